@@ -1,0 +1,95 @@
+package campaign
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Differences names what changed from the campaign file a to the file b, one line for each value:
+// `limits.rate: was 40, is 80`. Comments, order, spelling and defaults written out are no difference. It is
+// empty when both mean the same.
+func Differences(a, b []byte) []string {
+	was, wasErr := plainDefinition(a)
+	is, isErr := plainDefinition(b)
+	switch {
+	case wasErr != nil && isErr != nil || wasErr == nil && isErr == nil:
+	case wasErr != nil:
+		return []string{"the file that the run was launched with cannot be read by this version"}
+	default:
+		return []string{"the file cannot be read any more: " + firstLine(isErr.Error())}
+	}
+	if wasErr != nil {
+		if string(a) == string(b) {
+			return nil
+		}
+		return []string{"neither file can be read by this version, and they differ"}
+	}
+	var out []string
+	compare("", was, is, &out)
+	return out
+}
+
+// plainDefinition is the meaning of a file: defaults set, as maps, lists and scalars.
+func plainDefinition(src []byte) (v any, err error) {
+	d, err := ParseDefinition("campaign", src)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal(text, &v)
+	return v, err
+}
+
+func compare(path string, was, is any, out *[]string) {
+	switch w := was.(type) {
+	case map[string]any:
+		if i, ok := is.(map[string]any); ok {
+			keys := maps.Clone(w)
+			maps.Copy(keys, i)
+			for _, k := range slices.Sorted(maps.Keys(keys)) {
+				at := k
+				if path != "" {
+					at = path + "." + k
+				}
+				compare(at, w[k], i[k], out)
+			}
+			return
+		}
+	case []any:
+		if i, ok := is.([]any); ok && len(i) == len(w) {
+			for n := range w {
+				compare(path+"["+strconv.Itoa(n)+"]", w[n], i[n], out)
+			}
+			return
+		}
+	}
+	if x, y := say(was), say(is); x != y {
+		*out = append(*out, fmt.Sprintf("%s: was %s, is %s", path, x, y))
+	}
+}
+
+// say writes a value as JSON; an absent one and an empty map are "not set".
+func say(v any) string {
+	text, _ := json.Marshal(v) // it was just unmarshalled
+	switch s := string(text); s {
+	case "null", "{}", `""`, "false", "0":
+		return "not set"
+	default:
+		return cut(s, 120)
+	}
+}
+
+func firstLine(s string) string {
+	for i, r := range s {
+		if r == '\n' {
+			return s[:i]
+		}
+	}
+	return s
+}

@@ -1,0 +1,262 @@
+package campaign_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaignd/campaign"
+)
+
+const campaigns = "../testdata/campaigns"
+
+func glob(t testing.TB, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(campaigns, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files for %s: %v", pattern, err)
+	}
+	return files
+}
+
+func TestEveryExampleIsReadWithItsDefaults(t *testing.T) {
+	for _, path := range glob(t, "*.yaml") {
+		d, src, err := campaign.LoadDefinition(path)
+		if err != nil {
+			t.Errorf("%s:\n%v", path, err)
+			continue
+		}
+		if d.Name+".yaml" != filepath.Base(path) || len(src) == 0 {
+			t.Errorf("%s: name %q, %d bytes", path, d.Name, len(src))
+		}
+		if d.Policies.OnUncertain == "" || d.Policies.DoubtWindow == 0 {
+			t.Errorf("%s: no defaults: %+v", path, d.Policies)
+		}
+	}
+}
+
+func TestAFullFileMeansWhatItSays(t *testing.T) {
+	got, _, err := campaign.LoadDefinition(filepath.Join(campaigns, "spring-sale.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &campaign.Definition{
+		Name: "spring-sale", Connections: []string{"conn_1", "conn_2"},
+		Template: campaign.TemplateUse{
+			Name: "spring_sale", Language: "en_US", Category: "MARKETING",
+			Body:    []string{"{{ .first_name }}", "{{ .discount }}"},
+			Header:  &campaign.HeaderUse{Image: &campaign.MediaUse{AssetID: "ast_1"}},
+			Buttons: []campaign.Button{{Type: "url", Text: "{{ .slug }}"}},
+		},
+		Recipients: campaign.Audience{File: "list.csv", Columns: map[string]string{"to": "phone", "timezone": "tz", "first_name": "First Name"}, DefaultRegion: "NG"},
+		Variables:  map[string]campaign.Variable{"first_name": {Default: "friend"}},
+		Schedule:   &campaign.Schedule{Cron: "0 9 * * MON", Timezone: "Africa/Lagos", Misfire: "skip", Grace: campaign.Duration(30 * time.Minute)},
+		Window:     &campaign.Window{Hours: "09:00-18:00", Days: []string{"mon", "tue", "wed", "thu", "fri"}, Timezone: "recipient"},
+		Limits:     campaign.Limits{Rate: 40, NotAfter: campaign.Duration(48 * time.Hour), MaxMessages: 200000},
+		Policies:   campaign.Policies{OnUncertain: campaign.Hold, DoubtWindow: campaign.Duration(15 * time.Minute)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDefaultsOfAScheduleAndAWindow(t *testing.T) {
+	d := parse(t, minimal+"schedule: {cron: '@daily'}\nwindow: {hours: '09:00-18:00'}\n")
+	if s := d.Schedule; s.Misfire != "skip" || s.Grace.Std() != 30*time.Minute || s.Timezone != "UTC" {
+		t.Errorf("schedule %+v", s)
+	}
+	if d.Window.Timezone != "UTC" {
+		t.Errorf("window %+v", d.Window)
+	}
+}
+
+const minimal = "name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en_US}\n"
+
+func parse(t testing.TB, src string) *campaign.Definition {
+	t.Helper()
+	d, err := campaign.ParseDefinition("test.yaml", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestEveryFaultIsNamedWithItsPlace compares what a person reads with testdata: all faults of a file at once,
+// each with line, column, the line itself and a caret. UPDATE_GOLDEN=1 writes it anew.
+func TestEveryFaultIsNamedWithItsPlace(t *testing.T) {
+	for _, path := range append(glob(t, "broken/*.yaml"), glob(t, "refused/*.yaml")...) {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := campaign.ParseDefinition(filepath.Base(path), src)
+		var bad *campaign.FileError
+		if d != nil || !errors.As(err, &bad) {
+			t.Errorf("%s is accepted (%v)", path, err)
+			continue
+		}
+		got := []byte(bad.Show() + "\n")
+		golden := strings.TrimSuffix(path, ".yaml") + ".txt"
+		if os.Getenv("UPDATE_GOLDEN") != "" {
+			if err := os.WriteFile(golden, got, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s:\n%s", path, diff)
+		}
+	}
+}
+
+func TestWhatIsNotExecutedIsRefusedWithASentence(t *testing.T) {
+	for _, key := range []string{
+		"policies: {canary: {count: 200}}", "policies: {frequency_cap: {messages: 1, per: 24h}}", "policies: {follow_up: {codes: [131049]}}",
+		"policies: {on_uncertain: evidence}", "limits: {weight: 2}", "limits: {deadline: 6h}",
+	} {
+		_, err := campaign.ParseDefinition("c.yaml", []byte(minimal+key+"\n"))
+		if err == nil || !strings.Contains(err.Error(), "not executed by this version") || !strings.HasPrefix(err.Error(), "c.yaml:4:") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	parse(t, minimal+"limits: {weight: 1}\npolicies: {approval: true, on_uncertain: resend}\n")
+}
+
+func TestHostileFilesEndInAnErrorQuickly(t *testing.T) {
+	for name, src := range map[string]string{
+		"flow":      "a: " + strings.Repeat("[", 300_000),
+		"maps":      "a: " + strings.Repeat("{a: ", 200_000),
+		"dashes":    strings.Repeat("- ", 300_000),
+		"questions": strings.Repeat("? ", 300_000),
+		"tags":      strings.Repeat("!a ", 300_000),
+		"too large": strings.Repeat("# comment\n", 200_000),
+		"bomb":      "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n",
+		"merge":     "a: 1\n<<: {b: 2}\n",
+		"panic 890": "key:\n}",
+		"utf-16":    "\xff\xfen\x00a\x00",
+		"nul":       "name: a\x00b\n",
+		"nothing":   "",
+		"comment":   "# only a comment\n",
+		"scalar":    "hello\n",
+		"list":      "- a\n- b\n",
+	} {
+		start := time.Now()
+		_, err := campaign.ParseDefinition(name, []byte(src))
+		var bad *campaign.FileError
+		if !errors.As(err, &bad) || len(bad.Findings) == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+}
+
+func TestADefinitionSurvivesJSON(t *testing.T) {
+	d, _, err := campaign.LoadDefinition(filepath.Join(campaigns, "spring-sale.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(text, []byte(`"not_after":"48h"`)) {
+		t.Errorf("durations are not text: %s", text)
+	}
+	var back campaign.Definition
+	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(*d, back) {
+		t.Errorf("%v\n%s", err, cmp.Diff(*d, back))
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for s, want := range map[string]time.Duration{
+		"15m": 15 * time.Minute, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "1d12h": 36 * time.Hour, "1h30m": 90 * time.Minute, "500ms": 500 * time.Millisecond, "0s": 0,
+	} {
+		got, err := campaign.ParseDuration(s)
+		if err != nil || got.Std() != want {
+			t.Errorf("%s: %v, %v", s, got, err)
+		}
+		if again, err := campaign.ParseDuration(got.String()); err != nil || again != got {
+			t.Errorf("%s prints as %s: %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "15", "m", "15 m", "1.5h", "-1h", "1m1h", "1h1h", "1w", "99999999999999999999d", "9223372036854775807d", "15min"} {
+		if d, err := campaign.ParseDuration(s); err == nil {
+			t.Errorf("%q is read as %v", s, d)
+		}
+	}
+}
+
+func TestFilesAreMissedByName(t *testing.T) {
+	_, _, err := campaign.LoadDefinition(filepath.Join(t.TempDir(), "none.yaml"))
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "none.yaml") {
+		t.Error(err)
+	}
+}
+
+func FuzzParseDefinition(f *testing.F) {
+	for _, pattern := range []string{"*.yaml", "broken/*.yaml", "refused/*.yaml"} {
+		for _, path := range glob(f, pattern) {
+			src, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(src)
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		d, err := campaign.ParseDefinition("fuzz.yaml", src)
+		if (d == nil) == (err == nil) {
+			t.Fatalf("%v, %v", d, err)
+		}
+		if err != nil {
+			var bad *campaign.FileError
+			if !errors.As(err, &bad) || len(bad.Findings) == 0 || bad.Show() == "" {
+				t.Fatalf("%#v", err)
+			}
+			return
+		}
+		// What is accepted can be stored, and means the same when it is read again.
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := campaign.ParseDefinition("fuzz.json", text) // JSON is YAML
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if diff := cmp.Diff(d, again); diff != "" {
+			t.Fatal(diff)
+		}
+		if changes := campaign.Differences(src, text); len(changes) > 0 {
+			t.Fatal(changes)
+		}
+	})
+}
+
+func ExampleParseDefinition() {
+	_, err := campaign.ParseDefinition("spring.yaml", []byte("name: spring\nconnections: [conn_1]\ntemplate: {name: spring, langauge: en_US}\n"))
+	fmt.Println(err)
+	var bad *campaign.FileError
+	if errors.As(err, &bad) {
+		fmt.Println(bad.Findings[0].Excerpt)
+	}
+	// Output:
+	// spring.yaml:3:26: unknown key "template.langauge"; did you mean "language"?
+	//     3 | template: {name: spring, langauge: en_US}
+	//                                  ^
+}

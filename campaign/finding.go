@@ -1,0 +1,64 @@
+package campaign
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Level says how bad a Finding is.
+type Level string
+
+// The levels.
+const (
+	LevelError   Level = "error"   // the campaign cannot run like this
+	LevelWarning Level = "warning" // it can, but probably somebody should look
+)
+
+// Finding is one thing to tell the person who wrote the campaign: what is wrong, where, and what to do.
+type Finding struct {
+	Level   Level  `json:"level"`
+	Where   string `json:"where,omitempty"` // file:line:column, or a connection, or ""
+	What    string `json:"what"`
+	Remedy  string `json:"remedy,omitempty"`
+	Excerpt string `json:"-"` // the line of the file with a caret below; two lines, or ""
+}
+
+// String is one line: where: what; remedy.
+func (f Finding) String() string {
+	var b strings.Builder
+	if f.Where != "" {
+		b.WriteString(f.Where + ": ")
+	}
+	b.WriteString(f.What)
+	if f.Remedy != "" {
+		b.WriteString("; " + f.Remedy)
+	}
+	return b.String()
+}
+
+// FileError is what is wrong with a campaign file. It is never empty.
+type FileError struct {
+	Name     string
+	Findings []Finding
+}
+
+// Error is one line for each finding.
+func (e *FileError) Error() string {
+	lines := make([]string, len(e.Findings))
+	for i, f := range e.Findings {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Show is Error with the line of the file and a caret below each finding, for a terminal.
+func (e *FileError) Show() string {
+	var b strings.Builder
+	for _, f := range e.Findings {
+		fmt.Fprintln(&b, f)
+		if f.Excerpt != "" {
+			fmt.Fprintln(&b, f.Excerpt)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

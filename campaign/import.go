@@ -1,0 +1,213 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"campaignd/internal/messaging"
+)
+
+// importChunk is how many rows one transaction of an import holds. At 2,000 a commit costs less than
+// the rows in it (reliability.md 6.1), and a crash repeats at most one chunk.
+const importChunk = 2000
+
+// ImportInput is what an import needs. Ledger, Run, Definition and List are required.
+type ImportInput struct {
+	Ledger interface {
+		RunLedger
+		ImportLedger
+		SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
+	}
+	Run        Run         // in state Importing; Rows and Header as the ledger has them
+	Definition *Definition // of Run.Definition
+	List       string      // path of the list; its SHA-256 must be Run.ListHash
+	Senders    []int64     // recipients.Key of the campaign's own numbers
+	// Template is the template as the service has it, so that rows whose filled body is too long
+	// are skipped here and not refused later; nil: not checked.
+	Template *messaging.TemplateRecord
+	// SegmentRows is how many deliveries a segment holds, so that a short list spreads over its
+	// connections; 0: SegmentSize.
+	SegmentRows int64
+	Progress    func(rows int64) // rows in the ledger so far; called after each chunk; may be nil
+}
+
+// ImportCounts says what the rows of a list became.
+type ImportCounts struct {
+	Rows    int64
+	Queued  int64
+	Skipped map[SkipReason]int64
+	// Resumed is how many rows an earlier, interrupted import had already brought in.
+	Resumed int64
+}
+
+// Import freezes a list: every row becomes exactly one delivery of the run, in chunks of one
+// transaction each. It can be interrupted anywhere and called again: it goes on after the last row in the
+// ledger, whose rows it reads once more to know the duplicates. What a row becomes is decided by the list
+// and the definition alone. Memory: 16 bytes a row for the duplicates, and two chunks.
+//
+// The caller finishes with ImportLedger.FinishImport(rows). Errors: ErrListChanged (the run is then failed:
+// part of it may come from another list), ErrFenced when another importer is at work, *recipients.FileError when the
+// list cannot be read to its end, *FileError when a variable has no column.
+func Import(ctx context.Context, in ImportInput) (ImportCounts, error) {
+	list, err := OpenList(in.List, in.Definition.Recipients.Options())
+	if err != nil {
+		return ImportCounts{}, err
+	}
+	counts, err := importList(ctx, in, list)
+	if closeErr := list.Close(); err == nil && closeErr != nil {
+		err = fmt.Errorf("close the list: %w", closeErr)
+	}
+	if errors.Is(err, ErrListChanged) {
+		detail := "the list changed while it was imported; launch it again with --new"
+		if _, failErr := in.Ledger.SetState(ctx, in.Run.No, []State{Importing}, RunStateFailed, "", detail); failErr != nil {
+			err = errors.Join(err, fmt.Errorf("mark %s as failed: %w", in.Run.ID(), failErr))
+		}
+	}
+	return counts, err
+}
+
+func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, error) {
+	counts := ImportCounts{Skipped: map[SkipReason]int64{}, Resumed: in.Run.Rows}
+	if !slices.Equal(list.Header(), in.Run.Header) {
+		return counts, fmt.Errorf("%s: its columns are others than those of %s: %w", in.List, in.Run.ID(), ErrListChanged)
+	}
+	render, err := in.Definition.Compile(list.Header())
+	if err != nil {
+		return counts, err
+	}
+	if in.Template != nil {
+		render.hydrate(in.Definition, in.Template)
+	}
+	segments, err := in.Ledger.SegmentStates(ctx, in.Run.No)
+	if err != nil {
+		return counts, fmt.Errorf("read the segments of %s: %w", in.Run.ID(), err)
+	}
+
+	// Reading and judging (a core) goes on while the ledger writes (a disk).
+	reading, stop := context.WithCancel(ctx)
+	chunks := make(chan chunk)
+	failed := make(chan error, 1)
+	go func() {
+		defer close(chunks)
+		failed <- readChunks(reading, in, list, newJudge(in.Definition, render, in.Run.No, in.Senders), newBlocks(in.Run.No, in.SegmentRows, segments), &counts, chunks)
+	}()
+	at := in.Run.Rows
+	for c := range chunks {
+		if err == nil {
+			err = appendChunk(ctx, in, at, c)
+			at += int64(len(c.rows))
+		}
+		if err != nil {
+			stop()
+		} else if in.Progress != nil {
+			in.Progress(at)
+		}
+	}
+	stop()
+	readErr := <-failed
+	if err == nil {
+		err = readErr
+	}
+	if err != nil {
+		return counts, err
+	}
+	sum, err := list.Sum()
+	if err != nil {
+		return counts, err
+	}
+	if sum != in.Run.ListHash {
+		return counts, fmt.Errorf("%s: %w", in.List, ErrListChanged)
+	}
+	return counts, nil
+}
+
+// chunk is what one transaction appends.
+type chunk struct {
+	rows     []Delivery
+	segments []Segment
+}
+
+// readChunks reads the list to its end. It stops when ctx ends.
+func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, b *blocks, counts *ImportCounts, out chan<- chunk) error {
+	var c chunk
+	flush := func() error {
+		if len(c.rows) == 0 {
+			return nil
+		}
+		c.segments = b.take()
+		select {
+		case out <- c:
+			c = chunk{}
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for {
+		row, err := list.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		counts.Rows++
+		if counts.Rows&1023 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		d := j.delivery(row)
+		if d.Skip != "" {
+			counts.Skipped[d.Skip]++
+		} else {
+			counts.Queued++
+		}
+		if row.Number <= in.Run.Rows {
+			continue // in the ledger already
+		}
+		group := ""
+		if d.Skip == "" {
+			group = j.groupOf(row)
+		}
+		d.Seq = b.place(group, d.Skip != "")
+		if c.rows == nil {
+			c.rows = make([]Delivery, 0, importChunk)
+		}
+		if c.rows = append(c.rows, d); len(c.rows) == importChunk {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if counts.Rows < in.Run.Rows {
+		return fmt.Errorf("%s: has %d rows, and %s already holds %d: %w", in.List, counts.Rows, in.Run.ID(), in.Run.Rows, ErrListChanged)
+	}
+	return flush()
+}
+
+// appendChunk writes one chunk. When the connection broke while committing, the run's row count
+// tells whether it was written.
+func appendChunk(ctx context.Context, in ImportInput, after int64, c chunk) error {
+	for attempt := 1; ; attempt++ {
+		err := in.Ledger.AppendRows(ctx, in.Run.No, after, c.rows, c.segments)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, ErrUnknownCommit) || attempt == 3 {
+			return fmt.Errorf("import %s after row %d: %w", in.Run.ID(), after, err)
+		}
+		run, readErr := in.Ledger.Run(ctx, in.Run.No)
+		if readErr != nil {
+			return fmt.Errorf("import %s after row %d: %w", in.Run.ID(), after, errors.Join(err, readErr))
+		}
+		switch run.Rows {
+		case after + int64(len(c.rows)):
+			return nil
+		case after:
+		default:
+			return fmt.Errorf("import %s: it has %d rows, not %d: %w", in.Run.ID(), run.Rows, after, ErrFenced)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"campaignd/recipients"
+)
+
+// judge turns rows into deliveries. Preflight and import share it, so that what `check` counts is
+// what a run does. Rows must come in the order of the list: the first sendable row of a phone
+// key wins, later ones are duplicates.
+type judge struct {
+	run     RunNo
+	render  *Renderer
+	senders map[int64]bool
+	seen    recipients.KeySet
+	zones   *zones // nil unless the window is in the recipients' own zones
+}
+
+func newJudge(d *Definition, render *Renderer, run RunNo, senders []int64) *judge {
+	j := &judge{run: run, render: render, senders: make(map[int64]bool, len(senders))}
+	for _, key := range senders {
+		j.senders[key] = key != 0
+	}
+	if d.Window != nil && d.Window.Timezone == ZoneOfRecipient {
+		j.zones = &zones{fallback: "UTC", known: map[string]string{}}
+		if d.Schedule != nil && d.Schedule.Timezone != "" {
+			j.zones.fallback = d.Schedule.Timezone
+		}
+	}
+	return j
+}
+
+// delivery decides what becomes of a row. Seq is left to the caller.
+func (j *judge) delivery(row *recipients.Row) Delivery {
+	d := Delivery{Run: j.run, Row: row.Number, To: row.To, Key: row.Key, Cells: row.Cells}
+	if f := row.Fault; f != nil {
+		d.To, d.Key, d.Skip, d.Note = cut(row.To, 64), 0, SkipReason(f.Kind), f.Message
+		return d
+	}
+	skip := func(reason SkipReason, why string) Delivery {
+		d.Skip, d.Note = reason, fmt.Sprintf("line %d: %s", row.Line, why)
+		return d
+	}
+	if country := unsupportedCountry(row.To); country != "" {
+		return skip(UnsupportedCountry, "the platform does not deliver to "+country+" (it refuses with 130497)")
+	}
+	if j.senders[row.Key] {
+		return skip(RecipientIsSender, RecipientIsSender.Sentence())
+	}
+	if j.seen.Has(row.Key) {
+		return skip(Duplicate, Duplicate.Sentence())
+	}
+	if err := j.render.Check(row.Cells); err != nil {
+		var v *VariableError
+		if !errors.As(err, &v) { // Check fails with nothing else
+			return skip(InvalidVariable, err.Error())
+		}
+		return skip(v.Reason, v.Error())
+	}
+	j.seen.Add(row.Key)
+	return d
+}
+
+// senderKey is the key of a connection's number, which services write with spaces and signs; 0 when it is none.
+func senderKey(phone string) int64 {
+	return recipients.Key(strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", ".", "").Replace(phone))
+}
+
+// unsupportedCountry names the country when the platform does not deliver there (platform.md 6.4). Crimea,
+// Donetsk and Luhansk have no calling code of their own: those rows are refused by the platform.
+func unsupportedCountry(to string) string {
+	switch {
+	case strings.HasPrefix(to, "+53"):
+		return "Cuba"
+	case strings.HasPrefix(to, "+98"):
+		return "Iran"
+	case strings.HasPrefix(to, "+850"):
+		return "North Korea"
+	case strings.HasPrefix(to, "+963"):
+		return "Syria"
+	}
+	return ""
+}
+
+// cut shortens s to at most n runes; what is no number may be a cell of a megabyte.
+func cut(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// zones turns a row's time zone into a window group.
+type zones struct {
+	fallback string
+	known    map[string]string // cell -> zone, "" for an invalid one
+}
+
+// group is the zone of a row. Without one, and with one that does not exist, it is the
+// schedule's zone, else UTC; ok is false then.
+func (z *zones) group(cell string) (zone string, ok bool) {
+	zone, met := z.known[cell]
+	if !met {
+		if name := strings.TrimSpace(cell); checkZone(name) == nil {
+			loc, _ := time.LoadLocation(name)
+			zone = loc.String()
+		}
+		if len(z.known) < 4096 { // there are 600 zones; the rest is what a broken column holds
+			z.known[strings.Clone(cell)] = zone
+		}
+	}
+	if zone == "" {
+		return z.fallback, false
+	}
+	return zone, true
+}
+
+// groupOf is the window group of a row: "" when the window is the same for all.
+func (j *judge) groupOf(row *recipients.Row) string {
+	if j.zones == nil {
+		return ""
+	}
+	zone, _ := j.zones.group(row.Timezone)
+	return zone
+}

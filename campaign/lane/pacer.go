@@ -1,0 +1,224 @@
+package lane
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/throttle"
+)
+
+// pacer sends over one connection: its planner turns segments into shots, its
+// poster gives each shot the next slot, its renewer keeps the leases.
+type pacer struct {
+	e          *Engine
+	connection string
+	queue      *queue
+	poke       chan struct{} // wakes the planner
+	posts      sync.WaitGroup
+	inFlight   chan struct{}
+	latency    latency
+	counts     counts
+
+	mu    sync.Mutex
+	runs  []*run
+	cubic *throttle.Cubic
+	downs int       // consecutive holds because the service could not be reached
+	doubt breaker   // most answers prove nothing: the service is broken
+	until time.Time // the whole number is held until then
+	why   string
+	bound map[campaign.RunNo]binding // what bound each lane at the planner's last step
+
+	// owned by the planner
+	segments  []*segment
+	claimedAt time.Time          // when there was nothing to claim
+	begunAt   time.Time          // when the pacer last looked for what others have begun
+	turn      int                // round robin over runs
+	capUntil  map[*run]time.Time // when a capped run's next slot may be asked for
+	binding   map[campaign.RunNo]binding
+	segShared atomic.Pointer[[]*segment] // for the renewer
+}
+
+func newPacer(e *Engine, connection string) *pacer {
+	return &pacer{
+		e: e, connection: connection, queue: newQueue(), poke: make(chan struct{}, 1),
+		inFlight: make(chan struct{}, e.o.MaxInFlight), cubic: throttle.NewCubic(e.o.Pace(connection)),
+		capUntil: map[*run]time.Time{}, binding: map[campaign.RunNo]binding{},
+	}
+}
+
+// setRuns tells the pacer which runs are active; it keeps those it can serve.
+func (p *pacer) setRuns(active []*run) {
+	var mine []*run
+	for _, r := range active {
+		for _, c := range r.connections {
+			if c == p.connection {
+				mine = append(mine, r)
+				break
+			}
+		}
+	}
+	p.mu.Lock()
+	p.runs = mine
+	p.mu.Unlock()
+	p.wake()
+}
+
+func (p *pacer) activeRuns() []*run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.runs
+}
+
+func (p *pacer) wake() {
+	select {
+	case p.poke <- struct{}{}:
+	default:
+	}
+}
+
+// pace is the rate now, in messages per second: the configured pace, lowered while
+// the service throttles.
+func (p *pacer) pace() float64 {
+	ceiling := p.e.o.Pace(p.connection)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cubic.SetCeiling(ceiling)
+	return p.cubic.Rate()
+}
+
+// feed tells the adaptive rate how the service took the load.
+func (p *pacer) feed(now time.Time, accepted, throttled int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cubic.Observe(now, accepted, throttled)
+}
+
+// jitter changes a wait as the options say; each connection draws its own.
+func (p *pacer) jitter(purpose string, d time.Duration) time.Duration {
+	return p.e.o.Jitter(p.connection+" "+purpose, d)
+}
+
+// group is how many deliveries one intent holds: clamp(rate x Group, 1, GroupMax).
+func (p *pacer) group(rate float64) int {
+	return int(min(max(math.Ceil(rate*p.e.o.Group.Seconds()), 1), float64(p.e.o.GroupMax)))
+}
+
+// hold stops the whole number until at.
+func (p *pacer) hold(until time.Time, why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until.After(p.until) {
+		p.until, p.why = until, why
+	}
+}
+
+// unreached notes that no connection could be made: the number waits 0.5 s, then
+// twice as long each time, at most 30 s, so that an outage does not burn through the list.
+func (p *pacer) unreached(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.until.After(now) {
+		return
+	}
+	p.until, p.why = now.Add(min(500*time.Millisecond<<min(p.downs, 6), 30*time.Second)), "the service cannot be reached"
+	p.downs++
+}
+
+// reached notes that the service answered.
+func (p *pacer) reached() {
+	p.mu.Lock()
+	p.downs = 0
+	p.mu.Unlock()
+}
+
+func (p *pacer) heldFor(now time.Time) (time.Duration, string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.until.Sub(now), p.why
+}
+
+// run plans, posts and renews until ctx ends; then it waits for the posts in
+// flight and hands its segments back with what was not posted.
+func (p *pacer) run(ctx context.Context) {
+	var owned sync.WaitGroup
+	owned.Go(func() { p.plan(ctx) })
+	owned.Go(func() { p.post(ctx) })
+	owned.Go(func() { p.renew(ctx) })
+	owned.Wait()
+	p.posts.Wait()
+
+	unposted := map[*segment][]int64{}
+	for _, s := range p.queue.remove(func(*shot) bool { return true }) {
+		unposted[s.seg] = append(unposted[s.seg], s.delivery.Seq)
+		s.seg.pending.Add(-1)
+	}
+	// The engine's context has ended; handing back is what the next owner waits for.
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
+	defer cancel()
+	for _, s := range p.segments {
+		for s.pending.Load() > 0 && end.Err() == nil { // its last results are with the recorder
+			select {
+			case <-p.poke:
+			case <-end.Done():
+			}
+		}
+		if s.lost.Load() {
+			continue
+		}
+		if err := p.e.ledger.Release(end, s.lease, unposted[s]); err != nil {
+			p.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", p.connection, "err", err)
+		}
+	}
+}
+
+// renew keeps the leases alive. A lease that could not be renewed is lost when
+// another epoch has begun; when the ledger cannot be reached it just runs out.
+func (p *pacer) renew(ctx context.Context) {
+	for {
+		t := time.NewTimer(p.jitter("renew", p.e.o.Lease/3))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		shared := p.segShared.Load()
+		if shared == nil || len(*shared) == 0 {
+			continue
+		}
+		var live []*segment
+		var leases []campaign.Lease
+		for _, s := range *shared {
+			if !s.lost.Load() {
+				live, leases = append(live, s), append(leases, s.claimed)
+			}
+		}
+		kept, err := p.e.ledger.Renew(ctx, leases, p.e.o.Lease)
+		if err != nil {
+			if ctx.Err() == nil {
+				p.e.o.Log.Error("leases not renewed", "connection", p.connection, "err", err)
+			}
+			continue
+		}
+		type key struct {
+			run          campaign.RunNo
+			index, epoch int64
+		}
+		until := make(map[key]time.Time, len(kept))
+		for _, l := range kept {
+			until[key{l.Run, l.Index, l.Epoch}] = l.Until
+		}
+		for _, s := range live {
+			if at, ok := until[key{s.claimed.Run, s.claimed.Index, s.claimed.Epoch}]; ok {
+				s.until.Store(at.UnixNano())
+			} else {
+				s.lost.Store(true)
+			}
+		}
+		p.wake()
+	}
+}

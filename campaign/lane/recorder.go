@@ -1,0 +1,134 @@
+package lane
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// recorder writes results in groups. It outlives the pacers, so that what is in
+// flight at the end is recorded too.
+type recorder struct {
+	o      Options
+	ledger Ledger
+	in     chan settled
+	quit   chan struct{}
+	until  time.Time // set before quit is closed: when writing ends for good
+	once   sync.Once
+}
+
+// settled is a result and who waits for it to be durable.
+type settled struct {
+	result campaign.Result
+	seg    *segment
+	pacer  *pacer
+}
+
+// stopBudget is how long results may still be written after the last post, all together.
+// 2s: one commit on a slow disk and its repetition.
+const stopBudget = 2 * time.Second
+
+func newRecorder(l Ledger, o Options) *recorder {
+	// 2,048: what four connections at 1,000/s bring in half a second, one slow commit.
+	return &recorder{o: o, ledger: l, in: make(chan settled, 2048), quit: make(chan struct{})}
+}
+
+// put hands over a result; it blocks when the ledger is slow, which holds the posts.
+func (r *recorder) put(s settled) { r.in <- s }
+
+// stop makes run end after it has written what was put, within stopBudget from now.
+func (r *recorder) stop() {
+	r.once.Do(func() {
+		r.until = time.Now().Add(stopBudget)
+		close(r.quit)
+	})
+}
+
+// run collects results for at most Flush and writes them in one transaction.
+func (r *recorder) run() {
+	batch := make([]settled, 0, r.o.FlushMax)
+	for {
+		select {
+		case s := <-r.in:
+			batch = append(batch, s)
+		case <-r.quit:
+			r.drain(batch)
+			return
+		}
+		deadline := time.NewTimer(r.o.Jitter("flush", r.o.Flush))
+	collect:
+		for len(batch) < r.o.FlushMax {
+			select {
+			case s := <-r.in:
+				batch = append(batch, s)
+			case <-deadline.C:
+				break collect
+			case <-r.quit:
+				deadline.Stop()
+				r.drain(batch)
+				return
+			}
+		}
+		deadline.Stop()
+		r.write(batch)
+		batch = batch[:0]
+	}
+}
+
+// drain writes batch and all that was put. Every pacer has returned: nothing is put any more.
+func (r *recorder) drain(batch []settled) {
+	for more := true; more; {
+		select {
+		case s := <-r.in:
+			batch = append(batch, s)
+		default:
+			more = false
+		}
+	}
+	for len(batch) > 0 {
+		n := min(len(batch), r.o.FlushMax)
+		r.write(batch[:n])
+		batch = batch[n:]
+	}
+}
+
+// write commits one batch. Results are facts: it tries until it succeeds, or
+// until the process has been asked to stop and stopBudget is over; what is then
+// not written is doubt, which a webhook resolves.
+func (r *recorder) write(batch []settled) {
+	rs := make([]campaign.Result, len(batch))
+	for i := range batch {
+		rs[i] = batch[i].result
+	}
+	wait := 20 * time.Millisecond
+	var giveUp <-chan time.Time
+	quit := r.quit
+	for {
+		// Not under the engine's context: facts are written although it ended.
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		err := r.ledger.Record(ctx, rs)
+		cancel()
+		if err == nil {
+			break
+		}
+		r.o.Log.Error("results not written, trying again", "results", len(rs), "err", err, "in", wait)
+		t := time.NewTimer(r.o.Jitter("record", wait))
+		select {
+		case <-t.C:
+		case <-quit:
+			quit = nil
+			giveUp = time.After(time.Until(r.until))
+		case <-giveUp:
+			t.Stop()
+			r.o.Log.Error("results given up: they are in doubt until a webhook tells", "results", len(rs))
+			return
+		}
+		t.Stop()
+		wait = min(2*wait, 2*time.Second)
+	}
+	for i := range batch {
+		batch[i].pacer.durable(batch[i].seg, batch[i].result)
+	}
+}

@@ -1,0 +1,95 @@
+package lane
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Stats are the counters of one connection since the engine started.
+type Stats struct {
+	Connection string
+	Rate       float64 // pace now, messages per second
+	InFlight   int
+	Posted, Accepted, Refused, Deferred, Doubts,
+	Skipped, Recovered, Forfeited, Throttled, NoSlot int64
+	Latency time.Duration // smoothed time of a POST
+	Lanes   []campaign.LaneReport
+}
+
+type counts struct {
+	posted, accepted, refused, deferred, doubts,
+	skipped, recovered, forfeited, throttled, noSlot atomic.Int64
+}
+
+func (c *counts) note(r campaign.Result) {
+	switch r.Kind {
+	case campaign.ResultAccepted:
+		c.accepted.Add(1)
+	case campaign.ResultRefused:
+		c.refused.Add(1)
+	case campaign.ResultDeferred:
+		c.deferred.Add(1)
+	case campaign.ResultDoubt:
+		c.doubts.Add(1)
+	}
+}
+
+// latency is an exponentially smoothed duration.
+type latency struct{ ns atomic.Int64 }
+
+func (l *latency) add(d time.Duration) {
+	old := l.ns.Load()
+	if old == 0 {
+		l.ns.Store(int64(d))
+		return
+	}
+	l.ns.Store(old + (int64(d)-old)/16) // a lost update under concurrency is only a sample less
+}
+
+// binding is what a lane waits for.
+type binding struct{ limit, detail string }
+
+// bind notes what binds a run's lane at this step of the planner.
+func (p *pacer) bind(r *run, limit, detail string) { p.binding[r.no] = binding{limit, detail} }
+
+// stats reads the counters; safe from any goroutine.
+func (p *pacer) stats() Stats {
+	now := time.Now()
+	rate := p.pace()
+	held, why := p.heldFor(now)
+	s := Stats{
+		Connection: p.connection, Rate: rate, InFlight: len(p.inFlight), Latency: time.Duration(p.latency.ns.Load()),
+		Posted: p.counts.posted.Load(), Accepted: p.counts.accepted.Load(), Refused: p.counts.refused.Load(),
+		Deferred: p.counts.deferred.Load(), Doubts: p.counts.doubts.Load(), Skipped: p.counts.skipped.Load(),
+		Recovered: p.counts.recovered.Load(), Forfeited: p.counts.forfeited.Load(), Throttled: p.counts.throttled.Load(),
+		NoSlot: p.counts.noSlot.Load(),
+	}
+	p.mu.Lock()
+	bound := p.bound
+	p.mu.Unlock()
+	for _, r := range p.activeRuns() {
+		l := campaign.LaneReport{Run: r.no, Connection: p.connection, Rate: rate, At: now, Binding: "throughput", Detail: fmt.Sprintf("%s sends at its pace of %.4g messages per second", p.connection, rate)}
+		b, bindsNow := bound[r.no]
+		switch {
+		case held > 0:
+			l.Binding, l.Detail = "throttled", fmt.Sprintf("the service asked to wait (%s), %s left", why, held.Round(time.Second))
+		case bindsNow:
+			l.Binding, l.Detail = b.limit, b.detail
+		case len(p.inFlight) == cap(p.inFlight):
+			l.Binding, l.Detail = "in_flight", fmt.Sprintf("%d requests wait for an answer (%s each)", len(p.inFlight), s.Latency.Round(time.Millisecond))
+		case p.queue.len() == 0:
+			l.Binding, l.Detail = "none", "nothing of this run is ready on this connection: it is done, held by another, or waits for a retry or doubt"
+		}
+		s.Lanes = append(s.Lanes, l)
+	}
+	return s
+}
+
+func sortStats(s []Stats) {
+	slices.SortFunc(s, func(a, b Stats) int { return cmp.Compare(a.Connection, b.Connection) })
+}

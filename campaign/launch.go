@@ -1,0 +1,317 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"campaignd/recipients"
+)
+
+// LaunchLedger is what a launch needs of the ledger.
+type LaunchLedger interface {
+	RunLedger
+	ImportLedger
+	SuppressionLedger
+	JobLedger
+	SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
+}
+
+// Launch describes one launch of a campaign over one list.
+type Launch struct {
+	Ledger  LaunchLedger
+	Service Service
+	File    string // path of the campaign file; header files are relative to it
+	List    string // path of the list; "": recipients.file of the campaign
+	New     bool   // launch another run although this list has one
+	Key     string // of a scheduled firing, beginning with FiringKey: one run per key; "" otherwise
+	// One process imports a list at a time. Owner names this one in the lease and Lease is its length (default
+	// 15s). While another imports, Start waits for it, or with NoWait returns ErrTaken.
+	Owner  string
+	Lease  time.Duration
+	NoWait bool
+	// Checked is called with the preflight before anything is stored; it may be nil.
+	Checked func(*Preflight)
+	// Progress is called while rows are read or imported; it may be nil.
+	Progress func(phase string, rows int64)
+}
+
+// Launched is the run of a launch and how it came about.
+type Launched struct {
+	Run     Run
+	Resumed bool // an unfinished run of this list goes on
+	Ended   bool // the run had ended before: nothing is sent again
+}
+
+// PreflightError: the campaign or its list cannot be sent. It is the caller's fault (exit 2).
+type PreflightError struct{ Preflight *Preflight }
+
+// Error names the first fault and counts the rest.
+func (e *PreflightError) Error() string {
+	faults := e.Preflight.Errors()
+	if len(faults) == 0 {
+		return "the list has no row that can be sent; see `campaignd check`"
+	}
+	if len(faults) == 1 {
+		return faults[0].String()
+	}
+	return fmt.Sprintf("%s (and %d more; see `campaignd check`)", faults[0], len(faults)-1)
+}
+
+// ChangedError: an unfinished run of this list was launched with another campaign file.
+type ChangedError struct {
+	Run         Run
+	Differences []string
+}
+
+// Error names the difference and the ways out.
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s is unfinished and was launched with another campaign file: %s; restore the file to resume it, `campaignd cancel %s` to end it, or pass --new for another run",
+		e.Run.ID(), strings.Join(e.Differences, "; "), e.Run.ID())
+}
+
+// Start finds or creates the run of a launch and brings it to Ready: it checks, freezes
+// the list and uploads the header. A run's identity is (campaign, SHA-256 of the list):
+// an unfinished one is resumed, an ended one is returned as it is, unless New is set.
+// It can be interrupted anywhere and called again.
+func (l Launch) Start(ctx context.Context) (Launched, error) {
+	def, source, err := LoadDefinition(l.File)
+	if err != nil {
+		return Launched{}, err
+	}
+	list := l.List
+	if list == "" {
+		if def.Recipients.File == "" {
+			return Launched{}, &FileError{Name: l.File, Findings: []Finding{{Level: LevelError, Where: l.File, What: "no list of recipients", Remedy: "set recipients.file in the campaign, or pass --recipients FILE"}}}
+		}
+		list = def.Recipients.File
+		if !filepath.IsAbs(list) {
+			list = filepath.Join(filepath.Dir(l.File), list)
+		}
+	}
+	hash, _, err := recipients.Hash(list)
+	if err != nil {
+		return Launched{}, err
+	}
+	key := l.Key
+	if l.New {
+		key = "new " + time.Now().UTC().Format(time.RFC3339Nano)
+	} else {
+		run, err := l.existing(ctx, def.Name, hash, key)
+		switch {
+		case errors.Is(err, ErrNoRun):
+		case err != nil:
+			return Launched{}, err
+		case run.State.Ended():
+			return Launched{Run: run, Ended: true}, nil
+		default:
+			if diff := Differences(run.Definition, source); len(diff) > 0 {
+				return Launched{}, &ChangedError{run, diff}
+			}
+			return l.resume(ctx, def, run, list)
+		}
+	}
+	checked, err := l.check(ctx, def, list)
+	if err != nil {
+		return Launched{}, err
+	}
+	run, err := l.Ledger.CreateRun(ctx, Run{
+		Campaign: def.Name, ListHash: hash, ListName: list, Launch: key, Definition: source, Header: checked.Header,
+		Template: def.Template.Name, Language: def.Template.Language, Marketing: checked.Marketing,
+		Budget: def.Limits.MaxMessages, Wanted: WantRun,
+	})
+	if errors.Is(err, ErrRunExists) { // another process launched it in the meantime
+		return l.resume(ctx, def, run, list)
+	}
+	if err != nil {
+		return Launched{}, fmt.Errorf("store the run: %w", err)
+	}
+	return l.bring(ctx, def, run, list, checked)
+}
+
+// existing is the newest run of this list, or of this firing.
+func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, error) {
+	runs, err := l.Ledger.Runs(ctx)
+	if err != nil {
+		return Run{}, fmt.Errorf("read runs: %w", err)
+	}
+	for _, r := range runs {
+		if r.Campaign == name && (key == "" && r.ListHash == hash || key != "" && r.Launch == key) {
+			return r, nil
+		}
+	}
+	return Run{}, ErrNoRun
+}
+
+func (l Launch) resume(ctx context.Context, def *Definition, run Run, list string) (Launched, error) {
+	if run.State != Importing {
+		return Launched{Run: run, Resumed: true}, nil
+	}
+	// Once more: what a row becomes and how segments are cut must not depend on where the first import died.
+	checked, err := l.check(ctx, def, list)
+	if err != nil {
+		return Launched{}, err
+	}
+	launched, err := l.bring(ctx, def, run, list, checked)
+	launched.Resumed = true
+	return launched, err
+}
+
+// check is the preflight; a *PreflightError when the campaign cannot be sent.
+func (l Launch) check(ctx context.Context, def *Definition, list string) (*Preflight, error) {
+	checked, err := RunPreflight(ctx, PreflightInput{
+		Definition: def, File: l.File, List: list, Service: l.Service, Suppressions: l.Ledger,
+		Progress: func(rows int64) { l.progress("checking", rows) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if l.Checked != nil {
+		l.Checked(checked)
+	}
+	if !checked.OK() {
+		return nil, &PreflightError{checked}
+	}
+	return checked, nil
+}
+
+// lookAgain is how often a launch looks whether another process has finished the import.
+const lookAgain = time.Second
+
+// bring takes a run from Importing to Ready under the lease of its import.
+func (l Launch) bring(ctx context.Context, def *Definition, run Run, list string, checked *Preflight) (Launched, error) {
+	job := Job{Ledger: l.Ledger, Name: fmt.Sprintf("import %d", run.No), Owner: l.Owner, Lease: l.Lease}
+	for {
+		var launched Launched
+		err := job.Do(ctx, func(ctx context.Context) error {
+			run, err := l.Ledger.Run(ctx, run.No)
+			if err != nil {
+				return fmt.Errorf("read the run: %w", err)
+			}
+			if run.State != Importing { // another process has done it
+				launched = Launched{Run: run, Resumed: true}
+				return nil
+			}
+			launched, err = l.freeze(ctx, def, run, list, checked)
+			return err
+		})
+		if !errors.Is(err, ErrTaken) || l.NoWait {
+			return launched, err
+		}
+		t := time.NewTimer(lookAgain)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return launched, ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
+// Resume takes up a run whose import was interrupted, from what the ledger holds of it. Nothing is changed, and
+// the error wraps ErrListElsewhere, when its list, as it was then, cannot be read by this process.
+func (l Launch) Resume(ctx context.Context, run Run) (Launched, error) {
+	def, err := ParseDefinition(run.ID(), run.Definition)
+	if err != nil {
+		return Launched{}, fmt.Errorf("the stored campaign of %s: %w", run.ID(), err)
+	}
+	if file := def.Template.Header.File(); file != "" && run.Asset == "" && !filepath.IsAbs(file) && l.File == "" {
+		return Launched{}, fmt.Errorf("%w: its header file %s is beside the campaign file", ErrListElsewhere, file)
+	}
+	hash, _, err := recipients.Hash(run.ListName)
+	if err != nil || hash != run.ListHash {
+		return Launched{}, errors.Join(fmt.Errorf("%w: %s", ErrListElsewhere, run.ListName), err)
+	}
+	return l.resume(ctx, def, run, run.ListName)
+}
+
+// ErrListElsewhere: the list of an interrupted import is not what this process finds under its name.
+var ErrListElsewhere = errors.New("the list that the import began with is not here")
+
+// freeze imports the list, uploads the header and ends the import.
+func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list string, checked *Preflight) (Launched, error) {
+	senders, err := senderKeys(ctx, l.Service, def.Connections)
+	if err != nil {
+		return Launched{}, err
+	}
+	in := ImportInput{
+		Ledger: l.Ledger, Run: run, Definition: def, List: list, Senders: senders,
+		Template: checked.Template, SegmentRows: segmentFor(checked.Sendable, len(def.Connections)),
+		Progress: func(rows int64) { l.progress("importing", rows) },
+	}
+	counts, err := Import(ctx, in)
+	if err != nil {
+		return Launched{}, err
+	}
+	if path := def.Template.Header.File(); path != "" && run.Asset == "" {
+		l.progress("uploading", counts.Rows)
+		if err := l.upload(ctx, def, run, path); err != nil {
+			return Launched{}, err
+		}
+	}
+	state := Ready
+	if def.Policies.Approval {
+		state = WaitingApproval
+	}
+	if err := l.Ledger.FinishImport(ctx, run.No, counts.Rows, state); err != nil {
+		return Launched{}, fmt.Errorf("finish the import: %w", err)
+	}
+	run, err = l.Ledger.Run(ctx, run.No)
+	if err != nil {
+		return Launched{}, fmt.Errorf("read the run: %w", err)
+	}
+	return Launched{Run: run}, nil
+}
+
+// upload stores the header's file at the service once for this run. A crash between
+// the upload and the note of it uploads again: an asset too many, never a message.
+func (l Launch) upload(ctx context.Context, def *Definition, run Run, path string) error {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(l.File), path)
+	}
+	kind, _ := def.Template.Header.Media()
+	contentType, err := CheckMedia(kind, path)
+	if err != nil {
+		return fmt.Errorf("header file: %w", err)
+	}
+	f, err := os.Open(path) //nolint:gosec // the operator's campaign file names it
+	if err != nil {
+		return fmt.Errorf("header file: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	asset, err := l.Service.UploadMedia(ctx, def.Connections[0], filepath.Base(path), contentType, f)
+	if err != nil {
+		return fmt.Errorf("upload %s: %w", path, err)
+	}
+	if err := l.Ledger.SetAsset(ctx, run.No, asset.ID, asset.ExpiresAt); err != nil {
+		return fmt.Errorf("remember the uploaded header: %w", err)
+	}
+	return nil
+}
+
+func (l Launch) progress(phase string, rows int64) {
+	if l.Progress != nil {
+		l.Progress(phase, rows)
+	}
+}
+
+// senderKeys are the numbers of the campaign's own connections: they are never recipients.
+func senderKeys(ctx context.Context, s Service, connections []string) ([]int64, error) {
+	all, err := s.Connections(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the service for its connections: %w", err)
+	}
+	var keys []int64
+	for _, c := range all {
+		for _, id := range connections {
+			if c.ID == id {
+				keys = append(keys, senderKey(c.Phone))
+			}
+		}
+	}
+	return keys, nil
+}

@@ -1,0 +1,391 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+)
+
+// Errors that a Ledger returns and callers test for.
+var (
+	ErrNoRun     = errors.New("no such run")
+	ErrRunExists = errors.New("run exists")
+	// ErrFenced: a newer epoch owns the segment, or another importer the run.
+	// Whoever gets it stops touching that segment at once.
+	ErrFenced = errors.New("fenced: another owner has taken over")
+	// ErrUnknownCommit: the connection broke while committing; the caller cannot
+	// know. Ledger.Intend resolves it by read-back before returning it.
+	ErrUnknownCommit = errors.New("commit outcome unknown")
+	// ErrLocked: another process holds the sender's lock of this ledger.
+	ErrLocked = errors.New("ledger is in use by another campaignd")
+	// ErrNewer: the ledger's schema is newer than this program.
+	ErrNewer = errors.New("ledger was written by a newer campaignd")
+)
+
+// Ledger is the durable record. Every backend passes the suite in
+// internal/ledger/ledgertest. When a method that writes returns nil, what it wrote
+// survives a crash of the process, and with synchronous FULL of the machine.
+// Methods are safe for concurrent use. Times are UTC with a millisecond's precision.
+//
+// Facts merge, decisions are fenced: Record, Apply and Sweep take facts from
+// anybody at any time; Intend, Recover, Resolve, Drop and Park only from the
+// holder of a segment's current epoch.
+type Ledger interface {
+	RunLedger
+	ImportLedger
+	SendLedger
+	EventLedger
+	SuppressionLedger
+	ReportLedger
+	JobLedger
+	Close() error
+}
+
+// RunLedger keeps the runs and what the operator wants of them.
+type RunLedger interface {
+	// CreateRun stores r (No, CreatedAt, State are set by the ledger: Importing) and
+	// returns it. If a run with the same (Campaign, ListHash, Launch) exists it is
+	// returned with ErrRunExists; of a firing (Launch begins with FiringKey) the list does not matter.
+	CreateRun(ctx context.Context, r Run) (Run, error)
+	Run(ctx context.Context, no RunNo) (Run, error) // ErrNoRun
+	LatestRun(ctx context.Context) (Run, error)     // ErrNoRun
+	Runs(ctx context.Context) ([]Run, error)        // newest first
+	// SetWanted writes what the operator wants. WantRun on a Paused run also makes it
+	// Ready. It returns the run after the change; ErrNoRun. On an ended run nothing changes.
+	SetWanted(ctx context.Context, no RunNo, w Wanted) (Run, error)
+	// SetState moves a run from one of the states from to state, with the reason and
+	// detail of a pause ("" otherwise). It reports false when the run was in none of from.
+	SetState(ctx context.Context, no RunNo, from []State, to State, reason PauseReason, detail string) (bool, error)
+	// SetAsset remembers the header media uploaded for this run.
+	SetAsset(ctx context.Context, no RunNo, assetID string, until time.Time) error
+	// FinishRuns moves every Running or Ready run whose segments are all done to Finished, or to
+	// Cancelled when that is wanted, and returns those it moved.
+	FinishRuns(ctx context.Context) ([]Run, error)
+}
+
+// ImportLedger freezes a list.
+type ImportLedger interface {
+	// AppendRows adds one chunk in one transaction. after is the number of rows the
+	// caller believes the run has; if it differs, another importer is at work: ErrFenced.
+	// Deliveries with Skip set get their outcome in the same transaction. Segments
+	// are inserted, or their Hi raised. Not claimable before FinishImport.
+	AppendRows(ctx context.Context, no RunNo, after int64, rows []Delivery, segments []Segment) error
+	// FinishImport moves the run from Importing to state (Ready or WaitingApproval).
+	// It verifies that the run has rows rows. A second call is a no-op.
+	FinishImport(ctx context.Context, no RunNo, rows int64, state State) error
+}
+
+// Lease is the right to decide about one segment, until another epoch begins.
+type Lease struct {
+	Segment
+	Epoch      int64
+	Mark       int64     // seq below it may have been posted
+	Connection string    // "" until the first intent
+	Until      time.Time // by the local clock, counted from before the request was made
+	// Recovered is true when the segment had been owned before: Recover must run first.
+	Recovered bool
+}
+
+// Claim says what a pacer can take.
+type Claim struct {
+	Owner      string
+	Connection string  // segments bound to it, or not bound yet
+	Runs       []RunNo // whose segments may be taken; in order of preference
+	Begun      bool    // only segments that were owned before: a dead owner's, and parked ones whose time has come
+	Max        int
+	Lease      time.Duration
+}
+
+// Retry is a delivery whose earlier attempt is known not to have been sent.
+type Retry struct {
+	Delivery
+	Attempt int // of the attempt to come
+	Tries   int // earlier attempts that count (Result.Counts): throttling and "never posted" do not
+}
+
+// Intent asks to post the deliveries From..To (To exclusive) of a leased segment,
+// and/or retries of it. From is the current mark.
+type Intent struct {
+	Lease      Lease
+	Owner      string
+	Connection string // binds the segment when it is not bound yet
+	From, To   int64
+	Retries    []Retry
+	// Keys are recipients.Key of From..To in seq order, and of Retries after them:
+	// the ledger reads the suppressions of just these inside the transaction.
+	Keys []int64
+	// Defer lists seqs of From..To that one recipient's own limit holds back: the
+	// mark passes them and they become "not sent, not before At, why".
+	Defer []Deferral
+}
+
+// Deferral is a fact: not sent, not before At.
+type Deferral struct {
+	Seq int64
+	At  time.Time
+	Why string
+}
+
+// Granted answers an Intent.
+type Granted struct {
+	// Held is true when the run is not (wanted) running, or its budget is used up: nothing was
+	// written, the mark stands.
+	Held   bool
+	Fenced bool // the lease is lost: nothing was written
+	// To is the new mark; it may be below Intent.To when the budget allows only part.
+	To int64
+	// OverBudget is true when Budget ended at To.
+	OverBudget bool
+	// Skipped lists the seqs (of the group or the retries) that became skipped in this
+	// transaction: they must not be posted.
+	Skipped map[int64]SkipReason
+}
+
+// ResultKind is what an attempt's exchange proved.
+type ResultKind uint8
+
+// The facts and the one decision (ResultDoubt is fenced by epoch).
+const (
+	ResultAccepted ResultKind = iota + 1 // 200 with an id
+	ResultRefused                        // refused for good: definitely not sent
+	ResultDeferred                       // definitely not sent; may be tried again at NotBefore
+	ResultDoubt                          // may have been sent
+)
+
+// Result is what one attempt's exchange proved.
+type Result struct {
+	Run        RunNo
+	Seq        int64
+	Key        int64 // recipients.Key
+	Connection string
+	Attempt    int // from 1
+	Kind       ResultKind
+	At         time.Time // when the answer came
+	IntentAt   time.Time // when the intent was committed; for ResultDoubt
+	Epoch      int64     // of the lease it was posted under; for ResultDoubt
+
+	MessageID string    // ResultAccepted
+	Warning   string    // ResultAccepted: data.warning.code
+	Code      string    // refused, deferred, doubt: the service's error, the platform's code, or time_out ...
+	Detail    string    // prose, at most 300 bytes
+	NotBefore time.Time // ResultDeferred
+	Counts    bool      // ResultDeferred: the try counts (throttling never does)
+	NoResend  bool      // ResultDoubt: accepted_no_id; no policy resends it
+	RequestID string
+	TraceID   string
+	Suppress  *Suppression // a refusal that feeds the suppression list, in the same transaction
+}
+
+// OnUncertain is what happens to a doubt when its window is over.
+type OnUncertain string
+
+// The policies of design section 4.
+const (
+	Hold     OnUncertain = "hold"     // ends as unknown
+	Evidence OnUncertain = "evidence" // resend once the webhook pipeline is proven healthy past the doubt
+	Resend   OnUncertain = "resend"   // resend; may duplicate, and is counted
+)
+
+// Parked answers Park.
+type Parked struct {
+	Done bool      // mark = hi and nothing deferred, retrying or in doubt: the segment is finished
+	Wake time.Time // otherwise: when it will be claimable again
+}
+
+// SendLedger is the protocol of domain/reliability.md 1.3.
+type SendLedger interface {
+	// Claim leases up to Max segments of the named runs (in state Ready or Running, whatever is
+	// wanted of them: a cancelled run's segments are claimed to be dropped) whose lease has run out
+	// and whose wake time has come. Ready runs become Running.
+	Claim(ctx context.Context, c Claim) ([]Lease, error)
+	// Renew prolongs leases; it returns those that are still ours, with Until set.
+	Renew(ctx context.Context, leases []Lease, d time.Duration) ([]Lease, error)
+	// Release gives a segment back at once, with what it did not post (unposted seqs
+	// whose intent was committed) written as deferred attempt 0: a fact.
+	Release(ctx context.Context, l Lease, unposted []int64) error
+	// Recover turns each seq below the mark without an outcome, and each retry
+	// without a result, into a doubt. It returns how many.
+	Recover(ctx context.Context, l Lease, at time.Time) (int, error)
+	// Deliveries reads the deliveries of [from, to) of a run that have no outcome yet, by seq.
+	Deliveries(ctx context.Context, no RunNo, from, to int64) ([]Delivery, error)
+	// Due reads up to n deferred deliveries of the segment whose time has come, by time.
+	Due(ctx context.Context, l Lease, now time.Time, n int) ([]Retry, error)
+	// Intend commits a group of intents in one transaction; the answers are in the order of
+	// the intents. On ErrUnknownCommit nothing may be posted and the leases must be dropped.
+	Intend(ctx context.Context, in []Intent) ([]Granted, error)
+	// Record merges results. A doubt whose epoch is stale is dropped: the new
+	// owner's Recover has written it.
+	Record(ctx context.Context, rs []Result) error
+	// Resolve applies the policy to doubts of the segment that began before olderThan:
+	// Hold makes them unknown, Resend (and Evidence, when the caller has it) deferred with the flag
+	// maybe_duplicate. Rows with NoResend always become unknown. It returns how many.
+	Resolve(ctx context.Context, l Lease, olderThan time.Time, p OnUncertain) (int, error)
+	// Drop turns everything of the segment that is queued (at or above the mark, or deferred)
+	// into skipped(reason).
+	Drop(ctx context.Context, l Lease, reason SkipReason) (int, error)
+	// Park gives the segment back until wake, or for good when it is done. A zero wake
+	// lets the ledger choose the earliest due time of its deferred rows and doubts (doubtWindow after they began).
+	Park(ctx context.Context, l Lease, wake time.Time, doubtWindow time.Duration) (Parked, error)
+	// ReportLanes replaces what this process says about its lanes, for `why`.
+	ReportLanes(ctx context.Context, owner string, lanes []LaneReport) error
+}
+
+// LaneReport is what a sender says of one (run, connection): what binds it now.
+type LaneReport struct {
+	Run        RunNo
+	Connection string
+	Binding    string  // closed list of lane: throughput, cap, window, backoff, throttled, in_flight, doubt, none
+	Detail     string  // a sentence
+	Rate       float64 // messages per second over the last seconds
+	At         time.Time
+}
+
+// StatusEvent is one status of one message, from a verified webhook.
+type StatusEvent struct {
+	MessageID  string
+	Connection string    // "" when the event names none
+	Recipient  int64     // recipients.Key of the event's recipient, or of the digits in the id; 0 unknown
+	Status     Status    // Sent, Delivered, Read or Failed
+	Code       string    // of Failed
+	At         time.Time // the event's own time
+	ReceivedAt time.Time
+}
+
+// TemplateEvent is a review result.
+type TemplateEvent struct {
+	Name, Language string // language as sent: en_US
+	Approved       bool
+	Event          string // APPROVED, PAUSED, DISABLED ... for the operator
+	Reason         string
+}
+
+// Events is one batch of what webhooks told, applied in one transaction.
+type Events struct {
+	Statuses     []StatusEvent
+	Suppressions []Suppression // STOP, buttons, user_preferences
+	Lifted       []Suppression // user_preferences: resume (marketing scope only)
+	Templates    []TemplateEvent
+}
+
+// Applied counts what a batch did.
+type Applied struct {
+	Matched, Repeated, Orphaned int
+}
+
+// Swept counts what a sweep did.
+type Swept struct {
+	Matched   int // orphans whose receipt had been written meanwhile
+	Adopted   int // doubts and unknowns that a webhook proved accepted
+	Ambiguous int // orphans that fit several candidates
+	Expired   int // orphans older than their keeping time, dropped
+	Left      int
+}
+
+// EventLedger takes what webhooks tell.
+type EventLedger interface {
+	// Apply stores one batch durably. A status whose message is unknown is kept as an orphan.
+	Apply(ctx context.Context, e Events) (Applied, error)
+	// Sweep matches orphans: by message id, else by adoption (reliability.md 1.8).
+	Sweep(ctx context.Context, now time.Time) (Swept, error)
+}
+
+// JobLease is the right to do a job that one replica is to do at a time, until another epoch begins.
+type JobLease struct {
+	Name  string
+	Owner string
+	Epoch int64
+	Until time.Time // by the local clock, counted from before the request was made
+}
+
+// JobLedger shares out what is not sending: firing a schedule, importing a list, sweeping. A lease keeps
+// replicas from doing the same work at once; it is no proof, because whoever stalls past it does not know. What
+// a job writes is therefore safe by itself: CreateRun knows a firing, AppendRows its row, Sweep repeats harmlessly.
+type JobLedger interface {
+	// AcquireJob leases the job for d on the database's clock. It reports false while a lease of it runs, whoever
+	// has it. A new lease has a new epoch.
+	AcquireJob(ctx context.Context, name, owner string, d time.Duration) (JobLease, bool, error)
+	// RenewJob prolongs a lease, also one that ran out and that nobody took since; ErrFenced when somebody did, or
+	// when it was released.
+	RenewJob(ctx context.Context, l JobLease, d time.Duration) (JobLease, error)
+	// ReleaseJob ends a lease, so that the job can be acquired at once. A lease that is lost is left alone.
+	ReleaseJob(ctx context.Context, l JobLease) error
+}
+
+// Scope is what a suppression keeps from being sent.
+type Scope string
+
+// The scopes.
+const (
+	ScopeMarketing   Scope = "marketing"   // templates of category MARKETING or unknown: skipped(opted_out)
+	ScopeAll         Scope = "all"         // everything: skipped(suppressed)
+	ScopeUnreachable Scope = "unreachable" // everything, until Until: skipped(unreachable)
+)
+
+// Suppression is a number that must not be sent to.
+type Suppression struct {
+	Key    int64  // recipients.Key
+	To     string // E.164, for exports
+	Scope  Scope
+	Source string // import, operator, stop, button, user_preferences, refused:CODE, failed:CODE
+	At     time.Time
+	Until  time.Time // zero: for ever
+}
+
+// SuppressionLedger keeps who must not be sent to.
+type SuppressionLedger interface {
+	Suppress(ctx context.Context, s []Suppression) (added int, err error) // idempotent on (Key, Scope)
+	Unsuppress(ctx context.Context, s []Suppression) (removed int, err error)
+	Suppressions(ctx context.Context) iter.Seq2[Suppression, error] // by number
+	// SuppressedKeys says which of keys are suppressed for a run of this kind, for preflight counts.
+	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]SkipReason, error)
+}
+
+// Tally is one group of a run's deliveries.
+type Tally struct {
+	Status Status
+	Reason string // SkipReason, or the code of refused and failed
+	N      int64
+}
+
+// Funnel counts how far deliveries ever came (cumulative).
+type Funnel struct {
+	Accepted, Sent, Delivered, Read, Failed int64
+	Adopted, MaybeDuplicate, Ambiguous      int64
+}
+
+// Problem is one thing that audit found wrong.
+type Problem struct {
+	Row  int64 // 0 when it is not about one row
+	Seq  int64
+	What string
+}
+
+// ReportLedger reads.
+type ReportLedger interface {
+	Tallies(ctx context.Context, no RunNo) ([]Tally, Funnel, error)
+	// Lines yields every delivery of the run in the order of its rows. It reads in
+	// short pages, so a long report does not hold the ledger.
+	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]
+	// Audit checks what SQL can: each row once, each outcome with its delivery, marks
+	// within bounds, nothing accepted above a mark, no phone key queued twice. At most limit problems.
+	Audit(ctx context.Context, no RunNo, limit int) ([]Problem, error)
+	// Lanes reads what senders said last, for `why`.
+	Lanes(ctx context.Context, no RunNo) ([]LaneReport, error)
+	// SegmentStates reads the segments of a run, for `why`.
+	SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
+	// LastEventAt is when the last status of the run was applied; zero if none.
+	LastEventAt(ctx context.Context, no RunNo) (time.Time, error)
+}
+
+// SegmentState is a segment as it stands.
+type SegmentState struct {
+	Segment
+	Mark       int64
+	Epoch      int64
+	Owner      string
+	LeaseUntil time.Time
+	WakeAt     time.Time
+	Connection string
+	Done       bool
+}

@@ -1,0 +1,112 @@
+package campaign
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mediaFormat is what the platform takes as a header (platform.md 7).
+type mediaFormat struct {
+	most  int64 // bytes
+	types map[string][]string
+}
+
+// The platform's formats by kind of header: content type -> extensions.
+func mediaFormats(kind string) mediaFormat {
+	switch kind {
+	case "image":
+		return mediaFormat{5 << 20, map[string][]string{"image/jpeg": {".jpg", ".jpeg"}, "image/png": {".png"}}}
+	case "video":
+		return mediaFormat{16 << 20, map[string][]string{"video/mp4": {".mp4"}, "video/3gpp": {".3gp", ".3gpp"}}}
+	}
+	return mediaFormat{100 << 20, map[string][]string{
+		"text/plain": {".txt"}, "application/pdf": {".pdf"},
+		"application/msword":            {".doc"},
+		"application/vnd.ms-excel":      {".xls"},
+		"application/vnd.ms-powerpoint": {".ppt"},
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   {".docx"},
+		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         {".xlsx"},
+		"application/vnd.openxmlformats-officedocument.presentationml.presentation": {".pptx"},
+	}}
+}
+
+// CheckMedia looks at a local file for a header of that kind (image, video, document) and returns its
+// content type. 131053, the platform's refusal of media, is mostly bytes that are not what the name says, so
+// the bytes are looked at.
+func CheckMedia(kind, path string) (contentType string, err error) {
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("%s: there is no such file; header files are relative to the campaign file", path)
+	case err != nil:
+		return "", err
+	case !st.Mode().IsRegular():
+		return "", fmt.Errorf("%s: is not a file", path)
+	case st.Size() == 0:
+		return "", fmt.Errorf("%s: is empty", path)
+	}
+	format := mediaFormats(kind)
+	if st.Size() > format.most {
+		return "", fmt.Errorf("%s: has %.1f MB; the platform takes at most %d MB of a header of type %s", path, float64(st.Size())/(1<<20), format.most>>20, kind)
+	}
+	f, err := os.Open(path) //nolint:gosec // the operator's campaign file names it
+	if err != nil {
+		return "", err
+	}
+	head := make([]byte, 512)
+	n, err := io.ReadFull(f, head)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	extension := strings.ToLower(filepath.Ext(path))
+	found := contentTypeOf(head[:n], extension)
+	extensions, taken := format.types[found]
+	if !taken {
+		var want []string
+		for _, e := range format.types {
+			want = append(want, e[0])
+		}
+		return "", fmt.Errorf("%s: its content is %s; a header of type %s takes %s", path, found, kind, strings.Join(slices.Sorted(slices.Values(want)), ", "))
+	}
+	for _, e := range extensions {
+		if e == extension {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("%s: its content is %s, but its name does not end in %s; the platform refuses what does not agree (131053)", path, found, extensions[0])
+}
+
+// contentTypeOf tells the type by the first bytes. Office files are archives of one of two kinds: there the
+// extension decides among those that such an archive can be.
+func contentTypeOf(head []byte, extension string) string {
+	office := map[string]string{}
+	switch {
+	case len(head) > 11 && string(head[4:8]) == "ftyp" && bytes.HasPrefix(head[8:], []byte("3g")):
+		return "video/3gpp"
+	case len(head) > 11 && string(head[4:8]) == "ftyp":
+		return "video/mp4"
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		office = map[string]string{
+			".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+			".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+			".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+		}
+	case bytes.HasPrefix(head, []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")):
+		office = map[string]string{".doc": "application/msword", ".xls": "application/vnd.ms-excel", ".ppt": "application/vnd.ms-powerpoint"}
+	}
+	if t := office[extension]; t != "" {
+		return t
+	}
+	t, _, _ := strings.Cut(http.DetectContentType(head), ";")
+	return t
+}

@@ -1,0 +1,66 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+)
+
+func TestETACountsOnlyOpenHours(t *testing.T) {
+	office := window(t, campaign.Window{Hours: "09:00-18:00", Days: []string{"mon", "tue", "wed", "thu", "fri"}, Timezone: "Africa/Lagos"})
+	never := window(t, campaign.Window{Hours: "09:00-18:00", Timezone: "recipient"})
+	local := window(t, campaign.Window{Hours: "09:00-12:00", Timezone: "recipient"})
+	lagos, newYork := zone(t, "Africa/Lagos"), zone(t, "America/New_York")
+	for _, c := range []struct {
+		name    string
+		now     string
+		rate    float64
+		window  *plan.Window
+		groups  []plan.Group
+		finish  string // "": never
+		waiting time.Duration
+	}{
+		{"no window", "2026-03-02T08:00:00Z", 10, nil, []plan.Group{{Remaining: 36000}}, "2026-03-02T09:00:00Z", 0},
+		{"nothing left", "2026-03-02T08:00:00Z", 0, nil, []plan.Group{{}}, "2026-03-02T08:00:00Z", 0},
+		{"inside one day", "2026-03-02T08:00:00Z", 1, office, []plan.Group{{Remaining: 9 * 3600}}, "2026-03-02T17:00:00Z", 0},
+		{"one more than a day holds", "2026-03-02T08:00:00Z", 1, office, []plan.Group{{Remaining: 9*3600 + 1}}, "2026-03-03T08:00:01Z", 15 * time.Hour},
+		{"from Friday evening", "2026-03-06T18:00:00Z", 1, office, []plan.Group{{Remaining: 3600}}, "2026-03-09T09:00:00Z", 62 * time.Hour},
+		{"no rate", "2026-03-02T08:00:00Z", 0, nil, []plan.Group{{Remaining: 1}}, "", 0},
+		{"a window that never opens", "2026-03-02T08:00:00Z", 10, never, []plan.Group{{Remaining: 1}}, "", 0},
+		{"more than a year", "2026-03-02T08:00:00Z", 0.001, nil, []plan.Group{{Remaining: 1 << 40}}, "", 0},
+		// Lagos is open 08:00Z to 11:00Z, New York 14:00Z to 17:00Z: each its own hour of work.
+		{"two zones, one after the other", "2026-03-02T08:00:00Z", 1, local,
+			[]plan.Group{{Remaining: 3600, Zone: lagos}, {Remaining: 3600, Zone: newYork}}, "2026-03-02T15:00:00Z", 5 * time.Hour},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := plan.ETA(instant(t, c.now), c.rate, c.window, c.groups...)
+			if c.finish == "" {
+				if !got.Never {
+					t.Fatalf("finishes at %s, want never", got.Finish)
+				}
+				return
+			}
+			if off := got.Finish.Sub(instant(t, c.finish)); got.Never || off < -time.Millisecond || off > time.Millisecond {
+				t.Errorf("finishes at %s (never: %v), want %s", got.Finish, got.Never, c.finish)
+			}
+			if got.Waiting != c.waiting {
+				t.Errorf("waits %v, want %v", got.Waiting, c.waiting)
+			}
+		})
+	}
+}
+
+func ExampleETA() {
+	w, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00", Timezone: "Africa/Lagos"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	eta := plan.ETA(now, 4, w, plan.Group{Remaining: 100_000})
+	fmt.Println("done at", eta.Finish.Format(time.RFC3339), "after waiting", eta.Waiting)
+	// Output: done at 2026-03-03T09:56:40Z after waiting 15h0m0s
+}

@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+)
+
+// DefaultGrace is how late a firing may start when the campaign does not say.
+const DefaultGrace = 30 * time.Minute
+
+// Verdict is what to do about a firing now.
+type Verdict string
+
+// The verdicts of Misfire.
+const (
+	NotYet Verdict = "not_yet" // it lies in the future
+	Fire   Verdict = "fire"    // launch the run
+	Skip   Verdict = "skip"    // too late: record it as missed, launch nothing
+)
+
+// ParseMisfire checks a campaign's misfire policy: "run" or "skip"; "" is skip.
+func ParseMisfire(policy string) (string, error) {
+	switch policy {
+	case "":
+		return "skip", nil
+	case "run", "skip":
+		return policy, nil
+	}
+	return "", fmt.Errorf("schedule.misfire %q: want run (launch late) or skip (leave it out)", policy)
+}
+
+// Misfire decides about a firing that was due: up to grace late it is launched, later only when
+// the policy is "run". Any other policy skips. A grace of 0 or less is DefaultGrace.
+func Misfire(policy string, grace time.Duration, due, now time.Time) Verdict {
+	if grace <= 0 {
+		grace = DefaultGrace
+	}
+	switch late := now.Sub(due); {
+	case late < 0:
+		return NotYet
+	case late <= grace || policy == "run":
+		return Fire
+	default:
+		return Skip
+	}
+}

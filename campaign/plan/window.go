@@ -1,0 +1,263 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// week is in seconds, the unit of Window's arithmetic.
+const week = 7 * 24 * 3600
+
+// Window is when sending is allowed. It is a rule about the clock on the recipient's (or the
+// campaign's) wall: a moment is inside when that clock shows a time inside, so it holds through
+// every change of offset without exceptions. A nil *Window is always open.
+type Window struct {
+	spans     []span // of the local week, sorted, apart from each other
+	zone      *time.Location
+	recipient bool
+	text      string
+}
+
+// span is [from, to) in seconds since local Monday 00:00.
+type span struct{ from, to int64 }
+
+// ParseWindow reads the window of a campaign file. Hours are "HH:MM-HH:MM", also across
+// midnight and to 24:00, and belong to the day on which they begin: fri 22:00-02:00 ends on
+// Saturday. No hours means the whole day, no days every day. The zone is an IANA name, UTC when
+// empty, or "recipient": each recipient's own.
+func ParseWindow(w campaign.Window) (*Window, error) {
+	from, to, err := parseHours(w.Hours)
+	if err != nil {
+		return nil, err
+	}
+	days, err := parseDays(w.Days)
+	if err != nil {
+		return nil, err
+	}
+	out := &Window{text: describe(w)}
+	if strings.EqualFold(w.Timezone, "recipient") {
+		out.recipient = true
+	} else if out.zone, err = Zone(w.Timezone); err != nil {
+		return nil, fmt.Errorf("window.timezone: %w, or recipient for each recipient's own", err)
+	}
+	for day, on := range days {
+		if on {
+			start := int64(day) * 24 * 3600
+			out.add(start+from, start+to)
+		}
+	}
+	out.join()
+	return out, nil
+}
+
+// Zone loads an IANA time zone; "" is UTC. "Local" is refused: it means another zone on each
+// machine.
+func Zone(name string) (*time.Location, error) {
+	if name == "Local" {
+		return nil, errors.New(`time zone "Local" depends on the machine; give an IANA name like Africa/Lagos`)
+	}
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("time zone %q is not known; give an IANA name like Africa/Lagos", name)
+	}
+	return loc, nil
+}
+
+// PerRecipient reports whether the window is in each recipient's zone: Open then needs it.
+func (w *Window) PerRecipient() bool { return w != nil && w.recipient }
+
+// Always reports whether the window never closes.
+func (w *Window) Always() bool {
+	return w == nil || len(w.spans) == 1 && w.spans[0] == span{0, week}
+}
+
+// String is the window as a person writes it: "09:00-18:00 mon tue, recipient".
+func (w *Window) String() string {
+	if w == nil {
+		return "always"
+	}
+	return w.text
+}
+
+// Open reports whether sending is allowed at now and when that changes next: the closing
+// while open, the opening while closed. changes is zero when it never does. loc is the
+// recipient's zone and is ignored unless the window is PerRecipient; without a zone such a
+// window is closed for good.
+func (w *Window) Open(now time.Time, loc *time.Location) (open bool, changes time.Time) {
+	if w == nil {
+		return true, time.Time{}
+	}
+	if !w.recipient {
+		loc = w.zone
+	}
+	if loc == nil {
+		return false, time.Time{}
+	}
+	open = w.covers(weekSecond(now.In(loc)))
+	if len(w.spans) == 0 || w.Always() {
+		return open, time.Time{}
+	}
+	// Between two changes of offset the local clock runs evenly, so the next flip is
+	// arithmetic. At a change of offset it jumps: look there, then go on behind it.
+	limit := now.AddDate(1, 0, 1)
+	for at := now; at.Before(limit); {
+		local := at.In(loc)
+		end := offsetUntil(at, loc)
+		flip := local.Truncate(time.Second).Add(time.Duration(w.until(weekSecond(local), open)) * time.Second)
+		if end.IsZero() || flip.Before(end) {
+			return open, flip.UTC()
+		}
+		if w.covers(weekSecond(end.In(loc))) != open {
+			return open, end.UTC()
+		}
+		at = end
+	}
+	return open, time.Time{} // hours that no local clock has shown in a year
+}
+
+// offsetUntil is a moment after at up to which loc keeps the offset it has at at, zero when it
+// keeps it for good. Not every such moment is a change of offset.
+func offsetUntil(at time.Time, loc *time.Location) time.Time {
+	_, end := at.In(loc).ZoneBounds()
+	if !end.IsZero() && !end.After(at) {
+		// Beyond the years that a zone file lists, ZoneBounds ends each year after 365 days, so that
+		// the last day of a leap year lies behind its own end (Go 1.26, time.tzset).
+		return at.Add(time.Hour)
+	}
+	return end
+}
+
+// add puts [from, to) into the week; what passes Sunday midnight begins on Monday again.
+func (w *Window) add(from, to int64) {
+	if to > week {
+		w.spans = append(w.spans, span{0, to - week})
+		to = week
+	}
+	w.spans = append(w.spans, span{from, to})
+}
+
+// join sorts the spans and merges those that touch.
+func (w *Window) join() {
+	slices.SortFunc(w.spans, func(a, b span) int { return int(a.from - b.from) })
+	joined := w.spans[:0]
+	for _, s := range w.spans {
+		if n := len(joined); n > 0 && s.from <= joined[n-1].to {
+			joined[n-1].to = max(joined[n-1].to, s.to)
+			continue
+		}
+		joined = append(joined, s)
+	}
+	w.spans = joined
+}
+
+func (w *Window) covers(second int64) bool {
+	for _, s := range w.spans {
+		if second >= s.from && second < s.to {
+			return true
+		}
+	}
+	return false
+}
+
+// until is how many seconds of an evenly running local clock pass before open ends.
+func (w *Window) until(second int64, open bool) int64 {
+	least := int64(week)
+	for _, s := range w.spans {
+		edge := s.from
+		if open {
+			edge = s.to % week
+			if w.covers(edge) { // Sunday midnight inside a span
+				continue
+			}
+		}
+		d := (edge - second) % week
+		if d <= 0 {
+			d += week
+		}
+		least = min(least, d)
+	}
+	return least
+}
+
+// weekSecond is what the local clock shows, in seconds since Monday 00:00.
+func weekSecond(local time.Time) int64 {
+	day := (int64(local.Weekday()) + 6) % 7
+	h, m, s := local.Clock()
+	return day*24*3600 + int64(h)*3600 + int64(m)*60 + int64(s)
+}
+
+// parseHours gives seconds of the day; to is past 24 h when the hours cross midnight.
+func parseHours(s string) (from, to int64, err error) {
+	if s == "" {
+		return 0, 24 * 3600, nil
+	}
+	a, b, ok := strings.Cut(s, "-")
+	if ok {
+		from, ok = parseClock(a)
+	}
+	if ok {
+		to, ok = parseClock(b)
+	}
+	switch {
+	case !ok || from == 24*3600:
+		return 0, 0, fmt.Errorf(`window.hours %q: want "HH:MM-HH:MM" from 00:00 to 24:00, for example "09:00-18:00"`, s)
+	case from == to:
+		return 0, 0, fmt.Errorf("window.hours %q begins and ends at the same time; leave hours out for the whole day", s)
+	case to < from:
+		to += 24 * 3600
+	}
+	return from, to, nil
+}
+
+func parseClock(s string) (int64, bool) {
+	s = strings.TrimSpace(s)
+	if len(s) != len("00:00") || s[2] != ':' {
+		return 0, false
+	}
+	for _, i := range []int{0, 1, 3, 4} {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+	}
+	h, m := int64(s[0]-'0')*10+int64(s[1]-'0'), int64(s[3]-'0')*10+int64(s[4]-'0')
+	if h > 24 || m > 59 || h == 24 && m > 0 {
+		return 0, false
+	}
+	return h*3600 + m*60, true
+}
+
+// weekdays in the order of the spans: Monday first, as in ISO 8601.
+const weekdays = "mon tue wed thu fri sat sun"
+
+func parseDays(names []string) (days [7]bool, err error) {
+	if len(names) == 0 {
+		return [7]bool{true, true, true, true, true, true, true}, nil
+	}
+	for _, name := range names {
+		i := slices.Index(strings.Fields(weekdays), strings.ToLower(strings.TrimSpace(name)))
+		if i < 0 {
+			return days, fmt.Errorf("window.days: %q is not a day; want some of %s", name, weekdays)
+		}
+		days[i] = true
+	}
+	return days, nil
+}
+
+func describe(w campaign.Window) string {
+	hours, zone := w.Hours, w.Timezone
+	if hours == "" {
+		hours = "all day"
+	}
+	if zone == "" {
+		zone = "UTC"
+	}
+	if len(w.Days) > 0 {
+		hours += " " + strings.ToLower(strings.Join(w.Days, " "))
+	}
+	return hours + ", " + zone
+}

@@ -1,0 +1,274 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/internal/messaging"
+)
+
+// suppressionBatch is how many keys one question to the suppression list holds.
+const suppressionBatch = 1000
+
+// PreflightInput is what a preflight looks at. Definition, File and List are required.
+type PreflightInput struct {
+	Definition *Definition
+	Source     []byte // of the campaign file, to name lines; nil: File is read for them
+	File       string // path of the campaign file: header files are relative to it
+	List       string // path of the list
+	// Service is asked for connections, numbers and templates; nil: only what can be seen from here is checked.
+	Service Service
+	// Senders are keys of the campaign's own numbers where there is no Service to ask; may be nil.
+	Senders []int64
+	// Suppressions says who must not be sent to; nil: not counted.
+	Suppressions interface {
+		SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]SkipReason, error)
+	}
+	// Pace says at how many messages per second a connection will send; nil: DefaultPace of what the service says of the number.
+	Pace     func(connection string, n messaging.Number) float64
+	Examples int                // rows shown for each reason; default 5
+	Rejects  func(Reject) error // called for each row that will not be sent, in the order of the list; may be nil
+	Progress func(rows int64)   // called now and then while reading; may be nil
+}
+
+// Reject is a row that will not be sent.
+type Reject struct {
+	Row    int64      `json:"row"`  // record number, from 1
+	Line   int        `json:"line"` // of the file
+	To     string     `json:"to"`
+	Reason SkipReason `json:"reason"`
+	Note   string     `json:"note"`
+	Cells  []string   `json:"-"` // in the order of Preflight.Header
+}
+
+// CountryCount is how many sendable rows go to one country.
+type CountryCount struct {
+	Country string `json:"country"` // ISO 3166; "" for global networks
+	Rows    int64  `json:"rows"`
+}
+
+// ConnectionCheck is what the service says of one connection of the campaign.
+type ConnectionCheck struct {
+	ID          string  `json:"id"`
+	Phone       string  `json:"phone,omitempty"`
+	Quality     string  `json:"quality,omitempty"`
+	Tier        string  `json:"tier,omitempty"`
+	Coexistence bool    `json:"coexistence,omitempty"`
+	Throughput  float64 `json:"throughput,omitempty"` // of the number, messages per second; 0 unknown
+	Pace        float64 `json:"pace"`                 // at which it will be sent, messages per second
+}
+
+// Preflight is what a campaign and its list look like before anything is sent.
+type Preflight struct {
+	Campaign    string               `json:"campaign"`
+	List        string               `json:"list"`
+	ListHash    string               `json:"list_sha256,omitempty"` // "" when the list cannot be read to its end
+	Dialect     string               `json:"dialect,omitempty"`
+	Header      []string             `json:"header,omitempty"`
+	Category    string               `json:"category,omitempty"`
+	Marketing   bool                 `json:"marketing"` // opt-outs apply
+	Rows        int64                `json:"rows"`
+	Sendable    int64                `json:"sendable"`
+	Skipped     map[SkipReason]int64 `json:"skipped"`
+	Examples    []Reject             `json:"examples,omitempty"` // the first rows of each reason
+	Countries   []CountryCount       `json:"countries,omitempty"`
+	Connections []ConnectionCheck    `json:"connections,omitempty"`
+	Pace        float64              `json:"pace"`             // messages per second over all connections
+	Duration    time.Duration        `json:"-"`                // of the sending itself, without windows and tiers; 0 unknown
+	Seconds     float64              `json:"duration_seconds"` // Duration
+	Findings    []Finding            `json:"findings,omitempty"`
+
+	Template *messaging.TemplateRecord `json:"-"` // as the service has it; nil when it was not asked
+	Senders  []int64                   `json:"-"` // keys of the campaign's own numbers
+}
+
+// OK reports whether the campaign can be launched: no finding is an error, and somebody is left to send to.
+func (p *Preflight) OK() bool { return len(p.Errors()) == 0 && p.Sendable > 0 }
+
+// Errors lists the findings that keep the campaign from being launched.
+func (p *Preflight) Errors() []Finding { return p.level(LevelError) }
+
+// Warnings lists the other findings.
+func (p *Preflight) Warnings() []Finding { return p.level(LevelWarning) }
+
+func (p *Preflight) level(l Level) []Finding {
+	var out []Finding
+	for _, f := range p.Findings {
+		if f.Level == l {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// BadRows is how many rows of the list itself are at fault; suppressed and opted-out people are not.
+func (p *Preflight) BadRows() int64 {
+	n := p.Rows - p.Sendable
+	for _, r := range []SkipReason{OptedOut, Suppressed, Unreachable} {
+		n -= p.Skipped[r]
+	}
+	return n
+}
+
+// RunPreflight checks a campaign and reads its list once, without sending or storing anything. What is wrong with
+// the campaign, the template or the list is a finding in the answer; the error is for what kept it
+// from looking: the service or the ledger not answering, or ctx.
+func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
+	d := in.Definition
+	c := &check{in: in, d: d, p: &Preflight{Campaign: d.Name, List: in.List, Category: d.Template.Category, Skipped: map[SkipReason]int64{}, Senders: slices.Clone(in.Senders)}}
+	src := in.Source
+	if src == nil {
+		_, src, _ = LoadDefinition(in.File) // for line numbers alone
+	}
+	c.src = readSource(in.File, src)
+	c.media()
+	if in.Service != nil {
+		if err := c.service(ctx); err != nil {
+			return nil, err
+		}
+	} else {
+		for _, id := range d.Connections {
+			c.connection(id, messaging.Connection{ID: id}, messaging.Number{})
+		}
+	}
+	c.p.Marketing = d.Marketing(c.p.Category)
+	if err := c.list(ctx); err != nil {
+		return nil, err
+	}
+	c.totals()
+	return c.p, nil
+}
+
+// check is a preflight at work.
+type check struct {
+	in      PreflightInput
+	d       *Definition
+	p       *Preflight
+	src     *source
+	render  *Renderer
+	longest int   // of the coupon codes
+	badZone int64 // rows whose time zone does not exist
+	noZone  int64 // rows without one
+	tiers   int64 // sum of the tiers of the numbers; 0 unknown
+}
+
+func (c *check) say(level Level, path, what, remedy string) {
+	f := Finding{Level: level, Where: c.src.where(c.src.place(path)), What: field(path) + what, Remedy: remedy, Excerpt: c.src.excerpt(c.src.place(path))}
+	if !slices.ContainsFunc(c.p.Findings, func(g Finding) bool { return g.String() == f.String() }) {
+		c.p.Findings = append(c.p.Findings, f)
+	}
+}
+
+// media checks what the header refers to.
+func (c *check) media() {
+	kind, m := c.d.Template.Header.Media()
+	if m == nil {
+		return
+	}
+	path := "template.header." + kind
+	switch {
+	case m.File != "":
+		if _, err := CheckMedia(kind, Beside(c.in.File, m.File)); err != nil {
+			c.say(LevelError, path+".file", err.Error(), "")
+		}
+	case m.AssetID != "" && c.d.Schedule != nil:
+		c.say(LevelWarning, path+".assetId", "the service deletes an asset 30 days after its upload, and this campaign recurs", "use file: it is uploaded anew for each run")
+	case m.AssetID != "" && c.d.Limits.NotAfter == 0 && c.d.Window != nil:
+		c.say(LevelWarning, path+".assetId", "the service deletes an asset 30 days after its upload; sends after that are refused", "use file, or make sure that the asset outlives the run")
+	case m.ID != "":
+		c.say(LevelWarning, path+".id", "the platform keeps a media id for 30 days (7 when it came from a webhook)", "use file: it is uploaded for each run")
+	case m.Link != "":
+		c.say(LevelWarning, path+".link", "the platform fetches a link by itself while sending, which is slower and may fail (131053)", "use file for media that are the same for all")
+	}
+}
+
+// service compares the campaign with what the service knows.
+func (c *check) service(ctx context.Context) error {
+	known, err := c.in.Service.Connections(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the service for its connections: %w", err)
+	}
+	numbers, err := c.in.Service.Numbers(ctx)
+	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
+		return fmt.Errorf("ask the service for its numbers: %w", err)
+	}
+	var ids []string
+	for _, k := range known {
+		ids = append(ids, k.ID)
+	}
+	for i, id := range c.d.Connections {
+		at := slices.IndexFunc(known, func(k messaging.Connection) bool { return k.ID == id })
+		if at < 0 {
+			c.say(LevelError, fmt.Sprintf("connections[%d]", i), fmt.Sprintf("the key reaches no connection %q", id), didYouMean(id, ids))
+			continue
+		}
+		n := messaging.Number{}
+		if j := slices.IndexFunc(numbers, func(n messaging.Number) bool { return n.ConnectionID == id }); j >= 0 {
+			n = numbers[j]
+		}
+		c.connection(id, known[at], n)
+		if err := c.template(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *check) connection(id string, k messaging.Connection, n messaging.Number) {
+	pace := c.in.Pace
+	if pace == nil {
+		pace = func(_ string, n messaging.Number) float64 { return DefaultPace(n) }
+	}
+	phone := k.Phone
+	if phone == "" {
+		phone = n.Phone
+	}
+	e := ConnectionCheck{ID: id, Phone: phone, Quality: n.Quality, Tier: n.Tier, Coexistence: n.Coexistence, Throughput: n.Throughput, Pace: pace(id, n)}
+	c.p.Connections = append(c.p.Connections, e)
+	c.p.Pace += e.Pace
+	if key := senderKey(phone); key != 0 {
+		c.p.Senders = append(c.p.Senders, key)
+	}
+	if n.TierLimit > 0 {
+		c.tiers += n.TierLimit
+	}
+	path := fmt.Sprintf("connections[%d]", slices.Index(c.d.Connections, id))
+	if n.Quality == "RED" {
+		c.say(LevelWarning, path, "the quality of this number is low (RED): more blocks and reports may get it restricted", "send to people who expect it first")
+	}
+	switch status := strings.ToUpper(k.Status); status {
+	case "", "ACTIVE", "CONNECTED", "ENABLED", "LIVE", "OK":
+	default:
+		c.say(LevelWarning, path, fmt.Sprintf("the service says that this connection is %s", strings.ToLower(k.Status)), "see `campaignd numbers`")
+	}
+}
+
+// template checks the campaign against one account's templates.
+func (c *check) template(ctx context.Context, id string) error {
+	all, err := c.in.Service.Templates(ctx, id)
+	if errors.Is(err, messaging.ErrNotOffered) {
+		c.say(LevelWarning, "template.name", "the service lists no templates, so nothing can be said of its approval and variables", "send one with `campaignd test` first")
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ask the service for the templates of %s: %w", id, err)
+	}
+	t := findTemplate(&c.d.Template, all, id, c.say)
+	if t == nil {
+		return nil
+	}
+	checkRecord(&c.d.Template, t, id, c.say)
+	if c.p.Template == nil {
+		c.p.Template = t
+	}
+	// Two accounts may class the same name differently: opt-outs apply if they do on one of them.
+	if t.Category == "MARKETING" || c.p.Template == t {
+		c.p.Category = cmp.Or(t.Category, c.p.Category)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/recipients"
+)
+
+// list reads every row.
+func (c *check) list(ctx context.Context) error {
+	list, err := OpenList(c.in.List, c.d.Recipients.Options())
+	if err != nil {
+		c.fault(err)
+		return nil
+	}
+	err = c.rows(ctx, list)
+	return errors.Join(err, list.Close())
+}
+
+// fault is an error of the list as a finding.
+func (c *check) fault(err error) {
+	f := Finding{Level: LevelError, Where: c.in.List, What: err.Error()}
+	var bad *recipients.FileError
+	if errors.As(err, &bad) {
+		f.Where, f.What, f.Remedy = bad.File, bad.Message, bad.Remedy
+		if bad.Line > 0 {
+			f.Where = fmt.Sprintf("%s:%d", bad.File, bad.Line)
+		}
+		if bad.Err != nil {
+			f.What += ": " + bad.Err.Error()
+		}
+	}
+	c.p.Findings = append(c.p.Findings, f)
+}
+
+// judged is a row waiting for the answer of the suppression list.
+type judged struct {
+	Delivery
+	line int
+}
+
+func (c *check) rows(ctx context.Context, list *List) error {
+	c.p.Header, c.p.Dialect = list.Header(), list.Dialect().String()
+	render, missing := c.d.compile(list.Header())
+	for _, m := range missing {
+		c.say(LevelError, m.path, m.what, m.remedy)
+	}
+	if len(missing) > 0 {
+		render = &Renderer{fixed: -1, otp: -1, link: -1} // the rows' numbers can be judged all the same
+	} else if c.p.Template != nil {
+		render.hydrate(c.d, c.p.Template)
+	}
+	c.render = render
+	j := newJudge(c.d, render, 0, c.p.Senders)
+	where := newCountries()
+	perCountry := map[string]int64{}
+	batch := make([]judged, 0, suppressionBatch)
+	flush := func() error {
+		if err := c.suppress(ctx, batch); err != nil {
+			return err
+		}
+		for i := range batch {
+			if err := c.count(&batch[i], where, perCountry); err != nil {
+				return err
+			}
+		}
+		batch = batch[:0]
+		if c.in.Progress != nil {
+			c.in.Progress(c.p.Rows)
+		}
+		return ctx.Err()
+	}
+	for {
+		row, err := list.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			c.fault(err)
+			break
+		}
+		d := j.delivery(row)
+		if d.Skip == "" && j.zones != nil {
+			if _, ok := j.zones.group(row.Timezone); !ok && strings.TrimSpace(row.Timezone) == "" {
+				c.noZone++
+			} else if !ok {
+				if c.badZone++; c.badZone == 1 {
+					c.p.Findings = append(c.p.Findings, Finding{Level: LevelWarning, Where: fmt.Sprintf("%s:%d", c.in.List, row.Line),
+						What:   fmt.Sprintf("%q is no time zone: such rows are sent by the clock of %s", shorten(row.Timezone), j.zones.fallback),
+						Remedy: "write IANA names such as Africa/Lagos"})
+				}
+			}
+		}
+		if batch = append(batch, judged{d, row.Line}); len(batch) == suppressionBatch {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	for country, n := range perCountry {
+		c.p.Countries = append(c.p.Countries, CountryCount{country, n})
+	}
+	slices.SortFunc(c.p.Countries, func(a, b CountryCount) int {
+		if a.Rows != b.Rows {
+			return int(b.Rows - a.Rows)
+		}
+		return strings.Compare(a.Country, b.Country)
+	})
+	c.zoneFindings(j)
+	if len(c.p.Errors()) == 0 {
+		sum, err := list.Sum()
+		if err != nil {
+			return err
+		}
+		c.p.ListHash = sum
+	}
+	return nil
+}
+
+// suppress marks who must not be sent to.
+func (c *check) suppress(ctx context.Context, batch []judged) error {
+	if c.in.Suppressions == nil {
+		return nil
+	}
+	keys := make([]int64, 0, len(batch))
+	for i := range batch {
+		if batch[i].Skip == "" {
+			keys = append(keys, batch[i].Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	reasons, err := c.in.Suppressions.SuppressedKeys(ctx, keys, c.p.Marketing, time.Now())
+	if err != nil {
+		return fmt.Errorf("read the suppressions: %w", err)
+	}
+	for i := range batch {
+		if r := reasons[batch[i].Key]; r != "" && batch[i].Skip == "" {
+			batch[i].Skip, batch[i].Note = r, fmt.Sprintf("line %d: %s", batch[i].line, r.Sentence())
+		}
+	}
+	return nil
+}
+
+// count adds one row to the totals.
+func (c *check) count(r *judged, where *countries, perCountry map[string]int64) error {
+	c.p.Rows++
+	if r.Skip == "" {
+		c.p.Sendable++
+		perCountry[where.of(r.To)]++
+		c.longest = max(c.longest, c.render.codeLength(r.Cells))
+		return nil
+	}
+	c.p.Skipped[r.Skip]++
+	examples := c.in.Examples
+	if examples == 0 {
+		examples = 5
+	}
+	reject := Reject{Row: r.Row, Line: r.line, To: r.To, Reason: r.Skip, Note: r.Note, Cells: r.Cells}
+	if c.p.Skipped[r.Skip] <= int64(examples) {
+		c.p.Examples = append(c.p.Examples, reject)
+	}
+	if c.in.Rejects != nil {
+		if err := c.in.Rejects(reject); err != nil {
+			return fmt.Errorf("write the rejected rows: %w", err)
+		}
+	}
+	return nil
+}

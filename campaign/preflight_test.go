@@ -1,0 +1,432 @@
+package campaign_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/recipients"
+)
+
+// account answers as one service with a few connections.
+type account struct {
+	connections []messaging.Connection
+	numbers     []messaging.Number
+	templates   map[string][]messaging.TemplateRecord
+	err         error
+	notOffered  bool
+}
+
+func (a *account) Connections(context.Context) ([]messaging.Connection, error) {
+	return a.connections, a.err
+}
+
+func (a *account) Numbers(context.Context) ([]messaging.Number, error) {
+	if a.notOffered {
+		return nil, messaging.ErrNotOffered
+	}
+	return a.numbers, nil
+}
+
+func (a *account) Templates(_ context.Context, id string) ([]messaging.TemplateRecord, error) {
+	if a.notOffered {
+		return nil, messaging.ErrNotOffered
+	}
+	return a.templates[id], nil
+}
+
+func (a *account) UploadMedia(context.Context, string, string, string, io.Reader) (messaging.Asset, error) {
+	return messaging.Asset{}, errors.New("a preflight uploads nothing")
+}
+
+// spring is a template with everything a campaign can fill.
+func spring() messaging.TemplateRecord {
+	return messaging.TemplateRecord{Name: "spring_sale", Language: "en_US", Status: "APPROVED", Category: "MARKETING", Components: []messaging.Component{
+		{Type: "HEADER", Format: "IMAGE"},
+		{Type: "BODY", Text: "Hi {{1}}, {{2}} off."},
+		{Type: "BUTTONS", Buttons: []messaging.ComponentButton{{Type: "URL", URL: "https://example.com/{{1}}"}, {Type: "PHONE_NUMBER"}, {Type: "URL", URL: "https://example.com/terms"}}},
+	}}
+}
+
+func service() *account {
+	return &account{
+		connections: []messaging.Connection{{ID: "conn_1", Phone: "+234 803 123 4599", Status: "CONNECTED"}, {ID: "conn_2", Phone: "+2348031234598"}},
+		numbers: []messaging.Number{
+			{ConnectionID: "conn_1", Quality: "GREEN", Tier: "TIER_2K", TierLimit: 2000, Throughput: 80},
+			{ConnectionID: "conn_2", Quality: "GREEN", TierLimit: 2000, Coexistence: true},
+		},
+		templates: map[string][]messaging.TemplateRecord{"conn_1": {spring()}, "conn_2": {spring()}},
+	}
+}
+
+const springFile = `name: spring-sale
+connections: [conn_1, conn_2]
+template:
+  name: spring_sale
+  language: en_US
+  body: ["{{ .first_name }}", "{{ .discount }}"]
+  header: {image: {assetId: ast_1}}
+  buttons: [{type: url, text: "{{ .slug }}"}]
+recipients: {columns: {to: phone}, validate: possible}
+`
+
+const springList = `phone,first_name,discount,slug
++2348031234501,Ada,20 %,a
++2348031234502,Bola,20 %,b
++33612345678,Chloe,20 %,c
++12025550143,Dan,20 %,d
++16135550143,Eve,20 %,e
++2348031234599,Self,20 %,f
++2348031234501,Ada,20 %,g
++2348031234503,,20 %,h
+`
+
+func springInput(t *testing.T, file, list string) campaign.PreflightInput {
+	t.Helper()
+	return campaign.PreflightInput{
+		Definition: parse(t, file), Source: []byte(file), File: filepath.Join(t.TempDir(), "spring.yaml"),
+		List: writeFile(t, "list.csv", list), Service: service(),
+	}
+}
+
+func preflight(t *testing.T, in campaign.PreflightInput) *campaign.Preflight {
+	t.Helper()
+	p, err := campaign.RunPreflight(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestPreflightCountsWhatARunWillDo(t *testing.T) {
+	in := springInput(t, springFile, springList)
+	l := openLedger(t)
+	if _, err := l.Suppress(t.Context(), []campaign.Suppression{
+		{Key: recipients.Key("+2348031234502"), To: "+2348031234502", Scope: campaign.ScopeMarketing, Source: "stop", At: time.Now()},
+		{Key: recipients.Key("+33612345678"), To: "+33612345678", Scope: campaign.ScopeAll, Source: "operator", At: time.Now()},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	in.Suppressions = l
+	var rejected []string
+	in.Rejects = func(r campaign.Reject) error {
+		rejected = append(rejected, fmt.Sprintf("%d %s %s", r.Row, r.Reason, r.Cells[1]))
+		return nil
+	}
+	p := preflight(t, in)
+	if !p.OK() || !p.Marketing || p.Category != "MARKETING" || p.Rows != 8 || p.Sendable != 3 || p.BadRows() != 3 {
+		t.Errorf("%+v", p)
+	}
+	want := map[campaign.SkipReason]int64{campaign.OptedOut: 1, campaign.Suppressed: 1, campaign.RecipientIsSender: 1, campaign.Duplicate: 1, campaign.MissingVariable: 1}
+	if diff := cmp.Diff(want, p.Skipped); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"2 opted_out Bola", "3 suppressed Chloe", "6 recipient_is_sender Self", "7 duplicate Ada", "8 missing_variable "}, rejected); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]campaign.CountryCount{{Country: "CA", Rows: 1}, {Country: "NG", Rows: 1}, {Country: "US", Rows: 1}}, p.Countries); diff != "" {
+		t.Error(diff)
+	}
+	if len(p.Examples) != 5 || p.Examples[0].Line != 3 || !strings.HasPrefix(p.Examples[0].Note, "line 3: ") {
+		t.Errorf("%+v", p.Examples)
+	}
+	if sum, _, err := recipients.Hash(in.List); err != nil || p.ListHash != sum {
+		t.Errorf("hash %s, %v", p.ListHash, err)
+	}
+	if w := p.Warnings(); len(w) != 1 || !strings.Contains(w[0].What, "1 recipients have US numbers") {
+		t.Errorf("%v", w)
+	}
+	// 0.9 x 0.95 x 80 + 0.9 x 0.7 x 20
+	if p.Pace < 80.99 || p.Pace > 81.01 || len(p.Connections) != 2 || p.Connections[1].Pace < 12.59 || p.Connections[1].Pace > 12.61 {
+		t.Errorf("pace %v, %+v", p.Pace, p.Connections)
+	}
+	if text, err := json.Marshal(p); err != nil || !strings.Contains(string(text), `"duration_seconds":`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+func TestPreflightAndImportAgreeOnEveryRow(t *testing.T) {
+	d := messyCampaign(t)
+	for name, text := range map[string]string{"messy.csv": messy, "big.csv": bigList(5000)} {
+		path := writeFile(t, name, text)
+		p := preflight(t, campaign.PreflightInput{Definition: d, Source: []byte(minimal), File: "messy.yaml", List: path})
+		l := openLedger(t)
+		counts, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: newRun(t, l, d, path), Definition: d, List: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Rows != counts.Rows || p.Sendable != counts.Queued || !cmp.Equal(p.Skipped, counts.Skipped) {
+			t.Errorf("%s: preflight %d/%d %v, import %+v", name, p.Sendable, p.Rows, p.Skipped, counts)
+		}
+	}
+}
+
+func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
+	edit := func(change func(*messaging.TemplateRecord)) func(*account) {
+		return func(a *account) {
+			r := spring()
+			change(&r)
+			a.templates["conn_2"] = []messaging.TemplateRecord{r}
+		}
+	}
+	buttons := func(b ...messaging.ComponentButton) func(*account) {
+		return edit(func(r *messaging.TemplateRecord) { r.Components[2].Buttons = b })
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*account)
+		level  campaign.Level
+		want   string
+	}{
+		{"paused", edit(func(r *messaging.TemplateRecord) { r.Status = "PAUSED" }), campaign.LevelError, `spring.yaml:4:3: template.name: template "spring_sale" is paused on connection conn_2`},
+		{"absent", edit(func(r *messaging.TemplateRecord) { r.Name = "spring_sales" }), campaign.LevelError, `template "spring_sale" does not exist on connection conn_2; did you mean "spring_sales"?`},
+		{"language", edit(func(r *messaging.TemplateRecord) { r.Language = "en_GB" }), campaign.LevelError, `spring.yaml:5:3: template.language: template "spring_sale" does not exist in en_US on connection conn_2; it exists in en_GB`},
+		{"variables", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{1}} {{2}} {{3}}" }), campaign.LevelError, `2 values are given, but the template's body has 3 variables`},
+		{"named", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{name}} {{rate}}" }), campaign.LevelWarning, `named variables (name, rate)`},
+		{"video", edit(func(r *messaging.TemplateRecord) { r.Components[0].Format = "VIDEO" }), campaign.LevelError, `template.header.image: the template's header is of type video`},
+		{"no header", edit(func(r *messaging.TemplateRecord) { r.Components = r.Components[1:] }), campaign.LevelError, `the template has no media header`},
+		{"text header", edit(func(r *messaging.TemplateRecord) {
+			r.Components[0] = messaging.Component{Type: "HEADER", Format: "TEXT", Text: "Hi {{1}}"}
+		}), campaign.LevelError, `text header has a variable`},
+		{"location", edit(func(r *messaging.TemplateRecord) { r.Components[0].Format = "LOCATION" }), campaign.LevelError, `location header`},
+		{"no button", buttons(), campaign.LevelError, `1 url buttons are filled, but the template has 0`},
+		{"fixed button", buttons(messaging.ComponentButton{Type: "URL", URL: "https://example.com"}), campaign.LevelError, `1 url buttons are filled, but the template has 0`},
+		{"coupon", buttons(messaging.ComponentButton{Type: "URL", URL: "https://e.com/{{1}}"}, messaging.ComponentButton{Type: "COPY_CODE"}), campaign.LevelError, `1 buttons of type copy_code with a variable, and 0 are filled`},
+		{"category", edit(func(r *messaging.TemplateRecord) { r.Category = "UTILITY" }), "", ""},
+		{"no components", edit(func(r *messaging.TemplateRecord) { r.Components = nil }), "", ""},
+		{"connection", func(a *account) { a.connections = a.connections[:1] }, campaign.LevelError, `spring.yaml:2:23: connections[1]: the key reaches no connection "conn_2"; did you mean "conn_1"?`},
+		{"suspended", func(a *account) { a.connections[1].Status = "SUSPENDED" }, campaign.LevelWarning, `this connection is suspended`},
+		{"quality", func(a *account) { a.numbers[0].Quality = "RED" }, campaign.LevelWarning, `quality of this number is low`},
+		{"tier", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, 1 }, campaign.LevelWarning, `reach at most 2 in 24 hours`},
+		{"not offered", func(a *account) { a.notOffered = true }, campaign.LevelWarning, `the service lists no templates`},
+	} {
+		in := springInput(t, springFile, springList)
+		in.File = "spring.yaml"
+		a := service()
+		c.change(a)
+		in.Service = a
+		p := preflight(t, in)
+		found := c.want == ""
+		for _, f := range p.Findings {
+			if c.want != "" && f.Level == c.level && strings.Contains(f.String(), c.want) {
+				found = true
+			} else if !strings.Contains(f.What, "US numbers") {
+				t.Errorf("%s: also %s: %s", c.name, f.Level, f)
+			}
+		}
+		if !found {
+			t.Errorf("%s: %v", c.name, p.Findings)
+		}
+		if p.OK() == (c.level == campaign.LevelError) {
+			t.Errorf("%s: OK is %v", c.name, p.OK())
+		}
+		if !p.Marketing {
+			t.Errorf("%s: not marketing", c.name)
+		}
+	}
+}
+
+func TestOptOutsDoNotApplyToUtilityAndAuthentication(t *testing.T) {
+	for says, want := range map[string]bool{"MARKETING": true, "": true, "SOMETHING_NEW": true, "UTILITY": false, "AUTHENTICATION": false} {
+		a := service()
+		for id := range a.templates {
+			a.templates[id][0].Category = says
+		}
+		in := springInput(t, springFile, springList)
+		in.Service = a
+		if p := preflight(t, in); p.Marketing != want {
+			t.Errorf("%q: %v", says, p.Marketing)
+		}
+	}
+}
+
+func TestPreflightWithoutAServiceChecksTheList(t *testing.T) {
+	in := springInput(t, springFile, springList)
+	in.Service, in.Senders = nil, []int64{recipients.Key("+2348031234599")}
+	p := preflight(t, in)
+	if !p.OK() || p.Sendable != 5 || p.Skipped[campaign.RecipientIsSender] != 1 || p.Pace < 136 || p.Template != nil {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestFaultsOfTheListAreFindingsWithTheirLine(t *testing.T) {
+	for name, c := range map[string]struct{ list, want string }{
+		"column":   {strings.Replace(springList, "discount", "Discount", 1), `spring.yaml:6:31: template.body[1]: the list has no column "discount"; did you mean "Discount"?`},
+		"phone":    {strings.Replace(springList, "phone", "fon", 1), `list.csv:1: recipients.columns maps to to column`},
+		"quote":    {springList + "+2348031234504,\"open,1,2\n", `list.csv:10: `},
+		"nobody":   {"phone,first_name,discount,slug\n1,a,b,c\n2,a,b,c\n", `list.csv: none of the 2 rows can be sent`},
+		"no rows":  {"phone,first_name,discount,slug\n", `list.csv:1: the list has a header and no rows`},
+		"workbook": {"PK\x03\x04xxxxxxxxxxxxxxxxxxxx", `list.csv: this is an Excel workbook`},
+	} {
+		in := springInput(t, springFile, c.list)
+		in.File = "spring.yaml"
+		p := preflight(t, in)
+		if e := p.Errors(); p.OK() || len(e) != 1 || !strings.Contains(e[0].String(), c.want) {
+			t.Errorf("%s: %v, want %s", name, e, c.want)
+		}
+	}
+}
+
+func TestLimitsAreAnnounced(t *testing.T) {
+	for limits, want := range map[string]string{
+		"limits: {max_messages: 2}\n":          "5 rows can be sent and the limit is 2: 3 become skipped",
+		"limits: {rate: 0.5, not_after: 5s}\n": "sending takes about 10s at 0.5 messages per second",
+	} {
+		p := preflight(t, springInput(t, springFile+limits, springList))
+		found := false
+		for _, w := range p.Warnings() {
+			found = found || strings.Contains(w.What, want)
+		}
+		if !p.OK() || !found {
+			t.Errorf("%s: %v", limits, p.Findings)
+		}
+	}
+	p := preflight(t, springInput(t, springFile+"window: {timezone: recipient}\n", springList))
+	if w := p.Warnings(); len(w) != 3 || !strings.Contains(w[2].What+w[1].What, "5 rows have no time zone: they are sent by the clock of UTC") {
+		t.Errorf("%v", w)
+	}
+}
+
+func TestACouponBetweenTheTwoLimitsIsWarnedOf(t *testing.T) {
+	file := strings.Replace(springFile, `{type: url, text: "{{ .slug }}"}`, `{type: copy_code, text: "SPRINGSALE2026{{ .slug }}"}`, 1)
+	a := service()
+	for id := range a.templates {
+		a.templates[id][0].Components[2].Buttons = []messaging.ComponentButton{{Type: "COPY_CODE"}}
+	}
+	in := springInput(t, file, strings.Replace(springList, ",a\n", ",abc\n", 1))
+	in.Service = a
+	p := preflight(t, in)
+	if w := p.Warnings(); !p.OK() || len(w) != 2 || !strings.Contains(w[1].What+w[0].What, "the longest coupon code has 17 characters") {
+		t.Errorf("%v", p.Findings)
+	}
+}
+
+func TestAServiceThatDoesNotAnswerIsNoFaultOfTheCampaign(t *testing.T) {
+	in := springInput(t, springFile, springList)
+	a := service()
+	a.err = &messaging.Error{Code: "time_out"}
+	in.Service = a
+	var wire *messaging.Error
+	if p, err := campaign.RunPreflight(t.Context(), in); !errors.As(err, &wire) || p != nil {
+		t.Errorf("%v, %v", p, err)
+	}
+	in = springInput(t, springFile, springList)
+	in.Rejects = func(campaign.Reject) error { return os.ErrClosed }
+	if _, err := campaign.RunPreflight(t.Context(), in); !errors.Is(err, os.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestHeaderFilesAreCheckedByTheirBytes(t *testing.T) {
+	const (
+		jpeg = "\xff\xd8\xff\xe0\x00\x10JFIF"
+		png  = "\x89PNG\r\n\x1a\n"
+		mp4  = "\x00\x00\x00\x18ftypisom\x00\x00\x02\x00"
+		gp3  = "\x00\x00\x00\x18ftyp3gp5\x00\x00\x02\x00"
+		gif  = "GIF89a"
+		zip  = "PK\x03\x04\x14\x00"
+		ole  = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+	)
+	dir := t.TempDir()
+	for _, c := range []struct{ kind, name, content, want string }{
+		{"image", "a.jpg", jpeg, "image/jpeg"}, {"image", "a.JPEG", jpeg, "image/jpeg"}, {"image", "a.png", png, "image/png"},
+		{"video", "a.mp4", mp4, "video/mp4"}, {"video", "a.3gp", gp3, "video/3gpp"},
+		{"document", "a.pdf", "%PDF-1.7", "application/pdf"}, {"document", "a.txt", "hello", "text/plain"},
+		{"document", "a.docx", zip, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}, {"document", "a.xls", ole, "application/vnd.ms-excel"},
+		{"image", "b.jpg", png, "content is image/png, but its name does not end in .png"},
+		{"image", "b.gif", gif, "content is image/gif; a header of type image takes .jpg, .png"},
+		{"video", "b.mp4", jpeg, "a header of type video takes"},
+		{"document", "b.zip", zip, "content is application/zip"},
+		{"image", "c.png", png + strings.Repeat("x", 5<<20), "at most 5 MB"},
+		{"image", "d.png", "", "is empty"},
+		{"image", "none.png", "-", "no such file"},
+	} {
+		path := filepath.Join(dir, c.name)
+		if c.name != "none.png" {
+			if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := campaign.CheckMedia(c.kind, path)
+		if err == nil && got != c.want || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name)) {
+			t.Errorf("%s: %q, %v", c.name, got, err)
+		}
+	}
+	in := springInput(t, strings.Replace(springFile, "assetId: ast_1", "file: banner.jpg", 1), springList)
+	if p := preflight(t, in); p.OK() || !strings.Contains(p.Errors()[0].What, "no such file") {
+		t.Errorf("%v", p.Findings)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(in.File), "banner.jpg"), []byte(jpeg), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p := preflight(t, in); !p.OK() {
+		t.Errorf("beside the campaign file: %v", p.Findings)
+	}
+}
+
+func TestDifferencesNameEachValueAndIgnoreSpelling(t *testing.T) {
+	same := `# the same
+connections: ["conn_1", conn_2]
+name: spring-sale
+template: {name: spring_sale, language: en_US, body: ["{{ .first_name }}", '{{ .discount }}'], header: {image: {assetId: ast_1}}, buttons: [{type: url, text: "{{ .slug }}"}]}
+recipients: {validate: possible, columns: {to: phone}}
+policies: {on_uncertain: hold, doubt_window: 900s}
+`
+	if got := campaign.Differences([]byte(springFile), []byte(same)); got != nil {
+		t.Errorf("%q", got)
+	}
+	other := strings.NewReplacer("conn_1, conn_2", "conn_1", "{{ .discount }}", "20 %", "recipients:", "limits: {rate: 40}\nrecipients:").Replace(springFile)
+	want := []string{`connections: was ["conn_1","conn_2"], is ["conn_1"]`, `limits.rate: was not set, is 40`, `template.body[1]: was "{{ .discount }}", is "20 %"`}
+	if diff := cmp.Diff(want, campaign.Differences([]byte(springFile), []byte(other))); diff != "" {
+		t.Error(diff)
+	}
+	if got := campaign.Differences([]byte(springFile), []byte("name: x\nnonsense: 1\n")); len(got) != 1 || !strings.HasPrefix(got[0], "the file cannot be read any more: campaign:") {
+		t.Errorf("%q", got)
+	}
+	if got := campaign.Differences([]byte("old: 1"), []byte(springFile)); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+	if got := campaign.Differences([]byte("old: 1"), []byte("old: 1")); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+func ExampleRunPreflight() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	list := filepath.Join(dir, "list.csv")
+	if err := os.WriteFile(list, []byte("to,first_name\n+2348031234567,Ada\n+2348031234567,Ada\n08031234568,Bola\n"), 0o600); err != nil {
+		panic(err)
+	}
+	src := []byte("name: hello\nconnections: [conn_1]\ntemplate: {name: hello, language: en_US, body: ['{{ .first_name }}']}\n")
+	d, err := campaign.ParseDefinition("hello.yaml", src)
+	if err != nil {
+		panic(err)
+	}
+	p, err := campaign.RunPreflight(context.Background(), campaign.PreflightInput{Definition: d, Source: src, File: "hello.yaml", List: list})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(p.Sendable, "of", p.Rows, "rows can be sent")
+	for _, e := range p.Examples {
+		fmt.Printf("line %d: %s\n", e.Line, e.Reason.Sentence())
+	}
+	// Output:
+	// 1 of 3 rows can be sent
+	// line 3: the same number stands in an earlier row of this list
+	// line 4: the phone number is not a valid international number
+}

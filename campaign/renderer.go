@@ -1,0 +1,233 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"campaignd/internal/messaging"
+)
+
+// Renderer fills a template from rows of one header. It is compiled once per run, never changes
+// afterwards, and is safe for concurrent use.
+type Renderer struct {
+	name, language string
+	parameters     []parameter // body, then buttons, otp, link
+	body           int         // how many of them are the body
+	buttons        []string    // type of each button
+	otp, link      int         // index into parameters; -1 without
+	header         *HeaderUse
+	static         *messaging.Header // the same for every row; nil when there is none or it varies
+
+	fixed  int   // UTF-16 units of the template's own body text; -1 while unknown
+	repeat []int // how often each body variable stands in it
+	bases  []int // length of each button's fixed address; nil while unknown
+}
+
+// parameter is one string of the campaign file, cut into literals and columns.
+type parameter struct {
+	use   use
+	path  string
+	slots []slot
+}
+
+type slot struct {
+	text     string // of a literal
+	column   int    // index into the row's cells; -1 for a literal
+	header   string
+	fallback string // Variable.Default
+}
+
+// missingColumn is a variable that the list has no column for.
+type missingColumn struct {
+	path, what, remedy string
+}
+
+// Compile binds the definition's variables to the columns of a list. A variable is the column that
+// recipients.columns names for it, else the column of exactly its name. A variable without a column
+// is an error that names the columns there are; all such variables are named at once.
+func (d *Definition) Compile(header []string) (*Renderer, error) {
+	r, missing := d.compile(header)
+	if len(missing) == 0 {
+		return r, nil
+	}
+	e := &FileError{Name: d.Name}
+	for _, m := range missing {
+		e.Findings = append(e.Findings, Finding{Level: LevelError, Where: d.Name, What: field(m.path) + m.what, Remedy: m.remedy})
+	}
+	return nil, e
+}
+
+func (d *Definition) compile(header []string) (*Renderer, []missingColumn) {
+	t := &d.Template
+	r := &Renderer{name: t.Name, language: t.Language, body: len(t.Body), otp: -1, link: -1, header: t.Header, fixed: -1}
+	var missing []missingColumn
+	add := func(u use, path, text string) {
+		p, m := d.bind(u, path, text, header)
+		r.parameters = append(r.parameters, p)
+		missing = append(missing, m...)
+	}
+	for i, s := range t.Body {
+		add(inBody, fmt.Sprintf("template.body[%d]", i), s)
+	}
+	for i, b := range t.Buttons {
+		r.buttons = append(r.buttons, b.Type)
+		add(useOf(b.Type), fmt.Sprintf("template.buttons[%d].text", i), b.Text)
+	}
+	if t.OTP != "" {
+		r.otp = len(r.parameters)
+		add(inOTP, "template.otp", t.OTP)
+	}
+	if kind, m := t.Header.Media(); m != nil {
+		if len(variables(m.Link)) > 0 {
+			r.link = len(r.parameters)
+			add(inLink, "template.header."+kind+".link", m.Link)
+		} else if m.File == "" {
+			r.static = t.Header.message(m.AssetID, m.Link)
+		}
+	}
+	return r, missing
+}
+
+// bind cuts one string and finds the columns of its variables.
+func (d *Definition) bind(u use, path, text string, header []string) (parameter, []missingColumn) {
+	p := parameter{use: u, path: path}
+	var missing []missingColumn
+	ps, err := parts(text)
+	if err != nil {
+		return p, []missingColumn{{path: path, what: err.Error()}}
+	}
+	for _, part := range ps {
+		if !part.variable {
+			p.slots = append(p.slots, slot{text: part.text, column: -1})
+			continue
+		}
+		name, mapped := part.text, false
+		if to, ok := d.Recipients.Columns[part.text]; ok {
+			name, mapped = strings.TrimSpace(to), true
+		}
+		at, twice := -1, false
+		for i, h := range header {
+			if h == name {
+				at, twice = i, at >= 0
+			}
+		}
+		if mapped && at < 0 {
+			path = "recipients.columns." + part.text
+		}
+		switch {
+		case twice:
+			missing = append(missing, missingColumn{path, fmt.Sprintf("the list has several columns %q", name), "rename all but one"})
+		case at < 0:
+			missing = append(missing, missingColumn{path, fmt.Sprintf("the list has no column %q", name), columnsOf(name, header)})
+		}
+		p.slots = append(p.slots, slot{column: at, header: name, fallback: clean(d.Variables[part.text].Default)})
+	}
+	return p, missing
+}
+
+// columnsOf is the remedy for a column that the list does not have.
+func columnsOf(name string, header []string) string {
+	shown := make([]string, 0, len(header))
+	for _, h := range header[:min(len(header), 20)] {
+		shown = append(shown, shorten(h))
+	}
+	if len(header) > 20 {
+		shown = append(shown, "...")
+	}
+	remedy := "the list's columns: " + strings.Join(shown, ", ")
+	if near := nearest(name, header); near != "" {
+		remedy = fmt.Sprintf("did you mean %q? (%s)", shorten(near), remedy)
+	}
+	return remedy
+}
+
+// Media is the header's one medium and its kind; nil without.
+func (h *HeaderUse) Media() (kind string, m *MediaUse) {
+	switch {
+	case h == nil:
+		return "", nil
+	case h.Image != nil:
+		return "image", h.Image
+	case h.Video != nil:
+		return "video", h.Video
+	case h.Document != nil:
+		return "document", h.Document
+	}
+	return "", nil
+}
+
+// File is the local file of the header, as the campaign file names it (see Beside); "" without one.
+func (h *HeaderUse) File() string {
+	if _, m := h.Media(); m != nil {
+		return m.File
+	}
+	return ""
+}
+
+// message is the header as sent, with an asset or a link.
+func (h *HeaderUse) message(asset, link string) *messaging.Header {
+	kind, m := h.Media()
+	ref := messaging.Media{AssetID: asset, ID: m.ID, Link: link}
+	switch kind {
+	case "image":
+		return &messaging.Header{Image: &ref}
+	case "video":
+		return &messaging.Header{Video: &ref}
+	}
+	return &messaging.Header{Document: &messaging.Document{Media: ref, Filename: m.Filename}}
+}
+
+// Hydrate tells the fixed texts of the template as the service has them, so that the length of the
+// filled body (132005) and of the filled addresses is checked for each row. Body variables are
+// {{1}} or {{name}} in order of appearance; urls are those of the dynamic buttons, "" where a button is none.
+func (r *Renderer) Hydrate(body string, urls []string) {
+	names, fixed := templateVariables(body)
+	slices.SortStableFunc(names, func(a, b templateVariable) int { return a.number - b.number })
+	if len(names) == r.body {
+		r.fixed = fixed
+		r.repeat = make([]int, r.body)
+		for i := range r.repeat {
+			r.repeat[i] = names[i].times
+		}
+	}
+	if len(urls) == len(r.buttons) {
+		r.bases = make([]int, len(urls))
+		for i, u := range urls {
+			base, _, _ := strings.Cut(u, "{{")
+			r.bases[i] = len(base)
+		}
+	}
+}
+
+type templateVariable struct {
+	name   string
+	number int // of {{1}}; 0 for a name
+	times  int
+}
+
+// templateVariables finds {{1}} or {{name}} in a template's text, each once, and counts the units of the rest.
+func templateVariables(text string) (vs []templateVariable, fixed int) {
+	for {
+		before, after, ok := strings.Cut(text, "{{")
+		name, rest, closed := strings.Cut(after, "}}")
+		if !ok || !closed {
+			return vs, fixed + unitsOf(text)
+		}
+		fixed += unitsOf(before)
+		text = rest
+		name = strings.TrimSpace(name)
+		known := false
+		for i := range vs {
+			if vs[i].name == name {
+				vs[i].times++
+				known = true
+			}
+		}
+		if !known {
+			number, _ := strconv.Atoi(name)
+			vs = append(vs, templateVariable{name, number, 1})
+		}
+	}
+}

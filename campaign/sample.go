@@ -1,0 +1,233 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/internal/messaging"
+)
+
+// SampleInput chooses one row of a campaign's list.
+type SampleInput struct {
+	File    string  // path of the campaign file
+	List    string  // path of the list; "": recipients.file of the campaign
+	Row     int64   // from 1; 0: the first that can be sent
+	Service Service // asked for the template's text; nil: the message without its text
+	// Suppressions are the numbers that SendTest refuses.
+	Suppressions []Suppression
+}
+
+// Sample is one row's message as it would be sent.
+type Sample struct {
+	Row     int64              `json:"row"`
+	Line    int                `json:"line"`
+	To      string             `json:"to"`
+	Skip    SkipReason         `json:"skip,omitempty"` // the row is not sent
+	Note    string             `json:"note,omitempty"`
+	Message *messaging.Message `json:"message,omitempty"`
+	Text    string             `json:"text,omitempty"` // the body with its variables filled; "" when the service did not show it
+	Footer  string             `json:"footer,omitempty"`
+
+	definition *Definition
+	render     *Renderer
+	delivery   Delivery
+}
+
+// uploadedLater stands in a preview for the id that the header's file gets when it is uploaded.
+const uploadedLater = "(uploaded when the run is launched)"
+
+// ReadSample reads the list up to a row and renders it. It sends and stores nothing. Errors are *FileError, *recipients.FileError, or
+// say that there is no such row.
+func ReadSample(ctx context.Context, in SampleInput) (*Sample, error) {
+	def, _, err := LoadDefinition(in.File)
+	if err != nil {
+		return nil, err
+	}
+	path := in.List
+	if path == "" {
+		path = Beside(in.File, def.Recipients.File)
+	}
+	if path == "" {
+		return nil, &FileError{Name: in.File, Findings: []Finding{{Level: LevelError, Where: in.File, What: "no list of recipients", Remedy: "set recipients.file in the campaign, or pass --recipients FILE"}}}
+	}
+	list, err := OpenList(path, def.Recipients.Options())
+	if err != nil {
+		return nil, err
+	}
+	s, err := sampleOf(def, list, in.Row)
+	if err := errors.Join(err, list.Close()); err != nil {
+		return nil, err
+	}
+	if s.Message != nil && in.Service != nil {
+		if err := s.read(ctx, in.Service); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// ErrNoRow: the list has no row that was asked for.
+var ErrNoRow = errors.New("the list has no row")
+
+// sampleOf judges rows as an import does, so that a duplicate shows as one.
+func sampleOf(def *Definition, list *List, want int64) (*Sample, error) {
+	render, err := def.Compile(list.Header())
+	if err != nil {
+		return nil, err
+	}
+	j := newJudge(def, render, 0, nil)
+	rows := int64(0)
+	for {
+		row, err := list.Next()
+		if errors.Is(err, io.EOF) {
+			if want == 0 {
+				return nil, fmt.Errorf("%w that can be sent; see `campaignd check`", ErrNoRow)
+			}
+			return nil, fmt.Errorf("%w %d; it has %d", ErrNoRow, want, rows)
+		}
+		if err != nil {
+			return nil, err
+		}
+		d := j.delivery(row)
+		rows = row.Number
+		if row.Number < want || want == 0 && d.Skip != "" {
+			continue
+		}
+		s := &Sample{Row: row.Number, Line: row.Line, To: d.To, Skip: d.Skip, Note: d.Note, definition: def, render: render, delivery: d}
+		if d.Skip == "" {
+			s.Message, err = render.Message(def.Connections[0], uploadedLater, &d)
+		}
+		return s, err
+	}
+}
+
+// read asks the service for the template's text. A service that shows no templates leaves it out.
+func (s *Sample) read(ctx context.Context, service Service) error {
+	all, err := service.Templates(ctx, s.Message.ConnectionID)
+	if errors.Is(err, messaging.ErrNotOffered) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ask the service for its templates: %w", err)
+	}
+	use := s.definition.Template
+	at := slices.IndexFunc(all, func(t messaging.TemplateRecord) bool {
+		return t.Name == use.Name && messaging.FoldLanguage(t.Language) == messaging.FoldLanguage(use.Language)
+	})
+	if at < 0 {
+		return nil
+	}
+	for _, c := range all[at].Components {
+		switch strings.ToUpper(c.Type) {
+		case "BODY":
+			s.Text = filled(c, s.Message.Template.Body)
+		case "FOOTER":
+			s.Footer = c.Text
+		}
+	}
+	return nil
+}
+
+// filled puts the values of a body in place of its variables, in the order of their numbers, else of
+// appearance. Values are data: one that looks like a variable stays as it is.
+func filled(c messaging.Component, values []string) string {
+	names, _ := templateVariables(c.Text)
+	slices.SortStableFunc(names, func(a, b templateVariable) int { return a.number - b.number })
+	value := map[string]string{}
+	for i, n := range names {
+		if i < len(values) {
+			value[n.name] = values[i]
+		}
+	}
+	var out strings.Builder
+	for text := c.Text; ; {
+		before, after, open := strings.Cut(text, "{{")
+		name, rest, closed := strings.Cut(after, "}}")
+		if !open || !closed {
+			return out.String() + text
+		}
+		v, known := value[strings.TrimSpace(name)]
+		if !known {
+			v = "{{" + name + "}}"
+		}
+		out.WriteString(before + v)
+		text = rest
+	}
+}
+
+// Tester is what a test message needs of the service.
+type Tester interface {
+	Service
+	Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error)
+}
+
+// SendTest sends the sample's message to one number of the operator's: a real message, which no run counts.
+// The error is *messaging.Error when the service refused it or its answer left doubt.
+func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*Sample, messaging.Receipt, error) {
+	to, key, err := in.testNumber(to)
+	if err != nil {
+		return nil, messaging.Receipt{}, err
+	}
+	in.Service = service
+	s, err := ReadSample(ctx, in)
+	if err != nil {
+		return nil, messaging.Receipt{}, err
+	}
+	if s.Skip != "" {
+		return nil, messaging.Receipt{}, fmt.Errorf("%w that can be sent at %d: %s; choose another with --row", ErrNoRow, s.Row, s.Note)
+	}
+	asset := ""
+	if file := s.definition.Template.Header.File(); file != "" {
+		if asset, err = uploadOnce(ctx, service, s.definition, Beside(in.File, file)); err != nil {
+			return nil, messaging.Receipt{}, err
+		}
+	}
+	d := s.delivery
+	d.To, d.Key = to, key
+	if s.Message, err = s.render.Message(s.definition.Connections[0], asset, &d); err != nil {
+		return nil, messaging.Receipt{}, err
+	}
+	s.To = to
+	receipt, err := service.Send(ctx, s.Message)
+	return s, receipt, err
+}
+
+// testNumber checks the number that a test goes to, and that it is not suppressed.
+func (in SampleInput) testNumber(to string) (e164 string, key int64, err error) {
+	numbers, err := ParseSuppressions([]string{to}, ScopeAll, time.Now())
+	if err != nil {
+		return "", 0, err
+	}
+	e164, key = numbers[0].To, numbers[0].Key
+	for _, s := range in.Suppressions {
+		if s.Key == key && (s.Until.IsZero() || s.Until.After(time.Now())) {
+			return "", 0, fmt.Errorf("%s is on the suppression list (%s, %s); `campaignd suppressions remove` lifts it", e164, s.Scope, s.Source)
+		}
+	}
+	return e164, key, nil
+}
+
+func uploadOnce(ctx context.Context, service Service, def *Definition, path string) (id string, err error) {
+	kind, _ := def.Template.Header.Media()
+	contentType, err := CheckMedia(kind, path)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return "", fmt.Errorf("header file: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	asset, err := service.UploadMedia(ctx, def.Connections[0], filepath.Base(path), contentType, f)
+	if err != nil {
+		return "", fmt.Errorf("upload %s: %w", path, err)
+	}
+	return asset.ID, nil
+}

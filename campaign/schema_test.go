@@ -1,0 +1,116 @@
+package campaign_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"campaignd/campaign"
+)
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	text, err := campaign.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource(campaign.SchemaID, doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(campaign.SchemaID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func instance(t *testing.T, path string) any {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.YAMLToJSON(src)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestTheSchemaAcceptsEveryExample(t *testing.T) {
+	s := compiled(t)
+	for _, path := range glob(t, "*.yaml") {
+		if err := s.Validate(instance(t, path)); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestTheSchemaRefusesEveryBrokenExample(t *testing.T) {
+	s := compiled(t)
+	for _, path := range glob(t, "broken/*.yaml") {
+		if err := s.Validate(instance(t, path)); err == nil {
+			t.Errorf("%s passes", path)
+		}
+	}
+}
+
+// TestTheSchemaExplainsEveryKey: an editor shows the description of each key, and no key is open.
+func TestTheSchemaExplainsEveryKey(t *testing.T) {
+	text, err := campaign.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	if root["$schema"] != "https://json-schema.org/draft/2020-12/schema" {
+		t.Errorf("$schema is %v", root["$schema"])
+	}
+	keys := 0
+	var walk func(path string, s map[string]any)
+	walk = func(path string, s map[string]any) {
+		props, _ := s["properties"].(map[string]any)
+		if s["type"] == "object" && s["additionalProperties"] == nil {
+			t.Errorf("%s is open", path)
+		}
+		for name, v := range props {
+			p := v.(map[string]any)
+			keys++
+			if d, _ := p["description"].(string); !strings.HasSuffix(d, ".") {
+				t.Errorf("%s.%s has no description", path, name)
+			}
+			walk(path+"."+name, p)
+		}
+		for _, below := range []string{"items", "additionalProperties"} {
+			if p, ok := s[below].(map[string]any); ok {
+				walk(path+"."+below, p)
+			}
+		}
+	}
+	walk("", root)
+	if keys < 45 {
+		t.Errorf("only %d keys", keys)
+	}
+	for _, absent := range []string{"canary", "frequency_cap", "follow_up", "deadline"} {
+		if bytes.Contains(text, []byte(`"`+absent+`"`)) {
+			t.Errorf("the schema offers %s, which this version refuses", absent)
+		}
+	}
+}

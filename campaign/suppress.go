@@ -1,0 +1,228 @@
+package campaign
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/recipients"
+)
+
+// ParseScope reads the name of a scope.
+func ParseScope(s string) (Scope, error) {
+	switch scope := Scope(s); scope {
+	case ScopeMarketing, ScopeAll, ScopeUnreachable:
+		return scope, nil
+	}
+	return "", fmt.Errorf("scope %q is unknown; give marketing, all or unreachable", s)
+}
+
+// unreachableFor is how long a number that an operator calls unreachable is left alone (design
+// section 4: 90 days after a 131026).
+const unreachableFor = 90 * 24 * time.Hour
+
+func suppression(key int64, to string, scope Scope, now time.Time) Suppression {
+	s := Suppression{Key: key, To: to, Scope: scope, Source: "operator", At: now.UTC()}
+	if scope == ScopeUnreachable {
+		s.Until = s.At.Add(unreachableFor)
+	}
+	return s
+}
+
+// ErrNoNumber: what was typed is no phone number that may be sent to.
+var ErrNoNumber = errors.New("not a phone number")
+
+// ParseSuppressions makes suppressions of numbers that an operator typed, in international form with +. The
+// error is ErrNoNumber, and names the number and what is wrong with it, or says that the scope is unknown.
+func ParseSuppressions(numbers []string, scope Scope, now time.Time) ([]Suppression, error) {
+	if _, err := ParseScope(string(scope)); err != nil {
+		return nil, err
+	}
+	phones, err := recipients.NewPhones(recipients.ValidatePossible, "")
+	if err != nil {
+		return nil, err
+	}
+	var out []Suppression
+	for _, n := range numbers {
+		if !strings.ContainsRune(n, '+') { // a list may have a region of its own; what is typed has not
+			return nil, fmt.Errorf("%w: %q has no + and country code; write it in international form, such as +2348031234567", ErrNoNumber, shorten(n))
+		}
+		to, key, fault := phones.Parse(n)
+		if fault != nil {
+			return nil, fmt.Errorf("%w: %s", ErrNoNumber, fault.Message)
+		}
+		out = append(out, suppression(key, to, scope, now))
+	}
+	return out, nil
+}
+
+// LiftSuppressions takes numbers that an operator typed off the list: from one scope, or from every scope when scope
+// is "". It counts the numbers that were on the list and those that were not. Errors: as ParseSuppressions.
+func LiftSuppressions(ctx context.Context, l SuppressionLedger, numbers []string, scope Scope) (lifted, absent int, err error) {
+	scopes := []Scope{scope}
+	if scope == "" {
+		scopes = []Scope{ScopeMarketing, ScopeAll, ScopeUnreachable}
+	}
+	typed, err := ParseSuppressions(numbers, scopes[0], time.Now())
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, s := range typed {
+		all := make([]Suppression, len(scopes))
+		for i, scope := range scopes {
+			all[i] = s
+			all[i].Scope = scope
+		}
+		removed, err := l.Unsuppress(ctx, all)
+		if err != nil {
+			return lifted, absent, err
+		}
+		if removed > 0 {
+			lifted++
+		} else {
+			absent++
+		}
+	}
+	return lifted, absent, nil
+}
+
+// SuppressionFile is a CSV file of numbers that must not be sent to.
+type SuppressionFile struct {
+	Path          string
+	Scope         Scope                      // of rows that do not say
+	DefaultRegion string                     // of numbers without +
+	Rejected      func(line int, why string) // a row that is not read; may be nil
+}
+
+// SuppressionCounts is what became of the rows of a file.
+type SuppressionCounts struct{ Rows, Added, Known, Rejected int }
+
+// ImportSuppressions reads the file and suppresses its numbers, a thousand in a transaction. A row that is at
+// fault is told to Rejected and passed over. Importing a file twice changes nothing. Errors: *recipients.FileError.
+func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionFile) (counts SuppressionCounts, err error) {
+	if _, err := ParseScope(string(f.Scope)); err != nil {
+		return counts, err
+	}
+	r, err := recipients.Open(f.Path, recipients.Options{DefaultRegion: f.DefaultRegion, Validate: recipients.ValidatePossible})
+	if err != nil {
+		return counts, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	columns := suppressionColumns{r.Column("scope"), r.Column("until"), r.Column("source"), r.Column("at")}
+	var batch []Suppression
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		added, err := l.Suppress(ctx, batch)
+		if err != nil {
+			return fmt.Errorf("store suppressions: %w", err)
+		}
+		counts.Added += added
+		counts.Known += len(batch) - added
+		batch = batch[:0]
+		return nil
+	}
+	now := time.Now()
+	for {
+		row, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return counts, flush()
+		}
+		if err != nil {
+			return counts, errors.Join(err, flush())
+		}
+		counts.Rows++
+		s, why := columns.read(row, f.Scope, now)
+		if why != "" {
+			counts.Rejected++
+			if f.Rejected != nil {
+				f.Rejected(row.Line, why)
+			}
+			continue
+		}
+		if batch = append(batch, s); len(batch) == suppressionBatch {
+			if err := flush(); err != nil {
+				return counts, err
+			}
+		}
+	}
+}
+
+// sourceName is what a source may look like; anything else in a file is no source of ours and could be a formula.
+var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}(:[A-Za-z0-9_.-]{1,32})?$`)
+
+// suppressionColumns are the optional columns of the file; -1 when absent.
+type suppressionColumns struct{ scope, until, source, at int }
+
+// read makes a suppression of a row, or says what is wrong with it.
+func (c suppressionColumns) read(row *recipients.Row, scope Scope, now time.Time) (Suppression, string) {
+	if row.Fault != nil {
+		return Suppression{}, row.Fault.Message
+	}
+	cell := func(i int) string {
+		if i < 0 || i >= len(row.Cells) {
+			return ""
+		}
+		return row.Cells[i]
+	}
+	if own := cell(c.scope); own != "" {
+		var err error
+		if scope, err = ParseScope(own); err != nil {
+			return Suppression{}, err.Error()
+		}
+	}
+	s := suppression(row.Key, row.To, scope, now)
+	s.Source = "import"
+	if own := cell(c.source); sourceName.MatchString(own) {
+		s.Source = own
+	}
+	for _, t := range []struct {
+		name, text string
+		at         *time.Time
+	}{{"until", cell(c.until), &s.Until}, {"at", cell(c.at), &s.At}} {
+		if t.text == "" {
+			continue
+		}
+		parsed, err := time.Parse(time.RFC3339, t.text)
+		if err != nil {
+			return Suppression{}, fmt.Sprintf("%s: %q is no RFC 3339 time such as 2026-12-31T00:00:00Z", t.name, shorten(t.text))
+		}
+		*t.at = parsed.UTC()
+	}
+	return s, ""
+}
+
+// suppressionHeader are the columns of an export, which ImportSuppressions reads back.
+var suppressionHeader = []string{"to", "scope", "source", "at", "until"}
+
+// ExportSuppressions writes the list as CSV, by number. Numbers keep their +: they are E.164, which a
+// spreadsheet does not take for a formula (design section 11).
+func ExportSuppressions(ctx context.Context, l SuppressionLedger, w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(slices.Clone(suppressionHeader)); err != nil {
+		return fmt.Errorf("export suppressions: %w", err)
+	}
+	stamp := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339)
+	}
+	for s, err := range l.Suppressions(ctx) {
+		if err != nil {
+			return fmt.Errorf("read suppressions: %w", err)
+		}
+		if err := out.Write([]string{s.To, string(s.Scope), s.Source, stamp(s.At), stamp(s.Until)}); err != nil {
+			return fmt.Errorf("export suppressions: %w", err)
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

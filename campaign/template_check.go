@@ -1,0 +1,159 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"campaignd/internal/messaging"
+)
+
+// sayer takes what a check finds at a path of the campaign file.
+type sayer func(level Level, path, what, remedy string)
+
+// findTemplate looks for the template among those of a connection's account.
+func findTemplate(use *TemplateUse, all []messaging.TemplateRecord, connection string, say sayer) *messaging.TemplateRecord {
+	var names, languages []string
+	for i := range all {
+		t := &all[i]
+		if t.Name != use.Name {
+			names = append(names, t.Name)
+			continue
+		}
+		if t.Language == messaging.FoldLanguage(use.Language) {
+			return t
+		}
+		languages = append(languages, t.Language)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch {
+	case len(languages) > 0:
+		say(LevelError, "template.language", fmt.Sprintf("template %q does not exist in %s on connection %s", use.Name, use.Language, connection), "it exists in "+strings.Join(languages, ", "))
+	case nearest(use.Name, names) != "":
+		say(LevelError, "template.name", fmt.Sprintf("template %q does not exist on connection %s", use.Name, connection), didYouMean(use.Name, names))
+	default:
+		say(LevelError, "template.name", fmt.Sprintf("template %q does not exist on connection %s", use.Name, connection), "create it at the service and wait for its approval")
+	}
+	return nil
+}
+
+// checkRecord compares what the campaign fills in with what the template has (platform.md 6.1). A
+// record without components says nothing, and nothing is said of it.
+func checkRecord(use *TemplateUse, t *messaging.TemplateRecord, connection string, say sayer) {
+	if t.Status != "APPROVED" {
+		say(LevelError, "template.name", fmt.Sprintf("template %q is %s on connection %s; only approved templates can be sent", use.Name, orUnknown(strings.ToLower(t.Status)), connection),
+			"wait for its approval, or repair it at the service")
+	}
+	if use.Category != "" && t.Category != "" && use.Category != t.Category {
+		say(LevelWarning, "template.category", fmt.Sprintf("the service says %s for this template on connection %s; that counts", t.Category, connection), "correct or remove template.category")
+	}
+	if len(t.Components) == 0 {
+		return
+	}
+	checkBody(use, t, say)
+	checkRecordHeader(use, t.Component("HEADER"), say)
+	checkRecordButtons(use, t.Component("BUTTONS").Buttons, say)
+}
+
+func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
+	body := t.Component("BODY")
+	vars := body.Variables()
+	if use.OTP != "" && len(use.Body) == 0 {
+		return // the shorthand fills the body and the button (platform.md 6.1, OTP)
+	}
+	if len(vars) != len(use.Body) {
+		say(LevelError, "template.body", fmt.Sprintf("%d values are given, but the template's body has %d variables", len(use.Body), len(vars)), fmt.Sprintf("its text: %q", cut(body.Text, 200)))
+		return
+	}
+	for _, v := range vars {
+		if v[0] < '0' || v[0] > '9' {
+			say(LevelWarning, "template.body", fmt.Sprintf("the template has named variables (%s); the service's document shows only positions, so they are filled in the order of the text", strings.Join(vars, ", ")),
+				"send one with `campaignd test` first")
+			return
+		}
+	}
+}
+
+func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
+	kind, media := use.Header.Media()
+	switch h.Format {
+	case "IMAGE", "VIDEO", "DOCUMENT":
+		if media == nil {
+			say(LevelError, "template", fmt.Sprintf("the template has a header of type %s and the campaign gives none", strings.ToLower(h.Format)), fmt.Sprintf("add header: {%s: {file: ...}}", strings.ToLower(h.Format)))
+		} else if kind != strings.ToLower(h.Format) {
+			say(LevelError, "template.header."+kind, fmt.Sprintf("the template's header is of type %s", strings.ToLower(h.Format)), "give that")
+		}
+		return
+	case "LOCATION":
+		say(LevelError, "template.name", "the template has a location header, which the service's document shows no way to fill", "use a template without it")
+		return
+	case "TEXT":
+		if n := len(h.Variables()); n > 0 {
+			say(LevelError, "template.name", "the template's text header has a variable, which the service's document shows no way to fill", "use a template whose header has none")
+			return
+		}
+	}
+	if media != nil {
+		say(LevelError, "template.header", "the template has no media header", "remove header")
+	}
+}
+
+// checkRecordButtons counts the dynamic buttons. Fixed ones (phone number, url without variable) take no value.
+func checkRecordButtons(use *TemplateUse, buttons []messaging.ComponentButton, say sayer) {
+	has, given := map[string]int{}, map[string]int{}
+	for _, b := range buttons {
+		switch {
+		case b.Type == "URL" && len(b.Variables()) > 0:
+			has["url"]++
+		case b.Type == "URL":
+		default:
+			has[strings.ToLower(b.Type)]++
+		}
+	}
+	for _, b := range use.Buttons {
+		given[b.Type]++
+	}
+	if use.OTP != "" {
+		given["otp"]++
+	}
+	for _, kind := range buttonTypes() {
+		switch {
+		case given[kind] > has[kind] && kind == "url":
+			say(LevelError, "template.buttons", fmt.Sprintf("%d url buttons are filled, but the template has %d with a variable", given[kind], has[kind]), "an address without a variable takes no value")
+		case given[kind] > has[kind] && (kind != "otp" || len(buttons) > 0):
+			say(LevelError, "template.buttons", fmt.Sprintf("%d buttons of type %s are filled, but the template has %d", given[kind], kind, has[kind]), "")
+		case given[kind] < has[kind] && kind != "quick_reply": // a quick reply without payload answers with its label
+			say(LevelError, "template.buttons", fmt.Sprintf("the template has %d buttons of type %s with a variable, and %d are filled", has[kind], kind, given[kind]), fmt.Sprintf("add {type: %s, text: ...}", kind))
+		}
+	}
+	if len(use.Buttons) > 1 {
+		say(LevelWarning, "template.buttons", "several buttons are filled; the service's document does not say how it numbers them, so they are sent in the order given", "send one with `campaignd test` first")
+	}
+}
+
+// hydrate gives the renderer the fixed texts of the template.
+func (r *Renderer) hydrate(d *Definition, t *messaging.TemplateRecord) {
+	var addresses []string
+	for _, b := range t.Component("BUTTONS").Buttons {
+		if b.Type == "URL" && len(b.Variables()) > 0 {
+			addresses = append(addresses, b.URL)
+		}
+	}
+	urls := make([]string, len(d.Template.Buttons))
+	next := 0
+	for i, b := range d.Template.Buttons {
+		if b.Type == "url" && next < len(addresses) {
+			urls[i] = addresses[next]
+			next++
+		}
+	}
+	r.Hydrate(t.Component("BODY").Text, urls)
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}

@@ -1,0 +1,40 @@
+package campaign
+
+import "fmt"
+
+// unsupported is a part of the campaign file that design section 10 describes and this version
+// does not execute. It is refused: a limit that is read and not obeyed would be worse than none.
+type unsupported struct {
+	path    string // of the key
+	used    func(*Definition) bool
+	because string
+}
+
+// notExecuted is the one list of them, for validation and for the JSON Schema. It can only shrink.
+func notExecuted() []unsupported {
+	return []unsupported{
+		{"policies.canary", func(d *Definition) bool { return d.Policies.Canary != nil },
+			"start with a list of a few hundred rows of its own, or set approval: true and look at the preflight"},
+		{"policies.frequency_cap", func(d *Definition) bool { return d.Policies.FrequencyCap != nil },
+			"leave those who got one lately out of the list, or suppress them"},
+		{"policies.follow_up", func(d *Definition) bool { return d.Policies.FollowUp != nil },
+			"launch the failed rows of `campaignd report RUN --format csv` as a list of their own"},
+		{"limits.deadline", func(d *Definition) bool { return d.Limits.Deadline != 0 },
+			"limits.not_after drops what is late, and `campaignd check` says how long the run takes"},
+	}
+}
+
+// checkExecuted adds what d asks for and this version does not do.
+func (s *source) checkExecuted(d *Definition) {
+	for _, u := range notExecuted() {
+		if u.used(d) {
+			s.at(u.path, "not executed by this version", u.because)
+		}
+	}
+	if w := d.Limits.Weight; w != 0 && w != 1 {
+		s.at("limits.weight", fmt.Sprintf("%d: weights are not executed by this version", w), "remove it; limits.rate bounds what one run takes of a number")
+	}
+	if d.Policies.OnUncertain == Evidence {
+		s.at("policies.on_uncertain", "evidence is not executed by this version", "use hold (default: ends as unknown, sent to nobody twice) or resend (may duplicate)")
+	}
+}

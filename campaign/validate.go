@@ -1,0 +1,209 @@
+package campaign
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// The spellings of names, also for the JSON Schema.
+const (
+	namePattern     = `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$` // it is part of run ids, file names and metric labels
+	templatePattern = `^[a-z0-9_]{1,512}$`                // platform.md 6.1
+	languagePattern = `^[a-z]{2,3}(_[A-Za-z0-9]{2,8})*$`
+	regionPattern   = `^[A-Z]{2}$`
+	hoursPattern    = `^([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`
+	linkPattern     = `^(https?://|\{\{)`
+)
+
+const (
+	maxConnections = 100
+	maxButtons     = 10      // platform.md 6.1
+	maxRate        = 10000.0 // messages per second: ten numbers of the platform's highest level
+)
+
+func buttonTypes() []string { return []string{"url", "quick_reply", "copy_code", "otp"} }
+func categories() []string  { return []string{"MARKETING", "UTILITY", "AUTHENTICATION"} }
+func weekdays() []string    { return []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} }
+func misfires() []string    { return []string{"skip", "run"} }
+func encodings() []string   { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
+func validations() []string { return []string{"valid", "possible", "none"} }
+func uncertain() []string   { return []string{string(Hold), string(Resend)} }
+
+// checkDefinition adds everything that is wrong with the values of a well-shaped definition.
+func (s *source) checkDefinition(d *Definition) {
+	s.matches("name", d.Name, namePattern, "want letters, digits, ., _ and -, at most 64, the first a letter or digit")
+	if d.Name == "latest" {
+		s.at("name", `"latest" names the newest run on the command line`, "choose another name")
+	}
+	s.checkConnections(d.Connections)
+	s.checkTemplate(&d.Template)
+	s.checkAudience(&d.Recipients)
+	s.checkVariables(d)
+	s.checkSchedule(d.Schedule)
+	s.checkWindow(d.Window)
+	s.checkLimits(&d.Limits)
+	if d.Policies.OnUncertain != Evidence { // known, see checkExecuted
+		s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
+	}
+	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)
+}
+
+func (s *source) checkConnections(ids []string) {
+	if len(ids) == 0 {
+		s.at("connections", "no connection to send from", "list ids of `campaignd numbers`")
+	}
+	if len(ids) > maxConnections {
+		s.at("connections", fmt.Sprintf("%d connections; at most %d", len(ids), maxConnections), "")
+	}
+	for i, id := range ids {
+		path := fmt.Sprintf("connections[%d]", i)
+		switch {
+		case id == "" || strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) || len(id) > 200:
+			s.at(path, fmt.Sprintf("%q is no connection id", shorten(id)), "")
+		case slices.Index(ids, id) < i:
+			s.at(path, fmt.Sprintf("%q stands here twice", id), "keep one")
+		}
+	}
+}
+
+func (s *source) checkAudience(a *Audience) {
+	for name, column := range a.Columns {
+		path := "recipients.columns." + name
+		if !isIdentifier(name) {
+			s.at(path, "not a name that a template can use", "want letters, digits and _; the column's own name goes to the right of the colon")
+		}
+		if strings.TrimSpace(column) == "" {
+			s.at(path, "no column is named", "want the header of the list's column")
+		}
+	}
+	if a.DefaultRegion != "" {
+		s.matches("recipients.default_region", a.DefaultRegion, regionPattern, "want two capital letters (ISO 3166), for example NG")
+	}
+	switch d := strings.ToLower(a.Delimiter); d {
+	case "", "comma", "semicolon", "tab", "pipe":
+	default:
+		if r := []rune(a.Delimiter); len(r) != 1 || unicode.IsLetter(r[0]) || unicode.IsDigit(r[0]) || strings.ContainsRune("\"\r\n+\uFFFD", r[0]) {
+			s.at("recipients.delimiter", fmt.Sprintf("%q cannot separate cells", shorten(a.Delimiter)), "want comma, semicolon, tab, pipe, or one character")
+		}
+	}
+	s.oneOf("recipients.encoding", a.Encoding, encodings())
+	s.oneOf("recipients.validate", a.Validate, validations())
+}
+
+func (s *source) checkSchedule(c *Schedule) {
+	if c == nil {
+		return
+	}
+	if strings.TrimSpace(c.Cron) == "" {
+		s.at("schedule.cron", "missing", `want five fields, for example "0 9 * * MON"`)
+	}
+	s.zone("schedule.timezone", c.Timezone)
+	s.oneOf("schedule.misfire", c.Misfire, misfires())
+	s.between("schedule.grace", c.Grace, time.Second, 7*24*time.Hour)
+}
+
+func (s *source) checkWindow(w *Window) {
+	if w == nil {
+		return
+	}
+	if w.Hours != "" {
+		if err := checkHours(w.Hours); err != nil {
+			s.at("window.hours", err.Error(), "")
+		}
+	}
+	for i, day := range w.Days {
+		path := fmt.Sprintf("window.days[%d]", i)
+		if s.oneOf(path, day, weekdays()); slices.Index(w.Days, day) < i {
+			s.at(path, fmt.Sprintf("%q stands here twice", day), "keep one")
+		}
+		if day == "" {
+			s.at(path, "empty", "want one of "+strings.Join(weekdays(), ", "))
+		}
+	}
+	if w.Days != nil && len(w.Days) == 0 {
+		s.at("window.days", "no day is left to send on", "remove days to send on all of them")
+	}
+	if w.Timezone != ZoneOfRecipient {
+		s.zone("window.timezone", w.Timezone)
+	}
+}
+
+// ZoneOfRecipient is the Window.Timezone that means each recipient's own zone.
+const ZoneOfRecipient = "recipient"
+
+// checkHours accepts "HH:MM-HH:MM", also across midnight and to 24:00.
+func checkHours(hours string) error {
+	if !regexp.MustCompile(hoursPattern).MatchString(hours) {
+		return fmt.Errorf("%q are no hours: want 09:00-18:00, each with two digits; the end may be 24:00", shorten(hours))
+	}
+	if from, to, _ := strings.Cut(hours, "-"); from == to {
+		return fmt.Errorf("%q begin and end at the same minute: want an end after the begin, or no hours for the whole day", hours)
+	}
+	return nil
+}
+
+func (s *source) checkLimits(l *Limits) {
+	if l.Rate < 0 || l.Rate > maxRate || math.IsNaN(l.Rate) {
+		s.at("limits.rate", fmt.Sprintf("%g messages per second; want more than 0 and at most %g", l.Rate, maxRate), "remove it for no limit of the campaign's own")
+	}
+	if l.NotAfter != 0 {
+		s.between("limits.not_after", l.NotAfter, time.Second, 90*24*time.Hour)
+	}
+	if l.MaxMessages < 0 {
+		s.at("limits.max_messages", fmt.Sprintf("%d; want a number above 0", l.MaxMessages), "remove it for no limit")
+	}
+	// Zero in the file would be read as "no limit", the opposite of what somebody may mean.
+	for path, zero := range map[string]bool{"limits.rate": l.Rate == 0, "limits.max_messages": l.MaxMessages == 0} {
+		if zero && s.places[path] != nil {
+			s.at(path, "0 could mean none or no limit", "remove it for no limit")
+		}
+	}
+}
+
+func (s *source) matches(path, value, pattern, want string) {
+	switch {
+	case value == "":
+		s.at(path, "missing", want)
+	case !regexp.MustCompile(pattern).MatchString(value):
+		s.at(path, fmt.Sprintf("%q cannot be used", shorten(value)), want)
+	}
+}
+
+func (s *source) oneOf(path, value string, want []string) {
+	if value == "" || slices.Contains(want, value) {
+		return
+	}
+	remedy := "want one of " + strings.Join(want, ", ")
+	if near := nearest(value, want); near != "" {
+		remedy = fmt.Sprintf("did you mean %q? %s", near, remedy)
+	}
+	s.at(path, fmt.Sprintf("%q is not known", shorten(value)), remedy)
+}
+
+func (s *source) between(path string, d Duration, least, most time.Duration) {
+	if d.Std() < least || d.Std() > most {
+		s.at(path, fmt.Sprintf("%s is out of bounds: want %s to %s", d, Duration(least), Duration(most)), "")
+	}
+}
+
+func (s *source) zone(path, name string) {
+	if err := checkZone(name); err != nil {
+		s.at(path, err.Error(), "want an IANA name such as Africa/Lagos or UTC")
+	}
+}
+
+// checkZone accepts names of the IANA database. "Local" is the machine's own and differs between replicas.
+func checkZone(name string) error {
+	if name == "" || strings.EqualFold(name, "local") {
+		return fmt.Errorf("%q is no time zone", name)
+	}
+	if _, err := time.LoadLocation(name); err != nil {
+		return fmt.Errorf("%q is no time zone that this machine knows", shorten(name))
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// laneFresh is how old a lane's report may be: senders write one each second, and a machine may stall.
+const laneFresh = 15 * time.Second
+
+// Why says what a run is waiting for.
+type Why struct {
+	Run      string      `json:"run"`
+	State    State       `json:"state"`
+	Sentence string      `json:"sentence"` // the one answer
+	Totals   WhyTotals   `json:"totals"`
+	Lanes    []LaneState `json:"lanes"`
+	Segments WhySegments `json:"segments"`
+	// Opens is when the window opens that the run waits for; zero when it waits for none.
+	Opens time.Time `json:"window_opens_at,omitzero"`
+	// Finish is when the queued rows will have been sent if the rate of now holds; zero when nobody can say.
+	Finish time.Time `json:"finish,omitzero"`
+}
+
+// WhyTotals counts what is open.
+type WhyTotals struct {
+	Rows    int64 `json:"rows"`
+	Queued  int64 `json:"queued"`
+	Sending int64 `json:"sending"`
+	InDoubt int64 `json:"in_doubt"`
+}
+
+// LaneState is what the sender of one lane said last.
+type LaneState struct {
+	Connection string    `json:"connection"`
+	Binding    string    `json:"binding"`
+	Detail     string    `json:"detail"`
+	Rate       float64   `json:"rate"` // messages per second over the last seconds
+	At         time.Time `json:"at"`
+	Stale      bool      `json:"stale"` // said too long ago: its sender is gone, or stalled
+}
+
+// WhySegments counts the segments of a run.
+type WhySegments struct {
+	All    int       `json:"all"`
+	Done   int       `json:"done"`
+	Leased int       `json:"leased"`                // with a live owner
+	Parked int       `json:"parked"`                // waiting for a time
+	Wake   time.Time `json:"next_wake_at,omitzero"` // the earliest of these times
+}
+
+// WhyLedger is what Explain reads.
+type WhyLedger interface {
+	Tallies(ctx context.Context, no RunNo) ([]Tally, Funnel, error)
+	Lanes(ctx context.Context, no RunNo) ([]LaneReport, error)
+	SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
+}
+
+// Explain says what a run waits for at now, from what the ledger holds: it works beside a sender, and after its death.
+func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, error) {
+	w := Why{Run: run.ID(), State: run.State, Totals: WhyTotals{Rows: run.Rows}, Lanes: []LaneState{}}
+	tallies, _, err := l.Tallies(ctx, run.No)
+	if err != nil {
+		return Why{}, fmt.Errorf("count %s: %w", run.ID(), err)
+	}
+	for _, t := range tallies {
+		switch t.Status {
+		case Queued:
+			w.Totals.Queued += t.N
+		case Sending:
+			w.Totals.Sending += t.N
+		case InDoubt:
+			w.Totals.InDoubt += t.N
+		}
+	}
+	lanes, err := l.Lanes(ctx, run.No)
+	if err != nil {
+		return Why{}, fmt.Errorf("read the lanes of %s: %w", run.ID(), err)
+	}
+	rate := 0.0
+	for _, r := range lanes {
+		s := LaneState{r.Connection, r.Binding, r.Detail, r.Rate, r.At, now.Sub(r.At) > laneFresh}
+		if !s.Stale {
+			rate += r.Rate
+		}
+		w.Lanes = append(w.Lanes, s)
+	}
+	segments, err := l.SegmentStates(ctx, run.No)
+	if err != nil {
+		return Why{}, fmt.Errorf("read the segments of %s: %w", run.ID(), err)
+	}
+	for _, s := range segments {
+		w.Segments.All++
+		switch {
+		case s.Done || s.Closed:
+			w.Segments.Done++
+		case s.LeaseUntil.After(now):
+			w.Segments.Leased++
+		case s.WakeAt.After(now):
+			w.Segments.Parked++
+			if w.Segments.Wake.IsZero() || s.WakeAt.Before(w.Segments.Wake) {
+				w.Segments.Wake = s.WakeAt
+			}
+		}
+	}
+	w.Opens = WindowOpens(segments, now)
+	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == Running && w.Segments.Leased > 0 {
+		if seconds := left / rate; seconds < 1e8 { // three years: beyond it nobody can say
+			w.Finish = now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
+		}
+	}
+	w.Sentence = w.answer(run)
+	return w, nil
+}
+
+// WindowOpens is when the next of a run's windows opens while all that is not done waits for a time, and zero when
+// something can be sent now or only rows that are to be tried again wait. A lane that a window binds holds its mark; a
+// row that waits alone has let the mark pass (design section 4).
+func WindowOpens(segments []SegmentState, now time.Time) time.Time {
+	var opens time.Time
+	for _, s := range segments {
+		switch {
+		case s.Done || s.Closed:
+		case s.LeaseUntil.After(now) || !s.WakeAt.After(now):
+			return time.Time{}
+		case s.Mark < s.Hi && (opens.IsZero() || s.WakeAt.Before(opens)):
+			opens = s.WakeAt
+		}
+	}
+	return opens
+}
+
+// answer chooses the one thing that holds the run up.
+func (w *Why) answer(run Run) string {
+	switch run.State {
+	case Importing:
+		return fmt.Sprintf("its list is being imported (%d rows so far); if nobody does it any more, launch it again with the same file", run.Rows)
+	case WaitingApproval:
+		return fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
+	case Paused:
+		s := fmt.Sprintf("it is paused (%s)", run.Reason)
+		if run.Detail != "" {
+			s += ": " + run.Detail
+		}
+		return s + "; " + run.Reason.Remedy(run.ID())
+	case Finished, Cancelled, RunStateFailed:
+		return fmt.Sprintf("it waits for nothing: it is %s", run.State)
+	}
+	switch run.Wanted {
+	case WantPause:
+		return "it is to be paused; its sender obeys within a fraction of a second"
+	case WantCancel:
+		if w.Segments.Leased == 0 && !w.fresh() {
+			return "it is to be cancelled, and nobody is there to do it: start `campaignd serve`, or `campaignd run` with its files"
+		}
+		return "it is being cancelled"
+	}
+	if !w.Opens.IsZero() {
+		s := "its sending window is closed until " + w.Opens.UTC().Format("2006-01-02 15:04 UTC")
+		if !w.fresh() {
+			s += ", and nobody is there to send it then: start `campaignd serve`, or `campaignd run` with its files"
+		}
+		return s
+	}
+	if !w.fresh() && w.Segments.Leased == 0 {
+		switch {
+		case w.Totals.Queued+w.Totals.Sending > 0:
+			return "nobody is sending it: start `campaignd serve`, or `campaignd run` with its files"
+		case w.Totals.InDoubt > 0:
+			return fmt.Sprintf("%d rows are in doubt, and nobody is there to settle them: start `campaignd serve`, or `campaignd run` with its files", w.Totals.InDoubt)
+		}
+	}
+	for _, l := range w.Lanes {
+		if !l.Stale && l.Detail != "" && l.Binding != "none" {
+			return l.Connection + ": " + l.Detail
+		}
+	}
+	switch {
+	case w.Totals.Queued+w.Totals.Sending > 0:
+		return "it is being sent"
+	case w.Totals.InDoubt > 0:
+		return fmt.Sprintf("%d rows are in doubt until a webhook proves them sent or their window is over", w.Totals.InDoubt)
+	}
+	return "it is about to finish"
+}
+
+// fresh reports whether a sender spoke lately.
+func (w *Why) fresh() bool {
+	for _, l := range w.Lanes {
+		if !l.Stale {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,12 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+)
+
+func (p *program) cmdApprove() *cobra.Command {
+	return p.steer("approve", "Release a run that waits for approval (policies.approval)",
+		"A campaign with policies.approval: true imports its list and then waits. Look at `campaignd report RUN` first.", campaign.ApproveRun)
+}

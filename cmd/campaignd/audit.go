@@ -1,0 +1,42 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/reporting"
+)
+
+func (p *program) cmdAudit() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "audit RUN",
+		Short:   "Check that every row of the list has exactly one outcome; exit 1 with the offending rows when not",
+		Example: "  campaignd audit latest\n  campaignd audit spring-sale-3 -o json",
+		Args:    oneRun,
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+			result, err := reporting.Audit(cmd.Context(), l, r)
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				text, err := result.JSON()
+				if err != nil {
+					return err
+				}
+				if _, err := p.stdout.Write(text); err != nil {
+					return err
+				}
+			} else if err := result.Text(p.stdout); err != nil {
+				return err
+			}
+			if !result.Balanced {
+				return silent(exitFailed)
+			}
+			return nil
+		})
+	}
+	return cmd
+}

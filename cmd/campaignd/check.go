@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/daemon"
+	"campaignd/internal/messaging"
+	"campaignd/reporting"
+)
+
+// checkFlags are the flags of check.
+type checkFlags struct {
+	list, rejects   string
+	strict, offline bool
+}
+
+func (p *program) cmdCheck() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check CAMPAIGN.yaml",
+		Short: "Check a campaign and its list; nothing is sent or stored",
+		Long: `Reads the campaign file and every row of its list, asks the service for connections, numbers and the template, and says
+what would become of each row, what is wrong where, and how long sending takes. Exit 2 for a fault of the campaign or when no
+row can be sent; bad rows alone are exit 0, with --strict exit 2.`,
+		Example: `  campaignd check spring.yaml --recipients list.csv
+  campaignd check spring.yaml --recipients list.csv --strict --rejects bad-rows.csv
+  campaignd check spring.yaml --offline -o json`,
+		Args: oneCampaign,
+	}
+	cmd.Flags().StringVar(&f.list, "recipients", "", "the list (default: recipients.file of the campaign)")
+	cmd.Flags().StringVar(&f.rejects, "rejects", "", "write the rows that would not be sent to this CSV file, with the reason")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit 2 when a row of the list is at fault")
+	cmd.Flags().BoolVar(&f.offline, "offline", false, "do not ask the service: check what can be seen from here")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		found, err := p.check(cmd.Context(), args[0], f)
+		if err != nil {
+			return err
+		}
+		if o.json() {
+			err = writeJSON(p.stdout, found)
+		} else {
+			err = p.writePreflight(found)
+		}
+		switch {
+		case err != nil:
+			return err
+		case !found.OK():
+			return &exitError{exitUsage, &campaign.PreflightError{Preflight: found}}
+		case f.strict && found.BadRows() > 0:
+			return invalid(fmt.Errorf("%d rows of %s are at fault (--strict)", found.BadRows(), found.List))
+		}
+		return nil
+	}
+	return cmd
+}
+
+// check runs the preflight with what the flags allow.
+func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *campaign.Preflight, err error) {
+	c, err := p.load()
+	if err != nil {
+		return nil, err
+	}
+	def, src, err := campaign.LoadDefinition(file)
+	if err != nil {
+		return nil, err
+	}
+	in := campaign.PreflightInput{Definition: def, Source: src, File: file, List: f.list}
+	if in.List == "" {
+		if in.List = campaign.Beside(file, def.Recipients.File); in.List == "" {
+			return nil, usage(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", file))
+		}
+	}
+	if !f.offline {
+		client, err := p.client(c)
+		if err != nil {
+			return nil, err
+		}
+		defer client.Close()
+		in.Service = client
+	}
+	if !c.NoLedger() {
+		l, err := daemon.OpenLedger(ctx, c, false, p.log(c, true))
+		if err != nil {
+			return nil, err
+		}
+		defer closing(l, &err)
+		in.Suppressions = l
+	}
+	if f.rejects != "" {
+		done, err := rejectsInto(f.rejects, &in)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, done()) }()
+	}
+	return campaign.RunPreflight(ctx, in)
+}
+
+// client makes the client of the configured service.
+func (p *program) client(c *daemon.Config) (*messaging.Client, error) {
+	if err := c.CanSend(); err != nil {
+		return nil, invalid(err)
+	}
+	return daemon.NewClient(c)
+}
+
+// rejectsInto has the preflight write its rejected rows into a file.
+func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, err error) {
+	list, err := campaign.OpenList(in.List, in.Definition.Recipients.Options())
+	if err != nil {
+		return nil, err
+	}
+	header := slices.Clone(list.Header())
+	if err := list.Close(); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("--rejects: %w", err)
+	}
+	w := bufio.NewWriter(f)
+	rejects, err := reporting.NewRejects(w, header)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	in.Rejects = rejects.Add
+	return func() error { return errors.Join(rejects.Close(), w.Flush(), f.Close()) }, nil
+}
+
+// writePreflight says a preflight to a person.
+func (p *program) writePreflight(f *campaign.Preflight) error {
+	w := bufio.NewWriter(p.stdout)
+	fmt.Fprintf(w, "%s with %s", printable(f.Campaign), printable(f.List))
+	if f.Dialect != "" {
+		fmt.Fprintf(w, " (%s)", f.Dialect)
+	}
+	fmt.Fprintf(w, "\n%d rows, %d can be sent\n", f.Rows, f.Sendable)
+	for _, reason := range campaign.SkipReasons {
+		if n := f.Skipped[reason]; n > 0 {
+			fmt.Fprintf(w, "  %d %s: %s\n", n, reason, reason.Sentence())
+		}
+	}
+	if f.Duration > 0 {
+		fmt.Fprintf(w, "sending takes about %s at %.4g messages per second\n", campaign.Duration(f.Duration), f.Pace)
+	}
+	var countries []string
+	for i, c := range f.Countries {
+		if i == 8 {
+			countries = append(countries, fmt.Sprintf("%d more", len(f.Countries)-i))
+			break
+		}
+		name := c.Country
+		if name == "" {
+			name = "no country"
+		}
+		countries = append(countries, fmt.Sprintf("%s %d", name, c.Rows))
+	}
+	if len(countries) > 0 {
+		fmt.Fprintf(w, "countries: %s\n", strings.Join(countries, ", "))
+	}
+	for _, found := range f.Findings {
+		fmt.Fprintf(w, "%s: %s\n", found.Level, printable(found.String()))
+		if found.Excerpt != "" {
+			fmt.Fprintln(w, found.Excerpt)
+		}
+	}
+	if len(f.Examples) > 0 {
+		var rows [][]string
+		for _, r := range f.Examples {
+			rows = append(rows, []string{strconv.FormatInt(r.Row, 10), string(r.Reason), r.To, r.Note})
+		}
+		fmt.Fprintln(w)
+		if err := writeTable(w, []string{"ROW", "REASON", "TO", "WHERE AND WHY"}, rows); err != nil {
+			return err
+		}
+		if left := f.Rows - f.Sendable - int64(len(f.Examples)); left > 0 {
+			fmt.Fprintf(w, "and %d more: --rejects FILE writes all of them\n", left)
+		}
+	}
+	return w.Flush()
+}
+
+// oneCampaign wants one campaign file that is there.
+func oneCampaign(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("want one campaign file; for example `%s spring.yaml`", cmd.CommandPath())
+	}
+	if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("campaign file %s does not exist", args[0])
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/daemon"
+)
+
+func (p *program) cmdConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the configuration in force, or print the JSON Schemas",
+		Args:  noSubcommand,
+		RunE:  help,
+	}
+	cmd.AddCommand(p.cmdConfigShow(), p.cmdConfigSchema())
+	return cmd
+}
+
+func (p *program) cmdConfigShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Print the configuration in force, with secrets masked",
+		Long:  "Prints defaults, file and environment as they come together, as a file that --config reads. Secrets show as ***.",
+		Example: `  campaignd config show
+  CAMPAIGND_SERVICE_TIMEOUT=5s campaignd config show -o json`,
+		Args: cobra.NoArgs,
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		if o.json() {
+			return writeJSON(p.stdout, c.Masked())
+		}
+		text, err := c.YAML()
+		if err != nil {
+			return err
+		}
+		_, err = p.stdout.Write(text)
+		return err
+	}
+	return cmd
+}
+
+func (p *program) cmdConfigSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:       "schema [config|campaign]",
+		Short:     "Print the JSON Schema of the configuration or of campaign files",
+		Long:      "Prints a JSON Schema (draft 2020-12). Editors complete and check with it when the YAML file begins with\n# yaml-language-server: $schema=FILE",
+		Example:   "  campaignd config schema > campaignd.schema.json\n  campaignd config schema campaign > campaign.schema.json",
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{"config", "campaign"},
+		RunE: func(_ *cobra.Command, args []string) error {
+			schema := daemon.ConfigSchema
+			if len(args) == 1 && args[0] == "campaign" {
+				schema = campaign.Schema
+			}
+			text, err := schema()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(p.stdout, "%s\n", text)
+			return err
+		},
+	}
+}

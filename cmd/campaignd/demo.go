@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/internal/daemon"
+)
+
+//go:embed demo/campaign.yaml demo/list.csv
+var demoFiles embed.FS
+
+func (p *program) cmdDemo() *cobra.Command {
+	var o daemon.DemoOptions
+	var serve bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Send a messy list of 2,000 rows to the built-in sandbox and print the report",
+		Long: `Starts the sandbox of the messaging service, imports a list as people have them, sends it at the full speed of four numbers,
+takes the webhooks and prints the report. Nothing leaves this machine. Its files stay in a temporary folder that it names.`,
+		Example: "  campaignd demo\n  campaignd demo --serve",
+		Args:    cobra.NoArgs,
+	}
+	cmd.Flags().BoolVar(&serve, "serve", false, "keep everything running afterwards and print the addresses")
+	cmd.Flags().StringVar(&o.Dir, "dir", "", "folder for its files (default: a new temporary one)")
+	cmd.Flags().DurationVar(&o.Run.Settle, "settle", 20*time.Second, "how long to wait for statuses after the last answer")
+	out := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		files, err := fs.Sub(demoFiles, "demo")
+		if err != nil {
+			return err
+		}
+		o.Files = files
+		return p.demo(cmd.Context(), o, serve, out.json())
+	}
+	return cmd
+}
+
+func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, json bool) (err error) {
+	c := daemon.DefaultConfig()
+	if p.logLevel != "" {
+		c.Log.Level = p.logLevel
+	}
+	if err := c.Validate(); err != nil {
+		return usage(fmt.Errorf("--log-level: %w", err))
+	}
+	bar := newProgress(p.stderr, p.drawable())
+	log := p.logOn(bar, c, true)
+	o.Run.Progress, o.Run.Checked = bar.show, bar.warn
+	o.Started = func(d daemon.Demo) {
+		fmt.Fprintf(bar, "sandbox of the messaging service on %s; files in %s\n", d.Sandbox, d.Dir)
+	}
+	world, err := daemon.StartDemo(ctx, o, daemon.Options{Log: log})
+	if err != nil {
+		bar.close()
+		return err
+	}
+	defer closing(world, &err)
+	result, err := world.Run(ctx)
+	bar.close()
+	if err != nil {
+		return err
+	}
+	config, err := world.WriteConfig()
+	if err != nil {
+		return err
+	}
+	ended := p.finish(ctx, result, json)
+	fmt.Fprintf(p.stderr, "\nlook closer: campaignd report latest --format csv --config %s\n             campaignd audit latest --config %[1]s\n             less %s\n", config, filepath.Join(world.Dir, "list.csv"))
+	if serve && ctx.Err() == nil {
+		return world.Serve(ctx, daemon.Options{Log: log}, func(public, admin string) {
+			fmt.Fprintf(p.stderr, "still running until Ctrl-C: sandbox %s, webhooks %s, admin %s\n", world.Sandbox, public, admin)
+		})
+	}
+	return ended
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"campaignd/campaign"
+	"campaignd/recipients"
+)
+
+// The exit codes of design section 11.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitUnsure      = 3
+	exitInterrupted = 130
+)
+
+// exitError is an error that decides the exit code. A nil err says nothing: the result already did.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as wrong usage.
+func usage(err error) error { return &exitError{exitUsage, err} }
+
+// invalid marks an error as invalid input.
+func invalid(err error) error { return &exitError{exitUsage, err} }
+
+// silent ends with code and no message.
+func silent(code int) error { return &exitError{code, nil} }
+
+// conclude prints err in one line (one per finding) and returns the exit code.
+func conclude(ctx context.Context, err error, stderr io.Writer, terminal bool) int {
+	if err == nil {
+		return exitDone
+	}
+	code, quiet := classify(ctx, err)
+	if quiet {
+		return code
+	}
+	var file *campaign.FileError
+	if errors.As(err, &file) && terminal {
+		fmt.Fprintf(stderr, "campaignd: %s\n", file.Show())
+		return code
+	}
+	for line := range strings.SplitSeq(oneLine(err), "\n") {
+		fmt.Fprintf(stderr, "campaignd: %s\n", line)
+	}
+	return code
+}
+
+// classify finds the exit code of err, and whether there is nothing more to say.
+func classify(ctx context.Context, err error) (code int, quiet bool) {
+	var exit *exitError
+	var file *campaign.FileError
+	var preflight *campaign.PreflightError
+	var changed *campaign.ChangedError
+	var list *recipients.FileError
+	switch {
+	case errors.As(err, &exit):
+		return exit.code, exit.err == nil
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitInterrupted, true
+	case errors.As(err, &file), errors.As(err, &preflight), errors.As(err, &changed), errors.As(err, &list),
+		errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrNoRow), errors.Is(err, campaign.ErrNoNumber), errors.Is(err, fs.ErrNotExist):
+		return exitUsage, false
+	}
+	return exitFailed, false
+}
+
+// oneLine joins what a library spread over lines; findings keep a line each.
+func oneLine(err error) string {
+	var file *campaign.FileError
+	if errors.As(err, &file) {
+		return err.Error()
+	}
+	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", " ")), " ")
+}
+
+// closing closes c and keeps its error when there is no other.
+func closing(c io.Closer, err *error) {
+	if e := c.Close(); e != nil && *err == nil {
+		*err = e
+	}
+}

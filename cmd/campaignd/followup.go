@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+)
+
+func (p *program) cmdFollowUp() *cobra.Command {
+	var where []string
+	var early bool
+	cmd := &cobra.Command{
+		Use:   "follow-up RUN --where STATUS[=CODE]...",
+		Short: "Start a new run over chosen rows of an ended one",
+		Long: `Failed is never left and never resends by itself. This command makes a new run of the rows that --where chooses (any of
+several): failed, failed=CODE, refused, refused=CODE, unknown, skipped or skipped=REASON (cancelled, expired, over_limit,
+run_failed). The same choice is one run, however often it is asked for, and no row goes into two follow-ups of one run.`,
+		Example: `  campaignd follow-up spring-sale-3 --where failed=131049
+  campaignd follow-up latest --where skipped=cancelled --where skipped=expired`,
+		Args: oneRun,
+	}
+	cmd.Flags().StringArrayVar(&where, "where", nil, "which rows; may be given several times")
+	cmd.Flags().BoolVar(&early, "early", false, "also rows that failed with 131049 less than 24 hours ago")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(where) == 0 {
+			return usage(errors.New("--where is missing: say which rows, for example --where failed=131049"))
+		}
+		var choice []campaign.Where
+		for _, s := range where {
+			w, err := campaign.ParseWhere(s)
+			if err != nil {
+				return usage(fmt.Errorf("--where %w", err))
+			}
+			choice = append(choice, w)
+		}
+		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+			f, err := campaign.StartFollowUp(cmd.Context(), campaign.FollowUpInput{Ledger: l, Parent: r, Where: choice, Early: early})
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				return writeJSON(p.stdout, factsOfFollowUp(f))
+			}
+			return p.writeFollowUp(f)
+		})
+	}
+	return cmd
+}
+
+type followUpFacts struct {
+	Run       runFacts `json:"run"`
+	Rows      int64    `json:"rows"`
+	Elsewhere int64    `json:"in_other_follow_ups"`
+	NoID      int64    `json:"accepted_without_id"`
+	Existed   bool     `json:"existed"`
+}
+
+func factsOfFollowUp(f campaign.FollowedUp) followUpFacts {
+	return followUpFacts{factsOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Existed}
+}
+
+func (p *program) writeFollowUp(f campaign.FollowedUp) error {
+	if f.Existed {
+		_, err := fmt.Fprintf(p.stdout, "%s was made of the same rows before (%d rows, %s); nothing was added\n", f.Run.ID(), f.Chosen, f.Run.State)
+		return err
+	}
+	left := ""
+	if f.Elsewhere > 0 {
+		left += fmt.Sprintf("; %d left out that are in another follow-up run", f.Elsewhere)
+	}
+	if f.NoID > 0 {
+		left += fmt.Sprintf("; %d left out that the service accepted", f.NoID)
+	}
+	next := "`campaignd serve` sends it"
+	if f.Run.State == campaign.WaitingApproval {
+		next = "`campaignd approve " + f.Run.ID() + "` releases it"
+	}
+	_, err := fmt.Fprintf(p.stdout, "%s: %d rows%s; %s\n", f.Run.ID(), f.Chosen, left, next)
+	return err
+}

@@ -1,0 +1,23 @@
+// Command campaignd runs bulk campaigns of approved template messages over a business
+// messaging service: a list goes in as CSV, every row comes out with an outcome.
+//
+// This package holds flags, signals and exit codes only: one file per subcommand, and no
+// logic. `campaignd help` lists the commands; scripts may rely on the exit codes: 0 done,
+// 1 failed, 2 wrong usage or invalid input, 3 finished with something uncertain or unsent,
+// 130 interrupted.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // a container may have no zone database, and windows are in local time
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks for an ordered end; a second one ends the process at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+}

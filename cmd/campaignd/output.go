@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+)
+
+// output is the -o flag: a table for people or JSON for machines.
+type output string
+
+// addOutput gives a command -o.
+func addOutput(cmd *cobra.Command) *output {
+	o := output("table")
+	cmd.Flags().VarP(&o, "output", "o", "table or json")
+	return &o
+}
+
+func (o *output) String() string { return string(*o) }
+func (o *output) Type() string   { return "FORMAT" }
+
+// Set refuses what is neither.
+func (o *output) Set(s string) error {
+	if s != "table" && s != "json" {
+		return fmt.Errorf("want table or json")
+	}
+	*o = output(s)
+	return nil
+}
+
+func (o *output) json() bool { return *o == "json" }
+
+// writeJSON writes v as scripts read it.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// writeTable writes rows under their heads, aligned.
+func writeTable(w io.Writer, heads []string, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, strings.Join(heads, "\t"))
+	for _, r := range rows {
+		for i := range r {
+			r[i] = printable(r[i])
+		}
+		fmt.Fprintln(t, strings.Join(r, "\t"))
+	}
+	return t.Flush()
+}
+
+// printable keeps what came from outside from steering the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, s)
+}
+
+// clock shows an instant to a person, in their zone.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}

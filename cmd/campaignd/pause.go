@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/daemon"
+)
+
+// steer is the command for one wish of the operator.
+func (p *program) steer(use, short, long string, do func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Steered, error)) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     use + " RUN",
+		Short:   short,
+		Long:    long,
+		Example: "  campaignd " + use + " latest\n  campaignd " + use + " spring-sale-3",
+		Args:    oneRun,
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+			s, err := do(cmd.Context(), l, r)
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				return writeJSON(p.stdout, factsOf(s.Run))
+			}
+			_, err = fmt.Fprintln(p.stdout, s.Sentence)
+			return err
+		})
+	}
+	return cmd
+}
+
+func (p *program) cmdPause() *cobra.Command {
+	return p.steer("pause", "Stop sending a run; what is in flight is recorded",
+		"Writes the wish into the ledger; the sending process obeys it from its next intent on, within a fraction of a second.", campaign.PauseRun)
+}
+
+func (p *program) cmdResume() *cobra.Command {
+	return p.steer("resume", "Let a paused run go on",
+		"Takes back a pause, whoever caused it: the operator, a refusal of the service, or the breaker.", campaign.ResumeRun)
+}
+
+func (p *program) cmdCancel() *cobra.Command {
+	return p.steer("cancel", "End a run: what is queued is not sent any more",
+		"What is queued becomes skipped(cancelled): at once when no process is sending, else by the sending process; what is in flight is recorded. It cannot be taken back.",
+		func(ctx context.Context, l campaign.RunLedger, r campaign.Run) (campaign.Steered, error) {
+			s, err := campaign.CancelRun(ctx, l, r)
+			if err != nil {
+				return s, err
+			}
+			return p.endCancelled(ctx, s)
+		})
+}
+
+// endCancelled finishes a cancelled run here when nobody is sending from its ledger.
+func (p *program) endCancelled(ctx context.Context, s campaign.Steered) (_ campaign.Steered, err error) {
+	c, err := p.load()
+	if err != nil {
+		return s, err
+	}
+	d, err := daemon.Open(ctx, c, daemon.Options{Log: p.log(c, true)})
+	if errors.Is(err, campaign.ErrLocked) {
+		return s, nil // the sender does it
+	}
+	if err != nil {
+		return s, err
+	}
+	defer closing(d, &err)
+	run, err := d.EndCancelled(ctx, s.Run.No, cancelBudget)
+	if err == nil && run.State.Ended() {
+		s = campaign.Steered{Run: run, Sentence: fmt.Sprintf("%s is %s; `campaignd report %[1]s` tells who got it", run.ID(), run.State)}
+	}
+	return s, err
+}
+
+// cancelBudget is how long cancel waits for the end: dropping a million rows takes a few seconds.
+const cancelBudget = 30 * time.Second

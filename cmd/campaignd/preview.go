@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+)
+
+func (p *program) cmdPreview() *cobra.Command {
+	var in campaign.SampleInput
+	var offline bool
+	cmd := &cobra.Command{
+		Use:   "preview CAMPAIGN.yaml",
+		Short: "Show the message of one row as it would be sent; nothing is sent",
+		Example: `  campaignd preview spring.yaml --recipients list.csv
+  campaignd preview spring.yaml --recipients list.csv --row 44 -o json`,
+		Args: oneCampaign,
+	}
+	cmd.Flags().StringVar(&in.List, "recipients", "", "the list (default: recipients.file of the campaign)")
+	cmd.Flags().Int64Var(&in.Row, "row", 0, "row of the list, from 1, the header not counted (default: the first that can be sent)")
+	cmd.Flags().BoolVar(&offline, "offline", false, "do not ask the service for the template's text")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if in.Row < 0 {
+			return usage(fmt.Errorf("--row %d: rows are counted from 1", in.Row))
+		}
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		in.File = args[0]
+		if !offline {
+			client, err := p.client(c)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			in.Service = client
+		}
+		s, err := campaign.ReadSample(cmd.Context(), in)
+		if err != nil {
+			return err
+		}
+		if o.json() {
+			return writeJSON(p.stdout, s)
+		}
+		return p.writeSample(s)
+	}
+	return cmd
+}
+
+func (p *program) writeSample(s *campaign.Sample) error {
+	fmt.Fprintf(p.stdout, "row %d (line %d) to %s\n", s.Row, s.Line, printable(s.To))
+	if s.Skip != "" {
+		_, err := fmt.Fprintf(p.stdout, "not sent: %s (%s)\n", s.Skip.Sentence(), printable(s.Note))
+		return err
+	}
+	if s.Text != "" {
+		fmt.Fprintf(p.stdout, "\n%s\n", s.Text)
+	}
+	if s.Footer != "" {
+		fmt.Fprintf(p.stdout, "%s\n", s.Footer)
+	}
+	text, err := json.MarshalIndent(s.Message, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "\nPOST /api/v1/messages\n%s\n", text)
+	return err
+}

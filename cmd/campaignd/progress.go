@@ -1,0 +1,145 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"campaignd/campaign"
+	"campaignd/internal/daemon"
+)
+
+// progress shows how far a run is, on standard error: a bar on a terminal, a line now and then elsewhere.
+type progress struct {
+	out io.Writer
+
+	mu   sync.Mutex // import and watch call from their own goroutines
+	last daemon.Progress
+	said time.Time
+
+	bars   *mpb.Progress // nil: plain lines
+	bar    *mpb.Bar
+	behind atomic.Pointer[string] // what stands behind the bar: the renderer must not wait for mu
+}
+
+// between two plain lines of the same phase.
+const between = 5 * time.Second
+
+func newProgress(out io.Writer, terminal bool) *progress {
+	p := &progress{out: out}
+	if terminal {
+		p.bars = mpb.New(mpb.WithOutput(out), mpb.WithWidth(40), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithAutoRefresh())
+	}
+	return p
+}
+
+// show takes the newest state.
+func (p *progress) show(now daemon.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.last
+	p.last = now
+	if p.bars != nil {
+		p.draw(before.Phase)
+		return
+	}
+	// A detail may count seconds down: that it is there is news, its next second is not.
+	if now.Phase == before.Phase && (now.Detail == "") == (before.Detail == "") && time.Since(p.said) < between {
+		return
+	}
+	p.said = time.Now()
+	line := now.Phase
+	if now.Rows > 0 {
+		line += fmt.Sprintf(" %d of %d rows", now.Done, now.Rows)
+	} else if now.Done > 0 {
+		line += fmt.Sprintf(" %d rows", now.Done)
+	}
+	for _, more := range []string{statuses(now), printable(now.Detail)} {
+		if more != "" {
+			line += "; " + more
+		}
+	}
+	fmt.Fprintln(p.out, line)
+}
+
+func (p *progress) draw(shown string) {
+	behind := cmp.Or(printable(p.last.Detail), statuses(p.last))
+	p.behind.Store(&behind)
+	if p.bar == nil || p.last.Phase != shown {
+		p.endBar()
+		// A total given here could never be changed again, and a phase that ends early (paused, interrupted) would never
+		// complete its bar: Wait would wait for ever. SetTotal gives it, below.
+		p.bar = p.bars.New(0, mpb.BarStyle(),
+			mpb.PrependDecorators(decor.Name(fmt.Sprintf("%-10s", p.last.Phase))),
+			mpb.AppendDecorators(decor.Any(p.tail)))
+	}
+	p.bar.SetTotal(max(p.last.Rows, p.last.Done), false)
+	p.bar.SetCurrent(p.last.Done)
+}
+
+// tail is what stands behind the bar, cut to the terminal. The renderer calls it.
+func (p *progress) tail(s decor.Statistics) string {
+	if s.Completed {
+		return fmt.Sprintf("%d rows", s.Current)
+	}
+	text := []rune(fmt.Sprintf("%d/%d %s", s.Current, s.Total, *p.behind.Load()))
+	if room := max(0, s.AvailableWidth-60); len(text) > room { // the bar, its name and the margins take 60
+		text = text[:room]
+	}
+	return string(text)
+}
+
+func (p *progress) endBar() {
+	if p.bar != nil {
+		p.bar.SetTotal(-1, true)
+		p.bar = nil
+	}
+}
+
+// Write prints whole lines above the bars; a warning written past them would be drawn over.
+func (p *progress) Write(lines []byte) (int, error) {
+	if p.bars != nil {
+		if n, err := p.bars.Write(lines); err == nil {
+			return n, nil // else the bars are closed
+		}
+	}
+	return p.out.Write(lines)
+}
+
+// warn says a preflight's warnings.
+func (p *progress) warn(f *campaign.Preflight) {
+	for _, w := range f.Warnings() {
+		fmt.Fprintf(p, "warning: %s\n", printable(w.String()))
+	}
+}
+
+// close ends the display; what follows is printed below it.
+func (p *progress) close() {
+	if p.bars == nil {
+		return
+	}
+	p.mu.Lock()
+	p.endBar()
+	p.mu.Unlock()
+	p.bars.Wait()
+}
+
+// statuses says where the rows stand, in the order of reports.
+func statuses(p daemon.Progress) string {
+	s := ""
+	for _, status := range campaign.Statuses {
+		if n := p.Totals[status]; n > 0 {
+			if s != "" {
+				s += ", "
+			}
+			s += fmt.Sprintf("%d %s", n, status)
+		}
+	}
+	return s
+}

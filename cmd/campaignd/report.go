@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/reporting"
+)
+
+func (p *program) cmdReport() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Print what became of a run: totals, or every row of its list",
+		Long: `Prints the figures of a run (table, json) or one line per row of its list, in its order (csv). RUN is what
+"campaignd runs" prints, its number, or latest. It may be asked while the run is sending.`,
+		Example: `  campaignd report latest
+  campaignd report spring-sale-3 --format json
+  campaignd report 3 --format csv > report.csv`,
+		Args: oneRun,
+	}
+	cmd.Flags().StringVarP(&format, "format", "o", "table", "table, json or csv")
+	cmd.Flags().StringVar(&format, "output", "table", "the same as --format")
+	_ = cmd.Flags().MarkHidden("output")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch format {
+		case "table", "json", "csv":
+		default:
+			return usage(fmt.Errorf("--format %q is unknown; give table, json or csv", format))
+		}
+		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+			if format == "csv" {
+				w := bufio.NewWriter(p.stdout)
+				if err := reporting.WriteCSV(cmd.Context(), w, l, r); err != nil {
+					return err
+				}
+				return w.Flush()
+			}
+			report, err := reporting.Build(cmd.Context(), l, r)
+			if err != nil {
+				return err
+			}
+			return p.writeReport(report, format == "json")
+		})
+	}
+	return cmd
+}
+
+// writeReport writes a report as a table or as JSON.
+func (p *program) writeReport(r *reporting.Report, json bool) error {
+	if !json {
+		return r.Table(p.stdout, width(p.stdout))
+	}
+	text, err := r.JSON()
+	if err != nil {
+		return err
+	}
+	_, err = p.stdout.Write(text)
+	return err
+}
+
+// oneRun wants the name of one run.
+func oneRun(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("want one RUN: an id as `campaignd runs` prints it, its number, or latest; for example `%s latest`", cmd.CommandPath())
+	}
+	return nil
+}

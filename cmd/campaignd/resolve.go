@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+)
+
+// listedDoubts is how many uncertain rows are listed; the report has all of them.
+const listedDoubts = 50
+
+func (p *program) cmdResolve() *cobra.Command {
+	var unknown string
+	cmd := &cobra.Command{
+		Use:   "resolve RUN [--unknown resend|keep]",
+		Short: "Show the rows that may or may not have been sent, and decide what to do about them",
+		Long: `An answer that never came leaves a row in doubt; when its window is over without a webhook, it ends as unknown.
+This command prints the evidence. With --unknown resend the unknown rows go into a follow-up run (who got the first
+message then gets a second); with --unknown keep they stay as they are. Rows that the service is known to have accepted
+are never sent again.`,
+		Example: `  campaignd resolve latest
+  campaignd resolve spring-sale-3 --unknown resend
+  campaignd resolve spring-sale-3 --unknown keep`,
+		Args: oneRun,
+	}
+	cmd.Flags().StringVar(&unknown, "unknown", "", "resend or keep")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if unknown != "" && unknown != "resend" && unknown != "keep" {
+			return usage(fmt.Errorf("--unknown %q is neither resend nor keep", unknown))
+		}
+		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+			seen, err := campaign.ReadUncertainty(cmd.Context(), l, r, listedDoubts)
+			if err != nil {
+				return err
+			}
+			var next *campaign.FollowedUp
+			if unknown == "resend" {
+				f, err := campaign.ResendUnknown(cmd.Context(), l, r)
+				if err != nil {
+					return err
+				}
+				next = &f
+			}
+			if o.json() {
+				return writeJSON(p.stdout, resolved(seen, next))
+			}
+			return p.writeResolved(seen, next, unknown == "keep")
+		})
+	}
+	return cmd
+}
+
+type resolvedFacts struct {
+	campaign.Uncertainty
+	FollowUp *followUpFacts `json:"follow_up,omitempty"`
+}
+
+func resolved(u campaign.Uncertainty, f *campaign.FollowedUp) resolvedFacts {
+	r := resolvedFacts{Uncertainty: u}
+	if f != nil {
+		facts := factsOfFollowUp(*f)
+		r.FollowUp = &facts
+	}
+	return r
+}
+
+func (p *program) writeResolved(u campaign.Uncertainty, f *campaign.FollowedUp, keep bool) error {
+	fmt.Fprintf(p.stdout, "%s: %d rows unknown, %d still in doubt\n", u.Run, u.Unknown, u.InDoubt)
+	for _, reason := range slices.Sorted(maps.Keys(u.ByReason)) {
+		fmt.Fprintf(p.stdout, "  %d after %s\n", u.ByReason[reason], printable(reason))
+	}
+	if len(u.Rows) > 0 {
+		var rows [][]string
+		for _, r := range u.Rows {
+			rows = append(rows, []string{strconv.FormatInt(r.Row, 10), r.To, string(r.Status), r.Reason, strconv.Itoa(r.Attempts), r.Connection, r.RequestID})
+		}
+		fmt.Fprintln(p.stdout)
+		if err := writeTable(p.stdout, []string{"ROW", "TO", "STATUS", "REASON", "ATTEMPTS", "CONNECTION", "REQUEST"}, rows); err != nil {
+			return err
+		}
+		if more := u.Unknown + u.InDoubt - int64(len(u.Rows)); more > 0 {
+			fmt.Fprintf(p.stdout, "and %d more: `campaignd report %s --format csv` has them all\n", more, u.Run)
+		}
+	}
+	switch {
+	case f != nil:
+		fmt.Fprintln(p.stdout)
+		return p.writeFollowUp(*f)
+	case keep:
+		_, err := fmt.Fprintf(p.stdout, "\nKept as they are. A late webhook still moves them to what it proves.\n")
+		return err
+	case u.Unknown > 0:
+		_, err := fmt.Fprintf(p.stdout, "\nDecide with --unknown resend (whoever did get the message gets it twice) or --unknown keep.\n")
+		return err
+	}
+	return nil
+}

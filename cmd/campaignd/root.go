@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"campaignd/campaign"
+	"campaignd/internal/daemon"
+)
+
+// program is one invocation: its streams and the flags that every command has.
+type program struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	config         string // --config
+	logLevel       string // --log-level; "": as configured, and for commands that show progress: warn
+	started        bool   // flags and arguments were understood; errors before that are wrong usage
+	configGiven    func() bool
+}
+
+// run is the whole program, for main and for the tests that share it: it parses args, runs one
+// command and returns the exit code. ctx ends when the operator asks for an end.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
+	root := p.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !p.started {
+		err = usage(err)
+	}
+	return conclude(ctx, err, stderr, isTerminal(stderr))
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "campaignd",
+		Short: "Send approved template messages to a list, and account for every row of it",
+		Long: `campaignd runs bulk campaigns of approved template messages. A list goes in as CSV; every row comes out
+with an outcome. It survives kill -9 without sending twice, and says at any moment what it is waiting for.
+
+Without configuration it keeps its ledger in ./campaignd.db and sends to the sandbox (campaignd sandbox).`,
+		Example: `  campaignd demo
+  campaignd check spring.yaml --recipients list.csv
+  campaignd run spring.yaml --recipients list.csv
+  campaignd report latest --format csv > report.csv`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Args:              noSubcommand,
+		RunE:              help,
+		PersistentPreRunE: func(*cobra.Command, []string) error { p.started = true; return nil },
+	}
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	flags := root.PersistentFlags()
+	flags.StringVar(&p.config, "config", daemon.DefaultConfigFile, "configuration file; the default may be missing")
+	flags.StringVar(&p.logLevel, "log-level", "", "debug, info, warn or error (default: as configured)")
+	p.configGiven = func() bool { return flags.Changed("config") }
+
+	root.AddGroup(
+		&cobra.Group{ID: "send", Title: "Sending:"},
+		&cobra.Group{ID: "look", Title: "Looking:"},
+		&cobra.Group{ID: "steer", Title: "Steering:"},
+		&cobra.Group{ID: "setup", Title: "Setting up:"})
+	root.SetHelpCommandGroupID("setup")
+	root.SetCompletionCommandGroupID("setup")
+	group := func(id string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = id
+			root.AddCommand(c)
+		}
+	}
+	group("send", p.cmdRun(), p.cmdServe(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
+	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdSchedule())
+	group("steer", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdSuppressions())
+	group("setup", p.cmdSandbox(), p.cmdConfig(), p.cmdVersion())
+	return root
+}
+
+// help is what a command without a subcommand does.
+func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// noSubcommand refuses what is no subcommand, with the one that may have been meant.
+func noSubcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean `%s %s`?", args[0], cmd.CommandPath(), near[0])
+	}
+	return fmt.Errorf("unknown command %q; `%s --help` lists them", args[0], cmd.CommandPath())
+}
+
+// load reads the configuration and lays the flags over it.
+func (p *program) load() (*daemon.Config, error) {
+	c, err := daemon.LoadConfig(p.config, p.configGiven(), p.getenv)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	if p.logLevel != "" {
+		c.Log.Level = p.logLevel
+		if err := c.Validate(); err != nil {
+			return nil, invalid(fmt.Errorf("--log-level: %w", err))
+		}
+	}
+	return c, nil
+}
+
+// log makes the logger of a command on standard error. quiet commands have progress of their own there, so
+// that without --log-level only what needs an operator is logged.
+func (p *program) log(c *daemon.Config, quiet bool) *slog.Logger { return p.logOn(p.stderr, c, quiet) }
+
+func (p *program) logOn(w io.Writer, c *daemon.Config, quiet bool) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Log.Level)) // validated with the configuration
+	if quiet && p.logLevel == "" {
+		level = max(level, slog.LevelWarn)
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if c.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// openLedger opens the ledger beside a running sender. Unless create is set it must exist: a new
+// empty file would answer questions about another folder's runs with "none".
+func (p *program) openLedger(ctx context.Context, create bool) (campaign.Ledger, *daemon.Config, error) {
+	c, err := p.load()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !create && c.NoLedger() {
+		return nil, nil, invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
+	}
+	l, err := daemon.OpenLedger(ctx, c, false, p.log(c, true))
+	if err != nil {
+		return nil, nil, err
+	}
+	return l, c, nil
+}
+
+// withRun opens the ledger, finds the run that id names and calls do.
+func (p *program) withRun(ctx context.Context, id string, do func(campaign.Ledger, campaign.Run) error) (err error) {
+	l, _, err := p.openLedger(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer closing(l, &err)
+	r, err := campaign.FindRun(ctx, l, id)
+	if err != nil {
+		return invalid(err)
+	}
+	return do(l, r)
+}
+
+// isTerminal reports whether w is a terminal, where bars and carets are wanted.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// drawable reports whether standard error is a terminal that bars can be drawn on: one with a size, which
+// moves its cursor.
+func (p *program) drawable() bool {
+	return isTerminal(p.stderr) && width(p.stderr) > 0 && p.getenv("TERM") != "dumb"
+}
+
+// width is the terminal's width for tables, 0 (not wrapped) elsewhere.
+func width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns
+		}
+	}
+	return 0
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/daemon"
+)
+
+func (p *program) cmdRun() *cobra.Command {
+	var o daemon.RunOptions
+	cmd := &cobra.Command{
+		Use:   "run CAMPAIGN.yaml",
+		Short: "Send one campaign to its end and print the report",
+		Long: `Checks, freezes the list, sends, and keeps taking webhooks until all statuses are settled or --settle has passed after the
+last answer. It may be interrupted or killed at any time: the same command goes on, and nobody is sent to twice. A
+run is known by campaign and content of the list, so a finished one is reported again and sends nothing; --new launches
+another. Exit 3 when a row ends unsent or uncertain.`,
+		Example: `  campaignd run spring.yaml --recipients list.csv
+  campaignd run spring.yaml --recipients list.csv --config campaignd.yaml --settle 2m -o json > report.json
+  campaignd run spring.yaml --recipients list.csv --new`,
+		Args: oneCampaign,
+	}
+	cmd.Flags().StringVar(&o.List, "recipients", "", "the list (default: recipients.file of the campaign)")
+	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second, "how long to wait for statuses after the last answer")
+	cmd.Flags().BoolVar(&o.New, "new", false, "launch another run although this list has one")
+	out := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.Settle < 0 {
+			return usage(fmt.Errorf("--settle %s is negative", o.Settle))
+		}
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		if err := c.CanSend(); err != nil {
+			return invalid(err)
+		}
+		if err := c.CanReceive(); err != nil {
+			fmt.Fprintf(p.stderr, "warning: %v; statuses and opt-outs are not seen\n", err)
+		}
+		o.File = args[0]
+		return p.send(cmd.Context(), c, o, out.json())
+	}
+	return cmd
+}
+
+// send runs one campaign in this process and prints its report.
+func (p *program) send(ctx context.Context, c *daemon.Config, o daemon.RunOptions, json bool) (err error) {
+	bar := newProgress(p.stderr, p.drawable())
+	d, err := daemon.New(ctx, c, daemon.Options{Log: p.logOn(bar, c, true)})
+	if err != nil {
+		bar.close()
+		return err
+	}
+	defer closing(d, &err)
+	o.Progress, o.Checked = bar.show, bar.warn
+	result, err := d.RunCampaign(ctx, o)
+	bar.close()
+	if err != nil {
+		return err
+	}
+	return p.finish(ctx, result, json)
+}
+
+// finish prints the report of a run that ended, and decides the exit code.
+func (p *program) finish(ctx context.Context, result daemon.RunResult, json bool) error {
+	if err := p.writeReport(result.Report, json); err != nil {
+		return err
+	}
+	run := result.Report.Run
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintf(p.stderr, "campaignd: interrupted; the same command goes on with %s\n", run.ID)
+		return silent(exitInterrupted)
+	case result.Ended:
+		fmt.Fprintf(p.stderr, "campaignd: %s had ended before, so nothing was sent; --new launches another run of this list\n", run.ID)
+	case run.State == campaign.Paused:
+		fmt.Fprintf(p.stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason, printable(run.Detail), run.Reason.Remedy(run.ID))
+	}
+	if result.Unsure() == 0 {
+		return nil
+	}
+	totals := result.Report.Totals
+	if n := totals[campaign.InDoubt]; n > 0 {
+		fmt.Fprintf(p.stderr, "campaignd: %d rows are in doubt until a webhook proves them or their window (policies.doubt_window) is over: give the same command again then, or leave %s to `campaignd serve`\n", n, run.ID)
+	}
+	if n := totals[campaign.Unknown]; n > 0 {
+		fmt.Fprintf(p.stderr, "campaignd: %d rows may or may not have been sent: `campaignd resolve %s` shows them\n", n, run.ID)
+	}
+	return silent(exitUnsure)
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+)
+
+// runFacts is a run as `runs` shows it.
+type runFacts struct {
+	ID        string               `json:"id"`
+	Campaign  string               `json:"campaign"`
+	State     campaign.State       `json:"state"`
+	Reason    campaign.PauseReason `json:"reason,omitempty"`
+	Detail    string               `json:"detail,omitempty"`
+	Wanted    campaign.Wanted      `json:"wanted"`
+	Rows      int64                `json:"rows"`
+	List      string               `json:"list"`
+	FollowUp  campaign.RunNo       `json:"follow_up_of,omitempty"`
+	CreatedAt time.Time            `json:"created_at,omitzero"`
+	EndedAt   time.Time            `json:"ended_at,omitzero"`
+}
+
+func factsOf(r campaign.Run) runFacts {
+	return runFacts{
+		ID: r.ID(), Campaign: r.Campaign, State: r.State, Reason: r.Reason, Detail: r.Detail, Wanted: r.Wanted, Rows: r.Rows,
+		List: r.ListName, FollowUp: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
+	}
+}
+
+// stateOf is the state with what is behind it, for a table's cell.
+func (f runFacts) stateOf() string {
+	s := string(f.State)
+	if f.Reason != "" {
+		s += " (" + string(f.Reason) + ")"
+	}
+	if !f.State.Ended() && f.Wanted != campaign.WantRun && f.Wanted != "" && f.State != campaign.Paused {
+		s += ", wanted: " + string(f.Wanted)
+	}
+	return s
+}
+
+func (p *program) cmdRuns() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "runs",
+		Short:   "List the runs, newest first",
+		Example: "  campaignd runs\n  campaignd runs -o json",
+		Args:    cobra.NoArgs,
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		l, _, err := p.openLedger(cmd.Context(), false)
+		if err != nil {
+			return err
+		}
+		defer closing(l, &err)
+		all, err := l.Runs(cmd.Context())
+		if err != nil {
+			return err
+		}
+		facts := make([]runFacts, len(all))
+		for i, r := range all {
+			facts[i] = factsOf(r)
+		}
+		if o.json() {
+			return writeJSON(p.stdout, facts)
+		}
+		var rows [][]string
+		for _, f := range facts {
+			rows = append(rows, []string{f.ID, f.stateOf(), strconv.FormatInt(f.Rows, 10), clock(f.CreatedAt), clock(f.EndedAt), f.List})
+		}
+		return writeTable(p.stdout, []string{"RUN", "STATE", "ROWS", "LAUNCHED", "ENDED", "LIST"}, rows)
+	}
+	return cmd
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/internal/daemon"
+	"campaignd/internal/sandbox"
+)
+
+func (p *program) cmdSandbox() *cobra.Command {
+	var addr, webhook, secret, scenario string
+	var retries []string
+	var faults []string
+	cmd := &cobra.Command{
+		Use:   "sandbox",
+		Short: "Play the messaging service on this machine, with faults on request",
+		Long: `Answers as the messaging service does: its rules, its errors, signed webhooks with retries. Nothing is delivered to
+anybody. Without --scenario it has four numbers (conn_1 to conn_4), a few templates (spring_sale, order_update, ...) and
+recipients as they are: some unreachable, some who do not read, a few who answer STOP. Its key is sandbox-key.
+GET /sandbox/truth tells what it accepted.`,
+		Example: `  campaignd sandbox --webhook http://127.0.0.1:8080/webhooks/messaging
+  campaignd sandbox --fault lost_after=0.05 --fault webhook_late=0.2 --retry-schedule 1s,5s,30s
+  campaignd sandbox --addr 127.0.0.1:9000 --scenario scenario.yaml`,
+		Args: cobra.NoArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&addr, "addr", "127.0.0.1:8090", "address to listen on")
+	f.StringVar(&webhook, "webhook", "", "URL that events are posted to")
+	f.StringVar(&secret, "webhook-secret", sandbox.DemoSecret, "secret that they are signed with")
+	f.StringSliceVar(&retries, "retry-schedule", nil, "waits before each retry of a webhook (default 1m,5m,30m,2h,6h)")
+	f.StringVar(&scenario, "scenario", "", "YAML file: numbers, templates, recipients, faults, timeline")
+	f.StringArrayVar(&faults, "fault", nil, "NAME=SHARE from 0 to 1, such as lost_after=0.05; may be given several times")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		o := sandbox.Demo()
+		if scenario != "" {
+			if o, err = sandbox.LoadScenario(scenario); err != nil {
+				return invalid(err)
+			}
+		}
+		if webhook != "" {
+			o.WebhookURL = webhook
+		}
+		if secret != sandbox.DemoSecret || o.WebhookSecret == "" {
+			o.WebhookSecret = secret
+		}
+		if len(retries) > 0 {
+			if o.RetrySchedule, err = durations(retries); err != nil {
+				return usage(fmt.Errorf("--retry-schedule: %w", err))
+			}
+		}
+		if len(faults) > 0 {
+			// The names and shapes are those of a scenario's faults; so is the check.
+			fragment, err := sandbox.ParseScenario("--fault", []byte("faults: {"+strings.ReplaceAll(strings.Join(faults, ", "), "=", ": ")+"}"))
+			if err != nil {
+				return usage(err)
+			}
+			o.Faults = fragment.Faults
+		}
+		o.Log = p.log(c, true)
+		return daemon.ServeSandbox(cmd.Context(), addr, o, func(url string) {
+			fmt.Fprintf(p.stderr, "sandbox of the messaging service on %s, key %s\n", url, sandbox.DemoKey)
+			if o.WebhookURL != "" {
+				fmt.Fprintf(p.stderr, "events go to %s\n", o.WebhookURL)
+			}
+		})
+	}
+	return cmd
+}
+
+func durations(texts []string) ([]time.Duration, error) {
+	var all []time.Duration
+	for _, s := range texts {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return nil, fmt.Errorf("%q is not a duration such as 30s", s)
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/internal/daemon"
+)
+
+func (p *program) cmdServe() *cobra.Command {
+	var role string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Send every run of the ledger, fire scheduled campaigns and take webhooks, until stopped",
+		Long: `Runs until SIGTERM or SIGINT, then ends within 30 seconds: no new intents, what is in flight is recorded. The public listener
+takes webhooks (listen.public, webhooks.path); the admin listener has /metrics, /healthz and /readyz. Campaign files with
+a schedule are read from the campaigns folder.
+
+Any number of processes may serve one PostgreSQL ledger, sharing the numbers' limits through Redis. --role splits the work:
+intake takes webhooks and sends nothing, sender sends and fires schedules and takes no webhooks.`,
+		Example: "  campaignd serve --config campaignd.yaml\n  campaignd serve --role intake\n  CAMPAIGND_SERVICE_API_KEY_FILE=/run/secrets/key campaignd serve",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			c, err := p.load()
+			if err != nil {
+				return err
+			}
+			if role != "" {
+				c.Role = daemon.Role(role)
+				if err := c.Validate(); err != nil {
+					return usage(fmt.Errorf("--%w", err))
+				}
+			}
+			ready := c.CanSend
+			if c.Role == daemon.RoleIntake {
+				ready = c.CanReceive
+			}
+			if err := ready(); err != nil {
+				return invalid(err)
+			}
+			log := p.log(c, false)
+			d, err := daemon.New(cmd.Context(), c, daemon.Options{Log: log})
+			if err != nil {
+				return err
+			}
+			defer closing(d, &err)
+			return d.Serve(cmd.Context(), func(public, admin string) {
+				log.Info("serving", "role", c.Role, "webhooks", public, "admin", admin, "ledger", c.Masked().Ledger, "campaigns", c.Campaigns, "version", versionNow().Version)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&role, "role", "", "all, intake or sender (default: as configured)")
+	return cmd
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+)
+
+func (p *program) cmdSuppressions() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "suppressions",
+		Short: "Keep the list of numbers that must not be sent to",
+		Long: `Who opts out (STOP, a button, the service's refusal) gets onto this list by itself. Scopes: marketing keeps a number
+from marketing templates, all from everything, unreachable from everything until a date.`,
+		Args: noSubcommand,
+		RunE: help,
+	}
+	cmd.AddCommand(p.cmdSuppressionsAdd(), p.cmdSuppressionsRemove(), p.cmdSuppressionsImport(), p.cmdSuppressionsExport())
+	return cmd
+}
+
+// scopeFlag gives a command --scope.
+func scopeFlag(cmd *cobra.Command, scope *string) {
+	cmd.Flags().StringVar(scope, "scope", string(campaign.ScopeMarketing), "marketing, all or unreachable")
+}
+
+// withSuppressions opens the ledger, creating it: numbers may be suppressed before the first run.
+func (p *program) withSuppressions(ctx context.Context, do func(campaign.Ledger) error) (err error) {
+	l, _, err := p.openLedger(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer closing(l, &err)
+	return do(l)
+}
+
+func (p *program) cmdSuppressionsAdd() *cobra.Command {
+	var scope string
+	cmd := &cobra.Command{
+		Use:     "add NUMBER...",
+		Short:   "Suppress numbers, in international form with +",
+		Example: "  campaignd suppressions add +2348031234567\n  campaignd suppressions add +2348031234567 --scope all",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	scopeFlag(cmd, &scope)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		list, err := campaign.ParseSuppressions(args, campaign.Scope(scope), time.Now())
+		if err != nil {
+			return usage(err)
+		}
+		return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) error {
+			n, err := l.Suppress(cmd.Context(), list)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(p.stdout, "%d added, %d already there\n", n, len(list)-n)
+			return err
+		})
+	}
+	return cmd
+}
+
+func (p *program) cmdSuppressionsRemove() *cobra.Command {
+	var scope string
+	cmd := &cobra.Command{
+		Use:     "remove NUMBER...",
+		Short:   "Take numbers off the list",
+		Long:    "Takes numbers off the list, from every scope unless --scope names one. Whoever opted out may be sent marketing\nagain only after a new opt-in.",
+		Example: "  campaignd suppressions remove +2348031234567\n  campaignd suppressions remove +2348031234567 --scope unreachable",
+		Args:    cobra.MinimumNArgs(1),
+	}
+	cmd.Flags().StringVar(&scope, "scope", "", "marketing, all or unreachable (default: every scope)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if _, err := campaign.ParseSuppressions(args, campaign.Scope(cmp.Or(scope, string(campaign.ScopeAll))), time.Now()); err != nil {
+			return usage(err) // before a ledger is made
+		}
+		return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) error {
+			lifted, absent, err := campaign.LiftSuppressions(cmd.Context(), l, args, campaign.Scope(scope))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(p.stdout, "%d removed, %d were not there\n", lifted, absent)
+			return err
+		})
+	}
+	return cmd
+}
+
+func (p *program) cmdSuppressionsImport() *cobra.Command {
+	var scope, region string
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Suppress every number of a CSV file",
+		Long: `Reads a CSV file with a column to (or phone, number); columns scope, until and source are read when they are there, so that
+an export comes back as it was. Rows that hold no number are named on standard error and make the exit code 2;
+the others are imported all the same.`,
+		Example: "  campaignd suppressions import do-not-contact.csv --scope all",
+		Args:    cobra.ExactArgs(1),
+	}
+	scopeFlag(cmd, &scope)
+	cmd.Flags().StringVar(&region, "default-region", "", "ISO 3166 country of numbers written without +, for example NG")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) error {
+			counts, err := campaign.ImportSuppressions(cmd.Context(), l, campaign.SuppressionFile{
+				Path: args[0], Scope: campaign.Scope(scope), DefaultRegion: region,
+				Rejected: func(line int, why string) { fmt.Fprintf(p.stderr, "%s:%d: %s\n", args[0], line, printable(why)) },
+			})
+			if err != nil {
+				return invalid(err)
+			}
+			if _, err := fmt.Fprintf(p.stdout, "%d rows: %d added, %d already there, %d not read\n", counts.Rows, counts.Added, counts.Known, counts.Rejected); err != nil {
+				return err
+			}
+			if counts.Rejected > 0 {
+				return silent(exitUsage)
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (p *program) cmdSuppressionsExport() *cobra.Command {
+	return &cobra.Command{
+		Use:     "export [FILE]",
+		Short:   "Write the list as CSV to standard output or a file",
+		Example: "  campaignd suppressions export > suppressions.csv",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) (err error) {
+				w := p.stdout
+				if len(args) == 1 {
+					f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+					if errors.Is(err, os.ErrExist) {
+						return invalid(fmt.Errorf("%s exists; name another file", args[0]))
+					}
+					if err != nil {
+						return err
+					}
+					defer closing(f, &err)
+					w = f
+				}
+				return campaign.ExportSuppressions(cmd.Context(), l, w)
+			})
+		},
+	}
+}

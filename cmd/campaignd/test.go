@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/daemon"
+)
+
+func (p *program) cmdTest() *cobra.Command {
+	var in campaign.SampleInput
+	var to string
+	cmd := &cobra.Command{
+		Use:   "test CAMPAIGN.yaml --to NUMBER",
+		Short: "Send one real message of a campaign to a number of yours; no run counts it",
+		Long: `Sends one real message with the values of one row, to a number of yours instead of the row's. It counts at the service
+(allowance, tier) and in no run. A number on the suppression list is refused.`,
+		Example: "  campaignd test spring.yaml --recipients list.csv --to +2348031234567\n  campaignd test spring.yaml --row 44 --to +2348031234567",
+		Args:    oneCampaign,
+	}
+	cmd.Flags().StringVar(&in.List, "recipients", "", "the list (default: recipients.file of the campaign)")
+	cmd.Flags().Int64Var(&in.Row, "row", 0, "row whose values are used (default: the first that can be sent)")
+	cmd.Flags().StringVar(&to, "to", "", "number to send to, in international form with +")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if to == "" {
+			return usage(errors.New("--to is missing: give a number of yours, such as +2348031234567"))
+		}
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		in.File = args[0]
+		in.Suppressions, err = p.suppressionsOf(cmd, c)
+		if err != nil {
+			return err
+		}
+		client, err := p.client(c)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		s, receipt, err := campaign.SendTest(cmd.Context(), client, in, to)
+		if err != nil {
+			return err
+		}
+		if o.json() {
+			return writeJSON(p.stdout, testFacts{s.To, receipt.MessageID, receipt.RequestID, receipt.Warning})
+		}
+		_, err = fmt.Fprintf(p.stdout, "accepted by the service for %s: %s (accepted is not delivered: look at the phone)\n", s.To, receipt.MessageID)
+		return err
+	}
+	return cmd
+}
+
+type testFacts struct {
+	To        string `json:"to"`
+	MessageID string `json:"message_id"`
+	RequestID string `json:"request_id,omitempty"`
+	Warning   string `json:"warning,omitempty"`
+}
+
+// suppressionsOf reads the suppression list of the ledger, nil when there is no ledger yet.
+func (p *program) suppressionsOf(cmd *cobra.Command, c *daemon.Config) (list []campaign.Suppression, err error) {
+	if c.NoLedger() {
+		return nil, nil
+	}
+	l, err := daemon.OpenLedger(cmd.Context(), c, false, p.log(c, true))
+	if err != nil {
+		return nil, err
+	}
+	defer closing(l, &err)
+	for s, err := range l.Suppressions(cmd.Context()) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}

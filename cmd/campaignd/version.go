@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker (Makefile); go install leaves it to the build information.
+var version string
+
+func (p *program) cmdVersion() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  campaignd version",
+		Args:    cobra.NoArgs,
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		v := versionNow()
+		if o.json() {
+			return writeJSON(p.stdout, v)
+		}
+		_, err := fmt.Fprintf(p.stdout, "campaignd %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+		return err
+	}
+	return cmd
+}
+
+type versionFacts struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func versionNow() versionFacts {
+	v := versionFacts{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok && v.Version == "" {
+		v.Version = info.Main.Version
+	}
+	if v.Version == "" {
+		v.Version = "(devel)"
+	}
+	return v
+}

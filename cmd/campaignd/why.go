@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+)
+
+func (p *program) cmdWhy() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "why RUN",
+		Short:   "Say what a run is waiting for now",
+		Long:    "Says what holds a run up, what binds each of its connections, and when it will have been sent if that lasts. It reads the ledger, so it works beside a sender and after its end.",
+		Example: "  campaignd why latest\n  campaignd why spring-sale-3 -o json",
+		Args:    oneRun,
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+			w, err := campaign.Explain(cmd.Context(), l, r, time.Now())
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				return writeJSON(p.stdout, w)
+			}
+			return p.writeWhy(w)
+		})
+	}
+	return cmd
+}
+
+func (p *program) writeWhy(w campaign.Why) error {
+	fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, printable(w.Sentence))
+	if w.State.Ended() {
+		return nil
+	}
+	fmt.Fprintf(p.stdout, "%d of %d rows queued, %d being sent, %d in doubt; %d of %d segments done, %d with a sender, %d waiting\n",
+		w.Totals.Queued, w.Totals.Rows, w.Totals.Sending, w.Totals.InDoubt, w.Segments.Done, w.Segments.All, w.Segments.Leased, w.Segments.Parked)
+	if !w.Segments.Wake.IsZero() {
+		fmt.Fprintf(p.stdout, "next time to look: %s\n", clock(w.Segments.Wake))
+	}
+	if !w.Finish.IsZero() {
+		fmt.Fprintf(p.stdout, "at this rate sent by: %s\n", clock(w.Finish))
+	}
+	if len(w.Lanes) == 0 {
+		return nil
+	}
+	var rows [][]string
+	for _, l := range w.Lanes {
+		said := l.Detail
+		if l.Stale {
+			said = "(said " + clock(l.At) + ", not heard of since) " + said
+		}
+		rows = append(rows, []string{l.Connection, strconv.FormatFloat(l.Rate, 'f', 1, 64), l.Binding, said})
+	}
+	fmt.Fprintln(p.stdout)
+	return writeTable(p.stdout, []string{"CONNECTION", "PER SECOND", "BOUND BY", "DETAIL"}, rows)
+}

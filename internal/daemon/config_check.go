@@ -1,0 +1,247 @@
+package daemon
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+// Validate reports the first value that cannot be meant, naming its key and the remedy.
+// LoadConfig calls it; whoever changes a Config afterwards calls it again.
+func (c *Config) Validate() error {
+	return cmp.Or(
+		c.checkUnsupported(),
+		address("listen.public", c.Listen.Public),
+		address("listen.admin", c.Listen.Admin),
+		c.checkLedger(),
+		c.checkRedis(),
+		oneOf("role", string(c.Role), string(RoleAll), string(RoleIntake), string(RoleSender)),
+		c.checkReplicas(),
+		c.Service.check(),
+		c.Webhooks.check(),
+		c.checkNumbers(),
+		oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"),
+		oneOf("log.format", c.Log.Format, "text", "json"),
+		c.Sending.check(time.Duration(c.Service.Timeout)),
+	)
+}
+
+// CanSend reports why nothing can be sent with this configuration: what only senders need.
+func (c *Config) CanSend() error {
+	if c.Role == RoleIntake {
+		return errors.New("role: intake takes webhooks and sends nothing; give all or sender")
+	}
+	if c.sharedLedger() && c.Redis == "" && c.Replicas != 1 {
+		// In-process limits of several processes add up: each would send the whole rate of a number (design section 6).
+		return errors.New("redis is empty, so that each process would send a number's full rate: give redis://HOST:PORT, or replicas: 1 if only one process ever sends from this ledger")
+	}
+	if c.Service.APIKey.IsZero() {
+		return errors.New("service.api_key is empty: set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it")
+	}
+	return nil
+}
+
+// CanReceive reports why no webhook could be verified with this configuration.
+func (c *Config) CanReceive() error {
+	if len(c.Webhooks.Secrets) == 0 {
+		return errors.New("webhooks.secrets is empty, so no event of the service could be verified: set CAMPAIGND_WEBHOOKS_SECRETS, or CAMPAIGND_WEBHOOKS_SECRETS_FILE to the file that holds them")
+	}
+	return nil
+}
+
+// checkUnsupported refuses what the configuration can say and this version does not do: a limit
+// that is read and not obeyed would be worse than none.
+func (c *Config) checkUnsupported() error {
+	switch {
+	case c.Correlation != "off" && c.Correlation != "tag":
+		return oneOf("correlation", c.Correlation, "off", "tag")
+	case c.Correlation == "tag":
+		return errors.New("correlation: tag is not executed by this version; give off")
+	case c.Plan.MonthlyMessages != 0:
+		return errors.New("plan.monthly_messages: this version does not count the plan's messages; leave it 0, the service's 402 then pauses the runs")
+	case len(c.Drops) > 0:
+		return errors.New("drops: this version watches no buckets; start lists with `campaignd run CAMPAIGN.yaml --recipients FILE`")
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Numbers)) {
+		if n := c.Numbers[id]; n.Tier != 0 || n.Portfolio != "" {
+			return fmt.Errorf("numbers.%s: this version does not count unique recipients per day; remove tier and portfolio, and keep lists below the tier", id)
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkLedger() error {
+	if c.sharedLedger() {
+		return nil // its form is libpq's; opening it says what is wrong
+	}
+	if path, found := strings.CutPrefix(c.Ledger, "sqlite:"); !found || path == "" {
+		return fmt.Errorf("ledger: %q is not a ledger; give sqlite:FILE, for example sqlite:campaignd.db, or postgres://USER@HOST/DATABASE", redactURL(c.Ledger))
+	}
+	return nil
+}
+
+func (c *Config) checkReplicas() error {
+	switch {
+	case c.Replicas < 0 || c.Replicas > 1000:
+		return fmt.Errorf("replicas: %d is out of bounds; give how many processes send, or 0 for any number", c.Replicas)
+	case c.Replicas > 1 && !c.sharedLedger():
+		return fmt.Errorf("replicas: %d cannot send from an SQLite ledger; give replicas: 1, or a ledger postgres://USER@HOST/DATABASE", c.Replicas)
+	}
+	return nil
+}
+
+// sharedLedger reports whether processes on other machines can use the ledger at the same time.
+func (c *Config) sharedLedger() bool {
+	return strings.HasPrefix(c.Ledger, "postgres:") || strings.HasPrefix(c.Ledger, "postgresql:")
+}
+
+// LedgerFile is the path of the SQLite ledger, "" when the ledger is a database server's.
+func (c *Config) LedgerFile() string {
+	path, _ := strings.CutPrefix(c.Ledger, "sqlite:")
+	if c.sharedLedger() {
+		return ""
+	}
+	return path
+}
+
+// NoLedger reports that there is no ledger yet: its file does not exist.
+func (c *Config) NoLedger() bool {
+	if c.sharedLedger() {
+		return false
+	}
+	_, err := os.Stat(c.LedgerFile())
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func (c *Config) checkRedis() error {
+	if u, err := url.Parse(c.Redis); c.Redis != "" && (err != nil || u.Host == "" || u.Scheme != "redis" && u.Scheme != "rediss") {
+		return fmt.Errorf("redis: %q is not the address of a Redis; give redis://HOST:PORT, or rediss:// for TLS", redactURL(c.Redis))
+	}
+	return nil
+}
+
+func (s *Service) check() error {
+	u, err := url.Parse(s.BaseURL)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("service.base_url: %q is not a URL; give https://HOST", redactURL(s.BaseURL))
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return errors.New("service.base_url: give scheme and host only; the key belongs to service.api_key")
+	case u.Scheme == "http" && !s.AllowHTTP && !loopback(u.Hostname()):
+		// The service answers http with a redirect, which is not followed (seed 000, Errors: 301), and
+		// the key would have crossed the network in the clear by then.
+		return fmt.Errorf("service.base_url: %s sends the key unencrypted; give https://%s, or service.allow_http: true inside a network of your own", s.BaseURL, u.Host)
+	case strings.HasSuffix(s.BaseURL, "/"):
+		return fmt.Errorf("service.base_url: remove the slash at the end of %s (the service answers it with 308)", s.BaseURL)
+	}
+	for i, r := range s.Refusals {
+		if r.Status < 408 || r.Status > 599 || r.Error == "" {
+			return fmt.Errorf("service.refusals[%d]: give a status from 408 to 599 and the error code that comes with it", i)
+		}
+	}
+	return cmp.Or(
+		headerText("service.api_key", s.APIKey),
+		between("service.timeout", s.Timeout, 10*time.Millisecond, 25*time.Second))
+}
+
+func (w *Webhooks) check() error {
+	switch {
+	case !strings.HasPrefix(w.Path, "/") || strings.ContainsAny(w.Path, "?# {}"):
+		return fmt.Errorf("webhooks.path: %q is not a path; it begins with / and has no ?, #, blank or brace", w.Path)
+	case w.Path == "/healthz":
+		return errors.New("webhooks.path: /healthz is taken by the health check; give another")
+	case w.Signature.Header == "" || strings.ContainsAny(w.Signature.Header, " :\t\r\n"):
+		return fmt.Errorf("webhooks.signature.header: %q is not the name of a header", w.Signature.Header)
+	}
+	for i, s := range w.Secrets {
+		if s.IsZero() {
+			return fmt.Errorf("webhooks.secrets[%d] is empty: remove it, or give the secret that the service signs with", i)
+		}
+	}
+	return cmp.Or(
+		oneOf("webhooks.signature.encoding", w.Signature.Encoding, "hex", "base64"),
+		between("webhooks.signature.tolerance", w.Signature.Tolerance, time.Second, 24*time.Hour),
+		between("webhooks.sweep", w.Sweep, 10*time.Millisecond, time.Minute))
+}
+
+func (c *Config) checkNumbers() error {
+	for _, id := range slices.Sorted(maps.Keys(c.Numbers)) {
+		if r := c.Numbers[id].Rate; !(r >= 0 && r <= 10000) { // also refuses NaN
+			return fmt.Errorf("numbers.%s.rate: %v is not a rate; give messages per second, for example 80 (STANDARD) or 1000 (HIGH)", id, r)
+		}
+	}
+	return nil
+}
+
+func (s *Sending) check(request time.Duration) error {
+	if err := cmp.Or(
+		between("sending.lease", s.Lease, 500*time.Millisecond, 5*time.Minute),
+		between("sending.group", s.Group, time.Millisecond, time.Second),
+		between("sending.flush", s.Flush, time.Millisecond, time.Second),
+		between("sending.tick", s.Tick, time.Millisecond, 10*time.Second),
+		between("sending.backoff", s.Backoff, time.Millisecond, 10*time.Minute),
+	); err != nil {
+		return err
+	}
+	if s.InFlight < 1 || s.InFlight > 10000 {
+		return fmt.Errorf("sending.in_flight: %d is out of bounds; give 1 to 10000", s.InFlight)
+	}
+	// Whoever holds a segment must have recorded its last answer before another may claim it;
+	// of the margin 2 s go to writing results (design section 10).
+	if least := request + request/5; time.Duration(s.Lease) <= least {
+		return fmt.Errorf("sending.lease: %s is too short for service.timeout %s; give more than %s", s.Lease, campaign.Duration(request), campaign.Duration(least))
+	}
+	return nil
+}
+
+func address(key, value string) error {
+	host, port, err := net.SplitHostPort(value)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil || strings.ContainsAny(host, "/ ") {
+		return fmt.Errorf("%s: %q is not an address; give HOST:PORT or :PORT, for example 127.0.0.1:8080", key, value)
+	}
+	return nil
+}
+
+func oneOf(key, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("%s: %q is unknown; give %s", key, value, strings.Join(allowed, ", "))
+}
+
+func between(key string, value campaign.Duration, least, most time.Duration) error {
+	if d := time.Duration(value); d < least || d > most {
+		return fmt.Errorf("%s: %s is out of bounds; give %s to %s", key, value, campaign.Duration(least), campaign.Duration(most))
+	}
+	return nil
+}
+
+// headerText refuses a secret that cannot stand in an HTTP header; it never shows it.
+func headerText(key string, s messaging.Secret) error {
+	for _, r := range s.Reveal() {
+		if r <= ' ' || r > '~' {
+			return fmt.Errorf("%s holds a blank, a line break or a letter outside ASCII: check that it was copied whole and alone", key)
+		}
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,119 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
+
+	"campaignd/campaign"
+)
+
+// maxConfigFile is the largest configuration file in bytes.
+const maxConfigFile = 1 << 20
+
+// readYAML lays the file over c. Unknown keys, wrong types and second documents are
+// refused with their place. The parser is a third party's and panics on some input
+// (ecosystem.md 1, row YAML): a panic becomes an error.
+func (c *Config) readYAML(path string, src []byte) (err error) {
+	fault := func(t *token.Token, what, remedy string) error {
+		f := campaign.Finding{Level: campaign.LevelError, Where: path, What: what, Remedy: remedy}
+		if t != nil && t.Position != nil {
+			f.Where = fmt.Sprintf("%s:%d:%d", path, t.Position.Line, t.Position.Column)
+			f.Excerpt = excerpt(src, t.Position.Line, t.Position.Column)
+		}
+		return &campaign.FileError{Name: path, Findings: []campaign.Finding{f}}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault(nil, fmt.Sprintf("the YAML parser failed on this file: %v", p), "check its syntax by halves")
+		}
+	}()
+	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
+	if len(src) > maxConfigFile || !utf8.Valid(src) {
+		return fault(nil, "not a configuration file: it is larger than 1 MiB or not UTF-8 text", "give the YAML file with --config")
+	}
+	depth := 0
+	tokens := lexer.Tokenize(string(src))
+	for _, t := range tokens {
+		switch t.Type {
+		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType:
+			return fault(t, "anchors, aliases and tags are not read in configuration files", "write the value out, or put text in quotes")
+		case token.SequenceStartType, token.MappingStartType:
+			if depth++; depth > 16 {
+				return fault(t, "nested more than 16 deep", "see `campaignd config schema`")
+			}
+		case token.SequenceEndType, token.MappingEndType:
+			depth--
+		case token.DocumentHeaderType:
+			if t.Prev != nil && t.Prev.Type != token.CommentType {
+				return fault(t, "a second document begins here", "one file holds one configuration")
+			}
+		}
+	}
+	if err := yaml.UnmarshalWithOptions(src, c, yaml.Strict()); err != nil {
+		var at yaml.Error
+		if !errors.As(err, &at) {
+			// What a type's own UnmarshalText refuses comes without its place; the message begins with the value.
+			for _, t := range tokens {
+				if strings.HasPrefix(err.Error(), strconv.Quote(t.Value)+" ") {
+					return fault(t, err.Error(), "")
+				}
+			}
+			return fault(nil, err.Error(), "")
+		}
+		what, remedy := plainFault(at)
+		return fault(at.GetToken(), what, remedy)
+	}
+	return nil
+}
+
+var goType = regexp.MustCompile(`cannot unmarshal (\S+) into Go (?:struct field|value) \S*(?: of type \S+)?`)
+
+// plainFault says a fault of the YAML library without the names of Go types.
+func plainFault(at yaml.Error) (what, remedy string) {
+	what = at.GetMessage()
+	switch {
+	case strings.HasPrefix(what, "unknown field"):
+		return "unknown key " + strings.TrimPrefix(what, "unknown field "), "see `campaignd config schema` for the keys"
+	case goType.MatchString(what):
+		var typed *yaml.TypeError
+		if errors.As(at, &typed) && typed.DstType != nil {
+			return fmt.Sprintf("want %s here", wanted(typed.DstType)), "see `campaignd config schema`"
+		}
+	case strings.HasSuffix(what, "used where sequence is expected"):
+		return "want a list here", "write [" + at.GetToken().Value + "]"
+	case strings.HasSuffix(what, "used where mapping is expected"):
+		return "want keys with values here", "see `campaignd config schema`"
+	}
+	return what, ""
+}
+
+// excerpt shows one line of src with a caret below the column.
+func excerpt(src []byte, line, column int) string {
+	lines := bytes.Split(src, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	text := strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, string(lines[line-1]))
+	if runes := []rune(text); len(runes) > 120 {
+		text = string(runes[:120])
+	}
+	if column > 121 {
+		return ""
+	}
+	margin := fmt.Sprintf("%5d | ", line)
+	return margin + text + "\n" + strings.Repeat(" ", len(margin)+max(0, column-1)) + "^"
+}

@@ -1,0 +1,246 @@
+// Package daemon wires one process: ledger, limiter, client, engine, webhook
+// intake and listeners, started in one order and stopped in the other.
+//
+// cmd/campaignd calls it; it is the one place where everything meets. It
+// promises an ordered end: no new intents, what is in flight is recorded,
+// webhooks are answered until the last moment, and Run returns only when
+// nothing of it is left running.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/lane"
+	"campaignd/internal/ledger"
+	"campaignd/internal/messaging"
+	"campaignd/internal/webhooks"
+	"campaignd/throttle"
+)
+
+// Options are what a command decides and the configuration does not.
+type Options struct {
+	Only campaign.RunNo // send for this run alone
+	Log  *slog.Logger
+}
+
+// Daemon is one process of campaignd. Make it with New, end it with Close.
+type Daemon struct {
+	cfg     *Config
+	log     *slog.Logger
+	ledger  campaign.Ledger
+	client  *messaging.Client
+	limiter throttle.Limiter
+	numbers *numbers
+	intake  *webhooks.Intake // nil without secrets: nobody's events can be trusted
+	public  *listener
+	admin   *listener
+	owner   string         // names this process in leases
+	closers []func() error // in the order of opening; closed in reverse
+}
+
+// OpenLedger opens the configured ledger; sender takes the lock that only one
+// sending process of an SQLite ledger may hold.
+func OpenLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger) (campaign.Ledger, error) {
+	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log})
+}
+
+// NewClient makes the client of the configured service.
+func NewClient(cfg *Config) (*messaging.Client, error) {
+	return messaging.New(messaging.Options{
+		BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, Timeout: time.Duration(cfg.Service.Timeout),
+		AllowHTTP: cfg.Service.AllowHTTP, UserAgent: cfg.Service.UserAgent,
+		MaxInFlight: cfg.Sending.InFlight * max(len(cfg.Numbers), 4), ProvenRefusals: cfg.Service.provenRefusals(),
+	})
+}
+
+// New is Open, and binds the public listener when webhooks can be verified and are this process's to take.
+func New(ctx context.Context, cfg *Config, o Options) (*Daemon, error) {
+	d, err := Open(ctx, cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(cfg.Webhooks.Secrets) > 0 && cfg.Role != RoleSender {
+		if err := d.openIntake(ctx); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+	}
+	return d, nil
+}
+
+// Open opens the ledger, as its sender unless the role is intake, and makes client and limiter; it takes no
+// webhooks. Nothing is sent yet.
+func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
+	d := &Daemon{cfg: cfg, log: o.Log, owner: ownerName(), numbers: newNumbers(cfg)}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	if d.ledger, err = OpenLedger(ctx, cfg, cfg.Role != RoleIntake, d.log); err != nil {
+		return nil, err
+	}
+	d.closers = append(d.closers, d.ledger.Close)
+	if cfg.Role == RoleIntake && cfg.Service.APIKey.IsZero() {
+		return d, nil // it asks the service for nothing
+	}
+	if d.client, err = NewClient(cfg); err != nil {
+		return nil, err
+	}
+	if cfg.Role == RoleIntake {
+		return d, nil
+	}
+	if d.limiter, err = d.openLimiter(ctx); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// ownerName tells this life of a process from every other.
+func ownerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano())
+}
+
+// openLimiter chooses the limiter: in process without redis, shared with it.
+func (d *Daemon) openLimiter(ctx context.Context) (throttle.Limiter, error) {
+	if d.cfg.Redis == "" {
+		return throttle.NewLocal(), nil
+	}
+	r, err := throttle.NewRedis(ctx, d.cfg.Redis, throttle.Options{Log: d.log})
+	if err != nil {
+		return nil, err
+	}
+	d.closers = append(d.closers, r.Close)
+	return r, nil
+}
+
+// openIntake makes the webhook intake and binds the public listener.
+func (d *Daemon) openIntake(ctx context.Context) error {
+	verifier, err := messaging.NewVerifier(d.cfg.Webhooks.form(), d.cfg.Webhooks.Secrets...)
+	if err != nil {
+		return err
+	}
+	sweep := &turn{job: d.job("sweep")}
+	d.closers = append(d.closers, sweep.end)
+	if d.intake, err = webhooks.New(d.ledger, verifier, webhooks.Options{
+		Connections: d.numbers.connectionOf, Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
+	}); err != nil {
+		return err
+	}
+	if d.public, err = bind(ctx, "listen.public", d.cfg.Listen.Public, public(d.cfg.Webhooks.Path, d.intake)); err != nil {
+		return err
+	}
+	return nil
+}
+
+// PublicURL is where webhooks are taken, "" when they are not.
+func (d *Daemon) PublicURL() string {
+	if d.public == nil {
+		return ""
+	}
+	return d.public.url() + d.cfg.Webhooks.Path
+}
+
+// Ledger is the open ledger, for what a command reads beside Run.
+func (d *Daemon) Ledger() campaign.Ledger { return d.ledger }
+
+// Close gives back what New opened, in reverse order.
+func (d *Daemon) Close() error {
+	var errs []error
+	for _, l := range []*listener{d.public, d.admin} {
+		if l != nil {
+			errs = append(errs, unlessClosed(l.ln.Close()))
+		}
+	}
+	for i := len(d.closers) - 1; i >= 0; i-- {
+		errs = append(errs, d.closers[i]())
+	}
+	d.closers = nil
+	return errors.Join(errs...)
+}
+
+// engine makes the sending engine for the runs of o.
+func (d *Daemon) engine(only campaign.RunNo) (*lane.Engine, error) {
+	return lane.New(d.ledger, d.client, d.limiter, lane.Options{
+		Owner: d.owner, Only: only,
+		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group), Flush: time.Duration(d.cfg.Sending.Flush),
+		Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
+		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff),
+		Pace: d.numbers.pace, Log: d.log,
+	})
+}
+
+// send runs the engine (nil: none), and around it the intake and the public listener, until ctx ends. The
+// order of the end: the engine first (no new intents, what is in flight recorded), then the
+// listener (requests that wait for a commit are answered), then the intake.
+func (d *Daemon) send(ctx context.Context, e *lane.Engine) error {
+	outer, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var wg sync.WaitGroup
+	errs := make(chan error, 3)
+	intake, stopIntake := context.WithCancel(outer)
+	defer stopIntake()
+	failed, fail := context.WithCancel(ctx)
+	defer fail()
+	start := func(ctx context.Context, run func(context.Context) error) *sync.WaitGroup {
+		var one sync.WaitGroup
+		wg.Add(1)
+		one.Go(func() {
+			defer wg.Done()
+			if err := run(ctx); err != nil {
+				errs <- err
+				fail()
+			}
+		})
+		return &one
+	}
+	var listening *sync.WaitGroup
+	listen, stopListen := context.WithCancel(outer)
+	defer stopListen()
+	if d.intake != nil {
+		start(intake, d.intake.Run)
+		listening = start(listen, func(ctx context.Context) error { return d.public.serve(ctx, 5*time.Second) })
+	}
+	sender := func(ctx context.Context) error {
+		<-ctx.Done()
+		return nil
+	}
+	if e != nil {
+		sender = func(ctx context.Context) error { return d.alone(ctx, e.Run) }
+	}
+	start(failed, sender).Wait()
+	stopListen()
+	if listening != nil {
+		listening.Wait()
+	}
+	stopIntake()
+	wg.Wait()
+	close(errs)
+	var all []error
+	for err := range errs {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// unlessClosed drops the error of closing what an ordered end has closed already.
+func unlessClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
+)
+
+// DemoOptions describe `campaignd demo`.
+type DemoOptions struct {
+	Dir   string // where its files are put; "": a new temporary folder
+	Files fs.FS  // campaign.yaml and list.csv
+	Run   RunOptions
+	// Started is called with where everything is, before anything is sent.
+	Started func(Demo)
+}
+
+// Demo says where a running demo keeps its things.
+type Demo struct {
+	Dir, Sandbox, Public string
+}
+
+// DemoWorld is a demo between its start and Close: a sandbox of the service on loopback and a
+// daemon that sends to it.
+type DemoWorld struct {
+	Demo
+	Daemon  *Daemon
+	Config  *Config
+	options DemoOptions
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	errs    chan error
+}
+
+// StartDemo copies the demo's files, starts the sandbox and opens the daemon.
+func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err error) {
+	if o.Dir == "" {
+		if o.Dir, err = os.MkdirTemp("", "campaignd-demo-"); err != nil {
+			return nil, fmt.Errorf("demo folder: %w", err)
+		}
+	}
+	if err := os.CopyFS(o.Dir, o.Files); err != nil {
+		return nil, fmt.Errorf("demo files: %w", err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	w := &DemoWorld{Demo: Demo{Dir: o.Dir}, options: o, stop: stop, errs: make(chan error, 2)}
+	defer func() {
+		if err != nil {
+			_ = w.Close()
+		}
+	}()
+	api, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("demo sandbox: %w", err)
+	}
+	w.Sandbox = "http://" + api.Addr().String()
+
+	w.Config = DefaultConfig()
+	w.Config.Listen.Public, w.Config.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
+	w.Config.Ledger = "sqlite:" + filepath.Join(o.Dir, "campaignd.db")
+	w.Config.Service.BaseURL, w.Config.Service.APIKey = w.Sandbox, messaging.NewSecret(sandbox.DemoKey)
+	w.Config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	if w.Daemon, err = New(ctx, w.Config, d); err != nil {
+		_ = api.Close()
+		return nil, err
+	}
+	w.Public = w.Daemon.PublicURL()
+
+	scene := sandbox.Demo()
+	scene.WebhookURL, scene.WebhookSecret = w.Public, sandbox.DemoSecret
+	service, err := sandbox.New(scene)
+	if err != nil {
+		_ = api.Close()
+		return nil, fmt.Errorf("demo sandbox: %w", err)
+	}
+	server := &listener{name: "sandbox", ln: api, srv: &http.Server{Handler: service, ReadHeaderTimeout: 5 * time.Second}}
+	w.running.Go(func() { w.errs <- service.Run(ctx) })
+	w.running.Go(func() { w.errs <- server.serve(ctx, time.Second) })
+	if o.Started != nil {
+		o.Started(w.Demo)
+	}
+	return w, nil
+}
+
+// Run runs the demo's campaign to a settled report.
+func (w *DemoWorld) Run(ctx context.Context) (RunResult, error) {
+	o := w.options.Run
+	o.File = filepath.Join(w.Dir, "campaign.yaml")
+	return w.Daemon.RunCampaign(ctx, o)
+}
+
+// Close ends the daemon, then the sandbox.
+func (w *DemoWorld) Close() error {
+	var err error
+	if w.Daemon != nil {
+		err = w.Daemon.Close()
+	}
+	w.stop()
+	w.running.Wait()
+	return err
+}
+
+// WriteConfig leaves a configuration beside the demo's files, so that report, audit and
+// the other commands can be tried on what it did.
+func (w *DemoWorld) WriteConfig() (string, error) {
+	path := filepath.Join(w.Dir, "campaignd.yaml")
+	text := strings.Join([]string{
+		"ledger: " + w.Config.Ledger,
+		"service: {base_url: \"" + w.Sandbox + "\", api_key: " + sandbox.DemoKey + "}",
+		"webhooks: {secrets: [" + sandbox.DemoSecret + "]}", "",
+	}, "\n")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", fmt.Errorf("demo configuration: %w", err)
+	}
+	return path, nil
+}

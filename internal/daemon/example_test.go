@@ -1,0 +1,26 @@
+package daemon_test
+
+import (
+	"fmt"
+
+	"campaignd/internal/daemon"
+)
+
+// Without a file the defaults hold; every key is also an environment variable. A faulty value is named with its place and its remedy.
+func ExampleLoadConfig() {
+	environment := map[string]string{"CAMPAIGND_LEDGER": "sqlite:/var/lib/campaignd/spring.db", "CAMPAIGND_LISTEN_PUBLIC": ":9000"}
+	getenv := func(name string) string { return environment[name] }
+	c, err := daemon.LoadConfig("absent.yaml", false, getenv)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(c.Ledger, c.Listen.Public, c.Service.Timeout)
+
+	environment["CAMPAIGND_SERVICE_TIMEOUT"] = "soon"
+	_, err = daemon.LoadConfig("absent.yaml", false, getenv)
+	fmt.Println(err)
+	// Output:
+	// sqlite:/var/lib/campaignd/spring.db :9000 10s
+	// CAMPAIGND_SERVICE_TIMEOUT in the environment: want a duration such as 10s, 15m or 24h
+}

@@ -1,0 +1,217 @@
+package daemon
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/lane"
+)
+
+// sender is a replica's engine at work.
+type sender struct {
+	owner string
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+}
+
+// send starts the engine of a new replica; its segments are renewed unless dead is closed.
+func (c *cluster) send(change func(*Daemon)) *sender {
+	c.Helper()
+	d := c.replica()
+	if change != nil {
+		change(d)
+	}
+	e, err := d.engine(0)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return c.run(d, e)
+}
+
+func (c *cluster) run(d *Daemon, e *lane.Engine) *sender {
+	ctx, stop := context.WithCancel(c.Context())
+	s := &sender{owner: d.owner, stop: stop}
+	s.ended.Go(func() {
+		if err := e.Run(ctx); err != nil {
+			c.Error(err)
+		}
+	})
+	c.Cleanup(func() {
+		stop()
+		s.ended.Wait()
+	})
+	return s
+}
+
+// owned are the run's undone segments in the hands of owner, with their marks.
+func (c *cluster) owned(no campaign.RunNo, owner string) map[int64]int64 {
+	c.Helper()
+	all, err := c.ledger.SegmentStates(context.WithoutCancel(c.Context()), no)
+	if err != nil {
+		c.Fatal(err)
+	}
+	found := map[int64]int64{}
+	for _, s := range all {
+		if s.Owner == owner && !s.Done {
+			found[s.Index] = s.Mark
+		}
+	}
+	return found
+}
+
+// until waits until ok, at most limit, and says how long it took.
+func (c *cluster) until(limit time.Duration, what string, ok func() bool) time.Duration {
+	c.Helper()
+	began := time.Now()
+	for !ok() {
+		if time.Since(began) > limit {
+			c.Fatalf("not within %v: %s", limit, what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// launched imports a list of rows for one number and returns its run.
+func (c *cluster) launched(rows int) campaign.Run {
+	c.Helper()
+	d := c.replica()
+	c.campaign(c.dir, "spring", "", rows)
+	l, err := d.launch(filepath.Join(c.dir, "spring.yaml"), "").Start(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
+	return l.Run
+}
+
+// A replica that is told to stop hands its segments over: they are sent by the other within 2 s, although that one has
+// enough to do of its own, and nothing comes twice.
+func TestAStoppedReplicaHandsItsSegmentsOverWithinTwoSeconds(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	run := c.launched(5*campaign.SegmentSize + 100)
+	a, b := c.send(nil), c.send(nil)
+	var left map[int64]int64
+	c.until(10*time.Second, "both replicas own segments and have begun them", func() bool {
+		left = c.owned(run.No, a.owner)
+		begun := false
+		for index, mark := range left {
+			begun = begun || mark > index*campaign.SegmentSize
+		}
+		return begun && len(left) >= 2 && len(c.owned(run.No, b.owner)) >= 2
+	})
+	a.stop()
+	took := c.until(2*time.Second, "the other sends on with what was begun", func() bool {
+		mine := c.owned(run.No, b.owner)
+		for index, mark := range left {
+			if mark == index*campaign.SegmentSize {
+				continue // nothing was sent of it: it waits like any other
+			}
+			if now, ok := mine[index]; !ok || now <= mark {
+				return false
+			}
+		}
+		return true
+	})
+	a.ended.Wait()
+	if n := len(c.owned(run.No, a.owner)); n > 0 {
+		t.Errorf("%d segments were not handed back", n)
+	}
+	t.Logf("handed over after %v", took)
+	b.stop()
+	b.ended.Wait()
+	c.nobodyTwice(run.No)
+}
+
+// A replica that dies leaves its segments until their leases run out; then the other takes them up at once.
+func TestADeadReplicasSegmentsAreTakenOverAfterItsLease(t *testing.T) {
+	const leaseTime = 1200 * time.Millisecond
+	c := newCluster(t, "STANDARD", leaseTime)
+	c.config.Service.Timeout = campaign.Duration(900 * time.Millisecond)
+	run := c.launched(5*campaign.SegmentSize + 100)
+	// Claims without ever renewing, as a process does that was killed a moment later.
+	dead, err := c.ledger.Claim(t.Context(), campaign.Claim{Owner: "dead", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 2, Lease: leaseTime})
+	if err != nil || len(dead) != 2 {
+		t.Fatal(dead, err)
+	}
+	died := time.Now()
+	if g, err := c.ledger.Intend(t.Context(), []campaign.Intent{{Lease: dead[0], Owner: "dead", Connection: "conn_1", To: 4, Keys: make([]int64, 4)}}); err != nil || g[0].To != 4 {
+		t.Fatal(g, err)
+	}
+	b := c.send(nil)
+	c.until(10*time.Second, "the other takes both over and sends on", func() bool {
+		mine := c.owned(run.No, b.owner)
+		_, second := mine[dead[1].Index]
+		return mine[dead[0].Index] > 4 && second
+	})
+	took := time.Since(died)
+	if took < leaseTime {
+		t.Errorf("taken over after %v, before the lease ran out", took)
+	}
+	if took > leaseTime+5*time.Second { // 15 s and 5 s are the 20 s of the promise
+		t.Errorf("taken over after %v", took)
+	}
+	t.Logf("taken over after %v of a lease of %v", took, leaseTime)
+	b.stop()
+	b.ended.Wait()
+	c.nobodyTwice(run.No)
+	totals := map[campaign.Status]int64{}
+	tallies, _, err := c.ledger.Tallies(t.Context(), run.No)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range tallies {
+		totals[x.Status] += x.N
+	}
+	if totals[campaign.InDoubt] != 4 {
+		t.Errorf("%v, want the dead one's 4 in doubt", totals)
+	}
+}
+
+// Two runs share a number from the start, although the first could keep it busy for an hour.
+func TestEveryRunHasASegmentOfItsOwn(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	long := c.launched(8 * campaign.SegmentSize)
+	c.first = 1e6
+	c.campaign(c.dir, "short", "", 50)
+	short, err := c.replica().launch(filepath.Join(c.dir, "short.yaml"), "").Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := c.send(nil)
+	c.until(time.Minute, "both runs are sent", func() bool {
+		r, err := c.ledger.Run(t.Context(), short.Run.No)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.State == campaign.Finished && len(c.owned(long.No, b.owner)) > 0
+	})
+	if n := len(c.owned(long.No, b.owner)); n > 3 {
+		t.Errorf("it holds %d segments: a death would strand them", n)
+	}
+	b.stop()
+	b.ended.Wait()
+	c.nobodyTwice(long.No)
+}
+
+// nobodyTwice compares the ledger with what the service accepted.
+func (c *cluster) nobodyTwice(no campaign.RunNo) {
+	c.Helper()
+	for p, n := range c.service.Truth().Posts {
+		if n > 1 {
+			c.Errorf("%s got %d requests from %s", p.To, n, p.Connection)
+		}
+	}
+	problems, err := c.ledger.Audit(c.Context(), no, 5)
+	if err != nil || len(problems) > 0 {
+		c.Error(problems, err)
+	}
+	for _, n := range c.service.Stats().Connections {
+		if n.WorstSecond > n.Limit {
+			c.Errorf("%s: %d requests in a second, its limit is %d", n.Connection, n.WorstSecond, n.Limit)
+		}
+	}
+}

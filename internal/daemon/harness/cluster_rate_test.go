@@ -1,0 +1,149 @@
+//go:build mutants
+
+package harness
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/sandbox"
+	"campaignd/throttle"
+	"campaignd/throttle/throttletest"
+)
+
+// posts reads how many requests a replica has made over each connection.
+func (r *replica) posts() map[string]float64 {
+	r.t.Helper()
+	client := http.Client{Timeout: 5 * time.Second}
+	answer, err := client.Get("http://" + r.admin + "/metrics")
+	if err != nil {
+		r.t.Fatalf("%s: %v", r.name, err)
+	}
+	defer answer.Body.Close()
+	found := map[string]float64{}
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		var n float64
+		line := strings.NewReplacer(`campaignd_posts_total{connection="`, "", `"}`, "").Replace(lines.Text())
+		if line == lines.Text() {
+			continue
+		}
+		name, count, _ := strings.Cut(line, " ")
+		if _, err := fmt.Sscan(count, &n); err == nil {
+			found[name] = n
+		}
+	}
+	return found
+}
+
+// flow is what one number got while it was undisturbed.
+type flow struct {
+	limit int
+	pace  float64 // messages per second that the limit is paced at (design section 6)
+	mean  float64
+	worst int           // most in a sliding second
+	by    []int         // requests of each replica
+	busy  time.Duration // how much the machine overslept at worst
+}
+
+// measure lets n processes share the numbers of limits, conn_1 first, for a while.
+func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
+	t.Helper()
+	var numbers []string
+	for i, l := range limits {
+		numbers = append(numbers, fmt.Sprintf("%s: {rate: %d}", all[i], l))
+	}
+	c := newCluster(t, n, standard, func(o *sandbox.Options) {
+		for i, l := range limits {
+			o.Connections[i].Rate = l
+		}
+		noStatuses(o)
+		o.EnforceThroughput = false // a number that is too fast is counted, not slowed down
+	})
+	c.env = append(c.env, "CAMPAIGND_NUMBERS={"+strings.Join(numbers, ", ")+"}", "CAMPAIGND_SENDING_LEASE=15s", "CAMPAIGND_SENDING_TICK=250ms")
+	defer c.killAll()
+	c.startAll()
+	// As many segments as the processes hold. They wait for an approval, so that all begin together.
+	for i, limit := range limits {
+		each := 2 + limit/500
+		list := make([]entry, max(each*n*campaign.SegmentSize, 20*limit))
+		for k := range list {
+			to := fmt.Sprintf("+23480%d%07d", []int{3, 5}[i], k)
+			list[k] = entry{to: to, text: to + ",A,B"}
+		}
+		c.schedule(fmt.Sprint("flow", i), "order_update", list, all[i:i+1], "approval: true")
+	}
+	c.until(3*time.Minute, "the lists are imported", func() bool {
+		_, out := c.ask("runs")
+		return strings.Count(out, "waiting_approval") == len(limits)
+	})
+	for i := range limits {
+		if code, out := c.ask("approve", fmt.Sprint(i+1)); code != 0 {
+			t.Fatalf("approve %d: %s", i+1, out)
+		}
+	}
+	c.until(20*time.Second, "every number sends", func() bool {
+		for _, x := range c.service.Stats().Connections[:len(limits)] {
+			if x.Accepted == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	time.Sleep(2 * time.Second) // every process has its first lease
+	watched := throttletest.Watch()
+	from := time.Now()
+	time.Sleep(lasting)
+	to := time.Now()
+	busy := watched()
+	flows := make([]flow, len(limits))
+	for m := range c.service.Messages() {
+		for i := range limits {
+			if m.Connection == all[i] && !m.At.Before(from) && m.At.Before(to) {
+				flows[i].mean++
+			}
+		}
+	}
+	for i, x := range c.service.Stats().Connections[:len(limits)] {
+		flows[i].limit, flows[i].pace, flows[i].worst = limits[i], throttle.Number{Limit: float64(limits[i])}.Pace().Rate, x.WorstSecond
+		flows[i].mean /= to.Sub(from).Seconds()
+		flows[i].busy = busy
+	}
+	for _, r := range c.replicas {
+		posts := r.posts()
+		for i := range flows {
+			flows[i].by = append(flows[i].by, int(posts[all[i]]))
+		}
+	}
+	return flows
+}
+
+// One, four and eight processes share a number: no sliding second goes beyond its limit, and the pace is held when the
+// machine has time for so many processes. What it does at 1,000 a second is printed.
+func TestClusterProcessesShareANumbersRate(t *testing.T) {
+	for _, n := range []int{1, 4, 8} {
+		for _, limits := range [][]int{{20, 80}, {1000}} {
+			for _, f := range measure(t, n, limits, 10*time.Second) {
+				t.Logf("%d processes at %4d/s: %6.1f/s on average of a pace of %5.1f, %d in the worst second; requests of each: %v; overslept %v", n, f.limit, f.mean, f.pace, f.worst, f.by, f.busy)
+				if f.limit >= 500 {
+					continue
+				}
+				if f.worst > f.limit {
+					t.Errorf("%d processes at %d/s: %d in one second", n, f.limit, f.worst)
+				}
+				if off := f.mean/f.pace - 1; off > 0.03 || off < -0.03 && f.busy <= throttletest.Busy {
+					t.Errorf("%d processes at %d/s: %.1f/s is %.1f %% off the pace", n, f.limit, f.mean, 100*off)
+				}
+				for i, posts := range f.by {
+					if posts == 0 {
+						t.Errorf("process %d of %d sent nothing at %d/s: they do not share", i+1, n, f.limit)
+					}
+				}
+			}
+		}
+	}
+}

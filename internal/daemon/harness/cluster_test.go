@@ -1,0 +1,302 @@
+//go:build mutants
+
+package harness
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"campaignd/internal/ledger/pgtest"
+	"campaignd/internal/sandbox"
+	"campaignd/throttle/redistest"
+)
+
+// all are the numbers of the service; held is what a doubt becomes, after a window that a test can await.
+var (
+	all  = []string{"conn_1", "conn_2", "conn_3", "conn_4"}
+	held = []string{"on_uncertain: hold", "doubt_window: " + doubtWindow.String()}
+)
+
+// cluster is a world whose processes are replicas of `campaignd serve` over one PostgreSQL and one Redis,
+// with the service's webhooks spread over them.
+type cluster struct {
+	*world
+	postgres *pgtest.Server
+	redis    *redistest.Server
+	replicas []*replica
+	balance  *balancer
+}
+
+// replica is one place of a cluster, taken by one process after another.
+type replica struct {
+	*cluster
+	name  string
+	hooks string // address of its webhook listener
+	admin string // of its metrics
+	env   []string
+
+	mu   sync.Mutex
+	p    *process
+	busy atomic.Bool // a fault is at it
+}
+
+// balancer is the webhooks' way in: each delivery goes to the next replica, whether that lives or not.
+type balancer struct {
+	addrs []string
+	next  atomic.Uint64
+	via   http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Host = b.addrs[b.next.Add(1)%uint64(len(b.addrs))]
+	return b.via.RoundTrip(r)
+}
+
+// newCluster starts PostgreSQL, Redis and the service, and no replica yet. rate is what each number may
+// send in a second.
+func newCluster(t *testing.T, replicas, rate int, change func(*sandbox.Options)) *cluster {
+	t.Helper()
+	// Twelve connections a replica, and eight replicas at most.
+	postgres, err := pgtest.Start("max_connections=200")
+	pgtest.Require(t, err)
+	t.Cleanup(postgres.Stop)
+	c := &cluster{postgres: postgres, redis: redistest.Start(t), balance: &balancer{}}
+	c.world = newWorld(t, rate, func(o *sandbox.Options) {
+		o.EnforceThroughput = true
+		o.Transport = c.balance
+		o.WebhookTimeout = 2 * time.Second // a stopped replica takes the request and does not answer
+		if change != nil {
+			change(o)
+		}
+	})
+	t.Cleanup(c.balance.via.CloseIdleConnections)
+	if err := os.Mkdir(c.path("campaigns"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c.world.env = append(c.world.env,
+		"CAMPAIGND_LEDGER="+c.postgres.URL("postgres"), "CAMPAIGND_REDIS="+c.redis.URL(0), "CAMPAIGND_CAMPAIGNS="+c.path("campaigns"))
+	for i := range replicas {
+		public, admin := replicaAddress(t, 2*i), replicaAddress(t, 2*i+1)
+		r := &replica{cluster: c, name: fmt.Sprintf("replica %d", i+1), hooks: public, admin: admin}
+		r.env = []string{"CAMPAIGND_LISTEN_PUBLIC=" + public, "CAMPAIGND_LISTEN_ADMIN=" + admin}
+		c.replicas = append(c.replicas, r)
+		c.balance.addrs = append(c.balance.addrs, public)
+	}
+	return c
+}
+
+// replicaAddress is quietAddress for the ith listener: none of them listens yet, so each looks in a range of its own.
+func replicaAddress(t *testing.T, i int) string {
+	t.Helper()
+	const size = 300
+	from := 25000 + i*size
+	for port := from + os.Getpid()%(size/2); port < from+size; port++ {
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			_ = l.Close()
+			return addr
+		}
+	}
+	t.Fatalf("no free port between %d and %d", from, from+size)
+	return ""
+}
+
+// said is what a process wrote, once it has ended.
+func (p *process) said() string {
+	select {
+	case <-p.done:
+		return p.stderr.String()
+	default:
+		return "(runs)"
+	}
+}
+
+// schedule writes a campaign that is due: its schedule fired while nobody served. Every replica sees it, one fires it.
+func (c *cluster) schedule(name, template string, list []entry, connections []string, policies ...string) {
+	c.t.Helper()
+	file := filepath.Join("campaigns", name+".yaml")
+	c.write(filepath.Join("campaigns", name+".csv"), fileOf(list))
+	c.write(file, fmt.Sprintf(`name: %s
+connections: [%s]
+template: {name: %s, language: en_US, %s}
+recipients: {file: %s.csv, columns: {to: phone}}
+schedule: {cron: "0 0 * * *", timezone: UTC, misfire: run, grace: 48h}
+policies: {%s}
+`, name, strings.Join(connections, ", "), template, fillings[template], name, strings.Join(policies, ", ")))
+	yesterday := time.Now().AddDate(0, 0, -1)
+	if err := os.Chtimes(c.path(file), yesterday, yesterday); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// start starts a replica's next process.
+func (r *replica) start(env ...string) *process {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// A slice of its own: replicas are started beside each other.
+	r.p = start(r.t, r.dir, slices.Concat(r.world.env, r.env, env), "serve", "--config", "campaignd.yaml", "--log-level", "warn")
+	return r.p
+}
+
+// revive starts the replica's next process, and again when that ends because PostgreSQL is away, as a
+// supervisor does. It returns once the process takes webhooks, or has ended at a point of its own.
+func (r *replica) revive(env ...string) {
+	client := http.Client{Timeout: time.Second}
+	defer client.CloseIdleConnections()
+	var last error
+	for deadline := time.Now().Add(patience); ; {
+		p := r.start(env...)
+		for over := false; !over; {
+			a, err := client.Get("http://" + r.hooks + "/healthz")
+			if err == nil {
+				_ = a.Body.Close()
+				return
+			}
+			last = err
+			select {
+			case <-p.done:
+				over = true
+			case <-time.After(20 * time.Millisecond):
+				if time.Now().After(deadline) { // its goroutines, into stderr
+					_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+					<-p.done
+				}
+			}
+		}
+		if p.killed() {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Errorf("%s takes no webhooks after %v: %v\n%s", r.name, patience, last, tail(p.said(), 20))
+			return
+		}
+	}
+}
+
+// process is the replica's present process.
+func (r *replica) process() *process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.p
+}
+
+// startAll starts every replica, all at once, and waits until they take webhooks.
+func (c *cluster) startAll() {
+	c.t.Helper()
+	var starting sync.WaitGroup
+	for _, r := range c.replicas {
+		starting.Go(func() { r.revive() })
+	}
+	starting.Wait()
+}
+
+// alive fails the test when a replica has ended although nobody ended it.
+func (c *cluster) alive() {
+	c.t.Helper()
+	for _, r := range c.replicas {
+		p := r.process()
+		select {
+		case <-p.done:
+			if !r.busy.Load() {
+				c.t.Fatalf("%s ended by itself: %v\n%s", r.name, p.cmd.ProcessState, tail(p.stderr.String(), 30))
+			}
+		default:
+		}
+	}
+}
+
+// until waits until ok holds, and fails the test after limit.
+func (c *cluster) until(limit time.Duration, what string, ok func() bool) time.Duration {
+	c.t.Helper()
+	began := time.Now()
+	for !ok() {
+		if time.Since(began) > limit {
+			c.t.Fatalf("not within %v: %s\n%s", limit, what, c.said(10))
+		}
+		c.alive()
+		time.Sleep(50 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// said is the end of what each replica wrote.
+func (c *cluster) said(lines int) string {
+	var b strings.Builder
+	for _, r := range c.replicas {
+		if p := r.process(); p != nil {
+			fmt.Fprintf(&b, "%s: %s\n", r.name, tail(p.said(), lines))
+		}
+	}
+	return b.String()
+}
+
+// accepted is how many messages the service has accepted.
+func (c *cluster) accepted() (n int64) {
+	for _, x := range c.service.Stats().Connections {
+		n += x.Accepted
+	}
+	return n
+}
+
+// finished waits for the end of the one run, and for the service to have told everything; then it returns what
+// check complains of at last, after the sweeper had its time.
+func (c *cluster) finished(limit time.Duration, check func() []problem) []problem {
+	c.t.Helper()
+	c.until(limit, "the run is finished", func() bool {
+		state, totals := c.state("latest")
+		if state != "finished" {
+			time.Sleep(500 * time.Millisecond)
+		}
+		return state == "finished" && totals["queued"]+totals["sending"]+totals["in_doubt"] == 0
+	})
+	ctx, cancel := context.WithTimeout(c.t.Context(), limit)
+	defer cancel()
+	if err := c.service.Settle(ctx); err != nil {
+		c.t.Fatalf("the service still has %d webhooks to deliver after %v", c.service.Pending(), limit)
+	}
+	found := check()
+	for deadline := time.Now().Add(10 * time.Second); len(found) > 0 && time.Now().Before(deadline); found = check() {
+		time.Sleep(500 * time.Millisecond)
+	}
+	return found
+}
+
+// stopAll ends every replica as an operator does.
+func (c *cluster) stopAll() {
+	c.t.Helper()
+	for _, r := range c.replicas {
+		if err := r.process().cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	for _, r := range c.replicas {
+		p := r.process()
+		if code := p.wait(30 * time.Second); code != 0 && code != 130 {
+			c.t.Errorf("%s: exit code %d after SIGTERM\n%s", r.name, code, tail(p.stderr.String(), 20))
+		}
+	}
+}
+
+// withinLimits fails the test when a number got more in a second than it may send.
+func (c *cluster) withinLimits() {
+	c.t.Helper()
+	for _, n := range c.service.Stats().Connections {
+		if n.WorstSecond > n.Limit {
+			c.t.Errorf("%s: %d POSTs in one second, its limit is %d", n.Connection, n.WorstSecond, n.Limit)
+		}
+	}
+}

@@ -1,0 +1,279 @@
+//go:build mutants
+
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"campaignd/internal/sandbox"
+)
+
+// world is a folder with a configuration, and a service to send to that outlives every
+// process.
+type world struct {
+	t       *testing.T
+	dir     string
+	service *sandbox.Sandbox
+	hooks   string // address of the webhook listener
+	env     []string
+	events  atomic.Pointer[func(sandbox.Event)] // what the present life listens to
+}
+
+// The scaled times of a world. The production values are 10 s, 15 s and 15 min; the order
+// request < lease < doubt window is the same.
+const (
+	requestTimeout = time.Second
+	leaseTime      = 2 * time.Second
+	doubtWindow    = 2 * time.Second
+)
+
+// standard is what each of the four numbers may send in a second, unless a test says otherwise.
+const standard = 80
+
+// newWorld starts the service: four numbers, statuses that come soon, a retry schedule of
+// seconds, changed by change.
+func newWorld(t *testing.T, rate int, change func(*sandbox.Options)) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), hooks: quietAddress(t)}
+	o := sandbox.Demo()
+	o.Seed = *seed
+	for i := range o.Connections {
+		o.Connections[i].Throughput, o.Connections[i].Rate = "STANDARD", max(rate, standard)
+	}
+	o.Statuses = sandbox.StatusProfile{
+		Sent:      sandbox.Delay{Median: 60 * time.Millisecond, Sigma: 0.6},
+		Delivered: sandbox.Delay{Median: 150 * time.Millisecond, Sigma: 0.8},
+		Read:      sandbox.Delay{Median: 300 * time.Millisecond, Sigma: 0.8},
+	}
+	// A process is away for a second or two at a time; the last waits outlast any of it.
+	o.RetrySchedule = []time.Duration{
+		200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond,
+		3 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second,
+	}
+	o.WebhookURL, o.WebhookSecret = "http://"+w.hooks+"/webhooks/messaging", sandbox.DemoSecret
+	o.OnEvent = func(e sandbox.Event) {
+		if f := w.events.Load(); f != nil {
+			(*f)(e)
+		}
+	}
+	if change != nil {
+		change(&o)
+	}
+	service, err := sandbox.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.service = service
+	api, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: service, ReadHeaderTimeout: 5 * time.Second}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := service.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	running.Go(func() {
+		if err := server.Serve(api); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		_ = service.Close()
+		_ = server.Close()
+		running.Wait()
+	})
+
+	var numbers strings.Builder
+	for _, c := range o.Connections {
+		fmt.Fprintf(&numbers, "  %s: {rate: %d}\n", c.ID, rate)
+	}
+	w.write("campaignd.yaml", fmt.Sprintf(`ledger: sqlite:campaignd.db
+listen: {public: "%s", admin: "127.0.0.1:0"}
+service: {base_url: "http://%s", api_key: %s, timeout: %s}
+webhooks: {secrets: [%s], sweep: 200ms}
+numbers:
+%s`, w.hooks, api.Addr(), sandbox.DemoKey, requestTimeout, sandbox.DemoSecret, numbers.String()))
+	w.env = []string{
+		"CAMPAIGND_SENDING_LEASE=" + leaseTime.String(),
+		"CAMPAIGND_SENDING_TICK=100ms", "CAMPAIGND_SENDING_BACKOFF=200ms",
+	}
+	return w
+}
+
+// quietAddress is an address for webhooks that stays free while nobody listens there: a port
+// outside the range from which the kernel takes the other ends of connections.
+func quietAddress(t *testing.T) string {
+	t.Helper()
+	for port := 20000 + os.Getpid()%5000; port < 32000; port++ {
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			_ = l.Close()
+			return addr
+		}
+	}
+	t.Fatal("no free port between 20000 and 32000")
+	return ""
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(w.path(name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// fillings are what the sandbox's templates are filled with here.
+var fillings = map[string]string{
+	"order_update": `category: UTILITY, body: ["{{ .first_name }}", "{{ .order }}"]`,
+	"spring_sale":  `category: MARKETING, body: ["{{ .first_name }}", "{{ .order }}"], buttons: [{type: url, text: "{{ .order }}"}]`,
+	"newsletter":   `category: MARKETING`,
+}
+
+// campaign writes NAME.yaml and NAME.csv, with more policies.
+func (w *world) campaign(name, template string, list []entry, policies ...string) {
+	w.t.Helper()
+	w.write(name+".yaml", fmt.Sprintf(`name: %s
+connections: [conn_1, conn_2, conn_3, conn_4]
+template: {name: %s, language: en_US, %s}
+recipients: {file: %s.csv, columns: {to: phone}}
+policies: {%s}
+`, name, template, fillings[template], name, strings.Join(append(policies, "on_uncertain: hold", "doubt_window: "+doubtWindow.String()), ", ")))
+	w.write(name+".csv", fileOf(list))
+}
+
+// run is `campaignd run` of a campaign; serve is `campaignd serve`.
+func (w *world) run(name string, env ...string) *process {
+	w.t.Helper()
+	return start(w.t, w.dir, append(w.env, env...), "run", name+".yaml", "--recipients", name+".csv", "--config", "campaignd.yaml", "--settle", "2s")
+}
+
+func (w *world) serve(env ...string) *process {
+	w.t.Helper()
+	return start(w.t, w.dir, append(w.env, env...), "serve", "--config", "campaignd.yaml", "--log-level", "warn")
+}
+
+// answering waits until a process takes webhooks: from then on it can be asked to end.
+func (w *world) answering(p *process) {
+	w.t.Helper()
+	client := http.Client{Timeout: time.Second}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if r, err := client.Get("http://" + w.hooks + "/healthz"); err == nil {
+			_ = r.Body.Close()
+			return
+		}
+		select {
+		case <-p.done:
+			w.t.Fatalf("%s ended: %s", p, tail(p.stderr.String(), 20))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	w.t.Fatalf("%s takes no webhooks after %v", p, patience)
+}
+
+// listen makes f hear what happens at the service, until the next listen; nil: nobody.
+func (w *world) listen(f func(sandbox.Event)) {
+	if f == nil {
+		w.events.Store(nil)
+		return
+	}
+	w.events.Store(&f)
+}
+
+// ask runs a command that looks, and returns its exit code and standard output.
+func (w *world) ask(args ...string) (int, string) {
+	w.t.Helper()
+	p := start(w.t, w.dir, w.env, append(args, "--config", "campaignd.yaml")...)
+	code := p.wait(30 * time.Second)
+	if code < 0 || code == 2 {
+		w.t.Fatalf("%s: exit code %d\n%s", p, code, tail(p.stderr.String(), 20))
+	}
+	return code, p.stdout.String()
+}
+
+// state is a run's state as its report tells it, and its totals.
+func (w *world) state(run string) (state string, totals map[string]int64) {
+	w.t.Helper()
+	var report struct {
+		Run    struct{ State, Reason, Detail string }
+		Totals map[string]int64
+	}
+	code, out := w.ask("report", run, "--format", "json")
+	if err := json.Unmarshal([]byte(out), &report); code != 0 || err != nil {
+		w.t.Fatalf("report %s: exit code %d, %v\n%s", run, code, err, out)
+	}
+	if report.Run.State == "paused" {
+		w.t.Fatalf("%s is paused (%s): %s", run, report.Run.Reason, report.Run.Detail)
+	}
+	return report.Run.State, report.Totals
+}
+
+// finish runs a campaign, unharmed, until its run has ended.
+func (w *world) finish(name string, limit time.Duration) {
+	w.t.Helper()
+	w.listen(nil)
+	for deadline := time.Now().Add(limit); ; {
+		p := w.run(name)
+		if code := p.wait(time.Until(deadline)); code != 0 && code != 3 {
+			w.t.Fatalf("%s: exit code %d\n%s", p, code, tail(p.stderr.String(), 20))
+		}
+		state, totals := w.state("latest")
+		if state == "finished" {
+			return
+		}
+		w.t.Logf("%s is %s: %v", name, state, totals)
+	}
+}
+
+// settle serves until the service has told everything and check finds nothing to complain of,
+// and returns what check finds at last.
+func (w *world) settle(limit time.Duration, check func() []problem) []problem {
+	w.t.Helper()
+	p := w.serve()
+	w.answering(p)
+	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
+	defer cancel()
+	if err := w.service.Settle(ctx); err != nil {
+		w.t.Fatalf("the service still has %d webhooks to deliver after %v", w.service.Pending(), limit)
+	}
+	// What came before its receipt, or tells of a doubt, is matched by the next sweep.
+	for deadline := time.Now().Add(5 * time.Second); len(check()) > 0 && time.Now().Before(deadline); {
+		select {
+		case <-p.done:
+			w.t.Fatalf("%s ended: %s", p, tail(p.stderr.String(), 20))
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	if code := w.stop(p); code != 0 && code != 130 {
+		w.t.Fatalf("%s: exit code %d after a signal\n%s", p, code, tail(p.stderr.String(), 20))
+	}
+	return check()
+}
+
+// stop ends a process as an operator does and wants it gone within 30 s (design section 11).
+func (w *world) stop(p *process) int {
+	w.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		w.t.Fatalf("%s: %v\n%s", p, err, tail(p.stderr.String(), 20))
+	}
+	return p.wait(30 * time.Second)
+}

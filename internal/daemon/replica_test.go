@@ -1,0 +1,288 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
+	"campaignd/recipients"
+	"campaignd/throttle"
+)
+
+// cluster is one ledger, one service and one limiter, and any number of daemons over them in this process.
+type cluster struct {
+	*testing.T
+	ledger  campaign.Ledger
+	limiter throttle.Limiter
+	service *sandbox.Sandbox
+	config  *Config
+	dir     string
+	first   int // of the recipients of the next list
+}
+
+// newCluster starts the service with numbers of rate messages a second; lease is that of segments and jobs.
+func newCluster(t *testing.T, throughput string, lease time.Duration) *cluster {
+	t.Helper()
+	c := &cluster{T: t, limiter: throttle.NewLocal(), dir: t.TempDir(), config: DefaultConfig()}
+	o := sandbox.Demo()
+	for i := range o.Connections {
+		o.Connections[i].Throughput = throughput
+	}
+	var err error
+	if c.service, err = sandbox.New(o); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(c.service)
+	t.Cleanup(func() {
+		server.Close()
+		if err := c.service.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if c.ledger, err = ledger.OpenSQLite(t.Context(), filepath.Join(c.dir, "c.db"), ledger.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.ledger.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c.config.Campaigns = c.dir
+	c.config.Service.BaseURL, c.config.Service.APIKey = server.URL, messaging.NewSecret(sandbox.DemoKey)
+	c.config.Sending.Lease = campaign.Duration(lease)
+	return c
+}
+
+// replica is a daemon of the cluster; its log goes to the test.
+func (c *cluster) replica() *Daemon {
+	c.Helper()
+	config := *c.config
+	client, err := NewClient(&config)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return &Daemon{
+		cfg: &config, log: slog.New(slog.NewTextHandler(io.Discard, nil)), ledger: c.ledger, client: client, limiter: c.limiter,
+		numbers: newNumbers(&config), owner: ownerName(),
+	}
+}
+
+// campaign writes a campaign file, and its list of rows.
+func (c *cluster) campaign(dir, name, more string, rows int) string {
+	c.Helper()
+	var list strings.Builder
+	list.WriteString("phone,first_name,order\n")
+	for i := range rows {
+		fmt.Fprintf(&list, "+234803%07d,Name %d,A-%d\n", c.first+i, i, i)
+	}
+	file := filepath.Join(dir, name+".yaml")
+	for path, text := range map[string]string{
+		filepath.Join(dir, name+".csv"): list.String(),
+		file: fmt.Sprintf(`name: %s
+connections: [conn_1]
+template: {name: order_update, language: en_US, category: UTILITY, body: ["{{ .first_name }}", "{{ .order }}"]}
+recipients: {file: %[1]s.csv, columns: {to: phone}}
+%s`, name, more),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			c.Fatal(err)
+		}
+	}
+	return file
+}
+
+func (c *cluster) runs() []campaign.Run {
+	c.Helper()
+	all, err := c.ledger.Runs(c.Context())
+	if err != nil {
+		c.Fatal(err)
+	}
+	return all
+}
+
+// Eight replicas see a campaign due at once, half of them with a list that has changed meanwhile.
+func TestReplicasFireACampaignOnceWhateverListEachReads(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	const schedule = "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n"
+	changed := t.TempDir()
+	files := []string{c.campaign(c.dir, "spring", schedule, 10), c.campaign(changed, "spring", schedule, 11)}
+	written := time.Now().AddDate(0, 0, -2) // a day has begun since
+	for _, f := range files {
+		if err := os.Chtimes(f, written, written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var firing sync.WaitGroup
+	for i := range 8 {
+		d := c.replica()
+		d.cfg.Campaigns = filepath.Dir(files[i%2])
+		all, err := ReadSchedule(d.cfg.Campaigns)
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		e, err := d.engine(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		firing.Go(func() {
+			if err := d.fireOnce(t.Context(), all[0], e); err != nil && !errors.Is(err, campaign.ErrTaken) {
+				t.Error(err)
+			}
+		})
+	}
+	firing.Wait()
+	runs := c.runs()
+	if len(runs) != 1 || runs[0].State != campaign.Ready || !strings.HasPrefix(runs[0].Launch, campaign.FiringKey) {
+		t.Fatalf("%d runs: %+v", len(runs), runs)
+	}
+	if n := runs[0].Rows; n != 10 && n != 11 {
+		t.Errorf("%d rows: two lists are mixed", n)
+	}
+}
+
+// interrupted is a run whose importer died after some rows: the first half of its list is in the ledger.
+func (c *cluster) interrupted(name string, rows int64) campaign.Run {
+	c.Helper()
+	file := c.campaign(c.dir, name, "", int(rows))
+	list := filepath.Join(c.dir, name+".csv")
+	hash, _, err := recipients.Hash(list)
+	if err != nil {
+		c.Fatal(err)
+	}
+	_, source, err := campaign.LoadDefinition(file)
+	if err != nil {
+		c.Fatal(err)
+	}
+	run, err := c.ledger.CreateRun(c.Context(), campaign.Run{
+		Campaign: name, ListHash: hash, ListName: list, Definition: source,
+		Header: []string{"phone", "first_name", "order"}, Template: "order_update", Language: "en_US",
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	var half []campaign.Delivery
+	for i := range rows / 2 {
+		half = append(half, campaign.Delivery{
+			Seq: i, Row: i + 1, To: fmt.Sprintf("+234803%07d", i), Key: 2348030000000 + i,
+			Cells: []string{fmt.Sprintf("+234803%07d", i), fmt.Sprint("Name ", i), fmt.Sprint("A-", i)},
+		})
+	}
+	if err := c.ledger.AppendRows(c.Context(), run.No, 0, half, []campaign.Segment{{Run: run.No, Hi: rows / 2}}); err != nil {
+		c.Fatal(err)
+	}
+	return run
+}
+
+func TestAnImportWhoseProcessDiedIsTakenUpWhereItsListIs(t *testing.T) {
+	const lease = 500 * time.Millisecond
+	c := newCluster(t, "STANDARD", lease)
+	c.config.Service.Timeout = campaign.Duration(100 * time.Millisecond)
+	here, elsewhere := c.interrupted("here", 100), c.interrupted("elsewhere", 100)
+	if err := os.WriteFile(elsewhere.ListName, []byte("phone,first_name,order\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := c.replica()
+	e, err := d.engine(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func() {
+		l := newLauncher(d)
+		d.takeUp(t.Context(), l, e)
+		l.running.Wait()
+	}
+	state := func(r campaign.Run) campaign.Run {
+		t.Helper()
+		r, err := c.ledger.Run(t.Context(), r.No)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if look(); state(here).State != campaign.Importing && time.Since(here.CreatedAt) < lease {
+		t.Error("taken up although its importer may only just have begun")
+	}
+	time.Sleep(time.Until(here.CreatedAt.Add(lease + 10*time.Millisecond)))
+	held, ok, err := c.ledger.AcquireJob(t.Context(), fmt.Sprintf("import %d", here.No), "the importer", time.Hour)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if look(); state(here).State != campaign.Importing {
+		t.Error("taken up although its importer lives")
+	}
+	if err := c.ledger.ReleaseJob(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	if r := state(here); r.State != campaign.Ready || r.Rows != 100 {
+		t.Errorf("its list is here: %s with %d rows", r.State, r.Rows)
+	}
+	if r := state(elsewhere); r.State != campaign.Importing || r.Rows != 50 {
+		t.Errorf("its list is not here: %s with %d rows, want it left alone", r.State, r.Rows)
+	}
+	problems, err := c.ledger.Audit(t.Context(), here.No, 5)
+	if err != nil || len(problems) > 0 {
+		t.Error(problems, err)
+	}
+}
+
+func TestOneReplicaSweepsUntilItLeaves(t *testing.T) {
+	c := newCluster(t, "STANDARD", time.Hour)
+	turns := make([]*turn, 3)
+	for i := range turns {
+		turns[i] = &turn{job: c.replica().job("sweep")}
+	}
+	asked := func() (ours []int) {
+		for i, x := range turns {
+			if x != nil && x.ours(t.Context()) {
+				ours = append(ours, i)
+			}
+		}
+		return ours
+	}
+	if got := fmt.Sprint(asked(), asked()); got != "[0] [0]" {
+		t.Errorf("it is the turn of %s, want of the first, and again", got)
+	}
+	if err := turns[0].end(); err != nil {
+		t.Fatal(err)
+	}
+	turns[0] = nil
+	if got := fmt.Sprint(asked()); got != "[1]" {
+		t.Errorf("after the first has left it is the turn of %s", got)
+	}
+}
+
+// Without Redis the limits are this process's own, so a second sender must wait.
+func TestWithoutRedisOneProcessSendsFromASharedLedger(t *testing.T) {
+	c := newCluster(t, "STANDARD", time.Hour)
+	c.config.Ledger, c.config.Replicas = "postgres://declared/only", 1
+	a, b := c.replica(), c.replica()
+	ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer stop()
+	err := a.alone(t.Context(), func(context.Context) error {
+		return b.alone(ctx, func(context.Context) error {
+			t.Error("both send")
+			return nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	sent := false
+	if err := b.alone(t.Context(), func(context.Context) error { sent = true; return nil }); err != nil || !sent {
+		t.Errorf("after the first has ended: %v, sent %v", err, sent)
+	}
+}

@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
+)
+
+// serving is a process of `campaignd serve` in this one.
+type serving struct {
+	public, admin string
+	stop          context.CancelFunc
+	ended         chan error
+}
+
+func (c *cluster) serve(role Role) *serving {
+	c.Helper()
+	config := *c.config
+	config.Role, config.Ledger = role, "sqlite:"+filepath.Join(c.dir, "roles.db")
+	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	ctx, stop := context.WithCancel(c.Context())
+	d, err := New(ctx, &config, Options{})
+	if err != nil {
+		stop()
+		c.Fatal(err)
+	}
+	s := &serving{stop: stop, ended: make(chan error, 1)}
+	started := make(chan struct{})
+	go func() {
+		err := d.Serve(ctx, func(public, admin string) {
+			s.public, s.admin = public, admin
+			close(started)
+		})
+		if e := d.Close(); err == nil {
+			err = e
+		}
+		s.ended <- err
+	}()
+	select {
+	case <-started:
+	case err := <-s.ended:
+		stop()
+		c.Fatal(err)
+	}
+	return s
+}
+
+// page reads a page of a listener.
+func (c *cluster) page(url string) (int, string) {
+	c.Helper()
+	r, err := http.Get(url) //nolint:noctx // a loopback address of this test
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return r.StatusCode, string(body)
+}
+
+// The work of a process can be split: intakes take webhooks and send nothing, senders send and take none.
+func TestRolesSplitTheWork(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	sender, intake := c.serve(RoleSender), c.serve(RoleIntake)
+	if sender.public != "" {
+		t.Errorf("a sender takes webhooks at %s", sender.public)
+	}
+	if code, _ := c.page(strings.Replace(intake.public, c.config.Webhooks.Path, "/healthz", 1)); code != http.StatusOK {
+		t.Errorf("the intake's listener answers %d", code)
+	}
+	for _, tt := range []struct {
+		s           *serving
+		sends, take bool
+	}{{sender, true, false}, {intake, false, true}} {
+		code, page := c.page(tt.s.admin + "/metrics")
+		if code != http.StatusOK || strings.Contains(page, "campaignd_webhooks_taken_total") != tt.take {
+			t.Errorf("metrics of %+v: %d, counts webhooks: %v", tt.s, code, !tt.take)
+		}
+		if code, _ := c.page(tt.s.admin + "/readyz"); code != http.StatusOK {
+			t.Errorf("not ready: %d", code)
+		}
+	}
+
+	intake.stop()
+	if err := <-intake.ended; err != nil {
+		t.Error(err)
+	}
+	sender.stop()
+	if err := <-sender.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnIntakeNeedsNoKeyOfTheService(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	c.config.Service.APIKey = messaging.Secret{}
+	c.config.Campaigns = ""
+	s := c.serve(RoleIntake)
+	s.stop()
+	if err := <-s.ended; err != nil {
+		t.Error(err)
+	}
+	if err := (&Config{Role: RoleIntake}).CanSend(); err == nil {
+		t.Error("it may send")
+	}
+}

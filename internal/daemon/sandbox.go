@@ -1,0 +1,35 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"campaignd/internal/sandbox"
+)
+
+// ServeSandbox answers as the messaging service on addr until ctx ends. started, when not nil, gets the
+// address once requests are answered.
+func ServeSandbox(ctx context.Context, addr string, o sandbox.Options, started func(url string)) error {
+	service, err := sandbox.New(o)
+	if err != nil {
+		return err
+	}
+	l, err := bind(ctx, "--addr", addr, service)
+	if err != nil {
+		return err
+	}
+	// An answer that hangs on request must be able to outlast any client.
+	l.srv.WriteTimeout = 0
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	go func() {
+		defer stop()
+		served <- l.serve(ctx, time.Second)
+	}()
+	if started != nil {
+		started(l.url())
+	}
+	return errors.Join(service.Run(ctx), <-served)
+}

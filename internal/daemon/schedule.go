@@ -1,0 +1,175 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/lane"
+	"campaignd/campaign/plan"
+)
+
+// scheduleEvery is how often the campaign folder is read and due firings are looked for. A cron
+// expression has whole minutes.
+const scheduleEvery = 5 * time.Second
+
+// Scheduled is one campaign of the folder with a schedule.
+type Scheduled struct {
+	File       string
+	Definition *campaign.Definition
+	Cron       *plan.Cron
+}
+
+// Next is when it fires next after now.
+func (s Scheduled) Next(now time.Time) plan.Firing { return s.Cron.Next(now) }
+
+// ReadSchedule reads the campaign files of a folder. A folder that does not exist is empty;
+// faulty files are returned as one error beside the good ones.
+func ReadSchedule(dir string) ([]Scheduled, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("campaigns folder %q: %w", dir, err)
+	}
+	var out []Scheduled
+	var faults []error
+	for _, f := range files {
+		def, _, err := campaign.LoadDefinition(f)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		if def.Schedule == nil {
+			continue
+		}
+		c, err := plan.ParseCron(def.Schedule.Cron, def.Schedule.Timezone)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: schedule.cron: %w", f, err))
+			continue
+		}
+		out = append(out, Scheduled{File: f, Definition: def, Cron: c})
+	}
+	return out, errors.Join(faults...)
+}
+
+// schedule fires campaigns of the folder, and takes up imports whose process died, until ctx ends. A firing is a run
+// keyed by its time, so a restart neither repeats nor forgets one within its grace; one replica at a time looks at a
+// campaign, so that N replicas fire once.
+func (d *Daemon) schedule(ctx context.Context, e *lane.Engine) {
+	l := newLauncher(d)
+	defer l.running.Wait()
+	for {
+		all, err := ReadSchedule(d.cfg.Campaigns)
+		l.say("folder", "a campaign file is not used", err)
+		for _, s := range all {
+			_, due, err := d.due(ctx, s, time.Now())
+			l.say(s.File, "a scheduled campaign cannot be looked at", err)
+			if due {
+				l.try(ctx, cronKey+s.Definition.Name, func(ctx context.Context) error { return d.fireOnce(ctx, s, e) })
+			}
+		}
+		d.takeUp(ctx, l, e)
+		t := time.NewTimer(scheduleEvery)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// fireOnce fires s if it is still due once this process alone looks at it: another replica may just have done it.
+func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, e *lane.Engine) error {
+	return d.job(cronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
+		firing, due, err := d.due(ctx, s, time.Now())
+		if err != nil || !due {
+			return err
+		}
+		if err := d.fire(ctx, s, firing, e); err != nil {
+			return fmt.Errorf("%s, due %s: %w", s.File, firing.At.Format(time.RFC3339), err)
+		}
+		return nil
+	})
+}
+
+// takeUp goes on with imports that nobody is at any more and whose list this process can read. A list that is
+// elsewhere is left to a replica that has it, or to the operator's `campaignd run`.
+func (d *Daemon) takeUp(ctx context.Context, l *launcher, e *lane.Engine) {
+	runs, err := d.ledger.Runs(ctx)
+	if err != nil {
+		return // the engine says so
+	}
+	for _, r := range runs {
+		// A run is created before its import is leased: whoever created it comes first. A follow-up's list is the
+		// ledger itself; the same `follow-up` command goes on with it.
+		if r.State != campaign.Importing || r.Parent != 0 || time.Since(r.CreatedAt) < time.Duration(d.cfg.Sending.Lease) {
+			continue
+		}
+		l.try(ctx, "import "+r.ID(), func(ctx context.Context) error {
+			launched, err := d.launch("", "").Resume(ctx, r)
+			if err != nil {
+				return fmt.Errorf("interrupted import of %s: %w", r.ID(), err)
+			}
+			d.log.Info("interrupted import finished", "run", r.ID(), "rows", launched.Run.Rows)
+			e.Poke()
+			return nil
+		})
+	}
+}
+
+// launch is a launch of a campaign file by the schedule.
+func (d *Daemon) launch(file, key string) campaign.Launch {
+	return campaign.Launch{
+		Ledger: d.ledger, Service: d.client, File: file, Key: key,
+		Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease), NoWait: true,
+	}
+}
+
+// due is the firing of s that should be launched now, if any. What is owed counts from the
+// campaign's last scheduled run, else from when its file was written; the campaign's policy decides
+// about what is late.
+func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing plan.Firing, ok bool, err error) {
+	runs, err := d.ledger.Runs(ctx)
+	if err != nil {
+		return firing, false, fmt.Errorf("read runs: %w", err)
+	}
+	info, err := os.Stat(s.File)
+	if err != nil {
+		return firing, false, err
+	}
+	after := info.ModTime()
+	for _, r := range runs { // newest first
+		if r.Campaign != s.Definition.Name || !strings.HasPrefix(r.Launch, cronKey) {
+			continue
+		}
+		if r.State == campaign.Importing { // its launch was interrupted: the same firing again
+			return plan.Firing{At: r.CreatedAt, Key: strings.TrimPrefix(r.Launch, cronKey)}, true, nil
+		}
+		after = r.CreatedAt
+		break
+	}
+	firing, _, ok = s.Cron.Latest(after, now)
+	if !ok {
+		return firing, false, nil
+	}
+	return firing, plan.Misfire(s.Definition.Schedule.Misfire, time.Duration(s.Definition.Schedule.Grace), firing.At, now) == plan.Fire, nil
+}
+
+// cronKey begins the Launch key of scheduled runs, and the name of the job that fires a campaign.
+const cronKey = campaign.FiringKey
+
+// fire launches one firing; the ledger refuses a second run of its key.
+func (d *Daemon) fire(ctx context.Context, s Scheduled, firing plan.Firing, e *lane.Engine) error {
+	launched, err := d.launch(s.File, cronKey+firing.Key).Start(ctx)
+	if err != nil {
+		return err
+	}
+	d.log.Info("scheduled campaign launched", "run", launched.Run.ID(), "due", firing.At, "rows", launched.Run.Rows)
+	e.Poke()
+	return nil
+}

@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"campaignd/campaign/lane"
+)
+
+// Serve does what the role says until ctx ends: it sends for every run of the ledger and fires scheduled campaigns,
+// takes webhooks, or both; and it answers the admin listener.
+func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) (err error) {
+	var engine *lane.Engine
+	if d.cfg.Role != RoleIntake {
+		if engine, err = d.engine(0); err != nil {
+			return err
+		}
+	}
+	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, admin(d.metrics(engine), d.ready)); err != nil {
+		return err
+	}
+	if d.intake == nil && d.cfg.Role != RoleSender {
+		d.log.Warn("no webhooks are taken: webhooks.secrets is empty, so nobody's events could be trusted; statuses and opt-outs are not seen")
+	}
+	if started != nil {
+		started(d.PublicURL(), d.admin.url())
+	}
+	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var wg sync.WaitGroup
+	errs := make(chan error, 2)
+	wg.Go(func() { errs <- d.admin.serve(inner, 2*time.Second) })
+	if d.client != nil {
+		wg.Go(func() { d.refreshNumbers(inner) })
+	}
+
+	scheduling, halt := context.WithCancel(ctx)
+	var schedule sync.WaitGroup
+	if engine != nil {
+		schedule.Go(func() { d.schedule(scheduling, engine) })
+	}
+	err = d.send(ctx, engine)
+	halt()
+	schedule.Wait()
+	stop()
+	wg.Wait()
+	close(errs)
+	for e := range errs {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// ready reports whether the ledger answers.
+func (d *Daemon) ready() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_, err := d.ledger.Runs(ctx)
+	return err
+}
+
+// numbersEvery is how often the service is asked for its numbers: the platform allows
+// 200 management calls an hour (platform.md 1), and a limit changes about every 6 hours.
+const numbersEvery = 10 * time.Minute
+
+// refreshNumbers keeps what is known of the numbers fresh; a service that cannot be asked
+// leaves what was known.
+func (d *Daemon) refreshNumbers(ctx context.Context) {
+	wait := time.Duration(0)
+	for {
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		wait = numbersEvery
+		if _, err := d.numbers.refresh(ctx, d.client); err != nil && ctx.Err() == nil {
+			d.log.Warn("numbers not refreshed", "err", err)
+			wait = time.Minute
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Progress is how far a run is, for a progress bar or a line.
+type Progress struct {
+	Phase  string // checking, importing, uploading, sending, settling
+	Run    campaign.Run
+	Rows   int64 // of the list; 0 while unknown
+	Done   int64 // rows that are imported (importing), or need no more sending
+	Totals map[campaign.Status]int64
+	Detail string // what it waits for
+}
+
+// quiet is how long no event must have come before a run whose rows are all
+// delivered counts as settled: a read may follow a delivery at any time, or never.
+const quiet = 3 * time.Second
+
+// silence remembers when things last changed, to tell when waiting is over.
+type silence struct {
+	open, accepted       int64
+	answered, progressed time.Time // when open and accepted last changed
+}
+
+// observe takes over the counts of now.
+func (s *silence) observe(totals map[campaign.Status]int64, now time.Time) {
+	if open := totals[campaign.Queued] + totals[campaign.Sending]; open != s.open || s.answered.IsZero() {
+		s.open, s.answered = open, now
+	}
+	if accepted := totals[campaign.Accepted]; accepted != s.accepted || s.progressed.IsZero() {
+		s.accepted, s.progressed = accepted, now
+	}
+}
+
+// over decides whether a run's statuses are worth waiting for any longer. Nothing may be open.
+// Then it is over when every row is terminal; when all are at least delivered and no event
+// came for a while; or settle after the last answer. Only while the service is still working off the first
+// statuses of what it accepted, settle waits for it.
+func (s *silence) over(totals map[campaign.Status]int64, now, lastEvent time.Time, settle time.Duration) bool {
+	if s.open > 0 {
+		return false
+	}
+	if now.Sub(s.answered) >= settle {
+		return s.accepted == 0 || now.Sub(s.progressed) >= min(quiet, settle)
+	}
+	if totals[campaign.InDoubt]+totals[campaign.Accepted]+totals[campaign.Sent] > 0 {
+		return false
+	}
+	latest := s.answered
+	if lastEvent.After(latest) {
+		latest = lastEvent
+	}
+	return totals[campaign.Delivered] == 0 || now.Sub(latest) >= min(quiet, settle)
+}
+
+// watch reports on a run until it is settled, paused, ended otherwise, or ctx ends.
+// It returns the run as it then stands.
+func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Duration, progress func(Progress)) (campaign.Run, error) {
+	var s silence
+	for {
+		began := time.Now()
+		run, err := d.ledger.Run(ctx, no)
+		if err != nil {
+			return run, fmt.Errorf("read the run: %w", err)
+		}
+		tallies, _, err := d.ledger.Tallies(ctx, no)
+		if err != nil {
+			return run, fmt.Errorf("count the run: %w", err)
+		}
+		totals := map[campaign.Status]int64{}
+		for _, t := range tallies {
+			totals[t.Status] += t.N
+		}
+		now := time.Now()
+		s.observe(totals, now)
+		open := s.open
+		p := Progress{Phase: "sending", Run: run, Rows: run.Rows, Done: run.Rows - open, Totals: totals}
+		if open == 0 {
+			p.Phase = "settling"
+		}
+		if p.Detail, err = d.waiting(ctx, run, open); err != nil {
+			return run, err
+		}
+		progress(p)
+		lastEvent, err := d.ledger.LastEventAt(ctx, no)
+		if err != nil {
+			return run, fmt.Errorf("read the last event: %w", err)
+		}
+		wait := settle
+		if d.intake == nil {
+			wait = 0 // no webhooks are taken: nothing more can come
+		}
+		// With nothing in doubt the engine is about to finish the run: leaving before would leave it running for ever.
+		closing := open == 0 && totals[campaign.InDoubt] == 0 && !run.State.Ended()
+		if run.State == campaign.Paused || !closing && s.over(totals, now, lastEvent, wait) {
+			return run, nil
+		}
+		// Counting a large run costs; it may take 5 % of the time.
+		t := time.NewTimer(max(250*time.Millisecond, 20*now.Sub(began)))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return run, ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
+// waiting says what binds the run now, when it is something to tell.
+func (d *Daemon) waiting(ctx context.Context, run campaign.Run, open int64) (string, error) {
+	if run.State == campaign.Paused {
+		return fmt.Sprintf("paused (%s): %s", run.Reason, run.Detail), nil
+	}
+	if run.State == campaign.WaitingApproval {
+		return fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID()), nil
+	}
+	if open == 0 {
+		return "", nil
+	}
+	segments, err := d.ledger.SegmentStates(ctx, run.No)
+	if err != nil {
+		return "", fmt.Errorf("read the segments: %w", err)
+	}
+	if opens := campaign.WindowOpens(segments, time.Now()); !opens.IsZero() {
+		return "its sending window is closed until " + opens.UTC().Format("2006-01-02 15:04 UTC"), nil
+	}
+	lanes, err := d.ledger.Lanes(ctx, run.No)
+	if err != nil {
+		return "", fmt.Errorf("read the lanes: %w", err)
+	}
+	for _, l := range lanes {
+		if l.Binding != "throughput" && l.Binding != "none" {
+			return l.Detail, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,248 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// The suite's times are fixed and in the past, so that doubts, orphans and statuses can
+// be placed around each other without waiting. Leases alone use the real clock.
+var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+// at is so many seconds after noon.
+func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+
+// long is a lease that outlives the test, gone one that is over when it is given.
+const (
+	long = time.Hour
+	gone = -time.Second
+)
+
+// fixture is a ledger and what tests do to it again and again.
+type fixture struct {
+	*testing.T
+	l   campaign.Ledger
+	ctx context.Context
+	ids int
+}
+
+func newFixture(t *testing.T, open func(*testing.T) campaign.Ledger) *fixture {
+	return &fixture{T: t, l: open(t), ctx: t.Context()}
+}
+
+// ok ends the test when err is not nil.
+func (f *fixture) ok(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// key is the phone key of seq in every run of the suite.
+func key(seq int64) int64 { return 2348030000000 + seq }
+
+// deliveries makes rows for seq of [from, to): row is seq+1.
+func deliveries(from, to int64) []campaign.Delivery {
+	var ds []campaign.Delivery
+	for seq := from; seq < to; seq++ {
+		ds = append(ds, campaign.Delivery{Seq: seq, Row: seq + 1, To: fmt.Sprintf("+%d", key(seq)), Key: key(seq), Cells: []string{fmt.Sprint("name ", seq), "x"}})
+	}
+	return ds
+}
+
+// create makes a run that is still importing.
+func (f *fixture) create(change ...func(*campaign.Run)) campaign.Run {
+	f.Helper()
+	f.ids++
+	r := campaign.Run{Campaign: "spring", ListHash: fmt.Sprint("hash", f.ids), ListName: "list.csv", Definition: []byte("name: spring\n"),
+		Header: []string{"name", "x"}, Template: "sale", Language: "en_US", Marketing: true}
+	for _, c := range change {
+		c(&r)
+	}
+	r, err := f.l.CreateRun(f.ctx, r)
+	f.ok(err)
+	return r
+}
+
+// imported makes a run of n deliveries, ready to be sent.
+func (f *fixture) imported(n int64, change ...func(*campaign.Run)) campaign.Run {
+	f.Helper()
+	r := f.create(change...)
+	for lo := int64(0); lo < n; lo += campaign.SegmentSize {
+		hi := min(n, lo+campaign.SegmentSize)
+		f.ok(f.l.AppendRows(f.ctx, r.No, lo, deliveries(lo, hi), []campaign.Segment{{Run: r.No, Index: lo / campaign.SegmentSize, Lo: lo, Hi: hi}}))
+	}
+	f.ok(f.l.FinishImport(f.ctx, r.No, n, campaign.Ready))
+	return f.run(r.No)
+}
+
+func (f *fixture) run(no campaign.RunNo) campaign.Run {
+	f.Helper()
+	r, err := f.l.Run(f.ctx, no)
+	f.ok(err)
+	return r
+}
+
+// claim leases what there is, at most max segments of a run.
+func (f *fixture) claim(no campaign.RunNo, d time.Duration, max int) []campaign.Lease {
+	f.Helper()
+	ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: max, Lease: d})
+	f.ok(err)
+	return ls
+}
+
+// lease claims one segment and recovers it when it was owned before.
+func (f *fixture) lease(no campaign.RunNo, d time.Duration) campaign.Lease {
+	f.Helper()
+	ls := f.claim(no, d, 1)
+	if len(ls) != 1 {
+		f.Fatalf("claimed %d segments of run %d, want 1", len(ls), no)
+	}
+	if ls[0].Recovered {
+		_, err := f.l.Recover(f.ctx, ls[0], at(100))
+		f.ok(err)
+	}
+	return ls[0]
+}
+
+// keys are the phone keys of a group.
+func keys(from, to int64) []int64 {
+	var ks []int64
+	for seq := from; seq < to; seq++ {
+		ks = append(ks, key(seq))
+	}
+	return ks
+}
+
+// intent asks for [from, to) of a lease.
+func intent(l campaign.Lease, from, to int64) campaign.Intent {
+	return campaign.Intent{Lease: l, Owner: "a", Connection: "conn_1", From: from, To: to, Keys: keys(from, to)}
+}
+
+// intend commits one intent.
+func (f *fixture) intend(in campaign.Intent) campaign.Granted {
+	f.Helper()
+	gs, err := f.l.Intend(f.ctx, []campaign.Intent{in})
+	f.ok(err)
+	if len(gs) != 1 {
+		f.Fatalf("%d answers to one intent", len(gs))
+	}
+	return gs[0]
+}
+
+// sent moves the mark over [from, to) and fails unless all of it is granted.
+func (f *fixture) sent(l campaign.Lease, from, to int64) {
+	f.Helper()
+	g := f.intend(intent(l, from, to))
+	if g.Held || g.Fenced || g.To != to || len(g.Skipped) > 0 {
+		f.Fatalf("intent for %d to %d: %+v", from, to, g)
+	}
+}
+
+// result is what attempt 1 of seq proved.
+func result(l campaign.Lease, seq int64, kind campaign.ResultKind) campaign.Result {
+	return campaign.Result{Run: l.Run, Seq: seq, Key: key(seq), Connection: "conn_1", Attempt: 1, Kind: kind, At: at(1), IntentAt: at(0), Epoch: l.Epoch}
+}
+
+// messageID is the id that the service gave seq of a run.
+func messageID(no campaign.RunNo, seq int64) string { return fmt.Sprintf("wamid.%d.%d", no, seq) }
+
+func acceptance(l campaign.Lease, seq int64) campaign.Result {
+	r := result(l, seq, campaign.ResultAccepted)
+	r.MessageID = messageID(l.Run, seq)
+	return r
+}
+
+func refusal(l campaign.Lease, seq int64) campaign.Result {
+	r := result(l, seq, campaign.ResultRefused)
+	r.Code, r.Detail, r.RequestID, r.TraceID = "send_recipient_permanent", "no such number", "req-1", "trace-1"
+	return r
+}
+
+func deferral(l campaign.Lease, seq int64, due time.Time) campaign.Result {
+	r := result(l, seq, campaign.ResultDeferred)
+	r.Code, r.NotBefore, r.Counts = "send_retryable", due, true
+	return r
+}
+
+func doubtful(l campaign.Lease, seq int64) campaign.Result {
+	r := result(l, seq, campaign.ResultDoubt)
+	r.Code = "time_out"
+	return r
+}
+
+func (f *fixture) record(rs ...campaign.Result) {
+	f.Helper()
+	f.ok(f.l.Record(f.ctx, rs))
+}
+
+// event is a status of a message that the webhook names fully.
+func event(id string, recipient int64, s campaign.Status, when time.Time) campaign.StatusEvent {
+	return campaign.StatusEvent{MessageID: id, Connection: "conn_1", Recipient: recipient, Status: s, At: when, ReceivedAt: when}
+}
+
+func (f *fixture) apply(es ...campaign.StatusEvent) campaign.Applied {
+	f.Helper()
+	a, err := f.l.Apply(f.ctx, campaign.Events{Statuses: es})
+	f.ok(err)
+	return a
+}
+
+func (f *fixture) sweep() campaign.Swept {
+	f.Helper()
+	s, err := f.l.Sweep(f.ctx, at(200))
+	f.ok(err)
+	return s
+}
+
+// lines reads the report, by seq.
+func (f *fixture) lines(no campaign.RunNo) map[int64]campaign.Line {
+	f.Helper()
+	all := map[int64]campaign.Line{}
+	for l, err := range f.l.Lines(f.ctx, no) {
+		f.ok(err)
+		all[l.Seq] = l
+	}
+	return all
+}
+
+// counts reads the tallies by status, and fails when they do not add up to the run's rows.
+func (f *fixture) counts(no campaign.RunNo) map[campaign.Status]int64 {
+	f.Helper()
+	ts, _, err := f.l.Tallies(f.ctx, no)
+	f.ok(err)
+	by, sum := map[campaign.Status]int64{}, int64(0)
+	for _, t := range ts {
+		by[t.Status] += t.N
+		sum += t.N
+	}
+	if r := f.run(no); sum != r.Rows {
+		f.Errorf("run %d: tallies add up to %d of %d rows: %v", no, sum, r.Rows, ts)
+	}
+	return by
+}
+
+// status fails unless seq stands at want, in the report and in the tallies' sum.
+func (f *fixture) status(no campaign.RunNo, seq int64, want campaign.Status) campaign.Line {
+	f.Helper()
+	l := f.lines(no)[seq]
+	if l.Status != want {
+		f.Errorf("run %d seq %d is %s (%s %s), want %s", no, seq, l.Status, l.Reason, l.Code, want)
+	}
+	f.counts(no)
+	return l
+}
+
+// sound fails when Audit finds anything.
+func (f *fixture) sound(no campaign.RunNo) {
+	f.Helper()
+	ps, err := f.l.Audit(f.ctx, no, 10)
+	f.ok(err)
+	for _, p := range ps {
+		f.Errorf("audit of run %d: row %d seq %d %s", no, p.Row, p.Seq, p.What)
+	}
+}

@@ -1,0 +1,246 @@
+package ledgertest
+
+import (
+	"time"
+
+	"campaignd/campaign"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var intentPromises = []promise{
+	{"IntendMovesTheMarkAndBindsTheConnection", func(f *fixture) {
+		r := f.imported(10)
+		l := f.lease(r.No, long)
+		g := f.intend(intent(l, 0, 4))
+		if d := cmp.Diff(campaign.Granted{To: 4}, g); d != "" {
+			f.Error(d)
+		}
+		if s := f.segmentState(r.No, 0); s.Mark != 4 || s.Connection != "conn_1" {
+			f.Errorf("%+v", s)
+		}
+		if c := f.counts(r.No); c[campaign.Sending] != 4 || c[campaign.Queued] != 6 {
+			f.Errorf("counts %v", c)
+		}
+		if line := f.status(r.No, 0, campaign.Sending); line.Connection != "conn_1" || line.Attempts != 1 {
+			f.Errorf("%+v", line)
+		}
+		if got := f.run(r.No); got.Taken != 4 {
+			f.Errorf("taken %d", got.Taken)
+		}
+		ds, err := f.l.Deliveries(f.ctx, r.No, 2, 6)
+		f.ok(err)
+		if len(ds) != 4 || ds[0].Seq != 2 {
+			f.Errorf("deliveries without an outcome: %+v", ds)
+		}
+	}},
+	{"AnIntentOfADeadOwnerCountsAsDoubt", func(f *fixture) {
+		r := f.imported(10)
+		f.sent(f.lease(r.No, gone), 0, 4)
+		if c := f.counts(r.No); c[campaign.InDoubt] != 4 || c[campaign.Queued] != 6 {
+			f.Errorf("counts %v", c)
+		}
+	}},
+	{"NobodyIsIntendedTwice", func(f *fixture) {
+		r := f.imported(10)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 4)
+		for _, from := range []int64{0, 2, 6} {
+			if g := f.intend(intent(l, from, 8)); !g.Fenced {
+				f.Errorf("intent from %d, mark 4: %+v", from, g)
+			}
+		}
+		l.Epoch++
+		if g := f.intend(intent(l, 4, 8)); !g.Fenced {
+			f.Errorf("the right mark under another epoch: %+v", g)
+		}
+	}},
+	{"IntentsOfOneCallAreAnsweredInTheirOrder", func(f *fixture) {
+		a, b := f.imported(4), f.imported(4)
+		la, lb := f.lease(a.No, long), f.lease(b.No, long)
+		stale := la
+		stale.Epoch = 99
+		gs, err := f.l.Intend(f.ctx, []campaign.Intent{intent(la, 0, 2), intent(stale, 2, 3), intent(lb, 0, 1), intent(la, 2, 4)})
+		f.ok(err)
+		if d := cmp.Diff([]campaign.Granted{{To: 2}, {Fenced: true}, {To: 1}, {To: 4}}, gs); d != "" {
+			f.Error(d)
+		}
+	}},
+	{"AnIntentByAnotherConnectionIsRefused", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		in := intent(l, 2, 4)
+		in.Connection = "conn_2"
+		if _, err := f.l.Intend(f.ctx, []campaign.Intent{in}); err == nil {
+			f.Error("a bound segment changed its connection")
+		}
+	}},
+	{"APauseHoldsTheNextIntent", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
+		f.ok(err)
+		if g := f.intend(intent(l, 1, 2)); !g.Held || g.To != 1 {
+			f.Errorf("wanted pause: %+v", g)
+		}
+		_, err = f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
+		f.ok(err)
+		f.sent(l, 1, 2)
+		_, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByNumber, "")
+		f.ok(err)
+		if g := f.intend(intent(l, 2, 3)); !g.Held {
+			f.Errorf("paused: %+v", g)
+		}
+		f.record(acceptance(l, 0)) // what is in flight is recorded
+		f.status(r.No, 0, campaign.Accepted)
+		_, err = f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
+		f.ok(err)
+		f.sent(l, 2, 3)
+		if got := f.run(r.No); got.State != campaign.Running {
+			f.Errorf("resumed under the same lease, the run is %s", got.State)
+		}
+	}},
+	{"AStopBeforeTheIntentIsObeyed", func(f *fixture) {
+		r := f.imported(8)
+		l := f.lease(r.No, long)
+		_, err := f.l.Apply(f.ctx, campaign.Events{Suppressions: []campaign.Suppression{
+			{Key: key(1), Scope: campaign.ScopeMarketing, Source: "stop", At: at(0)},
+			{Key: key(2), Scope: campaign.ScopeAll, Source: "operator", At: at(0)},
+			{Key: key(3), Scope: campaign.ScopeUnreachable, Source: "failed:131026", At: at(0), Until: time.Now().Add(time.Hour)},
+			{Key: key(4), Scope: campaign.ScopeUnreachable, Source: "failed:131026", At: at(0), Until: time.Now().Add(-time.Hour)},
+			{Key: key(7), Scope: campaign.ScopeAll, At: at(0)},
+		}})
+		f.ok(err)
+		g := f.intend(intent(l, 0, 6))
+		want := campaign.Granted{To: 6, Skipped: map[int64]campaign.SkipReason{1: campaign.OptedOut, 2: campaign.Suppressed, 3: campaign.Unreachable}}
+		if d := cmp.Diff(want, g); d != "" {
+			f.Error(d)
+		}
+		if got := f.run(r.No); got.Taken != 3 {
+			f.Errorf("taken %d, want 3: who is skipped costs nothing", got.Taken)
+		}
+		if line := f.status(r.No, 2, campaign.Skipped); line.Skip != campaign.Suppressed {
+			f.Errorf("%+v", line)
+		}
+		f.status(r.No, 4, campaign.Sending)
+		f.status(r.No, 7, campaign.Queued)
+		f.sound(r.No)
+	}},
+	{"AnOptOutFromMarketingDoesNotHoldATransaction", func(f *fixture) {
+		r := f.imported(1, func(r *campaign.Run) { r.Marketing = false })
+		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeMarketing}})
+		f.ok(err)
+		f.sent(f.lease(r.No, long), 0, 1)
+	}},
+	{"AStopBetweenTwoAttemptsIsObeyed", func(f *fixture) {
+		r := f.imported(2)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(deferral(l, 0, at(0)))
+		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeMarketing}})
+		f.ok(err)
+		g := f.intend(retry(l, 1, 0, 2))
+		if d := cmp.Diff(campaign.Granted{To: 1, Skipped: map[int64]campaign.SkipReason{0: campaign.OptedOut}}, g); d != "" {
+			f.Error(d)
+		}
+		f.status(r.No, 0, campaign.Skipped)
+	}},
+	{"TheMarkPassesWhoHasALimitOfItsOwn", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		in := intent(l, 0, 4)
+		in.Defer = []campaign.Deferral{{Seq: 1, At: at(30), Why: "pair"}, {Seq: 2, At: at(20), Why: "window"}}
+		if d := cmp.Diff(campaign.Granted{To: 4}, f.intend(in)); d != "" {
+			f.Error(d)
+		}
+		if line := f.status(r.No, 1, campaign.Queued); line.Reason != "pair" || line.Attempts != 0 {
+			f.Errorf("%+v", line)
+		}
+		if got := f.run(r.No); got.Taken != 2 {
+			f.Errorf("taken %d, want 2", got.Taken)
+		}
+		due, err := f.l.Due(f.ctx, l, at(25), 10)
+		f.ok(err)
+		if len(due) != 1 || due[0].Seq != 2 || due[0].Attempt != 1 {
+			f.Fatalf("due %+v", due)
+		}
+		f.sentRetry(l, 4, 2, 1)
+		f.status(r.No, 2, campaign.Sending)
+		if got := f.run(r.No); got.Taken != 3 {
+			f.Errorf("taken %d, want 3", got.Taken)
+		}
+		f.sound(r.No)
+	}},
+	{"ARetryNeedsProofThatTheEarlierAttemptWasNotSent", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 3)
+		f.record(acceptance(l, 0), doubtful(l, 1), deferral(l, 2, at(0)))
+		for _, c := range []struct {
+			seq     int64
+			attempt int
+		}{{0, 2}, {1, 2}, {2, 1}, {2, 3}, {3, 1}} {
+			g := f.intend(retry(l, 3, c.seq, c.attempt))
+			if _, skip := g.Skipped[c.seq]; !skip {
+				f.Errorf("attempt %d of seq %d was granted: %+v", c.attempt, c.seq, g)
+			}
+		}
+		f.sentRetry(l, 3, 2, 2)
+		g := f.intend(retry(l, 3, 2, 2))
+		if _, skip := g.Skipped[2]; !skip {
+			f.Errorf("the same retry twice: %+v", g)
+		}
+		f.status(r.No, 2, campaign.Sending)
+	}},
+	{"ALateAnswerStopsTheRetry", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(doubtful(l, 0))
+		_, err := f.l.Resolve(f.ctx, l, at(50), campaign.Resend)
+		f.ok(err)
+		f.record(acceptance(l, 0))
+		g := f.intend(retry(l, 1, 0, 2))
+		if d := cmp.Diff(campaign.Granted{To: 1, Skipped: map[int64]campaign.SkipReason{0: ""}}, g); d != "" {
+			f.Error(d)
+		}
+		f.status(r.No, 0, campaign.Accepted)
+	}},
+	{"TheBudgetIsNeverExceeded", func(f *fixture) {
+		r := f.imported(campaign.SegmentSize+10, func(r *campaign.Run) { r.Budget = 7 })
+		ls := f.claim(r.No, long, 2)
+		gs, err := f.l.Intend(f.ctx, []campaign.Intent{intent(ls[0], 0, 5), intent(ls[1], campaign.SegmentSize, campaign.SegmentSize+5)})
+		f.ok(err)
+		want := []campaign.Granted{{To: 5}, {To: campaign.SegmentSize + 2, OverBudget: true}}
+		if d := cmp.Diff(want, gs); d != "" {
+			f.Error(d)
+		}
+		g := f.intend(intent(ls[0], 5, 6))
+		if !g.Held || !g.OverBudget || g.To != 5 {
+			f.Errorf("the budget is used up: %+v", g)
+		}
+		if got := f.run(r.No); got.Taken != 7 {
+			f.Errorf("taken %d", got.Taken)
+		}
+		f.record(deferral(ls[0], 0, at(0)))
+		f.sentRetry(ls[0], 5, 0, 2) // was counted already
+		if got := f.run(r.No); got.Taken != 7 {
+			f.Errorf("taken %d after a retry", got.Taken)
+		}
+		f.sound(r.No)
+	}},
+	{"WhoTheImportSkippedCostsNoBudget", func(f *fixture) {
+		r := f.create(func(r *campaign.Run) { r.Budget = 2 })
+		rows := deliveries(0, 4)
+		rows[1].Skip = campaign.MissingVariable
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, rows, []campaign.Segment{{Run: r.No, Hi: 4}}))
+		f.ok(f.l.FinishImport(f.ctx, r.No, 4, campaign.Ready))
+		l := f.lease(r.No, long)
+		if d := cmp.Diff(campaign.Granted{To: 3, OverBudget: true}, f.intend(intent(l, 0, 4))); d != "" {
+			f.Error(d)
+		}
+		f.sound(r.No)
+	}},
+}

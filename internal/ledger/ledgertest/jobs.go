@@ -1,0 +1,113 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// job acquires a job and says whether it got it.
+func (f *fixture) job(name, owner string, d time.Duration) (campaign.JobLease, bool) {
+	f.Helper()
+	l, ok, err := f.l.AcquireJob(f.ctx, name, owner, d)
+	f.ok(err)
+	return l, ok
+}
+
+var jobPromises = []promise{
+	{"AJobIsLeasedToOneAtATime", func(f *fixture) {
+		before := time.Now()
+		l, ok := f.job("sweep", "a", long)
+		if !ok || l.Name != "sweep" || l.Owner != "a" || l.Epoch != 1 || l.Until.Before(before.Add(long)) || l.Until.After(time.Now().Add(long)) {
+			f.Fatalf("%+v %v", l, ok)
+		}
+		for _, owner := range []string{"a", "b"} {
+			if got, ok := f.job("sweep", owner, long); ok {
+				f.Errorf("%s acquired a job that runs: %+v", owner, got)
+			}
+		}
+		if _, ok := f.job("import 1", "b", long); !ok {
+			f.Error("another job is another lease")
+		}
+	}},
+	{"AJobOfManyAskersGoesToOne", func(f *fixture) {
+		var got atomic.Int64
+		var asking sync.WaitGroup
+		for i := range 8 {
+			asking.Go(func() {
+				_, ok, err := f.l.AcquireJob(f.ctx, "cron spring", fmt.Sprint("owner ", i), long)
+				if err != nil {
+					f.Error(err)
+				}
+				if ok {
+					got.Add(1)
+				}
+			})
+		}
+		asking.Wait()
+		if got.Load() != 1 {
+			f.Errorf("%d of 8 acquired it", got.Load())
+		}
+	}},
+	{"AReleasedJobIsFreeAtOnceAndFenced", func(f *fixture) {
+		a, _ := f.job("sweep", "a", long)
+		f.ok(f.l.ReleaseJob(f.ctx, a))
+		if _, err := f.l.RenewJob(f.ctx, a, long); !errors.Is(err, campaign.ErrFenced) {
+			f.Errorf("renewed after the release: %v, want ErrFenced", err)
+		}
+		b, ok := f.job("sweep", "b", long)
+		if !ok || b.Epoch <= a.Epoch {
+			f.Fatalf("%+v %v", b, ok)
+		}
+		f.ok(f.l.ReleaseJob(f.ctx, a)) // lost: it changes nothing
+		if _, ok := f.job("sweep", "c", long); ok {
+			f.Error("a lease was ended by somebody who had lost it")
+		}
+	}},
+	{"AnExpiredJobIsTakenOverAndItsOwnerFenced", func(f *fixture) {
+		a, _ := f.job("sweep", "a", gone)
+		b, ok := f.job("sweep", "a", long) // the same name does not help: it is another life
+		if !ok || b.Epoch != a.Epoch+1 {
+			f.Fatalf("%+v %v", b, ok)
+		}
+		if _, err := f.l.RenewJob(f.ctx, a, long); !errors.Is(err, campaign.ErrFenced) {
+			f.Errorf("the old life renewed: %v, want ErrFenced", err)
+		}
+		if _, err := f.l.RenewJob(f.ctx, b, long); err != nil {
+			f.Error(err)
+		}
+	}},
+	{"RenewProlongsAJobThatNobodyTook", func(f *fixture) {
+		a, _ := f.job("sweep", "a", gone)
+		before := time.Now()
+		a, err := f.l.RenewJob(f.ctx, a, long)
+		f.ok(err)
+		if a.Until.Before(before.Add(long)) {
+			f.Errorf("until %s", a.Until)
+		}
+		if _, ok := f.job("sweep", "b", long); ok {
+			f.Error("acquired although it was renewed")
+		}
+		if _, err := f.l.RenewJob(f.ctx, campaign.JobLease{Name: "nobody's", Owner: "a", Epoch: 1}, long); !errors.Is(err, campaign.ErrFenced) {
+			f.Errorf("renewed a job that was never acquired: %v", err)
+		}
+	}},
+	{"AFiringIsOneRunWhateverItsList", func(f *fixture) {
+		firing := campaign.FiringKey + "2026-03-02T09:00"
+		a, err := f.l.CreateRun(f.ctx, campaign.Run{Campaign: "spring", ListHash: "aa", Launch: firing})
+		f.ok(err)
+		b, err := f.l.CreateRun(f.ctx, campaign.Run{Campaign: "spring", ListHash: "changed", Launch: firing})
+		if !errors.Is(err, campaign.ErrRunExists) || b.No != a.No || b.ListHash != "aa" {
+			f.Errorf("the same firing with a changed list: run %d, %v", b.No, err)
+		}
+		for _, r := range []campaign.Run{{Campaign: "spring", ListHash: "aa", Launch: firing + "+1"}, {Campaign: "summer", ListHash: "aa", Launch: firing}} {
+			if c, err := f.l.CreateRun(f.ctx, r); err != nil || c.No == a.No {
+				f.Errorf("another firing, or another campaign's: run %d, %v", c.No, err)
+			}
+		}
+	}},
+}

@@ -1,0 +1,343 @@
+package ledgertest
+
+import (
+	"errors"
+	"time"
+
+	"campaignd/campaign"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// segmentState reads one segment.
+func (f *fixture) segmentState(no campaign.RunNo, index int) campaign.SegmentState {
+	f.Helper()
+	ss, err := f.l.SegmentStates(f.ctx, no)
+	f.ok(err)
+	if index >= len(ss) {
+		f.Fatalf("run %d has %d segments", no, len(ss))
+	}
+	return ss[index]
+}
+
+var leasePromises = []promise{
+	{"ClaimLeasesEachSegmentOnce", func(f *fixture) {
+		r := f.imported(2*campaign.SegmentSize + 5)
+		before := time.Now()
+		first := f.claim(r.No, long, 2)
+		rest := f.claim(r.No, long, 9)
+		none := f.claim(r.No, long, 9)
+		if len(first) != 2 || len(rest) != 1 || len(none) != 0 {
+			f.Fatalf("claimed %d, %d, %d segments of 3", len(first), len(rest), len(none))
+		}
+		l := rest[0]
+		if l.Run != r.No || l.Index != 2 || l.Lo != 2*campaign.SegmentSize || l.Hi != l.Lo+5 || l.Mark != l.Lo || l.Epoch != 1 || l.Recovered || l.Connection != "" {
+			f.Errorf("lease %+v", l)
+		}
+		if l.Until.Before(before.Add(long)) || l.Until.After(time.Now().Add(long)) {
+			f.Errorf("until %s", l.Until)
+		}
+		if got := f.run(r.No); got.State != campaign.Running || got.StartedAt.IsZero() {
+			f.Errorf("a claimed run is %s", got.State)
+		}
+		s := f.segmentState(r.No, 2)
+		if s.Owner != "a" || s.Epoch != 1 || s.LeaseUntil.Before(before) || s.Mark != l.Lo {
+			f.Errorf("segment %+v", s)
+		}
+	}},
+	{"ClaimTakesOnlyTheNamedRunsInTheirOrder", func(f *fixture) {
+		a, b, c := f.imported(1), f.imported(1), f.imported(1)
+		ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{c.No, 99, a.No}, Max: 2, Lease: long})
+		f.ok(err)
+		if len(ls) != 2 || ls[0].Run != c.No || ls[1].Run != a.No {
+			f.Errorf("claimed %+v", ls)
+		}
+		if f.run(b.No).State != campaign.Ready {
+			f.Error("a run that was not named runs")
+		}
+		ls, err = f.l.Claim(f.ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Max: 2, Lease: long})
+		f.ok(err)
+		if len(ls) != 0 {
+			f.Errorf("no run named, claimed %+v", ls)
+		}
+	}},
+	{"ClaimOfTheBegunTakesOnlyWhatWasOwnedBefore", func(f *fixture) {
+		r := f.imported(2*campaign.SegmentSize + 5)
+		begun := campaign.Claim{Owner: "b", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Begun: true, Max: 9, Lease: long}
+		if ls, err := f.l.Claim(f.ctx, begun); err != nil || len(ls) != 0 {
+			f.Errorf("nothing was begun, claimed %+v, %v", ls, err)
+		}
+		dead := f.lease(r.No, gone)
+		f.sent(dead, 0, 3)
+		live := f.claim(r.No, long, 2) // takes the dead owner's, which is bound, and a new one
+		if len(live) != 2 || live[0].Index != dead.Index {
+			f.Fatalf("claimed %+v", live)
+		}
+		if ls, err := f.l.Claim(f.ctx, begun); err != nil || len(ls) != 0 {
+			f.Errorf("what was begun is owned, claimed %+v, %v", ls, err)
+		}
+		f.ok(f.l.Release(f.ctx, live[0], nil))
+		if ls, err := f.l.Claim(f.ctx, begun); err != nil || len(ls) != 1 || ls[0].Index != dead.Index || !ls[0].Recovered {
+			f.Errorf("after a release claimed %+v, %v", ls, err)
+		}
+	}},
+	{"ClaimTakesNothingOfARunThatIsPausedOrEnded", func(f *fixture) {
+		r := f.imported(1)
+		for _, s := range []campaign.State{campaign.Paused, campaign.RunStateFailed} {
+			_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready, campaign.Paused}, s, "", "")
+			f.ok(err)
+			if ls := f.claim(r.No, long, 1); len(ls) != 0 {
+				f.Errorf("claimed %+v of a run that is %s", ls, s)
+			}
+		}
+	}},
+	{"ClaimLeavesSegmentsOfOtherConnections", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, gone)
+		f.sent(l, 0, 1)
+		ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "b", Connection: "conn_2", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: long})
+		f.ok(err)
+		if len(ls) != 0 {
+			f.Errorf("another connection claimed %+v", ls)
+		}
+		ls = f.claim(r.No, long, 1)
+		if len(ls) != 1 || ls[0].Connection != "conn_1" || !ls[0].Recovered || ls[0].Mark != 1 {
+			f.Errorf("its own claimed %+v", ls)
+		}
+	}},
+	{"ClosedAndFinishedSegmentsAreNeverClaimed", func(f *fixture) {
+		r := f.create()
+		d := deliveries(0, 1)
+		d[0].Skip = campaign.Duplicate
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, d, []campaign.Segment{{Run: r.No, Hi: 1, Closed: true}}))
+		f.ok(f.l.FinishImport(f.ctx, r.No, 1, campaign.Ready))
+		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
+			f.Errorf("claimed %+v", ls)
+		}
+		f.sound(r.No)
+	}},
+	{"AnExpiredLeaseIsTakenOverAndItsOwnerFenced", func(f *fixture) {
+		r := f.imported(4)
+		old := f.lease(r.No, gone)
+		f.sent(old, 0, 2)
+		l := f.lease(r.No, long)
+		if l.Epoch != old.Epoch+1 || !l.Recovered || l.Mark != 2 {
+			f.Fatalf("taken over: %+v", l)
+		}
+		if g := f.intend(intent(old, 2, 4)); !g.Fenced {
+			f.Errorf("the old owner's intent: %+v", g)
+		}
+		if ls, err := f.l.Renew(f.ctx, []campaign.Lease{old, l}, long); err != nil || len(ls) != 1 || ls[0].Epoch != l.Epoch {
+			f.Errorf("renewed %+v, %v", ls, err)
+		}
+		_, err := f.l.Recover(f.ctx, old, at(1))
+		_, err2 := f.l.Resolve(f.ctx, old, at(999), campaign.Resend)
+		_, err3 := f.l.Drop(f.ctx, old, campaign.Expired)
+		_, err4 := f.l.Park(f.ctx, old, time.Time{}, time.Minute)
+		for i, err := range []error{err, err2, err3, err4, f.l.Release(f.ctx, old, []int64{0, 1})} {
+			if !errors.Is(err, campaign.ErrFenced) {
+				f.Errorf("decision %d of the old owner: %v, want ErrFenced", i, err)
+			}
+		}
+		c := f.counts(r.No)
+		if c[campaign.InDoubt] != 2 || c[campaign.Queued] != 2 {
+			f.Errorf("counts %v", c)
+		}
+	}},
+	{"RenewProlongsAndSaysUntilWhen", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, gone)
+		before := time.Now()
+		ls, err := f.l.Renew(f.ctx, []campaign.Lease{l}, long)
+		f.ok(err)
+		if len(ls) != 1 || ls[0].Until.Before(before.Add(long)) {
+			f.Fatalf("%+v", ls)
+		}
+		if more := f.claim(r.No, long, 1); len(more) != 0 {
+			f.Errorf("a renewed lease was taken: %+v", more)
+		}
+	}},
+	{"RecoverTurnsWhatHasNoResultIntoDoubt", func(f *fixture) {
+		r := f.imported(6)
+		l := f.lease(r.No, gone)
+		f.sent(l, 0, 4)
+		f.record(acceptance(l, 0), refusal(l, 1), deferral(l, 2, at(0)))
+		f.sentRetry(l, 4, 2, 2)
+		l2 := f.claim(r.No, long, 1)[0]
+		n, err := f.l.Recover(f.ctx, l2, at(50))
+		f.ok(err)
+		if n != 2 {
+			f.Errorf("%d doubts, want seq 3 and the retry of seq 2", n)
+		}
+		f.status(r.No, 0, campaign.Accepted)
+		f.status(r.No, 1, campaign.Refused)
+		if line := f.status(r.No, 2, campaign.InDoubt); line.Attempts != 2 {
+			f.Errorf("%+v", line)
+		}
+		if line := f.status(r.No, 3, campaign.InDoubt); line.Attempts != 1 || line.Reason == "" {
+			f.Errorf("%+v", line)
+		}
+		f.status(r.No, 4, campaign.Queued)
+		if n, err = f.l.Recover(f.ctx, l2, at(60)); n != 0 || err != nil {
+			f.Errorf("recovered twice: %d %v", n, err)
+		}
+		f.sound(r.No)
+	}},
+	{"ReleaseGivesBackWhatWasNotPosted", func(f *fixture) {
+		r := f.imported(6, func(r *campaign.Run) { r.Budget = 100 })
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 4)
+		f.record(acceptance(l, 0), deferral(l, 1, at(0)))
+		f.sentRetry(l, 4, 1, 2)
+		f.ok(f.l.Release(f.ctx, l, []int64{1, 2, 3, 5}))
+		if c := f.counts(r.No); c[campaign.Accepted] != 1 || c[campaign.Queued] != 5 {
+			f.Errorf("counts %v", c)
+		}
+		if got := f.run(r.No); got.Taken != 2 {
+			f.Errorf("%d taken from the budget, want 2: seq 0, and seq 1 whose first attempt was posted", got.Taken)
+		}
+		if g := f.intend(intent(l, 4, 5)); !g.Fenced {
+			f.Errorf("an intent after the release: %+v", g)
+		}
+		l = f.lease(r.No, long) // at once
+		due, err := f.l.Due(f.ctx, l, time.Now(), 10)
+		f.ok(err)
+		got := map[int64]int{}
+		for _, d := range due {
+			got[d.Seq] = d.Attempt
+		}
+		if d := cmp.Diff(map[int64]int{1: 2, 2: 1, 3: 1}, got); d != "" {
+			f.Errorf("attempts to come by seq: %s", d)
+		}
+		f.sound(r.No)
+	}},
+	{"ParkIsDoneWhenNothingIsOpen", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 4)
+		f.record(acceptance(l, 0), refusal(l, 1), acceptance(l, 2), acceptance(l, 3))
+		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		f.ok(err)
+		if !p.Done {
+			f.Errorf("%+v", p)
+		}
+		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
+			f.Errorf("a finished segment was claimed: %+v", ls)
+		}
+		f.sound(r.No)
+	}},
+	{"ASegmentWithOpenDoubtsStaysClaimable", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(doubtful(l, 0))
+		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		f.ok(err)
+		if p.Done || !p.Wake.Equal(at(61)) {
+			f.Errorf("parked %+v, want its wake a window after the doubt began", p)
+		}
+		if ls := f.claim(r.No, long, 1); len(ls) != 1 {
+			f.Error("its doubt would never be resolved")
+		}
+	}},
+	{"ParkWakesForWhatIsNotRecordedYet", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		p, err := f.l.Park(f.ctx, l, time.Now().Add(time.Hour), time.Minute)
+		f.ok(err)
+		if p.Done || p.Wake.After(time.Now()) {
+			f.Errorf("%+v", p)
+		}
+		if ls := f.claim(r.No, long, 1); len(ls) != 1 {
+			f.Error("nobody would find its doubt for an hour")
+		}
+	}},
+	{"ParkSleepsUntilItsWakeTime", func(f *fixture) {
+		r := f.imported(2)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		soon := time.Now().Add(time.Hour)
+		f.record(deferral(l, 0, soon))
+		p, err := f.l.Park(f.ctx, l, soon, time.Minute)
+		f.ok(err)
+		if p.Done || p.Wake.Sub(soon).Abs() > time.Millisecond {
+			f.Errorf("%+v, want %s", p, soon)
+		}
+		if g := f.intend(intent(l, 1, 2)); !g.Fenced {
+			f.Errorf("an intent after Park: %+v", g)
+		}
+		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
+			f.Errorf("claimed before its time: %+v", ls)
+		}
+	}},
+	{"ParkChoosesTheEarliestOfRetriesAndDoubts", func(f *fixture) {
+		r := f.imported(3)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 3)
+		f.record(deferral(l, 0, at(500)), deferral(l, 1, at(400)), doubtful(l, 2))
+		p, err := f.l.Park(f.ctx, l, time.Time{}, 10*time.Minute)
+		f.ok(err)
+		if p.Done || !p.Wake.Equal(at(400)) {
+			f.Errorf("%+v", p)
+		}
+	}},
+	{"DueGivesRetriesInTheirOrder", func(f *fixture) {
+		r := f.imported(5)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 4)
+		throttled := deferral(l, 3, at(5))
+		throttled.Counts = false
+		f.record(deferral(l, 0, at(30)), deferral(l, 1, at(20)), deferral(l, 2, at(90)), throttled)
+		due, err := f.l.Due(f.ctx, l, at(40), 10)
+		f.ok(err)
+		var got [][3]int64
+		for _, d := range due {
+			got = append(got, [3]int64{d.Seq, int64(d.Attempt), int64(d.Tries)})
+		}
+		if d := cmp.Diff([][3]int64{{3, 2, 0}, {1, 2, 1}, {0, 2, 1}}, got); d != "" {
+			f.Errorf("seq, attempt, tries: %s", d)
+		}
+		if len(due) > 0 && (due[1].To != "+2348030000001" || due[1].Key != key(1) || due[1].Row != 2 || len(due[1].Cells) != 2) {
+			f.Errorf("%+v", due[1])
+		}
+		if due, err = f.l.Due(f.ctx, l, at(40), 1); err != nil || len(due) != 1 {
+			f.Errorf("at most one: %v %v", due, err)
+		}
+	}},
+	{"DropSkipsWhatIsQueuedAndNothingElse", func(f *fixture) {
+		r := f.imported(8)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 5)
+		f.record(acceptance(l, 0), deferral(l, 1, at(10)), doubtful(l, 2), deferral(l, 4, at(0)))
+		f.sentRetry(l, 5, 4, 2)
+		n, err := f.l.Drop(f.ctx, l, campaign.Expired)
+		f.ok(err)
+		if n != 4 {
+			f.Errorf("dropped %d, want 1 deferred and 3 above the mark", n)
+		}
+		want := map[campaign.Status]int64{campaign.Accepted: 1, campaign.Skipped: 4, campaign.InDoubt: 1, campaign.Sending: 2}
+		if d := cmp.Diff(want, f.counts(r.No)); d != "" {
+			f.Error(d)
+		}
+		f.record(acceptance(l, 3)) // what is in flight is recorded still
+		f.status(r.No, 3, campaign.Accepted)
+		f.sound(r.No)
+	}},
+}
+
+// sentRetry commits the intent of a retry; mark is the segment's.
+func (f *fixture) sentRetry(l campaign.Lease, mark, seq int64, attempt int) {
+	f.Helper()
+	g := f.intend(retry(l, mark, seq, attempt))
+	if g.Held || g.Fenced || len(g.Skipped) > 0 {
+		f.Fatalf("retry of seq %d: %+v", seq, g)
+	}
+}
+
+// retry asks for attempt n of seq.
+func retry(l campaign.Lease, mark, seq int64, attempt int) campaign.Intent {
+	d := deliveries(seq, seq+1)[0]
+	d.Run = l.Run
+	return campaign.Intent{Lease: l, Owner: "a", Connection: "conn_1", From: mark, To: mark, Retries: []campaign.Retry{{Delivery: d, Attempt: attempt}}, Keys: []int64{key(seq)}}
+}

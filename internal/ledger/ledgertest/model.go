@@ -1,0 +1,312 @@
+package ledgertest
+
+import (
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+
+	"pgregory.net/rapid"
+)
+
+// The model of one segment: what the ledger must say, in a few lines of Go. The state
+// machine below does what lanes, dead owners, webhooks and operators do, in any order,
+// on the ledger and on the model, and compares every answer and every status.
+
+const modelRows = 12
+
+type modelRow struct {
+	status   campaign.Status // Queued (mark not passed), Sending (below the mark, no result), Accepted, Refused, Skipped, InDoubt, Unknown
+	deferred bool            // Queued below the mark
+	attempt  int
+	rank     int  // of what webhooks told: 1 sent, 2 failed, 3 delivered, 4 read
+	twice    bool // sent again while an earlier attempt was in doubt
+}
+
+// ended is s, unless an earlier attempt may have been sent: then nobody can say that none was.
+func (r *modelRow) ended(s campaign.Status) campaign.Status {
+	if r.twice {
+		return campaign.Unknown
+	}
+	return s
+}
+
+type model struct {
+	mark int64
+	held bool // a lease is held by the test
+	done bool
+	rows [modelRows]modelRow
+}
+
+// shown is the status that a report must print.
+func (m *model) shown(seq int64, alive bool) campaign.Status {
+	r := m.rows[seq]
+	switch r.status {
+	case campaign.Sending:
+		if !alive {
+			return campaign.InDoubt
+		}
+	case campaign.Accepted:
+		return []campaign.Status{campaign.Accepted, campaign.Sent, campaign.Failed, campaign.Delivered, campaign.Read}[r.rank]
+	}
+	return r.status
+}
+
+func (m *model) open() bool {
+	for _, r := range m.rows {
+		if r.status.Open() {
+			return true
+		}
+	}
+	return false
+}
+
+func testModel(t *testing.T, open func(*testing.T) campaign.Ledger) {
+	f := newFixture(t, open)
+	rapid.Check(t, func(rt *rapid.T) {
+		r := f.imported(modelRows)
+		m := &machine{f: f, no: r.No}
+		for i := range m.rows {
+			m.rows[i].status = campaign.Queued
+		}
+		rt.Repeat(rapid.StateMachineActions(m))
+		if ps, err := f.l.Audit(f.ctx, r.No, 5); err != nil || len(ps) > 0 {
+			rt.Fatalf("audit: %+v %v", ps, err)
+		}
+	})
+}
+
+// machine is the state machine; each exported method is an action of rapid.
+type machine struct {
+	f *fixture
+	model
+	no    campaign.RunNo
+	lease campaign.Lease   // the newest
+	old   []campaign.Lease // fenced ones
+}
+
+// Claim takes the segment over, as after the death of its owner, and recovers it.
+func (m *machine) Claim(t *rapid.T) {
+	ls := m.f.claim(m.no, gone, 1) // over at once: the next Claim takes it over
+	if m.done {
+		if len(ls) != 0 {
+			t.Fatalf("claimed a finished segment: %+v", ls)
+		}
+		return
+	}
+	if len(ls) != 1 || ls[0].Mark != m.mark {
+		t.Fatalf("claimed %+v, mark %d", ls, m.mark)
+	}
+	if m.held {
+		m.old = append(m.old, m.lease)
+	}
+	m.lease, m.held = ls[0], true
+	want := 0
+	for i := range m.rows {
+		if m.rows[i].status == campaign.Sending {
+			m.rows[i].status = campaign.InDoubt
+			want++
+		}
+	}
+	if n, err := m.f.l.Recover(m.f.ctx, m.lease, at(10)); err != nil || n != want {
+		t.Fatalf("recovered %d %v, want %d", n, err, want)
+	}
+}
+
+// Intend moves the mark.
+func (m *machine) Intend(t *rapid.T) {
+	if !m.held {
+		t.Skip("no lease")
+	}
+	n := rapid.Int64Range(1, 4).Draw(t, "n")
+	to := min(m.mark+n, modelRows)
+	if to == m.mark {
+		t.Skip("at the end")
+	}
+	g := m.f.intend(intent(m.lease, m.mark, to))
+	if g.Held || g.Fenced || g.To != to {
+		t.Fatalf("%+v", g)
+	}
+	for seq := m.mark; seq < to; seq++ {
+		if m.rows[seq].status == campaign.Queued {
+			m.rows[seq] = modelRow{status: campaign.Sending, attempt: 1}
+		}
+	}
+	m.mark = to
+}
+
+// StaleIntend is an owner that does not know that it lost the segment.
+func (m *machine) StaleIntend(t *rapid.T) {
+	if len(m.old) == 0 || m.mark == modelRows {
+		t.Skip("nothing stale")
+	}
+	l := rapid.SampledFrom(m.old).Draw(t, "lease")
+	if g := m.f.intend(intent(l, m.mark, m.mark+1)); !g.Fenced {
+		t.Fatalf("%+v", g)
+	}
+}
+
+// Retry commits the intents of what is due.
+func (m *machine) Retry(t *rapid.T) {
+	if !m.held {
+		t.Skip("no lease")
+	}
+	due, err := m.f.l.Due(m.f.ctx, m.lease, time.Now().Add(time.Hour), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	for _, r := range m.rows {
+		if r.deferred {
+			want++
+		}
+	}
+	if len(due) != min(want, 2) {
+		t.Fatalf("%d due, want %d", len(due), want)
+	}
+	if len(due) == 0 {
+		t.Skip("nothing due")
+	}
+	g := m.f.intend(campaign.Intent{Lease: m.lease, Connection: "conn_1", From: m.mark, To: m.mark, Retries: due})
+	if g.Fenced || g.Held || len(g.Skipped) > 0 {
+		t.Fatalf("%+v", g)
+	}
+	for _, d := range due {
+		row := &m.rows[d.Seq]
+		if !row.deferred || d.Attempt != row.attempt+1 {
+			t.Fatalf("seq %d was due for attempt %d, model %+v", d.Seq, d.Attempt, row)
+		}
+		row.status, row.deferred, row.attempt = campaign.Sending, false, d.Attempt
+	}
+}
+
+// Record merges a result of any attempt, by the current owner or one that was fenced.
+func (m *machine) Record(t *rapid.T) {
+	if m.mark == 0 {
+		t.Skip("nothing posted")
+	}
+	seq := rapid.Int64Range(0, m.mark-1).Draw(t, "seq")
+	row := &m.rows[seq]
+	attempt := rapid.IntRange(1, max(1, row.attempt)).Draw(t, "attempt")
+	kind := campaign.ResultKind(rapid.IntRange(1, 4).Draw(t, "kind"))
+	if attempt > row.attempt {
+		t.Skip("not posted")
+	}
+	l := m.lease
+	current := true
+	if len(m.old) > 0 && rapid.Bool().Draw(t, "stale") {
+		l, current = m.old[0], false
+	}
+	x := result(l, seq, kind)
+	x.Attempt, x.MessageID, x.Code, x.NotBefore = attempt, messageID(m.no, seq), "code", at(0)
+	m.f.record(x)
+	same := attempt == row.attempt
+	inFlight := row.status == campaign.Sending || row.status == campaign.InDoubt
+	switch {
+	case kind == campaign.ResultAccepted && row.status != campaign.Accepted:
+		*row = modelRow{status: campaign.Accepted, attempt: max(attempt, row.attempt)}
+	case kind == campaign.ResultRefused && inFlight && same:
+		row.status, row.deferred = row.ended(campaign.Refused), false
+	case kind == campaign.ResultDeferred && inFlight && same:
+		row.status, row.deferred = campaign.Queued, true
+	case kind == campaign.ResultDoubt && row.status == campaign.Sending && same && current && m.held:
+		row.status = campaign.InDoubt
+	}
+}
+
+// Status tells a webhook about an accepted message.
+func (m *machine) Status(t *rapid.T) {
+	seq := rapid.Int64Range(0, modelRows-1).Draw(t, "seq")
+	row := &m.rows[seq]
+	if row.status != campaign.Accepted {
+		t.Skip("no message")
+	}
+	rank := rapid.IntRange(1, 4).Draw(t, "rank")
+	s := []campaign.Status{"", campaign.Sent, campaign.Failed, campaign.Delivered, campaign.Read}[rank]
+	m.f.apply(event(messageID(m.no, seq), key(seq), s, at(rapid.IntRange(1, 30).Draw(t, "at"))))
+	row.rank = max(row.rank, rank)
+}
+
+// Resolve ends the window of all doubts.
+func (m *machine) Resolve(t *rapid.T) {
+	if !m.held {
+		t.Skip("no lease")
+	}
+	policy := rapid.SampledFrom([]campaign.OnUncertain{campaign.Hold, campaign.Resend}).Draw(t, "policy")
+	want := 0
+	for i := range m.rows {
+		if row := &m.rows[i]; row.status == campaign.InDoubt {
+			want++
+			if policy == campaign.Hold {
+				row.status = campaign.Unknown
+			} else {
+				row.status, row.deferred, row.twice = campaign.Queued, true, true
+			}
+		}
+	}
+	if n, err := m.f.l.Resolve(m.f.ctx, m.lease, time.Now().Add(time.Hour), policy); err != nil || n != want {
+		t.Fatalf("resolved %d %v, want %d", n, err, want)
+	}
+}
+
+// Drop skips what is queued.
+func (m *machine) Drop(t *rapid.T) {
+	if !m.held || rapid.IntRange(0, 9).Draw(t, "seldom") > 0 {
+		t.Skip("seldom")
+	}
+	want := 0
+	for i := range m.rows {
+		if row := &m.rows[i]; row.status == campaign.Queued {
+			want++
+			row.status, row.deferred = row.ended(campaign.Skipped), false
+		}
+	}
+	if n, err := m.f.l.Drop(m.f.ctx, m.lease, campaign.Expired); err != nil || n != want {
+		t.Fatalf("dropped %d %v, want %d", n, err, want)
+	}
+	m.mark = modelRows
+}
+
+// Park gives the segment back; it is done exactly when nothing is open.
+func (m *machine) Park(t *rapid.T) {
+	if !m.held {
+		t.Skip("no lease")
+	}
+	p, err := m.f.l.Park(m.f.ctx, m.lease, at(0), time.Minute)
+	if err != nil || p.Done == m.open() {
+		t.Fatalf("parked %+v %v, open %v: %+v", p, err, m.open(), m.rows)
+	}
+	m.done = p.Done
+	m.old, m.held = append(m.old, m.lease), false
+}
+
+// Check compares every row, and that the sum balances.
+func (m *machine) Check(t *rapid.T) {
+	lines := map[campaign.Status]int64{}
+	for l, err := range m.f.l.Lines(m.f.ctx, m.no) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := m.shown(l.Seq, false); l.Status != want {
+			t.Fatalf("seq %d is %s, want %s (%+v, mark %d)", l.Seq, l.Status, want, m.rows[l.Seq], m.mark)
+		}
+		lines[l.Status]++
+	}
+	ts, _, err := m.f.l.Tallies(m.f.ctx, m.no)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := int64(0)
+	for _, x := range ts {
+		lines[x.Status] -= x.N
+		sum += x.N
+	}
+	for s, n := range lines {
+		if n != 0 {
+			t.Fatalf("lines and tallies differ by %d at %s: %+v", n, s, ts)
+		}
+	}
+	if sum != modelRows {
+		t.Fatalf("the sum is %d of %d", sum, modelRows)
+	}
+}

@@ -1,0 +1,310 @@
+package ledgertest
+
+import (
+	"errors"
+	"time"
+
+	"campaignd/campaign"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var runPromises = []promise{
+	{"CreateRunStoresEveryField", func(f *fixture) {
+		in := campaign.Run{Campaign: "spring", ListHash: "aa", ListName: "bucket/list.csv", Launch: "2", Parent: 7, Definition: []byte("name: spring\n#é"),
+			Header: []string{"phone", "näme"}, Template: "sale", Language: "en_US", Marketing: true, Budget: 10, Asset: "ast_1", AssetUntil: at(5)}
+		got, err := f.l.CreateRun(f.ctx, in)
+		f.ok(err)
+		if got.No != 1 || got.State != campaign.Importing || got.CreatedAt.IsZero() || got.Wanted != campaign.WantRun {
+			f.Errorf("run as created: %+v", got)
+		}
+		in.No, in.State, in.Wanted, in.CreatedAt = got.No, got.State, got.Wanted, got.CreatedAt
+		if d := cmp.Diff(in, f.run(1)); d != "" {
+			f.Error(d)
+		}
+	}},
+	{"CreateRunReturnsTheRunThatExists", func(f *fixture) {
+		a, err := f.l.CreateRun(f.ctx, campaign.Run{Campaign: "spring", ListHash: "aa"})
+		f.ok(err)
+		b, err := f.l.CreateRun(f.ctx, campaign.Run{Campaign: "spring", ListHash: "aa", ListName: "another name"})
+		if !errors.Is(err, campaign.ErrRunExists) || b.No != a.No {
+			f.Errorf("second run of the same list: %d, %v", b.No, err)
+		}
+		c, err := f.l.CreateRun(f.ctx, campaign.Run{Campaign: "spring", ListHash: "aa", Launch: "again"})
+		f.ok(err)
+		if c.No == a.No {
+			f.Error("another launch is another run")
+		}
+	}},
+	{"RunsAreListedNewestFirst", func(f *fixture) {
+		if _, err := f.l.LatestRun(f.ctx); !errors.Is(err, campaign.ErrNoRun) {
+			f.Errorf("latest run of an empty ledger: %v", err)
+		}
+		f.create()
+		f.create()
+		rs, err := f.l.Runs(f.ctx)
+		f.ok(err)
+		last, err := f.l.LatestRun(f.ctx)
+		f.ok(err)
+		if len(rs) != 2 || rs[0].No != 2 || rs[1].No != 1 || last.No != 2 {
+			f.Errorf("runs: %+v, latest %d", rs, last.No)
+		}
+	}},
+	{"NobodyFindsARunThatIsNotThere", func(f *fixture) {
+		_, err := f.l.Run(f.ctx, 9)
+		_, err2 := f.l.SetWanted(f.ctx, 9, campaign.WantPause)
+		_, err3 := f.l.SetState(f.ctx, 9, []campaign.State{campaign.Ready}, campaign.Running, "", "")
+		_, _, err4 := f.l.Tallies(f.ctx, 9)
+		_, err5 := f.l.Audit(f.ctx, 9, 1)
+		_, err6 := f.l.LastEventAt(f.ctx, 9)
+		for i, err := range []error{err, err2, err3, f.l.SetAsset(f.ctx, 9, "a", at(0)), f.l.AppendRows(f.ctx, 9, 0, nil, nil),
+			f.l.FinishImport(f.ctx, 9, 0, campaign.Ready), err4, err5, err6} {
+			if !errors.Is(err, campaign.ErrNoRun) {
+				f.Errorf("call %d: %v, want ErrNoRun", i, err)
+			}
+		}
+		for _, err := range f.l.Lines(f.ctx, 9) {
+			if !errors.Is(err, campaign.ErrNoRun) {
+				f.Errorf("lines: %v, want ErrNoRun", err)
+			}
+		}
+	}},
+	{"WantRunMakesAPausedRunReady", func(f *fixture) {
+		r := f.imported(1)
+		if ok, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Paused, campaign.PausedByBreaker, "again and again"); !ok || err != nil {
+			f.Fatal(ok, err)
+		}
+		if got := f.run(r.No); got.State != campaign.Paused || got.Reason != campaign.PausedByBreaker || got.Detail != "again and again" {
+			f.Errorf("paused run: %+v", got)
+		}
+		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
+		f.ok(err)
+		if got.State != campaign.Ready || got.Reason != "" || got.Detail != "" || got.Wanted != campaign.WantRun {
+			f.Errorf("resumed run: %+v", got)
+		}
+	}},
+	{"WantPauseLeavesTheStateToTheSender", func(f *fixture) {
+		r := f.imported(1)
+		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
+		f.ok(err)
+		if got.State != campaign.Ready || got.Wanted != campaign.WantPause {
+			f.Errorf("%+v", got)
+		}
+	}},
+	{"SetStateMovesOnlyFromTheNamedStates", func(f *fixture) {
+		r := f.imported(1)
+		ok, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running, campaign.Paused}, campaign.Finished, "", "")
+		f.ok(err)
+		if ok || f.run(r.No).State != campaign.Ready {
+			f.Error("moved from a state that was not named")
+		}
+		ok, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running, campaign.Ready}, campaign.Running, "", "")
+		f.ok(err)
+		if got := f.run(r.No); !ok || got.State != campaign.Running || got.StartedAt.IsZero() || !got.EndedAt.IsZero() {
+			f.Errorf("moved %v: %+v", ok, got)
+		}
+		ok, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.RunStateFailed, "", "why")
+		f.ok(err)
+		if got := f.run(r.No); !ok || got.EndedAt.IsZero() || got.Detail != "why" {
+			f.Errorf("ended run: %+v", got)
+		}
+	}},
+	{"AnEndedRunIsNotWantedBack", func(f *fixture) {
+		r := f.imported(1)
+		_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Cancelled, "", "")
+		f.ok(err)
+		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
+		f.ok(err)
+		if got.State != campaign.Cancelled || got.Wanted != campaign.WantRun {
+			f.Errorf("%+v", got)
+		}
+	}},
+	{"SetAssetIsRemembered", func(f *fixture) {
+		r := f.create()
+		f.ok(f.l.SetAsset(f.ctx, r.No, "ast_9", at(60)))
+		if got := f.run(r.No); got.Asset != "ast_9" || !got.AssetUntil.Equal(at(60)) {
+			f.Errorf("%+v", got)
+		}
+	}},
+	{"FinishRunsEndsWhatIsDone", func(f *fixture) {
+		empty := f.imported(0)
+		open := f.imported(1)
+		rs, err := f.l.FinishRuns(f.ctx)
+		f.ok(err)
+		if len(rs) != 1 || rs[0].No != empty.No || rs[0].State != campaign.Finished || rs[0].EndedAt.IsZero() {
+			f.Errorf("finished %+v", rs)
+		}
+		l := f.lease(open.No, long)
+		f.sent(l, 0, 1)
+		f.record(acceptance(l, 0))
+		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		f.ok(err)
+		rs, err = f.l.FinishRuns(f.ctx)
+		f.ok(err)
+		if !p.Done || len(rs) != 1 || rs[0].No != open.No {
+			f.Errorf("parked %+v, finished %+v", p, rs)
+		}
+		if rs, err = f.l.FinishRuns(f.ctx); err != nil || len(rs) != 0 {
+			f.Errorf("finished twice: %v %v", rs, err)
+		}
+	}},
+	{"ACancelledRunIsClaimedDroppedAndEndsCancelled", func(f *fixture) {
+		r := f.imported(3)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(acceptance(l, 0), deferral(l, 1, time.Now().Add(time.Hour)))
+		_, err := f.l.Park(f.ctx, l, time.Now().Add(time.Hour), time.Minute)
+		f.ok(err)
+		_, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByCanary, "")
+		f.ok(err)
+		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantCancel)
+		f.ok(err)
+		if got.State != campaign.Ready || got.Wanted != campaign.WantCancel {
+			f.Errorf("a paused run that is cancelled: %+v", got)
+		}
+		l = f.lease(r.No, long) // although it was parked for an hour
+		if g := f.intend(intent(l, 2, 3)); !g.Held {
+			f.Errorf("intent of a cancelled run: %+v", g)
+		}
+		n, err := f.l.Drop(f.ctx, l, campaign.RunCancelled)
+		f.ok(err)
+		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		f.ok(err)
+		rs, err := f.l.FinishRuns(f.ctx)
+		f.ok(err)
+		if n != 2 || !p.Done || len(rs) != 1 || rs[0].State != campaign.Cancelled {
+			f.Errorf("dropped %d, parked %+v, ended %+v", n, p, rs)
+		}
+		f.status(r.No, 0, campaign.Accepted)
+		f.status(r.No, 1, campaign.Skipped)
+		if line := f.status(r.No, 2, campaign.Skipped); line.Reason != string(campaign.RunCancelled) || line.Skip != campaign.RunCancelled {
+			f.Errorf("%+v", line)
+		}
+		f.sound(r.No)
+	}},
+}
+
+var importPromises = []promise{
+	{"AppendRowsKeepsEveryFieldOfADelivery", func(f *fixture) {
+		r := f.create()
+		rows := []campaign.Delivery{
+			{Seq: 0, Row: 2, To: "+2348030000001", Key: 2348030000001, Cells: []string{"Ada", "a,\"b\"\nc <&>", ""}},
+			{Seq: campaign.SegmentSize, Row: 1, To: "not a number", Cells: []string{"x"}, Skip: campaign.InvalidPhone, Note: "line 2: letters"},
+		}
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, rows, []campaign.Segment{{Run: r.No, Index: 0, Lo: 0, Hi: 1, Group: "Africa/Lagos"},
+			{Run: r.No, Index: 1, Lo: campaign.SegmentSize, Hi: campaign.SegmentSize + 1, Closed: true}}))
+		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
+		if got := f.run(r.No); got.State != campaign.WaitingApproval || got.Rows != 2 {
+			f.Errorf("%+v", got)
+		}
+		ds, err := f.l.Deliveries(f.ctx, r.No, 0, 2*campaign.SegmentSize)
+		f.ok(err)
+		rows[0].Run = r.No
+		if d := cmp.Diff(rows[:1], ds); d != "" {
+			f.Errorf("deliveries without an outcome: %s", d)
+		}
+		var order []int64
+		for l, err := range f.l.Lines(f.ctx, r.No) {
+			f.ok(err)
+			order = append(order, l.Row)
+			if l.Row == 1 && (l.Status != campaign.Skipped || l.Skip != campaign.InvalidPhone || l.Note != "line 2: letters" || l.To != "not a number" || l.Connection != "") {
+				f.Errorf("skipped line: %+v", l)
+			}
+		}
+		if d := cmp.Diff([]int64{1, 2}, order); d != "" {
+			f.Error(d)
+		}
+		ss, err := f.l.SegmentStates(f.ctx, r.No)
+		f.ok(err)
+		if len(ss) != 2 || ss[0].Group != "Africa/Lagos" || ss[0].Done || !ss[1].Done || !ss[1].Closed || ss[1].Lo != campaign.SegmentSize {
+			f.Errorf("segments: %+v", ss)
+		}
+		f.sound(r.No)
+	}},
+	{"AppendRowsFencesASecondImporter", func(f *fixture) {
+		r := f.create()
+		seg := func(hi int64) []campaign.Segment { return []campaign.Segment{{Run: r.No, Lo: 0, Hi: hi}} }
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), seg(2)))
+		if err := f.l.AppendRows(f.ctx, r.No, 0, deliveries(2, 3), seg(3)); !errors.Is(err, campaign.ErrFenced) {
+			f.Errorf("an importer that is behind: %v", err)
+		}
+		f.ok(f.l.AppendRows(f.ctx, r.No, 2, deliveries(2, 5), seg(5)))
+		if err := f.l.AppendRows(f.ctx, r.No, 2, deliveries(2, 5), seg(5)); !errors.Is(err, campaign.ErrFenced) {
+			f.Errorf("the same chunk again: %v", err)
+		}
+		ss, err := f.l.SegmentStates(f.ctx, r.No)
+		f.ok(err)
+		if got := f.run(r.No); got.Rows != 5 || len(ss) != 1 || ss[0].Hi != 5 {
+			f.Errorf("rows %d, segments %+v", got.Rows, ss)
+		}
+		f.ok(f.l.FinishImport(f.ctx, r.No, 5, campaign.Ready))
+		if err := f.l.AppendRows(f.ctx, r.No, 5, deliveries(5, 6), seg(6)); !errors.Is(err, campaign.ErrFenced) {
+			f.Errorf("a chunk after the end: %v", err)
+		}
+	}},
+	{"AChunkIsAllOrNothing", func(f *fixture) {
+		r := f.create()
+		rows := deliveries(0, 100)
+		rows[99].Row = 1 // the row of the first: cannot be stored
+		if err := f.l.AppendRows(f.ctx, r.No, 0, rows, []campaign.Segment{{Run: r.No, Hi: 100}}); err == nil {
+			f.Fatal("two deliveries of one row were stored")
+		}
+		ss, err := f.l.SegmentStates(f.ctx, r.No)
+		f.ok(err)
+		if n := len(f.lines(r.No)); n != 0 || len(ss) != 0 || f.run(r.No).Rows != 0 {
+			f.Errorf("%d rows and %d segments stayed", n, len(ss))
+		}
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 100), []campaign.Segment{{Run: r.No, Hi: 100}}))
+	}},
+	{"NothingIsClaimedBeforeTheImportEnds", func(f *fixture) {
+		r := f.create()
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), []campaign.Segment{{Run: r.No, Hi: 2}}))
+		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
+			f.Errorf("claimed %+v", ls)
+		}
+		if c := f.counts(r.No); c[campaign.Queued] != 2 {
+			f.Errorf("counts %v", c)
+		}
+		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
+		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
+			f.Errorf("claimed before approval: %+v", ls)
+		}
+	}},
+	{"FinishImportVerifiesTheRows", func(f *fixture) {
+		r := f.create()
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), []campaign.Segment{{Run: r.No, Hi: 2}}))
+		if err := f.l.FinishImport(f.ctx, r.No, 3, campaign.Ready); err == nil {
+			f.Error("an import of 2 rows of 3 was finished")
+		}
+		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.Ready))
+		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
+		if got := f.run(r.No); got.State != campaign.Ready {
+			f.Errorf("a second call is a no-op: %s", got.State)
+		}
+	}},
+	{"FinishImportRefusesANumberQueuedTwice", func(f *fixture) {
+		r := f.create()
+		rows := deliveries(0, 4)
+		rows[3].Key = rows[0].Key
+		rows[2].Key, rows[2].Skip = rows[1].Key, campaign.Duplicate
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, rows, []campaign.Segment{{Run: r.No, Hi: 4}}))
+		if err := f.l.FinishImport(f.ctx, r.No, 4, campaign.Ready); err == nil {
+			f.Error("row 4 would get the run twice")
+		}
+		ps, err := f.l.Audit(f.ctx, r.No, 10)
+		f.ok(err)
+		if len(ps) != 1 || ps[0].Row != 4 || ps[0].Seq != 3 {
+			f.Errorf("audit: %+v", ps)
+		}
+	}},
+	{"ACancelledImportBecomesReadyToBeDropped", func(f *fixture) {
+		r := f.create()
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), []campaign.Segment{{Run: r.No, Hi: 2}}))
+		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantCancel)
+		f.ok(err)
+		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
+		if got := f.run(r.No); got.State != campaign.Ready {
+			f.Errorf("%+v", got)
+		}
+	}},
+}

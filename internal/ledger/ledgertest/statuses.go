@@ -1,0 +1,376 @@
+package ledgertest
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// accepted makes a run whose n deliveries are all accepted.
+func (f *fixture) accepted(n int64) (campaign.Run, campaign.Lease) {
+	f.Helper()
+	r := f.imported(n)
+	l := f.lease(r.No, long)
+	f.sent(l, 0, n)
+	var rs []campaign.Result
+	for seq := range n {
+		rs = append(rs, acceptance(l, seq))
+	}
+	f.record(rs...)
+	return r, l
+}
+
+var statusPromises = []promise{
+	{"StatusesMoveForwardOnly", func(f *fixture) {
+		r, _ := f.accepted(1)
+		id := messageID(r.No, 0)
+		for _, step := range []struct {
+			event campaign.Status
+			shown campaign.Status
+		}{{campaign.Sent, campaign.Sent}, {campaign.Failed, campaign.Failed}, {campaign.Sent, campaign.Failed}, {campaign.Delivered, campaign.Delivered},
+			{campaign.Failed, campaign.Delivered}, {campaign.Read, campaign.Read}, {campaign.Delivered, campaign.Read}, {campaign.Sent, campaign.Read}} {
+			f.apply(event(id, key(0), step.event, at(10)))
+			f.status(r.No, 0, step.shown)
+		}
+		f.sound(r.No)
+	}},
+	{"TheEarliestTimeOfEachStatusStays", func(f *fixture) {
+		r, _ := f.accepted(1)
+		id := messageID(r.No, 0)
+		f.apply(event(id, key(0), campaign.Read, at(40)), event(id, key(0), campaign.Sent, at(20)), event(id, key(0), campaign.Delivered, at(30)))
+		f.apply(event(id, key(0), campaign.Sent, at(21)), event(id, key(0), campaign.Delivered, at(29)), event(id, key(0), campaign.Read, at(41)))
+		got := f.status(r.No, 0, campaign.Read)
+		if !got.SentAt.Equal(at(20)) || !got.DeliveredAt.Equal(at(29)) || !got.ReadAt.Equal(at(40)) || !got.FailedAt.IsZero() || !got.AcceptedAt.Equal(at(1)) {
+			f.Errorf("%+v", got)
+		}
+	}},
+	{"AFailureKeepsItsCode", func(f *fixture) {
+		r, _ := f.accepted(1)
+		fail := func(code string, s int) campaign.StatusEvent {
+			e := event(messageID(r.No, 0), key(0), campaign.Failed, at(s))
+			e.Code = code
+			return e
+		}
+		f.apply(fail("131049", 20))
+		f.apply(fail("131026", 30), fail("131053", 20))
+		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131049" || !got.FailedAt.Equal(at(20)) {
+			f.Errorf("%+v", got)
+		}
+		f.apply(fail("131000", 10))
+		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131000" || !got.FailedAt.Equal(at(10)) {
+			f.Errorf("%+v", got)
+		}
+	}},
+	{"RepetitionsAreCountedApart", func(f *fixture) {
+		r, _ := f.accepted(2)
+		a := f.apply(event(messageID(r.No, 0), key(0), campaign.Sent, at(2)), event("wamid.nobody", 0, campaign.Sent, at(2)))
+		if d := cmp.Diff(campaign.Applied{Matched: 1, Orphaned: 1}, a); d != "" {
+			f.Error(d)
+		}
+		a = f.apply(event(messageID(r.No, 0), key(0), campaign.Sent, at(2)), event("wamid.nobody", 0, campaign.Sent, at(2)), event(messageID(r.No, 1), 0, campaign.Read, at(2)))
+		if d := cmp.Diff(campaign.Applied{Matched: 1, Repeated: 2}, a); d != "" {
+			f.Error(d)
+		}
+	}},
+	{"AnyOrderOfEventsTellsTheSame", func(f *fixture) {
+		r, _ := f.accepted(24)
+		var es []campaign.StatusEvent
+		for seq := range int64(24) {
+			for i, s := range []campaign.Status{campaign.Sent, campaign.Failed, campaign.Delivered, campaign.Read} {
+				if seq>>i&1 == 1 {
+					e := event(messageID(r.No, seq), key(seq), s, at(2+i))
+					e.Code = "131000"
+					if s != campaign.Failed {
+						e.Code = ""
+					}
+					es = append(es, e, e)
+				}
+			}
+		}
+		f.apply(es...)
+		want := f.lines(r.No)
+		r2, _ := f.accepted(24)
+		rng := rand.New(rand.NewPCG(1, 2))
+		rng.Shuffle(len(es), func(i, j int) { es[i], es[j] = es[j], es[i] })
+		for chunk := range slices.Chunk(es, 5) {
+			for i := range chunk {
+				var seq int64
+				for s := range int64(24) {
+					if chunk[i].MessageID == messageID(r.No, s) {
+						seq = s
+					}
+				}
+				chunk[i].MessageID = messageID(r2.No, seq)
+			}
+			f.apply(chunk...)
+		}
+		got := f.lines(r2.No)
+		for seq := range got {
+			a, b := want[seq], got[seq]
+			b.Run, b.MessageID = a.Run, a.MessageID
+			if d := cmp.Diff(a, b); d != "" {
+				f.Errorf("seq %d: %s", seq, d)
+			}
+		}
+		f.sound(r2.No)
+	}},
+	{"AWebhookThatIsEarlierThanTheReceiptIsKept", func(f *fixture) {
+		r := f.imported(20)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 20)
+		var rs []campaign.Result
+		for seq := range int64(20) {
+			a := f.apply(event(messageID(r.No, seq), key(seq), campaign.Delivered, at(3)), event(messageID(r.No, seq), key(seq), campaign.Sent, at(2)))
+			if a.Orphaned != 2 {
+				f.Errorf("%+v", a)
+			}
+			rs = append(rs, acceptance(l, seq))
+		}
+		f.record(rs...)
+		for seq := range int64(20) {
+			if line := f.status(r.No, seq, campaign.Delivered); !line.SentAt.Equal(at(2)) || line.Adopted {
+				f.Errorf("%+v", line)
+			}
+		}
+		if s := f.sweep(); s != (campaign.Swept{}) {
+			f.Errorf("after all receipts the sweeper finds %+v", s)
+		}
+		at, err := f.l.LastEventAt(f.ctx, r.No)
+		f.ok(err)
+		if time.Since(at).Abs() > time.Minute {
+			f.Errorf("last event at %s", at)
+		}
+	}},
+	{"LastEventAtIsWhenAStatusWasApplied", func(f *fixture) {
+		r, _ := f.accepted(1)
+		other, _ := f.accepted(1)
+		if when, err := f.l.LastEventAt(f.ctx, r.No); err != nil || !when.IsZero() {
+			f.Errorf("%s %v", when, err)
+		}
+		f.apply(event(messageID(r.No, 0), key(0), campaign.Sent, at(2)))
+		when, err := f.l.LastEventAt(f.ctx, r.No)
+		f.ok(err)
+		none, err := f.l.LastEventAt(f.ctx, other.No)
+		f.ok(err)
+		if time.Since(when).Abs() > time.Minute || !none.IsZero() {
+			f.Errorf("%s, of another run %s", when, none)
+		}
+	}},
+	{"AnEventFromTheFutureIsBroughtBack", func(f *fixture) {
+		r, _ := f.accepted(1)
+		e := event(messageID(r.No, 0), key(0), campaign.Sent, at(7200))
+		e.ReceivedAt = at(30)
+		f.apply(e)
+		if line := f.status(r.No, 0, campaign.Sent); !line.SentAt.Equal(at(30)) {
+			f.Errorf("sent at %s", line.SentAt)
+		}
+	}},
+	{"OrphansAreDroppedWhenTheyAreOld", func(f *fixture) {
+		f.apply(event("wamid.old", 0, campaign.Sent, at(0)), event("wamid.new", 0, campaign.Sent, at(3600)))
+		s, err := f.l.Sweep(f.ctx, at(7*24*3600+60))
+		f.ok(err)
+		if d := cmp.Diff(campaign.Swept{Expired: 1, Left: 1}, s); d != "" {
+			f.Error(d)
+		}
+	}},
+	{"ATemplateThatIsPausedPausesItsRuns", func(f *fixture) {
+		r := f.imported(2)
+		other := f.imported(1, func(r *campaign.Run) { r.Template = "other" })
+		german := f.imported(1, func(r *campaign.Run) { r.Language = "de" })
+		l := f.lease(r.No, long)
+		tell := func(e campaign.TemplateEvent) {
+			e.Name, e.Language = "sale", "en_US"
+			_, err := f.l.Apply(f.ctx, campaign.Events{Templates: []campaign.TemplateEvent{e}})
+			f.ok(err)
+		}
+		tell(campaign.TemplateEvent{Event: "FLAGGED"})
+		f.sent(l, 0, 1)
+		tell(campaign.TemplateEvent{Event: "PAUSED", Reason: "low quality"})
+		got := f.run(r.No)
+		if got.State != campaign.Paused || got.Reason != campaign.PausedByTemplate || got.Detail == "" {
+			f.Errorf("%+v", got)
+		}
+		if g := f.intend(intent(l, 1, 2)); !g.Held {
+			f.Errorf("%+v", g)
+		}
+		if f.run(other.No).State != campaign.Ready || f.run(german.No).State != campaign.Ready {
+			f.Error("runs of other templates were paused")
+		}
+		tell(campaign.TemplateEvent{Event: "APPROVED", Approved: true})
+		if got := f.run(r.No); got.State != campaign.Ready || got.Reason != "" {
+			f.Errorf("approved again: %+v", got)
+		}
+		tell(campaign.TemplateEvent{Event: "PAUSED"})
+		tell(campaign.TemplateEvent{Event: "DISABLED"})
+		tell(campaign.TemplateEvent{Event: "APPROVED", Approved: true})
+		if got := f.run(r.No); got.State != campaign.Paused {
+			f.Errorf("a disabled template came back: %+v", got)
+		}
+	}},
+	{"AnApprovalLeavesOtherPausesAlone", func(f *fixture) {
+		r := f.imported(1)
+		_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Paused, campaign.PausedByOperator, "")
+		f.ok(err)
+		for _, e := range []campaign.TemplateEvent{{Event: "PAUSED"}, {Event: "APPROVED", Approved: true}} {
+			e.Name, e.Language = "sale", "en_US"
+			_, err = f.l.Apply(f.ctx, campaign.Events{Templates: []campaign.TemplateEvent{e}})
+			f.ok(err)
+		}
+		if got := f.run(r.No); got.State != campaign.Paused || got.Reason != campaign.PausedByOperator {
+			f.Errorf("%+v", got)
+		}
+	}},
+}
+
+var adoptionPromises = []promise{
+	{"AWebhookProvesADoubtAccepted", func(f *fixture) {
+		r := f.imported(2)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(doubtful(l, 0), acceptance(l, 1))
+		f.apply(event("wamid.lost", key(0), campaign.Delivered, at(4)), event("wamid.lost", key(0), campaign.Sent, at(2)))
+		s := f.sweep()
+		if d := cmp.Diff(campaign.Swept{Adopted: 1}, s); d != "" {
+			f.Error(d)
+		}
+		got := f.status(r.No, 0, campaign.Delivered)
+		if !got.Adopted || got.MessageID != "wamid.lost" || got.Attempts != 1 || !got.SentAt.Equal(at(2)) || !got.AcceptedAt.Equal(at(2)) || got.Reason != "" {
+			f.Errorf("%+v", got)
+		}
+		f.apply(event("wamid.lost", key(0), campaign.Read, at(9)))
+		f.status(r.No, 0, campaign.Read)
+		_, funnel, err := f.l.Tallies(f.ctx, r.No)
+		f.ok(err)
+		if d := cmp.Diff(campaign.Funnel{Accepted: 2, Sent: 1, Delivered: 1, Read: 1, Adopted: 1}, funnel); d != "" {
+			f.Error(d)
+		}
+		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		f.ok(err)
+		if !p.Done {
+			f.Errorf("%+v", p)
+		}
+		f.sound(r.No)
+	}},
+	{"AnUnknownIsAdoptedForEver", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(doubtful(l, 0))
+		_, err := f.l.Resolve(f.ctx, l, at(900), campaign.Hold)
+		f.ok(err)
+		_, err = f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		f.ok(err)
+		rs, err := f.l.FinishRuns(f.ctx)
+		f.ok(err)
+		if len(rs) != 1 {
+			f.Errorf("finished %v", rs)
+		}
+		f.status(r.No, 0, campaign.Unknown)
+		e := event("wamid.lost", key(0), campaign.Sent, at(3))
+		e.Connection = "" // an event may name none
+		f.apply(e)
+		if s := f.sweep(); s.Adopted != 1 {
+			f.Errorf("%+v", s)
+		}
+		f.status(r.No, 0, campaign.Sent)
+	}},
+	{"WhatADeadOwnerSentIsAdopted", func(f *fixture) {
+		r := f.imported(1)
+		f.sent(f.lease(r.No, gone), 0, 1)
+		l := f.claim(r.No, long, 1)[0]
+		now := time.Now()
+		_, err := f.l.Recover(f.ctx, l, now)
+		f.ok(err)
+		f.apply(event("wamid.lost", key(0), campaign.Sent, now))
+		if s := f.sweep(); s.Adopted != 1 {
+			f.Errorf("%+v", s)
+		}
+		f.status(r.No, 0, campaign.Sent)
+	}},
+	{"OnlyARightTimeConnectionAndRecipientFit", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(doubtful(l, 0)) // intent at 0, doubt at 1
+		otherConn := event("wamid.conn", key(0), campaign.Sent, at(2))
+		otherConn.Connection = "conn_2"
+		f.apply(event("wamid.before", key(0), campaign.Sent, at(-3)), event("wamid.after", key(0), campaign.Sent, at(72)), otherConn,
+			event("wamid.recipient", key(1), campaign.Sent, at(2)), event("wamid.nobody", 0, campaign.Sent, at(2)),
+			event("wamid.earlier", key(0), campaign.Sent, at(-600)), event("wamid.earlier", key(0), campaign.Read, at(2)))
+		if d := cmp.Diff(campaign.Swept{Left: 7}, f.sweep()); d != "" {
+			f.Error(d)
+		}
+		f.status(r.No, 0, campaign.InDoubt)
+		f.apply(event("wamid.mine", key(0), campaign.Sent, at(71)))
+		if s := f.sweep(); s.Adopted != 1 {
+			f.Errorf("%+v", s)
+		}
+		if line := f.status(r.No, 0, campaign.Sent); line.MessageID != "wamid.mine" {
+			f.Errorf("%+v", line)
+		}
+	}},
+	{"TwoCandidatesAreLeftAmbiguous", func(f *fixture) {
+		a, b := f.imported(1), f.imported(1)
+		la, lb := f.lease(a.No, long), f.lease(b.No, long)
+		f.sent(la, 0, 1)
+		f.sent(lb, 0, 1)
+		f.record(doubtful(la, 0), doubtful(lb, 0))
+		f.apply(event("wamid.whose", key(0), campaign.Sent, at(2)))
+		for range 2 {
+			if d := cmp.Diff(campaign.Swept{Ambiguous: 1, Left: 1}, f.sweep()); d != "" {
+				f.Error(d)
+			}
+		}
+		for _, r := range []campaign.Run{a, b} {
+			f.status(r.No, 0, campaign.InDoubt)
+			_, funnel, err := f.l.Tallies(f.ctx, r.No)
+			f.ok(err)
+			if funnel.Ambiguous != 1 {
+				f.Errorf("%+v", funnel)
+			}
+		}
+		n, err := f.l.Resolve(f.ctx, la, at(100), campaign.Evidence)
+		f.ok(err)
+		if n != 1 {
+			f.Errorf("resolved %d", n)
+		}
+		f.status(a.No, 0, campaign.Unknown) // evidence never resends what is ambiguous
+	}},
+	{"WhatIsInFlightElsewhereIsWaitedFor", func(f *fixture) {
+		a, b := f.imported(1), f.imported(1)
+		la, lb := f.lease(a.No, long), f.lease(b.No, long)
+		f.sent(la, 0, 1)
+		f.sent(lb, 0, 1)
+		inDoubt := doubtful(la, 0)
+		now := time.Now()
+		inDoubt.IntentAt, inDoubt.At = now, now
+		f.record(inDoubt)
+		f.apply(event("wamid.whose", key(0), campaign.Sent, now))
+		if s := f.sweep(); s.Adopted != 0 {
+			f.Errorf("%+v: the webhook may be about run %d, whose answer is still on its way", s, b.No)
+		}
+		mine := acceptance(lb, 0)
+		mine.MessageID = "wamid.whose"
+		f.record(mine)
+		f.status(b.No, 0, campaign.Sent)
+		f.sweep()
+		f.status(a.No, 0, campaign.InDoubt)
+	}},
+	{"WhatIsKnownNotToBeSentIsNeverAdopted", func(f *fixture) {
+		r := f.imported(3)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(deferral(l, 0, at(0)), refusal(l, 1))
+		f.apply(event("wamid.0", key(0), campaign.Sent, at(1)), event("wamid.1", key(1), campaign.Sent, at(1)), event("wamid.2", key(2), campaign.Sent, at(1)))
+		if s := f.sweep(); s.Adopted != 0 || s.Left != 3 {
+			f.Errorf("%+v", s)
+		}
+		f.status(r.No, 0, campaign.Queued)
+		f.status(r.No, 1, campaign.Refused)
+		f.status(r.No, 2, campaign.Queued)
+	}},
+}

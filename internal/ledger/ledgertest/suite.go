@@ -1,0 +1,43 @@
+// Package ledgertest is the conformance suite of campaign.Ledger. Each backend runs it
+// against empty ledgers; a subtest's name is the promise it holds, and the comments of
+// the interface are the source of all of them. It uses no virtual time, because a
+// database server has none: leases are either long or over when they are given.
+package ledgertest
+
+import (
+	"testing"
+
+	"campaignd/campaign"
+)
+
+// promise is one subtest.
+type promise struct {
+	name string
+	test func(*fixture)
+}
+
+// Run runs the suite. open gives an empty ledger and closes it when the test ends.
+func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
+	for _, chapter := range []struct {
+		name     string
+		promises []promise
+	}{
+		{"Runs", runPromises},
+		{"Import", importPromises},
+		{"Leases", leasePromises},
+		{"Intents", intentPromises},
+		{"Results", resultPromises},
+		{"Statuses", statusPromises},
+		{"Adoption", adoptionPromises},
+		{"Suppressions", suppressionPromises},
+		{"Reports", reportPromises},
+		{"Jobs", jobPromises},
+	} {
+		t.Run(chapter.name, func(t *testing.T) {
+			for _, p := range chapter.promises {
+				t.Run(p.name, func(t *testing.T) { p.test(newFixture(t, open)) })
+			}
+		})
+	}
+	t.Run("SegmentBehavesLikeItsModel", func(t *testing.T) { testModel(t, open) })
+}

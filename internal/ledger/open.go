@@ -1,0 +1,60 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"campaignd/campaign"
+)
+
+// Options say how a ledger is opened. The zero value opens it beside a running
+// sender: to read, and to write what the operator wants.
+type Options struct {
+	// Sender takes the ledger for sending. On SQLite it locks PATH.lock until Close, or
+	// fails with campaign.ErrLocked naming the process that holds it; and since nobody
+	// else can be sending then, every lease in the ledger ends at once. On PostgreSQL any number
+	// of processes are senders; leases of those that died run out.
+	Sender bool
+	// ReadOnly never writes, not even a migration: the schema must be this program's.
+	ReadOnly bool
+	// AcceptRestored opens a ledger that went back in time (ErrRestored). Call
+	// Quarantine before anything is sent.
+	AcceptRestored bool
+	// AllowNetwork opens an SQLite file on a network file system. Two hosts on one such
+	// file destroy it: only for mounts that a single host ever uses.
+	AllowNetwork bool
+	// Log gets warnings about the ledger's health; nil discards them.
+	Log *slog.Logger
+}
+
+// ErrRestored says that the ledger is not the one last used: a backup was restored, the
+// file was copied from elsewhere, a standby of the server was promoted. Deliveries may have been posted that it does
+// not know of, so sending from it could send twice.
+var ErrRestored = errors.New("ledger went back in time")
+
+// errClosed is the answer of a ledger after Close.
+var errClosed = errors.New("ledger is closed")
+
+// Open opens the ledger that dsn names: "sqlite:PATH", or "postgres://..." in the form
+// of libpq. Errors are those of OpenSQLite and OpenPostgres.
+func Open(ctx context.Context, dsn string, o Options) (campaign.Ledger, error) {
+	scheme, rest, ok := strings.Cut(dsn, ":")
+	switch {
+	case ok && scheme == "sqlite" && rest != "":
+		return OpenSQLite(ctx, strings.TrimPrefix(rest, "//"), o)
+	case ok && (scheme == "postgres" || scheme == "postgresql"):
+		return openPostgres(ctx, dsn, o)
+	}
+	return nil, fmt.Errorf("ledger: want sqlite:PATH or postgres://..., not %q", redact(dsn))
+}
+
+// redact keeps a mistyped address's password out of messages.
+func redact(dsn string) string {
+	if i := strings.LastIndexByte(dsn, '@'); i >= 0 {
+		return "***" + dsn[i:]
+	}
+	return dsn
+}

@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Postgres is a ledger that any number of replicas share. See the package comment.
+type Postgres struct {
+	name     string // host, port and database, for messages
+	log      *slog.Logger
+	readOnly bool
+
+	// Each kind of work has its own connections (reliability.md 2.2).
+	sender  *pool // intents, leases, results, what the operator wants
+	hooks   *pool // webhooks, sweeping, suppressions
+	reports *pool // reports, imports, migrations: not under the hot ones' limits
+
+	key   hashKey // of message ids
+	place atomic.Pointer[place]
+	moved atomic.Bool // a connection found another place: look again before anything is sent
+	marks markMemory
+
+	closing sync.Once
+}
+
+var _ campaign.Ledger = (*Postgres)(nil)
+
+// openPostgres is OpenPostgres for Open.
+func openPostgres(ctx context.Context, dsn string, o Options) (campaign.Ledger, error) {
+	l, err := OpenPostgres(ctx, dsn, o)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// OpenPostgres opens the ledger in the database that dsn names (the forms of libpq; the
+// newest schema is made in the first schema of its search_path). Any number of processes
+// may hold it open, also as senders. Close ends it.
+//
+// It refuses a server whose settings can lose a committed transaction, with the remedy.
+// Other errors: campaign.ErrNewer when a newer campaignd migrated it; ErrRestored when a
+// sender finds that the database stands on another server or timeline than before: a
+// restored backup, or a standby that was promoted and may lack the last intents. A
+// restored disk snapshot of the same server cannot be told apart.
+func OpenPostgres(ctx context.Context, dsn string, o Options) (*Postgres, error) {
+	dir, err := migrations()
+	if err != nil {
+		return nil, err
+	}
+	return openMigrated(ctx, dsn, o, dir)
+}
+
+// openMigrated is OpenPostgres with the schema of dir.
+func openMigrated(ctx context.Context, dsn string, o Options, dir fs.FS) (_ *Postgres, err error) {
+	if o.Sender && o.ReadOnly {
+		return nil, errors.New("ledger: a sender cannot be read-only")
+	}
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("ledger %s: %s", redact(dsn), oneLine(err.Error())) // pgx hides the password
+	}
+	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 5*time.Second)
+	l := &Postgres{name: fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), log: o.Log, readOnly: o.ReadOnly}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	l.sender, l.hooks, l.reports = l.pool(config, o, "sender", hot), l.pool(config, o, "webhooks", hot), l.pool(config, o, "reports", slow)
+	defer func() {
+		if err != nil {
+			_ = l.Close()
+			err = l.explain(err)
+		}
+	}()
+	if err := l.migrate(ctx, dir); err != nil {
+		return nil, err
+	}
+	return l, l.identify(ctx, o)
+}
+
+// Close ends all connections; what is being written is finished first. Calls that come
+// later fail.
+func (l *Postgres) Close() error {
+	l.closing.Do(func() {
+		for _, p := range []*pool{l.sender, l.hooks, l.reports} {
+			p.close()
+		}
+	})
+	return nil
+}

@@ -1,0 +1,236 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/mutant"
+)
+
+// news is all that one batch of webhooks tells about one message: of each status the
+// earliest time.
+type news struct {
+	mh         int64
+	id         string
+	at         [rankRead + 1]int64 // by rank; 0: not told
+	received   [rankRead + 1]int64
+	code       string // of failed
+	key        int64
+	connection string
+	last       rank // of the last event, for the mutant
+}
+
+// gather folds the events of a batch by message, in the order of their hashes.
+func (l *Postgres) gather(events []campaign.StatusEvent) ([]*news, error) {
+	by := make(map[string]*news, len(events))
+	all := make([]*news, 0, len(events))
+	now := time.Now()
+	for _, e := range events {
+		r, ok := rankOf(e.Status)
+		if !ok || e.MessageID == "" {
+			return nil, fmt.Errorf("status event %q: want sent, delivered, read or failed, of a message id", e.Status)
+		}
+		id := storedID(e.MessageID)
+		n := by[id]
+		if n == nil {
+			n = &news{mh: l.key.messageHash(id), id: id}
+			by[id] = n
+			all = append(all, n)
+		}
+		when, received := settleTime(e, now)
+		at, code := max(1, millis(when)), plainText(e.Code)
+		if r == rankFailed && (n.at[r] == 0 || at < n.at[r] || at == n.at[r] && code < n.code) {
+			n.code = code
+		}
+		if n.at[r] == 0 || at < n.at[r] {
+			n.at[r] = at
+		}
+		if n.received[r] == 0 {
+			n.received[r] = millis(received)
+		}
+		n.key, n.connection, n.last = max(n.key, e.Recipient), max(n.connection, plainText(e.Connection)), r
+	}
+	slices.SortFunc(all, func(a, b *news) int { return cmp.Or(cmp.Compare(a.mh, b.mh), cmp.Compare(a.id, b.id)) })
+	return all, nil
+}
+
+// pgMoves moves the statuses of known messages forward, so that events commute and repeat
+// harmlessly. All rows of a repeated message id move. It answers, for each row it knows, the
+// message's place in the batch, the run, and how many of the statuses were news. None of the columns
+// stands in an index: the updates are heap-only.
+func pgMoves() string {
+	rank, onward, some := `rank`, pgOnward, `fresh > 0`
+	if mutant.On("rank_overwritten") {
+		rank, onward, some = `last`, pgOverwrite, `true`
+	}
+	return `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, nullif(delivered, 0) AS delivered, nullif(read, 0) AS read, nullif(failed, 0) AS failed,
+			CASE WHEN failed <> 0 THEN code END AS code, rank, last, i
+			FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::bigint[])
+			WITH ORDINALITY w (mh, id, sent, delivered, read, failed, code, rank, last, i)),
+		m AS MATERIALIZED (SELECT e.*, o.rid,
+			coalesce((e.sent < coalesce(o.sent_at, 9223372036854775807))::int, 0) + coalesce((e.delivered < coalesce(o.delivered_at, 9223372036854775807))::int, 0)
+			+ coalesce((e.read < coalesce(o.read_at, 9223372036854775807))::int, 0)
+			+ coalesce((e.failed < coalesce(o.failed_at, 9223372036854775807) OR e.failed = o.failed_at AND e.code < o.fail_code)::int, 0) AS fresh
+			FROM e CROSS JOIN LATERAL (SELECT rid, sent_at, delivered_at, read_at, failed_at, fail_code FROM outcome WHERE mh = e.mh AND message_id = e.id OFFSET 0) o),
+		u AS (` + pgForward + `SELECT rid, 5, mh, id, ` + rank + `, sent, delivered, read, failed, code FROM m WHERE ` + some + ` ORDER BY rid` + onward + `)
+		SELECT i, rid >> 32, fresh FROM m`
+}
+
+// pgKeep stores statuses of messages that nobody knows.
+const pgKeep = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
+		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])
+		ON CONFLICT (mh, message_id, rank) DO UPDATE SET
+			code = CASE WHEN excluded.at < orphan.at THEN excluded.code WHEN excluded.at = orphan.at THEN least(orphan.code, excluded.code) ELSE orphan.code END,
+			at = least(orphan.at, excluded.at), key = greatest(orphan.key, excluded.key), connection = greatest(orphan.connection, excluded.connection)
+		RETURNING xmax = 0 AS fresh)
+	SELECT count(*) FILTER (WHERE fresh) FROM k`
+
+// Apply implements campaign.EventLedger. A batch takes two or three round trips.
+func (l *Postgres) Apply(ctx context.Context, e campaign.Events) (done campaign.Applied, err error) {
+	all, err := l.gather(e.Statuses)
+	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Templates) == 0 {
+		return done, err
+	}
+	moves := pgMoves()
+	err = l.change(ctx, l.hooks, "webhook_uncommitted", func(t *pgTx) error {
+		done = campaign.Applied{}
+		var qs []*query
+		var touched []int64
+		known := make([]int64, len(all)) // 0: unknown, else 1 + how many statuses were news
+		if len(all) > 0 {
+			qs = append(qs, moved(moves, all, known, &touched))
+		}
+		qs = append(qs, pgSuppress(nil, e.Suppressions)...)
+		for _, s := range e.Lifted {
+			qs = append(qs, pgLift(s))
+		}
+		for _, x := range e.Templates {
+			qs = append(qs, pgTemplate(x)...)
+		}
+		if err := t.do(qs...); err != nil {
+			return err
+		}
+		var unknown []*news
+		for i, n := range known {
+			if n == 0 {
+				unknown = append(unknown, all[i])
+			}
+			done.Matched += int(max(0, n-1))
+		}
+		var orphaned int64
+		qs = nil
+		if len(unknown) > 0 {
+			qs = append(qs, kept(unknown, &orphaned))
+		}
+		if err := t.do(append(qs, pgTouch(touched)...)...); err != nil {
+			return err
+		}
+		if mutant.On("failed_resends") {
+			if err := t.resendFailed(); err != nil {
+				return err
+			}
+		}
+		done.Orphaned = int(orphaned)
+		done.Repeated = len(e.Statuses) - done.Matched - done.Orphaned
+		return nil
+	})
+	if err != nil {
+		return campaign.Applied{}, err
+	}
+	return done, nil
+}
+
+// resendFailed is the mistake "what failed is sent again by itself" (mutant failed_resends).
+func (t *pgTx) resendFailed() error {
+	return t.do(stmt(nil, `WITH f AS (UPDATE outcome SET state = 1, rank = 0, mh = NULL, failed_at = NULL, next_due = 0 WHERE rank = 2 AND state = 5 RETURNING rid)
+		UPDATE segment SET done = false, wake_at = 0 WHERE id IN (SELECT ((rid >> 32) << 32) | ((rid & 4294967295) / 4096) FROM f)`))
+}
+
+// moved asks pgMoves about a batch.
+func moved(sql string, all []*news, known []int64, touched *[]int64) *query {
+	n := len(all)
+	mhs, ids, codes := make([]int64, n), make([]string, n), make([]string, n)
+	var at [rankRead + 1][]int64
+	for r := range at {
+		at[r] = make([]int64, n)
+	}
+	ranks, lasts := make([]int64, n), make([]int64, n)
+	for i, x := range all {
+		mhs[i], ids[i], codes[i], lasts[i] = x.mh, x.id, x.code, int64(x.last)
+		for r := range at {
+			if at[r][i] = x.at[r]; x.at[r] != 0 {
+				ranks[i] = int64(r)
+			}
+		}
+	}
+	return each(func(scan func(...any) error) error {
+		var i, no, fresh int64
+		err := scan(&i, &no, &fresh)
+		known[i-1] = max(known[i-1], 1+fresh)
+		if fresh > 0 && !slices.Contains(*touched, no) {
+			*touched = append(*touched, no)
+		}
+		return err
+	}, sql, mhs, ids, at[rankSent], at[rankDelivered], at[rankRead], at[rankFailed], codes, ranks, lasts)
+}
+
+// kept asks pgKeep to store what is unknown, in the order of its key.
+func kept(unknown []*news, orphaned *int64) *query {
+	var mhs, ranks, ats, received, keys []int64
+	var ids, connections, codes []string
+	for _, x := range unknown {
+		for r := rankSent; r <= rankRead; r++ {
+			if x.at[r] == 0 {
+				continue
+			}
+			code := ""
+			if r == rankFailed {
+				code = x.code
+			}
+			mhs, ids, ranks, ats = append(mhs, x.mh), append(ids, x.id), append(ranks, int64(r)), append(ats, x.at[r])
+			received, keys, connections, codes = append(received, x.received[r]), append(keys, x.key), append(connections, x.connection), append(codes, code)
+		}
+	}
+	return row(orphaned, pgKeep, mhs, ids, ranks, ats, received, keys, connections, codes)
+}
+
+// touchStep is how exactly LastEventAt is kept, in milliseconds: each webhook of a busy
+// run would otherwise wait for the one before it.
+const touchStep = 100
+
+// pgTouch remembers when a status of these runs was last applied.
+func pgTouch(nos []int64) []*query {
+	if len(nos) == 0 {
+		return nil
+	}
+	slices.Sort(nos)
+	return []*query{stmt(nil, `UPDATE run_event e SET event_at = $2 FROM (SELECT no FROM run_event WHERE no = ANY($1) AND event_at < $2 - $3::bigint ORDER BY no FOR NO KEY UPDATE) w
+		WHERE e.no = w.no`, nos, millis(time.Now()), int64(touchStep))}
+}
+
+// touch is pgTouch for runs that a statement named.
+func (t *pgTx) touch(nos *[]int64) error { return t.do(pgTouch(*nos)...) }
+
+// pgTemplate pauses the runs of a template that may not be sent any more, and makes them
+// ready again when it is approved. A disabled one does not come back by itself.
+func pgTemplate(e campaign.TemplateEvent) []*query {
+	name, language := plainText(e.Name), plainText(e.Language)
+	switch {
+	case e.Approved:
+		return []*query{stmt(nil, `UPDATE run SET state = 'ready', reason = '', detail = '', template_event = ''
+			WHERE state = 'paused' AND reason = 'template' AND template_event <> $1 AND template = $2 AND language = $3`, eventDisabled, name, language)}
+	case pauses(e):
+		detail := "template " + e.Name + " (" + e.Language + ") is " + e.Event
+		if e.Reason != "" {
+			detail += ": " + e.Reason
+		}
+		return []*query{stmt(nil, `UPDATE run SET state = 'paused', reason = 'template', detail = $1, template_event = $2
+			WHERE template = $3 AND language = $4 AND (state IN ('ready', 'running') OR state = 'paused' AND reason = 'template' AND template_event <> $5)`,
+			plainText(clip(detail, maxDetail)), e.Event, name, language, eventDisabled)}
+	}
+	return nil
+}

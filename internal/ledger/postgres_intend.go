@@ -1,0 +1,142 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/mutant"
+)
+
+// Intend implements campaign.SendLedger. It takes three round trips whatever the number
+// of intents: one reads all they depend on and locks their segments, one writes, one
+// commits. A retry that is no longer due stands in Skipped with the reason "".
+//
+// The run's wanted state and the suppressions are read without a lock by the
+// transaction's own statements: whatever was committed before it began is obeyed, and a
+// pause or a STOP never waits for a sender.
+func (l *Postgres) Intend(ctx context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
+	if mutant.On("no_intent") {
+		for _, i := range in {
+			granted = append(granted, campaign.Granted{To: i.To})
+		}
+		return granted, nil
+	}
+	if len(in) == 0 {
+		return nil, nil
+	}
+	if err := l.stands(ctx); err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	for n := 0; ; n++ {
+		var g *grants
+		err := l.retryIntend(within, func() error {
+			return l.transact(within, l.sender, "begin", "intent_before_commit", false, func(t *pgTx) (err error) {
+				g, err = l.intend(t, in)
+				return err
+			})
+		})
+		if errors.Is(err, campaign.ErrUnknownCommit) {
+			l.sender.forget()
+			switch fate := l.readBack(ctx, g); {
+			case fate == committed:
+				err = nil
+			case fate == vanished && n+1 < tries && within.Err() == nil:
+				continue // surely not committed: ask again
+			}
+		}
+		if err != nil {
+			return nil, l.explain(err)
+		}
+		for _, s := range g.segments {
+			if s.moved() {
+				l.marks.keep(s.id, s.mark, g.at)
+			}
+		}
+		return g.answers, nil
+	}
+}
+
+// retryIntend is retry for a transaction whose commit must not be repeated blindly.
+func (l *Postgres) retryIntend(ctx context.Context, f func() error) error {
+	var unknown error
+	err := l.retry(ctx, l.sender, func() error {
+		err := f()
+		if errors.Is(err, campaign.ErrUnknownCommit) {
+			unknown = err
+			return nil
+		}
+		return err
+	})
+	if unknown != nil {
+		return unknown
+	}
+	return err
+}
+
+// fate is what became of a transaction whose commit was not answered.
+type fate int
+
+const (
+	uncertain fate = iota
+	committed
+	vanished
+)
+
+// readBack finds out whether the grants were committed. It locks what they wrote, so that
+// it waits for a server process that is still at it. All of one transaction is committed or
+// nothing, so one segment that is still ours tells. The epoch is compared too: another
+// owner may have moved the mark to the same value (reliability.md 1.3).
+func (l *Postgres) readBack(ctx context.Context, g *grants) (f fate) {
+	// It decides whether recipients end in doubt, so it is asked although the caller's time is over.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime/2)
+	defer cancel()
+	wrote := false
+	for _, s := range g.segments {
+		wrote = wrote || s.wrote
+	}
+	if !wrote {
+		return committed
+	}
+	for {
+		err := l.transact(ctx, l.sender, "begin", "", false, func(t *pgTx) (err error) {
+			f, err = g.fate(t)
+			return err
+		})
+		if err == nil {
+			return f
+		}
+		l.sender.forget()
+		select {
+		case <-ctx.Done():
+			return uncertain
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// fate asks the segments until one that is still ours tells.
+func (g *grants) fate(t *pgTx) (fate, error) {
+	for _, s := range g.segments {
+		if !s.wrote {
+			continue
+		}
+		var epoch, mark, retried int64
+		if err := t.do(rowOf([]any{&epoch, &mark}, `SELECT epoch, mark FROM segment WHERE id = $1 FOR NO KEY UPDATE`, s.id),
+			row(&retried, `SELECT count(*) FROM unnest($1::bigint[], $2::bigint[]) w (r, attempt) JOIN outcome o ON o.rid = w.r
+				WHERE o.state = 2 AND o.attempt = w.attempt`, s.retried, s.attempts)); err != nil {
+			return uncertain, err
+		}
+		switch {
+		case epoch != s.epoch && !mutant.On("readback_without_epoch"): // fenced: it cannot tell any more
+		case s.moved() && mark == s.mark, !s.moved() && retried > 0:
+			return committed, nil
+		case mark == s.from:
+			return vanished, nil
+		}
+	}
+	return uncertain, nil
+}

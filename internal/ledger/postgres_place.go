@@ -1,0 +1,164 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"campaignd/internal/mutant"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// errStandby is a server that is not the primary, or not yet: it is asked again.
+var errStandby = errors.New("it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write")
+
+// errUnsafe marks settings that can lose a committed transaction.
+var errUnsafe = errors.New("unsafe")
+
+// place is the server on which the ledger stands, and how often it was promoted.
+type place struct{ system, timeline int64 }
+
+const selectPlace = `SELECT (SELECT system_identifier FROM pg_control_system()), CASE WHEN pg_is_in_recovery() THEN 0 ELSE
+	greatest((SELECT timeline_id FROM pg_control_checkpoint())::bigint, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint) END`
+
+// greet looks at each new connection: what it commits must stay, and it must lead to the
+// ledger that was opened.
+func (l *Postgres) greet(ctx context.Context, c *pgx.Conn) error {
+	var commit, fsync, pages string
+	var standby bool
+	var version int
+	var here place
+	// The timeline of the last checkpoint is that of before, for a while after a promotion; the name of
+	// the segment that is written now is not.
+	if err := send(ctx, &conn{Conn: c},
+		rowOf([]any{&commit, &fsync, &pages, &standby, &version}, `SELECT current_setting('synchronous_commit'), current_setting('fsync'),
+			current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('server_version_num')::int`),
+		rowOf([]any{&here.system, &here.timeline}, selectPlace)); err != nil {
+		return err
+	}
+	if l.readOnly {
+		return nil
+	}
+	switch {
+	case standby:
+		return errStandby
+	case version < 130000:
+		return fmt.Errorf("%w: it is PostgreSQL %d, and 13 or newer is needed", errUnsafe, version/10000)
+	case commit != "on" && commit != "remote_write" && commit != "remote_apply" && !mutant.On("asynchronous_commit"):
+		return fmt.Errorf("%w: synchronous_commit is %s, so that a crash of the server would make recipients get a message twice: "+
+			"ALTER ROLE CURRENT_USER SET synchronous_commit = on", errUnsafe, commit)
+	case fsync != "on":
+		return fmt.Errorf("%w: fsync is %s, so that a power cut would destroy the ledger: set fsync = on in postgresql.conf", errUnsafe, fsync)
+	case pages != "on":
+		return fmt.Errorf("%w: full_page_writes is %s, so that a power cut would tear pages of the ledger: set full_page_writes = on in postgresql.conf", errUnsafe, pages)
+	}
+	if known := l.place.Load(); known != nil && *known != here {
+		l.moved.Store(true)
+	}
+	return nil
+}
+
+// identify makes the ledger's identity when it is new, and finds out whether a sender's
+// ledger went back in time.
+func (l *Postgres) identify(ctx context.Context, o Options) error {
+	var key []byte
+	var here, known place
+	read := rowOf([]any{&key, &known.system, &known.timeline}, `SELECT hash_key, system, timeline FROM ledger WHERE one = 1`)
+	if o.ReadOnly {
+		if err := l.read(ctx, l.reports, read); err != nil {
+			return err
+		}
+	} else if err := l.change(ctx, l.sender, "", func(t *pgTx) error {
+		id, secret := make([]byte, 8), make([]byte, 16)
+		_, _ = rand.Read(id) // never fails (crypto/rand)
+		_, _ = rand.Read(secret)
+		if err := t.do(rowOf([]any{&here.system, &here.timeline}, selectPlace)); err != nil {
+			return err
+		}
+		return t.do(stmt(nil, `INSERT INTO ledger (one, id, hash_key, system, timeline) VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			hex.EncodeToString(id), secret, here.system, here.timeline), read)
+	}); err != nil {
+		return err
+	}
+	if len(key) != 16 {
+		return errors.New("its message hash key is damaged: restore a backup")
+	}
+	l.key = newHashKey(key)
+	l.place.Store(&known)
+	if !o.Sender || known == here {
+		return nil
+	}
+	if !o.AcceptRestored {
+		return restored(known, here)
+	}
+	l.log.Warn("opening a ledger that went back in time", "ledger", l.name, "found", restored(known, here))
+	return l.settle(ctx, here)
+}
+
+// settle says that the ledger stands at here from now on.
+func (l *Postgres) settle(ctx context.Context, here place) error {
+	if err := l.change(ctx, l.sender, "", func(t *pgTx) error {
+		return t.do(stmt(nil, `UPDATE ledger SET system = $1, timeline = $2 WHERE one = 1`, here.system, here.timeline))
+	}); err != nil {
+		return err
+	}
+	l.place.Store(&here)
+	l.moved.Store(false)
+	return nil
+}
+
+func restored(known, here place) error {
+	if known.system != here.system {
+		return fmt.Errorf("%w: it was written on server %d and stands on server %d now, as after a restored dump: run `campaignd ledger quarantine`",
+			ErrRestored, known.system, here.system)
+	}
+	return fmt.Errorf("%w: its server was on timeline %d and is on %d now: a backup was restored or a standby promoted, which may lack the "+
+		"last seconds; run `campaignd ledger quarantine`", ErrRestored, known.timeline, here.timeline)
+}
+
+// stands answers ErrRestored when a connection found the ledger in another place, until
+// it is quarantined. Facts are recorded all the same; nothing is claimed or intended.
+func (l *Postgres) stands(ctx context.Context) error {
+	if !l.moved.Load() {
+		return nil
+	}
+	var here, known place
+	if err := l.read(ctx, l.sender, rowOf([]any{&here.system, &here.timeline}, selectPlace),
+		rowOf([]any{&known.system, &known.timeline}, `SELECT system, timeline FROM ledger WHERE one = 1`)); err != nil {
+		return err
+	}
+	l.place.Store(&known)
+	if known != here {
+		return l.explain(restored(known, here))
+	}
+	l.moved.Store(false)
+	return nil
+}
+
+// Quarantine is for a ledger that went back in time: it moves the mark of every unfinished
+// segment up by ahead deliveries, so that what may have been posted in the lost time
+// (rate x lost time) becomes doubt instead of being sent again, counts intents from since,
+// and pauses every run that could send with the reason ledger. Every lease ends. It
+// returns how many deliveries it put in doubt (reliability.md 2.3).
+func (l *Postgres) Quarantine(ctx context.Context, ahead int64, since time.Time) (n int64, err error) {
+	var here place
+	err = l.change(ctx, l.sender, "", func(t *pgTx) error {
+		return t.do(
+			rowOf([]any{&here.system, &here.timeline}, selectPlace),
+			stmt(nil, `UPDATE run SET state = 'paused', reason = 'ledger', detail = 'the ledger was restored; check before resuming'
+				WHERE state IN ('ready', 'running')`),
+			row(&n, `WITH s AS (SELECT id, mark FROM segment WHERE NOT done ORDER BY id FOR UPDATE),
+				u AS (UPDATE segment t SET mark = least(t.hi, s.mark + $1), epoch = t.epoch + 1, lease_until = 0, owner = '',
+					intents_since = CASE WHEN t.intents_since = 0 THEN $2 ELSE least(t.intents_since, $2) END
+					FROM s WHERE t.id = s.id RETURNING t.mark - s.mark AS moved)
+				SELECT coalesce(sum(moved), 0)::bigint FROM u`, ahead, millis(since)))
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, l.settle(ctx, here)
+}

@@ -1,0 +1,206 @@
+//go:build unix
+
+package ledger
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// service counts what replicas were allowed to post, and tells of it in any order.
+type service struct {
+	mu     sync.Mutex
+	posted map[int64]int
+	events []campaign.StatusEvent
+}
+
+func (s *service) post(t *testing.T, no campaign.RunNo, from, to int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for seq := from; seq < to; seq++ {
+		if s.posted[seq]++; s.posted[seq] > 1 {
+			t.Errorf("seq %d was granted twice", seq)
+		}
+		for _, st := range []campaign.Status{campaign.Sent, campaign.Delivered, campaign.Read} {
+			s.events = append(s.events, campaign.StatusEvent{MessageID: wamid(no, seq), Status: st, At: time.Now(), Recipient: 2348030000000 + seq})
+		}
+	}
+}
+
+// batch takes up to n events, of those that wait at random.
+func (s *service) batch(rng *rand.Rand, n int) []campaign.StatusEvent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rng.Shuffle(min(len(s.events), 500), func(i, j int) { s.events[i], s.events[j] = s.events[j], s.events[i] })
+	n = min(n, len(s.events))
+	es := s.events[:n:n]
+	s.events = s.events[n:]
+	return es
+}
+
+// Three replicas send one run. Their leases are over when they get them, so that they take
+// segments from each other all the time; webhooks come in with and before the receipts,
+// and all of them sweep.
+func TestReplicasSendOneRunOnceAndLoseNoStatus(t *testing.T) {
+	const n = 6 * campaign.SegmentSize
+	dsn := server(t).Database(t)
+	var replicas []*Postgres
+	for range 3 {
+		replicas = append(replicas, openAt(t, dsn, Options{Sender: true}))
+	}
+	r := load(t, replicas[0], n)
+	world := &service{posted: map[int64]int{}}
+	sending, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var senders, others sync.WaitGroup
+	for i, l := range replicas {
+		senders.Go(func() { sendAll(t, sending, l, r.No, world, uint64(i)) })
+		others.Go(func() {
+			rng := rand.New(rand.NewPCG(7, uint64(i)))
+			for last := false; ; {
+				es := world.batch(rng, 1+rng.IntN(200))
+				if len(es) > 0 {
+					if _, err := l.Apply(t.Context(), campaign.Events{Statuses: es}); err != nil {
+						t.Error(err)
+					}
+				} else if last {
+					return
+				}
+				last = sending.Err() != nil && len(es) == 0
+			}
+		})
+		others.Go(func() {
+			for sending.Err() == nil {
+				if _, err := l.Sweep(t.Context(), time.Now()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	senders.Wait()
+	cancel()
+	others.Wait()
+	for range 2 { // the sweep's place may be behind the last ones
+		if _, err := replicas[0].Sweep(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(world.posted) != n {
+		t.Errorf("%d of %d were posted", len(world.posted), n)
+	}
+	tallies, _, err := replicas[0].Tallies(t.Context(), r.No)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range tallies {
+		if x.Status != campaign.Read {
+			t.Errorf("%d are %s %s, want all %d read", x.N, x.Status, x.Reason, n)
+		}
+	}
+	if ps, err := replicas[0].Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+		t.Errorf("%+v %v", ps, err)
+	}
+}
+
+// sendAll is a replica without a lane: it claims, intends, posts and records until the run is done.
+func sendAll(t *testing.T, ctx context.Context, l *Postgres, no campaign.RunNo, world *service, seed uint64) {
+	rng := rand.New(rand.NewPCG(1, seed))
+	for ctx.Err() == nil {
+		ls, err := l.Claim(ctx, campaign.Claim{Owner: "r", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1, Lease: 20 * time.Millisecond})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if len(ls) == 0 {
+			states, err := l.SegmentStates(ctx, no)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			done := true
+			for _, s := range states {
+				done = done && s.Done
+			}
+			if done {
+				return
+			}
+			continue
+		}
+		s := ls[0]
+		if s.Recovered {
+			if _, err := l.Recover(ctx, s, time.Now()); err != nil {
+				continue // taken over already
+			}
+		}
+		for to := s.Mark; s.Mark < s.Hi; s.Mark = to {
+			to = min(s.Hi, s.Mark+1+rng.Int64N(256))
+			g, err := l.Intend(ctx, []campaign.Intent{{Lease: s, Connection: "conn_1", From: s.Mark, To: to}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if g[0].Fenced {
+				break
+			}
+			world.post(t, no, s.Mark, to)
+			if err := l.Record(ctx, acceptances(s, s.Mark, to)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		_, _ = l.Park(ctx, s, time.Time{}, time.Minute) // ErrFenced when it was taken over
+	}
+	t.Error("the run was not done in time")
+}
+
+func TestReplicasShareABudgetToTheLast(t *testing.T) {
+	const limit = 1000
+	dsn := server(t).Database(t)
+	first := openAt(t, dsn, Options{Sender: true})
+	r, err := first.CreateRun(t.Context(), campaign.Run{Campaign: "capped", ListHash: "x", Budget: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(4) {
+		lo := i * campaign.SegmentSize
+		if err := first.AppendRows(t.Context(), r.No, lo, rows(lo, lo+campaign.SegmentSize), []campaign.Segment{{Run: r.No, Index: i, Lo: lo, Hi: lo + campaign.SegmentSize}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := first.FinishImport(t.Context(), r.No, 4*campaign.SegmentSize, campaign.Ready); err != nil {
+		t.Fatal(err)
+	}
+	var granted atomic.Int64
+	var sending sync.WaitGroup
+	for i := range 4 {
+		l := openAt(t, dsn, Options{Sender: true})
+		ls, err := l.Claim(t.Context(), campaign.Claim{Owner: "r", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour})
+		if err != nil || len(ls) != 1 {
+			t.Fatal(ls, err)
+		}
+		sending.Go(func() {
+			rng := rand.New(rand.NewPCG(3, uint64(i)))
+			for s := ls[0]; s.Mark < s.Hi; {
+				g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: s.Mark, To: min(s.Hi, s.Mark+1+rng.Int64N(30))}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				granted.Add(g[0].To - s.Mark)
+				if s.Mark = g[0].To; g[0].Held {
+					return
+				}
+			}
+		})
+	}
+	sending.Wait()
+	if got, err := first.Run(t.Context(), r.No); granted.Load() != limit || err != nil || got.Taken != limit {
+		t.Errorf("granted %d, counted %d, %v; want %d", granted.Load(), got.Taken, err, limit)
+	}
+}

@@ -1,0 +1,387 @@
+//go:build unix
+
+package ledger
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger/pgtest"
+)
+
+// own starts a server that the test may harm.
+func own(t *testing.T, settings ...string) *pgtest.Server {
+	t.Helper()
+	s, err := pgtest.Start(settings...)
+	pgtest.Require(t, err)
+	t.Cleanup(s.Stop)
+	return s
+}
+
+func TestUnsafeDurabilityIsRefused(t *testing.T) {
+	s := own(t)
+	for _, c := range []struct{ set, reset, want string }{
+		{"ALTER ROLE postgres SET synchronous_commit = off", "ALTER ROLE postgres RESET synchronous_commit", "ALTER ROLE CURRENT_USER SET synchronous_commit = on"},
+		{"ALTER ROLE postgres SET synchronous_commit = local", "ALTER ROLE postgres RESET synchronous_commit", "synchronous_commit is local"},
+		{"ALTER SYSTEM SET fsync = off", "ALTER SYSTEM RESET fsync", "set fsync = on"},
+		{"ALTER SYSTEM SET full_page_writes = off", "ALTER SYSTEM RESET full_page_writes", "set full_page_writes = on"},
+		{"ALTER ROLE postgres SET synchronous_commit = remote_apply", "ALTER ROLE postgres RESET synchronous_commit", ""},
+	} {
+		if err := s.Exec(c.set); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		l, err := OpenPostgres(t.Context(), s.URL("postgres"), Options{})
+		if err == nil {
+			err = l.Close()
+		}
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%s: %v, want a line with %q", c.set, err, c.want)
+		}
+		if err := s.Exec(c.reset); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestWhatPostgresRefusesIsSaidInALine(t *testing.T) {
+	s := server(t)
+	for _, c := range []struct{ dsn, want string }{
+		{s.URL("nothing"), "createdb"},
+		{"postgres://u:secret@127.0.0.1:1/x?connect_timeout=1", "127.0.0.1:1/x"},
+		{"postgres://u:secret@h/x?sslmode=sometimes", "sslmode"},
+	} {
+		l, err := Open(t.Context(), c.dsn, Options{})
+		if err == nil {
+			l.Close()
+			t.Errorf("%s was opened", c.dsn)
+			continue
+		}
+		if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want a line with %q", c.dsn, err, c.want)
+		}
+	}
+}
+
+func TestReplicasThatMigrateAtOnceAgree(t *testing.T) {
+	dsn := server(t).Database(t)
+	var opening sync.WaitGroup
+	for range 4 {
+		opening.Go(func() {
+			l, err := OpenPostgres(t.Context(), dsn, Options{Sender: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	opening.Wait()
+	l := openAt(t, dsn, Options{})
+	load(t, l, 3)
+}
+
+// next is the schema of a program to come: this one's and one more column.
+func next(t *testing.T) fs.FS {
+	t.Helper()
+	dir, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := fstest.MapFS{"00099_next.sql": {Data: []byte("-- +goose Up\nALTER TABLE outcome ADD COLUMN more text;\nALTER TABLE segment ADD COLUMN more bigint NOT NULL DEFAULT 0;\n")}}
+	names, err := fs.Glob(dir, "*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		b, err := fs.ReadFile(dir, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[n] = &fstest.MapFile{Data: b}
+	}
+	return all
+}
+
+func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
+	dsn := server(t).Database(t)
+	old := openAt(t, dsn, Options{Sender: true})
+	r := load(t, old, 3000)
+	s := claimAll(t, old, r.No)[0]
+	halfway, upgraded := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(upgraded)
+		<-halfway
+		young, err := openMigrated(context.Background(), dsn, Options{Sender: true}, next(t))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := young.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	send := func(from, to int64) {
+		t.Helper()
+		g, err := old.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: from, To: to}})
+		if err != nil || g[0].To != to {
+			t.Fatal(g, err)
+		}
+		if err := old.Record(t.Context(), acceptances(s, from, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from := int64(0); from < 2900; from += 100 {
+		if from == 1000 {
+			close(halfway)
+		}
+		send(from, from+100)
+	}
+	<-upgraded
+	send(2900, 3000)
+	if p, err := old.Park(t.Context(), s, time.Time{}, time.Minute); err != nil || !p.Done {
+		t.Errorf("%+v %v", p, err)
+	}
+	for _, o := range []Options{{}, {Sender: true}, {ReadOnly: true}} { // one that starts now is told
+		if _, err := OpenPostgres(t.Context(), dsn, o); !errors.Is(err, campaign.ErrNewer) {
+			t.Errorf("%+v: %v, want ErrNewer", o, err)
+		}
+	}
+	if _, err := openMigrated(t.Context(), server(t).Database(t), Options{ReadOnly: true}, next(t)); err == nil {
+		t.Error("a reader opened a database without a schema")
+	}
+}
+
+func TestAReaderWritesNothing(t *testing.T) {
+	dsn := server(t).Database(t)
+	l := openAt(t, dsn, Options{})
+	r := load(t, l, 5)
+	reader := openAt(t, dsn, Options{ReadOnly: true})
+	if got, err := reader.Run(t.Context(), r.No); err != nil || got.Rows != 5 {
+		t.Errorf("%+v %v", got, err)
+	}
+	if _, err := reader.SetWanted(t.Context(), r.No, campaign.WantPause); err == nil {
+		t.Error("it wrote")
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Runs(t.Context()); err == nil {
+		t.Error("read after Close")
+	}
+	if err := l.ReportLanes(t.Context(), "a", nil); err == nil {
+		t.Error("wrote after Close")
+	}
+}
+
+func TestARestartedServerIsSentFromWithoutACallFailing(t *testing.T) {
+	s := own(t)
+	l := openAt(t, s.URL("postgres"), Options{Sender: true})
+	r := load(t, l, 400)
+	lease := claimAll(t, l, r.No)[0]
+	for from := int64(0); from < 400; from += 40 {
+		g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: from, To: from + 40}})
+		if err != nil || g[0].To != from+40 {
+			t.Fatal(g, err)
+		}
+		if err := s.Restart(); err != nil { // all connections are dead now
+			t.Fatal(err)
+		}
+		if err := l.Record(t.Context(), acceptances(lease, from, from+40)); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: wamid(r.No, from), Status: campaign.Sent, At: time.Now()}}}); err != nil || a.Matched != 1 {
+			t.Fatal(a, err)
+		}
+	}
+	if p, err := l.Park(t.Context(), lease, time.Time{}, time.Minute); err != nil || !p.Done {
+		t.Errorf("%+v %v", p, err)
+	}
+	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+		t.Errorf("%+v %v", ps, err)
+	}
+}
+
+func TestAServerThatIsAwayFailsCallsSoon(t *testing.T) {
+	s := own(t)
+	l := openAt(t, s.URL("postgres"), Options{Sender: true})
+	load(t, l, 1)
+	s.Crash()
+	began := time.Now()
+	for range 20 { // a webhook must be answered 503 at once
+		if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err == nil {
+			t.Fatal("written to a server that is away")
+		}
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("20 calls took %s", took)
+	}
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestARestoredServerIsNoticed(t *testing.T) {
+	s := own(t)
+	open := func(o Options) (*Postgres, error) {
+		o.Sender = true
+		return OpenPostgres(t.Context(), s.URL("postgres"), o)
+	}
+	l, err := open(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r := load(t, l, 100)
+	lease := claimAll(t, l, r.No)[0]
+	intent := func(from, to int64) error {
+		_, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: from, To: to}})
+		return err
+	}
+	if err := intent(0, 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restore(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Record(t.Context(), acceptances(lease, 0, 10)); err != nil { // facts are facts
+		t.Fatal(err)
+	}
+	if err := intent(10, 20); !errors.Is(err, ErrRestored) {
+		t.Errorf("an intent on another timeline: %v", err)
+	}
+	if _, err := l.Claim(t.Context(), campaign.Claim{Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Minute}); !errors.Is(err, ErrRestored) {
+		t.Errorf("a claim on another timeline: %v", err)
+	}
+	if _, err := open(Options{}); !errors.Is(err, ErrRestored) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("opened on another timeline: %v", err)
+	}
+	operator, err := open(Options{AcceptRestored: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer operator.Close()
+	n, err := operator.Quarantine(t.Context(), 15, time.Now().Add(-time.Minute))
+	if err != nil || n != 15 {
+		t.Errorf("put %d in doubt, %v", n, err)
+	}
+	if got, err := operator.Run(t.Context(), r.No); err != nil || got.State != campaign.Paused || got.Reason != campaign.PausedByLedger {
+		t.Errorf("%+v %v", got, err)
+	}
+	if _, err := operator.SetWanted(t.Context(), r.No, campaign.WantRun); err != nil {
+		t.Fatal(err)
+	}
+	ls := claimAll(t, l, r.No) // the process that stayed goes on
+	if len(ls) != 1 || ls[0].Mark != 25 {
+		t.Fatalf("%+v", ls)
+	}
+	if n, err := l.Recover(t.Context(), ls[0], time.Now()); err != nil || n != 15 {
+		t.Errorf("recovered %d %v", n, err)
+	}
+}
+
+func TestALedgerInAnotherServerIsNoticed(t *testing.T) {
+	dsn := server(t).Database(t)
+	l := openAt(t, dsn, Options{Sender: true})
+	if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE ledger SET system = system - 1`)); err != nil { // as a dump would say
+		t.Fatal(err)
+	}
+	if _, err := OpenPostgres(t.Context(), dsn, Options{Sender: true}); !errors.Is(err, ErrRestored) {
+		t.Errorf("%v", err)
+	}
+	openAt(t, dsn, Options{}) // to read and to pause it is no danger
+}
+
+func TestAMarkThatWentBackIsRaisedAndDoubted(t *testing.T) {
+	l := openShared(t, Options{Sender: true})
+	r := load(t, l, 100)
+	lease := claimAll(t, l, r.No)[0]
+	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 30}}); err != nil {
+		t.Fatal(err)
+	}
+	back := stmt(nil, `UPDATE segment SET mark = 10`)
+	if err := l.read(t.Context(), l.sender, back); err != nil {
+		t.Fatal(err)
+	}
+	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: 10, To: 20}})
+	if err != nil || !g[0].Fenced {
+		t.Fatalf("sent again: %+v %v", g, err)
+	}
+	if err := l.read(t.Context(), l.sender, back); err != nil {
+		t.Fatal(err)
+	}
+	if ls := claimAll(t, l, r.No); len(ls) != 0 {
+		t.Fatalf("claimed with a mark that is too low: %+v", ls)
+	}
+	ls := claimAll(t, l, r.No)
+	if len(ls) != 1 || ls[0].Mark != 30 || !ls[0].Recovered {
+		t.Fatalf("%+v", ls)
+	}
+	if n, err := l.Recover(t.Context(), ls[0], time.Now()); err != nil || n != 30 {
+		t.Errorf("recovered %d %v", n, err)
+	}
+}
+
+func TestWhatNoDatabaseStoresSpoilsNoBatch(t *testing.T) {
+	l := openShared(t, Options{})
+	r := load(t, l, 3)
+	s := claimAll(t, l, r.No)[0]
+	odd := "a\x00b\xffc"
+	long := strings.Repeat("x", 100_000)
+	a := campaign.Result{Run: r.No, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: odd, Warning: odd}
+	b := campaign.Result{Run: r.No, Seq: 1, Attempt: 1, Kind: campaign.ResultRefused, Code: odd, Detail: odd, RequestID: odd, TraceID: odd}
+	if err := l.Record(t.Context(), []campaign.Result{a, b, {Run: r.No, Seq: 2, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: "fine"}}); err != nil {
+		t.Fatal(err)
+	}
+	done, err := l.Apply(t.Context(), campaign.Events{
+		Statuses: []campaign.StatusEvent{{MessageID: odd, Status: campaign.Failed, Code: odd, Connection: odd}, {MessageID: long, Status: campaign.Sent},
+			{MessageID: odd + "?", Status: campaign.Failed, Code: odd, Connection: odd}, {MessageID: "fine", Status: campaign.Read}},
+		Suppressions: []campaign.Suppression{{Key: 1, To: odd, Scope: campaign.ScopeAll, Source: odd}},
+		Templates:    []campaign.TemplateEvent{{Name: odd, Language: odd, Event: "PAUSED", Reason: odd}}})
+	if err != nil || done != (campaign.Applied{Matched: 2, Orphaned: 2}) {
+		t.Errorf("%+v %v", done, err)
+	}
+	if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Seq: 1, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: long}}); err != nil {
+		t.Error(err)
+	}
+	_ = s
+}
+
+func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
+	l := openShared(t, Options{})
+	var held []*conn
+	for range hotConns {
+		c, err := l.reports.acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
+	}
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Runs(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, c := range held {
+		l.reports.release(c)
+	}
+}

@@ -1,0 +1,214 @@
+//go:build unix
+
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// cutter is a wire to the server that can be cut at a commit.
+type cutter struct {
+	net.Listener
+	to     string
+	cut    atomic.Int32 // what the next commits meet
+	closed atomic.Bool  // nobody gets through
+	after  func()       // called when it was cut
+	ended  sync.WaitGroup
+}
+
+const (
+	passes      = iota
+	answerLost  // the server commits, and we never hear of it
+	requestLost // the server never hears of it
+)
+
+func newCutter(t *testing.T, to string) *cutter {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cutter{Listener: l, to: to}
+	c.ended.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.ended.Go(func() { c.carry(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		c.ended.Wait()
+	})
+	return c
+}
+
+func (c *cutter) carry(client net.Conn) {
+	defer client.Close()
+	if c.closed.Load() {
+		return
+	}
+	server, err := net.Dial("tcp", c.to)
+	if err != nil {
+		return
+	}
+	var lost, cutting atomic.Bool // the answer; the wire
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b := make([]byte, 1<<16)
+		for {
+			n, err := server.Read(b)
+			if lost.Load() || err != nil {
+				if !cutting.Load() && !lost.Load() {
+					client.Close()
+				}
+				return
+			}
+			if _, err := client.Write(b[:n]); err != nil {
+				return
+			}
+		}
+	}()
+	b := make([]byte, 1<<16)
+	for {
+		n, err := client.Read(b)
+		if err != nil {
+			break
+		}
+		if bytes.HasSuffix(b[:n], []byte("commit\x00")) {
+			how := c.cut.Swap(passes)
+			cutting.Store(how != passes)
+			if lost.Store(how == answerLost); how == requestLost {
+				break
+			}
+		}
+		if _, err := server.Write(b[:n]); err != nil {
+			break
+		}
+		if lost.Load() {
+			<-done // the server has answered: it is committed
+			break
+		}
+	}
+	server.Close()
+	<-done
+	if cutting.Load() && c.after != nil { // before the client hears of it
+		c.after()
+	}
+}
+
+// through is dsn by way of the cutter.
+func (c *cutter) through(dsn string) string { return strings.Replace(dsn, c.to, c.Addr().String(), 1) }
+
+func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
+	dsn := server(t).Database(t)
+	wire := newCutter(t, server(t).Addr)
+	l := openAt(t, wire.through(dsn), Options{Sender: true})
+	r := load(t, l, 100)
+	ls := claimAll(t, l, r.No)
+	from := int64(0)
+	for i, how := range []int32{answerLost, requestLost, answerLost, requestLost} {
+		wire.cut.Store(how)
+		in := campaign.Intent{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}
+		g, err := l.Intend(t.Context(), []campaign.Intent{in})
+		if err != nil || g[0].Fenced || g[0].To != from+10 {
+			t.Fatalf("cut %d: %+v %v", i, g, err)
+		}
+		from += 10
+		wire.cut.Store(how)
+		if err := l.Record(t.Context(), append(acceptances(ls[0], from-10, from-1),
+			campaign.Result{Run: r.No, Seq: from - 1, Attempt: 1, Kind: campaign.ResultDeferred, Counts: true})); err != nil {
+			t.Fatal(err)
+		}
+		wire.cut.Store(how)
+		due, err := l.Due(t.Context(), ls[0], time.Now(), 10)
+		if err != nil || len(due) != 1 || due[0].Tries != 1 {
+			t.Fatalf("%+v %v", due, err)
+		}
+		g, err = l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from, Retries: due}})
+		if err != nil || g[0].Fenced || g[0].Held || len(g[0].Skipped) > 0 {
+			t.Fatalf("a retry, cut %d: %+v %v", i, g, err)
+		}
+		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Seq: from - 1, Attempt: 2, Kind: campaign.ResultAccepted, MessageID: fmt.Sprint("second", from)}}); err != nil {
+			t.Fatal(err)
+		}
+		wire.cut.Store(how)
+		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: wamid(r.No, from-5), Status: campaign.Sent, At: time.Now()}}}); err != nil {
+			t.Fatal(a, err)
+		}
+		wire.cut.Store(how)
+		if _, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: fmt.Sprint("cut", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	imported, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: "import"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lo := int64(0); lo < 40; lo += 10 {
+		wire.cut.Store([]int32{answerLost, requestLost}[lo/10%2])
+		if err := l.AppendRows(t.Context(), imported.No, lo, rows(lo, lo+10), []campaign.Segment{{Run: imported.No, Hi: lo + 10}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.FinishImport(t.Context(), imported.No, 40, campaign.Ready); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.Run(t.Context(), r.No); err != nil || got.Taken != 40 {
+		t.Errorf("%+v %v", got, err)
+	}
+	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+		t.Errorf("%+v %v", ps, err)
+	}
+}
+
+// takenOver is an Intend whose commit never reached the server, and while its sender could not
+// ask, another replica took the segment and moved the mark to the same place.
+func takenOver(t *testing.T) ([]campaign.Granted, error) {
+	dsn := server(t).Database(t)
+	wire := newCutter(t, server(t).Addr)
+	l := openAt(t, wire.through(dsn), Options{Sender: true})
+	other := openAt(t, dsn, Options{Sender: true})
+	r := load(t, other, 100)
+	claim := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: -time.Second}
+	ls, err := l.Claim(t.Context(), claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire.after = func() {
+		ls, err := other.Claim(context.Background(), claim)
+		for deadline := time.Now().Add(5 * time.Second); err == nil && len(ls) == 0 && time.Now().Before(deadline); { // the dead connection's lock
+			ls, err = other.Claim(context.Background(), claim)
+		}
+		if err == nil {
+			_, err = other.Intend(context.Background(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 10}})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		wire.closed.Store(false)
+	}
+	wire.closed.Store(true) // for new connections
+	wire.cut.Store(requestLost)
+	return l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 10}})
+}
+
+func TestAnotherOwnersMarkIsNotTakenForOurs(t *testing.T) {
+	if g, err := takenOver(t); !errors.Is(err, campaign.ErrUnknownCommit) {
+		t.Errorf("%+v %v, want ErrUnknownCommit", g, err)
+	}
+}

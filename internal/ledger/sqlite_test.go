@@ -1,0 +1,526 @@
+package ledger
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger/ledgertest"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv("LEDGER_TEST_CHILD"); path != "" {
+		childSends(path)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(stopServers))
+}
+
+// openTest opens a ledger in a folder of the test's own.
+func openTest(t testing.TB, o Options) *SQLite {
+	t.Helper()
+	l, err := OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "test.db"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func TestSQLiteKeepsEveryPromiseOfTheLedger(t *testing.T) {
+	ledgertest.Run(t, func(t *testing.T) campaign.Ledger { return openTest(t, Options{}) })
+}
+
+// load makes a run of n deliveries, ready to be sent.
+func load(t testing.TB, l campaign.Ledger, n int64) campaign.Run {
+	t.Helper()
+	ctx := context.Background()
+	r, err := l.CreateRun(ctx, campaign.Run{Campaign: "spring", ListHash: strconv.FormatInt(time.Now().UnixNano(), 36), Marketing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lo := int64(0); lo < n; lo += campaign.SegmentSize {
+		hi := min(n, lo+campaign.SegmentSize)
+		if err := l.AppendRows(ctx, r.No, lo, rows(lo, hi), []campaign.Segment{{Run: r.No, Index: lo / campaign.SegmentSize, Lo: lo, Hi: hi}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.FinishImport(ctx, r.No, n, campaign.Ready); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func rows(lo, hi int64) []campaign.Delivery {
+	ds := make([]campaign.Delivery, 0, hi-lo)
+	for seq := lo; seq < hi; seq++ {
+		ds = append(ds, campaign.Delivery{Seq: seq, Row: seq + 1, To: fmt.Sprintf("+%d", 2348030000000+seq), Key: 2348030000000 + seq,
+			Cells: []string{fmt.Sprintf("First%d", seq), "Lastname of some length", "SPRING-2026", "https://example.com/o/" + strconv.FormatInt(seq, 36)}})
+	}
+	return ds
+}
+
+// claimAll leases every segment of a run.
+func claimAll(t testing.TB, l campaign.Ledger, no campaign.RunNo) []campaign.Lease {
+	t.Helper()
+	ls, err := l.Claim(context.Background(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1 << 20, Lease: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ls
+}
+
+// wamid is a message id of the usual length.
+func wamid(no campaign.RunNo, seq int64) string {
+	return fmt.Sprintf("wamid.HBgNMjM0ODAzMDAwMDAwMBUCABEYEjlBM0NBNUIzRDRDRDY3%02d%010d", no, seq)
+}
+
+func acceptances(l campaign.Lease, from, to int64) []campaign.Result {
+	rs := make([]campaign.Result, 0, to-from)
+	now := time.Now()
+	for seq := from; seq < to; seq++ {
+		rs = append(rs, campaign.Result{Run: l.Run, Seq: seq, Key: 2348030000000 + seq, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted, At: now,
+			Epoch: l.Epoch, MessageID: wamid(l.Run, seq)})
+	}
+	return rs
+}
+
+// childSends is the process that TestAKilledProcessKeepsWhatItAcknowledged kills.
+func childSends(path string) {
+	fail := func(err error) {
+		if err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+	}
+	ctx := context.Background()
+	l, err := OpenSQLite(ctx, path, Options{Sender: true})
+	fail(err)
+	ls, err := l.Claim(ctx, campaign.Claim{Owner: "child", Connection: "conn_1", Runs: []campaign.RunNo{1}, Max: 1, Lease: time.Hour})
+	fail(err)
+	for mark := ls[0].Mark; mark < ls[0].Hi; mark += 4 {
+		g, err := l.Intend(ctx, []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: mark, To: mark + 4}})
+		fail(err)
+		fmt.Println("intended", g[0].To)
+		fail(l.Record(ctx, acceptances(ls[0], mark, mark+4)))
+		fmt.Println("recorded", mark+4)
+	}
+	select {}
+}
+
+func TestAKilledProcessKeepsWhatItAcknowledged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	l, err := OpenSQLite(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := load(t, l, campaign.SegmentSize)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for round := range 5 {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), "LEDGER_TEST_CHILD="+path)
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said := map[string]int64{}
+		lines := bufio.NewScanner(out)
+		for n := 0; lines.Scan(); n++ {
+			what, number, _ := strings.Cut(lines.Text(), " ")
+			if what == "error" {
+				t.Fatal(lines.Text())
+			}
+			said[what], _ = strconv.ParseInt(number, 10, 64)
+			if n == 30+7*round {
+				_ = child.Process.Kill()
+			}
+		}
+		_, _ = io.Copy(io.Discard, out)
+		_ = child.Wait()
+
+		l, err := OpenSQLite(t.Context(), path, Options{Sender: true}) // the dead process's lock is free
+		if err != nil {
+			t.Fatal(err)
+		}
+		ls := claimAll(t, l, r.No)
+		if len(ls) != 1 || ls[0].Mark < said["intended"] || !ls[0].Recovered {
+			t.Fatalf("round %d: %+v, the child said %v", round, ls, said)
+		}
+		tallies, _, err := l.Tallies(t.Context(), r.No)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := map[campaign.Status]int64{}
+		for _, x := range tallies {
+			by[x.Status] += x.N
+		}
+		if by[campaign.Accepted]+by[campaign.InDoubt] < said["recorded"] {
+			t.Errorf("round %d: %v, the child said %v", round, tallies, said)
+		}
+		if _, err := l.Recover(t.Context(), ls[0], time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Release(t.Context(), ls[0], nil); err != nil {
+			t.Fatal(err)
+		}
+		if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+			t.Errorf("audit: %+v %v", ps, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOneSenderAtATime(t *testing.T) {
+	l := openTest(t, Options{Sender: true})
+	_, err := OpenSQLite(t.Context(), l.Path(), Options{Sender: true})
+	if !errors.Is(err, campaign.ErrLocked) || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
+		t.Fatalf("second sender: %v", err)
+	}
+	r := load(t, l, 1)
+	beside, err := OpenSQLite(t.Context(), l.Path(), Options{}) // the operator's commands work beside it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beside.Close()
+	if _, err := beside.SetWanted(t.Context(), r.No, campaign.WantPause); err != nil {
+		t.Fatal(err)
+	}
+	ls := claimAll(t, l, r.No)
+	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 1}})
+	if err != nil || !g[0].Held {
+		t.Errorf("a pause from another process: %+v %v", g, err)
+	}
+	reader, err := OpenSQLite(t.Context(), l.Path(), Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if got, err := reader.Run(t.Context(), r.No); err != nil || got.Wanted != campaign.WantPause {
+		t.Errorf("%+v %v", got, err)
+	}
+	if _, err := reader.SetWanted(t.Context(), r.No, campaign.WantRun); err == nil {
+		t.Error("a read-only ledger was written to")
+	}
+}
+
+func TestWhoGetsTheLockTakesEveryLeaseAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	l, err := OpenSQLite(t.Context(), path, Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := load(t, l, 5000)
+	old := claimAll(t, l, r.No)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = OpenSQLite(t.Context(), path, Options{Sender: true}); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ls := claimAll(t, l, r.No)
+	if len(old) != 2 || len(ls) != 2 || ls[0].Epoch != 2 || !ls[0].Recovered {
+		t.Errorf("%+v", ls)
+	}
+}
+
+func TestARestoredLedgerIsNoticed(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "test.db")
+	open := func(o Options) (*SQLite, error) {
+		o.Sender = true
+		return OpenSQLite(t.Context(), path, o)
+	}
+	session := func() campaign.Run {
+		l, err := open(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		return load(t, l, 10)
+	}
+	session()
+	session()
+	backup, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session()
+	if err := os.WriteFile(path, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(Options{}); !errors.Is(err, ErrRestored) {
+		t.Fatalf("a restored backup: %v", err)
+	}
+	l, err := open(Options{AcceptRestored: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := l.Quarantine(t.Context(), 4, time.Now().Add(-time.Minute))
+	if err != nil || n != 8 {
+		t.Errorf("put %d in doubt, %v; want 4 of each run", n, err)
+	}
+	if got, err := l.Run(t.Context(), 1); err != nil || got.State != campaign.Paused || got.Reason != campaign.PausedByLedger {
+		t.Errorf("%+v %v", got, err)
+	}
+	if _, err := l.SetWanted(t.Context(), 1, campaign.WantRun); err != nil {
+		t.Fatal(err)
+	}
+	ls := claimAll(t, l, 1)
+	if n, err := l.Recover(t.Context(), ls[0], time.Now()); err != nil || n != 4 {
+		t.Errorf("recovered %d %v", n, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	session() // accepted once, it is the ledger from now on
+
+	if err := os.Remove(stampPath(path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(Options{}); !errors.Is(err, ErrRestored) {
+		t.Errorf("a copied file: %v", err)
+	}
+}
+
+func TestWhatCannotBeOpenedIsSaidInASentence(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(text, []byte(strings.Repeat("these are notes, not a ledger\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged := filepath.Join(dir, "x.db")
+	l, err := OpenSQLite(t.Context(), damaged, Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(stampPath(damaged), []byte("what"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(dir, "music.db")
+	other, err := sql.Open("sqlite", foreign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.ExecContext(t.Context(), "CREATE TABLE songs (title TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dsn, want string
+		o         Options
+	}{
+		{"sqlite:" + filepath.Join(dir, "no", "x.db"), "does not exist: create it", Options{}},
+		{"sqlite:" + dir, "is a folder: name a file in it", Options{}},
+		{"sqlite:" + text, "is not a campaignd ledger", Options{}},
+		{"sqlite:" + foreign, "is not a campaignd ledger", Options{}},
+		{"sqlite:" + filepath.Join(text, "x.db"), "notes.txt", Options{}},
+		{"sqlite:" + filepath.Join(dir, "none.db"), "does not exist", Options{ReadOnly: true}},
+		{"sqlite:" + damaged, "is damaged", Options{Sender: true}},
+		{"mysql://root:secret@host/db", "want sqlite:PATH or postgres://", Options{}},
+		{"sqlite:", "want sqlite:PATH", Options{}},
+	} {
+		l, err := Open(t.Context(), c.dsn, c.o)
+		if err == nil {
+			l.Close()
+			t.Errorf("%s was opened", c.dsn)
+			continue
+		}
+		if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want a line with %q", c.dsn, err, c.want)
+		}
+	}
+}
+
+func TestAFolderThatCannotBeWrittenIsSaid(t *testing.T) {
+	dir := "/proc" // not even root may make a file there
+	if os.Getuid() != 0 {
+		dir = t.TempDir()
+		if err := os.Chmod(dir, 0o500); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := OpenSQLite(t.Context(), filepath.Join(dir, "x.db"), Options{})
+	if err == nil || !strings.Contains(err.Error(), "writable") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestANewerSchemaIsRefused(t *testing.T) {
+	l := openTest(t, Options{})
+	db, err := sql.Open("sqlite", l.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{{}, {Sender: true}, {ReadOnly: true}} {
+		if _, err := OpenSQLite(t.Context(), l.Path(), o); !errors.Is(err, campaign.ErrNewer) {
+			t.Errorf("%+v: %v, want ErrNewer", o, err)
+		}
+	}
+}
+
+func TestAFailingOperationDoesNotSpoilItsGroup(t *testing.T) {
+	l := openTest(t, Options{})
+	boom := errors.New("boom")
+	insert := func(key int64, fail error) *op {
+		return &op{done: make(chan struct{}), run: func(t *tx) error {
+			if _, err := t.suppress(campaign.Suppression{Key: key, Scope: campaign.ScopeAll}); err != nil {
+				return err
+			}
+			return fail
+		}}
+	}
+	sqlError := &op{done: make(chan struct{}), run: func(t *tx) error {
+		_, err := t.exec(`INSERT INTO ledger (one, id, opens, hash_key) VALUES (2, '', 0, x'')`)
+		return err
+	}}
+	ok1, bad, ok2 := insert(1, nil), insert(2, boom), insert(3, nil)
+	busy, held := make(chan struct{}), make(chan struct{})
+	go func() { // hold the writer so that the four become one group
+		_ = l.write(context.Background(), urgent, func(*tx) error { close(busy); <-held; return nil })
+	}()
+	<-busy
+	done := make(chan error, 4)
+	for _, o := range []*op{ok1, bad, sqlError, ok2} {
+		go func() { done <- l.submit(context.Background(), o) }()
+	}
+	for waiting := 0; waiting < 4; {
+		l.writer.mu.Lock()
+		waiting = len(l.writer.queues[urgent])
+		l.writer.mu.Unlock()
+		runtime.Gosched()
+	}
+	close(held)
+	for range 4 {
+		<-done
+	}
+	if ok1.err != nil || ok2.err != nil || !errors.Is(bad.err, boom) || sqlError.err == nil {
+		t.Errorf("answers %v, %v, %v, %v", ok1.err, bad.err, sqlError.err, ok2.err)
+	}
+	var keys []int64
+	for s, err := range l.Suppressions(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, s.Key)
+	}
+	if fmt.Sprint(keys) != "[1 3]" {
+		t.Errorf("stored %v", keys)
+	}
+}
+
+func TestACallAfterCloseFails(t *testing.T) {
+	l := openTest(t, Options{})
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Runs(t.Context()); err == nil {
+		t.Error("read after Close")
+	}
+	if err := l.ReportLanes(t.Context(), "a", nil); err == nil {
+		t.Error("wrote after Close")
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheLedgerLivesInABubble(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	synctest.Test(t, func(t *testing.T) {
+		l, err := OpenSQLite(t.Context(), path, Options{Sender: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := load(t, l, 100)
+		claim := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: 15 * time.Second}
+		ls, err := l.Claim(t.Context(), claim)
+		if err != nil || len(ls) != 1 {
+			t.Fatalf("%+v %v", ls, err)
+		}
+		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 10}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(14 * time.Second)
+		if more, err := l.Claim(t.Context(), claim); err != nil || len(more) != 0 {
+			t.Fatalf("claimed before the lease ended: %+v %v", more, err)
+		}
+		time.Sleep(time.Second) // virtual: the ledger's clock is the bubble's
+		more, err := l.Claim(t.Context(), claim)
+		if err != nil || len(more) != 1 || more[0].Epoch != 2 {
+			t.Fatalf("%+v %v", more, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestTheWriteAheadLogStaysSmall(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	synctest.Test(t, func(t *testing.T) {
+		l, err := OpenSQLite(t.Context(), path, Options{Sender: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		r := load(t, l, 4*campaign.SegmentSize)
+		time.Sleep(3 * time.Second)
+		largest := int64(0)
+		for _, lease := range claimAll(t, l, r.No) {
+			for from := lease.Lo; from < lease.Hi; from += 64 {
+				if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: from, To: from + 64}}); err != nil {
+					t.Fatal(err)
+				}
+				if err := l.Record(t.Context(), acceptances(lease, from, from+64)); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Millisecond)
+				if s, err := os.Stat(path + "-wal"); err == nil {
+					largest = max(largest, s.Size())
+				}
+			}
+		}
+		if largest > 2*walLong {
+			t.Errorf("the log grew to %d bytes", largest)
+		}
+		time.Sleep(5 * time.Second)
+		if s, err := os.Stat(path + "-wal"); err != nil || s.Size() != 0 {
+			t.Errorf("a quiet ledger keeps a log of %v bytes, %v", s.Size(), err)
+		}
+	})
+}

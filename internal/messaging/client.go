@@ -1,0 +1,261 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"campaignd/internal/mutant"
+)
+
+// Client talks to one service with one key. It is safe for concurrent use.
+type Client struct {
+	transport http.RoundTripper
+	traced    bool
+	base      url.URL
+	send      *http.Request // copied for each Send; its URL and header are shared and only read
+	key       Secret
+	agent     string
+	timeout   time.Duration
+	proven    []StatusCode
+	assumed   Assumed
+
+	exchanges sync.Pool // of *exchange
+	buffers   sync.Pool // of *[]byte, for answers
+}
+
+// New checks the options and returns a Client. Errors name the option at fault.
+func New(o Options) (*Client, error) {
+	base, err := checkBase(o.BaseURL, o.AllowHTTP)
+	if err != nil {
+		return nil, fmt.Errorf("base_url: %w", err)
+	}
+	switch {
+	case o.APIKey.IsZero():
+		return nil, errors.New("api_key: missing; generate one in the service's dashboard under API keys")
+	case !visible(o.APIKey.Reveal()):
+		return nil, errors.New("api_key: holds a space, a line break or another character that no key has; was it copied whole?")
+	case o.Timeout < 0:
+		return nil, fmt.Errorf("timeout: %v is negative", o.Timeout)
+	case o.MaxInFlight < 0:
+		return nil, fmt.Errorf("max_in_flight: %d is negative", o.MaxInFlight)
+	case strings.ContainsAny(o.UserAgent, "\r\n"):
+		return nil, errors.New("user_agent: holds a line break")
+	}
+	for i, p := range o.ProvenRefusals {
+		if !doubtful(p.Status) || p.Code == "" {
+			return nil, fmt.Errorf("proven_refusals[%d]: needs a status that means doubt (5xx, 408, 409, 499) and an error code", i)
+		}
+	}
+	o = o.withDefaults()
+	c := &Client{
+		transport: o.Transport,
+		base:      *base,
+		key:       o.APIKey,
+		agent:     o.UserAgent,
+		timeout:   o.Timeout,
+		proven:    o.ProvenRefusals,
+		assumed:   o.Assumed.withDefaults(),
+	}
+	if c.transport == nil {
+		c.transport = tuned(o)
+	}
+	c.traced = traced(c.transport)
+	c.exchanges.New = func() any { return newExchange() }
+	c.buffers.New = func() any { b := make([]byte, 0, 2048); return &b }
+	c.send = c.request(context.Background(), http.MethodPost, sendPath, "")
+	c.send.Header.Set("Content-Type", "application/json")
+	if mutant.On("idempotency_key") {
+		c.send.Header.Set("Idempotency-Key", "1")
+	}
+	return c, nil
+}
+
+// sendPath is given by the document (seed 000, Endpoints).
+const sendPath = "/api/v1/messages"
+
+// String names the client without its key.
+func (c *Client) String() string { return "messaging client of " + c.base.Host }
+
+// GoString is String: %#v must not open the headers.
+func (c *Client) GoString() string { return c.String() }
+
+// Close closes the connections that are idle. The Client can be used afterwards.
+func (c *Client) Close() {
+	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// request builds a request whose URL is the base, path and query.
+func (c *Client) request(ctx context.Context, method, path, query string) *http.Request {
+	u := c.base
+	u.Path, u.RawQuery = path, query
+	r := &http.Request{
+		Method: method, URL: &u, Host: u.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{
+			"Authorization": {"Bearer " + c.key.Reveal()},
+			"User-Agent":    {c.agent},
+			"Accept":        {"application/json"},
+		},
+	}
+	return r.WithContext(ctx)
+}
+
+// posting is the body of a request. It has no way back to its beginning (no GetBody): without one, and
+// without an idempotency header, net/http never sends a POST twice (transport.go, shouldRetryRequest).
+type posting struct {
+	text []byte
+	at   int
+}
+
+func (p *posting) Read(b []byte) (int, error) {
+	if p.at == len(p.text) {
+		return 0, io.EOF
+	}
+	n := copy(b, p.text[p.at:])
+	p.at += n
+	return n, nil
+}
+
+func (p *posting) Close() error { return nil }
+
+// Send posts one message, once. It returns the service's receipt, or an *Error that says what the
+// exchange proves and what to do; it never repeats the request and follows no redirect. When ctx ends before the
+// request is written the message is proven not sent; after that it is in doubt.
+func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
+	if !e164(m.To) {
+		// Without + the platform prepends the sender's own country code: a stranger may get it (platform.md 6.4).
+		return Receipt{}, local(codeNotE164, nil)
+	}
+	text, err := appendMessage(make([]byte, 0, 512), m)
+	if err != nil {
+		return Receipt{}, local(codeUnencodable, err)
+	}
+	ctx, cancel := c.within(ctx, c.timeout)
+	defer cancel()
+	x := c.exchanges.Get().(*exchange)
+	req := c.send.WithContext(httptrace.WithClientTrace(ctx, &x.trace))
+	req.Body, req.ContentLength = &posting{text: text}, int64(len(text))
+	if !c.traced {
+		req.Header = req.Header.Clone() // who knows what it does with a shared one
+	}
+	if mutant.On("idempotency_key") {
+		req.GetBody = func() (io.ReadCloser, error) { return &posting{text: text}, nil }
+	}
+	resp, failure := c.exchange(ctx, req, x)
+	if failure != nil {
+		return Receipt{}, failure
+	}
+	mutant.Crash("answer_unread")
+	buf := c.buffers.Get().(*[]byte)
+	a := answer{status: resp.StatusCode, header: resp.Header}
+	a.body, a.err = read(resp, (*buf)[:0], maxAnswer)
+	*buf = a.body
+	receipt, failure := c.judge(&a)
+	if cap(*buf) <= maxAnswer {
+		c.buffers.Put(buf)
+	}
+	if failure != nil {
+		return Receipt{}, failure
+	}
+	return receipt, nil
+}
+
+// judge turns a whole answer to a send into a receipt or a failure.
+func (c *Client) judge(a *answer) (Receipt, *Error) {
+	id := requestID(a.header)
+	if a.status < 200 || a.status > 299 {
+		return Receipt{}, refusal(a, id, c.key.Reveal(), c.proven)
+	}
+	if a.err != nil {
+		return Receipt{}, noID(a, id)
+	}
+	message, warning, ok := readReceipt(a.body)
+	if !ok {
+		return Receipt{}, noID(a, id)
+	}
+	return Receipt{MessageID: message, Warning: warning, RequestID: id}, nil
+}
+
+// within bounds ctx by d; an earlier deadline of its own stays as it is.
+func (c *Client) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if at, ok := ctx.Deadline(); ok && time.Until(at) <= d {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// exchange makes one round trip and judges its failure. x is given back after an answer.
+func (c *Client) exchange(ctx context.Context, req *http.Request, x *exchange) (*http.Response, *Error) {
+	if err := ctx.Err(); err != nil {
+		c.exchanges.Put(x)
+		return nil, transportError(ctx, err, false)
+	}
+	// RoundTrip, not http.Client: no redirect is followed, no cookie kept, and nothing copied.
+	resp, err := c.transport.RoundTrip(req)
+	if mutant.On("follow_redirects") && err == nil && resp.StatusCode/100 == 3 {
+		again := req.Clone(ctx)
+		again.Method, again.Body, again.ContentLength = http.MethodGet, nil, 0
+		again.URL, _ = resp.Location()
+		again.Host = again.URL.Host
+		resp, err = c.transport.RoundTrip(again)
+	}
+	if err == nil {
+		x.reset()
+		c.exchanges.Put(x)
+		return resp, nil
+	}
+	written := x.written()
+	if !c.traced {
+		written = !dialFailed(err)
+	}
+	return nil, transportError(ctx, err, written)
+}
+
+// read reads the body whole, so that the connection can be used again, up to limit bytes.
+func read(resp *http.Response, b []byte, limit int) ([]byte, error) {
+	defer resp.Body.Close()
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := resp.Body.Read(b[len(b):min(cap(b), limit+1)])
+		b = b[:len(b)+n]
+		switch {
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return b, err
+		case len(b) > limit:
+			return b[:limit], errTooLong
+		}
+	}
+}
+
+var errTooLong = errors.New("the answer is longer than allowed")
+
+func local(code string, err error) *Error {
+	r := serviceRows[code]
+	return &Error{Proof: NotSent, Action: r.Action, Hold: r.Hold, Code: code, Message: r.Sentence, Err: err}
+}
+
+// e164: + and 7 to 15 digits (ITU-T E.164).
+func e164(to string) bool {
+	return len(to) >= 8 && len(to) <= 16 && to[0] == '+' && to[1] != '0' && allDigits(to[1:])
+}
+
+func requestID(h http.Header) string {
+	if v := h["X-Request-Id"]; len(v) > 0 {
+		return token(v[0])
+	}
+	return ""
+}

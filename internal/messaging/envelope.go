@@ -1,0 +1,308 @@
+package messaging
+
+import (
+	"strings"
+	"time"
+)
+
+// envelope is the service's frame around an event: {id, type, createdAt, connectionId, data}
+// (assumed, design section 9).
+type envelope struct {
+	id, kind, connection string
+	at                   time.Time
+	data                 value
+	list                 value // of {events: [...]}
+}
+
+func (env *envelope) read(v value) {
+	for m := v.members(); m.next(); {
+		switch string(m.key) {
+		case "id", "eventId":
+			env.id = m.val.text()
+		case "type":
+			env.kind = m.val.text()
+		case "event":
+			if env.kind == "" {
+				env.kind = m.val.text()
+			}
+		case "createdAt", "created_at":
+			env.at = m.val.stamp()
+		case "timestamp":
+			if env.at.IsZero() {
+				env.at = m.val.stamp()
+			}
+		case "connectionId", "connection_id":
+			env.connection = m.val.text()
+		case "events":
+			if m.val.isArray() {
+				env.list = m.val
+			}
+		case "data", "payload":
+			if m.val.isObject() {
+				env.data = m.val
+			}
+		}
+	}
+}
+
+// service reads one event of the service's own form. Where there is no data object the event's
+// fields are looked for beside its type.
+func (d *decoder) service(v value, env *envelope) error {
+	data := env.data
+	if data == nil {
+		data = v
+	}
+	kind := env.kind
+	if ours, ok := d.rename[kind]; ok {
+		kind = ours
+	}
+	e := Event{ID: env.id, Type: env.kind, At: env.at, Connection: env.connection}
+	group, last := kind, ""
+	if i := strings.LastIndexByte(kind, '.'); i >= 0 {
+		group, last = kind[:i], kind[i+1:]
+	}
+	switch {
+	case kind == "message.status" || group == "message" && knownStatus(last):
+		e.status(data, last)
+	case kind == "message.received" || kind == "message.inbound":
+		e.inbound(data)
+	case group == "template":
+		e.review(data)
+	case group == "preference" || kind == "user.preference" || kind == "user_preferences":
+		e.preference(data)
+	case group == "number" || group == "phone_number":
+		e.Kind, e.Summary = KindNumber, summary(data)
+		e.Number = onlyDigits(firstText(data, "phoneNumber", "displayPhoneNumber", "display_phone_number"))
+	case group == "account" || group == "company":
+		e.Kind, e.Summary = KindAccount, summary(data)
+	}
+	if e.Kind == KindUnknown {
+		e.Summary = summary(v)
+	}
+	if e.Connection == "" {
+		e.Connection = firstText(data, "connectionId", "connection_id")
+	}
+	return d.add(e)
+}
+
+func knownStatus(s string) bool {
+	switch Status(s) {
+	case StatusSent, StatusDelivered, StatusRead, StatusFailed:
+		return true
+	}
+	return false
+}
+
+// status reads {messageId, status, timestamp, to?, error?}: the service's names and the platform's.
+// Without a usable id, or with a status that nobody follows (played, deleted), the kind stays unknown.
+func (e *Event) status(v value, word string) {
+	id, to := "", ""
+	for m := v.members(); m.next(); {
+		switch string(m.key) {
+		case "messageId", "message_id", "wamid":
+			id = m.val.text()
+		case "id":
+			if id == "" {
+				id = m.val.text()
+			}
+		case "status":
+			word = m.val.text()
+		case "timestamp":
+			if at := m.val.stamp(); !at.IsZero() {
+				e.At = at
+			}
+		case "to", "recipient_id", "recipient":
+			to = onlyDigits(m.val.text())
+		case "error":
+			e.failure(m.val)
+		case "errors":
+			if first := m.val.members(); first.next() {
+				e.failure(first.val)
+			}
+		}
+	}
+	if !usableID(id) || !knownStatus(word) {
+		e.Type += "/" + token(word)
+		return
+	}
+	if to == "" { // recipient_user_id is no phone number and matches nothing (platform.md 4.3)
+		to = RecipientOfID(id)
+	}
+	e.Kind, e.MessageID, e.Status, e.Recipient = KindStatus, id, Status(word), to
+}
+
+// failure reads {code, title, details} or {code, title, message, error_data: {details}}.
+func (e *Event) failure(v value) {
+	for m := v.members(); m.next(); {
+		switch string(m.key) {
+		case "code":
+			if n, ok := m.val.integer(); ok && n >= 0 && n < 1<<31 {
+				e.Code = int(n)
+			}
+		case "title":
+			e.Title = Scrub(m.val.text(), maxMessage)
+		case "details":
+			e.Details = Scrub(m.val.text(), maxMessage)
+		case "message":
+			if e.Details == "" {
+				e.Details = Scrub(m.val.text(), maxMessage)
+			}
+		case "error_data":
+			if s := m.val.get("details").text(); s != "" {
+				e.Details = Scrub(s, maxMessage)
+			}
+		}
+	}
+}
+
+// maxText is the longest inbound text kept, in bytes; the platform's limit is 4,096 characters.
+const maxText = 4096
+
+// inbound reads a customer's message.
+func (e *Event) inbound(v value) {
+	in := &Inbound{}
+	id, user := "", ""
+	for m := v.members(); m.next(); {
+		switch string(m.key) {
+		case "messageId", "message_id", "wamid":
+			id = m.val.text()
+		case "id":
+			if id == "" {
+				id = m.val.text()
+			}
+		case "from":
+			if m.val.isString() {
+				in.From = onlyDigits(m.val.text())
+			} else {
+				in.From = onlyDigits(firstText(m.val, "phoneNumber", "phone", "id", "wa_id"))
+			}
+		case "from_user_id":
+			user = m.val.text()
+		case "timestamp":
+			if at := m.val.stamp(); !at.IsZero() {
+				e.At = at
+			}
+		case "type":
+			in.Type = token(m.val.text())
+		case "text":
+			if m.val.isString() {
+				in.Text = m.val.text()
+			} else {
+				in.Text = m.val.get("body").text()
+			}
+		case "button":
+			in.ButtonPayload, in.Text = firstText(m.val, "payload", "id"), firstText(m.val, "text", "title")
+		case "interactive":
+			for _, reply := range [...]string{"button_reply", "list_reply", "buttonReply", "listReply"} {
+				if r := m.val.get(reply); r != nil {
+					in.ButtonPayload, in.Text = r.get("id").text(), r.get("title").text()
+				}
+			}
+		case "image", "video", "document":
+			if in.Text == "" {
+				in.Text = m.val.get("caption").text()
+			}
+		case "context":
+			in.ContextID = firstText(m.val, "messageId", "message_id", "id")
+		case "system":
+			in.MovedTo = onlyDigits(firstText(m.val, "wa_id", "new_wa_id", "phoneNumber"))
+		}
+	}
+	if in.From == "" {
+		in.From = user
+	}
+	if in.From == "" && in.MovedTo == "" {
+		return
+	}
+	in.Text, in.ButtonPayload = cut(in.Text, maxText), cut(in.ButtonPayload, maxText)
+	if !usableID(id) {
+		id = ""
+	}
+	if !usableID(in.ContextID) {
+		in.ContextID = ""
+	}
+	e.Kind, e.MessageID, e.Inbound = KindMessage, id, in
+}
+
+// review reads what happened to a template, in the service's words or the platform's three forms (platform.md 4.5).
+func (e *Event) review(v value) {
+	r := &Review{}
+	status, quality, category, pause := "", "", "", ""
+	for m := v.members(); m.next(); {
+		switch string(m.key) {
+		case "message_template_id", "templateId", "id":
+			r.ID = m.val.text() // an integer above 2^53: kept as text
+		case "message_template_name", "templateName", "name":
+			r.Name = m.val.text()
+		case "message_template_language", "templateLanguage", "language":
+			r.Language = FoldLanguage(m.val.text())
+		case "event", "status":
+			status = strings.ToUpper(m.val.text())
+		case "reason":
+			r.Reason = m.val.text()
+		case "message_template_category", "category":
+			r.Category = strings.ToUpper(m.val.text())
+		case "new_quality_score", "qualityScore":
+			quality = strings.ToUpper(m.val.text())
+		case "new_category", "correct_category":
+			category = strings.ToUpper(m.val.text())
+		case "other_info":
+			pause = m.val.get("title").text()
+		case "rejection_info":
+			if s := m.val.get("reason").text(); s != "" {
+				pause = s
+			}
+		case "timestamp":
+			if at := m.val.stamp(); !at.IsZero() {
+				e.At = at
+			}
+		}
+	}
+	if strings.EqualFold(r.Reason, "NONE") {
+		r.Reason = ""
+	}
+	if r.Reason == "" {
+		r.Reason = pause
+	}
+	switch {
+	case status != "":
+		r.Event = status
+	case quality != "":
+		r.Event, r.Reason = "QUALITY", quality
+	case category != "":
+		r.Event, r.Category = "CATEGORY", category
+	}
+	if r.Name == "" || r.Event == "" {
+		return
+	}
+	r.Event, r.Category, r.Reason = token(r.Event), token(r.Category), Scrub(r.Reason, maxMessage)
+	e.Kind, e.Review = KindTemplate, r
+}
+
+// preference reads a customer's wish: {wa_id, category, value, timestamp} (platform.md 4.4).
+func (e *Event) preference(v value) {
+	p := &Preference{From: onlyDigits(firstText(v, "wa_id", "from", "phoneNumber", "phone"))}
+	if at := v.get("timestamp").stamp(); !at.IsZero() {
+		e.At = at
+	}
+	if p.From == "" {
+		return
+	}
+	switch strings.ToLower(firstText(v, "value", "preference")) {
+	case "stop":
+		p.Stop = true
+	case "resume":
+	default:
+		return
+	}
+	e.Kind, e.Preference = KindPreference, p
+}
+
+func firstText(v value, names ...string) string {
+	for _, n := range names {
+		if s := v.get(n).text(); s != "" {
+			return s
+		}
+	}
+	return ""
+}

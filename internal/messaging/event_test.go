@@ -1,0 +1,295 @@
+package messaging
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func platformSample(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "platform", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func decodeOne(t testing.TB, body string) Event {
+	t.Helper()
+	events, err := DecodeEvents([]byte(body))
+	if err != nil || len(events) != 1 {
+		t.Fatalf("%d events, %v in %s", len(events), err, body)
+	}
+	return events[0]
+}
+
+func TestThePlatformsOwnEnvelopeIsUnderstood(t *testing.T) {
+	status := func(id, s string, at int64, to string) Event {
+		return Event{Kind: KindStatus, Type: "messages/statuses", At: time.Unix(at, 0).UTC(), Number: "15555550100", MessageID: id, Status: Status(s), Recipient: to}
+	}
+	const id = "wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD0"
+	limited := status(id+"2A", "failed", 1790000003, "15555550102")
+	limited.ID, limited.MessageID = "", "wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD02A"
+	limited.Code, limited.Title = 131049, "This message was not delivered to maintain healthy ecosystem engagement."
+	limited.Details = "In order to maintain a healthy ecosystem engagement, the message failed to be delivered."
+	gone := status("wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD03A", "failed", 1790000003, "15555550103")
+	gone.Code, gone.Title, gone.Details = 131026, "Message undeliverable", "Message Undeliverable."
+	for name, want := range map[string]Event{
+		"01_status_sent_v23_conversation":         status("wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD01A", "sent", 1790000001, "15555550101"),
+		"03_status_read_v24_minimal":              status("wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD01A", "read", 1790000300, "15555550101"),
+		"04_status_failed_131049_marketing_limit": limited,
+		"05_status_failed_131026_undeliverable":   gone,
+		"12_inbound_text_stop": {Kind: KindMessage, Type: "messages/messages", At: time.Unix(1790000500, 0).UTC(), Number: "15555550100",
+			MessageID: "wamid.HBgLMTU1NTU1NTAxMDEVAgASGBQzQUlOQk9VTkQwMDAwMDAwMDAwMQA=", Inbound: &Inbound{From: "15555550101", Type: "text", Text: "STOP"}},
+		"17_user_preferences_stop": {Kind: KindPreference, Type: "user_preferences/user_preferences", At: time.Unix(1790000600, 0).UTC(),
+			Number: "15555550100", Preference: &Preference{From: "15555550101", Stop: true}},
+		"19_template_status_paused_first": {Kind: KindTemplate, Type: "message_template_status_update", At: time.Unix(1790003600, 0).UTC(),
+			Review: &Review{ID: "400000000000001", Name: "promo_weekend", Language: "en_US", Event: "PAUSED", Category: "MARKETING", Reason: "FIRST_PAUSE"}},
+		"20_template_status_approved_unpause": {Kind: KindTemplate, Type: "message_template_status_update", At: time.Unix(1790014400, 0).UTC(),
+			Review: &Review{ID: "400000000000001", Name: "promo_weekend", Language: "en_US", Event: "APPROVED", Category: "MARKETING", Reason: "UNPAUSE"}},
+		"27_phone_number_quality_throughput_upgrade": {Kind: KindNumber, Type: "phone_number_quality_update", At: time.Unix(1790003700, 0).UTC(), Number: "15555550100"},
+		"28_business_capability_update_int":          {Kind: KindAccount, Type: "business_capability_update", At: time.Unix(1790003800, 0).UTC()},
+	} {
+		raw := platformSample(t, name)
+		// As it is; inside the service's data; deeper; in a batch.
+		for where, body := range map[string]string{
+			"bare":   string(raw),
+			"data":   `{"id":"evt_1","type":"platform.webhook","createdAt":"2026-09-21T00:00:00Z","connectionId":"conn_1","data":` + string(raw) + `}`,
+			"deeper": `{"id":"evt_1","connectionId":"conn_1","data":{"source":"platform","payload":{"raw":` + string(raw) + `}}}`,
+			"batch":  `[` + string(raw) + `]`,
+			"events": `{"events":[` + string(raw) + `]}`,
+		} {
+			got, want := decodeOne(t, body), want
+			if where == "data" || where == "deeper" {
+				want.ID, want.Connection = "evt_1", "conn_1"
+			}
+			if (want.Kind == KindNumber || want.Kind == KindAccount) == (got.Summary == "") {
+				t.Errorf("%s %s: summary %q", name, where, got.Summary)
+			}
+			got.Summary = ""
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s %s:\n got %+v %+v %+v %+v\nwant %+v", name, where, got, got.Inbound, got.Review, got.Preference, want)
+			}
+		}
+	}
+}
+
+func TestTimestampsOfEveryForm(t *testing.T) {
+	want := time.Date(2026, 9, 21, 14, 13, 21, 0, time.UTC)
+	for _, stamp := range []string{`"2026-09-21T14:13:21Z"`, `"2026-09-21T15:13:21+01:00"`, `"1790000001"`, `1790000001`, `1790000001000`, `"1790000001000"`, `1790000001000000`, `1790000001.0`, `1.790000001e9`} {
+		e := decodeOne(t, `{"type":"message.status","data":{"messageId":"m1","status":"sent","timestamp":`+stamp+`}}`)
+		if !e.At.Equal(want) || e.At.Location() != time.UTC {
+			t.Errorf("%s: %v", stamp, e.At)
+		}
+	}
+	for _, stamp := range []string{`"yesterday"`, `-5`, `0`, `1e400`, `99999999999999999999`, `null`, `{}`, `""`} {
+		e := decodeOne(t, `{"type":"message.status","createdAt":"2026-09-21T14:13:21Z","data":{"messageId":"m1","status":"sent","timestamp":`+stamp+`}}`)
+		if e.Kind != KindStatus || !e.At.Equal(want) {
+			t.Errorf("%s: the event's creation should stand in: %v", stamp, e.At)
+		}
+	}
+}
+
+func TestWhatIsNotKnownIsCountedNotFatal(t *testing.T) {
+	body := `[{"type":"message.status","data":{"messageId":"m1","status":"played"}},
+		{"type":"message.status","data":{"status":"sent"}},
+		{"type":"message.status","data":{"messageId":"` + strings.Repeat("x", 257) + `","status":"sent"}},
+		{"type":"message.received","data":{}},
+		{"type":"template.status","data":{"name":"x"}},
+		{"type":"preference.updated","data":{"wa_id":"15555550101","value":"maybe"}},
+		{"type":"new.kind","data":{"id":12345678901234567890}},
+		{}, 7, "x", null, [],
+		{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"new_field","value":{"a":1}},{"field":"messages","value":null}]}]},
+		{"type":"message.status","data":{"messageId":"m1","status":"read"}}]`
+	events, err := DecodeEvents([]byte(body))
+	if err != nil || len(events) != 15 {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	for i, e := range events[:14] {
+		if e.Kind != KindUnknown {
+			t.Errorf("event %d: %+v", i, e)
+		}
+	}
+	if events[0].Type != "message.status/played" || !strings.Contains(events[6].Summary, "12345678901234567890") || events[14].Kind != KindStatus {
+		t.Errorf("%+v", events)
+	}
+}
+
+func TestBodiesBeyondTheLimitsAreRefused(t *testing.T) {
+	one := `{"type":"message.status","data":{"messageId":"m1","status":"sent"}}`
+	full := "[" + strings.Repeat(one+",", MaxEvents-1) + one + "]"
+	if events, err := DecodeEvents([]byte(full)); err != nil || len(events) != MaxEvents {
+		t.Errorf("%d events, %v", len(events), err)
+	}
+	for body, want := range map[string]error{
+		"[" + strings.Repeat(one+",", MaxEvents) + one + "]":                           ErrTooManyEvents,
+		strings.Repeat("[", 100000) + strings.Repeat("]", 100000):                      errDepth,
+		`{"data":` + strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70) + "}": errDepth,
+		`"` + strings.Repeat("a", MaxBody) + `"`:                                       ErrBodyTooLarge,
+		"":                                                                             ErrBody, "null": ErrBody, "7": ErrBody, `"x"`: ErrBody, "{": ErrBody, `{"a":1}x`: ErrBody, "\xff": ErrBody,
+	} {
+		if _, err := DecodeEvents([]byte(body)); !errors.Is(err, want) {
+			t.Errorf("%.40q: %v", body, err)
+		}
+	}
+}
+
+func TestInboundMessagesOfEveryShape(t *testing.T) {
+	for body, want := range map[string]Inbound{
+		`{"from":"+1 (555) 555-0101","type":"text","text":"stop"}`:                                                  {From: "15555550101", Type: "text", Text: "stop"},
+		`{"from":"15555550101","type":"interactive","interactive":{"button_reply":{"id":"yes","title":"Yes"}}}`:     {From: "15555550101", Type: "interactive", Text: "Yes", ButtonPayload: "yes"},
+		`{"from":"15555550101","type":"interactive","interactive":{"list_reply":{"id":"am","title":"Morning"}}}`:    {From: "15555550101", Type: "interactive", Text: "Morning", ButtonPayload: "am"},
+		`{"from":"15555550101","type":"image","image":{"id":"1","caption":"like this"},"context":{"id":"wamid.A"}}`: {From: "15555550101", Type: "image", Text: "like this", ContextID: "wamid.A"},
+		`{"from_user_id":"US.13491208655302741918","type":"text","text":{"body":"hi"}}`:                             {From: "US.13491208655302741918", Type: "text", Text: "hi"},
+		`{"from":"15555550101","type":"system","system":{"type":"user_changed_number","wa_id":"15555550199"}}`:      {From: "15555550101", Type: "system", MovedTo: "15555550199"},
+		`{"from":"15555550101","type":"text","text":{"body":"\u0053\u0054OP \ud83d\udc4d"}}`:                        {From: "15555550101", Type: "text", Text: "STOP 👍"},
+		`{"from":"15555550101","type":"text","text":{"body":"` + strings.Repeat("a", 5000) + `"}}`:                  {From: "15555550101", Type: "text", Text: strings.Repeat("a", 4096)},
+	} {
+		e := decodeOne(t, `{"type":"message.received","data":`+body+`}`)
+		if e.Kind != KindMessage || !reflect.DeepEqual(*e.Inbound, want) {
+			t.Errorf("%s: %+v %+v", body, e, e.Inbound)
+		}
+	}
+}
+
+func TestTemplateEventsOfEveryShape(t *testing.T) {
+	for body, want := range map[string]Review{
+		`{"message_template_id":9007199254740993,"message_template_name":"a","message_template_language":"en-US","previous_quality_score":"GREEN","new_quality_score":"RED"}`: {ID: "9007199254740993", Name: "a", Language: "en_US", Event: "QUALITY", Reason: "RED"},
+		`{"message_template_name":"a","message_template_language":"pt_BR","previous_category":"UTILITY","new_category":"MARKETING"}`:                                          {Name: "a", Language: "pt_BR", Event: "CATEGORY", Category: "MARKETING"},
+		`{"message_template_name":"a","message_template_language":"en","event":"REJECTED","reason":"NONE","rejection_info":{"reason":"TAG_CONTENT_MISMATCH"}}`:                {Name: "a", Language: "en", Event: "REJECTED", Reason: "TAG_CONTENT_MISMATCH"},
+	} {
+		e := decodeOne(t, `{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"message_template_status_update","value":`+body+`}]}]}`)
+		if e.Kind != KindTemplate || !reflect.DeepEqual(*e.Review, want) {
+			t.Errorf("%s: %+v", body, e.Review)
+		}
+	}
+	if r := (&Review{Event: "APPROVED"}); !r.Approved() {
+		t.Error("APPROVED is not approved")
+	}
+}
+
+func TestAssumedNamesCanBeReplaced(t *testing.T) {
+	a := Assumed{Events: map[string]string{"msg.state": "message.status"}}
+	events, err := a.DecodeEvents([]byte(`{"event":"msg.state","messageId":"m1","status":"sent"}`))
+	if err != nil || len(events) != 1 || events[0].Kind != KindStatus || events[0].Type != "msg.state" {
+		t.Errorf("%+v %v", events, err)
+	}
+	a = Assumed{Fields: map[string]string{"numbers.qualityRating": "health"}}.withDefaults()
+	v, _ := parse([]byte(`{"health":"red","qualityRating":"GREEN","is_on_biz_app":true}`))
+	r := a.record("numbers", numberFields, v)
+	if r.text("qualityRating") != "red" || r.text("coexistence") != "true" {
+		t.Errorf("%q %q", r.text("qualityRating"), r.text("coexistence"))
+	}
+	if e := decodeOne(t, `{"type":"message.failed","data":{"id":"m1","errors":[{"code":"131026"}]}}`); e.Status != StatusFailed || e.Code != 131026 {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestTiersOfEveryShape(t *testing.T) {
+	for tier, want := range map[string]int64{"TIER_250": 250, "TIER_2K": 2000, "tier_100k": 100000, "TIER_UNLIMITED": Unlimited, "-1": Unlimited, "2000": 2000, "TIER_NOT_SET": 0, "": 0, "TIER_-5": 0, "TIER_1M": 1000000} {
+		if got := TierLimit(tier); got != want {
+			t.Errorf("%s: %d", tier, got)
+		}
+	}
+}
+
+func FuzzDecodeEvents(f *testing.F) {
+	files, _ := filepath.Glob(filepath.Join(wireRoot, "webhooks", "*", "body.json"))
+	more, _ := filepath.Glob("testdata/platform/*.json")
+	for _, name := range append(files, more...) {
+		if b, err := os.ReadFile(name); err == nil {
+			f.Add(b)
+		}
+	}
+	f.Add([]byte(`{"events":[{"type":"message.status","data":{"messageId":"\u0000","status":"sent"}}],"events":{}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		events, err := DecodeEvents(body)
+		if len(events) > MaxEvents || err != nil && events != nil {
+			t.Fatalf("%d events, %v", len(events), err)
+		}
+		if err == nil && !json.Valid(body) {
+			t.Fatal("read what is not JSON")
+		}
+		for _, e := range events {
+			if (e.Kind == KindStatus) != (e.Status != "") || e.Kind == KindStatus && !usableID(e.MessageID) ||
+				(e.Kind == KindMessage) != (e.Inbound != nil) || (e.Kind == KindTemplate) != (e.Review != nil) || (e.Kind == KindPreference) != (e.Preference != nil) {
+				t.Fatalf("%+v", e)
+			}
+			if !e.At.IsZero() && (e.At.Before(earliest) || e.At.After(latest)) {
+				t.Fatal(e.At)
+			}
+			if e.Recipient != "" && !allDigits(e.Recipient) || len(e.Summary) > 1024 {
+				t.Fatalf("%+v", e)
+			}
+		}
+	})
+}
+
+// The walker must see the same members as encoding/json.
+func FuzzValue(f *testing.F) {
+	for _, s := range []string{`{"a":[1,{"b":"\u00e9\"}"}],"c":null}`, ` [ ] `, `"\ud800"`, `{"a":{},"a":1e5}`, `{"":[[]]}`, "\"\xff\""} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		v, err := parse(text)
+		if err != nil {
+			return
+		}
+		var want any
+		d := json.NewDecoder(strings.NewReader(string(text)))
+		d.UseNumber()
+		if err := d.Decode(&want); err != nil {
+			t.Fatal(err)
+		}
+		if got := tree(v); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s\n got %v\nwant %v", text, got, want)
+		}
+	})
+}
+
+func tree(v value) any {
+	switch {
+	case v.isNull():
+		return nil
+	case v.isObject():
+		out := map[string]any{}
+		for m := v.members(); m.next(); {
+			out[string([]rune(string(m.key)))] = tree(m.val) // invalid UTF-8 in a key is left to the reader
+		}
+		return out
+	case v.isArray():
+		out := []any{}
+		for m := v.members(); m.next(); {
+			out = append(out, tree(m.val))
+		}
+		return out
+	case v.isString():
+		return v.text()
+	}
+	if b, ok := v.flag(); ok {
+		return b
+	}
+	return json.Number(v.text())
+}
+
+func ExampleDecodeEvents() {
+	body := []byte(`{"id":"evt_1","type":"message.status","connectionId":"conn_1","data":{
+		"messageId":"wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA","status":"failed","timestamp":"1790000003",
+		"error":{"code":131026,"title":"Message undeliverable"}}}`)
+	events, err := DecodeEvents(body)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, e := range events {
+		fmt.Println(e.Kind, e.Status, MaskPhone("+"+e.Recipient), e.Code, "-", Failed(e.Code).Sentence)
+	}
+	// Output: status failed +1555•••0101 131026 - undeliverable: not on the platform, terms not accepted, or a client too old
+}

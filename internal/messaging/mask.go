@@ -1,0 +1,136 @@
+package messaging
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// MaskPhone hides the middle of a phone number: +15555550101 becomes +15555•••0101. It keeps what an
+// operator needs to recognise a country and a complaint, and no number that
+// can be called. Short input is hidden whole.
+func MaskPhone(phone string) string {
+	plus := ""
+	digits := phone
+	if strings.HasPrefix(digits, "+") {
+		plus, digits = "+", digits[1:]
+	}
+	if len(digits) < 8 || !utf8.ValidString(digits) {
+		return plus + "•••"
+	}
+	head := len(digits) - 7
+	if head > 5 {
+		head = 5
+	}
+	if head < 1 {
+		head = 1
+	}
+	return plus + digits[:head] + "•••" + digits[len(digits)-4:]
+}
+
+// MaskID hides a message id, from which the recipient's number can be read (reliability.md 0.10). The
+// last six characters stay: enough to compare two log lines.
+func MaskID(id string) string {
+	if len(id) < 24 || allDigits(id) {
+		return "•••"
+	}
+	if strings.HasPrefix(id, wamidPrefix) {
+		return wamidPrefix + "•••" + id[len(id)-6:]
+	}
+	return "•••" + id[len(id)-6:]
+}
+
+// Scrub makes prose from outside safe to show in one line: control characters become
+// spaces, runs of eight or more digits and message ids are masked, the rest is cut at limit bytes on
+// a rune boundary.
+func Scrub(text string, limit int) string {
+	if len(text) > 4*limit {
+		text = text[:4*limit]
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c >= '0' && c <= '9':
+			j, digits := phoneRun(text[i:])
+			if digits >= 8 {
+				run := onlyDigits(text[i : i+j])
+				b.WriteString(MaskPhone(run))
+			} else {
+				b.WriteString(text[i : i+j])
+			}
+			i += j
+		case strings.HasPrefix(text[i:], wamidPrefix):
+			j := len(wamidPrefix)
+			for i+j < len(text) && base64Char(text[i+j]) {
+				j++
+			}
+			b.WriteString(MaskID(text[i : i+j]))
+			i += j
+		default:
+			r, n := utf8.DecodeRuneInString(text[i:])
+			if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+				r = ' '
+			}
+			b.WriteRune(r)
+			i += n
+		}
+	}
+	return cut(strings.TrimSpace(b.String()), limit)
+}
+
+// phoneRun measures the run of digits at the start of s, with single separators
+// that people write inside phone numbers.
+func phoneRun(s string) (length, digits int) {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+			length = i + 1
+		case (c == ' ' || c == '-' || c == '.') && i > 0 && length == i:
+		default:
+			return length, digits
+		}
+	}
+	return length, digits
+}
+
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+func base64Char(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '=' || c == '-' || c == '_'
+}
+
+func allDigits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// onlyDigits drops everything but ASCII digits; it copies only when it must.
+func onlyDigits(s string) string {
+	if allDigits(s) {
+		return s
+	}
+	if strings.HasPrefix(s, "+") && allDigits(s[1:]) {
+		return s[1:]
+	}
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] >= '0' && s[i] <= '9' {
+			out = append(out, s[i])
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,97 @@
+package messaging
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"time"
+)
+
+// Asset is a stored file.
+type Asset struct {
+	ID           string
+	ExpiresAt    time.Time // 30 days after the upload where the service does not say (seed 000, Limits)
+	HeaderHandle string    // for creating templates, where the service gives one
+}
+
+// retention is how long the service keeps a file (seed 000, Limits).
+const retention = 30 * 24 * time.Hour
+
+// UploadMedia stores a file under the client of a connection. It streams r: memory stays flat. Limits of type and size are
+// the platform's (platform.md 7) and checked by preflight, not here. A failed upload can be repeated: at
+// worst a file lies unused for 30 days.
+func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, contentType string, r io.Reader) (Asset, error) {
+	// The form's text around the file, so that the file is read straight into the request.
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	if err := w.WriteField(c.assumed.MediaConnectionField, connectionID); err != nil {
+		return Asset{}, err
+	}
+	head := textproto.MIMEHeader{}
+	head.Set("Content-Disposition", `form-data; name="`+quoteParam(c.assumed.MediaFileField)+`"; filename="`+quoteParam(filename)+`"`)
+	if contentType == "" || strings.ContainsAny(contentType, "\r\n") {
+		contentType = "application/octet-stream"
+	}
+	head.Set("Content-Type", contentType)
+	if _, err := w.CreatePart(head); err != nil {
+		return Asset{}, err
+	}
+	before := bytes.Clone(form.Bytes())
+	form.Reset()
+	if err := w.Close(); err != nil {
+		return Asset{}, err
+	}
+	req := c.request(ctx, http.MethodPost, c.assumed.MediaPath, "")
+	req.Header.Set("Content-Type", w.FormDataContentType())
+	req.Body = io.NopCloser(io.MultiReader(bytes.NewReader(before), r, bytes.NewReader(form.Bytes())))
+	req.ContentLength = -1
+	if size := remaining(r); size >= 0 {
+		req.ContentLength = int64(len(before)) + size + int64(form.Len())
+	}
+	v, err := c.call(ctx, uploadTimeout, req)
+	if err != nil {
+		return Asset{}, err
+	}
+	rec := c.assumed.record("media", mediaFields, v)
+	a := Asset{ID: rec.text("assetId"), ExpiresAt: rec.get("expiresAt").stamp(), HeaderHandle: rec.text("headerHandle")}
+	if a.ID == "" {
+		return Asset{}, &Error{Proof: NotSent, Action: RetryLater, Status: http.StatusOK, Code: codeBadAnswer,
+			Message: "POST " + c.assumed.MediaPath + ": the answer holds no assetId"}
+	}
+	if a.ExpiresAt.IsZero() {
+		a.ExpiresAt = time.Now().UTC().Add(retention)
+	}
+	return a, nil
+}
+
+// remaining is how many bytes r still has, or -1 when it cannot tell.
+func remaining(r io.Reader) int64 {
+	if l, ok := r.(interface{ Len() int }); ok {
+		return int64(l.Len())
+	}
+	s, ok := r.(io.Seeker)
+	if !ok {
+		return -1
+	}
+	at, err := s.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return -1
+	}
+	end, err := s.Seek(0, io.SeekEnd)
+	if err != nil {
+		return -1
+	}
+	if _, err := s.Seek(at, io.SeekStart); err != nil {
+		return -1
+	}
+	return end - at
+}
+
+// quoteParam escapes a form parameter as browsers do.
+func quoteParam(s string) string {
+	return strings.NewReplacer("\\", "\\\\", `"`, "%22", "\r", "%0D", "\n", "%0A").Replace(s)
+}

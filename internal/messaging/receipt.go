@@ -1,0 +1,64 @@
+package messaging
+
+import "bytes"
+
+// readReceipt reads {data: {messageId, warning?: {code}}} (seed 000, "Send response"). It
+// reports false when there is no usable id: 1 to 256 printable bytes.
+func readReceipt(body []byte) (id, warning string, ok bool) {
+	if id, ok := quickReceipt(body); ok {
+		return id, "", true
+	}
+	v, err := parse(body)
+	if err != nil {
+		return "", "", false
+	}
+	data := v.get("data")
+	id = data.get("messageId").text()
+	if !data.get("messageId").isString() || !usableID(id) {
+		return "", "", false
+	}
+	return id, token(data.get("warning").get("code").text()), true
+}
+
+func usableID(id string) bool { return id != "" && len(id) <= maxID && visible(id) }
+
+// quickReceipt knows the answer without a warning, which nearly every answer is: exactly
+// {"data":{"messageId":"..."}} but for white space. Anything else is left to the full reader.
+func quickReceipt(b []byte) (string, bool) {
+	for _, part := range [...]string{"{", `"data"`, ":", "{", `"messageId"`, ":", `"`} {
+		b = trimSpace(b)
+		if len(b) < len(part) || string(b[:len(part)]) != part {
+			return "", false
+		}
+		b = b[len(part):]
+	}
+	end := bytes.IndexByte(b, '"')
+	if end < 1 || end > maxID {
+		return "", false
+	}
+	id := b[:end]
+	for _, c := range id {
+		if c <= ' ' || c >= 0x7f || c == '\\' {
+			return "", false
+		}
+	}
+	b = b[end+1:]
+	for _, part := range [...]byte{'}', '}'} {
+		b = trimSpace(b)
+		if len(b) == 0 || b[0] != part {
+			return "", false
+		}
+		b = b[1:]
+	}
+	if len(trimSpace(b)) != 0 {
+		return "", false
+	}
+	return string(id), true
+}
+
+func trimSpace(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\n' || b[0] == '\r' || b[0] == '\t') {
+		b = b[1:]
+	}
+	return b
+}

@@ -1,0 +1,248 @@
+package messaging
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Why a webhook's signature was not accepted. None says more: the caller answers 401
+// without detail.
+var (
+	ErrNoSignature  = errors.New("no signature")
+	ErrBadSignature = errors.New("signature does not match")
+	ErrStale        = errors.New("signed timestamp missing or outside the tolerance")
+)
+
+// Encoding is how a signature is written.
+type Encoding string
+
+// The encodings.
+const (
+	Hex    Encoding = "hex"
+	Base64 Encoding = "base64" // standard or URL alphabet, padded or not
+)
+
+// ShortSecret is the length in bytes below which a signing secret deserves a warning (reliability.md 5, row 15).
+const ShortSecret = 32
+
+// SignatureForm is how the service signs: HMAC-SHA256 in the header X-Service-Signature (seed 000,
+// Authentication 7); signed input, encoding and secret handling are not shown. The zero value is our assumption
+// (design section 9): hex over the raw body, with or without sha256= in front.
+type SignatureForm struct {
+	Header string // default X-Service-Signature
+	// Prefix stands before each signature, such as sha256= or v1=. It and sha256= are taken off where
+	// they are there.
+	Prefix   string
+	Encoding Encoding // default Hex
+	// TimestampHeader, when set, holds unix seconds, and what is signed is TIMESTAMP.BODY. If it is the same as Header, the
+	// timestamp is its part t=SECONDS.
+	TimestampHeader string
+	// Tolerance is how far the signed timestamp may be from now; default 5 minutes.
+	Tolerance time.Duration
+	// SecretBase64 says that the secret's bytes are base64, perhaps after whsec_.
+	SecretBase64 bool
+}
+
+func (f SignatureForm) withDefaults() (SignatureForm, error) {
+	if f.Header == "" {
+		f.Header = "X-Service-Signature"
+	}
+	if f.Encoding == "" {
+		f.Encoding = Hex
+	}
+	if f.Encoding != Hex && f.Encoding != Base64 {
+		return f, fmt.Errorf("encoding: %q is neither hex nor base64", f.Encoding)
+	}
+	if f.Tolerance < 0 {
+		return f, fmt.Errorf("tolerance: %v is negative", f.Tolerance)
+	}
+	if f.Tolerance == 0 {
+		f.Tolerance = 5 * time.Minute
+	}
+	f.Header = http.CanonicalHeaderKey(f.Header)
+	f.TimestampHeader = http.CanonicalHeaderKey(f.TimestampHeader)
+	return f, nil
+}
+
+// Verifier checks signatures against several secrets: the present one and, while it is being
+// rotated, its predecessor. Safe for concurrent use.
+type Verifier struct {
+	form SignatureForm
+	keys []*signingKey
+}
+
+// signingKey keeps prepared HMACs: the key schedule costs more than a small body.
+type signingKey struct{ pool sync.Pool }
+
+// NewVerifier needs at least one secret: with none, nothing could be trusted.
+func NewVerifier(form SignatureForm, secrets ...Secret) (*Verifier, error) {
+	form, err := form.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("webhooks.signature: %w", err)
+	}
+	if len(secrets) == 0 {
+		return nil, errors.New("webhooks.secrets: none; without a secret no webhook can be trusted")
+	}
+	v := &Verifier{form: form}
+	for i, s := range secrets {
+		key, err := form.key(s)
+		if err != nil {
+			return nil, fmt.Errorf("webhooks.secrets[%d]: %w", i, err)
+		}
+		k := &signingKey{}
+		k.pool.New = func() any { return hmac.New(sha256.New, key) }
+		v.keys = append(v.keys, k)
+	}
+	return v, nil
+}
+
+func (f SignatureForm) key(s Secret) ([]byte, error) {
+	text := s.Reveal()
+	if text == "" {
+		return nil, errors.New("empty")
+	}
+	if !f.SecretBase64 {
+		return []byte(text), nil
+	}
+	key, ok := decodeBase64(strings.TrimPrefix(text, "whsec_"))
+	if !ok || len(key) == 0 {
+		return nil, errors.New("not base64, although secret_base64 is set")
+	}
+	return key, nil
+}
+
+// maxSignatures bounds how many signatures of one delivery are tried: a rotating sender gives two.
+const maxSignatures = 8
+
+// Verify checks the signature over the raw body and returns the index of the secret that made
+// it. Every secret is tried with every signature in constant time and without early exit, so that the time
+// tells neither which matched nor how far. Errors: ErrNoSignature, ErrBadSignature, ErrStale.
+func (v *Verifier) Verify(h http.Header, body []byte, now time.Time) (secret int, err error) {
+	given := v.form.signatures(h)
+	if len(given) == 0 {
+		return -1, ErrNoSignature
+	}
+	stamp, stale := "", false
+	if v.form.TimestampHeader != "" {
+		stamp = v.form.timestamp(h)
+		seconds, err := strconv.ParseInt(stamp, 10, 64)
+		apart := now.Sub(time.Unix(seconds, 0))
+		stale = err != nil || apart > v.form.Tolerance || apart < -v.form.Tolerance
+	}
+	secret = -1
+	var sum [sha256.Size]byte
+	for i, k := range v.keys {
+		mac := k.pool.Get().(hash.Hash)
+		signed(mac, stamp, body, sum[:0])
+		k.pool.Put(mac)
+		for _, g := range given {
+			if hmac.Equal(sum[:], g[:]) && secret < 0 {
+				secret = i
+			}
+		}
+	}
+	switch {
+	case secret < 0:
+		return -1, ErrBadSignature
+	case stale:
+		return -1, ErrStale
+	}
+	return secret, nil
+}
+
+func signed(mac hash.Hash, stamp string, body, out []byte) []byte {
+	mac.Reset()
+	if stamp != "" {
+		mac.Write([]byte(stamp))
+		mac.Write([]byte{'.'})
+	}
+	mac.Write(body)
+	return mac.Sum(out)
+}
+
+// signatures decodes what the header holds: one signature, or several separated by spaces
+// or commas. What is not 32 bytes is no signature.
+func (f *SignatureForm) signatures(h http.Header) [][sha256.Size]byte {
+	var out [][sha256.Size]byte
+	for _, line := range h[f.Header] {
+		for part := range strings.FieldsFuncSeq(cut(line, 4096), func(r rune) bool { return r == ' ' || r == ',' }) {
+			if f.Prefix != "" {
+				part = strings.TrimPrefix(part, f.Prefix)
+			}
+			part = strings.TrimPrefix(part, "sha256=")
+			var raw []byte
+			var ok bool
+			if f.Encoding == Hex {
+				b, err := hex.DecodeString(part)
+				raw, ok = b, err == nil
+			} else {
+				raw, ok = decodeBase64(part)
+			}
+			if ok && len(raw) == sha256.Size && len(out) < maxSignatures {
+				out = append(out, [sha256.Size]byte(raw))
+			}
+		}
+	}
+	return out
+}
+
+func (f *SignatureForm) timestamp(h http.Header) string {
+	line := h.Get(f.TimestampHeader)
+	if f.TimestampHeader != f.Header {
+		return strings.TrimSpace(line)
+	}
+	for part := range strings.FieldsFuncSeq(cut(line, 4096), func(r rune) bool { return r == ' ' || r == ',' }) {
+		if s, ok := strings.CutPrefix(part, "t="); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// Sign sets the headers that a service of this form would send with body at that time.
+func (f SignatureForm) Sign(h http.Header, secret Secret, body []byte, at time.Time) error {
+	f, err := f.withDefaults()
+	if err != nil {
+		return err
+	}
+	key, err := f.key(secret)
+	if err != nil {
+		return fmt.Errorf("secret: %w", err)
+	}
+	stamp := ""
+	if f.TimestampHeader != "" {
+		stamp = strconv.FormatInt(at.Unix(), 10)
+	}
+	sum := signed(hmac.New(sha256.New, key), stamp, body, nil)
+	text := hex.EncodeToString(sum)
+	if f.Encoding == Base64 {
+		text = base64.StdEncoding.EncodeToString(sum)
+	}
+	text = f.Prefix + text
+	if stamp != "" && f.TimestampHeader == f.Header {
+		text = "t=" + stamp + "," + text
+	} else if stamp != "" {
+		h.Set(f.TimestampHeader, stamp)
+	}
+	h.Set(f.Header, text)
+	return nil
+}
+
+func decodeBase64(s string) ([]byte, bool) {
+	s = strings.TrimRight(s, "=")
+	if b, err := base64.RawStdEncoding.DecodeString(s); err == nil {
+		return b, true
+	}
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	return b, err == nil
+}

@@ -1,0 +1,257 @@
+package messaging
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// row is what a code means once it is proven that nothing was accepted, or, for a
+// code that arrives as a failed status, what else it tells.
+type row struct {
+	Action   Action
+	Hold     Hold
+	Feed     Feed
+	Wait     time.Duration
+	Sentence string // for the operator, without a full stop at its end
+}
+
+// The kinds of row, named as in platform.md 3.
+func perm(s string) row     { return row{Action: Refuse, Feed: FeedUnreachable, Sentence: s} }
+func optOut(s string) row   { return row{Action: Refuse, Feed: FeedOptOut, Sentence: s} }
+func skip(s string) row     { return row{Action: Refuse, Sentence: s} }
+func fix(s string) row      { return row{Action: Refuse, Hold: HoldPayload, Sentence: s} }
+func retry(s string) row    { return row{Action: RetryOnce, Sentence: s} }
+func retryFix(s string) row { return row{Action: RetryOnce, Hold: HoldPayload, Sentence: s} }
+func slow(wait time.Duration, s string) row {
+	return row{Action: Slow, Wait: wait, Sentence: s}
+}
+
+// Who pauses does not burn recipients: they stay queued until the hold ends.
+func pauseNumber(wait time.Duration, s string) row {
+	return row{Action: RetryLater, Hold: HoldNumber, Wait: wait, Sentence: s}
+}
+func pauseTemplate(wait time.Duration, s string) row {
+	return row{Action: RetryLater, Hold: HoldTemplate, Wait: wait, Sentence: s}
+}
+func stopAccount(s string) row { return row{Action: RetryLater, Hold: HoldAccount, Sentence: s} }
+func stopConfig(s string) row  { return row{Action: RetryLater, Hold: HoldConfig, Sentence: s} }
+
+// platformRows: every platform code of platform.md 3, by meta.code. 200 to 299 are
+// one row (see platformRow). Read only.
+var platformRows = map[int]row{
+	0:   pauseNumber(0, "the platform's token of this connection is invalid"),
+	1:   retryFix("the platform calls the request invalid or had a fault of its own"),
+	2:   pauseNumber(5*time.Minute, "the platform is down or overloaded"),
+	3:   pauseNumber(0, "the connection lacks a capability or permission"),
+	4:   slow(time.Minute, "the platform's call limit of the app is reached"),
+	10:  pauseNumber(0, "permission denied by the platform"),
+	33:  pauseNumber(0, "the business number has been deleted"),
+	100: fix("a parameter is not supported or misspelt"),
+	190: pauseNumber(0, "the platform's access token of this connection has expired"),
+	200: pauseNumber(0, "a platform permission is missing or was removed"),
+	368: stopAccount("the business account is restricted or disabled for policy violations"),
+
+	80007: slow(10*time.Minute, "the business account's limit of platform calls is reached"),
+
+	130429: slow(0, "the number's throughput is reached"),
+	130472: skip("the recipient is in an experiment of the platform; the same message again gives the same answer"),
+	130497: skip("the account may not message people in this country"),
+
+	131000: retry("the platform had an unknown fault"),
+	131005: pauseNumber(0, "access denied by the platform"),
+	131008: fix("a required parameter is missing"),
+	131009: fix("a parameter's value is not valid"),
+	131014: retryFix("the platform could not fetch the media from its address"),
+	131016: retry("the platform's service is temporarily unavailable"),
+	131021: skip("the recipient is the sender's own number"),
+	131026: perm("undeliverable: not on the platform, terms not accepted, or a client too old"),
+	131030: pauseNumber(0, "the number is in test mode and the recipient not on its list"),
+	131031: stopAccount("the business account is locked"),
+	131037: pauseNumber(0, "the number's display name is not approved"),
+	131042: pauseNumber(0, "the business account has a payment or eligibility problem"),
+	131044: skip("a payment problem that concerns calls only"),
+	131045: pauseNumber(0, "the number is not registered correctly"),
+	131047: skip("more than 24 hours since the customer wrote: only a template reaches them"),
+	131048: pauseNumber(0, "the number is restricted because people blocked or reported it; check its quality before going on"),
+	131049: skip("the platform limits marketing to this person; try again after 24 hours at the earliest"),
+	131050: optOut("the recipient has stopped marketing from this business"),
+	131051: fix("the message type is not supported"),
+	131052: skip("media that a customer sent could not be downloaded"),
+	131053: retryFix("the media could not be processed, most often because its type does not match"),
+	131055: fix("the method is allowed for the marketing API only"),
+	131056: {Action: WaitPair, Sentence: "too many messages to this recipient within a short time"},
+	131057: pauseNumber(90*time.Second, "the number is in maintenance, for example while its throughput is raised"),
+	131059: skip("a listing's cursor is no longer valid; list again from the beginning"),
+	131062: fix("this message needs a phone number, not a user id"),
+	131063: pauseTemplate(0, "marketing templates are disabled for this account"),
+	131064: stopAccount("the account reached its messaging limit because templates were put in the wrong category"),
+
+	132000: fix("the number of variables does not match the template"),
+	132001: pauseTemplate(0, "the template does not exist in this language or is not approved"),
+	132005: fix("the text is too long once the variables are filled in"),
+	132007: fix("a character of the text violates the format policy"),
+	132008: fix("a variable's value is not valid"),
+	132012: fix("a variable's format does not match the template"),
+	132015: pauseTemplate(0, "the template is not sendable: paused for low quality, disabled, rejected or pending"),
+	132016: pauseTemplate(0, "the template is disabled for good"),
+	132018: fix("a variable holds a new line, a tab or more than four spaces in a row"),
+	132068: pauseTemplate(0, "the template's flow is blocked"),
+	132069: pauseTemplate(time.Hour, "the template's flow is throttled to ten messages an hour"),
+
+	133000: pauseNumber(0, "an earlier deregistration of the number is incomplete"),
+	133004: retry("the platform's server is temporarily unavailable"),
+	133005: pauseNumber(0, "the number's registration PIN does not match"),
+	133006: pauseNumber(0, "the number must be verified before it is registered"),
+	133008: pauseNumber(0, "too many wrong PINs for this number"),
+	133009: pauseNumber(0, "PINs were entered too quickly for this number"),
+	133010: pauseNumber(0, "the number is not registered on the platform"),
+	133015: pauseNumber(0, "the number was deregistered a moment ago"),
+	// Slow, not RetryLater: design section 4 lists it with what never counts as a try.
+	133016: {Action: Slow, Hold: HoldNumber, Wait: 10 * time.Minute, Sentence: "too many registrations of this number"},
+
+	134011: fix("the terms of service for payments are not accepted"),
+	134100: pauseTemplate(10*time.Minute, "the marketing API takes marketing templates only"),
+	134101: pauseTemplate(10*time.Minute, "the template is still being synchronised"),
+	134102: pauseTemplate(10*time.Minute, "the template is not available to the marketing API yet"),
+
+	135000: retryFix("the platform found an unnamed fault in the parameters"),
+	137000: skip("the recipient's identity key has changed"),
+	139200: pauseTemplate(0, "the platform blocks direct sending of this template"),
+	141002: pauseTemplate(0, "the template is not approved"),
+
+	// Of template creation; a send never gives them.
+	2388019: fix("the business account has reached its number of templates"),
+	2388040: fix("a field of the template is too long"),
+	2388047: fix("the template's header is not in the right format"),
+	2388072: fix("the template's body is not in the right format"),
+	2388073: fix("the template's footer is not in the right format"),
+	2388293: fix("the template has too many variables for its length"),
+	2388299: fix("the template begins or ends with a variable"),
+}
+
+// platformRow finds the row of meta.code; 0 in an Error means absent, so code 0
+// is looked up only where the answer held it.
+func platformRow(code int) (row, bool) {
+	if code > 200 && code <= 299 { // platform.md 3: one row for the range
+		code = 200
+	}
+	r, ok := platformRows[code]
+	return r, ok
+}
+
+// serviceRows: every `error` of seed 000, Errors, and what the wire itself can say. Read only.
+var serviceRows = map[string]row{
+	"missing_fields":           fix("connectionId or to is missing"),
+	"missing_content":          fix("the message has no content"),
+	"recipient_is_sender":      skip("the recipient is the connection's own number"),
+	"invalid_media":            fix("a media reference has neither assetId, id nor link"),
+	"invalid_location":         fix("a location lacks latitude or longitude"),
+	"invalid_button":           fix("a template button is not one of url, quick_reply, copy_code, otp"),
+	"send_template":            pauseTemplate(0, "the template is not sendable: paused, disabled, rejected or pending"),
+	"send_needs_template":      skip("the 24-hour window is closed: only a template reaches this recipient"),
+	"send_recipient_permanent": perm("the recipient cannot be reached on the platform"),
+	"send_retryable":           retry("the platform refused for the moment"),
+	"send_media":               retryFix("the platform could not process the media"),
+	"plan_limit_messages":      {Action: RetryLater, Hold: HoldAllowance, Sentence: "the plan's monthly message allowance is used up"},
+	"recipient_opted_out":      optOut("the recipient has opted out of marketing"),
+	"account_deactivated":      stopAccount("the client is suspended"),
+	"partner_key_required":     skip("this call needs a partner-wide key"),
+	"connection_not_found":     pauseNumber(0, "the connection is unknown or outside the key's scope, or the header's asset is older than 30 days"),
+
+	codeNotConnected: {Action: RetryLater, Sentence: "the service could not be reached; nothing was sent"},
+	codeNotE164:      fix("the recipient is not an international number with + in front"),
+	codeUnencodable:  fix("the message cannot be written as JSON"),
+	codeCDN:          stopConfig("the CDN refuses this User-Agent; set service.user_agent"),
+	codeRedirect:     stopConfig("the service answered with a redirect: base_url must be https, without a trailing slash"),
+	codeTimeOut:      {Sentence: "the service did not answer in time; the message may have been sent"},
+	codeReset:        {Sentence: "the connection broke before the answer; the message may have been sent"},
+	codeCancelled:    {Sentence: "the request was given up after it had been written; the message may have been sent"},
+	codeBadAnswer:    {Sentence: "the answer was not HTTP; the message may have been sent"},
+	codeAcceptedNoID: {Sentence: "the service accepted the message but its answer holds no usable id"},
+}
+
+// The codes that this package gives where the service gave none.
+const (
+	codeNotConnected = "not_connected"
+	codeNotE164      = "not_e164"
+	codeUnencodable  = "unencodable"
+	codeCDN          = "cdn_1010"
+	codeRedirect     = "redirect"
+	codeTimeOut      = "time_out"
+	codeReset        = "reset"
+	codeCancelled    = "cancelled"
+	codeBadAnswer    = "bad_answer"
+	codeAcceptedNoID = "accepted_no_id"
+)
+
+// statusRow is the row of an answer whose body says nothing that we know. json tells whether the
+// service itself spoke: what is not JSON comes from something in front of it.
+func statusRow(status int, json bool) row {
+	switch {
+	case status >= 300 && status < 400:
+		return serviceRows[codeRedirect]
+	case status == 401:
+		return stopAccount("the API key is not valid")
+	case status == 402:
+		return stopAccount("the subscription does not allow sending")
+	case status == 403 && json:
+		return stopAccount("the API key may not do this")
+	case status == 429:
+		return slow(0, "the service's rate limit is reached")
+	case status == 413 || status == 431:
+		return fix("the message is too large for the service")
+	case (status == 400 || status == 422) && json:
+		return fix("the service calls the request invalid")
+	}
+	return stopConfig("an answer that the service's document does not name; check base_url and what stands in front of the service")
+}
+
+// Sentence says in words what a code means: an `error` of the service, a platform code in decimal, or one
+// of the codes this package gives (time_out, http_502 ...). No code is without a sentence.
+func Sentence(code string) string {
+	if r, ok := serviceRows[code]; ok {
+		return r.Sentence
+	}
+	if n, err := strconv.Atoi(code); err == nil {
+		if r, ok := platformRow(n); ok {
+			return r.Sentence
+		}
+		return "the platform refused with a code that is not in its table"
+	}
+	if s, ok := strings.CutPrefix(code, "http_"); ok {
+		if n, err := strconv.Atoi(s); err == nil {
+			if doubtful(n) {
+				return "the service or something before it failed; the message may have been sent"
+			}
+			return statusRow(n, true).Sentence
+		}
+	}
+	if strings.HasPrefix(code, "send_") {
+		return "the platform refused the message"
+	}
+	return "the service refused with a code that is not in its document"
+}
+
+// Failure is what a failed status tells beyond its delivery: a refusal that came late.
+// The recipient's action is gone by then: failed never resends (design section 4).
+type Failure struct {
+	Feed     Feed
+	Hold     Hold
+	Wait     time.Duration
+	Sentence string
+}
+
+// Failed looks up the code of a failed status (seed 000, Events; platform.md 3, "W").
+// Throttling codes hold nothing here: the limiter learns from answers.
+func Failed(code int) Failure {
+	r, ok := platformRow(code)
+	if !ok {
+		return Failure{Sentence: Sentence(strconv.Itoa(code))}
+	}
+	return Failure{Feed: r.Feed, Hold: r.Hold, Wait: r.Wait, Sentence: r.Sentence}
+}
+
+// FailedFeed is the suppression that a failed status writes: 131050 opts out of
+// marketing, 131026 makes the number unreachable for a time.
+func FailedFeed(code int) Feed { return Failed(code).Feed }

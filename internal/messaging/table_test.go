@@ -1,0 +1,154 @@
+package messaging
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The codes of platform.md 3, as listed there; ranges by their ends.
+const platformCodes = `0 1 2 3 4 10 33 100 190 200 299 368 80007 130429 130472 130497 131000 131005 131008 131009 131014 131016 131021
+131026 131030 131031 131037 131042 131044 131045 131047 131048 131049 131050 131051 131052 131053 131055 131056 131057 131059 131062
+131063 131064 132000 132001 132005 132007 132008 132012 132015 132016 132018 132068 132069 133000 133004 133005 133006 133008 133009
+133010 133015 133016 134011 134100 134101 134102 135000 137000 139200 141002 2388019 2388040 2388047 2388072 2388073 2388293 2388299`
+
+func TestEveryPlatformCodeHasARow(t *testing.T) {
+	listed := map[int]bool{}
+	for _, s := range strings.Fields(platformCodes) {
+		code, _ := strconv.Atoi(s)
+		listed[code] = true
+		r, ok := platformRow(code)
+		if !ok || r.Action == 0 || r.Sentence == "" || Sentence(s) != r.Sentence {
+			t.Errorf("%d: %+v", code, r)
+		}
+	}
+	for code, r := range platformRows {
+		if !listed[code] {
+			t.Errorf("%d is in the table but not in the list", code)
+		}
+		if strings.HasSuffix(r.Sentence, ".") {
+			t.Errorf("%d: a full stop at the end", code)
+		}
+		if r.Wait > 0 && r.Action == Refuse {
+			t.Errorf("%d: refused for good, and yet it waits", code)
+		}
+		if (r.Hold == HoldNumber || r.Hold == HoldTemplate || r.Hold == HoldAccount) && r.Action != RetryLater && r.Action != Slow {
+			t.Errorf("%d: the recipient is burnt although the sender is at fault", code)
+		}
+	}
+}
+
+// Throttling never counts as a try (design section 4).
+func TestThrottlingCodesCountNoTry(t *testing.T) {
+	for _, code := range []int{4, 80007, 130429, 131056, 131057, 133016} {
+		r, _ := platformRow(code)
+		if r.Action != Slow && r.Action != WaitPair && r.Action != RetryLater {
+			t.Errorf("%d: %+v", code, r)
+		}
+	}
+}
+
+func TestFailedStatusesFeedTheSuppressions(t *testing.T) {
+	if FailedFeed(131050) != FeedOptOut || FailedFeed(131026) != FeedUnreachable || FailedFeed(131049) != FeedNothing || FailedFeed(424242) != FeedNothing {
+		t.Error("wrong feed")
+	}
+	if f := Failed(132015); f.Hold != HoldTemplate || f.Sentence == "" {
+		t.Errorf("%+v", f)
+	}
+	if f := Failed(424242); f.Hold != HoldNothing || f.Sentence == "" {
+		t.Errorf("%+v", f)
+	}
+}
+
+func judged(status int, header http.Header, body string) *Error {
+	if header == nil {
+		header = http.Header{}
+	}
+	return refusal(&answer{status: status, header: header, body: []byte(body)}, "req_1", "key_1", nil)
+}
+
+func TestTheOrderOfADecision(t *testing.T) {
+	meta := func(code, class, retryable string, platform int) string {
+		return fmt.Sprintf(`{"error":%q,"message":"m","meta":{"errorClass":%q,"retryable":%s,"code":%d}}`, code, class, retryable, platform)
+	}
+	for _, test := range []struct {
+		name   string
+		status int
+		body   string
+		proof  Proof
+		action Action
+		hold   Hold
+	}{
+		{"the status comes before every code", 500, meta("send_recipient_permanent", "recipient_permanent", "false", 131026), Doubt, 0, 0},
+		{"408 too", 408, meta("send_retryable", "retryable", "true", 130429), Doubt, 0, 0},
+		{"meta.code before the class", 400, meta("send_retryable", "retryable", "true", 131026), NotSent, Refuse, 0},
+		{"meta.code 0 is a code", 400, meta("send_policy", "policy", "false", 0), NotSent, RetryLater, HoldNumber},
+		{"meta.code before 429", 429, meta("send_retryable", "retryable", "true", 131056), NotSent, WaitPair, 0},
+		{"429 with an unknown code slows down", 429, meta("send_retryable", "retryable", "true", 777), NotSent, Slow, 0},
+		{"meta.retryable before an unknown class", 400, meta("send_new", "new", "true", 777), NotSent, RetryOnce, 0},
+		{"meta.retryable before a class that refuses", 400, meta("send_needs_template", "needs_template", "true", 777), NotSent, RetryOnce, 0},
+		{"it does not lift a hold", 400, meta("send_template", "template", "true", 777), NotSent, RetryLater, HoldTemplate},
+		{"the class where the code is unknown", 400, meta("refused", "recipient_permanent", "false", 777), NotSent, Refuse, 0},
+		{"an unknown class is final", 400, meta("send_new", "new", "false", 777), NotSent, Refuse, HoldPayload},
+		{"send_media gets one more try", 400, `{"error":"send_media","message":""}`, NotSent, RetryOnce, HoldPayload},
+		{"the platform's own object", 400, `{"error":{"message":"(#131026) x","code":131026,"fbtrace_id":"A1"}}`, NotSent, Refuse, 0},
+		{"a code in a string", 400, `{"error":"send_x","meta":{"code":"130429"}}`, NotSent, Slow, 0},
+		{"an unknown 400", 400, `{"error":"bad_request"}`, NotSent, Refuse, HoldPayload},
+		{"an unknown 402", 402, `{"error":"subscription_ended"}`, NotSent, RetryLater, HoldAccount},
+		{"an unknown 403", 403, `{"error":"forbidden"}`, NotSent, RetryLater, HoldAccount},
+		{"a 403 that is not JSON", 403, `<html>Access denied</html>`, NotSent, RetryLater, HoldConfig},
+		{"a 404 that is not JSON", 404, `not found`, NotSent, RetryLater, HoldConfig},
+		{"a 401 without a body", 401, ``, NotSent, RetryLater, HoldAccount},
+		{"too large", 413, ``, NotSent, Refuse, HoldPayload},
+		{"beyond the known classes", 777, ``, Doubt, 0, 0},
+		{"switching protocols", 101, ``, Doubt, 0, 0},
+	} {
+		e := judged(test.status, nil, test.body)
+		if e.Proof != test.proof || e.Action != test.action || e.Hold != test.hold {
+			t.Errorf("%s: %+v", test.name, e)
+		}
+	}
+}
+
+func TestEveryStatusIsDecided(t *testing.T) {
+	for status := 100; status < 1000; status++ {
+		if status/100 == 2 {
+			continue
+		}
+		for _, body := range []string{"", "x", "{}", `{"error":"new","message":"m"}`, `[]`, `{"error":null,"meta":null}`} {
+			e := judged(status, nil, body)
+			doubt := status < 200 || status >= 500 || status == 408 || status == 409 || status == 499
+			if (e.Proof == Doubt) != doubt || (e.Proof == NotSent) == (e.Action == 0) || e.Code == "" || Sentence(e.Code) == "" {
+				t.Fatalf("%d %q: %+v", status, body, e)
+			}
+		}
+	}
+}
+
+func TestRetryAfterIsHonouredWithinADay(t *testing.T) {
+	for in, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, " 0.5 ": time.Second / 2, "-1": 0, "NaN": 0, "1e300": 24 * time.Hour, "soon": 0} {
+		if got := retryAfter(http.Header{"Retry-After": {in}}); got != want {
+			t.Errorf("%q: %v, want %v", in, got, want)
+		}
+	}
+	at := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
+	if got := retryAfter(http.Header{"Retry-After": {at}}); got < 59*time.Minute || got > time.Hour {
+		t.Error(got)
+	}
+}
+
+func TestProseOfARefusalIsSafeToShow(t *testing.T) {
+	e := judged(400, nil, `{"error":"send_x y","message":"No route to +1 555-555-0101 for key_1 \u001b[31m(wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA)\n`+strings.Repeat("é", 400)+`"}`)
+	s := e.Error()
+	for _, bad := range []string{"5550101", "555-0101", "key_1", "\x1b", "\n", "HBgLMTU1NTU1NTAxMDE", "send_x y"} {
+		if strings.Contains(s, bad) {
+			t.Errorf("%q is shown in %q", bad, s)
+		}
+	}
+	if len(e.Message) > 300 || !strings.Contains(e.Message, "No route to") {
+		t.Errorf("%d bytes: %q", len(e.Message), e.Message)
+	}
+}

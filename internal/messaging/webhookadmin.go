@@ -1,0 +1,71 @@
+package messaging
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Webhook is a registered endpoint.
+type Webhook struct {
+	ID     string
+	URL    string
+	Events []string // empty: all
+	Secret Secret   // shown once, by RegisterWebhook
+}
+
+// RegisterWebhook registers an HTTPS endpoint (POST /api/v1/webhooks; fields are assumed). Without events
+// the service chooses. The secret in the answer is shown only here.
+func (c *Client) RegisterWebhook(ctx context.Context, address string, events []string) (Webhook, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) || u.Host == "" {
+		return Webhook{}, errors.New("webhook URL: must be https (seed 000, Events)")
+	}
+	body, err := json.Marshal(struct {
+		URL    string   `json:"url"`
+		Events []string `json:"events,omitempty"`
+	}{address, events})
+	if err != nil {
+		return Webhook{}, err
+	}
+	v, err := c.call(ctx, c.timeout, c.jsonRequest(ctx, http.MethodPost, c.assumed.WebhooksPath, body))
+	if err != nil {
+		return Webhook{}, err
+	}
+	return c.webhook(v), nil
+}
+
+// Webhooks lists the registered endpoints (GET of the same path, assumed), without secrets.
+// errors.Is(err, ErrNotOffered) when the service has no such listing.
+func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
+	items, err := c.list(ctx, c.assumed.WebhooksPath, "")
+	if err != nil {
+		return nil, notOffered(err)
+	}
+	out := make([]Webhook, 0, len(items))
+	for _, v := range items {
+		out = append(out, c.webhook(v))
+	}
+	return out, nil
+}
+
+// DeleteWebhook removes an endpoint (DELETE of the path and id, assumed).
+func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
+	if id == "" || strings.ContainsAny(id, "/?#") {
+		return errors.New("webhook id: empty or not an id")
+	}
+	_, err := c.call(ctx, c.timeout, c.request(ctx, http.MethodDelete, c.assumed.WebhooksPath+"/"+id, ""))
+	return err
+}
+
+func (c *Client) webhook(v value) Webhook {
+	r := c.assumed.record("webhooks", webhookFields, v)
+	w := Webhook{ID: r.text("id"), URL: r.text("url"), Secret: NewSecret(r.text("secret"))}
+	for m := r.get("events").members(); m.next(); {
+		w.Events = append(w.Events, m.val.text())
+	}
+	return w
+}

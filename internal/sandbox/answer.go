@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// beforeAcceptance fires the faults that certainly do not take the message. It reports
+// whether it answered.
+func (s *Sandbox) beforeAcceptance(w http.ResponseWriter, r *http.Request, f *Faults, p *post) bool {
+	about := p.keys()
+	switch {
+	case s.fires(f, faultTooMany, about...):
+		s.event(p.event("lost", "", faultTooMany.String()))
+		s.tooMany(w, s.hash(drawStatus, about...)&1 == 0, max(f.RetryAfter, time.Second))
+	case s.fires(f, faultRedirect, about...):
+		s.event(p.event("lost", "", faultRedirect.String()))
+		w.Header().Set("Location", "https://moved.invalid"+r.URL.RequestURI())
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	case s.fires(f, faultServerError, about...):
+		s.event(p.event("lost", "", faultServerError.String()))
+		serverError(w, f, s.hash(drawStatus, about...))
+	case s.fires(f, faultLostBefore, about...):
+		s.event(p.event("lost", "", faultLostBefore.String()))
+		panic(http.ErrAbortHandler) // net/http closes the connection without an answer; Transport gives io.EOF
+	case s.fires(f, faultHangBefore, about...):
+		s.event(p.event("lost", "", faultHangBefore.String()))
+		s.hang(r, f)
+	default:
+		return false
+	}
+	return true
+}
+
+// hang answers nothing until the client has left or given time has passed.
+func (s *Sandbox) hang(r *http.Request, f *Faults) {
+	d := f.HangFor
+	if d == 0 {
+		d = 30 * time.Second
+	}
+	s.sleep(r.Context(), d)
+	panic(http.ErrAbortHandler)
+}
+
+// serverError answers with one of the configured codes, in the forms that stand between
+// a client and a service.
+func serverError(w http.ResponseWriter, f *Faults, h uint64) {
+	codes := f.Codes
+	if len(codes) == 0 {
+		codes = []int{500, 502, 503, 504}
+	}
+	switch code := codes[h>>1%uint64(len(codes))]; code {
+	case 502, 504:
+		writeRaw(w, code, "text/html", fmt.Appendf(nil, "<html><head><title>%d %s</title></head></html>", code, http.StatusText(code)))
+	case 503:
+		ref := platformRefusal(131016, "")
+		ref.status = code
+		refuse(w, ref)
+	case 408, 499:
+		writeRaw(w, code, "text/plain; charset=UTF-8", nil)
+	case 409:
+		refuse(w, &refusal{code, "conflict", "In progress.", nil})
+	default:
+		refuse(w, &refusal{code, "internal_error", "Something went wrong.", nil})
+	}
+}
+
+// warningProse: data.warning has a code and prose (seed 000, Send response).
+const warningProse = "The customer service window is closed; the platform may drop this message. Resend as a template."
+
+// answer fires the faults that follow acceptance, or answers 200.
+func (s *Sandbox) answer(w http.ResponseWriter, r *http.Request, f *Faults, p *post, got accepted) {
+	about := p.keys()
+	if s.opt.OnEvent != nil {
+		s.event(p.event("accepted", got.id, got.warning))
+	}
+	early := len(got.steps) > 0 && s.drawn(f, faultEarly, about...)
+	s.schedule(got, early)
+	if early && s.postEarly(r, got) {
+		s.fired[faultEarly].Add(1)
+	}
+	lost := func(which fault) bool {
+		if !s.fires(f, which, about...) {
+			return false
+		}
+		s.records.answered(got.index, which)
+		s.event(p.event("lost", got.id, which.String()))
+		return true
+	}
+	switch {
+	case lost(faultLostAfter):
+		panic(http.ErrAbortHandler)
+	case lost(faultHangAfter):
+		s.hang(r, f)
+	case lost(faultErrorAfter):
+		serverError(w, f, s.hash(drawStatus, about...))
+		return
+	case lost(faultNoID):
+		writeRaw(w, http.StatusOK, "application/json", []byte(`{"data":{}}`))
+		return
+	case lost(faultEmptyBody):
+		writeRaw(w, http.StatusOK, "text/plain; charset=UTF-8", nil)
+		return
+	}
+	id := got.id
+	switch {
+	case lost(faultLongID):
+		id = "wamid." + strings.Repeat("A", 64<<10)
+	case got.before != "" && lost(faultRepeatedID):
+		id = got.before
+	}
+	var buf [512]byte
+	body := append(buf[:0], `{"data":{"messageId":"`...)
+	body = append(body, id...)
+	body = append(body, '"')
+	if got.warning != "" {
+		body = append(body, `,"warning":{"code":"`...)
+		body = append(body, got.warning...)
+		body = append(body, `","message":"`+warningProse+`"}`...)
+	}
+	body = append(body, "}}"...)
+	switch {
+	case lost(faultCutBody): // a proxy that lost the rest, yet says that this is all
+		writeRaw(w, http.StatusOK, "application/json", body[:len(body)/2])
+	case s.fires(f, faultSlowBody, about...):
+		s.slow(w, r, f, body, s.hash(drawSlow, about...))
+	default:
+		writeRaw(w, http.StatusOK, "application/json", body)
+	}
+}
+
+// slow writes the second half of the body later.
+func (s *Sandbox) slow(w http.ResponseWriter, r *http.Request, f *Faults, body []byte, h uint64) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body[:len(body)/2])
+	_ = http.NewResponseController(w).Flush() // a writer that cannot flush is only less slow
+	s.sleep(r.Context(), f.SlowFor.or(Delay{Median: 2 * time.Second}).draw(h))
+	_, _ = w.Write(body[len(body)/2:])
+}

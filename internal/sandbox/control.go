@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// controls are the sandbox's own paths:
+//
+//	GET  /sandbox/health
+//	GET  /sandbox/stats                        Truth without messages
+//	GET  /sandbox/truth?format=json|csv        everything, streamed
+//	GET  /sandbox/messages/{id}                one accepted message
+//	GET  /sandbox/faults, PUT /sandbox/faults  the faults in force; the body is YAML or JSON
+//	POST /sandbox/inbound                      Inbound: a recipient writes or presses a button
+//	POST /sandbox/templates/{name}/status      {"status", "language"?}
+//	POST /sandbox/companies/{id}/status        {"status": "suspended" or "active"}
+//	POST /sandbox/numbers/{connection}/quality {"quality"}
+//	POST /sandbox/replay                       Replay; {} replays what was not answered 2xx
+func (s *Sandbox) controls() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /sandbox/health", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, single[string]{Data: "ok"})
+	})
+	mux.HandleFunc("GET /sandbox/stats", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, single[Truth]{Data: s.Stats()})
+	})
+	mux.HandleFunc("GET /sandbox/truth", func(w http.ResponseWriter, r *http.Request) {
+		var err error
+		switch f := r.URL.Query().Get("format"); f {
+		case "", "json":
+			w.Header().Set("Content-Type", "application/json")
+			err = s.WriteJSON(w)
+		case "csv":
+			w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+			err = s.WriteCSV(w)
+		default:
+			refuse(w, refuseRequest("format is json or csv."))
+		}
+		if err != nil {
+			s.opt.Log.Debug("reader of the truth left", "error", err)
+		}
+	})
+	mux.HandleFunc("GET /sandbox/messages/{id}", func(w http.ResponseWriter, r *http.Request) {
+		m, ok := s.Message(r.PathValue("id"))
+		if !ok {
+			refuse(w, &refusal{404, "not_found", "No such message.", nil})
+			return
+		}
+		writeJSON(w, http.StatusOK, single[Message]{Data: m})
+	})
+	mux.HandleFunc("GET /sandbox/faults", func(w http.ResponseWriter, _ *http.Request) {
+		raw, err := yaml.Marshal(s.Faults())
+		if err != nil {
+			refuse(w, refuseRequest(err.Error()))
+			return
+		}
+		writeRaw(w, http.StatusOK, "application/yaml", raw)
+	})
+	mux.HandleFunc("PUT /sandbox/faults", func(w http.ResponseWriter, r *http.Request) {
+		var f Faults
+		dec := yaml.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody), yaml.Strict())
+		if err := dec.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
+			refuse(w, refuseRequest(yaml.FormatError(err, false, false)))
+			return
+		}
+		done(w, s.SetFaults(f))
+	})
+	mux.HandleFunc("POST /sandbox/inbound", func(w http.ResponseWriter, r *http.Request) {
+		var in Inbound
+		if !s.read(w, r, &in) {
+			return
+		}
+		id, err := s.Receive(in)
+		if err != nil {
+			done(w, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, single[map[string]string]{Data: map[string]string{"messageId": id}})
+	})
+	mux.HandleFunc("POST /sandbox/templates/{name}/status", func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Status, Language string }
+		if s.read(w, r, &in) {
+			done(w, s.SetTemplate(r.PathValue("name"), in.Language, in.Status))
+		}
+	})
+	mux.HandleFunc("POST /sandbox/companies/{id}/status", func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Status string }
+		if s.read(w, r, &in) {
+			done(w, s.SetCompany(r.PathValue("id"), in.Status))
+		}
+	})
+	mux.HandleFunc("POST /sandbox/numbers/{id}/quality", func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Quality string }
+		if s.read(w, r, &in) {
+			done(w, s.SetQuality(r.PathValue("id"), in.Quality))
+		}
+	})
+	mux.HandleFunc("POST /sandbox/replay", func(w http.ResponseWriter, r *http.Request) {
+		var in Replay
+		if s.read(w, r, &in) {
+			writeJSON(w, http.StatusOK, single[map[string]int]{Data: map[string]int{"replayed": s.Replay(in)}})
+		}
+	})
+	return mux
+}
+
+// control answers below /sandbox/. A request with an Authorization header comes from a
+// client of the service and is refused; a page of another site is refused too.
+func (s *Sandbox) control(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Sandbox", "control")
+	if r.Header.Get("Authorization") != "" {
+		refuse(w, &refusal{400, "not_the_service", "Paths under /sandbox/ are the sandbox's own: send no Authorization header.", nil})
+		return
+	}
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		refuse(w, &refusal{403, "cross_origin", err.Error(), nil})
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// read decodes a control request; an empty body is the zero value.
+func (s *Sandbox) read(w http.ResponseWriter, r *http.Request, into any) bool {
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil && err != io.EOF {
+		refuse(w, refuseRequest(err.Error()))
+		return false
+	}
+	return true
+}
+
+func done(w http.ResponseWriter, err error) {
+	if err != nil {
+		refuse(w, refuseRequest(err.Error()))
+		return
+	}
+	writeJSON(w, http.StatusOK, single[time.Time]{Data: time.Now().UTC()})
+}

@@ -1,0 +1,91 @@
+package sandbox
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestTheControlPathIsNotTheService: it refuses keys, and foreign pages.
+func TestTheControlPathIsNotTheService(t *testing.T) {
+	s := twoClients(t)
+	if res := call(t, s, "GET", "/sandbox/stats", "partner", ""); res.StatusCode != 400 {
+		t.Errorf("with a key: %s", res.Status)
+	}
+	if res := call(t, s, "POST", "/sandbox/inbound", "", `{}`, "Sec-Fetch-Site", "cross-site"); res.StatusCode != 403 {
+		t.Errorf("from another site: %s", res.Status)
+	}
+	if res := call(t, s, "GET", "/sandbox/nothing", "", ""); res.StatusCode != 404 {
+		t.Errorf("unknown: %s", res.Status)
+	}
+	if res := call(t, s, "GET", "/sandbox/health", "", "", "User-Agent", "curl/8"); res.StatusCode != 200 || res.Header.Get("X-Sandbox") != "control" {
+		t.Errorf("health: %s", res.Status)
+	}
+}
+
+// TestTheTruthIsReadOverHTTP: JSON, CSV, one message; and the world is changed over it.
+func TestTheTruthIsReadOverHTTP(t *testing.T) {
+	s := twoClients(t)
+	id := messageID(t, call(t, s, "POST", "/api/v1/messages", "partner", order))
+	get := func(path string) string {
+		t.Helper()
+		res := call(t, s, "GET", path, "", "")
+		raw, err := io.ReadAll(res.Body)
+		must(t, err)
+		if res.StatusCode != 200 {
+			t.Fatalf("%s: %s %s", path, res.Status, raw)
+		}
+		return string(raw)
+	}
+	var truth struct {
+		Messages []Message
+		Stats    Truth
+	}
+	must(t, json.Unmarshal([]byte(get("/sandbox/truth")), &truth))
+	if len(truth.Messages) != 1 || truth.Messages[0].ID != id || strings.Join(truth.Messages[0].Values, "|") != "Ada|A-1" || truth.Stats.Connections[0].Accepted != 1 {
+		t.Errorf("%+v", truth)
+	}
+	rows, err := csv.NewReader(strings.NewReader(get("/sandbox/truth?format=csv"))).ReadAll()
+	must(t, err)
+	if len(rows) != 2 || rows[1][0] != id || rows[1][2] != "+23480312345" || len(rows[0]) != len(rows[1]) {
+		t.Errorf("%v", rows)
+	}
+	if !strings.Contains(get("/sandbox/messages/"+id), id) {
+		t.Error("message not found by its id")
+	}
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"POST", "/sandbox/inbound", `{"connectionId":"conn_1","from":"+23480312345","text":"STOP"}`, 200},
+		{"POST", "/sandbox/inbound", `{"connectionId":"conn_1","from":"+23480312345"}`, 400},
+		{"POST", "/sandbox/inbound", `{"connectionId":"conn_x","from":"+23480312345","text":"x"}`, 400},
+		{"POST", "/sandbox/inbound", `{"connection":"conn_1"}`, 400},
+		{"POST", "/sandbox/templates/spring_sale/status", `{"status":"paused","language":"en_US"}`, 200},
+		{"POST", "/sandbox/templates/spring_sale/status", `{"status":"gone"}`, 400},
+		{"POST", "/sandbox/templates/autumn/status", `{"status":"paused"}`, 400},
+		{"POST", "/sandbox/companies/co_2/status", `{"status":"suspended"}`, 200},
+		{"POST", "/sandbox/numbers/conn_1/quality", `{"quality":"RED"}`, 200},
+		{"POST", "/sandbox/numbers/conn_1/quality", `{"quality":"BLUE"}`, 400},
+		{"PUT", "/sandbox/faults", `{"lost_after": 0.5}`, 200},
+		{"PUT", "/sandbox/faults", `lost_aftr: 0.5`, 400},
+		{"POST", "/sandbox/replay", `{"all":true}`, 200},
+		{"POST", "/sandbox/replay", ``, 200},
+	} {
+		if res := call(t, s, c.method, c.path, "", c.body); res.StatusCode != c.status {
+			raw, _ := io.ReadAll(res.Body)
+			t.Errorf("%s %s %s: %s %s", c.method, c.path, c.body, res.Status, raw)
+		}
+	}
+	if s.Faults().LostAfter != 0.5 || !strings.Contains(get("/sandbox/faults"), "lost_after: 0.5") {
+		t.Errorf("%+v", s.Faults())
+	}
+	if res := call(t, s, "GET", "/api/v1/connections", "two", ""); res.StatusCode != 403 {
+		t.Errorf("suspended: %s", res.Status)
+	}
+	if body, _ := io.ReadAll(call(t, s, "GET", "/api/v1/numbers", "one", "").Body); !strings.Contains(string(body), "RED") {
+		t.Errorf("%s", body)
+	}
+}

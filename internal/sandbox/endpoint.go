@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+)
+
+// endpoint is a registered webhook endpoint.
+type endpoint struct {
+	id, url, secret string
+	events          []string // empty: all
+	company         string   // empty: all (registered with a partner-wide key)
+	removed         bool
+}
+
+// wants reports whether events of a type about a company go there.
+func (e *endpoint) wants(typ, company string) bool {
+	return !e.removed && (e.company == "" || e.company == company || company == "") &&
+		(len(e.events) == 0 || slices.Contains(e.events, typ))
+}
+
+// register adds an endpoint.
+func (s *Sandbox) register(target, secret string, events []string, company string) (*endpoint, error) {
+	u, err := url.Parse(target)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("sandbox: webhook url %q is not a URL", target)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial["webhook"]++
+	n := s.serial["webhook"]
+	if secret == "" {
+		secret = strconv.FormatUint(mix(s.boot, uint64(n), 0x736563), 16) + strconv.FormatUint(mix(s.boot, uint64(n), 0x726574), 16)
+	}
+	ep := &endpoint{id: "whk_" + strconv.Itoa(n), url: target, secret: secret, events: events, company: company}
+	next := append(slices.Clone(*s.endpoints.Load()), ep)
+	s.endpoints.Store(&next)
+	return ep, nil
+}
+
+// registered is the answer to a registration: the secret is shown this once.
+type registered struct {
+	ID     string `json:"id"`
+	URL    string `json:"url"`
+	Secret string `json:"secret"`
+}
+
+// webhookTypes are the event types that can be asked for (design section 9).
+var webhookTypes = []string{"message.status", "message.received", "template.status", "number.updated", "account.updated", "platform.webhook"}
+
+// registerWebhook is POST /api/v1/webhooks {url, events?}.
+func (s *Sandbox) registerWebhook(w http.ResponseWriter, r *http.Request, key *Key) {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		refuse(w, refuseRequest("The body could not be read: "+err.Error()+"."))
+		return
+	}
+	var in struct {
+		url    string
+		events []string
+	}
+	if err := decodeObject(raw, "body", field{"url", &in.url}, field{"events", &in.events}); err != nil {
+		refuse(w, refuseRequest(err.Error()+"."))
+		return
+	}
+	u, err := url.Parse(in.url)
+	switch {
+	case in.url == "":
+		refuse(w, &refusal{400, "missing_fields", "url is required.", nil})
+		return
+	case err != nil, u.Host == "", u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
+		// Endpoints are HTTPS URLs (seed 000, Events); a sandbox also posts to its own machine.
+		refuse(w, &refusal{400, "invalid_url", "A webhook endpoint is an HTTPS URL.", nil})
+		return
+	}
+	for _, e := range in.events {
+		if !slices.Contains(webhookTypes, e) {
+			refuse(w, &refusal{400, "invalid_event", "Unknown event type " + e + ".", nil})
+			return
+		}
+	}
+	ep, err := s.register(in.url, "", in.events, key.Company)
+	if err != nil {
+		refuse(w, refuseRequest(err.Error()))
+		return
+	}
+	writeJSON(w, http.StatusOK, single[registered]{Data: registered{ep.id, ep.url, ep.secret}})
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// listWebhooks is GET /api/v1/webhooks: the secret is shown once, at registration.
+func (s *Sandbox) listWebhooks(w http.ResponseWriter, key *Key) {
+	type entry struct {
+		ID     string   `json:"id"`
+		URL    string   `json:"url"`
+		Events []string `json:"events"`
+	}
+	out := list[entry]{Data: []entry{}}
+	for _, ep := range *s.endpoints.Load() {
+		if !ep.removed && covers(key, ep.company) {
+			events := ep.events
+			if len(events) == 0 {
+				events = webhookTypes
+			}
+			out.Data = append(out.Data, entry{ep.id, ep.url, events})
+		}
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// deleteWebhook is DELETE /api/v1/webhooks/{id}.
+func (s *Sandbox) deleteWebhook(w http.ResponseWriter, key *Key, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := *s.endpoints.Load()
+	i := slices.IndexFunc(all, func(e *endpoint) bool { return e.id == id && !e.removed && covers(key, e.company) })
+	if i < 0 {
+		refuse(w, &refusal{404, "not_found", "No such webhook endpoint.", nil})
+		return
+	}
+	gone := *all[i]
+	gone.removed = true
+	next := slices.Clone(all)
+	next[i] = &gone
+	s.endpoints.Store(&next)
+	w.WriteHeader(http.StatusNoContent)
+}

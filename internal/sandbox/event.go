@@ -1,0 +1,215 @@
+package sandbox
+
+import (
+	"strconv"
+	"time"
+)
+
+// extra is an event that is not a status: an inbound message, a template, a number, an
+// account.
+type extra struct {
+	typ     string
+	company string
+	conn    *connection // nil: none
+	at      time.Time
+	data    []byte // the service's envelope: the value of data
+	field   string // the platform's envelope: field and value
+	value   []byte
+	posts   int
+	acked   int64
+}
+
+// addExtra schedules an event for now; s.mu is held.
+func (s *Sandbox) addExtra(x *extra) int {
+	s.extras = append(s.extras, x)
+	return len(s.extras) - 1
+}
+
+// pushExtra posts extra i; s.mu is not held.
+func (s *Sandbox) pushExtra(i int, at time.Time) int {
+	return s.push(step{slot: slotExtra, at: at, post: at}, uint32(i))
+}
+
+// about is the type and the company of an event.
+func (s *Sandbox) about(it item) (typ, company string) {
+	if it.slot == slotExtra {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.extras[it.index].typ, s.extras[it.index].company
+	}
+	var conn uint16
+	s.records.with(it.index, func(rec *record) { conn = rec.conn })
+	return "message.status", s.connections[conn].Company
+}
+
+// appendDelivery writes the body of one delivery.
+func (s *Sandbox) appendDelivery(b []byte, items []item) []byte {
+	form := &s.opt.Events
+	open, end := "", ""
+	switch {
+	case form.Envelope == "platform":
+		open, end = `{"object":"whatsapp_business_account","entry":[`, "]}"
+	case form.Batch > 1 && form.BatchObject:
+		open, end = `{"events":[`, "]}"
+	case form.Batch > 1:
+		open, end = "[", "]"
+	}
+	b = append(b, open...)
+	for i, it := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch {
+		case it.slot == slotExtra:
+			b = s.appendExtra(b, it)
+		case form.Envelope == "platform":
+			b = s.appendPlatformStatus(b, it)
+		default:
+			b = s.appendStatus(b, it)
+		}
+	}
+	return append(b, end...)
+}
+
+// nobody is a number that belongs to nobody: country code 888 is not in use.
+func nobody(n uint32) uint64 { return 888_000_000_000 + uint64(n) }
+
+// view is what a status event says.
+type view struct {
+	conn   *connection
+	id     string
+	status string
+	to     uint64
+	at     time.Time
+	code   int
+}
+
+func (s *Sandbox) view(it item) (v view) {
+	s.records.with(it.index, func(rec *record) {
+		v = view{conn: s.connections[rec.conn], to: rec.to, status: it.slot.String()}
+		if it.slot == slotOrphan {
+			v.to, v.status, v.at = nobody(it.index), "sent", time.Unix(0, rec.at)
+			v.id = wamid(s.boot, v.to, 0x11, 1<<39|uint64(it.index))
+			return
+		}
+		m := rec.marks[it.slot]
+		v.at, v.code = time.Unix(0, m.at), int(m.code)
+		v.id = wamid(s.boot, rec.to, 0x11, uint64(it.index))
+	})
+	if it.flags&flagWrongRecipient != 0 {
+		v.to = nobody(it.index)
+	}
+	return v
+}
+
+// appendStatus writes a message.status event (design section 9).
+func (s *Sandbox) appendStatus(b []byte, it item) []byte {
+	v := s.view(it)
+	b = s.appendHead(b, it, "message.status", v.conn, v.at)
+	b = append(b, `{"messageId":"`...)
+	b = append(b, v.id...)
+	b = append(b, `","status":"`...)
+	b = append(b, v.status...)
+	b = append(b, `","timestamp":`...)
+	b = s.appendTime(b, v.at)
+	if !s.opt.Events.OmitRecipient {
+		b = append(b, `,"to":"+`...)
+		b = strconv.AppendUint(b, v.to, 10)
+		b = append(b, '"')
+	}
+	if v.code != 0 {
+		b = append(b, `,"error":{"code":`...)
+		b = strconv.AppendInt(b, int64(v.code), 10)
+		b = append(b, `,"title":"`...)
+		b = append(b, titleOf(v.code)...) // our own sentences: nothing to escape
+		b = append(b, `","details":"`...)
+		b = append(b, titleOf(v.code)...)
+		b = append(b, `"}`...)
+	}
+	return append(b, "}}"...)
+}
+
+// appendHead writes an event up to the value of data.
+func (s *Sandbox) appendHead(b []byte, it item, typ string, conn *connection, at time.Time) []byte {
+	b = append(b, `{"id":"evt_`...)
+	b = strconv.AppendUint(b, mix(s.boot, uint64(drawEvent), uint64(it.slot), uint64(it.index)), 36)
+	b = append(b, `","type":"`...)
+	b = append(b, typ...)
+	b = append(b, `","createdAt":"`...)
+	b = at.UTC().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, '"')
+	if conn != nil && !s.opt.Events.OmitConnection {
+		b = append(b, `,"connectionId":`...)
+		b = appendJSON(b, conn.ID)
+	}
+	return append(b, `,"data":`...)
+}
+
+// appendTime writes a timestamp in the configured form.
+func (s *Sandbox) appendTime(b []byte, at time.Time) []byte {
+	switch s.opt.Events.Timestamps {
+	case "unix":
+		return strconv.AppendInt(b, at.Unix(), 10)
+	case "unix_string":
+		b = append(b, '"')
+		b = strconv.AppendInt(b, at.Unix(), 10)
+	default:
+		b = append(b, '"')
+		b = at.UTC().AppendFormat(b, time.RFC3339Nano)
+	}
+	return append(b, '"')
+}
+
+func (s *Sandbox) appendExtra(b []byte, it item) []byte {
+	s.mu.Lock()
+	x := *s.extras[it.index]
+	s.mu.Unlock()
+	if s.opt.Events.Envelope == "platform" {
+		b = append(b, `{"id":"200000000000001","changes":[{"value":`...)
+		b = append(b, x.value...)
+		b = append(b, `,"field":"`...)
+		b = append(b, x.field...)
+		return append(b, `"}]}`...)
+	}
+	b = s.appendHead(b, it, x.typ, x.conn, x.at)
+	b = append(b, x.data...)
+	return append(b, '}')
+}
+
+// appendPlatformStatus writes one entry of the platform's own envelope (platform.md 4.1).
+func (s *Sandbox) appendPlatformStatus(b []byte, it item) []byte {
+	v := s.view(it)
+	b = append(b, `{"id":"200000000000001","changes":[{"value":{"messaging_product":"whatsapp",`...)
+	b = appendMetadata(b, v.conn)
+	b = append(b, `,"statuses":[{"id":"`...)
+	b = append(b, v.id...)
+	b = append(b, `","status":"`...)
+	b = append(b, v.status...)
+	b = append(b, `","timestamp":`...)
+	b = s.appendTime(b, v.at)
+	if !s.opt.Events.OmitRecipient {
+		b = append(b, `,"recipient_id":"`...)
+		b = strconv.AppendUint(b, v.to, 10)
+		b = append(b, '"')
+	}
+	if v.code != 0 {
+		b = append(b, `,"errors":[{"code":`...)
+		b = strconv.AppendInt(b, int64(v.code), 10)
+		b = append(b, `,"title":"`...)
+		b = append(b, titleOf(v.code)...)
+		b = append(b, `","message":"`...)
+		b = append(b, titleOf(v.code)...)
+		b = append(b, `","error_data":{"details":"`...)
+		b = append(b, titleOf(v.code)...)
+		b = append(b, `"},"href":"/documentation/business-messaging/whatsapp/support/error-codes"}]`...)
+	}
+	return append(b, `}]},"field":"messages"}]}`...)
+}
+
+func appendMetadata(b []byte, c *connection) []byte {
+	b = append(b, `"metadata":{"display_phone_number":"`...)
+	b = strconv.AppendUint(b, c.phone, 10)
+	b = append(b, `","phone_number_id":"`...)
+	b = strconv.AppendInt(b, 300_000_000_000_001+int64(c.number), 10)
+	return append(b, `"}`...)
+}

@@ -1,0 +1,364 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// outcome is what a client sees of one POST.
+func outcome(t *testing.T, c *scene, body string) (status int, raw string, err error) {
+	t.Helper()
+	res, err := c.post(t, body)
+	if err != nil {
+		return 0, "", err
+	}
+	b, err := io.ReadAll(res.Body)
+	must(t, res.Body.Close())
+	return res.StatusCode, string(b), err
+}
+
+// TestEachFaultFiresAndIsCounted: alone, always on, and with the effect that it names.
+func TestEachFaultFiresAndIsCounted(t *testing.T) {
+	const one = 1.0
+	plain := func(s int) func(*testing.T, *scene, int, string, error) {
+		return func(t *testing.T, _ *scene, status int, raw string, err error) {
+			if status != s || err != nil {
+				t.Errorf("HTTP %d %q %v, want %d", status, raw, err, s)
+			}
+		}
+	}
+	lost := func(t *testing.T, _ *scene, status int, _ string, err error) {
+		if !errors.Is(err, io.EOF) {
+			t.Errorf("HTTP %d %v, want io.EOF", status, err)
+		}
+	}
+	order := func(want ...string) func(*testing.T, *scene, int, string, error) {
+		return func(t *testing.T, c *scene, _ int, _ string, _ error) {
+			if got := c.hook.statuses(""); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("webhooks %v, want %v", got, want)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		faults   Faults
+		accepted int
+		check    func(*testing.T, *scene, int, string, error)
+	}{
+		{"latency", Faults{Latency: Delay{Median: time.Second}}, 1, plain(200)},
+		{"too_many_requests", Faults{TooMany: one}, 0, plain(429)},
+		{"server_error", Faults{ServerError: one, Codes: []int{500}}, 0, plain(500)},
+		{"redirect", Faults{Redirect: one}, 0, plain(307)},
+		{"lost_before", Faults{LostBefore: one}, 0, lost},
+		{"hang_before", Faults{HangBefore: one}, 0, lost},
+		{"unverified_window", Faults{Unverified: one}, 1, nil},
+		{"lost_after", Faults{LostAfter: one}, 1, lost},
+		{"hang_after", Faults{HangAfter: one}, 1, lost},
+		{"error_after", Faults{ErrorAfter: one, Codes: []int{502}}, 1, plain(502)},
+		{"no_id", Faults{NoID: one}, 1, func(t *testing.T, _ *scene, status int, raw string, _ error) {
+			if status != 200 || raw != `{"data":{}}` {
+				t.Errorf("%d %q", status, raw)
+			}
+		}},
+		{"empty_body", Faults{EmptyBody: one}, 1, func(t *testing.T, _ *scene, status int, raw string, _ error) {
+			if status != 200 || raw != "" {
+				t.Errorf("%d %q", status, raw)
+			}
+		}},
+		{"cut_body", Faults{CutBody: one}, 1, func(t *testing.T, _ *scene, status int, raw string, _ error) {
+			if status != 200 || raw == "" || json.Valid([]byte(raw)) {
+				t.Errorf("%d %q", status, raw)
+			}
+		}},
+		{"long_id", Faults{LongID: one}, 1, func(t *testing.T, _ *scene, status int, raw string, _ error) {
+			if status != 200 || len(raw) < 64<<10 {
+				t.Errorf("%d %d bytes", status, len(raw))
+			}
+		}},
+		{"slow_body", Faults{SlowBody: one}, 1, func(t *testing.T, c *scene, status int, raw string, err error) {
+			if status != 200 || err != nil || !json.Valid([]byte(raw)) {
+				t.Errorf("%d %q %v", status, raw, err)
+			}
+		}},
+		{"webhook_early", Faults{Early: one}, 1, nil},
+		{"webhook_late", Faults{Late: one, LateBy: Delay{Median: time.Hour}}, 1, order("sent", "delivered", "read")},
+		{"webhook_doubled", Faults{Doubled: one}, 1, func(t *testing.T, c *scene, _ int, _ string, _ error) {
+			if got := c.hook.statuses(""); len(got) != 6 {
+				t.Errorf("webhooks %v, want each twice", got)
+			}
+		}},
+		{"webhook_reordered", Faults{Reordered: one}, 1, order("read", "delivered", "sent")},
+		{"webhook_missing", Faults{Missing: one}, 1, order()},
+		{"read_before_delivered", Faults{ReadFirst: one}, 1, order("sent", "read", "delivered")},
+		{"read_without_delivered", Faults{ReadOnly: one}, 1, order("sent", "read")},
+		{"failed_then_delivered", Faults{FailedFirst: one}, 1, order("sent", "failed", "delivered", "read")},
+		{"webhook_forged", Faults{Forged: one}, 1, nil},
+		{"webhook_orphan", Faults{Orphan: one}, 1, func(t *testing.T, c *scene, _ int, _ string, _ error) {
+			if got := c.hook.statuses(""); len(got) != 6 {
+				t.Errorf("webhooks %v, want each and an orphan", got)
+			}
+		}},
+		{"webhook_wrong_recipient", Faults{WrongRecipient: one}, 1, func(t *testing.T, c *scene, _ int, _ string, _ error) {
+			if !strings.Contains(string(c.hook.last(t).body), `"to":"+888`) {
+				t.Errorf("%s", c.hook.last(t).body)
+			}
+		}},
+		{"webhook_future", Faults{Future: one}, 1, nil},
+		{"refusal_131000", Faults{Refusals: []Refusal{{Code: 131000, Share: one}}}, 0, plain(400)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, Options{Faults: c.faults}, func(t *testing.T, sc *scene) {
+				sc.hook.status = func(_ int, d delivery) int {
+					if d.signature != Sign(DemoSecret, d.body) {
+						return 401
+					}
+					return 200
+				}
+				body := templateBody("conn_1", "+23480312345", "order_update", "a", "b")
+				if c.name == "unverified_window" {
+					body = `{"connectionId":"conn_1","to":"+23480312345","text":"hello"}`
+				}
+				status, raw, err := outcome(t, sc, body)
+				sc.settle(t)
+				if c.check != nil {
+					c.check(t, sc, status, raw, err)
+				}
+				truth := sc.s.Truth()
+				if truth.Fired[c.name] == 0 {
+					t.Errorf("not counted: %v", truth.Fired)
+				}
+				for name, n := range truth.Fired {
+					if name != c.name {
+						t.Errorf("%s fired too (%d)", name, n)
+					}
+				}
+				if len(truth.Messages) != c.accepted {
+					t.Fatalf("%d messages accepted, want %d", len(truth.Messages), c.accepted)
+				}
+				if got := truth.Posts[Pair{"conn_1", "+23480312345"}]; got != 1 {
+					t.Errorf("%d POSTs counted", got)
+				}
+				if c.accepted == 0 {
+					if n := len(sc.hook.deliveries()); n != 0 {
+						t.Errorf("%d webhooks for a message that was not taken", n)
+					}
+					return
+				}
+				// What was posted in earnest was answered 2xx in the end.
+				for _, st := range truth.Messages[0].Statuses {
+					if st.AckedAt.IsZero() != st.Missing {
+						t.Errorf("%+v", st)
+					}
+				}
+				if truth.ForgedAccepted != 0 {
+					t.Errorf("%d forged webhooks answered 2xx", truth.ForgedAccepted)
+				}
+			})
+		})
+	}
+}
+
+// TestEarlyWebhookComesBeforeTheAnswer, and only the first.
+func TestEarlyWebhookComesBeforeTheAnswer(t *testing.T) {
+	bubble(t, Options{Faults: Faults{Early: 1}}, func(t *testing.T, c *scene) {
+		id := messageID(t, c.send(t, "conn_1", "+23480312345", "newsletter"))
+		if got := c.hook.statuses(id); fmt.Sprint(got) != "[sent]" {
+			t.Errorf("before the answer: %v", got)
+		}
+		c.settle(t)
+		if got := c.hook.statuses(id); fmt.Sprint(got) != "[sent delivered read]" {
+			t.Errorf("in the end: %v", got)
+		}
+	})
+}
+
+// TestARepeatedIDIsAnEarlierMessagesOwn.
+func TestARepeatedIDIsAnEarlierMessagesOwn(t *testing.T) {
+	bubble(t, Options{Faults: Faults{RepeatedID: 1}}, func(t *testing.T, c *scene) {
+		first := messageID(t, c.send(t, "conn_1", "+23480312345", "newsletter"))
+		second := messageID(t, c.send(t, "conn_1", "+23480312346", "newsletter"))
+		truth := c.s.Truth()
+		if first != second || truth.Fired["repeated_id"] != 1 || truth.Messages[1].Answer != "repeated_id" || truth.Messages[1].ID == first {
+			t.Errorf("%s %s %+v", first, second, truth.Messages)
+		}
+	})
+}
+
+// TestAMessageIsTakenAlthoughTheClientLeft: latency before the decision does not end with
+// the client's patience, so a time-out is doubt.
+func TestAMessageIsTakenAlthoughTheClientLeft(t *testing.T) {
+	bubble(t, Options{Faults: Faults{Latency: Delay{Median: time.Minute}}}, func(t *testing.T, c *scene) {
+		c.client.Timeout = 10 * time.Second
+		_, err := c.post(t, templateBody("conn_1", "+23480312345", "newsletter"))
+		var timeout interface{ Timeout() bool }
+		if !errors.As(err, &timeout) || !timeout.Timeout() {
+			t.Fatalf("want a time-out, got %v", err)
+		}
+		time.Sleep(time.Minute)
+		if n := len(c.s.Truth().Messages); n != 1 {
+			t.Errorf("%d messages accepted", n)
+		}
+	})
+}
+
+// TestTheSameSeedFiresTheSameFaults, whatever the order of the requests; another seed others.
+func TestTheSameSeedFiresTheSameFaults(t *testing.T) {
+	play := func(t *testing.T, seed uint64, backwards bool) map[string]string {
+		answers := map[string]string{}
+		o := Demo()
+		o.Seed, o.Faults = seed, Faults{TooMany: 0.1, ServerError: 0.1, LostBefore: 0.1, LostAfter: 0.1, NoID: 0.1}
+		bubble(t, o, func(t *testing.T, c *scene) {
+			for i := range 200 {
+				if backwards {
+					i = 199 - i
+				}
+				to := fmt.Sprintf("+23480300%04d", i)
+				status, raw, err := outcome(t, c, templateBody("conn_1", to, "newsletter"))
+				answers[to] = fmt.Sprint(status, strings.Contains(raw, "messageId"), err)
+			}
+		})
+		return answers
+	}
+	a, b, other := play(t, 7, false), play(t, 7, true), play(t, 8, false)
+	differ := 0
+	for to := range a {
+		if a[to] != b[to] {
+			t.Errorf("%s: %s, backwards %s", to, a[to], b[to])
+		}
+		if a[to] != other[to] {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("another seed gave the same answers")
+	}
+}
+
+// TestSharesAreWhatTheySay, within what chance allows.
+func TestSharesAreWhatTheySay(t *testing.T) {
+	o := Demo()
+	o.EnforceThroughput = false
+	o.Faults = Faults{LostAfter: 0.2}
+	o.Statuses = StatusProfile{Unreachable: 0.1, Unread: 0.5}
+	s, err := New(o)
+	must(t, err)
+	client := &http.Client{Transport: NewTransport(s)}
+	c := &scene{s: s, client: client, key: DemoKey}
+	const n = 4000
+	for i := range n {
+		_, _, _ = outcome(t, c, templateBody("conn_1", fmt.Sprintf("+2348030%05d", i), "newsletter"))
+	}
+	truth := s.Truth()
+	near := func(what string, got, want float64) {
+		if got < want*0.85 || got > want*1.15 {
+			t.Errorf("%s: %g, want about %g", what, got, want)
+		}
+	}
+	accepted := float64(len(truth.Messages))
+	near("unreachable", float64(truth.Refused["send_recipient_permanent"]), 0.1*n)
+	near("lost", float64(truth.Fired["lost_after"]), 0.2*accepted)
+	near("accepted", accepted, 0.9*n)
+}
+
+// TestForgedWebhooksAnsweredTwoHundredAreReported: an endpoint that does not verify.
+func TestForgedWebhooksAnsweredTwoHundredAreReported(t *testing.T) {
+	bubble(t, Options{Faults: Faults{Forged: 1}}, func(t *testing.T, c *scene) {
+		c.send(t, "conn_1", "+23480312345", "newsletter")
+		c.settle(t)
+		if truth := c.s.Truth(); truth.ForgedAccepted != 3 || !truth.Messages[0].Statuses[0].AckedAt.IsZero() {
+			t.Errorf("%+v", truth)
+		}
+	})
+}
+
+// TestFaultsCanBeChangedInTheMiddle: a campaign whose faults stop must come to its end.
+func TestFaultsCanBeChangedInTheMiddle(t *testing.T) {
+	o := Options{Faults: Faults{LostBefore: 1}, Timeline: []Step{
+		{After: time.Hour, Faults: &Faults{}},
+		{AfterMessages: 2, Template: "newsletter", Status: "paused"},
+		{After: 3 * time.Hour, Template: "newsletter", Status: "approved"},
+	}}
+	bubble(t, o, func(t *testing.T, c *scene) {
+		status := func() int {
+			s, _, _ := outcome(t, c, templateBody("conn_1", "+23480312345", "newsletter"))
+			return s
+		}
+		if got := status(); got != 0 {
+			t.Errorf("at first: %d", got)
+		}
+		time.Sleep(time.Hour + time.Second)
+		for i, want := range []int{200, 200, 400} {
+			if got := status(); got != want {
+				t.Errorf("POST %d: %d, want %d", i, got, want)
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		if got := status(); got != 200 {
+			t.Errorf("unpaused: %d", got)
+		}
+		c.settle(t)
+		told := 0
+		for _, d := range c.hook.deliveries() {
+			if strings.Contains(string(d.body), `"type":"template.status"`) {
+				told++
+			}
+		}
+		if told != 2 {
+			t.Errorf("%d template events, want paused and approved", told)
+		}
+	})
+}
+
+// TestCloseEndsEveryWait: a server can be shut down in the middle of hanging answers.
+func TestCloseEndsEveryWait(t *testing.T) {
+	bubble(t, Options{Faults: Faults{HangBefore: 1, HangFor: 24 * time.Hour}}, func(t *testing.T, c *scene) {
+		began := time.Now()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.post(t, templateBody("conn_1", "+23480312345", "newsletter"))
+			ended <- err
+		}()
+		time.Sleep(time.Second)
+		must(t, c.s.Close())
+		if err := <-ended; !errors.Is(err, io.EOF) || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// TestFaultFlagsReadAsTheYAMLDoes.
+func TestFaultFlagsReadAsTheYAMLDoes(t *testing.T) {
+	var f Faults
+	for _, a := range []string{"lost_after=0.01", "latency=80ms", "webhook_late_by={median: 1m, sigma: 0.5}", "refusals=[{code: 131053, share: 0.1, times: 1}]", "server_error_codes=[500, 503]"} {
+		must(t, f.Set(a))
+	}
+	if f.LostAfter != 0.01 || f.Latency.Median != 80*time.Millisecond || f.LateBy.Sigma != 0.5 || len(f.Refusals) != 1 || len(f.Codes) != 2 {
+		t.Errorf("%+v", f)
+	}
+	for _, a := range []string{"lost_after", "lost_affter=1", "lost_after=2", "latency=soon", "server_error_codes=[200]"} {
+		before := f
+		if err := f.Set(a); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: want an error of one line, got %v", a, err)
+		}
+		if fmt.Sprint(f) != fmt.Sprint(before) {
+			t.Errorf("%s changed the faults", a)
+		}
+	}
+}
+
+// TestEveryDrawnFaultHasAShare: a fault that is added must be wired to its field.
+func TestEveryDrawnFaultHasAShare(t *testing.T) {
+	for which := faultTooMany; which < faultThrottled; which++ {
+		var f Faults
+		must(t, f.Set(which.String()+"=0.5"))
+		if f.share(which) != 0.5 {
+			t.Errorf("%s is not wired", which)
+		}
+	}
+}

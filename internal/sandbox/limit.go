@@ -1,0 +1,121 @@
+package sandbox
+
+import "time"
+
+// second counts instants in a sliding second and remembers the worst.
+type second struct {
+	at    []int64 // Unix nanoseconds, from head on
+	head  int
+	worst int
+}
+
+// count is how many instants lie in the second that ends now: (now - 1 s, now].
+func (s *second) count(now int64) int {
+	for s.head < len(s.at) && s.at[s.head] <= now-int64(time.Second) {
+		s.head++
+	}
+	if s.head > 64 && s.head > len(s.at)/2 {
+		s.at = s.at[:copy(s.at, s.at[s.head:])]
+		s.head = 0
+	}
+	return len(s.at) - s.head
+}
+
+func (s *second) add(now int64) {
+	s.at = append(s.at, now)
+	s.worst = max(s.worst, s.count(now))
+}
+
+// throughput is a number's messages per second, inbound and outbound (platform.md 1).
+func throughput(c Connection) int {
+	switch {
+	case c.Rate > 0:
+		return c.Rate
+	case c.Coexistence:
+		return 20
+	case c.Throughput == "HIGH":
+		return 1000
+	}
+	return 80
+}
+
+// paired applies the pair rate in its virtual-scheduling form: burst messages may come
+// at once and borrow from the future (platform.md 1). It reports whether one may pass.
+func (p *pair) paired(now int64, every time.Duration, burst int) bool {
+	tat := max(p.tat, now)
+	if tat-now > int64(every)*int64(burst-1) {
+		return false
+	}
+	p.tat = tat + int64(every)
+	return true
+}
+
+// portfolio counts the unique recipients of a moving 24 hours, shared by the numbers of
+// one business (platform.md 2).
+type portfolio struct {
+	reached map[uint64]int64 // recipient -> last message, Unix nanoseconds
+	queue   []reach          // in order of time
+}
+
+type reach struct {
+	to uint64
+	at int64
+}
+
+// reach reports whether to fits under the limit (0: none), and counts it then.
+func (p *portfolio) reach(to uint64, now int64, limit int) bool {
+	day := now - int64(24*time.Hour)
+	n := 0
+	for ; n < len(p.queue) && p.queue[n].at <= day; n++ {
+		if r := p.queue[n]; p.reached[r.to] == r.at {
+			delete(p.reached, r.to)
+		}
+	}
+	p.queue = p.queue[n:]
+	if _, known := p.reached[to]; !known && limit > 0 && len(p.reached) >= limit {
+		return false
+	}
+	p.reached[to] = now
+	p.queue = append(p.queue, reach{to, now})
+	return true
+}
+
+// tierLimit is the number of a tier; 0: not a tier. Old and new steps (platform.md 2).
+func tierLimit(tier string) int {
+	switch tier {
+	case "TIER_50":
+		return 50
+	case "TIER_250":
+		return 250
+	case "TIER_1K":
+		return 1_000
+	case "TIER_2K":
+		return 2_000
+	case "TIER_10K":
+		return 10_000
+	case "TIER_100K":
+		return 100_000
+	case "TIER_UNLIMITED":
+		return 1 << 62
+	}
+	return 0
+}
+
+// plan is a monthly message allowance (rule 8).
+type plan struct {
+	limit, used int64 // limit 0: unlimited
+	month       int
+}
+
+// left reports whether one more message fits into the month of now.
+func (p *plan) left(now time.Time) bool {
+	if m := monthOf(now); m != p.month {
+		p.month, p.used = m, 0
+	}
+	return p.limit == 0 || p.used < p.limit
+}
+
+func monthOf(t time.Time) int {
+	t = t.UTC()
+	return t.Year()*12 + int(t.Month())
+}

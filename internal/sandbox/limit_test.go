@@ -1,0 +1,189 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestThroughputIsASlidingSecond: 80, 1,000, 20 for coexistence (platform.md 1); a refused
+// message takes no place.
+func TestThroughputIsASlidingSecond(t *testing.T) {
+	for name, c := range map[string]struct {
+		conn  Connection
+		limit int
+	}{
+		"standard":    {Connection{ID: "c", Phone: "+15555550100"}, 80},
+		"high":        {Connection{ID: "c", Phone: "+15555550100", Throughput: "HIGH"}, 1000},
+		"coexistence": {Connection{ID: "c", Phone: "+15555550100", Throughput: "HIGH", Coexistence: true}, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Connections: []Connection{c.conn}, EnforceThroughput: true, Statuses: StatusProfile{Off: true}}
+			bubble(t, o, func(t *testing.T, sc *scene) {
+				n := 0
+				send := func() string {
+					n++
+					res := sc.send(t, "c", fmt.Sprintf("+2348030%05d", n), "newsletter")
+					if res.StatusCode == 200 {
+						return ""
+					}
+					code, meta := errorOf(t, res)
+					return fmt.Sprint(code, meta)
+				}
+				for i := range c.limit {
+					if got := send(); got != "" {
+						t.Fatalf("message %d: %s", i+1, got)
+					}
+				}
+				if got := send(); got != "send_retryable130429" {
+					t.Errorf("one more: %q", got)
+				}
+				time.Sleep(time.Second - time.Nanosecond)
+				if got := send(); got == "" {
+					t.Error("one more within the second")
+				}
+				time.Sleep(time.Nanosecond)
+				if got := send(); got != "" {
+					t.Errorf("after the second: %s", got)
+				}
+				truth := sc.s.Truth()
+				if got := truth.Connections[0]; got.WorstSecond != c.limit+2 || got.Posts != int64(c.limit+3) || got.Accepted != int64(c.limit+1) {
+					t.Errorf("%+v", got)
+				}
+				if truth.Fired["throughput_exceeded"] != 2 {
+					t.Errorf("%v", truth.Fired)
+				}
+			})
+		})
+	}
+}
+
+// TestWorstSecondIsOfAnyWindow, not of the calendar's seconds.
+func TestWorstSecondIsOfAnyWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s second
+		base := time.Now()
+		for i := range 40 { // 40 in the last 400 ms of a second, 40 in the first 400 of the next
+			s.add(base.Add(600*time.Millisecond + time.Duration(i)*10*time.Millisecond).UnixNano())
+		}
+		for i := range 40 {
+			s.add(base.Add(time.Second + time.Duration(i)*10*time.Millisecond).UnixNano())
+		}
+		if s.worst != 80 {
+			t.Errorf("worst %d", s.worst)
+		}
+		for i := range 100_000 { // memory does not grow with time
+			s.add(base.Add(time.Hour + time.Duration(i)*100*time.Millisecond).UnixNano())
+		}
+		if s.worst != 80 || cap(s.at) > 1000 {
+			t.Errorf("worst %d, cap %d", s.worst, cap(s.at))
+		}
+	})
+}
+
+// TestPairRateHoldsOneRecipientOnly: 131056 within 6 s, others not concerned.
+func TestPairRateHoldsOneRecipientOnly(t *testing.T) {
+	o := Options{PairRate: 6 * time.Second, PairBurst: 3, Statuses: StatusProfile{Off: true}}
+	bubble(t, o, func(t *testing.T, c *scene) {
+		var got []int
+		for range 4 {
+			got = append(got, c.send(t, "conn_1", "+23480312345", "newsletter").StatusCode)
+		}
+		got = append(got, c.send(t, "conn_1", "+23480312346", "newsletter").StatusCode, c.send(t, "conn_2", "+23480312345", "newsletter").StatusCode)
+		time.Sleep(6 * time.Second)
+		got = append(got, c.send(t, "conn_1", "+23480312345", "newsletter").StatusCode, c.send(t, "conn_1", "+23480312345", "newsletter").StatusCode)
+		if fmt.Sprint(got) != "[200 200 200 400 200 200 200 400]" {
+			t.Error(got)
+		}
+	})
+}
+
+// TestATierFailsTheUniqueRecipientsBeyondIt: accepted, then failed; the portfolio's numbers
+// share it; it moves with 24 hours (platform.md 2).
+func TestATierFailsTheUniqueRecipientsBeyondIt(t *testing.T) {
+	o := Options{EnforceTier: true, Connections: []Connection{
+		{ID: "a", Phone: "+15555550100", Tier: "TIER_250", Portfolio: "p"},
+		{ID: "b", Phone: "+15555550101", Tier: "TIER_250", Portfolio: "p"},
+	}}
+	bubble(t, o, func(t *testing.T, c *scene) {
+		send := func(conn string, i int) {
+			if res := c.send(t, conn, fmt.Sprintf("+2348030%05d", i), "newsletter"); res.StatusCode != 200 {
+				t.Fatal(res.Status)
+			}
+		}
+		for i := range 200 {
+			send("a", i)
+		}
+		for i := 150; i < 300; i++ { // 150..199 are known already
+			send("b", i)
+		}
+		c.settle(t)
+		failed := func() (n int) {
+			for m := range c.s.Messages() {
+				for _, st := range m.Statuses {
+					if st.Code == 131048 {
+						n++
+					}
+				}
+			}
+			return n
+		}
+		if got := failed(); got != 50 {
+			t.Errorf("%d failed, want 50", got)
+		}
+		time.Sleep(24 * time.Hour)
+		for i := 300; i < 350; i++ {
+			send("a", i)
+		}
+		c.settle(t)
+		if got := failed(); got != 50 {
+			t.Errorf("%d failed a day later, want still 50", got)
+		}
+	})
+}
+
+// TestMessageIDsAreUniqueAndCarryTheRecipient, and read back to their message.
+func TestMessageIDsAreUniqueAndCarryTheRecipient(t *testing.T) {
+	seen := map[string]bool{}
+	for boot := range uint64(3) {
+		for n := range uint64(5000) {
+			id := wamid(mix(boot), 23480312345, 0x11, n)
+			if seen[id] || !strings.HasPrefix(id, "wamid.HBgLMjM0ODAzMTIzNDUV") {
+				t.Fatalf("%s", id)
+			}
+			seen[id] = true
+			if back, ok := messageIndex(mix(boot), id); !ok || back != n {
+				t.Fatalf("%s: %d %v", id, back, ok)
+			}
+		}
+	}
+	for _, id := range []string{"", "wamid.", "wamid.!!", "wamid.HBgL", "x" + wamid(1, 23480312345, 0x11, 1), wamid(2, 23480312345, 0x11, 1)} {
+		if n, ok := messageIndex(1, id); ok {
+			t.Errorf("%q reads as %d", id, n)
+		}
+	}
+}
+
+func FuzzMessageIndex(f *testing.F) {
+	f.Add(wamid(1, 23480312345, 0x11, 1))
+	f.Add("wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA")
+	f.Fuzz(func(t *testing.T, id string) {
+		if n, ok := messageIndex(1, id); ok && n >= 1<<40 {
+			t.Errorf("%q: %d", id, n)
+		}
+	})
+}
+
+func FuzzSendRequest(f *testing.F) {
+	f.Add([]byte(order))
+	f.Add([]byte(`{"connectionId":"c","to":"+1","list":{"body":"b","button":"x","sections":[{"title":"t","rows":[{"id":"1","title":"t"}]}]}}`))
+	f.Add([]byte(`{"document":{"assetId":"a","filename":"b"},"location":{"latitude":1e400}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m := new(message)
+		if m.decode(raw) == nil {
+			m.shape()
+		}
+	})
+}

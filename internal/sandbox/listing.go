@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"net/http"
+	"time"
+)
+
+// listConnections is GET /api/v1/connections: what the key can reach.
+func (s *Sandbox) listConnections(w http.ResponseWriter, key *Key) {
+	type entry struct {
+		ID          string `json:"id"`
+		PhoneNumber string `json:"phoneNumber"`
+		DisplayName string `json:"displayName"`
+		CompanyID   string `json:"companyId"`
+		Status      string `json:"status"`
+	}
+	out := list[entry]{Data: []entry{}}
+	for _, c := range s.connections {
+		if covers(key, c.Company) {
+			out.Data = append(out.Data, entry{c.ID, formatPhone(c.phone), c.DisplayName, c.Company, c.Status})
+		}
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// listNumbers is GET /api/v1/numbers: the health of the numbers whose tier is given.
+func (s *Sandbox) listNumbers(w http.ResponseWriter, key *Key) {
+	type level struct {
+		Level string `json:"level"`
+	}
+	type entry struct {
+		ConnectionID       string `json:"connectionId"`
+		PhoneNumber        string `json:"phoneNumber"`
+		QualityRating      string `json:"qualityRating"`
+		MessagingLimitTier string `json:"messagingLimitTier"`
+		Throughput         level  `json:"throughput"`
+		Coexistence        bool   `json:"coexistence"`
+	}
+	out := list[entry]{Data: []entry{}}
+	s.mu.Lock()
+	for _, c := range s.connections {
+		if covers(key, c.Company) && c.Tier != "" {
+			out.Data = append(out.Data, entry{c.ID, formatPhone(c.phone), c.Quality, c.Tier, level{c.Throughput}, c.Coexistence})
+		}
+	}
+	s.mu.Unlock()
+	writeJSON(w, http.StatusOK, out)
+}
+
+// listTemplates is GET /api/v1/templates?connectionId=: without one, all that the key
+// can see.
+func (s *Sandbox) listTemplates(w http.ResponseWriter, r *http.Request, key *Key) {
+	company := key.Company
+	if id := r.URL.Query().Get("connectionId"); id != "" {
+		c := s.scoped(key, id)
+		if c == nil {
+			refuse(w, &refuseConnection)
+			return
+		}
+		company = c.Company
+	}
+	out := list[Template]{Data: []Template{}}
+	s.mu.Lock()
+	for _, t := range s.templates {
+		if company == "" || t.of(company) {
+			out.Data = append(out.Data, t.Template)
+		}
+	}
+	s.mu.Unlock()
+	writeJSON(w, http.StatusOK, out)
+}
+
+// listCompanies is GET /api/v1/companies (fields assumed).
+func (s *Sandbox) listCompanies(w http.ResponseWriter, key *Key) {
+	type entry struct {
+		ID     string `json:"id"`
+		Name   string `json:"name"`
+		Status string `json:"status"`
+	}
+	out := list[entry]{Data: []entry{}}
+	s.mu.Lock()
+	for _, c := range s.companies {
+		if covers(key, c.ID) {
+			status := "active"
+			if c.Suspended {
+				status = "suspended"
+			}
+			out.Data = append(out.Data, entry{c.ID, c.Name, status})
+		}
+	}
+	s.mu.Unlock()
+	writeJSON(w, http.StatusOK, out)
+}
+
+// billing is everything under /api/v1/billing: partner-wide keys only. What it answers
+// those is not shown; the sandbox gives the month's messages.
+func (s *Sandbox) billing(w http.ResponseWriter, r *http.Request, key *Key) {
+	switch {
+	case key.Company != "":
+		refuse(w, &refuseBilling)
+	case r.Method != http.MethodGet:
+		refuse(w, &refuseMethod)
+	default:
+		type usage struct {
+			MessagesUsed  int64 `json:"messagesUsed"`
+			MessagesLimit int64 `json:"messagesLimit"` // 0: unlimited
+		}
+		out := usage{MessagesLimit: s.opt.Allowance}
+		s.mu.Lock()
+		counted := map[*plan]bool{}
+		for _, c := range s.companies {
+			if c.Allowance == 0 && !counted[c.plan] {
+				counted[c.plan] = true
+				c.plan.left(time.Now()) // turns the month
+				out.MessagesUsed += c.plan.used
+			}
+		}
+		s.mu.Unlock()
+		writeJSON(w, http.StatusOK, single[usage]{Data: out})
+	}
+}
+
+// of reports whether a company has the template.
+func (t *template) of(company string) bool {
+	if len(t.Companies) == 0 {
+		return true
+	}
+	for _, c := range t.Companies {
+		if c == company {
+			return true
+		}
+	}
+	return false
+}
+
+// findTemplate finds a company's template by name and language; s.mu is held.
+func (s *Sandbox) findTemplate(name, language, company string) *template {
+	for _, t := range s.template[[2]string{name, language}] {
+		if t.of(company) {
+			return t
+		}
+	}
+	return nil
+}

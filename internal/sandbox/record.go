@@ -1,0 +1,286 @@
+package sandbox
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// slot is a status of a message, or another thing that falls due.
+type slot uint8
+
+const (
+	slotSent slot = iota
+	slotDelivered
+	slotRead
+	slotFailed
+	statusSlots
+	slotExtra  // item.index counts Sandbox.extras
+	slotStop   // the recipient writes STOP
+	slotOrphan // a status of a message that nobody sent
+)
+
+func (s slot) String() string {
+	return [...]string{"sent", "delivered", "read", "failed", "", "extra", "stop", "orphan"}[s]
+}
+
+// record is an accepted message: about 250 bytes with its values.
+type record struct {
+	to      uint64
+	at      int64 // Unix nanoseconds
+	values  []string
+	kind    string // content field
+	tpl     *template
+	marks   [statusSlots]mark
+	conn    uint16
+	nth     uint16 // accepted messages of this pair, this one included
+	lost    fault  // what became of the answer; 0: it was sent
+	warning bool
+}
+
+// mark is one status of a message.
+type mark struct {
+	at      int64 // when it happens, Unix nanoseconds; 0: never
+	acked   int64 // first 2xx
+	code    int32 // of failed
+	posts   uint16
+	missing bool
+}
+
+// chunkSize is how many records share a lock and an allocation.
+const chunkSize = 1024
+
+// records is an append-only list: taking a message never copies what is there.
+type records struct {
+	mu     sync.RWMutex
+	chunks []*chunk
+	n      uint32
+}
+
+type chunk struct {
+	mu  sync.Mutex
+	rec [chunkSize]record
+}
+
+func (r *records) add(rec record) uint32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := r.n
+	if i%chunkSize == 0 {
+		r.chunks = append(r.chunks, new(chunk))
+	}
+	c := r.chunks[i/chunkSize]
+	c.mu.Lock()
+	c.rec[i%chunkSize] = rec
+	c.mu.Unlock()
+	r.n++
+	return i
+}
+
+func (r *records) len() uint32 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.n
+}
+
+// with calls f with record i under its lock.
+func (r *records) with(i uint32, f func(*record)) {
+	r.mu.RLock()
+	c := r.chunks[i/chunkSize]
+	r.mu.RUnlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.rec[i%chunkSize])
+}
+
+func (r *records) answered(i uint32, how fault) { r.with(i, func(rec *record) { rec.lost = how }) }
+
+// step is one posting that the plan of a message foresees.
+type step struct {
+	slot    slot
+	at      time.Time // when the status happens: its timestamp
+	post    time.Time // when it is posted
+	code    int
+	missing bool
+	flags   flags
+}
+
+// accept takes the message; s.mu is held.
+func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) accepted {
+	c := p.conn
+	c.company.plan.used++ // a refused send is not counted (rule 8)
+	c.taken.add(now.UnixNano())
+	c.accepted++
+	k := pairKey(c.number, p.to)
+	pr := s.pairs[k]
+	pr.accepted++
+	s.pairs[k] = pr
+
+	rec := record{to: p.to, at: now.UnixNano(), conn: uint16(c.number), nth: uint16(min(pr.accepted, 1<<16-1)), tpl: p.tpl, warning: warning != ""}
+	_, rec.kind = p.m.contents()
+	category := ""
+	switch m := p.m; {
+	case m.Template != nil:
+		category = p.tpl.Category
+		rec.values = m.Template.Body
+		for _, b := range m.Template.Buttons {
+			rec.values = append(rec.values, b.Text)
+		}
+		if m.Template.OTP != nil {
+			rec.values = append(rec.values, *m.Template.OTP)
+		}
+	case m.Text != nil:
+		rec.values = []string{*m.Text}
+	}
+	l := s.lifeOf(p.to, rec.nth, category, now)
+	switch _, stopped := s.stopped[pairKey(c.company.number, p.to)]; {
+	case warning == "outside_service_window" && s.opt.Statuses.OutsideWindow == "dropped":
+		l = life{fate: FateSilent}
+	case warning == "outside_service_window":
+		l = life{fate: FateFailed, code: 131047, noSent: true}
+	case stopped && category == "MARKETING":
+		l = life{fate: FateFailed, code: 131050, noSent: true} // accepted, then failed (platform.md 4.4)
+	case s.opt.EnforceTier && !s.windowOpen(c, p.to, now) && !c.portfolio.reach(p.to, now.UnixNano(), tierLimit(c.Tier)):
+		s.fired[faultTier].Add(1)
+		l = life{fate: FateFailed, code: s.opt.TierCode, noSent: true}
+	}
+	got := accepted{before: c.last, warning: warning}
+	got.steps = s.plan(f, &rec, l)
+	got.index = s.records.add(rec)
+	got.id = wamid(s.boot, p.to, 0x11, uint64(got.index))
+	c.last = got.id
+	got.extras = s.reached(int64(got.index) + 1)
+	return got
+}
+
+// plan foresees the statuses of a message: when they happen, when they are posted, what
+// goes wrong. It writes the marks.
+func (s *Sandbox) plan(f *Faults, rec *record, l life) []step {
+	p := &s.opt.Statuses
+	if p.Off || l.fate == FateSilent {
+		return nil
+	}
+	about := []uint64{uint64(rec.conn), rec.to, uint64(rec.nth)}
+	draw := func(d, def Delay, why purpose) time.Duration { return d.or(def).draw(s.hash(why, about...)) }
+	at := time.Unix(0, rec.at)
+	sent := at.Add(draw(p.Sent, Delay{Median: 300 * time.Millisecond, Sigma: 0.6}, drawSentDelay))
+	delivered := sent.Add(draw(p.Delivered, Delay{Median: 900 * time.Millisecond, Sigma: 0.8}, drawDeliveredDelay))
+	read := delivered.Add(draw(p.Read, Delay{Median: 2 * time.Second, Sigma: 1}, drawReadDelay))
+
+	var steps []step
+	add := func(which slot, at time.Time, code int) {
+		steps = append(steps, step{slot: which, at: at, post: at, code: code})
+	}
+	switch l.fate {
+	case FateFailed:
+		failed := at.Add(draw(l.after, Delay{Median: time.Second, Sigma: 0.5}, drawFailedDelay))
+		if !l.noSent {
+			add(slotSent, sent, 0)
+			failed = failed.Add(sent.Sub(at))
+		}
+		add(slotFailed, failed, cmp.Or(l.code, 131026))
+	case FateUndelivered:
+		add(slotSent, sent, 0)
+	case FateUnread:
+		add(slotSent, sent, 0)
+		add(slotDelivered, delivered, 0)
+	case FateRead, FateStop:
+		add(slotSent, sent, 0)
+		if !s.fires(f, faultReadOnly, about...) { // delivered is skipped when read at the same moment (platform.md 4.2)
+			add(slotDelivered, delivered, 0)
+		}
+		add(slotRead, read, 0)
+	}
+	if i := slices.IndexFunc(steps, func(st step) bool { return st.slot == slotDelivered }); i >= 0 && s.fires(f, faultFailedFirst, about...) {
+		// Of two devices one may refuse and the other take it (platform.md 4.2).
+		steps = slices.Insert(steps, i, step{slot: slotFailed, at: sent.Add(delivered.Sub(sent) / 2), post: sent.Add(delivered.Sub(sent) / 2), code: 131000})
+	}
+	if f.webhooks() {
+		steps = s.disturb(f, steps, about)
+	}
+	for _, st := range steps {
+		if st.slot < statusSlots && st.flags&flagCopy == 0 {
+			rec.marks[st.slot] = mark{at: st.at.UnixNano(), code: int32(st.code), missing: st.missing}
+		}
+	}
+	if l.fate == FateStop {
+		when := delivered.Add(draw(p.StopAfter, Delay{Median: 3 * time.Second, Sigma: 0.5}, drawStopDelay))
+		steps = append(steps, step{slot: slotStop, at: when, post: when})
+	}
+	return steps
+}
+
+// disturb applies the faults of webhooks to the statuses of one message.
+func (s *Sandbox) disturb(f *Faults, steps []step, about []uint64) []step {
+	jitter := func(why purpose, i int) time.Duration { // 1 ms to 1 s, in nanoseconds so that no two draws tie
+		return time.Millisecond + time.Duration(unit(s.hash(why, append(about[:len(about):len(about)], uint64(i))...))*float64(time.Second))
+	}
+	n := len(steps)
+	if n > 1 && s.fires(f, faultReordered, about...) {
+		post := steps[n-1].post
+		for i := n - 2; i >= 0; i-- {
+			post = post.Add(jitter(drawStatus, i))
+			steps[i].post = post
+		}
+	}
+	if n > 1 && steps[n-1].slot == slotRead && steps[n-2].slot == slotDelivered && s.fires(f, faultReadFirst, about...) {
+		steps[n-2].post = steps[n-1].post.Add(jitter(drawStatus, n))
+	}
+	for i := range n {
+		st := &steps[i]
+		each := append(about[:len(about):len(about)], uint64(st.slot))
+		if s.fires(f, faultMissing, each...) {
+			st.missing = true
+			continue
+		}
+		if s.fires(f, faultLate, each...) {
+			st.post = st.post.Add(f.LateBy.or(Delay{Median: 5 * time.Minute, Sigma: 1}).draw(s.hash(drawLate, each...)))
+		}
+		if s.fires(f, faultFuture, each...) {
+			st.at = st.at.Add(24 * time.Hour)
+		}
+		if s.fires(f, faultWrongRecipient, each...) {
+			st.flags |= flagWrongRecipient
+		}
+		if s.fires(f, faultForged, each...) {
+			st.flags |= flagForged
+		}
+		twin := *st // the slice may move now
+		if s.fires(f, faultDoubled, each...) {
+			twin := twin
+			twin.flags = twin.flags&^flagForged | flagCopy
+			twin.post = twin.post.Add(jitter(drawDouble, i))
+			steps = append(steps, twin)
+		}
+		if s.fires(f, faultOrphan, each...) {
+			steps = append(steps, step{slot: slotOrphan, at: twin.at, post: twin.post.Add(jitter(drawEvent, i)), flags: flagCopy})
+		}
+	}
+	return steps
+}
+
+// schedule hands the plan to the shards; the first step is left out when it is posted early.
+func (s *Sandbox) schedule(got accepted, early bool) {
+	first := -1
+	if early {
+		first = firstStatus(got.steps)
+	}
+	for i, st := range got.steps {
+		if i == first || st.missing {
+			continue
+		}
+		s.push(st, got.index)
+	}
+}
+
+// firstStatus is the status that is posted first; -1: none.
+func firstStatus(steps []step) int {
+	first := -1
+	for i, st := range steps {
+		if st.slot < statusSlots && !st.missing && (first < 0 || st.post.Before(steps[first].post)) {
+			first = i
+		}
+	}
+	return first
+}

@@ -1,0 +1,306 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxConnections keeps a pair of connection and recipient in one word.
+const maxConnections = 1 << 14
+
+// Sandbox is the service. Make one with New, serve it as an http.Handler, and Run it
+// for as long as webhooks are to be delivered. It is safe for concurrent use.
+type Sandbox struct {
+	opt   Options
+	boot  uint64    // hides ids of one sandbox from those of another
+	began time.Time // when New ran
+	keys  map[string]*Key
+	named map[uint64]Recipient // StatusProfile.Recipients by number
+
+	connections []*connection
+	connection  map[string]*connection
+	companies   []*company
+	company     map[string]*company
+	templates   []*template
+	template    map[[2]string][]*template // by name, language
+
+	faults    atomic.Pointer[Faults]
+	endpoints atomic.Pointer[[]*endpoint] // replaced, never changed
+	fired     [faultCount]atomic.Int64
+	requests  atomic.Uint64
+	noPlus    atomic.Int64 // POSTs whose `to` did not begin with +
+	forgedOK  atomic.Int64 // forged webhooks that were answered 2xx
+
+	mu       sync.Mutex // guards what follows, and the fields of connection, company, template that change
+	records  records
+	pairs    map[uint64]pair   // connection and recipient
+	optedOut map[uint64]OptOut // company and recipient
+	stopped  map[uint64]bool   // company and recipient: user_preferences stop (platform.md 4.4)
+	openFrom map[uint64]bool   // recipients of Options.WindowOpen
+	assets   map[string]*asset
+	extras   []*extra         // events that are not statuses
+	refused  map[string]int64 // answers by error
+	coded    map[int]int64    // Faults.Refusals that fired, by code
+	steps    []Step           // of the timeline, still waiting for AfterMessages
+	serial   map[string]int
+
+	mux     *http.ServeMux // of the control path
+	shards  []*shard
+	pending atomic.Int64 // webhooks scheduled and not yet settled
+	settled *sync.Cond
+	running atomic.Bool
+	closed  chan struct{}
+	close   sync.Once
+}
+
+// pair is one connection and one recipient.
+type pair struct {
+	posts, accepted uint32
+	tat             int64 // theoretical arrival time of the pair rate, Unix nanoseconds
+	inbound         int64 // the recipient's last message, Unix nanoseconds; 0: never
+}
+
+// connection is a Connection with its counts.
+type connection struct {
+	Connection
+	number    int
+	phone     uint64
+	limit     int // messages in a sliding second
+	company   *company
+	portfolio *portfolio
+	arrivals  second // every POST
+	taken     second // accepted messages and inbound ones: what the throughput counts
+	posts     int64
+	accepted  int64
+	last      string // messageId of the message before
+}
+
+// company is a Company with its plan.
+type company struct {
+	Company
+	number int
+	plan   *plan
+}
+
+// New makes a sandbox. An error names the option that cannot be meant.
+func New(opt Options) (*Sandbox, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	s := &Sandbox{
+		opt: opt, began: now, boot: mix(opt.Seed, uint64(now.UnixNano())),
+		keys: map[string]*Key{}, named: map[uint64]Recipient{},
+		connection: map[string]*connection{}, company: map[string]*company{}, template: map[[2]string][]*template{},
+		pairs: map[uint64]pair{}, optedOut: map[uint64]OptOut{}, stopped: map[uint64]bool{}, openFrom: map[uint64]bool{},
+		assets: map[string]*asset{}, refused: map[string]int64{}, coded: map[int]int64{}, serial: map[string]int{},
+		settled: sync.NewCond(&sync.Mutex{}), closed: make(chan struct{}),
+	}
+	s.faults.Store(&opt.Faults)
+	s.endpoints.Store(&[]*endpoint{})
+	for range opt.WebhookWorkers {
+		s.shards = append(s.shards, newShard())
+	}
+	s.mux = s.controls()
+	if err := s.populate(); err != nil {
+		return nil, err
+	}
+	for _, st := range opt.Timeline {
+		if st.AfterMessages > 0 {
+			s.steps = append(s.steps, st)
+		}
+	}
+	if opt.WebhookURL != "" {
+		if _, err := s.register(opt.WebhookURL, opt.WebhookSecret, nil, ""); err != nil {
+			return nil, err
+		}
+	}
+	if s.opt.Transport == nil {
+		s.opt.Transport = &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			MaxIdleConns:        0, // no limit over all: the workers are the limit
+			MaxIdleConnsPerHost: opt.WebhookWorkers,
+			IdleConnTimeout:     90 * time.Second,
+			DisableCompression:  true,
+		}
+	}
+	return s, nil
+}
+
+// populate makes the world of the options.
+func (s *Sandbox) populate() error {
+	shared := &plan{limit: s.opt.Allowance}
+	addCompany := func(c Company) *company {
+		co := &company{Company: c, number: len(s.companies), plan: shared}
+		if c.Allowance > 0 {
+			co.plan = &plan{limit: c.Allowance, used: c.Used, month: monthOf(s.began)}
+		}
+		s.companies = append(s.companies, co)
+		s.company[c.ID] = co
+		return co
+	}
+	for i, c := range s.opt.Companies {
+		if c.ID == "" || s.company[c.ID] != nil {
+			return fmt.Errorf("sandbox: companies[%d]: id %q is empty or used twice", i, c.ID)
+		}
+		addCompany(c)
+	}
+	portfolios := map[string]*portfolio{}
+	for i, c := range s.opt.Connections {
+		if s.connection[c.ID] != nil {
+			return fmt.Errorf("sandbox: connections[%d]: id %q is used twice", i, c.ID)
+		}
+		if c.Company == "" {
+			c.Company = "co_1"
+		}
+		co := s.company[c.Company]
+		if co == nil {
+			co = addCompany(Company{ID: c.Company})
+		}
+		if c.Throughput == "" {
+			c.Throughput = "STANDARD"
+		}
+		if c.Quality == "" {
+			c.Quality = "GREEN"
+		}
+		if c.Status == "" {
+			c.Status = "connected"
+		}
+		if c.Portfolio == "" {
+			c.Portfolio = c.Company
+		}
+		if portfolios[c.Portfolio] == nil {
+			portfolios[c.Portfolio] = &portfolio{reached: map[uint64]int64{}}
+		}
+		phone, _ := parsePhone(c.Phone)
+		conn := &connection{Connection: c, number: i, phone: phone, limit: throughput(c), company: co, portfolio: portfolios[c.Portfolio]}
+		s.connections = append(s.connections, conn)
+		s.connection[c.ID] = conn
+	}
+	for i, k := range s.opt.Keys {
+		if k.Company != "" && s.company[k.Company] == nil {
+			return fmt.Errorf("sandbox: keys[%d]: company %q has no connection", i, k.Company)
+		}
+		s.keys[k.Token] = &s.opt.Keys[i]
+	}
+	for i, t := range s.opt.Templates {
+		c := newTemplate(t, i)
+		s.templates = append(s.templates, c)
+		key := [2]string{t.Name, t.Language}
+		s.template[key] = append(s.template[key], c)
+	}
+	for _, a := range s.opt.Assets {
+		if a.Company == "" {
+			a.Company = "co_1"
+		}
+		s.assets[a.ID] = &asset{id: a.ID, company: a.Company, expires: s.began.Add(assetLife - a.Age)}
+	}
+	for _, n := range s.opt.OptedOut {
+		to, _ := parsePhone(n)
+		for _, co := range s.companies {
+			s.optedOut[pairKey(co.number, to)] = OptOut{Company: co.ID, Phone: formatPhone(to), At: s.began}
+		}
+	}
+	for _, n := range s.opt.WindowOpen {
+		to, _ := parsePhone(n)
+		s.openFrom[to] = true
+	}
+	for _, r := range s.opt.Statuses.Recipients {
+		to, _ := parsePhone(r.Phone)
+		s.named[to] = r
+	}
+	return nil
+}
+
+// pairKey puts a connection or company (14 bits) and a number (15 digits, 50 bits) in one word.
+func pairKey(number int, to uint64) uint64 { return uint64(number)<<50 | to }
+
+// Run delivers webhooks and follows the timeline until ctx ends or Close is called, and
+// returns when its goroutines have ended. What is not delivered then stays pending: Run
+// may be called again.
+func (s *Sandbox) Run(ctx context.Context) error {
+	if !s.running.CompareAndSwap(false, true) {
+		return errors.New("sandbox: already running")
+	}
+	defer s.running.Store(false)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, sh := range s.shards {
+		wg.Go(func() { s.work(ctx, sh) })
+	}
+	wg.Go(func() { s.follow(ctx) })
+	select {
+	case <-ctx.Done():
+	case <-s.closed:
+	}
+	cancel()
+	wg.Wait()
+	if t, ok := s.opt.Transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+	return nil
+}
+
+// Close ends Run and every wait of a request that is being served. It does not wait.
+func (s *Sandbox) Close() error {
+	s.close.Do(func() { close(s.closed) })
+	return nil
+}
+
+// Pending is how many webhooks are scheduled, in retry or on their way.
+func (s *Sandbox) Pending() int { return int(s.pending.Load()) }
+
+// Settle waits until no webhook is pending, or ctx ends. It needs Run beside it.
+func (s *Sandbox) Settle(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() {
+		s.settled.L.Lock()
+		s.settled.Broadcast()
+		s.settled.L.Unlock()
+	})
+	defer stop()
+	s.settled.L.Lock()
+	defer s.settled.L.Unlock()
+	for s.pending.Load() > 0 {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.settled.Wait()
+	}
+	return nil
+}
+
+// done settles n webhooks.
+func (s *Sandbox) done(n int) {
+	if s.pending.Add(-int64(n)) == 0 {
+		s.settled.L.Lock()
+		s.settled.Broadcast()
+		s.settled.L.Unlock()
+	}
+}
+
+// sleep waits, unless ctx ends or the sandbox is closed first.
+func (s *Sandbox) sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	case <-s.closed:
+	}
+}
+
+func (s *Sandbox) event(e Event) {
+	if s.opt.OnEvent != nil {
+		s.opt.OnEvent(e)
+	}
+}

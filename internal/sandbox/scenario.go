@@ -1,0 +1,42 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/goccy/go-yaml"
+)
+
+// LoadScenario reads Options from a YAML file. Unknown keys and wrong types are errors
+// that name the file, line and column. A scenario that lists no connections, templates
+// or keys gets those of Demo; everything else that it does not say is off.
+func LoadScenario(path string) (Options, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return Options{}, fmt.Errorf("scenario: %w", err)
+	}
+	return ParseScenario(path, raw)
+}
+
+// ParseScenario is LoadScenario of bytes; name is for messages.
+func ParseScenario(name string, raw []byte) (Options, error) {
+	var o Options
+	err := yaml.NewDecoder(bytes.NewReader(raw), yaml.Strict()).Decode(&o)
+	if err != nil && !errors.Is(err, io.EOF) { // EOF: an empty file is the zero value
+		var at yaml.Error
+		if errors.As(err, &at) && at.GetToken() != nil {
+			p := at.GetToken().Position
+			return Options{}, fmt.Errorf("%s:%d:%d: %s", name, p.Line, p.Column, at.GetMessage())
+		}
+		return Options{}, fmt.Errorf("%s: %w", name, err)
+	}
+	filled, err := o.withDefaults()
+	if err != nil {
+		return Options{}, fmt.Errorf("%s: %w", name, err)
+	}
+	filled.Log = nil // the caller's choice
+	return filled, nil
+}

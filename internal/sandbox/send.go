@@ -1,0 +1,277 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// maxBody is the longest send request that is read.
+const maxBody = 1 << 20
+
+// post is one POST /api/v1/messages on its way through.
+type post struct {
+	m    *message
+	conn *connection
+	to   uint64
+	nth  uint64 // POSTs of this pair, this one included
+	tpl  *template
+}
+
+// send is POST /api/v1/messages (seed 000, Endpoints).
+func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
+	m, ref := decode(w, r)
+	if ref != nil {
+		s.refuse(w, nil, ref)
+		return
+	}
+	p := &post{m: m, conn: s.scoped(key, m.ConnectionID)}
+	var plus bool
+	if p.to, plus = parsePhone(m.To); p.to != 0 && !plus {
+		s.noPlus.Add(1)
+	}
+	s.arrive(p)
+	f := s.faults.Load()
+	var latency time.Duration
+	if f.Latency != (Delay{}) {
+		s.fired[faultLatency].Add(1)
+		latency = f.Latency.draw(s.hash(drawLatency, p.keys()...))
+		// The client may leave meanwhile; what was received is still processed.
+		s.sleep(context.WithoutCancel(r.Context()), latency/2)
+	}
+	if p.conn != nil && p.to != 0 && s.beforeAcceptance(w, r, f, p) {
+		return
+	}
+	ref = m.shape()
+	var got accepted
+	if ref == nil {
+		got, ref = s.decide(f, p)
+	}
+	s.sleep(r.Context(), latency-latency/2)
+	if ref != nil {
+		s.refuse(w, p, ref)
+		return
+	}
+	s.answer(w, r, f, p, got)
+}
+
+// keys are what the draws of this POST are about.
+func (p *post) keys() []uint64 {
+	if p.conn == nil {
+		return []uint64{maxConnections, p.to, p.nth}
+	}
+	return []uint64{uint64(p.conn.number), p.to, p.nth}
+}
+
+func (p *post) event(kind, id, detail string) Event {
+	e := Event{At: time.Now(), Kind: kind, MessageID: id, Detail: detail, Connection: p.m.ConnectionID}
+	if p.to != 0 {
+		e.To = formatPhone(p.to)
+	}
+	return e
+}
+
+func decode(w http.ResponseWriter, r *http.Request) (*message, *refusal) {
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		return nil, refuseRequest("Content-Type must be application/json.")
+	}
+	var buf bytes.Buffer
+	if r.ContentLength > 0 && r.ContentLength < maxBody {
+		buf.Grow(int(r.ContentLength) + bytes.MinRead) // read at once
+	}
+	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
+	raw := buf.Bytes()
+	if err != nil {
+		return nil, refuseRequest("The body could not be read: " + err.Error() + ".")
+	}
+	if !utf8.Valid(raw) {
+		return nil, refuseRequest("The body is not UTF-8.")
+	}
+	m := new(message)
+	if err := m.decode(raw); err != nil {
+		return nil, refuseRequest(err.Error() + ".")
+	}
+	return m, nil
+}
+
+// arrive counts the POST.
+func (s *Sandbox) arrive(p *post) {
+	s.mu.Lock()
+	if p.conn != nil {
+		p.conn.posts++
+		p.conn.arrivals.add(time.Now().UnixNano())
+		if p.to != 0 {
+			k := pairKey(p.conn.number, p.to)
+			pr := s.pairs[k]
+			pr.posts++
+			p.nth = uint64(pr.posts)
+			s.pairs[k] = pr
+		}
+	}
+	s.mu.Unlock()
+	if s.opt.OnEvent != nil {
+		s.event(p.event("post", "", strconv.FormatUint(p.nth, 10)))
+	}
+}
+
+// refuse counts a refusal and writes it. A throttled answer may be a bare 429.
+func (s *Sandbox) refuse(w http.ResponseWriter, p *post, ref *refusal) {
+	s.mu.Lock()
+	s.refused[ref.code]++
+	s.mu.Unlock()
+	if p != nil && s.opt.OnEvent != nil {
+		s.event(p.event("refused", "", ref.code))
+	}
+	if ref.meta != nil && ref.meta.Code == 130429 && s.opt.Throttle != ThrottlePlatform {
+		s.tooMany(w, s.opt.Throttle == ThrottleRetryAfter, s.opt.ThrottleWait)
+		return
+	}
+	refuse(w, ref)
+}
+
+// tooMany is a 429; the document does not show rate limits, so both forms exist.
+func (s *Sandbox) tooMany(w http.ResponseWriter, after bool, wait time.Duration) {
+	if !after {
+		writeRaw(w, http.StatusTooManyRequests, "text/plain; charset=UTF-8", nil)
+		return
+	}
+	// Retry-After has whole seconds (RFC 9110, 10.2.3): never shorter than the wait.
+	w.Header().Set("Retry-After", strconv.FormatInt(int64((max(wait, time.Second)+time.Second-1)/time.Second), 10))
+	refuse(w, &refuseTooMany)
+}
+
+// accepted is a message that was taken.
+type accepted struct {
+	id      string
+	index   uint32
+	before  string // messageId of the number's message before
+	warning string
+	steps   []step
+	extras  []int // events that the timeline caused
+}
+
+// decide applies the rules and, when none refuses, takes the message.
+func (s *Sandbox) decide(f *Faults, p *post) (accepted, *refusal) {
+	now := time.Now()
+	s.mu.Lock()
+	warning, ref := s.rules(f, p, now)
+	if ref != nil {
+		s.mu.Unlock()
+		return accepted{}, ref
+	}
+	got := s.accept(f, p, now, warning)
+	s.mu.Unlock()
+	s.pushAll(got.extras)
+	return got, nil
+}
+
+// rules are the rules of the document in order, then the platform's; s.mu is held.
+func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *refusal) {
+	if p.conn == nil {
+		return "", &refuseConnection // rule 11
+	}
+	if p.conn.company.Suspended {
+		return "", &refuseSuspended // rule 10
+	}
+	if p.to == p.conn.phone {
+		return "", &refuseSender // rule 7
+	}
+	if ref := p.m.media(func(m *media) *refusal {
+		if m.AssetID != "" && !s.stored(m.AssetID, p.conn.Company, now) {
+			return &refuseAsset // rule 11
+		}
+		return nil
+	}); ref != nil {
+		return "", ref
+	}
+	category := ""
+	if t := p.m.Template; t != nil {
+		p.tpl = s.findTemplate(t.Name, t.Language, p.conn.Company)
+		if p.tpl != nil {
+			category = p.tpl.Category
+			if p.tpl.Status != "APPROVED" {
+				ref := platformRefusal(132015, "") // rule 6
+				ref.prose = "The template is " + strings.ToLower(p.tpl.Status) + "."
+				return "", ref
+			}
+		}
+	}
+	if _, out := s.optedOut[pairKey(p.conn.company.number, p.to)]; out && category == "MARKETING" {
+		return "", &refuseOptedOut // rule 5
+	}
+	if !p.conn.company.plan.left(now) {
+		return "", &refuseAllowance // rule 8
+	}
+	if ref := s.platformRules(f, p, now); ref != nil {
+		return "", ref // rule 9
+	}
+	if p.m.Template == nil { // rule 4
+		switch {
+		case s.fires(f, faultUnverified, p.keys()...):
+			return "unverified_service_window", nil
+		case !s.windowOpen(p.conn, p.to, now):
+			if s.opt.Statuses.OutsideWindow == "refused" {
+				return "", platformRefusal(131047, "")
+			}
+			return "outside_service_window", nil
+		}
+	}
+	return "", nil
+}
+
+// platformRules is what the platform behind the service refuses; s.mu is held.
+func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
+	if p.to == 0 {
+		return platformRefusal(131009, "to is not a phone number")
+	}
+	at := now.UnixNano()
+	if s.opt.EnforceThroughput && p.conn.taken.count(at) >= p.conn.limit {
+		s.fired[faultThrottled].Add(1)
+		return platformRefusal(130429, "")
+	}
+	if p.m.Template != nil {
+		if p.tpl == nil {
+			return platformRefusal(132001, p.m.Template.Name+" in "+p.m.Template.Language)
+		}
+		if ref := p.tpl.check(p.m.Template); ref != nil {
+			return ref
+		}
+	}
+	for _, r := range f.Refusals {
+		if (r.Times == 0 || p.nth <= uint64(r.Times)) && unit(s.hash(drawRefusal+purpose(r.Code), p.to)) < r.Share {
+			s.coded[r.Code]++
+			return platformRefusal(r.Code, "")
+		}
+	}
+	if code := s.unreachable(p.to); code != 0 {
+		return platformRefusal(code, "")
+	}
+	if s.opt.PairRate > 0 {
+		k := pairKey(p.conn.number, p.to)
+		pr := s.pairs[k]
+		ok := pr.paired(at, s.opt.PairRate, s.opt.PairBurst)
+		s.pairs[k] = pr
+		if !ok {
+			s.fired[faultPaired].Add(1)
+			return platformRefusal(131056, "")
+		}
+	}
+	return nil
+}
+
+// serviceWindow is how long a customer's message keeps the window open (seed 000, Limits).
+const serviceWindow = 24 * time.Hour
+
+// windowOpen reports whether free-form messages are delivered now; s.mu is held.
+func (s *Sandbox) windowOpen(c *connection, to uint64, now time.Time) bool {
+	if s.openFrom[to] && now.Sub(s.began) < serviceWindow {
+		return true
+	}
+	last := s.pairs[pairKey(c.number, to)].inbound
+	return last != 0 && now.UnixNano()-last < int64(serviceWindow)
+}

@@ -1,0 +1,118 @@
+package sandbox
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// prefix of every endpoint (seed 000).
+const prefix = "/api/v1"
+
+// ServeHTTP answers as the service does. Paths under /sandbox/ are the control path.
+func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	if strings.HasPrefix(path, "/sandbox/") {
+		s.control(w, r)
+		return
+	}
+	// Every response carries x-request-id (seed 000, Conventions).
+	id := mix(s.boot, s.requests.Add(1))
+	w.Header()["X-Request-Id"] = []string{"req_" + strconv.FormatUint(id, 36)}
+	switch proto := r.Header.Get("X-Forwarded-Proto"); {
+	case proto == "http", s.opt.RequireHTTPS && r.TLS == nil && proto != "https":
+		w.Header().Set("Location", "https://"+r.Host+r.URL.RequestURI())
+		w.WriteHeader(http.StatusMovedPermanently)
+		return
+	case !s.opt.AllowBots && botAgent(r.UserAgent()):
+		writeRaw(w, http.StatusForbidden, "text/plain; charset=UTF-8", []byte("error code: 1010"))
+		return
+	case !strings.HasPrefix(path, prefix+"/"):
+		refuse(w, &refusePath)
+		return
+	case strings.HasSuffix(path, "/"):
+		to := *r.URL
+		to.Path = strings.TrimRight(path, "/")
+		w.Header().Set("Location", to.RequestURI())
+		w.WriteHeader(http.StatusPermanentRedirect)
+		return
+	}
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	key := s.keys[token]
+	if !ok || key == nil {
+		refuse(w, &refuseKey)
+		return
+	}
+	if key.Company != "" && s.suspended(s.company[key.Company]) {
+		refuse(w, &refuseSuspended) // rule 10
+		return
+	}
+	s.route(w, r, key, path[len(prefix):])
+}
+
+// route finds the endpoint below the prefix.
+func (s *Sandbox) route(w http.ResponseWriter, r *http.Request, key *Key, path string) {
+	get, post := r.Method == http.MethodGet, r.Method == http.MethodPost
+	switch {
+	case path == "/messages" && post:
+		s.send(w, r, key)
+	case path == "/connections" && get:
+		s.listConnections(w, key)
+	case path == "/numbers" && get && !s.opt.HideNumbers:
+		s.listNumbers(w, key)
+	case path == "/templates" && get:
+		s.listTemplates(w, r, key)
+	case path == "/companies" && get:
+		s.listCompanies(w, key)
+	case path == "/media" && post:
+		s.upload(w, r, key)
+	case path == "/webhooks" && post:
+		s.registerWebhook(w, r, key)
+	case path == "/webhooks" && get:
+		s.listWebhooks(w, key)
+	case strings.HasPrefix(path, "/webhooks/") && r.Method == http.MethodDelete:
+		s.deleteWebhook(w, key, strings.TrimPrefix(path, "/webhooks/"))
+	case path == "/billing" || strings.HasPrefix(path, "/billing/"):
+		s.billing(w, r, key)
+	case path == "/messages", path == "/connections", path == "/templates", path == "/companies", path == "/media", path == "/webhooks",
+		path == "/numbers" && !s.opt.HideNumbers:
+		refuse(w, &refuseMethod)
+	default:
+		refuse(w, &refusePath)
+	}
+}
+
+// botAgent reports whether the CDN refuses the agent: a few bot signatures, most often
+// the default of a scripting library (seed 000, Authentication 6). Which ones is not shown.
+func botAgent(agent string) bool {
+	if agent == "" {
+		return true
+	}
+	for _, p := range [...]string{
+		"Go-http-client/", "python-requests/", "Python-urllib/", "python-httpx/", "Python/", "aiohttp/", "curl/", "Wget/",
+		"libwww-perl/", "Java/", "okhttp/", "axios/", "node-fetch", "node", "undici", "Ruby", "Apache-HttpClient/", "PHP/", "GuzzleHttp/",
+	} {
+		if strings.HasPrefix(agent, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// scoped finds a connection that the key covers; nil otherwise: a client-scoped key
+// resolves only its own client (seed 000, Authentication 4).
+func (s *Sandbox) scoped(key *Key, id string) *connection {
+	c := s.connection[id]
+	if c == nil || !covers(key, c.Company) {
+		return nil
+	}
+	return c
+}
+
+func covers(key *Key, company string) bool { return key.Company == "" || key.Company == company }
+
+func (s *Sandbox) suspended(c *company) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.Suspended
+}

@@ -1,0 +1,95 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestTransportBehavesAsNetHTTPDoes in what a client's classification rests on.
+func TestTransportBehavesAsNetHTTPDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var processed atomic.Bool
+		tr := NewTransport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil || string(body) != "hello" {
+				t.Errorf("body %q %v", body, err)
+			}
+			switch r.URL.Path {
+			case "/abort":
+				panic(http.ErrAbortHandler)
+			case "/half":
+				w.Header().Set("X-Half", "1")
+				_, _ = io.WriteString(w, "half")
+				panic(http.ErrAbortHandler)
+			case "/slow":
+				time.Sleep(time.Minute)
+				processed.Store(true)
+			case "/drip":
+				_, _ = io.WriteString(w, "a")
+				time.Sleep(time.Second)
+				_, _ = io.WriteString(w, "b")
+			}
+		}))
+		do := func(ctx context.Context, path string) (*http.Response, error) {
+			req, err := http.NewRequestWithContext(ctx, "POST", "http://service.example"+path, strings.NewReader("hello"))
+			must(t, err)
+			return tr.RoundTrip(req)
+		}
+		if res, err := do(t.Context(), "/ok"); err != nil || res.StatusCode != 200 {
+			t.Errorf("ok: %v %v", res, err)
+		}
+		if _, err := do(t.Context(), "/abort"); !errors.Is(err, io.EOF) {
+			t.Errorf("abort: %v", err)
+		}
+		res, err := do(t.Context(), "/half")
+		must(t, err)
+		if raw, err := io.ReadAll(res.Body); string(raw) != "half" || !errors.Is(err, io.ErrUnexpectedEOF) || res.Header.Get("X-Half") != "1" {
+			t.Errorf("half: %q %v", raw, err)
+		}
+		var wrote bool
+		ctx, cancel := context.WithTimeout(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+			WroteRequest: func(info httptrace.WroteRequestInfo) { wrote = info.Err == nil },
+		}), time.Second)
+		defer cancel()
+		if _, err := do(ctx, "/slow"); !errors.Is(err, context.DeadlineExceeded) || !wrote {
+			t.Errorf("slow: %v, written: %v", err, wrote)
+		}
+		if processed.Load() {
+			t.Error("processed too early")
+		}
+		tr.Wait()
+		if !processed.Load() {
+			t.Error("the handler stopped when the client left")
+		}
+		began := time.Now()
+		res, err = do(t.Context(), "/drip")
+		must(t, err)
+		if since := time.Since(began); since != 0 {
+			t.Errorf("header after %v", since)
+		}
+		if raw, err := io.ReadAll(res.Body); string(raw) != "ab" || err != nil || time.Since(began) != time.Second {
+			t.Errorf("drip: %q %v after %v", raw, err, time.Since(began))
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		res, err = do(ctx, "/drip")
+		must(t, err)
+		if raw, err := io.ReadAll(res.Body); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("cut drip: %q %v", raw, err)
+		}
+		dead, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := do(dead, "/ok"); !errors.Is(err, context.Canceled) {
+			t.Errorf("dead: %v", err)
+		}
+		tr.Wait()
+	})
+}

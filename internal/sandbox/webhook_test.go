@@ -1,0 +1,226 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRetriesFollowTheScheduleExactly: 1 min, 5 min, 30 min, 2 h, 6 h, then no more
+// (seed 000, Events).
+func TestRetriesFollowTheScheduleExactly(t *testing.T) {
+	o := Options{Statuses: StatusProfile{Recipients: []Recipient{{Phone: "+23480312345", Fate: FateUndelivered}}}}
+	bubble(t, o, func(t *testing.T, c *scene) {
+		c.hook.status = func(int, delivery) int { return 503 }
+		id := messageID(t, c.send(t, "conn_1", "+23480312345", "newsletter"))
+		c.settle(t)
+		got := c.hook.deliveries()
+		want := []time.Duration{0, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour}
+		if len(got) != len(want) {
+			t.Fatalf("%d deliveries, want %d", len(got), len(want))
+		}
+		for i := 1; i < len(got); i++ {
+			if wait := got[i].at.Sub(got[i-1].at); wait != want[i] {
+				t.Errorf("retry %d after %v, want %v", i, wait, want[i])
+			}
+			if string(got[i].body) != string(got[0].body) {
+				t.Errorf("retry %d is another body", i)
+			}
+		}
+		m, _ := c.s.Message(id)
+		if st := m.Statuses[0]; st.Posts != 6 || !st.AckedAt.IsZero() {
+			t.Errorf("%+v", st)
+		}
+		if c.s.Truth().Fired["webhook_abandoned"] != 1 {
+			t.Error("abandoned webhook not counted")
+		}
+		// Deliveries can be replayed.
+		c.hook.status = nil
+		if n := c.s.Replay(Replay{}); n != 1 {
+			t.Errorf("%d replayed", n)
+		}
+		c.settle(t)
+		if m, _ = c.s.Message(id); m.Statuses[0].AckedAt.IsZero() {
+			t.Error("replay was not answered")
+		}
+		if n := c.s.Replay(Replay{}); n != 0 {
+			t.Errorf("%d replayed although all were answered", n)
+		}
+		if n := c.s.Replay(Replay{All: true}); n != 1 {
+			t.Errorf("%d of all replayed", n)
+		}
+		c.settle(t)
+	})
+}
+
+// TestAnUnansweredDeliveryIsRetried: connection refused, time-out, redirect are no 2xx.
+func TestAnUnansweredDeliveryIsRetried(t *testing.T) {
+	n := 0
+	o := Options{
+		RetrySchedule: []time.Duration{time.Second, time.Second, time.Second},
+		Statuses:      StatusProfile{Recipients: []Recipient{{Phone: "+23480312345", Fate: FateUndelivered}}},
+	}
+	o.WebhookURL = "http://hooks.example/"
+	var times []time.Time
+	o.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+		n++
+		times = append(times, time.Now())
+		switch n {
+		case 1:
+			return nil, errors.New("connection refused")
+		case 2:
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		case 3:
+			return &http.Response{StatusCode: 302, Header: http.Header{"Location": {"/elsewhere"}}, Body: http.NoBody}, nil
+		}
+		return &http.Response{StatusCode: 204, Body: http.NoBody}, nil
+	})
+	bubble(t, o, func(t *testing.T, c *scene) {
+		c.send(t, "conn_1", "+23480312345", "newsletter")
+		c.settle(t)
+		if n != 4 {
+			t.Fatalf("%d deliveries", n)
+		}
+		if wait := times[2].Sub(times[1]); wait != 11*time.Second { // time-out of 10 s, then 1 s
+			t.Errorf("after the time-out: %v", wait)
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestStatusesOfAMessageComeInOrder, although many are posted at once.
+func TestStatusesOfAMessageComeInOrder(t *testing.T) {
+	fast := Delay{Median: 1}
+	o := Options{Statuses: StatusProfile{Sent: fast, Delivered: fast, Read: fast}}
+	bubble(t, o, func(t *testing.T, c *scene) {
+		var ids []string
+		for i := range 200 {
+			ids = append(ids, messageID(t, c.send(t, "conn_1", fmt.Sprintf("+2348030%05d", i), "newsletter")))
+		}
+		c.settle(t)
+		for _, id := range ids {
+			if got := fmt.Sprint(c.hook.statuses(id)); got != "[sent delivered read]" {
+				t.Errorf("%s: %s", id, got)
+			}
+		}
+	})
+}
+
+// TestBatchesFillAndLoseNothing, in both forms and in the platform's envelope.
+func TestBatchesFillAndLoseNothing(t *testing.T) {
+	for name, form := range map[string]EventForm{
+		"array":    {Batch: 16},
+		"object":   {Batch: 16, BatchObject: true},
+		"platform": {Batch: 16, Envelope: "platform"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, Options{Events: form, WebhookWorkers: 2}, func(t *testing.T, c *scene) {
+				for i := range 100 {
+					c.send(t, "conn_1", fmt.Sprintf("+2348030%05d", i), "newsletter")
+				}
+				c.settle(t)
+				total, most := 0, 0
+				for _, d := range c.hook.deliveries() {
+					n := strings.Count(string(d.body), `"status":`)
+					total, most = total+n, max(most, n)
+					if !json.Valid(d.body) {
+						t.Fatalf("not JSON: %s", d.body)
+					}
+				}
+				if total != 300 || most < 8 || most > 16 {
+					t.Errorf("%d events, at most %d in a batch", total, most)
+				}
+				for m := range c.s.Messages() {
+					for _, st := range m.Statuses {
+						if st.AckedAt.IsZero() {
+							t.Fatalf("%+v", m)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestRegisteredEndpointsGetTheirOwnEvents: scope, event types, own secret, removal.
+func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
+	s := twoClients(t)
+	register := func(key, body string) (id, secret string) {
+		res := call(t, s, "POST", "/api/v1/webhooks", key, body)
+		if res.StatusCode != 200 {
+			raw, _ := io.ReadAll(res.Body)
+			t.Fatalf("%s %s", res.Status, raw)
+		}
+		var v struct {
+			Data struct{ ID, URL, Secret string }
+		}
+		must(t, json.NewDecoder(res.Body).Decode(&v))
+		return v.Data.ID, v.Data.Secret
+	}
+	for _, body := range []string{`{}`, `{"url":"http://elsewhere.example/"}`, `{"url":"ftp://x"}`, `{"url":"https://x.example","events":["sent"]}`, `{"link":"https://x.example"}`} {
+		if res := call(t, s, "POST", "/api/v1/webhooks", "partner", body); res.StatusCode != 400 {
+			t.Errorf("%s: %s", body, res.Status)
+		}
+	}
+	a, secretA := register("two", `{"url":"https://a.example/"}`)
+	_, secretB := register("partner", `{"url":"http://127.0.0.1:9/","events":["message.received"]}`)
+	if secretA == secretB || len(secretA) < 16 {
+		t.Errorf("secrets %q %q", secretA, secretB)
+	}
+	eps := *s.endpoints.Load()
+	for _, c := range []struct {
+		typ, company string
+		a, b         bool
+	}{{"message.status", "co_1", false, false}, {"message.status", "co_2", true, false}, {"message.received", "co_1", false, true}, {"message.received", "co_2", true, true}} {
+		if eps[0].wants(c.typ, c.company) != c.a || eps[1].wants(c.typ, c.company) != c.b {
+			t.Errorf("%+v", c)
+		}
+	}
+	if res := call(t, s, "DELETE", "/api/v1/webhooks/"+a, "one", ""); res.StatusCode != 404 {
+		t.Errorf("another client's endpoint: %s", res.Status)
+	}
+	if res := call(t, s, "DELETE", "/api/v1/webhooks/"+a, "two", ""); res.StatusCode != 204 {
+		t.Errorf("own endpoint: %s", res.Status)
+	}
+	if (*s.endpoints.Load())[0].wants("message.status", "co_2") {
+		t.Error("a removed endpoint still gets events")
+	}
+}
+
+// TestRunMayEndAndBeginAgain: nothing pending is lost in between.
+func TestRunMayEndAndBeginAgain(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, c *scene) {
+		if err := c.s.Run(t.Context()); err == nil {
+			t.Error("two Runs at once")
+		}
+		second, err := New(Options{WebhookURL: "http://hooks.example/", Transport: NewTransport(c.hook)})
+		must(t, err)
+		sc := &scene{s: second, client: &http.Client{Transport: NewTransport(second)}, hook: c.hook, key: DemoKey}
+		sc.send(t, "conn_1", "+23480312345", "newsletter")
+		for i := range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			must(t, second.Run(ctx))
+			cancel()
+			if i == 0 && second.Pending() == 0 {
+				t.Error("nothing was left to do")
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		go func() { _ = second.Settle(ctx); cancel() }()
+		must(t, second.Run(ctx))
+		if got := fmt.Sprint(c.hook.statuses("")); got != "[sent delivered read]" {
+			t.Error(got)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package webhooks
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// smallBody is the capacity of the buffers that are kept. One event is 200 to 1,500 bytes.
+const smallBody = 16 << 10
+
+// bodies reads request bodies whole, since the signature is over all of them. Whoever
+// sends has not shown a signature yet, so memory is given only for bytes that came,
+// and all bodies longer than smallBody together get at most max bytes.
+type bodies struct {
+	limit int64 // of one body
+	max   int64
+	used  atomic.Int64
+	small sync.Pool
+}
+
+// body is one that was read. release must be called when nothing refers to bytes any more.
+type body struct {
+	bytes    []byte
+	reserved int64
+	from     *bodies
+}
+
+func (b *body) release() {
+	b.from.used.Add(-b.reserved)
+	if cap(b.bytes) == smallBody {
+		buffer := b.bytes[:0]
+		b.from.small.Put(&buffer)
+	}
+	b.bytes = nil
+}
+
+// read takes the whole body of r. On a rejection nothing is left to release.
+func (s *bodies) read(w http.ResponseWriter, r *http.Request) (body, Rejection) {
+	if r.ContentLength > s.limit {
+		return body{}, RejectedTooLarge
+	}
+	b := body{from: s}
+	if kept, ok := s.small.Get().(*[]byte); ok {
+		b.bytes = *kept
+	} else {
+		b.bytes = make([]byte, 0, smallBody)
+	}
+	in := http.MaxBytesReader(w, r.Body, s.limit)
+	for {
+		if len(b.bytes) == cap(b.bytes) && !s.grow(&b) {
+			b.release()
+			return body{}, RejectedMemory
+		}
+		n, err := in.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		switch {
+		case err == nil:
+			continue
+		case err == io.EOF:
+			return b, ""
+		}
+		b.release()
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return body{}, RejectedTooLarge
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return body{}, RejectedSlow
+		}
+		return body{}, RejectedBroken
+	}
+}
+
+// grow doubles the buffer, if memory for it is left.
+func (s *bodies) grow(b *body) bool {
+	size := min(int64(cap(b.bytes))*2, s.limit+1)
+	more := size - b.reserved
+	if s.used.Add(more) > s.max {
+		s.used.Add(-more)
+		return false
+	}
+	b.reserved = size
+	grown := make([]byte, len(b.bytes), size)
+	copy(grown, b.bytes)
+	b.bytes = grown
+	return true
+}

@@ -1,0 +1,177 @@
+package webhooks
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/recipients"
+)
+
+// maxAhead is how far an event's time may lie in the future before it is taken
+// for a wrong clock and set to the time of receipt (reliability.md 3).
+const maxAhead = 5 * time.Minute
+
+// unreviewed are the template events after which it cannot be sent (seed 000, States; platform.md 4.5).
+// Others (FLAGGED, QUALITY, CATEGORY, PENDING_DELETION ...) stop nothing.
+var unreviewed = map[string]bool{
+	"PAUSED": true, "DISABLED": true, "REJECTED": true, "PENDING": true, "DELETED": true, "ARCHIVED": true, "LOCKED": true,
+}
+
+// fold turns the events of one request into facts for the ledger, and counts them.
+func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Events {
+	var facts campaign.Events
+	if len(events) > 1 {
+		facts.Statuses = make([]campaign.StatusEvent, 0, len(events))
+	}
+	seen := ""
+	for n := range events {
+		e := &events[n]
+		i.counters.kinds[e.Kind].Add(1)
+		e.At = i.when(e.At, received)
+		if e.Connection == "" && e.Number != "" {
+			e.Connection = i.o.Connections(e.Number)
+		}
+		if n == 0 || e.Connection != seen {
+			seen = e.Connection
+			i.counters.verified(seen, received)
+		}
+		switch e.Kind {
+		case messaging.KindStatus:
+			i.foldStatus(&facts, e, received)
+		case messaging.KindMessage:
+			i.foldMessage(&facts, e)
+		case messaging.KindPreference:
+			if s, ok := i.suppression(e.Preference.From, "user_preferences", e.At); !ok {
+				continue
+			} else if e.Preference.Stop {
+				facts.Suppressions = append(facts.Suppressions, s)
+			} else {
+				facts.Lifted = append(facts.Lifted, s)
+			}
+		case messaging.KindTemplate:
+			if r := e.Review; (r.Approved() || unreviewed[r.Event]) && !strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL has no NUL
+				facts.Templates = append(facts.Templates, campaign.TemplateEvent{
+					Name: r.Name, Language: r.Language, Approved: r.Approved(), Event: r.Event, Reason: r.Reason,
+				})
+			} else {
+				i.observe(e)
+			}
+		case messaging.KindNumber, messaging.KindAccount:
+			i.observe(e)
+		}
+	}
+	return facts
+}
+
+func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received time.Time) {
+	status := campaign.StatusEvent{
+		MessageID: e.MessageID, Connection: e.Connection, Recipient: recipients.Key(e.Recipient),
+		Status: campaign.Status(e.Status), At: e.At, ReceivedAt: received,
+	}
+	if e.Status == messaging.StatusFailed {
+		if e.Code != 0 {
+			status.Code = strconv.Itoa(e.Code)
+		}
+		failure := messaging.Failed(e.Code)
+		switch failure.Feed {
+		case messaging.FeedOptOut:
+			if s, ok := i.suppression(e.Recipient, "failed:"+status.Code, e.At); ok {
+				facts.Suppressions = append(facts.Suppressions, s)
+			}
+		case messaging.FeedUnreachable:
+			if s, ok := i.suppression(e.Recipient, "failed:"+status.Code, e.At); ok && i.o.Unreachable > 0 {
+				s.Scope, s.Until = campaign.ScopeUnreachable, e.At.Add(i.o.Unreachable)
+				facts.Suppressions = append(facts.Suppressions, s)
+			}
+		}
+		if failure.Hold != messaging.HoldNothing {
+			i.observe(e)
+		}
+	}
+	facts.Statuses = append(facts.Statuses, status)
+}
+
+func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event) {
+	if !i.o.OptOut.MatchMessage(e.Inbound) {
+		return
+	}
+	source := "stop"
+	if e.Inbound.ButtonPayload != "" || e.Inbound.Type == "button" || e.Inbound.Type == "interactive" {
+		source = "button"
+	}
+	if s, ok := i.suppression(e.Inbound.From, source, e.At); ok {
+		facts.Suppressions = append(facts.Suppressions, s)
+	}
+}
+
+// suppression keeps marketing from a number in digits (seed 000: a recipient who replies STOP is
+// opted out of marketing messages). Whoever is known by a platform user id alone cannot be kept
+// from anything by number; that is counted.
+func (i *Intake) suppression(digits, source string, at time.Time) (campaign.Suppression, bool) {
+	key := recipients.Key(digits)
+	if key == 0 {
+		i.counters.nobody.Add(1)
+		return campaign.Suppression{}, false
+	}
+	return campaign.Suppression{Key: key, To: "+" + digits, Scope: campaign.ScopeMarketing, Source: source, At: at}, true
+}
+
+// when gives the time to store for an event.
+func (i *Intake) when(at, received time.Time) time.Time {
+	if at.IsZero() {
+		return received
+	}
+	if at.After(received.Add(maxAhead)) {
+		i.counters.clamped.Add(1)
+		return received
+	}
+	return at.UTC()
+}
+
+func (i *Intake) observe(e *messaging.Event) {
+	if i.o.Observe != nil {
+		i.o.Observe(*e)
+	}
+}
+
+// merge adds the facts of another request that came later.
+func merge(into *campaign.Events, more campaign.Events) {
+	into.Statuses = append(into.Statuses, more.Statuses...)
+	into.Suppressions = append(into.Suppressions, more.Suppressions...)
+	into.Lifted = append(into.Lifted, more.Lifted...)
+	into.Templates = append(into.Templates, more.Templates...)
+}
+
+// settle keeps, where one batch both stops and resumes marketing to a number, only the
+// later wish: a batch has no order between its lists. At the same instant the stop holds.
+func settle(e *campaign.Events) {
+	if len(e.Suppressions) == 0 || len(e.Lifted) == 0 {
+		return
+	}
+	stopped := map[int64]time.Time{}
+	for _, s := range e.Suppressions {
+		if s.Scope == campaign.ScopeMarketing && !s.At.Before(stopped[s.Key]) {
+			stopped[s.Key] = s.At
+		}
+	}
+	resumed := map[int64]time.Time{}
+	lifted := e.Lifted[:0:0]
+	for _, s := range e.Lifted {
+		if at, both := stopped[s.Key]; !both || s.At.After(at) {
+			lifted = append(lifted, s)
+			if s.At.After(resumed[s.Key]) {
+				resumed[s.Key] = s.At
+			}
+		}
+	}
+	kept := e.Suppressions[:0:0]
+	for _, s := range e.Suppressions {
+		if at, both := resumed[s.Key]; !both || s.Scope != campaign.ScopeMarketing || !s.At.Before(at) {
+			kept = append(kept, s)
+		}
+	}
+	e.Suppressions, e.Lifted = kept, lifted
+}

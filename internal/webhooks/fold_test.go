@@ -1,0 +1,235 @@
+package webhooks
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+var noon = time.Date(2026, 9, 21, 12, 0, 0, 0, time.UTC)
+
+// folded posts bodies and gives what was stored.
+func folded(t *testing.T, o Options, bodies ...string) (campaign.Events, Counts) {
+	t.Helper()
+	m := &memory{}
+	i := newIntake(t, m, o)
+	stop := start(t, i)
+	for _, b := range bodies {
+		if w := post(i, b); w.Code != http.StatusNoContent {
+			t.Fatalf("answered %d to %s", w.Code, b)
+		}
+	}
+	stop()
+	return m.all(), i.Counts()
+}
+
+func TestAStopIsASuppressionBeforeTheAnswer(t *testing.T) {
+	e, _ := folded(t, Options{OptOut: messaging.NewOptOut("no_more_offers")},
+		inbound("+15555550101", "Stop!", noon),
+		inbound("+15555550102", "stop by tomorrow", noon),
+		inbound("+15555550103", "arrêt", noon),
+		`{"type":"message.received","data":{"messageId":"wamid.IN","from":"15555550104","timestamp":1790000000,"type":"button","button":{"payload":"NO_MORE_OFFERS","text":"Not interested"}}}`,
+		`{"type":"message.received","data":{"messageId":"wamid.IN","from":"15555550105","timestamp":1790000000,"type":"button","button":{"payload":"more","text":"More offers"}}}`,
+	)
+	want := []campaign.Suppression{
+		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeMarketing, Source: "stop", At: noon},
+		{Key: 15555550103, To: "+15555550103", Scope: campaign.ScopeMarketing, Source: "stop", At: noon},
+		{Key: 15555550104, To: "+15555550104", Scope: campaign.ScopeMarketing, Source: "button", At: time.Unix(1790000000, 0).UTC()},
+	}
+	if d := cmp.Diff(want, e.Suppressions); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAPreferenceStopsAndResumesMarketing(t *testing.T) {
+	preference := func(from, value string) string {
+		return `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"user_preferences","value":{"metadata":{"display_phone_number":"15555550100"},
+			"user_preferences":[{"wa_id":"` + from + `","category":"marketing_messages","value":"` + value + `","timestamp":1790000600}]}}]}]}`
+	}
+	e, c := folded(t, Options{}, preference("15555550101", "stop"), preference("15555550102", "resume"), preference("US.1349", "stop"))
+	if len(e.Suppressions) != 1 || e.Suppressions[0].Key != 15555550101 || e.Suppressions[0].Source != "user_preferences" {
+		t.Errorf("suppressions %+v", e.Suppressions)
+	}
+	if len(e.Lifted) != 1 || e.Lifted[0].Key != 15555550102 || e.Lifted[0].Scope != campaign.ScopeMarketing {
+		t.Errorf("lifted %+v", e.Lifted)
+	}
+	if c.Nobody != 1 {
+		t.Errorf("a wish by a user id was counted %d times", c.Nobody)
+	}
+}
+
+func TestAFailureFeedsTheSuppressions(t *testing.T) {
+	failed := func(code string) string {
+		return `{"type":"message.status","connectionId":"conn_1","data":{"messageId":"wamid.F` + code + `","status":"failed","timestamp":1790000000,"to":"+15555550101","error":{"code":` + code + `}}}`
+	}
+	at := time.Unix(1790000000, 0).UTC()
+	var told []messaging.Event
+	e, _ := folded(t, Options{Observe: func(e messaging.Event) { told = append(told, e) }}, failed("131050"), failed("131026"), failed("131049"), failed("131031"))
+	want := []campaign.Suppression{
+		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeMarketing, Source: "failed:131050", At: at},
+		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeUnreachable, Source: "failed:131026", At: at, Until: at.AddDate(0, 0, 90)},
+	}
+	if d := cmp.Diff(want, e.Suppressions); d != "" {
+		t.Error(d)
+	}
+	if len(e.Statuses) != 4 || e.Statuses[2].Code != "131049" || e.Statuses[2].Status != campaign.Failed {
+		t.Errorf("statuses %+v", e.Statuses)
+	}
+	if len(told) != 1 || told[0].Code != 131031 { // the account is locked: more than this message
+		t.Errorf("observed %+v", told)
+	}
+	e, _ = folded(t, Options{Unreachable: -1}, failed("131026"))
+	if len(e.Suppressions) != 0 {
+		t.Errorf("unreachable although switched off: %+v", e.Suppressions)
+	}
+}
+
+func TestOnlyAReviewStopsATemplate(t *testing.T) {
+	template := func(event string) string {
+		return `{"type":"template.status","connectionId":"conn_1","data":{"name":"promo","language":"en-US","event":"` + event + `"}}`
+	}
+	var told []string
+	e, _ := folded(t, Options{Observe: func(e messaging.Event) { told = append(told, e.Review.Event) }},
+		template("PAUSED"), template("APPROVED"), template("FLAGGED"), template("REINSTATED"), template("DISABLED"), template("QUALITY"))
+	want := []campaign.TemplateEvent{
+		{Name: "promo", Language: "en_US", Event: "PAUSED"},
+		{Name: "promo", Language: "en_US", Event: "APPROVED", Approved: true},
+		{Name: "promo", Language: "en_US", Event: "REINSTATED", Approved: true},
+		{Name: "promo", Language: "en_US", Event: "DISABLED"},
+	}
+	if d := cmp.Diff(want, e.Templates); d != "" {
+		t.Error(d)
+	}
+	if strings.Join(told, " ") != "FLAGGED QUALITY" {
+		t.Errorf("observed %v", told)
+	}
+}
+
+func TestAnEventWithoutConnectionFindsItByItsNumber(t *testing.T) {
+	body, err := os.ReadFile("../../testdata/wire/webhooks/30_platform_status/body.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, c := folded(t, Options{Connections: func(number string) string { return map[string]string{"15555550100": "conn_1"}[number] }}, string(body))
+	if len(e.Statuses) != 1 || e.Statuses[0].Connection != "conn_1" {
+		t.Errorf("%+v", e.Statuses)
+	}
+	if _, there := c.Verified["conn_1"]; !there || len(c.Verified) != 1 {
+		t.Errorf("verified %v", c.Verified)
+	}
+}
+
+func TestAWrongClockCannotWriteTheFuture(t *testing.T) {
+	began := time.Now().Add(-time.Second)
+	e, c := folded(t, Options{}, status(1, "sent", time.Now().Add(time.Hour)), status(2, "sent", time.Now().Add(4*time.Minute)),
+		`{"type":"message.status","data":{"messageId":"wamid.NOTIME1","status":"sent"}}`)
+	if c.Clamped != 1 {
+		t.Errorf("%d clamped", c.Clamped)
+	}
+	for n, s := range e.Statuses {
+		if n != 1 && (s.At.Before(began) || s.At.After(time.Now())) || s.ReceivedAt.Before(began) || s.At.Location() != time.UTC {
+			t.Errorf("event %d: %v", n, s.At)
+		}
+	}
+}
+
+func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
+	stop := func(key int64, minute int) campaign.Suppression {
+		return campaign.Suppression{Key: key, Scope: campaign.ScopeMarketing, At: noon.Add(time.Duration(minute) * time.Minute)}
+	}
+	unreachable := campaign.Suppression{Key: 1, Scope: campaign.ScopeUnreachable, At: noon}
+	e := campaign.Events{
+		Suppressions: []campaign.Suppression{stop(1, 0), unreachable, stop(2, 5), stop(3, 3), stop(4, 1), stop(5, 1), stop(5, 9)},
+		Lifted:       []campaign.Suppression{stop(1, 1), stop(2, 4), stop(3, 3), stop(5, 5), stop(6, 1)},
+	}
+	settle(&e)
+	if d := cmp.Diff(campaign.Events{
+		Suppressions: []campaign.Suppression{unreachable, stop(2, 5), stop(3, 3), stop(4, 1), stop(5, 1), stop(5, 9)},
+		Lifted:       []campaign.Suppression{stop(1, 1), stop(6, 1)},
+	}, e); d != "" {
+		t.Error(d)
+	}
+}
+
+// The wire's literal webhooks are all taken, and what the document says of them is stored.
+func TestTheWireIsTaken(t *testing.T) {
+	var world struct {
+		Secret string `json:"webhook_secret"`
+	}
+	text, err := os.ReadFile("../../testdata/wire/world.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &world); err != nil || world.Secret == "" {
+		t.Fatalf("world.json: %v, secret of %d bytes", err, len(world.Secret))
+	}
+	cases, err := filepath.Glob("../../testdata/wire/webhooks/*/body.json")
+	if err != nil || len(cases) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, path := range cases {
+		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+			body, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var headers map[string]string
+			var want struct {
+				Events []struct {
+					Kind       string
+					OptOut     bool `json:"opt_out"`
+					Button     string
+					Preference string
+				}
+			}
+			for name, into := range map[string]any{"headers.json": &headers, "events.json": &want} {
+				text, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
+				if err == nil {
+					err = json.Unmarshal(text, into)
+				}
+				if err != nil {
+					t.Fatal(name, err)
+				}
+			}
+			m := &memory{}
+			i := newIntake(t, m, Options{}, world.Secret)
+			start(t, i)
+			r := httptest.NewRequest(http.MethodPost, "/webhooks/messaging", strings.NewReader(string(body)))
+			for k, v := range headers {
+				r.Header.Set(k, v)
+			}
+			if w := serve(i, r); w.Code != http.StatusNoContent {
+				t.Fatalf("answered %d", w.Code)
+			}
+			kinds := map[string]uint64{}
+			statuses, stops := 0, 0
+			for _, e := range want.Events {
+				kinds[e.Kind]++
+				if e.Kind == "status" {
+					statuses++
+				}
+				if e.OptOut || e.Button == "unsubscribe" || e.Preference == "stop" || strings.Contains(path, "131026") {
+					stops++
+				}
+			}
+			for kind, n := range i.Counts().Events {
+				if kinds[kind] != n {
+					t.Errorf("%d events of kind %s, want %d", n, kind, kinds[kind])
+				}
+			}
+			if got := m.all(); len(got.Statuses) != statuses || len(got.Suppressions) != stops {
+				t.Errorf("%d statuses, want %d; %d suppressions, want %d", len(got.Statuses), statuses, len(got.Suppressions), stops)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package webhooks
+
+import (
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+// Who opts out before the transaction of the intent begins is not sent to (promise 4), on a real ledger.
+func TestAStopAnsweredBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
+	ctx := t.Context()
+	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run, err := l.CreateRun(ctx, campaign.Run{Campaign: "spring", ListHash: "1", Template: "sale", Language: "en_US", Marketing: true})
+	ok(err)
+	keys := []int64{15555550100, 15555550101, 15555550102}
+	ok(l.AppendRows(ctx, run.No, 0, []campaign.Delivery{
+		{Seq: 0, Row: 1, To: "+15555550100", Key: keys[0]}, {Seq: 1, Row: 2, To: "+15555550101", Key: keys[1]}, {Seq: 2, Row: 3, To: "+15555550102", Key: keys[2]},
+	}, []campaign.Segment{{Run: run.No, Hi: 3}}))
+	ok(l.FinishImport(ctx, run.No, 3, campaign.Ready))
+	leases, err := l.Claim(ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 1, Lease: time.Minute})
+	ok(err)
+
+	i := newIntake(t, l, Options{})
+	stop := start(t, i)
+	if w := post(i, inbound("+15555550101", "STOP", time.Now())); w.Code != http.StatusNoContent {
+		t.Fatalf("answered %d", w.Code)
+	}
+	granted, err := l.Intend(ctx, []campaign.Intent{{Lease: leases[0], Owner: "a", Connection: "conn_1", From: 0, To: 3, Keys: keys}})
+	ok(err)
+	if got := granted[0].Skipped; len(got) != 1 || got[1] != campaign.OptedOut {
+		t.Fatalf("skipped %v, want seq 1 for %s", got, campaign.OptedOut)
+	}
+
+	// A status that comes before its receipt is kept, and finds its delivery once that is written.
+	if w := post(i, status(7, "delivered", time.Now())); w.Code != http.StatusNoContent {
+		t.Fatalf("answered %d", w.Code)
+	}
+	if c := i.Counts(); c.Orphaned != 1 {
+		t.Errorf("%d orphans", c.Orphaned)
+	}
+	ok(l.Record(ctx, []campaign.Result{{
+		Run: run.No, Seq: 0, Key: keys[0], Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted, At: time.Now().UTC(), MessageID: wamid(7),
+	}}))
+	_, err = l.Sweep(ctx, time.Now().UTC())
+	ok(err)
+	for line, err := range l.Lines(ctx, run.No) {
+		ok(err)
+		if line.Seq == 0 && line.Status != campaign.Delivered || line.Seq == 1 && line.Status != campaign.Skipped {
+			t.Errorf("row %d is %s", line.Row, line.Status)
+		}
+	}
+	ok(stop())
+}

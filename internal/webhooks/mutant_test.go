@@ -1,0 +1,27 @@
+//go:build mutants
+
+package webhooks
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"campaignd/internal/mutant"
+)
+
+// The planted mistake answers 2xx before the commit. If this test failed, nothing would tell.
+func TestAnAnswerBeforeTheCommitIsNoticed(t *testing.T) {
+	i := newIntake(t, &memory{fail: errors.New("disk full")}, Options{})
+	start(t, i)
+	mutant.Set("ack_before_commit")
+	defer mutant.Set("")
+	if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusNoContent {
+		t.Fatalf("the mistake is not planted: answered %d", w.Code)
+	}
+	mutant.Set("")
+	if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("answered %d although nothing was stored", w.Code)
+	}
+}

@@ -1,0 +1,46 @@
+package webhooks
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// sweepTime is the longest that one sweep may take; a table of a million orphans
+// takes a few seconds.
+const sweepTime = 30 * time.Second
+
+// sweepUntil matches orphans again and again until ctx ends: statuses that came before their receipt was written,
+// and doubts that a webhook settles (reliability.md 1.8).
+func (i *Intake) sweepUntil(ctx context.Context) {
+	jitter := rand.New(rand.NewPCG(i.o.Seed, 0x73776565706572)) // "sweeper": a draw for this purpose alone
+	failing := false
+	for {
+		pause := time.NewTimer(i.o.Sweep + time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1)))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return
+		}
+		sweeping, cancel := context.WithTimeout(ctx, sweepTime)
+		if i.o.SweepTurn != nil && !i.o.SweepTurn(sweeping) {
+			cancel()
+			continue
+		}
+		swept, err := i.ledger.Sweep(sweeping, time.Now().UTC())
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		i.counters.swept(swept, err)
+		if (err != nil) != failing {
+			failing = err != nil
+			if failing {
+				i.o.Log.Error("early webhooks cannot be matched; tried again each second", "error", err)
+			} else {
+				i.o.Log.Info("early webhooks are matched again")
+			}
+		}
+	}
+}

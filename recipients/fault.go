@@ -1,0 +1,85 @@
+package recipients
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// FaultKind says what is wrong with a row. The words are those of
+// campaign.SkipReason, so that the import passes them on.
+type FaultKind string
+
+// The faults that a reader finds.
+const (
+	MalformedRow FaultKind = "malformed_row" // not a record of this file
+	MissingPhone FaultKind = "missing_phone" // the phone cell is empty
+	InvalidPhone FaultKind = "invalid_phone" // the phone cell is no number that may be sent to
+)
+
+// Fault is why a row cannot be sent to. It concerns that row alone: reading goes on.
+type Fault struct {
+	Kind    FaultKind
+	Column  string // the list's own name of the column; "" when the whole row is meant
+	Message string // one sentence: line and column, what was read (shortened), and the remedy
+}
+
+// FileError is fatal for a list: no further row can be read, or none can be
+// trusted. Everything before it was read right.
+type FileError struct {
+	File    string
+	Line    int    // in the file, from 1; 0 when no line is to blame
+	Column  int    // in bytes of the decoded line, from 1; 0 when unknown
+	Message string // what is wrong
+	Remedy  string // what to do
+	Err     error  // the cause, if another package reported it
+}
+
+// Error prints file:line:column, message and remedy on one line.
+func (e *FileError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+		if e.Column > 0 {
+			fmt.Fprintf(&b, ":%d", e.Column)
+		}
+	}
+	b.WriteString(": ")
+	b.WriteString(e.Message)
+	if e.Err != nil {
+		b.WriteString(": ")
+		b.WriteString(e.Err.Error())
+	}
+	if e.Remedy != "" {
+		b.WriteString("; ")
+		b.WriteString(e.Remedy)
+	}
+	return b.String()
+}
+
+// Unwrap gives the cause.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// shown quotes what was read, in ASCII so that invisible characters are seen,
+// and shortens it: a cell may hold a megabyte.
+func shown(s string) string {
+	const most = 32 // runes; no phone number and no sane column name is longer
+	n := 0
+	for i := range s {
+		if n == most {
+			return strconv.QuoteToASCII(s[:i]) + "..."
+		}
+		n++
+	}
+	return strconv.QuoteToASCII(s)
+}
+
+// readable makes s storable in a ledger: invalid UTF-8 becomes U+FFFD.
+func readable(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

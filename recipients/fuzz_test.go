@@ -1,0 +1,96 @@
+package recipients
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzReader: any bytes end without a panic; the memory kept is bounded; rows are numbered without a
+// gap, fit the header, and are sendable or faulted; and encoding/csv alone finds the same number of records.
+func FuzzReader(f *testing.F) {
+	lists, err := filepath.Glob("../testdata/lists/*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range lists {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(b) < 4<<10 {
+			f.Add(b, "", "", "")
+			f.Add(b, ";", "windows-1252", "DE")
+		}
+	}
+	f.Fuzz(func(t *testing.T, list []byte, delimiter, encoding, region string) {
+		const limit = 2 << 10
+		r, err := NewReader(bytes.NewReader(list), "list.csv", Options{Delimiter: delimiter, Encoding: encoding, DefaultRegion: region, Limits: Limits{Record: limit, Columns: 20}})
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		rows, line := int64(0), 0
+		for {
+			row, err := r.Next()
+			if kept := len(r.guard.win); kept > limit+block {
+				t.Fatalf("%d bytes kept", kept)
+			}
+			if err != nil {
+				var file *FileError
+				if err != io.EOF && !errors.As(err, &file) {
+					t.Fatalf("%T %v", err, err)
+				}
+				if err == io.EOF {
+					sameCount(t, r, list, rows)
+				}
+				return
+			}
+			rows++
+			if row.Number != rows || row.Line <= line || len(row.Cells) != len(r.Header()) {
+				t.Fatalf("row %d after %d, line %d after %d, %d cells", row.Number, rows-1, row.Line, line, len(row.Cells))
+			}
+			line = row.Line
+			if (row.Fault == nil) != (row.Key != 0) || row.Fault == nil && (row.To[0] != '+' || Key(row.To) != row.Key) {
+				t.Fatalf("%+v %+v", row, row.Fault)
+			}
+			if row.Fault != nil && (row.Fault.Message == "" || strings.ContainsAny(row.Fault.Message, "\n\r")) {
+				t.Fatalf("%+v", row.Fault)
+			}
+			for _, cell := range row.Cells {
+				if !utf8.ValidString(cell) || strings.ContainsRune(cell, 0) {
+					t.Fatalf("%q", cell)
+				}
+			}
+		}
+	})
+}
+
+// sameCount reads the list again with encoding/csv alone, where it can: plain UTF-8.
+func sameCount(t *testing.T, r *Reader, list []byte, rows int64) {
+	if r.dialect.Encoding != UTF8 || r.dialect.Compression != "" {
+		return
+	}
+	list = bytes.TrimPrefix(list, []byte("\xef\xbb\xbf"))
+	if r.dialect.SepLine {
+		_, list, _ = bytes.Cut(list, []byte("\n"))
+	}
+	cr := csv.NewReader(bytes.NewReader(list))
+	cr.Comma, cr.FieldsPerRecord = r.dialect.Delimiter, -1
+	n := int64(-1) // the header
+	for {
+		if _, err := cr.Read(); err == io.EOF {
+			break
+		}
+		n++
+	}
+	if n != rows {
+		t.Fatalf("%d rows, encoding/csv finds %d records", rows, n)
+	}
+}

@@ -1,0 +1,220 @@
+package recipients
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The fields of Options.Columns; every other key is a variable of the template.
+const (
+	FieldTo       = "to"
+	FieldTimezone = "timezone"
+)
+
+// Names under which a column is taken for a field when recipients.columns does not say, in
+// the folded form of foldName. The field's own name wins over the others.
+var (
+	toAliases = []string{"to", "phone", "mobile", "msisdn", "phonenumber", "phoneno", "mobilenumber", "mobilephone", "mobileno",
+		"cell", "cellphone", "cellnumber", "telephone", "telephonenumber", "tel", "whatsapp", "whatsappnumber", "recipient", "recipientphone"}
+	timezoneAliases = []string{"timezone", "tz"}
+)
+
+// header is the first record of a list: its names, and which column is which field.
+type header struct {
+	names    []string
+	to       int            // column of the phone
+	timezone int            // -1: none
+	columns  map[string]int // field or variable, as mapped or as named by the list -> column
+}
+
+// keys are the names under which gocsv knows the columns. The list's own never reach it: a second
+// column called "to", or " to", or "to" with a zero-width space, would match the field as well.
+func (h *header) keys() []string {
+	keys := make([]string, len(h.names))
+	for i := range keys {
+		switch i {
+		case h.to:
+			keys[i] = FieldTo
+		case h.timezone:
+			keys[i] = FieldTimezone
+		default:
+			keys[i] = fmt.Sprintf("column %d", i+1)
+		}
+	}
+	return keys
+}
+
+// readHeader checks the names and maps the columns. record is the first record, on line.
+func readHeader(record []string, file string, line int, o Options) (*header, error) {
+	h := &header{names: make([]string, len(record)), timezone: -1, columns: make(map[string]int, len(record)+2)}
+	fail := func(message, remedy string) error {
+		return &FileError{File: file, Line: line, Message: message, Remedy: remedy}
+	}
+	if len(record) > o.Limits.Columns {
+		return nil, fail(fmt.Sprintf("the header has %d columns, more than %d", len(record), o.Limits.Columns), "remove columns that the campaign does not use")
+	}
+	for i, raw := range record {
+		name := strings.TrimFunc(raw, func(r rune) bool { return unicode.IsSpace(r) || invisible(r) })
+		switch {
+		case !utf8.ValidString(raw):
+			return nil, fail(fmt.Sprintf("the name of column %d is not UTF-8: %s", i+1, shown(raw)), "set recipients.encoding, for example windows-1252")
+		case name == "" && len(record) == 1:
+			return nil, fail("the header has no column names", "give the list a first line with a name for each column")
+		case name == "":
+			return nil, fail(fmt.Sprintf("column %d of %d has no name", i+1, len(record)), "name it in the first line, or remove the column")
+		case strings.ContainsRune(name, '\r'):
+			return nil, fail("the lines end with a carriage return alone, as on the first Macs", "save the list with LF or CRLF line ends")
+		case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
+			return nil, fail(fmt.Sprintf("the name of column %d holds a control character: %s", i+1, shown(name)), "rename it in the first line")
+		}
+		if first, ok := h.columns[name]; ok {
+			return nil, fail(fmt.Sprintf("columns %d and %d are both called %s", first+1, i+1, shown(name)), "rename one of them in the first line")
+		}
+		h.names[i] = name
+		h.columns[name] = i
+	}
+	if err := h.mapColumns(o, fail); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *header) mapColumns(o Options, fail func(message, remedy string) error) error {
+	mapped := make(map[string]int, len(o.Columns))
+	fields := make([]string, 0, len(o.Columns))
+	for field := range o.Columns {
+		fields = append(fields, field)
+	}
+	sort.Strings(fields) // the same error every time
+	for _, field := range fields {
+		want := strings.TrimSpace(o.Columns[field])
+		i, ok := h.columns[want]
+		if !ok {
+			return fail(fmt.Sprintf("recipients.columns maps %s to column %s, which is not in the list; its columns are %s", field, shown(want), h.list()),
+				h.nearest(field, want))
+		}
+		mapped[field] = i
+	}
+	if i, ok := mapped[FieldTo]; ok {
+		h.to = i
+	} else {
+		found := h.alias(toAliases)
+		switch {
+		case len(found) == 1:
+			h.to = found[0]
+		case len(found) > 1:
+			return fail(fmt.Sprintf("columns %s may all be the phone number", h.list(found...)), "say which with recipients.columns: {to: "+h.names[found[0]]+"}")
+		default:
+			for _, name := range h.names {
+				if looksLikePhone(name) {
+					return fail("the first line holds a phone number, so the list has no header", "give it a first line with a name for each column, such as to,first_name")
+				}
+			}
+			return fail("no column holds the phone number under a known name; the columns are "+h.list(), "map it with recipients.columns: {to: COLUMN}")
+		}
+	}
+	if i, ok := mapped[FieldTimezone]; ok {
+		h.timezone = i
+	} else if found := h.alias(timezoneAliases); len(found) == 1 && found[0] != h.to {
+		h.timezone = found[0]
+	}
+	if h.timezone == h.to {
+		return fail("recipients.columns maps to and timezone to the same column "+shown(h.names[h.to]), "map them to two columns")
+	}
+	for field, i := range mapped { // a mapping hides a column of that name
+		h.columns[field] = i
+	}
+	h.columns[FieldTo] = h.to
+	if h.timezone >= 0 {
+		h.columns[FieldTimezone] = h.timezone
+	}
+	return nil
+}
+
+// alias finds the columns that may be meant; one alone when a column has the field's own name.
+func (h *header) alias(names []string) (found []int) {
+	for i, name := range h.names {
+		if name == names[0] {
+			return []int{i}
+		}
+		if slices.Contains(names, foldName(name)) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// list names columns for a message: all, or those of only. The first dozen is enough to see.
+func (h *header) list(only ...int) string {
+	if len(only) == 0 {
+		for i := range h.names {
+			only = append(only, i)
+		}
+	}
+	var b strings.Builder
+	for n, i := range only {
+		if n == 12 {
+			fmt.Fprintf(&b, " and %d more", len(only)-n)
+			break
+		}
+		if n > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(shown(h.names[i]))
+	}
+	return b.String()
+}
+
+func (h *header) nearest(field, want string) string {
+	best, least := "", 1+len(want)/2 // further than half its length is another word
+	for _, name := range h.names {
+		d := distance(foldName(name), foldName(want))
+		if d < least {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return "map it to one of them"
+	}
+	return "did you mean {" + field + ": " + best + "}?"
+}
+
+// distance is Levenshtein's, over the first 64 bytes.
+func distance(a, b string) int {
+	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// looksLikePhone: seven digits or more, and nothing but what numbers are written with.
+func looksLikePhone(s string) bool {
+	digits := 0
+	for _, r := range s {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case !strings.ContainsRune("+-(). ", r):
+			return false
+		}
+	}
+	return digits >= 7
+}

@@ -1,0 +1,75 @@
+package recipients
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestKeySetIsASet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s KeySet
+		model := map[int64]bool{}
+		for _, key := range rapid.SliceOfN(rapid.Int64Range(0, 400), 0, 2000).Draw(t, "keys") {
+			if s.Has(key) != model[key] {
+				t.Fatalf("Has(%d) = %v", key, !model[key])
+			}
+			if added := s.Add(key); added != (key == 0 || !model[key]) {
+				t.Fatalf("Add(%d) = %v", key, added)
+			}
+			if key != 0 {
+				model[key] = true
+			}
+			if s.Len() != len(model) {
+				t.Fatalf("Len() = %d, want %d", s.Len(), len(model))
+			}
+		}
+	})
+}
+
+// A million rows: at no size may the tables exceed 16 bytes a key, with the old shard beside the new one.
+func TestKeySetTakesAtMost16BytesAKey(t *testing.T) {
+	const n = 1_200_000
+	var s KeySet
+	worst, largest := 0.0, 0
+	rng := rand.New(rand.NewPCG(7, 8))
+	for s.Len() < n {
+		s.Add(234_800_0000000 + rng.Int64N(1e9))
+		if s.Len()%997 == 0 && s.Len() > 50_000 {
+			slots := 0
+			for i := range s.shards {
+				slots += len(s.shards[i].slots)
+				largest = max(largest, len(s.shards[i].slots))
+			}
+			worst = max(worst, float64(8*(slots+largest))/float64(s.Len()))
+		}
+	}
+	t.Logf("at worst %.1f bytes a key", worst)
+	if worst > 16 {
+		t.Errorf("%.1f bytes a key", worst)
+	}
+	runtime.GC()
+	var with, without runtime.MemStats
+	runtime.ReadMemStats(&with)
+	last := s.Len()
+	s = KeySet{}
+	runtime.GC()
+	runtime.ReadMemStats(&without)
+	if heap := float64(with.HeapAlloc-without.HeapAlloc) / float64(last); heap > 16 {
+		t.Errorf("the heap held %.1f bytes a key", heap)
+	} else {
+		t.Logf("the heap held %.1f bytes a key at %d", heap, last)
+	}
+}
+
+func BenchmarkKeySet(b *testing.B) {
+	var s KeySet
+	i := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		i++
+		s.Add(2348000000000 + i)
+	}
+}

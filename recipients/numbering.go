@@ -1,0 +1,276 @@
+package recipients
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"regexp/syntax"
+	"slices"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// numbering is the numbering plan of one country calling code: libphonenumber's metadata, compiled.
+//
+// phonenumbers.Parse and IsValidNumber take 8 us and 3 KB a number, because they run a dozen regular
+// expressions for each. Those expressions stay the only source of truth; here all those of a calling
+// code run at once as one automaton over the ten digits, whose states are made when a number
+// first needs them. A known prefix then costs an array access a digit. FuzzPhone holds the
+// verdicts against the library's.
+type numbering struct {
+	code     int
+	possible uint32 // bit n: a national number of n digits may exist; of the code's main region
+	regions  []territory
+	library  bool // not compiled
+
+	progs  []*syntax.Prog
+	states []state
+	index  map[string]int32
+	start  int32
+}
+
+// territory is one region that shares the calling code.
+type territory struct {
+	leading int // pattern of the leading digits that decide for it; -1: none
+	general pattern
+	types   []pattern
+}
+
+// pattern is one description: an expression and the lengths it may have.
+type pattern struct {
+	prog    int    // -1: matches nothing
+	lengths uint32 // 0: any
+}
+
+type state struct {
+	next    [10]int32 // 0: not known yet
+	threads []thread
+	matched []bool // by program
+	verdict uint32 // bit n: a number of n digits that ends here is valid
+	judged  uint32 // bit n: verdict bit n is known
+}
+
+type thread struct{ prog, pc uint16 }
+
+// maxStates bounds the memory of a plan, about 100 bytes a state. Real lists need hundreds;
+// beyond it, the plan starts afresh.
+const maxStates = 1 << 14
+
+// newNumbering compiles the plan of a calling code, or returns nil if there is none. A plan whose
+// expressions use what an automaton over digits cannot do (none does in v1.8.1) asks the library.
+func newNumbering(code int) *numbering {
+	ids := phonenumbers.GetRegionCodesForCountryCode(code)
+	all, err := phonenumbers.MetadataCollection()
+	if len(ids) == 0 || err != nil {
+		return nil
+	}
+	n := &numbering{code: code}
+	known := map[string]int{}
+	for i, id := range ids {
+		at := slices.IndexFunc(all.GetMetadata(), func(m *phonenumbers.PhoneMetadata) bool {
+			return m.GetId() == id && int(m.GetCountryCode()) == code
+		})
+		if at < 0 {
+			return nil
+		}
+		m := all.GetMetadata()[at]
+		t := territory{leading: -1}
+		ok := true
+		compile := func(expr string) int {
+			if expr == "" || !ok {
+				return -1
+			}
+			if p, seen := known[expr]; seen {
+				return p
+			}
+			re, err := syntax.Parse(expr, syntax.Perl)
+			if err != nil {
+				ok = false
+				return -1
+			}
+			prog, err := syntax.Compile(re.Simplify())
+			if err != nil || len(prog.Inst) > 1<<16-1 || !digitsOnly(prog) {
+				ok = false
+				return -1
+			}
+			n.progs = append(n.progs, prog)
+			known[expr] = len(n.progs) - 1
+			return len(n.progs) - 1
+		}
+		describe := func(d *phonenumbers.PhoneNumberDesc) pattern {
+			return pattern{prog: compile(d.GetNationalNumberPattern()), lengths: lengthBits(d.GetPossibleLength())}
+		}
+		t.general = describe(m.GetGeneralDesc())
+		// The order and the choice of getNumberTypeHelper; mobile and fixed line may be one pattern.
+		for _, d := range []*phonenumbers.PhoneNumberDesc{m.GetPremiumRate(), m.GetTollFree(), m.GetSharedCost(), m.GetVoip(),
+			m.GetPersonalNumber(), m.GetPager(), m.GetUan(), m.GetVoicemail(), m.GetFixedLine(), m.GetMobile()} {
+			if p := describe(d); p.prog >= 0 {
+				t.types = append(t.types, p)
+			}
+		}
+		if lead := m.GetLeadingDigits(); lead != "" {
+			t.leading = compile("(?:" + lead + `)\d*`)
+		}
+		if i == 0 {
+			n.possible = t.general.lengths
+		}
+		if !ok {
+			n.library = true
+			return n
+		}
+		n.regions = append(n.regions, t)
+	}
+	n.reset()
+	return n
+}
+
+func digitsOnly(p *syntax.Prog) bool {
+	for _, in := range p.Inst {
+		if in.Op == syntax.InstEmptyWidth {
+			return false
+		}
+	}
+	return true
+}
+
+func lengthBits(lengths []int32) (b uint32) {
+	for _, l := range lengths {
+		if l < 0 { // "there are no such numbers": a length that nothing has
+			return 1 << 31
+		}
+		if l < 31 {
+			b |= 1 << l
+		}
+	}
+	return b
+}
+
+// isPossible reports whether the country has numbers of that many digits.
+func (n *numbering) isPossible(national string) bool {
+	return n.possible == 0 || n.possible>>len(national)&1 == 1
+}
+
+// lengths gives the least and the most digits of a national number.
+func (n *numbering) lengths() (least, most int) {
+	return bits.TrailingZeros32(n.possible), 31 - bits.LeadingZeros32(n.possible)
+}
+
+// isValid reports whether national, ASCII digits, lies in a range of the plan: what
+// phonenumbers.IsValidNumber says of the same digits.
+func (n *numbering) isValid(national string) bool {
+	if n.library {
+		e164 := fmt.Sprintf("+%d%s", n.code, national)
+		num, err := phonenumbers.Parse(e164, "")
+		return err == nil && phonenumbers.IsValidNumber(num) && phonenumbers.Format(num, phonenumbers.E164) == e164
+	}
+	s := n.start
+	for i := 0; i < len(national); i++ {
+		d := national[i] - '0'
+		next := n.states[s].next[d]
+		if next == 0 {
+			next = n.step(s, rune(national[i]))
+		}
+		s = next
+	}
+	st := &n.states[s]
+	bit := uint32(1) << len(national)
+	if st.judged&bit == 0 {
+		st.judged |= bit
+		if n.judge(st.matched, len(national)) {
+			st.verdict |= bit
+		}
+	}
+	return st.verdict&bit != 0
+}
+
+// judge is IsValidNumber over the set of matching expressions.
+func (n *numbering) judge(matched []bool, length int) bool {
+	fits := func(p pattern) bool {
+		return p.prog >= 0 && matched[p.prog] && (p.lengths == 0 || p.lengths>>length&1 == 1)
+	}
+	for _, t := range n.regions {
+		valid := fits(t.general) && slices.ContainsFunc(t.types, fits)
+		if len(n.regions) == 1 || t.leading >= 0 && matched[t.leading] {
+			return valid
+		}
+		if t.leading < 0 && valid {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *numbering) reset() {
+	n.states = make([]state, 1, 64) // 0 means "not known yet"
+	n.index = make(map[string]int32)
+	var threads []thread
+	seen := map[thread]bool{}
+	for p, prog := range n.progs {
+		threads = n.follow(threads, seen, uint16(p), uint32(prog.Start))
+	}
+	n.start = n.state(threads)
+}
+
+// step makes the state that follows s on a digit.
+func (n *numbering) step(s int32, digit rune) int32 {
+	var threads []thread
+	seen := map[thread]bool{}
+	for _, t := range n.states[s].threads {
+		in := &n.progs[t.prog].Inst[t.pc]
+		if in.MatchRune(digit) {
+			threads = n.follow(threads, seen, t.prog, in.Out)
+		}
+	}
+	if len(n.states) >= maxStates {
+		n.reset()
+		return n.state(threads)
+	}
+	next := n.state(threads)
+	n.states[s].next[digit-'0'] = next
+	return next
+}
+
+// follow adds the instructions reachable from pc without a digit that consume one, or match.
+func (n *numbering) follow(threads []thread, seen map[thread]bool, prog uint16, pc uint32) []thread {
+	t := thread{prog, uint16(pc)}
+	if seen[t] {
+		return threads
+	}
+	seen[t] = true
+	switch in := &n.progs[prog].Inst[pc]; in.Op {
+	case syntax.InstAlt, syntax.InstAltMatch:
+		threads = n.follow(threads, seen, prog, in.Out)
+		return n.follow(threads, seen, prog, in.Arg)
+	case syntax.InstCapture, syntax.InstNop:
+		return n.follow(threads, seen, prog, in.Out)
+	case syntax.InstFail:
+		return threads
+	default:
+		return append(threads, t)
+	}
+}
+
+func (n *numbering) state(threads []thread) int32 {
+	slices.SortFunc(threads, func(a, b thread) int {
+		return (int(a.prog)<<16 | int(a.pc)) - (int(b.prog)<<16 | int(b.pc))
+	})
+	var key []byte
+	for _, t := range threads {
+		key = binary.BigEndian.AppendUint32(key, uint32(t.prog)<<16|uint32(t.pc))
+	}
+	if i, ok := n.index[string(key)]; ok {
+		return i
+	}
+	st := state{matched: make([]bool, len(n.progs))}
+	for _, t := range threads {
+		if n.progs[t.prog].Inst[t.pc].Op == syntax.InstMatch {
+			st.matched[t.prog] = true
+		} else {
+			st.threads = append(st.threads, t)
+		}
+	}
+	n.states = append(n.states, st)
+	i := int32(len(n.states) - 1)
+	n.index[string(key)] = i
+	return i
+}

@@ -1,0 +1,109 @@
+package recipients
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// The automaton is an optimisation: it may never say anything that the library does not.
+func TestNumberingPlansAgreeWithTheLibrary(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	agreed := map[bool]int{}
+	for code := range phonenumbers.GetSupportedCallingCodes() {
+		plan := newNumbering(code)
+		if plan == nil || plan.library {
+			t.Fatalf("+%d is not compiled", code)
+		}
+		for _, region := range phonenumbers.GetRegionCodesForCountryCode(code) {
+			for kind := range phonenumbers.UNKNOWN {
+				ex := phonenumbers.GetExampleNumberForType(region, kind)
+				if region == phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY {
+					ex = phonenumbers.GetExampleNumberForNonGeoEntity(code)
+				}
+				if ex == nil {
+					continue
+				}
+				example := phonenumbers.GetNationalSignificantNumber(ex)
+				for range 12 {
+					agree(t, plan, example, agreed)
+					b := []byte(example) // near misses: where the ranges end
+					b[rng.IntN(len(b))] = byte('0' + rng.IntN(10))
+					agree(t, plan, string(b), agreed)
+					agree(t, plan, string(b[:len(b)-1]), agreed)
+					agree(t, plan, string(b)+"7", agreed)
+					example = string(b)
+				}
+			}
+		}
+		for range 50 {
+			b := make([]byte, 5+rng.IntN(8))
+			for i := range b {
+				b[i] = byte('0' + rng.IntN(10))
+			}
+			agree(t, plan, string(b), agreed)
+		}
+	}
+	if agreed[true] < 10_000 || agreed[false] < 10_000 {
+		t.Fatalf("compared %v: the sample proves little", agreed)
+	}
+}
+
+func agree(t *testing.T, plan *numbering, national string, agreed map[bool]int) {
+	t.Helper()
+	e164 := fmt.Sprintf("+%d%s", plan.code, national)
+	n, err := phonenumbers.Parse(e164, "")
+	if err != nil || phonenumbers.Format(n, phonenumbers.E164) != e164 {
+		return // the library read other digits than those written
+	}
+	want := phonenumbers.IsValidNumber(n)
+	got := plan.fits(national, ValidateValid)
+	if got != want {
+		t.Fatalf("%s: valid %v, the library says %v", e164, got, want)
+	}
+	if possible := phonenumbers.IsPossibleNumberWithReason(n) == phonenumbers.IS_POSSIBLE; plan.fits(national, ValidatePossible) != possible {
+		t.Fatalf("%s: possible %v, the library says %v", e164, !possible, possible)
+	}
+	agreed[want]++
+}
+
+func TestNumberingPlanForgetsRatherThanGrows(t *testing.T) {
+	plan := newNumbering(1)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 300_000 {
+		plan.isValid(fmt.Sprintf("%010d", rng.Int64N(1e10)))
+		if len(plan.states) > maxStates+1 {
+			t.Fatalf("%d states", len(plan.states))
+		}
+	}
+	t.Logf("%d states of +1 after 300,000 random numbers", len(plan.states))
+}
+
+func BenchmarkPhones(b *testing.B) {
+	numbers := make([]string, 0, 1024)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for len(numbers) < cap(numbers) {
+		numbers = append(numbers, fmt.Sprintf("+23480%08d", rng.Int64N(1e8)))
+	}
+	for _, level := range []string{ValidateNone, ValidatePossible, ValidateValid} {
+		b.Run(level, func(b *testing.B) {
+			p, _ := NewPhones(level, "")
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				p.Parse(numbers[i%len(numbers)])
+			}
+		})
+	}
+	b.Run("library", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			n, err := phonenumbers.Parse(numbers[i%len(numbers)], "")
+			if err == nil {
+				phonenumbers.IsValidNumber(n)
+				phonenumbers.Format(n, phonenumbers.E164)
+			}
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package recipients
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// Options say how a list is to be read. The zero value sniffs the dialect,
+// finds the phone column by its name, and wants valid international numbers.
+type Options struct {
+	Delimiter     string            // comma, semicolon, tab, pipe, or the character; "": sniffed
+	Encoding      string            // utf-8, utf-16le, utf-16be, windows-1252; "": sniffed
+	DefaultRegion string            // ISO 3166 alpha-2; without it numbers without + are invalid
+	Validate      string            // none, possible, valid; "": valid
+	Columns       map[string]string // field or variable -> column header; the fields are to and timezone
+	Limits        Limits
+}
+
+// Limits bound what a list may cost. A zero field means its default.
+type Limits struct {
+	Record  int     // bytes of one decoded record, its line end included; default 1 MiB
+	Columns int     // default 200
+	Size    int64   // decoded bytes of the whole list; default 4 GiB
+	Ratio   float64 // decoded bytes per compressed byte, checked after the first MiB; default 100
+	Rows    int64   // default 100,000,000
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Record <= 0 {
+		l.Record = 1 << 20
+	}
+	if l.Columns <= 0 {
+		l.Columns = 200
+	}
+	if l.Size <= 0 {
+		l.Size = 4 << 30
+	}
+	if l.Ratio <= 0 {
+		l.Ratio = 100
+	}
+	if l.Rows <= 0 {
+		l.Rows = 100_000_000
+	}
+	return l
+}
+
+// How far phone numbers are checked.
+const (
+	ValidateNone     = "none"     // E.164 syntax
+	ValidatePossible = "possible" // and the country exists and has numbers of that length
+	ValidateValid    = "valid"    // and the digits lie in a range of that country's plan
+)
+
+func validateLevel(s string) (string, error) {
+	switch s {
+	case "":
+		return ValidateValid, nil
+	case ValidateNone, ValidatePossible, ValidateValid:
+		return s, nil
+	}
+	return "", fmt.Errorf("recipients.validate: %s is not a level; use none, possible or valid", shown(s))
+}
+
+// regionCode checks an ISO 3166 code against the regions that have a numbering plan.
+func regionCode(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	up := strings.ToUpper(strings.TrimSpace(s))
+	if phonenumbers.GetSupportedRegions()[up] {
+		return up, nil
+	}
+	hint := "use the two letters of ISO 3166, such as NG or DE"
+	if up == "UK" {
+		hint = "the United Kingdom is GB"
+	}
+	return "", fmt.Errorf("recipients.default_region: %s is not a region with telephone numbers; %s", shown(s), hint)
+}
+
+// delimiterOf reads the option; 0 means sniff.
+func delimiterOf(s string) (rune, error) {
+	switch strings.ToLower(s) {
+	case "":
+		return 0, nil
+	case "comma":
+		return ',', nil
+	case "semicolon":
+		return ';', nil
+	case "tab", `\t`:
+		return '\t', nil
+	case "pipe":
+		return '|', nil
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	// What may stand in a phone number or a name cannot separate cells.
+	if n != len(s) || r == utf8.RuneError || unicode.IsLetter(r) || unicode.IsDigit(r) ||
+		unicode.IsControl(r) && r != '\t' || strings.ContainsRune("\"'+-(). ", r) {
+		return 0, fmt.Errorf("recipients.delimiter: %s cannot separate cells; use comma, semicolon, tab, pipe or another single character", shown(s))
+	}
+	return r, nil
+}
+
+// The encodings a list may have.
+const (
+	UTF8        = "utf-8"
+	UTF16LE     = "utf-16le"
+	UTF16BE     = "utf-16be"
+	Windows1252 = "windows-1252"
+)
+
+// encodingOf reads the option; "" means sniff.
+func encodingOf(s string) (string, error) {
+	switch strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimSpace(s))) {
+	case "":
+		return "", nil
+	case "utf-8", "utf8", "ascii", "us-ascii":
+		return UTF8, nil
+	case "utf-16le", "utf16le":
+		return UTF16LE, nil
+	case "utf-16be", "utf16be":
+		return UTF16BE, nil
+	// Latin-1 is read as Windows-1252, as every browser does (WHATWG Encoding Standard, names and labels).
+	case "windows-1252", "cp1252", "latin1", "iso-8859-1":
+		return Windows1252, nil
+	}
+	return "", fmt.Errorf("recipients.encoding: %s is not known; use utf-8, utf-16le, utf-16be or windows-1252", shown(s))
+}

@@ -1,0 +1,294 @@
+package recipients
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// Phones judges phone numbers as people write them. It is not safe for concurrent use: it
+// remembers the numbering plans it has met.
+//
+// What it accepts:
+//   - + and an international number, with spaces, hyphens, dots and parentheses between the digits;
+//   - with a default region, a national number as it is dialled there (0803 123 4567), the country
+//     code without + (234803...), or the region's own international prefix (00..., 011...), each
+//     only if the result is a valid number: the reading is a guess otherwise.
+//
+// Everything else is a Fault. In particular a number without + is never sent as it is: the
+// platform would put the business's own country code before it, and a stranger gets the
+// message (platform.md 6.4). `00` without a default region is refused too: what it means
+// depends on where it is dialled.
+type Phones struct {
+	level  string // a Validate constant
+	region string // ISO 3166, or ""
+	plans  map[int]*numbering
+	last   *numbering // lists are mostly of one country
+}
+
+// NewPhones takes the validate level ("" is valid) and the default region ("" is none). The error names the setting.
+func NewPhones(validate, defaultRegion string) (*Phones, error) {
+	level, err := validateLevel(validate)
+	if err != nil {
+		return nil, err
+	}
+	region, err := regionCode(defaultRegion)
+	if err != nil {
+		return nil, err
+	}
+	return &Phones{level: level, region: region, plans: make(map[int]*numbering)}, nil
+}
+
+// Parse gives the E.164 form with + and its Key, or the Fault. Spaces and tabs around
+// the number do not count.
+func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
+	s := strings.Trim(cell, " \t")
+	if s == "" {
+		return "", 0, &Fault{Kind: MissingPhone, Message: "the cell is empty; fill in the number or remove the row"}
+	}
+	// The fast path: nothing but + and digits.
+	if s[0] == '+' {
+		if key := Key(s); key != 0 {
+			return p.international(s, s, key)
+		}
+	}
+	if fault := damage(s); fault != nil {
+		return "", 0, fault
+	}
+	digits, plus := strip(s)
+	if !plus {
+		return p.national(s, digits)
+	}
+	e164 := "+" + digits
+	key = Key(e164)
+	switch {
+	case key != 0 && !strings.Contains(s, "(0)"):
+		return p.international(s, e164, key)
+	case key != 0:
+		return "", 0, p.withTrunkPrefix(s, "+"+strings.Replace(digits, "0", "", 1))
+	case digits == "":
+		return "", 0, invalid(s, "holds no digits", "fill in the number or remove the row")
+	case digits[0] == '0':
+		return "", 0, invalid(s, "has a 0 after the +, where the country code begins", "write + and the country code")
+	case len(digits) < 7:
+		return "", 0, invalid(s, fmt.Sprintf("has %d digits, fewer than any international number", len(digits)), "complete it")
+	}
+	return "", 0, invalid(s, fmt.Sprintf("has %d digits, more than the 15 of E.164", len(digits)), "write one number without an extension")
+}
+
+// international judges an E.164 number. s is what the list had.
+func (p *Phones) international(s, e164 string, key int64) (string, int64, *Fault) {
+	if p.level == ValidateNone {
+		return e164, key, nil
+	}
+	plan, national := p.plan(e164)
+	if plan == nil {
+		return "", 0, invalid(s, "begins with no country code that exists", "write + and the country code")
+	}
+	fits := plan.fits(national, p.level)
+	if !fits && plan.code == 52 && len(national) == 11 && national[0] == '1' {
+		fits = plan.fits(national[1:], p.level) // +52 1: how Mexican mobiles were written until 2019, and still are in the platform's ids
+	}
+	if fits {
+		return e164, key, nil
+	}
+	return "", 0, p.misfit(s, e164, plan, national)
+}
+
+func (n *numbering) fits(national, level string) bool {
+	if level == ValidatePossible {
+		return n.isPossible(national)
+	}
+	return n.isValid(national)
+}
+
+// misfit explains why a number is none of its country's.
+func (p *Phones) misfit(s, e164 string, plan *numbering, national string) *Fault {
+	if n, err := phonenumbers.Parse(e164, ""); err == nil && national[0] == '0' && phonenumbers.IsValidNumber(n) {
+		if without := phonenumbers.Format(n, phonenumbers.E164); without != e164 {
+			return p.withTrunkPrefix(s, without)
+		}
+	}
+	if plan.possible == 0 {
+		return invalid(s, fmt.Sprintf("is no number of +%d", plan.code), "check it")
+	}
+	least, most := plan.lengths()
+	want := fmt.Sprintf("%d", least)
+	if most > least {
+		want = fmt.Sprintf("%d to %d", least, most)
+	}
+	switch {
+	case len(national) < least:
+		return invalid(s, fmt.Sprintf("is too short: %d digits after +%d, where there should be %s", len(national), plan.code, want), "complete it")
+	case len(national) > most:
+		return invalid(s, fmt.Sprintf("is too long: %d digits after +%d, where there should be %s", len(national), plan.code, want), "write one number without an extension")
+	case !plan.isPossible(national):
+		return invalid(s, fmt.Sprintf("has %d digits after +%d, and no number there has", len(national), plan.code), "check it")
+	}
+	return invalid(s, fmt.Sprintf("is no number that is given out under +%d", plan.code), "check it, or set recipients.validate: possible if it is new")
+}
+
+func (p *Phones) withTrunkPrefix(s, without string) *Fault {
+	return invalid(s, "keeps the 0 of national dialling after the country code", "if "+without+" is meant, write that")
+}
+
+// plan finds the calling code of +digits. Codes are prefix-free and have one to three digits (ITU-T E.164 6.2.1).
+func (p *Phones) plan(e164 string) (*numbering, string) {
+	digits := e164[1:]
+	code := 0
+	for i := range 3 {
+		code = code*10 + int(digits[i]-'0')
+		if p.last != nil && p.last.code == code {
+			return p.last, digits[i+1:]
+		}
+		plan, met := p.plans[code]
+		if !met {
+			plan = newNumbering(code)
+			p.plans[code] = plan
+		}
+		if plan != nil {
+			p.last = plan
+			return plan, digits[i+1:]
+		}
+	}
+	return nil, ""
+}
+
+// national reads a number without + as it is dialled in the default region.
+func (p *Phones) national(s, digits string) (string, int64, *Fault) {
+	switch {
+	case digits == "":
+		return "", 0, invalid(s, "holds no digits", "fill in the number or remove the row")
+	case p.region == "" && strings.HasPrefix(digits, "00"):
+		return "", 0, invalid(s, "begins with 00, an international prefix of some countries only", "write + instead of 00, or set recipients.default_region")
+	case p.region == "":
+		return "", 0, invalid(s, "has no + and country code, so it may be anybody's", "write + and the country code, or set recipients.default_region if the whole list is of one country")
+	}
+	n, err := phonenumbers.ParseAndKeepRawInput(digits, p.region)
+	if err != nil {
+		return "", 0, invalid(s, "is no number as dialled in "+p.region, "write + and the country code")
+	}
+	e164 := phonenumbers.Format(n, phonenumbers.E164)
+	key := Key(e164)
+	good := key != 0 && phonenumbers.IsPossibleNumberWithReason(n) == phonenumbers.IS_POSSIBLE && (p.level == ValidatePossible || phonenumbers.IsValidNumber(n))
+	if !good {
+		if strings.HasPrefix(digits, "00") {
+			return "", 0, invalid(s, "begins with 00 and is no number as dialled in "+p.region, "write + instead of 00")
+		}
+		return "", 0, invalid(s, "is no number as dialled in "+p.region, "write + and the country code")
+	}
+	if !phonenumbers.IsNationalPrefixPresentIfRequired(n) {
+		// Most likely a spreadsheet took it for an integer. It might as well be a number of another country without its +.
+		return "", 0, invalid(s, "has lost its leading 0, or its + and country code", "if "+e164+" is meant, write that")
+	}
+	return e164, key, nil
+}
+
+// strip takes the digits out of a number that damage has passed, and tells whether a + leads them.
+func strip(s string) (digits string, plus bool) {
+	b := make([]byte, 0, 32)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			b = append(b, c)
+		case c == '+':
+			plus = true
+		}
+	}
+	return string(b), plus
+}
+
+func invalid(s, what, remedy string) *Fault {
+	return &Fault{Kind: InvalidPhone, Message: shown(s) + " " + what + "; " + remedy}
+}
+
+var (
+	scientific = regexp.MustCompile(`^[+-]?[0-9]+(?:[.,][0-9]*)?[eE][+-]?[0-9]+$`)
+	decimal    = regexp.MustCompile(`^\+?[0-9 ]+[.,]0{1,2}$`)
+)
+
+// damage finds what spreadsheets, word processors and forms do to numbers. Each is a verdict: the
+// digits that were lost cannot be guessed, and guessing the rest writes to strangers.
+func damage(s string) *Fault {
+	const retype = "type it again as + and digits"
+	switch {
+	case len(s) > 64:
+		return invalid(s, "is longer than any phone number", "write one number to a row")
+	case scientific.MatchString(s):
+		return invalid(s, "is a number that a spreadsheet rounded; its last digits are lost", "format the column as text and export it again from the source")
+	case decimal.MatchString(s):
+		return invalid(s, "ends in a decimal point and zeros, which a spreadsheet added", "format the column as text and export it again")
+	case s[0] == '\'':
+		return invalid(s, "begins with a spreadsheet's text mark (')", "remove it")
+	case s[0] == '=':
+		return invalid(s, "is a formula", "export the column as text")
+	case s[0] == '#':
+		return invalid(s, "is a spreadsheet's error or a column that was too narrow", "export it again from the source")
+	case s[0] == '-':
+		return invalid(s, "begins with a minus sign", retype)
+	}
+	digits, plus := 0, false
+	for _, r := range s {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case r == '+' && plus:
+			return invalid(s, "holds more than one +", "write one number to a row")
+		case r == '+' && digits > 0:
+			return invalid(s, "has a + after its first digit", retype)
+		case r == '+':
+			plus = true
+		case r == ' ' || r == '-' || r == '(' || r == ')' || r == '.':
+		default:
+			what, remedy := strange(r)
+			return invalid(s, what, remedy)
+		}
+	}
+	return nil
+}
+
+// strange says what a character is that has no place in a phone number.
+func strange(r rune) (what, remedy string) {
+	const retype = "type it again as + and digits"
+	named := func(kind string) string { return fmt.Sprintf("holds %s (U+%04X)", kind, r) }
+	switch {
+	case r == '\n' || r == '\r':
+		return named("a line break"), "write one number to a row"
+	case r == '\t':
+		return named("a tab"), "remove it"
+	case r == '\u00a0' || r == '\u202f' || r == '\u2007':
+		return named("a no-break space"), "replace it by a space or nothing"
+	case unicode.Is(unicode.Zs, r):
+		return named("an unusual space"), "replace it by a space or nothing"
+	case bidi(r):
+		return named("an invisible mark of writing direction"), "remove it, or type the number again"
+	case invisible(r):
+		return named("an invisible character"), "remove it, or type the number again"
+	case r == '\uff0b' || r == '\ufe62' || r == '\u207a':
+		return named("a plus sign that is not +"), retype
+	case unicode.IsDigit(r) || unicode.Is(unicode.No, r) || unicode.Is(unicode.Nl, r):
+		return named("a digit that is not 0 to 9"), retype
+	case unicode.Is(unicode.Pd, r) || r == '\u2212':
+		return named("a dash that is not -"), "replace it by - or nothing"
+	case r == ',' || r == ';' || r == '/' || r == '|' || r == '&':
+		return fmt.Sprintf("holds %q", r), "write one number to a row, without separators"
+	case unicode.IsLetter(r):
+		return fmt.Sprintf("holds a letter (%s)", strings.Trim(shown(string(r)), `"`)), "write the number in digits, without extension"
+	case unicode.IsControl(r):
+		return named("a control character"), retype
+	}
+	return named("a character that numbers do not have"), retype
+}
+
+// bidi: the marks, embeddings, overrides and isolates of UAX 9.
+func bidi(r rune) bool {
+	return r == '\u200e' || r == '\u200f' || r == '\u061c' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// invisible: bidi, zero-width and soft characters, the byte order mark.
+func invisible(r rune) bool {
+	return bidi(r) || r >= '\u200b' && r <= '\u200d' || r >= '\u2060' && r <= '\u2064' || r == '\ufeff' || r == '\u00ad' || r == '\u034f' || r == '\u180e'
+}

@@ -1,0 +1,303 @@
+package reporting
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"campaignd/campaign"
+)
+
+// MaxProblems is how many problems an audit names; the rest are counted.
+const MaxProblems = 100
+
+// AuditResult says whether a run's sum balances, and which rows say otherwise.
+type AuditResult struct {
+	Run      string    `json:"run"`
+	Balanced bool      `json:"balanced"`
+	Rows     int64     `json:"rows"`    // of the list
+	Counted  int64     `json:"counted"` // deliveries read
+	Totals   Totals    `json:"totals"`
+	Moving   bool      `json:"moving"`   // statuses changed while they were read, so their counts were compared in sum only
+	Problems []Problem `json:"problems"` // at most MaxProblems
+	Found    int64     `json:"found"`    // all problems found
+}
+
+// Problem is one thing that is wrong. Row and Seq are 0 when it is not about one row.
+type Problem struct {
+	Row  int64  `json:"row,omitempty"`
+	Seq  int64  `json:"seq,omitempty"`
+	What string `json:"what"`
+}
+
+// rereads is how often the list is read when its statuses do not match the
+// totals although the totals stand still. Two moves in opposite directions can hide from totals
+// read before and after, but not three times in a row.
+const rereads = 3
+
+// Audit checks that every row of the list has exactly one delivery with exactly
+// one status (design section 4, "The sum balances"):
+//
+//   - the totals add up to the rows of the list;
+//   - each row 1..N is there once, no seq twice;
+//   - the statuses counted over the rows are the totals;
+//   - no phone key has two deliveries that were not skipped;
+//   - each row's status goes with what else is known of it;
+//   - what the ledger itself can check (ReportLedger.Audit) holds.
+//
+// It may be called at any instant, also while the run is imported or sends. An
+// error means that the ledger could not be read, not that the sum is wrong.
+func Audit(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*AuditResult, error) {
+	var reading *reading
+	for range rereads {
+		var err error
+		if reading, err = read(ctx, l, run); err != nil {
+			return nil, fmt.Errorf("audit of run %s: %w", run.ID(), err)
+		}
+		if reading.moving || reading.statusesMatch() {
+			break
+		}
+	}
+	reading.compare()
+	inLedger, err := l.Audit(ctx, run.No, MaxProblems)
+	if err != nil {
+		return nil, fmt.Errorf("audit of run %s: %w", run.ID(), err)
+	}
+	for _, p := range inLedger {
+		reading.add(p.Row, p.Seq, "%s", p.What)
+	}
+	return &AuditResult{
+		Run: run.ID(), Balanced: reading.found == 0, Rows: reading.rows, Counted: reading.counted, Totals: reading.after,
+		Moving: reading.moving, Problems: reading.problems, Found: reading.found,
+	}, nil
+}
+
+// reading is the list read once, between two readings of the totals.
+type reading struct {
+	run           campaign.Run
+	before, after Totals
+	moving        bool // before and after differ
+	rows          int64
+	counted       int64
+	statuses      Totals
+	seqs          seqSet
+	keys          []keyRow // of deliveries not skipped
+	problems      []Problem
+	found         int64
+}
+
+type keyRow struct{ key, row int64 }
+
+func read(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*reading, error) {
+	tallies, _, err := l.Tallies(ctx, run.No)
+	if err != nil {
+		return nil, err
+	}
+	r := &reading{run: run, before: totalsOf(tallies), rows: run.Rows, statuses: totalsOf(nil), seqs: seqSet{}, problems: []Problem{}}
+	next := int64(1)
+	for line, err := range l.Lines(ctx, run.No) {
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case line.Row > next:
+			r.missing(next, line.Row)
+		case line.Row < next:
+			r.add(line.Row, line.Seq, "this row is there twice, or out of order")
+		}
+		next = max(next, line.Row+1)
+		r.take(&line)
+	}
+	if r.run.State != campaign.Importing && next <= run.Rows {
+		r.missing(next, run.Rows+1)
+	}
+	if tallies, _, err = l.Tallies(ctx, run.No); err != nil {
+		return nil, err
+	}
+	r.after = totalsOf(tallies)
+	if r.run.State == campaign.Importing {
+		r.rows = max(r.rows, r.counted) // rows came since the run was read
+	}
+	for _, s := range campaign.Statuses {
+		r.moving = r.moving || r.before[s] != r.after[s]
+	}
+	return r, nil
+}
+
+// take checks one delivery.
+func (r *reading) take(l *campaign.Line) {
+	r.counted++
+	r.statuses[l.Status]++
+	if !r.seqs.add(l.Seq) {
+		r.add(l.Row, l.Seq, "seq %d belongs to another row too", l.Seq)
+	}
+	if what := contradiction(l); what != "" {
+		r.add(l.Row, l.Seq, "%s", what)
+	}
+	if l.Status == campaign.Skipped {
+		return
+	}
+	if l.Key == 0 {
+		r.add(l.Row, l.Seq, "%s, but the row has no phone number", l.Status)
+		return
+	}
+	r.keys = append(r.keys, keyRow{l.Key, l.Row})
+}
+
+// contradiction says what a delivery's status does not go with, or "".
+func contradiction(l *campaign.Line) string {
+	switch l.Status {
+	case campaign.Skipped:
+		if !slices.Contains(campaign.SkipReasons, campaign.SkipReason(l.Reason)) {
+			return fmt.Sprintf("skipped for %q, which is no reason for skipping", l.Reason)
+		}
+		if l.MessageID != "" {
+			return "skipped, but a messageId is known: it was posted"
+		}
+	case campaign.Queued, campaign.Sending, campaign.InDoubt, campaign.Unknown, campaign.Refused:
+		if l.MessageID != "" {
+			return fmt.Sprintf("%s, but a messageId is known: the service accepted it", l.Status)
+		}
+		if l.Status == campaign.Refused && l.Code == "" {
+			return "refused without a code"
+		}
+	case campaign.Accepted, campaign.Sent, campaign.Delivered, campaign.Read, campaign.Failed:
+		if l.MessageID == "" {
+			return fmt.Sprintf("%s without a messageId", l.Status)
+		}
+		if l.Connection == "" {
+			return fmt.Sprintf("%s without a connection", l.Status)
+		}
+		if want := shown(l); want != l.Status {
+			return fmt.Sprintf("%s, but its times say %s", l.Status, want)
+		}
+	default:
+		return fmt.Sprintf("status %q is none of docs/states.md", l.Status)
+	}
+	return ""
+}
+
+// shown is the status of an accepted delivery by what is known to have happened: read >
+// delivered > failed > sent > accepted (design section 4).
+func shown(l *campaign.Line) campaign.Status {
+	switch {
+	case !l.ReadAt.IsZero():
+		return campaign.Read
+	case !l.DeliveredAt.IsZero():
+		return campaign.Delivered
+	case !l.FailedAt.IsZero():
+		return campaign.Failed
+	case !l.SentAt.IsZero():
+		return campaign.Sent
+	}
+	return campaign.Accepted
+}
+
+func (r *reading) statusesMatch() bool {
+	for _, s := range campaign.Statuses {
+		if r.statuses[s] != r.after[s] {
+			return false
+		}
+	}
+	return true
+}
+
+// compare holds the figures of the whole run against each other.
+func (r *reading) compare() {
+	sum := r.after.Sum()
+	switch {
+	case r.run.State == campaign.Importing:
+		if sum < r.run.Rows || r.counted < r.before.Sum() || r.counted > sum {
+			r.add(0, 0, "while importing: %d rows were stored, the totals then added up to %d and later to %d, and %d deliveries were read",
+				r.run.Rows, r.before.Sum(), sum, r.counted)
+		}
+	case sum != r.rows:
+		r.add(0, 0, "the totals add up to %d, the list has %d rows", sum, r.rows)
+	case r.counted != r.rows:
+		r.add(0, 0, "%d deliveries were read, the list has %d rows", r.counted, r.rows)
+	}
+	if !r.moving {
+		for _, s := range campaign.Statuses {
+			if r.statuses[s] != r.after[s] {
+				r.add(0, 0, "%d rows are %s, the totals say %d", r.statuses[s], s, r.after[s])
+			}
+		}
+	}
+	slices.SortFunc(r.keys, func(a, b keyRow) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.row, b.row)) })
+	for i := 1; i < len(r.keys); i++ {
+		if r.keys[i].key == r.keys[i-1].key {
+			r.add(r.keys[i].row, 0, "the same phone number as row %d, and neither is skipped", r.keys[i-1].row)
+		}
+	}
+}
+
+func (r *reading) missing(from, to int64) {
+	if to == from+1 {
+		r.add(from, 0, "this row has no delivery")
+	} else {
+		r.add(from, 0, "rows %d to %d have no delivery", from, to-1)
+	}
+}
+
+func (r *reading) add(row, seq int64, format string, args ...any) {
+	r.found++
+	if len(r.problems) < MaxProblems {
+		r.problems = append(r.problems, Problem{Row: row, Seq: seq, What: fmt.Sprintf(format, args...)})
+	}
+}
+
+// seqSet is a set of seqs, one bit each, in blocks of a segment's size: seq has
+// gaps between window groups.
+type seqSet map[int64]*[campaign.SegmentSize / 64]uint64
+
+// add reports whether seq is new.
+func (s seqSet) add(seq int64) bool {
+	first := seq &^ (campaign.SegmentSize - 1)
+	block := s[first]
+	if block == nil {
+		block = new([campaign.SegmentSize / 64]uint64)
+		s[first] = block
+	}
+	at := uint64(seq) % campaign.SegmentSize
+	if block[at/64]&(1<<(at%64)) != 0 {
+		return false
+	}
+	block[at/64] |= 1 << (at % 64)
+	return true
+}
+
+// JSON is the result as scripts read it.
+func (a *AuditResult) JSON() ([]byte, error) { return indented(a) }
+
+// Text writes the result for people: one line when the sum balances, else one
+// line per problem.
+func (a *AuditResult) Text(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	var sum []string
+	for _, s := range campaign.Statuses {
+		if n := a.Totals[s]; n > 0 {
+			sum = append(sum, count(n)+" "+string(s))
+		}
+	}
+	if a.Balanced {
+		fmt.Fprintf(b, "%s: the sum balances: %s rows = %s\n", printable(a.Run), count(a.Rows), cmp.Or(strings.Join(sum, " + "), "0"))
+	} else {
+		fmt.Fprintf(b, "%s: the sum does not balance: %s rows, %s; %s problems\n",
+			printable(a.Run), count(a.Rows), cmp.Or(strings.Join(sum, " + "), "nothing counted"), count(a.Found))
+		for _, p := range a.Problems {
+			where := "run"
+			if p.Row > 0 {
+				where = fmt.Sprintf("row %d", p.Row)
+			}
+			fmt.Fprintf(b, "  %s: %s\n", where, printable(p.What))
+		}
+		if more := a.Found - int64(len(a.Problems)); more > 0 {
+			fmt.Fprintf(b, "  and %s more\n", count(more))
+		}
+	}
+	return b.Flush()
+}

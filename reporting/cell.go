@@ -1,0 +1,64 @@
+package reporting
+
+import "unicode/utf8"
+
+// Cell makes a value safe for a spreadsheet (design section 11; OWASP, "CSV
+// Injection"). A cell that a program may take for a formula gets a leading
+// apostrophe, which spreadsheets hide: one that begins with = + - @ TAB CR LF,
+// or with a full-width = + - @. A cell of only a sign, digits and one point
+// stays as it is: a plain number computes nothing, and phone numbers begin with +.
+func Cell(s string) string {
+	if !trigger(s) || plainNumber(s) {
+		return s
+	}
+	return "'" + s
+}
+
+// Restore gives back what Cell was given, for any value that did not itself begin with an
+// apostrophe before such a character. (Those stay unmarked, so that a report that comes back as a list
+// does not gather apostrophes.)
+func Restore(s string) string {
+	if len(s) > 1 && s[0] == '\'' && trigger(s[1:]) && !plainNumber(s[1:]) {
+		return s[1:]
+	}
+	return s
+}
+
+// trigger reports whether s begins with a character that starts a formula.
+func trigger(s string) bool {
+	if s == "" {
+		return false
+	}
+	switch s[0] {
+	case '=', '+', '-', '@', '\t', '\r', '\n':
+		return true
+	}
+	if s[0] < utf8.RuneSelf {
+		return false
+	}
+	switch r, _ := utf8.DecodeRuneInString(s); r {
+	case '\uff1d', '\uff0b', '\uff0d', '\uff20': // ＝ ＋ － ＠: East Asian spreadsheets fold them to ASCII
+		return true
+	}
+	return false
+}
+
+// plainNumber reports whether s is an optional ASCII sign and digits with at most one
+// point, and at least one digit.
+func plainNumber(s string) bool {
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	digits, points := 0, 0
+	for i := 0; i < len(s); i++ {
+		switch {
+		case '0' <= s[i] && s[i] <= '9':
+			digits++
+		case s[i] == '.':
+			points++
+		default:
+			return false
+		}
+	}
+	return digits > 0 && points <= 1
+}

@@ -1,0 +1,100 @@
+package reporting
+
+import (
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// The set of OWASP's "CSV Injection" page, and what must not be touched.
+func TestCellDefusesFormulasAndKeepsNumbers(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                   "",
+		"Ada":                                "Ada",
+		"a=1":                                "a=1",
+		" =1":                                " =1",
+		"'=1":                                "'=1",
+		"-5":                                 "-5",
+		"+5":                                 "+5",
+		"-0.25":                              "-0.25",
+		"+.5":                                "+.5",
+		"-5.":                                "-5.",
+		"+2348012345678":                     "+2348012345678",
+		"+":                                  "'+",
+		"-":                                  "'-",
+		"-.":                                 "'-.",
+		"+1.2.3":                             "'+1.2.3",
+		"+1 555":                             "'+1 555",
+		"-1+1":                               "'-1+1",
+		"--5":                                "'--5",
+		"-5e3":                               "'-5e3",
+		"+١٢":                                "'+١٢",
+		"=1+1":                               "'=1+1",
+		"=5":                                 "'=5",
+		"@SUM(1+9)*cmd|' /C calc'!A0":        "'@SUM(1+9)*cmd|' /C calc'!A0",
+		"=cmd|' /C calc'!A0":                 "'=cmd|' /C calc'!A0",
+		`=HYPERLINK("http://x.example","a")`: `'=HYPERLINK("http://x.example","a")`,
+		"\t=1":                               "'\t=1",
+		"\r=1":                               "'\r=1",
+		"\n=1":                               "'\n=1",
+		"＝1+1":                               "'＝1+1",
+		"＋1":                                 "'＋1",
+		"－1":                                 "'－1",
+		"＠x":                                 "'＠x",
+		"ä=1":                                "ä=1",
+		"\xef":                               "\xef",
+	} {
+		if got := Cell(in); got != want {
+			t.Errorf("Cell(%q) = %q, want %q", in, got, want)
+		}
+		if in != "'=1" {
+			if got := Restore(want); got != in {
+				t.Errorf("Restore(%q) = %q, want %q", want, got, in)
+			}
+		}
+	}
+}
+
+// cells draws values that are rich in what matters.
+func cells() *rapid.Generator[string] {
+	return rapid.OneOf(
+		rapid.String(),
+		rapid.StringMatching(`['=+\-@\t\r\n＝＋－＠]{0,3}[0-9.]{0,4}.{0,3}`),
+		rapid.StringMatching(`[+-]?[0-9]{0,3}\.?[0-9]{0,3}`),
+	)
+}
+
+func TestExportedCellNeverBeginsWithATriggerUnlessItIsAPlainSignedNumber(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := cells().Draw(t, "cell")
+		out := Cell(in)
+		if first, _ := utf8.DecodeRuneInString(out); out != "" {
+			switch first {
+			case '=', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠':
+				t.Fatalf("Cell(%q) = %q begins with a trigger", in, out)
+			case '+', '-':
+				digits, points := 0, 0
+				for _, r := range out[1:] {
+					switch {
+					case r >= '0' && r <= '9':
+						digits++
+					case r == '.':
+						points++
+					default:
+						t.Fatalf("Cell(%q) = %q begins with a sign and is no number", in, out)
+					}
+				}
+				if digits == 0 || points > 1 {
+					t.Fatalf("Cell(%q) = %q begins with a sign and is no number", in, out)
+				}
+			}
+		}
+		if Cell(out) != out {
+			t.Fatalf("Cell(%q) = %q is changed again by Cell", in, out)
+		}
+		if ambiguous := len(in) > 0 && in[0] == '\'' && Cell(in[1:]) != in[1:]; !ambiguous && Restore(out) != in {
+			t.Fatalf("Restore(%q) = %q, want %q", out, Restore(out), in)
+		}
+	})
+}

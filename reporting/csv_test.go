@@ -1,0 +1,155 @@
+package reporting
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"campaignd/campaign"
+)
+
+func TestExportIsAsScriptsExpect(t *testing.T) {
+	run, m := sample()
+	var b bytes.Buffer
+	if err := WriteCSV(context.Background(), &b, m, run); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.csv", b.Bytes())
+}
+
+func TestExportOfAnEmptyListIsAHeader(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteCSV(context.Background(), &b, &memory{}, campaign.Run{No: 1, Campaign: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "row,to,connection,status,reason,code,message_id,attempts,accepted_at,sent_at,delivered_at,read_at,failed_at\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
+func TestListColumnsNeverClashWithOurs(t *testing.T) {
+	got := exportHeader([]string{"to", "row", "list_row", "=evil", "name"})[len(columns):]
+	if want := []string{"list_to", "list_list_row", "list_row", "'=evil", "name"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestReimportedExportRestoresEveryValue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		header := []string{"phone", "a", "b"}
+		rows := rapid.SliceOfN(rapid.SliceOfN(cells(), 3, 3), 0, 5).Draw(t, "rows")
+		m := &memory{}
+		for i, cells := range rows {
+			m.lines = append(m.lines, campaign.Line{Delivery: campaign.Delivery{Row: int64(i + 1), To: cells[0], Cells: cells}, Status: campaign.Queued})
+		}
+		var b bytes.Buffer
+		if err := WriteCSV(context.Background(), &b, m, campaign.Run{No: 1, Campaign: "c", Header: header}); err != nil {
+			t.Fatal(err)
+		}
+		records, err := csv.NewReader(&b).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(records) != len(rows)+1 {
+			t.Fatalf("%d records for %d rows", len(records), len(rows))
+		}
+		for i, cells := range rows {
+			for j, want := range cells {
+				if strings.HasPrefix(want, "'") && Cell(want[1:]) != want[1:] {
+					continue // said in Restore
+				}
+				want = strings.ReplaceAll(want, "\r\n", "\n") // encoding/csv reads a quoted CRLF as LF
+				got := Restore(records[i+1][len(columns)+j])
+				if got != want && !strings.HasPrefix(want, "\r\n") {
+					t.Fatalf("row %d, column %s: %q came back as %q", i+1, header[j], want, got)
+				}
+			}
+		}
+	})
+}
+
+func TestRaggedRowsKeepTheExportRectangular(t *testing.T) {
+	m := &memory{lines: []campaign.Line{
+		{Delivery: campaign.Delivery{Row: 1, Cells: []string{"1"}}, Status: campaign.Queued},
+		{Delivery: campaign.Delivery{Row: 2, Cells: []string{"1", "2", "3"}}, Status: campaign.Queued},
+		{Delivery: campaign.Delivery{Row: 3}, Status: campaign.Queued},
+	}}
+	var b bytes.Buffer
+	if err := WriteCSV(context.Background(), &b, m, campaign.Run{No: 1, Campaign: "c", Header: []string{"a", "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	if records, err := csv.NewReader(&b).ReadAll(); err != nil || len(records) != 4 {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+}
+
+func TestExportSaysWhatStoppedIt(t *testing.T) {
+	run, m := sample()
+	m.fail, m.failAt = errors.New("disk on fire"), 3
+	err := WriteCSV(context.Background(), io.Discard, m, run)
+	if !errors.Is(err, m.fail) || !strings.Contains(err.Error(), "spring-sale-3") {
+		t.Errorf("got %v", err)
+	}
+	_, m = sample()
+	if err := WriteCSV(context.Background(), brokenPipe{}, m, run); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v, want the writer's error", err)
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// repeat yields one line n times, so that the benchmark measures the writing.
+type repeat struct {
+	campaign.ReportLedger
+	n    int
+	line campaign.Line
+}
+
+func (r repeat) Lines(context.Context, campaign.RunNo) iter.Seq2[campaign.Line, error] {
+	return func(yield func(campaign.Line, error) bool) {
+		for i := range r.n {
+			r.line.Row = int64(i + 1)
+			if !yield(r.line, nil) {
+				return
+			}
+		}
+	}
+}
+
+func BenchmarkWriteCSV(b *testing.B) {
+	run, m := sample()
+	b.ReportAllocs()
+	b.ResetTimer()
+	if err := WriteCSV(context.Background(), io.Discard, repeat{n: b.N, line: m.lines[0]}, run); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+func ExampleWriteCSV() {
+	l := &memory{lines: []campaign.Line{{
+		Delivery: campaign.Delivery{Row: 1, To: "+2348012345678", Cells: []string{"08012345678", "=1+1"}},
+		Status:   campaign.Accepted, Connection: "conn_1", MessageID: "wamid.A", Attempts: 1,
+		AcceptedAt: time.Date(2026, 9, 21, 14, 13, 20, 0, time.UTC),
+	}}}
+	var out strings.Builder
+	if err := WriteCSV(context.Background(), &out, l, campaign.Run{No: 1, Header: []string{"phone", "note"}}); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Print(out.String())
+	// Output:
+	// row,to,connection,status,reason,code,message_id,attempts,accepted_at,sent_at,delivered_at,read_at,failed_at,phone,note
+	// 1,+2348012345678,conn_1,accepted,,,wamid.A,1,2026-09-21T14:13:20.000Z,,,,,08012345678,'=1+1
+}

@@ -1,0 +1,167 @@
+package reporting
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Report is a run in figures. Its JSON is what scripts rely on (design section 11);
+// members may be added, never renamed.
+type Report struct {
+	Run     RunFacts         `json:"run"`
+	Rows    int64            `json:"rows"`    // of the list; so far, while it is being imported
+	Totals  Totals           `json:"totals"`  // each delivery once, under its shown status; they add up to Rows
+	Skipped map[string]int64 `json:"skipped"` // by campaign.SkipReason
+	Failed  map[string]int64 `json:"failed"`  // by the platform's code; NoCode when the event bore none
+	Refused map[string]int64 `json:"refused"` // by the service's error code
+	Funnel  Funnel           `json:"funnel"`
+}
+
+// NoCode stands for the code of a failure or refusal that came without one.
+const NoCode = "no_code"
+
+// RunFacts is the run as a report names it. Times are UTC; zero times are left out.
+type RunFacts struct {
+	ID        string               `json:"id"`
+	Campaign  string               `json:"campaign"`
+	State     campaign.State       `json:"state"`
+	Reason    campaign.PauseReason `json:"reason,omitempty"` // of paused
+	Detail    string               `json:"detail,omitempty"`
+	Wanted    campaign.Wanted      `json:"wanted,omitempty"`
+	List      string               `json:"list"`
+	ListHash  string               `json:"list_hash"` // SHA-256, lower hex
+	Launch    string               `json:"launch,omitempty"`
+	FollowUp  campaign.RunNo       `json:"follow_up_of,omitempty"` // number of the earlier run
+	Template  string               `json:"template"`
+	Language  string               `json:"language"`
+	Marketing bool                 `json:"marketing"`
+	CreatedAt time.Time            `json:"created_at,omitzero"`
+	StartedAt time.Time            `json:"started_at,omitzero"`
+	EndedAt   time.Time            `json:"ended_at,omitzero"`
+}
+
+// Totals counts the deliveries of each status. Every status is always a key.
+type Totals map[campaign.Status]int64
+
+// Sum is the number of deliveries counted.
+func (t Totals) Sum() int64 {
+	var sum int64
+	for _, n := range t {
+		sum += n
+	}
+	return sum
+}
+
+// MarshalJSON writes the statuses in the order of campaign.Statuses.
+func (t Totals) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	for i, s := range campaign.Statuses {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%d", string(s), t[s])
+	}
+	return []byte("{" + b.String() + "}"), nil
+}
+
+// Funnel counts how far deliveries ever came, so it is cumulative: a delivery that was
+// read is in Accepted, Sent, Delivered and Read.
+type Funnel struct {
+	Sendable       int64 `json:"sendable"` // rows that are not skipped
+	Accepted       int64 `json:"accepted"`
+	Sent           int64 `json:"sent"`
+	Delivered      int64 `json:"delivered"`
+	Read           int64 `json:"read"`
+	Failed         int64 `json:"failed"`          // a failed event came, also where delivered or read is known too
+	Adopted        int64 `json:"adopted"`         // accepted on the evidence of a webhook, not of an answer
+	MaybeDuplicate int64 `json:"maybe_duplicate"` // sent again after a doubt, by the operator's choice
+	Ambiguous      int64 `json:"ambiguous"`       // webhooks that fit more than one doubt
+}
+
+// Build reads the figures of a run. It may be called at any time, also while
+// the run is sending.
+func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Report, error) {
+	tallies, funnel, err := l.Tallies(ctx, run.No)
+	if err != nil {
+		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
+	}
+	r := &Report{
+		Run:     factsOf(run),
+		Rows:    run.Rows,
+		Totals:  totalsOf(tallies),
+		Skipped: map[string]int64{},
+		Failed:  map[string]int64{},
+		Refused: map[string]int64{},
+	}
+	if run.State == campaign.Importing {
+		r.Rows = r.Totals.Sum() // run was read before the tallies, and rows may have come since
+	}
+	for _, t := range tallies {
+		switch reason := t.Reason; t.Status {
+		case campaign.Skipped:
+			r.Skipped[reason] += t.N
+		case campaign.Failed:
+			r.Failed[codeOr(reason)] += t.N
+		case campaign.Refused:
+			r.Refused[codeOr(reason)] += t.N
+		}
+	}
+	r.Funnel = Funnel{
+		Sendable: r.Totals.Sum() - r.Totals[campaign.Skipped],
+		Accepted: funnel.Accepted, Sent: funnel.Sent, Delivered: funnel.Delivered, Read: funnel.Read, Failed: funnel.Failed,
+		Adopted: funnel.Adopted, MaybeDuplicate: funnel.MaybeDuplicate, Ambiguous: funnel.Ambiguous,
+	}
+	return r, nil
+}
+
+// Unresolved counts the rows that are unsent or uncertain: queued, sending, in_doubt and
+// unknown. `run` exits with 3 exactly when it is not 0 (design section 11).
+func (r *Report) Unresolved() int64 {
+	return r.Totals[campaign.Queued] + r.Totals[campaign.Sending] + r.Totals[campaign.InDoubt] + r.Totals[campaign.Unknown]
+}
+
+// JSON is the report as scripts read it, indented, with a newline at its end.
+func (r *Report) JSON() ([]byte, error) {
+	return indented(r)
+}
+
+func indented(v any) ([]byte, error) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}
+
+func factsOf(run campaign.Run) RunFacts {
+	return RunFacts{
+		ID: run.ID(), Campaign: run.Campaign, State: run.State, Reason: run.Reason, Detail: run.Detail, Wanted: run.Wanted,
+		List: run.ListName, ListHash: run.ListHash, Launch: run.Launch, FollowUp: run.Parent,
+		Template: run.Template, Language: run.Language, Marketing: run.Marketing,
+		CreatedAt: run.CreatedAt.UTC(), StartedAt: run.StartedAt.UTC(), EndedAt: run.EndedAt.UTC(),
+	}
+}
+
+// totalsOf sums tallies by status, with a key for every status.
+func totalsOf(tallies []campaign.Tally) Totals {
+	t := make(Totals, len(campaign.Statuses))
+	for _, s := range campaign.Statuses {
+		t[s] = 0
+	}
+	for _, g := range tallies {
+		t[g.Status] += g.N
+	}
+	return t
+}
+
+func codeOr(code string) string {
+	if code == "" {
+		return NoCode
+	}
+	return code
+}

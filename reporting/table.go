@@ -1,0 +1,228 @@
+package reporting
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+// minWords is the narrowest a column of sentences is wrapped to; narrower
+// terminals wrap by themselves.
+const minWords = 24
+
+// Table writes the report for people: plain text without colours, sentences wrapped so
+// that no line is wider than width runes (0: not wrapped). What came from outside
+// is written without control characters, so that a list or an answer cannot
+// steer the terminal.
+func (r *Report) Table(w io.Writer, width int) error {
+	b := bufio.NewWriter(w)
+	page := page{b, width}
+	page.head(r)
+	page.totals(r)
+	page.reasons("skipped", r.Skipped, func(reason string) string { return campaign.SkipReason(reason).Sentence() })
+	page.reasons("refused by the service", r.Refused, codeSentence)
+	page.reasons("failed on the way", r.Failed, codeSentence)
+	page.funnel(r)
+	return b.Flush()
+}
+
+type page struct {
+	w     *bufio.Writer
+	width int
+}
+
+// entry is one line of a block: a name, a number, and words about it.
+type entry struct{ name, number, words string }
+
+func (p page) head(r *Report) {
+	run := r.Run
+	state := string(run.State)
+	if run.Reason != "" {
+		state += " (" + string(run.Reason) + ")"
+	}
+	fmt.Fprintf(p.w, "%s  %s\n", printable(run.ID), printable(state))
+	facts := []entry{
+		{"list", "", run.List},
+		{"template", "", strings.TrimSpace(run.Template + " " + run.Language)},
+		{"created", "", clock(run.CreatedAt)},
+		{"started", "", clock(run.StartedAt)},
+		{"ended", "", clock(run.EndedAt)},
+		{"detail", "", run.Detail},
+	}
+	if took := run.EndedAt.Sub(run.StartedAt); !run.EndedAt.IsZero() && !run.StartedAt.IsZero() && took >= 0 {
+		facts[4].words += ", after " + took.Round(time.Second).String()
+	}
+	p.block("", slices.DeleteFunc(facts, func(e entry) bool { return e.words == "" }))
+}
+
+func (p page) totals(r *Report) {
+	var lines []entry
+	for _, s := range campaign.Statuses {
+		if n := r.Totals[s]; n > 0 {
+			lines = append(lines, entry{string(s), count(n), percent(n, r.Rows)})
+		}
+	}
+	words := ""
+	if sum := r.Totals.Sum(); sum != r.Rows {
+		words = "the statuses add up to " + count(sum) + ": run `campaignd audit`"
+	}
+	p.block("rows", append(lines, entry{"all rows", count(r.Rows), words}))
+}
+
+// reasons writes a breakdown, the most frequent first.
+func (p page) reasons(title string, counts map[string]int64, sentence func(string) string) {
+	if len(counts) == 0 {
+		return
+	}
+	var lines []entry
+	for _, reason := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	}) {
+		lines = append(lines, entry{reason, count(counts[reason]), sentence(reason)})
+	}
+	p.block(title, lines)
+}
+
+func (p page) funnel(r *Report) {
+	f := r.Funnel
+	lines := []entry{
+		{"sendable", count(f.Sendable), share(f.Sendable, r.Rows, "all rows")},
+		{"accepted", count(f.Accepted), share(f.Accepted, f.Sendable, "sendable")},
+		{"sent", count(f.Sent), share(f.Sent, f.Accepted, "accepted")},
+		{"delivered", count(f.Delivered), share(f.Delivered, f.Accepted, "accepted")},
+		{"read", count(f.Read), share(f.Read, f.Delivered, "delivered")},
+		{"failed", count(f.Failed), share(f.Failed, f.Accepted, "accepted")},
+	}
+	for _, e := range []struct {
+		name  string
+		n     int64
+		words string
+	}{
+		{"adopted", f.Adopted, "accepted on the evidence of a webhook, since the answer was lost"},
+		{"maybe duplicate", f.MaybeDuplicate, "sent again after a doubt, as the campaign's on_uncertain policy says"},
+		{"ambiguous", f.Ambiguous, "webhooks that fit more than one doubt, and settled none"},
+	} {
+		if e.n > 0 {
+			lines = append(lines, entry{e.name, count(e.n), e.words})
+		}
+	}
+	p.block("funnel (each row in every stage that it reached)", lines)
+}
+
+func codeSentence(code string) string {
+	if code == NoCode {
+		return "no code came with it"
+	}
+	return messaging.Sentence(code)
+}
+
+// block writes entries under a title: names to the left, numbers to the right
+// of their column, words wrapped.
+func (p page) block(title string, entries []entry) {
+	if title != "" {
+		fmt.Fprintf(p.w, "\n%s\n", title)
+	}
+	name, number := 0, 0
+	for i := range entries {
+		entries[i].name, entries[i].words = printable(entries[i].name), printable(entries[i].words)
+		name, number = max(name, utf8.RuneCountInString(entries[i].name)), max(number, len(entries[i].number))
+	}
+	left := 2 + name + 2
+	if number > 0 {
+		left += number + 2
+	}
+	for _, e := range entries {
+		line := fmt.Sprintf("  %-*s  ", name, e.name)
+		if number > 0 {
+			line += fmt.Sprintf("%*s  ", number, e.number)
+		}
+		for i, words := range wrapped(e.words, p.width-left, p.width > 0) {
+			if i > 0 {
+				line = strings.Repeat(" ", left)
+			}
+			fmt.Fprintln(p.w, strings.TrimRight(line+words, " "))
+		}
+	}
+}
+
+// wrapped breaks words at spaces into lines of at most width runes; a longer
+// word stands alone on a line. It gives at least one line.
+func wrapped(s string, width int, wrap bool) []string {
+	if !wrap {
+		return []string{s}
+	}
+	width = max(width, minWords)
+	var lines []string
+	line, used := "", 0
+	for _, word := range strings.Fields(s) {
+		n := utf8.RuneCountInString(word)
+		if used > 0 && used+1+n > width {
+			lines, line, used = append(lines, line), "", 0
+		}
+		if used > 0 {
+			line, used = line+" ", used+1
+		}
+		line, used = line+word, used+n
+	}
+	return append(lines, line)
+}
+
+// printable replaces what a terminal would obey or hide: control and format
+// characters (also those that turn the direction of writing) and broken UTF-8.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || r != utf8.RuneError && unicode.IsPrint(r) {
+			return r
+		}
+		return '·'
+	}, s)
+}
+
+// count writes a number with its thousands apart: 1,234,567.
+func count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// percent is n of all, to a tenth. What is not nothing is never shown as 0.0, and what is not all never as 100.0.
+func percent(n, all int64) string {
+	if all <= 0 {
+		return ""
+	}
+	tenths := (n*1000 + all/2) / all
+	switch {
+	case n > 0 && tenths == 0:
+		return "< 0.1 %"
+	case n < all && tenths >= 1000:
+		return "> 99.9 %"
+	}
+	return fmt.Sprintf("%d.%d %%", tenths/10, tenths%10)
+}
+
+func share(n, all int64, of string) string {
+	if p := percent(n, all); p != "" {
+		return p + " of " + of
+	}
+	return ""
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}

@@ -1,0 +1,47 @@
+package throttle
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// ErrLease is wrapped by the error of a Lease that could never be granted: no key,
+// no slots asked for, or a rate that is not between MinRate and MaxRate. It is a
+// mistake of the caller, and asking again does not help.
+var ErrLease = errors.New("no such lease")
+
+// The rates a lease may have, per second. Below MinRate (one message in eleven days) an
+// interval says nothing any more; above MaxRate it would be under a microsecond, finer
+// than the clock of Redis.
+const (
+	MinRate = 1e-6
+	MaxRate = 1e6
+)
+
+// forgetAfter is how long the cursor of an idle key is kept after its last slot.
+const forgetAfter = time.Minute
+
+// interval is the time between two slots at rate. It is rounded up to a whole
+// nanosecond: at 3 per second, 333,333,333 ns would put four instants into one second.
+func interval(key string, rate float64, n int) (time.Duration, error) {
+	switch {
+	case key == "":
+		return 0, fmt.Errorf("%w: the key is empty", ErrLease)
+	case n <= 0:
+		return 0, fmt.Errorf("%w: %s: %d slots, want 1 or more", ErrLease, key, n)
+	case !(rate >= MinRate && rate <= MaxRate): // also NaN
+		return 0, fmt.Errorf("%w: %s: %v per second, want %v to %v", ErrLease, key, rate, MinRate, MaxRate)
+	}
+	return time.Duration(math.Ceil(1e9 / rate)), nil
+}
+
+// fit is how many slots, at most n, lie between first and the horizon, now + Horizon.
+func fit(first, now time.Time, every time.Duration, n int) int {
+	room := Horizon - first.Sub(now)
+	if room < 0 {
+		return 0
+	}
+	return min(n, int(room/every)+1)
+}

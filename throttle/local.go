@@ -1,0 +1,109 @@
+package throttle
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Local paces the keys of one process. Each key is a rate.Limiter of burst 1, so that
+// the first slot comes at once, the rest evenly, and idle time earns nothing. Two
+// processes with a Local each send twice the rate: use Redis to share a number.
+//
+// It never fails but for the caller's mistakes (ErrLease) and the context's end, and it
+// keeps nothing across a restart: the process that died had leased at most Horizon ahead,
+// and a daemon takes longer than that to come back to its first lease.
+type Local struct {
+	mu    sync.Mutex // one for all: what it guards takes under a microsecond
+	keys  map[string]*pacing
+	sweep time.Time // when idle keys were last forgotten
+}
+
+// pacing is the state of one key.
+type pacing struct {
+	limiter *rate.Limiter
+	every   time.Duration // between two slots, at the limiter's rate
+	from    time.Time     // when the limiter starts: where the slots of the rate before it end
+	next    time.Time     // the last slot + every
+}
+
+var _ Limiter = (*Local)(nil)
+
+// NewLocal returns a limiter for one process.
+func NewLocal() *Local { return &Local{keys: make(map[string]*pacing)} }
+
+// Lease hands out slots as Limiter says. A key idle for a minute is forgotten, which
+// changes nothing: it would start without a burst anyway.
+func (l *Local) Lease(ctx context.Context, key string, perSecond float64, n int) (Slots, error) {
+	every, err := interval(key, perSecond, n)
+	if err != nil {
+		return Slots{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Slots{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now() // under the lock, so that it never steps back
+	l.forget(now)
+	p := l.keys[key]
+	switch {
+	case p == nil:
+		p = &pacing{}
+		l.keys[key] = p
+		p.start(every)
+	case p.every != every:
+		p.start(every)
+	}
+	return p.lease(now, n), nil
+}
+
+// start begins a new rate. SetLimit would keep the old rate's debt in tokens: a number
+// slowed from 1,000 to 20 a second would fall silent for 12 seconds, a number sped up
+// would send at both rates at once. A new limiter that starts where the old one's slots
+// end does neither.
+func (p *pacing) start(every time.Duration) {
+	p.every, p.from = every, p.next
+	p.limiter = rate.NewLimiter(rate.Limit(float64(time.Second)/float64(every)), 1)
+}
+
+// lease takes up to n slots. The limiter counts in floating point, its slots lie on whole
+// nanoseconds: rounding recovers them. Truncating, as a Reservation does, would now and
+// then lose one, and a nanosecond too early is an 81st message in a second of 80.
+func (p *pacing) lease(now time.Time, n int) Slots {
+	at := now
+	if at.Before(p.from) {
+		at = p.from
+	}
+	first := at
+	if owed := 1 - p.limiter.TokensAt(at); owed > 0 {
+		first = at.Add(time.Duration(math.Round(owed * float64(p.every))))
+	}
+	k := fit(first, now, p.every, n)
+	if k == 0 {
+		return Slots{Interval: p.every, Wait: first.Sub(now) - Horizon}
+	}
+	// A limiter reserves at most its burst at once; raising the burst for this one call
+	// reserves k slots in a constant number of steps and gives no token away.
+	p.limiter.SetBurstAt(at, k)
+	p.limiter.ReserveN(at, k)
+	p.limiter.SetBurstAt(at, 1)
+	p.next = first.Add(time.Duration(k) * p.every)
+	return Slots{First: first, Interval: p.every, N: k}
+}
+
+// forget drops, once a minute, the keys whose next slot has been free for a minute.
+func (l *Local) forget(now time.Time) {
+	if now.Sub(l.sweep) < forgetAfter {
+		return
+	}
+	l.sweep = now
+	for key, p := range l.keys {
+		if now.Sub(p.next) > forgetAfter {
+			delete(l.keys, key)
+		}
+	}
+}

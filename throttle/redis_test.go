@@ -1,0 +1,211 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"campaignd/throttle"
+	"campaignd/throttle/redistest"
+	"campaignd/throttle/throttletest"
+)
+
+func connect(t testing.TB, url string) *throttle.Redis {
+	t.Helper()
+	r, err := throttle.NewRedis(t.Context(), url, throttle.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func TestRedisKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	t.Run("Suite", func(t *testing.T) {
+		var database atomic.Int32
+		throttletest.Run(t, func(t *testing.T) throttle.Limiter {
+			return connect(t, server.URL(int(database.Add(1))))
+		})
+	})
+}
+
+func TestRedisRefusesAnAddressWithoutShowingItsPassword(t *testing.T) {
+	for _, url := range []string{"", "localhost:6379", "http://localhost", "redis://user:secret@host:port:1/x"} {
+		_, err := throttle.NewRedis(t.Context(), url, throttle.Options{})
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "redis://host:6379") {
+			t.Errorf("%q: %v; want the form of an address, and no password", url, err)
+		}
+	}
+}
+
+// Away, a server costs the sender an error and hardly any time: the breaker answers.
+func TestRedisAwayIsUnavailableAtOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.Kill()
+	r := connect(t, server.URL(0))
+	began := time.Now()
+	for range 1000 {
+		if got, err := r.Lease(t.Context(), "conn_1", 80, 1); !errors.Is(err, throttle.ErrUnavailable) || got.N != 0 {
+			t.Fatalf("Lease = %+v, %v; want ErrUnavailable", got, err)
+		}
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("1,000 leases against a dead server took %v", took)
+	}
+	if err := r.Ping(t.Context()); !errors.Is(err, throttle.ErrUnavailable) {
+		t.Errorf("Ping: %v, want ErrUnavailable", err)
+	}
+	server.Restart()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		got, err := r.Lease(t.Context(), "conn_1", 80, 1)
+		if got.N == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("five seconds after the server came back: %+v, %v", got, err)
+		}
+	}
+}
+
+// A cursor must outlive its own debt, or a slow campaign would send again after a minute.
+func TestRedisKeepsACursorAsLongAsItMatters(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := connect(t, server.URL(0))
+	for _, c := range []struct {
+		key         string
+		rate        float64
+		least, most int
+	}{{"fast", 80, 59_000, 61_000}, {"slow", 1.0 / 600, 659_000, 661_000}} {
+		lease(t, r, c.key, c.rate, 100)
+		left, err := strconv.Atoi(strings.TrimPrefix(server.Do("PTTL", "{n:"+c.key+"}:tat"), ":"))
+		if err != nil || left < c.least || left > c.most {
+			t.Errorf("%s: kept for %d ms (%v), want %d to %d", c.key, left, err, c.least, c.most)
+		}
+	}
+}
+
+// What goes over the wire: one command a lease, the script by its hash, cursors of three decimals.
+func TestRedisLeasesInOneCommand(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := connect(t, server.URL(0))
+	lease(t, r, "conn_1", 80, 1)
+	server.Do("CONFIG", "RESETSTAT")
+	for range 20 {
+		if _, err := r.Lease(t.Context(), "conn_1", 80, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := calls(server, "evalsha"); got != 20 {
+		t.Errorf("20 leases took %d EVALSHA", got)
+	}
+	if got := calls(server, "eval") + calls(server, "ping"); got != 0 {
+		t.Errorf("20 leases took %d other commands", got)
+	}
+	if cursor := server.Do("GET", "{n:conn_1}:tat"); len(cursor) != len("1763694000123456.250") || cursor[16] != '.' {
+		t.Errorf("the cursor is %q, want microseconds with three decimals", cursor)
+	}
+	server.Do("SCRIPT", "FLUSH")
+	if _, err := r.Lease(t.Context(), "conn_1", 80, 1); err != nil {
+		t.Errorf("after SCRIPT FLUSH: %v", err)
+	}
+}
+
+// calls is how often the server ran a command since CONFIG RESETSTAT.
+func calls(server *redistest.Server, command string) int {
+	for _, line := range server.Lines("INFO", "commandstats") {
+		if rest, ok := strings.CutPrefix(line, "cmdstat_"+command+":calls="); ok {
+			n, _, _ := strings.Cut(rest, ",")
+			count, _ := strconv.Atoi(n)
+			return count
+		}
+	}
+	return 0
+}
+
+// lease asks until there is a slot.
+func lease(t testing.TB, l throttle.Limiter, key string, rate float64, n int) throttle.Slots {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		got, err := l.Lease(t.Context(), key, rate, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.N > 0 {
+			return got
+		}
+		time.Sleep(got.Wait)
+	}
+	t.Fatalf("%s: no slot in ten seconds", key)
+	return throttle.Slots{}
+}
+
+// pace is a sender as the daemon's: leases of 200 ms of work shared with the other senders, asks
+// again with 50 ms left, sleeps to each slot, gives up what is late, waits out errors. It calls send at
+// each slot that it uses.
+func pace(ctx context.Context, l throttle.Limiter, key string, rate float64, senders int, send func()) {
+	n := max(1, int(rate*0.2)/senders)
+	sleep := func(d time.Duration) bool {
+		if d <= 0 {
+			return ctx.Err() == nil
+		}
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	var slots []time.Time
+	for ctx.Err() == nil {
+		if len(slots) == 0 || time.Until(slots[len(slots)-1]) < 50*time.Millisecond {
+			got, err := l.Lease(ctx, key, rate, n)
+			for i := range got.N {
+				slots = append(slots, got.At(i))
+			}
+			if len(slots) == 0 {
+				wait := got.Wait
+				if err != nil {
+					wait = 20 * time.Millisecond
+				}
+				if !sleep(wait) {
+					return
+				}
+				continue
+			}
+		}
+		next := slots[0]
+		slots = slots[1:]
+		if !sleep(time.Until(next)) {
+			return
+		}
+		if time.Since(next) <= throttle.Lateness {
+			send()
+		}
+	}
+}
+
+func ExampleNewRedis() {
+	ctx := context.Background()
+	limiter, err := throttle.NewRedis(ctx, "redis://127.0.0.1:1/0", throttle.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer limiter.Close()
+	// Nothing listens there: nothing may be sent.
+	_, err = limiter.Lease(ctx, "conn_1", 80, 10)
+	fmt.Println(errors.Is(err, throttle.ErrUnavailable))
+	// Output: true
+}

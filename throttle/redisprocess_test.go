@@ -1,0 +1,135 @@
+package throttle_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/throttle"
+	"campaignd/throttle/redistest"
+	"campaignd/throttle/throttletest"
+)
+
+// senderVariable makes the test binary a sender: "url key rate senders milliseconds".
+const senderVariable = "CAMPAIGND_THROTTLE_SENDER"
+
+func TestMain(m *testing.M) {
+	if order := os.Getenv(senderVariable); order != "" {
+		os.Exit(sender(order))
+	}
+	flag.Parse()
+	// These tests sleep, nearly all the time: as many side by side as keep the package under 40 s.
+	if err := flag.Set("test.parallel", "10"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// sender sends until its time is over and prints the instant of each, nanoseconds since 1970.
+func sender(order string) int {
+	var url, key string
+	var rate float64
+	var senders, ms int
+	if _, err := fmt.Sscan(order, &url, &key, &rate, &senders, &ms); err != nil {
+		fmt.Fprintln(os.Stderr, senderVariable, err)
+		return 2
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(ms)*time.Millisecond)
+	defer cancel()
+	l, err := throttle.NewRedis(ctx, url, throttle.Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer l.Close()
+	var sent []int64
+	pace(ctx, l, key, rate, senders, func() { sent = append(sent, time.Now().UnixNano()) })
+	out := bufio.NewWriter(os.Stdout)
+	for _, at := range sent {
+		fmt.Fprintln(out, at)
+	}
+	if err := out.Flush(); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// The promise itself (throttle.md 11): 1, 4 and 8 processes share a number of 20, 80 and 1,000 a second.
+func TestRedisHoldsTheLimitOverProcesses(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for _, processes := range []int{1, 4, 8} {
+		// Not all at once: 39 processes on two cores measure the scheduler.
+		t.Run(fmt.Sprintf("%d processes", processes), func(t *testing.T) {
+			for _, limit := range []float64{20, 80, 1000} {
+				t.Run(fmt.Sprintf("%.0f per second", limit), func(t *testing.T) {
+					t.Parallel()
+					var mean float64
+					var overslept time.Duration
+					want := 0.98 * limit
+					for attempt := range 3 {
+						stop := throttletest.Watch()
+						sent := share(t, server.URL(0), fmt.Sprintf("conn_%d_%.0f_%d", processes, limit, attempt), want, processes, long(3500*time.Millisecond))
+						overslept = stop()
+						worst := throttletest.WorstSecond(sent)
+						mean = throttletest.MeanRate(sent)
+						t.Logf("%d sent, worst second %d, mean %.1f per second; overslept by %v", len(sent), worst, mean, overslept.Round(time.Microsecond))
+						if float64(worst) > limit {
+							t.Fatalf("%d messages in one second, limit %v", worst, limit)
+						}
+						if math.Abs(mean/want-1) <= 0.03 {
+							return
+						}
+						if overslept <= throttletest.Busy {
+							t.Fatalf("%.2f per second, want %.2f within 3 %%", mean, want)
+						}
+					}
+					t.Logf("the limit held; the machine was too busy (overslept by %v) to judge the pace: %.2f per second, want %.2f", overslept, mean, want)
+				})
+			}
+		})
+	}
+}
+
+// share runs senders as processes of their own and gathers when they sent.
+func share(t *testing.T, url, key string, rate float64, processes int, d time.Duration) []time.Time {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs := make([]bytes.Buffer, processes)
+	children := make([]*exec.Cmd, processes)
+	for i := range children {
+		c := exec.CommandContext(t.Context(), self)
+		c.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %v %d %d", senderVariable, url, key, rate, processes, d.Milliseconds()))
+		c.Stdout, c.Stderr = &outputs[i], os.Stderr
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		children[i] = c
+	}
+	var sent []time.Time
+	for i, c := range children {
+		if err := c.Wait(); err != nil {
+			t.Fatalf("sender %d: %v", i, err)
+		}
+		for _, line := range strings.Fields(outputs[i].String()) {
+			ns, err := strconv.ParseInt(line, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent = append(sent, time.Unix(0, ns))
+		}
+	}
+	return sent
+}

@@ -1,0 +1,34 @@
+package redistest_test
+
+import (
+	"testing"
+
+	"campaignd/throttle/redistest"
+)
+
+// A server belongs to its test: what is written is there until it is killed.
+func Example() {
+	test := func(t *testing.T) {
+		server := redistest.Start(t)
+		server.Do("SET", "greeting", "hello")
+		server.Restart()
+		if got := server.Do("GET", "greeting"); got != "" {
+			t.Errorf("a killed server remembers %q", got)
+		}
+	}
+	_ = test // an Example has no *testing.T to give: it compiles here, and runs where a test does the same
+	// Output:
+}
+
+func TestServerForgetsWhenKilled(t *testing.T) {
+	server := redistest.Start(t)
+	server.Do("SET", "greeting", "hello")
+	if got := server.Do("GET", "greeting"); got != "hello" {
+		t.Errorf("GET greeting = %q", got)
+	}
+	addr := server.Addr
+	server.Restart()
+	if got := server.Do("GET", "greeting"); got != "" || server.Addr != addr {
+		t.Errorf("after a restart at %s: %q at %s", addr, got, server.Addr)
+	}
+}

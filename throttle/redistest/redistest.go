@@ -1,0 +1,134 @@
+// Package redistest starts a private redis-server for a test, on a free loopback port, with
+// nothing on disk, and stops it again.
+//
+// Tests of throttle and of processes that share a number call it. It promises that the server is
+// the test's own: killed, emptied and restarted at will, gone when the test ends. Without the
+// program the test is skipped with that reason; with CI=true in the environment it fails instead.
+// scripts/services.sh installs it.
+package redistest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Server is one redis-server.
+type Server struct {
+	Addr string // host:port; the same after a restart
+
+	t   testing.TB
+	cmd *exec.Cmd
+}
+
+// Start starts a server that ends with the test.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("redis-server is not installed: run scripts/services.sh")
+		}
+		t.Skip("redis-server is not installed: run scripts/services.sh")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Addr: listener.Addr().String(), t: t}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.Restart()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// URL is the server's address as throttle.NewRedis takes it, with the number of one of its 64
+// databases.
+func (s *Server) URL(database int) string { return fmt.Sprintf("redis://%s/%d", s.Addr, database) }
+
+// Kill is kill -9: everything the server knew is lost.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait() // "signal: killed"
+	s.cmd = nil
+}
+
+// Restart kills the server if it runs, starts an empty one at the same address and waits until it answers.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.cmd = exec.Command("redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly", "no",
+		"--databases", strconv.Itoa(64), "--loglevel", "warning", "--daemonize", "no", "--dir", s.t.TempDir())
+	if err := s.cmd.Start(); err != nil {
+		s.cmd = nil
+		s.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		if answer, err := s.try("PING"); err == nil && answer == "+PONG" {
+			return
+		} else if time.Now().After(deadline) {
+			s.t.Fatalf("redis-server at %s does not answer: %q, %v", s.Addr, answer, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// Do sends one command of plain words and returns the first line of its answer: a status or number
+// with its mark (+OK, :1), a string without, "" for none. An error answer fails the test.
+func (s *Server) Do(words ...string) string {
+	s.t.Helper()
+	return s.Lines(words...)[0]
+}
+
+// Lines is Do for an answer of many lines, as INFO's.
+func (s *Server) Lines(words ...string) []string {
+	s.t.Helper()
+	answer, err := s.try(words...)
+	if err != nil || strings.HasPrefix(answer, "-") {
+		s.t.Fatalf("redis %v: %q, %v", words, answer, err)
+	}
+	return strings.Split(answer, "\r\n")
+}
+
+func (s *Server) try(words ...string) (string, error) {
+	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return "", err
+	}
+	// Redis's inline form of a command (protocol specification, "Inline commands").
+	if _, err := fmt.Fprintf(conn, "%s\r\n", strings.Join(words, " ")); err != nil {
+		return "", err
+	}
+	reply := bufio.NewReader(conn)
+	line, err := reply.ReadString('\n')
+	line = strings.TrimSpace(line)
+	if err != nil || !strings.HasPrefix(line, "$") || line == "$-1" {
+		return strings.TrimPrefix(line, "$-1"), err
+	}
+	size, err := strconv.Atoi(line[1:])
+	if err != nil {
+		return "", err
+	}
+	text := make([]byte, size)
+	_, err = io.ReadFull(reply, text)
+	return string(text), err
+}

@@ -1,0 +1,20 @@
+package throttletest_test
+
+import (
+	"fmt"
+	"time"
+
+	"campaignd/throttle/throttletest"
+)
+
+// Four messages at the end of one calendar second and four at the start of the next: no calendar second
+// has more than four, but a sliding one has eight.
+func ExampleWorstSecond() {
+	nine := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	var sent []time.Time
+	for i := range 4 {
+		sent = append(sent, nine.Add(time.Duration(i-4)*100*time.Millisecond), nine.Add(time.Duration(i)*100*time.Millisecond))
+	}
+	fmt.Println(throttletest.WorstSecond(sent), throttletest.LongestSilence(sent), throttletest.MeanRate(sent))
+	// Output: 8 100ms 10
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"campaignd/internal/messaging"
+)
+
+// bareJob is a bare loop that posts messages with workers.
+type bareJob struct {
+	Sink     string
+	Messages int
+	Workers  int
+}
+
+// spent is what a child used while it sent.
+type spent struct {
+	CPU       time.Duration // between the first message and the last status, or the end of the run
+	Database  time.Duration // the same, of PostgreSQL's processes: of campaignd on PostgreSQL
+	Peak      int64         // bytes resident at most, since the process started
+	Delivered int64         // messages that ended as read: of campaignd, by its report
+}
+
+// playBare posts every message with net/http on campaignd's transport, decodes the id of each answer, and takes the
+// webhooks with a handler that reads them and answers 204. It remembers nothing. It ends when its parent has
+// seen the last webhook answered.
+func playBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
+	var job bareJob
+	if err := in.Decode(&job); err != nil {
+		return err
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{ // bounded as the daemon's
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				return
+			}
+			w.WriteHeader(http.StatusNoContent)
+		}),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ln) }()
+	defer server.Close()
+	if err := register(ctx, job.Sink, "http://"+ln.Addr().String()+"/webhooks/messaging"); err != nil {
+		return err
+	}
+	began, err := cpu()
+	if err != nil {
+		return err
+	}
+	if err := loop(ctx, job); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done(): // the parent has seen the last status
+	case err := <-served:
+		return err
+	}
+	used, err := cpu()
+	if err != nil {
+		return err
+	}
+	most, err := peak()
+	if err != nil {
+		return err
+	}
+	return out.Encode(spent{CPU: used - began, Peak: most})
+}
+
+// loop posts the messages, each worker the next one.
+func loop(ctx context.Context, job bareJob) error {
+	transport := messaging.NewTransport(messaging.Options{MaxInFlight: job.Workers})
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	errs := make([]error, job.Workers)
+	for w := range job.Workers {
+		workers.Go(func() {
+			for errs[w] == nil {
+				n := int(next.Add(1)) - 1
+				if n >= job.Messages {
+					return
+				}
+				errs[w] = bareSend(ctx, client, job.Sink, n)
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(errs...)
+}
+
+// bareSend posts one message: the bytes that campaignd posts.
+func bareSend(ctx context.Context, client *http.Client, sink string, n int) error {
+	r := recipient(n)
+	body := fmt.Appendf(nil, `{"connectionId":"conn_%d","to":"%s","template":{"name":"spring_sale","language":"en_US","body":["%s","%s"],"buttons":[{"type":"url","text":"%s"}]}}`,
+		1+n%connections, r.to, r.name, r.discount, r.slug)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, sink+"/api/v1/messages", &once{body})
+	if err != nil {
+		return err
+	}
+	req.ContentLength = int64(len(body))
+	req.Header = http.Header{
+		"Authorization": {"Bearer " + apiKey}, "User-Agent": {"campaignd/dev"}, "Accept": {"application/json"}, "Content-Type": {"application/json"},
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	var receipt struct {
+		Data struct {
+			MessageID string `json:"messageId"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(text, &receipt); err != nil {
+		return err
+	}
+	if receipt.Data.MessageID == "" {
+		return fmt.Errorf("%s without an id: %s", res.Status, text)
+	}
+	return nil
+}
+
+// once is a body that cannot be read again, as campaignd's: net/http must not post a message twice.
+type once struct{ left []byte }
+
+func (o *once) Read(b []byte) (int, error) {
+	if len(o.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, o.left)
+	o.left = o.left[n:]
+	return n, nil
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// A child is this program again, in a role. It reads its job as JSON from standard input and writes answers as
+// JSON to standard output. The end of its input tells it to end, so that no child outlives its parent.
+type child struct {
+	role string
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *json.Decoder
+	stop context.CancelFunc
+}
+
+// roles are what a child can be.
+var roles = map[string]func(ctx context.Context, job *json.Decoder, answer *json.Encoder) error{
+	"sink":      playSink,
+	"bare":      playBare,
+	"campaignd": playCampaignd,
+	"import":    playImport,
+	"load":      playLoad,
+	"replica":   playReplica,
+	"events":    playEvents,
+}
+
+// play runs a role until it is done or its input ends.
+func play(ctx context.Context, role func(context.Context, *json.Decoder, *json.Encoder) error, in io.Reader, out io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	jobs, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, in)
+		w.CloseWithError(err)
+		stop()
+	}()
+	return role(ctx, json.NewDecoder(jobs), json.NewEncoder(out))
+}
+
+// start starts a child and gives it its job.
+func (b *bench) start(role string, job any) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(b.ctx, b.deadline)
+	c := &child{role: role, cmd: exec.CommandContext(ctx, self, role), stop: stop}
+	c.cmd.Stderr = b.log
+	c.cmd.WaitDelay = 5 * time.Second
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		stop()
+		return nil, err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	c.out = json.NewDecoder(out)
+	if err := c.cmd.Start(); err != nil {
+		stop()
+		return nil, err
+	}
+	if err := json.NewEncoder(c.in).Encode(job); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", role, err), c.end())
+	}
+	return c, nil
+}
+
+// receive waits for the child's next answer.
+func (c *child) receive(v any) error {
+	if err := c.out.Decode(v); err != nil {
+		return fmt.Errorf("%s gave no answer within its deadline: %w", c.role, err)
+	}
+	return nil
+}
+
+// finish tells the child to end; it still answers.
+func (c *child) finish() error { return c.in.Close() }
+
+// end ends the child and waits for it.
+func (c *child) end() error {
+	defer c.stop()
+	_ = c.in.Close() // it may be closed already
+	if err := c.cmd.Wait(); err != nil {
+		return fmt.Errorf("%s: %w", c.role, err)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/recipients"
+)
+
+// importJob is one list to be read and imported.
+type importJob struct {
+	File, List string
+	Ledger     string // sqlite:PATH or postgres://...
+}
+
+// pace is how fast something went.
+type pace struct {
+	Rows    int64
+	Elapsed time.Duration
+	CPU     time.Duration
+}
+
+// imported is the answer of the import role: encoding/csv alone, then the import of the same file.
+type imported struct{ CSV, Import pace }
+
+func playImport(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
+	var job importJob
+	if err := in.Decode(&job); err != nil {
+		return err
+	}
+	var got imported
+	var err error
+	if got.CSV, err = timed(func() (int64, error) { return readCSV(job.List) }); err != nil {
+		return err
+	}
+	if got.Import, err = timed(func() (int64, error) { return importList(ctx, job) }); err != nil {
+		return err
+	}
+	return out.Encode(got)
+}
+
+func timed(f func() (int64, error)) (p pace, err error) {
+	used, err := cpu()
+	if err != nil {
+		return p, err
+	}
+	began := time.Now()
+	if p.Rows, err = f(); err != nil {
+		return p, err
+	}
+	p.Elapsed = time.Since(began)
+	now, err := cpu()
+	p.CPU = now - used
+	return p, err
+}
+
+// readCSV reads the list with encoding/csv as fast as that goes.
+func readCSV(path string) (rows int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	r := csv.NewReader(bufio.NewReaderSize(f, 64<<10))
+	r.ReuseRecord = true
+	for {
+		switch _, err := r.Read(); {
+		case errors.Is(err, io.EOF):
+			return rows - 1, nil // without the header
+		case err != nil:
+			return rows, err
+		}
+		rows++
+	}
+}
+
+// importList freezes the list in a new ledger: from the open ledger to a run that can be sent.
+func importList(ctx context.Context, job importJob) (rows int64, err error) {
+	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	_, rows, err = freeze(ctx, l, job, 0)
+	return rows, err
+}
+
+// freeze freezes the list in an open ledger; a segment holds so many rows, 0: the most.
+func freeze(ctx context.Context, l campaign.Ledger, job importJob, segment int64) (no campaign.RunNo, rows int64, err error) {
+	def, source, err := campaign.LoadDefinition(job.File)
+	if err != nil {
+		return 0, 0, err
+	}
+	hash, _, err := recipients.Hash(job.List)
+	if err != nil {
+		return 0, 0, err
+	}
+	list, err := campaign.OpenList(job.List, def.Recipients.Options())
+	if err != nil {
+		return 0, 0, err
+	}
+	header := list.Header()
+	if err := list.Close(); err != nil {
+		return 0, 0, err
+	}
+	run, err := l.CreateRun(ctx, campaign.Run{
+		Campaign: def.Name, ListHash: hash, ListName: job.List, Definition: source, Header: header,
+		Template: def.Template.Name, Language: def.Template.Language, Marketing: true, Wanted: campaign.WantRun,
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	counts, err := campaign.Import(ctx, campaign.ImportInput{Ledger: l, Run: run, Definition: def, List: job.List, SegmentRows: segment})
+	if err != nil {
+		return 0, 0, err
+	}
+	if counts.Queued != counts.Rows {
+		return 0, 0, fmt.Errorf("of %d rows %d would be sent: the list of this program has no bad row", counts.Rows, counts.Queued)
+	}
+	return run.No, counts.Rows, l.FinishImport(ctx, run.No, counts.Rows, campaign.Ready)
+}
+
+// importing measures imports and puts them into r.
+func (b *bench) importing(r *results) error {
+	file, list, err := b.list(b.rows)
+	if err != nil {
+		return err
+	}
+	for i := range b.repetitions {
+		b.note("importing %d rows, repetition %d of %d", b.rows, i+1, b.repetitions)
+		path := b.ledger()
+		job := importJob{File: file, List: list, Ledger: "sqlite:" + path}
+		var got imported
+		if err := b.once("import", job, &got); err != nil {
+			return err
+		}
+		if err := drop(path); err != nil {
+			return err
+		}
+		r.Import.add(got)
+	}
+	return nil
+}
+
+// once plays a role that needs nothing but its job.
+func (b *bench) once(role string, job, answer any) error {
+	c, err := b.start(role, job)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.receive(answer), c.end())
+}

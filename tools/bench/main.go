@@ -1,0 +1,197 @@
+// Bench measures campaignd beside the least that could do its work, in one run on one machine:
+//
+//   - sends per second and CPU time per message of campaignd (import, ledger on disk, intents,
+//     results, webhooks) and of a bare net/http loop with the same transport and the same request
+//     bytes that answers the same webhooks without looking at them;
+//   - rows per second of an import beside encoding/csv alone on the same file;
+//   - peak memory of importing and sending 100,000 and 1,000,000 rows.
+//
+// With -cluster, what many replicas share is measured instead: PostgreSQL and Redis (see cluster.go).
+//
+// `make bench` and `make bench-cluster` run it. What is measured runs in a child process of its own, and so does the
+// service that both send to, which gives constant answers (see sink.go): CPU time is that of the
+// measured process alone. Repetitions are interleaved, because the ratio of neighbours stays true on a machine
+// that does other things too. Each child has a deadline and ends when its parent does.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	repetitions int
+	messages    int
+	rows        int
+	workers     int
+	posters     int
+	cluster     bool
+	spell       time.Duration
+	quick       bool
+	profile     bool
+	output      string
+	dir         string
+	deadline    time.Duration
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var err error
+	if len(os.Args) > 1 && roles[os.Args[1]] != nil {
+		err = play(ctx, roles[os.Args[1]], os.Stdin, os.Stdout)
+	} else {
+		err = measure(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.IntVar(&o.repetitions, "n", 3, "repetitions; medians, least and most are shown")
+	f.IntVar(&o.messages, "messages", 40_000, "messages of one measurement of sending")
+	f.IntVar(&o.rows, "rows", 200_000, "rows of one measurement of importing")
+	f.IntVar(&o.workers, "workers", 64, "requests in flight, of the bare loop and of campaignd; a multiple of 4")
+	f.IntVar(&o.posters, "posters", 256, "connections that post webhooks: a service does not wait for one answer before it posts the next event")
+	f.BoolVar(&o.cluster, "cluster", false, "measure replicas on a PostgreSQL and a redis-server of our own, with fewer messages")
+	f.DurationVar(&o.spell, "spell", 10*time.Second, "with -cluster: how long replicas are watched")
+	f.BoolVar(&o.quick, "quick", false, "leave out the million rows; with -cluster: one repetition of short spells")
+	f.BoolVar(&o.profile, "profile", false, "show where campaignd's time goes instead (needs the go tool)")
+	f.StringVar(&o.output, "o", "table", "table or json")
+	f.StringVar(&o.dir, "dir", "", "folder of the ledgers and lists; default: a temporary one. It decides which disk is measured")
+	f.DurationVar(&o.deadline, "deadline", 10*time.Minute, "the longest that one child may take")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if o.cluster {
+		o.lessen(f)
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unknown argument %q", f.Arg(0))
+	case o.repetitions < 1 || o.messages < 1000 || o.rows < 1000:
+		return o, errors.New("-n needs at least 1, -messages and -rows at least 1000")
+	case o.cluster && (o.profile || o.spell < time.Second):
+		return o, errors.New("-cluster has no -profile, and needs a -spell of at least 1s")
+	case o.workers < connections || o.workers%connections != 0:
+		return o, fmt.Errorf("-workers %d is no multiple of the %d connections", o.workers, connections)
+	case o.output != "table" && o.output != "json":
+		return o, fmt.Errorf("-o %q: want table or json", o.output)
+	}
+	return o, nil
+}
+
+// lessen sets what was not said so that the measurements of a cluster, which are many, end within six minutes.
+func (o *options) lessen(f *flag.FlagSet) {
+	said := map[string]bool{}
+	f.Visit(func(x *flag.Flag) { said[x.Name] = true })
+	if !said["messages"] {
+		o.messages = 15_000
+	}
+	if !said["deadline"] {
+		o.deadline = 2 * time.Minute
+	}
+	if !o.quick {
+		return
+	}
+	if !said["n"] {
+		o.repetitions = 1
+	}
+	if !said["messages"] {
+		o.messages = 8_000
+	}
+	if !said["rows"] {
+		o.rows = 50_000
+	}
+	if !said["spell"] {
+		o.spell = 5 * time.Second
+	}
+}
+
+// measure is the parent: it plays every measurement and prints the results.
+func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	o, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(o.dir, "campaignd-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b := &bench{options: o, ctx: ctx, dir: dir, log: stderr}
+	if o.profile {
+		return b.profiles(stdout)
+	}
+	var r interface{ print(out io.Writer) error }
+	if o.cluster {
+		r, err = b.cluster()
+	} else {
+		r, err = b.all()
+	}
+	if err != nil {
+		return err
+	}
+	if o.output == "json" {
+		e := json.NewEncoder(stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return r.print(stdout)
+}
+
+// bench is one run of this program.
+type bench struct {
+	options
+	ctx   context.Context //nolint:containedctx // of the whole program
+	dir   string
+	log   io.Writer
+	count int // of ledgers
+}
+
+func (b *bench) note(format string, a ...any) { fmt.Fprintf(b.log, format+"\n", a...) }
+
+// all measures everything.
+func (b *bench) all() (*results, error) {
+	r := newResults(b.options)
+	if err := b.sending(r); err != nil {
+		return nil, fmt.Errorf("sending: %w", err)
+	}
+	if err := b.importing(r); err != nil {
+		return nil, fmt.Errorf("importing: %w", err)
+	}
+	if err := b.memory(r); err != nil {
+		return nil, fmt.Errorf("memory: %w", err)
+	}
+	return r, nil
+}
+
+// ledger is the path of a new ledger.
+func (b *bench) ledger() string {
+	b.count++
+	return filepath.Join(b.dir, fmt.Sprintf("ledger-%d.db", b.count))
+}
+
+// drop removes a ledger that has been measured; a million rows take half a gigabyte.
+func drop(ledger string) error {
+	files, err := filepath.Glob(ledger + "*")
+	for _, f := range files {
+		err = errors.Join(err, os.Remove(f))
+	}
+	return err
+}

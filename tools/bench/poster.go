@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// stages are the statuses of each message and when they are posted after its acceptance: late enough
+// that its receipt is in the ledger, as with any real service.
+var stages = [...]struct {
+	status string
+	after  time.Duration
+}{{"sent", 100 * time.Millisecond}, {"delivered", 200 * time.Millisecond}, {"read", 300 * time.Millisecond}}
+
+// event is one status of one message.
+type event struct {
+	n     int
+	stage int
+	taken
+}
+
+// post posts webhooks until ctx ends.
+func (s *sink) post(ctx context.Context) {
+	work := make(chan []event, 4*s.job.Posters)
+	var posters sync.WaitGroup
+	for i := range s.job.Posters {
+		posters.Go(func() { (&poster{sink: s, turn: i}).run(ctx, work) })
+	}
+	s.dispatch(ctx, work)
+	close(work)
+	posters.Wait()
+}
+
+// dispatch hands out the statuses that are due in batches. What does not fill one waits 20 ms for more.
+func (s *sink) dispatch(ctx context.Context, work chan<- []event) {
+	var next [len(stages)]int
+	var batch []event
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	idle := 0
+	for {
+		s.mu.Lock()
+		messages := s.messages // appended to only: what is here does not change
+		if len(s.targets) == 0 {
+			messages = nil
+		}
+		s.mu.Unlock()
+		now, before := time.Now(), len(batch)
+		for stage := range stages {
+			due := now.Add(-stages[stage].after).UnixNano()
+			for ; next[stage] < len(messages) && messages[next[stage]].at <= due; next[stage]++ {
+				batch = append(batch, event{next[stage], stage, messages[next[stage]]})
+				if len(batch) == s.job.Batch {
+					select {
+					case work <- batch:
+					case <-ctx.Done():
+						return
+					}
+					batch, before = nil, 0
+				}
+			}
+		}
+		if idle++; len(batch) != before {
+			idle = 0
+		}
+		if idle >= 4 && len(batch) > 0 {
+			select {
+			case work <- batch:
+			case <-ctx.Done():
+				return
+			}
+			batch = nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// poster posts on one connection that is kept. It writes HTTP itself: the sink shares the machine with
+// what it measures, and net/http's client would cost as much as the server that is measured.
+type poster struct {
+	*sink
+	turn int // which of the targets is ours
+	conn net.Conn
+	in   *bufio.Reader
+	mac  hash.Hash
+	body []byte
+	out  []byte
+}
+
+func (p *poster) run(ctx context.Context, work <-chan []event) {
+	p.mac = hmac.New(sha256.New, []byte(secret))
+	for batch := range work {
+		p.write(batch)
+		for ctx.Err() == nil {
+			status, err := p.exchange(ctx)
+			if err == nil && status/100 == 2 {
+				p.last.Store(time.Now().UnixNano())
+				p.acked.Add(int64(len(batch)))
+				break
+			}
+			p.refused.Add(1)
+			if err != nil && p.conn != nil {
+				_ = p.conn.Close()
+				p.conn = nil
+			}
+			select { // as a service would, but sooner
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+	}
+	if p.conn != nil {
+		_ = p.conn.Close()
+	}
+}
+
+// write makes the body of a batch, one event alone or an array, in the form of design section 9.
+func (p *poster) write(batch []event) {
+	b := p.body[:0]
+	if p.job.Batch > 1 {
+		b = append(b, '[')
+	}
+	for i := range batch {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendEvent(b, &batch[i])
+	}
+	if p.job.Batch > 1 {
+		b = append(b, ']')
+	}
+	p.body = b
+}
+
+func appendEvent(b []byte, e *event) []byte {
+	at := time.Unix(0, e.at).Add(stages[e.stage].after).UTC()
+	b = append(b, `{"id":"evt_`...)
+	b = strconv.AppendInt(b, int64(e.n*len(stages)+e.stage), 36)
+	b = append(b, `","type":"message.status","createdAt":"`...)
+	b = at.AppendFormat(b, time.RFC3339Nano)
+	b = append(b, `","connectionId":"conn_`...)
+	b = strconv.AppendUint(b, uint64(e.conn), 10)
+	b = append(b, `","data":{"messageId":"`...)
+	b = appendID(b, e.n)
+	b = append(b, `","status":"`...)
+	b = append(b, stages[e.stage].status...)
+	b = append(b, `","timestamp":"`...)
+	b = at.AppendFormat(b, time.RFC3339Nano)
+	b = append(b, `","to":"+`...)
+	b = strconv.AppendUint(b, e.to, 10)
+	return append(b, `"}}`...)
+}
+
+// exchange posts the body once and returns the status of the answer.
+func (p *poster) exchange(ctx context.Context) (int, error) {
+	p.mu.Lock()
+	target, err := url.Parse(p.targets[p.turn%len(p.targets)])
+	p.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	if p.conn == nil {
+		if p.conn, err = (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "tcp", target.Host); err != nil {
+			return 0, err
+		}
+		p.in = bufio.NewReader(p.conn)
+	}
+	p.mac.Reset()
+	p.mac.Write(p.body)
+	var sum [sha256.Size]byte
+	var signature [2 * sha256.Size]byte
+	hex.Encode(signature[:], p.mac.Sum(sum[:0]))
+	b := fmt.Appendf(p.out[:0], "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench-sink\r\nContent-Type: application/json\r\n"+
+		"X-Service-Signature: sha256=%s\r\nContent-Length: %d\r\n\r\n", target.Path, target.Host, signature[:], len(p.body))
+	p.out = append(b, p.body...)
+	if err := p.conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		return 0, err
+	}
+	if _, err := p.conn.Write(p.out); err != nil {
+		return 0, err
+	}
+	res, err := http.ReadResponse(p.in, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		return 0, err
+	}
+	if res.Close {
+		_ = p.conn.Close()
+		p.conn = nil
+	}
+	return res.StatusCode, nil
+}

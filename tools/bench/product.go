@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/pprof"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/daemon"
+	"campaignd/internal/messaging"
+)
+
+// productJob is campaignd running one campaign to its settled end.
+type productJob struct {
+	Sink       string
+	File, List string
+	Ledger     string  // sqlite:PATH or postgres://...
+	Redis      string  // "": limits in the process
+	Rate       float64 // of each number, messages per second
+	InFlight   int     // on each connection
+	Profile    string  // where the CPU profile of the sending goes; "": none
+	Postgres   int     // process whose CPU time is told beside ours; 0: none
+}
+
+// config is the defaults but for where everything is, and the pace.
+func (job productJob) config() *daemon.Config {
+	cfg := daemon.DefaultConfig()
+	cfg.Listen.Public, cfg.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
+	cfg.Ledger, cfg.Redis = job.Ledger, job.Redis
+	cfg.Service.BaseURL, cfg.Service.APIKey = job.Sink, messaging.NewSecret(apiKey)
+	cfg.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(secret)}
+	cfg.Sending.InFlight = job.InFlight
+	cfg.Numbers = map[string]daemon.Number{}
+	for i := range connections {
+		cfg.Numbers[fmt.Sprintf("conn_%d", i+1)] = daemon.Number{Rate: job.Rate}
+	}
+	return cfg
+}
+
+// unpaced is the highest rate that a number can be given: it does not bind.
+const unpaced = 10_000
+
+// playCampaignd runs campaignd as `campaignd run` does.
+func playCampaignd(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
+	var job productJob
+	if err := in.Decode(&job); err != nil {
+		return err
+	}
+	d, err := daemon.New(ctx, job.config(), daemon.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if err := register(ctx, job.Sink, d.PublicURL()); err != nil {
+		return err
+	}
+	var began, database time.Duration
+	stopProfile := func() {}
+	result, err := d.RunCampaign(ctx, daemon.RunOptions{
+		File: job.File, List: job.List, Settle: 30 * time.Second,
+		Progress: func(p daemon.Progress) {
+			if p.Phase == "sending" && began == 0 {
+				began, err = cpu()
+				database = serverCPU(job.Postgres)
+				if job.Profile != "" {
+					stopProfile, err = profile(job.Profile)
+				}
+			}
+		},
+	})
+	stopProfile()
+	if err != nil {
+		return err
+	}
+	used, err := cpu()
+	if err != nil {
+		return err
+	}
+	most, err := peak()
+	if err != nil {
+		return err
+	}
+	return out.Encode(spent{CPU: used - began, Database: serverCPU(job.Postgres) - database, Peak: most, Delivered: result.Report.Totals[campaign.Read]})
+}
+
+// profile writes a CPU profile until the returned function is called.
+func profile(path string) (stop func(), err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = f.Close()
+	}, nil
+}

@@ -1,0 +1,39 @@
+package main
+
+import "testing"
+
+func TestAFigureIsTheMedianBetweenItsExtremes(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   figure
+	}{
+		{nil, figure{}},
+		{[]float64{3}, figure{3, 3, 3}},
+		{[]float64{9, 1, 2}, figure{2, 1, 9}},
+		{[]float64{4, 1, 2, 9}, figure{3, 1, 9}},
+	} {
+		if got := of(c.values); got != c.want {
+			t.Errorf("of(%v) = %v, want %v", c.values, got, c.want)
+		}
+	}
+}
+
+// A ratio is taken of neighbours, not of medians: load that slowed one repetition slowed both sides of it.
+func TestARatioIsTakenOfNeighbours(t *testing.T) {
+	bare := []sent{{PerSecond: 100}, {PerSecond: 10}, {PerSecond: 50}}
+	ours := []sent{{PerSecond: 60}, {PerSecond: 5}, {PerSecond: 20}}
+	if got, want := ratio(ours, bare, sent.perSecond), (figure{0.5, 0.4, 0.6}); got != want {
+		t.Errorf("ratio = %v, want %v", got, want)
+	}
+}
+
+func TestMemoryGrowsByTheRowsBetweenTwoRuns(t *testing.T) {
+	r := &results{Memory: []weight{{Rows: 100_000, Peak: 80 << 20}}}
+	if _, known := r.growth(); known {
+		t.Error("one run tells no growth")
+	}
+	r.Memory = append(r.Memory, weight{Rows: 1_000_000, Peak: 80<<20 + 16*900_000})
+	if got, known := r.growth(); !known || got != 16 {
+		t.Errorf("growth %v, %v; want 16", got, known)
+	}
+}

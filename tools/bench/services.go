@@ -1,0 +1,287 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// service is a server of our own, under a shell that ends it when its input ends: with us, however we end.
+type service struct {
+	addr string // host:port
+	cmd  *exec.Cmd
+	life io.WriteCloser
+	log  string // file
+}
+
+// watched runs a command until the end of the input.
+const watched = `"$@" >>server.log 2>&1 & pid=$!
+read -r forever
+kill -INT $pid; wait $pid; true`
+
+// serve starts a command in dir and waits until it answers.
+func serve(ctx context.Context, c *exec.Cmd, dir, addr string, answers func() error) (*service, error) {
+	s := &service{addr: addr, cmd: exec.Command("/bin/sh", append([]string{"-c", watched, "watched"}, c.Args...)...), log: filepath.Join(dir, "server.log")}
+	s.cmd.Dir, s.cmd.Env, s.cmd.SysProcAttr = dir, c.Env, c.SysProcAttr
+	var err error
+	if s.life, err = s.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for end := time.Now().Add(30 * time.Second); ; {
+		if err = answers(); err == nil {
+			return s, nil
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			said, _ := os.ReadFile(s.log)
+			return nil, errors.Join(fmt.Errorf("%s does not answer at %s: %w\n%s", c.Args[0], addr, err, said), s.end())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// end ends the server and waits for it.
+func (s *service) end() error { return errors.Join(s.life.Close(), s.cmd.Wait()) }
+
+// free is a loopback address that nobody listened to a moment ago.
+func free() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// postgres is a PostgreSQL with the settings that initdb gives it, its files on the disk of -dir.
+type postgres struct {
+	*service
+	bin    string
+	client string // psql
+	data   string
+}
+
+// startPostgres makes an empty server below dir.
+func startPostgres(ctx context.Context, dir string) (*postgres, error) {
+	p := &postgres{data: filepath.Join(dir, "data")}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // where Debian puts it
+	if path, err := exec.LookPath("initdb"); err == nil {
+		found = []string{path}
+	}
+	if len(found) == 0 {
+		return nil, errors.New("PostgreSQL is not installed: run scripts/services.sh")
+	}
+	p.bin = filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return cmp.Compare(version(a), version(b)) }))
+	p.client = filepath.Join(p.bin, "psql")
+	if path, err := exec.LookPath("psql"); err == nil {
+		p.client = path
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	command := func(name string, args ...string) *exec.Cmd {
+		c := exec.CommandContext(ctx, filepath.Join(p.bin, name), args...)
+		c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + dir}
+		return c
+	}
+	unprivileged := func(*exec.Cmd) {}
+	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
+		uid, gid, err := nobody()
+		if err != nil {
+			return nil, err
+		}
+		// Its way to its files: names of what lies beside them stay hidden.
+		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, int(uid), int(gid))); err != nil {
+			return nil, err
+		}
+		unprivileged = func(c *exec.Cmd) { as(c, uid, gid) }
+	}
+	initdb := command("initdb", "--pgdata", p.data, "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--no-locale")
+	unprivileged(initdb)
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	addr, err := free()
+	if err != nil {
+		return nil, err
+	}
+	host, port, _ := net.SplitHostPort(addr)
+	server := command("postgres", "-D", p.data, "-p", port, "-c", "listen_addresses="+host, "-c", "unix_socket_directories=", "-c", "max_connections=200")
+	unprivileged(server)
+	p.service = &service{addr: addr}
+	p.service, err = serve(ctx, server, dir, addr, func() error {
+		_, err := p.psql(ctx, "postgres", "SELECT 1")
+		return err
+	})
+	return p, err
+}
+
+func version(initdb string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
+	return n
+}
+
+// nobody is whom a server started by root runs as.
+func nobody() (uid, gid uint32, err error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		id, err1 := strconv.ParseUint(u.Uid, 10, 32)
+		group, err2 := strconv.ParseUint(u.Gid, 10, 32)
+		return uint32(id), uint32(group), errors.Join(err1, err2)
+	}
+	return 0, 0, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
+}
+
+// url is the address of a database, as a ledger's.
+func (p *postgres) url(database string) string {
+	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", p.addr, database)
+}
+
+// psql runs commands and returns their rows, columns parted by |.
+func (p *postgres) psql(ctx context.Context, database string, commands ...string) (string, error) {
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	args := []string{"-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", p.url(database)}
+	for _, c := range commands {
+		args = append(args, "-c", c)
+	}
+	var said strings.Builder
+	c := exec.CommandContext(ctx, p.client, args...)
+	c.Stderr = &said
+	out, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("psql: %w: %s", err, strings.TrimSpace(said.String()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// pid is the server's first process; the others are its children.
+func (p *postgres) pid() (int, error) {
+	b, err := os.ReadFile(filepath.Join(p.data, "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(b), "\n")
+	return strconv.Atoi(first)
+}
+
+// serverCPU is the CPU time of a process and its children, of those that ended too; 0 without /proc or pid. Its
+// unit is a tick of 10 ms (proc(5), clock ticks).
+func serverCPU(pid int) (sum time.Duration) {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil || pid == 0 {
+			continue // it has ended
+		}
+		text := string(b)
+		fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+		own := filepath.Base(filepath.Dir(f)) == strconv.Itoa(pid)
+		if len(fields) < 15 || !own && fields[1] != strconv.Itoa(pid) {
+			continue
+		}
+		times := fields[11:13] // utime and stime
+		if own {
+			times = fields[11:15] // and those of the children that were waited for
+		}
+		for _, t := range times {
+			ticks, _ := strconv.ParseInt(t, 10, 64)
+			sum += time.Duration(ticks) * 10 * time.Millisecond
+		}
+	}
+	return sum
+}
+
+// redis is a redis-server with nothing on disk.
+type redis struct{ *service }
+
+func startRedis(ctx context.Context, dir string) (*redis, error) {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, errors.New("redis-server is not installed: run scripts/services.sh")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	addr, err := free()
+	if err != nil {
+		return nil, err
+	}
+	host, port, _ := net.SplitHostPort(addr)
+	r := &redis{&service{addr: addr}}
+	r.service, err = serve(ctx, exec.Command(program, "--bind", host, "--port", port, "--save", "", "--appendonly", "no"), dir, addr, func() error {
+		_, err := r.ask("PING")
+		return err
+	})
+	return r, err
+}
+
+// ask sends one command of plain words and returns its answer (Redis protocol specification, "Inline commands").
+func (r *redis) ask(command string) (string, error) {
+	conn, err := net.DialTimeout("tcp", r.addr, time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return "", err
+	}
+	if _, err := fmt.Fprintf(conn, "%s\r\n", command); err != nil {
+		return "", err
+	}
+	in := bufio.NewReader(conn)
+	line, err := in.ReadString('\n')
+	line = strings.TrimSpace(line)
+	switch {
+	case err != nil:
+		return "", err
+	case strings.HasPrefix(line, "-"):
+		return "", fmt.Errorf("redis %s: %s", command, line)
+	case !strings.HasPrefix(line, "$"):
+		return line, nil
+	}
+	size, err := strconv.Atoi(line[1:])
+	if err != nil || size < 0 {
+		return "", err
+	}
+	text := make([]byte, size)
+	_, err = io.ReadFull(in, text)
+	return string(text), err
+}
+
+// scripts is how many scripts it has run since it started.
+func (r *redis) scripts() (n int64, err error) {
+	text, err := r.ask("INFO commandstats")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		for _, name := range []string{"cmdstat_evalsha:calls=", "cmdstat_eval:calls="} {
+			if rest, ok := strings.CutPrefix(line, name); ok {
+				calls, _, _ := strings.Cut(rest, ",")
+				one, err := strconv.ParseInt(calls, 10, 64)
+				if err != nil {
+					return 0, err
+				}
+				n += one
+			}
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"campaignd/internal/messaging"
+)
+
+// TestTheSinkTellsEveryStatusOnceAndSigned: what both sides are measured against is what the
+// product's own verifier and decoder take, each status of each message once, although one POST in three is refused.
+func TestTheSinkTellsEveryStatusOnceAndSigned(t *testing.T) {
+	for _, batch := range batches {
+		t.Run(fmt.Sprintf("by %d", batch), func(t *testing.T) {
+			const messages = 200
+			verifier, err := messaging.NewVerifier(messaging.SignatureForm{}, messaging.NewSecret(secret))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var mu sync.Mutex
+			posts, told := 0, map[string]int{}
+			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				if _, err := verifier.Verify(r.Header, body, time.Now()); err != nil {
+					t.Error(err)
+				}
+				events, err := messaging.DecodeEvents(body)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if posts++; posts%3 == 0 {
+					w.WriteHeader(http.StatusServiceUnavailable)
+					return
+				}
+				for _, e := range events {
+					told[fmt.Sprint(e.MessageID, e.Connection, e.Recipient, e.Status)]++
+				}
+				w.WriteHeader(http.StatusNoContent)
+			}))
+			defer receiver.Close()
+			s := &sink{job: sinkJob{Batch: batch, Posters: 8}}
+			service := httptest.NewServer(s.handler())
+			defer service.Close()
+			if err := register(t.Context(), service.URL, receiver.URL+"/hook"); err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			var posting sync.WaitGroup
+			posting.Go(func() { s.post(ctx) })
+			if err := loop(t.Context(), bareJob{Sink: service.URL, Messages: messages, Workers: 4}); err != nil {
+				t.Fatal(err)
+			}
+			b := &bench{ctx: t.Context(), options: options{deadline: time.Minute}}
+			if err := b.await(service.URL, messages); err != nil {
+				t.Fatal(err)
+			}
+			stop()
+			posting.Wait()
+			if len(told) != messages*len(stages) {
+				t.Errorf("%d statuses were told, want %d", len(told), messages*len(stages))
+			}
+			for n := range maps.Values(told) {
+				if n != 1 {
+					t.Errorf("a status was told %d times", n)
+				}
+			}
+			f, err := readFigures(t.Context(), service.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Accepted != messages || f.Acked != messages*int64(len(stages)) || f.Refused == 0 {
+				t.Errorf("the sink counted %+v", f)
+			}
+		})
+	}
+}
