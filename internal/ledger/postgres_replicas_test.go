@@ -138,8 +138,8 @@ func sendAll(t *testing.T, ctx context.Context, l *Postgres, no campaign.RunNo, 
 				continue // taken over already
 			}
 		}
-		for to := s.Mark; s.Mark < s.Hi; s.Mark = to {
-			to = min(s.Hi, s.Mark+1+rng.Int64N(256))
+		for s.Mark < s.Hi {
+			to := min(s.Hi, s.Mark+1+rng.Int64N(256))
 			g, err := l.Intend(ctx, []campaign.Intent{{Lease: s, Connection: "conn_1", From: s.Mark, To: to}})
 			if err != nil {
 				t.Error(err)
@@ -153,6 +153,7 @@ func sendAll(t *testing.T, ctx context.Context, l *Postgres, no campaign.RunNo, 
 				t.Error(err)
 				return
 			}
+			s.Mark = to
 		}
 		_, _ = l.Park(ctx, s, time.Time{}, time.Minute) // ErrFenced when it was taken over
 	}
