@@ -3,6 +3,7 @@ package campaign
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Level says how bad a Finding is.
@@ -61,4 +62,23 @@ func (e *FileError) Show() string {
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// shorten makes a value fit for a message: at most 40 letters, nothing that moves the cursor.
+func shorten(s string) string {
+	const most = 40
+	n := 0
+	for i := range s {
+		if n == most {
+			s = s[:i] + "..."
+			break
+		}
+		n++
+	}
+	return strings.ToValidUTF8(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, s), "\uFFFD")
 }

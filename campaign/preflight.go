@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 // suppressionBatch is how many keys one question to the suppression list holds.
@@ -204,7 +205,7 @@ func (c *check) service(ctx context.Context) error {
 	for i, id := range c.d.Connections {
 		at := slices.IndexFunc(known, func(k messaging.Connection) bool { return k.ID == id })
 		if at < 0 {
-			c.say(LevelError, fmt.Sprintf("connections[%d]", i), fmt.Sprintf("the key reaches no connection %q", id), didYouMean(id, ids))
+			c.say(LevelError, fmt.Sprintf("connections[%d]", i), fmt.Sprintf("the key reaches no connection %q", id), spelling.DidYouMean(id, ids))
 			continue
 		}
 		n := messaging.Number{}

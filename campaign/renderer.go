@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 // Renderer fills a template from rows of one header. It is compiled once per run, never changes
@@ -137,7 +138,7 @@ func columnsOf(name string, header []string) string {
 		shown = append(shown, "...")
 	}
 	remedy := "the list's columns: " + strings.Join(shown, ", ")
-	if near := nearest(name, header); near != "" {
+	if near := spelling.Nearest(name, header); near != "" {
 		remedy = fmt.Sprintf("did you mean %q? (%s)", shorten(near), remedy)
 	}
 	return remedy

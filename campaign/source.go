@@ -16,6 +16,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"campaignd/internal/spelling"
 )
 
 // MaxFile is the largest campaign file in bytes.
@@ -209,7 +211,7 @@ func (s *source) keys(pairs []*ast.MappingValueNode, path string, t reflect.Type
 			}
 		}
 		if member == nil {
-			s.add(pair.Key.GetToken(), fmt.Sprintf("unknown key %q", at), didYouMean(key, known))
+			s.add(pair.Key.GetToken(), fmt.Sprintf("unknown key %q", at), spelling.DidYouMean(key, known))
 			continue
 		}
 		s.shape(pair.Value, at, member)

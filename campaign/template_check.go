@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 // sayer takes what a check finds at a path of the campaign file.
@@ -30,8 +31,8 @@ func findTemplate(use *TemplateUse, all []messaging.TemplateRecord, connection s
 	switch {
 	case len(languages) > 0:
 		say(LevelError, "template.language", fmt.Sprintf("template %q does not exist in %s on connection %s", use.Name, use.Language, connection), "it exists in "+strings.Join(languages, ", "))
-	case nearest(use.Name, names) != "":
-		say(LevelError, "template.name", fmt.Sprintf("template %q does not exist on connection %s", use.Name, connection), didYouMean(use.Name, names))
+	case spelling.Nearest(use.Name, names) != "":
+		say(LevelError, "template.name", fmt.Sprintf("template %q does not exist on connection %s", use.Name, connection), spelling.DidYouMean(use.Name, names))
 	default:
 		say(LevelError, "template.name", fmt.Sprintf("template %q does not exist on connection %s", use.Name, connection), "create it at the service and wait for its approval")
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"campaignd/internal/spelling"
 )
 
 // The spellings of names, also for the JSON Schema.
@@ -179,7 +181,7 @@ func (s *source) oneOf(path, value string, want []string) {
 		return
 	}
 	remedy := "want one of " + strings.Join(want, ", ")
-	if near := nearest(value, want); near != "" {
+	if near := spelling.Nearest(value, want); near != "" {
 		remedy = fmt.Sprintf("did you mean %q? %s", near, remedy)
 	}
 	s.at(path, fmt.Sprintf("%q is not known", shorten(value)), remedy)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"campaignd/internal/spelling"
 )
 
 func (s *source) checkTemplate(t *TemplateUse) {
@@ -146,7 +148,7 @@ func (s *source) checkVariables(d *Definition) {
 		u, ok := used[name]
 		if !ok {
 			remedy := "remove it"
-			if near := nearest(name, names); near != "" {
+			if near := spelling.Nearest(name, names); near != "" {
 				remedy = fmt.Sprintf("did you mean %q?", near)
 			}
 			s.at(path, "the template does not use this variable", remedy)

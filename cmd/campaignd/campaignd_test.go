@@ -42,7 +42,7 @@ func (d *desk) run(args ...string) result {
 func (d *desk) runIn(ctx context.Context, args ...string) result {
 	d.t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, args, strings.NewReader(""), &stdout, &stderr, func(k string) string { return d.env[k] })
+	code := run(ctx, args, strings.NewReader(""), &stdout, &stderr, d.env)
 	return result{code, stdout.String(), stderr.String()}
 }
 
@@ -484,7 +484,7 @@ func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 }
 
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
-	p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, getenv: func(string) string { return "" }}
+	p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
 	var names []string
 	for _, c := range p.root().Commands() {
 		names = append(names, c.Name())

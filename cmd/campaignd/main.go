@@ -11,6 +11,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // a container may have no zone database, and windows are in local time
 )
@@ -19,5 +20,16 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks for an ordered end; a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, variables(os.Environ())))
+}
+
+// variables are those of an environment of NAME=value, by name.
+func variables(environ []string) map[string]string {
+	m := make(map[string]string, len(environ))
+	for _, v := range environ {
+		if name, value, ok := strings.Cut(v, "="); ok {
+			m[name] = value
+		}
+	}
+	return m
 }

@@ -37,8 +37,9 @@ var ranks = map[string]int{
 	"internal/messaging": 30,
 	"internal/commerce":  30,
 
-	"internal/sandbox": 20, // imports nothing of ours; see sandboxImporters
-	"internal/mutant":  10, // a leaf that anybody may import
+	"internal/sandbox":  20, // imports nothing of ours; see sandboxImporters
+	"internal/mutant":   10, // leaves that anybody may import
+	"internal/spelling": 10,
 }
 
 // sandboxImporters may import the sandbox outside tests.

@@ -18,7 +18,7 @@ import (
 type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	getenv         func(string) string
+	environment    map[string]string
 	config         string // --config
 	logLevel       string // --log-level; "": as configured, and for commands that show progress: warn
 	started        bool   // flags and arguments were understood; errors before that are wrong usage
@@ -26,9 +26,9 @@ type program struct {
 }
 
 // run is the whole program, for main and for the tests that share it: it parses args, runs one
-// command and returns the exit code. ctx ends when the operator asks for an end.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
-	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
+// command and returns the exit code. ctx ends when the operator asks for an end; environment has the variables by name.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environment map[string]string) int {
+	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, environment: environment}
 	root := p.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -101,7 +101,7 @@ func noSubcommand(cmd *cobra.Command, args []string) error {
 
 // load reads the configuration and lays the flags over it.
 func (p *program) load() (*daemon.Config, error) {
-	c, err := daemon.LoadConfig(p.config, p.configGiven(), p.getenv)
+	c, err := daemon.LoadConfig(p.config, p.configGiven(), p.environment)
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -171,7 +171,7 @@ func isTerminal(w io.Writer) bool {
 // drawable reports whether standard error is a terminal that bars can be drawn on: one with a size, which
 // moves its cursor.
 func (p *program) drawable() bool {
-	return isTerminal(p.stderr) && width(p.stderr) > 0 && p.getenv("TERM") != "dumb"
+	return isTerminal(p.stderr) && width(p.stderr) > 0 && p.environment["TERM"] != "dumb"
 }
 
 // width is the terminal's width for tables, 0 (not wrapped) elsewhere.

@@ -149,10 +149,10 @@ func DefaultConfig() *Config {
 	}
 }
 
-// LoadConfig reads the defaults, then the YAML file path, then the environment through
-// getenv (os.Getenv outside tests; an empty variable counts as not set), and validates the result. A missing file is an error
+// LoadConfig reads the defaults, then the YAML file path, then the environment (its variables by
+// name; an empty one counts as not set), and validates the result. A missing file is an error
 // only when explicit. What is wrong with the file is a *campaign.FileError with line and column.
-func LoadConfig(path string, explicit bool, getenv func(string) string) (*Config, error) {
+func LoadConfig(path string, explicit bool, environment map[string]string) (*Config, error) {
 	c := DefaultConfig()
 	src, err := os.ReadFile(path)
 	switch {
@@ -166,7 +166,7 @@ func LoadConfig(path string, explicit bool, getenv func(string) string) (*Config
 			return nil, err
 		}
 	}
-	if err := c.readEnvironment(getenv); err != nil {
+	if err := c.readEnvironment(environment); err != nil {
 		return nil, err
 	}
 	if c.Service.BaseURL == defaultService {

@@ -2,53 +2,89 @@ package daemon
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 // readEnvironment lays CAMPAIGND_SECTION_KEY over c: the names follow the YAML keys, so that
 // there is one list of them. A value is read as YAML is, so numbers takes
-// CAMPAIGND_NUMBERS='{conn_1: {rate: 80}}'. Variables that name no key are left alone:
-// Kubernetes sets CAMPAIGND_SERVICE_HOST and CAMPAIGND_PORT for a Service named campaignd.
-func (c *Config) readEnvironment(getenv func(string) string) error {
-	return walkEnvironment(reflect.ValueOf(c).Elem(), "CAMPAIGND", "", getenv)
+// CAMPAIGND_NUMBERS='{conn_1: {rate: 80}}'. A variable whose name is nearly that of a key is refused.
+func (c *Config) readEnvironment(environment map[string]string) error {
+	known, err := walkEnvironment(reflect.ValueOf(c).Elem(), "CAMPAIGND", "", environment)
+	if err != nil {
+		return err
+	}
+	return nearMiss(known, environment)
 }
 
-func walkEnvironment(v reflect.Value, prefix, secret string, getenv func(string) string) error {
+// walkEnvironment sets what the variables below prefix say, and returns the names that it would take.
+func walkEnvironment(v reflect.Value, prefix, secret string, environment map[string]string) (known []string, err error) {
 	if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[messaging.Secret]() {
 		for f, field := range v.Fields() {
 			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-			if err := walkEnvironment(field, prefix+"_"+strings.ToUpper(key), f.Tag.Get("secret"), getenv); err != nil {
-				return err
+			below, err := walkEnvironment(field, prefix+"_"+strings.ToUpper(key), f.Tag.Get("secret"), environment)
+			if err != nil {
+				return nil, err
 			}
+			known = append(known, below...)
 		}
-		return nil
+		return known, nil
 	}
-	text := getenv(prefix)
+	known = []string{prefix}
+	text := environment[prefix]
 	if secret != "" {
-		var err error
-		if text, err = secretText(prefix, text, getenv); err != nil {
-			return err
+		known = append(known, prefix+"_FILE")
+		if text, err = secretText(prefix, text, environment); err != nil {
+			return nil, err
 		}
 	}
 	if text == "" {
-		return nil
+		return known, nil
 	}
 	if err := setFromText(v, text); err != nil {
-		return fmt.Errorf("%s in the environment: want %s", prefix, wanted(v.Type()))
+		return nil, fmt.Errorf("%s in the environment: want %s", prefix, wanted(v.Type()))
+	}
+	return known, nil
+}
+
+// discovery is what Kubernetes sets in each pod for a Service named campaignd, or campaignd-something:
+// CAMPAIGND_SERVICE_HOST, CAMPAIGND_SERVICE_PORT_ADMIN, CAMPAIGND_PORT_8080_TCP_ADDR
+// (kubernetes.io/docs/concepts/services-networking/service, environment variables).
+var discovery = regexp.MustCompile(`_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$`)
+
+// nearMiss refuses a variable that names no key but was most likely meant to. Others are left alone: the
+// prefix is not campaignd's alone.
+func nearMiss(known []string, environment map[string]string) error {
+	const ours = "CAMPAIGND_"
+	keys := make([]string, len(known))
+	for i, name := range known {
+		keys[i] = strings.TrimPrefix(name, ours)
+	}
+	for _, name := range slices.Sorted(maps.Keys(environment)) {
+		key, ok := strings.CutPrefix(name, ours)
+		if !ok || environment[name] == "" || slices.Contains(known, name) || discovery.MatchString(name) {
+			continue
+		}
+		if near := spelling.Nearest(key, keys); near != "" {
+			return fmt.Errorf("%s in the environment names no key; did you mean %s%s?", name, ours, near)
+		}
 	}
 	return nil
 }
 
 // secretText reads NAME_FILE when it is set: Kubernetes and systemd hand secrets over as files.
-func secretText(name, text string, getenv func(string) string) (string, error) {
-	file := getenv(name + "_FILE")
+func secretText(name, text string, environment map[string]string) (string, error) {
+	file := environment[name+"_FILE"]
 	if file == "" {
 		return text, nil
 	}

@@ -18,14 +18,14 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-func noEnv(string) string { return "" }
+var noEnv map[string]string
 
-func env(pairs ...string) func(string) string {
+func env(pairs ...string) map[string]string {
 	m := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
 		m[pairs[i]] = pairs[i+1]
 	}
-	return func(k string) string { return m[k] }
+	return m
 }
 
 func write(t testing.TB, name, text string) string {
@@ -109,8 +109,11 @@ func TestBadConfigurationIsOneLineWithPlaceAndRemedy(t *testing.T) {
 		env  []string
 		want string // in the error
 	}{
-		{"listn: {}\n", nil, `:1:1: unknown key "listn"`},
-		{"listen:\n  public: ':1'\n  admn: x\n", nil, `:3:3: unknown key "admn"`},
+		{"listn: {}\n", nil, `:1:1: unknown key "listn"; did you mean "listen"?`},
+		{"listen:\n  public: ':1'\n  admn: x\n", nil, `:3:3: unknown key "listen.admn"; did you mean "admin"?`},
+		{"numbers: {a: {rate: 1}, b: {rat: 1}}\n", nil, `:1:29: unknown key "numbers.b.rat"; did you mean "rate"?`},
+		{"service: {refusals: [{status: 500, eror: x}]}\n", nil, `:1:36: unknown key "service.refusals[0].eror"; did you mean "error"?`},
+		{"service: {colour: x}\n", nil, `:1:11: unknown key "service.colour"; known here: base_url, api_key`},
 		{"service: {timeout: soon}\n", nil, `:1:20: "soon" is not a duration`},
 		{"service: {timeout: 10}\n", nil, `:1:20: "10" is not a duration`},
 		{"numbers: {a: {rate: fast}}\n", nil, ":1:21: want a number here"},
@@ -140,6 +143,9 @@ func TestBadConfigurationIsOneLineWithPlaceAndRemedy(t *testing.T) {
 		{"webhooks: {path: hooks}\n", nil, "webhooks.path: "},
 		{"webhooks: {signature: {encoding: hexx}}\n", nil, `webhooks.signature.encoding: "hexx" is unknown; give hex, base64`},
 		{"log: {level: loud}\n", nil, `log.level: "loud" is unknown`},
+		{"", []string{"CAMPAIGND_SERVICE_APIKEY", "k"}, "CAMPAIGND_SERVICE_APIKEY in the environment names no key; did you mean CAMPAIGND_SERVICE_API_KEY?"},
+		{"", []string{"CAMPAIGND_WEBHOOK_SECRETS_FILE", "f"}, "did you mean CAMPAIGND_WEBHOOKS_SECRETS_FILE?"},
+		{"", []string{"CAMPAIGND_LEDGER_URL", "sqlite:a"}, "did you mean CAMPAIGND_LEDGER?"},
 		{"", []string{"CAMPAIGND_SENDING_LEASE", "long"}, "CAMPAIGND_SENDING_LEASE in the environment: want a duration"},
 		{"", []string{"CAMPAIGND_SERVICE_API_KEY_FILE", "/nonexistent"}, "CAMPAIGND_SERVICE_API_KEY_FILE: "},
 		{"", []string{"CAMPAIGND_SERVICE_API_KEY", "k", "CAMPAIGND_SERVICE_API_KEY_FILE", "f"}, "are both set"},
@@ -178,6 +184,25 @@ func TestAPostgresLedgerWantsRedisUnlessOneReplicaSends(t *testing.T) {
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.file, err, tt.want)
 		}
+	}
+}
+
+// The prefix is not campaignd's alone: what is far from every key belongs to somebody else.
+func TestVariablesOfOthersAreLeftAlone(t *testing.T) {
+	for _, name := range []string{
+		// What Kubernetes sets for Services named campaignd and campaignd-public.
+		"CAMPAIGND_SERVICE_HOST", "CAMPAIGND_SERVICE_PORT", "CAMPAIGND_SERVICE_PORT_ADMIN", "CAMPAIGND_PORT", "CAMPAIGND_PORT_8080_TCP",
+		"CAMPAIGND_PORT_8080_TCP_PROTO", "CAMPAIGND_PORT_8080_TCP_PORT", "CAMPAIGND_PORT_8080_TCP_ADDR",
+		"CAMPAIGND_PUBLIC_SERVICE_HOST", "CAMPAIGND_PUBLIC_SERVICE_PORT_HTTP", "CAMPAIGND_PUBLIC_PORT_443_TCP",
+		"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_LONG", "CAMPAIGND_VERSION", "CAMPAIGND_IMAGE", "CAMPAIGND_HOME",
+		"CAMPAIGNDX_LEDGR", "LEDGR",
+	} {
+		if _, err := LoadConfig("none", false, env(name, "tcp://10.0.0.1:8080")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := LoadConfig("none", false, env("CAMPAIGND_LEDGR", "")); err != nil {
+		t.Errorf("an empty variable counts as not set: %v", err)
 	}
 }
 

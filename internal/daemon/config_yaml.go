@@ -4,16 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"campaignd/campaign"
+	"campaignd/internal/spelling"
 )
 
 // maxConfigFile is the largest configuration file in bytes.
@@ -69,7 +73,7 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 			}
 			return fault(nil, err.Error(), "")
 		}
-		what, remedy := plainFault(at)
+		what, remedy := plainFault(at, src)
 		return fault(at.GetToken(), what, remedy)
 	}
 	return nil
@@ -78,11 +82,11 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 var goType = regexp.MustCompile(`cannot unmarshal (\S+) into Go (?:struct field|value) \S*(?: of type \S+)?`)
 
 // plainFault says a fault of the YAML library without the names of Go types.
-func plainFault(at yaml.Error) (what, remedy string) {
+func plainFault(at yaml.Error, src []byte) (what, remedy string) {
 	what = at.GetMessage()
 	switch {
 	case strings.HasPrefix(what, "unknown field"):
-		return "unknown key " + strings.TrimPrefix(what, "unknown field "), "see `campaignd config schema` for the keys"
+		return unknownKey(at.GetToken(), src)
 	case goType.MatchString(what):
 		var typed *yaml.TypeError
 		if errors.As(at, &typed) && typed.DstType != nil {
@@ -94,6 +98,63 @@ func plainFault(at yaml.Error) (what, remedy string) {
 		return "want keys with values here", "see `campaignd config schema`"
 	}
 	return what, ""
+}
+
+// unknownKey says which key of the file is none, and which was meant: t is its token.
+func unknownKey(t *token.Token, src []byte) (what, remedy string) {
+	path, known := t.Value, []string(nil)
+	if file, err := parser.ParseBytes(src, 0); err == nil && len(file.Docs) > 0 {
+		if at, keys := siblings(file.Docs[0].Body, reflect.TypeFor[Config](), "", t); at != "" {
+			path, known = at, keys
+		}
+	}
+	if known == nil {
+		return fmt.Sprintf("unknown key %q", path), "see `campaignd config schema` for the keys"
+	}
+	return fmt.Sprintf("unknown key %q", path), spelling.DidYouMean(t.Value, known)
+}
+
+// siblings looks below n, which is to become a value of type t and stands at path, for the key at the place of want: its
+// own path, and the keys that are known beside it. "" when it is elsewhere.
+func siblings(n ast.Node, t reflect.Type, path string, want *token.Token) (at string, known []string) {
+	var pairs []*ast.MappingValueNode
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		pairs = n.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{n}
+	case *ast.SequenceNode:
+		for i := 0; t.Kind() == reflect.Slice && i < len(n.Values) && at == ""; i++ {
+			at, known = siblings(n.Values[i], t.Elem(), fmt.Sprintf("%s[%d]", path, i), want)
+		}
+		return at, known
+	}
+	members := map[string]reflect.Type{}
+	if t.Kind() == reflect.Struct {
+		for f := range t.Fields() {
+			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			known = append(known, key)
+			members[key] = f.Type
+		}
+	}
+	for _, pair := range pairs {
+		key := pair.Key.GetToken()
+		below := strings.TrimPrefix(path+"."+key.Value, ".")
+		if t.Kind() == reflect.Struct && key.Position.Line == want.Position.Line && key.Position.Column == want.Position.Column {
+			return below, known
+		}
+		member := members[key.Value]
+		if t.Kind() == reflect.Map {
+			member = t.Elem()
+		}
+		if member == nil {
+			continue
+		}
+		if at, keys := siblings(pair.Value, member, below, want); at != "" {
+			return at, keys
+		}
+	}
+	return "", nil
 }
 
 // excerpt shows one line of src with a caret below the column.

@@ -9,8 +9,7 @@ import (
 // Without a file the defaults hold; every key is also an environment variable. A faulty value is named with its place and its remedy.
 func ExampleLoadConfig() {
 	environment := map[string]string{"CAMPAIGND_LEDGER": "sqlite:/var/lib/campaignd/spring.db", "CAMPAIGND_LISTEN_PUBLIC": ":9000"}
-	getenv := func(name string) string { return environment[name] }
-	c, err := daemon.LoadConfig("absent.yaml", false, getenv)
+	c, err := daemon.LoadConfig("absent.yaml", false, environment)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -18,7 +17,7 @@ func ExampleLoadConfig() {
 	fmt.Println(c.Ledger, c.Listen.Public, c.Service.Timeout)
 
 	environment["CAMPAIGND_SERVICE_TIMEOUT"] = "soon"
-	_, err = daemon.LoadConfig("absent.yaml", false, getenv)
+	_, err = daemon.LoadConfig("absent.yaml", false, environment)
 	fmt.Println(err)
 	// Output:
 	// sqlite:/var/lib/campaignd/spring.db :9000 10s

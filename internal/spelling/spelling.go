@@ -1,4 +1,7 @@
-package campaign
+// Package spelling guesses which known name somebody meant by one that is unknown. Whoever refuses a name
+// asks it for the remedy to show: the campaign file, the configuration, the check of templates. It is
+// pure, and takes names of any length.
+package spelling
 
 import (
 	"fmt"
@@ -7,32 +10,32 @@ import (
 	"unicode/utf8"
 )
 
-// nearest is the candidate that a person most likely meant by name: equal but for case, spaces, _ and -,
+// Nearest is the candidate that a person most likely meant by name: equal but for case, spaces, _, - and .,
 // or at most a third of its letters away. "" when there is none.
-func nearest(name string, candidates []string) string {
-	plain := plainName(name)
-	best, bestDistance := "", 1+max(1, utf8.RuneCountInString(plain)/3)
+func Nearest(name string, candidates []string) string {
+	bare := plain(name)
+	best, bestDistance := "", 1+max(1, utf8.RuneCountInString(bare)/3)
 	for _, c := range candidates {
-		p := plainName(c)
-		if p == plain {
+		p := plain(c)
+		if p == bare {
 			return c
 		}
-		if d := distance(plain, p); d < bestDistance {
+		if d := distance(bare, p); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
 	return best
 }
 
-// didYouMean is the remedy to show behind a name that is unknown.
-func didYouMean(name string, candidates []string) string {
-	if n := nearest(name, candidates); n != "" {
+// DidYouMean is the remedy to show behind a name that is unknown: the nearest candidate, or all of them.
+func DidYouMean(name string, candidates []string) string {
+	if n := Nearest(name, candidates); n != "" {
 		return fmt.Sprintf("did you mean %q?", n)
 	}
 	return "known here: " + strings.Join(candidates, ", ")
 }
 
-func plainName(s string) string {
+func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == '_' || r == '-' || r == '.' {
 			return -1
@@ -65,23 +68,4 @@ func distance(a, b string) int {
 		before, last, now = last, now, before
 	}
 	return last[len(y)]
-}
-
-// shorten makes a value fit for a message: at most 40 letters, nothing that moves the cursor.
-func shorten(s string) string {
-	const most = 40
-	n := 0
-	for i := range s {
-		if n == most {
-			s = s[:i] + "..."
-			break
-		}
-		n++
-	}
-	return strings.ToValidUTF8(strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, s), "\uFFFD")
 }
