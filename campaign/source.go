@@ -307,6 +307,14 @@ func (s *source) err() error {
 	return e
 }
 
+// FaultAt is a fault of the value at path (schedule.cron) of the campaign file name, whose bytes are src: for the packages
+// above this one that understand more of the file. what names the remedy.
+func FaultAt(name string, src []byte, path, what string) *FileError {
+	s := readSource(name, src)
+	at := s.place(path)
+	return &FileError{Name: name, Findings: []Finding{{Level: LevelError, Where: s.where(at), What: field(path) + what, Excerpt: s.excerpt(at)}}}
+}
+
 func mapping(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch m := n.(type) {
 	case *ast.MappingNode:

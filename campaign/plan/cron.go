@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"campaignd/campaign"
 )
 
 // Cron is a schedule in one time zone. It only computes; whoever fires it stores the Key, so
@@ -55,7 +57,7 @@ var part = regexp.MustCompile(`^([*?]|[0-9]{1,2}|[A-Za-z]{3})(-([0-9]{1,2}|[A-Za
 func ParseCron(expr, zone string) (*Cron, error) {
 	loc, err := Zone(zone)
 	if err != nil {
-		return nil, fmt.Errorf("schedule.timezone: %w", err)
+		return nil, &FieldError{"schedule.timezone", err}
 	}
 	text := strings.TrimSpace(expr)
 	c := &Cron{zone: loc, text: text}
@@ -68,9 +70,34 @@ func ParseCron(expr, zone string) (*Cron, error) {
 		if len(expr) > 60 {
 			expr = expr[:57] + "..."
 		}
-		return nil, fmt.Errorf("schedule.cron %q: %w", expr, err)
+		return nil, &FieldError{"schedule.cron", fmt.Errorf("%q: %w", expr, err)}
 	}
 	return c, nil
+}
+
+// FieldError is what is wrong with one field of a campaign file. Its sentence names the remedy.
+type FieldError struct {
+	Field string // schedule.cron
+	Err   error
+}
+
+// Error is one line: the field and what is wrong with it.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
+
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// CronOf is the schedule of the campaign file name, whose bytes are src and say d; nil when it has none. What is wrong
+// with it is a *campaign.FileError with line and column, like every other fault of the file.
+func CronOf(name string, src []byte, d *campaign.Definition) (*Cron, error) {
+	if d.Schedule == nil {
+		return nil, nil
+	}
+	c, err := ParseCron(d.Schedule.Cron, d.Schedule.Timezone)
+	var field *FieldError
+	if errors.As(err, &field) {
+		return nil, campaign.FaultAt(name, src, field.Field, field.Err.Error())
+	}
+	return c, err
 }
 
 // String is the expression as written.
@@ -261,7 +288,7 @@ func (c *Cron) parseFields(text string) error {
 	c.hourly = spec.Hour&allHours == allHours
 	// From a fixed date, so that a schedule is valid or not whatever the day: five years hold a 29 February.
 	if c.fields.Next(time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return errors.New("no such date ever comes")
+		return errors.New("no such date ever comes; choose a day that the month has")
 	}
 	return nil
 }

@@ -534,3 +534,26 @@ func TestScheduleListsTheNextFirings(t *testing.T) {
 		t.Errorf("with a faulty file: %s%s", r.stdout, r.stderr)
 	}
 }
+
+// What is wrong with a schedule is one line with its place, the same wherever the file is read.
+func TestAScheduleThatCannotFireIsNamedWithItsLine(t *testing.T) {
+	d := newDesk(t, nil)
+	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	bad := d.write("campaigns/bad.yaml", campaignFile+"schedule:\n  timezone: Africa/Lagos\n  cron: \"0 9 * * 7\"\n")
+	worse := d.write("campaigns/worse.yaml", campaignFile+"window: {hours: \"9-18\"}\n")
+	d.write("campaigns/list.csv", listOf(1))
+	faults := []string{
+		bad + `:7:3: schedule.cron: "0 9 * * 7": day of week "7": Sunday is 0 or SUN`,
+		worse + `:5:10: window.hours: "9-18" are no hours: want 09:00-18:00, each with two digits; the end may be 24:00`,
+	}
+	if got, want := d.want(2, "schedule").stderr, "campaignd: "+faults[0]+"\ncampaignd: "+faults[1]+"\n"; got != want {
+		t.Errorf("schedule says\n%swant\n%s", got, want)
+	}
+	for _, command := range []string{"check", "run"} {
+		if got, want := d.want(2, command, bad).stderr, "campaignd: "+faults[0]+"\n"; got != want {
+			t.Errorf("%s says\n%swant\n%s", command, got, want)
+		}
+	}
+}

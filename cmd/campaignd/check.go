@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
 	"campaignd/reporting"
@@ -74,6 +75,9 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 	}
 	def, src, err := campaign.LoadDefinition(file)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := plan.CronOf(file, src, def); err != nil {
 		return nil, err
 	}
 	in := campaign.PreflightInput{Definition: def, Source: src, File: file, List: f.list}

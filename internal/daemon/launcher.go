@@ -72,14 +72,36 @@ func (l *launcher) ended(ctx context.Context, key string, err error) {
 	}
 }
 
-// say logs a fault once until it changes; "" forgets it.
+// say logs a fault once until it changes; nil forgets it.
 func (l *launcher) say(key, message string, err error) {
+	if l.news(key, err) {
+		l.d.log.Error(message, "err", err)
+	}
+}
+
+// sayFaults is say with a line for each finding when err is about files.
+func (l *launcher) sayFaults(key, message string, err error) {
+	var file *campaign.FileError
+	switch {
+	case !l.news(key, err):
+	case errors.As(err, &file):
+		for _, f := range file.Findings {
+			l.d.log.Error(message, "err", f.String())
+		}
+	default:
+		l.d.log.Error(message, "err", err)
+	}
+}
+
+// news reports whether a fault is there and is another than the last of its key.
+func (l *launcher) news(key string, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil {
 		delete(l.said, key)
-	} else if l.said[key] != err.Error() {
-		l.said[key] = err.Error()
-		l.d.log.Error(message, "err", err)
+		return false
 	}
+	before := l.said[key]
+	l.said[key] = err.Error()
+	return before != err.Error()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
 	"campaignd/reporting"
 )
 
@@ -40,6 +41,13 @@ func (r RunResult) Unsure() int64 {
 func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, error) {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
+	}
+	def, src, err := campaign.LoadDefinition(o.File)
+	if err != nil {
+		return RunResult{}, err
+	}
+	if _, err := plan.CronOf(o.File, src, def); err != nil { // what check refuses
+		return RunResult{}, err
 	}
 	if _, err := d.numbers.refresh(ctx, d.client); err != nil {
 		return RunResult{}, err

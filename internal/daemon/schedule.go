@@ -29,31 +29,39 @@ type Scheduled struct {
 func (s Scheduled) Next(now time.Time) plan.Firing { return s.Cron.Next(now) }
 
 // ReadSchedule reads the campaign files of a folder. A folder that does not exist is empty;
-// faulty files are returned as one error beside the good ones.
+// what is wrong with files is one *campaign.FileError beside the good ones.
 func ReadSchedule(dir string) ([]Scheduled, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("campaigns folder %q: %w", dir, err)
 	}
 	var out []Scheduled
-	var faults []error
+	faults := &campaign.FileError{Name: dir}
 	for _, f := range files {
-		def, _, err := campaign.LoadDefinition(f)
-		if err != nil {
-			faults = append(faults, err)
-			continue
+		s, err := readScheduled(f)
+		var file *campaign.FileError
+		switch {
+		case errors.As(err, &file):
+			faults.Findings = append(faults.Findings, file.Findings...)
+		case err != nil:
+			faults.Findings = append(faults.Findings, campaign.Finding{Level: campaign.LevelError, What: err.Error()})
+		case s.Cron != nil:
+			out = append(out, s)
 		}
-		if def.Schedule == nil {
-			continue
-		}
-		c, err := plan.ParseCron(def.Schedule.Cron, def.Schedule.Timezone)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: schedule.cron: %w", f, err))
-			continue
-		}
-		out = append(out, Scheduled{File: f, Definition: def, Cron: c})
 	}
-	return out, errors.Join(faults...)
+	if len(faults.Findings) > 0 {
+		return out, faults
+	}
+	return out, nil
+}
+
+func readScheduled(file string) (Scheduled, error) {
+	def, src, err := campaign.LoadDefinition(file)
+	if err != nil {
+		return Scheduled{}, err
+	}
+	c, err := plan.CronOf(file, src, def)
+	return Scheduled{File: file, Definition: def, Cron: c}, err
 }
 
 // schedule fires campaigns of the folder, and takes up imports whose process died, until ctx ends. A firing is a run
@@ -64,7 +72,7 @@ func (d *Daemon) schedule(ctx context.Context, e *lane.Engine) {
 	defer l.running.Wait()
 	for {
 		all, err := ReadSchedule(d.cfg.Campaigns)
-		l.say("folder", "a campaign file is not used", err)
+		l.sayFaults("folder", "a campaign file is not used", err)
 		for _, s := range all {
 			_, due, err := d.due(ctx, s, time.Now())
 			l.say(s.File, "a scheduled campaign cannot be looked at", err)
