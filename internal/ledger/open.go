@@ -20,8 +20,8 @@ type Options struct {
 	Sender bool
 	// ReadOnly never writes, not even a migration: the schema must be this program's.
 	ReadOnly bool
-	// AcceptRestored opens a ledger that went back in time (ErrRestored). Call
-	// Quarantine before anything is sent.
+	// AcceptRestored opens a ledger that went back in time (ErrRestored). It sends nothing before
+	// its Quarantine: Claim and Intend answer ErrRestored.
 	AcceptRestored bool
 	// AllowNetwork opens an SQLite file on a network file system. Two hosts on one such
 	// file destroy it: only for mounts that a single host ever uses.
@@ -33,7 +33,7 @@ type Options struct {
 // ErrRestored says that the ledger is not the one last used: a backup was restored, the
 // file was copied from elsewhere, a standby of the server was promoted. Deliveries may have been posted that it does
 // not know of, so sending from it could send twice.
-var ErrRestored = errors.New("ledger went back in time")
+var ErrRestored = errors.New("it went back in time")
 
 // errClosed is the answer of a ledger after Close.
 var errClosed = errors.New("ledger is closed")

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"time"
 
 	"campaignd/internal/mutant"
 
@@ -95,28 +94,16 @@ func (l *Postgres) identify(ctx context.Context, o Options) error {
 	if !o.AcceptRestored {
 		return restored(known, here)
 	}
-	l.log.Warn("opening a ledger that went back in time", "ledger", l.name, "found", restored(known, here))
-	return l.settle(ctx, here)
-}
-
-// settle says that the ledger stands at here from now on.
-func (l *Postgres) settle(ctx context.Context, here place) error {
-	if err := l.change(ctx, l.sender, "", func(t *pgTx) error {
-		return t.do(stmt(nil, `UPDATE ledger SET system = $1, timeline = $2 WHERE one = 1`, here.system, here.timeline))
-	}); err != nil {
-		return err
-	}
-	l.place.Store(&here)
-	l.moved.Store(false)
+	l.moved.Store(true) // Quarantine makes it the ledger to go on from; until then it sends nothing
 	return nil
 }
 
 func restored(known, here place) error {
 	if known.system != here.system {
-		return fmt.Errorf("%w: it was written on server %d and stands on server %d now, as after a restored dump: run `campaignd ledger quarantine`",
+		return fmt.Errorf("%w: it was written on server %d and stands on server %d now, as after a restored dump; run `campaignd ledger quarantine`",
 			ErrRestored, known.system, here.system)
 	}
-	return fmt.Errorf("%w: its server was on timeline %d and is on %d now: a backup was restored or a standby promoted, which may lack the "+
+	return fmt.Errorf("%w: its server was on timeline %d and is on %d now: a backup was restored, or a standby promoted that may lack the "+
 		"last seconds; run `campaignd ledger quarantine`", ErrRestored, known.timeline, here.timeline)
 }
 
@@ -137,28 +124,4 @@ func (l *Postgres) stands(ctx context.Context) error {
 	}
 	l.moved.Store(false)
 	return nil
-}
-
-// Quarantine is for a ledger that went back in time: it moves the mark of every unfinished
-// segment up by ahead deliveries, so that what may have been posted in the lost time
-// (rate x lost time) becomes doubt instead of being sent again, counts intents from since,
-// and pauses every run that could send with the reason ledger. Every lease ends. It
-// returns how many deliveries it put in doubt (reliability.md 2.3).
-func (l *Postgres) Quarantine(ctx context.Context, ahead int64, since time.Time) (n int64, err error) {
-	var here place
-	err = l.change(ctx, l.sender, "", func(t *pgTx) error {
-		return t.do(
-			rowOf([]any{&here.system, &here.timeline}, selectPlace),
-			stmt(nil, `UPDATE run SET state = 'paused', reason = 'ledger', detail = 'the ledger was restored; check before resuming'
-				WHERE state IN ('ready', 'running')`),
-			row(&n, `WITH s AS (SELECT id, mark FROM segment WHERE NOT done ORDER BY id FOR UPDATE),
-				u AS (UPDATE segment t SET mark = least(t.hi, s.mark + $1), epoch = t.epoch + 1, lease_until = 0, owner = '',
-					intents_since = CASE WHEN t.intents_since = 0 THEN $2 ELSE least(t.intents_since, $2) END
-					FROM s WHERE t.id = s.id RETURNING t.mark - s.mark AS moved)
-				SELECT coalesce(sum(moved), 0)::bigint FROM u`, ahead, millis(since)))
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, l.settle(ctx, here)
 }

@@ -279,6 +279,12 @@ func TestARestoredServerIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer operator.Close()
+	if err := operator.Restored(t.Context()); !errors.Is(err, ErrRestored) {
+		t.Errorf("before the quarantine: %v", err)
+	}
+	if _, err := open(Options{}); !errors.Is(err, ErrRestored) {
+		t.Errorf("who only looked has accepted it: %v", err)
+	}
 	n, err := operator.Quarantine(t.Context(), 15, time.Now().Add(-time.Minute))
 	if err != nil || n != 15 {
 		t.Errorf("put %d in doubt, %v", n, err)
@@ -293,8 +299,8 @@ func TestARestoredServerIsNoticed(t *testing.T) {
 	if len(ls) != 1 || ls[0].Mark != 25 {
 		t.Fatalf("%+v", ls)
 	}
-	if n, err := l.Recover(t.Context(), ls[0], time.Now()); err != nil || n != 15 {
-		t.Errorf("recovered %d %v", n, err)
+	if got := totals(t, l, r.No); got[campaign.Accepted] != 10 || got[campaign.InDoubt] != 15 || got[campaign.Queued] != 75 {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -308,6 +314,13 @@ func TestALedgerInAnotherServerIsNoticed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	openAt(t, dsn, Options{}) // to read and to pause it is no danger
+	operator := openAt(t, dsn, Options{Sender: true, AcceptRestored: true})
+	if _, err := operator.Quarantine(t.Context(), 1, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := openAt(t, dsn, Options{Sender: true}).Restored(t.Context()); err != nil {
+		t.Errorf("after its quarantine: %v", err)
+	}
 }
 
 func TestAMarkThatWentBackIsRaisedAndDoubted(t *testing.T) {

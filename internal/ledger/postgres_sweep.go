@@ -184,8 +184,8 @@ func (t *pgTx) doubtsOf(keys []int64) (map[int64][]suspect, error) {
 		err := scan(&s.rid, &key, &s.connection, &s.intentAt, &s.since)
 		found[key] = append(found[key], s)
 		return err
-	}, `SELECT d.rid, d.key, coalesce(s.connection, ''), coalesce(d.intent_at, 0), coalesce(d.result_at, 0) FROM unnest($1::bigint[]) k
-		CROSS JOIN LATERAL (SELECT rid, key, intent_at, result_at FROM outcome WHERE key = k AND state IN (3, 4) OFFSET 0) d
+	}, `SELECT d.rid, d.key, CASE WHEN d.flags & 32 <> 0 THEN '' ELSE coalesce(s.connection, '') END, coalesce(d.intent_at, 0), coalesce(d.result_at, 0) FROM unnest($1::bigint[]) k
+		CROSS JOIN LATERAL (SELECT rid, key, flags, intent_at, result_at FROM outcome WHERE key = k AND state IN (3, 4) OFFSET 0) d
 		LEFT JOIN LATERAL (SELECT connection FROM segment x WHERE x.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096) OFFSET 0) s ON true`, slices.Compact(slices.Clone(keys))))
 }
 

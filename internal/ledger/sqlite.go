@@ -13,7 +13,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"campaignd/campaign"
 
@@ -40,6 +39,8 @@ type SQLite struct {
 	writer  *writer  // nil when read-only
 	key     hashKey  // of message ids
 	sweepAt sweepPos // where the next sweep goes on
+
+	restored atomic.Pointer[error] // why it waits for its quarantine; nil: it does not
 
 	prepared sync.Map // query -> *sql.Stmt on reads
 	closing  sync.Once
@@ -218,6 +219,13 @@ func (l *SQLite) readIdentity(ctx context.Context) error {
 	return nil
 }
 
+// endLeases end what earlier senders held: the lock proves that none of them lives.
+var endLeases = []string{
+	`UPDATE segment SET lease_until = 0 WHERE lease_until <> 0 AND done = 0`,
+	`UPDATE job SET lease_until = 0 WHERE lease_until <> 0`,
+	`DELETE FROM lane`,
+}
+
 // identify makes the ledger's identity when it is new, finds out whether a sender's
 // ledger went back in time, and ends the leases of earlier senders.
 func (l *SQLite) identify(ctx context.Context, o Options) error {
@@ -248,51 +256,24 @@ func (l *SQLite) identify(ctx context.Context, o Options) error {
 		if !o.AcceptRestored {
 			return err
 		}
-		l.log.Warn("opening a ledger that went back in time", "path", l.path, "found", err)
-		if seen, rerr := readStamp(stampPath(l.path)); rerr == nil {
-			s.opens = max(s.opens, seen.opens)
-		}
+		err = explain(l.path, err)
+		l.restored.Store(&err) // Quarantine makes it the ledger to go on from; until then it sends nothing
+		return tx.Commit()
 	}
 	s.opens++
 	if _, err := tx.ExecContext(ctx, `UPDATE ledger SET opens = ?`, s.opens); err != nil {
 		return err
 	}
-	// The lock proves that no other sender lives: their leases end now instead of when they run out.
-	if _, err := tx.ExecContext(ctx, `UPDATE segment SET lease_until = 0 WHERE lease_until <> 0 AND done = 0`); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `UPDATE job SET lease_until = 0 WHERE lease_until <> 0`); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM lane`); err != nil {
-		return err
+	for _, query := range endLeases {
+		if _, err := tx.ExecContext(ctx, query); err != nil {
+			return err
+		}
 	}
 	if err := tx.Commit(); err != nil {
 		return err
 	}
 	// After the commit: a crash in between leaves a side file that is one behind, which is no regression.
 	return s.write(stampPath(l.path))
-}
-
-// Quarantine is for a ledger that was opened with AcceptRestored: it moves the mark of
-// every unfinished segment up by ahead deliveries, so that what may have been posted in
-// the lost time (rate x lost time) becomes doubt instead of being sent again, counts
-// intents from since, and pauses every run that could send with the reason ledger.
-// It returns how many deliveries it put in doubt (reliability.md 2.3).
-func (l *SQLite) Quarantine(ctx context.Context, ahead int64, since time.Time) (n int64, err error) {
-	err = l.write(ctx, urgent, func(t *tx) error {
-		if err := t.row(`SELECT coalesce(sum(min(hi, mark + ?1) - mark), 0) FROM segment WHERE done = 0`, args(ahead), &n); err != nil {
-			return err
-		}
-		if _, err := t.exec(`UPDATE segment SET mark = min(hi, mark + ?1), epoch = epoch + 1, lease_until = 0, owner = '',
-			intents_since = CASE WHEN intents_since = 0 THEN ?2 ELSE min(intents_since, ?2) END WHERE done = 0`, ahead, millis(since)); err != nil {
-			return err
-		}
-		_, err := t.exec(`UPDATE run SET state = 'paused', reason = 'ledger', detail = 'the ledger was restored; check before resuming'
-			WHERE state IN ('ready', 'running')`)
-		return err
-	})
-	return n, err
 }
 
 // Path is the ledger's file.

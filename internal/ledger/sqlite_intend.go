@@ -21,6 +21,9 @@ func (l *SQLite) Intend(ctx context.Context, in []campaign.Intent) (granted []ca
 		}
 		return granted, nil
 	}
+	if err := l.Restored(ctx); err != nil {
+		return nil, err
+	}
 	rows := 1
 	for _, i := range in {
 		rows += 4 + len(i.Defer) + len(i.Retries)

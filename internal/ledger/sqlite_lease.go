@@ -17,6 +17,9 @@ func (l *SQLite) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	if c.Max <= 0 || len(c.Runs) == 0 {
 		return nil, nil
 	}
+	if err := l.Restored(ctx); err != nil {
+		return nil, err
+	}
 	asked := time.Now()
 	err = l.submit(ctx, &op{urgency: urgent, rows: c.Max, run: func(t *tx) error {
 		leases = nil

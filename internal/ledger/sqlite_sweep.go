@@ -165,7 +165,7 @@ func adoptable(ask asker) (fitting []orphan, flying map[int64][]suspect, err err
 
 // doubtsOf reads the doubts and unknowns of a recipient, over all runs.
 func doubtsOf(ask asker, key int64) (found []suspect, err error) {
-	err = ask(`SELECT d.rid, coalesce(s.connection, ''), d.intent_at, d.result_at FROM outcome d INDEXED BY outcome_doubt
+	err = ask(`SELECT d.rid, CASE WHEN d.flags & 32 THEN '' ELSE coalesce(s.connection, '') END, d.intent_at, d.result_at FROM outcome d INDEXED BY outcome_doubt
 		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
 		WHERE d.state IN (3, 4) AND d.key = ? ORDER BY d.rid`, args(key), func(scan func(...any) error) error {
 		var s suspect

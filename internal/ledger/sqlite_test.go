@@ -277,9 +277,25 @@ func TestARestoredLedgerIsNoticed(t *testing.T) {
 	if _, err := open(Options{}); !errors.Is(err, ErrRestored) {
 		t.Fatalf("a restored backup: %v", err)
 	}
-	l, err := open(Options{AcceptRestored: true})
+	looked, err := open(Options{AcceptRestored: true})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := looked.Claim(t.Context(), campaign.Claim{Connection: "conn_1", Runs: []campaign.RunNo{1}, Max: 1, Lease: time.Minute}); !errors.Is(err, ErrRestored) {
+		t.Errorf("a claim before the quarantine: %v", err)
+	}
+	if _, err := looked.Intend(t.Context(), []campaign.Intent{{Connection: "conn_1", To: 1}}); !errors.Is(err, ErrRestored) {
+		t.Errorf("an intent before the quarantine: %v", err)
+	}
+	if err := looked.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := open(Options{AcceptRestored: true}) // who died before the quarantine has accepted nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Restored(t.Context()); !errors.Is(err, ErrRestored) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "run `campaignd ledger quarantine`") {
+		t.Errorf("%v", err)
 	}
 	n, err := l.Quarantine(t.Context(), 4, time.Now().Add(-time.Minute))
 	if err != nil || n != 8 {
@@ -291,9 +307,8 @@ func TestARestoredLedgerIsNoticed(t *testing.T) {
 	if _, err := l.SetWanted(t.Context(), 1, campaign.WantRun); err != nil {
 		t.Fatal(err)
 	}
-	ls := claimAll(t, l, 1)
-	if n, err := l.Recover(t.Context(), ls[0], time.Now()); err != nil || n != 4 {
-		t.Errorf("recovered %d %v", n, err)
+	if ls := claimAll(t, l, 1); len(ls) != 1 || ls[0].Mark != 4 {
+		t.Errorf("%+v", ls)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

@@ -30,14 +30,14 @@ func (s stamp) compare(path string) error {
 		if s.opens <= 1 { // new, or it died before its first stamp was written
 			return nil
 		}
-		return fmt.Errorf("%w: its companion %s is missing, as after a copy or a restore; if nothing was sent since, "+
-			"accept it, else run `campaignd ledger quarantine`", ErrRestored, path)
+		return fmt.Errorf("%w: its companion %s is missing, as after a copy or a restore; run `campaignd ledger quarantine`, "+
+			"or with --lost 0s if nothing was sent since it was copied", ErrRestored, path)
 	case err != nil:
 		return err
 	case seen.id != s.id:
-		return fmt.Errorf("%w: %s belongs to another ledger; run `campaignd ledger quarantine`", ErrRestored, path)
+		return fmt.Errorf("%w: its companion %s belongs to another ledger; run `campaignd ledger quarantine`", ErrRestored, path)
 	case s.opens < seen.opens:
-		return fmt.Errorf("%w: it was opened %d times, %s counted %d; a backup was restored: run `campaignd ledger quarantine`",
+		return fmt.Errorf("%w: a backup was restored (it was opened %d times, its companion %s counted %d); run `campaignd ledger quarantine`",
 			ErrRestored, s.opens, path, seen.opens)
 	}
 	return nil

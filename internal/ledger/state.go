@@ -28,12 +28,14 @@ const (
 	flagNoResend       = 4  // the service answered 200 without an id: no policy resends it
 	flagAmbiguous      = 8  // an orphan fitted it and another delivery
 	flagRepeatedID     = 16 // the service gave its message id to another delivery before
+	flagAnyConnection  = 32 // a doubt of Quarantine: its segment was bound to no connection when the lost time began
 )
 
 // Reasons that the ledger itself writes where a lane would write a code.
 const (
 	codeInterrupted = "interrupted" // a doubt found by Recover: the owner died or lost its lease
 	codeReleased    = "released"    // given back unposted
+	codeRestored    = "restored"    // a doubt made by Quarantine: posted in the lost time, or not
 )
 
 // rank orders what webhooks say of a message: none < sent < failed < delivered < read.
