@@ -235,7 +235,7 @@ type SendLedger interface {
 type LaneReport struct {
 	Run        RunNo
 	Connection string
-	Binding    string  // closed list of lane: throughput, cap, window, backoff, throttled, in_flight, doubt, none
+	Binding    string  // closed list of lane: throughput, cap, window, backoff, throttled, in_flight, doubt, ledger, none
 	Detail     string  // a sentence
 	Rate       float64 // messages per second over the last seconds
 	At         time.Time

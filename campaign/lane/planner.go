@@ -30,18 +30,25 @@ const (
 // plan is the planner: it takes up segments, keeps one group of shots ahead of
 // the poster, and parks what has nothing to do.
 func (p *pacer) plan(ctx context.Context) {
-	failed := time.Duration(0)
+	failed, said := time.Duration(0), ""
 	for ctx.Err() == nil {
 		wait, err := p.step(ctx)
 		switch {
 		case err == nil:
-			failed = 0
+			if failed > 0 {
+				p.e.o.Log.Info("the ledger takes sending up again", "connection", p.connection)
+			}
+			failed, said = 0, ""
 		case ctx.Err() != nil:
 			return
 		default:
 			failed = min(max(2*failed, 100*time.Millisecond), 2*time.Second)
 			wait = failed
-			p.e.o.Log.Error("sending is held up by the ledger", "connection", p.connection, "err", err, "again_in", wait)
+			p.heldUp(err)
+			if text := err.Error(); text != said { // once, not at each try
+				said = text
+				p.e.o.Log.Error("sending is held up by the ledger: trying again until it is not", "connection", p.connection, "err", err)
+			}
 		}
 		if wait <= 0 {
 			continue
@@ -55,6 +62,17 @@ func (p *pacer) plan(ctx context.Context) {
 		}
 		t.Stop()
 	}
+}
+
+// heldUp tells `why` that the ledger binds every lane.
+func (p *pacer) heldUp(err error) {
+	bound := map[campaign.RunNo]binding{}
+	for _, r := range p.activeRuns() {
+		bound[r.no] = binding{"ledger", "held up by the ledger: " + err.Error()}
+	}
+	p.mu.Lock()
+	p.bound = bound
+	p.mu.Unlock()
 }
 
 // step does what is due and says how long nothing will be.
