@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -404,6 +406,49 @@ func (d *desk) serveUntil(done func() bool) {
 	if r := <-ended; r.code != 0 {
 		d.t.Errorf("serve: exit code %d after its stop: %s", r.code, r.stderr)
 	}
+}
+
+// pausingTemplate takes the template out of use after some messages, as the platform does.
+func pausingTemplate(o *sandbox.Options) {
+	o.Timeline = []sandbox.Step{{AfterMessages: 5, Template: "order_update", Status: "paused"}}
+}
+
+// A pause that the service ends is no end of the command: it goes on when the template is approved.
+func TestRunGoesOnWhenThePausedTemplateIsApproved(t *testing.T) {
+	d := newDesk(t, pausingTemplate)
+	stderr, waits := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(t.Context(), []string{"run", d.path("c.yaml"), "--settle", "25s"}, strings.NewReader(""), io.Discard, waits, d.env)
+		waits.Close()
+	}()
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() && !strings.Contains(lines.Text(), "for the service to approve it again") {
+	}
+	resp, err := http.Post(d.env["CAMPAIGND_SERVICE_BASE_URL"]+"/sandbox/templates/order_update/status", "application/json", strings.NewReader(`{"status": "approved"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	last := ""
+	for lines.Scan() {
+		last = lines.Text()
+	}
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d, want 0; it says %s", code, last)
+	}
+	if d.accepted() != 40 {
+		t.Errorf("%d accepted, want 40", d.accepted())
+	}
+}
+
+func TestRunEndsWithThreeWhenThePausedTemplateStaysAway(t *testing.T) {
+	d := newDesk(t, pausingTemplate)
+	r := d.want(3, "run", d.path("c.yaml"), "--settle", "1s")
+	if !strings.Contains(r.stderr, "orders-1 is paused (template)") || !strings.Contains(r.stderr, "campaignd resume orders-1") {
+		t.Errorf("exit 3, and no word why:\n%s", r.stderr)
+	}
+	d.want(0, "audit", "latest")
 }
 
 var stackTrace = regexp.MustCompile(`goroutine \d+ \[|panic:|\.go:\d+`)

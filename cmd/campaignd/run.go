@@ -19,14 +19,15 @@ func (p *program) cmdRun() *cobra.Command {
 		Long: `Checks, freezes the list, sends, and keeps taking webhooks until all statuses are settled or --settle has passed after the
 last answer. It may be interrupted or killed at any time: the same command goes on, and nobody is sent to twice. A
 run is known by campaign and content of the list, so a finished one is reported again and sends nothing; --new launches
-another. Exit 3 when a row ends unsent or uncertain.`,
+another. It waits for windows, and says so; for a template that the service has taken out of use it waits --settle. Exit 3
+when a row ends unsent or uncertain.`,
 		Example: `  campaignd run spring.yaml --recipients list.csv
   campaignd run spring.yaml --recipients list.csv --config campaignd.yaml --settle 2m -o json > report.json
   campaignd run spring.yaml --recipients list.csv --new`,
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&o.List, "recipients", "", "the list (default: recipients.file of the campaign)")
-	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second, "how long to wait for statuses after the last answer")
+	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second, "how long to wait for statuses after the last answer, and for a paused template")
 	cmd.Flags().BoolVar(&o.New, "new", false, "launch another run although this list has one")
 	out := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -10,7 +10,7 @@ import (
 
 // Progress is how far a run is, for a progress bar or a line.
 type Progress struct {
-	Phase  string // checking, importing, uploading, sending, settling
+	Phase  string // checking, importing, uploading, sending, paused, settling
 	Run    campaign.Run
 	Rows   int64 // of the list; 0 while unknown
 	Done   int64 // rows that are imported (importing), or need no more sending
@@ -59,10 +59,16 @@ func (s *silence) over(totals map[campaign.Status]int64, now, lastEvent time.Tim
 	return totals[campaign.Delivered] == 0 || now.Sub(latest) >= min(quiet, settle)
 }
 
-// watch reports on a run until it is settled, paused, ended otherwise, or ctx ends.
+// watch reports on a run until it is settled, paused, ended otherwise, or ctx ends. A pause that ends by itself is
+// waited for as long as a status is, settle: nobody knows when the service approves a template again.
 // It returns the run as it then stands.
 func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Duration, progress func(Progress)) (campaign.Run, error) {
 	var s silence
+	var paused time.Time // since when it is; zero while it is not
+	wait := settle
+	if d.intake == nil {
+		wait = 0 // no webhooks are taken: nothing more can come
+	}
 	for {
 		began := time.Now()
 		run, err := d.ledger.Run(ctx, no)
@@ -87,18 +93,25 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 		if p.Detail, err = d.waiting(ctx, run, open); err != nil {
 			return run, err
 		}
+		over := false
+		if run.State != campaign.Paused {
+			paused = time.Time{}
+		} else {
+			if p.Phase = "paused"; paused.IsZero() {
+				paused = now
+			}
+			if over = !run.Reason.Self() || now.Sub(paused) >= wait; !over {
+				p.Detail += "; waiting until " + paused.Add(wait).UTC().Format("15:04:05 UTC") + " (--settle) for the service to approve it again"
+			}
+		}
 		progress(p)
 		lastEvent, err := d.ledger.LastEventAt(ctx, no)
 		if err != nil {
 			return run, fmt.Errorf("read the last event: %w", err)
 		}
-		wait := settle
-		if d.intake == nil {
-			wait = 0 // no webhooks are taken: nothing more can come
-		}
 		// With nothing in doubt the engine is about to finish the run: leaving before would leave it running for ever.
 		closing := open == 0 && totals[campaign.InDoubt] == 0 && !run.State.Ended()
-		if run.State == campaign.Paused || !closing && s.over(totals, now, lastEvent, wait) {
+		if over || run.State != campaign.Paused && !closing && s.over(totals, now, lastEvent, wait) {
 			return run, nil
 		}
 		// Counting a large run costs; it may take 5 % of the time.

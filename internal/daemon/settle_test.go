@@ -1,10 +1,14 @@
 package daemon
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/webhooks"
 )
 
 // TestRunEndsWhenStatusesAreSettled holds design section 11: all rows terminal, or --settle after the last answer.
@@ -62,6 +66,86 @@ func TestRunEndsWhenStatusesAreSettled(t *testing.T) {
 					t.Errorf("after %v s: over = %v, want %v", st.at, got, st.over)
 				}
 			}
+		})
+	}
+}
+
+// watched is a ledger with one run of ten rows, whose state follows the clock.
+type watched struct {
+	campaign.Ledger
+	began  time.Time
+	reason campaign.PauseReason
+	until  time.Duration // it is paused from 5 s to here, then it finishes
+}
+
+func (w *watched) Run(context.Context, campaign.RunNo) (campaign.Run, error) {
+	r := campaign.Run{No: 1, Campaign: "spring", Rows: 10, State: campaign.Running}
+	switch since := time.Since(w.began); {
+	case since >= w.until:
+		r.State = campaign.Finished
+	case since >= 5*time.Second:
+		r.State, r.Reason, r.Detail = campaign.Paused, w.reason, "it is refused"
+	}
+	return r, nil
+}
+
+func (w *watched) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
+	status := campaign.Queued
+	if r, _ := w.Run(ctx, no); r.State == campaign.Finished {
+		status = campaign.Read
+	}
+	return []campaign.Tally{{Status: status, N: 10}}, campaign.Funnel{}, nil
+}
+
+func (w *watched) LastEventAt(context.Context, campaign.RunNo) (time.Time, error) {
+	return w.began, nil
+}
+
+func (w *watched) SegmentStates(context.Context, campaign.RunNo) ([]campaign.SegmentState, error) {
+	return nil, nil
+}
+
+func (w *watched) Lanes(context.Context, campaign.RunNo) ([]campaign.LaneReport, error) {
+	return nil, nil
+}
+
+func TestRunWaitsOutAPauseThatEndsByItselfButNoLongerThanSettle(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		reason campaign.PauseReason
+		until  time.Duration
+		deaf   bool // no webhooks are taken
+		ends   time.Duration
+		state  campaign.State
+	}{
+		{"the template is approved again", campaign.PausedByTemplate, 30 * time.Second, false, 30 * time.Second, campaign.Finished},
+		{"the template stays away", campaign.PausedByTemplate, time.Hour, false, 35 * time.Second, campaign.Paused},
+		{"nobody would hear of it", campaign.PausedByTemplate, time.Hour, true, 5 * time.Second, campaign.Paused},
+		{"an operator must end it", campaign.PausedByAccount, time.Hour, false, 5 * time.Second, campaign.Paused},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &watched{began: time.Now(), reason: c.reason, until: c.until}
+				d := &Daemon{ledger: w}
+				if !c.deaf {
+					d.intake = &webhooks.Intake{}
+				}
+				said := ""
+				run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
+					if p.Phase == "paused" {
+						said += p.Detail + "\n"
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(w.began); run.State != c.state || took < c.ends || took > c.ends+time.Second {
+					t.Errorf("%s after %s, want %s after %s", run.State, took, c.state, c.ends)
+				}
+				if waits := c.ends > 5*time.Second; strings.Contains(said, "waiting until") != waits {
+					t.Errorf("it waits: %v, but says %q", waits, said)
+				}
+			})
 		})
 	}
 }
