@@ -408,6 +408,22 @@ func (d *desk) serveUntil(done func() bool) {
 	}
 }
 
+// Whoever reads the report of a run is told who takes what is missing in it.
+func TestRunSaysWhoTakesTheStatusesThatAreStillToCome(t *testing.T) {
+	d := newDesk(t, func(o *sandbox.Options) { o.Statuses.Undelivered = 1 })
+	r := d.want(0, "run", d.path("c.yaml"), "--settle", "1s")
+	if want := "campaignd: 40 messages of orders-1 are sent and no word of their delivery has come: `campaignd serve`"; strings.Count(r.stderr, want) != 1 {
+		t.Errorf("want one line with %s:\n%s", want, r.stderr)
+	}
+	if again := d.want(0, "run", d.path("c.yaml")).stderr; strings.Contains(again, "still to come") {
+		t.Errorf("a run that ended before waits for nothing: %s", again)
+	}
+	delivered := newDesk(t, nil)
+	if r := delivered.want(0, "run", delivered.path("c.yaml")); strings.Contains(r.stderr, "still to come") {
+		t.Errorf("everybody has read it, and yet: %s", r.stderr)
+	}
+}
+
 // pausingTemplate takes the template out of use after some messages, as the platform does.
 func pausingTemplate(o *sandbox.Options) {
 	o.Timeline = []sandbox.Step{{AfterMessages: 5, Template: "order_update", Status: "paused"}}

@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
+	"campaignd/reporting"
 )
 
 func (p *program) cmdRun() *cobra.Command {
@@ -65,7 +66,18 @@ func (p *program) send(ctx context.Context, c *daemon.Config, o daemon.RunOption
 	if err != nil {
 		return err
 	}
-	return p.finish(ctx, result, json)
+	err = p.finish(ctx, result, json)
+	if ctx.Err() == nil && !result.Ended && c.CanReceive() == nil {
+		p.stillToCome(result.Report)
+	}
+	return err
+}
+
+// stillToCome says who takes the statuses that a run did not wait for.
+func (p *program) stillToCome(r *reporting.Report) {
+	if n := r.Totals[campaign.Accepted] + r.Totals[campaign.Sent]; n > 0 {
+		fmt.Fprintf(p.stderr, "campaignd: %d messages of %s are sent and no word of their delivery has come: `campaignd serve`, or the next `campaignd run` with this ledger, takes the statuses that are still to come\n", n, r.Run.ID)
+	}
 }
 
 // finish prints the report of a run that ended, and decides the exit code.
