@@ -45,8 +45,8 @@ func (p *pacer) plan(ctx context.Context) {
 			failed = min(max(2*failed, 100*time.Millisecond), 2*time.Second)
 			wait = failed
 			p.heldUp(err)
-			if text := err.Error(); text != said { // once, not at each try
-				said = text
+			if why := cause(err); why != said { // once, not at each try
+				said = why
 				p.e.o.Log.Error("sending is held up by the ledger: trying again until it is not", "connection", p.connection, "err", err)
 			}
 		}
@@ -61,6 +61,17 @@ func (p *pacer) plan(ctx context.Context) {
 		case <-t.C:
 		}
 		t.Stop()
+	}
+}
+
+// cause is what an error says without what was being done: several calls meet the same fault in turn.
+func cause(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
 	}
 }
 
@@ -418,7 +429,11 @@ func (p *pacer) capped(ctx context.Context, r *run, now time.Time, n int, slots 
 	if r.rate <= 0 {
 		return n, nil
 	}
-	if !p.hasWork(r) || now.Before(p.capUntil[r]) {
+	if !p.hasWork(r) {
+		return 0, nil
+	}
+	if now.Before(p.capUntil[r]) {
+		p.bind(r, "cap", ownLimit(r.rate))
 		return 0, nil
 	}
 	leased, err := p.e.limiter.Lease(ctx, "run:"+r.id, r.rate, n)
@@ -427,12 +442,15 @@ func (p *pacer) capped(ctx context.Context, r *run, now time.Time, n int, slots 
 	}
 	if leased.N == 0 {
 		p.capUntil[r] = now.Add(leased.Wait)
-		p.bind(r, "cap", fmt.Sprintf("the campaign's own limit of %g messages per second", r.rate))
+		p.bind(r, "cap", ownLimit(r.rate))
 		time.AfterFunc(leased.Wait, p.wake)
 		return 0, nil
 	}
 	for i := range leased.N {
 		slots[r] = append(slots[r], leased.At(i))
+	}
+	if leased.N < n {
+		p.bind(r, "cap", ownLimit(r.rate))
 	}
 	return leased.N, nil
 }

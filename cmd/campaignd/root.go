@@ -80,7 +80,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	group("send", p.cmdRun(), p.cmdServe(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
 	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdSchedule())
 	group("steer", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdSuppressions())
-	group("setup", p.cmdSandbox(), p.cmdConfig(), p.cmdVersion())
+	group("setup", p.cmdSandbox(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
 	return root
 }
 
@@ -138,14 +138,24 @@ func (p *program) openLedger(ctx context.Context, create bool) (campaign.Ledger,
 	if err != nil {
 		return nil, nil, err
 	}
-	if !create && c.NoLedger() {
-		return nil, nil, invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
+	if !create {
+		if err := ledgerExists(c); err != nil {
+			return nil, nil, err
+		}
 	}
 	l, err := daemon.OpenLedger(ctx, c, false, p.log(c, true))
 	if err != nil {
 		return nil, nil, err
 	}
 	return l, c, nil
+}
+
+// ledgerExists refuses a ledger whose file is not there.
+func ledgerExists(c *daemon.Config) error {
+	if !c.NoLedger() {
+		return nil
+	}
+	return invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
 }
 
 // withRun opens the ledger, finds the run that id names and calls do.

@@ -79,15 +79,19 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // admin is the handler of the inner listener.
-func admin(metrics http.Handler, ready func() error) http.Handler {
+func admin(metrics http.Handler, ready func() (note string, err error)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if err := ready(); err != nil {
+		note, err := ready()
+		if err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		healthz(w, r)
+		if note != "" {
+			_, _ = w.Write([]byte(note + "\n"))
+		}
 	})
 	mux.Handle("GET /metrics", metrics)
 	return mux

@@ -78,6 +78,14 @@ func (n *numbers) pace(connection string) float64 {
 	return throttle.Number{}.Pace().Rate
 }
 
+// told reports whether the service said how fast a connection may send.
+func (n *numbers) told(connection string) bool {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	_, ok := n.rates[connection]
+	return ok
+}
+
 // connectionOf finds the connection of a platform event by its display number (design section 2).
 func (n *numbers) connectionOf(phone string) string {
 	n.mu.RLock()

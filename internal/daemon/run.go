@@ -67,8 +67,9 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	run := launched.Run
 	result := RunResult{Resumed: launched.Resumed, Ended: launched.Ended}
 	if !launched.Ended {
-		if run.State == campaign.Paused && run.Reason != campaign.PausedByOperator {
-			// Whoever runs it again wants it to go on; what paused it is tried once more.
+		if run.State == campaign.Paused && run.Reason != campaign.PausedByOperator && run.Reason != campaign.PausedByLedger {
+			// Whoever runs it again wants it to go on; what paused it is tried once more. What an operator must look at first
+			// waits for `resume`.
 			if run, err = d.ledger.SetWanted(ctx, run.No, campaign.WantRun); err != nil {
 				return result, fmt.Errorf("resume the run: %w", err)
 			}

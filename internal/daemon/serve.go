@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign/lane"
+	"campaignd/internal/ledger"
 )
 
 // Serve does what the role says until ctx ends: it sends for every run of the ledger and fires scheduled campaigns,
@@ -53,12 +54,22 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	return err
 }
 
-// ready reports whether the ledger answers.
-func (d *Daemon) ready() error {
+// ready reports whether the ledger answers and may be sent from. A ledger that went back in time sends nothing
+// before its quarantine, but its webhooks are wanted all the more: whoever takes them stays ready, with a note.
+func (d *Daemon) ready() (note string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_, err := d.ledger.Runs(ctx)
-	return err
+	if _, err := d.ledger.Runs(ctx); err != nil {
+		return "", err
+	}
+	l, ok := d.ledger.(restorable)
+	if !ok || d.cfg.Role == RoleIntake {
+		return "", nil
+	}
+	if err = l.Restored(ctx); errors.Is(err, ledger.ErrRestored) && d.intake != nil {
+		return "nothing is sent: " + err.Error(), nil
+	}
+	return "", err
 }
 
 // numbersEvery is how often the service is asked for its numbers: the platform allows

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/daemon"
+)
+
+func (p *program) cmdLedger() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ledger",
+		Short: "Look after the ledger itself",
+		Args:  noSubcommand,
+		RunE:  help,
+	}
+	cmd.AddCommand(p.cmdLedgerQuarantine())
+	return cmd
+}
+
+func (p *program) cmdLedgerQuarantine() *cobra.Command {
+	o := daemon.QuarantineOptions{}
+	cmd := &cobra.Command{
+		Use:   "quarantine",
+		Short: "Make a ledger that went back in time safe to send from",
+		Long: `A restored backup, a copied file or a promoted standby lacks what was sent after it was made: sending from it would send
+twice, so ` + "`run` and `serve`" + ` refuse. This command pauses every run and puts in doubt whom they may have reached meanwhile: the
+next deliveries of each unfinished segment, as many as the fastest number of its runs sends in --lost, and every retry that was
+due. Replayed webhooks prove who of them got the message; nobody else is sent to again by itself, unless a campaign's
+policies.on_uncertain says so.
+
+--lost is how long sending went on after the ledger's newest record: seconds after a failover, hours after last night's
+backup. Too long costs only doubts, too short may send twice. --lost 0s says that nothing was sent, as after moving
+the file to another machine. Nothing is done to a ledger that did not go back in time, unless --force says that it did:
+snapshots of a whole volume or server cannot be told from it. No sender may have an SQLite ledger open.`,
+		Example: `  campaignd ledger quarantine --dry-run
+  campaignd ledger quarantine --lost 6h
+  campaignd ledger quarantine --lost 0s
+  campaignd ledger quarantine --force --lost 10m -o json`,
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().DurationVar(&o.Lost, "lost", time.Minute, "how long sending went on after the ledger's newest record")
+	cmd.Flags().Int64Var(&o.Ahead, "ahead", -1, "deliveries of each segment that may have been sent meanwhile (default: highest rate x --lost)")
+	cmd.Flags().Lookup("ahead").DefValue = "0" // not shown
+	cmd.Flags().BoolVar(&o.Force, "force", false, "also when the ledger does not seem to have gone back in time")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "count what would be put in doubt, and change nothing")
+	out := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if o.Lost < 0 {
+			return usage(fmt.Errorf("--lost %s is negative", o.Lost))
+		}
+		if cmd.Flags().Changed("ahead") && o.Ahead < 0 {
+			return usage(fmt.Errorf("--ahead %d is negative", o.Ahead))
+		}
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		if err := ledgerExists(c); err != nil {
+			return err
+		}
+		o.Log = p.log(c, true)
+		q, err := daemon.Quarantine(cmd.Context(), c, o)
+		if err != nil {
+			return err
+		}
+		if out.json() {
+			return writeJSON(p.stdout, q)
+		}
+		return p.writeQuarantined(q, o.Lost)
+	}
+	return cmd
+}
+
+// writeQuarantined says what was done and what comes next.
+func (p *program) writeQuarantined(q daemon.Quarantined, lost time.Duration) error {
+	if !q.Done && !q.DryRun {
+		_, err := fmt.Fprintf(p.stdout, "%s did not go back in time: nothing is done (--force quarantines it all the same)\n", printable(q.Ledger))
+		return err
+	}
+	went := "went back in time"
+	if !q.WentBack {
+		went = "is quarantined although it does not seem to have gone back in time"
+	}
+	fmt.Fprintf(p.stdout, "%s %s; its newest record is of %s%s\n", printable(q.Ledger), went, clock(q.Newest), ago(q.Newest))
+	how := "as --ahead says"
+	if q.Rate > 0 {
+		how = fmt.Sprintf("%.4g a second over %s for %s", q.Rate, printable(q.Connection), lost)
+	}
+	are := "are"
+	if q.DryRun {
+		are = "would be"
+	}
+	switch {
+	case len(q.Runs) == 0:
+		fmt.Fprintln(p.stdout, "no run is unfinished, so that no delivery can be in doubt")
+	case q.Ahead == 0:
+		fmt.Fprintf(p.stdout, "no delivery %s put in doubt, as nothing was sent\n", are)
+	default:
+		fmt.Fprintf(p.stdout, "%d deliveries %s put in doubt: up to %d of each unfinished segment (%s), retries that were due, and what was in flight\n", q.Doubts, are, q.Ahead, how)
+	}
+	if len(q.Assumed) > 0 {
+		fmt.Fprintf(p.stdout, "the rate of %s is not known and assumed: set numbers.CONNECTION.rate, or give --ahead\n", printable(strings.Join(q.Assumed, ", ")))
+	}
+	if len(q.Runs) > 0 {
+		var rows [][]string
+		for _, r := range q.Runs {
+			rows = append(rows, []string{r.Run, runFacts{State: r.State, Reason: r.Reason}.stateOf(), strconv.FormatInt(r.InDoubt, 10), strconv.FormatInt(r.Queued, 10)})
+		}
+		fmt.Fprintln(p.stdout)
+		if err := writeTable(p.stdout, []string{"RUN", "STATE", "IN DOUBT", "QUEUED"}, rows); err != nil {
+			return err
+		}
+	}
+	if q.DryRun {
+		_, err := fmt.Fprintf(p.stdout, "\nNothing was changed.\n")
+		return err
+	}
+	return p.writeAfterQuarantine(q, lost)
+}
+
+// writeAfterQuarantine lists what is left to the operator, in the order in which it is safe.
+func (p *program) writeAfterQuarantine(q daemon.Quarantined, lost time.Duration) error {
+	var steps []string
+	if lost > 0 {
+		steps = append(steps, fmt.Sprintf("If anything was sent later than %s after the newest record: `campaignd ledger quarantine --force --lost TIME`.", lost))
+	}
+	importing, paused := false, false
+	for _, r := range q.Runs {
+		importing = importing || r.State == campaign.Importing && q.Ahead > 0
+		paused = paused || r.Reason == campaign.PausedByLedger
+	}
+	if importing {
+		steps = append(steps, "A run was being imported. Its import ends in a pause: then `campaignd ledger quarantine --force` again, for rows that it had not yet.")
+	}
+	if lost > 0 {
+		steps = append(steps,
+			fmt.Sprintf("`campaignd serve --role intake`, and have the service replay its webhooks since %s:\n     they prove what was sent, and bring back opt-outs.", q.Since.Format("2006-01-02 15:04:05 UTC")),
+			"Runs launched in the lost time are not in this ledger: do not launch their lists again, nor let a schedule do it\n     (`campaignd schedule`).")
+	}
+	if paused {
+		steps = append(steps, "`campaignd resume RUN` for each paused run. What no webhook proved ends as unknown: `campaignd resolve RUN`.")
+	} else {
+		steps = append(steps, "No run was paused: `campaignd run` and `serve` go on.")
+	}
+	fmt.Fprintf(p.stdout, "\nNext:\n")
+	for i, s := range steps {
+		if _, err := fmt.Fprintf(p.stdout, "  %d. %s\n", i+1, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ago says how long ago t was, to a second.
+func ago(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return " (" + max(0, time.Since(t)).Round(time.Second).String() + " ago)"
+}
