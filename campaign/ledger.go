@@ -235,9 +235,9 @@ type SendLedger interface {
 type LaneReport struct {
 	Run        RunNo
 	Connection string
-	Binding    string  // closed list of lane: throughput, cap, window, backoff, throttled, in_flight, doubt, ledger, none
+	Binding    string  // closed list of lane: throughput, cap, window, throttled, unreachable, in_flight, doubt, ledger, none
 	Detail     string  // a sentence
-	Rate       float64 // messages per second over the last seconds
+	Rate       float64 // messages per second now: the number's pace, or the run's own limit when that is less; 0 while the number is held
 	At         time.Time
 }
 

@@ -9,6 +9,9 @@ import (
 // laneFresh is how old a lane's report may be: senders write one each second, and a machine may stall.
 const laneFresh = 15 * time.Second
 
+// Stale reports whether the lane's sender has not been heard of lately: it is gone, or it stalls.
+func (r LaneReport) Stale(now time.Time) bool { return now.Sub(r.At) > laneFresh }
+
 // Why says what a run is waiting for.
 type Why struct {
 	Run      string      `json:"run"`
@@ -36,7 +39,7 @@ type LaneState struct {
 	Connection string    `json:"connection"`
 	Binding    string    `json:"binding"`
 	Detail     string    `json:"detail"`
-	Rate       float64   `json:"rate"` // messages per second over the last seconds
+	Rate       float64   `json:"rate"` // messages per second now: the number's pace, or the campaign's own limit when that is less; 0 while the number is held
 	At         time.Time `json:"at"`
 	Stale      bool      `json:"stale"` // said too long ago: its sender is gone, or stalled
 }
@@ -80,11 +83,14 @@ func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, err
 	}
 	rate := 0.0
 	for _, r := range lanes {
-		s := LaneState{r.Connection, r.Binding, r.Detail, r.Rate, r.At, now.Sub(r.At) > laneFresh}
+		s := LaneState{r.Connection, r.Binding, r.Detail, r.Rate, r.At, r.Stale(now)}
 		if !s.Stale {
 			rate += r.Rate
 		}
 		w.Lanes = append(w.Lanes, s)
+	}
+	if def, err := ParseDefinition(run.ID(), run.Definition); err == nil && def.Limits.Rate > 0 {
+		rate = min(rate, def.Limits.Rate) // the numbers of a campaign share its limit
 	}
 	segments, err := l.SegmentStates(ctx, run.No)
 	if err != nil {

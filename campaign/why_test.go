@@ -63,3 +63,38 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 		})
 	}
 }
+
+// Ten numbers of one campaign do not send its limit ten times over, and who is gone sends nothing.
+func TestWhyCountsTheCampaignsOwnLimitOnceAndNobodyWhoIsGone(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	lane := func(connection string, rate float64, age time.Duration) LaneReport {
+		return LaneReport{Connection: connection, Binding: "throughput", Rate: rate, At: now.Add(-age)}
+	}
+	run := Run{No: 1, Campaign: "spring", State: Running, Rows: 20}
+	capped := run
+	capped.Definition = []byte("name: spring\nconnections: [a, b]\ntemplate: {name: x, language: en}\nrecipients: {file: l.csv}\nlimits: {rate: 2}\n")
+	for name, c := range map[string]struct {
+		run   Run
+		lanes []LaneReport
+		takes time.Duration
+		stale int
+	}{
+		"two numbers":              {run, []LaneReport{lane("a", 2, time.Second), lane("b", 2, 15*time.Second)}, 5 * time.Second, 0},
+		"under the campaign's own": {capped, []LaneReport{lane("a", 2, 0), lane("b", 2, 0)}, 10 * time.Second, 0},
+		"one of them is gone":      {run, []LaneReport{lane("a", 2, 0), lane("b", 2, 16*time.Second)}, 10 * time.Second, 1},
+	} {
+		w, err := Explain(t.Context(), waiting{c.lanes, []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}}, c.run, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stale := 0
+		for _, l := range w.Lanes {
+			if l.Stale {
+				stale++
+			}
+		}
+		if !w.Finish.Equal(now.Add(c.takes)) || stale != c.stale {
+			t.Errorf("%s: sent by %v with %d stale, want %v and %d", name, w.Finish, stale, now.Add(c.takes), c.stale)
+		}
+	}
+}

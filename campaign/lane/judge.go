@@ -32,7 +32,7 @@ func (p *pacer) judge(ctx context.Context, s *shot, e *messaging.Error, now time
 	case messaging.Doubt:
 		r.Kind = campaign.ResultDoubt
 		if p.doubt.note("doubt") {
-			p.hold(now.Add(doubtHold), "most requests end without a clear answer")
+			p.hold(now.Add(doubtHold), binding{"doubt", "most requests end without a clear answer"})
 			p.e.o.Log.Warn("number held: most requests end without a clear answer", "connection", p.connection, "code", e.Code, "for", doubtHold)
 		}
 		return r
@@ -96,7 +96,7 @@ func (p *pacer) holdFor(ctx context.Context, s *shot, e *messaging.Error, now ti
 	case messaging.HoldNothing:
 		s.seg.run.breaker.note("")
 		if e.Action == messaging.Slow && e.Wait > 0 {
-			p.hold(now.Add(e.Wait), e.Code)
+			p.hold(now.Add(e.Wait), binding{"throttled", "the service asked to wait (" + e.Code + ")"})
 		}
 		return
 	case messaging.HoldPayload:
@@ -106,7 +106,7 @@ func (p *pacer) holdFor(ctx context.Context, s *shot, e *messaging.Error, now ti
 		reason = campaign.PausedByBreaker
 	case messaging.HoldNumber:
 		if e.Wait > 0 {
-			p.hold(now.Add(e.Wait), e.Code)
+			p.hold(now.Add(e.Wait), binding{"throttled", "the service asked to wait (" + e.Code + ")"})
 			return
 		}
 		reason = campaign.PausedByNumber

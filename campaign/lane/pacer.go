@@ -26,10 +26,10 @@ type pacer struct {
 	mu    sync.Mutex
 	runs  []*run
 	cubic *throttle.Cubic
-	downs int       // consecutive holds because the service could not be reached
-	doubt breaker   // most answers prove nothing: the service is broken
-	until time.Time // the whole number is held until then
-	why   string
+	downs int                        // consecutive holds because the service could not be reached
+	doubt breaker                    // most answers prove nothing: the service is broken
+	until time.Time                  // the whole number is held until then
+	why   binding                    // by this
 	bound map[campaign.RunNo]binding // what bound each lane at the planner's last step
 
 	// owned by the planner
@@ -107,8 +107,8 @@ func (p *pacer) group(rate float64) int {
 	return int(min(max(math.Ceil(rate*p.e.o.Group.Seconds()), 1), float64(p.e.o.GroupMax)))
 }
 
-// hold stops the whole number until at.
-func (p *pacer) hold(until time.Time, why string) {
+// hold stops the whole number until then.
+func (p *pacer) hold(until time.Time, why binding) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if until.After(p.until) {
@@ -124,7 +124,7 @@ func (p *pacer) unreached(now time.Time) {
 	if p.until.After(now) {
 		return
 	}
-	p.until, p.why = now.Add(min(500*time.Millisecond<<min(p.downs, 6), 30*time.Second)), "the service cannot be reached"
+	p.until, p.why = now.Add(min(500*time.Millisecond<<min(p.downs, 6), 30*time.Second)), binding{"unreachable", "the service cannot be reached"}
 	p.downs++
 }
 
@@ -135,7 +135,7 @@ func (p *pacer) reached() {
 	p.mu.Unlock()
 }
 
-func (p *pacer) heldFor(now time.Time) (time.Duration, string) {
+func (p *pacer) heldFor(now time.Time) (time.Duration, binding) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.until.Sub(now), p.why

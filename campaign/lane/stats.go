@@ -3,6 +3,7 @@ package lane
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -74,10 +75,13 @@ func (p *pacer) stats() Stats {
 	p.mu.Unlock()
 	for _, r := range p.activeRuns() {
 		l := campaign.LaneReport{Run: r.no, Connection: p.connection, Rate: rate, At: now, Binding: "throughput", Detail: fmt.Sprintf("%s sends at its pace of %.4g messages per second", p.connection, rate)}
+		if r.rate > 0 && r.rate < rate {
+			l.Rate, l.Binding, l.Detail = r.rate, "cap", ownLimit(r.rate)
+		}
 		b, bindsNow := bound[r.no]
 		switch {
 		case held > 0:
-			l.Binding, l.Detail = "throttled", fmt.Sprintf("the service asked to wait (%s), %s left", why, held.Round(time.Second))
+			l.Rate, l.Binding, l.Detail = 0, why.limit, fmt.Sprintf("%s; next try in %.0fs", why.detail, math.Ceil(held.Seconds()))
 		case bindsNow:
 			l.Binding, l.Detail = b.limit, b.detail
 		case len(p.inFlight) == cap(p.inFlight):
@@ -88,6 +92,10 @@ func (p *pacer) stats() Stats {
 		s.Lanes = append(s.Lanes, l)
 	}
 	return s
+}
+
+func ownLimit(rate float64) string {
+	return fmt.Sprintf("the campaign's own limit of %g messages per second", rate)
 }
 
 func sortStats(s []Stats) {

@@ -52,11 +52,11 @@ func (p *program) writeWhy(w campaign.Why) error {
 	}
 	var rows [][]string
 	for _, l := range w.Lanes {
-		said := l.Detail
+		rate, bound, said := strconv.FormatFloat(l.Rate, 'f', 1, 64), l.Binding, l.Detail
 		if l.Stale {
-			said = "(said " + clock(l.At) + ", not heard of since) " + said
+			rate, bound, said = "-", "stale", "not heard of since "+clock(l.At)+", when it said: "+said
 		}
-		rows = append(rows, []string{l.Connection, strconv.FormatFloat(l.Rate, 'f', 1, 64), l.Binding, said})
+		rows = append(rows, []string{l.Connection, rate, bound, said})
 	}
 	fmt.Fprintln(p.stdout)
 	return writeTable(p.stdout, []string{"CONNECTION", "PER SECOND", "BOUND BY", "DETAIL"}, rows)

@@ -148,7 +148,7 @@ func (d *Daemon) waiting(ctx context.Context, run campaign.Run, open int64) (str
 		return "", fmt.Errorf("read the lanes: %w", err)
 	}
 	for _, l := range lanes {
-		if l.Binding != "throughput" && l.Binding != "none" {
+		if !l.Stale(time.Now()) && l.Binding != "throughput" && l.Binding != "none" {
 			return l.Detail, nil
 		}
 	}

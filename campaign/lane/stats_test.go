@@ -1,0 +1,99 @@
+package lane
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/throttle"
+)
+
+// report is what a pacer of 72 messages a second says of a run with a limit of its own and one without.
+func report(t *testing.T, before func(*pacer)) (capped, free campaign.LaneReport) {
+	t.Helper()
+	o, err := Options{Owner: "a"}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPacer(&Engine{o: o}, "conn_1")
+	p.setRuns([]*run{{no: 1, rate: 5, connections: []string{"conn_1"}}, {no: 2, rate: 500, connections: []string{"conn_1"}}})
+	p.queue.push([]*shot{{}}) // there is something to send
+	if before != nil {
+		before(p)
+	}
+	lanes := p.stats().Lanes
+	if len(lanes) != 2 {
+		t.Fatalf("lanes %+v, want one for each run", lanes)
+	}
+	return lanes[0], lanes[1]
+}
+
+func TestALaneSendsAtTheSmallerOfTheNumbersPaceAndTheRunsLimit(t *testing.T) {
+	capped, free := report(t, nil)
+	if capped.Rate != 5 || capped.Binding != "cap" || capped.Detail != "the campaign's own limit of 5 messages per second" {
+		t.Errorf("below the number's pace: %+v", capped)
+	}
+	if free.Rate != 72 || free.Binding != "throughput" {
+		t.Errorf("above the number's pace: %+v", free)
+	}
+}
+
+// Between two slots of the run's limit nothing is ready, because of the limit.
+func TestALaneIsBoundByTheRunsLimitBetweenTwoOfItsSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		capped, _ := report(t, func(p *pacer) {
+			p.queue.remove(func(*shot) bool { return true })
+			p.e.limiter = throttle.NewLocal()
+			r := p.activeRuns()[0]
+			p.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}})}
+			for range 3 { // steps of the planner within one slot
+				p.binding = map[campaign.RunNo]binding{}
+				if _, err := p.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); err != nil {
+					t.Fatal(err)
+				}
+				p.bound = p.binding
+				if p.bound[r.no].limit != "cap" {
+					t.Errorf("a step of the planner binds %+v, want cap", p.bound)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+		if capped.Binding != "cap" || capped.Rate != 5 {
+			t.Errorf("%g/s bound by %s, want 5/s bound by cap: %s", capped.Rate, capped.Binding, capped.Detail)
+		}
+	})
+}
+
+func TestALaneSaysWhatHoldsItsNumberAndForHowLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			hold            func(*pacer)
+			binding, detail string
+		}{
+			{func(p *pacer) {
+				now := time.Now()
+				for range 4 { // 0.5, 1, 2, then 4 s
+					p.unreached(now)
+					now = p.until
+				}
+				time.Sleep(time.Until(now) - 3500*time.Millisecond)
+			}, "unreachable", "the service cannot be reached; next try in 4s"},
+			{func(p *pacer) {
+				e := &messaging.Error{Code: "130429", Action: messaging.Slow, Wait: 30 * time.Second}
+				p.holdFor(context.Background(), &shot{seg: &segment{run: &run{}}}, e, time.Now())
+			}, "throttled", "the service asked to wait (130429); next try in 30s"},
+			{func(p *pacer) {
+				for range breakerSame {
+					p.judge(context.Background(), &shot{}, &messaging.Error{Proof: messaging.Doubt}, time.Now())
+				}
+			}, "doubt", "most requests end without a clear answer; next try in 30s"},
+		} {
+			if lane, _ := report(t, c.hold); lane.Binding != c.binding || lane.Detail != c.detail || lane.Rate != 0 {
+				t.Errorf("%g/s, %s: %q, want 0/s, %s: %q", lane.Rate, lane.Binding, lane.Detail, c.binding, c.detail)
+			}
+		}
+	})
+}
