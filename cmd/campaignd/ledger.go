@@ -117,6 +117,14 @@ func (p *program) writeQuarantined(q daemon.Quarantined, lost time.Duration) err
 			return err
 		}
 	}
+	for _, f := range q.Firings {
+		fmt.Fprintf(p.stdout, "the schedule of %s, due %s, may have been launched in the lost time: ", printable(f.Campaign), clock(f.At))
+		if f.Run == "" {
+			fmt.Fprintln(p.stdout, "it would count as launched")
+		} else {
+			fmt.Fprintf(p.stdout, "it counts as launched (%s); if it was not, `campaignd run` launches it\n", f.Run)
+		}
+	}
 	if q.DryRun {
 		_, err := fmt.Fprintf(p.stdout, "\nNothing was changed.\n")
 		return err
@@ -141,7 +149,7 @@ func (p *program) writeAfterQuarantine(q daemon.Quarantined, lost time.Duration)
 	if lost > 0 {
 		steps = append(steps,
 			fmt.Sprintf("`campaignd serve --role intake`, and have the service replay its webhooks since %s:\n     they prove what was sent, and bring back opt-outs.", q.Since.Format("2006-01-02 15:04:05 UTC")),
-			"Runs launched in the lost time are not in this ledger: do not launch their lists again, nor let a schedule do it\n     (`campaignd schedule`).")
+			"Runs launched in the lost time are not in this ledger: do not launch their lists again.")
 	}
 	if paused {
 		steps = append(steps, "`campaignd resume RUN` for each paused run. What no webhook proved ends as unknown: `campaignd resolve RUN`.")

@@ -51,7 +51,15 @@ type Quarantined struct {
 	Assumed    []string         `json:"rates_assumed,omitempty"` // connections whose rate neither the configuration nor the service told
 	Ahead      int64            `json:"ahead"`                   // deliveries of each unfinished segment
 	Doubts     int64            `json:"put_in_doubt"`
-	Runs       []QuarantinedRun `json:"runs"` // that have not ended, newest first
+	Runs       []QuarantinedRun `json:"runs"`              // that have not ended, newest first
+	Firings    []LostFiring     `json:"firings,omitempty"` // of the campaigns folder
+}
+
+// LostFiring is a scheduled launch that the ledger does not know of and that would be made now.
+type LostFiring struct {
+	Campaign string    `json:"campaign"`
+	At       time.Time `json:"at"`
+	Run      string    `json:"run,omitempty"` // the cancelled run that stands for it; none in a dry run
 }
 
 // QuarantinedRun is an unfinished run after the quarantine.
@@ -104,6 +112,11 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 			return q, err
 		}
 	}
+	if o.Lost > 0 {
+		if err := q.closeFirings(ctx, cfg, l, runs, o.Log); err != nil {
+			return q, err
+		}
+	}
 	if o.DryRun {
 		q.Doubts, err = l.Rehearse(ctx, q.Ahead, q.Since)
 	} else {
@@ -141,6 +154,40 @@ func newest(ctx context.Context, l campaign.ReportLedger, runs []campaign.Run) (
 		}
 	}
 	return last, nil
+}
+
+// closeFirings keeps the schedule from launching again what it may have launched in the lost time: a cancelled run
+// without rows stands for each firing that would be made now. It comes before the quarantine: a death in between repeats it.
+func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.Ledger, runs []campaign.Run, log *slog.Logger) error {
+	all, err := ReadSchedule(cfg.Campaigns)
+	if err != nil { // what is faulty launches nothing; mended, it is written anew and owes no earlier firing
+		log.Warn("a campaign file is not used", "err", err)
+	}
+	d := &Daemon{cfg: cfg, ledger: l}
+	for _, s := range all {
+		firing, due, err := d.due(ctx, s, time.Now())
+		if err != nil {
+			return err
+		}
+		known := slices.ContainsFunc(runs, func(r campaign.Run) bool { return r.Campaign == s.Definition.Name && r.Launch == cronKey+firing.Key })
+		if !due || known { // known: its import was interrupted
+			continue
+		}
+		lost := LostFiring{Campaign: s.Definition.Name, At: firing.At.UTC()}
+		if !q.DryRun {
+			run, err := l.CreateRun(ctx, campaign.Run{Campaign: lost.Campaign, Launch: cronKey + firing.Key, ListName: "(the firing of the lost time)",
+				Template: s.Definition.Template.Name, Language: s.Definition.Template.Language})
+			if err != nil {
+				return fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
+			}
+			if _, err := l.SetState(ctx, run.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "", "it may have been launched in the time that the ledger lost"); err != nil {
+				return fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
+			}
+			lost.Run = run.ID()
+		}
+		q.Firings = append(q.Firings, lost)
+	}
+	return nil
 }
 
 // askRates is how long the service is asked for its numbers; what it does not tell is assumed.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"campaignd/internal/ledger/pgtest"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
+	"campaignd/reporting"
 )
 
 // notes is a log that may be read while it is written.
@@ -155,5 +158,57 @@ func TestASenderWhoseServerWentBackSaysSoAndGoesOnAfterTheQuarantine(t *testing.
 	}
 	if problems, err := desk.Audit(t.Context(), no, 10); err != nil || len(problems) > 0 {
 		t.Errorf("audit: %v %v", problems, err)
+	}
+}
+
+// A schedule that fired in the lost time would fire again: the ledger knows nothing of it.
+func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	file := c.campaign(c.dir, "spring", "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n", 10)
+	written := time.Now().AddDate(0, 0, -2) // a day has begun since
+	if err := os.Chtimes(file, written, written); err != nil {
+		t.Fatal(err)
+	}
+	d := c.replica()
+	config := *c.config
+	config.Ledger = "sqlite:" + filepath.Join(c.dir, "c.db")
+	due := func() bool {
+		all, err := ReadSchedule(c.dir)
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		_, due, err := d.due(t.Context(), all[0], time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return due
+	}
+	quarantine := func(o QuarantineOptions) Quarantined {
+		o.Force, o.Ahead = true, -1
+		q, err := Quarantine(t.Context(), &config, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	if q := quarantine(QuarantineOptions{}); len(q.Firings) != 0 || !due() {
+		t.Errorf("nothing was lost, and a firing is closed: %+v", q)
+	}
+	if q := quarantine(QuarantineOptions{Lost: time.Minute, DryRun: true}); len(q.Firings) != 1 || q.Firings[0].Run != "" || !due() {
+		t.Errorf("a dry run: %+v", q)
+	}
+	q := quarantine(QuarantineOptions{Lost: time.Minute})
+	if len(q.Firings) != 1 || q.Firings[0].Campaign != "spring" || q.Firings[0].Run == "" || due() {
+		t.Errorf("%+v; due: %v", q, due())
+	}
+	runs := c.runs()
+	if len(runs) != 1 || runs[0].ID() != q.Firings[0].Run || runs[0].State != campaign.Cancelled {
+		t.Fatalf("%+v", runs)
+	}
+	if report, err := reporting.Build(t.Context(), c.ledger, runs[0]); err != nil || report.Rows != 0 {
+		t.Errorf("its report: %+v %v", report, err)
+	}
+	if q := quarantine(QuarantineOptions{Lost: time.Minute}); len(q.Firings) != 0 {
+		t.Errorf("closed twice: %+v", q)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"campaignd/campaign"
 )
 
-// quarantineTime bounds a quarantine: a million doubts take a minute.
+// quarantineTime bounds a quarantine: a million doubts take about 12 s.
 const quarantineTime = 15 * time.Minute
 
 // Restored answers ErrRestored with its reason when the ledger was found to stand on another server or timeline
