@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -247,10 +246,15 @@ func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list strin
 	if err != nil {
 		return Launched{}, err
 	}
-	if path := def.Template.Header.File(); path != "" && run.Asset == "" {
+	if def.Template.Header.File() != "" && run.Asset == "" {
 		l.progress("uploading", counts.Rows)
-		if err := l.upload(ctx, def, run, path); err != nil {
+		asset, err := uploadHeader(ctx, l.Service, def, l.File)
+		if err != nil {
 			return Launched{}, err
+		}
+		// A crash between the upload and this note of it uploads again: an asset too many, never a message.
+		if err := l.Ledger.SetAsset(ctx, run.No, asset.ID, asset.ExpiresAt); err != nil {
+			return Launched{}, fmt.Errorf("remember the uploaded header: %w", err)
 		}
 	}
 	state := Ready
@@ -265,32 +269,6 @@ func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list strin
 		return Launched{}, fmt.Errorf("read the run: %w", err)
 	}
 	return Launched{Run: run}, nil
-}
-
-// upload stores the header's file at the service once for this run. A crash between
-// the upload and the note of it uploads again: an asset too many, never a message.
-func (l Launch) upload(ctx context.Context, def *Definition, run Run, path string) error {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(l.File), path)
-	}
-	kind, _ := def.Template.Header.Media()
-	contentType, err := CheckMedia(kind, path)
-	if err != nil {
-		return fmt.Errorf("header file: %w", err)
-	}
-	f, err := os.Open(path) //nolint:gosec // the operator's campaign file names it
-	if err != nil {
-		return fmt.Errorf("header file: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // read only
-	asset, err := l.Service.UploadMedia(ctx, def.Connections[0], filepath.Base(path), contentType, f)
-	if err != nil {
-		return fmt.Errorf("upload %s: %w", path, err)
-	}
-	if err := l.Ledger.SetAsset(ctx, run.No, asset.ID, asset.ExpiresAt); err != nil {
-		return fmt.Errorf("remember the uploaded header: %w", err)
-	}
-	return nil
 }
 
 func (l Launch) progress(phase string, rows int64) {

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"campaignd/internal/messaging"
 )
 
 // mediaFormat is what the platform takes as a header (platform.md 7).
@@ -84,6 +87,26 @@ func CheckMedia(kind, path string) (contentType string, err error) {
 		}
 	}
 	return "", fmt.Errorf("%s: its content is %s, but its name does not end in %s; the platform refuses what does not agree (131053)", path, found, extensions[0])
+}
+
+// uploadHeader stores the local file of d's header at the service, for the company of its first connection. campaignFile
+// is the path of the campaign file: the header's is relative to it.
+func uploadHeader(ctx context.Context, service Service, d *Definition, campaignFile string) (asset messaging.Asset, err error) {
+	path := Beside(campaignFile, d.Template.Header.File())
+	kind, _ := d.Template.Header.Media()
+	contentType, err := CheckMedia(kind, path)
+	if err != nil {
+		return asset, fmt.Errorf("header file: %w", err)
+	}
+	f, err := os.Open(path) //nolint:gosec // the operator's campaign file names it
+	if err != nil {
+		return asset, fmt.Errorf("header file: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	if asset, err = service.UploadMedia(ctx, d.Connections[0], filepath.Base(path), contentType, f); err != nil {
+		return asset, fmt.Errorf("upload %s: %w", path, err)
+	}
+	return asset, nil
 }
 
 // contentTypeOf tells the type by the first bytes. Office files are archives of one of two kinds: there the

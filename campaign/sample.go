@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -183,15 +181,15 @@ func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*
 	if s.Skip != "" {
 		return nil, messaging.Receipt{}, fmt.Errorf("%w that can be sent at %d: %s; choose another with --row", ErrNoRow, s.Row, s.Note)
 	}
-	asset := ""
-	if file := s.definition.Template.Header.File(); file != "" {
-		if asset, err = uploadOnce(ctx, service, s.definition, Beside(in.File, file)); err != nil {
+	var asset messaging.Asset
+	if s.definition.Template.Header.File() != "" {
+		if asset, err = uploadHeader(ctx, service, s.definition, in.File); err != nil {
 			return nil, messaging.Receipt{}, err
 		}
 	}
 	d := s.delivery
 	d.To, d.Key = to, key
-	if s.Message, err = s.render.Message(s.definition.Connections[0], asset, &d); err != nil {
+	if s.Message, err = s.render.Message(s.definition.Connections[0], asset.ID, &d); err != nil {
 		return nil, messaging.Receipt{}, err
 	}
 	s.To = to
@@ -212,22 +210,4 @@ func (in SampleInput) testNumber(to string) (e164 string, key int64, err error) 
 		}
 	}
 	return e164, key, nil
-}
-
-func uploadOnce(ctx context.Context, service Service, def *Definition, path string) (id string, err error) {
-	kind, _ := def.Template.Header.Media()
-	contentType, err := CheckMedia(kind, path)
-	if err != nil {
-		return "", err
-	}
-	f, err := os.Open(path) //nolint:gosec // the operator names the file
-	if err != nil {
-		return "", fmt.Errorf("header file: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	asset, err := service.UploadMedia(ctx, def.Connections[0], filepath.Base(path), contentType, f)
-	if err != nil {
-		return "", fmt.Errorf("upload %s: %w", path, err)
-	}
-	return asset.ID, nil
 }
