@@ -209,6 +209,16 @@ func TestFinishedRunIsReportedAgainAndSendsNothing(t *testing.T) {
 // accepted asks the sandbox how many messages it took.
 func (d *desk) accepted() int64 {
 	d.t.Helper()
+	var sum int64
+	for _, n := range d.truth().Connections {
+		sum += n.Accepted
+	}
+	return sum
+}
+
+// truth asks the sandbox what happened there, without the messages.
+func (d *desk) truth() sandbox.Truth {
+	d.t.Helper()
 	resp, err := http.Get(d.env["CAMPAIGND_SERVICE_BASE_URL"] + "/sandbox/stats")
 	if err != nil {
 		d.t.Fatal(err)
@@ -218,11 +228,47 @@ func (d *desk) accepted() int64 {
 	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
 		d.t.Fatal(err)
 	}
-	var sum int64
-	for _, n := range stats.Data.Connections {
-		sum += n.Accepted
+	return stats.Data
+}
+
+// A header's file is stored once for a run, however many numbers send it and however often the command is given.
+func TestARunUploadsItsHeaderFileOnce(t *testing.T) {
+	d := newDesk(t, func(o *sandbox.Options) {
+		o.Timeline = []sandbox.Step{{AfterMessages: 5, Template: "spring_sale_banner", Status: "paused"}}
+	})
+	d.env["CAMPAIGND_SENDING_BACKOFF"] = "50ms" // of those that were refused meanwhile
+	banner := "\x89PNG\r\n\x1a\n" + strings.Repeat("x", 1000)
+	d.write("banner.png", banner)
+	file := d.write("banner.yaml", `name: banner
+connections: [conn_1, conn_2]
+template:
+  name: spring_sale_banner
+  language: en_US
+  header: {image: {file: banner.png}}
+  body: ["{{ .first_name }}", "{{ .order }}"]
+  buttons: [{type: url, text: "{{ .order }}"}]
+recipients: {file: list.csv, columns: {to: phone}}
+`)
+	d.want(3, "run", file, "--settle", "0s") // the template is paused
+	resp, err := http.Post(d.env["CAMPAIGND_SERVICE_BASE_URL"]+"/sandbox/templates/spring_sale_banner/status", "application/json", strings.NewReader(`{"status": "approved"}`))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return sum
+	resp.Body.Close()
+	d.want(0, "run", file) // goes on
+	d.want(0, "run", file) // reports again
+	if n := d.accepted(); n != 40 {
+		t.Fatalf("%d accepted, want 40", n)
+	}
+	uploads := d.truth().Uploads
+	if len(uploads) != 1 || uploads[0].Connection != "conn_1" || uploads[0].ContentType != "image/png" || uploads[0].Bytes != int64(len(banner)) {
+		t.Errorf("uploads %+v, want the banner once over conn_1", uploads)
+	}
+	d.want(0, "run", file, "--new")
+	d.want(0, "test", file, "--to", "+2348031299999")
+	if n := len(d.truth().Uploads); n != 3 {
+		t.Errorf("%d uploads after another run and a test message, want one more for each", n)
+	}
 }
 
 func TestUncertainRowsMakeExitThreeAndResolveResendsThemOnce(t *testing.T) {
@@ -432,6 +478,7 @@ func pausingTemplate(o *sandbox.Options) {
 // A pause that the service ends is no end of the command: it goes on when the template is approved.
 func TestRunGoesOnWhenThePausedTemplateIsApproved(t *testing.T) {
 	d := newDesk(t, pausingTemplate)
+	d.env["CAMPAIGND_SENDING_BACKOFF"] = "50ms" // of those that were refused meanwhile
 	stderr, waits := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {

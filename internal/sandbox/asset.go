@@ -15,9 +15,8 @@ const assetLife = 30 * 24 * time.Hour
 
 // asset is a stored file. Its bytes are not kept.
 type asset struct {
-	id, company, contentType string
-	size                     int64
-	expires                  time.Time
+	id, company string
+	expires     time.Time
 }
 
 // stored reports whether the company has the asset now; s.mu is held.
@@ -104,12 +103,14 @@ func (s *Sandbox) upload(w http.ResponseWriter, r *http.Request, key *Key) {
 		refuse(w, &refuseSuspended)
 		return
 	}
-	a := &asset{company: c.Company, contentType: contentType, size: size, expires: time.Now().Add(assetLife)}
+	now := time.Now()
+	a := &asset{company: c.Company, expires: now.Add(assetLife)}
 	for a.id == "" || s.assets[a.id] != nil {
 		s.serial["asset"]++
 		a.id = "ast_" + strconv.Itoa(s.serial["asset"])
 	}
 	s.assets[a.id] = a
+	s.uploads = append(s.uploads, Upload{a.id, c.ID, contentType, size, now.UTC()})
 	s.mu.Unlock()
 	type stored struct {
 		AssetID   string    `json:"assetId"`

@@ -43,6 +43,7 @@ type Sandbox struct {
 	stopped  map[uint64]bool   // company and recipient: user_preferences stop (platform.md 4.4)
 	openFrom map[uint64]bool   // recipients of Options.WindowOpen
 	assets   map[string]*asset
+	uploads  []Upload
 	extras   []*extra         // events that are not statuses
 	refused  map[string]int64 // answers by error
 	coded    map[int]int64    // Faults.Refusals that fired, by code

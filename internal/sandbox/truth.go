@@ -19,6 +19,7 @@ type Truth struct {
 	Fired       map[string]int64 `json:"fired"`   // faults, by YAML name; refusals as refusal_CODE
 	Refused     map[string]int64 `json:"refused"` // answers by error
 	OptOuts     []OptOut         `json:"optOuts"` // by STOP, in no order
+	Uploads     []Upload         `json:"uploads"` // stored files, in order; those of Options.Assets were not uploaded here
 
 	WithoutPlus    int64 `json:"withoutPlus"`    // POSTs whose `to` did not begin with + (platform.md 6.4)
 	ForgedAccepted int64 `json:"forgedAccepted"` // events with a wrong signature that were answered 2xx
@@ -42,6 +43,15 @@ type Message struct {
 	Answer     string    `json:"answer"` // ok, or the fault that replaced the answer
 	Warning    bool      `json:"warning,omitempty"`
 	Statuses   []Status  `json:"statuses"` // that have happened, in order of sent, delivered, read, failed
+}
+
+// Upload is a file that a client stored (POST /api/v1/media).
+type Upload struct {
+	AssetID     string    `json:"assetId"`
+	Connection  string    `json:"connection"`
+	ContentType string    `json:"contentType"`
+	Bytes       int64     `json:"bytes"`
+	At          time.Time `json:"at"`
 }
 
 // Status is one status of a message and its webhook.
@@ -95,6 +105,7 @@ func (s *Sandbox) Stats() Truth {
 		t.Fired["refusal_"+strconv.Itoa(code)] = n
 	}
 	t.Refused = maps.Clone(s.refused)
+	t.Uploads = append([]Upload{}, s.uploads...)
 	for _, c := range s.connections {
 		t.Connections = append(t.Connections, Number{
 			Connection: c.ID, Phone: formatPhone(c.phone), Limit: c.limit,
