@@ -458,7 +458,7 @@ func (d *desk) serveUntil(done func() bool) {
 func TestRunSaysWhoTakesTheStatusesThatAreStillToCome(t *testing.T) {
 	d := newDesk(t, func(o *sandbox.Options) { o.Statuses.Undelivered = 1 })
 	r := d.want(0, "run", d.path("c.yaml"), "--settle", "1s")
-	if want := "campaignd: 40 messages of orders-1 are sent and no word of their delivery has come: `campaignd serve`"; strings.Count(r.stderr, want) != 1 {
+	if want := "campaignd: no word of delivery has come for 40 of the messages of orders-1: `campaignd serve`"; strings.Count(r.stderr, want) != 1 {
 		t.Errorf("want one line with %s:\n%s", want, r.stderr)
 	}
 	if again := d.want(0, "run", d.path("c.yaml")).stderr; strings.Contains(again, "still to come") {
