@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"campaignd/internal/spelling"
 )
 
 // The fields of Options.Columns; every other key is a variable of the template.
@@ -170,39 +172,10 @@ func (h *header) list(only ...int) string {
 }
 
 func (h *header) nearest(field, want string) string {
-	best, least := "", 1+len(want)/2 // further than half its length is another word
-	for _, name := range h.names {
-		d := distance(foldName(name), foldName(want))
-		if d < least {
-			best, least = name, d
-		}
+	if near := spelling.Nearest(want, h.names); near != "" {
+		return "did you mean {" + field + ": " + near + "}?"
 	}
-	if best == "" {
-		return "map it to one of them"
-	}
-	return "did you mean {" + field + ": " + best + "}?"
-}
-
-// distance is Levenshtein's, over the first 64 bytes.
-func distance(a, b string) int {
-	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
+	return "map it to one of them"
 }
 
 // looksLikePhone: seven digits or more, and nothing but what numbers are written with.
