@@ -29,6 +29,7 @@ func (l *Postgres) Intend(ctx context.Context, in []campaign.Intent) (granted []
 	if err := l.stands(ctx); err != nil {
 		return nil, err
 	}
+	mutant.Crash("intent_planned")
 	within, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	for n := 0; ; n++ {

@@ -5,7 +5,7 @@
 // mutants only; without it every call is a constant that the compiler removes.
 //
 // CAMPAIGND_MUTANT names one mistake (reliability.md 4.6). CAMPAIGND_CRASH=POINT:N sends this
-// process SIGKILL when it reaches POINT for the N-th time.
+// process SIGKILL when it reaches POINT for the N-th time, CAMPAIGND_STOP=POINT:N sends it SIGSTOP.
 package mutant
 
 import (
@@ -14,23 +14,31 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 var (
-	name             = os.Getenv("CAMPAIGND_MUTANT")
-	point, countText = cut(os.Getenv("CAMPAIGND_CRASH"))
-	left             = parse(countText)
+	name  = os.Getenv("CAMPAIGND_MUTANT")
+	crash = parse(os.Getenv("CAMPAIGND_CRASH"))
+	stop  = parse(os.Getenv("CAMPAIGND_STOP"))
 )
 
-func cut(s string) (string, string) { a, b, _ := strings.Cut(s, ":"); return a, b }
-
-func parse(s string) *atomic.Int64 {
-	var n atomic.Int64
-	if v, err := strconv.ParseInt(s, 10, 64); err == nil {
-		n.Store(v)
-	}
-	return &n
+// visit is the N-th time that the process reaches a point.
+type visit struct {
+	point string
+	left  atomic.Int64
 }
+
+func parse(s string) *visit {
+	point, count, _ := strings.Cut(s, ":")
+	v := &visit{point: point}
+	if n, err := strconv.ParseInt(count, 10, 64); err == nil {
+		v.left.Store(n)
+	}
+	return v
+}
+
+func (v *visit) at(point string) bool { return point == v.point && v.left.Add(-1) == 0 }
 
 // On reports whether the mistake is planted.
 func On(mistake string) bool { return name == mistake }
@@ -41,10 +49,14 @@ func Set(mistake string) { name = mistake }
 // Enabled reports whether this build can plant mistakes.
 const Enabled = true
 
-// Crash kills the process if the harness asked for it here.
+// Crash ends or stops the process if the harness asked for it here.
 func Crash(at string) {
-	if at == point && left.Add(-1) == 0 {
+	if crash.at(at) {
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
 		select {}
+	}
+	if stop.at(at) {
+		_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
+		time.Sleep(50 * time.Millisecond) // it takes effect a little later; the sleep is over when the process goes on
 	}
 }

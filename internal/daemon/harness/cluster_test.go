@@ -209,6 +209,9 @@ func (c *cluster) alive() {
 	c.t.Helper()
 	for _, r := range c.replicas {
 		p := r.process()
+		if p == nil { // not started yet
+			continue
+		}
 		select {
 		case <-p.done:
 			if !r.busy.Load() {

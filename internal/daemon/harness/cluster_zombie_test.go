@@ -1,0 +1,119 @@
+//go:build mutants
+
+package harness
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// zombies is a scene of two replicas and one segment. The first stops itself in its last intent until the second has
+// taken the segment over; the second stops itself in its own intent for the same delivery, or behind it.
+type zombies struct {
+	first, second string // where they stop, as CAMPAIGND_STOP
+	// open: the first stops in a transaction, which the server must end before anybody can take the segment over.
+	open bool
+	// meet brings them back, once both have stopped.
+	meet func(c *cluster, first, second *process)
+}
+
+var (
+	// The second has not committed when the server dies, and reads back what became of it. The first, whose intent was
+	// planned under the epoch before, must not move the mark meanwhile: the second would take that for its own commit.
+	lateSwap = zombies{
+		first: "intent_planned:5", second: "intent_before_commit:1",
+		meet: func(c *cluster, first, second *process) {
+			if err := c.postgres.Restart(); err != nil {
+				c.t.Fatal(err)
+			}
+			first.signal(syscall.SIGCONT)
+			time.Sleep(500 * time.Millisecond)
+			second.signal(syscall.SIGCONT)
+		},
+	}
+	// The first has not committed when the server ends its transaction, and reads back what became of it. The second has moved the
+	// mark to the same value by then: the first must not take that for its own commit.
+	lateReadBack = zombies{
+		first: "intent_before_commit:5", second: "intent_committed:1", open: true,
+		meet: func(_ *cluster, first, second *process) {
+			first.signal(syscall.SIGCONT)
+			time.Sleep(500 * time.Millisecond)
+			second.signal(syscall.SIGCONT)
+		},
+	}
+)
+
+// signal sends a signal to a process that lives.
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// stopped reports whether a signal has stopped the process.
+func (p *process) stopped() bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	return err == nil && strings.Contains(string(status), "\nState:\tT")
+}
+
+// Whoever lost a segment while it stood still in the midst of an intent sends nothing of it; the epoch tells. Without
+// it, in the swap of the mark or in reading back what became of a commit, people get two messages (reliability.md 1.3).
+func TestClusterZombiesAreFenced(t *testing.T) {
+	for _, tt := range []struct {
+		mistake string
+		scene   zombies
+	}{
+		{"no_epoch_in_swap", lateSwap},
+		{"readback_without_epoch", lateReadBack},
+	} {
+		t.Run(tt.mistake, func(t *testing.T) {
+			for _, mistake := range []string{"", tt.mistake} {
+				found := tt.scene.play(t, mistake)
+				switch {
+				case mistake == "" && len(found) > 0:
+					t.Fatalf("without a mistake: %s", report(found))
+				case mistake != "" && len(found) == 0:
+					t.Fatal("the mistake survived")
+				case mistake != "":
+					t.Logf("caught %d times: %s", len(found), found[0].what)
+				}
+			}
+		})
+	}
+}
+
+// play lets the replicas meet and returns who got two messages.
+func (z zombies) play(t *testing.T, mistake string) []problem {
+	t.Helper()
+	// One segment, and a number so slow that each group is one delivery: both move the mark to the same value. There is
+	// nothing behind it whose intent would tell the first that it is fenced, and its lease ends by our hand, not by
+	// time, so that no renewal tells it either.
+	c := newCluster(t, 2, 20, noStatuses)
+	c.env = append(c.env, "CAMPAIGND_MUTANT="+mistake, "CAMPAIGND_SENDING_LEASE=60s")
+	list := make([]entry, 5)
+	for i := range list {
+		to := fmt.Sprintf("+234803%07d", i)
+		list[i] = entry{to: to, text: to + ",A,B"}
+	}
+	c.schedule("orders", "order_update", list, all[:1], held...)
+	defer c.killAll()
+	first := c.replicas[0].start("CAMPAIGND_STOP=" + z.first)
+	c.until(time.Minute, "the first stops in an intent", first.stopped)
+	if z.open {
+		if err := c.postgres.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.postgres.Exec("UPDATE segment SET lease_until = 0"); err != nil {
+		t.Fatal(err)
+	}
+	second := c.replicas[1].start("CAMPAIGND_STOP=" + z.second)
+	c.until(time.Minute, "the second takes over and stops", second.stopped)
+	z.meet(c, first, second)
+	return c.finished(time.Minute, func() []problem { return twice(c.sent("order_update")) })
+}
