@@ -31,7 +31,7 @@ type Options struct {
 	Lease       time.Duration  // of a segment; default 15s: request 10s + results 2s + margin
 	Group       time.Duration  // work in one intent; default 50ms (reliability.md 0.5)
 	GroupMax    int            // deliveries in one intent; default 256
-	Flush       time.Duration  // results wait at most this long for company; default 20ms
+	Flush       time.Duration  // results wait this long for company, a few of them up to four times that; default 20ms
 	FlushMax    int            // results in one transaction; default 256
 	Tick        time.Duration  // how often runs and parked segments are looked at; default 250ms
 	Request     time.Duration  // longest POST; default 10s

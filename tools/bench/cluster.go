@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"campaignd/throttle"
 )
 
 // cluster is a run of this program with -cluster: everything on one PostgreSQL and one redis-server, which are
@@ -58,7 +60,7 @@ func (b *bench) cluster() (_ *shared, err error) {
 	defer func() { err = errors.Join(err, c.redis.end()) }()
 	r := &shared{
 		Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Repetitions: b.repetitions, Messages: b.messages,
-		Workers: b.workers, SpellSeconds: b.spell.Seconds(), One: &beside{Batch: 64}, Pace: connections * paced, BytesPerDelivery: map[string]float64{},
+		Workers: b.workers, SpellSeconds: b.spell.Seconds(), One: &beside{Batch: 64}, Pace: connections * numberPace(), BytesPerDelivery: map[string]float64{},
 	}
 	if r.PostgreSQL, err = c.postgres.psql(b.ctx, "postgres", "SHOW server_version"); err != nil {
 		return nil, err
@@ -74,8 +76,8 @@ func (b *bench) cluster() (_ *shared, err error) {
 	return r, nil
 }
 
-// paced is the pace of a number of numberRate: nine tenths (design section 6).
-const paced = 0.9 * numberRate
+// numberPace is what a number of numberRate is paced at: less than its limit, by a margin and by what is left for inbound messages.
+func numberPace() float64 { return throttle.Number{Limit: numberRate}.Pace().Rate }
 
 // repeat measures everything once. What is compared stands side by side, the other one first each second time.
 func (c *cluster) repeat(r *shared, i int) error {
