@@ -19,7 +19,8 @@ import (
 //   - one replica beside the bare loop, and what its ledger weighs afterwards;
 //   - one, two and four replicas that share four numbers with a service that answers slowly;
 //   - an import beside psql's own \copy of the same columns;
-//   - statuses applied durably in batches.
+//   - statuses applied durably in batches;
+//   - memory and rate of two replicas that import and send a million rows.
 type cluster struct {
 	*bench
 	postgres *postgres
@@ -37,6 +38,7 @@ type shared struct {
 	Replicas           []*fleet
 	Copy               []copied
 	Events             [][]applied        // of each repetition
+	Million            *million           `json:",omitempty"` // once, unless -quick
 	BytesPerDelivery   map[string]float64 // by table with its indexes, and in total
 }
 
@@ -72,6 +74,14 @@ func (b *bench) cluster() (_ *shared, err error) {
 		if err := c.repeat(r, i); err != nil {
 			return nil, err
 		}
+	}
+	if !b.quick {
+		c.note("%d rows on %d replicas", millionRows, millionReplicas)
+		m, err := c.million()
+		if err != nil {
+			return nil, fmt.Errorf("%d rows on %d replicas: %w", millionRows, millionReplicas, err)
+		}
+		r.Million = &m
 	}
 	return r, nil
 }
@@ -254,6 +264,17 @@ func (r *shared) print(out io.Writer) error {
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if m := r.Million; m != nil {
+		fmt.Fprintf(out, "\n%d rows on %d replicas, imported by one of them: the first message after %.0f s, %.0f messages/s with their statuses.\n", m.Rows, len(m.Peak), m.Imported, m.PerSecond)
+		w = tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+		fmt.Fprintln(w, "replica\tmessages\tpeak memory")
+		for i := range m.Peak {
+			fmt.Fprintf(w, "%d\t%d\t%.1f MB\n", i+1, m.Posts[i], float64(m.Peak[i])/1e6)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
 	}
 	b := r.BytesPerDelivery
 	_, err := fmt.Fprintf(out, "\nA delivery with its three statuses takes %.0f bytes of the database, indexes and all: %.0f what was imported, %.0f what became of it,\n%.0f room that statuses left which came before their receipt was stored.\n", b["total"], b["delivery"], b["outcome"], b["orphan"])

@@ -18,6 +18,7 @@ import (
 type productJob struct {
 	Sink       string
 	File, List string
+	Campaigns  string  // of a replica: the folder with the scheduled campaigns
 	Ledger     string  // sqlite:PATH or postgres://...
 	Redis      string  // "": limits in the process
 	Rate       float64 // of each number, messages per second

@@ -36,7 +36,7 @@ func playReplica(ctx context.Context, in *json.Decoder, out *json.Encoder) (err 
 		return err
 	}
 	cfg := job.config()
-	cfg.Campaigns = filepath.Join(filepath.Dir(job.File), "no campaigns")
+	cfg.Campaigns = job.Campaigns
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	d, err := daemon.New(ctx, cfg, daemon.Options{Log: log})
 	if err != nil {
@@ -70,6 +70,9 @@ func playReplica(ctx context.Context, in *json.Decoder, out *json.Encoder) (err 
 		if s.Posts, err = posts(ctx, admin); err != nil {
 			return err
 		}
+		if s.Peak, err = peak(); err != nil {
+			return err
+		}
 		if err := out.Encode(s); err != nil {
 			return err
 		}
@@ -81,6 +84,7 @@ func playReplica(ctx context.Context, in *json.Decoder, out *json.Encoder) (err 
 type sample struct {
 	CPU   time.Duration
 	Posts int64
+	Peak  int64 // bytes
 }
 
 // posts reads from a replica's metrics how many messages it has posted.
@@ -117,68 +121,95 @@ type spell struct {
 	Refused     int64   // webhook POSTs that were repeated
 }
 
+// running is a fleet at work: replicas over a database of their own, and the service that they send to.
+type running struct {
+	*cluster
+	database string
+	service  *child
+	sink     string // its address
+	replicas []*child
+}
+
+// serve starts n replicas and their service. The job says how they send; where everything is, is added.
+func (c *cluster) serve(n int, service sinkJob, job productJob) (_ *running, err error) {
+	f := &running{cluster: c}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.end())
+		}
+	}()
+	if f.database, err = c.database(); err != nil {
+		return nil, err
+	}
+	if _, err := c.redis.ask("FLUSHALL"); err != nil {
+		return nil, err
+	}
+	if f.service, err = c.start("sink", service); err != nil {
+		return nil, err
+	}
+	if err := f.service.receive(&f.sink); err != nil {
+		return nil, err
+	}
+	job.Sink, job.Ledger, job.Redis = f.sink, c.postgres.url(f.database), c.redisURL()
+	var targets []string
+	for range n {
+		r, err := c.start("replica", job)
+		if err != nil {
+			return nil, err
+		}
+		f.replicas = append(f.replicas, r)
+		var target string
+		if err := r.receive(&target); err != nil {
+			return nil, err
+		}
+		targets = append(targets, target)
+	}
+	return f, register(c.ctx, f.sink, strings.Join(targets, "\n"))
+}
+
+// end ends what was started.
+func (f *running) end() (err error) {
+	for _, r := range f.replicas {
+		_ = r.finish() // all at once; end reports
+	}
+	for _, r := range f.replicas {
+		err = errors.Join(err, r.end())
+	}
+	if f.service != nil {
+		err = errors.Join(err, f.service.end())
+	}
+	if f.database != "" {
+		err = errors.Join(err, f.dropDatabase(f.database))
+	}
+	return err
+}
+
 // share lets n replicas send one run over four numbers and watches them once they are under way.
 func (c *cluster) share(n int) (s spell, err error) {
 	file, list, err := c.list(sharedRows)
 	if err != nil {
 		return s, err
 	}
-	db, err := c.database()
+	none := filepath.Join(c.dir, "no campaigns")
+	f, err := c.serve(n, sinkJob{Batch: 64, Posters: c.posters, Delay: slowAnswer}, productJob{Campaigns: none, Rate: numberRate, InFlight: c.workers})
 	if err != nil {
 		return s, err
 	}
-	defer func() { err = errors.Join(err, c.dropDatabase(db)) }()
-	if _, err := c.redis.ask("FLUSHALL"); err != nil {
-		return s, err
-	}
-	service, err := c.start("sink", sinkJob{Batch: 64, Posters: c.posters, Delay: slowAnswer})
-	if err != nil {
-		return s, err
-	}
-	defer func() { err = errors.Join(err, service.end()) }()
-	var sink string
-	if err := service.receive(&sink); err != nil {
-		return s, err
-	}
+	defer func() { err = errors.Join(err, f.end()) }()
 	pid, err := c.postgres.pid()
 	if err != nil {
 		return s, err
 	}
-	var replicas []*child
-	defer func() {
-		for _, r := range replicas {
-			_ = r.finish() // all at once; end reports
-		}
-		for _, r := range replicas {
-			err = errors.Join(err, r.end())
-		}
-	}()
-	var targets []string
-	for range n {
-		r, err := c.start("replica", productJob{Sink: sink, File: file, Ledger: c.postgres.url(db), Redis: c.redisURL(), Rate: numberRate, InFlight: c.workers})
-		if err != nil {
-			return s, err
-		}
-		replicas = append(replicas, r)
-		var target string
-		if err := r.receive(&target); err != nil {
-			return s, err
-		}
-		targets = append(targets, target)
-	}
-	if err := register(c.ctx, sink, strings.Join(targets, "\n")); err != nil {
-		return s, err
-	}
 	var got loaded
-	if err := c.once("load", loadJob{importJob: importJob{File: file, List: list, Ledger: c.postgres.url(db)}, SegmentRows: segmentRows}, &got); err != nil {
+	if err := c.once("load", loadJob{importJob: importJob{File: file, List: list, Ledger: c.postgres.url(f.database)}, SegmentRows: segmentRows}, &got); err != nil {
 		return s, err
 	}
 	for end := time.Now().Add(time.Minute); ; {
-		f, err := readFigures(c.ctx, sink)
+		seen, err := readFigures(c.ctx, f.sink)
 		if err != nil {
 			return s, err
 		}
-		if f.Accepted > 0 {
+		if seen.Accepted > 0 {
 			break
 		}
 		if time.Now().After(end) {
@@ -191,14 +222,14 @@ func (c *cluster) share(n int) (s spell, err error) {
 	if err := c.pause(warmUp); err != nil {
 		return s, err
 	}
-	before, err := c.look(sink, pid, replicas)
+	before, err := f.look(pid)
 	if err != nil {
 		return s, err
 	}
 	if err := c.pause(c.spell); err != nil {
 		return s, err
 	}
-	after, err := c.look(sink, pid, replicas)
+	after, err := f.look(pid)
 	if err != nil {
 		return s, err
 	}
@@ -217,23 +248,20 @@ type state struct {
 	replicas []sample
 }
 
-func (c *cluster) look(sink string, postgres int, replicas []*child) (s state, err error) {
-	for _, r := range replicas {
-		var one sample
-		if err := json.NewEncoder(r.in).Encode(struct{}{}); err != nil {
-			return s, err
-		}
-		if err := r.receive(&one); err != nil {
+func (f *running) look(postgres int) (s state, err error) {
+	for _, r := range f.replicas {
+		one, err := r.sample()
+		if err != nil {
 			return s, err
 		}
 		s.replicas = append(s.replicas, one)
 	}
-	if s.scripts, err = c.redis.scripts(); err != nil {
+	if s.scripts, err = f.redis.scripts(); err != nil {
 		return s, err
 	}
 	s.database = serverCPU(postgres)
 	s.at = time.Now()
-	s.sink, err = readFigures(c.ctx, sink)
+	s.sink, err = readFigures(f.ctx, f.sink)
 	return s, err
 }
 

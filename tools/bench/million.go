@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A long list that two replicas share: one of them imports it when its schedule is due, both send it.
+const (
+	millionRows     = 1_000_000
+	millionReplicas = 2
+	millionDeadline = 15 * time.Minute
+)
+
+// million is what became of it.
+type million struct {
+	Rows      int64
+	Imported  float64 // seconds from the start of the replicas to the first message
+	PerSecond float64 // messages, from the first to the last status that was answered
+	Posts     []int64 // of each replica
+	Peak      []int64 // bytes, of each replica
+}
+
+// scheduled writes a campaign over a list of n rows whose schedule fired while nobody served, in a folder of its own.
+func (b *bench) scheduled(n int) (folder string, err error) {
+	_, list, err := b.list(n)
+	if err != nil {
+		return "", err
+	}
+	folder = filepath.Join(b.dir, fmt.Sprintf("campaigns-%d", n))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	file := filepath.Join(folder, "bench.yaml")
+	text := campaignFile + fmt.Sprintf("recipients: {file: %q}\nschedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n", list)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	yesterday := time.Now().AddDate(0, 0, -1)
+	return folder, os.Chtimes(file, yesterday, yesterday)
+}
+
+// million measures it, and fails when a message or a status is missing in the ledger at the end.
+func (c *cluster) million() (m million, err error) {
+	m.Rows = millionRows
+	usual := c.deadline
+	c.deadline = millionDeadline + time.Minute
+	defer func() { c.deadline = usual }()
+	folder, err := c.scheduled(millionRows)
+	if err != nil {
+		return m, err
+	}
+	f, err := c.serve(millionReplicas, sinkJob{Batch: 64, Posters: c.posters}, productJob{Campaigns: folder, Rate: unpaced, InFlight: c.workers / connections})
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, f.end()) }()
+	began := time.Now()
+	var seen figures
+	for end := began.Add(millionDeadline); seen.Acked < m.Rows*int64(len(stages)); {
+		if time.Now().After(end) {
+			return m, fmt.Errorf("after %v %d of %d messages are accepted and %d statuses answered", millionDeadline, seen.Accepted, m.Rows, seen.Acked)
+		}
+		if err := c.pause(200 * time.Millisecond); err != nil {
+			return m, err
+		}
+		if seen, err = readFigures(c.ctx, f.sink); err != nil {
+			return m, err
+		}
+		if m.Imported == 0 && seen.Accepted > 0 {
+			m.Imported = time.Since(began).Seconds()
+		}
+	}
+	m.PerSecond = float64(m.Rows) / (time.Duration(seen.Last-seen.First) - stages[len(stages)-1].after).Seconds()
+	for _, r := range f.replicas {
+		s, err := r.sample()
+		if err != nil {
+			return m, err
+		}
+		m.Posts, m.Peak = append(m.Posts, s.Posts), append(m.Peak, s.Peak)
+	}
+	read, err := c.postgres.psql(c.ctx, f.database, "SELECT count(*) FROM outcome WHERE state = 5 AND rank = 4")
+	if err != nil {
+		return m, err
+	}
+	if seen.Accepted != m.Rows || strings.TrimSpace(read) != fmt.Sprint(m.Rows) {
+		return m, fmt.Errorf("of %d messages %d were accepted, and %s are read in the ledger", m.Rows, seen.Accepted, read)
+	}
+	return m, nil
+}
+
+// sample asks a replica what it has used and sent.
+func (r *child) sample() (s sample, err error) {
+	if err := json.NewEncoder(r.in).Encode(struct{}{}); err != nil {
+		return s, err
+	}
+	return s, r.receive(&s)
+}
