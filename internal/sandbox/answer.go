@@ -68,8 +68,11 @@ func serverError(w http.ResponseWriter, f *Faults, h uint64) {
 	}
 }
 
-// warningProse: data.warning has a code and prose (seed 000, Send response).
-const warningProse = "The customer service window is closed; the platform may drop this message. Resend as a template."
+// warningProse is data.warning.message by data.warning.code (seed 000, Send response).
+var warningProse = map[string]string{
+	"outside_service_window":    "The customer service window is closed; the platform may drop this message. Resend as a template.",
+	"unverified_service_window": "Whether the customer service window is open could not be verified; the platform may drop this message.",
+}
 
 // answer fires the faults that follow acceptance, or answers 200.
 func (s *Sandbox) answer(w http.ResponseWriter, r *http.Request, f *Faults, p *post, got accepted) {
@@ -119,7 +122,7 @@ func (s *Sandbox) answer(w http.ResponseWriter, r *http.Request, f *Faults, p *p
 	if got.warning != "" {
 		body = append(body, `,"warning":{"code":"`...)
 		body = append(body, got.warning...)
-		body = append(body, `","message":"`+warningProse+`"}`...)
+		body = append(body, `","message":"`+warningProse[got.warning]+`"}`...)
 	}
 	body = append(body, "}}"...)
 	switch {

@@ -23,7 +23,7 @@
 //
 //	ServeHTTP        request id, https, trailing slash, bot agents, key
 //	send             decode strictly, count the arrival, latency, faults before acceptance
-//	rules            the document's rules in order; the first that applies is the answer
+//	shape, rules     the document's rules in order, then the platform's; the first that applies is the answer
 //	accept           the record, the plan of its statuses
 //	answer           faults after acceptance, then 200 with the messageId
 //	shard            posts the webhooks when due, signed, in the order of each message

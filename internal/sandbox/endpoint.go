@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -55,9 +54,9 @@ var webhookTypes = []string{"message.status", "message.received", "template.stat
 
 // registerWebhook is POST /api/v1/webhooks {url, events?}.
 func (s *Sandbox) registerWebhook(w http.ResponseWriter, r *http.Request, key *Key) {
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		refuse(w, refuseRequest("The body could not be read: "+err.Error()+"."))
+	raw, ref := body(w, r)
+	if ref != nil {
+		refuse(w, ref)
 		return
 	}
 	var in struct {

@@ -101,6 +101,10 @@ func assign(into any, raw []byte) (err error) {
 			*v = append(*v, b)
 			return err
 		})
+	case *json.RawMessage: // an object whose members are not shown
+		if raw[0] != '{' {
+			return errors.New("is not an object")
+		}
 	}
 	return json.Unmarshal(raw, into)
 }

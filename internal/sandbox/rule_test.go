@@ -107,6 +107,18 @@ func TestEveryRowOfTheTableOfErrors(t *testing.T) {
 		"no button":           {body: template(`{"name":"spring_sale","language":"en_US","body":["a","b"]}`), status: 400, code: "send_parameter", meta: 131008},
 		"long code":           {body: template(`{"name":"coupon","language":"en_US","body":["a"],"buttons":[{"type":"copy_code","text":"ABCDEFGHIJKLMNOPQRSTU"}]}`), status: 400, code: "send_parameter", meta: 131009},
 		"otp":                 {body: template(`{"name":"login_code","language":"en_US","otp":"123456"}`), status: 200},
+		"contacts, no object": {body: text(`"contacts":[{"name":"Ada"}]`), status: 400, code: "invalid_request"},
+		"reaction, no object": {body: text(`"reaction":"x"`), status: 400, code: "invalid_request"},
+		"raw, no object":      {body: text(`"raw":true`), status: 400, code: "invalid_request"},
+		"request, no object":  {body: text(`"locationRequest":7`), status: 400, code: "invalid_request"},
+		"contacts":            {body: text(`"contacts":{"anything":[1]}`), status: 200},
+		"reaction":            {body: text(`"reaction":{"emoji":"x"}`), status: 200},
+		"location request":    {body: text(`"locationRequest":{"body":"x"}`), status: 200},
+		"video":               {body: text(`"video":{"id":"1"}`), status: 200},
+		"audio":               {body: text(`"audio":{"link":"https://x.example/a"}`), status: 200},
+		"sticker":             {body: text(`"sticker":{"assetId":"ast_1"}`), status: 200},
+		"asset of another":    {body: text(`"sticker":{"assetId":"ast_9"}`), with: func(o *Options) { o.Assets = append(o.Assets, Asset{ID: "ast_9", Company: "co_2"}) }, status: 404, code: "connection_not_found"},
+		"empty text":          {body: text(`"text":""`), status: 400, code: "send_parameter", meta: 131008},
 		"otp elsewhere":       {body: template(`{"name":"order_update","language":"en_US","otp":"123456"}`), status: 400, code: "send_parameter", meta: 131009},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,6 +150,85 @@ func TestEveryRowOfTheTableOfErrors(t *testing.T) {
 				t.Errorf("%s, meta.code %d; want %s, %d", code, meta, c.code, c.meta)
 			}
 		})
+	}
+}
+
+// TestTheFirstRuleThatAppliesIsTheAnswer: what needs no look at the account, whose the connection is, the rules in
+// the document's order; the platform speaks last, since a refused send never reaches it.
+func TestTheFirstRuleThatAppliesIsTheAnswer(t *testing.T) {
+	const own, out = "+15555550100", "+23480312345"
+	paused := `{"name":"promo_weekend","language":"en_US","body":["a"]}`
+	short := `{"name":"order_update","language":"en_US","body":["a"]}` // 132000 at the platform
+	for name, c := range map[string]struct {
+		connection, to, content string
+		status                  int
+		code                    string
+	}{
+		"shape, then connection":         {"conn_x", out, `"image":{}`, 400, "invalid_media"},
+		"connection, then platform":      {"conn_x", out, `"text":""`, 404, "connection_not_found"},
+		"connection, then recipient":     {"conn_x", "12", `"text":"x"`, 404, "connection_not_found"},
+		"suspension, then opt-out":       {"conn_s", out, `"template":` + paused, 403, "account_deactivated"},
+		"suspension, then platform":      {"conn_s", out, `"text":""`, 403, "account_deactivated"},
+		"opt-out, then template":         {"conn_1", out, `"template":` + paused, 403, "recipient_opted_out"},
+		"template, then sender":          {"conn_1", own, `"template":` + paused, 400, "send_template"},
+		"sender, then asset":             {"conn_1", own, `"image":{"assetId":"ast_x"}`, 400, "recipient_is_sender"},
+		"sender, then allowance":         {"conn_9", "+15555550900", `"text":"x"`, 400, "recipient_is_sender"},
+		"asset, then allowance":          {"conn_9", out, `"image":{"assetId":"ast_x"}`, 404, "connection_not_found"},
+		"allowance, then platform":       {"conn_9", out, `"template":` + short, 402, "plan_limit_messages"},
+		"allowance, then empty text":     {"conn_9", out, `"text":""`, 402, "plan_limit_messages"},
+		"allowance, then platform's own": {"conn_9", "12", `"text":"x"`, 402, "plan_limit_messages"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := twoClients(t, func(o *Options) {
+				o.OptedOut = []string{out}
+				o.Connections = append(o.Connections, Connection{ID: "conn_s", Phone: "+15555550800", Company: "co_s"})
+				o.Companies = []Company{{ID: "co_2", Allowance: 1, Used: 1}, {ID: "co_s", Suspended: true}}
+			})
+			res := call(t, s, "POST", "/api/v1/messages", "partner", `{"connectionId":"`+c.connection+`","to":"`+c.to+`",`+c.content+`}`)
+			code, _ := errorOf(t, res)
+			if res.StatusCode != c.status || code != c.code {
+				t.Errorf("%d %s, want %d %s", res.StatusCode, code, c.status, c.code)
+			}
+		})
+	}
+}
+
+// TestATemplateIsSentWhenApprovedOnly: rule 6, every state that the document names.
+func TestATemplateIsSentWhenApprovedOnly(t *testing.T) {
+	s := twoClients(t)
+	for _, state := range []string{"paused", "disabled", "rejected", "pending", "approved"} {
+		must(t, s.SetTemplate("order_update", "en_US", state))
+		res := call(t, s, "POST", "/api/v1/messages", "partner", order)
+		if state == "approved" {
+			if res.StatusCode != 200 {
+				t.Errorf("approved: %s", res.Status)
+			}
+			continue
+		}
+		if code, meta := errorOf(t, res); res.StatusCode != 400 || code != "send_template" || meta != 132015 {
+			t.Errorf("%s: %s %s %d", state, res.Status, code, meta)
+		}
+	}
+}
+
+// TestRequestsAreJSON: JSON in and out (seed 000, Conventions), of every POST but the upload.
+func TestRequestsAreJSON(t *testing.T) {
+	s := twoClients(t)
+	for path, body := range map[string]string{"/api/v1/messages": order, "/api/v1/webhooks": `{"url":"https://x.example/"}`} {
+		for contentType, status := range map[string]int{
+			"application/json": 200, "Application/JSON; charset=utf-8": 200,
+			"": 400, "text/plain": 400, "application/x-www-form-urlencoded": 400, "application/json-patch+json": 400,
+		} {
+			res := call(t, s, "POST", path, "partner", body, "Content-Type", contentType)
+			if res.StatusCode != status {
+				t.Errorf("%s as %q: %s", path, contentType, res.Status)
+			}
+		}
+		for name, body := range map[string]string{"huge": `{"x":"` + strings.Repeat("a", maxBody) + `"}`, "not UTF-8": "{\"x\":\"\xff\"}", "empty": ""} {
+			if code, _ := errorOf(t, call(t, s, "POST", path, "partner", body)); code != "invalid_request" {
+				t.Errorf("%s %s: %s", path, name, code)
+			}
+		}
 	}
 }
 
@@ -274,6 +365,16 @@ func TestTheServiceWindowIsReportedForTwentyFourHours(t *testing.T) {
 			t.Errorf("%d messages failed with 131047, want the 2 outside the window", failed)
 		}
 	})
+}
+
+// TestAnUnverifiedWindowIsNotCalledClosed: the second of the document's two warnings.
+func TestAnUnverifiedWindowIsNotCalledClosed(t *testing.T) {
+	s := twoClients(t, func(o *Options) { o.Faults.Unverified = 1 })
+	raw, err := io.ReadAll(call(t, s, "POST", "/api/v1/messages", "partner", `{"connectionId":"conn_1","to":"+23480312345","text":"x"}`).Body)
+	must(t, err)
+	if !strings.Contains(string(raw), `"warning":{"code":"unverified_service_window","message":"Whether`) {
+		t.Errorf("%s", raw)
+	}
 }
 
 // TestAnAssetLivesThirtyDays: rule 11 and Limits: to the nanosecond.

@@ -77,6 +77,19 @@ func (p *post) event(kind, id, detail string) Event {
 }
 
 func decode(w http.ResponseWriter, r *http.Request) (*message, *refusal) {
+	raw, ref := body(w, r)
+	if ref != nil {
+		return nil, ref
+	}
+	m := new(message)
+	if err := m.decode(raw); err != nil {
+		return nil, refuseRequest(err.Error() + ".")
+	}
+	return m, nil
+}
+
+// body reads a JSON body (seed 000, Conventions: JSON in and out).
+func body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		return nil, refuseRequest("Content-Type must be application/json.")
 	}
@@ -92,11 +105,7 @@ func decode(w http.ResponseWriter, r *http.Request) (*message, *refusal) {
 	if !utf8.Valid(raw) {
 		return nil, refuseRequest("The body is not UTF-8.")
 	}
-	m := new(message)
-	if err := m.decode(raw); err != nil {
-		return nil, refuseRequest(err.Error() + ".")
-	}
-	return m, nil
+	return raw, nil
 }
 
 // arrive counts the POST.
@@ -170,13 +179,27 @@ func (s *Sandbox) decide(f *Faults, p *post) (accepted, *refusal) {
 	return got, nil
 }
 
-// rules are the rules of the document in order, then the platform's; s.mu is held.
+// rules are the document's rules that need a look at the account: whose the connection is (11, 10), then 5 to 8 in
+// their order, then the platform's (9), which a send that the service refuses never reaches; s.mu is held.
 func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *refusal) {
 	if p.conn == nil {
 		return "", &refuseConnection // rule 11
 	}
 	if p.conn.company.Suspended {
 		return "", &refuseSuspended // rule 10
+	}
+	if t := p.m.Template; t != nil {
+		p.tpl = s.findTemplate(t.Name, t.Language, p.conn.Company)
+	}
+	if p.tpl != nil {
+		if _, out := s.optedOut[pairKey(p.conn.company.number, p.to)]; out && p.tpl.Category == "MARKETING" {
+			return "", &refuseOptedOut // rule 5
+		}
+		if p.tpl.Status != "APPROVED" {
+			ref := platformRefusal(132015, "") // rule 6
+			ref.prose = "The template is " + strings.ToLower(p.tpl.Status) + "."
+			return "", ref
+		}
 	}
 	if p.to == p.conn.phone {
 		return "", &refuseSender // rule 7
@@ -188,21 +211,6 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 		return nil
 	}); ref != nil {
 		return "", ref
-	}
-	category := ""
-	if t := p.m.Template; t != nil {
-		p.tpl = s.findTemplate(t.Name, t.Language, p.conn.Company)
-		if p.tpl != nil {
-			category = p.tpl.Category
-			if p.tpl.Status != "APPROVED" {
-				ref := platformRefusal(132015, "") // rule 6
-				ref.prose = "The template is " + strings.ToLower(p.tpl.Status) + "."
-				return "", ref
-			}
-		}
-	}
-	if _, out := s.optedOut[pairKey(p.conn.company.number, p.to)]; out && category == "MARKETING" {
-		return "", &refuseOptedOut // rule 5
 	}
 	if !p.conn.company.plan.left(now) {
 		return "", &refuseAllowance // rule 8
@@ -228,6 +236,9 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	if p.to == 0 {
 		return platformRefusal(131009, "to is not a phone number")
+	}
+	if ref := p.m.platformShape(); ref != nil {
+		return ref
 	}
 	at := now.UnixNano()
 	if s.opt.EnforceThroughput && p.conn.taken.count(at) >= p.conn.limit {
