@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,59 @@ func TestASignatureIsAcceptedInEveryForm(t *testing.T) {
 			}
 			if _, err := v.Verify(http.Header{}, body, signedAt); !errors.Is(err, ErrNoSignature) {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// The literal signatures of testdata/wire/signatures, which the sandbox is held to as well: each form is read and
+// written, and none is taken for another.
+func TestSignaturesOfEveryFormAreTheLiteralOnes(t *testing.T) {
+	var file struct {
+		Secret, Body string
+		At           int64
+		Cases        []struct {
+			Name string
+			Form struct {
+				Encoding, Prefix string
+				TimestampHeader  string `json:"timestamp_header"`
+			}
+			Headers map[string]string
+		}
+	}
+	readJSON(t, &file, "signatures", "cases.json")
+	if len(file.Cases) < 5 {
+		t.Fatalf("%d cases", len(file.Cases))
+	}
+	at := time.Unix(file.At, 0)
+	for _, c := range file.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			form := SignatureForm{Encoding: Encoding(c.Form.Encoding), Prefix: c.Form.Prefix, TimestampHeader: c.Form.TimestampHeader}
+			v, err := NewVerifier(form, NewSecret(file.Secret))
+			if err != nil {
+				t.Fatal(err)
+			}
+			literal, signed := http.Header{}, http.Header{}
+			for k, text := range c.Headers {
+				literal.Set(k, text)
+			}
+			if _, err := v.Verify(literal, []byte(file.Body), at.Add(time.Minute)); err != nil {
+				t.Errorf("the literal headers: %v", err)
+			}
+			if err := form.Sign(signed, NewSecret(file.Secret), []byte(file.Body), at); err != nil || !reflect.DeepEqual(signed, literal) {
+				t.Errorf("signed %v, want %v (%v)", signed, literal, err)
+			}
+			for _, other := range file.Cases {
+				if other.Form.Encoding == c.Form.Encoding && other.Form.TimestampHeader == c.Form.TimestampHeader {
+					continue // a prefix may be there or not
+				}
+				h := http.Header{}
+				for k, text := range other.Headers {
+					h.Set(k, text)
+				}
+				if _, err := v.Verify(h, []byte(file.Body), at); err == nil {
+					t.Errorf("%q passes for it", other.Name)
+				}
 			}
 		})
 	}

@@ -91,14 +91,17 @@ type Asset struct {
 
 // EventForm is the form of webhooks that the document leaves open.
 type EventForm struct {
-	Envelope        string        `yaml:"envelope"`         // service (design section 9) or platform; empty: service
-	Batch           int           `yaml:"batch"`            // most events in one POST; 0: 1, and then no array
-	BatchObject     bool          `yaml:"batch_object"`     // {"events": [...]} in place of a JSON array
-	Linger          time.Duration `yaml:"linger"`           // how long a batch waits to fill; 0: 100ms
-	Timestamps      string        `yaml:"timestamps"`       // rfc3339, unix (integer), unix_string; empty: rfc3339, in the platform's envelope unix_string
-	OmitRecipient   bool          `yaml:"omit_recipient"`   // statuses without `to`
-	OmitConnection  bool          `yaml:"omit_connection"`  // events without `connectionId`
-	SignaturePrefix string        `yaml:"signature_prefix"` // for example "sha256="
+	Envelope       string        `yaml:"envelope"`        // service (design section 9) or platform; empty: service
+	Batch          int           `yaml:"batch"`           // most events in one POST; 0: 1, and then no array
+	BatchObject    bool          `yaml:"batch_object"`    // {"events": [...]} in place of a JSON array
+	Linger         time.Duration `yaml:"linger"`          // how long a batch waits to fill; 0: 100ms
+	Timestamps     string        `yaml:"timestamps"`      // rfc3339, unix (integer), unix_string; empty: rfc3339, in the platform's envelope unix_string
+	OmitRecipient  bool          `yaml:"omit_recipient"`  // statuses without `to`
+	OmitConnection bool          `yaml:"omit_connection"` // events without `connectionId`
+
+	SignaturePrefix    string `yaml:"signature_prefix"`    // for example "sha256="
+	SignatureEncoding  string `yaml:"signature_encoding"`  // hex or base64; empty: hex
+	SignatureTimestamp string `yaml:"signature_timestamp"` // header of the Unix seconds of the posting, and TIMESTAMP.BODY is signed; X-Service-Signature: in it, as t=SECONDS; empty: none
 }
 
 // ThrottleAnswer is what exceeds the throughput is answered with.
@@ -245,6 +248,11 @@ func (o Options) validate() error {
 	case "rfc3339", "unix", "unix_string":
 	default:
 		bad("events.timestamps: %q is not rfc3339, unix or unix_string", o.Events.Timestamps)
+	}
+	switch o.Events.SignatureEncoding {
+	case "", "hex", "base64":
+	default:
+		bad("events.signature_encoding: %q is not hex or base64", o.Events.SignatureEncoding)
 	}
 	switch o.Throttle {
 	case ThrottlePlatform, ThrottleHTTP, ThrottleRetryAfter:

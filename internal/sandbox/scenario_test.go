@@ -50,7 +50,7 @@ webhook_secret: s
 retry_schedule: [1s, 2s]
 webhook_timeout: 3s
 webhook_workers: 4
-events: {envelope: platform, batch: 64, batch_object: true, linger: 5ms, timestamps: unix, omit_recipient: true, omit_connection: true, signature_prefix: "sha256="}
+events: {envelope: platform, batch: 64, batch_object: true, linger: 5ms, timestamps: unix, omit_recipient: true, omit_connection: true, signature_prefix: "v1=", signature_encoding: base64, signature_timestamp: X-Service-Timestamp}
 allowance: 7
 throttle: http
 tier_code: 131049
@@ -93,6 +93,7 @@ func TestAMistakenScenarioIsNamedByItsPlace(t *testing.T) {
 		"tier":          {"connections: [{id: a, phone: \"+15555550100\", tier: TIER_3}]\n", "TIER_3"},
 		"fate":          {"statuses: {recipients: [{phone: \"+15555550100\", fate: lost}]}\n", "lost"},
 		"throttle":      {"throttle: tcp\n", "tcp"},
+		"encoding":      {"events: {signature_encoding: base32}\n", "base32"},
 		"step":          {"timeline: [{template: x}]\n", "timeline[0]"},
 		"code":          {"faults: {server_error_codes: [200]}\n", "200"},
 		"not YAML":      {"a: [\n", "x.yaml"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"io"
 	"net/http"
@@ -277,7 +278,7 @@ func (s *Sandbox) postWebhook(ctx context.Context, ep *endpoint, body []byte, fo
 	}
 	req.Header["Content-Type"] = []string{"application/json"}
 	req.Header["User-Agent"] = []string{"service-webhooks/1.1"}
-	req.Header["X-Service-Signature"] = []string{s.opt.Events.SignaturePrefix + Sign(secret, body)}
+	s.opt.Events.sign(req.Header, secret, body, time.Now())
 	res, err := s.opt.Transport.RoundTrip(req) // no redirects are followed
 	if err != nil {
 		return 0, err
@@ -289,11 +290,38 @@ func (s *Sandbox) postWebhook(ctx context.Context, ep *endpoint, body []byte, fo
 }
 
 // Sign is the signature of a webhook body: lower-case hex HMAC-SHA256 (design section 9).
-func Sign(secret string, body []byte) string {
+func Sign(secret string, body []byte) string { return hex.EncodeToString(digest(secret, "", body)) }
+
+func digest(secret, before string, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
-	_, _ = mac.Write(body) // never fails
-	var sum [sha256.Size]byte
-	return hex.EncodeToString(mac.Sum(sum[:0]))
+	_, _ = io.WriteString(mac, before) // a hash takes everything
+	_, _ = mac.Write(body)
+	return mac.Sum(nil)
+}
+
+// signature is the header of a delivery's signature (seed 000, Authentication 7).
+const signature = "X-Service-Signature"
+
+// sign sets the headers of one posting in the configured form.
+func (f *EventForm) sign(h http.Header, secret string, body []byte, now time.Time) {
+	stamp, before := "", ""
+	if f.SignatureTimestamp != "" {
+		stamp = strconv.FormatInt(now.Unix(), 10)
+		before = stamp + "."
+	}
+	sum := digest(secret, before, body)
+	text := f.SignaturePrefix + hex.EncodeToString(sum)
+	if f.SignatureEncoding == "base64" {
+		text = f.SignaturePrefix + base64.StdEncoding.EncodeToString(sum)
+	}
+	switch http.CanonicalHeaderKey(f.SignatureTimestamp) {
+	case "":
+	case signature:
+		text = "t=" + stamp + "," + text
+	default:
+		h.Set(f.SignatureTimestamp, stamp)
+	}
+	h[signature] = []string{text}
 }
 
 // posted counts a posting in the truth.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"mime/multipart"
+	"net/http"
 	"net/http/httptest"
 	"net/textproto"
 	"os"
@@ -414,6 +415,37 @@ func TestSignatureMatchesTheLiteralOnes(t *testing.T) {
 		readJSON(t, filepath.Join(filepath.Dir(f), "headers.json"), &headers)
 		if got := Sign(secret, body); got != headers["x-service-signature"] {
 			t.Errorf("%s: %s, want %s", f, got, headers["x-service-signature"])
+		}
+	}
+}
+
+// TestSignaturesOfEveryFormAreTheLiteralOnes: what a reader can be configured for can be rehearsed here.
+func TestSignaturesOfEveryFormAreTheLiteralOnes(t *testing.T) {
+	var file struct {
+		Secret, Body string
+		At           int64
+		Cases        []struct {
+			Name string
+			Form struct {
+				Encoding, Prefix string
+				TimestampHeader  string `json:"timestamp_header"`
+			}
+			Headers map[string]string
+		}
+	}
+	readJSON(t, filepath.Join(wireDir, "signatures", "cases.json"), &file)
+	if len(file.Cases) < 5 {
+		t.Fatalf("%d cases", len(file.Cases))
+	}
+	for _, c := range file.Cases {
+		form := EventForm{SignatureEncoding: c.Form.Encoding, SignaturePrefix: c.Form.Prefix, SignatureTimestamp: c.Form.TimestampHeader}
+		got, want := http.Header{}, http.Header{}
+		form.sign(got, file.Secret, []byte(file.Body), time.Unix(file.At, 0))
+		for k, v := range c.Headers {
+			want.Set(k, v)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.Name, diff)
 		}
 	}
 }
