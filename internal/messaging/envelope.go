@@ -45,6 +45,16 @@ func (env *envelope) read(v value) {
 	}
 }
 
+// isBatch tells {events: [...]} from an event with a member of that name. A batch may have a type, an id and a time of
+// its own, but no data; its members are objects.
+func (env *envelope) isBatch() bool {
+	if env.list == nil || env.kind == "" {
+		return env.list != nil
+	}
+	first := env.list.members()
+	return env.data == nil && (!first.next() || first.val.isObject())
+}
+
 // service reads one event of the service's own form. Where there is no data object the event's
 // fields are looked for beside its type.
 func (d *decoder) service(v value, env *envelope) error {

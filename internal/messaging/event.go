@@ -169,7 +169,7 @@ func (d *decoder) one(v value) error {
 	}
 	var env envelope
 	env.read(v)
-	if env.kind == "" && env.list != nil {
+	if env.isBatch() {
 		return d.body(env.list) // nesting is bounded by maxDepth
 	}
 	if bytes.Contains(v, []byte(platformObject)) { // nearly free; the search is not

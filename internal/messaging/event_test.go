@@ -122,6 +122,31 @@ func TestWhatIsNotKnownIsCountedNotFatal(t *testing.T) {
 	}
 }
 
+// A batch may carry an id, a time and a type of its own; what it holds must not be taken for one unknown event.
+func TestABatchIsReadWhateverStandsBesideIt(t *testing.T) {
+	const one = `{"type":"message.status","data":{"messageId":"m1","status":"sent"}}`
+	for body, want := range map[string][]Kind{
+		`[]`:            {},
+		`{"events":[]}`: {},
+		`{"id":"dlv_1","type":"batch","createdAt":"2026-09-21T14:13:21Z","events":[]}`:                                                                 {},
+		`{"id":"dlv_1","type":"batch","createdAt":"2026-09-21T14:13:21Z","events":[` + one + `,` + one + `]}`:                                          {KindStatus, KindStatus},
+		`{"event":"batch","connectionId":"conn_1","events":[` + one + `]}`:                                                                             {KindStatus},
+		`{"type":"message.status","data":{"messageId":"m1","status":"sent"},"events":[` + one + `]}`:                                                   {KindStatus},
+		`{"type":"webhook.updated","url":"https://x.example","events":["message.status","message.received"]}`:                                          {KindUnknown},
+		`{"type":"account.updated","data":{"companyId":"co_1"},"events":[{"a":1},{"a":2}]}`:                                                            {KindAccount},
+		`[{"events":[` + one + `]},{"object":"whatsapp_business_account","entry":[]},{"type":"batch","events":[` + one + `,` + one + `]},` + one + `]`: {KindStatus, KindStatus, KindStatus, KindStatus},
+	} {
+		events, err := DecodeEvents([]byte(body))
+		got := []Kind{}
+		for _, e := range events {
+			got = append(got, e.Kind)
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, %v; want %v", body, got, err, want)
+		}
+	}
+}
+
 func TestBodiesBeyondTheLimitsAreRefused(t *testing.T) {
 	one := `{"type":"message.status","data":{"messageId":"m1","status":"sent"}}`
 	full := "[" + strings.Repeat(one+",", MaxEvents-1) + one + "]"
