@@ -123,25 +123,39 @@ func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 }
 
 // One, four and eight processes share a number: no sliding second goes beyond its limit, and the pace is held when the
-// machine has time for so many processes. What it does at 1,000 a second is printed.
+// machine has time for so many processes; what is off the pace is measured once more. What it does at 1,000 a second is printed.
 func TestClusterProcessesShareANumbersRate(t *testing.T) {
 	for _, n := range []int{1, 4, 8} {
-		for _, f := range measure(t, n, []int{20, 80, 1000}, 10*time.Second) {
-			t.Logf("%d processes at %4d/s: %6.1f/s on average of a pace of %5.1f, %d in the worst second; requests of each: %v; overslept %v", n, f.limit, f.mean, f.pace, f.worst, f.by, f.busy)
-			if f.limit >= 500 {
-				continue
-			}
-			if f.worst > f.limit {
-				t.Errorf("%d processes at %d/s: %d in one second", n, f.limit, f.worst)
-			}
-			if off := f.mean/f.pace - 1; off > 0.03 || off < -0.03 && f.busy <= throttletest.Busy {
-				t.Errorf("%d processes at %d/s: %.1f/s is %.1f %% off the pace", n, f.limit, f.mean, 100*off)
-			}
-			for i, posts := range f.by {
-				if posts == 0 {
-					t.Errorf("process %d of %d sent nothing at %d/s: they do not share", i+1, n, f.limit)
-				}
+		off := offThePace(t, n)
+		if len(off) > 0 {
+			t.Logf("once more: %v", off)
+			off = offThePace(t, n)
+		}
+		for _, complaint := range off {
+			t.Error(complaint)
+		}
+	}
+}
+
+// offThePace measures n processes and returns which numbers were off their pace. Too many in a second fails the test at once.
+func offThePace(t *testing.T, n int) (off []string) {
+	t.Helper()
+	for _, f := range measure(t, n, []int{20, 80, 1000}, 10*time.Second) {
+		t.Logf("%d processes at %4d/s: %6.1f/s on average of a pace of %5.1f, %d in the worst second; requests of each: %v; overslept %v", n, f.limit, f.mean, f.pace, f.worst, f.by, f.busy)
+		if f.limit >= 500 {
+			continue
+		}
+		if f.worst > f.limit {
+			t.Errorf("%d processes at %d/s: %d in one second", n, f.limit, f.worst)
+		}
+		if by := f.mean/f.pace - 1; by > 0.03 || by < -0.03 && f.busy <= throttletest.Busy {
+			off = append(off, fmt.Sprintf("%d processes at %d/s: %.1f/s is %.1f %% off the pace", n, f.limit, f.mean, 100*by))
+		}
+		for i, posts := range f.by {
+			if posts == 0 {
+				off = append(off, fmt.Sprintf("process %d of %d sent nothing at %d/s: they do not share", i+1, n, f.limit))
 			}
 		}
 	}
+	return off
 }
