@@ -33,7 +33,7 @@ GET /sandbox/truth tells what it accepted.`,
 	f.StringVar(&secret, "webhook-secret", sandbox.DemoSecret, "secret that they are signed with")
 	f.StringSliceVar(&retries, "retry-schedule", nil, "waits before each retry of a webhook (default 1m,5m,30m,2h,6h)")
 	f.StringVar(&scenario, "scenario", "", "YAML file: numbers, templates, recipients, faults, timeline")
-	f.StringArrayVar(&faults, "fault", nil, "NAME=SHARE from 0 to 1, such as lost_after=0.05; may be given several times")
+	f.StringArrayVar(&faults, "fault", nil, "NAME=VALUE, such as lost_after=0.05 (a share from 0 to 1) or latency=80ms; may be given several times; added to the scenario's")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := p.load()
 		if err != nil {
@@ -48,7 +48,7 @@ GET /sandbox/truth tells what it accepted.`,
 		if webhook != "" {
 			o.WebhookURL = webhook
 		}
-		if secret != sandbox.DemoSecret || o.WebhookSecret == "" {
+		if f.Changed("webhook-secret") {
 			o.WebhookSecret = secret
 		}
 		if len(retries) > 0 {
@@ -56,23 +56,32 @@ GET /sandbox/truth tells what it accepted.`,
 				return usage(fmt.Errorf("--retry-schedule: %w", err))
 			}
 		}
-		if len(faults) > 0 {
-			// The names and shapes are those of a scenario's faults; so is the check.
-			fragment, err := sandbox.ParseScenario("--fault", []byte("faults: {"+strings.ReplaceAll(strings.Join(faults, ", "), "=", ": ")+"}"))
-			if err != nil {
-				return usage(err)
+		for _, a := range faults {
+			if err := o.Faults.Set(a); err != nil {
+				return usage(fmt.Errorf("--fault: %w", err))
 			}
-			o.Faults = fragment.Faults
 		}
 		o.Log = p.log(c, true)
 		return daemon.ServeSandbox(cmd.Context(), addr, o, func(url string) {
-			fmt.Fprintf(p.stderr, "sandbox of the messaging service on %s, key %s\n", url, sandbox.DemoKey)
+			fmt.Fprintf(p.stderr, "sandbox of the messaging service on %s, %s\n", url, keysOf(o))
 			if o.WebhookURL != "" {
 				fmt.Fprintf(p.stderr, "events go to %s\n", o.WebhookURL)
 			}
 		})
 	}
 	return cmd
+}
+
+// keysOf names the keys that the sandbox knows.
+func keysOf(o sandbox.Options) string {
+	var tokens []string
+	for _, k := range o.Keys {
+		tokens = append(tokens, k.Token)
+	}
+	if len(tokens) == 1 {
+		return "key " + tokens[0]
+	}
+	return "keys " + strings.Join(tokens, ", ")
 }
 
 func durations(texts []string) ([]time.Duration, error) {
