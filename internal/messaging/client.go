@@ -165,6 +165,7 @@ func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 		c.buffers.Put(buf)
 	}
 	if failure != nil {
+		failure.blame(m)
 		return Receipt{}, failure
 	}
 	return receipt, nil

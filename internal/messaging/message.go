@@ -1,6 +1,9 @@
 package messaging
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Message is the body of POST /api/v1/messages (seed 000, "Send request"). Exactly
 // one content field is set.
@@ -23,6 +26,22 @@ type Message struct {
 	CTA             *CTA            `json:"cta,omitempty"`
 	LocationRequest json.RawMessage `json:"locationRequest,omitempty"` // member shape: not shown
 	Raw             json.RawMessage `json:"raw,omitempty"`
+}
+
+// hasAsset reports whether the message refers to a stored file.
+func (m *Message) hasAsset() bool {
+	refs := []*Media{m.Image, m.Video, m.Audio, m.Sticker}
+	documents := []*Document{m.Document}
+	if m.Template != nil && m.Template.Header != nil {
+		h := m.Template.Header
+		refs, documents = append(refs, h.Image, h.Video), append(documents, h.Document)
+	}
+	for _, d := range documents {
+		if d != nil {
+			refs = append(refs, &d.Media)
+		}
+	}
+	return slices.ContainsFunc(refs, func(r *Media) bool { return r != nil && r.AssetID != "" })
 }
 
 // Template is the template content object.

@@ -157,7 +157,7 @@ var serviceRows = map[string]row{
 	"recipient_opted_out":      optOut("the recipient has opted out of marketing"),
 	"account_deactivated":      stopAccount("the client is suspended"),
 	"partner_key_required":     skip("this call needs a partner-wide key"),
-	"connection_not_found":     pauseNumber(0, "the connection is unknown or outside the key's scope, or the header's asset is older than 30 days"),
+	codeNotFound:               pauseNumber(0, "the connection is unknown or outside the key's scope, or the message's asset is unknown or older than 30 days"),
 
 	codeNotConnected: {Action: RetryLater, Sentence: "the service could not be reached; nothing was sent"},
 	codeNotE164:      fix("the recipient is not an international number with + in front"),
@@ -170,6 +170,9 @@ var serviceRows = map[string]row{
 	codeBadAnswer:    {Sentence: "the answer was not HTTP; the message may have been sent"},
 	codeAcceptedNoID: {Sentence: "the service accepted the message but its answer holds no usable id"},
 }
+
+// codeNotFound says one of two things (seed 000, Errors): see Error.blame.
+const codeNotFound = "connection_not_found"
 
 // The codes that this package gives where the service gave none.
 const (

@@ -3,6 +3,7 @@ package messaging
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -109,6 +110,46 @@ func TestTheOrderOfADecision(t *testing.T) {
 		e := judged(test.status, nil, test.body)
 		if e.Proof != test.proof || e.Action != test.action || e.Hold != test.hold {
 			t.Errorf("%s: %+v", test.name, e)
+		}
+	}
+}
+
+// One campaign's asset, expired or mistyped, must not pause everybody on its number: seed 000 gives it the code of an
+// unknown connection. A message without an asset leaves no doubt about which it is.
+func TestAnAssetThatIsGoneIsTheMessagesFaultNotTheNumbers(t *testing.T) {
+	stored, elsewhere := &Media{AssetID: "ast_old"}, &Media{Link: "https://shop.example/a"}
+	document := func(m *Media) *Document { return &Document{Media: *m} }
+	header := func(h Header) *Message { return &Message{Template: &Template{Header: &h}} }
+	for name, c := range map[string]struct {
+		m    *Message
+		hold Hold
+	}{
+		"image header":          {header(Header{Image: stored}), HoldPayload},
+		"video header":          {header(Header{Video: stored}), HoldPayload},
+		"document header":       {header(Header{Document: document(stored)}), HoldPayload},
+		"image":                 {&Message{Image: stored}, HoldPayload},
+		"video":                 {&Message{Video: stored}, HoldPayload},
+		"audio":                 {&Message{Audio: stored}, HoldPayload},
+		"sticker":               {&Message{Sticker: stored}, HoldPayload},
+		"document":              {&Message{Document: document(stored)}, HoldPayload},
+		"header that is a link": {header(Header{Image: elsewhere, Document: document(elsewhere)}), HoldNumber},
+		"image that is a link":  {&Message{Image: elsewhere}, HoldNumber},
+		"no header":             {&Message{Template: &Template{}}, HoldNumber},
+	} {
+		e := judged(404, nil, `{"error":"connection_not_found","message":"No such connection."}`)
+		e.blame(c.m)
+		want := RetryLater
+		if c.hold == HoldPayload {
+			want = RetryOnce
+		}
+		if e.Hold != c.hold || e.Action != want || e.Proof != NotSent || e.Code != "connection_not_found" {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+	for _, e := range []*Error{judged(503, nil, `{"error":"connection_not_found"}`), judged(403, nil, `{"error":"account_deactivated"}`)} {
+		before := *e
+		if e.blame(&Message{Image: stored}); !reflect.DeepEqual(*e, before) {
+			t.Errorf("%+v became %+v", before, *e)
 		}
 	}
 }

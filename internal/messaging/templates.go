@@ -39,7 +39,7 @@ func (c *Client) Templates(ctx context.Context, connectionID string) ([]Template
 	items, err := c.list(ctx, c.assumed.TemplatesPath, "connectionId="+url.QueryEscape(connectionID))
 	if err != nil {
 		var e *Error
-		if errors.As(err, &e) && e.Code == "connection_not_found" {
+		if errors.As(err, &e) && e.Code == codeNotFound {
 			return nil, err
 		}
 		return nil, notOffered(err)

@@ -31,6 +31,7 @@ type StatusCode struct {
 //	5xx, 408, 409, 499 (ProvenRefusals excepted)       Doubt      refusal
 //	any other: meta.code, meta.retryable, errorClass,
 //	error, status                                      NotSent    refusal
+//	connection_not_found, message with an assetId      its row    Error.blame
 
 // transportError judges an exchange that ended without an answer. written tells
 // whether a byte may have reached the wire.
@@ -112,6 +113,15 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 		e.Wait = r.Wait
 	}
 	return e
+}
+
+// blame corrects what only the message can tell: connection_not_found is also the answer to an assetId that does not
+// exist or is past its 30 days (seed 000, rule 11). Of a message with one the payload is at fault as far as anybody knows:
+// the run's breaker decides, not a pause of everybody on the number.
+func (e *Error) blame(m *Message) {
+	if e.Proof == NotSent && e.Code == codeNotFound && m.hasAsset() {
+		e.Action, e.Hold = RetryOnce, HoldPayload // as send_media
+	}
 }
 
 // said is what the body of a refusal turned out to be.

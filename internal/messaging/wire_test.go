@@ -142,7 +142,7 @@ var wireMeaning = map[string]Error{
 	"41_recipient_opted_out":       {Proof: NotSent, Action: Refuse, Feed: FeedOptOut, Code: "recipient_opted_out"},
 	"42_account_deactivated":       {Proof: NotSent, Action: RetryLater, Hold: HoldAccount, Code: "account_deactivated"},
 	"43_connection_not_found":      {Proof: NotSent, Action: RetryLater, Hold: HoldNumber, Code: "connection_not_found"},
-	"44_asset_expired":             {Proof: NotSent, Action: RetryLater, Hold: HoldNumber, Code: "connection_not_found"},
+	"44_asset_expired":             {Proof: NotSent, Action: RetryOnce, Hold: HoldPayload, Code: "connection_not_found"},
 	"45_wrong_key":                 {Proof: NotSent, Action: RetryLater, Hold: HoldAccount, Code: "unauthorized"},
 	"46_cdn_1010":                  {Proof: NotSent, Action: RetryLater, Hold: HoldConfig, Code: "cdn_1010"},
 	"47_http_301":                  {Proof: NotSent, Action: RetryLater, Hold: HoldConfig, Code: "redirect"},
