@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/invopop/jsonschema"
@@ -87,10 +88,26 @@ func fillDefaults(s *jsonschema.Schema, values map[string]any) {
 	}
 }
 
-// redactURL hides the password of a URL; anything else stays as it is.
+// redactURL hides the password of a URL, also among its parameters. Of what is no URL nothing is shown before its last @, nor
+// of a list of words with a password: anything else stays as it is.
 func redactURL(s string) string {
 	u, err := url.Parse(s)
-	if err != nil || u.User == nil {
+	last := strings.LastIndexByte(s, '@')
+	switch {
+	case last >= 0 && (err != nil || u.User == nil || strings.Count(s, "@") > 1):
+		return "***" + s[last:]
+	case err != nil, u.Scheme == "" && strings.Contains(s, "password"):
+		return "***"
+	}
+	if q := u.Query(); q.Has("password") || q.Has("sslpassword") {
+		for _, k := range []string{"password", "sslpassword"} {
+			if q.Has(k) {
+				q.Set(k, "xxxxx")
+			}
+		}
+		u.RawQuery = q.Encode()
+	}
+	if u.User == nil && u.RawQuery == "" {
 		return s
 	}
 	return u.Redacted()

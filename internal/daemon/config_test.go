@@ -311,3 +311,27 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+func TestNoPasswordIsShownWhereverItStandsInAnAddress(t *testing.T) {
+	for _, given := range []string{
+		"postgres://u:geheim@h/db", "postgres://h/db?user=u&password=geheim", "postgres://h/db?sslpassword=geheim", "postgres://u:a@geheim/x@h/db",
+		"postgres://u:a geheim@h/db", "redis://:geheim@h:port", "redis://:a/geheim@h", "host=h password=geheim", "password = geheim user = u",
+	} {
+		if shown := redactURL(given); strings.Contains(shown, "geheim") {
+			t.Errorf("%s is shown as %s", given, shown)
+		}
+		c := DefaultConfig()
+		for _, at := range []*string{&c.Ledger, &c.Redis, &c.Service.BaseURL} {
+			old := *at
+			if *at = given; c.Validate() != nil && strings.Contains(c.Validate().Error(), "geheim") {
+				t.Errorf("%s: %v", given, c.Validate())
+			}
+			*at = old
+		}
+	}
+	for _, plain := range []string{"sqlite:campaignd.db", "sqlite:/var/lib/password/c.db", "postgres://h/db?sslmode=disable", "redis://h:6379/1", ""} {
+		if shown := redactURL(plain); shown != plain {
+			t.Errorf("%s is shown as %s", plain, shown)
+		}
+	}
+}

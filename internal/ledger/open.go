@@ -51,8 +51,9 @@ func Open(ctx context.Context, dsn string, o Options) (campaign.Ledger, error) {
 	return nil, fmt.Errorf("ledger: want sqlite:PATH or postgres://..., not %q", redact(dsn))
 }
 
-// redact keeps a mistyped address's password out of messages.
+// redact keeps a mistyped address's password out of messages, also one among its parameters.
 func redact(dsn string) string {
+	dsn, _, _ = strings.Cut(dsn, "?")
 	if i := strings.LastIndexByte(dsn, '@'); i >= 0 {
 		return "***" + dsn[i:]
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,9 +69,9 @@ func openMigrated(ctx context.Context, dsn string, o Options, dir fs.FS) (_ *Pos
 	if o.Sender && o.ReadOnly {
 		return nil, errors.New("ledger: a sender cannot be read-only")
 	}
-	config, err := pgx.ParseConfig(dsn)
+	config, err := parseAddress(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("ledger %s: %s", redact(dsn), oneLine(err.Error())) // pgx hides the password
+		return nil, err
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 5*time.Second)
 	l := &Postgres{name: fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), log: o.Log, readOnly: o.ReadOnly}
@@ -88,6 +89,25 @@ func openMigrated(ctx context.Context, dsn string, o Options, dir fs.FS) (_ *Pos
 		return nil, err
 	}
 	return l, l.identify(ctx, o)
+}
+
+// parseAddress reads an address. No error shows what may be its password.
+func parseAddress(dsn string) (*pgx.ConnConfig, error) {
+	if _, rest, ok := strings.Cut(dsn, "://"); ok {
+		if end := strings.IndexAny(rest, "/?#"); strings.Count(rest, "@") > 1 || end >= 0 && strings.Contains(rest[end:], "@") {
+			// Read as it stands, a piece of the password would be the host or the database.
+			return nil, errors.New("ledger: user or password in the address hold one of @ / ? #: write them as %40, %2F, %3F, %23")
+		}
+	}
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		text := oneLine(err.Error())
+		if i := strings.LastIndex(text, "`: "); i >= 0 { // before it stands the address
+			text = text[i+len("`: "):]
+		}
+		return nil, fmt.Errorf("ledger %s: the address cannot be read: %s", redact(dsn), text)
+	}
+	return config, nil
 }
 
 // Close ends all connections; what is being written is finished first. Calls that come

@@ -57,8 +57,14 @@ func TestWhatPostgresRefusesIsSaidInALine(t *testing.T) {
 	s := server(t)
 	for _, c := range []struct{ dsn, want string }{
 		{s.URL("nothing"), "createdb"},
-		{"postgres://u:secret@127.0.0.1:1/x?connect_timeout=1", "127.0.0.1:1/x"},
+		{"postgres://u:secret@127.0.0.1:1/x?connect_timeout=1", "127.0.0.1:1/x: nothing answers there"},
+		{"postgres://u:secret@127.0.0.1:1/x?sslmode=require", "nothing answers there"},
 		{"postgres://u:secret@h/x?sslmode=sometimes", "sslmode"},
+		{"postgres://postgres@" + s.Addr + "/postgres?sslmode=require", "sslmode=disable goes without TLS"},
+		{"postgres://postgres@" + s.Addr + "/postgres?sslmod=disable", "it does not know a parameter of the address"},
+		{"postgres://u:an@d/secret@127.0.0.1:1/x", "write them as %40, %2F"},
+		{"postgres://u:an?d&secret@127.0.0.1:1/x", "write them as %40, %2F"},
+		{"postgres://127.0.0.1:1/x?user=u&password=secret&sslmode=sometimes", "sslmode"},
 	} {
 		l, err := Open(t.Context(), c.dsn, Options{})
 		if err == nil {
@@ -68,6 +74,9 @@ func TestWhatPostgresRefusesIsSaidInALine(t *testing.T) {
 		}
 		if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want a line with %q", c.dsn, err, c.want)
+		}
+		if n := strings.Count(err.Error(), "refused"); n > 1 { // an attempt over TLS and one without say the same
+			t.Errorf("%s: said %d times: %v", c.dsn, n, err)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -289,10 +292,58 @@ func (l *Postgres) explain(err error) error {
 		}
 	}
 	text := oneLine(err.Error())
+	var cannot *pgconn.ConnectError
+	if errors.As(err, &cannot) {
+		hint, text = cmp.Or(hint, unconnected(err)), attempts(err.Error())
+	}
 	if hint != "" {
 		text = hint + ": " + text
 	}
 	return &saidError{fmt.Sprintf("ledger %s: %s", l.name, text), err}
+}
+
+// unconnected says what to do about a connection that could not be made, "" when that is not known.
+func unconnected(err error) string {
+	var name *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var said *pgconn.PgError
+	switch {
+	case errors.As(err, &said) && said.Code == "42704":
+		return "it does not know a parameter of the address in `ledger`"
+	case errors.As(err, &name):
+		return "its host is not found: check the address in `ledger`"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing answers there: check that PostgreSQL runs, and the address in `ledger`"
+	case errors.As(err, &certificate):
+		return "its certificate is not trusted: give sslrootcert=FILE in the address, and the host name that it is made out for"
+	}
+	return ""
+}
+
+// refusedTLS ends what an attempt over TLS says of a server without it. With sslmode=prefer an attempt in the clear
+// follows, and that one tells what is wrong.
+const refusedTLS = "server refused TLS connection"
+
+// attempts puts what each attempt to connect says into one line, each thing once.
+func attempts(text string) string {
+	lines := strings.Split(text, "\n")
+	var said, refused []string
+	for _, line := range lines[1:] { // the first says who wants to connect
+		switch line = oneLine(line); {
+		case strings.HasSuffix(line, refusedTLS):
+			refused = []string{line}
+		case !slices.Contains(said, line):
+			said = append(said, line)
+		}
+	}
+	if len(said) == 0 {
+		said = refused
+	}
+	text = oneLine(lines[0] + " " + strings.Join(said, " "))
+	if strings.HasSuffix(text, refusedTLS) {
+		text += "; sslmode=disable goes without TLS"
+	}
+	return text
 }
 
 // errSaid marks errors that explain has seen.
