@@ -1,10 +1,13 @@
 package sandbox
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -324,6 +327,32 @@ func TestTheAllowanceEndsAndReturnsWithTheMonth(t *testing.T) {
 			t.Fatalf("next month: %d", status)
 		}
 	})
+}
+
+// TestTheAllowanceIsNeverExceededByMany: exactly what is left is accepted, however many ask at once.
+func TestTheAllowanceIsNeverExceededByMany(t *testing.T) {
+	s := twoClients(t, func(o *Options) { o.Companies = []Company{{ID: "co_1", Allowance: 1000, Used: 900}} })
+	var wg sync.WaitGroup
+	var answers [2]atomic.Int64 // 200, 402
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 25 {
+				body := strings.Replace(order, "+23480312345", fmt.Sprintf("+23480312%02d%03d", g, i), 1)
+				switch res := call(t, s, "POST", "/api/v1/messages", "partner", body); res.StatusCode {
+				case 200:
+					answers[0].Add(1)
+				case 402:
+					answers[1].Add(1)
+				default:
+					t.Error(res.Status)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if ok, spent := answers[0].Load(), answers[1].Load(); ok != 100 || spent != 100 || len(s.Truth().Messages) != 100 {
+		t.Errorf("%d accepted, %d refused with 402, %d in the truth; want 100 each", ok, spent, len(s.Truth().Messages))
+	}
 }
 
 // TestTheServiceWindowIsReportedForTwentyFourHours: rule 4 and the states of seed 000.
