@@ -235,7 +235,8 @@ type SendLedger interface {
 type LaneReport struct {
 	Run        RunNo
 	Connection string
-	Binding    string  // closed list of lane: throughput, cap, window, throttled, unreachable, in_flight, doubt, ledger, none
+	Owner      string  // whose lane it is; ReportLanes fills it from its own argument
+	Binding    string  // closed list of lane: throughput, cap, window, throttled, unreachable, in_flight, doubt, ledger, limiter, none, stopped
 	Detail     string  // a sentence
 	Rate       float64 // messages per second now: the number's pace, or the run's own limit when that is less; 0 while the number is held
 	At         time.Time

@@ -1,16 +1,36 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
 // laneFresh is how old a lane's report may be: senders write one each second, and a machine may stall.
 const laneFresh = 15 * time.Second
 
+// laneMissed is how long a sender that is not heard of is shown beside others that serve its connection.
+const laneMissed = 10 * time.Minute
+
+// LaneStopped is the binding of a lane whose sender has ended in order.
+const LaneStopped = "stopped"
+
 // Stale reports whether the lane's sender has not been heard of lately: it is gone, or it stalls.
 func (r LaneReport) Stale(now time.Time) bool { return now.Sub(r.At) > laneFresh }
+
+// Gone reports whether nobody serves the lane any more: its sender has ended, or is stale.
+func (r LaneReport) Gone(now time.Time) bool { return r.Binding == LaneStopped || r.Stale(now) }
+
+// sender names the process of the lane: host and process id, without the instant that tells its lives apart.
+func (r LaneReport) sender() string {
+	if i := strings.LastIndexByte(r.Owner, '/'); i > 0 {
+		return r.Owner[:i]
+	}
+	return r.Owner
+}
 
 // Why says what a run is waiting for.
 type Why struct {
@@ -37,12 +57,16 @@ type WhyTotals struct {
 // LaneState is what the sender of one lane said last.
 type LaneState struct {
 	Connection string    `json:"connection"`
+	Sender     string    `json:"sender"` // host/process id
 	Binding    string    `json:"binding"`
 	Detail     string    `json:"detail"`
 	Rate       float64   `json:"rate"` // messages per second now: the number's pace, or the campaign's own limit when that is less; 0 while the number is held
 	At         time.Time `json:"at"`
 	Stale      bool      `json:"stale"` // said too long ago: its sender is gone, or stalled
 }
+
+// Live reports whether a sender serves the lane.
+func (l LaneState) Live() bool { return !l.Stale && l.Binding != LaneStopped }
 
 // WhySegments counts the segments of a run.
 type WhySegments struct {
@@ -81,14 +105,7 @@ func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, err
 	if err != nil {
 		return Why{}, fmt.Errorf("read the lanes of %s: %w", run.ID(), err)
 	}
-	rate := 0.0
-	for _, r := range lanes {
-		s := LaneState{r.Connection, r.Binding, r.Detail, r.Rate, r.At, r.Stale(now)}
-		if !s.Stale {
-			rate += r.Rate
-		}
-		w.Lanes = append(w.Lanes, s)
-	}
+	rate := w.show(lanes, now)
 	if def, err := ParseDefinition(run.ID(), run.Definition); err == nil && def.Limits.Rate > 0 {
 		rate = min(rate, def.Limits.Rate) // the numbers of a campaign share its limit
 	}
@@ -120,6 +137,46 @@ func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, err
 	return w, nil
 }
 
+// show chooses what to tell of the lanes, and sums up their rates. Senders of one connection share its pace, so it counts
+// once. Who sends comes first, then who is held, then who has nothing to do, and last who is gone: beside a sender that
+// is there only if it is missed, else the last of them.
+func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
+	rank := func(r LaneReport) int {
+		switch {
+		case r.Gone(now):
+			return 2
+		case r.Binding == "none":
+			return 1
+		}
+		return 0
+	}
+	lanes = slices.Clone(lanes)
+	slices.SortStableFunc(lanes, func(a, b LaneReport) int {
+		return cmp.Or(cmp.Compare(a.Connection, b.Connection), cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Rate, a.Rate), b.At.Compare(a.At))
+	})
+	pace := map[string]float64{} // of the connections that somebody serves
+	for _, r := range lanes {
+		if !r.Gone(now) {
+			pace[r.Connection] = max(pace[r.Connection], r.Rate)
+		}
+	}
+	for i, r := range lanes {
+		if r.Gone(now) {
+			_, served := pace[r.Connection]
+			missed := r.Binding != LaneStopped && now.Sub(r.At) <= laneMissed
+			last := i == 0 || lanes[i-1].Connection != r.Connection
+			if served && !missed || !served && !last {
+				continue
+			}
+		}
+		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.Binding, r.Detail, r.Rate, r.At, r.Stale(now)})
+	}
+	for _, p := range pace {
+		rate += p
+	}
+	return rate
+}
+
 // WindowOpens is when the next of a run's windows opens while all that is not done waits for a time, and zero when
 // something can be sent now or only rows that are to be tried again wait. A lane that a window binds holds its mark; a
 // row that waits alone has let the mark pass (design section 4).
@@ -141,7 +198,7 @@ func WindowOpens(segments []SegmentState, now time.Time) time.Time {
 func (w *Why) answer(run Run) string {
 	switch run.State {
 	case Importing:
-		return fmt.Sprintf("its list is being imported (%d rows so far); if nobody does it any more, launch it again with the same file", run.Rows)
+		return fmt.Sprintf("its list is being imported (%d rows so far); if nobody does it any more, a `campaignd serve` that can read the list goes on with it, or launch it again with the same file", run.Rows)
 	case WaitingApproval:
 		return fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
 	case Paused:
@@ -178,7 +235,7 @@ func (w *Why) answer(run Run) string {
 		}
 	}
 	for _, l := range w.Lanes {
-		if !l.Stale && l.Detail != "" && l.Binding != "none" {
+		if l.Live() && l.Detail != "" && l.Binding != "none" {
 			return l.Connection + ": " + l.Detail
 		}
 	}
@@ -194,7 +251,7 @@ func (w *Why) answer(run Run) string {
 // fresh reports whether a sender spoke lately.
 func (w *Why) fresh() bool {
 	for _, l := range w.Lanes {
-		if !l.Stale {
+		if l.Live() {
 			return true
 		}
 	}

@@ -98,3 +98,55 @@ func TestWhyCountsTheCampaignsOwnLimitOnceAndNobodyWhoIsGone(t *testing.T) {
 		}
 	}
 }
+
+// Replicas share the pace of a number: two of them do not send a list in half the time, and the one that sends speaks
+// for its connection.
+func TestWhyCountsANumbersPaceOnceHoweverManySendersShareIt(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	lane := func(connection, owner, binding string, rate float64, age time.Duration) LaneReport {
+		return LaneReport{Connection: connection, Owner: owner + "/7/123", Binding: binding, Detail: binding + " of " + owner, Rate: rate, At: now.Add(-age)}
+	}
+	for name, c := range map[string]struct {
+		lanes    []LaneReport
+		takes    time.Duration // to send 20 rows; 0: nobody can say
+		sentence string
+		shown    string // who, in their order
+	}{
+		"two senders of one number": {[]LaneReport{lane("a", "x", "none", 2, 0), lane("a", "y", "throughput", 2, 0), lane("b", "x", "none", 2, 0), lane("b", "y", "throughput", 2, 0)},
+			5 * time.Second, "a: throughput of y", "a:y/7 a:x/7 b:y/7 b:x/7"},
+		"one of them is held": {[]LaneReport{lane("a", "x", "unreachable", 0, 0), lane("a", "y", "throughput", 2, 0)},
+			10 * time.Second, "a: throughput of y", "a:y/7 a:x/7"},
+		"both are held": {[]LaneReport{lane("a", "x", "limiter", 0, 0), lane("a", "y", "limiter", 0, 0)},
+			0, "a: limiter of x", "a:x/7 a:y/7"},
+		"one has ended, one is missed, one was long ago": {[]LaneReport{lane("a", "w", "throughput", 2, time.Hour), lane("a", "x", LaneStopped, 0, 0), lane("a", "y", "throughput", 2, time.Minute), lane("a", "z", "throughput", 2, 0)},
+			10 * time.Second, "a: throughput of z", "a:z/7 a:y/7"},
+		"all have ended": {[]LaneReport{lane("a", "x", LaneStopped, 0, time.Hour), lane("a", "y", LaneStopped, 0, time.Second)},
+			0, "it is being sent", "a:y/7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := Explain(t.Context(), waiting{c.lanes, []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}}, Run{No: 1, State: Running, Rows: 20}, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := time.Time{}
+			if c.takes > 0 {
+				want = now.Add(c.takes)
+			}
+			var shown []string
+			for _, l := range w.Lanes {
+				shown = append(shown, l.Connection+":"+l.Sender)
+			}
+			if got := strings.Join(shown, " "); !w.Finish.Equal(want) || w.Sentence != c.sentence || got != c.shown {
+				t.Errorf("sent by %v: %s; shown %s\nwant %v: %s; %s", w.Finish, w.Sentence, got, want, c.sentence, c.shown)
+			}
+		})
+	}
+}
+
+func TestWhyMissesNobodyWhoEndedInOrder(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	w, err := Explain(t.Context(), waiting{[]LaneReport{{Connection: "a", Binding: LaneStopped, At: now}}, []SegmentState{{Segment: Segment{Hi: 20}}}}, Run{No: 1, State: Running, Rows: 20}, now)
+	if err != nil || !strings.HasPrefix(w.Sentence, "nobody is sending it") {
+		t.Errorf("%q, %v", w.Sentence, err)
+	}
+}

@@ -33,6 +33,7 @@ type server struct {
 	failures int       // in a row
 	since    time.Time // of the first of them; moved on when the client is replaced
 	probeAt  time.Time // with the breaker open: when the next call may try
+	renewed  bool      // the client was replaced during this outage
 	count    int64     // incidents: whatever may have lost or rewound a cursor
 	runID    string    // which server process we spoke to last
 	warned   string    // the eviction policy that was warned of
@@ -143,9 +144,11 @@ func (s *server) admit() (*redis.Client, error) {
 		s.probeAt = now.Add(breakerProbe) // this one tries, the others go on waiting
 	}
 	if s.failures > 0 && now.Sub(s.since) > watchdogAfter {
-		s.log.Error("no answer from redis for 10 s: connecting anew, nothing is sent meanwhile", "failures", s.failures)
+		if !s.renewed { // once, not every 10 s
+			s.log.Error("no answer from redis for 10 s: connecting anew until it answers, nothing is sent meanwhile", "failures", s.failures)
+		}
 		_ = s.client.Close() // its calls fail, as they have
-		s.client, s.since = redis.NewClient(s.options), now
+		s.client, s.since, s.renewed = redis.NewClient(s.options), now, true
 	}
 	return s.client, nil
 }
@@ -159,7 +162,7 @@ func (s *server) settle(err error) {
 		if s.failures >= breakerFailures {
 			s.log.Info("redis answers again", "failures", s.failures)
 		}
-		s.failures = 0
+		s.failures, s.renewed = 0, false
 		return
 	}
 	s.count++

@@ -126,6 +126,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		pacers.Wait() // the writer of results outlives the senders
 		e.rec.stop()
 		rec.Wait()
+		e.stopped(ctx)
 	}()
 
 	start := func(p *pacer) { pacers.Go(func() { p.run(ctx) }) }
@@ -247,6 +248,7 @@ func (e *Engine) settleWanted(ctx context.Context, s *campaign.Run) error {
 		moved, err = e.ledger.SetState(ctx, s.No, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused, campaign.PausedByOperator, "paused by the operator")
 		if moved {
 			s.State = campaign.Paused
+			e.o.Log.Info("run paused", "run", s.ID(), "reason", campaign.PausedByOperator)
 		}
 	case s.Wanted == campaign.WantCancel && s.State != campaign.Running:
 		// Its segments must be claimed once more, to be dropped; the intent's transaction
@@ -326,6 +328,26 @@ func (e *Engine) report(ctx context.Context) {
 		all = append(all, s.Lanes...)
 	}
 	if err := e.ledger.ReportLanes(ctx, e.o.Owner, all); err != nil && ctx.Err() == nil {
+		e.o.Log.Debug("lane report not written", "err", err)
+	}
+}
+
+// stopped tells the ledger that nobody serves the lanes of this engine any more.
+func (e *Engine) stopped(ctx context.Context) {
+	var all []campaign.LaneReport
+	for _, s := range e.Stats() {
+		for _, l := range s.Lanes {
+			l.Rate, l.Binding, l.Detail = 0, campaign.LaneStopped, "its sender has ended"
+			all = append(all, l)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	// The engine's context has ended. 500ms: a stopped process hands over within 2 s.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 500*time.Millisecond)
+	defer cancel()
+	if err := e.ledger.ReportLanes(ctx, e.o.Owner, all); err != nil {
 		e.o.Log.Debug("lane report not written", "err", err)
 	}
 }

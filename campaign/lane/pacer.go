@@ -23,14 +23,15 @@ type pacer struct {
 	latency    latency
 	counts     counts
 
-	mu    sync.Mutex
-	runs  []*run
-	cubic *throttle.Cubic
-	downs int                        // consecutive holds because the service could not be reached
-	doubt breaker                    // most answers prove nothing: the service is broken
-	until time.Time                  // the whole number is held until then
-	why   binding                    // by this
-	bound map[campaign.RunNo]binding // what bound each lane at the planner's last step
+	mu     sync.Mutex
+	runs   []*run
+	cubic  *throttle.Cubic
+	downs  int                        // consecutive holds because the service could not be reached
+	doubt  breaker                    // most answers prove nothing: the service is broken
+	noSlot refused                    // the limiter cannot be asked
+	until  time.Time                  // the whole number is held until then
+	why    binding                    // by this
+	bound  map[campaign.RunNo]binding // what bound each lane at the planner's last step
 
 	// owned by the planner
 	segments  []*segment
@@ -135,6 +136,29 @@ func (p *pacer) reached() {
 	p.mu.Unlock()
 }
 
+// refused is why the limiter gave no slot, and when.
+type refused struct {
+	at  time.Time
+	why string
+}
+
+// refusedFor is how long a refusal of the limiter binds: it is asked every 100 ms while something is to be sent.
+const refusedFor = time.Second
+
+// unasked notes that the limiter could not be asked; answered, that it could.
+func (p *pacer) unasked(now time.Time, err error) {
+	p.counts.noSlot.Add(1)
+	p.mu.Lock()
+	p.noSlot = refused{now, "no send instant can be had, so nothing is sent: " + err.Error()}
+	p.mu.Unlock()
+}
+
+func (p *pacer) answered() {
+	p.mu.Lock()
+	p.noSlot = refused{}
+	p.mu.Unlock()
+}
+
 func (p *pacer) heldFor(now time.Time) (time.Duration, binding) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,6 +202,7 @@ func (p *pacer) run(ctx context.Context) {
 // renew keeps the leases alive. A lease that could not be renewed is lost when
 // another epoch has begun; when the ledger cannot be reached it just runs out.
 func (p *pacer) renew(ctx context.Context) {
+	said := ""
 	for {
 		t := time.NewTimer(p.jitter("renew", p.e.o.Lease/3))
 		select {
@@ -199,10 +224,15 @@ func (p *pacer) renew(ctx context.Context) {
 		}
 		kept, err := p.e.ledger.Renew(ctx, leases, p.e.o.Lease)
 		if err != nil {
-			if ctx.Err() == nil {
-				p.e.o.Log.Error("leases not renewed", "connection", p.connection, "err", err)
+			if why := cause(err); ctx.Err() == nil && why != said { // once, not at each try
+				said = why
+				p.e.o.Log.Error("leases cannot be renewed: they run out unless they can be soon", "connection", p.connection, "err", err)
 			}
 			continue
+		}
+		if said != "" {
+			said = ""
+			p.e.o.Log.Info("leases are renewed again", "connection", p.connection)
 		}
 		type key struct {
 			run          campaign.RunNo

@@ -10,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/mutant"
+	"campaignd/throttle"
 )
 
 // readAhead is how many deliveries a segment reads at once: a quarter of it, so
@@ -437,9 +438,16 @@ func (p *pacer) capped(ctx context.Context, r *run, now time.Time, n int, slots 
 		return 0, nil
 	}
 	leased, err := p.e.limiter.Lease(ctx, "run:"+r.id, r.rate, n)
+	if errors.Is(err, throttle.ErrUnavailable) {
+		if ctx.Err() == nil {
+			p.unasked(now, err)
+		}
+		return 0, nil // asked again at the next tick
+	}
 	if err != nil {
 		return 0, fmt.Errorf("lease the campaign's own slots: %w", err)
 	}
+	p.answered()
 	if leased.N == 0 {
 		p.capUntil[r] = now.Add(leased.Wait)
 		p.bind(r, "cap", ownLimit(r.rate))

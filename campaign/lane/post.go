@@ -39,10 +39,11 @@ func (p *pacer) post(ctx context.Context) {
 			if ctx.Err() == nil && !errors.Is(err, throttle.ErrUnavailable) {
 				p.e.o.Log.Error("no slot", "connection", p.connection, "err", err)
 			}
-			p.counts.noSlot.Add(1)
+			p.unasked(now, err)
 			p.sleep(ctx, 100*time.Millisecond)
 			continue
 		}
+		p.answered()
 		if slots.N == 0 {
 			p.sleep(ctx, max(slots.Wait, time.Millisecond))
 			continue

@@ -111,7 +111,7 @@ func (r *recorder) write(batch []settled) {
 	for i := range batch {
 		rs[i] = batch[i].result
 	}
-	wait := 20 * time.Millisecond
+	wait, said := 20*time.Millisecond, ""
 	var giveUp <-chan time.Time
 	quit := r.quit
 	for {
@@ -122,7 +122,10 @@ func (r *recorder) write(batch []settled) {
 		if err == nil {
 			break
 		}
-		r.o.Log.Error("results not written, trying again", "results", len(rs), "err", err, "in", wait)
+		if why := cause(err); why != said { // once, not at each try
+			said = why
+			r.o.Log.Error("results cannot be written: trying again until they can", "results", len(rs), "err", err)
+		}
 		t := time.NewTimer(r.o.Jitter("record", wait))
 		select {
 		case <-t.C:
@@ -136,6 +139,9 @@ func (r *recorder) write(batch []settled) {
 		}
 		t.Stop()
 		wait = min(2*wait, 2*time.Second)
+	}
+	if said != "" {
+		r.o.Log.Info("results are written again", "results", len(rs))
 	}
 	for i := range batch {
 		batch[i].pacer.durable(batch[i].seg, batch[i].result)

@@ -71,10 +71,10 @@ func (p *pacer) stats() Stats {
 		NoSlot: p.counts.noSlot.Load(),
 	}
 	p.mu.Lock()
-	bound := p.bound
+	bound, noSlot := p.bound, p.noSlot
 	p.mu.Unlock()
 	for _, r := range p.activeRuns() {
-		l := campaign.LaneReport{Run: r.no, Connection: p.connection, Rate: rate, At: now, Binding: "throughput", Detail: fmt.Sprintf("%s sends at its pace of %.4g messages per second", p.connection, rate)}
+		l := campaign.LaneReport{Run: r.no, Connection: p.connection, Rate: rate, At: now, Binding: "throughput", Detail: fmt.Sprintf("it sends at its pace of %.4g messages per second", rate)}
 		if r.rate > 0 && r.rate < rate {
 			l.Rate, l.Binding, l.Detail = r.rate, "cap", ownLimit(r.rate)
 		}
@@ -82,12 +82,14 @@ func (p *pacer) stats() Stats {
 		switch {
 		case held > 0:
 			l.Rate, l.Binding, l.Detail = 0, why.limit, fmt.Sprintf("%s; next try in %.0fs", why.detail, math.Ceil(held.Seconds()))
+		case now.Sub(noSlot.at) <= refusedFor:
+			l.Rate, l.Binding, l.Detail = 0, "limiter", noSlot.why
 		case bindsNow:
 			l.Binding, l.Detail = b.limit, b.detail
 		case len(p.inFlight) == cap(p.inFlight):
 			l.Binding, l.Detail = "in_flight", fmt.Sprintf("%d requests wait for an answer (%s each)", len(p.inFlight), s.Latency.Round(time.Millisecond))
 		case p.queue.len() == 0:
-			l.Binding, l.Detail = "none", "nothing of this run is ready on this connection: it is done, held by another, or waits for a retry or doubt"
+			l.Binding, l.Detail = "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt"
 		}
 		s.Lanes = append(s.Lanes, l)
 	}

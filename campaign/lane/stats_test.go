@@ -2,6 +2,9 @@ package lane
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,6 +97,50 @@ func TestALaneSaysWhatHoldsItsNumberAndForHowLong(t *testing.T) {
 			if lane, _ := report(t, c.hold); lane.Binding != c.binding || lane.Detail != c.detail || lane.Rate != 0 {
 				t.Errorf("%g/s, %s: %q, want 0/s, %s: %q", lane.Rate, lane.Binding, lane.Detail, c.binding, c.detail)
 			}
+		}
+	})
+}
+
+// unavailable is a limiter that cannot be asked, as Redis while it is away.
+type unavailable struct{}
+
+func (unavailable) Lease(context.Context, string, float64, int) (throttle.Slots, error) {
+	return throttle.Slots{}, fmt.Errorf("%w: redis: no answer", throttle.ErrUnavailable)
+}
+
+func TestALaneNamesALimiterThatCannotBeAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		capped, free := report(t, func(p *pacer) {
+			p.e.limiter = unavailable{}
+			var posting sync.WaitGroup
+			posting.Go(func() { p.post(ctx) })
+			time.Sleep(30 * time.Second)
+			stop()
+			posting.Wait()
+		})
+		for _, l := range []campaign.LaneReport{capped, free} {
+			if l.Binding != "limiter" || l.Rate != 0 || !strings.Contains(l.Detail, "redis: no answer") {
+				t.Errorf("%g/s bound by %s, want 0/s bound by limiter: %s", l.Rate, l.Binding, l.Detail)
+			}
+		}
+	})
+}
+
+// The run's own limit comes from the same limiter: that it cannot be asked is no fault of the ledger, and no error of the planner.
+func TestARunsOwnLimitThatCannotBeAskedBindsByTheLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		capped, _ := report(t, func(p *pacer) {
+			p.queue.remove(func(*shot) bool { return true })
+			p.e.limiter = unavailable{}
+			r := p.activeRuns()[0]
+			p.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}})}
+			if n, err := p.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); n != 0 || err != nil {
+				t.Errorf("%d slots, %v", n, err)
+			}
+		})
+		if capped.Binding != "limiter" || capped.Rate != 0 {
+			t.Errorf("%g/s bound by %s, want 0/s bound by limiter: %s", capped.Rate, capped.Binding, capped.Detail)
 		}
 	})
 }

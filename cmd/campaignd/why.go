@@ -53,11 +53,14 @@ func (p *program) writeWhy(w campaign.Why) error {
 	var rows [][]string
 	for _, l := range w.Lanes {
 		rate, bound, said := strconv.FormatFloat(l.Rate, 'f', 1, 64), l.Binding, l.Detail
-		if l.Stale {
+		switch {
+		case l.Binding == campaign.LaneStopped:
+			rate, said = "-", "its sender ended at "+clock(l.At)
+		case l.Stale:
 			rate, bound, said = "-", "stale", "not heard of since "+clock(l.At)+", when it said: "+said
 		}
-		rows = append(rows, []string{l.Connection, rate, bound, said})
+		rows = append(rows, []string{l.Connection, l.Sender, rate, bound, said})
 	}
 	fmt.Fprintln(p.stdout)
-	return writeTable(p.stdout, []string{"CONNECTION", "PER SECOND", "BOUND BY", "DETAIL"}, rows)
+	return writeTable(p.stdout, []string{"CONNECTION", "SENDER", "PER SECOND", "BOUND BY", "DETAIL"}, rows)
 }

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
+	"campaignd/throttle/redistest"
 )
 
 // serving is a process of `campaignd serve` in this one.
@@ -98,6 +99,51 @@ func TestRolesSplitTheWork(t *testing.T) {
 	sender.stop()
 	if err := <-sender.ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// Without the limiter nothing is sent: whoever only sends is not ready, and whoever takes webhooks too stays there for them.
+func TestReadinessNamesALimiterThatIsAway(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	redis := redistest.Start(t)
+	c.config.Redis = redis.URL(0)
+	sender, intake := c.serve(RoleSender), c.serve(RoleIntake)
+	for _, s := range []*serving{sender, intake} {
+		if code, body := c.page(s.admin + "/readyz"); code != http.StatusOK || strings.TrimSpace(body) != "ok" {
+			t.Errorf("with redis: %d %s", code, body)
+		}
+	}
+	redis.Kill()
+	if code, body := c.page(sender.admin + "/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "redis") {
+		t.Errorf("a sender without redis: %d %s", code, body)
+	}
+	if code, body := c.page(intake.admin + "/readyz"); code != http.StatusOK || strings.Contains(body, "redis") {
+		t.Errorf("an intake needs no redis: %d %s", code, body)
+	}
+	sender.stop()
+	if err := <-sender.ended; err != nil {
+		t.Error(err)
+	}
+	all := c.serve(RoleAll)
+	if code, body := c.page(all.admin + "/readyz"); code != http.StatusOK || !strings.Contains(body, "nothing is sent") || !strings.Contains(body, "redis") {
+		t.Errorf("a sender that takes webhooks, without redis: %d %s", code, body)
+	}
+	redis.Restart()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		code, body := c.page(all.admin + "/readyz")
+		if code == http.StatusOK && strings.TrimSpace(body) == "ok" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("with redis again: %d %s", code, body)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	for _, s := range []*serving{all, intake} {
+		s.stop()
+		if err := <-s.ended; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign/lane"
 	"campaignd/internal/ledger"
+	"campaignd/throttle"
 )
 
 // Serve does what the role says until ctx ends: it sends for every run of the ledger and fires scheduled campaigns,
@@ -54,19 +55,25 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	return err
 }
 
-// ready reports whether the ledger answers and may be sent from. A ledger that went back in time sends nothing
-// before its quarantine, but its webhooks are wanted all the more: whoever takes them stays ready, with a note.
+// ready reports whether the ledger answers and may be sent from, and whether the limiter answers. A ledger that went
+// back in time sends nothing before its quarantine, and nothing is sent without the limiter, but webhooks are wanted all the
+// same: whoever takes them stays ready, with a note.
 func (d *Daemon) ready() (note string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if _, err := d.ledger.Runs(ctx); err != nil {
 		return "", err
 	}
-	l, ok := d.ledger.(restorable)
-	if !ok || d.cfg.Role == RoleIntake {
+	if d.cfg.Role == RoleIntake {
 		return "", nil
 	}
-	if err = l.Restored(ctx); errors.Is(err, ledger.ErrRestored) && d.intake != nil {
+	if l, ok := d.ledger.(restorable); ok {
+		err = l.Restored(ctx)
+	}
+	if r, ok := d.limiter.(*throttle.Redis); ok && err == nil {
+		err = r.Ping(ctx)
+	}
+	if d.intake != nil && (errors.Is(err, ledger.ErrRestored) || errors.Is(err, throttle.ErrUnavailable)) {
 		return "nothing is sent: " + err.Error(), nil
 	}
 	return "", err

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,8 +60,39 @@ func (s *silence) over(totals map[campaign.Status]int64, now, lastEvent time.Tim
 	return totals[campaign.Delivered] == 0 || now.Sub(latest) >= min(quiet, settle)
 }
 
+// ledgerPatience is how long run waits for a ledger that cannot be read: PostgreSQL restarts within seconds, and a
+// standby is promoted within half a minute.
+const ledgerPatience = time.Minute
+
+// sight is what watch reads of a run at once.
+type sight struct {
+	run       campaign.Run
+	totals    map[campaign.Status]int64
+	lastEvent time.Time
+}
+
+// look reads a run.
+func (d *Daemon) look(ctx context.Context, no campaign.RunNo) (s sight, err error) {
+	if s.run, err = d.ledger.Run(ctx, no); err != nil {
+		return s, fmt.Errorf("read the run: %w", err)
+	}
+	tallies, _, err := d.ledger.Tallies(ctx, no)
+	if err != nil {
+		return s, fmt.Errorf("count the run: %w", err)
+	}
+	s.totals = map[campaign.Status]int64{}
+	for _, t := range tallies {
+		s.totals[t.Status] += t.N
+	}
+	if s.lastEvent, err = d.ledger.LastEventAt(ctx, no); err != nil {
+		return s, fmt.Errorf("read the last event: %w", err)
+	}
+	return s, nil
+}
+
 // watch reports on a run until it is settled, paused, ended otherwise, or ctx ends. A pause that ends by itself is
-// waited for as long as a status is, settle: nobody knows when the service approves a template again.
+// waited for as long as a status is, settle: nobody knows when the service approves a template again. A ledger that cannot be
+// read is tried again for ledgerPatience.
 // It returns the run as it then stands.
 func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Duration, progress func(Progress)) (campaign.Run, error) {
 	var s silence
@@ -69,29 +101,41 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 	if d.intake == nil {
 		wait = 0 // no webhooks are taken: nothing more can come
 	}
+	p := Progress{Phase: "sending"}
+	var away time.Time // since when the ledger cannot be read; zero while it can
 	for {
 		began := time.Now()
-		run, err := d.ledger.Run(ctx, no)
+		seen, err := d.look(ctx, no)
+		detail := ""
+		if err == nil {
+			detail, err = d.waiting(ctx, seen.run, seen.totals[campaign.Queued]+seen.totals[campaign.Sending])
+		}
 		if err != nil {
-			return run, fmt.Errorf("read the run: %w", err)
+			if away.IsZero() {
+				away = began
+			}
+			until := away.Add(ledgerPatience)
+			if ctx.Err() != nil || errors.Is(err, campaign.ErrNoRun) || !time.Now().Before(until) {
+				return seen.run, err
+			}
+			p.Detail = "the ledger cannot be read, trying again until " + until.UTC().Format("15:04:05 UTC") + ": " + err.Error()
+			progress(p)
+			t := time.NewTimer(time.Second)
+			select {
+			case <-ctx.Done():
+			case <-t.C:
+			}
+			t.Stop()
+			continue
 		}
-		tallies, _, err := d.ledger.Tallies(ctx, no)
-		if err != nil {
-			return run, fmt.Errorf("count the run: %w", err)
-		}
-		totals := map[campaign.Status]int64{}
-		for _, t := range tallies {
-			totals[t.Status] += t.N
-		}
+		away = time.Time{}
+		run, totals, lastEvent := seen.run, seen.totals, seen.lastEvent
 		now := time.Now()
 		s.observe(totals, now)
 		open := s.open
-		p := Progress{Phase: "sending", Run: run, Rows: run.Rows, Done: run.Rows - open, Totals: totals}
+		p = Progress{Phase: "sending", Run: run, Rows: run.Rows, Done: run.Rows - open, Totals: totals, Detail: detail}
 		if open == 0 {
 			p.Phase = "settling"
-		}
-		if p.Detail, err = d.waiting(ctx, run, open); err != nil {
-			return run, err
 		}
 		over := false
 		if run.State != campaign.Paused {
@@ -105,10 +149,6 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 			}
 		}
 		progress(p)
-		lastEvent, err := d.ledger.LastEventAt(ctx, no)
-		if err != nil {
-			return run, fmt.Errorf("read the last event: %w", err)
-		}
 		// With nothing in doubt the engine is about to finish the run: leaving before would leave it running for ever.
 		closing := open == 0 && totals[campaign.InDoubt] == 0 && !run.State.Ended()
 		if over || run.State != campaign.Paused && !closing && s.over(totals, now, lastEvent, wait) {
@@ -148,7 +188,7 @@ func (d *Daemon) waiting(ctx context.Context, run campaign.Run, open int64) (str
 		return "", fmt.Errorf("read the lanes: %w", err)
 	}
 	for _, l := range lanes {
-		if !l.Stale(time.Now()) && l.Binding != "throughput" && l.Binding != "none" {
+		if !l.Gone(time.Now()) && l.Binding != "throughput" && l.Binding != "none" {
 			return l.Detail, nil
 		}
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -107,6 +108,44 @@ func (w *watched) SegmentStates(context.Context, campaign.RunNo) ([]campaign.Seg
 
 func (w *watched) Lanes(context.Context, campaign.RunNo) ([]campaign.LaneReport, error) {
 	return nil, nil
+}
+
+// unread is watched, and cannot be read from 5 s on for as long as it is away.
+type unread struct {
+	watched
+	away time.Duration
+}
+
+func (u *unread) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
+	if since := time.Since(u.began); since >= 5*time.Second && since < 5*time.Second+u.away {
+		return campaign.Run{}, errors.New("connection refused")
+	}
+	return u.watched.Run(ctx, no)
+}
+
+func TestRunOutlivesARestartOfItsLedger(t *testing.T) {
+	for _, c := range []struct {
+		away, ends time.Duration
+		fails      bool
+	}{
+		{20 * time.Second, 26 * time.Second, false},
+		{time.Hour, 65 * time.Second, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &unread{watched{began: time.Now(), until: 26 * time.Second, reason: campaign.PausedByTemplate}, c.away}
+			d := &Daemon{ledger: u, intake: &webhooks.Intake{}}
+			said := 0
+			run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
+				if strings.Contains(p.Detail, "the ledger cannot be read") && strings.Contains(p.Detail, "connection refused") {
+					said++
+				}
+			})
+			took := time.Since(u.began)
+			if (err != nil) != c.fails || took < c.ends || took > c.ends+2*time.Second || said == 0 {
+				t.Errorf("away for %v: ended after %v as %s, said %d times: %v", c.away, took, run.State, said, err)
+			}
+		})
+	}
 }
 
 func TestRunWaitsOutAPauseThatEndsByItselfButNoLongerThanSettle(t *testing.T) {

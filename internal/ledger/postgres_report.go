@@ -283,11 +283,11 @@ func (l *Postgres) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign
 	err = l.read(ctx, l.reports, each(func(scan func(...any) error) error {
 		var r campaign.LaneReport
 		var at int64
-		err := scan(&r.Run, &r.Connection, &r.Binding, &r.Detail, &r.Rate, &at)
+		err := scan(&r.Run, &r.Connection, &r.Owner, &r.Binding, &r.Detail, &r.Rate, &at)
 		r.At = timeOf(at)
 		all = append(all, r)
 		return err
-	}, `SELECT run, connection, binding, detail, rate, at FROM lane WHERE run = $1 ORDER BY connection, owner`, int64(no)))
+	}, `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = $1 ORDER BY connection, owner`, int64(no)))
 	return all, err
 }
 

@@ -25,11 +25,11 @@ func (l *SQLite) ReportLanes(ctx context.Context, owner string, lanes []campaign
 
 // Lanes implements campaign.ReportLedger.
 func (l *SQLite) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
-	err = l.read().each(ctx, `SELECT run, connection, binding, detail, rate, at FROM lane WHERE run = ? ORDER BY connection, owner`, args(int64(no)),
+	err = l.read().each(ctx, `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = ? ORDER BY connection, owner`, args(int64(no)),
 		func(scan func(...any) error) error {
 			var r campaign.LaneReport
 			var at int64
-			err := scan(&r.Run, &r.Connection, &r.Binding, &r.Detail, &r.Rate, &at)
+			err := scan(&r.Run, &r.Connection, &r.Owner, &r.Binding, &r.Detail, &r.Rate, &at)
 			r.At = timeOf(at)
 			all = append(all, r)
 			return err

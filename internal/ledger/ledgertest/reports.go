@@ -136,6 +136,7 @@ var reportPromises = []promise{
 		f.ok(f.l.ReportLanes(f.ctx, "one", []campaign.LaneReport{a}))
 		got, err := f.l.Lanes(f.ctx, r.No)
 		f.ok(err)
+		a.Owner, b.Owner = "one", "two"
 		if d := cmp.Diff([]campaign.LaneReport{a, b}, got); d != "" {
 			f.Error(d)
 		}
