@@ -205,7 +205,7 @@ func (c *check) service(ctx context.Context) error {
 	for i, id := range c.d.Connections {
 		at := slices.IndexFunc(known, func(k messaging.Connection) bool { return k.ID == id })
 		if at < 0 {
-			c.say(LevelError, fmt.Sprintf("connections[%d]", i), fmt.Sprintf("the key reaches no connection %q", id), spelling.DidYouMean(id, ids))
+			c.say(LevelError, fmt.Sprintf("connections[%d]", i), fmt.Sprintf("the key reaches no connection %q", id), cmp.Or(spelling.DidYouMean(id, ids), reaches(ids)))
 			continue
 		}
 		n := messaging.Number{}
@@ -218,6 +218,18 @@ func (c *check) service(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// reaches lists the connections that the key reaches, a dozen at most.
+func reaches(ids []string) string {
+	const most = 12
+	switch {
+	case len(ids) == 0:
+		return "it reaches none; see whether service.api_key is the right one"
+	case len(ids) > most:
+		return fmt.Sprintf("it reaches %s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
+	}
+	return "it reaches " + strings.Join(ids, ", ")
 }
 
 func (c *check) connection(id string, k messaging.Connection, n messaging.Number) {
@@ -245,7 +257,7 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	switch status := strings.ToUpper(k.Status); status {
 	case "", "ACTIVE", "CONNECTED", "ENABLED", "LIVE", "OK":
 	default:
-		c.say(LevelWarning, path, fmt.Sprintf("the service says that this connection is %s", strings.ToLower(k.Status)), "see `campaignd numbers`")
+		c.say(LevelWarning, path, fmt.Sprintf("the service says that this connection is %s", strings.ToLower(k.Status)), "look at it at the service before sending")
 	}
 }
 

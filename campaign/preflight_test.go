@@ -192,7 +192,7 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 		{"paused", edit(func(r *messaging.TemplateRecord) { r.Status = "PAUSED" }), campaign.LevelError, `spring.yaml:4:3: template.name: template "spring_sale" is paused on connection conn_2`},
 		{"absent", edit(func(r *messaging.TemplateRecord) { r.Name = "spring_sales" }), campaign.LevelError, `template "spring_sale" does not exist on connection conn_2; did you mean "spring_sales"?`},
 		{"language", edit(func(r *messaging.TemplateRecord) { r.Language = "en_GB" }), campaign.LevelError, `spring.yaml:5:3: template.language: template "spring_sale" does not exist in en_US on connection conn_2; it exists in en_GB`},
-		{"variables", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{1}} {{2}} {{3}}" }), campaign.LevelError, `2 values are given, but the template's body has 3 variables`},
+		{"variables", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{1}} {{2}} {{3}}" }), campaign.LevelError, `the body of the template has 3 variables, and 2 are filled`},
 		{"named", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{name}} {{rate}}" }), campaign.LevelWarning, `named variables (name, rate)`},
 		{"video", edit(func(r *messaging.TemplateRecord) { r.Components[0].Format = "VIDEO" }), campaign.LevelError, `template.header.image: the template's header is of type video`},
 		{"no header", edit(func(r *messaging.TemplateRecord) { r.Components = r.Components[1:] }), campaign.LevelError, `the template has no media header`},
@@ -200,9 +200,9 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 			r.Components[0] = messaging.Component{Type: "HEADER", Format: "TEXT", Text: "Hi {{1}}"}
 		}), campaign.LevelError, `text header has a variable`},
 		{"location", edit(func(r *messaging.TemplateRecord) { r.Components[0].Format = "LOCATION" }), campaign.LevelError, `location header`},
-		{"no button", buttons(), campaign.LevelError, `1 url buttons are filled, but the template has 0`},
-		{"fixed button", buttons(messaging.ComponentButton{Type: "URL", URL: "https://example.com"}), campaign.LevelError, `1 url buttons are filled, but the template has 0`},
-		{"coupon", buttons(messaging.ComponentButton{Type: "URL", URL: "https://e.com/{{1}}"}, messaging.ComponentButton{Type: "COPY_CODE"}), campaign.LevelError, `1 buttons of type copy_code with a variable, and 0 are filled`},
+		{"no button", buttons(), campaign.LevelError, `the template has 0 buttons of type url with a variable, and 1 is filled`},
+		{"fixed button", buttons(messaging.ComponentButton{Type: "URL", URL: "https://example.com"}), campaign.LevelError, `the template has 0 buttons of type url with a variable, and 1 is filled`},
+		{"coupon", buttons(messaging.ComponentButton{Type: "URL", URL: "https://e.com/{{1}}"}, messaging.ComponentButton{Type: "COPY_CODE"}), campaign.LevelError, `the template has 1 button of type copy_code with a variable, and 0 are filled`},
 		{"category", edit(func(r *messaging.TemplateRecord) { r.Category = "UTILITY" }), "", ""},
 		{"no components", edit(func(r *messaging.TemplateRecord) { r.Components = nil }), "", ""},
 		{"connection", func(a *account) { a.connections = a.connections[:1] }, campaign.LevelError, `spring.yaml:2:23: connections[1]: the key reaches no connection "conn_2"; did you mean "conn_1"?`},
@@ -263,7 +263,7 @@ func TestPreflightWithoutAServiceChecksTheList(t *testing.T) {
 func TestFaultsOfTheListAreFindingsWithTheirLine(t *testing.T) {
 	for name, c := range map[string]struct{ list, want string }{
 		"column":   {strings.Replace(springList, "discount", "Discount", 1), `spring.yaml:6:31: template.body[1]: the list has no column "discount"; did you mean "Discount"?`},
-		"phone":    {strings.Replace(springList, "phone", "fon", 1), `list.csv:1: recipients.columns maps to to column`},
+		"phone":    {strings.Replace(springList, "phone", "fon", 1), `list.csv:1: recipients.columns maps "to" to column`},
 		"quote":    {springList + "+2348031234504,\"open,1,2\n", `list.csv:10: `},
 		"nobody":   {"phone,first_name,discount,slug\n1,a,b,c\n2,a,b,c\n", `list.csv: none of the 2 rows can be sent`},
 		"no rows":  {"phone,first_name,discount,slug\n", `list.csv:1: the list has a header and no rows`},

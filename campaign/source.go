@@ -234,7 +234,11 @@ func (s *source) decode(d *Definition) {
 func (s *source) addError(err error) {
 	var fault yaml.Error
 	if errors.As(err, &fault) {
-		s.add(fault.GetToken(), fault.GetMessage(), "")
+		what, remedy := fault.GetMessage(), ""
+		if strings.Contains(what, "found character '\t'") {
+			what, remedy = "a tab stands where YAML wants spaces", "indent with spaces"
+		}
+		s.add(fault.GetToken(), what, remedy)
 		return
 	}
 	s.add(nil, err.Error(), "")

@@ -111,7 +111,7 @@ func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionF
 	}
 	r, err := recipients.Open(f.Path, recipients.Options{DefaultRegion: f.DefaultRegion, Validate: recipients.ValidatePossible})
 	if err != nil {
-		return counts, err
+		return counts, ofNoCampaign(err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	columns := suppressionColumns{r.Column("scope"), r.Column("until"), r.Column("source"), r.Column("at")}
@@ -136,7 +136,7 @@ func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionF
 			return counts, flush()
 		}
 		if err != nil {
-			return counts, errors.Join(err, flush())
+			return counts, errors.Join(ofNoCampaign(err), flush())
 		}
 		counts.Rows++
 		s, why := columns.read(row, f.Scope, now)
@@ -155,6 +155,30 @@ func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionF
 	}
 }
 
+// noCampaign puts the flags of an import of suppressions in place of the keys of a campaign file, which it has not.
+var noCampaign = strings.NewReplacer(
+	"set recipients.default_region if the whole list is of one country", "give --default-region if the whole file is of one country",
+	"set recipients.default_region", "give --default-region",
+	"check the path; recipients.file is relative to the campaign file", "check the path",
+	"map it with recipients.columns: {to: COLUMN}", "call it to in the first line",
+	"give it a first line with a name for each column, such as to,first_name", "give it a first line such as to",
+	"set recipients.encoding: utf-16le, or ", "", "set recipients.encoding: utf-16be, or ", "",
+	"set recipients.encoding, for example windows-1252", "save it as UTF-8",
+	", or set recipients.encoding to what it is (windows-1252?)", "")
+
+// ofNoCampaign is err with a remedy for a file that no campaign describes.
+func ofNoCampaign(err error) error {
+	var f *recipients.FileError
+	if !errors.As(err, &f) {
+		return err
+	}
+	own := *f
+	if own.Remedy = noCampaign.Replace(f.Remedy); strings.Contains(own.Remedy, "recipients.columns") {
+		own.Remedy = "call the right one to in the first line"
+	}
+	return &own
+}
+
 // sourceName is what a source may look like; anything else in a file is no source of ours and could be a formula.
 var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}(:[A-Za-z0-9_.-]{1,32})?$`)
 
@@ -164,7 +188,8 @@ type suppressionColumns struct{ scope, until, source, at int }
 // read makes a suppression of a row, or says what is wrong with it.
 func (c suppressionColumns) read(row *recipients.Row, scope Scope, now time.Time) (Suppression, string) {
 	if row.Fault != nil {
-		return Suppression{}, row.Fault.Message
+		why := strings.TrimPrefix(row.Fault.Message, fmt.Sprintf("line %d", row.Line)) // it is told beside
+		return Suppression{}, noCampaign.Replace(strings.TrimLeft(why, ",: "))
 	}
 	cell := func(i int) string {
 		if i < 0 || i >= len(row.Cells) {

@@ -64,7 +64,7 @@ func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
 		return // the shorthand fills the body and the button (platform.md 6.1, OTP)
 	}
 	if len(vars) != len(use.Body) {
-		say(LevelError, "template.body", fmt.Sprintf("%d values are given, but the template's body has %d variables", len(use.Body), len(vars)), fmt.Sprintf("its text: %q", cut(body.Text, 200)))
+		say(LevelError, "template.body", fmt.Sprintf("the body of the template has %s, and %s filled", counted(len(vars), "variable"), isFilled(len(use.Body))), fmt.Sprintf("its text: %q", cut(body.Text, 200)))
 		return
 	}
 	for _, v := range vars {
@@ -121,11 +121,11 @@ func checkRecordButtons(use *TemplateUse, buttons []messaging.ComponentButton, s
 	for _, kind := range buttonTypes() {
 		switch {
 		case given[kind] > has[kind] && kind == "url":
-			say(LevelError, "template.buttons", fmt.Sprintf("%d url buttons are filled, but the template has %d with a variable", given[kind], has[kind]), "an address without a variable takes no value")
+			say(LevelError, "template.buttons", fmt.Sprintf("the template has %s of type url with a variable, and %s filled", counted(has[kind], "button"), isFilled(given[kind])), "an address without a variable takes no value")
 		case given[kind] > has[kind] && (kind != "otp" || len(buttons) > 0):
-			say(LevelError, "template.buttons", fmt.Sprintf("%d buttons of type %s are filled, but the template has %d", given[kind], kind, has[kind]), "")
+			say(LevelError, "template.buttons", fmt.Sprintf("the template has %s of type %s, and %s filled", counted(has[kind], "button"), kind, isFilled(given[kind])), "")
 		case given[kind] < has[kind] && kind != "quick_reply": // a quick reply without payload answers with its label
-			say(LevelError, "template.buttons", fmt.Sprintf("the template has %d buttons of type %s with a variable, and %d are filled", has[kind], kind, given[kind]), fmt.Sprintf("add {type: %s, text: ...}", kind))
+			say(LevelError, "template.buttons", fmt.Sprintf("the template has %s of type %s with a variable, and %s filled", counted(has[kind], "button"), kind, isFilled(given[kind])), fmt.Sprintf("add {type: %s, text: ...}", kind))
 		}
 	}
 	if len(use.Buttons) > 1 {
@@ -150,6 +150,21 @@ func (r *Renderer) hydrate(d *Definition, t *messaging.TemplateRecord) {
 		}
 	}
 	r.Hydrate(t.Component("BODY").Text, urls)
+}
+
+// counted is n things: 1 button, 2 buttons.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func isFilled(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
 }
 
 func orUnknown(s string) string {

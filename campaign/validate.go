@@ -57,7 +57,7 @@ func (s *source) checkDefinition(d *Definition) {
 
 func (s *source) checkConnections(ids []string) {
 	if len(ids) == 0 {
-		s.at("connections", "no connection to send from", "list ids of `campaignd numbers`")
+		s.at("connections", "no connection to send from", "name the service's connections, for example connections: [conn_1]")
 	}
 	if len(ids) > maxConnections {
 		s.at("connections", fmt.Sprintf("%d connections; at most %d", len(ids), maxConnections), "")

@@ -135,7 +135,7 @@ func finish(u use, s string) (out string, units int, why string) {
 			return "", units, why
 		}
 		if strings.HasPrefix(out, "//") || hasScheme(out) {
-			return "", units, "is a whole address: the template has the beginning of it, the variable is only its end (platform.md 6.1)"
+			return "", units, "is a whole address: the template has the beginning of it, the variable is only its end"
 		}
 		return out, len(out), tooLong(len(out), maxURL)
 	case inLink:

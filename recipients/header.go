@@ -96,7 +96,10 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 		want := strings.TrimSpace(o.Columns[field])
 		i, ok := h.columns[want]
 		if !ok {
-			return fail(fmt.Sprintf("recipients.columns maps %s to column %s, which is not in the list; its columns are %s", field, shown(want), h.list()),
+			if slices.ContainsFunc(h.names, looksLikePhone) {
+				return headless(fail)
+			}
+			return fail(fmt.Sprintf("recipients.columns maps %q to column %s, which is not in the list; its columns are %s", field, shown(want), h.list()),
 				h.nearest(field, want))
 		}
 		mapped[field] = i
@@ -111,10 +114,8 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 		case len(found) > 1:
 			return fail(fmt.Sprintf("columns %s may all be the phone number", h.list(found...)), "say which with recipients.columns: {to: "+h.names[found[0]]+"}")
 		default:
-			for _, name := range h.names {
-				if looksLikePhone(name) {
-					return fail("the first line holds a phone number, so the list has no header", "give it a first line with a name for each column, such as to,first_name")
-				}
+			if slices.ContainsFunc(h.names, looksLikePhone) {
+				return headless(fail)
 			}
 			return fail("no column holds the phone number under a known name; the columns are "+h.list(), "map it with recipients.columns: {to: COLUMN}")
 		}
@@ -125,7 +126,7 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 		h.timezone = found[0]
 	}
 	if h.timezone == h.to {
-		return fail("recipients.columns maps to and timezone to the same column "+shown(h.names[h.to]), "map them to two columns")
+		return fail("recipients.columns maps \"to\" and \"timezone\" to the same column "+shown(h.names[h.to]), "map them to two columns")
 	}
 	for field, i := range mapped { // a mapping hides a column of that name
 		h.columns[field] = i
@@ -135,6 +136,11 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 		h.columns[FieldTimezone] = h.timezone
 	}
 	return nil
+}
+
+// headless says that a list begins with its first recipient.
+func headless(fail func(message, remedy string) error) error {
+	return fail("the first line holds a phone number, so the list has no header", "give it a first line with a name for each column, such as to,first_name")
 }
 
 // alias finds the columns that may be meant; one alone when a column has the field's own name.

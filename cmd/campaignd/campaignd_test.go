@@ -519,6 +519,7 @@ var stackTrace = regexp.MustCompile(`goroutine \d+ \[|panic:|\.go:\d+`)
 func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 	d := newDesk(t, nil)
 	d.write("campaigns.yaml", "nme: x\n")
+	d.write("tab.yaml", "name: x\n\tlimits: {}\n")
 	d.write("ledger.cfg", "ledger: sqlite:"+d.path("none.db")+"\n")
 	d.write("empty.csv", "")
 	d.write("header.csv", "phone,first_name,order\n")
@@ -538,7 +539,20 @@ func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 		{"", []string{"config", "bogus"}, 2, `unknown command "bogus"`},
 		{"", []string{"run"}, 2, "want one campaign file"},
 		{"", []string{"run", "absent.yaml"}, 2, "absent.yaml does not exist"},
-		{"", []string{"run", d.path("c.yaml"), "--bogus"}, 2, "unknown flag: --bogus"},
+		{"", []string{"run", d.path("c.yaml"), "--bogus"}, 2, "unknown flag: --bogus; `campaignd run --help` lists them"},
+		{"", []string{"run", d.path("c.yaml"), "--recipient", "x"}, 2, "unknown flag: --recipient; did you mean --recipients?"},
+		{"", []string{"report", "latest", "-f", "csv"}, 2, "`campaignd report --help` lists them"},
+		{"", []string{"check", d.dir}, 2, "is a folder; name a campaign file in it"},
+		{"", []string{"runs", "latest"}, 2, "`campaignd runs` takes no argument"},
+		{"", []string{"config", "schema", "bogus"}, 2, "want config or campaign"},
+		{"", []string{"completion", "nosh"}, 2, `unknown command "nosh"`},
+		{"", []string{"suppressions", "add"}, 2, "want one NUMBER or more"},
+		{"", []string{"suppressions", "import"}, 2, "want one FILE"},
+		{"", []string{"suppressions", "import", d.path("absent.csv")}, 2, "absent.csv: there is no such file; check the path"},
+		{"", []string{"suppressions", "export", d.path("a"), d.path("b")}, 2, "want one FILE or none"},
+		{"", []string{"suppressions", "export", d.path("no/such/folder.csv")}, 2, "name a file in a folder that is there"},
+		{"", []string{"sandbox", "--webhook", "foo", "--addr", "127.0.0.1:0"}, 2, `--webhook: "foo" is not a URL`},
+		{"", []string{"run", d.path("tab.yaml")}, 2, "tab.yaml:2:1: a tab stands where YAML wants spaces; indent with spaces"},
 		{"", []string{"run", d.path("c.yaml"), "--recipients", d.path("absent.csv")}, 2, "absent.csv"},
 		{"", []string{"run", d.path("c.yaml"), "--recipients", d.path("empty.csv")}, 2, "empty.csv"},
 		{"", []string{"run", d.path("c.yaml"), "--recipients", d.path("header.csv")}, 2, "header.csv"},

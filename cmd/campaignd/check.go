@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -24,7 +25,12 @@ import (
 type checkFlags struct {
 	list, rejects   string
 	strict, offline bool
+	examples        int // rows listed for each reason; 0: as many as a screen holds
 }
+
+// manyExamples is how many rows are listed for each reason where nobody has to scroll past them: in a file, a pipe or
+// JSON. --rejects has no such bound.
+const manyExamples = 1000
 
 func (p *program) cmdCheck() *cobra.Command {
 	var f checkFlags
@@ -33,7 +39,8 @@ func (p *program) cmdCheck() *cobra.Command {
 		Short: "Check a campaign and its list; nothing is sent or stored",
 		Long: `Reads the campaign file and every row of its list, asks the service for connections, numbers and the template, and says
 what would become of each row, what is wrong where, and how long sending takes. Exit 2 for a fault of the campaign or when no
-row can be sent; bad rows alone are exit 0, with --strict exit 2.`,
+row can be sent; bad rows alone are exit 0, with --strict exit 2. They are listed with line and reason: on a terminal the first
+of each reason, in a file, a pipe or JSON a thousand of each, with --rejects all of them.`,
 		Example: `  campaignd check spring.yaml --recipients list.csv
   campaignd check spring.yaml --recipients list.csv --strict --rejects bad-rows.csv
   campaignd check spring.yaml --offline -o json`,
@@ -45,6 +52,11 @@ row can be sent; bad rows alone are exit 0, with --strict exit 2.`,
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "do not ask the service: check what can be seen from here")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		shown := isTerminal(p.stdout) && !o.json()
+		f.examples = manyExamples
+		if shown {
+			f.examples = 0
+		}
 		found, err := p.check(cmd.Context(), args[0], f)
 		if err != nil {
 			return err
@@ -57,6 +69,10 @@ row can be sent; bad rows alone are exit 0, with --strict exit 2.`,
 		switch {
 		case err != nil:
 			return err
+		case !found.OK() && shown && isTerminal(p.stderr):
+			return silent(exitUsage) // the table has said it, on the same screen
+		case len(found.Errors()) > 0:
+			return &campaign.FileError{Name: args[0], Findings: found.Errors()}
 		case !found.OK():
 			return &exitError{exitUsage, &campaign.PreflightError{Preflight: found}}
 		case f.strict && found.BadRows() > 0:
@@ -80,7 +96,7 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 	if _, err := plan.CronOf(file, src, def); err != nil {
 		return nil, err
 	}
-	in := campaign.PreflightInput{Definition: def, Source: src, File: file, List: f.list}
+	in := campaign.PreflightInput{Definition: def, Source: src, File: file, List: f.list, Examples: f.examples}
 	if in.List == "" {
 		if in.List = campaign.Beside(file, def.Recipients.File); in.List == "" {
 			return nil, usage(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", file))
@@ -103,13 +119,28 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 		in.Suppressions = l
 	}
 	if f.rejects != "" {
-		done, err := rejectsInto(f.rejects, &in)
-		if err != nil {
-			return nil, err
+		done, e := rejectsInto(f.rejects, &in)
+		if e != nil {
+			return nil, e
 		}
 		defer func() { err = errors.Join(err, done()) }()
 	}
-	return campaign.RunPreflight(ctx, in)
+	found, err := campaign.RunPreflight(ctx, in)
+	return found, unasked(c, err)
+}
+
+// unasked adds what to do about a service that does not answer, or that does not know the key.
+func unasked(c *daemon.Config, err error) error {
+	var e *messaging.Error
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case e.Status == 0:
+		return fmt.Errorf("%w; check service.base_url (%s), or try without a service: campaignd sandbox", err, c.Service.BaseURL)
+	case e.Status == http.StatusUnauthorized:
+		return fmt.Errorf("%w; check service.api_key", err)
+	}
+	return err
 }
 
 // client makes the client of the configured service.
@@ -120,8 +151,14 @@ func (p *program) client(c *daemon.Config) (*messaging.Client, error) {
 	return daemon.NewClient(c)
 }
 
-// rejectsInto has the preflight write its rejected rows into a file.
+// rejectsInto has the preflight write its rejected rows into a file. A file that the check reads is refused: it would be
+// emptied first.
 func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, err error) {
+	for _, read := range []string{in.List, in.File} {
+		if sameFile(path, read) {
+			return nil, usage(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))
+		}
+	}
 	list, err := campaign.OpenList(in.List, in.Definition.Recipients.Options())
 	if err != nil {
 		return nil, err
@@ -141,6 +178,13 @@ func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, e
 	}
 	in.Rejects = rejects.Add
 	return func() error { return errors.Join(rejects.Close(), w.Flush(), f.Close()) }, nil
+}
+
+// sameFile reports whether both paths lead to one file that is there.
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
 // writePreflight says a preflight to a person.
@@ -201,8 +245,11 @@ func oneCampaign(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("want one campaign file; for example `%s spring.yaml`", cmd.CommandPath())
 	}
-	if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("campaign file %s does not exist", args[0])
+	switch f, err := os.Stat(args[0]); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("campaign file %s does not exist; check the path", args[0])
+	case err == nil && f.IsDir():
+		return fmt.Errorf("campaign file %s is a folder; name a campaign file in it", args[0])
 	}
 	return nil
 }

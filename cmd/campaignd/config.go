@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,7 @@ func (p *program) cmdConfigShow() *cobra.Command {
 		Long:  "Prints defaults, file and environment as they come together, as a file that --config reads. Secrets show as ***.",
 		Example: `  campaignd config show
   CAMPAIGND_SERVICE_TIMEOUT=5s campaignd config show -o json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
@@ -50,11 +51,16 @@ func (p *program) cmdConfigShow() *cobra.Command {
 
 func (p *program) cmdConfigSchema() *cobra.Command {
 	return &cobra.Command{
-		Use:       "schema [config|campaign]",
-		Short:     "Print the JSON Schema of the configuration or of campaign files",
-		Long:      "Prints a JSON Schema (draft 2020-12). Editors complete and check with it when the YAML file begins with\n# yaml-language-server: $schema=FILE",
-		Example:   "  campaignd config schema > campaignd.schema.json\n  campaignd config schema campaign > campaign.schema.json",
-		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		Use:     "schema [config|campaign]",
+		Short:   "Print the JSON Schema of the configuration or of campaign files",
+		Long:    "Prints a JSON Schema (draft 2020-12). Editors complete and check with it when the YAML file begins with\n# yaml-language-server: $schema=FILE",
+		Example: "  campaignd config schema > campaignd.schema.json\n  campaignd config schema campaign > campaign.schema.json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && args[0] != "config" && args[0] != "campaign" {
+				return fmt.Errorf("want config or campaign, got %q", strings.Join(args, " "))
+			}
+			return nil
+		},
 		ValidArgs: []string{"config", "campaign"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			schema := daemon.ConfigSchema

@@ -25,7 +25,7 @@ func (p *program) cmdDemo() *cobra.Command {
 		Long: `Starts the sandbox of the messaging service, imports a list as people have them, sends it at the full speed of four numbers,
 takes the webhooks and prints the report. Nothing leaves this machine. Its files stay in a temporary folder that it names.`,
 		Example: "  campaignd demo\n  campaignd demo --serve",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 	}
 	cmd.Flags().BoolVar(&serve, "serve", false, "keep everything running afterwards and print the addresses")
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "folder for its files (default: a new temporary one)")

@@ -42,7 +42,7 @@ snapshots of a whole volume or server cannot be told from it. No sender may have
   campaignd ledger quarantine --lost 6h
   campaignd ledger quarantine --lost 0s
   campaignd ledger quarantine --force --lost 10m -o json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	cmd.Flags().DurationVar(&o.Lost, "lost", time.Minute, "how long sending went on after the ledger's newest record")
 	cmd.Flags().Int64Var(&o.Ahead, "ahead", -1, "deliveries of each segment that may have been sent meanwhile (default: highest rate x --lost)")

@@ -42,7 +42,7 @@ func (p *program) cmdPreview() *cobra.Command {
 		}
 		s, err := campaign.ReadSample(cmd.Context(), in)
 		if err != nil {
-			return err
+			return unasked(c, err)
 		}
 		if o.json() {
 			return writeJSON(p.stdout, s)
@@ -55,7 +55,7 @@ func (p *program) cmdPreview() *cobra.Command {
 func (p *program) writeSample(s *campaign.Sample) error {
 	fmt.Fprintf(p.stdout, "row %d (line %d) to %s\n", s.Row, s.Line, printable(s.To))
 	if s.Skip != "" {
-		_, err := fmt.Fprintf(p.stdout, "not sent: %s (%s)\n", s.Skip.Sentence(), printable(s.Note))
+		_, err := fmt.Fprintf(p.stdout, "not sent (%s): %s\n", s.Skip, printable(s.Note))
 		return err
 	}
 	if s.Text != "" {

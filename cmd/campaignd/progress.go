@@ -55,7 +55,9 @@ func (p *progress) show(now daemon.Progress) {
 	}
 	p.said = time.Now()
 	line := now.Phase
-	if now.Rows > 0 {
+	if now.Phase == "uploading" {
+		line += " the file of the header"
+	} else if now.Rows > 0 {
 		line += fmt.Sprintf(" %d of %d rows", now.Done, now.Rows)
 	} else if now.Done > 0 {
 		line += fmt.Sprintf(" %d rows", now.Done)

@@ -2,16 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
+	"campaignd/internal/spelling"
 )
 
 // program is one invocation: its streams and the flags that every command has.
@@ -63,6 +66,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	flags.StringVar(&p.config, "config", daemon.DefaultConfigFile, "configuration file; the default may be missing")
 	flags.StringVar(&p.logLevel, "log-level", "", "debug, info, warn or error (default: as configured)")
 	p.configGiven = func() bool { return flags.Changed("config") }
+	root.SetFlagErrorFunc(wrongFlag)
 
 	root.AddGroup(
 		&cobra.Group{ID: "send", Title: "Sending:"},
@@ -81,7 +85,46 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdSchedule())
 	group("steer", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdSuppressions())
 	group("setup", p.cmdSandbox(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = noSubcommand, help
+			for _, shell := range c.Commands() {
+				shell.Example = loadCompletion[shell.Name()]
+			}
+		}
+	}
 	return root
+}
+
+// loadCompletion is how each shell takes its completion script.
+var loadCompletion = map[string]string{
+	"bash":       "  source <(campaignd completion bash)",
+	"zsh":        "  source <(campaignd completion zsh)",
+	"fish":       "  campaignd completion fish | source",
+	"powershell": "  campaignd completion powershell | Out-String | Invoke-Expression",
+}
+
+// wrongFlag says which flag was meant, or where the flags of a command are listed.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	if near := spelling.Nearest("--"+unknown.GetSpecifiedName(), names); near != "" && unknown.GetSpecifiedShortnames() == "" {
+		return fmt.Errorf("%w; did you mean %s?", err, near)
+	}
+	return fmt.Errorf("%w; `%s --help` lists them", err, cmd.CommandPath())
+}
+
+// noArguments refuses any argument.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("`%s` takes no argument, and %q is one", cmd.CommandPath(), args[0])
+	}
+	return nil
 }
 
 // help is what a command without a subcommand does.

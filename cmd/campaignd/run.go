@@ -76,7 +76,7 @@ func (p *program) send(ctx context.Context, c *daemon.Config, o daemon.RunOption
 // stillToCome says who takes the statuses that a run did not wait for.
 func (p *program) stillToCome(r *reporting.Report) {
 	if n := r.Totals[campaign.Accepted] + r.Totals[campaign.Sent]; n > 0 {
-		fmt.Fprintf(p.stderr, "campaignd: no word of delivery has come for %d of the messages of %s: `campaignd serve`, or the next `campaignd run` with this ledger, takes the statuses that are still to come\n", n, r.Run.ID)
+		fmt.Fprintf(p.stderr, "campaignd: no word of delivery has come for %d of the messages of %s: `campaignd serve`, or the next `campaignd run` that sends from this ledger, takes the statuses that are still to come\n", n, r.Run.ID)
 	}
 }
 

@@ -48,7 +48,7 @@ func (p *program) cmdRuns() *cobra.Command {
 		Use:     "runs",
 		Short:   "List the runs, newest first",
 		Example: "  campaignd runs\n  campaignd runs -o json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {

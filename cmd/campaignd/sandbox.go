@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ GET /sandbox/truth tells what it accepted.`,
 		Example: `  campaignd sandbox --webhook http://127.0.0.1:8080/webhooks/messaging
   campaignd sandbox --fault lost_after=0.05 --fault webhook_late=0.2 --retry-schedule 1s,5s,30s
   campaignd sandbox --addr 127.0.0.1:9000 --scenario scenario.yaml`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	f := cmd.Flags()
 	f.StringVar(&addr, "addr", "127.0.0.1:8090", "address to listen on")
@@ -46,6 +47,9 @@ GET /sandbox/truth tells what it accepted.`,
 			}
 		}
 		if webhook != "" {
+			if u, err := url.Parse(webhook); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+				return usage(fmt.Errorf("--webhook: %q is not a URL; give one such as http://127.0.0.1:8080/webhooks/messaging", webhook))
+			}
 			o.WebhookURL = webhook
 		}
 		if f.Changed("webhook-secret") {

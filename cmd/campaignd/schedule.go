@@ -23,7 +23,7 @@ func (p *program) cmdSchedule() *cobra.Command {
 		Use:     "schedule",
 		Short:   "List the next firings of the campaigns that serve runs by the clock",
 		Example: "  campaignd schedule\n  campaignd schedule --next 10 -o json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 	}
 	cmd.Flags().IntVar(&count, "next", 3, "firings to list for each campaign, at most 1000")
 	o := addOutput(cmd)

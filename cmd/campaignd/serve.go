@@ -20,7 +20,7 @@ a schedule are read from the campaigns folder.
 Any number of processes may serve one PostgreSQL ledger, sharing the numbers' limits through Redis. --role splits the work:
 intake takes webhooks and sends nothing, sender sends and fires schedules and takes no webhooks.`,
 		Example: "  campaignd serve --config campaignd.yaml\n  campaignd serve --role intake\n  CAMPAIGND_SERVICE_API_KEY_FILE=/run/secrets/key campaignd serve",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			c, err := p.load()
 			if err != nil {

@@ -41,13 +41,21 @@ func (p *program) withSuppressions(ctx context.Context, do func(campaign.Ledger)
 	return do(l)
 }
 
+// someNumbers wants at least one number.
+func someNumbers(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("want one NUMBER or more; for example `%s +2348031234567`", cmd.CommandPath())
+	}
+	return nil
+}
+
 func (p *program) cmdSuppressionsAdd() *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
 		Use:     "add NUMBER...",
 		Short:   "Suppress numbers, in international form with +",
 		Example: "  campaignd suppressions add +2348031234567\n  campaignd suppressions add +2348031234567 --scope all",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    someNumbers,
 	}
 	scopeFlag(cmd, &scope)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -74,7 +82,7 @@ func (p *program) cmdSuppressionsRemove() *cobra.Command {
 		Short:   "Take numbers off the list",
 		Long:    "Takes numbers off the list, from every scope unless --scope names one. Whoever opted out may be sent marketing\nagain only after a new opt-in.",
 		Example: "  campaignd suppressions remove +2348031234567\n  campaignd suppressions remove +2348031234567 --scope unreachable",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    someNumbers,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "marketing, all or unreachable (default: every scope)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -102,7 +110,12 @@ func (p *program) cmdSuppressionsImport() *cobra.Command {
 an export comes back as it was. Rows that hold no number are named on standard error and make the exit code 2;
 the others are imported all the same.`,
 		Example: "  campaignd suppressions import do-not-contact.csv --scope all",
-		Args:    cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("want one FILE; for example `%s do-not-contact.csv`", cmd.CommandPath())
+			}
+			return nil
+		},
 	}
 	scopeFlag(cmd, &scope)
 	cmd.Flags().StringVar(&region, "default-region", "", "ISO 3166 country of numbers written without +, for example NG")
@@ -130,16 +143,24 @@ the others are imported all the same.`,
 func (p *program) cmdSuppressionsExport() *cobra.Command {
 	return &cobra.Command{
 		Use:     "export [FILE]",
-		Short:   "Write the list as CSV to standard output or a file",
+		Short:   "Write the list as CSV to standard output (also -) or a new file",
 		Example: "  campaignd suppressions export > suppressions.csv",
-		Args:    cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("want one FILE or none; for example `%s > suppressions.csv`", cmd.CommandPath())
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) (err error) {
 				w := p.stdout
-				if len(args) == 1 {
+				if len(args) == 1 && args[0] != "-" {
 					f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 					if errors.Is(err, os.ErrExist) {
 						return invalid(fmt.Errorf("%s exists; name another file", args[0]))
+					}
+					if errors.Is(err, os.ErrNotExist) {
+						return invalid(fmt.Errorf("%w; name a file in a folder that is there", err))
 					}
 					if err != nil {
 						return err

@@ -45,7 +45,7 @@ func (p *program) cmdTest() *cobra.Command {
 		defer client.Close()
 		s, receipt, err := campaign.SendTest(cmd.Context(), client, in, to)
 		if err != nil {
-			return err
+			return unasked(c, err)
 		}
 		if o.json() {
 			return writeJSON(p.stdout, testFacts{s.To, receipt.MessageID, receipt.RequestID, receipt.Warning})

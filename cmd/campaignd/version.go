@@ -16,7 +16,7 @@ func (p *program) cmdVersion() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  campaignd version",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
