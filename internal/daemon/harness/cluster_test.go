@@ -89,7 +89,7 @@ func newCluster(t *testing.T, replicas, rate int, change func(*sandbox.Options))
 	c.world.env = append(c.world.env,
 		"CAMPAIGND_LEDGER="+c.postgres.URL("postgres"), "CAMPAIGND_REDIS="+c.redis.URL(0), "CAMPAIGND_CAMPAIGNS="+c.path("campaigns"))
 	for i := range replicas {
-		public, admin := replicaAddress(t, 2*i), replicaAddress(t, 2*i+1)
+		public, admin := replicaAddress(t), replicaAddress(t)
 		r := &replica{cluster: c, name: fmt.Sprintf("replica %d", i+1), hooks: public, admin: admin}
 		r.env = []string{"CAMPAIGND_LISTEN_PUBLIC=" + public, "CAMPAIGND_LISTEN_ADMIN=" + admin}
 		c.replicas = append(c.replicas, r)
@@ -98,11 +98,15 @@ func newCluster(t *testing.T, replicas, rate int, change func(*sandbox.Options))
 	return c
 }
 
-// replicaAddress is quietAddress for the ith listener: none of them listens yet, so each looks in a range of its own.
-func replicaAddress(t *testing.T, i int) string {
+// listeners counts the addresses that were given out.
+var listeners atomic.Int64
+
+// replicaAddress is quietAddress for one listener of many: none of them listens yet, so each looks in a range of its own,
+// and so do those of another cluster beside this one.
+func replicaAddress(t *testing.T) string {
 	t.Helper()
-	const size = 300
-	from := 25000 + i*size
+	const size, ranges = 300, 24
+	from := 25000 + int(listeners.Add(1)%ranges)*size
 	for port := from + os.Getpid()%(size/2); port < from+size; port++ {
 		addr := fmt.Sprintf("127.0.0.1:%d", port)
 		if l, err := net.Listen("tcp", addr); err == nil {

@@ -72,6 +72,7 @@ func TestClusterZombiesAreFenced(t *testing.T) {
 		{"readback_without_epoch", lateReadBack},
 	} {
 		t.Run(tt.mistake, func(t *testing.T) {
+			t.Parallel()
 			for _, mistake := range []string{"", tt.mistake} {
 				found := tt.scene.play(t, mistake)
 				switch {

@@ -321,7 +321,7 @@ func TestFullDiskStopsSendingAndLosesNothing(t *testing.T) {
 	}
 
 	reached := w.posts(1)
-	p = limited(1200) // the list, and a part of what becomes of it
+	p = limited(800) // the list, and a part of what becomes of it
 	w.await(p, reached)
 	for seen := -1; ; { // until nothing more is posted
 		n := len(w.sent("order_update"))
