@@ -154,10 +154,10 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	slices.SortStableFunc(lanes, func(a, b LaneReport) int {
 		return cmp.Or(cmp.Compare(a.Connection, b.Connection), cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Rate, a.Rate), b.At.Compare(a.At))
 	})
-	pace := map[string]float64{} // of the connections that somebody serves
+	pace := map[string]float64{} // of the connections that somebody serves: of who has something to do, or else of who would
 	for _, r := range lanes {
-		if !r.Gone(now) {
-			pace[r.Connection] = max(pace[r.Connection], r.Rate)
+		if _, known := pace[r.Connection]; !known && !r.Gone(now) {
+			pace[r.Connection] = r.Rate // the highest comes first
 		}
 	}
 	for i, r := range lanes {

@@ -32,6 +32,7 @@ type pacer struct {
 	until  time.Time                  // the whole number is held until then
 	why    binding                    // by this
 	bound  map[campaign.RunNo]binding // what bound each lane at the planner's last step
+	busy   map[campaign.RunNo]bool    // whether it then had something to send in the lane, now or later
 
 	// owned by the planner
 	segments  []*segment

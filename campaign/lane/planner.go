@@ -94,8 +94,12 @@ func (p *pacer) step(ctx context.Context) (time.Duration, error) {
 	rate := p.pace()
 	p.binding = map[campaign.RunNo]binding{}
 	defer func() {
+		busy := map[campaign.RunNo]bool{}
+		for _, r := range p.activeRuns() {
+			busy[r.no] = p.hasWork(r)
+		}
 		p.mu.Lock()
-		p.bound = p.binding
+		p.bound, p.busy = p.binding, busy
 		p.mu.Unlock()
 	}()
 	if err := p.tend(ctx, now); err != nil {

@@ -71,7 +71,7 @@ func (p *pacer) stats() Stats {
 		NoSlot: p.counts.noSlot.Load(),
 	}
 	p.mu.Lock()
-	bound, noSlot := p.bound, p.noSlot
+	bound, busy, noSlot := p.bound, p.busy, p.noSlot
 	p.mu.Unlock()
 	for _, r := range p.activeRuns() {
 		l := campaign.LaneReport{Run: r.no, Connection: p.connection, Rate: rate, At: now, Binding: "throughput", Detail: fmt.Sprintf("it sends at its pace of %.4g messages per second", rate)}
@@ -88,7 +88,7 @@ func (p *pacer) stats() Stats {
 			l.Binding, l.Detail = b.limit, b.detail
 		case len(p.inFlight) == cap(p.inFlight):
 			l.Binding, l.Detail = "in_flight", fmt.Sprintf("%d requests wait for an answer (%s each)", len(p.inFlight), s.Latency.Round(time.Millisecond))
-		case p.queue.len() == 0:
+		case p.queue.len() == 0 && !busy[r.no]: // between two groups the queue is empty too
 			l.Binding, l.Detail = "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt"
 		}
 		s.Lanes = append(s.Lanes, l)

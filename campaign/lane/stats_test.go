@@ -144,3 +144,27 @@ func TestARunsOwnLimitThatCannotBeAskedBindsByTheLimiter(t *testing.T) {
 		}
 	})
 }
+
+// Between two groups nothing is queued; who holds a segment with deliveries to send is sending it all the same.
+func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
+	for _, c := range []struct {
+		to      int64 // of the segment's deliveries
+		binding string
+	}{{100, "throughput"}, {0, "none"}} {
+		_, free := report(t, func(p *pacer) {
+			p.queue.remove(func(*shot) bool { return true })
+			r := p.activeRuns()[1]
+			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: c.to}})
+			s.pending.Add(1)
+			p.segments, p.claimedAt = []*segment{s}, time.Now().Add(time.Hour) // nothing is claimed
+			p.queue.push(make([]*shot, 2*p.group(p.pace())))                   // nor asked for
+			if _, err := p.step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			p.queue.remove(func(*shot) bool { return true })
+		})
+		if free.Binding != c.binding {
+			t.Errorf("with %d deliveries: %s, want %s", c.to, free.Binding, c.binding)
+		}
+	}
+}

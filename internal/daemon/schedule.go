@@ -29,13 +29,14 @@ type Scheduled struct {
 func (s Scheduled) Next(now time.Time) plan.Firing { return s.Cron.Next(now) }
 
 // ReadSchedule reads the campaign files of a folder. A folder that does not exist is empty;
-// what is wrong with files is one *campaign.FileError beside the good ones.
+// what is wrong with files is one *campaign.FileError beside the good ones. Of two files with one campaign name the first is good.
 func ReadSchedule(dir string) ([]Scheduled, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("campaigns folder %q: %w", dir, err)
 	}
 	var out []Scheduled
+	named := map[string]string{} // the file of each campaign
 	faults := &campaign.FileError{Name: dir}
 	for _, f := range files {
 		s, err := readScheduled(f)
@@ -45,7 +46,13 @@ func ReadSchedule(dir string) ([]Scheduled, error) {
 			faults.Findings = append(faults.Findings, file.Findings...)
 		case err != nil:
 			faults.Findings = append(faults.Findings, campaign.Finding{Level: campaign.LevelError, What: err.Error()})
-		case s.Cron != nil:
+		case s.Cron == nil:
+		case named[s.Definition.Name] != "": // firings are known by the campaign's name: only one of the two would be launched
+			faults.Findings = append(faults.Findings, campaign.Finding{
+				Level: campaign.LevelError, Where: f, What: fmt.Sprintf("the name %s is that of %s too", s.Definition.Name, named[s.Definition.Name]), Remedy: "give each campaign a name of its own",
+			})
+		default:
+			named[s.Definition.Name] = f
 			out = append(out, s)
 		}
 	}

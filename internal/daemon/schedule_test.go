@@ -23,7 +23,9 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 	}
 	bad := put("bad.yaml", "schedule:\n  timezone: Africa/Lagos\n  cron: \"0 0 31 2 *\"\n")
 	worse := put("worse.yaml", "window: {hours: \"9-18\"}\n")
-	put("good.yaml", "schedule: {cron: \"@daily\"}\n")
+	good := put("good.yaml", "schedule: {cron: \"@daily\"}\n")
+	twin := put("twin.yaml", "schedule: {cron: \"@hourly\"}\n")
+	put("unscheduled.yaml", "") // run by hand it may have the same name
 
 	var log bytes.Buffer
 	l := newLauncher(&Daemon{log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -36,6 +38,7 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 	}
 	faults := []string{
 		bad + `:7:3: schedule.cron: "0 0 31 2 *": no such date ever comes; choose a day that the month has`,
+		twin + `: the name spring is that of ` + good + ` too; give each campaign a name of its own`,
 		worse + `:5:10: window.hours: "9-18" are no hours: want 09:00-18:00, each with two digits; the end may be 24:00`,
 	}
 	for _, fault := range faults {
