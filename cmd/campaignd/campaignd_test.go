@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"campaignd/internal/daemon"
 	"campaignd/internal/sandbox"
 )
@@ -470,6 +472,21 @@ func TestRunSaysWhoTakesTheStatusesThatAreStillToCome(t *testing.T) {
 	}
 }
 
+// Before anything is sent there is no report to print: one line says what became of the command.
+func TestAnInterruptedCommandSaysSo(t *testing.T) {
+	d := newDesk(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct{ command, want string }{
+		{"check", "campaignd: interrupted\n"},
+		{"run", "campaignd: interrupted while the list was read; the same command goes on\n"},
+	} {
+		if r := d.runIn(ctx, tt.command, d.path("c.yaml")); r.code != 130 || !strings.HasSuffix(r.stderr, tt.want) || r.stdout != "" {
+			t.Errorf("%s: exit %d\n%s%s", tt.command, r.code, r.stderr, r.stdout)
+		}
+	}
+}
+
 // pausingTemplate takes the template out of use after some messages, as the platform does.
 func pausingTemplate(o *sandbox.Options) {
 	o.Timeline = []sandbox.Step{{AfterMessages: 5, Template: "order_update", Status: "paused"}}
@@ -620,6 +637,56 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 		if !slices.Contains(names, want) {
 			t.Errorf("no command %s", want)
 		}
+	}
+}
+
+// Every example of --help that only looks or steers is pasted as it stands, over the three runs that the examples speak of.
+func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
+	d := newDesk(t, nil)
+	t.Chdir(d.dir)
+	d.write("spring.yaml", strings.NewReplacer("orders", "spring-sale", "{file: list.csv, ", "{").Replace(campaignFile))
+	d.write("list.csv", listOf(50))
+	d.write("do-not-contact.csv", "phone\n+2348031299998\n")
+	for range 3 {
+		d.want(0, "run", "spring.yaml", "--recipients", "list.csv", "--new", "--settle", "0s")
+	}
+	pasted := 0
+	p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	var paste func(c *cobra.Command)
+	paste = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			paste(sub)
+		}
+		switch c.CommandPath() {
+		case "campaignd", "campaignd serve", "campaignd sandbox", "campaignd demo": // tried by tests of their own: they do not end, or take long
+			return
+		case "campaignd pause", "campaignd resume", "campaignd cancel", "campaignd approve", "campaignd follow-up", "campaignd resolve": // refuse a run that has ended, or has no such rows
+			return
+		case "campaignd completion bash", "campaignd completion zsh", "campaignd completion fish", "campaignd completion powershell": // of a shell
+			return
+		}
+		for line := range strings.SplitSeq(c.Example, "\n") {
+			line, _, _ = strings.Cut(line, " > ")
+			words := strings.Fields(line)
+			if len(words) == 0 {
+				continue
+			}
+			if strings.Contains(words[0], "=") { // a variable before the command, which is tried without it
+				words = words[1:]
+			}
+			if words[0] != "campaignd" {
+				t.Errorf("%q is not a command of this program", line)
+				continue
+			}
+			pasted++
+			if r := d.run(words[1:]...); r.code != 0 {
+				t.Errorf("%s: exit %d\n%s", line, r.code, r.stderr)
+			}
+		}
+	}
+	paste(p.root())
+	if pasted < 25 {
+		t.Errorf("only %d examples were found", pasted)
 	}
 }
 

@@ -43,7 +43,7 @@ row can be sent; bad rows alone are exit 0, with --strict exit 2. They are liste
 of each reason, in a file, a pipe or JSON a thousand of each, with --rejects all of them.`,
 		Example: `  campaignd check spring.yaml --recipients list.csv
   campaignd check spring.yaml --recipients list.csv --strict --rejects bad-rows.csv
-  campaignd check spring.yaml --offline -o json`,
+  campaignd check spring.yaml --recipients list.csv --offline -o json`,
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&f.list, "recipients", "", "the list (default: recipients.file of the campaign)")

@@ -52,6 +52,9 @@ func conclude(ctx context.Context, err error, stderr io.Writer, terminal bool) i
 	}
 	code, quiet := classify(ctx, err)
 	if quiet {
+		if exit := (*exitError)(nil); code == exitInterrupted && !errors.As(err, &exit) {
+			fmt.Fprintln(stderr, "campaignd: interrupted")
+		}
 		return code
 	}
 	var file *campaign.FileError

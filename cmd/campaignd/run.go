@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,7 +24,7 @@ run is known by campaign and content of the list, so a finished one is reported 
 another. It waits for windows, and says so; for a template that the service has taken out of use it waits --settle. Exit 3
 when a row ends unsent or uncertain.`,
 		Example: `  campaignd run spring.yaml --recipients list.csv
-  campaignd run spring.yaml --recipients list.csv --config campaignd.yaml --settle 2m -o json > report.json
+  campaignd run spring.yaml --recipients list.csv --settle 2m -o json > report.json
   campaignd run spring.yaml --recipients list.csv --new`,
 		Args: oneCampaign,
 	}
@@ -57,18 +58,26 @@ func (p *program) send(ctx context.Context, c *daemon.Config, o daemon.RunOption
 	d, err := daemon.New(ctx, c, daemon.Options{Log: p.logOn(bar, c, true)})
 	if err != nil {
 		bar.close()
-		return err
+		return unsent(ctx, err)
 	}
 	defer closing(d, &err)
 	o.Progress, o.Checked = bar.show, bar.warn
 	result, err := d.RunCampaign(ctx, o)
 	bar.close()
 	if err != nil {
-		return err
+		return unsent(ctx, err)
 	}
 	err = p.finish(ctx, result, json)
 	if ctx.Err() == nil && !result.Ended && c.CanReceive() == nil {
 		p.stillToCome(result.Report)
+	}
+	return err
+}
+
+// unsent is the error of a run that did not come to sending: once it sends, an interruption ends in a report.
+func unsent(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return &exitError{exitInterrupted, errors.New("interrupted while the list was read; the same command goes on")}
 	}
 	return err
 }

@@ -106,7 +106,7 @@ func (p *program) cmdSuppressionsImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Suppress every number of a CSV file",
-		Long: `Reads a CSV file with a column to (or phone, number); columns scope, until and source are read when they are there, so that
+		Long: `Reads a CSV file with a column to (or phone, mobile, msisdn, whatsapp); columns scope, until and source are read when they are there, so that
 an export comes back as it was. Rows that hold no number are named on standard error and make the exit code 2;
 the others are imported all the same.`,
 		Example: "  campaignd suppressions import do-not-contact.csv --scope all",

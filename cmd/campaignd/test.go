@@ -18,7 +18,7 @@ func (p *program) cmdTest() *cobra.Command {
 		Short: "Send one real message of a campaign to a number of yours; no run counts it",
 		Long: `Sends one real message with the values of one row, to a number of yours instead of the row's. It counts at the service
 (allowance, tier) and in no run. A number on the suppression list is refused.`,
-		Example: "  campaignd test spring.yaml --recipients list.csv --to +2348031234567\n  campaignd test spring.yaml --row 44 --to +2348031234567",
+		Example: "  campaignd test spring.yaml --recipients list.csv --to +2348031234567\n  campaignd test spring.yaml --recipients list.csv --row 44 --to +2348031234567",
 		Args:    oneCampaign,
 	}
 	cmd.Flags().StringVar(&in.List, "recipients", "", "the list (default: recipients.file of the campaign)")
