@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -43,6 +44,9 @@ func ParseDefinition(name string, src []byte) (*Definition, error) {
 // (Run.Definition). Errors are *FileError and those of package os.
 func LoadDefinition(path string) (*Definition, []byte, error) {
 	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, nil, fmt.Errorf("campaign file: %w; check its permissions", err)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("campaign file: %w", err)
 	}

@@ -53,6 +53,19 @@ func TestZeroConfigurationRunsAgainstTheSandbox(t *testing.T) {
 	}
 }
 
+func TestAFileThatSaysNothingIsTheDefault(t *testing.T) {
+	for _, file := range []string{"", "\n", "# nothing yet\n", "---\n# nothing\n", "\uFEFF", "listen:\n  # public: \":8080\"\n", "service: {}\n", "ledger:\nlog:\n"} {
+		c, err := LoadConfig(write(t, "c.yaml", file), true, noEnv)
+		if err != nil {
+			t.Errorf("%q: %v", file, err)
+			continue
+		}
+		if c.Listen.Public != ":8080" || c.LedgerFile() != "campaignd.db" || c.Service.BaseURL != defaultService || c.Log.Level != "info" {
+			t.Errorf("%q: listen %q, ledger %q, service %q", file, c.Listen.Public, c.Ledger, c.Service.BaseURL)
+		}
+	}
+}
+
 func TestMissingFileIsAnErrorOnlyWhenAskedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent.yaml")
 	if _, err := LoadConfig(path, false, noEnv); err != nil {
@@ -118,6 +131,8 @@ func TestBadConfigurationIsOneLineWithPlaceAndRemedy(t *testing.T) {
 		{"service: {timeout: 10}\n", nil, `:1:20: "10" is not a duration`},
 		{"numbers: {a: {rate: fast}}\n", nil, ":1:21: want a number here"},
 		{"webhooks: {secrets: one}\n", nil, "want a list"},
+		{"ledger: [a]\n", nil, ":1:9: want a single value here, not a list"},
+		{"listen:\n\tpublic: ':1'\n", nil, ":2:1: a tab stands where YAML wants spaces; indent with spaces"},
 		{"listen: {public: ':1'}\nlisten: {public: ':2'}\n", nil, ":2:1: "},
 		{"a: &x 1\nb: *x\n", nil, ":1:4: anchors"},
 		{"ledger: sqlite:a\n---\nledger: sqlite:b\n", nil, ":2:1: a second document"},

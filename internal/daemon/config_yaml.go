@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -62,6 +63,11 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 			}
 		}
 	}
+	if !slices.ContainsFunc(tokens, func(t *token.Token) bool {
+		return t.Type != token.CommentType && t.Type != token.DocumentHeaderType
+	}) {
+		return nil // nothing is said; the decoder would set everything to nothing
+	}
 	if err := yaml.UnmarshalWithOptions(src, c, yaml.Strict()); err != nil {
 		var at yaml.Error
 		if !errors.As(err, &at) {
@@ -92,6 +98,10 @@ func plainFault(at yaml.Error, src []byte) (what, remedy string) {
 		if errors.As(at, &typed) && typed.DstType != nil {
 			return fmt.Sprintf("want %s here", wanted(typed.DstType)), "see `campaignd config schema`"
 		}
+	case strings.HasPrefix(what, "cannot unmarshal []"):
+		return "want a single value here, not a list", "see `campaignd config schema`"
+	case strings.Contains(what, "found character '\t'"):
+		return "a tab stands where YAML wants spaces", "indent with spaces"
 	case strings.HasSuffix(what, "used where sequence is expected"):
 		return "want a list here", "write [" + at.GetToken().Value + "]"
 	case strings.HasSuffix(what, "used where mapping is expected"):
