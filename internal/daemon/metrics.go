@@ -32,6 +32,8 @@ var (
 	byConnection = []string{"connection"}
 	descPosted   = prometheus.NewDesc("campaignd_posts_total", "Requests made to the service.", byConnection, nil)
 	descResults  = prometheus.NewDesc("campaignd_results_total", "What requests proved: accepted, refused, deferred or doubt.", []string{"connection", "result"}, nil)
+	descSkipped  = prometheus.NewDesc("campaignd_skipped_total", "Rows skipped when they were about to be sent: opted out, suppressed, over a limit, expired, cancelled.", byConnection, nil)
+	descRecover  = prometheus.NewDesc("campaignd_recovered_total", "Rows that an earlier sender left in doubt when it died.", byConnection, nil)
 	descSlots    = prometheus.NewDesc("campaignd_slots_forfeited_total", "Send instants that passed unused.", byConnection, nil)
 	descThrottle = prometheus.NewDesc("campaignd_throttled_total", "Answers that meant: slow down.", byConnection, nil)
 	descNoSlot   = prometheus.NewDesc("campaignd_limiter_unavailable_total", "Times that the limiter could not be asked.", byConnection, nil)
@@ -57,6 +59,8 @@ func (c *sendCollector) Collect(ch chan<- prometheus.Metric) {
 		count(descResults, s.Refused, s.Connection, "refused")
 		count(descResults, s.Deferred, s.Connection, "deferred")
 		count(descResults, s.Doubts, s.Connection, "doubt")
+		count(descSkipped, s.Skipped, s.Connection)
+		count(descRecover, s.Recovered, s.Connection)
 		count(descSlots, s.Forfeited, s.Connection)
 		count(descThrottle, s.Throttled, s.Connection)
 		count(descNoSlot, s.NoSlot, s.Connection)

@@ -14,6 +14,8 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger/pgtest"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // own starts a server that the test may harm.
@@ -55,6 +57,12 @@ func TestUnsafeDurabilityIsRefused(t *testing.T) {
 
 func TestWhatPostgresRefusesIsSaidInALine(t *testing.T) {
 	s := server(t)
+	foreign, closed := s.Database(t), s.Database(t)
+	foreignTables(t, foreign)
+	openAt(t, closed, Options{})
+	if err := s.Exec("DROP ROLE IF EXISTS stranger; CREATE ROLE stranger LOGIN"); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ dsn, want string }{
 		{s.URL("nothing"), "createdb"},
 		{"postgres://u:secret@127.0.0.1:1/x?connect_timeout=1", "127.0.0.1:1/x: nothing answers there"},
@@ -62,6 +70,8 @@ func TestWhatPostgresRefusesIsSaidInALine(t *testing.T) {
 		{"postgres://u:secret@h/x?sslmode=sometimes", "sslmode"},
 		{"postgres://postgres@" + s.Addr + "/postgres?sslmode=require", "sslmode=disable goes without TLS"},
 		{"postgres://postgres@" + s.Addr + "/postgres?sslmod=disable", "it does not know a parameter of the address"},
+		{foreign, "another program's tables"},
+		{strings.Replace(closed, "postgres@", "stranger@", 1), "the role lacks a right"},
 		{"postgres://u:an@d/secret@127.0.0.1:1/x", "write them as %40, %2F"},
 		{"postgres://u:an?d&secret@127.0.0.1:1/x", "write them as %40, %2F"},
 		{"postgres://127.0.0.1:1/x?user=u&password=secret&sslmode=sometimes", "sslmode"},
@@ -75,9 +85,26 @@ func TestWhatPostgresRefusesIsSaidInALine(t *testing.T) {
 		if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want a line with %q", c.dsn, err, c.want)
 		}
-		if n := strings.Count(err.Error(), "refused"); n > 1 { // an attempt over TLS and one without say the same
-			t.Errorf("%s: said %d times: %v", c.dsn, n, err)
+		for _, once := range []string{"refused", "permission denied"} { // also when an attempt over TLS and one without say the same
+			if n := strings.Count(err.Error(), once); n > 1 {
+				t.Errorf("%s: said %d times: %v", c.dsn, n, err)
+			}
 		}
+	}
+}
+
+// foreignTables puts another program's table into a database.
+func foreignTables(t *testing.T, dsn string) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec(t.Context(), "CREATE TABLE run (lap int)"); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

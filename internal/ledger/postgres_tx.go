@@ -65,7 +65,11 @@ func send(ctx context.Context, c *conn, qs ...*query) (err error) {
 		b.Queue(q.sql, q.args...)
 	}
 	answers := c.SendBatch(ctx, b)
-	defer func() { err = errors.Join(err, answers.Close()) }()
+	defer func() {
+		if e := answers.Close(); err == nil { // else it says the same again
+			err = e
+		}
+	}()
 	for _, q := range qs {
 		if err := q.take(answers); err != nil {
 			return err
@@ -281,6 +285,8 @@ func (l *Postgres) explain(err error) error {
 			hint = "the database does not exist: create it with `createdb`"
 		case "42501":
 			hint = "the role lacks a right: make it the owner of the database's schema"
+		case "42P07":
+			hint = "it holds another program's tables: give the ledger a database of its own, or a schema (search_path in the address)"
 		case "53100":
 			hint = "its disk is full: nothing more can be recorded, so nothing more is sent"
 		case "53300":
