@@ -52,6 +52,9 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	for e := range errs {
 		err = errors.Join(err, e)
 	}
+	if err == nil {
+		d.log.Info("stopped")
+	}
 	return err
 }
 

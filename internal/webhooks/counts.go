@@ -85,6 +85,13 @@ func (c *counters) swept(s campaign.Swept, err error) {
 	c.counts.Orphans, c.counts.Ambiguous = int64(s.Left), int64(s.Ambiguous)
 }
 
+// left forgets what the last sweep left: another process sweeps, and counts it.
+func (c *counters) left() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.Orphans, c.counts.Ambiguous = 0, 0
+}
+
 // Counts gives a snapshot, for metrics.
 func (i *Intake) Counts() Counts {
 	c := &i.counters

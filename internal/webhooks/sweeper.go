@@ -26,6 +26,11 @@ func (i *Intake) sweepUntil(ctx context.Context) {
 		sweeping, cancel := context.WithTimeout(ctx, sweepTime)
 		if i.o.SweepTurn != nil && !i.o.SweepTurn(sweeping) {
 			cancel()
+			i.counters.left()
+			if failing {
+				failing = false
+				i.o.Log.Info("early webhooks are matched again, by another process")
+			}
 			continue
 		}
 		swept, err := i.ledger.Sweep(sweeping, time.Now().UTC())

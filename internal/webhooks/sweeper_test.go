@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -53,6 +54,30 @@ func TestASweepThatFailsIsSaidOnceAndTriedAgain(t *testing.T) {
 		}
 		if n := strings.Count(log.String(), "\n"); n != 2 {
 			t.Errorf("%d lines:\n%s", n, &log)
+		}
+	})
+}
+
+// Of many processes one sweeps: only its count of what is left holds, and who is relieved does not go on telling of a fault.
+func TestWhoDoesNotSweepAnyMoreCountsNoOrphans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		began := time.Now()
+		m := &memory{swept: campaign.Swept{Left: 7, Ambiguous: 3}}
+		i := newIntake(t, m, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), SweepTurn: func(context.Context) bool { return time.Since(began) < 20*time.Second }})
+		stop := start(t, i)
+		time.Sleep(10 * time.Second)
+		if c := i.Counts(); c.Orphans != 7 || c.Ambiguous != 3 {
+			t.Errorf("in its turn: %d orphans, %d ambiguous", c.Orphans, c.Ambiguous)
+		}
+		m.setFail(errors.New("database is locked"))
+		time.Sleep(20 * time.Second)
+		stop()
+		if c := i.Counts(); c.Orphans != 0 || c.Ambiguous != 0 {
+			t.Errorf("after its turn: %d orphans, %d ambiguous", c.Orphans, c.Ambiguous)
+		}
+		if !strings.Contains(log.String(), "again, by another process") || strings.Count(log.String(), "\n") != 2 {
+			t.Errorf("the log says:\n%s", &log)
 		}
 	})
 }
