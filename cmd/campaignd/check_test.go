@@ -10,6 +10,38 @@ import (
 	"campaignd/campaign"
 )
 
+func TestShellsCompleteRunsAndTheValuesOfFlags(t *testing.T) {
+	d := newDesk(t, nil)
+	if r := d.want(0, "__complete", "report", ""); strings.HasPrefix(r.stdout, "latest") {
+		t.Errorf("there is no ledger, and yet: %s", r.stdout)
+	}
+	if _, err := os.Stat(d.path("campaignd.db")); err == nil {
+		t.Error("completion made a ledger")
+	}
+	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"report", ""}, "latest\norders-1\n"},
+		{[]string{"report", "latest", "--format", ""}, "table\njson\ncsv\n"},
+		{[]string{"why", "latest", "-o", ""}, "table\njson\n"},
+		{[]string{"suppressions", "add", "--scope", ""}, "marketing\nall\nunreachable\n"},
+		{[]string{"run", ""}, "yaml\nyml\n"},
+	} {
+		if r := d.want(0, append([]string{"__complete"}, tt.args...)...); !strings.HasPrefix(r.stdout, tt.want+":") {
+			t.Errorf("%q: %q, want %q", tt.args, r.stdout, tt.want)
+		}
+	}
+}
+
+func TestVersionIsAFlagToo(t *testing.T) {
+	d := newDesk(t, nil)
+	if flag, command := d.want(0, "--version").stdout, d.want(0, "version").stdout; flag != command {
+		t.Errorf("--version prints %q, version %q", flag, command)
+	}
+}
+
 func TestRejectsNeverOverwriteWhatIsRead(t *testing.T) {
 	d := newDesk(t, nil)
 	list := listOf(3) + "0803,X,A\n"

@@ -53,6 +53,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
   campaignd check spring.yaml --recipients list.csv
   campaignd run spring.yaml --recipients list.csv
   campaignd report latest --format csv > report.csv`,
+		Version:           versionNow().String(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		Args:              noSubcommand,
@@ -67,6 +68,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	flags.StringVar(&p.logLevel, "log-level", "", "debug, info, warn or error (default: as configured)")
 	p.configGiven = func() bool { return flags.Changed("config") }
 	root.SetFlagErrorFunc(wrongFlag)
+	root.SetVersionTemplate("{{ .Version }}\n")
 
 	root.AddGroup(
 		&cobra.Group{ID: "send", Title: "Sending:"},
@@ -85,6 +87,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdSchedule())
 	group("steer", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdSuppressions())
 	group("setup", p.cmdSandbox(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
+	p.complete(root)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
@@ -95,14 +98,6 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 		}
 	}
 	return root
-}
-
-// loadCompletion is how each shell takes its completion script.
-var loadCompletion = map[string]string{
-	"bash":       "  source <(campaignd completion bash)",
-	"zsh":        "  source <(campaignd completion zsh)",
-	"fish":       "  campaignd completion fish | source",
-	"powershell": "  campaignd completion powershell | Out-String | Invoke-Expression",
 }
 
 // wrongFlag says which flag was meant, or where the flags of a command are listed.

@@ -24,7 +24,7 @@ func (p *program) cmdVersion() *cobra.Command {
 		if o.json() {
 			return writeJSON(p.stdout, v)
 		}
-		_, err := fmt.Fprintf(p.stdout, "campaignd %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+		_, err := fmt.Fprintln(p.stdout, v)
 		return err
 	}
 	return cmd
@@ -35,6 +35,10 @@ type versionFacts struct {
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
+}
+
+func (v versionFacts) String() string {
+	return fmt.Sprintf("campaignd %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
 }
 
 func versionNow() versionFacts {

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/daemon"
+)
+
+// loadCompletion is how each shell takes its completion script.
+var loadCompletion = map[string]string{
+	"bash":       "  source <(campaignd completion bash)",
+	"zsh":        "  source <(campaignd completion zsh)",
+	"fish":       "  campaignd completion fish | source",
+	"powershell": "  campaignd completion powershell | Out-String | Invoke-Expression",
+}
+
+// flagValues are the values of flags that take one of a few.
+var flagValues = map[string][]string{
+	"output":    {"table", "json"},
+	"format":    {"table", "json", "csv"},
+	"scope":     {string(campaign.ScopeMarketing), string(campaign.ScopeAll), string(campaign.ScopeUnreachable)},
+	"unknown":   {"resend", "keep"},
+	"role":      {string(daemon.RoleAll), string(daemon.RoleIntake), string(daemon.RoleSender)},
+	"log-level": {"debug", "info", "warn", "error"},
+}
+
+// complete teaches the shells the runs of the ledger, the values of flags and the kinds of files.
+func (p *program) complete(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		p.complete(sub)
+	}
+	switch words := strings.Fields(cmd.Use); {
+	case len(words) > 1 && words[1] == "RUN":
+		cmd.ValidArgsFunction = p.completeRun
+	case len(words) > 1 && words[1] == "CAMPAIGN.yaml":
+		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		}
+	}
+	for name, values := range flagValues {
+		if cmd.Flags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
+			continue
+		}
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	}
+}
+
+// completeRun lists the runs, newest first. A ledger that cannot be read completes nothing.
+func (p *program) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	l, _, err := p.openLedger(cmd.Context(), false)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer l.Close()
+	runs, err := l.Runs(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ids := []string{"latest"}
+	for _, r := range runs {
+		ids = append(ids, r.ID())
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
