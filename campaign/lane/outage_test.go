@@ -30,6 +30,10 @@ func (l *away) fault() error {
 	return nil
 }
 
+func (l *away) Claim(context.Context, campaign.Claim) ([]campaign.Lease, error) {
+	return nil, l.fault()
+}
+
 func (l *away) Record(context.Context, []campaign.Result) error { return l.fault() }
 
 func (l *away) Renew(_ context.Context, leases []campaign.Lease, _ time.Duration) ([]campaign.Lease, error) {
@@ -75,6 +79,45 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 			if n := strings.Count(log.String(), said); n != 1 {
 				t.Errorf("%d times %q in\n%s", n, said, log.String())
 			}
+		}
+	})
+}
+
+// A planner that has enough to do asks the ledger only now and then: a step without a question does not mean that it answers.
+func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		o, err := Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &away{began: time.Now()}
+		p := newPacer(&Engine{o: o, ledger: l}, "conn_1")
+		r := &run{no: 1, connections: []string{"conn_1"}}
+		p.setRuns([]*run{r})
+		for i := range 3 { // more than it claims at this rate
+			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Index: int64(i), Hi: 100}})
+			s.pending.Add(1)
+			p.segments = append(p.segments, s)
+		}
+		p.queue.push(make([]*shot, 2*p.group(p.pace())))
+		ctx, stop := context.WithCancel(t.Context())
+		var planning sync.WaitGroup
+		planning.Go(func() { p.plan(ctx) })
+		time.Sleep(9500 * time.Millisecond)
+		if lane := p.stats().Lanes[0]; lane.Binding != "ledger" {
+			t.Errorf("while it is away the lane is bound by %s", lane.Binding)
+		}
+		time.Sleep(5 * time.Second)
+		stop()
+		planning.Wait()
+		for _, said := range []string{"sending is held up by the ledger", "takes sending up again"} {
+			if n := strings.Count(log.String(), said); n != 1 {
+				t.Errorf("%d times %q in\n%s", n, said, log.String())
+			}
+		}
+		if lane := p.stats().Lanes[0]; lane.Binding == "ledger" {
+			t.Error("when it is back the lane is bound by it still")
 		}
 	})
 }

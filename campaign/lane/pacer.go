@@ -38,6 +38,7 @@ type pacer struct {
 	segments  []*segment
 	claimedAt time.Time          // when there was nothing to claim
 	begunAt   time.Time          // when the pacer last looked for what others have begun
+	heard     bool               // the ledger answered in this step
 	turn      int                // round robin over runs
 	capUntil  map[*run]time.Time // when a capped run's next slot may be asked for
 	binding   map[campaign.RunNo]binding

@@ -32,9 +32,13 @@ const (
 // the poster, and parks what has nothing to do.
 func (p *pacer) plan(ctx context.Context) {
 	failed, said := time.Duration(0), ""
+	var last error
 	for ctx.Err() == nil {
+		p.heard = false
 		wait, err := p.step(ctx)
 		switch {
+		case err == nil && failed > 0 && !p.heard: // the ledger was not asked: nothing is known of it
+			p.heldUp(last)
 		case err == nil:
 			if failed > 0 {
 				p.e.o.Log.Info("the ledger takes sending up again", "connection", p.connection)
@@ -44,7 +48,7 @@ func (p *pacer) plan(ctx context.Context) {
 			return
 		default:
 			failed = min(max(2*failed, 100*time.Millisecond), 2*time.Second)
-			wait = failed
+			wait, last = failed, err
 			p.heldUp(err)
 			if why := cause(err); why != said { // once, not at each try
 				said = why
@@ -159,12 +163,14 @@ func (p *pacer) claim(ctx context.Context, now time.Time, rate float64) error {
 			return fmt.Errorf("claim segments: %w", err)
 		}
 	}
+	p.heard = p.heard || len(order) > 0
 	if len(leases) == 0 && len(order) < len(all) && len(p.segments) < most+len(runs)+begunMost && now.Sub(p.begunAt) >= begunEvery {
 		p.begunAt = now
 		c.Runs, c.Begun = all, true
 		if leases, err = p.e.ledger.Claim(ctx, c); err != nil {
 			return fmt.Errorf("claim segments that were begun: %w", err)
 		}
+		p.heard = true
 		if len(leases) > 0 {
 			p.begunAt = time.Time{} // there may be more
 		}
@@ -320,6 +326,7 @@ func (p *pacer) intend(ctx context.Context, now time.Time, group int) (bool, err
 		}
 		return false, fmt.Errorf("commit intents: %w", err)
 	}
+	p.heard = true
 	mutant.Crash("intent_committed")
 	var shots []*shot
 	for i := range granted {
