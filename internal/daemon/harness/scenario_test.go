@@ -175,13 +175,23 @@ func TestStopIsObeyedByKilledProcesses(t *testing.T) {
 	}
 	want(t, w.settle(time.Minute, func() []problem { return compare(expected, w.lines("latest"), w.sent("spring_sale")) }))
 
-	// The next campaign: everybody who wrote STOP is skipped, the others get it once.
-	again := slices.Clone(list)
-	for i, e := range again {
-		if _, out := acked[e.to]; out && e.skip == "" {
-			again[i].skip = "opted_out"
-		}
+	// The next campaign: everybody who wrote STOP is skipped, the others get it once. Whom the first one left unknown is not on
+	// its list: a webhook a minute later could be about either message, and is left ambiguous (design section 4).
+	unknown := map[string]bool{}
+	for _, l := range w.lines("latest") {
+		unknown[l["to"]] = unknown[l["to"]] || l["status"] == "unknown"
 	}
+	var again []entry
+	for _, e := range list {
+		if unknown[e.to] {
+			continue
+		}
+		if _, out := acked[e.to]; out && e.skip == "" {
+			e.skip = "opted_out"
+		}
+		again = append(again, e)
+	}
+	t.Logf("the second list has %d of %d rows", len(again), len(list))
 	w.campaign("news", "newsletter", again)
 	for _, d := range []death{
 		{window: importChunk, point: "import_chunk", nth: 1},
