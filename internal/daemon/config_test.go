@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -347,6 +348,19 @@ func TestNoPasswordIsShownWhereverItStandsInAnAddress(t *testing.T) {
 	for _, plain := range []string{"sqlite:campaignd.db", "sqlite:/var/lib/password/c.db", "postgres://h/db?sslmode=disable", "redis://h:6379/1", ""} {
 		if shown := redactURL(plain); shown != plain {
 			t.Errorf("%s is shown as %s", plain, shown)
+		}
+	}
+}
+
+// What an operator says of signatures reaches the verifier, each key of it.
+func TestEachKeyOfASignatureIsObeyed(t *testing.T) {
+	said := Webhooks{Signature: Signature{
+		Header: "X-Sign", Encoding: "base64", Prefix: "v1,", TimestampHeader: "X-Time", Tolerance: campaign.Duration(time.Minute), SecretBase64: true,
+	}}
+	form := reflect.ValueOf(said.form())
+	for i := range form.NumField() {
+		if form.Field(i).IsZero() {
+			t.Errorf("%s is lost", form.Type().Field(i).Name)
 		}
 	}
 }

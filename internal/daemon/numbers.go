@@ -97,7 +97,7 @@ func (n *numbers) connectionOf(phone string) string {
 func (w Webhooks) form() messaging.SignatureForm {
 	return messaging.SignatureForm{
 		Header: w.Signature.Header, Prefix: w.Signature.Prefix, Encoding: messaging.Encoding(w.Signature.Encoding),
-		TimestampHeader: w.Signature.TimestampHeader, Tolerance: time.Duration(w.Signature.Tolerance),
+		TimestampHeader: w.Signature.TimestampHeader, SecretBase64: w.Signature.SecretBase64, Tolerance: time.Duration(w.Signature.Tolerance),
 	}
 }
 
