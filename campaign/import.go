@@ -14,6 +14,18 @@ import (
 // the rows in it (reliability.md 6.1), and a crash repeats at most one chunk.
 const importChunk = 2000
 
+// wideBatch is how many bytes of cells are held before rows are passed on although they are few: a row may have a
+// megabyte, and 2,000 usual ones have less.
+const wideBatch = 8 << 20
+
+// width is how many bytes a row's cells have.
+func width(cells []string) (n int) {
+	for _, c := range cells {
+		n += len(c)
+	}
+	return n
+}
+
 // ImportInput is what an import needs. Ledger, Run, Definition and List are required.
 type ImportInput struct {
 	Ledger interface {
@@ -46,7 +58,8 @@ type ImportCounts struct {
 // Import freezes a list: every row becomes exactly one delivery of the run, in chunks of one
 // transaction each. It can be interrupted anywhere and called again: it goes on after the last row in the
 // ledger, whose rows it reads once more to know the duplicates. What a row becomes is decided by the list
-// and the definition alone. Memory: 16 bytes a row for the duplicates, and two chunks.
+// and the definition alone. Memory: 16 bytes a row for the duplicates, and two chunks of at most
+// 2,000 rows or 8 MiB.
 //
 // The caller finishes with ImportLedger.FinishImport(rows). Errors: ErrListChanged (the run is then failed:
 // part of it may come from another list), ErrFenced when another importer is at work, *recipients.FileError when the
@@ -133,6 +146,7 @@ type chunk struct {
 // readChunks reads the list to its end. It stops when ctx ends.
 func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, b *blocks, counts *ImportCounts, out chan<- chunk) error {
 	var c chunk
+	bytes := 0 // of the cells in c
 	flush := func() error {
 		if len(c.rows) == 0 {
 			return nil
@@ -140,7 +154,7 @@ func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, b *bl
 		c.segments = b.take()
 		select {
 		case out <- c:
-			c = chunk{}
+			c, bytes = chunk{}, 0
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -175,7 +189,8 @@ func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, b *bl
 		if c.rows == nil {
 			c.rows = make([]Delivery, 0, importChunk)
 		}
-		if c.rows = append(c.rows, d); len(c.rows) == importChunk {
+		c.rows = append(c.rows, d)
+		if bytes += width(d.Cells); len(c.rows) == importChunk || bytes > wideBatch {
 			if err := flush(); err != nil {
 				return err
 			}

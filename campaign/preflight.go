@@ -44,7 +44,7 @@ type Reject struct {
 	To     string     `json:"to"`
 	Reason SkipReason `json:"reason"`
 	Note   string     `json:"note"`
-	Cells  []string   `json:"-"` // in the order of Preflight.Header
+	Cells  []string   `json:"-"` // in the order of Preflight.Header; nil in Preflight.Examples
 }
 
 // CountryCount is how many sendable rows go to one country.

@@ -61,6 +61,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 	where := newCountries()
 	perCountry := map[string]int64{}
 	batch := make([]judged, 0, suppressionBatch)
+	bytes := 0 // of the cells in batch
 	flush := func() error {
 		if err := c.suppress(ctx, batch); err != nil {
 			return err
@@ -70,7 +71,8 @@ func (c *check) rows(ctx context.Context, list *List) error {
 				return err
 			}
 		}
-		batch = batch[:0]
+		clear(batch) // or its rows would be kept until others take their place
+		batch, bytes = batch[:0], 0
 		if c.in.Progress != nil {
 			c.in.Progress(c.p.Rows)
 		}
@@ -97,7 +99,8 @@ func (c *check) rows(ctx context.Context, list *List) error {
 				}
 			}
 		}
-		if batch = append(batch, judged{d, row.Line}); len(batch) == suppressionBatch {
+		batch = append(batch, judged{d, row.Line})
+		if bytes += width(d.Cells); len(batch) == suppressionBatch || bytes > wideBatch {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -168,7 +171,10 @@ func (c *check) count(r *judged, where *countries, perCountry map[string]int64) 
 	}
 	reject := Reject{Row: r.Row, Line: r.line, To: r.To, Reason: r.Skip, Note: r.Note, Cells: r.Cells}
 	if c.p.Skipped[r.Skip] <= int64(examples) {
-		c.p.Examples = append(c.p.Examples, reject)
+		// A row may have a megabyte, and its cells share it: what is kept must not keep the row.
+		example := reject
+		example.To, example.Note, example.Cells = strings.Clone(r.To), strings.Clone(r.Note), nil
+		c.p.Examples = append(c.p.Examples, example)
 	}
 	if c.in.Rejects != nil {
 		if err := c.in.Rejects(reject); err != nil {

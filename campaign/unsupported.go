@@ -18,7 +18,7 @@ func notExecuted() []unsupported {
 		{"policies.frequency_cap", func(d *Definition) bool { return d.Policies.FrequencyCap != nil },
 			"leave those who got one lately out of the list, or suppress them"},
 		{"policies.follow_up", func(d *Definition) bool { return d.Policies.FollowUp != nil },
-			"launch the failed rows of `campaignd report RUN --format csv` as a list of their own"},
+			"when the run has ended, `campaignd follow-up RUN --where failed=131049` sends to them once more"},
 		{"limits.deadline", func(d *Definition) bool { return d.Limits.Deadline != 0 },
 			"limits.not_after drops what is late, and `campaignd check` says how long the run takes"},
 	}

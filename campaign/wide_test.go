@@ -1,0 +1,50 @@
+package campaign_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"campaignd/campaign"
+)
+
+// A row may have a megabyte. What is held at once is bounded in bytes too, or 2,000 of them would be two gigabytes.
+func TestWideRowsAreTakenAFewAtATime(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("phone,first_name,note\n")
+	const rows, wide = 40, 500 << 10
+	for i := range rows {
+		fmt.Fprintf(&b, "+23480312%05d,Name,%s\n", i, strings.Repeat("x", wide))
+	}
+	d := parse(t, `
+name: wide
+connections: [conn_1]
+template: {name: hello_world, language: en_US, body: ["{{ .first_name }}"]}
+recipients: {columns: {to: phone}}
+`)
+	path := writeFile(t, "wide.csv", b.String())
+	few := func(what string, progress []int64) {
+		t.Helper()
+		before := int64(0)
+		for _, n := range progress {
+			if held := (n - before) * wide; held > 9<<20 {
+				t.Errorf("%s: %d rows of %d bytes at once", what, n-before, wide)
+			}
+			before = n
+		}
+		if before != rows {
+			t.Errorf("%s: %d rows of %d", what, before, rows)
+		}
+	}
+	var checked, imported []int64
+	if _, err := campaign.RunPreflight(t.Context(), campaign.PreflightInput{Definition: d, File: "wide.yaml", List: path, Source: []byte("name: wide\n"), Progress: func(n int64) { checked = append(checked, n) }}); err != nil {
+		t.Fatal(err)
+	}
+	few("preflight", checked)
+	l := openLedger(t)
+	run := newRun(t, l, d, path)
+	if _, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path, Progress: func(n int64) { imported = append(imported, n) }}); err != nil {
+		t.Fatal(err)
+	}
+	few("import", imported)
+}
