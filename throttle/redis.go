@@ -102,7 +102,7 @@ func NewRedis(ctx context.Context, url string, o Options) (*Redis, error) {
 	}
 	r.server.init(options, o.Log)
 	if err := r.Ping(ctx); err != nil {
-		o.Log.Warn("redis does not answer: nothing is sent until it does", "err", err)
+		o.Log.Warn("redis cannot be used: nothing is sent until it can", "err", err)
 	}
 	return r, nil
 }

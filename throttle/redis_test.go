@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -208,4 +209,29 @@ func ExampleNewRedis() {
 	_, err = limiter.Lease(ctx, "conn_1", 80, 10)
 	fmt.Println(errors.Is(err, throttle.ErrUnavailable))
 	// Output: true
+}
+
+func TestAServerThatRefusesUsIsSaidWithTheRemedy(t *testing.T) {
+	server := redistest.Start(t)
+	server.Do("CONFIG", "SET", "requirepass", "geheim")
+	for url, want := range map[string]string{
+		"redis://" + server.Addr:         "it wants a password",
+		"redis://:falsch@" + server.Addr: "it refuses the user or password",
+	} {
+		var log strings.Builder
+		r, err := throttle.NewRedis(t.Context(), url, throttle.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.Ping(t.Context())
+		if !errors.Is(err, throttle.ErrUnavailable) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
+		if said := log.String(); !strings.Contains(said, want) || strings.Contains(said, "falsch") {
+			t.Errorf("%s: the log says %q", url, said)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

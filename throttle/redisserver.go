@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -124,8 +125,24 @@ func (s *server) do(ctx context.Context, args ...any) (any, error) {
 		s.settle(nil)
 		return nil, err
 	}
+	err = explain(err)
 	s.settle(err)
 	return cmd.Val(), err
+}
+
+// explain says what to do about what a server refuses.
+func explain(err error) error {
+	for _, refusal := range []struct{ prefix, remedy string }{
+		{"WRONGPASS", "it refuses the user or password: check the address in `redis`"},
+		{"NOAUTH", "it wants a password: give redis://:PASSWORD@HOST:PORT"},
+		{"NOPERM", "its user may not do that: allow evalsha, eval, ping and info on all keys"},
+		{"READONLY", "it is a replica: name the master"},
+	} {
+		if err != nil && redis.HasErrorPrefix(err, refusal.prefix) {
+			return fmt.Errorf("%s: %w", refusal.remedy, err)
+		}
+	}
+	return err
 }
 
 // admit gives the client, or an error at once while the breaker is open and it is not yet time to
