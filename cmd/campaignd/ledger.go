@@ -72,29 +72,30 @@ snapshots of a whole volume or server cannot be told from it. No sender may have
 		if out.json() {
 			return writeJSON(p.stdout, q)
 		}
-		return p.writeQuarantined(q, o.Lost)
+		return p.writeQuarantined(q, o)
 	}
 	return cmd
 }
 
 // writeQuarantined says what was done and what comes next.
-func (p *program) writeQuarantined(q daemon.Quarantined, lost time.Duration) error {
-	if !q.Done && !q.DryRun {
-		_, err := fmt.Fprintf(p.stdout, "%s did not go back in time: nothing is done (--force quarantines it all the same)\n", printable(q.Ledger))
+func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOptions) error {
+	lost := o.Lost
+	is, are := "is", "are"
+	if q.DryRun {
+		is, are = "would be", "would be"
+	}
+	if !q.WentBack && !o.Force {
+		_, err := fmt.Fprintf(p.stdout, "%s did not go back in time: nothing %s done (--force quarantines it all the same)\n", printable(q.Ledger), is)
 		return err
 	}
 	went := "went back in time"
 	if !q.WentBack {
-		went = "is quarantined although it does not seem to have gone back in time"
+		went = is + " quarantined although it does not seem to have gone back in time"
 	}
 	fmt.Fprintf(p.stdout, "%s %s; its newest record is of %s%s\n", printable(q.Ledger), went, clock(q.Newest), ago(q.Newest))
 	how := "as --ahead says"
 	if q.Rate > 0 {
 		how = fmt.Sprintf("%.4g a second over %s for %s", q.Rate, printable(q.Connection), lost)
-	}
-	are := "are"
-	if q.DryRun {
-		are = "would be"
 	}
 	switch {
 	case len(q.Runs) == 0:
@@ -113,7 +114,11 @@ func (p *program) writeQuarantined(q daemon.Quarantined, lost time.Duration) err
 			rows = append(rows, []string{r.Run, runFacts{State: r.State, Reason: r.Reason}.stateOf(), strconv.FormatInt(r.InDoubt, 10), strconv.FormatInt(r.Queued, 10)})
 		}
 		fmt.Fprintln(p.stdout)
-		if err := writeTable(p.stdout, []string{"RUN", "STATE", "IN DOUBT", "QUEUED"}, rows); err != nil {
+		heads := []string{"RUN", "STATE", "IN DOUBT", "QUEUED"}
+		if q.DryRun {
+			heads = []string{"RUN", "STATE", "IN DOUBT NOW", "QUEUED NOW"}
+		}
+		if err := writeTable(p.stdout, heads, rows); err != nil {
 			return err
 		}
 	}

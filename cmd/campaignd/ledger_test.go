@@ -230,6 +230,20 @@ func TestACopiedLedgerIsAcceptedAsItIs(t *testing.T) {
 	}
 }
 
+func TestADryRunOfAQuarantineTellsWhatWouldBeDone(t *testing.T) {
+	d := newDesk(t, nil)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
+	if r := d.want(0, "ledger", "quarantine", "--dry-run"); !strings.HasSuffix(r.stdout, "did not go back in time: nothing would be done (--force quarantines it all the same)\n") {
+		t.Errorf("--dry-run: %s", r.stdout)
+	}
+	if r := d.want(0, "ledger", "quarantine", "--dry-run", "--force"); !strings.Contains(r.stdout, " would be quarantined although it does not seem to have gone back in time; its newest record is of 2") {
+		t.Errorf("--dry-run --force: %s", r.stdout)
+	}
+	if r := d.want(0, "ledger", "quarantine"); !strings.Contains(r.stdout, "nothing is done") {
+		t.Errorf("quarantine: %s", r.stdout)
+	}
+}
+
 func TestQuarantineSaysWhatStandsInItsWay(t *testing.T) {
 	d := newDesk(t, nil)
 	if r := d.want(2, "ledger", "quarantine"); !strings.Contains(r.stderr, "there is no ledger") {
