@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"net/netip"
 	"strings"
 	"unicode/utf8"
 )
@@ -53,9 +54,8 @@ func Scrub(text string, limit int) string {
 		switch {
 		case c >= '0' && c <= '9':
 			j, digits := phoneRun(text[i:])
-			if digits >= 8 {
-				run := onlyDigits(text[i : i+j])
-				b.WriteString(MaskPhone(run))
+			if run := text[i : i+j]; digits >= 8 && !isAddress(run) {
+				b.WriteString(MaskPhone(onlyDigits(run)))
 			} else {
 				b.WriteString(text[i : i+j])
 			}
@@ -93,6 +93,12 @@ func phoneRun(s string) (length, digits int) {
 		}
 	}
 	return length, digits
+}
+
+// isAddress reports whether a run is an IPv4 address, which network errors name.
+func isAddress(run string) bool {
+	_, err := netip.ParseAddr(run)
+	return err == nil
 }
 
 func cut(s string, limit int) string {
