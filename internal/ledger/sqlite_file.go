@@ -14,7 +14,7 @@ import (
 )
 
 // dsn names a connection to the file: every one of them in WAL, with FULL (NORMAL may
-// lose a commit at a power cut, which would send twice), a cache of 2 MiB (as fast as a larger
+// lose a commit at a power cut, which would send twice), a cache of 1 MiB (as fast as a larger
 // one, because the kernel caches the file anyway, and each of the connections fills its own as the
 // ledger grows) and temporary tables in memory.
 func dsn(path string, more ...string) string {
@@ -23,7 +23,7 @@ func dsn(path string, more ...string) string {
 		"_pragma=page_size(4096)",
 		"_pragma=journal_mode(WAL)",
 		"_pragma=synchronous(FULL)",
-		"_pragma=cache_size(-2048)",
+		"_pragma=cache_size(-1024)",
 		"_pragma=temp_store(MEMORY)",
 		"_pragma=wal_autocheckpoint(0)", // the checkpointer does it, off the writer's path
 	}

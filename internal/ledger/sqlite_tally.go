@@ -73,8 +73,8 @@ func (t *tally) list() []campaign.Tally {
 	return all
 }
 
-// tallyPage is how many segments are counted in one snapshot: 32,768 deliveries, which are sorted in memory.
-const tallyPage = 8
+// tallyPage is how many segments are counted in one snapshot: 8,192 deliveries, which are sorted in memory.
+const tallyPage = 2
 
 // Tallies implements campaign.ReportLedger. Each page of segments is counted in a snapshot
 // of its own, so a long run does not hold the write-ahead log, and since no delivery
