@@ -106,15 +106,7 @@ func (t *pgTx) quarantine(ahead, since, now int64) (n int64, err error) {
 
 func (t *pgTx) quarantineSegment(h held, bound bool, ahead, since, now int64) (int64, error) {
 	from := h.marked()
-	h.mark = min(h.hi, h.mark+ahead)
-	first := since
-	if h.since > 0 {
-		first = min(first, h.since)
-	}
-	flags := 0
-	if !bound {
-		flags = flagAnyConnection
-	}
+	first, flags := h.advance(bound, ahead, since)
 	const insert = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, flags)
 		SELECT d.rid, 3, 1, $3, $4, d.key, $5, $6 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + pgNoOutcome + ` ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`
 	var flying, fresh, ungranted, retried int64

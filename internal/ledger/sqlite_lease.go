@@ -107,6 +107,19 @@ type held struct {
 	id, lo, hi, mark, since int64
 }
 
+// advance moves the mark up by ahead deliveries, for a ledger that went back in time. It returns since when what was in flight
+// may have been posted, and the flags of what the mark passed now.
+func (h *held) advance(bound bool, ahead, since int64) (first int64, flags int) {
+	h.mark = min(h.hi, h.mark+ahead)
+	if first = since; h.since > 0 {
+		first = min(first, h.since)
+	}
+	if !bound {
+		flags = flagAnyConnection
+	}
+	return first, flags
+}
+
 // hold checks that the lease is the segment's current epoch; campaign.ErrFenced otherwise.
 func (t *tx) hold(l campaign.Lease) (h held, err error) {
 	var epoch int64

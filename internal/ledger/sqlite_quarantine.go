@@ -128,15 +128,7 @@ func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
 
 func (t *tx) quarantineSegment(h held, bound bool, ahead, since, now int64) (n int64, err error) {
 	from := h.marked()
-	h.mark = min(h.hi, h.mark+ahead)
-	first := since
-	if h.since > 0 {
-		first = min(first, h.since)
-	}
-	flags := 0
-	if !bound {
-		flags = flagAnyConnection
-	}
+	first, flags := h.advance(bound, ahead, since)
 	const insert = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, flags)
 		SELECT d.rid, 3, 1, ?3, ?4, d.key, ?5, ?6 FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid >= ?1 AND d.rid < ?2 AND o.rid IS NULL`

@@ -1,4 +1,4 @@
-// Bench measures campaignd beside the least that could do its work, in one run on one machine:
+// Command bench measures campaignd beside the least that could do its work, in one run on one machine:
 //
 //   - sends per second and CPU time per message of campaignd (import, ledger on disk, intents,
 //     results, webhooks) and of a bare net/http loop with the same transport and the same request
