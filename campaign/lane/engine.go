@@ -33,7 +33,7 @@ type Options struct {
 	GroupMax    int            // deliveries in one intent; default 256
 	Flush       time.Duration  // results wait this long for company, a few of them up to four times that; default 20ms
 	FlushMax    int            // results in one transaction; default 256
-	Tick        time.Duration  // how often runs and parked segments are looked at; default 250ms
+	Tick        time.Duration  // how often a number looks for segments and deferred deliveries, and four times that the runs are read; default 250ms
 	Request     time.Duration  // longest POST; default 10s
 	MaxInFlight int            // posts at once per connection; default 512
 	Backoff     time.Duration  // first wait after a refusal that may be retried; default 5s
@@ -81,6 +81,10 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	return o, nil
 }
+
+// lookEvery is how many ticks pass between two readings of the runs. What must be known sooner is told by an intent that is
+// not granted, or by Poke; each reading costs every replica, however little it sends.
+const lookEvery = 4
 
 // Engine sends for every active run of a ledger. Make it with New; Run it once.
 type Engine struct {
@@ -143,7 +147,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			report = time.Now()
 			e.report(ctx)
 		}
-		t := time.NewTimer(e.o.Jitter("tick", e.o.Tick))
+		t := time.NewTimer(e.o.Jitter("tick", lookEvery*e.o.Tick))
 		select {
 		case <-ctx.Done():
 			t.Stop()

@@ -14,6 +14,7 @@ type recorder struct {
 	o      Options
 	ledger Ledger
 	in     chan settled
+	full   chan struct{} // poked when a whole batch waits
 	quit   chan struct{}
 	until  time.Time // set before quit is closed: when writing ends for good
 	once   sync.Once
@@ -32,11 +33,21 @@ const stopBudget = 2 * time.Second
 
 func newRecorder(l Ledger, o Options) *recorder {
 	// 2,048: what four connections at 1,000/s bring in half a second, one slow commit.
-	return &recorder{o: o, ledger: l, in: make(chan settled, 2048), quit: make(chan struct{})}
+	return &recorder{o: o, ledger: l, in: make(chan settled, 2048), full: make(chan struct{}, 1), quit: make(chan struct{})}
 }
 
-// put hands over a result; it blocks when the ledger is slow, which holds the posts.
-func (r *recorder) put(s settled) { r.in <- s }
+// put hands over a result; it blocks when the ledger is slow, which holds the posts. It wakes the writer for the first
+// of a batch and when there is a whole one, not for each.
+func (r *recorder) put(s settled) {
+	r.in <- s
+	if len(r.in) < r.o.FlushMax {
+		return
+	}
+	select {
+	case r.full <- struct{}{}:
+	default:
+	}
+}
 
 // stop makes run end after it has written what was put, within stopBudget from now.
 func (r *recorder) stop() {
@@ -61,45 +72,58 @@ func (r *recorder) run() {
 			r.drain(batch)
 			return
 		}
-		deadline := time.NewTimer(r.o.Jitter("flush", r.o.Flush))
-		rounds := 1
-	collect:
-		for len(batch) < r.o.FlushMax {
-			select {
-			case s := <-r.in:
-				batch = append(batch, s)
-			case <-deadline.C:
-				if len(batch) >= company || rounds == 4 {
-					break collect
-				}
-				rounds++
-				deadline.Reset(r.o.Jitter("flush", r.o.Flush))
-			case <-r.quit:
-				deadline.Stop()
+		for rounds := 0; r.worthWaiting(len(batch)+len(r.in), rounds); rounds++ {
+			if !r.wait() {
 				r.drain(batch)
 				return
 			}
 		}
-		deadline.Stop()
+		batch = r.collect(batch, r.o.FlushMax)
 		r.write(batch)
 		batch = batch[:0]
 	}
 }
 
-// drain writes batch and all that was put. Every pacer has returned: nothing is put any more.
-func (r *recorder) drain(batch []settled) {
-	for more := true; more; {
+// worthWaiting reports whether n results wait for company again, having done so rounds times.
+func (r *recorder) worthWaiting(n, rounds int) bool {
+	if rounds == 0 {
+		return n < r.o.FlushMax
+	}
+	return n < company && rounds < 4
+}
+
+// wait lets results gather for Flush, or until there is a whole batch. It reports false when run is to end.
+func (r *recorder) wait() bool {
+	t := time.NewTimer(r.o.Jitter("flush", r.o.Flush))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-r.full:
+	case <-r.quit:
+		return false
+	}
+	return true
+}
+
+// collect adds what was put to batch, which then has at most most.
+func (r *recorder) collect(batch []settled, most int) []settled {
+	for len(batch) < most {
 		select {
 		case s := <-r.in:
 			batch = append(batch, s)
 		default:
-			more = false
+			return batch
 		}
 	}
-	for len(batch) > 0 {
-		n := min(len(batch), r.o.FlushMax)
-		r.write(batch[:n])
-		batch = batch[n:]
+	return batch
+}
+
+// drain writes batch and all that was put. Every pacer has returned: nothing is put any more.
+func (r *recorder) drain(batch []settled) {
+	for len(batch) > 0 || len(r.in) > 0 {
+		batch = r.collect(batch, r.o.FlushMax)
+		r.write(batch)
+		batch = batch[:0]
 	}
 }
 

@@ -117,7 +117,7 @@ type Sending struct {
 	Lease   campaign.Duration `yaml:"lease" json:"lease" jsonschema_description:"how long a segment stays with a process that does not renew; longer than service.timeout"`
 	Group   campaign.Duration `yaml:"group" json:"group" jsonschema_description:"how much sending one intent covers"`
 	Flush   campaign.Duration `yaml:"flush" json:"flush" jsonschema_description:"how long a result waits for company before it is written; while they are few, up to four times that"`
-	Tick    campaign.Duration `yaml:"tick" json:"tick" jsonschema_description:"how often runs and waiting segments are looked at"`
+	Tick    campaign.Duration `yaml:"tick" json:"tick" jsonschema_description:"how often waiting segments are looked at; runs every fourth time"`
 	Backoff campaign.Duration `yaml:"backoff" json:"backoff" jsonschema_description:"first wait after a refusal that may be tried again"`
 	// InFlight bounds memory and sockets: at 1,000/s and the slowest answers of 500 ms, 500 are open at once.
 	InFlight int `yaml:"in_flight" json:"in_flight" jsonschema_description:"requests that may be open at once for each connection" jsonschema:"minimum=1,maximum=10000"`

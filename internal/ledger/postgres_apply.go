@@ -60,8 +60,8 @@ func (l *Postgres) gather(events []campaign.StatusEvent) ([]*news, error) {
 
 // pgMoves moves the statuses of known messages forward, so that events commute and repeat
 // harmlessly. All rows of a repeated message id move. It answers, for each row it knows, the
-// message's place in the batch, the run, and how many of the statuses were news. None of the columns
-// stands in an index: the updates are heap-only.
+// message's place in the batch and how many of the statuses were news. None of the columns
+// stands in an index: the updates are heap-only. $10 is now.
 func pgMoves() string {
 	rank, onward, some := `rank`, pgOnward, `fresh > 0`
 	if mutant.On("rank_overwritten") {
@@ -76,8 +76,9 @@ func pgMoves() string {
 			+ coalesce((e.read < coalesce(o.read_at, 9223372036854775807))::int, 0)
 			+ coalesce((e.failed < coalesce(o.failed_at, 9223372036854775807) OR e.failed = o.failed_at AND e.code < o.fail_code)::int, 0) AS fresh
 			FROM e CROSS JOIN LATERAL (SELECT rid, sent_at, delivered_at, read_at, failed_at, fail_code FROM outcome WHERE mh = e.mh AND message_id = e.id OFFSET 0) o),
-		u AS (` + pgForward + `SELECT rid, 5, mh, id, ` + rank + `, sent, delivered, read, failed, code FROM m WHERE ` + some + ` ORDER BY rid` + onward + `)
-		SELECT i, rid >> 32, fresh FROM m`
+		u AS (` + pgForward + `SELECT rid, 5, mh, id, ` + rank + `, sent, delivered, read, failed, code FROM m WHERE ` + some + ` ORDER BY rid` + onward + `),
+		t AS (` + pgTouch(`SELECT DISTINCT rid >> 32 FROM m WHERE fresh > 0`, `$10::bigint`) + `)
+		SELECT i, fresh FROM m`
 }
 
 // pgKeep stores statuses of messages that nobody knows.
@@ -89,69 +90,61 @@ const pgKeep = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at, receive
 		RETURNING xmax = 0 AS fresh)
 	SELECT count(*) FILTER (WHERE fresh) FROM k`
 
-// Apply implements campaign.EventLedger. A batch takes two or three round trips.
+// Apply implements campaign.EventLedger. A batch takes one round trip, and another one when it tells of messages that nobody
+// knows. Those are stored in a transaction of their own: a batch that is cut in two was not acknowledged, so it comes again.
 func (l *Postgres) Apply(ctx context.Context, e campaign.Events) (done campaign.Applied, err error) {
 	all, err := l.gather(e.Statuses)
 	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Templates) == 0 {
 		return done, err
 	}
 	moves := pgMoves()
-	err = l.change(ctx, l.hooks, "webhook_uncommitted", func(t *pgTx) error {
-		done = campaign.Applied{}
-		var qs []*query
-		var touched []int64
-		known := make([]int64, len(all)) // 0: unknown, else 1 + how many statuses were news
+	known := make([]int64, len(all)) // 0: unknown, else 1 + how many statuses were news
+	if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *pgTx) error {
+		clear(known)
 		if len(all) > 0 {
-			qs = append(qs, moved(moves, all, known, &touched))
+			t.last(moved(moves, all, known))
 		}
-		qs = append(qs, pgSuppress(nil, e.Suppressions)...)
+		t.last(pgSuppress(nil, e.Suppressions)...)
 		for _, s := range e.Lifted {
-			qs = append(qs, pgLift(s))
+			t.last(pgLift(s))
 		}
 		for _, x := range e.Templates {
-			qs = append(qs, pgTemplate(x)...)
-		}
-		if err := t.do(qs...); err != nil {
-			return err
-		}
-		var unknown []*news
-		for i, n := range known {
-			if n == 0 {
-				unknown = append(unknown, all[i])
-			}
-			done.Matched += int(max(0, n-1))
-		}
-		var orphaned int64
-		qs = nil
-		if len(unknown) > 0 {
-			qs = append(qs, kept(unknown, &orphaned))
-		}
-		if err := t.do(append(qs, pgTouch(touched)...)...); err != nil {
-			return err
+			t.last(pgTemplate(x)...)
 		}
 		if mutant.On("failed_resends") {
-			if err := t.resendFailed(); err != nil {
-				return err
-			}
+			t.last(stmt(nil, pgResendFailed))
+		}
+		return nil
+	}); err != nil {
+		return done, err
+	}
+	var unknown []*news
+	for i, n := range known {
+		if n == 0 {
+			unknown = append(unknown, all[i])
+		}
+		done.Matched += int(max(0, n-1))
+	}
+	if len(unknown) > 0 {
+		var orphaned int64
+		if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *pgTx) error {
+			t.last(kept(unknown, &orphaned))
+			return nil
+		}); err != nil {
+			return campaign.Applied{}, err
 		}
 		done.Orphaned = int(orphaned)
-		done.Repeated = len(e.Statuses) - done.Matched - done.Orphaned
-		return nil
-	})
-	if err != nil {
-		return campaign.Applied{}, err
 	}
+	done.Repeated = len(e.Statuses) - done.Matched - done.Orphaned
 	return done, nil
 }
 
-// resendFailed is the mistake "what failed is sent again by itself" (mutant failed_resends).
-func (t *pgTx) resendFailed() error {
-	return t.do(stmt(nil, `WITH f AS (UPDATE outcome SET state = 1, rank = 0, mh = NULL, failed_at = NULL, next_due = 0 WHERE rank = 2 AND state = 5 RETURNING rid)
-		UPDATE segment SET done = false, wake_at = 0 WHERE id IN (SELECT ((rid >> 32) << 32) | ((rid & 4294967295) / 4096) FROM f)`))
-}
+// pgResendFailed is the mistake "what failed is sent again by itself" (mutant failed_resends).
+const pgResendFailed = `WITH f AS (UPDATE outcome SET state = 1, rank = 0, mh = NULL, failed_at = NULL, next_due = 0 WHERE rank = 2 AND state = 5 RETURNING rid)
+	UPDATE segment SET done = false, wake_at = 0 WHERE id IN (SELECT ((rid >> 32) << 32) | ((rid & 4294967295) / 4096) FROM f)`
 
 // moved asks pgMoves about a batch.
-func moved(sql string, all []*news, known []int64, touched *[]int64) *query {
+func moved(sql string, all []*news, known []int64) *query {
 	n := len(all)
 	mhs, ids, codes := make([]int64, n), make([]string, n), make([]string, n)
 	var at [rankRead + 1][]int64
@@ -168,14 +161,11 @@ func moved(sql string, all []*news, known []int64, touched *[]int64) *query {
 		}
 	}
 	return each(func(scan func(...any) error) error {
-		var i, no, fresh int64
-		err := scan(&i, &no, &fresh)
+		var i, fresh int64
+		err := scan(&i, &fresh)
 		known[i-1] = max(known[i-1], 1+fresh)
-		if fresh > 0 && !slices.Contains(*touched, no) {
-			*touched = append(*touched, no)
-		}
 		return err
-	}, sql, mhs, ids, at[rankSent], at[rankDelivered], at[rankRead], at[rankFailed], codes, ranks, lasts)
+	}, sql, mhs, ids, at[rankSent], at[rankDelivered], at[rankRead], at[rankFailed], codes, ranks, lasts, millis(time.Now()))
 }
 
 // kept asks pgKeep to store what is unknown, in the order of its key.
@@ -202,18 +192,11 @@ func kept(unknown []*news, orphaned *int64) *query {
 // run would otherwise wait for the one before it.
 const touchStep = 100
 
-// pgTouch remembers when a status of these runs was last applied.
-func pgTouch(nos []int64) []*query {
-	if len(nos) == 0 {
-		return nil
-	}
-	slices.Sort(nos)
-	return []*query{stmt(nil, `UPDATE run_event e SET event_at = $2 FROM (SELECT no FROM run_event WHERE no = ANY($1) AND event_at < $2 - $3::bigint ORDER BY no FOR NO KEY UPDATE) w
-		WHERE e.no = w.no`, nos, millis(time.Now()), int64(touchStep))}
+// pgTouch remembers at now when a status of these runs was last applied.
+func pgTouch(runs, now string) string {
+	return fmt.Sprintf(`UPDATE run_event e SET event_at = %[2]s FROM (
+		SELECT no FROM run_event WHERE no = ANY(ARRAY(%[1]s)) AND event_at < %[2]s - %[3]d ORDER BY no FOR NO KEY UPDATE) w WHERE e.no = w.no`, runs, now, touchStep)
 }
-
-// touch is pgTouch for runs that a statement named.
-func (t *pgTx) touch(nos *[]int64) error { return t.do(pgTouch(*nos)...) }
 
 // pgTemplate pauses the runs of a template that may not be sent any more, and makes them
 // ready again when it is approved. A disabled one does not come back by itself.

@@ -28,6 +28,7 @@ type grants struct {
 	goAttempts        []int64
 	dropRids          []int64 // retries that are suppressed
 	dropWhy           []string
+	swapped, began    int64 // rows that the commit's statements moved
 }
 
 // sending is a segment as the intents of the call move it on.
@@ -81,7 +82,8 @@ func (l *Postgres) intend(t *pgTx, in []campaign.Intent) (*grants, error) {
 		}
 		g.answers = append(g.answers, answer)
 	}
-	return g, g.write(t)
+	g.write(t)
+	return g, nil
 }
 
 // read asks all that the intents depend on. Segments are locked, in their order, and so are
@@ -188,7 +190,7 @@ const pgSwap = `UPDATE segment s SET mark = w.mark, connection = w.connection, t
 	WHERE s.id = ANY($1) AND s.id = w.id AND s.mark = w.was AND `
 
 // write commits to what was decided.
-func (g *grants) write(t *pgTx) error {
+func (g *grants) write(t *pgTx) {
 	var ids, epochs, was, marks, counts, nos, used, start []int64
 	var connections []string
 	for id, s := range g.segments {
@@ -206,14 +208,13 @@ func (g *grants) write(t *pgTx) error {
 		}
 	}
 	if len(ids) == 0 {
-		return nil
+		return
 	}
 	same := `s.epoch = w.epoch`
 	if mutant.On("no_epoch_in_swap") {
 		same = `w.epoch IS NOT NULL`
 	}
-	var swapped, began int64
-	qs := []*query{stmt(&swapped, pgSwap+same, ids, epochs, was, marks, connections, counts)}
+	qs := []*query{stmt(&g.swapped, pgSwap+same, ids, epochs, was, marks, connections, counts)}
 	if len(g.skipRids) > 0 {
 		qs = append(qs, stmt(nil, `INSERT INTO outcome (rid, state, code, result_at) SELECT r, 7, why, $3 FROM unnest($1::bigint[], $2::text[]) w (r, why)
 			ORDER BY r`, g.skipRids, g.skipWhy, g.at))
@@ -224,7 +225,7 @@ func (g *grants) write(t *pgTx) error {
 	}
 	if len(g.goRids) > 0 {
 		// A row that may be a duplicate keeps the intent of its first attempt, which may still be adopted.
-		qs = append(qs, stmt(&began, `UPDATE outcome o SET state = 2, attempt = w.attempt, intent_at = CASE WHEN o.flags & 2 <> 0 THEN o.intent_at ELSE $3 END, next_due = NULL
+		qs = append(qs, stmt(&g.began, `UPDATE outcome o SET state = 2, attempt = w.attempt, intent_at = CASE WHEN o.flags & 2 <> 0 THEN o.intent_at ELSE $3 END, next_due = NULL
 			FROM unnest($1::bigint[], $2::bigint[]) w (r, attempt) WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1`, g.goRids, g.goAttempts, g.at))
 	}
 	if len(g.dropRids) > 0 {
@@ -239,11 +240,20 @@ func (g *grants) write(t *pgTx) error {
 	if len(start) > 0 {
 		qs = append(qs, startRun(start...))
 	}
-	if err := t.do(qs...); err != nil {
-		return err
+	t.last(qs...)
+}
+
+// check compares what was committed with what was decided. It is locked meanwhile, so nothing but a mistake of
+// ours makes them differ; then nothing is granted, and the next owner takes what was committed for doubts.
+func (g *grants) check() error {
+	marks := 0
+	for _, s := range g.segments {
+		if s.wrote {
+			marks++
+		}
 	}
-	if swapped != int64(len(ids)) || began != int64(len(g.goRids)) {
-		return fmt.Errorf("%d of %d marks and %d of %d retries moved under their lock", swapped, len(ids), began, len(g.goRids))
+	if g.swapped != int64(marks) || g.began != int64(len(g.goRids)) {
+		return fmt.Errorf("%d of %d marks and %d of %d retries moved under their lock", g.swapped, marks, g.began, len(g.goRids))
 	}
 	return nil
 }

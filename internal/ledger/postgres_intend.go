@@ -9,8 +9,8 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Intend implements campaign.SendLedger. It takes three round trips whatever the number
-// of intents: one reads all they depend on and locks their segments, one writes, one
+// Intend implements campaign.SendLedger. It takes two round trips whatever the number
+// of intents: one reads all they depend on and locks their segments, one writes and
 // commits. A retry that is no longer due stands in Skipped with the reason "".
 //
 // The run's wanted state and the suppressions are read without a lock by the
@@ -40,6 +40,9 @@ func (l *Postgres) Intend(ctx context.Context, in []campaign.Intent) (granted []
 				return err
 			})
 		})
+		if err == nil {
+			err = g.check()
+		}
 		if errors.Is(err, campaign.ErrUnknownCommit) {
 			l.sender.forget()
 			switch fate := l.readBack(ctx, g); {

@@ -197,7 +197,8 @@ func (l *Postgres) Release(ctx context.Context, lease campaign.Lease, unposted [
 				return err
 			}
 		}
-		return t.do(pgLetGo(h.id, false, 0))
+		t.last(pgLetGo(h.id, false, 0))
+		return nil
 	})
 }
 
@@ -289,7 +290,8 @@ func (l *Postgres) Park(ctx context.Context, lease campaign.Lease, wake time.Tim
 		if !p.Wake.After(now) {
 			until = 0 // at once, also by a server's clock that is behind
 		}
-		return t.do(pgLetGo(h.id, p.Done, until))
+		t.last(pgLetGo(h.id, p.Done, until))
+		return nil
 	})
 	if err != nil {
 		return campaign.Parked{}, err

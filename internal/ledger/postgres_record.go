@@ -57,15 +57,12 @@ func (l *Postgres) Record(ctx context.Context, rs []campaign.Result) error {
 				return err
 			}
 		}
-		qs, touched := pgAccept(keep)
+		qs := pgAccept(keep)
 		for _, round := range rounds {
 			qs = append(qs, pgMerge(round)...)
 		}
-		qs = append(qs, pgSuppress(nil, suppressions)...)
-		if err := t.do(qs...); err != nil {
-			return err
-		}
-		return t.touch(touched)
+		t.last(append(qs, pgSuppress(nil, suppressions)...)...)
+		return nil
 	})
 }
 
@@ -96,19 +93,25 @@ func inRounds(rs []*campaign.Result) (rounds [][]*campaign.Result) {
 
 // pgAbsorb applies the orphans of the hashes $1 whose messages are known, and deletes them:
 // in one statement. As two (update from orphans, then delete those that are known) it lost every
-// status that came in between (reliability.md 2.2). It returns how many, and of which runs.
+// status that came in between (reliability.md 2.2). $2 is now. It returns how many.
 //
 // Rows are found and changed without a join that the planner could turn round: a plan made
 // while the table was small stays in use when it has grown, and would read all of it each time.
-const pgAbsorb = `WITH d AS (DELETE FROM orphan o WHERE o.mh = ANY($1)
+var pgAbsorb = `WITH d AS (DELETE FROM orphan o WHERE o.mh = ANY($1)
 		AND (SELECT true FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id LIMIT 1)
 		RETURNING o.mh, o.message_id, o.rank, o.at, o.code),
 	m AS MATERIALIZED (SELECT mh, message_id, count(*) AS n, max(rank) AS rank, min(at) FILTER (WHERE rank = 1) AS sent, min(at) FILTER (WHERE rank = 3) AS delivered,
 		min(at) FILTER (WHERE rank = 4) AS read, min(at) FILTER (WHERE rank = 2) AS failed, min(code) FILTER (WHERE rank = 2) AS code
 		FROM d GROUP BY mh, message_id),
 	u AS (` + pgForward + `SELECT x.rid, 5, m.mh, m.message_id, m.rank, m.sent, m.delivered, m.read, m.failed, m.code FROM m
-		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = m.mh AND message_id = m.message_id OFFSET 0) x ORDER BY x.rid` + pgOnward + ` RETURNING o.rid)
-	SELECT (SELECT coalesce(sum(n), 0)::bigint FROM m), (SELECT coalesce(array_agg(DISTINCT rid >> 32), '{}') FROM u)`
+		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = m.mh AND message_id = m.message_id OFFSET 0) x ORDER BY x.rid` + pgOnward + ` RETURNING o.rid),
+	t AS (` + pgTouch(`SELECT DISTINCT rid >> 32 FROM u`, `$2::bigint`) + `)
+	SELECT coalesce(sum(n), 0)::bigint FROM m`
+
+// absorb runs pgAbsorb; n takes how many.
+func absorb(n *int64, hashes []int64) *query {
+	return row(n, pgAbsorb, hashes, millis(time.Now()))
+}
 
 // pgForward and pgOnward move rows forward that are known to be there: times to the earliest, rank
 // to the highest, and a failure's code with its earliest time. As an upsert, because that finds its
@@ -126,11 +129,10 @@ const (
 )
 
 // pgAccept writes acceptances, which win over everything, flags the ids that another
-// delivery has as well, and absorbs the orphans of theirs. touched gets the runs of those.
-func pgAccept(rs []receipt) (qs []*query, touched *[]int64) {
-	touched = new([]int64)
+// delivery has as well, and absorbs the orphans of theirs.
+func pgAccept(rs []receipt) (qs []*query) {
 	if len(rs) == 0 {
-		return nil, touched
+		return nil
 	}
 	n := len(rs)
 	rids, mhs, ats, attempts := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
@@ -157,10 +159,9 @@ func pgAccept(rs []receipt) (qs []*query, touched *[]int64) {
 			AND (SELECT count(*) FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id) > 1`, probe),
 	}
 	if !mutant.On("sweeper_off") {
-		var n int64
-		qs = append(qs, rowOf([]any{&n, touched}, pgAbsorb, probe))
+		qs = append(qs, absorb(new(int64), probe))
 	}
-	return qs, touched
+	return qs
 }
 
 // pgMerge writes the refusals, deferrals and doubts of one round. A refusal of a row that may have

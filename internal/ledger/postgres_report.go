@@ -270,11 +270,12 @@ func (l *Postgres) ReportLanes(ctx context.Context, owner string, lanes []campai
 	}
 	owner = plainText(owner)
 	return l.change(ctx, l.sender, "", func(t *pgTx) error {
-		return t.do(stmt(nil, `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`, owner, int64(laneKept)),
+		t.last(stmt(nil, `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`, owner, int64(laneKept)),
 			stmt(nil, `INSERT INTO lane (owner, run, connection, binding, detail, rate, at, told_at)
 				SELECT $1, w.*, ledger_now() FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::bigint[]) w
 				ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail, rate = excluded.rate, at = excluded.at, told_at = excluded.told_at`,
 				owner, runs, connections, bindings, details, rates, ats))
+		return nil
 	})
 }
 

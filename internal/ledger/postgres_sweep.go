@@ -92,17 +92,15 @@ func (t *pgTx) absorbPage() (matched int, mine bool, err error) {
 		at = sweptTo{mh: -1 << 63}
 	}
 	var found int64
-	var touched []int64
 	if mutant.On("two_statement_sweeper") {
 		err = t.absorbInTwo(&found)
 	} else {
-		err = t.do(rowOf([]any{&found, &touched}, pgAbsorb, slices.Compact(mhs)))
+		err = t.do(absorb(&found, slices.Compact(mhs)))
 	}
 	if err != nil {
 		return 0, false, err
 	}
-	return int(found), true, t.do(append(pgTouch(touched),
-		stmt(nil, `UPDATE sweep SET mh = $1, message_id = $2, rank = $3 WHERE one = 1`, at.mh, at.id, int16(at.rank)))...)
+	return int(found), true, t.do(stmt(nil, `UPDATE sweep SET mh = $1, message_id = $2, rank = $3 WHERE one = 1`, at.mh, at.id, int16(at.rank)))
 }
 
 // absorbInTwo is the mistake that reliability.md 2.2 measured (mutant two_statement_sweeper).
@@ -227,11 +225,7 @@ func (t *pgTx) adopt(o orphan, flying []suspect, done *campaign.Swept) error {
 			return err
 		}
 		done.Adopted++
-		var touched []int64
-		if err := t.do(rowOf([]any{&matched, &touched}, pgAbsorb, []int64{o.mh})); err != nil {
-			return err
-		}
-		return t.touch(&touched)
+		return t.do(absorb(&matched, []int64{o.mh}))
 	case len(v.ambiguous) > 0:
 		done.Ambiguous++
 		return t.do(stmt(nil, `UPDATE outcome SET flags = flags | 8 WHERE rid = ANY($1) AND flags & 8 = 0`, v.ambiguous))

@@ -27,6 +27,7 @@ type query struct {
 	sql  string
 	args []any
 	n    *int64                              // takes how many rows it changed
+	tag  func(string)                        // takes the server's word for what it did
 	scan func(scan func(...any) error) error // called for each row
 	one  bool                                // scan must have been called: pgx.ErrNoRows otherwise
 	seen bool
@@ -77,6 +78,9 @@ func (q *query) take(answers pgx.BatchResults) error {
 		if q.n != nil {
 			*q.n = tag.RowsAffected()
 		}
+		if q.tag != nil {
+			q.tag(tag.String())
+		}
 		return err
 	}
 	rows, err := answers.Query()
@@ -104,9 +108,9 @@ func (q *query) take(answers pgx.BatchResults) error {
 type pgTx struct {
 	*conn
 	ctx   context.Context
-	begin string // "" when it has begun
-	again bool   // an earlier try of the same transaction may have been committed
-	wrote bool
+	begin string   // "" when it has begun
+	again bool     // an earlier try of the same transaction may have been committed
+	tail  []*query // go with the commit
 }
 
 // do runs statements in one round trip.
@@ -114,12 +118,31 @@ func (t *pgTx) do(qs ...*query) error {
 	if len(qs) == 0 {
 		return nil
 	}
-	t.wrote = true
 	if t.begin != "" {
 		qs = slices.Insert(slices.Clone(qs), 0, stmt(nil, t.begin))
 		t.begin = ""
 	}
 	return send(t.ctx, t.conn, qs...)
+}
+
+// last adds statements that run in the round trip of the commit: what they answer is known when the transaction has
+// ended, and cannot keep it from being committed.
+func (t *pgTx) last(qs ...*query) { t.tail = append(t.tail, qs...) }
+
+// commit ends the transaction.
+func (t *pgTx) commit() error {
+	rolled := false
+	commit := stmt(nil, "commit")
+	commit.tag = func(tag string) { rolled = tag == "ROLLBACK" }
+	err := t.do(append(t.tail, commit)...)
+	if err == nil && rolled {
+		return errors.New("the transaction was rolled back")
+	}
+	var said *pgconn.PgError
+	if err != nil && (!errors.As(err, &said) || said.Severity != "ERROR") {
+		return &unknownCommit{err} // also when the server ended while it waited for a standby
+	}
+	return err
 }
 
 // unknownCommit says that the connection broke while committing.
@@ -138,27 +161,22 @@ func (l *Postgres) transact(ctx context.Context, p *pool, begin, crash string, a
 	}
 	defer p.release(c)
 	t := &pgTx{conn: c, ctx: ctx, begin: begin, again: again}
-	if err := f(t); err != nil {
-		if !c.IsClosed() && t.begin == "" {
-			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			_, _ = c.Exec(end, "rollback") // if it fails, release closes the connection
-		}
-		return err
-	}
-	if t.begin != "" {
+	err = f(t)
+	if err == nil && t.begin != "" && len(t.tail) == 0 {
 		return nil // it had nothing to do
 	}
-	if mutant.Enabled && crash != "" && t.wrote {
+	if mutant.Enabled && crash != "" && err == nil { // the crash is between the last statement and the commit
+		err = t.do(t.tail...)
+		t.tail = nil
 		mutant.Crash(crash)
 	}
-	tag, err := c.Exec(ctx, "commit")
-	if err == nil && tag.String() == "ROLLBACK" {
-		return errors.New("the transaction was rolled back")
+	if err == nil {
+		err = t.commit()
 	}
-	var said *pgconn.PgError
-	if err != nil && (!errors.As(err, &said) || said.Severity != "ERROR") {
-		return &unknownCommit{err} // also when the server ended while it waited for a standby
+	if err != nil && !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_, _ = c.Exec(end, "rollback") // if it fails, release closes the connection
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,9 @@ const (
 	answerLost  // the server commits, and we never hear of it
 	requestLost // the server never hears of it
 )
+
+// commitPrepared finds the name under which a connection prepares its commits.
+var commitPrepared = regexp.MustCompile(`(stmtcache_[0-9a-f]+)\x00commit\x00`)
 
 func newCutter(t *testing.T, to string) *cutter {
 	t.Helper()
@@ -84,12 +88,16 @@ func (c *cutter) carry(client net.Conn) {
 		}
 	}()
 	b := make([]byte, 1<<16)
+	var commit []byte
 	for {
 		n, err := client.Read(b)
 		if err != nil {
 			break
 		}
-		if bytes.HasSuffix(b[:n], []byte("commit\x00")) {
+		if prepared := commitPrepared.FindSubmatch(b[:n]); prepared != nil {
+			commit = append(append([]byte{0}, prepared[1]...), 0) // as a Bind names it: behind an unnamed portal
+		}
+		if commit != nil && bytes.Contains(b[:n], commit) {
 			how := c.cut.Swap(passes)
 			cutting.Store(how != passes)
 			if lost.Store(how == answerLost); how == requestLost {
@@ -121,6 +129,12 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 	r := load(t, l, 100)
 	ls := claimAll(t, l, r.No)
 	from := int64(0)
+	wasCut := func(what string) {
+		t.Helper()
+		if wire.cut.Load() != passes {
+			t.Errorf("the commit of %s was not cut", what)
+		}
+	}
 	for i, how := range []int32{answerLost, requestLost, answerLost, requestLost} {
 		wire.cut.Store(how)
 		in := campaign.Intent{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}
@@ -128,12 +142,14 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 		if err != nil || g[0].Fenced || g[0].To != from+10 {
 			t.Fatalf("cut %d: %+v %v", i, g, err)
 		}
+		wasCut("an intent")
 		from += 10
 		wire.cut.Store(how)
 		if err := l.Record(t.Context(), append(acceptances(ls[0], from-10, from-1),
 			campaign.Result{Run: r.No, Seq: from - 1, Attempt: 1, Kind: campaign.ResultDeferred, Counts: true})); err != nil {
 			t.Fatal(err)
 		}
+		wasCut("results")
 		wire.cut.Store(how)
 		due, err := l.Due(t.Context(), ls[0], time.Now(), 10)
 		if err != nil || len(due) != 1 || due[0].Tries != 1 {
@@ -143,6 +159,7 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 		if err != nil || g[0].Fenced || g[0].Held || len(g[0].Skipped) > 0 {
 			t.Fatalf("a retry, cut %d: %+v %v", i, g, err)
 		}
+		wasCut("a retry")
 		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Seq: from - 1, Attempt: 2, Kind: campaign.ResultAccepted, MessageID: fmt.Sprint("second", from)}}); err != nil {
 			t.Fatal(err)
 		}
@@ -150,10 +167,12 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: wamid(r.No, from-5), Status: campaign.Sent, At: time.Now()}}}); err != nil {
 			t.Fatal(a, err)
 		}
+		wasCut("statuses")
 		wire.cut.Store(how)
 		if _, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: fmt.Sprint("cut", i)}); err != nil {
 			t.Fatal(err)
 		}
+		wasCut("a run")
 	}
 	imported, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: "import"})
 	if err != nil {
@@ -164,6 +183,7 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 		if err := l.AppendRows(t.Context(), imported.No, lo, rows(lo, lo+10), []campaign.Segment{{Run: imported.No, Hi: lo + 10}}); err != nil {
 			t.Fatal(err)
 		}
+		wasCut("rows")
 	}
 	if err := l.FinishImport(t.Context(), imported.No, 40, campaign.Ready); err != nil {
 		t.Fatal(err)
