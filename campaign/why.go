@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// laneFresh is how old a lane's report may be: senders write one each second, and a machine may stall.
+// laneFresh is how old a lane's report may be: senders write one every two seconds, and a machine may stall.
 const laneFresh = 15 * time.Second
 
 // laneMissed is how long a sender that is not heard of is shown beside others that serve its connection.

@@ -17,7 +17,7 @@ const readAhead = campaign.SegmentSize / 4
 
 // lookAgain is how often an owned segment is searched for deferred deliveries
 // whose time was set by an earlier owner.
-const lookAgain = 5 * time.Second
+const lookAgain = 15 * time.Second
 
 // compose chooses up to group deliveries: runs take turns, due retries go to the
 // head of their own run (throttle.md 6.2).

@@ -10,7 +10,7 @@
 //	claim segment (epoch+1) ── recover: below the mark without outcome → doubt
 //	    │
 //	    ▼                 one transaction, suppressions and the run's wanted state read inside
-//	plan group ──────────► Intend(mark lo→hi) ──► queue of shots
+//	plan group ─► round ─► Intend(mark lo→hi) ──► queue of shots
 //	    ▲                                            │ the next slot of the limiter
 //	    │                                            ▼
 //	park, drop, resolve ◄── results, ≤ 20 ms or 256 ◄── POST
@@ -18,6 +18,8 @@
 // Nothing is posted whose intent is not known to be committed, and no shot is
 // posted twice: a shot lives in memory only, a death forgets it, and recovery
 // writes doubts, never work.
+//
+// Numbers that have room at the same time share a round: one transaction of intents.
 //
 // Goroutines: Engine.Run owns the recorder and the pacers; a pacer owns its
 // planner, its poster, its renewer and the posts in flight. Each is waited for.

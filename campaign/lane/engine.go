@@ -2,9 +2,7 @@ package lane
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -24,67 +22,14 @@ type Sender interface {
 	Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error)
 }
 
-// Options tune an Engine. The zero value of each field means its default.
-type Options struct {
-	Owner       string         // names this process in leases; default: required
-	Only        campaign.RunNo // serve this run alone; 0: every run
-	Lease       time.Duration  // of a segment; default 15s: request 10s + results 2s + margin
-	Group       time.Duration  // work in one intent; default 50ms (reliability.md 0.5)
-	GroupMax    int            // deliveries in one intent; default 256
-	Flush       time.Duration  // results wait this long for company, a few of them up to four times that; default 20ms
-	FlushMax    int            // results in one transaction; default 256
-	Tick        time.Duration  // how often a number looks for segments and deferred deliveries, and four times that the runs are read; default 250ms
-	Request     time.Duration  // longest POST; default 10s
-	MaxInFlight int            // posts at once per connection; default 512
-	Backoff     time.Duration  // first wait after a refusal that may be retried; default 5s
-	// Pace is the rate of a connection in messages per second; default 72 (80/s STANDARD
-	// at f = 0.90, design section 6).
-	Pace func(connection string) float64
-	// Jitter may change a wait; simulations use it so that no two timers share an
-	// instant (reliability.md 4.2). Default: as given.
-	Jitter func(purpose string, d time.Duration) time.Duration
-	Log    *slog.Logger
-}
-
-func (o Options) withDefaults() (Options, error) {
-	if o.Owner == "" {
-		return o, errors.New("lane: Options.Owner is required")
-	}
-	def := func(d *time.Duration, v time.Duration) {
-		if *d <= 0 {
-			*d = v
-		}
-	}
-	def(&o.Lease, 15*time.Second)
-	def(&o.Group, 50*time.Millisecond)
-	def(&o.Flush, 20*time.Millisecond)
-	def(&o.Tick, 250*time.Millisecond)
-	def(&o.Request, 10*time.Second)
-	def(&o.Backoff, 5*time.Second)
-	if o.GroupMax <= 0 {
-		o.GroupMax = 256
-	}
-	if o.FlushMax <= 0 {
-		o.FlushMax = 256
-	}
-	if o.MaxInFlight <= 0 {
-		o.MaxInFlight = 512
-	}
-	if o.Pace == nil {
-		o.Pace = func(string) float64 { return 72 }
-	}
-	if o.Jitter == nil {
-		o.Jitter = func(_ string, d time.Duration) time.Duration { return d }
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	return o, nil
-}
-
-// lookEvery is how many ticks pass between two readings of the runs. What must be known sooner is told by an intent that is
+// lookEvery is how many ticks pass between two readings of the runs, and between two looks of a number that has enough to
+// do. What must be known sooner is told by an intent that is
 // not granted, or by Poke; each reading costs every replica, however little it sends.
-const lookEvery = 4
+const (
+	lookEvery   = 4
+	finishEvery = 5 * time.Second // ended runs are looked for; who ends the last segment of one pokes
+	reportEvery = 2 * time.Second // what binds each lane is told to the ledger
+)
 
 // Engine sends for every active run of a ledger. Make it with New; Run it once.
 type Engine struct {
@@ -93,6 +38,7 @@ type Engine struct {
 	sender  Sender
 	limiter throttle.Limiter
 	rec     *recorder
+	rounds  rounds
 	poke    chan struct{}
 
 	mu     sync.Mutex
@@ -135,15 +81,22 @@ func (e *Engine) Run(ctx context.Context) error {
 
 	start := func(p *pacer) { pacers.Go(func() { p.run(ctx) }) }
 	report, failing := time.Now(), false
+	var finish time.Time // when ended runs are looked for
 	for {
-		if err := e.refresh(ctx, start); ctx.Err() == nil && (err != nil) != failing {
+		err := e.refresh(ctx, start)
+		if err == nil && !time.Now().Before(finish) {
+			if err = e.finish(ctx); err == nil {
+				finish = time.Now().Add(finishEvery)
+			}
+		}
+		if ctx.Err() == nil && (err != nil) != failing {
 			if failing = err != nil; failing {
 				e.o.Log.Error("ledger cannot be read: trying again until it can", "err", err)
 			} else {
 				e.o.Log.Info("ledger can be read again")
 			}
 		}
-		if time.Since(report) >= time.Second {
+		if time.Since(report) >= reportEvery {
 			report = time.Now()
 			e.report(ctx)
 		}
@@ -154,6 +107,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			return nil
 		case <-e.poke:
 			e.calm(ctx, "engine", e.poke)
+			finish = time.Time{}
 		case <-t.C:
 		}
 		t.Stop()
@@ -231,7 +185,11 @@ func (e *Engine) refresh(ctx context.Context, start func(*pacer)) error {
 	for _, p := range fresh {
 		start(p)
 	}
+	return nil
+}
 
+// finish ends the runs that have nothing left to do.
+func (e *Engine) finish(ctx context.Context) error {
 	ended, err := e.ledger.FinishRuns(ctx)
 	if err != nil {
 		return fmt.Errorf("finish runs: %w", err)
@@ -322,48 +280,5 @@ func (e *Engine) activeRuns(match func(*run) bool) []*run {
 			out = append(out, r)
 		}
 	}
-	return out
-}
-
-// report tells the ledger what binds each lane, for `why` in another process.
-func (e *Engine) report(ctx context.Context) {
-	var all []campaign.LaneReport
-	for _, s := range e.Stats() {
-		all = append(all, s.Lanes...)
-	}
-	if err := e.ledger.ReportLanes(ctx, e.o.Owner, all); err != nil && ctx.Err() == nil {
-		e.o.Log.Debug("lane report not written", "err", err)
-	}
-}
-
-// stopped tells the ledger that nobody serves the lanes of this engine any more.
-func (e *Engine) stopped(ctx context.Context) {
-	var all []campaign.LaneReport
-	for _, s := range e.Stats() {
-		for _, l := range s.Lanes {
-			l.Rate, l.Binding, l.Detail = 0, campaign.LaneStopped, "its sender has ended"
-			all = append(all, l)
-		}
-	}
-	if len(all) == 0 {
-		return
-	}
-	// The engine's context has ended. 500ms: a stopped process hands over within 2 s.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 500*time.Millisecond)
-	defer cancel()
-	if err := e.ledger.ReportLanes(ctx, e.o.Owner, all); err != nil {
-		e.o.Log.Debug("lane report not written", "err", err)
-	}
-}
-
-// Stats are the counters of each connection since the start, ordered by connection.
-func (e *Engine) Stats() []Stats {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	out := make([]Stats, 0, len(e.pacers))
-	for _, p := range e.pacers {
-		out = append(out, p.stats())
-	}
-	sortStats(out)
 	return out
 }

@@ -22,7 +22,7 @@ func (p *pacer) intend(ctx context.Context, now time.Time, group int) (bool, err
 	for i := range intents {
 		ask[i] = intents[i].Intent
 	}
-	granted, err := p.e.ledger.Intend(ctx, ask)
+	granted, err := p.e.together(ctx, p, ask)
 	if err != nil {
 		if errors.Is(err, campaign.ErrUnknownCommit) {
 			// Nobody may post these: whoever claims the segments next writes the doubts.

@@ -18,6 +18,7 @@ type pacer struct {
 	connection string
 	queue      *queue
 	poke       chan struct{} // wakes the planner
+	low        atomic.Int64  // shots in the queue at which the planner is woken
 	posts      sync.WaitGroup
 	inFlight   chan struct{}
 	latency    latency
@@ -40,6 +41,9 @@ type pacer struct {
 	begunAt   time.Time          // when the pacer last looked for what others have begun
 	heard     bool               // the ledger answered in this step
 	turn      int                // round robin over runs
+	own       float64            // messages per second posted lately
+	ownAt     time.Time          // when that was measured
+	ownPosts  int64              // counts.posted then
 	capUntil  map[*run]time.Time // when a capped run's next slot may be asked for
 	binding   map[campaign.RunNo]binding
 	segShared atomic.Pointer[[]*segment] // for the renewer

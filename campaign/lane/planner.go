@@ -93,13 +93,34 @@ func (p *pacer) step(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	group := p.group(rate)
-	room := 2*group - p.queue.len()
-	if room < group { // a whole group is ahead: wait until the poster has taken half of the queue
-		return p.e.o.Tick, nil
+	p.ahead(now, rate)
+	queued := p.queue.len()
+	room := 2*group - queued
+	if queued > int(p.low.Load()) && !(room >= half(group) && p.e.rounds.joinable()) {
+		return lookEvery * p.e.o.Tick, nil // enough is ahead: the poster says when it is not
 	}
-	asked, err := p.intend(ctx, now, group)
+	asked, err := p.intend(ctx, now, min(room, p.e.o.GroupMax))
 	if err != nil || asked {
 		return 0, err
 	}
 	return p.e.o.Tick, nil
 }
+
+// ahead sets how many shots must be ahead of the poster: a group at the rate that this process has had lately, which is
+// a part of the number's where other replicas send over it too. So who has a quarter of the rate asks for two groups at
+// a time, and not four times as often as need be.
+func (p *pacer) ahead(now time.Time, rate float64) {
+	if since := now.Sub(p.ownAt); since >= ownEvery {
+		posted := p.counts.posted.Load()
+		if p.ownAt.IsZero() {
+			p.own = rate // nothing is known yet
+		} else {
+			p.own = float64(posted-p.ownPosts) / since.Seconds()
+		}
+		p.ownAt, p.ownPosts = now, posted
+	}
+	p.low.Store(int64(p.group(min(p.own, rate))))
+}
+
+// ownEvery is how often a number's own rate is measured.
+const ownEvery = time.Second

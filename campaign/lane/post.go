@@ -49,7 +49,7 @@ func (p *pacer) post(ctx context.Context) {
 			continue
 		}
 		for i := range slots.N {
-			if !p.shoot(ctx, slots.At(i), rate) {
+			if !p.shoot(ctx, slots.At(i)) {
 				break
 			}
 		}
@@ -57,7 +57,7 @@ func (p *pacer) post(ctx context.Context) {
 }
 
 // shoot uses one slot. It reports false when the rest of the lease is useless.
-func (p *pacer) shoot(ctx context.Context, at time.Time, rate float64) bool {
+func (p *pacer) shoot(ctx context.Context, at time.Time) bool {
 	select {
 	case p.inFlight <- struct{}{}:
 	default: // the service stalls: wait for an answer, and forfeit the slots that pass meanwhile
@@ -82,7 +82,7 @@ func (p *pacer) shoot(ctx context.Context, at time.Time, rate float64) bool {
 			<-p.inFlight
 			return false
 		}
-		if p.queue.len() == p.group(rate) { // a group is used up: the planner commits the next one now
+		if p.queue.len() == int(p.low.Load()) { // little is left: the planner commits the next group now
 			p.wake()
 		}
 		if s.seg.run.held.Load() || s.seg.run.over() || !s.seg.mayPost(now, p.e.o.Lease/5) {

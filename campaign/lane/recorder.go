@@ -3,6 +3,7 @@ package lane
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaignd/campaign"
@@ -11,13 +12,14 @@ import (
 // recorder writes results in groups. It outlives the pacers, so that what is in
 // flight at the end is recorded too.
 type recorder struct {
-	o      Options
-	ledger Ledger
-	in     chan settled
-	full   chan struct{} // poked when a whole batch waits
-	quit   chan struct{}
-	until  time.Time // set before quit is closed: when writing ends for good
-	once   sync.Once
+	o       Options
+	ledger  Ledger
+	in      chan settled
+	waiting atomic.Int64  // how many were put and not collected
+	enough  chan struct{} // poked when they are company, or a whole batch
+	quit    chan struct{}
+	until   time.Time // set before quit is closed: when writing ends for good
+	once    sync.Once
 }
 
 // settled is a result and who waits for it to be durable.
@@ -33,18 +35,18 @@ const stopBudget = 2 * time.Second
 
 func newRecorder(l Ledger, o Options) *recorder {
 	// 2,048: what four connections at 1,000/s bring in half a second, one slow commit.
-	return &recorder{o: o, ledger: l, in: make(chan settled, 2048), full: make(chan struct{}, 1), quit: make(chan struct{})}
+	return &recorder{o: o, ledger: l, in: make(chan settled, 2048), enough: make(chan struct{}, 1), quit: make(chan struct{})}
 }
 
 // put hands over a result; it blocks when the ledger is slow, which holds the posts. It wakes the writer for the first
-// of a batch and when there is a whole one, not for each.
+// of a batch and when there are enough, not for each.
 func (r *recorder) put(s settled) {
 	r.in <- s
-	if len(r.in) < r.o.FlushMax {
+	if n := r.waiting.Add(1); n != company && n < int64(r.o.FlushMax) {
 		return
 	}
 	select {
-	case r.full <- struct{}{}:
+	case r.enough <- struct{}{}:
 	default:
 	}
 }
@@ -57,11 +59,14 @@ func (r *recorder) stop() {
 	})
 }
 
-// company is how many results are worth a transaction: fewer wait a little longer. A replica that has a share of a
-// number's rate would otherwise commit nearly each result alone.
-const company = 8
+// company is how many results are worth a transaction: fewer wait up to patience times Flush. A replica that has a share
+// of a number's rate would otherwise commit nearly each result alone.
+const (
+	company  = 8
+	patience = 4
+)
 
-// run collects results for Flush, or four times that while they are few, and writes them in one transaction.
+// run collects results and writes them in one transaction.
 func (r *recorder) run() {
 	batch := make([]settled, 0, r.o.FlushMax)
 	for {
@@ -72,56 +77,60 @@ func (r *recorder) run() {
 			r.drain(batch)
 			return
 		}
-		for rounds := 0; r.worthWaiting(len(batch)+len(r.in), rounds); rounds++ {
-			if !r.wait() {
-				r.drain(batch)
-				return
-			}
+		if !r.gather() {
+			r.drain(batch)
+			return
 		}
-		batch = r.collect(batch, r.o.FlushMax)
+		batch = r.collect(batch)
 		r.write(batch)
 		batch = batch[:0]
 	}
 }
 
-// worthWaiting reports whether n results wait for company again, having done so rounds times.
-func (r *recorder) worthWaiting(n, rounds int) bool {
-	if rounds == 0 {
-		return n < r.o.FlushMax
+// gather lets results come together: for Flush, or up to patience times that while they are few, or until there is a
+// whole batch. It reports false when run is to end.
+func (r *recorder) gather() bool {
+	began := time.Now()
+	wait := r.o.Flush
+	if r.waiting.Load() < company {
+		wait *= patience
 	}
-	return n < company && rounds < 4
-}
-
-// wait lets results gather for Flush, or until there is a whole batch. It reports false when run is to end.
-func (r *recorder) wait() bool {
-	t := time.NewTimer(r.o.Jitter("flush", r.o.Flush))
+	t := time.NewTimer(r.o.Jitter("flush", wait))
 	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-r.full:
-	case <-r.quit:
-		return false
+	for r.waiting.Load() < int64(r.o.FlushMax) {
+		select {
+		case <-t.C:
+			return true
+		case <-r.enough:
+			if r.waiting.Load() >= company {
+				t.Reset(max(r.o.Jitter("flush", r.o.Flush)-time.Since(began), 0))
+			}
+		case <-r.quit:
+			return false
+		}
 	}
 	return true
 }
 
-// collect adds what was put to batch, which then has at most most.
-func (r *recorder) collect(batch []settled, most int) []settled {
-	for len(batch) < most {
+// collect fills batch with what was put.
+func (r *recorder) collect(batch []settled) []settled {
+	for len(batch) < r.o.FlushMax {
 		select {
 		case s := <-r.in:
 			batch = append(batch, s)
+			continue
 		default:
-			return batch
 		}
+		break
 	}
+	r.waiting.Add(-int64(len(batch)))
 	return batch
 }
 
 // drain writes batch and all that was put. Every pacer has returned: nothing is put any more.
 func (r *recorder) drain(batch []settled) {
 	for len(batch) > 0 || len(r.in) > 0 {
-		batch = r.collect(batch, r.o.FlushMax)
+		batch = r.collect(batch)
 		r.write(batch)
 		batch = batch[:0]
 	}

@@ -2,6 +2,7 @@ package lane
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -102,4 +103,47 @@ func ownLimit(rate float64) string {
 
 func sortStats(s []Stats) {
 	slices.SortFunc(s, func(a, b Stats) int { return cmp.Compare(a.Connection, b.Connection) })
+}
+
+// Stats are the counters of each connection since the start, ordered by connection.
+func (e *Engine) Stats() []Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := make([]Stats, 0, len(e.pacers))
+	for _, p := range e.pacers {
+		out = append(out, p.stats())
+	}
+	sortStats(out)
+	return out
+}
+
+// report tells the ledger what binds each lane, for `why` in another process.
+func (e *Engine) report(ctx context.Context) {
+	var all []campaign.LaneReport
+	for _, s := range e.Stats() {
+		all = append(all, s.Lanes...)
+	}
+	if err := e.ledger.ReportLanes(ctx, e.o.Owner, all); err != nil && ctx.Err() == nil {
+		e.o.Log.Debug("lane report not written", "err", err)
+	}
+}
+
+// stopped tells the ledger that nobody serves the lanes of this engine any more.
+func (e *Engine) stopped(ctx context.Context) {
+	var all []campaign.LaneReport
+	for _, s := range e.Stats() {
+		for _, l := range s.Lanes {
+			l.Rate, l.Binding, l.Detail = 0, campaign.LaneStopped, "its sender has ended"
+			all = append(all, l)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	// The engine's context has ended. 500ms: a stopped process hands over within 2 s.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 500*time.Millisecond)
+	defer cancel()
+	if err := e.ledger.ReportLanes(ctx, e.o.Owner, all); err != nil {
+		e.o.Log.Debug("lane report not written", "err", err)
+	}
 }
