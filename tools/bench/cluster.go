@@ -9,15 +9,14 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-
-	"campaignd/throttle"
 )
 
 // cluster is a run of this program with -cluster: everything on one PostgreSQL and one redis-server, which are
 // started for it with their usual settings, PostgreSQL's files on disk and every commit flushed. It measures
 //
 //   - one replica beside the bare loop, and what its ledger weighs afterwards;
-//   - one, two and four replicas that share four numbers with a service that answers slowly;
+//   - one, two and four replicas that share four numbers with a service that answers slowly, and one that sends as
+//     seldom as each of the four;
 //   - an import beside psql's own \copy of the same columns;
 //   - statuses applied durably in batches;
 //   - memory and rate of two replicas that import and send a million rows.
@@ -34,7 +33,6 @@ type shared struct {
 	Messages, Workers  int
 	SpellSeconds       float64
 	One                *beside
-	Pace               float64 // messages per second of all numbers together
 	Replicas           []*fleet
 	Copy               []copied
 	Events             [][]applied        // of each repetition
@@ -42,9 +40,10 @@ type shared struct {
 	BytesPerDelivery   map[string]float64 // by table with its indexes, and in total
 }
 
-// fleet are the spells of so many replicas.
+// fleet are the spells of a crowd.
 type fleet struct {
-	Replicas int
+	crowd
+	Pace     float64 // messages per second of all numbers together
 	Spells   []spell
 	CPURatio figure // CPU per message against one replica of the same repetition
 }
@@ -62,13 +61,13 @@ func (b *bench) cluster() (_ *shared, err error) {
 	defer func() { err = errors.Join(err, c.redis.end()) }()
 	r := &shared{
 		Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Repetitions: b.repetitions, Messages: b.messages,
-		Workers: b.workers, SpellSeconds: b.spell.Seconds(), One: &beside{Batch: 64}, Pace: connections * numberPace(), BytesPerDelivery: map[string]float64{},
+		Workers: b.workers, SpellSeconds: b.spell.Seconds(), One: &beside{Batch: 64}, BytesPerDelivery: map[string]float64{},
 	}
 	if r.PostgreSQL, err = c.postgres.psql(b.ctx, "postgres", "SHOW server_version"); err != nil {
 		return nil, err
 	}
-	for _, n := range fleets {
-		r.Replicas = append(r.Replicas, &fleet{Replicas: n})
+	for _, many := range crowds {
+		r.Replicas = append(r.Replicas, &fleet{crowd: many, Pace: many.pace()})
 	}
 	for i := range b.repetitions {
 		if err := c.repeat(r, i); err != nil {
@@ -85,9 +84,6 @@ func (b *bench) cluster() (_ *shared, err error) {
 	}
 	return r, nil
 }
-
-// numberPace is what a number of numberRate is paced at: less than its limit, by a margin and by what is left for inbound messages.
-func numberPace() float64 { return throttle.Number{Limit: numberRate}.Pace().Rate }
 
 // repeat measures everything once. What is compared stands side by side, the other one first each second time.
 func (c *cluster) repeat(r *shared, i int) error {
@@ -115,8 +111,8 @@ func (c *cluster) repeat(r *shared, i int) error {
 		if i%2 == 1 {
 			f = r.Replicas[len(r.Replicas)-1-k]
 		}
-		c.note("replicas that share four numbers for %[2]v: %[1]d", f.Replicas, c.spell)
-		s, err := c.share(f.Replicas)
+		c.note("four numbers of %v/s, sent over for %v by %d", f.Rate, c.spell, f.Replicas)
+		s, err := c.share(f.crowd)
 		if err != nil {
 			return fmt.Errorf("%d replicas: %w", f.Replicas, err)
 		}
@@ -203,6 +199,8 @@ func (s spell) perSecond() float64   { return s.PerSecond }
 func (s spell) perMessage() float64  { return s.CPU }
 func (s spell) ofDatabase() float64  { return s.DatabaseCPU }
 func (s spell) ofRedis() float64     { return s.RedisCalls }
+func (s spell) ofCommits() float64   { return s.Commits }
+func (s spell) ofSink() float64      { return s.SinkCPU }
 func (s sent) ofDatabase() float64   { return s.DatabaseCPU }
 func (c copied) imported() float64   { return c.Import.perSecond() }
 func (c copied) appended() float64   { return c.Append.perSecond() }
@@ -232,13 +230,14 @@ func (r *shared) print(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nReplicas on %d numbers of %d messages/s, paced at %.0f/s together; a sink that answers after %v; watched for %.0f s.\n", connections, numberRate, r.Pace, slowAnswer, r.SpellSeconds)
+	fmt.Fprintf(out, "\nReplicas on %d numbers, with a sink that answers after %v; watched for %.0f s. CPU us/message.\n", connections, slowAnswer, r.SpellSeconds)
 	w = tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(w, "replicas\tmessages/s\tof the pace\tCPU us/message\tagainst one\tof the dearest replica\tof PostgreSQL\tRedis calls/message")
+	fmt.Fprintln(w, "replicas\teach number\tmessages/s\tof the pace\tCPU\tagainst one\tof the dearest\tof PostgreSQL\tof the sink\ttransactions/message\tRedis calls/message")
 	for _, f := range r.Replicas {
 		rate := each(f.Spells, spell.perSecond)
-		fmt.Fprintf(w, "%d\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\n", f.Replicas, rate.print(1), rate.Median/r.Pace, each(f.Spells, spell.perMessage).print(0), f.CPURatio.print(2),
-			each(f.Spells, spell.dearest).print(0), each(f.Spells, spell.ofDatabase).print(0), each(f.Spells, spell.ofRedis).print(3))
+		fmt.Fprintf(w, "%d\t%v/s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Replicas, f.Rate, rate.print(1), rate.Median/f.Pace, each(f.Spells, spell.perMessage).print(0), f.CPURatio.print(2),
+			each(f.Spells, spell.dearest).print(0), each(f.Spells, spell.ofDatabase).print(0), each(f.Spells, spell.ofSink).print(0),
+			each(f.Spells, spell.ofCommits).print(2), each(f.Spells, spell.ofRedis).print(2))
 	}
 	if err := w.Flush(); err != nil {
 		return err

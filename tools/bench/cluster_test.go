@@ -10,12 +10,12 @@ import (
 
 func TestASpellIsWhatHappenedBetweenTwoMoments(t *testing.T) {
 	at := time.Now()
-	before := state{at: at, sink: figures{Accepted: 100, Refused: 1}, scripts: 50, database: time.Second, replicas: []sample{{CPU: time.Second, Posts: 60}, {CPU: time.Second, Posts: 40}}}
+	before := state{at: at, sink: figures{Accepted: 100, Refused: 1}, scripts: 50, database: time.Second, commits: 1000, replicas: []sample{{CPU: time.Second, Posts: 60}, {CPU: time.Second, Posts: 40}}}
 	after := state{
-		at: at.Add(2 * time.Second), sink: figures{Accepted: 300, Refused: 1, SinkMicroseconds: 1000}, scripts: 100, database: 1200 * time.Millisecond,
+		at: at.Add(2 * time.Second), sink: figures{Accepted: 300, Refused: 1, SinkMicroseconds: 1000}, scripts: 100, database: 1200 * time.Millisecond, commits: 1060,
 		replicas: []sample{{CPU: 1050 * time.Millisecond, Posts: 160}, {CPU: 1030 * time.Millisecond, Posts: 140}},
 	}
-	want := spell{PerSecond: 100, CPU: 400, Each: []float64{500, 300}, Posts: []int64{100, 100}, DatabaseCPU: 1000, SinkCPU: 5, RedisCalls: 0.25}
+	want := spell{PerSecond: 100, CPU: 400, Each: []float64{500, 300}, Posts: []int64{100, 100}, DatabaseCPU: 1000, SinkCPU: 5, RedisCalls: 0.25, Commits: 0.3}
 	if got := after.since(before); !reflect.DeepEqual(got, want) {
 		t.Errorf("since = %+v, want %+v", got, want)
 	}

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"campaignd/internal/daemon"
+	"campaignd/throttle"
 )
 
-// What the replicas share: the rate of each of four numbers, and a service that answers as slowly as a real one.
+// A service that answers as slowly as a real one, and the list that is sent.
 const (
-	numberRate  = 100 // messages per second
 	slowAnswer  = 100 * time.Millisecond
 	warmUp      = 3 * time.Second
 	segmentRows = 512
@@ -26,8 +26,18 @@ const (
 	sharedRows = 80 * segmentRows
 )
 
-// fleets are how many replicas are measured.
-var fleets = []int{1, 2, 4}
+// crowd is how many replicas share four numbers, and the rate of each number, messages per second.
+type crowd struct {
+	Replicas int
+	Rate     float64
+}
+
+// crowds are those that are measured. The last has the rate that each of four replicas has: whoever sends seldom finds the
+// processor asleep and its caches cold, and pays more for a message, alone as well.
+var crowds = []crowd{{1, 100}, {2, 100}, {4, 100}, {1, 25}}
+
+// pace is what the numbers are paced at together: less than their limits, by a margin and by what is left for inbound messages.
+func (c crowd) pace() float64 { return connections * throttle.Number{Limit: c.Rate}.Pace().Rate }
 
 // playReplica is `campaignd serve`. It answers its webhook address, and then each question with a sample.
 func playReplica(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
@@ -118,6 +128,7 @@ type spell struct {
 	DatabaseCPU float64   // the same, of PostgreSQL
 	SinkCPU     float64
 	RedisCalls  float64 // scripts per message
+	Commits     float64 // transactions of PostgreSQL per message
 	Refused     int64   // webhook POSTs that were repeated
 }
 
@@ -184,14 +195,14 @@ func (f *running) end() (err error) {
 	return err
 }
 
-// share lets n replicas send one run over four numbers and watches them once they are under way.
-func (c *cluster) share(n int) (s spell, err error) {
+// share lets replicas send one run over four numbers and watches them once they are under way.
+func (c *cluster) share(many crowd) (s spell, err error) {
 	file, list, err := c.list(sharedRows)
 	if err != nil {
 		return s, err
 	}
 	none := filepath.Join(c.dir, "no campaigns")
-	f, err := c.serve(n, sinkJob{Batch: 64, Posters: c.posters, Delay: slowAnswer}, productJob{Campaigns: none, Rate: numberRate, InFlight: c.workers})
+	f, err := c.serve(many.Replicas, sinkJob{Batch: 64, Posters: c.posters, Delay: slowAnswer}, productJob{Campaigns: none, Rate: many.Rate, InFlight: c.workers})
 	if err != nil {
 		return s, err
 	}
@@ -213,7 +224,7 @@ func (c *cluster) share(n int) (s spell, err error) {
 			break
 		}
 		if time.Now().After(end) {
-			return s, fmt.Errorf("%d replicas have sent nothing within a minute", n)
+			return s, fmt.Errorf("%d replicas have sent nothing within a minute", many.Replicas)
 		}
 		if err := c.pause(50 * time.Millisecond); err != nil {
 			return s, err
@@ -234,7 +245,7 @@ func (c *cluster) share(n int) (s spell, err error) {
 		return s, err
 	}
 	if s = after.since(before); s.PerSecond == 0 {
-		return s, fmt.Errorf("%d replicas sent nothing while they were watched", n)
+		return s, fmt.Errorf("%d replicas sent nothing while they were watched", many.Replicas)
 	}
 	return s, nil
 }
@@ -245,6 +256,7 @@ type state struct {
 	sink     figures
 	scripts  int64
 	database time.Duration
+	commits  int64
 	replicas []sample
 }
 
@@ -260,6 +272,13 @@ func (f *running) look(postgres int) (s state, err error) {
 		return s, err
 	}
 	s.database = serverCPU(postgres)
+	out, err := f.postgres.psql(f.ctx, f.database, "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")
+	if err != nil {
+		return s, err
+	}
+	if s.commits, err = strconv.ParseInt(strings.TrimSpace(out), 10, 64); err != nil {
+		return s, err
+	}
 	s.at = time.Now()
 	s.sink, err = readFigures(f.ctx, f.sink)
 	return s, err
@@ -281,6 +300,7 @@ func (s state) since(before state) (p spell) {
 	}
 	p.PerSecond, p.CPU, p.DatabaseCPU = messages/s.at.Sub(before.at).Seconds(), each(all), each(s.database-before.database)
 	p.SinkCPU = (s.sink.SinkMicroseconds - before.sink.SinkMicroseconds) / messages
+	p.Commits = float64(s.commits-before.commits) / messages
 	p.RedisCalls = float64(s.scripts-before.scripts) / messages
 	p.Refused = s.sink.Refused - before.sink.Refused
 	return p
