@@ -11,10 +11,10 @@ import (
 	"campaignd/campaign"
 )
 
-// A pacer that has enough to do looks for what others have begun every two seconds, and holds at most 8 segments
+// A pacer that has enough to do looks for what others have begun once a second, and holds at most 8 segments
 // more for it: what two dead replicas leave behind.
 const (
-	begunEvery = 2 * time.Second
+	begunEvery = time.Second
 	begunMost  = 8
 )
 

@@ -13,11 +13,11 @@ type Options struct {
 	Owner       string         // names this process in leases; default: required
 	Only        campaign.RunNo // serve this run alone; 0: every run
 	Lease       time.Duration  // of a segment; default 15s: request 10s + results 2s + margin
-	Group       time.Duration  // work in one intent; default 50ms (reliability.md 0.5)
-	GroupMax    int            // deliveries in one intent; default 256
+	Group       time.Duration  // a number has up to two groups outstanding, each of this much sending; default 50ms (reliability.md 0.5)
+	GroupMax    int            // most deliveries in a group, and in one intent of a number; default 256
 	Flush       time.Duration  // results wait this long for company, a few of them up to four times that; default 20ms
 	FlushMax    int            // results in one transaction; default 256
-	Tick        time.Duration  // how often a number looks for segments and deferred deliveries, and four times that the runs are read; default 250ms
+	Tick        time.Duration  // how often a number looks for segments and deferred deliveries; every fourth time where it has enough to do, and the runs; default 250ms
 	Request     time.Duration  // longest POST; default 10s
 	MaxInFlight int            // posts at once per connection; default 512
 	Backoff     time.Duration  // first wait after a refusal that may be retried; default 5s

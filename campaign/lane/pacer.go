@@ -109,7 +109,7 @@ func (p *pacer) jitter(purpose string, d time.Duration) time.Duration {
 	return p.e.o.Jitter(p.connection+" "+purpose, d)
 }
 
-// group is how many deliveries one intent holds: clamp(rate x Group, 1, GroupMax).
+// group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, GroupMax). Two are outstanding at most.
 func (p *pacer) group(rate float64) int {
 	return int(min(max(math.Ceil(rate*p.e.o.Group.Seconds()), 1), float64(p.e.o.GroupMax)))
 }

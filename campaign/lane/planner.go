@@ -8,8 +8,8 @@ import (
 	"campaignd/campaign"
 )
 
-// plan is the planner: it takes up segments, keeps one group of shots ahead of
-// the poster, and parks what has nothing to do.
+// plan is the planner: it takes up segments, keeps between one and two groups of shots ahead of
+// the poster, fewer where others send too, and parks what has nothing to do.
 func (p *pacer) plan(ctx context.Context) {
 	failed, said := time.Duration(0), ""
 	var last error
@@ -97,7 +97,7 @@ func (p *pacer) step(ctx context.Context) (time.Duration, error) {
 	queued := p.queue.len()
 	room := 2*group - queued
 	if queued > int(p.low.Load()) && !(room >= half(group) && p.e.rounds.joinable()) {
-		return lookEvery * p.e.o.Tick, nil // enough is ahead: the poster says when it is not
+		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil // enough is ahead: the poster says when it is not
 	}
 	asked, err := p.intend(ctx, now, min(room, p.e.o.GroupMax))
 	if err != nil || asked {
@@ -107,17 +107,16 @@ func (p *pacer) step(ctx context.Context) (time.Duration, error) {
 }
 
 // ahead sets how many shots must be ahead of the poster: a group at the rate that this process has had lately, which is
-// a part of the number's where other replicas send over it too. So who has a quarter of the rate asks for two groups at
-// a time, and not four times as often as need be.
+// a part of the number's where other replicas send over it too. So who has a quarter of the rate asks for eight shots at
+// a time in place of five. Where that is not known, or the queue ran empty, it is a group at the number's whole rate.
 func (p *pacer) ahead(now time.Time, rate float64) {
 	if since := now.Sub(p.ownAt); since >= ownEvery {
 		posted := p.counts.posted.Load()
-		if p.ownAt.IsZero() {
-			p.own = rate // nothing is known yet
-		} else {
-			p.own = float64(posted-p.ownPosts) / since.Seconds()
-		}
+		p.own = float64(posted-p.ownPosts) / since.Seconds()
 		p.ownAt, p.ownPosts = now, posted
+	}
+	if p.own == 0 || p.queue.len() == 0 {
+		p.own = rate
 	}
 	p.low.Store(int64(p.group(min(p.own, rate))))
 }

@@ -145,6 +145,7 @@ func TestWhoHasAShareOfTheRateAsksLessOften(t *testing.T) {
 		if got := p.low.Load(); got != 5 {
 			t.Errorf("at first it is woken at %d shots, want a group of 5", got)
 		}
+		p.queue.push(make([]*shot, 3))
 		time.Sleep(time.Second)
 		p.counts.posted.Add(25)
 		p.ahead(time.Now(), 100)
@@ -156,6 +157,13 @@ func TestWhoHasAShareOfTheRateAsksLessOften(t *testing.T) {
 		p.ahead(time.Now(), 100)
 		if got := p.low.Load(); got != 5 {
 			t.Errorf("at all of the rate it is woken at %d shots, want a group of 5", got)
+		}
+		time.Sleep(time.Second)
+		p.counts.posted.Add(25)
+		p.queue.remove(func(*shot) bool { return true })
+		p.ahead(time.Now(), 100)
+		if got := p.low.Load(); got != 5 {
+			t.Errorf("when the queue ran empty it is woken at %d shots, want a group of 5", got)
 		}
 	})
 }

@@ -115,7 +115,7 @@ type Log struct {
 // Sending is the timing of the send protocol (reliability.md 0.5 and 2.1).
 type Sending struct {
 	Lease   campaign.Duration `yaml:"lease" json:"lease" jsonschema_description:"how long a segment stays with a process that does not renew; longer than service.timeout"`
-	Group   campaign.Duration `yaml:"group" json:"group" jsonschema_description:"how much sending one intent covers"`
+	Group   campaign.Duration `yaml:"group" json:"group" jsonschema_description:"how much sending a group covers; up to two groups of each number are granted ahead"`
 	Flush   campaign.Duration `yaml:"flush" json:"flush" jsonschema_description:"how long a result waits for company before it is written; while they are few, up to four times that"`
 	Tick    campaign.Duration `yaml:"tick" json:"tick" jsonschema_description:"how often waiting segments are looked at; runs every fourth time"`
 	Backoff campaign.Duration `yaml:"backoff" json:"backoff" jsonschema_description:"first wait after a refusal that may be tried again"`

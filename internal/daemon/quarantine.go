@@ -129,7 +129,7 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	return q, q.count(ctx, l)
 }
 
-// newest is when the ledger last heard of anything. Senders say each second that they are there.
+// newest is when the ledger last heard of anything. Senders say every two seconds that they are there.
 func newest(ctx context.Context, l campaign.ReportLedger, runs []campaign.Run) (last time.Time, err error) {
 	later := func(t time.Time) {
 		if t.After(last) {

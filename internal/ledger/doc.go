@@ -48,7 +48,7 @@
 // # PostgreSQL
 //
 // Any number of replicas write at once, each with three small pools: intents and results,
-// webhooks, reports. An operation is one transaction of one to three round trips, whatever the
+// webhooks, reports. An operation is one transaction of one to four round trips, whatever the
 // number of its rows. Everything that two replicas may do at the same time is a compare-and-swap
 // (marks, epochs, job leases), a merge that commutes (results, statuses, suppressions), or waits
 // for a row lock taken in one order: run, segments by key, budgets, outcomes by key. What the

@@ -76,8 +76,8 @@ func pgMoves() string {
 			+ coalesce((e.read < coalesce(o.read_at, 9223372036854775807))::int, 0)
 			+ coalesce((e.failed < coalesce(o.failed_at, 9223372036854775807) OR e.failed = o.failed_at AND e.code < o.fail_code)::int, 0) AS fresh
 			FROM e CROSS JOIN LATERAL (SELECT rid, sent_at, delivered_at, read_at, failed_at, fail_code FROM outcome WHERE mh = e.mh AND message_id = e.id OFFSET 0) o),
-		u AS (` + pgForward + `SELECT rid, 5, mh, id, ` + rank + `, sent, delivered, read, failed, code FROM m WHERE ` + some + ` ORDER BY rid` + onward + `),
-		t AS (` + pgTouch(`SELECT DISTINCT rid >> 32 FROM m WHERE fresh > 0`, `$10::bigint`) + `)
+		u AS (` + pgForward + `SELECT rid, 5, mh, id, ` + rank + `, sent, delivered, read, failed, code FROM m WHERE ` + some + ` ORDER BY rid` + onward + ` RETURNING o.rid),
+		t AS (` + pgTouch(`SELECT DISTINCT rid >> 32 FROM u`, `$10::bigint`) + `)
 		SELECT i, fresh FROM m`
 }
 
@@ -192,7 +192,8 @@ func kept(unknown []*news, orphaned *int64) *query {
 // run would otherwise wait for the one before it.
 const touchStep = 100
 
-// pgTouch remembers at now when a status of these runs was last applied.
+// pgTouch remembers at now when a status of these runs was last applied. The runs come from what changed the outcomes, so that
+// whoever waits for an outcome holds no row of a run.
 func pgTouch(runs, now string) string {
 	return fmt.Sprintf(`UPDATE run_event e SET event_at = %[2]s FROM (
 		SELECT no FROM run_event WHERE no = ANY(ARRAY(%[1]s)) AND event_at < %[2]s - %[3]d ORDER BY no FOR NO KEY UPDATE) w WHERE e.no = w.no`, runs, now, touchStep)

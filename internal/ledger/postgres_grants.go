@@ -43,6 +43,10 @@ type sending struct {
 
 func (s *sending) moved() bool { return s.wrote && s.mark != s.from }
 
+// tells reports whether the segment looks otherwise when the intents are committed. One whose retries were all
+// suppressed does not.
+func (s *sending) tells() bool { return s.moved() || s.wrote && len(s.retried) > 0 }
+
 // budget is a run as the intents of the call use it up.
 type budget struct {
 	state     campaign.State

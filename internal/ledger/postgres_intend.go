@@ -48,8 +48,10 @@ func (l *Postgres) Intend(ctx context.Context, in []campaign.Intent) (granted []
 			switch fate := l.readBack(ctx, g); {
 			case fate == committed:
 				err = nil
-			case fate == vanished && n+1 < tries && within.Err() == nil:
-				continue // surely not committed: ask again
+			case fate == vanished && within.Err() != nil:
+				err = within.Err() // surely not committed, and there is no time to ask again
+			case fate == vanished && n+1 < tries:
+				continue
 			}
 		}
 		if err != nil {
@@ -98,12 +100,15 @@ func (l *Postgres) readBack(ctx context.Context, g *grants) (f fate) {
 	// It decides whether recipients end in doubt, so it is asked although the caller's time is over.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime/2)
 	defer cancel()
-	wrote := false
+	wrote, tells := false, false
 	for _, s := range g.segments {
-		wrote = wrote || s.wrote
+		wrote, tells = wrote || s.wrote, tells || s.tells()
 	}
-	if !wrote {
+	switch {
+	case !wrote:
 		return committed
+	case !tells:
+		return vanished // nothing was granted: to ask again does no harm
 	}
 	for {
 		err := l.transact(ctx, l.sender, "begin", "", false, func(t *pgTx) (err error) {
@@ -125,7 +130,7 @@ func (l *Postgres) readBack(ctx context.Context, g *grants) (f fate) {
 // fate asks the segments until one that is still ours tells.
 func (g *grants) fate(t *pgTx) (fate, error) {
 	for _, s := range g.segments {
-		if !s.wrote {
+		if !s.tells() {
 			continue
 		}
 		var epoch, mark, retried int64

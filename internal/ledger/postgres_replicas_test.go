@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // service counts what replicas were allowed to post, and tells of it in any order.
@@ -203,5 +205,57 @@ func TestReplicasShareABudgetToTheLast(t *testing.T) {
 	sending.Wait()
 	if got, err := first.Run(t.Context(), r.No); granted.Load() != limit || err != nil || got.Taken != limit {
 		t.Errorf("granted %d, counted %d, %v; want %d", granted.Load(), got.Taken, err, limit)
+	}
+}
+
+// A sweep that absorbs an early status and a webhook that brings a later one of the same message lock outcome and run in one
+// order: in two orders each waited for the other until its time was up.
+func TestASweepAndAWebhookOfOneMessageDoNotWaitForEachOther(t *testing.T) {
+	dsn := server(t).Database(t)
+	l := openAt(t, dsn, Options{Sender: true})
+	r := load(t, l, 20)
+	ls := claimAll(t, l, r.No)
+	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 10}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Record(t.Context(), acceptances(ls[0], 0, 10)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := c.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`UPDATE run_event SET event_at = 0`)
+	exec(`INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
+		SELECT mh, message_id, 1, 1, 1, 0, '', '' FROM outcome WHERE message_id IN ($1, $2)`, wamid(r.No, 3), wamid(r.No, 7))
+	exec(`BEGIN`)
+	exec(`SELECT 1 FROM outcome WHERE message_id = $1 FOR UPDATE`, wamid(r.No, 7)) // so that the sweep holds 3 and waits
+	var both sync.WaitGroup
+	both.Go(func() {
+		if _, err := l.Sweep(t.Context(), time.Now()); err != nil {
+			t.Error(err)
+		}
+	})
+	time.Sleep(50 * time.Millisecond)
+	var took time.Duration
+	both.Go(func() {
+		began := time.Now()
+		_, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: wamid(r.No, 3), Status: campaign.Delivered, At: time.Now()}}})
+		if took = time.Since(began); err != nil {
+			t.Error(err)
+		}
+	})
+	time.Sleep(50 * time.Millisecond)
+	exec(`COMMIT`)
+	both.Wait()
+	if took > 700*time.Millisecond { // a lock's time is up after a second
+		t.Errorf("the webhook took %v", took)
 	}
 }

@@ -196,6 +196,75 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 	}
 }
 
+// A retry that is suppressed leaves its segment as it was: it must not tell that the commit did not happen, while
+// another number's group of the same transaction was granted.
+func TestASuppressedRetryDoesNotTellThatACommitVanished(t *testing.T) {
+	wire := newCutter(t, server(t).Addr)
+	l := openAt(t, wire.through(server(t).Database(t)), Options{Sender: true})
+	r := load(t, l, 2*campaign.SegmentSize)
+	ls := claimAll(t, l, r.No)
+	for i := range int64(6) { // a map's order decides who is asked
+		from, other := i*10, ls[1].Lo+i*10
+		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Record(t.Context(), append(acceptances(ls[0], from+1, from+10),
+			campaign.Result{Run: r.No, Seq: from, Attempt: 1, Kind: campaign.ResultDeferred, Counts: true})); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Suppress(t.Context(), []campaign.Suppression{{Key: 2348030000000 + from, Scope: campaign.ScopeAll}}); err != nil {
+			t.Fatal(err)
+		}
+		due, err := l.Due(t.Context(), ls[0], time.Now(), 10)
+		if err != nil || len(due) != 1 {
+			t.Fatal(due, err)
+		}
+		wire.cut.Store(answerLost)
+		suppressed := campaign.Intent{Lease: ls[0], Connection: "conn_1", From: from + 10, To: from + 10, Retries: due}
+		g, err := l.Intend(t.Context(), []campaign.Intent{suppressed, {Lease: ls[1], Connection: "conn_2", From: other, To: other + 10}})
+		if err != nil || g[1].Fenced || g[1].To != other+10 {
+			t.Errorf("%+v %v", g, err)
+		}
+		if wire.cut.Load() != passes {
+			t.Error("the commit was not cut")
+		}
+		due, err = l.Due(t.Context(), ls[0], time.Now(), 10)
+		if err != nil || len(due) != 0 {
+			t.Errorf("the suppressed retry is still due: %+v %v", due, err)
+		}
+	}
+}
+
+// Whoever is asked to end in the midst of an intent knows whether it was committed, so that what it did before is handed back.
+func TestAnIntentThatIsCancelledIsNotUnknown(t *testing.T) {
+	l := openAt(t, server(t).Database(t), Options{Sender: true})
+	r := load(t, l, campaign.SegmentSize)
+	ls := claimAll(t, l, r.No)
+	from, cut := int64(0), 0
+	for i := range 200 {
+		ctx, cancel := context.WithCancel(t.Context())
+		timer := time.AfterFunc(time.Duration(i%100)*20*time.Microsecond, cancel)
+		g, err := l.Intend(ctx, []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}})
+		timer.Stop()
+		cancel()
+		if err == nil && g[0].To == from+10 {
+			from += 10
+			continue
+		}
+		cut++
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("%+v %v", g, err)
+		}
+		if g, err = l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}}); err != nil || g[0].To != from+10 {
+			t.Fatalf("cut %d had been committed, or nobody knows: %+v %v", cut, g, err)
+		}
+		from += 10
+	}
+	if t.Logf("%d of 200 were cancelled in the midst", cut); cut == 0 {
+		t.Error("none was cancelled in the midst")
+	}
+}
+
 // takenOver is an Intend whose commit never reached the server, and while its sender could not
 // ask, another replica took the segment and moved the mark to the same place.
 func takenOver(t *testing.T) ([]campaign.Granted, error) {
