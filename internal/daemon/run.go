@@ -52,8 +52,8 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	if _, err := d.numbers.refresh(ctx, d.client); err != nil {
 		return RunResult{}, err
 	}
-	// Memory stays flat in the list's length: garbage is collected at half the usual growth. What a list of a million rows leaves
-	// behind while it is read twice would cost 18 MB more otherwise (VmHWM of the launch).
+	// Memory stays flat in the list's length: garbage is collected at half the usual growth while a list is read twice, and to
+	// the end where the ledger is in this process. Sending to a server's ledger is a third faster at the usual growth.
 	usual := debug.SetGCPercent(50)
 	defer debug.SetGCPercent(usual)
 	launched, err := campaign.Launch{
@@ -61,6 +61,9 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 		Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease),
 		Progress: func(phase string, rows int64) { o.Progress(Progress{Phase: phase, Done: rows}) },
 	}.Start(ctx)
+	if d.cfg.sharedLedger() {
+		debug.SetGCPercent(usual)
+	}
 	if err != nil {
 		return RunResult{}, err
 	}
