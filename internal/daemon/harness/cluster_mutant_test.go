@@ -19,6 +19,7 @@ import (
 type scene struct {
 	rows   int
 	rate   int // of each number; 0: standard
+	env    []string
 	change func(*sandbox.Options)
 	// faults are made while sending is under way, again and again until the mistake shows or the run has been given
 	// its time.
@@ -116,7 +117,8 @@ var (
 	}
 	// Statuses that come with their receipts are stored by one replica while another sweeps.
 	earlyStatuses = scene{
-		rows: 6000, rate: 200, once: true,
+		rows: 12_000, rate: 200, once: true,
+		env: []string{"CAMPAIGND_WEBHOOKS_SWEEP=20ms"}, // so that many sweeps meet a receipt
 		change: func(o *sandbox.Options) {
 			// The first status and the receipt are written in the same milliseconds: half of the latency and the wait for
 			// company after the acceptance.
@@ -210,7 +212,7 @@ func play(t *testing.T, s scene, mistake string, repeat int) []problem {
 	t.Helper()
 	draw := drawOf(t)
 	c := newCluster(t, 3, max(s.rate, standard), s.change)
-	c.env = append(c.env, "CAMPAIGND_MUTANT="+mistake)
+	c.env = append(append(c.env, "CAMPAIGND_MUTANT="+mistake), s.env...)
 	list := listOf(s.rows, draw)
 	c.schedule("orders", "order_update", list, all, held...)
 	c.startAll()
