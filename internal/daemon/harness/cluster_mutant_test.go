@@ -191,14 +191,14 @@ func TestClusterMutantsAreCaught(t *testing.T) {
 	}
 }
 
-// caught plays without the mistake, which must show nothing, and with it until it shows, three times at most: whether it does
+// caught plays without the mistake, which must show nothing, and with it until it shows, six times at most: whether it does
 // may be a matter of milliseconds.
 func caught(t *testing.T, mistake string, play func(mistake string) []problem) {
 	t.Helper()
 	if found := play(""); len(found) > 0 {
 		t.Fatalf("without a mistake: %s", report(found))
 	}
-	for range 3 {
+	for range 6 {
 		if found := play(mistake); len(found) > 0 {
 			t.Logf("caught %d times: %s", len(found), found[0].what)
 			return
