@@ -23,8 +23,8 @@ type Sender interface {
 }
 
 // lookEvery is how many ticks pass between two readings of the runs, and between two looks of a number that has enough to
-// do. What must be known sooner is told by an intent that is
-// not granted, or by Poke; each reading costs every replica, however little it sends.
+// do. What must be known sooner is told by an intent that is not granted, or by Poke; each reading costs every replica,
+// however little it sends.
 const (
 	lookEvery   = 4
 	finishEvery = 5 * time.Second // ended runs are looked for; who ends the last segment of one pokes
