@@ -33,6 +33,7 @@ func (p *pacer) intend(ctx context.Context, now time.Time, group int) (bool, err
 		return false, fmt.Errorf("commit intents: %w", err)
 	}
 	p.heard = true
+	p.took(time.Since(began))
 	mutant.Crash("intent_committed")
 	var shots []*shot
 	for i := range granted {

@@ -13,7 +13,7 @@ type Options struct {
 	Owner       string         // names this process in leases; default: required
 	Only        campaign.RunNo // serve this run alone; 0: every run
 	Lease       time.Duration  // of a segment; default 15s: request 10s + results 2s + margin
-	Group       time.Duration  // a number has up to two groups outstanding, each of this much sending; default 50ms (reliability.md 0.5)
+	Group       time.Duration  // a number has up to two groups outstanding, each of this much sending, more over a ledger with slow commits; default 50ms (reliability.md 0.5)
 	GroupMax    int            // most deliveries in a group, and in one intent of a number; default 256
 	Flush       time.Duration  // results wait this long for company, a few of them up to four times that; default 20ms
 	FlushMax    int            // results in one transaction; default 256

@@ -19,6 +19,7 @@ type pacer struct {
 	queue      *queue
 	poke       chan struct{} // wakes the planner
 	low        atomic.Int64  // shots in the queue at which the planner is woken
+	slow       atomic.Int64  // nanoseconds that the ledger has needed for intents lately, and a margin
 	posts      sync.WaitGroup
 	inFlight   chan struct{}
 	latency    latency
@@ -109,9 +110,20 @@ func (p *pacer) jitter(purpose string, d time.Duration) time.Duration {
 	return p.e.o.Jitter(p.connection+" "+purpose, d)
 }
 
-// group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, GroupMax). Two are outstanding at most.
+// group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, GroupMax). Two are outstanding at most. While
+// the ledger takes longer than that for a commit, a group covers its time: else the poster would run out of shots.
 func (p *pacer) group(rate float64) int {
-	return int(min(max(math.Ceil(rate*p.e.o.Group.Seconds()), 1), float64(p.e.o.GroupMax)))
+	cover := max(p.e.o.Group, time.Duration(p.slow.Load()))
+	return int(min(max(math.Ceil(rate*cover.Seconds()), 1), float64(p.e.o.GroupMax)))
+}
+
+// mostCover bounds what a slow ledger adds to a group: two of them are in doubt after a death.
+const mostCover = 250 * time.Millisecond
+
+// took notes how long the ledger needed for a commit of intents. A slow one counts at once, and double, because the next
+// may begin late; then a tenth less with each that is quicker.
+func (p *pacer) took(d time.Duration) {
+	p.slow.Store(int64(min(max(2*d, time.Duration(p.slow.Load())*9/10), mostCover)))
 }
 
 // hold stops the whole number until then.

@@ -167,3 +167,27 @@ func TestWhoHasAShareOfTheRateAsksLessOften(t *testing.T) {
 		}
 	})
 }
+
+// A ledger that takes longer for a commit than a group lasts would hold up every group.
+func TestAGroupCoversWhatTheLedgerTakesForACommit(t *testing.T) {
+	_, all := gathering(t, &desk{}, 1)
+	p := all[0]
+	p.took(3 * time.Millisecond)
+	if got := p.group(100); got != 5 {
+		t.Errorf("with commits of 3 ms a group is %d, want 5", got)
+	}
+	p.took(100 * time.Millisecond)
+	if got := p.group(100); got != 20 {
+		t.Errorf("after a commit of 100 ms a group is %d, want 20", got)
+	}
+	p.took(3 * time.Second)
+	if got := p.group(100); got != 25 {
+		t.Errorf("after a commit of 3 s a group is %d, want 25, a quarter of a second", got)
+	}
+	for range 20 {
+		p.took(3 * time.Millisecond)
+	}
+	if got := p.group(100); got != 5 {
+		t.Errorf("when commits are quick again a group is %d, want 5", got)
+	}
+}

@@ -165,9 +165,11 @@ func (l *Postgres) transact(ctx context.Context, p *pool, begin, crash string, a
 	if err == nil && t.begin != "" && len(t.tail) == 0 {
 		return nil // it had nothing to do
 	}
-	if mutant.Enabled && crash != "" && err == nil { // the crash is between the last statement and the commit
+	if err == nil && mutant.Awaits(crash) { // the crash is between the last statement and the commit, which go together otherwise
 		err = t.do(t.tail...)
 		t.tail = nil
+	}
+	if err == nil {
 		mutant.Crash(crash)
 	}
 	if err == nil {

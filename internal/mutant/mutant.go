@@ -40,6 +40,10 @@ func parse(s string) *visit {
 
 func (v *visit) at(point string) bool { return point == v.point && v.left.Add(-1) == 0 }
 
+func (v *visit) awaits(point string) bool {
+	return point != "" && point == v.point && v.left.Load() > 0
+}
+
 // On reports whether the mistake is planted.
 func On(mistake string) bool { return name == mistake }
 
@@ -48,6 +52,9 @@ func Set(mistake string) { name = mistake }
 
 // Enabled reports whether this build can plant mistakes.
 const Enabled = true
+
+// Awaits reports whether the process is to end or stop at a point that it has not reached so often yet.
+func Awaits(at string) bool { return crash.awaits(at) || stop.awaits(at) }
 
 // Crash ends or stops the process if the harness asked for it here.
 func Crash(at string) {
