@@ -134,16 +134,18 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 
 // existing is the newest run of this list, or of this firing.
 func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, error) {
-	runs, err := l.Ledger.Runs(ctx)
+	w := Which{Campaign: name, ListHash: hash, Most: 1}
+	if key != "" {
+		w.ListHash, w.Launch = "", key
+	}
+	runs, err := l.Ledger.Runs(ctx, w)
 	if err != nil {
 		return Run{}, fmt.Errorf("read runs: %w", err)
 	}
-	for _, r := range runs {
-		if r.Campaign == name && (key == "" && r.ListHash == hash || key != "" && r.Launch == key) {
-			return r, nil
-		}
+	if len(runs) == 0 {
+		return Run{}, ErrNoRun
 	}
-	return Run{}, ErrNoRun
+	return runs[0], nil
 }
 
 func (l Launch) resume(ctx context.Context, def *Definition, run Run, list string) (Launched, error) {

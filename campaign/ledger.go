@@ -48,9 +48,9 @@ type RunLedger interface {
 	// returns it. If a run with the same (Campaign, ListHash, Launch) exists it is
 	// returned with ErrRunExists; of a firing (Launch begins with FiringKey) the list does not matter.
 	CreateRun(ctx context.Context, r Run) (Run, error)
-	Run(ctx context.Context, no RunNo) (Run, error) // ErrNoRun
-	LatestRun(ctx context.Context) (Run, error)     // ErrNoRun
-	Runs(ctx context.Context) ([]Run, error)        // newest first
+	Run(ctx context.Context, no RunNo) (Run, error)   // ErrNoRun
+	LatestRun(ctx context.Context) (Run, error)       // ErrNoRun
+	Runs(ctx context.Context, w Which) ([]Run, error) // newest first
 	// SetWanted writes what the operator wants. WantRun on a Paused run also makes it
 	// Ready. It returns the run after the change; ErrNoRun. On an ended run nothing changes.
 	SetWanted(ctx context.Context, no RunNo, w Wanted) (Run, error)

@@ -96,6 +96,16 @@ type Run struct {
 // ID names the run to people and scripts: campaign-no.
 func (r Run) ID() string { return fmt.Sprintf("%s-%d", r.Campaign, r.No) }
 
+// Which says which runs are asked for; the zero value is every run. A ledger keeps runs for ever, so whoever asks often asks for few.
+type Which struct {
+	Unended  bool   // in no state that a run cannot leave
+	Campaign string // of this campaign; "": of any
+	ListHash string // of this list; "": of any
+	Launch   string // by this key; "": by any
+	Fired    bool   // by a schedule: Launch begins with FiringKey
+	Most     int    // the newest so many; 0: all
+}
+
 // FiringKey begins the Launch of a run that a schedule started; what follows names the firing. A ledger
 // holds one run of a campaign and firing, whatever list it read (design section 7: N replicas fire once).
 const FiringKey = "cron "

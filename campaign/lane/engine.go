@@ -3,6 +3,8 @@ package lane
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -136,7 +138,7 @@ func (e *Engine) calm(ctx context.Context, whose string, poke <-chan struct{}) {
 // refresh reads the runs, compiles new ones, starts missing pacers, and moves runs
 // along their states.
 func (e *Engine) refresh(ctx context.Context, start func(*pacer)) error {
-	stored, err := e.ledger.Runs(ctx)
+	stored, err := e.ledger.Runs(ctx, campaign.Which{Unended: true})
 	if err != nil {
 		return fmt.Errorf("read runs: %w", err)
 	}
@@ -146,15 +148,10 @@ func (e *Engine) refresh(ctx context.Context, start func(*pacer)) error {
 		if e.o.Only != 0 && s.No != e.o.Only || s.State == campaign.Importing {
 			continue
 		}
-		if s.State.Ended() {
-			e.forget(s.No)
-			continue
-		}
 		if err := e.settleWanted(ctx, &s); err != nil {
 			return err
 		}
 		if s.State != campaign.Ready && s.State != campaign.Running {
-			e.forget(s.No)
 			continue
 		}
 		r, err := e.run(s)
@@ -169,6 +166,7 @@ func (e *Engine) refresh(ctx context.Context, start func(*pacer)) error {
 	}
 	e.mu.Lock()
 	e.order = active
+	maps.DeleteFunc(e.runs, func(_ campaign.RunNo, r *run) bool { return !slices.Contains(active, r) })
 	var fresh []*pacer
 	for _, r := range active {
 		for _, c := range r.connections {

@@ -47,8 +47,8 @@ func (l *away) ReportLanes(_ context.Context, _ string, lanes []campaign.LaneRep
 	return nil
 }
 
-func (l *away) Runs(context.Context) ([]campaign.Run, error)       { return nil, nil }
-func (l *away) FinishRuns(context.Context) ([]campaign.Run, error) { return nil, nil }
+func (l *away) Runs(context.Context, campaign.Which) ([]campaign.Run, error) { return nil, nil }
+func (l *away) FinishRuns(context.Context) ([]campaign.Run, error)           { return nil, nil }
 
 // An outage is two lines of each who meets it: that it is there, and that it is over.
 func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {

@@ -117,8 +117,8 @@ func (g *gate) SetState(ctx context.Context, no campaign.RunNo, from []campaign.
 	return pass(g, "SetState", "", func() (bool, error) { return g.Ledger.SetState(ctx, no, from, to, reason, detail) })
 }
 
-func (g *gate) Runs(ctx context.Context) ([]campaign.Run, error) {
-	return pass(g, "Runs", "", func() ([]campaign.Run, error) { return g.Ledger.Runs(ctx) })
+func (g *gate) Runs(ctx context.Context, w campaign.Which) ([]campaign.Run, error) {
+	return pass(g, "Runs", "", func() ([]campaign.Run, error) { return g.Ledger.Runs(ctx, w) })
 }
 
 func (g *gate) FinishRuns(ctx context.Context) ([]campaign.Run, error) {

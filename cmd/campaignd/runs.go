@@ -57,7 +57,7 @@ func (p *program) cmdRuns() *cobra.Command {
 			return err
 		}
 		defer closing(l, &err)
-		all, err := l.Runs(cmd.Context())
+		all, err := l.Runs(cmd.Context(), campaign.Which{})
 		if err != nil {
 			return err
 		}

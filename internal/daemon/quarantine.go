@@ -96,7 +96,7 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	case !o.Force:
 		return q, nil
 	}
-	runs, err := l.Runs(ctx)
+	runs, err := l.Runs(ctx, campaign.Which{})
 	if err != nil {
 		return q, fmt.Errorf("read runs: %w", err)
 	}
@@ -241,14 +241,11 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *Config, runs []campaign
 
 // count reads what stands now.
 func (q *Quarantined) count(ctx context.Context, l campaign.Ledger) error {
-	runs, err := l.Runs(ctx)
+	runs, err := l.Runs(ctx, campaign.Which{Unended: true})
 	if err != nil {
 		return fmt.Errorf("read runs: %w", err)
 	}
 	for _, r := range runs {
-		if r.State.Ended() {
-			continue
-		}
 		tallies, _, err := l.Tallies(ctx, r.No)
 		if err != nil {
 			return fmt.Errorf("count %s: %w", r.ID(), err)

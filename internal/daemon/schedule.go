@@ -115,7 +115,7 @@ func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, e *lane.Engine) erro
 // takeUp goes on with imports that nobody is at any more and whose list this process can read. A list that is
 // elsewhere is left to a replica that has it, or to the operator's `campaignd run`.
 func (d *Daemon) takeUp(ctx context.Context, l *launcher, e *lane.Engine) {
-	runs, err := d.ledger.Runs(ctx)
+	runs, err := d.ledger.Runs(ctx, campaign.Which{Unended: true})
 	if err != nil {
 		return // the engine says so
 	}
@@ -149,7 +149,7 @@ func (d *Daemon) launch(file, key string) campaign.Launch {
 // campaign's last scheduled run, else from when its file was written; the campaign's policy decides
 // about what is late.
 func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing plan.Firing, ok bool, err error) {
-	runs, err := d.ledger.Runs(ctx)
+	last, err := d.ledger.Runs(ctx, campaign.Which{Campaign: s.Definition.Name, Fired: true, Most: 1})
 	if err != nil {
 		return firing, false, fmt.Errorf("read runs: %w", err)
 	}
@@ -158,15 +158,11 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing pl
 		return firing, false, err
 	}
 	after := info.ModTime()
-	for _, r := range runs { // newest first
-		if r.Campaign != s.Definition.Name || !strings.HasPrefix(r.Launch, cronKey) {
-			continue
-		}
+	for _, r := range last {
 		if r.State == campaign.Importing { // its launch was interrupted: the same firing again
 			return plan.Firing{At: r.CreatedAt, Key: strings.TrimPrefix(r.Launch, cronKey)}, true, nil
 		}
 		after = r.CreatedAt
-		break
 	}
 	firing, _, ok = s.Cron.Latest(after, now)
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/campaign/lane"
 	"campaignd/internal/ledger"
 	"campaignd/throttle"
@@ -64,7 +65,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 func (d *Daemon) ready() (note string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if _, err := d.ledger.Runs(ctx); err != nil {
+	if _, err := d.ledger.Runs(ctx, campaign.Which{Unended: true, Most: 1}); err != nil {
 		return "", err
 	}
 	if d.cfg.Role == RoleIntake {

@@ -134,8 +134,12 @@ func everything(t *testing.T, l *Postgres) {
 	_, err = l.SetState(ctx, capped.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByCanary, "")
 	ok(err)
 	ok(l.SetAsset(ctx, capped.No, "asset", now))
-	_, err = l.Runs(ctx)
-	ok(err)
+	for _, w := range []campaign.Which{
+		{Unended: true}, {Unended: true, Most: 1}, {Campaign: "capped", Fired: true, Most: 1}, {Campaign: "capped", ListHash: "x", Most: 1}, {Campaign: "capped", Launch: campaign.FiringKey + "1", Most: 1},
+	} {
+		_, err = l.Runs(ctx, w)
+		ok(err)
+	}
 	_, err = l.LatestRun(ctx)
 	ok(err)
 	_, err = l.Unsuppress(ctx, []campaign.Suppression{{Key: 1, Scope: campaign.ScopeAll}})

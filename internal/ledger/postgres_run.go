@@ -113,8 +113,10 @@ func (l *Postgres) firstRun(ctx context.Context, where string, a ...any) (campai
 }
 
 // Runs implements campaign.RunLedger.
-func (l *Postgres) Runs(ctx context.Context) (all []campaign.Run, err error) {
-	err = l.read(ctx, l.sender, pgRuns(&all, `ORDER BY r.no DESC`))
+func (l *Postgres) Runs(ctx context.Context, w campaign.Which) (all []campaign.Run, err error) {
+	w.Campaign, w.ListHash, w.Launch = plainText(w.Campaign), plainText(w.ListHash), plainText(w.Launch)
+	which, args := whichRuns(w, "$")
+	err = l.read(ctx, l.sender, pgRuns(&all, which, args...))
 	return all, err
 }
 

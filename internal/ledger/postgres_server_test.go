@@ -213,7 +213,7 @@ func TestAReaderWritesNothing(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Runs(t.Context()); err == nil {
+	if _, err := l.Runs(t.Context(), campaign.Which{}); err == nil {
 		t.Error("read after Close")
 	}
 	if err := l.ReportLanes(t.Context(), "a", nil); err == nil {
@@ -427,7 +427,7 @@ func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
 	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err != nil {
 		t.Error(err)
 	}
-	if _, err := l.Runs(t.Context()); err != nil {
+	if _, err := l.Runs(t.Context(), campaign.Which{}); err != nil {
 		t.Error(err)
 	}
 	for _, c := range held {

@@ -112,8 +112,9 @@ func (l *SQLite) firstRun(ctx context.Context, where string, a ...any) (campaign
 }
 
 // Runs implements campaign.RunLedger.
-func (l *SQLite) Runs(ctx context.Context) (all []campaign.Run, err error) {
-	err = l.read().each(ctx, selectRun+`ORDER BY r.no DESC`, nil, func(scan func(...any) error) error {
+func (l *SQLite) Runs(ctx context.Context, w campaign.Which) (all []campaign.Run, err error) {
+	which, args := whichRuns(w, "?")
+	err = l.read().each(ctx, selectRun+which, args, func(scan func(...any) error) error {
 		r, err := scanRun(scan)
 		all = append(all, r)
 		return err

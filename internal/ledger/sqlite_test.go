@@ -463,7 +463,7 @@ func TestACallAfterCloseFails(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Runs(t.Context()); err == nil {
+	if _, err := l.Runs(t.Context(), campaign.Which{}); err == nil {
 		t.Error("read after Close")
 	}
 	if err := l.ReportLanes(t.Context(), "a", nil); err == nil {

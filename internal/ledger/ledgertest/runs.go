@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -42,12 +43,63 @@ var runPromises = []promise{
 		}
 		f.create()
 		f.create()
-		rs, err := f.l.Runs(f.ctx)
+		rs, err := f.l.Runs(f.ctx, campaign.Which{})
 		f.ok(err)
 		last, err := f.l.LatestRun(f.ctx)
 		f.ok(err)
 		if len(rs) != 2 || rs[0].No != 2 || rs[1].No != 1 || last.No != 2 {
 			f.Errorf("runs: %+v, latest %d", rs, last.No)
+		}
+	}},
+	{"OnlyTheRunsThatAreAskedForAreListed", func(f *fixture) {
+		for _, r := range []campaign.Run{
+			{Campaign: "spring", ListHash: "aa"},                                       // 1
+			{Campaign: "spring", ListHash: "bb", Launch: campaign.FiringKey + "09:00"}, // 2
+			{Campaign: "summer", ListHash: "bb", Launch: campaign.FiringKey + "09:00"}, // 3
+			{Campaign: "spring", ListHash: "bb", Launch: campaign.FiringKey + "10:00"}, // 4
+			{Campaign: "spring", ListHash: "aa", Launch: "again"},                      // 5
+			{Campaign: "winter", ListHash: "cc"},                                       // 6
+			{Campaign: "winter", ListHash: "dd"},                                       // 7
+			{Campaign: "winter", ListHash: "ee"},                                       // 8
+			{Campaign: "winter", ListHash: "ff"},                                       // 9
+		} {
+			_, err := f.l.CreateRun(f.ctx, r)
+			f.ok(err)
+		}
+		for no, s := range map[campaign.RunNo]campaign.State{
+			1: campaign.Finished, 4: campaign.Cancelled, 5: campaign.RunStateFailed, 6: campaign.WaitingApproval, 7: campaign.Ready, 8: campaign.Running, 9: campaign.Paused,
+		} {
+			if moved, err := f.l.SetState(f.ctx, no, []campaign.State{campaign.Importing}, s, "", ""); err != nil || !moved {
+				f.Fatal(no, moved, err)
+			}
+		}
+		for _, tt := range []struct {
+			which campaign.Which
+			want  []campaign.RunNo
+		}{
+			{campaign.Which{}, []campaign.RunNo{9, 8, 7, 6, 5, 4, 3, 2, 1}},
+			{campaign.Which{Unended: true}, []campaign.RunNo{9, 8, 7, 6, 3, 2}},
+			{campaign.Which{Unended: true, Most: 1}, []campaign.RunNo{9}},
+			{campaign.Which{Most: 3}, []campaign.RunNo{9, 8, 7}},
+			{campaign.Which{Campaign: "spring"}, []campaign.RunNo{5, 4, 2, 1}},
+			{campaign.Which{Campaign: "spring", ListHash: "aa"}, []campaign.RunNo{5, 1}},
+			{campaign.Which{Campaign: "spring", ListHash: "aa", Most: 1}, []campaign.RunNo{5}},
+			{campaign.Which{Campaign: "spring", Launch: "again", Most: 1}, []campaign.RunNo{5}},
+			{campaign.Which{Campaign: "spring", Fired: true}, []campaign.RunNo{4, 2}},
+			{campaign.Which{Campaign: "spring", Fired: true, Most: 1}, []campaign.RunNo{4}},
+			{campaign.Which{Launch: campaign.FiringKey + "09:00", Unended: true}, []campaign.RunNo{3, 2}},
+			{campaign.Which{Campaign: "autumn"}, nil},
+			{campaign.Which{Campaign: "spring' OR 1=1 --"}, nil},
+		} {
+			runs, err := f.l.Runs(f.ctx, tt.which)
+			f.ok(err)
+			var got []campaign.RunNo
+			for _, r := range runs {
+				got = append(got, r.No)
+			}
+			if !slices.Equal(got, tt.want) {
+				f.Errorf("%+v: runs %v, want %v", tt.which, got, tt.want)
+			}
 		}
 	}},
 	{"NobodyFindsARunThatIsNotThere", func(f *fixture) {
