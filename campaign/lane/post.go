@@ -50,16 +50,19 @@ func (p *pacer) post(ctx context.Context) {
 			continue
 		}
 		for i := range slots.N {
-			if !p.shoot(ctx, slots.At(companion(slots, i))) {
+			if !p.shoot(ctx, slots.At(i), slots.At(companion(slots, i))) {
 				break
 			}
 		}
 	}
 }
 
-// together is how long a slot waits for those behind it, so that one wake-up of the process sends several messages. With what a
-// wake-up may be late (throttle.Lateness) a schedule moves by 35 ms at most: far less than the factor of the pace is kept for.
-const together = 15 * time.Millisecond
+// together is how long a slot waits for those behind it, so that one wake-up of the process sends several messages. lateness is how
+// late a slot may be used for that and by a late wake-up: far less than the factor of the pace is kept for.
+const (
+	together = 15 * time.Millisecond
+	lateness = throttle.Lateness + together
+)
 
 // companion is the last slot of a lease that is used together with the i-th.
 func companion(s throttle.Slots, i int) int {
@@ -67,8 +70,8 @@ func companion(s throttle.Slots, i int) int {
 	return min(i-i%n+n, s.N) - 1
 }
 
-// shoot uses one slot. It reports false when the rest of the lease is useless.
-func (p *pacer) shoot(ctx context.Context, at time.Time) bool {
+// shoot uses one slot, at an instant that is not before it. It reports false when the rest of the lease is useless.
+func (p *pacer) shoot(ctx context.Context, slot, at time.Time) bool {
 	select {
 	case p.inFlight <- struct{}{}:
 	default: // the service stalls: wait for an answer, and forfeit the slots that pass meanwhile
@@ -82,7 +85,7 @@ func (p *pacer) shoot(ctx context.Context, at time.Time) bool {
 		p.sleep(ctx, d)
 	}
 	now := time.Now()
-	if ctx.Err() != nil || now.Sub(at) > throttle.Lateness {
+	if ctx.Err() != nil || now.Sub(slot) > lateness {
 		<-p.inFlight
 		p.counts.forfeited.Add(1)
 		return ctx.Err() == nil
@@ -115,7 +118,7 @@ func (p *pacer) shoot(ctx context.Context, at time.Time) bool {
 // capLateness is how late a shot may use its slot of the run's own cap: it waits for
 // the number's next slot too.
 func (p *pacer) capLateness() time.Duration {
-	return throttle.Lateness + together + time.Duration(float64(time.Second)/p.pace())
+	return lateness + time.Duration(float64(time.Second)/p.pace())
 }
 
 // reslot gives a shot the next slot of its run's own cap, because the one it had passed while

@@ -55,7 +55,7 @@ func TestNoSlidingSecondHasMoreThanTheLimitWhenSlotsAreUsedTogether(t *testing.T
 				for i := range leased.N {
 					at := leased.At(companion(leased, i))
 					if leased.At(i).Sub(began) < 2*time.Second {
-						at = at.Add(throttle.Lateness) // the process is late, and then it is not
+						at = leased.At(i).Add(lateness) // the process is as late as it may be, and then it is not
 					}
 					sent = append(sent, at)
 				}
