@@ -49,7 +49,6 @@ type RunLedger interface {
 	// returned with ErrRunExists; of a firing (Launch begins with FiringKey) the list does not matter.
 	CreateRun(ctx context.Context, r Run) (Run, error)
 	Run(ctx context.Context, no RunNo) (Run, error)   // ErrNoRun
-	LatestRun(ctx context.Context) (Run, error)       // ErrNoRun
 	Runs(ctx context.Context, w Which) ([]Run, error) // newest first
 	// SetWanted writes what the operator wants. WantRun on a Paused run also makes it
 	// Ready. It returns the run after the change; ErrNoRun. On an ended run nothing changes.

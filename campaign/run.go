@@ -111,7 +111,7 @@ type Which struct {
 const FiringKey = "cron "
 
 // ParseRunID accepts what ID prints or the number alone. The word "latest" is
-// resolved by the caller (Ledger.LatestRun).
+// resolved by the caller (FindRun).
 func ParseRunID(s string) (RunNo, error) {
 	n, err := strconv.ParseInt(s[strings.LastIndexByte(s, '-')+1:], 10, 64)
 	if err != nil || n <= 0 || n >= 1<<31 {

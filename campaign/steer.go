@@ -11,11 +11,14 @@ import (
 // from another ledger is not acted on. Errors: ErrNoRun, or what ParseRunID says.
 func FindRun(ctx context.Context, l RunLedger, id string) (Run, error) {
 	if id == "latest" {
-		r, err := l.LatestRun(ctx)
-		if errors.Is(err, ErrNoRun) {
+		newest, err := l.Runs(ctx, Which{Most: 1})
+		switch {
+		case err != nil:
+			return Run{}, err
+		case len(newest) == 0:
 			return Run{}, fmt.Errorf("%w: this ledger has none yet", ErrNoRun)
 		}
-		return r, err
+		return newest[0], nil
 	}
 	no, err := ParseRunID(id)
 	if err != nil {

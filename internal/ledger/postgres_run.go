@@ -93,17 +93,8 @@ func (l *Postgres) CreateRun(ctx context.Context, r campaign.Run) (out campaign.
 
 // Run implements campaign.RunLedger.
 func (l *Postgres) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
-	return l.firstRun(ctx, `WHERE r.no = $1`, int64(no))
-}
-
-// LatestRun implements campaign.RunLedger.
-func (l *Postgres) LatestRun(ctx context.Context) (campaign.Run, error) {
-	return l.firstRun(ctx, `ORDER BY r.no DESC LIMIT 1`)
-}
-
-func (l *Postgres) firstRun(ctx context.Context, where string, a ...any) (campaign.Run, error) {
 	var found []campaign.Run
-	if err := l.read(ctx, l.sender, pgRuns(&found, where, a...)); err != nil {
+	if err := l.read(ctx, l.sender, pgRuns(&found, `WHERE r.no = $1`, int64(no))); err != nil {
 		return campaign.Run{}, err
 	}
 	if len(found) == 0 {

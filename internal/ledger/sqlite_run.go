@@ -91,17 +91,8 @@ func (t *tx) oneRun(where string, a ...any) (campaign.Run, error) {
 
 // Run implements campaign.RunLedger.
 func (l *SQLite) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
-	return l.firstRun(ctx, `WHERE r.no = ?`, int64(no))
-}
-
-// LatestRun implements campaign.RunLedger.
-func (l *SQLite) LatestRun(ctx context.Context) (campaign.Run, error) {
-	return l.firstRun(ctx, `ORDER BY r.no DESC LIMIT 1`)
-}
-
-func (l *SQLite) firstRun(ctx context.Context, where string, a ...any) (campaign.Run, error) {
 	found := campaign.Run{}
-	err := l.read().each(ctx, selectRun+where, a, func(scan func(...any) error) (err error) {
+	err := l.read().each(ctx, selectRun+`WHERE r.no = ?`, []any{int64(no)}, func(scan func(...any) error) (err error) {
 		found, err = scanRun(scan)
 		return err
 	})

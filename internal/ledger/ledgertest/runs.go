@@ -38,17 +38,15 @@ var runPromises = []promise{
 		}
 	}},
 	{"RunsAreListedNewestFirst", func(f *fixture) {
-		if _, err := f.l.LatestRun(f.ctx); !errors.Is(err, campaign.ErrNoRun) {
-			f.Errorf("latest run of an empty ledger: %v", err)
+		if rs, err := f.l.Runs(f.ctx, campaign.Which{Most: 1}); len(rs) > 0 || err != nil {
+			f.Errorf("runs of an empty ledger: %+v, %v", rs, err)
 		}
 		f.create()
 		f.create()
 		rs, err := f.l.Runs(f.ctx, campaign.Which{})
 		f.ok(err)
-		last, err := f.l.LatestRun(f.ctx)
-		f.ok(err)
-		if len(rs) != 2 || rs[0].No != 2 || rs[1].No != 1 || last.No != 2 {
-			f.Errorf("runs: %+v, latest %d", rs, last.No)
+		if len(rs) != 2 || rs[0].No != 2 || rs[1].No != 1 {
+			f.Errorf("runs: %+v", rs)
 		}
 	}},
 	{"OnlyTheRunsThatAreAskedForAreListed", func(f *fixture) {
