@@ -95,6 +95,7 @@ func (t *pgTx) absorbPage() (matched int, mine bool, err error) {
 	if mutant.On("two_statement_sweeper") {
 		err = t.absorbInTwo(&found)
 	} else {
+		mutant.Crash("orphans_read")
 		err = t.do(absorb(&found, slices.Compact(mhs)))
 	}
 	if err != nil {
@@ -110,6 +111,7 @@ func (t *pgTx) absorbInTwo(matched *int64) error {
 		failed_at = CASE p.rank WHEN 2 THEN least(o.failed_at, p.at) ELSE o.failed_at END FROM orphan p WHERE o.mh = p.mh AND o.message_id = p.message_id`)); err != nil {
 		return err
 	}
+	mutant.Crash("orphans_read")
 	return t.do(stmt(matched, `DELETE FROM orphan o WHERE EXISTS (SELECT 1 FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id)`))
 }
 
