@@ -135,7 +135,7 @@ func TestBrokenExchangesProveNoMoreThanTheyCan(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := testClient(t, rawServer(t, test.serve), Options{Timeout: 400 * time.Millisecond})
+			c := testClient(t, rawServer(t, test.serve), Options{Timeout: 2 * time.Second})
 			_, err := c.Send(context.Background(), hello)
 			e := asWire(t, err)
 			if e.Proof != test.proof || e.Code != test.code {
