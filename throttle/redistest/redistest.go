@@ -2,9 +2,9 @@
 // nothing on disk, and stops it again.
 //
 // Tests of throttle and of processes that share a number call it. It promises that the server is
-// the test's own: killed, emptied and restarted at will, gone when the test ends. Without the
-// program the test is skipped with that reason; with CI=true in the environment it fails instead.
-// scripts/services.sh installs it.
+// the test's own: killed, emptied and restarted at will, gone when the test ends, or when the
+// process that runs it dies in any way. Without the program the test is skipped with that reason;
+// with CI=true in the environment it fails instead. scripts/services.sh installs it.
 package redistest
 
 import (
@@ -24,8 +24,9 @@ import (
 type Server struct {
 	Addr string // host:port; the same after a restart
 
-	t   testing.TB
-	cmd *exec.Cmd
+	t     testing.TB
+	watch *exec.Cmd      // the shell that ends the server when we die
+	life  io.WriteCloser // its standard input
 }
 
 // Start starts a server that ends with the test.
@@ -56,13 +57,18 @@ func (s *Server) URL(database int) string { return fmt.Sprintf("redis://%s/%d", 
 
 // Kill is kill -9: everything the server knew is lost.
 func (s *Server) Kill() {
-	if s.cmd == nil {
+	if s.watch == nil {
 		return
 	}
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait() // "signal: killed"
-	s.cmd = nil
+	_ = s.life.Close()
+	_ = s.watch.Wait()
+	s.watch, s.life = nil, nil
 }
+
+// watched runs a server until the end of the input.
+const watched = `"$@" & pid=$!
+read -r forever
+kill -KILL $pid; wait $pid`
 
 // Restart kills the server if it runs, starts an empty one at the same address and waits until it answers.
 func (s *Server) Restart() {
@@ -72,10 +78,13 @@ func (s *Server) Restart() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.cmd = exec.Command("redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly", "no",
+	s.watch = exec.Command("/bin/sh", "-c", watched, "watched", "redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly", "no",
 		"--databases", strconv.Itoa(64), "--loglevel", "warning", "--daemonize", "no", "--dir", s.t.TempDir())
-	if err := s.cmd.Start(); err != nil {
-		s.cmd = nil
+	if s.life, err = s.watch.StdinPipe(); err == nil {
+		err = s.watch.Start()
+	}
+	if err != nil {
+		s.watch = nil
 		s.t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; {
