@@ -15,7 +15,7 @@ const (
 	probeRefused    = 0.9                    // this part of two steps refused: only probe
 	probeRate       = 1.0                    // messages per second while probing
 	probeExit       = 0.1                    // where the rate restarts when a probe is accepted, x ceiling
-	growUsed        = 0.5                    // grow only when this part of the rate was used
+	growUsed        = 0.5                    // grow only when this part of the rate was used, or of the time
 	noiseRate       = 500.0                  // from this ceiling on,
 	noiseThrottled  = 0.002                  // throttles below this part of a second mean nothing
 )
@@ -39,6 +39,7 @@ type Cubic struct {
 	step      time.Time // when the step under observation began
 	accepted  int
 	throttled int
+	idle      time.Duration // of it
 }
 
 // NewCubic starts at the ceiling, in messages per second (> 0).
@@ -70,13 +71,16 @@ func (c *Cubic) Multiplier() float64 { return c.Rate() / c.ceiling }
 func (c *Cubic) Probing() bool { return c.probing }
 
 // Observe counts answers that arrived since the last call: accepted is whatever was not
-// throttled. Call it a few times a second, also with zeros; now must not go back.
-func (c *Cubic) Observe(now time.Time, accepted, throttled int) {
+// throttled. idle is how much of the time since then the caller had nothing to send: who waits for slots all the
+// time uses the rate, also where other processes get most of them. Call it a few times a second, also with zeros;
+// now must not go back.
+func (c *Cubic) Observe(now time.Time, accepted, throttled int, idle time.Duration) {
 	if c.step.IsZero() {
 		c.step = now
 	}
 	c.accepted += accepted
 	c.throttled += throttled
+	c.idle += idle
 	if c.probing {
 		if accepted > 0 {
 			c.resume(now)
@@ -107,7 +111,7 @@ func (c *Cubic) resume(now time.Time) {
 	c.cutAt = now
 	// At its turning point the curve is flat; what follows is its steep half.
 	c.grown = c.turn()
-	c.step, c.accepted, c.throttled = now, 0, 0
+	c.step, c.accepted, c.throttled, c.idle = now, 0, 0, 0
 }
 
 // endStep judges one half second: nearly all refused, or used enough to grow.
@@ -122,14 +126,15 @@ func (c *Cubic) endStep(now time.Time) {
 		c.probing = true
 	}
 	clear := c.throttled == 0 || c.noise()
-	if clear && answers >= growUsed*c.rate*cubicStep.Seconds() && now.Sub(c.cutAt) >= cubicStep {
+	used := answers >= growUsed*c.rate*cubicStep.Seconds() || answers > 0 && c.idle.Seconds() <= (1-growUsed)*cubicStep.Seconds()
+	if clear && used && now.Sub(c.cutAt) >= cubicStep {
 		c.grow()
 	}
 	c.step = c.step.Add(cubicStep)
 	if now.Sub(c.step) >= cubicStep { // nobody called for long: nothing was observed since
 		c.step = now
 	}
-	c.accepted, c.throttled = 0, 0
+	c.accepted, c.throttled, c.idle = 0, 0, 0
 }
 
 // grow moves one step along the curve: rate(t) = C (t - K)^3 + peak, t since the cut.

@@ -12,14 +12,14 @@ import (
 // controller is what the scene below tries: a rate, and answers fed back to it.
 type controller interface {
 	Rate() float64
-	Observe(now time.Time, accepted, throttled int)
+	Observe(now time.Time, accepted, throttled int, _ time.Duration)
 }
 
 // fixed sends at one rate whatever the answers.
 type fixed float64
 
 func (f fixed) Rate() float64             { return float64(f) }
-func (fixed) Observe(time.Time, int, int) {}
+func (fixed) Observe(time.Time, int, int, time.Duration) {}
 
 // pausing stops for a second on any throttle, then sends at the full rate.
 type pausing struct {
@@ -35,7 +35,7 @@ func (p *pausing) Rate() float64 {
 	return p.rate
 }
 
-func (p *pausing) Observe(now time.Time, _, throttled int) {
+func (p *pausing) Observe(now time.Time, _, throttled int, _ time.Duration) {
 	p.now = now
 	if throttled > 0 && !now.Before(p.until) {
 		p.until = now.Add(time.Second)
@@ -131,7 +131,7 @@ func scene(c controller) outcome {
 			pending = pending[1:]
 		}
 		if at%(200*time.Millisecond) == 0 {
-			c.Observe(start.Add(at), feedOK, feedThrot)
+			c.Observe(start.Add(at), feedOK, feedThrot, 0)
 			feedOK, feedThrot = 0, 0
 		}
 	}
@@ -185,13 +185,13 @@ func TestCubicCutsOnceInHalfASecond(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	c := throttle.NewCubic(100)
 	for range 4 { // four replicas report the same half second
-		c.Observe(now, 5, 5)
+		c.Observe(now, 5, 5, 0)
 		now = now.Add(100 * time.Millisecond)
 	}
 	if got := c.Rate(); math.Abs(got-70) > 1e-9 {
 		t.Errorf("after one half second of throttling %.1f per second, want 70", got)
 	}
-	c.Observe(now.Add(100*time.Millisecond), 0, 5)
+	c.Observe(now.Add(100*time.Millisecond), 0, 5, 0)
 	if got := c.Rate(); math.Abs(got-49) > 1e-9 {
 		t.Errorf("after a second half second %.1f per second, want 49", got)
 	}
@@ -200,21 +200,40 @@ func TestCubicCutsOnceInHalfASecond(t *testing.T) {
 func TestCubicDoesNotGrowUnused(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	c := throttle.NewCubic(100)
-	c.Observe(now, 20, 5)
+	c.Observe(now, 20, 5, 0)
 	cut := c.Rate()
 	for range 100 { // ten seconds at a tenth of the rate
 		now = now.Add(100 * time.Millisecond)
-		c.Observe(now, 1, 0)
+		c.Observe(now, 1, 0, 100*time.Millisecond)
 	}
 	if got := c.Rate(); got != cut {
 		t.Errorf("the rate grew from %.1f to %.1f although a tenth of it was used", cut, got)
 	}
 	for range 100 {
 		now = now.Add(100 * time.Millisecond)
-		c.Observe(now, int(c.Rate()/10), 0)
+		c.Observe(now, int(c.Rate()/10), 0, 0)
 	}
 	if got := c.Rate(); got != 100 {
 		t.Errorf("after ten busy seconds %.1f per second, want the ceiling", got)
+	}
+}
+
+// Each of four replicas sees a quarter of the answers, and waits for slots all the time: together they use the rate.
+func TestCubicGrowsWhereOthersUseMostOfTheRate(t *testing.T) {
+	for _, replicas := range []int{2, 4, 8} {
+		now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+		c := throttle.NewCubic(72)
+		c.Observe(now, 5, 5, 0)
+		owed := 0.0
+		for range 1200 { // two minutes
+			now = now.Add(100 * time.Millisecond)
+			owed += c.Rate() / 10 / float64(replicas)
+			c.Observe(now, int(owed), 0, 0)
+			owed -= math.Floor(owed)
+		}
+		if got := c.Rate(); got != 72 {
+			t.Errorf("one of %d replicas sends at %.1f per second two minutes after the only refusal, want 72", replicas, got)
+		}
 	}
 }
 
@@ -223,17 +242,17 @@ func TestCubicProbesUntilOneIsAccepted(t *testing.T) {
 	c := throttle.NewCubic(80)
 	for range 20 {
 		now = now.Add(100 * time.Millisecond)
-		c.Observe(now, 0, 8)
+		c.Observe(now, 0, 8, 0)
 	}
 	if !c.Probing() || c.Rate() != 1 {
 		t.Fatalf("two seconds of refusals: probing %v at %v per second, want one per second", c.Probing(), c.Rate())
 	}
 	now = now.Add(time.Hour)
-	c.Observe(now, 0, 1)
+	c.Observe(now, 0, 1, 0)
 	if !c.Probing() {
 		t.Fatal("a refused probe ended the probing")
 	}
-	c.Observe(now.Add(time.Second), 1, 0)
+	c.Observe(now.Add(time.Second), 1, 0, 0)
 	if c.Probing() || c.Rate() != 8 {
 		t.Errorf("an accepted probe: probing %v at %v per second, want 8 (a tenth of the ceiling)", c.Probing(), c.Rate())
 	}
@@ -245,12 +264,12 @@ func TestCubicIgnoresNoiseOfABusyNumber(t *testing.T) {
 	c := throttle.NewCubic(1000)
 	for range 50 {
 		now = now.Add(500 * time.Millisecond)
-		c.Observe(now, 499, 1)
+		c.Observe(now, 499, 1, 0)
 	}
 	if c.Rate() != 1000 {
 		t.Errorf("%.0f per second, want 1000", c.Rate())
 	}
-	c.Observe(now.Add(500*time.Millisecond), 450, 50)
+	c.Observe(now.Add(500*time.Millisecond), 450, 50, 0)
 	if c.Rate() != 700 {
 		t.Errorf("50 throttled: %.0f per second, want 700", c.Rate())
 	}
@@ -258,7 +277,7 @@ func TestCubicIgnoresNoiseOfABusyNumber(t *testing.T) {
 
 func TestCubicFollowsItsCeiling(t *testing.T) {
 	c := throttle.NewCubic(80)
-	c.Observe(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), 0, 5)
+	c.Observe(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), 0, 5, 0)
 	c.SetCeiling(800)
 	if got := c.Multiplier(); math.Abs(got-0.7) > 1e-9 || math.Abs(c.Rate()-560) > 1e-9 {
 		t.Errorf("multiplier %.3f, %.1f per second; want 0.7 and 560", got, c.Rate())

@@ -96,7 +96,9 @@ func (p *pacer) capped(ctx context.Context, r *run, now time.Time, n int, slots 
 	for i := range leased.N {
 		slots[r] = append(slots[r], leased.At(i))
 	}
-	if leased.N < n {
+	if leased.N < n { // the horizon is full: asked again when half of it is used, not at each slot
+		p.capUntil[r] = leased.At(leased.N - 1).Add(-throttle.Horizon / 2)
+		time.AfterFunc(time.Until(p.capUntil[r]), p.wake)
 		p.bind(r, "cap", ownLimit(r.rate))
 	}
 	return leased.N, nil

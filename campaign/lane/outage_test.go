@@ -100,7 +100,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 			s.pending.Add(1)
 			p.segments = append(p.segments, s)
 		}
-		p.queue.push(make([]*shot, 2*p.group(p.pace())))
+		p.queue.push(blank(2 * p.group(p.pace())))
 		ctx, stop := context.WithCancel(t.Context())
 		var planning sync.WaitGroup
 		planning.Go(func() { p.plan(ctx) })

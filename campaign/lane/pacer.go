@@ -35,6 +35,8 @@ type pacer struct {
 	why    binding                    // by this
 	bound  map[campaign.RunNo]binding // what bound each lane at the planner's last step
 	busy   map[campaign.RunNo]bool    // whether it then had something to send in the lane, now or later
+	idleAt time.Time                  // since when the poster waits for something else than a slot; zero: it does not
+	idle   time.Duration              // how long it did since the adaptive rate was fed
 
 	// owned by the planner
 	segments  []*segment
@@ -98,11 +100,40 @@ func (p *pacer) pace() float64 {
 	return p.cubic.Rate()
 }
 
-// feed tells the adaptive rate how the service took the load.
+// feed tells the adaptive rate how the service took the load, and how long nothing was to be sent.
 func (p *pacer) feed(now time.Time, accepted, throttled int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cubic.Observe(now, accepted, throttled)
+	p.settleIdle(now)
+	p.cubic.Observe(now, accepted, throttled, p.idle)
+	p.idle = 0
+}
+
+// rest notes that the poster could not use a slot if it had one: nothing is to be sent, or may be. work, that it can.
+func (p *pacer) rest(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idleAt.IsZero() {
+		p.idleAt = now
+	}
+}
+
+func (p *pacer) work(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settleIdle(now)
+	p.idleAt = time.Time{}
+}
+
+// settleIdle counts the time up to now, if the poster rests. The caller holds the lock.
+func (p *pacer) settleIdle(now time.Time) {
+	if p.idleAt.IsZero() {
+		return
+	}
+	if d := now.Sub(p.idleAt); d > 0 {
+		p.idle += d
+		p.idleAt = now
+	}
 }
 
 // jitter changes a wait as the options say; each connection draws its own.

@@ -94,7 +94,7 @@ func (p *pacer) step(ctx context.Context) (time.Duration, error) {
 	}
 	group := p.group(rate)
 	p.ahead(now, rate)
-	queued := p.queue.len()
+	queued := p.queue.due(now.Add(p.e.o.Group)) // a run with a limit of its own does not keep the others from asking
 	room := 2*group - queued
 	if queued > int(p.low.Load()) && !(room >= half(group) && p.e.rounds.joinable()) {
 		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil // enough is ahead: the poster says when it is not
@@ -115,7 +115,7 @@ func (p *pacer) ahead(now time.Time, rate float64) {
 		p.own = float64(posted-p.ownPosts) / since.Seconds()
 		p.ownAt, p.ownPosts = now, posted
 	}
-	if p.own == 0 || p.queue.len() == 0 {
+	if p.own == 0 || p.queue.due(now) == 0 {
 		p.own = rate
 	}
 	p.low.Store(int64(p.group(min(p.own, rate))))

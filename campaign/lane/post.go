@@ -18,19 +18,14 @@ func (p *pacer) post(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		if held, _ := p.heldFor(now); held > 0 {
+			p.rest(now)
 			p.sleep(ctx, held)
 			continue
 		}
-		wait, n := p.queue.next(now)
+		n, wait := p.queue.next(now)
 		if n == 0 {
-			select {
-			case <-ctx.Done():
-			case <-p.queue.wake:
-			}
-			continue
-		}
-		if wait > 0 {
-			p.sleep(ctx, wait)
+			p.rest(now)
+			p.await(ctx, wait)
 			continue
 		}
 		rate := p.pace()
@@ -41,10 +36,12 @@ func (p *pacer) post(ctx context.Context) {
 				p.e.o.Log.Error("no slot", "connection", p.connection, "err", err)
 			}
 			p.unasked(now, err)
+			p.rest(now)
 			p.sleep(ctx, 100*time.Millisecond)
 			continue
 		}
 		p.answered()
+		p.work(now)
 		if slots.N == 0 {
 			p.sleep(ctx, max(slots.Wait, time.Millisecond))
 			continue
@@ -75,6 +72,7 @@ func (p *pacer) shoot(ctx context.Context, slot, at time.Time) bool {
 	select {
 	case p.inFlight <- struct{}{}:
 	default: // the service stalls: wait for an answer, and forfeit the slots that pass meanwhile
+		p.rest(time.Now())
 		select {
 		case p.inFlight <- struct{}{}:
 		case <-ctx.Done():
@@ -91,12 +89,12 @@ func (p *pacer) shoot(ctx context.Context, slot, at time.Time) bool {
 		return ctx.Err() == nil
 	}
 	for {
-		s, _ := p.queue.take(now)
+		s := p.queue.take(now)
 		if s == nil {
 			<-p.inFlight
 			return false
 		}
-		if p.queue.len() == int(p.low.Load()) { // little is left: the planner commits the next group now
+		if p.queue.due(now.Add(p.e.o.Group)) == int(p.low.Load()) { // little is left: the planner commits the next group now
 			p.wake()
 		}
 		if s.seg.run.held.Load() || s.seg.run.over() || !s.seg.mayPost(now, p.e.o.Lease/5) {
@@ -134,6 +132,21 @@ func (p *pacer) reslot(ctx context.Context, s *shot, now time.Time) {
 		s.slotted, s.notBefore = true, leased.First
 	}
 	p.queue.push([]*shot{s})
+}
+
+// await waits until a shot is queued, and no longer than until the first timed one is due; 0: there is none.
+func (p *pacer) await(ctx context.Context, d time.Duration) {
+	var due <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(p.jitter("slot", d))
+		defer t.Stop()
+		due = t.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-p.queue.wake:
+	case <-due:
+	}
 }
 
 func (p *pacer) sleep(ctx context.Context, d time.Duration) {

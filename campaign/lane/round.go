@@ -138,7 +138,7 @@ func (e *Engine) withRoom(p *pacer) (all []*pacer) {
 // hungry reports whether p had something to send at its last step, and has room for half a group.
 func (p *pacer) hungry() bool {
 	group := p.group(p.pace())
-	if 2*group-p.queue.len() < half(group) {
+	if 2*group-p.queue.due(time.Now().Add(p.e.o.Group)) < half(group) {
 		return false
 	}
 	p.mu.Lock()

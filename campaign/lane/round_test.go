@@ -55,6 +55,15 @@ func gathering(t *testing.T, l *desk, n int) (*Engine, []*pacer) {
 	return e, all
 }
 
+// blank are shots that may be posted now.
+func blank(n int) []*shot {
+	all := make([]*shot, n)
+	for i := range all {
+		all[i] = &shot{}
+	}
+	return all
+}
+
 func (p *pacer) asks(from int64) []campaign.Intent {
 	return []campaign.Intent{{Connection: p.connection, From: from, To: from + 5}}
 }
@@ -63,7 +72,7 @@ func TestNumbersThatHaveRoomShareATransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &desk{}
 		e, all := gathering(t, l, 4)
-		all[3].queue.push(make([]*shot, 8)) // room for two: less than half a group
+		all[3].queue.push(blank(8)) // room for two: less than half a group
 		var others sync.WaitGroup
 		for i, p := range all[1:3] {
 			others.Go(func() {
@@ -145,7 +154,7 @@ func TestWhoHasAShareOfTheRateAsksLessOften(t *testing.T) {
 		if got := p.low.Load(); got != 5 {
 			t.Errorf("at first it is woken at %d shots, want a group of 5", got)
 		}
-		p.queue.push(make([]*shot, 3))
+		p.queue.push(blank(3))
 		time.Sleep(time.Second)
 		p.counts.posted.Add(25)
 		p.ahead(time.Now(), 100)

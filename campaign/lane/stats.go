@@ -89,7 +89,7 @@ func (p *pacer) stats() Stats {
 			l.Binding, l.Detail = b.limit, b.detail
 		case len(p.inFlight) == cap(p.inFlight):
 			l.Binding, l.Detail = "in_flight", fmt.Sprintf("%d requests wait for an answer (%s each)", len(p.inFlight), s.Latency.Round(time.Millisecond))
-		case p.queue.len() == 0 && !busy[r.no]: // between two groups the queue is empty too
+		case p.queue.empty() && !busy[r.no]: // between two groups the queue is empty too
 			l.Binding, l.Detail = "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt"
 		}
 		s.Lanes = append(s.Lanes, l)

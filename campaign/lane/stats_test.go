@@ -157,7 +157,7 @@ func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
 			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: c.to}})
 			s.pending.Add(1)
 			p.segments, p.claimedAt = []*segment{s}, time.Now().Add(time.Hour) // nothing is claimed
-			p.queue.push(make([]*shot, 2*p.group(p.pace())))                   // nor asked for
+			p.queue.push(blank(2 * p.group(p.pace())))                         // nor asked for
 			if _, err := p.step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
