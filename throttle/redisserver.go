@@ -79,7 +79,9 @@ func (s *server) greet(ctx context.Context, conn *redis.Conn) error {
 	if err != nil || id == "" || s.runID != "" && s.runID != id {
 		s.count++ // INFO refused: no telling, so every connection is guarded
 	}
-	s.runID = id
+	if id != "" {
+		s.runID = id
+	}
 	if policy != "" && policy != "noeviction" && s.warned != policy {
 		s.warned = policy
 		s.log.Warn("redis may evict limits, each time 400 ms of silence: set maxmemory-policy noeviction", "policy", policy)

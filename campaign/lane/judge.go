@@ -40,13 +40,13 @@ func (p *pacer) judge(ctx context.Context, s *shot, e *messaging.Error, now time
 		r.Kind, r.NoResend = campaign.ResultDoubt, true
 		return r
 	}
-	if e.Action != messaging.Slow {
-		p.feed(now, 1, 0)
-	}
 	p.doubt.note("")
 	if e.Status != 0 {
 		p.reached()
-	} else {
+		if e.Action != messaging.Slow {
+			p.feed(now, 1, 0)
+		}
+	} else { // nobody answered: that says nothing of the rate
 		p.unreached(now)
 	}
 	p.holdFor(ctx, s, e, now)

@@ -82,13 +82,13 @@ func (p *pacer) shoot(ctx context.Context, slot, at time.Time) bool {
 	if d := time.Until(at); d > 0 {
 		p.sleep(ctx, d)
 	}
-	now := time.Now()
-	if ctx.Err() != nil || now.Sub(slot) > lateness {
-		<-p.inFlight
-		p.counts.forfeited.Add(1)
-		return ctx.Err() == nil
-	}
 	for {
+		now := time.Now()
+		if ctx.Err() != nil || now.Sub(slot) > lateness {
+			<-p.inFlight
+			p.counts.forfeited.Add(1)
+			return ctx.Err() == nil
+		}
 		s := p.queue.take(now)
 		if s == nil {
 			<-p.inFlight
