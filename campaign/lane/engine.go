@@ -70,14 +70,17 @@ func (e *Engine) Poke() {
 }
 
 // Run serves runs until ctx ends. Then no new intent is made, what is in flight
-// is awaited (at most Options.Request) and recorded, and segments are handed back.
+// is awaited (at most Options.Request) and recorded, and segments are handed back. While the ledger
+// is away results are given up after Options.Request + stopBudget; they are doubts of the next owner.
 func (e *Engine) Run(ctx context.Context) error {
 	var pacers, rec sync.WaitGroup
 	rec.Go(func() { e.rec.run() })
 	defer func() {
-		pacers.Wait() // the writer of results outlives the senders
+		e.rec.within(e.o.Request + stopBudget) // a post may have begun just now
+		pacers.Wait()                          // the writer of results outlives the senders
 		e.rec.stop()
 		rec.Wait()
+		e.rec.giveUp()
 		e.stopped(ctx)
 	}()
 
@@ -251,6 +254,10 @@ func (e *Engine) forget(no campaign.RunNo) {
 // pause takes runs out of sending because the service refused more than one
 // recipient. It writes the state first, so that no further intent is granted.
 func (e *Engine) pause(ctx context.Context, runs []*run, reason campaign.PauseReason, detail string) {
+	// A post waits for this, and the engine's end for the post: not for longer than for results.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.rec.facts, cancel)()
 	for _, r := range runs {
 		if !r.held.CompareAndSwap(false, true) {
 			continue

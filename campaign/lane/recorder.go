@@ -2,7 +2,6 @@ package lane
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,8 +17,11 @@ type recorder struct {
 	waiting atomic.Int64  // how many were put and not collected
 	enough  chan struct{} // poked when they are company, or a whole batch
 	quit    chan struct{}
-	until   time.Time // set before quit is closed: when writing ends for good
-	once    sync.Once
+	// facts is what every write runs under, not the engine's context: facts are written although that ended. From its
+	// end on nothing is written, and what is put is given up.
+	facts  context.Context
+	giveUp context.CancelFunc // ends facts
+	lost   int                // results given up; owned by run
 }
 
 // settled is a result and who waits for it to be durable.
@@ -29,17 +31,20 @@ type settled struct {
 	pacer  *pacer
 }
 
-// stopBudget is how long results may still be written after the last post, all together.
+// stopBudget is how long results may still be written after the last post, all together. So an engine that is asked to
+// stop writes for Options.Request + stopBudget at most.
 // 2s: one commit on a slow disk and its repetition.
 const stopBudget = 2 * time.Second
 
 func newRecorder(l Ledger, o Options) *recorder {
 	// 2,048: what four connections at 1,000/s bring in half a second, one slow commit.
-	return &recorder{o: o, ledger: l, in: make(chan settled, 2048), enough: make(chan struct{}, 1), quit: make(chan struct{})}
+	r := &recorder{o: o, ledger: l, in: make(chan settled, 2048), enough: make(chan struct{}, 1), quit: make(chan struct{})}
+	r.facts, r.giveUp = context.WithCancel(context.Background())
+	return r
 }
 
-// put hands over a result; it blocks when the ledger is slow, which holds the posts. It wakes the writer for the first
-// of a batch and when there are enough, not for each.
+// put hands over a result; it blocks when the ledger is slow, which holds the posts, until the end of facts. It wakes the
+// writer for the first of a batch and when there are enough, not for each.
 func (r *recorder) put(s settled) {
 	r.in <- s
 	if n := r.waiting.Add(1); n != company && n < int64(r.o.FlushMax) {
@@ -51,12 +56,13 @@ func (r *recorder) put(s settled) {
 	}
 }
 
+// within makes writing end for good d from now, unless it does sooner.
+func (r *recorder) within(d time.Duration) { time.AfterFunc(d, r.giveUp) }
+
 // stop makes run end after it has written what was put, within stopBudget from now.
 func (r *recorder) stop() {
-	r.once.Do(func() {
-		r.until = time.Now().Add(stopBudget)
-		close(r.quit)
-	})
+	r.within(stopBudget)
+	close(r.quit)
 }
 
 // company is how many results are worth a transaction: fewer wait up to patience times Flush. A replica that has a share
@@ -68,6 +74,11 @@ const (
 
 // run collects results and writes them in one transaction.
 func (r *recorder) run() {
+	defer func() {
+		if r.lost > 0 {
+			r.o.Log.Error("results given up: they are in doubt until a webhook tells", "results", r.lost)
+		}
+	}()
 	batch := make([]settled, 0, r.o.FlushMax)
 	for {
 		select {
@@ -105,6 +116,8 @@ func (r *recorder) gather() bool {
 			if r.waiting.Load() >= company {
 				t.Reset(max(r.o.Jitter("flush", r.o.Flush)-time.Since(began), 0))
 			}
+		case <-r.facts.Done():
+			return true
 		case <-r.quit:
 			return false
 		}
@@ -136,20 +149,20 @@ func (r *recorder) drain(batch []settled) {
 	}
 }
 
-// write commits one batch. Results are facts: it tries until it succeeds, or
-// until the process has been asked to stop and stopBudget is over; what is then
-// not written is doubt, which a webhook resolves.
+// write commits one batch. Results are facts: it tries until it succeeds, or until the end of facts; what is then not
+// written is doubt, which a webhook resolves.
 func (r *recorder) write(batch []settled) {
 	rs := make([]campaign.Result, len(batch))
 	for i := range batch {
 		rs[i] = batch[i].result
 	}
 	wait, said := 20*time.Millisecond, ""
-	var giveUp <-chan time.Time
-	quit := r.quit
 	for {
-		// Not under the engine's context: facts are written although it ended.
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		if r.facts.Err() != nil {
+			r.lose(batch)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.facts, 10*time.Second)
 		err := r.ledger.Record(ctx, rs)
 		cancel()
 		if err == nil {
@@ -162,13 +175,7 @@ func (r *recorder) write(batch []settled) {
 		t := time.NewTimer(r.o.Jitter("record", wait))
 		select {
 		case <-t.C:
-		case <-quit:
-			quit = nil
-			giveUp = time.After(time.Until(r.until))
-		case <-giveUp:
-			t.Stop()
-			r.o.Log.Error("results given up: they are in doubt until a webhook tells", "results", len(rs))
-			return
+		case <-r.facts.Done():
 		}
 		t.Stop()
 		wait = min(2*wait, 2*time.Second)
@@ -178,5 +185,16 @@ func (r *recorder) write(batch []settled) {
 	}
 	for i := range batch {
 		batch[i].pacer.durable(batch[i].seg, batch[i].result)
+	}
+}
+
+// lose gives a batch up. Nobody waits for it any more, so its segments can be handed back: their next owner finds
+// deliveries without an outcome, and doubts them.
+func (r *recorder) lose(batch []settled) {
+	r.lost += len(batch)
+	for _, s := range batch {
+		if s.seg.pending.Add(-1) == 0 {
+			s.pacer.wake()
+		}
 	}
 }
