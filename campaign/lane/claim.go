@@ -72,38 +72,60 @@ func (p *pacer) claim(ctx context.Context, now time.Time, rate float64) error {
 	if len(leases) == 0 {
 		p.claimedAt = now
 	}
-	for _, l := range leases {
-		s := newSegment(byNo[l.Run], l)
-		// Below the mark without an outcome: the earlier owner may have posted it.
-		if l.Mark > l.Lo || l.Recovered {
-			n, err := p.e.ledger.Recover(ctx, l, now)
-			switch {
-			case errors.Is(err, campaign.ErrFenced):
-				continue
-			case err != nil:
-				return fmt.Errorf("recover segment: %w", err)
-			case n > 0:
-				p.counts.recovered.Add(int64(n))
-				p.e.o.Log.Info("deliveries of an earlier owner are in doubt", "run", s.run.id, "connection", p.connection, "deliveries", n)
-			}
-			older := now.Add(-s.run.doubtWindow)
-			if n, err = p.e.ledger.Resolve(ctx, l, older, s.run.policy); err != nil && !errors.Is(err, campaign.ErrFenced) {
-				return fmt.Errorf("resolve doubts: %w", err)
-			} else if n > 0 {
-				p.e.o.Log.Info("doubt window is over", "run", s.run.id, "deliveries", n, "policy", s.run.policy)
-			}
-			s.due(now) // deferred deliveries may be waiting
-		}
-		if l.Mark > l.Lo { // what was begun is ended first
-			p.segments = slices.Insert(p.segments, 0, s)
-		} else {
-			p.segments = append(p.segments, s)
-		}
-	}
 	if len(leases) > 0 {
-		p.share()
+		defer p.share()
+	}
+	for i, l := range leases {
+		if err := p.take(ctx, byNo[l.Run], l, now); err != nil {
+			p.handBack(ctx, leases[i:])
+			return err
+		}
 	}
 	return nil
+}
+
+// take adds a leased segment to the pacer's, after what an earlier owner left of it has been recovered.
+func (p *pacer) take(ctx context.Context, r *run, l campaign.Lease, now time.Time) error {
+	s := newSegment(r, l)
+	// Below the mark without an outcome: the earlier owner may have posted it.
+	if l.Mark > l.Lo || l.Recovered {
+		n, err := p.e.ledger.Recover(ctx, l, now)
+		switch {
+		case errors.Is(err, campaign.ErrFenced):
+			return nil
+		case err != nil:
+			return fmt.Errorf("recover segment: %w", err)
+		case n > 0:
+			p.counts.recovered.Add(int64(n))
+			p.e.o.Log.Info("deliveries of an earlier owner are in doubt", "run", r.id, "connection", p.connection, "deliveries", n)
+		}
+		older := now.Add(-r.doubtWindow)
+		if n, err = p.e.ledger.Resolve(ctx, l, older, r.policy); err != nil && !errors.Is(err, campaign.ErrFenced) {
+			return fmt.Errorf("resolve doubts: %w", err)
+		} else if n > 0 {
+			p.e.o.Log.Info("doubt window is over", "run", r.id, "deliveries", n, "policy", r.policy)
+		}
+		s.due(now) // deferred deliveries may be waiting
+	}
+	if l.Mark > l.Lo { // what was begun is ended first
+		p.segments = slices.Insert(p.segments, 0, s)
+	} else {
+		p.segments = append(p.segments, s)
+	}
+	return nil
+}
+
+// handBack releases leases that were not taken up: else nobody could use their segments until they have run out. The
+// next claim recovers again.
+func (p *pacer) handBack(ctx context.Context, leases []campaign.Lease) {
+	// Also when ctx has ended: that may be why they were not taken up.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
+	defer cancel()
+	for _, l := range leases {
+		if err := p.e.ledger.Release(ctx, l, nil); err != nil && !errors.Is(err, campaign.ErrFenced) {
+			p.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", p.connection, "err", err)
+		}
+	}
 }
 
 // share publishes the segments to the renewer.
