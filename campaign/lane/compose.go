@@ -20,7 +20,7 @@ const readAhead = campaign.SegmentSize / 4
 const lookAgain = 15 * time.Second
 
 // compose chooses up to group deliveries: runs take turns, due retries go to the
-// head of their own run (throttle.md 6.2).
+// head of their own run (throttle.md 6.2). With an error it returns what it had chosen.
 func (p *pacer) compose(ctx context.Context, now time.Time, group int) ([]draft, map[*run][]time.Time, error) {
 	slots := map[*run][]time.Time{}
 	var drafts []draft
@@ -38,21 +38,18 @@ func (p *pacer) compose(ctx context.Context, now time.Time, group int) ([]draft,
 		share := max(left/(len(runs)-i), 1)
 		take, err := p.capped(ctx, r, now, share, slots)
 		if err != nil {
-			return nil, nil, err
+			return drafts, nil, err
 		}
 		for _, s := range p.segments {
 			if take <= 0 {
 				break
 			}
-			if s.run != r || s.lost.Load() || !s.mayPost(now, p.e.o.Lease/5) {
+			if s.run != r || !p.open(s, now) {
 				continue
-			}
-			if opens, err := s.closedUntil(now); err != nil || !opens.IsZero() {
-				continue // tend parks it
 			}
 			d, err := p.draft(ctx, s, now, take)
 			if err != nil {
-				return nil, nil, err
+				return append(drafts, d), nil, err
 			}
 			if n := len(d.rows) + len(d.Retries); n > 0 {
 				drafts = append(drafts, d)
@@ -64,12 +61,21 @@ func (p *pacer) compose(ctx context.Context, now time.Time, group int) ([]draft,
 	return drafts, slots, nil
 }
 
+// open reports whether deliveries of the segment may be posted now.
+func (p *pacer) open(s *segment, now time.Time) bool {
+	if !s.mayPost(now, p.e.o.Lease/5) {
+		return false
+	}
+	opens, err := s.closedUntil(now)
+	return err == nil && opens.IsZero() // else tend parks it
+}
+
 // capped asks the run's own limit (limits.rate) for up to n instants.
 func (p *pacer) capped(ctx context.Context, r *run, now time.Time, n int, slots map[*run][]time.Time) (int, error) {
 	if r.rate <= 0 {
 		return n, nil
 	}
-	if !p.hasWork(r) {
+	if !p.canUse(r, now) {
 		return 0, nil
 	}
 	if now.Before(p.capUntil[r]) {
@@ -104,6 +110,15 @@ func (p *pacer) capped(ctx context.Context, r *run, now time.Time, n int, slots 
 	return leased.N, nil
 }
 
+// canUse reports whether the run has something to post now. A slot that is asked for without is lost to the other numbers
+// of the run.
+func (p *pacer) canUse(r *run, now time.Time) bool {
+	return slices.ContainsFunc(p.segments, func(s *segment) bool {
+		return s.run == r && (!s.exhausted() || s.dueBy(now)) && p.open(s, now)
+	})
+}
+
+// hasWork reports whether the run has something to post, now or later.
 func (p *pacer) hasWork(r *run) bool {
 	return slices.ContainsFunc(p.segments, func(s *segment) bool {
 		return s.run == r && !s.lost.Load() && (!s.exhausted() || s.nextDue.Load() != 0)
@@ -120,6 +135,7 @@ func (p *pacer) draft(ctx context.Context, s *segment, now time.Time, n int) (dr
 		s.nextDue.Store(0)
 		due, err := p.e.ledger.Due(ctx, s.lease, now, n)
 		if err != nil {
+			s.due(now) // looked for again at the next step
 			return d, fmt.Errorf("read deferred deliveries: %w", err)
 		}
 		if len(due) == n {

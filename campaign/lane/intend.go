@@ -15,6 +15,7 @@ import (
 func (p *pacer) intend(ctx context.Context, now time.Time, group int) (bool, error) {
 	intents, slots, err := p.compose(ctx, now, group)
 	if err != nil || len(intents) == 0 {
+		again(intents, now)
 		return false, err
 	}
 	began := time.Now()
@@ -24,6 +25,7 @@ func (p *pacer) intend(ctx context.Context, now time.Time, group int) (bool, err
 	}
 	granted, err := p.e.together(ctx, p, ask)
 	if err != nil {
+		again(intents, now)
 		if errors.Is(err, campaign.ErrUnknownCommit) {
 			// Nobody may post these: whoever claims the segments next writes the doubts.
 			for i := range intents {
@@ -50,6 +52,15 @@ type draft struct {
 	rows []campaign.Delivery // of From..To
 }
 
+// again makes the retries of drafts due again: they were not granted.
+func again(drafts []draft, now time.Time) {
+	for _, d := range drafts {
+		if len(d.Retries) > 0 {
+			d.seg.due(now)
+		}
+	}
+}
+
 // admit turns a granted intent into shots.
 func (p *pacer) admit(ctx context.Context, d draft, g campaign.Granted, slots map[*run][]time.Time, began time.Time) []*shot {
 	s := d.seg
@@ -61,6 +72,7 @@ func (p *pacer) admit(ctx context.Context, d draft, g campaign.Granted, slots ma
 		s.run.drop(campaign.OverLimit) // also when an earlier process has used the budget up
 	}
 	if g.Held {
+		again([]draft{d}, began)
 		if !g.OverBudget {
 			s.run.held.Store(true) // until the next refresh finds it active again
 		}

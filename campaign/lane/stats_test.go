@@ -51,7 +51,7 @@ func TestALaneIsBoundByTheRunsLimitBetweenTwoOfItsSlots(t *testing.T) {
 			p.queue.remove(func(*shot) bool { return true })
 			p.e.limiter = throttle.NewLocal()
 			r := p.activeRuns()[0]
-			p.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}})}
+			p.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Until: time.Now().Add(time.Minute)})}
 			for range 3 { // steps of the planner within one slot
 				p.binding = map[campaign.RunNo]binding{}
 				if _, err := p.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); err != nil {
@@ -134,7 +134,7 @@ func TestARunsOwnLimitThatCannotBeAskedBindsByTheLimiter(t *testing.T) {
 			p.queue.remove(func(*shot) bool { return true })
 			p.e.limiter = unavailable{}
 			r := p.activeRuns()[0]
-			p.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}})}
+			p.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Until: time.Now().Add(time.Minute)})}
 			if n, err := p.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); n != 0 || err != nil {
 				t.Errorf("%d slots, %v", n, err)
 			}
