@@ -30,16 +30,27 @@ func (l *Postgres) Intend(ctx context.Context, in []campaign.Intent) (granted []
 		return nil, err
 	}
 	mutant.Crash("intent_planned")
-	within, cancel := context.WithTimeout(ctx, callTime)
+	within, cancel := context.WithTimeoutCause(ctx, callTime, errSilent)
 	defer cancel()
 	for n := 0; ; n++ {
 		var g *grants
 		err := l.retryIntend(within, func() error {
 			return l.transact(within, l.sender, "begin", "intent_before_commit", false, func(t *pgTx) (err error) {
+				if l.moved.Load() {
+					return errMoved
+				}
 				g, err = l.intend(t, in)
 				return err
 			})
 		})
+		if errors.Is(err, errMoved) {
+			switch stands := l.stands(within); {
+			case stands != nil:
+				err = stands
+			case n+1 < tries:
+				continue
+			}
+		}
 		if err == nil {
 			err = g.check()
 		}

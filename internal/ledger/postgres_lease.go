@@ -42,11 +42,9 @@ func (l *Postgres) Claim(ctx context.Context, c campaign.Claim) (leases []campai
 	connection, owner := plainText(c.Connection), plainText(c.Owner)
 	var nos []int64
 	var timeline int64
-	if err := l.read(ctx, l.sender, each(func(scan func(...any) error) error {
-		var no int64
-		err := scan(&no)
-		nos = append(nos, no)
-		return err
+	if err := l.read(ctx, l.sender, list(&nos, func(scan func(...any) error) (no int64, err error) {
+		err = scan(&no)
+		return no, err
 	}, pgClaimable, runNos(c.Runs), connection, c.Begun),
 		// A proxy may have led this connection to a promoted standby without our noticing.
 		row(&timeline, `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint`)); err != nil {
@@ -62,6 +60,9 @@ func (l *Postgres) Claim(ctx context.Context, c campaign.Claim) (leases []campai
 		return nil, nil
 	}
 	err = l.change(ctx, l.sender, "", func(t *pgTx) error {
+		if l.moved.Load() {
+			return errMoved
+		}
 		leases = nil
 		asked := time.Now()
 		for _, no := range nos {
@@ -94,6 +95,9 @@ func (l *Postgres) Claim(ctx context.Context, c campaign.Claim) (leases []campai
 		}
 		return nil
 	})
+	if errors.Is(err, errMoved) {
+		return nil, l.stands(ctx) // nothing this time
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -304,23 +308,18 @@ func (l *Postgres) Park(ctx context.Context, lease campaign.Lease, wake time.Tim
 
 // Deliveries implements campaign.SendLedger.
 func (l *Postgres) Deliveries(ctx context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, err error) {
-	err = l.read(ctx, l.sender, each(func(scan func(...any) error) error {
-		d, err := scanDelivery(scan)
-		all = append(all, d)
-		return err
+	err = l.read(ctx, l.sender, list(&all, func(scan func(...any) error) (campaign.Delivery, error) {
+		return scanDelivery(scan)
 	}, `SELECT d.rid, d.key, d.row, d.dest, d.cells FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND `+pgNoOutcome+` ORDER BY d.rid`, rid(no, from), rid(no, to)))
 	return all, err
 }
 
 // Due implements campaign.SendLedger.
 func (l *Postgres) Due(ctx context.Context, lease campaign.Lease, now time.Time, n int) (all []campaign.Retry, err error) {
-	err = l.read(ctx, l.sender, each(func(scan func(...any) error) error {
-		r := campaign.Retry{}
-		d, err := scanDelivery(scan, &r.Attempt, &r.Tries)
-		r.Delivery = d
+	err = l.read(ctx, l.sender, list(&all, func(scan func(...any) error) (r campaign.Retry, err error) {
+		r.Delivery, err = scanDelivery(scan, &r.Attempt, &r.Tries)
 		r.Attempt++
-		all = append(all, r)
-		return err
+		return r, err
 	}, `SELECT d.*, o.attempt, o.tries FROM outcome o CROSS JOIN LATERAL (SELECT rid, key, row, dest, cells FROM delivery WHERE rid = o.rid OFFSET 0) d
 		WHERE o.rid >= $1 AND o.rid < $2 AND o.state = 1 AND o.next_due <= $3 ORDER BY o.next_due, o.rid LIMIT $4`,
 		rid(lease.Run, lease.Lo), rid(lease.Run, lease.Hi), millis(now), n))

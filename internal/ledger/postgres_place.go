@@ -18,6 +18,9 @@ var errStandby = errors.New("it is a read-only standby: name the primary, or sev
 // errUnsafe marks settings that can lose a committed transaction.
 var errUnsafe = errors.New("unsafe")
 
+// errMoved says that the connection just made found the ledger in another place: ask stands before anything is sent.
+var errMoved = errors.New("the ledger may have moved")
+
 // place is the server on which the ledger stands, and how often it was promoted.
 type place struct{ system, timeline int64 }
 

@@ -25,6 +25,7 @@ const connLife = 30 * time.Minute
 type pool struct {
 	name   string
 	config *pgx.ConnConfig
+	within time.Duration                          // bounds a question: Postgres.ask
 	greet  func(context.Context, *pgx.Conn) error // refuses what must not be written to
 
 	slots chan struct{}
@@ -43,8 +44,8 @@ type conn struct {
 	dies time.Time
 }
 
-func newPool(name string, config *pgx.ConnConfig, greet func(context.Context, *pgx.Conn) error) *pool {
-	return &pool{name: name, config: config, greet: greet, slots: make(chan struct{}, hotConns), over: make(chan struct{})}
+func newPool(name string, config *pgx.ConnConfig, within time.Duration, greet func(context.Context, *pgx.Conn) error) *pool {
+	return &pool{name: name, config: config, within: within, greet: greet, slots: make(chan struct{}, hotConns), over: make(chan struct{})}
 }
 
 // acquire takes an idle connection, or opens one. It waits while all are in use, and
@@ -139,9 +140,11 @@ func (p *pool) forget() {
 	idle := p.idle
 	p.idle = nil
 	p.mu.Unlock()
+	var ending sync.WaitGroup // a server that is silent keeps each waiting for a second
 	for _, c := range idle {
-		c.end()
+		ending.Go(c.end)
 	}
+	ending.Wait()
 }
 
 // close ends the pool and waits for the connections in use.

@@ -128,7 +128,7 @@ func (l *Postgres) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campa
 }
 
 func (l *Postgres) linesAfter(ctx context.Context, no campaign.RunNo, after int64) (page []campaign.Line, err error) {
-	err = l.read(ctx, l.reports, each(func(scan func(...any) error) error {
+	err = l.read(ctx, l.reports, list(&page, func(scan func(...any) error) (line campaign.Line, err error) {
 		var connection string
 		var mark int64
 		var alive bool
@@ -137,12 +137,11 @@ func (l *Postgres) linesAfter(ctx context.Context, no campaign.RunNo, after int6
 		d, err := scanDelivery(scan, &connection, &mark, &alive, &state, &rnk, &flags, &attempt, &at, &sent, &delivered, &read, &failed,
 			&code, &failCode, &detail, &messageID, &request, &traced)
 		if err != nil {
-			return err
+			return line, err
 		}
 		k := known{outcome(state.Int64), rank(rnk.Int64), int(flags.Int64), int(attempt.Int64), at.Int64, sent.Int64, delivered.Int64,
 			read.Int64, failed.Int64, code.String, failCode.String, detail.String, messageID.String, request.String, traced.String}
-		page = append(page, k.line(d, connection, mark, alive))
-		return nil
+		return k.line(d, connection, mark, alive), nil
 	}, `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM delivery WHERE rid >> 32 = $1 AND row > $2 ORDER BY row LIMIT $3)
 		SELECT d.rid, d.key, d.row, d.dest, d.cells, coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
 		o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
@@ -193,16 +192,16 @@ func (l *Postgres) Audit(ctx context.Context, no campaign.RunNo, limit int) (fou
 	}
 	for from := rid(no, 0); from <= highest && len(found) < limit; from += auditStep {
 		for _, c := range pgChecks {
-			if err := l.read(ctx, l.reports, each(func(scan func(...any) error) error {
-				var p campaign.Problem
+			var more []campaign.Problem
+			if err := l.read(ctx, l.reports, list(&more, func(scan func(...any) error) (p campaign.Problem, err error) {
 				var detail string
-				err := scan(&p.Row, &p.Seq, &detail)
+				err = scan(&p.Row, &p.Seq, &detail)
 				p.What = fmt.Sprintf(c.what, detail)
-				found = append(found, p)
-				return err
+				return p, err
 			}, c.query, from, from+auditStep, limit)); err != nil {
 				return nil, err
 			}
+			found = append(found, more...)
 		}
 	}
 	if len(found) < limit {
@@ -281,26 +280,23 @@ func (l *Postgres) ReportLanes(ctx context.Context, owner string, lanes []campai
 
 // Lanes implements campaign.ReportLedger.
 func (l *Postgres) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
-	err = l.read(ctx, l.reports, each(func(scan func(...any) error) error {
-		var r campaign.LaneReport
+	err = l.read(ctx, l.reports, list(&all, func(scan func(...any) error) (r campaign.LaneReport, err error) {
 		var at int64
-		err := scan(&r.Run, &r.Connection, &r.Owner, &r.Binding, &r.Detail, &r.Rate, &at)
+		err = scan(&r.Run, &r.Connection, &r.Owner, &r.Binding, &r.Detail, &r.Rate, &at)
 		r.At = timeOf(at)
-		all = append(all, r)
-		return err
+		return r, err
 	}, `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = $1 ORDER BY connection, owner`, int64(no)))
 	return all, err
 }
 
 // SegmentStates implements campaign.ReportLedger.
 func (l *Postgres) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {
-	err = l.read(ctx, l.reports, each(func(scan func(...any) error) error {
+	err = l.read(ctx, l.reports, list(&all, func(scan func(...any) error) (campaign.SegmentState, error) {
 		s := campaign.SegmentState{Segment: campaign.Segment{Run: no}}
 		var lease, wake int64
 		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done)
 		s.LeaseUntil, s.WakeAt = timeOf(lease), timeOf(wake)
-		all = append(all, s)
-		return err
+		return s, err
 	}, `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done
 		FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`, segmentID(no, 0), segmentID(no+1, 0)))
 	return all, err

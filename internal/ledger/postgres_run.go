@@ -21,13 +21,9 @@ const pgRun = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.pa
 	r.asset, r.asset_until, c.rows, r.state, r.reason, r.detail,
 	r.wanted, r.created_at, r.started_at, r.ended_at FROM run r JOIN run_count c ON c.no = r.no `
 
-// runs reads what where selects.
+// pgRuns reads what where selects.
 func pgRuns(into *[]campaign.Run, where string, a ...any) *query {
-	return each(func(scan func(...any) error) error {
-		r, err := scanRun(scan)
-		*into = append(*into, r)
-		return err
-	}, pgRun+where, a...)
+	return list(into, scanRun, pgRun+where, a...)
 }
 
 // oneRun reads the run that where selects; campaign.ErrNoRun.

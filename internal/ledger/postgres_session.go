@@ -48,7 +48,11 @@ func (l *Postgres) pool(base *pgx.ConnConfig, o Options, name string, settings m
 	if mutant.On("asynchronous_commit") {
 		settings["synchronous_commit"] = "off"
 	}
-	return newPool(name, config, func(ctx context.Context, c *pgx.Conn) error {
+	within := callTime // longer than the server lets a statement run
+	if settings["statement_timeout"] == slow["statement_timeout"] {
+		within = slowTime
+	}
+	return newPool(name, config, within, func(ctx context.Context, c *pgx.Conn) error {
 		if err := set(ctx, c, settings); err != nil {
 			return err
 		}

@@ -118,13 +118,11 @@ func (l *Postgres) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppress
 		key, scope := int64(-1<<63), ""
 		for {
 			var page []campaign.Suppression
-			if err := l.read(ctx, l.reports, each(func(scan func(...any) error) error {
-				var s campaign.Suppression
+			if err := l.read(ctx, l.reports, list(&page, func(scan func(...any) error) (s campaign.Suppression, err error) {
 				var until, at int64
-				err := scan(&s.Key, &s.Scope, &until, &at, &s.To, &s.Source)
+				err = scan(&s.Key, &s.Scope, &until, &at, &s.To, &s.Source)
 				s.Until, s.At = timeOf(until), timeOf(at)
-				page = append(page, s)
-				return err
+				return s, err
 			}, `SELECT key, scope, until, at, dest, source FROM suppression WHERE (key, scope) > ($1, $2) ORDER BY key, scope LIMIT 1000`, key, scope)); err != nil {
 				yield(campaign.Suppression{}, err)
 				return
@@ -146,16 +144,17 @@ func (l *Postgres) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppress
 func (l *Postgres) SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]campaign.SkipReason, error) {
 	found := map[int64]campaign.SkipReason{}
 	for step := range slices.Chunk(keys, 10_000) {
-		if err := l.read(ctx, l.reports, each(func(scan func(...any) error) error {
-			var key int64
-			var scope campaign.Scope
-			err := scan(&key, &scope)
-			if why := skipFor(scope, marketing); why != "" {
-				found[key] = stronger(found[key], why)
-			}
-			return err
+		var stops []campaign.Suppression
+		if err := l.read(ctx, l.reports, list(&stops, func(scan func(...any) error) (s campaign.Suppression, err error) {
+			err = scan(&s.Key, &s.Scope)
+			return s, err
 		}, `SELECT key, scope FROM suppression WHERE key = ANY($1) AND key <> 0 AND (until = 0 OR until > $2)`, step, millis(now))); err != nil {
 			return nil, err
+		}
+		for _, s := range stops {
+			if why := skipFor(s.Scope, marketing); why != "" {
+				found[s.Key] = stronger(found[s.Key], why)
+			}
 		}
 	}
 	return found, nil

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,12 +16,20 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Bounds of one call on the hot pools: the statement's own limits (see session) end it
-// on the server, callTime here when the server does not answer any more.
+// Bounds of one call: the statement's own limits (see session) end it on the server, callTime here when the server does
+// not answer any more. Otherwise a host that dies without a word holds the caller, and a connection of the pool, until
+// TCP gives up after a quarter of an hour.
 const (
-	callTime = 10 * time.Second
-	tries    = 5 // of a transaction that another one, or the server's end, broke
+	callTime = 10 * time.Second  // on the hot pools, and of every change
+	slowTime = 310 * time.Second // of a question to the reports' pool: its statement_timeout and time for the answer
+	tries    = 5                 // of a transaction that another one, or the server's end, broke
 )
+
+// errSilent ends what the server did not answer in time. The time was not the caller's, so it is no DeadlineExceeded.
+var errSilent = errors.New("the server did not answer")
+
+// errAmongRows marks the error of a query that must not be asked again: it has handed out rows.
+var errAmongRows = errors.New("it broke off among its rows")
 
 // query is a statement and what becomes of its answer.
 type query struct {
@@ -28,10 +37,14 @@ type query struct {
 	args []any
 	n    *int64                              // takes how many rows it changed
 	tag  func(string)                        // takes the server's word for what it did
+	anew func()                              // forgets the rows of an earlier try
 	scan func(scan func(...any) error) error // called for each row
 	one  bool                                // scan must have been called: pgx.ErrNoRows otherwise
 	seen bool
 }
+
+// spent reports whether a query has handed out rows that it cannot take back.
+func (q *query) spent() bool { return q.seen && !q.one && q.anew == nil }
 
 // stmt is a statement whose changed rows n counts; n may be nil.
 func stmt(n *int64, sql string, args ...any) *query { return &query{sql: sql, args: args, n: n} }
@@ -46,7 +59,17 @@ func rowOf(into []any, sql string, args ...any) *query {
 	return &query{sql: sql, args: args, one: true, scan: func(scan func(...any) error) error { return scan(into...) }}
 }
 
-// each is a query whose rows f takes. Where a statement joins by a range or a computed key, LATERAL with OFFSET 0
+// list is a query whose rows, as read makes them, become *into and nothing else does: it may be asked again.
+func list[T any](into *[]T, read func(scan func(...any) error) (T, error), sql string, args ...any) *query {
+	return &query{sql: sql, args: args, anew: func() { *into = nil }, scan: func(scan func(...any) error) error {
+		v, err := read(scan)
+		*into = append(*into, v)
+		return err
+	}}
+}
+
+// each is a query whose rows f takes. Outside a transaction it is not asked again once f has taken one, since f may add it
+// to others: see list. Where a statement joins by a range or a computed key, LATERAL with OFFSET 0
 // gives the planner no choice: from the statistics of a small table it would read all of a large one.
 func each(f func(scan func(...any) error) error, sql string, args ...any) *query {
 	return &query{sql: sql, args: args, scan: f}
@@ -56,6 +79,9 @@ func each(f func(scan func(...any) error) error, sql string, args ...any) *query
 func send(ctx context.Context, c *conn, qs ...*query) (err error) {
 	b := &pgx.Batch{}
 	for _, q := range qs {
+		if q.anew != nil {
+			q.anew()
+		}
 		b.Queue(q.sql, q.args...)
 	}
 	answers := c.SendBatch(ctx, b)
@@ -139,11 +165,14 @@ func (t *pgTx) commit() error {
 		return errors.New("the transaction was rolled back")
 	}
 	var said *pgconn.PgError
-	if err != nil && (!errors.As(err, &said) || said.Severity != "ERROR") {
+	if err != nil && (!errors.As(err, &said) || severity(said) != "ERROR") {
 		return &unknownCommit{err} // also when the server ended while it waited for a standby
 	}
 	return err
 }
+
+// severity is how bad an error is, in English: Severity itself is in the language of lc_messages.
+func severity(e *pgconn.PgError) string { return cmp.Or(e.SeverityUnlocalized, e.Severity) }
 
 // unknownCommit says that the connection broke while committing.
 type unknownCommit struct{ err error }
@@ -190,7 +219,7 @@ func (l *Postgres) change(ctx context.Context, p *pool, crash string, f func(*pg
 	if l.readOnly {
 		return fmt.Errorf("%s is open for reading only", l.name)
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, callTime, errSilent)
 	defer cancel()
 	again := false
 	return l.retry(ctx, p, func() error {
@@ -200,23 +229,40 @@ func (l *Postgres) change(ctx context.Context, p *pool, crash string, f func(*pg
 	})
 }
 
-// read runs queries outside a transaction, each on what is committed when it begins.
+// read runs queries outside a transaction, each on what is committed when it begins. When the connection breaks it asks
+// again from the beginning: queries of one row and list forget what they read, and after a row of each it fails.
 func (l *Postgres) read(ctx context.Context, p *pool, qs ...*query) error {
-	return l.retry(ctx, p, func() error {
+	return l.ask(ctx, p, func(ctx context.Context) error {
 		c, err := p.acquire(ctx)
 		if err != nil {
 			return err
 		}
 		defer p.release(c)
-		return send(ctx, c, qs...)
+		if err = send(ctx, c, qs...); err != nil && slices.ContainsFunc(qs, (*query).spent) {
+			err = fmt.Errorf("%w: %w", errAmongRows, err)
+		}
+		return err
 	})
 }
 
 // snapshot runs f in a transaction that sees one commit. It is short: while it lasts, no
-// dead row after it can be cleaned up.
+// dead row after it can be cleaned up. f may run several times, and must begin anew each time.
 func (l *Postgres) snapshot(ctx context.Context, p *pool, f func(*pgTx) error) error {
-	return l.retry(ctx, p, func() error {
+	return l.ask(ctx, p, func(ctx context.Context) error {
 		return l.transact(ctx, p, "begin isolation level repeatable read read only", "", false, f)
+	})
+}
+
+// ask is retry for what changes nothing, within the time that the pool gives a question.
+func (l *Postgres) ask(ctx context.Context, p *pool, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.within, errSilent)
+	defer cancel()
+	return l.retry(ctx, p, func() error {
+		err := f(ctx)
+		if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errSilent) {
+			err = fmt.Errorf("%w within %s: %v", errSilent, p.within, err)
+		}
+		return err
 	})
 }
 
@@ -228,10 +274,10 @@ func (l *Postgres) retry(ctx context.Context, p *pool, f func() error) error {
 			return nil
 		}
 		what := classify(err)
-		if what == broken {
+		if what == broken || errors.Is(context.Cause(ctx), errSilent) {
 			p.forget()
 		}
-		if what == final || n+1 == tries || ctx.Err() != nil {
+		if what == final || errors.Is(err, errAmongRows) || n+1 == tries || ctx.Err() != nil {
 			return l.explain(err)
 		}
 		// 10, 20, 40, 80 ms, each between a half and the whole of it: those who met do not meet again.
