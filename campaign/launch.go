@@ -41,9 +41,10 @@ type Launch struct {
 
 // Launched is the run of a launch and how it came about.
 type Launched struct {
-	Run     Run
-	Resumed bool // an unfinished run of this list goes on
-	Ended   bool // the run had ended before: nothing is sent again
+	Run      Run
+	Resumed  bool // an unfinished run of this list goes on
+	Ended    bool // the run had ended before: nothing is sent again
+	Imported bool // this launch ended the import; otherwise another process did
 }
 
 // PreflightError: the campaign or its list cannot be sent. It is the caller's fault (exit 2).
@@ -92,11 +93,12 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 			list = filepath.Join(filepath.Dir(l.File), list)
 		}
 	}
-	hash, _, err := recipients.Hash(list)
-	if err != nil {
-		return Launched{}, err
+	hash, key := "", l.Key
+	if key == "" { // a firing is known by its key: its list is not read while another process imports it
+		if hash, _, err = recipients.Hash(list); err != nil {
+			return Launched{}, err
+		}
 	}
-	key := l.Key
 	if l.New {
 		key = "new " + time.Now().UTC().Format(time.RFC3339Nano)
 	} else {
@@ -114,6 +116,11 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 			return l.resume(ctx, def, run, list)
 		}
 	}
+	if hash == "" {
+		if hash, _, err = recipients.Hash(list); err != nil {
+			return Launched{}, err
+		}
+	}
 	checked, err := l.check(ctx, def, list)
 	if err != nil {
 		return Launched{}, err
@@ -129,7 +136,9 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 	if err != nil {
 		return Launched{}, fmt.Errorf("store the run: %w", err)
 	}
-	return l.bring(ctx, def, run, list, checked)
+	return l.bring(ctx, run, func(ctx context.Context, run Run) (Launched, error) {
+		return l.freeze(ctx, def, run, list, checked)
+	})
 }
 
 // existing is the newest run of this list, or of this firing.
@@ -148,18 +157,29 @@ func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, erro
 	return runs[0], nil
 }
 
+// resume goes on with an unfinished run.
 func (l Launch) resume(ctx context.Context, def *Definition, run Run, list string) (Launched, error) {
 	if run.State != Importing {
 		return Launched{Run: run, Resumed: true}, nil
 	}
-	// Once more: what a row becomes and how segments are cut must not depend on where the first import died.
+	launched, err := l.bring(ctx, run, func(ctx context.Context, run Run) (Launched, error) {
+		if _, _, err := recipients.Hash(list); err != nil { // a list that is not here is not worth a question to the service
+			return Launched{}, err
+		}
+		return l.again(ctx, def, run, list)
+	})
+	launched.Resumed = true
+	return launched, err
+}
+
+// again goes on with an import that was interrupted. It checks once more: what a row becomes and how segments are cut
+// must not depend on where the first import died.
+func (l Launch) again(ctx context.Context, def *Definition, run Run, list string) (Launched, error) {
 	checked, err := l.check(ctx, def, list)
 	if err != nil {
 		return Launched{}, err
 	}
-	launched, err := l.bring(ctx, def, run, list, checked)
-	launched.Resumed = true
-	return launched, err
+	return l.freeze(ctx, def, run, list, checked)
 }
 
 // check is the preflight; a *PreflightError when the campaign cannot be sent.
@@ -183,8 +203,9 @@ func (l Launch) check(ctx context.Context, def *Definition, list string) (*Prefl
 // lookAgain is how often a launch looks whether another process has finished the import.
 const lookAgain = time.Second
 
-// bring takes a run from Importing to Ready under the lease of its import.
-func (l Launch) bring(ctx context.Context, def *Definition, run Run, list string, checked *Preflight) (Launched, error) {
+// bring takes a run from Importing to Ready: it calls do under the lease of its import. What reads the list or asks the
+// service belongs into do: while one process imports, every replica comes here each few seconds.
+func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run) (Launched, error)) (Launched, error) {
 	job := Job{Ledger: l.Ledger, Name: fmt.Sprintf("import %d", run.No), Owner: l.Owner, Lease: l.Lease}
 	for {
 		var launched Launched
@@ -197,7 +218,7 @@ func (l Launch) bring(ctx context.Context, def *Definition, run Run, list string
 				launched = Launched{Run: run, Resumed: true}
 				return nil
 			}
-			launched, err = l.freeze(ctx, def, run, list, checked)
+			launched, err = do(ctx, run)
 			return err
 		})
 		if !errors.Is(err, ErrTaken) || l.NoWait {
@@ -214,7 +235,8 @@ func (l Launch) bring(ctx context.Context, def *Definition, run Run, list string
 }
 
 // Resume takes up a run whose import was interrupted, from what the ledger holds of it. Nothing is changed, and
-// the error wraps ErrListElsewhere, when its list, as it was then, cannot be read by this process.
+// the error wraps ErrListElsewhere, when its list, as it was then, cannot be read by this process. While another process
+// imports the list is not read and the service is not asked.
 func (l Launch) Resume(ctx context.Context, run Run) (Launched, error) {
 	def, err := ParseDefinition(run.ID(), run.Definition)
 	if err != nil {
@@ -223,11 +245,15 @@ func (l Launch) Resume(ctx context.Context, run Run) (Launched, error) {
 	if file := def.Template.Header.File(); file != "" && run.Asset == "" && !filepath.IsAbs(file) && l.File == "" {
 		return Launched{}, fmt.Errorf("%w: its header file %s is beside the campaign file", ErrListElsewhere, file)
 	}
-	hash, _, err := recipients.Hash(run.ListName)
-	if err != nil || hash != run.ListHash {
-		return Launched{}, errors.Join(fmt.Errorf("%w: %s", ErrListElsewhere, run.ListName), err)
-	}
-	return l.resume(ctx, def, run, run.ListName)
+	launched, err := l.bring(ctx, run, func(ctx context.Context, run Run) (Launched, error) {
+		hash, _, err := recipients.Hash(run.ListName)
+		if err != nil || hash != run.ListHash {
+			return Launched{}, errors.Join(fmt.Errorf("%w: %s", ErrListElsewhere, run.ListName), err)
+		}
+		return l.again(ctx, def, run, run.ListName)
+	})
+	launched.Resumed = true
+	return launched, err
 }
 
 // ErrListElsewhere: the list of an interrupted import is not what this process finds under its name.
@@ -270,7 +296,7 @@ func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list strin
 	if err != nil {
 		return Launched{}, fmt.Errorf("read the run: %w", err)
 	}
-	return Launched{Run: run}, nil
+	return Launched{Run: run, Imported: true}, nil
 }
 
 func (l Launch) progress(phase string, rows int64) {

@@ -130,8 +130,10 @@ func (d *Daemon) takeUp(ctx context.Context, l *launcher, e *lane.Engine) {
 			if err != nil {
 				return fmt.Errorf("interrupted import of %s: %w", r.ID(), err)
 			}
-			d.log.Info("interrupted import finished", "run", r.ID(), "rows", launched.Run.Rows)
-			e.Poke()
+			if launched.Imported { // otherwise another process did since the runs were read
+				d.log.Info("interrupted import finished", "run", r.ID(), "rows", launched.Run.Rows)
+				e.Poke()
+			}
 			return nil
 		})
 	}

@@ -2,12 +2,20 @@ package daemon
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"campaignd/campaign"
 )
 
 // An operator reads the log by lines: each fault of the folder is one, with its place, until it changes.
@@ -51,5 +59,73 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 	l.sayFaults("folder", "a campaign file is not used", err)
 	if n := strings.Count(log.String(), "bad.yaml"); n != 2 {
 		t.Errorf("what is left is said %d times, want once more after the change", n-1)
+	}
+}
+
+// Each replica looks for interrupted imports every 5 s, the importing one too: one that is alive costs none of them a
+// request to the service, a look at the list or a line in the log.
+func TestReplicasLeaveAnImportThatIsAliveAlone(t *testing.T) {
+	const lease, looks = 500 * time.Millisecond, 4 // those of 20 s; one that finds an import taken is not put off
+	c := newCluster(t, "STANDARD", lease)
+	c.config.Service.Timeout = campaign.Duration(100 * time.Millisecond)
+	var calls atomic.Int64
+	counted := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		c.service.ServeHTTP(w, r)
+	}))
+	defer counted.Close()
+	c.config.Service.BaseURL = counted.URL
+	run := c.interrupted("alive", 100)
+	time.Sleep(time.Until(run.CreatedAt.Add(lease + 10*time.Millisecond)))
+
+	log := &notes{}
+	replicas := make([]*Daemon, 3)
+	launchers := make([]*launcher, len(replicas))
+	for i := range replicas {
+		replicas[i] = c.replica()
+		replicas[i].log = slog.New(slog.NewTextHandler(log, nil))
+		launchers[i] = newLauncher(replicas[i])
+	}
+	look := func() {
+		for i, d := range replicas {
+			e, err := d.engine(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.takeUp(t.Context(), launchers[i], e)
+		}
+		for _, l := range launchers {
+			l.running.Wait()
+		}
+	}
+	// The first of them is the importer, in a launch of its own.
+	err := replicas[0].job(fmt.Sprintf("import %d", run.No)).Do(t.Context(), func(context.Context) error {
+		for range looks {
+			look()
+		}
+		if err := os.Rename(run.ListName, run.ListName+".away"); err != nil { // who reads the list says that it is elsewhere
+			return err
+		}
+		for range looks {
+			look()
+		}
+		return os.Rename(run.ListName+".away", run.ListName)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := calls.Load(); n != 0 {
+		t.Errorf("%d requests to the service about an import that is alive", n)
+	}
+	if said := log.lines(""); len(said) != 0 {
+		t.Errorf("said of an import that is alive: %q", said)
+	}
+
+	look() // its importer has gone
+	if r, err := c.ledger.Run(t.Context(), run.No); err != nil || r.State != campaign.Ready || r.Rows != 100 {
+		t.Errorf("taken up: %s with %d rows, %v", r.State, r.Rows, err)
+	}
+	if said := log.lines("interrupted import finished"); len(said) != 1 {
+		t.Errorf("%d replicas say that they finished the import, want one: %q", len(said), said)
 	}
 }

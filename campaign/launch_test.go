@@ -1,0 +1,150 @@
+package campaign_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/recipients"
+)
+
+// counting counts how often a launch asks the service something.
+type counting struct {
+	*account
+	calls atomic.Int64
+}
+
+func (c *counting) Connections(ctx context.Context) ([]messaging.Connection, error) {
+	c.calls.Add(1)
+	return c.account.Connections(ctx)
+}
+
+func (c *counting) Numbers(ctx context.Context) ([]messaging.Number, error) {
+	c.calls.Add(1)
+	return c.account.Numbers(ctx)
+}
+
+func (c *counting) Templates(ctx context.Context, id string) ([]messaging.TemplateRecord, error) {
+	c.calls.Add(1)
+	return c.account.Templates(ctx, id)
+}
+
+// importing is a run of the spring campaign whose import began, under a launch key, and the launch that began it.
+func importing(t *testing.T, key string) (campaign.Launch, campaign.Run, *counting) {
+	t.Helper()
+	dir := t.TempDir()
+	file, list := filepath.Join(dir, "spring.yaml"), filepath.Join(dir, "list.csv")
+	for path, text := range map[string]string{file: springFile, list: springList} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hash, _, err := recipients.Hash(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := openLedger(t)
+	run, err := l.CreateRun(t.Context(), campaign.Run{
+		Campaign: "spring-sale", ListHash: hash, ListName: list, Launch: key, Definition: []byte(springFile),
+		Header: []string{"phone", "first_name", "discount", "slug"}, Template: "spring_sale", Language: "en_US", Wanted: campaign.WantRun,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := &counting{account: service()}
+	return campaign.Launch{Ledger: l, Service: service, File: file, List: list, Key: key, Owner: "another", NoWait: true}, run, service
+}
+
+// A launch looks whether the import is alive before it reads the list or asks the service: each replica looks every few
+// seconds for as long as another imports.
+func TestAnImportThatIsAliveIsLeftAloneUnread(t *testing.T) {
+	const firing = campaign.FiringKey + "spring-sale 2026-11-02T09:00:00Z"
+	for name, tt := range map[string]struct {
+		key   string
+		again func(context.Context, campaign.Launch, campaign.Run) (campaign.Launched, error)
+	}{
+		"taken up": {"", func(ctx context.Context, l campaign.Launch, r campaign.Run) (campaign.Launched, error) {
+			return l.Resume(ctx, r)
+		}},
+		"fired again": {firing, func(ctx context.Context, l campaign.Launch, _ campaign.Run) (campaign.Launched, error) {
+			return l.Start(ctx)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, run, service := importing(t, tt.key)
+			held, ok, err := l.Ledger.AcquireJob(t.Context(), fmt.Sprintf("import %d", run.No), "the importer", time.Hour)
+			if err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			away := l.List + ".away" // whoever reads the list now fails
+			if err := os.Rename(l.List, away); err != nil {
+				t.Fatal(err)
+			}
+			for range 4 {
+				if _, err := tt.again(t.Context(), l, run); !errors.Is(err, campaign.ErrTaken) {
+					t.Errorf("%v, want that another is at it", err)
+				}
+			}
+			if err := os.Rename(away, l.List); err != nil {
+				t.Fatal(err)
+			}
+			for range 4 {
+				if _, err := tt.again(t.Context(), l, run); !errors.Is(err, campaign.ErrTaken) {
+					t.Errorf("%v, want that another is at it", err)
+				}
+			}
+			if n := service.calls.Load(); n != 0 {
+				t.Errorf("the service was asked %d times about an import that is alive", n)
+			}
+			if err := l.Ledger.ReleaseJob(t.Context(), held); err != nil {
+				t.Fatal(err)
+			}
+			launched, err := tt.again(t.Context(), l, run)
+			if err != nil || !launched.Imported || launched.Run.State != campaign.Ready {
+				t.Errorf("after the importer has gone: %+v, %v", launched, err)
+			}
+			// The run as it was looked up before: its import has ended since.
+			if launched, err = l.Resume(t.Context(), run); err != nil || launched.Imported || launched.Run.State != campaign.Ready {
+				t.Errorf("an import that has ended: %+v, %v", launched, err)
+			}
+		})
+	}
+}
+
+// Eight replicas find the same interrupted import: one checks and imports it.
+func TestAnInterruptedImportIsCheckedAndImportedOnce(t *testing.T) {
+	alone, run, service := importing(t, "")
+	if _, err := alone.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	once := service.calls.Load()
+
+	l, run, service := importing(t, "")
+	var imported atomic.Int64
+	var all sync.WaitGroup
+	for i := range 8 {
+		l := l
+		l.Owner = fmt.Sprint("replica ", i)
+		all.Go(func() {
+			launched, err := l.Resume(t.Context(), run)
+			if err != nil && !errors.Is(err, campaign.ErrTaken) {
+				t.Error(err)
+			}
+			if launched.Imported {
+				imported.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if got := service.calls.Load(); imported.Load() != 1 || got != once {
+		t.Errorf("imported by %d of 8, with %d calls to the service; want 1 with %d", imported.Load(), got, once)
+	}
+}
