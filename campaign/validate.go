@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"unicode"
 
 	"campaignd/internal/spelling"
+	"campaignd/throttle"
 )
 
 // The spellings of names, also for the JSON Schema.
@@ -24,7 +24,8 @@ const (
 
 const (
 	maxConnections = 100
-	maxButtons     = 10      // platform.md 6.1
+	maxButtons     = 10 // platform.md 6.1
+	minRate        = throttle.MinRate
 	maxRate        = 10000.0 // messages per second: ten numbers of the platform's highest level
 )
 
@@ -150,8 +151,9 @@ func checkHours(hours string) error {
 }
 
 func (s *source) checkLimits(l *Limits) {
-	if l.Rate < 0 || l.Rate > maxRate || math.IsNaN(l.Rate) {
-		s.at("limits.rate", fmt.Sprintf("%g messages per second; want more than 0 and at most %g", l.Rate, maxRate), "remove it for no limit of the campaign's own")
+	// Below, the limiter refuses each lease, which would hold up every run of the number.
+	if l.Rate != 0 && !(l.Rate >= minRate && l.Rate <= maxRate) { // also NaN
+		s.at("limits.rate", fmt.Sprintf("%g messages per second; want %f (one in 12 days) to %g", l.Rate, minRate, maxRate), "remove it for no limit of the campaign's own")
 	}
 	if l.NotAfter != 0 {
 		s.between("limits.not_after", l.NotAfter, time.Second, 90*24*time.Hour)

@@ -176,10 +176,20 @@ func (w *Webhooks) check() error {
 		between("webhooks.sweep", w.Sweep, 10*time.Millisecond, time.Minute))
 }
 
+// The rates a number may have, in messages per second. The limiter refuses one below throttle.MinRate, 1e-6, which would
+// hold up all that the number sends. A number is paced at 0.855 of its rate, and at 0.02 of that while the service
+// throttles: 1e-4 x 0.855 x 0.02 = 1.7e-6.
+const (
+	minNumberRate = 1e-4
+	maxNumberRate = 1e4
+)
+
 func (c *Config) checkNumbers() error {
 	for _, id := range slices.Sorted(maps.Keys(c.Numbers)) {
-		if r := c.Numbers[id].Rate; !(r >= 0 && r <= 10000) { // also refuses NaN
-			return fmt.Errorf("numbers.%s.rate: %v is not a rate; give messages per second, for example 80 (STANDARD) or 1000 (HIGH)", id, r)
+		switch r := c.Numbers[id].Rate; {
+		case r == 0: // what the service tells
+		case !(r >= minNumberRate && r <= maxNumberRate): // also NaN
+			return fmt.Errorf("numbers.%s.rate: %v messages per second is out of bounds; give %v to %v, for example 80 (STANDARD) or 1000 (HIGH), or 0 for what the service tells", id, r, minNumberRate, maxNumberRate)
 		}
 	}
 	return nil

@@ -148,6 +148,8 @@ func TestBadConfigurationIsOneLineWithPlaceAndRemedy(t *testing.T) {
 		{"numbers: {a: {tier: 10}}\n", nil, "numbers.a: this version"},
 		{"numbers: {a: {rate: -1}}\n", nil, "numbers.a.rate: -1"},
 		{"numbers: {a: {rate: .nan}}\n", nil, "numbers.a.rate: NaN"},
+		{"numbers: {a: {rate: .inf}}\n", nil, "numbers.a.rate: +Inf"},
+		{"numbers: {a: {rate: 1e-6}}\n", nil, "numbers.a.rate: 1e-06 messages per second is out of bounds; give 0.0001 to 10000"},
 		{"correlation: tag\n", nil, "correlation: tag"},
 		{"listen: {public: nowhere}\n", nil, `listen.public: "nowhere" is not an address`},
 		{"service: {base_url: http://api.example.com}\n", nil, "give https://api.example.com"},
