@@ -127,7 +127,7 @@ func schemaNotes() []note {
 		{path: "limits", text: "Bounds of a run."},
 		{path: "limits.rate", text: "Messages per second over all connections of the run; without it the numbers' own limits alone.", examples: []any{40},
 			more: func(s *jsonschema.Schema) {
-				s.ExclusiveMinimum, s.Maximum = "0", json.Number(fmt.Sprint(maxRate))
+				s.Minimum, s.Maximum = json.Number(fmt.Sprint(minRate)), json.Number(fmt.Sprint(maxRate))
 			}},
 		{path: "limits.not_after", text: "Since launch: what is queued then is skipped (expired).", examples: []any{"48h"}},
 		{path: "limits.max_messages", text: "The most messages of a run; rows beyond are skipped (over_limit).", examples: []any{200000}, more: func(s *jsonschema.Schema) { s.Minimum = "1" }},

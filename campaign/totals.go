@@ -35,7 +35,8 @@ func (c *check) totals() {
 		send = most
 	}
 	if p.Pace > 0 {
-		p.Duration = time.Duration(float64(send) / p.Pace * float64(time.Second)).Round(time.Second)
+		const century = 100 * 365 * 24 * time.Hour // a Duration holds three
+		p.Duration = time.Duration(min(float64(send)/p.Pace, century.Seconds()) * float64(time.Second)).Round(time.Second)
 		p.Seconds = p.Duration.Seconds()
 	}
 	if after := d.Limits.NotAfter.Std(); after > 0 && p.Duration > after {
