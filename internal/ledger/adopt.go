@@ -77,10 +77,27 @@ func judge(o orphan, suspects []suspect) verdict {
 	return verdict{}
 }
 
+// suspects are those to judge by in the transaction: the doubts of now, and of those of the snapshot what was in flight then, and what was a doubt
+// then and has been decided since. That one may be in flight again, or have got this very message.
+func suspects(now, then []suspect) []suspect {
+	all := slices.Clone(now)
+	for _, s := range then {
+		if s.open || !slices.ContainsFunc(now, func(n suspect) bool { return n.rid == s.rid }) {
+			s.open = true
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // byFirst orders orphans by their earliest event, so that every replica adopts alike.
 func byFirst(a, b orphan) int {
 	return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.messageID, b.messageID))
 }
+
+// adoptTime is how long a sweep goes on adopting: after it no other transaction is begun, and what is left waits for the next
+// sweep, a second later.
+const adoptTime = 2 * time.Second
 
 // Limits of the orphans kept (reliability.md 3).
 const (

@@ -33,6 +33,9 @@ type Postgres struct {
 	moved atomic.Bool // a connection found another place: look again before anything is sent
 	marks markMemory
 
+	adoptedTo      atomic.Int64 // the recipient's key up to which this round of adoptions has come; 0: a new round begins
+	countOrphansAt atomic.Int64 // Unix nanoseconds: not counted exactly before
+
 	closing sync.Once
 }
 

@@ -24,8 +24,11 @@ type sweepPos struct {
 // asker runs a query on the writer's transaction or on a reader.
 type asker func(query string, a []any, f func(scan func(...any) error) error) error
 
+// adoptOnce is how many orphans one transaction judges: what waits for the writer waits some 50 ms for them.
+const adoptOnce = 250
+
 // Sweep implements campaign.EventLedger. It searches on a reader and gives the writer
-// only what it found.
+// only what it found, in steps: intents wait for the same writer.
 func (l *SQLite) Sweep(ctx context.Context, now time.Time) (done campaign.Swept, err error) {
 	if mutant.On("sweeper_off") {
 		return done, nil
@@ -39,57 +42,75 @@ func (l *SQLite) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 		return done, err
 	}
 	var fitting []orphan
-	var flying map[int64][]suspect
-	var old int64
+	var then map[int64][]suspect
+	var left, old int64
 	if err := l.snapshot(ctx, func(r reader) (err error) {
 		ask := func(q string, a []any, f func(func(...any) error) error) error { return r.each(ctx, q, a, f) }
-		if fitting, flying, err = adoptable(ask); err != nil {
+		if fitting, then, err = adoptable(ask); err != nil {
 			return err
 		}
-		return r.row(ctx, `SELECT count(*), count(*) FILTER (WHERE received_at < ?) FROM orphan`, args(millis(now.Add(-orphanAge))), &done.Left, &old)
+		return r.row(ctx, `SELECT count(*), count(*) FILTER (WHERE received_at < ?) FROM orphan`, args(millis(now.Add(-orphanAge))), &left, &old)
 	}); err != nil {
 		return done, err
 	}
-	excess := min(int64(max(0, done.Left-orphanCap)), 10*sweepStep)
-	if len(known) == 0 && len(fitting) == 0 && old == 0 && excess == 0 {
-		return done, nil
-	}
-	left := done.Left
-	err = l.submit(ctx, &op{urgency: results, rows: len(known) + len(fitting), run: func(t *tx) error {
-		done = campaign.Swept{}
-		for _, o := range known {
-			n, err := t.absorbMessage(o)
-			if err != nil {
-				return err
-			}
-			done.Matched += n
-		}
-		for _, o := range fitting {
-			if err := t.adopt(o, flying[o.key], &done); err != nil {
-				return err
-			}
-		}
-		n, err := t.exec(`DELETE FROM orphan WHERE (mh, message_id, rank) IN
-			(SELECT mh, message_id, rank FROM orphan WHERE received_at < ? ORDER BY received_at LIMIT ?)`, millis(now.Add(-orphanAge)), sweepStep)
-		if err != nil {
+	step := func(rows int, f func(*tx, *campaign.Swept) error) error {
+		var did campaign.Swept
+		if err := l.submit(ctx, &op{urgency: results, rows: rows, run: func(t *tx) error {
+			did = campaign.Swept{}
+			return f(t, &did)
+		}}); err != nil {
 			return err
 		}
-		if excess > 0 {
-			m, err := t.exec(`DELETE FROM orphan WHERE (mh, message_id, rank) IN
-				(SELECT mh, message_id, rank FROM orphan ORDER BY received_at LIMIT ?)`, excess)
-			if err != nil {
-				return err
-			}
-			n += m
-		}
-		done.Expired = int(n)
-		if done.Left = left; done.Matched+done.Adopted+done.Expired > 0 {
-			return t.row(`SELECT count(*) FROM orphan`, nil, &done.Left)
-		}
+		done.Matched, done.Adopted, done.Ambiguous, done.Expired = done.Matched+did.Matched, done.Adopted+did.Adopted, done.Ambiguous+did.Ambiguous, done.Expired+did.Expired
 		return nil
-	}})
-	if err != nil {
-		return campaign.Swept{}, err
+	}
+	if len(known) > 0 {
+		if err := step(len(known), func(t *tx, did *campaign.Swept) error {
+			for _, o := range known {
+				n, err := t.absorbMessage(o)
+				if err != nil {
+					return err
+				}
+				did.Matched += n
+			}
+			return nil
+		}); err != nil {
+			return done, err
+		}
+	}
+	until := time.Now().Add(adoptTime)
+	for some := range slices.Chunk(fitting, adoptOnce) {
+		if err := step(len(some), func(t *tx, did *campaign.Swept) error {
+			for _, o := range some {
+				if err := t.adopt(o, then[o.key], did); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return done, err
+		}
+		if time.Now().After(until) {
+			break // the next sweep goes on
+		}
+	}
+	// First what is too old, then what is too much, as long as either was true of the snapshot.
+	excess := min(max(0, left-old-orphanCap), 10*sweepStep)
+	for _, drop := range []struct{ n, before int64 }{{min(old, sweepStep), millis(now.Add(-orphanAge))}, {excess, 1 << 62}} {
+		for n := drop.n; n > 0; n -= sweepStep {
+			if err := step(int(min(n, sweepStep)), func(t *tx, did *campaign.Swept) error {
+				m, err := t.exec(`DELETE FROM orphan WHERE (mh, message_id, rank) IN
+					(SELECT mh, message_id, rank FROM orphan WHERE received_at < ? ORDER BY received_at LIMIT ?)`, drop.before, min(n, sweepStep))
+				did.Expired = int(m)
+				return err
+			}); err != nil {
+				return done, err
+			}
+		}
+	}
+	done.Left = int(left)
+	if done.Matched+done.Adopted+done.Expired > 0 {
+		return done, l.read().row(ctx, `SELECT count(*) FROM orphan`, nil, &done.Left)
 	}
 	return done, nil
 }
@@ -125,9 +146,9 @@ func (l *SQLite) knownOrphans(ctx context.Context) (known []orphan, err error) {
 }
 
 // adoptable finds the orphans that a doubt may be about, as judged on one snapshot,
-// and what of the same recipients was in flight then. An intent that comes later cannot
-// have sent a message that is already here.
-func adoptable(ask asker) (fitting []orphan, flying map[int64][]suspect, err error) {
+// and what of the same recipients was in doubt and in flight then. An intent that comes later cannot
+// have sent a message that is already here. Those that it would adopt come first: many that stay ambiguous must not keep them waiting.
+func adoptable(ask asker) (fitting []orphan, then map[int64][]suspect, err error) {
 	var near []orphan
 	// Driven by the doubts, of which there are few, not by the orphans.
 	if err := ask(`SELECT o.mh, o.message_id, max(o.key), max(o.connection), min(o.at) FROM
@@ -142,25 +163,40 @@ func adoptable(ask asker) (fitting []orphan, flying map[int64][]suspect, err err
 		}); err != nil || len(near) == 0 {
 		return nil, nil, err
 	}
+	doubts := map[int64][]suspect{}
+	var unsure []orphan
 	for _, o := range near {
-		doubts, err := doubtsOf(ask, o.key)
-		if err != nil {
-			return nil, nil, err
+		of, ok := doubts[o.key]
+		if !ok {
+			if of, err = doubtsOf(ask, o.key); err != nil {
+				return nil, nil, err
+			}
+			doubts[o.key] = of
 		}
-		if v := judge(o, doubts); v.adopt != 0 || len(v.ambiguous) > 0 {
+		switch v := judge(o, of); {
+		case v.adopt != 0:
 			fitting = append(fitting, o)
+		case len(v.ambiguous) > 0:
+			unsure = append(unsure, o)
 		}
 	}
-	if len(fitting) == 0 {
+	if len(fitting)+len(unsure) == 0 {
 		return nil, nil, nil
 	}
 	slices.SortFunc(fitting, byFirst)
+	slices.SortFunc(unsure, byFirst)
+	fitting = append(fitting, unsure...)
 	keys := map[int64]bool{}
 	for _, o := range fitting {
 		keys[o.key] = true
 	}
-	flying, err = inFlight(ask, keys)
-	return fitting, flying, err
+	if then, err = inFlight(ask, keys); err != nil {
+		return nil, nil, err
+	}
+	for k := range keys {
+		then[k] = append(then[k], doubts[k]...)
+	}
+	return fitting, then, nil
 }
 
 // doubtsOf reads the doubts and unknowns of a recipient, over all runs.
@@ -225,12 +261,12 @@ func inFlight(ask asker, keys map[int64]bool) (map[int64][]suspect, error) {
 }
 
 // adopt judges an orphan again inside the transaction and acts on it.
-func (t *tx) adopt(o orphan, flying []suspect, done *campaign.Swept) error {
+func (t *tx) adopt(o orphan, then []suspect, done *campaign.Swept) error {
 	doubts, err := doubtsOf(t.each, o.key)
 	if err != nil {
 		return err
 	}
-	switch v := judge(o, append(doubts, flying...)); {
+	switch v := judge(o, suspects(doubts, then)); {
 	case v.adopt != 0:
 		n, err := t.exec(`UPDATE outcome SET state = 5, flags = flags | 1, mh = ?2, message_id = ?3, result_at = ?4,
 			code = '', detail = '', key = 0, intent_at = 0 WHERE rid = ?1 AND state IN (3, 4) AND EXISTS (SELECT 1 FROM orphan WHERE mh = ?2 AND message_id = ?3)`,
