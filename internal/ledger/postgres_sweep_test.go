@@ -3,7 +3,6 @@
 package ledger
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -172,6 +171,30 @@ func strangers(t testing.TB, l *Postgres, n int64) {
 		SELECT hashint8extended(i, 7), 'stranger.' || i, 1, $2::bigint + i, $2::bigint + i, 5000000000000 + i, 'conn_1', '' FROM generate_series(1, $1::bigint) i`, n, millis(time.Now())-n))
 }
 
+// However many messages of strangers wait, those of doubts are found among them.
+func TestADoubtIsProvenAmongManyStrangersMessages(t *testing.T) {
+	onEachBackend(t, func(t *testing.T, l restorable) {
+		switch l := l.(type) {
+		case *Postgres:
+			strangers(t, l, fewOrphans)
+		case *SQLite:
+			if err := l.submit(t.Context(), &op{run: func(t *tx) error {
+				_, err := t.exec(`WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ?)
+					INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code) SELECT i, 'stranger.' || i, 1, ?2, ?2, 5000000000000 + i, 'conn_1', '' FROM s`,
+					fewOrphans, millis(time.Now()))
+				return err
+			}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := provable(t, l, 3)
+		if sum, _ := sweepAll(t, l, 2); sum.Adopted != 3 {
+			t.Errorf("%+v", sum)
+		}
+		audited(t, l, r.No)
+	})
+}
+
 // The server's statistics are as old as the last autovacuum: orphans are dropped for their number by what is counted.
 func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 	const most = 20_000
@@ -197,24 +220,39 @@ func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 	}
 }
 
-// BenchmarkSweep measures one sweep of a few orphans, and none of them anybody's, among a million unknowns.
+// BenchmarkSweepAmongUnknowns measures one sweep of a few orphans, none of them anybody's, among a million unknowns.
 func BenchmarkSweepAmongUnknowns(b *testing.B) {
-	l := openShared(b, Options{Sender: true})
-	r := load(b, l, 1)
-	if err := l.read(b.Context(), l.reports, stmt(nil, `INSERT INTO outcome (rid, state, key, intent_at, result_at) SELECT ($1::bigint << 32) + i, 4, 2348030000000 + i, 1, 1 FROM generate_series(1, 1000000) i`, int64(r.No)),
-		stmt(nil, `ANALYZE outcome`)); err != nil {
-		b.Fatal(err)
-	}
-	var es []campaign.StatusEvent
-	for i := range int64(10) {
-		es = append(es, campaign.StatusEvent{MessageID: fmt.Sprint("wamid.stranger.", i), Status: campaign.Sent, At: time.Now(), Recipient: 2348030000000 + 1000*i})
-	}
-	if _, err := l.Apply(context.Background(), campaign.Events{Statuses: es}); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, err := l.Sweep(b.Context(), time.Now()); err != nil {
+	run := func(b *testing.B, l campaign.Ledger) {
+		var es []campaign.StatusEvent
+		for i := range int64(10) {
+			es = append(es, campaign.StatusEvent{MessageID: fmt.Sprint("wamid.stranger.", i), Status: campaign.Sent, At: time.Now(), Recipient: 2348030000000 + 1000*i})
+		}
+		if _, err := l.Apply(b.Context(), campaign.Events{Statuses: es}); err != nil {
 			b.Fatal(err)
 		}
+		for b.Loop() {
+			if _, err := l.Sweep(b.Context(), time.Now()); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
+	b.Run("postgres", func(b *testing.B) {
+		l := openShared(b, Options{Sender: true})
+		r := load(b, l, 1)
+		asked(b, l, stmt(nil, `INSERT INTO outcome (rid, state, key, intent_at, result_at)
+			SELECT ($1::bigint << 32) + i, 4, 2348030000000 + i, 1, 1 FROM generate_series(1, 1000000) i`, int64(r.No)), stmt(nil, `ANALYZE outcome`))
+		run(b, l)
+	})
+	b.Run("sqlite", func(b *testing.B) {
+		l := openTest(b, Options{Sender: true})
+		r := load(b, l, 1)
+		if err := l.submit(b.Context(), &op{run: func(t *tx) error {
+			_, err := t.exec(`WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 1000000)
+				INSERT INTO outcome (rid, state, key, intent_at, result_at) SELECT (? << 32) + i, 4, 2348030000000 + i, 1, 1 FROM s`, int64(r.No))
+			return err
+		}}); err != nil {
+			b.Fatal(err)
+		}
+		run(b, l)
+	})
 }

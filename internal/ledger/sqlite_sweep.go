@@ -27,6 +27,9 @@ type asker func(query string, a []any, f func(scan func(...any) error) error) er
 // adoptOnce is how many orphans one transaction judges: what waits for the writer waits some 50 ms for them.
 const adoptOnce = 250
 
+// fewOrphans is how many are looked up among the doubts in some 50 ms.
+const fewOrphans = 20_000
+
 // Sweep implements campaign.EventLedger. It searches on a reader and gives the writer
 // only what it found, in steps: intents wait for the same writer.
 func (l *SQLite) Sweep(ctx context.Context, now time.Time) (done campaign.Swept, err error) {
@@ -150,9 +153,19 @@ func (l *SQLite) knownOrphans(ctx context.Context) (known []orphan, err error) {
 // have sent a message that is already here. Those that it would adopt come first: many that stay ambiguous must not keep them waiting.
 func adoptable(ask asker) (fitting []orphan, then map[int64][]suspect, err error) {
 	var near []orphan
-	// Driven by the doubts, of which there are few, not by the orphans.
+	var few bool
+	if err := ask(`SELECT count(*) < ?1 FROM (SELECT 1 FROM orphan INDEXED BY orphan_key WHERE key <> 0 LIMIT ?1)`, args(fewOrphans), func(scan func(...any) error) error {
+		return scan(&few)
+	}); err != nil {
+		return nil, nil, err
+	}
+	// Driven by the orphans while they are few: unknowns are kept for ever. Else by the doubts.
+	pairs := `orphan p INDEXED BY orphan_key CROSS JOIN outcome d INDEXED BY outcome_doubt`
+	if !few {
+		pairs = `outcome d INDEXED BY outcome_doubt CROSS JOIN orphan p INDEXED BY orphan_key`
+	}
 	if err := ask(`SELECT o.mh, o.message_id, max(o.key), max(o.connection), min(o.at) FROM
-		(SELECT DISTINCT p.mh, p.message_id FROM outcome d INDEXED BY outcome_doubt CROSS JOIN orphan p ON p.key = d.key
+		(SELECT DISTINCT p.mh, p.message_id FROM `+pairs+` ON p.key = d.key
 			WHERE d.state IN (3, 4) AND p.key <> 0) n
 		CROSS JOIN orphan o ON o.mh = n.mh AND o.message_id = n.message_id GROUP BY o.mh, o.message_id`, nil,
 		func(scan func(...any) error) error {
