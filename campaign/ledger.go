@@ -131,7 +131,8 @@ type Swept struct {
 type EventLedger interface {
 	// Apply stores one batch durably. A status whose message is unknown is kept as an orphan.
 	Apply(ctx context.Context, e Events) (Applied, error)
-	// Sweep matches orphans: by message id, else by adoption (reliability.md 1.8).
+	// Sweep matches orphans: by message id, else by adoption (reliability.md 1.8), in steps: with an error it
+	// says what was committed before.
 	Sweep(ctx context.Context, now time.Time) (Swept, error)
 }
 

@@ -18,7 +18,7 @@ type controller interface {
 // fixed sends at one rate whatever the answers.
 type fixed float64
 
-func (f fixed) Rate() float64             { return float64(f) }
+func (f fixed) Rate() float64                            { return float64(f) }
 func (fixed) Observe(time.Time, int, int, time.Duration) {}
 
 // pausing stops for a second on any throttle, then sends at the full rate.

@@ -260,7 +260,7 @@ func (l *Postgres) ask(ctx context.Context, p *pool, f func(context.Context) err
 	return l.retry(ctx, p, func() error {
 		err := f(ctx)
 		if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errSilent) {
-			err = fmt.Errorf("%w within %s: %v", errSilent, p.within, err)
+			err = fmt.Errorf("%w within %s: %v", errSilent, p.within, err) //nolint:errorlint // the deadline was not the caller's
 		}
 		return err
 	})

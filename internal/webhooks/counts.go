@@ -75,13 +75,14 @@ func (c *counters) swept(s campaign.Swept, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Sweeps++
+	// A sweep that failed may have committed some of its steps.
+	c.counts.SweptMatched += uint64(s.Matched)
+	c.counts.Adopted += uint64(s.Adopted)
+	c.counts.OrphansOld += uint64(s.Expired)
 	if err != nil {
 		c.counts.SweepsFailed++
 		return
 	}
-	c.counts.SweptMatched += uint64(s.Matched)
-	c.counts.Adopted += uint64(s.Adopted)
-	c.counts.OrphansOld += uint64(s.Expired)
 	c.counts.Orphans, c.counts.Ambiguous = int64(s.Left), int64(s.Ambiguous)
 }
 
