@@ -157,3 +157,47 @@ func TestARunsOwnLimitLeavesTheRestToOthers(t *testing.T) {
 		})
 	}
 }
+
+// Replicas share a number's slots by turns. Whoever's turn it is not is late for the slots of the run's limit that it holds, and
+// they are lost: the run stays below its limit, and the rest of the pace is used all the same.
+func TestReplicasUseANumbersWholePaceBesideARunsOwnLimit(t *testing.T) {
+	const pace, limit = 68.4, 20.0
+	for replicas := 1; replicas <= 4; replicas++ {
+		synctest.Test(t, func(t *testing.T) {
+			l := &endless{next: map[campaign.RunNo]int64{}, sent: map[string][]time.Time{}}
+			shared := throttle.NewLocal()
+			ctx, stop := context.WithCancel(t.Context())
+			var recording, pacing sync.WaitGroup
+			var recorders []*recorder
+			for i := range replicas {
+				e, err := New(l, l, shared, Options{Owner: fmt.Sprint(i), Pace: func(string) float64 { return pace }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				p := newPacer(e, "conn_1")
+				p.setRuns([]*run{template(t, 1, "capped", limit), template(t, 2, "free", 0)})
+				recorders = append(recorders, e.rec)
+				recording.Go(e.rec.run)
+				pacing.Go(func() { p.run(ctx) })
+				time.Sleep(37 * time.Millisecond)
+			}
+			time.Sleep(2 * time.Second)
+			from := time.Now()
+			time.Sleep(10 * time.Second)
+			limited, rest := l.within("capped", from, time.Now()), l.within("free", from, time.Now())
+			t.Logf("%d replicas: %.1f/s of a limit of %v, %.1f/s beside it", replicas, limited, limit, rest)
+			if limited > 1.05*limit || limited < 0.2*limit {
+				t.Errorf("%d replicas send %.1f/s of a run whose limit is %v", replicas, limited, limit)
+			}
+			if all := limited + rest; all < 0.97*pace || all > 1.03*pace {
+				t.Errorf("%d replicas send %.1f/s of a pace of %v", replicas, all, pace)
+			}
+			stop()
+			pacing.Wait()
+			for _, r := range recorders {
+				r.stop()
+			}
+			recording.Wait()
+		})
+	}
+}
