@@ -67,7 +67,7 @@ func sweepAll(t testing.TB, l campaign.Ledger, most int) (sum campaign.Swept, lo
 
 // After a quarantine and a replay of the webhooks all doubts can be proven at once. No sweep may try them all in one transaction.
 func TestAnyNumberOfProvableDoubtsIsAdopted(t *testing.T) {
-	const n = 6_000
+	const n = 2*adoptStep + 100
 	onEachBackend(t, func(t *testing.T, l restorable) {
 		r := provable(t, l, n)
 		sum, longest := sweepAll(t, l, 30)
@@ -91,7 +91,7 @@ func TestAnyNumberOfProvableDoubtsIsAdopted(t *testing.T) {
 
 // What stays ambiguous is at the head of every round: it must not be all that a sweep looks at.
 func TestWhatStaysAmbiguousKeepsNobodyWaiting(t *testing.T) {
-	const n = 2*adoptStep + 100
+	const n = adoptStep + 100
 	onEachBackend(t, func(t *testing.T, l restorable) {
 		a, b := load(t, l, n), load(t, l, n-20) // the last 20 are in one run only
 		now := time.Now()
@@ -99,11 +99,13 @@ func TestWhatStaysAmbiguousKeepsNobodyWaiting(t *testing.T) {
 			t.Fatal(got, err)
 		}
 		replayed(t, l, a, 0, n, now.Add(-30*time.Second))
-		for range 2 {
-			sum, _ := sweepAll(t, l, 1)
-			if sum.Ambiguous != n-20 {
-				t.Errorf("%+v", sum)
-			}
+		var sum campaign.Swept
+		for n := 0; n < 10 && (sum.Adopted < 20 || sum.Ambiguous == 0); n++ { // a sweep whose time is up goes on at the next
+			s, _ := sweepAll(t, l, 1)
+			sum.Adopted, sum.Ambiguous = sum.Adopted+s.Adopted, sum.Ambiguous+s.Ambiguous
+		}
+		if sum.Adopted != 20 || sum.Ambiguous == 0 {
+			t.Errorf("%+v", sum)
 		}
 		if got := totals(t, l, a.No); got[campaign.Delivered] != 20 {
 			t.Errorf("%v", got)
