@@ -31,31 +31,14 @@ type badWire struct {
 
 func newBadWire(t *testing.T) *badWire {
 	t.Helper()
-	to := server(t).Addr
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &badWire{Listener: l, to: to}
-	w.ended.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			nth := w.opened.Add(1)
-			w.ended.Go(func() { w.carry(client, nth) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		w.ended.Wait()
-	})
+	w := &badWire{to: server(t).Addr}
+	w.Listener = relay(t, &w.ended, w.carry)
 	return w
 }
 
-func (w *badWire) carry(client net.Conn, nth int64) {
+func (w *badWire) carry(client net.Conn) {
 	defer client.Close()
+	nth := w.opened.Add(1)
 	server, err := net.Dial("tcp", w.to)
 	if err != nil {
 		return

@@ -3,10 +3,14 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"campaignd/campaign"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Tallies implements campaign.ReportLedger. Each page of segments is counted in a snapshot
@@ -300,4 +304,14 @@ func (l *Postgres) SegmentStates(ctx context.Context, no campaign.RunNo) (all []
 	}, `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done
 		FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`, segmentID(no, 0), segmentID(no+1, 0)))
 	return all, err
+}
+
+// LastEventAt implements campaign.ReportLedger, to a tenth of a second.
+func (l *Postgres) LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time, error) {
+	var at int64
+	err := l.read(ctx, l.reports, row(&at, `SELECT event_at FROM run_event WHERE no = $1`, int64(no)))
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = campaign.ErrNoRun
+	}
+	return timeOf(at), err
 }

@@ -39,25 +39,32 @@ var commitPrepared = regexp.MustCompile(`(stmtcache_[0-9a-f]+)\x00commit\x00`)
 
 func newCutter(t *testing.T, to string) *cutter {
 	t.Helper()
+	c := &cutter{to: to}
+	c.Listener = relay(t, &c.ended, c.carry)
+	return c
+}
+
+// relay gives each connection that comes in to carry, until the test ends; then it waits for all that ended counts.
+func relay(t *testing.T, ended *sync.WaitGroup, carry func(net.Conn)) net.Listener {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cutter{Listener: l, to: to}
-	c.ended.Go(func() {
+	ended.Go(func() {
 		for {
-			conn, err := l.Accept()
+			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			c.ended.Go(func() { c.carry(conn) })
+			ended.Go(func() { carry(c) })
 		}
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
-		c.ended.Wait()
+		ended.Wait()
 	})
-	return c
+	return l
 }
 
 func (c *cutter) carry(client net.Conn) {
