@@ -4,6 +4,8 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 SEEDS    ?= 300
 FUZZTIME ?= 10s
+MUTATIONS ?= 150
+SEED     ?= 1
 GOLANGCI := bin/golangci-lint
 GOLANGCI_VERSION := v2.15.0
 
@@ -62,6 +64,10 @@ cluster: ## three replicas over PostgreSQL and Redis: kill, pause and restart ea
 .PHONY: mutants
 mutants: ## plant each known mistake and require that the simulation finds it
 	scripts/mutants.sh
+
+.PHONY: mutate
+mutate: ## plant MUTATIONS (150) drawn mistakes of one line (SEED=1); fail when the tests find fewer than 90 % (half an hour)
+	go run ./tools/mutate -n $(MUTATIONS) -seed $(SEED)
 
 .PHONY: bench
 bench: ## sends per second, CPU per message, import speed and peak memory, beside a bare loop

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Test is one top-level test, what it takes and the places that it reaches.
+type Test struct {
+	Package *Package
+	Name    string
+	Took    time.Duration
+	blocks  map[string][]block // by file, as import path and name
+}
+
+// block is a stretch of code that ran: line and column of both ends.
+type block struct{ fromLine, fromCol, toLine, toCol int }
+
+func (b block) holds(line, col int) bool {
+	return (b.fromLine < line || b.fromLine == line && b.fromCol <= col) && (line < b.toLine || line == b.toLine && col <= b.toCol)
+}
+
+// measure runs each test of the packages alone, without a mutation, and notes what it reaches.
+// A test that fails would kill everything: it is tried once more, then it is an error.
+func measure(ctx context.Context, o *options, packages []*Package, cover []string) ([]*Test, error) {
+	var tests []*Test
+	for _, p := range packages {
+		binary := filepath.Join(o.work, "cover-"+flatName(p.ImportPath))
+		if out, err := o.command(ctx, o.root, "go", "test", "-c", "-vet=off", "-covermode=set", "-coverpkg="+strings.Join(cover, ","), "-o", binary, p.ImportPath).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("building the tests of %s: %w\n%s", p.ImportPath, err, out)
+		}
+		names, err := o.command(ctx, p.Dir, binary, "-test.list", ".").Output()
+		if err != nil {
+			return nil, fmt.Errorf("listing the tests of %s: %w", p.ImportPath, err)
+		}
+		for _, name := range strings.Fields(string(names)) {
+			if !strings.HasPrefix(name, "Benchmark") {
+				tests = append(tests, &Test{Package: p, Name: name, blocks: map[string][]block{}})
+			}
+		}
+	}
+	errs := make([]error, len(tests))
+	o.parallel(len(tests), func(i int) {
+		t := tests[i]
+		if errs[i] = t.measure(ctx, o); errs[i] != nil {
+			errs[i] = t.measure(ctx, o)
+		}
+		o.progress("measured", i+1, len(tests))
+	})
+	return tests, errors.Join(errs...)
+}
+
+func (t *Test) measure(ctx context.Context, o *options) error {
+	profile := filepath.Join(o.work, "profile-"+flatName(t.Package.ImportPath)+"-"+t.Name)
+	binary := filepath.Join(o.work, "cover-"+flatName(t.Package.ImportPath))
+	began := time.Now()
+	out, err := o.command(ctx, t.Package.Dir, binary, "-test.run", "^"+t.Name+"$", "-test.coverprofile", profile, "-test.timeout", "3m").CombinedOutput()
+	t.Took = time.Since(began)
+	if err != nil {
+		return fmt.Errorf("%s of %s fails without a mutation: %w\n%s", t.Name, t.Package.ImportPath, err, out)
+	}
+	text, err := os.ReadFile(profile)
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(profile)
+	for _, m := range covered.FindAllStringSubmatch(string(text), -1) {
+		var n [4]int
+		for i := range n {
+			n[i], _ = strconv.Atoi(m[2+i])
+		}
+		t.blocks[m[1]] = append(t.blocks[m[1]], block{n[0], n[1], n[2], n[3]})
+	}
+	return nil
+}
+
+// covered is a line of a profile with a count above 0.
+var covered = regexp.MustCompile(`(?m)^(\S+):(\d+)\.(\d+),(\d+)\.(\d+) \d+ [1-9]\d*$`)
+
+// reaches reports whether the test runs the place.
+func (t *Test) reaches(at place) bool {
+	for _, b := range t.blocks[at.file] {
+		if b.holds(at.line, at.col) {
+			return true
+		}
+	}
+	return false
+}
+
+// place is a point of the code.
+type place struct {
+	file      string // import path and name
+	line, col int
+}
+
+// An index finds where the names that packages declare are used.
+type index struct {
+	mu   sync.Mutex
+	all  []*Package
+	uses map[string][]place // by name
+}
+
+// places are where a mutation takes effect: its own, in a function; else wherever the names that its
+// declaration gives are used, in any package. Declarations that use them count with their own names.
+func (x *index) places(m *Mutation) []place {
+	if m.File.tree == nil {
+		return x.follow(embedding(m.File))
+	}
+	for _, d := range m.File.tree.Decls {
+		if m.File.offset(d.Pos()) > m.Start || m.Start >= m.File.offset(d.End()) {
+			continue
+		}
+		if g, ok := d.(*ast.GenDecl); ok {
+			return x.follow(declared(m.File, g, m.Start))
+		}
+	}
+	line := m.Line()
+	return []place{{m.File.Package.ImportPath + "/" + filepath.Base(m.File.Path), line, m.Start - strings.LastIndexByte(string(m.File.text[:m.Start]), '\n')}}
+}
+
+func (x *index) follow(names []string) []place {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.uses == nil {
+		x.build()
+	}
+	var found []place
+	met := map[string]bool{}
+	for len(names) > 0 {
+		name := names[0]
+		names = names[1:]
+		if met[name] {
+			continue
+		}
+		met[name] = true
+		for _, p := range x.uses[name] {
+			if p.line == 0 { // used by another declaration, whose name stands in place of a file
+				names = append(names, p.file)
+			} else {
+				found = append(found, p)
+			}
+		}
+	}
+	return found
+}
+
+func (x *index) build() {
+	x.uses = map[string][]place{}
+	for _, p := range x.all {
+		for _, f := range p.files {
+			if f.tree == nil {
+				continue
+			}
+			for _, d := range f.tree.Decls {
+				g, _ := d.(*ast.GenDecl)
+				ast.Inspect(d, func(n ast.Node) bool {
+					id, ok := n.(*ast.Ident)
+					if !ok {
+						return true
+					}
+					if g == nil {
+						at := f.set.Position(id.Pos())
+						x.uses[id.Name] = append(x.uses[id.Name], place{p.ImportPath + "/" + filepath.Base(f.Path), at.Line, at.Column})
+						return true
+					}
+					for _, name := range declared(f, g, f.offset(id.Pos())) {
+						if name != id.Name {
+							x.uses[id.Name] = append(x.uses[id.Name], place{file: name})
+						}
+					}
+					return true
+				})
+			}
+		}
+	}
+}
+
+// declared are the names that the declaration around an offset gives.
+func declared(f *File, g *ast.GenDecl, offset int) []string {
+	var names []string
+	if g.Tok != token.CONST && g.Tok != token.VAR {
+		return nil
+	}
+	for _, s := range g.Specs {
+		v, ok := s.(*ast.ValueSpec)
+		if !ok || offset < f.offset(v.Pos()) || offset > f.offset(v.End()) {
+			continue
+		}
+		for _, id := range v.Names {
+			names = append(names, id.Name)
+		}
+	}
+	return names
+}
+
+// embedding are the variables that hold a script.
+func embedding(script *File) []string {
+	var names []string
+	for _, f := range script.Package.files {
+		if f.tree == nil {
+			continue
+		}
+		for _, d := range f.tree.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Doc == nil {
+				continue
+			}
+			for _, c := range g.Doc.List {
+				if strings.HasPrefix(c.Text, "//go:embed") && strings.Contains(c.Text, filepath.Base(script.Path)) {
+					names = append(names, declared(f, g, f.offset(g.Specs[0].Pos()))...)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// parallel calls f for 0 to n-1, as many at a time as there are workers.
+func (o *options) parallel(n int, f func(int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range o.workers {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// command is a process that ends with ctx, in a limited address space: a mutation may well ask for
+// memory without end.
+func (o *options) command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", `ulimit -v 16000000; exec "$@"`, "sh", name}, args...)...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+	c.WaitDelay = 5 * time.Second
+	return c
+}
+
+func flatName(s string) string { return strings.NewReplacer("/", "_", ".", "_").Replace(s) }

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// What must be killed, in percent.
+const (
+	least          = 90
+	leastOfPackage = 80 // of a package with enough mutations
+	enough         = 10
+)
+
+// An equivalent mutation changes nothing that anybody can observe.
+type equivalent struct{ file, before, after, reason string }
+
+// readEquivalents reads the list: four lines for each, "FILE", "- before", "+ after" and "= reason", and an empty line.
+// A line that begins with # is a comment. Blanks count as one, so that a move of the code keeps the entry.
+func readEquivalents(path string) ([]equivalent, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []equivalent
+	var e equivalent
+	for i, line := range strings.Split(string(text)+"\n", "\n") {
+		kind, rest, _ := strings.Cut(line, " ")
+		rest = flat(rest)
+		switch {
+		case kind == "#":
+		case line == "":
+			if e == (equivalent{}) {
+				continue
+			}
+			if e.file == "" || e.before == "" || e.reason == "" {
+				return nil, fmt.Errorf("%s:%d: an entry has the lines FILE, - before, + after and = reason", path, i)
+			}
+			list = append(list, e)
+			e = equivalent{}
+		case kind == "-":
+			e.before = rest
+		case kind == "+":
+			e.after = rest
+		case kind == "=":
+			e.reason = strings.TrimSpace(e.reason + " " + rest)
+		default:
+			e.file = line
+		}
+	}
+	return list, nil
+}
+
+func reasonOf(list []equivalent, file string, m *Mutation) string {
+	for _, e := range list {
+		if e.file == file && e.before == m.before && e.after == m.after {
+			return e.reason
+		}
+	}
+	return ""
+}
+
+// tally counts verdicts.
+type tally struct{ killed, survived, equivalent int }
+
+func (t *tally) add(v *Verdict) {
+	switch {
+	case v.killed():
+		t.killed++
+	case v.Reason != "":
+		t.equivalent++
+	default:
+		t.survived++
+	}
+}
+
+func (t *tally) percent() float64 {
+	if t.killed+t.survived == 0 {
+		return 100
+	}
+	return 100 * float64(t.killed) / float64(t.killed+t.survived)
+}
+
+// write prints the report and returns the exit code.
+func write(out io.Writer, o *options, verdicts []*Verdict) int {
+	var all tally
+	packages, kinds := map[string]*tally{}, map[string]*tally{}
+	for _, v := range verdicts {
+		all.add(v)
+		for m, key := range map[*map[string]*tally]string{&packages: v.File.Package.ImportPath, &kinds: v.Kind} {
+			if (*m)[key] == nil {
+				(*m)[key] = new(tally)
+			}
+			(*m)[key].add(v)
+		}
+	}
+	survivors(out, o, verdicts)
+	for _, v := range verdicts {
+		if v.killed() {
+			fmt.Fprintf(out, "killed  %s:%d  %s  by %s\n", o.relative(v.File.Path), v.Line(), v.after, v.By)
+		}
+	}
+	code := 0
+	for _, table := range []map[string]*tally{packages, kinds, {"all": &all}} {
+		fmt.Fprintln(out)
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(w, "killed\tsurvived\tequivalent\t%\t\t")
+		for _, key := range slices.Sorted(maps.Keys(table)) {
+			t := table[key]
+			fmt.Fprintf(w, "%d\t%d\t%d\t%.0f\t\t%s\n", t.killed, t.survived, t.equivalent, t.percent(), key)
+		}
+		_ = w.Flush()
+	}
+	for name, t := range packages {
+		if t.killed+t.survived+t.equivalent >= enough && t.percent() < leastOfPackage {
+			fmt.Fprintf(out, "\ntoo few are killed in %s: %.1f %%, want %d %%\n", name, t.percent(), leastOfPackage)
+			code = 1
+		}
+	}
+	if all.percent() < least {
+		fmt.Fprintf(out, "\ntoo few are killed: %.1f %%, want %d %%\n", all.percent(), least)
+		code = 1
+	}
+	fmt.Fprintf(out, "\nseed %d, %d mutations, %s\n", o.seed, len(verdicts), time.Since(o.began).Round(time.Second))
+	return code
+}
+
+// survivors prints those without a reason, then the equivalent ones.
+func survivors(out io.Writer, o *options, verdicts []*Verdict) {
+	sorted := slices.Clone(verdicts)
+	slices.SortStableFunc(sorted, func(a, b *Verdict) int { return cmp.Compare(min(len(a.Reason), 1), min(len(b.Reason), 1)) })
+	for _, v := range sorted {
+		if v.killed() {
+			continue
+		}
+		word := "SURVIVED"
+		if v.Reason != "" {
+			word = "equivalent"
+		}
+		fmt.Fprintf(out, "%s  %s:%d  %s, %d tests of %s\n- %s\n+ %s\n", word, o.relative(v.File.Path), v.Line(), v.Kind, v.Tests, strings.Join(v.Noted, " "), v.before, v.after)
+		if v.Reason != "" {
+			fmt.Fprintf(out, "= %s\n", v.Reason)
+		}
+		fmt.Fprintln(out)
+	}
+}
