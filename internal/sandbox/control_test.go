@@ -45,12 +45,12 @@ func TestTheTruthIsReadOverHTTP(t *testing.T) {
 	}
 	must(t, json.Unmarshal([]byte(get("/sandbox/truth")), &truth))
 	if len(truth.Messages) != 1 || truth.Messages[0].ID != id || strings.Join(truth.Messages[0].Values, "|") != "Ada|A-1" || truth.Stats.Connections[0].Accepted != 1 {
-		t.Errorf("%+v", truth)
+		t.Errorf("truth = %+v, want the one message with its values", truth)
 	}
 	rows, err := csv.NewReader(strings.NewReader(get("/sandbox/truth?format=csv"))).ReadAll()
 	must(t, err)
 	if len(rows) != 2 || rows[1][0] != id || rows[1][2] != "+23480312345" || len(rows[0]) != len(rows[1]) {
-		t.Errorf("%v", rows)
+		t.Errorf("rows = %v, want a header and the message", rows)
 	}
 	if !strings.Contains(get("/sandbox/messages/"+id), id) {
 		t.Error("message not found by its id")
@@ -80,12 +80,12 @@ func TestTheTruthIsReadOverHTTP(t *testing.T) {
 		}
 	}
 	if s.Faults().LostAfter != 0.5 || !strings.Contains(get("/sandbox/faults"), "lost_after: 0.5") {
-		t.Errorf("%+v", s.Faults())
+		t.Errorf("faults = %+v, want lost_after 0.5", s.Faults())
 	}
 	if res := call(t, s, "GET", "/api/v1/connections", "two", ""); res.StatusCode != 403 {
 		t.Errorf("suspended: %s", res.Status)
 	}
 	if body, _ := io.ReadAll(call(t, s, "GET", "/api/v1/numbers", "one", "").Body); !strings.Contains(string(body), "RED") {
-		t.Errorf("%s", body)
+		t.Errorf("numbers = %s, want the quality RED", body)
 	}
 }

@@ -153,7 +153,7 @@ func TestEachFaultFiresAndIsCounted(t *testing.T) {
 				// What was posted in earnest was answered 2xx in the end.
 				for _, st := range truth.Messages[0].Statuses {
 					if st.AckedAt.IsZero() != st.Missing {
-						t.Errorf("%+v", st)
+						t.Errorf("answered 2xx at %v, want a time exactly if it was posted in earnest: %+v", st.AckedAt, st)
 					}
 				}
 				if truth.ForgedAccepted != 0 {
@@ -272,7 +272,7 @@ func TestForgedWebhooksAnsweredTwoHundredAreReported(t *testing.T) {
 		c.send(t, "conn_1", "+23480312345", "newsletter")
 		c.settle(t)
 		if truth := c.s.Truth(); truth.ForgedAccepted != 3 || !truth.Messages[0].Statuses[0].AckedAt.IsZero() {
-			t.Errorf("%+v", truth)
+			t.Errorf("forged and accepted = %d, want 3, and none in earnest: %+v", truth.ForgedAccepted, truth)
 		}
 	})
 }
@@ -339,7 +339,7 @@ func TestFaultFlagsReadAsTheYAMLDoes(t *testing.T) {
 		must(t, f.Set(a))
 	}
 	if f.LostAfter != 0.01 || f.Latency.Median != 80*time.Millisecond || f.LateBy.Sigma != 0.5 || len(f.Refusals) != 1 || len(f.Codes) != 2 {
-		t.Errorf("%+v", f)
+		t.Errorf("faults = %+v, want what the five flags say", f)
 	}
 	for _, a := range []string{"lost_after", "lost_affter=1", "lost_after=2", "latency=soon", "server_error_codes=[200]"} {
 		before := f

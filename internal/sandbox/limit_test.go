@@ -50,10 +50,10 @@ func TestThroughputIsASlidingSecond(t *testing.T) {
 				}
 				truth := sc.s.Truth()
 				if got := truth.Connections[0]; got.WorstSecond != c.limit+2 || got.Posts != int64(c.limit+3) || got.Accepted != int64(c.limit+1) {
-					t.Errorf("%+v", got)
+					t.Errorf("worst second, posts, accepted = %d, %d, %d, want %d, %d, %d", got.WorstSecond, got.Posts, got.Accepted, c.limit+2, c.limit+3, c.limit+1)
 				}
 				if truth.Fired["throughput_exceeded"] != 2 {
-					t.Errorf("%v", truth.Fired)
+					t.Errorf("throughput_exceeded fired %d times, want 2", truth.Fired["throughput_exceeded"])
 				}
 			})
 		})
@@ -95,7 +95,7 @@ func TestPairRateHoldsOneRecipientOnly(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		got = append(got, c.send(t, "conn_1", "+23480312345", "newsletter").StatusCode, c.send(t, "conn_1", "+23480312345", "newsletter").StatusCode)
 		if fmt.Sprint(got) != "[200 200 200 400 200 200 200 400]" {
-			t.Error(got)
+			t.Errorf("answers = %v, want the fourth within 18 s refused, of this pair only", got)
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestATierFailsTheUniqueRecipientsBeyondIt(t *testing.T) {
 	bubble(t, o, func(t *testing.T, c *scene) {
 		send := func(conn string, i int) {
 			if res := c.send(t, conn, fmt.Sprintf("+2348030%05d", i), "newsletter"); res.StatusCode != 200 {
-				t.Fatal(res.Status)
+				t.Fatalf("recipient %d of %s: %s, want 200", i, conn, res.Status)
 			}
 		}
 		for i := range 200 {

@@ -311,12 +311,12 @@ func TestTheAllowanceEndsAndReturnsWithTheMonth(t *testing.T) {
 		send := func() int { return c.send(t, "conn_2", "+23480312345", "newsletter").StatusCode }
 		for range 5 {
 			if res := c.send(t, "conn_1", "+23480300000", "newsletter"); res.StatusCode != 400 {
-				t.Fatal(res.Status)
+				t.Fatalf("an unreachable recipient: %s, want 400", res.Status)
 			}
 		}
 		for range 3 {
 			if status := send(); status != 200 {
-				t.Fatal(status)
+				t.Fatalf("within the allowance: %d, want 200", status)
 			}
 		}
 		if status := send(); status != 402 {
@@ -344,7 +344,7 @@ func TestTheAllowanceIsNeverExceededByMany(t *testing.T) {
 				case 402:
 					answers[1].Add(1)
 				default:
-					t.Error(res.Status)
+					t.Errorf("answer %s, want 200 or 402", res.Status)
 				}
 			}
 		})

@@ -62,7 +62,7 @@ timeline: [{after: 1h, faults: {lost_after: 0.5}}, {after_messages: 3, template:
 	if o.Seed != 42 || o.Faults.Latency != (Delay{Median: 40 * time.Millisecond, Sigma: 0.5}) || o.Faults.LateBy.Median != time.Hour ||
 		o.Statuses.Read.Median != time.Minute || o.RetrySchedule[1] != 2*time.Second || o.Timeline[0].Faults.LostAfter != 0.5 ||
 		o.Events.Batch != 64 || o.Assets[0].Age != 240*time.Hour || o.Templates[0].Components[1].Buttons[0].URL == "" {
-		t.Errorf("%+v", o)
+		t.Errorf("options = %+v, want what the scenario says", o)
 	}
 	if _, err := New(o); err != nil {
 		t.Error(err)

@@ -157,12 +157,12 @@ func TestConcurrentPostsAndReadersAgree(t *testing.T) {
 	posts := 0
 	for _, m := range truth.Messages {
 		if len(m.Statuses) != 3 {
-			t.Errorf("%+v", m)
+			t.Errorf("statuses of %s = %d, want 3: %+v", m.ID, len(m.Statuses), m)
 		}
 		for _, st := range m.Statuses {
 			posts += st.Posts
 			if st.AckedAt.IsZero() {
-				t.Errorf("%+v", m)
+				t.Errorf("%+v was never answered 2xx: %+v", st, m)
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func TestRetriesFollowTheScheduleExactly(t *testing.T) {
 		}
 		m, _ := c.s.Message(id)
 		if st := m.Statuses[0]; st.Posts != 6 || !st.AckedAt.IsZero() {
-			t.Errorf("%+v", st)
+			t.Errorf("posts = %d, answered 2xx at %v, want 6 and never", st.Posts, st.AckedAt)
 		}
 		if c.s.Truth().Fired["webhook_abandoned"] != 1 {
 			t.Error("abandoned webhook not counted")
@@ -143,7 +143,7 @@ func TestBatchesFillAndLoseNothing(t *testing.T) {
 				for m := range c.s.Messages() {
 					for _, st := range m.Statuses {
 						if st.AckedAt.IsZero() {
-							t.Fatalf("%+v", m)
+							t.Fatalf("%+v was never answered 2xx: %+v", st, m)
 						}
 					}
 				}
@@ -183,7 +183,7 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 		a, b         bool
 	}{{"message.status", "co_1", false, false}, {"message.status", "co_2", true, false}, {"message.received", "co_1", false, true}, {"message.received", "co_2", true, true}} {
 		if eps[0].wants(c.typ, c.company) != c.a || eps[1].wants(c.typ, c.company) != c.b {
-			t.Errorf("%+v", c)
+			t.Errorf("%s of %s is wanted by %v and %v, want %v and %v", c.typ, c.company, eps[0].wants(c.typ, c.company), eps[1].wants(c.typ, c.company), c.a, c.b)
 		}
 	}
 	if res := call(t, s, "DELETE", "/api/v1/webhooks/"+a, "one", ""); res.StatusCode != 404 {
@@ -220,7 +220,7 @@ func TestRunMayEndAndBeginAgain(t *testing.T) {
 		go func() { _ = second.Settle(ctx); cancel() }()
 		must(t, second.Run(ctx))
 		if got := fmt.Sprint(c.hook.statuses("")); got != "[sent delivered read]" {
-			t.Error(got)
+			t.Errorf("statuses after the restart = %s, want [sent delivered read]", got)
 		}
 	})
 }

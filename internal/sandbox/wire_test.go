@@ -380,7 +380,7 @@ func TestWebhookBodiesHaveTheLiteralShape(t *testing.T) {
 					must(t, c.cause(b.s))
 				} else {
 					if res := b.send(t, "conn_1", "+15555550101", "order_ready", "A-1"); res.StatusCode != 200 {
-						t.Fatal(res.Status)
+						t.Fatalf("the send was answered %s, want 200", res.Status)
 					}
 				}
 				b.settle(t)
