@@ -32,6 +32,7 @@ type options struct {
 	workers  int
 
 	root, work string
+	cache      string // "": of the user
 	began      time.Time
 	mu         sync.Mutex
 }
@@ -167,7 +168,7 @@ func (o *options) judge(ctx context.Context, plan *plan, all, chosen []*Package,
 		defer func() { _ = f.Close() }()
 		out = io.MultiWriter(out, f)
 	}
-	return write(out, o, verdicts), nil
+	return printReport(out, o, verdicts), nil
 }
 
 // A plan draws mutations: of each package its share, in turns of the kinds that it has.

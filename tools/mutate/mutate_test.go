@@ -112,7 +112,7 @@ func TestARunNamesKilledSurvivorsAndEquivalents(t *testing.T) {
 	list := "# a comment\ntiny.go\n- func Half(n int) bool { return n > limit/2 }\n+ func Half(n int) bool { return n > limit/(2 + 1) }\n= nobody asks for a half\n"
 	t.Chdir(module(t, map[string]string{"tiny.go": tinySource, "tiny_test.go": tinyTest, "tools/mutate/equivalent.txt": list}))
 	report := filepath.Join(t.TempDir(), "report")
-	code, err := run(t.Context(), &options{n: 100, seed: 1, packages: ".", report: report, workers: 2})
+	code, err := run(t.Context(), &options{n: 100, seed: 1, packages: ".", report: report, workers: 2, cache: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestTooManySurvivorsFailTheRun(t *testing.T) {
 		"fewer of a package":           {slices.Concat(of("a", 90, 0, 0), of("b", 7, 2, 1)), 1},
 		"fewer of a small package":     {slices.Concat(of("a", 90, 0, 0), of("b", 6, 3, 0)), 0},
 	} {
-		if got := write(io.Discard, &options{}, c.verdicts); got != c.want {
+		if got := printReport(io.Discard, &options{}, c.verdicts); got != c.want {
 			t.Errorf("%s: exit code = %d, want %d", name, got, c.want)
 		}
 	}

@@ -77,8 +77,8 @@ func mutations(f *File) []*Mutation {
 	}
 	w := &walker{file: f}
 	for _, d := range f.tree.Decls {
-		if g, ok := d.(*ast.GenDecl); ok && g.Tok != token.CONST && g.Tok != token.VAR {
-			continue // types and imports
+		if g, ok := d.(*ast.GenDecl); ok && (g.Tok != token.CONST && g.Tok != token.VAR || strings.Contains(g.Doc.Text(), "(mutant ")) {
+			continue // types, imports, and what only a named mutation uses
 		}
 		ast.Inspect(d, w.visit)
 	}

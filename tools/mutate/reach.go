@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,44 +23,74 @@ type Test struct {
 	Package *Package
 	Name    string
 	Took    time.Duration
-	blocks  map[string][]block // by file, as import path and name
+
+	// By file, as import path and name.
+	Ran, Idle map[string][]block
 }
 
-// block is a stretch of code that ran: line and column of both ends.
-type block struct{ fromLine, fromCol, toLine, toCol int }
+// block is a stretch of code: line and column of both ends.
+type block struct{ FromLine, FromCol, ToLine, ToCol int }
 
 func (b block) holds(line, col int) bool {
-	return (b.fromLine < line || b.fromLine == line && b.fromCol <= col) && (line < b.toLine || line == b.toLine && col <= b.toCol)
+	return (b.FromLine < line || b.FromLine == line && b.FromCol <= col) && (line < b.ToLine || line == b.ToLine && col < b.ToCol)
+}
+
+func holds(blocks []block, at place) bool {
+	return slices.ContainsFunc(blocks, func(b block) bool { return b.holds(at.line, at.col) })
 }
 
 // measure runs each test of the packages alone, without a mutation, and notes what it reaches.
 // A test that fails would kill everything: it is tried once more, then it is an error.
+// What was measured with the same binary before is taken from the user's cache.
 func measure(ctx context.Context, o *options, packages []*Package, cover []string) ([]*Test, error) {
-	var tests []*Test
+	var tests, missing []*Test
+	keep := map[*Package]string{}
 	for _, p := range packages {
 		binary := filepath.Join(o.work, "cover-"+flatName(p.ImportPath))
 		if out, err := o.command(ctx, o.root, "go", "test", "-c", "-vet=off", "-covermode=set", "-coverpkg="+strings.Join(cover, ","), "-o", binary, p.ImportPath).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("building the tests of %s: %w\n%s", p.ImportPath, err, out)
 		}
+		path, err := cached(o.cache, binary)
+		if err != nil {
+			return nil, err
+		}
+		if of := read(path, p); of != nil {
+			tests = append(tests, of...)
+			continue
+		}
+		keep[p] = path
 		names, err := o.command(ctx, p.Dir, binary, "-test.list", ".").Output()
 		if err != nil {
 			return nil, fmt.Errorf("listing the tests of %s: %w", p.ImportPath, err)
 		}
 		for _, name := range strings.Fields(string(names)) {
 			if !strings.HasPrefix(name, "Benchmark") {
-				tests = append(tests, &Test{Package: p, Name: name, blocks: map[string][]block{}})
+				missing = append(missing, &Test{Package: p, Name: name, Ran: map[string][]block{}, Idle: map[string][]block{}})
 			}
 		}
 	}
-	errs := make([]error, len(tests))
-	o.parallel(len(tests), func(i int) {
-		t := tests[i]
-		if errs[i] = t.measure(ctx, o); errs[i] != nil {
-			errs[i] = t.measure(ctx, o)
+	errs := make([]error, len(missing))
+	o.parallel(len(missing), func(i int) {
+		if errs[i] = missing[i].measure(ctx, o); errs[i] != nil {
+			errs[i] = missing[i].measure(ctx, o)
 		}
-		o.progress("measured", i+1, len(tests))
+		o.progress("measured", i+1, len(missing))
 	})
-	return tests, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for p, path := range keep {
+		var of []*Test
+		for _, t := range missing {
+			if t.Package == p {
+				of = append(of, t)
+			}
+		}
+		if err := write(path, of); err != nil {
+			return nil, err
+		}
+	}
+	return append(tests, missing...), nil
 }
 
 func (t *Test) measure(ctx context.Context, o *options) error {
@@ -75,24 +107,33 @@ func (t *Test) measure(ctx context.Context, o *options) error {
 		return err
 	}
 	_ = os.Remove(profile)
-	for _, m := range covered.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range counted.FindAllStringSubmatch(string(text), -1) {
 		var n [4]int
 		for i := range n {
 			n[i], _ = strconv.Atoi(m[2+i])
 		}
-		t.blocks[m[1]] = append(t.blocks[m[1]], block{n[0], n[1], n[2], n[3]})
+		known := t.Idle
+		if m[6] == "1" {
+			known = t.Ran
+		}
+		known[m[1]] = append(known[m[1]], block{n[0], n[1], n[2], n[3]})
 	}
 	return nil
 }
 
-// covered is a line of a profile with a count above 0.
-var covered = regexp.MustCompile(`(?m)^(\S+):(\d+)\.(\d+),(\d+)\.(\d+) \d+ [1-9]\d*$`)
+// counted is a line of a profile: a block, how many statements it has, whether it ran.
+var counted = regexp.MustCompile(`(?m)^(\S+):(\d+)\.(\d+),(\d+)\.(\d+) \d+ ([01])$`)
 
-// reaches reports whether the test runs the place.
-func (t *Test) reaches(at place) bool {
-	for _, b := range t.blocks[at.file] {
-		if b.holds(at.line, at.col) {
+// reaches reports whether the test runs one of the points. Not every point lies in a block: the words of a
+// case and what stands behind a function literal do not. The first that does is judged, and
+// the points go from the inside out.
+func (t *Test) reaches(inward []place) bool {
+	for _, at := range inward {
+		if holds(t.Ran[at.file], at) {
 			return true
+		}
+		if holds(t.Idle[at.file], at) {
+			return false
 		}
 	}
 	return false
@@ -108,12 +149,13 @@ type place struct {
 type index struct {
 	mu   sync.Mutex
 	all  []*Package
-	uses map[string][]place // by name
+	uses map[string][][]place // by name
 }
 
 // places are where a mutation takes effect: its own, in a function; else wherever the names that its
 // declaration gives are used, in any package. Declarations that use them count with their own names.
-func (x *index) places(m *Mutation) []place {
+// Each is a point and the beginnings of the statements around it.
+func (x *index) places(m *Mutation) [][]place {
 	if m.File.tree == nil {
 		return x.follow(embedding(m.File))
 	}
@@ -124,18 +166,39 @@ func (x *index) places(m *Mutation) []place {
 		if g, ok := d.(*ast.GenDecl); ok {
 			return x.follow(declared(m.File, g, m.Start))
 		}
+		return [][]place{m.File.around(d, m.Start)}
 	}
-	line := m.Line()
-	return []place{{m.File.Package.ImportPath + "/" + filepath.Base(m.File.Path), line, m.Start - strings.LastIndexByte(string(m.File.text[:m.Start]), '\n')}}
+	return nil
 }
 
-func (x *index) follow(names []string) []place {
+// around is the point at an offset of a declaration, then the beginnings of the statements that hold it, the innermost first.
+func (f *File) around(d ast.Decl, offset int) []place {
+	point := func(o int) place {
+		return place{f.Package.ImportPath + "/" + filepath.Base(f.Path), f.line(o), o - bytes.LastIndexByte(f.text[:o], '\n')}
+	}
+	points := []place{point(offset)}
+	ast.Inspect(d, func(n ast.Node) bool {
+		if n == nil || f.offset(n.Pos()) > offset || offset >= f.offset(n.End()) {
+			return false
+		}
+		if _, block := n.(*ast.BlockStmt); block {
+			return true
+		}
+		if s, ok := n.(ast.Stmt); ok {
+			points = slices.Insert(points, 1, point(f.offset(s.Pos())))
+		}
+		return true
+	})
+	return points
+}
+
+func (x *index) follow(names []string) [][]place {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.uses == nil {
 		x.build()
 	}
-	var found []place
+	var found [][]place
 	met := map[string]bool{}
 	for len(names) > 0 {
 		name := names[0]
@@ -145,8 +208,8 @@ func (x *index) follow(names []string) []place {
 		}
 		met[name] = true
 		for _, p := range x.uses[name] {
-			if p.line == 0 { // used by another declaration, whose name stands in place of a file
-				names = append(names, p.file)
+			if p[0].line == 0 { // used by another declaration, whose name stands in place of a file
+				names = append(names, p[0].file)
 			} else {
 				found = append(found, p)
 			}
@@ -156,7 +219,22 @@ func (x *index) follow(names []string) []place {
 }
 
 func (x *index) build() {
-	x.uses = map[string][]place{}
+	x.uses = map[string][][]place{}
+	global := map[string]bool{}
+	for _, p := range x.all {
+		for _, f := range p.files {
+			if f.tree == nil {
+				continue
+			}
+			for _, d := range f.tree.Decls {
+				if g, ok := d.(*ast.GenDecl); ok {
+					for _, name := range declared(f, g, -1) {
+						global[name] = true
+					}
+				}
+			}
+		}
+	}
 	for _, p := range x.all {
 		for _, f := range p.files {
 			if f.tree == nil {
@@ -166,17 +244,16 @@ func (x *index) build() {
 				g, _ := d.(*ast.GenDecl)
 				ast.Inspect(d, func(n ast.Node) bool {
 					id, ok := n.(*ast.Ident)
-					if !ok {
+					if !ok || !global[id.Name] {
 						return true
 					}
 					if g == nil {
-						at := f.set.Position(id.Pos())
-						x.uses[id.Name] = append(x.uses[id.Name], place{p.ImportPath + "/" + filepath.Base(f.Path), at.Line, at.Column})
+						x.uses[id.Name] = append(x.uses[id.Name], f.around(d, f.offset(id.Pos())))
 						return true
 					}
 					for _, name := range declared(f, g, f.offset(id.Pos())) {
 						if name != id.Name {
-							x.uses[id.Name] = append(x.uses[id.Name], place{file: name})
+							x.uses[id.Name] = append(x.uses[id.Name], []place{{file: name}})
 						}
 					}
 					return true
@@ -186,7 +263,7 @@ func (x *index) build() {
 	}
 }
 
-// declared are the names that the declaration around an offset gives.
+// declared are the names that the declaration around an offset gives; with -1 all of its names.
 func declared(f *File, g *ast.GenDecl, offset int) []string {
 	var names []string
 	if g.Tok != token.CONST && g.Tok != token.VAR {
@@ -194,7 +271,7 @@ func declared(f *File, g *ast.GenDecl, offset int) []string {
 	}
 	for _, s := range g.Specs {
 		v, ok := s.(*ast.ValueSpec)
-		if !ok || offset < f.offset(v.Pos()) || offset > f.offset(v.End()) {
+		if !ok || offset >= 0 && (offset < f.offset(v.Pos()) || offset > f.offset(v.End())) {
 			continue
 		}
 		for _, id := range v.Names {

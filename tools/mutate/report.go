@@ -93,8 +93,8 @@ func (t *tally) percent() float64 {
 	return 100 * float64(t.killed) / float64(t.killed+t.survived)
 }
 
-// write prints the report and returns the exit code.
-func write(out io.Writer, o *options, verdicts []*Verdict) int {
+// printReport prints the verdicts and returns the exit code.
+func printReport(out io.Writer, o *options, verdicts []*Verdict) int {
 	var all tally
 	packages, kinds := map[string]*tally{}, map[string]*tally{}
 	for _, v := range verdicts {

@@ -79,7 +79,7 @@ func try(ctx context.Context, o *options, m *Mutation, tests []*Test, x *index) 
 
 // choose is which tests are run, in groups: those of the mutation's own package first, then package by package
 // by the time that they take; of each package the quick ones first.
-func choose(m *Mutation, tests []*Test, at []place) [][]*Test {
+func choose(m *Mutation, tests []*Test, at [][]place) [][]*Test {
 	byPackage := map[*Package][]*Test{}
 	total := map[*Package]time.Duration{}
 	for _, t := range tests {
