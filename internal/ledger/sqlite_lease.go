@@ -168,7 +168,9 @@ func (l *SQLite) Release(ctx context.Context, lease campaign.Lease, unposted []i
 			if back += n; n == 1 {
 				continue
 			}
-			if _, err = t.exec(`UPDATE outcome SET state = 1, attempt = attempt - 1, next_due = ?2, code = ?3, result_at = ?2, intent_at = 0
+			// One that was resent may still be adopted: it keeps when it may have been sent.
+			if _, err = t.exec(`UPDATE outcome SET state = 1, attempt = attempt - 1, next_due = ?2, code = ?3,
+				result_at = CASE WHEN flags & 2 THEN result_at ELSE ?2 END, intent_at = CASE WHEN flags & 2 THEN intent_at ELSE 0 END
 				WHERE rid = ?1 AND state = 2`, rid(lease.Run, seq), now, codeReleased); err != nil {
 				return err
 			}

@@ -29,6 +29,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Results", resultPromises},
 		{"Statuses", statusPromises},
 		{"Adoption", adoptionPromises},
+		{"Doubts", doubtPromises},
 		{"Suppressions", suppressionPromises},
 		{"Reports", reportPromises},
 		{"Jobs", jobPromises},

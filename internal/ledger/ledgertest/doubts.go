@@ -1,0 +1,79 @@
+package ledgertest
+
+import (
+	"time"
+
+	"campaignd/campaign"
+)
+
+// doubtPromises are about when a delivery may have been sent: messages of that time are its own, others are a stranger's.
+var doubtPromises = []promise{
+	{"AResendGivenBackKeepsItsFirstIntent", func(f *fixture) {
+		r, l := f.resendGivenBack()
+		f.sentRetry(l, 1, 0, 2)
+		again := doubtful(l, 0)
+		again.Attempt, again.IntentAt, again.At = 2, at(300), at(301)
+		f.record(again)
+		f.apply(event("wamid.stranger", key(0), campaign.Sent, at(-6*3600)))
+		f.swept(campaign.Swept{Left: 1})
+		f.status(r.No, 0, campaign.InDoubt)
+		f.apply(event("wamid.mine", key(0), campaign.Sent, at(-2)))
+		f.swept(campaign.Swept{Adopted: 1, Left: 1})
+		f.status(r.No, 0, campaign.Sent)
+		f.sound(r.No)
+	}},
+	{"AResendGivenBackKeepsWhenItsDoubtBegan", func(f *fixture) {
+		r, l := f.resendGivenBack()
+		n, err := f.l.Drop(f.ctx, l, campaign.Expired)
+		f.ok(err)
+		if n != 1 {
+			f.Errorf("dropped %d, want 1", n)
+		}
+		f.status(r.No, 0, campaign.Unknown)
+		f.apply(event("wamid.stranger", key(0), campaign.Sent, at(72)))
+		f.swept(campaign.Swept{Left: 1})
+		f.status(r.No, 0, campaign.Unknown)
+		f.apply(event("wamid.mine", key(0), campaign.Sent, at(71)))
+		f.swept(campaign.Swept{Adopted: 1, Left: 1})
+		f.status(r.No, 0, campaign.Sent)
+		f.sound(r.No)
+	}},
+}
+
+// resendGivenBack makes a run of one that may have been sent between 0 and 1, was granted again by policy, and was given
+// back unposted. Its next attempt is the second.
+func (f *fixture) resendGivenBack() (campaign.Run, campaign.Lease) {
+	f.Helper()
+	r := f.imported(1)
+	l := f.lease(r.No, long)
+	f.sent(l, 0, 1)
+	f.record(doubtful(l, 0))
+	f.resolved(l, at(2), campaign.Resend, 1)
+	f.sentRetry(l, 1, 0, 2)
+	f.ok(f.l.Release(f.ctx, l, []int64{0}))
+	l = f.lease(r.No, long)
+	due, err := f.l.Due(f.ctx, l, time.Now(), 9)
+	f.ok(err)
+	if len(due) != 1 || due[0].Attempt != 2 {
+		f.Fatalf("due = %+v, want attempt 2 of one delivery", due)
+	}
+	return r, l
+}
+
+// resolved applies a policy to the doubts that began before a time, and fails unless there were want of them.
+func (f *fixture) resolved(l campaign.Lease, before time.Time, p campaign.OnUncertain, want int) {
+	f.Helper()
+	n, err := f.l.Resolve(f.ctx, l, before, p)
+	f.ok(err)
+	if n != want {
+		f.Errorf("%s resolved %d doubts from before %s, want %d", p, n, before.Format(time.TimeOnly), want)
+	}
+}
+
+// swept sweeps once and fails unless it did what is wanted.
+func (f *fixture) swept(want campaign.Swept) {
+	f.Helper()
+	if got := f.sweep(); got != want {
+		f.Errorf("swept %+v, want %+v", got, want)
+	}
+}
