@@ -3,13 +3,18 @@
 package ledger
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/pgtest"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // shared is the PostgreSQL of this test binary, started by the first test that needs it
@@ -57,4 +62,27 @@ func openAt(t testing.TB, dsn string, o Options) *Postgres {
 
 func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	ledgertest.Run(t, func(t *testing.T) campaign.Ledger { return openShared(t, Options{}) })
+}
+
+// Leases ask the server for the time by a function of the schema, which is replaced.
+func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
+	ledgertest.RunClock(t, func(t *testing.T, f func(*testing.T, campaign.Ledger, ledgertest.Clock)) {
+		url := server(t).Database(t)
+		l := openAt(t, url, Options{})
+		db, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			t.Fatalf("connecting to %s: %v", url, err)
+		}
+		defer db.Close(context.WithoutCancel(t.Context()))
+		now := time.Now().Truncate(time.Millisecond)
+		pass := func(d time.Duration) {
+			t.Helper()
+			now = now.Add(d)
+			if _, err := db.Exec(t.Context(), fmt.Sprintf(`CREATE OR REPLACE FUNCTION ledger_now() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT %d::bigint'`, millis(now))); err != nil {
+				t.Fatalf("setting the clock to %s: %v", now, err)
+			}
+		}
+		pass(0)
+		f(t, l, ledgertest.Clock{Now: func() time.Time { return now }, Pass: pass})
+	})
 }

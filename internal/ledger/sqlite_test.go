@@ -49,6 +49,14 @@ func TestSQLiteKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	ledgertest.Run(t, func(t *testing.T) campaign.Ledger { return openTest(t, Options{}) })
 }
 
+func TestSQLiteKeepsItsPromisesToTheMillisecond(t *testing.T) {
+	ledgertest.RunClock(t, func(t *testing.T, f func(*testing.T, campaign.Ledger, ledgertest.Clock)) {
+		synctest.Test(t, func(t *testing.T) {
+			f(t, openTest(t, Options{}), ledgertest.Clock{Now: time.Now, Pass: time.Sleep}) // virtual: the ledger's clock is the bubble's
+		})
+	})
+}
+
 // load makes a run of n deliveries, ready to be sent.
 func load(t testing.TB, l campaign.Ledger, n int64) campaign.Run {
 	t.Helper()

@@ -73,7 +73,14 @@ func (f *fixture) resolved(l campaign.Lease, before time.Time, p campaign.OnUnce
 // swept sweeps once and fails unless it did what is wanted.
 func (f *fixture) swept(want campaign.Swept) {
 	f.Helper()
-	if got := f.sweep(); got != want {
+	f.sweptAt(at(200), want)
+}
+
+func (f *fixture) sweptAt(now time.Time, want campaign.Swept) {
+	f.Helper()
+	got, err := f.l.Sweep(f.ctx, now)
+	f.ok(err)
+	if got != want {
 		f.Errorf("swept %+v, want %+v", got, want)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The suite's times are fixed and in the past, so that doubts, orphans and statuses can
@@ -224,6 +226,14 @@ func (f *fixture) counts(no campaign.RunNo) map[campaign.Status]int64 {
 		f.Errorf("run %d: tallies add up to %d of %d rows: %v", no, sum, r.Rows, ts)
 	}
 	return by
+}
+
+// counted fails unless the tallies by status are these.
+func (f *fixture) counted(no campaign.RunNo, want map[campaign.Status]int64) {
+	f.Helper()
+	if d := cmp.Diff(want, f.counts(no)); d != "" {
+		f.Errorf("tallies of run %d (-want +got):\n%s", no, d)
+	}
 }
 
 // status fails unless seq stands at want, in the report and in the tallies' sum.
