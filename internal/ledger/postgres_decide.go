@@ -56,13 +56,7 @@ func (g *grants) decide(in *campaign.Intent) (a campaign.Granted, err error) {
 		a.Held = true // by the budget
 		return a, nil
 	}
-	a.Skipped = group.skip
-	for seq, why := range retries.skip {
-		if a.Skipped == nil {
-			a.Skipped = map[int64]campaign.SkipReason{}
-		}
-		a.Skipped[seq] = why
-	}
+	a.Skipped = skippedOf(group, retries)
 	s.mark, s.bound, s.wrote = group.to, plainText(in.Connection), true
 	s.count += count
 	r.left -= count

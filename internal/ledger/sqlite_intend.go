@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"campaignd/campaign"
@@ -97,13 +98,7 @@ func (t *tx) intend(in *campaign.Intent) (g campaign.Granted, err error) {
 		g.Held = true // by the budget
 		return g, nil
 	}
-	g.Skipped = group.skip
-	for seq, why := range retries.skip {
-		if g.Skipped == nil {
-			g.Skipped = map[int64]campaign.SkipReason{}
-		}
-		g.Skipped[seq] = why
-	}
+	g.Skipped = skippedOf(group, retries)
 	return g, t.grant(in, id, state, now, group, retries)
 }
 
@@ -229,6 +224,19 @@ func (t *tx) retries(in *campaign.Intent, marketing bool, now, left int64) (p po
 		p.skip = nil // nothing but the budget stood in their way
 	}
 	return p, nil
+}
+
+// skippedOf is what an answer says of both, in a map of its own: they are written apart.
+func skippedOf(group, retries portion) map[int64]campaign.SkipReason {
+	if len(group.skip)+len(retries.skip) == 0 {
+		return nil
+	}
+	all := maps.Clone(retries.skip)
+	if all == nil {
+		all = map[int64]campaign.SkipReason{}
+	}
+	maps.Copy(all, group.skip)
+	return all
 }
 
 func onlyEmpty(m map[int64]campaign.SkipReason) bool {

@@ -128,6 +128,104 @@ var intentPromises = []promise{
 		f.status(r.No, 7, campaign.Queued)
 		f.sound(r.No)
 	}},
+	{"AnIntentOutsideItsSegmentIsRefused", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		nameless, above, below := intent(l, 2, 3), intent(l, 2, 5), intent(l, 2, 1)
+		nameless.Connection = ""
+		elsewhere := retry(l, 2, 4, 2)
+		for what, in := range map[string]campaign.Intent{"no connection": nameless, "beyond the end": above, "backwards": below, "a retry of another segment": elsewhere} {
+			if g, err := f.l.Intend(f.ctx, []campaign.Intent{in}); err == nil {
+				f.Errorf("%s: granted %+v, want an error", what, g)
+			}
+		}
+		if s := f.segmentState(r.No, 0); s.Mark != 2 {
+			f.Errorf("mark = %d, want 2", s.Mark)
+		}
+		f.sent(l, 2, 4) // up to the end
+	}},
+	{"ACancelledRunIsGrantedNothing", func(f *fixture) {
+		r := f.imported(2)
+		l := f.lease(r.No, long)
+		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantCancel)
+		f.ok(err)
+		if d := cmp.Diff(campaign.Granted{Held: true}, f.intend(intent(l, 0, 2))); d != "" {
+			f.Errorf("granted (-want +got):\n%s", d)
+		}
+	}},
+	{"AGroupAndItsRetriesAreSkippedTogether", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(deferral(l, 0, at(0)), deferral(l, 1, at(0)))
+		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeAll}, {Key: key(2), Scope: campaign.ScopeMarketing}})
+		f.ok(err)
+		in := intent(l, 2, 4)
+		in.Retries, in.Keys = append(retry(l, 2, 0, 2).Retries, retry(l, 2, 1, 3).Retries...), append(in.Keys, key(0), key(1))
+		want := campaign.Granted{To: 4, Skipped: map[int64]campaign.SkipReason{0: campaign.Suppressed, 1: "", 2: campaign.OptedOut}}
+		if d := cmp.Diff(want, f.intend(in)); d != "" {
+			f.Errorf("granted (-want +got):\n%s", d)
+		}
+		f.counted(r.No, map[campaign.Status]int64{campaign.Skipped: 2, campaign.Queued: 1, campaign.Sending: 1})
+	}},
+	{"TheStrongestSuppressionIsTheReason", func(f *fixture) {
+		over, lasts := time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
+		mark, all, lost := campaign.ScopeMarketing, campaign.ScopeAll, campaign.ScopeUnreachable
+		cases := []struct {
+			list              []campaign.Suppression
+			marketing, others campaign.SkipReason
+		}{
+			{nil, "", ""},
+			{[]campaign.Suppression{{Scope: mark}}, campaign.OptedOut, ""},
+			{[]campaign.Suppression{{Scope: lost}, {Scope: mark}}, campaign.OptedOut, campaign.Unreachable},
+			{[]campaign.Suppression{{Scope: mark}, {Scope: lost}, {Scope: all}}, campaign.Suppressed, campaign.Suppressed},
+			{[]campaign.Suppression{{Scope: all, Until: over}, {Scope: lost, Until: lasts}}, campaign.Unreachable, campaign.Unreachable},
+			{[]campaign.Suppression{{Scope: mark, Until: over}, {Scope: lost, Until: over}}, "", ""},
+		}
+		n := int64(len(cases))
+		for _, marketing := range []bool{true, false} {
+			for _, keyed := range []bool{true, false} {
+				r := f.imported(2*n, func(r *campaign.Run) { r.Marketing = marketing })
+				l := f.lease(r.No, long)
+				f.sent(l, 0, n)
+				var waiting []campaign.Result
+				want := campaign.Granted{To: 2 * n, Skipped: map[int64]campaign.SkipReason{}}
+				in := intent(l, n, 2*n)
+				for seq := range n {
+					waiting = append(waiting, deferral(l, seq, at(0)))
+					in.Retries, in.Keys = append(in.Retries, retry(l, n, seq, 2).Retries...), append(in.Keys, key(seq))
+					c := cases[seq]
+					for _, s := range c.list {
+						for _, to := range []int64{seq, n + seq} { // by a retry, and by a first attempt
+							s.Key = key(to)
+							_, err := f.l.Suppress(f.ctx, []campaign.Suppression{s})
+							f.ok(err)
+						}
+					}
+					if why := map[bool]campaign.SkipReason{true: c.marketing, false: c.others}[marketing]; why != "" {
+						want.Skipped[seq], want.Skipped[n+seq] = why, why
+					}
+				}
+				f.record(waiting...)
+				if !keyed {
+					in.Keys = nil
+				}
+				if d := cmp.Diff(want, f.intend(in)); d != "" {
+					f.Errorf("a run with marketing %v, with keys %v (-want +got):\n%s", marketing, keyed, d)
+				}
+				for seq := range 2 * n {
+					if why := want.Skipped[seq]; why != "" {
+						f.status(r.No, seq, campaign.Skipped)
+					} else {
+						f.status(r.No, seq, campaign.Sending)
+					}
+				}
+				_, err := f.l.Unsuppress(f.ctx, f.suppressed())
+				f.ok(err)
+			}
+		}
+	}},
 	{"AnOptOutFromMarketingDoesNotHoldATransaction", func(f *fixture) {
 		r := f.imported(1, func(r *campaign.Run) { r.Marketing = false })
 		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeMarketing}})
