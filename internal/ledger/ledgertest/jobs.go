@@ -81,6 +81,20 @@ var jobPromises = []promise{
 			f.Error(err)
 		}
 	}},
+	{"AJobObeysItsOwnerOfItsEpochOnly", func(f *fixture) {
+		a, _ := f.job("sweep", "a", long)
+		for _, other := range []campaign.JobLease{
+			{Name: "sweep", Owner: "b", Epoch: a.Epoch}, {Name: "sweep", Owner: "a", Epoch: a.Epoch + 1}, {Name: "import", Owner: "a", Epoch: a.Epoch},
+		} {
+			if _, err := f.l.RenewJob(f.ctx, other, long); !errors.Is(err, campaign.ErrFenced) {
+				f.Errorf("%s renewed epoch %d of %s: %v, want ErrFenced", other.Owner, other.Epoch, other.Name, err)
+			}
+			f.ok(f.l.ReleaseJob(f.ctx, other))
+		}
+		if b, ok := f.job("sweep", "b", long); ok {
+			f.Errorf("b acquired epoch %d, want the lease to be a's still", b.Epoch)
+		}
+	}},
 	{"RenewProlongsAJobThatNobodyTook", func(f *fixture) {
 		a, _ := f.job("sweep", "a", gone)
 		before := time.Now()

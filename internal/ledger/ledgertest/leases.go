@@ -189,7 +189,7 @@ var leasePromises = []promise{
 		f.sent(l, 0, 4)
 		f.record(acceptance(l, 0), deferral(l, 1, at(0)))
 		f.sentRetry(l, 4, 1, 2)
-		f.ok(f.l.Release(f.ctx, l, []int64{1, 2, 3, 5}))
+		f.ok(f.l.Release(f.ctx, l, []int64{1, 2, 3, 4, 5})) // 4 and 5 were never granted
 		if c := f.counts(r.No); c[campaign.Accepted] != 1 || c[campaign.Queued] != 5 {
 			f.Errorf("counts %v", c)
 		}
@@ -282,6 +282,55 @@ var leasePromises = []promise{
 			f.Errorf("%+v", p)
 		}
 	}},
+	{"ParkWakesForADoubtThatEndsBeforeTheRetry", func(f *fixture) {
+		r := f.imported(2)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(deferral(l, 0, at(602)), doubtful(l, 1))
+		f.parked(l, time.Time{}, 10*time.Minute, at(601))
+	}},
+	{"ParkWakesAtOnceWhileThereIsWork", func(f *fixture) {
+		r := f.imported(3)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(deferral(l, 0, time.Now().Add(time.Hour)))
+		f.parked(l, time.Time{}, time.Minute, time.Now()) // two above the mark
+		l = f.lease(r.No, long)
+		f.sent(l, 1, 3)
+		f.record(acceptance(l, 1), deferral(l, 2, at(0)))
+		f.sentRetry(l, 3, 2, 2)
+		f.parked(l, time.Now().Add(time.Hour), time.Minute, time.Now()) // a retry in flight
+		if ls := f.claim(r.No, long, 1); len(ls) != 1 {
+			f.Errorf("claimed %d segments, want the one whose retry is in flight", len(ls))
+		}
+	}},
+	{"ClaimTakesTheBoundBeforeTheOthers", func(f *fixture) {
+		one, two := f.imported(1), f.imported(campaign.SegmentSize+1)
+		ls := f.claim(two.No, long, 2)
+		f.sent(ls[1], campaign.SegmentSize, campaign.SegmentSize+1)
+		f.ok(f.l.Release(f.ctx, ls[0], nil))
+		f.ok(f.l.Release(f.ctx, ls[1], []int64{campaign.SegmentSize - 1})) // of another segment: not its to give back
+		f.counted(two.No, map[campaign.Status]int64{campaign.Queued: campaign.SegmentSize, campaign.InDoubt: 1})
+		ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{one.No, two.No}, Max: 2, Lease: long})
+		f.ok(err)
+		if len(ls) != 2 || ls[0].Run != one.No || ls[1].Run != two.No || ls[1].Index != 1 {
+			f.Errorf("claimed %+v, want run %d and segment 1 of run %d", ls, one.No, two.No)
+		}
+		if rest := f.claim(two.No, long, 9); len(rest) != 1 || rest[0].Index != 0 {
+			f.Errorf("claimed %+v, want the segment that is left", rest)
+		}
+	}},
+	{"WhatIsDueIsDueAtItsInstant", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(deferral(l, 0, at(30)))
+		for when, want := range map[time.Time]int{at(30).Add(-instant): 0, at(30): 1} {
+			if due, err := f.l.Due(f.ctx, l, when, 9); err != nil || len(due) != want {
+				f.Errorf("%d due at %s, %v; want %d", len(due), when, err, want)
+			}
+		}
+	}},
 	{"DueGivesRetriesInTheirOrder", func(f *fixture) {
 		r := f.imported(5)
 		l := f.lease(r.No, long)
@@ -324,6 +373,16 @@ var leasePromises = []promise{
 		f.status(r.No, 3, campaign.Accepted)
 		f.sound(r.No)
 	}},
+}
+
+// parked fails unless Park leaves the segment open until want, give or take the test's own time.
+func (f *fixture) parked(l campaign.Lease, wake time.Time, window time.Duration, want time.Time) {
+	f.Helper()
+	p, err := f.l.Park(f.ctx, l, wake, window)
+	f.ok(err)
+	if p.Done || p.Wake.Before(want.Add(-instant)) || p.Wake.After(want) && p.Wake.After(time.Now()) {
+		f.Errorf("parked until %s, done %v; want %s, not done", p.Wake, p.Done, want)
+	}
 }
 
 // sentRetry commits the intent of a retry; mark is the segment's.

@@ -60,6 +60,10 @@ var statusPromises = []promise{
 		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131049" || !got.FailedAt.Equal(at(20)) {
 			f.Errorf("%+v", got)
 		}
+		f.apply(fail("131040", 20)) // of the same instant the least
+		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131040" {
+			f.Errorf("code = %s, want 131040", got.Code)
+		}
 		f.apply(fail("131000", 10))
 		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131000" || !got.FailedAt.Equal(at(10)) {
 			f.Errorf("%+v", got)
@@ -118,6 +122,30 @@ var statusPromises = []promise{
 		}
 		f.sound(r2.No)
 	}},
+	{"WhatWaitsForItsReceiptFoldsAlike", func(f *fixture) {
+		r := f.imported(2)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(acceptance(l, 0))
+		for _, e := range []struct {
+			status campaign.Status
+			code   string
+			at     int
+		}{{campaign.Failed, "131026", 30}, {campaign.Failed, "131053", 20}, {campaign.Failed, "131049", 20}, {campaign.Failed, "131000", 25}, {campaign.Failed, "131051", 20},
+			{campaign.Sent, "", 12}, {campaign.Sent, "", 11}, {campaign.Sent, "", 13}} {
+			for seq := range int64(2) { // the second is an orphan
+				x := event(messageID(r.No, seq), key(seq), e.status, at(e.at))
+				x.Code = e.code
+				f.apply(x)
+			}
+		}
+		f.record(acceptance(l, 1))
+		for seq := range int64(2) {
+			if got := f.status(r.No, seq, campaign.Failed); got.Code != "131049" || !got.FailedAt.Equal(at(20)) || !got.SentAt.Equal(at(11)) {
+				f.Errorf("seq %d sent at %s, failed at %s with %s; want %s, %s with 131049", seq, got.SentAt, got.FailedAt, got.Code, at(11), at(20))
+			}
+		}
+	}},
 	{"AWebhookThatIsEarlierThanTheReceiptIsKept", func(f *fixture) {
 		r := f.imported(20)
 		l := f.lease(r.No, long)
@@ -162,20 +190,30 @@ var statusPromises = []promise{
 	}},
 	{"AnEventFromTheFutureIsBroughtBack", func(f *fixture) {
 		r, _ := f.accepted(1)
-		e := event(messageID(r.No, 0), key(0), campaign.Sent, at(7200))
-		e.ReceivedAt = at(30)
-		f.apply(e)
-		if line := f.status(r.No, 0, campaign.Sent); !line.SentAt.Equal(at(30)) {
-			f.Errorf("sent at %s", line.SentAt)
+		for _, c := range []struct{ told, want time.Time }{
+			{at(330).Add(instant), at(30)}, // five minutes ahead of what received it is too much
+			{time.Time{}, at(30)},          // it has no time
+			{at(29), at(29)},
+		} {
+			e := event(messageID(r.No, 0), key(0), campaign.Sent, c.told)
+			e.ReceivedAt = at(30)
+			f.apply(e)
+			if got := f.status(r.No, 0, campaign.Sent).SentAt; !got.Equal(c.want) {
+				f.Errorf("told as sent at %s: sent at %s, want %s", c.told, got, c.want)
+			}
+		}
+		ahead := event(messageID(r.No, 0), key(0), campaign.Delivered, at(330)) // and this is not
+		ahead.ReceivedAt = at(30)
+		f.apply(ahead)
+		if got := f.status(r.No, 0, campaign.Delivered).DeliveredAt; !got.Equal(at(330)) {
+			f.Errorf("delivered at %s, want %s", got, at(330))
 		}
 	}},
 	{"OrphansAreDroppedWhenTheyAreOld", func(f *fixture) {
-		f.apply(event("wamid.old", 0, campaign.Sent, at(0)), event("wamid.new", 0, campaign.Sent, at(3600)))
-		s, err := f.l.Sweep(f.ctx, at(7*24*3600+60))
-		f.ok(err)
-		if d := cmp.Diff(campaign.Swept{Expired: 1, Left: 1}, s); d != "" {
-			f.Error(d)
-		}
+		f.apply(event("wamid.old", 0, campaign.Sent, at(0)), event("wamid.new", 0, campaign.Sent, at(0).Add(instant)))
+		const week = 7 * 24 * time.Hour
+		f.sweptAt(at(0).Add(week), campaign.Swept{Left: 2})
+		f.sweptAt(at(0).Add(week+instant), campaign.Swept{Expired: 1, Left: 1})
 	}},
 	{"ATemplateThatIsPausedPausesItsRuns", func(f *fixture) {
 		r := f.imported(2)
@@ -298,7 +336,7 @@ var adoptionPromises = []promise{
 		f.record(doubtful(l, 0)) // intent at 0, doubt at 1
 		otherConn := event("wamid.conn", key(0), campaign.Sent, at(2))
 		otherConn.Connection = "conn_2"
-		f.apply(event("wamid.before", key(0), campaign.Sent, at(-3)), event("wamid.after", key(0), campaign.Sent, at(72)), otherConn,
+		f.apply(event("wamid.before", key(0), campaign.Sent, at(0).Add(-early-instant)), event("wamid.after", key(0), campaign.Sent, at(1).Add(late+instant)), otherConn,
 			event("wamid.recipient", key(1), campaign.Sent, at(2)), event("wamid.nobody", 0, campaign.Sent, at(2)),
 			event("wamid.earlier", key(0), campaign.Sent, at(-600)), event("wamid.earlier", key(0), campaign.Read, at(2)))
 		if d := cmp.Diff(campaign.Swept{Left: 7}, f.sweep()); d != "" {
@@ -312,6 +350,37 @@ var adoptionPromises = []promise{
 		if line := f.status(r.No, 0, campaign.Sent); line.MessageID != "wamid.mine" {
 			f.Errorf("%+v", line)
 		}
+	}},
+	{"AnOrphanIsAsOldAsItsFirstStatus", func(f *fixture) {
+		r := f.imported(2)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(doubtful(l, 0), doubtful(l, 1))
+		f.apply(event("wamid.0", key(0), campaign.Sent, at(0).Add(-early)), event("wamid.0", key(0), campaign.Read, at(9999)),
+			event("wamid.1", 0, campaign.Read, at(9999)), event("wamid.1", 0, campaign.Sent, at(72)))
+		f.swept(campaign.Swept{Adopted: 1, Left: 2})
+		f.apply(event("wamid.1", key(1), campaign.Sent, at(71))) // told again, now with its recipient
+		f.swept(campaign.Swept{Adopted: 1})
+		f.status(r.No, 0, campaign.Read)
+		f.status(r.No, 1, campaign.Read)
+	}},
+	{"ARetryInFlightElsewhereIsWaitedFor", func(f *fixture) {
+		a, b := f.imported(1), f.imported(1)
+		la, lb := f.lease(a.No, long), f.lease(b.No, long)
+		f.sent(la, 0, 1)
+		f.sent(lb, 0, 1)
+		now := time.Now()
+		inDoubt := doubtful(la, 0)
+		inDoubt.IntentAt, inDoubt.At = now, now
+		f.record(inDoubt, deferral(lb, 0, at(0)))
+		f.sentRetry(lb, 1, 0, 2)
+		f.apply(event("wamid.whose", key(0), campaign.Sent, now))
+		f.sweptAt(now, campaign.Swept{Left: 1})
+		second := deferral(lb, 0, at(0))
+		second.Attempt = 2
+		f.record(second) // it was not sent
+		f.sweptAt(now, campaign.Swept{Adopted: 1})
+		f.status(a.No, 0, campaign.Sent)
 	}},
 	{"TwoCandidatesAreLeftAmbiguous", func(f *fixture) {
 		a, b := f.imported(1), f.imported(1)

@@ -60,30 +60,82 @@ var suppressionPromises = []promise{
 	{"SuppressedKeysSaysWhy", func(f *fixture) {
 		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{
 			{Key: 1, Scope: campaign.ScopeMarketing}, {Key: 2, Scope: campaign.ScopeAll}, {Key: 2, Scope: campaign.ScopeMarketing},
-			{Key: 3, Scope: campaign.ScopeUnreachable, Until: at(10)}, {Key: 4, Scope: campaign.ScopeUnreachable, Until: at(5)}})
+			{Key: 3, Scope: campaign.ScopeUnreachable, Until: at(7).Add(instant)}, {Key: 4, Scope: campaign.ScopeUnreachable, Until: at(7)},
+			{Key: 255, Scope: campaign.ScopeUnreachable}, {Key: 255, Scope: campaign.ScopeMarketing},
+			{Key: 256, Scope: campaign.ScopeUnreachable}, {Key: 256, Scope: campaign.ScopeAll}, {Key: 999, Scope: campaign.ScopeAll}, {Key: 1000, Scope: campaign.ScopeAll}})
 		f.ok(err)
 		var ks []int64
 		for k := range int64(1000) {
 			ks = append(ks, k)
 		}
-		got, err := f.l.SuppressedKeys(f.ctx, ks, true, at(7))
-		f.ok(err)
-		if d := cmp.Diff(map[int64]campaign.SkipReason{1: campaign.OptedOut, 2: campaign.Suppressed, 3: campaign.Unreachable}, got); d != "" {
-			f.Error(d)
-		}
-		got, err = f.l.SuppressedKeys(f.ctx, ks, false, at(7))
-		f.ok(err)
-		if d := cmp.Diff(map[int64]campaign.SkipReason{2: campaign.Suppressed, 3: campaign.Unreachable}, got); d != "" {
-			f.Error(d)
+		for marketing, want := range map[bool]map[int64]campaign.SkipReason{
+			true:  {1: campaign.OptedOut, 2: campaign.Suppressed, 3: campaign.Unreachable, 255: campaign.OptedOut, 256: campaign.Suppressed, 999: campaign.Suppressed},
+			false: {2: campaign.Suppressed, 3: campaign.Unreachable, 255: campaign.Unreachable, 256: campaign.Suppressed, 999: campaign.Suppressed},
+		} {
+			got, err := f.l.SuppressedKeys(f.ctx, ks, marketing, at(7))
+			f.ok(err)
+			if d := cmp.Diff(want, got); d != "" {
+				f.Errorf("a run with marketing %v (-want +got):\n%s", marketing, d)
+			}
 		}
 	}},
-	{"UnreachableIsProlonged", func(f *fixture) {
-		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: 3, Scope: campaign.ScopeUnreachable, Until: at(10)}})
+	{"ARepeatedSuppressionIsNeverShortened", func(f *fixture) {
+		forever, soon, later := time.Time{}, at(10), at(20)
+		for i, c := range []struct{ first, second, want time.Time }{
+			{forever, soon, forever}, {soon, forever, forever}, {soon, later, later}, {later, soon, later}, {forever, forever, forever},
+		} {
+			for j, scope := range []campaign.Scope{campaign.ScopeMarketing, campaign.ScopeAll, campaign.ScopeUnreachable} {
+				for k, calls := range []string{"one call", "two calls", "a webhook"} {
+					s := campaign.Suppression{Key: int64(1 + 100*i + 10*j + k), To: "+1", Scope: scope, Source: "stop", At: at(0), Until: c.first}
+					again := s
+					again.Until = c.second
+					f.suppressTwice(calls, s, again)
+					want := s
+					want.Until = c.want
+					f.suppressedAs(want, "%s until %v, again until %v, in %s", scope, c.first, c.second, calls)
+				}
+			}
+		}
+	}},
+	{"ARepeatedSuppressionKeepsItsFirstSource", func(f *fixture) {
+		for k, calls := range []string{"one call", "two calls", "a webhook"} {
+			for i, c := range []struct{ first, second, want campaign.Suppression }{
+				{campaign.Suppression{Source: "import", At: at(0)}, campaign.Suppression{To: "+1", Source: "stop", At: at(9)}, campaign.Suppression{To: "+1", Source: "import", At: at(9)}},
+				{campaign.Suppression{To: "+1", Source: "stop", At: at(9)}, campaign.Suppression{To: "+2", Source: "import", At: at(0)}, campaign.Suppression{To: "+1", Source: "stop", At: at(9)}},
+			} {
+				for _, s := range []*campaign.Suppression{&c.first, &c.second, &c.want} {
+					s.Key, s.Scope = int64(1+10*k+i), campaign.ScopeMarketing
+				}
+				f.suppressTwice(calls, c.first, c.second)
+				f.suppressedAs(c.want, "%+v, then %+v, in %s", c.first, c.second, calls)
+			}
+		}
+	}},
+	{"ANumberThatIsNoneIsNotSuppressed", func(f *fixture) {
+		n, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Scope: campaign.ScopeAll}})
 		f.ok(err)
-		_, err = f.l.Suppress(f.ctx, []campaign.Suppression{{Key: 3, Scope: campaign.ScopeUnreachable, Until: at(20)}, {Key: 3, Scope: campaign.ScopeUnreachable, Until: at(15)}})
+		if got := f.suppressed(); n != 0 || len(got) != 0 {
+			f.Errorf("added %d, listed %d; want none", n, len(got))
+		}
+	}},
+	{"AScopeThatIsNoneIsRefused", func(f *fixture) {
+		list := []campaign.Suppression{{Key: 1, Scope: campaign.ScopeAll}, {Key: 1, Scope: "everything"}}
+		if n, err := f.l.Suppress(f.ctx, list); err == nil || n != 0 {
+			f.Errorf("suppressed %d, %v; want an error", n, err)
+		}
+		if n, err := f.l.Unsuppress(f.ctx, list); err == nil || n != 0 {
+			f.Errorf("lifted %d, %v; want an error", n, err)
+		}
+	}},
+	{"AWishToResumeLiftsWhatIsNotNewer", func(f *fixture) {
+		_, err := f.l.Apply(f.ctx, campaign.Events{
+			Suppressions: []campaign.Suppression{{Key: 1, Scope: campaign.ScopeMarketing, At: at(10)}, {Key: 2, Scope: campaign.ScopeMarketing, At: at(10).Add(instant)}},
+			Lifted:       []campaign.Suppression{{Key: 1, At: at(10)}, {Key: 2, At: at(10)}}})
 		f.ok(err)
-		if got := f.suppressed(); len(got) != 1 || !got[0].Until.Equal(at(20)) {
-			f.Errorf("%+v", got)
+		got, err := f.l.SuppressedKeys(f.ctx, []int64{1, 2}, true, time.Now())
+		f.ok(err)
+		if d := cmp.Diff(map[int64]campaign.SkipReason{2: campaign.OptedOut}, got); d != "" {
+			f.Errorf("suppressed (-want +got):\n%s", d)
 		}
 	}},
 	{"AWishToResumeLiftsMarketingOnly", func(f *fixture) {
@@ -109,4 +161,37 @@ var suppressionPromises = []promise{
 			f.Errorf("%+v", got)
 		}
 	}},
+}
+
+// suppressTwice writes a suppression of one number and another of the same.
+func (f *fixture) suppressTwice(calls string, first, second campaign.Suppression) {
+	f.Helper()
+	both := []campaign.Suppression{first, second}
+	switch calls {
+	case "one call":
+		_, err := f.l.Suppress(f.ctx, both)
+		f.ok(err)
+	case "two calls":
+		for i := range both {
+			_, err := f.l.Suppress(f.ctx, both[i:i+1])
+			f.ok(err)
+		}
+	case "a webhook":
+		_, err := f.l.Apply(f.ctx, campaign.Events{Suppressions: both})
+		f.ok(err)
+	}
+}
+
+// suppressedAs fails unless the number is suppressed exactly so, once.
+func (f *fixture) suppressedAs(want campaign.Suppression, format string, about ...any) {
+	f.Helper()
+	var got []campaign.Suppression
+	for _, s := range f.suppressed() {
+		if s.Key == want.Key {
+			got = append(got, s)
+		}
+	}
+	if d := cmp.Diff([]campaign.Suppression{want}, got); d != "" {
+		f.Errorf(format+" (-want +got):\n%s", append(about, d)...)
+	}
 }
