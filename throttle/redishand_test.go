@@ -192,6 +192,12 @@ func TestLeaseRemembersWhatItWasGranted(t *testing.T) {
 func TestLeaseDoubtsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	r, _ := opened(t)
+	if _, err := r.Lease(t.Context(), "", 80, 1); !errors.Is(err, ErrLease) {
+		t.Errorf("no key: got %v, want ErrLease", err)
+	}
+	if _, err := r.Lease(t.Context(), "conn_1", 80, 1); err != nil || !r.clock.known {
+		t.Errorf("a lease: got %v, clock known %v; want nil, true", err, r.clock.known)
+	}
 	load(t, r, "return 1")
 	if got, err := r.Lease(t.Context(), "conn_1", 80, 1); !reflect.DeepEqual(got, Slots{}) || !errors.Is(err, ErrUnavailable) || r.server.incidents() != 1 {
 		t.Errorf("an answer that is no grant: got %+v, %v, %d incidents; want ErrUnavailable and one incident", got, err, r.server.incidents())
