@@ -97,14 +97,6 @@ type StatusEvent struct {
 	ReceivedAt time.Time
 }
 
-// TemplateEvent is a review result.
-type TemplateEvent struct {
-	Name, Language string // language as sent: en_US
-	Approved       bool
-	Event          string // APPROVED, PAUSED, DISABLED ... for the operator
-	Reason         string
-}
-
 // Events is one batch of what webhooks told, applied in one transaction.
 type Events struct {
 	Statuses     []StatusEvent

@@ -77,6 +77,7 @@ var (
 	descTaken     = prometheus.NewDesc("campaignd_webhooks_taken_total", "Webhook requests answered 2xx.", nil, nil)
 	descRejected  = prometheus.NewDesc("campaignd_webhooks_rejected_total", "Webhook requests not taken.", []string{"reason"}, nil)
 	descEvents    = prometheus.NewDesc("campaignd_events_total", "Verified events.", []string{"kind"}, nil)
+	descTemplates = prometheus.NewDesc("campaignd_template_events_total", "Template events by what they do to the template's runs: noted, pauses, ends, resumes.", []string{"effect"}, nil)
 	descCommits   = prometheus.NewDesc("campaignd_webhook_commits_total", "Commits of events.", []string{"result"}, nil)
 	descStatuses  = prometheus.NewDesc("campaignd_statuses_total", "Statuses by what became of them.", []string{"result"}, nil)
 	descWaiting   = prometheus.NewDesc("campaignd_webhooks_waiting", "Events that wait for a commit.", nil, nil)
@@ -103,6 +104,9 @@ func (c *intakeCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for kind, v := range n.Events {
 		count(descEvents, v, kind)
+	}
+	for effect, v := range n.Templates {
+		count(descTemplates, v, effect)
 	}
 	count(descCommits, n.Commits-n.CommitsFailed, "ok")
 	count(descCommits, n.CommitsFailed, "failed")

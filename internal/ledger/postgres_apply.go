@@ -200,21 +200,18 @@ func pgTouch(runs, now string) string {
 }
 
 // pgTemplate pauses the runs of a template that may not be sent any more, and makes them
-// ready again when it is approved. A disabled one does not come back by itself.
+// ready again when it is approved; campaign.TemplateEvent.Effect decides which.
 func pgTemplate(e campaign.TemplateEvent) []*query {
 	name, language := plainText(e.Name), plainText(e.Language)
-	switch {
-	case e.Approved:
+	switch e.Effect() {
+	case campaign.TemplateResumes:
 		return []*query{stmt(nil, `UPDATE run SET state = 'ready', reason = '', detail = '', template_event = ''
 			WHERE state = 'paused' AND reason = 'template' AND template_event <> $1 AND template = $2 AND language = $3`, eventDisabled, name, language)}
-	case pauses(e):
-		detail := "template " + e.Name + " (" + e.Language + ") is " + e.Event
-		if e.Reason != "" {
-			detail += ": " + e.Reason
-		}
+	case campaign.TemplatePauses, campaign.TemplateEnds:
+		event, detail := templatePause(e)
 		return []*query{stmt(nil, `UPDATE run SET state = 'paused', reason = 'template', detail = $1, template_event = $2
 			WHERE template = $3 AND language = $4 AND (state IN ('ready', 'running') OR state = 'paused' AND reason = 'template' AND template_event <> $5)`,
-			plainText(clip(detail, maxDetail)), e.Event, name, language, eventDisabled)}
+			plainText(detail), event, name, language, eventDisabled)}
 	}
 	return nil
 }

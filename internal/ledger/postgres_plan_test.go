@@ -103,7 +103,7 @@ func everything(t *testing.T, l *Postgres) {
 			{MessageID: wamid(r.No, 0), Status: s, At: now}, {MessageID: "wamid.lost", Status: s, At: now, Recipient: 2348030000005},
 			{MessageID: "wamid.whose", Status: s, At: now, Recipient: 2348030000008}},
 			Suppressions: []campaign.Suppression{{Key: 5, Scope: campaign.ScopeMarketing}}, Lifted: []campaign.Suppression{{Key: 5}},
-			Templates: []campaign.TemplateEvent{{Name: "nobody's", Language: "en", Event: "PAUSED"}, {Name: "nobody's", Language: "en", Approved: true}}})
+			Templates: []campaign.TemplateEvent{{Name: "nobody's", Language: "en", Event: "PAUSED"}, {Name: "nobody's", Language: "en", Event: "APPROVED"}}})
 		ok(err)
 	}
 	_, err = l.Sweep(ctx, now)

@@ -262,21 +262,18 @@ func (t *tx) keep(s orphanRow) (news bool, err error) {
 }
 
 // template pauses the runs of a template that may not be sent any more, and makes them
-// ready again when it is approved. A disabled one does not come back by itself.
+// ready again when it is approved; campaign.TemplateEvent.Effect decides which.
 func (t *tx) template(e campaign.TemplateEvent) error {
-	switch {
-	case e.Approved:
+	switch e.Effect() {
+	case campaign.TemplateResumes:
 		_, err := t.exec(`UPDATE run SET state = 'ready', reason = '', detail = '', template_event = ''
 			WHERE state = 'paused' AND reason = 'template' AND template_event <> ? AND template = ? AND language = ?`, eventDisabled, e.Name, e.Language)
 		return err
-	case pauses(e):
-		detail := "template " + e.Name + " (" + e.Language + ") is " + e.Event
-		if e.Reason != "" {
-			detail += ": " + e.Reason
-		}
+	case campaign.TemplatePauses, campaign.TemplateEnds:
+		event, detail := templatePause(e)
 		_, err := t.exec(`UPDATE run SET state = 'paused', reason = 'template', detail = ?1, template_event = ?2
 			WHERE template = ?3 AND language = ?4 AND (state IN ('ready', 'running') OR state = 'paused' AND reason = 'template' AND template_event <> ?5)`,
-			clip(detail, maxDetail), e.Event, e.Name, e.Language, eventDisabled)
+			detail, event, e.Name, e.Language, eventDisabled)
 		return err
 	}
 	return nil

@@ -151,20 +151,20 @@ func settleTime(e campaign.StatusEvent, now time.Time) (at, received time.Time) 
 	return at, received
 }
 
-// pauses says whether a template event pauses the runs that use it.
-func pauses(e campaign.TemplateEvent) bool {
-	if e.Approved {
-		return false
-	}
-	switch e.Event {
-	case "PAUSED", "DISABLED", "REJECTED":
-		return true
-	}
-	return false
-}
-
-// eventDisabled is the template event from which no APPROVED brings a run back (platform.md 5).
+// eventDisabled stands in run.template_event for every event of campaign.TemplateEnds: from those no approval brings a run back.
 const eventDisabled = "DISABLED"
+
+// templatePause is what a run that the event pauses keeps of it: the event, or eventDisabled, and the sentence for the operator.
+func templatePause(e campaign.TemplateEvent) (event, detail string) {
+	event, detail = e.Event, "template "+e.Name+" ("+e.Language+") is "+e.Event
+	if e.Effect() == campaign.TemplateEnds {
+		event = eventDisabled
+	}
+	if e.Reason != "" {
+		detail += ": " + e.Reason
+	}
+	return event, clip(detail, maxDetail)
+}
 
 // skipFor is what a suppression of this scope means for a run, "" for nothing.
 func skipFor(s campaign.Scope, marketing bool) campaign.SkipReason {

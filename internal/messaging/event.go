@@ -85,11 +85,6 @@ type Review struct {
 	Reason   string // FIRST_PAUSE, TAG_CONTENT_MISMATCH, RED ...; "" for NONE
 }
 
-// Approved reports whether the template can be sent now.
-func (r *Review) Approved() bool {
-	return r.Event == "APPROVED" || r.Event == "REINSTATED" || r.Event == "UNPAUSED"
-}
-
 // Preference is a customer's wish about marketing.
 type Preference struct {
 	From string // digits

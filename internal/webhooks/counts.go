@@ -17,6 +17,8 @@ type Counts struct {
 	Clamped  uint64               // events with a time more than 5 minutes ahead
 	Nobody   uint64               // opt-outs and preferences whose sender is not a phone number
 
+	Templates map[string]uint64 // template events by campaign.TemplateEffect; every effect is a key
+
 	Commits       uint64
 	CommitsFailed uint64
 	Committed     uint64        // facts stored
@@ -41,6 +43,8 @@ type counters struct {
 	kinds    [messaging.KindAccount + 1]atomic.Uint64
 	clamped  atomic.Uint64
 	nobody   atomic.Uint64
+
+	templates [campaign.TemplateResumes + 1]atomic.Uint64
 
 	last sync.Map // connection -> *atomic.Int64: unix nanoseconds
 
@@ -107,6 +111,10 @@ func (i *Intake) Counts() Counts {
 	out.Events = make(map[string]uint64, len(c.kinds))
 	for k := range c.kinds {
 		out.Events[messaging.Kind(k).String()] = c.kinds[k].Load()
+	}
+	out.Templates = make(map[string]uint64, len(c.templates))
+	for effect := range c.templates {
+		out.Templates[campaign.TemplateEffect(effect).String()] = c.templates[effect].Load()
 	}
 	out.Verified = map[string]time.Time{}
 	c.last.Range(func(connection, at any) bool {

@@ -1,6 +1,8 @@
 package webhooks
 
 import (
+	"context"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -13,12 +15,6 @@ import (
 // maxAhead is how far an event's time may lie in the future before it is taken
 // for a wrong clock and set to the time of receipt (reliability.md 3).
 const maxAhead = 5 * time.Minute
-
-// unreviewed are the template events after which it cannot be sent (seed 000, States; platform.md 4.5).
-// Others (FLAGGED, QUALITY, CATEGORY, PENDING_DELETION ...) stop nothing.
-var unreviewed = map[string]bool{
-	"PAUSED": true, "DISABLED": true, "REJECTED": true, "PENDING": true, "DELETED": true, "ARCHIVED": true, "LOCKED": true,
-}
 
 // fold turns the events of one request into facts for the ledger, and counts them.
 func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Events {
@@ -52,13 +48,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 				facts.Lifted = append(facts.Lifted, s)
 			}
 		case messaging.KindTemplate:
-			if r := e.Review; (r.Approved() || unreviewed[r.Event]) && !strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL has no NUL
-				facts.Templates = append(facts.Templates, campaign.TemplateEvent{
-					Name: r.Name, Language: r.Language, Approved: r.Approved(), Event: r.Event, Reason: r.Reason,
-				})
-			} else {
-				i.observe(e)
-			}
+			i.foldTemplate(&facts, e)
 		case messaging.KindNumber, messaging.KindAccount:
 			i.observe(e)
 		}
@@ -93,6 +83,35 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 	}
 	facts.Statuses = append(facts.Statuses, status)
 }
+
+// foldTemplate tells the operator of every template event, and the ledger of those that pause or resume runs.
+func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event) {
+	r := campaign.TemplateEvent{Name: e.Review.Name, Language: e.Review.Language, Event: e.Review.Event, Reason: e.Review.Reason}
+	effect := r.Effect()
+	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL has no NUL: no run uses such a template
+		effect = campaign.TemplateNoted
+	}
+	i.counters.templates[effect].Add(1)
+	level, says := slog.LevelWarn, ""
+	switch effect {
+	case campaign.TemplateNoted:
+		says = "template event that pauses no run"
+		i.observe(e)
+	case campaign.TemplatePauses:
+		says = "template cannot be sent; its runs pause until it is approved"
+	case campaign.TemplateEnds:
+		says = "template cannot be sent; its runs pause until they are resumed"
+	case campaign.TemplateResumes:
+		level, says = slog.LevelInfo, "template can be sent; its runs go on"
+	}
+	i.o.Log.Log(context.Background(), level, says, "template", clip(r.Name), "language", clip(r.Language), "event", r.Event, "reason", r.Reason)
+	if effect != campaign.TemplateNoted {
+		facts.Templates = append(facts.Templates, r)
+	}
+}
+
+// clip bounds what a log line says of a name: a template's has at most 512 characters, all of them ASCII.
+func clip(s string) string { return s[:min(len(s), 512)] }
 
 func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event) {
 	if !i.o.OptOut.MatchMessage(e.Inbound) {

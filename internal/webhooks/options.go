@@ -52,7 +52,7 @@ type Options struct {
 	Unreachable time.Duration
 
 	// Observe is told of what concerns more than one delivery and is not stored: number and account events, template
-	// events that are no review (QUALITY, CATEGORY ...), and failed statuses whose code stops more than
+	// events that pause and resume nothing (QUALITY, CATEGORY ...), and failed statuses whose code stops more than
 	// their own message (messaging.Failed). It is called before the answer, from many goroutines at once, again for an
 	// event that is repeated, and must not block. It may be nil.
 	Observe func(messaging.Event)
