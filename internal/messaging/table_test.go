@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -22,8 +23,14 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 		code, _ := strconv.Atoi(s)
 		listed[code] = true
 		r, ok := platformRow(code)
-		if !ok || r.Action == 0 || r.Sentence == "" || Sentence(s) != r.Sentence {
-			t.Errorf("%d: %+v", code, r)
+		if !ok || r.Action == 0 || r.Sentence == "" {
+			t.Errorf("%d has the row %+v (%t), want one with an action and a sentence", code, r, ok)
+		}
+		if got := Sentence(s); got != r.Sentence {
+			t.Errorf("Sentence(%q) = %q, want %q", s, got, r.Sentence)
+		}
+		if got, want := Failed(code), (Failure{r.Feed, r.Hold, r.Wait, r.Sentence}); got != want {
+			t.Errorf("Failed(%d) = %+v, want %+v: a late refusal means what an early one does", code, got, want)
 		}
 	}
 	for code, r := range platformRows {
@@ -44,23 +51,26 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 
 // Throttling never counts as a try (design section 4).
 func TestThrottlingCodesCountNoTry(t *testing.T) {
-	for _, code := range []int{4, 80007, 130429, 131056, 131057, 133016} {
-		r, _ := platformRow(code)
-		if r.Action != Slow && r.Action != WaitPair && r.Action != RetryLater {
-			t.Errorf("%d: %+v", code, r)
+	for code, want := range map[int]Action{4: Slow, 80007: Slow, 130429: Slow, 131056: WaitPair, 131057: RetryLater, 133016: Slow} {
+		if r, _ := platformRow(code); r.Action != want {
+			t.Errorf("%d: %s, want %s", code, r.Action.word(), want.word())
+		}
+	}
+	for action, want := range map[Action]bool{Refuse: false, RetryOnce: false, RetryLater: false, Slow: true, WaitPair: true} {
+		if got := (&Error{Action: action}).Throttling(); got != want {
+			t.Errorf("Throttling() of %s = %t, want %t", action.word(), got, want)
 		}
 	}
 }
 
 func TestFailedStatusesFeedTheSuppressions(t *testing.T) {
-	if FailedFeed(131050) != FeedOptOut || FailedFeed(131026) != FeedUnreachable || FailedFeed(131049) != FeedNothing || FailedFeed(424242) != FeedNothing {
-		t.Error("wrong feed")
+	for code, want := range map[int]Feed{131050: FeedOptOut, 131026: FeedUnreachable, 131049: FeedNothing, 424242: FeedNothing} {
+		if got := FailedFeed(code); got != want {
+			t.Errorf("FailedFeed(%d) = %s, want %s", code, got.word(), want.word())
+		}
 	}
-	if f := Failed(132015); f.Hold != HoldTemplate || f.Sentence == "" {
-		t.Errorf("%+v", f)
-	}
-	if f := Failed(424242); f.Hold != HoldNothing || f.Sentence == "" {
-		t.Errorf("%+v", f)
+	if got, want := Failed(424242), (Failure{Sentence: "the platform refused with a code that is not in its table"}); got != want {
+		t.Errorf("Failed(424242) = %+v, want %+v", got, want)
 	}
 }
 
@@ -109,14 +119,34 @@ func TestTheOrderOfADecision(t *testing.T) {
 	} {
 		e := judged(test.status, nil, test.body)
 		if e.Proof != test.proof || e.Action != test.action || e.Hold != test.hold {
-			t.Errorf("%s: %+v", test.name, e)
+			t.Errorf("%s: %s %s %s, want %s %s %s", test.name, e.Proof.word(), e.Action.word(), e.Hold.word(), test.proof.word(), test.action.word(), test.hold.word())
+		}
+	}
+}
+
+// What is said of a code that has no row of its own.
+func TestNoCodeIsWithoutASentence(t *testing.T) {
+	for code, want := range map[string]string{
+		"send_policy": "the platform refused the message",
+		"sold_out":    "the service refused with a code that is not in its document",
+		"":            "the service refused with a code that is not in its document",
+		"250":         "a platform permission is missing or was removed",
+		"199":         "the platform refused with a code that is not in its table",
+		"http_502":    "the service or something before it failed; the message may have been sent",
+		"http_408":    "the service or something before it failed; the message may have been sent",
+		"http_429":    "the service's rate limit is reached",
+		"http_403":    "the API key may not do this",
+		"http_x":      "the service refused with a code that is not in its document",
+	} {
+		if got := Sentence(code); got != want {
+			t.Errorf("Sentence(%q) = %q, want %q", code, got, want)
 		}
 	}
 }
 
 // One campaign's asset, expired or mistyped, must not pause everybody on its number: seed 000 gives it the code of an
 // unknown connection. A message without an asset leaves no doubt about which it is.
-func TestAnAssetThatIsGoneIsTheMessagesFaultNotTheNumbers(t *testing.T) {
+func TestAnAssetThatIsGoneIsTheMessagesFault(t *testing.T) {
 	stored, elsewhere := &Media{AssetID: "ast_old"}, &Media{Link: "https://shop.example/a"}
 	document := func(m *Media) *Document { return &Document{Media: *m} }
 	header := func(h Header) *Message { return &Message{Template: &Template{Header: &h}} }
@@ -143,13 +173,13 @@ func TestAnAssetThatIsGoneIsTheMessagesFaultNotTheNumbers(t *testing.T) {
 			want = RetryOnce
 		}
 		if e.Hold != c.hold || e.Action != want || e.Proof != NotSent || e.Code != "connection_not_found" {
-			t.Errorf("%s: %+v", name, e)
+			t.Errorf("%s: %s %s %s %s, want not_sent %s %s connection_not_found", name, e.Proof.word(), e.Action.word(), e.Hold.word(), e.Code, want.word(), c.hold.word())
 		}
 	}
 	for _, e := range []*Error{judged(503, nil, `{"error":"connection_not_found"}`), judged(403, nil, `{"error":"account_deactivated"}`)} {
 		before := *e
 		if e.blame(&Message{Image: stored}); !reflect.DeepEqual(*e, before) {
-			t.Errorf("%+v became %+v", before, *e)
+			t.Errorf("blame made %+v, want it unchanged: %+v", *e, before)
 		}
 	}
 }
@@ -163,22 +193,28 @@ func TestEveryStatusIsDecided(t *testing.T) {
 			e := judged(status, nil, body)
 			doubt := status < 200 || status >= 500 || status == 408 || status == 409 || status == 499
 			if (e.Proof == Doubt) != doubt || (e.Proof == NotSent) == (e.Action == 0) || e.Code == "" || Sentence(e.Code) == "" {
-				t.Fatalf("%d %q: %+v", status, body, e)
+				t.Fatalf("%d %q: %s %s, code %q; want doubt = %t, an action exactly when not sent, a code with a sentence", status, body, e.Proof.word(), e.Action.word(), e.Code, doubt)
 			}
 		}
 	}
 }
 
 func TestRetryAfterIsHonouredWithinADay(t *testing.T) {
-	for in, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, " 0.5 ": time.Second / 2, "-1": 0, "NaN": 0, "1e300": 24 * time.Hour, "soon": 0} {
+	for in, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, " 0.5 ": time.Second / 2, "-1": 0, "0": 0, "NaN": 0, "86399": 24*time.Hour - time.Second, "86401": 24 * time.Hour, "1e300": 24 * time.Hour, "soon": 0} {
 		if got := retryAfter(http.Header{"Retry-After": {in}}); got != want {
 			t.Errorf("%q: %v, want %v", in, got, want)
 		}
 	}
-	at := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
-	if got := retryAfter(http.Header{"Retry-After": {at}}); got < 59*time.Minute || got > time.Hour {
-		t.Error(got)
-	}
+	synctest.Test(t, func(t *testing.T) { // the bubble's clock begins on a whole second
+		for ahead, want := range map[time.Duration]time.Duration{
+			time.Hour: time.Hour, -time.Hour: 0, 24 * time.Hour: 24 * time.Hour, 24*time.Hour + time.Second: 24 * time.Hour,
+		} {
+			at := time.Now().Add(ahead).UTC().Format(http.TimeFormat)
+			if got := retryAfter(http.Header{"Retry-After": {at}}); got != want {
+				t.Errorf("%v ahead: %v, want %v", ahead, got, want)
+			}
+		}
+	})
 }
 
 func TestProseOfARefusalIsSafeToShow(t *testing.T) {
@@ -186,10 +222,10 @@ func TestProseOfARefusalIsSafeToShow(t *testing.T) {
 	s := e.Error()
 	for _, bad := range []string{"5550101", "555-0101", "key_1", "\x1b", "\n", "HBgLMTU1NTU1NTAxMDE", "send_x y"} {
 		if strings.Contains(s, bad) {
-			t.Errorf("%q is shown in %q", bad, s)
+			t.Errorf("got %q, want it without %q", s, bad)
 		}
 	}
 	if len(e.Message) > 300 || !strings.Contains(e.Message, "No route to") {
-		t.Errorf("%d bytes: %q", len(e.Message), e.Message)
+		t.Errorf("got %d bytes: %q; want at most 300, with the prose", len(e.Message), e.Message)
 	}
 }
