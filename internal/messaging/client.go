@@ -232,12 +232,12 @@ func read(resp *http.Response, b []byte, limit int) ([]byte, error) {
 		n, err := resp.Body.Read(b[len(b):min(cap(b), limit+1)])
 		b = b[:len(b)+n]
 		switch {
+		case len(b) > limit: // asked first: the last read may bring the end with it
+			return b[:limit], errTooLong
 		case err == io.EOF:
 			return b, nil
 		case err != nil:
 			return b, err
-		case len(b) > limit:
-			return b[:limit], errTooLong
 		}
 	}
 }

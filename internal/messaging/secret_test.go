@@ -104,12 +104,16 @@ func TestOptionsAreCheckedAndNamed(t *testing.T) {
 		{func(o *Options) { o.Timeout = -1 }, "timeout"},
 		{func(o *Options) { o.MaxInFlight = -1 }, "max_in_flight"},
 		{func(o *Options) { o.UserAgent = "a\r\nX: y" }, "user_agent"},
+		{func(o *Options) { o.APIKey = NewSecret("key\x7f") }, "api_key"},
+		{func(o *Options) { o.UserAgent = "a\r" }, "user_agent"},
 		{func(o *Options) { o.ProvenRefusals = []StatusCode{{400, "x"}} }, "proven_refusals[0]"},
+		{func(o *Options) { o.ProvenRefusals = []StatusCode{{503, "x"}, {200, "x"}} }, "proven_refusals[1]"},
+		{func(o *Options) { o.ProvenRefusals = []StatusCode{{503, ""}} }, "proven_refusals[0]"},
 	} {
 		o := good
 		test.change(&o)
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("want %q, got %v", test.want, err)
+			t.Errorf("got %v, want %q", err, test.want)
 		} else if strings.Contains(err.Error(), "pass") {
 			t.Error("the password is shown")
 		}

@@ -49,9 +49,10 @@ func TestASignatureIsAcceptedInEveryForm(t *testing.T) {
 					}
 				}
 				if form.TimestampHeader != "" {
-					for _, d := range []time.Duration{-6 * time.Minute, 6 * time.Minute} {
-						if _, err := v.Verify(h, body, signedAt.Add(d)); !errors.Is(err, ErrStale) {
-							t.Errorf("%v apart: %v", d, err)
+					const most = 5 * time.Minute
+					for d, want := range map[time.Duration]error{-most: nil, most: nil, -most - time.Second: ErrStale, most + time.Second: ErrStale} {
+						if _, err := v.Verify(h, body, signedAt.Add(d)); !errors.Is(err, want) {
+							t.Errorf("%v apart: %v, want %v", d, err, want)
 						}
 					}
 				}
@@ -145,17 +146,98 @@ func TestTheAssumedFormIsHexOverTheRawBody(t *testing.T) {
 	}
 }
 
+// A rotating sender signs twice; whoever sends hundreds of guesses gets no more than eight looked at.
+func TestAtMostEightSignaturesAreTried(t *testing.T) {
+	form, body := SignatureForm{}, []byte("{}")
+	v, err := NewVerifier(form, NewSecret("other"), NewSecret("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := http.Header{}
+	if err := form.Sign(h, NewSecret("secret"), body, signedAt); err != nil {
+		t.Fatal(err)
+	}
+	good, wrong := h.Get("X-Service-Signature"), strings.Repeat("00", 32)
+	for _, c := range []struct {
+		before int
+		sep    string
+		want   error
+	}{{0, ",", nil}, {7, ",", nil}, {7, " ", nil}, {8, ",", ErrBadSignature}, {100, ",", ErrBadSignature}} {
+		line := strings.Repeat(wrong+c.sep, c.before) + good
+		secret, err := v.Verify(http.Header{"X-Service-Signature": {line}}, body, signedAt)
+		if !errors.Is(err, c.want) || (c.want == nil) != (secret == 1) {
+			t.Errorf("after %d others, apart by %q: secret %d, %v; want %v", c.before, c.sep, secret, err, c.want)
+		}
+	}
+	if _, err := v.Verify(http.Header{"X-Service-Signature": {wrong, good}}, body, signedAt); err != nil {
+		t.Errorf("in a second header line: %v, want it to hold", err)
+	}
+	if _, err := v.Verify(http.Header{"X-Service-Signature": {strings.Repeat(" ", 4096) + good}}, body, signedAt); !errors.Is(err, ErrNoSignature) {
+		t.Errorf("beyond 4 KiB of a line: %v, want %v", err, ErrNoSignature)
+	}
+}
+
+func TestToleranceIsWhatIsConfigured(t *testing.T) {
+	form, body, h := SignatureForm{TimestampHeader: "x-stamp", Tolerance: 30 * time.Second}, []byte("{}"), http.Header{}
+	v, err := NewVerifier(form, NewSecret("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := form.Sign(h, NewSecret("secret"), body, signedAt); err != nil {
+		t.Fatal(err)
+	}
+	for d, want := range map[time.Duration]error{30 * time.Second: nil, 31 * time.Second: ErrStale, -30 * time.Second: nil, -31 * time.Second: ErrStale} {
+		if _, err := v.Verify(h, body, signedAt.Add(d)); !errors.Is(err, want) {
+			t.Errorf("%v apart: %v, want %v", d, err, want)
+		}
+	}
+	h.Set("X-Stamp", " "+h.Get("X-Stamp")+" ")
+	if _, err := v.Verify(h, body, signedAt); err != nil {
+		t.Errorf("a stamp with spaces around: %v, want it to hold", err)
+	}
+	h.Set("X-Stamp", "0")
+	if _, err := v.Verify(h, body, signedAt); !errors.Is(err, ErrBadSignature) {
+		t.Errorf("another stamp than the signed one: %v, want %v", err, ErrBadSignature)
+	}
+	// What is signed without a stamp is not taken where one is asked for.
+	if err := (SignatureForm{}).Sign(h, NewSecret("secret"), body, signedAt); err != nil {
+		t.Fatal(err)
+	}
+	h.Del("X-Stamp")
+	if _, err := v.Verify(h, body, signedAt); !errors.Is(err, ErrStale) {
+		t.Errorf("without a stamp: %v, want %v", err, ErrStale)
+	}
+	for _, bad := range []SignatureForm{{Tolerance: -1}, {Encoding: "base32"}} {
+		if err := bad.Sign(http.Header{}, NewSecret("secret"), body, signedAt); err == nil {
+			t.Errorf("%+v signs, want an error", bad)
+		}
+	}
+	if err := form.Sign(http.Header{}, Secret{}, body, signedAt); err == nil {
+		t.Error("got no error of signing without a secret, want one")
+	}
+}
+
 func TestAVerifierNeedsSecrets(t *testing.T) {
 	for _, secrets := range [][]Secret{nil, {Secret{}}, {NewSecret("good"), NewSecret("")}} {
 		if _, err := NewVerifier(SignatureForm{}, secrets...); err == nil {
 			t.Errorf("accepted %d secrets, one of them empty", len(secrets))
 		}
 	}
-	if _, err := NewVerifier(SignatureForm{Encoding: "base32"}, NewSecret("x")); err == nil {
-		t.Error("an unknown encoding is accepted")
+	for name, c := range map[string]struct {
+		form         SignatureForm
+		secret, want string
+	}{
+		"unknown encoding":      {SignatureForm{Encoding: "base32"}, "x", "webhooks.signature: encoding"},
+		"negative tolerance":    {SignatureForm{Tolerance: -1}, "x", "webhooks.signature: tolerance"},
+		"secret not base64":     {SignatureForm{SecretBase64: true}, "whsec_%%%", "webhooks.secrets[0]: not base64"},
+		"secret empty, decoded": {SignatureForm{SecretBase64: true}, "whsec_", "webhooks.secrets[0]: not base64"},
+	} {
+		if _, err := NewVerifier(c.form, NewSecret(c.secret)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want an error that begins with %q", name, err, c.want)
+		}
 	}
-	if _, err := NewVerifier(SignatureForm{SecretBase64: true}, NewSecret("whsec_%%%")); err == nil {
-		t.Error("a secret that is not base64 is accepted")
+	if got, want := ShortSecret, 32; got != want {
+		t.Errorf("secrets below %d bytes are short, want %d", got, want)
 	}
 	raw := []byte("raw-secret-bytes")
 	form := SignatureForm{SecretBase64: true}

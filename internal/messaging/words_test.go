@@ -18,14 +18,26 @@ func TestOptOutIsHeardInManyLanguagesAndOnlyAsAWholeMessage(t *testing.T) {
 		}
 	}
 	o := NewOptOut("No more offers", "")
-	if !o.Match("NO MORE OFFERS!") || !o.Match("stop") || o.Match("more offers") || !o.MatchMessage(&Inbound{Text: "Nein danke", ButtonPayload: "no_more_offers"}) || o.MatchMessage(nil) {
-		t.Error("the operator's own words")
+	for text, want := range map[string]bool{
+		"NO MORE OFFERS!": true, "stop": true, "more offers": false, "": false,
+		"stop" + strings.Repeat(".", 252): true, "stop" + strings.Repeat(".", 253): false, // a wall of text is no wish
+	} {
+		if got := o.Match(text); got != want {
+			t.Errorf("Match(%.40q of %d bytes) = %t, want %t", text, len(text), got, want)
+		}
+	}
+	for in, want := range map[*Inbound]bool{
+		{Text: "Nein danke", ButtonPayload: "no_more_offers"}: true, {Text: "stop", ButtonPayload: "more"}: true, {Text: "more"}: false, nil: false,
+	} {
+		if got := o.MatchMessage(in); got != want {
+			t.Errorf("MatchMessage(%+v) = %t, want %t", in, got, want)
+		}
 	}
 }
 
 func TestMasksLeaveNothingThatCanBeCalled(t *testing.T) {
 	for in, want := range map[string]string{
-		"+15555550101": "+1555•••0101", "+221771234567": "+22177•••4567", "15555550101": "1555•••0101", "+1234567": "+•••", "": "•••", "+": "+•••", "+\xff1234567": "+•••",
+		"+15555550101": "+1555•••0101", "+221771234567": "+22177•••4567", "15555550101": "1555•••0101", "12345678": "1•••5678", "1234567": "•••", "+123456789012": "+12345•••9012", "+1234567": "+•••", "": "•••", "+": "+•••", "+\xff1234567": "+•••",
 	} {
 		if got := MaskPhone(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -35,18 +47,26 @@ func TestMasksLeaveNothingThatCanBeCalled(t *testing.T) {
 	if got := MaskID(id); got != "wamid.•••MDEA" && got != "wamid.•••"+id[len(id)-6:] || RecipientOfID(got) != "" {
 		t.Error(got)
 	}
-	for _, short := range []string{"", "m1", "wamid.HBgLMTU1NTU1NTAx", "155555501011555555010115"} {
-		if MaskID(short) != "•••" {
-			t.Error(MaskID(short))
+	for in, want := range map[string]string{
+		"": "•••", "m1": "•••", "wamid.HBgLMTU1NTU1NTAx": "•••", "155555501011555555010115": "•••",
+		"abcdefghijklmnopqrstuvw": "•••", "abcdefghijklmnopqrstuvwx": "•••stuvwx", "wamid.abcdefghijklmnopqr": "wamid.•••mnopqr",
+	} {
+		if got := MaskID(in); got != want {
+			t.Errorf("MaskID(%q) = %q, want %q", in, got, want)
 		}
 	}
 	for in, want := range map[string]string{
-		"to +1 555 555 0101 now":    "to +1555•••0101 now",
-		"order 1234567 of 12":       "order 1234567 of 12",
-		"dial tcp 102.20.35.53:443": "dial tcp 102.20.35.53:443",
-		"call 234.803.000.0000":     "call 23480•••0000",
-		"see " + id + ".":           "see wamid.•••" + id[len(id)-6:] + ".",
-		"a\tb\r\nc\u2028d\x9b\x00":  "a b  c d\uFFFD",
+		"to +1 555 555 0101 now":      "to +1555•••0101 now",
+		"order 1234567 of 12":         "order 1234567 of 12",
+		"order 12345678":              "order 1•••5678",
+		"12-34-56-78 and 1--2":        "1•••5678 and 1--2",
+		"a\x7fb\u0085c\u00a0d\u2029e": "a b c\u00a0d e",
+		strings.Repeat("é", 60):       strings.Repeat("é", 50),
+		"a" + strings.Repeat("é", 60): "a" + strings.Repeat("é", 49),
+		"dial tcp 102.20.35.53:443":   "dial tcp 102.20.35.53:443",
+		"call 234.803.000.0000":       "call 23480•••0000",
+		"see " + id + ".":             "see wamid.•••" + id[len(id)-6:] + ".",
+		"a\tb\r\nc\u2028d\x9b\x00":    "a b  c d\uFFFD",
 	} {
 		if got := Scrub(in, 100); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

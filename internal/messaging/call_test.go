@@ -1,0 +1,313 @@
+package messaging
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// answering is a client of a service that gives one answer to everything.
+func answering(t *testing.T, status int, body string, o Options) (*Client, *replay) {
+	t.Helper()
+	r := &replay{response: wireResponse{Status: status, Text: body, Headers: map[string]string{"X-Request-Id": "req_7"}}}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	return testClient(t, server.URL, o), r
+}
+
+// No call but Send puts a message at stake: whatever goes wrong, nothing is in doubt and it may be asked again.
+func TestACallThatFailsIsNeverDoubt(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		want   Error
+	}{
+		{500, `{"error":"internal_error"}`, Error{Action: RetryLater, Status: 500, Code: "internal_error"}},
+		{408, ``, Error{Action: RetryLater, Status: 408, Code: "http_408"}},
+		{401, `{"error":"unauthorized"}`, Error{Action: RetryLater, Hold: HoldAccount, Status: 401, Code: "unauthorized"}},
+		{429, ``, Error{Action: Slow, Status: 429, Code: "http_429"}},
+		{300, `{"data":[]}`, Error{Action: RetryLater, Hold: HoldConfig, Status: 300, Code: "redirect"}},
+		{200, `<html>`, Error{Action: RetryLater, Status: 200, Code: "bad_answer"}},
+		{200, `{"data":[{"id":"conn_1"}`, Error{Action: RetryLater, Status: 200, Code: "bad_answer"}},
+		{200, `{"data":{"id":"conn_1"}}`, Error{Action: RetryLater, Status: 200, Code: "bad_answer"}},
+		{200, ``, Error{Action: RetryLater, Status: 200, Code: "bad_answer"}},
+	} {
+		client, _ := answering(t, c.status, c.body, Options{})
+		list, err := client.Connections(t.Context())
+		e := asWire(t, err)
+		got, want := Error{Proof: e.Proof, Action: e.Action, Hold: e.Hold, Status: e.Status, Code: e.Code}, c.want
+		want.Proof = NotSent
+		if got != want || list != nil {
+			t.Errorf("%d %q: %v and %+v, want %+v", c.status, c.body, list, got, want)
+		}
+	}
+	client, _ := answering(t, 200, `<html>`, Options{})
+	_, err := client.Connections(t.Context())
+	if e := asWire(t, err); e.Message != "GET /api/v1/connections: not JSON" || e.RequestID != "req_7" {
+		t.Errorf("message %q of request %q, want which call and why, of req_7", e.Message, e.RequestID)
+	}
+	for _, fault := range []error{io.EOF, &http.MaxBytesError{}} {
+		client := testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, fault })})
+		_, err := client.Webhooks(t.Context())
+		if e := asWire(t, err); e.Proof != NotSent || e.Action != RetryLater || !errors.Is(err, fault) {
+			t.Errorf("%v: %s %s, want not_sent retry_later", err, e.Proof.word(), e.Action.word())
+		}
+	}
+}
+
+func TestAListingIsReadWhereverItStands(t *testing.T) {
+	for body, want := range map[string]int{
+		`{"data":[{"id":"a"},{"id":"b"}]}`: 2,
+		`[{"id":"a"}]`:                     1,
+		`{"data":[]}`:                      0,
+		`{"data":[7,"x",null,{"id":"a"}]}`: 1, // what is no object is no connection
+	} {
+		client, _ := answering(t, 299, body, Options{})
+		got, err := client.Connections(t.Context())
+		if err != nil || len(got) != want || want > 0 && got[0].ID != "a" {
+			t.Errorf("%s: %v, %v; want %d, the first with id a", body, got, err, want)
+		}
+	}
+}
+
+// Only what our assumption about the service invented may be missing; the rest is a fault.
+func TestOnlyAMissingEndpointIsNotOffered(t *testing.T) {
+	for status, want := range map[int]bool{404: true, 405: true, 501: true, 403: false, 400: false, 410: false, 500: false} {
+		client, _ := answering(t, status, `{"error":"not_found"}`, Options{})
+		_, numbers := client.Numbers(t.Context())
+		_, templates := client.Templates(t.Context(), "conn_1")
+		_, webhooks := client.Webhooks(t.Context())
+		_, connections := client.Connections(t.Context())
+		for call, err := range map[string]error{"numbers": numbers, "templates": templates, "webhooks": webhooks} {
+			if got := errors.Is(err, ErrNotOffered); err == nil || got != want {
+				t.Errorf("%d of %s: not offered = %t (%v), want %t", status, call, got, err, want)
+			}
+		}
+		if connections == nil || errors.Is(connections, ErrNotOffered) {
+			t.Errorf("%d of connections: %v, want an error: the document gives that endpoint", status, connections)
+		}
+	}
+	client, _ := answering(t, 404, `{"error":"connection_not_found"}`, Options{})
+	if _, err := client.Templates(t.Context(), "conn_9"); err == nil || errors.Is(err, ErrNotOffered) {
+		t.Errorf("templates of an unknown connection: %v, want an error other than ErrNotOffered", err)
+	}
+}
+
+func TestNumbersAreReadInEveryForm(t *testing.T) {
+	for fields, want := range map[string]Number{
+		`"throughput":"STANDARD"`:                              {Level: "STANDARD", Throughput: 80},
+		`"throughput":{"level":"high"}`:                        {Level: "HIGH", Throughput: 1000},
+		`"throughput":{"level":"NOT_APPLICABLE"}`:              {Level: "NOT_APPLICABLE"},
+		`"throughput":45.5`:                                    {Throughput: 45.5},
+		`"throughput":"45"`:                                    {Throughput: 45},
+		`"throughput":999999`:                                  {Throughput: 999999},
+		`"throughput":1000000`:                                 {Level: "1000000"},
+		`"throughput":0`:                                       {Level: "0"},
+		`"throughput":-5`:                                      {Level: "-5"},
+		`"coexistence":true`:                                   {Coexistence: true, Throughput: 20},
+		`"coexistence":true,"throughput":"STANDARD"`:           {Coexistence: true, Level: "STANDARD", Throughput: 20},
+		`"coexistence":true,"throughput":20.5`:                 {Coexistence: true, Throughput: 20},
+		`"is_on_biz_app":"true","throughput":5`:                {Coexistence: true, Throughput: 5},
+		`"coexistence":false,"throughput":"STANDARD"`:          {Level: "STANDARD", Throughput: 80},
+		`"quality_rating":"green","messaging_limit":"TIER_2K"`: {Quality: "GREEN", Tier: "TIER_2K", TierLimit: 2000},
+		`"tier":2000`:                                                    {Tier: "2000", TierLimit: 2000},
+		`"tier":null,"messagingLimit":"TIER_250"`:                        {Tier: "TIER_250", TierLimit: 250},
+		`"tier":"TIER_1K","whatsapp_business_manager_messaging_limit":1`: {Tier: "1", TierLimit: 1},
+	} {
+		client, _ := answering(t, 200, `{"data":[{"connectionId":"conn_1","displayPhoneNumber":"+15555550100",`+fields+`}]}`, Options{})
+		got, err := client.Numbers(t.Context())
+		want.ConnectionID, want.Phone = "conn_1", "+15555550100"
+		if err != nil || !reflect.DeepEqual(got, []Number{want}) {
+			t.Errorf("%s:\n got %+v, %v\nwant %+v", fields, got, err, want)
+		}
+	}
+	for tier, want := range map[string]int64{"1000000000000": 1e12, "1000000000001": 0, "TIER_1000000M": 1e12, " TIER_5 ": 5, "0": 0, "-2": 0, "K": 0} {
+		if got := TierLimit(tier); got != want {
+			t.Errorf("TierLimit(%q) = %d, want %d", tier, got, want)
+		}
+	}
+}
+
+func TestTemplatesAreReadAsSendsWriteThem(t *testing.T) {
+	client, server := answering(t, 200, `{"data":[{"templateId":7,"name":"sale","locale":"pt-BR","status":"approved","category":"marketing","components":[
+		{"type":"header","format":"image"},{"type":"body","text":"{{1}} and {{ name }} and {{1}}, not {{a-b}}"},
+		{"type":"buttons","buttons":[{"type":"url","text":"Open","url":"https://x.example/{{1}}"}]}]}]}`, Options{})
+	got, err := client.Templates(t.Context(), "conn 1&x")
+	want := TemplateRecord{ID: "7", Name: "sale", Language: "pt_BR", Status: "APPROVED", Category: "MARKETING", Components: []Component{
+		{Type: "HEADER", Format: "IMAGE"}, {Type: "BODY", Text: "{{1}} and {{ name }} and {{1}}, not {{a-b}}"},
+		{Type: "BUTTONS", Buttons: []ComponentButton{{Type: "URL", Text: "Open", URL: "https://x.example/{{1}}"}}},
+	}}
+	if err != nil || !reflect.DeepEqual(got, []TemplateRecord{want}) {
+		t.Fatalf("got %+v, %v\nwant %+v", got, err, want)
+	}
+	if got, want := server.request.URL.RawQuery, "connectionId=conn+1%26x"; got != want {
+		t.Errorf("query %q, want %q", got, want)
+	}
+	if got, want := got[0].Component("BODY").Variables(), []string{"1", "name"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("variables %q, want %q", got, want)
+	}
+	if got := got[0].Component("FOOTER"); !reflect.DeepEqual(got, Component{}) {
+		t.Errorf("a footer that is not there is %+v, want the zero Component", got)
+	}
+}
+
+func TestWebhookCallsSendAndReadWhatTheySay(t *testing.T) {
+	client, server := answering(t, 200, `{"data":{"webhookId":"whk_1","endpoint":"https://x.example","signing_secret":"s3cret","eventTypes":["message.status"]}}`, Options{})
+	w, err := client.RegisterWebhook(t.Context(), "https://x.example/hook", nil)
+	if err != nil || w.ID != "whk_1" || w.URL != "https://x.example" || w.Secret.Reveal() != "s3cret" || !reflect.DeepEqual(w.Events, []string{"message.status"}) {
+		t.Errorf("got %+v, %v; want whk_1 with its URL, secret and event", w, err)
+	}
+	sameJSON(t, "body without events", server.body, []byte(`{"url":"https://x.example/hook"}`))
+	if got, want := server.request.Header.Get("Content-Type"), "application/json"; got != want {
+		t.Errorf("Content-Type %q, want %q", got, want)
+	}
+	for address, want := range map[string]bool{
+		"https://x.example": true, "http://127.0.0.1:9/h": true, "http://[::1]:9": true, "http://a.localhost": true, "http://[::ffff:127.0.0.1]": true,
+		"http://x.example": false, "ftp://127.0.0.1": false, "https://": false, "https:///path": false, "x.example": false, "http://127.0.0.1.example": false, "https://a b": false,
+	} {
+		hits := server.hits
+		_, err := client.RegisterWebhook(t.Context(), address, nil)
+		if (err == nil) != want || (server.hits > hits) != want {
+			t.Errorf("%s: %v, %d requests; want registered = %t", address, err, server.hits-hits, want)
+		}
+	}
+	client, server = answering(t, 204, "", Options{Assumed: Assumed{WebhooksPath: "/api/v1/hooks"}})
+	if err := client.DeleteWebhook(t.Context(), "whk_1"); err != nil {
+		t.Errorf("an empty 204 is %v, want no error", err)
+	}
+	if got, want := server.request.Method+" "+server.request.URL.Path, "DELETE /api/v1/hooks/whk_1"; got != want || len(server.body) != 0 {
+		t.Errorf("got %s with %q, want %s without a body", got, server.body, want)
+	}
+	for _, id := range []string{"", "a/b", "a?b", "a#b"} {
+		hits := server.hits
+		if err := client.DeleteWebhook(t.Context(), id); err == nil || server.hits != hits {
+			t.Errorf("id %q: %v and %d requests, want an error and none", id, err, server.hits-hits)
+		}
+	}
+	client, _ = answering(t, 404, `{"error":"not_found"}`, Options{})
+	if err := client.DeleteWebhook(t.Context(), "whk_1"); err == nil {
+		t.Error("got no error for a webhook that is not there, want one")
+	}
+	if w, err := client.RegisterWebhook(t.Context(), "https://x.example", nil); err == nil || w.ID != "" {
+		t.Errorf("got %+v, %v of a refusal, want an error", w, err)
+	}
+}
+
+func TestAnUploadSaysItsLengthWhereItKnowsIt(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "banner.jpg")
+	if err := os.WriteFile(file, []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	if _, err := opened.Seek(4, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		r    io.Reader
+		want string
+		told bool
+	}{
+		{"a buffer", bytes.NewBufferString("abc"), "abc", true},
+		{"a file from its middle", opened, "456789", true},
+		{"a stream", io.MultiReader(strings.NewReader("abc")), "abc", false},
+	} {
+		client, server := answering(t, 200, `{"data":{"assetId":"ast_1","header_handle":"4::x"}}`, Options{Assumed: Assumed{MediaFileField: `f"1`, MediaConnectionField: "conn"}})
+		asset, err := client.UploadMedia(t.Context(), "conn_1", "a\"b\\c\r\n.jpg", "image/jpeg", c.r)
+		if err != nil || asset.ID != "ast_1" || asset.HeaderHandle != "4::x" {
+			t.Fatalf("%s: %+v, %v; want ast_1 with its handle", c.name, asset, err)
+		}
+		if got := server.request.ContentLength == int64(len(server.body)); got != c.told {
+			t.Errorf("%s: Content-Length %d of %d bytes, want it told = %t", c.name, server.request.ContentLength, len(server.body), c.told)
+		}
+		_, params, err := mime.ParseMediaType(server.request.Header.Get("Content-Type"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := multipart.NewReader(bytes.NewReader(server.body), params["boundary"])
+		for _, want := range [][3]string{{`form-data; name="conn"`, "", "conn_1"}, {`form-data; name="f%221"; filename="a%22b\\c%0D%0A.jpg"`, "image/jpeg", c.want}} {
+			part, err := parts.NextRawPart()
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			content, _ := io.ReadAll(part)
+			if got := [3]string{part.Header.Get("Content-Disposition"), part.Header.Get("Content-Type"), string(content)}; got != want {
+				t.Errorf("%s: part %q, want %q", c.name, got, want)
+			}
+		}
+	}
+	for given, want := range map[string]string{"": "application/octet-stream", "a\nb": "application/octet-stream", "a\rb": "application/octet-stream"} {
+		client, server := answering(t, 200, `{"data":{"assetId":"ast_1"}}`, Options{})
+		if _, err := client.UploadMedia(t.Context(), "conn_1", "a", given, strings.NewReader("x")); err != nil || !bytes.Contains(server.body, []byte("Content-Type: "+want+"\r\n")) {
+			t.Errorf("type %q: %v, sent\n%s\nwant %s", given, err, server.body, want)
+		}
+	}
+	client, _ := answering(t, 200, `{"data":{"url":"x"}}`, Options{})
+	_, err = client.UploadMedia(t.Context(), "conn_1", "a", "image/jpeg", strings.NewReader("x"))
+	if e := asWire(t, err); e.Code != codeBadAnswer || e.Proof != NotSent || e.Action != RetryLater {
+		t.Errorf("no asset: %v, want bad_answer that may be tried later", e)
+	}
+}
+
+// Each call has a time of its own, and an earlier deadline of the caller wins.
+func TestEveryCallEndsAtItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := roundTrip(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		calls := map[string]func(context.Context, *Client) error{
+			"send":   func(ctx context.Context, c *Client) error { _, err := c.Send(ctx, hello); return err },
+			"list":   func(ctx context.Context, c *Client) error { _, err := c.Numbers(ctx); return err },
+			"delete": func(ctx context.Context, c *Client) error { return c.DeleteWebhook(ctx, "whk_1") },
+			"upload": func(ctx context.Context, c *Client) error {
+				_, err := c.UploadMedia(ctx, "conn_1", "a", "", strings.NewReader("x"))
+				return err
+			},
+		}
+		for _, c := range []struct {
+			call           string
+			timeout, given time.Duration
+			want           time.Duration
+		}{
+			{"send", 0, 0, 10 * time.Second}, {"send", 3 * time.Second, 0, 3 * time.Second}, {"send", 0, time.Second, time.Second}, {"send", 0, time.Minute, 10 * time.Second},
+			{"list", 0, 0, 10 * time.Second}, {"delete", 0, 0, 10 * time.Second}, {"upload", 3 * time.Second, 0, 2 * time.Minute},
+		} {
+			ctx := t.Context()
+			if c.given > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, c.given)
+				defer cancel()
+			}
+			began := time.Now()
+			err := calls[c.call](ctx, testClient(t, "https://service.example", Options{Timeout: c.timeout, Transport: silent}))
+			if took := time.Since(began); took != c.want || asWire(t, err).Code != codeTimeOut {
+				t.Errorf("%s, Timeout %v, deadline %v: ended after %v with %v, want time_out after %v", c.call, c.timeout, c.given, took, err, c.want)
+			}
+		}
+		began := time.Now()
+		client := testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"data":{"assetId":"ast_1"}}`))}, nil
+		})})
+		asset, err := client.UploadMedia(t.Context(), "conn_1", "a", "", strings.NewReader("x"))
+		if want := began.Add(30 * 24 * time.Hour); err != nil || !asset.ExpiresAt.Equal(want) {
+			t.Errorf("the asset expires at %v (%v), want %v: 30 days after the upload", asset.ExpiresAt, err, want)
+		}
+	})
+}

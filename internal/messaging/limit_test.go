@@ -1,0 +1,254 @@
+package messaging
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestOnlyE164IsPosted(t *testing.T) {
+	for to, want := range map[string]bool{
+		"+1234567": true, "+123456": false, "+123456789012345": true, "+1234567890123456": false, "+0123456789": false, "1234567890": false, "+12345678 0": false,
+	} {
+		posted := false
+		c := testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			posted = true
+			return nil, io.EOF
+		})})
+		if _, err := c.Send(t.Context(), &Message{ConnectionID: "c", To: to, Template: hello.Template}); posted != want || err == nil {
+			t.Errorf("%s: posted = %t (%v), want %t", to, posted, err, want)
+		}
+	}
+}
+
+func TestAnswersAreReadUpToTheirLimits(t *testing.T) {
+	pad := func(s string, n int) string { return s + strings.Repeat(" ", n-len(s)) }
+	for name, c := range map[string]struct {
+		status, bytes int
+		proof         Proof
+	}{
+		"a full answer to a send":   {200, maxAnswer, 0},
+		"a byte more":               {200, maxAnswer + 1, DoubtNoID},
+		"the last 2xx":              {299, 100, 0},
+		"the first status after it": {300, 100, NotSent},
+	} {
+		client, _ := answering(t, c.status, pad(receiptText, c.bytes), Options{})
+		receipt, err := client.Send(t.Context(), hello)
+		if c.proof == 0 {
+			if err != nil || receipt.MessageID == "" || receipt.RequestID != "req_7" {
+				t.Errorf("%s: %+v, %v; want accepted as req_7", name, receipt, err)
+			}
+		} else if got := asWire(t, err).Proof; got != c.proof {
+			t.Errorf("%s: %s, want %s", name, got.word(), c.proof.word())
+		}
+	}
+	for length, want := range map[int]bool{16 << 20: true, 16<<20 + 1: false} { // a listing's answer may be longer
+		client := testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(pad(`{"data":[{"id":"a"}]}`, length)))}, nil
+		})})
+		if list, err := client.Connections(t.Context()); (err == nil && len(list) == 1) != want {
+			t.Errorf("a listing of %d bytes: %v, %v; want read = %t", length, list, err, want)
+		}
+	}
+}
+
+// A refusal whose body was cut is still a refusal; its reason is not known.
+func TestACutRefusalIsTriedOnceMore(t *testing.T) {
+	for status, want := range map[int]Action{400: RetryOnce, 403: RetryOnce, 404: RetryOnce, 401: RetryLater, 402: RetryLater, 429: Slow} {
+		e := refusal(&answer{status: status, header: http.Header{}, body: []byte(`{"error":"x`), err: io.ErrUnexpectedEOF}, "", "", nil)
+		if e.Proof != NotSent || e.Action != want {
+			t.Errorf("%d, cut: %s %s, want not_sent %s", status, e.Proof.word(), e.Action.word(), want.word())
+		}
+	}
+	e := refusal(&answer{status: 400, header: http.Header{}, body: []byte(`{"error":"send_media"}`), err: io.ErrUnexpectedEOF}, "", "", nil)
+	if e.Code != "send_media" || e.Hold != HoldPayload {
+		t.Errorf("got %s %s of a whole reason before the cut, want send_media payload", e.Code, e.Hold.word())
+	}
+}
+
+func TestMessageIDsAreUsableUpTo256Bytes(t *testing.T) {
+	for id, want := range map[string]bool{
+		strings.Repeat("a", 256): true, strings.Repeat("a", 257): false, "": false, "!~": true, "a b": false, "a\x7f": false, "a\u00e9": false,
+	} {
+		for _, body := range []string{
+			`{"data":{"messageId":"` + id + `"}}`,                             // the quick way
+			`{"data":{"messageId":"` + id + `","warning":{"code":"a code"}}}`, // the whole way
+		} {
+			got, warning, ok := readReceipt([]byte(body))
+			if ok != want || want && got != id {
+				t.Errorf("%q: %q, usable = %t; want %t", body, got, ok, want)
+			}
+			if ok && strings.Contains(body, "warning") && warning != "a_code" {
+				t.Errorf("warning %q, want a_code", warning)
+			}
+		}
+	}
+	for _, body := range []string{`{"data":{"messageId":17}}`, `{"data":{"messageId":"a"}}}`, `{"data":{"messageId":"a"}} x`, `{"data":"a"}`, `{"messageId":"a"}`, `{"data":{"messageId":"a"}`} {
+		if got, _, ok := readReceipt([]byte(body)); ok {
+			t.Errorf("%s: read %q, want no usable id", body, got)
+		}
+	}
+	if got, _, ok := readReceipt([]byte(" {\n\"data\" :\t{ \"messageId\": \"a\\u0062\" } }\r\n")); !ok || got != "ab" {
+		t.Errorf("got %q, %t of an id with an escape; want ab", got, ok)
+	}
+}
+
+// The digits of a wamid are E.164's: 7 to 15 of them, in either alphabet of base64.
+func TestOnlyWholeNumbersAreReadFromIDs(t *testing.T) {
+	wamid := func(head string, digits string, e *base64.Encoding) string {
+		return "wamid." + e.EncodeToString([]byte(head+string(rune(len(digits)))+digits+"\x15\x02\x00\x11\x18\x12"))
+	}
+	for digits, want := range map[string]bool{"1234567": true, "123456": false, "123456789012345": true, "1234567890123456": false, "123456/": false, "123456:": false} {
+		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			if got := RecipientOfID(wamid("\x1c\x18", digits, e)); (got == digits) != want || !want && got != "" {
+				t.Errorf("%s: %q, want read = %t", digits, got, want)
+			}
+		}
+	}
+	for _, head := range []string{"\x1d\x18", "\x1c\x19"} {
+		if got := RecipientOfID(wamid(head, "15555550101", base64.StdEncoding)); got != "" {
+			t.Errorf("head %x: %q, want nothing", head, got)
+		}
+	}
+}
+
+func TestBodiesAreReadUpToTheirLimits(t *testing.T) {
+	one := `{"type":"message.status","data":{"messageId":"m1","status":"sent"}}`
+	for length, want := range map[int]error{MaxBody: nil, MaxBody + 1: ErrBodyTooLarge} {
+		if events, err := DecodeEvents([]byte(one + strings.Repeat(" ", length-len(one)))); !errors.Is(err, want) || (len(events) == 1) != (want == nil) {
+			t.Errorf("%d bytes: %d events, %v; want %v", length, len(events), err, want)
+		}
+	}
+	for depth, want := range map[int]error{64: nil, 65: errDepth} {
+		if _, err := parse([]byte(strings.Repeat("[", depth) + strings.Repeat("]", depth))); !errors.Is(err, want) {
+			t.Errorf("depth %d: %v, want %v", depth, err, want)
+		}
+	}
+	if _, err := parse([]byte(strings.Repeat("[],", 100) + "1")); !errors.Is(err, errNotJSON) {
+		t.Errorf("many shallow values: %v, want %v: depth is not their number", err, errNotJSON)
+	}
+	long := decodeOne(t, `{"type":"new","data":"`+strings.Repeat("a", 3000)+`"}`)
+	if got, want := len(long.Summary), 1024; got != want {
+		t.Errorf("a summary of %d bytes, want %d", got, want)
+	}
+	if got, want := len(token(strings.Repeat("a", 200))), 128; got != want {
+		t.Errorf("a token of %d bytes, want %d", got, want)
+	}
+	if got, want := token("a b\x7f~\u00e9!"), "a_b_~_!"; got != want {
+		t.Errorf("token = %q, want %q", got, want)
+	}
+}
+
+func TestStampsTellTheirUnitBySize(t *testing.T) {
+	for text, want := range map[string]time.Time{
+		"99999999999":                 {},                            // seconds: the year 5138
+		"100000000000":                {},                            // milliseconds: 1973
+		"7258118400":                  time.Unix(7258118400, 0),      // seconds, the first instant of 2200
+		"7258118401":                  {},                            // and the next
+		"946684800":                   time.Unix(946684800, 0),       // the first instant of 2000
+		"946684799":                   {},                            // and the one before
+		"1790000001500":               time.UnixMilli(1790000001500), // milliseconds
+		"99999999999999":              {},                            // milliseconds still
+		"1790000001500250":            time.UnixMicro(1790000001500250),
+		"1790000001.5":                time.UnixMilli(1790000001500),
+		`"2026-09-21T14:13:21.5Z"`:    time.Date(2026, 9, 21, 14, 13, 21, 5e8, time.UTC),
+		`"2026-09-21 14:13:21"`:       {},
+		`" 1790000001 "`:              time.Unix(1790000001, 0),
+		`"2026-09-21"`:                {},
+		`"1990-01-01T00:00:00Z"`:      {},
+		`"2199-12-31T23:59:59Z"`:      time.Unix(7258118399, 0),
+		`"1999-12-31T23:00:00-02:00"`: time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC),
+	} {
+		if got := value(text).stamp(); !got.Equal(want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+	for text, want := range map[string]int64{"7": 7, "-7": -7, `"7"`: 7, "7.9": 7, "1e3": 1000, "4611686018427387904.0": 1 << 62, "-4611686018427387904.0": -(1 << 62)} {
+		if got, ok := value(text).integer(); !ok || got != want {
+			t.Errorf("integer of %s = %d, %t; want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"9.3e18", "-9.3e18", `"NaN"`, `"x"`, "null", "{}", "true"} {
+		if got, ok := value(text).integer(); ok {
+			t.Errorf("integer of %s = %d, want none", text, got)
+		}
+	}
+}
+
+// The transport's numbers are what the pace of a number was measured with.
+func TestTheTransportIsTunedForManyShortPosts(t *testing.T) {
+	proxy := &url.URL{Scheme: "http", Host: "proxy.example"}
+	got, small := NewTransport(Options{Proxy: proxy}), NewTransport(Options{Timeout: time.Second, MaxInFlight: 3, IdleTimeout: time.Minute})
+	for name, c := range map[string]struct{ got, want any }{
+		"in flight":              {got.MaxConnsPerHost, 256},
+		"kept":                   {got.MaxIdleConnsPerHost, 256},
+		"idle":                   {got.IdleConnTimeout, 55 * time.Second},
+		"handshake":              {got.TLSHandshakeTimeout, 5 * time.Second},
+		"TLS":                    {got.TLSClientConfig.MinVersion, uint16(0x0303)},
+		"compression":            {got.DisableCompression, true},
+		"HTTP/1":                 {got.Protocols.HTTP1(), true},
+		"HTTP/2":                 {got.Protocols.HTTP2(), false},
+		"in flight as asked":     {small.MaxConnsPerHost, 3},
+		"kept as asked":          {small.MaxIdleConnsPerHost, 3},
+		"idle as asked":          {small.IdleConnTimeout, time.Minute},
+		"handshake in its time":  {small.TLSHandshakeTimeout, time.Second},
+		"no proxy unless wanted": {small.Proxy == nil, true},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", name, c.got, c.want)
+		}
+	}
+	if u, err := got.Proxy(&http.Request{URL: &url.URL{Scheme: "https", Host: "service.example"}}); err != nil || u != proxy {
+		t.Errorf("proxy %v, %v; want %v", u, err, proxy)
+	}
+}
+
+// Of equal headers each request has its own where the transport is not ours: whatever it does to one, the next is whole.
+func TestAForeignTransportCannotSpoilTheNextSend(t *testing.T) {
+	var seen []string
+	c := testClient(t, "https://service.example", Options{UserAgent: "shop/1.0", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		seen = append(seen, r.Header.Get("Authorization")+" "+r.Header.Get("User-Agent")+" "+r.Header.Get("Accept")+" "+r.Host)
+		clear(r.Header)
+		return nil, io.EOF
+	})})
+	for range 2 {
+		if _, err := c.Send(context.Background(), hello); err == nil {
+			t.Error("got no error of a broken exchange, want one")
+		}
+	}
+	want := "Bearer key_1 shop/1.0 application/json service.example"
+	if len(seen) != 2 || seen[0] != want || seen[1] != want {
+		t.Errorf("sent %q, want twice %q", seen, want)
+	}
+}
+
+// A request's length and body are its own: a service that counts bytes sees the JSON and nothing else.
+func TestASendSaysItsLength(t *testing.T) {
+	var length int64
+	var body []byte
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		length = r.ContentLength
+		body, _ = io.ReadAll(r.Body)
+		io.WriteString(w, receiptText)
+	}))
+	defer s.Close()
+	c := testClient(t, s.URL, Options{})
+	long := *hello
+	long.Template = &Template{Name: "a", Language: "en", Body: []string{strings.Repeat("x", 5000)}}
+	for _, m := range []*Message{hello, &long} {
+		if _, err := c.Send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if want := encoded(t, m); length != int64(len(want)) || !bytes.Equal(body, []byte(want)) {
+			t.Errorf("length %d with %d bytes, want %d: the message", length, len(body), len(want))
+		}
+	}
+}
