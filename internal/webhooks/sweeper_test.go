@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,25 +16,27 @@ import (
 
 func TestOrphansAreSweptEveryOneToTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &memory{swept: campaign.Swept{Matched: 1, Adopted: 2, Left: 7, Ambiguous: 3}}
+		m := &memory{swept: campaign.Swept{Matched: 1, Adopted: 2, Expired: 5, Left: 7, Ambiguous: 3}}
 		i := newIntake(t, m, Options{Seed: 42})
 		began := time.Now()
 		stop := start(t, i)
 		time.Sleep(time.Minute)
 		stop()
 		if n := len(m.sweeps); n < 30 || n > 60 {
-			t.Errorf("%d sweeps in a minute", n)
+			t.Errorf("%d sweeps in a minute, want 30 to 60", n)
 		}
 		last := began
 		for _, at := range m.sweeps {
 			if apart := at.Sub(last); apart < time.Second || apart > 2*time.Second {
-				t.Errorf("%v between two sweeps", apart)
+				t.Errorf("%v between two sweeps, want 1 s to 2 s", apart)
 			}
 			last = at
 		}
 		c := i.Counts()
-		if n := uint64(len(m.sweeps)); c.Sweeps != n || c.SweptMatched != n || c.Adopted != 2*n || c.Orphans != 7 || c.Ambiguous != 3 {
-			t.Errorf("%+v", c)
+		n := uint64(len(m.sweeps))
+		got := [...]uint64{c.Sweeps, c.SweepsFailed, c.SweptMatched, c.Adopted, c.OrphansOld, uint64(c.Orphans), uint64(c.Ambiguous)} //nolint:gosec // counts
+		if want := [...]uint64{n, 0, n, 2 * n, 5 * n, 7, 3}; got != want {
+			t.Errorf("sweeps, failed, matched, adopted, old, orphans, ambiguous = %v, want %v", got, want)
 		}
 	})
 }
@@ -41,19 +44,26 @@ func TestOrphansAreSweptEveryOneToTwoSeconds(t *testing.T) {
 func TestASweepThatFailsIsSaidOnceAndTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		m := &memory{fail: errors.New("database is locked")}
+		// A sweep that fails half-way has done what it says, and does not know what is left.
+		m := &memory{fail: errors.New("database is locked"), swept: campaign.Swept{Matched: 1, Adopted: 2, Expired: 3, Left: 9, Ambiguous: 9}}
 		i := newIntake(t, m, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		stop := start(t, i)
 		time.Sleep(20 * time.Second)
+		c := i.Counts()
+		got, want := [...]uint64{c.SweptMatched, c.Adopted, c.OrphansOld, uint64(c.Orphans), uint64(c.Ambiguous)}, [...]uint64{c.Sweeps, 2 * c.Sweeps, 3 * c.Sweeps, 0, 0} //nolint:gosec // counts
+		if got != want || c.SweepsFailed != c.Sweeps {
+			t.Errorf("matched, adopted, old, orphans, ambiguous = %v of %d sweeps, %d failed; want %v, all failed", got, c.Sweeps, c.SweepsFailed, want)
+		}
 		m.setFail(nil)
 		time.Sleep(20 * time.Second)
 		stop()
-		c := i.Counts()
+		c = i.Counts()
 		if c.SweepsFailed < 9 || c.Sweeps < c.SweepsFailed+9 {
-			t.Errorf("%d sweeps, %d failed", c.Sweeps, c.SweepsFailed)
+			t.Errorf("%d sweeps, %d failed; want 9 or more of each kind", c.Sweeps, c.SweepsFailed)
 		}
-		if n := strings.Count(log.String(), "\n"); n != 2 {
-			t.Errorf("%d lines:\n%s", n, &log)
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		if len(lines) != 2 || !strings.Contains(lines[0], "level=ERROR") || !strings.Contains(lines[0], "database is locked") || !strings.Contains(lines[1], "level=INFO") {
+			t.Errorf("the log says\n%s\nwant an error with its cause, then one line that it is over", &log)
 		}
 	})
 }
@@ -68,16 +78,41 @@ func TestWhoDoesNotSweepAnyMoreCountsNoOrphans(t *testing.T) {
 		stop := start(t, i)
 		time.Sleep(10 * time.Second)
 		if c := i.Counts(); c.Orphans != 7 || c.Ambiguous != 3 {
-			t.Errorf("in its turn: %d orphans, %d ambiguous", c.Orphans, c.Ambiguous)
+			t.Errorf("in its turn: %d orphans, %d ambiguous; want 7 and 3", c.Orphans, c.Ambiguous)
 		}
 		m.setFail(errors.New("database is locked"))
 		time.Sleep(20 * time.Second)
 		stop()
 		if c := i.Counts(); c.Orphans != 0 || c.Ambiguous != 0 {
-			t.Errorf("after its turn: %d orphans, %d ambiguous", c.Orphans, c.Ambiguous)
+			t.Errorf("after its turn: %d orphans, %d ambiguous; want none", c.Orphans, c.Ambiguous)
 		}
 		if !strings.Contains(log.String(), "again, by another process") || strings.Count(log.String(), "\n") != 2 {
 			t.Errorf("the log says:\n%s", &log)
 		}
 	})
+}
+
+// Replicas that start together must not sweep together: the seed moves each from the other, and repeats in a simulation.
+func TestTheSeedDecidesWhenASweepComes(t *testing.T) {
+	sweeps := func(seed uint64) (at []time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			m := &memory{}
+			i := newIntake(t, m, Options{Seed: seed})
+			began := time.Now()
+			stop := start(t, i)
+			time.Sleep(10 * time.Second)
+			stop()
+			for _, s := range m.sweeps {
+				at = append(at, s.Sub(began))
+			}
+		})
+		return at
+	}
+	one, again, other := sweeps(1), sweeps(1), sweeps(2)
+	if !slices.Equal(one, again) {
+		t.Errorf("the same seed sweeps at %v and at %v, want the same instants", one, again)
+	}
+	if slices.Equal(one, other) {
+		t.Errorf("two seeds sweep at %v, want other instants for each", one)
+	}
 }
