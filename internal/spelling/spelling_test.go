@@ -1,0 +1,90 @@
+package spelling
+
+import (
+	"strings"
+	"testing"
+)
+
+// A third of the letters may be wrong, and always one: 5 letters 1, 6 letters 2, 9 letters 3.
+func TestNearestIsAThirdOfTheLettersAway(t *testing.T) {
+	for _, tt := range []struct{ name, candidate, want string }{
+		{"a", "b", "b"},
+		{"a", "bc", ""},
+		{"abcde", "abcdX", "abcdX"},
+		{"abcde", "abcXY", ""},
+		{"abcdef", "abcdXY", "abcdXY"},
+		{"abcdef", "abcXYZ", ""},
+		{"abcdefgh", "abcdefXY", "abcdefXY"},
+		{"abcdefgh", "abcdeXYZ", ""},
+		{"abcdefghi", "abcdefXYZ", "abcdefXYZ"},
+		{"abcdefghi", "abcdeWXYZ", ""},
+		{"\u00e9\u00e9\u00e9\u00e9\u00e9", "\u00e9\u00e9\u00e9XY", ""}, // letters, not bytes
+		{"ab_c", "a-b.d e", ""},                                        // abc and abde: the separators count for nothing
+		{"abcd_ef", "ab.cd-XY", "ab.cd-XY"},
+		{"API Key", "api_key", "api_key"},
+		{"a\u00a0p\ti_k-e.y", "APIKEY", "APIKEY"},
+	} {
+		if got := Nearest(tt.name, []string{tt.candidate}); got != tt.want {
+			t.Errorf("Nearest(%q, %q) = %q, want %q", tt.name, tt.candidate, got, tt.want)
+		}
+	}
+}
+
+func TestTheNearestOfSeveralWins(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		candidates []string
+		want       string
+	}{
+		{"timeout", []string{"tiXXout", "timeoXt", "timeXuX"}, "timeoXt"},
+		{"timeout", []string{"timeouX", "Ximeout"}, "timeouX"},   // equally near: the first
+		{"timeout", []string{"timeouX", "time_Out"}, "time_Out"}, // nothing but case and separators
+		{"timeout", []string{"retries", "base_url"}, ""},
+		{"timeout", nil, ""},
+	} {
+		if got := Nearest(tt.name, tt.candidates); got != tt.want {
+			t.Errorf("Nearest(%q, %q) = %q, want %q", tt.name, tt.candidates, got, tt.want)
+		}
+	}
+}
+
+// Optimal string alignment: insert, delete, change, or swap two neighbours.
+func TestDistanceCountsLettersToChange(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"abc", "abc", 0},
+		{"", "abc", 3}, {"abc", "", 3},
+		{"abc", "abXc", 1}, {"abXc", "abc", 1}, {"abc", "Xabc", 1}, {"abc", "abcX", 1},
+		{"abc", "aXc", 1}, {"abc", "Xbc", 1}, {"abc", "abX", 1}, {"abc", "XYZ", 3},
+		{"abc", "bac", 1}, {"abc", "acb", 1}, {"abcd", "badc", 2},
+		{"abc", "bXa", 3}, // not neighbours any more
+		{"ab", "cb", 1}, {"ab", "ac", 1}, {"abcd", "acXd", 2},
+		{"kitten", "sitting", 3}, {"saturday", "sunday", 3},
+		{"\u00e9a", "a\u00e9", 1},
+	} {
+		if got := distance(tt.a, tt.b); got != tt.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
+// A header cell may hold a megabyte: the table is 64 letters wide.
+func TestDistanceLooksAt64Letters(t *testing.T) {
+	long := strings.Repeat("a", 64)
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{
+		{long + "b", long + "c", 0},
+		{long[:63] + "b", long[:63] + "c", 1},
+		{long, long + long, 0},
+		{long + long, long, 0},
+		{long[:63], long + "a", 1},
+	} {
+		if got := distance(tt.a, tt.b); got != tt.want {
+			t.Errorf("distance of %d and %d letters = %d, want %d", len(tt.a), len(tt.b), got, tt.want)
+		}
+	}
+}
