@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"campaignd/campaign"
 )
@@ -38,56 +41,217 @@ func TestAuditFindsThatTheSumBalances(t *testing.T) {
 	golden(t, "audit_balanced.txt", b.Bytes())
 }
 
+// Each class of fault alone, and nothing said beside it.
 func TestAuditCatchesEachPlantedFault(t *testing.T) {
+	type problems = []Problem
+	sumAs := func(m *memory, change func(map[campaign.Status]int64)) { // totals that the lines do not bear out
+		sum := map[campaign.Status]int64{}
+		for _, l := range m.lines {
+			sum[l.Status]++
+		}
+		change(sum)
+		m.tallies = []campaign.Tally{}
+		for s, n := range sum {
+			m.tallies = append(m.tallies, campaign.Tally{Status: s, N: n})
+		}
+	}
 	for name, c := range map[string]struct {
 		plant func(*campaign.Run, *memory)
-		row   int64
-		what  string
+		want  problems
 	}{
-		"a row lost": {func(_ *campaign.Run, m *memory) { m.lines = slices.Delete(m.lines, 3, 4) }, 4, "no delivery"},
-		"rows lost":  {func(_ *campaign.Run, m *memory) { m.lines = slices.Delete(m.lines, 3, 6) }, 4, "rows 4 to 6 have no delivery"},
-		"the last row lost": {func(_ *campaign.Run, m *memory) { m.lines = m.lines[:len(m.lines)-1] }, 16,
-			"no delivery"},
+		"a row lost": {func(_ *campaign.Run, m *memory) { m.lines = slices.Delete(m.lines, 3, 4) }, problems{
+			{4, 0, "this row has no delivery"}, {0, 0, "the totals add up to 15, the list has 16 rows"}}},
+		"rows lost": {func(_ *campaign.Run, m *memory) { m.lines = slices.Delete(m.lines, 3, 6) }, problems{
+			{4, 0, "rows 4 to 6 have no delivery"}, {0, 0, "the totals add up to 13, the list has 16 rows"}}},
+		"the last row lost": {func(_ *campaign.Run, m *memory) { m.lines = m.lines[:15] }, problems{
+			{16, 0, "this row has no delivery"}, {0, 0, "the totals add up to 15, the list has 16 rows"}}},
+		"the last rows lost": {func(_ *campaign.Run, m *memory) { m.lines = m.lines[:14] }, problems{
+			{15, 0, "rows 15 to 16 have no delivery"}, {0, 0, "the totals add up to 14, the list has 16 rows"}}},
+		"a row lost, the totals not": {func(_ *campaign.Run, m *memory) {
+			sumAs(m, func(map[campaign.Status]int64) {})
+			m.lines = m.lines[:15]
+		}, problems{
+			{16, 0, "this row has no delivery"}, {0, 0, "15 deliveries were read, the list has 16 rows"}, {0, 0, "1 rows are queued, the totals say 2"}}},
 		"a row twice": {func(_ *campaign.Run, m *memory) {
 			l := m.lines[9]
 			l.Seq = 99
 			m.lines = slices.Insert(m.lines, 10, l)
-		}, 10, "twice"},
-		"a row too many": {func(r *campaign.Run, m *memory) { r.Rows-- }, 0, "the list has 15 rows"},
-		"a seq twice":    {func(_ *campaign.Run, m *memory) { m.lines[5].Seq = 2 }, 6, "seq 2 belongs to another row"},
-		"a phone twice":  {func(_ *campaign.Run, m *memory) { m.lines[14].Key = m.lines[2].Key }, 15, "the same phone number as row 3"},
+		}, problems{{10, 99, "this row is there twice, or out of order"}, {0, 0, "the totals add up to 17, the list has 16 rows"}}},
+		"rows out of order": {func(_ *campaign.Run, m *memory) { m.lines[3], m.lines[4] = m.lines[4], m.lines[3] }, problems{
+			{4, 0, "this row has no delivery"}, {4, 3, "this row is there twice, or out of order"}}},
+		"a row too many": {func(r *campaign.Run, m *memory) { r.Rows-- }, problems{{0, 0, "the totals add up to 16, the list has 15 rows"}}},
+		"a seq twice":    {func(_ *campaign.Run, m *memory) { m.lines[5].Seq = 2 }, problems{{6, 2, "seq 2 belongs to another row too"}}},
+		"a phone twice": {func(_ *campaign.Run, m *memory) { m.lines[14].Key = m.lines[2].Key }, problems{
+			{15, 0, "the same phone number as row 3, and neither is skipped"}}},
+		"a phone three times": {func(_ *campaign.Run, m *memory) {
+			m.lines[14].Key, m.lines[4].Key = m.lines[2].Key, m.lines[2].Key
+		}, problems{{5, 0, "the same phone number as row 3, and neither is skipped"}, {15, 0, "the same phone number as row 5, and neither is skipped"}}},
 		"a wrong total": {func(_ *campaign.Run, m *memory) {
-			m.tallies = []campaign.Tally{{Status: campaign.Sent, N: 16}}
-		}, 0, "1 rows are sent, the totals say 16"},
+			sumAs(m, func(sum map[campaign.Status]int64) { sum[campaign.Sent]++; sum[campaign.Read]-- })
+		}, problems{{0, 0, "1 rows are sent, the totals say 2"}, {0, 0, "1 rows are read, the totals say 0"}}},
 		"a total too small": {func(_ *campaign.Run, m *memory) {
-			m.tallies = []campaign.Tally{{Status: campaign.Sent, N: 15}}
-		}, 0, "the totals add up to 15"},
-		"a skip reason outside the list": {func(_ *campaign.Run, m *memory) { m.lines[8].Reason = "felt_like_it" }, 9, "felt_like_it"},
-		"a skipped row that was posted":  {func(_ *campaign.Run, m *memory) { m.lines[8].MessageID = "wamid.X" }, 9, "it was posted"},
-		"a refused row that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[6].MessageID = "wamid.X" }, 7,
-			"the service accepted it"},
-		"a refusal without a code":   {func(_ *campaign.Run, m *memory) { m.lines[6].Code = "" }, 7, "without a code"},
-		"an acceptance without id":   {func(_ *campaign.Run, m *memory) { m.lines[2].MessageID = "" }, 3, "without a messageId"},
-		"an acceptance from nowhere": {func(_ *campaign.Run, m *memory) { m.lines[2].Connection = "" }, 3, "without a connection"},
-		"failed shown over delivered": {func(_ *campaign.Run, m *memory) { m.lines[1].Status = campaign.Failed }, 2,
-			"its times say delivered"},
-		"a status of no list":        {func(_ *campaign.Run, m *memory) { m.lines[2].Status = "lost" }, 3, `status "lost"`},
-		"a queued row without phone": {func(_ *campaign.Run, m *memory) { m.lines[15].Key = 0 }, 16, "no phone number"},
+			sumAs(m, func(sum map[campaign.Status]int64) { sum[campaign.Sent]-- })
+		}, problems{{0, 0, "the totals add up to 15, the list has 16 rows"}, {0, 0, "1 rows are sent, the totals say 0"}}},
+		"a skip reason outside the list": {func(_ *campaign.Run, m *memory) { m.lines[8].Reason = "felt_like_it" }, problems{
+			{9, 8, `skipped for "felt_like_it", which is no reason for skipping`}}},
+		"a skipped row that was posted": {func(_ *campaign.Run, m *memory) { m.lines[8].MessageID = "wamid.X" }, problems{
+			{9, 8, "skipped, but a messageId is known: it was posted"}}},
+		"a refused row that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[6].MessageID = "wamid.X" }, problems{
+			{7, 6, "refused, but a messageId is known: the service accepted it"}}},
+		"a doubt that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[11].MessageID = "wamid.X" }, problems{
+			{12, 11, "in_doubt, but a messageId is known: the service accepted it"}}},
+		"an unknown row that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[12].MessageID = "wamid.X" }, problems{
+			{13, 12, "unknown, but a messageId is known: the service accepted it"}}},
+		"a row being sent that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[13].MessageID = "wamid.X" }, problems{
+			{14, 13, "sending, but a messageId is known: the service accepted it"}}},
+		"a queued row that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[15].MessageID = "wamid.X" }, problems{
+			{16, 15, "queued, but a messageId is known: the service accepted it"}}},
+		"a refusal without a code":   {func(_ *campaign.Run, m *memory) { m.lines[6].Code = "" }, problems{{7, 6, "refused without a code"}}},
+		"an acceptance without id":   {func(_ *campaign.Run, m *memory) { m.lines[2].MessageID = "" }, problems{{3, 2, "sent without a messageId"}}},
+		"an acceptance from nowhere": {func(_ *campaign.Run, m *memory) { m.lines[2].Connection = "" }, problems{{3, 2, "sent without a connection"}}},
+		"failed shown over delivered": {func(_ *campaign.Run, m *memory) { m.lines[1].Status = campaign.Failed }, problems{
+			{2, 1, "failed, but its times say delivered"}}},
+		"accepted shown over sent": {func(_ *campaign.Run, m *memory) { m.lines[2].Status = campaign.Accepted }, problems{
+			{3, 2, "accepted, but its times say sent"}}},
+		"sent shown over failed": {func(_ *campaign.Run, m *memory) { m.lines[4].Status = campaign.Sent }, problems{
+			{5, 4, "sent, but its times say failed"}}},
+		"delivered shown over read": {func(_ *campaign.Run, m *memory) { m.lines[0].Status = campaign.Delivered }, problems{
+			{1, 0, "delivered, but its times say read"}}},
+		"sent and never said so": {func(_ *campaign.Run, m *memory) { m.lines[3].Status = campaign.Sent }, problems{
+			{4, 3, "sent, but its times say accepted"}}},
+		"a status of no list": {func(r *campaign.Run, m *memory) { m.lines[2].Status = "lost" }, problems{
+			{3, 2, `status "lost" is none of docs/states.md`}}},
+		"a queued row without phone": {func(_ *campaign.Run, m *memory) { m.lines[15].Key = 0 }, problems{
+			{16, 15, "queued, but the row has no phone number"}}},
+		"two queued rows without phone": {func(_ *campaign.Run, m *memory) { m.lines[14].Key, m.lines[15].Key = 0, 0 }, problems{
+			{15, 14, "queued, but the row has no phone number"}, {16, 15, "queued, but the row has no phone number"}}},
 		"a problem the ledger found": {func(_ *campaign.Run, m *memory) {
 			m.problems = []campaign.Problem{{Row: 5, Seq: 4, What: "accepted above the mark"}}
-		}, 5, "above the mark"},
+		}, problems{{5, 4, "accepted above the mark"}}},
 		"rows lost while importing": {func(r *campaign.Run, m *memory) {
 			r.State, r.Rows = campaign.Importing, 20
-		}, 0, "while importing"},
+		}, problems{{0, 0, "while importing: 20 rows were stored, the totals then added up to 16 and later to 16, and 16 deliveries were read"}}},
+		"fewer rows read than counted while importing": {func(r *campaign.Run, m *memory) {
+			r.State, r.Rows = campaign.Importing, 15
+			sumAs(m, func(map[campaign.Status]int64) {})
+			m.lines = m.lines[:15]
+		}, problems{{0, 0, "while importing: 15 rows were stored, the totals then added up to 16 and later to 16, and 15 deliveries were read"},
+			{0, 0, "1 rows are queued, the totals say 2"}}},
+		"more rows read than counted while importing": {func(r *campaign.Run, m *memory) {
+			r.State, r.Rows = campaign.Importing, 15
+			sumAs(m, func(sum map[campaign.Status]int64) { sum[campaign.Queued]-- })
+		}, problems{{0, 0, "while importing: 15 rows were stored, the totals then added up to 15 and later to 15, and 16 deliveries were read"},
+			{0, 0, "2 rows are queued, the totals say 1"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, m := sample()
 			c.plant(&run, m)
-			a := audited(t, run, m)
-			if !slices.ContainsFunc(a.Problems, func(p Problem) bool { return p.Row == c.row && strings.Contains(p.What, c.what) }) {
-				t.Errorf("not found in %+v", a.Problems)
+			if diff := cmp.Diff(c.want, audited(t, run, m).Problems); diff != "" {
+				t.Errorf("problems -want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// The list may be read in any state of the run: only while it is imported may rows still be missing.
+func TestAuditOfEndedRunsStillWantsEveryRow(t *testing.T) {
+	for _, state := range []campaign.State{campaign.WaitingApproval, campaign.Ready, campaign.Running, campaign.Paused, campaign.Finished, campaign.Cancelled, campaign.RunStateFailed} {
+		run, m := sample()
+		run.State, m.lines = state, m.lines[:15]
+		if a := audited(t, run, m); a.Found != 2 {
+			t.Errorf("%s: %d problems found, want 2: %+v", state, a.Found, a.Problems)
+		}
+	}
+}
+
+func TestAuditReadsTheListThreeTimesAtMost(t *testing.T) {
+	run, m := sample()
+	m.tallies, _, _ = m.Tallies(context.Background(), run.No)
+	m.lines[15].Status = campaign.Sending
+	if a := audited(t, run, m); a.Balanced || m.reads != 3 {
+		t.Errorf("balanced %v after %d readings, want false after 3", a.Balanced, m.reads)
+	}
+}
+
+func TestAuditNamesAtMostAHundredProblems(t *testing.T) {
+	if MaxProblems != 100 {
+		t.Fatalf("MaxProblems = %d, want 100", MaxProblems)
+	}
+	run, m := sample()
+	m.problems = make([]campaign.Problem, 150)
+	if a := audited(t, run, m); a.Found != 100 || len(a.Problems) != 100 {
+		t.Errorf("%d of the ledger's 150 were asked for and %d named, want 100 and 100", a.Found, len(a.Problems))
+	}
+}
+
+func TestAuditTextNamesRowsAndCountsTheRest(t *testing.T) {
+	for found, want := range map[int64]string{
+		2: "c-1: the sum does not balance: 3 rows, nothing counted; 2 problems\n  row 1: a\n  run: b\n",
+		3: "c-1: the sum does not balance: 3 rows, nothing counted; 3 problems\n  row 1: a\n  run: b\n  and 1 more\n",
+	} {
+		var b bytes.Buffer
+		a := AuditResult{Run: "c-1", Rows: 3, Found: found, Problems: []Problem{{Row: 1, What: "a"}, {What: "b"}}}
+		if err := a.Text(&b); err != nil || b.String() != want {
+			t.Errorf("got %q, %v, want %q", &b, err, want)
+		}
+	}
+}
+
+func TestAuditOfACleanRunHasAnEmptyJSONList(t *testing.T) {
+	run, m := sample()
+	b, err := audited(t, run, m).JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(b), `"problems": []`) {
+		t.Errorf("got %s, want an empty list of problems", b)
+	}
+}
+
+// failing is a ledger one of whose reads fails.
+type failing struct {
+	*memory
+	tallies int // the call of Tallies that fails; 0: none
+	audit   bool
+	err     error
+}
+
+func (f *failing) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
+	if f.tallies--; f.tallies == 0 {
+		return nil, campaign.Funnel{}, f.err
+	}
+	return f.memory.Tallies(ctx, no)
+}
+
+func (f *failing) Audit(ctx context.Context, no campaign.RunNo, limit int) ([]campaign.Problem, error) {
+	if f.audit {
+		return nil, f.err
+	}
+	return f.memory.Audit(ctx, no, limit)
+}
+
+func TestAuditPassesEveryErrorOfTheLedgerOn(t *testing.T) {
+	fire := errors.New("disk on fire")
+	for name, f := range map[string]failing{
+		"totals before": {tallies: 1, err: fire}, "totals after": {tallies: 2, err: fire}, "the ledger's own": {audit: true, err: fire},
+	} {
+		run, m := sample()
+		f.memory = m
+		if a, err := Audit(context.Background(), &f, run); !errors.Is(err, fire) || a != nil {
+			t.Errorf("%s: got %v, %v, want %v", name, a, err, fire)
+		} else if !strings.Contains(err.Error(), "audit of run spring-sale-3") {
+			t.Errorf("%s: got %q, want the run's id in it", name, err)
+		}
+	}
+}
+
+func TestTextAndTablePassTheWritersErrorOn(t *testing.T) {
+	run, m := sample()
+	if err := audited(t, run, m).Text(brokenPipe{}); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Text: got %v, want %v", err, io.ErrClosedPipe)
+	}
+	if err := built(t, run, m).Table(brokenPipe{}, 0); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Table: got %v, want %v", err, io.ErrClosedPipe)
 	}
 }
 

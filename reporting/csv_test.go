@@ -93,6 +93,94 @@ func TestRaggedRowsKeepTheExportRectangular(t *testing.T) {
 	}
 }
 
+func TestExportedTimesAreUTCToTheMillisecond(t *testing.T) {
+	lagos := time.FixedZone("WAT", 3600)
+	for _, tt := range []struct {
+		at   time.Time
+		want string
+	}{
+		{time.Time{}, ""},
+		{time.Date(2026, 3, 1, 0, 30, 0, 100e6, lagos), "2026-02-28T23:30:00.100Z"},
+		{time.Date(2026, 3, 1, 12, 0, 0, 999_999_999, time.UTC), "2026-03-01T12:00:00.999Z"},
+		{time.Date(2026, 3, 1, 12, 0, 0, 10e6, time.UTC), "2026-03-01T12:00:00.010Z"},
+		{time.Date(2026, 3, 1, 12, 0, 0, 1e6, time.UTC), "2026-03-01T12:00:00.001Z"},
+	} {
+		if got := instant(tt.at); got != tt.want {
+			t.Errorf("instant(%v) = %q, want %q", tt.at, got, tt.want)
+		}
+	}
+}
+
+// encoding/csv quotes a cell that holds the delimiter, a quote or a line end, or begins with a space.
+func TestExportQuotesWhatWouldBreakARow(t *testing.T) {
+	m := &memory{lines: []campaign.Line{{Delivery: campaign.Delivery{Row: 1, To: "+1", Cells: []string{
+		"a,b", `say "hi"`, "two\nlines", " lead", "tail ", "", "a;b", "\t=1", "plain",
+	}}, Status: campaign.Queued}}}
+	var b bytes.Buffer
+	header := []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}
+	if err := WriteCSV(context.Background(), &b, m, campaign.Run{No: 1, Campaign: "c", Header: header}); err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(b.String(), "\n")
+	want := "1,+1,,queued,,,,0,,,,,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\" lead\",tail ,,a;b,'\t=1,plain\n"
+	if got != want {
+		t.Errorf("row\ngot  %q\nwant %q", got, want)
+	}
+}
+
+func TestRejectsAreAListAgain(t *testing.T) {
+	var b bytes.Buffer
+	r, err := NewRejects(&b, []string{"phone", "=name"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []campaign.Reject{
+		{Row: 1, Line: 2, To: "x", Reason: campaign.InvalidPhone, Note: "=line 2", Cells: []string{"x", "=1+1"}},
+		{Row: 2, Line: 3, Reason: campaign.MalformedRow, Cells: []string{"y"}},
+		{Row: 3, Line: 5, Reason: campaign.Duplicate, Note: "line 5: a, b", Cells: []string{"+234", "Ada", "surplus"}},
+	} {
+		if err := r.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := "phone,'=name,reject_line,reject_reason,reject_note\n" +
+		"x,'=1+1,2,invalid_phone,'=line 2\n" +
+		"y,,3,malformed_row,\n" +
+		"+234,Ada,5,duplicate,\"line 5: a, b\"\n"
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &b, want)
+	}
+}
+
+func TestRejectsAndExportPassAWriteErrorOn(t *testing.T) {
+	r, err := NewRejects(brokenPipe{}, []string{"phone"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Close: got %v, want %v", err, io.ErrClosedPipe)
+	}
+	wide := strings.Repeat("x", 1<<20) // more than is buffered: the error comes at the row
+	if err := r.Add(campaign.Reject{Cells: []string{wide}}); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Add: got %v, want %v", err, io.ErrClosedPipe)
+	}
+	if _, err := NewRejects(brokenPipe{}, []string{wide}); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("NewRejects: got %v, want %v", err, io.ErrClosedPipe)
+	}
+	m := &memory{lines: []campaign.Line{{Delivery: campaign.Delivery{Row: 7, Cells: []string{wide}}}}}
+	err = WriteCSV(context.Background(), brokenPipe{}, m, campaign.Run{No: 1, Campaign: "c", Header: []string{"a"}})
+	if !errors.Is(err, io.ErrClosedPipe) || !strings.Contains(err.Error(), "export of run c-1, row 7") {
+		t.Errorf("WriteCSV of a wide row: got %v, want %v and the row", err, io.ErrClosedPipe)
+	}
+	err = WriteCSV(context.Background(), brokenPipe{}, &memory{}, campaign.Run{No: 1, Campaign: "c", Header: []string{wide}})
+	if !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("WriteCSV of a wide header: got %v, want %v", err, io.ErrClosedPipe)
+	}
+}
+
 func TestExportSaysWhatStoppedIt(t *testing.T) {
 	run, m := sample()
 	m.fail, m.failAt = errors.New("disk on fire"), 3

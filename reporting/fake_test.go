@@ -2,6 +2,7 @@ package reporting
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"context"
 	"flag"
 	"iter"
@@ -36,7 +37,7 @@ func (m *memory) Tallies(context.Context, campaign.RunNo) ([]campaign.Tally, cam
 		return nil, campaign.Funnel{}, m.fail
 	}
 	if m.tallies != nil {
-		return m.tallies, campaign.Funnel{}, nil
+		return m.tallies, *stdcmp.Or(m.funnel, &campaign.Funnel{}), nil
 	}
 	type group struct {
 		s campaign.Status
