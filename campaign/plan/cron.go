@@ -320,11 +320,11 @@ func checkFields(text string) error {
 	names := [...]string{"minute", "hour", "day of month", "month", "day of week"}
 	for i, field := range fields {
 		for _, item := range strings.Split(field, ",") {
-			m := part.FindStringSubmatch(item)
+			m, upper := part.FindStringSubmatch(item), strings.ToUpper(item)
 			star := m != nil && (m[1] == "*" || m[1] == "?")
 			switch {
-			case strings.ContainsAny(item, "#"), len(item) <= 3 && strings.HasSuffix(strings.ToUpper(item), "L"),
-				strings.HasSuffix(strings.ToUpper(item), "W") && len(item) <= 3:
+			case strings.Contains(item, "#"),
+				i != 3 && len(item) <= 3 && (strings.HasSuffix(upper, "L") || strings.HasSuffix(upper, "W")): // JUL is a month
 				return fmt.Errorf("%s %q: L, W and # are not supported; give days or dates", names[i], field)
 			case m == nil || star && m[2] != "":
 				return fmt.Errorf("%s %q: want *, numbers or names, ranges (1-5), steps (*/15) and lists (1,3,5)", names[i], field)

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"campaignd/campaign"
 	"campaignd/campaign/plan"
 )
 
@@ -36,6 +38,13 @@ func TestCronFiresOnTheLocalClock(t *testing.T) {
 		{"the last day of a leap year far off", "30 9 31 12 *", "America/New_York", "2040-12-31T06:00:00Z", []string{"2040-12-31T14:30:00Z 2040-12-31T09:30"}},
 		{"every hour of that day", "0 * * * *", "America/New_York", "2040-12-31T06:00:00Z", []string{"2040-12-31T07:00:00Z 2040-12-31T07:00:00Z"}},
 		{"eight years without a leap day", "0 12 29 2 *", "", "2096-03-01T00:00:00Z", []string{"2104-02-29T12:00:00Z 2104-02-29T12:00"}},
+
+		{"a leap day beyond a year that has none", "0 12 29 2 *", "", "2098-06-01T00:00:00Z", []string{"2104-02-29T12:00:00Z 2104-02-29T12:00"}},
+		{"July", "0 9 1 JUL *", "", "2026-03-01T00:00:00Z", []string{"2026-07-01T09:00:00Z 2026-07-01T09:00"}},
+		{"July in a list", "0 9 1 apr,jul *", "", "2026-05-01T00:00:00Z", []string{"2026-07-01T09:00:00Z 2026-07-01T09:00"}},
+		{"the shortest interval", "@every 1s", "", "2026-03-02T08:12:34.5Z", []string{"2026-03-02T08:12:35Z 2026-03-02T08:12:35Z", "2026-03-02T08:12:36Z 2026-03-02T08:12:36Z"}},
+		{"every hour of a day beyond a change of offset", "0 * 1 1 *", "America/New_York", "2026-10-01T00:00:00Z", []string{"2027-01-01T05:00:00Z 2027-01-01T05:00:00Z"}},
+		{"every hour of a day beyond two changes of offset", "0 * 1 7 *", "America/New_York", "2026-10-01T00:00:00Z", []string{"2027-07-01T04:00:00Z 2027-07-01T04:00:00Z"}},
 
 		// robfig/cron#541: skipped by the library. The day before and after keep their hour.
 		{"New York, a time that does not exist", "30 2 * * *", "America/New_York", "2026-03-07T00:00:00-05:00",
@@ -77,7 +86,7 @@ func TestCronFiresOnTheLocalClock(t *testing.T) {
 			at := instant(t, c.after)
 			for _, want := range c.want {
 				got := schedule.Next(at)
-				if text := got.At.Format(time.RFC3339) + " " + got.Key; text != want {
+				if text := got.At.Format(time.RFC3339Nano) + " " + got.Key; text != want {
 					t.Fatalf("after %s: %s, want %s", at.Format(time.RFC3339), text, want)
 				}
 				at = got.At
@@ -95,6 +104,7 @@ func TestCronRefusesWhatWouldSurprise(t *testing.T) {
 		{"0 0 31 2 *", "no such date"}, {"0 0 30 FEB *", "no such date"}, {"0 0 31 4,6,9,11 *", "no such date"},
 		{"0 9 * * 7", "Sunday is 0"}, {"0 9 * * 5-7", "Sunday is 0"}, {"0 9 * * 1,7", "Sunday is 0"},
 		{"@reboot", "campaignd run"}, {"@fortnightly", "five fields"},
+		{"0 9 LW * *", "not supported"}, {"0 9 * * FRIL", "numbers or names"}, {"0 9 * 7L *", "numbers or names"}, {"?-5 9 * * *", "numbers or names"}, {"0 9 ?-5 * *", "numbers or names"},
 		{"0 9 L * *", "not supported"}, {"0 9 * * 5L", "not supported"}, {"0 9 15W * *", "not supported"}, {"0 9 * * 1#2", "not supported"},
 		{"@every -5m", "second or more"}, {"@every 0s", "second or more"}, {"@every 10ms", "second or more"},
 		{"@every 1500ms", "whole seconds"}, {"@every", "@every 90m"}, {"@every soon", "duration"},
@@ -193,6 +203,118 @@ func TestCronLatestCountsWhatWasMissed(t *testing.T) {
 	}
 }
 
+// The newest firing counts, also when two lie close together long ago.
+func TestCronLatestIsTheNewestOfThousands(t *testing.T) {
+	for _, c := range []struct {
+		expr, zone, after, now, want string
+		missed                       int
+	}{
+		{"0,1 9 * * *", "", "2020-01-01T00:00:00Z", "2026-03-05T12:00:00Z", "2026-03-05T09:01", 1000},
+		{"0,1 9 * * *", "", "2020-01-01T00:00:00Z", "2026-03-05T09:00:30Z", "2026-03-05T09:00", 1000},
+		{"0,1 9 * * *", "", "2020-01-01T00:00:00Z", "2026-03-05T09:01:00Z", "2026-03-05T09:01", 1000},
+		{"* * * * *", "", "2026-03-01T00:00:00Z", "2026-03-01T16:40:00Z", "2026-03-01T16:40:00Z", 999},
+		{"* * * * *", "", "2026-03-01T00:00:00Z", "2026-03-01T16:41:00Z", "2026-03-01T16:41:00Z", 1000},
+		{"* * * * *", "", "2026-03-01T00:00:00Z", "2026-03-01T16:42:00Z", "2026-03-01T16:42:00Z", 1000},
+		{"0 9 * * *", "", "2026-03-01T09:00:00Z", "2026-03-02T09:00:00Z", "2026-03-02T09:00", 0},
+	} {
+		last, missed, ok := parseCron(t, c.expr, c.zone).Latest(instant(t, c.after), instant(t, c.now))
+		if !ok || last.Key != c.want || missed != c.missed {
+			t.Errorf("%s at %s: %s, %d missed, %v, want %s, %d, true", c.expr, c.now, last.Key, missed, ok, c.want, c.missed)
+		}
+	}
+}
+
+// Of an hour that exists twice each minute fires in the first.
+func TestCronFiresTheFirstTimeOfADoubledHour(t *testing.T) {
+	for _, c := range []struct {
+		zone, hour, after string
+		first             string // 01:00 or 02:00 the first time
+	}{
+		{"America/New_York", "1", "2026-11-01T02:00:00Z", "2026-11-01T05:00:00Z"},
+		{"Europe/Berlin", "2", "2026-10-24T12:00:00Z", "2026-10-25T00:00:00Z"},
+	} {
+		for minute := range 60 {
+			got := parseCron(t, fmt.Sprintf("%d %s * * *", minute, c.hour), c.zone).Next(instant(t, c.after))
+			if want := instant(t, c.first).Add(time.Duration(minute) * time.Minute); !got.At.Equal(want) {
+				t.Errorf("%s, minute %d: %s, want %s", c.zone, minute, got.At, want)
+			}
+		}
+	}
+}
+
+func TestCronExpressionsHaveALengthLimit(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("1,", (n-9)/2) + "11"[:1+(n-9)%2] + " 9 * * *" }
+	if _, err := plan.ParseCron(long(512), ""); err != nil {
+		t.Errorf("512 bytes: %v, want them read", err)
+	}
+	_, err := plan.ParseCron(long(513), "")
+	want := `schedule.cron: "` + strings.Repeat("1,", 28) + `1...": it is 513 bytes long, want at most 512`
+	if err == nil || err.Error() != want {
+		t.Errorf("513 bytes\ngot  %v\nwant %s", err, want)
+	}
+	for n, want := range map[int]string{
+		60: `schedule.cron: "` + strings.Repeat("x", 60) + `": 1 fields, want five: minute, hour, day of month, month, day of week`,
+		61: `schedule.cron: "` + strings.Repeat("x", 57) + `...": 1 fields, want five: minute, hour, day of month, month, day of week`,
+	} {
+		if _, err := plan.ParseCron(strings.Repeat("x", n), ""); err == nil || err.Error() != want {
+			t.Errorf("%d letters\ngot  %v\nwant %s", n, err, want)
+		}
+	}
+}
+
+func TestCronIsShownAsWritten(t *testing.T) {
+	for in, want := range map[string]string{" 0 9 * * MON ": "0 9 * * MON", "@every 90m": "@every 90m", "@daily": "@daily"} {
+		c := parseCron(t, in, "Africa/Lagos")
+		if c.String() != want || c.Zone().String() != "Africa/Lagos" {
+			t.Errorf("%q is shown as %q in %s, want %q in Africa/Lagos", in, c, c.Zone(), want)
+		}
+	}
+}
+
+func TestAFaultOfAScheduleHasItsPlace(t *testing.T) {
+	const head = "name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en_US}\n"
+	for name, c := range map[string]struct{ schedule, want string }{
+		"cron": {"schedule:\n  cron: '0 9 * * 7'\n",
+			`c.yaml:5:3: schedule.cron: "0 9 * * 7": day of week "7": Sunday is 0 or SUN`},
+		"time zone": {"schedule: {cron: '0 9 * * 1', timezone: Local}\n",
+			`c.yaml:4:31: schedule.timezone: time zone "Local" depends on the machine; give an IANA name like Africa/Lagos`},
+	} {
+		src := []byte(head + c.schedule)
+		d := &campaign.Definition{Schedule: &campaign.Schedule{Cron: "0 9 * * 7"}}
+		if name == "time zone" {
+			d.Schedule = &campaign.Schedule{Cron: "0 9 * * 1", Timezone: "Local"}
+		}
+		got, err := plan.CronOf("c.yaml", src, d)
+		var file *campaign.FileError
+		if got != nil || !errors.As(err, &file) || err.Error() != c.want {
+			t.Errorf("%s: %v, %T\ngot  %v\nwant %s", name, got, err, err, c.want)
+		}
+	}
+	if got, err := plan.CronOf("c.yaml", []byte(head), &campaign.Definition{}); got != nil || err != nil {
+		t.Errorf("without a schedule: %v, %v, want none and no error", got, err)
+	}
+	d := &campaign.Definition{Schedule: &campaign.Schedule{Cron: "0 9 * * 1", Timezone: "Africa/Lagos"}}
+	got, err := plan.CronOf("c.yaml", []byte(head), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next := got.Next(instant(t, "2026-03-01T00:00:00Z")).Key; next != "2026-03-02T09:00" || got.Zone().String() != "Africa/Lagos" {
+		t.Errorf("fires %s in %s, want 2026-03-02T09:00 in Africa/Lagos", next, got.Zone())
+	}
+}
+
+func TestScheduleFaultsNameTheirField(t *testing.T) {
+	for want, c := range map[string]struct{ cron, zone string }{
+		"schedule.cron": {"0 9 * *", ""}, "schedule.timezone": {"0 9 * * *", "Mars/Olympus"},
+	} {
+		_, err := plan.ParseCron(c.cron, c.zone)
+		var field *plan.FieldError
+		if !errors.As(err, &field) || field.Field != want || errors.Unwrap(err) == nil || errors.Unwrap(err) != field.Err {
+			t.Errorf("%+v: got %#v, want a fault of %s that wraps its cause", c, err, want)
+		}
+	}
+}
+
 func TestMisfirePolicies(t *testing.T) {
 	due := instant(t, "2026-03-02T08:00:00Z")
 	for _, c := range []struct {
@@ -207,15 +329,25 @@ func TestMisfirePolicies(t *testing.T) {
 		{"skip", time.Hour, time.Hour, plan.Fire},
 		{"skip", time.Hour, time.Hour + 1, plan.Skip},
 		{"", 0, 30 * time.Minute, plan.Fire},
-		{"", 0, 31 * time.Minute, plan.Skip},
+		{"", 0, 30*time.Minute + 1, plan.Skip},
+		{"", -1, 30 * time.Minute, plan.Fire},
+		{"skip", 1, 1, plan.Fire},
+		{"skip", 1, 2, plan.Skip},
+		{"later", time.Minute, time.Minute + 1, plan.Skip},
 		{"run", time.Minute, 48 * time.Hour, plan.Fire},
 	} {
 		if got := plan.Misfire(c.policy, c.grace, due, due.Add(c.late)); got != c.want {
 			t.Errorf("policy %q, grace %v, %v late: %s, want %s", c.policy, c.grace, c.late, got, c.want)
 		}
 	}
-	if _, err := plan.ParseMisfire("later"); err == nil {
-		t.Error(`misfire "later" was accepted`)
+	for policy, want := range map[string]string{"": "skip", "skip": "skip", "run": "run"} {
+		if got, err := plan.ParseMisfire(policy); got != want || err != nil {
+			t.Errorf("misfire %q is read as %q, %v, want %q", policy, got, err, want)
+		}
+	}
+	const want = `schedule.misfire "later": want run (launch late) or skip (leave it out)`
+	if got, err := plan.ParseMisfire("later"); got != "" || err == nil || err.Error() != want {
+		t.Errorf("misfire later: got %q, %v, want %s", got, err, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -30,6 +31,17 @@ func TestETACountsOnlyOpenHours(t *testing.T) {
 		{"from Friday evening", "2026-03-06T18:00:00Z", 1, office, []plan.Group{{Remaining: 3600}}, "2026-03-09T09:00:00Z", 62 * time.Hour},
 		{"no rate", "2026-03-02T08:00:00Z", 0, nil, []plan.Group{{Remaining: 1}}, "", 0},
 		{"a window that never opens", "2026-03-02T08:00:00Z", 10, never, []plan.Group{{Remaining: 1}}, "", 0},
+		{"a window that never opens, and nothing left", "2026-03-02T08:00:00Z", 10, never, []plan.Group{{}}, "2026-03-02T08:00:00Z", 0},
+		{"less than nothing left", "2026-03-02T08:00:00Z", 1, nil, []plan.Group{{Remaining: -60}, {Remaining: 60}}, "2026-03-02T08:01:00Z", 0},
+		{"no group", "2026-03-02T08:00:00Z", 0, nil, nil, "2026-03-02T08:00:00Z", 0},
+		{"no number of messages per second", "2026-03-02T08:00:00Z", math.NaN(), nil, []plan.Group{{Remaining: 1}}, "", 0},
+		{"below nothing per second", "2026-03-02T08:00:00Z", -1, nil, []plan.Group{{Remaining: 1}}, "", 0},
+		{"as fast as can be", "2026-03-02T08:00:00Z", math.Inf(1), nil, []plan.Group{{Remaining: 1000}}, "2026-03-02T08:00:00Z", 0},
+		{"a year to the second", "2026-03-02T00:00:00Z", 1, nil, []plan.Group{{Remaining: 366 * 24 * 3600}}, "2027-03-03T00:00:00Z", 0},
+		{"a second more than a year", "2026-03-02T00:00:00Z", 1, nil, []plan.Group{{Remaining: 366*24*3600 + 1}}, "", 0},
+		// Both open from 08:00Z to 11:00Z: they share the rate, the smaller is done no sooner.
+		{"two groups at once", "2026-03-02T08:00:00Z", 1, local,
+			[]plan.Group{{Remaining: 3600, Zone: lagos}, {Remaining: 1800, Zone: lagos}}, "2026-03-02T09:30:00Z", 0},
 		{"more than a year", "2026-03-02T08:00:00Z", 0.001, nil, []plan.Group{{Remaining: 1 << 40}}, "", 0},
 		// Lagos is open 08:00Z to 11:00Z, New York 14:00Z to 17:00Z: each its own hour of work.
 		{"two zones, one after the other", "2026-03-02T08:00:00Z", 1, local,
@@ -48,6 +60,9 @@ func TestETACountsOnlyOpenHours(t *testing.T) {
 			}
 			if got.Waiting != c.waiting {
 				t.Errorf("waits %v, want %v", got.Waiting, c.waiting)
+			}
+			if sending := got.Finish.Sub(instant(t, c.now)) - c.waiting; got.Sending != sending {
+				t.Errorf("sends %v, want %v", got.Sending, sending)
 			}
 		})
 	}

@@ -63,6 +63,14 @@ func TestWindowOpensAndClosesOnTheLocalClock(t *testing.T) {
 		{"the night before is another day's", campaign.Window{Hours: "22:00-02:00", Days: []string{"fri"}}, "2026-03-06T01:00:00Z", false, "2026-03-06T22:00:00Z"},
 		{"across midnight and the week", campaign.Window{Hours: "22:00-02:00", Days: []string{"sun"}}, "2026-03-09T01:59:59Z", true, "2026-03-09T02:00:00Z"},
 
+		{"midnight of Monday in the hours of Sunday", campaign.Window{Hours: "22:00-02:00", Days: []string{"sun"}}, "2026-03-09T00:00:00Z", true, "2026-03-09T02:00:00Z"},
+		{"Sunday evening to Monday", campaign.Window{Hours: "22:00-02:00", Days: []string{"sun"}}, "2026-03-08T23:00:00Z", true, "2026-03-09T02:00:00Z"},
+		{"blanks round the clock", campaign.Window{Hours: " 09:00 - 18:00 "}, "2026-03-02T08:59:59Z", false, "2026-03-02T09:00:00Z"},
+		{"the last minute", campaign.Window{Hours: "22:59-23:59"}, "2026-03-02T22:58:59Z", false, "2026-03-02T22:59:00Z"},
+		{"to the last minute", campaign.Window{Hours: "22:59-23:59"}, "2026-03-02T23:58:59Z", true, "2026-03-02T23:59:00Z"},
+		{"each digit of the clock", campaign.Window{Hours: "09:19-18:28"}, "2026-03-02T09:18:59Z", false, "2026-03-02T09:19:00Z"},
+		{"each digit of its end", campaign.Window{Hours: "09:19-18:28"}, "2026-03-02T18:27:59Z", true, "2026-03-02T18:28:00Z"},
+
 		// 2026-03-08 02:00 -> 03:00 and 2026-11-01 02:00 -> 01:00 in New York.
 		{"a short day keeps its hours", in(campaign.Window{Hours: "09:00-18:00"}, "America/New_York"), "2026-03-08T01:00:00-05:00", false, "2026-03-08T09:00:00-04:00"},
 		{"a long day keeps its hours", in(campaign.Window{Hours: "09:00-18:00"}, "America/New_York"), "2026-11-01T00:30:00-04:00", false, "2026-11-01T09:00:00-05:00"},
@@ -102,7 +110,10 @@ func TestWindowOfTheRecipientNeedsTheirZone(t *testing.T) {
 	w := window(t, campaign.Window{Hours: "09:00-18:00", Timezone: "recipient"})
 	now := instant(t, "2026-03-02T08:30:00Z")
 	if !w.PerRecipient() {
-		t.Error("PerRecipient() = false")
+		t.Error("PerRecipient() = false, want true")
+	}
+	if other := window(t, campaign.Window{Hours: "09:00-18:00"}); other.PerRecipient() {
+		t.Error("PerRecipient() of a window in UTC = true, want false")
 	}
 	if open, changes := w.Open(now, zone(t, "Africa/Lagos")); !open || !changes.Equal(instant(t, "2026-03-02T17:00:00Z")) {
 		t.Errorf("09:30 in Lagos: %v until %s", open, changes)
@@ -116,6 +127,9 @@ func TestWindowOfTheRecipientNeedsTheirZone(t *testing.T) {
 	var none *plan.Window
 	if open, changes := none.Open(now, nil); !open || !changes.IsZero() || !none.Always() {
 		t.Errorf("no window: %v until %s, want open for good", open, changes)
+	}
+	if none.PerRecipient() || none.String() != "always" {
+		t.Errorf("no window: PerRecipient() = %v, String() = %q, want false and always", none.PerRecipient(), none)
 	}
 }
 
@@ -139,6 +153,37 @@ func TestWindowRefusalsNameTheFieldAndTheRemedy(t *testing.T) {
 		_, err := plan.ParseWindow(c.window)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "window.") {
 			t.Errorf("%+v: %v; want the field and %q", c.window, err, c.want)
+		}
+	}
+}
+
+func TestClocksHaveTwoDigitsAndAColon(t *testing.T) {
+	for _, bad := range []string{
+		"/9:00", ":9:00", "0/:00", "0::00", "00:/0", "00::0", "00:0/", "00:0:", "09.00", "9:00", "009:00", "24:01", "24:30", "25:00", "09:60", "",
+	} {
+		for _, hours := range []string{bad + "-08:00", "08:00-" + bad} {
+			_, err := plan.ParseWindow(campaign.Window{Hours: hours})
+			want := `window.hours "` + hours + `": want "HH:MM-HH:MM" from 00:00 to 24:00, for example "09:00-18:00"`
+			if err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+		}
+	}
+	_, err := plan.ParseWindow(campaign.Window{Days: []string{"mon", "day"}})
+	if want := `window.days: "day" is not a day; want some of mon tue wed thu fri sat sun`; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestWindowIsShownAsAPersonWritesIt(t *testing.T) {
+	for want, w := range map[string]campaign.Window{
+		"all day, UTC":                  {},
+		"09:00-18:00, UTC":              {Hours: "09:00-18:00"},
+		"all day mon sun, Africa/Lagos": {Days: []string{"Mon", "SUN"}, Timezone: "Africa/Lagos"},
+		"09:00-18:00 tue, recipient":    {Hours: "09:00-18:00", Days: []string{"tue"}, Timezone: "recipient"},
+	} {
+		if got := window(t, w).String(); got != want {
+			t.Errorf("%+v is shown as %q, want %q", w, got, want)
 		}
 	}
 }
