@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -15,6 +16,9 @@ type listener struct {
 	name string
 	ln   net.Listener
 	srv  *http.Server
+
+	mu     sync.Mutex
+	unused map[net.Conn]struct{} // connections without a request so far
 }
 
 // bind opens addr. The error names the setting and the remedy.
@@ -23,14 +27,43 @@ func bind(ctx context.Context, setting, addr string, h http.Handler) (*listener,
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s (%s): %w; choose another address there, or stop what uses it", addr, setting, err)
 	}
-	return &listener{name: setting, ln: ln, srv: &http.Server{
+	l := &listener{name: setting, ln: ln, srv: &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,  // reliability.md 3
 		ReadTimeout:       15 * time.Second, // header and body
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-	}}, nil
+	}}
+	l.srv.ConnState = l.note
+	return l, nil
+}
+
+// note keeps the connections that have carried no request yet.
+func (l *listener) note(c net.Conn, s http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s != http.StateNew {
+		delete(l.unused, c)
+		return
+	}
+	if l.unused == nil {
+		l.unused = map[net.Conn]struct{}{}
+	}
+	l.unused[c] = struct{}{}
+}
+
+// unusedGrace is how long the end waits for the first request of an open connection. http.Server.Shutdown waits 5 s for
+// it, and clients and load balancers open connections ahead of need.
+const unusedGrace = 200 * time.Millisecond
+
+// closeUnused closes the connections that have carried no request.
+func (l *listener) closeUnused() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.unused {
+		_ = c.Close()
+	}
 }
 
 // url is the listener's address as a client on this machine reaches it.
@@ -56,6 +89,7 @@ func (l *listener) serve(ctx context.Context, budget time.Duration) error {
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget)
 	defer cancel()
+	defer time.AfterFunc(unusedGrace, l.closeUnused).Stop()
 	if err := l.srv.Shutdown(end); err != nil {
 		_ = l.srv.Close() // requests that did not finish are cut; their sender repeats them
 	}
