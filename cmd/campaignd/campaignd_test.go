@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,15 +71,25 @@ func (d *desk) write(name, text string) string {
 	return d.path(name)
 }
 
-// freePort is an address that was free a moment ago.
+// ports counts the addresses that freePort has tried. It begins at another place in each process.
+var ports atomic.Int64
+
+// freePort is an address that was free a moment ago, and that no other test of this process gets. It lies below the ports
+// that Linux gives to clients (net.ipv4.ip_local_port_range), so that none of their connections takes it meanwhile.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const low, many = 20000, 12000
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", low+(int64(os.Getpid())*97+ports.Add(1))%many)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return addr
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatalf("no free port in a hundred from %d on", low)
+	return ""
 }
 
 const campaignFile = `name: orders
@@ -157,6 +168,7 @@ func (d *desk) report(args ...string) reportFacts {
 }
 
 func TestRunSendsAListAndAccountsForEveryRow(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	d.write("list.csv", listOf(40)+"+2348031200003,again,A-3\nnot a number,X,A-41\n+2348031299999,,A-42\n")
 	r := d.want(0, "run", d.path("c.yaml"), "-o", "json", "--settle", "20s")
@@ -192,6 +204,7 @@ func TestRunSendsAListAndAccountsForEveryRow(t *testing.T) {
 }
 
 func TestFinishedRunIsReportedAgainAndSendsNothing(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	d.want(0, "run", d.path("c.yaml"))
 	first := d.report("latest")
@@ -235,6 +248,7 @@ func (d *desk) truth() sandbox.Truth {
 
 // A header's file is stored once for a run, however many numbers send it and however often the command is given.
 func TestARunUploadsItsHeaderFileOnce(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, func(o *sandbox.Options) {
 		o.Timeline = []sandbox.Step{{AfterMessages: 5, Template: "spring_sale_banner", Status: "paused"}}
 	})
@@ -274,6 +288,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 }
 
 func TestUncertainRowsMakeExitThreeAndResolveResendsThemOnce(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, func(o *sandbox.Options) {
 		o.Faults.LostBefore = 0.3 // never accepted, and nobody can know
 	})
@@ -318,6 +333,7 @@ func TestUncertainRowsMakeExitThreeAndResolveResendsThemOnce(t *testing.T) {
 }
 
 func TestCheckSendsNothingAndNamesEveryBadRow(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	d.write("list.csv", listOf(3)+"0803,X,A\n,Y,B\n")
 	r := d.want(0, "check", d.path("c.yaml"), "--rejects", d.path("bad.csv"))
@@ -346,6 +362,7 @@ func TestCheckSendsNothingAndNamesEveryBadRow(t *testing.T) {
 }
 
 func TestPreviewAndTestUseTheValuesOfOneRow(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	if got := d.want(0, "preview", d.path("c.yaml"), "--row", "3").stdout; !strings.Contains(got, "Hello Name 2, your order A-2 is on its way.") || !strings.Contains(got, `"connectionId": "conn_1"`) {
 		t.Errorf("preview: %s", got)
@@ -369,6 +386,7 @@ func TestPreviewAndTestUseTheValuesOfOneRow(t *testing.T) {
 }
 
 func TestSuppressedNumbersAreNotSentTo(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	file := d.write("stop.csv", "phone,scope\n+2348031200001,all\n+2348031200002,marketing\nnobody,all\n")
 	if r := d.want(2, "suppressions", "import", file); !strings.Contains(r.stdout, "3 rows: 2 added") || !strings.Contains(r.stderr, "stop.csv:4:") {
@@ -400,15 +418,17 @@ func TestSuppressedNumbersAreNotSentTo(t *testing.T) {
 }
 
 func TestCancelledRowsGoIntoAFollowUp(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	d.write("c.yaml", campaignFile+"policies: {approval: true}\n")
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	if r := d.runIn(ctx, "run", d.path("c.yaml")); r.code == 0 {
-		t.Fatalf("a run that waits for approval ended with 0: %s", r.stdout)
-	}
-	if got := d.want(0, "why", "latest").stdout; !strings.Contains(got, "waits for approval") {
-		t.Errorf("why: %s", got)
+	ended := make(chan result, 1)
+	go func() { ended <- d.runIn(ctx, "run", d.path("c.yaml")) }()
+	d.eventually("it waits for approval", func() bool { return strings.Contains(d.run("why", "latest").stdout, "waits for approval") })
+	stop()
+	if r := <-ended; r.code != 130 {
+		t.Fatalf("a run that waits for approval was interrupted: exit code %d, want 130: %s", r.code, r.stdout)
 	}
 	if r := d.want(1, "resume", "latest"); !strings.Contains(r.stderr, "campaignd approve orders-1") {
 		t.Errorf("resume: %s", r.stderr)
@@ -458,8 +478,9 @@ func (d *desk) serveUntil(done func() bool) {
 
 // Whoever reads the report of a run is told who takes what is missing in it.
 func TestRunSaysWhoTakesTheStatusesThatAreStillToCome(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, func(o *sandbox.Options) { o.Statuses.Undelivered = 1 })
-	r := d.want(0, "run", d.path("c.yaml"), "--settle", "1s")
+	r := d.want(0, "run", d.path("c.yaml"), "--settle", "200ms")
 	if want := "campaignd: no word of delivery has come for 40 of the messages of orders-1: `campaignd serve`"; strings.Count(r.stderr, want) != 1 {
 		t.Errorf("want one line with %s:\n%s", want, r.stderr)
 	}
@@ -474,6 +495,7 @@ func TestRunSaysWhoTakesTheStatusesThatAreStillToCome(t *testing.T) {
 
 // Before anything is sent there is no report to print: one line says what became of the command.
 func TestAnInterruptedCommandSaysSo(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -494,6 +516,7 @@ func pausingTemplate(o *sandbox.Options) {
 
 // A pause that the service ends is no end of the command: it goes on when the template is approved.
 func TestRunGoesOnWhenThePausedTemplateIsApproved(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, pausingTemplate)
 	d.env["CAMPAIGND_SENDING_BACKOFF"] = "50ms" // of those that were refused meanwhile
 	stderr, waits := io.Pipe()
@@ -523,6 +546,7 @@ func TestRunGoesOnWhenThePausedTemplateIsApproved(t *testing.T) {
 }
 
 func TestRunEndsWithThreeWhenThePausedTemplateStaysAway(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, pausingTemplate)
 	r := d.want(3, "run", d.path("c.yaml"), "--settle", "1s")
 	if !strings.Contains(r.stderr, "orders-1 is paused (template)") || !strings.Contains(r.stderr, "campaignd resume orders-1") {
@@ -534,6 +558,7 @@ func TestRunEndsWithThreeWhenThePausedTemplateStaysAway(t *testing.T) {
 var stackTrace = regexp.MustCompile(`goroutine \d+ \[|panic:|\.go:\d+`)
 
 func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	d.write("campaigns.yaml", "nme: x\n")
 	d.write("tab.yaml", "name: x\n\tlimits: {}\n")
@@ -726,6 +751,7 @@ func TestScheduleListsTheNextFirings(t *testing.T) {
 
 // What is wrong with a schedule is one line with its place, the same wherever the file is read.
 func TestAScheduleThatCannotFireIsNamedWithItsLine(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestShellsCompleteRunsAndTheValuesOfFlags(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	if r := d.want(0, "__complete", "report", ""); strings.HasPrefix(r.stdout, "latest") {
 		t.Errorf("there is no ledger, and yet: %s", r.stdout)
@@ -36,6 +37,7 @@ func TestShellsCompleteRunsAndTheValuesOfFlags(t *testing.T) {
 }
 
 func TestVersionIsAFlagToo(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	if flag, command := d.want(0, "--version").stdout, d.want(0, "version").stdout; flag != command {
 		t.Errorf("--version prints %q, version %q", flag, command)
@@ -43,6 +45,7 @@ func TestVersionIsAFlagToo(t *testing.T) {
 }
 
 func TestRejectsNeverOverwriteWhatIsRead(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	list := listOf(3) + "0803,X,A\n"
 	d.write("list.csv", list)
@@ -63,6 +66,7 @@ func TestRejectsNeverOverwriteWhatIsRead(t *testing.T) {
 }
 
 func TestRejectsThatCannotBeWrittenFailTheCheck(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/dev/full"); err != nil {
 		return // a disk that is always full is Linux's own
 	}
@@ -74,6 +78,7 @@ func TestRejectsThatCannotBeWrittenFailTheCheck(t *testing.T) {
 }
 
 func TestCheckListsEveryBadRowWithItsLine(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	bad := strings.Builder{}
 	for i := range 60 {
@@ -96,6 +101,7 @@ func TestCheckListsEveryBadRowWithItsLine(t *testing.T) {
 }
 
 func TestCheckNamesEachFaultInALineOfItsOwn(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	d.write("c.yaml", `name: orders
 connections: [conn_1]
@@ -113,6 +119,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 }
 
 func TestWhoeverAsksTheServiceSaysWhatToDoWhenItRefuses(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	d.write("list.csv", listOf(2))
 	commands := [][]string{

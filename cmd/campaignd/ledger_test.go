@@ -140,6 +140,7 @@ func (d *desk) refused(args ...string) {
 
 // An operator puts last night's copy back. Whoever was sent to since is not sent to again, and is accounted for.
 func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
+	t.Parallel()
 	const rows = 150
 	d := newDesk(t, nil)
 	d.env["CAMPAIGND_NUMBERS"] = "{conn_1: {rate: 40}}" // paced at 34.2 a second
@@ -214,6 +215,7 @@ func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 }
 
 func TestACopiedLedgerIsAcceptedAsItIs(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.want(0, "run", d.path("c.yaml"))
@@ -231,6 +233,7 @@ func TestACopiedLedgerIsAcceptedAsItIs(t *testing.T) {
 }
 
 func TestADryRunOfAQuarantineTellsWhatWouldBeDone(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
 	if r := d.want(0, "ledger", "quarantine", "--dry-run"); !strings.HasSuffix(r.stdout, "did not go back in time: nothing would be done (--force quarantines it all the same)\n") {
@@ -245,6 +248,7 @@ func TestADryRunOfAQuarantineTellsWhatWouldBeDone(t *testing.T) {
 }
 
 func TestQuarantineSaysWhatStandsInItsWay(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	if r := d.want(2, "ledger", "quarantine"); !strings.Contains(r.stderr, "there is no ledger") {
 		t.Errorf("without a ledger: %s", r.stderr)

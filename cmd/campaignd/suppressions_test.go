@@ -7,6 +7,7 @@ import (
 )
 
 func TestImportedSuppressionsNameOnlyWhatTheirCommandHas(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, nil)
 	utf16 := func(s string) string { return strings.Join(strings.Split(s, ""), "\x00") + "\x00" }
 	for _, tt := range []struct{ list, want string }{

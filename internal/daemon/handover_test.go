@@ -128,6 +128,7 @@ func TestAStoppedReplicaHandsItsSegmentsOverWithinTwoSeconds(t *testing.T) {
 
 // A replica that dies leaves its segments until their leases run out; then the other takes them up at once.
 func TestADeadReplicasSegmentsAreTakenOverAfterItsLease(t *testing.T) {
+	t.Parallel()
 	const leaseTime = 1200 * time.Millisecond
 	c := newCluster(t, "STANDARD", leaseTime)
 	c.config.Service.Timeout = campaign.Duration(900 * time.Millisecond)
@@ -173,6 +174,7 @@ func TestADeadReplicasSegmentsAreTakenOverAfterItsLease(t *testing.T) {
 
 // Two runs share a number from the start, although the first could keep it busy for an hour.
 func TestEveryRunHasASegmentOfItsOwn(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	long := c.launched(8 * campaign.SegmentSize)
 	c.first = 1e6

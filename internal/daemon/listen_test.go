@@ -24,6 +24,7 @@ func opened(t *testing.T, h http.Handler, budget time.Duration) (l *listener, en
 
 // A client may open a connection ahead of need (RFC 9110 section 9.1 lets it retry); the end does not wait for its request.
 func TestTheEndWaitsForNoUnusedConnection(t *testing.T) {
+	t.Parallel()
 	l, end, ended := opened(t, http.HandlerFunc(healthz), 5*time.Second)
 	unused, err := net.Dial("tcp", l.ln.Addr().String())
 	if err != nil {

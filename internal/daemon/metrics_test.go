@@ -16,6 +16,7 @@ import (
 
 // What a process counts is what its ledger holds and what the service took; who was sent to is not on the page.
 func TestMetricsCountWhatWasSentAndNameNobody(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	file := c.campaign(c.dir, "spring", "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n", 20)
 	written := time.Now().AddDate(0, 0, -2) // a day has begun since

@@ -187,6 +187,7 @@ func (c *cluster) interrupted(name string, rows int64) campaign.Run {
 }
 
 func TestAnImportWhoseProcessDiedIsTakenUpWhereItsListIs(t *testing.T) {
+	t.Parallel()
 	const lease = 500 * time.Millisecond
 	c := newCluster(t, "STANDARD", lease)
 	c.config.Service.Timeout = campaign.Duration(100 * time.Millisecond)

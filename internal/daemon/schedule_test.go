@@ -65,6 +65,7 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 // Each replica looks for interrupted imports every 5 s, the importing one too: one that is alive costs none of them a
 // request to the service, a look at the list or a line in the log.
 func TestReplicasLeaveAnImportThatIsAliveAlone(t *testing.T) {
+	t.Parallel()
 	const lease, looks = 500 * time.Millisecond, 4 // those of 20 s; one that finds an import taken is not put off
 	c := newCluster(t, "STANDARD", lease)
 	c.config.Service.Timeout = campaign.Duration(100 * time.Millisecond)
