@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -13,7 +14,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,6 +27,20 @@ import (
 	"campaignd/internal/daemon"
 	"campaignd/internal/sandbox"
 )
+
+// The tests wait for a sandbox more than they compute: more of them run at once than there are cores, unless -parallel
+// says otherwise.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
+	m.Run()
+}
 
 // desk is a folder with a campaign, a list and a configuration, and a sandbox to send to: what an
 // operator has. The commands run in this process, through the same function as the binary's main.
