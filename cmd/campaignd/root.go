@@ -198,6 +198,11 @@ func ledgerExists(c *daemon.Config) error {
 
 // withRun opens the ledger, finds the run that id names and calls do.
 func (p *program) withRun(ctx context.Context, id string, do func(campaign.Ledger, campaign.Run) error) (err error) {
+	if id != "latest" {
+		if _, err := campaign.ParseRunID(id); err != nil {
+			return usage(err)
+		}
+	}
 	l, _, err := p.openLedger(ctx, false)
 	if err != nil {
 		return err
@@ -205,7 +210,7 @@ func (p *program) withRun(ctx context.Context, id string, do func(campaign.Ledge
 	defer closing(l, &err)
 	r, err := campaign.FindRun(ctx, l, id)
 	if err != nil {
-		return invalid(err)
+		return err
 	}
 	return do(l, r)
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/recipients"
 )
 
 func (p *program) cmdSuppressions() *cobra.Command {
@@ -120,13 +122,19 @@ the others are imported all the same.`,
 	scopeFlag(cmd, &scope)
 	cmd.Flags().StringVar(&region, "default-region", "", "ISO 3166 country of numbers written without +, for example NG")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if _, err := campaign.ParseScope(scope); err != nil {
+			return usage(err) // before a ledger is made
+		}
+		if _, err := recipients.NewPhones(recipients.ValidatePossible, region); err != nil {
+			return usage(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
+		}
 		return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) error {
 			counts, err := campaign.ImportSuppressions(cmd.Context(), l, campaign.SuppressionFile{
 				Path: args[0], Scope: campaign.Scope(scope), DefaultRegion: region,
 				Rejected: func(line int, why string) { fmt.Fprintf(p.stderr, "%s:%d: %s\n", args[0], line, printable(why)) },
 			})
 			if err != nil {
-				return invalid(err)
+				return err
 			}
 			if _, err := fmt.Fprintf(p.stdout, "%d rows: %d added, %d already there, %d not read\n", counts.Rows, counts.Added, counts.Known, counts.Rejected); err != nil {
 				return err
