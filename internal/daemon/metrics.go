@@ -17,16 +17,16 @@ func (d *Daemon) metrics(e *lane.Engine) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if e != nil {
-		reg.MustRegister(&sendCollector{e})
+		reg.MustRegister(&sendCollector{e.Stats})
 	}
 	if d.intake != nil {
-		reg.MustRegister(&intakeCollector{d.intake})
+		reg.MustRegister(&intakeCollector{d.intake.Counts})
 	}
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 }
 
 // sendCollector reads the engine's counters at each scrape.
-type sendCollector struct{ engine *lane.Engine }
+type sendCollector struct{ stats func() []lane.Stats }
 
 var (
 	byConnection = []string{"connection"}
@@ -53,7 +53,7 @@ func (c *sendCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, label string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, label)
 	}
-	for _, s := range c.engine.Stats() {
+	for _, s := range c.stats() {
 		count(descPosted, s.Posted, s.Connection)
 		count(descResults, s.Accepted, s.Connection, "accepted")
 		count(descResults, s.Refused, s.Connection, "refused")
@@ -71,7 +71,7 @@ func (c *sendCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // intakeCollector reads the webhook intake's counters at each scrape.
-type intakeCollector struct{ intake *webhooks.Intake }
+type intakeCollector struct{ counts func() webhooks.Counts }
 
 var (
 	descTaken     = prometheus.NewDesc("campaignd_webhooks_taken_total", "Webhook requests answered 2xx.", nil, nil)
@@ -91,7 +91,7 @@ func (c *intakeCollector) Describe(ch chan<- *prometheus.Desc) { prometheus.Desc
 
 // Collect implements prometheus.Collector.
 func (c *intakeCollector) Collect(ch chan<- prometheus.Metric) {
-	n := c.intake.Counts()
+	n := c.counts()
 	count := func(d *prometheus.Desc, v uint64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 	}

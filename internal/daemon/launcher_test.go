@@ -1,0 +1,126 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// launching is a launcher whose log can be read.
+func launching() (*launcher, *bytes.Buffer) {
+	var log bytes.Buffer
+	return newLauncher(&Daemon{log: slog.New(slog.NewTextHandler(&log, nil))}), &log
+}
+
+func TestAFailedLaunchIsLeftAloneForAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, log := launching()
+		tries, fault := 0, errors.New("no list")
+		try := func() {
+			l.try(t.Context(), "spring", func(context.Context) error { tries++; return fault })
+			l.running.Wait()
+		}
+		said := func(want int) {
+			t.Helper()
+			if got := strings.Count(log.String(), `msg="a launch failed; it is tried again each minute" job=spring`); got != want {
+				t.Errorf("after %d tries it is said %d times, want %d:\n%s", tries, got, want, log)
+			}
+		}
+		try()
+		time.Sleep(time.Minute - 1)
+		try()
+		if tries != 1 {
+			t.Errorf("%d tries within a minute, want 1", tries)
+		}
+		said(1)
+		time.Sleep(1)
+		try()
+		if tries != 2 {
+			t.Errorf("%d tries after a minute, want 2", tries)
+		}
+		said(1)
+		time.Sleep(time.Minute)
+		fault = errors.New("another fault")
+		try()
+		said(2)
+		time.Sleep(time.Minute)
+		fault = nil
+		try()
+		try()
+		if tries != 5 {
+			t.Errorf("%d tries, want 5: what succeeded is not put off", tries)
+		}
+		fault = errors.New("another fault")
+		try()
+		said(3) // it had succeeded in between
+	})
+}
+
+func TestALaunchOfAnotherProcessIsNoFault(t *testing.T) {
+	for _, fault := range []error{campaign.ErrTaken, campaign.ErrFenced} {
+		l, log := launching()
+		tries := 0
+		for range 3 {
+			l.try(t.Context(), "spring", func(context.Context) error { tries++; return fmt.Errorf("x: %w", fault) })
+			l.running.Wait()
+		}
+		if tries != 3 || log.Len() != 0 {
+			t.Errorf("%v: %d tries and the log %q, want 3 and none", fault, tries, log)
+		}
+	}
+	l, log := launching()
+	ctx, stop := context.WithCancel(t.Context())
+	l.try(ctx, "spring", func(context.Context) error { stop(); return errors.New("interrupted") })
+	l.running.Wait()
+	l.try(ctx, "summer", func(context.Context) error { t.Error("launched after the end"); return nil })
+	l.running.Wait()
+	if log.Len() != 0 || len(l.again) != 0 {
+		t.Errorf("at the end: the log %q and %d faults, want none", log, len(l.again))
+	}
+}
+
+func TestTwoListsAreImportedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := launching()
+		started, end := []string{}, make(chan struct{})
+		try := func(key string) {
+			l.try(t.Context(), key, func(context.Context) error { started = append(started, key); <-end; return nil })
+			synctest.Wait()
+		}
+		for _, key := range []string{"a", "a", "b", "c"} {
+			try(key)
+		}
+		if got := fmt.Sprint(started); got != "[a b]" {
+			t.Errorf("started %s, want [a b]: each once, two at a time", got)
+		}
+		close(end)
+		l.running.Wait()
+		try("c")
+		try("a")
+		l.running.Wait()
+		if got := fmt.Sprint(started); got != "[a b c a]" {
+			t.Errorf("started %s, want [a b c a]", got)
+		}
+	})
+}
+
+func TestAFaultIsSaidOnceUntilItChanges(t *testing.T) {
+	l, log := launching()
+	for _, err := range []error{errors.New("a"), errors.New("a"), errors.New("b"), nil, errors.New("b"), errors.New("b")} {
+		l.say("k", "it cannot be looked at", err)
+		l.sayFaults("folder", "a file is not used", err)
+	}
+	for _, message := range []string{"it cannot be looked at", "a file is not used"} {
+		if got := strings.Count(log.String(), message); got != 3 {
+			t.Errorf("%q is said %d times, want 3:\n%s", message, got, log)
+		}
+	}
+}

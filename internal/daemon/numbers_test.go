@@ -1,0 +1,130 @@
+package daemon
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"campaignd/internal/messaging"
+)
+
+// told is a service that says of its numbers what numbers holds, or answers status.
+func told(t *testing.T, status int, numbers string) *Config {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v1/connections", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"data": [{"id": "a", "phoneNumber": "+15555550100", "companyId": "co", "status": "connected"}, {"id": "b", "phoneNumber": "hidden", "companyId": "co", "status": "connected"}]}`)
+	})
+	mux.HandleFunc("GET /api/v1/numbers", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprint(w, numbers)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	c := DefaultConfig()
+	c.Service.BaseURL, c.Service.APIKey = server.URL, messaging.NewSecret("k")
+	return c
+}
+
+// The paces are those of docs/limits.md: 0.90 up to 100/s and 0.95 from 500/s of what is left beside inbound messages,
+// 5 % of the limit, or 30 % where a phone uses the number too.
+func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
+	c := told(t, 200, `{"data": [
+		{"connectionId": "standard", "throughput": {"level": "STANDARD"}}, {"connectionId": "high", "throughput": {"level": "HIGH"}},
+		{"connectionId": "fifty", "throughput": 50}, {"connectionId": "phone", "throughput": 80, "coexistence": true},
+		{"connectionId": "own", "throughput": {"level": "HIGH"}}, {"connectionId": "none", "throughput": {"level": "HIGH"}}]}`)
+	c.Numbers = map[string]Number{"own": {Rate: 20}, "none": {Rate: 0}, "alone": {Rate: 10}}
+	n := newNumbers(c)
+	client, err := NewClient(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns, err := n.refresh(t.Context(), client)
+	if err != nil || len(conns) != 2 || conns[0].ID != "a" {
+		t.Fatalf("refresh = %+v and %v, want the connections a and b", conns, err)
+	}
+	for id, want := range map[string]float64{
+		"standard": 68.4, "high": 902.5, "fifty": 42.75, "phone": 12.6, // told
+		"own": 17.1, "alone": 8.55, // configured
+		"none": 902.5, "other": 68.4,
+	} {
+		if got := n.pace(id); math.Abs(got-want) > 1e-9 {
+			t.Errorf("pace of %s = %v, want %v", id, got, want)
+		}
+	}
+	for id, want := range map[string]bool{"standard": true, "own": true, "alone": false, "other": false} {
+		if got := n.told(id); got != want {
+			t.Errorf("told of %s = %v, want %v", id, got, want)
+		}
+	}
+	for phone, want := range map[string]string{"15555550100": "a", "15555550101": "", "hidden": ""} {
+		if got := n.connectionOf(phone); got != want {
+			t.Errorf("connectionOf %s = %q, want %q", phone, got, want)
+		}
+	}
+}
+
+func TestWithoutTheListOfNumbersTheConfigurationHolds(t *testing.T) {
+	c := told(t, 404, `{"error": "not_found", "message": "no such path"}`)
+	c.Numbers = map[string]Number{"own": {Rate: 20}}
+	n := newNumbers(c)
+	client, err := NewClient(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conns, err := n.refresh(t.Context(), client); err != nil || len(conns) != 2 {
+		t.Errorf("refresh = %d connections and %v, want 2 and no error", len(conns), err)
+	}
+	for id, want := range map[string]float64{"own": 17.1, "a": 68.4} {
+		if got := n.pace(id); math.Abs(got-want) > 1e-9 {
+			t.Errorf("pace of %s = %v, want %v", id, got, want)
+		}
+	}
+	if got := n.connectionOf("15555550100"); got != "a" {
+		t.Errorf("connectionOf = %q, want a", got)
+	}
+}
+
+func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
+	for _, tt := range []struct {
+		name, ends string
+		change     func(*Config)
+		status     int
+	}{
+		{"an error", "", func(*Config) {}, 400},
+		{"a wrong key", "; check service.api_key", func(*Config) {}, 401},
+		{"nobody there", "; check service.base_url, or try without a service: campaignd sandbox", func(c *Config) { c.Service.BaseURL = "http://127.0.0.1:1" }, 200},
+	} {
+		c := told(t, tt.status, `{"error": "bad", "message": "no"}`)
+		tt.change(c)
+		n := newNumbers(c)
+		n.rates["a"] = 5
+		client, err := NewClient(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = n.refresh(t.Context(), client)
+		what := "numbers"
+		if tt.status == 200 {
+			what = "connections"
+		}
+		got := errorText(err)
+		if !strings.HasPrefix(got, "cannot ask the service at "+c.Service.BaseURL+" for its "+what+": ") || !strings.HasSuffix(got, tt.ends) || tt.ends == "" && strings.Contains(got, "; check") {
+			t.Errorf("%s: got %q, want it to end in %q", tt.name, got, tt.ends)
+		}
+		if got := n.pace("a"); got != 5 {
+			t.Errorf("%s: pace = %v, want 5, which was known before", tt.name, got)
+		}
+	}
+}
+
+func TestProvenRefusalsReachTheClient(t *testing.T) {
+	got := Service{Refusals: []Refusal{{500, "x"}, {503, "y"}}}.provenRefusals()
+	if want := (messaging.StatusCode{Status: 503, Code: "y"}); len(got) != 2 || got[1] != want {
+		t.Errorf("provenRefusals = %+v, want %+v as the second of two", got, want)
+	}
+}
