@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,8 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"campaignd/campaign"
+	"campaignd/campaign/lane"
 	"campaignd/internal/ledger"
+	"campaignd/internal/webhooks"
 	"campaignd/recipients"
 )
 
@@ -67,4 +73,81 @@ func TestMetricsCountWhatWasSentAndNameNobody(t *testing.T) {
 	if err := <-s.ended; err != nil {
 		t.Error(fmt.Errorf("serve: %w", err))
 	}
+}
+
+// scrape is what a collector writes, without the lines of help and type.
+func scrape(t *testing.T, c prometheus.Collector) []string {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	var values []string
+	for line := range strings.Lines(w.Body.String()) {
+		if kind, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			values = append(values, strings.TrimSpace(kind))
+		} else if !strings.HasPrefix(line, "#") {
+			values = append(values, strings.TrimSpace(line))
+		}
+	}
+	return values
+}
+
+func differ(t *testing.T, got, want []string) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		g, w := "nothing", "nothing"
+		if i < len(got) {
+			g = got[i]
+		}
+		if i < len(want) {
+			w = want[i]
+		}
+		if g != w {
+			t.Errorf("line %d: got %s, want %s", i+1, g, w)
+		}
+	}
+}
+
+// Dashboards and alerts know these names (docs/operations.md).
+func TestEachMetricHasItsNameAndValue(t *testing.T) {
+	at := time.Unix(1800000000, 0)
+	differ(t, scrape(t, &sendCollector{func() []lane.Stats {
+		return []lane.Stats{{
+			Connection: "conn_1", Rate: 68.4, InFlight: 1, Posted: 2, Accepted: 3, Refused: 4, Deferred: 5, Doubts: 6,
+			Skipped: 7, Recovered: 8, Forfeited: 9, Throttled: 10, NoSlot: 11, Latency: 120 * time.Millisecond,
+		}}
+	}}), []string{
+		"campaignd_in_flight gauge", `campaignd_in_flight{connection="conn_1"} 1`,
+		"campaignd_limiter_unavailable_total counter", `campaignd_limiter_unavailable_total{connection="conn_1"} 11`,
+		"campaignd_pace_messages_per_second gauge", `campaignd_pace_messages_per_second{connection="conn_1"} 68.4`,
+		"campaignd_posts_total counter", `campaignd_posts_total{connection="conn_1"} 2`,
+		"campaignd_recovered_total counter", `campaignd_recovered_total{connection="conn_1"} 8`,
+		"campaignd_request_seconds gauge", `campaignd_request_seconds{connection="conn_1"} 0.12`,
+		"campaignd_results_total counter", `campaignd_results_total{connection="conn_1",result="accepted"} 3`,
+		`campaignd_results_total{connection="conn_1",result="deferred"} 5`,
+		`campaignd_results_total{connection="conn_1",result="doubt"} 6`,
+		`campaignd_results_total{connection="conn_1",result="refused"} 4`,
+		"campaignd_skipped_total counter", `campaignd_skipped_total{connection="conn_1"} 7`,
+		"campaignd_slots_forfeited_total counter", `campaignd_slots_forfeited_total{connection="conn_1"} 9`,
+		"campaignd_throttled_total counter", `campaignd_throttled_total{connection="conn_1"} 10`,
+	})
+	differ(t, scrape(t, &intakeCollector{func() webhooks.Counts {
+		return webhooks.Counts{
+			Taken: 1, Rejected: map[webhooks.Rejection]uint64{webhooks.RejectedSignature: 2}, Events: map[string]uint64{"status": 3},
+			Commits: 10, CommitsFailed: 4, Waiting: 5, Matched: 11, Repeated: 12, Orphaned: 13, Adopted: 14, Orphans: 15, Ambiguous: 16,
+			Verified: map[string]time.Time{"conn_1": at},
+		}
+	}}), []string{
+		"campaignd_events_total counter", `campaignd_events_total{kind="status"} 3`,
+		"campaignd_orphans gauge", "campaignd_orphans 15",
+		"campaignd_orphans_ambiguous gauge", "campaignd_orphans_ambiguous 16",
+		"campaignd_statuses_total counter", `campaignd_statuses_total{result="adopted"} 14`, `campaignd_statuses_total{result="matched"} 11`,
+		`campaignd_statuses_total{result="orphaned"} 13`, `campaignd_statuses_total{result="repeated"} 12`,
+		"campaignd_webhook_commits_total counter", `campaignd_webhook_commits_total{result="failed"} 4`, `campaignd_webhook_commits_total{result="ok"} 6`,
+		"campaignd_webhook_last_verified_seconds gauge", `campaignd_webhook_last_verified_seconds{connection="conn_1"} 1.8e+09`,
+		"campaignd_webhooks_rejected_total counter", `campaignd_webhooks_rejected_total{reason="signature"} 2`,
+		"campaignd_webhooks_taken_total counter", "campaignd_webhooks_taken_total 1",
+		"campaignd_webhooks_waiting gauge", "campaignd_webhooks_waiting 5",
+	})
 }

@@ -1,0 +1,114 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// leased is a ledger that notes what is asked of its jobs.
+type leased struct {
+	campaign.Ledger
+	asked                      []string
+	taken                      bool // by another process
+	acquired, renewed, release error
+}
+
+func (l *leased) AcquireJob(_ context.Context, name, _ string, lease time.Duration) (campaign.JobLease, bool, error) {
+	l.asked = append(l.asked, "acquire")
+	return campaign.JobLease{Name: name, Until: time.Now().Add(lease)}, !l.taken && l.acquired == nil, l.acquired
+}
+
+func (l *leased) RenewJob(_ context.Context, j campaign.JobLease, lease time.Duration) (campaign.JobLease, error) {
+	l.asked = append(l.asked, "renew")
+	j.Until = time.Now().Add(lease)
+	return j, l.renewed
+}
+
+func (l *leased) ReleaseJob(context.Context, campaign.JobLease) error {
+	l.asked = append(l.asked, "release")
+	return l.release
+}
+
+func TestASweepersLeaseIsRenewedInItsFirstThird(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &leased{}
+		x := &turn{job: campaign.Job{Ledger: l, Name: "sweep", Lease: 15 * time.Second}}
+		for _, step := range []struct {
+			wait  time.Duration
+			fault error // of a renewal
+			taken bool
+			ours  bool
+			asked string
+		}{
+			{0, nil, false, true, "acquire"},
+			{5*time.Second - 1, nil, false, true, ""},
+			{1, nil, false, true, "renew"},
+			{5*time.Second - 1, nil, false, true, ""},
+			{1, errors.New("away"), false, true, "renew"}, // the sweep itself says what is wrong
+			{0, nil, false, true, "renew"},
+			{5 * time.Second, campaign.ErrFenced, false, true, "renew acquire"}, // its process slept, and nobody has it
+			{5 * time.Second, campaign.ErrFenced, true, false, "renew acquire"},
+			{0, nil, true, false, "acquire"},
+			{0, nil, false, true, "acquire"},
+		} {
+			time.Sleep(step.wait)
+			l.asked, l.renewed, l.taken = nil, step.fault, step.taken
+			if ours, asked := x.ours(t.Context()), strings.Join(l.asked, " "); ours != step.ours || asked != step.asked {
+				t.Errorf("%+v: ours %v after %q", step, ours, asked)
+			}
+		}
+		l.asked, l.release = nil, errors.New("away")
+		if err := x.end(); !errors.Is(err, l.release) {
+			t.Errorf("end = %v, want %v", err, l.release)
+		}
+		if err := x.end(); err != nil || fmt.Sprint(l.asked) != "[release]" {
+			t.Errorf("end again = %v after %v, want one release", err, l.asked)
+		}
+	})
+	l := &leased{acquired: errors.New("away")}
+	x := &turn{job: campaign.Job{Ledger: l, Name: "sweep", Lease: 15 * time.Second}}
+	if !x.ours(t.Context()) || x.end() != nil || fmt.Sprint(l.asked) != "[acquire]" {
+		t.Errorf("a ledger that cannot be asked: asked %v, want one acquire and a turn without a lease", l.asked)
+	}
+}
+
+func TestOnlySendersThatShareNothingWaitForEachOther(t *testing.T) {
+	for _, tt := range []struct {
+		ledger, redis, asked string
+	}{
+		{"sqlite:a", "", "[]"}, {"postgres://h/x", "redis://h", "[]"}, {"postgres://h/x", "", "[acquire release]"},
+	} {
+		l := &leased{}
+		d := &Daemon{ledger: l, cfg: &Config{Ledger: tt.ledger, Redis: tt.redis, Sending: DefaultConfig().Sending}}
+		fault := errors.New("it ended")
+		err := d.alone(t.Context(), func(context.Context) error { return fault })
+		if got := fmt.Sprint(l.asked); got != tt.asked || !errors.Is(err, fault) {
+			t.Errorf("%s with redis %q: asked %s and %v, want %s and what send returned", tt.ledger, tt.redis, got, err, tt.asked)
+		}
+	}
+}
+
+func TestASenderThatWaitsSaysSoOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, l := &notes{}, &leased{taken: true}
+		d := &Daemon{ledger: l, log: noting(log), cfg: &Config{Ledger: "postgres://h/x", Sending: DefaultConfig().Sending}}
+		ctx, stop := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer stop()
+		if err := d.alone(ctx, func(context.Context) error { return errors.New("both send") }); err != nil {
+			t.Errorf("alone = %v, want nil at its end", err)
+		}
+		if got := len(l.asked); got != 3 {
+			t.Errorf("it looked %d times in 2.5 s, want 3: once a second", got)
+		}
+		if said := log.lines("another process sends from this ledger"); len(said) != 1 {
+			t.Errorf("it says %q, want it once", said)
+		}
+	})
+}
