@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
@@ -130,6 +131,8 @@ return script({call = function(command, ...)
   local time = server.call('TIME')
   return {time[1] + (server.call('GET', 'step') or 0), time[2]}
 end})`)
+	var log strings.Builder
+	r.log = slog.New(slog.NewTextHandler(&log, nil))
 	server.Do("SET", "step", "3600")
 	until := func() Slots {
 		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
@@ -151,6 +154,9 @@ end})`)
 	got, err := r.Lease(t.Context(), "conn_1", 80, 100)
 	if err != nil || got.N != 0 || got.Wait != Lateness || r.server.incidents() != incidents+1 {
 		t.Errorf("the clock stepped: got %+v, %v, %d incidents; want no slot, a wait of %v, one incident", got, err, r.server.incidents()-incidents, Lateness)
+	}
+	if said := strings.Count(log.String(), "the clock of redis stepped"); said != 1 {
+		t.Errorf("the log says %d times that the clock stepped, want 1", said)
 	}
 	if after := until(); after.First.Before(before.At(before.N)) {
 		t.Errorf("slots after the step begin at %v, want none before %v", after.First, before.At(before.N))
