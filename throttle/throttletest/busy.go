@@ -10,6 +10,9 @@ import (
 // than about the limiter: the daemon's pacer asks for its next lease 50 ms ahead.
 const Busy = 15 * time.Millisecond
 
+// TooBusy is how far off it wakes a sleeper when a second attempt would tell as little as the first.
+const TooBusy = 4 * Busy
+
 // Watch measures, until stopped, by how much this process oversleeps at worst. A limit must hold however busy
 // a machine is; a mean rate can be asked for only from one that is not.
 func Watch() (stop func() (worst time.Duration)) {
