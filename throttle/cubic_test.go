@@ -157,16 +157,16 @@ func TestCubicKeepsThroughputWithFewRefusals(t *testing.T) {
 			r.name, 100*r.accepted, 100*r.refused, r.brown, r.black, r.recovery)
 	}
 	if nothing.refused < 0.2 {
-		t.Fatalf("the scene is too kind: without a controller only %.1f %% is refused", 100*nothing.refused)
+		t.Fatalf("the scene is too kind: without a controller %.1f %% is refused, want 20 or more", 100*nothing.refused)
 	}
 	if paced.accepted < 0.85 || paced.refused > 0.03 {
 		t.Errorf("90 %%: accepted %.1f %%, refused %.1f %%; want 85 or more, 3 or less", 100*paced.accepted, 100*paced.refused)
 	}
 	if careful.refused > paced.refused || paced.refused > full.refused {
-		t.Errorf("a lower ceiling must mean fewer refusals: %.2f, %.2f, %.2f %%", 100*full.refused, 100*paced.refused, 100*careful.refused)
+		t.Errorf("refused at ceilings of 100, 90, 80 %%: %.2f, %.2f, %.2f %%, want fewer at the lower", 100*full.refused, 100*paced.refused, 100*careful.refused)
 	}
 	if paced.accepted < stop.accepted {
-		t.Errorf("cubic accepted %.1f %%, pausing %.1f %%", 100*paced.accepted, 100*stop.accepted)
+		t.Errorf("cubic accepted %.1f %%, want as much as pausing, %.1f %%", 100*paced.accepted, 100*stop.accepted)
 	}
 	if paced.recovery == 0 || paced.recovery > 10*time.Second {
 		t.Errorf("back to 90 %% after %v, want at most 10 s", paced.recovery)
@@ -176,7 +176,7 @@ func TestCubicKeepsThroughputWithFewRefusals(t *testing.T) {
 	}
 	for _, o := range []struct{ got, ceiling float64 }{{full.peak, 80}, {paced.peak, 72}, {careful.peak, 64}} {
 		if o.got > o.ceiling {
-			t.Errorf("asked for %.2f per second above the ceiling %.0f", o.got, o.ceiling)
+			t.Errorf("asked for %.2f per second, want at most the ceiling, %.0f", o.got, o.ceiling)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestCubicDoesNotGrowUnused(t *testing.T) {
 		c.Observe(now, 1, 0, 100*time.Millisecond)
 	}
 	if got := c.Rate(); got != cut {
-		t.Errorf("the rate grew from %.1f to %.1f although a tenth of it was used", cut, got)
+		t.Errorf("a tenth of the rate was used: it is %.1f, want %.1f as before", got, cut)
 	}
 	for range 100 {
 		now = now.Add(100 * time.Millisecond)
@@ -250,7 +250,7 @@ func TestCubicProbesUntilOneIsAccepted(t *testing.T) {
 	now = now.Add(time.Hour)
 	c.Observe(now, 0, 1, 0)
 	if !c.Probing() {
-		t.Fatal("a refused probe ended the probing")
+		t.Fatalf("after a refused probe: probing %v, want true", c.Probing())
 	}
 	c.Observe(now.Add(time.Second), 1, 0, 0)
 	if c.Probing() || c.Rate() != 8 {

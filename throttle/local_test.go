@@ -56,7 +56,7 @@ func TestLocalForgetsIdleKeysButNotTheirSpacing(t *testing.T) {
 		l := throttle.NewLocal()
 		slow, err := l.Lease(t.Context(), "slow", 1.0/600, 1)
 		if err != nil || slow.N != 1 {
-			t.Fatal(slow, err)
+			t.Fatalf("got %+v, %v, want one slot", slow, err)
 		}
 		for i := range 1000 {
 			if _, err := l.Lease(t.Context(), fmt.Sprint("conn_", i), 80, 1); err != nil {
@@ -66,7 +66,7 @@ func TestLocalForgetsIdleKeysButNotTheirSpacing(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		again, err := l.Lease(t.Context(), "slow", 1.0/600, 1)
 		if err != nil || again.N != 0 || again.Wait < 4*time.Minute {
-			t.Errorf("five minutes into an interval of ten: %+v, %v", again, err)
+			t.Errorf("five minutes into an interval of ten: got %+v, %v; want no slot and a wait of 4m or more", again, err)
 		}
 		if n := l.Keys(); n != 1 {
 			t.Errorf("%d keys are remembered after five idle minutes, want 1", n)

@@ -23,13 +23,13 @@ func TestFullBucketForAMissingKeyIsCaught(t *testing.T) {
 	}
 	const limit = 80
 	if worst := throttletest.WorstSecond(incident(t, server.URL(0), limit, 3*time.Second, empty)); worst > limit {
-		t.Errorf("without the mistake %d messages in one second, limit %d", worst, limit)
+		t.Errorf("without the mistake %d messages in one second, want at most %d", worst, limit)
 	}
 	mutant.Set("missing_key_full_bucket")
 	defer mutant.Set("")
 	worst := throttletest.WorstSecond(incident(t, server.URL(1), limit, 3*time.Second, empty))
 	t.Logf("with the mistake the worst second has %d messages, limit %d", worst, limit)
 	if worst <= limit {
-		t.Errorf("a missing key taken for a full bucket goes unnoticed: worst second %d, limit %d", worst, limit)
+		t.Errorf("a missing key taken for a full bucket goes unnoticed: worst second %d, want more than %d", worst, limit)
 	}
 }

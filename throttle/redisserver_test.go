@@ -36,7 +36,7 @@ func TestBreakerAsksADeadServerFiveTimesASecond(t *testing.T) {
 		defer s.close()
 		for range 1000 { // two seconds
 			if _, err := s.do(t.Context(), "ping"); err == nil {
-				t.Fatal("no error")
+				t.Fatalf("a dead server: got %v, want an error", err)
 			}
 			time.Sleep(2 * time.Millisecond)
 		}
@@ -44,7 +44,7 @@ func TestBreakerAsksADeadServerFiveTimesASecond(t *testing.T) {
 			t.Errorf("%d dials in two seconds, want three and then five a second", *dials)
 		}
 		if n := s.incidents(); n != int64(*dials) {
-			t.Errorf("%d incidents for %d failures", n, *dials)
+			t.Errorf("%d incidents, want %d, one for each failure", n, *dials)
 		}
 	})
 }
@@ -68,7 +68,7 @@ func TestWatchdogReplacesAClientThatIsStuck(t *testing.T) {
 			_, _ = s.do(t.Context(), "ping")
 		}
 		if strings.Count(log.String(), "connecting anew") != 1 || strings.Count(log.String(), "redis is away") != 1 {
-			t.Errorf("the log says:\n%s", log.String())
+			t.Errorf("want one line each of \"connecting anew\" and \"redis is away\", got:\n%s", log.String())
 		}
 	})
 }
@@ -97,10 +97,10 @@ func TestClockFollowsRedisAndNoticesAStep(t *testing.T) {
 		}
 		for _, step := range []time.Duration{time.Hour, -time.Hour, 60 * time.Millisecond} {
 			if exchange(time.Millisecond, time.Millisecond, step) {
-				t.Errorf("a step to %v went unnoticed", step)
+				t.Errorf("a step to %v: same clock true, want false", step)
 			}
 			if exchange(time.Millisecond, time.Millisecond, 0) {
-				t.Errorf("the step back from %v went unnoticed", step)
+				t.Errorf("the step back from %v: same clock true, want false", step)
 			}
 		}
 		time.Sleep(2 * clockMemory)

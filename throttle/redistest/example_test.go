@@ -13,7 +13,7 @@ func Example() {
 		server.Do("SET", "greeting", "hello")
 		server.Restart()
 		if got := server.Do("GET", "greeting"); got != "" {
-			t.Errorf("a killed server remembers %q", got)
+			t.Errorf("a killed server remembers %q, want nothing", got)
 		}
 	}
 	_ = test // an Example has no *testing.T to give: it compiles here, and runs where a test does the same
@@ -24,11 +24,11 @@ func TestServerForgetsWhenKilled(t *testing.T) {
 	server := redistest.Start(t)
 	server.Do("SET", "greeting", "hello")
 	if got := server.Do("GET", "greeting"); got != "hello" {
-		t.Errorf("GET greeting = %q", got)
+		t.Errorf("GET greeting = %q, want hello", got)
 	}
 	addr := server.Addr
 	server.Restart()
 	if got := server.Do("GET", "greeting"); got != "" || server.Addr != addr {
-		t.Errorf("after a restart at %s: %q at %s", addr, got, server.Addr)
+		t.Errorf("after a restart: %q at %s, want nothing at %s", got, server.Addr, addr)
 	}
 }
