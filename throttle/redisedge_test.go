@@ -162,6 +162,14 @@ func TestWatchdogWaitsTenSecondsFromTheFirst(t *testing.T) {
 		if _, _ = s.admit(); s.client == last || strings.Count(log.String(), "connecting anew") != 2 {
 			t.Errorf("a new outage of more than ten seconds: replaced %v, want true; the log, want two lines:\n%s", s.client != last, log.String())
 		}
+		time.Sleep(time.Hour)
+		last = s.client
+		if err := s.close(); err != nil {
+			t.Errorf("close: got %v, want nil", err)
+		}
+		if _, err := s.admit(); !errors.Is(err, redis.ErrClosed) || s.client != last {
+			t.Errorf("closed during an outage: got %v, replaced %v; want %v, false", err, s.client != last, redis.ErrClosed)
+		}
 	})
 }
 
