@@ -24,7 +24,8 @@ var slots string
 
 // Guard is where a cursor starts that is missing, rewound or in doubt: later than any lease
 // that may still be in somebody's hands, which end within Horizon + Lateness, with a margin
-// for the way (throttle.md 5.1). It is the price of an incident: 400 ms of silence.
+// for the way (throttle.md 5.1). It is the price of an incident: 400 ms of silence, more of a
+// key with less than 7 slots a second (guardOf).
 const Guard = 400 * time.Millisecond
 
 // Options of NewRedis. The zero value is what a daemon uses.
@@ -169,7 +170,7 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 // args are the script's. The planted mistake is the one most limiters make: no cursor means
 // that nothing was sent, so a full bucket.
 func (m *memory) args(every time.Duration, n int, incident int64) []any {
-	suspect, guard, cursor := 0, Guard.Microseconds(), m.cursor
+	suspect, guard, cursor := 0, guardOf(every).Microseconds(), m.cursor
 	if m.incident != incident {
 		suspect = 1
 	}
@@ -180,6 +181,12 @@ func (m *memory) args(every time.Duration, n int, incident int64) []any {
 		fmt.Sprintf("%.3f", float64(every)/float64(time.Microsecond)),
 		n, Horizon.Microseconds(), guard, cursor, suspect,
 	}
+}
+
+// guardOf is the guard of a key with an interval. The slot after an incident lies an interval behind the last
+// one of before, which may lie a Horizon ahead; a second is enough, because the promise is about a second.
+func guardOf(every time.Duration) time.Duration {
+	return max(Guard, Horizon+min(every, time.Second))
 }
 
 // hand turns a grant into local instants.

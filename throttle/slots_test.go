@@ -176,6 +176,16 @@ func TestGuardOutlastsEveryLease(t *testing.T) {
 	if want := horizon + Lateness + roundTrips; guard < want {
 		t.Errorf("guard = %v, want at least %v (horizon %v + lateness %v + %v)", guard, want, horizon, Lateness, roundTrips)
 	}
+	for every, want := range map[time.Duration]time.Duration{
+		150 * time.Millisecond: 400 * time.Millisecond,
+		151 * time.Millisecond: 401 * time.Millisecond, // a horizon and an interval
+		time.Second:            1250 * time.Millisecond,
+		time.Minute:            1250 * time.Millisecond, // never two in a second
+	} {
+		if got := (&memory{}).args(every, 1, 0)[3]; got != want.Microseconds() {
+			t.Errorf("guard of a slot every %v = %v us, want %v", every, got, want)
+		}
+	}
 	if horizon != Horizon {
 		t.Errorf("the script's horizon = %v, want %v", horizon, Horizon)
 	}
