@@ -85,10 +85,11 @@ func (w *badWire) carry(client net.Conn) {
 // open opens the ledger of a fresh database by way of the wire.
 func (w *badWire) open(t *testing.T) *Postgres {
 	t.Helper()
-	return openAt(t, strings.Replace(server(t).Database(t), w.to, w.Addr().String(), 1), Options{Sender: true})
+	return openAt(t, strings.Replace(migrated(t), w.to, w.Addr().String(), 1), Options{Sender: true})
 }
 
 func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
+	t.Parallel()
 	const n = 1024
 	wire := newBadWire(t)
 	l := wire.open(t)
@@ -220,6 +221,7 @@ func TestAServersErrorInAnyLanguageIsNoUnknownCommit(t *testing.T) {
 
 // The connection that an intent opens may be the first to a standby that was promoted.
 func TestAnIntentThatIsTheFirstToMeetAPromotedStandbyIsNotGranted(t *testing.T) {
+	t.Parallel()
 	s := own(t)
 	l := openAt(t, s.URL("postgres"), Options{Sender: true})
 	r := load(t, l, 100)
@@ -242,6 +244,7 @@ func TestAnIntentThatIsTheFirstToMeetAPromotedStandbyIsNotGranted(t *testing.T) 
 
 // Questions to a host that died without a word give their connections back, and what is recorded meanwhile goes over new ones.
 func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
+	t.Parallel()
 	wire := newBadWire(t)
 	l := wire.open(t)
 	r := load(t, l, 100)

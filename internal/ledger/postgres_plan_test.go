@@ -216,6 +216,7 @@ func plan(t *testing.T, c *conn, sql string) (faults []string) {
 }
 
 func TestNoHotStatementReadsAWholeTable(t *testing.T) {
+	t.Parallel()
 	l := openShared(t, Options{Sender: true})
 	empty := openShared(t, Options{Sender: true}) // its statements are explained on tables that have never held a row
 	heard := listen(l.sender, l.hooks)
@@ -269,7 +270,7 @@ func TestNoHotStatementReadsAWholeTable(t *testing.T) {
 	sentAll(t, young, 5000)
 	check("young", young)
 	full := openShared(t, Options{Sender: true})
-	sentAll(t, full, 200_000)
+	sentAll(t, full, 100_000)
 	if err := full.read(t.Context(), full.reports, stmt(nil, "ANALYZE")); err != nil {
 		t.Fatal(err)
 	}
@@ -316,6 +317,7 @@ func inNearlyTheirOrder(no campaign.RunNo, n int64) []campaign.StatusEvent {
 }
 
 func TestStatusesAreHeapOnlyUpdates(t *testing.T) {
+	t.Parallel()
 	const n = 20_000
 	l := openShared(t, Options{Sender: true})
 	r := sentAll(t, l, n)

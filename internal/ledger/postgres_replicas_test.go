@@ -50,8 +50,9 @@ func (s *service) batch(rng *rand.Rand, n int) []campaign.StatusEvent {
 // segments from each other all the time; webhooks come in with and before the receipts,
 // and all of them sweep.
 func TestReplicasSendOneRunOnceAndLoseNoStatus(t *testing.T) {
+	t.Parallel()
 	const n = 6 * campaign.SegmentSize
-	dsn := server(t).Database(t)
+	dsn := migrated(t)
 	var replicas []*Postgres
 	for range 3 {
 		replicas = append(replicas, openAt(t, dsn, Options{Sender: true}))
@@ -164,7 +165,7 @@ func sendAll(t *testing.T, ctx context.Context, l *Postgres, no campaign.RunNo, 
 
 func TestReplicasShareABudgetToTheLast(t *testing.T) {
 	const limit = 1000
-	dsn := server(t).Database(t)
+	dsn := migrated(t)
 	first := openAt(t, dsn, Options{Sender: true})
 	r, err := first.CreateRun(t.Context(), campaign.Run{Campaign: "capped", ListHash: "x", Budget: limit})
 	if err != nil {
@@ -211,7 +212,7 @@ func TestReplicasShareABudgetToTheLast(t *testing.T) {
 // A sweep that absorbs an early status and a webhook that brings a later one of the same message lock outcome and run in one
 // order: in two orders each waited for the other until its time was up.
 func TestASweepAndAWebhookOfOneMessageDoNotWaitForEachOther(t *testing.T) {
-	dsn := server(t).Database(t)
+	dsn := migrated(t)
 	l := openAt(t, dsn, Options{Sender: true})
 	r := load(t, l, 20)
 	ls := claimAll(t, l, r.No)

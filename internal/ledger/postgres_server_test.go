@@ -28,6 +28,7 @@ func own(t *testing.T, settings ...string) *pgtest.Server {
 }
 
 func TestUnsafeDurabilityIsRefused(t *testing.T) {
+	t.Parallel()
 	s := own(t)
 	for _, c := range []struct{ set, reset, want string }{
 		{"ALTER ROLE postgres SET synchronous_commit = off", "ALTER ROLE postgres RESET synchronous_commit", "ALTER ROLE CURRENT_USER SET synchronous_commit = on"},
@@ -109,6 +110,7 @@ func foreignTables(t *testing.T, dsn string) {
 }
 
 func TestReplicasThatMigrateAtOnceAgree(t *testing.T) {
+	t.Parallel()
 	dsn := server(t).Database(t)
 	var opening sync.WaitGroup
 	for range 4 {
@@ -151,6 +153,7 @@ func next(t *testing.T) fs.FS {
 }
 
 func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
+	t.Parallel()
 	dsn := server(t).Database(t)
 	old := openAt(t, dsn, Options{Sender: true})
 	r := load(t, old, 3000)
@@ -200,7 +203,7 @@ func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
 }
 
 func TestAReaderWritesNothing(t *testing.T) {
-	dsn := server(t).Database(t)
+	dsn := migrated(t)
 	l := openAt(t, dsn, Options{})
 	r := load(t, l, 5)
 	reader := openAt(t, dsn, Options{ReadOnly: true})
@@ -222,6 +225,7 @@ func TestAReaderWritesNothing(t *testing.T) {
 }
 
 func TestARestartedServerIsSentFromWithoutACallFailing(t *testing.T) {
+	t.Parallel()
 	s := own(t)
 	l := openAt(t, s.URL("postgres"), Options{Sender: true})
 	r := load(t, l, 400)
@@ -250,6 +254,7 @@ func TestARestartedServerIsSentFromWithoutACallFailing(t *testing.T) {
 }
 
 func TestAServerThatIsAwayFailsCallsSoon(t *testing.T) {
+	t.Parallel()
 	s := own(t)
 	l := openAt(t, s.URL("postgres"), Options{Sender: true})
 	load(t, l, 1)
@@ -276,6 +281,7 @@ func TestAServerThatIsAwayFailsCallsSoon(t *testing.T) {
 }
 
 func TestARestoredServerIsNoticed(t *testing.T) {
+	t.Parallel()
 	s := own(t)
 	open := func(o Options) (*Postgres, error) {
 		o.Sender = true
@@ -341,7 +347,7 @@ func TestARestoredServerIsNoticed(t *testing.T) {
 }
 
 func TestALedgerInAnotherServerIsNoticed(t *testing.T) {
-	dsn := server(t).Database(t)
+	dsn := migrated(t)
 	l := openAt(t, dsn, Options{Sender: true})
 	if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE ledger SET system = system - 1`)); err != nil { // as a dump would say
 		t.Fatal(err)

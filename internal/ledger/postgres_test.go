@@ -43,7 +43,19 @@ func stopServers(code int) {
 // openShared opens a ledger in a database of the test's own.
 func openShared(t testing.TB, o Options) *Postgres {
 	t.Helper()
-	return openAt(t, server(t).Database(t), o)
+	return openAt(t, migrated(t), o)
+}
+
+// migrated is the address of a database of the test's own that is a ledger already.
+func migrated(t testing.TB) string {
+	t.Helper()
+	return server(t).Filled(t, func(url string) error {
+		l, err := OpenPostgres(context.Background(), url, Options{})
+		if err != nil {
+			return err
+		}
+		return l.Close()
+	})
 }
 
 func openAt(t testing.TB, dsn string, o Options) *Postgres {
@@ -61,13 +73,15 @@ func openAt(t testing.TB, dsn string, o Options) *Postgres {
 }
 
 func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
+	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) campaign.Ledger { return openShared(t, Options{}) })
 }
 
 // Leases ask the server for the time by a function of the schema, which is replaced.
 func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
+	t.Parallel()
 	ledgertest.RunClock(t, func(t *testing.T, f func(*testing.T, campaign.Ledger, ledgertest.Clock)) {
-		url := server(t).Database(t)
+		url := migrated(t)
 		l := openAt(t, url, Options{})
 		db, err := pgx.Connect(t.Context(), url)
 		if err != nil {

@@ -130,7 +130,8 @@ func (c *cutter) carry(client net.Conn) {
 func (c *cutter) through(dsn string) string { return strings.Replace(dsn, c.to, c.Addr().String(), 1) }
 
 func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
-	dsn := server(t).Database(t)
+	t.Parallel()
+	dsn := migrated(t)
 	wire := newCutter(t, server(t).Addr)
 	l := openAt(t, wire.through(dsn), Options{Sender: true})
 	r := load(t, l, 100)
@@ -207,7 +208,7 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 // another number's group of the same transaction was granted.
 func TestASuppressedRetryDoesNotTellThatACommitVanished(t *testing.T) {
 	wire := newCutter(t, server(t).Addr)
-	l := openAt(t, wire.through(server(t).Database(t)), Options{Sender: true})
+	l := openAt(t, wire.through(migrated(t)), Options{Sender: true})
 	r := load(t, l, 2*campaign.SegmentSize)
 	ls := claimAll(t, l, r.No)
 	for i := range int64(6) { // a map's order decides who is asked
@@ -244,7 +245,7 @@ func TestASuppressedRetryDoesNotTellThatACommitVanished(t *testing.T) {
 
 // Whoever is asked to end in the midst of an intent knows whether it was committed, so that what it did before is handed back.
 func TestAnIntentThatIsCancelledIsNotUnknown(t *testing.T) {
-	l := openAt(t, server(t).Database(t), Options{Sender: true})
+	l := openAt(t, migrated(t), Options{Sender: true})
 	r := load(t, l, campaign.SegmentSize)
 	ls := claimAll(t, l, r.No)
 	from, cut := int64(0), 0
@@ -275,7 +276,7 @@ func TestAnIntentThatIsCancelledIsNotUnknown(t *testing.T) {
 // takenOver is an Intend whose commit never reached the server, and while its sender could not
 // ask, another replica took the segment and moved the mark to the same place.
 func takenOver(t *testing.T) ([]campaign.Granted, error) {
-	dsn := server(t).Database(t)
+	dsn := migrated(t)
 	wire := newCutter(t, server(t).Addr)
 	l := openAt(t, wire.through(dsn), Options{Sender: true})
 	other := openAt(t, dsn, Options{Sender: true})

@@ -46,6 +46,7 @@ func openTest(t testing.TB, o Options) *SQLite {
 }
 
 func TestSQLiteKeepsEveryPromiseOfTheLedger(t *testing.T) {
+	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) campaign.Ledger { return openTest(t, Options{}) })
 }
 
@@ -514,6 +515,7 @@ func TestTheLedgerLivesInABubble(t *testing.T) {
 }
 
 func TestTheWriteAheadLogStaysSmall(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
 		l, err := OpenSQLite(t.Context(), path, Options{Sender: true})

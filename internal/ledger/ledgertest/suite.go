@@ -35,10 +35,14 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Jobs", jobPromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
+			t.Parallel() // most of a promise's time is its database's
 			for _, p := range chapter.promises {
 				t.Run(p.name, func(t *testing.T) { p.test(newFixture(t, open)) })
 			}
 		})
 	}
-	t.Run("SegmentBehavesLikeItsModel", func(t *testing.T) { testModel(t, open) })
+	t.Run("SegmentBehavesLikeItsModel", func(t *testing.T) {
+		t.Parallel()
+		testModel(t, open)
+	})
 }
