@@ -139,7 +139,7 @@ func BenchmarkStatuses(b *testing.B) {
 		}
 		m.start()
 		if a, err := l.Apply(context.Background(), campaign.Events{Statuses: all[:batch]}); err != nil || a.Matched != batch {
-			b.Fatal(a, err)
+			b.Fatalf("got %+v, %v; want no error, Matched %+v", a, err, batch)
 		}
 		m.stop()
 		all = all[batch:]

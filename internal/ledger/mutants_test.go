@@ -69,7 +69,7 @@ func TestEachPlantedMistakeShows(t *testing.T) {
 			s := claimAll(t, l, r.No)[0]
 			g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", To: 1}})
 			if err != nil || g[0].To != 1 {
-				t.Fatal(g, err)
+				t.Fatalf("got %+v, %v; want no error, To 1", g, err)
 			}
 			states, err := l.SegmentStates(t.Context(), r.No)
 			return err == nil && states[0].Mark == 0
@@ -119,11 +119,11 @@ func TestADeathBeforeTheCommitLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if mark := states[0].Mark; mark != int64(4*strings.Count(want, "\n")) {
-			t.Errorf("%s: mark %d", point, mark)
+			t.Errorf("%s: mark %d; want %+v", point, mark, int64(4*strings.Count(want, "\n")))
 		}
 		for line := range l.Lines(t.Context(), r.No) {
 			if line.Status == campaign.Accepted {
-				t.Errorf("%s: row %d is accepted", point, line.Row)
+				t.Errorf("%s: row %d is accepted; want Status other than Accepted", point, line.Row)
 			}
 		}
 		if err := l.Close(); err != nil {

@@ -59,7 +59,7 @@ func BenchmarkPostgresIntendRecord(b *testing.B) {
 				}
 				b.StartTimer()
 				if g, err := l.Intend(context.Background(), []campaign.Intent{in}); err != nil || g[0].To != in.To {
-					b.Fatal(g, err)
+					b.Fatalf("got %+v, %v; want no error, To %+v", g, err, in.To)
 				}
 				if err := l.Record(context.Background(), rs); err != nil {
 					b.Fatal(err)

@@ -162,16 +162,16 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 	} {
 		whole, err := c.read() // also prepares the statement: the reply that breaks holds nothing but rows
 		if err != nil || reflect.ValueOf(whole).Len() < c.rows {
-			t.Errorf("%s: %d rows, %v", c.what, reflect.ValueOf(whole).Len(), err)
+			t.Errorf("%s: %d rows, %v; want no error, at least %+v", c.what, reflect.ValueOf(whole).Len(), err, c.rows)
 			continue
 		}
 		wire.left.Store(c.after)
 		got, err := c.read()
 		if wire.left.Swap(0) != 0 {
-			t.Errorf("%s: its reply did not break", c.what)
+			t.Errorf("%s: its reply did not break; want wire.left.Swap(0) 0", c.what)
 		}
 		if err != nil {
-			t.Errorf("%s: %v", c.what, err)
+			t.Errorf("%s: got %v, want no error", c.what, err)
 		} else if !reflect.DeepEqual(got, whole) {
 			t.Errorf("%s: %d rows when its reply breaks, %d when not", c.what, reflect.ValueOf(got).Len(), reflect.ValueOf(whole).Len())
 		}
@@ -179,7 +179,7 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 		if ds, ok := got.([]campaign.Delivery); ok {
 			for i := range ds {
 				if ds[i].Seq != int64(i) {
-					t.Errorf("%s: seq %d stands at %d of %d", c.what, ds[i].Seq, i, seqs.Len())
+					t.Errorf("%s: seq %d stands at %d of %d; want Seq %+v", c.what, ds[i].Seq, i, seqs.Len(), int64(i))
 					break
 				}
 			}
@@ -200,7 +200,7 @@ func TestRowsThatWereHandedOutAreNotHandedOutAgain(t *testing.T) {
 		return err
 	}, `SELECT i FROM generate_series(1, 5000) i ORDER BY i`))
 	if err == nil || len(seen) == 0 || seen[1] != 1 {
-		t.Errorf("the first of %d rows was handed out %d times, %v", len(seen), seen[1], err)
+		t.Errorf("the first of %d rows was handed out %d times, %v; want an error and the row once", len(seen), seen[1], err)
 	}
 }
 
@@ -215,12 +215,12 @@ func TestAServersErrorInAnyLanguageIsNoUnknownCommit(t *testing.T) {
 		return nil
 	})
 	if err == nil || errors.Is(err, campaign.ErrUnknownCommit) || tried != 1 {
-		t.Errorf("tried %d times: %v", tried, err)
+		t.Errorf("tried %d times: %v; want once, an error that is not ErrUnknownCommit", tried, err)
 	}
 }
 
 // The connection that an intent opens may be the first to a standby that was promoted.
-func TestAnIntentThatIsTheFirstToMeetAPromotedStandbyIsNotGranted(t *testing.T) {
+func TestAPromotedStandbyIsNoticedBeforeItsFirstIntent(t *testing.T) {
 	t.Parallel()
 	s := own(t)
 	l := openAt(t, s.URL("postgres"), Options{Sender: true})
@@ -238,7 +238,7 @@ func TestAnIntentThatIsTheFirstToMeetAPromotedStandbyIsNotGranted(t *testing.T) 
 	}
 	var mark int64
 	if err := l.read(context.Background(), l.sender, row(&mark, `SELECT mark FROM segment WHERE run = $1`, int64(r.No))); err != nil || mark != 10 {
-		t.Errorf("the mark is at %d, %v", mark, err)
+		t.Errorf("the mark is at %d, %v; want no error, 10", mark, err)
 	}
 }
 
@@ -272,17 +272,17 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 		began := time.Now()
 		_, err := l.Deliveries(context.Background(), r.No, 0, 100)
 		if !errors.Is(err, errSilent) || errors.Is(err, context.DeadlineExceeded) || strings.Contains(fmt.Sprint(err), "\n") {
-			t.Errorf("a question to a silent server: %v", err)
+			t.Errorf("a question to a silent server: %v; want errSilent in a line", err)
 		}
 		if took := time.Since(began); took > callTime/2 {
-			t.Errorf("it took %s", took)
+			t.Errorf("it took %s; want at most %+v", took, callTime/2)
 		}
 	}
 	record := func(from, to int64) {
 		t.Helper()
 		began := time.Now()
 		if err := l.Record(context.Background(), acceptances(lease, from, to)); err != nil || time.Since(began) > callTime/2 {
-			t.Errorf("recorded after %s: %v", time.Since(began), err)
+			t.Errorf("recorded after %s: %v; want no error, time.Since(began) at most %+v", time.Since(began), err, callTime/2)
 		}
 	}
 
@@ -303,18 +303,18 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 
 	// The reports' connections are from before.
 	if err := l.snapshot(context.Background(), l.reports, func(t *pgTx) error { return t.do(stmt(nil, `SELECT 1`)) }); !errors.Is(err, errSilent) {
-		t.Errorf("a snapshot of a silent server: %v", err)
+		t.Errorf("a snapshot of a silent server: %v; want errSilent", err)
 	}
 	wire.silent.Store(0)
 	l.sender.within, l.reports.within = callTime, slowTime
 	if got := totals(t, l, r.No); got[campaign.Accepted] != 100 {
-		t.Errorf("%v", got)
+		t.Errorf("got %v; want Accepted: 100", got)
 	}
 }
 
 func TestReportsMayTakeLongerThanWhatSendingWaitsFor(t *testing.T) {
 	l := openShared(t, Options{})
 	if l.sender.within != callTime || l.hooks.within != callTime || l.reports.within != slowTime {
-		t.Errorf("%s, %s and %s", l.sender.within, l.hooks.within, l.reports.within)
+		t.Errorf("%s, %s and %s; want sender.within %+v, hooks.within %+v, reports.within %+v", l.sender.within, l.hooks.within, l.reports.within, callTime, callTime, slowTime)
 	}
 }

@@ -18,14 +18,14 @@ func takeOver(t *testing.T, l *Postgres) (r campaign.Run, old, fresh campaign.Le
 	claim := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: -time.Second}
 	ls, err := l.Claim(t.Context(), claim)
 	if err != nil || len(ls) != 1 {
-		t.Fatal(ls, err)
+		t.Fatalf("got %+v, %v; want no error, length 1", ls, err)
 	}
 	old = ls[0]
 	if g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: old, Connection: "conn_1", To: 2}}); err != nil {
-		t.Fatal(g, err)
+		t.Fatalf("got %+v, %v; want no error", g, err)
 	}
 	if ls, err = l.Claim(t.Context(), claim); err != nil || len(ls) != 1 {
-		t.Fatal(ls, err)
+		t.Fatalf("got %+v, %v; want no error, length 1", ls, err)
 	}
 	return r, old, ls[0]
 }
@@ -179,7 +179,7 @@ func TestEachPlantedMistakeShowsOnPostgres(t *testing.T) {
 			r := load(t, l, 1)
 			g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: claimAll(t, l, r.No)[0], Connection: "conn_1", To: 1}})
 			if err != nil || g[0].To != 1 {
-				t.Fatal(g, err)
+				t.Fatalf("got %+v, %v; want no error, To 1", g, err)
 			}
 			states, err := l.SegmentStates(t.Context(), r.No)
 			return err == nil && states[0].Mark == 0
@@ -190,7 +190,7 @@ func TestEachPlantedMistakeShowsOnPostgres(t *testing.T) {
 				t.Fatal(err)
 			}
 			if g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: fresh, Connection: "conn_1", From: 2, To: 4}}); err != nil || g[0].To != 4 {
-				t.Fatal(g, err)
+				t.Fatalf("got %+v, %v; want no error, To 4", g, err)
 			}
 			if err := l.Record(t.Context(), acceptances(fresh, 2, 4)); err != nil {
 				t.Fatal(err)

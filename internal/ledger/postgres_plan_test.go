@@ -75,7 +75,7 @@ func everything(t *testing.T, l *Postgres) {
 	ls, err := l.Claim(ctx, claim)
 	ok(err)
 	if len(ls) != 2 {
-		t.Fatalf("%+v", ls)
+		t.Fatalf("got %+v; want length 2", ls)
 	}
 	_, err = l.Suppress(ctx, []campaign.Suppression{{Key: 2348030000001, Scope: campaign.ScopeAll}, {Key: 2348030000020, Scope: campaign.ScopeMarketing, At: time.Now()}})
 	ok(err)
@@ -206,7 +206,7 @@ func plan(t *testing.T, c *conn, sql string) (faults []string) {
 			err = c.QueryRow(t.Context(), "EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE "+call, pgx.QueryExecModeSimpleProtocol).Scan(&text)
 		}
 		if err != nil {
-			t.Fatalf("%v in %s", err, sql)
+			t.Fatalf("%v in %s; want no error", err, sql)
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
@@ -223,7 +223,7 @@ func TestNoHotStatementReadsAWholeTable(t *testing.T) {
 	lines := listen(l.reports)
 	everything(t, l)
 	if len(heard.heard) < 60 {
-		t.Fatalf("heard %d statements only", len(heard.heard))
+		t.Fatalf("heard %d statements only; want length at least 60", len(heard.heard))
 	}
 	for range l.Lines(t.Context(), 1) {
 		continue
@@ -253,7 +253,7 @@ func TestNoHotStatementReadsAWholeTable(t *testing.T) {
 			}
 		}
 		if n < 60 {
-			t.Errorf("%s: explained %d statements only", stage, n)
+			t.Errorf("%s: explained %d statements only; want at least 60", stage, n)
 		}
 	}
 	check("empty", empty)
@@ -323,7 +323,7 @@ func TestStatusesAreHeapOnlyUpdates(t *testing.T) {
 	r := sentAll(t, l, n)
 	for es := range slices.Chunk(inNearlyTheirOrder(r.No, n), 256) {
 		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: es}); err != nil || a.Matched != len(es) {
-			t.Fatal(a, err)
+			t.Fatalf("got %+v, %v; want no error, Matched %+v", a, err, len(es))
 		}
 	}
 	l.sender.forget() // a backend that ends has reported all it did

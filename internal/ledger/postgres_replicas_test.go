@@ -27,7 +27,7 @@ func (s *service) post(t *testing.T, no campaign.RunNo, from, to int64) {
 	defer s.mu.Unlock()
 	for seq := from; seq < to; seq++ {
 		if s.posted[seq]++; s.posted[seq] > 1 {
-			t.Errorf("seq %d was granted twice", seq)
+			t.Errorf("seq %d was granted twice; want seq: at most 1", seq)
 		}
 		for _, st := range []campaign.Status{campaign.Sent, campaign.Delivered, campaign.Read} {
 			s.events = append(s.events, campaign.StatusEvent{MessageID: wamid(no, seq), Status: st, At: time.Now(), Recipient: 2348030000000 + seq})
@@ -95,7 +95,7 @@ func TestReplicasSendOneRunOnceAndLoseNoStatus(t *testing.T) {
 		}
 	}
 	if len(world.posted) != n {
-		t.Errorf("%d of %d were posted", len(world.posted), n)
+		t.Errorf("%d of %d were posted; want length %+v", len(world.posted), n, n)
 	}
 	tallies, _, err := replicas[0].Tallies(t.Context(), r.No)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestReplicasSendOneRunOnceAndLoseNoStatus(t *testing.T) {
 		}
 	}
 	if ps, err := replicas[0].Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
-		t.Errorf("%+v %v", ps, err)
+		t.Errorf("got %+v %v; want no error, none", ps, err)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestReplicasShareABudgetToTheLast(t *testing.T) {
 		l := openAt(t, dsn, Options{Sender: true})
 		ls, err := l.Claim(t.Context(), campaign.Claim{Owner: "r", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour})
 		if err != nil || len(ls) != 1 {
-			t.Fatal(ls, err)
+			t.Fatalf("got %+v, %v; want no error, length 1", ls, err)
 		}
 		sending.Go(func() {
 			rng := rand.New(rand.NewPCG(3, uint64(i)))
@@ -211,7 +211,7 @@ func TestReplicasShareABudgetToTheLast(t *testing.T) {
 
 // A sweep that absorbs an early status and a webhook that brings a later one of the same message lock outcome and run in one
 // order: in two orders each waited for the other until its time was up.
-func TestASweepAndAWebhookOfOneMessageDoNotWaitForEachOther(t *testing.T) {
+func TestASweepAndAWebhookOfOneMessageNeverDeadlock(t *testing.T) {
 	dsn := migrated(t)
 	l := openAt(t, dsn, Options{Sender: true})
 	r := load(t, l, 20)
@@ -257,6 +257,6 @@ func TestASweepAndAWebhookOfOneMessageDoNotWaitForEachOther(t *testing.T) {
 	exec(`COMMIT`)
 	both.Wait()
 	if took > 700*time.Millisecond { // a lock's time is up after a second
-		t.Errorf("the webhook took %v", took)
+		t.Errorf("the webhook took %v; want at most %+v", took, 700*time.Millisecond)
 	}
 }

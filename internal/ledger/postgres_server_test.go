@@ -88,7 +88,7 @@ func TestWhatPostgresRefusesIsSaidInALine(t *testing.T) {
 		}
 		for _, once := range []string{"refused", "permission denied"} { // also when an attempt over TLS and one without say the same
 			if n := strings.Count(err.Error(), once); n > 1 {
-				t.Errorf("%s: said %d times: %v", c.dsn, n, err)
+				t.Errorf("%s: said %d times: %v; want at most 1", c.dsn, n, err)
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
 		t.Helper()
 		g, err := old.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: from, To: to}})
 		if err != nil || g[0].To != to {
-			t.Fatal(g, err)
+			t.Fatalf("got %+v, %v; want no error, To %+v", g, err, to)
 		}
 		if err := old.Record(t.Context(), acceptances(s, from, to)); err != nil {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
 	<-upgraded
 	send(2900, 3000)
 	if p, err := old.Park(t.Context(), s, time.Time{}, time.Minute); err != nil || !p.Done {
-		t.Errorf("%+v %v", p, err)
+		t.Errorf("got %+v %v; want no error, Done", p, err)
 	}
 	for _, o := range []Options{{}, {Sender: true}, {ReadOnly: true}} { // one that starts now is told
 		if _, err := OpenPostgres(t.Context(), dsn, o); !errors.Is(err, campaign.ErrNewer) {
@@ -208,7 +208,7 @@ func TestAReaderWritesNothing(t *testing.T) {
 	r := load(t, l, 5)
 	reader := openAt(t, dsn, Options{ReadOnly: true})
 	if got, err := reader.Run(t.Context(), r.No); err != nil || got.Rows != 5 {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("got %+v %v; want no error, Rows 5", got, err)
 	}
 	if _, err := reader.SetWanted(t.Context(), r.No, campaign.WantPause); err == nil {
 		t.Error("it wrote")
@@ -233,7 +233,7 @@ func TestARestartedServerIsSentFromWithoutACallFailing(t *testing.T) {
 	for from := int64(0); from < 400; from += 40 {
 		g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: from, To: from + 40}})
 		if err != nil || g[0].To != from+40 {
-			t.Fatal(g, err)
+			t.Fatalf("got %+v, %v; want no error, To %+v", g, err, from+40)
 		}
 		if err := s.Restart(); err != nil { // all connections are dead now
 			t.Fatal(err)
@@ -242,14 +242,14 @@ func TestARestartedServerIsSentFromWithoutACallFailing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: wamid(r.No, from), Status: campaign.Sent, At: time.Now()}}}); err != nil || a.Matched != 1 {
-			t.Fatal(a, err)
+			t.Fatalf("got %+v, %v; want no error, Matched 1", a, err)
 		}
 	}
 	if p, err := l.Park(t.Context(), lease, time.Time{}, time.Minute); err != nil || !p.Done {
-		t.Errorf("%+v %v", p, err)
+		t.Errorf("got %+v %v; want no error, Done", p, err)
 	}
 	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
-		t.Errorf("%+v %v", ps, err)
+		t.Errorf("got %+v %v; want no error, none", ps, err)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestAServerThatIsAwayFailsCallsSoon(t *testing.T) {
 		}
 	}
 	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("20 calls took %s", took)
+		t.Errorf("20 calls took %s; want at most %+v", took, 10*time.Second)
 	}
 	if err := s.Restart(); err != nil {
 		t.Fatal(err)
@@ -308,13 +308,13 @@ func TestARestoredServerIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := intent(10, 20); !errors.Is(err, ErrRestored) {
-		t.Errorf("an intent on another timeline: %v", err)
+		t.Errorf("an intent on another timeline: %v; want ErrRestored", err)
 	}
 	if _, err := l.Claim(t.Context(), campaign.Claim{Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Minute}); !errors.Is(err, ErrRestored) {
-		t.Errorf("a claim on another timeline: %v", err)
+		t.Errorf("a claim on another timeline: %v; want ErrRestored", err)
 	}
 	if _, err := open(Options{}); !errors.Is(err, ErrRestored) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("opened on another timeline: %v", err)
+		t.Errorf("opened on another timeline: %v; want ErrRestored, a text without \"\\n\"", err)
 	}
 	operator, err := open(Options{AcceptRestored: true})
 	if err != nil {
@@ -322,27 +322,27 @@ func TestARestoredServerIsNoticed(t *testing.T) {
 	}
 	defer operator.Close()
 	if err := operator.Restored(t.Context()); !errors.Is(err, ErrRestored) {
-		t.Errorf("before the quarantine: %v", err)
+		t.Errorf("before the quarantine: %v; want ErrRestored", err)
 	}
 	if _, err := open(Options{}); !errors.Is(err, ErrRestored) {
-		t.Errorf("who only looked has accepted it: %v", err)
+		t.Errorf("who only looked has accepted it: %v; want ErrRestored", err)
 	}
 	n, err := operator.Quarantine(t.Context(), 15, time.Now().Add(-time.Minute))
 	if err != nil || n != 15 {
-		t.Errorf("put %d in doubt, %v", n, err)
+		t.Errorf("put %d in doubt, %v; want no error, 15", n, err)
 	}
 	if got, err := operator.Run(t.Context(), r.No); err != nil || got.State != campaign.Paused || got.Reason != campaign.PausedByLedger {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("got %+v %v; want no error, State Paused, Reason PausedByLedger", got, err)
 	}
 	if _, err := operator.SetWanted(t.Context(), r.No, campaign.WantRun); err != nil {
 		t.Fatal(err)
 	}
 	ls := claimAll(t, l, r.No) // the process that stayed goes on
 	if len(ls) != 1 || ls[0].Mark != 25 {
-		t.Fatalf("%+v", ls)
+		t.Fatalf("got %+v; want length 1, Mark 25", ls)
 	}
 	if got := totals(t, l, r.No); got[campaign.Accepted] != 10 || got[campaign.InDoubt] != 15 || got[campaign.Queued] != 75 {
-		t.Errorf("%v", got)
+		t.Errorf("got %v; want Accepted: 10, InDoubt: 15, Queued: 75", got)
 	}
 }
 
@@ -353,7 +353,7 @@ func TestALedgerInAnotherServerIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := OpenPostgres(t.Context(), dsn, Options{Sender: true}); !errors.Is(err, ErrRestored) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v; want ErrRestored", err)
 	}
 	openAt(t, dsn, Options{}) // to read and to pause it is no danger
 	operator := openAt(t, dsn, Options{Sender: true, AcceptRestored: true})
@@ -361,7 +361,7 @@ func TestALedgerInAnotherServerIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := openAt(t, dsn, Options{Sender: true}).Restored(t.Context()); err != nil {
-		t.Errorf("after its quarantine: %v", err)
+		t.Errorf("after its quarantine: %v; want no error", err)
 	}
 }
 
@@ -378,20 +378,20 @@ func TestAMarkThatWentBackIsRaisedAndDoubted(t *testing.T) {
 	}
 	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: 10, To: 20}})
 	if err != nil || !g[0].Fenced {
-		t.Fatalf("sent again: %+v %v", g, err)
+		t.Fatalf("sent again: %+v %v; want no error, Fenced", g, err)
 	}
 	if err := l.read(t.Context(), l.sender, back); err != nil {
 		t.Fatal(err)
 	}
 	if ls := claimAll(t, l, r.No); len(ls) != 0 {
-		t.Fatalf("claimed with a mark that is too low: %+v", ls)
+		t.Fatalf("claimed with a mark that is too low: %+v; want length 0", ls)
 	}
 	ls := claimAll(t, l, r.No)
 	if len(ls) != 1 || ls[0].Mark != 30 || !ls[0].Recovered {
-		t.Fatalf("%+v", ls)
+		t.Fatalf("got %+v; want length 1, Mark 30, Recovered", ls)
 	}
 	if n, err := l.Recover(t.Context(), ls[0], time.Now()); err != nil || n != 30 {
-		t.Errorf("recovered %d %v", n, err)
+		t.Errorf("recovered %d %v; want no error, 30", n, err)
 	}
 }
 
@@ -412,7 +412,7 @@ func TestWhatNoDatabaseStoresSpoilsNoBatch(t *testing.T) {
 		Suppressions: []campaign.Suppression{{Key: 1, To: odd, Scope: campaign.ScopeAll, Source: odd}},
 		Templates:    []campaign.TemplateEvent{{Name: odd, Language: odd, Event: "PAUSED", Reason: odd}}})
 	if err != nil || done != (campaign.Applied{Matched: 2, Orphaned: 2}) {
-		t.Errorf("%+v %v", done, err)
+		t.Errorf("got %+v %v; want no error, %+v", done, err, campaign.Applied{Matched: 2, Orphaned: 2})
 	}
 	if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Seq: 1, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: long}}); err != nil {
 		t.Error(err)

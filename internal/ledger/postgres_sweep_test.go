@@ -25,7 +25,7 @@ func provable(t testing.TB, l restorable, n int64) campaign.Run {
 	r := load(t, l, n)
 	now := time.Now()
 	if got, err := l.Quarantine(t.Context(), campaign.SegmentSize, now.Add(-time.Minute)); err != nil || got != n {
-		t.Fatal(got, err)
+		t.Fatalf("got %+v, %v; want no error, %+v", got, err, n)
 	}
 	replayed(t, l, r, 0, n, now.Add(-30*time.Second))
 	return r
@@ -72,10 +72,10 @@ func TestAnyNumberOfProvableDoubtsIsAdopted(t *testing.T) {
 		r := provable(t, l, n)
 		sum, longest := sweepAll(t, l, 30)
 		if sum.Adopted != n || sum.Left != 0 {
-			t.Errorf("%+v", sum)
+			t.Errorf("got %+v; want Adopted %+v, Left 0", sum, n)
 		}
 		if got := totals(t, l, r.No); got[campaign.Delivered] != n {
-			t.Errorf("%v", got)
+			t.Errorf("got %v; want Delivered: %+v", got, n)
 		}
 		audited(t, l, r.No)
 		t.Logf("the longest sweep took %v", longest)
@@ -96,7 +96,7 @@ func TestWhatStaysAmbiguousKeepsNobodyWaiting(t *testing.T) {
 		a, b := load(t, l, n), load(t, l, n-20) // the last 20 are in one run only
 		now := time.Now()
 		if got, err := l.Quarantine(t.Context(), campaign.SegmentSize, now.Add(-time.Minute)); err != nil || got != n+n-20 {
-			t.Fatal(got, err)
+			t.Fatalf("got %+v, %v; want no error, %+v", got, err, n+n-20)
 		}
 		replayed(t, l, a, 0, n, now.Add(-30*time.Second))
 		var sum campaign.Swept
@@ -105,10 +105,10 @@ func TestWhatStaysAmbiguousKeepsNobodyWaiting(t *testing.T) {
 			sum.Adopted, sum.Ambiguous = sum.Adopted+s.Adopted, sum.Ambiguous+s.Ambiguous
 		}
 		if sum.Adopted != 20 || sum.Ambiguous == 0 {
-			t.Errorf("%+v", sum)
+			t.Errorf("got %+v; want Adopted 20, Ambiguous other than 0", sum)
 		}
 		if got := totals(t, l, a.No); got[campaign.Delivered] != 20 {
-			t.Errorf("%v", got)
+			t.Errorf("got %v; want Delivered: 20", got)
 		}
 		audited(t, l, a.No)
 		audited(t, l, b.No)
@@ -134,12 +134,12 @@ func TestMessagesOfOneRecipientProveEachItsOwn(t *testing.T) {
 			runs = append(runs, r)
 		}
 		if sum, _ := sweepAll(t, l, 5); sum.Adopted != 2 || sum.Left != 0 {
-			t.Errorf("%+v", sum)
+			t.Errorf("got %+v; want Adopted 2, Left 0", sum)
 		}
 		for _, r := range runs {
 			for line, err := range l.Lines(t.Context(), r.No) {
 				if err != nil || line.MessageID != wamid(r.No, 0) {
-					t.Errorf("%+v %v", line, err)
+					t.Errorf("got %+v %v; want no error, MessageID %+v", line, err, wamid(r.No, 0))
 				}
 			}
 		}
@@ -148,7 +148,7 @@ func TestMessagesOfOneRecipientProveEachItsOwn(t *testing.T) {
 
 // A doubt that was decided between the snapshot and the transaction may be sent again by then: the orphan may be its
 // message, however alone another doubt is left.
-func TestADoubtThatIsDecidedMeanwhileMayHaveSentTheMessage(t *testing.T) {
+func TestADoubtDecidedMeanwhileMayHaveSentTheMessage(t *testing.T) {
 	o := orphan{messageID: "x", first: 2000}
 	a, b := suspect{rid: 1, intentAt: 1000, since: 1500}, suspect{rid: 2, intentAt: 1000, since: 1500}
 	for _, c := range []struct {
@@ -191,7 +191,7 @@ func TestADoubtIsProvenAmongManyStrangersMessages(t *testing.T) {
 		}
 		r := provable(t, l, 3)
 		if sum, _ := sweepAll(t, l, 2); sum.Adopted != 3 {
-			t.Errorf("%+v", sum)
+			t.Errorf("got %+v; want Adopted 3", sum)
 		}
 		audited(t, l, r.No)
 	})
@@ -212,7 +212,7 @@ func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 		var left int
 		asked(t, l, row(&left, `SELECT count(*) FROM orphan`))
 		if expired += done.Expired; left < most || left+expired != most+12_000 {
-			t.Fatalf("%d are left, %d were dropped", left, expired)
+			t.Fatalf("%d are left, %d were dropped; want at least %+v, left+expired %+v", left, expired, most, most+12_000)
 		}
 	}
 	var left, oldest int64

@@ -85,7 +85,7 @@ func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
 		l := openAt(t, url, Options{})
 		db, err := pgx.Connect(t.Context(), url)
 		if err != nil {
-			t.Fatalf("connecting to %s: %v", url, err)
+			t.Fatalf("connecting to %s: %v; want no error", url, err)
 		}
 		defer db.Close(context.WithoutCancel(t.Context()))
 		now := time.Now().Truncate(time.Millisecond)
@@ -93,7 +93,7 @@ func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
 			t.Helper()
 			now = now.Add(d)
 			if _, err := db.Exec(t.Context(), fmt.Sprintf(`CREATE OR REPLACE FUNCTION ledger_now() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT %d::bigint'`, millis(now))); err != nil {
-				t.Fatalf("setting the clock to %s: %v", now, err)
+				t.Fatalf("setting the clock to %s: %v; want no error", now, err)
 			}
 		}
 		pass(0)

@@ -140,7 +140,7 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 	wasCut := func(what string) {
 		t.Helper()
 		if wire.cut.Load() != passes {
-			t.Errorf("the commit of %s was not cut", what)
+			t.Errorf("the commit of %s was not cut; want wire.cut.Load() %+v", what, passes)
 		}
 	}
 	for i, how := range []int32{answerLost, requestLost, answerLost, requestLost} {
@@ -148,7 +148,7 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 		in := campaign.Intent{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}
 		g, err := l.Intend(t.Context(), []campaign.Intent{in})
 		if err != nil || g[0].Fenced || g[0].To != from+10 {
-			t.Fatalf("cut %d: %+v %v", i, g, err)
+			t.Fatalf("cut %d: %+v %v; want no error, not Fenced, To %+v", i, g, err, from+10)
 		}
 		wasCut("an intent")
 		from += 10
@@ -161,11 +161,11 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 		wire.cut.Store(how)
 		due, err := l.Due(t.Context(), ls[0], time.Now(), 10)
 		if err != nil || len(due) != 1 || due[0].Tries != 1 {
-			t.Fatalf("%+v %v", due, err)
+			t.Fatalf("got %+v %v; want no error, length 1, Tries 1", due, err)
 		}
 		g, err = l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from, Retries: due}})
 		if err != nil || g[0].Fenced || g[0].Held || len(g[0].Skipped) > 0 {
-			t.Fatalf("a retry, cut %d: %+v %v", i, g, err)
+			t.Fatalf("a retry, cut %d: %+v %v; want no error, not Fenced, not Held, none", i, g, err)
 		}
 		wasCut("a retry")
 		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Seq: from - 1, Attempt: 2, Kind: campaign.ResultAccepted, MessageID: fmt.Sprint("second", from)}}); err != nil {
@@ -173,7 +173,7 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 		}
 		wire.cut.Store(how)
 		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: wamid(r.No, from-5), Status: campaign.Sent, At: time.Now()}}}); err != nil {
-			t.Fatal(a, err)
+			t.Fatalf("got %+v, %v; want no error", a, err)
 		}
 		wasCut("statuses")
 		wire.cut.Store(how)
@@ -197,10 +197,10 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := l.Run(t.Context(), r.No); err != nil || got.Taken != 40 {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("got %+v %v; want no error, Taken 40", got, err)
 	}
 	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
-		t.Errorf("%+v %v", ps, err)
+		t.Errorf("got %+v %v; want no error, none", ps, err)
 	}
 }
 
@@ -225,20 +225,20 @@ func TestASuppressedRetryDoesNotTellThatACommitVanished(t *testing.T) {
 		}
 		due, err := l.Due(t.Context(), ls[0], time.Now(), 10)
 		if err != nil || len(due) != 1 {
-			t.Fatal(due, err)
+			t.Fatalf("got %+v, %v; want no error, length 1", due, err)
 		}
 		wire.cut.Store(answerLost)
 		suppressed := campaign.Intent{Lease: ls[0], Connection: "conn_1", From: from + 10, To: from + 10, Retries: due}
 		g, err := l.Intend(t.Context(), []campaign.Intent{suppressed, {Lease: ls[1], Connection: "conn_2", From: other, To: other + 10}})
 		if err != nil || g[1].Fenced || g[1].To != other+10 {
-			t.Errorf("%+v %v", g, err)
+			t.Errorf("got %+v %v; want no error, not Fenced, To %+v", g, err, other+10)
 		}
 		if wire.cut.Load() != passes {
 			t.Error("the commit was not cut")
 		}
 		due, err = l.Due(t.Context(), ls[0], time.Now(), 10)
 		if err != nil || len(due) != 0 {
-			t.Errorf("the suppressed retry is still due: %+v %v", due, err)
+			t.Errorf("the suppressed retry is still due: %+v %v; want no error, length 0", due, err)
 		}
 	}
 }
@@ -261,10 +261,10 @@ func TestAnIntentThatIsCancelledIsNotUnknown(t *testing.T) {
 		}
 		cut++
 		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("%+v %v", g, err)
+			t.Fatalf("got %+v %v; want context.Canceled", g, err)
 		}
 		if g, err = l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}}); err != nil || g[0].To != from+10 {
-			t.Fatalf("cut %d had been committed, or nobody knows: %+v %v", cut, g, err)
+			t.Fatalf("cut %d had been committed, or nobody knows: %+v %v; want no error, To %+v", cut, g, err, from+10)
 		}
 		from += 10
 	}

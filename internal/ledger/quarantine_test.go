@@ -68,7 +68,7 @@ func TestQuarantineDoubtsWhatMayHaveBeenPosted(t *testing.T) {
 		r := load(t, l, rows)
 		leases, err := l.Claim(t.Context(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour})
 		if err != nil || len(leases) != 1 {
-			t.Fatal(leases, err)
+			t.Fatalf("got %+v, %v; want no error, length 1", leases, err)
 		}
 		lease := leases[0]
 		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 10}}); err != nil {
@@ -90,20 +90,20 @@ func TestQuarantineDoubtsWhatMayHaveBeenPosted(t *testing.T) {
 			t.Errorf("a rehearsal says %d, %v; want %d", n, err, want)
 		}
 		if after := totals(t, l, r.No); after[campaign.Queued] != before[campaign.Queued] || after[campaign.InDoubt] != before[campaign.InDoubt] {
-			t.Errorf("a rehearsal made %v of %v", after, before)
+			t.Errorf("a rehearsal made %v of %v; want Queued: %+v, InDoubt: %+v", after, before, before[campaign.Queued], before[campaign.InDoubt])
 		}
 		if n, err := l.Quarantine(t.Context(), 20, since); err != nil || n != want {
 			t.Errorf("put %d in doubt, %v; want %d", n, err, want)
 		}
 		if got := totals(t, l, r.No); got[campaign.Accepted] != 4 || got[campaign.InDoubt] != want || got[campaign.Queued] != rows-4-want {
-			t.Errorf("%v", got)
+			t.Errorf("got %v; want Accepted: 4, InDoubt: %+v, Queued: %+v", got, want, rows-4-want)
 		}
 		audited(t, l, r.No)
 		if got, err := l.Run(t.Context(), r.No); err != nil || got.State != campaign.Paused || got.Reason != campaign.PausedByLedger || got.Taken != 10+20+20 {
-			t.Errorf("%+v %v", got, err)
+			t.Errorf("got %+v %v; want no error, State Paused, Reason PausedByLedger, Taken %+v", got, err, 10+20+20)
 		}
 		if g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: 10, To: 11}}); err != nil || !g[0].Fenced {
-			t.Errorf("a sender that stayed: %+v %v", g, err)
+			t.Errorf("a sender that stayed: %+v %v; want no error, Fenced", g, err)
 		}
 
 		// The replayed webhooks prove what was posted, while the run is paused. The second segment was bound to no
@@ -117,11 +117,11 @@ func TestQuarantineDoubtsWhatMayHaveBeenPosted(t *testing.T) {
 		}
 		second, err := l.Claim(t.Context(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 2, Lease: time.Hour})
 		if err != nil || len(second) != 2 {
-			t.Fatal(second, err)
+			t.Fatalf("got %+v, %v; want no error, length 2", second, err)
 		}
 		for _, s := range second {
 			if n, err := l.Recover(t.Context(), s, now); err != nil || n != 0 {
-				t.Errorf("%d were left to recover: %v", n, err)
+				t.Errorf("%d were left to recover: %v; want no error, 0", n, err)
 			}
 			if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: s.Mark, To: s.Mark + 1}}); err != nil {
 				t.Fatal(err)
@@ -163,7 +163,7 @@ func TestQuarantinePausesWhatCouldSend(t *testing.T) {
 		must(err)
 
 		if n, err := l.Quarantine(t.Context(), 2, time.Now().Add(-time.Minute)); err != nil || n != 4*2 {
-			t.Errorf("put %d in doubt, %v", n, err)
+			t.Errorf("put %d in doubt, %v; want no error, %+v", n, err, 4*2)
 		}
 		for _, c := range []struct {
 			run    campaign.Run
@@ -201,7 +201,7 @@ func TestQuarantineCountsAgainstTheBudgetAndNotBeyondIt(t *testing.T) {
 		}
 		for _, want := range []int64{8, 15} {
 			if n, err := l.Quarantine(t.Context(), 8, time.Now()); err != nil || n != 8 {
-				t.Errorf("put %d in doubt, %v", n, err)
+				t.Errorf("put %d in doubt, %v; want no error, 8", n, err)
 			}
 			if got, err := l.Run(t.Context(), r.No); err != nil || got.Taken != want {
 				t.Errorf("%d of %d are taken, want %d: %v", got.Taken, got.Budget, want, err)
@@ -215,10 +215,10 @@ func TestQuarantineOfNothingAcceptsTheLedgerAsItStands(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, l restorable) {
 		r := load(t, l, 10)
 		if n, err := l.Quarantine(t.Context(), 0, time.Now()); err != nil || n != 0 {
-			t.Errorf("put %d in doubt, %v", n, err)
+			t.Errorf("put %d in doubt, %v; want no error, 0", n, err)
 		}
 		if got, err := l.Run(t.Context(), r.No); err != nil || got.State != campaign.Ready {
-			t.Errorf("%+v %v", got, err)
+			t.Errorf("got %+v %v; want no error, State Ready", got, err)
 		}
 		if err := l.Restored(t.Context()); err != nil {
 			t.Error(err)

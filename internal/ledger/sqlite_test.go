@@ -176,7 +176,7 @@ func TestAKilledProcessKeepsWhatItAcknowledged(t *testing.T) {
 		}
 		ls := claimAll(t, l, r.No)
 		if len(ls) != 1 || ls[0].Mark < said["intended"] || !ls[0].Recovered {
-			t.Fatalf("round %d: %+v, the child said %v", round, ls, said)
+			t.Fatalf("round %d: %+v, the child said %v; want length 1, Mark at least %+v, Recovered", round, ls, said, said["intended"])
 		}
 		tallies, _, err := l.Tallies(t.Context(), r.No)
 		if err != nil {
@@ -187,7 +187,7 @@ func TestAKilledProcessKeepsWhatItAcknowledged(t *testing.T) {
 			by[x.Status] += x.N
 		}
 		if by[campaign.Accepted]+by[campaign.InDoubt] < said["recorded"] {
-			t.Errorf("round %d: %v, the child said %v", round, tallies, said)
+			t.Errorf("round %d: %v, the child said %v; want by[Accepted]+by[InDoubt] at least %+v", round, tallies, said, said["recorded"])
 		}
 		if _, err := l.Recover(t.Context(), ls[0], time.Now()); err != nil {
 			t.Fatal(err)
@@ -208,7 +208,7 @@ func TestOneSenderAtATime(t *testing.T) {
 	l := openTest(t, Options{Sender: true})
 	_, err := OpenSQLite(t.Context(), l.Path(), Options{Sender: true})
 	if !errors.Is(err, campaign.ErrLocked) || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
-		t.Fatalf("second sender: %v", err)
+		t.Fatalf("second sender: %v; want ErrLocked, a text with %+v", err, strconv.Itoa(os.Getpid()))
 	}
 	r := load(t, l, 1)
 	beside, err := OpenSQLite(t.Context(), l.Path(), Options{}) // the operator's commands work beside it
@@ -222,7 +222,7 @@ func TestOneSenderAtATime(t *testing.T) {
 	ls := claimAll(t, l, r.No)
 	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 1}})
 	if err != nil || !g[0].Held {
-		t.Errorf("a pause from another process: %+v %v", g, err)
+		t.Errorf("a pause from another process: %+v %v; want no error, Held", g, err)
 	}
 	reader, err := OpenSQLite(t.Context(), l.Path(), Options{ReadOnly: true})
 	if err != nil {
@@ -230,7 +230,7 @@ func TestOneSenderAtATime(t *testing.T) {
 	}
 	defer reader.Close()
 	if got, err := reader.Run(t.Context(), r.No); err != nil || got.Wanted != campaign.WantPause {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("got %+v %v; want no error, Wanted WantPause", got, err)
 	}
 	if _, err := reader.SetWanted(t.Context(), r.No, campaign.WantRun); err == nil {
 		t.Error("a read-only ledger was written to")
@@ -254,7 +254,7 @@ func TestWhoGetsTheLockTakesEveryLeaseAtOnce(t *testing.T) {
 	defer l.Close()
 	ls := claimAll(t, l, r.No)
 	if len(old) != 2 || len(ls) != 2 || ls[0].Epoch != 2 || !ls[0].Recovered {
-		t.Errorf("%+v", ls)
+		t.Errorf("got %+v; want length 2, Epoch 2, Recovered", ls)
 	}
 }
 
@@ -284,17 +284,17 @@ func TestARestoredLedgerIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := open(Options{}); !errors.Is(err, ErrRestored) {
-		t.Fatalf("a restored backup: %v", err)
+		t.Fatalf("a restored backup: %v; want ErrRestored", err)
 	}
 	looked, err := open(Options{AcceptRestored: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := looked.Claim(t.Context(), campaign.Claim{Connection: "conn_1", Runs: []campaign.RunNo{1}, Max: 1, Lease: time.Minute}); !errors.Is(err, ErrRestored) {
-		t.Errorf("a claim before the quarantine: %v", err)
+		t.Errorf("a claim before the quarantine: %v; want ErrRestored", err)
 	}
 	if _, err := looked.Intend(t.Context(), []campaign.Intent{{Connection: "conn_1", To: 1}}); !errors.Is(err, ErrRestored) {
-		t.Errorf("an intent before the quarantine: %v", err)
+		t.Errorf("an intent before the quarantine: %v; want ErrRestored", err)
 	}
 	if err := looked.Close(); err != nil {
 		t.Fatal(err)
@@ -304,20 +304,20 @@ func TestARestoredLedgerIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := l.Restored(t.Context()); !errors.Is(err, ErrRestored) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "run `campaignd ledger quarantine`") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v; want ErrRestored, a text without \"\\n\", a text with \"run `campaignd ledger quarantine`\"", err)
 	}
 	n, err := l.Quarantine(t.Context(), 4, time.Now().Add(-time.Minute))
 	if err != nil || n != 8 {
 		t.Errorf("put %d in doubt, %v; want 4 of each run", n, err)
 	}
 	if got, err := l.Run(t.Context(), 1); err != nil || got.State != campaign.Paused || got.Reason != campaign.PausedByLedger {
-		t.Errorf("%+v %v", got, err)
+		t.Errorf("got %+v %v; want no error, State Paused, Reason PausedByLedger", got, err)
 	}
 	if _, err := l.SetWanted(t.Context(), 1, campaign.WantRun); err != nil {
 		t.Fatal(err)
 	}
 	if ls := claimAll(t, l, 1); len(ls) != 1 || ls[0].Mark != 4 {
-		t.Errorf("%+v", ls)
+		t.Errorf("got %+v; want length 1, Mark 4", ls)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -328,7 +328,7 @@ func TestARestoredLedgerIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := open(Options{}); !errors.Is(err, ErrRestored) {
-		t.Errorf("a copied file: %v", err)
+		t.Errorf("a copied file: %v; want ErrRestored", err)
 	}
 }
 
@@ -396,7 +396,7 @@ func TestAFolderThatCannotBeWrittenIsSaid(t *testing.T) {
 	}
 	_, err := OpenSQLite(t.Context(), filepath.Join(dir, "x.db"), Options{})
 	if err == nil || !strings.Contains(err.Error(), "writable") {
-		t.Errorf("%v", err)
+		t.Errorf(`got %v; want an error, a text with "writable"`, err)
 	}
 }
 
@@ -453,7 +453,7 @@ func TestAFailingOperationDoesNotSpoilItsGroup(t *testing.T) {
 		<-done
 	}
 	if ok1.err != nil || ok2.err != nil || !errors.Is(bad.err, boom) || sqlError.err == nil {
-		t.Errorf("answers %v, %v, %v, %v", ok1.err, bad.err, sqlError.err, ok2.err)
+		t.Errorf("answers %v, %v, %v, %v; want none, boom, another error and none", ok1.err, bad.err, sqlError.err, ok2.err)
 	}
 	var keys []int64
 	for s, err := range l.Suppressions(t.Context()) {
@@ -463,7 +463,7 @@ func TestAFailingOperationDoesNotSpoilItsGroup(t *testing.T) {
 		keys = append(keys, s.Key)
 	}
 	if fmt.Sprint(keys) != "[1 3]" {
-		t.Errorf("stored %v", keys)
+		t.Errorf(`stored %v; want fmt.Sprint(keys) "[1 3]"`, keys)
 	}
 }
 
@@ -494,19 +494,19 @@ func TestTheLedgerLivesInABubble(t *testing.T) {
 		claim := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: 15 * time.Second}
 		ls, err := l.Claim(t.Context(), claim)
 		if err != nil || len(ls) != 1 {
-			t.Fatalf("%+v %v", ls, err)
+			t.Fatalf("got %+v %v; want no error, length 1", ls, err)
 		}
 		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 10}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(14 * time.Second)
 		if more, err := l.Claim(t.Context(), claim); err != nil || len(more) != 0 {
-			t.Fatalf("claimed before the lease ended: %+v %v", more, err)
+			t.Fatalf("claimed before the lease ended: %+v %v; want no error, length 0", more, err)
 		}
 		time.Sleep(time.Second) // virtual: the ledger's clock is the bubble's
 		more, err := l.Claim(t.Context(), claim)
 		if err != nil || len(more) != 1 || more[0].Epoch != 2 {
-			t.Fatalf("%+v %v", more, err)
+			t.Fatalf("got %+v %v; want no error, length 1, Epoch 2", more, err)
 		}
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
@@ -541,11 +541,11 @@ func TestTheWriteAheadLogStaysSmall(t *testing.T) {
 			}
 		}
 		if largest > 2*walLong {
-			t.Errorf("the log grew to %d bytes", largest)
+			t.Errorf("the log grew to %d bytes; want at most %+v", largest, 2*walLong)
 		}
 		time.Sleep(5 * time.Second)
 		if s, err := os.Stat(path + "-wal"); err != nil || s.Size() != 0 {
-			t.Errorf("a quiet ledger keeps a log of %v bytes, %v", s.Size(), err)
+			t.Errorf("a quiet ledger keeps a log of %v bytes, %v; want no error, 0 of them", s.Size(), err)
 		}
 	})
 }

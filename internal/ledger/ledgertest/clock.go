@@ -164,7 +164,7 @@ func (f *clockFixture) claims(no campaign.RunNo, want int) {
 func (f *clockFixture) recovers(l campaign.Lease, at time.Time, want int) {
 	f.Helper()
 	if !l.Recovered {
-		f.Errorf("epoch %d is leased as if it was nobody's before", l.Epoch)
+		f.Errorf("epoch %d is leased as if it was nobody's before; want Recovered", l.Epoch)
 	}
 	n, err := f.l.Recover(f.ctx, l, at)
 	f.ok(err)

@@ -131,7 +131,7 @@ func (f *fixture) intend(in campaign.Intent) campaign.Granted {
 	gs, err := f.l.Intend(f.ctx, []campaign.Intent{in})
 	f.ok(err)
 	if len(gs) != 1 {
-		f.Fatalf("%d answers to one intent", len(gs))
+		f.Fatalf("%d answers to one intent; want length 1", len(gs))
 	}
 	return gs[0]
 }
@@ -141,7 +141,7 @@ func (f *fixture) sent(l campaign.Lease, from, to int64) {
 	f.Helper()
 	g := f.intend(intent(l, from, to))
 	if g.Held || g.Fenced || g.To != to || len(g.Skipped) > 0 {
-		f.Fatalf("intent for %d to %d: %+v", from, to, g)
+		f.Fatalf("intent for %d to %d: %+v; want not Held, not Fenced, To %+v, none", from, to, g, to)
 	}
 }
 
@@ -223,7 +223,7 @@ func (f *fixture) counts(no campaign.RunNo) map[campaign.Status]int64 {
 		sum += t.N
 	}
 	if r := f.run(no); sum != r.Rows {
-		f.Errorf("run %d: tallies add up to %d of %d rows: %v", no, sum, r.Rows, ts)
+		f.Errorf("run %d: tallies add up to %d of %d rows: %v; want %+v", no, sum, r.Rows, ts, r.Rows)
 	}
 	return by
 }

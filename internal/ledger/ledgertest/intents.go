@@ -14,31 +14,31 @@ var intentPromises = []promise{
 		l := f.lease(r.No, long)
 		g := f.intend(intent(l, 0, 4))
 		if d := cmp.Diff(campaign.Granted{To: 4}, g); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		if s := f.segmentState(r.No, 0); s.Mark != 4 || s.Connection != "conn_1" {
-			f.Errorf("%+v", s)
+			f.Errorf(`got %+v; want Mark 4, Connection "conn_1"`, s)
 		}
 		if c := f.counts(r.No); c[campaign.Sending] != 4 || c[campaign.Queued] != 6 {
-			f.Errorf("counts %v", c)
+			f.Errorf("counts %v; want Sending: 4, Queued: 6", c)
 		}
 		if line := f.status(r.No, 0, campaign.Sending); line.Connection != "conn_1" || line.Attempts != 1 {
-			f.Errorf("%+v", line)
+			f.Errorf(`got %+v; want Connection "conn_1", Attempts 1`, line)
 		}
 		if got := f.run(r.No); got.Taken != 4 {
-			f.Errorf("taken %d", got.Taken)
+			f.Errorf("taken %d; want Taken 4", got.Taken)
 		}
 		ds, err := f.l.Deliveries(f.ctx, r.No, 2, 6)
 		f.ok(err)
 		if len(ds) != 4 || ds[0].Seq != 2 {
-			f.Errorf("deliveries without an outcome: %+v", ds)
+			f.Errorf("deliveries without an outcome: %+v; want length 4, Seq 2", ds)
 		}
 	}},
 	{"AnIntentOfADeadOwnerCountsAsDoubt", func(f *fixture) {
 		r := f.imported(10)
 		f.sent(f.lease(r.No, gone), 0, 4)
 		if c := f.counts(r.No); c[campaign.InDoubt] != 4 || c[campaign.Queued] != 6 {
-			f.Errorf("counts %v", c)
+			f.Errorf("counts %v; want InDoubt: 4, Queued: 6", c)
 		}
 	}},
 	{"NobodyIsIntendedTwice", func(f *fixture) {
@@ -47,12 +47,12 @@ var intentPromises = []promise{
 		f.sent(l, 0, 4)
 		for _, from := range []int64{0, 2, 6} {
 			if g := f.intend(intent(l, from, 8)); !g.Fenced {
-				f.Errorf("intent from %d, mark 4: %+v", from, g)
+				f.Errorf("intent from %d, mark 4: %+v; want Fenced", from, g)
 			}
 		}
 		l.Epoch++
 		if g := f.intend(intent(l, 4, 8)); !g.Fenced {
-			f.Errorf("the right mark under another epoch: %+v", g)
+			f.Errorf("the right mark under another epoch: %+v; want Fenced", g)
 		}
 	}},
 	{"IntentsOfOneCallAreAnsweredInTheirOrder", func(f *fixture) {
@@ -63,7 +63,7 @@ var intentPromises = []promise{
 		gs, err := f.l.Intend(f.ctx, []campaign.Intent{intent(la, 0, 2), intent(stale, 2, 3), intent(lb, 0, 1), intent(la, 2, 4)})
 		f.ok(err)
 		if d := cmp.Diff([]campaign.Granted{{To: 2}, {Fenced: true}, {To: 1}, {To: 4}}, gs); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 	}},
 	{"AnIntentByAnotherConnectionIsRefused", func(f *fixture) {
@@ -91,7 +91,7 @@ var intentPromises = []promise{
 		_, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByNumber, "")
 		f.ok(err)
 		if g := f.intend(intent(l, 2, 3)); !g.Held {
-			f.Errorf("paused: %+v", g)
+			f.Errorf("paused: %+v; want Held", g)
 		}
 		f.record(acceptance(l, 0)) // what is in flight is recorded
 		f.status(r.No, 0, campaign.Accepted)
@@ -99,7 +99,7 @@ var intentPromises = []promise{
 		f.ok(err)
 		f.sent(l, 2, 3)
 		if got := f.run(r.No); got.State != campaign.Running {
-			f.Errorf("resumed under the same lease, the run is %s", got.State)
+			f.Errorf("resumed under the same lease, the run is %s; want State Running", got.State)
 		}
 	}},
 	{"AStopBeforeTheIntentIsObeyed", func(f *fixture) {
@@ -116,13 +116,13 @@ var intentPromises = []promise{
 		g := f.intend(intent(l, 0, 6))
 		want := campaign.Granted{To: 6, Skipped: map[int64]campaign.SkipReason{1: campaign.OptedOut, 2: campaign.Suppressed, 3: campaign.Unreachable}}
 		if d := cmp.Diff(want, g); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		if got := f.run(r.No); got.Taken != 3 {
 			f.Errorf("taken %d, want 3: who is skipped costs nothing", got.Taken)
 		}
 		if line := f.status(r.No, 2, campaign.Skipped); line.Skip != campaign.Suppressed {
-			f.Errorf("%+v", line)
+			f.Errorf("got %+v; want Skip Suppressed", line)
 		}
 		f.status(r.No, 4, campaign.Sending)
 		f.status(r.No, 7, campaign.Queued)
@@ -241,7 +241,7 @@ var intentPromises = []promise{
 		f.ok(err)
 		g := f.intend(retry(l, 1, 0, 2))
 		if d := cmp.Diff(campaign.Granted{To: 1, Skipped: map[int64]campaign.SkipReason{0: campaign.OptedOut}}, g); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		f.status(r.No, 0, campaign.Skipped)
 	}},
@@ -251,10 +251,10 @@ var intentPromises = []promise{
 		in := intent(l, 0, 4)
 		in.Defer = []campaign.Deferral{{Seq: 1, At: at(30), Why: "pair"}, {Seq: 2, At: at(20), Why: "window"}}
 		if d := cmp.Diff(campaign.Granted{To: 4}, f.intend(in)); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		if line := f.status(r.No, 1, campaign.Queued); line.Reason != "pair" || line.Attempts != 0 {
-			f.Errorf("%+v", line)
+			f.Errorf(`got %+v; want Reason "pair", Attempts 0`, line)
 		}
 		if got := f.run(r.No); got.Taken != 2 {
 			f.Errorf("taken %d, want 2", got.Taken)
@@ -262,7 +262,7 @@ var intentPromises = []promise{
 		due, err := f.l.Due(f.ctx, l, at(25), 10)
 		f.ok(err)
 		if len(due) != 1 || due[0].Seq != 2 || due[0].Attempt != 1 {
-			f.Fatalf("due %+v", due)
+			f.Fatalf("due %+v; want length 1, Seq 2, Attempt 1", due)
 		}
 		f.sentRetry(l, 4, 2, 1)
 		f.status(r.No, 2, campaign.Sending)
@@ -282,13 +282,13 @@ var intentPromises = []promise{
 		}{{0, 2}, {1, 2}, {2, 1}, {2, 3}, {3, 1}} {
 			g := f.intend(retry(l, 3, c.seq, c.attempt))
 			if _, skip := g.Skipped[c.seq]; !skip {
-				f.Errorf("attempt %d of seq %d was granted: %+v", c.attempt, c.seq, g)
+				f.Errorf("attempt %d of seq %d was granted: %+v; want skip", c.attempt, c.seq, g)
 			}
 		}
 		f.sentRetry(l, 3, 2, 2)
 		g := f.intend(retry(l, 3, 2, 2))
 		if _, skip := g.Skipped[2]; !skip {
-			f.Errorf("the same retry twice: %+v", g)
+			f.Errorf("the same retry twice: %+v; want skip", g)
 		}
 		f.status(r.No, 2, campaign.Sending)
 	}},
@@ -302,7 +302,7 @@ var intentPromises = []promise{
 		f.record(acceptance(l, 0))
 		g := f.intend(retry(l, 1, 0, 2))
 		if d := cmp.Diff(campaign.Granted{To: 1, Skipped: map[int64]campaign.SkipReason{0: ""}}, g); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		f.status(r.No, 0, campaign.Accepted)
 	}},
@@ -313,19 +313,19 @@ var intentPromises = []promise{
 		f.ok(err)
 		want := []campaign.Granted{{To: 5}, {To: campaign.SegmentSize + 2, OverBudget: true}}
 		if d := cmp.Diff(want, gs); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		g := f.intend(intent(ls[0], 5, 6))
 		if !g.Held || !g.OverBudget || g.To != 5 {
-			f.Errorf("the budget is used up: %+v", g)
+			f.Errorf("the budget is used up: %+v; want Held, OverBudget, To 5", g)
 		}
 		if got := f.run(r.No); got.Taken != 7 {
-			f.Errorf("taken %d", got.Taken)
+			f.Errorf("taken %d; want Taken 7", got.Taken)
 		}
 		f.record(deferral(ls[0], 0, at(0)))
 		f.sentRetry(ls[0], 5, 0, 2) // was counted already
 		if got := f.run(r.No); got.Taken != 7 {
-			f.Errorf("taken %d after a retry", got.Taken)
+			f.Errorf("taken %d after a retry; want Taken 7", got.Taken)
 		}
 		f.sound(r.No)
 	}},
@@ -337,7 +337,7 @@ var intentPromises = []promise{
 		f.ok(f.l.FinishImport(f.ctx, r.No, 4, campaign.Ready))
 		l := f.lease(r.No, long)
 		if d := cmp.Diff(campaign.Granted{To: 3, OverBudget: true}, f.intend(intent(l, 0, 4))); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		f.sound(r.No)
 	}},

@@ -23,11 +23,11 @@ var jobPromises = []promise{
 		before := time.Now()
 		l, ok := f.job("sweep", "a", long)
 		if !ok || l.Name != "sweep" || l.Owner != "a" || l.Epoch != 1 || l.Until.Before(before.Add(long)) || l.Until.After(time.Now().Add(long)) {
-			f.Fatalf("%+v %v", l, ok)
+			f.Fatalf(`got %+v %v; want ok, Name "sweep", Owner "a", Epoch 1, Until not before %+v, Until not after %+v`, l, ok, before.Add(long), time.Now().Add(long))
 		}
 		for _, owner := range []string{"a", "b"} {
 			if got, ok := f.job("sweep", owner, long); ok {
-				f.Errorf("%s acquired a job that runs: %+v", owner, got)
+				f.Errorf("%s acquired a job that runs: %+v; want not ok", owner, got)
 			}
 		}
 		if _, ok := f.job("import 1", "b", long); !ok {
@@ -50,7 +50,7 @@ var jobPromises = []promise{
 		}
 		asking.Wait()
 		if got.Load() != 1 {
-			f.Errorf("%d of 8 acquired it", got.Load())
+			f.Errorf("%d of 8 acquired it; want got.Load() 1", got.Load())
 		}
 	}},
 	{"AReleasedJobIsFreeAtOnceAndFenced", func(f *fixture) {
@@ -61,7 +61,7 @@ var jobPromises = []promise{
 		}
 		b, ok := f.job("sweep", "b", long)
 		if !ok || b.Epoch <= a.Epoch {
-			f.Fatalf("%+v %v", b, ok)
+			f.Fatalf("got %+v %v; want ok, Epoch above %d", b, ok, a.Epoch)
 		}
 		f.ok(f.l.ReleaseJob(f.ctx, a)) // lost: it changes nothing
 		if _, ok := f.job("sweep", "c", long); ok {
@@ -72,7 +72,7 @@ var jobPromises = []promise{
 		a, _ := f.job("sweep", "a", gone)
 		b, ok := f.job("sweep", "a", long) // the same name does not help: it is another life
 		if !ok || b.Epoch != a.Epoch+1 {
-			f.Fatalf("%+v %v", b, ok)
+			f.Fatalf("got %+v %v; want ok, Epoch %+v", b, ok, a.Epoch+1)
 		}
 		if _, err := f.l.RenewJob(f.ctx, a, long); !errors.Is(err, campaign.ErrFenced) {
 			f.Errorf("the old life renewed: %v, want ErrFenced", err)
@@ -101,13 +101,13 @@ var jobPromises = []promise{
 		a, err := f.l.RenewJob(f.ctx, a, long)
 		f.ok(err)
 		if a.Until.Before(before.Add(long)) {
-			f.Errorf("until %s", a.Until)
+			f.Errorf("until %s; want Until not before %+v", a.Until, before.Add(long))
 		}
 		if _, ok := f.job("sweep", "b", long); ok {
 			f.Error("acquired although it was renewed")
 		}
 		if _, err := f.l.RenewJob(f.ctx, campaign.JobLease{Name: "nobody's", Owner: "a", Epoch: 1}, long); !errors.Is(err, campaign.ErrFenced) {
-			f.Errorf("renewed a job that was never acquired: %v", err)
+			f.Errorf("renewed a job that was never acquired: %v; want ErrFenced", err)
 		}
 	}},
 	{"AFiringIsOneRunWhateverItsList", func(f *fixture) {
@@ -116,11 +116,11 @@ var jobPromises = []promise{
 		f.ok(err)
 		b, err := f.l.CreateRun(f.ctx, campaign.Run{Campaign: "spring", ListHash: "changed", Launch: firing})
 		if !errors.Is(err, campaign.ErrRunExists) || b.No != a.No || b.ListHash != "aa" {
-			f.Errorf("the same firing with a changed list: run %d, %v", b.No, err)
+			f.Errorf(`the same firing with a changed list: run %d, %v; want ErrRunExists, No %+v, ListHash "aa"`, b.No, err, a.No)
 		}
 		for _, r := range []campaign.Run{{Campaign: "spring", ListHash: "aa", Launch: firing + "+1"}, {Campaign: "summer", ListHash: "aa", Launch: firing}} {
 			if c, err := f.l.CreateRun(f.ctx, r); err != nil || c.No == a.No {
-				f.Errorf("another firing, or another campaign's: run %d, %v", c.No, err)
+				f.Errorf("another firing, or another campaign's: run %d, %v; want no error, No other than %+v", c.No, err, a.No)
 			}
 		}
 	}},

@@ -15,7 +15,7 @@ func (f *fixture) segmentState(no campaign.RunNo, index int) campaign.SegmentSta
 	ss, err := f.l.SegmentStates(f.ctx, no)
 	f.ok(err)
 	if index >= len(ss) {
-		f.Fatalf("run %d has %d segments", no, len(ss))
+		f.Fatalf("run %d has %d segments, want more than %d", no, len(ss), index)
 	}
 	return ss[index]
 }
@@ -28,21 +28,21 @@ var leasePromises = []promise{
 		rest := f.claim(r.No, long, 9)
 		none := f.claim(r.No, long, 9)
 		if len(first) != 2 || len(rest) != 1 || len(none) != 0 {
-			f.Fatalf("claimed %d, %d, %d segments of 3", len(first), len(rest), len(none))
+			f.Fatalf("claimed %d, %d, %d segments of 3; want length 2, length 1, length 0", len(first), len(rest), len(none))
 		}
 		l := rest[0]
 		if l.Run != r.No || l.Index != 2 || l.Lo != 2*campaign.SegmentSize || l.Hi != l.Lo+5 || l.Mark != l.Lo || l.Epoch != 1 || l.Recovered || l.Connection != "" {
-			f.Errorf("lease %+v", l)
+			f.Errorf(`lease %+v; want Run %+v, Index 2, Lo %+v, Hi %+v, Mark %+v, Epoch 1, not Recovered, Connection ""`, l, r.No, 2*campaign.SegmentSize, l.Lo+5, l.Lo)
 		}
 		if l.Until.Before(before.Add(long)) || l.Until.After(time.Now().Add(long)) {
-			f.Errorf("until %s", l.Until)
+			f.Errorf("until %s; want Until not before %+v, Until not after %+v", l.Until, before.Add(long), time.Now().Add(long))
 		}
 		if got := f.run(r.No); got.State != campaign.Running || got.StartedAt.IsZero() {
-			f.Errorf("a claimed run is %s", got.State)
+			f.Errorf("a claimed run is %s; want State Running, StartedAt set", got.State)
 		}
 		s := f.segmentState(r.No, 2)
 		if s.Owner != "a" || s.Epoch != 1 || s.LeaseUntil.Before(before) || s.Mark != l.Lo {
-			f.Errorf("segment %+v", s)
+			f.Errorf(`segment %+v; want Owner "a", Epoch 1, LeaseUntil not before %+v, Mark %+v`, s, before, l.Lo)
 		}
 	}},
 	{"ClaimTakesOnlyTheNamedRunsInTheirOrder", func(f *fixture) {
@@ -50,7 +50,7 @@ var leasePromises = []promise{
 		ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{c.No, 99, a.No}, Max: 2, Lease: long})
 		f.ok(err)
 		if len(ls) != 2 || ls[0].Run != c.No || ls[1].Run != a.No {
-			f.Errorf("claimed %+v", ls)
+			f.Errorf("claimed %+v; want runs %d and %d", ls, c.No, a.No)
 		}
 		if f.run(b.No).State != campaign.Ready {
 			f.Error("a run that was not named runs")
@@ -58,27 +58,27 @@ var leasePromises = []promise{
 		ls, err = f.l.Claim(f.ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Max: 2, Lease: long})
 		f.ok(err)
 		if len(ls) != 0 {
-			f.Errorf("no run named, claimed %+v", ls)
+			f.Errorf("no run named, claimed %+v; want length 0", ls)
 		}
 	}},
 	{"ClaimOfTheBegunTakesOnlyWhatWasOwnedBefore", func(f *fixture) {
 		r := f.imported(2*campaign.SegmentSize + 5)
 		begun := campaign.Claim{Owner: "b", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Begun: true, Max: 9, Lease: long}
 		if ls, err := f.l.Claim(f.ctx, begun); err != nil || len(ls) != 0 {
-			f.Errorf("nothing was begun, claimed %+v, %v", ls, err)
+			f.Errorf("nothing was begun, claimed %+v, %v; want no error, length 0", ls, err)
 		}
 		dead := f.lease(r.No, gone)
 		f.sent(dead, 0, 3)
 		live := f.claim(r.No, long, 2) // takes the dead owner's, which is bound, and a new one
 		if len(live) != 2 || live[0].Index != dead.Index {
-			f.Fatalf("claimed %+v", live)
+			f.Fatalf("claimed %+v; want length 2, Index %+v", live, dead.Index)
 		}
 		if ls, err := f.l.Claim(f.ctx, begun); err != nil || len(ls) != 0 {
-			f.Errorf("what was begun is owned, claimed %+v, %v", ls, err)
+			f.Errorf("what was begun is owned, claimed %+v, %v; want no error, length 0", ls, err)
 		}
 		f.ok(f.l.Release(f.ctx, live[0], nil))
 		if ls, err := f.l.Claim(f.ctx, begun); err != nil || len(ls) != 1 || ls[0].Index != dead.Index || !ls[0].Recovered {
-			f.Errorf("after a release claimed %+v, %v", ls, err)
+			f.Errorf("after a release claimed %+v, %v; want no error, length 1, Index %+v, Recovered", ls, err, dead.Index)
 		}
 	}},
 	{"ClaimTakesNothingOfARunThatIsPausedOrEnded", func(f *fixture) {
@@ -87,7 +87,7 @@ var leasePromises = []promise{
 			_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready, campaign.Paused}, s, "", "")
 			f.ok(err)
 			if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-				f.Errorf("claimed %+v of a run that is %s", ls, s)
+				f.Errorf("claimed %+v of a run that is %s; want length 0", ls, s)
 			}
 		}
 	}},
@@ -98,11 +98,11 @@ var leasePromises = []promise{
 		ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "b", Connection: "conn_2", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: long})
 		f.ok(err)
 		if len(ls) != 0 {
-			f.Errorf("another connection claimed %+v", ls)
+			f.Errorf("another connection claimed %+v; want length 0", ls)
 		}
 		ls = f.claim(r.No, long, 1)
 		if len(ls) != 1 || ls[0].Connection != "conn_1" || !ls[0].Recovered || ls[0].Mark != 1 {
-			f.Errorf("its own claimed %+v", ls)
+			f.Errorf(`its own claimed %+v; want length 1, Connection "conn_1", Recovered, Mark 1`, ls)
 		}
 	}},
 	{"ClosedAndFinishedSegmentsAreNeverClaimed", func(f *fixture) {
@@ -112,7 +112,7 @@ var leasePromises = []promise{
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, d, []campaign.Segment{{Run: r.No, Hi: 1, Closed: true}}))
 		f.ok(f.l.FinishImport(f.ctx, r.No, 1, campaign.Ready))
 		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-			f.Errorf("claimed %+v", ls)
+			f.Errorf("claimed %+v; want length 0", ls)
 		}
 		f.sound(r.No)
 	}},
@@ -122,13 +122,13 @@ var leasePromises = []promise{
 		f.sent(old, 0, 2)
 		l := f.lease(r.No, long)
 		if l.Epoch != old.Epoch+1 || !l.Recovered || l.Mark != 2 {
-			f.Fatalf("taken over: %+v", l)
+			f.Fatalf("taken over: %+v; want Epoch %+v, Recovered, Mark 2", l, old.Epoch+1)
 		}
 		if g := f.intend(intent(old, 2, 4)); !g.Fenced {
-			f.Errorf("the old owner's intent: %+v", g)
+			f.Errorf("the old owner's intent: %+v; want Fenced", g)
 		}
 		if ls, err := f.l.Renew(f.ctx, []campaign.Lease{old, l}, long); err != nil || len(ls) != 1 || ls[0].Epoch != l.Epoch {
-			f.Errorf("renewed %+v, %v", ls, err)
+			f.Errorf("renewed %+v, %v; want no error, length 1, Epoch %+v", ls, err, l.Epoch)
 		}
 		_, err := f.l.Recover(f.ctx, old, at(1))
 		_, err2 := f.l.Resolve(f.ctx, old, at(999), campaign.Resend)
@@ -141,7 +141,7 @@ var leasePromises = []promise{
 		}
 		c := f.counts(r.No)
 		if c[campaign.InDoubt] != 2 || c[campaign.Queued] != 2 {
-			f.Errorf("counts %v", c)
+			f.Errorf("counts %v; want InDoubt: 2, Queued: 2", c)
 		}
 	}},
 	{"RenewProlongsAndSaysUntilWhen", func(f *fixture) {
@@ -151,10 +151,10 @@ var leasePromises = []promise{
 		ls, err := f.l.Renew(f.ctx, []campaign.Lease{l}, long)
 		f.ok(err)
 		if len(ls) != 1 || ls[0].Until.Before(before.Add(long)) {
-			f.Fatalf("%+v", ls)
+			f.Fatalf("got %+v; want length 1, Until not before %+v", ls, before.Add(long))
 		}
 		if more := f.claim(r.No, long, 1); len(more) != 0 {
-			f.Errorf("a renewed lease was taken: %+v", more)
+			f.Errorf("a renewed lease was taken: %+v; want length 0", more)
 		}
 	}},
 	{"RecoverTurnsWhatHasNoResultIntoDoubt", func(f *fixture) {
@@ -172,14 +172,14 @@ var leasePromises = []promise{
 		f.status(r.No, 0, campaign.Accepted)
 		f.status(r.No, 1, campaign.Refused)
 		if line := f.status(r.No, 2, campaign.InDoubt); line.Attempts != 2 {
-			f.Errorf("%+v", line)
+			f.Errorf("got %+v; want Attempts 2", line)
 		}
 		if line := f.status(r.No, 3, campaign.InDoubt); line.Attempts != 1 || line.Reason == "" {
-			f.Errorf("%+v", line)
+			f.Errorf(`got %+v; want Attempts 1, Reason other than ""`, line)
 		}
 		f.status(r.No, 4, campaign.Queued)
 		if n, err = f.l.Recover(f.ctx, l2, at(60)); n != 0 || err != nil {
-			f.Errorf("recovered twice: %d %v", n, err)
+			f.Errorf("recovered twice: %d %v; want 0, no error", n, err)
 		}
 		f.sound(r.No)
 	}},
@@ -191,13 +191,13 @@ var leasePromises = []promise{
 		f.sentRetry(l, 4, 1, 2)
 		f.ok(f.l.Release(f.ctx, l, []int64{1, 2, 3, 4, 5})) // 4 and 5 were never granted
 		if c := f.counts(r.No); c[campaign.Accepted] != 1 || c[campaign.Queued] != 5 {
-			f.Errorf("counts %v", c)
+			f.Errorf("counts %v; want Accepted: 1, Queued: 5", c)
 		}
 		if got := f.run(r.No); got.Taken != 2 {
 			f.Errorf("%d taken from the budget, want 2: seq 0, and seq 1 whose first attempt was posted", got.Taken)
 		}
 		if g := f.intend(intent(l, 4, 5)); !g.Fenced {
-			f.Errorf("an intent after the release: %+v", g)
+			f.Errorf("an intent after the release: %+v; want Fenced", g)
 		}
 		l = f.lease(r.No, long) // at once
 		due, err := f.l.Due(f.ctx, l, time.Now(), 10)
@@ -219,10 +219,10 @@ var leasePromises = []promise{
 		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
 		f.ok(err)
 		if !p.Done {
-			f.Errorf("%+v", p)
+			f.Errorf("got %+v; want Done", p)
 		}
 		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-			f.Errorf("a finished segment was claimed: %+v", ls)
+			f.Errorf("a finished segment was claimed: %+v; want length 0", ls)
 		}
 		f.sound(r.No)
 	}},
@@ -247,7 +247,7 @@ var leasePromises = []promise{
 		p, err := f.l.Park(f.ctx, l, time.Now().Add(time.Hour), time.Minute)
 		f.ok(err)
 		if p.Done || p.Wake.After(time.Now()) {
-			f.Errorf("%+v", p)
+			f.Errorf("got %+v; want not Done, Wake not after %+v", p, time.Now())
 		}
 		if ls := f.claim(r.No, long, 1); len(ls) != 1 {
 			f.Error("nobody would find its doubt for an hour")
@@ -265,10 +265,10 @@ var leasePromises = []promise{
 			f.Errorf("%+v, want %s", p, soon)
 		}
 		if g := f.intend(intent(l, 1, 2)); !g.Fenced {
-			f.Errorf("an intent after Park: %+v", g)
+			f.Errorf("an intent after Park: %+v; want Fenced", g)
 		}
 		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-			f.Errorf("claimed before its time: %+v", ls)
+			f.Errorf("claimed before its time: %+v; want length 0", ls)
 		}
 	}},
 	{"ParkChoosesTheEarliestOfRetriesAndDoubts", func(f *fixture) {
@@ -279,7 +279,7 @@ var leasePromises = []promise{
 		p, err := f.l.Park(f.ctx, l, time.Time{}, 10*time.Minute)
 		f.ok(err)
 		if p.Done || !p.Wake.Equal(at(400)) {
-			f.Errorf("%+v", p)
+			f.Errorf("got %+v; want not Done, Wake %+v", p, at(400))
 		}
 	}},
 	{"ParkWakesForADoubtThatEndsBeforeTheRetry", func(f *fixture) {
@@ -348,10 +348,10 @@ var leasePromises = []promise{
 			f.Errorf("seq, attempt, tries: %s", d)
 		}
 		if len(due) > 0 && (due[1].To != "+2348030000001" || due[1].Key != key(1) || due[1].Row != 2 || len(due[1].Cells) != 2) {
-			f.Errorf("%+v", due[1])
+			f.Errorf("got %+v, want seq 1 to +2348030000001 in row 2 with two cells", due[1])
 		}
 		if due, err = f.l.Due(f.ctx, l, at(40), 1); err != nil || len(due) != 1 {
-			f.Errorf("at most one: %v %v", due, err)
+			f.Errorf("at most one: %v %v; want no error, length 1", due, err)
 		}
 	}},
 	{"DropSkipsWhatIsQueuedAndNothingElse", func(f *fixture) {
@@ -367,7 +367,7 @@ var leasePromises = []promise{
 		}
 		want := map[campaign.Status]int64{campaign.Accepted: 1, campaign.Skipped: 4, campaign.InDoubt: 1, campaign.Sending: 2}
 		if d := cmp.Diff(want, f.counts(r.No)); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		f.record(acceptance(l, 3)) // what is in flight is recorded still
 		f.status(r.No, 3, campaign.Accepted)
@@ -390,7 +390,7 @@ func (f *fixture) sentRetry(l campaign.Lease, mark, seq int64, attempt int) {
 	f.Helper()
 	g := f.intend(retry(l, mark, seq, attempt))
 	if g.Held || g.Fenced || len(g.Skipped) > 0 {
-		f.Fatalf("retry of seq %d: %+v", seq, g)
+		f.Fatalf("retry of seq %d: %+v; want not Held, not Fenced, none", seq, g)
 	}
 }
 

@@ -90,12 +90,12 @@ func (m *machine) Claim(t *rapid.T) {
 	ls := m.f.claim(m.no, gone, 1) // over at once: the next Claim takes it over
 	if m.done {
 		if len(ls) != 0 {
-			t.Fatalf("claimed a finished segment: %+v", ls)
+			t.Fatalf("claimed a finished segment: %+v; want length 0", ls)
 		}
 		return
 	}
 	if len(ls) != 1 || ls[0].Mark != m.mark {
-		t.Fatalf("claimed %+v, mark %d", ls, m.mark)
+		t.Fatalf("claimed %+v, mark %d; want length 1, Mark %+v", ls, m.mark, m.mark)
 	}
 	if m.held {
 		m.old = append(m.old, m.lease)
@@ -125,7 +125,7 @@ func (m *machine) Intend(t *rapid.T) {
 	}
 	g := m.f.intend(intent(m.lease, m.mark, to))
 	if g.Held || g.Fenced || g.To != to {
-		t.Fatalf("%+v", g)
+		t.Fatalf("got %+v; want not Held, not Fenced, To %+v", g, to)
 	}
 	for seq := m.mark; seq < to; seq++ {
 		if m.rows[seq].status == campaign.Queued {
@@ -142,7 +142,7 @@ func (m *machine) StaleIntend(t *rapid.T) {
 	}
 	l := rapid.SampledFrom(m.old).Draw(t, "lease")
 	if g := m.f.intend(intent(l, m.mark, m.mark+1)); !g.Fenced {
-		t.Fatalf("%+v", g)
+		t.Fatalf("got %+v; want Fenced", g)
 	}
 }
 
@@ -169,12 +169,12 @@ func (m *machine) Retry(t *rapid.T) {
 	}
 	g := m.f.intend(campaign.Intent{Lease: m.lease, Connection: "conn_1", From: m.mark, To: m.mark, Retries: due})
 	if g.Fenced || g.Held || len(g.Skipped) > 0 {
-		t.Fatalf("%+v", g)
+		t.Fatalf("got %+v; want not Fenced, not Held, none", g)
 	}
 	for _, d := range due {
 		row := &m.rows[d.Seq]
 		if !row.deferred || d.Attempt != row.attempt+1 {
-			t.Fatalf("seq %d was due for attempt %d, model %+v", d.Seq, d.Attempt, row)
+			t.Fatalf("seq %d was due for attempt %d, model %+v; want deferred, Attempt %+v", d.Seq, d.Attempt, row, row.attempt+1)
 		}
 		row.status, row.deferred, row.attempt = campaign.Sending, false, d.Attempt
 	}
@@ -274,7 +274,7 @@ func (m *machine) Park(t *rapid.T) {
 	}
 	p, err := m.f.l.Park(m.f.ctx, m.lease, at(0), time.Minute)
 	if err != nil || p.Done == m.open() {
-		t.Fatalf("parked %+v %v, open %v: %+v", p, err, m.open(), m.rows)
+		t.Fatalf("parked %+v %v, open %v: %+v; want no error, Done other than %+v", p, err, m.open(), m.rows, m.open())
 	}
 	m.done = p.Done
 	m.old, m.held = append(m.old, m.lease), false
@@ -303,10 +303,10 @@ func (m *machine) Check(t *rapid.T) {
 	}
 	for s, n := range lines {
 		if n != 0 {
-			t.Fatalf("lines and tallies differ by %d at %s: %+v", n, s, ts)
+			t.Fatalf("lines and tallies differ by %d at %s: %+v; want 0", n, s, ts)
 		}
 	}
 	if sum != modelRows {
-		t.Fatalf("the sum is %d of %d", sum, modelRows)
+		t.Fatalf("the sum is %d of %d; want %+v", sum, modelRows, modelRows)
 	}
 }

@@ -35,10 +35,10 @@ var reportPromises = []promise{
 		want := []campaign.Tally{tally(campaign.Queued, "", 7), tally(campaign.Sending, "", 4), tally(campaign.Accepted, "", 1), tally(campaign.Sent, "", 1), tally(campaign.Delivered, "", 1),
 			tally(campaign.Read, "", 1), tally(campaign.Failed, "131049", 1), tally(campaign.Refused, "send_recipient_permanent", 1), tally(campaign.InDoubt, "", 1), tally(campaign.Unknown, "", 2)}
 		if d := cmp.Diff(want, got); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		if d := cmp.Diff(campaign.Funnel{Accepted: 5, Sent: 3, Delivered: 2, Read: 1, Failed: 1}, funnel); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		f.counts(r.No)
 		f.sound(r.No)
@@ -68,11 +68,11 @@ var reportPromises = []promise{
 			f.ok(err)
 			by[l.Status]++
 			if row++; l.Row != row {
-				f.Fatalf("row %d comes in place %d", l.Row, row)
+				f.Fatalf("row %d comes in place %d; want Row %+v", l.Row, row, row)
 			}
 		}
 		if d := cmp.Diff(by, f.counts(r.No)); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 	}},
 	{"LinesMayBeLeftEarly", func(f *fixture) {
@@ -97,7 +97,7 @@ var reportPromises = []promise{
 			for from := int64(0); from < n; from += 20 {
 				gs, err := f.l.Intend(f.ctx, []campaign.Intent{intent(l, from, from+20)})
 				if err != nil || gs[0].To != from+20 {
-					f.Errorf("%+v %v", gs, err)
+					f.Errorf("got %+v %v; want no error, To %+v", gs, err, from+20)
 					return
 				}
 				var rs []campaign.Result
@@ -122,7 +122,7 @@ var reportPromises = []promise{
 		wg.Wait()
 		f.sweep() // a status that is stored while its receipt is recorded, by another connection, is left to the sweeper
 		if c := f.counts(r.No); c[campaign.Sent] != n {
-			f.Errorf("counts %v", c)
+			f.Errorf("counts %v; want Sent: %+v", c, n)
 		}
 		f.sound(r.No)
 	}},
@@ -138,11 +138,11 @@ var reportPromises = []promise{
 		f.ok(err)
 		a.Owner, b.Owner = "one", "two"
 		if d := cmp.Diff([]campaign.LaneReport{a, b}, got); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		f.ok(f.l.ReportLanes(f.ctx, "one", nil))
 		if got, err = f.l.Lanes(f.ctx, r.No); err != nil || len(got) != 1 {
-			f.Errorf("%+v %v", got, err)
+			f.Errorf("got %+v %v; want no error, length 1", got, err)
 		}
 	}},
 	{"CallsFailAfterTheirContextEnded", func(f *fixture) {
@@ -154,7 +154,7 @@ var reportPromises = []promise{
 			return // it was faster: then it is durable, and granted
 		}
 		if s := f.segmentState(r.No, 0); s.Mark != 0 {
-			f.Errorf("an intent that failed moved the mark to %d", s.Mark)
+			f.Errorf("an intent that failed moved the mark to %d; want Mark 0", s.Mark)
 		}
 	}},
 }

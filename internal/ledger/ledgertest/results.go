@@ -30,7 +30,7 @@ var resultPromises = []promise{
 			}
 		}
 		if got[1].Note != "no such number" {
-			f.Errorf("note of a refusal: %q", got[1].Note)
+			f.Errorf(`note of a refusal: %q; want Note "no such number"`, got[1].Note)
 		}
 		f.sound(r.No)
 	}},
@@ -44,10 +44,10 @@ var resultPromises = []promise{
 		f.record(rs...)
 		f.record(append(rs, rs...)...)
 		if d := cmp.Diff(before, f.lines(r.No)); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		if due, err := f.l.Due(f.ctx, l, at(60), 9); err != nil || len(due) != 1 || due[0].Tries != 1 {
-			f.Errorf("due %+v %v", due, err)
+			f.Errorf("due %+v %v; want no error, length 1, Tries 1", due, err)
 		}
 	}},
 	{"AcceptedWinsOverEverything", func(f *fixture) {
@@ -67,7 +67,7 @@ var resultPromises = []promise{
 		f.record(rs...)
 		for seq := range int64(6) {
 			if line := f.status(r.No, seq, campaign.Accepted); line.Reason != "" || line.Code != "" || line.MessageID == "" {
-				f.Errorf("%+v", line)
+				f.Errorf(`got %+v; want Reason "", Code "", MessageID other than ""`, line)
 			}
 		}
 		f.record(refusal(l, 0), deferral(l, 1, at(0)), doubtful(l, 2))
@@ -88,7 +88,7 @@ var resultPromises = []promise{
 		second.Attempt = 2
 		f.record(second)
 		if line := f.status(r.No, 0, campaign.Refused); line.Attempts != 2 {
-			f.Errorf("%+v", line)
+			f.Errorf("got %+v; want Attempts 2", line)
 		}
 	}},
 	{"AFencedOwnersFactsMergeAndItsDoubtsDoNot", func(f *fixture) {
@@ -104,7 +104,7 @@ var resultPromises = []promise{
 		n, err := f.l.Resolve(f.ctx, l, at(99), campaign.Resend) // its doubt began at(100), when it was recovered
 		f.ok(err)
 		if n != 0 {
-			f.Errorf("%d doubts resolved: a stale doubt replaced the new owner's", n)
+			f.Errorf("%d doubts resolved: a stale doubt replaced the new owner's; want 0", n)
 		}
 		n, err = f.l.Resolve(f.ctx, l, at(101), campaign.Resend)
 		f.ok(err)
@@ -130,7 +130,7 @@ var resultPromises = []promise{
 		n, err := f.l.Resolve(f.ctx, l, at(999), campaign.Resend)
 		f.ok(err)
 		if n != 3 {
-			f.Errorf("resolved %d", n)
+			f.Errorf("resolved %d; want 3", n)
 		}
 		f.status(r.No, 0, campaign.Unknown)
 		f.status(r.No, 1, campaign.Queued)
@@ -150,14 +150,14 @@ var resultPromises = []promise{
 			n, err := f.l.Resolve(f.ctx, l, at(60), c.policy)
 			f.ok(err)
 			if n != 1 {
-				f.Errorf("%s resolved %d", c.policy, n)
+				f.Errorf("%s resolved %d; want 1", c.policy, n)
 			}
 			f.status(r.No, 0, c.want)
 			f.status(r.No, 1, campaign.InDoubt)
 			_, funnel, err := f.l.Tallies(f.ctx, r.No)
 			f.ok(err)
 			if want := map[bool]int64{true: 1}[c.want == campaign.Queued]; funnel.MaybeDuplicate != want {
-				f.Errorf("%s: %d may be duplicates", c.policy, funnel.MaybeDuplicate)
+				f.Errorf("%s: %d may be duplicates; want MaybeDuplicate %+v", c.policy, funnel.MaybeDuplicate, want)
 			}
 			if c.want != campaign.Queued {
 				continue
@@ -182,7 +182,7 @@ var resultPromises = []promise{
 		got, err := f.l.SuppressedKeys(f.ctx, []int64{key(0), key(1)}, true, time.Now())
 		f.ok(err)
 		if d := cmp.Diff(map[int64]campaign.SkipReason{key(0): campaign.OptedOut}, got); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 	}},
 	{"ARepeatedMessageIDSpoilsNothing", func(f *fixture) {
@@ -199,7 +199,7 @@ var resultPromises = []promise{
 		}
 		f.record(rs...)
 		if c := f.counts(r.No); c[campaign.Accepted] != 40 {
-			f.Errorf("counts %v", c)
+			f.Errorf("counts %v; want Accepted: 40", c)
 		}
 		f.apply(event("wamid.always.the.same", key(3), campaign.Delivered, at(5)))
 		if c := f.counts(r.No); c[campaign.Delivered] != 6 {
@@ -216,7 +216,7 @@ var resultPromises = []promise{
 		second.MessageID = "wamid.second"
 		f.record(second)
 		if line := f.status(r.No, 0, campaign.Accepted); line.MessageID != messageID(r.No, 0) {
-			f.Errorf("%+v", line)
+			f.Errorf("got %+v; want MessageID %+v", line, messageID(r.No, 0))
 		}
 	}},
 }

@@ -17,11 +17,11 @@ var runPromises = []promise{
 		got, err := f.l.CreateRun(f.ctx, in)
 		f.ok(err)
 		if got.No != 1 || got.State != campaign.Importing || got.CreatedAt.IsZero() || got.Wanted != campaign.WantRun {
-			f.Errorf("run as created: %+v", got)
+			f.Errorf("run as created: %+v; want No 1, State Importing, CreatedAt set, Wanted WantRun", got)
 		}
 		in.No, in.State, in.Wanted, in.CreatedAt = got.No, got.State, got.Wanted, got.CreatedAt
 		if d := cmp.Diff(in, f.run(1)); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 	}},
 	{"CreateRunReturnsTheRunThatExists", func(f *fixture) {
@@ -29,7 +29,7 @@ var runPromises = []promise{
 		f.ok(err)
 		b, err := f.l.CreateRun(f.ctx, campaign.Run{Campaign: "spring", ListHash: "aa", ListName: "another name"})
 		if !errors.Is(err, campaign.ErrRunExists) || b.No != a.No {
-			f.Errorf("second run of the same list: %d, %v", b.No, err)
+			f.Errorf("second run of the same list: %d, %v; want ErrRunExists, No %+v", b.No, err, a.No)
 		}
 		c, err := f.l.CreateRun(f.ctx, campaign.Run{Campaign: "spring", ListHash: "aa", Launch: "again"})
 		f.ok(err)
@@ -39,14 +39,14 @@ var runPromises = []promise{
 	}},
 	{"RunsAreListedNewestFirst", func(f *fixture) {
 		if rs, err := f.l.Runs(f.ctx, campaign.Which{Most: 1}); len(rs) > 0 || err != nil {
-			f.Errorf("runs of an empty ledger: %+v, %v", rs, err)
+			f.Errorf("runs of an empty ledger: %+v, %v; want none, no error", rs, err)
 		}
 		f.create()
 		f.create()
 		rs, err := f.l.Runs(f.ctx, campaign.Which{})
 		f.ok(err)
 		if len(rs) != 2 || rs[0].No != 2 || rs[1].No != 1 {
-			f.Errorf("runs: %+v", rs)
+			f.Errorf("runs: %+v; want length 2, No 2, No 1", rs)
 		}
 	}},
 	{"OnlyTheRunsThatAreAskedForAreListed", func(f *fixture) {
@@ -68,7 +68,7 @@ var runPromises = []promise{
 			1: campaign.Finished, 4: campaign.Cancelled, 5: campaign.RunStateFailed, 6: campaign.WaitingApproval, 7: campaign.Ready, 8: campaign.Running, 9: campaign.Paused,
 		} {
 			if moved, err := f.l.SetState(f.ctx, no, []campaign.State{campaign.Importing}, s, "", ""); err != nil || !moved {
-				f.Fatal(no, moved, err)
+				f.Fatalf("got %+v, %+v, %v; want no error, moved", no, moved, err)
 			}
 		}
 		for _, tt := range []struct {
@@ -122,15 +122,15 @@ var runPromises = []promise{
 	{"WantRunMakesAPausedRunReady", func(f *fixture) {
 		r := f.imported(1)
 		if ok, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Paused, campaign.PausedByBreaker, "again and again"); !ok || err != nil {
-			f.Fatal(ok, err)
+			f.Fatalf("got %+v, %v; want ok, no error", ok, err)
 		}
 		if got := f.run(r.No); got.State != campaign.Paused || got.Reason != campaign.PausedByBreaker || got.Detail != "again and again" {
-			f.Errorf("paused run: %+v", got)
+			f.Errorf(`paused run: %+v; want State Paused, Reason PausedByBreaker, Detail "again and again"`, got)
 		}
 		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
 		f.ok(err)
 		if got.State != campaign.Ready || got.Reason != "" || got.Detail != "" || got.Wanted != campaign.WantRun {
-			f.Errorf("resumed run: %+v", got)
+			f.Errorf(`resumed run: %+v; want State Ready, Reason "", Detail "", Wanted WantRun`, got)
 		}
 	}},
 	{"WantPauseLeavesTheStateToTheSender", func(f *fixture) {
@@ -138,7 +138,7 @@ var runPromises = []promise{
 		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
 		f.ok(err)
 		if got.State != campaign.Ready || got.Wanted != campaign.WantPause {
-			f.Errorf("%+v", got)
+			f.Errorf("got %+v; want State Ready, Wanted WantPause", got)
 		}
 	}},
 	{"SetStateMovesOnlyFromTheNamedStates", func(f *fixture) {
@@ -151,12 +151,12 @@ var runPromises = []promise{
 		ok, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running, campaign.Ready}, campaign.Running, "", "")
 		f.ok(err)
 		if got := f.run(r.No); !ok || got.State != campaign.Running || got.StartedAt.IsZero() || !got.EndedAt.IsZero() {
-			f.Errorf("moved %v: %+v", ok, got)
+			f.Errorf("moved %v: %+v; want ok, State Running, StartedAt set, EndedAt zero", ok, got)
 		}
 		ok, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.RunStateFailed, "", "why")
 		f.ok(err)
 		if got := f.run(r.No); !ok || got.EndedAt.IsZero() || got.Detail != "why" {
-			f.Errorf("ended run: %+v", got)
+			f.Errorf(`ended run: %+v; want ok, EndedAt set, Detail "why"`, got)
 		}
 	}},
 	{"AnEndedRunIsNotWantedBack", func(f *fixture) {
@@ -166,14 +166,14 @@ var runPromises = []promise{
 		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
 		f.ok(err)
 		if got.State != campaign.Cancelled || got.Wanted != campaign.WantRun {
-			f.Errorf("%+v", got)
+			f.Errorf("got %+v; want State Cancelled, Wanted WantRun", got)
 		}
 	}},
 	{"SetAssetIsRemembered", func(f *fixture) {
 		r := f.create()
 		f.ok(f.l.SetAsset(f.ctx, r.No, "ast_9", at(60)))
 		if got := f.run(r.No); got.Asset != "ast_9" || !got.AssetUntil.Equal(at(60)) {
-			f.Errorf("%+v", got)
+			f.Errorf(`got %+v; want Asset "ast_9", AssetUntil %+v`, got, at(60))
 		}
 	}},
 	{"FinishRunsEndsWhatIsDone", func(f *fixture) {
@@ -182,7 +182,7 @@ var runPromises = []promise{
 		rs, err := f.l.FinishRuns(f.ctx)
 		f.ok(err)
 		if len(rs) != 1 || rs[0].No != empty.No || rs[0].State != campaign.Finished || rs[0].EndedAt.IsZero() {
-			f.Errorf("finished %+v", rs)
+			f.Errorf("finished %+v; want length 1, No %+v, State Finished, EndedAt set", rs, empty.No)
 		}
 		l := f.lease(open.No, long)
 		f.sent(l, 0, 1)
@@ -192,10 +192,10 @@ var runPromises = []promise{
 		rs, err = f.l.FinishRuns(f.ctx)
 		f.ok(err)
 		if !p.Done || len(rs) != 1 || rs[0].No != open.No {
-			f.Errorf("parked %+v, finished %+v", p, rs)
+			f.Errorf("parked %+v, finished %+v; want Done, length 1, No %+v", p, rs, open.No)
 		}
 		if rs, err = f.l.FinishRuns(f.ctx); err != nil || len(rs) != 0 {
-			f.Errorf("finished twice: %v %v", rs, err)
+			f.Errorf("finished twice: %v %v; want no error, length 0", rs, err)
 		}
 	}},
 	{"ACancelledRunIsClaimedDroppedAndEndsCancelled", func(f *fixture) {
@@ -210,11 +210,11 @@ var runPromises = []promise{
 		got, err := f.l.SetWanted(f.ctx, r.No, campaign.WantCancel)
 		f.ok(err)
 		if got.State != campaign.Ready || got.Wanted != campaign.WantCancel {
-			f.Errorf("a paused run that is cancelled: %+v", got)
+			f.Errorf("a paused run that is cancelled: %+v; want State Ready, Wanted WantCancel", got)
 		}
 		l = f.lease(r.No, long) // although it was parked for an hour
 		if g := f.intend(intent(l, 2, 3)); !g.Held {
-			f.Errorf("intent of a cancelled run: %+v", g)
+			f.Errorf("intent of a cancelled run: %+v; want Held", g)
 		}
 		n, err := f.l.Drop(f.ctx, l, campaign.RunCancelled)
 		f.ok(err)
@@ -223,12 +223,12 @@ var runPromises = []promise{
 		rs, err := f.l.FinishRuns(f.ctx)
 		f.ok(err)
 		if n != 2 || !p.Done || len(rs) != 1 || rs[0].State != campaign.Cancelled {
-			f.Errorf("dropped %d, parked %+v, ended %+v", n, p, rs)
+			f.Errorf("dropped %d, parked %+v, ended %+v; want 2, Done, length 1, State Cancelled", n, p, rs)
 		}
 		f.status(r.No, 0, campaign.Accepted)
 		f.status(r.No, 1, campaign.Skipped)
 		if line := f.status(r.No, 2, campaign.Skipped); line.Reason != string(campaign.RunCancelled) || line.Skip != campaign.RunCancelled {
-			f.Errorf("%+v", line)
+			f.Errorf("got %+v; want Reason %+v, Skip RunCancelled", line, string(campaign.RunCancelled))
 		}
 		f.sound(r.No)
 	}},
@@ -245,7 +245,7 @@ var importPromises = []promise{
 			{Run: r.No, Index: 1, Lo: campaign.SegmentSize, Hi: campaign.SegmentSize + 1, Closed: true}}))
 		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
 		if got := f.run(r.No); got.State != campaign.WaitingApproval || got.Rows != 2 {
-			f.Errorf("%+v", got)
+			f.Errorf("got %+v; want State WaitingApproval, Rows 2", got)
 		}
 		ds, err := f.l.Deliveries(f.ctx, r.No, 0, 2*campaign.SegmentSize)
 		f.ok(err)
@@ -258,16 +258,16 @@ var importPromises = []promise{
 			f.ok(err)
 			order = append(order, l.Row)
 			if l.Row == 1 && (l.Status != campaign.Skipped || l.Skip != campaign.InvalidPhone || l.Note != "line 2: letters" || l.To != "not a number" || l.Connection != "") {
-				f.Errorf("skipped line: %+v", l)
+				f.Errorf("got %+v, want row 1 skipped as InvalidPhone, with its note and text", l)
 			}
 		}
 		if d := cmp.Diff([]int64{1, 2}, order); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		ss, err := f.l.SegmentStates(f.ctx, r.No)
 		f.ok(err)
 		if len(ss) != 2 || ss[0].Group != "Africa/Lagos" || ss[0].Done || !ss[1].Done || !ss[1].Closed || ss[1].Lo != campaign.SegmentSize {
-			f.Errorf("segments: %+v", ss)
+			f.Errorf(`segments: %+v; want length 2, Group "Africa/Lagos", not Done, Done, Closed, Lo SegmentSize`, ss)
 		}
 		f.sound(r.No)
 	}},
@@ -276,20 +276,20 @@ var importPromises = []promise{
 		seg := func(hi int64) []campaign.Segment { return []campaign.Segment{{Run: r.No, Lo: 0, Hi: hi}} }
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), seg(2)))
 		if err := f.l.AppendRows(f.ctx, r.No, 0, deliveries(2, 3), seg(3)); !errors.Is(err, campaign.ErrFenced) {
-			f.Errorf("an importer that is behind: %v", err)
+			f.Errorf("an importer that is behind: %v; want ErrFenced", err)
 		}
 		f.ok(f.l.AppendRows(f.ctx, r.No, 2, deliveries(2, 5), seg(5)))
 		if err := f.l.AppendRows(f.ctx, r.No, 2, deliveries(2, 5), seg(5)); !errors.Is(err, campaign.ErrFenced) {
-			f.Errorf("the same chunk again: %v", err)
+			f.Errorf("the same chunk again: %v; want ErrFenced", err)
 		}
 		ss, err := f.l.SegmentStates(f.ctx, r.No)
 		f.ok(err)
 		if got := f.run(r.No); got.Rows != 5 || len(ss) != 1 || ss[0].Hi != 5 {
-			f.Errorf("rows %d, segments %+v", got.Rows, ss)
+			f.Errorf("rows %d, segments %+v; want Rows 5, length 1, Hi 5", got.Rows, ss)
 		}
 		f.ok(f.l.FinishImport(f.ctx, r.No, 5, campaign.Ready))
 		if err := f.l.AppendRows(f.ctx, r.No, 5, deliveries(5, 6), seg(6)); !errors.Is(err, campaign.ErrFenced) {
-			f.Errorf("a chunk after the end: %v", err)
+			f.Errorf("a chunk after the end: %v; want ErrFenced", err)
 		}
 	}},
 	{"AChunkIsAllOrNothing", func(f *fixture) {
@@ -302,7 +302,7 @@ var importPromises = []promise{
 		ss, err := f.l.SegmentStates(f.ctx, r.No)
 		f.ok(err)
 		if n := len(f.lines(r.No)); n != 0 || len(ss) != 0 || f.run(r.No).Rows != 0 {
-			f.Errorf("%d rows and %d segments stayed", n, len(ss))
+			f.Errorf("%d rows and %d segments stayed; want 0, length 0, Rows 0", n, len(ss))
 		}
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 100), []campaign.Segment{{Run: r.No, Hi: 100}}))
 	}},
@@ -310,14 +310,14 @@ var importPromises = []promise{
 		r := f.create()
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), []campaign.Segment{{Run: r.No, Hi: 2}}))
 		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-			f.Errorf("claimed %+v", ls)
+			f.Errorf("claimed %+v; want length 0", ls)
 		}
 		if c := f.counts(r.No); c[campaign.Queued] != 2 {
-			f.Errorf("counts %v", c)
+			f.Errorf("counts %v; want Queued: 2", c)
 		}
 		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
 		if ls := f.claim(r.No, long, 1); len(ls) != 0 {
-			f.Errorf("claimed before approval: %+v", ls)
+			f.Errorf("claimed before approval: %+v; want length 0", ls)
 		}
 	}},
 	{"FinishImportVerifiesTheRows", func(f *fixture) {
@@ -329,7 +329,7 @@ var importPromises = []promise{
 		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.Ready))
 		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
 		if got := f.run(r.No); got.State != campaign.Ready {
-			f.Errorf("a second call is a no-op: %s", got.State)
+			f.Errorf("a second call is a no-op: %s; want State Ready", got.State)
 		}
 	}},
 	{"FinishImportRefusesANumberQueuedTwice", func(f *fixture) {
@@ -354,7 +354,7 @@ var importPromises = []promise{
 		f.ok(err)
 		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
 		if got := f.run(r.No); got.State != campaign.Ready {
-			f.Errorf("%+v", got)
+			f.Errorf("got %+v; want State Ready", got)
 		}
 	}},
 }

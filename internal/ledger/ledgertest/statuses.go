@@ -46,7 +46,7 @@ var statusPromises = []promise{
 		f.apply(event(id, key(0), campaign.Sent, at(21)), event(id, key(0), campaign.Delivered, at(29)), event(id, key(0), campaign.Read, at(41)))
 		got := f.status(r.No, 0, campaign.Read)
 		if !got.SentAt.Equal(at(20)) || !got.DeliveredAt.Equal(at(29)) || !got.ReadAt.Equal(at(40)) || !got.FailedAt.IsZero() || !got.AcceptedAt.Equal(at(1)) {
-			f.Errorf("%+v", got)
+			f.Errorf("got %+v; want SentAt %+v, DeliveredAt %+v, ReadAt %+v, FailedAt zero, AcceptedAt %+v", got, at(20), at(29), at(40), at(1))
 		}
 	}},
 	{"AFailureKeepsItsCode", func(f *fixture) {
@@ -59,7 +59,7 @@ var statusPromises = []promise{
 		f.apply(fail("131049", 20))
 		f.apply(fail("131026", 30), fail("131053", 20))
 		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131049" || !got.FailedAt.Equal(at(20)) {
-			f.Errorf("%+v", got)
+			f.Errorf(`got %+v; want Code "131049", FailedAt %+v`, got, at(20))
 		}
 		f.apply(fail("131040", 20)) // of the same instant the least
 		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131040" {
@@ -67,18 +67,18 @@ var statusPromises = []promise{
 		}
 		f.apply(fail("131000", 10))
 		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131000" || !got.FailedAt.Equal(at(10)) {
-			f.Errorf("%+v", got)
+			f.Errorf(`got %+v; want Code "131000", FailedAt %+v`, got, at(10))
 		}
 	}},
 	{"RepetitionsAreCountedApart", func(f *fixture) {
 		r, _ := f.accepted(2)
 		a := f.apply(event(messageID(r.No, 0), key(0), campaign.Sent, at(2)), event("wamid.nobody", 0, campaign.Sent, at(2)))
 		if d := cmp.Diff(campaign.Applied{Matched: 1, Orphaned: 1}, a); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		a = f.apply(event(messageID(r.No, 0), key(0), campaign.Sent, at(2)), event("wamid.nobody", 0, campaign.Sent, at(2)), event(messageID(r.No, 1), 0, campaign.Read, at(2)))
 		if d := cmp.Diff(campaign.Applied{Matched: 1, Repeated: 2}, a); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 	}},
 	{"AnyOrderOfEventsTellsTheSame", func(f *fixture) {
@@ -155,30 +155,30 @@ var statusPromises = []promise{
 		for seq := range int64(20) {
 			a := f.apply(event(messageID(r.No, seq), key(seq), campaign.Delivered, at(3)), event(messageID(r.No, seq), key(seq), campaign.Sent, at(2)))
 			if a.Orphaned != 2 {
-				f.Errorf("%+v", a)
+				f.Errorf("got %+v; want Orphaned 2", a)
 			}
 			rs = append(rs, acceptance(l, seq))
 		}
 		f.record(rs...)
 		for seq := range int64(20) {
 			if line := f.status(r.No, seq, campaign.Delivered); !line.SentAt.Equal(at(2)) || line.Adopted {
-				f.Errorf("%+v", line)
+				f.Errorf("got %+v; want SentAt %+v, not Adopted", line, at(2))
 			}
 		}
 		if s := f.sweep(); s != (campaign.Swept{}) {
-			f.Errorf("after all receipts the sweeper finds %+v", s)
+			f.Errorf("after all receipts the sweeper finds %+v; want %+v", s, campaign.Swept{})
 		}
 		at, err := f.l.LastEventAt(f.ctx, r.No)
 		f.ok(err)
 		if time.Since(at).Abs() > time.Minute {
-			f.Errorf("last event at %s", at)
+			f.Errorf("last event at %s; want it at most %s ago", at, time.Minute)
 		}
 	}},
 	{"LastEventAtIsWhenAStatusWasApplied", func(f *fixture) {
 		r, _ := f.accepted(1)
 		other, _ := f.accepted(1)
 		if when, err := f.l.LastEventAt(f.ctx, r.No); err != nil || !when.IsZero() {
-			f.Errorf("%s %v", when, err)
+			f.Errorf("got %s %v; want no error, zero", when, err)
 		}
 		f.apply(event(messageID(r.No, 0), key(0), campaign.Sent, at(2)))
 		when, err := f.l.LastEventAt(f.ctx, r.No)
@@ -186,7 +186,7 @@ var statusPromises = []promise{
 		none, err := f.l.LastEventAt(f.ctx, other.No)
 		f.ok(err)
 		if time.Since(when).Abs() > time.Minute || !none.IsZero() {
-			f.Errorf("%s, of another run %s", when, none)
+			f.Errorf("%s, of another run %s; want the first at most %s ago, the other zero", when, none, time.Minute)
 		}
 	}},
 	{"AnEventFromTheFutureIsBroughtBack", func(f *fixture) {
@@ -231,17 +231,17 @@ var statusPromises = []promise{
 		tell(campaign.TemplateEvent{Event: "PAUSED", Reason: "low quality"})
 		got := f.run(r.No)
 		if got.State != campaign.Paused || got.Reason != campaign.PausedByTemplate || got.Detail == "" {
-			f.Errorf("%+v", got)
+			f.Errorf(`got %+v; want State Paused, Reason PausedByTemplate, Detail other than ""`, got)
 		}
 		if g := f.intend(intent(l, 1, 2)); !g.Held {
-			f.Errorf("%+v", g)
+			f.Errorf("got %+v; want Held", g)
 		}
 		if f.run(other.No).State != campaign.Ready || f.run(german.No).State != campaign.Ready {
 			f.Error("runs of other templates were paused")
 		}
 		tell(campaign.TemplateEvent{Event: "APPROVED"})
 		if got := f.run(r.No); got.State != campaign.Ready || got.Reason != "" {
-			f.Errorf("approved again: %+v", got)
+			f.Errorf(`approved again: %+v; want State Ready, Reason ""`, got)
 		}
 	}},
 	{"EveryTemplateEventHasItsEffect", func(f *fixture) {
@@ -321,7 +321,7 @@ var statusPromises = []promise{
 			f.ok(err)
 		}
 		if got := f.run(r.No); got.State != campaign.Paused || got.Reason != campaign.PausedByOperator {
-			f.Errorf("%+v", got)
+			f.Errorf("got %+v; want State Paused, Reason PausedByOperator", got)
 		}
 	}},
 }
@@ -335,23 +335,23 @@ var adoptionPromises = []promise{
 		f.apply(event("wamid.lost", key(0), campaign.Delivered, at(4)), event("wamid.lost", key(0), campaign.Sent, at(2)))
 		s := f.sweep()
 		if d := cmp.Diff(campaign.Swept{Adopted: 1}, s); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		got := f.status(r.No, 0, campaign.Delivered)
 		if !got.Adopted || got.MessageID != "wamid.lost" || got.Attempts != 1 || !got.SentAt.Equal(at(2)) || !got.AcceptedAt.Equal(at(2)) || got.Reason != "" {
-			f.Errorf("%+v", got)
+			f.Errorf(`got %+v; want Adopted, MessageID "wamid.lost", Attempts 1, SentAt %+v, AcceptedAt %+v, Reason ""`, got, at(2), at(2))
 		}
 		f.apply(event("wamid.lost", key(0), campaign.Read, at(9)))
 		f.status(r.No, 0, campaign.Read)
 		_, funnel, err := f.l.Tallies(f.ctx, r.No)
 		f.ok(err)
 		if d := cmp.Diff(campaign.Funnel{Accepted: 2, Sent: 1, Delivered: 1, Read: 1, Adopted: 1}, funnel); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
 		f.ok(err)
 		if !p.Done {
-			f.Errorf("%+v", p)
+			f.Errorf("got %+v; want Done", p)
 		}
 		f.sound(r.No)
 	}},
@@ -367,14 +367,14 @@ var adoptionPromises = []promise{
 		rs, err := f.l.FinishRuns(f.ctx)
 		f.ok(err)
 		if len(rs) != 1 {
-			f.Errorf("finished %v", rs)
+			f.Errorf("finished %v; want length 1", rs)
 		}
 		f.status(r.No, 0, campaign.Unknown)
 		e := event("wamid.lost", key(0), campaign.Sent, at(3))
 		e.Connection = "" // an event may name none
 		f.apply(e)
 		if s := f.sweep(); s.Adopted != 1 {
-			f.Errorf("%+v", s)
+			f.Errorf("got %+v; want Adopted 1", s)
 		}
 		f.status(r.No, 0, campaign.Sent)
 	}},
@@ -387,7 +387,7 @@ var adoptionPromises = []promise{
 		f.ok(err)
 		f.apply(event("wamid.lost", key(0), campaign.Sent, now))
 		if s := f.sweep(); s.Adopted != 1 {
-			f.Errorf("%+v", s)
+			f.Errorf("got %+v; want Adopted 1", s)
 		}
 		f.status(r.No, 0, campaign.Sent)
 	}},
@@ -402,15 +402,15 @@ var adoptionPromises = []promise{
 			event("wamid.recipient", key(1), campaign.Sent, at(2)), event("wamid.nobody", 0, campaign.Sent, at(2)),
 			event("wamid.earlier", key(0), campaign.Sent, at(-600)), event("wamid.earlier", key(0), campaign.Read, at(2)))
 		if d := cmp.Diff(campaign.Swept{Left: 7}, f.sweep()); d != "" {
-			f.Error(d)
+			f.Errorf("-want +got:\n%s", d)
 		}
 		f.status(r.No, 0, campaign.InDoubt)
 		f.apply(event("wamid.mine", key(0), campaign.Sent, at(71)))
 		if s := f.sweep(); s.Adopted != 1 {
-			f.Errorf("%+v", s)
+			f.Errorf("got %+v; want Adopted 1", s)
 		}
 		if line := f.status(r.No, 0, campaign.Sent); line.MessageID != "wamid.mine" {
-			f.Errorf("%+v", line)
+			f.Errorf(`got %+v; want MessageID "wamid.mine"`, line)
 		}
 	}},
 	{"AnOrphanIsAsOldAsItsFirstStatus", func(f *fixture) {
@@ -453,7 +453,7 @@ var adoptionPromises = []promise{
 		f.apply(event("wamid.whose", key(0), campaign.Sent, at(2)))
 		for range 2 {
 			if d := cmp.Diff(campaign.Swept{Ambiguous: 1, Left: 1}, f.sweep()); d != "" {
-				f.Error(d)
+				f.Errorf("-want +got:\n%s", d)
 			}
 		}
 		for _, r := range []campaign.Run{a, b} {
@@ -461,13 +461,13 @@ var adoptionPromises = []promise{
 			_, funnel, err := f.l.Tallies(f.ctx, r.No)
 			f.ok(err)
 			if funnel.Ambiguous != 1 {
-				f.Errorf("%+v", funnel)
+				f.Errorf("got %+v; want Ambiguous 1", funnel)
 			}
 		}
 		n, err := f.l.Resolve(f.ctx, la, at(100), campaign.Evidence)
 		f.ok(err)
 		if n != 1 {
-			f.Errorf("resolved %d", n)
+			f.Errorf("resolved %d; want 1", n)
 		}
 		f.status(a.No, 0, campaign.Unknown) // evidence never resends what is ambiguous
 	}},
@@ -482,7 +482,7 @@ var adoptionPromises = []promise{
 		f.record(inDoubt)
 		f.apply(event("wamid.whose", key(0), campaign.Sent, now))
 		if s := f.sweep(); s.Adopted != 0 {
-			f.Errorf("%+v: the webhook may be about run %d, whose answer is still on its way", s, b.No)
+			f.Errorf("%+v: the webhook may be about run %d, whose answer is still on its way; want Adopted 0", s, b.No)
 		}
 		mine := acceptance(lb, 0)
 		mine.MessageID = "wamid.whose"
@@ -498,7 +498,7 @@ var adoptionPromises = []promise{
 		f.record(deferral(l, 0, at(0)), refusal(l, 1))
 		f.apply(event("wamid.0", key(0), campaign.Sent, at(1)), event("wamid.1", key(1), campaign.Sent, at(1)), event("wamid.2", key(2), campaign.Sent, at(1)))
 		if s := f.sweep(); s.Adopted != 0 || s.Left != 3 {
-			f.Errorf("%+v", s)
+			f.Errorf("got %+v; want Adopted 0, Left 3", s)
 		}
 		f.status(r.No, 0, campaign.Queued)
 		f.status(r.No, 1, campaign.Refused)

@@ -29,10 +29,10 @@ var suppressionPromises = []promise{
 		m, err := f.l.Suppress(f.ctx, []campaign.Suppression{s})
 		f.ok(err)
 		if n != 2 || m != 0 {
-			f.Errorf("added %d, then %d", n, m)
+			f.Errorf("added %d, then %d; want 2, 0", n, m)
 		}
 		if got := f.suppressed(); len(got) != 2 {
-			f.Errorf("%+v", got)
+			f.Errorf("got %+v; want length 2", got)
 		}
 		n, err = f.l.Unsuppress(f.ctx, []campaign.Suppression{s, s})
 		f.ok(err)
@@ -49,11 +49,11 @@ var suppressionPromises = []promise{
 		f.ok(err)
 		got := f.suppressed()
 		if n != 2500 || len(got) != 2500 {
-			f.Fatalf("added %d, listed %d", n, len(got))
+			f.Fatalf("added %d, listed %d; want 2500, length 2500", n, len(got))
 		}
 		for i, s := range got {
 			if s.Key != int64(i+1) {
-				f.Fatalf("number %d is %d", i, s.Key)
+				f.Fatalf("number %d is %d; want Key %+v", i, s.Key, int64(i+1))
 			}
 		}
 	}},
@@ -158,7 +158,7 @@ var suppressionPromises = []promise{
 			f.ok(err)
 		}
 		if got := f.suppressed(); len(got) != 1 {
-			f.Errorf("%+v", got)
+			f.Errorf("got %+v; want length 1", got)
 		}
 	}},
 }

@@ -344,7 +344,7 @@ func (s *Server) Filled(t testing.TB, fill func(url string) error) string {
 		}
 	})
 	if s.fillErr != nil {
-		t.Fatalf("filling a database to copy: %v", s.fillErr)
+		t.Fatalf("filling a database to copy: %v; want fillErr nil", s.fillErr)
 	}
 	return s.database(t, " TEMPLATE "+name)
 }
@@ -353,11 +353,11 @@ func (s *Server) database(t testing.TB, how string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", s.names.Add(1))
 	if err := s.Exec("CREATE DATABASE " + name + how); err != nil {
-		t.Fatalf("making database %s: %v", name, err)
+		t.Fatalf("making database %s: %v; want no error", name, err)
 	}
 	t.Cleanup(func() {
 		if err := s.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
-			t.Errorf("dropping database %s: %v", name, err)
+			t.Errorf("dropping database %s: %v; want no error", name, err)
 		}
 	})
 	return s.URL(name)

@@ -34,7 +34,7 @@ func TestACrashedServerKeepsWhatItCommitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Exec("SELECT 1 / count(*) FROM kept"); err != nil || s.Addr != addr {
-		t.Errorf("after a crash at %s: %v at %s", addr, err, s.Addr)
+		t.Errorf("after a crash at %s: %v at %s; want no error, Addr %+v", addr, err, s.Addr, addr)
 	}
 	if _, err := s.PID(); err != nil {
 		t.Error(err)
