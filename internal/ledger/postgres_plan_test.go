@@ -318,7 +318,7 @@ func inNearlyTheirOrder(no campaign.RunNo, n int64) []campaign.StatusEvent {
 
 func TestStatusesAreHeapOnlyUpdates(t *testing.T) {
 	t.Parallel()
-	const n = 20_000
+	const n = 10_000
 	l := openShared(t, Options{Sender: true})
 	r := sentAll(t, l, n)
 	for es := range slices.Chunk(inNearlyTheirOrder(r.No, n), 256) {
