@@ -311,6 +311,7 @@ var leasePromises = []promise{
 		f.ok(f.l.Release(f.ctx, ls[0], nil))
 		f.ok(f.l.Release(f.ctx, ls[1], []int64{campaign.SegmentSize - 1})) // of another segment: not its to give back
 		f.counted(two.No, map[campaign.Status]int64{campaign.Queued: campaign.SegmentSize, campaign.InDoubt: 1})
+		f.sound(two.No) // nothing stands above the other's mark
 		ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{one.No, two.No}, Max: 2, Lease: long})
 		f.ok(err)
 		if len(ls) != 2 || ls[0].Run != one.No || ls[1].Run != two.No || ls[1].Index != 1 {
