@@ -107,21 +107,21 @@ func TestOnlyAMissingEndpointIsNotOffered(t *testing.T) {
 
 func TestNumbersAreReadInEveryForm(t *testing.T) {
 	for fields, want := range map[string]Number{
-		`"throughput":"STANDARD"`:                              {Level: "STANDARD", Throughput: 80},
-		`"throughput":{"level":"high"}`:                        {Level: "HIGH", Throughput: 1000},
-		`"throughput":{"level":"NOT_APPLICABLE"}`:              {Level: "NOT_APPLICABLE"},
-		`"throughput":45.5`:                                    {Throughput: 45.5},
-		`"throughput":"45"`:                                    {Throughput: 45},
-		`"throughput":999999`:                                  {Throughput: 999999},
-		`"throughput":1000000`:                                 {Level: "1000000"},
-		`"throughput":0`:                                       {Level: "0"},
-		`"throughput":-5`:                                      {Level: "-5"},
-		`"coexistence":true`:                                   {Coexistence: true, Throughput: 20},
-		`"coexistence":true,"throughput":"STANDARD"`:           {Coexistence: true, Level: "STANDARD", Throughput: 20},
-		`"coexistence":true,"throughput":20.5`:                 {Coexistence: true, Throughput: 20},
-		`"is_on_biz_app":"true","throughput":5`:                {Coexistence: true, Throughput: 5},
-		`"coexistence":false,"throughput":"STANDARD"`:          {Level: "STANDARD", Throughput: 80},
-		`"quality_rating":"green","messaging_limit":"TIER_2K"`: {Quality: "GREEN", Tier: "TIER_2K", TierLimit: 2000},
+		`"throughput":"STANDARD"`:                                        {Level: "STANDARD", Throughput: 80},
+		`"throughput":{"level":"high"}`:                                  {Level: "HIGH", Throughput: 1000},
+		`"throughput":{"level":"NOT_APPLICABLE"}`:                        {Level: "NOT_APPLICABLE"},
+		`"throughput":45.5`:                                              {Throughput: 45.5},
+		`"throughput":"45"`:                                              {Throughput: 45},
+		`"throughput":999999`:                                            {Throughput: 999999},
+		`"throughput":1000000`:                                           {Level: "1000000"},
+		`"throughput":0`:                                                 {Level: "0"},
+		`"throughput":-5`:                                                {Level: "-5"},
+		`"coexistence":true`:                                             {Coexistence: true, Throughput: 20},
+		`"coexistence":true,"throughput":"STANDARD"`:                     {Coexistence: true, Level: "STANDARD", Throughput: 20},
+		`"coexistence":true,"throughput":20.5`:                           {Coexistence: true, Throughput: 20},
+		`"is_on_biz_app":"true","throughput":5`:                          {Coexistence: true, Throughput: 5},
+		`"coexistence":false,"throughput":"STANDARD"`:                    {Level: "STANDARD", Throughput: 80},
+		`"quality_rating":"green","messaging_limit":"TIER_2K"`:           {Quality: "GREEN", Tier: "TIER_2K", TierLimit: 2000},
 		`"tier":2000`:                                                    {Tier: "2000", TierLimit: 2000},
 		`"tier":null,"messagingLimit":"TIER_250"`:                        {Tier: "TIER_250", TierLimit: 250},
 		`"tier":"TIER_1K","whatsapp_business_manager_messaging_limit":1`: {Tier: "1", TierLimit: 1},
@@ -244,7 +244,7 @@ func TestAnUploadSaysItsLengthWhereItKnowsIt(t *testing.T) {
 		for _, want := range [][3]string{{`form-data; name="conn"`, "", "conn_1"}, {`form-data; name="f%221"; filename="a%22b\\c%0D%0A.jpg"`, "image/jpeg", c.want}} {
 			part, err := parts.NextRawPart()
 			if err != nil {
-				t.Fatalf("%s: %v", c.name, err)
+				t.Fatalf("%s: %v, want another part", c.name, err)
 			}
 			content, _ := io.ReadAll(part)
 			if got := [3]string{part.Header.Get("Content-Disposition"), part.Header.Get("Content-Type"), string(content)}; got != want {

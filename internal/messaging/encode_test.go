@@ -44,7 +44,7 @@ func FuzzAppendMessage(f *testing.F) {
 			m.Template.Header = &Header{Document: &Document{}, Image: &Media{}}
 		}
 		if !plainTemplate(m) {
-			t.Fatal("not the way that is tested")
+			t.Fatal("got the way through encoding/json, want the quick one")
 		}
 		got, err := appendMessage(nil, m)
 		if err != nil || string(got) != encoded(t, m) {
@@ -64,7 +64,7 @@ func FuzzReadReceipt(f *testing.F) {
 		}
 		var want struct{ Data struct{ MessageID string } }
 		if err := json.Unmarshal(body, &want); err != nil || want.Data.MessageID != id || !usableID(id) {
-			t.Fatalf("%q: %q, %v", body, id, err)
+			t.Fatalf("%q: %q, want %q (%v)", body, id, want.Data.MessageID, err)
 		}
 	})
 }
@@ -74,10 +74,10 @@ func TestAMessageThatIsNoTemplateGoesThroughJSON(t *testing.T) {
 	for _, m := range []*Message{{ConnectionID: "c", To: "+15555550101", Text: &text}, {Raw: json.RawMessage(`{"type":"x"}`)}, {}} {
 		got, err := appendMessage(nil, m)
 		if err != nil || string(got) != encoded(t, m) {
-			t.Errorf("%s %v", got, err)
+			t.Errorf("got %s, %v; want %s", got, err, encoded(t, m))
 		}
 	}
 	if _, err := appendMessage(nil, &Message{Raw: json.RawMessage(`{`)}); err == nil {
-		t.Error("a broken raw object is written")
+		t.Error("got no error of a broken raw object, want one")
 	}
 }

@@ -25,7 +25,7 @@ func decodeOne(t testing.TB, body string) Event {
 	t.Helper()
 	events, err := DecodeEvents([]byte(body))
 	if err != nil || len(events) != 1 {
-		t.Fatalf("%d events, %v in %s", len(events), err, body)
+		t.Fatalf("%d events, %v, want one in %s", len(events), err, body)
 	}
 	return events[0]
 }
@@ -71,7 +71,7 @@ func TestThePlatformsOwnEnvelopeIsUnderstood(t *testing.T) {
 				want.ID, want.Connection = "evt_1", "conn_1"
 			}
 			if (want.Kind == KindNumber || want.Kind == KindAccount) == (got.Summary == "") {
-				t.Errorf("%s %s: summary %q", name, where, got.Summary)
+				t.Errorf("%s %s: summary %q, want one exactly of number and account events", name, where, got.Summary)
 			}
 			got.Summary = ""
 			if !reflect.DeepEqual(got, want) {
@@ -86,13 +86,13 @@ func TestTimestampsOfEveryForm(t *testing.T) {
 	for _, stamp := range []string{`"2026-09-21T14:13:21Z"`, `"2026-09-21T15:13:21+01:00"`, `"1790000001"`, `1790000001`, `1790000001000`, `"1790000001000"`, `1790000001000000`, `1790000001.0`, `1.790000001e9`} {
 		e := decodeOne(t, `{"type":"message.status","data":{"messageId":"m1","status":"sent","timestamp":`+stamp+`}}`)
 		if !e.At.Equal(want) || e.At.Location() != time.UTC {
-			t.Errorf("%s: %v", stamp, e.At)
+			t.Errorf("%s: %v, want %v in UTC", stamp, e.At, want)
 		}
 	}
 	for _, stamp := range []string{`"yesterday"`, `-5`, `0`, `1e400`, `99999999999999999999`, `null`, `{}`, `""`} {
 		e := decodeOne(t, `{"type":"message.status","createdAt":"2026-09-21T14:13:21Z","data":{"messageId":"m1","status":"sent","timestamp":`+stamp+`}}`)
 		if e.Kind != KindStatus || !e.At.Equal(want) {
-			t.Errorf("%s: the event's creation should stand in: %v", stamp, e.At)
+			t.Errorf("%s: %s at %v, want a status at the event's creation, %v", stamp, e.Kind, e.At, want)
 		}
 	}
 }
@@ -110,15 +110,15 @@ func TestWhatIsNotKnownIsCountedNotFatal(t *testing.T) {
 		{"type":"message.status","data":{"messageId":"m1","status":"read"}}]`
 	events, err := DecodeEvents([]byte(body))
 	if err != nil || len(events) != 15 {
-		t.Fatalf("%d events, %v", len(events), err)
+		t.Fatalf("%d events, %v; want 15", len(events), err)
 	}
 	for i, e := range events[:14] {
 		if e.Kind != KindUnknown {
-			t.Errorf("event %d: %+v", i, e)
+			t.Errorf("event %d: %+v, want an unknown one", i, e)
 		}
 	}
 	if events[0].Type != "message.status/played" || !strings.Contains(events[6].Summary, "12345678901234567890") || events[14].Kind != KindStatus {
-		t.Errorf("%+v", events)
+		t.Errorf("got %+v, want played named, all digits kept, and the last a status", events)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestBodiesBeyondTheLimitsAreRefused(t *testing.T) {
 	one := `{"type":"message.status","data":{"messageId":"m1","status":"sent"}}`
 	full := "[" + strings.Repeat(one+",", MaxEvents-1) + one + "]"
 	if events, err := DecodeEvents([]byte(full)); err != nil || len(events) != MaxEvents {
-		t.Errorf("%d events, %v", len(events), err)
+		t.Errorf("%d events, %v; want %d", len(events), err, MaxEvents)
 	}
 	for body, want := range map[string]error{
 		"[" + strings.Repeat(one+",", MaxEvents) + one + "]":                           ErrTooManyEvents,
@@ -161,7 +161,7 @@ func TestBodiesBeyondTheLimitsAreRefused(t *testing.T) {
 		"":                                                                             ErrBody, "null": ErrBody, "7": ErrBody, `"x"`: ErrBody, "{": ErrBody, `{"a":1}x`: ErrBody, "\xff": ErrBody,
 	} {
 		if _, err := DecodeEvents([]byte(body)); !errors.Is(err, want) {
-			t.Errorf("%.40q: %v", body, err)
+			t.Errorf("%.40q: %v, want %v", body, err, want)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestInboundMessagesOfEveryShape(t *testing.T) {
 	} {
 		e := decodeOne(t, `{"type":"message.received","data":`+body+`}`)
 		if e.Kind != KindMessage || !reflect.DeepEqual(*e.Inbound, want) {
-			t.Errorf("%s: %+v %+v", body, e, e.Inbound)
+			t.Errorf("%s:\n got %s %+v\nwant %+v", body, e.Kind, e.Inbound, want)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestTemplateEventsOfEveryShape(t *testing.T) {
 	} {
 		e := decodeOne(t, `{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"message_template_status_update","value":`+body+`}]}]}`)
 		if e.Kind != KindTemplate || !reflect.DeepEqual(*e.Review, want) {
-			t.Errorf("%s: %+v", body, e.Review)
+			t.Errorf("%s:\n got %s %+v\nwant %+v", body, e.Kind, e.Review, want)
 		}
 	}
 }
@@ -201,23 +201,23 @@ func TestAssumedNamesCanBeReplaced(t *testing.T) {
 	a := Assumed{Events: map[string]string{"msg.state": "message.status"}}
 	events, err := a.DecodeEvents([]byte(`{"event":"msg.state","messageId":"m1","status":"sent"}`))
 	if err != nil || len(events) != 1 || events[0].Kind != KindStatus || events[0].Type != "msg.state" {
-		t.Errorf("%+v %v", events, err)
+		t.Errorf("got %+v, %v; want one status of type msg.state", events, err)
 	}
 	a = Assumed{Fields: map[string]string{"numbers.qualityRating": "health"}}.withDefaults()
 	v, _ := parse([]byte(`{"health":"red","qualityRating":"GREEN","is_on_biz_app":true}`))
 	r := a.record("numbers", numberFields, v)
 	if r.text("qualityRating") != "red" || r.text("coexistence") != "true" {
-		t.Errorf("%q %q", r.text("qualityRating"), r.text("coexistence"))
+		t.Errorf("quality %q, coexistence %q; want red and true", r.text("qualityRating"), r.text("coexistence"))
 	}
 	if e := decodeOne(t, `{"type":"message.failed","data":{"id":"m1","errors":[{"code":"131026"}]}}`); e.Status != StatusFailed || e.Code != 131026 {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want failed with 131026", e)
 	}
 }
 
 func TestTiersOfEveryShape(t *testing.T) {
 	for tier, want := range map[string]int64{"TIER_250": 250, "TIER_2K": 2000, "tier_100k": 100000, "TIER_UNLIMITED": Unlimited, "-1": Unlimited, "2000": 2000, "TIER_NOT_SET": 0, "": 0, "TIER_-5": 0, "TIER_1M": 1000000} {
 		if got := TierLimit(tier); got != want {
-			t.Errorf("%s: %d", tier, got)
+			t.Errorf("%s: %d, want %d", tier, got, want)
 		}
 	}
 }
@@ -234,21 +234,21 @@ func FuzzDecodeEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		events, err := DecodeEvents(body)
 		if len(events) > MaxEvents || err != nil && events != nil {
-			t.Fatalf("%d events, %v", len(events), err)
+			t.Fatalf("%d events, %v; want none beside an error, and never more than the limit", len(events), err)
 		}
 		if err == nil && !json.Valid(body) {
-			t.Fatal("read what is not JSON")
+			t.Fatal("got no error of what is not JSON, want one")
 		}
 		for _, e := range events {
 			if (e.Kind == KindStatus) != (e.Status != "") || e.Kind == KindStatus && !usableID(e.MessageID) ||
 				(e.Kind == KindMessage) != (e.Inbound != nil) || (e.Kind == KindTemplate) != (e.Review != nil) || (e.Kind == KindPreference) != (e.Preference != nil) {
-				t.Fatalf("%+v", e)
+				t.Fatalf("%+v, want exactly the part of its kind", e)
 			}
 			if !e.At.IsZero() && (e.At.Before(earliest) || e.At.After(latest)) {
-				t.Fatal(e.At)
+				t.Fatalf("at %v, want between %v and %v", e.At, earliest, latest)
 			}
 			if e.Recipient != "" && !allDigits(e.Recipient) || len(e.Summary) > 1024 {
-				t.Fatalf("%+v", e)
+				t.Fatalf("%+v, want a recipient in digits and at most 1 KiB of summary", e)
 			}
 		}
 	})

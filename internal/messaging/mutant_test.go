@@ -24,7 +24,7 @@ func TestPlantedMistakesAreFound(t *testing.T) {
 			cmd.Env = append(os.Environ(), "CAMPAIGND_MUTANT="+plant)
 			out, err := cmd.CombinedOutput()
 			if (err != nil) != (plant != "") {
-				t.Errorf("%s with %q planted: %v\n%s", test, plant, err, out)
+				t.Errorf("%s with %q planted: %v, want a failure exactly when it is\n%s", test, plant, err, out)
 			}
 		}
 	}

@@ -139,10 +139,10 @@ func TestBrokenExchangesProveNoMoreThanTheyCan(t *testing.T) {
 			_, err := c.Send(context.Background(), hello)
 			e := asWire(t, err)
 			if e.Proof != test.proof || e.Code != test.code {
-				t.Errorf("proof %d, code %s: %v", e.Proof, e.Code, e)
+				t.Errorf("%s, code %s: %v; want %s, %s", e.Proof.word(), e.Code, e, test.proof.word(), test.code)
 			}
 			if e.Proof != NotSent && (e.Action != 0 || e.Feed != FeedNothing) {
-				t.Errorf("a doubt asks for an action: %+v", e)
+				t.Errorf("a doubt asks for an action: %+v, want none", e)
 			}
 		})
 	}
@@ -164,7 +164,7 @@ func TestWhatNeverReachedTheWireIsNotSent(t *testing.T) {
 	notSent := func(t *testing.T, err error) {
 		t.Helper()
 		if e := asWire(t, err); e.Proof != NotSent || e.Action != RetryLater || e.Code != "not_connected" {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v, want not_sent, retry_later, not_connected", e)
 		}
 	}
 	t.Run("connection refused", func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestWhatNeverReachedTheWireIsNotSent(t *testing.T) {
 		_, err := testClient(t, s.URL, Options{}).Send(context.Background(), hello)
 		notSent(t, err)
 		if hits != 0 {
-			t.Error("the request went to a server nobody vouches for")
+			t.Errorf("%d requests went to a server nobody vouches for, want none", hits)
 		}
 	})
 	t.Run("TLS handshake stalls", func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestWhatNeverReachedTheWireIsNotSent(t *testing.T) {
 		notSent(t, err)
 		close(release)
 		if err := <-done; err != nil || requests.Load() != 1 {
-			t.Error(err, requests.Load())
+			t.Errorf("%v, %d requests; want accepted, 1", err, requests.Load())
 		}
 	})
 }
@@ -262,7 +262,7 @@ func TestOneSendIsAtMostOneRequestOnReusedConnections(t *testing.T) {
 		}
 	}
 	if processed.Load() != sends || accepted != sends/2 || doubts != sends/2 {
-		t.Errorf("%d sends: %d accepted, %d in doubt, %d processed by the server", sends, accepted, doubts, processed.Load())
+		t.Errorf("%d accepted, %d in doubt, %d processed by the server; want %d, %d and %d", accepted, doubts, processed.Load(), sends/2, sends/2, sends)
 	}
 }
 
@@ -289,7 +289,7 @@ func TestAStaleConnectionNeverLiesAboutWhatWasSent(t *testing.T) {
 		}
 	}
 	if n := processed.Load(); n < accepted || n > accepted+doubts {
-		t.Errorf("accepted %d, in doubt %d, but processed %d", accepted, doubts, n)
+		t.Errorf("processed %d, want from %d accepted to %d more in doubt", n, accepted, doubts)
 	}
 }
 
@@ -300,14 +300,14 @@ func TestABarredWireStaysSilent(t *testing.T) {
 	w := &wire{Conn: near}
 	w.arm()
 	if !w.bar() {
-		t.Fatal("nothing was written, but the wire says otherwise")
+		t.Fatal("bar() = false of a wire that wrote nothing, want true")
 	}
 	if _, err := w.Write([]byte("POST")); !errors.Is(err, errBarred) {
-		t.Fatalf("wrote after the verdict: %v", err)
+		t.Fatalf("a write after the verdict: %v, want %v", err, errBarred)
 	}
 	w.arm()
 	if _, err := w.Write([]byte("POST")); !errors.Is(err, errBarred) {
-		t.Fatal("a barred wire was used again")
+		t.Fatalf("a write after arming a barred wire: %v, want %v", err, errBarred)
 	}
 	near2, far2 := net.Pipe()
 	w = &wire{Conn: near2}
@@ -315,7 +315,7 @@ func TestABarredWireStaysSilent(t *testing.T) {
 	w.arm()
 	w.Write([]byte("P"))
 	if w.bar() {
-		t.Error("a byte was written, but the wire denies it")
+		t.Error("bar() = true of a wire that wrote a byte, want false")
 	}
 	far2.Close()
 	near3, far3 := net.Pipe()
@@ -323,7 +323,43 @@ func TestABarredWireStaysSilent(t *testing.T) {
 	w = &wire{Conn: near3}
 	w.arm()
 	if _, err := w.Write([]byte("P")); err == nil || !w.bar() {
-		t.Error("a peer that had closed took no byte, yet it counts as written")
+		t.Errorf("a peer that had closed: %v, barred = %t; want an error and true", err, w.bar())
+	}
+}
+
+// halfway takes n bytes of each write and then fails.
+type halfway struct {
+	net.Conn
+	n int
+}
+
+func (h *halfway) Write(p []byte) (int, error) { return min(h.n, len(p)), io.ErrClosedPipe }
+
+// A write that fails has written what it took: only one that took nothing, and was the first, leaves the wire silent.
+func TestAFailedWriteCountsWhatItTook(t *testing.T) {
+	conn := &halfway{n: 3}
+	w := &wire{Conn: conn}
+	w.arm()
+	if n, err := w.Write([]byte("POST")); n != 3 || err == nil {
+		t.Fatalf("wrote %d, %v; want 3 and an error", n, err)
+	}
+	if got, want := w.bar(), false; got != want {
+		t.Errorf("bar() = %t after 3 bytes, want %t", got, want)
+	}
+	conn.n = 0
+	if _, err := w.Write([]byte("POST")); err == nil {
+		t.Fatal("got no error of the second write, want one")
+	}
+	if got, want := w.bar(), false; got != want {
+		t.Errorf("bar() = %t after 3 bytes and none, want %t", got, want)
+	}
+	w = &wire{Conn: conn}
+	w.arm()
+	if _, err := w.Write([]byte("POST")); err == nil {
+		t.Fatal("got no error of the write, want one")
+	}
+	if got, want := w.bar(), true; got != want {
+		t.Errorf("bar() = %t after no byte, want %t", got, want)
 	}
 }
 
@@ -338,13 +374,13 @@ func TestRedirectsAreNeverFollowedAndTheKeyStaysHere(t *testing.T) {
 		c := testClient(t, s.URL, Options{})
 		_, err := c.Send(context.Background(), hello)
 		if e := asWire(t, err); e.Proof != NotSent || e.Hold != HoldConfig || !strings.Contains(e.Message, "base_url") {
-			t.Errorf("%d: %+v", status, e)
+			t.Errorf("%d: %+v, want not_sent, a hold of the configuration and a word about base_url", status, e)
 		}
 		if _, err := c.Connections(context.Background()); asWire(t, err).Hold != HoldConfig {
-			t.Errorf("%d: %v", status, err)
+			t.Errorf("%d: %v, want a hold of the configuration", status, err)
 		}
 		if leaked.Load() != 0 {
-			t.Errorf("%d was followed", status)
+			t.Errorf("%d was followed %d times, want never", status, leaked.Load())
 		}
 		s.Close()
 		target.Close()
@@ -360,11 +396,11 @@ func TestCancelAfterWritingIsDoubt(t *testing.T) {
 	})
 	_, err := testClient(t, url, Options{}).Send(ctx, hello)
 	if e := asWire(t, err); e.Proof != Doubt || e.Code != "cancelled" {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want a doubt, cancelled", e)
 	}
 }
 
-func TestAProvenRefusalIsARefusalAlthoughTheStatusSaysDoubt(t *testing.T) {
+func TestAProvenRefusalIsNoDoubtWhateverItsStatus(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "3")
 		w.WriteHeader(503)
@@ -373,15 +409,15 @@ func TestAProvenRefusalIsARefusalAlthoughTheStatusSaysDoubt(t *testing.T) {
 	defer s.Close()
 	_, err := testClient(t, s.URL, Options{}).Send(context.Background(), hello)
 	if e := asWire(t, err); e.Proof != Doubt || e.Wait != 3*time.Second {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want a doubt that waits 3s", e)
 	}
 	_, err = testClient(t, s.URL, Options{ProvenRefusals: []StatusCode{{503, "queue_full"}}}).Send(context.Background(), hello)
 	if e := asWire(t, err); e.Proof != NotSent || e.Action == 0 {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want not_sent with an action", e)
 	}
 	_, err = testClient(t, s.URL, Options{ProvenRefusals: []StatusCode{{502, "queue_full"}}}).Send(context.Background(), hello)
 	if e := asWire(t, err); e.Proof != Doubt {
-		t.Errorf("the pair must match whole: %+v", e)
+		t.Errorf("another pair: %+v, want a doubt", e)
 	}
 }
 
@@ -398,12 +434,12 @@ func TestAnEndlessAnswerIsCutOff(t *testing.T) {
 	defer s.Close()
 	_, err := testClient(t, s.URL, Options{}).Send(context.Background(), hello)
 	if e := asWire(t, err); e.Proof != DoubtNoID {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want doubt_no_id", e)
 	}
 }
 
 // A transport that fires no hooks may have sent anything.
-func TestAForeignTransportIsBelievedOnlyAboutAFailedDial(t *testing.T) {
+func TestAForeignTransportProvesOnlyAFailedDial(t *testing.T) {
 	for _, test := range []struct {
 		err   error
 		proof Proof
@@ -416,14 +452,14 @@ func TestAForeignTransportIsBelievedOnlyAboutAFailedDial(t *testing.T) {
 		c := testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, test.err })})
 		_, err := c.Send(context.Background(), hello)
 		if e := asWire(t, err); e.Proof != test.proof {
-			t.Errorf("%v: %+v", test.err, e)
+			t.Errorf("%v: %s, want %s", test.err, e.Proof.word(), test.proof.word())
 		}
 	}
 	// An *http.Transport fires them, though its connections are not ours: complete headers are doubt.
 	url := rawServer(t, func(c net.Conn) { takeRequest(bufio.NewReader(c)) })
 	_, err := testClient(t, url, Options{Transport: &http.Transport{}}).Send(context.Background(), hello)
 	if e := asWire(t, err); e.Proof != Doubt {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want a doubt", e)
 	}
 }
 
@@ -433,13 +469,13 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func TestNumbersWithoutPlusAreNotPosted(t *testing.T) {
 	c := testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-		t.Error("posted")
+		t.Error("got a request, want none")
 		return nil, io.EOF
 	})})
 	for _, to := range []string{"", "15555550101", "+", "+1555555010a", "+0155555501", "+12345678901234567", " +15555550101"} {
 		_, err := c.Send(context.Background(), &Message{ConnectionID: "c", To: to, Template: hello.Template})
 		if e := asWire(t, err); e.Proof != NotSent || e.Action != Refuse {
-			t.Errorf("%q: %+v", to, e)
+			t.Errorf("%q: %+v, want not_sent and refuse", to, e)
 		}
 	}
 }

@@ -55,14 +55,14 @@ func TestASecretCannotBePrinted(t *testing.T) {
 	hexed := fmt.Sprintf("%x", canary)
 	if text := out.String(); strings.Contains(text, canary) || strings.Contains(strings.ToLower(text), hexed) {
 		i := strings.Index(text, canary)
-		t.Errorf("the key is shown: ...%s...", text[max(0, i-80):min(len(text), i+80)])
+		t.Errorf("the key is shown, want it nowhere: ...%s...", text[max(0, i-80):min(len(text), i+80)])
 	}
 	if s.Reveal() != canary || s.String() != "***" || NewSecret("").String() != "" {
-		t.Error("Secret itself is broken")
+		t.Errorf("Reveal %q, String %q, empty %q; want the secret, *** and nothing", s.Reveal(), s, NewSecret(""))
 	}
 	var back Secret
 	if err := back.UnmarshalText([]byte(canary)); err != nil || back.Reveal() != canary {
-		t.Error("a secret cannot be read from configuration")
+		t.Errorf("read from configuration: %q, %v; want %q", back.Reveal(), err, canary)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestNoErrorOfTheClientShowsTheKey(t *testing.T) {
 		_, err := c.Send(context.Background(), hello)
 		_, err2 := c.Connections(context.Background())
 		if text := fmt.Sprintf("%v %+v %#v %v", err, err, err, err2); strings.Contains(text, canary) {
-			t.Error(text)
+			t.Errorf("got %s, want it without the key", text)
 		}
 	}
 }
@@ -115,14 +115,14 @@ func TestOptionsAreCheckedAndNamed(t *testing.T) {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want %q", err, test.want)
 		} else if strings.Contains(err.Error(), "pass") {
-			t.Error("the password is shown")
+			t.Errorf("got %v, want it without the password", err)
 		}
 	}
 	for _, url := range []string{"https://service.example", "https://service.example:8443", "http://127.0.0.1:8090", "http://localhost:8090", "http://[::1]:8090"} {
 		o := good
 		o.BaseURL = url
 		if _, err := New(o); err != nil {
-			t.Errorf("%s: %v", url, err)
+			t.Errorf("%s: %v, want no error", url, err)
 		}
 	}
 	o := good

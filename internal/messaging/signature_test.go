@@ -45,7 +45,7 @@ func TestASignatureIsAcceptedInEveryForm(t *testing.T) {
 					changed := append([]byte(nil), body...)
 					changed[i] ^= 1
 					if _, err := v.Verify(h, changed, signedAt); !errors.Is(err, ErrBadSignature) {
-						t.Fatalf("byte %d changed: %v", i, err)
+						t.Fatalf("byte %d changed: %v, want %v", i, err, ErrBadSignature)
 					}
 				}
 				if form.TimestampHeader != "" {
@@ -86,7 +86,7 @@ func TestSignaturesOfEveryFormAreTheLiteralOnes(t *testing.T) {
 	}
 	readJSON(t, &file, "signatures", "cases.json")
 	if len(file.Cases) < 5 {
-		t.Fatalf("%d cases", len(file.Cases))
+		t.Fatalf("%d cases, want 5 or more", len(file.Cases))
 	}
 	at := time.Unix(file.At, 0)
 	for _, c := range file.Cases {
@@ -101,7 +101,7 @@ func TestSignaturesOfEveryFormAreTheLiteralOnes(t *testing.T) {
 				literal.Set(k, text)
 			}
 			if _, err := v.Verify(literal, []byte(file.Body), at.Add(time.Minute)); err != nil {
-				t.Errorf("the literal headers: %v", err)
+				t.Errorf("the literal headers: %v, want no error", err)
 			}
 			if err := form.Sign(signed, NewSecret(file.Secret), []byte(file.Body), at); err != nil || !reflect.DeepEqual(signed, literal) {
 				t.Errorf("signed %v, want %v (%v)", signed, literal, err)
@@ -115,7 +115,7 @@ func TestSignaturesOfEveryFormAreTheLiteralOnes(t *testing.T) {
 					h.Set(k, text)
 				}
 				if _, err := v.Verify(h, []byte(file.Body), at); err == nil {
-					t.Errorf("%q passes for it", other.Name)
+					t.Errorf("%q passes for it, want an error", other.Name)
 				}
 			}
 		})
@@ -141,7 +141,7 @@ func TestTheAssumedFormIsHexOverTheRawBody(t *testing.T) {
 		"": ErrNoSignature,
 	} {
 		if _, err := v.Verify(http.Header{"X-Service-Signature": {value}}, body, signedAt); !errors.Is(err, want) {
-			t.Errorf("%q: %v", value, err)
+			t.Errorf("%q: %v, want %v", value, err, want)
 		}
 	}
 }
@@ -220,7 +220,7 @@ func TestToleranceIsWhatIsConfigured(t *testing.T) {
 func TestAVerifierNeedsSecrets(t *testing.T) {
 	for _, secrets := range [][]Secret{nil, {Secret{}}, {NewSecret("good"), NewSecret("")}} {
 		if _, err := NewVerifier(SignatureForm{}, secrets...); err == nil {
-			t.Errorf("accepted %d secrets, one of them empty", len(secrets))
+			t.Errorf("accepted %d secrets, want an error: none, or one is empty", len(secrets))
 		}
 	}
 	for name, c := range map[string]struct {
@@ -265,14 +265,14 @@ func FuzzSignature(f *testing.F) {
 			}
 			// The fuzzer cannot make an HMAC: nothing it makes up is accepted.
 			if _, err := v.Verify(http.Header{"X-Service-Signature": {signature}, "X-T": {stamp}}, body, signedAt); err == nil {
-				t.Fatalf("accepted %q", signature)
+				t.Fatalf("accepted %q, want an error", signature)
 			}
 			h := http.Header{}
 			if err := form.Sign(h, secret, body, signedAt); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := v.Verify(h, body, signedAt); err != nil {
-				t.Fatalf("own signature refused: %v", err)
+				t.Fatalf("own signature: %v, want no error", err)
 			}
 		}
 	})

@@ -35,16 +35,16 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 	}
 	for code, r := range platformRows {
 		if !listed[code] {
-			t.Errorf("%d is in the table but not in the list", code)
+			t.Errorf("%d is in the table and not in the list, want both", code)
 		}
 		if strings.HasSuffix(r.Sentence, ".") {
-			t.Errorf("%d: a full stop at the end", code)
+			t.Errorf("%d: %q, want no full stop", code, r.Sentence)
 		}
 		if r.Wait > 0 && r.Action == Refuse {
-			t.Errorf("%d: refused for good, and yet it waits", code)
+			t.Errorf("%d: refused for good after %v, want no wait", code, r.Wait)
 		}
 		if (r.Hold == HoldNumber || r.Hold == HoldTemplate || r.Hold == HoldAccount) && r.Action != RetryLater && r.Action != Slow {
-			t.Errorf("%d: the recipient is burnt although the sender is at fault", code)
+			t.Errorf("%d: %s although the sender is at fault, want retry_later or slow", code, r.Action.word())
 		}
 	}
 }

@@ -52,7 +52,7 @@ func wireCases(t testing.TB, folder string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(wireRoot, folder))
 	if err != nil || len(entries) == 0 {
-		t.Fatalf("no cases in %s: %v", folder, err)
+		t.Fatalf("no cases in %s, want some: %v", folder, err)
 	}
 	var names []string
 	for _, e := range entries {
@@ -174,13 +174,13 @@ func TestSendWritesAndReadsTheWireAsTheDocumentSays(t *testing.T) {
 				// The client itself refuses a recipient without a number; the service's answer is judged below.
 				_, err := c.Send(context.Background(), &m)
 				if server.hits != 0 || asWire(t, err).Code != codeNotE164 {
-					t.Fatalf("a message without a recipient was posted: %v", err)
+					t.Fatalf("a message without a recipient: %d requests, %v; want none and not_e164", server.hits, err)
 				}
 				m.To = "+15555550101"
 			}
 			receipt, err := c.Send(context.Background(), &m)
 			if server.hits != 1 {
-				t.Fatalf("%d requests for one Send", server.hits)
+				t.Fatalf("%d requests for one Send, want 1", server.hits)
 			}
 			switch name {
 			case "20_missing_to", "21_missing_connection", "25_invalid_location": // our types always write these members
@@ -188,13 +188,13 @@ func TestSendWritesAndReadsTheWireAsTheDocumentSays(t *testing.T) {
 				sameJSON(t, "request body", server.body, req.Body)
 			}
 			if got := server.request.Header.Get("Authorization"); name != "45_wrong_key" && got != req.Headers["authorization"] {
-				t.Errorf("Authorization %q", got)
+				t.Errorf("Authorization %q, want %q", got, req.Headers["authorization"])
 			}
 			if server.request.Method != "POST" || server.request.URL.Path != sendPath || server.request.Header.Get("Content-Type") != "application/json" {
-				t.Errorf("%s %s %s", server.request.Method, server.request.URL.Path, server.request.Header.Get("Content-Type"))
+				t.Errorf("%s %s %s, want POST, the path of sends and JSON", server.request.Method, server.request.URL.Path, server.request.Header.Get("Content-Type"))
 			}
 			if ua := server.request.UserAgent(); !strings.HasPrefix(ua, "campaignd/") {
-				t.Errorf("User-Agent %q", ua)
+				t.Errorf("User-Agent %q, want campaignd/VERSION", ua)
 			}
 			want, refused := wireMeaning[name]
 			delete(left, name)
@@ -206,16 +206,16 @@ func TestSendWritesAndReadsTheWireAsTheDocumentSays(t *testing.T) {
 					}
 				}
 				if err := json.Unmarshal(server.response.Body, &answer); err != nil || server.response.Status != 200 {
-					t.Fatalf("no meaning is given for this answer (%v)", err)
+					t.Fatalf("no meaning is given for this answer, want one in wireMeaning (%v)", err)
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
 				if receipt.MessageID != answer.Data.MessageID || receipt.Warning != answer.Data.Warning.Code || receipt.RequestID != server.response.Headers["x-request-id"] {
-					t.Errorf("receipt %+v", receipt)
+					t.Errorf("receipt %+v, want %+v of request %s", receipt, answer.Data, server.response.Headers["x-request-id"])
 				}
 				if got := RecipientOfID(receipt.MessageID); "+"+got != m.To {
-					t.Errorf("recipient of the id: %q, sent to %q", got, m.To)
+					t.Errorf("recipient of the id: %q, want that of %q", got, m.To)
 				}
 				return
 			}
@@ -225,15 +225,15 @@ func TestSendWritesAndReadsTheWireAsTheDocumentSays(t *testing.T) {
 				t.Errorf("\n got %+v\nwant %+v", got, want)
 			}
 			if e.Status != server.response.Status || e.RequestID != server.response.Headers["x-request-id"] {
-				t.Errorf("status %d, request %q", e.Status, e.RequestID)
+				t.Errorf("status %d, request %q; want %d, %q", e.Status, e.RequestID, server.response.Status, server.response.Headers["x-request-id"])
 			}
 			if Sentence(e.Code) == "" || e.Error() == "" {
-				t.Error("nothing to tell the operator")
+				t.Errorf("sentence %q, error %q; want both to say something", Sentence(e.Code), e)
 			}
 		})
 	}
 	for name := range left {
-		t.Errorf("%s has a meaning and no files", name)
+		t.Errorf("%s has a meaning and no files, want both", name)
 	}
 }
 
@@ -241,7 +241,7 @@ func asWire(t testing.TB, err error) *Error {
 	t.Helper()
 	e, ok := err.(*Error)
 	if !ok || e == nil {
-		t.Fatalf("not an *Error: %v", err)
+		t.Fatalf("got %v, want an *Error", err)
 	}
 	return e
 }
@@ -252,10 +252,10 @@ func TestListingsReadTheWire(t *testing.T) {
 		c, server, req := wireClient(t, "connections", "01_list")
 		got, err := c.Connections(ctx)
 		if err != nil || len(got) != 3 {
-			t.Fatal(got, err)
+			t.Fatalf("got %v, %v; want 3", got, err)
 		}
 		if want := (Connection{"conn_1", "+15555550100", "Wire One", "co_1", "connected"}); got[0] != want {
-			t.Errorf("%+v", got[0])
+			t.Errorf("got %+v, want %+v", got[0], want)
 		}
 		requested(t, server, req)
 	})
@@ -264,27 +264,27 @@ func TestListingsReadTheWire(t *testing.T) {
 		got, err := c.Numbers(ctx)
 		want := []Number{{ConnectionID: "conn_1", Phone: "+15555550100", Quality: "GREEN", Tier: "TIER_100K", TierLimit: 100000, Level: "STANDARD", Throughput: 80}}
 		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%+v %v", got, err)
+			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 		requested(t, server, req)
 	})
 	t.Run("numbers not offered", func(t *testing.T) {
 		c, _, _ := wireClient(t, "numbers", "02_absent")
 		if _, err := c.Numbers(ctx); !isNotOffered(err) {
-			t.Errorf("%v", err)
+			t.Errorf("got %v, want ErrNotOffered", err)
 		}
 	})
 	t.Run("templates", func(t *testing.T) {
 		c, server, req := wireClient(t, "templates", "01_list")
 		got, err := c.Templates(ctx, "conn_1")
 		if err != nil || len(got) != 4 {
-			t.Fatal(got, err)
+			t.Fatalf("got %v, %v; want 4", got, err)
 		}
 		sale := got[0]
 		body, buttons := sale.Component("BODY"), sale.Component("BUTTONS")
 		if sale.Status != "APPROVED" || sale.Category != "MARKETING" || sale.Component("HEADER").Format != "IMAGE" ||
 			!reflect.DeepEqual(body.Variables(), []string{"1", "2"}) || !reflect.DeepEqual(buttons.Buttons[0].Variables(), []string{"1"}) {
-			t.Errorf("%+v", sale)
+			t.Errorf("got %+v, want an approved marketing template with an image, two variables and one in a button", sale)
 		}
 		requested(t, server, req)
 	})
@@ -303,7 +303,7 @@ func TestListingsReadTheWire(t *testing.T) {
 		// A reader that cannot tell its length: the upload is chunked.
 		got, err := c.UploadMedia(ctx, form.ConnectionID, form.File.Filename, form.File.ContentType, io.MultiReader(bytes.NewReader(form.File.Base64)))
 		if err != nil || got.ID != "ast_2" || !got.ExpiresAt.Equal(time.Date(2026, 12, 21, 0, 0, 0, 0, time.UTC)) {
-			t.Fatal(got, err)
+			t.Fatalf("got %+v, %v; want ast_2 until 21 December", got, err)
 		}
 		_, params, err := mime.ParseMediaType(server.request.Header.Get("Content-Type"))
 		if err != nil {
@@ -318,7 +318,7 @@ func TestListingsReadTheWire(t *testing.T) {
 		content, _ := io.ReadAll(f)
 		if read.Value["connectionId"][0] != "conn_1" || file.Filename != form.File.Filename ||
 			file.Header.Get("Content-Type") != form.File.ContentType || !bytes.Equal(content, form.File.Base64) {
-			t.Errorf("%+v %q", read, content)
+			t.Errorf("got %+v %q, want the form of request.json", read, content)
 		}
 		requested(t, server, req)
 	})
@@ -331,20 +331,20 @@ func TestListingsReadTheWire(t *testing.T) {
 		json.Unmarshal(req.Body, &body)
 		w, err := c.RegisterWebhook(ctx, body.URL, body.Events)
 		if err != nil || w.ID != "whk_1" || w.Secret.Reveal() == "" {
-			t.Fatal(w, err)
+			t.Fatalf("got %v, %v; want whk_1 with its secret", w, err)
 		}
 		sameJSON(t, "body", server.body, req.Body)
 		requested(t, server, req)
 		c, _, _ = wireClient(t, "webhookadmin", "02_list")
 		if list, err := c.Webhooks(ctx); err != nil || len(list) != 1 || len(list[0].Events) != 2 {
-			t.Error(list, err)
+			t.Errorf("got %v, %v; want one with two events", list, err)
 		}
 	})
 	t.Run("billing", func(t *testing.T) {
 		c, _, req := wireClient(t, "billing", "01_client_key")
 		_, err := c.call(ctx, time.Second, c.request(ctx, "GET", req.Path, ""))
 		if e := asWire(t, err); e.Code != "partner_key_required" {
-			t.Error(e)
+			t.Errorf("got %v, want partner_key_required", e)
 		}
 	})
 }
@@ -353,7 +353,7 @@ func requested(t *testing.T, server *replay, want wireRequest) {
 	t.Helper()
 	r := server.request
 	if r.Method != want.Method || r.URL.Path != want.Path || r.URL.RawQuery != want.Query || r.Header.Get("Authorization") != want.Headers["authorization"] {
-		t.Errorf("%s %s?%s", r.Method, r.URL.Path, r.URL.RawQuery)
+		t.Errorf("%s %s?%s with %q, want %+v", r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("Authorization"), want)
 	}
 }
 
@@ -424,7 +424,7 @@ func TestWebhooksOfTheWireVerifyAndDecode(t *testing.T) {
 			readJSON(t, &want, "webhooks", name, "events.json")
 			got, err := DecodeEvents(body)
 			if err != nil || len(got) != len(want.Events) {
-				t.Fatalf("%d events, %v: %+v", len(got), err, got)
+				t.Fatalf("%d events, %v, want %d: %+v", len(got), err, len(want.Events), got)
 			}
 			for i, w := range want.Events {
 				g := wireEvent(got[i])

@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-func TestOptOutIsHeardInManyLanguagesAndOnlyAsAWholeMessage(t *testing.T) {
+func TestOptOutIsHeardInManyLanguagesAsAWholeMessage(t *testing.T) {
 	for _, s := range []string{"STOP", "stop", " Stop! ", "S\u200dTOP", "STOP.", "🛑 stop 🛑", "Arrêt", "ARRET", "arre\u0302t", "STOP PUB", "Désabonner", "baja", "SAIR", "Abmelden",
 		"СТОП", "İPTAL", "إيقاف", "توقف", "रोकें", "बंद करें", "退订", "停止", "hủy", "Berhenti", "ＳＴＯＰ", "opt-out", "Opt Out"} {
 		if !IsOptOut(s) {
-			t.Errorf("%q is not heard", s)
+			t.Errorf("%q is not heard, want an opt-out", s)
 		}
 	}
 	for _, s := range []string{"", " ", "👍", "stop by tomorrow", "don't stop", "bus stop", "Can I cancel my order?", "unstoppable", "yes", "end of month", strings.Repeat("stop ", 100)} {
 		if IsOptOut(s) {
-			t.Errorf("%q is no opt-out", s)
+			t.Errorf("%q is heard, want no opt-out", s)
 		}
 	}
 	o := NewOptOut("No more offers", "")
@@ -45,7 +45,7 @@ func TestMasksLeaveNothingThatCanBeCalled(t *testing.T) {
 	}
 	id := "wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA"
 	if got := MaskID(id); got != "wamid.•••MDEA" && got != "wamid.•••"+id[len(id)-6:] || RecipientOfID(got) != "" {
-		t.Error(got)
+		t.Errorf("MaskID = %q, want the last six characters and no recipient", got)
 	}
 	for in, want := range map[string]string{
 		"": "•••", "m1": "•••", "wamid.HBgLMTU1NTU1NTAx": "•••", "155555501011555555010115": "•••",
@@ -97,14 +97,14 @@ func FuzzRecipientOfID(f *testing.F) {
 	f.Add("wamid.HBgNNTUxNjk5MjMxODIyMhUC")
 	f.Fuzz(func(t *testing.T, id string) {
 		if got := RecipientOfID(id); got != "" && (!allDigits(got) || len(got) < 7 || len(got) > 15) {
-			t.Fatalf("%q", got)
+			t.Fatalf("read %q, want nothing or 7 to 15 digits", got)
 		}
 		if masked := MaskID(id); RecipientOfID(masked) != "" {
-			t.Fatalf("%q still names the recipient", masked)
+			t.Fatalf("%q names the recipient, want it masked", masked)
 		}
 		IsOptOut(id)
 		if s := Scrub(id, 50); len(s) > 50 {
-			t.Fatalf("%d bytes", len(s))
+			t.Fatalf("%d bytes, want at most 50", len(s))
 		}
 	})
 }

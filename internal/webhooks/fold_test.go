@@ -28,7 +28,7 @@ func folded(t *testing.T, o Options, bodies ...string) (campaign.Events, Counts)
 	stop := start(t, i)
 	for _, b := range bodies {
 		if w := post(i, b); w.Code != http.StatusNoContent {
-			t.Fatalf("answered %d to %s", w.Code, b)
+			t.Fatalf("answered %d to %s, want 204", w.Code, b)
 		}
 	}
 	stop()
@@ -42,11 +42,15 @@ func TestAStopIsASuppressionBeforeTheAnswer(t *testing.T) {
 		inbound("+15555550103", "arrêt", noon),
 		`{"type":"message.received","data":{"messageId":"wamid.IN","from":"15555550104","timestamp":1790000000,"type":"button","button":{"payload":"NO_MORE_OFFERS","text":"Not interested"}}}`,
 		`{"type":"message.received","data":{"messageId":"wamid.IN","from":"15555550105","timestamp":1790000000,"type":"button","button":{"payload":"more","text":"More offers"}}}`,
+		`{"type":"message.received","data":{"messageId":"wamid.IN","from":"15555550106","timestamp":1790000000,"type":"button","button":{"text":"Stop"}}}`,
+		`{"type":"message.received","data":{"messageId":"wamid.IN","from":"15555550107","timestamp":1790000000,"type":"interactive","interactive":{"button_reply":{"title":"Stop"}}}}`,
 	)
 	want := []campaign.Suppression{
 		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeMarketing, Source: "stop", At: noon},
 		{Key: 15555550103, To: "+15555550103", Scope: campaign.ScopeMarketing, Source: "stop", At: noon},
 		{Key: 15555550104, To: "+15555550104", Scope: campaign.ScopeMarketing, Source: "button", At: time.Unix(1790000000, 0).UTC()},
+		{Key: 15555550106, To: "+15555550106", Scope: campaign.ScopeMarketing, Source: "button", At: time.Unix(1790000000, 0).UTC()},
+		{Key: 15555550107, To: "+15555550107", Scope: campaign.ScopeMarketing, Source: "button", At: time.Unix(1790000000, 0).UTC()},
 	}
 	if d := cmp.Diff(want, e.Suppressions); d != "" {
 		t.Error(d)
@@ -60,13 +64,13 @@ func TestAPreferenceStopsAndResumesMarketing(t *testing.T) {
 	}
 	e, c := folded(t, Options{}, preference("15555550101", "stop"), preference("15555550102", "resume"), preference("US.1349", "stop"))
 	if len(e.Suppressions) != 1 || e.Suppressions[0].Key != 15555550101 || e.Suppressions[0].Source != "user_preferences" {
-		t.Errorf("suppressions %+v", e.Suppressions)
+		t.Errorf("suppressions %+v, want one of 15555550101 by user_preferences", e.Suppressions)
 	}
 	if len(e.Lifted) != 1 || e.Lifted[0].Key != 15555550102 || e.Lifted[0].Scope != campaign.ScopeMarketing {
-		t.Errorf("lifted %+v", e.Lifted)
+		t.Errorf("lifted %+v, want 15555550102 for marketing", e.Lifted)
 	}
 	if c.Nobody != 1 {
-		t.Errorf("a wish by a user id was counted %d times", c.Nobody)
+		t.Errorf("a wish by a user id was counted %d times, want 1", c.Nobody)
 	}
 }
 
@@ -85,14 +89,14 @@ func TestAFailureFeedsTheSuppressions(t *testing.T) {
 		t.Error(d)
 	}
 	if len(e.Statuses) != 4 || e.Statuses[2].Code != "131049" || e.Statuses[2].Status != campaign.Failed {
-		t.Errorf("statuses %+v", e.Statuses)
+		t.Errorf("statuses %+v, want 4, the third failed with 131049", e.Statuses)
 	}
 	if len(told) != 1 || told[0].Code != 131031 { // the account is locked: more than this message
-		t.Errorf("observed %+v", told)
+		t.Errorf("observed %+v, want 131031 alone", told)
 	}
 	e, _ = folded(t, Options{Unreachable: -1}, failed("131026"))
 	if len(e.Suppressions) != 0 {
-		t.Errorf("unreachable although switched off: %+v", e.Suppressions)
+		t.Errorf("unreachable although switched off: %+v, want none", e.Suppressions)
 	}
 }
 
@@ -159,10 +163,10 @@ func TestAnEventWithoutConnectionFindsItByItsNumber(t *testing.T) {
 	}
 	e, c := folded(t, Options{Connections: func(number string) string { return map[string]string{"15555550100": "conn_1"}[number] }}, string(body))
 	if len(e.Statuses) != 1 || e.Statuses[0].Connection != "conn_1" {
-		t.Errorf("%+v", e.Statuses)
+		t.Errorf("statuses %+v, want one of conn_1", e.Statuses)
 	}
 	if _, there := c.Verified["conn_1"]; !there || len(c.Verified) != 1 {
-		t.Errorf("verified %v", c.Verified)
+		t.Errorf("verified %v, want conn_1 alone", c.Verified)
 	}
 }
 
@@ -171,11 +175,11 @@ func TestAWrongClockCannotWriteTheFuture(t *testing.T) {
 	e, c := folded(t, Options{}, status(1, "sent", time.Now().Add(time.Hour)), status(2, "sent", time.Now().Add(4*time.Minute)),
 		`{"type":"message.status","data":{"messageId":"wamid.NOTIME1","status":"sent"}}`)
 	if c.Clamped != 1 {
-		t.Errorf("%d clamped", c.Clamped)
+		t.Errorf("%d clamped, want 1", c.Clamped)
 	}
 	for n, s := range e.Statuses {
 		if n != 1 && (s.At.Before(began) || s.At.After(time.Now())) || s.ReceivedAt.Before(began) || s.At.Location() != time.UTC {
-			t.Errorf("event %d: %v", n, s.At)
+			t.Errorf("event %d: at %v, received %v; want UTC, not before %v and not ahead of now", n, s.At, s.ReceivedAt, began)
 		}
 	}
 }
@@ -208,7 +212,7 @@ func TestTheWireIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(text, &world); err != nil || world.Secret == "" {
-		t.Fatalf("world.json: %v, secret of %d bytes", err, len(world.Secret))
+		t.Fatalf("world.json: %v, secret of %d bytes, want one", err, len(world.Secret))
 	}
 	cases, err := filepath.Glob("../../testdata/wire/webhooks/*/body.json")
 	if err != nil || len(cases) == 0 {
@@ -246,7 +250,7 @@ func TestTheWireIsTaken(t *testing.T) {
 				r.Header.Set(k, v)
 			}
 			if w := serve(i, r); w.Code != http.StatusNoContent {
-				t.Fatalf("answered %d", w.Code)
+				t.Fatalf("answered %d, want 204", w.Code)
 			}
 			kinds := map[string]uint64{}
 			statuses, stops := 0, 0

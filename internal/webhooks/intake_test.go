@@ -60,11 +60,11 @@ func TestEveryRejectionSaysNoMoreThanItMust(t *testing.T) {
 			}
 			for r, n := range i.Counts().Rejected {
 				if r == c.reason && n != 1 || r != c.reason && n != 0 {
-					t.Errorf("counted %d of %s", n, r)
+					t.Errorf("counted %d of %s, want 1 of %s alone", n, r, c.reason)
 				}
 			}
 			if len(m.applied()) != 0 {
-				t.Error("something was stored")
+				t.Errorf("stored %+v, want nothing", m.applied())
 			}
 		})
 	}
@@ -85,18 +85,18 @@ func TestNothingIsParsedBeforeTheSignatureHolds(t *testing.T) {
 		r := request(body, secretText)
 		r.Body = io.NopCloser(strings.NewReader(body[:n] + string(body[n]^1) + body[n+1:]))
 		if w := serve(i, r); w.Code != http.StatusUnauthorized {
-			t.Fatalf("byte %d changed: answered %d", n, w.Code)
+			t.Fatalf("byte %d changed: answered %d, want 401", n, w.Code)
 		}
 	}
 	r := request(body, secretText) // the same JSON written again
 	r.Body = io.NopCloser(strings.NewReader(strings.Replace(body, ",", ", ", 1)))
 	if w := serve(i, r); w.Code != http.StatusUnauthorized {
-		t.Errorf("re-serialised: answered %d", w.Code)
+		t.Errorf("re-serialised: answered %d, want 401", w.Code)
 	}
 	r = request(body, secretText)
 	r.Header.Set("X-Service-Signature", r.Header.Get("X-Service-Signature")[:62])
 	if w := serve(i, r); w.Code != http.StatusUnauthorized {
-		t.Errorf("signature cut: answered %d", w.Code)
+		t.Errorf("signature cut: answered %d, want 401", w.Code)
 	}
 }
 
@@ -132,26 +132,26 @@ func TestBothSecretsHoldWhileOneIsRotated(t *testing.T) {
 	start(t, i)
 	for n, secret := range []string{older, newer} {
 		if w := serve(i, request(status(n, "sent", time.Now()), secret)); w.Code != http.StatusNoContent {
-			t.Errorf("secret %d: answered %d", n, w.Code)
+			t.Errorf("secret %d: answered %d, want 204", n, w.Code)
 		}
 	}
 	if got := len(m.all().Statuses); got != 2 {
-		t.Errorf("%d statuses stored", got)
+		t.Errorf("%d statuses stored, want 2", got)
 	}
 }
 
 func TestNoSecretNoIntake(t *testing.T) {
 	if _, err := New(&memory{}, nil, Options{}); err == nil {
-		t.Error("an intake without secrets was made")
+		t.Error("got an intake without secrets, want an error")
 	}
 	if _, err := New(nil, &messaging.Verifier{}, Options{}); err == nil {
-		t.Error("an intake without a ledger was made")
+		t.Error("got an intake without a ledger, want an error")
 	}
 	for name, o := range map[string]Options{
 		"Hold": {Hold: time.Minute}, "MaxBody": {MaxBody: 1 << 30}, "Group": {Group: -1}, "Drain": {Drain: -1}, "MaxBodies": {MaxBodies: -1},
 	} {
 		if _, err := New(&memory{}, &messaging.Verifier{}, o); err == nil || !strings.Contains(err.Error(), "Options."+name) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want an error that names it", name, err)
 		}
 	}
 }
@@ -167,15 +167,15 @@ func TestNothingIsAnsweredBeforeTheCommit(t *testing.T) {
 		synctest.Wait()
 		select {
 		case code := <-answered:
-			t.Fatalf("answered %d before the commit", code)
+			t.Fatalf("answered %d before the commit, want nothing yet", code)
 		default:
 		}
 		m.gate <- struct{}{}
 		if code := <-answered; code != http.StatusNoContent {
-			t.Errorf("answered %d", code)
+			t.Errorf("answered %d, want 204", code)
 		}
 		if got := m.all().Statuses; len(got) != 1 || got[0].MessageID != wamid(1) || got[0].Status != campaign.Delivered {
-			t.Errorf("stored %+v", got)
+			t.Errorf("stored %+v, want %s delivered", got, wamid(1))
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -189,14 +189,14 @@ func TestALedgerThatFailsIsA503AtOnce(t *testing.T) {
 	start(t, i)
 	w := post(i, status(1, "sent", time.Now()))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "7" {
-		t.Errorf("answered %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+		t.Errorf("answered %d, Retry-After %q; want 503 and 7", w.Code, w.Header().Get("Retry-After"))
 	}
 	m.setFail(nil)
 	if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusNoContent {
-		t.Errorf("after the repair: answered %d", w.Code)
+		t.Errorf("after the repair: answered %d, want 204", w.Code)
 	}
 	if c := i.Counts(); c.CommitsFailed != 1 || c.Commits != 2 || c.Taken != 1 || c.Rejected[RejectedCommit] != 1 || c.Waiting != 0 {
-		t.Errorf("%+v", c)
+		t.Errorf("counts %+v, want 2 commits of which 1 failed, 1 taken, 1 rejected, none waiting", c)
 	}
 }
 
@@ -208,10 +208,10 @@ func TestNoRequestIsHeldLongerThanTenSeconds(t *testing.T) {
 		began := time.Now()
 		w := post(i, status(1, "sent", time.Now()))
 		if took := time.Since(began); w.Code != http.StatusServiceUnavailable || took != 10*time.Second {
-			t.Errorf("answered %d after %v", w.Code, took)
+			t.Errorf("answered %d after %v, want 503 after 10s", w.Code, took)
 		}
 		if n := i.Counts().Rejected[RejectedHeld]; n != 1 {
-			t.Errorf("counted %d", n)
+			t.Errorf("counted %d as held, want 1", n)
 		}
 		close(stuck.release)
 		stop()
@@ -236,7 +236,7 @@ func TestACommitHasADeadline(t *testing.T) {
 		stop := start(t, i)
 		began := time.Now()
 		if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusServiceUnavailable || time.Since(began) != 5*time.Second {
-			t.Errorf("answered %d after %v", w.Code, time.Since(began))
+			t.Errorf("answered %d after %v, want 503 after 5s", w.Code, time.Since(began))
 		}
 		stop()
 	})
@@ -252,12 +252,12 @@ func TestASenderWhoLeavesIsNotWaitedFor(t *testing.T) {
 		began := time.Now()
 		serve(i, request(status(1, "sent", time.Now()), secretText).WithContext(ctx))
 		if took := time.Since(began); took != time.Second || i.Counts().Rejected[RejectedGone] != 1 {
-			t.Errorf("held for %v", took)
+			t.Errorf("held for %v, %d counted as gone; want 1s and 1", took, i.Counts().Rejected[RejectedGone])
 		}
 		m.gate <- struct{}{} // what was received is stored all the same
 		synctest.Wait()
 		if len(m.all().Statuses) != 1 {
-			t.Error("the event was dropped")
+			t.Errorf("stored %+v, want the one event", m.all().Statuses)
 		}
 		stop()
 	})
@@ -278,26 +278,26 @@ func TestMoreThanCanBeCommittedSoonIs503AtOnce(t *testing.T) {
 		}
 		for range len(codes) {
 			if code := <-codes; code != http.StatusServiceUnavailable {
-				t.Errorf("answered %d at once", code)
+				t.Errorf("answered %d at once, want 503", code)
 			}
 		}
 		if n := i.Counts().Rejected[RejectedFull]; n != 10 {
-			t.Errorf("counted %d", n)
+			t.Errorf("counted %d as full, want 10", n)
 		}
 		for range 10 {
 			m.gate <- struct{}{}
 			if code := <-codes; code != http.StatusNoContent {
-				t.Errorf("answered %d", code)
+				t.Errorf("answered %d, want 204", code)
 			}
 		}
 		if n := i.Counts().Waiting; n != 0 {
-			t.Errorf("%d still waiting", n)
+			t.Errorf("%d still waiting, want 0", n)
 		}
 		stop()
 	})
 }
 
-func TestARequestLongerThanTheQueueIsTakenWhenTheQueueIsEmpty(t *testing.T) {
+func TestARequestLongerThanAnEmptyQueueIsTaken(t *testing.T) {
 	m := &memory{}
 	i := newIntake(t, m, Options{MaxWaiting: 5})
 	start(t, i)
@@ -306,10 +306,10 @@ func TestARequestLongerThanTheQueueIsTakenWhenTheQueueIsEmpty(t *testing.T) {
 		events = append(events, status(n, "sent", time.Now()))
 	}
 	if w := post(i, "["+strings.Join(events, ",")+"]"); w.Code != http.StatusNoContent {
-		t.Errorf("answered %d", w.Code)
+		t.Errorf("answered %d, want 204", w.Code)
 	}
 	if b := m.applied(); len(b) != 1 || len(b[0].Statuses) != 1000 {
-		t.Errorf("%d batches", len(b))
+		t.Errorf("stored %d batches, want one of 1000 statuses", len(b))
 	}
 }
 
@@ -323,7 +323,7 @@ func TestABatchFormsWhileTheOneBeforeItIsCommitted(t *testing.T) {
 		send := func(n int) {
 			wait.Go(func() {
 				if code := post(i, status(n, "sent", time.Now())).Code; code != http.StatusNoContent {
-					t.Errorf("answered %d", code)
+					t.Errorf("answered %d, want 204", code)
 				}
 			})
 		}
@@ -345,10 +345,10 @@ func TestABatchFormsWhileTheOneBeforeItIsCommitted(t *testing.T) {
 			seen[s.MessageID] = true
 		}
 		if len(seen) != 121 {
-			t.Errorf("%d events stored", len(seen))
+			t.Errorf("%d events stored, want 121", len(seen))
 		}
 		if c := i.Counts(); c.Commits != 4 || c.Committed != 121 || c.Matched != 121 || c.Events["status"] != 121 {
-			t.Errorf("%+v", c)
+			t.Errorf("counts %+v, want 4 commits, and 121 committed, matched and of kind status", c)
 		}
 		stop()
 	})
@@ -370,7 +370,7 @@ func TestStoppingStoresWhatWaitsAndTurnsAwayTheRest(t *testing.T) {
 		m.gate <- struct{}{} // the commit under way is not undone by the stop
 		synctest.Wait()
 		if w := post(i, status(9, "sent", time.Now())); w.Code != http.StatusServiceUnavailable || i.Counts().Rejected[RejectedStopping] != 1 {
-			t.Errorf("while stopping: answered %d", w.Code)
+			t.Errorf("while stopping: answered %d, want 503, counted once", w.Code)
 		}
 		for range 4 {
 			m.gate <- struct{}{}
@@ -380,14 +380,14 @@ func TestStoppingStoresWhatWaitsAndTurnsAwayTheRest(t *testing.T) {
 		}
 		for range 5 {
 			if code := <-codes; code != http.StatusNoContent {
-				t.Errorf("answered %d", code)
+				t.Errorf("answered %d, want 204", code)
 			}
 		}
 		if got := len(m.all().Statuses); got != 5 {
-			t.Errorf("%d stored", got)
+			t.Errorf("%d stored, want 5", got)
 		}
 		if err := i.Run(context.Background()); err == nil {
-			t.Error("Run ran twice")
+			t.Error("got no error of a second Run, want one")
 		}
 	})
 }
@@ -405,11 +405,11 @@ func TestStoppingDoesNotWaitForALedgerForEver(t *testing.T) {
 		began := time.Now()
 		err := stop()
 		if took := time.Since(began); err == nil || took > 8*time.Second { // 5 s commit under way + 3 s drain
-			t.Errorf("%v after %v", err, took)
+			t.Errorf("%v after %v, want an error within 8s", err, took)
 		}
 		for range 3 {
 			if code := <-codes; code != http.StatusServiceUnavailable {
-				t.Errorf("answered %d", code)
+				t.Errorf("answered %d, want 503", code)
 			}
 		}
 	})
@@ -428,20 +428,20 @@ func TestBodiesThatNobodySignedGetLittleMemory(t *testing.T) {
 	<-reading
 	w := serve(i, request(long, secretText))
 	if w.Code != http.StatusServiceUnavailable || i.Counts().Rejected[RejectedMemory] != 1 {
-		t.Errorf("answered %d while memory was used up", w.Code)
+		t.Errorf("answered %d while memory was used up, want 503", w.Code)
 	}
 	if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusNoContent {
-		t.Errorf("a small event was answered %d", w.Code)
+		t.Errorf("a small event was answered %d, want 204", w.Code)
 	}
 	close(release)
 	if code := <-done; code != http.StatusUnauthorized {
-		t.Errorf("answered %d", code)
+		t.Errorf("answered %d, want 401", code)
 	}
 	if used := i.bodies.used.Load(); used != 0 {
-		t.Errorf("%d bytes are still counted", used)
+		t.Errorf("%d bytes are still counted, want 0", used)
 	}
 	if w := serve(i, request(long, secretText)); w.Code != http.StatusBadRequest {
-		t.Errorf("answered %d after the memory was given back", w.Code)
+		t.Errorf("answered %d after the memory was given back, want 400", w.Code)
 	}
 }
 
@@ -462,13 +462,13 @@ func TestAnEventOfAnUnknownKindIsCountedAndNotStored(t *testing.T) {
 	i := newIntake(t, m, Options{})
 	start(t, i)
 	if w := post(i, `{"type":"invoice.created","data":{"total":1}}`); w.Code != http.StatusNoContent {
-		t.Errorf("answered %d", w.Code)
+		t.Errorf("answered %d, want 204", w.Code)
 	}
 	if w := post(i, `[]`); w.Code != http.StatusNoContent {
-		t.Errorf("answered %d to an empty batch", w.Code)
+		t.Errorf("answered %d to an empty batch, want 204", w.Code)
 	}
 	if len(m.applied()) != 0 || i.Counts().Events["unknown"] != 1 {
-		t.Errorf("%+v", i.Counts())
+		t.Errorf("stored %v, counts %+v; want nothing stored, one event unknown", m.applied(), i.Counts())
 	}
 }
 

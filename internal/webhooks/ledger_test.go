@@ -11,7 +11,7 @@ import (
 )
 
 // Who opts out before the transaction of the intent begins is not sent to (promise 4), on a real ledger.
-func TestAStopAnsweredBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
+func TestAStopBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 	ctx := t.Context()
 	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true})
 	if err != nil {
@@ -37,7 +37,7 @@ func TestAStopAnsweredBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 	i := newIntake(t, l, Options{})
 	stop := start(t, i)
 	if w := post(i, inbound("+15555550101", "STOP", time.Now())); w.Code != http.StatusNoContent {
-		t.Fatalf("answered %d", w.Code)
+		t.Fatalf("answered %d, want 204", w.Code)
 	}
 	granted, err := l.Intend(ctx, []campaign.Intent{{Lease: leases[0], Owner: "a", Connection: "conn_1", From: 0, To: 3, Keys: keys}})
 	ok(err)
@@ -47,10 +47,10 @@ func TestAStopAnsweredBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 
 	// A status that comes before its receipt is kept, and finds its delivery once that is written.
 	if w := post(i, status(7, "delivered", time.Now())); w.Code != http.StatusNoContent {
-		t.Fatalf("answered %d", w.Code)
+		t.Fatalf("answered %d, want 204", w.Code)
 	}
 	if c := i.Counts(); c.Orphaned != 1 {
-		t.Errorf("%d orphans", c.Orphaned)
+		t.Errorf("%d orphans, want 1", c.Orphaned)
 	}
 	ok(l.Record(ctx, []campaign.Result{{
 		Run: run.No, Seq: 0, Key: keys[0], Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted, At: time.Now().UTC(), MessageID: wamid(7),
@@ -60,7 +60,7 @@ func TestAStopAnsweredBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 	for line, err := range l.Lines(ctx, run.No) {
 		ok(err)
 		if line.Seq == 0 && line.Status != campaign.Delivered || line.Seq == 1 && line.Status != campaign.Skipped {
-			t.Errorf("row %d is %s", line.Row, line.Status)
+			t.Errorf("row %d is %s, want the first delivered, the second skipped", line.Row, line.Status)
 		}
 	}
 	ok(stop())

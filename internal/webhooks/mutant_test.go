@@ -18,10 +18,10 @@ func TestAnAnswerBeforeTheCommitIsNoticed(t *testing.T) {
 	mutant.Set("ack_before_commit")
 	defer mutant.Set("")
 	if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusNoContent {
-		t.Fatalf("the mistake is not planted: answered %d", w.Code)
+		t.Fatalf("the mistake is not planted: answered %d, want 204", w.Code)
 	}
 	mutant.Set("")
 	if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusServiceUnavailable {
-		t.Errorf("answered %d although nothing was stored", w.Code)
+		t.Errorf("answered %d although nothing was stored, want 503", w.Code)
 	}
 }

@@ -63,7 +63,7 @@ func TestABodyThatTricklesIsCutOffAtTenSeconds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); answer.StatusCode != http.StatusRequestTimeout || took != 10*time.Second {
-			t.Errorf("answered %d after %v", answer.StatusCode, took)
+			t.Errorf("answered %d after %v, want 408 after 10s", answer.StatusCode, took)
 		}
 		conn.Close()
 		<-trickling
@@ -77,13 +77,13 @@ func TestABodyThatTricklesIsCutOffAtTenSeconds(t *testing.T) {
 			go r.Write(conn)
 			answer, err := http.ReadResponse(in, r)
 			if err != nil || answer.StatusCode != http.StatusNoContent {
-				t.Fatalf("request %d: %v, %v", n, answer, err)
+				t.Fatalf("request %d: %v, %v; want 204", n, answer, err)
 			}
 			time.Sleep(time.Minute)
 		}
 		conn.Close()
 		if n := i.Counts().Rejected[RejectedSlow]; n != 1 {
-			t.Errorf("counted %d", n)
+			t.Errorf("counted %d as slow, want 1", n)
 		}
 		if err := server.Shutdown(context.Background()); err != nil {
 			t.Error(err)
@@ -160,21 +160,21 @@ func FuzzServeHTTP(f *testing.F) {
 		switch {
 		case w.Code == http.StatusNoContent:
 			if err != nil {
-				t.Fatalf("answered 204 to what cannot be decoded: %v", err)
+				t.Fatalf("answered 204 to what cannot be decoded (%v), want 400", err)
 			}
 			if len(stored.Statuses) != len(facts.Statuses) || len(stored.Templates) != len(facts.Templates) {
-				t.Fatalf("answered 204 with %d of %d statuses stored, %d of %d templates",
+				t.Fatalf("answered 204 with %d of %d statuses stored, %d of %d templates; want all",
 					len(stored.Statuses), len(facts.Statuses), len(stored.Templates), len(facts.Templates))
 			}
 		case w.Code == http.StatusBadRequest || w.Code == http.StatusRequestEntityTooLarge:
 			if len(stored.Statuses)+len(stored.Suppressions)+len(stored.Lifted)+len(stored.Templates) != 0 {
-				t.Fatalf("answered %d and stored", w.Code)
+				t.Fatalf("answered %d and stored something, want nothing", w.Code)
 			}
 		default:
-			t.Fatalf("answered %d", w.Code)
+			t.Fatalf("answered %d, want 204, 400 or 413", w.Code)
 		}
 		if i.Counts().Taken == before.Taken && w.Code == http.StatusNoContent {
-			t.Fatal("not counted")
+			t.Fatalf("counted %d as taken, want one more than %d", i.Counts().Taken, before.Taken)
 		}
 	})
 }

@@ -87,7 +87,7 @@ func TestWhoDoesNotSweepAnyMoreCountsNoOrphans(t *testing.T) {
 			t.Errorf("after its turn: %d orphans, %d ambiguous; want none", c.Orphans, c.Ambiguous)
 		}
 		if !strings.Contains(log.String(), "again, by another process") || strings.Count(log.String(), "\n") != 2 {
-			t.Errorf("the log says:\n%s", &log)
+			t.Errorf("the log says:\n%s\nwant two lines, the second of another process", &log)
 		}
 	})
 }
