@@ -1,0 +1,195 @@
+package messaging
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestEveryNameOfAnEventLeadsToItsKind(t *testing.T) {
+	const data = `{"messageId":"m1","status":"read","from":"15555550101","wa_id":"15555550101","value":"stop","name":"sale","event":"PAUSED"}`
+	for kind, want := range map[string]Kind{
+		"message.status": KindStatus, "message.sent": KindStatus, "message.delivered": KindStatus, "message.read": KindStatus, "message.failed": KindStatus,
+		"message.received": KindMessage, "message.inbound": KindMessage,
+		"template.status": KindTemplate, "template.reviewed": KindTemplate,
+		"preference.updated": KindPreference, "user.preference": KindPreference, "user_preferences": KindPreference,
+		"number.updated": KindNumber, "phone_number.quality": KindNumber, "account.updated": KindAccount, "company.suspended": KindAccount,
+		"message.played": KindUnknown, "message": KindUnknown, "sent": KindUnknown, "messages.sent": KindUnknown, "templates.status": KindUnknown, "": KindUnknown,
+	} {
+		e := decodeOne(t, `{"type":"`+kind+`","data":`+data+`}`)
+		if e.Kind != want || e.Type != kind {
+			t.Errorf("%q is a %s named %q, want a %s", kind, e.Kind, e.Type, want)
+		}
+	}
+}
+
+// Where an event says a thing twice, the more particular place counts, in whatever order they stand.
+func TestTheNearerWordOfAnEventCounts(t *testing.T) {
+	first, second, third := time.Unix(1790000001, 0).UTC(), time.Unix(1790000002, 0).UTC(), time.Unix(1790000003, 0).UTC()
+	for body, want := range map[string]Event{
+		`{"type":"message.status","event":"x","createdAt":1790000001,"timestamp":1790000002,"data":{"messageId":"m1","status":"read"}}`:  {At: first},
+		`{"event":"x","type":"message.status","timestamp":1790000002,"created_at":1790000001,"data":{"messageId":"m1","status":"read"}}`: {At: first},
+		`{"event":"message.status","timestamp":1790000002,"payload":{"messageId":"m1","status":"read"}}`:                                 {At: second},
+		`{"type":"message.status","createdAt":1790000001,"data":{"messageId":"m1","status":"read","timestamp":1790000003}}`:              {At: third},
+		`{"type":"message.status","connectionId":"conn_1","data":{"messageId":"m1","status":"read","connectionId":"conn_2"}}`:            {Connection: "conn_1"},
+		`{"type":"message.status","data":{"messageId":"m1","status":"read","connection_id":"conn_2"}}`:                                   {Connection: "conn_2"},
+		`{"type":"message.status","eventId":"evt_1","connection_id":"conn_1","messageId":"m1","status":"read"}`:                          {ID: "evt_1", Connection: "conn_1"},
+		`{"type":"message.status","data":"none","messageId":"m1","status":"read"}`:                                                       {},
+		`{"type":"message.delivered","data":{"messageId":"m1","status":"read"}}`:                                                         {},
+		`{"type":"message.read","data":{"id":"x1","wamid":"m1"}}`:                                                                        {},
+		`{"type":"message.read","data":{"wamid":"m1","id":"x1"}}`:                                                                        {},
+		`{"type":"message.read","data":{"messageId":"m1","recipient":"+1 (555) 555-0101"}}`:                                              {Recipient: "15555550101"},
+		`{"type":"message.read","data":{"messageId":"m1","recipient_id":"15555550101","recipient_user_id":"US.1349"}}`:                   {Recipient: "15555550101"},
+	} {
+		want.Kind, want.MessageID, want.Status = KindStatus, "m1", StatusRead
+		e := decodeOne(t, body)
+		e.Type = ""
+		if !reflect.DeepEqual(e, want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", body, e, want)
+		}
+	}
+}
+
+func TestAFailureIsReadInBothForms(t *testing.T) {
+	for body, want := range map[string]Event{
+		`"error":{"code":131026,"title":"T","details":"D","message":"M"}`:             {Code: 131026, Title: "T", Details: "D"},
+		`"error":{"message":"M","details":"D"}`:                                       {Details: "D"},
+		`"error":{"code":"131026","message":"M"}`:                                     {Code: 131026, Details: "M"},
+		`"errors":[{"code":1,"message":"M","error_data":{"details":"E"}},{"code":2}]`: {Code: 1, Details: "E"},
+		`"errors":[{"code":1,"error_data":{"details":""},"message":"M"}]`:             {Code: 1, Details: "M"},
+		`"errors":[]`:                        {},
+		`"errors":[{"code":0}]`:              {},
+		`"errors":[{"code":-7}]`:             {},
+		`"errors":[{"code":2147483647}]`:     {Code: 2147483647},
+		`"errors":[{"code":2147483648}]`:     {},
+		`"error":{"title":"to 15555550101"}`: {Title: "to 1555•••0101"},
+	} {
+		e := decodeOne(t, `{"type":"message.failed","data":{"messageId":"m1",`+body+`}}`)
+		if e.Kind != KindStatus || e.Code != want.Code || e.Title != want.Title || e.Details != want.Details {
+			t.Errorf("%s: %s with %d %q %q, want a status with %d %q %q", body, e.Kind, e.Code, e.Title, e.Details, want.Code, want.Title, want.Details)
+		}
+	}
+}
+
+func TestWhatACustomerSaysIsReadWhole(t *testing.T) {
+	long := strings.Repeat("a", 257)
+	for body, want := range map[string]Inbound{
+		`"from":{"phone":"+15555550101"},"text":"a"`:                                              {From: "15555550101", Text: "a"},
+		`"from":"15555550101","from_user_id":"US.1","text":"a"`:                                   {From: "15555550101", Text: "a"},
+		`"from":"15555550101","text":"a","image":{"caption":"b"}`:                                 {From: "15555550101", Text: "a"},
+		`"from":"15555550101","video":{"caption":"b"}`:                                            {From: "15555550101", Text: "b"},
+		`"from":"15555550101","document":{"caption":"b"}`:                                         {From: "15555550101", Text: "b"},
+		`"from":"15555550101","button":{"id":"i","title":"t"}`:                                    {From: "15555550101", Text: "t", ButtonPayload: "i"},
+		`"from":"15555550101","button":{"payload":"p","id":"i","text":"x","title":"t"}`:           {From: "15555550101", Text: "x", ButtonPayload: "p"},
+		`"from":"15555550101","interactive":{"listReply":{"id":"i","title":"t"}}`:                 {From: "15555550101", Text: "t", ButtonPayload: "i"},
+		`"from":"15555550101","context":{"message_id":"wamid.A"}`:                                 {From: "15555550101", ContextID: "wamid.A"},
+		`"from":"15555550101","context":{"id":"` + long + `"}`:                                    {From: "15555550101"},
+		`"system":{"new_wa_id":"15555550199"}`:                                                    {MovedTo: "15555550199"},
+		`"from":"15555550101","button":{"payload":"` + strings.Repeat("p", 5000) + `","text":""}`: {From: "15555550101", ButtonPayload: strings.Repeat("p", 4096)},
+	} {
+		e := decodeOne(t, `{"type":"message.received","data":{"messageId":"m1",`+body+`}}`)
+		if e.Kind != KindMessage || e.MessageID != "m1" || !reflect.DeepEqual(*e.Inbound, want) {
+			t.Errorf("%.80s: %s %q %+v, want %+v", body, e.Kind, e.MessageID, e.Inbound, want)
+		}
+	}
+	if e := decodeOne(t, `{"type":"message.received","data":{"id":"`+long+`","from":"15555550101"}}`); e.Kind != KindMessage || e.MessageID != "" {
+		t.Errorf("an id that is too long: %s %q, want a message without one", e.Kind, e.MessageID)
+	}
+}
+
+func TestAPreferenceNeedsAPersonAndAWish(t *testing.T) {
+	for body, want := range map[string]*Preference{
+		`"wa_id":"15555550101","value":"STOP"`:         {From: "15555550101", Stop: true},
+		`"phone":"+15555550101","preference":"resume"`: {From: "15555550101"},
+		`"value":"stop"`:                                            nil,
+		`"wa_id":"15555550101"`:                                     nil,
+		`"wa_id":"15555550101","value":"stop it"`:                   nil,
+		`"wa_id":"15555550101","from":"15555550102","value":"stop"`: {From: "15555550101", Stop: true},
+	} {
+		e := decodeOne(t, `{"type":"preference.updated","data":{"timestamp":1790000600,`+body+`}}`)
+		if !reflect.DeepEqual(e.Preference, want) || (e.Kind == KindPreference) != (want != nil) || !e.At.Equal(time.Unix(1790000600, 0)) {
+			t.Errorf("%s: %s %+v at %v, want %+v at 1790000600", body, e.Kind, e.Preference, e.At, want)
+		}
+	}
+}
+
+// The platform's envelope is looked for four objects deep, among the first eight objects of each.
+func TestThePlatformsEnvelopeIsFoundFourDeep(t *testing.T) {
+	const one = `{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"messages","value":{"statuses":[{"id":"m1","status":"read"}]}}]}]}`
+	for depth, want := range map[int]Kind{0: KindStatus, 4: KindStatus, 5: KindUnknown} {
+		if e := decodeOne(t, strings.Repeat(`{"a":`, depth)+one+strings.Repeat("}", depth)); e.Kind != want {
+			t.Errorf("%d deep: %s, want %s", depth, e.Kind, want)
+		}
+	}
+	for before, want := range map[int]Kind{7: KindStatus, 8: KindUnknown} {
+		if e := decodeOne(t, `{`+strings.Repeat(`"a":{},`, before)+`"raw":`+one+`}`); e.Kind != want {
+			t.Errorf("after %d objects: %s, want %s", before, e.Kind, want)
+		}
+	}
+	for name, body := range map[string]string{
+		"another object": strings.Replace(one, `t":"whatsapp`, `t":"not_whatsapp`, 1), "no entry": `{"object":"whatsapp_business_account","entry":{}}`,
+	} {
+		if e := decodeOne(t, body); e.Kind != KindUnknown {
+			t.Errorf("%s: %s, want unknown", name, e.Kind)
+		}
+	}
+}
+
+func TestEveryChangeOfThePlatformHasItsKind(t *testing.T) {
+	for _, c := range []struct {
+		field, value string
+		want         Event
+	}{
+		{"messages", `{"metadata":{"display_phone_number":"+1 555-555-0100"},"errors":[{"code":130429,"title":"Rate limit hit"}]}`,
+			Event{Kind: KindNumber, Type: "messages/errors", Number: "15555550100", Code: 130429, Title: "Rate limit hit"}},
+		{"smb_message_echoes", `{"messages":[{"from":"15555550100","id":"m1","text":{"body":"stop"}}]}`, Event{Type: "smb_message_echoes"}},
+		{"messages", `{"statuses":[7]}`, Event{Type: "messages/statuses"}},
+		{"messages", `{"messages":[{"id":"m1"}]}`, Event{Type: "messages/messages"}},
+		{"phone_number_name_update", `{"display_phone_number":"15555550100"}`, Event{Kind: KindNumber, Type: "phone_number_name_update", Number: "15555550100"}},
+		{"account_alerts", `{"a":1}`, Event{Kind: KindAccount, Type: "account_alerts"}},
+		{"business_capability_update", `{"a":1}`, Event{Kind: KindAccount, Type: "business_capability_update"}},
+		{"flows", `{"a":1}`, Event{Type: "flows"}},
+		{"message_template_components_update", `{"a":1}`, Event{Type: "message_template_components_update"}},
+	} {
+		e := decodeOne(t, `{"object":"whatsapp_business_account","entry":[{"time":1790000001,"changes":[{"field":"`+c.field+`","value":`+c.value+`}]}]}`)
+		if e.Summary == "" {
+			t.Errorf("%s: no summary, want one for the operator", c.field)
+		}
+		e.Summary, c.want.At = "", time.Unix(1790000001, 0).UTC()
+		if !reflect.DeepEqual(e, c.want) {
+			t.Errorf("%s %s:\n got %+v\nwant %+v", c.field, c.value, e, c.want)
+		}
+	}
+	// Without a time of its own an entry has that of the service's event.
+	e := decodeOne(t, `{"createdAt":1790000009,"data":{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"flows","value":{}}]}]}}`)
+	if want := time.Unix(1790000009, 0); !e.At.Equal(want) {
+		t.Errorf("at %v, want %v", e.At, want)
+	}
+}
+
+func TestFieldsAreFoundByAnyOfTheirNames(t *testing.T) {
+	a := Assumed{Fields: map[string]string{"numbers.qualityRating": "Health_Score", "numbers.throughput": "pace"}}.withDefaults()
+	v, err := parse([]byte(`{"health_score":"red","QUALITY":"green","tier":null,"messaging_limit":"TIER_2K","through_put":"HIGH"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := a.record("numbers", numberFields, v)
+	for name, want := range map[string]string{
+		"qualityRating": "red", "messagingLimitTier": "TIER_2K", "throughput": "HIGH", // renamed; null passed over; renamed to what is not there
+		"coexistence": "",
+	} {
+		if got := r.text(name); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+	if other := a.record("templates", numberFields, v); other.text("qualityRating") != "green" {
+		t.Errorf("the name for numbers is used for templates: %q, want green", other.text("qualityRating"))
+	}
+	got := Assumed{}.withDefaults()
+	want := Assumed{ConnectionsPath: "/api/v1/connections", NumbersPath: "/api/v1/numbers", TemplatesPath: "/api/v1/templates", MediaPath: "/api/v1/media",
+		MediaFileField: "file", MediaConnectionField: "connectionId", WebhooksPath: "/api/v1/webhooks"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("defaults\n got %+v\nwant %+v", got, want)
+	}
+}
