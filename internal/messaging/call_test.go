@@ -225,6 +225,7 @@ func TestAnUploadSaysItsLengthWhereItKnowsIt(t *testing.T) {
 		told bool
 	}{
 		{"a buffer", bytes.NewBufferString("abc"), "abc", true},
+		{"an empty buffer", bytes.NewReader(nil), "", true},
 		{"a file from its middle", opened, "456789", true},
 		{"a stream", io.MultiReader(strings.NewReader("abc")), "abc", false},
 	} {
