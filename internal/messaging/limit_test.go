@@ -158,6 +158,7 @@ func TestStampsTellTheirUnitBySize(t *testing.T) {
 		"1790000001500":               time.UnixMilli(1790000001500), // milliseconds
 		"99999999999999":              {},                            // milliseconds still
 		"1790000001500250":            time.UnixMicro(1790000001500250),
+		"946684800000000":             time.Unix(946684800, 0), // microseconds of 2000
 		"1790000001.5":                time.UnixMilli(1790000001500),
 		`"2026-09-21T14:13:21.5Z"`:    time.Date(2026, 9, 21, 14, 13, 21, 5e8, time.UTC),
 		`"2026-09-21 14:13:21"`:       {},
