@@ -1,0 +1,242 @@
+package campaign_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaignd/campaign"
+)
+
+// told is a ledger that tells rows of one run as a test wants them.
+type told struct {
+	campaign.Ledger
+	no    campaign.RunNo
+	lines []campaign.Line
+}
+
+func (l *told) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
+	if no != l.no {
+		return l.Ledger.Lines(ctx, no)
+	}
+	return func(yield func(campaign.Line, error) bool) {
+		for _, line := range l.lines {
+			if !yield(line, nil) {
+				return
+			}
+		}
+	}
+}
+
+// endedRun is a finished run whose rows ended as lines say; rows and phones are numbered from 1.
+func endedRun(t *testing.T, extra string, outcomes ...campaign.Line) (*told, campaign.Run) {
+	t.Helper()
+	l := openLedger(t)
+	source := minimal + extra
+	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "a", ListHash: "00", ListName: "l.csv", Definition: []byte(source), Header: []string{"to"},
+		Template: "hello_world", Language: "en_US", Marketing: true, Wanted: campaign.WantRun})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.FinishImport(t.Context(), run.No, 0, campaign.Ready); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.SetState(t.Context(), run.No, []campaign.State{campaign.Ready}, campaign.Finished, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if run, err = l.Run(t.Context(), run.No); err != nil {
+		t.Fatal(err)
+	}
+	for i := range outcomes {
+		n := int64(i + 1)
+		outcomes[i].Run, outcomes[i].Row, outcomes[i].Seq, outcomes[i].Key = run.No, n, n-1, 2348031234500+n
+		outcomes[i].To, outcomes[i].Cells = "+2348031234501"[:12]+"0"+string(rune('0'+n%10)), []string{"cell"}
+	}
+	return &told{l, run.No, outcomes}, run
+}
+
+func follow(l *told, run campaign.Run, where ...string) (campaign.FollowedUp, error) {
+	in := campaign.FollowUpInput{Ledger: l, Parent: run}
+	for _, w := range where {
+		parsed, err := campaign.ParseWhere(w)
+		if err != nil {
+			return campaign.FollowedUp{}, err
+		}
+		in.Where = append(in.Where, parsed)
+	}
+	return campaign.StartFollowUp(context.Background(), in)
+}
+
+func TestOnlyRowsThatMayBeSentAgainCanBeChosen(t *testing.T) {
+	for s, want := range map[string]campaign.Where{
+		"failed": {Status: campaign.Failed}, "failed=131049": {Status: campaign.Failed, Detail: "131049"}, "refused": {Status: campaign.Refused},
+		"refused=send_media": {Status: campaign.Refused, Detail: "send_media"}, "unknown": {Status: campaign.Unknown}, "skipped": {Status: campaign.Skipped},
+		"skipped=frequency_cap": {Status: campaign.Skipped, Detail: "frequency_cap"}, "skipped=over_limit": {Status: campaign.Skipped, Detail: "over_limit"},
+		"skipped=held_out": {Status: campaign.Skipped, Detail: "held_out"}, "skipped=expired": {Status: campaign.Skipped, Detail: "expired"},
+		"skipped=run_failed": {Status: campaign.Skipped, Detail: "run_failed"}, "skipped=cancelled": {Status: campaign.Skipped, Detail: "cancelled"},
+	} {
+		got, err := campaign.ParseWhere(s)
+		if err != nil || got != want || got.String() != s {
+			t.Errorf("ParseWhere(%q) = %+v (%s), %v, want %+v", s, got, got, err, want)
+		}
+	}
+	for s, want := range map[string]string{
+		"failed=": "names no code", "refused=": "names no code", "unknown=x": "has no codes", "unknown=": "has no codes",
+		"skipped=": "cannot be sent", "skipped=duplicate": "cannot be sent", "skipped=opted_out": "only those may be that were skipped for cancelled, expired, frequency_cap, held_out, over_limit, run_failed",
+		"skipped=suppressed": "cannot be sent", "skipped=blocked": "cannot be sent", "skipped=invalid_phone": "cannot be sent",
+		"queued": "chooses no rows that may be sent again", "sent": "chooses no rows", "accepted": "chooses no rows", "delivered": "chooses no rows", "read": "chooses no rows", "in_doubt": "chooses no rows", "": "chooses no rows",
+	} {
+		if got, err := campaign.ParseWhere(s); err == nil || !strings.Contains(err.Error(), want) || got != (campaign.Where{}) {
+			t.Errorf("ParseWhere(%q) = %+v, %v, want %q", s, got, err, want)
+		}
+	}
+}
+
+func TestAFollowUpSendsToWhoWasChosenOnce(t *testing.T) {
+	long := time.Now().Add(-25 * time.Hour)
+	outcomes := func() []campaign.Line {
+		return []campaign.Line{
+			{Status: campaign.Failed, Code: "131049", FailedAt: long}, {Status: campaign.Failed, Code: "131026"}, {Status: campaign.Refused, Code: "send_media"}, {Status: campaign.Refused},
+			{Status: campaign.Unknown, Reason: "time_out"}, {Status: campaign.Unknown, Reason: "accepted_no_id"}, {Status: campaign.Unknown, Code: "accepted_no_id"},
+			{Status: campaign.Skipped, Reason: "expired"}, {Status: campaign.Skipped, Reason: "duplicate"}, {Status: campaign.Skipped, Reason: "opted_out"}, {Status: campaign.Skipped, Reason: "cancelled"},
+			{Status: campaign.Read}, {Status: campaign.InDoubt}, {Status: campaign.Queued},
+		}
+	}
+	for name, c := range map[string]struct {
+		where []string
+		rows  []int64
+		noID  int64
+	}{
+		"failed": {[]string{"failed"}, []int64{1, 2}, 0}, "one code": {[]string{"failed=131026"}, []int64{2}, 0}, "refused": {[]string{"refused"}, []int64{3, 4}, 0},
+		"one refusal": {[]string{"refused=send_media"}, []int64{3}, 0}, "unknown": {[]string{"unknown"}, []int64{5}, 2}, "skipped": {[]string{"skipped"}, []int64{8, 11}, 0},
+		"one reason": {[]string{"skipped=cancelled"}, []int64{11}, 0}, "several": {[]string{"skipped=expired", "failed=131049", "failed"}, []int64{1, 2, 8}, 0},
+	} {
+		l, parent := endedRun(t, "", outcomes()...)
+		got, err := follow(l, parent, c.where...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var rows []int64
+		for i, line := range lines(t, l, got.Run.No) {
+			rows = append(rows, line.Key-2348031234500)
+			if line.Row != int64(i+1) || line.Status != campaign.Queued || !cmp.Equal(line.Cells, []string{"cell"}) {
+				t.Errorf("%s: row %d is %+v, want row %d, queued, with its cell", name, line.Row, line, i+1)
+			}
+		}
+		if diff := cmp.Diff(c.rows, rows); diff != "" || got.Chosen != int64(len(c.rows)) || got.NoID != c.noID || got.Elsewhere != 0 || got.Existed {
+			t.Errorf("%s: %+v, want %d chosen, %d without id; rows -want +got:\n%s", name, got, len(c.rows), c.noID, diff)
+		}
+		run := got.Run
+		if run.Parent != parent.No || run.State != campaign.Ready || run.Launch != "follow-up" || run.Campaign != "a" || run.Template != "hello_world" || !run.Marketing || string(run.Definition) != minimal || run.Rows != int64(len(c.rows)) {
+			t.Errorf("%s: run %+v, want one of its parent's campaign", name, run)
+		}
+	}
+}
+
+// The same choice in another order is the same run; no row is in two follow-ups of a parent.
+func TestAskingTwiceForAFollowUpSendsNobodyTwice(t *testing.T) {
+	l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed, Code: "1"}, campaign.Line{Status: campaign.Refused, Code: "2"}, campaign.Line{Status: campaign.Failed, Code: "3"})
+	first, err := follow(l, parent, "failed=1", "refused")
+	if err != nil || first.Chosen != 2 || first.Existed {
+		t.Fatalf("%+v, %v, want 2 chosen", first, err)
+	}
+	again, err := follow(l, parent, "refused", "failed=1", "refused")
+	if err != nil || !again.Existed || again.Run.No != first.Run.No || again.Chosen != 2 {
+		t.Errorf("again: %+v, %v, want run %d", again, err, first.Run.No)
+	}
+	rest, err := follow(l, parent, "failed")
+	if err != nil || rest.Chosen != 1 || rest.Elsewhere != 1 || rest.Existed || rest.Run.No == first.Run.No {
+		t.Errorf("all failed: %+v, %v, want 1 chosen and 1 elsewhere", rest, err)
+	}
+	if _, err := follow(l, parent, "failed=3"); !errors.Is(err, campaign.ErrNobody) || !strings.Contains(err.Error(), "the 1 rows of a-1 that are failed=3 are in another follow-up run already") {
+		t.Errorf("nobody left: %v, want %v", err, campaign.ErrNobody)
+	}
+	// The same choice of another parent is another run.
+	other, otherRun := *l, parent
+	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "a", ListHash: "01", Definition: parent.Definition, Header: parent.Header, Wanted: campaign.WantRun})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.no, otherRun.No, otherRun.ListHash = run.No, run.No, run.ListHash
+	if got, err := follow(&other, otherRun, "failed=1", "refused"); err != nil || got.Existed || got.Run.No == first.Run.No || got.Chosen != 2 {
+		t.Errorf("another parent: %+v, %v, want another run of 2", got, err)
+	}
+}
+
+func TestAFollowUpWaitsUntilItMaySend(t *testing.T) {
+	for _, state := range []campaign.State{campaign.Importing, campaign.WaitingApproval, campaign.Ready, campaign.Running, campaign.Paused} {
+		l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed})
+		parent.State = state
+		if _, err := follow(l, parent, "failed"); !errors.Is(err, campaign.ErrNotNow) {
+			t.Errorf("%s: %v, want %v", state, err, campaign.ErrNotNow)
+		}
+	}
+	for name, c := range map[string]struct {
+		line  campaign.Line
+		early bool
+		want  error
+	}{
+		"limited an hour ago":           {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now().Add(-time.Hour)}, false, campaign.ErrNotNow},
+		"limited nearly a day ago":      {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now().Add(-24*time.Hour + time.Minute)}, false, campaign.ErrNotNow},
+		"limited a day ago":             {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now().Add(-24*time.Hour - time.Second)}, false, nil},
+		"limited, and early is meant":   {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now()}, true, nil},
+		"failed for another reason":     {campaign.Line{Status: campaign.Failed, Code: "131026", FailedAt: time.Now()}, false, nil},
+		"refused with the limit's code": {campaign.Line{Status: campaign.Refused, Code: "131049", FailedAt: time.Now()}, false, nil},
+		"nobody":                        {campaign.Line{Status: campaign.Read}, false, campaign.ErrNobody},
+		"accepted without an id":        {campaign.Line{Status: campaign.Unknown, Reason: "accepted_no_id"}, false, campaign.ErrNobody},
+	} {
+		l, parent := endedRun(t, "", c.line)
+		_, err := campaign.StartFollowUp(t.Context(), campaign.FollowUpInput{Ledger: l, Parent: parent, Early: c.early,
+			Where: []campaign.Where{{Status: campaign.Failed}, {Status: campaign.Refused}, {Status: campaign.Unknown}}})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if runs, _ := l.Runs(t.Context(), campaign.Which{}); (len(runs) == 2) != (c.want == nil) {
+			t.Errorf("%s: %d runs, and the error is %v", name, len(runs), err)
+		}
+	}
+}
+
+func TestAFollowUpTakesTheHeaderAndTheApprovalOver(t *testing.T) {
+	const extra = "policies: {approval: true}\n"
+	l, parent := endedRun(t, extra, campaign.Line{Status: campaign.Failed})
+	parent.Asset, parent.AssetUntil = "ast_1", time.Now().Add(48*time.Hour).UTC().Truncate(time.Second)
+	got, err := follow(l, parent, "failed")
+	if err != nil || got.Run.State != campaign.WaitingApproval || got.Run.Asset != "ast_1" || !got.Run.AssetUntil.Equal(parent.AssetUntil) {
+		t.Errorf("%+v, %v, want it to wait for approval with ast_1 until %v", got.Run, err, parent.AssetUntil)
+	}
+	const header = "name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en_US, header: {image: {file: a.png}}}\n"
+	for left, ok := range map[time.Duration]bool{23 * time.Hour: false, 25 * time.Hour: true} {
+		l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed})
+		parent.Definition, parent.Asset, parent.AssetUntil = []byte(header), "ast_1", time.Now().Add(left)
+		if _, err := follow(l, parent, "failed"); (err == nil) != ok {
+			t.Errorf("a header that is kept for %v more: %v, want accepted %v", left, err, ok)
+		}
+	}
+}
+
+func TestUncertainRowsAreToldWithTheirEvidence(t *testing.T) {
+	l, run := endedRun(t, "",
+		campaign.Line{Status: campaign.Unknown, Reason: "time_out", Connection: "conn_1", Attempts: 2, RequestID: "r", TraceID: "t"},
+		campaign.Line{Status: campaign.InDoubt, Code: "http_502"}, campaign.Line{Status: campaign.Read, Reason: "time_out"},
+		campaign.Line{Status: campaign.Unknown, Reason: "accepted_no_id"}, campaign.Line{Status: campaign.Unknown, Reason: "time_out"})
+	got, err := campaign.ReadUncertainty(t.Context(), l, run, 3)
+	want := campaign.Uncertainty{Run: "a-1", InDoubt: 1, Unknown: 3, ByReason: map[string]int64{"time_out": 2, "http_502": 1, "accepted_no_id": 1}, Rows: []campaign.Doubtful{
+		{Row: 1, To: l.lines[0].To, Status: campaign.Unknown, Connection: "conn_1", Reason: "time_out", Attempts: 2, RequestID: "r", TraceID: "t", Resend: true},
+		{Row: 2, To: l.lines[1].To, Status: campaign.InDoubt, Reason: "http_502", Resend: true},
+		{Row: 4, To: l.lines[3].To, Status: campaign.Unknown, Reason: "accepted_no_id"},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+	again, err := campaign.ResendUnknown(t.Context(), l, run)
+	if err != nil || again.Chosen != 2 || again.NoID != 1 {
+		t.Errorf("resent %+v, %v, want 2 chosen and 1 that was accepted", again, err)
+	}
+}
