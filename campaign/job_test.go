@@ -1,0 +1,154 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// leases is a JobLedger that writes down what it is asked, and when.
+type leases struct {
+	began  time.Time
+	asked  []string
+	taken  bool
+	fails  error // of AcquireJob
+	renews error
+	frees  error
+}
+
+func (l *leases) note(what string, more ...string) {
+	for _, m := range more {
+		what += " " + m
+	}
+	l.asked = append(l.asked, time.Since(l.began).String()+" "+what)
+}
+
+func (l *leases) AcquireJob(_ context.Context, name, owner string, d time.Duration) (JobLease, bool, error) {
+	l.note("acquire", name, owner, d.String())
+	return JobLease{Name: name, Owner: owner, Epoch: 1}, !l.taken, l.fails
+}
+
+func (l *leases) RenewJob(_ context.Context, lease JobLease, d time.Duration) (JobLease, error) {
+	l.note("renew", lease.Name, d.String())
+	return lease, l.renews
+}
+
+func (l *leases) ReleaseJob(ctx context.Context, lease JobLease) error {
+	l.note("release", lease.Name)
+	if until, ok := ctx.Deadline(); !ok || time.Until(until) != time.Second || ctx.Err() != nil {
+		l.note("without a second for it")
+	}
+	return l.frees
+}
+
+func TestAJobIsLeasedRenewedAndReleased(t *testing.T) {
+	for _, c := range []struct {
+		lease, work time.Duration
+		want        []string
+	}{
+		{0, 11 * time.Second, []string{"0s acquire import 7 me 15s", "5s renew import 7 15s", "10s renew import 7 15s", "11s release import 7"}},
+		{-1, time.Second, []string{"0s acquire import 7 me 15s", "1s release import 7"}},
+		{9 * time.Second, 7 * time.Second, []string{"0s acquire import 7 me 9s", "3s renew import 7 9s", "6s renew import 7 9s", "7s release import 7"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &leases{began: time.Now()}
+			err := Job{Ledger: l, Name: "import 7", Owner: "me", Lease: c.lease}.Do(t.Context(), func(ctx context.Context) error {
+				time.Sleep(c.work)
+				return ctx.Err()
+			})
+			if diff := cmp.Diff(c.want, l.asked); diff != "" || err != nil {
+				t.Errorf("lease %v: %v, -want +got:\n%s", c.lease, err, diff)
+			}
+		})
+	}
+}
+
+func TestAJobSaysWhatBecameOfIt(t *testing.T) {
+	broken, away := errors.New("broken"), errors.New("the ledger is away")
+	for name, c := range map[string]struct {
+		l       leases
+		work    error // of the work itself
+		cancel  bool  // the caller's context ends while it works
+		want    error
+		not     error
+		release bool
+	}{
+		"done":                              {release: true},
+		"failed":                            {work: broken, want: broken, release: true},
+		"taken":                             {l: leases{taken: true}, want: ErrTaken},
+		"cannot be asked":                   {l: leases{fails: away}, want: away},
+		"taken over":                        {l: leases{renews: ErrFenced}, want: ErrFenced},
+		"taken over, and failed":            {l: leases{renews: ErrFenced}, work: broken, want: broken},
+		"cannot be renewed":                 {l: leases{renews: away}, release: true},
+		"cannot be released":                {l: leases{frees: away}, want: away, release: true},
+		"failed, and cannot be released":    {l: leases{frees: away}, work: broken, want: broken, not: away, release: true},
+		"cancelled, and cannot be released": {l: leases{frees: away}, cancel: true, not: away, release: true},
+		"cancelled":                         {cancel: true, work: context.Canceled, want: context.Canceled, release: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := c.l
+			l.began = time.Now()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			worked := false
+			err := Job{Ledger: &l, Name: "cron x", Owner: "me"}.Do(ctx, func(ctx context.Context) error {
+				worked = true
+				if c.cancel {
+					cancel()
+				}
+				time.Sleep(6 * time.Second)
+				if fenced := errors.Is(context.Cause(ctx), ErrFenced); fenced != errors.Is(l.renews, ErrFenced) {
+					t.Errorf("%s: the work is told of it: %v, want %v", name, fenced, !fenced)
+				}
+				return c.work
+			})
+			if !errors.Is(err, c.want) || c.want == nil && err != nil || c.not != nil && errors.Is(err, c.not) {
+				t.Errorf("%s: got %v, want %v", name, err, c.want)
+			}
+			if refused := l.taken || l.fails != nil; worked == refused {
+				t.Errorf("%s: the work was begun: %v, want %v", name, worked, !refused)
+			}
+			if last := l.asked[len(l.asked)-1]; (last == "6s release cron x") != c.release {
+				t.Errorf("%s: last it asked %q, want a release: %v", name, last, c.release)
+			}
+		})
+	}
+}
+
+func TestRowsAreJudgedByNumberAndZone(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"\u00fc\u00fc\u00fc", 2, "\u00fc\u00fc"}, {"a", 0, ""}} {
+		if got := cut(c.s, c.n); got != c.want {
+			t.Errorf("cut(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
+		}
+	}
+	for phone, want := range map[string]int64{"+234 803 123-45.67": 2348031234567, "(234) 8031234567": 2348031234567, "2348031234567": 2348031234567, "0803 1": 0, "": 0, "+234/8031234567": 0} {
+		if got := senderKey(phone); got != want {
+			t.Errorf("senderKey(%q) = %d, want %d", phone, got, want)
+		}
+	}
+	for to, want := range map[string]string{"+5352345678": "Cuba", "+989121234567": "Iran", "+850191234567": "North Korea", "+963944567890": "Syria", "+85212345678": "", "+96212345678": "", "+97123456789": "", "+5491112345678": "", "53": ""} {
+		if got := unsupportedCountry(to); got != want {
+			t.Errorf("unsupportedCountry(%s) = %q, want %q", to, got, want)
+		}
+	}
+	z := zones{fallback: "Africa/Accra", known: map[string]string{}}
+	for range 2 {
+		for cell, want := range map[string]string{"Africa/Lagos": "Africa/Lagos", " Africa/Lagos ": "Africa/Lagos", "": "", "Mars/Olympus": "", "Local": ""} {
+			wantOK := want != ""
+			if !wantOK {
+				want = "Africa/Accra"
+			}
+			if got, ok := z.group(cell); got != want || ok != wantOK {
+				t.Errorf("the zone of %q is %q, %v, want %q, %v", cell, got, ok, want, wantOK)
+			}
+		}
+	}
+}
