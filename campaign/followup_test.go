@@ -116,7 +116,7 @@ func TestAFollowUpSendsToWhoWasChosenOnce(t *testing.T) {
 		"one refusal": {[]string{"refused=send_media"}, []int64{3}, 0}, "unknown": {[]string{"unknown"}, []int64{5}, 2}, "skipped": {[]string{"skipped"}, []int64{8, 11}, 0},
 		"one reason": {[]string{"skipped=cancelled"}, []int64{11}, 0}, "several": {[]string{"skipped=expired", "failed=131049", "failed"}, []int64{1, 2, 8}, 0},
 	} {
-		l, parent := endedRun(t, "", outcomes()...)
+		l, parent := endedRun(t, "limits: {max_messages: 9}\n", outcomes()...)
 		got, err := follow(l, parent, c.where...)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -132,9 +132,12 @@ func TestAFollowUpSendsToWhoWasChosenOnce(t *testing.T) {
 		if diff := cmp.Diff(c.rows, rows); diff != "" || got.Chosen != int64(len(c.rows)) || got.NoID != c.noID || got.Elsewhere != 0 || got.Existed {
 			t.Errorf("%s: %+v, want %d chosen, %d without id; rows -want +got:\n%s", name, got, len(c.rows), c.noID, diff)
 		}
-		run := got.Run
-		if run.Parent != parent.No || run.State != campaign.Ready || run.Launch != "follow-up" || run.Campaign != "a" || run.Template != "hello_world" || !run.Marketing || string(run.Definition) != minimal || run.Rows != int64(len(c.rows)) {
-			t.Errorf("%s: run %+v, want one of its parent's campaign", name, run)
+		want := campaign.Run{
+			No: got.Run.No, Campaign: "a", ListHash: got.Run.ListHash, ListName: got.Run.ListName, Launch: "follow-up", Parent: parent.No, Definition: parent.Definition,
+			Header: []string{"to"}, Template: "hello_world", Language: "en_US", Marketing: true, Budget: 9, Rows: int64(len(c.rows)), State: campaign.Ready, Wanted: campaign.WantRun, CreatedAt: got.Run.CreatedAt,
+		}
+		if diff := cmp.Diff(want, got.Run); diff != "" || !strings.HasSuffix(got.Run.ListName, " of a-1") || got.Run.ListHash == parent.ListHash {
+			t.Errorf("%s: list %q, run -want +got:\n%s", name, got.Run.ListName, diff)
 		}
 	}
 }
@@ -177,25 +180,27 @@ func TestAFollowUpWaitsUntilItMaySend(t *testing.T) {
 			t.Errorf("%s: %v, want %v", state, err, campaign.ErrNotNow)
 		}
 	}
+	hour := time.Now().Add(-time.Hour)
 	for name, c := range map[string]struct {
 		line  campaign.Line
 		early bool
 		want  error
+		says  string
 	}{
-		"limited an hour ago":           {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now().Add(-time.Hour)}, false, campaign.ErrNotNow},
-		"limited nearly a day ago":      {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now().Add(-24*time.Hour + time.Minute)}, false, campaign.ErrNotNow},
-		"limited a day ago":             {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now().Add(-24*time.Hour - time.Second)}, false, nil},
-		"limited, and early is meant":   {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now()}, true, nil},
-		"failed for another reason":     {campaign.Line{Status: campaign.Failed, Code: "131026", FailedAt: time.Now()}, false, nil},
-		"refused with the limit's code": {campaign.Line{Status: campaign.Refused, Code: "131049", FailedAt: time.Now()}, false, nil},
-		"nobody":                        {campaign.Line{Status: campaign.Read}, false, campaign.ErrNobody},
-		"accepted without an id":        {campaign.Line{Status: campaign.Unknown, Reason: "accepted_no_id"}, false, campaign.ErrNobody},
+		"limited an hour ago":           {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: hour}, false, campaign.ErrNotNow, "1 rows failed with 131049 less than 24 hours ago and would fail again; wait until " + hour.Add(24*time.Hour).Format(time.RFC3339)},
+		"limited nearly a day ago":      {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now().Add(-24*time.Hour + time.Minute)}, false, campaign.ErrNotNow, "1 rows failed with 131049"},
+		"limited a day ago":             {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now().Add(-24*time.Hour - time.Second)}, false, nil, ""},
+		"limited, and early is meant":   {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now()}, true, nil, ""},
+		"failed for another reason":     {campaign.Line{Status: campaign.Failed, Code: "131026", FailedAt: time.Now()}, false, nil, ""},
+		"refused with the limit's code": {campaign.Line{Status: campaign.Refused, Code: "131049", FailedAt: time.Now()}, false, nil, ""},
+		"nobody":                        {campaign.Line{Status: campaign.Read}, false, campaign.ErrNobody, "a-1 has no row that is failed,refused,unknown; see `campaignd report a-1`"},
+		"accepted without an id":        {campaign.Line{Status: campaign.Unknown, Reason: "accepted_no_id"}, false, campaign.ErrNobody, "the service accepted all 1 of them (accepted_no_id), so none is sent again"},
 	} {
 		l, parent := endedRun(t, "", c.line)
 		_, err := campaign.StartFollowUp(t.Context(), campaign.FollowUpInput{Ledger: l, Parent: parent, Early: c.early,
 			Where: []campaign.Where{{Status: campaign.Failed}, {Status: campaign.Refused}, {Status: campaign.Unknown}}})
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
+		if !errors.Is(err, c.want) || c.want != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %v: %s", name, err, c.want, c.says)
 		}
 		if runs, _ := l.Runs(t.Context(), campaign.Which{}); (len(runs) == 2) != (c.want == nil) {
 			t.Errorf("%s: %d runs, and the error is %v", name, len(runs), err)

@@ -257,10 +257,26 @@ func TestUTF16WithoutAMarkIsSuspectedNotRead(t *testing.T) {
 	}
 }
 
+func TestAMarkOrItsLackIsTold(t *testing.T) {
+	const option = "; leave recipients.encoding out"
+	for _, c := range []struct{ list, told, want string }{
+		{"\xff\xfet\x00o\x00", "utf-8", "list.csv:1: recipients.encoding says utf-8, but the file begins with the byte order mark of utf-16le" + option},
+		{"\xfe\xff\x00t\x00o", "utf-16le", "list.csv:1: recipients.encoding says utf-16le, but the file begins with the byte order mark of utf-16be" + option},
+		{"\xef\xbb\xbfto\n+12025550123\n", "latin1", "list.csv:1: recipients.encoding says windows-1252, but the file begins with the byte order mark of utf-8" + option},
+		{"\xef\xbb\xbfto\n+12025550123\n", "utf-8", ""},
+		{"t\x00o\x00\n\x00", "", "list.csv:1: the file holds NUL bytes and no byte order mark: it looks like utf-16le; set recipients.encoding: utf-16le, or save it as UTF-8"},
+		{"\x00t\x00o\x00\n", "", "list.csv:1: the file holds NUL bytes and no byte order mark: it looks like utf-16be; set recipients.encoding: utf-16be, or save it as UTF-8"},
+	} {
+		if _, got := outcome(c.list, Options{Encoding: c.told}); got != c.want {
+			t.Errorf("%q told to be %q\ngot  %s\nwant %s", c.list, c.told, got, c.want)
+		}
+	}
+}
+
 func TestStrayBytesOutweighUTF8OnlyWhenMore(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": true, "abc": true, "\u00fc": true, "\xfc": false, "\u00fc \xfc": false, "\u00fc\u00fc \xfc": true, "\u00fc \xfc\xfc": false,
-		"abc\xc3": true, "abc\xfc \xc3": false, "\u4e16\u754c \xff": true, "abc\xe4\xb8": true,
+		"abc\xc3": true, "abc\xfc \xc3": false, "\u4e16\u754c \xff": true, "\ufffd \xfc \u00fc": true, "\ufffd \xfc": false, "abc\xe4\xb8": true,
 	} {
 		if got := mostlyUTF8([]byte(text)); got != want {
 			t.Errorf("mostlyUTF8(%q) = %v, want %v", text, got, want)
