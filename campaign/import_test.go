@@ -347,7 +347,7 @@ func TestACancelledImportStopsAndLeavesTheRunResumable(t *testing.T) {
 	}
 }
 
-func TestABodyThatGetsTooLongIsSkippedWhenTheTemplateIsKnown(t *testing.T) {
+func TestABodyThatGetsTooLongIsSkipped(t *testing.T) {
 	d := messyCampaign(t)
 	path := writeFile(t, "list.csv", "phone,first_name,tz\n+2348031234501,Ada,\n+2348031234502,Bartholomew,\n")
 	l := openLedger(t)

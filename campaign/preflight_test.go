@@ -312,7 +312,7 @@ func TestACouponBetweenTheTwoLimitsIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestAServiceThatDoesNotAnswerIsNoFaultOfTheCampaign(t *testing.T) {
+func TestASilentServiceIsNoFaultOfTheCampaign(t *testing.T) {
 	in := springInput(t, springFile, springList)
 	a := service()
 	a.err = &messaging.Error{Code: "time_out"}

@@ -65,7 +65,7 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 }
 
 // Ten numbers of one campaign do not send its limit ten times over, and who is gone sends nothing.
-func TestWhyCountsTheCampaignsOwnLimitOnceAndNobodyWhoIsGone(t *testing.T) {
+func TestWhyCountsALimitOnceAndNobodyWhoIsGone(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lane := func(connection string, rate float64, age time.Duration) LaneReport {
 		return LaneReport{Connection: connection, Binding: "throughput", Rate: rate, At: now.Add(-age)}
@@ -101,7 +101,7 @@ func TestWhyCountsTheCampaignsOwnLimitOnceAndNobodyWhoIsGone(t *testing.T) {
 
 // Replicas share the pace of a number: two of them do not send a list in half the time, and the one that sends speaks
 // for its connection.
-func TestWhyCountsANumbersPaceOnceHoweverManySendersShareIt(t *testing.T) {
+func TestWhyCountsASharedPaceOnce(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lane := func(connection, owner, binding string, rate float64, age time.Duration) LaneReport {
 		return LaneReport{Connection: connection, Owner: owner + "/7/123", Binding: binding, Detail: binding + " of " + owner, Rate: rate, At: now.Add(-age)}

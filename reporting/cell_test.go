@@ -69,7 +69,7 @@ func cells() *rapid.Generator[string] {
 	)
 }
 
-func TestExportedCellNeverBeginsWithATriggerUnlessItIsAPlainSignedNumber(t *testing.T) {
+func TestAnExportedCellIsNoFormula(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := cells().Draw(t, "cell")
 		out := Cell(in)
