@@ -101,7 +101,7 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 	case len(q.Runs) == 0:
 		fmt.Fprintln(p.stdout, "no run is unfinished, so that no delivery can be in doubt")
 	case q.Ahead == 0:
-		fmt.Fprintf(p.stdout, "no delivery %s put in doubt, as nothing was sent\n", are)
+		fmt.Fprintf(p.stdout, "no delivery %s put in doubt, as nothing was sent\n", is)
 	default:
 		fmt.Fprintf(p.stdout, "%d deliveries %s put in doubt: up to %d of each unfinished segment (%s), retries that were due, and what was in flight\n", q.Doubts, are, q.Ahead, how)
 	}
