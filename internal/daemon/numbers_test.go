@@ -66,6 +66,9 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 			t.Errorf("connectionOf %s = %q, want %q", phone, got, want)
 		}
 	}
+	if _, err := n.refresh(t.Context(), client); err != nil { // asking again waits for nobody who looked
+		t.Errorf("refresh again = %v, want nil", err)
+	}
 }
 
 func TestWithoutTheListOfNumbersTheConfigurationHolds(t *testing.T) {

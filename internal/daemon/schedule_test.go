@@ -130,3 +130,43 @@ func TestReplicasLeaveAnImportThatIsAliveAlone(t *testing.T) {
 		t.Errorf("%d replicas say that they finished the import, want one: %q", len(said), said)
 	}
 }
+
+// The schedule of a process takes up what another left, and says what it cannot launch.
+func TestTheScheduleTakesUpAnAbandonedImport(t *testing.T) {
+	t.Parallel()
+	const lease = 500 * time.Millisecond
+	c := newCluster(t, "STANDARD", lease)
+	c.config.Service.Timeout, c.config.Campaigns = campaign.Duration(100*time.Millisecond), t.TempDir()
+	run := c.interrupted("left", 100)
+	file := c.campaign(c.config.Campaigns, "daily", "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n", 10)
+	written := time.Now().AddDate(0, 0, -2) // a day has begun since
+	if err := os.Chtimes(file, written, written); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(strings.TrimSuffix(file, ".yaml") + ".csv"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(run.CreatedAt.Add(lease + 10*time.Millisecond)))
+	log, d := &notes{}, c.replica()
+	d.log = noting(log)
+	e, err := d.engine(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { d.schedule(ctx, e); close(ended) }()
+	c.until(20*time.Second, "the import is taken up, and the fault said", func() bool {
+		r, err := c.ledger.Run(t.Context(), run.No)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.State == campaign.Ready && len(log.lines("a launch failed")) == 1
+	})
+	stop()
+	<-ended
+	due := time.Now().UTC().Truncate(24 * time.Hour).Format(time.RFC3339)
+	if said := log.lines("a launch failed")[0]; !strings.Contains(said, `err="`+file+", due "+due+": ") {
+		t.Errorf("it says %s, want the file and that it was due %s", said, due)
+	}
+}

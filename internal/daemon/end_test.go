@@ -1,0 +1,164 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
+	"campaignd/reporting"
+)
+
+// A webhook whose body is still coming when the end is asked for is stored before it is answered: what stores events ends
+// after what takes them.
+func TestTheEndStoresTheWebhookUnderWay(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	config := *c.config
+	config.Ledger = "sqlite:" + filepath.Join(c.dir, "end.db")
+	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	d, err := New(t.Context(), &config, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("Close = %v, want nil", err)
+		}
+	}()
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.send(ctx, nil) }()
+
+	body := `{"id": "evt_1", "type": "message.received", "createdAt": "2026-11-21T09:00:00Z", "connectionId": "conn_1", "data": {"messageId": "wamid.1", "from": "+2348031234567", "timestamp": "2026-11-21T09:00:00Z", "type": "text", "text": {"body": "STOP"}}}`
+	mac := hmac.New(sha256.New, []byte(sandbox.DemoSecret))
+	mac.Write([]byte(body))
+	at, err := url.Parse(d.PublicURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", at.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nX-Service-Signature: sha256=%s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
+		at.Path, at.Host, hex.EncodeToString(mac.Sum(nil)), len(body))
+	answers := bufio.NewReader(conn)
+	if line, err := answers.ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" { // the handler reads the body
+		t.Fatalf("got %q and %v, want that the body is asked for", line, err)
+	}
+	if _, err := answers.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	for { // until the listener is closed: the end is under way
+		probe, err := net.Dial("tcp", at.Host)
+		if err != nil {
+			break
+		}
+		_ = probe.Close()
+	}
+	fmt.Fprint(conn, body)
+	res, err := http.ReadResponse(answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode/100 != 2 {
+		t.Errorf("the webhook is answered %d, want 2xx", res.StatusCode)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("send = %v, want nil", err)
+	}
+	var stopped []string
+	for s, err := range d.Ledger().Suppressions(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopped = append(stopped, s.To)
+	}
+	if got := fmt.Sprint(stopped); got != "[+2348031234567]" {
+		t.Errorf("suppressed are %s, want the one who said STOP", got)
+	}
+}
+
+// The lost time begins where the ledger ends, or --lost ago where that is earlier.
+func TestTheLostTimeBeginsWithTheNewestRecord(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	config := *c.config
+	config.Ledger, config.Campaigns = "sqlite:"+filepath.Join(c.dir, "c.db"), t.TempDir()
+	quarantine := func(lost time.Duration) (Quarantined, time.Time) {
+		t.Helper()
+		q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: lost, Ahead: 7, Force: true, DryRun: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q, time.Now()
+	}
+	near := func(what string, got, want time.Time) {
+		t.Helper()
+		if off := want.Sub(got); off < 0 || off > 10*time.Second {
+			t.Errorf("%s: since %v, want just before %v", what, got, want)
+		}
+	}
+	q, now := quarantine(time.Hour)
+	if near("an empty ledger", q.Since, now.Add(-time.Hour)); !q.Newest.IsZero() || q.Ahead != 7 || q.WentBack || q.Done || !q.DryRun {
+		t.Errorf("an empty ledger: %+v, want no newest record, 7 ahead, and nothing done", q)
+	}
+	run, err := c.ledger.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListName: "l.csv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q, _ = quarantine(0); !q.Since.Equal(run.CreatedAt) || !q.Newest.Equal(run.CreatedAt) {
+		t.Errorf("nothing lost: since %v after %v, want the newest record of %v", q.Since, q.Newest, run.CreatedAt)
+	}
+	q, now = quarantine(time.Hour)
+	near("an hour lost", q.Since, now.Add(-time.Hour))
+}
+
+func TestADryRunOfAQuarantineCountsAndChangesNothing(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	config := *c.config
+	config.Ledger, config.Campaigns = "sqlite:"+filepath.Join(c.dir, "c.db"), t.TempDir()
+	c.interrupted("spring", 100) // 50 rows of it are in the ledger
+	for _, tt := range []struct {
+		dry    bool
+		doubts int64
+		runs   string
+	}{
+		{true, 7, "[{spring-1 importing  0 50}]"},
+		{true, 7, "[{spring-1 importing  0 50}]"},
+		{false, 7, "[{spring-1 importing  7 43}]"},
+	} {
+		q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Second, Ahead: 7, Force: true, DryRun: tt.dry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(q.Runs); q.Doubts != tt.doubts || got != tt.runs || q.Done == tt.dry {
+			t.Errorf("dry run %v: %d doubts and %s, done %v, want %d and %s", tt.dry, q.Doubts, got, q.Done, tt.doubts, tt.runs)
+		}
+	}
+}
+
+func TestUnsureAreOpenAndUnknownRows(t *testing.T) {
+	totals := reporting.Totals{}
+	for _, s := range campaign.Statuses {
+		totals[s] = 1000
+	}
+	totals[campaign.Queued], totals[campaign.Sending], totals[campaign.InDoubt], totals[campaign.Unknown] = 1, 2, 4, 8
+	if got := (RunResult{Report: &reporting.Report{Totals: totals}}).Unsure(); got != 15 {
+		t.Errorf("Unsure of 1 queued, 2 sending, 4 in doubt and 8 unknown = %d, want 15", got)
+	}
+}
