@@ -355,3 +355,45 @@ func TestAgesAreRoundedToSeconds(t *testing.T) {
 		}
 	}
 }
+
+// full is a disk without room.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// A report that could not be written whole must not look complete to a script.
+func TestAResultThatCannotBeWrittenIsExitOne(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.write("list.csv", listOf(3))
+	c := d.path("c.yaml")
+	d.want(0, "run", c, "--settle", "10s")
+	for _, args := range [][]string{
+		{"run", c}, {"run", c, "-o", "json"}, {"runs"}, {"runs", "-o", "json"}, {"report", "1"}, {"report", "1", "--format", "json"}, {"report", "1", "--format", "csv"},
+		{"audit", "1"}, {"audit", "1", "-o", "json"}, {"resolve", "1", "--unknown", "keep"}, {"resolve", "1", "-o", "json"}, {"resolve", "1"}, {"why", "1"}, {"why", "1", "-o", "json"},
+		{"check", c}, {"check", c, "-o", "json"}, {"preview", c}, {"preview", c, "-o", "json"}, {"schedule"}, {"schedule", "-o", "json"},
+		{"config", "show"}, {"config", "show", "-o", "json"}, {"config", "schema"}, {"version"}, {"version", "-o", "json"},
+		{"suppressions", "add", "+2348031234567"}, {"suppressions", "remove", "+2348031234567"}, {"suppressions", "export"},
+		{"suppressions", "import", d.write("s.csv", "to\n+2348031234567\n")}, {"ledger", "quarantine"}, {"ledger", "quarantine", "-o", "json"}, {"ledger", "quarantine", "--dry-run", "--force"},
+	} {
+		var stderr bytes.Buffer
+		if code := run(t.Context(), args, strings.NewReader(""), full{}, &stderr, d.env); code != 1 || !strings.Contains(stderr.String(), errFull.Error()) {
+			t.Errorf("campaignd %s > /dev/full: got %d with %q, want 1 with %q", strings.Join(args, " "), code, stderr.String(), errFull)
+		}
+	}
+}
+
+func TestEachSchemaIsOfItsOwnFile(t *testing.T) {
+	d := &desk{t: t, env: map[string]string{}}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{{nil, "campaignd configuration"}, {[]string{"config"}, "campaignd configuration"}, {[]string{"campaign"}, "campaignd campaign"}} {
+		got := d.want(0, append([]string{"config", "schema"}, tt.args...)...).stdout
+		if !strings.Contains(got, `"title": "`+tt.want) {
+			t.Errorf("config schema %v: got the schema %.200s, want the title %s", tt.args, got, tt.want)
+		}
+	}
+}

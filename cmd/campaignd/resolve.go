@@ -71,7 +71,9 @@ func resolved(u campaign.Uncertainty, f *campaign.FollowedUp) resolvedFacts {
 }
 
 func (p *program) writeResolved(u campaign.Uncertainty, f *campaign.FollowedUp, keep bool) error {
-	fmt.Fprintf(p.stdout, "%s: %d rows unknown, %d still in doubt\n", u.Run, u.Unknown, u.InDoubt)
+	if _, err := fmt.Fprintf(p.stdout, "%s: %d rows unknown, %d still in doubt\n", u.Run, u.Unknown, u.InDoubt); err != nil {
+		return err
+	}
 	for _, reason := range slices.Sorted(maps.Keys(u.ByReason)) {
 		fmt.Fprintf(p.stdout, "  %d after %s\n", u.ByReason[reason], printable(reason))
 	}

@@ -35,9 +35,8 @@ func (p *program) cmdWhy() *cobra.Command {
 }
 
 func (p *program) writeWhy(w campaign.Why) error {
-	fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, printable(w.Sentence))
-	if w.State.Ended() {
-		return nil
+	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, printable(w.Sentence)); err != nil || w.State.Ended() {
+		return err
 	}
 	fmt.Fprintf(p.stdout, "%d of %d rows queued, %d being sent, %d in doubt; %d of %d segments done, %d with a sender, %d waiting\n",
 		w.Totals.Queued, w.Totals.Rows, w.Totals.Sending, w.Totals.InDoubt, w.Segments.Done, w.Segments.All, w.Segments.Leased, w.Segments.Parked)
