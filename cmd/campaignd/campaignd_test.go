@@ -194,7 +194,7 @@ func TestRunSendsAListAndAccountsForEveryRow(t *testing.T) {
 		t.Fatalf("standard output is not the report alone: %v\n%s", err, r.stdout)
 	}
 	if report.Rows != 43 || report.Skipped["duplicate"] != 1 || report.Skipped["invalid_phone"] != 1 || report.Skipped["missing_variable"] != 1 {
-		t.Errorf("report %+v", report)
+		t.Errorf("%d rows, skipped %v, want 43, with one duplicate, one invalid_phone and one missing_variable", report.Rows, report.Skipped)
 	}
 	if sent := report.Totals["sent"] + report.Totals["delivered"] + report.Totals["read"]; sent != 40 {
 		t.Errorf("%d rows were sent, want 40: %v", sent, report.Totals)
@@ -304,7 +304,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 	}
 }
 
-func TestUncertainRowsMakeExitThreeAndResolveResendsThemOnce(t *testing.T) {
+func TestUncertainRowsAreExitThreeAndResentOnce(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, func(o *sandbox.Options) {
 		o.Faults.LostBefore = 0.3 // never accepted, and nobody can know

@@ -224,7 +224,7 @@ func TestACopiedLedgerIsAcceptedAsItIs(t *testing.T) {
 	}
 	d.refused("run", d.path("c.yaml"))
 	if r := d.want(0, "ledger", "quarantine", "--lost", "0s"); !strings.Contains(r.stdout, "no delivery can be in doubt") || !strings.Contains(r.stdout, "No run was paused") {
-		t.Errorf("%s", r.stdout)
+		t.Errorf("quarantine --lost 0s: got %s, want that nothing is in doubt and no run was paused", r.stdout)
 	}
 	d.want(0, "run", d.path("c.yaml"))
 	if d.accepted() != 40 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestImportedSuppressionsNameOnlyWhatTheirCommandHas(t *testing.T) {
+func TestFaultsOfAnImportNameWhatItsCommandHas(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	utf16 := func(s string) string { return strings.Join(strings.Split(s, ""), "\x00") + "\x00" }

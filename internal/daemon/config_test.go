@@ -261,7 +261,7 @@ func TestShownConfigurationHidesSecretsAndReadsBack(t *testing.T) {
 	}
 }
 
-func TestSchemaAcceptsTheDesignsExampleAndRefusesTypingErrors(t *testing.T) {
+func TestTheSchemaRefusesTypingErrors(t *testing.T) {
 	text, err := ConfigSchema()
 	if err != nil {
 		t.Fatal(err)

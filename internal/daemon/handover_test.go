@@ -90,7 +90,7 @@ func (c *cluster) launched(rows int) campaign.Run {
 
 // A replica that is told to stop hands its segments over: they are sent by the other within 2 s, although that one has
 // enough to do of its own, and nothing comes twice.
-func TestAStoppedReplicaHandsItsSegmentsOverWithinTwoSeconds(t *testing.T) {
+func TestAStoppedReplicaHandsOverInTwoSeconds(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	run := c.launched(5*campaign.SegmentSize + 100)
 	a, b := c.send(nil), c.send(nil)
@@ -136,11 +136,11 @@ func TestADeadReplicasSegmentsAreTakenOverAfterItsLease(t *testing.T) {
 	// Claims without ever renewing, as a process does that was killed a moment later.
 	dead, err := c.ledger.Claim(t.Context(), campaign.Claim{Owner: "dead", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 2, Lease: leaseTime})
 	if err != nil || len(dead) != 2 {
-		t.Fatal(dead, err)
+		t.Fatalf("claimed %d segments and %v, want 2", len(dead), err)
 	}
 	died := time.Now()
 	if g, err := c.ledger.Intend(t.Context(), []campaign.Intent{{Lease: dead[0], Owner: "dead", Connection: "conn_1", To: 4, Keys: make([]int64, 4)}}); err != nil || g[0].To != 4 {
-		t.Fatal(g, err)
+		t.Fatalf("granted %+v and %v, want up to 4", g, err)
 	}
 	b := c.send(nil)
 	c.until(10*time.Second, "the other takes both over and sends on", func() bool {
@@ -209,7 +209,7 @@ func (c *cluster) nobodyTwice(no campaign.RunNo) {
 	}
 	problems, err := c.ledger.Audit(c.Context(), no, 5)
 	if err != nil || len(problems) > 0 {
-		c.Error(problems, err)
+		c.Errorf("audit = %v and %v, want no problem", problems, err)
 	}
 	for _, n := range c.service.Stats().Connections {
 		if n.WorstSecond > n.Limit {

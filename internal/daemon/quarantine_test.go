@@ -176,7 +176,7 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 	due := func() bool {
 		all, err := ReadSchedule(c.dir)
 		if err != nil || len(all) != 1 {
-			t.Fatal(all, err)
+			t.Fatalf("%d schedules and %v, want 1", len(all), err)
 		}
 		_, due, err := d.due(t.Context(), all[0], time.Now())
 		if err != nil {

@@ -131,7 +131,7 @@ func TestReplicasFireACampaignOnceWhateverListEachReads(t *testing.T) {
 		d.cfg.Campaigns = filepath.Dir(files[i%2])
 		all, err := ReadSchedule(d.cfg.Campaigns)
 		if err != nil || len(all) != 1 {
-			t.Fatal(all, err)
+			t.Fatalf("%d schedules and %v, want 1", len(all), err)
 		}
 		e, err := d.engine(0)
 		if err != nil {
@@ -186,7 +186,7 @@ func (c *cluster) interrupted(name string, rows int64) campaign.Run {
 	return run
 }
 
-func TestAnImportWhoseProcessDiedIsTakenUpWhereItsListIs(t *testing.T) {
+func TestADeadImportIsTakenUpWhereItsListIs(t *testing.T) {
 	t.Parallel()
 	const lease = 500 * time.Millisecond
 	c := newCluster(t, "STANDARD", lease)
@@ -219,7 +219,7 @@ func TestAnImportWhoseProcessDiedIsTakenUpWhereItsListIs(t *testing.T) {
 	time.Sleep(time.Until(here.CreatedAt.Add(lease + 10*time.Millisecond)))
 	held, ok, err := c.ledger.AcquireJob(t.Context(), fmt.Sprintf("import %d", here.No), "the importer", time.Hour)
 	if err != nil || !ok {
-		t.Fatal(ok, err)
+		t.Fatalf("acquired %v and %v, want the job", ok, err)
 	}
 	if look(); state(here).State != campaign.Importing {
 		t.Error("taken up although its importer lives")
@@ -236,7 +236,7 @@ func TestAnImportWhoseProcessDiedIsTakenUpWhereItsListIs(t *testing.T) {
 	}
 	problems, err := c.ledger.Audit(t.Context(), here.No, 5)
 	if err != nil || len(problems) > 0 {
-		t.Error(problems, err)
+		t.Errorf("audit = %v and %v, want no problem", problems, err)
 	}
 }
 

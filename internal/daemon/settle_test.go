@@ -148,7 +148,7 @@ func TestRunOutlivesARestartOfItsLedger(t *testing.T) {
 	}
 }
 
-func TestRunWaitsOutAPauseThatEndsByItselfButNoLongerThanSettle(t *testing.T) {
+func TestRunWaitsOutAPauseNoLongerThanSettle(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		reason campaign.PauseReason
