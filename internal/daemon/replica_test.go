@@ -190,7 +190,7 @@ func TestADeadImportIsTakenUpWhereItsListIs(t *testing.T) {
 	t.Parallel()
 	const lease = 500 * time.Millisecond
 	c := newCluster(t, "STANDARD", lease)
-	c.config.Service.Timeout = campaign.Duration(100 * time.Millisecond)
+	c.config.Service.Timeout = campaign.Duration(400 * time.Millisecond)
 	here, elsewhere := c.interrupted("here", 100), c.interrupted("elsewhere", 100)
 	if err := os.WriteFile(elsewhere.ListName, []byte("phone,first_name,order\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func TestReplicasLeaveAnImportThatIsAliveAlone(t *testing.T) {
 	t.Parallel()
 	const lease, looks = 500 * time.Millisecond, 4 // those of 20 s; one that finds an import taken is not put off
 	c := newCluster(t, "STANDARD", lease)
-	c.config.Service.Timeout = campaign.Duration(100 * time.Millisecond)
+	c.config.Service.Timeout = campaign.Duration(400 * time.Millisecond)
 	var calls atomic.Int64
 	counted := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
@@ -136,7 +136,7 @@ func TestTheScheduleTakesUpAnAbandonedImport(t *testing.T) {
 	t.Parallel()
 	const lease = 500 * time.Millisecond
 	c := newCluster(t, "STANDARD", lease)
-	c.config.Service.Timeout, c.config.Campaigns = campaign.Duration(100*time.Millisecond), t.TempDir()
+	c.config.Campaigns = t.TempDir()
 	run := c.interrupted("left", 100)
 	file := c.campaign(c.config.Campaigns, "daily", "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n", 10)
 	written := time.Now().AddDate(0, 0, -2) // a day has begun since
@@ -149,7 +149,8 @@ func TestTheScheduleTakesUpAnAbandonedImport(t *testing.T) {
 	time.Sleep(time.Until(run.CreatedAt.Add(lease + 10*time.Millisecond)))
 	log, d := &notes{}, c.replica()
 	d.log = noting(log)
-	e, err := d.engine(0)
+	c.config.Sending.Lease = DefaultConfig().Sending.Lease
+	e, err := c.replica().engine(0) // it is only told that there is work
 	if err != nil {
 		t.Fatal(err)
 	}
