@@ -132,6 +132,9 @@ func (w *world) checkLine(r *campaignRun, line campaign.Line, got []sandbox.Mess
 		w.count("skipped: " + line.Reason)
 		fallthrough
 	case campaign.Refused:
+		if line.Status == campaign.Refused {
+			w.policy.refused(w, r, line.Row, sent{line.To, r.template})
+		}
 		if len(got) > 0 {
 			w.bad("%s row %d is %s (%s%s), and the service accepted it", r.name, line.Row, line.Status, line.Reason, line.Code)
 		}
@@ -184,7 +187,11 @@ func (w *world) checkPace() {
 		if c.WorstSecond > c.Limit {
 			w.bad("%s saw %d POSTs in one second, its limit is %d", c.Connection, c.WorstSecond, c.Limit)
 		}
-		if most := int(math.Ceil(w.load.pace(c.Connection))) + 2; c.WorstSecond > most {
+		pace := w.load.pace(c.Connection)
+		if w.load.late > 0 { // whoever wakes up late uses what slots are not older than that
+			pace *= 1 + lateness.Seconds()
+		}
+		if most := int(math.Ceil(pace)) + 2; c.WorstSecond > most {
 			w.bad("%s saw %d POSTs in one second at a pace of %.4g", c.Connection, c.WorstSecond, w.load.pace(c.Connection))
 		}
 	}

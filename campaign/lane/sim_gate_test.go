@@ -162,6 +162,7 @@ func (g *gate) Intend(ctx context.Context, in []campaign.Intent) ([]campaign.Gra
 		g.mu.Unlock()
 		if lost && err == nil {
 			g.w.count("commit answer lost")
+			g.w.policy.lost(g.w)
 			return nil, campaign.ErrUnknownCommit
 		}
 		return granted, err
@@ -204,8 +205,14 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pass(g, "POST", string(body), func() (*http.Response, error) {
-		g.w.seen.post(g.w, body)
+	m := g.w.read(body)
+	began := time.Now()
+	resp, err := pass(g, "POST", string(body), func() (*http.Response, error) {
+		nth := g.w.seen.post(g.w, m)
+		if resp := g.w.answer(m, nth); resp != nil {
+			g.w.latency(g.life, "trial"+m.To, uint64(nth)) //nolint:gosec // a small count
+			return resp, nil
+		}
 		r := r.WithContext(r.Context())
 		r.Body = io.NopCloser(&unread{body})
 		ctx, cancel := context.WithCancel(r.Context())
@@ -219,4 +226,8 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = &closer{resp.Body, func() { stop(); cancel() }}
 		return resp, nil
 	})
+	if !g.dead.Load() {
+		g.w.policy.hear(g.w, m, began, resp, err)
+	}
+	return resp, err
 }

@@ -23,6 +23,9 @@ type workload struct {
 	templates   []sandbox.Template
 	allowance   int64 // messages a month; 0: no limit
 	tick, sweep time.Duration
+	late        int // percent of the poster's wake-ups that are late
+	inFlight    int // posts at once; 0: as many as the sender's default
+	trial       trial
 	runs        []*campaignRun
 	acts        []act // by instant
 }
@@ -40,11 +43,20 @@ type campaignRun struct {
 	closes   time.Duration // after newYear, when its window closes; 0: it has none
 	opens    time.Duration // when it opens again
 
+	connections []string
+
 	created   time.Time
 	phones    []string  // by seq
 	stopped   time.Time // an operator's pause or cancel is written; zero: no
 	paused    time.Time // since when watch sees it paused by itself
 	cancelled bool
+	granted   int64     // the mark of its segment
+	lastPost  time.Time // of any process
+	held      time.Time // an answer named it in this process; zero: no
+	heldBy    string
+	resumed   time.Time                     // by the operator
+	approved  time.Time                     // its template, again
+	named     map[campaign.PauseReason]bool // for what it may be paused
 }
 
 func (r *campaignRun) marketing() bool { return r.category == "MARKETING" }
@@ -76,8 +88,12 @@ func (w *world) drawWorkload() workload {
 		}
 		l.connections = append(l.connections, c)
 	}
-	runs := 1
-	if w.chance("two runs", 25) {
+	runs, two := 1, 25
+	switch w.trialKind() {
+	case "number", "account", "payload": // what stops several runs, or one of them
+		two = 75
+	}
+	if w.chance("two runs", two) {
 		runs = 2
 	}
 	for i := range runs {
@@ -122,6 +138,22 @@ func (w *world) drawWorkload() workload {
 		end := l.begins.Truncate(time.Minute) + time.Minute
 		l.begins = end - time.Duration(w.draw("window closes", 6)-1)*time.Second
 		r.closes, r.opens = end, end+time.Duration(1+w.draw("window shut", 2))*time.Minute
+	}
+	if w.chance("late wake-ups", 20) {
+		l.late = 20
+	}
+	if w.chance("few in flight", 8) {
+		l.inFlight = 2 + w.draw("how few", 8)
+	}
+	w.drawTrial(&l)
+	apart := runs == 2 && len(l.connections) == 2 && w.draw("apart", 2) == 0
+	for i, r := range l.runs {
+		r.named = map[campaign.PauseReason]bool{}
+		for k, c := range l.connections {
+			if !apart || k == i {
+				r.connections = append(r.connections, c.ID)
+			}
+		}
 	}
 	w.drawActs(&l)
 	return l
@@ -170,11 +202,7 @@ func (l *workload) pace(connection string) float64 {
 // source is the campaign file of a run.
 func (l *workload) source(r *campaignRun) []byte {
 	var b strings.Builder
-	var ids []string
-	for _, c := range l.connections {
-		ids = append(ids, c.ID)
-	}
-	fmt.Fprintf(&b, "name: %s\nconnections: [%s]\n", r.name, strings.Join(ids, ", "))
+	fmt.Fprintf(&b, "name: %s\nconnections: [%s]\n", r.name, strings.Join(r.connections, ", "))
 	fmt.Fprintf(&b, "template: {name: %s, language: en_US, category: %s, body: [\"{{ .name }}\", \"{{ .order }}\"]}\n", r.template, r.category)
 	fmt.Fprintf(&b, "policies: {doubt_window: %s, on_uncertain: %s}\n", r.doubt, r.policy)
 	if r.limits != (campaign.Limits{}) {
@@ -275,6 +303,11 @@ func (w *world) do(ctx context.Context, a act) error {
 	case "resume":
 		return w.resume(ctx, r)
 	case "template paused", "template approved":
+		if a.what == "template approved" {
+			w.seen.approve(w, r)
+		} else {
+			w.seen.disapprove(w, r)
+		}
 		return w.service.SetTemplate(r.template, "en_US", strings.TrimPrefix(a.what, "template "))
 	case "STOP":
 		_, err := w.service.Receive(sandbox.Inbound{Connection: w.load.connections[0].ID, From: a.to, Text: "STOP"})

@@ -29,12 +29,15 @@ var (
 // deadline is the virtual time after which a simulation is stuck: the longest take some ten minutes.
 const deadline = time.Hour
 
-// regressions are seeds that once failed. A seed means another course when the draws
-// change; it is kept for as long as it fits, and named after what it found.
-var regressions = []struct {
+// regression is a seed that once failed.
+type regression struct {
 	seed  uint64
 	found string
-}{
+}
+
+// regressions are seeds that once failed. A seed means another course when the draws
+// change; it is kept for as long as it fits, and named after what it found.
+var regressions = []regression{
 	{212, "a cancelled run went on posting what a held number had left over"},
 	{519, "what a held number had left over was posted after the window had closed"},
 	{570, "who may have been sent an earlier attempt was dropped as skipped"},
@@ -244,6 +247,7 @@ func (w *world) watch(ctx context.Context, lived <-chan struct{}) bool {
 			if !run.State.Ended() {
 				left++
 			}
+			w.policy.look(w, r, run)
 			switch {
 			case run.State != campaign.Paused || run.Wanted != campaign.WantRun:
 				r.paused = time.Time{}

@@ -1,7 +1,6 @@
 package lane_test
 
 import (
-	"encoding/json"
 	"time"
 
 	"campaignd/campaign"
@@ -28,6 +27,10 @@ func (s *witness) grant(w *world, began time.Time, in []campaign.Intent, granted
 			continue
 		}
 		r := w.runOf(in[i].Lease.Run)
+		r.granted = max(r.granted, g.To)
+		if !r.held.IsZero() && began.Sub(r.held) > stopped {
+			late = append(late, "an intent of "+r.name+" was granted although the service had stopped it ("+r.heldBy+")")
+		}
 		if !r.stopped.IsZero() && began.After(r.stopped) {
 			late = append(late, "an intent of "+r.name+" was granted although the operator had stopped it")
 		}
@@ -55,19 +58,13 @@ func (s *witness) grant(w *world, began time.Time, in []campaign.Intent, granted
 	}
 }
 
-// post notes a POST that reaches the wire now.
-func (s *witness) post(w *world, body []byte) {
-	var m struct {
-		To       string
-		Template struct{ Name string }
-	}
-	if err := json.Unmarshal(body, &m); err != nil {
-		w.bad("a POST cannot be read: %v", err)
-	}
+// post notes a POST that reaches the wire now, and tells how many its recipient has had.
+func (s *witness) post(w *world, m posted) (nth int) {
 	now := time.Now()
-	k := sent{m.To, m.Template.Name}
+	k := m.sent()
 	w.mu.Lock()
 	s.posted[k]++
+	nth = s.posted[k]
 	unmeant := s.posted[k] > len(s.granted[k])
 	var run *campaignRun
 	for _, c := range w.load.runs {
@@ -83,6 +80,7 @@ func (s *witness) post(w *world, body []byte) {
 		stopped = run.stopped
 	}
 	w.mu.Unlock()
+	w.policy.post(w, m, run)
 	// What is queued when a stop is written or the time is up is unposted at the next look, at most
 	// one reading of the runs, every fourth tick, and one request to the ledger later.
 	slack := 4*w.load.tick + 500*time.Millisecond
@@ -98,6 +96,7 @@ func (s *witness) post(w *world, body []byte) {
 	case run.closes > 0 && shut(run, now):
 		w.bad("%s was posted to %s at %s, outside its window", k.template, k.to, now.UTC().Format(time.TimeOnly))
 	}
+	return nth
 }
 
 // shut reports whether the run's window is closed at an instant.
@@ -123,6 +122,7 @@ func (s *witness) resume(w *world, r *campaignRun) bool {
 	if !r.cancelled {
 		r.stopped = time.Time{}
 	}
+	w.policy.resume(r)
 	return !r.cancelled
 }
 
@@ -149,4 +149,19 @@ func (s *witness) isCancelled(w *world, r *campaignRun) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return r.cancelled
+}
+
+// approve says that the run's template is about to be approved again, which makes it go on.
+func (s *witness) approve(w *world, r *campaignRun) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.approved = time.Now()
+	w.policy.resume(r)
+}
+
+// disapprove says that a webhook is about to tell that the run's template is paused.
+func (s *witness) disapprove(w *world, r *campaignRun) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.named[campaign.PausedByTemplate] = true
 }

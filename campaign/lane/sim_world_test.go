@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,6 +44,7 @@ type world struct {
 	problems []string
 	arrivals map[uint64]uint64 // webhooks that came, by what they say
 	seen     witness
+	policy   policy
 }
 
 // incarnation is one process of campaignd between its start and its death.
@@ -88,6 +90,11 @@ func (w *world) count(what string) {
 func (w *world) bad(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.worse(format, args...)
+}
+
+// worse is bad for who holds the lock.
+func (w *world) worse(format string, args ...any) {
 	if len(w.problems) < 20 {
 		w.problems = append(w.problems, fmt.Sprintf("%.6fs: ", time.Since(w.started).Seconds())+fmt.Sprintf(format, args...))
 	}
@@ -121,6 +128,9 @@ func (w *world) jitter(life int) func(string, time.Duration) time.Duration {
 		nth[purpose]++
 		k := nth[purpose]
 		mu.Unlock()
+		if strings.HasSuffix(purpose, " slot") && w.draw("late "+purpose, 100, uint64(life), k) < w.load.late {
+			d += time.Duration(w.draw("how late "+purpose, 70_000_001, uint64(life), k))
+		}
 		return d + time.Duration(1+w.draw(purpose, 899_981, uint64(life), k))
 	}
 }
@@ -191,7 +201,8 @@ var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func newWorld(t *testing.T, seed uint64, trace io.Writer) *world {
 	w := &world{
 		seed: seed, trace: trace, counts: map[string]int{}, arrivals: map[uint64]uint64{},
-		seen: witness{granted: map[sent][]time.Time{}, posted: map[sent]int{}, posts: map[string][]time.Time{}, suppressed: map[string]time.Time{}},
+		policy: newPolicy(),
+		seen:   witness{granted: map[sent][]time.Time{}, posted: map[sent]int{}, posts: map[string][]time.Time{}, suppressed: map[string]time.Time{}},
 	}
 	w.load = w.drawWorkload()
 	time.Sleep(time.Until(newYear.Add(w.load.begins)))
@@ -241,6 +252,9 @@ func (w *world) open(ctx context.Context, sender bool) (campaign.Ledger, error) 
 	return ledger.OpenSQLite(ctx, filepath.Join(w.dir, "campaignd.db"), ledger.Options{Sender: sender})
 }
 
+// backoff is the first wait after a refusal that may be retried.
+const backoff = 2 * time.Second
+
 // live runs one incarnation until it is killed or ctx ends. It returns when nothing
 // of it is left.
 func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
@@ -270,8 +284,9 @@ func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
 		t.Error(err)
 		return
 	}
-	engine, err := lane.New(g, client, throttle.NewLocal(), lane.Options{
-		Owner: fmt.Sprintf("process %d", nth), Jitter: w.jitter(nth), Pace: w.load.pace, Tick: w.load.tick, Backoff: 2 * time.Second,
+	w.policy.begin(w)
+	engine, err := lane.New(g, client, leased{throttle.NewLocal(), w, g}, lane.Options{
+		Owner: fmt.Sprintf("process %d", nth), Jitter: w.jitter(nth), Pace: w.load.pace, Tick: w.load.tick, Backoff: backoff, MaxInFlight: w.load.inFlight,
 	})
 	if err != nil {
 		t.Error(err)
