@@ -35,9 +35,9 @@ var throttling = []struct{ code, percent, times, most int }{
 	{130429, 50, 1, 1000}, {131056, 50, 2, 1000}, {429, 50, 2, 1000}, {131057, 12, 1, 8}, {4, 12, 1, 8}, {80007, 5, 1, 1}, {133016, 5, 1, 1},
 }
 
-// trialKind chooses what the trial of a seed is about. The seeds that once failed keep their course.
+// trialKind chooses what the trial of a seed is about. The seeds that once failed without one keep their course.
 func (w *world) trialKind() string {
-	if slices.ContainsFunc(regressions, func(r regression) bool { return r.seed == w.seed }) {
+	if slices.ContainsFunc(regressions, func(r regression) bool { return r.seed == w.seed && !r.trial }) {
 		return "none"
 	}
 	return []string{
