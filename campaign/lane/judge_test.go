@@ -278,3 +278,24 @@ func TestARefusalFeedsTheSuppressions(t *testing.T) {
 		}
 	}
 }
+
+// Throttling answers alone make the number probe; any other answer to a POST says that the rate was accepted.
+func TestOnlyThrottlingLowersTheRate(t *testing.T) {
+	p, s, _ := judging(t)
+	now := time.Now()
+	for range 25 {
+		p.judge(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Slow, Status: 429}, now)
+		now = now.Add(100 * time.Millisecond)
+	}
+	if got := p.pace(); got != 1 {
+		t.Errorf("after 2.5 s of throttling the pace is %v, want 1", got)
+	}
+	p.judge(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}, now)
+	if got := p.pace(); got != 1 {
+		t.Errorf("after no answer the pace is %v, want 1", got)
+	}
+	p.judge(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
+	if got := p.pace(); got <= 1 {
+		t.Errorf("after another answer the pace is %v, want more than 1", got)
+	}
+}

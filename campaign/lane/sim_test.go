@@ -57,12 +57,13 @@ var (
 		"webhook found nobody", "commit answer lost", "ended unknown", "adopted", "finished", "cancelled",
 		"people: pause", "people: resume", "people: cancel", "people: template paused", "people: template approved", "people: STOP", "people: suppress",
 		"skipped: opted_out", "skipped: over_limit", "skipped: expired", "skipped: cancelled", "two runs", "one phone in two runs", "rate of its own",
+		"slot forfeited", "refused after its retry, throttled before", "number rests because of doubts", "stopped: number", "stopped: account", "stopped: template",
 	}
 	seldom = []string{
 		"killed before Intend", "killed after Intend", "killed before Record", "killed after Record", "killed before Apply", "killed after Apply",
 		"killed before POST", "killed after POST", "killed before Claim", "killed after Claim", "killed before Recover", "killed after Recover",
 		"killed before Park", "killed after Park", "killed before Resolve", "killed after Resolve", "killed before Sweep", "killed after Sweep",
-		"paused: template", "paused: allowance", "skipped: suppressed", "window closed in the middle", "resent after doubt",
+		"paused: template", "paused: allowance", "skipped: suppressed", "window closed in the middle", "resent after doubt", "stopped: breaker", "stopped: allowance",
 	}
 )
 
