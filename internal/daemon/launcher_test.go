@@ -41,7 +41,7 @@ func TestAFailedLaunchIsLeftAloneForAMinute(t *testing.T) {
 			t.Errorf("%d tries within a minute, want 1", tries)
 		}
 		said(1)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		try()
 		if tries != 2 {
 			t.Errorf("%d tries after a minute, want 2", tries)

@@ -160,7 +160,7 @@ func (w *walker) condition(c ast.Expr) {
 }
 
 func (w *walker) binary(n *ast.BinaryExpr) {
-	kind := ""
+	var kind string
 	switch n.Op {
 	case token.EQL, token.NEQ:
 		kind = negate
