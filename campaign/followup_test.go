@@ -36,9 +36,14 @@ func (l *told) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.
 // endedRun is a finished run whose rows ended as lines say; rows and phones are numbered from 1.
 func endedRun(t *testing.T, extra string, outcomes ...campaign.Line) (*told, campaign.Run) {
 	t.Helper()
-	l := openLedger(t)
+	return endedRunIn(t, openLedger(t), "00", extra, outcomes...)
+}
+
+// endedRunIn is endedRun in a ledger that has others, of the list with that hash.
+func endedRunIn(t *testing.T, l campaign.Ledger, hash, extra string, outcomes ...campaign.Line) (*told, campaign.Run) {
+	t.Helper()
 	source := minimal + extra
-	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "a", ListHash: "00", ListName: "l.csv", Definition: []byte(source), Header: []string{"to"},
+	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "a", ListHash: hash, ListName: "l.csv", Definition: []byte(source), Header: []string{"to"},
 		Template: "hello_world", Language: "en_US", Marketing: true, Wanted: campaign.WantRun})
 	if err != nil {
 		t.Fatal(err)
