@@ -32,14 +32,14 @@ func TestEveryExampleIsReadWithItsDefaults(t *testing.T) {
 	for _, path := range glob(t, "*.yaml") {
 		d, src, err := campaign.LoadDefinition(path)
 		if err != nil {
-			t.Errorf("%s:\n%v", path, err)
+			t.Errorf("%s: got %v, want no error", path, err)
 			continue
 		}
 		if d.Name+".yaml" != filepath.Base(path) || len(src) == 0 {
-			t.Errorf("%s: name %q, %d bytes", path, d.Name, len(src))
+			t.Errorf("%s: got name %q and %d bytes, want the file's name and all of it", path, d.Name, len(src))
 		}
 		if d.Policies.OnUncertain == "" || d.Policies.DoubtWindow == 0 {
-			t.Errorf("%s: no defaults: %+v", path, d.Policies)
+			t.Errorf("%s: got %+v, want defaults", path, d.Policies)
 		}
 	}
 }
@@ -65,17 +65,17 @@ func TestAFullFileMeansWhatItSays(t *testing.T) {
 		Policies:   campaign.Policies{OnUncertain: campaign.Hold, DoubtWindow: campaign.Duration(15 * time.Minute)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("definition -want +got:\n%s", diff)
 	}
 }
 
 func TestDefaultsOfAScheduleAndAWindow(t *testing.T) {
 	d := parse(t, minimal+"schedule: {cron: '@daily'}\nwindow: {hours: '09:00-18:00'}\n")
 	if s := d.Schedule; s.Misfire != "skip" || s.Grace.Std() != 30*time.Minute || s.Timezone != "UTC" {
-		t.Errorf("schedule %+v", s)
+		t.Errorf("schedule = %+v, want skip, 30m, UTC", s)
 	}
 	if d.Window.Timezone != "UTC" {
-		t.Errorf("window %+v", d.Window)
+		t.Errorf("window = %+v, want UTC", d.Window)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestEveryFaultIsNamedWithItsPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s:\n%s", path, diff)
+			t.Errorf("%s: -want +got:\n%s", path, diff)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestWhatIsNotExecutedIsRefusedWithASentence(t *testing.T) {
 	} {
 		_, err := campaign.ParseDefinition("c.yaml", []byte(minimal+key+"\n"))
 		if err == nil || !strings.Contains(err.Error(), "not executed by this version") || !strings.HasPrefix(err.Error(), "c.yaml:4:") {
-			t.Errorf("%s: %v", key, err)
+			t.Errorf("%s: got %v, want c.yaml:4: ... not executed by this version", key, err)
 		}
 	}
 	parse(t, minimal+"limits: {weight: 1}\npolicies: {approval: true, on_uncertain: resend}\n")
@@ -156,10 +156,10 @@ func TestHostileFilesEndInAnErrorQuickly(t *testing.T) {
 		_, err := campaign.ParseDefinition(name, []byte(src))
 		var bad *campaign.FileError
 		if !errors.As(err, &bad) || len(bad.Findings) == 0 {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want a *FileError with findings", name, err)
 		}
 		if took := time.Since(start); took > 10*time.Second {
-			t.Errorf("%s took %v", name, took)
+			t.Errorf("%s took %v, want less than 10s", name, took)
 		}
 	}
 }
@@ -174,11 +174,11 @@ func TestADefinitionSurvivesJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(text, []byte(`"not_after":"48h"`)) {
-		t.Errorf("durations are not text: %s", text)
+		t.Errorf("got %s, want durations as text", text)
 	}
 	var back campaign.Definition
 	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(*d, back) {
-		t.Errorf("%v\n%s", err, cmp.Diff(*d, back))
+		t.Errorf("got error %v, want the same back, -want +got:\n%s", err, cmp.Diff(*d, back))
 	}
 }
 
@@ -188,15 +188,15 @@ func TestDurations(t *testing.T) {
 	} {
 		got, err := campaign.ParseDuration(s)
 		if err != nil || got.Std() != want {
-			t.Errorf("%s: %v, %v", s, got, err)
+			t.Errorf("%s: got %v, %v, want %v", s, got, err, want)
 		}
 		if again, err := campaign.ParseDuration(got.String()); err != nil || again != got {
-			t.Errorf("%s prints as %s: %v", s, got, err)
+			t.Errorf("%s prints as %s, which reads as %v, %v, want %v", s, got, again, err, got)
 		}
 	}
 	for _, s := range []string{"", "15", "m", "15 m", "1.5h", "-1h", "1m1h", "1h1h", "1w", "99999999999999999999d", "9223372036854775807d", "15min"} {
 		if d, err := campaign.ParseDuration(s); err == nil {
-			t.Errorf("%q is read as %v", s, d)
+			t.Errorf("%q is read as %v, want an error", s, d)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func TestDurations(t *testing.T) {
 func TestFilesAreMissedByName(t *testing.T) {
 	_, _, err := campaign.LoadDefinition(filepath.Join(t.TempDir(), "none.yaml"))
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "none.yaml") {
-		t.Error(err)
+		t.Errorf("got %v, want %v of none.yaml", err, os.ErrNotExist)
 	}
 }
 
@@ -221,12 +221,12 @@ func FuzzParseDefinition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		d, err := campaign.ParseDefinition("fuzz.yaml", src)
 		if (d == nil) == (err == nil) {
-			t.Fatalf("%v, %v", d, err)
+			t.Fatalf("got %v, %v, want one of them", d, err)
 		}
 		if err != nil {
 			var bad *campaign.FileError
 			if !errors.As(err, &bad) || len(bad.Findings) == 0 || bad.Show() == "" {
-				t.Fatalf("%#v", err)
+				t.Fatalf("got %#v, want a *FileError with findings to show", err)
 			}
 			return
 		}
@@ -237,13 +237,13 @@ func FuzzParseDefinition(f *testing.F) {
 		}
 		again, err := campaign.ParseDefinition("fuzz.json", text) // JSON is YAML
 		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
+			t.Fatalf("read again: got %v, want no error of\n%s", err, text)
 		}
 		if diff := cmp.Diff(d, again); diff != "" {
-			t.Fatal(diff)
+			t.Fatalf("read again -want +got:\n%s", diff)
 		}
 		if changes := campaign.Differences(src, text); len(changes) > 0 {
-			t.Fatal(changes)
+			t.Fatalf("differences = %q, want none", changes)
 		}
 	})
 }

@@ -124,7 +124,7 @@ func TestAFollowUpSendsToWhoWasChosenOnce(t *testing.T) {
 		l, parent := endedRun(t, "limits: {max_messages: 9}\n", outcomes()...)
 		got, err := follow(l, parent, c.where...)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want rows %v", name, err, c.rows)
 			continue
 		}
 		var rows []int64

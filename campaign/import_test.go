@@ -118,7 +118,7 @@ func TestEveryRowBecomesExactlyOneDelivery(t *testing.T) {
 	}
 	got := lines(t, l, run.No)
 	if len(got) != len(messyOutcomes) || counts.Rows != int64(len(got)) || counts.Queued != 3 {
-		t.Fatalf("%d lines, counts %+v", len(got), counts)
+		t.Fatalf("got %d lines, counts %+v, want %d lines, 3 queued", len(got), counts, len(messyOutcomes))
 	}
 	for i, line := range got {
 		want := messyOutcomes[i]
@@ -126,7 +126,7 @@ func TestEveryRowBecomesExactlyOneDelivery(t *testing.T) {
 			t.Errorf("row %d: %s %q, want %q", line.Row, line.Status, line.Reason, want)
 		}
 		if want != "" && counts.Skipped[want] != 1 {
-			t.Errorf("%s is counted %d times", want, counts.Skipped[want])
+			t.Errorf("%s is counted %d times, want 1", want, counts.Skipped[want])
 		}
 	}
 	states, err := l.SegmentStates(t.Context(), run.No)
@@ -143,7 +143,7 @@ func TestEveryRowBecomesExactlyOneDelivery(t *testing.T) {
 	}
 	// Mars/Olympus is no zone: the schedule's counts.
 	if diff := cmp.Diff(map[string]int64{"Africa/Lagos": 1, "Africa/Accra": 1, "America/New_York": 1, "closed": 8}, groups); diff != "" {
-		t.Error(diff)
+		t.Errorf("rows by group -want +got:\n%s", diff)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestAnInterruptedImportGoesOnWhereItStopped(t *testing.T) {
 	}
 	wantLines := lines(t, whole, run.No)
 	if len(wantLines) != rows {
-		t.Fatalf("%d lines", len(wantLines))
+		t.Fatalf("got %d lines, want %d", len(wantLines), rows)
 	}
 	lost := errors.New("the disk is gone")
 	for at := 1; at <= 5; at++ {
@@ -226,7 +226,7 @@ func TestAnInterruptedImportGoesOnWhereItStopped(t *testing.T) {
 			run := newRun(t, l, d, path)
 			_, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: &breaking{Ledger: l, at: at, after: after, err: lost}, Run: run, Definition: d, List: path})
 			if !errors.Is(err, lost) {
-				t.Fatalf("append %d: %v", at, err)
+				t.Fatalf("append %d: got %v, want %v", at, err, lost)
 			}
 			if run, err = l.Run(t.Context(), run.No); err != nil {
 				t.Fatal(err)
@@ -237,20 +237,20 @@ func TestAnInterruptedImportGoesOnWhereItStopped(t *testing.T) {
 				t.Fatalf("resumed after append %d: %v", at, err)
 			}
 			if got.Resumed != run.Rows || got.Rows != want.Rows || got.Queued != want.Queued || !cmp.Equal(got.Skipped, want.Skipped) {
-				t.Errorf("append %d: %+v, want %+v", at, got, want)
+				t.Errorf("append %d: got %+v, want %+v", at, got, want)
 			}
 			if n := len(progress); n > 0 && progress[n-1] != rows || n == 0 && run.Rows != rows {
-				t.Errorf("progress ends at %v", progress)
+				t.Errorf("progress = %v, want it to end at %d", progress, rows)
 			}
 			if err := l.FinishImport(t.Context(), run.No, got.Rows, campaign.Ready); err != nil {
 				t.Fatal(err)
 			}
 			// The same rows under the same seqs: nobody is lost, nobody is there twice.
 			if diff := cmp.Diff(plain(wantLines), plain(lines(t, l, run.No))); diff != "" {
-				t.Fatalf("append %d, written %v:\n%s", at, after, diff)
+				t.Fatalf("append %d, written %v: lines -want +got:\n%s", at, after, diff)
 			}
 			if problems, err := l.Audit(t.Context(), run.No, 5); err != nil || len(problems) > 0 {
-				t.Errorf("audit: %v, %v", problems, err)
+				t.Errorf("audit: got %v, %v, want no problem", problems, err)
 			}
 		}
 	}
@@ -272,7 +272,7 @@ func TestALostCommitAnswerIsResolvedByTheRowCount(t *testing.T) {
 		run := newRun(t, l, d, path)
 		counts, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: &breaking{Ledger: l, at: 2, after: written, err: campaign.ErrUnknownCommit}, Run: run, Definition: d, List: path})
 		if err != nil || counts.Rows != 5000 {
-			t.Fatalf("written %v: %+v, %v", written, counts, err)
+			t.Fatalf("written %v: got %+v, %v, want 5000 rows", written, counts, err)
 		}
 		if err := l.FinishImport(t.Context(), run.No, counts.Rows, campaign.Ready); err != nil {
 			t.Error(err)
@@ -290,7 +290,7 @@ func TestASecondImporterIsFenced(t *testing.T) {
 	}
 	// It still believes that nothing is imported.
 	if _, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path}); !errors.Is(err, campaign.ErrFenced) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, campaign.ErrFenced)
 	}
 }
 
@@ -320,10 +320,10 @@ func TestAListThatChangedFailsTheRun(t *testing.T) {
 		}
 		_, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path})
 		if !errors.Is(err, campaign.ErrListChanged) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %v", name, err, campaign.ErrListChanged)
 		}
 		if run, err = l.Run(t.Context(), run.No); err != nil || run.State != campaign.RunStateFailed || run.Detail == "" {
-			t.Errorf("%s: %s %q, %v", name, run.State, run.Detail, err)
+			t.Errorf("%s: the run is %s %q, %v, want failed with a reason", name, run.State, run.Detail, err)
 		}
 	}
 }
@@ -339,11 +339,11 @@ func TestACancelledImportStopsAndLeavesTheRunResumable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if run, err = l.Run(t.Context(), run.No); err != nil || run.State != campaign.Importing || run.Rows == 20_000 {
-		t.Fatalf("%s with %d rows, %v", run.State, run.Rows, err)
+		t.Fatalf("the run is %s with %d rows, %v, want importing with fewer than 20000", run.State, run.Rows, err)
 	}
 	counts, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path})
 	if err != nil || counts.Rows != 20_000 {
-		t.Errorf("%+v, %v", counts, err)
+		t.Errorf("resumed: got %+v, %v, want 20000 rows", counts, err)
 	}
 }
 
@@ -354,7 +354,7 @@ func TestABodyThatGetsTooLongIsSkipped(t *testing.T) {
 	counts, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: newRun(t, l, d, path), Definition: d, List: path,
 		Template: &messaging.TemplateRecord{Components: []messaging.Component{{Type: "BODY", Text: strings.Repeat("x", 1018) + "{{1}}"}}}})
 	if err != nil || counts.Queued != 1 || counts.Skipped[campaign.InvalidVariable] != 1 {
-		t.Errorf("%+v, %v", counts, err)
+		t.Errorf("got %+v, %v, want 1 queued, 1 invalid_variable", counts, err)
 	}
 }
 
@@ -366,14 +366,14 @@ func TestTheSumOfAListIsItsHash(t *testing.T) {
 		}
 		list, err := campaign.OpenList(path, recipients.Options{})
 		if err != nil {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("open %s: got %v, want no error", path, err)
 			continue
 		}
 		if _, err := list.Next(); err != nil {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("first row of %s: got %v, want no error", path, err)
 		}
 		if got, err := list.Sum(); err != nil || got != want {
-			t.Errorf("%s: %s, want %s (%v)", path, got, want, err)
+			t.Errorf("%s: sum = %s, %v, want %s", path, got, err, want)
 		}
 		if err := list.Close(); err != nil {
 			t.Error(err)
@@ -382,7 +382,7 @@ func TestTheSumOfAListIsItsHash(t *testing.T) {
 	var bad *recipients.FileError
 	for _, path := range []string{filepath.Join(t.TempDir(), "none.csv"), t.TempDir(), writeFile(t, "empty.csv", ""), writeFile(t, "header.csv", "to\n")} {
 		if _, err := campaign.OpenList(path, recipients.Options{}); !errors.As(err, &bad) {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("open %s: got %v, want a *recipients.FileError", path, err)
 		}
 	}
 }

@@ -126,33 +126,33 @@ func TestPreflightCountsWhatARunWillDo(t *testing.T) {
 	}
 	p := preflight(t, in)
 	if !p.OK() || !p.Marketing || p.Category != "MARKETING" || p.Rows != 8 || p.Sendable != 3 || p.BadRows() != 3 {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v, want 8 rows, 3 sendable, 3 bad, MARKETING", p)
 	}
 	want := map[campaign.SkipReason]int64{campaign.OptedOut: 1, campaign.Suppressed: 1, campaign.RecipientIsSender: 1, campaign.Duplicate: 1, campaign.MissingVariable: 1}
 	if diff := cmp.Diff(want, p.Skipped); diff != "" {
-		t.Error(diff)
+		t.Errorf("skipped -want +got:\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"2 opted_out Bola", "3 suppressed Chloe", "6 recipient_is_sender Self", "7 duplicate Ada", "8 missing_variable "}, rejected); diff != "" {
-		t.Error(diff)
+		t.Errorf("rejected -want +got:\n%s", diff)
 	}
 	if diff := cmp.Diff([]campaign.CountryCount{{Country: "CA", Rows: 1}, {Country: "NG", Rows: 1}, {Country: "US", Rows: 1}}, p.Countries); diff != "" {
-		t.Error(diff)
+		t.Errorf("countries -want +got:\n%s", diff)
 	}
 	if len(p.Examples) != 5 || p.Examples[0].Line != 3 || !strings.HasPrefix(p.Examples[0].Note, "line 3: ") {
-		t.Errorf("%+v", p.Examples)
+		t.Errorf("examples = %+v, want 5 from line 3 on", p.Examples)
 	}
 	if sum, _, err := recipients.Hash(in.List); err != nil || p.ListHash != sum {
-		t.Errorf("hash %s, %v", p.ListHash, err)
+		t.Errorf("hash = %s, %v, want %s", p.ListHash, err, sum)
 	}
 	if w := p.Warnings(); len(w) != 1 || !strings.Contains(w[0].What, "1 recipients have US numbers") {
-		t.Errorf("%v", w)
+		t.Errorf("warnings = %v, want one, of the US number", w)
 	}
 	// 0.9 x 0.95 x 80 + 0.9 x 0.7 x 20
 	if p.Pace < 80.99 || p.Pace > 81.01 || len(p.Connections) != 2 || p.Connections[1].Pace < 12.59 || p.Connections[1].Pace > 12.61 {
-		t.Errorf("pace %v, %+v", p.Pace, p.Connections)
+		t.Errorf("pace = %v of %+v, want 81, 12.6 of it of the second", p.Pace, p.Connections)
 	}
 	if text, err := json.Marshal(p); err != nil || !strings.Contains(string(text), `"duration_seconds":`) {
-		t.Errorf("%s, %v", text, err)
+		t.Errorf("got %s, %v, want duration_seconds in it", text, err)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestPreflightAndImportAgreeOnEveryRow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.Rows != counts.Rows || p.Sendable != counts.Queued || !cmp.Equal(p.Skipped, counts.Skipped) {
-			t.Errorf("%s: preflight %d/%d %v, import %+v", name, p.Sendable, p.Rows, p.Skipped, counts)
+			t.Errorf("%s: preflight %d/%d %v, want as the import: %+v", name, p.Sendable, p.Rows, p.Skipped, counts)
 		}
 	}
 }
@@ -222,17 +222,17 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 			if c.want != "" && f.Level == c.level && strings.Contains(f.String(), c.want) {
 				found = true
 			} else if !strings.Contains(f.What, "US numbers") {
-				t.Errorf("%s: also %s: %s", c.name, f.Level, f)
+				t.Errorf("%s: also got %s: %s, want nothing else", c.name, f.Level, f)
 			}
 		}
 		if !found {
-			t.Errorf("%s: %v", c.name, p.Findings)
+			t.Errorf("%s: got %v, want %s: %s", c.name, p.Findings, c.level, c.want)
 		}
 		if p.OK() == (c.level == campaign.LevelError) {
-			t.Errorf("%s: OK is %v", c.name, p.OK())
+			t.Errorf("%s: OK = %v, want %v", c.name, p.OK(), !p.OK())
 		}
 		if !p.Marketing {
-			t.Errorf("%s: not marketing", c.name)
+			t.Errorf("%s: marketing = false, want true", c.name)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestOptOutsDoNotApplyToUtilityAndAuthentication(t *testing.T) {
 		in := springInput(t, springFile, springList)
 		in.Service = a
 		if p := preflight(t, in); p.Marketing != want {
-			t.Errorf("%q: %v", says, p.Marketing)
+			t.Errorf("%q: marketing = %v, want %v", says, p.Marketing, want)
 		}
 	}
 }
@@ -256,7 +256,7 @@ func TestPreflightWithoutAServiceChecksTheList(t *testing.T) {
 	in.Service, in.Senders = nil, []int64{recipients.Key("+2348031234599")}
 	p := preflight(t, in)
 	if !p.OK() || p.Sendable != 5 || p.Skipped[campaign.RecipientIsSender] != 1 || p.Pace < 136 || p.Template != nil {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v, want 5 sendable rows, 1 sender, no template", p)
 	}
 }
 
@@ -273,7 +273,7 @@ func TestFaultsOfTheListAreFindingsWithTheirLine(t *testing.T) {
 		in.File = "spring.yaml"
 		p := preflight(t, in)
 		if e := p.Errors(); p.OK() || len(e) != 1 || !strings.Contains(e[0].String(), c.want) {
-			t.Errorf("%s: %v, want %s", name, e, c.want)
+			t.Errorf("%s: got %v, want %s", name, e, c.want)
 		}
 	}
 }
@@ -289,12 +289,12 @@ func TestLimitsAreAnnounced(t *testing.T) {
 			found = found || strings.Contains(w.What, want)
 		}
 		if !p.OK() || !found {
-			t.Errorf("%s: %v", limits, p.Findings)
+			t.Errorf("%s: got %v, want %s", limits, p.Findings, want)
 		}
 	}
 	p := preflight(t, springInput(t, springFile+"window: {timezone: recipient}\n", springList))
 	if w := p.Warnings(); len(w) != 3 || !strings.Contains(w[2].What+w[1].What, "5 rows have no time zone: they are sent by the clock of UTC") {
-		t.Errorf("%v", w)
+		t.Errorf("warnings = %v, want 3, one of rows without a time zone", w)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestACouponBetweenTheTwoLimitsIsWarnedOf(t *testing.T) {
 	in.Service = a
 	p := preflight(t, in)
 	if w := p.Warnings(); !p.OK() || len(w) != 2 || !strings.Contains(w[1].What+w[0].What, "the longest coupon code has 17 characters") {
-		t.Errorf("%v", p.Findings)
+		t.Errorf("findings = %v, want 2 warnings, one of a coupon of 17", p.Findings)
 	}
 }
 
@@ -319,12 +319,12 @@ func TestASilentServiceIsNoFaultOfTheCampaign(t *testing.T) {
 	in.Service = a
 	var wire *messaging.Error
 	if p, err := campaign.RunPreflight(t.Context(), in); !errors.As(err, &wire) || p != nil {
-		t.Errorf("%v, %v", p, err)
+		t.Errorf("got %v, %v, want %v", p, err, a.err)
 	}
 	in = springInput(t, springFile, springList)
 	in.Rejects = func(campaign.Reject) error { return os.ErrClosed }
 	if _, err := campaign.RunPreflight(t.Context(), in); !errors.Is(err, os.ErrClosed) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, os.ErrClosed)
 	}
 }
 
@@ -360,18 +360,18 @@ func TestHeaderFilesAreCheckedByTheirBytes(t *testing.T) {
 		}
 		got, err := campaign.CheckMedia(c.kind, path)
 		if err == nil && got != c.want || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name)) {
-			t.Errorf("%s: %q, %v", c.name, got, err)
+			t.Errorf("%s: got %q, %v, want %s", c.name, got, err, c.want)
 		}
 	}
 	in := springInput(t, strings.Replace(springFile, "assetId: ast_1", "file: banner.jpg", 1), springList)
 	if p := preflight(t, in); p.OK() || !strings.Contains(p.Errors()[0].What, "no such file") {
-		t.Errorf("%v", p.Findings)
+		t.Errorf("findings = %v, want that there is no such file", p.Findings)
 	}
 	if err := os.WriteFile(filepath.Join(filepath.Dir(in.File), "banner.jpg"), []byte(jpeg), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if p := preflight(t, in); !p.OK() {
-		t.Errorf("beside the campaign file: %v", p.Findings)
+		t.Errorf("beside the campaign file: got %v, want no error", p.Findings)
 	}
 }
 
@@ -384,21 +384,21 @@ recipients: {validate: possible, columns: {to: phone}}
 policies: {on_uncertain: hold, doubt_window: 900s}
 `
 	if got := campaign.Differences([]byte(springFile), []byte(same)); got != nil {
-		t.Errorf("%q", got)
+		t.Errorf("differences = %q, want none", got)
 	}
 	other := strings.NewReplacer("conn_1, conn_2", "conn_1", "{{ .discount }}", "20 %", "recipients:", "limits: {rate: 40}\nrecipients:").Replace(springFile)
 	want := []string{`connections: was ["conn_1","conn_2"], is ["conn_1"]`, `limits.rate: was not set, is 40`, `template.body[1]: was "{{ .discount }}", is "20 %"`}
 	if diff := cmp.Diff(want, campaign.Differences([]byte(springFile), []byte(other))); diff != "" {
-		t.Error(diff)
+		t.Errorf("differences -want +got:\n%s", diff)
 	}
 	if got := campaign.Differences([]byte(springFile), []byte("name: x\nnonsense: 1\n")); len(got) != 1 || !strings.HasPrefix(got[0], "the file cannot be read any more: campaign:") {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want that it cannot be read any more", got)
 	}
 	if got := campaign.Differences([]byte("old: 1"), []byte(springFile)); len(got) != 1 {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want one line", got)
 	}
 	if got := campaign.Differences([]byte("old: 1"), []byte("old: 1")); got != nil {
-		t.Errorf("%q", got)
+		t.Errorf("differences = %q, want none", got)
 	}
 }
 

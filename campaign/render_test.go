@@ -41,7 +41,7 @@ func TestAMessageIsWhatTheServiceDocuments(t *testing.T) {
 	})
 	d.Recipients.Columns = map[string]string{"first": "First Name"}
 	if _, err := compile(t, d, "to", "First Name", "order", "code").Message("conn_1", "", row("+2348031234567", "Ada", "A 1", "SPRING26")); err == nil {
-		t.Fatal("a space in an address is sent")
+		t.Fatal("a space in an address: got no error, want one")
 	}
 	m, err := compile(t, d, "to", "First Name", "order", "code").Message("conn_1", "", row("+2348031234567", "Ada", "A-1", "SPRING26"))
 	if err != nil {
@@ -55,23 +55,23 @@ func TestAMessageIsWhatTheServiceDocuments(t *testing.T) {
 		`"header":{"document":{"link":"https://example.com/A-1.pdf","filename":"offer.pdf"}},` +
 		`"buttons":[{"type":"url","text":"track/A-1"},{"type":"copy_code","text":"SPRING26"}]}}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Error(diff)
+		t.Errorf("message -want +got:\n%s", diff)
 	}
 }
 
 func TestTheHeaderIsTheAssetOfTheRun(t *testing.T) {
 	r := compile(t, template(campaign.TemplateUse{Header: &campaign.HeaderUse{Image: &campaign.MediaUse{File: "banner.jpg"}}}), "to")
 	if _, err := r.Message("conn_1", "", row("")); !errors.Is(err, campaign.ErrNotUploaded) {
-		t.Errorf("without an upload: %v", err)
+		t.Errorf("without an upload: got %v, want %v", err, campaign.ErrNotUploaded)
 	}
 	m, err := r.Message("conn_1", "ast_9", row(""))
 	if err != nil || m.Template.Header.Image.AssetID != "ast_9" {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf("got %+v, %v, want the image ast_9", m, err)
 	}
 	fixed := compile(t, template(campaign.TemplateUse{Header: &campaign.HeaderUse{Video: &campaign.MediaUse{AssetID: "ast_1"}}}), "to")
 	m, err = fixed.Message("conn_1", "ast_9", row(""))
 	if err != nil || m.Template.Header.Video.AssetID != "ast_1" {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf("got %+v, %v, want the video ast_1", m, err)
 	}
 }
 
@@ -81,11 +81,11 @@ func TestValuesAreDataAndNeverParsed(t *testing.T) {
 	for _, v := range []string{"{{ .b }}", "{{.Secret}}", "{{printf \"%s\" .b}}", "%s %d %!", "$1 ${HOME}", "{{", "}}", `\1 \n`, "<b>&amp;</b>", "'; DROP TABLE runs; --", "=1+1"} {
 		m, err := r.Message("c", "", row(v, "B"))
 		if err != nil {
-			t.Errorf("%q: %v", v, err)
+			t.Errorf("%q: got %v, want no error", v, err)
 			continue
 		}
 		if got, want := m.Template.Body, []string{v, "x " + v + " y B"}; !cmp.Equal(got, want) {
-			t.Errorf("%q arrives as %q", v, got)
+			t.Errorf("%q arrives as %q, want %q", v, got, want)
 		}
 	}
 }
@@ -155,14 +155,14 @@ func TestWhatAValueMayHold(t *testing.T) {
 		if c.want == "" {
 			var bad *campaign.VariableError
 			if !errors.As(err, &bad) || bad.Reason != campaign.InvalidVariable || bad.Column != "v" || !strings.Contains(bad.Sentence, c.says) {
-				t.Errorf("%s: %v", c.name, err)
+				t.Errorf("%s: got %v, want invalid_variable of column v: %s", c.name, err, c.says)
 			} else if strings.Contains(err.Error(), c.value) {
-				t.Errorf("%s: the message tells the value: %v", c.name, err)
+				t.Errorf("%s: got %v, want no value in it", c.name, err)
 			}
 			continue
 		}
 		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 			continue
 		}
 		got := ""
@@ -177,7 +177,7 @@ func TestWhatAValueMayHold(t *testing.T) {
 			got = tpl.Buttons[0].Text
 		}
 		if got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }
@@ -188,12 +188,12 @@ func TestAMissingValueTakesItsDefaultOrSkipsTheRow(t *testing.T) {
 	r := compile(t, d, "a", "b")
 	m, err := r.Message("c", "", row(" \u200b", "x"))
 	if err != nil || m.Template.Body[0] != "friend" {
-		t.Errorf("%v, %v", m, err)
+		t.Errorf("got %v, %v, want friend", m, err)
 	}
 	for _, cells := range [][]string{{"x", ""}, {"x", " \t"}, {"x"}, nil} {
 		var bad *campaign.VariableError
 		if err := r.Check(cells); !errors.As(err, &bad) || bad.Reason != campaign.MissingVariable || bad.Column != "b" {
-			t.Errorf("%q: %v", cells, err)
+			t.Errorf("%q: got %v, want missing_variable of column b", cells, err)
 		}
 	}
 }
@@ -202,11 +202,11 @@ func TestTheColumnAtFaultIsNamed(t *testing.T) {
 	r := compile(t, template(campaign.TemplateUse{Body: []string{"{{ .a }} and {{ .b }} and {{ .c }}"}}), "a", "b", "c")
 	var bad *campaign.VariableError
 	if err := r.Check([]string{"x", "y\tz", "w"}); !errors.As(err, &bad) || bad.Column != "b" || bad.Sentence != "has a tab" || bad.Value != "y\ufffdz" {
-		t.Errorf("%#v", bad)
+		t.Errorf("got %#v, want a tab in column b", bad)
 	}
 	half := strings.Repeat("a", 600)
 	if err := r.Check([]string{half, half, "w"}); !errors.As(err, &bad) || bad.Column != "" || !strings.Contains(bad.Sentence, "template.body[0] has 1211 characters") {
-		t.Errorf("%#v", bad)
+		t.Errorf("got %#v, want 1211 characters of no single column", bad)
 	}
 }
 
@@ -218,13 +218,13 @@ func TestAFilledBodyStaysWithinThePlatformsLimit(t *testing.T) {
 	// {{2}} stands first and twice: 1,000 units of text, 2 x b, 1 x a.
 	r.Hydrate(strings.Repeat("x", 1000)+"{{2}}{{1}}{{2}}", []string{"https://example.com/" + strings.Repeat("p", 1970) + "{{1}}"})
 	if err := r.Check([]string{"aaaa", "bbbbbbbbbb"}); err != nil {
-		t.Errorf("1024: %v", err)
+		t.Errorf("1024 characters: got %v, want no error", err)
 	}
 	if err := r.Check([]string{"aaaaa", "bbbbbbbbbb"}); err == nil || !strings.Contains(err.Error(), "1025 characters") {
-		t.Errorf("1025: %v", err)
+		t.Errorf("got %v, want 1025 characters refused", err)
 	}
 	if err := r.Check([]string{"a", "bbbbbbbbbbb"}); err == nil || !strings.Contains(err.Error(), "2001 characters") {
-		t.Errorf("address: %v", err)
+		t.Errorf("got %v, want an address of 2001 characters refused", err)
 	}
 }
 
@@ -233,16 +233,16 @@ func TestAVariableWithoutAColumnNamesTheColumns(t *testing.T) {
 	d.Recipients.Columns = map[string]string{"slug": "Slug"}
 	_, err := d.Compile([]string{"to", "First Name", "code"})
 	if err == nil {
-		t.Fatal("compiled")
+		t.Fatal("got no error, want one for each variable without a column")
 	}
 	want := `test: template.body[0]: the list has no column "firstname"; did you mean "First Name"? (the list's columns: to, First Name, code)
 test: template.body[1]: the list has no column "discount"; the list's columns: to, First Name, code
 test: recipients.columns.slug: the list has no column "Slug"; the list's columns: to, First Name, code`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
-		t.Error(diff)
+		t.Errorf("error -want +got:\n%s", diff)
 	}
 	if _, err := template(campaign.TemplateUse{Body: []string{"{{ .a }}"}}).Compile([]string{"a", "a"}); err == nil || !strings.Contains(err.Error(), "several columns") {
-		t.Error(err)
+		t.Errorf("got %v, want several columns", err)
 	}
 }
 
@@ -262,24 +262,24 @@ func FuzzRender(f *testing.F) {
 		if err != nil {
 			var bad *campaign.VariableError
 			if !errors.As(err, &bad) || bad.Sentence == "" || bad.Reason != campaign.MissingVariable && bad.Reason != campaign.InvalidVariable {
-				t.Fatalf("%#v", err)
+				t.Fatalf("got %#v, want a *VariableError with a sentence", err)
 			}
 			return
 		}
 		body := m.Template.Body
 		if !strings.HasPrefix(body[1], "[") || !strings.HasSuffix(body[1], "|"+body[0]+"]") {
-			t.Fatalf("%q", body)
+			t.Fatalf("body = %q, want the first value again at the end of the second", body)
 		}
 		for _, s := range append(body, m.Template.Buttons[0].Text) {
 			if s == "" || strings.ContainsAny(s, "\n\r\t") || strings.Contains(s, "     ") || len(utf16.Encode([]rune(s))) > 1024*3 {
-				t.Fatalf("%q is sent", s)
+				t.Fatalf("%q is sent, want it refused", s)
 			}
 		}
 		if n := len(utf16.Encode([]rune(body[0] + " " + body[1]))); n > 1024 {
-			t.Fatalf("the body has %d units", n)
+			t.Fatalf("the body has %d units, want at most 1024", n)
 		}
 		if url := m.Template.Buttons[0].Text; strings.ContainsAny(url, " \"<>\\^`{|}") || strings.ContainsFunc(url, func(r rune) bool { return r > '~' }) {
-			t.Fatalf("address %q", url)
+			t.Fatalf("address = %q, want it percent-encoded", url)
 		}
 		text, err := json.Marshal(m)
 		if err != nil {
@@ -287,7 +287,7 @@ func FuzzRender(f *testing.F) {
 		}
 		var back messaging.Message
 		if err := json.Unmarshal(text, &back); err != nil || !cmp.Equal(back.Template.Body, body) {
-			t.Fatalf("%q arrives as %q", body, back.Template.Body)
+			t.Fatalf("%q arrives as %q, want it as it was", body, back.Template.Body)
 		}
 	})
 }

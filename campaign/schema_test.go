@@ -43,7 +43,7 @@ func instance(t *testing.T, path string) any {
 	}
 	text, err := yaml.YAMLToJSON(src)
 	if err != nil {
-		t.Fatalf("%s: %v", path, err)
+		t.Fatalf("%s as JSON: got %v, want no error", path, err)
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -56,7 +56,7 @@ func TestTheSchemaAcceptsEveryExample(t *testing.T) {
 	s := compiled(t)
 	for _, path := range glob(t, "*.yaml") {
 		if err := s.Validate(instance(t, path)); err != nil {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: got %v, want it accepted", path, err)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestTheSchemaRefusesEveryBrokenExample(t *testing.T) {
 	s := compiled(t)
 	for _, path := range glob(t, "broken/*.yaml") {
 		if err := s.Validate(instance(t, path)); err == nil {
-			t.Errorf("%s passes", path)
+			t.Errorf("%s: got no error, want it refused", path)
 		}
 	}
 }
@@ -81,20 +81,20 @@ func TestTheSchemaExplainsEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	if root["$schema"] != "https://json-schema.org/draft/2020-12/schema" {
-		t.Errorf("$schema is %v", root["$schema"])
+		t.Errorf("$schema = %v, want draft 2020-12", root["$schema"])
 	}
 	keys := 0
 	var walk func(path string, s map[string]any)
 	walk = func(path string, s map[string]any) {
 		props, _ := s["properties"].(map[string]any)
 		if s["type"] == "object" && s["additionalProperties"] == nil {
-			t.Errorf("%s is open", path)
+			t.Errorf("%s is open, want additionalProperties", path)
 		}
 		for name, v := range props {
 			p := v.(map[string]any)
 			keys++
 			if d, _ := p["description"].(string); !strings.HasSuffix(d, ".") {
-				t.Errorf("%s.%s has no description", path, name)
+				t.Errorf("%s.%s: description = %q, want a sentence", path, name, d)
 			}
 			walk(path+"."+name, p)
 		}
@@ -106,7 +106,7 @@ func TestTheSchemaExplainsEveryKey(t *testing.T) {
 	}
 	walk("", root)
 	if keys < 45 {
-		t.Errorf("only %d keys", keys)
+		t.Errorf("got %d keys, want 45 or more", keys)
 	}
 	for _, absent := range []string{"canary", "frequency_cap", "follow_up", "deadline"} {
 		if bytes.Contains(text, []byte(`"`+absent+`"`)) {

@@ -58,7 +58,7 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 				t.Errorf("%q, want %q", w.Sentence, c.want)
 			}
 			if w.Finish.IsZero() == c.finish {
-				t.Errorf("sent by %v", w.Finish)
+				t.Errorf("sent by %v, want a time: %v", w.Finish, c.finish)
 			}
 		})
 	}
@@ -149,6 +149,6 @@ func TestWhyMissesNobodyWhoEndedInOrder(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	w, err := Explain(t.Context(), waiting{[]LaneReport{{Connection: "a", Binding: LaneStopped, At: now}}, []SegmentState{{Segment: Segment{Hi: 20}}}}, Run{No: 1, State: Running, Rows: 20}, now)
 	if err != nil || !strings.HasPrefix(w.Sentence, "nobody is sending it") {
-		t.Errorf("%q, %v", w.Sentence, err)
+		t.Errorf("got %q, %v, want that nobody is sending it", w.Sentence, err)
 	}
 }
