@@ -353,8 +353,12 @@ func kind(n ast.Node) string {
 	switch n.Type() {
 	case ast.StringType, ast.LiteralType:
 		return "text"
-	case ast.IntegerType, ast.FloatType, ast.InfinityType, ast.NanType:
+	case ast.IntegerType, ast.FloatType:
 		return "a number"
+	case ast.InfinityType:
+		return "infinity"
+	case ast.NanType:
+		return "NaN"
 	case ast.BoolType:
 		return "true or false"
 	case ast.SequenceType:
