@@ -1,0 +1,225 @@
+package campaign_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaignd/campaign"
+	"campaignd/recipients"
+)
+
+// What is missing is said, whatever it is that the launch comes upon first, and no run is stored.
+func TestALaunchSaysWhichFileIsMissing(t *testing.T) {
+	dir := t.TempDir()
+	none := filepath.Join(dir, "none")
+	file := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile)
+	l := openLedger(t)
+	for name, c := range map[string]campaign.Launch{
+		"campaign": {File: none, List: none}, "list": {File: file, List: none}, "list of a firing": {File: file, List: none, Key: campaign.FiringKey + "x"}, "list of another run": {File: file, List: none, New: true},
+	} {
+		c.Ledger, c.Service = l, service()
+		_, err := c.Start(t.Context())
+		var list *recipients.FileError
+		if told := errors.As(err, &list); name == "campaign" && !errors.Is(err, os.ErrNotExist) || name != "campaign" && !told {
+			t.Errorf("%s: got %v, want that there is no such file", name, err)
+		}
+	}
+	if runs, err := l.Runs(t.Context(), campaign.Which{}); err != nil || len(runs) != 0 {
+		t.Errorf("%d runs are stored, %v, want none", len(runs), err)
+	}
+	firing, run, _ := importing(t, campaign.FiringKey+"x")
+	if err := os.Remove(firing.List); err != nil {
+		t.Fatal(err)
+	}
+	var list *recipients.FileError
+	if got, err := firing.Start(t.Context()); !errors.As(err, &list) || !got.Resumed {
+		t.Errorf("an interrupted import without its list: got %+v, %v, want it resumed and a *recipients.FileError", got, err)
+	}
+	run.Definition = []byte("name: a b\n")
+	var bad *campaign.FileError
+	if _, err := firing.Resume(t.Context(), run); !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), "the stored campaign of spring-sale-1: ") {
+		t.Errorf("a stored campaign that cannot be read: got %v, want a *FileError of spring-sale-1", err)
+	}
+}
+
+// taken is a ledger whose jobs another process has for a while.
+type taken struct {
+	campaign.Ledger
+	tries int // that find it taken
+	began time.Time
+	asked []time.Duration
+}
+
+func (l *taken) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (campaign.JobLease, bool, error) {
+	l.asked = append(l.asked, time.Since(l.began))
+	if len(l.asked) <= l.tries {
+		return campaign.JobLease{}, false, nil
+	}
+	return l.Ledger.AcquireJob(ctx, name, owner, d)
+}
+
+// A launch looks each second whether the other importer is done, and stops waiting when it is told to.
+func TestALaunchWaitsForAnotherImporter(t *testing.T) {
+	for name, c := range map[string]struct {
+		nowait  bool
+		timeout time.Duration
+		asked   []time.Duration
+		want    error
+	}{
+		"until it is done": {false, time.Minute, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, nil},
+		"not at all":       {true, time.Minute, []time.Duration{0}, campaign.ErrTaken},
+		"until it is told": {false, 1500 * time.Millisecond, []time.Duration{0, time.Second}, context.DeadlineExceeded},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			launch, run, _ := importing(t, "")
+			l := &taken{Ledger: launch.Ledger.(campaign.Ledger), tries: 3, began: time.Now()}
+			launch.Ledger, launch.NoWait = l, c.nowait
+			ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
+			defer cancel()
+			got, err := launch.Resume(ctx, run)
+			if !errors.Is(err, c.want) || c.want == nil && (err != nil || !got.Imported) {
+				t.Errorf("%s: got %+v, %v, want %v", name, got, err, c.want)
+			}
+			if diff := cmp.Diff(c.asked, l.asked); diff != "" {
+				t.Errorf("%s: asked -want +got:\n%s", name, diff)
+			}
+		})
+	}
+}
+
+// unsure does not know what became of the commit of its first appends.
+type unsure struct {
+	campaign.Ledger
+	unknown int  // so many appends end like that
+	written bool // although they are written
+	other   bool // another importer appends meanwhile
+	called  int
+}
+
+func (u *unsure) AppendRows(
+	ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, segments []campaign.Segment,
+) error {
+	if u.called++; u.called > u.unknown {
+		return u.Ledger.AppendRows(ctx, no, after, rows, segments)
+	}
+	if u.other {
+		rows, segments[0].Hi = rows[:1], segments[0].Lo+1
+		segments = segments[:1]
+	}
+	if u.written || u.other {
+		if err := u.Ledger.AppendRows(ctx, no, after, rows, segments); err != nil {
+			return err
+		}
+	}
+	return campaign.ErrUnknownCommit
+}
+
+// A commit whose answer was lost is tried three times; what is written is not written again.
+func TestAnUnknownCommitIsTriedThreeTimes(t *testing.T) {
+	d := parse(t, minimal)
+	path := writeFile(t, "list.csv", "to\n+2348031234501\n+2348031234502\n")
+	for name, c := range map[string]struct {
+		l      unsure
+		called int
+		want   error
+	}{
+		"once, written": {unsure{unknown: 1, written: true}, 1, nil}, "once": {unsure{unknown: 1}, 2, nil}, "twice": {unsure{unknown: 2}, 3, nil},
+		"three times": {unsure{unknown: 3}, 3, campaign.ErrUnknownCommit}, "by another": {unsure{unknown: 1, other: true}, 1, campaign.ErrFenced},
+	} {
+		l := c.l
+		l.Ledger = openLedger(t)
+		run := newRun(t, l.Ledger, d, path)
+		_, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: &l, Run: run, Definition: d, List: path})
+		if !errors.Is(err, c.want) || c.want == nil && err != nil || l.called != c.called {
+			t.Errorf("%s: got %v after %d appends, want %v after %d", name, err, l.called, c.want, c.called)
+		}
+		if err != nil {
+			continue
+		}
+		if now, err := l.Ledger.Run(t.Context(), run.No); err != nil || now.Rows != 2 {
+			t.Errorf("%s: %d rows are stored, %v, want 2", name, now.Rows, err)
+		}
+	}
+}
+
+// A chunk has 2,000 rows, or as many as make more than 8 MiB.
+func TestAChunkEndsAtItsRowsAndItsBytes(t *testing.T) {
+	d := parse(t, minimal+"recipients: {validate: possible}\n")
+	for name, c := range map[string]struct {
+		rows, wide int
+		want       []int64
+	}{
+		"1,999 rows": {1999, 0, []int64{1999}}, "2,000 rows": {2000, 0, []int64{2000}}, "2,001 rows": {2001, 0, []int64{2000, 2001}},
+		// 16 rows of 512 KiB, of which 14 bytes are the number, are not more than 8 MiB; with a byte more each they are.
+		"8 MiB": {18, 512<<10 - 14, []int64{17, 18}}, "more than 8 MiB": {18, 512<<10 - 13, []int64{16, 18}},
+	} {
+		var b strings.Builder
+		b.WriteString("to,note\n")
+		for i := range c.rows {
+			b.WriteString("+2348031" + string(rune('2'+i/1000%8)) + string(rune('0'+i/100%10)) + string(rune('0'+i/10%10)) + string(rune('0'+i%10)) + "12," + strings.Repeat("x", c.wide) + "\n")
+		}
+		path := writeFile(t, "list.csv", b.String())
+		l := openLedger(t)
+		var got []int64
+		if _, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: newRun(t, l, d, path), Definition: d, List: path, Progress: func(n int64) { got = append(got, n) }}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: progress -want +got:\n%s", name, diff)
+		}
+	}
+}
+
+// A freeze that was interrupted after its first chunk goes on with the rows that it has not: also when a webhook has
+// settled a row since, and whatever its row in another follow-up was skipped for.
+func TestAnInterruptedFollowUpGoesOn(t *testing.T) {
+	outcomes := make([]campaign.Line, 4500)
+	for i := range outcomes {
+		outcomes[i] = campaign.Line{Status: campaign.Failed, Code: "1"}
+	}
+	l, parent := endedRun(t, "", outcomes...)
+	lost := errors.New("lost")
+	failing := campaign.FollowUpInput{Ledger: &breaking{Ledger: l, at: 2, err: lost}, Parent: parent, Where: []campaign.Where{{Status: campaign.Failed}}}
+	if _, err := campaign.StartFollowUp(t.Context(), failing); !errors.Is(err, lost) {
+		t.Fatalf("got %v, want %v", err, lost)
+	}
+	l.lines[7].Status, l.lines[3000].Status = campaign.Read, campaign.Delivered
+	var progress []int64
+	again := campaign.FollowUpInput{Ledger: l, Parent: parent, Where: failing.Where, Progress: func(n int64) { progress = append(progress, n) }}
+	got, err := campaign.StartFollowUp(t.Context(), again)
+	if err != nil || got.Existed || got.Chosen != 4499 || got.Run.State != campaign.Ready {
+		t.Errorf("got %d chosen, %v, %s, %v, want 4499, ready", got.Chosen, got.Existed, got.Run.State, err)
+	}
+	if diff := cmp.Diff([]int64{4000, 4499}, progress); diff != "" {
+		t.Errorf("progress -want +got:\n%s", diff)
+	}
+	seen := map[int64]bool{}
+	for i, line := range lines(t, l.Ledger, got.Run.No) {
+		if seen[line.Key] || line.Row != int64(i+1) || line.Key == l.lines[3000].Key {
+			t.Fatalf("row %d is row %d of %d, want each number once and none that was delivered", i+1, line.Row, line.Key)
+		}
+		seen[line.Key] = true
+	}
+}
+
+// A row that another follow-up skipped was sent to nobody: it may be chosen again.
+func TestARowSkippedElsewhereMayBeChosen(t *testing.T) {
+	l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed, Code: "1"}, campaign.Line{Status: campaign.Refused})
+	first, err := follow(l, parent, "failed=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &told{l, first.Run.No, []campaign.Line{{Delivery: campaign.Delivery{Key: l.lines[0].Key}, Status: campaign.Skipped, Reason: "cancelled"}}}
+	got, err := campaign.StartFollowUp(t.Context(), campaign.FollowUpInput{Ledger: other, Parent: parent, Where: []campaign.Where{{Status: campaign.Failed}}})
+	if err != nil || got.Chosen != 1 || got.Elsewhere != 0 {
+		t.Errorf("got %d chosen, %d elsewhere, %v, want 1 and none", got.Chosen, got.Elsewhere, err)
+	}
+}
