@@ -205,7 +205,11 @@ func (c *check) service(ctx context.Context) error {
 	for i, id := range c.d.Connections {
 		at := slices.IndexFunc(known, func(k messaging.Connection) bool { return k.ID == id })
 		if at < 0 {
-			c.say(LevelError, fmt.Sprintf("connections[%d]", i), fmt.Sprintf("the key reaches no connection %q", id), cmp.Or(spelling.DidYouMean(id, ids), reaches(ids)))
+			remedy := reaches(ids)
+			if near := spelling.Nearest(id, ids); near != "" {
+				remedy = fmt.Sprintf("did you mean %q?", near)
+			}
+			c.say(LevelError, fmt.Sprintf("connections[%d]", i), fmt.Sprintf("the key reaches no connection %q", id), remedy)
 			continue
 		}
 		n := messaging.Number{}

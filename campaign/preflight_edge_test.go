@@ -1,0 +1,196 @@
+package campaign_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+func whats(all []campaign.Finding) (out []string) {
+	for _, f := range all {
+		if !strings.Contains(f.What, "US numbers") {
+			out = append(out, f.What)
+		}
+	}
+	return out
+}
+
+// Each kind of medium that will not last, and the campaigns in which that matters.
+func TestMediaThatDoNotLastAreWarnedOf(t *testing.T) {
+	const schedule, window, limit = "schedule: {cron: '@daily'}\n", "window: {hours: '09:00-18:00'}\n", "limits: {not_after: 48h}\n"
+	const recurs = "template.header.image.assetId: the service deletes an asset 30 days after its upload, and this campaign recurs"
+	const late = "template.header.image.assetId: the service deletes an asset 30 days after its upload; sends after that are refused"
+	for name, c := range map[string]struct {
+		medium, more string
+		want         []string
+	}{
+		"an asset": {"assetId: ast_1", "", nil}, "and a schedule": {"assetId: ast_1", schedule, []string{recurs}}, "and both": {"assetId: ast_1", schedule + window, []string{recurs}},
+		"and a window": {"assetId: ast_1", window, []string{late}}, "and a window until": {"assetId: ast_1", window + limit, nil}, "and a limit": {"assetId: ast_1", limit, nil},
+		"an id": {"id: '1'", "", []string{"template.header.image.id: the platform keeps a media id for 30 days (7 when it came from a webhook)"}}, "an id and a schedule": {"id: '1'", schedule, []string{"template.header.image.id: the platform keeps a media id for 30 days (7 when it came from a webhook)"}},
+		"a link": {"link: 'https://a/b.png'", "", []string{"template.header.image.link: the platform fetches a link by itself while sending, which is slower and may fail (131053)"}},
+	} {
+		p := preflight(t, springInput(t, strings.Replace(springFile, "assetId: ast_1", c.medium, 1)+c.more, springList))
+		if diff := cmp.Diff(c.want, whats(p.Findings)); diff != "" {
+			t.Errorf("%s: findings -want +got:\n%s", name, diff)
+		}
+	}
+}
+
+// What is told of a connection is what the service says of it and of its number.
+func TestConnectionsAreToldAsTheServiceHasThem(t *testing.T) {
+	in := springInput(t, springFile, springList)
+	a := service()
+	a.numbers[0].Phone, a.numbers[1].Phone = "+1", "+2348031234501" // of the first, the connection's own counts
+	a.connections[1].Phone = ""
+	in.Service = a
+	p := preflight(t, in)
+	want := []campaign.ConnectionCheck{
+		{ID: "conn_1", Phone: "+234 803 123 4599", Quality: "GREEN", Tier: "TIER_2K", Throughput: 80, Pace: p.Connections[0].Pace},
+		{ID: "conn_2", Phone: "+2348031234501", Quality: "GREEN", Coexistence: true, Pace: p.Connections[1].Pace},
+	}
+	if diff := cmp.Diff(want, p.Connections); diff != "" {
+		t.Errorf("connections -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]int64{2348031234599, 2348031234501}, p.Senders); diff != "" {
+		t.Errorf("senders -want +got:\n%s", diff)
+	}
+	in = springInput(t, springFile, springList)
+	in.Pace = func(id string, n messaging.Number) float64 {
+		return map[string]float64{"conn_1 80": 3, "conn_2 0": 4}[fmt.Sprint(id, " ", n.Throughput)]
+	}
+	if p := preflight(t, in); p.Pace != 7 || p.Connections[0].Pace != 3 {
+		t.Errorf("pace = %v of %+v, want 3 and 4", p.Pace, p.Connections)
+	}
+	for status, warned := range map[string]bool{"": false, "active": false, "CONNECTED": false, "Enabled": false, "live": false, "ok": false, "PENDING": true} {
+		a := service()
+		a.connections[1].Status = status
+		in := springInput(t, springFile, springList)
+		in.Service = a
+		if got, want := whats(preflight(t, in).Findings), "connections[1]: the service says that this connection is "+strings.ToLower(status); (len(got) == 1 && got[0] == want) != warned || !warned && len(got) != 0 {
+			t.Errorf("status %q: got %q, want a warning: %v", status, got, warned)
+		}
+	}
+	for n, want := range map[int]string{0: "it reaches none; see whether service.api_key is the right one", 1: "it reaches account-00", 12: "it reaches account-00, account-01, account-02, account-03, account-04, account-05, account-06, account-07, account-08, account-09, account-10, account-11",
+		13: "it reaches account-00, account-01, account-02, account-03, account-04, account-05, account-06, account-07, account-08, account-09, account-10, account-11 and 1 more"} {
+		a := service()
+		a.connections = nil
+		for i := range n {
+			a.connections = append(a.connections, messaging.Connection{ID: fmt.Sprintf("account-%02d", i)})
+		}
+		in := springInput(t, springFile, springList)
+		in.Service = a
+		if got := preflight(t, in).Errors(); len(got) == 0 || got[0].Remedy != want {
+			t.Errorf("%d connections: got %v, want %s", n, got, want)
+		}
+	}
+	utility := service() // a name that one account classes as marketing is marketing
+	utility.templates["conn_1"][0].Category = "UTILITY"
+	in = springInput(t, springFile, springList)
+	in.Service = utility
+	if p := preflight(t, in); p.Category != "MARKETING" || !p.Marketing || p.Template != &utility.templates["conn_1"][0] {
+		t.Errorf("category = %s, marketing %v, template %+v, want MARKETING and the first", p.Category, p.Marketing, p.Template)
+	}
+	utility.templates["conn_1"][0].Category, utility.templates["conn_2"][0].Category = "MARKETING", "UTILITY"
+	if p := preflight(t, in); p.Category != "MARKETING" {
+		t.Errorf("category = %s, want MARKETING", p.Category)
+	}
+}
+
+// Zones that do not exist are named once with their line, and counted from the second on; rows without one are counted.
+func TestRowsWithoutAClockAreCounted(t *testing.T) {
+	file := strings.Replace(minimal, "name: a", "name: zones", 1) + "recipients: {validate: possible, columns: {timezone: tz}}\nwindow: {timezone: recipient}\nschedule: {cron: '@daily', timezone: Africa/Accra}\n"
+	row := func(i int, zone string) string { return fmt.Sprintf("+234803123450%d,%s\n", i, zone) }
+	const named = `"Mars/Olympus" is no time zone: such rows are sent by the clock of Africa/Accra`
+	for name, c := range map[string]struct {
+		rows string
+		want []string
+	}{
+		"none": {row(1, "Africa/Lagos"), nil}, "one that is none": {row(1, "Mars/Olympus"), []string{named}},
+		"two":       {row(1, "Mars/Olympus") + row(2, "Nowhere"), []string{named, "window.timezone: 2 rows name a time zone that does not exist: they are sent by the clock of Africa/Accra"}},
+		"empty":     {row(1, " ") + row(2, "Africa/Lagos"), []string{"window.timezone: 1 rows have no time zone: they are sent by the clock of Africa/Accra"}},
+		"a skipped": {row(1, "Africa/Lagos") + row(1, "Mars/Olympus"), nil},
+	} {
+		in := springInput(t, file, "to,tz\n"+c.rows)
+		in.Service = nil
+		p := preflight(t, in)
+		if diff := cmp.Diff(c.want, whats(p.Findings)); diff != "" {
+			t.Errorf("%s: findings -want +got:\n%s", name, diff)
+		}
+		if strings.HasPrefix(name, "one") && (!strings.HasSuffix(p.Findings[0].Where, "list.csv:2") || p.Findings[0].Remedy != "write IANA names such as Africa/Lagos" || p.Findings[0].Level != campaign.LevelWarning) {
+			t.Errorf("%s: got %+v, want a warning of line 2", name, p.Findings[0])
+		}
+	}
+}
+
+// Five rows of each reason are shown, or as many as are asked for; progress is told after each thousand.
+func TestAPreflightShowsTheFirstRowsOfEachReason(t *testing.T) {
+	for ask, want := range map[int]int{0: 5, 3: 3, 6: 6, 9: 7} {
+		in := springInput(t, minimal+"recipients: {validate: possible}\n", "to\n"+strings.Repeat("x\n", 7)+"+2348031234501\n")
+		in.Service, in.Examples = nil, ask
+		p := preflight(t, in)
+		if len(p.Examples) != want || p.Examples[0].To != "x" || p.Examples[0].Row != 1 || p.Examples[0].Line != 2 || p.Examples[0].Cells != nil {
+			t.Errorf("%d asked for: got %+v, want %d from row 1 on line 2", ask, p.Examples, want)
+		}
+	}
+	for rows, want := range map[int][]int64{999: {999}, 1000: {1000, 1000}, 1001: {1000, 1001}} {
+		var got []int64
+		in := springInput(t, minimal+"recipients: {validate: possible}\n", "to\n"+strings.Repeat("x\n", rows))
+		in.Service, in.Progress = nil, func(n int64) { got = append(got, n) }
+		preflight(t, in)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d rows: progress -want +got:\n%s", rows, diff)
+		}
+	}
+}
+
+// The largest file of each kind, and one byte more.
+func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
+	dir := t.TempDir()
+	const ftyp, zip, ole = "\x00\x00\x00\x18ftyp", "PK\x03\x04", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+	const office = "application/vnd.openxmlformats-officedocument."
+	for _, c := range []struct {
+		kind, name, head string
+		size             int64
+		want             string // content type, or what is said after the path
+	}{
+		{"image", "a.png", "\x89PNG\r\n\x1a\n", 5 << 20, "image/png"}, {"image", "b.png", "\x89PNG\r\n\x1a\n", 5<<20 + 1, ": has 5.0 MB; the platform takes at most 5 MB of a header of type image"},
+		{"video", "a.mp4", ftyp + "isom", 16 << 20, "video/mp4"}, {"video", "b.mp4", ftyp + "isom", 16<<20 + 1, ": has 16.0 MB; the platform takes at most 16 MB of a header of type video"},
+		{"document", "a.pdf", "%PDF-1.7", 100 << 20, "application/pdf"}, {"document", "b.pdf", "%PDF-1.7", 100<<20 + 1, ": has 100.0 MB; the platform takes at most 100 MB of a header of type document"},
+		{"video", "c.3gpp", ftyp + "3gp4", 0, "video/3gpp"}, {"video", "d.mp4", ftyp + "isom", 0, "video/mp4"}, {"video", "e.mp4", ftyp + "iso", 0, ": its content is application/octet-stream; a header of type video takes .3gp, .mp4"},
+		{"document", "a.doc", ole, 0, "application/msword"}, {"document", "a.ppt", ole, 0, "application/vnd.ms-powerpoint"}, {"document", "a.xlsx", zip, 0, office + "spreadsheetml.sheet"}, {"document", "a.pptx", zip, 0, office + "presentationml.presentation"},
+		{"document", "b.doc", zip, 0, ": its content is application/zip; a header of type document takes .doc, .docx, .pdf, .ppt, .pptx, .txt, .xls, .xlsx"}, {"document", "b.docx", ole, 0, ": its content is application/octet-stream; a header of type document takes"},
+		{"document", "c.pdf", "hello", 0, ": its content is text/plain, but its name does not end in .txt; the platform refuses what does not agree (131053)"},
+	} {
+		path := overwrite(t, filepath.Join(dir, c.name), c.head)
+		if c.size > 0 {
+			if err := os.Truncate(path, c.size); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := campaign.CheckMedia(c.kind, path)
+		if err != nil {
+			got += strings.TrimPrefix(err.Error(), path)
+		}
+		if err == nil && got != c.want || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s\ngot  %s, %v\nwant %s", c.name, got, err, c.want)
+		}
+	}
+	for path, want := range map[string]string{dir: "is not a file", filepath.Join(dir, "a.png", "x"): "not a directory", filepath.Join(dir, "none"): "there is no such file"} {
+		if got, err := campaign.CheckMedia("image", path); err == nil || got != "" || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %q, %v, want %s", path, got, err, want)
+		}
+	}
+	if got := campaign.Beside("/c/a.yaml", "/x/b"); got != "/x/b" {
+		t.Errorf("beside = %s, want /x/b", got)
+	}
+	if got := campaign.Beside("/c/a.yaml", ""); got != "" {
+		t.Errorf("beside = %q, want nothing", got)
+	}
+}
