@@ -58,14 +58,14 @@ func FuzzReader(f *testing.F) {
 			}
 			line = row.Line
 			if (row.Fault == nil) != (row.Key != 0) || row.Fault == nil && (row.To[0] != '+' || Key(row.To) != row.Key) {
-				t.Fatalf("%+v %+v", row, row.Fault)
+				t.Fatalf("row = %+v, fault %+v, want either a fault or a number with its key", row, row.Fault)
 			}
 			if row.Fault != nil && (row.Fault.Message == "" || strings.ContainsAny(row.Fault.Message, "\n\r")) {
-				t.Fatalf("%+v", row.Fault)
+				t.Fatalf("fault = %+v, want a message of one line", row.Fault)
 			}
 			for _, cell := range row.Cells {
 				if !utf8.ValidString(cell) || strings.ContainsRune(cell, 0) {
-					t.Fatalf("%q", cell)
+					t.Fatalf("cell = %q, want UTF-8 without NUL", cell)
 				}
 			}
 		}

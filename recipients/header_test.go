@@ -31,7 +31,7 @@ func TestThePhoneColumnIsFoundByItsName(t *testing.T) {
 	} {
 		_, r, err := all(strings.NewReader(c.header+"\n"+strings.Repeat(",", strings.Count(c.header, ","))+"\n"), Options{Delimiter: ",", Columns: c.columns})
 		if err != nil {
-			t.Errorf("%s: %v", c.header, err)
+			t.Errorf("header %s: %v, want no error", c.header, err)
 			continue
 		}
 		if got := [2]int{r.Column("to"), r.Column("timezone")}; got != [2]int{c.to, c.timezone} {

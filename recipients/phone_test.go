@@ -144,7 +144,7 @@ func TestPunctuationNeverChangesTheNumber(t *testing.T) {
 		}
 		to, _, fault := p.Parse(b.String())
 		if fault != nil || to != "+"+digits {
-			t.Fatalf("%q: %s %v", b.String(), to, fault)
+			t.Fatalf("Parse(%q) = %s, fault %v, want +%s", b.String(), to, fault, digits)
 		}
 	})
 }
@@ -164,12 +164,12 @@ func FuzzPhone(f *testing.F) {
 		to, key, fault := p.Parse(cell)
 		if fault != nil {
 			if to != "" || key != 0 || fault.Message == "" || strings.ContainsAny(fault.Message, "\n\r\x00") {
-				t.Fatalf("%q: %q %d %+v", cell, to, key, fault)
+				t.Fatalf("Parse(%q) = %q, %d, fault %+v, want a fault of one line alone", cell, to, key, fault)
 			}
 			return
 		}
 		if key == 0 || key != Key(to) || to[0] != '+' {
-			t.Fatalf("%q: %q %d", cell, to, key)
+			t.Fatalf("Parse(%q) = %q, %d, want a number and its key", cell, to, key)
 		}
 		digits, plus := strip(cell)
 		if plus && to != "+"+digits {

@@ -155,10 +155,10 @@ func TestOnlyTheMappedColumnIsThePhone(t *testing.T) {
 	}
 	row := rows[0]
 	if row.To != "+12025550123" || row.Key != 12025550123 || row.Timezone != "b" {
-		t.Errorf("%+v", row)
+		t.Errorf("row = %+v, want +12025550123 in time zone b", row)
 	}
 	if diff := cmp.Diff([]string{"1", "2", "+12025550123", "a", "b", "Ada"}, row.Cells); diff != "" {
-		t.Error(diff)
+		t.Errorf("cells -want +got:\n%s", diff)
 	}
 	for name, want := range map[string]int{"to": 2, "timezone": 4, "first_name": 5, "name": 5, "TO": 1, "absent": -1} {
 		if got := r.Column(name); got != want {
@@ -175,7 +175,7 @@ func TestALaterRowInAnotherEncodingIsFaultedNotGuessed(t *testing.T) {
 	}
 	bad := rows[5000]
 	if bad.Fault == nil || bad.Fault.Kind != MalformedRow || bad.Fault.Column != "name" || bad.Line != 5002 || bad.Cells[1] != "J\ufffdrg" || bad.Key != 0 {
-		t.Errorf("%+v %+v", bad, bad.Fault)
+		t.Errorf("row = %+v, fault %+v, want line 5002 malformed in column name", bad, bad.Fault)
 	}
 	if rows[5001].Fault != nil {
 		t.Errorf("the next row: %v", rows[5001].Fault)
@@ -214,7 +214,7 @@ func TestOpenNamesTheFileAndTheRemedy(t *testing.T) {
 		_, err := Open(path, Options{})
 		var file *FileError
 		if !errors.As(err, &file) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%q: %v", path, err)
+			t.Errorf("Open(%q): %v, want a FileError with the path and %q", path, err, want)
 		}
 		if _, _, hashErr := Hash(path); hashErr == nil || hashErr.Error() != err.Error() {
 			t.Errorf("Hash(%q): %v, Open: %v", path, hashErr, err)

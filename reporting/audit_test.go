@@ -317,7 +317,7 @@ func TestAuditNamesTheFirstHundredAndCountsTheRest(t *testing.T) {
 	}
 	var b bytes.Buffer
 	if err := a.Text(&b); err != nil || !strings.HasSuffix(b.String(), "\n  and 199 more\n") {
-		t.Errorf("%v:\n%s", err, &b)
+		t.Errorf("Text: error %v, and 199 more at its end wanted, got\n%s", err, &b)
 	}
 	j, err := a.JSON()
 	if err != nil {
@@ -325,7 +325,7 @@ func TestAuditNamesTheFirstHundredAndCountsTheRest(t *testing.T) {
 	}
 	var back AuditResult
 	if err := json.Unmarshal(j, &back); err != nil || back.Found != 299 || back.Balanced {
-		t.Errorf("%v: %s", err, j)
+		t.Errorf("JSON: error %v, want 299 found and no balance, got %s", err, j)
 	}
 }
 
@@ -356,7 +356,7 @@ func TestAuditOfAMillionRowsIsQuick(t *testing.T) {
 	began := time.Now()
 	a, err := Audit(context.Background(), l, campaign.Run{No: 1, Campaign: "big", Rows: million, State: campaign.Running})
 	if err != nil || !a.Balanced {
-		t.Fatalf("%v, %+v", err, a)
+		t.Fatalf("Audit = %+v, %v, want a balance", a, err)
 	}
 	t.Logf("%d rows in %v", int(million), time.Since(began))
 }

@@ -36,7 +36,7 @@ func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 		a, err := Audit(ctx, l, run)
 		ok(err)
 		if !a.Balanced {
-			t.Errorf("%s: %+v", step, a.Problems)
+			t.Errorf("problems after %s = %+v, want none", step, a.Problems)
 		}
 		r, err := Build(ctx, l, run)
 		ok(err)
@@ -119,6 +119,6 @@ func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 	r, err := Build(ctx, l, run)
 	ok(err)
 	if r.Failed["131049"] != 1 || r.Refused["send_recipient_permanent"] != 1 || r.Skipped["invalid_phone"] != 1 || r.Funnel.Accepted != 3 {
-		t.Errorf("%+v", r)
+		t.Errorf("report = %+v, want 131049, send_recipient_permanent, invalid_phone once each, 3 accepted", r)
 	}
 }

@@ -44,7 +44,7 @@ func readJSON(t testing.TB, into any, path ...string) {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(b, into); err != nil {
-		t.Fatalf("%v: %v", path, err)
+		t.Fatalf("read %v: %v, want a JSON document", path, err)
 	}
 }
 

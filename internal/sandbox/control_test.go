@@ -35,7 +35,7 @@ func TestTheTruthIsReadOverHTTP(t *testing.T) {
 		raw, err := io.ReadAll(res.Body)
 		must(t, err)
 		if res.StatusCode != 200 {
-			t.Fatalf("%s: %s %s", path, res.Status, raw)
+			t.Fatalf("GET %s = %s %s, want 200", path, res.Status, raw)
 		}
 		return string(raw)
 	}
@@ -76,7 +76,7 @@ func TestTheTruthIsReadOverHTTP(t *testing.T) {
 	} {
 		if res := call(t, s, c.method, c.path, "", c.body); res.StatusCode != c.status {
 			raw, _ := io.ReadAll(res.Body)
-			t.Errorf("%s %s %s: %s %s", c.method, c.path, c.body, res.Status, raw)
+			t.Errorf("%s %s %s = %s %s, want %d", c.method, c.path, c.body, res.Status, raw, c.status)
 		}
 	}
 	if s.Faults().LostAfter != 0.5 || !strings.Contains(get("/sandbox/faults"), "lost_after: 0.5") {

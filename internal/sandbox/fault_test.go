@@ -63,27 +63,27 @@ func TestEachFaultFiresAndIsCounted(t *testing.T) {
 		{"error_after", Faults{ErrorAfter: one, Codes: []int{502}}, 1, plain(502)},
 		{"no_id", Faults{NoID: one}, 1, func(t *testing.T, _ *scene, status int, raw string, _ error) {
 			if status != 200 || raw != `{"data":{}}` {
-				t.Errorf("%d %q", status, raw)
+				t.Errorf("answer = %d %q, want 200 and data without an ID", status, raw)
 			}
 		}},
 		{"empty_body", Faults{EmptyBody: one}, 1, func(t *testing.T, _ *scene, status int, raw string, _ error) {
 			if status != 200 || raw != "" {
-				t.Errorf("%d %q", status, raw)
+				t.Errorf("answer = %d %q, want 200 and no body", status, raw)
 			}
 		}},
 		{"cut_body", Faults{CutBody: one}, 1, func(t *testing.T, _ *scene, status int, raw string, _ error) {
 			if status != 200 || raw == "" || json.Valid([]byte(raw)) {
-				t.Errorf("%d %q", status, raw)
+				t.Errorf("answer = %d %q, want 200 and half a document", status, raw)
 			}
 		}},
 		{"long_id", Faults{LongID: one}, 1, func(t *testing.T, _ *scene, status int, raw string, _ error) {
 			if status != 200 || len(raw) < 64<<10 {
-				t.Errorf("%d %d bytes", status, len(raw))
+				t.Errorf("answer = %d and %d bytes, want 200 and 64 KiB or more", status, len(raw))
 			}
 		}},
 		{"slow_body", Faults{SlowBody: one}, 1, func(t *testing.T, c *scene, status int, raw string, err error) {
 			if status != 200 || err != nil || !json.Valid([]byte(raw)) {
-				t.Errorf("%d %q %v", status, raw, err)
+				t.Errorf("answer = %d %q, error %v, want 200 and a whole document", status, raw, err)
 			}
 		}},
 		{"webhook_early", Faults{Early: one}, 1, nil},
@@ -106,7 +106,7 @@ func TestEachFaultFiresAndIsCounted(t *testing.T) {
 		}},
 		{"webhook_wrong_recipient", Faults{WrongRecipient: one}, 1, func(t *testing.T, c *scene, _ int, _ string, _ error) {
 			if !strings.Contains(string(c.hook.last(t).body), `"to":"+888`) {
-				t.Errorf("%s", c.hook.last(t).body)
+				t.Errorf("webhook = %s, want one to +888", c.hook.last(t).body)
 			}
 		}},
 		{"webhook_future", Faults{Future: one}, 1, nil},
@@ -185,7 +185,7 @@ func TestARepeatedIDIsAnEarlierMessagesOwn(t *testing.T) {
 		second := messageID(t, c.send(t, "conn_1", "+23480312346", "newsletter"))
 		truth := c.s.Truth()
 		if first != second || truth.Fired["repeated_id"] != 1 || truth.Messages[1].Answer != "repeated_id" || truth.Messages[1].ID == first {
-			t.Errorf("%s %s %+v", first, second, truth.Messages)
+			t.Errorf("answers %s, then %s, of %+v, want the first ID again and the second message's own in the truth", first, second, truth.Messages)
 		}
 	})
 }

@@ -151,11 +151,11 @@ func TestMessageIDsAreUniqueAndCarryTheRecipient(t *testing.T) {
 		for n := range uint64(5000) {
 			id := wamid(mix(boot), 23480312345, 0x11, n)
 			if seen[id] || !strings.HasPrefix(id, "wamid.HBgLMjM0ODAzMTIzNDUV") {
-				t.Fatalf("%s", id)
+				t.Fatalf("ID %d of boot %d = %s, want one not seen that carries the recipient", n, boot, id)
 			}
 			seen[id] = true
 			if back, ok := messageIndex(mix(boot), id); !ok || back != n {
-				t.Fatalf("%s: %d %v", id, back, ok)
+				t.Fatalf("messageIndex(%s) = %d, %v, want %d, true", id, back, ok, n)
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func FuzzMessageIndex(f *testing.F) {
 	f.Add("wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA")
 	f.Fuzz(func(t *testing.T, id string) {
 		if n, ok := messageIndex(1, id); ok && n >= 1<<40 {
-			t.Errorf("%q: %d", id, n)
+			t.Errorf("messageIndex(%q) = %d, want less than 1<<40", id, n)
 		}
 	})
 }

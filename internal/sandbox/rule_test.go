@@ -209,7 +209,7 @@ func TestATemplateIsSentWhenApprovedOnly(t *testing.T) {
 			continue
 		}
 		if code, meta := errorOf(t, res); res.StatusCode != 400 || code != "send_template" || meta != 132015 {
-			t.Errorf("%s: %s %s %d", state, res.Status, code, meta)
+			t.Errorf("%s: answer = %s %s %d, want 400 send_template 132015", state, res.Status, code, meta)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func TestRequestsAreJSON(t *testing.T) {
 		}
 		for name, body := range map[string]string{"huge": `{"x":"` + strings.Repeat("a", maxBody) + `"}`, "not UTF-8": "{\"x\":\"\xff\"}", "empty": ""} {
 			if code, _ := errorOf(t, call(t, s, "POST", path, "partner", body)); code != "invalid_request" {
-				t.Errorf("%s %s: %s", path, name, code)
+				t.Errorf("%s with a body that is %s: code = %s, want invalid_request", path, name, code)
 			}
 		}
 	}
@@ -257,7 +257,7 @@ func TestAKeyOfOneClientSeesItsOwnRowsOnly(t *testing.T) {
 	} {
 		status, body := get(c.key, c.path)
 		if status != 200 || !strings.Contains(body, c.has) || strings.Contains(body, c.lacks) {
-			t.Errorf("%s %s: %d %s", c.key, c.path, status, body)
+			t.Errorf("%s %s = %d %s, want 200 with %s and without %s", c.key, c.path, status, body, c.has, c.lacks)
 		}
 	}
 	if status, body := get("one", "/api/v1/templates?connectionId=conn_9"); status != 404 || !strings.Contains(body, "connection_not_found") {
@@ -285,7 +285,7 @@ func TestTheEdgeRefusesBeforeTheService(t *testing.T) {
 		raw, err := io.ReadAll(res.Body)
 		must(t, err)
 		if res.StatusCode != 403 || string(raw) != "error code: 1010" || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
-			t.Errorf("%q: %s %q", agent, res.Status, raw)
+			t.Errorf("agent %q: answer = %s %q, want 403 error code: 1010 as text/plain", agent, res.Status, raw)
 		}
 	}
 	if res := call(t, twoClients(t, func(o *Options) { o.AllowBots = true }), "POST", "/api/v1/messages", "partner", order, "User-Agent", "curl/8"); res.StatusCode != 200 {
@@ -364,7 +364,7 @@ func TestTheServiceWindowIsReportedForTwentyFourHours(t *testing.T) {
 			raw, err := io.ReadAll(res.Body)
 			must(t, err)
 			if res.StatusCode != 200 {
-				t.Fatalf("%s %s", res.Status, raw)
+				t.Fatalf("answer = %s %s, want 200", res.Status, raw)
 			}
 			return strings.Contains(string(raw), `"code":"outside_service_window"`)
 		}
@@ -402,7 +402,7 @@ func TestAnUnverifiedWindowIsNotCalledClosed(t *testing.T) {
 	raw, err := io.ReadAll(call(t, s, "POST", "/api/v1/messages", "partner", `{"connectionId":"conn_1","to":"+23480312345","text":"x"}`).Body)
 	must(t, err)
 	if !strings.Contains(string(raw), `"warning":{"code":"unverified_service_window","message":"Whether`) {
-		t.Errorf("%s", raw)
+		t.Errorf("answer = %s, want the warning unverified_service_window", raw)
 	}
 }
 

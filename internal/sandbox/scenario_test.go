@@ -21,7 +21,7 @@ func TestTheScenariosOfTheTreeLoad(t *testing.T) {
 		o, err := LoadScenario(f)
 		must(t, err)
 		if _, err := New(o); err != nil {
-			t.Errorf("%s: %v", f, err)
+			t.Errorf("New(%s): %v, want no error", f, err)
 		}
 		if !strings.Contains(string(readme), "`"+filepath.Base(f)+"`") {
 			t.Errorf("%s is not in the README", f)
@@ -75,7 +75,7 @@ func TestAnEmptyScenarioIsTheDemosWorldWithoutFaults(t *testing.T) {
 		o, err := ParseScenario("empty.yaml", []byte(raw))
 		must(t, err)
 		if len(o.Connections) != 4 || len(o.Templates) == 0 || o.Faults.LostAfter != 0 || o.Statuses.Unread != 0 {
-			t.Errorf("%q: %+v", raw, o)
+			t.Errorf("scenario %q = %+v, want four connections, templates, no faults", raw, o)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func BenchmarkPost(b *testing.B) {
 		w := &sink{header: http.Header{}}
 		s.ServeHTTP(w, r)
 		if w.status != 200 {
-			b.Fatal(w.status)
+			b.Fatalf("status = %d, want 200", w.status)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func fill(tb testing.TB, s *Sandbox, n int) {
 		w := &sink{header: http.Header{}}
 		s.ServeHTTP(w, r)
 		if w.status != 200 {
-			tb.Fatal(w.status)
+			tb.Fatalf("status = %d, want 200", w.status)
 		}
 	}
 }

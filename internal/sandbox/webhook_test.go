@@ -110,7 +110,7 @@ func TestStatusesOfAMessageComeInOrder(t *testing.T) {
 		c.settle(t)
 		for _, id := range ids {
 			if got := fmt.Sprint(c.hook.statuses(id)); got != "[sent delivered read]" {
-				t.Errorf("%s: %s", id, got)
+				t.Errorf("statuses of %s = %s, want [sent delivered read]", id, got)
 			}
 		}
 	})
@@ -159,7 +159,7 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 		res := call(t, s, "POST", "/api/v1/webhooks", key, body)
 		if res.StatusCode != 200 {
 			raw, _ := io.ReadAll(res.Body)
-			t.Fatalf("%s %s", res.Status, raw)
+			t.Fatalf("answer = %s %s, want 200", res.Status, raw)
 		}
 		var v struct {
 			Data struct{ ID, URL, Secret string }
@@ -169,7 +169,7 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 	}
 	for _, body := range []string{`{}`, `{"url":"http://elsewhere.example/"}`, `{"url":"ftp://x"}`, `{"url":"https://x.example","events":["sent"]}`, `{"link":"https://x.example"}`} {
 		if res := call(t, s, "POST", "/api/v1/webhooks", "partner", body); res.StatusCode != 400 {
-			t.Errorf("%s: %s", body, res.Status)
+			t.Errorf("answer to %s = %s, want 400", body, res.Status)
 		}
 	}
 	a, secretA := register("two", `{"url":"https://a.example/"}`)

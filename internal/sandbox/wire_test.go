@@ -493,7 +493,7 @@ func readJSON(t *testing.T, file string, into any) {
 	raw, err := os.ReadFile(file)
 	must(t, err)
 	if err := json.Unmarshal(raw, into); err != nil {
-		t.Fatalf("%s: %v", file, err)
+		t.Fatalf("read %s: %v, want a JSON document", file, err)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestAStopIsASuppressionBeforeTheAnswer(t *testing.T) {
 		{Key: 15555550107, To: "+15555550107", Scope: campaign.ScopeMarketing, Source: "button", At: time.Unix(1790000000, 0).UTC()},
 	}
 	if d := cmp.Diff(want, e.Suppressions); d != "" {
-		t.Error(d)
+		t.Errorf("suppressions -want +got:\n%s", d)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestAFailureFeedsTheSuppressions(t *testing.T) {
 		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeUnreachable, Source: "failed:131026", At: at, Until: at.AddDate(0, 0, 90)},
 	}
 	if d := cmp.Diff(want, e.Suppressions); d != "" {
-		t.Error(d)
+		t.Errorf("suppressions -want +got:\n%s", d)
 	}
 	if len(e.Statuses) != 4 || e.Statuses[2].Code != "131049" || e.Statuses[2].Status != campaign.Failed {
 		t.Errorf("statuses %+v, want 4, the third failed with 131049", e.Statuses)
@@ -198,7 +198,7 @@ func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
 		Suppressions: []campaign.Suppression{unreachable, stop(2, 5), stop(3, 3), stop(4, 1), stop(5, 1), stop(5, 9)},
 		Lifted:       []campaign.Suppression{stop(1, 1), stop(6, 1)},
 	}, e); d != "" {
-		t.Error(d)
+		t.Errorf("events -want +got:\n%s", d)
 	}
 }
 
