@@ -67,7 +67,7 @@ func NewReader(r io.Reader, name string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, compression, closeSource, err := unpack(bufio.NewReaderSize(r, block), name, o.Limits)
+	plain, compression, closeSource, err := unpack(bufio.NewReaderSize(&source{r: r}, block), name, o.Limits)
 	if err != nil {
 		return nil, err
 	}

@@ -90,6 +90,22 @@ func damaged(name, kind string, err error) error {
 	return &FileError{File: name, Message: "the " + kind + " file is cut off or damaged", Err: err, Remedy: "upload it again"}
 }
 
+// source keeps the first error of what the list is read from. Looking ahead takes an error away from a
+// bufio.Reader; a source that then says it is at its end would make a cut list a shorter one.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.r.Read(p)
+	s.err = err
+	return n, err
+}
+
 // counted counts what is read, to know the compressed side of the ratio.
 type counted struct {
 	r io.Reader

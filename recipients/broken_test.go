@@ -1,0 +1,87 @@
+package recipients
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+)
+
+var errBroken = errors.New("input/output error")
+
+// broken is a source that fails after its text: again and again, or once and then says that it is at its end.
+type broken struct {
+	text     string
+	together bool // the error comes with the last bytes
+	once     bool
+	told     bool
+}
+
+func (b *broken) Read(p []byte) (int, error) {
+	n := copy(p, b.text)
+	b.text = b.text[n:]
+	switch {
+	case b.text != "" || n > 0 && !b.together:
+		return n, nil
+	case b.told && b.once:
+		return n, io.EOF
+	}
+	b.told = true
+	return n, errBroken
+}
+
+// A list that cannot be read to its end is never taken for a shorter one, wherever its source fails, and its
+// last row is never taken for whole: a number cut short is somebody else's.
+func TestAListThatBreaksOffIsNeverAShorterList(t *testing.T) {
+	const list = "to,name\r\n+12025550101,Zo\u00eb\n+12025550102,\"a\nb\"\n+12025550103,\u00e9\n"
+	lines := []int{1, 2, 3, 5, 6} // the header, each row, the end
+	for name, encode := range map[string]func() (string, error){
+		UTF8:        func() (string, error) { return list, nil },
+		Windows1252: func() (string, error) { return charmap.Windows1252.NewEncoder().String(list) },
+		UTF16LE: func() (string, error) {
+			return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(list)
+		},
+		UTF16BE: func() (string, error) {
+			return unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().String(list)
+		},
+	} {
+		for _, compression := range []string{"", Gzip, Zstd} {
+			text, err := encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if compression != "" {
+				text = packed(t, compression, text)
+			}
+			for n := range len(text) + 1 {
+				for _, source := range []*broken{{text: text[:n]}, {text: text[:n], together: true, once: true}} {
+					o := Options{Encoding: name, Validate: ValidateNone}
+					if name == UTF16LE || name == UTF16BE {
+						o.Encoding = "" // its mark says it
+					}
+					rows, r, err := all(source, o)
+					var file *FileError
+					if !errors.Is(err, errBroken) || !errors.As(err, &file) || file.File != "list.csv" || file.Remedy == "" {
+						t.Fatalf("%s %s, %d of %d bytes: %d rows and %v, want a FileError of %v", name, compression, n, len(text), len(rows), err, errBroken)
+					}
+					for i, row := range rows {
+						if row.Fault != nil || row.Line != lines[i+1] || row.Key != 12025550101+int64(i) {
+							t.Errorf("%s %s, %d of %d bytes: row %d is %+v, want the list's own, whole", name, compression, n, len(text), i+1, row)
+						}
+					}
+					want := lines[0]
+					if r != nil {
+						want = lines[len(rows)+1]
+					} else if file.Line == 0 && compression != "" {
+						want = 0 // not a byte was unpacked
+					}
+					if file.Line != want {
+						t.Errorf("%s %s, %d of %d bytes: %v is of line %d, want line %d, after %d rows", name, compression, n, len(text), err, file.Line, want, len(rows))
+					}
+				}
+			}
+		}
+	}
+}
