@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -18,6 +20,8 @@ import (
 func TestEveryAnswerCarriesItsHeader(t *testing.T) {
 	get := request("", secretText)
 	get.Method = http.MethodGet
+	slow := request(status(1, "sent", noon), secretText)
+	slow.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded))
 	for name, c := range map[string]struct {
 		r            *http.Request
 		fail         error
@@ -27,6 +31,7 @@ func TestEveryAnswerCarriesItsHeader(t *testing.T) {
 	}{
 		"method":              {get, nil, 0, 405, "Allow", "POST"},
 		"too large":           {request(strings.Repeat("x", 2001), secretText), nil, 0, 413, "Connection", "close"},
+		"slow":                {slow, nil, 0, 408, "Connection", "close"},
 		"full, by default":    {request(status(1, "sent", noon), secretText), errors.New("disk full"), 0, 503, "Retry-After", "5"},
 		"full, half a second": {request(status(1, "sent", noon), secretText), errors.New("disk full"), time.Second / 2, 503, "Retry-After", "1"},
 		"full, two minutes":   {request(status(1, "sent", noon), secretText), errors.New("disk full"), 2 * time.Minute, 503, "Retry-After", "120"},

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -91,8 +92,17 @@ func TestAFailureFeedsTheSuppressions(t *testing.T) {
 	if len(e.Statuses) != 4 || e.Statuses[2].Code != "131049" || e.Statuses[2].Status != campaign.Failed {
 		t.Errorf("statuses %+v, want 4, the third failed with 131049", e.Statuses)
 	}
+	for n, got := range e.Statuses {
+		if want := int64(15555550101); got.Recipient != want || got.Connection != "conn_1" {
+			t.Errorf("status %d is of %d on %q, want %d on conn_1", n, got.Recipient, got.Connection, want)
+		}
+	}
 	if len(told) != 1 || told[0].Code != 131031 { // the account is locked: more than this message
 		t.Errorf("observed %+v, want 131031 alone", told)
+	}
+	e, _ = folded(t, Options{}, failed("0"), failed("1"), strings.Replace(failed("2"), `"code"`, `"title"`, 1))
+	if codes := [3]string{e.Statuses[0].Code, e.Statuses[1].Code, e.Statuses[2].Code}; codes != [3]string{"", "1", ""} {
+		t.Errorf("codes of 0, 1 and none = %q, want only 1", codes)
 	}
 	e, _ = folded(t, Options{Unreachable: -1}, failed("131026"))
 	if len(e.Suppressions) != 0 {
@@ -170,6 +180,57 @@ func TestAnEventWithoutConnectionFindsItByItsNumber(t *testing.T) {
 	}
 }
 
+// The connection that an event names is the one; its number is asked only of an event that names none, and only if it has one.
+func TestTheNamedConnectionIsNeverAskedFor(t *testing.T) {
+	var told []messaging.Event
+	_, c := folded(t, Options{Connections: func(string) string { return "conn_asked" }, Observe: func(e messaging.Event) { told = append(told, e) }},
+		`{"type":"number.updated","connectionId":"conn_named","data":{"phoneNumber":"+15555550100"}}`,
+		`{"type":"number.updated","data":{"phoneNumber":"+15555550100"}}`,
+		`{"type":"account.updated","data":{"status":"SUSPENDED"}}`)
+	var got []string
+	for _, e := range told {
+		got = append(got, e.Kind.String()+" "+e.Connection)
+	}
+	if d := cmp.Diff([]string{"number conn_named", "number conn_asked", "account "}, got); d != "" {
+		t.Errorf("told -want +got:\n%s", d)
+	}
+	if len(c.Verified) != 3 {
+		t.Errorf("verified %v, want conn_named, conn_asked and none", c.Verified)
+	}
+}
+
+// A body of every kind of fact is stored whole, and counted by its facts.
+func TestEveryFactOfABodyIsStoredAndCounted(t *testing.T) {
+	preference := func(to, value string) string {
+		return `{"type":"preference.updated","data":{"wa_id":"` + to + `","value":"` + value + `"}}`
+	}
+	facts := []string{status(1, "sent", noon), inbound("+15555550102", "STOP", noon), preference("15555550103", "resume"), `{"type":"template.status","data":{"name":"promo","event":"PAUSED"}}`}
+	for _, bodies := range [][]string{{"[" + strings.Join(facts, ",") + "]"}, facts} {
+		e, c := folded(t, Options{}, bodies...)
+		if got, want := [4]int{len(e.Statuses), len(e.Suppressions), len(e.Lifted), len(e.Templates)}, [4]int{1, 1, 1, 1}; got != want {
+			t.Errorf("statuses, suppressions, lifted, templates of %d bodies = %v, want %v", len(bodies), got, want)
+		}
+		if c.Committed != 4 || c.Waiting != 0 {
+			t.Errorf("%d committed and %d waiting of %d bodies, want 4 and 0", c.Committed, c.Waiting, len(bodies))
+		}
+	}
+}
+
+// A template's name in the log is cut at what the platform allows; the ledger gets it whole.
+func TestALongTemplateNameIsCutInTheLogAlone(t *testing.T) {
+	for length, want := range map[int]int{511: 511, 512: 512, 513: 512} {
+		var log bytes.Buffer
+		name := strings.Repeat("n", length)
+		e, _ := folded(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, `{"type":"template.status","data":{"name":"`+name+`","event":"PAUSED"}}`)
+		if len(e.Templates) != 1 || e.Templates[0].Name != name {
+			t.Errorf("%d bytes: stored %v, want the whole name", length, e.Templates)
+		}
+		if !strings.Contains(log.String(), "template="+name[:want]+" ") {
+			t.Errorf("%d bytes: the log says %s, want %d bytes of the name", length, &log, want)
+		}
+	}
+}
+
 func TestAWrongClockCannotWriteTheFuture(t *testing.T) {
 	began := time.Now().Add(-time.Second)
 	e, c := folded(t, Options{}, status(1, "sent", time.Now().Add(time.Hour)), status(2, "sent", time.Now().Add(4*time.Minute)),
@@ -188,7 +249,7 @@ func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
 	stop := func(key int64, minute int) campaign.Suppression {
 		return campaign.Suppression{Key: key, Scope: campaign.ScopeMarketing, At: noon.Add(time.Duration(minute) * time.Minute)}
 	}
-	unreachable := campaign.Suppression{Key: 1, Scope: campaign.ScopeUnreachable, At: noon}
+	unreachable := campaign.Suppression{Key: 1, Scope: campaign.ScopeUnreachable, At: noon.Add(2 * time.Minute)} // no wish
 	e := campaign.Events{
 		Suppressions: []campaign.Suppression{stop(1, 0), unreachable, stop(2, 5), stop(3, 3), stop(4, 1), stop(5, 1), stop(5, 9)},
 		Lifted:       []campaign.Suppression{stop(1, 1), stop(2, 4), stop(3, 3), stop(5, 5), stop(6, 1)},
@@ -199,6 +260,19 @@ func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
 		Lifted:       []campaign.Suppression{stop(1, 1), stop(6, 1)},
 	}, e); d != "" {
 		t.Errorf("events -want +got:\n%s", d)
+	}
+}
+
+// Who stops and resumes in one body is known by the later wish alone.
+func TestTheLaterWishOfABodyIsStored(t *testing.T) {
+	wish := func(value string, minute int) string {
+		return fmt.Sprintf(`{"type":"preference.updated","data":{"wa_id":"15555550101","value":%q,"timestamp":%d}}`, value, noon.Add(time.Duration(minute)*time.Minute).Unix())
+	}
+	for body, want := range map[string][2]int{"[" + wish("stop", 0) + "," + wish("resume", 1) + "]": {0, 1}, "[" + wish("stop", 1) + "," + wish("resume", 0) + "]": {1, 0}} {
+		e, _ := folded(t, Options{}, body)
+		if got := [2]int{len(e.Suppressions), len(e.Lifted)}; got != want {
+			t.Errorf("%s: %v suppressed and lifted, want %v", body, got, want)
+		}
 	}
 }
 

@@ -125,6 +125,54 @@ func TestAWrongSecretIsSaidOnce(t *testing.T) {
 	}
 }
 
+// A signed body that cannot be read is the one webhook that is lost if nobody looks: the log says so, without its text.
+func TestASignedBodyThatCannotBeReadIsInTheLog(t *testing.T) {
+	var log strings.Builder
+	m := &memory{}
+	i := newIntake(t, m, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Decode: func([]byte) ([]messaging.Event, error) {
+		return nil, errors.New("no event of +15555550101")
+	}})
+	start(t, i)
+	if w := post(i, `{"a":"+15555550101"}`); w.Code != http.StatusBadRequest || len(m.all().Statuses) != 0 {
+		t.Errorf("answered %d, want 400 and nothing stored", w.Code)
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, "no event of +1555•••0101") || !strings.Contains(got, "bytes=20") {
+		t.Errorf("the log says %s, want one warning with the reason, masked, and 20 bytes", got)
+	}
+}
+
+// Whichever commit fails, its own requests are answered 503 and no other: a 204 is durable, a 503 comes again.
+func TestTheAnswerIsThatOfItsOwnCommit(t *testing.T) {
+	for failing := range 4 {
+		var log strings.Builder
+		m := &memory{}
+		i := newIntake(t, m, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		stop := start(t, i)
+		for n := range 4 {
+			want := http.StatusNoContent
+			m.setFail(nil)
+			if n == failing {
+				m.setFail(errors.New("disk full"))
+				want = http.StatusServiceUnavailable
+			}
+			if got := post(i, status(n, "sent", time.Now())).Code; got != want {
+				t.Errorf("commit %d of which %d fails: answered %d, want %d", n, failing, got, want)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v, want no error", err)
+		}
+		c := i.Counts()
+		if got := len(m.all().Statuses); got != 3 || c.Commits != 4 || c.CommitsFailed != 1 || c.Committed != 3 {
+			t.Errorf("%d stored, %d commits, %d failed, %d committed; want 3, 4, 1, 3", got, c.Commits, c.CommitsFailed, c.Committed)
+		}
+		again := map[bool]int{true: 0, false: 1}[failing == 3]
+		if e, a := strings.Count(log.String(), "disk full"), strings.Count(log.String(), "stored again"); e != 1 || a != again {
+			t.Errorf("the log says %d times that it fails, %d times that it is over; want 1 and %d:\n%s", e, a, again, &log)
+		}
+	}
+}
+
 func TestBothSecretsHoldWhileOneIsRotated(t *testing.T) {
 	older, newer := strings.Repeat("o", 32), strings.Repeat("n", 32)
 	m := &memory{}
@@ -408,6 +456,27 @@ func TestStoppingDoesNotWaitForALedgerForEver(t *testing.T) {
 			t.Errorf("%v after %v, want an error within 8s", err, took)
 		}
 		for range 3 {
+			if code := <-codes; code != http.StatusServiceUnavailable {
+				t.Errorf("answered %d, want 503", code)
+			}
+		}
+	})
+}
+
+// A stop whose time runs out in the last commit has left nobody without an answer.
+func TestAStopThatAnsweredEverybodyIsNoError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newIntake(t, &memory{gate: make(chan struct{})}, Options{Group: 1, Drain: 3 * time.Second})
+		stop := start(t, i)
+		codes := make(chan int, 2)
+		for n := range 2 { // one under way, one that waits
+			go func() { codes <- post(i, status(n, "sent", time.Now())).Code }()
+		}
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v, want no error", err)
+		}
+		for range 2 {
 			if code := <-codes; code != http.StatusServiceUnavailable {
 				t.Errorf("answered %d, want 503", code)
 			}

@@ -68,6 +68,40 @@ func TestASweepThatFailsIsSaidOnceAndTriedAgain(t *testing.T) {
 	})
 }
 
+// stuckSweep is a ledger whose sweep ends with its time.
+type stuckSweep struct {
+	memory
+	took []time.Duration
+}
+
+func (s *stuckSweep) Sweep(ctx context.Context, _ time.Time) (campaign.Swept, error) {
+	began := time.Now()
+	<-ctx.Done()
+	s.took = append(s.took, time.Since(began))
+	return campaign.Swept{}, ctx.Err()
+}
+
+// A sweep ends after 30 s and is tried again; the end of the process does not wait for one.
+func TestASweepHasADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &stuckSweep{}
+		i := newIntake(t, l, Options{Sweep: time.Second, SweepJitter: time.Nanosecond})
+		stop := start(t, i)
+		time.Sleep(40 * time.Second)
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the stop took %v, want none of it", took)
+		}
+		if len(l.took) != 2 || l.took[0] != 30*time.Second {
+			t.Errorf("sweeps took %v, want 30s, then what the stop left", l.took)
+		}
+		if c := i.Counts(); c.SweepsFailed != 1 || c.Sweeps != 1 {
+			t.Errorf("%d of %d sweeps failed, want 1 of 1: the stopped one is not counted", c.SweepsFailed, c.Sweeps)
+		}
+	})
+}
+
 // Of many processes one sweeps: only its count of what is left holds, and who is relieved does not go on telling of a fault.
 func TestWhoDoesNotSweepAnyMoreCountsNoOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
