@@ -53,6 +53,48 @@ func FuzzAppendMessage(f *testing.F) {
 	})
 }
 
+// Of a template any part may be there or not; each combination is the JSON that encoding/json writes.
+func TestEveryShapeOfATemplateIsItsJSON(t *testing.T) {
+	media := []*Media{nil, {}, {AssetID: "ast_1"}, {ID: "7"}, {Link: "https://x.example/a"}, {AssetID: "ast_1", ID: "7"}, {ID: "7", Link: "l"}, {AssetID: "ast_1", ID: "7", Link: "l"}}
+	headers := []*Header{nil, {}}
+	for _, image := range media {
+		for _, video := range media {
+			headers = append(headers, &Header{Image: image, Video: video}, &Header{Image: image, Video: video, Document: &Document{}})
+			if video != nil {
+				headers = append(headers, &Header{Image: image, Document: &Document{*video, ""}}, &Header{Video: image, Document: &Document{*video, "a.pdf"}})
+			}
+		}
+	}
+	bodies := [][]string{nil, {}, {"Ada"}, {"Ada", "", "20 %"}}
+	buttons := [][]TemplateButton{nil, {}, {{"url", "slug"}}, {{"url", ""}, {"copy_code", "X"}}}
+	for n, header := range headers {
+		for _, rest := range []string{"", "x"} {
+			m := &Message{ConnectionID: "conn_1", To: "+15555550101", ReplyTo: rest,
+				Template: &Template{Name: "sale", Language: "en", Header: header, Body: bodies[n%4], Buttons: buttons[n/2%4], OTP: rest}}
+			if got, err := appendMessage(nil, m); err != nil || string(got) != encoded(t, m) {
+				t.Errorf("error %v\n got %s\nwant %s", err, got, encoded(t, m))
+			}
+		}
+	}
+}
+
+// Each character is written as encoding/json does, alone and among others.
+func TestEveryCharacterIsWrittenAsJSON(t *testing.T) {
+	var texts []string
+	for b := range 256 {
+		texts = append(texts, string([]byte{byte(b)}), string([]byte{'a', byte(b), 'b'}))
+	}
+	for _, r := range []rune{0x80, 0x7ff, 0x800, 0x2027, 0x2028, 0x2029, 0x202a, 0xfffd, 0xffff, 0x10000, 0x10ffff} {
+		texts = append(texts, string(r), "a"+string(r)+"b")
+	}
+	for _, text := range texts {
+		m := &Message{To: text, Template: &Template{Name: text}}
+		if got, err := appendMessage(nil, m); err != nil || string(got) != encoded(t, m) {
+			t.Errorf("%q: error %v\n got %s\nwant %s", text, err, got, encoded(t, m))
+		}
+	}
+}
+
 func FuzzReadReceipt(f *testing.F) {
 	f.Add([]byte(receiptText))
 	f.Add([]byte(`{"data":{"messageId":"a\"b","warning":{"code":"outside_service_window"}}}`))
@@ -70,7 +112,7 @@ func FuzzReadReceipt(f *testing.F) {
 }
 
 func TestAMessageThatIsNoTemplateGoesThroughJSON(t *testing.T) {
-	text := "Hello"
+	text := "a < b & c > d"
 	for _, m := range []*Message{{ConnectionID: "c", To: "+15555550101", Text: &text}, {Raw: json.RawMessage(`{"type":"x"}`)}, {}} {
 		got, err := appendMessage(nil, m)
 		if err != nil || string(got) != encoded(t, m) {
