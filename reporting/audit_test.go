@@ -351,6 +351,20 @@ func TestSeqSetKnowsGapsAndBlockBorders(t *testing.T) {
 	}
 }
 
+func TestAProblemIsNamedByItsRowOrTheRun(t *testing.T) {
+	a := AuditResult{Run: "spring/1", Rows: 2, Counted: 2, Totals: Totals{campaign.Queued: 2}, Found: 4,
+		Problems: []Problem{{What: "a"}, {Row: 1, What: "b"}, {Row: 2, What: "c"}}}
+	for found, more := range map[int64]string{3: "", 4: "  and 1 more\n", 5: "  and 2 more\n"} {
+		a.Found = found
+		var b bytes.Buffer
+		err := a.Text(&b)
+		_, got, _ := strings.Cut(b.String(), "\n")
+		if want := "  run: a\n  row 1: b\n  row 2: c\n" + more; err != nil || !strings.HasSuffix(got, want) {
+			t.Errorf("%d found: error %v, got\n%s\nwant its end\n%s", found, err, got, want)
+		}
+	}
+}
+
 func TestAuditOfAMillionRowsIsQuick(t *testing.T) {
 	l := sendingMillion{}
 	began := time.Now()
