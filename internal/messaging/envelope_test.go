@@ -72,6 +72,44 @@ func TestAFailureIsReadInBothForms(t *testing.T) {
 	}
 }
 
+// Prose from outside is kept to 300 bytes, without numbers that can be called, wherever it stands.
+func TestProseOfEventsIsCutAndMasked(t *testing.T) {
+	for length, want := range map[int]int{300: 300, 301: 300} {
+		long := strings.Repeat("a", length)
+		for _, body := range []string{`{"title":"%"}`, `{"details":"%"}`, `{"message":"%"}`, `{"error_data":{"details":"%"}}`} {
+			for _, member := range []string{`"error":` + body, `"errors":[` + body + `]`} {
+				e := decodeOne(t, `{"type":"message.failed","data":{"messageId":"m1",`+strings.Replace(member, "%", long, 1)+`}}`)
+				if got := len(e.Title + e.Details); got != want {
+					t.Errorf("%.40s of %d bytes: %d bytes, want %d", member, length, got, want)
+				}
+			}
+		}
+		if e := decodeOne(t, `{"type":"template.status","data":{"name":"sale","event":"PAUSED","reason":"`+long+`"}}`); len(e.Review.Reason) != want {
+			t.Errorf("a reason of %d bytes: %d bytes, want %d", length, len(e.Review.Reason), want)
+		}
+	}
+	e := decodeOne(t, `{"type":"template.status","data":{"name":"sale","event":"pau\u001bsed","category":"a b","reason":"call 15555550101"}}`)
+	if want := (Review{Name: "sale", Event: "PAU_SED", Category: "A_B", Reason: "call 1555•••0101"}); *e.Review != want {
+		t.Errorf("review = %+v, want %+v", *e.Review, want)
+	}
+}
+
+// A number's event is known by any of its names; what is no object is kept as it was written.
+func TestANumbersEventNamesTheNumber(t *testing.T) {
+	for _, name := range []string{"phoneNumber", "displayPhoneNumber", "display_phone_number"} {
+		e := decodeOne(t, `{"type":"number.updated","data":{"`+name+`":"+1 555-555-0100"}}`)
+		if want := "15555550100"; e.Number != want || e.Summary == "" {
+			t.Errorf("%s: number %q, summary %q; want %q and a summary", name, e.Number, e.Summary, want)
+		}
+	}
+	for _, body := range []string{`7`, `"x"`, `null`, `[1]`} {
+		events, err := DecodeEvents([]byte("[" + body + "," + body + "]"))
+		if err != nil || len(events) == 0 || body != `[1]` && events[1].Summary != body {
+			t.Errorf("%s: %+v, %v; want it in the summary", body, events, err)
+		}
+	}
+}
+
 func TestWhatACustomerSaysIsReadWhole(t *testing.T) {
 	long := strings.Repeat("a", 257)
 	for body, want := range map[string]Inbound{

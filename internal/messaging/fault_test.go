@@ -134,4 +134,36 @@ func TestOneEventTooManyRefusesTheWholeBody(t *testing.T) {
 			}
 		}
 	}
+	for name, body := range map[string]string{
+		"a batch":                `{"events":[` + strings.Repeat("1,", MaxEvents) + `1]}`,
+		"the platform's changes": change("messages", `"statuses":[`+strings.Repeat("1,", MaxEvents)+`1]`),
+	} {
+		if events, err := DecodeEvents([]byte(body)); !errors.Is(err, ErrTooManyEvents) || events != nil {
+			t.Errorf("%s alone: %d events and %v, want %v", name, len(events), err, ErrTooManyEvents)
+		}
+	}
+}
+
+// An error is one line of all that is known of it, and of nothing that is not.
+func TestAnErrorSaysWhatIsKnown(t *testing.T) {
+	for want, e := range map[string]Error{
+		"reset":                            {Code: "reset"},
+		"reset: the connection was closed": {Code: "reset", Message: "the connection was closed"},
+		"http_502, HTTP 502":               {Code: "http_502", Status: 502},
+		"send_permanent (platform code 1)": {Code: "send_permanent", Platform: 1},
+		"unauthorized [request req_7]":     {Code: "unauthorized", RequestID: "req_7"},
+		"x, HTTP 1":                        {Code: "x", Status: 1},
+		"send_permanent (platform code 131026), HTTP 400: Undeliverable [request req_7]": {Code: "send_permanent", Platform: 131026, Status: 400, Message: "Undeliverable", RequestID: "req_7"},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for code, m := range map[string]*Message{codeNotE164: {To: "15555550101"}, codeUnencodable: {To: "+15555550101", Raw: []byte("{")}} {
+		_, err := testClient(t, "https://service.example", Options{}).Send(t.Context(), m)
+		e, row := asWire(t, err), serviceRows[code]
+		if e.Proof != NotSent || e.Code != code || e.Action != row.Action || e.Hold != row.Hold || e.Message != row.Sentence || row.Sentence == "" || (e.Err != nil) != (code == codeUnencodable) {
+			t.Errorf("got %+v, want %s as its row says: %+v", e, code, row)
+		}
+	}
 }
