@@ -58,6 +58,16 @@ func TestACallThatFailsIsNeverDoubt(t *testing.T) {
 	if e := asWire(t, err); e.Message != "GET /api/v1/connections: not JSON" || e.RequestID != "req_7" {
 		t.Errorf("message %q of request %q, want which call and why, of req_7", e.Message, e.RequestID)
 	}
+	client, _ = answering(t, 200, `{"data":7}`, Options{})
+	_, err = client.Connections(t.Context())
+	if e, want := asWire(t, err), "GET /api/v1/connections: the answer holds no list under data"; e.Message != want {
+		t.Errorf("message %q, want %q", e.Message, want)
+	}
+	client, _ = answering(t, 403, `{"error":"forbidden","message":"no such key: key_1"}`, Options{})
+	_, err = client.Connections(t.Context())
+	if e := asWire(t, err); e.RequestID != "req_7" || e.Message != "no such key: ***" {
+		t.Errorf("message %q of request %q, want it without the key, of req_7", e.Message, e.RequestID)
+	}
 	for _, fault := range []error{io.EOF, &http.MaxBytesError{}} {
 		client := testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, fault })})
 		_, err := client.Webhooks(t.Context())

@@ -56,17 +56,21 @@ func TestMasksLeaveNothingThatCanBeCalled(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"to +1 555 555 0101 now":      "to +1555•••0101 now",
-		"order 1234567 of 12":         "order 1234567 of 12",
-		"order 12345678":              "order 1•••5678",
-		"12-34-56-78 and 1--2":        "1•••5678 and 1--2",
-		"a\x7fb\u0085c\u00a0d\u2029e": "a b c\u00a0d e",
-		strings.Repeat("é", 60):       strings.Repeat("é", 50),
-		"a" + strings.Repeat("é", 60): "a" + strings.Repeat("é", 49),
-		"dial tcp 102.20.35.53:443":   "dial tcp 102.20.35.53:443",
-		"call 234.803.000.0000":       "call 23480•••0000",
-		"see " + id + ".":             "see wamid.•••" + id[len(id)-6:] + ".",
-		"a\tb\r\nc\u2028d\x9b\x00":    "a b  c d\uFFFD",
+		"to +1 555 555 0101 now":       "to +1555•••0101 now",
+		"order 1234567 of 12":          "order 1234567 of 12",
+		"order 12345678":               "order 1•••5678",
+		"12-34-56-78 and 1--2":         "1•••5678 and 1--2",
+		"a\x7fb\u0085c\u00a0d\u2029e":  "a b c\u00a0d e",
+		strings.Repeat("é", 60):        strings.Repeat("é", 50),
+		"a" + strings.Repeat("é", 60):  "a" + strings.Repeat("é", 49),
+		"dial tcp 102.20.35.53:443":    "dial tcp 102.20.35.53:443",
+		"call 234.803.000.0000":        "call 23480•••0000",
+		"01234567, 91234567":           "0•••4567, 9•••4567",
+		"a\x80\x81b\xff":               "a\uFFFDb\uFFFD", // one for each run of bytes
+		strings.Repeat(" ", 399) + "a": "a",
+		strings.Repeat(" ", 400) + "a": "", // no more than four times the limit is looked at
+		"see " + id + ".":              "see wamid.•••" + id[len(id)-6:] + ".",
+		"a\tb\r\nc\u2028d\x9b\x00":     "a b  c d\uFFFD",
 	} {
 		if got := Scrub(in, 100); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
