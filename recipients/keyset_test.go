@@ -29,6 +29,24 @@ func TestKeySetIsASet(t *testing.T) {
 	})
 }
 
+// No list can be written whose numbers collide: each set has a hash of its own, and keeps it.
+func TestEveryKeySetHasAHashOfItsOwn(t *testing.T) {
+	seen := map[uint64]bool{}
+	for range 64 {
+		var s KeySet
+		s.Add(2348031234567)
+		h := s.hash(2348031234567)
+		s.Add(2348031234568)
+		if again := s.hash(2348031234567); again != h {
+			t.Errorf("hash after another number = %x, want %x again", again, h)
+		}
+		seen[h] = true
+	}
+	if got, want := len(seen), 64; got != want {
+		t.Errorf("%d hashes of one number in 64 sets, want %d", got, want)
+	}
+}
+
 // A million rows: at no size may the tables exceed 16 bytes a key, with the old shard beside the new one.
 func TestKeySetTakesAtMost16BytesAKey(t *testing.T) {
 	const n = 1_200_000

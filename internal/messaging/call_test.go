@@ -122,6 +122,7 @@ func TestNumbersAreReadInEveryForm(t *testing.T) {
 		`"throughput":{"level":"NOT_APPLICABLE"}`:                        {Level: "NOT_APPLICABLE"},
 		`"throughput":45.5`:                                              {Throughput: 45.5},
 		`"throughput":"45"`:                                              {Throughput: 45},
+		`"throughput":0.5`:                                               {Throughput: 0.5},
 		`"throughput":999999`:                                            {Throughput: 999999},
 		`"throughput":1000000`:                                           {Level: "1000000"},
 		`"throughput":0`:                                                 {Level: "0"},
@@ -271,8 +272,8 @@ func TestAnUploadSaysItsLengthWhereItKnowsIt(t *testing.T) {
 	}
 	client, _ := answering(t, 200, `{"data":{"url":"x"}}`, Options{})
 	_, err = client.UploadMedia(t.Context(), "conn_1", "a", "image/jpeg", strings.NewReader("x"))
-	if e := asWire(t, err); e.Code != codeBadAnswer || e.Proof != NotSent || e.Action != RetryLater {
-		t.Errorf("no asset: %v, want bad_answer that may be tried later", e)
+	if e := asWire(t, err); e.Code != codeBadAnswer || e.Proof != NotSent || e.Action != RetryLater || e.Status != 200 || e.Message != "POST /api/v1/media: the answer holds no assetId" {
+		t.Errorf("no asset: %+v, want bad_answer of 200 that says so and may be tried later", e)
 	}
 }
 

@@ -78,6 +78,47 @@ func TestMasksLeaveNothingThatCanBeCalled(t *testing.T) {
 	}
 }
 
+// Each character at the place where it counts: in a message ID, as what a terminal obeys, in a number, at the limit.
+func TestEveryCharacterIsMaskedForWhatItIs(t *testing.T) {
+	const start, masked = "wamid.HBgLMTU1NTU1NTAxMDEVAgAR", "wamid.•••EVAgAR"
+	const alphabets = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=-_" // RFC 4648, 4 and 5
+	for c := rune(0); c < 0xb0; c++ {
+		want, shown := masked+string(c)+"abcdef", string(c)
+		switch {
+		case strings.ContainsRune(alphabets, c):
+			want = "wamid.•••abcdef"
+		case c < ' ' || c >= 0x7f && c < 0xa0:
+			want, shown = masked+" abcdef", " "
+		}
+		if got := Scrub(start+string(c)+"abcdef", 100); got != want {
+			t.Errorf("%q within an ID: %q, want %q", c, got, want)
+		}
+		if got, want := Scrub("a"+string(c)+"b", 100), "a"+shown+"b"; got != want {
+			t.Errorf("%q among letters: %q, want %q", c, got, want)
+		}
+		digit, all := "", c >= '0' && c <= '9'
+		if all {
+			digit = string(c)
+		}
+		for text, want := range map[string]string{"1" + string(c) + "9": "1" + digit + "9", "+1" + string(c) + "9": "1" + digit + "9", "+" + string(c) + "19": digit + "19"} {
+			if got := onlyDigits(text); got != want {
+				t.Errorf("digits of %q = %q, want %q", text, got, want)
+			}
+		}
+		if got := allDigits("1" + string(c)); got != all {
+			t.Errorf("allDigits of 1%q = %t, want %t", c, got, all)
+		}
+	}
+	for length, want := range map[int]int{99: 99, 100: 100, 101: 100} {
+		if got := len(Scrub(strings.Repeat("a", length), 100)); got != want {
+			t.Errorf("%d bytes were cut to %d, want %d", length, got, want)
+		}
+	}
+	if got, want := Scrub("to 12999990", 100), "to 1•••9990"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestTheRecipientIsReadFromTheMessageID(t *testing.T) {
 	for id, want := range map[string]string{
 		"wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA": "15555550101",
