@@ -2,6 +2,7 @@ package recipients
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -103,6 +104,25 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 		{"", "", strings.Repeat("+1", 500), "longer than any phone number"},
 		{"", "", "1E5", "rounded"},
 		{"", "", " \t ", "the cell is empty"},
+		// The whole sentence, with what was read as it was written.
+		{"", "", "+", `"+" holds no digits; fill in the number or remove the row`},
+		{"", "", "( )", `"( )" holds no digits; fill in the number or remove the row`},
+		{"", "", "00 234 803", `"00 234 803" begins with 00, an international prefix of some countries only; write + instead of 00, or set recipients.default_region`},
+		{"", "", "+0 123 4567", `"+0 123 4567" has a 0 after the +, where the country code begins; write + and the country code`},
+		{"", "", "+5", `"+5" has 1 digits, fewer than any international number; complete it`},
+		{"", "", "+1 0", `"+1 0" has 2 digits, fewer than any international number; complete it`},
+		{"", "", "+1 202 555 012", `"+1 202 555 012" is too short: 9 digits after +1, where there should be 10; complete it`},
+		{"", "", "+1 202 555 01234", `"+1 202 555 01234" is too long: 11 digits after +1, where there should be 10; write one number without an extension`},
+		{"", "", "+1 000 555 0123", `"+1 000 555 0123" is no number that is given out under +1`},
+		{"", "", "+234 18031234567", `"+234 18031234567" is no number that is given out under +234; check it`}, // the 1 before a mobile is Mexico's alone
+		{"possible", "NG", "0999 123 4567", "+2349991234567"},
+		{"", "NG", "0999 123 4567", "is no number as dialled in NG"},
+		{"none", "NG", "0999 123 4567", "is no number as dialled in NG"},
+		{"", "", "+1" + strings.Repeat(" ", 52) + "2025550100", "+12025550100"}, // 64 bytes
+		{"", "", "+1+2025550100", `"+1+2025550100" holds more than one +; write one number to a row`},
+		{"", "", "0+12025550100", `"0+12025550100" has a + after its first digit; type it again as + and digits`},
+		{"", "", "1+2025550100", `"1+2025550100" has a + after its first digit; type it again as + and digits`},
+		{"", "", "+1" + strings.Repeat(" ", 53) + "2025550100", "longer than any phone number"},
 	}
 	for _, tt := range tests {
 		p, err := NewPhones(tt.level, tt.region)
@@ -119,6 +139,47 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 			t.Errorf("%s/%s %q: accepted as %s, want %q", tt.level, tt.region, tt.cell, to, tt.want)
 		case !strings.Contains(fault.Message, tt.want) || to != "" || key != 0:
 			t.Errorf("%s/%s %q: %q, want %q", tt.level, tt.region, tt.cell, fault.Message, tt.want)
+		}
+	}
+}
+
+// Each character that has no place in a number is named for what it is (Unicode 15, categories Zs, Pd, Nd, Cf; UAX 9).
+func TestEveryStrangeCharacterIsNamed(t *testing.T) {
+	const retype = "type it again as + and digits"
+	for want, characters := range map[string]string{
+		"a line break (%s); write one number to a row":                                     "\n\r",
+		"a tab (%s); remove it":                                                            "\t",
+		"a no-break space (%s); replace it by a space or nothing":                          "\u00a0\u2007\u202f",
+		"an unusual space (%s); replace it by a space or nothing":                          "\u1680\u2000\u2006\u2008\u200a\u205f\u3000",
+		"an invisible mark of writing direction (%s); remove it, or type the number again": "\u061c\u200e\u200f\u202a\u202e\u2066\u2069",
+		"an invisible character (%s); remove it, or type the number again":                 "\u00ad\u034f\u180e\u200b\u200c\u200d\u2060\u2064\ufeff",
+		"a plus sign that is not + (%s); " + retype:                                        "\u207a\ufe62\uff0b",
+		"a digit that is not 0 to 9 (%s); " + retype:                                       "\u0660\u0669\uff10\uff19\u00b2\u2070\u2079\u2160\u0966",
+		"a dash that is not - (%s); replace it by - or nothing":                            "\u2010\u2013\u2015\u2212\ufe63\uff0d",
+		"a control character (%s); " + retype:                                              "\x01\x1f\x7f\u0080\u009f",
+		"a character that numbers do not have (%s); " + retype:                             "*\u2028\u2029\u2065\u206a\u207b\u2211\u2213\uff0c:",
+	} {
+		for _, r := range characters {
+			p, err := NewPhones("", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			cell := "+1202" + string(r) + "5550123"
+			_, _, fault := p.Parse(cell)
+			if want := strconv.QuoteToASCII(cell) + " holds " + fmt.Sprintf(want, fmt.Sprintf("U+%04X", r)); fault == nil || fault.Message != want {
+				t.Errorf("%U: %+v, want %s", r, fault, want)
+			}
+		}
+	}
+	for r, want := range map[rune]string{
+		',': "holds ','; write one number to a row, without separators", ';': "holds ';'; write one number to a row, without separators", '/': "holds '/'; write one number to a row, without separators",
+		'|': "holds '|'; write one number to a row, without separators", '&': "holds '&'; write one number to a row, without separators",
+		'x': "holds a letter (x); write the number in digits, without extension", '\u00e9': `holds a letter (\u00e9); write the number in digits, without extension`,
+	} {
+		p, _ := NewPhones("", "")
+		cell := "+1202" + string(r) + "5550123"
+		if _, _, fault := p.Parse(cell); fault == nil || fault.Message != strconv.QuoteToASCII(cell)+" "+want {
+			t.Errorf("%q: %+v, want %s", r, fault, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package messaging
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -109,6 +110,41 @@ func FuzzReadReceipt(f *testing.F) {
 			t.Fatalf("%q: %q, want %q (%v)", body, id, want.Data.MessageID, err)
 		}
 	})
+}
+
+// The usual answer is read without parsing it, with white space wherever JSON allows it; damage to any byte of it is never
+// read as something else than encoding/json reads.
+func TestTheUsualReceiptIsReadQuickly(t *testing.T) {
+	tokens := []string{"{", `"data"`, ":", "{", `"messageId"`, ":", `"wamid.HBgL"`, "}", "}"}
+	for at := range len(tokens) + 1 {
+		for _, space := range []string{"", " ", "\n", "\r", "\t", " \r\n\t"} {
+			body := strings.Join(tokens[:at], "") + space + strings.Join(tokens[at:], "")
+			if id, ok := quickReceipt([]byte(body)); !ok || id != "wamid.HBgL" {
+				t.Errorf("%q: %q, %t; want wamid.HBgL, true", body, id, ok)
+			}
+		}
+	}
+	for length, want := range map[int]bool{0: false, 1: true, 256: true, 257: false} {
+		id := strings.Repeat("a", length)
+		if got, ok := quickReceipt([]byte(`{"data":{"messageId":"` + id + `"}}`)); ok != want || ok && got != id {
+			t.Errorf("an ID of %d bytes: %d bytes, %t; want %t", length, len(got), ok, want)
+		}
+	}
+	text := strings.Join(tokens, "")
+	damaged := []string{text + "x", text + text}
+	for i := range len(text) {
+		damaged = append(damaged, text[:i], text[:i]+text[i+1:])
+		for _, c := range " !\"\\,:{}[]x\x00\x7f" {
+			damaged = append(damaged, text[:i]+string(c)+text[i+1:], text[:i]+string(c)+text[i:])
+		}
+	}
+	for _, body := range damaged {
+		id, ok := quickReceipt([]byte(body))
+		var want struct{ Data struct{ MessageID string } }
+		if err := json.Unmarshal([]byte(body), &want); ok && (err != nil || want.Data.MessageID != id || !usableID(id)) {
+			t.Errorf("%q: %q, want %q (%v)", body, id, want.Data.MessageID, err)
+		}
+	}
 }
 
 func TestAMessageThatIsNoTemplateGoesThroughJSON(t *testing.T) {
