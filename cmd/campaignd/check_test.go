@@ -130,13 +130,13 @@ func TestWhoeverAsksTheServiceSaysWhatToDoWhenItRefuses(t *testing.T) {
 	d.env["CAMPAIGND_SERVICE_API_KEY"] = "wrong"
 	for _, args := range commands {
 		if r := d.want(1, args...); !strings.Contains(r.stderr, "check service.api_key") || strings.Count(r.stderr, "\n") != 1 {
-			t.Errorf("%s: %s", args[0], r.stderr)
+			t.Errorf("%s with a wrong key: got %q, want one line that names service.api_key", args[0], r.stderr)
 		}
 	}
 	d.env["CAMPAIGND_SERVICE_BASE_URL"] = "http://" + freePort(t)
 	for _, args := range commands {
 		if r := d.want(1, args...); !strings.Contains(r.stderr, d.env["CAMPAIGND_SERVICE_BASE_URL"]) || !strings.Contains(r.stderr, "campaignd sandbox") {
-			t.Errorf("%s: %s", args[0], r.stderr)
+			t.Errorf("%s without a service: got %q, want its address and the sandbox", args[0], r.stderr)
 		}
 	}
 }

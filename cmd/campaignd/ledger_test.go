@@ -161,7 +161,7 @@ func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 
 	q := d.quarantine("--lost", "3s")
 	if !q.WentBack || !q.Done || q.Ahead != 103 || q.Doubts < 103 || len(q.Runs) != 1 || q.Runs[0].State != "paused" || q.Runs[0].Reason != "ledger" || q.Runs[0].InDoubt != q.Doubts {
-		t.Fatalf("%+v", q)
+		t.Fatalf("quarantine = %+v, want one run paused by the ledger, with 103 or more in doubt", q)
 	}
 	if r := d.report("latest"); r.Totals["in_doubt"] != q.Doubts || r.Totals["queued"] != q.Runs[0].Queued || r.Rows != rows {
 		t.Errorf("report %+v after %+v", r, q)

@@ -58,7 +58,7 @@ func TestAFileThatSaysNothingIsTheDefault(t *testing.T) {
 	for _, file := range []string{"", "\n", "# nothing yet\n", "---\n# nothing\n", "\uFEFF", "listen:\n  # public: \":8080\"\n", "service: {}\n", "ledger:\nlog:\n"} {
 		c, err := LoadConfig(write(t, "c.yaml", file), true, noEnv)
 		if err != nil {
-			t.Errorf("%q: %v", file, err)
+			t.Errorf("%q is refused: %v, want the default", file, err)
 			continue
 		}
 		if c.Listen.Public != ":8080" || c.LedgerFile() != "campaignd.db" || c.Service.BaseURL != defaultService || c.Log.Level != "info" {
@@ -216,7 +216,7 @@ func TestVariablesOfOthersAreLeftAlone(t *testing.T) {
 		"CAMPAIGNDX_LEDGR", "LEDGR",
 	} {
 		if _, err := LoadConfig("none", false, env(name, "tcp://10.0.0.1:8080")); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s is refused: %v, want it left alone", name, err)
 		}
 	}
 	if _, err := LoadConfig("none", false, env("CAMPAIGND_LEDGR", "")); err != nil {
@@ -342,7 +342,7 @@ func TestNoPasswordIsShownWhereverItStandsInAnAddress(t *testing.T) {
 		for _, at := range []*string{&c.Ledger, &c.Redis, &c.Service.BaseURL} {
 			old := *at
 			if *at = given; c.Validate() != nil && strings.Contains(c.Validate().Error(), "geheim") {
-				t.Errorf("%s: %v", given, c.Validate())
+				t.Errorf("%s is shown in %v, want no password", given, c.Validate())
 			}
 			*at = old
 		}

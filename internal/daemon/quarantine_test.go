@@ -132,7 +132,7 @@ func TestASenderGoesOnAfterTheQuarantine(t *testing.T) {
 
 	q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Second, Ahead: -1})
 	if err != nil || !q.WentBack || !q.Done || q.Ahead != 35 || q.Doubts == 0 || len(q.Runs) != 1 || q.Runs[0].Reason != campaign.PausedByLedger {
-		t.Fatalf("%+v %v", q, err)
+		t.Fatalf("Quarantine = %+v and %v, want one run paused by the ledger, 35 ahead", q, err)
 	}
 	if _, err := desk.SetWanted(t.Context(), no, campaign.WantRun); err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 	}
 	runs := c.runs()
 	if len(runs) != 1 || runs[0].ID() != q.Firings[0].Run || runs[0].State != campaign.Cancelled {
-		t.Fatalf("%+v", runs)
+		t.Fatalf("runs = %+v, want one, cancelled, that stands for the firing", runs)
 	}
 	if report, err := reporting.Build(t.Context(), c.ledger, runs[0]); err != nil || report.Rows != 0 {
 		t.Errorf("its report: %+v %v", report, err)

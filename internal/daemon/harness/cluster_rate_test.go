@@ -132,7 +132,7 @@ func TestClusterProcessesShareANumbersRate(t *testing.T) {
 			off = offThePace(t, n)
 		}
 		for _, complaint := range off {
-			t.Error(complaint)
+			t.Errorf("off the pace, twice: %s", complaint)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func TestStopIsObeyedByKilledProcesses(t *testing.T) {
 			t.Fatalf("webhook_uncommitted:%d was not reached", n)
 		}
 		if !p.byItself() {
-			t.Fatalf("%s: %s", p, w.ending(p))
+			t.Fatalf("%s ended otherwise than by its crash point: %s", p, w.ending(p))
 		}
 	}
 	<-said
@@ -233,7 +233,7 @@ func TestSecondSenderIsTurnedAway(t *testing.T) {
 	want(t, w.audited("latest"))
 	w.await(first, w.posts(20)) // it goes on
 	if !first.kill() {
-		t.Fatalf("%s: %s", first, w.ending(first))
+		t.Fatalf("%s had ended before it was killed: %s", first, w.ending(first))
 	}
 	// The kernel has dropped the lock: the next takes every lease at once.
 	next := w.posts(1)
