@@ -16,4 +16,8 @@ func TestEveryPauseNamesItsRemedy(t *testing.T) {
 			t.Errorf("%s: %q, and Self is %t", reason, got, reason.Self())
 		}
 	}
+	const want = "it goes on by itself when the service approves the template again and `campaignd serve` is there to hear it, unless the template was disabled or deleted; else with `campaignd resume spring-7`"
+	if got := PausedByTemplate.Remedy("spring-7"); got != want {
+		t.Errorf("Remedy of a template's pause = %q, want %q", got, want)
+	}
 }

@@ -48,20 +48,20 @@ const (
 	PausedByOperator  PauseReason = "operator"
 	PausedByCanary    PauseReason = "canary"
 	PausedByBreaker   PauseReason = "breaker"   // the same payload fault again and again
-	PausedByTemplate  PauseReason = "template"  // not approved (any more); ends when a webhook says APPROVED
+	PausedByTemplate  PauseReason = "template"  // not approved (any more); ends when a webhook approves it, unless it was disabled or deleted
 	PausedByNumber    PauseReason = "number"    // the connection may not send
 	PausedByAccount   PauseReason = "account"   // key, client or business account refused
 	PausedByAllowance PauseReason = "allowance" // 402 plan_limit_messages
 	PausedByLedger    PauseReason = "ledger"    // the ledger went back in time
 )
 
-// Self reports whether such a pause ends without an operator.
+// Self reports whether such a pause can end without an operator: that of a template that was disabled or deleted does not.
 func (r PauseReason) Self() bool { return r == PausedByTemplate }
 
 // Remedy says what ends the pause of the run named id.
 func (r PauseReason) Remedy(id string) string {
 	if r.Self() {
-		return "it goes on by itself when the service says that the template is approved again and `campaignd serve` is there to hear it, else with `campaignd resume " + id + "`"
+		return "it goes on by itself when the service approves the template again and `campaignd serve` is there to hear it, unless the template was disabled or deleted; else with `campaignd resume " + id + "`"
 	}
 	return "`campaignd resume " + id + "` lets it go on"
 }
