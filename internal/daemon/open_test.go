@@ -1,0 +1,206 @@
+package daemon
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
+)
+
+// inUse is an address that another listener has.
+func inUse(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
+// openable is a configuration with which everything opens, in a folder of its own.
+func openable(t *testing.T) *Config {
+	t.Helper()
+	c := DefaultConfig()
+	c.Ledger = "sqlite:" + filepath.Join(t.TempDir(), "c.db")
+	c.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
+	c.Service.BaseURL, c.Service.APIKey = "http://127.0.0.1:1", messaging.NewSecret("k")
+	c.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	return c
+}
+
+// A part that cannot be opened is named, and gives back what was opened before it: the sender's lock and the ports.
+func TestAPartThatCannotBeOpenedLeavesNoneOpen(t *testing.T) {
+	taken := inUse(t)
+	for _, tt := range []struct {
+		name   string
+		change func(*Config)
+		names  string
+	}{
+		{"the ledger's folder is missing", func(c *Config) { c.Ledger = "sqlite:" + filepath.Join(t.TempDir(), "none", "c.db") }, "none/c.db"},
+		{"the ledger is a folder", func(c *Config) { c.Ledger = "sqlite:" + t.TempDir() }, "a folder"},
+		{"the ledger's server is away", func(c *Config) { c.Ledger = "postgres://u:geheim@127.0.0.1:1/c?connect_timeout=1" }, "127.0.0.1:1"},
+		{"the ledger is of no kind", func(c *Config) { c.Ledger = "mysql://h/c" }, "ledger"},
+		{"the service's address", func(c *Config) { c.Service.BaseURL = "ftp://h" }, "base_url"},
+		{"the service's key", func(c *Config) { c.Service.APIKey = messaging.NewSecret("a b") }, "api_key"},
+		{"no key", func(c *Config) { c.Service.APIKey = messaging.Secret{} }, "api_key"},
+		{"the address of Redis", func(c *Config) { c.Redis = "redis:/:geheim@h" }, "redis"},
+		{"the signature's form", func(c *Config) { c.Webhooks.Signature.Encoding = "base32" }, "webhooks.signature"},
+		{"an empty secret", func(c *Config) { c.Webhooks.Secrets = append(c.Webhooks.Secrets, messaging.Secret{}) }, "webhooks.secrets[1]"},
+		{"how often orphans are swept", func(c *Config) { c.Webhooks.Sweep = -1 }, "Sweep"},
+		{"the public port is taken", func(c *Config) { c.Listen.Public = taken }, "listen.public"},
+	} {
+		c := openable(t)
+		tt.change(c)
+		d, err := New(t.Context(), c, Options{})
+		if err == nil || d != nil {
+			t.Errorf("%s: New = %v and %v, want nil and an error", tt.name, d, err)
+			continue
+		}
+		if said := err.Error(); !strings.Contains(said, tt.names) || strings.Contains(said, "geheim") || strings.Contains(said, "\n") {
+			t.Errorf("%s: got %q, want one line that names %s and no password", tt.name, said, tt.names)
+		}
+		if strings.HasSuffix(c.Ledger, "/c.db") && !strings.Contains(c.Ledger, "none") {
+			l, err := OpenLedger(t.Context(), c, true, nil)
+			if err != nil {
+				t.Errorf("%s: the sender's lock is held still: %v, want it free", tt.name, err)
+				continue
+			}
+			if err := l.Close(); err != nil {
+				t.Errorf("%s: Close = %v, want nil", tt.name, err)
+			}
+		}
+	}
+}
+
+// A role opens what it needs: an intake has no limiter and lets a sender beside it, a sender takes no webhooks.
+func TestARoleOpensItsPartsOnly(t *testing.T) {
+	for _, tt := range []struct {
+		role                    Role
+		key                     bool
+		secret                  bool
+		client, limiter, intake bool
+	}{
+		{RoleAll, true, true, true, true, true}, {RoleAll, true, false, true, true, false}, {RoleSender, true, true, true, true, false},
+		{RoleIntake, true, true, true, false, true}, {RoleIntake, false, true, false, false, true},
+	} {
+		c := openable(t)
+		c.Role = tt.role
+		if !tt.key {
+			c.Service.APIKey = messaging.Secret{}
+		}
+		if !tt.secret {
+			c.Webhooks.Secrets = nil
+		}
+		d, err := New(t.Context(), c, Options{})
+		if err != nil {
+			t.Errorf("%+v: New = %v, want nil", tt, err)
+			continue
+		}
+		if client, limiter, intake := d.client != nil, d.limiter != nil, d.intake != nil; client != tt.client || limiter != tt.limiter || intake != tt.intake {
+			t.Errorf("%+v: client %v, limiter %v, intake %v, want as in the row", tt, client, limiter, intake)
+		}
+		if url := d.PublicURL(); (url != "") != tt.intake || tt.intake && !strings.HasSuffix(url, c.Webhooks.Path) {
+			t.Errorf("%+v: webhooks are taken at %q, want an address with %s if there is an intake", tt, url, c.Webhooks.Path)
+		}
+		other, err := OpenLedger(t.Context(), c, true, nil)
+		if locked := errors.Is(err, campaign.ErrLocked); locked != (tt.role != RoleIntake) {
+			t.Errorf("%+v: another sender gets %v, want it locked out unless this is an intake", tt, err)
+		}
+		if err == nil {
+			_ = other.Close()
+		}
+		for range 2 { // the second closes nothing
+			if err := d.Close(); err != nil {
+				t.Errorf("%+v: Close = %v, want nil", tt, err)
+			}
+		}
+	}
+}
+
+func TestServeNeedsItsAdminPort(t *testing.T) {
+	c := openable(t)
+	c.Listen.Admin = inUse(t)
+	d, err := New(t.Context(), c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := false
+	err = d.Serve(t.Context(), func(string, string) { started = true })
+	if err == nil || !strings.Contains(err.Error(), "listen.admin") || started {
+		t.Errorf("Serve = %v, started %v, want an error that names listen.admin before anything starts", err, started)
+	}
+	if err := d.Close(); err != nil {
+		t.Errorf("Close = %v, want nil", err)
+	}
+}
+
+// What the engine refuses is an error of each command that sends, and nothing is bound or launched.
+func TestASenderWithoutAnEngineEndsAtOnce(t *testing.T) {
+	d, err := New(t.Context(), openable(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.owner = "" // the engine wants a name for its leases
+	defer func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("Close = %v, want nil", err)
+		}
+	}()
+	for name, do := range map[string]func() error{
+		"Serve":            func() error { return d.Serve(t.Context(), nil) },
+		"sendUntilSettled": func() error { return d.sendUntilSettled(t.Context(), campaign.Run{No: 1}, RunOptions{}) },
+		"EndCancelled":     func() error { _, err := d.EndCancelled(t.Context(), 1, time.Second); return err },
+	} {
+		if err := do(); err == nil || !strings.Contains(err.Error(), "Owner") {
+			t.Errorf("%s = %v, want an error that names the Owner", name, err)
+		}
+	}
+}
+
+func TestASandboxThatCannotBeStartedSaysWhy(t *testing.T) {
+	started := func(string) { t.Error("started is called, want an error before") }
+	if err := ServeSandbox(t.Context(), inUse(t), sandbox.Demo(), started); err == nil || !strings.Contains(err.Error(), "--addr") {
+		t.Errorf("a taken port: got %v, want an error that names --addr", err)
+	}
+	bad := sandbox.Demo()
+	bad.WebhookURL = "no url"
+	if err := ServeSandbox(t.Context(), "127.0.0.1:0", bad, started); err == nil {
+		t.Errorf("a webhook address that is none: got %v, want an error", err)
+	}
+}
+
+func TestADemoThatCannotBeStartedLeavesNothing(t *testing.T) {
+	files := fstest.MapFS{"campaign.yaml": {Data: []byte("name: demo\n")}, "list.csv": {Data: []byte("phone\n")}}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "campaign.yaml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ledger := t.TempDir()
+	if err := os.Mkdir(filepath.Join(ledger, "campaignd.db"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, dir, temporary, want string
+		is                         error
+	}{
+		{"no temporary folder", "", filepath.Join(full, "none"), "demo folder", fs.ErrNotExist},
+		{"a folder that holds its files", full, "", "demo files", fs.ErrExist},
+		{"a ledger that is a folder", ledger, "", "campaignd.db", nil},
+	} {
+		t.Setenv("TMPDIR", tt.temporary)
+		w, err := StartDemo(t.Context(), DemoOptions{Dir: tt.dir, Files: files, Started: func(Demo) { t.Errorf("%s: started is called, want an error before", tt.name) }}, Options{})
+		if err == nil || w != nil || !strings.Contains(err.Error(), tt.want) || tt.is != nil && !errors.Is(err, tt.is) {
+			t.Errorf("%s: got %v and %v, want nil and an error that names the %s", tt.name, w, err, tt.want)
+		}
+	}
+}
