@@ -156,6 +156,9 @@ func newest(ctx context.Context, l campaign.ReportLedger, runs []campaign.Run) (
 	return last, nil
 }
 
+// lostList is the list of a run that stands for a firing of the lost time.
+const lostList = "(the firing of the lost time)"
+
 // closeFirings keeps the schedule from launching again what it may have launched in the lost time: a cancelled run
 // without rows stands for each firing that would be made now. It comes before the quarantine: a death in between repeats it.
 func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.Ledger, runs []campaign.Run, log *slog.Logger) error {
@@ -169,15 +172,17 @@ func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.
 		if err != nil {
 			return err
 		}
-		known := slices.ContainsFunc(runs, func(r campaign.Run) bool { return r.Campaign == s.Definition.Name && r.Launch == cronKey+firing.Key })
-		if !due || known { // known: its import was interrupted
+		known := slices.IndexFunc(runs, func(r campaign.Run) bool { return r.Campaign == s.Definition.Name && r.Launch == cronKey+firing.Key })
+		if !due || known >= 0 && runs[known].ListName != lostList { // known: its import was interrupted
 			continue
 		}
 		lost := LostFiring{Campaign: s.Definition.Name, At: firing.At.UTC()}
 		if !q.DryRun {
-			run, err := l.CreateRun(ctx, campaign.Run{Campaign: lost.Campaign, Launch: cronKey + firing.Key, ListName: "(the firing of the lost time)",
-				Template: s.Definition.Template.Name, Language: s.Definition.Template.Language})
-			if err != nil {
+			var run campaign.Run
+			if known >= 0 { // an earlier quarantine died before it cancelled its stand-in
+				run = runs[known]
+			} else if run, err = l.CreateRun(ctx, campaign.Run{Campaign: lost.Campaign, Launch: cronKey + firing.Key, ListName: lostList,
+				Template: s.Definition.Template.Name, Language: s.Definition.Template.Language}); err != nil {
 				return fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
 			}
 			if _, err := l.SetState(ctx, run.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "", "it may have been launched in the time that the ledger lost"); err != nil {
