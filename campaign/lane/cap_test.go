@@ -160,7 +160,7 @@ func TestARunsOwnLimitLeavesTheRestToOthers(t *testing.T) {
 
 // Replicas share a number's slots by turns. Whoever's turn it is not is late for the slots of the run's limit that it holds, and
 // they are lost: the run stays below its limit, and the rest of the pace is used all the same.
-func TestReplicasUseANumbersWholePaceBesideARunsOwnLimit(t *testing.T) {
+func TestReplicasUseTheWholePaceBesideARunsOwnLimit(t *testing.T) {
 	const pace, limit = 68.4, 20.0
 	for replicas := 1; replicas <= 4; replicas++ {
 		synctest.Test(t, func(t *testing.T) {

@@ -135,7 +135,7 @@ func TestARetryWhoseCommitIsUnknownIsNotAskedForAgain(t *testing.T) {
 }
 
 // A slot of the campaign's own limit that nobody uses is lost to the numbers that could.
-func TestSlotsOfTheOwnLimitAreAskedForWhenSomethingMayBeSent(t *testing.T) {
+func TestOwnSlotsAreAskedForWhenSomethingMayBeSent(t *testing.T) {
 	shut, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00"}) // a bubble begins at midnight
 	if err != nil {
 		t.Fatal(err)

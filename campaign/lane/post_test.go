@@ -40,7 +40,7 @@ func TestSlotsThatLieCloseShareTheInstantOfTheLast(t *testing.T) {
 }
 
 // What slots wait for each other, and what a wake-up may be late, is within what the pace keeps back.
-func TestNoSlidingSecondHasMoreThanTheLimitWhenSlotsAreUsedTogether(t *testing.T) {
+func TestNoSecondHasMoreThanTheLimitAlthoughSlotsShare(t *testing.T) {
 	for _, number := range []throttle.Number{
 		{Limit: throttle.CoexistenceLimit}, {Limit: throttle.CoexistenceLimit, Coexistence: true}, {Limit: throttle.StandardLimit}, {Limit: 200}, {Limit: throttle.HighLimit},
 		{Limit: throttle.StandardLimit, Factor: 1},

@@ -34,7 +34,7 @@ func report(t *testing.T, before func(*pacer)) (capped, free campaign.LaneReport
 	return lanes[0], lanes[1]
 }
 
-func TestALaneSendsAtTheSmallerOfTheNumbersPaceAndTheRunsLimit(t *testing.T) {
+func TestALaneSendsAtTheSmallerOfPaceAndLimit(t *testing.T) {
 	capped, free := report(t, nil)
 	if capped.Rate != 5 || capped.Binding != "cap" || capped.Detail != "the campaign's own limit of 5 messages per second" {
 		t.Errorf("below the number's pace: %+v", capped)
@@ -128,7 +128,7 @@ func TestALaneNamesALimiterThatCannotBeAsked(t *testing.T) {
 }
 
 // The run's own limit comes from the same limiter: that it cannot be asked is no fault of the ledger, and no error of the planner.
-func TestARunsOwnLimitThatCannotBeAskedBindsByTheLimiter(t *testing.T) {
+func TestALimiterThatIsAwayBindsARunsOwnLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		capped, _ := report(t, func(p *pacer) {
 			p.queue.remove(func(*shot) bool { return true })
