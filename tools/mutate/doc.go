@@ -10,6 +10,7 @@
 //	go run ./tools/mutate -n 150 -seed 7            150 mutations over all packages
 //	go run ./tools/mutate -packages ./throttle      one package
 //	go run ./tools/mutate -at throttle/cubic.go:40  every mutation of a line, to try a new test
+//	go run ./tools/mutate -again REPORT             the survivors of a report (-o), to see what new tests kill
 //
 // A survivor that changes nothing that anybody can observe belongs in equivalent.txt, with the
 // reason. The exit code is 1 when fewer than 90 % are killed, or fewer than 80 % in a package

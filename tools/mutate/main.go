@@ -27,6 +27,7 @@ type options struct {
 	seed     uint64
 	packages string
 	at       string
+	again    string
 	list     bool
 	report   string
 	workers  int
@@ -43,6 +44,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "the same seed draws the same mutations of the same code")
 	flag.StringVar(&o.packages, "packages", mutated, "packages to mutate, separated by spaces")
 	flag.StringVar(&o.at, "at", "", "FILE:LINE: every mutation of this line, in place of a sample")
+	flag.StringVar(&o.again, "again", "", "a report: its survivors that are still there, in place of a sample")
 	flag.BoolVar(&o.list, "list", false, "print the mutations that may be drawn, run nothing")
 	flag.StringVar(&o.report, "o", "", "also write the report to this file")
 	flag.IntVar(&o.workers, "workers", 2, "how many mutations at a time")
@@ -92,7 +94,16 @@ func run(ctx context.Context, o *options) (code int, err error) {
 		}
 		pool = append(pool, found)
 	}
-	if o.at != "" {
+	if o.again != "" {
+		report, err := os.ReadFile(o.again)
+		if err != nil {
+			return 1, err
+		}
+		for i := range pool {
+			pool[i] = survived(string(report), o, pool[i])
+		}
+	}
+	if o.at != "" || o.again != "" {
 		o.n = math.MaxInt
 	}
 	plan := newPlan(pool, o.n, o.seed)

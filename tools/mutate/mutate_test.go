@@ -137,6 +137,16 @@ func TestARunNamesKilledSurvivorsAndEquivalents(t *testing.T) {
 	if n := strings.Count(string(text), "SURVIVED"); n != 1 {
 		t.Errorf("survivors = %d, want 1:\n%s", n, text)
 	}
+
+	later := filepath.Join(t.TempDir(), "later") // after a test that kills it, moved by two lines
+	moved := strings.Replace(tinySource, "\nfunc Half", "\n// Half is more than half.\n//\nfunc Half", 1)
+	t.Chdir(module(t, map[string]string{"tiny.go": moved, "tiny_test.go": strings.Replace(tinyTest, "Half(1)", "Half(4)", 1)}))
+	if code, err = run(t.Context(), &options{again: report, packages: ".", report: later, workers: 1, cache: t.TempDir()}); code != 0 || err != nil {
+		t.Errorf("exit code again = %d, %v, want 0", code, err)
+	}
+	if text, err = os.ReadFile(later); err != nil || strings.Count(string(text), "killed  ") != 1 || !strings.Contains(string(text), "killed  tiny.go:8  ") {
+		t.Errorf("the survivor is not killed in line 8: %v\n%s", err, text)
+	}
 }
 
 func TestTooManySurvivorsFailTheRun(t *testing.T) {

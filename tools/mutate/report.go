@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -156,3 +158,31 @@ func survivors(out io.Writer, o *options, verdicts []*Verdict) {
 		fmt.Fprintln(out)
 	}
 }
+
+// survived are the mutations that a report names as survivors; of equal ones in a file that which
+// stands nearest to the line of then.
+func survived(report string, o *options, all []*Mutation) []*Mutation {
+	type change struct{ file, kind, before, after string }
+	equal := map[change][]*Mutation{}
+	for _, m := range all {
+		for _, replacement := range m.New {
+			c := *m
+			c.New = []string{replacement}
+			c.choose(replacement)
+			key := change{o.relative(m.File.Path), m.Kind, c.before, c.after}
+			equal[key] = append(equal[key], &c)
+		}
+	}
+	var found []*Mutation
+	for _, m := range survivor.FindAllStringSubmatch(report, -1) {
+		line, _ := strconv.Atoi(m[2])
+		away := func(m *Mutation) int { return max(m.Line()-line, line-m.Line()) }
+		if of := equal[change{m[1], m[3], m[4], m[5]}]; len(of) > 0 {
+			found = append(found, slices.MinFunc(of, func(a, b *Mutation) int { return cmp.Compare(away(a), away(b)) }))
+		}
+	}
+	return found
+}
+
+// survivor is one in a report.
+var survivor = regexp.MustCompile(`(?m)^SURVIVED  (.+):(\d+)  ([^,]+), .*\n- ?(.*)\n\+ ?(.*)$`)
