@@ -1,0 +1,78 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A remedy shows 20 columns at most.
+func TestColumnsAreListedUpToTwenty(t *testing.T) {
+	var header []string
+	for i := range 21 {
+		header = append(header, fmt.Sprintf("column-%c", 'a'+i))
+	}
+	all := strings.Join(header[:20], ", ")
+	for n, want := range map[int]string{20: "the list's columns: " + all, 21: "the list's columns: " + all + ", ...", 1: "the list's columns: column-a", 0: "the list's columns: "} {
+		if got := columnsOf("x", header[:n]); got != want {
+			t.Errorf("%d columns: got %s, want %s", n, got, want)
+		}
+	}
+	if got, want := columnsOf("Column A", header[:2]), `did you mean "column-a"? (the list's columns: column-a, column-b)`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// What is wrong with a row names the column, the button or the whole parameter.
+func TestWhatARowBreaksIsNamed(t *testing.T) {
+	x := func(n int) string { return strings.Repeat("x", n) }
+	use := TemplateUse{Body: []string{"{{ .a }}{{ .b }}"}, Buttons: []Button{{"quick_reply", "r"}, {"url", "{{ .u }}/{{ .v }}"}}, OTP: "{{ .o }}"}
+	d := &Definition{Name: "d", Template: use, Variables: map[string]Variable{"b": {Default: " none "}}}
+	r, err := d.Compile([]string{"a", "b", "u", "v", "o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Hydrate("Hi {{1}}", []string{"", "https://abc/{{1}}"}) // 3 and 12 of their own
+	good := VariableError{}
+	for name, c := range map[string]struct {
+		cells []string
+		want  VariableError
+	}{
+		"fine":                  {[]string{"A", "B", "u", "v", "1"}, good},
+		"the longest body":      {[]string{x(500), x(521), "u", "v", "1"}, good},
+		"a body longer by one":  {[]string{x(500), x(522), "u", "v", "1"}, VariableError{Reason: InvalidVariable, Sentence: "the body gets 1025 characters with this row's values; at most 1024 are allowed"}},
+		"the longest address":   {[]string{"A", "B", x(1000), x(987), "1"}, good},
+		"an address too long":   {[]string{"A", "B", x(1000), x(988), "1"}, VariableError{Reason: InvalidVariable, Sentence: "the address of button 2 gets 2001 characters; at most 2000 are allowed"}},
+		"a parameter too long":  {[]string{x(1000), x(25), "u", "v", "1"}, VariableError{Reason: InvalidVariable, Value: x(40) + "...", Sentence: "template.body[0] has 1025 characters; at most 1024 are allowed"}},
+		"the second of two":     {[]string{"A", "a\tb", "u", "v", "1"}, VariableError{Reason: InvalidVariable, Column: "b", Value: "a\ufffdb", Sentence: "has a tab"}},
+		"the second of an url":  {[]string{"A", "B", "u", "a b", "1"}, VariableError{Reason: InvalidVariable, Column: "v", Value: "a b", Sentence: "has a space, which an address cannot have"}},
+		"the only one":          {[]string{"A", "B", "u", "v", "1/2"}, VariableError{Reason: InvalidVariable, Column: "o", Value: "1/2", Sentence: "is no one-time code: want letters, digits and signs without spaces, links or emoji"}},
+		"a default":             {[]string{"A", " ", "u", "v", "1"}, good},
+		"no value":              {[]string{"", "B", "u", "v", "1"}, VariableError{Reason: MissingVariable, Column: "a", Sentence: "has no value"}},
+		"too few cells":         {[]string{"A", "B", "u", "v"}, VariableError{Reason: MissingVariable, Column: "o", Sentence: "has no value"}},
+		"spaces of two columns": {[]string{"A", "    B", "u", "v", "1"}, good},
+	} {
+		var got VariableError
+		if err := r.Check(c.cells); err != nil {
+			var v *VariableError
+			if !errors.As(err, &v) {
+				t.Errorf("%s: got %v, want a *VariableError", name, err)
+				continue
+			}
+			got = *v
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+	}
+	m, err := r.Message("c", "", &Delivery{Cells: []string{"A", "", "u", "v", "1"}})
+	if err != nil || m.Template.Body[0] != "Anone" || m.Template.Buttons[0].Text != "r" || m.Template.Buttons[1].Text != "u/v" || m.Template.OTP != "1" {
+		t.Errorf("got %+v, %v, want Anone, r, u/v, 1", m, err)
+	}
+	if got := r.codeLength([]string{"A", "B", "u", "v", "1"}); got != 0 {
+		t.Errorf("the longest coupon of none has %d characters, want 0", got)
+	}
+}
