@@ -3,6 +3,7 @@ package recipients
 import (
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"golang.org/x/text/encoding/charmap"
@@ -83,5 +84,27 @@ func TestAListThatBreaksOffIsNeverAShorterList(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Closing goes through with all that is open, the last opened first, and tells of every failure, once.
+func TestCloseClosesAllAndTellsOfEachFailure(t *testing.T) {
+	r, err := NewReader(&broken{text: "to\n+12025550101\n", together: true, once: true, told: true}, "list.csv", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var closed []int
+	other := errors.New("no space left")
+	for i, err := range []error{errBroken, nil, other} {
+		r.closers = append(r.closers, func() error { closed = append(closed, i); return err })
+	}
+	if err := r.Close(); !errors.Is(err, errBroken) || !errors.Is(err, other) {
+		t.Errorf("Close: %v, want both %v and %v", err, errBroken, other)
+	}
+	if want := []int{2, 1, 0}; !slices.Equal(closed, want) {
+		t.Errorf("closed in the order %v, want %v", closed, want)
+	}
+	if err := r.Close(); err != nil || len(closed) != 3 {
+		t.Errorf("second Close: %v after %d calls, want no error and no more calls than 3", err, len(closed))
 	}
 }

@@ -41,6 +41,24 @@ func outcome(list string, o Options) (rows int, ended string) {
 	return len(all), ""
 }
 
+// Excel's first line counts as a line of the file in every fault.
+func TestLinesAreCountedFromTheFilesFirst(t *testing.T) {
+	for list, want := range map[string]string{
+		"sep=;\nto;na\"me\n":                                "list.csv:2:6: the header has a quote in the wrong place",
+		"sep=;\nto;\"name\n":                                "list.csv:2:4: the quote opened here is never closed",
+		"sep=;\nto;name\n+12025550101;a\n\"+1;b\n":          "list.csv:4:1: the quote opened here is never closed",
+		"sep=;\nto;name\n+12025550101;a\n+12025550102;\x00": "list.csv:4:14: the list holds a NUL byte",
+	} {
+		if _, got := outcome(list, Options{}); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %s, want %s", list, got, want)
+		}
+	}
+	rows, _, err := all(strings.NewReader("sep=;\nto;name\n+12025550101;a\n+12025550102;b\"c\n"), Options{})
+	if err != nil || len(rows) != 2 || rows[1].Line != 4 || rows[1].Fault == nil || !strings.HasPrefix(rows[1].Fault.Message, "line 4: a quote stands in the wrong place (line 4, byte 15)") {
+		t.Errorf("%d rows, the last %+v, %v; want line 4, byte 15 twice", len(rows), rows[len(rows)-1].Fault, err)
+	}
+}
+
 // Each limit lets through what is exactly as large, and names what is one more.
 func TestLimitsHoldToTheByte(t *testing.T) {
 	const row = "+12025550123,"

@@ -276,6 +276,46 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
+// White space may stand between any two tokens, and every character in a string, escaped or not.
+func TestJSONIsWalkedAsItWasWritten(t *testing.T) {
+	tokens := []string{"{", `"a,]}\\\"\u005d"`, ":", "[", "1", ",", "true", ",", "null", ",", `"b\n}"`, ",", "{", "}", ",", "[", "]", "]", ",", `"c"`, ":", "-1.5e3", "}"}
+	same := func(text string) {
+		t.Helper()
+		v, err := parse([]byte(text))
+		if err != nil {
+			t.Errorf("%q: %v, want no error", text, err)
+			return
+		}
+		var want any
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber()
+		if err := d.Decode(&want); err != nil {
+			t.Fatal(err)
+		}
+		if got := tree(v); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q:\n got %v\nwant %v", text, got, want)
+		}
+	}
+	for at := range len(tokens) + 1 {
+		for _, space := range []string{"", " ", "\n", "\r", "\t", " \r\n\t "} {
+			same(strings.Join(tokens[:at], "") + space + strings.Join(tokens[at:], ""))
+		}
+	}
+	for _, space := range []string{" ", "\n", "\r", "\t"} {
+		same(strings.Join(tokens, space))
+		for _, one := range []string{"1", "true", "null", `"x"`, `""`, "[]", "{}", "[1]", `{"a":1}`} {
+			same(space + one + space)
+		}
+	}
+	// A text that breaks off is no value, wherever it does.
+	text := strings.Join(tokens, "")
+	for n := range len(text) {
+		if v, err := parse([]byte(text[:n])); err == nil {
+			t.Errorf("%q: %q, want an error", text[:n], v)
+		}
+	}
+}
+
 func tree(v value) any {
 	switch {
 	case v.isNull():
