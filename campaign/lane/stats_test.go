@@ -3,6 +3,7 @@ package lane
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -166,5 +167,78 @@ func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
 		if free.Binding != c.binding {
 			t.Errorf("with %d deliveries: %s, want %s", c.to, free.Binding, c.binding)
 		}
+	}
+}
+
+// Each counter is told under its own name.
+func TestEachCounterHasItsOwnName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := New(nil, nil, nil, Options{Owner: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPacer(e, "conn_2")
+		for n, kind := range []campaign.ResultKind{campaign.ResultAccepted, campaign.ResultRefused, campaign.ResultDeferred, campaign.ResultDoubt} {
+			for range n + 1 {
+				p.counts.note(campaign.Result{Kind: kind})
+			}
+		}
+		p.counts.posted.Store(5)
+		p.counts.skipped.Store(6)
+		p.counts.recovered.Store(7)
+		p.counts.forfeited.Store(8)
+		p.counts.throttled.Store(9)
+		p.counts.noSlot.Store(10)
+		p.latency.add(11)
+		p.inFlight <- struct{}{}
+		e.pacers["conn_2"], e.pacers["conn_1"] = p, newPacer(e, "conn_1")
+		want := Stats{
+			Connection: "conn_2", Rate: 72, InFlight: 1, Posted: 5, Accepted: 1, Refused: 2, Deferred: 3, Doubts: 4,
+			Skipped: 6, Recovered: 7, Forfeited: 8, Throttled: 9, NoSlot: 10, Latency: 11,
+		}
+		if got := e.Stats(); len(got) != 2 || got[0].Connection != "conn_1" || !reflect.DeepEqual(got[1], want) {
+			t.Errorf("stats %+v, want those of conn_1 and %+v", got, want)
+		}
+	})
+}
+
+// A refusal of the limiter binds for a second; requests without an answer bind when no other may be made.
+func TestALaneNamesWhatItWaitsFor(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		before          func(*pacer)
+		binding, detail string
+		rate            float64
+	}{
+		{"a pace", func(*pacer) {}, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"just refused", func(p *pacer) { p.unasked(time.Now().Add(-time.Second), errGone) }, "limiter", "no send instant can be had, so nothing is sent: connection refused", 0},
+		{"refused before", func(p *pacer) { p.unasked(time.Now().Add(-time.Second-1), errGone) }, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"refused, then not", func(p *pacer) { p.unasked(time.Now(), errGone); p.answered() }, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"511 in flight", func(p *pacer) {
+			for range 511 {
+				p.inFlight <- struct{}{}
+			}
+		}, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"512 in flight", func(p *pacer) {
+			p.latency.add(2500400 * time.Microsecond)
+			for range 512 {
+				p.inFlight <- struct{}{}
+			}
+		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
+		{"the planner", func(p *pacer) { p.bound = map[campaign.RunNo]binding{2: {"window", "it is shut"}} }, "window", "it is shut", 72},
+		{"nothing", func(p *pacer) { p.queue.take(time.Now()) }, "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},
+		{"work at the last step", func(p *pacer) {
+			p.queue.take(time.Now())
+			p.busy = map[campaign.RunNo]bool{2: true}
+		}, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"held until now", func(p *pacer) { p.hold(time.Now(), binding{"doubt", "x"}) }, "throughput", "it sends at its pace of 72 messages per second", 72},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, got := report(t, tt.before)
+			want := campaign.LaneReport{Run: 2, Connection: "conn_1", Binding: tt.binding, Detail: tt.detail, Rate: tt.rate, At: time.Now()}
+			if got != want {
+				t.Errorf("%s: %+v, want %+v", tt.name, got, want)
+			}
+		})
 	}
 }
