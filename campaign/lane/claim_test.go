@@ -275,6 +275,29 @@ func TestWhatOthersBeganIsLookedForOnceASecond(t *testing.T) {
 	}
 }
 
+// What was leased is taken up before anything else is asked for; where there was nothing, a tick passes first.
+func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
+	l := &shelf{has: map[bool][]campaign.Lease{false: {{Segment: campaign.Segment{Run: 2, Lo: 5, Hi: 9}, Mark: 5}}}}
+	p, runs, _ := claiming(t, l, 2)
+	p.holds(runs[0], 2)
+	now := time.Now()
+	for i, tt := range []struct {
+		at             time.Duration
+		asked, segment int
+	}{{0, 1, 3}, {0, 2, 3}, {p.e.o.Tick - 1, 2, 3}, {p.e.o.Tick, 3, 3}} {
+		if i == 1 {
+			p.begunAt = now.Add(time.Hour) // not what others have begun
+			p.segments[2].lease.Mark = 9
+		}
+		if err := p.claim(t.Context(), now.Add(tt.at), 72); err != nil {
+			t.Fatal(err)
+		}
+		if len(l.asked) != tt.asked || len(p.segments) != tt.segment {
+			t.Errorf("claim %d: asked %d times, %d segments, want %d, %d", i, len(l.asked), len(p.segments), tt.asked, tt.segment)
+		}
+	}
+}
+
 // The age of a doubt is counted from the take-over: what is older than the run's doubt window is decided.
 func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 	for _, tt := range []struct {
@@ -341,6 +364,9 @@ func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
 	p, _, log := claiming(t, l, 0)
 	if err := p.claim(t.Context(), time.Now(), 72); err != nil {
 		t.Errorf("without a run: %v, want no question", err)
+	}
+	if !p.claimedAt.IsZero() {
+		t.Error("without a run the next claim waits, want it at once when there is one")
 	}
 	p.handBack(t.Context(), []campaign.Lease{{}, {}})
 	if n := strings.Count(log.String(), "segment not handed back: its lease must run out\" connection=conn_1 err=\"connection refused\"\n"); n != 2 {

@@ -23,7 +23,8 @@ type roll struct {
 	which  campaign.Which
 	states []string
 	moves  bool
-	err    error
+	err    error                       // of SetState
+	reads  func(context.Context) error // of Runs; nil: it answers
 
 	mu    sync.Mutex
 	began time.Time
@@ -38,9 +39,12 @@ func (l *roll) note(method string) {
 	}
 }
 
-func (l *roll) Runs(_ context.Context, w campaign.Which) ([]campaign.Run, error) {
+func (l *roll) Runs(ctx context.Context, w campaign.Which) ([]campaign.Run, error) {
 	l.note("Runs")
 	l.which = w
+	if l.reads != nil {
+		return nil, l.reads(ctx)
+	}
 	return slices.Clone(l.runs), nil
 }
 
@@ -254,4 +258,27 @@ func TestTheEngineAsksTheLedgerAtItsTimes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// That the runs cannot be read is said at once, and not when the engine ends.
+func TestAnUnreadableLedgerIsSaidAtOnce(t *testing.T) {
+	for _, tt := range []struct {
+		reads func(context.Context) error
+		want  int
+	}{
+		{func(context.Context) error { return errGone }, 1},
+		{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e, log := enrolled(t, &roll{reads: tt.reads}, Options{})
+			ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer stop()
+			if err := e.Run(ctx); err != nil {
+				t.Errorf("the engine ended with %v, want nil", err)
+			}
+			if n := strings.Count(log.String(), "level="); n != tt.want {
+				t.Errorf("%d lines, want %d:\n%s", n, tt.want, log)
+			}
+		})
+	}
 }

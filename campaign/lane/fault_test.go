@@ -284,6 +284,9 @@ func TestAFaultOfTheLedgerLosesNothing(t *testing.T) {
 				if len(service.got) != 20 || posts != 21 {
 					t.Errorf("%d were posted to, %d times, want 20, 21 times", len(service.got), posts)
 				}
+				if n := strings.Count(log.String(), "msg=\"run ended\" run=sale-1 state=running"); n != 1 {
+					t.Errorf("its end is said %d times, want once, in\n%s", n, log.String())
+				}
 				if tt.method != "none" && l.calls[tt.method] <= tt.from+2 {
 					t.Errorf("%d calls of %s, want more than %d", l.calls[tt.method], tt.method, tt.from+2)
 				}
@@ -385,4 +388,25 @@ func TestAStopHandsBackExactlyWhatWasNotPosted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A post that is under way when the engine ends may take its time: its answer is written.
+func TestTheLastAnswerIsWrittenBeforeTheEngineEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		l := newShaky("", 0, 0)
+		e, err := New(l, answer{took: 9900 * time.Millisecond}, throttle.NewLocal(), Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		time.Sleep(100 * time.Millisecond)
+		stop()
+		err = <-ended
+		if posted := e.Stats()[0].Posted; err != nil || posted == 0 || int64(len(l.done)) != posted || l.released != 1 || log.Len() > 0 {
+			t.Errorf("%v: %d posted, %d written, %d segments handed back, want nil, as many, 1:\n%s", err, posted, len(l.done), l.released, log.String())
+		}
+	})
 }

@@ -25,6 +25,7 @@ type pad struct {
 	looked  int
 	due     int
 	intents []campaign.Intent
+	took    time.Duration // for an intent
 }
 
 func (l *pad) Claim(context.Context, campaign.Claim) ([]campaign.Lease, error) {
@@ -50,6 +51,7 @@ func (l *pad) Due(_ context.Context, _ campaign.Lease, _ time.Time, n int) (all 
 
 func (l *pad) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
 	l.intents = append(l.intents, in...)
+	time.Sleep(l.took)
 	for _, i := range in {
 		granted = append(granted, campaign.Granted{To: i.To})
 	}
@@ -131,6 +133,29 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 	}
 }
 
+// A step that asked the ledger knows that it answers and how long it took; what bound a lane before is forgotten.
+func TestAStepKnowsWhatItLearned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &pad{took: 30 * time.Millisecond}
+		p, s := planning(t, l, Options{})
+		p.binding, p.bound = map[campaign.RunNo]binding{1: {"cap", "x"}}, map[campaign.RunNo]binding{1: {"cap", "x"}}
+		p.rest(time.Now().Add(-time.Second))
+		wait, err := p.step(t.Context())
+		if err != nil || wait != 0 || !p.heard || time.Duration(p.slow.Load()) != 60*time.Millisecond {
+			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, p.heard, time.Duration(p.slow.Load()))
+		}
+		if len(p.bound) != 0 || !p.busy[1] || p.idle != 0 {
+			t.Errorf("bound by %v, busy %v, idle %v, want nothing, true, 0", p.bound, p.busy, p.idle)
+		}
+		s.lease.Mark = s.lease.Hi
+		s.pending.Add(1)
+		p.queue.remove(func(*shot) bool { return true })
+		if wait, err := p.step(t.Context()); err != nil || wait != p.e.o.Tick || p.busy[1] {
+			t.Errorf("with nothing to send: %v, next in %v, busy %v, want nil, a tick, false", err, wait, p.busy[1])
+		}
+	})
+}
+
 // While the ledger fails the planner tries after 0.1 s, twice as long each time, at most every 2 s.
 func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -157,7 +182,7 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 }
 
 // Deferred deliveries of an owned segment are looked for when one is due, and every 15 s.
-func TestDeferredDeliveriesAreLookedForEveryFifteenSeconds(t *testing.T) {
+func TestDeferredOnesAreLookedForEveryFifteenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
 		for _, tt := range []struct {
