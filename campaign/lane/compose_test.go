@@ -3,6 +3,9 @@ package lane
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,6 +173,119 @@ func TestOwnSlotsAreAskedForWhenSomethingMayBeSent(t *testing.T) {
 				}
 				if asked := lim.asked > 0; asked != tt.asked {
 					t.Errorf("slots were asked for: %v, want %v", asked, tt.asked)
+				}
+			})
+		})
+	}
+}
+
+// teller is a limiter that gives what it is told to, and notes what it was asked for.
+type teller struct {
+	slots throttle.Slots
+	err   error
+	asked []string
+}
+
+func (l *teller) Lease(_ context.Context, key string, rate float64, n int) (throttle.Slots, error) {
+	l.asked = append(l.asked, fmt.Sprintf("%s %v %d", key, rate, n))
+	return l.slots, l.err
+}
+
+// A run's own limit is asked for as many slots as the run can use, and again when half of what it may plan ahead is used.
+func TestARunsOwnLimitIsAskedAgainInTime(t *testing.T) {
+	gap := 100 * time.Millisecond
+	for _, tt := range []struct {
+		name  string
+		slots throttle.Slots // First is added to now
+		err   error
+		n     int
+		again time.Duration // when it may be asked again
+		bound string
+		fault string
+	}{
+		{"all", throttle.Slots{N: 8, Interval: gap}, nil, 8, 0, "", ""},
+		{"a part", throttle.Slots{N: 7, Interval: gap}, nil, 7, 600*time.Millisecond - throttle.Horizon/2, "cap", ""},
+		{"none", throttle.Slots{Wait: 700 * time.Millisecond}, nil, 0, 700 * time.Millisecond, "cap", ""},
+		{"not to be asked", throttle.Slots{}, throttle.ErrUnavailable, 0, 0, "", ""},
+		{"a fault", throttle.Slots{}, errGone, 0, 0, "", "lease the campaign's own slots: connection refused"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lim := &teller{slots: tt.slots, err: tt.err}
+				p, s := planning(t, &pad{}, Options{})
+				p.e.limiter = lim
+				p.binding = map[campaign.RunNo]binding{}
+				<-p.poke
+				now, r := time.Now(), s.run
+				lim.slots.First = now
+				r.rate = 10
+				p.unasked(now, errGone) // as it was before
+				got := map[*run][]time.Time{}
+				n, err := p.capped(t.Context(), r, now, 8, got)
+				if n != tt.n || len(got[r]) != n || n > 1 && got[r][1].Sub(now) != gap || !slices.Equal(lim.asked, []string{"run:sale-1 10 8"}) {
+					t.Errorf("%d slots at %v for %q, want %d, 100ms apart", n, got[r], lim.asked, tt.n)
+				}
+				if said := fmt.Sprint(err); err != nil && (said != tt.fault || !errors.Is(err, errGone)) || (err != nil) != (tt.fault != "") {
+					t.Errorf("%v, want %q", err, tt.fault)
+				}
+				if p.binding[1].limit != tt.bound || (p.noSlot.at.IsZero() != (tt.err == nil)) {
+					t.Errorf("bound by %q, the limiter answers: %v, want %q, %v", p.binding[1].limit, p.noSlot.at.IsZero(), tt.bound, tt.err == nil)
+				}
+				if tt.again <= 0 {
+					return
+				}
+				for _, at := range []time.Duration{tt.again - 1, tt.again} {
+					p.binding = map[campaign.RunNo]binding{}
+					asked := len(lim.asked)
+					if _, err := p.capped(t.Context(), r, now.Add(at), 8, got); err != nil || len(lim.asked) > asked != (at == tt.again) || p.binding[1].limit != "cap" {
+						t.Errorf("after %v: %v, asked: %v, bound by %q, want asked: %v and cap", at, err, len(lim.asked) > asked, p.binding[1].limit, at == tt.again)
+					}
+				}
+				time.Sleep(tt.again)
+				synctest.Wait()
+				if len(p.poke) != 1 {
+					t.Error("the planner is not woken when the limit may be asked again")
+				}
+			})
+		})
+	}
+}
+
+// Runs of a number share a group, in turns; one that may not send leaves its share to those after it.
+func TestRunsOfANumberShareItsGroups(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		group int
+		set   func(first, second *segment)
+		want  []string // of successive groups: run:deliveries
+	}{
+		{"two", 8, nil, []string{"2:4 1:4", "1:4 2:4"}},
+		{"an odd group", 3, nil, []string{"2:1 1:2", "1:1 2:2"}},
+		{"one delivery", 1, nil, []string{"2:1", "1:1"}},
+		{"one is held", 8, func(first, _ *segment) { first.run.held.Store(true) }, []string{"2:4", "2:8"}},
+		{"one is dropped", 8, func(_, second *segment) { second.run.drop(campaign.OverLimit) }, []string{"1:8", "1:4"}},
+		{"one ends", 8, func(_, second *segment) { second.lease.Hi = second.lease.Mark + 1 }, []string{"2:1 1:7", "1:4 2:1"}},
+		{"a lease runs out", 8, func(first, _ *segment) { first.until.Store(time.Now().Add(3 * time.Second).UnixNano()) }, []string{"2:4", "2:8"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, first := planning(t, &pad{}, Options{})
+				second := newSegment(&run{no: 2, connections: []string{"conn_1"}}, first.lease)
+				second.checked = first.checked
+				p.segments = append(p.segments, second)
+				p.setRuns([]*run{first.run, second.run})
+				if tt.set != nil {
+					tt.set(first, second)
+				}
+				for _, want := range tt.want {
+					drafts, _, err := p.compose(t.Context(), time.Now(), tt.group)
+					var got []string
+					for _, d := range drafts {
+						got = append(got, fmt.Sprintf("%d:%d", d.seg.run.no, len(d.rows)))
+					}
+					if said := strings.Join(got, " "); err != nil || said != want {
+						t.Errorf("%v, a group of %q, want nil, %q", err, said, want)
+					}
 				}
 			})
 		})
