@@ -57,7 +57,7 @@ func (l *owned) Release(ctx context.Context, lease campaign.Lease, unposted []in
 	if lease.Epoch != 4 {
 		return campaign.ErrFenced
 	}
-	if _, bounded := ctx.Deadline(); !bounded {
+	if end, bounded := ctx.Deadline(); !bounded || time.Until(end) > 2*time.Second {
 		return errors.New("this may take for ever")
 	}
 	l.released = append(l.released, lease.Index)
@@ -148,7 +148,12 @@ func (l *shelf) Resolve(_ context.Context, _ campaign.Lease, older time.Time, p 
 	return l.over, l.resolveErr
 }
 
-func (l *shelf) Release(context.Context, campaign.Lease, []int64) error { return errGone }
+func (l *shelf) Release(_ context.Context, lease campaign.Lease, _ []int64) error {
+	if lease.Epoch == 0 {
+		return campaign.ErrFenced
+	}
+	return errGone
+}
 
 // claiming is a pacer of n runs, numbered from 1.
 func claiming(t *testing.T, l *shelf, n int) (*pacer, []*run, *bytes.Buffer) {
@@ -264,6 +269,9 @@ func TestWhatOthersBeganIsLookedForOnceASecond(t *testing.T) {
 			if asked && p.begunAt.IsZero() != again || asked && !p.heard {
 				t.Errorf("it looks again at once: %v, want %v; heard: %v, want true", p.begunAt.IsZero(), again, p.heard)
 			}
+			if asked && !tt.has && !p.begunAt.Equal(now) {
+				t.Errorf("it notes that it looked at %v, want %v", p.begunAt, now)
+			}
 			if p.claimedAt.IsZero() != tt.has {
 				t.Errorf("the next claim is due at once: %v, want %v", p.claimedAt.IsZero(), tt.has)
 			}
@@ -313,7 +321,7 @@ func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 		{"another resolves", campaign.Lease{Segment: campaign.Segment{Lo: 5, Hi: 9}, Mark: 6}, campaign.ErrFenced, true, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := &shelf{recover: 3, over: 2, resolveErr: tt.resolve}
+			l := &shelf{recover: 1, over: 1, resolveErr: tt.resolve}
 			if tt.resolve != nil {
 				l.over = 0
 			}
@@ -337,10 +345,15 @@ func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 			if want := now.Add(-50 * time.Hour); !l.older.Equal(want) || l.policy != campaign.Resend || !l.at.Equal(now) {
 				t.Errorf("doubts at %v; %q for those before %v, want at %v; %q before %v", l.at, l.policy, l.older, now, campaign.Resend, want)
 			}
-			if !s.dueBy(now) || p.counts.recovered.Load() != 3 {
-				t.Errorf("due %v, %d recovered, want true, 3", s.dueBy(now), p.counts.recovered.Load())
+			if !s.dueBy(now) || p.counts.recovered.Load() != 1 {
+				t.Errorf("due %v, %d recovered, want true, 1", s.dueBy(now), p.counts.recovered.Load())
 			}
-			said := map[string]bool{"in doubt\" run=sale-1 connection=conn_1 deliveries=3\n": true, "is over\" run=sale-1 deliveries=2 policy=resend\n": tt.resolve == nil}
+			quiet := log.Len()
+			l.recover, l.over = 0, 0
+			if err := p.take(t.Context(), runs[0], tt.lease, now); err != nil || log.Len() != quiet {
+				t.Errorf("with nothing in doubt: %v, want nothing said:\n%s", err, log)
+			}
+			said := map[string]bool{"in doubt\" run=sale-1 connection=conn_1 deliveries=1\n": true, "is over\" run=sale-1 deliveries=1 policy=resend\n": tt.resolve == nil}
 			for line, want := range said {
 				if got := strings.Contains(log.String(), line); got != want {
 					t.Errorf("said %q: %v, want %v, in\n%s", line, got, want, log)
@@ -368,8 +381,8 @@ func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
 	if !p.claimedAt.IsZero() {
 		t.Error("without a run the next claim waits, want it at once when there is one")
 	}
-	p.handBack(t.Context(), []campaign.Lease{{}, {}})
-	if n := strings.Count(log.String(), "segment not handed back: its lease must run out\" connection=conn_1 err=\"connection refused\"\n"); n != 2 {
+	p.handBack(t.Context(), []campaign.Lease{{Epoch: 1}, {}, {Epoch: 2}}) // the second has another owner
+	if n := strings.Count(log.String(), "segment not handed back: its lease must run out\" connection=conn_1 err=\"connection refused\"\n"); n != 2 || strings.Count(log.String(), "\n") != 2 {
 		t.Errorf("%d lines of what is not handed back, want 2:\n%s", n, log)
 	}
 }

@@ -205,6 +205,7 @@ func TestARunsOwnLimitIsAskedAgainInTime(t *testing.T) {
 	}{
 		{"all", throttle.Slots{N: 8, Interval: gap}, nil, 8, 0, "", ""},
 		{"a part", throttle.Slots{N: 7, Interval: gap}, nil, 7, 600*time.Millisecond - throttle.Horizon/2, "cap", ""},
+		{"one", throttle.Slots{N: 1, Interval: gap}, nil, 1, 0, "cap", ""},
 		{"none", throttle.Slots{Wait: 700 * time.Millisecond}, nil, 0, 700 * time.Millisecond, "cap", ""},
 		{"not to be asked", throttle.Slots{}, throttle.ErrUnavailable, 0, 0, "", ""},
 		{"a fault", throttle.Slots{}, errGone, 0, 0, "", "lease the campaign's own slots: connection refused"},
@@ -289,5 +290,29 @@ func TestRunsOfANumberShareItsGroups(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A segment is work for its own run, while its lease holds and something of it is left.
+func TestASegmentIsWorkForItsOwnRun(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		set       func(*segment)
+		work, use bool
+	}{
+		{"deliveries are left", func(*segment) {}, true, true},
+		{"nothing is left", func(s *segment) { s.lease.Mark = s.lease.Hi }, false, false},
+		{"a retry comes later", func(s *segment) { s.lease.Mark = s.lease.Hi; s.due(time.Now().Add(time.Hour)) }, true, false},
+		{"the lease is lost", func(s *segment) { s.lost.Store(true) }, false, false},
+	} {
+		p, s := planning(t, &pad{}, Options{})
+		tt.set(s)
+		if work, use := p.hasWork(s.run), p.canUse(s.run, time.Now()); work != tt.work || use != tt.use {
+			t.Errorf("%s: work %v, now %v, want %v, %v", tt.name, work, use, tt.work, tt.use)
+		}
+		other := &run{no: 2}
+		if p.hasWork(other) || p.canUse(other, time.Now()) {
+			t.Errorf("%s: it is work for another run, want not", tt.name)
+		}
 	}
 }

@@ -14,17 +14,18 @@ import (
 	"campaignd/campaign"
 )
 
-// away is a ledger that cannot be reached for 10 s.
+// away is a ledger that cannot be reached until it is 10 s old.
 type away struct {
 	Ledger
 	began time.Time
+	well  time.Duration // before that it can be reached
 
 	mu    sync.Mutex
 	lanes []campaign.LaneReport // what was told of them last
 }
 
 func (l *away) fault() error {
-	if time.Since(l.began) < 10*time.Second {
+	if age := time.Since(l.began); age >= l.well && age < 10*time.Second {
 		return errors.New("connection refused")
 	}
 	return nil
@@ -91,7 +92,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &away{began: time.Now()}
+		l := &away{began: time.Now(), well: 2 * time.Second}
 		p := newPacer(&Engine{o: o, ledger: l}, "conn_1")
 		r := &run{no: 1, connections: []string{"conn_1"}}
 		p.setRuns([]*run{r})
@@ -104,9 +105,12 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var planning sync.WaitGroup
 		planning.Go(func() { p.plan(ctx) })
-		time.Sleep(9500 * time.Millisecond)
-		if lane := p.stats().Lanes[0]; lane.Binding != "ledger" {
-			t.Errorf("while it is away the lane is bound by %s", lane.Binding)
+		time.Sleep(3500 * time.Millisecond)
+		for time.Since(l.began) < 9500*time.Millisecond {
+			if lane := p.stats().Lanes[0]; lane.Binding != "ledger" {
+				t.Errorf("while it is away the lane is bound by %s, want ledger", lane.Binding)
+			}
+			time.Sleep(50 * time.Millisecond)
 		}
 		time.Sleep(5 * time.Second)
 		stop()

@@ -79,6 +79,14 @@ func TestARunIsOverWhenItIsCancelledOrItsTimeIsUp(t *testing.T) {
 	})
 }
 
+// A draft without a retry makes none due.
+func TestOnlyRetriesAreDueAgain(t *testing.T) {
+	s, now := newSegment(&run{}, campaign.Lease{}), time.Now()
+	if again([]draft{{seg: s, rows: make([]campaign.Delivery, 3)}}, now); s.nextDue.Load() != 0 {
+		t.Errorf("a retry is due at %d, want none", s.nextDue.Load())
+	}
+}
+
 // Each answer of the ledger to an intent has its effect on the segment, its run and the engine.
 func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 	began := time.Unix(1e9, 0)
