@@ -104,7 +104,7 @@ func run(ctx context.Context, o *options) (code int, err error) {
 		}
 	}
 	if o.at != "" || o.again != "" {
-		o.n = math.MaxInt
+		o.n = math.MaxInt32 // all
 	}
 	plan := newPlan(pool, o.n, o.seed)
 	if o.list {
