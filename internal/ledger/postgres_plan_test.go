@@ -249,7 +249,7 @@ func TestNoHotStatementReadsAWholeTable(t *testing.T) {
 			}
 			n++
 			for _, f := range plan(t, c, sql) {
-				t.Errorf("%s: %s: %s", stage, f, oneLine(sql))
+				t.Errorf("%s: %s, want a plan without that: %s", stage, f, oneLine(sql))
 			}
 		}
 		if n < 60 {
