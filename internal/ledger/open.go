@@ -28,6 +28,8 @@ type Options struct {
 	AllowNetwork bool
 	// Log gets warnings about the ledger's health; nil discards them.
 	Log *slog.Logger
+
+	driver string // of database/sql, that tests put around SQLite's; "" is "sqlite"
 }
 
 // ErrRestored says that the ledger is not the one last used: a backup was restored, the

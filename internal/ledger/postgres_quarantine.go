@@ -18,7 +18,11 @@ func (l *Postgres) Restored(ctx context.Context) error { return l.stands(ctx) }
 
 // Quarantine is SQLite.Quarantine. Senders that stayed are fenced, and go on when the run is resumed.
 func (l *Postgres) Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error) {
-	return l.quarantine(ctx, ahead, since, false)
+	n, err := l.quarantine(ctx, ahead, since, false)
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
 }
 
 // Rehearse returns what Quarantine would, and changes nothing.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -77,7 +78,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (_ *SQLite, err err
 			return nil, err
 		}
 	}
-	if l.reads, err = sql.Open("sqlite", dsn(path, "mode="+readMode(o), "_pragma=query_only(1)")); err != nil {
+	if l.reads, err = sql.Open(cmp.Or(o.driver, "sqlite"), dsn(path, "mode="+readMode(o), "_pragma=query_only(1)")); err != nil {
 		return nil, explain(path, err)
 	}
 	l.reads.SetMaxOpenConns(readers)
@@ -88,7 +89,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (_ *SQLite, err err
 		}
 		return l, explain(path, l.readIdentity(ctx))
 	}
-	if l.writes, err = sql.Open("sqlite", dsn(path, "_txlock=immediate")); err != nil {
+	if l.writes, err = sql.Open(cmp.Or(o.driver, "sqlite"), dsn(path, "_txlock=immediate")); err != nil {
 		return nil, explain(path, err)
 	}
 	l.writes.SetMaxOpenConns(1)
@@ -98,7 +99,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (_ *SQLite, err err
 	if err := l.identify(ctx, o); err != nil {
 		return nil, explain(path, err)
 	}
-	if l.checks, err = sql.Open("sqlite", dsn(path)); err != nil {
+	if l.checks, err = sql.Open(cmp.Or(o.driver, "sqlite"), dsn(path)); err != nil {
 		return nil, explain(path, err)
 	}
 	l.checks.SetMaxOpenConns(1)
