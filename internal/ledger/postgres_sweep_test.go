@@ -5,6 +5,7 @@ package ledger
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -220,6 +221,9 @@ func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 	if left != most || oldest != 0 {
 		t.Errorf("%d are left, want %d; of the last to go %d", left, most, oldest)
 	}
+	if rest := l.countOrphansAt.Load(); rest == 0 {
+		t.Errorf("counted again from %d on, want a rest after nothing was left to drop", rest)
+	}
 }
 
 // BenchmarkSweepAmongUnknowns measures one sweep of a few orphans, none of them anybody's, among a million unknowns.
@@ -257,4 +261,29 @@ func BenchmarkSweepAmongUnknowns(b *testing.B) {
 		}
 		run(b, l)
 	})
+}
+
+func TestWhileAnotherSweepsNoOrphanIsDropped(t *testing.T) {
+	t.Parallel()
+	url := migrated(t)
+	l, other := openAt(t, url, Options{}), besidePostgres(t, url)
+	old := time.Now().Add(-2 * orphanAge)
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "old", Status: campaign.Sent, At: old, ReceivedAt: old}}}); err != nil {
+		t.Fatalf("applying: %v; want no error", err)
+	}
+	if _, err := other.Exec(t.Context(), `BEGIN; SELECT 1 FROM sweep FOR UPDATE`); err != nil {
+		t.Fatalf("sweeping beside: %v; want no error", err)
+	}
+	for _, want := range []int{0, 1} {
+		var done campaign.Swept
+		if err := l.expire(t.Context(), time.Now(), orphanCap, &done); err != nil || done.Expired != want {
+			t.Errorf("dropped %d orphans, %v; want %d", done.Expired, err, want)
+		}
+		if _, err := other.Exec(t.Context(), `COMMIT`); err != nil {
+			t.Fatalf("ending the other sweep: %v; want no error", err)
+		}
+		if held := heldByPostgres(t, other); strings.Contains(held, "orphan (") != (want == 0) {
+			t.Errorf("after %d were dropped the ledger holds\n%s\nwant the orphan only if none was", want, held)
+		}
+	}
 }

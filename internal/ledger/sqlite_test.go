@@ -417,6 +417,21 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
+func TestAMigrationTakenBackIsNotCounted(t *testing.T) {
+	l := openTest(t, Options{})
+	db := beside(t, l.Path())
+	if _, err := db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 0)`); err != nil {
+		t.Fatalf("writing the version: %v; want no error", err)
+	}
+	reader, err := OpenSQLite(t.Context(), l.Path(), Options{ReadOnly: true})
+	if err != nil {
+		t.Fatalf("opened for reading: %v; want no error", err)
+	}
+	if err := reader.Close(); err != nil {
+		t.Errorf("closing: %v; want no error", err)
+	}
+}
+
 func TestAFailingOperationDoesNotSpoilItsGroup(t *testing.T) {
 	l := openTest(t, Options{})
 	boom := errors.New("boom")
