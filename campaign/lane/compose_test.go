@@ -219,11 +219,11 @@ func TestARunsOwnLimitIsAskedAgainInTime(t *testing.T) {
 				<-p.poke
 				now, r := time.Now(), s.run
 				lim.slots.First = now
-				r.rate = 10
+				r.rate = 0.5
 				p.unasked(now, errGone) // as it was before
 				got := map[*run][]time.Time{}
 				n, err := p.capped(t.Context(), r, now, 8, got)
-				if n != tt.n || len(got[r]) != n || n > 1 && got[r][1].Sub(now) != gap || !slices.Equal(lim.asked, []string{"run:sale-1 10 8"}) {
+				if n != tt.n || len(got[r]) != n || n > 1 && got[r][1].Sub(now) != gap || !slices.Equal(lim.asked, []string{"run:sale-1 0.5 8"}) {
 					t.Errorf("%d slots at %v for %q, want %d, 100ms apart", n, got[r], lim.asked, tt.n)
 				}
 				if said := fmt.Sprint(err); err != nil && (said != tt.fault || !errors.Is(err, errGone)) || (err != nil) != (tt.fault != "") {
@@ -309,6 +309,10 @@ func TestASegmentIsWorkForItsOwnRun(t *testing.T) {
 		tt.set(s)
 		if work, use := p.hasWork(s.run), p.canUse(s.run, time.Now()); work != tt.work || use != tt.use {
 			t.Errorf("%s: work %v, now %v, want %v, %v", tt.name, work, use, tt.work, tt.use)
+		}
+		s.run.rate, p.binding = 5, map[campaign.RunNo]binding{}
+		if n, err := p.capped(t.Context(), s.run, time.Now(), 3, map[*run][]time.Time{}); err != nil || n > 0 != tt.use {
+			t.Errorf("%s: %v, %d slots, want nil and some: %v", tt.name, err, n, tt.use)
 		}
 		other := &run{no: 2}
 		if p.hasWork(other) || p.canUse(other, time.Now()) {

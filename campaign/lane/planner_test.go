@@ -88,6 +88,7 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 		asks     int           // deliveries
 		wait     time.Duration
 	}{
+		{"a tick is short", 5, 0, 0, false, 0, 400 * time.Millisecond},
 		{"nothing is queued", 0, 0, time.Second, false, 8, 0},
 		{"three are queued", 3, 0, time.Second, false, 5, 0},
 		{"a group is queued", 4, 0, time.Second, false, 4, 0},
@@ -102,7 +103,11 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &pad{}
-				p, _ := planning(t, l, Options{GroupMax: tt.groupMax})
+				o := Options{GroupMax: tt.groupMax}
+				if tt.name == "a tick is short" {
+					o.Tick = 100 * time.Millisecond
+				}
+				p, _ := planning(t, l, o)
 				p.begunAt = time.Now().Add(-tt.begun)
 				p.queue.push(blank(tt.queued))
 				p.queue.push([]*shot{{notBefore: time.Now().Add(p.e.o.Group + 1)}}) // not within the next group
@@ -139,13 +144,14 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 		l := &pad{took: 30 * time.Millisecond}
 		p, s := planning(t, l, Options{})
 		p.binding, p.bound = map[campaign.RunNo]binding{1: {"cap", "x"}}, map[campaign.RunNo]binding{1: {"cap", "x"}}
-		p.rest(time.Now().Add(-time.Second))
+		began := time.Now()
+		p.rest(began.Add(-time.Second))
 		wait, err := p.step(t.Context())
 		if err != nil || wait != 0 || !p.heard || time.Duration(p.slow.Load()) != 60*time.Millisecond {
 			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, p.heard, time.Duration(p.slow.Load()))
 		}
-		if len(p.bound) != 0 || !p.busy[1] || p.idle != 0 {
-			t.Errorf("bound by %v, busy %v, idle %v, want nothing, true, 0", p.bound, p.busy, p.idle)
+		if len(p.bound) != 0 || !p.busy[1] || p.idle != 0 || !p.idleAt.Equal(began) {
+			t.Errorf("bound by %v, busy %v, idle %v from %v, want nothing, true, 0 from %v", p.bound, p.busy, p.idle, p.idleAt, began)
 		}
 		s.lease.Mark = s.lease.Hi
 		s.pending.Add(1)

@@ -62,7 +62,6 @@ func TestResultsAreWrittenTogether(t *testing.T) {
 		{"seven", []put{{0, 1}, {5 * ms, 6}}, []time.Duration{80 * ms}, []int{7}},
 		{"eight", []put{{0, 1}, {5 * ms, 7}}, []time.Duration{20 * ms}, []int{8}},
 		{"eight, the last late", []put{{0, 1}, {50 * ms, 7}}, []time.Duration{50 * ms}, []int{8}},
-		{"nine, the last two late", []put{{0, 7}, {50 * ms, 2}}, []time.Duration{50 * ms}, []int{9}},
 		{"255", []put{{0, 8}, {5 * ms, 247}}, []time.Duration{20 * ms}, []int{255}},
 		{"256", []put{{0, 8}, {5 * ms, 248}}, []time.Duration{5 * ms}, []int{256}},
 		{"300", []put{{0, 300}}, []time.Duration{0, 20 * ms}, []int{256, 44}},
@@ -81,6 +80,9 @@ func TestResultsAreWrittenTogether(t *testing.T) {
 					for range p.n {
 						s.seg.pending.Add(1)
 						r.put(s)
+						if tt.name != "300" {
+							synctest.Wait()
+						}
 					}
 					total += p.n
 				}
@@ -95,6 +97,34 @@ func TestResultsAreWrittenTogether(t *testing.T) {
 				}
 				r.giveUp()
 			})
+		})
+	}
+}
+
+// What was put when the engine ends is written at once.
+func TestWhatWasPutIsWrittenAtTheEnd(t *testing.T) {
+	for i := range 16 { // the recorder is as likely to see the end first
+		synctest.Test(t, func(t *testing.T) {
+			l := &scribe{}
+			r, s := scribbling(t, l)
+			var running sync.WaitGroup
+			if i == 0 {
+				running.Go(r.run)
+			}
+			s.seg.pending.Add(3)
+			for range 3 {
+				r.put(s)
+				synctest.Wait()
+			}
+			r.stop()
+			if i > 0 {
+				running.Go(r.run)
+			}
+			running.Wait()
+			if !slices.Equal(l.n, []int{3}) || time.Since(l.began) > 0 || s.seg.pending.Load() != 0 {
+				t.Errorf("%v written after %v, %d pending, want 3 at once, 0", l.n, time.Since(l.began), s.seg.pending.Load())
+			}
+			r.giveUp()
 		})
 	}
 }

@@ -150,7 +150,8 @@ func TestWhoHasAShareOfTheRateAsksLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, all := gathering(t, &desk{}, 1)
 		p := all[0]
-		p.ahead(time.Now(), 100)
+		p.queue.push(blank(1))
+		p.ahead(time.Now(), 100) // its own rate is not known
 		if got := p.low.Load(); got != 5 {
 			t.Errorf("at first it is woken at %d shots, want a group of 5", got)
 		}
@@ -166,6 +167,12 @@ func TestWhoHasAShareOfTheRateAsksLessOften(t *testing.T) {
 		p.ahead(time.Now(), 100)
 		if got := p.low.Load(); got != 5 {
 			t.Errorf("at all of the rate it is woken at %d shots, want a group of 5", got)
+		}
+		time.Sleep(2 * time.Second)
+		p.counts.posted.Add(50)
+		p.ahead(time.Now(), 100)
+		if got := p.low.Load(); got != 2 {
+			t.Errorf("at a quarter of the rate for two seconds it is woken at %d shots, want 2", got)
 		}
 		time.Sleep(time.Second)
 		p.counts.posted.Add(25)
