@@ -89,7 +89,7 @@ func TestPlainLinesTellPhaseRowsAndDetail(t *testing.T) {
 		}
 		time.Sleep(between - 1)
 		p.show(daemon.Progress{Phase: "paused", Rows: 10, Done: 6})
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		p.show(daemon.Progress{Phase: "paused", Rows: 10, Done: 7})
 		p.warn(&campaign.Preflight{Findings: []campaign.Finding{{Level: campaign.LevelWarning, What: "odd\x1b"}, {Level: campaign.LevelError, What: "bad"}}})
 		want := "checking\nimporting 1000 rows\nuploading the file of the header\nsending 3 of 10 rows; 7 queued, 2 read\n" +
