@@ -16,7 +16,7 @@ import (
 	"campaignd/recipients"
 )
 
-// What is missing is said, whatever it is that the launch comes upon first, and no run is stored.
+// A launch names the first file that is missing, and stores no run.
 func TestALaunchSaysWhichFileIsMissing(t *testing.T) {
 	dir := t.TempDir()
 	none := filepath.Join(dir, "none")

@@ -43,7 +43,7 @@ func TestMediaThatDoNotLastAreWarnedOf(t *testing.T) {
 	}
 }
 
-// What is told of a connection is what the service says of it and of its number.
+// Preflight shows the connection and the number as the service describes them.
 func TestConnectionsAreToldAsTheServiceHasThem(t *testing.T) {
 	in := springInput(t, springFile, springList)
 	a := service()

@@ -26,7 +26,7 @@ func TestColumnsAreListedUpToTwenty(t *testing.T) {
 	}
 }
 
-// What is wrong with a row names the column, the button or the whole parameter.
+// A row's fault names the column, the button or the whole parameter.
 func TestWhatARowBreaksIsNamed(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	use := TemplateUse{Body: []string{"{{ .a }}{{ .b }}"}, Buttons: []Button{{"quick_reply", "r"}, {"url", "{{ .u }}/{{ .v }}"}}, OTP: "{{ .o }}"}

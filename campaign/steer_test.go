@@ -35,7 +35,7 @@ func TestARunIsFoundByIDNumberOrLatest(t *testing.T) {
 	}
 }
 
-// What an operator may ask in which state, and what it becomes.
+// The table has each wish of the operator in each state, and the state that follows.
 func TestWishesFitTheStateOfARun(t *testing.T) {
 	type steer = func(t *testing.T, l campaign.Ledger, r campaign.Run) (campaign.Steered, error)
 	wishes := map[string]steer{

@@ -43,7 +43,7 @@ func TestATemplateIsFoundByNameAndLanguage(t *testing.T) {
 	}
 }
 
-// What is filled against what the template has, to the letter.
+// The campaign's values are compared with the template's parts; each difference has its exact words.
 func TestEachDifferenceFromTheTemplateIsSaid(t *testing.T) {
 	const first = "; send one with `campaignd test` first"
 	buttons := func(kinds ...string) []messaging.Component {

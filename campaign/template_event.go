@@ -42,7 +42,7 @@ var templateEffects = map[string]TemplateEffect{
 	"REJECTED":  TemplatePauses, // it may be edited, or appealed against
 	"ARCHIVED":  TemplatePauses, // deleted after 28 days unless it is unarchived
 
-	// What comes back under the same name may be another template.
+	// A template that comes back under the same name may be another one.
 	"DISABLED":         TemplateEnds,
 	"PENDING_DELETION": TemplateEnds, // deleted, while earlier messages are still delivered
 	"DELETED":          TemplateEnds,

@@ -54,7 +54,7 @@ func TestValuesEndAtTheLimitsOfTheirUse(t *testing.T) {
 	}
 }
 
-// What the platform refuses anywhere in a value, and the place up to which it was counted.
+// The platform refuses these characters anywhere in a value; the fault says at which one.
 func TestAFaultOfAValueIsFoundWhereItStands(t *testing.T) {
 	for in, want := range map[string]string{
 		"a    b": "6 ", "a     b": "6 has more than 4 spaces in a row", "\u00a0 \u00a0 x": "5 ", "\u00a0 \u00a0 \u00a0x": "5 has more than 4 spaces in a row",
@@ -136,7 +136,7 @@ func TestDurationsAreReadExactly(t *testing.T) {
 	}
 }
 
-// What is shown of a value fits a line and moves no cursor.
+// A value is shown in one line, without control characters.
 func TestWhatIsShownOfAValueIsShort(t *testing.T) {
 	for in, want := range map[string]string{
 		strings.Repeat("x", 40): strings.Repeat("x", 40), strings.Repeat("x", 41): strings.Repeat("x", 40) + "...",

@@ -144,7 +144,7 @@ func TestSlotsAreExactAtEveryEdge(t *testing.T) {
 	}
 }
 
-// What a lease tells the script: docs/operations.md promises 400 ms of silence for a lost memory.
+// The arguments that a lease passes to the script. docs/operations.md promises 400 ms of silence after a lost memory.
 func TestLeaseTellsTheScriptItsConstants(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -283,7 +283,7 @@ func TestWhatOthersBeganIsLookedForOnceASecond(t *testing.T) {
 	}
 }
 
-// What was leased is taken up before anything else is asked for; where there was nothing, a tick passes first.
+// The engine takes up its leased segments before it asks for more. Without any it waits for a tick.
 func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
 	l := &shelf{has: map[bool][]campaign.Lease{false: {{Segment: campaign.Segment{Run: 2, Lo: 5, Hi: 9}, Mark: 5}}}}
 	p, runs, _ := claiming(t, l, 2)

@@ -82,7 +82,7 @@ func enrolled(t *testing.T, l *roll, o Options) (*Engine, *bytes.Buffer) {
 	return e, &log
 }
 
-// What the operator wants is written when the run is not there yet, and only then.
+// The engine writes the operator's wish into the run's state only while the state differs from it.
 func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 	pause := `1 [ready running] paused operator "paused by the operator"`
 	cancel := `1 [ready paused waiting_approval] running  ""`

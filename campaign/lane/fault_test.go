@@ -346,7 +346,7 @@ func TestAStopOfARunIsWrittenAlthoughItFailsAtFirst(t *testing.T) {
 	}
 }
 
-// What was granted and not posted when the engine ends is named to the ledger, after what was posted is written.
+// At its end the engine first writes the results, then names the granted but unposted rows to the ledger.
 func TestAStopHandsBackExactlyWhatWasNotPosted(t *testing.T) {
 	for _, fails := range []string{"", "Release"} {
 		synctest.Test(t, func(t *testing.T) {

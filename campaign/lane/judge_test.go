@@ -45,7 +45,7 @@ func judging(t *testing.T) (*pacer, *shot, *bench) {
 	return newPacer(e, "conn_1"), s, l
 }
 
-// What a refusal makes of its recipient: the waits are those of docs/decisions, before what is drawn to spread them.
+// Each refusal gives its recipient a result and a wait. The table has the wait without the drawn part.
 func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -260,7 +260,7 @@ func TestAnUnreachableServiceIsAskedLessOften(t *testing.T) {
 	}
 }
 
-// Who opted out is known by that; who cannot be reached is not tried for 90 days.
+// An opt-out suppresses marketing for good. An unreachable number is suppressed for 90 days.
 func TestARefusalFeedsTheSuppressions(t *testing.T) {
 	p, s, _ := judging(t)
 	now := time.Now()

@@ -282,7 +282,7 @@ func TestARoundIsFullByNumbersOrByDeliveries(t *testing.T) {
 	}
 }
 
-// Who has nothing to send, or no room for half a group, is not asked to come along.
+// A number joins a group only when it has rows to send and room for half a group.
 func TestOnlyANumberWithWorkAndRoomComesAlong(t *testing.T) {
 	for _, tt := range []struct {
 		queued int
@@ -306,7 +306,7 @@ func TestOnlyANumberWithWorkAndRoomComesAlong(t *testing.T) {
 	}
 }
 
-// Whoever pokes at the instant of another is answered once, where the options ask for it.
+// Two pokes at one instant cause one look.
 func TestPokesOfOneInstantAreAnsweredOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, wait := range []time.Duration{0, 1} {

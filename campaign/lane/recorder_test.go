@@ -101,7 +101,7 @@ func TestResultsAreWrittenTogether(t *testing.T) {
 	}
 }
 
-// What was put when the engine ends is written at once.
+// The results in hand when the engine ends are written at once.
 func TestWhatWasPutIsWrittenAtTheEnd(t *testing.T) {
 	for i := range 16 { // the recorder is as likely to see the end first
 		synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestAWriteIsTriedAgainAtLeastEveryTwoSeconds(t *testing.T) {
 	}
 }
 
-// What is given up is not pending any more, so that its segment can be handed back.
+// A result that was given up is not pending any more, so its segment can be handed back.
 func TestResultsThatAreGivenUpFreeTheirSegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &scribe{fails: 1 << 20}

@@ -14,7 +14,7 @@ import (
 	"campaignd/campaign"
 )
 
-// What a campaign file says of sending is what its run sends by.
+// A run sends by the settings of its campaign file.
 func TestARunIsWhatItsCampaignSays(t *testing.T) {
 	s := campaign.Run{No: 4, Campaign: "sale", Template: "spring", Language: "de", Asset: "media-1", CreatedAt: time.Unix(1e9, 0), Header: []string{"to"}, Definition: []byte(sale + `
 limits: {rate: 7.5, not_after: 2h}

@@ -9,7 +9,7 @@ import (
 	"campaignd/campaign/plan"
 )
 
-// What waited for its instant may not be late; what has none is in no hurry.
+// An attempt with a time goes first once that time has come, and waits until then.
 func TestTimedShotsGoFirstWhenTheyAreDue(t *testing.T) {
 	q, now := newQueue(), time.Now()
 	q.push([]*shot{{attempt: 1}, {attempt: 2, notBefore: now}, {attempt: 3, notBefore: now.Add(time.Nanosecond)}})
@@ -52,7 +52,7 @@ func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
 	}
 }
 
-// Of an intent only what was granted is posted; the rest stays where it was.
+// Only the granted rows of an intent are posted; the others keep their place.
 func TestOnlyWhatIsGrantedIsPosted(t *testing.T) {
 	p, s, _ := judging(t)
 	d := draft{seg: s.seg, rows: []campaign.Delivery{{Seq: 0}, {Seq: 1}, {Seq: 2}}}

@@ -224,7 +224,7 @@ func TestCronLatestIsTheNewestOfThousands(t *testing.T) {
 	}
 }
 
-// Of an hour that exists twice each minute fires in the first.
+// In an hour that exists twice, each minute fires in the first of the two.
 func TestCronFiresTheFirstTimeOfADoubledHour(t *testing.T) {
 	for _, c := range []struct {
 		zone, hour, after string

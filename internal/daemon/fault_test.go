@@ -219,7 +219,7 @@ func TestAQuarantineThatCannotOpenSaysWhy(t *testing.T) {
 	}
 }
 
-// What ends the intake ends the sending, too: statuses and opt-outs would be missed.
+// When the intake ends, the sending ends too: it would miss statuses and opt-outs.
 func TestALostListenerEndsTheSending(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	run := c.interrupted("spring", 10)

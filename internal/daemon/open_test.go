@@ -144,7 +144,7 @@ func TestServeNeedsItsAdminPort(t *testing.T) {
 	}
 }
 
-// What the engine refuses is an error of each command that sends, and nothing is bound or launched.
+// When the engine refuses its options, each command that sends fails and binds or launches nothing.
 func TestASenderWithoutAnEngineEndsAtOnce(t *testing.T) {
 	d, err := New(t.Context(), openable(t), Options{})
 	if err != nil {

@@ -210,7 +210,7 @@ var decisions = []struct {
 	{403, nil, `{"error":"recipient_opted_out"}`},
 	{403, nil, `{"error":"account_deactivated"}`},
 	{404, nil, `{"error":"connection_not_found"}`},
-	// What stands in front of the service.
+	// Answers of a proxy in front of the service.
 	{403, nil, `error code: 1010`},
 	{403, nil, `{"error":"forbidden","message":"error code: 1010"}`},
 	{404, nil, `error code: 1010`},

@@ -54,7 +54,7 @@ func FuzzAppendMessage(f *testing.F) {
 	})
 }
 
-// Of a template any part may be there or not; each combination is the JSON that encoding/json writes.
+// Any part of a template may be missing. Each combination is the JSON that encoding/json writes.
 func TestEveryShapeOfATemplateIsItsJSON(t *testing.T) {
 	media := []*Media{nil, {}, {AssetID: "ast_1"}, {ID: "7"}, {Link: "https://x.example/a"}, {AssetID: "ast_1", ID: "7"}, {ID: "7", Link: "l"}, {AssetID: "ast_1", ID: "7", Link: "l"}}
 	headers := []*Header{nil, {}}

@@ -212,7 +212,7 @@ func TestTheTransportIsTunedForManyShortPosts(t *testing.T) {
 	}
 }
 
-// Of equal headers each request has its own where the transport is not ours: whatever it does to one, the next is whole.
+// With a foreign transport each request has a header of its own, so a change to one leaves the next whole.
 func TestAForeignTransportCannotSpoilTheNextSend(t *testing.T) {
 	var seen []string
 	c := testClient(t, "https://service.example", Options{UserAgent: "shop/1.0", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -199,7 +199,7 @@ func TestToleranceIsWhatIsConfigured(t *testing.T) {
 	if _, err := v.Verify(h, body, signedAt); !errors.Is(err, ErrBadSignature) {
 		t.Errorf("another stamp than the signed one: %v, want %v", err, ErrBadSignature)
 	}
-	// What is signed without a stamp is not taken where one is asked for.
+	// A signature without a timestamp is refused where the options ask for one.
 	if err := (SignatureForm{}).Sign(h, NewSecret("secret"), body, signedAt); err != nil {
 		t.Fatal(err)
 	}

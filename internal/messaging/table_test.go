@@ -124,7 +124,7 @@ func TestTheOrderOfADecision(t *testing.T) {
 	}
 }
 
-// What is said of a code that has no row of its own.
+// A code without a row of its own has a sentence all the same.
 func TestNoCodeIsWithoutASentence(t *testing.T) {
 	for code, want := range map[string]string{
 		"send_policy": "the platform refused the message",

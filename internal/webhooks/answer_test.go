@@ -16,7 +16,7 @@ import (
 	"campaignd/campaign"
 )
 
-// What a sender is told beside the status: RFC 9110, 15.5.6 (Allow), 10.2.3 (Retry-After) and 7.6.1 (Connection).
+// The headers of each answer: RFC 9110, 15.5.6 (Allow), 10.2.3 (Retry-After) and 7.6.1 (Connection).
 func TestEveryAnswerCarriesItsHeader(t *testing.T) {
 	get := request("", secretText)
 	get.Method = http.MethodGet

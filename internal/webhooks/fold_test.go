@@ -263,7 +263,7 @@ func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
 	}
 }
 
-// Who stops and resumes in one body is known by the later wish alone.
+// When one body holds a stop and a resume of one person, the later wish counts.
 func TestTheLaterWishOfABodyIsStored(t *testing.T) {
 	wish := func(value string, minute int) string {
 		return fmt.Sprintf(`{"type":"preference.updated","data":{"wa_id":"15555550101","value":%q,"timestamp":%d}}`, value, noon.Add(time.Duration(minute)*time.Minute).Unix())

@@ -41,7 +41,7 @@ func holds(blocks []block, at place) bool {
 
 // measure runs each test of the packages alone, without a mutation, and notes what it reaches.
 // A test that fails would kill everything: it is tried once more, then it is an error.
-// What was measured with the same binary before is taken from the user's cache.
+// A measurement of the same binary is taken from the user's cache.
 func measure(ctx context.Context, o *options, packages []*Package, cover []string) ([]*Test, error) {
 	var tests, missing []*Test
 	keep := map[*Package]string{}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// What must be killed, in percent.
+// The least shares of killed mutations, in percent.
 const (
 	least          = 90
 	leastOfPackage = 80 // of a package with enough mutations

@@ -245,7 +245,7 @@ var statusPromises = []promise{
 		}
 	}},
 	{"EveryTemplateEventHasItsEffect", func(f *fixture) {
-		// What each event leaves of a ready run, and what an approval after it makes of the run.
+		// The table has the state of a ready run after each event, and after an approval that follows.
 		for _, c := range []struct {
 			event         string
 			state, healed campaign.State
