@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Doubts", doubtPromises},
 		{"Suppressions", suppressionPromises},
 		{"Reports", reportPromises},
+		{"Pages", pagePromises},
 		{"Jobs", jobPromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
