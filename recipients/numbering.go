@@ -83,13 +83,8 @@ func newNumbering(code int) *numbering {
 			if p, seen := known[expr]; seen {
 				return p
 			}
-			re, err := syntax.Parse(expr, syntax.Perl)
-			if err != nil {
-				ok = false
-				return -1
-			}
-			prog, err := syntax.Compile(re.Simplify())
-			if err != nil || len(prog.Inst) > 1<<16-1 || !digitsOnly(prog) {
+			prog := automaton(expr)
+			if prog == nil {
 				ok = false
 				return -1
 			}
@@ -122,6 +117,20 @@ func newNumbering(code int) *numbering {
 	}
 	n.reset()
 	return n
+}
+
+// automaton compiles an expression, or returns nil if it uses what an automaton over digits cannot do, or more
+// instructions than a thread counts.
+func automaton(expr string) *syntax.Prog {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil || len(prog.Inst) > 1<<16-1 || !digitsOnly(prog) {
+		return nil
+	}
+	return prog
 }
 
 func digitsOnly(p *syntax.Prog) bool {

@@ -3,6 +3,7 @@ package recipients
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/nyaruka/phonenumbers"
@@ -79,6 +80,43 @@ func TestNumberingPlanForgetsRatherThanGrows(t *testing.T) {
 		}
 	}
 	t.Logf("%d states of +1 after 300,000 random numbers", len(plan.states))
+}
+
+// A plan keeps 16,384 states; the one after them is the first of a new plan, with the same verdict.
+func TestAFullPlanStartsAfreshWithTheSameVerdict(t *testing.T) {
+	const valid, invalid = "2025550123", "1025550123"
+	for _, full := range []int{1<<14 - 1, 1 << 14} {
+		plan := newNumbering(1)
+		plan.states = append(plan.states, make([]state, full-len(plan.states))...)
+		if got := plan.isValid(valid); !got {
+			t.Errorf("+1%s with %d states: valid %v, want true", valid, full, got)
+		}
+		if got := plan.isValid(invalid); got {
+			t.Errorf("+1%s with %d states: valid %v, want false", invalid, full, got)
+		}
+		if got := len(plan.states); got > 100 {
+			t.Errorf("%d states are kept after the %dth, want a new plan", got, full)
+		}
+	}
+	plan := newNumbering(1)
+	before := plan.start
+	plan.states = append(plan.states, make([]state, 1<<14-1-len(plan.states))...)
+	if plan.step(before, '2'); len(plan.states) != 1<<14 {
+		t.Errorf("%d states after one more, want %d: there was room for it", len(plan.states), 1<<14)
+	}
+	if plan.step(before, '3'); len(plan.states) > 3 {
+		t.Errorf("%d states after one too many, want a new plan", len(plan.states))
+	}
+}
+
+// What an automaton over digits cannot do is left to the library.
+func TestOnlyPatternsOfDigitsAreCompiled(t *testing.T) {
+	long := strings.Repeat(`\d{1000}`, 70) // more instructions than a thread can count
+	for expr, want := range map[string]bool{`2\d{3}|[3-5]\d`: true, `(?:[2-9]\d)*`: true, `2\b`: false, `^2`: false, `2$`: false, `(2`: false, long: false} {
+		if got := automaton(expr) != nil; got != want {
+			t.Errorf("%.20s is compiled: %v, want %v", expr, got, want)
+		}
+	}
 }
 
 func BenchmarkPhones(b *testing.B) {

@@ -228,6 +228,12 @@ func TestOpenNamesTheFileAndTheRemedy(t *testing.T) {
 	if want := fmt.Sprintf("%x", sha256.Sum256([]byte("to\n+12025550123\n"))); err != nil || size != 16 || sum != want {
 		t.Errorf("Hash: %s %d %v", sum, size, err)
 	}
+	for path, cause := range map[string]string{filepath.Join(good, "x.csv"): "not a directory", filepath.Join(dir, strings.Repeat("x", 300)): "file name too long"} {
+		want := path + ": the list cannot be opened: " + cause + "; check its path and permissions"
+		if _, err := Open(path, Options{}); err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
 	r, err := Open(good, Options{})
 	if err != nil {
 		t.Fatal(err)
