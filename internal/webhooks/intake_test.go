@@ -455,6 +455,9 @@ func TestStoppingDoesNotWaitForALedgerForEver(t *testing.T) {
 		if took := time.Since(began); err == nil || took > 8*time.Second { // 5 s commit under way + 3 s drain
 			t.Errorf("%v after %v, want an error within 8s", err, took)
 		}
+		if want := "webhooks: 1 events were not stored within 3s of stopping; the service will repeat them"; err != nil && err.Error() != want {
+			t.Errorf("Run: got %q, want %q", err, want)
+		}
 		for range 3 {
 			if code := <-codes; code != http.StatusServiceUnavailable {
 				t.Errorf("answered %d, want 503", code)
