@@ -58,6 +58,9 @@ func TestAFailedLaunchIsLeftAloneForAMinute(t *testing.T) {
 		if tries != 5 {
 			t.Errorf("%d tries, want 5: what succeeded is not put off", tries)
 		}
+		if kept := len(l.busy) + len(l.again) + len(l.said); kept != 0 {
+			t.Errorf("%d notes of a launch that succeeded are kept, want none", kept)
+		}
 		fault = errors.New("another fault")
 		try()
 		said(3) // it had succeeded in between
