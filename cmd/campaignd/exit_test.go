@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -321,6 +322,13 @@ func TestSuppressionsSayHowManyAndFailWholly(t *testing.T) {
 	d.says(0, "1 rows: 1 added, 0 already there, 0 not read\n", "", "suppressions", "import", d.write("s.csv", "to\n+2348031234567\n"))
 	file := d.path("out.csv")
 	d.says(0, "", "", "suppressions", "export", file)
+	printed := d.want(0, "suppressions", "export").stdout
+	if text, err := os.ReadFile(file); err != nil || string(text) != printed || strings.Count(printed, "\n") != 3 {
+		t.Errorf("the exported file: got %q (%v), want what is printed, a header and two numbers: %q", text, err, printed)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the exported file: got mode %v (%v), want it readable by its owner alone", info.Mode(), err)
+	}
 	d.says(2, "", "campaignd: "+file+" exists; name another file\n", "suppressions", "export", file)
 }
 

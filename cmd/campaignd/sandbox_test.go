@@ -6,11 +6,16 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
 )
 
 // What is said of a scenario's sandbox must let its reader in, and a fault given as a flag stands beside the scenario's.
@@ -54,5 +59,84 @@ func TestSandboxTellsTheScenariosKeysAndKeepsItsFaults(t *testing.T) {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("no %q in %s", want, raw)
 		}
+	}
+}
+
+// The flags for webhooks stand above the scenario: where they go, who signs them, and when they come again.
+func TestSandboxSignsAndRepeatsWebhooksAsItsFlagsSay(t *testing.T) {
+	t.Parallel()
+	scenario := filepath.Join(t.TempDir(), "s.yaml")
+	if err := os.WriteFile(scenario, []byte(`keys: [{token: sandbox-key}]
+connections: [{id: conn_1, phone: "+15555550100"}]
+templates: [{id: tpl_1, name: order_update, language: en_US, category: UTILITY, components: [{type: BODY, text: "Hello {{1}}, {{2}}"}]}]
+statuses: {sent: 1ms, delivered: 1ms, read: 1ms}
+webhook_url: http://127.0.0.1:1/of-the-scenario
+webhook_secret: of the scenario
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		flags  []string
+		secret string
+	}{
+		{nil, "of the scenario"},
+		{[]string{"--webhook-secret", sandbox.DemoSecret}, sandbox.DemoSecret},
+		{[]string{"--webhook-secret", "of the flag"}, "of the flag"},
+	} {
+		verifier, err := messaging.NewVerifier(messaging.SignatureForm{}, messaging.NewSecret(tt.secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		posts := make(chan error, 100)
+		endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err == nil {
+				_, err = verifier.Verify(r.Header, body, time.Now())
+			}
+			posts <- err
+			w.WriteHeader(http.StatusInternalServerError) // it comes again
+		}))
+		d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+		ctx, stop := context.WithCancel(t.Context())
+		said, stderr := io.Pipe()
+		done := make(chan int, 1)
+		go func() {
+			done <- run(ctx, append([]string{"sandbox", "--addr", "127.0.0.1:0", "--scenario", scenario, "--webhook", endpoint.URL + "/hook", "--retry-schedule", "1ms"}, tt.flags...),
+				strings.NewReader(""), io.Discard, stderr, nil)
+			_ = stderr.Close()
+		}()
+		lines := bufio.NewReader(said)
+		first, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		url := regexp.MustCompile(`http://[0-9.:]+`).FindString(first)
+		if want := "sandbox of the messaging service on " + url + ", key sandbox-key\n"; first != want {
+			t.Errorf("said %q, want %q", first, want)
+		}
+		if second, err := lines.ReadString('\n'); err != nil || second != "events go to "+endpoint.URL+"/hook\n" {
+			t.Errorf("said %q (%v), want that events go to %s/hook", second, err, endpoint.URL)
+		}
+		go func() { _, _ = io.Copy(io.Discard, lines) }()
+		d.env["CAMPAIGND_SERVICE_BASE_URL"], d.env["CAMPAIGND_SERVICE_API_KEY"] = url, sandbox.DemoKey
+		d.env["CAMPAIGND_LEDGER"] = "sqlite:" + d.path("none.db")
+		d.write("c.yaml", campaignFile)
+		d.write("list.csv", listOf(1))
+		d.want(0, "test", d.path("c.yaml"), "--to", "+2348039999999")
+		for n := range 6 { // three statuses, each once more after a millisecond
+			select {
+			case err := <-posts:
+				if err != nil {
+					t.Errorf("%v: webhook %d is not signed with %q: %v", tt.flags, n+1, tt.secret, err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Errorf("%v: %d webhooks came, want 6: each of three twice", tt.flags, n)
+			}
+		}
+		stop()
+		if code := <-done; code != 0 {
+			t.Errorf("sandbox: exit code %d after its stop, want 0", code)
+		}
+		endpoint.Close()
 	}
 }

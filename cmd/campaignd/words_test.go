@@ -80,6 +80,10 @@ func TestDoubtsAreListedAndCounted(t *testing.T) {
 			t.Errorf("keep %v: got\n%s\nwant\n%s", tt.keep, got, tt.want)
 		}
 	}
+	u.Unknown, u.InDoubt = 0, 2
+	if got := printed(t, func(p *program) error { return p.writeResolved(u, nil, false) }); !strings.HasSuffix(got, "\nand 1 more: `campaignd report spring-2 --format csv` has them all\n") {
+		t.Errorf("one of two is listed: got\n%s\nwant it to end in \"and 1 more\"", got)
+	}
 	open := campaign.Uncertainty{Run: "spring-2", InDoubt: 1, Rows: rows}
 	if got := printed(t, func(p *program) error { return p.writeResolved(open, nil, false) }); strings.Contains(got, "more:") || strings.Contains(got, "Decide") {
 		t.Errorf("all are listed and none is unknown: got\n%s", got)
