@@ -124,3 +124,51 @@ func TestAFiringIsKnownByItsKey(t *testing.T) {
 		t.Errorf("launch = %+v, want the file, the key, the owner, the lease, and no waiting", got)
 	}
 }
+
+// A quarantine closes the firing that would be made now, unless a run of the ledger is that firing.
+func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
+	folder := t.TempDir()
+	file := folder + "/spring.yaml"
+	src := "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nrecipients: {file: l.csv}\nschedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n"
+	if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	written := time.Now().AddDate(0, 0, -2) // a day has begun since
+	if err := os.Chtimes(file, written, written); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ReadSchedule(folder)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%d schedules and %v, want 1", len(all), err)
+	}
+	config, l := &Config{Campaigns: folder}, &fired{}
+	firing, due, err := (&Daemon{cfg: config, ledger: l}).due(t.Context(), all[0], time.Now())
+	if err != nil || !due {
+		t.Fatalf("due %v and %v, want it due", due, err)
+	}
+	key := campaign.FiringKey + firing.Key
+	for _, tt := range []struct {
+		name string
+		runs []campaign.Run
+		want int
+	}{
+		{"no run", nil, 1},
+		{"another firing of the campaign", []campaign.Run{{Campaign: "spring", Launch: campaign.FiringKey + "other", ListName: "l.csv"}}, 1},
+		{"the firing of another campaign", []campaign.Run{{Campaign: "summer", Launch: key, ListName: "l.csv"}}, 1},
+		{"the firing itself", []campaign.Run{{Campaign: "summer", Launch: key}, {Campaign: "spring", Launch: key, ListName: "l.csv"}}, 0},
+		{"the firing itself, before others", []campaign.Run{{Campaign: "spring", Launch: key, ListName: "l.csv"}, {Campaign: "summer", Launch: key}}, 0},
+		{"the stand-in of an earlier quarantine", []campaign.Run{{Campaign: "spring", Launch: key, ListName: lostList}}, 1},
+	} {
+		q := Quarantined{DryRun: true}
+		if err := q.closeFirings(t.Context(), config, l, tt.runs, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+		if len(q.Firings) != tt.want {
+			t.Errorf("%s: %d firings are closed, want %d", tt.name, len(q.Firings), tt.want)
+		}
+	}
+	l.fault = errors.New("disk full")
+	if err := (&Quarantined{DryRun: true}).closeFirings(t.Context(), config, l, nil, slog.New(slog.DiscardHandler)); !errors.Is(err, l.fault) {
+		t.Errorf("with a ledger that fails: got %v, want %v", err, l.fault)
+	}
+}
