@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -41,6 +43,23 @@ func TestVersionIsAFlagToo(t *testing.T) {
 	d := newDesk(t, nil)
 	if flag, command := d.want(0, "--version").stdout, d.want(0, "version").stdout; flag != command {
 		t.Errorf("--version prints %q, version %q", flag, command)
+	}
+}
+
+// The linker's version comes first, then that of the build information, then the word for neither.
+func TestTheVersionNamesBuildAndPlatform(t *testing.T) {
+	defer func(before string) { version = before }(version)
+	version = "v1.2.3"
+	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d.says(0, "campaignd v1.2.3 ("+runtime.Version()+", "+runtime.GOOS+"/"+runtime.GOARCH+")\n", "", "version")
+	d.says(0, fmt.Sprintf("{\n  \"version\": \"v1.2.3\",\n  \"go\": %q,\n  \"os\": %q,\n  \"arch\": %q\n}\n", runtime.Version(), runtime.GOOS, runtime.GOARCH), "", "version", "-o", "json")
+	version = ""
+	want := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		want = info.Main.Version
+	}
+	if got := versionNow().Version; got != want {
+		t.Errorf("without the linker's version: got %q, want %q", got, want)
 	}
 }
 

@@ -274,7 +274,8 @@ func TestAWishThatDoesNotFitTheStateIsExitOne(t *testing.T) {
 	d.says(1, "", "campaignd: not possible now: orders-1 is ready, it does not wait for approval\n", "approve", "latest")
 	d.says(0, "orders-1 will not send from the next intent on; `campaignd resume orders-1` lets it go on\n", "", "pause", "latest")
 	d.says(0, "orders-1 goes on as soon as a sender (`campaignd serve` or `run`) has it\n", "", "resume", "latest")
-	d.spoil("UPDATE run SET wanted = 'cancel'")
+	d.says(0, "orders-1 is cancelled; `campaignd report orders-1` tells who got it\n", "", "cancel", "latest")
+	d.spoil("UPDATE run SET state = 'ready', wanted = 'cancel', ended_at = 0")
 	d.says(1, "", "campaignd: not possible now: orders-1 is being cancelled, which cannot be taken back; `campaignd run --new` launches another\n", "resume", "latest")
 }
 
