@@ -195,6 +195,13 @@ func TestTemplateEventsOfEveryShape(t *testing.T) {
 			t.Errorf("%s:\n got %s %+v\nwant %+v", body, e.Kind, e.Review, want)
 		}
 	}
+	// The event's own time, unless its template's is said; what is no time is passed over.
+	for at, want := range map[string]int64{`1767225600`: 1767225600, `"2026-01-01T00:00:00Z"`: 1767225600, `"soon"`: 1750000000, `0`: 1750000000} {
+		e := decodeOne(t, `{"type":"template.updated","timestamp":1750000000,"data":{"templateName":"a","status":"APPROVED","timestamp":`+at+`}}`)
+		if e.Review == nil || e.At.Unix() != want {
+			t.Errorf("timestamp %s: %+v at %d, want a review at %d", at, e.Review, e.At.Unix(), want)
+		}
+	}
 }
 
 func TestAssumedNamesCanBeReplaced(t *testing.T) {
@@ -312,6 +319,12 @@ func TestJSONIsWalkedAsItWasWritten(t *testing.T) {
 	for n := range len(text) {
 		if v, err := parse([]byte(text[:n])); err == nil {
 			t.Errorf("%q: %q, want an error", text[:n], v)
+		}
+	}
+	// And a value that breaks off ends where its text does.
+	for _, cut := range []string{"", "[", "{", `{"a`, `["\\`, `[1,[2]`, `"a\"`, "-1", "tru"} {
+		if got := value(cut).end(0); got != len(cut) {
+			t.Errorf("%q ends at %d, want %d", cut, got, len(cut))
 		}
 	}
 }

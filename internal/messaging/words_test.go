@@ -124,7 +124,9 @@ func TestTheRecipientIsReadFromTheMessageID(t *testing.T) {
 		"wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA": "15555550101",
 		"wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD01A":    "15555550101",   // a tail that is no base64
 		"wamid.HBgNNTUxNjk5MjMxODIyMhUC":                             "5516992318222", // reliability.md 1.8
-		"wamid.HBgNNTUxNjk5MjMxODIy":                                 "",              // cut off
+		"wamid.HBgLMTU1NTU1NTAxMDH-_gAR":                             "15555550101",   // the URL's alphabet
+		"wamid.HBgLMTU1NTU1NTAxMDH_-gAR":                             "15555550101",
+		"wamid.HBgNNTUxNjk5MjMxODIy":                                 "", // cut off
 		"wamid.":                                                     "",
 		"HBgLMTU1NTU1NTAxMDEVAgAR":                                   "",
 		"wamid.AAAAAAAAAAAAAAAAAAAAAAAA":                             "",
