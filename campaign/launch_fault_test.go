@@ -223,3 +223,81 @@ func TestARowSkippedElsewhereMayBeChosen(t *testing.T) {
 		t.Errorf("got %d chosen, %d elsewhere, %v, want 1 and none", got.Chosen, got.Elsewhere, err)
 	}
 }
+
+// silent answers no question about a run.
+type silent struct{ campaign.Ledger }
+
+func (silent) Run(context.Context, campaign.RunNo) (campaign.Run, error) {
+	return campaign.Run{}, errAway
+}
+
+// An import whose input does not do ends with that; its run goes on importing, for another try.
+func TestAnImportSaysWhyItCannotEnd(t *testing.T) {
+	const list = "to,name\n+2348031234501,Ada\n+2348031234502,Bola\n"
+	for name, c := range map[string]struct {
+		definition, list string
+		stored           func(campaign.Ledger) campaign.Ledger
+		remove           bool
+		want             func(error) bool
+	}{
+		"a quote without end": {minimal, list + "+2348031234503,\"Eve\n", nil, false, func(err error) bool {
+			var bad *recipients.FileError
+			return errors.As(err, &bad) && bad.Line == 4
+		}},
+		"no list": {minimal, list, nil, true, func(err error) bool {
+			var bad *recipients.FileError
+			return errors.As(err, &bad)
+		}},
+		"a variable without a column": {strings.Replace(minimal, "en_US", `en_US, body: ["{{ .first }}"]`, 1), list, nil, false, func(err error) bool {
+			var bad *campaign.FileError
+			return errors.As(err, &bad) && strings.Contains(err.Error(), `no column "first"`)
+		}},
+		"an unknown commit that cannot be looked for": {minimal, list, func(l campaign.Ledger) campaign.Ledger {
+			return silent{&unsure{Ledger: l, unknown: 1}}
+		}, false, func(err error) bool { return errors.Is(err, campaign.ErrUnknownCommit) && errors.Is(err, errAway) }},
+	} {
+		l, d := openLedger(t), parse(t, c.definition)
+		path := writeFile(t, "list.csv", c.list)
+		run, stored := newRun(t, l, d, path), l
+		if c.stored != nil {
+			stored = c.stored(l)
+		}
+		if c.remove {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: stored, Run: run, Definition: d, List: path}); err == nil || !c.want(err) {
+			t.Errorf("%s: got %v, want the error of that", name, err)
+		}
+		if now, err := l.Run(t.Context(), run.No); err != nil || now.State != campaign.Importing {
+			t.Errorf("%s: the run is %s (%v), want %s", name, now.State, err, campaign.Importing)
+		}
+	}
+}
+
+// late is a ledger in which another process creates the same run just before.
+type late struct{ campaign.Ledger }
+
+func (l late) CreateRun(ctx context.Context, r campaign.Run) (campaign.Run, error) {
+	if _, err := l.Ledger.CreateRun(ctx, r); err != nil {
+		return campaign.Run{}, err
+	}
+	return l.Ledger.CreateRun(ctx, r)
+}
+
+// Of two processes that launch one list at once, the second goes on with the run of the first.
+func TestALaunchThatComesSecondGoesOn(t *testing.T) {
+	dir, l := t.TempDir(), openLedger(t)
+	file, list := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile), overwrite(t, filepath.Join(dir, "list.csv"), springList)
+	got, err := campaign.Launch{Ledger: late{l}, Service: service(), File: file, List: list}.Start(t.Context())
+	if err != nil || !got.Resumed || !got.Imported || got.Run.No != 1 {
+		t.Errorf("got %+v, %v, want run 1 resumed and imported", got, err)
+	}
+	if err := whole(t, l, got.Run, 8); err != nil {
+		t.Error(err)
+	}
+	if runs, err := l.Runs(t.Context(), campaign.Which{}); err != nil || len(runs) != 1 {
+		t.Errorf("%d runs (%v), want 1", len(runs), err)
+	}
+}

@@ -1,11 +1,14 @@
 package campaign_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -192,5 +195,35 @@ func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
 	}
 	if got := campaign.Beside("/c/a.yaml", ""); got != "" {
 		t.Errorf("beside = %q, want nothing", got)
+	}
+}
+
+// refusing is a suppression list that fails at one of its calls, counted from 1.
+type refusing struct{ *fuse }
+
+func (r refusing) SuppressedKeys(context.Context, []int64, bool, time.Time) (map[int64]campaign.SkipReason, error) {
+	return nil, r.call("SuppressedKeys")
+}
+
+// A thousand rows are asked for at once, whichever of these questions fails is told, and of rows that are skipped
+// anyhow nothing is asked.
+func TestEveryQuestionForSuppressionsCounts(t *testing.T) {
+	const header = "phone,first_name,discount,slug\n"
+	var b strings.Builder
+	b.WriteString(header)
+	for i := range 2001 {
+		fmt.Fprintf(&b, "+2348031%06d,Ada,x,a\n", 200000+i)
+	}
+	for _, c := range []struct {
+		list        string
+		fails, want int // the call that fails, and how many are made
+	}{{b.String(), 1, 1}, {b.String(), 2, 2}, {b.String(), 3, 3}, {b.String(), 0, 3}, {header + "1,a,b,c\n2,a,b,c\n", 1, 0}} {
+		in := springInput(t, springFile, c.list)
+		f := &fuse{left: c.fails}
+		in.Suppressions = refusing{f}
+		_, err := campaign.RunPreflight(t.Context(), in)
+		if made := c.fails - f.left; made != c.want || errors.Is(err, errAway) != (f.what != "") || c.want == c.fails && f.what == "" {
+			t.Errorf("call %d fails: %d calls, %v, want %d and its error when it is made", c.fails, made, err, c.want)
+		}
 	}
 }

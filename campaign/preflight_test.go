@@ -400,6 +400,10 @@ policies: {on_uncertain: hold, doubt_window: 900s}
 	if got := campaign.Differences([]byte("old: 1"), []byte("old: 1")); got != nil {
 		t.Errorf("differences = %q, want none", got)
 	}
+	want = []string{"neither file can be read by this version, and they differ"}
+	if diff := cmp.Diff(want, campaign.Differences([]byte("old: 1"), []byte("old: 2"))); diff != "" {
+		t.Errorf("differences -want +got:\n%s", diff)
+	}
 }
 
 func ExampleRunPreflight() {

@@ -23,6 +23,9 @@ func TestARunIsFoundByIDNumberOrLatest(t *testing.T) {
 			t.Errorf("%s: run %d, %v, want %d", id, got.No, err, want)
 		}
 	}
+	if got, err := campaign.FindRun(t.Context(), l, "spring-sale"); err == nil || errors.Is(err, campaign.ErrNoRun) || got.No != 0 {
+		t.Errorf("spring-sale: run %d, %v, want that it is no run's ID", got.No, err)
+	}
 	for _, id := range []string{"autumn-sale-1", "3", "spring-sale-3", "01", "-1"} {
 		if got, err := campaign.FindRun(t.Context(), l, id); !errors.Is(err, campaign.ErrNoRun) || got.No != 0 {
 			t.Errorf("%s: run %d, %v, want %v", id, got.No, err, campaign.ErrNoRun)
