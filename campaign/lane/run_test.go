@@ -35,6 +35,7 @@ window: {hours: "09:00-18:00"}
 	for _, tt := range []struct{ definition, header, want string }{
 		{"name: [", "to", "the stored campaign of sale-4: "},
 		{strings.Replace(sale, "en_US}", "en_US, body: [\"{{name}}\"]}", 1), "to", "the stored campaign of sale-4: "},
+		{strings.Replace(sale, "en_US}", "en_US, body: [\"{{ .name }}\"]}", 1), "to", `the stored campaign of sale-4: `}, // a column that the list has not
 		{sale + `window: {hours: "9 to 5"}`, "to", " of sale-4: "},
 	} {
 		s.Definition, s.Header = []byte(tt.definition), []string{tt.header}

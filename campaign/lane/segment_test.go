@@ -38,6 +38,14 @@ func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
 			t.Errorf("%v before it closes the window is open: %v %v, want %v", before, got, err, want)
 		}
 	}
+	always, err := plan.ParseWindow(campaign.Window{Hours: "00:00-24:00"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := newSegment(&run{window: always}, campaign.Lease{Until: closes})
+	if opens, err := open.closedUntil(closes); !opens.IsZero() || err != nil || open.closes.Load() != 0 {
+		t.Errorf("all day: opens %v, closes %d, %v, want it open for good", opens, open.closes.Load(), err)
+	}
 	s := newSegment(&run{}, campaign.Lease{Until: closes})
 	for before, want := range map[time.Duration]bool{3*time.Second + 1: true, 3 * time.Second: false} {
 		if got := s.mayPost(closes.Add(-before), 3*time.Second); got != want {
