@@ -301,3 +301,23 @@ func TestALaunchThatComesSecondGoesOn(t *testing.T) {
 		t.Errorf("%d runs (%v), want 1", len(runs), err)
 	}
 }
+
+// A run that an older version stored is not followed up unread, and a test message needs its header file.
+func TestWhatCannotBeReadIsNotSent(t *testing.T) {
+	l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed})
+	parent.Definition = []byte("old: 1\n")
+	var bad *campaign.FileError
+	if got, err := follow(l, parent, "failed"); !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), "the stored campaign of "+parent.ID()+": ") || got.Run.No != 0 {
+		t.Errorf("follow-up: got run %d, %v, want none and a *FileError of %s", got.Run.No, err, parent.ID())
+	}
+	dir := t.TempDir()
+	file, list := bannerFile(t, dir), overwrite(t, filepath.Join(dir, "list.csv"), springList)
+	if err := os.Remove(filepath.Join(dir, "banner.jpg")); err != nil {
+		t.Fatal(err)
+	}
+	s := brittleService{&album{account: service()}, &fuse{}}
+	_, sent, err := campaign.SendTest(t.Context(), s, campaign.SampleInput{File: file, List: list}, "+2348031234567")
+	if err == nil || !strings.HasPrefix(err.Error(), "header file: ") || len(s.uploads) != 0 || sent.MessageID != "" {
+		t.Errorf("test message: got %q, %v after %d uploads, want the header file's error and nothing sent", sent.MessageID, err, len(s.uploads))
+	}
+}

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/invopop/jsonschema"
+
+	"campaignd/internal/messaging"
 )
 
 // A remedy shows 20 columns at most.
@@ -74,5 +77,64 @@ func TestWhatARowBreaksIsNamed(t *testing.T) {
 	}
 	if got := r.codeLength([]string{"A", "B", "u", "v", "1"}); got != 0 {
 		t.Errorf("the longest coupon of none has %d characters, want 0", got)
+	}
+}
+
+// A text whose variables cannot be read is told with its place, and binds nothing.
+func TestATextThatCannotBeReadIsMissing(t *testing.T) {
+	for text, want := range map[string]string{
+		"{{ .a": `"{{ .a" opens a variable and does not close it: want {{ .name }}`, "a }}": `"a }}" closes a variable that was not opened: want {{ .name }}`,
+	} {
+		p, missing := (&Definition{}).bind(0, "template.body[0]", text, []string{"a"})
+		if len(p.slots) != 0 || len(missing) != 1 || missing[0] != (missingColumn{path: "template.body[0]", what: want}) {
+			t.Errorf("%q: %d slots, missing %+v, want none and %s", text, len(p.slots), missing, want)
+		}
+	}
+}
+
+// A variable of the template that the campaign does not fill stays visible.
+func TestAnUnfilledVariableStaysVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		"Hi {{1}}, {{2}}!": "Hi Ada, {{2}}!", "Hi {{2}}, {{1}}": "Hi {{2}}, Ada", "{{1}} {{ 1 }}": "Ada Ada", "Hi": "Hi", "{{1": "{{1", "{{1}} {{": "Ada {{",
+	} {
+		if got := filled(messaging.Component{Text: text}, []string{"Ada"}); got != want {
+			t.Errorf("%q is filled to %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Only a fault of a list gets a remedy of its own; any other error stays as it is.
+func TestAnotherErrorKeepsItsSentence(t *testing.T) {
+	err := errors.New("the ledger is away")
+	if got := ofNoCampaign(err); got != err {
+		t.Errorf("got %v, want %v itself", got, err)
+	}
+}
+
+// A path that the schema has not is an error that names it, and nothing is taken out.
+func TestASchemaHasEveryPathThatIsNoted(t *testing.T) {
+	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
+	limits := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
+	limits.Properties.Set("rate", &jsonschema.Schema{Type: "number"})
+	s.Properties.Set("limits", limits)
+	for path, want := range map[string]string{
+		"limits.rate": "", "limits.most": "campaign schema: limits.most: no such property", "policies.most": "campaign schema: policies: no such property",
+		"limits.rate.most.x": "campaign schema: limits.rate.most: nothing below",
+	} {
+		got := ""
+		if err := withdraw(s, path); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+		_, left := limits.Properties.Get("rate")
+		if left == (want == "") {
+			t.Errorf("%s: limits.rate is left = %v, want %v", path, left, want != "")
+		}
+		limits.Properties.Set("rate", &jsonschema.Schema{Type: "number"})
+	}
+	if _, err := property(s, "limits.most"); err == nil || err.Error() != "campaign schema: limits.most: no such property" {
+		t.Errorf("limits.most: got %v, want that there is no such property", err)
 	}
 }

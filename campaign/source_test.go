@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -152,5 +153,37 @@ func TestAnExcerptShowsThePlace(t *testing.T) {
 	}
 	if err := FaultAt("c.yaml", []byte("name: a\n"), "schedule.cron", "no cron").Error(); err != "c.yaml: schedule.cron: no cron" {
 		t.Errorf("got %s, want no place", err)
+	}
+}
+
+// What the YAML library has no place for is a finding all the same.
+func TestAFaultWithoutAPlaceIsAFinding(t *testing.T) {
+	s := readSource("c.yaml", []byte("name: a\n"))
+	s.addError(errors.New("out of luck"))
+	want := Finding{Level: LevelError, Where: "c.yaml", What: "out of luck"}
+	if n := len(s.findings); n == 0 || s.findings[n-1].Finding != want {
+		t.Errorf("got %+v, want %+v at the end", s.findings, want)
+	}
+}
+
+// A lone pair is a mapping of one, which begins with its key.
+func TestALonePairIsAMapping(t *testing.T) {
+	s := readSource("c.yaml", []byte("name: a\n"))
+	all, ok := mapping(s.root)
+	if !ok || len(all) != 1 {
+		t.Fatalf("%d pairs, %v, want 1", len(all), ok)
+	}
+	pairs, ok := mapping(all[0])
+	if !ok || len(pairs) != 1 || pairs[0] != all[0] {
+		t.Errorf("got %v, %v, want the pair itself", pairs, ok)
+	}
+	if got := first(all[0]).Value; got != "name" {
+		t.Errorf("it begins with %q, want name", got)
+	}
+	if got, want := kind(all[0]), "keys with values"; got != want {
+		t.Errorf("it is %s, want %s", got, want)
+	}
+	if got, want := kind(all[0].Value), "text"; got != want {
+		t.Errorf("its value is %s, want %s", got, want)
 	}
 }
