@@ -249,7 +249,7 @@ func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
 	stop := func(key int64, minute int) campaign.Suppression {
 		return campaign.Suppression{Key: key, Scope: campaign.ScopeMarketing, At: noon.Add(time.Duration(minute) * time.Minute)}
 	}
-	unreachable := campaign.Suppression{Key: 1, Scope: campaign.ScopeUnreachable, At: noon.Add(2 * time.Minute)} // no wish
+	unreachable := campaign.Suppression{Key: 1, Scope: campaign.ScopeUnreachable, At: noon} // no wish: the resume a minute later leaves it
 	e := campaign.Events{
 		Suppressions: []campaign.Suppression{stop(1, 0), unreachable, stop(2, 5), stop(3, 3), stop(4, 1), stop(5, 1), stop(5, 9)},
 		Lifted:       []campaign.Suppression{stop(1, 1), stop(2, 4), stop(3, 3), stop(5, 5), stop(6, 1)},

@@ -58,6 +58,7 @@ var statusPromises = []promise{
 		}
 		f.apply(fail("131049", 20))
 		f.apply(fail("131026", 30), fail("131053", 20))
+		f.apply(fail("131053", 20), fail("131026", 30)) // in either order within a batch
 		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131049" || !got.FailedAt.Equal(at(20)) {
 			f.Errorf(`got %+v; want Code "131049", FailedAt %+v`, got, at(20))
 		}
