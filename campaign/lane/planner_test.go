@@ -117,6 +117,7 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 					r, _ := p.e.rounds.join(&ask{connection: "conn_2"}, 2)
 					leading.Go(func() { // who began it waits for a moment and commits
 						time.Sleep(gather)
+						p.e.rounds.shut(r)
 						r.commit(context.WithoutCancel(t.Context()), l)
 						close(r.ended)
 					})
@@ -125,11 +126,11 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				leading.Wait()
 				asks := 0
 				for _, i := range l.intents {
 					asks += int(i.To - i.From)
 				}
-				leading.Wait()
 				if asks != tt.asks || wait != tt.wait {
 					t.Errorf("%d asked for, next step in %v, want %d, %v", asks, wait, tt.asks, tt.wait)
 				}
