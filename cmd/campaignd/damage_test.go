@@ -1,0 +1,96 @@
+package main
+
+import (
+	"database/sql"
+	"os"
+	"strings"
+	"testing"
+)
+
+// tables are those of the ledger that a command may look at.
+func (d *desk) tables() (names []string) {
+	d.t.Helper()
+	db, err := sql.Open("sqlite", d.path("campaignd.db"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(d.t.Context(), "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'goose_db_version', 'ledger', 'job', 'orphan')")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			d.t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		d.t.Fatal(err)
+	}
+	return names
+}
+
+// drop takes a table out of the ledger.
+func (d *desk) drop(table string) {
+	d.t.Helper()
+	db, err := sql.Open("sqlite", d.path("campaignd.db"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(d.t.Context(), "DROP TABLE "+table); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// A part of the ledger that cannot be read is an error of every command that needs it, and nothing to the others: none
+// answers from what is left.
+func TestADamagedLedgerIsNeverTakenForAnEmptyOne(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	c := d.path("c.yaml")
+	d.want(0, "suppressions", "add", "+2348031234567")
+	d.write("list.csv", listOf(3))
+	d.want(0, "run", c, "--settle", "10s")
+	d.want(0, "run", c, "--settle", "10s", "--new")
+	d.spoil("UPDATE run SET state = 'paused', reason = 'operator', ended_at = 0 WHERE no = 2")
+	d.spoil("UPDATE outcome SET state = 4, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = '' WHERE rid >> 32 = 1")
+	whole, err := os.ReadFile(d.path("campaignd.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp, err := os.ReadFile(d.path("campaignd.db.stamp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := d.tables()
+	for _, args := range [][]string{
+		{"runs"}, {"report", "1"}, {"report", "1", "--format", "csv"}, {"audit", "1"}, {"audit", "2", "-o", "json"}, {"why", "2"}, {"resolve", "1"},
+		{"resolve", "1", "--unknown", "resend"}, {"follow-up", "1", "--where", "unknown"}, {"pause", "2"}, {"resume", "2"}, {"cancel", "2"}, {"check", c},
+		{"suppressions", "export"}, {"suppressions", "remove", "+2348031234567"}, {"suppressions", "import", d.write("stop.csv", "to\n+2348031234568\n")},
+	} {
+		restore := func() {
+			d.write("campaignd.db", string(whole))
+			d.write("campaignd.db.stamp", string(stamp))
+		}
+		restore()
+		want, needed := d.want(0, args...), 0
+		for _, table := range tables {
+			restore()
+			d.drop(table)
+			switch got := d.run(args...); {
+			case got == want:
+			case got.code != 1 || got.stdout != "" && args[0] != "report" || !strings.Contains(got.stderr, "no such table: "+table+" (1)") || strings.Count(got.stderr, "\n") != 1:
+				t.Errorf("campaignd %s without the table %s: got %+v, want %+v or one line that names the table", strings.Join(args, " "), table, got, want)
+			default:
+				needed++
+			}
+		}
+		if needed == 0 {
+			t.Errorf("campaignd %s needs no table, want one or more of %v", strings.Join(args, " "), tables)
+		}
+	}
+}
