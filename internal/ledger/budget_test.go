@@ -65,3 +65,35 @@ func TestARetryBeyondTheBudgetIsHeldAndNotSkipped(t *testing.T) {
 		}
 	})
 }
+
+// An intent that asks for nothing new is answered with the mark, whatever the budget: nothing was held back.
+func TestAnIntentForNothingIsNotHeld(t *testing.T) {
+	t.Parallel()
+	onEachBackend(t, func(t *testing.T, l restorable) {
+		r := budgeted(t, l, 4, 2)
+		lease := claimAll(t, l, r.No)[0]
+		answered := []campaign.Retry{{Delivery: rows(0, 1)[0], Attempt: 2}} // no longer due
+		for _, c := range []struct {
+			what string
+			in   campaign.Intent
+			want campaign.Granted
+		}{
+			{"nothing, at first", campaign.Intent{}, campaign.Granted{}},
+			{"one delivery", campaign.Intent{To: 1}, campaign.Granted{To: 1}},
+			{"nothing, within the budget", campaign.Intent{From: 1, To: 1}, campaign.Granted{To: 1}},
+			{"the last of the budget", campaign.Intent{From: 1, To: 3}, campaign.Granted{To: 2, OverBudget: true}},
+			{"nothing, over the budget", campaign.Intent{From: 2, To: 2}, campaign.Granted{To: 2, OverBudget: true}},
+			{"a stale retry", campaign.Intent{From: 2, To: 2, Retries: answered}, campaign.Granted{To: 2, OverBudget: true, Skipped: map[int64]campaign.SkipReason{0: ""}}},
+			{"one too many", campaign.Intent{From: 2, To: 3}, campaign.Granted{To: 2, OverBudget: true, Held: true}},
+		} {
+			c.in.Lease, c.in.Connection = lease, "conn_1"
+			g, err := l.Intend(t.Context(), []campaign.Intent{c.in})
+			if err != nil || len(g) != 1 {
+				t.Fatalf("%s: %+v, %v; want one answer and no error", c.what, g, err)
+			}
+			if d := cmp.Diff(c.want, g[0]); d != "" {
+				t.Errorf("%s (-want +got):\n%s", c.what, d)
+			}
+		}
+	})
+}
