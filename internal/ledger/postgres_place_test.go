@@ -151,3 +151,95 @@ func TestAMarkIsRaisedAndNeverLowered(t *testing.T) {
 		}
 	}
 }
+
+// A connection that found the ledger elsewhere makes the sender ask again: it goes on where the ledger is at home after all.
+func TestADoubtfulConnectionOnlyDelaysSending(t *testing.T) {
+	t.Parallel()
+	l := openAt(t, elsewhere(t, `CREATE TABLE elsewhere.flickers (n int)`,
+		`CREATE FUNCTION elsewhere.pg_walfile_name(l pg_lsn) RETURNS text LANGUAGE plpgsql VOLATILE AS $$ BEGIN
+			IF EXISTS (SELECT 1 FROM elsewhere.flickers) AND coalesce(pg_catalog.current_setting('test.asked', true), '') = '' THEN
+				PERFORM set_config('test.asked', 'yes', false);
+				RETURN lpad('2', 8, '0') || substr(pg_catalog.pg_walfile_name(l), 9); -- a connection's first answer
+			END IF;
+			RETURN pg_catalog.pg_walfile_name(l); END $$`), Options{Sender: true})
+	r := load(t, l, 10)
+	if err := l.read(t.Context(), l.sender, stmt(nil, `INSERT INTO elsewhere.flickers VALUES (1)`)); err != nil {
+		t.Fatalf("preparing: %v; want no error", err)
+	}
+	c := campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour}
+	l.sender.forget()
+	ls, err := l.Claim(t.Context(), c)
+	if err != nil || len(ls) != 0 {
+		t.Fatalf("claimed over a doubtful connection: %v, %v; want no lease and no error", ls, err)
+	}
+	ls, err = l.Claim(t.Context(), c)
+	if err != nil || len(ls) != 1 {
+		t.Fatalf("claimed again: %v, %v; want one lease and no error", ls, err)
+	}
+	l.sender.forget()
+	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 10}})
+	if err != nil || len(g) != 1 || g[0].To != 10 {
+		t.Errorf("intended over a doubtful connection: %+v, %v; want up to 10 and no error", g, err)
+	}
+}
+
+// A claim whose connection leads to another server gives no lease, and says so.
+func TestAClaimOnAnotherServerIsRestored(t *testing.T) {
+	t.Parallel()
+	l := openAt(t, elsewhere(t, `CREATE TABLE elsewhere.restored (n int)`,
+		`CREATE FUNCTION elsewhere.pg_control_system() RETURNS TABLE (system_identifier bigint) LANGUAGE sql STABLE AS
+			$$ SELECT c.system_identifier + (SELECT count(*) FROM elsewhere.restored) FROM pg_catalog.pg_control_system() c $$`), Options{Sender: true})
+	r := load(t, l, 10)
+	if err := l.read(t.Context(), l.sender, stmt(nil, `INSERT INTO elsewhere.restored VALUES (1)`)); err != nil {
+		t.Fatalf("restoring: %v; want no error", err)
+	}
+	l.sender.forget()
+	ls, err := l.Claim(t.Context(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour})
+	if !errors.Is(err, ErrRestored) || len(ls) != 0 {
+		t.Errorf("claimed on another server: %v, %v; want no lease, and ErrRestored", ls, err)
+	}
+}
+
+// A commit that wrote nothing has nothing to ask for; one that granted nothing may be repeated.
+func TestNothingGrantedNeedsNoReadBack(t *testing.T) {
+	t.Parallel()
+	l := &Postgres{} // its server is not asked
+	for what, c := range map[string]struct {
+		s    sending
+		want fate
+	}{
+		"nothing written":     {sending{mark: 5, from: 5}, committed},
+		"a suppressed retry":  {sending{mark: 5, from: 5, wrote: true}, vanished},
+		"a mark not written":  {sending{mark: 9, from: 5}, committed},
+		"retries not written": {sending{mark: 5, from: 5, retried: []int64{1}}, committed},
+	} {
+		g := &grants{segments: map[int64]*sending{1: &c.s}}
+		if got := l.readBack(t.Context(), g); got != c.want {
+			t.Errorf("%s: fate %d; want %d", what, got, c.want)
+		}
+	}
+}
+
+// What a sender said of its lanes is kept for ten minutes after its last word.
+func TestASilentSendersLanesAreKeptTenMinutes(t *testing.T) {
+	t.Parallel()
+	l := openShared(t, Options{Sender: true})
+	r := load(t, l, 1)
+	owners := []string{"gone", "silent"}
+	for _, owner := range owners {
+		if err := l.ReportLanes(t.Context(), owner, []campaign.LaneReport{{Run: r.No, Connection: owner, Binding: "tier", At: time.Now()}}); err != nil {
+			t.Fatalf("reporting: %v; want no error", err)
+		}
+	}
+	for i, age := range []int64{601_000, 595_000} { // ms
+		if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE lane SET told_at = ledger_now() - $2::bigint WHERE owner = $1`, owners[i], age)); err != nil {
+			t.Fatalf("ageing: %v; want no error", err)
+		}
+	}
+	if err := l.ReportLanes(t.Context(), "speaks", nil); err != nil {
+		t.Fatalf("reporting: %v; want no error", err)
+	}
+	if got := stored(t, l, `SELECT coalesce(string_agg(owner, ' '), '') FROM lane`); got != "silent" {
+		t.Errorf("lanes of %q are kept; want of \"silent\" alone", got)
+	}
+}
