@@ -31,6 +31,8 @@ type faultyDriver struct {
 	left   int // statements until the one that fails; 0: none does
 	failed string
 	seen   []string // what failed to be prepared already
+
+	unreadable bool // instead, the n-th row that has numbers has texts in their place
 }
 
 var faultyDrivers atomic.Int64
@@ -68,7 +70,7 @@ var ignored = []string{"PRAGMA wal_checkpoint", "ROLLBACK", "SELECT lease_until 
 
 // step counts a statement.
 func (d *faultyDriver) step(kind, query string) error {
-	if slices.ContainsFunc(ignored, func(s string) bool { return strings.HasPrefix(query, s) }) {
+	if d.unreadable && kind != "a row of" || slices.ContainsFunc(ignored, func(s string) bool { return strings.HasPrefix(query, s) }) {
 		return nil
 	}
 	d.mu.Lock()
@@ -194,11 +196,23 @@ type faultyRows struct {
 
 func (r *faultyRows) Next(into []driver.Value) error {
 	if !r.begun {
-		if r.begun = true; r.d.step("rows of", r.query) != nil {
+		if r.begun = true; !r.d.unreadable && r.d.step("rows of", r.query) != nil {
 			return errFault
 		}
 	}
-	return r.Rows.Next(into)
+	err := r.Rows.Next(into)
+	if err != nil || !r.d.unreadable {
+		return err
+	}
+	isNumber := func(v driver.Value) bool { _, ok := v.(int64); return ok }
+	if slices.ContainsFunc(into, isNumber) && r.d.step("a row of", r.query) != nil {
+		for i := range into {
+			if isNumber(into[i]) {
+				into[i] = "unreadable"
+			}
+		}
+	}
+	return nil
 }
 
 // beside opens an SQLite file beside its ledger.
@@ -271,6 +285,36 @@ func TestSQLiteTakesNoFailedStatementForSuccess(t *testing.T) {
 			},
 		}
 	})
+}
+
+// A row whose numbers cannot be read ends its call with an error: it is not taken for the last one, nor for one of zeros.
+func TestSQLiteTakesNoUnreadableRowForRead(t *testing.T) {
+	t.Parallel()
+	unread := 0
+	ledgertest.RunFaults(t, func(t *testing.T) (campaign.Ledger, ledgertest.Faults) {
+		d := newFaultyDriver(t)
+		d.unreadable = true
+		l := openTest(t, Options{driver: d.name})
+		db := beside(t, l.Path())
+		return l, ledgertest.Faults{
+			Fail: d.fail, Failed: d.said,
+			Is: func(err error) bool {
+				unread++
+				return err != nil && strings.Contains(err.Error(), `"unreadable"`)
+			},
+			Some: true,
+			Rows: func(t *testing.T) string { return heldBySQLite(t, db) },
+			Exec: func(t *testing.T, query string) {
+				t.Helper()
+				if _, err := db.ExecContext(t.Context(), query); err != nil {
+					t.Fatalf("%s: %v; want no error", query, err)
+				}
+			},
+		}
+	})
+	if least := 100; unread < least {
+		t.Errorf("%d rows could not be read; want %d and more", unread, least)
+	}
 }
 
 // A statement that fails while a ledger is opened leaves it as it was, and the next opening does it all.
