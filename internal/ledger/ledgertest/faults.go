@@ -325,6 +325,14 @@ var faultyMethods = []struct {
 		rs := []campaign.Result{acceptance(l, 0), refused, deferral(l, 2, at(0)), doubtful(l, 3), again, acceptance(l, 5)}
 		return func(ctx context.Context) error { return f.l.Record(ctx, rs) }
 	}},
+	{"RecordARepeatedID", func(f *fixture, _ Faults) func(context.Context) error {
+		r := f.imported(3)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 3)
+		rs := []campaign.Result{acceptance(l, 0), acceptance(l, 1), acceptance(l, 2)}
+		rs[2].MessageID = rs[0].MessageID
+		return func(ctx context.Context) error { return f.l.Record(ctx, rs) }
+	}},
 	{"Resolve", func(f *fixture, _ Faults) func(context.Context) error {
 		l := f.lease(f.imported(3).No, long)
 		f.sent(l, 0, 2)
