@@ -84,7 +84,8 @@ func choose(m *Mutation, tests []*Test, at [][]place) [][]*Test {
 	total := map[*Package]time.Duration{}
 	for _, t := range tests {
 		own := t.Package.ImportPath == m.File.Package.ImportPath
-		if !own && !t.Package.imports(m.File.Package.ImportPath) || !slices.ContainsFunc(at, t.reaches) {
+		whole := own && m.File.tree == nil // a test may run an embedded script itself
+		if !own && !t.Package.imports(m.File.Package.ImportPath) || !whole && !slices.ContainsFunc(at, t.reaches) {
 			continue
 		}
 		byPackage[t.Package] = append(byPackage[t.Package], t)
