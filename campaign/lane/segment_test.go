@@ -22,6 +22,11 @@ func TestTimedShotsGoFirstWhenTheyAreDue(t *testing.T) {
 			t.Errorf("the next shot is %d, want %d", got, want)
 		}
 	}
+	q = newQueue()
+	q.push([]*shot{{attempt: 1}, {attempt: 2, notBefore: now}})
+	if q.empty() {
+		t.Error("a queue with one attempt of each kind is empty, want it not to be")
+	}
 }
 
 // A window closes one second early, and a lease is used until its margin.

@@ -336,7 +336,7 @@ func (p *policy) holds(c string, at time.Time, d time.Duration) {
 	p.rests[c] = r
 }
 
-// meaning is what docs/states.md and docs/service.md say of an answer; how long a number rests because of it; its code.
+// meaning is what docs/states.md says of an answer; how long a number rests because of it; its code.
 func meaning(resp *http.Response, err error) (kind string, wait time.Duration, code int) {
 	if err != nil {
 		return "doubt", 0, 0

@@ -381,6 +381,9 @@ func TestCheckSendsNothingAndNamesEveryBadRow(t *testing.T) {
 func TestPreviewAndTestUseTheValuesOfOneRow(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
+	if got := d.want(0, "preview", d.path("c.yaml"), "--row", "3", "-o", "json").stdout; !json.Valid([]byte(got)) {
+		t.Errorf("preview -o json = %s, want JSON alone", got)
+	}
 	if got := d.want(0, "preview", d.path("c.yaml"), "--row", "3").stdout; !strings.Contains(got, "Hello Name 2, your order A-2 is on its way.") || !strings.Contains(got, `"connectionId": "conn_1"`) {
 		t.Errorf("preview: %s", got)
 	}

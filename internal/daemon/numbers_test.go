@@ -30,14 +30,14 @@ func told(t *testing.T, status int, numbers string) *Config {
 	return c
 }
 
-// The paces are those of docs/limits.md: 0.90 up to 100/s and 0.95 from 500/s of what is left beside inbound messages,
+// The paces of throttle.Number.Pace: 0.90 up to 100/s and 0.95 from 500/s of what is left beside inbound messages,
 // 5 % of the limit, or 30 % where a phone uses the number too.
 func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 	c := told(t, 200, `{"data": [
 		{"connectionId": "standard", "throughput": {"level": "STANDARD"}}, {"connectionId": "high", "throughput": {"level": "HIGH"}},
 		{"connectionId": "fifty", "throughput": 50}, {"connectionId": "phone", "throughput": 80, "coexistence": true},
 		{"connectionId": "own", "throughput": {"level": "HIGH"}}, {"connectionId": "none", "throughput": {"level": "HIGH"}}]}`)
-	c.Numbers = map[string]Number{"own": {Rate: 20}, "none": {Rate: 0}, "alone": {Rate: 10}}
+	c.Numbers = map[string]Number{"own": {Rate: 20}, "none": {Rate: 0}, "alone": {Rate: 10}, "slow": {Rate: 1}}
 	n := newNumbers(c)
 	client, err := NewClient(c)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 	}
 	for id, want := range map[string]float64{
 		"standard": 68.4, "high": 902.5, "fifty": 42.75, "phone": 12.6, // told
-		"own": 17.1, "alone": 8.55, // configured
+		"own": 17.1, "alone": 8.55, "slow": 0.855, // configured
 		"none": 902.5, "other": 68.4,
 	} {
 		if got := n.pace(id); math.Abs(got-want) > 1e-9 {
