@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,14 @@ import (
 func TestMain(m *testing.M) {
 	if path := os.Getenv("LEDGER_TEST_CHILD"); path != "" {
 		childSends(path)
+	}
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given { // they wait for a server or a disk more than for a processor
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(stopServers))
 }
