@@ -317,7 +317,6 @@ func inNearlyTheirOrder(no campaign.RunNo, n int64) []campaign.StatusEvent {
 }
 
 func TestStatusesAreHeapOnlyUpdates(t *testing.T) {
-	t.Parallel()
 	const n = 10_000
 	l := openShared(t, Options{Sender: true})
 	r := sentAll(t, l, n)
