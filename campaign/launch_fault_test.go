@@ -286,7 +286,7 @@ func (l late) CreateRun(ctx context.Context, r campaign.Run) (campaign.Run, erro
 	return l.Ledger.CreateRun(ctx, r)
 }
 
-// Of two processes that launch one list at once, the second goes on with the run of the first.
+// Two processes launch one list at once: the second goes on with the run of the first.
 func TestALaunchThatComesSecondGoesOn(t *testing.T) {
 	dir, l := t.TempDir(), openLedger(t)
 	file, list := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile), overwrite(t, filepath.Join(dir, "list.csv"), springList)

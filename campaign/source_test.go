@@ -156,7 +156,7 @@ func TestAnExcerptShowsThePlace(t *testing.T) {
 	}
 }
 
-// What the YAML library has no place for is a finding all the same.
+// A YAML error without a place is a finding all the same.
 func TestAFaultWithoutAPlaceIsAFinding(t *testing.T) {
 	s := readSource("c.yaml", []byte("name: a\n"))
 	s.addError(errors.New("out of luck"))

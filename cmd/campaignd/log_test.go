@@ -43,7 +43,7 @@ func TestTheLogHoldsWhatItsLevelSays(t *testing.T) {
 	}
 }
 
-// What an operator looks for in the first line of a process.
+// The first line of a process holds every key that an operator looks for.
 func TestServeSaysWhereItListensAndWhatItServes(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)

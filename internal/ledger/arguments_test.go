@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What no caller should ask is refused in words, whole: what stands beside it in the same call is not written either.
+// A wrong argument is refused in words, and nothing beside it in the same call is written.
 func TestAWrongArgumentIsRefusedAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	onEachBackend(t, func(t *testing.T, l restorable) {

@@ -152,7 +152,7 @@ var clockPromises = []struct {
 	}},
 }
 
-// claims fails unless there are want segments to claim. What it claims is over in a second.
+// claims fails unless there are want segments to claim. Its leases end in a second.
 func (f *clockFixture) claims(no campaign.RunNo, want int) {
 	f.Helper()
 	if ls := f.claim(no, time.Second, 9); len(ls) != want {
