@@ -33,7 +33,7 @@ test: ## run every test
 .PHONY: race
 race: ## run the concurrent packages under the race detector
 	CGO_ENABLED=1 go test -race -short $(filter-out ./campaign/...,$(CONCURRENT)) ./campaign ./campaign/plan
-	CGO_ENABLED=1 go test -race ./campaign/lane -seeds 10 -replay 0
+	CGO_ENABLED=1 go test -race ./campaign/sender -seeds 10 -replay 0
 
 .PHONY: lint
 lint: $(GOLANGCI) ## vet, formatting and golangci-lint
@@ -51,7 +51,7 @@ fuzz: ## fuzz each target for FUZZTIME (10s)
 
 .PHONY: sim
 sim: ## simulate the send path under virtual time with SEEDS (300) seeds
-	go test ./campaign/lane -run TestSimulation -count=1 -seeds $(SEEDS)
+	go test ./campaign/sender -run TestSimulation -count=1 -seeds $(SEEDS)
 
 .PHONY: harness
 harness: ## kill real processes with SIGKILL and compare the ledger with the sandbox's truth

@@ -2,7 +2,7 @@
 // may happen to each delivery, and the durable record (Ledger) that the rest of
 // campaignd is built around.
 //
-// It is used by everything above it: the sending side (campaign/lane), the
+// It is used by everything above it: the sending side (campaign/sender), the
 // webhook intake, the reports and the commands. It promises that every row of a
 // list has exactly one delivery, and that a delivery only ever moves along the
 // edges of docs/states.md.

@@ -73,7 +73,7 @@ func (b brittle) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, erro
 	return through(b.fuse, "Run", func() (campaign.Run, error) { return b.Ledger.Run(ctx, no) })
 }
 
-func (b brittle) Runs(ctx context.Context, w campaign.Which) ([]campaign.Run, error) {
+func (b brittle) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign.Run, error) {
 	return through(b.fuse, "Runs", func() ([]campaign.Run, error) { return b.Ledger.Runs(ctx, w) })
 }
 
@@ -246,14 +246,14 @@ func TestEveryFailureIsReturnedAndCanBeTriedAgain(t *testing.T) {
 		}
 		return run, d, path
 	}
-	steered := func(state campaign.State, steer func(campaign.Ledger, campaign.Run) error) func(*testing.T, campaign.Ledger) do {
+	controlled := func(state campaign.State, control func(campaign.Ledger, campaign.Run) error) func(*testing.T, campaign.Ledger) do {
 		return func(t *testing.T, l campaign.Ledger) do {
 			run, _, _ := created(t, l)
 			if _, err := l.SetState(t.Context(), run.No, []campaign.State{campaign.Importing}, state, "", ""); err != nil {
 				t.Fatal(err)
 			}
 			run.State = state
-			return func(l campaign.Ledger, _ brittleService) error { return steer(l, run) }
+			return func(l campaign.Ledger, _ brittleService) error { return control(l, run) }
 		}
 	}
 	ctx := t.Context()
@@ -383,27 +383,27 @@ func TestEveryFailureIsReturnedAndCanBeTriedAgain(t *testing.T) {
 				return campaign.ExportSuppressions(ctx, l, brittleWriter{io.Discard, s.fuse})
 			}
 		}},
-		"find the latest": {1, false, steered(campaign.Ready, func(l campaign.Ledger, _ campaign.Run) error {
+		"find the latest": {1, false, controlled(campaign.Ready, func(l campaign.Ledger, _ campaign.Run) error {
 			_, err := campaign.FindRun(ctx, l, "latest")
 			return err
 		})},
-		"find": {1, false, steered(campaign.Ready, func(l campaign.Ledger, r campaign.Run) error {
+		"find": {1, false, controlled(campaign.Ready, func(l campaign.Ledger, r campaign.Run) error {
 			_, err := campaign.FindRun(ctx, l, r.ID())
 			return err
 		})},
-		"pause": {1, false, steered(campaign.Ready, func(l campaign.Ledger, r campaign.Run) error {
+		"pause": {1, false, controlled(campaign.Ready, func(l campaign.Ledger, r campaign.Run) error {
 			_, err := campaign.PauseRun(ctx, l, r)
 			return err
 		})},
-		"go on": {1, false, steered(campaign.Paused, func(l campaign.Ledger, r campaign.Run) error {
+		"go on": {1, false, controlled(campaign.Paused, func(l campaign.Ledger, r campaign.Run) error {
 			_, err := campaign.ResumeRun(ctx, l, r)
 			return err
 		})},
-		"cancel": {1, false, steered(campaign.Ready, func(l campaign.Ledger, r campaign.Run) error {
+		"cancel": {1, false, controlled(campaign.Ready, func(l campaign.Ledger, r campaign.Run) error {
 			_, err := campaign.CancelRun(ctx, l, r)
 			return err
 		})},
-		"approve": {2, true, steered(campaign.WaitingApproval, func(l campaign.Ledger, r campaign.Run) error {
+		"approve": {2, true, controlled(campaign.WaitingApproval, func(l campaign.Ledger, r campaign.Run) error {
 			_, err := campaign.ApproveRun(ctx, l, r)
 			return err
 		})},

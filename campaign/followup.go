@@ -166,7 +166,7 @@ func canonical(where []Where) string {
 func (f *followUp) identify(ctx context.Context) error {
 	sum := sha256.Sum256([]byte("follow-up\x00" + f.in.Parent.ID() + "\x00" + f.in.Parent.ListHash + "\x00" + f.where))
 	f.hash = hex.EncodeToString(sum[:])
-	runs, err := f.in.Ledger.Runs(ctx, Which{})
+	runs, err := f.in.Ledger.Runs(ctx, RunFilter{})
 	if err != nil {
 		return fmt.Errorf("read runs: %w", err)
 	}

@@ -207,7 +207,7 @@ func TestAFollowUpWaitsUntilItMaySend(t *testing.T) {
 		if !errors.Is(err, c.want) || c.want != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %v: %s", name, err, c.want, c.says)
 		}
-		if runs, _ := l.Runs(t.Context(), campaign.Which{}); (len(runs) == 2) != (c.want == nil) {
+		if runs, _ := l.Runs(t.Context(), campaign.RunFilter{}); (len(runs) == 2) != (c.want == nil) {
 			t.Errorf("%s: %d runs, and the error is %v", name, len(runs), err)
 		}
 	}

@@ -227,7 +227,7 @@ func TestALaunchThatReachesNobodyIsRefused(t *testing.T) {
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "none of the 1 rows can be sent") {
 		t.Errorf("got %v, want a *PreflightError: none of the 1 rows can be sent", err)
 	}
-	if runs, err := l.Runs(t.Context(), campaign.Which{}); err != nil || len(runs) != 0 {
+	if runs, err := l.Runs(t.Context(), campaign.RunFilter{}); err != nil || len(runs) != 0 {
 		t.Errorf("%d runs are stored, %v, want none", len(runs), err)
 	}
 	for want, p := range map[string]*campaign.Preflight{

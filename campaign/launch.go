@@ -143,7 +143,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 
 // existing is the newest run of this list, or of this firing.
 func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, error) {
-	w := Which{Campaign: name, ListHash: hash, Most: 1}
+	w := RunFilter{Campaign: name, ListHash: hash, Limit: 1}
 	if key != "" {
 		w.ListHash, w.Launch = "", key
 	}

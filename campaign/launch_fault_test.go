@@ -32,7 +32,7 @@ func TestALaunchSaysWhichFileIsMissing(t *testing.T) {
 			t.Errorf("%s: got %v, want that there is no such file", name, err)
 		}
 	}
-	if runs, err := l.Runs(t.Context(), campaign.Which{}); err != nil || len(runs) != 0 {
+	if runs, err := l.Runs(t.Context(), campaign.RunFilter{}); err != nil || len(runs) != 0 {
 		t.Errorf("%d runs are stored, %v, want none", len(runs), err)
 	}
 	firing, run, _ := importing(t, campaign.FiringKey+"x")
@@ -297,7 +297,7 @@ func TestALaunchThatComesSecondGoesOn(t *testing.T) {
 	if err := whole(t, l, got.Run, 8); err != nil {
 		t.Error(err)
 	}
-	if runs, err := l.Runs(t.Context(), campaign.Which{}); err != nil || len(runs) != 1 {
+	if runs, err := l.Runs(t.Context(), campaign.RunFilter{}); err != nil || len(runs) != 1 {
 		t.Errorf("%d runs (%v), want 1", len(runs), err)
 	}
 }

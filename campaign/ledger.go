@@ -48,8 +48,8 @@ type RunLedger interface {
 	// returns it. If a run with the same (Campaign, ListHash, Launch) exists it is
 	// returned with ErrRunExists; of a firing (Launch begins with FiringKey) the list does not matter.
 	CreateRun(ctx context.Context, r Run) (Run, error)
-	Run(ctx context.Context, no RunNo) (Run, error)   // ErrNoRun
-	Runs(ctx context.Context, w Which) ([]Run, error) // newest first
+	Run(ctx context.Context, no RunNo) (Run, error)       // ErrNoRun
+	Runs(ctx context.Context, f RunFilter) ([]Run, error) // newest first
 	// SetWanted writes what the operator wants. WantRun on a Paused run also makes it
 	// Ready. It returns the run after the change; ErrNoRun. On an ended run nothing changes.
 	SetWanted(ctx context.Context, no RunNo, w Wanted) (Run, error)
@@ -80,7 +80,7 @@ type LaneReport struct {
 	Run        RunNo
 	Connection string
 	Owner      string  // whose lane it is; ReportLanes fills it from its own argument
-	Binding    string  // closed list of lane: throughput, cap, window, throttled, unreachable, in_flight, doubt, ledger, limiter, none, stopped
+	LimitedBy  string  // closed list of lane: throughput, cap, window, throttled, unreachable, in_flight, doubt, ledger, limiter, none, stopped
 	Detail     string  // a sentence
 	Rate       float64 // messages per second now: the number's pace, or the run's own limit when that is less; 0 while the number is held
 	At         time.Time

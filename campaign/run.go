@@ -96,14 +96,15 @@ type Run struct {
 // ID names the run to people and scripts: campaign-no.
 func (r Run) ID() string { return fmt.Sprintf("%s-%d", r.Campaign, r.No) }
 
-// Which says which runs are asked for; the zero value is every run. A ledger keeps runs for ever, so whoever asks often asks for few.
-type Which struct {
-	Unended  bool   // in no state that a run cannot leave
-	Campaign string // of this campaign; "": of any
-	ListHash string // of this list; "": of any
-	Launch   string // by this key; "": by any
-	Fired    bool   // by a schedule: Launch begins with FiringKey
-	Most     int    // the newest so many; 0: all
+// RunFilter selects runs. Its zero value selects every run. A ledger keeps runs for ever, so a caller
+// that asks often should ask for few.
+type RunFilter struct {
+	Unfinished bool   // only runs that can still change their state
+	Campaign   string // only runs of this campaign; "": of any
+	ListHash   string // only runs of this list, by its SHA-256; "": of any
+	Launch     string // only the run with this launch key; "": any
+	Fired      bool   // only runs that a schedule started: their Launch begins with FiringKey
+	Limit      int    // at most this many, the newest first; 0: all
 }
 
 // FiringKey begins the Launch of a run that a schedule started; what follows names the firing. A ledger

@@ -22,7 +22,7 @@ const LaneStopped = "stopped"
 func (r LaneReport) Stale(now time.Time) bool { return now.Sub(r.At) > laneFresh }
 
 // Gone reports whether nobody serves the lane any more: its sender has ended, or is stale.
-func (r LaneReport) Gone(now time.Time) bool { return r.Binding == LaneStopped || r.Stale(now) }
+func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.Stale(now) }
 
 // sender names the process of the lane: host and process id, without the instant that tells its lives apart.
 func (r LaneReport) sender() string {
@@ -58,7 +58,7 @@ type WhyTotals struct {
 type LaneState struct {
 	Connection string    `json:"connection"`
 	Sender     string    `json:"sender"` // host/process id
-	Binding    string    `json:"binding"`
+	LimitedBy  string    `json:"limited_by"`
 	Detail     string    `json:"detail"`
 	Rate       float64   `json:"rate"` // messages per second now: the number's pace, or the campaign's own limit when that is less; 0 while the number is held
 	At         time.Time `json:"at"`
@@ -66,7 +66,7 @@ type LaneState struct {
 }
 
 // Live reports whether a sender serves the lane.
-func (l LaneState) Live() bool { return !l.Stale && l.Binding != LaneStopped }
+func (l LaneState) Live() bool { return !l.Stale && l.LimitedBy != LaneStopped }
 
 // WhySegments counts the segments of a run.
 type WhySegments struct {
@@ -145,7 +145,7 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 		switch {
 		case r.Gone(now):
 			return 2
-		case r.Binding == "none":
+		case r.LimitedBy == "none":
 			return 1
 		}
 		return 0
@@ -163,13 +163,13 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	for i, r := range lanes {
 		if r.Gone(now) {
 			_, served := pace[r.Connection]
-			missed := r.Binding != LaneStopped && now.Sub(r.At) <= laneMissed
+			missed := r.LimitedBy != LaneStopped && now.Sub(r.At) <= laneMissed
 			last := i == 0 || lanes[i-1].Connection != r.Connection
 			if served && !missed || !served && !last {
 				continue
 			}
 		}
-		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.Binding, r.Detail, r.Rate, r.At, r.Stale(now)})
+		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.LimitedBy, r.Detail, r.Rate, r.At, r.Stale(now)})
 	}
 	for _, p := range pace {
 		rate += p
@@ -235,7 +235,7 @@ func (w *Why) answer(run Run) string {
 		}
 	}
 	for _, l := range w.Lanes {
-		if l.Live() && l.Detail != "" && l.Binding != "none" {
+		if l.Live() && l.Detail != "" && l.LimitedBy != "none" {
 			return l.Connection + ": " + l.Detail
 		}
 	}

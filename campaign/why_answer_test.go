@@ -40,7 +40,7 @@ func (h held) SegmentStates(context.Context, RunNo) ([]SegmentState, error) {
 func TestWhyNamesTheOneThingThatBinds(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lane := func(binding, detail string) []LaneReport {
-		return []LaneReport{{Connection: "conn_1", Owner: "host/7/1", Binding: binding, Detail: detail, At: now}}
+		return []LaneReport{{Connection: "conn_1", Owner: "host/7/1", LimitedBy: binding, Detail: detail, At: now}}
 	}
 	queued, doubts, sending := []Tally{{Status: Queued, N: 3}}, []Tally{{Status: InDoubt, N: 2}, {Status: Read, N: 9}}, []Tally{{Status: Sending, N: 1}}
 	leased := []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}
@@ -120,14 +120,14 @@ func TestALaneIsHeardOfOrGone(t *testing.T) {
 	}{
 		{0, "none", false, false}, {15 * time.Second, "none", false, false}, {15*time.Second + 1, "none", true, true}, {0, LaneStopped, false, true}, {time.Minute, LaneStopped, true, true},
 	} {
-		r := LaneReport{Binding: c.binding, At: now.Add(-c.age)}
+		r := LaneReport{LimitedBy: c.binding, At: now.Add(-c.age)}
 		if r.Stale(now) != c.stale || r.Gone(now) != c.gone {
 			t.Errorf("%s, %v old: stale %v, gone %v, want %v, %v", c.binding, c.age, r.Stale(now), r.Gone(now), c.stale, c.gone)
 		}
 	}
-	serving := LaneReport{Connection: "a", Owner: "x/1/1", Binding: "none", At: now}
+	serving := LaneReport{Connection: "a", Owner: "x/1/1", LimitedBy: "none", At: now}
 	for age, want := range map[time.Duration]int{10 * time.Minute: 2, 10*time.Minute + 1: 1} {
-		missed := LaneReport{Connection: "a", Owner: "y/1/1", Binding: "cap", At: now.Add(-age)}
+		missed := LaneReport{Connection: "a", Owner: "y/1/1", LimitedBy: "cap", At: now.Add(-age)}
 		var w Why
 		w.show([]LaneReport{serving, missed}, now)
 		if len(w.Lanes) != want {
@@ -159,7 +159,7 @@ func TestWhySaysWhenOnlyWhileItIsSent(t *testing.T) {
 		"nearly 1e8 s":      {Running, 99_999_999, 1, 1, 99_999_999 * time.Second},
 		"1e8 s":             {Running, 100_000_000, 1, 1, 0},
 	} {
-		h := held{tallies: []Tally{{Status: Queued, N: c.queued}}, lanes: []LaneReport{{Connection: "a", Binding: "cap", Rate: c.rate, At: now}},
+		h := held{tallies: []Tally{{Status: Queued, N: c.queued}}, lanes: []LaneReport{{Connection: "a", LimitedBy: "cap", Rate: c.rate, At: now}},
 			segments: []SegmentState{{Segment: Segment{Hi: 1}, LeaseUntil: now.Add(c.lease)}}}
 		w, err := Explain(t.Context(), h, Run{No: 1, Campaign: "a", State: c.state}, now)
 		want := now.Add(c.want)

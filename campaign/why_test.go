@@ -34,7 +34,7 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 		return s
 	}
 	skipped := SegmentState{Segment: Segment{Closed: true}}
-	sender := []LaneReport{{Binding: "none", Detail: "nothing is ready", Rate: 900, At: now}}
+	sender := []LaneReport{{LimitedBy: "none", Detail: "nothing is ready", Rate: 900, At: now}}
 	closed := "its sending window is closed until 2026-11-21 08:00 UTC"
 	for name, c := range map[string]struct {
 		lanes    []LaneReport
@@ -68,7 +68,7 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 func TestWhyCountsALimitOnceAndNobodyWhoIsGone(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lane := func(connection string, rate float64, age time.Duration) LaneReport {
-		return LaneReport{Connection: connection, Binding: "throughput", Rate: rate, At: now.Add(-age)}
+		return LaneReport{Connection: connection, LimitedBy: "throughput", Rate: rate, At: now.Add(-age)}
 	}
 	run := Run{No: 1, Campaign: "spring", State: Running, Rows: 20}
 	capped := run
@@ -104,7 +104,7 @@ func TestWhyCountsALimitOnceAndNobodyWhoIsGone(t *testing.T) {
 func TestWhyCountsASharedPaceOnce(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lane := func(connection, owner, binding string, rate float64, age time.Duration) LaneReport {
-		return LaneReport{Connection: connection, Owner: owner + "/7/123", Binding: binding, Detail: binding + " of " + owner, Rate: rate, At: now.Add(-age)}
+		return LaneReport{Connection: connection, Owner: owner + "/7/123", LimitedBy: binding, Detail: binding + " of " + owner, Rate: rate, At: now.Add(-age)}
 	}
 	for name, c := range map[string]struct {
 		lanes    []LaneReport
@@ -147,7 +147,7 @@ func TestWhyCountsASharedPaceOnce(t *testing.T) {
 
 func TestWhyMissesNobodyWhoEndedInOrder(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
-	w, err := Explain(t.Context(), waiting{[]LaneReport{{Connection: "a", Binding: LaneStopped, At: now}}, []SegmentState{{Segment: Segment{Hi: 20}}}}, Run{No: 1, State: Running, Rows: 20}, now)
+	w, err := Explain(t.Context(), waiting{[]LaneReport{{Connection: "a", LimitedBy: LaneStopped, At: now}}, []SegmentState{{Segment: Segment{Hi: 20}}}}, Run{No: 1, State: Running, Rows: 20}, now)
 	if err != nil || !strings.HasPrefix(w.Sentence, "nobody is sending it") {
 		t.Errorf("got %q, %v, want that nobody is sending it", w.Sentence, err)
 	}

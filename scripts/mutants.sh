@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-simulation=./campaign/lane
+simulation=./campaign/sender
 seeds=${SEEDS:-30}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

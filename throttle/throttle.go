@@ -1,7 +1,7 @@
 // Package throttle hands out send instants so that a number never sends more
 // than its limit in any sliding second, however many processes share it.
 //
-// The pacers of campaign/lane call it; it knows nothing of campaigns. It promises:
+// The pacers of campaign/sender call it; it knows nothing of campaigns. It promises:
 // instants of one key are spaced by 1/rate, none is further in the past than
 // Lateness, a key seen for the first time starts without a burst, and idle time
 // earns no credit (design section 6; the measurements are in docs/decisions).

@@ -7,6 +7,6 @@ import (
 )
 
 func (p *program) cmdApprove() *cobra.Command {
-	return p.steer("approve", "Release a run that waits for approval (policies.approval)",
+	return p.control("approve", "Release a run that waits for approval (policies.approval)",
 		"A campaign with policies.approval: true imports its list and then waits. Look at `campaignd report RUN` first.", campaign.ApproveRun)
 }

@@ -61,7 +61,7 @@ func (p *program) completeRun(cmd *cobra.Command, args []string, _ string) ([]st
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer l.Close()
-	runs, err := l.Runs(cmd.Context(), campaign.Which{})
+	runs, err := l.Runs(cmd.Context(), campaign.RunFilter{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

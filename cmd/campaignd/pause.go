@@ -12,8 +12,8 @@ import (
 	"campaignd/internal/daemon"
 )
 
-// steer is the command for one wish of the operator.
-func (p *program) steer(use, short, long string, do func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Steered, error)) *cobra.Command {
+// control is the command for one wish of the operator.
+func (p *program) control(use, short, long string, do func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Controlled, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     use + " RUN",
 		Short:   short,
@@ -39,19 +39,19 @@ func (p *program) steer(use, short, long string, do func(context.Context, campai
 }
 
 func (p *program) cmdPause() *cobra.Command {
-	return p.steer("pause", "Stop sending a run; what is in flight is recorded",
+	return p.control("pause", "Stop sending a run; what is in flight is recorded",
 		"Writes the wish into the ledger; the sending process obeys it from its next intent on, within a fraction of a second.", campaign.PauseRun)
 }
 
 func (p *program) cmdResume() *cobra.Command {
-	return p.steer("resume", "Let a paused run go on",
+	return p.control("resume", "Let a paused run go on",
 		"Takes back a pause, whoever caused it: the operator, a refusal of the service, or the breaker.", campaign.ResumeRun)
 }
 
 func (p *program) cmdCancel() *cobra.Command {
-	return p.steer("cancel", "End a run: what is queued is not sent any more",
+	return p.control("cancel", "End a run: what is queued is not sent any more",
 		"What is queued becomes skipped(cancelled): at once when no process is sending, else by the sending process; what is in flight is recorded. It cannot be taken back.",
-		func(ctx context.Context, l campaign.RunLedger, r campaign.Run) (campaign.Steered, error) {
+		func(ctx context.Context, l campaign.RunLedger, r campaign.Run) (campaign.Controlled, error) {
 			s, err := campaign.CancelRun(ctx, l, r)
 			if err != nil {
 				return s, err
@@ -61,7 +61,7 @@ func (p *program) cmdCancel() *cobra.Command {
 }
 
 // endCancelled finishes a cancelled run here when nobody is sending from its ledger.
-func (p *program) endCancelled(ctx context.Context, s campaign.Steered) (_ campaign.Steered, err error) {
+func (p *program) endCancelled(ctx context.Context, s campaign.Controlled) (_ campaign.Controlled, err error) {
 	c, err := p.load()
 	if err != nil {
 		return s, err
@@ -76,7 +76,7 @@ func (p *program) endCancelled(ctx context.Context, s campaign.Steered) (_ campa
 	defer closing(d, &err)
 	run, err := d.EndCancelled(ctx, s.Run.No, cancelBudget)
 	if err == nil && run.State.Ended() {
-		s = campaign.Steered{Run: run, Sentence: fmt.Sprintf("%s is %s; `campaignd report %[1]s` tells who got it", run.ID(), run.State)}
+		s = campaign.Controlled{Run: run, Sentence: fmt.Sprintf("%s is %s; `campaignd report %[1]s` tells who got it", run.ID(), run.State)}
 	}
 	return s, err
 }

@@ -27,8 +27,8 @@ var ranks = map[string]int{
 	"internal/ledger":   60,
 	"reporting":         60,
 
-	"campaign/lane": 51,
-	"campaign/plan": 50,
+	"campaign/sender": 51,
+	"campaign/plan":   50,
 
 	"campaign": 40,
 

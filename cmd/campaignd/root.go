@@ -73,7 +73,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	root.AddGroup(
 		&cobra.Group{ID: "send", Title: "Sending:"},
 		&cobra.Group{ID: "look", Title: "Looking:"},
-		&cobra.Group{ID: "steer", Title: "Steering:"},
+		&cobra.Group{ID: "control", Title: "Controlling runs:"},
 		&cobra.Group{ID: "setup", Title: "Setting up:"})
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
@@ -85,7 +85,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	}
 	group("send", p.cmdRun(), p.cmdServe(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
 	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdSchedule())
-	group("steer", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdSuppressions())
+	group("control", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdSuppressions())
 	group("setup", p.cmdSandbox(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
 	p.complete(root)
 	root.InitDefaultCompletionCmd()

@@ -57,7 +57,7 @@ func (p *program) cmdRuns() *cobra.Command {
 			return err
 		}
 		defer closing(l, &err)
-		all, err := l.Runs(cmd.Context(), campaign.Which{})
+		all, err := l.Runs(cmd.Context(), campaign.RunFilter{})
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func TestWhySaysWhatIsOpenAndWhenItIsSent(t *testing.T) {
 		Run: "spring-1", State: campaign.Running, Sentence: "it is\x1b being sent", Finish: at.Add(time.Hour),
 		Totals:   campaign.WhyTotals{Rows: 9, Queued: 4, Sending: 3, InDoubt: 2},
 		Segments: campaign.WhySegments{All: 8, Done: 5, Leased: 1, Parked: 6, Wake: at},
-		Lanes:    []campaign.LaneState{{Connection: "conn_1", Sender: "host/9", Binding: "throughput", Detail: "conn_1 sends", Rate: 68.44, At: at}},
+		Lanes:    []campaign.LaneState{{Connection: "conn_1", Sender: "host/9", LimitedBy: "throughput", Detail: "conn_1 sends", Rate: 68.44, At: at}},
 	}
 	const (
 		sentence = "spring-1: it is\uFFFD being sent\n"

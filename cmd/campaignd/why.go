@@ -51,9 +51,9 @@ func (p *program) writeWhy(w campaign.Why) error {
 	}
 	var rows [][]string
 	for _, l := range w.Lanes {
-		rate, bound, said := strconv.FormatFloat(l.Rate, 'f', 1, 64), l.Binding, l.Detail
+		rate, bound, said := strconv.FormatFloat(l.Rate, 'f', 1, 64), l.LimitedBy, l.Detail
 		switch {
-		case l.Binding == campaign.LaneStopped:
+		case l.LimitedBy == campaign.LaneStopped:
 			rate, said = "-", "its sender ended at "+clock(l.At)
 		case l.Stale:
 			rate, bound, said = "-", "stale", "not heard of since "+clock(l.At)+", when it said: "+said

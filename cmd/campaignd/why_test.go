@@ -14,9 +14,9 @@ func TestWhyShowsNoPaceOfASenderThatIsGone(t *testing.T) {
 	var out bytes.Buffer
 	p := &program{stdout: &out}
 	err := p.writeWhy(campaign.Why{Run: "spring-1", State: campaign.Running, Sentence: "it is being sent", Lanes: []campaign.LaneState{
-		{Connection: "conn_1", Sender: "host/9", Binding: "throughput", Detail: "conn_1 sends", Rate: 72, At: said},
-		{Connection: "conn_2", Sender: "host/7", Binding: "throughput", Detail: "conn_2 sends", Rate: 72, At: said, Stale: true},
-		{Connection: "conn_3", Sender: "host/8", Binding: campaign.LaneStopped, Detail: "its sender has ended", At: said},
+		{Connection: "conn_1", Sender: "host/9", LimitedBy: "throughput", Detail: "conn_1 sends", Rate: 72, At: said},
+		{Connection: "conn_2", Sender: "host/7", LimitedBy: "throughput", Detail: "conn_2 sends", Rate: 72, At: said, Stale: true},
+		{Connection: "conn_3", Sender: "host/8", LimitedBy: campaign.LaneStopped, Detail: "its sender has ended", At: said},
 	}})
 	if err != nil {
 		t.Fatal(err)

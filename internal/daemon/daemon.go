@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/lane"
+	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
 	"campaignd/internal/messaging"
 	"campaignd/internal/webhooks"
@@ -174,8 +174,8 @@ func (d *Daemon) Close() error {
 }
 
 // engine makes the sending engine for the runs of o.
-func (d *Daemon) engine(only campaign.RunNo) (*lane.Engine, error) {
-	return lane.New(d.ledger, d.client, d.limiter, lane.Options{
+func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
+	return sender.New(d.ledger, d.client, d.limiter, sender.Options{
 		Owner: d.owner, Only: only,
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group), Flush: time.Duration(d.cfg.Sending.Flush),
 		Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
@@ -187,7 +187,7 @@ func (d *Daemon) engine(only campaign.RunNo) (*lane.Engine, error) {
 // send runs the engine (nil: none), and around it the intake and the public listener, until ctx ends. The
 // order of the end: the engine first (no new intents, what is in flight recorded), then the
 // listener (requests that wait for a commit are answered), then the intake.
-func (d *Daemon) send(ctx context.Context, e *lane.Engine) error {
+func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	outer, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var wg sync.WaitGroup

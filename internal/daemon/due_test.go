@@ -20,11 +20,11 @@ func noting(n *notes) *slog.Logger { return slog.New(slog.NewTextHandler(n, nil)
 type fired struct {
 	campaign.Ledger
 	runs  []campaign.Run
-	asked campaign.Which
+	asked campaign.RunFilter
 	fault error
 }
 
-func (f *fired) Runs(_ context.Context, w campaign.Which) ([]campaign.Run, error) {
+func (f *fired) Runs(_ context.Context, w campaign.RunFilter) ([]campaign.Run, error) {
 	f.asked = w
 	return f.runs, f.fault
 }
@@ -74,7 +74,7 @@ func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 		if tt.runs != nil && tt.runs[0].State == campaign.Importing && firing.Key != "K" {
 			t.Errorf("%s: key %q, want K: the same firing", tt.name, firing.Key)
 		}
-		if want := (campaign.Which{Campaign: "spring", Fired: true, Most: 1}); l.asked != want {
+		if want := (campaign.RunFilter{Campaign: "spring", Fired: true, Limit: 1}); l.asked != want {
 			t.Errorf("asked for %+v, want %+v", l.asked, want)
 		}
 		l.fault = errors.New("away")
@@ -106,7 +106,7 @@ func TestOnlyAnAbandonedImportIsTakenUp(t *testing.T) {
 		launches := newLauncher(d)
 		d.takeUp(t.Context(), launches, nil)
 		launches.running.Wait()
-		if want := (campaign.Which{Unended: true}); l.asked != want {
+		if want := (campaign.RunFilter{Unfinished: true}); l.asked != want {
 			t.Errorf("asked for %+v, want %+v", l.asked, want)
 		}
 		said := strings.Join(log.lines(""), "")

@@ -120,7 +120,7 @@ func TestAQuarantineCountsWhatStandsNow(t *testing.T) {
 	var q Quarantined
 	err := q.count(t.Context(), l)
 	want := "[{spring-7 paused ledger 5 10}]"
-	if got := fmt.Sprint(q.Runs); err != nil || got != want || l.asked != (campaign.Which{Unended: true}) {
+	if got := fmt.Sprint(q.Runs); err != nil || got != want || l.asked != (campaign.RunFilter{Unfinished: true}) {
 		t.Errorf("count = %s and %v of %+v, want %s of the unended", got, err, l.asked, want)
 	}
 }

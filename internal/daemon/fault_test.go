@@ -31,7 +31,7 @@ func (f *faulty) fault() error {
 	return nil
 }
 
-func (f *faulty) Runs(ctx context.Context, w campaign.Which) ([]campaign.Run, error) {
+func (f *faulty) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign.Run, error) {
 	if err := f.fault(); err != nil {
 		return nil, err
 	}

@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/lane"
+	"campaignd/campaign/sender"
 )
 
-// sender is a replica's engine at work.
-type sender struct {
+// sendingReplica is a replica whose engine runs.
+type sendingReplica struct {
 	owner string
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 }
 
 // send starts the engine of a new replica; its segments are renewed unless dead is closed.
-func (c *cluster) send(change func(*Daemon)) *sender {
+func (c *cluster) send(change func(*Daemon)) *sendingReplica {
 	c.Helper()
 	d := c.replica()
 	if change != nil {
@@ -32,9 +32,9 @@ func (c *cluster) send(change func(*Daemon)) *sender {
 	return c.run(d, e)
 }
 
-func (c *cluster) run(d *Daemon, e *lane.Engine) *sender {
+func (c *cluster) run(d *Daemon, e *sender.Engine) *sendingReplica {
 	ctx, stop := context.WithCancel(c.Context())
-	s := &sender{owner: d.owner, stop: stop}
+	s := &sendingReplica{owner: d.owner, stop: stop}
 	s.ended.Go(func() {
 		if err := e.Run(ctx); err != nil {
 			c.Error(err)

@@ -7,13 +7,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"campaignd/campaign/lane"
+	"campaignd/campaign/sender"
 	"campaignd/internal/webhooks"
 )
 
 // metrics serves the process's counters in the Prometheus text format. Labels are
 // connections and closed lists only, never a recipient.
-func (d *Daemon) metrics(e *lane.Engine) http.Handler {
+func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if e != nil {
@@ -26,7 +26,7 @@ func (d *Daemon) metrics(e *lane.Engine) http.Handler {
 }
 
 // sendCollector reads the engine's counters at each scrape.
-type sendCollector struct{ stats func() []lane.Stats }
+type sendCollector struct{ stats func() []sender.Stats }
 
 var (
 	byConnection = []string{"connection"}

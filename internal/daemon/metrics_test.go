@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"campaignd/campaign"
-	"campaignd/campaign/lane"
+	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
 	"campaignd/internal/webhooks"
 	"campaignd/recipients"
@@ -112,8 +112,8 @@ func differ(t *testing.T, got, want []string) {
 // Dashboards and alerts know these names (docs/operations.md).
 func TestEachMetricHasItsNameAndValue(t *testing.T) {
 	at := time.Unix(1800000000, 0)
-	differ(t, scrape(t, &sendCollector{func() []lane.Stats {
-		return []lane.Stats{{
+	differ(t, scrape(t, &sendCollector{func() []sender.Stats {
+		return []sender.Stats{{
 			Connection: "conn_1", Rate: 68.4, InFlight: 1, Posted: 2, Accepted: 3, Refused: 4, Deferred: 5, Doubts: 6,
 			Skipped: 7, Recovered: 8, Forfeited: 9, Throttled: 10, NoSlot: 11, Latency: 120 * time.Millisecond,
 		}}

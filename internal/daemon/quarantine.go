@@ -96,7 +96,7 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	case !o.Force:
 		return q, nil
 	}
-	runs, err := l.Runs(ctx, campaign.Which{})
+	runs, err := l.Runs(ctx, campaign.RunFilter{})
 	if err != nil {
 		return q, fmt.Errorf("read runs: %w", err)
 	}
@@ -246,7 +246,7 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *Config, runs []campaign
 
 // count reads what stands now.
 func (q *Quarantined) count(ctx context.Context, l campaign.Ledger) error {
-	runs, err := l.Runs(ctx, campaign.Which{Unended: true})
+	runs, err := l.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return fmt.Errorf("read runs: %w", err)
 	}

@@ -106,7 +106,7 @@ recipients: {file: %[1]s.csv, columns: {to: phone}}
 
 func (c *cluster) runs() []campaign.Run {
 	c.Helper()
-	all, err := c.ledger.Runs(c.Context(), campaign.Which{})
+	all, err := c.ledger.Runs(c.Context(), campaign.RunFilter{})
 	if err != nil {
 		c.Fatal(err)
 	}

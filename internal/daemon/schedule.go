@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/lane"
 	"campaignd/campaign/plan"
+	"campaignd/campaign/sender"
 )
 
 // scheduleEvery is how often the campaign folder is read and due firings are looked for. A cron
@@ -74,7 +74,7 @@ func readScheduled(file string) (Scheduled, error) {
 // schedule fires campaigns of the folder, and takes up imports whose process died, until ctx ends. A firing is a run
 // keyed by its time, so a restart neither repeats nor forgets one within its grace; one replica at a time looks at a
 // campaign, so that N replicas fire once.
-func (d *Daemon) schedule(ctx context.Context, e *lane.Engine) {
+func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 	l := newLauncher(d)
 	defer l.running.Wait()
 	for {
@@ -99,7 +99,7 @@ func (d *Daemon) schedule(ctx context.Context, e *lane.Engine) {
 }
 
 // fireOnce fires s if it is still due once this process alone looks at it: another replica may just have done it.
-func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, e *lane.Engine) error {
+func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, e *sender.Engine) error {
 	return d.job(cronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
 		firing, due, err := d.due(ctx, s, time.Now())
 		if err != nil || !due {
@@ -114,8 +114,8 @@ func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, e *lane.Engine) erro
 
 // takeUp goes on with imports that nobody is at any more and whose list this process can read. A list that is
 // elsewhere is left to a replica that has it, or to the operator's `campaignd run`.
-func (d *Daemon) takeUp(ctx context.Context, l *launcher, e *lane.Engine) {
-	runs, err := d.ledger.Runs(ctx, campaign.Which{Unended: true})
+func (d *Daemon) takeUp(ctx context.Context, l *launcher, e *sender.Engine) {
+	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return // the engine says so
 	}
@@ -151,7 +151,7 @@ func (d *Daemon) launch(file, key string) campaign.Launch {
 // campaign's last scheduled run, else from when its file was written; the campaign's policy decides
 // about what is late.
 func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing plan.Firing, ok bool, err error) {
-	last, err := d.ledger.Runs(ctx, campaign.Which{Campaign: s.Definition.Name, Fired: true, Most: 1})
+	last, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: s.Definition.Name, Fired: true, Limit: 1})
 	if err != nil {
 		return firing, false, fmt.Errorf("read runs: %w", err)
 	}
@@ -177,7 +177,7 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing pl
 const cronKey = campaign.FiringKey
 
 // fire launches one firing; the ledger refuses a second run of its key.
-func (d *Daemon) fire(ctx context.Context, s Scheduled, firing plan.Firing, e *lane.Engine) error {
+func (d *Daemon) fire(ctx context.Context, s Scheduled, firing plan.Firing, e *sender.Engine) error {
 	launched, err := d.launch(s.File, cronKey+firing.Key).Start(ctx)
 	if err != nil {
 		return err

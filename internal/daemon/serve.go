@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/lane"
+	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
 	"campaignd/throttle"
 )
@@ -15,7 +15,7 @@ import (
 // Serve does what the role says until ctx ends: it sends for every run of the ledger and fires scheduled campaigns,
 // takes webhooks, or both; and it answers the admin listener.
 func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) (err error) {
-	var engine *lane.Engine
+	var engine *sender.Engine
 	if d.cfg.Role != RoleIntake {
 		if engine, err = d.engine(0); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 func (d *Daemon) ready() (note string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if _, err := d.ledger.Runs(ctx, campaign.Which{Unended: true, Most: 1}); err != nil {
+	if _, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true, Limit: 1}); err != nil {
 		return "", err
 	}
 	if d.cfg.Role == RoleIntake {

@@ -188,7 +188,7 @@ func (d *Daemon) waiting(ctx context.Context, run campaign.Run, open int64) (str
 		return "", fmt.Errorf("read the lanes: %w", err)
 	}
 	for _, l := range lanes {
-		if !l.Gone(time.Now()) && l.Binding != "throughput" && l.Binding != "none" {
+		if !l.Gone(time.Now()) && l.LimitedBy != "throughput" && l.LimitedBy != "none" {
 			return l.Detail, nil
 		}
 	}

@@ -84,7 +84,7 @@ func TestRunSaysWhatItWaitsFor(t *testing.T) {
 	now := time.Now()
 	opens := now.Add(time.Hour)
 	lane := func(binding string, age time.Duration) campaign.LaneReport {
-		return campaign.LaneReport{Binding: binding, Detail: binding + " holds it", At: now.Add(-age)}
+		return campaign.LaneReport{LimitedBy: binding, Detail: binding + " holds it", At: now.Add(-age)}
 	}
 	running := campaign.Run{No: 3, Campaign: "spring", State: campaign.Running}
 	paused, approval := running, running

@@ -105,7 +105,7 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 	var keys []int64
 	for i := range int64(n) {
 		deferred = append(deferred, campaign.Result{Run: r.No, Seq: i, Attempt: 1, Kind: campaign.ResultDeferred, Counts: true})
-		lanes = append(lanes, campaign.LaneReport{Run: r.No, Connection: fmt.Sprintf("conn_%04d", i), Binding: "tier", At: time.Now()})
+		lanes = append(lanes, campaign.LaneReport{Run: r.No, Connection: fmt.Sprintf("conn_%04d", i), LimitedBy: "tier", At: time.Now()})
 		stops = append(stops, campaign.Suppression{Key: 1 + i, Scope: campaign.ScopeAll, Source: "a test", At: time.Now()})
 		keys = append(keys, 1+i)
 	}
@@ -144,7 +144,7 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 			}
 			return all, nil
 		}},
-		{"Runs", 4 << 10, 30, func() (any, error) { return l.Runs(ctx, campaign.Which{Campaign: "autumn"}) }},
+		{"Runs", 4 << 10, 30, func() (any, error) { return l.Runs(ctx, campaign.RunFilter{Campaign: "autumn"}) }},
 		{"Lanes", 8 << 10, n, func() (any, error) { return l.Lanes(ctx, r.No) }},
 		{"SegmentStates", 8 << 10, 300, func() (any, error) { return l.SegmentStates(ctx, fresh.No) }},
 		{"Audit", 8 << 10, 500, func() (any, error) { return l.Audit(ctx, r.No, 500) }},

@@ -227,7 +227,7 @@ func TestASilentSendersLanesAreKeptTenMinutes(t *testing.T) {
 	r := load(t, l, 1)
 	owners := []string{"gone", "silent"}
 	for _, owner := range owners {
-		if err := l.ReportLanes(t.Context(), owner, []campaign.LaneReport{{Run: r.No, Connection: owner, Binding: "tier", At: time.Now()}}); err != nil {
+		if err := l.ReportLanes(t.Context(), owner, []campaign.LaneReport{{Run: r.No, Connection: owner, LimitedBy: "tier", At: time.Now()}}); err != nil {
 			t.Fatalf("reporting: %v; want no error", err)
 		}
 	}

@@ -134,8 +134,8 @@ func everything(t *testing.T, l *Postgres) {
 	_, err = l.SetState(ctx, capped.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByCanary, "")
 	ok(err)
 	ok(l.SetAsset(ctx, capped.No, "asset", now))
-	for _, w := range []campaign.Which{
-		{Most: 1}, {Unended: true}, {Unended: true, Most: 1}, {Campaign: "capped", Fired: true, Most: 1}, {Campaign: "capped", ListHash: "x", Most: 1}, {Campaign: "capped", Launch: campaign.FiringKey + "1", Most: 1},
+	for _, w := range []campaign.RunFilter{
+		{Limit: 1}, {Unfinished: true}, {Unfinished: true, Limit: 1}, {Campaign: "capped", Fired: true, Limit: 1}, {Campaign: "capped", ListHash: "x", Limit: 1}, {Campaign: "capped", Launch: campaign.FiringKey + "1", Limit: 1},
 	} {
 		_, err = l.Runs(ctx, w)
 		ok(err)

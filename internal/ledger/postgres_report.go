@@ -268,7 +268,7 @@ func (l *Postgres) ReportLanes(ctx context.Context, owner string, lanes []campai
 		if k := (of{r.Run, plainText(r.Connection)}); !seen[k] {
 			seen[k] = true
 			runs, ats, rates = append(runs, int64(r.Run)), append(ats, millis(r.At)), append(rates, r.Rate)
-			connections, bindings, details = append(connections, k.conn), append(bindings, plainText(r.Binding)), append(details, plainText(clip(r.Detail, maxDetail)))
+			connections, bindings, details = append(connections, k.conn), append(bindings, plainText(r.LimitedBy)), append(details, plainText(clip(r.Detail, maxDetail)))
 		}
 	}
 	owner = plainText(owner)
@@ -286,7 +286,7 @@ func (l *Postgres) ReportLanes(ctx context.Context, owner string, lanes []campai
 func (l *Postgres) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
 	err = l.read(ctx, l.reports, list(&all, func(scan func(...any) error) (r campaign.LaneReport, err error) {
 		var at int64
-		err = scan(&r.Run, &r.Connection, &r.Owner, &r.Binding, &r.Detail, &r.Rate, &at)
+		err = scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &at)
 		r.At = timeOf(at)
 		return r, err
 	}, `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = $1 ORDER BY connection, owner`, int64(no)))

@@ -100,9 +100,9 @@ func (l *Postgres) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, er
 }
 
 // Runs implements campaign.RunLedger.
-func (l *Postgres) Runs(ctx context.Context, w campaign.Which) (all []campaign.Run, err error) {
+func (l *Postgres) Runs(ctx context.Context, w campaign.RunFilter) (all []campaign.Run, err error) {
 	w.Campaign, w.ListHash, w.Launch = plainText(w.Campaign), plainText(w.ListHash), plainText(w.Launch)
-	which, args := whichRuns(w, "$")
+	which, args := runClause(w, "$")
 	err = l.read(ctx, l.sender, pgRuns(&all, which, args...))
 	return all, err
 }

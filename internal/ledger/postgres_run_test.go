@@ -53,7 +53,7 @@ func TestARunThatAnotherMakesMeanwhileIsReturned(t *testing.T) {
 		if got := <-made; !errors.Is(got.err, campaign.ErrRunExists) || got.run.No != no || got.run.Template != "theirs" {
 			t.Errorf("%s: run %d of template %q, %v; want run %d of template %q and ErrRunExists", name, got.run.No, got.run.Template, got.err, no, "theirs")
 		}
-		if runs, err := l.Runs(t.Context(), campaign.Which{Campaign: r.Campaign}); err != nil || runs[0].No != no {
+		if runs, err := l.Runs(t.Context(), campaign.RunFilter{Campaign: r.Campaign}); err != nil || runs[0].No != no {
 			t.Errorf("%s: runs %+v, %v; want run %d as the newest", name, runs, err, no)
 		}
 	}

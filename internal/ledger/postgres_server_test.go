@@ -216,7 +216,7 @@ func TestAReaderWritesNothing(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Runs(t.Context(), campaign.Which{}); err == nil {
+	if _, err := l.Runs(t.Context(), campaign.RunFilter{}); err == nil {
 		t.Error("read after Close")
 	}
 	if err := l.ReportLanes(t.Context(), "a", nil); err == nil {
@@ -433,7 +433,7 @@ func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
 	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err != nil {
 		t.Error(err)
 	}
-	if _, err := l.Runs(t.Context(), campaign.Which{}); err != nil {
+	if _, err := l.Runs(t.Context(), campaign.RunFilter{}); err != nil {
 		t.Error(err)
 	}
 	for _, c := range held {

@@ -103,8 +103,8 @@ func (l *SQLite) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, erro
 }
 
 // Runs implements campaign.RunLedger.
-func (l *SQLite) Runs(ctx context.Context, w campaign.Which) (all []campaign.Run, err error) {
-	which, args := whichRuns(w, "?")
+func (l *SQLite) Runs(ctx context.Context, w campaign.RunFilter) (all []campaign.Run, err error) {
+	which, args := runClause(w, "?")
 	err = l.read().each(ctx, selectRun+which, args, func(scan func(...any) error) error {
 		r, err := scanRun(scan)
 		all = append(all, r)

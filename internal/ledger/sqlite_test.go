@@ -496,7 +496,7 @@ func TestACallAfterCloseFails(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Runs(t.Context(), campaign.Which{}); err == nil {
+	if _, err := l.Runs(t.Context(), campaign.RunFilter{}); err == nil {
 		t.Error("read after Close")
 	}
 	if err := l.ReportLanes(t.Context(), "a", nil); err == nil {

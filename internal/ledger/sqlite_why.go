@@ -15,7 +15,7 @@ func (l *SQLite) ReportLanes(ctx context.Context, owner string, lanes []campaign
 		for _, r := range lanes {
 			if _, err := t.exec(`INSERT INTO lane (owner, run, connection, binding, detail, rate, at) VALUES (?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail, rate = excluded.rate, at = excluded.at`,
-				owner, int64(r.Run), r.Connection, r.Binding, clip(r.Detail, maxDetail), r.Rate, millis(r.At)); err != nil {
+				owner, int64(r.Run), r.Connection, r.LimitedBy, clip(r.Detail, maxDetail), r.Rate, millis(r.At)); err != nil {
 				return err
 			}
 		}
@@ -29,7 +29,7 @@ func (l *SQLite) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.L
 		func(scan func(...any) error) error {
 			var r campaign.LaneReport
 			var at int64
-			err := scan(&r.Run, &r.Connection, &r.Owner, &r.Binding, &r.Detail, &r.Rate, &at)
+			err := scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &at)
 			r.At = timeOf(at)
 			all = append(all, r)
 			return err

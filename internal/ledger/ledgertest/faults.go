@@ -203,7 +203,7 @@ var faultyMethods = []struct {
 	{"Runs", func(f *fixture, _ Faults) func(context.Context) error {
 		f.imported(1)
 		return func(ctx context.Context) error {
-			_, err := f.l.Runs(ctx, campaign.Which{Campaign: "spring", Fired: false, Unended: true, Most: 9})
+			_, err := f.l.Runs(ctx, campaign.RunFilter{Campaign: "spring", Fired: false, Unfinished: true, Limit: 9})
 			return err
 		}
 	}},
@@ -470,7 +470,7 @@ var faultyMethods = []struct {
 	}},
 	{"Lanes", func(f *fixture, _ Faults) func(context.Context) error {
 		no := f.imported(1).No
-		f.ok(f.l.ReportLanes(f.ctx, "of the lanes", []campaign.LaneReport{{Run: no, Connection: "conn_1", Binding: "tier", At: at(0)}}))
+		f.ok(f.l.ReportLanes(f.ctx, "of the lanes", []campaign.LaneReport{{Run: no, Connection: "conn_1", LimitedBy: "tier", At: at(0)}}))
 		return func(ctx context.Context) error { _, err := f.l.Lanes(ctx, no); return err }
 	}},
 	{"SegmentStates", func(f *fixture, _ Faults) func(context.Context) error {

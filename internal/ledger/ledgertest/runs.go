@@ -38,12 +38,12 @@ var runPromises = []promise{
 		}
 	}},
 	{"RunsAreListedNewestFirst", func(f *fixture) {
-		if rs, err := f.l.Runs(f.ctx, campaign.Which{Most: 1}); len(rs) > 0 || err != nil {
+		if rs, err := f.l.Runs(f.ctx, campaign.RunFilter{Limit: 1}); len(rs) > 0 || err != nil {
 			f.Errorf("runs of an empty ledger: %+v, %v; want none, no error", rs, err)
 		}
 		f.create()
 		f.create()
-		rs, err := f.l.Runs(f.ctx, campaign.Which{})
+		rs, err := f.l.Runs(f.ctx, campaign.RunFilter{})
 		f.ok(err)
 		if len(rs) != 2 || rs[0].No != 2 || rs[1].No != 1 {
 			f.Errorf("runs: %+v; want length 2, No 2, No 1", rs)
@@ -72,22 +72,22 @@ var runPromises = []promise{
 			}
 		}
 		for _, tt := range []struct {
-			which campaign.Which
+			which campaign.RunFilter
 			want  []campaign.RunNo
 		}{
-			{campaign.Which{}, []campaign.RunNo{9, 8, 7, 6, 5, 4, 3, 2, 1}},
-			{campaign.Which{Unended: true}, []campaign.RunNo{9, 8, 7, 6, 3, 2}},
-			{campaign.Which{Unended: true, Most: 1}, []campaign.RunNo{9}},
-			{campaign.Which{Most: 3}, []campaign.RunNo{9, 8, 7}},
-			{campaign.Which{Campaign: "spring"}, []campaign.RunNo{5, 4, 2, 1}},
-			{campaign.Which{Campaign: "spring", ListHash: "aa"}, []campaign.RunNo{5, 1}},
-			{campaign.Which{Campaign: "spring", ListHash: "aa", Most: 1}, []campaign.RunNo{5}},
-			{campaign.Which{Campaign: "spring", Launch: "again", Most: 1}, []campaign.RunNo{5}},
-			{campaign.Which{Campaign: "spring", Fired: true}, []campaign.RunNo{4, 2}},
-			{campaign.Which{Campaign: "spring", Fired: true, Most: 1}, []campaign.RunNo{4}},
-			{campaign.Which{Launch: campaign.FiringKey + "09:00", Unended: true}, []campaign.RunNo{3, 2}},
-			{campaign.Which{Campaign: "autumn"}, nil},
-			{campaign.Which{Campaign: "spring' OR 1=1 --"}, nil},
+			{campaign.RunFilter{}, []campaign.RunNo{9, 8, 7, 6, 5, 4, 3, 2, 1}},
+			{campaign.RunFilter{Unfinished: true}, []campaign.RunNo{9, 8, 7, 6, 3, 2}},
+			{campaign.RunFilter{Unfinished: true, Limit: 1}, []campaign.RunNo{9}},
+			{campaign.RunFilter{Limit: 3}, []campaign.RunNo{9, 8, 7}},
+			{campaign.RunFilter{Campaign: "spring"}, []campaign.RunNo{5, 4, 2, 1}},
+			{campaign.RunFilter{Campaign: "spring", ListHash: "aa"}, []campaign.RunNo{5, 1}},
+			{campaign.RunFilter{Campaign: "spring", ListHash: "aa", Limit: 1}, []campaign.RunNo{5}},
+			{campaign.RunFilter{Campaign: "spring", Launch: "again", Limit: 1}, []campaign.RunNo{5}},
+			{campaign.RunFilter{Campaign: "spring", Fired: true}, []campaign.RunNo{4, 2}},
+			{campaign.RunFilter{Campaign: "spring", Fired: true, Limit: 1}, []campaign.RunNo{4}},
+			{campaign.RunFilter{Launch: campaign.FiringKey + "09:00", Unfinished: true}, []campaign.RunNo{3, 2}},
+			{campaign.RunFilter{Campaign: "autumn"}, nil},
+			{campaign.RunFilter{Campaign: "spring' OR 1=1 --"}, nil},
 		} {
 			runs, err := f.l.Runs(f.ctx, tt.which)
 			f.ok(err)

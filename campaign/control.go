@@ -1,0 +1,97 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// FindRun finds the run that a person named: an id as Run.ID prints it, its number, or the
+// word latest. Of an id the campaign's name is compared too, so that a number taken
+// from another ledger is not acted on. Errors: ErrNoRun, or what ParseRunID says.
+func FindRun(ctx context.Context, l RunLedger, id string) (Run, error) {
+	if id == "latest" {
+		newest, err := l.Runs(ctx, RunFilter{Limit: 1})
+		switch {
+		case err != nil:
+			return Run{}, err
+		case len(newest) == 0:
+			return Run{}, fmt.Errorf("%w: this ledger has none yet", ErrNoRun)
+		}
+		return newest[0], nil
+	}
+	no, err := ParseRunID(id)
+	if err != nil {
+		return Run{}, err
+	}
+	r, err := l.Run(ctx, no)
+	if errors.Is(err, ErrNoRun) || err == nil && id != r.ID() && id != fmt.Sprint(no) {
+		return Run{}, fmt.Errorf("%w: %s; `campaignd runs` lists them", ErrNoRun, id)
+	}
+	return r, err
+}
+
+// Controlled is a run after an operator's wish, with a sentence that says what happens next.
+type Controlled struct {
+	Run      Run
+	Sentence string
+}
+
+// ErrNotNow: what is asked does not fit the run's state.
+var ErrNotNow = errors.New("not possible now")
+
+// PauseRun asks for no further intent. ErrNotNow on an ended run.
+func PauseRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
+	if r.State.Ended() {
+		return Controlled{}, fmt.Errorf("%w: %s is %s, there is nothing to pause", ErrNotNow, r.ID(), r.State)
+	}
+	return want(ctx, l, r, WantPause, "%s will not send from the next intent on; `campaignd resume %[1]s` lets it go on")
+}
+
+// ResumeRun takes back a pause, and makes a Paused run Ready. ErrNotNow on an ended
+// run, on one that is to be cancelled, and on one that waits for approval.
+func ResumeRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
+	switch {
+	case r.State.Ended():
+		return Controlled{}, fmt.Errorf("%w: %s is %s; `campaignd run --new` launches another", ErrNotNow, r.ID(), r.State)
+	case r.Wanted == WantCancel:
+		return Controlled{}, fmt.Errorf("%w: %s is being cancelled, which cannot be taken back; `campaignd run --new` launches another", ErrNotNow, r.ID())
+	case r.State == WaitingApproval:
+		return Controlled{}, fmt.Errorf("%w: %s waits for approval; `campaignd approve %[2]s` releases it", ErrNotNow, r.ID())
+	}
+	return want(ctx, l, r, WantRun, "%s goes on as soon as a sender (`campaignd serve` or `run`) has it")
+}
+
+// CancelRun asks for the end of a run: its queued rows become skipped(cancelled).
+func CancelRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
+	if r.State.Ended() {
+		return Controlled{}, fmt.Errorf("%w: %s is already %s", ErrNotNow, r.ID(), r.State)
+	}
+	return want(ctx, l, r, WantCancel, "%s sends nothing from the next intent on; its queued rows end as skipped(cancelled) as soon as a sender (`campaignd serve` or `run`) has it")
+}
+
+// ApproveRun releases a run that waits for approval.
+func ApproveRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
+	moved, err := l.SetState(ctx, r.No, []State{WaitingApproval}, Ready, "", "")
+	if err != nil {
+		return Controlled{}, fmt.Errorf("approve %s: %w", r.ID(), err)
+	}
+	if r, err = l.Run(ctx, r.No); err != nil {
+		return Controlled{}, fmt.Errorf("approve: %w", err)
+	}
+	if !moved {
+		return Controlled{}, fmt.Errorf("%w: %s is %s, it does not wait for approval", ErrNotNow, r.ID(), r.State)
+	}
+	return Controlled{r, fmt.Sprintf("%s is approved; it is sent as soon as a sender (`campaignd serve` or `run`) has it", r.ID())}, nil
+}
+
+func want(ctx context.Context, l RunLedger, r Run, w Wanted, sentence string) (Controlled, error) {
+	after, err := l.SetWanted(ctx, r.No, w)
+	if err != nil {
+		return Controlled{}, fmt.Errorf("%s: %w", r.ID(), err)
+	}
+	if after.State.Ended() {
+		return Controlled{}, fmt.Errorf("%w: %s is %s meanwhile", ErrNotNow, after.ID(), after.State)
+	}
+	return Controlled{after, fmt.Sprintf(sentence, after.ID())}, nil
+}

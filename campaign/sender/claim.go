@@ -1,0 +1,135 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// A pacer that has enough to do looks for what others have begun once a second, and holds at most 8 segments
+// more for it: what two dead replicas leave behind.
+const (
+	begunEvery = time.Second
+	begunMost  = 8
+)
+
+// claim takes up segments when the pacer holds less than a few seconds of work: at most ceil(rate x 5 s / 4096) + 1,
+// so that a death strands little (reliability.md 2.1), and one of each run, so that a long run does not keep
+// another waiting. What somebody has begun is taken up beyond that, so that a dead owner's deliveries do not wait until
+// this one's are sent.
+func (p *pacer) claim(ctx context.Context, now time.Time, rate float64) error {
+	runs := p.activeRuns()
+	if len(runs) == 0 || now.Sub(p.claimedAt) < p.e.o.Tick {
+		return nil
+	}
+	busy := make(map[*run]int, len(runs)) // segments with deliveries that had no intent yet
+	sum := 0
+	for _, s := range p.segments {
+		if !s.exhausted() && !s.lost.Load() {
+			busy[s.run]++
+			sum++
+		}
+	}
+	most := min(int(math.Ceil(rate*5/campaign.SegmentSize))+1, 8)
+	byNo := make(map[campaign.RunNo]*run, len(runs))
+	var order, all []campaign.RunNo
+	for i := range runs {
+		r := runs[(i+p.turn)%len(runs)]
+		byNo[r.no] = r
+		all = append(all, r.no)
+		if sum < most || busy[r] == 0 {
+			order = append(order, r.no)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b campaign.RunNo) int { return busy[byNo[a]] - busy[byNo[b]] })
+	// One at a time: the numbers of a run take turns, so that a short list, or the end of a long one,
+	// is not sent by one of them while the others have nothing to do.
+	c := campaign.Claim{Owner: p.e.o.Owner, Connection: p.connection, Runs: order, Max: 1, Lease: p.e.o.Lease}
+	var leases []campaign.Lease
+	var err error
+	if len(order) > 0 {
+		if leases, err = p.e.ledger.Claim(ctx, c); err != nil {
+			return fmt.Errorf("claim segments: %w", err)
+		}
+	}
+	p.heard = p.heard || len(order) > 0
+	if len(leases) == 0 && len(order) < len(all) && len(p.segments) < most+len(runs)+begunMost && now.Sub(p.begunAt) >= begunEvery {
+		p.begunAt = now
+		c.Runs, c.Begun = all, true
+		if leases, err = p.e.ledger.Claim(ctx, c); err != nil {
+			return fmt.Errorf("claim segments that were begun: %w", err)
+		}
+		p.heard = true
+		if len(leases) > 0 {
+			p.begunAt = time.Time{} // there may be more
+		}
+	}
+	if len(leases) == 0 {
+		p.claimedAt = now
+	}
+	if len(leases) > 0 {
+		defer p.share()
+	}
+	for i, l := range leases {
+		if err := p.take(ctx, byNo[l.Run], l, now); err != nil {
+			p.handBack(ctx, leases[i:])
+			return err
+		}
+	}
+	return nil
+}
+
+// take adds a leased segment to the pacer's, after what an earlier owner left of it has been recovered.
+func (p *pacer) take(ctx context.Context, r *run, l campaign.Lease, now time.Time) error {
+	s := newSegment(r, l)
+	// Below the mark without an outcome: the earlier owner may have posted it.
+	if l.Mark > l.Lo || l.Recovered {
+		n, err := p.e.ledger.Recover(ctx, l, now)
+		switch {
+		case errors.Is(err, campaign.ErrFenced):
+			return nil
+		case err != nil:
+			return fmt.Errorf("recover segment: %w", err)
+		case n > 0:
+			p.counts.recovered.Add(int64(n))
+			p.e.o.Log.Info("deliveries of an earlier owner are in doubt", "run", r.id, "connection", p.connection, "deliveries", n)
+		}
+		older := now.Add(-r.doubtWindow)
+		if n, err = p.e.ledger.Resolve(ctx, l, older, r.policy); err != nil && !errors.Is(err, campaign.ErrFenced) {
+			return fmt.Errorf("resolve doubts: %w", err)
+		} else if n > 0 {
+			p.e.o.Log.Info("doubt window is over", "run", r.id, "deliveries", n, "policy", r.policy)
+		}
+		s.due(now) // deferred deliveries may be waiting
+	}
+	if l.Mark > l.Lo { // what was begun is ended first
+		p.segments = slices.Insert(p.segments, 0, s)
+	} else {
+		p.segments = append(p.segments, s)
+	}
+	return nil
+}
+
+// handBack releases leases that were not taken up: else nobody could use their segments until they have run out. The
+// next claim recovers again.
+func (p *pacer) handBack(ctx context.Context, leases []campaign.Lease) {
+	// Also when ctx has ended: that may be why they were not taken up.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
+	defer cancel()
+	for _, l := range leases {
+		if err := p.e.ledger.Release(ctx, l, nil); err != nil && !errors.Is(err, campaign.ErrFenced) {
+			p.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", p.connection, "err", err)
+		}
+	}
+}
+
+// share publishes the segments to the renewer.
+func (p *pacer) share() {
+	c := slices.Clone(p.segments)
+	p.segShared.Store(&c)
+}

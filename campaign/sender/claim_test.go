@@ -1,0 +1,388 @@
+package sender
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// owned is a ledger with three segments that an earlier owner left; the second meets a fault.
+type owned struct {
+	Ledger
+	recover, resolve error
+	stop             func() // called before the fault
+	released         []int64
+}
+
+func (l *owned) Claim(context.Context, campaign.Claim) (all []campaign.Lease, _ error) {
+	for i := range int64(3) {
+		all = append(all, campaign.Lease{Segment: campaign.Segment{Run: 1, Index: i, Lo: 10 * i, Hi: 10*i + 10}, Epoch: 4, Mark: 10 * i, Recovered: true})
+	}
+	return all, nil
+}
+
+func (l *owned) meets(ctx context.Context, lease campaign.Lease, err error) (int, error) {
+	if lease.Index != 1 || err == nil {
+		return 0, nil
+	}
+	if l.stop != nil {
+		l.stop()
+		return 0, ctx.Err()
+	}
+	return 0, err
+}
+
+func (l *owned) Recover(ctx context.Context, lease campaign.Lease, _ time.Time) (int, error) {
+	return l.meets(ctx, lease, l.recover)
+}
+
+func (l *owned) Resolve(ctx context.Context, lease campaign.Lease, _ time.Time, _ campaign.OnUncertain) (int, error) {
+	return l.meets(ctx, lease, l.resolve)
+}
+
+func (l *owned) Release(ctx context.Context, lease campaign.Lease, unposted []int64) error {
+	if len(unposted) > 0 {
+		return errors.New("nothing of it was asked for")
+	}
+	if lease.Epoch != 4 {
+		return campaign.ErrFenced
+	}
+	if end, bounded := ctx.Deadline(); !bounded || time.Until(end) > 2*time.Second {
+		return errors.New("this may take for ever")
+	}
+	l.released = append(l.released, lease.Index)
+	return ctx.Err()
+}
+
+// A lease that is not used would keep everybody from the segment until it has run out.
+func TestASegmentThatCannotBeTakenUpIsHandedBack(t *testing.T) {
+	away := errors.New("connection refused")
+	for _, tt := range []struct {
+		name             string
+		recover, resolve error
+		ends             bool // the context, between claim and recovery
+		taken, released  []int64
+		err              bool
+	}{
+		{name: "no fault", taken: []int64{0, 1, 2}},
+		{name: "Recover fails", recover: away, taken: []int64{0}, released: []int64{1, 2}, err: true},
+		{name: "Resolve fails", resolve: away, taken: []int64{0}, released: []int64{1, 2}, err: true},
+		{name: "the engine ends", recover: away, ends: true, taken: []int64{0}, released: []int64{1, 2}, err: true},
+		{name: "another owner has it", recover: campaign.ErrFenced, taken: []int64{0, 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				l := &owned{recover: tt.recover, resolve: tt.resolve}
+				if tt.ends {
+					l.stop = stop
+				}
+				e, err := New(l, nil, nil, Options{Owner: "a"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				p := newPacer(e, "conn_1")
+				p.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
+				if err := p.claim(ctx, time.Now(), 72); (err != nil) != tt.err {
+					t.Errorf("claim: %v", err)
+				}
+				if !slices.Equal(l.released, tt.released) {
+					t.Errorf("handed back %v, want %v", l.released, tt.released)
+				}
+				for what, segments := range map[string]*[]*segment{"taken up": &p.segments, "renewed": p.segShared.Load()} {
+					var got []int64
+					if segments != nil {
+						for _, s := range *segments {
+							got = append(got, s.lease.Index)
+						}
+					}
+					if !slices.Equal(got, tt.taken) {
+						t.Errorf("%s are %v, want %v", what, got, tt.taken)
+					}
+				}
+			})
+		})
+	}
+}
+
+// shelf is a ledger that notes each question for segments, answers with what it is told to have, and counts what is
+// recovered and resolved.
+type shelf struct {
+	Ledger
+	asked         []campaign.Claim
+	has           map[bool][]campaign.Lease // by Claim.Begun; given once
+	fails         map[bool]error
+	recover, over int // what Recover and Resolve found
+	resolveErr    error
+	at, older     time.Time
+	policy        campaign.OnUncertain
+	calls         int // of Recover and Resolve
+}
+
+func (l *shelf) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
+	c.Runs = slices.Clone(c.Runs)
+	l.asked = append(l.asked, c)
+	has := l.has[c.Begun]
+	delete(l.has, c.Begun)
+	return has, l.fails[c.Begun]
+}
+
+func (l *shelf) Recover(_ context.Context, _ campaign.Lease, at time.Time) (int, error) {
+	l.at, l.calls = at, l.calls+1
+	return l.recover, nil
+}
+
+func (l *shelf) Resolve(_ context.Context, _ campaign.Lease, older time.Time, p campaign.OnUncertain) (int, error) {
+	l.older, l.policy, l.calls = older, p, l.calls+1
+	return l.over, l.resolveErr
+}
+
+func (l *shelf) Release(_ context.Context, lease campaign.Lease, _ []int64) error {
+	if lease.Epoch == 0 {
+		return campaign.ErrFenced
+	}
+	return errGone
+}
+
+// claiming is a pacer of n runs, numbered from 1.
+func claiming(t *testing.T, l *shelf, n int) (*pacer, []*run, *bytes.Buffer) {
+	t.Helper()
+	var log bytes.Buffer
+	e, err := New(l, nil, nil, Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPacer(e, "conn_1")
+	var runs []*run
+	for i := range n {
+		runs = append(runs, &run{no: campaign.RunNo(i + 1), id: fmt.Sprintf("sale-%d", i+1), connections: []string{"conn_1"}})
+	}
+	p.setRuns(runs)
+	return p, runs, &log
+}
+
+// holds gives the pacer n segments of r that have deliveries to send.
+func (p *pacer) holds(r *run, n int) {
+	for range n {
+		p.segments = append(p.segments, newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 10}}))
+	}
+}
+
+// A death strands what a pacer holds: 5 s of sending, and one segment more.
+func TestAPacerHoldsFiveSecondsOfWork(t *testing.T) {
+	for _, tt := range []struct {
+		rate float64
+		most int
+	}{{1, 2}, {72, 2}, {819, 2}, {820, 3}, {1638, 3}, {1639, 4}, {4915, 7}, {4916, 8}, {5735, 8}, {50000, 8}} {
+		for _, busy := range []int{tt.most - 1, tt.most} {
+			l := &shelf{}
+			p, runs, _ := claiming(t, l, 1)
+			p.holds(runs[0], busy+2)
+			p.segments[0].lost.Store(true) // these two have nothing to send
+			p.segments[1].lease.Mark = 10
+			p.begunAt = time.Now()
+			if err := p.claim(t.Context(), time.Now(), tt.rate); err != nil {
+				t.Fatal(err)
+			}
+			if asked := len(l.asked) > 0; asked != (busy < tt.most) || p.heard != asked {
+				t.Errorf("at %v/s with %d segments it asks: %v, heard: %v, want %v", tt.rate, busy, asked, p.heard, busy < tt.most)
+			}
+		}
+	}
+}
+
+// A run that has nothing to send yet comes first, and a long one does not keep it waiting.
+func TestRunsWithLessInHandAreClaimedFirst(t *testing.T) {
+	for _, tt := range []struct {
+		busy [3]int // segments of runs 1 to 3
+		turn int
+		want []campaign.RunNo
+	}{
+		{[3]int{0, 0, 0}, 0, []campaign.RunNo{1, 2, 3}},
+		{[3]int{0, 0, 0}, 1, []campaign.RunNo{2, 3, 1}},
+		{[3]int{0, 0, 0}, 5, []campaign.RunNo{3, 1, 2}},
+		{[3]int{1, 0, 0}, 0, []campaign.RunNo{2, 3, 1}},
+		{[3]int{2, 0, 0}, 0, []campaign.RunNo{2, 3}},
+		{[3]int{1, 1, 0}, 2, []campaign.RunNo{3}},
+	} {
+		l := &shelf{}
+		p, runs, _ := claiming(t, l, 3)
+		for i, n := range tt.busy {
+			p.holds(runs[i], n)
+		}
+		p.turn, p.begunAt = tt.turn, time.Now()
+		if err := p.claim(t.Context(), time.Now(), 72); err != nil {
+			t.Fatal(err)
+		}
+		want := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: tt.want, Max: 1, Lease: 15 * time.Second}
+		if len(l.asked) != 1 || !reflect.DeepEqual(l.asked[0], want) {
+			t.Errorf("holding %v at turn %d it asks %+v, want %+v", tt.busy, tt.turn, l.asked, want)
+		}
+	}
+}
+
+// A pacer that has enough looks once a second for what others have begun, until it holds 8 segments more for it.
+func TestWhatOthersBeganIsLookedForOnceASecond(t *testing.T) {
+	start := time.Now()
+	for _, tt := range []struct {
+		name  string
+		held  int
+		after time.Duration // since it looked
+		has   bool
+		want  bool
+	}{
+		{"a second later", 2, time.Second, false, true},
+		{"sooner", 2, time.Second - 1, false, false},
+		{"10 segments held", 10, time.Hour, false, true},
+		{"11 segments held", 11, time.Hour, false, false},
+		{"something is there", 2, time.Hour, true, true},
+		{"it still asks for more", 1, time.Hour, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := &shelf{has: map[bool][]campaign.Lease{}}
+			if tt.has {
+				l.has[true] = []campaign.Lease{{Segment: campaign.Segment{Run: 1, Hi: 9}}}
+			}
+			p, runs, _ := claiming(t, l, 1)
+			p.holds(runs[0], tt.held)
+			p.begunAt = start
+			now := start.Add(tt.after)
+			if err := p.claim(t.Context(), now, 72); err != nil {
+				t.Fatal(err)
+			}
+			asked := slices.ContainsFunc(l.asked, func(c campaign.Claim) bool { return c.Begun && slices.Equal(c.Runs, []campaign.RunNo{1}) && c.Max == 1 })
+			if asked != tt.want {
+				t.Fatalf("it asks %+v, want of what was begun: %v", l.asked, tt.want)
+			}
+			again := tt.has // at once: there may be more
+			if asked && p.begunAt.IsZero() != again || asked && !p.heard {
+				t.Errorf("it looks again at once: %v, want %v; heard: %v, want true", p.begunAt.IsZero(), again, p.heard)
+			}
+			if asked && !tt.has && !p.begunAt.Equal(now) {
+				t.Errorf("it notes that it looked at %v, want %v", p.begunAt, now)
+			}
+			if p.claimedAt.IsZero() != tt.has {
+				t.Errorf("the next claim is due at once: %v, want %v", p.claimedAt.IsZero(), tt.has)
+			}
+			n := len(l.asked)
+			if err := p.claim(t.Context(), now.Add(p.e.o.Tick-1), 72); err != nil || !tt.has && len(l.asked) != n {
+				t.Errorf("within a tick it asks %d times more (%v), want 0", len(l.asked)-n, err)
+			}
+		})
+	}
+}
+
+// The engine takes up its leased segments before it asks for more. Without any it waits for a tick.
+func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
+	l := &shelf{has: map[bool][]campaign.Lease{false: {{Segment: campaign.Segment{Run: 2, Lo: 5, Hi: 9}, Mark: 5}}}}
+	p, runs, _ := claiming(t, l, 2)
+	p.holds(runs[0], 2)
+	now := time.Now()
+	for i, tt := range []struct {
+		at             time.Duration
+		asked, segment int
+	}{{0, 1, 3}, {0, 2, 3}, {p.e.o.Tick - 1, 2, 3}, {p.e.o.Tick, 3, 3}} {
+		if i == 1 {
+			p.begunAt = now.Add(time.Hour) // not what others have begun
+			p.segments[2].lease.Mark = 9
+		}
+		if err := p.claim(t.Context(), now.Add(tt.at), 72); err != nil {
+			t.Fatal(err)
+		}
+		if len(l.asked) != tt.asked || len(p.segments) != tt.segment {
+			t.Errorf("claim %d: asked %d times, %d segments, want %d, %d", i, len(l.asked), len(p.segments), tt.asked, tt.segment)
+		}
+	}
+}
+
+// The age of a doubt is counted from the take-over: what is older than the run's doubt window is decided.
+func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		lease     campaign.Lease
+		resolve   error
+		recovered bool
+		at        int // its place beside another segment
+	}{
+		{"never owned", campaign.Lease{Segment: campaign.Segment{Lo: 5, Hi: 9}, Mark: 5}, nil, false, 1},
+		{"owned, nothing begun", campaign.Lease{Segment: campaign.Segment{Lo: 5, Hi: 9}, Mark: 5, Recovered: true}, nil, true, 1},
+		{"begun", campaign.Lease{Segment: campaign.Segment{Lo: 5, Hi: 9}, Mark: 6}, nil, true, 0},
+		{"another resolves", campaign.Lease{Segment: campaign.Segment{Lo: 5, Hi: 9}, Mark: 6}, campaign.ErrFenced, true, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := &shelf{recover: 1, over: 1, resolveErr: tt.resolve}
+			if tt.resolve != nil {
+				l.over = 0
+			}
+			p, runs, log := claiming(t, l, 1)
+			p.holds(runs[0], 1)
+			runs[0].doubtWindow, runs[0].policy = 50*time.Hour, campaign.Resend
+			now := time.Now()
+			if err := p.take(t.Context(), runs[0], tt.lease, now); err != nil {
+				t.Fatal(err)
+			}
+			if len(p.segments) != 2 || p.segments[tt.at].lease.Lo != 5 {
+				t.Fatalf("%d segments, want 2 with the new one at %d", len(p.segments), tt.at)
+			}
+			s := p.segments[tt.at]
+			if !tt.recovered {
+				if l.calls != 0 || s.dueBy(now) || p.counts.recovered.Load() != 0 || log.Len() > 0 {
+					t.Errorf("%d calls, due %v, %d recovered, %s: want nothing", l.calls, s.dueBy(now), p.counts.recovered.Load(), log)
+				}
+				return
+			}
+			if want := now.Add(-50 * time.Hour); !l.older.Equal(want) || l.policy != campaign.Resend || !l.at.Equal(now) {
+				t.Errorf("doubts at %v; %q for those before %v, want at %v; %q before %v", l.at, l.policy, l.older, now, campaign.Resend, want)
+			}
+			if !s.dueBy(now) || p.counts.recovered.Load() != 1 {
+				t.Errorf("due %v, %d recovered, want true, 1", s.dueBy(now), p.counts.recovered.Load())
+			}
+			quiet := log.Len()
+			l.recover, l.over = 0, 0
+			if err := p.take(t.Context(), runs[0], tt.lease, now); err != nil || log.Len() != quiet {
+				t.Errorf("with nothing in doubt: %v, want nothing said:\n%s", err, log)
+			}
+			said := map[string]bool{"in doubt\" run=sale-1 connection=conn_1 deliveries=1\n": true, "is over\" run=sale-1 deliveries=1 policy=resend\n": tt.resolve == nil}
+			for line, want := range said {
+				if got := strings.Contains(log.String(), line); got != want {
+					t.Errorf("said %q: %v, want %v, in\n%s", line, got, want, log)
+				}
+			}
+		})
+	}
+}
+
+// A claim that fails says which one did; what was leased and not taken is named when it cannot be handed back.
+func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
+	l := &shelf{fails: map[bool]error{false: errGone, true: errGone}}
+	p, runs, _ := claiming(t, l, 1)
+	if err := p.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments: connection refused" || p.heard {
+		t.Errorf("claim: %v, heard %v, want claim segments: %v, false", err, p.heard, errGone)
+	}
+	p.holds(runs[0], 2)
+	if err := p.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments that were begun: connection refused" || p.heard {
+		t.Errorf("claim: %v, heard %v, want claim segments that were begun: %v, false", err, p.heard, errGone)
+	}
+	p, _, log := claiming(t, l, 0)
+	if err := p.claim(t.Context(), time.Now(), 72); err != nil {
+		t.Errorf("without a run: %v, want no question", err)
+	}
+	if !p.claimedAt.IsZero() {
+		t.Error("without a run the next claim waits, want it at once when there is one")
+	}
+	p.handBack(t.Context(), []campaign.Lease{{Epoch: 1}, {}, {Epoch: 2}}) // the second has another owner
+	if n := strings.Count(log.String(), "segment not handed back: its lease must run out\" connection=conn_1 err=\"connection refused\"\n"); n != 2 || strings.Count(log.String(), "\n") != 2 {
+		t.Errorf("%d lines of what is not handed back, want 2:\n%s", n, log)
+	}
+}

@@ -1,0 +1,289 @@
+package sender
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/throttle"
+)
+
+// Ledger is what sending needs of the durable record.
+type Ledger interface {
+	campaign.RunLedger
+	campaign.SendLedger
+}
+
+// Sender posts one message. Its error is always a *messaging.Error.
+type Sender interface {
+	Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error)
+}
+
+// lookEvery is how many ticks pass between two readings of the runs, and between two looks of a number that has enough to
+// do. What must be known sooner is told by an intent that is not granted, or by Poke; each reading costs every replica,
+// however little it sends.
+const (
+	lookEvery   = 4
+	finishEvery = 5 * time.Second // ended runs are looked for; who ends the last segment of one pokes
+	reportEvery = 2 * time.Second // what binds each lane is told to the ledger
+)
+
+// Engine sends for every active run of a ledger. Make it with New; Run it once.
+type Engine struct {
+	o       Options
+	ledger  Ledger
+	sender  Sender
+	limiter throttle.Limiter
+	rec     *recorder
+	rounds  rounds
+	poke    chan struct{}
+
+	mu     sync.Mutex
+	pacers map[string]*pacer
+	runs   map[campaign.RunNo]*run
+	order  []*run // active runs, oldest first
+}
+
+// New checks the options and makes an engine. Nothing starts before Run.
+func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{
+		o: o, ledger: l, sender: s, limiter: lim, rec: newRecorder(l, o),
+		poke: make(chan struct{}, 1), pacers: map[string]*pacer{}, runs: map[campaign.RunNo]*run{},
+	}, nil
+}
+
+// Poke makes the engine look at the runs now: one was launched, paused, resumed or cancelled.
+func (e *Engine) Poke() {
+	select {
+	case e.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Run serves runs until ctx ends. Then no new intent is made, what is in flight
+// is awaited (at most Options.Request) and recorded, and segments are handed back. While the ledger
+// is away results are given up after Options.Request + stopBudget; they are doubts of the next owner.
+func (e *Engine) Run(ctx context.Context) error {
+	var pacers, rec sync.WaitGroup
+	rec.Go(func() { e.rec.run() })
+	defer func() {
+		e.rec.within(e.o.Request + stopBudget) // a post may have begun just now
+		pacers.Wait()                          // the writer of results outlives the senders
+		e.rec.stop()
+		rec.Wait()
+		e.rec.giveUp()
+		e.stopped(ctx)
+	}()
+
+	start := func(p *pacer) { pacers.Go(func() { p.run(ctx) }) }
+	report, failing := time.Now(), false
+	var finish time.Time // when ended runs are looked for
+	for {
+		err := e.refresh(ctx, start)
+		if err == nil && !time.Now().Before(finish) {
+			if err = e.finish(ctx); err == nil {
+				finish = time.Now().Add(finishEvery)
+			}
+		}
+		if ctx.Err() == nil && (err != nil) != failing {
+			if failing = err != nil; failing {
+				e.o.Log.Error("ledger cannot be read: trying again until it can", "err", err)
+			} else {
+				e.o.Log.Info("ledger can be read again")
+			}
+		}
+		if time.Since(report) >= reportEvery {
+			report = time.Now()
+			e.report(ctx)
+		}
+		t := time.NewTimer(e.o.Jitter("tick", lookEvery*e.o.Tick))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-e.poke:
+			e.calm(ctx, "engine", e.poke)
+			finish = time.Time{}
+		case <-t.C:
+		}
+		t.Stop()
+	}
+}
+
+// calm follows a poke: where Options.Jitter asks for it, whoever pokes at the same instant
+// is waited for and answered once, so that a simulation repeats. By default it does nothing.
+func (e *Engine) calm(ctx context.Context, whose string, poke <-chan struct{}) {
+	d := e.o.Jitter(whose+" poked", 0)
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+	select {
+	case <-poke:
+	default:
+	}
+}
+
+// refresh reads the runs, compiles new ones, starts missing pacers, and moves runs
+// along their states.
+func (e *Engine) refresh(ctx context.Context, start func(*pacer)) error {
+	stored, err := e.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return fmt.Errorf("read runs: %w", err)
+	}
+	var active []*run
+	for i := len(stored) - 1; i >= 0; i-- { // oldest first
+		s := stored[i]
+		if e.o.Only != 0 && s.No != e.o.Only || s.State == campaign.Importing {
+			continue
+		}
+		if err := e.settleWanted(ctx, &s); err != nil {
+			return err
+		}
+		if s.State != campaign.Ready && s.State != campaign.Running {
+			continue
+		}
+		r, err := e.run(s)
+		if err != nil {
+			e.o.Log.Error("run cannot be prepared", "run", s.ID(), "err", err)
+			if _, err := e.ledger.SetState(ctx, s.No, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused, campaign.PausedByOperator, err.Error()); err != nil {
+				return fmt.Errorf("pause %s: %w", s.ID(), err)
+			}
+			continue
+		}
+		active = append(active, r)
+	}
+	e.mu.Lock()
+	e.order = active
+	maps.DeleteFunc(e.runs, func(_ campaign.RunNo, r *run) bool { return !slices.Contains(active, r) })
+	var fresh []*pacer
+	for _, r := range active {
+		for _, c := range r.connections {
+			if e.pacers[c] == nil {
+				e.pacers[c] = newPacer(e, c)
+				fresh = append(fresh, e.pacers[c])
+			}
+		}
+	}
+	for _, p := range e.pacers {
+		p.setRuns(active)
+	}
+	e.mu.Unlock()
+	for _, p := range fresh {
+		start(p)
+	}
+	return nil
+}
+
+// finish ends the runs that have nothing left to do.
+func (e *Engine) finish(ctx context.Context) error {
+	ended, err := e.ledger.FinishRuns(ctx)
+	if err != nil {
+		return fmt.Errorf("finish runs: %w", err)
+	}
+	for _, r := range ended {
+		e.o.Log.Info("run ended", "run", r.ID(), "state", r.State)
+		e.forget(r.No)
+	}
+	return nil
+}
+
+// settleWanted moves a run towards what its operator wants.
+func (e *Engine) settleWanted(ctx context.Context, s *campaign.Run) error {
+	var err error
+	var moved bool
+	switch {
+	case s.Wanted == campaign.WantPause && s.State != campaign.Paused:
+		moved, err = e.ledger.SetState(ctx, s.No, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused, campaign.PausedByOperator, "paused by the operator")
+		if moved {
+			s.State = campaign.Paused
+			e.o.Log.Info("run paused", "run", s.ID(), "reason", campaign.PausedByOperator)
+		}
+	case s.Wanted == campaign.WantCancel && s.State != campaign.Running:
+		// Its segments must be claimed once more, to be dropped; the intent's transaction
+		// refuses every post meanwhile because the run is not wanted.
+		moved, err = e.ledger.SetState(ctx, s.No, []campaign.State{campaign.Ready, campaign.Paused, campaign.WaitingApproval}, campaign.Running, "", "")
+		if moved {
+			s.State = campaign.Running
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("settle %s: %w", s.ID(), err)
+	}
+	return nil
+}
+
+// run returns the compiled run, compiling it when it is new.
+func (e *Engine) run(s campaign.Run) (*run, error) {
+	e.mu.Lock()
+	r := e.runs[s.No]
+	e.mu.Unlock()
+	if r == nil {
+		var err error
+		if r, err = compile(s, e.o); err != nil {
+			return nil, err
+		}
+		e.mu.Lock()
+		e.runs[s.No] = r
+		e.mu.Unlock()
+	}
+	r.observe(s)
+	return r, nil
+}
+
+func (e *Engine) forget(no campaign.RunNo) {
+	e.mu.Lock()
+	delete(e.runs, no)
+	e.mu.Unlock()
+}
+
+// pause takes runs out of sending because the service refused more than one
+// recipient. It writes the state first, so that no further intent is granted.
+func (e *Engine) pause(ctx context.Context, runs []*run, reason campaign.PauseReason, detail string) {
+	// A post waits for this, and the engine's end for the post: not for longer than for results.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.rec.facts, cancel)()
+	for _, r := range runs {
+		if !r.held.CompareAndSwap(false, true) {
+			continue
+		}
+		moved, err := e.ledger.SetState(ctx, r.no, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused, reason, detail)
+		if err != nil {
+			r.held.Store(false) // the next refusal tries again
+			e.o.Log.Error("run cannot be paused", "run", r.id, "err", err)
+			continue
+		}
+		if moved {
+			e.o.Log.Warn("run paused", "run", r.id, "reason", reason, "detail", detail)
+		}
+	}
+	e.Poke()
+}
+
+// activeRuns are the runs of the last refresh that match.
+func (e *Engine) activeRuns(match func(*run) bool) []*run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []*run
+	for _, r := range e.order {
+		if match(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}

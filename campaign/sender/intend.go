@@ -1,0 +1,111 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/mutant"
+)
+
+// intend commits the next group and queues its shots. It reports whether there
+// was anything to ask for.
+func (p *pacer) intend(ctx context.Context, now time.Time, group int) (bool, error) {
+	intents, slots, err := p.compose(ctx, now, group)
+	if err != nil || len(intents) == 0 {
+		again(intents, now)
+		return false, err
+	}
+	began := time.Now()
+	ask := make([]campaign.Intent, len(intents))
+	for i := range intents {
+		ask[i] = intents[i].Intent
+	}
+	granted, err := p.e.together(ctx, p, ask)
+	if err != nil {
+		again(intents, now)
+		if errors.Is(err, campaign.ErrUnknownCommit) {
+			// Nobody may post these: whoever claims the segments next writes the doubts.
+			for i := range intents {
+				intents[i].seg.lost.Store(true)
+			}
+		}
+		return false, fmt.Errorf("commit intents: %w", err)
+	}
+	p.heard = true
+	p.took(time.Since(began))
+	mutant.Crash("intent_committed")
+	var shots []*shot
+	for i := range granted {
+		shots = append(shots, p.admit(ctx, intents[i], granted[i], slots, began)...)
+	}
+	p.queue.push(shots)
+	return true, nil
+}
+
+// draft is an intent in the making.
+type draft struct {
+	campaign.Intent
+	seg  *segment
+	rows []campaign.Delivery // of From..To
+}
+
+// again makes the retries of drafts due again: they were not granted.
+func again(drafts []draft, now time.Time) {
+	for _, d := range drafts {
+		if len(d.Retries) > 0 {
+			d.seg.due(now)
+		}
+	}
+}
+
+// admit turns a granted intent into shots.
+func (p *pacer) admit(ctx context.Context, d draft, g campaign.Granted, slots map[*run][]time.Time, began time.Time) []*shot {
+	s := d.seg
+	if g.Fenced {
+		s.lost.Store(true)
+		return nil
+	}
+	if g.OverBudget {
+		s.run.drop(campaign.OverLimit) // also when an earlier process has used the budget up
+	}
+	if g.Held {
+		again([]draft{d}, began)
+		if !g.OverBudget {
+			s.run.held.Store(true) // until the next refresh finds it active again
+		}
+		p.e.Poke()
+		return nil
+	}
+	var shots []*shot
+	add := func(dl campaign.Delivery, attempt, tries int) {
+		if reason, skipped := g.Skipped[dl.Seq]; skipped {
+			p.counts.skipped.Add(1)
+			p.e.o.Log.Debug("skipped at the intent", "run", s.run.id, "row", dl.Row, "reason", reason)
+			return
+		}
+		sh := &shot{seg: s, delivery: dl, attempt: attempt, tries: tries, intentAt: began}
+		if at := slots[s.run]; len(at) > 0 {
+			sh.notBefore, sh.slotted, slots[s.run] = at[0], true, at[1:]
+		}
+		shots = append(shots, sh)
+	}
+	for _, r := range d.Retries {
+		add(r.Delivery, r.Attempt, r.Tries)
+	}
+	for i := range d.rows {
+		if d.rows[i].Seq >= g.To {
+			break
+		}
+		add(d.rows[i], 1, 0)
+	}
+	if g.To > s.lease.Mark {
+		s.buf = s.buf[min(int(g.To-s.lease.Mark), len(s.buf)):]
+		s.lease.Mark = g.To
+	}
+	s.lease.Connection = p.connection
+	s.pending.Add(int64(len(shots)))
+	return shots
+}

@@ -1,0 +1,155 @@
+package sender
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// away is a ledger that cannot be reached until it is 10 s old.
+type away struct {
+	Ledger
+	began time.Time
+	well  time.Duration // before that it can be reached
+
+	mu    sync.Mutex
+	lanes []campaign.LaneReport // what was told of them last
+}
+
+func (l *away) fault() error {
+	if age := time.Since(l.began); age >= l.well && age < 10*time.Second {
+		return errors.New("connection refused")
+	}
+	return nil
+}
+
+func (l *away) Claim(context.Context, campaign.Claim) ([]campaign.Lease, error) {
+	return nil, l.fault()
+}
+
+func (l *away) Record(context.Context, []campaign.Result) error { return l.fault() }
+
+func (l *away) Renew(_ context.Context, leases []campaign.Lease, _ time.Duration) ([]campaign.Lease, error) {
+	return leases, l.fault()
+}
+
+func (l *away) ReportLanes(_ context.Context, _ string, lanes []campaign.LaneReport) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lanes = lanes
+	return nil
+}
+
+func (l *away) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) { return nil, nil }
+func (l *away) FinishRuns(context.Context) ([]campaign.Run, error)               { return nil, nil }
+
+// An outage is two lines of each who meets it: that it is there, and that it is over.
+func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		o, err := Options{Owner: "a", Lease: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &away{began: time.Now()}
+		e := &Engine{o: o, ledger: l}
+		p := newPacer(e, "conn_1")
+		s := newSegment(&run{no: 1}, campaign.Lease{})
+		s.pending.Add(1)
+		p.segments = []*segment{s}
+		p.share()
+		ctx, stop := context.WithCancel(t.Context())
+		var renewing sync.WaitGroup
+		renewing.Go(func() { p.renew(ctx) })
+		newRecorder(l, o).write([]settled{{campaign.Result{}, s, p}})
+		if took := time.Since(l.began); took < 10*time.Second || took > 13*time.Second || s.pending.Load() != 0 {
+			t.Errorf("written after %v, %d pending", took, s.pending.Load())
+		}
+		time.Sleep(5 * time.Second)
+		stop()
+		renewing.Wait()
+		for _, said := range []string{"results cannot be written", "results are written again", "leases cannot be renewed", "leases are renewed again"} {
+			if n := strings.Count(log.String(), said); n != 1 {
+				t.Errorf("%d times %q in\n%s", n, said, log.String())
+			}
+		}
+	})
+}
+
+// A planner that has enough to do asks the ledger only now and then: a step without a question does not mean that it answers.
+func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		o, err := Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &away{began: time.Now(), well: 2 * time.Second}
+		p := newPacer(&Engine{o: o, ledger: l}, "conn_1")
+		r := &run{no: 1, connections: []string{"conn_1"}}
+		p.setRuns([]*run{r})
+		for i := range 3 { // more than it claims at this rate
+			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Index: int64(i), Hi: 100}})
+			s.pending.Add(1)
+			p.segments = append(p.segments, s)
+		}
+		p.queue.push(blank(2 * p.group(p.pace())))
+		ctx, stop := context.WithCancel(t.Context())
+		var planning sync.WaitGroup
+		planning.Go(func() { p.plan(ctx) })
+		time.Sleep(3500 * time.Millisecond)
+		for time.Since(l.began) < 9500*time.Millisecond {
+			if lane := p.stats().Lanes[0]; lane.LimitedBy != "ledger" {
+				t.Errorf("while it is away the lane is bound by %s, want ledger", lane.LimitedBy)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		time.Sleep(5 * time.Second)
+		stop()
+		planning.Wait()
+		for _, said := range []string{"sending is held up by the ledger", "takes sending up again"} {
+			if n := strings.Count(log.String(), said); n != 1 {
+				t.Errorf("%d times %q in\n%s", n, said, log.String())
+			}
+		}
+		if lane := p.stats().Lanes[0]; lane.LimitedBy == "ledger" {
+			t.Error("when it is back the lane is bound by it still")
+		}
+	})
+}
+
+func TestAnEngineThatEndsSaysThatItServesItsLanesNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &away{}
+		e, err := New(l, nil, nil, Options{Owner: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPacer(e, "conn_1")
+		p.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := e.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		e.mu.Lock()
+		e.pacers["conn_1"] = p
+		e.mu.Unlock()
+		stop()
+		running.Wait()
+		if len(l.lanes) != 1 || l.lanes[0].LimitedBy != campaign.LaneStopped || l.lanes[0].Rate != 0 || l.lanes[0].Run != 1 {
+			t.Errorf("lanes %+v, want one that is stopped", l.lanes)
+		}
+	})
+}

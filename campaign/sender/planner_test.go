@@ -1,0 +1,343 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/throttle"
+)
+
+// pad is a ledger that notes what is read and asked for; of each read it has all, and of deferred deliveries as many as due.
+type pad struct {
+	Ledger
+	began   time.Time
+	claims  []time.Duration
+	err     error // of Claim
+	read    [][2]int64
+	looked  int
+	due     int
+	intents []campaign.Intent
+	took    time.Duration // for an intent
+}
+
+func (l *pad) Claim(context.Context, campaign.Claim) ([]campaign.Lease, error) {
+	l.claims = append(l.claims, time.Since(l.began))
+	return nil, l.err
+}
+
+func (l *pad) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, _ error) {
+	l.read = append(l.read, [2]int64{from, to})
+	for seq := from; seq < to; seq++ {
+		all = append(all, campaign.Delivery{Run: no, Seq: seq, Key: 100 + seq})
+	}
+	return all, nil
+}
+
+func (l *pad) Due(_ context.Context, _ campaign.Lease, _ time.Time, n int) (all []campaign.Retry, _ error) {
+	l.looked++
+	for i := range min(l.due, n) {
+		all = append(all, campaign.Retry{Delivery: campaign.Delivery{Run: 1, Seq: int64(i), Key: int64(i)}, Attempt: 2})
+	}
+	return all, nil
+}
+
+func (l *pad) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
+	l.intents = append(l.intents, in...)
+	time.Sleep(l.took)
+	for _, i := range in {
+		granted = append(granted, campaign.Granted{To: i.To})
+	}
+	return granted, nil
+}
+
+// planning is a pacer of one run with a segment of 4,096 deliveries, at 72/s: groups of four.
+func planning(t *testing.T, l *pad, o Options) (*pacer, *segment) {
+	t.Helper()
+	o.Owner = "a"
+	e, err := New(l, nil, throttle.NewLocal(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.began = time.Now()
+	p := newPacer(e, "conn_1")
+	r := &run{no: 1, id: "sale-1", connections: []string{"conn_1"}}
+	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: 1, Lo: 4096, Hi: 8192}, Mark: 4096, Until: time.Now().Add(time.Hour)})
+	s.checked = time.Now()
+	p.segments = []*segment{s}
+	p.setRuns([]*run{r})
+	p.claimedAt = time.Now() // nothing is to be claimed within this tick
+	return p, s
+}
+
+// The planner asks for what is missing to two groups when one is left, and looks again when there may be something to do.
+func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		queued   int
+		groupMax int
+		begun    time.Duration // since it looked for what was begun
+		open     bool          // a round of another number may be joined
+		asks     int           // deliveries
+		wait     time.Duration
+	}{
+		{"a tick is short", 5, 0, 0, false, 0, 400 * time.Millisecond},
+		{"nothing is queued", 0, 0, time.Second, false, 8, 0},
+		{"three are queued", 3, 0, time.Second, false, 5, 0},
+		{"a group is queued", 4, 0, time.Second, false, 4, 0},
+		{"more than a group", 5, 0, 5 * time.Second, false, 0, 250 * time.Millisecond},
+		{"a look was half a second ago", 5, 0, 500 * time.Millisecond, false, 0, 500 * time.Millisecond},
+		{"a look was just now", 5, 0, 0, false, 0, time.Second},
+		{"more, and a round is open", 5, 0, time.Second, true, 3, 0},
+		{"half a group has room in an open round", 6, 0, time.Second, true, 2, 0},
+		{"less than half has room", 7, 0, time.Second, true, 0, 250 * time.Millisecond},
+		{"an intent is limited", 0, 6, time.Second, false, 6, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &pad{}
+				o := Options{GroupMax: tt.groupMax}
+				if tt.name == "a tick is short" {
+					o.Tick = 100 * time.Millisecond
+				}
+				p, _ := planning(t, l, o)
+				p.begunAt = time.Now().Add(-tt.begun)
+				p.queue.push(blank(tt.queued))
+				p.queue.push([]*shot{{notBefore: time.Now().Add(p.e.o.Group + 1)}}) // not within the next group
+				p.ownAt, p.own = time.Now(), 72
+				var leading sync.WaitGroup
+				if tt.open {
+					r, _ := p.e.rounds.join(&ask{connection: "conn_2"}, 2)
+					leading.Go(func() { // who began it waits for a moment and commits
+						time.Sleep(gather)
+						p.e.rounds.shut(r)
+						r.commit(context.WithoutCancel(t.Context()), l)
+						close(r.ended)
+					})
+				}
+				wait, err := p.step(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				leading.Wait()
+				asks := 0
+				for _, i := range l.intents {
+					asks += int(i.To - i.From)
+				}
+				if asks != tt.asks || wait != tt.wait {
+					t.Errorf("%d asked for, next step in %v, want %d, %v", asks, wait, tt.asks, tt.wait)
+				}
+			})
+		})
+	}
+}
+
+// A step that asked the ledger knows that it answers and how long it took; what bound a lane before is forgotten.
+func TestAStepKnowsWhatItLearned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &pad{took: 30 * time.Millisecond}
+		p, s := planning(t, l, Options{})
+		p.binding, p.bound = map[campaign.RunNo]binding{1: {"cap", "x"}}, map[campaign.RunNo]binding{1: {"cap", "x"}}
+		began := time.Now()
+		p.rest(began.Add(-time.Second))
+		wait, err := p.step(t.Context())
+		if err != nil || wait != 0 || !p.heard || time.Duration(p.slow.Load()) != 60*time.Millisecond {
+			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, p.heard, time.Duration(p.slow.Load()))
+		}
+		if len(p.bound) != 0 || !p.busy[1] || p.idle != 0 || !p.idleAt.Equal(began) {
+			t.Errorf("bound by %v, busy %v, idle %v from %v, want nothing, true, 0 from %v", p.bound, p.busy, p.idle, p.idleAt, began)
+		}
+		s.lease.Mark = s.lease.Hi
+		s.pending.Add(1)
+		p.queue.remove(func(*shot) bool { return true })
+		if wait, err := p.step(t.Context()); err != nil || wait != p.e.o.Tick || p.busy[1] {
+			t.Errorf("with nothing to send: %v, next in %v, busy %v, want nil, a tick, false", err, wait, p.busy[1])
+		}
+	})
+}
+
+// While the ledger fails the planner tries after 0.1 s, twice as long each time, at most every 2 s.
+func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &pad{err: errGone}
+		p, s := planning(t, l, Options{})
+		s.lease.Mark = s.lease.Hi
+		s.pending.Add(1)
+		p.claimedAt = time.Time{}
+		ctx, stop := context.WithCancel(t.Context())
+		var planner sync.WaitGroup
+		planner.Go(func() { p.plan(ctx) })
+		<-p.poke // of setRuns
+		time.Sleep(8 * time.Second)
+		stop()
+		planner.Wait()
+		const ms = time.Millisecond
+		if want := []time.Duration{0, 100 * ms, 300 * ms, 700 * ms, 1500 * ms, 3100 * ms, 5100 * ms, 7100 * ms}; !slices.Equal(l.claims, want) {
+			t.Errorf("asked at %v, want %v", l.claims, want)
+		}
+		if got := p.bound[1]; got != (binding{"ledger", "held up by the ledger: claim segments: connection refused"}) {
+			t.Errorf("bound by %+v, want the ledger", got)
+		}
+	})
+}
+
+// Deferred deliveries of an owned segment are looked for when one is due, and every 15 s.
+func TestDeferredOnesAreLookedForEveryFifteenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		for _, tt := range []struct {
+			ago   time.Duration
+			due   time.Duration // of a known one, from now; 0: none is known
+			has   int
+			looks int
+			again bool // there may be more
+		}{
+			{0, 0, 0, 0, false},
+			{15*time.Second - 1, 0, 0, 0, false},
+			{15 * time.Second, 0, 0, 1, false},
+			{0, -1, 2, 1, false},
+			{0, 1, 2, 0, false},
+			{0, -1, 3, 1, true},
+			{0, -1, 9, 1, true},
+		} {
+			l := &pad{due: tt.has}
+			p, s := planning(t, l, Options{})
+			s.checked = now.Add(-tt.ago)
+			if tt.due != 0 {
+				s.due(now.Add(tt.due))
+			}
+			d, err := p.draft(t.Context(), s, now, 3)
+			if err != nil || l.looked != tt.looks || s.dueBy(now) != tt.again {
+				t.Errorf("looked for %v ago: %v, %d looks, due again: %v, want nil, %d, %v", tt.ago, err, l.looked, s.dueBy(now), tt.looks, tt.again)
+			}
+			retries := 0
+			if tt.looks > 0 {
+				retries = min(tt.has, 3)
+			}
+			var keys []int64
+			for seq := range int64(3 - retries) {
+				keys = append(keys, 100+4096+seq)
+			}
+			for i := range int64(retries) {
+				keys = append(keys, i)
+			}
+			if len(d.Retries) != retries || d.From != 4096 || d.To != int64(4096+3-retries) || !slices.Equal(d.Keys, keys) {
+				t.Errorf("a draft of %d retries and %d..%d of %v, want %d, 4096..%d of %v", len(d.Retries), d.From, d.To, d.Keys, retries, 4096+3-retries, keys)
+			}
+		}
+	})
+}
+
+// A quarter of a segment is read at once, and no further than its end.
+func TestAQuarterOfASegmentIsReadAhead(t *testing.T) {
+	l := &pad{}
+	p, s := planning(t, l, Options{})
+	for _, tt := range []struct {
+		mark int64
+		n    int
+		want [2]int64
+		rows int
+	}{{4096, 8, [2]int64{4096, 5120}, 8}, {4196, 2000, [2]int64{4196, 5220}, 1024}, {8190, 8, [2]int64{8190, 8192}, 2}} {
+		s.lease.Mark, s.buf = tt.mark, nil
+		d, err := p.draft(t.Context(), s, time.Now(), tt.n)
+		if err != nil || l.read[len(l.read)-1] != tt.want || len(d.rows) != tt.rows {
+			t.Errorf("at %d: %v, read %v, %d in the draft, want nil, %v, %d", tt.mark, err, l.read[len(l.read)-1], len(d.rows), tt.want, tt.rows)
+		}
+	}
+	n := len(l.read)
+	if d, err := p.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 1 {
+		t.Errorf("what is read ahead: %v, %d reads, %d in the draft, want nil, 0, 1", err, len(l.read)-n, len(d.rows))
+	}
+	s.lease.Mark, s.buf = s.lease.Hi, nil
+	if d, err := p.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 0 {
+		t.Errorf("when all was read: %v, %d reads, %d in the draft, want nil, 0, 0", err, len(l.read)-n, len(d.rows))
+	}
+}
+
+// A round that is full does not wait: of numbers, or of deliveries.
+func TestARoundIsFullByNumbersOrByDeliveries(t *testing.T) {
+	for _, tt := range []struct {
+		most, rows, retries int
+		open                bool
+	}{{1, 1, 0, false}, {2, 1, 0, true}, {9, 4095, 0, true}, {9, 4096, 0, false}, {9, 4000, 95, true}, {9, 4000, 96, false}} {
+		var all rounds
+		in := campaign.Intent{From: 7, To: int64(7 + tt.rows), Retries: make([]campaign.Retry, tt.retries)}
+		r, first := all.join(&ask{intents: []campaign.Intent{in}}, tt.most)
+		if !first || all.joinable() != tt.open {
+			t.Errorf("%d deliveries and %d retries of at most %d numbers: first %v, open %v, want true, %v", tt.rows, tt.retries, tt.most, first, all.joinable(), tt.open)
+		}
+		if _, first := all.join(&ask{}, 1); first == tt.open {
+			t.Errorf("the next begins a round: %v, want %v", first, !tt.open)
+		}
+		all.shut(r)
+		if all.joinable() {
+			t.Error("a round that is shut may be joined, want not")
+		}
+	}
+}
+
+// A number joins a group only when it has rows to send and room for half a group.
+func TestOnlyANumberWithWorkAndRoomComesAlong(t *testing.T) {
+	for _, tt := range []struct {
+		queued int
+		busy   map[campaign.RunNo]bool
+		want   bool
+	}{
+		{0, map[campaign.RunNo]bool{1: true}, true},
+		{7, map[campaign.RunNo]bool{1: true}, true},
+		{8, map[campaign.RunNo]bool{1: true}, false},
+		{0, map[campaign.RunNo]bool{1: false}, false},
+		{0, map[campaign.RunNo]bool{1: false, 2: true}, true},
+		{0, nil, false},
+	} {
+		_, all := gathering(t, &desk{}, 1)
+		p := all[0]
+		p.busy = tt.busy
+		p.queue.push(blank(tt.queued))
+		if got := p.hungry(); got != tt.want {
+			t.Errorf("with %d queued and work %v it comes along: %v, want %v", tt.queued, tt.busy, got, tt.want)
+		}
+	}
+}
+
+// Two pokes at one instant cause one look.
+func TestPokesOfOneInstantAreAnsweredOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, wait := range []time.Duration{0, 1} {
+			e, err := New(nil, nil, nil, Options{Owner: "a", Jitter: func(purpose string, d time.Duration) time.Duration {
+				if purpose == "engine poked" {
+					return wait
+				}
+				return d
+			}, Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Poke()
+			began := time.Now()
+			e.calm(t.Context(), "engine", e.poke)
+			if left := 1 - int(wait); len(e.poke) != left || time.Since(began) != wait {
+				t.Errorf("after %v: %d pokes are left, want %d after %v", time.Since(began), len(e.poke), left, wait)
+			}
+			e.calm(t.Context(), "engine", nil)
+		}
+	})
+}
+
+// The innermost error is what several calls have in common.
+func TestTheCauseOfAFaultIsItsInnermostError(t *testing.T) {
+	err := fmt.Errorf("a: %w", fmt.Errorf("b: %w", errGone))
+	if got := cause(err); got != "connection refused" {
+		t.Errorf("the cause is %q, want %q", got, "connection refused")
+	}
+	if got := cause(errors.New("x")); got != "x" {
+		t.Errorf("the cause is %q, want x", got)
+	}
+}

@@ -1,0 +1,77 @@
+package sender
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"campaignd/throttle"
+)
+
+func TestSlotsThatLieCloseShareTheInstantOfTheLast(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		interval time.Duration
+		n        int
+		want     []int
+	}{
+		{"17.1/s: each alone", 58480 * time.Microsecond, 3, []int{0, 1, 2}},
+		{"68.4/s: two and two", 14620 * time.Microsecond, 5, []int{1, 1, 3, 3, 4}},
+		{"200/s: four and four", 5 * time.Millisecond, 6, []int{3, 3, 3, 3, 5, 5}},
+		{"a lease of one", 14620 * time.Microsecond, 1, []int{0}},
+		{"no pace worth the name", time.Microsecond, 4, []int{3, 3, 3, 3}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			leased := throttle.Slots{First: time.Now(), Interval: tt.interval, N: tt.n}
+			var got []int
+			for i := range tt.n {
+				c := companion(leased, i)
+				if late := leased.At(c).Sub(leased.At(i)); late < 0 || late > together {
+					t.Errorf("slot %d is used %v after its instant, want 0 to %v", i, late, together)
+				}
+				got = append(got, c)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("used with slots %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// What slots wait for each other, and what a wake-up may be late, is within what the pace keeps back.
+func TestNoSecondHasMoreThanTheLimitAlthoughSlotsShare(t *testing.T) {
+	for _, number := range []throttle.Number{
+		{Limit: throttle.CoexistenceLimit}, {Limit: throttle.CoexistenceLimit, Coexistence: true}, {Limit: throttle.StandardLimit}, {Limit: 200}, {Limit: throttle.HighLimit},
+		{Limit: throttle.StandardLimit, Factor: 1},
+	} {
+		pace := number.Pace().Rate
+		t.Run(fmt.Sprintf("%v at %.4g", number.Limit, pace), func(t *testing.T) {
+			began := time.Now()
+			leased := throttle.Slots{First: began, Interval: time.Duration(1e9 / pace), N: 1}
+			var sent []time.Time
+			for leased.First.Sub(began) < 5*time.Second { // leases of 200 ms, one after another
+				leased.N = max(int(pace/5), 1)
+				for i := range leased.N {
+					at := leased.At(companion(leased, i))
+					if leased.At(i).Sub(began) < 2*time.Second {
+						at = leased.At(i).Add(lateness) // the process is as late as it may be, and then it is not
+					}
+					sent = append(sent, at)
+				}
+				leased.First = leased.At(leased.N)
+			}
+			slices.SortFunc(sent, time.Time.Compare)
+			worst, from := 0, 0
+			for to := range sent {
+				for sent[to].Sub(sent[from]) >= time.Second {
+					from++
+				}
+				worst = max(worst, to-from+1)
+			}
+			if float64(worst) > number.Limit {
+				t.Errorf("%d messages in a sliding second, the limit is %v", worst, number.Limit)
+			}
+		})
+	}
+}

@@ -1,0 +1,200 @@
+package sender
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// recorder writes results in groups. It outlives the pacers, so that what is in
+// flight at the end is recorded too.
+type recorder struct {
+	o       Options
+	ledger  Ledger
+	in      chan settled
+	waiting atomic.Int64  // how many were put and not collected
+	enough  chan struct{} // poked when they are company, or a whole batch
+	quit    chan struct{}
+	// facts is what every write runs under, not the engine's context: facts are written although that ended. From its
+	// end on nothing is written, and what is put is given up.
+	facts  context.Context
+	giveUp context.CancelFunc // ends facts
+	lost   int                // results given up; owned by run
+}
+
+// settled is a result and who waits for it to be durable.
+type settled struct {
+	result campaign.Result
+	seg    *segment
+	pacer  *pacer
+}
+
+// stopBudget is how long results may still be written after the last post, all together. So an engine that is asked to
+// stop writes for Options.Request + stopBudget at most.
+// 2s: one commit on a slow disk and its repetition.
+const stopBudget = 2 * time.Second
+
+func newRecorder(l Ledger, o Options) *recorder {
+	// 2,048: what four connections at 1,000/s bring in half a second, one slow commit.
+	r := &recorder{o: o, ledger: l, in: make(chan settled, 2048), enough: make(chan struct{}, 1), quit: make(chan struct{})}
+	r.facts, r.giveUp = context.WithCancel(context.Background())
+	return r
+}
+
+// put hands over a result; it blocks when the ledger is slow, which holds the posts, until the end of facts. It wakes the
+// writer for the first of a batch and when there are enough, not for each.
+func (r *recorder) put(s settled) {
+	r.in <- s
+	if n := r.waiting.Add(1); n != company && n < int64(r.o.FlushMax) {
+		return
+	}
+	select {
+	case r.enough <- struct{}{}:
+	default:
+	}
+}
+
+// within makes writing end for good d from now, unless it does sooner.
+func (r *recorder) within(d time.Duration) { time.AfterFunc(d, r.giveUp) }
+
+// stop makes run end after it has written what was put, within stopBudget from now.
+func (r *recorder) stop() {
+	r.within(stopBudget)
+	close(r.quit)
+}
+
+// company is how many results are worth a transaction: fewer wait up to patience times Flush. A replica that has a share
+// of a number's rate would otherwise commit nearly each result alone.
+const (
+	company  = 8
+	patience = 4
+)
+
+// run collects results and writes them in one transaction.
+func (r *recorder) run() {
+	defer func() {
+		if r.lost > 0 {
+			r.o.Log.Error("results given up: they are in doubt until a webhook tells", "results", r.lost)
+		}
+	}()
+	batch := make([]settled, 0, r.o.FlushMax)
+	for {
+		select {
+		case s := <-r.in:
+			batch = append(batch, s)
+		case <-r.quit:
+			r.drain(batch)
+			return
+		}
+		if !r.gather() {
+			r.drain(batch)
+			return
+		}
+		batch = r.collect(batch)
+		r.write(batch)
+		batch = batch[:0]
+	}
+}
+
+// gather lets results come together: for Flush, or up to patience times that while they are few, or until there is a
+// whole batch. It reports false when run is to end.
+func (r *recorder) gather() bool {
+	began := time.Now()
+	wait := r.o.Flush
+	if r.waiting.Load() < company {
+		wait *= patience
+	}
+	t := time.NewTimer(r.o.Jitter("flush", wait))
+	defer t.Stop()
+	for r.waiting.Load() < int64(r.o.FlushMax) {
+		select {
+		case <-t.C:
+			return true
+		case <-r.enough:
+			if r.waiting.Load() >= company {
+				t.Reset(max(r.o.Jitter("flush", r.o.Flush)-time.Since(began), 0))
+			}
+		case <-r.facts.Done():
+			return true
+		case <-r.quit:
+			return false
+		}
+	}
+	return true
+}
+
+// collect fills batch with what was put.
+func (r *recorder) collect(batch []settled) []settled {
+	for len(batch) < r.o.FlushMax {
+		select {
+		case s := <-r.in:
+			batch = append(batch, s)
+			continue
+		default:
+		}
+		break
+	}
+	r.waiting.Add(-int64(len(batch)))
+	return batch
+}
+
+// drain writes batch and all that was put. Every pacer has returned: nothing is put any more.
+func (r *recorder) drain(batch []settled) {
+	for len(batch) > 0 || len(r.in) > 0 {
+		batch = r.collect(batch)
+		r.write(batch)
+		batch = batch[:0]
+	}
+}
+
+// write commits one batch. Results are facts: it tries until it succeeds, or until the end of facts; what is then not
+// written is doubt, which a webhook resolves.
+func (r *recorder) write(batch []settled) {
+	rs := make([]campaign.Result, len(batch))
+	for i := range batch {
+		rs[i] = batch[i].result
+	}
+	wait, said := 20*time.Millisecond, ""
+	for {
+		if r.facts.Err() != nil {
+			r.lose(batch)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.facts, 10*time.Second)
+		err := r.ledger.Record(ctx, rs)
+		cancel()
+		if err == nil {
+			break
+		}
+		if why := cause(err); why != said { // once, not at each try
+			said = why
+			r.o.Log.Error("results cannot be written: trying again until they can", "results", len(rs), "err", err)
+		}
+		t := time.NewTimer(r.o.Jitter("record", wait))
+		select {
+		case <-t.C:
+		case <-r.facts.Done():
+		}
+		t.Stop()
+		wait = min(2*wait, 2*time.Second)
+	}
+	if said != "" {
+		r.o.Log.Info("results are written again", "results", len(rs))
+	}
+	for i := range batch {
+		batch[i].pacer.durable(batch[i].seg, batch[i].result)
+	}
+}
+
+// lose gives a batch up. Nobody waits for it any more, so its segments can be handed back: their next owner finds
+// deliveries without an outcome, and doubts them.
+func (r *recorder) lose(batch []settled) {
+	r.lost += len(batch)
+	for _, s := range batch {
+		if s.seg.pending.Add(-1) == 0 {
+			s.pacer.wake()
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package sender
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+)
+
+// run is a campaign.Run prepared for sending.
+type run struct {
+	no          campaign.RunNo
+	id          string
+	render      *campaign.Renderer
+	window      *plan.Window // nil: always open
+	connections []string
+	template    string
+	language    string
+	asset       string
+	rate        float64 // limits.rate; 0: none of its own
+	policy      campaign.OnUncertain
+	doubtWindow time.Duration
+	notAfter    time.Duration
+	started     time.Time
+
+	dropping atomic.Pointer[campaign.SkipReason] // what is queued becomes skipped for this reason
+	held     atomic.Bool                         // paused by a refusal; no shot of it is posted any more
+	breaker  breaker
+}
+
+// compile prepares a run once.
+func compile(s campaign.Run, o Options) (*run, error) {
+	d, err := campaign.ParseDefinition(s.ID(), s.Definition)
+	if err != nil {
+		return nil, fmt.Errorf("the stored campaign of %s: %w", s.ID(), err)
+	}
+	render, err := d.Compile(s.Header)
+	if err != nil {
+		return nil, fmt.Errorf("the stored campaign of %s: %w", s.ID(), err)
+	}
+	r := &run{
+		no: s.No, id: s.ID(), render: render, connections: d.Connections, template: s.Template, language: s.Language,
+		asset: s.Asset, rate: d.Limits.Rate, policy: d.Policies.OnUncertain,
+		doubtWindow: time.Duration(d.Policies.DoubtWindow), notAfter: time.Duration(d.Limits.NotAfter),
+		started: s.CreatedAt,
+	}
+	if d.Window != nil {
+		if r.window, err = plan.ParseWindow(*d.Window); err != nil {
+			return nil, fmt.Errorf("the window of %s: %w", s.ID(), err)
+		}
+	}
+	return r, nil
+}
+
+// observe takes over what may change while a run is active.
+func (r *run) observe(s campaign.Run) {
+	r.held.Store(false) // it is Ready or Running in the ledger: an operator or a webhook resumed it
+	if s.Wanted == campaign.WantCancel {
+		r.drop(campaign.RunCancelled)
+	} else if r.expired(time.Now()) {
+		r.drop(campaign.Expired)
+	}
+}
+
+func (r *run) expired(now time.Time) bool {
+	return r.notAfter > 0 && now.Sub(r.started) >= r.notAfter
+}
+
+func (r *run) drop(reason campaign.SkipReason) { r.dropping.Store(&reason) }
+
+// over reports whether even what is granted must not be posted any more: the run was
+// cancelled or its time is up. What was granted within max_messages still goes out.
+func (r *run) over() bool {
+	reason := r.dropping.Load()
+	return reason != nil && *reason != campaign.OverLimit
+}
+
+// breaker trips when breakerSame of the last breakerOf results are the same
+// payload fault (platform.md 3, breaker rule).
+type breaker struct {
+	mu   sync.Mutex
+	last [breakerOf]string // codes; "" for anything else
+	n    int
+}
+
+const (
+	breakerOf   = 25
+	breakerSame = 20
+)
+
+// note adds one result and reports whether the breaker trips; code is "" unless
+// the result was a payload fault.
+func (b *breaker) note(code string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last[b.n%breakerOf] = code
+	b.n++
+	if code == "" {
+		return false
+	}
+	same := 0
+	for _, c := range b.last {
+		if c == code {
+			same++
+		}
+	}
+	if same >= breakerSame {
+		b.last = [breakerOf]string{}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,150 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// A run sends by the settings of its campaign file.
+func TestARunIsWhatItsCampaignSays(t *testing.T) {
+	s := campaign.Run{No: 4, Campaign: "sale", Template: "spring", Language: "de", Asset: "media-1", CreatedAt: time.Unix(1e9, 0), Header: []string{"to"}, Definition: []byte(sale + `
+limits: {rate: 7.5, not_after: 2h}
+policies: {on_uncertain: resend, doubt_window: 40m}
+window: {hours: "09:00-18:00"}
+`)}
+	r, err := compile(s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &run{
+		no: 4, id: "sale-4", render: r.render, window: r.window, connections: []string{"conn_1", "conn_2"}, template: "spring", language: "de", asset: "media-1",
+		rate: 7.5, policy: campaign.Resend, doubtWindow: 40 * time.Minute, notAfter: 2 * time.Hour, started: time.Unix(1e9, 0),
+	}
+	if !reflect.DeepEqual(r, want) || r.render == nil || r.window == nil {
+		t.Errorf("run %+v, want %+v with a renderer and a window", r, want)
+	}
+	for _, tt := range []struct{ definition, header, want string }{
+		{"name: [", "to", "the stored campaign of sale-4: "},
+		{strings.Replace(sale, "en_US}", "en_US, body: [\"{{name}}\"]}", 1), "to", "the stored campaign of sale-4: "},
+		{strings.Replace(sale, "en_US}", "en_US, body: [\"{{ .name }}\"]}", 1), "to", `the stored campaign of sale-4: `}, // a column that the list has not
+		{sale + `window: {hours: "9 to 5"}`, "to", " of sale-4: "},
+	} {
+		s.Definition, s.Header = []byte(tt.definition), []string{tt.header}
+		if got, err := compile(s, Options{}); err == nil || !strings.Contains(err.Error(), tt.want) || errors.Unwrap(err) == nil || got != nil {
+			t.Errorf("%q compiles to %v, %v, want an error of %q", tt.definition, got, err, tt.want)
+		}
+	}
+}
+
+// A run ends for good when it is cancelled or its time is up; over its budget, what was granted goes out.
+func TestARunIsOverWhenItIsCancelledOrItsTimeIsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		for _, tt := range []struct {
+			notAfter, age time.Duration
+			wanted        campaign.Wanted
+			want          campaign.SkipReason // "": it goes on
+		}{
+			{0, 1000 * time.Hour, campaign.WantRun, ""},
+			{time.Hour, time.Hour - 1, campaign.WantRun, ""},
+			{time.Hour, time.Hour, campaign.WantRun, campaign.Expired},
+			{time.Hour, time.Hour, campaign.WantCancel, campaign.RunCancelled},
+			{0, 0, campaign.WantCancel, campaign.RunCancelled},
+			{1, 0, campaign.WantRun, ""},
+		} {
+			r := &run{notAfter: tt.notAfter, started: now.Add(-tt.age)}
+			r.held.Store(true)
+			r.observe(campaign.Run{Wanted: tt.wanted})
+			var got campaign.SkipReason
+			if reason := r.dropping.Load(); reason != nil {
+				got = *reason
+			}
+			if got != tt.want || r.over() != (tt.want != "") || r.held.Load() {
+				t.Errorf("%v of %v, wanted %s: dropped for %q, over %v, held %v, want %q, %v, false", tt.age, tt.notAfter, tt.wanted, got, r.over(), r.held.Load(), tt.want, tt.want != "")
+			}
+		}
+		r := &run{}
+		r.drop(campaign.OverLimit)
+		if r.over() {
+			t.Error("a run that is over its budget is over, want what was granted to go out")
+		}
+	})
+}
+
+// A draft without a retry makes none due.
+func TestOnlyRetriesAreDueAgain(t *testing.T) {
+	s, now := newSegment(&run{}, campaign.Lease{}), time.Now()
+	if again([]draft{{seg: s, rows: make([]campaign.Delivery, 3)}}, now); s.nextDue.Load() != 0 {
+		t.Errorf("a retry is due at %d, want none", s.nextDue.Load())
+	}
+}
+
+// Each answer of the ledger to an intent has its effect on the segment, its run and the engine.
+func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
+	began := time.Unix(1e9, 0)
+	slots := []time.Time{began.Add(1), began.Add(2)}
+	for _, tt := range []struct {
+		name                    string
+		granted                 campaign.Granted
+		shots                   string // seq/attempt/tries
+		mark                    int64
+		left                    int // read ahead
+		lost, held, over, again bool
+		poked                   int
+		skipped                 int64
+	}{
+		{"all", campaign.Granted{To: 8}, "1/3/2@1 5/1/0@2 6/1/0 7/1/0", 8, 1, false, false, false, false, 0, 0},
+		{"a part", campaign.Granted{To: 6, OverBudget: true}, "1/3/2@1 5/1/0@2", 6, 3, false, false, true, false, 0, 0},
+		{"only the retry", campaign.Granted{To: 5}, "1/3/2@1", 5, 4, false, false, false, false, 0, 0},
+		{"two are skipped", campaign.Granted{To: 8, Skipped: map[int64]campaign.SkipReason{1: campaign.OptedOut, 6: campaign.OptedOut}}, "5/1/0@1 7/1/0@2", 8, 1, false, false, false, false, 0, 2},
+		{"another owner", campaign.Granted{Fenced: true}, "", 5, 4, true, false, false, false, 0, 0},
+		{"held", campaign.Granted{Held: true}, "", 5, 4, false, true, false, true, 1, 0},
+		{"the budget is used up", campaign.Granted{Held: true, OverBudget: true}, "", 5, 4, false, false, true, true, 1, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e, err := New(nil, nil, nil, Options{Owner: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, r := newPacer(e, "conn_1"), &run{no: 1, rate: 5}
+			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}, Mark: 5})
+			for seq := range int64(4) {
+				s.buf = append(s.buf, campaign.Delivery{Run: 1, Seq: 5 + seq})
+			}
+			d := draft{seg: s, rows: s.buf[:3]}
+			d.Retries = []campaign.Retry{{Delivery: campaign.Delivery{Run: 1, Seq: 1}, Attempt: 3, Tries: 2}}
+			var got []string
+			for _, sh := range p.admit(context.Background(), d, tt.granted, map[*run][]time.Time{r: slices.Clone(slots)}, began) {
+				said := fmt.Sprintf("%d/%d/%d", sh.delivery.Seq, sh.attempt, sh.tries)
+				if sh.slotted {
+					said += fmt.Sprintf("@%d", sh.notBefore.Sub(began))
+				}
+				if got = append(got, said); sh.seg != s || !sh.intentAt.Equal(began) || sh.slotted == sh.notBefore.IsZero() {
+					t.Errorf("shot %+v, want one of the segment, of an intent at %v", sh, began)
+				}
+			}
+			if shots := strings.Join(got, " "); shots != tt.shots || s.lease.Mark != tt.mark || len(s.buf) != tt.left || s.pending.Load() != int64(len(got)) {
+				t.Errorf("shots %q, mark %d, %d read ahead, %d pending, want %q, %d, %d, %d", shots, s.lease.Mark, len(s.buf), s.pending.Load(), tt.shots, tt.mark, tt.left, len(got))
+			}
+			reason := r.dropping.Load()
+			if s.lost.Load() != tt.lost || r.held.Load() != tt.held || (reason != nil) != tt.over || reason != nil && *reason != campaign.OverLimit {
+				t.Errorf("lost %v, held %v, dropped %v, want %v, %v, %v", s.lost.Load(), r.held.Load(), reason, tt.lost, tt.held, tt.over)
+			}
+			if due := s.dueBy(began); due != tt.again || len(e.poke) != tt.poked || p.counts.skipped.Load() != tt.skipped {
+				t.Errorf("due again %v, poked %d, %d skipped, want %v, %d, %d", due, len(e.poke), p.counts.skipped.Load(), tt.again, tt.poked, tt.skipped)
+			}
+			if bound := s.lease.Connection == "conn_1"; bound != (tt.shots != "") {
+				t.Errorf("bound to %q, want conn_1: %v", s.lease.Connection, tt.shots != "")
+			}
+		})
+	}
+}

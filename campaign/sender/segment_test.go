@@ -1,0 +1,87 @@
+package sender
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+)
+
+// An attempt with a time goes first once that time has come, and waits until then.
+func TestTimedShotsGoFirstWhenTheyAreDue(t *testing.T) {
+	q, now := newQueue(), time.Now()
+	q.push([]*shot{{attempt: 1}, {attempt: 2, notBefore: now}, {attempt: 3, notBefore: now.Add(time.Nanosecond)}})
+	for _, want := range []int{2, 1, 0} {
+		got := 0
+		if s := q.take(now); s != nil {
+			got = s.attempt
+		}
+		if got != want {
+			t.Errorf("the next shot is %d, want %d", got, want)
+		}
+	}
+	q = newQueue()
+	q.push([]*shot{{attempt: 1}, {attempt: 2, notBefore: now}})
+	if q.empty() {
+		t.Error("a queue with one attempt of each kind is empty, want it not to be")
+	}
+}
+
+// A window closes one second early, and a lease is used until its margin.
+func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
+	window, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closes := time.Date(2026, 1, 5, 18, 0, 0, 0, time.UTC)
+	for before, want := range map[time.Duration]bool{time.Minute: true, time.Second + 1: true, time.Second: false, 0: false} {
+		s := newSegment(&run{window: window}, campaign.Lease{Until: closes.Add(time.Hour)})
+		opens, err := s.closedUntil(closes.Add(-before))
+		if got := opens.IsZero(); got != want || err != nil {
+			t.Errorf("%v before it closes the window is open: %v %v, want %v", before, got, err, want)
+		}
+	}
+	always, err := plan.ParseWindow(campaign.Window{Hours: "00:00-24:00"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := newSegment(&run{window: always}, campaign.Lease{Until: closes})
+	if opens, err := open.closedUntil(closes); !opens.IsZero() || err != nil || open.closes.Load() != 0 {
+		t.Errorf("all day: opens %v, closes %d, %v, want it open for good", opens, open.closes.Load(), err)
+	}
+	s := newSegment(&run{}, campaign.Lease{Until: closes})
+	for before, want := range map[time.Duration]bool{3*time.Second + 1: true, 3 * time.Second: false} {
+		if got := s.mayPost(closes.Add(-before), 3*time.Second); got != want {
+			t.Errorf("%v before its lease ends it may be posted: %v, want %v", before, got, want)
+		}
+	}
+	s.due(closes)
+	for before, want := range map[time.Duration]bool{time.Second + 1: false, time.Second: true, 0: true} {
+		if got := s.dueSoon(closes.Add(-before)); got != want {
+			t.Errorf("%v before it is due it is due soon: %v, want %v", before, got, want)
+		}
+	}
+}
+
+// Only the granted rows of an intent are posted; the others keep their place.
+func TestOnlyWhatIsGrantedIsPosted(t *testing.T) {
+	p, s, _ := judging(t)
+	d := draft{seg: s.seg, rows: []campaign.Delivery{{Seq: 0}, {Seq: 1}, {Seq: 2}}}
+	s.seg.buf = d.rows
+	shots := p.admit(context.Background(), d, campaign.Granted{To: 2}, map[*run][]time.Time{}, time.Now())
+	if len(shots) != 2 || s.seg.lease.Mark != 2 || len(s.seg.buf) != 1 || s.seg.pending.Load() != 2 {
+		t.Errorf("%d shots, mark %d, %d read ahead, %d pending, want 2, 2, 1, 2", len(shots), s.seg.lease.Mark, len(s.seg.buf), s.seg.pending.Load())
+	}
+}
+
+// A sixteenth of each new time counts.
+func TestLatencyIsSmoothed(t *testing.T) {
+	var l latency
+	for _, tt := range []struct{ add, want time.Duration }{{160, 160}, {320, 170}, {10, 160}} {
+		if l.add(tt.add); time.Duration(l.ns.Load()) != tt.want {
+			t.Errorf("after %d the latency is %d, want %d", tt.add, l.ns.Load(), tt.want)
+		}
+	}
+}

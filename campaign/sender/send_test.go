@@ -1,0 +1,135 @@
+package sender
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/throttle"
+)
+
+// reply is a service that gives one answer to each message.
+type reply struct {
+	receipt messaging.Receipt
+	err     error
+	sent    int
+}
+
+func (a *reply) Send(context.Context, *messaging.Message) (messaging.Receipt, error) {
+	a.sent++
+	return a.receipt, a.err
+}
+
+// An answer that proves nothing is doubt, whatever its error is; a row that cannot be rendered is refused unsent.
+func TestWhatIsNotProvenIsDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			name, cell string
+			answer     reply
+			want       campaign.ResultKind
+			code       string
+			sent       int
+		}{
+			{"accepted", "Ada", reply{receipt: messaging.Receipt{MessageID: "m1", Warning: "w", RequestID: "r"}}, campaign.ResultAccepted, "", 1},
+			{"refused", "Ada", reply{err: fmt.Errorf("send: %w", &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Code: "131026"})}, campaign.ResultRefused, "131026", 1},
+			{"another error", "Ada", reply{err: errGone}, campaign.ResultDoubt, "error", 1},
+			{"a value that cannot be", "", reply{}, campaign.ResultRefused, "not_rendered", 0},
+		} {
+			e, err := New(&bench{}, &tt.answer, nil, Options{Owner: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := compile(campaign.Run{No: 1, Campaign: "sale", Header: []string{"to", "name"}, Definition: []byte(strings.Replace(sale, "en_US}", "en_US, body: [\"{{ .name }}\"]}", 1))}, e.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &shot{seg: newSegment(r, campaign.Lease{}), attempt: 3, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99, To: "+2348031234501", Cells: []string{"+2348031234501", tt.cell}}}
+			newPacer(e, "conn_1").send(t.Context(), s)
+			got := (<-e.rec.in).result
+			if got.Kind != tt.want || got.Code != tt.code || tt.answer.sent != tt.sent || !got.At.Equal(time.Now()) {
+				t.Errorf("%s: kind %v, code %q after %d posts at %v, want %v, %q after %d now", tt.name, got.Kind, got.Code, tt.answer.sent, got.At, tt.want, tt.code, tt.sent)
+			}
+			if got.Run != 1 || got.Seq != 7 || got.Key != 99 || got.Attempt != 3 || got.Connection != "conn_1" {
+				t.Errorf("%s: result %+v, want that of attempt 3 of row 7 of run 1 by conn_1", tt.name, got)
+			}
+			if want := tt.answer.receipt; got.MessageID != want.MessageID || got.Warning != want.Warning || got.RequestID != want.RequestID {
+				t.Errorf("%s: result %+v, want it of %+v", tt.name, got, want)
+			}
+		}
+	})
+}
+
+// A shot that lost its slot of the run's own limit gets the next one, or asks again when there may be one.
+func TestAShotThatLostItsSlotAsksForAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		for _, tt := range []struct {
+			name    string
+			lim     teller
+			slotted bool
+			after   time.Duration
+		}{
+			{"a slot", teller{slots: throttle.Slots{First: now.Add(300 * time.Millisecond), N: 1}}, true, 300 * time.Millisecond},
+			{"none for a while", teller{slots: throttle.Slots{Wait: 40 * time.Millisecond}}, false, 40 * time.Millisecond},
+			{"none just now", teller{slots: throttle.Slots{}}, false, time.Millisecond},
+			{"nobody to ask", teller{err: errGone}, false, 100 * time.Millisecond},
+		} {
+			e, err := New(nil, nil, &tt.lim, Options{Owner: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newPacer(e, "conn_1")
+			s := &shot{seg: newSegment(&run{no: 1, id: "sale-1", rate: 5}, campaign.Lease{}), slotted: !tt.slotted}
+			p.reslot(t.Context(), s, now)
+			if s.slotted != tt.slotted || s.notBefore.Sub(now) != tt.after || p.queue.empty() {
+				t.Errorf("%s: slotted %v, %v from now, lost = %v, want %v, %v and queued", tt.name, s.slotted, s.notBefore.Sub(now), p.queue.empty(), tt.slotted, tt.after)
+			}
+			if got, want := strings.Join(tt.lim.asked, ","), "run:sale-1 5 1"; got != want {
+				t.Errorf("%s: asked for %q, want %q", tt.name, got, want)
+			}
+		}
+	})
+}
+
+// denying is a limiter that fails.
+type denying struct{ err error }
+
+func (l denying) Lease(context.Context, string, float64, int) (throttle.Slots, error) {
+	return throttle.Slots{}, l.err
+}
+
+// A limiter that is away tells its own outage; any other error of it is logged while the pacer runs.
+func TestAnUnknownFaultOfTheLimiterIsLogged(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"away", fmt.Errorf("%w: redis: no answer", throttle.ErrUnavailable), false},
+		{"unknown", errors.New("a script that does not compile"), true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			e, err := New(nil, nil, denying{tt.err}, Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newPacer(e, "conn_1")
+			p.queue.push([]*shot{{}})
+			ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer stop()
+			p.post(ctx)
+			if got := strings.Contains(log.String(), `level=ERROR msg="no slot" connection=conn_1 err="a script`); got != tt.want || p.counts.noSlot.Load() != 1 {
+				t.Errorf("%s: logged %q after %d refusals, want an error = %v after 1", tt.name, log.String(), p.counts.noSlot.Load(), tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,244 @@
+package sender
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/throttle"
+)
+
+// report is what a pacer of 72 messages a second says of a run with a limit of its own and one without.
+func report(t *testing.T, before func(*pacer)) (capped, free campaign.LaneReport) {
+	t.Helper()
+	o, err := Options{Owner: "a"}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPacer(&Engine{o: o}, "conn_1")
+	p.setRuns([]*run{{no: 1, rate: 5, connections: []string{"conn_1"}}, {no: 2, rate: 500, connections: []string{"conn_1"}}})
+	p.queue.push([]*shot{{}}) // there is something to send
+	if before != nil {
+		before(p)
+	}
+	lanes := p.stats().Lanes
+	if len(lanes) != 2 {
+		t.Fatalf("lanes %+v, want one for each run", lanes)
+	}
+	return lanes[0], lanes[1]
+}
+
+func TestALaneSendsAtTheSmallerOfPaceAndLimit(t *testing.T) {
+	capped, free := report(t, nil)
+	if capped.Rate != 5 || capped.LimitedBy != "cap" || capped.Detail != "the campaign's own limit of 5 messages per second" {
+		t.Errorf("below the number's pace: %+v", capped)
+	}
+	if free.Rate != 72 || free.LimitedBy != "throughput" {
+		t.Errorf("above the number's pace: %+v", free)
+	}
+}
+
+// Between two slots of the run's limit nothing is ready, because of the limit.
+func TestALaneIsBoundByTheRunsLimitBetweenTwoOfItsSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		capped, _ := report(t, func(p *pacer) {
+			p.queue.remove(func(*shot) bool { return true })
+			p.e.limiter = throttle.NewLocal()
+			r := p.activeRuns()[0]
+			p.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Until: time.Now().Add(time.Minute)})}
+			for range 3 { // steps of the planner within one slot
+				p.binding = map[campaign.RunNo]binding{}
+				if _, err := p.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); err != nil {
+					t.Fatal(err)
+				}
+				p.bound = p.binding
+				if p.bound[r.no].limit != "cap" {
+					t.Errorf("a step of the planner binds %+v, want cap", p.bound)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+		if capped.LimitedBy != "cap" || capped.Rate != 5 {
+			t.Errorf("%g/s bound by %s, want 5/s bound by cap: %s", capped.Rate, capped.LimitedBy, capped.Detail)
+		}
+	})
+}
+
+func TestALaneSaysWhatHoldsItsNumberAndForHowLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			hold            func(*pacer)
+			binding, detail string
+		}{
+			{func(p *pacer) {
+				now := time.Now()
+				for range 4 { // 0.5, 1, 2, then 4 s
+					p.unreached(now)
+					now = p.until
+				}
+				time.Sleep(time.Until(now) - 3500*time.Millisecond)
+			}, "unreachable", "the service cannot be reached; next try in 4s"},
+			{func(p *pacer) {
+				e := &messaging.Error{Code: "130429", Action: messaging.Slow, Wait: 30 * time.Second}
+				p.holdFor(context.Background(), &shot{seg: &segment{run: &run{}}}, e, time.Now())
+			}, "throttled", "the service asked to wait (130429); next try in 30s"},
+			{func(p *pacer) {
+				for range breakerSame {
+					p.judge(context.Background(), &shot{}, &messaging.Error{Proof: messaging.Doubt}, time.Now())
+				}
+			}, "doubt", "most requests end without a clear answer; next try in 30s"},
+		} {
+			if lane, _ := report(t, c.hold); lane.LimitedBy != c.binding || lane.Detail != c.detail || lane.Rate != 0 {
+				t.Errorf("%g/s, %s: %q, want 0/s, %s: %q", lane.Rate, lane.LimitedBy, lane.Detail, c.binding, c.detail)
+			}
+		}
+	})
+}
+
+// unavailable is a limiter that cannot be asked, as Redis while it is away.
+type unavailable struct{}
+
+func (unavailable) Lease(context.Context, string, float64, int) (throttle.Slots, error) {
+	return throttle.Slots{}, fmt.Errorf("%w: redis: no answer", throttle.ErrUnavailable)
+}
+
+func TestALaneNamesALimiterThatCannotBeAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		capped, free := report(t, func(p *pacer) {
+			p.e.limiter = unavailable{}
+			var posting sync.WaitGroup
+			posting.Go(func() { p.post(ctx) })
+			time.Sleep(30 * time.Second)
+			stop()
+			posting.Wait()
+		})
+		for _, l := range []campaign.LaneReport{capped, free} {
+			if l.LimitedBy != "limiter" || l.Rate != 0 || !strings.Contains(l.Detail, "redis: no answer") {
+				t.Errorf("%g/s bound by %s, want 0/s bound by limiter: %s", l.Rate, l.LimitedBy, l.Detail)
+			}
+		}
+	})
+}
+
+// The run's own limit comes from the same limiter: that it cannot be asked is no fault of the ledger, and no error of the planner.
+func TestALimiterThatIsAwayBindsARunsOwnLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		capped, _ := report(t, func(p *pacer) {
+			p.queue.remove(func(*shot) bool { return true })
+			p.e.limiter = unavailable{}
+			r := p.activeRuns()[0]
+			p.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Until: time.Now().Add(time.Minute)})}
+			if n, err := p.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); n != 0 || err != nil {
+				t.Errorf("%d slots, %v", n, err)
+			}
+		})
+		if capped.LimitedBy != "limiter" || capped.Rate != 0 {
+			t.Errorf("%g/s bound by %s, want 0/s bound by limiter: %s", capped.Rate, capped.LimitedBy, capped.Detail)
+		}
+	})
+}
+
+// Between two groups nothing is queued; who holds a segment with deliveries to send is sending it all the same.
+func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
+	for _, c := range []struct {
+		to      int64 // of the segment's deliveries
+		binding string
+	}{{100, "throughput"}, {0, "none"}} {
+		_, free := report(t, func(p *pacer) {
+			p.queue.remove(func(*shot) bool { return true })
+			r := p.activeRuns()[1]
+			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: c.to}})
+			s.pending.Add(1)
+			p.segments, p.claimedAt = []*segment{s}, time.Now().Add(time.Hour) // nothing is claimed
+			p.queue.push(blank(2 * p.group(p.pace())))                         // nor asked for
+			if _, err := p.step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			p.queue.remove(func(*shot) bool { return true })
+		})
+		if free.LimitedBy != c.binding {
+			t.Errorf("with %d deliveries: %s, want %s", c.to, free.LimitedBy, c.binding)
+		}
+	}
+}
+
+// Each counter is told under its own name.
+func TestEachCounterHasItsOwnName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := New(nil, nil, nil, Options{Owner: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPacer(e, "conn_2")
+		for n, kind := range []campaign.ResultKind{campaign.ResultAccepted, campaign.ResultRefused, campaign.ResultDeferred, campaign.ResultDoubt} {
+			for range n + 1 {
+				p.counts.note(campaign.Result{Kind: kind})
+			}
+		}
+		p.counts.posted.Store(5)
+		p.counts.skipped.Store(6)
+		p.counts.recovered.Store(7)
+		p.counts.forfeited.Store(8)
+		p.counts.throttled.Store(9)
+		p.counts.noSlot.Store(10)
+		p.latency.add(11)
+		p.inFlight <- struct{}{}
+		e.pacers["conn_2"], e.pacers["conn_1"] = p, newPacer(e, "conn_1")
+		want := Stats{
+			Connection: "conn_2", Rate: 72, InFlight: 1, Posted: 5, Accepted: 1, Refused: 2, Deferred: 3, Doubts: 4,
+			Skipped: 6, Recovered: 7, Forfeited: 8, Throttled: 9, NoSlot: 10, Latency: 11,
+		}
+		if got := e.Stats(); len(got) != 2 || got[0].Connection != "conn_1" || !reflect.DeepEqual(got[1], want) {
+			t.Errorf("stats %+v, want those of conn_1 and %+v", got, want)
+		}
+	})
+}
+
+// A refusal of the limiter binds for a second; requests without an answer bind when no other may be made.
+func TestALaneNamesWhatItWaitsFor(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		before          func(*pacer)
+		binding, detail string
+		rate            float64
+	}{
+		{"a pace", func(*pacer) {}, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"just refused", func(p *pacer) { p.unasked(time.Now().Add(-time.Second), errGone) }, "limiter", "no send instant can be had, so nothing is sent: connection refused", 0},
+		{"refused before", func(p *pacer) { p.unasked(time.Now().Add(-time.Second-1), errGone) }, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"refused, then not", func(p *pacer) { p.unasked(time.Now(), errGone); p.answered() }, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"511 in flight", func(p *pacer) {
+			for range 511 {
+				p.inFlight <- struct{}{}
+			}
+		}, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"512 in flight", func(p *pacer) {
+			p.latency.add(2500400 * time.Microsecond)
+			for range 512 {
+				p.inFlight <- struct{}{}
+			}
+		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
+		{"the planner", func(p *pacer) { p.bound = map[campaign.RunNo]binding{2: {"window", "it is shut"}} }, "window", "it is shut", 72},
+		{"nothing", func(p *pacer) { p.queue.take(time.Now()) }, "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},
+		{"work at the last step", func(p *pacer) {
+			p.queue.take(time.Now())
+			p.busy = map[campaign.RunNo]bool{2: true}
+		}, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"held until now", func(p *pacer) { p.hold(time.Now(), binding{"doubt", "x"}) }, "throughput", "it sends at its pace of 72 messages per second", 72},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, got := report(t, tt.before)
+			want := campaign.LaneReport{Run: 2, Connection: "conn_1", LimitedBy: tt.binding, Detail: tt.detail, Rate: tt.rate, At: time.Now()}
+			if got != want {
+				t.Errorf("%s: %+v, want %+v", tt.name, got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,166 @@
+package sender
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/throttle"
+)
+
+// gone is a ledger of one run of n deliveries that takes no result and no segment back, until it is back.
+type gone struct {
+	Ledger
+	n       int64
+	hangs   bool // Record and SetState do not fail at once: they wait until their caller gives up
+	claimed atomic.Bool
+	back    chan struct{} // closed when it is
+}
+
+var errGone = errors.New("connection refused")
+
+func (l *gone) fault(ctx context.Context) error {
+	if !l.hangs {
+		select {
+		case <-l.back:
+			return nil
+		default:
+			return errGone
+		}
+	}
+	select {
+	case <-l.back:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *gone) Record(ctx context.Context, _ []campaign.Result) error { return l.fault(ctx) }
+
+func (l *gone) SetState(ctx context.Context, _ campaign.RunNo, _ []campaign.State, _ campaign.State, _ campaign.PauseReason, _ string) (bool, error) {
+	return false, l.fault(ctx)
+}
+
+func (l *gone) Release(context.Context, campaign.Lease, []int64) error { return errGone }
+
+func (l *gone) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
+	return []campaign.Run{{No: 1, Campaign: "spring-sale", State: campaign.Running, Wanted: campaign.WantRun, Header: []string{"to"}, CreatedAt: time.Now(), Definition: []byte(`
+name: spring-sale
+connections: [conn_1]
+template: {name: spring_sale, language: en_US}
+recipients: {file: list.csv}
+`)}}, nil
+}
+
+func (l *gone) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
+	if l.claimed.Swap(true) {
+		return nil, nil
+	}
+	return []campaign.Lease{{Segment: campaign.Segment{Run: 1, Hi: l.n}, Epoch: 1, Until: time.Now().Add(c.Lease)}}, nil
+}
+
+func (l *gone) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, _ error) {
+	for seq := from; seq < to; seq++ {
+		dest := fmt.Sprintf("+23480%08d", seq)
+		all = append(all, campaign.Delivery{Run: no, Seq: seq, Row: seq + 1, To: dest, Cells: []string{dest}})
+	}
+	return all, nil
+}
+
+func (l *gone) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
+	for _, i := range in {
+		granted = append(granted, campaign.Granted{To: i.To})
+	}
+	return granted, nil
+}
+
+func (l *gone) Renew(_ context.Context, leases []campaign.Lease, d time.Duration) ([]campaign.Lease, error) {
+	for i := range leases {
+		leases[i].Until = time.Now().Add(d)
+	}
+	return leases, nil
+}
+
+func (l *gone) Due(context.Context, campaign.Lease, time.Time, int) ([]campaign.Retry, error) {
+	return nil, nil
+}
+func (l *gone) FinishRuns(context.Context) ([]campaign.Run, error)               { return nil, nil }
+func (l *gone) ReportLanes(context.Context, string, []campaign.LaneReport) error { return nil }
+
+// answer is a service that says the same to everybody, after a while.
+type answer struct {
+	err  error
+	took time.Duration
+}
+
+func (a answer) Send(_ context.Context, m *messaging.Message) (messaging.Receipt, error) {
+	time.Sleep(a.took)
+	return messaging.Receipt{MessageID: "wamid." + m.To}, a.err
+}
+
+// A process that is asked to stop ends within 30 s, whatever its ledger does: what cannot be written is given up.
+func TestAnEngineEndsAlthoughItsLedgerIsAway(t *testing.T) {
+	refused := &messaging.Error{Proof: messaging.NotSent, Code: "account", Status: 403, Hold: messaging.HoldAccount}
+	for _, tt := range []struct {
+		name   string
+		n      int64
+		hangs  bool
+		answer answer
+		after  time.Duration // it is stopped
+		within time.Duration // it ends
+	}{
+		{"more results wait than the recorder holds", campaign.SegmentSize, false, answer{}, 3 * time.Second, 10*time.Second + stopBudget},
+		{"more results wait and each write hangs", campaign.SegmentSize, true, answer{}, 3 * time.Second, 10*time.Second + stopBudget},
+		{"a few results wait and the write hangs", 5, true, answer{}, 3 * time.Second, 2 * stopBudget},
+		{"the last post takes all its time", 5, false, answer{took: 9900 * time.Millisecond}, 50 * time.Millisecond, 10*time.Second + stopBudget},
+		{"a refusal cannot be told", 1, true, answer{err: refused}, 3 * time.Second, 10*time.Second + stopBudget},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				l := &gone{n: tt.n, hangs: tt.hangs, back: make(chan struct{})}
+				e, err := New(l, tt.answer, throttle.NewLocal(), Options{
+					Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil)), Pace: func(string) float64 { return 2000 },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- e.Run(ctx) }()
+				time.Sleep(tt.after)
+				synctest.Wait()
+				posted := e.Stats()[0].Posted
+				if tt.n == campaign.SegmentSize && (posted <= 256+2048 || len(e.rec.in) < 2048) || tt.n < campaign.SegmentSize && posted != tt.n {
+					t.Errorf("%d posted and %d results wait: not what is to be tried", posted, len(e.rec.in))
+				}
+				stop()
+				began := time.Now()
+				select {
+				case err = <-ended:
+				case <-time.After(2 * time.Minute):
+					t.Error("it has not ended after two minutes")
+					close(l.back)
+					<-ended
+					return
+				}
+				if took := time.Since(began); err != nil || took > tt.within {
+					t.Errorf("it ended after %v with %v, want within %v", took, err, tt.within)
+				}
+				if said := fmt.Sprintf("results given up: they are in doubt until a webhook tells\" results=%d\n", posted); strings.Count(log.String(), said) != 1 || strings.Count(log.String(), "given up") != 1 {
+					t.Errorf("want once %q in\n%s", said, log.String())
+				}
+			})
+		})
+	}
+}

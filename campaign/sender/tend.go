@@ -1,0 +1,97 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// tend gives back segments that are lost, held, closed, dropped or finished.
+func (p *pacer) tend(ctx context.Context, now time.Time) error {
+	runs := p.activeRuns()
+	changed := false
+	for i := 0; i < len(p.segments); i++ {
+		s := p.segments[i]
+		gone, err := p.tendOne(ctx, s, slices.Contains(runs, s.run), now)
+		if errors.Is(err, campaign.ErrFenced) {
+			s.lost.Store(true)
+			gone, err = false, nil
+		}
+		if err != nil {
+			return err
+		}
+		if gone {
+			p.segments = slices.Delete(p.segments, i, i+1)
+			i--
+			changed = true
+		}
+	}
+	if changed {
+		p.share()
+	}
+	return nil
+}
+
+// tendOne reports true when the pacer no longer owns the segment.
+func (p *pacer) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
+	if s.lost.Load() || s.run.held.Load() || s.run.over() || !active {
+		p.unpost(s)
+	}
+	if s.lost.Load() {
+		return s.pending.Load() == 0, nil
+	}
+	// Again when a result came in that may be retried: it was in flight while the rest was dropped.
+	if reason := s.run.dropping.Load(); reason != nil && (!s.dropped || s.nextDue.Load() != 0) {
+		s.nextDue.Store(0)
+		n, err := p.e.ledger.Drop(ctx, s.lease, *reason)
+		if err != nil {
+			return false, fmt.Errorf("drop what is queued: %w", err)
+		}
+		s.dropped, s.buf = true, nil
+		s.lease.Mark = s.lease.Hi
+		p.counts.skipped.Add(int64(n))
+	}
+	if s.pending.Load() > 0 {
+		return false, nil
+	}
+	opens, err := s.closedUntil(now)
+	if err != nil {
+		return false, err
+	}
+	var wake time.Time
+	switch {
+	case s.run.held.Load() || !active:
+		wake = now
+	case !opens.IsZero() && !s.dropped:
+		wake = opens
+		p.bind(s.run, "window", "outside the sending window until "+opens.UTC().Format(time.RFC3339))
+	case s.exhausted() && !s.dueSoon(now):
+	default:
+		return false, nil
+	}
+	parked, err := p.e.ledger.Park(ctx, s.lease, wake, s.run.doubtWindow)
+	if err != nil {
+		return false, fmt.Errorf("park segment: %w", err)
+	}
+	p.claimedAt = time.Time{}
+	if parked.Done {
+		p.e.Poke()
+	}
+	return true, nil
+}
+
+// dueSoon reports whether a deferred delivery comes due within a second, so that
+// parking is not worth it.
+func (s *segment) dueSoon(now time.Time) bool { return s.dueBy(now.Add(time.Second)) }
+
+// unpost takes the segment's shots out of the queue and records the fact that
+// they were never posted.
+func (p *pacer) unpost(s *segment) {
+	for _, sh := range p.queue.remove(func(sh *shot) bool { return sh.seg == s }) {
+		p.settle(sh, notPosted(sh, p.connection, time.Now(), "held"))
+	}
+}

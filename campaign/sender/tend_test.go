@@ -1,0 +1,208 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+)
+
+// registry is a ledger that notes what is parked and dropped.
+type registry struct {
+	Ledger
+	parked  []time.Time // the wake times asked for
+	windows []time.Duration
+	dropped []campaign.SkipReason
+	done    bool
+	park    error
+	drop    error
+}
+
+func (l *registry) Park(_ context.Context, _ campaign.Lease, wake time.Time, doubts time.Duration) (campaign.Parked, error) {
+	l.parked, l.windows = append(l.parked, wake), append(l.windows, doubts)
+	return campaign.Parked{Done: l.done}, l.park
+}
+
+func (l *registry) Drop(_ context.Context, _ campaign.Lease, reason campaign.SkipReason) (int, error) {
+	l.dropped = append(l.dropped, reason)
+	return 4, l.drop
+}
+
+// A segment is kept while something of it is to be sent or answered, and given back with the time at which it is worth a look.
+func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
+	shut, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 1, 5, 8, 0, 0, 0, time.UTC)
+	opens := now.Add(time.Hour)
+	cancelled, over := campaign.RunCancelled, campaign.OverLimit
+	type seg struct {
+		mark                  int64
+		pending               int64
+		due                   time.Time
+		lost, held, gone      bool // gone: its run is not active
+		shut, dropped, queued bool
+		drop                  *campaign.SkipReason
+	}
+	for _, tt := range []struct {
+		name    string
+		seg     seg
+		kept    bool
+		parked  []time.Time
+		dropped []campaign.SkipReason
+		results int // of shots that were not posted
+	}{
+		{"deliveries are left", seg{}, true, nil, nil, 0},
+		{"all is sent", seg{mark: 9}, false, []time.Time{{}}, nil, 0},
+		{"an answer is awaited", seg{mark: 9, pending: 1}, true, nil, nil, 0},
+		{"a retry is due in a second", seg{mark: 9, due: now.Add(time.Second)}, true, nil, nil, 0},
+		{"a retry is due later", seg{mark: 9, due: now.Add(time.Second + 1)}, false, []time.Time{{}}, nil, 0},
+		{"the run is held", seg{held: true}, false, []time.Time{now}, nil, 0},
+		{"held with shots queued", seg{held: true, queued: true}, true, nil, nil, 1},
+		{"the run is not active", seg{gone: true}, false, []time.Time{now}, nil, 0},
+		{"not active with shots queued", seg{gone: true, queued: true}, true, nil, nil, 1},
+		{"the window is shut", seg{shut: true}, false, []time.Time{opens}, nil, 0},
+		{"shut with a retry due", seg{mark: 9, due: now, shut: true}, false, []time.Time{opens}, nil, 0},
+		{"the lease is lost", seg{lost: true}, false, nil, nil, 0},
+		{"lost with an answer awaited", seg{lost: true, pending: 1}, true, nil, nil, 0},
+		{"lost with shots queued", seg{lost: true, queued: true}, true, nil, nil, 1},
+		{"cancelled", seg{drop: &cancelled}, false, []time.Time{{}}, []campaign.SkipReason{cancelled}, 0},
+		{"cancelled with shots queued", seg{drop: &cancelled, queued: true}, true, nil, []campaign.SkipReason{cancelled}, 1},
+		{"over its budget, what was granted goes out", seg{drop: &over, queued: true}, true, nil, []campaign.SkipReason{over}, 0},
+		{"dropped before", seg{drop: &cancelled, dropped: true, mark: 9, pending: 1}, true, nil, nil, 0},
+		{"a retry came in since", seg{drop: &cancelled, dropped: true, mark: 9, due: now.Add(time.Hour)}, false, []time.Time{{}}, []campaign.SkipReason{cancelled}, 0},
+		{"dropped while the window is shut", seg{drop: &cancelled, shut: true}, false, []time.Time{{}}, []campaign.SkipReason{cancelled}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := &registry{}
+			e, err := New(l, nil, nil, Options{Owner: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newPacer(e, "conn_1")
+			r := &run{no: 1, connections: []string{"conn_1"}, doubtWindow: 7 * time.Minute}
+			if tt.seg.shut {
+				r.window = shut
+			}
+			if tt.seg.drop != nil {
+				r.drop(*tt.seg.drop)
+			}
+			r.held.Store(tt.seg.held)
+			if !tt.seg.gone {
+				p.setRuns([]*run{r})
+			}
+			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}, Mark: tt.seg.mark, Until: now.Add(time.Hour)})
+			s.pending.Store(tt.seg.pending)
+			s.lost.Store(tt.seg.lost)
+			if s.dropped = tt.seg.dropped; !tt.seg.due.IsZero() {
+				s.due(tt.seg.due)
+			}
+			other := newSegment(&run{}, campaign.Lease{})
+			if tt.seg.queued {
+				s.pending.Add(1)
+				p.queue.push([]*shot{{seg: s}, {seg: other}})
+			}
+			p.binding, p.claimedAt = map[campaign.RunNo]binding{}, now
+			p.segments = []*segment{s}
+			if err := p.tend(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+			if kept := len(p.segments) == 1; kept != tt.kept || (p.segShared.Load() != nil) == tt.kept {
+				t.Errorf("kept: %v, told to the renewer: %v, want %v, %v", kept, p.segShared.Load() != nil, tt.kept, !tt.kept)
+			}
+			if !slices.EqualFunc(l.parked, tt.parked, time.Time.Equal) || !slices.Equal(l.dropped, tt.dropped) {
+				t.Errorf("parked until %v, dropped for %v, want %v, %v", l.parked, l.dropped, tt.parked, tt.dropped)
+			}
+			if p.claimedAt.IsZero() != (len(tt.parked) > 0) {
+				t.Errorf("the next claim is due at once: %v, want %v", p.claimedAt.IsZero(), len(tt.parked) > 0)
+			}
+			for _, w := range l.windows {
+				if w != 7*time.Minute {
+					t.Errorf("parked with a doubt window of %v, want 7m", w)
+				}
+			}
+			if n := len(e.rec.in); n != tt.results {
+				t.Errorf("%d shots were not posted, want %d", n, tt.results)
+			}
+			if skipped := p.counts.skipped.Load(); skipped != int64(4*len(tt.dropped)) {
+				t.Errorf("%d counted as skipped, want %d", skipped, 4*len(tt.dropped))
+			}
+			if len(tt.dropped) > 0 && (!s.dropped || !s.exhausted() || s.nextDue.Load() != 0) {
+				t.Errorf("dropped %v, exhausted %v, next due %d, want true, true, 0", s.dropped, s.exhausted(), s.nextDue.Load())
+			}
+			if _, bound := p.binding[1]; bound != (tt.seg.shut && tt.seg.drop == nil) {
+				t.Errorf("bound by %v, want the window: %v", p.binding, tt.seg.shut)
+			}
+		})
+	}
+}
+
+// A segment that another owner has is forgotten when its last answer is written; any other fault ends the step.
+func TestASegmentThatAnotherOwnerHasIsLost(t *testing.T) {
+	for _, tt := range []struct {
+		park, drop error
+		lost       bool
+		want       error
+		gone       bool
+	}{
+		{nil, nil, false, nil, true},
+		{campaign.ErrFenced, nil, true, nil, false},
+		{nil, campaign.ErrFenced, true, nil, false},
+		{errGone, nil, false, errGone, false},
+		{nil, errGone, false, errGone, false},
+	} {
+		l := &registry{park: tt.park, drop: tt.drop, done: true}
+		e, err := New(l, nil, nil, Options{Owner: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPacer(e, "conn_1")
+		r := &run{no: 1, connections: []string{"conn_1"}}
+		if tt.drop != nil {
+			r.drop(campaign.RunCancelled)
+		}
+		p.setRuns([]*run{r})
+		first, s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}}), newSegment(r, campaign.Lease{})
+		first.pending.Add(1) // of this one answers are awaited
+		first.dropped = true
+		p.segments = []*segment{first, s}
+		if err := p.tend(t.Context(), time.Now()); !errors.Is(err, tt.want) {
+			t.Errorf("tend: %v, want %v", err, tt.want)
+		}
+		if gone := !slices.Contains(p.segments, s); s.lost.Load() != tt.lost || gone != tt.gone || !slices.Contains(p.segments, first) {
+			t.Errorf("with %v, %v: lost %v, gone %v, want %v, %v", tt.park, tt.drop, s.lost.Load(), gone, tt.lost, tt.gone)
+		}
+		if poked := len(e.poke) == 1; poked != tt.gone {
+			t.Errorf("the engine is told that a segment is done: %v, want %v", poked, tt.gone)
+		}
+	}
+}
+
+// A window group that no machine knows is an error, not an hour of somebody else's.
+func TestAnUnknownWindowGroupIsAnError(t *testing.T) {
+	window, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00", Timezone: "recipient"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := New(&registry{}, nil, nil, Options{Owner: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPacer(e, "conn_1")
+	r := &run{no: 1, window: window, connections: []string{"conn_1"}}
+	p.setRuns([]*run{r})
+	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Group: "Mars/Olympus", Hi: 9}, Until: time.Now().Add(time.Hour)})
+	p.segments = []*segment{s}
+	const want = `window group "Mars/Olympus": unknown time zone Mars/Olympus`
+	if err := p.tend(t.Context(), time.Now()); err == nil || err.Error() != want {
+		t.Errorf("tend: %v, want %s", err, want)
+	}
+	if p.open(s, time.Now()) {
+		t.Error("the segment is open, want it shut")
+	}
+}
