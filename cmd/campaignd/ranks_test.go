@@ -14,14 +14,12 @@ import (
 
 const module = "campaignd"
 
-// ranks are the packages of design section 3: imports run from a higher rank to a lower one only.
+// ranks orders the packages of the module: a package imports packages of a lower rank only
+// (docs/architecture.md#packages-and-ranks).
 var ranks = map[string]int{
 	"cmd/campaignd": 90,
 
 	"internal/daemon": 80,
-
-	"internal/console": 71,
-	"internal/api":     70,
 
 	"internal/webhooks": 60,
 	"internal/ledger":   60,
@@ -35,28 +33,26 @@ var ranks = map[string]int{
 	"recipients":         30,
 	"throttle":           30,
 	"internal/messaging": 30,
-	"internal/commerce":  30,
 
-	"internal/sandbox":  20, // imports nothing of ours; see sandboxImporters
-	"internal/mutant":   10, // leaves that anybody may import
+	"internal/sandbox":  20, // imports nothing of ours; sandboxImporters may import it
+	"internal/mutant":   10, // imports nothing of ours, and every package may import it
 	"internal/spelling": 10,
 }
 
 // sandboxImporters may import the sandbox outside tests.
 var sandboxImporters = []string{"cmd/campaignd", "internal/daemon"}
 
-// rooms are where drivers may be imported.
-var rooms = []struct{ driver, room string }{
+// driverPackages names for each driver the one package that may import it, with its subpackages.
+var driverPackages = []struct{ driver, home string }{
 	{"modernc.org/sqlite", "internal/ledger"},
 	{"github.com/jackc/pgx", "internal/ledger"},
 	{"github.com/pressly/goose", "internal/ledger"},
 	{"database/sql", "internal/ledger"},
 	{"github.com/redis/go-redis", "throttle"},
-	{"github.com/minio/minio-go", "recipients"},
 	{"github.com/gocarina/gocsv", "recipients"},
 }
 
-// emptyNames say nothing of what is inside.
+// emptyNames are package names that say nothing about the content.
 var emptyNames = []string{"util", "utils", "common", "types", "models", "helpers", "helper", "shared", "misc", "base"}
 
 type listed struct {
@@ -65,7 +61,7 @@ type listed struct {
 	GoFiles               []string
 }
 
-// packages asks go list for every package of the module.
+// packages returns every package of the module, as go list reports it.
 func packages(t *testing.T) []listed {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,Doc,Imports,GoFiles", "./...")
@@ -90,8 +86,9 @@ func packages(t *testing.T) []listed {
 	}
 }
 
-// roomOf is the ranked package that p is or lies in: ledgertest ranks with ledger.
-func roomOf(p string) (room string, ok bool) {
+// rankedOf returns the ranked package that p is, or that p is a subpackage of:
+// internal/ledger/ledgertest has the rank of internal/ledger.
+func rankedOf(p string) (ranked string, ok bool) {
 	for ; p != "." && p != ""; p = path.Dir(p) {
 		if _, ok := ranks[p]; ok {
 			return p, true
@@ -102,7 +99,8 @@ func roomOf(p string) (room string, ok bool) {
 
 func ours(importPath string) (string, bool) { return strings.CutPrefix(importPath, module+"/") }
 
-// checked are the packages whose imports are held: tools are programs of their own.
+// checked returns the packages whose imports are checked. The packages under tools/ are programs
+// of their own and may import everything.
 func checked(t *testing.T) []listed {
 	return slices.DeleteFunc(packages(t), func(p listed) bool {
 		own, ok := ours(p.ImportPath)
@@ -113,7 +111,7 @@ func checked(t *testing.T) []listed {
 func TestImportsRunDownwardsOnly(t *testing.T) {
 	for _, p := range checked(t) {
 		own, _ := ours(p.ImportPath)
-		room, ok := roomOf(own)
+		ranked, ok := rankedOf(own)
 		if !ok {
 			t.Errorf("%s has no rank: give it one here and in docs/architecture.md", own)
 			continue
@@ -123,34 +121,34 @@ func TestImportsRunDownwardsOnly(t *testing.T) {
 			if !ok {
 				continue
 			}
-			below, ok := roomOf(imported)
+			below, ok := rankedOf(imported)
 			switch {
 			case !ok:
 				t.Errorf("%s imports %s, which has no rank", own, imported)
-			case below == "internal/sandbox" && room != "internal/sandbox":
-				if !slices.Contains(sandboxImporters, room) && !strings.HasSuffix(own, "test") && !strings.Contains(own, "/harness") {
+			case below == "internal/sandbox" && ranked != "internal/sandbox":
+				if !slices.Contains(sandboxImporters, ranked) && !strings.HasSuffix(own, "test") && !strings.Contains(own, "/harness") {
 					t.Errorf("%s imports the sandbox: only %v and tests may", own, sandboxImporters)
 				}
-			case room == "internal/sandbox" && below != room:
+			case ranked == "internal/sandbox" && below != ranked:
 				t.Errorf("%s imports %s: the sandbox imports nothing of ours, so that both cannot share a mistake", own, imported)
-			case below == room && own != imported: // a package and its own subpackages: the test support imports the room
-				if strings.HasPrefix(imported, own+"/") && own == room {
+			case below == ranked && own != imported: // a subpackage may import its parent, never the other way round
+				if strings.HasPrefix(imported, own+"/") && own == ranked {
 					t.Errorf("%s imports its own subpackage %s", own, imported)
 				}
-			case ranks[below] >= ranks[room]:
-				t.Errorf("%s (%d) imports %s (%d): imports run downwards only (docs/architecture.md)", own, ranks[room], imported, ranks[below])
+			case ranks[below] >= ranks[ranked]:
+				t.Errorf("%s (%d) imports %s (%d): imports run downwards only (docs/architecture.md)", own, ranks[ranked], imported, ranks[below])
 			}
 		}
 	}
 }
 
-func TestDriversStayInTheirRooms(t *testing.T) {
+func TestOnlyOnePackageImportsADriver(t *testing.T) {
 	for _, p := range checked(t) {
 		own, _ := ours(p.ImportPath)
 		for _, i := range p.Imports {
-			for _, r := range rooms {
-				if (i == r.driver || strings.HasPrefix(i, r.driver+"/")) && own != r.room && !strings.HasPrefix(own, r.room+"/") {
-					t.Errorf("%s imports %s, which stays in %s", own, i, r.room)
+			for _, d := range driverPackages {
+				if (i == d.driver || strings.HasPrefix(i, d.driver+"/")) && own != d.home && !strings.HasPrefix(own, d.home+"/") {
+					t.Errorf("%s imports %s, which only %s may import", own, i, d.home)
 				}
 			}
 		}
