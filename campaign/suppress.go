@@ -23,18 +23,6 @@ func ParseScope(s string) (Scope, error) {
 	return "", fmt.Errorf("scope %q is unknown; give marketing, all or unreachable", s)
 }
 
-// unreachableFor is how long a number that an operator calls unreachable is left alone (design
-// section 4: 90 days after a 131026).
-const unreachableFor = 90 * 24 * time.Hour
-
-func suppression(key int64, to string, scope Scope, now time.Time) Suppression {
-	s := Suppression{Key: key, To: to, Scope: scope, Source: "operator", At: now.UTC()}
-	if scope == ScopeUnreachable {
-		s.Until = s.At.Add(unreachableFor)
-	}
-	return s
-}
-
 // ErrNoNumber: what was typed is no phone number that may be sent to.
 var ErrNoNumber = errors.New("not a phone number")
 
@@ -57,7 +45,7 @@ func ParseSuppressions(numbers []string, scope Scope, now time.Time) ([]Suppress
 		if fault != nil {
 			return nil, fmt.Errorf("%w: %s", ErrNoNumber, fault.Message)
 		}
-		out = append(out, suppression(key, to, scope, now))
+		out = append(out, NewSuppression(key, to, scope, "operator", now.UTC()))
 	}
 	return out, nil
 }
@@ -203,7 +191,7 @@ func (c suppressionColumns) read(row *recipients.Row, scope Scope, now time.Time
 			return Suppression{}, err.Error()
 		}
 	}
-	s := suppression(row.Key, row.To, scope, now)
+	s := NewSuppression(row.Key, row.To, scope, "operator", now.UTC())
 	s.Source = "import"
 	if own := cell(c.source); sourceName.MatchString(own) {
 		s.Source = own

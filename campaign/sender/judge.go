@@ -11,10 +11,6 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// unreachableFor is how long a number that answered 131026 is not tried again
-// (design section 4: 90 days).
-const unreachableFor = 90 * 24 * time.Hour
-
 // doubtHold is how long a number rests when 20 of its last 25 requests were doubts:
 // a broken service would otherwise turn the whole list into doubts.
 const doubtHold = 30 * time.Second
@@ -50,7 +46,10 @@ func (p *pacer) judge(ctx context.Context, s *shot, e *messaging.Error, now time
 		p.unreached(now)
 	}
 	p.holdFor(ctx, s, e, now)
-	r.Suppress = suppression(s, e, now)
+	if scope := campaign.ScopeOf(e.Feed); scope != "" {
+		sp := campaign.NewSuppression(s.delivery.Key, s.delivery.To, scope, "refused:"+e.Code, now)
+		r.Suppress = &sp
+	}
 	back := func(d time.Duration) campaign.Result {
 		r.Kind, r.NotBefore = campaign.ResultDeferred, now.Add(d)
 		return r
@@ -120,18 +119,4 @@ func (p *pacer) holdFor(ctx context.Context, s *shot, e *messaging.Error, now ti
 		reason, match = campaign.PausedByAccount, all
 	}
 	p.e.pause(context.WithoutCancel(ctx), p.e.activeRuns(match), reason, clip(fmt.Sprintf("connection %s: %v", p.connection, e)))
-}
-
-// suppression is what a refusal adds to the suppression list.
-func suppression(s *shot, e *messaging.Error, now time.Time) *campaign.Suppression {
-	sp := campaign.Suppression{Key: s.delivery.Key, To: s.delivery.To, Source: "refused:" + e.Code, At: now}
-	switch e.Feed {
-	case messaging.FeedOptOut:
-		sp.Scope = campaign.ScopeMarketing
-	case messaging.FeedUnreachable:
-		sp.Scope, sp.Until = campaign.ScopeUnreachable, now.Add(unreachableFor)
-	default:
-		return nil
-	}
-	return &sp
 }

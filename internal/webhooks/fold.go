@@ -40,7 +40,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		case messaging.KindMessage:
 			i.foldMessage(&facts, e)
 		case messaging.KindPreference:
-			if s, ok := i.suppression(e.Preference.From, "user_preferences", e.At); !ok {
+			if s, ok := i.suppression(e.Preference.From, campaign.ScopeMarketing, "user_preferences", e.At); !ok {
 				continue
 			} else if e.Preference.Stop {
 				facts.Suppressions = append(facts.Suppressions, s)
@@ -66,14 +66,8 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 			status.Code = strconv.Itoa(e.Code)
 		}
 		failure := messaging.Failed(e.Code)
-		switch failure.Feed {
-		case messaging.FeedOptOut:
-			if s, ok := i.suppression(e.Recipient, "failed:"+status.Code, e.At); ok {
-				facts.Suppressions = append(facts.Suppressions, s)
-			}
-		case messaging.FeedUnreachable:
-			if s, ok := i.suppression(e.Recipient, "failed:"+status.Code, e.At); ok && i.o.Unreachable > 0 {
-				s.Scope, s.Until = campaign.ScopeUnreachable, e.At.Add(i.o.Unreachable)
+		if scope := campaign.ScopeOf(failure.Feed); scope != "" {
+			if s, ok := i.suppression(e.Recipient, scope, "failed:"+status.Code, e.At); ok {
 				facts.Suppressions = append(facts.Suppressions, s)
 			}
 		}
@@ -121,21 +115,20 @@ func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event) {
 	if e.Inbound.ButtonPayload != "" || e.Inbound.Type == "button" || e.Inbound.Type == "interactive" {
 		source = "button"
 	}
-	if s, ok := i.suppression(e.Inbound.From, source, e.At); ok {
+	if s, ok := i.suppression(e.Inbound.From, campaign.ScopeMarketing, source, e.At); ok {
 		facts.Suppressions = append(facts.Suppressions, s)
 	}
 }
 
-// suppression keeps marketing from a number in digits (seed 000: a recipient who replies STOP is
-// opted out of marketing messages). Whoever is known by a platform user id alone cannot be kept
-// from anything by number; that is counted.
-func (i *Intake) suppression(digits, source string, at time.Time) (campaign.Suppression, bool) {
+// suppression returns the suppression of a number in digits. An event that names its recipient by a
+// platform user id alone suppresses nothing; it is counted.
+func (i *Intake) suppression(digits string, scope campaign.Scope, source string, at time.Time) (campaign.Suppression, bool) {
 	key := recipients.Key(digits)
 	if key == 0 {
 		i.counters.nobody.Add(1)
 		return campaign.Suppression{}, false
 	}
-	return campaign.Suppression{Key: key, To: "+" + digits, Scope: campaign.ScopeMarketing, Source: source, At: at}, true
+	return campaign.NewSuppression(key, "+"+digits, scope, source, at), true
 }
 
 // when gives the time to store for an event.

@@ -104,10 +104,6 @@ func TestAFailureFeedsTheSuppressions(t *testing.T) {
 	if codes := [3]string{e.Statuses[0].Code, e.Statuses[1].Code, e.Statuses[2].Code}; codes != [3]string{"", "1", ""} {
 		t.Errorf("codes of 0, 1 and none = %q, want only 1", codes)
 	}
-	e, _ = folded(t, Options{Unreachable: -1}, failed("131026"))
-	if len(e.Suppressions) != 0 {
-		t.Errorf("unreachable although switched off: %+v, want none", e.Suppressions)
-	}
 }
 
 // The events of the platform's reference, and the two that our decoder makes up of its other notices.

@@ -48,8 +48,6 @@ type Options struct {
 	// OptOut knows the messages and button payloads that mean "stop". The zero value knows the built-in list;
 	// messaging.NewOptOut adds the payloads of the operator's own buttons.
 	OptOut messaging.OptOut
-	// Unreachable is how long a number that failed with 131026 is not sent to. Default 90 days; negative: not at all.
-	Unreachable time.Duration
 
 	// Observe is told of what concerns more than one delivery and is not stored: number and account events, template
 	// events that pause and resume nothing (QUALITY, CATEGORY ...), and failed statuses whose code stops more than
@@ -121,9 +119,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.MaxBody > messaging.MaxBody {
 		return o, fmt.Errorf("webhooks: Options.MaxBody is %d: want at most %d, what can be decoded", o.MaxBody, messaging.MaxBody)
-	}
-	if o.Unreachable == 0 {
-		o.Unreachable = 90 * 24 * time.Hour
 	}
 	if o.Decode == nil {
 		o.Decode = messaging.DecodeEvents

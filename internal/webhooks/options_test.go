@@ -25,7 +25,6 @@ func TestTheZeroOptionsAreTheDocumentedOnes(t *testing.T) {
 		"RetryAfter":  {o.RetryAfter, 5 * time.Second},
 		"Sweep":       {o.Sweep, time.Second},
 		"SweepJitter": {o.SweepJitter, time.Second},
-		"Unreachable": {o.Unreachable, 90 * 24 * time.Hour},
 		"Connections": {o.Connections("15555550100"), ""},
 		"smallBody":   {smallBody, 16384},
 	} {
@@ -66,8 +65,5 @@ func TestOptionsAreCheckedAtTheirBounds(t *testing.T) {
 		if err := set(most + 1); err == nil || !strings.Contains(err.Error(), "Options."+name+" is ") {
 			t.Errorf("%s = %d: %v, want an error that names it", name, most+1, err)
 		}
-	}
-	if o, err := (Options{Unreachable: -1}).withDefaults(); err != nil || o.Unreachable != -1 {
-		t.Errorf("Unreachable = -1 became %v, %v; want it kept: no number is held back", o.Unreachable, err)
 	}
 }
