@@ -121,8 +121,8 @@ func TestARunsOwnLimitLeavesTheRestToOthers(t *testing.T) {
 					t.Fatal(err)
 				}
 				capped, free := template(t, 1, "capped", c.limit), template(t, 2, "free", 0)
-				p := newPacer(e, "conn_1")
-				p.setRuns([]*run{capped})
+				p := newWorker(e, "conn_1")
+				p.planner.setRuns([]*run{capped})
 				ctx, stop := context.WithCancel(t.Context())
 				var recording sync.WaitGroup
 				recording.Go(e.rec.run)
@@ -137,11 +137,11 @@ func TestARunsOwnLimitLeavesTheRestToOthers(t *testing.T) {
 				if each := asked / 10; each > c.asks {
 					t.Errorf("%.1f transactions a second for %v messages", each, c.limit)
 				}
-				p.setRuns([]*run{capped, free})
+				p.planner.setRuns([]*run{capped, free})
 				time.Sleep(12 * time.Second)
 				from, to := joined.Add(2*time.Second), joined.Add(12*time.Second)
 				limited, rest := l.within("capped", from, to), l.within("free", from, to)
-				t.Logf("%.1f/s and %.1f/s of %v; %d slots forfeited; %.1f transactions a second alone, %.1f together", limited, rest, c.pace, p.counts.forfeited.Load(), asked/10, (l.transactions()-asked)/12)
+				t.Logf("%.1f/s and %.1f/s of %v; %d slots forfeited; %.1f transactions a second alone, %.1f together", limited, rest, c.pace, p.number.counts.forfeited.Load(), asked/10, (l.transactions()-asked)/12)
 				fair := min(c.limit, c.pace/2)
 				if limited < 0.95*fair || limited > 1.05*fair {
 					t.Errorf("beside another the limited run sends %.1f/s, want %.1f", limited, fair)
@@ -174,8 +174,8 @@ func TestReplicasUseTheWholePaceBesideARunsOwnLimit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := newPacer(e, "conn_1")
-				p.setRuns([]*run{template(t, 1, "capped", limit), template(t, 2, "free", 0)})
+				p := newWorker(e, "conn_1")
+				p.planner.setRuns([]*run{template(t, 1, "capped", limit), template(t, 2, "free", 0)})
 				recorders = append(recorders, e.rec)
 				recording.Go(e.rec.run)
 				pacing.Go(func() { p.run(ctx) })

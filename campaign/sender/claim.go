@@ -22,7 +22,7 @@ const (
 // so that a death strands little (reliability.md 2.1), and one of each run, so that a long run does not keep
 // another waiting. What somebody has begun is taken up beyond that, so that a dead owner's deliveries do not wait until
 // this one's are sent.
-func (p *pacer) claim(ctx context.Context, now time.Time, rate float64) error {
+func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error {
 	runs := p.activeRuns()
 	if len(runs) == 0 || now.Sub(p.claimedAt) < p.e.o.Tick {
 		return nil
@@ -49,7 +49,7 @@ func (p *pacer) claim(ctx context.Context, now time.Time, rate float64) error {
 	slices.SortStableFunc(order, func(a, b campaign.RunNo) int { return busy[byNo[a]] - busy[byNo[b]] })
 	// One at a time: the numbers of a run take turns, so that a short list, or the end of a long one,
 	// is not sent by one of them while the others have nothing to do.
-	c := campaign.Claim{Owner: p.e.o.Owner, Connection: p.connection, Runs: order, Max: 1, Lease: p.e.o.Lease}
+	c := campaign.Claim{Owner: p.e.o.Owner, Connection: p.number.connection, Runs: order, Max: 1, Lease: p.e.o.Lease}
 	var leases []campaign.Lease
 	var err error
 	if len(order) > 0 {
@@ -73,7 +73,7 @@ func (p *pacer) claim(ctx context.Context, now time.Time, rate float64) error {
 		p.claimedAt = now
 	}
 	if len(leases) > 0 {
-		defer p.share()
+		defer func() { p.renewer.keep(p.segments) }()
 	}
 	for i, l := range leases {
 		if err := p.take(ctx, byNo[l.Run], l, now); err != nil {
@@ -85,8 +85,8 @@ func (p *pacer) claim(ctx context.Context, now time.Time, rate float64) error {
 }
 
 // take adds a leased segment to the pacer's, after what an earlier owner left of it has been recovered.
-func (p *pacer) take(ctx context.Context, r *run, l campaign.Lease, now time.Time) error {
-	s := newSegment(r, l)
+func (p *planner) take(ctx context.Context, r *run, l campaign.Lease, now time.Time) error {
+	s := newSegment(r, l, p.poke)
 	// Below the mark without an outcome: the earlier owner may have posted it.
 	if l.Mark > l.Lo || l.Recovered {
 		n, err := p.e.ledger.Recover(ctx, l, now)
@@ -96,8 +96,8 @@ func (p *pacer) take(ctx context.Context, r *run, l campaign.Lease, now time.Tim
 		case err != nil:
 			return fmt.Errorf("recover segment: %w", err)
 		case n > 0:
-			p.counts.recovered.Add(int64(n))
-			p.e.o.Log.Info("deliveries of an earlier owner are in doubt", "run", r.id, "connection", p.connection, "deliveries", n)
+			p.number.counts.recovered.Add(int64(n))
+			p.e.o.Log.Info("deliveries of an earlier owner are in doubt", "run", r.id, "connection", p.number.connection, "deliveries", n)
 		}
 		older := now.Add(-r.doubtWindow)
 		if n, err = p.e.ledger.Resolve(ctx, l, older, r.policy); err != nil && !errors.Is(err, campaign.ErrFenced) {
@@ -117,19 +117,13 @@ func (p *pacer) take(ctx context.Context, r *run, l campaign.Lease, now time.Tim
 
 // handBack releases leases that were not taken up: else nobody could use their segments until they have run out. The
 // next claim recovers again.
-func (p *pacer) handBack(ctx context.Context, leases []campaign.Lease) {
+func (p *planner) handBack(ctx context.Context, leases []campaign.Lease) {
 	// Also when ctx has ended: that may be why they were not taken up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
 	defer cancel()
 	for _, l := range leases {
 		if err := p.e.ledger.Release(ctx, l, nil); err != nil && !errors.Is(err, campaign.ErrFenced) {
-			p.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", p.connection, "err", err)
+			p.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", p.number.connection, "err", err)
 		}
 	}
-}
-
-// share publishes the segments to the renewer.
-func (p *pacer) share() {
-	c := slices.Clone(p.segments)
-	p.segShared.Store(&c)
 }

@@ -92,15 +92,15 @@ func TestASegmentThatCannotBeTakenUpIsHandedBack(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := newPacer(e, "conn_1")
-				p.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
-				if err := p.claim(ctx, time.Now(), 72); (err != nil) != tt.err {
+				p := newWorker(e, "conn_1")
+				p.planner.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
+				if err := p.planner.claim(ctx, time.Now(), 72); (err != nil) != tt.err {
 					t.Errorf("claim: %v", err)
 				}
 				if !slices.Equal(l.released, tt.released) {
 					t.Errorf("handed back %v, want %v", l.released, tt.released)
 				}
-				for what, segments := range map[string]*[]*segment{"taken up": &p.segments, "renewed": p.segShared.Load()} {
+				for what, segments := range map[string]*[]*segment{"taken up": &p.planner.segments, "renewed": p.renewer.held.Load()} {
 					var got []int64
 					if segments != nil {
 						for _, s := range *segments {
@@ -156,26 +156,26 @@ func (l *shelf) Release(_ context.Context, lease campaign.Lease, _ []int64) erro
 }
 
 // claiming is a pacer of n runs, numbered from 1.
-func claiming(t *testing.T, l *shelf, n int) (*pacer, []*run, *bytes.Buffer) {
+func claiming(t *testing.T, l *shelf, n int) (*worker, []*run, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
 	e, err := New(l, nil, nil, Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPacer(e, "conn_1")
+	p := newWorker(e, "conn_1")
 	var runs []*run
 	for i := range n {
 		runs = append(runs, &run{no: campaign.RunNo(i + 1), id: fmt.Sprintf("sale-%d", i+1), connections: []string{"conn_1"}})
 	}
-	p.setRuns(runs)
+	p.planner.setRuns(runs)
 	return p, runs, &log
 }
 
 // holds gives the pacer n segments of r that have deliveries to send.
-func (p *pacer) holds(r *run, n int) {
+func (p *worker) holds(r *run, n int) {
 	for range n {
-		p.segments = append(p.segments, newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 10}}))
+		p.planner.segments = append(p.planner.segments, newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 10}}, nil))
 	}
 }
 
@@ -189,14 +189,14 @@ func TestAPacerHoldsFiveSecondsOfWork(t *testing.T) {
 			l := &shelf{}
 			p, runs, _ := claiming(t, l, 1)
 			p.holds(runs[0], busy+2)
-			p.segments[0].lost.Store(true) // these two have nothing to send
-			p.segments[1].lease.Mark = 10
-			p.begunAt = time.Now()
-			if err := p.claim(t.Context(), time.Now(), tt.rate); err != nil {
+			p.planner.segments[0].lost.Store(true) // these two have nothing to send
+			p.planner.segments[1].lease.Mark = 10
+			p.planner.begunAt = time.Now()
+			if err := p.planner.claim(t.Context(), time.Now(), tt.rate); err != nil {
 				t.Fatal(err)
 			}
-			if asked := len(l.asked) > 0; asked != (busy < tt.most) || p.heard != asked {
-				t.Errorf("at %v/s with %d segments it asks: %v, heard: %v, want %v", tt.rate, busy, asked, p.heard, busy < tt.most)
+			if asked := len(l.asked) > 0; asked != (busy < tt.most) || p.planner.heard != asked {
+				t.Errorf("at %v/s with %d segments it asks: %v, heard: %v, want %v", tt.rate, busy, asked, p.planner.heard, busy < tt.most)
 			}
 		}
 	}
@@ -221,8 +221,8 @@ func TestRunsWithLessInHandAreClaimedFirst(t *testing.T) {
 		for i, n := range tt.busy {
 			p.holds(runs[i], n)
 		}
-		p.turn, p.begunAt = tt.turn, time.Now()
-		if err := p.claim(t.Context(), time.Now(), 72); err != nil {
+		p.planner.turn, p.planner.begunAt = tt.turn, time.Now()
+		if err := p.planner.claim(t.Context(), time.Now(), 72); err != nil {
 			t.Fatal(err)
 		}
 		want := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: tt.want, Max: 1, Lease: 15 * time.Second}
@@ -256,9 +256,9 @@ func TestWhatOthersBeganIsLookedForOnceASecond(t *testing.T) {
 			}
 			p, runs, _ := claiming(t, l, 1)
 			p.holds(runs[0], tt.held)
-			p.begunAt = start
+			p.planner.begunAt = start
 			now := start.Add(tt.after)
-			if err := p.claim(t.Context(), now, 72); err != nil {
+			if err := p.planner.claim(t.Context(), now, 72); err != nil {
 				t.Fatal(err)
 			}
 			asked := slices.ContainsFunc(l.asked, func(c campaign.Claim) bool { return c.Begun && slices.Equal(c.Runs, []campaign.RunNo{1}) && c.Max == 1 })
@@ -266,17 +266,17 @@ func TestWhatOthersBeganIsLookedForOnceASecond(t *testing.T) {
 				t.Fatalf("it asks %+v, want of what was begun: %v", l.asked, tt.want)
 			}
 			again := tt.has // at once: there may be more
-			if asked && p.begunAt.IsZero() != again || asked && !p.heard {
-				t.Errorf("it looks again at once: %v, want %v; heard: %v, want true", p.begunAt.IsZero(), again, p.heard)
+			if asked && p.planner.begunAt.IsZero() != again || asked && !p.planner.heard {
+				t.Errorf("it looks again at once: %v, want %v; heard: %v, want true", p.planner.begunAt.IsZero(), again, p.planner.heard)
 			}
-			if asked && !tt.has && !p.begunAt.Equal(now) {
-				t.Errorf("it notes that it looked at %v, want %v", p.begunAt, now)
+			if asked && !tt.has && !p.planner.begunAt.Equal(now) {
+				t.Errorf("it notes that it looked at %v, want %v", p.planner.begunAt, now)
 			}
-			if p.claimedAt.IsZero() != tt.has {
-				t.Errorf("the next claim is due at once: %v, want %v", p.claimedAt.IsZero(), tt.has)
+			if p.planner.claimedAt.IsZero() != tt.has {
+				t.Errorf("the next claim is due at once: %v, want %v", p.planner.claimedAt.IsZero(), tt.has)
 			}
 			n := len(l.asked)
-			if err := p.claim(t.Context(), now.Add(p.e.o.Tick-1), 72); err != nil || !tt.has && len(l.asked) != n {
+			if err := p.planner.claim(t.Context(), now.Add(p.planner.e.o.Tick-1), 72); err != nil || !tt.has && len(l.asked) != n {
 				t.Errorf("within a tick it asks %d times more (%v), want 0", len(l.asked)-n, err)
 			}
 		})
@@ -292,16 +292,16 @@ func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
 	for i, tt := range []struct {
 		at             time.Duration
 		asked, segment int
-	}{{0, 1, 3}, {0, 2, 3}, {p.e.o.Tick - 1, 2, 3}, {p.e.o.Tick, 3, 3}} {
+	}{{0, 1, 3}, {0, 2, 3}, {p.planner.e.o.Tick - 1, 2, 3}, {p.planner.e.o.Tick, 3, 3}} {
 		if i == 1 {
-			p.begunAt = now.Add(time.Hour) // not what others have begun
-			p.segments[2].lease.Mark = 9
+			p.planner.begunAt = now.Add(time.Hour) // not what others have begun
+			p.planner.segments[2].lease.Mark = 9
 		}
-		if err := p.claim(t.Context(), now.Add(tt.at), 72); err != nil {
+		if err := p.planner.claim(t.Context(), now.Add(tt.at), 72); err != nil {
 			t.Fatal(err)
 		}
-		if len(l.asked) != tt.asked || len(p.segments) != tt.segment {
-			t.Errorf("claim %d: asked %d times, %d segments, want %d, %d", i, len(l.asked), len(p.segments), tt.asked, tt.segment)
+		if len(l.asked) != tt.asked || len(p.planner.segments) != tt.segment {
+			t.Errorf("claim %d: asked %d times, %d segments, want %d, %d", i, len(l.asked), len(p.planner.segments), tt.asked, tt.segment)
 		}
 	}
 }
@@ -329,28 +329,28 @@ func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 			p.holds(runs[0], 1)
 			runs[0].doubtWindow, runs[0].policy = 50*time.Hour, campaign.Resend
 			now := time.Now()
-			if err := p.take(t.Context(), runs[0], tt.lease, now); err != nil {
+			if err := p.planner.take(t.Context(), runs[0], tt.lease, now); err != nil {
 				t.Fatal(err)
 			}
-			if len(p.segments) != 2 || p.segments[tt.at].lease.Lo != 5 {
-				t.Fatalf("%d segments, want 2 with the new one at %d", len(p.segments), tt.at)
+			if len(p.planner.segments) != 2 || p.planner.segments[tt.at].lease.Lo != 5 {
+				t.Fatalf("%d segments, want 2 with the new one at %d", len(p.planner.segments), tt.at)
 			}
-			s := p.segments[tt.at]
+			s := p.planner.segments[tt.at]
 			if !tt.recovered {
-				if l.calls != 0 || s.dueBy(now) || p.counts.recovered.Load() != 0 || log.Len() > 0 {
-					t.Errorf("%d calls, due %v, %d recovered, %s: want nothing", l.calls, s.dueBy(now), p.counts.recovered.Load(), log)
+				if l.calls != 0 || s.dueBy(now) || p.number.counts.recovered.Load() != 0 || log.Len() > 0 {
+					t.Errorf("%d calls, due %v, %d recovered, %s: want nothing", l.calls, s.dueBy(now), p.number.counts.recovered.Load(), log)
 				}
 				return
 			}
 			if want := now.Add(-50 * time.Hour); !l.older.Equal(want) || l.policy != campaign.Resend || !l.at.Equal(now) {
 				t.Errorf("doubts at %v; %q for those before %v, want at %v; %q before %v", l.at, l.policy, l.older, now, campaign.Resend, want)
 			}
-			if !s.dueBy(now) || p.counts.recovered.Load() != 1 {
-				t.Errorf("due %v, %d recovered, want true, 1", s.dueBy(now), p.counts.recovered.Load())
+			if !s.dueBy(now) || p.number.counts.recovered.Load() != 1 {
+				t.Errorf("due %v, %d recovered, want true, 1", s.dueBy(now), p.number.counts.recovered.Load())
 			}
 			quiet := log.Len()
 			l.recover, l.over = 0, 0
-			if err := p.take(t.Context(), runs[0], tt.lease, now); err != nil || log.Len() != quiet {
+			if err := p.planner.take(t.Context(), runs[0], tt.lease, now); err != nil || log.Len() != quiet {
 				t.Errorf("with nothing in doubt: %v, want nothing said:\n%s", err, log)
 			}
 			said := map[string]bool{"in doubt\" run=sale-1 connection=conn_1 deliveries=1\n": true, "is over\" run=sale-1 deliveries=1 policy=resend\n": tt.resolve == nil}
@@ -367,21 +367,21 @@ func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
 	l := &shelf{fails: map[bool]error{false: errGone, true: errGone}}
 	p, runs, _ := claiming(t, l, 1)
-	if err := p.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments: connection refused" || p.heard {
-		t.Errorf("claim: %v, heard %v, want claim segments: %v, false", err, p.heard, errGone)
+	if err := p.planner.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments: connection refused" || p.planner.heard {
+		t.Errorf("claim: %v, heard %v, want claim segments: %v, false", err, p.planner.heard, errGone)
 	}
 	p.holds(runs[0], 2)
-	if err := p.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments that were begun: connection refused" || p.heard {
-		t.Errorf("claim: %v, heard %v, want claim segments that were begun: %v, false", err, p.heard, errGone)
+	if err := p.planner.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments that were begun: connection refused" || p.planner.heard {
+		t.Errorf("claim: %v, heard %v, want claim segments that were begun: %v, false", err, p.planner.heard, errGone)
 	}
 	p, _, log := claiming(t, l, 0)
-	if err := p.claim(t.Context(), time.Now(), 72); err != nil {
+	if err := p.planner.claim(t.Context(), time.Now(), 72); err != nil {
 		t.Errorf("without a run: %v, want no question", err)
 	}
-	if !p.claimedAt.IsZero() {
+	if !p.planner.claimedAt.IsZero() {
 		t.Error("without a run the next claim waits, want it at once when there is one")
 	}
-	p.handBack(t.Context(), []campaign.Lease{{Epoch: 1}, {}, {Epoch: 2}}) // the second has another owner
+	p.planner.handBack(t.Context(), []campaign.Lease{{Epoch: 1}, {}, {Epoch: 2}}) // the second has another owner
 	if n := strings.Count(log.String(), "segment not handed back: its lease must run out\" connection=conn_1 err=\"connection refused\"\n"); n != 2 || strings.Count(log.String(), "\n") != 2 {
 		t.Errorf("%d lines of what is not handed back, want 2:\n%s", n, log)
 	}

@@ -21,7 +21,7 @@ const lookAgain = 15 * time.Second
 
 // compose chooses up to group deliveries: runs take turns, due retries go to the
 // head of their own run (throttle.md 6.2). With an error it returns what it had chosen.
-func (p *pacer) compose(ctx context.Context, now time.Time, group int) ([]draft, map[*run][]time.Time, error) {
+func (p *planner) compose(ctx context.Context, now time.Time, group int) ([]draft, map[*run][]time.Time, error) {
 	slots := map[*run][]time.Time{}
 	var drafts []draft
 	runs := p.activeRuns()
@@ -62,7 +62,7 @@ func (p *pacer) compose(ctx context.Context, now time.Time, group int) ([]draft,
 }
 
 // open reports whether deliveries of the segment may be posted now.
-func (p *pacer) open(s *segment, now time.Time) bool {
+func (p *planner) open(s *segment, now time.Time) bool {
 	if !s.mayPost(now, p.e.o.Lease/5) {
 		return false
 	}
@@ -71,7 +71,7 @@ func (p *pacer) open(s *segment, now time.Time) bool {
 }
 
 // capped asks the run's own limit (limits.rate) for up to n instants.
-func (p *pacer) capped(ctx context.Context, r *run, now time.Time, n int, slots map[*run][]time.Time) (int, error) {
+func (p *planner) capped(ctx context.Context, r *run, now time.Time, n int, slots map[*run][]time.Time) (int, error) {
 	if r.rate <= 0 {
 		return n, nil
 	}
@@ -79,24 +79,24 @@ func (p *pacer) capped(ctx context.Context, r *run, now time.Time, n int, slots 
 		return 0, nil
 	}
 	if now.Before(p.capUntil[r]) {
-		p.bind(r, "cap", ownLimit(r.rate))
+		p.limit(r, "cap", ownLimit(r.rate))
 		return 0, nil
 	}
 	leased, err := p.e.limiter.Lease(ctx, "run:"+r.id, r.rate, n)
 	if errors.Is(err, throttle.ErrUnavailable) {
 		if ctx.Err() == nil {
-			p.unasked(now, err)
+			p.number.unasked(now, err)
 		}
 		return 0, nil // asked again at the next tick
 	}
 	if err != nil {
 		return 0, fmt.Errorf("lease the campaign's own slots: %w", err)
 	}
-	p.answered()
+	p.number.answered()
 	if leased.N == 0 {
 		p.capUntil[r] = now.Add(leased.Wait)
-		p.bind(r, "cap", ownLimit(r.rate))
-		time.AfterFunc(leased.Wait, p.wake)
+		p.limit(r, "cap", ownLimit(r.rate))
+		time.AfterFunc(leased.Wait, p.poke.send)
 		return 0, nil
 	}
 	for i := range leased.N {
@@ -104,31 +104,31 @@ func (p *pacer) capped(ctx context.Context, r *run, now time.Time, n int, slots 
 	}
 	if leased.N < n { // the horizon is full: asked again when half of it is used, not at each slot
 		p.capUntil[r] = leased.At(leased.N - 1).Add(-throttle.Horizon / 2)
-		time.AfterFunc(time.Until(p.capUntil[r]), p.wake)
-		p.bind(r, "cap", ownLimit(r.rate))
+		time.AfterFunc(time.Until(p.capUntil[r]), p.poke.send)
+		p.limit(r, "cap", ownLimit(r.rate))
 	}
 	return leased.N, nil
 }
 
 // canUse reports whether the run has something to post now. A slot that is asked for without is lost to the other numbers
 // of the run.
-func (p *pacer) canUse(r *run, now time.Time) bool {
+func (p *planner) canUse(r *run, now time.Time) bool {
 	return slices.ContainsFunc(p.segments, func(s *segment) bool {
 		return s.run == r && (!s.exhausted() || s.dueBy(now)) && p.open(s, now)
 	})
 }
 
 // hasWork reports whether the run has something to post, now or later.
-func (p *pacer) hasWork(r *run) bool {
+func (p *planner) hasWork(r *run) bool {
 	return slices.ContainsFunc(p.segments, func(s *segment) bool {
 		return s.run == r && !s.lost.Load() && (!s.exhausted() || s.nextDue.Load() != 0)
 	})
 }
 
 // draft fills an intent of one segment with up to n deliveries.
-func (p *pacer) draft(ctx context.Context, s *segment, now time.Time, n int) (draft, error) {
+func (p *planner) draft(ctx context.Context, s *segment, now time.Time, n int) (draft, error) {
 	d := draft{seg: s, Intent: campaign.Intent{
-		Lease: s.lease, Owner: p.e.o.Owner, Connection: p.connection, From: s.lease.Mark, To: s.lease.Mark,
+		Lease: s.lease, Owner: p.e.o.Owner, Connection: p.number.connection, From: s.lease.Mark, To: s.lease.Mark,
 	}}
 	if s.dueBy(now) || now.Sub(s.checked) >= lookAgain {
 		s.checked = now

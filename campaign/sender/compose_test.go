@@ -74,24 +74,24 @@ func (l *drawer) Intend(_ context.Context, in []campaign.Intent) (granted []camp
 }
 
 // composing is a pacer with a segment of each of two runs; of the first a delivery is due.
-func composing(t *testing.T, l *drawer, lim throttle.Limiter) (*pacer, []*segment) {
+func composing(t *testing.T, l *drawer, lim throttle.Limiter) (*worker, []*segment) {
 	t.Helper()
 	e, err := New(l, nil, lim, Options{Owner: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPacer(e, "conn_1")
+	p := newWorker(e, "conn_1")
 	var runs []*run
 	for i := range int64(2) {
 		r := &run{no: campaign.RunNo(i + 1), id: "run-" + string(rune('1'+i)), connections: []string{"conn_1"}}
-		s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: r.no, Index: i, Hi: 10}, Mark: 5, Until: time.Now().Add(time.Hour)})
+		s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: r.no, Index: i, Hi: 10}, Mark: 5, Until: time.Now().Add(time.Hour)}, nil)
 		s.checked = time.Now()
-		runs, p.segments = append(runs, r), append(p.segments, s)
+		runs, p.planner.segments = append(runs, r), append(p.planner.segments, s)
 	}
-	p.setRuns(runs)
-	p.turn = 1 // the first run's turn is next
-	p.segments[0].due(time.Now())
-	return p, p.segments
+	p.planner.setRuns(runs)
+	p.planner.turn = 1 // the first run's turn is next
+	p.planner.segments[0].due(time.Now())
+	return p, p.planner.segments
 }
 
 // A fault of the ledger is over in a moment; the next search for what is deferred would be 15 s later.
@@ -107,15 +107,15 @@ func TestARetryIsDueStillWhenItsIntentFails(t *testing.T) {
 				if call == "cap" {
 					segments[1].run.rate, lim.fails, lim.err = 10, "run:run-2", away
 				}
-				_, err := p.intend(t.Context(), time.Now(), 8)
+				_, err := p.planner.intend(t.Context(), time.Now(), 8)
 				if wanted := call != "none" && call != "held"; (err != nil) != wanted || (l.granted == 0) == (call == "none") {
 					t.Fatalf("at first: %v, %d granted", err, l.granted)
 				}
-				time.Sleep(p.e.o.Tick)
+				time.Sleep(p.planner.e.o.Tick)
 				for _, s := range segments {
 					s.run.held.Store(false) // the run is resumed
 				}
-				if _, err := p.intend(t.Context(), time.Now(), 8); err != nil || l.granted != 1 {
+				if _, err := p.planner.intend(t.Context(), time.Now(), 8); err != nil || l.granted != 1 {
 					t.Errorf("at the next step: %v, %d retries granted, want one", err, l.granted)
 				}
 			})
@@ -128,10 +128,10 @@ func TestARetryWhoseCommitIsUnknownIsNotAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &drawer{fails: map[string]error{"Intend": campaign.ErrUnknownCommit}}
 		p, _ := composing(t, l, &till{})
-		if _, err := p.intend(t.Context(), time.Now(), 8); !errors.Is(err, campaign.ErrUnknownCommit) {
+		if _, err := p.planner.intend(t.Context(), time.Now(), 8); !errors.Is(err, campaign.ErrUnknownCommit) {
 			t.Fatal(err)
 		}
-		if asked, err := p.intend(t.Context(), time.Now(), 8); asked || err != nil || l.granted != 0 {
+		if asked, err := p.planner.intend(t.Context(), time.Now(), 8); asked || err != nil || l.granted != 0 {
 			t.Errorf("asked again: %v %v, %d granted", asked, err, l.granted)
 		}
 	})
@@ -161,14 +161,14 @@ func TestOwnSlotsAreAskedForWhenSomethingMayBeSent(t *testing.T) {
 				lim := &till{}
 				p, segments := composing(t, &drawer{}, lim)
 				s := segments[0]
-				p.segments = segments[:1]
-				p.setRuns([]*run{s.run})
+				p.planner.segments = segments[:1]
+				p.planner.setRuns([]*run{s.run})
 				s.run.rate = 10
 				s.nextDue.Store(0)
 				s.lease.Mark = s.lease.Hi
 				s.pending.Add(1) // a slow post keeps it from being parked
 				tt.set(s, time.Now())
-				if _, _, err := p.compose(t.Context(), time.Now(), 8); err != nil {
+				if _, _, err := p.planner.compose(t.Context(), time.Now(), 8); err != nil {
 					t.Fatal(err)
 				}
 				if asked := lim.asked > 0; asked != tt.asked {
@@ -214,37 +214,37 @@ func TestARunsOwnLimitIsAskedAgainInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lim := &teller{slots: tt.slots, err: tt.err}
 				p, s := planning(t, &pad{}, Options{})
-				p.e.limiter = lim
-				p.binding = map[campaign.RunNo]binding{}
-				<-p.poke
+				p.planner.e.limiter = lim
+				p.planner.limits = map[campaign.RunNo]limitedBy{}
+				<-p.planner.poke
 				now, r := time.Now(), s.run
 				lim.slots.First = now
 				r.rate = 0.5
-				p.unasked(now, errGone) // as it was before
+				p.number.unasked(now, errGone) // as it was before
 				got := map[*run][]time.Time{}
-				n, err := p.capped(t.Context(), r, now, 8, got)
+				n, err := p.planner.capped(t.Context(), r, now, 8, got)
 				if n != tt.n || len(got[r]) != n || n > 1 && got[r][1].Sub(now) != gap || !slices.Equal(lim.asked, []string{"run:sale-1 0.5 8"}) {
 					t.Errorf("%d slots at %v for %q, want %d, 100ms apart", n, got[r], lim.asked, tt.n)
 				}
 				if said := fmt.Sprint(err); err != nil && (said != tt.fault || !errors.Is(err, errGone)) || (err != nil) != (tt.fault != "") {
 					t.Errorf("%v, want %q", err, tt.fault)
 				}
-				if p.binding[1].limit != tt.bound || (p.noSlot.at.IsZero() != (tt.err == nil)) {
-					t.Errorf("bound by %q, the limiter answers: %v, want %q, %v", p.binding[1].limit, p.noSlot.at.IsZero(), tt.bound, tt.err == nil)
+				if p.planner.limits[1].limit != tt.bound || (p.number.noSlot.at.IsZero() != (tt.err == nil)) {
+					t.Errorf("bound by %q, the limiter answers: %v, want %q, %v", p.planner.limits[1].limit, p.number.noSlot.at.IsZero(), tt.bound, tt.err == nil)
 				}
 				if tt.again <= 0 {
 					return
 				}
 				for _, at := range []time.Duration{tt.again - 1, tt.again} {
-					p.binding = map[campaign.RunNo]binding{}
+					p.planner.limits = map[campaign.RunNo]limitedBy{}
 					asked := len(lim.asked)
-					if _, err := p.capped(t.Context(), r, now.Add(at), 8, got); err != nil || len(lim.asked) > asked != (at == tt.again) || p.binding[1].limit != "cap" {
-						t.Errorf("after %v: %v, asked: %v, bound by %q, want asked: %v and cap", at, err, len(lim.asked) > asked, p.binding[1].limit, at == tt.again)
+					if _, err := p.planner.capped(t.Context(), r, now.Add(at), 8, got); err != nil || len(lim.asked) > asked != (at == tt.again) || p.planner.limits[1].limit != "cap" {
+						t.Errorf("after %v: %v, asked: %v, bound by %q, want asked: %v and cap", at, err, len(lim.asked) > asked, p.planner.limits[1].limit, at == tt.again)
 					}
 				}
 				time.Sleep(tt.again)
 				synctest.Wait()
-				if len(p.poke) != 1 {
+				if len(p.planner.poke) != 1 {
 					t.Error("the planner is not woken when the limit may be asked again")
 				}
 			})
@@ -271,15 +271,15 @@ func TestRunsOfANumberShareItsGroups(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, first := planning(t, &pad{}, Options{})
-				second := newSegment(&run{no: 2, connections: []string{"conn_1"}}, first.lease)
+				second := newSegment(&run{no: 2, connections: []string{"conn_1"}}, first.lease, nil)
 				second.checked = first.checked
-				p.segments = append(p.segments, second)
-				p.setRuns([]*run{first.run, second.run})
+				p.planner.segments = append(p.planner.segments, second)
+				p.planner.setRuns([]*run{first.run, second.run})
 				if tt.set != nil {
 					tt.set(first, second)
 				}
 				for _, want := range tt.want {
-					drafts, _, err := p.compose(t.Context(), time.Now(), tt.group)
+					drafts, _, err := p.planner.compose(t.Context(), time.Now(), tt.group)
 					var got []string
 					for _, d := range drafts {
 						got = append(got, fmt.Sprintf("%d:%d", d.seg.run.no, len(d.rows)))
@@ -307,15 +307,15 @@ func TestASegmentIsWorkForItsOwnRun(t *testing.T) {
 	} {
 		p, s := planning(t, &pad{}, Options{})
 		tt.set(s)
-		if work, use := p.hasWork(s.run), p.canUse(s.run, time.Now()); work != tt.work || use != tt.use {
+		if work, use := p.planner.hasWork(s.run), p.planner.canUse(s.run, time.Now()); work != tt.work || use != tt.use {
 			t.Errorf("%s: work %v, now %v, want %v, %v", tt.name, work, use, tt.work, tt.use)
 		}
-		s.run.rate, p.binding = 5, map[campaign.RunNo]binding{}
-		if n, err := p.capped(t.Context(), s.run, time.Now(), 3, map[*run][]time.Time{}); err != nil || n > 0 != tt.use {
+		s.run.rate, p.planner.limits = 5, map[campaign.RunNo]limitedBy{}
+		if n, err := p.planner.capped(t.Context(), s.run, time.Now(), 3, map[*run][]time.Time{}); err != nil || n > 0 != tt.use {
 			t.Errorf("%s: %v, %d slots, want nil and some: %v", tt.name, err, n, tt.use)
 		}
 		other := &run{no: 2}
-		if p.hasWork(other) || p.canUse(other, time.Now()) {
+		if p.planner.hasWork(other) || p.planner.canUse(other, time.Now()) {
 			t.Errorf("%s: it is work for another run, want not", tt.name)
 		}
 	}

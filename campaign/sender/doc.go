@@ -1,26 +1,28 @@
-// Package sender sends: it leases segments of runs, states the intent to post a
-// group of deliveries, posts each at an instant the limiter gave, records what
-// the answers proved, and resolves what they did not.
+// Package sender sends: it leases segments of runs, states the intent to post a group of
+// deliveries, posts each at an instant the limiter gave, records what the answers proved, and
+// resolves what they did not.
 //
-// internal/daemon runs one Engine per process. The engine keeps one pacer per
-// connection; a lane is what a pacer holds of one run. It promises, with the
-// ledger, that nobody gets the same run twice and nobody is lost
-// (design section 5; reliability.md 1.3 to 1.6 has the proof):
+// internal/daemon runs one Engine per process. The engine keeps one worker per connection; a lane
+// is what a worker holds of one run. The package promises, with the ledger, that nobody gets the
+// same run twice and nobody is lost (docs/protocol.md#invariants):
 //
-//	claim segment (epoch+1) ── recover: below the mark without outcome → doubt
-//	    │
-//	    ▼                 one transaction, suppressions and the run's wanted state read inside
-//	plan group ─► round ─► Intend(mark lo→hi) ──► queue of shots
-//	    ▲                                            │ the next slot of the limiter
-//	    │                                            ▼
-//	park, drop, resolve ◄── results, ≤ 20 ms or 256 ◄── POST
+//	planner    claim segment (epoch+1) ── recover: below the mark without outcome → doubt
+//	           │
+//	           ▼              one transaction, suppressions and the run's wanted state read inside
+//	           compose a group ── Intend(mark lo→hi) ──► queue of attempts
+//	           ▲                                         │ the next slot of the limiter
+//	poster     │                                         ▼
+//	           │                                         POST ── classify the answer
+//	recorder   │                                         │
+//	           park, drop, resolve ◄── Record(results) ◄─┘
 //
-// Nothing is posted whose intent is not known to be committed, and no shot is
-// posted twice: a shot lives in memory only, a death forgets it, and recovery
-// writes doubts, never work.
+// Nothing is posted whose intent is not known to be committed, and no attempt is posted twice: an
+// attempt lives in memory only, a death forgets it, and recovery writes doubts, never work.
 //
-// Numbers that have room at the same time share a round: one transaction of intents.
+// A worker has three parts beside what is known of its number: the planner owns segments and fills
+// the queue, the poster empties it, the renewer keeps the leases alive. planner.step is the first
+// half of a delivery's walk, poster.use and poster.send are the second.
 //
-// Goroutines: Engine.Run owns the recorder and the pacers; a pacer owns its
-// planner, its poster, its renewer and the posts in flight. Each is waited for.
+// Goroutines: Engine.Run owns the recorder and the workers; a worker owns its planner, its poster
+// and its renewer; the poster owns the posts in flight. Each is waited for.
 package sender

@@ -30,7 +30,7 @@ type Sender interface {
 const (
 	lookEvery   = 4
 	finishEvery = 5 * time.Second // ended runs are looked for; who ends the last segment of one pokes
-	reportEvery = 2 * time.Second // what binds each lane is told to the ledger
+	reportEvery = 2 * time.Second // what limits each lane is told to the ledger
 )
 
 // Engine sends for every active run of a ledger. Make it with New; Run it once.
@@ -41,12 +41,12 @@ type Engine struct {
 	limiter throttle.Limiter
 	rec     *recorder
 	rounds  rounds
-	poke    chan struct{}
+	poke    signal
 
-	mu     sync.Mutex
-	pacers map[string]*pacer
-	runs   map[campaign.RunNo]*run
-	order  []*run // active runs, oldest first
+	mu      sync.Mutex
+	workers map[string]*worker
+	runs    map[campaign.RunNo]*run
+	order   []*run // active runs, oldest first
 }
 
 // New checks the options and makes an engine. Nothing starts before Run.
@@ -57,34 +57,29 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	}
 	return &Engine{
 		o: o, ledger: l, sender: s, limiter: lim, rec: newRecorder(l, o),
-		poke: make(chan struct{}, 1), pacers: map[string]*pacer{}, runs: map[campaign.RunNo]*run{},
+		poke: newSignal(), workers: map[string]*worker{}, runs: map[campaign.RunNo]*run{},
 	}, nil
 }
 
 // Poke makes the engine look at the runs now: one was launched, paused, resumed or cancelled.
-func (e *Engine) Poke() {
-	select {
-	case e.poke <- struct{}{}:
-	default:
-	}
-}
+func (e *Engine) Poke() { e.poke.send() }
 
 // Run serves runs until ctx ends. Then no new intent is made, what is in flight
 // is awaited (at most Options.Request) and recorded, and segments are handed back. While the ledger
 // is away results are given up after Options.Request + stopBudget; they are doubts of the next owner.
 func (e *Engine) Run(ctx context.Context) error {
-	var pacers, rec sync.WaitGroup
+	var workers, rec sync.WaitGroup
 	rec.Go(func() { e.rec.run() })
 	defer func() {
 		e.rec.within(e.o.Request + stopBudget) // a post may have begun just now
-		pacers.Wait()                          // the writer of results outlives the senders
+		workers.Wait()                         // the writer of results outlives the senders
 		e.rec.stop()
 		rec.Wait()
 		e.rec.giveUp()
 		e.stopped(ctx)
 	}()
 
-	start := func(p *pacer) { pacers.Go(func() { p.run(ctx) }) }
+	start := func(w *worker) { workers.Go(func() { w.run(ctx) }) }
 	report, failing := time.Now(), false
 	var finish time.Time // when ended runs are looked for
 	for {
@@ -121,7 +116,7 @@ func (e *Engine) Run(ctx context.Context) error {
 
 // calm follows a poke: where Options.Jitter asks for it, whoever pokes at the same instant
 // is waited for and answered once, so that a simulation repeats. By default it does nothing.
-func (e *Engine) calm(ctx context.Context, whose string, poke <-chan struct{}) {
+func (e *Engine) calm(ctx context.Context, whose string, poke signal) {
 	d := e.o.Jitter(whose+" poked", 0)
 	if d <= 0 {
 		return
@@ -138,9 +133,9 @@ func (e *Engine) calm(ctx context.Context, whose string, poke <-chan struct{}) {
 	}
 }
 
-// refresh reads the runs, compiles new ones, starts missing pacers, and moves runs
+// refresh reads the runs, compiles new ones, starts missing workers, and moves runs
 // along their states.
-func (e *Engine) refresh(ctx context.Context, start func(*pacer)) error {
+func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 	stored, err := e.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return fmt.Errorf("read runs: %w", err)
@@ -170,21 +165,21 @@ func (e *Engine) refresh(ctx context.Context, start func(*pacer)) error {
 	e.mu.Lock()
 	e.order = active
 	maps.DeleteFunc(e.runs, func(_ campaign.RunNo, r *run) bool { return !slices.Contains(active, r) })
-	var fresh []*pacer
+	var fresh []*worker
 	for _, r := range active {
 		for _, c := range r.connections {
-			if e.pacers[c] == nil {
-				e.pacers[c] = newPacer(e, c)
-				fresh = append(fresh, e.pacers[c])
+			if e.workers[c] == nil {
+				e.workers[c] = newWorker(e, c)
+				fresh = append(fresh, e.workers[c])
 			}
 		}
 	}
-	for _, p := range e.pacers {
-		p.setRuns(active)
+	for _, w := range e.workers {
+		w.planner.setRuns(active)
 	}
 	e.mu.Unlock()
-	for _, p := range fresh {
-		start(p)
+	for _, w := range fresh {
+		start(w)
 	}
 	return nil
 }

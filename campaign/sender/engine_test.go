@@ -112,7 +112,7 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 	} {
 		l := &roll{moves: tt.moves, runs: []campaign.Run{{No: 1, Campaign: "sale", State: tt.state, Wanted: tt.wanted, Header: []string{"to"}, Definition: []byte(sale)}}}
 		e, log := enrolled(t, l, Options{})
-		if err := e.refresh(t.Context(), func(*pacer) {}); err != nil {
+		if err := e.refresh(t.Context(), func(*worker) {}); err != nil {
 			t.Fatal(err)
 		}
 		var want []string
@@ -145,18 +145,18 @@ func TestEachNumberIsServedOnceForItsRuns(t *testing.T) {
 		l := &roll{runs: []campaign.Run{stored(3, "conn_1"), stored(2, "conn_3, conn_2"), stored(1, "conn_1, conn_2")}}
 		e, _ := enrolled(t, l, Options{Only: only})
 		var started []string
-		start := func(p *pacer) { started = append(started, p.connection) }
+		start := func(p *worker) { started = append(started, p.number.connection) }
 		for range 2 {
 			if err := e.refresh(t.Context(), start); err != nil {
 				t.Fatal(err)
 			}
 		}
 		got := map[string][]campaign.RunNo{}
-		for c, p := range e.pacers {
-			for _, r := range p.activeRuns() {
+		for c, p := range e.workers {
+			for _, r := range p.planner.activeRuns() {
 				got[c] = append(got[c], r.no)
 			}
-			if len(p.poke) != 1 {
+			if len(p.planner.poke) != 1 {
 				t.Errorf("%s is not told of its runs, want it woken", c)
 			}
 		}
@@ -185,14 +185,14 @@ func TestARunThatCannotBePreparedIsPaused(t *testing.T) {
 	bad.No, bad.Definition = 2, []byte("name: [")
 	l := &roll{moves: true, runs: []campaign.Run{bad, good}}
 	e, log := enrolled(t, l, Options{})
-	if err := e.refresh(t.Context(), func(*pacer) {}); err != nil || len(e.order) != 1 || e.order[0].no != 1 {
+	if err := e.refresh(t.Context(), func(*worker) {}); err != nil || len(e.order) != 1 || e.order[0].no != 1 {
 		t.Errorf("%v, %d runs active, want no error and the first", err, len(e.order))
 	}
 	if len(l.states) != 1 || !strings.HasPrefix(l.states[0], `2 [ready running] paused operator "the stored campaign of sale-2: `) || strings.Count(log.String(), "run cannot be prepared\" run=sale-2") != 1 {
 		t.Errorf("states %q, want the second paused with why, and one line:\n%s", l.states, log)
 	}
 	l.err = errGone
-	if err := e.refresh(t.Context(), func(*pacer) {}); err == nil || err.Error() != "pause sale-2: connection refused" {
+	if err := e.refresh(t.Context(), func(*worker) {}); err == nil || err.Error() != "pause sale-2: connection refused" {
 		t.Errorf("when the pause cannot be written: %v, want pause sale-2: connection refused", err)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// intend commits the next group and queues its shots. It reports whether there
+// intend commits the next group and queues its attempts. It reports whether there
 // was anything to ask for.
-func (p *pacer) intend(ctx context.Context, now time.Time, group int) (bool, error) {
+func (p *planner) intend(ctx context.Context, now time.Time, group int) (bool, error) {
 	intents, slots, err := p.compose(ctx, now, group)
 	if err != nil || len(intents) == 0 {
 		again(intents, now)
@@ -37,11 +37,11 @@ func (p *pacer) intend(ctx context.Context, now time.Time, group int) (bool, err
 	p.heard = true
 	p.took(time.Since(began))
 	mutant.Crash("intent_committed")
-	var shots []*shot
+	var attempts []*attempt
 	for i := range granted {
-		shots = append(shots, p.admit(ctx, intents[i], granted[i], slots, began)...)
+		attempts = append(attempts, p.admit(ctx, intents[i], granted[i], slots, began)...)
 	}
-	p.queue.push(shots)
+	p.queue.push(attempts)
 	return true, nil
 }
 
@@ -61,8 +61,8 @@ func again(drafts []draft, now time.Time) {
 	}
 }
 
-// admit turns a granted intent into shots.
-func (p *pacer) admit(ctx context.Context, d draft, g campaign.Granted, slots map[*run][]time.Time, began time.Time) []*shot {
+// admit turns a granted intent into attempts.
+func (p *planner) admit(ctx context.Context, d draft, g campaign.Granted, slots map[*run][]time.Time, began time.Time) []*attempt {
 	s := d.seg
 	if g.Fenced {
 		s.lost.Store(true)
@@ -79,18 +79,18 @@ func (p *pacer) admit(ctx context.Context, d draft, g campaign.Granted, slots ma
 		p.e.Poke()
 		return nil
 	}
-	var shots []*shot
-	add := func(dl campaign.Delivery, attempt, tries int) {
+	var attempts []*attempt
+	add := func(dl campaign.Delivery, number, tries int) {
 		if reason, skipped := g.Skipped[dl.Seq]; skipped {
-			p.counts.skipped.Add(1)
+			p.number.counts.skipped.Add(1)
 			p.e.o.Log.Debug("skipped at the intent", "run", s.run.id, "row", dl.Row, "reason", reason)
 			return
 		}
-		sh := &shot{seg: s, delivery: dl, attempt: attempt, tries: tries, intentAt: began}
+		sh := &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began}
 		if at := slots[s.run]; len(at) > 0 {
 			sh.notBefore, sh.slotted, slots[s.run] = at[0], true, at[1:]
 		}
-		shots = append(shots, sh)
+		attempts = append(attempts, sh)
 	}
 	for _, r := range d.Retries {
 		add(r.Delivery, r.Attempt, r.Tries)
@@ -105,7 +105,7 @@ func (p *pacer) admit(ctx context.Context, d draft, g campaign.Granted, slots ma
 		s.buf = s.buf[min(int(g.To-s.lease.Mark), len(s.buf)):]
 		s.lease.Mark = g.To
 	}
-	s.lease.Connection = p.connection
-	s.pending.Add(int64(len(shots)))
-	return shots
+	s.lease.Connection = p.number.connection
+	s.pending.Add(int64(len(attempts)))
+	return attempts
 }

@@ -32,7 +32,7 @@ type Options struct {
 
 func (o Options) withDefaults() (Options, error) {
 	if o.Owner == "" {
-		return o, errors.New("lane: Options.Owner is required")
+		return o, errors.New("sender: Options.Owner is required")
 	}
 	def := func(d *time.Duration, v time.Duration) {
 		if *d <= 0 {

@@ -61,15 +61,15 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 		}
 		l := &away{began: time.Now()}
 		e := &Engine{o: o, ledger: l}
-		p := newPacer(e, "conn_1")
-		s := newSegment(&run{no: 1}, campaign.Lease{})
+		p := newWorker(e, "conn_1")
+		s := newSegment(&run{no: 1}, campaign.Lease{}, nil)
 		s.pending.Add(1)
-		p.segments = []*segment{s}
-		p.share()
+		p.planner.segments = []*segment{s}
+		p.renewer.keep(p.planner.segments)
 		ctx, stop := context.WithCancel(t.Context())
 		var renewing sync.WaitGroup
-		renewing.Go(func() { p.renew(ctx) })
-		newRecorder(l, o).write([]settled{{campaign.Result{}, s, p}})
+		renewing.Go(func() { p.renewer.run(ctx) })
+		newRecorder(l, o).write([]settled{{campaign.Result{}, s}})
 		if took := time.Since(l.began); took < 10*time.Second || took > 13*time.Second || s.pending.Load() != 0 {
 			t.Errorf("written after %v, %d pending", took, s.pending.Load())
 		}
@@ -93,18 +93,18 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &away{began: time.Now(), well: 2 * time.Second}
-		p := newPacer(&Engine{o: o, ledger: l}, "conn_1")
+		p := newWorker(&Engine{o: o, ledger: l}, "conn_1")
 		r := &run{no: 1, connections: []string{"conn_1"}}
-		p.setRuns([]*run{r})
+		p.planner.setRuns([]*run{r})
 		for i := range 3 { // more than it claims at this rate
-			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Index: int64(i), Hi: 100}})
+			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Index: int64(i), Hi: 100}}, nil)
 			s.pending.Add(1)
-			p.segments = append(p.segments, s)
+			p.planner.segments = append(p.planner.segments, s)
 		}
-		p.queue.push(blank(2 * p.group(p.pace())))
+		p.queue.push(blank(2 * p.planner.group(p.number.pace())))
 		ctx, stop := context.WithCancel(t.Context())
 		var planning sync.WaitGroup
-		planning.Go(func() { p.plan(ctx) })
+		planning.Go(func() { p.planner.run(ctx) })
 		time.Sleep(3500 * time.Millisecond)
 		for time.Since(l.began) < 9500*time.Millisecond {
 			if lane := p.stats().Lanes[0]; lane.LimitedBy != "ledger" {
@@ -133,8 +133,8 @@ func TestAnEngineThatEndsSaysThatItServesItsLanesNoMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newPacer(e, "conn_1")
-		p.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
+		p := newWorker(e, "conn_1")
+		p.planner.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
@@ -144,7 +144,7 @@ func TestAnEngineThatEndsSaysThatItServesItsLanesNoMore(t *testing.T) {
 		})
 		synctest.Wait()
 		e.mu.Lock()
-		e.pacers["conn_1"] = p
+		e.workers["conn_1"] = p
 		e.mu.Unlock()
 		stop()
 		running.Wait()

@@ -3,14 +3,69 @@ package sender
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
+	"sync"
 	"time"
 
 	"campaignd/campaign"
 )
 
-// plan is the planner: it takes up segments, keeps between one and two groups of shots ahead of
-// the poster, fewer where others send too, and parks what has nothing to do.
-func (p *pacer) plan(ctx context.Context) {
+// planner turns segments of runs into attempts with a committed intent. It keeps between one and
+// two groups of attempts ahead of the poster, fewer where other replicas send over the number too.
+type planner struct {
+	e       *Engine
+	number  *number
+	queue   *queue
+	renewer *renewer
+	poke    signal // wakes it
+
+	mu        sync.Mutex
+	runs      []*run
+	limitedBy map[campaign.RunNo]limitedBy // what limited each lane at the last step
+	working   map[campaign.RunNo]bool      // whether there was then something to send in the lane, now or later
+	slow      time.Duration                // what the ledger has needed for intents lately, and a margin
+
+	// Below is the planner's own goroutine's.
+	segments  []*segment
+	claimedAt time.Time // when there was nothing to claim
+	begunAt   time.Time // when it last looked for what others have begun
+	heard     bool      // the ledger answered in this step
+	turn      int       // round robin over runs
+	own       ownRate
+	capUntil  map[*run]time.Time // when a capped run's next slot may be asked for
+	limits    map[campaign.RunNo]limitedBy
+}
+
+func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planner {
+	return &planner{
+		e: e, number: n, queue: q, renewer: w, poke: poke,
+		capUntil: map[*run]time.Time{}, limits: map[campaign.RunNo]limitedBy{},
+	}
+}
+
+// setRuns says which runs are active; the planner keeps those of its number.
+func (p *planner) setRuns(active []*run) {
+	var mine []*run
+	for _, r := range active {
+		if slices.Contains(r.connections, p.number.connection) {
+			mine = append(mine, r)
+		}
+	}
+	p.mu.Lock()
+	p.runs = mine
+	p.mu.Unlock()
+	p.poke.send()
+}
+
+func (p *planner) activeRuns() []*run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.runs
+}
+
+// run plans until ctx ends.
+func (p *planner) run(ctx context.Context) {
 	failed, said := time.Duration(0), ""
 	var last error
 	for ctx.Err() == nil {
@@ -21,7 +76,7 @@ func (p *pacer) plan(ctx context.Context) {
 			p.heldUp(last)
 		case err == nil:
 			if failed > 0 {
-				p.e.o.Log.Info("the ledger takes sending up again", "connection", p.connection)
+				p.e.o.Log.Info("the ledger takes sending up again", "connection", p.number.connection)
 			}
 			failed, said = 0, ""
 		case ctx.Err() != nil:
@@ -32,24 +87,26 @@ func (p *pacer) plan(ctx context.Context) {
 			p.heldUp(err)
 			if why := cause(err); why != said { // once, not at each try
 				said = why
-				p.e.o.Log.Error("sending is held up by the ledger: trying again until it is not", "connection", p.connection, "err", err)
+				p.e.o.Log.Error("sending is held up by the ledger: trying again until it is not",
+					"connection", p.number.connection, "err", err)
 			}
 		}
 		if wait <= 0 {
 			continue
 		}
-		t := time.NewTimer(p.jitter("plan", wait))
+		t := time.NewTimer(p.number.jitter("plan", wait))
 		select {
 		case <-ctx.Done():
 		case <-p.poke:
-			p.e.calm(ctx, p.connection, p.poke)
+			p.e.calm(ctx, p.number.connection, p.poke)
 		case <-t.C:
 		}
 		t.Stop()
 	}
 }
 
-// cause is what an error says without what was being done: several calls meet the same fault in turn.
+// cause is what an error says without what was being done: several calls meet the same fault in
+// turn.
 func cause(err error) string {
 	for {
 		inner := errors.Unwrap(err)
@@ -60,44 +117,38 @@ func cause(err error) string {
 	}
 }
 
-// heldUp tells `why` that the ledger binds every lane.
-func (p *pacer) heldUp(err error) {
-	bound := map[campaign.RunNo]binding{}
+// heldUp tells `why` that the ledger limits every lane.
+func (p *planner) heldUp(err error) {
+	all := map[campaign.RunNo]limitedBy{}
 	for _, r := range p.activeRuns() {
-		bound[r.no] = binding{"ledger", "held up by the ledger: " + err.Error()}
+		all[r.no] = limitedBy{"ledger", "held up by the ledger: " + err.Error()}
 	}
 	p.mu.Lock()
-	p.bound = bound
+	p.limitedBy = all
 	p.mu.Unlock()
 }
 
-// step does what is due and says how long nothing will be.
-func (p *pacer) step(ctx context.Context) (time.Duration, error) {
+// step does what is due, in the order of a delivery's walk: it gives back the segments that have
+// nothing to do, claims others, and commits the intents of the next group. It says how long nothing
+// will be due.
+func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	now := time.Now()
-	p.feed(now, 0, 0)
-	rate := p.pace()
-	p.binding = map[campaign.RunNo]binding{}
-	defer func() {
-		busy := map[campaign.RunNo]bool{}
-		for _, r := range p.activeRuns() {
-			busy[r.no] = p.hasWork(r)
-		}
-		p.mu.Lock()
-		p.bound, p.busy = p.binding, busy
-		p.mu.Unlock()
-	}()
+	p.number.feed(now, 0, 0)
+	rate := p.number.pace()
+	p.limits = map[campaign.RunNo]limitedBy{}
+	defer p.publish()
 	if err := p.tend(ctx, now); err != nil {
 		return 0, err
 	}
 	if err := p.claim(ctx, now, rate); err != nil {
 		return 0, err
 	}
+	low := p.ahead(now, rate)
 	group := p.group(rate)
-	p.ahead(now, rate)
 	queued := p.queue.due(now.Add(p.e.o.Group)) // a run with a limit of its own does not keep the others from asking
 	room := 2*group - queued
-	if queued > int(p.low.Load()) && !(room >= half(group) && p.e.rounds.joinable()) {
-		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil // enough is ahead: the poster says when it is not
+	if queued > low && !(room >= half(group) && p.e.rounds.joinable()) { // the poster says when it is
+		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil
 	}
 	asked, err := p.intend(ctx, now, min(room, p.e.o.GroupMax))
 	if err != nil || asked {
@@ -106,20 +157,100 @@ func (p *pacer) step(ctx context.Context) (time.Duration, error) {
 	return p.e.o.Tick, nil
 }
 
-// ahead sets how many shots must be ahead of the poster: a group at the rate that this process has had lately, which is
-// a part of the number's where other replicas send over it too. So who has a quarter of the rate asks for eight shots at
-// a time in place of five. Where that is not known, or the queue ran empty, it is a group at the number's whole rate.
-func (p *pacer) ahead(now time.Time, rate float64) {
-	if since := now.Sub(p.ownAt); since >= ownEvery {
-		posted := p.counts.posted.Load()
-		p.own = float64(posted-p.ownPosts) / since.Seconds()
-		p.ownAt, p.ownPosts = now, posted
+// publish lets `why` read what the step found.
+func (p *planner) publish() {
+	working := map[campaign.RunNo]bool{}
+	for _, r := range p.activeRuns() {
+		working[r.no] = p.hasWork(r)
 	}
-	if p.own == 0 || p.queue.due(now) == 0 {
-		p.own = rate
-	}
-	p.low.Store(int64(p.group(min(p.own, rate))))
+	p.mu.Lock()
+	p.limitedBy, p.working = p.limits, working
+	p.mu.Unlock()
 }
 
-// ownEvery is how often a number's own rate is measured.
+// lane is what limited a run's lane at the last step, and whether there was something to send in it.
+func (p *planner) lane(r *run) (by limitedBy, working bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.limitedBy[r.no], p.working[r.no]
+}
+
+// limit notes what limits a run's lane at this step.
+func (p *planner) limit(r *run, by, detail string) { p.limits[r.no] = limitedBy{by, detail} }
+
+// group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, GroupMax). Two are
+// outstanding at most. While the ledger takes longer than that for a commit, a group covers its
+// time: else the poster would run out of attempts.
+func (p *planner) group(rate float64) int {
+	p.mu.Lock()
+	cover := max(p.e.o.Group, p.slow)
+	p.mu.Unlock()
+	return int(min(max(math.Ceil(rate*cover.Seconds()), 1), float64(p.e.o.GroupMax)))
+}
+
+// mostCover bounds what a slow ledger adds to a group: two of them are in doubt after a death.
+const mostCover = 250 * time.Millisecond
+
+// took notes how long the ledger needed for a commit of intents. A slow one counts at once, and
+// double, because the next may begin late; then a tenth less with each that is quicker.
+func (p *planner) took(d time.Duration) {
+	p.mu.Lock()
+	p.slow = min(max(2*d, p.slow*9/10), mostCover)
+	p.mu.Unlock()
+}
+
+// ahead sets at how many attempts in the queue the planner is woken: a group at the rate that this
+// process has had lately, which is a part of the number's where other replicas send over it too. A
+// replica with a quarter of the rate asks for eight attempts at a time in place of five. Where that
+// is not known, or the queue ran empty, it is a group at the number's whole rate.
+func (p *planner) ahead(now time.Time, rate float64) (low int) {
+	own := p.own.measure(now, p.number.counts.posted.Load())
+	if own == 0 || p.queue.due(now) == 0 {
+		p.own.perSecond, own = rate, rate
+	}
+	low = p.group(min(own, rate))
+	p.queue.setLow(low)
+	return low
+}
+
+// ownRate is what this process posts over a number.
+type ownRate struct {
+	perSecond float64
+	at        time.Time // when that was measured
+	posts     int64     // how many there were then
+}
+
+// ownEvery is how often a process's own rate is measured.
 const ownEvery = time.Second
+
+func (o *ownRate) measure(now time.Time, posts int64) float64 {
+	if since := now.Sub(o.at); since >= ownEvery {
+		o.perSecond = float64(posts-o.posts) / since.Seconds()
+		o.at, o.posts = now, posts
+	}
+	return o.perSecond
+}
+
+// release hands every segment back with what was not posted, after their last results are with
+// the ledger or ctx has ended.
+func (p *planner) release(ctx context.Context) {
+	unposted := map[*segment][]int64{}
+	for _, a := range p.queue.remove(func(*attempt) bool { return true }) {
+		unposted[a.segment] = append(unposted[a.segment], a.delivery.Seq)
+		a.segment.pending.Add(-1)
+	}
+	for _, s := range p.segments {
+		for s.pending.Load() > 0 && ctx.Err() == nil {
+			select {
+			case <-p.poke:
+			case <-ctx.Done():
+			}
+		}
+		if s.lost.Load() {
+			continue
+		}
+		if err := p.e.ledger.Release(ctx, s.lease, unposted[s]); err != nil {
+			p.e.o.Log.Warn("segment not handed back: its lease must run out", "connection", p.number.connection, "err", err)
+		}
+	}
+}

@@ -59,7 +59,7 @@ func (l *pad) Intend(_ context.Context, in []campaign.Intent) (granted []campaig
 }
 
 // planning is a pacer of one run with a segment of 4,096 deliveries, at 72/s: groups of four.
-func planning(t *testing.T, l *pad, o Options) (*pacer, *segment) {
+func planning(t *testing.T, l *pad, o Options) (*worker, *segment) {
 	t.Helper()
 	o.Owner = "a"
 	e, err := New(l, nil, throttle.NewLocal(), o)
@@ -67,13 +67,13 @@ func planning(t *testing.T, l *pad, o Options) (*pacer, *segment) {
 		t.Fatal(err)
 	}
 	l.began = time.Now()
-	p := newPacer(e, "conn_1")
+	p := newWorker(e, "conn_1")
 	r := &run{no: 1, id: "sale-1", connections: []string{"conn_1"}}
-	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: 1, Lo: 4096, Hi: 8192}, Mark: 4096, Until: time.Now().Add(time.Hour)})
+	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: 1, Lo: 4096, Hi: 8192}, Mark: 4096, Until: time.Now().Add(time.Hour)}, nil)
 	s.checked = time.Now()
-	p.segments = []*segment{s}
-	p.setRuns([]*run{r})
-	p.claimedAt = time.Now() // nothing is to be claimed within this tick
+	p.planner.segments = []*segment{s}
+	p.planner.setRuns([]*run{r})
+	p.planner.claimedAt = time.Now() // nothing is to be claimed within this tick
 	return p, s
 }
 
@@ -108,21 +108,21 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 					o.Tick = 100 * time.Millisecond
 				}
 				p, _ := planning(t, l, o)
-				p.begunAt = time.Now().Add(-tt.begun)
+				p.planner.begunAt = time.Now().Add(-tt.begun)
 				p.queue.push(blank(tt.queued))
-				p.queue.push([]*shot{{notBefore: time.Now().Add(p.e.o.Group + 1)}}) // not within the next group
-				p.ownAt, p.own = time.Now(), 72
+				p.queue.push([]*attempt{{notBefore: time.Now().Add(p.planner.e.o.Group + 1)}}) // not within the next group
+				p.planner.own = ownRate{perSecond: 72, at: time.Now()}
 				var leading sync.WaitGroup
 				if tt.open {
-					r, _ := p.e.rounds.join(&ask{connection: "conn_2"}, 2)
+					r, _ := p.planner.e.rounds.join(&ask{connection: "conn_2"}, 2)
 					leading.Go(func() { // who began it waits for a moment and commits
 						time.Sleep(gather)
-						p.e.rounds.shut(r)
+						p.planner.e.rounds.shut(r)
 						r.commit(context.WithoutCancel(t.Context()), l)
 						close(r.ended)
 					})
 				}
-				wait, err := p.step(t.Context())
+				wait, err := p.planner.step(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -144,21 +144,21 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &pad{took: 30 * time.Millisecond}
 		p, s := planning(t, l, Options{})
-		p.binding, p.bound = map[campaign.RunNo]binding{1: {"cap", "x"}}, map[campaign.RunNo]binding{1: {"cap", "x"}}
+		p.planner.limits, p.planner.limitedBy = map[campaign.RunNo]limitedBy{1: {"cap", "x"}}, map[campaign.RunNo]limitedBy{1: {"cap", "x"}}
 		began := time.Now()
-		p.rest(began.Add(-time.Second))
-		wait, err := p.step(t.Context())
-		if err != nil || wait != 0 || !p.heard || time.Duration(p.slow.Load()) != 60*time.Millisecond {
-			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, p.heard, time.Duration(p.slow.Load()))
+		p.number.rest(began.Add(-time.Second))
+		wait, err := p.planner.step(t.Context())
+		if err != nil || wait != 0 || !p.planner.heard || p.planner.slow != 60*time.Millisecond {
+			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, p.planner.heard, p.planner.slow)
 		}
-		if len(p.bound) != 0 || !p.busy[1] || p.idle != 0 || !p.idleAt.Equal(began) {
-			t.Errorf("bound by %v, busy %v, idle %v from %v, want nothing, true, 0 from %v", p.bound, p.busy, p.idle, p.idleAt, began)
+		if len(p.planner.limitedBy) != 0 || !p.planner.working[1] || p.number.idle != 0 || !p.number.idleAt.Equal(began) {
+			t.Errorf("bound by %v, busy %v, idle %v from %v, want nothing, true, 0 from %v", p.planner.limitedBy, p.planner.working, p.number.idle, p.number.idleAt, began)
 		}
 		s.lease.Mark = s.lease.Hi
 		s.pending.Add(1)
-		p.queue.remove(func(*shot) bool { return true })
-		if wait, err := p.step(t.Context()); err != nil || wait != p.e.o.Tick || p.busy[1] {
-			t.Errorf("with nothing to send: %v, next in %v, busy %v, want nil, a tick, false", err, wait, p.busy[1])
+		p.queue.remove(func(*attempt) bool { return true })
+		if wait, err := p.planner.step(t.Context()); err != nil || wait != p.planner.e.o.Tick || p.planner.working[1] {
+			t.Errorf("with nothing to send: %v, next in %v, busy %v, want nil, a tick, false", err, wait, p.planner.working[1])
 		}
 	})
 }
@@ -170,11 +170,11 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 		p, s := planning(t, l, Options{})
 		s.lease.Mark = s.lease.Hi
 		s.pending.Add(1)
-		p.claimedAt = time.Time{}
+		p.planner.claimedAt = time.Time{}
 		ctx, stop := context.WithCancel(t.Context())
 		var planner sync.WaitGroup
-		planner.Go(func() { p.plan(ctx) })
-		<-p.poke // of setRuns
+		planner.Go(func() { p.planner.run(ctx) })
+		<-p.planner.poke // of setRuns
 		time.Sleep(8 * time.Second)
 		stop()
 		planner.Wait()
@@ -182,7 +182,7 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 		if want := []time.Duration{0, 100 * ms, 300 * ms, 700 * ms, 1500 * ms, 3100 * ms, 5100 * ms, 7100 * ms}; !slices.Equal(l.claims, want) {
 			t.Errorf("asked at %v, want %v", l.claims, want)
 		}
-		if got := p.bound[1]; got != (binding{"ledger", "held up by the ledger: claim segments: connection refused"}) {
+		if got := p.planner.limitedBy[1]; got != (limitedBy{"ledger", "held up by the ledger: claim segments: connection refused"}) {
 			t.Errorf("bound by %+v, want the ledger", got)
 		}
 	})
@@ -213,7 +213,7 @@ func TestDeferredOnesAreLookedForEveryFifteenSeconds(t *testing.T) {
 			if tt.due != 0 {
 				s.due(now.Add(tt.due))
 			}
-			d, err := p.draft(t.Context(), s, now, 3)
+			d, err := p.planner.draft(t.Context(), s, now, 3)
 			if err != nil || l.looked != tt.looks || s.dueBy(now) != tt.again {
 				t.Errorf("looked for %v ago: %v, %d looks, due again: %v, want nil, %d, %v", tt.ago, err, l.looked, s.dueBy(now), tt.looks, tt.again)
 			}
@@ -246,17 +246,17 @@ func TestAQuarterOfASegmentIsReadAhead(t *testing.T) {
 		rows int
 	}{{4096, 8, [2]int64{4096, 5120}, 8}, {4196, 2000, [2]int64{4196, 5220}, 1024}, {8190, 8, [2]int64{8190, 8192}, 2}} {
 		s.lease.Mark, s.buf = tt.mark, nil
-		d, err := p.draft(t.Context(), s, time.Now(), tt.n)
+		d, err := p.planner.draft(t.Context(), s, time.Now(), tt.n)
 		if err != nil || l.read[len(l.read)-1] != tt.want || len(d.rows) != tt.rows {
 			t.Errorf("at %d: %v, read %v, %d in the draft, want nil, %v, %d", tt.mark, err, l.read[len(l.read)-1], len(d.rows), tt.want, tt.rows)
 		}
 	}
 	n := len(l.read)
-	if d, err := p.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 1 {
+	if d, err := p.planner.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 1 {
 		t.Errorf("what is read ahead: %v, %d reads, %d in the draft, want nil, 0, 1", err, len(l.read)-n, len(d.rows))
 	}
 	s.lease.Mark, s.buf = s.lease.Hi, nil
-	if d, err := p.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 0 {
+	if d, err := p.planner.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 0 {
 		t.Errorf("when all was read: %v, %d reads, %d in the draft, want nil, 0, 0", err, len(l.read)-n, len(d.rows))
 	}
 }
@@ -299,9 +299,9 @@ func TestOnlyANumberWithWorkAndRoomComesAlong(t *testing.T) {
 	} {
 		_, all := gathering(t, &desk{}, 1)
 		p := all[0]
-		p.busy = tt.busy
+		p.planner.working = tt.busy
 		p.queue.push(blank(tt.queued))
-		if got := p.hungry(); got != tt.want {
+		if got := p.planner.hungry(); got != tt.want {
 			t.Errorf("with %d queued and work %v it comes along: %v, want %v", tt.queued, tt.busy, got, tt.want)
 		}
 	}

@@ -27,8 +27,8 @@ func TestSlotsThatLieCloseShareTheInstantOfTheLast(t *testing.T) {
 			var got []int
 			for i := range tt.n {
 				c := companion(leased, i)
-				if late := leased.At(c).Sub(leased.At(i)); late < 0 || late > together {
-					t.Errorf("slot %d is used %v after its instant, want 0 to %v", i, late, together)
+				if late := leased.At(c).Sub(leased.At(i)); late < 0 || late > coalesceWindow {
+					t.Errorf("slot %d is used %v after its instant, want 0 to %v", i, late, coalesceWindow)
 				}
 				got = append(got, c)
 			}

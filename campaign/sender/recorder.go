@@ -14,8 +14,8 @@ type recorder struct {
 	o       Options
 	ledger  Ledger
 	in      chan settled
-	waiting atomic.Int64  // how many were put and not collected
-	enough  chan struct{} // poked when they are company, or a whole batch
+	waiting atomic.Int64 // how many were put and not collected
+	enough  signal       // sent when they are company, or a whole batch
 	quit    chan struct{}
 	// facts is what every write runs under, not the engine's context: facts are written although that ended. From its
 	// end on nothing is written, and what is put is given up.
@@ -24,23 +24,26 @@ type recorder struct {
 	lost   int                // results given up; owned by run
 }
 
-// settled is a result and who waits for it to be durable.
+// settled is a result and the segment that waits for it to be durable.
 type settled struct {
-	result campaign.Result
-	seg    *segment
-	pacer  *pacer
+	result  campaign.Result
+	segment *segment
 }
-
-// stopBudget is how long results may still be written after the last post, all together. So an engine that is asked to
-// stop writes for Options.Request + stopBudget at most.
-// 2s: one commit on a slow disk and its repetition.
-const stopBudget = 2 * time.Second
 
 func newRecorder(l Ledger, o Options) *recorder {
 	// 2,048: what four connections at 1,000/s bring in half a second, one slow commit.
-	r := &recorder{o: o, ledger: l, in: make(chan settled, 2048), enough: make(chan struct{}, 1), quit: make(chan struct{})}
+	r := &recorder{o: o, ledger: l, in: make(chan settled, 2048), enough: newSignal(), quit: make(chan struct{})}
 	r.facts, r.giveUp = context.WithCancel(context.Background())
 	return r
+}
+
+// settle completes the result of an attempt and hands it over.
+func (r *recorder) settle(n *number, a *attempt, res campaign.Result) {
+	res.Run, res.Seq, res.Key = a.delivery.Run, a.delivery.Seq, a.delivery.Key
+	res.Connection, res.Attempt = n.connection, a.number
+	res.IntentAt, res.Epoch = a.intentAt, a.segment.claimed.Epoch
+	n.counts.note(res)
+	r.put(settled{res, a.segment})
 }
 
 // put hands over a result; it blocks when the ledger is slow, which holds the posts, until the end of facts. It wakes the
@@ -50,10 +53,7 @@ func (r *recorder) put(s settled) {
 	if n := r.waiting.Add(1); n != company && n < int64(r.o.FlushMax) {
 		return
 	}
-	select {
-	case r.enough <- struct{}{}:
-	default:
-	}
+	r.enough.send()
 }
 
 // within makes writing end for good d from now, unless it does sooner.
@@ -184,17 +184,14 @@ func (r *recorder) write(batch []settled) {
 		r.o.Log.Info("results are written again", "results", len(rs))
 	}
 	for i := range batch {
-		batch[i].pacer.durable(batch[i].seg, batch[i].result)
+		batch[i].segment.recorded(batch[i].result)
 	}
 }
 
-// lose gives a batch up. Nobody waits for it any more, so its segments can be handed back: their next owner finds
-// deliveries without an outcome, and doubts them.
+// lose gives a batch up.
 func (r *recorder) lose(batch []settled) {
 	r.lost += len(batch)
 	for _, s := range batch {
-		if s.seg.pending.Add(-1) == 0 {
-			s.pacer.wake()
-		}
+		s.segment.givenUp()
 	}
 }

@@ -42,7 +42,7 @@ func scribbling(t *testing.T, l *scribe) (*recorder, settled) {
 		t.Fatal(err)
 	}
 	l.began = time.Now()
-	return e.rec, settled{seg: newSegment(&run{no: 1}, campaign.Lease{}), pacer: newPacer(e, "conn_1")}
+	return e.rec, settled{segment: newSegment(&run{no: 1}, campaign.Lease{}, newSignal())}
 }
 
 // Eight results are worth a transaction after 20 ms, fewer wait 80 ms, and a whole batch of 256 does not wait.
@@ -78,7 +78,7 @@ func TestResultsAreWrittenTogether(t *testing.T) {
 				for _, p := range tt.puts {
 					time.Sleep(p.at - time.Since(l.began))
 					for range p.n {
-						s.seg.pending.Add(1)
+						s.segment.pending.Add(1)
 						r.put(s)
 						if tt.name != "300" {
 							synctest.Wait()
@@ -92,8 +92,8 @@ func TestResultsAreWrittenTogether(t *testing.T) {
 				if !slices.Equal(l.at, tt.at) || !slices.Equal(l.n, tt.n) {
 					t.Errorf("written at %v: %v, want at %v: %v", l.at, l.n, tt.at, tt.n)
 				}
-				if left := s.seg.pending.Load(); left != 0 || r.waiting.Load() != 0 || len(s.pacer.poke) != 1 {
-					t.Errorf("%d of %d pending, %d waiting, woken %d times, want 0, 0, 1", left, total, r.waiting.Load(), len(s.pacer.poke))
+				if left := s.segment.pending.Load(); left != 0 || r.waiting.Load() != 0 || len(s.segment.planner) != 1 {
+					t.Errorf("%d of %d pending, %d waiting, woken %d times, want 0, 0, 1", left, total, r.waiting.Load(), len(s.segment.planner))
 				}
 				r.giveUp()
 			})
@@ -111,7 +111,7 @@ func TestWhatWasPutIsWrittenAtTheEnd(t *testing.T) {
 			if i == 0 {
 				running.Go(r.run)
 			}
-			s.seg.pending.Add(3)
+			s.segment.pending.Add(3)
 			for range 3 {
 				r.put(s)
 				synctest.Wait()
@@ -121,8 +121,8 @@ func TestWhatWasPutIsWrittenAtTheEnd(t *testing.T) {
 				running.Go(r.run)
 			}
 			running.Wait()
-			if !slices.Equal(l.n, []int{3}) || time.Since(l.began) > 0 || s.seg.pending.Load() != 0 {
-				t.Errorf("%v written after %v, %d pending, want 3 at once, 0", l.n, time.Since(l.began), s.seg.pending.Load())
+			if !slices.Equal(l.n, []int{3}) || time.Since(l.began) > 0 || s.segment.pending.Load() != 0 {
+				t.Errorf("%v written after %v, %d pending, want 3 at once, 0", l.n, time.Since(l.began), s.segment.pending.Load())
 			}
 			r.giveUp()
 		})
@@ -142,14 +142,14 @@ func TestAWriteIsTriedAgainAtLeastEveryTwoSeconds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := &scribe{fails: len(tt.waits), hangs: tt.hangs}
 			r, s := scribbling(t, l)
-			s.seg.pending.Add(1)
+			s.segment.pending.Add(1)
 			r.write([]settled{s})
 			var waits []time.Duration
 			for i := range l.at[1:] {
 				waits = append(waits, l.at[i+1]-l.at[i])
 			}
-			if !slices.Equal(waits, tt.waits) || s.seg.pending.Load() != 0 || r.lost != 0 {
-				t.Errorf("waits %v, %d pending, %d lost, want %v, 0, 0", waits, s.seg.pending.Load(), r.lost, tt.waits)
+			if !slices.Equal(waits, tt.waits) || s.segment.pending.Load() != 0 || r.lost != 0 {
+				t.Errorf("waits %v, %d pending, %d lost, want %v, 0, 0", waits, s.segment.pending.Load(), r.lost, tt.waits)
 			}
 			r.giveUp()
 		})
@@ -161,24 +161,24 @@ func TestResultsThatAreGivenUpFreeTheirSegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &scribe{fails: 1 << 20}
 		r, s := scribbling(t, l)
-		s.seg.pending.Add(3)
+		s.segment.pending.Add(3)
 		r.within(5 * time.Second)
 		r.write([]settled{s, s})
-		if took := time.Since(l.began); took != 5*time.Second || r.lost != 2 || s.seg.pending.Load() != 1 || len(s.pacer.poke) != 0 {
-			t.Errorf("given up after %v, %d lost, %d pending, woken %d times, want 5s, 2, 1, 0", took, r.lost, s.seg.pending.Load(), len(s.pacer.poke))
+		if took := time.Since(l.began); took != 5*time.Second || r.lost != 2 || s.segment.pending.Load() != 1 || len(s.segment.planner) != 0 {
+			t.Errorf("given up after %v, %d lost, %d pending, woken %d times, want 5s, 2, 1, 0", took, r.lost, s.segment.pending.Load(), len(s.segment.planner))
 		}
 		n := len(l.at)
 		r.write([]settled{s}) // nothing is written any more
-		if len(l.at) != n || r.lost != 3 || s.seg.pending.Load() != 0 || len(s.pacer.poke) != 1 {
-			t.Errorf("%d more writes, %d lost, %d pending, woken %d times, want 0, 3, 0, 1", len(l.at)-n, r.lost, s.seg.pending.Load(), len(s.pacer.poke))
+		if len(l.at) != n || r.lost != 3 || s.segment.pending.Load() != 0 || len(s.segment.planner) != 1 {
+			t.Errorf("%d more writes, %d lost, %d pending, woken %d times, want 0, 3, 0, 1", len(l.at)-n, r.lost, s.segment.pending.Load(), len(s.segment.planner))
 		}
 	})
 }
 
 // The defaults are those that the fields of Options name.
 func TestTheZeroOptionsAreTheDefaults(t *testing.T) {
-	if _, err := New(nil, nil, nil, Options{}); err == nil || err.Error() != "lane: Options.Owner is required" {
-		t.Errorf("without an owner: %v, want lane: Options.Owner is required", err)
+	if _, err := New(nil, nil, nil, Options{}); err == nil || err.Error() != "sender: Options.Owner is required" {
+		t.Errorf("without an owner: %v, want sender: Options.Owner is required", err)
 	}
 	negative := Options{
 		Owner: "a", Lease: -1, Group: -1, GroupMax: -1, Flush: -1, FlushMax: -1, Tick: -1, Request: -1, MaxInFlight: -1, Backoff: -1,

@@ -60,12 +60,12 @@ func TestTheLedgerIsToldOfEveryLane(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, c := range []string{"conn_2", "conn_3", "conn_1"} {
-				e.pacers[c] = newPacer(e, c)
+				e.workers[c] = newWorker(e, c)
 				var runs []*run
 				for _, no := range tt.runs {
 					runs = append(runs, &run{no: no, connections: []string{c}})
 				}
-				e.pacers[c].setRuns(runs)
+				e.workers[c].planner.setRuns(runs)
 			}
 			ctx, end := context.WithCancel(t.Context())
 			if tt.ended {
@@ -111,8 +111,8 @@ func TestALimitBindsOnlyBelowThePace(t *testing.T) {
 			limit, rate float64
 			binding     string
 		}{{0, 72, "throughput"}, {0.5, 0.5, "cap"}, {71.9, 71.9, "cap"}, {72, 72, "throughput"}, {72.1, 72, "throughput"}} {
-			got, _ := report(t, func(p *pacer) {
-				p.setRuns([]*run{{no: 1, rate: tt.limit, connections: []string{"conn_1"}}, {no: 2, connections: []string{"conn_1"}}})
+			got, _ := report(t, func(p *worker) {
+				p.planner.setRuns([]*run{{no: 1, rate: tt.limit, connections: []string{"conn_1"}}, {no: 2, connections: []string{"conn_1"}}})
 			})
 			if got.Rate != tt.rate || got.LimitedBy != tt.binding {
 				t.Errorf("a limit of %g: %g/s bound by %s, want %g/s by %s", tt.limit, got.Rate, got.LimitedBy, tt.rate, tt.binding)

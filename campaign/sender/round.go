@@ -77,22 +77,22 @@ func (s *rounds) shut(r *round) {
 }
 
 // together commits the intents of p, in one transaction with those of other numbers that have room now.
-func (e *Engine) together(ctx context.Context, p *pacer, intents []campaign.Intent) ([]campaign.Granted, error) {
+func (e *Engine) together(ctx context.Context, p *planner, intents []campaign.Intent) ([]campaign.Granted, error) {
 	others := e.withRoom(p)
-	a := &ask{connection: p.connection, intents: intents}
+	a := &ask{connection: p.number.connection, intents: intents}
 	r, first := e.rounds.join(a, 1+len(others))
 	if !first {
 		<-r.ended
-		e.calm(ctx, p.connection+" granted", nil)
+		e.calm(ctx, p.number.connection+" granted", nil)
 		return a.granted, r.err
 	}
 	for _, o := range others {
-		o.wake()
+		o.poke.send()
 	}
 	select {
 	case <-r.full:
 	default:
-		t := time.NewTimer(p.jitter("gather", gather))
+		t := time.NewTimer(p.number.jitter("gather", gather))
 		select {
 		case <-r.full:
 		case <-t.C:
@@ -124,26 +124,26 @@ func (r *round) commit(ctx context.Context, l Ledger) {
 }
 
 // withRoom are the other numbers that have something to send and room for half a group.
-func (e *Engine) withRoom(p *pacer) (all []*pacer) {
+func (e *Engine) withRoom(p *planner) (all []*planner) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, o := range e.pacers {
-		if o != p && o.hungry() {
-			all = append(all, o)
+	for _, o := range e.workers {
+		if o.planner != p && o.planner.hungry() {
+			all = append(all, o.planner)
 		}
 	}
 	return all
 }
 
 // hungry reports whether p had something to send at its last step, and has room for half a group.
-func (p *pacer) hungry() bool {
-	group := p.group(p.pace())
+func (p *planner) hungry() bool {
+	group := p.group(p.number.pace())
 	if 2*group-p.queue.due(time.Now().Add(p.e.o.Group)) < half(group) {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, busy := range p.busy {
+	for _, busy := range p.working {
 		if busy {
 			return true
 		}

@@ -38,17 +38,17 @@ func (l *desk) Intend(_ context.Context, in []campaign.Intent) ([]campaign.Grant
 }
 
 // gathering is an engine of n numbers that all have something to send, at 100/s: groups of five.
-func gathering(t *testing.T, l *desk, n int) (*Engine, []*pacer) {
+func gathering(t *testing.T, l *desk, n int) (*Engine, []*worker) {
 	t.Helper()
 	e, err := New(l, nil, nil, Options{Owner: "a", Pace: func(string) float64 { return 100 }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []*pacer
+	var all []*worker
 	for i := range n {
-		p := newPacer(e, fmt.Sprintf("conn_%d", i+1))
-		p.busy = map[campaign.RunNo]bool{1: true}
-		e.pacers[p.connection] = p
+		p := newWorker(e, fmt.Sprintf("conn_%d", i+1))
+		p.planner.working = map[campaign.RunNo]bool{1: true}
+		e.workers[p.number.connection] = p
 		all = append(all, p)
 	}
 	l.began = time.Now()
@@ -56,16 +56,16 @@ func gathering(t *testing.T, l *desk, n int) (*Engine, []*pacer) {
 }
 
 // blank are shots that may be posted now.
-func blank(n int) []*shot {
-	all := make([]*shot, n)
+func blank(n int) []*attempt {
+	all := make([]*attempt, n)
 	for i := range all {
-		all[i] = &shot{}
+		all[i] = &attempt{}
 	}
 	return all
 }
 
-func (p *pacer) asks(from int64) []campaign.Intent {
-	return []campaign.Intent{{Connection: p.connection, From: from, To: from + 5}}
+func (p *worker) asks(from int64) []campaign.Intent {
+	return []campaign.Intent{{Connection: p.number.connection, From: from, To: from + 5}}
 }
 
 func TestNumbersThatHaveRoomShareATransaction(t *testing.T) {
@@ -76,20 +76,20 @@ func TestNumbersThatHaveRoomShareATransaction(t *testing.T) {
 		var others sync.WaitGroup
 		for i, p := range all[1:3] {
 			others.Go(func() {
-				<-p.poke // it is asked to come along
-				if got, err := e.together(t.Context(), p, p.asks(int64(100*i))); err != nil || len(got) != 1 || got[0].To != int64(100*i+5) {
-					t.Errorf("%s was granted %+v %v", p.connection, got, err)
+				<-p.planner.poke // it is asked to come along
+				if got, err := e.together(t.Context(), p.planner, p.asks(int64(100*i))); err != nil || len(got) != 1 || got[0].To != int64(100*i+5) {
+					t.Errorf("%s was granted %+v %v", p.number.connection, got, err)
 				}
 			})
 		}
-		if got, err := e.together(t.Context(), all[0], all[0].asks(7)); err != nil || len(got) != 1 || got[0].To != 12 {
+		if got, err := e.together(t.Context(), all[0].planner, all[0].asks(7)); err != nil || len(got) != 1 || got[0].To != 12 {
 			t.Errorf("granted %+v %v", got, err)
 		}
 		others.Wait()
 		if want := []string{"0s conn_1 conn_2 conn_3"}; !slices.Equal(l.rounds, want) {
 			t.Errorf("transactions %q, want %q", l.rounds, want)
 		}
-		if len(all[3].poke) > 0 {
+		if len(all[3].planner.poke) > 0 {
 			t.Error("a number without room was asked to come along")
 		}
 	})
@@ -99,11 +99,11 @@ func TestARoundDoesNotWaitForWhoDoesNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &desk{}
 		e, all := gathering(t, l, 2)
-		if _, err := e.together(t.Context(), all[0], all[0].asks(0)); err != nil {
+		if _, err := e.together(t.Context(), all[0].planner, all[0].asks(0)); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Second - time.Since(l.began))
-		if _, err := e.together(t.Context(), all[1], all[1].asks(0)); err != nil { // the round before is over
+		if _, err := e.together(t.Context(), all[1].planner, all[1].asks(0)); err != nil { // the round before is over
 			t.Error(err)
 		}
 		if want := []string{"1ms conn_1", "1.001s conn_2"}; !slices.Equal(l.rounds, want) {
@@ -116,7 +116,7 @@ func TestOneNumberAloneDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &desk{}
 		e, all := gathering(t, l, 1)
-		if _, err := e.together(t.Context(), all[0], all[0].asks(0)); err != nil {
+		if _, err := e.together(t.Context(), all[0].planner, all[0].asks(0)); err != nil {
 			t.Error(err)
 		}
 		if want := []string{"0s conn_1"}; !slices.Equal(l.rounds, want) {
@@ -133,8 +133,8 @@ func TestAFailedRoundFailsForEachOfIt(t *testing.T) {
 		var asking sync.WaitGroup
 		for _, p := range all {
 			asking.Go(func() {
-				if got, err := e.together(t.Context(), p, p.asks(0)); !errors.Is(err, campaign.ErrUnknownCommit) || got != nil {
-					t.Errorf("%s was granted %+v %v", p.connection, got, err)
+				if got, err := e.together(t.Context(), p.planner, p.asks(0)); !errors.Is(err, campaign.ErrUnknownCommit) || got != nil {
+					t.Errorf("%s was granted %+v %v", p.number.connection, got, err)
 				}
 			})
 		}
@@ -151,34 +151,34 @@ func TestWhoHasAShareOfTheRateAsksLessOften(t *testing.T) {
 		_, all := gathering(t, &desk{}, 1)
 		p := all[0]
 		p.queue.push(blank(1))
-		p.ahead(time.Now(), 100) // its own rate is not known
-		if got := p.low.Load(); got != 5 {
+		p.planner.ahead(time.Now(), 100) // its own rate is not known
+		if got := p.queue.lowAt; got != 5 {
 			t.Errorf("at first it is woken at %d shots, want a group of 5", got)
 		}
 		p.queue.push(blank(3))
 		time.Sleep(time.Second)
-		p.counts.posted.Add(25)
-		p.ahead(time.Now(), 100)
-		if got := p.low.Load(); got != 2 {
+		p.number.counts.posted.Add(25)
+		p.planner.ahead(time.Now(), 100)
+		if got := p.queue.lowAt; got != 2 {
 			t.Errorf("at a quarter of the rate it is woken at %d shots, want 2", got)
 		}
 		time.Sleep(time.Second)
-		p.counts.posted.Add(500)
-		p.ahead(time.Now(), 100)
-		if got := p.low.Load(); got != 5 {
+		p.number.counts.posted.Add(500)
+		p.planner.ahead(time.Now(), 100)
+		if got := p.queue.lowAt; got != 5 {
 			t.Errorf("at all of the rate it is woken at %d shots, want a group of 5", got)
 		}
 		time.Sleep(2 * time.Second)
-		p.counts.posted.Add(50)
-		p.ahead(time.Now(), 100)
-		if got := p.low.Load(); got != 2 {
+		p.number.counts.posted.Add(50)
+		p.planner.ahead(time.Now(), 100)
+		if got := p.queue.lowAt; got != 2 {
 			t.Errorf("at a quarter of the rate for two seconds it is woken at %d shots, want 2", got)
 		}
 		time.Sleep(time.Second)
-		p.counts.posted.Add(25)
-		p.queue.remove(func(*shot) bool { return true })
-		p.ahead(time.Now(), 100)
-		if got := p.low.Load(); got != 5 {
+		p.number.counts.posted.Add(25)
+		p.queue.remove(func(*attempt) bool { return true })
+		p.planner.ahead(time.Now(), 100)
+		if got := p.queue.lowAt; got != 5 {
 			t.Errorf("when the queue ran empty it is woken at %d shots, want a group of 5", got)
 		}
 	})
@@ -188,22 +188,22 @@ func TestWhoHasAShareOfTheRateAsksLessOften(t *testing.T) {
 func TestAGroupCoversWhatTheLedgerTakesForACommit(t *testing.T) {
 	_, all := gathering(t, &desk{}, 1)
 	p := all[0]
-	p.took(3 * time.Millisecond)
-	if got := p.group(100); got != 5 {
+	p.planner.took(3 * time.Millisecond)
+	if got := p.planner.group(100); got != 5 {
 		t.Errorf("with commits of 3 ms a group is %d, want 5", got)
 	}
-	p.took(100 * time.Millisecond)
-	if got := p.group(100); got != 20 {
+	p.planner.took(100 * time.Millisecond)
+	if got := p.planner.group(100); got != 20 {
 		t.Errorf("after a commit of 100 ms a group is %d, want 20", got)
 	}
-	p.took(3 * time.Second)
-	if got := p.group(100); got != 25 {
+	p.planner.took(3 * time.Second)
+	if got := p.planner.group(100); got != 25 {
 		t.Errorf("after a commit of 3 s a group is %d, want 25, a quarter of a second", got)
 	}
 	for range 20 {
-		p.took(3 * time.Millisecond)
+		p.planner.took(3 * time.Millisecond)
 	}
-	if got := p.group(100); got != 5 {
+	if got := p.planner.group(100); got != 5 {
 		t.Errorf("when commits are quick again a group is %d, want 5", got)
 	}
 }

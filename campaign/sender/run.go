@@ -2,7 +2,6 @@ package sender
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +26,7 @@ type run struct {
 	started     time.Time
 
 	dropping atomic.Pointer[campaign.SkipReason] // what is queued becomes skipped for this reason
-	held     atomic.Bool                         // paused by a refusal; no shot of it is posted any more
+	held     atomic.Bool                         // paused by a refusal; no attempt of it is posted any more
 	breaker  breaker
 }
 
@@ -78,38 +77,10 @@ func (r *run) over() bool {
 	return reason != nil && *reason != campaign.OverLimit
 }
 
-// breaker trips when breakerSame of the last breakerOf results are the same
-// payload fault (platform.md 3, breaker rule).
-type breaker struct {
-	mu   sync.Mutex
-	last [breakerOf]string // codes; "" for anything else
-	n    int
-}
-
-const (
-	breakerOf   = 25
-	breakerSame = 20
-)
-
-// note adds one result and reports whether the breaker trips; code is "" unless
-// the result was a payload fault.
-func (b *breaker) note(code string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.last[b.n%breakerOf] = code
-	b.n++
-	if code == "" {
-		return false
+// paced is the rate of the run over a number of a rate: no more than its own limit.
+func (r *run) paced(rate float64) float64 {
+	if r.rate > 0 {
+		return min(r.rate, rate)
 	}
-	same := 0
-	for _, c := range b.last {
-		if c == code {
-			same++
-		}
-	}
-	if same >= breakerSame {
-		b.last = [breakerOf]string{}
-		return true
-	}
-	return false
+	return rate
 }

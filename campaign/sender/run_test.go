@@ -82,7 +82,7 @@ func TestARunIsOverWhenItIsCancelledOrItsTimeIsUp(t *testing.T) {
 
 // A draft without a retry makes none due.
 func TestOnlyRetriesAreDueAgain(t *testing.T) {
-	s, now := newSegment(&run{}, campaign.Lease{}), time.Now()
+	s, now := newSegment(&run{}, campaign.Lease{}, nil), time.Now()
 	if again([]draft{{seg: s, rows: make([]campaign.Delivery, 3)}}, now); s.nextDue.Load() != 0 {
 		t.Errorf("a retry is due at %d, want none", s.nextDue.Load())
 	}
@@ -115,20 +115,20 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, r := newPacer(e, "conn_1"), &run{no: 1, rate: 5}
-			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}, Mark: 5})
+			p, r := newWorker(e, "conn_1"), &run{no: 1, rate: 5}
+			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}, Mark: 5}, nil)
 			for seq := range int64(4) {
 				s.buf = append(s.buf, campaign.Delivery{Run: 1, Seq: 5 + seq})
 			}
 			d := draft{seg: s, rows: s.buf[:3]}
 			d.Retries = []campaign.Retry{{Delivery: campaign.Delivery{Run: 1, Seq: 1}, Attempt: 3, Tries: 2}}
 			var got []string
-			for _, sh := range p.admit(context.Background(), d, tt.granted, map[*run][]time.Time{r: slices.Clone(slots)}, began) {
-				said := fmt.Sprintf("%d/%d/%d", sh.delivery.Seq, sh.attempt, sh.tries)
+			for _, sh := range p.planner.admit(context.Background(), d, tt.granted, map[*run][]time.Time{r: slices.Clone(slots)}, began) {
+				said := fmt.Sprintf("%d/%d/%d", sh.delivery.Seq, sh.number, sh.tries)
 				if sh.slotted {
 					said += fmt.Sprintf("@%d", sh.notBefore.Sub(began))
 				}
-				if got = append(got, said); sh.seg != s || !sh.intentAt.Equal(began) || sh.slotted == sh.notBefore.IsZero() {
+				if got = append(got, said); sh.segment != s || !sh.intentAt.Equal(began) || sh.slotted == sh.notBefore.IsZero() {
 					t.Errorf("shot %+v, want one of the segment, of an intent at %v", sh, began)
 				}
 			}
@@ -139,8 +139,8 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 			if s.lost.Load() != tt.lost || r.held.Load() != tt.held || (reason != nil) != tt.over || reason != nil && *reason != campaign.OverLimit {
 				t.Errorf("lost %v, held %v, dropped %v, want %v, %v, %v", s.lost.Load(), r.held.Load(), reason, tt.lost, tt.held, tt.over)
 			}
-			if due := s.dueBy(began); due != tt.again || len(e.poke) != tt.poked || p.counts.skipped.Load() != tt.skipped {
-				t.Errorf("due again %v, poked %d, %d skipped, want %v, %d, %d", due, len(e.poke), p.counts.skipped.Load(), tt.again, tt.poked, tt.skipped)
+			if due := s.dueBy(began); due != tt.again || len(e.poke) != tt.poked || p.number.counts.skipped.Load() != tt.skipped {
+				t.Errorf("due again %v, poked %d, %d skipped, want %v, %d, %d", due, len(e.poke), p.number.counts.skipped.Load(), tt.again, tt.poked, tt.skipped)
 			}
 			if bound := s.lease.Connection == "conn_1"; bound != (tt.shots != "") {
 				t.Errorf("bound to %q, want conn_1: %v", s.lease.Connection, tt.shots != "")

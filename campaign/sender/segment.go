@@ -8,10 +8,10 @@ import (
 	"campaignd/campaign"
 )
 
-// segment is a leased segment in the hands of a pacer. The planner owns all of
-// it but the atomics.
+// segment is a leased segment. The planner owns all of it but the atomics.
 type segment struct {
 	run     *run
+	planner signal              // of the connection that holds it
 	claimed campaign.Lease      // as claimed; never changed, so the renewer may read it
 	lease   campaign.Lease      // with the mark as it is now
 	buf     []campaign.Delivery // read ahead: the deliveries from lease.Mark on, in order
@@ -21,12 +21,12 @@ type segment struct {
 	until   atomic.Int64 // unix nanoseconds by the local clock: not to be used after
 	closes  atomic.Int64 // unix nanoseconds at which its window closes; 0: it has none. Not to be posted from then on
 	lost    atomic.Bool  // the lease is gone: nothing more is posted or decided
-	pending atomic.Int64 // shots granted whose result is not durable yet
+	pending atomic.Int64 // attempts whose result is not durable yet
 	nextDue atomic.Int64 // unix nanoseconds of the earliest known deferred delivery; 0: none known
 }
 
-func newSegment(r *run, l campaign.Lease) *segment {
-	s := &segment{run: r, claimed: l, lease: l}
+func newSegment(r *run, l campaign.Lease, planner signal) *segment {
+	s := &segment{run: r, planner: planner, claimed: l, lease: l}
 	s.until.Store(l.Until.UnixNano())
 	return s
 }
@@ -89,14 +89,20 @@ func (s *segment) dueBy(now time.Time) bool {
 	return n != 0 && n <= now.UnixNano()
 }
 
-// shot is one attempt whose intent is committed. It exists in memory only: a
-// death forgets it and recovery writes a doubt.
-type shot struct {
-	seg       *segment
-	delivery  campaign.Delivery
-	attempt   int
-	tries     int       // earlier attempts that counted
-	intentAt  time.Time // before the intent's transaction began
-	notBefore time.Time // of the campaign's own cap; zero: now
-	slotted   bool      // notBefore is a slot of that cap; false: when to ask for one, if there is a cap
+// recorded notes that a result is durable.
+func (s *segment) recorded(r campaign.Result) {
+	if r.Kind == campaign.ResultDeferred {
+		s.due(r.NotBefore)
+	}
+	if s.pending.Add(-1) == 0 || r.Kind == campaign.ResultDeferred {
+		s.planner.send()
+	}
+}
+
+// givenUp notes that a result will not be written. Nobody waits for it any more, so the segment can
+// be handed back: its next owner finds a delivery without an outcome, and doubts it.
+func (s *segment) givenUp() {
+	if s.pending.Add(-1) == 0 {
+		s.planner.send()
+	}
 }

@@ -11,19 +11,19 @@ import (
 
 // An attempt with a time goes first once that time has come, and waits until then.
 func TestTimedShotsGoFirstWhenTheyAreDue(t *testing.T) {
-	q, now := newQueue(), time.Now()
-	q.push([]*shot{{attempt: 1}, {attempt: 2, notBefore: now}, {attempt: 3, notBefore: now.Add(time.Nanosecond)}})
+	q, now := newQueue(nil, 0), time.Now()
+	q.push([]*attempt{{number: 1}, {number: 2, notBefore: now}, {number: 3, notBefore: now.Add(time.Nanosecond)}})
 	for _, want := range []int{2, 1, 0} {
 		got := 0
 		if s := q.take(now); s != nil {
-			got = s.attempt
+			got = s.number
 		}
 		if got != want {
 			t.Errorf("the next shot is %d, want %d", got, want)
 		}
 	}
-	q = newQueue()
-	q.push([]*shot{{attempt: 1}, {attempt: 2, notBefore: now}})
+	q = newQueue(nil, 0)
+	q.push([]*attempt{{number: 1}, {number: 2, notBefore: now}})
 	if q.empty() {
 		t.Error("a queue with one attempt of each kind is empty, want it not to be")
 	}
@@ -37,7 +37,7 @@ func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
 	}
 	closes := time.Date(2026, 1, 5, 18, 0, 0, 0, time.UTC)
 	for before, want := range map[time.Duration]bool{time.Minute: true, time.Second + 1: true, time.Second: false, 0: false} {
-		s := newSegment(&run{window: window}, campaign.Lease{Until: closes.Add(time.Hour)})
+		s := newSegment(&run{window: window}, campaign.Lease{Until: closes.Add(time.Hour)}, nil)
 		opens, err := s.closedUntil(closes.Add(-before))
 		if got := opens.IsZero(); got != want || err != nil {
 			t.Errorf("%v before it closes the window is open: %v %v, want %v", before, got, err, want)
@@ -47,11 +47,11 @@ func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := newSegment(&run{window: always}, campaign.Lease{Until: closes})
+	open := newSegment(&run{window: always}, campaign.Lease{Until: closes}, nil)
 	if opens, err := open.closedUntil(closes); !opens.IsZero() || err != nil || open.closes.Load() != 0 {
 		t.Errorf("all day: opens %v, closes %d, %v, want it open for good", opens, open.closes.Load(), err)
 	}
-	s := newSegment(&run{}, campaign.Lease{Until: closes})
+	s := newSegment(&run{}, campaign.Lease{Until: closes}, nil)
 	for before, want := range map[time.Duration]bool{3*time.Second + 1: true, 3 * time.Second: false} {
 		if got := s.mayPost(closes.Add(-before), 3*time.Second); got != want {
 			t.Errorf("%v before its lease ends it may be posted: %v, want %v", before, got, want)
@@ -68,11 +68,11 @@ func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
 // Only the granted rows of an intent are posted; the others keep their place.
 func TestOnlyWhatIsGrantedIsPosted(t *testing.T) {
 	p, s, _ := judging(t)
-	d := draft{seg: s.seg, rows: []campaign.Delivery{{Seq: 0}, {Seq: 1}, {Seq: 2}}}
-	s.seg.buf = d.rows
-	shots := p.admit(context.Background(), d, campaign.Granted{To: 2}, map[*run][]time.Time{}, time.Now())
-	if len(shots) != 2 || s.seg.lease.Mark != 2 || len(s.seg.buf) != 1 || s.seg.pending.Load() != 2 {
-		t.Errorf("%d shots, mark %d, %d read ahead, %d pending, want 2, 2, 1, 2", len(shots), s.seg.lease.Mark, len(s.seg.buf), s.seg.pending.Load())
+	d := draft{seg: s.segment, rows: []campaign.Delivery{{Seq: 0}, {Seq: 1}, {Seq: 2}}}
+	s.segment.buf = d.rows
+	shots := p.planner.admit(context.Background(), d, campaign.Granted{To: 2}, map[*run][]time.Time{}, time.Now())
+	if len(shots) != 2 || s.segment.lease.Mark != 2 || len(s.segment.buf) != 1 || s.segment.pending.Load() != 2 {
+		t.Errorf("%d shots, mark %d, %d read ahead, %d pending, want 2, 2, 1, 2", len(shots), s.segment.lease.Mark, len(s.segment.buf), s.segment.pending.Load())
 	}
 }
 

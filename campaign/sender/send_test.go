@@ -51,8 +51,8 @@ func TestWhatIsNotProvenIsDoubt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &shot{seg: newSegment(r, campaign.Lease{}), attempt: 3, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99, To: "+2348031234501", Cells: []string{"+2348031234501", tt.cell}}}
-			newPacer(e, "conn_1").send(t.Context(), s)
+			s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), number: 3, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99, To: "+2348031234501", Cells: []string{"+2348031234501", tt.cell}}}
+			newWorker(e, "conn_1").poster.send(t.Context(), s)
 			got := (<-e.rec.in).result
 			if got.Kind != tt.want || got.Code != tt.code || tt.answer.sent != tt.sent || !got.At.Equal(time.Now()) {
 				t.Errorf("%s: kind %v, code %q after %d posts at %v, want %v, %q after %d now", tt.name, got.Kind, got.Code, tt.answer.sent, got.At, tt.want, tt.code, tt.sent)
@@ -86,9 +86,9 @@ func TestAShotThatLostItsSlotAsksForAnother(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := newPacer(e, "conn_1")
-			s := &shot{seg: newSegment(&run{no: 1, id: "sale-1", rate: 5}, campaign.Lease{}), slotted: !tt.slotted}
-			p.reslot(t.Context(), s, now)
+			p := newWorker(e, "conn_1")
+			s := &attempt{segment: newSegment(&run{no: 1, id: "sale-1", rate: 5}, campaign.Lease{}, nil), slotted: !tt.slotted}
+			p.poster.reslot(t.Context(), s, now)
 			if s.slotted != tt.slotted || s.notBefore.Sub(now) != tt.after || p.queue.empty() {
 				t.Errorf("%s: slotted %v, %v from now, lost = %v, want %v, %v and queued", tt.name, s.slotted, s.notBefore.Sub(now), p.queue.empty(), tt.slotted, tt.after)
 			}
@@ -122,13 +122,13 @@ func TestAnUnknownFaultOfTheLimiterIsLogged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := newPacer(e, "conn_1")
-			p.queue.push([]*shot{{}})
+			p := newWorker(e, "conn_1")
+			p.queue.push([]*attempt{{}})
 			ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer stop()
-			p.post(ctx)
-			if got := strings.Contains(log.String(), `level=ERROR msg="no slot" connection=conn_1 err="a script`); got != tt.want || p.counts.noSlot.Load() != 1 {
-				t.Errorf("%s: logged %q after %d refusals, want an error = %v after 1", tt.name, log.String(), p.counts.noSlot.Load(), tt.want)
+			p.poster.run(ctx)
+			if got := strings.Contains(log.String(), `level=ERROR msg="no slot" connection=conn_1 err="a script`); got != tt.want || p.number.counts.noSlot.Load() != 1 {
+				t.Errorf("%s: logged %q after %d refusals, want an error = %v after 1", tt.name, log.String(), p.number.counts.noSlot.Load(), tt.want)
 			}
 		})
 	}

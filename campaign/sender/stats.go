@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"campaignd/campaign"
@@ -23,78 +22,51 @@ type Stats struct {
 	Lanes   []campaign.LaneReport
 }
 
-type counts struct {
-	posted, accepted, refused, deferred, doubts,
-	skipped, recovered, forfeited, throttled, noSlot atomic.Int64
-}
-
-func (c *counts) note(r campaign.Result) {
-	switch r.Kind {
-	case campaign.ResultAccepted:
-		c.accepted.Add(1)
-	case campaign.ResultRefused:
-		c.refused.Add(1)
-	case campaign.ResultDeferred:
-		c.deferred.Add(1)
-	case campaign.ResultDoubt:
-		c.doubts.Add(1)
-	}
-}
-
-// latency is an exponentially smoothed duration.
-type latency struct{ ns atomic.Int64 }
-
-func (l *latency) add(d time.Duration) {
-	old := l.ns.Load()
-	if old == 0 {
-		l.ns.Store(int64(d))
-		return
-	}
-	l.ns.Store(old + (int64(d)-old)/16) // a lost update under concurrency is only a sample less
-}
-
-// binding is what a lane waits for.
-type binding struct{ limit, detail string }
-
-// bind notes what binds a run's lane at this step of the planner.
-func (p *pacer) bind(r *run, limit, detail string) { p.binding[r.no] = binding{limit, detail} }
+// limitedBy is what a lane waits for.
+type limitedBy struct{ limit, detail string }
 
 // stats reads the counters; safe from any goroutine.
-func (p *pacer) stats() Stats {
-	now := time.Now()
-	rate := p.pace()
-	held, why := p.heldFor(now)
+func (w *worker) stats() Stats {
+	n, c := w.number, &w.number.counts
 	s := Stats{
-		Connection: p.connection, Rate: rate, InFlight: len(p.inFlight), Latency: time.Duration(p.latency.ns.Load()),
-		Posted: p.counts.posted.Load(), Accepted: p.counts.accepted.Load(), Refused: p.counts.refused.Load(),
-		Deferred: p.counts.deferred.Load(), Doubts: p.counts.doubts.Load(), Skipped: p.counts.skipped.Load(),
-		Recovered: p.counts.recovered.Load(), Forfeited: p.counts.forfeited.Load(), Throttled: p.counts.throttled.Load(),
-		NoSlot: p.counts.noSlot.Load(),
+		Connection: n.connection, Rate: n.pace(), InFlight: len(w.poster.inFlight), Latency: time.Duration(n.latency.ns.Load()),
+		Posted: c.posted.Load(), Accepted: c.accepted.Load(), Refused: c.refused.Load(),
+		Deferred: c.deferred.Load(), Doubts: c.doubts.Load(), Skipped: c.skipped.Load(),
+		Recovered: c.recovered.Load(), Forfeited: c.forfeited.Load(), Throttled: c.throttled.Load(),
+		NoSlot: c.noSlot.Load(),
 	}
-	p.mu.Lock()
-	bound, busy, noSlot := p.bound, p.busy, p.noSlot
-	p.mu.Unlock()
-	for _, r := range p.activeRuns() {
-		l := campaign.LaneReport{Run: r.no, Connection: p.connection, Rate: rate, At: now, LimitedBy: "throughput", Detail: fmt.Sprintf("it sends at its pace of %.4g messages per second", rate)}
-		if r.rate > 0 && r.rate < rate {
-			l.Rate, l.LimitedBy, l.Detail = r.rate, "cap", ownLimit(r.rate)
-		}
-		b, bindsNow := bound[r.no]
-		switch {
-		case held > 0:
-			l.Rate, l.LimitedBy, l.Detail = 0, why.limit, fmt.Sprintf("%s; next try in %.0fs", why.detail, math.Ceil(held.Seconds()))
-		case now.Sub(noSlot.at) <= refusedFor:
-			l.Rate, l.LimitedBy, l.Detail = 0, "limiter", noSlot.why
-		case bindsNow:
-			l.LimitedBy, l.Detail = b.limit, b.detail
-		case len(p.inFlight) == cap(p.inFlight):
-			l.LimitedBy, l.Detail = "in_flight", fmt.Sprintf("%d requests wait for an answer (%s each)", len(p.inFlight), s.Latency.Round(time.Millisecond))
-		case p.queue.empty() && !busy[r.no]: // between two groups the queue is empty too
-			l.LimitedBy, l.Detail = "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt"
-		}
-		s.Lanes = append(s.Lanes, l)
+	for _, r := range w.planner.activeRuns() {
+		s.Lanes = append(s.Lanes, w.lane(r, s))
 	}
 	return s
+}
+
+// lane says what limits a run over this connection: the first of the causes below that holds.
+func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
+	now := time.Now()
+	l := campaign.LaneReport{Run: r.no, Connection: s.Connection, Rate: s.Rate, At: now}
+	limited, working := w.planner.lane(r)
+	held, why := w.number.heldFor(now)
+	failure := w.number.limiterFailure(now)
+	switch {
+	case held > 0:
+		l.Rate, l.LimitedBy, l.Detail = 0, why.limit, fmt.Sprintf("%s; next try in %.0fs", why.detail, math.Ceil(held.Seconds()))
+	case failure != "":
+		l.Rate, l.LimitedBy, l.Detail = 0, "limiter", failure
+	case limited.limit != "":
+		l.Rate, l.LimitedBy, l.Detail = r.paced(s.Rate), limited.limit, limited.detail
+	case s.InFlight == cap(w.poster.inFlight):
+		l.Rate, l.LimitedBy = r.paced(s.Rate), "in_flight"
+		l.Detail = fmt.Sprintf("%d requests wait for an answer (%s each)", s.InFlight, s.Latency.Round(time.Millisecond))
+	case w.queue.empty() && !working: // between two groups the queue is empty too
+		l.Rate, l.LimitedBy = r.paced(s.Rate), "none"
+		l.Detail = "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt"
+	case r.paced(s.Rate) < s.Rate:
+		l.Rate, l.LimitedBy, l.Detail = r.rate, "cap", ownLimit(r.rate)
+	default:
+		l.LimitedBy, l.Detail = "throughput", fmt.Sprintf("it sends at its pace of %.4g messages per second", s.Rate)
+	}
+	return l
 }
 
 func ownLimit(rate float64) string {
@@ -109,9 +81,9 @@ func sortStats(s []Stats) {
 func (e *Engine) Stats() []Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	out := make([]Stats, 0, len(e.pacers))
-	for _, p := range e.pacers {
-		out = append(out, p.stats())
+	out := make([]Stats, 0, len(e.workers))
+	for _, w := range e.workers {
+		out = append(out, w.stats())
 	}
 	sortStats(out)
 	return out

@@ -16,15 +16,15 @@ import (
 )
 
 // report is what a pacer of 72 messages a second says of a run with a limit of its own and one without.
-func report(t *testing.T, before func(*pacer)) (capped, free campaign.LaneReport) {
+func report(t *testing.T, before func(*worker)) (capped, free campaign.LaneReport) {
 	t.Helper()
 	o, err := Options{Owner: "a"}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPacer(&Engine{o: o}, "conn_1")
-	p.setRuns([]*run{{no: 1, rate: 5, connections: []string{"conn_1"}}, {no: 2, rate: 500, connections: []string{"conn_1"}}})
-	p.queue.push([]*shot{{}}) // there is something to send
+	p := newWorker(&Engine{o: o}, "conn_1")
+	p.planner.setRuns([]*run{{no: 1, rate: 5, connections: []string{"conn_1"}}, {no: 2, rate: 500, connections: []string{"conn_1"}}})
+	p.queue.push([]*attempt{{}}) // there is something to send
 	if before != nil {
 		before(p)
 	}
@@ -48,19 +48,19 @@ func TestALaneSendsAtTheSmallerOfPaceAndLimit(t *testing.T) {
 // Between two slots of the run's limit nothing is ready, because of the limit.
 func TestALaneIsBoundByTheRunsLimitBetweenTwoOfItsSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capped, _ := report(t, func(p *pacer) {
-			p.queue.remove(func(*shot) bool { return true })
-			p.e.limiter = throttle.NewLocal()
-			r := p.activeRuns()[0]
-			p.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Until: time.Now().Add(time.Minute)})}
+		capped, _ := report(t, func(p *worker) {
+			p.queue.remove(func(*attempt) bool { return true })
+			p.planner.e.limiter = throttle.NewLocal()
+			r := p.planner.activeRuns()[0]
+			p.planner.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Until: time.Now().Add(time.Minute)}, nil)}
 			for range 3 { // steps of the planner within one slot
-				p.binding = map[campaign.RunNo]binding{}
-				if _, err := p.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); err != nil {
+				p.planner.limits = map[campaign.RunNo]limitedBy{}
+				if _, err := p.planner.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); err != nil {
 					t.Fatal(err)
 				}
-				p.bound = p.binding
-				if p.bound[r.no].limit != "cap" {
-					t.Errorf("a step of the planner binds %+v, want cap", p.bound)
+				p.planner.limitedBy = p.planner.limits
+				if p.planner.limitedBy[r.no].limit != "cap" {
+					t.Errorf("a step of the planner binds %+v, want cap", p.planner.limitedBy)
 				}
 				time.Sleep(time.Millisecond)
 			}
@@ -74,24 +74,24 @@ func TestALaneIsBoundByTheRunsLimitBetweenTwoOfItsSlots(t *testing.T) {
 func TestALaneSaysWhatHoldsItsNumberAndForHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
-			hold            func(*pacer)
+			hold            func(*worker)
 			binding, detail string
 		}{
-			{func(p *pacer) {
+			{func(p *worker) {
 				now := time.Now()
 				for range 4 { // 0.5, 1, 2, then 4 s
-					p.unreached(now)
-					now = p.until
+					p.number.unreached(now)
+					now = p.number.until
 				}
 				time.Sleep(time.Until(now) - 3500*time.Millisecond)
 			}, "unreachable", "the service cannot be reached; next try in 4s"},
-			{func(p *pacer) {
-				e := &messaging.Error{Code: "130429", Action: messaging.Slow, Wait: 30 * time.Second}
-				p.holdFor(context.Background(), &shot{seg: &segment{run: &run{}}}, e, time.Now())
+			{func(p *worker) {
+				e := &messaging.Error{Code: "130429", Action: messaging.Slow, Wait: 30 * time.Second, Status: 429}
+				p.number.failed(e, time.Now())
 			}, "throttled", "the service asked to wait (130429); next try in 30s"},
-			{func(p *pacer) {
+			{func(p *worker) {
 				for range breakerSame {
-					p.judge(context.Background(), &shot{}, &messaging.Error{Proof: messaging.Doubt}, time.Now())
+					p.number.failed(&messaging.Error{Proof: messaging.Doubt}, time.Now())
 				}
 			}, "doubt", "most requests end without a clear answer; next try in 30s"},
 		} {
@@ -112,10 +112,10 @@ func (unavailable) Lease(context.Context, string, float64, int) (throttle.Slots,
 func TestALaneNamesALimiterThatCannotBeAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		capped, free := report(t, func(p *pacer) {
-			p.e.limiter = unavailable{}
+		capped, free := report(t, func(p *worker) {
+			p.planner.e.limiter = unavailable{}
 			var posting sync.WaitGroup
-			posting.Go(func() { p.post(ctx) })
+			posting.Go(func() { p.poster.run(ctx) })
 			time.Sleep(30 * time.Second)
 			stop()
 			posting.Wait()
@@ -131,12 +131,12 @@ func TestALaneNamesALimiterThatCannotBeAsked(t *testing.T) {
 // The run's own limit comes from the same limiter: that it cannot be asked is no fault of the ledger, and no error of the planner.
 func TestALimiterThatIsAwayBindsARunsOwnLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capped, _ := report(t, func(p *pacer) {
-			p.queue.remove(func(*shot) bool { return true })
-			p.e.limiter = unavailable{}
-			r := p.activeRuns()[0]
-			p.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Until: time.Now().Add(time.Minute)})}
-			if n, err := p.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); n != 0 || err != nil {
+		capped, _ := report(t, func(p *worker) {
+			p.queue.remove(func(*attempt) bool { return true })
+			p.planner.e.limiter = unavailable{}
+			r := p.planner.activeRuns()[0]
+			p.planner.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Until: time.Now().Add(time.Minute)}, nil)}
+			if n, err := p.planner.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); n != 0 || err != nil {
 				t.Errorf("%d slots, %v", n, err)
 			}
 		})
@@ -152,17 +152,17 @@ func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
 		to      int64 // of the segment's deliveries
 		binding string
 	}{{100, "throughput"}, {0, "none"}} {
-		_, free := report(t, func(p *pacer) {
-			p.queue.remove(func(*shot) bool { return true })
-			r := p.activeRuns()[1]
-			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: c.to}})
+		_, free := report(t, func(p *worker) {
+			p.queue.remove(func(*attempt) bool { return true })
+			r := p.planner.activeRuns()[1]
+			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: c.to}}, nil)
 			s.pending.Add(1)
-			p.segments, p.claimedAt = []*segment{s}, time.Now().Add(time.Hour) // nothing is claimed
-			p.queue.push(blank(2 * p.group(p.pace())))                         // nor asked for
-			if _, err := p.step(t.Context()); err != nil {
+			p.planner.segments, p.planner.claimedAt = []*segment{s}, time.Now().Add(time.Hour) // nothing is claimed
+			p.queue.push(blank(2 * p.planner.group(p.number.pace())))                          // nor asked for
+			if _, err := p.planner.step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			p.queue.remove(func(*shot) bool { return true })
+			p.queue.remove(func(*attempt) bool { return true })
 		})
 		if free.LimitedBy != c.binding {
 			t.Errorf("with %d deliveries: %s, want %s", c.to, free.LimitedBy, c.binding)
@@ -177,21 +177,21 @@ func TestEachCounterHasItsOwnName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newPacer(e, "conn_2")
+		p := newWorker(e, "conn_2")
 		for n, kind := range []campaign.ResultKind{campaign.ResultAccepted, campaign.ResultRefused, campaign.ResultDeferred, campaign.ResultDoubt} {
 			for range n + 1 {
-				p.counts.note(campaign.Result{Kind: kind})
+				p.number.counts.note(campaign.Result{Kind: kind})
 			}
 		}
-		p.counts.posted.Store(5)
-		p.counts.skipped.Store(6)
-		p.counts.recovered.Store(7)
-		p.counts.forfeited.Store(8)
-		p.counts.throttled.Store(9)
-		p.counts.noSlot.Store(10)
-		p.latency.add(11)
-		p.inFlight <- struct{}{}
-		e.pacers["conn_2"], e.pacers["conn_1"] = p, newPacer(e, "conn_1")
+		p.number.counts.posted.Store(5)
+		p.number.counts.skipped.Store(6)
+		p.number.counts.recovered.Store(7)
+		p.number.counts.forfeited.Store(8)
+		p.number.counts.throttled.Store(9)
+		p.number.counts.noSlot.Store(10)
+		p.number.latency.add(11)
+		p.poster.inFlight <- struct{}{}
+		e.workers["conn_2"], e.workers["conn_1"] = p, newWorker(e, "conn_1")
 		want := Stats{
 			Connection: "conn_2", Rate: 72, InFlight: 1, Posted: 5, Accepted: 1, Refused: 2, Deferred: 3, Doubts: 4,
 			Skipped: 6, Recovered: 7, Forfeited: 8, Throttled: 9, NoSlot: 10, Latency: 11,
@@ -206,32 +206,32 @@ func TestEachCounterHasItsOwnName(t *testing.T) {
 func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
-		before          func(*pacer)
+		before          func(*worker)
 		binding, detail string
 		rate            float64
 	}{
-		{"a pace", func(*pacer) {}, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"just refused", func(p *pacer) { p.unasked(time.Now().Add(-time.Second), errGone) }, "limiter", "no send instant can be had, so nothing is sent: connection refused", 0},
-		{"refused before", func(p *pacer) { p.unasked(time.Now().Add(-time.Second-1), errGone) }, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"refused, then not", func(p *pacer) { p.unasked(time.Now(), errGone); p.answered() }, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"511 in flight", func(p *pacer) {
+		{"a pace", func(*worker) {}, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"just refused", func(p *worker) { p.number.unasked(time.Now().Add(-time.Second), errGone) }, "limiter", "no send instant can be had, so nothing is sent: connection refused", 0},
+		{"refused before", func(p *worker) { p.number.unasked(time.Now().Add(-time.Second-1), errGone) }, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"refused, then not", func(p *worker) { p.number.unasked(time.Now(), errGone); p.number.answered() }, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"511 in flight", func(p *worker) {
 			for range 511 {
-				p.inFlight <- struct{}{}
+				p.poster.inFlight <- struct{}{}
 			}
 		}, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"512 in flight", func(p *pacer) {
-			p.latency.add(2500400 * time.Microsecond)
+		{"512 in flight", func(p *worker) {
+			p.number.latency.add(2500400 * time.Microsecond)
 			for range 512 {
-				p.inFlight <- struct{}{}
+				p.poster.inFlight <- struct{}{}
 			}
 		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
-		{"the planner", func(p *pacer) { p.bound = map[campaign.RunNo]binding{2: {"window", "it is shut"}} }, "window", "it is shut", 72},
-		{"nothing", func(p *pacer) { p.queue.take(time.Now()) }, "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},
-		{"work at the last step", func(p *pacer) {
+		{"the planner", func(p *worker) { p.planner.limitedBy = map[campaign.RunNo]limitedBy{2: {"window", "it is shut"}} }, "window", "it is shut", 72},
+		{"nothing", func(p *worker) { p.queue.take(time.Now()) }, "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},
+		{"work at the last step", func(p *worker) {
 			p.queue.take(time.Now())
-			p.busy = map[campaign.RunNo]bool{2: true}
+			p.planner.working = map[campaign.RunNo]bool{2: true}
 		}, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"held until now", func(p *pacer) { p.hold(time.Now(), binding{"doubt", "x"}) }, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"held until now", func(p *worker) { p.number.hold(time.Now(), limitedBy{"doubt", "x"}) }, "throughput", "it sends at its pace of 72 messages per second", 72},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, got := report(t, tt.before)

@@ -11,7 +11,7 @@ import (
 )
 
 // tend gives back segments that are lost, held, closed, dropped or finished.
-func (p *pacer) tend(ctx context.Context, now time.Time) error {
+func (p *planner) tend(ctx context.Context, now time.Time) error {
 	runs := p.activeRuns()
 	changed := false
 	for i := 0; i < len(p.segments); i++ {
@@ -31,13 +31,13 @@ func (p *pacer) tend(ctx context.Context, now time.Time) error {
 		}
 	}
 	if changed {
-		p.share()
+		p.renewer.keep(p.segments)
 	}
 	return nil
 }
 
 // tendOne reports true when the pacer no longer owns the segment.
-func (p *pacer) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
+func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
 	if s.lost.Load() || s.run.held.Load() || s.run.over() || !active {
 		p.unpost(s)
 	}
@@ -53,7 +53,7 @@ func (p *pacer) tendOne(ctx context.Context, s *segment, active bool, now time.T
 		}
 		s.dropped, s.buf = true, nil
 		s.lease.Mark = s.lease.Hi
-		p.counts.skipped.Add(int64(n))
+		p.number.counts.skipped.Add(int64(n))
 	}
 	if s.pending.Load() > 0 {
 		return false, nil
@@ -68,7 +68,7 @@ func (p *pacer) tendOne(ctx context.Context, s *segment, active bool, now time.T
 		wake = now
 	case !opens.IsZero() && !s.dropped:
 		wake = opens
-		p.bind(s.run, "window", "outside the sending window until "+opens.UTC().Format(time.RFC3339))
+		p.limit(s.run, "window", "outside the sending window until "+opens.UTC().Format(time.RFC3339))
 	case s.exhausted() && !s.dueSoon(now):
 	default:
 		return false, nil
@@ -88,10 +88,10 @@ func (p *pacer) tendOne(ctx context.Context, s *segment, active bool, now time.T
 // parking is not worth it.
 func (s *segment) dueSoon(now time.Time) bool { return s.dueBy(now.Add(time.Second)) }
 
-// unpost takes the segment's shots out of the queue and records the fact that
+// unpost takes the segment's attempts out of the queue and records the fact that
 // they were never posted.
-func (p *pacer) unpost(s *segment) {
-	for _, sh := range p.queue.remove(func(sh *shot) bool { return sh.seg == s }) {
-		p.settle(sh, notPosted(sh, p.connection, time.Now(), "held"))
+func (p *planner) unpost(s *segment) {
+	for _, sh := range p.queue.remove(func(sh *attempt) bool { return sh.segment == s }) {
+		p.e.rec.settle(p.number, sh, notPosted(time.Now()))
 	}
 }

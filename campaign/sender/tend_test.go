@@ -84,7 +84,7 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := newPacer(e, "conn_1")
+			p := newWorker(e, "conn_1")
 			r := &run{no: 1, connections: []string{"conn_1"}, doubtWindow: 7 * time.Minute}
 			if tt.seg.shut {
 				r.window = shut
@@ -94,32 +94,32 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			}
 			r.held.Store(tt.seg.held)
 			if !tt.seg.gone {
-				p.setRuns([]*run{r})
+				p.planner.setRuns([]*run{r})
 			}
-			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}, Mark: tt.seg.mark, Until: now.Add(time.Hour)})
+			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}, Mark: tt.seg.mark, Until: now.Add(time.Hour)}, nil)
 			s.pending.Store(tt.seg.pending)
 			s.lost.Store(tt.seg.lost)
 			if s.dropped = tt.seg.dropped; !tt.seg.due.IsZero() {
 				s.due(tt.seg.due)
 			}
-			other := newSegment(&run{}, campaign.Lease{})
+			other := newSegment(&run{}, campaign.Lease{}, nil)
 			if tt.seg.queued {
 				s.pending.Add(1)
-				p.queue.push([]*shot{{seg: s}, {seg: other}})
+				p.queue.push([]*attempt{{segment: s}, {segment: other}})
 			}
-			p.binding, p.claimedAt = map[campaign.RunNo]binding{}, now
-			p.segments = []*segment{s}
-			if err := p.tend(t.Context(), now); err != nil {
+			p.planner.limits, p.planner.claimedAt = map[campaign.RunNo]limitedBy{}, now
+			p.planner.segments = []*segment{s}
+			if err := p.planner.tend(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
-			if kept := len(p.segments) == 1; kept != tt.kept || (p.segShared.Load() != nil) == tt.kept {
-				t.Errorf("kept: %v, told to the renewer: %v, want %v, %v", kept, p.segShared.Load() != nil, tt.kept, !tt.kept)
+			if kept := len(p.planner.segments) == 1; kept != tt.kept || (p.renewer.held.Load() != nil) == tt.kept {
+				t.Errorf("kept: %v, told to the renewer: %v, want %v, %v", kept, p.renewer.held.Load() != nil, tt.kept, !tt.kept)
 			}
 			if !slices.EqualFunc(l.parked, tt.parked, time.Time.Equal) || !slices.Equal(l.dropped, tt.dropped) {
 				t.Errorf("parked until %v, dropped for %v, want %v, %v", l.parked, l.dropped, tt.parked, tt.dropped)
 			}
-			if p.claimedAt.IsZero() != (len(tt.parked) > 0) {
-				t.Errorf("the next claim is due at once: %v, want %v", p.claimedAt.IsZero(), len(tt.parked) > 0)
+			if p.planner.claimedAt.IsZero() != (len(tt.parked) > 0) {
+				t.Errorf("the next claim is due at once: %v, want %v", p.planner.claimedAt.IsZero(), len(tt.parked) > 0)
 			}
 			for _, w := range l.windows {
 				if w != 7*time.Minute {
@@ -129,14 +129,14 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			if n := len(e.rec.in); n != tt.results {
 				t.Errorf("%d shots were not posted, want %d", n, tt.results)
 			}
-			if skipped := p.counts.skipped.Load(); skipped != int64(4*len(tt.dropped)) {
+			if skipped := p.number.counts.skipped.Load(); skipped != int64(4*len(tt.dropped)) {
 				t.Errorf("%d counted as skipped, want %d", skipped, 4*len(tt.dropped))
 			}
 			if len(tt.dropped) > 0 && (!s.dropped || !s.exhausted() || s.nextDue.Load() != 0) {
 				t.Errorf("dropped %v, exhausted %v, next due %d, want true, true, 0", s.dropped, s.exhausted(), s.nextDue.Load())
 			}
-			if _, bound := p.binding[1]; bound != (tt.seg.shut && tt.seg.drop == nil) {
-				t.Errorf("bound by %v, want the window: %v", p.binding, tt.seg.shut)
+			if _, bound := p.planner.limits[1]; bound != (tt.seg.shut && tt.seg.drop == nil) {
+				t.Errorf("bound by %v, want the window: %v", p.planner.limits, tt.seg.shut)
 			}
 		})
 	}
@@ -161,20 +161,20 @@ func TestASegmentThatAnotherOwnerHasIsLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newPacer(e, "conn_1")
+		p := newWorker(e, "conn_1")
 		r := &run{no: 1, connections: []string{"conn_1"}}
 		if tt.drop != nil {
 			r.drop(campaign.RunCancelled)
 		}
-		p.setRuns([]*run{r})
-		first, s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}}), newSegment(r, campaign.Lease{})
+		p.planner.setRuns([]*run{r})
+		first, s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}}, nil), newSegment(r, campaign.Lease{}, nil)
 		first.pending.Add(1) // of this one answers are awaited
 		first.dropped = true
-		p.segments = []*segment{first, s}
-		if err := p.tend(t.Context(), time.Now()); !errors.Is(err, tt.want) {
+		p.planner.segments = []*segment{first, s}
+		if err := p.planner.tend(t.Context(), time.Now()); !errors.Is(err, tt.want) {
 			t.Errorf("tend: %v, want %v", err, tt.want)
 		}
-		if gone := !slices.Contains(p.segments, s); s.lost.Load() != tt.lost || gone != tt.gone || !slices.Contains(p.segments, first) {
+		if gone := !slices.Contains(p.planner.segments, s); s.lost.Load() != tt.lost || gone != tt.gone || !slices.Contains(p.planner.segments, first) {
 			t.Errorf("with %v, %v: lost %v, gone %v, want %v, %v", tt.park, tt.drop, s.lost.Load(), gone, tt.lost, tt.gone)
 		}
 		if poked := len(e.poke) == 1; poked != tt.gone {
@@ -193,16 +193,16 @@ func TestAnUnknownWindowGroupIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPacer(e, "conn_1")
+	p := newWorker(e, "conn_1")
 	r := &run{no: 1, window: window, connections: []string{"conn_1"}}
-	p.setRuns([]*run{r})
-	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Group: "Mars/Olympus", Hi: 9}, Until: time.Now().Add(time.Hour)})
-	p.segments = []*segment{s}
+	p.planner.setRuns([]*run{r})
+	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Group: "Mars/Olympus", Hi: 9}, Until: time.Now().Add(time.Hour)}, nil)
+	p.planner.segments = []*segment{s}
 	const want = `window group "Mars/Olympus": unknown time zone Mars/Olympus`
-	if err := p.tend(t.Context(), time.Now()); err == nil || err.Error() != want {
+	if err := p.planner.tend(t.Context(), time.Now()); err == nil || err.Error() != want {
 		t.Errorf("tend: %v, want %s", err, want)
 	}
-	if p.open(s, time.Now()) {
+	if p.planner.open(s, time.Now()) {
 		t.Error("the segment is open, want it shut")
 	}
 }

@@ -28,7 +28,7 @@ func (l *bench) SetState(_ context.Context, no campaign.RunNo, _ []campaign.Stat
 
 // judging is a pacer of conn_1 and a shot of the first of four runs: the second has the same template, the third another
 // language of it, the fourth another template and another number.
-func judging(t *testing.T) (*pacer, *shot, *bench) {
+func judging(t *testing.T) (*worker, *attempt, *bench) {
 	t.Helper()
 	l := &bench{}
 	e, err := New(l, nil, nil, Options{Owner: "a"})
@@ -41,8 +41,15 @@ func judging(t *testing.T) (*pacer, *shot, *bench) {
 		{no: 3, template: "spring", language: "de", connections: []string{"conn_2", "conn_1"}},
 		{no: 4, template: "autumn", language: "en", connections: []string{"conn_2"}},
 	}
-	s := &shot{seg: newSegment(e.order[0], campaign.Lease{}), attempt: 1, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99, To: "+4915112345678"}}
-	return newPacer(e, "conn_1"), s, l
+	s := &attempt{segment: newSegment(e.order[0], campaign.Lease{}, nil), number: 1, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99, To: "+4915112345678"}}
+	return newWorker(e, "conn_1"), s, l
+}
+
+// fails is what the poster does about a post that ended with e.
+func (w *worker) fails(ctx context.Context, a *attempt, e *messaging.Error, now time.Time) campaign.Result {
+	w.number.failed(e, now)
+	w.poster.pauseFor(ctx, a, e)
+	return a.classify(e, w.poster.e.o.Backoff, now)
 }
 
 // Each refusal gives its recipient a result and a wait. The table has the wait without the drawn part.
@@ -78,12 +85,12 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, s, _ := judging(t)
-				s.attempt, s.tries = tt.attempt, tt.tries
+				s.number, s.tries = tt.attempt, tt.tries
 				now, spread := time.Now(), map[time.Duration]bool{}
 				for seq := range int64(20) {
 					s.delivery.Seq = seq
 					e := &messaging.Error{Proof: messaging.NotSent, Action: tt.action, Wait: tt.asked, Status: 400, Code: "c", Message: "m", RequestID: "r", TraceID: "t"}
-					got := p.judge(t.Context(), s, e, now)
+					got := p.fails(t.Context(), s, e, now)
 					if got.Kind != tt.kind || got.Counts != tt.counts || got.NoResend || got.Suppress != nil {
 						t.Fatalf("result = %+v, want kind %v, counts %v", got, tt.kind, tt.counts)
 					}
@@ -135,24 +142,24 @@ func TestAHoldStopsWhatItNames(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, s, l := judging(t)
 				now := time.Now()
-				p.judge(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait, Status: 400}, now)
+				p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait, Status: 400}, now)
 				if !slices.Equal(l.paused, tt.want) {
 					t.Errorf("paused %q, want %q", l.paused, tt.want)
 				}
-				for _, r := range p.e.order {
+				for _, r := range p.planner.e.order {
 					named := slices.ContainsFunc(tt.want, func(w string) bool { return w[0] == byte('0'+r.no) })
 					if held := r.held.Load(); held != named {
 						t.Errorf("run %d is held: %v, want %v", r.no, held, named)
 					}
 				}
-				if held, _ := p.heldFor(now); max(held, 0) != tt.rest {
+				if held, _ := p.number.heldFor(now); max(held, 0) != tt.rest {
 					t.Errorf("the number rests for %v, want %v", held, tt.rest)
 				}
-				p.judge(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait / 2, Status: 400}, now)
+				p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait / 2, Status: 400}, now)
 				if !slices.Equal(l.paused, tt.want) {
 					t.Errorf("after a second answer paused %q, want %q", l.paused, tt.want)
 				}
-				if held, _ := p.heldFor(now); max(held, 0) != tt.rest {
+				if held, _ := p.number.heldFor(now); max(held, 0) != tt.rest {
 					t.Errorf("after a shorter wait the number rests for %v, want %v", held, tt.rest)
 				}
 			})
@@ -165,12 +172,12 @@ func TestAPauseThatFailsIsTriedAgain(t *testing.T) {
 	p, s, l := judging(t)
 	e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater, Hold: messaging.HoldTemplate, Status: 400}
 	l.err = errGone
-	p.judge(t.Context(), s, e, time.Now())
-	if s.seg.run.held.Load() {
+	p.fails(t.Context(), s, e, time.Now())
+	if s.segment.run.held.Load() {
 		t.Error("the run is held although its pause is not written, want it to go on")
 	}
 	l.err = nil
-	p.judge(t.Context(), s, e, time.Now())
+	p.fails(t.Context(), s, e, time.Now())
 	if want := []string{"1 template", "2 template"}; !slices.Equal(l.paused, want) {
 		t.Errorf("paused %q, want %q", l.paused, want)
 	}
@@ -200,7 +207,7 @@ func TestTheBreakerTripsAtTwentyOfTwentyFive(t *testing.T) {
 						e.Code = string(rune('a' + i%2))
 					}
 				}
-				p.judge(t.Context(), s, e, time.Now())
+				p.fails(t.Context(), s, e, time.Now())
 			}
 			if !slices.Equal(l.paused, tt.want) {
 				t.Errorf("paused %q, want %q", l.paused, tt.want)
@@ -224,18 +231,18 @@ func TestDoubtsLetTheNumberRestForThirtySeconds(t *testing.T) {
 	p, s, _ := judging(t)
 	now := time.Now()
 	for range 19 {
-		if got := p.judge(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now); got.Kind != campaign.ResultDoubt || got.NoResend {
+		if got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now); got.Kind != campaign.ResultDoubt || got.NoResend {
 			t.Fatalf("result = %+v, want a doubt that may be resent", got)
 		}
 	}
-	if got := p.judge(t.Context(), s, &messaging.Error{Proof: messaging.DoubtNoID, Status: 200}, now); got.Kind != campaign.ResultDoubt || !got.NoResend {
+	if got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.DoubtNoID, Status: 200}, now); got.Kind != campaign.ResultDoubt || !got.NoResend {
 		t.Fatalf("result = %+v, want a doubt that is never resent", got)
 	}
-	if held, _ := p.heldFor(now); held > 0 {
+	if held, _ := p.number.heldFor(now); held > 0 {
 		t.Errorf("after 19 doubts the number rests for %v, want 0", held)
 	}
-	p.judge(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now)
-	if held, why := p.heldFor(now); held != 30*time.Second || why.limit != "doubt" {
+	p.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now)
+	if held, why := p.number.heldFor(now); held != 30*time.Second || why.limit != "doubt" {
 		t.Errorf("after 20 doubts the number rests for %v (%s), want 30s (doubt)", held, why.limit)
 	}
 }
@@ -246,16 +253,16 @@ func TestAnUnreachableServiceIsAskedLessOften(t *testing.T) {
 	now := time.Now()
 	away := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}
 	for i, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second} {
-		p.judge(t.Context(), s, away, now)
-		p.judge(t.Context(), s, away, now.Add(want/2)) // of the same outage
-		if held, why := p.heldFor(now); held != want || why.limit != "unreachable" {
+		p.fails(t.Context(), s, away, now)
+		p.fails(t.Context(), s, away, now.Add(want/2)) // of the same outage
+		if held, why := p.number.heldFor(now); held != want || why.limit != "unreachable" {
 			t.Errorf("hold %d is %v (%s), want %v (unreachable)", i, held, why.limit, want)
 		}
-		now = p.until
+		now = p.number.until
 	}
-	p.judge(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
-	p.judge(t.Context(), s, away, now)
-	if held, _ := p.heldFor(now); held != 500*time.Millisecond {
+	p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
+	p.fails(t.Context(), s, away, now)
+	if held, _ := p.number.heldFor(now); held != 500*time.Millisecond {
 		t.Errorf("after an answer the hold is %v, want 500ms", held)
 	}
 }
@@ -272,7 +279,7 @@ func TestARefusalFeedsTheSuppressions(t *testing.T) {
 		{messaging.FeedOptOut, &campaign.Suppression{Key: 99, To: "+4915112345678", Scope: campaign.ScopeMarketing, Source: "refused:c", At: now}},
 		{messaging.FeedUnreachable, &campaign.Suppression{Key: 99, To: "+4915112345678", Scope: campaign.ScopeUnreachable, Source: "refused:c", At: now, Until: now.Add(2160 * time.Hour)}},
 	} {
-		got := p.judge(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Feed: tt.feed, Status: 400, Code: "c"}, now).Suppress
+		got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Feed: tt.feed, Status: 400, Code: "c"}, now).Suppress
 		if (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
 			t.Errorf("feed %v writes %+v, want %+v", tt.feed, got, tt.want)
 		}
@@ -284,18 +291,18 @@ func TestOnlyThrottlingLowersTheRate(t *testing.T) {
 	p, s, _ := judging(t)
 	now := time.Now()
 	for range 25 {
-		p.judge(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Slow, Status: 429}, now)
+		p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Slow, Status: 429}, now)
 		now = now.Add(100 * time.Millisecond)
 	}
-	if got := p.pace(); got != 1 {
+	if got := p.number.pace(); got != 1 {
 		t.Errorf("after 2.5 s of throttling the pace is %v, want 1", got)
 	}
-	p.judge(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}, now)
-	if got := p.pace(); got != 1 {
+	p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}, now)
+	if got := p.number.pace(); got != 1 {
 		t.Errorf("after no answer the pace is %v, want 1", got)
 	}
-	p.judge(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
-	if got := p.pace(); got <= 1 {
+	p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
+	if got := p.number.pace(); got <= 1 {
 		t.Errorf("after another answer the pace is %v, want more than 1", got)
 	}
 }

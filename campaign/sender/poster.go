@@ -1,0 +1,233 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/internal/mutant"
+	"campaignd/throttle"
+)
+
+// poster gives each attempt of a number the next slot, and posts it.
+type poster struct {
+	e        *Engine
+	number   *number
+	queue    *queue
+	inFlight chan struct{} // one token for each post under way
+	posts    sync.WaitGroup
+}
+
+func newPoster(e *Engine, n *number, q *queue) *poster {
+	return &poster{e: e, number: n, queue: q, inFlight: make(chan struct{}, e.o.MaxInFlight)}
+}
+
+// run leases slots while there are attempts, sleeps to each instant and posts, until ctx ends. A
+// slot that passed is forfeited; the attempt takes the next. Slots that lie close to each other are
+// used at the last one's instant. Posts may still be under way when it returns: see wait.
+func (p *poster) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		now := time.Now()
+		if held, _ := p.number.heldFor(now); held > 0 {
+			p.number.rest(now)
+			p.sleep(ctx, held)
+			continue
+		}
+		n, wait := p.queue.next(now)
+		if n == 0 {
+			p.number.rest(now)
+			p.await(ctx, wait)
+			continue
+		}
+		rate := p.number.pace()
+		// 200 ms of work a lease: 0.01 to 0.6 calls per message (docs/limits.md#measured).
+		slots, err := p.e.limiter.Lease(ctx, p.number.connection, rate, min(n, int(min(max(rate/5, 1), 200))))
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, throttle.ErrUnavailable) {
+				p.e.o.Log.Error("no slot", "connection", p.number.connection, "err", err)
+			}
+			p.number.unasked(now, err)
+			p.number.rest(now)
+			p.sleep(ctx, 100*time.Millisecond)
+			continue
+		}
+		p.number.answered()
+		p.number.work(now)
+		if slots.N == 0 {
+			p.sleep(ctx, max(slots.Wait, time.Millisecond))
+			continue
+		}
+		for i := range slots.N {
+			if !p.use(ctx, slots.At(i), slots.At(companion(slots, i))) {
+				break
+			}
+		}
+	}
+}
+
+// wait returns when no post is under way any more.
+func (p *poster) wait() { p.posts.Wait() }
+
+// A slot waits up to coalesceWindow for those behind it, so that one wake-up of the process sends
+// several messages. A slot older than lateness is forfeited. That adds at most 3.5 % to a second;
+// the pace keeps back at least 5 % (docs/limits.md#pace).
+const (
+	coalesceWindow = 15 * time.Millisecond
+	lateness       = throttle.Lateness + coalesceWindow
+)
+
+// companion is the last slot of a lease that is used together with the i-th.
+func companion(s throttle.Slots, i int) int {
+	n := 1 + int(coalesceWindow/max(s.Interval, 1)) // slots that share an instant
+	return min(i-i%n+n, s.N) - 1
+}
+
+// use posts the next attempt with one slot, at an instant that is not before it. It reports false
+// when the rest of the lease is useless.
+func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
+	if !p.enter(ctx) {
+		return false
+	}
+	if d := time.Until(at); d > 0 {
+		p.sleep(ctx, d)
+	}
+	for {
+		now := time.Now()
+		if ctx.Err() != nil || now.Sub(slot) > lateness {
+			<-p.inFlight
+			p.number.counts.forfeited.Add(1)
+			return ctx.Err() == nil
+		}
+		a := p.queue.take(now)
+		if a == nil {
+			<-p.inFlight
+			return false
+		}
+		if r := a.segment.run; r.held.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) {
+			p.e.rec.settle(p.number, a, notPosted(now))
+			continue
+		}
+		if r := a.segment.run; r.rate > 0 && (!a.slotted || now.Sub(a.notBefore) > p.capLateness()) {
+			p.reslot(ctx, a, now)
+			continue
+		}
+		p.posts.Go(func() {
+			p.send(ctx, a)
+			<-p.inFlight
+		})
+		return true
+	}
+}
+
+// enter takes a token for one more post. While the service stalls it waits for an answer, and the
+// slots that pass meanwhile are forfeited. It reports false when ctx ended first.
+func (p *poster) enter(ctx context.Context) bool {
+	select {
+	case p.inFlight <- struct{}{}:
+		return true
+	default:
+	}
+	p.number.rest(time.Now())
+	select {
+	case p.inFlight <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// capLateness is how late an attempt may use its slot of the run's own limit: it waits for the
+// number's next slot too.
+func (p *poster) capLateness() time.Duration {
+	return lateness + time.Duration(float64(time.Second)/p.number.pace())
+}
+
+// reslot gives an attempt the next slot of its run's own limit, because the one that it had passed
+// while the number was held.
+func (p *poster) reslot(ctx context.Context, a *attempt, now time.Time) {
+	leased, err := p.e.limiter.Lease(ctx, "run:"+a.segment.run.id, a.segment.run.rate, 1)
+	switch {
+	case err != nil:
+		a.slotted, a.notBefore = false, now.Add(100*time.Millisecond)
+	case leased.N == 0:
+		a.slotted, a.notBefore = false, now.Add(max(leased.Wait, time.Millisecond))
+	default:
+		a.slotted, a.notBefore = true, leased.First
+	}
+	p.queue.push([]*attempt{a})
+}
+
+// await waits until an attempt is queued, and no longer than d; 0: for ever.
+func (p *poster) await(ctx context.Context, d time.Duration) {
+	var due <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(p.number.jitter("slot", d))
+		defer t.Stop()
+		due = t.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-p.queue.added:
+	case <-due:
+	}
+}
+
+func (p *poster) sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(p.number.jitter("slot", d))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// send makes the one POST of an attempt. It tells the number and the runs what the answer says of
+// them, and hands the result to the recorder.
+func (p *poster) send(ctx context.Context, a *attempt) {
+	r := a.segment.run
+	m, err := r.render.Message(p.number.connection, r.asset, &a.delivery)
+	if err != nil {
+		// The import rendered this row; only a changed program can come here. Nothing was posted.
+		p.e.rec.settle(p.number, a, campaign.Result{
+			Kind: campaign.ResultRefused, At: time.Now(), Code: "not_rendered", Detail: clip(err.Error()),
+		})
+		return
+	}
+	receipt, err := p.post(ctx, m)
+	now := time.Now()
+	if err != nil {
+		e := fault(err)
+		p.number.failed(e, now)
+		p.pauseFor(ctx, a, e)
+		p.e.rec.settle(p.number, a, a.classify(e, p.e.o.Backoff, now))
+		return
+	}
+	p.number.accepted(now)
+	r.breaker.note("")
+	p.e.rec.settle(p.number, a, campaign.Result{
+		Kind: campaign.ResultAccepted, At: now,
+		MessageID: receipt.MessageID, Warning: receipt.Warning, RequestID: receipt.RequestID,
+	})
+}
+
+// post makes one request, and measures it.
+func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Receipt, error) {
+	mutant.Crash("before_post")
+	// A post goes on when the engine is asked to stop: cutting it would make a doubt.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.e.o.Request)
+	defer cancel()
+	p.number.counts.posted.Add(1)
+	began := time.Now()
+	receipt, err := p.e.sender.Send(ctx, m)
+	mutant.Crash("answer_read")
+	p.number.latency.add(time.Since(began))
+	return receipt, err
+}
+
+// notPosted is the fact that an attempt was not posted: the delivery is queued again.
+func notPosted(now time.Time) campaign.Result {
+	return campaign.Result{Kind: campaign.ResultDeferred, At: now, NotBefore: now, Code: "held"}
+}

@@ -1,0 +1,87 @@
+package sender
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// renewer keeps the leases of a number's segments alive.
+type renewer struct {
+	e       *Engine
+	number  *number
+	planner signal
+	held    atomic.Pointer[[]*segment]
+}
+
+// keep says which segments the planner holds now.
+func (w *renewer) keep(segments []*segment) {
+	c := slices.Clone(segments)
+	w.held.Store(&c)
+}
+
+// run renews until ctx ends. A lease that could not be renewed is lost when another epoch has
+// begun; while the ledger cannot be reached it just runs out.
+func (w *renewer) run(ctx context.Context) {
+	said := ""
+	for {
+		t := time.NewTimer(w.number.jitter("renew", w.e.o.Lease/3))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		asked, err := w.renew(ctx)
+		switch {
+		case err != nil:
+			if why := cause(err); ctx.Err() == nil && why != said { // once, not at each try
+				said = why
+				w.e.o.Log.Error("leases cannot be renewed: they run out unless they can be soon",
+					"connection", w.number.connection, "err", err)
+			}
+		case asked && said != "":
+			said = ""
+			w.e.o.Log.Info("leases are renewed again", "connection", w.number.connection)
+		}
+	}
+}
+
+// renew asks for another term of each lease that is held. It reports false when none is.
+func (w *renewer) renew(ctx context.Context) (asked bool, err error) {
+	held := w.held.Load()
+	if held == nil || len(*held) == 0 {
+		return false, nil
+	}
+	var live []*segment
+	var leases []campaign.Lease
+	for _, s := range *held {
+		if !s.lost.Load() {
+			live, leases = append(live, s), append(leases, s.claimed)
+		}
+	}
+	kept, err := w.e.ledger.Renew(ctx, leases, w.e.o.Lease)
+	if err != nil {
+		return true, err
+	}
+	type key struct {
+		run          campaign.RunNo
+		index, epoch int64
+	}
+	until := make(map[key]time.Time, len(kept))
+	for _, l := range kept {
+		until[key{l.Run, l.Index, l.Epoch}] = l.Until
+	}
+	for _, s := range live {
+		if at, ok := until[key{s.claimed.Run, s.claimed.Index, s.claimed.Epoch}]; ok {
+			s.until.Store(at.UnixNano())
+		} else {
+			s.lost.Store(true)
+		}
+	}
+	w.planner.send()
+	return true, nil
+}

@@ -1,0 +1,46 @@
+package sender
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// worker sends over one connection: its planner turns segments into attempts, its poster gives each
+// attempt the next slot, its renewer keeps the leases.
+type worker struct {
+	number  *number
+	queue   *queue
+	planner *planner
+	poster  *poster
+	renewer *renewer
+}
+
+func newWorker(e *Engine, connection string) *worker {
+	poke := newSignal()
+	w := &worker{number: newNumber(connection, e.o), queue: newQueue(poke, e.o.Group)}
+	w.renewer = &renewer{e: e, number: w.number, planner: poke}
+	w.planner = newPlanner(e, w.number, w.queue, w.renewer, poke)
+	w.poster = newPoster(e, w.number, w.queue)
+	return w
+}
+
+// run plans, posts and renews until ctx ends. Then it waits for the posts in flight and hands its
+// segments back with what was not posted.
+func (w *worker) run(ctx context.Context) {
+	var parts sync.WaitGroup
+	parts.Go(func() { w.planner.run(ctx) })
+	parts.Go(func() { w.poster.run(ctx) })
+	parts.Go(func() { w.renewer.run(ctx) })
+	parts.Wait()
+	w.poster.wait()
+	// The engine's context has ended; handing back is what the next owner waits for.
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
+	defer cancel()
+	w.planner.release(end)
+}
+
+// stopBudget is how long results may still be written after the last post, all together. So an
+// engine that is asked to stop writes for Options.Request + stopBudget at most.
+// 2s: one commit on a slow disk and its repetition.
+const stopBudget = 2 * time.Second
