@@ -13,13 +13,14 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 	"campaignd/recipients"
 )
 
 func openLedger(t testing.TB) campaign.Ledger {
 	t.Helper()
-	l, err := ledger.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "test.db"), ledger.Options{})
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

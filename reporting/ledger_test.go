@@ -11,12 +11,14 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 )
 
 // On a real ledger the sum balances after every step of a run (promise 6), and table, JSON and CSV agree.
 func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true})
+	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 planted=$(git ls-files -co --exclude-standard '*.go' | grep -v '_test\.go$' | xargs grep -oE 'mutant\.On\("[^"]+"\)' |
 	sed -E 's|^(.*)/([^/]*):.*"(.*)".*|./\1 \2 \3|' | sort -u)
 # Where the simulation never comes: it has a network of its own and a ledger in memory or SQLite.
-elsewhere='/messaging client|/throttle redis|/ledger postgres'
+elsewhere='/messaging client|/throttle redis|/ledger/postgres '
 mapfile -t names < <(if [ $# -gt 0 ]; then printf '%s\n' "$@"; else awk '{print $3}' <<<"$planted" | sort -u; fi)
 [ ${#names[@]} -gt 0 ] && [ -n "${names[0]}" ] || { echo "mutants.sh: no mutant.On(\"...\") in the code" >&2; exit 1; }
 
@@ -31,7 +31,7 @@ try() {
 	[ -x "$b" ] || go test -c -tags mutants -o "$b" "$1"
 	case $1 in
 	"$simulation") set -- "$1" "$2" -test.run '^TestSimulation' -seeds "$seeds" -failures 1 ;;
-	./internal/ledger) set -- "$1" "$2" -test.run '^TestEachPlantedMistake' ;;
+	./internal/ledger/sqlite | ./internal/ledger/postgres) set -- "$1" "$2" -test.run '^TestEachMutation' ;;
 	esac
 	(cd "$1" && CAMPAIGND_MUTANT=$2 "$b" -test.short -test.failfast -test.timeout 90s "${@:3}") >"$work/log" 2>&1
 }

@@ -10,6 +10,8 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 	"campaignd/throttle"
 )
@@ -31,7 +33,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 	defer stop()
-	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(dir, "campaignd.db"), ledger.Options{Sender: true})
+	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(dir, "campaignd.db"), ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
 	if err != nil {
 		panic(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/webhooks"
@@ -249,7 +250,7 @@ func newWorld(t *testing.T, seed uint64, trace io.Writer) *world {
 }
 
 func (w *world) open(ctx context.Context, sender bool) (campaign.Ledger, error) {
-	return ledger.OpenSQLite(ctx, filepath.Join(w.dir, "campaignd.db"), ledger.Options{Sender: sender})
+	return sqlite.Open(ctx, filepath.Join(w.dir, "campaignd.db"), ledger.Options{Sender: sender})
 }
 
 // backoff is the first wait after a refusal that may be retried.

@@ -21,9 +21,11 @@ var ranks = map[string]int{
 
 	"internal/daemon": 80,
 
-	"internal/webhooks": 60,
-	"internal/ledger":   60,
-	"reporting":         60,
+	"internal/ledger/sqlite":   61, // the backends import the rules of the ledger
+	"internal/ledger/postgres": 61,
+	"internal/webhooks":        60,
+	"internal/ledger":          60,
+	"reporting":                60,
 
 	"campaign/sender": 51,
 	"campaign/plan":   50,
@@ -44,7 +46,7 @@ var sandboxImporters = []string{"cmd/campaignd", "internal/daemon"}
 
 // driverPackages names for each driver the one package that may import it, with its subpackages.
 var driverPackages = []struct{ driver, home string }{
-	{"modernc.org/sqlite", "internal/ledger"},
+	{"modernc.org/sqlite", "internal/ledger/sqlite"},
 	{"github.com/jackc/pgx", "internal/ledger"},
 	{"github.com/pressly/goose", "internal/ledger"},
 	{"database/sql", "internal/ledger"},

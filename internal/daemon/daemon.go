@@ -20,6 +20,8 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 	"campaignd/internal/webhooks"
 	"campaignd/throttle"
@@ -49,7 +51,7 @@ type Daemon struct {
 // OpenLedger opens the configured ledger; sender takes the lock that only one
 // sending process of an SQLite ledger may hold.
 func OpenLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger) (campaign.Ledger, error) {
-	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log})
+	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log}, sqlite.Open, postgres.Open)
 }
 
 // NewClient makes the client of the configured service.

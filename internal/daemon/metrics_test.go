@@ -16,6 +16,8 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/webhooks"
 	"campaignd/recipients"
 )
@@ -29,7 +31,7 @@ func TestMetricsCountWhatWasSentAndNameNobody(t *testing.T) {
 	if err := os.Chtimes(file, written, written); err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Open(t.Context(), "sqlite:"+filepath.Join(c.dir, "roles.db"), ledger.Options{})
+	l, err := ledger.Open(t.Context(), "sqlite:"+filepath.Join(c.dir, "roles.db"), ledger.Options{}, sqlite.Open, postgres.Open)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 )
 
 // restorable is a ledger that can go back in time; both backends are.
@@ -25,8 +27,8 @@ type restorable interface {
 }
 
 var (
-	_ restorable = (*ledger.SQLite)(nil)
-	_ restorable = (*ledger.Postgres)(nil)
+	_ restorable = (*sqlite.Ledger)(nil)
+	_ restorable = (*postgres.Ledger)(nil)
 )
 
 // QuarantineOptions describe `campaignd ledger quarantine`.
@@ -78,7 +80,7 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	opened, err := ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: true, AcceptRestored: true, Log: o.Log})
+	opened, err := ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: true, AcceptRestored: true, Log: o.Log}, sqlite.Open, postgres.Open)
 	if err != nil {
 		return q, err
 	}

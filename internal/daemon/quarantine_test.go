@@ -15,6 +15,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/pgtest"
+	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 	"campaignd/reporting"
@@ -78,7 +79,7 @@ func TestASenderGoesOnAfterTheQuarantine(t *testing.T) {
 		}
 	}()
 
-	desk, err := ledger.OpenPostgres(t.Context(), config.Ledger, ledger.Options{})
+	desk, err := postgres.Open(t.Context(), config.Ledger, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

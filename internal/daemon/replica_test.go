@@ -16,6 +16,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 	"campaignd/recipients"
@@ -52,7 +53,7 @@ func newCluster(t *testing.T, throughput string, lease time.Duration) *cluster {
 			t.Error(err)
 		}
 	})
-	if c.ledger, err = ledger.OpenSQLite(t.Context(), filepath.Join(c.dir, "c.db"), ledger.Options{}); err != nil {
+	if c.ledger, err = sqlite.Open(t.Context(), filepath.Join(c.dir, "c.db"), ledger.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -1,10 +1,12 @@
 // Package ledger is the durable record of campaignd: which delivery has been
-// posted, refused, delivered, and what nobody knows yet. It implements
-// campaign.Ledger on SQLite (one process sends) and on PostgreSQL (any number of
-// replicas send); internal/daemon opens it, nobody else knows which one it is.
+// posted, refused, delivered, and what nobody knows yet. It holds the rules that the two
+// databases share, as functions of what a backend has read; the backends hold the SQL:
+// internal/ledger/sqlite (one process sends) and internal/ledger/postgres (any number of
+// replicas send). internal/daemon opens a ledger with Open and both backends' Open functions;
+// nobody else knows which one it is (docs/decisions/0014-ledger-packages.md).
 //
-// It promises what campaign.Ledger says, and proves it with one suite for both
-// backends, internal/ledger/ledgertest: what a method wrote is durable when it returns,
+// Both promise what campaign.Ledger says, and prove it with one suite,
+// internal/ledger/ledgertest: what a method wrote is durable when it returns,
 // no intent is granted twice, facts merge in any order, only the holder of a segment's
 // epoch decides, and every row of a list is counted under exactly one status.
 //
@@ -32,33 +34,5 @@
 // finds nothing waits in orphan: it is absorbed by the transaction that records the
 // receipt, or adopts the one doubt that it can be about (Sweep).
 //
-// Both backends share the key arithmetic (key.go), the message hash (siphash.go), states,
-// flags and lattice (state.go) and the matching of orphans (adopt.go). A rid is
-// run<<32 | seq; a segment's key is run<<32 | index, and index is seq/4096.
-//
-// # SQLite
-//
-// One goroutine owns the one writing connection. It takes everything that waits, most
-// urgent first (intents, results, webhooks, imports), runs all of it in one transaction
-// (when an operation fails, each again in its own, so that it does not spoil the others), and
-// answers after the commit: synchronous=FULL costs one fdatasync a group. Readers are
-// other connections and never wait for it. reliability.md 2.5 and 6.2 hold the
-// measurements behind each pragma.
-//
-// # PostgreSQL
-//
-// Any number of replicas write at once, each with three small pools: intents and results,
-// webhooks, reports. An operation is one transaction of one to four round trips, whatever the
-// number of its rows. Everything that two replicas may do at the same time is a compare-and-swap
-// (marks, epochs, job leases), a merge that commutes (results, statuses, suppressions), or waits
-// for a row lock taken in one order: run, segments by key, budgets, outcomes by key. What the
-// server breaks off (deadlock, restart) is tried again; an intent whose commit was not answered is
-// read back under a lock and counts as granted only when it is certain.
-//
-// A statement's plan is made once and kept while its tables grow from nothing to millions of
-// rows. Hot sessions therefore leave the planner no choice (postgres_session.go), statements are
-// written so that no join can be turned round, and a test explains every statement that is sent,
-// on empty, tiny, young and full tables. Leases use the server's clock (ledger_now). What the
-// ledger knows of its own past (server, timeline, marks acknowledged to this process) tells
-// when it went back in time: postgres_place.go, postgres_marks.go.
+// The key of a delivery is run<<32 | seq; a segment's is run<<32 | index, and index is seq/4096.
 package ledger

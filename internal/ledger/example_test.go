@@ -9,6 +9,8 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 )
 
 // One delivery from the list to its receipt.
@@ -19,7 +21,7 @@ func Example() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(dir, "campaignd.db"), ledger.Options{Sender: true})
+	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(dir, "campaignd.db"), ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
 	if err != nil {
 		panic(err)
 	}

@@ -18,9 +18,9 @@ func TestProseIsClippedAtARunesBorder(t *testing.T) {
 		{"abéd", 4, "abé"},
 		{"€", 2, ""},
 		{"\x80\x80\x80", 2, ""}, // no rune begins
-		{strings.Repeat("é", 200), maxDetail, strings.Repeat("é", maxDetail/2)},
+		{strings.Repeat("é", 200), MaxDetail, strings.Repeat("é", MaxDetail/2)},
 	} {
-		if got := clip(c.text, c.most); got != c.want {
+		if got := Clip(c.text, c.most); got != c.want {
 			t.Errorf("%q clipped to %d bytes = %q, want %q", c.text, c.most, got, c.want)
 		}
 	}

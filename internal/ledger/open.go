@@ -28,33 +28,44 @@ type Options struct {
 	AllowNetwork bool
 	// Log gets warnings about the ledger's health; nil discards them.
 	Log *slog.Logger
-
-	driver string // of database/sql, that tests put around SQLite's; "" is "sqlite"
 }
 
 // ErrRestored says that the ledger is not the one last used: a backup was restored, the
-// file was copied from elsewhere, a standby of the server was promoted. Deliveries may have been posted that it does
-// not know of, so sending from it could send twice.
+// file was copied from elsewhere, a standby of the server was promoted. Deliveries may have been
+// posted that it does not know of, so sending from it could send twice.
 var ErrRestored = errors.New("it went back in time")
 
-// errClosed is the answer of a ledger after Close.
-var errClosed = errors.New("ledger is closed")
+// ErrClosed is the answer of a ledger after Close.
+var ErrClosed = errors.New("ledger is closed")
+
+// Opener opens the ledger of one database: sqlite.Open takes the path of a file, postgres.Open a
+// connection string of libpq.
+type Opener[L campaign.Ledger] func(ctx context.Context, address string, o Options) (L, error)
 
 // Open opens the ledger that dsn names: "sqlite:PATH", or "postgres://..." in the form
-// of libpq. Errors are those of OpenSQLite and OpenPostgres.
-func Open(ctx context.Context, dsn string, o Options) (campaign.Ledger, error) {
+// of libpq. The backends import this package, so the caller passes their Open functions
+// (docs/decisions/0014-ledger-packages.md). The errors are those of the backend.
+func Open[S, P campaign.Ledger](ctx context.Context, dsn string, o Options, sqlite Opener[S], postgres Opener[P]) (campaign.Ledger, error) {
 	scheme, rest, ok := strings.Cut(dsn, ":")
 	switch {
 	case ok && scheme == "sqlite" && rest != "":
-		return OpenSQLite(ctx, strings.TrimPrefix(rest, "//"), o)
+		return opened(sqlite(ctx, strings.TrimPrefix(rest, "//"), o))
 	case ok && (scheme == "postgres" || scheme == "postgresql"):
-		return openPostgres(ctx, dsn, o)
+		return opened(postgres(ctx, dsn, o))
 	}
-	return nil, fmt.Errorf("ledger: want sqlite:PATH or postgres://..., not %q", redact(dsn))
+	return nil, fmt.Errorf("ledger: want sqlite:PATH or postgres://..., not %q", Redact(dsn))
 }
 
-// redact keeps a mistyped address's password out of messages, also one among its parameters.
-func redact(dsn string) string {
+// opened makes no ledger of a nil pointer beside an error.
+func opened[L campaign.Ledger](l L, err error) (campaign.Ledger, error) {
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Redact keeps a mistyped address's password out of messages, also one among its parameters.
+func Redact(dsn string) string {
 	dsn, _, _ = strings.Cut(dsn, "?")
 	if i := strings.LastIndexByte(dsn, '@'); i >= 0 {
 		return "***" + dsn[i:]

@@ -5,20 +5,20 @@ import (
 	"math/bits"
 )
 
-// hashKey is the secret under which message ids are hashed. It is drawn when the
+// HashKey is the secret under which message ids are hashed. It is drawn when the
 // ledger is made and stored in it, so that nobody can choose ids that collide.
-type hashKey struct{ k0, k1 uint64 }
+type HashKey struct{ k0, k1 uint64 }
 
-// newHashKey reads a key from its 16 stored bytes.
-func newHashKey(b []byte) hashKey {
-	return hashKey{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+// NewHashKey reads a key from its 16 stored bytes.
+func NewHashKey(b []byte) HashKey {
+	return HashKey{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
 }
 
-// messageHash is SipHash-2-4 of a message id: 8 bytes in the index instead of 60 to 200
+// MessageHash is SipHash-2-4 of a message id: 8 bytes in the index instead of 60 to 200
 // (reliability.md 2.2: 29 MB a million instead of 107). It covers the id alone, since
 // an event may name no connection (design section 4). Never 0, which stands for "no id".
 // The index over it is not unique: whoever probes compares the full id.
-func (k hashKey) messageHash(id string) int64 {
+func (k HashKey) MessageHash(id string) int64 {
 	if h := int64(k.sum(id)); h != 0 {
 		return h
 	}
@@ -26,7 +26,7 @@ func (k hashKey) messageHash(id string) int64 {
 }
 
 // sum is SipHash-2-4 (Aumasson and Bernstein, 2012).
-func (k hashKey) sum(s string) uint64 {
+func (k HashKey) sum(s string) uint64 {
 	v0 := k.k0 ^ 0x736f6d6570736575
 	v1 := k.k1 ^ 0x646f72616e646f6d
 	v2 := k.k0 ^ 0x6c7967656e657261

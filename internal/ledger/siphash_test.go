@@ -8,7 +8,7 @@ func TestMessageHashIsSipHash(t *testing.T) {
 	for i := range key {
 		key[i] = byte(i)
 	}
-	k := newHashKey(key)
+	k := NewHashKey(key)
 	msg := make([]byte, 64)
 	for i := range msg {
 		msg[i] = byte(i)

@@ -6,140 +6,140 @@ import (
 	"campaignd/campaign"
 )
 
-// outcome is the state of a row of the table of the same name. No row means: not
+// Outcome is the state of a row of the table of the same name. No row means: not
 // posted when seq is at or above the segment's mark, dispatched when below. The
 // numbers are stored and stand in the predicates of partial indexes: never renumber.
-type outcome int
+type Outcome int
 
 const (
-	deferred outcome = 1 // attempt n was not sent; the next may start at next_due
-	retrying outcome = 2 // the intent of attempt n, n > 1 or released before, is committed
-	doubt    outcome = 3 // attempt n may have been sent; since result_at
-	unknown  outcome = 4 // a doubt whose window ended; adoptable for ever
-	accepted outcome = 5 // has a message id; what webhooks said stands in rank and the times
-	refused  outcome = 6 // definitely not sent, for good
-	skipped  outcome = 7 // never posted, for the SkipReason in code
+	Deferred Outcome = 1 // attempt n was not sent; the next may start at next_due
+	Retrying Outcome = 2 // the intent of attempt n, n > 1 or released before, is committed
+	Doubt    Outcome = 3 // attempt n may have been sent; since result_at
+	Unknown  Outcome = 4 // a doubt whose window ended; adoptable for ever
+	Accepted Outcome = 5 // has a message id; what webhooks said stands in rank and the times
+	Refused  Outcome = 6 // definitely not sent, for good
+	Skipped  Outcome = 7 // never posted, for the SkipReason in code
 )
 
 // The flags of an outcome.
 const (
-	flagAdopted        = 1  // accepted on a webhook's evidence
-	flagMaybeDuplicate = 2  // sent again by policy while an earlier attempt was in doubt
-	flagNoResend       = 4  // the service answered 200 without an id: no policy resends it
-	flagAmbiguous      = 8  // an orphan fitted it and another delivery
-	flagRepeatedID     = 16 // the service gave its message id to another delivery before
-	flagAnyConnection  = 32 // a doubt of Quarantine: its segment was bound to no connection when the lost time began
+	FlagAdopted        = 1  // accepted on a webhook's evidence
+	FlagMaybeDuplicate = 2  // sent again by policy while an earlier attempt was in doubt
+	FlagNoResend       = 4  // the service answered 200 without an id: no policy resends it
+	FlagAmbiguous      = 8  // an orphan fitted it and another delivery
+	FlagRepeatedID     = 16 // the service gave its message id to another delivery before
+	FlagAnyConnection  = 32 // a doubt of Quarantine: its segment was bound to no connection when the lost time began
 )
 
 // Reasons that the ledger itself writes where a lane would write a code.
 const (
-	codeInterrupted = "interrupted" // a doubt found by Recover: the owner died or lost its lease
-	codeReleased    = "released"    // given back unposted
-	codeRestored    = "restored"    // a doubt made by Quarantine: posted in the lost time, or not
+	CodeInterrupted = "interrupted" // a doubt found by Recover: the owner died or lost its lease
+	CodeReleased    = "released"    // given back unposted
+	CodeRestored    = "restored"    // a doubt made by Quarantine: posted in the lost time, or not
 )
 
-// rank orders what webhooks say of a message: none < sent < failed < delivered < read.
+// Rank orders what webhooks say of a message: none < sent < failed < delivered < read.
 // Failed outranks sent; delivered and read outrank failed, since a second device may
 // still deliver (reliability.md 3).
-type rank int
+type Rank int
 
 const (
-	rankNone      rank = 0
-	rankSent      rank = 1
-	rankFailed    rank = 2
-	rankDelivered rank = 3
-	rankRead      rank = 4
+	RankNone      Rank = 0
+	RankSent      Rank = 1
+	RankFailed    Rank = 2
+	RankDelivered Rank = 3
+	RankRead      Rank = 4
 )
 
-// rankOf is the rank of a status event; ok is false for a status that is no webhook's.
-func rankOf(s campaign.Status) (r rank, ok bool) {
+// RankOf is the rank of a status event; ok is false for a status that is no webhook's.
+func RankOf(s campaign.Status) (r Rank, ok bool) {
 	switch s {
 	case campaign.Sent:
-		return rankSent, true
+		return RankSent, true
 	case campaign.Failed:
-		return rankFailed, true
+		return RankFailed, true
 	case campaign.Delivered:
-		return rankDelivered, true
+		return RankDelivered, true
 	case campaign.Read:
-		return rankRead, true
+		return RankRead, true
 	}
-	return rankNone, false
+	return RankNone, false
 }
 
 // status is what a report shows for an accepted delivery of this rank.
-func (r rank) status() campaign.Status {
+func (r Rank) status() campaign.Status {
 	switch r {
-	case rankSent:
+	case RankSent:
 		return campaign.Sent
-	case rankFailed:
+	case RankFailed:
 		return campaign.Failed
-	case rankDelivered:
+	case RankDelivered:
 		return campaign.Delivered
-	case rankRead:
+	case RankRead:
 		return campaign.Read
 	}
 	return campaign.Accepted
 }
 
-// shown is the status of a delivery that has an outcome. alive tells whether the
+// Shown is the status of a delivery that has an outcome. alive tells whether the
 // lease of its segment is live.
-func shown(o outcome, r rank, alive bool) campaign.Status {
+func Shown(o Outcome, r Rank, alive bool) campaign.Status {
 	switch o {
-	case deferred:
+	case Deferred:
 		return campaign.Queued
-	case retrying:
-		return dispatched(alive)
-	case doubt:
+	case Retrying:
+		return Dispatched(alive)
+	case Doubt:
 		return campaign.InDoubt
-	case unknown:
+	case Unknown:
 		return campaign.Unknown
-	case refused:
+	case Refused:
 		return campaign.Refused
-	case skipped:
+	case Skipped:
 		return campaign.Skipped
 	}
 	return r.status()
 }
 
-// dispatched is the status of an intent without a result: its owner will tell, or is dead.
-func dispatched(alive bool) campaign.Status {
+// Dispatched is the status of an intent without a result: its owner will tell, or is dead.
+func Dispatched(alive bool) campaign.Status {
 	if alive {
 		return campaign.Sending
 	}
 	return campaign.InDoubt
 }
 
-// accepts says whether a fact or doubt about attempt may replace a row in state o of
+// Replaces says whether a fact or doubt about attempt may replace a row in state o of
 // attempt n (reliability.md 1.3, "Who may write"). Rows that do not exist take every kind.
 // ResultDoubt is also fenced by its epoch, by the caller.
-func accepts(kind campaign.ResultKind, attempt int, o outcome, n int) bool {
+func Replaces(kind campaign.ResultKind, attempt int, o Outcome, n int) bool {
 	switch kind {
 	case campaign.ResultAccepted:
-		return o != accepted
+		return o != Accepted
 	case campaign.ResultRefused, campaign.ResultDeferred:
-		return (o == retrying || o == doubt) && attempt == n
+		return (o == Retrying || o == Doubt) && attempt == n
 	case campaign.ResultDoubt:
-		return o == retrying && attempt == n
+		return o == Retrying && attempt == n
 	}
 	return false
 }
 
-// resends says whether Resolve makes a doubt with these flags deferred again; otherwise
+// Resends says whether Resolve makes a doubt with these flags deferred again; otherwise
 // it becomes unknown. Evidence resends a recipient once and nothing ambiguous
 // (reliability.md 1.8).
-func resends(p campaign.OnUncertain, flags int) bool {
+func Resends(p campaign.OnUncertain, flags int) bool {
 	switch p {
 	case campaign.Resend:
-		return flags&flagNoResend == 0
+		return flags&FlagNoResend == 0
 	case campaign.Evidence:
-		return flags&(flagNoResend|flagAmbiguous|flagMaybeDuplicate) == 0
+		return flags&(FlagNoResend|FlagAmbiguous|FlagMaybeDuplicate) == 0
 	}
 	return false
 }
 
-// settleTime gives an event its time: its own, or when it was received if it has none
+// EventTimes gives an event its time: its own, or when it was received if it has none
 // or claims to lie more than five minutes in the future (reliability.md 3).
-func settleTime(e campaign.StatusEvent, now time.Time) (at, received time.Time) {
+func EventTimes(e campaign.StatusEvent, now time.Time) (at, received time.Time) {
 	received = e.ReceivedAt
 	if received.IsZero() {
 		received = now
@@ -151,51 +151,17 @@ func settleTime(e campaign.StatusEvent, now time.Time) (at, received time.Time) 
 	return at, received
 }
 
-// eventDisabled stands in run.template_event for every event of campaign.TemplateEnds: from those no approval brings a run back.
-const eventDisabled = "DISABLED"
+// EventDisabled stands in run.template_event for every event of campaign.TemplateEnds: from those no approval brings a run back.
+const EventDisabled = "DISABLED"
 
-// templatePause is what a run that the event pauses keeps of it: the event, or eventDisabled, and the sentence for the operator.
-func templatePause(e campaign.TemplateEvent) (event, detail string) {
+// TemplatePause is what a run that the event pauses keeps of it: the event, or EventDisabled, and the sentence for the operator.
+func TemplatePause(e campaign.TemplateEvent) (event, detail string) {
 	event, detail = e.Event, "template "+e.Name+" ("+e.Language+") is "+e.Event
 	if e.Effect() == campaign.TemplateEnds {
-		event = eventDisabled
+		event = EventDisabled
 	}
 	if e.Reason != "" {
 		detail += ": " + e.Reason
 	}
-	return event, clip(detail, maxDetail)
-}
-
-// skipFor is what a suppression of this scope means for a run, "" for nothing.
-func skipFor(s campaign.Scope, marketing bool) campaign.SkipReason {
-	switch s {
-	case campaign.ScopeAll:
-		return campaign.Suppressed
-	case campaign.ScopeMarketing:
-		if marketing {
-			return campaign.OptedOut
-		}
-	case campaign.ScopeUnreachable:
-		return campaign.Unreachable
-	}
-	return ""
-}
-
-// stronger chooses the reason to show when several suppressions hold.
-func stronger(a, b campaign.SkipReason) campaign.SkipReason {
-	order := func(r campaign.SkipReason) int {
-		switch r {
-		case campaign.Suppressed:
-			return 3
-		case campaign.OptedOut:
-			return 2
-		case campaign.Unreachable:
-			return 1
-		}
-		return 0
-	}
-	if order(b) > order(a) {
-		return b
-	}
-	return a
+	return event, Clip(detail, MaxDetail)
 }

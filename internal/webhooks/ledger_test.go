@@ -8,12 +8,14 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 )
 
 // Who opts out before the transaction of the intent begins is not sent to (promise 4), on a real ledger.
 func TestAStopBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 	ctx := t.Context()
-	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true})
+	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
 	if err != nil {
 		t.Fatal(err)
 	}

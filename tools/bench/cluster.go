@@ -22,7 +22,7 @@ import (
 //   - memory and rate of two replicas that import and send a million rows.
 type cluster struct {
 	*bench
-	postgres *postgres
+	postgres *postgresServer
 	redis    *redis
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 )
 
 // loadJob is one list to be imported into a database.
@@ -28,7 +30,7 @@ func playLoad(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	if err := in.Decode(&job); err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true})
+	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
 	if err != nil {
 		return err
 	}

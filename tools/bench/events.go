@@ -9,6 +9,8 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/recipients"
 )
 
@@ -37,7 +39,7 @@ func playEvents(ctx context.Context, in *json.Decoder, out *json.Encoder) (err e
 	if err := in.Decode(&job); err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true})
+	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 	"campaignd/recipients"
 )
 
@@ -85,7 +87,7 @@ func readCSV(path string) (rows int64, err error) {
 
 // importList freezes the list in a new ledger: from the open ledger to a run that can be sent.
 func importList(ctx context.Context, job importJob) (rows int64, err error) {
-	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true})
+	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
 	if err != nil {
 		return 0, err
 	}

@@ -66,8 +66,8 @@ func free() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// postgres is a PostgreSQL with the settings that initdb gives it, its files on the disk of -dir.
-type postgres struct {
+// postgresServer is a PostgreSQL with the settings that initdb gives it, its files on the disk of -dir.
+type postgresServer struct {
 	*service
 	bin    string
 	client string // psql
@@ -75,8 +75,8 @@ type postgres struct {
 }
 
 // startPostgres makes an empty server below dir.
-func startPostgres(ctx context.Context, dir string) (*postgres, error) {
-	p := &postgres{data: filepath.Join(dir, "data")}
+func startPostgres(ctx context.Context, dir string) (*postgresServer, error) {
+	p := &postgresServer{data: filepath.Join(dir, "data")}
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // where Debian puts it
 	if path, err := exec.LookPath("initdb"); err == nil {
 		found = []string{path}
@@ -149,12 +149,12 @@ func nobody() (uid, gid uint32, err error) {
 }
 
 // url is the address of a database, as a ledger's.
-func (p *postgres) url(database string) string {
+func (p *postgresServer) url(database string) string {
 	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", p.addr, database)
 }
 
 // psql runs commands and returns their rows, columns parted by |.
-func (p *postgres) psql(ctx context.Context, database string, commands ...string) (string, error) {
+func (p *postgresServer) psql(ctx context.Context, database string, commands ...string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
 	args := []string{"-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", p.url(database)}
@@ -172,7 +172,7 @@ func (p *postgres) psql(ctx context.Context, database string, commands ...string
 }
 
 // pid is the server's first process; the others are its children.
-func (p *postgres) pid() (int, error) {
+func (p *postgresServer) pid() (int, error) {
 	b, err := os.ReadFile(filepath.Join(p.data, "postmaster.pid"))
 	if err != nil {
 		return 0, err

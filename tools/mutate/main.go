@@ -20,7 +20,7 @@ import (
 )
 
 // mutated are the packages whose tests are judged.
-const mutated = "./campaign/... ./internal/ledger ./internal/messaging ./internal/webhooks ./internal/daemon ./throttle ./recipients ./reporting ./cmd/..."
+const mutated = "./campaign/... ./internal/ledger ./internal/ledger/sqlite ./internal/ledger/postgres ./internal/messaging ./internal/webhooks ./internal/daemon ./throttle ./recipients ./reporting ./cmd/..."
 
 type options struct {
 	n        int

@@ -12,6 +12,8 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/postgres"
+	"campaignd/internal/ledger/sqlite"
 )
 
 // begun are the undone segments of run 1 that a process has begun, with their marks.
@@ -48,7 +50,7 @@ func TestClusterSegmentsAreTakenOver(t *testing.T) {
 			c.schedule("orders", "order_update", list, all, held...)
 			c.startAll()
 			defer c.killAll()
-			l, err := ledger.Open(context.WithoutCancel(t.Context()), c.postgres.URL("postgres"), ledger.Options{})
+			l, err := ledger.Open(context.WithoutCancel(t.Context()), c.postgres.URL("postgres"), ledger.Options{}, sqlite.Open, postgres.Open)
 			if err != nil {
 				t.Fatal(err)
 			}

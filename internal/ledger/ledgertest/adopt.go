@@ -1,0 +1,155 @@
+package ledgertest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+// Provable puts n deliveries of a run in doubt by quarantine, and gives each its webhook.
+func Provable(t testing.TB, l Restorable, n int64) campaign.Run {
+	t.Helper()
+	r := Load(t, l, n)
+	now := time.Now()
+	if got, err := l.Quarantine(t.Context(), campaign.SegmentSize, now.Add(-time.Minute)); err != nil || got != n {
+		t.Fatalf("got %+v, %v; want no error, %+v", got, err, n)
+	}
+	Replayed(t, l, r, 0, n, now.Add(-30*time.Second))
+	return r
+}
+
+// Replayed applies sent and delivered of a run's deliveries.
+func Replayed(t testing.TB, l campaign.Ledger, r campaign.Run, from, to int64, at time.Time) {
+	t.Helper()
+	var es []campaign.StatusEvent
+	for seq := from; seq < to; seq++ {
+		for _, s := range []campaign.Status{campaign.Sent, campaign.Delivered} {
+			es = append(es, campaign.StatusEvent{MessageID: MessageID(r.No, seq), Connection: "conn_1", Recipient: 2348030000000 + seq, Status: s, At: at, ReceivedAt: time.Now()})
+		}
+	}
+	for batch := range slices.Chunk(es, 2_000) {
+		if _, err := l.Apply(t.Context(), campaign.Events{Statuses: batch}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// SweepAll sweeps until a sweep adopts nothing, and returns what all of them did and the longest one's time.
+func SweepAll(t testing.TB, l campaign.Ledger, most int) (sum campaign.Swept, longest time.Duration) {
+	t.Helper()
+	for range most {
+		began := time.Now()
+		s, err := l.Sweep(t.Context(), time.Now())
+		longest = max(longest, time.Since(began))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Matched, sum.Adopted, sum.Ambiguous, sum.Left = sum.Matched+s.Matched, sum.Adopted+s.Adopted, s.Ambiguous, s.Left
+		if s.Adopted == 0 {
+			break
+		}
+	}
+	return sum, longest
+}
+
+// After a quarantine and a replay of the webhooks all doubts can be proven at once. No sweep may try them all in one transaction.
+func anyNumberOfProvableDoubtsIsAdopted(t *testing.T, l Tables) {
+	const n = 2_100 // more than either adopts in one transaction
+	r := Provable(t, l, n)
+	sum, longest := SweepAll(t, l, 30)
+	if sum.Adopted != n || sum.Left != 0 {
+		t.Errorf("got %+v; want Adopted %+v, Left 0", sum, n)
+	}
+	if got := Totals(t, l, r.No); got[campaign.Delivered] != n {
+		t.Errorf("got %v; want Delivered: %+v", got, n)
+	}
+	Audited(t, l, r.No)
+	t.Logf("the longest sweep took %v", longest)
+}
+
+// What stays ambiguous is at the head of every round: it must not be all that a sweep looks at.
+func whatStaysAmbiguousKeepsNobodyWaiting(t *testing.T, l Tables) {
+	const n = 1_100                         // more than either looks at for one transaction
+	a, b := Load(t, l, n), Load(t, l, n-20) // the last 20 are in one run only
+	now := time.Now()
+	if got, err := l.Quarantine(t.Context(), campaign.SegmentSize, now.Add(-time.Minute)); err != nil || got != n+n-20 {
+		t.Fatalf("got %+v, %v; want no error, %+v", got, err, n+n-20)
+	}
+	Replayed(t, l, a, 0, n, now.Add(-30*time.Second))
+	var sum campaign.Swept
+	for n := 0; n < 10 && (sum.Adopted < 20 || sum.Ambiguous == 0); n++ { // a sweep whose time is up goes on at the next
+		s, _ := SweepAll(t, l, 1)
+		sum.Adopted, sum.Ambiguous = sum.Adopted+s.Adopted, sum.Ambiguous+s.Ambiguous
+	}
+	if sum.Adopted != 20 || sum.Ambiguous == 0 {
+		t.Errorf("got %+v; want Adopted 20, Ambiguous other than 0", sum)
+	}
+	if got := Totals(t, l, a.No); got[campaign.Delivered] != 20 {
+		t.Errorf("got %v; want Delivered: 20", got)
+	}
+	Audited(t, l, a.No)
+	Audited(t, l, b.No)
+}
+
+// Two doubts and two messages of one recipient, apart in time: each message proves one.
+func messagesOfOneRecipientProveEachItsOwn(t *testing.T, l Tables) {
+	now := time.Now()
+	var runs []campaign.Run
+	for i := range 2 {
+		at := now.Add(time.Duration(i-2) * time.Hour)
+		r := Load(t, l, 1)
+		s := ClaimAll(t, l, r.No)[0]
+		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", To: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Key: 2348030000000, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultDoubt, Epoch: s.Epoch, At: at, IntentAt: at}}); err != nil {
+			t.Fatal(err)
+		}
+		Replayed(t, l, r, 0, 1, at.Add(time.Second))
+		runs = append(runs, r)
+	}
+	if sum, _ := SweepAll(t, l, 5); sum.Adopted != 2 || sum.Left != 0 {
+		t.Errorf("got %+v; want Adopted 2, Left 0", sum)
+	}
+	for _, r := range runs {
+		for line, err := range l.Lines(t.Context(), r.No) {
+			if err != nil || line.MessageID != MessageID(r.No, 0) {
+				t.Errorf("got %+v %v; want no error, MessageID %+v", line, err, MessageID(r.No, 0))
+			}
+		}
+	}
+}
+
+// However many messages of strangers wait, those of doubts are found among them.
+func aDoubtIsProvenAmongManyStrangersMessages(t *testing.T, l Tables) {
+	const n = 20_000 // from here on SQLite looks for them by the doubts, not by the orphans
+	alter(t, l, fmt.Sprintf(`WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < %d)
+		INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
+		SELECT i, 'stranger.' || i, 1, %[2]d, %[2]d, 5000000000000 + i, 'conn_1', '' FROM s`, n, ledger.Millis(time.Now())))
+	r := Provable(t, l, 3)
+	if sum, _ := SweepAll(t, l, 2); sum.Adopted != 3 {
+		t.Errorf("got %+v; want Adopted 3", sum)
+	}
+	Audited(t, l, r.No)
+}
+
+// SweepStrangers measures sweeps of a few orphans that are nobody's.
+func SweepStrangers(b *testing.B, l campaign.Ledger) {
+	b.Helper()
+	var es []campaign.StatusEvent
+	for i := range int64(10) {
+		es = append(es, campaign.StatusEvent{MessageID: fmt.Sprint("wamid.stranger.", i), Status: campaign.Sent, At: time.Now(), Recipient: 2348030000000 + 1000*i})
+	}
+	if _, err := l.Apply(b.Context(), campaign.Events{Statuses: es}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := l.Sweep(b.Context(), time.Now()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

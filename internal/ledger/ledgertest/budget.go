@@ -1,0 +1,93 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// budgeted is a run of n deliveries, of which its budget grants so many.
+func budgeted(t *testing.T, l campaign.Ledger, n, budget int64) campaign.Run {
+	t.Helper()
+	r, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: fmt.Sprint(time.Now().UnixNano()), Budget: budget, Marketing: true})
+	if err == nil {
+		err = l.AppendRows(t.Context(), r.No, 0, Rows(0, n), []campaign.Segment{{Run: r.No, Hi: n}})
+	}
+	if err == nil {
+		err = l.FinishImport(t.Context(), r.No, n, campaign.Ready)
+	}
+	if err != nil {
+		t.Fatalf("making a run: %v; want no error", err)
+	}
+	return r
+}
+
+// A deferred delivery was never granted: it needs the budget, and stands in its way alone.
+func aRetryBeyondTheBudgetIsHeldAndNotSkipped(t *testing.T, l Tables) {
+	r := budgeted(t, l, 4, 1)
+	lease := ClaimAll(t, l, r.No)[0]
+	now := time.Now()
+	intend := func(i campaign.Intent) campaign.Granted {
+		t.Helper()
+		i.Lease, i.Connection = lease, "conn_1"
+		g, err := l.Intend(t.Context(), []campaign.Intent{i})
+		if err != nil || len(g) != 1 {
+			t.Fatalf("intending: %+v, %v; want one answer and no error", g, err)
+		}
+		return g[0]
+	}
+	if g := intend(campaign.Intent{To: 3, Defer: []campaign.Deferral{{Seq: 0, At: now, Why: "pair"}, {Seq: 1, At: now, Why: "pair"}}}); g.To != 3 || !g.OverBudget {
+		t.Fatalf("one of three: %+v; want up to 3, over budget", g)
+	}
+	ds := Rows(0, 2)
+	both := []campaign.Retry{{Delivery: ds[0], Attempt: 1}, {Delivery: ds[1], Attempt: 1}}
+	if d := cmp.Diff(campaign.Granted{Held: true, To: 3, OverBudget: true}, intend(campaign.Intent{From: 3, To: 3, Retries: both})); d != "" {
+		t.Errorf("retries without a budget (-want +got):\n%s", d)
+	}
+	if got := Totals(t, l, r.No)[campaign.Queued]; got != 3 {
+		t.Errorf("still queued: %d; want 3", got)
+	}
+	if _, err := l.Suppress(t.Context(), []campaign.Suppression{{Key: ds[1].Key, Scope: campaign.ScopeAll, At: now}}); err != nil {
+		t.Fatalf("suppressing: %v; want no error", err)
+	}
+	want := campaign.Granted{To: 3, OverBudget: true, Skipped: map[int64]campaign.SkipReason{0: "", 1: campaign.Suppressed}}
+	if d := cmp.Diff(want, intend(campaign.Intent{From: 3, To: 3, Retries: both})); d != "" {
+		t.Errorf("one of them suppressed meanwhile (-want +got):\n%s", d)
+	}
+	if got := Totals(t, l, r.No); got[campaign.Queued] != 2 || got[campaign.Skipped] != 1 {
+		t.Errorf("totals %v; want 2 queued, 1 skipped", got)
+	}
+}
+
+// An intent that asks for nothing new is answered with the mark, whatever the budget: nothing was held back.
+func anIntentForNothingIsNotHeld(t *testing.T, l Tables) {
+	r := budgeted(t, l, 4, 2)
+	lease := ClaimAll(t, l, r.No)[0]
+	answered := []campaign.Retry{{Delivery: Rows(0, 1)[0], Attempt: 2}} // no longer due
+	for _, c := range []struct {
+		what string
+		in   campaign.Intent
+		want campaign.Granted
+	}{
+		{"nothing, at first", campaign.Intent{}, campaign.Granted{}},
+		{"one delivery", campaign.Intent{To: 1}, campaign.Granted{To: 1}},
+		{"nothing, within the budget", campaign.Intent{From: 1, To: 1}, campaign.Granted{To: 1}},
+		{"the last of the budget", campaign.Intent{From: 1, To: 3}, campaign.Granted{To: 2, OverBudget: true}},
+		{"nothing, over the budget", campaign.Intent{From: 2, To: 2}, campaign.Granted{To: 2, OverBudget: true}},
+		{"a stale retry", campaign.Intent{From: 2, To: 2, Retries: answered}, campaign.Granted{To: 2, OverBudget: true, Skipped: map[int64]campaign.SkipReason{0: ""}}},
+		{"one too many", campaign.Intent{From: 2, To: 3}, campaign.Granted{To: 2, OverBudget: true, Held: true}},
+	} {
+		c.in.Lease, c.in.Connection = lease, "conn_1"
+		g, err := l.Intend(t.Context(), []campaign.Intent{c.in})
+		if err != nil || len(g) != 1 {
+			t.Fatalf("%s: %+v, %v; want one answer and no error", c.what, g, err)
+		}
+		if d := cmp.Diff(c.want, g[0]); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.what, d)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package ledgertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+// A sweep looks at 5,000 orphans and drops 5,000 that are old. It goes on where it stopped, and says exactly what it did.
+func eachSweepTakesOneStepAndCountsIt(t *testing.T, l Tables) {
+	r := sparse(t, l, "r", 0)
+	begin(t, l, r)
+	now := time.Now()
+	// As another process leaves them: two statuses of one message, one of another, and a stranger of the same hash.
+	for _, o := range []struct {
+		of, id string
+		rank   ledger.Rank
+	}{
+		{MessageID(r.No, 0), MessageID(r.No, 0), ledger.RankSent},
+		{MessageID(r.No, 0), MessageID(r.No, 0), ledger.RankDelivered},
+		{MessageID(r.No, 0), "of the same hash", ledger.RankRead},
+		{MessageID(r.No, ledger.AuditStep), MessageID(r.No, ledger.AuditStep), ledger.RankRead},
+	} {
+		alter(t, l, fmt.Sprintf(`INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code) VALUES (%d, '%s', %d, %d, %d, 0, '', '')`,
+			l.MessageHash(o.of), o.id, o.rank, ledger.Millis(now), ledger.Millis(now)+1))
+	}
+	// Before all of them in the order of the sweep, as many strangers as one step has.
+	alter(t, l, fmt.Sprintf(`WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < %d)
+			INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code) SELECT -9223372036854775000 + i, 'stranger', 1, 0, %d, 0, '', '' FROM s`,
+		ledger.SweepStep, ledger.Millis(now)))
+	week := now.Add(ledger.OrphanAge)
+	for i, c := range []struct {
+		at   time.Time
+		want campaign.Swept
+	}{
+		{now, campaign.Swept{Left: ledger.SweepStep + 4}},
+		{now, campaign.Swept{Matched: 3, Left: ledger.SweepStep + 1}},
+		{now, campaign.Swept{Left: ledger.SweepStep + 1}},
+		{week, campaign.Swept{Left: ledger.SweepStep + 1}}, // a week old, not older
+		{week.Add(time.Millisecond), campaign.Swept{Expired: ledger.SweepStep, Left: 1}},
+		{week.Add(time.Millisecond), campaign.Swept{Left: 1}},
+		{week.Add(time.Second), campaign.Swept{Expired: 1}},
+		{week.Add(time.Second), campaign.Swept{}},
+	} {
+		got, err := l.Sweep(t.Context(), c.at)
+		if err != nil || got != c.want {
+			t.Errorf("sweep %d did %+v, %v; want %+v, no error", i+1, got, err, c.want)
+		}
+	}
+	sum := Totals(t, l, r.No)
+	if sum[campaign.Delivered] != 1 || sum[campaign.Read] != 1 || sum[campaign.Accepted] != 1 {
+		t.Errorf("totals %v, want Delivered 1, Read 1, Accepted 1", sum)
+	}
+	Audited(t, l, r.No)
+}

@@ -1,0 +1,113 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Restorable is a ledger that can be quarantined.
+type Restorable interface {
+	campaign.Ledger
+	Restored(ctx context.Context) error
+	Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error)
+	Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error)
+}
+
+// Tables is a ledger, opened as sender, whose tables a test reads and changes behind its back.
+type Tables interface {
+	Restorable
+	// Alter runs a statement in which NONE is a text that is missing, and ZERO a time or hash that is.
+	Alter(ctx context.Context, query string) error
+	// Stored reads a row of one text.
+	Stored(ctx context.Context, query string) (string, error)
+	// QuarantineAt is Quarantine at the time now; since and now are in milliseconds.
+	QuarantineAt(ctx context.Context, ahead, since, now int64) (int64, error)
+	// MessageHash is the hash under which the ledger keeps a message id.
+	MessageHash(id string) int64
+	// ReadOnly opens the same ledger once more, to read, and closes it.
+	ReadOnly(ctx context.Context) error
+}
+
+var tablePromises = []struct {
+	name     string
+	test     func(*testing.T, Tables)
+	parallel bool
+}{
+	{"AWrongArgumentIsRefusedAndWritesNothing", aWrongArgumentIsRefusedAndWritesNothing, true},
+	{"ASegmentMayBeFullOrEmpty", aSegmentMayBeFullOrEmpty, true},
+	{"AnEmptyCallDoesNothing", anEmptyCallDoesNothing, true},
+	{"AuditFindsEachFaultAndNothingElse", auditFindsEachFaultAndNothingElse, false},
+	{"TheAuditCountsWhatTheRunSays", theAuditCountsWhatTheRunSays, true},
+	{"ARetryBeyondTheBudgetIsHeldAndNotSkipped", aRetryBeyondTheBudgetIsHeldAndNotSkipped, true},
+	{"AnIntentForNothingIsNotHeld", anIntentForNothingIsNotHeld, true},
+	{"QuarantineStopsAtItsEdges", quarantineStopsAtItsEdges, false},
+	{"QuarantineDoubtsWhatMayHaveBeenPosted", quarantineDoubtsWhatMayHaveBeenPosted, false},
+	{"QuarantinePausesWhatCouldSend", quarantinePausesWhatCouldSend, false},
+	{"QuarantineCountsAgainstTheBudgetAndNotBeyondIt", quarantineCountsAgainstTheBudgetAndNotBeyondIt, false},
+	{"QuarantineOfNothingAcceptsTheLedgerAsItStands", quarantineOfNothingAcceptsTheLedgerAsItStands, false},
+	{"ARepeatedMessageIDIsFlaggedAtBoth", aRepeatedMessageIDIsFlaggedAtBoth, true},
+	{"TwoIDsOfOneHashAreNotRepeated", twoIDsOfOneHashAreNotRepeated, true},
+	{"EachSweepTakesOneStepAndCountsIt", eachSweepTakesOneStepAndCountsIt, false},
+	{"WhatHasNoTimeHappenedNow", whatHasNoTimeHappenedNow, true},
+	{"AnyNumberOfProvableDoubtsIsAdopted", anyNumberOfProvableDoubtsIsAdopted, false},
+	{"WhatStaysAmbiguousKeepsNobodyWaiting", whatStaysAmbiguousKeepsNobodyWaiting, false},
+	{"MessagesOfOneRecipientProveEachItsOwn", messagesOfOneRecipientProveEachItsOwn, false},
+	{"ADoubtIsProvenAmongManyStrangersMessages", aDoubtIsProvenAmongManyStrangersMessages, false},
+	{"AnOlderSchemaIsNotRead", anOlderSchemaIsNotRead, true},
+}
+
+// RunTables runs the part of the suite that looks into the tables. open gives an empty ledger and
+// closes it when the test ends.
+func RunTables(t *testing.T, open func(*testing.T) Tables) {
+	for _, p := range tablePromises {
+		t.Run(p.name, func(t *testing.T) {
+			if p.parallel {
+				t.Parallel()
+			}
+			p.test(t, open(t))
+		})
+	}
+}
+
+// alter changes the tables behind the ledger's back.
+func alter(t *testing.T, l Tables, query string) {
+	t.Helper()
+	if err := l.Alter(t.Context(), query); err != nil {
+		t.Fatalf("%s: %v; want no error", query, err)
+	}
+}
+
+// stored reads a row of a table as one text; NULL reads like 0 or nothing.
+func stored(t *testing.T, l Tables, query string) string {
+	t.Helper()
+	text, err := l.Stored(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v; want no error", query, err)
+	}
+	return text
+}
+
+// quarantineAt quarantines at a time of the test's choice.
+func quarantineAt(t *testing.T, l Tables, ahead, since, now int64) int64 {
+	t.Helper()
+	n, err := l.QuarantineAt(t.Context(), ahead, since, now)
+	if err != nil {
+		t.Fatalf("quarantine: %v; want no error", err)
+	}
+	return n
+}
+
+// A reader changes nothing, so it cannot bring an older ledger up to date.
+func anOlderSchemaIsNotRead(t *testing.T, l Tables) {
+	alter(t, l, `DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)`)
+	err := l.ReadOnly(t.Context())
+	const want = "its schema (1) is older than this program's (2): open it once with `campaignd serve` or `run`"
+	if err == nil || errors.Is(err, campaign.ErrNewer) || !strings.Contains(err.Error(), want) {
+		t.Errorf("read: %v; want an error with %q", err, want)
+	}
+}

@@ -1,0 +1,322 @@
+//go:build unix
+
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+)
+
+// badWire is a way to the server that breaks in the midst of a reply, falls silent, or speaks another language.
+type badWire struct {
+	net.Listener
+	to      string
+	left    atomic.Int64 // bytes of replies until it breaks, once; 0: it does not
+	opened  atomic.Int64 // connections so far
+	silent  atomic.Int64 // this many of the first connections lead nowhere any more
+	foreign atomic.Bool  // the server's ERROR has another name
+	ended   sync.WaitGroup
+}
+
+func newBadWire(t *testing.T) *badWire {
+	t.Helper()
+	w := &badWire{to: server(t).Addr}
+	w.Listener = relay(t, &w.ended, w.carry)
+	return w
+}
+
+func (w *badWire) carry(client net.Conn) {
+	defer client.Close()
+	nth := w.opened.Add(1)
+	server, err := net.Dial("tcp", w.to)
+	if err != nil {
+		return
+	}
+	w.ended.Go(func() {
+		defer server.Close()
+		b := make([]byte, 1<<16)
+		for {
+			n, err := client.Read(b)
+			if err != nil {
+				return
+			}
+			if nth <= w.silent.Load() {
+				continue // it stays open
+			}
+			if _, err := server.Write(b[:n]); err != nil {
+				return
+			}
+		}
+	})
+	b := make([]byte, 1<<16)
+	for {
+		n, err := server.Read(b)
+		if err != nil {
+			return
+		}
+		reply, breaks := b[:n], false
+		if w.foreign.Load() {
+			reply = bytes.ReplaceAll(reply, []byte("SERROR\x00"), []byte("SFEHLR\x00"))
+		}
+		if left := w.left.Load(); left > 0 {
+			breaks = left <= int64(n)
+			w.left.Store(max(0, left-int64(n)))
+			if breaks {
+				reply = reply[:left]
+			}
+		}
+		if _, err := client.Write(reply); err != nil || breaks {
+			return
+		}
+	}
+}
+
+// open opens the ledger of a fresh database by way of the wire.
+func (w *badWire) open(t *testing.T) *Ledger {
+	t.Helper()
+	return openAt(t, strings.Replace(migrated(t), w.to, w.Addr().String(), 1), ledger.Options{Sender: true})
+}
+
+func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
+	t.Parallel()
+	const n = 1024
+	wire := newBadWire(t)
+	l := wire.open(t)
+	ctx := t.Context()
+	fresh, r := ledgertest.Load(t, l, n), ledgertest.Load(t, l, n)
+	lease := ledgertest.ClaimAll(t, l, r.No)[0]
+	if _, err := l.Intend(ctx, []campaign.Intent{{Lease: lease, Connection: "conn_1", To: n}}); err != nil {
+		t.Fatal(err)
+	}
+	var deferred []campaign.Result
+	var lanes []campaign.LaneReport
+	var stops []campaign.Suppression
+	var keys []int64
+	for i := range int64(n) {
+		deferred = append(deferred, campaign.Result{Run: r.No, Seq: i, Attempt: 1, Kind: campaign.ResultDeferred, Counts: true})
+		lanes = append(lanes, campaign.LaneReport{Run: r.No, Connection: fmt.Sprintf("conn_%04d", i), LimitedBy: "tier", At: time.Now()})
+		stops = append(stops, campaign.Suppression{Key: 1 + i, Scope: campaign.ScopeAll, Source: "a test", At: time.Now()})
+		keys = append(keys, 1+i)
+	}
+	if err := errors.Join(l.Record(ctx, deferred), l.ReportLanes(ctx, "a", lanes)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Suppress(ctx, stops); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		if _, err := l.CreateRun(ctx, campaign.Run{Campaign: "autumn", ListHash: fmt.Sprint("list", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What no delivery can be: only for Audit to have something to say.
+	spoil := stmt(nil, `UPDATE outcome SET rank = 4 WHERE rid >= $1 AND rid < $2`, ledger.RowID(r.No, 0), ledger.RowID(r.No+1, 0))
+	if err := l.read(ctx, l.sender, spoil, stmt(nil, `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone)
+		SELECT ($1::bigint << 32) + i, $1, i * 4096, i * 4096, i * 4096, true, false, '' FROM generate_series(1, 300) i`, int64(fresh.No))); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what  string
+		after int64 // bytes
+		rows  int   // at least
+		read  func() (any, error)
+	}{
+		{"Deliveries", 8 << 10, n, func() (any, error) { return l.Deliveries(ctx, fresh.No, 0, n) }},
+		{"Due", 8 << 10, n, func() (any, error) { return l.Due(ctx, lease, time.Now().Add(time.Hour), n) }},
+		{"Lines", 8 << 10, n, func() (any, error) {
+			var all []campaign.Line
+			for line, err := range l.Lines(ctx, r.No) {
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, line)
+			}
+			return all, nil
+		}},
+		{"Runs", 4 << 10, 30, func() (any, error) { return l.Runs(ctx, campaign.RunFilter{Campaign: "autumn"}) }},
+		{"Lanes", 8 << 10, n, func() (any, error) { return l.Lanes(ctx, r.No) }},
+		{"SegmentStates", 8 << 10, 300, func() (any, error) { return l.SegmentStates(ctx, fresh.No) }},
+		{"Audit", 8 << 10, 500, func() (any, error) { return l.Audit(ctx, r.No, 500) }},
+		{"Suppressions", 8 << 10, n, func() (any, error) {
+			var all []campaign.Suppression
+			for s, err := range l.Suppressions(ctx) {
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, s)
+			}
+			return all, nil
+		}},
+		{"SuppressedKeys", 8 << 10, n, func() (any, error) { return l.SuppressedKeys(ctx, keys, true, time.Now()) }},
+	} {
+		whole, err := c.read() // also prepares the statement: the reply that breaks holds nothing but rows
+		if err != nil || reflect.ValueOf(whole).Len() < c.rows {
+			t.Errorf("%s: %d rows, %v; want no error, at least %+v", c.what, reflect.ValueOf(whole).Len(), err, c.rows)
+			continue
+		}
+		wire.left.Store(c.after)
+		got, err := c.read()
+		if wire.left.Swap(0) != 0 {
+			t.Errorf("%s: its reply did not break; want wire.left.Swap(0) 0", c.what)
+		}
+		if err != nil {
+			t.Errorf("%s: got %v, want no error", c.what, err)
+		} else if !reflect.DeepEqual(got, whole) {
+			t.Errorf("%s: %d rows when its reply breaks, %d when not", c.what, reflect.ValueOf(got).Len(), reflect.ValueOf(whole).Len())
+		}
+		seqs := reflect.ValueOf(got)
+		if ds, ok := got.([]campaign.Delivery); ok {
+			for i := range ds {
+				if ds[i].Seq != int64(i) {
+					t.Errorf("%s: seq %d stands at %d of %d; want Seq %+v", c.what, ds[i].Seq, i, seqs.Len(), int64(i))
+					break
+				}
+			}
+		}
+	}
+}
+
+// A query that does not know how to forget rows is not asked again once it has handed one out.
+func TestRowsThatWereHandedOutAreNotHandedOutAgain(t *testing.T) {
+	wire := newBadWire(t)
+	l := wire.open(t)
+	seen := map[int]int{}
+	wire.left.Store(8 << 10)
+	err := l.read(t.Context(), l.sender, each(func(scan func(...any) error) error {
+		var i int
+		err := scan(&i)
+		seen[i]++
+		return err
+	}, `SELECT i FROM generate_series(1, 5000) i ORDER BY i`))
+	if err == nil || len(seen) == 0 || seen[1] != 1 {
+		t.Errorf("the first of %d rows was handed out %d times, %v; want an error and the row once", len(seen), seen[1], err)
+	}
+}
+
+func TestAServersErrorInAnyLanguageIsNoUnknownCommit(t *testing.T) {
+	wire := newBadWire(t)
+	l := wire.open(t)
+	wire.foreign.Store(true)
+	tried := 0
+	err := l.change(t.Context(), l.sender, "", func(t *tx) error {
+		tried++
+		t.last(stmt(nil, `SELECT 1 / $1::int`, 0))
+		return nil
+	})
+	if err == nil || errors.Is(err, campaign.ErrUnknownCommit) || tried != 1 {
+		t.Errorf("tried %d times: %v; want once, an error that is not ErrUnknownCommit", tried, err)
+	}
+}
+
+// The connection that an intent opens may be the first to a standby that was promoted.
+func TestAPromotedStandbyIsNoticedBeforeItsFirstIntent(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	l := openAt(t, s.URL("postgres"), ledger.Options{Sender: true})
+	r := ledgertest.Load(t, l, 100)
+	lease := ledgertest.ClaimAll(t, l, r.No)[0]
+	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 10}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restore(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: 10, To: 20}})
+	if !errors.Is(err, ledger.ErrRestored) {
+		t.Errorf("%+v %v, want ErrRestored", g, err)
+	}
+	var mark int64
+	if err := l.read(context.Background(), l.sender, row(&mark, `SELECT mark FROM segment WHERE run = $1`, int64(r.No))); err != nil || mark != 10 {
+		t.Errorf("the mark is at %d, %v; want no error, 10", mark, err)
+	}
+}
+
+// Questions to a host that died without a word give their connections back, and what is recorded meanwhile goes over new ones.
+func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
+	t.Parallel()
+	wire := newBadWire(t)
+	l := wire.open(t)
+	r := ledgertest.Load(t, l, 100)
+	lease := ledgertest.ClaimAll(t, l, r.No)[0]
+	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 100}}); err != nil {
+		t.Fatal(err)
+	}
+	l.sender.within, l.reports.within = time.Second, time.Second
+	fill := func() { // as many idle connections as there may be, all of them silent from now on
+		t.Helper()
+		var held []*conn
+		for range hotConns {
+			c, err := l.sender.acquire(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, c)
+		}
+		for _, c := range held {
+			l.sender.release(c)
+		}
+		wire.silent.Store(wire.opened.Load())
+	}
+	ask := func() {
+		began := time.Now()
+		_, err := l.Deliveries(context.Background(), r.No, 0, 100)
+		if !errors.Is(err, errSilent) || errors.Is(err, context.DeadlineExceeded) || strings.Contains(fmt.Sprint(err), "\n") {
+			t.Errorf("a question to a silent server: %v; want errSilent in a line", err)
+		}
+		if took := time.Since(began); took > callTime/2 {
+			t.Errorf("it took %s; want at most %+v", took, callTime/2)
+		}
+	}
+	record := func(from, to int64) {
+		t.Helper()
+		began := time.Now()
+		if err := l.Record(context.Background(), ledgertest.Acceptances(lease, from, to)); err != nil || time.Since(began) > callTime/2 {
+			t.Errorf("recorded after %s: %v; want no error, time.Since(began) at most %+v", time.Since(began), err, callTime/2)
+		}
+	}
+
+	fill()
+	var asking sync.WaitGroup
+	for range hotConns {
+		asking.Go(ask)
+	}
+	for began := time.Now(); len(l.sender.slots) < hotConns && time.Since(began) < l.sender.within; {
+		time.Sleep(time.Millisecond)
+	}
+	record(0, 50)
+	asking.Wait()
+
+	fill()
+	ask() // one finds it out for all
+	record(50, 100)
+
+	// The reports' connections are from before.
+	if err := l.snapshot(context.Background(), l.reports, func(t *tx) error { return t.do(stmt(nil, `SELECT 1`)) }); !errors.Is(err, errSilent) {
+		t.Errorf("a snapshot of a silent server: %v; want errSilent", err)
+	}
+	wire.silent.Store(0)
+	l.sender.within, l.reports.within = callTime, slowTime
+	if got := ledgertest.Totals(t, l, r.No); got[campaign.Accepted] != 100 {
+		t.Errorf("got %v; want Accepted: 100", got)
+	}
+}
+
+func TestReportsMayTakeLongerThanWhatSendingWaitsFor(t *testing.T) {
+	l := openShared(t, ledger.Options{})
+	if l.sender.within != callTime || l.hooks.within != callTime || l.reports.within != slowTime {
+		t.Errorf("%s, %s and %s; want sender.within %+v, hooks.within %+v, reports.within %+v", l.sender.within, l.hooks.within, l.reports.within, callTime, callTime, slowTime)
+	}
+}

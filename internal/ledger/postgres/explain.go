@@ -1,0 +1,166 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// advice is what an error says about trying again.
+type advice int
+
+const (
+	final    advice = iota // it would fail again
+	collided               // with another transaction
+	broken                 // the connection is, or cannot be made
+)
+
+func classify(err error) advice {
+	var said *pgconn.PgError
+	switch {
+	case errors.Is(err, campaign.ErrFenced), errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrRunExists), errors.Is(err, pgx.ErrNoRows),
+		errors.Is(err, ledger.ErrRestored), errors.Is(err, ledger.ErrClosed), errors.Is(err, errUnsafe),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return final
+	case isAway(err), errors.Is(err, errStandby):
+		return broken
+	case errors.As(err, &said):
+		switch {
+		case said.Code == "40001", said.Code == "40P01", said.Code == "55P03": // serialization, deadlock, lock_timeout
+			return collided
+		case strings.HasPrefix(said.Code, "08"), strings.HasPrefix(said.Code, "57P"), said.Code == "53300", said.Code == "25P03":
+			return broken // connection, shutdown, too many connections, idle in transaction
+		case said.Code == "25006": // read-only: the primary became a standby
+			return broken
+		}
+		return final
+	}
+	var cannot *pgconn.ConnectError
+	var network net.Error
+	if errors.As(err, &cannot) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, campaign.ErrUnknownCommit) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+		return broken
+	}
+	return final
+}
+
+// explain says in one line what an error of PostgreSQL means and what to do.
+func (l *Ledger) explain(err error) error {
+	if err == nil || errors.Is(err, campaign.ErrFenced) || errors.Is(err, campaign.ErrNoRun) || errors.Is(err, campaign.ErrRunExists) ||
+		errors.Is(err, ledger.ErrClosed) || errors.Is(err, pgx.ErrNoRows) || errors.Is(err, errSaid) {
+		return err
+	}
+	hint := ""
+	var said *pgconn.PgError
+	if errors.As(err, &said) {
+		switch said.Code {
+		case "28P01", "28000":
+			hint = "it refuses the user or password: check the address in `ledger`, and pg_hba.conf"
+		case "3D000":
+			hint = "the database does not exist: create it with `createdb`"
+		case "42501":
+			hint = "the role lacks a right: make it the owner of the database's schema"
+		case "42P07":
+			hint = "it holds another program's tables: give the ledger a database of its own, or a schema (search_path in the address)"
+		case "53100":
+			hint = "its disk is full: nothing more can be recorded, so nothing more is sent"
+		case "53300":
+			hint = "it has no connection left: raise max_connections (12 a replica)"
+		case "25006":
+			hint = "it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write"
+		case "57014":
+			hint = "a statement took too long"
+		}
+	}
+	text := oneLine(err.Error())
+	var cannot *pgconn.ConnectError
+	if errors.As(err, &cannot) {
+		hint, text = cmp.Or(hint, unconnected(err)), attempts(err.Error())
+	}
+	if hint != "" {
+		text = hint + ": " + text
+	}
+	return &saidError{fmt.Sprintf("ledger %s: %s", l.name, text), err}
+}
+
+// unconnected says what to do about a connection that could not be made, "" when that is not known.
+func unconnected(err error) string {
+	var name *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var said *pgconn.PgError
+	switch {
+	case errors.As(err, &said) && said.Code == "42704":
+		return "it does not know a parameter of the address in `ledger`"
+	case errors.As(err, &name):
+		return "its host is not found: check the address in `ledger`"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing answers there: check that PostgreSQL runs, and the address in `ledger`"
+	case errors.As(err, &certificate):
+		return "its certificate is not trusted: give sslrootcert=FILE in the address, and the host name that it is made out for"
+	}
+	return ""
+}
+
+// refusedTLS ends what an attempt over TLS says of a server without it. With sslmode=prefer an attempt in the clear
+// follows, and that one tells what is wrong.
+const refusedTLS = "server refused TLS connection"
+
+// attempts puts what each attempt to connect says into one line, each thing once.
+func attempts(text string) string {
+	lines := strings.Split(text, "\n")
+	var said, refused []string
+	for _, line := range lines[1:] { // the first says who wants to connect
+		switch line = oneLine(line); {
+		case strings.HasSuffix(line, refusedTLS):
+			refused = []string{line}
+		case !slices.Contains(said, line):
+			said = append(said, line)
+		}
+	}
+	if len(said) == 0 {
+		said = refused
+	}
+	text = oneLine(lines[0] + " " + strings.Join(said, " "))
+	if strings.HasSuffix(text, refusedTLS) {
+		text += "; sslmode=disable goes without TLS"
+	}
+	return text
+}
+
+// errSaid marks errors that explain has seen.
+var errSaid = errors.New("explained")
+
+// saidError is an explained error in one line.
+type saidError struct {
+	text string
+	err  error
+}
+
+func (e *saidError) Error() string { return e.text }
+
+func (e *saidError) Unwrap() []error { return []error{errSaid, e.err} }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// plainText makes a text that PostgreSQL stores: it takes no NUL and nothing that is not
+// UTF-8, and one such webhook would keep its whole batch from being stored, for ever.
+func plainText(s string) string {
+	if strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}

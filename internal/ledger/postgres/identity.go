@@ -1,0 +1,132 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"campaignd/internal/ledger"
+	"campaignd/internal/mutant"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// errStandby is a server that is not the primary, or not yet: it is asked again.
+var errStandby = errors.New("it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write")
+
+// errUnsafe marks settings that can lose a committed transaction.
+var errUnsafe = errors.New("unsafe")
+
+// errIdentityChanged says that the connection just made found another server or timeline: call checkIdentity
+// before anything is sent.
+var errIdentityChanged = errors.New("the ledger may have moved")
+
+// serverIdentity is the server on which the ledger stands, and how often it was promoted.
+type serverIdentity struct{ system, timeline int64 }
+
+const selectIdentity = `SELECT (SELECT system_identifier FROM pg_control_system()), CASE WHEN pg_is_in_recovery() THEN 0 ELSE
+	greatest((SELECT timeline_id FROM pg_control_checkpoint())::bigint, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint) END`
+
+// greet looks at each new connection: what it commits must stay, and it must lead to the
+// ledger that was opened.
+func (l *Ledger) greet(ctx context.Context, c *pgx.Conn) error {
+	var commit, fsync, pages string
+	var standby bool
+	var version int
+	var here serverIdentity
+	// The timeline of the last checkpoint is that of before, for a while after a promotion; the name of
+	// the segment that is written now is not.
+	if err := send(ctx, &conn{Conn: c},
+		rowOf([]any{&commit, &fsync, &pages, &standby, &version}, `SELECT current_setting('synchronous_commit'), current_setting('fsync'),
+			current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('server_version_num')::int`),
+		rowOf([]any{&here.system, &here.timeline}, selectIdentity)); err != nil {
+		return err
+	}
+	if l.readOnly {
+		return nil
+	}
+	switch {
+	case standby:
+		return errStandby
+	case version < 130000:
+		return fmt.Errorf("%w: it is PostgreSQL %d, and 13 or newer is needed", errUnsafe, version/10000)
+	case commit != "on" && commit != "remote_write" && commit != "remote_apply" && !mutant.On("asynchronous_commit"):
+		return fmt.Errorf("%w: synchronous_commit is %s, so that a crash of the server would make recipients get a message twice: "+
+			"ALTER ROLE CURRENT_USER SET synchronous_commit = on", errUnsafe, commit)
+	case fsync != "on":
+		return fmt.Errorf("%w: fsync is %s, so that a power cut would destroy the ledger: set fsync = on in postgresql.conf", errUnsafe, fsync)
+	case pages != "on":
+		return fmt.Errorf("%w: full_page_writes is %s, so that a power cut would tear pages of the ledger: set full_page_writes = on in postgresql.conf", errUnsafe, pages)
+	}
+	if known := l.identity.Load(); known != nil && *known != here {
+		l.identityChanged.Store(true)
+	}
+	return nil
+}
+
+// identify makes the ledger's identity when it is new, and finds out whether a sender's
+// ledger went back in time.
+func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
+	var key []byte
+	var here, known serverIdentity
+	read := rowOf([]any{&key, &known.system, &known.timeline}, `SELECT hash_key, system, timeline FROM ledger WHERE one = 1`)
+	if o.ReadOnly {
+		if err := l.read(ctx, l.reports, read); err != nil {
+			return err
+		}
+	} else if err := l.change(ctx, l.sender, "", func(t *tx) error {
+		id, secret := make([]byte, 8), make([]byte, 16)
+		_, _ = rand.Read(id) // never fails (crypto/rand)
+		_, _ = rand.Read(secret)
+		if err := t.do(rowOf([]any{&here.system, &here.timeline}, selectIdentity)); err != nil {
+			return err
+		}
+		return t.do(stmt(nil, `INSERT INTO ledger (one, id, hash_key, system, timeline) VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+			hex.EncodeToString(id), secret, here.system, here.timeline), read)
+	}); err != nil {
+		return err
+	}
+	if len(key) != 16 {
+		return errors.New("its message hash key is damaged: restore a backup")
+	}
+	l.key = ledger.NewHashKey(key)
+	l.identity.Store(&known)
+	if !o.Sender || known == here {
+		return nil
+	}
+	if !o.AcceptRestored {
+		return restored(known, here)
+	}
+	l.identityChanged.Store(true) // Quarantine makes it the ledger to go on from; until then it sends nothing
+	return nil
+}
+
+func restored(known, here serverIdentity) error {
+	if known.system != here.system {
+		return fmt.Errorf("%w: it was written on server %d and stands on server %d now, as after a restored dump; run `campaignd ledger quarantine`",
+			ledger.ErrRestored, known.system, here.system)
+	}
+	return fmt.Errorf("%w: its server was on timeline %d and is on %d now: a backup was restored, or a standby promoted that may lack the "+
+		"last seconds; run `campaignd ledger quarantine`", ledger.ErrRestored, known.timeline, here.timeline)
+}
+
+// checkIdentity answers ErrRestored when a connection found the ledger on another server or timeline, until
+// it is quarantined. Facts are recorded all the same; nothing is claimed or intended.
+func (l *Ledger) checkIdentity(ctx context.Context) error {
+	if !l.identityChanged.Load() {
+		return nil
+	}
+	var here, known serverIdentity
+	if err := l.read(ctx, l.sender, rowOf([]any{&here.system, &here.timeline}, selectIdentity),
+		rowOf([]any{&known.system, &known.timeline}, `SELECT system, timeline FROM ledger WHERE one = 1`)); err != nil {
+		return err
+	}
+	l.identity.Store(&known)
+	if known != here {
+		return l.explain(restored(known, here))
+	}
+	l.identityChanged.Store(false)
+	return nil
+}

@@ -1,0 +1,248 @@
+//go:build unix
+
+package postgres
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+)
+
+// elsewhere is the address of a ledger whose server says of itself what the schema "elsewhere" does: its functions stand
+// before PostgreSQL's own.
+func elsewhere(t *testing.T, functions ...string) string {
+	t.Helper()
+	url := migrated(t)
+	c := beside(t, url)
+	for _, f := range append([]string{`CREATE SCHEMA elsewhere`}, functions...) {
+		if _, err := c.Exec(t.Context(), f); err != nil {
+			t.Fatalf("%s: %v; want no error", f, err)
+		}
+	}
+	more := "?"
+	if strings.Contains(url, "?") {
+		more = "&"
+	}
+	return url + more + "search_path=public,elsewhere,pg_catalog"
+}
+
+// setting is a function that answers one setting otherwise.
+func setting(name, value string) string {
+	return `CREATE FUNCTION elsewhere.current_setting(n text) RETURNS text LANGUAGE sql STABLE AS
+		$$ SELECT CASE n WHEN '` + name + `' THEN '` + value + `' ELSE pg_catalog.current_setting(n) END $$`
+}
+
+const inRecovery = `CREATE FUNCTION elsewhere.pg_is_in_recovery() RETURNS boolean LANGUAGE sql STABLE AS 'SELECT true'`
+
+func TestAServerThatMayLoseCommitsIsRefused(t *testing.T) {
+	t.Parallel()
+	url := elsewhere(t)
+	for name, c := range map[string]struct {
+		function string
+		is       error
+		want     string // "": it is opened
+	}{
+		"Standby":      {inRecovery, errStandby, "it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write"},
+		"Version12":    {setting("server_version_num", "129999"), errUnsafe, "it is PostgreSQL 12, and 13 or newer is needed"},
+		"Version13":    {setting("server_version_num", "130000"), nil, ""},
+		"Asynchronous": {setting("synchronous_commit", "off"), errUnsafe, "synchronous_commit is off, so that a crash"},
+		"Local":        {setting("synchronous_commit", "local"), errUnsafe, "synchronous_commit is local, so that a crash"},
+		"RemoteWrite":  {setting("synchronous_commit", "remote_write"), nil, ""},
+		"RemoteApply":  {setting("synchronous_commit", "remote_apply"), nil, ""},
+		"NoFsync":      {setting("fsync", "off"), errUnsafe, "fsync is off, so that a power cut would destroy the ledger"},
+		"TornPages":    {setting("full_page_writes", "off"), errUnsafe, "full_page_writes is off, so that a power cut would tear pages"},
+	} {
+		conn := beside(t, url) // of its own: what is prepared keeps the functions that it knew
+		if _, err := conn.Exec(t.Context(), `BEGIN; `+c.function); err != nil {
+			t.Fatalf("%s: %v; want no error", name, err)
+		}
+		err := (&Ledger{}).greet(t.Context(), conn)
+		if !errors.Is(err, c.is) || c.want != "" && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: greeted: %v; want %v with %q", name, err, c.is, c.want)
+		}
+		if err := (&Ledger{readOnly: true}).greet(t.Context(), conn); err != nil {
+			t.Errorf("%s: greeted by a reader: %v; want no error", name, err)
+		}
+		if _, err := conn.Exec(t.Context(), `ROLLBACK`); err != nil {
+			t.Fatalf("%s: %v; want no error", name, err)
+		}
+	}
+}
+
+// A connection that was led to a promoted standby is as old as its sender: the claim itself asks for the timeline.
+func TestAClaimNoticesAPromotedStandby(t *testing.T) {
+	t.Parallel()
+	l := openAt(t, elsewhere(t, `CREATE TABLE elsewhere.promoted (n int)`,
+		`CREATE FUNCTION elsewhere.pg_walfile_name(l pg_lsn) RETURNS text LANGUAGE sql STABLE AS
+			$$ SELECT lpad((1 + count(*))::text, 8, '0') || substr(pg_catalog.pg_walfile_name(l), 9) FROM elsewhere.promoted $$`), ledger.Options{Sender: true})
+	r := ledgertest.Load(t, l, 10)
+	promote := stmt(nil, `INSERT INTO elsewhere.promoted VALUES (1)`)
+	if err := l.read(t.Context(), l.sender, promote); err != nil {
+		t.Fatalf("promoting: %v; want no error", err)
+	}
+	c := campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour}
+	for _, when := range []string{"at first", "again"} {
+		ls, err := l.Claim(t.Context(), c)
+		if !errors.Is(err, ledger.ErrRestored) || len(ls) > 0 || !strings.Contains(err.Error(), "was on timeline 1 and is on 2 now") {
+			t.Errorf("claimed %s: %v, %v; want no lease, and ErrRestored from timeline 1 to 2", when, ls, err)
+		}
+	}
+	if err := l.read(t.Context(), l.sender, stmt(nil, `DELETE FROM elsewhere.promoted`)); err != nil {
+		t.Fatalf("going back: %v; want no error", err)
+	}
+	if ls, err := l.Claim(t.Context(), c); err != nil || len(ls) != 1 {
+		t.Errorf("claimed where it was: %v, %v; want one lease and no error", ls, err)
+	}
+}
+
+func TestAPostgresLedgerOfADamagedKeyIsNotOpened(t *testing.T) {
+	t.Parallel()
+	url := migrated(t)
+	if _, err := beside(t, url).Exec(t.Context(), `UPDATE ledger SET hash_key = substr(hash_key, 1, 15)`); err != nil {
+		t.Fatalf("cutting the key: %v; want no error", err)
+	}
+	const want = "its message hash key is damaged: restore a backup"
+	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} {
+		l, err := Open(t.Context(), url, o)
+		if err == nil {
+			l.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("opened with %+v: %v; want an error with %q", o, err, want)
+		}
+	}
+}
+
+// A mark that went back is raised, never lowered; its owner is fenced, and what it may have posted since is in doubt.
+func TestAMarkIsRaisedAndNeverLowered(t *testing.T) {
+	t.Parallel()
+	l := openShared(t, ledger.Options{Sender: true})
+	for name, c := range map[string]struct {
+		mark, since, known, knew, wantMark, wantSince int64
+	}{
+		"Raised":       {10, 700, 30, 900, 30, 700},
+		"Earlier":      {10, 900, 30, 700, 30, 700},
+		"NeverBegun":   {0, 0, 30, 700, 30, 700},
+		"AlreadyAbove": {40, 700, 30, 900, 40, 700},
+	} {
+		r := ledgertest.Load(t, l, 100)
+		id := ledger.SegmentKey(r.No, 0)
+		var epoch, until, mark, since int64
+		var owner string
+		if err := l.change(t.Context(), l.sender, "", func(tx *tx) error {
+			if err := tx.do(stmt(nil, `UPDATE segment SET mark = $2, intents_since = $3, epoch = 5, owner = 'test', lease_until = 99 WHERE id = $1`,
+				id, c.mark, c.since)); err != nil {
+				return err
+			}
+			return l.raise(tx, id, acknowledged{c.known, c.knew})
+		}); err != nil {
+			t.Fatalf("%s: raising: %v; want no error", name, err)
+		}
+		if err := l.read(t.Context(), l.sender, rowOf([]any{&epoch, &until, &mark, &since, &owner},
+			`SELECT epoch, lease_until, mark, intents_since, owner FROM segment WHERE id = $1`, id)); err != nil {
+			t.Fatalf("%s: reading: %v; want no error", name, err)
+		}
+		if mark != c.wantMark || since != c.wantSince || epoch != 6 || until != 0 || owner != "" {
+			t.Errorf("%s: mark %d since %d, epoch %d of %q until %d; want mark %d since %d, epoch 6 of nobody until 0",
+				name, mark, since, epoch, owner, until, c.wantMark, c.wantSince)
+		}
+	}
+}
+
+// A connection that found the ledger elsewhere makes the sender ask again: it goes on where the ledger is at home after all.
+func TestADoubtfulConnectionOnlyDelaysSending(t *testing.T) {
+	t.Parallel()
+	l := openAt(t, elsewhere(t, `CREATE TABLE elsewhere.flickers (n int)`,
+		`CREATE FUNCTION elsewhere.pg_walfile_name(l pg_lsn) RETURNS text LANGUAGE plpgsql VOLATILE AS $$ BEGIN
+			IF EXISTS (SELECT 1 FROM elsewhere.flickers) AND coalesce(pg_catalog.current_setting('test.asked', true), '') = '' THEN
+				PERFORM set_config('test.asked', 'yes', false);
+				RETURN lpad('2', 8, '0') || substr(pg_catalog.pg_walfile_name(l), 9); -- a connection's first answer
+			END IF;
+			RETURN pg_catalog.pg_walfile_name(l); END $$`), ledger.Options{Sender: true})
+	r := ledgertest.Load(t, l, 10)
+	if err := l.read(t.Context(), l.sender, stmt(nil, `INSERT INTO elsewhere.flickers VALUES (1)`)); err != nil {
+		t.Fatalf("preparing: %v; want no error", err)
+	}
+	c := campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour}
+	l.sender.forget()
+	ls, err := l.Claim(t.Context(), c)
+	if err != nil || len(ls) != 0 {
+		t.Fatalf("claimed over a doubtful connection: %v, %v; want no lease and no error", ls, err)
+	}
+	ls, err = l.Claim(t.Context(), c)
+	if err != nil || len(ls) != 1 {
+		t.Fatalf("claimed again: %v, %v; want one lease and no error", ls, err)
+	}
+	l.sender.forget()
+	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 10}})
+	if err != nil || len(g) != 1 || g[0].To != 10 {
+		t.Errorf("intended over a doubtful connection: %+v, %v; want up to 10 and no error", g, err)
+	}
+}
+
+// A claim whose connection leads to another server gives no lease, and says so.
+func TestAClaimOnAnotherServerIsRestored(t *testing.T) {
+	t.Parallel()
+	l := openAt(t, elsewhere(t, `CREATE TABLE elsewhere.restored (n int)`,
+		`CREATE FUNCTION elsewhere.pg_control_system() RETURNS TABLE (system_identifier bigint) LANGUAGE sql STABLE AS
+			$$ SELECT c.system_identifier + (SELECT count(*) FROM elsewhere.restored) FROM pg_catalog.pg_control_system() c $$`), ledger.Options{Sender: true})
+	r := ledgertest.Load(t, l, 10)
+	if err := l.read(t.Context(), l.sender, stmt(nil, `INSERT INTO elsewhere.restored VALUES (1)`)); err != nil {
+		t.Fatalf("restoring: %v; want no error", err)
+	}
+	l.sender.forget()
+	ls, err := l.Claim(t.Context(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour})
+	if !errors.Is(err, ledger.ErrRestored) || len(ls) != 0 {
+		t.Errorf("claimed on another server: %v, %v; want no lease, and ErrRestored", ls, err)
+	}
+}
+
+// A commit that wrote nothing has nothing to ask for; one that granted nothing may be repeated.
+func TestNothingGrantedNeedsNoReadBack(t *testing.T) {
+	t.Parallel()
+	l := &Ledger{} // its server is not asked
+	for what, c := range map[string]struct {
+		s    sending
+		want fate
+	}{
+		"nothing written":     {sending{mark: 5, from: 5}, committed},
+		"a suppressed retry":  {sending{mark: 5, from: 5, wrote: true}, vanished},
+		"a mark not written":  {sending{mark: 9, from: 5}, committed},
+		"retries not written": {sending{mark: 5, from: 5, retried: []int64{1}}, committed},
+	} {
+		g := &grants{segments: map[int64]*sending{1: &c.s}}
+		if got := l.readBack(t.Context(), g); got != c.want {
+			t.Errorf("%s: fate %d; want %d", what, got, c.want)
+		}
+	}
+}
+
+// What a sender said of its lanes is kept for ten minutes after its last word.
+func TestASilentSendersLanesAreKeptTenMinutes(t *testing.T) {
+	t.Parallel()
+	l := openShared(t, ledger.Options{Sender: true})
+	r := ledgertest.Load(t, l, 1)
+	owners := []string{"gone", "silent"}
+	for _, owner := range owners {
+		if err := l.ReportLanes(t.Context(), owner, []campaign.LaneReport{{Run: r.No, Connection: owner, LimitedBy: "tier", At: time.Now()}}); err != nil {
+			t.Fatalf("reporting: %v; want no error", err)
+		}
+	}
+	for i, age := range []int64{601_000, 595_000} { // ms
+		if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE lane SET told_at = ledger_now() - $2::bigint WHERE owner = $1`, owners[i], age)); err != nil {
+			t.Fatalf("ageing: %v; want no error", err)
+		}
+	}
+	if err := l.ReportLanes(t.Context(), "speaks", nil); err != nil {
+		t.Fatalf("reporting: %v; want no error", err)
+	}
+	var got string
+	if asked(t, l, row(&got, `SELECT coalesce(string_agg(owner, ' '), '') FROM lane`)); got != "silent" {
+		t.Errorf("lanes of %q are kept; want of \"silent\" alone", got)
+	}
+}

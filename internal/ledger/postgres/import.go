@@ -1,0 +1,209 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/mutant"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// chunk is rows on their way into delivery and outcome.
+type chunk struct {
+	no       campaign.RunNo
+	rows     []campaign.Delivery
+	cells    []string // as JSON
+	skips    []int    // of rows
+	segments struct {
+		ids, los, his []int64
+		closed        []bool
+		zones         []string
+	}
+}
+
+// newChunk encodes rows before anything is locked.
+func newChunk(no campaign.RunNo, rows []campaign.Delivery, segments []campaign.Segment) (*chunk, error) {
+	c := &chunk{no: no, rows: rows, cells: make([]string, len(rows))}
+	for i := range rows {
+		d := &rows[i]
+		if d.Seq < 0 || d.Seq >= ledger.MaxSeq {
+			return nil, fmt.Errorf("run %d: seq %d is out of range", no, d.Seq)
+		}
+		cells, err := json.Marshal(ledger.NonNil(d.Cells))
+		if err != nil {
+			return nil, fmt.Errorf("run %d row %d: %w", no, d.Row, err)
+		}
+		c.cells[i] = string(cells)
+		if d.Skip != "" {
+			c.skips = append(c.skips, i)
+		}
+	}
+	for _, s := range segments {
+		if s.Lo != s.Index*campaign.SegmentSize || s.Hi < s.Lo || s.Hi > s.Lo+campaign.SegmentSize {
+			return nil, fmt.Errorf("run %d: segment %d covers %d to %d, want at most %d from %d", no, s.Index, s.Lo, s.Hi, campaign.SegmentSize, s.Index*campaign.SegmentSize)
+		}
+		x := &c.segments
+		x.ids, x.los, x.his = append(x.ids, ledger.SegmentKey(no, s.Index)), append(x.los, s.Lo), append(x.his, s.Hi)
+		x.closed, x.zones = append(x.closed, s.Closed), append(x.zones, plainText(s.Group))
+	}
+	return c, nil
+}
+
+// copy writes the deliveries and the outcomes of those that are skipped.
+func (c *chunk) copy(t *tx) error {
+	values := make([]any, 5) // pgx encodes them before it asks for the next
+	if _, err := t.CopyFrom(t.ctx, pgx.Identifier{"delivery"}, []string{"rid", "key", "row", "dest", "cells"},
+		pgx.CopyFromSlice(len(c.rows), func(i int) ([]any, error) {
+			d := &c.rows[i]
+			values[0], values[1], values[2], values[3], values[4] = ledger.RowID(c.no, d.Seq), d.Key, d.Row, plainText(d.To), c.cells[i]
+			return values, nil
+		})); err != nil {
+		return err
+	}
+	mutant.Crash("import_chunk")
+	if len(c.skips) == 0 {
+		return nil
+	}
+	now := ledger.Millis(time.Now())
+	_, err := t.CopyFrom(t.ctx, pgx.Identifier{"outcome"}, []string{"rid", "state", "code", "detail", "result_at"},
+		pgx.CopyFromSlice(len(c.skips), func(i int) ([]any, error) {
+			d := &c.rows[c.skips[i]]
+			var note any
+			if d.Note != "" {
+				note = plainText(ledger.Clip(d.Note, ledger.MaxDetail))
+			}
+			values[0], values[1], values[2], values[3], values[4] = ledger.RowID(c.no, d.Seq), int16(ledger.Skipped), string(d.Skip), note, now
+			return values, nil
+		}))
+	return err
+}
+
+// AppendRows implements campaign.ImportLedger. It copies the chunk in one transaction with
+// the run's count of rows, which is the cursor of the import.
+func (l *Ledger) AppendRows(ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, segments []campaign.Segment) error {
+	c, err := newChunk(no, rows, segments)
+	if err != nil {
+		return err
+	}
+	err = l.change(ctx, l.reports, "", func(t *tx) error {
+		var state campaign.State
+		var have int64
+		// The count first: whoever ends the import holds it too.
+		err := t.do(row(&have, `SELECT rows FROM run_count WHERE no = $1 FOR NO KEY UPDATE`, int64(no)),
+			row(&state, `SELECT state FROM run WHERE no = $1`, int64(no)))
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return campaign.ErrNoRun
+		case err != nil:
+			return err
+		case t.again && len(rows) > 0 && have == after+int64(len(rows)):
+			return c.there(t) // an earlier try may have been committed
+		case state != campaign.Importing || have != after:
+			return campaign.ErrFenced
+		}
+		if err := c.copy(t); err != nil {
+			return err
+		}
+		s := &c.segments
+		return t.do(
+			stmt(nil, `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone)
+				SELECT s.id, $2, s.lo, s.hi, s.lo, s.closed, s.closed, s.zone
+				FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::boolean[], $6::text[]) s (id, lo, hi, closed, zone)
+				ON CONFLICT (id) DO UPDATE SET hi = greatest(segment.hi, excluded.hi)`, s.ids, int64(no), s.los, s.his, s.closed, s.zones),
+			stmt(nil, `UPDATE run_count SET rows = rows + $2 WHERE no = $1`, int64(no), int64(len(rows))))
+	})
+	var said *pgconn.PgError
+	if errors.As(err, &said) && said.Code == "23505" {
+		return fmt.Errorf("run %d: a row or seq of this chunk is in the ledger already: %w", no, err)
+	}
+	return err
+}
+
+// there is nil when the last row of the chunk stands in the ledger, ErrFenced when another importer's does.
+func (c *chunk) there(t *tx) error {
+	last := &c.rows[len(c.rows)-1]
+	var same bool
+	if err := t.do(row(&same, `SELECT EXISTS (SELECT 1 FROM delivery WHERE rid = $1 AND row = $2 AND dest = $3)`,
+		ledger.RowID(c.no, last.Seq), last.Row, plainText(last.To))); err != nil {
+		return err
+	}
+	if !same {
+		return campaign.ErrFenced
+	}
+	return nil
+}
+
+// analyzeFrom is the size of a list from which waiting for autovacuum's statistics is too long.
+const analyzeFrom = 1000
+
+// FinishImport implements campaign.ImportLedger. It also refuses a list in which a phone
+// key is queued twice: the importer's own memory is the first guard, this is the last. An
+// index over (run, key) would be a third, and take half of the import's speed and 34 MB
+// a million. A run that was cancelled meanwhile becomes Ready, to be claimed and dropped.
+func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64, state campaign.State) error {
+	if state != campaign.Ready && state != campaign.WaitingApproval {
+		return fmt.Errorf("run %d: an import ends as ready or waiting_approval, not %s", no, state)
+	}
+	r, err := l.Run(ctx, no)
+	if err != nil || r.State != campaign.Importing {
+		return err
+	}
+	twice, err := l.queuedTwice(ctx, no, 1)
+	if err != nil {
+		return err
+	}
+	if len(twice) > 0 {
+		return fmt.Errorf("run %d: row %d has the phone number of an earlier row and is not marked as a duplicate", no, twice[0].Row)
+	}
+	if err := l.change(ctx, l.reports, "", func(t *tx) error {
+		var have int64
+		if err := t.do(row(&have, `SELECT rows FROM run_count WHERE no = $1 FOR NO KEY UPDATE`, int64(no))); err != nil {
+			return err
+		}
+		now, err := t.lockRun(no)
+		if err != nil || now != campaign.Importing {
+			return err
+		}
+		if have != rows {
+			return fmt.Errorf("run %d has %d rows in the ledger, the list has %d: the import did not reach its end", no, have, rows)
+		}
+		var wanted campaign.Wanted
+		if err := t.do(row(&wanted, `SELECT wanted FROM run WHERE no = $1`, int64(no))); err != nil {
+			return err
+		}
+		to := state
+		if wanted == campaign.WantCancel {
+			to = campaign.Ready
+		}
+		return t.do(setState(no, to, "", ""))
+	}); err != nil {
+		return err
+	}
+	if rows >= analyzeFrom {
+		if err := l.read(ctx, l.reports, stmt(nil, `ANALYZE delivery`), stmt(nil, `ANALYZE segment`), stmt(nil, `ANALYZE outcome`)); err != nil {
+			l.log.Warn("the server's statistics could not be brought up to date; autovacuum will", "ledger", l.name, "error", err)
+		}
+	}
+	return nil
+}
+
+// queuedTwice finds phone keys that more than one row of a run may be sent to.
+func (l *Ledger) queuedTwice(ctx context.Context, no campaign.RunNo, limit int) (found []campaign.Problem, err error) {
+	err = l.read(ctx, l.reports, list(&found, func(scan func(...any) error) (campaign.Problem, error) {
+		p := campaign.Problem{What: "its phone number is queued in an earlier row too"}
+		err := scan(&p.Row, &p.Seq)
+		return p, err
+	}, `WITH q AS (SELECT d.key, d.row, d.rid FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
+			WHERE d.rid >= $1 AND d.rid < $2 AND d.key <> 0 AND o.state IS DISTINCT FROM 7),
+		t AS (SELECT key, max(row) AS row FROM q GROUP BY key HAVING count(*) > 1 ORDER BY key LIMIT $3)
+		SELECT q.row, q.rid & 4294967295 FROM t JOIN q ON q.key = t.key AND q.row = t.row ORDER BY q.key`,
+		ledger.RowID(no, 0), ledger.RowID(no+1, 0), limit))
+	return found, err
+}

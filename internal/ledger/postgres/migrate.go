@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"campaignd/campaign"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrations is the folder of this program's schema.
+func migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") }
+
+// migrate brings the schema up to the newest of dir, under an advisory lock of goose's, so
+// that of many replicas that start together one migrates and the others wait. An older
+// program goes on beside it: migrations only add.
+func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
+	db := sql.OpenDB(gooseConnector{l.reports.config})
+	defer db.Close()
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, db, dir, goose.WithDisableGlobalRegistry(true),
+		goose.WithSessionLocker(locker), goose.WithSlog(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return err
+	}
+	want := int64(0)
+	for _, s := range p.ListSources() {
+		want = max(want, s.Version)
+	}
+	have, err := l.schema(ctx)
+	switch {
+	case err != nil:
+		return err
+	case have > want:
+		return fmt.Errorf("%w (schema %d, this program knows %d): install that version, or name another database", campaign.ErrNewer, have, want)
+	case have == want:
+		return nil
+	case l.readOnly:
+		return fmt.Errorf("its schema (%d) is older than this program's (%d): open it once with `campaignd serve` or `run`", have, want)
+	}
+	for n := 0; ; n++ {
+		_, err := p.Up(ctx)
+		if err == nil || classify(err) != collided || n == migrateTries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50*time.Millisecond + rand.N(200*time.Millisecond)):
+		}
+	}
+}
+
+// migrateTries is how often a migration gives way to what older programs are writing: for half a minute or so.
+const migrateTries = 60
+
+// schema is the version that the database has; 0 when it has none.
+func (l *Ledger) schema(ctx context.Context) (have int64, err error) {
+	var there bool
+	if err := l.read(ctx, l.reports, row(&there, `SELECT to_regclass('goose_db_version') IS NOT NULL`)); err != nil || !there {
+		return 0, err
+	}
+	err = l.read(ctx, l.reports, row(&have, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`))
+	return have, err
+}
+
+// gooseConnector lets goose, which speaks database/sql, use a connection of pgx. It does
+// what migrations need and no more: statements one after the other.
+type gooseConnector struct{ config *pgx.ConnConfig }
+
+// patience is how long a migration may take, and wait. One that waits for a lock makes all
+// senders wait behind it: rather fail soon, and be repeated.
+var patience = map[string]string{"lock_timeout": "300", "statement_timeout": "0"}
+
+func (g gooseConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := pgx.ConnectConfig(ctx, g.config.Copy())
+	if err != nil {
+		return nil, err
+	}
+	if err := set(ctx, c, patience); err != nil {
+		(&conn{Conn: c}).end()
+		return nil, err
+	}
+	return gooseConn{c}, nil
+}
+
+func (g gooseConnector) Driver() driver.Driver { return gooseDriver{} }
+
+type gooseDriver struct{}
+
+func (gooseDriver) Open(string) (driver.Conn, error) {
+	return nil, errors.New("open it by its connector")
+}
+
+type gooseConn struct{ conn *pgx.Conn }
+
+func (c gooseConn) Close() error { return c.conn.Close(context.Background()) }
+
+func (c gooseConn) Prepare(string) (driver.Stmt, error) {
+	return nil, errors.New("migrations are not prepared")
+}
+
+func (c gooseConn) Begin() (driver.Tx, error) {
+	return c.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+func (c gooseConn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
+	t, err := c.conn.Begin(ctx)
+	return gooseTx{t}, err
+}
+
+func (c gooseConn) ExecContext(ctx context.Context, query string, a []driver.NamedValue) (driver.Result, error) {
+	tag, err := c.conn.Exec(ctx, query, plain(a)...)
+	return driver.RowsAffected(tag.RowsAffected()), err
+}
+
+func (c gooseConn) QueryContext(ctx context.Context, query string, a []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.conn.Query(ctx, query, plain(a)...)
+	if err != nil {
+		return nil, err
+	}
+	return gooseRows{rows}, nil
+}
+
+func plain(named []driver.NamedValue) []any {
+	a := make([]any, len(named))
+	for i, v := range named {
+		a[i] = v.Value
+	}
+	return a
+}
+
+type gooseTx struct{ tx pgx.Tx }
+
+func (t gooseTx) Commit() error { return t.tx.Commit(context.Background()) }
+
+func (t gooseTx) Rollback() error { return t.tx.Rollback(context.Background()) }
+
+type gooseRows struct{ rows pgx.Rows }
+
+func (r gooseRows) Columns() []string {
+	var names []string
+	for _, f := range r.rows.FieldDescriptions() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func (r gooseRows) Close() error {
+	r.rows.Close()
+	return r.rows.Err()
+}
+
+func (r gooseRows) Next(into []driver.Value) error {
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return err
+		}
+		return io.EOF
+	}
+	vs, err := r.rows.Values()
+	for i := range vs {
+		into[i] = vs[i]
+	}
+	return err
+}

@@ -1,0 +1,223 @@
+//go:build mutants && unix
+
+package postgres
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/mutant"
+)
+
+// plant sets a mistake for one test. What the process was started with comes back afterwards: scripts/mutants.sh requires
+// that it makes a test fail.
+func plant(t *testing.T, name string) {
+	mutant.Set(name)
+	t.Cleanup(func() { mutant.Set(os.Getenv("CAMPAIGND_MUTANT")) })
+}
+
+// takeOver gives a run of four deliveries whose first lease was over at once, with two of them
+// posted, and the lease that replaced it, before its Recover.
+func takeOver(t *testing.T, l *Ledger) (r campaign.Run, old, fresh campaign.Lease) {
+	t.Helper()
+	r = ledgertest.Load(t, l, 4)
+	claim := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: -time.Second}
+	ls, err := l.Claim(t.Context(), claim)
+	if err != nil || len(ls) != 1 {
+		t.Fatalf("got %+v, %v; want no error, length 1", ls, err)
+	}
+	old = ls[0]
+	if g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: old, Connection: "conn_1", To: 2}}); err != nil {
+		t.Fatalf("got %+v, %v; want no error", g, err)
+	}
+	if ls, err = l.Claim(t.Context(), claim); err != nil || len(ls) != 1 {
+		t.Fatalf("got %+v, %v; want no error, length 1", ls, err)
+	}
+	return r, old, ls[0]
+}
+
+func statusOf(t *testing.T, l campaign.Ledger, no campaign.RunNo, seq int64) campaign.Status {
+	t.Helper()
+	for line, err := range l.Lines(t.Context(), no) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line.Seq == seq {
+			return line.Status
+		}
+	}
+	t.Fatalf("no seq %d", seq)
+	return ""
+}
+
+func apply(t *testing.T, l campaign.Ledger, id string, s campaign.Status) {
+	t.Helper()
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: id, Status: s, At: time.Now(), Recipient: 2348030000000, Code: "131049"}}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sweptWhileStored sweeps while a status is stored between what would be two statements, and
+// reports whether it was lost.
+func sweptWhileStored(t *testing.T, l *Ledger) bool {
+	r := ledgertest.Load(t, l, 2)
+	s := ledgertest.ClaimAll(t, l, r.No)[0]
+	if err := l.Record(t.Context(), ledgertest.Acceptances(s, 0, 2)); err != nil {
+		t.Fatal(err)
+	}
+	// As they are left behind by a webhook that came in with its receipt.
+	orphaned := func(seq int64) *query {
+		id := ledgertest.MessageID(r.No, seq)
+		return stmt(nil, `INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code) VALUES ($1, $2, 3, $3, $3, 0, '', '')`,
+			l.key.MessageHash(id), id, ledger.Millis(time.Now()))
+	}
+	locker, err := l.reports.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.reports.release(locker)
+	if err := l.read(t.Context(), l.sender, orphaned(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := send(t.Context(), locker, stmt(nil, `BEGIN`), stmt(nil, `SELECT 1 FROM outcome WHERE rid = $1 FOR UPDATE`, ledger.RowID(r.No, 0))); err != nil {
+		t.Fatal(err)
+	}
+	swept := make(chan error, 1)
+	go func() {
+		_, err := l.Sweep(t.Context(), time.Now())
+		swept <- err
+	}()
+	for waits := false; !waits; {
+		if err := l.read(t.Context(), l.sender, row(&waits, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.read(t.Context(), l.sender, orphaned(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := send(t.Context(), locker, stmt(nil, `COMMIT`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-swept; err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := l.Sweep(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return statusOf(t, l, r.No, 1) != campaign.Delivered
+}
+
+func TestEachMutationShows(t *testing.T) {
+	for name, shows := range map[string]func(*testing.T, *Ledger) bool{
+		"no_epoch_in_swap": func(t *testing.T, l *Ledger) bool {
+			_, old, _ := takeOver(t, l)
+			g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: old, Connection: "conn_1", From: 2, To: 3}})
+			return err == nil && !g[0].Fenced
+		},
+		"readback_without_epoch": func(t *testing.T, _ *Ledger) bool {
+			_, err := takenOver(t)
+			return !errors.Is(err, campaign.ErrUnknownCommit)
+		},
+		"results_fenced_away": func(t *testing.T, l *Ledger) bool {
+			r, old, _ := takeOver(t, l)
+			if err := l.Record(t.Context(), ledgertest.Acceptances(old, 0, 1)); err != nil {
+				t.Fatal(err)
+			}
+			return statusOf(t, l, r.No, 0) != campaign.Accepted
+		},
+		"two_statement_sweeper": sweptWhileStored,
+		"job_queue_rescue": func(t *testing.T, l *Ledger) bool {
+			r, _, fresh := takeOver(t, l)
+			if _, err := l.Recover(t.Context(), fresh, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			return statusOf(t, l, r.No, 0) == campaign.Queued
+		},
+		"asynchronous_commit": func(t *testing.T, _ *Ledger) bool {
+			s := own(t, "wal_writer_delay=10s")
+			l := openAt(t, s.URL("postgres"), ledger.Options{Sender: true})
+			r := ledgertest.Load(t, l, 4)
+			lease := ledgertest.ClaimAll(t, l, r.No)[0]
+			if err := s.Exec("CHECKPOINT"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 2}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Restart(); err != nil {
+				t.Fatal(err)
+			}
+			states, err := l.SegmentStates(t.Context(), r.No)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return states[0].Mark < 2
+		},
+		"rank_overwritten": func(t *testing.T, l *Ledger) bool {
+			r := ledgertest.Load(t, l, 1)
+			if err := l.Record(t.Context(), ledgertest.Acceptances(ledgertest.ClaimAll(t, l, r.No)[0], 0, 1)); err != nil {
+				t.Fatal(err)
+			}
+			apply(t, l, ledgertest.MessageID(r.No, 0), campaign.Read)
+			apply(t, l, ledgertest.MessageID(r.No, 0), campaign.Sent)
+			return statusOf(t, l, r.No, 0) != campaign.Read
+		},
+		"failed_resends": func(t *testing.T, l *Ledger) bool {
+			r := ledgertest.Load(t, l, 1)
+			if err := l.Record(t.Context(), ledgertest.Acceptances(ledgertest.ClaimAll(t, l, r.No)[0], 0, 1)); err != nil {
+				t.Fatal(err)
+			}
+			apply(t, l, ledgertest.MessageID(r.No, 0), campaign.Failed)
+			return statusOf(t, l, r.No, 0) == campaign.Queued
+		},
+		"sweeper_off": func(t *testing.T, l *Ledger) bool {
+			_, _, fresh := takeOver(t, l)
+			if _, err := l.Recover(t.Context(), fresh, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			apply(t, l, "wamid.lost", campaign.Sent)
+			s, err := l.Sweep(t.Context(), time.Now())
+			return err == nil && s.Adopted == 0
+		},
+		"no_intent": func(t *testing.T, l *Ledger) bool {
+			r := ledgertest.Load(t, l, 1)
+			g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ledgertest.ClaimAll(t, l, r.No)[0], Connection: "conn_1", To: 1}})
+			if err != nil || g[0].To != 1 {
+				t.Fatalf("got %+v, %v; want no error, To 1", g, err)
+			}
+			states, err := l.SegmentStates(t.Context(), r.No)
+			return err == nil && states[0].Mark == 0
+		},
+		"doubts_not_claimable": func(t *testing.T, l *Ledger) bool {
+			_, _, fresh := takeOver(t, l)
+			if _, err := l.Recover(t.Context(), fresh, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: fresh, Connection: "conn_1", From: 2, To: 4}}); err != nil || g[0].To != 4 {
+				t.Fatalf("got %+v, %v; want no error, To 4", g, err)
+			}
+			if err := l.Record(t.Context(), ledgertest.Acceptances(fresh, 2, 4)); err != nil {
+				t.Fatal(err)
+			}
+			p, err := l.Park(t.Context(), fresh, time.Time{}, time.Minute)
+			return err == nil && p.Done
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if shows(t, openShared(t, ledger.Options{Sender: true})) {
+				t.Fatal("shows without being planted: this test proves nothing")
+			}
+			plant(t, name)
+			if !shows(t, openShared(t, ledger.Options{Sender: true})) {
+				t.Error("planted, and nothing is different")
+			}
+		})
+	}
+}

@@ -1,0 +1,347 @@
+//go:build unix
+
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// listener hears every statement of a pool: what is explained below is what was sent, so
+// that no statement can be forgotten.
+type listener struct {
+	mu    sync.Mutex
+	heard map[string]bool
+}
+
+func (h *listener) hear(sql string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.heard[sql] = true
+}
+
+func (h *listener) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	h.hear(d.SQL)
+	return ctx
+}
+
+func (h *listener) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (h *listener) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+
+func (h *listener) TraceBatchQuery(_ context.Context, _ *pgx.Conn, d pgx.TraceBatchQueryData) {
+	h.hear(d.SQL)
+}
+
+func (h *listener) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+// listen makes the pools tell what they send.
+func listen(pools ...*pool) *listener {
+	h := &listener{heard: map[string]bool{}}
+	for _, p := range pools {
+		p.config.Tracer = h
+		p.forget()
+	}
+	return h
+}
+
+// everything does at least once whatever senders and webhooks do.
+func everything(t *testing.T, l *Ledger) {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := ledgertest.Load(t, l, 40)
+	capped, err := l.CreateRun(ctx, campaign.Run{Campaign: "capped", ListHash: "x", Launch: campaign.FiringKey + "1", Budget: 4, Template: "sale", Language: "en"})
+	ok(err)
+	ok(l.AppendRows(ctx, capped.No, 0, ledgertest.Rows(0, 10), []campaign.Segment{{Run: capped.No, Hi: 10}}))
+	ok(l.FinishImport(ctx, capped.No, 10, campaign.Ready))
+	claim := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{r.No, capped.No}, Max: 2, Lease: -time.Second}
+	ls, err := l.Claim(ctx, claim)
+	ok(err)
+	if len(ls) != 2 {
+		t.Fatalf("got %+v; want length 2", ls)
+	}
+	_, err = l.Suppress(ctx, []campaign.Suppression{{Key: 2348030000001, Scope: campaign.ScopeAll}, {Key: 2348030000020, Scope: campaign.ScopeMarketing, At: time.Now()}})
+	ok(err)
+	now := time.Now()
+	_, err = l.Intend(ctx, []campaign.Intent{
+		{Lease: ls[0], Connection: "conn_1", To: 12, Defer: []campaign.Deferral{{Seq: 3, At: now.Add(-time.Minute), Why: "pair"}, {Seq: 20, At: now}}},
+		{Lease: ls[1], Connection: "conn_1", To: 4, Keys: []int64{2348030000000, 2348030000001, 2348030000002, 2348030000003}}})
+	ok(err)
+	result := func(seq int64, k campaign.ResultKind) campaign.Result {
+		return campaign.Result{Run: r.No, Seq: seq, Key: 2348030000000 + seq, Attempt: 1, Kind: k, Epoch: ls[0].Epoch, At: now, IntentAt: now, NotBefore: now.Add(-time.Second)}
+	}
+	noID := result(6, campaign.ResultDoubt)
+	noID.NoResend = true
+	refusal := result(2, campaign.ResultRefused)
+	refusal.Suppress = &campaign.Suppression{Key: 2348030000002, Scope: campaign.ScopeUnreachable, Until: now.Add(time.Hour)}
+	ok(l.Record(ctx, append(ledgertest.Acceptances(ls[0], 0, 1), refusal, result(4, campaign.ResultDeferred), result(5, campaign.ResultDoubt), noID, result(7, campaign.ResultDeferred))))
+	due, err := l.Due(ctx, ls[0], now, 9)
+	ok(err)
+	_, err = l.Suppress(ctx, []campaign.Suppression{{Key: 2348030000007, Scope: campaign.ScopeAll}})
+	ok(err)
+	_, err = l.Intend(ctx, []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: 12, To: 12, Retries: due}})
+	ok(err)
+	for _, s := range []campaign.Status{campaign.Sent, campaign.Failed} {
+		_, err = l.Apply(ctx, campaign.Events{Statuses: []campaign.StatusEvent{
+			{MessageID: ledgertest.MessageID(r.No, 0), Status: s, At: now}, {MessageID: "wamid.lost", Status: s, At: now, Recipient: 2348030000005},
+			{MessageID: "wamid.whose", Status: s, At: now, Recipient: 2348030000008}},
+			Suppressions: []campaign.Suppression{{Key: 5, Scope: campaign.ScopeMarketing}}, Lifted: []campaign.Suppression{{Key: 5}},
+			Templates: []campaign.TemplateEvent{{Name: "nobody's", Language: "en", Event: "PAUSED"}, {Name: "nobody's", Language: "en", Event: "APPROVED"}}})
+		ok(err)
+	}
+	_, err = l.Sweep(ctx, now)
+	ok(err)
+	_, err = l.Deliveries(ctx, r.No, 0, 40)
+	ok(err)
+	_, err = l.Renew(ctx, ls, -time.Second)
+	ok(err)
+	ok(l.Release(ctx, ls[1], []int64{0}))
+	claim.Begun = true
+	ls, err = l.Claim(ctx, claim)
+	ok(err)
+	_, err = l.Recover(ctx, ls[0], now)
+	ok(err)
+	for _, p := range []campaign.OnUncertain{campaign.Evidence, campaign.Hold} {
+		_, err = l.Resolve(ctx, ls[0], now.Add(time.Minute), p)
+		ok(err)
+	}
+	_, err = l.Drop(ctx, ls[0], campaign.Expired)
+	ok(err)
+	_, err = l.Park(ctx, ls[0], time.Time{}, time.Minute)
+	ok(err)
+	ok(l.ReportLanes(ctx, "a", []campaign.LaneReport{{Run: r.No, Connection: "conn_1", At: now}}))
+	_, err = l.FinishRuns(ctx)
+	ok(err)
+	_, err = l.SetWanted(ctx, capped.No, campaign.WantCancel)
+	ok(err)
+	_, err = l.SetState(ctx, capped.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByCanary, "")
+	ok(err)
+	ok(l.SetAsset(ctx, capped.No, "asset", now))
+	for _, w := range []campaign.RunFilter{
+		{Limit: 1}, {Unfinished: true}, {Unfinished: true, Limit: 1}, {Campaign: "capped", Fired: true, Limit: 1}, {Campaign: "capped", ListHash: "x", Limit: 1}, {Campaign: "capped", Launch: campaign.FiringKey + "1", Limit: 1},
+	} {
+		_, err = l.Runs(ctx, w)
+		ok(err)
+	}
+	_, err = l.Unsuppress(ctx, []campaign.Suppression{{Key: 1, Scope: campaign.ScopeAll}})
+	ok(err)
+	job, _, err := l.AcquireJob(ctx, "sweep", "a", time.Minute)
+	ok(err)
+	_, err = l.RenewJob(ctx, job, time.Minute)
+	ok(err)
+	ok(l.ReleaseJob(ctx, job))
+}
+
+// node is a node of EXPLAIN (FORMAT JSON).
+type node struct {
+	Type      string `json:"Node Type"`
+	Relation  string `json:"Relation Name"`
+	Index     string `json:"Index Name"`
+	Condition string `json:"Index Cond"`
+	Plans     []node `json:"Plans"`
+}
+
+// large are the tables that grow with what was sent or received.
+var large = []string{"outcome", "delivery", "orphan", "suppression", "segment"}
+
+// whole are the reads of a whole index that are meant: partial indexes of what is open, and
+// the first rows of one.
+var whole = map[string]bool{"outcome_doubt": true, "segment_undone": true}
+
+// faults names each node that reads all of a large table, or of an index of one.
+func (n node) faults(limited bool) (found []string) {
+	limited = limited || n.Type == "Limit"
+	switch {
+	case slices.Contains([]string{"Seq Scan", "Hash Join", "Merge Join"}, n.Type) && (n.Relation == "" || slices.Contains(large, n.Relation)):
+		found = append(found, n.Type+" "+n.Relation)
+	case strings.Contains(n.Type, "Index") && n.Condition == "" && !limited && !whole[n.Index] &&
+		slices.ContainsFunc(large, func(t string) bool { return strings.HasPrefix(n.Index, t) }):
+		found = append(found, n.Type+" of all of "+n.Index)
+	}
+	for _, p := range n.Plans {
+		found = append(found, p.faults(limited)...)
+	}
+	return found
+}
+
+var parameter = regexp.MustCompile(`\$(\d+)`)
+
+// plan asks for the generic plan of a statement.
+func plan(t *testing.T, c *conn, sql string) (faults []string) {
+	t.Helper()
+	most := 0
+	for _, m := range parameter.FindAllStringSubmatch(sql, -1) {
+		var n int
+		_, _ = fmt.Sscan(m[1], &n)
+		most = max(most, n)
+	}
+	call := "asked"
+	if most > 0 {
+		call += "(NULL" + strings.Repeat(", NULL", most-1) + ")"
+	}
+	var text string
+	var all []struct{ Plan node }
+	for _, x := range []string{"PREPARE asked AS " + sql, "", "DEALLOCATE asked"} {
+		var err error
+		if x != "" {
+			_, err = c.Exec(t.Context(), x, pgx.QueryExecModeSimpleProtocol)
+		} else {
+			err = c.QueryRow(t.Context(), "EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE "+call, pgx.QueryExecModeSimpleProtocol).Scan(&text)
+		}
+		if err != nil {
+			t.Fatalf("%v in %s; want no error", err, sql)
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		t.Fatal(err)
+	}
+	return all[0].Plan.faults(false)
+}
+
+func TestNoHotStatementReadsAWholeTable(t *testing.T) {
+	t.Parallel()
+	l := openShared(t, ledger.Options{Sender: true})
+	empty := openShared(t, ledger.Options{Sender: true}) // its statements are explained on tables that have never held a row
+	heard := listen(l.sender, l.hooks)
+	lines := listen(l.reports)
+	everything(t, l)
+	if len(heard.heard) < 60 {
+		t.Fatalf("heard %d statements only; want length at least 60", len(heard.heard))
+	}
+	for range l.Lines(t.Context(), 1) {
+		continue
+	}
+	hot := slices.Sorted(maps.Keys(heard.heard))
+	for sql := range lines.heard {
+		if strings.Contains(sql, "OFFSET 0") { // a page of a report: it must not read the run from its start either
+			hot = append(hot, sql)
+		}
+	}
+	check := func(stage string, l *Ledger) {
+		c, err := l.sender.acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.sender.release(c)
+		n := 0
+		for _, sql := range hot {
+			switch verb, _, _ := strings.Cut(strings.TrimSpace(sql), " "); verb {
+			case "SELECT", "INSERT", "UPDATE", "DELETE", "WITH":
+			default:
+				continue // begin, commit, rollback
+			}
+			n++
+			for _, f := range plan(t, c, sql) {
+				t.Errorf("%s: %s, want a plan without that: %s", stage, f, oneLine(sql))
+			}
+		}
+		if n < 60 {
+			t.Errorf("%s: explained %d statements only; want at least 60", stage, n)
+		}
+	}
+	check("empty", empty)
+	// A plan made for a few rows stays in use when there are many: it must be right already.
+	for _, few := range []int64{1, 20, 300} {
+		tiny := openShared(t, ledger.Options{Sender: true})
+		sentAll(t, tiny, few)
+		if err := tiny.read(t.Context(), tiny.reports, stmt(nil, "ANALYZE")); err != nil {
+			t.Fatal(err)
+		}
+		check(fmt.Sprint(few, " rows"), tiny)
+	}
+	young := openShared(t, ledger.Options{Sender: true})
+	sentAll(t, young, 5000)
+	check("young", young)
+	full := openShared(t, ledger.Options{Sender: true})
+	sentAll(t, full, 100_000)
+	if err := full.read(t.Context(), full.reports, stmt(nil, "ANALYZE")); err != nil {
+		t.Fatal(err)
+	}
+	check("full", full)
+}
+
+// sentAll is a run of n accepted deliveries, and as many orphans as a busy day leaves.
+func sentAll(t testing.TB, l campaign.Ledger, n int64) campaign.Run {
+	t.Helper()
+	r := ledgertest.Load(t, l, n)
+	for _, s := range ledgertest.ClaimAll(t, l, r.No) {
+		if _, err := l.Intend(context.Background(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: s.Lo, To: s.Hi}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Record(context.Background(), ledgertest.Acceptances(s, s.Lo, s.Hi)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var es []campaign.StatusEvent
+	for i := range 1 + n/100 {
+		es = append(es, campaign.StatusEvent{MessageID: fmt.Sprint("wamid.stranger.", i), Status: campaign.Sent, At: time.Now(), Recipient: i + 1})
+	}
+	if _, err := l.Apply(context.Background(), campaign.Events{Statuses: es}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// inNearlyTheirOrder are sent, delivered and read of each message, shuffled over some seconds of
+// sending. A batch that changed every row of a page would find no room in it before its commit.
+func inNearlyTheirOrder(no campaign.RunNo, n int64) []campaign.StatusEvent {
+	var all []campaign.StatusEvent
+	for _, s := range []campaign.Status{campaign.Sent, campaign.Delivered, campaign.Read} {
+		for seq := range n {
+			all = append(all, campaign.StatusEvent{MessageID: ledgertest.MessageID(no, seq), Status: s, At: time.Now()})
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range all {
+		j := min(len(all)-1, i+rng.IntN(2000))
+		all[i], all[j] = all[j], all[i]
+	}
+	return all
+}
+
+func TestStatusesAreHeapOnlyUpdates(t *testing.T) {
+	const n = 10_000
+	l := openShared(t, ledger.Options{Sender: true})
+	r := sentAll(t, l, n)
+	for es := range slices.Chunk(inNearlyTheirOrder(r.No, n), 256) {
+		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: es}); err != nil || a.Matched != len(es) {
+			t.Fatalf("got %+v, %v; want no error, Matched %+v", a, err, len(es))
+		}
+	}
+	l.sender.forget() // a backend that ends has reported all it did
+	l.hooks.forget()
+	const least = 3 * n * 99 / 100 // two statuses of a message in one batch are one update
+	var updates, hot int64
+	for deadline := time.Now().Add(20 * time.Second); updates < least && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) { // the server's counters are late
+		if err := l.read(t.Context(), l.reports, rowOf([]any{&updates, &hot}, `SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'outcome'`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if updates < least || float64(hot) < 0.9*float64(updates) {
+		t.Errorf("%d of %d updates were heap-only, want 90 %% of at least %d", hot, updates, least)
+	}
+	t.Logf("%d of %d updates were heap-only", hot, updates)
+}

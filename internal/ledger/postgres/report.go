@@ -1,0 +1,217 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Tallies implements campaign.ReportLedger. Each page of segments is counted in a snapshot
+// of its own, so a long run keeps no dead rows, and since no delivery ever changes its
+// segment the sum is the run's rows all the same.
+func (l *Ledger) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
+	if _, err := l.Run(ctx, no); err != nil {
+		return nil, campaign.Funnel{}, err
+	}
+	sum := ledger.NewTally()
+	for after := int64(-1); ; {
+		page, last := ledger.NewTally(), int64(-1)
+		if err := l.snapshot(ctx, l.reports, func(t *tx) (err error) {
+			page = ledger.NewTally()
+			last, err = t.tallyFrom(no, after, page)
+			return err
+		}); err != nil {
+			return nil, campaign.Funnel{}, err
+		}
+		sum.Merge(page)
+		if last < 0 {
+			return sum.List(), sum.Funnel, nil
+		}
+		after = last
+	}
+}
+
+// part is a range of rids whose outcomes are counted together.
+type part struct {
+	from, to int64
+	rows     int64
+	rest     campaign.Status // of the rows without an outcome
+	alive    bool
+	settled  int64
+}
+
+// tallyFrom counts the page of segments behind after, and returns the last one's index, or -1.
+func (t *tx) tallyFrom(no campaign.RunNo, after int64, sum *ledger.Tally) (last int64, err error) {
+	last = -1
+	var parts []*part
+	if err := t.do(each(func(scan func(...any) error) error {
+		var lo, hi, mark int64
+		var done, alive bool
+		if err := scan(&last, &lo, &hi, &mark, &done, &alive); err != nil {
+			return err
+		}
+		if !done {
+			parts = append(parts, &part{ledger.RowID(no, lo), ledger.RowID(no, mark), mark - lo, ledger.Dispatched(alive), alive, 0},
+				&part{ledger.RowID(no, mark), ledger.RowID(no, hi), hi - mark, campaign.Queued, alive, 0})
+			return nil
+		}
+		// Of a done segment every row has an outcome, unless the ledger is damaged; Audit names them.
+		parts = append(parts, &part{ledger.RowID(no, lo), ledger.RowID(no, hi), hi - lo, campaign.InDoubt, false, 0})
+		return nil
+	}, `SELECT id & 4294967295, lo, hi, mark, done, lease_until > ledger_now() FROM segment WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`,
+		ledger.SegmentKey(no, after), ledger.SegmentKey(no+1, 0), ledger.TallyPage)); err != nil || last < 0 {
+		return -1, err
+	}
+	var from, to []int64
+	for _, p := range parts {
+		from, to = append(from, p.from), append(to, p.to)
+	}
+	if err := t.do(each(func(scan func(...any) error) error {
+		var i int64
+		var g ledger.Group
+		if err := scan(&i, &g.State, &g.Rank, &g.Code, &g.N, &g.Sent, &g.Failed, &g.Adopted, &g.MaybeDuplicate, &g.Ambiguous); err != nil {
+			return err
+		}
+		p := parts[i-1]
+		p.settled += g.N
+		sum.Fold(g, p.alive)
+		return nil
+	}, `SELECT w.i, g.* FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY w (a, b, i) CROSS JOIN LATERAL (
+			SELECT state, rank, coalesce(CASE WHEN state >= 6 THEN code WHEN rank = 2 THEN fail_code END, ''), count(*),
+			count(sent_at), count(failed_at), count(*) FILTER (WHERE flags & 1 <> 0), count(*) FILTER (WHERE flags & 2 <> 0), count(*) FILTER (WHERE flags & 8 <> 0)
+			FROM outcome WHERE rid >= w.a AND rid < w.b GROUP BY 1, 2, 3) g`, from, to)); err != nil {
+		return -1, err
+	}
+	for _, p := range parts {
+		sum.Add(p.rest, "", p.rows-p.settled)
+	}
+	return last, nil
+}
+
+// Lines implements campaign.ReportLedger.
+func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
+	return func(yield func(campaign.Line, error) bool) {
+		if _, err := l.Run(ctx, no); err != nil {
+			yield(campaign.Line{}, err)
+			return
+		}
+		for after := int64(-1 << 62); ; {
+			page, err := l.linesAfter(ctx, no, after)
+			if err != nil {
+				yield(campaign.Line{}, err)
+				return
+			}
+			for _, line := range page {
+				if !yield(line, nil) {
+					return
+				}
+				after = line.Row
+			}
+			if len(page) < ledger.LinePage {
+				return
+			}
+		}
+	}
+}
+
+func (l *Ledger) linesAfter(ctx context.Context, no campaign.RunNo, after int64) (page []campaign.Line, err error) {
+	err = l.read(ctx, l.reports, list(&page, func(scan func(...any) error) (line campaign.Line, err error) {
+		var connection string
+		var mark int64
+		var alive bool
+		var state, rnk, flags, attempt, at, sent, delivered, read, failed sql.NullInt64
+		var code, failCode, detail, messageID, request, traced sql.NullString
+		d, err := ledger.ScanDelivery(scan, &connection, &mark, &alive, &state, &rnk, &flags, &attempt, &at, &sent, &delivered, &read, &failed,
+			&code, &failCode, &detail, &messageID, &request, &traced)
+		if err != nil {
+			return line, err
+		}
+		k := ledger.Known{
+			State: ledger.Outcome(state.Int64), Rank: ledger.Rank(rnk.Int64), Flags: int(flags.Int64), Attempt: int(attempt.Int64),
+			At: at.Int64, SentAt: sent.Int64, DeliveredAt: delivered.Int64, ReadAt: read.Int64, FailedAt: failed.Int64,
+			Code: code.String, FailCode: failCode.String, Detail: detail.String,
+			MessageID: messageID.String, RequestID: request.String, TraceID: traced.String,
+		}
+		return k.Line(d, connection, mark, alive), nil
+	}, `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM delivery WHERE rid >> 32 = $1 AND row > $2 ORDER BY row LIMIT $3)
+		SELECT d.rid, d.key, d.row, d.dest, d.cells, coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
+		o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
+		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
+		FROM d LEFT JOIN LATERAL (SELECT * FROM outcome x WHERE x.rid = d.rid OFFSET 0) o ON true
+		LEFT JOIN LATERAL (SELECT * FROM segment x WHERE x.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096) OFFSET 0) s ON true
+		ORDER BY d.row`, int64(no), after, ledger.LinePage))
+	return page, err
+}
+
+// laneKept is how long what a sender says of its lanes is kept when it says no more, in milliseconds.
+const laneKept = 10 * 60 * 1000
+
+// ReportLanes implements campaign.SendLedger.
+func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign.LaneReport) error {
+	type of struct {
+		run  campaign.RunNo
+		conn string
+	}
+	var runs, ats []int64
+	var connections, bindings, details []string
+	var rates []float64
+	seen := map[of]bool{}
+	for i := len(lanes) - 1; i >= 0; i-- { // what it said last of a lane
+		r := lanes[i]
+		if k := (of{r.Run, plainText(r.Connection)}); !seen[k] {
+			seen[k] = true
+			runs, ats, rates = append(runs, int64(r.Run)), append(ats, ledger.Millis(r.At)), append(rates, r.Rate)
+			connections, bindings, details = append(connections, k.conn), append(bindings, plainText(r.LimitedBy)), append(details, plainText(ledger.Clip(r.Detail, ledger.MaxDetail)))
+		}
+	}
+	owner = plainText(owner)
+	return l.change(ctx, l.sender, "", func(t *tx) error {
+		t.last(stmt(nil, `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`, owner, int64(laneKept)),
+			stmt(nil, `INSERT INTO lane (owner, run, connection, binding, detail, rate, at, told_at)
+				SELECT $1, w.*, ledger_now() FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::bigint[]) w
+				ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail, rate = excluded.rate, at = excluded.at, told_at = excluded.told_at`,
+				owner, runs, connections, bindings, details, rates, ats))
+		return nil
+	})
+}
+
+// Lanes implements campaign.ReportLedger.
+func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
+	err = l.read(ctx, l.reports, list(&all, func(scan func(...any) error) (r campaign.LaneReport, err error) {
+		var at int64
+		err = scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &at)
+		r.At = ledger.TimeOf(at)
+		return r, err
+	}, `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = $1 ORDER BY connection, owner`, int64(no)))
+	return all, err
+}
+
+// SegmentStates implements campaign.ReportLedger.
+func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {
+	err = l.read(ctx, l.reports, list(&all, func(scan func(...any) error) (campaign.SegmentState, error) {
+		s := campaign.SegmentState{Segment: campaign.Segment{Run: no}}
+		var lease, wake int64
+		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done)
+		s.LeaseUntil, s.WakeAt = ledger.TimeOf(lease), ledger.TimeOf(wake)
+		return s, err
+	}, `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done
+		FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)))
+	return all, err
+}
+
+// LastEventAt implements campaign.ReportLedger, to a tenth of a second.
+func (l *Ledger) LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time, error) {
+	var at int64
+	err := l.read(ctx, l.reports, row(&at, `SELECT event_at FROM run_event WHERE no = $1`, int64(no)))
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = campaign.ErrNoRun
+	}
+	return ledger.TimeOf(at), err
+}

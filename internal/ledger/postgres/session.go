@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"campaignd/internal/ledger"
+	"campaignd/internal/mutant"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// hot are the settings of the connections that sending waits for. A young table's
+// statistics say that it is empty, and a plan made for that reads all of it at every batch:
+// 23,000 statuses a second instead of 167,000 (reliability.md 2.2). These statements all
+// find their rows by keys, so the planner gets no other choice, and makes its plan once.
+// The time-outs are milliseconds.
+var hot = map[string]string{
+	"enable_hashjoin":                     "off",
+	"enable_mergejoin":                    "off",
+	"enable_seqscan":                      "off",
+	"enable_bitmapscan":                   "off",
+	"jit":                                 "off",
+	"plan_cache_mode":                     "force_generic_plan",
+	"statement_timeout":                   "5000",
+	"lock_timeout":                        "1000",
+	"idle_in_transaction_session_timeout": "5000",
+}
+
+// slow are those of reports and imports. An import's chunk may wait for a lock longer than an intent.
+var slow = map[string]string{
+	"statement_timeout":                   "300000",
+	"lock_timeout":                        "5000",
+	"idle_in_transaction_session_timeout": "60000",
+}
+
+// pool makes a pool whose connections have these settings. They are set by a statement: a proxy
+// refuses to take them with the address.
+func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, settings map[string]string) *pool {
+	config := base.Copy()
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "campaignd " + name
+	}
+	settings = maps.Clone(settings)
+	if o.ReadOnly {
+		settings["default_transaction_read_only"] = "on"
+	}
+	if mutant.On("asynchronous_commit") {
+		settings["synchronous_commit"] = "off"
+	}
+	within := callTime // longer than the server lets a statement run
+	if settings["statement_timeout"] == slow["statement_timeout"] {
+		within = slowTime
+	}
+	return newPool(name, config, within, func(ctx context.Context, c *pgx.Conn) error {
+		if err := set(ctx, c, settings); err != nil {
+			return err
+		}
+		return l.greet(ctx, c)
+	})
+}
+
+// set makes settings of a session.
+func set(ctx context.Context, c *pgx.Conn, settings map[string]string) error {
+	var names, values []string
+	for _, n := range slices.Sorted(maps.Keys(settings)) {
+		names, values = append(names, n), append(values, settings[n])
+	}
+	return send(ctx, &conn{Conn: c}, stmt(nil, `SELECT set_config(n, v, false) FROM unnest($1::text[], $2::text[]) s (n, v)`, names, values))
+}

@@ -1,0 +1,156 @@
+//go:build unix
+
+package postgres
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/pgtest"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+)
+
+// shared is the PostgreSQL of this test binary, started by the first test that needs it
+// and ended by TestMain.
+var shared struct {
+	once   sync.Once
+	server *pgtest.Server
+	err    error
+}
+
+func server(t testing.TB) *pgtest.Server {
+	t.Helper()
+	shared.once.Do(func() { shared.server, shared.err = pgtest.Start() })
+	pgtest.Require(t, shared.err)
+	return shared.server
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given && !testing.Short() { // they wait for a server or a disk more than for a processor
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if shared.server != nil {
+			shared.server.Stop()
+		}
+		os.Exit(code)
+	}))
+}
+
+// openShared opens a ledger in a database of the test's own.
+func openShared(t testing.TB, o ledger.Options) *Ledger {
+	t.Helper()
+	return openAt(t, migrated(t), o)
+}
+
+// migrated is the address of a database of the test's own that is a ledger already.
+func migrated(t testing.TB) string {
+	t.Helper()
+	return server(t).Filled(t, func(url string) error {
+		l, err := Open(context.Background(), url, ledger.Options{})
+		if err != nil {
+			return err
+		}
+		return l.Close()
+	})
+}
+
+func openAt(t testing.TB, dsn string, o ledger.Options) *Ledger {
+	t.Helper()
+	l, err := Open(t.Context(), dsn, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
+	t.Parallel()
+	ledgertest.Run(t, func(t *testing.T) campaign.Ledger { return openShared(t, ledger.Options{}) })
+}
+
+// tables lets the suite look into a ledger's tables.
+type tables struct{ *Ledger }
+
+var dialect = strings.NewReplacer("NONE", "NULL", "ZERO", "NULL")
+
+func (l tables) Alter(ctx context.Context, query string) error {
+	return l.read(ctx, l.sender, stmt(nil, dialect.Replace(query)))
+}
+
+func (l tables) Stored(ctx context.Context, query string) (text string, err error) {
+	err = l.read(ctx, l.sender, row(&text, query))
+	return text, err
+}
+
+func (l tables) QuarantineAt(ctx context.Context, ahead, since, now int64) (n int64, err error) {
+	err = l.change(ctx, l.sender, "", func(t *tx) (err error) {
+		n, err = t.quarantine(ahead, since, now)
+		return err
+	})
+	return n, err
+}
+
+func (l tables) MessageHash(id string) int64 { return l.key.MessageHash(id) }
+
+func (l tables) ReadOnly(ctx context.Context) error {
+	dir, err := migrations()
+	if err != nil {
+		return err
+	}
+	l.readOnly = true
+	defer func() { l.readOnly = false }()
+	return l.explain(l.migrate(ctx, dir))
+}
+
+func TestPostgresKeepsItsTablesAsPromised(t *testing.T) {
+	t.Parallel()
+	ledgertest.RunTables(t, func(t *testing.T) ledgertest.Tables { return tables{openShared(t, ledger.Options{Sender: true})} })
+}
+
+// Leases ask the server for the time by a function of the schema, which is replaced.
+func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
+	t.Parallel()
+	ledgertest.RunClock(t, func(t *testing.T, f func(*testing.T, campaign.Ledger, ledgertest.Clock)) {
+		url := migrated(t)
+		l := openAt(t, url, ledger.Options{})
+		db, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			t.Fatalf("connecting to %s: %v; want no error", url, err)
+		}
+		defer db.Close(context.WithoutCancel(t.Context()))
+		now := time.Now().Truncate(time.Millisecond)
+		pass := func(d time.Duration) {
+			t.Helper()
+			now = now.Add(d)
+			if _, err := db.Exec(t.Context(), fmt.Sprintf(`CREATE OR REPLACE FUNCTION ledger_now() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT %d::bigint'`, ledger.Millis(now))); err != nil {
+				t.Fatalf("setting the clock to %s: %v; want no error", now, err)
+			}
+		}
+		pass(0)
+		f(t, l, ledgertest.Clock{Now: func() time.Time { return now }, Pass: pass})
+	})
+}

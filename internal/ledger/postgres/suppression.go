@@ -1,0 +1,162 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+// suppress writes suppressions, sorted and each once. An opt-out that is repeated keeps
+// its first source and its latest time, so that an older "resume" cannot lift it; an until
+// moves to the later. added, unless it is nil, gets how many are new.
+func suppress(added *int64, list []campaign.Suppression) []*query {
+	type of struct {
+		key   int64
+		scope campaign.Scope
+	}
+	once := map[of]int{}
+	var keys, untils, ats []int64
+	var scopes, dests, sources []string
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b campaign.Suppression) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Scope, b.Scope))
+	})
+	now := time.Now()
+	for _, s := range sorted {
+		if s.Key == 0 {
+			continue // no number: nothing that could be sent to
+		}
+		at, until := ledger.Millis(s.At), ledger.Millis(s.Until)
+		if s.At.IsZero() {
+			at = ledger.Millis(now)
+		}
+		if i, again := once[of{s.Key, s.Scope}]; again {
+			ats[i] = max(ats[i], at)
+			if untils[i] == 0 || until == 0 {
+				untils[i] = 0
+			} else {
+				untils[i] = max(untils[i], until)
+			}
+			if dests[i] == "" {
+				dests[i] = plainText(s.To)
+			}
+			continue
+		}
+		once[of{s.Key, s.Scope}] = len(keys)
+		keys, untils, ats = append(keys, s.Key), append(untils, until), append(ats, at)
+		scopes, dests, sources = append(scopes, string(s.Scope)), append(dests, plainText(s.To)), append(sources, plainText(s.Source))
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	if added == nil {
+		added = new(int64)
+	}
+	return []*query{row(added, `WITH s AS (INSERT INTO suppression (key, scope, until, at, dest, source)
+			SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
+			ON CONFLICT (key, scope) DO UPDATE SET at = greatest(suppression.at, excluded.at),
+				until = CASE WHEN suppression.until = 0 OR excluded.until = 0 THEN 0 ELSE greatest(suppression.until, excluded.until) END,
+				dest = CASE WHEN suppression.dest = '' THEN excluded.dest ELSE suppression.dest END
+			RETURNING xmax = 0 AS fresh)
+		SELECT count(*) FILTER (WHERE fresh) FROM s`, keys, scopes, untils, ats, dests, sources)}
+}
+
+// lift takes back an opt-out from marketing that is not newer than the wish to resume.
+func lift(s campaign.Suppression) *query {
+	at := s.At
+	if at.IsZero() {
+		at = time.Now()
+	}
+	return stmt(nil, `DELETE FROM suppression WHERE key = $1 AND scope = 'marketing' AND at <= $2`, s.Key, ledger.Millis(at))
+}
+
+// Suppress implements campaign.SuppressionLedger. A long list goes in steps of 2,000, each
+// durable by itself; after an error the steps before it stand, and repeating the call is harmless.
+func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added int, err error) {
+	if err := ledger.CheckScopes(s); err != nil {
+		return 0, err
+	}
+	for step := range slices.Chunk(s, ledger.SuppressionStep) {
+		var n int64
+		if err := l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(suppress(&n, step)...) }); err != nil {
+			return added, err
+		}
+		added += int(n)
+	}
+	return added, nil
+}
+
+// Unsuppress implements campaign.SuppressionLedger.
+func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (removed int, err error) {
+	if err := ledger.CheckScopes(s); err != nil {
+		return 0, err
+	}
+	for step := range slices.Chunk(s, ledger.SuppressionStep) {
+		var keys []int64
+		var scopes []string
+		for _, x := range step {
+			keys, scopes = append(keys, x.Key), append(scopes, string(x.Scope))
+		}
+		var n int64
+		if err := l.change(ctx, l.hooks, "", func(t *tx) error {
+			return t.do(stmt(&n, `DELETE FROM suppression s USING unnest($1::bigint[], $2::text[]) w (key, scope) WHERE s.key = ANY($1) AND s.key = w.key AND s.scope = w.scope`, keys, scopes))
+		}); err != nil {
+			return removed, err
+		}
+		removed += int(n)
+	}
+	return removed, nil
+}
+
+// Suppressions implements campaign.SuppressionLedger.
+func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppression, error] {
+	return func(yield func(campaign.Suppression, error) bool) {
+		key, scope := int64(-1<<63), ""
+		for {
+			var page []campaign.Suppression
+			if err := l.read(ctx, l.reports, list(&page, func(scan func(...any) error) (s campaign.Suppression, err error) {
+				var until, at int64
+				err = scan(&s.Key, &s.Scope, &until, &at, &s.To, &s.Source)
+				s.Until, s.At = ledger.TimeOf(until), ledger.TimeOf(at)
+				return s, err
+			}, `SELECT key, scope, until, at, dest, source FROM suppression WHERE (key, scope) > ($1, $2) ORDER BY key, scope LIMIT 1000`, key, scope)); err != nil {
+				yield(campaign.Suppression{}, err)
+				return
+			}
+			for _, s := range page {
+				if !yield(s, nil) {
+					return
+				}
+				key, scope = s.Key, string(s.Scope)
+			}
+			if len(page) < 1000 {
+				return
+			}
+		}
+	}
+}
+
+// SuppressedKeys implements campaign.SuppressionLedger.
+func (l *Ledger) SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]campaign.SkipReason, error) {
+	found := map[int64]campaign.SkipReason{}
+	for step := range slices.Chunk(keys, 10_000) {
+		var stops []campaign.Suppression
+		if err := l.read(ctx, l.reports, list(&stops, func(scan func(...any) error) (s campaign.Suppression, err error) {
+			err = scan(&s.Key, &s.Scope)
+			return s, err
+		}, `SELECT key, scope FROM suppression WHERE key = ANY($1) AND key <> 0 AND (until = 0 OR until > $2)`, step, ledger.Millis(now))); err != nil {
+			return nil, err
+		}
+		for _, s := range stops {
+			if why := ledger.SkipFor(s.Scope, marketing); why != "" {
+				found[s.Key] = ledger.Stronger(found[s.Key], why)
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,102 @@
+//go:build unix
+
+package postgres
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+)
+
+// asked changes the ledger by hand, over the pool without the hot settings.
+func asked(t testing.TB, l *Ledger, qs ...*query) {
+	t.Helper()
+	if err := l.read(t.Context(), l.reports, qs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// strangers fills the table of orphans by hand: n of other programs' recipients, received a millisecond after each other.
+func strangers(t testing.TB, l *Ledger, n int64) {
+	t.Helper()
+	asked(t, l, stmt(nil, `INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
+		SELECT hashint8extended(i, 7), 'stranger.' || i, 1, $2::bigint + i, $2::bigint + i, 5000000000000 + i, 'conn_1', '' FROM generate_series(1, $1::bigint) i`, n, ledger.Millis(time.Now())-n))
+}
+
+// The server's statistics are as old as the last autovacuum: orphans are dropped for their number by what is counted.
+func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
+	const most = 20_000
+	l := openShared(t, ledger.Options{Sender: true})
+	strangers(t, l, most+12_000)
+	asked(t, l, stmt(nil, `ANALYZE orphan`))
+	var expired int
+	for range 6 {
+		var done campaign.Swept
+		if err := l.expire(t.Context(), time.Now(), most, &done); err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		asked(t, l, row(&left, `SELECT count(*) FROM orphan`))
+		if expired += done.Expired; left < most || left+expired != most+12_000 {
+			t.Fatalf("%d are left, %d were dropped; want at least %+v, left+expired %+v", left, expired, most, most+12_000)
+		}
+	}
+	var left, oldest int64
+	asked(t, l, row(&left, `SELECT count(*) FROM orphan`), row(&oldest, `SELECT count(*) FROM orphan WHERE message_id = 'stranger.12000'`))
+	if left != most || oldest != 0 {
+		t.Errorf("%d are left, want %d; of the last to go %d", left, most, oldest)
+	}
+	if rest := l.countOrphansAt.Load(); rest == 0 {
+		t.Errorf("counted again from %d on, want a rest after nothing was left to drop", rest)
+	}
+}
+
+// BenchmarkSweepAmongUnknowns measures one sweep of a few orphans, none of them anybody's, among a million unknowns.
+func BenchmarkSweepAmongUnknowns(b *testing.B) {
+	l := openShared(b, ledger.Options{Sender: true})
+	r := ledgertest.Load(b, l, 1)
+	asked(b, l, stmt(nil, `INSERT INTO outcome (rid, state, key, intent_at, result_at)
+		SELECT ($1::bigint << 32) + i, 4, 2348030000000 + i, 1, 1 FROM generate_series(1, 1000000) i`, int64(r.No)), stmt(nil, `ANALYZE outcome`))
+	ledgertest.SweepStrangers(b, l)
+}
+
+// A transaction that adopted all that can be proven would keep webhooks waiting.
+func TestATransactionAdoptsAtMostAStep(t *testing.T) {
+	l := openShared(t, ledger.Options{Sender: true})
+	ledgertest.Provable(t, l, 2*adoptStep+100)
+	ledgertest.SweepAll(t, l, 30)
+	var most int64
+	asked(t, l, row(&most, `SELECT max(n) FROM (SELECT count(*) AS n FROM outcome GROUP BY xmin::text) x`))
+	if most > adoptStep {
+		t.Errorf("one transaction adopted %d, want at most %d", most, adoptStep)
+	}
+}
+
+func TestWhileAnotherSweepsNoOrphanIsDropped(t *testing.T) {
+	t.Parallel()
+	url := migrated(t)
+	l, other := openAt(t, url, ledger.Options{}), beside(t, url)
+	old := time.Now().Add(-2 * ledger.OrphanAge)
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "old", Status: campaign.Sent, At: old, ReceivedAt: old}}}); err != nil {
+		t.Fatalf("applying: %v; want no error", err)
+	}
+	if _, err := other.Exec(t.Context(), `BEGIN; SELECT 1 FROM sweep FOR UPDATE`); err != nil {
+		t.Fatalf("sweeping beside: %v; want no error", err)
+	}
+	for _, want := range []int{0, 1} {
+		var done campaign.Swept
+		if err := l.expire(t.Context(), time.Now(), ledger.OrphanCap, &done); err != nil || done.Expired != want {
+			t.Errorf("dropped %d orphans, %v; want %d", done.Expired, err, want)
+		}
+		if _, err := other.Exec(t.Context(), `COMMIT`); err != nil {
+			t.Fatalf("ending the other sweep: %v; want no error", err)
+		}
+		if held := tablesOf(t, other); strings.Contains(held, "orphan (") != (want == 0) {
+			t.Errorf("after %d were dropped the ledger holds\n%s\nwant the orphan only if none was", want, held)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package ledger
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"campaignd/campaign"
+)
+
+// RunClause is the end of a SELECT of run r that reads what f asks for, newest first, and its arguments. dialect begins a
+// numbered parameter: "$" for PostgreSQL, "?" for SQLite.
+func RunClause(f campaign.RunFilter, dialect string) (sql string, args []any) {
+	var all []string
+	is := func(column, value string) {
+		if value != "" {
+			args = append(args, value)
+			all = append(all, column+" = "+dialect+strconv.Itoa(len(args)))
+		}
+	}
+	is("r.campaign", f.Campaign)
+	is("r.list_hash", f.ListHash)
+	is("r.launch", f.Launch)
+	if f.Fired { // as the index run_firing says it
+		all = append(all, "substr(r.launch, 1, 5) = 'cron '")
+	}
+	if f.Unfinished { // by the index run_state: few of many
+		all = append(all, "r.state IN ('importing', 'waiting_approval', 'ready', 'running', 'paused')")
+	}
+	if len(all) > 0 {
+		sql = "WHERE " + strings.Join(all, " AND ") + " "
+	}
+	sql += "ORDER BY r.no DESC"
+	if f.Limit > 0 {
+		args = append(args, int64(f.Limit))
+		sql += " LIMIT " + dialect + strconv.Itoa(len(args))
+	}
+	return sql, args
+}
+
+// ScanRun reads a row of selectRun.
+func ScanRun(scan func(...any) error) (r campaign.Run, err error) {
+	var header string
+	var assetUntil, created, started, ended int64
+	if err := scan(&r.No, &r.Campaign, &r.ListHash, &r.ListName, &r.Launch, &r.Parent, &r.Definition, &header,
+		&r.Template, &r.Language, &r.Marketing, &r.Budget, &r.Taken, &r.Asset, &assetUntil, &r.Rows, &r.State, &r.Reason, &r.Detail,
+		&r.Wanted, &created, &started, &ended); err != nil {
+		return r, err
+	}
+	r.AssetUntil, r.CreatedAt, r.StartedAt, r.EndedAt = TimeOf(assetUntil), TimeOf(created), TimeOf(started), TimeOf(ended)
+	return r, json.Unmarshal([]byte(header), &r.Header)
+}

@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"campaignd/internal/ledger"
+
+	"modernc.org/sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
+)
+
+// exists reports whether a file is there at all, whatever its kind.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// dsn names a connection to the file: every one of them in WAL, with FULL (NORMAL may
+// lose a commit at a power cut, which would send twice), a cache of 1 MiB (as fast as a larger
+// one, because the kernel caches the file anyway, and each of the connections fills its own as the
+// ledger grows) and temporary tables in memory.
+func dsn(path string, more ...string) string {
+	q := []string{
+		"_pragma=busy_timeout(5000)",
+		"_pragma=page_size(4096)",
+		"_pragma=journal_mode(WAL)",
+		"_pragma=synchronous(FULL)",
+		"_pragma=cache_size(-1024)",
+		"_pragma=temp_store(MEMORY)",
+		"_pragma=wal_autocheckpoint(0)", // the checkpointer does it, off the writer's path
+	}
+	for _, m := range more {
+		if m == "mode=ro" { // journal_mode would be a write
+			q = q[:1]
+		}
+	}
+	u := url.URL{Scheme: "file", Opaque: escapePath(path), RawQuery: strings.Join(append(q, more...), "&")}
+	return u.String()
+}
+
+// escapePath escapes what means something in an SQLite URI.
+func escapePath(path string) string {
+	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
+}
+
+// checkFile refuses what SQLite would fail at with an unreadable error, or worse, not fail at.
+func checkFile(path string, o ledger.Options) error {
+	if path == "" {
+		return errors.New("ledger: the path of the SQLite file is empty")
+	}
+	dir := filepath.Dir(path)
+	d, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("ledger %s: the folder %s does not exist: create it, or set `ledger` to another path", path, dir)
+	case err != nil:
+		return fmt.Errorf("ledger %s: %w", path, err)
+	case !d.IsDir():
+		return fmt.Errorf("ledger %s: %s is no folder", path, dir)
+	}
+	if f, err := os.Stat(path); err == nil && f.IsDir() {
+		return fmt.Errorf("ledger %s is a folder: name a file in it, for example %s", path, filepath.Join(path, "campaignd.db"))
+	}
+	if o.ReadOnly && !exists(path) {
+		return fmt.Errorf("ledger %s does not exist", path)
+	}
+	if kind := networkFS(dir); kind != "" && !o.AllowNetwork {
+		return fmt.Errorf("ledger %s: %s is on %s, where SQLite's locks do not hold: use a local disk, or PostgreSQL", path, dir, kind)
+	}
+	return nil
+}
+
+// explain says what an error of SQLite means for this file and what to do.
+func explain(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		return fmt.Errorf("ledger %s: %w", path, err)
+	}
+	var hint string
+	switch se.Code() & 0xff {
+	case sqlitelib.SQLITE_NOTADB:
+		hint = "it is not a campaignd ledger (not an SQLite file): name another path"
+	case sqlitelib.SQLITE_CORRUPT:
+		hint = "the file is damaged: restore a backup"
+	case sqlitelib.SQLITE_READONLY:
+		hint = "the file or its disk cannot be written to: check the permissions of the file and its folder"
+	case sqlitelib.SQLITE_CANTOPEN, sqlitelib.SQLITE_PERM:
+		hint = "it cannot be opened: the folder must be writable by this user"
+	case sqlitelib.SQLITE_FULL:
+		hint = "the disk is full: nothing more can be recorded, so nothing more is sent"
+	case sqlitelib.SQLITE_BUSY, sqlitelib.SQLITE_LOCKED:
+		hint = "another program holds it for too long"
+	case sqlitelib.SQLITE_IOERR:
+		hint = "its disk fails"
+	default:
+		return fmt.Errorf("ledger %s: %w", path, err)
+	}
+	return fmt.Errorf("ledger %s: %s: %w", path, hint, err)
+}

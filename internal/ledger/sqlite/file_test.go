@@ -1,0 +1,170 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"campaignd/internal/ledger"
+
+	"modernc.org/sqlite"
+)
+
+// Each error is SQLite's own.
+func TestWhatSQLiteSaysComesWithWhatToDo(t *testing.T) {
+	t.Parallel()
+	type maker func(ctx context.Context, c *sql.Conn, path string) error
+	exec := func(queries ...string) maker {
+		return func(ctx context.Context, c *sql.Conn, _ string) (err error) {
+			for _, q := range queries {
+				if _, err = c.ExecContext(ctx, q); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	for name, c := range map[string]struct {
+		fail maker
+		want string
+	}{
+		"NotADatabase": {func(ctx context.Context, _ *sql.Conn, path string) error {
+			if err := os.WriteFile(path+".txt", bytes.Repeat([]byte("notes "), 1000), 0o600); err != nil {
+				return err
+			}
+			return execAt(ctx, path+".txt", "SELECT * FROM x")
+		}, "it is not a campaignd ledger (not an SQLite file): name another path"},
+		"Corrupt": {func(ctx context.Context, c *sql.Conn, path string) error {
+			if err := exec("CREATE TABLE x (a)")(ctx, c, path); err != nil {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for i := 100; i < len(b); i++ { // all after the file's header
+				b[i] = 0x5a
+			}
+			if err := os.WriteFile(path+".copy", b, 0o600); err != nil {
+				return err
+			}
+			return execAt(ctx, path+".copy", "SELECT * FROM x")
+		}, "the file is damaged: restore a backup"},
+		"ReadOnly": {exec("PRAGMA query_only = 1", "CREATE TABLE x (a)"),
+			"the file or its disk cannot be written to: check the permissions of the file and its folder"},
+		"CannotOpen": {func(ctx context.Context, _ *sql.Conn, path string) error {
+			return execAt(ctx, filepath.Join(path, "none.db"), "SELECT 1 FROM x")
+		}, "it cannot be opened: the folder must be writable by this user"},
+		"Full": {exec("PRAGMA max_page_count = 2", "CREATE TABLE x (a)", "INSERT INTO x VALUES (zeroblob(100000))"),
+			"the disk is full: nothing more can be recorded, so nothing more is sent"},
+		"Busy": {func(ctx context.Context, c *sql.Conn, path string) error {
+			if err := exec("CREATE TABLE x (a)", "BEGIN EXCLUSIVE")(ctx, c, path); err != nil {
+				return err
+			}
+			return execAt(ctx, path, "INSERT INTO x VALUES (1)")
+		}, "another program holds it for too long"},
+		"Another": {exec("SELECT nonsense"), "no such column"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "x.db")
+			db, err := sql.Open("sqlite", path)
+			if err != nil {
+				t.Fatalf("SQLite: %v; want no error", err)
+			}
+			defer db.Close()
+			conn, err := db.Conn(t.Context())
+			if err != nil {
+				t.Fatalf("connecting: %v; want no error", err)
+			}
+			defer conn.Close()
+			said := c.fail(t.Context(), conn, path)
+			if e := (*sqlite.Error)(nil); !errors.As(said, &e) {
+				t.Fatalf("provoked: %v; want an error of SQLite", said)
+			}
+			err = explain("the.db", said)
+			first := "ledger the.db: " + c.want + ": "
+			if name == "Another" {
+				first = "ledger the.db: SQL logic error: " + c.want
+			}
+			if !strings.HasPrefix(err.Error(), first) || !errors.Is(err, said) {
+				t.Errorf("said %q; want SQLite's error after %q", err, first)
+			}
+		})
+	}
+}
+
+// execAt runs one statement on a connection of its own.
+func execAt(ctx context.Context, path, q string) error {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, q)
+	return err
+}
+
+func TestALedgerWithoutAPathIsRefused(t *testing.T) {
+	t.Parallel()
+	const want = "the path of the SQLite file is empty"
+	if l, err := Open(t.Context(), "", ledger.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("opened %v: %v; want an error with %q", l, err, want)
+	}
+}
+
+// Without its whole key a message id would be searched for under another hash, and no webhook would find it.
+func TestALedgerWhoseKeyIsDamagedIsNotOpened(t *testing.T) {
+	t.Parallel()
+	const want = "its message hash key is damaged: restore a backup"
+	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} {
+		l := openTest(t, ledger.Options{})
+		if _, err := beside(t, l.Path()).ExecContext(t.Context(), `UPDATE ledger SET hash_key = substr(hash_key, 1, 15)`); err != nil {
+			t.Fatalf("cutting the key: %v; want no error", err)
+		}
+		broken, err := Open(t.Context(), l.Path(), o)
+		if err == nil {
+			broken.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("opened with %+v: %v; want an error with %q", o, err, want)
+		}
+	}
+}
+
+// A backup beside the ledger of another one is no proof that this one is whole.
+func TestAStampOfAnotherLedgerIsNoticed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.stamp")
+	if err := (stamp{"one", 3}).write(path); err != nil {
+		t.Fatalf("writing: %v; want no error", err)
+	}
+	for _, c := range []struct {
+		s    stamp
+		want string // "": it fits
+	}{
+		{stamp{"one", 3}, ""},
+		{stamp{"one", 4}, ""},
+		{stamp{"one", 2}, "it was opened 2 times, its companion " + path + " counted 3"},
+		{stamp{"two", 3}, "belongs to another ledger"},
+	} {
+		err := c.s.compare(path)
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ledger.ErrRestored) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %v; want ErrRestored with %q (none if that is empty)", c.s, err, c.want)
+		}
+	}
+	if err := (stamp{"one", 1}).compare(path + ".none"); err != nil {
+		t.Errorf("opened once, no stamp: %v; want no error", err)
+	}
+	if err := (stamp{"one", 2}).compare(path + ".none"); !errors.Is(err, ledger.ErrRestored) || !strings.Contains(err.Error(), "is missing") {
+		t.Errorf("opened twice, no stamp: %v; want ErrRestored, missing", err)
+	}
+	if err := (stamp{"one", 2}).write(filepath.Join(path, "no", "folder")); err == nil {
+		t.Errorf("written where no folder is: %v; want an error", err)
+	}
+}

@@ -1,0 +1,135 @@
+//go:build mutants
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/mutant"
+)
+
+// plant sets a mistake for one test. What the process was started with comes back afterwards: scripts/mutants.sh requires
+// that it makes a test fail.
+func plant(t *testing.T, name string) {
+	mutant.Set(name)
+	t.Cleanup(func() { mutant.Set(os.Getenv("CAMPAIGND_MUTANT")) })
+}
+
+// doubted is a run of one delivery that is in doubt, and its lease.
+func doubted(t *testing.T, l *Ledger) (campaign.Run, campaign.Lease) {
+	r := ledgertest.Load(t, l, 1)
+	s := ledgertest.ClaimAll(t, l, r.No)[0]
+	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", To: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Key: 2348030000000, Attempt: 1, Kind: campaign.ResultDoubt, Epoch: s.Epoch, At: now, IntentAt: now}}); err != nil {
+		t.Fatal(err)
+	}
+	return r, s
+}
+
+func TestEachMutationShows(t *testing.T) {
+	for name, shows := range map[string]func(*testing.T, *Ledger) bool{
+		"rank_overwritten": func(t *testing.T, l *Ledger) bool {
+			r := ledgertest.Load(t, l, 1)
+			s := ledgertest.ClaimAll(t, l, r.No)[0]
+			if err := l.Record(t.Context(), ledgertest.Acceptances(s, 0, 1)); err != nil {
+				t.Fatal(err)
+			}
+			for _, st := range []campaign.Status{campaign.Read, campaign.Sent} {
+				if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: ledgertest.MessageID(r.No, 0), Status: st, At: time.Now()}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for line := range l.Lines(t.Context(), r.No) {
+				return line.Status != campaign.Read
+			}
+			return false
+		},
+		"sweeper_off": func(t *testing.T, l *Ledger) bool {
+			doubted(t, l)
+			if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "wamid.x", Recipient: 2348030000000, Status: campaign.Sent, At: time.Now()}}}); err != nil {
+				t.Fatal(err)
+			}
+			s, err := l.Sweep(t.Context(), time.Now())
+			return err == nil && s.Adopted == 0
+		},
+		"no_intent": func(t *testing.T, l *Ledger) bool {
+			r := ledgertest.Load(t, l, 1)
+			s := ledgertest.ClaimAll(t, l, r.No)[0]
+			g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", To: 1}})
+			if err != nil || g[0].To != 1 {
+				t.Fatalf("got %+v, %v; want no error, To 1", g, err)
+			}
+			states, err := l.SegmentStates(t.Context(), r.No)
+			return err == nil && states[0].Mark == 0
+		},
+		"doubts_not_claimable": func(t *testing.T, l *Ledger) bool {
+			_, s := doubted(t, l)
+			p, err := l.Park(t.Context(), s, time.Time{}, time.Minute)
+			return err == nil && p.Done
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if shows(t, openTest(t, ledger.Options{})) {
+				t.Fatal("shows without being planted: this test proves nothing")
+			}
+			plant(t, name)
+			if !shows(t, openTest(t, ledger.Options{})) {
+				t.Error("planted, and nothing is different")
+			}
+		})
+	}
+}
+
+// A process that dies at a crash point has not committed, and says so to nobody.
+func TestADeathBeforeTheCommitLeavesNothing(t *testing.T) {
+	for point, want := range map[string]string{"intent_before_commit": "", "outcome_uncommitted": "intended 4\n"} {
+		path := filepath.Join(t.TempDir(), "test.db")
+		l, err := Open(t.Context(), path, ledger.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := ledgertest.Load(t, l, 100)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		child := exec.CommandContext(t.Context(), os.Args[0])
+		child.Env = append(os.Environ(), "LEDGER_TEST_CHILD="+path, "CAMPAIGND_CRASH="+point+":1")
+		out, err := child.Output()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || string(out) != want {
+			t.Fatalf("%s: the child said %q, %v", point, out, err)
+		}
+		if l, err = Open(context.Background(), path, ledger.Options{Sender: true}); err != nil {
+			t.Fatal(err)
+		}
+		states, err := l.SegmentStates(t.Context(), r.No)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mark := states[0].Mark; mark != int64(4*strings.Count(want, "\n")) {
+			t.Errorf("%s: mark %d; want %+v", point, mark, int64(4*strings.Count(want, "\n")))
+		}
+		for line := range l.Lines(t.Context(), r.No) {
+			if line.Status == campaign.Accepted {
+				t.Errorf("%s: row %d is accepted; want Status other than Accepted", point, line.Row)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+
+	_ "modernc.org/sqlite"
+)
+
+// readers is how many connections read at once: reports, why, the sweeper and lanes.
+const readers = 4
+
+// Ledger is a ledger in one file. See the package comment.
+type Ledger struct {
+	path     string
+	log      *slog.Logger
+	readOnly bool
+	lock     *fileLock // nil unless opened as sender
+
+	reads   *sql.DB
+	writes  *sql.DB        // one connection, held by the writer
+	checks  *sql.DB        // one connection, for checkpoints
+	writer  *writer        // nil when read-only
+	key     ledger.HashKey // of message ids
+	sweepAt sweepPos       // where the next sweep goes on
+
+	restored atomic.Pointer[error] // why it waits for its quarantine; nil: it does not
+
+	prepared sync.Map // query -> *sql.Stmt on reads
+	closing  sync.Once
+	closeErr error
+	closed   atomic.Bool
+}
+
+var _ campaign.Ledger = (*Ledger)(nil)
+
+// Open opens the ledger in the file path and brings its schema up to date; a file
+// that does not exist is made (its folder must exist). Close ends it.
+//
+// Errors: campaign.ErrLocked when another sender holds it, campaign.ErrNewer when a
+// newer campaignd wrote it, ErrRestored when a sender finds that it went back in time;
+// otherwise a sentence that names the file and the remedy.
+func Open(ctx context.Context, path string, o ledger.Options) (*Ledger, error) {
+	return openWith(ctx, "sqlite", path, o)
+}
+
+// openWith is Open through a driver of database/sql: tests put one around SQLite's.
+func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Ledger, err error) {
+	if o.Sender && o.ReadOnly {
+		return nil, errors.New("ledger: a sender cannot be read-only")
+	}
+	l := &Ledger{path: path, log: o.Log, readOnly: o.ReadOnly}
+	if l.log == nil {
+		l.log = slog.New(slog.DiscardHandler)
+	}
+	if err := checkFile(path, o); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = l.Close()
+		}
+	}()
+	if o.Sender {
+		if l.lock, err = lockFile(path + ".lock"); err != nil {
+			return nil, err
+		}
+	}
+	if l.reads, err = sql.Open(driver, dsn(path, "mode="+readMode(o), "_pragma=query_only(1)")); err != nil {
+		return nil, explain(path, err)
+	}
+	l.reads.SetMaxOpenConns(readers)
+	l.reads.SetMaxIdleConns(readers)
+	if o.ReadOnly {
+		if err := l.checkSchema(ctx); err != nil {
+			return nil, explain(path, err)
+		}
+		return l, explain(path, l.readIdentity(ctx))
+	}
+	if l.writes, err = sql.Open(driver, dsn(path, "_txlock=immediate")); err != nil {
+		return nil, explain(path, err)
+	}
+	l.writes.SetMaxOpenConns(1)
+	if err := l.migrate(ctx); err != nil {
+		return nil, explain(path, err)
+	}
+	if err := l.identify(ctx, o); err != nil {
+		return nil, explain(path, err)
+	}
+	if l.checks, err = sql.Open(driver, dsn(path)); err != nil {
+		return nil, explain(path, err)
+	}
+	l.checks.SetMaxOpenConns(1)
+	if l.writer, err = startWriter(ctx, l); err != nil {
+		return nil, explain(path, err)
+	}
+	return l, nil
+}
+
+func readMode(o ledger.Options) string {
+	if o.ReadOnly {
+		return "ro"
+	}
+	return "rw"
+}
+
+// Close lets what waits be written, moves the write-ahead log into the file and gives
+// the lock back. Calls that come later fail.
+func (l *Ledger) Close() error {
+	l.closing.Do(func() {
+		l.closed.Store(true)
+		var errs []error
+		if l.writer != nil {
+			errs = append(errs, l.writer.stop())
+		}
+		l.prepared.Range(func(_, s any) bool {
+			errs = append(errs, s.(*sql.Stmt).Close())
+			return true
+		})
+		for _, db := range []*sql.DB{l.reads, l.checks, l.writes} {
+			if db != nil {
+				errs = append(errs, db.Close())
+			}
+		}
+		if l.lock != nil {
+			errs = append(errs, l.lock.release())
+		}
+		l.closeErr = errors.Join(errs...)
+	})
+	return l.closeErr
+}
+
+// Path is the ledger's file.
+func (l *Ledger) Path() string { return l.path }

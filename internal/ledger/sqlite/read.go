@@ -1,0 +1,84 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"campaignd/internal/ledger"
+)
+
+// reader is a connection pool or a read transaction, with prepared statements.
+type reader struct {
+	ledger *Ledger
+	tx     *sql.Tx              // nil: each query sees the newest commit
+	stmts  map[string]*sql.Stmt // of tx, which closes them
+}
+
+// read is a reader without a transaction.
+func (l *Ledger) read() reader { return reader{ledger: l} }
+
+// snapshot runs f in one read transaction: all its queries see the same commit. Keep
+// it short: the write-ahead log grows while it lasts.
+func (l *Ledger) snapshot(ctx context.Context, f func(reader) error) error {
+	if l.closed.Load() {
+		return ledger.ErrClosed
+	}
+	t, err := l.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return explain(l.path, err)
+	}
+	defer t.Rollback() //nolint:errcheck // nothing was written
+	return f(reader{l, t, map[string]*sql.Stmt{}})
+}
+
+func (r reader) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if r.ledger.closed.Load() {
+		return nil, ledger.ErrClosed
+	}
+	if r.tx != nil { // on its own connection: asking the pool for another could wait for ourselves
+		s, err := r.stmts[query], error(nil)
+		if s == nil {
+			if s, err = r.tx.PrepareContext(ctx, query); err == nil {
+				r.stmts[query] = s
+			}
+		}
+		return s, err
+	}
+	p, ok := r.ledger.prepared.Load(query)
+	if !ok {
+		s, err := r.ledger.reads.PrepareContext(context.WithoutCancel(ctx), query) // outlives this call
+		if err != nil {
+			return nil, err
+		}
+		var raced bool
+		if p, raced = r.ledger.prepared.LoadOrStore(query, s); raced {
+			_ = s.Close()
+		}
+	}
+	return p.(*sql.Stmt), nil
+}
+
+// row reads one row; sql.ErrNoRows when there is none.
+func (r reader) row(ctx context.Context, query string, a []any, into ...any) error {
+	s, err := r.prepare(ctx, query)
+	if err != nil {
+		return explain(r.ledger.path, err)
+	}
+	if err := s.QueryRowContext(ctx, a...).Scan(into...); err != sql.ErrNoRows { //nolint:errorlint // Scan returns it bare
+		return explain(r.ledger.path, err)
+	}
+	return sql.ErrNoRows
+}
+
+// each calls f for every row.
+func (r reader) each(ctx context.Context, query string, a []any, f func(scan func(...any) error) error) error {
+	s, err := r.prepare(ctx, query)
+	if err != nil {
+		return explain(r.ledger.path, err)
+	}
+	rows, err := s.QueryContext(ctx, a...)
+	if err != nil {
+		return explain(r.ledger.path, err)
+	}
+	return explain(r.ledger.path, drain(rows, f))
+}

@@ -1,0 +1,309 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/mutant"
+)
+
+// acceptWidth is how many acceptances one statement carries.
+const acceptWidth = 16
+
+var insertAccepted = [2]string{acceptedOf(1), acceptedOf(acceptWidth)}
+
+func acceptedOf(rows int) string {
+	return `INSERT INTO outcome (rid, state, attempt, mh, result_at, message_id, warning) VALUES ` + values(rows, 7) + `
+		ON CONFLICT (rid) DO UPDATE SET state = 5, attempt = max(attempt, excluded.attempt), mh = excluded.mh, result_at = excluded.result_at,
+			message_id = excluded.message_id, warning = excluded.warning, code = '', detail = '', key = 0, intent_at = 0, next_due = 0
+		WHERE outcome.state <> 5`
+}
+
+// probes makes "?, ?, ..." for acceptWidth hashes; a shorter list is filled up with 0, which no id has.
+var probes = "?" + strings.Repeat(", ?", acceptWidth-1)
+
+// Record implements campaign.SendLedger. A NoResend doubt (200 without an id) is a fact
+// and merges whatever its epoch: losing it could let a policy send twice.
+func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
+	if len(rs) == 0 {
+		return nil
+	}
+	accepts := make([]campaign.Result, 0, len(rs))
+	hashes := make([]int64, 0, len(rs)+acceptWidth)
+	for i := range rs {
+		switch r := &rs[i]; r.Kind {
+		case campaign.ResultAccepted:
+			if r.MessageID == "" {
+				return fmt.Errorf("run %d seq %d: accepted without a message id is a doubt (NoResend)", r.Run, r.Seq)
+			}
+			accepts = append(accepts, *r)
+			hashes = append(hashes, l.key.MessageHash(r.MessageID))
+		case campaign.ResultRefused, campaign.ResultDeferred, campaign.ResultDoubt:
+		default:
+			return fmt.Errorf("run %d seq %d: result kind %d", r.Run, r.Seq, r.Kind)
+		}
+	}
+	return l.submit(ctx, &op{urgency: results, rows: len(rs), crash: "outcome_uncommitted", run: func(t *tx) error {
+		if err := t.accept(accepts, hashes); err != nil {
+			return err
+		}
+		for i := range rs {
+			r := &rs[i]
+			if r.Kind != campaign.ResultAccepted {
+				if err := t.merge(r); err != nil {
+					return err
+				}
+			}
+			if r.Suppress != nil {
+				if _, err := t.suppress(*r.Suppress); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}})
+}
+
+// accept writes acceptances, which win over everything, and absorbs the orphans of their ids.
+func (t *tx) accept(rs []campaign.Result, hashes []int64) error {
+	if len(rs) == 0 {
+		return nil
+	}
+	var waiting bool
+	if err := t.row(`SELECT EXISTS (SELECT 1 FROM orphan)`, nil, &waiting); err != nil {
+		return err
+	}
+	waiting = waiting && !mutant.On("sweeper_off")
+	flat := make([]any, 0, acceptWidth*7)
+	probe := make([]any, acceptWidth)
+	for at := 0; at < len(rs); at += acceptWidth {
+		end := min(at+acceptWidth, len(rs))
+		flat = flat[:0]
+		for i := range probe {
+			probe[i] = int64(0)
+		}
+		for i, r := range rs[at:end] {
+			flat = append(flat, ledger.RowID(r.Run, r.Seq), int64(ledger.Accepted), r.Attempt, hashes[at+i], ledger.Millis(r.At), r.MessageID, r.Warning)
+			probe[i] = hashes[at+i]
+		}
+		if end-at == acceptWidth {
+			if _, err := t.exec(insertAccepted[1], flat...); err != nil {
+				return err
+			}
+		} else {
+			for ; len(flat) > 0; flat = flat[7:] {
+				if _, err := t.exec(insertAccepted[0], flat[:7]...); err != nil {
+					return err
+				}
+			}
+		}
+		if err := t.flagRepeats(probe); err != nil {
+			return err
+		}
+		if waiting {
+			if err := t.absorbHashes(probe); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// flagRepeats marks deliveries that were given a message id which another one has.
+func (t *tx) flagRepeats(probe []any) error {
+	var have, want int
+	for _, h := range probe {
+		if h != int64(0) {
+			want++
+		}
+	}
+	// Counting is cheap and the rest is rare.
+	if err := t.row(`SELECT count(*) FROM outcome WHERE mh <> 0 AND mh IN (`+probes+`)`, probe, &have); err != nil || have == want && distinct(probe) {
+		return err
+	}
+	var twice []int64
+	if err := t.each(`SELECT mh FROM outcome WHERE mh <> 0 AND mh IN (`+probes+`) GROUP BY mh HAVING count(*) > 1`, probe, func(scan func(...any) error) error {
+		var mh int64
+		err := scan(&mh)
+		twice = append(twice, mh)
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, mh := range twice {
+		if _, err := t.exec(`UPDATE outcome SET flags = flags | 16 WHERE mh = ?1 AND mh <> 0 AND flags & 16 = 0 AND
+			EXISTS (SELECT 1 FROM outcome x WHERE x.mh = ?1 AND x.mh <> 0 AND x.message_id = outcome.message_id AND x.rid <> outcome.rid)`, mh); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// distinct reports whether no hash stands in the list twice.
+func distinct(probe []any) bool {
+	for i, h := range probe {
+		if h != int64(0) && slices.Contains(probe[:i], h) {
+			return false
+		}
+	}
+	return true
+}
+
+// absorbHashes applies the orphans of these hashes whose ids are known now.
+func (t *tx) absorbHashes(probe []any) error {
+	var found []waitingStatus
+	if err := t.each(`SELECT mh, message_id, rank, at, code FROM orphan WHERE mh IN (`+probes+`)`, probe, func(scan func(...any) error) error {
+		var o waitingStatus
+		err := scan(&o.mh, &o.messageID, &o.rank, &o.at, &o.code)
+		found = append(found, o)
+		return err
+	}); err != nil {
+		return err
+	}
+	_, err := t.absorb(found)
+	return err
+}
+
+// merge applies one refusal, deferral or doubt (see ledger.Replaces).
+func (t *tx) merge(r *campaign.Result) error {
+	id := ledger.RowID(r.Run, r.Seq)
+	var state ledger.Outcome
+	var attempt, before int
+	err := t.row(`SELECT state, attempt, flags FROM outcome WHERE rid = ?`, args(id), &state, &attempt, &before)
+	missing := errors.Is(err, sql.ErrNoRows)
+	if err != nil && !missing {
+		return err
+	}
+	if r.Kind == campaign.ResultDoubt {
+		if r.NoResend && !missing && state == ledger.Doubt && attempt == r.Attempt {
+			_, err := t.exec(`UPDATE outcome SET flags = flags | 4, code = ?, detail = ? WHERE rid = ?`, r.Code, ledger.Clip(r.Detail, ledger.MaxDetail), id)
+			return err
+		}
+		if !r.NoResend {
+			var epoch int64
+			err := t.row(`SELECT epoch FROM segment WHERE id = ?`, args(ledger.SegmentOf(id)), &epoch)
+			if errors.Is(err, sql.ErrNoRows) || err == nil && epoch != r.Epoch {
+				return nil // the new owner's Recover has written it, or will
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if !missing && !ledger.Replaces(r.Kind, r.Attempt, state, attempt) {
+		return nil
+	}
+	var to ledger.Outcome
+	var tries, flags int
+	var key, intent, due int64
+	switch r.Kind {
+	case campaign.ResultRefused:
+		if to = ledger.Refused; before&ledger.FlagMaybeDuplicate != 0 { // this attempt was not sent, an earlier one may have been
+			to = ledger.Unknown
+		}
+	case campaign.ResultDeferred:
+		to, due = ledger.Deferred, ledger.Millis(r.NotBefore)
+		if r.Counts {
+			tries = 1
+		}
+	case campaign.ResultDoubt:
+		to, key, intent = ledger.Doubt, r.Key, ledger.Millis(r.IntentAt)
+		if r.NoResend {
+			flags = ledger.FlagNoResend
+		}
+	}
+	if before&ledger.FlagMaybeDuplicate != 0 {
+		key = r.Key // an earlier attempt may still be adopted
+	}
+	at := r.At
+	if at.IsZero() {
+		at = time.Now()
+	}
+	_, err = t.exec(`INSERT INTO outcome (rid, state, attempt, tries, flags, result_at, code, detail, key, intent_at, next_due, request_id, trace_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (rid) DO UPDATE SET state = excluded.state, attempt = excluded.attempt, tries = tries + excluded.tries, flags = flags | excluded.flags,
+			result_at = excluded.result_at, code = excluded.code, detail = excluded.detail, key = excluded.key, intent_at = CASE WHEN outcome.flags & 2 THEN outcome.intent_at ELSE excluded.intent_at END,
+			next_due = excluded.next_due, request_id = excluded.request_id, trace_id = excluded.trace_id`,
+		id, int(to), r.Attempt, tries, flags, ledger.Millis(at), r.Code, ledger.Clip(r.Detail, ledger.MaxDetail), key, intent, due, r.RequestID, r.TraceID)
+	return err
+}
+
+// Resolve implements campaign.SendLedger. Evidence resends nobody twice and nothing
+// ambiguous; those become unknown.
+func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan time.Time, p campaign.OnUncertain) (n int, err error) {
+	err = l.submit(ctx, &op{urgency: results, rows: 64, run: func(t *tx) error {
+		h, err := t.hold(lease)
+		if err != nil {
+			return err
+		}
+		type found struct {
+			rid   int64
+			flags int
+		}
+		var doubts []found
+		if err := t.each(`SELECT rid, flags FROM outcome INDEXED BY outcome_open
+			WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) AND state = 3 AND result_at < ?`,
+			args(h.First(), h.End(), ledger.Millis(olderThan)), func(scan func(...any) error) error {
+				var d found
+				err := scan(&d.rid, &d.flags)
+				doubts = append(doubts, d)
+				return err
+			}); err != nil {
+			return err
+		}
+		now := ledger.Millis(time.Now())
+		for _, d := range doubts {
+			query := `UPDATE outcome SET state = 4 WHERE rid = ?1 AND ?2 > 0`
+			if ledger.Resends(p, d.flags) {
+				query = `UPDATE outcome SET state = 1, flags = flags | 2, next_due = ?2 WHERE rid = ?1`
+			}
+			if _, err := t.exec(query, d.rid, now); err != nil {
+				return err
+			}
+		}
+		n = len(doubts)
+		return nil
+	}})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// Drop implements campaign.SendLedger. It moves the mark to the segment's end: every
+// delivery above it has an outcome now, so that Park can call the segment done.
+func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign.SkipReason) (n int, err error) {
+	err = l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
+		h, err := t.hold(lease)
+		if err != nil {
+			return err
+		}
+		now := ledger.Millis(time.Now())
+		above, err := t.exec(`INSERT INTO outcome (rid, state, code, result_at) SELECT d.rid, 7, ?3, ?4
+			FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid WHERE d.rid >= ?1 AND d.rid < ?2 AND o.rid IS NULL`,
+			h.Marked(), h.End(), string(reason), now)
+		if err != nil {
+			return err
+		}
+		// Who may have been sent an earlier attempt is not skipped, but unknown.
+		below, err := t.exec(`UPDATE outcome SET state = CASE WHEN flags & 2 THEN 4 ELSE 7 END, code = ?3, result_at = CASE WHEN flags & 2 THEN result_at ELSE ?4 END,
+			next_due = 0 WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) AND state = 1`, h.First(), h.End(), string(reason), now)
+		if err != nil {
+			return err
+		}
+		n = int(above + below)
+		_, err = t.exec(`UPDATE segment SET mark = hi WHERE id = ?`, h.Key)
+		return err
+	}})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}

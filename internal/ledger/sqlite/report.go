@@ -1,0 +1,213 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+// Lines implements campaign.ReportLedger.
+func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
+	return func(yield func(campaign.Line, error) bool) {
+		if _, err := l.Run(ctx, no); err != nil {
+			yield(campaign.Line{}, err)
+			return
+		}
+		for after := int64(-1 << 62); ; {
+			page, err := l.linesAfter(ctx, no, after)
+			if err != nil {
+				yield(campaign.Line{}, err)
+				return
+			}
+			for _, line := range page {
+				if !yield(line, nil) {
+					return
+				}
+				after = line.Row
+			}
+			if len(page) < ledger.LinePage {
+				return
+			}
+		}
+	}
+}
+
+func (l *Ledger) linesAfter(ctx context.Context, no campaign.RunNo, after int64) (page []campaign.Line, err error) {
+	now := ledger.Millis(time.Now())
+	err = l.read().each(ctx, `SELECT d.rid, d.key, d.row, d.dest, d.cells, coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until, 0),
+		o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
+		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
+		FROM delivery d INDEXED BY delivery_row LEFT JOIN outcome o ON o.rid = d.rid
+		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
+		WHERE d.rid >> 32 = ? AND d.row > ? ORDER BY d.row LIMIT ?`, args(int64(no), after, ledger.LinePage), func(scan func(...any) error) error {
+		var connection string
+		var mark, until int64
+		var state, rnk, flags, attempt, at, sent, delivered, read, failed sql.NullInt64
+		var code, failCode, detail, messageID, request, traced sql.NullString
+		d, err := ledger.ScanDelivery(scan, &connection, &mark, &until, &state, &rnk, &flags, &attempt, &at, &sent, &delivered, &read, &failed,
+			&code, &failCode, &detail, &messageID, &request, &traced)
+		if err != nil {
+			return err
+		}
+		k := ledger.Known{
+			State: ledger.Outcome(state.Int64), Rank: ledger.Rank(rnk.Int64), Flags: int(flags.Int64), Attempt: int(attempt.Int64),
+			At: at.Int64, SentAt: sent.Int64, DeliveredAt: delivered.Int64, ReadAt: read.Int64, FailedAt: failed.Int64,
+			Code: code.String, FailCode: failCode.String, Detail: detail.String,
+			MessageID: messageID.String, RequestID: request.String, TraceID: traced.String,
+		}
+		page = append(page, k.Line(d, connection, mark, until > now))
+		return nil
+	})
+	return page, err
+}
+
+// LastEventAt implements campaign.ReportLedger.
+func (l *Ledger) LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time, error) {
+	var at int64
+	err := l.read().row(ctx, `SELECT event_at FROM run_count WHERE no = ?`, args(int64(no)), &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = campaign.ErrNoRun
+	}
+	return ledger.TimeOf(at), err
+}
+
+// Tallies implements campaign.ReportLedger. Each page of segments is counted in a snapshot
+// of its own, so a long run does not hold the write-ahead log, and since no delivery
+// ever changes its segment the sum is the run's rows all the same.
+func (l *Ledger) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
+	if _, err := l.Run(ctx, no); err != nil {
+		return nil, campaign.Funnel{}, err
+	}
+	sum := ledger.NewTally()
+	for after := int64(-1); ; {
+		last := int64(-1)
+		if err := l.snapshot(ctx, func(r reader) (err error) {
+			last, err = r.tallyFrom(ctx, no, after, sum)
+			return err
+		}); err != nil {
+			return nil, campaign.Funnel{}, err
+		}
+		if last < 0 {
+			return sum.List(), sum.Funnel, nil
+		}
+		after = last
+	}
+}
+
+type tallySegment struct {
+	index, lo, hi, mark int64
+	done, alive         bool
+}
+
+// tallyFrom counts the page of segments behind after, and returns the last one's index, or -1.
+func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64, sum *ledger.Tally) (int64, error) {
+	now := ledger.Millis(time.Now())
+	var page []tallySegment
+	if err := r.each(ctx, `SELECT id & 0xffffffff, lo, hi, mark, done, lease_until > ? FROM segment
+		WHERE id > ? AND id < ? ORDER BY id LIMIT ?`, args(now, ledger.SegmentKey(no, after), ledger.SegmentKey(no+1, 0), ledger.TallyPage), func(scan func(...any) error) error {
+		var s tallySegment
+		err := scan(&s.index, &s.lo, &s.hi, &s.mark, &s.done, &s.alive)
+		page = append(page, s)
+		return err
+	}); err != nil || len(page) == 0 {
+		return -1, err
+	}
+	for i := 0; i < len(page); i++ {
+		s := page[i]
+		if !s.done {
+			below, err := r.tallyRange(ctx, ledger.RowID(no, s.lo), ledger.RowID(no, s.mark), s.alive, sum)
+			if err != nil {
+				return -1, err
+			}
+			above, err := r.tallyRange(ctx, ledger.RowID(no, s.mark), ledger.RowID(no, s.hi), s.alive, sum)
+			if err != nil {
+				return -1, err
+			}
+			sum.Add(ledger.Dispatched(s.alive), "", s.mark-s.lo-below)
+			sum.Add(campaign.Queued, "", s.hi-s.mark-above)
+			continue
+		}
+		rows := s.hi - s.lo // neighbours that are done are one range
+		first := s.lo
+		for i+1 < len(page) && page[i+1].done {
+			i++
+			s = page[i]
+			rows += s.hi - s.lo
+		}
+		n, err := r.tallyRange(ctx, ledger.RowID(no, first), ledger.RowID(no, s.hi), false, sum)
+		if err != nil {
+			return -1, err
+		}
+		sum.Add(campaign.InDoubt, "", rows-n) // none, unless the ledger is damaged; Audit names them
+	}
+	return page[len(page)-1].index, nil
+}
+
+// tallyRange folds the outcomes of [from, to) and returns how many there are.
+func (r reader) tallyRange(ctx context.Context, from, to int64, alive bool, sum *ledger.Tally) (n int64, err error) {
+	if from == to {
+		return 0, nil
+	}
+	err = r.each(ctx, `SELECT state, rank, CASE WHEN state >= 6 THEN code WHEN rank = 2 THEN fail_code ELSE '' END, count(*),
+		sum(sent_at > 0), sum(failed_at > 0), sum(flags & 1), sum(flags & 2) / 2, sum(flags & 8) / 8
+		FROM outcome WHERE rid >= ? AND rid < ? GROUP BY 1, 2, 3`, args(from, to), func(scan func(...any) error) error {
+		var g ledger.Group
+		if err := scan(&g.State, &g.Rank, &g.Code, &g.N, &g.Sent, &g.Failed, &g.Adopted, &g.MaybeDuplicate, &g.Ambiguous); err != nil {
+			return err
+		}
+		n += g.N
+		sum.Fold(g, alive)
+		return nil
+	})
+	return n, err
+}
+
+// ReportLanes implements campaign.SendLedger.
+func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign.LaneReport) error {
+	return l.submit(ctx, &op{urgency: results, rows: 1 + len(lanes), run: func(t *tx) error {
+		if _, err := t.exec(`DELETE FROM lane WHERE owner = ?`, owner); err != nil {
+			return err
+		}
+		for _, r := range lanes {
+			if _, err := t.exec(`INSERT INTO lane (owner, run, connection, binding, detail, rate, at) VALUES (?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail, rate = excluded.rate, at = excluded.at`,
+				owner, int64(r.Run), r.Connection, r.LimitedBy, ledger.Clip(r.Detail, ledger.MaxDetail), r.Rate, ledger.Millis(r.At)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+// Lanes implements campaign.ReportLedger.
+func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
+	err = l.read().each(ctx, `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = ? ORDER BY connection, owner`, args(int64(no)),
+		func(scan func(...any) error) error {
+			var r campaign.LaneReport
+			var at int64
+			err := scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &at)
+			r.At = ledger.TimeOf(at)
+			all = append(all, r)
+			return err
+		})
+	return all, err
+}
+
+// SegmentStates implements campaign.ReportLedger.
+func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {
+	err = l.read().each(ctx, `SELECT id & 0xffffffff, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done
+		FROM segment WHERE id >= ? AND id < ? ORDER BY id`, args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)), func(scan func(...any) error) error {
+		s := campaign.SegmentState{Segment: campaign.Segment{Run: no}}
+		var lease, wake int64
+		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done)
+		s.LeaseUntil, s.WakeAt = ledger.TimeOf(lease), ledger.TimeOf(wake)
+		all = append(all, s)
+		return err
+	})
+	return all, err
+}

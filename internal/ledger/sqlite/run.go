@@ -1,0 +1,219 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const selectRun = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.parent, r.definition, r.header,
+	r.template, r.language, r.marketing, r.budget, c.taken, r.asset, r.asset_until, c.rows, r.state, r.reason, r.detail,
+	r.wanted, r.created_at, r.started_at, r.ended_at FROM run r JOIN run_count c ON c.no = r.no `
+
+// CreateRun implements campaign.RunLedger.
+func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Run, err error) {
+	header, err := json.Marshal(ledger.NonNil(r.Header))
+	if err != nil {
+		return out, fmt.Errorf("run header: %w", err)
+	}
+	err = l.write(ctx, results, func(t *tx) error {
+		var err error
+		if strings.HasPrefix(r.Launch, campaign.FiringKey) {
+			out, err = t.oneRun(`WHERE r.campaign = ? AND substr(r.launch, 1, 5) = 'cron ' AND r.launch = ?`, r.Campaign, r.Launch)
+		} else {
+			out, err = t.oneRun(`WHERE r.campaign = ? AND r.list_hash = ? AND r.launch = ?`, r.Campaign, r.ListHash, r.Launch)
+		}
+		if err == nil {
+			return campaign.ErrRunExists
+		}
+		if !errors.Is(err, campaign.ErrNoRun) {
+			return err
+		}
+		wanted := r.Wanted
+		if wanted == "" {
+			wanted = campaign.WantRun
+		}
+		var no int64
+		if err := t.row(`INSERT INTO run (state, wanted, marketing, budget, template, language, created_at, parent, campaign, list_hash,
+			launch, list_name, asset, asset_until, header, definition) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no`,
+			args(string(campaign.Importing), string(wanted), r.Marketing, r.Budget, r.Template, r.Language, ledger.Millis(time.Now()), int64(r.Parent),
+				r.Campaign, r.ListHash, r.Launch, r.ListName, r.Asset, ledger.Millis(r.AssetUntil), string(header), ledger.NonNil(r.Definition)), &no); err != nil {
+			return err
+		}
+		if _, err := t.exec(`INSERT INTO run_count (no) VALUES (?)`, no); err != nil {
+			return err
+		}
+		out, err = t.oneRun(`WHERE r.no = ?`, no)
+		return err
+	})
+	return out, err
+}
+
+// oneRun reads the run that where selects; campaign.ErrNoRun.
+func (t *tx) oneRun(where string, a ...any) (campaign.Run, error) {
+	found := campaign.Run{}
+	err := t.each(selectRun+where, a, func(scan func(...any) error) (err error) {
+		found, err = ledger.ScanRun(scan)
+		return err
+	})
+	if err == nil && found.No == 0 {
+		err = campaign.ErrNoRun
+	}
+	return found, err
+}
+
+// Run implements campaign.RunLedger.
+func (l *Ledger) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
+	found := campaign.Run{}
+	err := l.read().each(ctx, selectRun+`WHERE r.no = ?`, []any{int64(no)}, func(scan func(...any) error) (err error) {
+		found, err = ledger.ScanRun(scan)
+		return err
+	})
+	if err == nil && found.No == 0 {
+		err = campaign.ErrNoRun
+	}
+	return found, err
+}
+
+// Runs implements campaign.RunLedger.
+func (l *Ledger) Runs(ctx context.Context, w campaign.RunFilter) (all []campaign.Run, err error) {
+	which, args := ledger.RunClause(w, "?")
+	err = l.read().each(ctx, selectRun+which, args, func(scan func(...any) error) error {
+		r, err := ledger.ScanRun(scan)
+		all = append(all, r)
+		return err
+	})
+	return all, err
+}
+
+// SetWanted implements campaign.RunLedger. What is cancelled also leaves Paused and
+// WaitingApproval, and its parked segments wake, so that they can be claimed and dropped.
+func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted) (out campaign.Run, err error) {
+	switch w {
+	case campaign.WantRun, campaign.WantPause, campaign.WantCancel:
+	default:
+		return out, fmt.Errorf("wanted %q: want run, pause or cancel", w)
+	}
+	err = l.write(ctx, results, func(t *tx) error {
+		r, err := t.oneRun(`WHERE r.no = ?`, int64(no))
+		if out = r; err != nil || r.State.Ended() {
+			return err
+		}
+		if _, err := t.exec(`UPDATE run SET wanted = ? WHERE no = ?`, string(w), int64(no)); err != nil {
+			return err
+		}
+		ready := w == campaign.WantRun && r.State == campaign.Paused ||
+			w == campaign.WantCancel && (r.State == campaign.Paused || r.State == campaign.WaitingApproval)
+		if ready {
+			if err := t.setState(no, campaign.Ready, "", ""); err != nil {
+				return err
+			}
+		}
+		if w == campaign.WantCancel {
+			if _, err := t.exec(`UPDATE segment SET wake_at = 0 WHERE run = ? AND done = 0 AND wake_at <> 0`, int64(no)); err != nil {
+				return err
+			}
+		}
+		out, err = t.oneRun(`WHERE r.no = ?`, int64(no))
+		return err
+	})
+	return out, err
+}
+
+// setState writes a state and the times that go with it.
+func (t *tx) setState(no campaign.RunNo, to campaign.State, reason campaign.PauseReason, detail string) error {
+	now := ledger.Millis(time.Now())
+	started, ended := int64(0), int64(0)
+	if to == campaign.Running {
+		started = now
+	}
+	if to.Ended() {
+		ended = now
+	}
+	_, err := t.exec(`UPDATE run SET state = ?1, reason = ?2, detail = ?3, template_event = '',
+		started_at = CASE WHEN started_at = 0 THEN ?4 ELSE started_at END, ended_at = ?5 WHERE no = ?6`,
+		string(to), string(reason), detail, started, ended, int64(no))
+	return err
+}
+
+// SetState implements campaign.RunLedger.
+func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State, reason campaign.PauseReason, detail string) (moved bool, err error) {
+	err = l.write(ctx, results, func(t *tx) error {
+		moved = false
+		var state campaign.State
+		if err := t.row(`SELECT state FROM run WHERE no = ?`, args(int64(no)), &state); errors.Is(err, sql.ErrNoRows) {
+			return campaign.ErrNoRun
+		} else if err != nil {
+			return err
+		}
+		for _, f := range from {
+			if f == state {
+				moved = true
+				return t.setState(no, to, reason, detail)
+			}
+		}
+		return nil
+	})
+	return moved && err == nil, err
+}
+
+// SetAsset implements campaign.RunLedger.
+func (l *Ledger) SetAsset(ctx context.Context, no campaign.RunNo, assetID string, until time.Time) error {
+	return l.write(ctx, results, func(t *tx) error {
+		n, err := t.exec(`UPDATE run SET asset = ?, asset_until = ? WHERE no = ?`, assetID, ledger.Millis(until), int64(no))
+		if err == nil && n == 0 {
+			err = campaign.ErrNoRun
+		}
+		return err
+	})
+}
+
+const endable = `SELECT no FROM run WHERE state IN ('ready', 'running')
+	AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND done = 0) ORDER BY no`
+
+// FinishRuns implements campaign.RunLedger.
+func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err error) {
+	var no int64 // polled often: ask a reader first
+	if err := l.read().row(ctx, endable+` LIMIT 1`, nil, &no); errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	err = l.write(ctx, results, func(t *tx) error {
+		moved = nil
+		var nos []int64
+		if err := t.each(endable, nil, func(scan func(...any) error) error {
+			err := scan(&no)
+			nos = append(nos, no)
+			return err
+		}); err != nil {
+			return err
+		}
+		for _, no := range nos {
+			r, err := t.oneRun(`WHERE r.no = ?`, no)
+			if err != nil {
+				return err
+			}
+			to := campaign.Finished
+			if r.Wanted == campaign.WantCancel {
+				to = campaign.Cancelled
+			}
+			if err := t.setState(r.No, to, "", ""); err != nil {
+				return err
+			}
+			if r, err = t.oneRun(`WHERE r.no = ?`, no); err != nil {
+				return err
+			}
+			moved = append(moved, r)
+		}
+		return nil
+	})
+	return moved, err
+}

@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"campaignd/internal/ledger"
+)
+
+// stamp is the ledger's identity and how often a sender opened it. It stands in the
+// ledger and in a small file beside it; a ledger that is behind its file was restored
+// from a backup, and one without a file was copied from elsewhere (reliability.md 2.3).
+// A snapshot of the whole volume restores both and is not seen.
+type stamp struct {
+	id    string
+	opens int64
+}
+
+func stampPath(path string) string { return path + ".stamp" }
+
+// compare returns ErrRestored when the file beside the ledger says that the ledger
+// went back in time.
+func (s stamp) compare(path string) error {
+	seen, err := readStamp(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if s.opens <= 1 { // new, or it died before its first stamp was written
+			return nil
+		}
+		return fmt.Errorf("%w: its companion %s is missing, as after a copy or a restore; run `campaignd ledger quarantine`, "+
+			"or with --lost 0s if nothing was sent since it was copied", ledger.ErrRestored, path)
+	case err != nil:
+		return err
+	case seen.id != s.id:
+		return fmt.Errorf("%w: its companion %s belongs to another ledger; run `campaignd ledger quarantine`", ledger.ErrRestored, path)
+	case s.opens < seen.opens:
+		return fmt.Errorf("%w: a backup was restored (it was opened %d times, its companion %s counted %d); run `campaignd ledger quarantine`",
+			ledger.ErrRestored, s.opens, path, seen.opens)
+	}
+	return nil
+}
+
+func readStamp(path string) (stamp, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return stamp{}, err
+	}
+	id, opens, _ := strings.Cut(strings.TrimSpace(string(b)), " ")
+	n, err := strconv.ParseInt(opens, 10, 64)
+	if err != nil {
+		return stamp{}, fmt.Errorf("ledger: %s is damaged (want an id and a number): remove it if the ledger was never restored", path)
+	}
+	return stamp{id, n}, nil
+}
+
+// write replaces the file: durable before its name is.
+func (s stamp) write(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".stamp-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone after the rename
+	_, err = fmt.Fprintf(f, "%s %d\n", s.id, s.opens)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}
