@@ -80,6 +80,23 @@ func TestWordsForPeopleAreNotMutated(t *testing.T) {
 	}
 }
 
+// A size in advance changes no result. A length, and the buffer of a channel, do.
+func TestSizesInAdvanceAreNotMutated(t *testing.T) {
+	source := "package a\n\nfunc f(n int) { _ = make([]int, 2, n*8+1); _ = make(map[int]int, 3+n); _ = make(chan int, 4); _ = make([]int, n-5) }\n"
+	for kind, want := range map[string][]string{constant: {"(2 + 1)", "(4 + 1)", "(5 + 1)"}, arithmetic: {"n+5"}} {
+		got := changes(t, kind, source)
+		if len(got) != len(want) {
+			t.Errorf("%s: got %q, want %d with %q", kind, got, len(want), want)
+			continue
+		}
+		for i := range want {
+			if !strings.Contains(got[i], want[i]) {
+				t.Errorf("%s: got %q, want it to contain %q", kind, got[i], want[i])
+			}
+		}
+	}
+}
+
 const (
 	tinySource = `package tiny
 

@@ -106,6 +106,12 @@ func (w *walker) visit(n ast.Node) bool {
 			return false
 		}
 		w.call(n)
+		if sized := sizes(n); sized < len(n.Args) {
+			for _, arg := range n.Args[:sized] {
+				ast.Inspect(arg, w.visit)
+			}
+			return false
+		}
 	case *ast.IfStmt:
 		if strings.Contains(w.source(n.Cond), "mutant.") { // a mistake that is planted by hand already
 			return false
@@ -233,6 +239,17 @@ func (w *walker) call(n *ast.CallExpr) {
 		}
 		w.add(argument, arg.Pos(), arg.End(), zeros...)
 	}
+}
+
+// sizes counts the arguments of a call that precede a size in advance: the capacity of a slice, the hint of a map.
+func sizes(n *ast.CallExpr) int {
+	if id, ok := n.Fun.(*ast.Ident); !ok || id.Name != "make" {
+		return len(n.Args)
+	}
+	if _, ok := n.Args[0].(*ast.MapType); ok {
+		return 1
+	}
+	return min(len(n.Args), 2)
 }
 
 // result returns another error, or none.
