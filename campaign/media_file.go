@@ -44,49 +44,59 @@ func mediaFormats(kind string) mediaFormat {
 // content type. 131053, the platform's refusal of media, is mostly bytes that are not what the name says, so
 // the bytes are looked at.
 func CheckMedia(kind, path string) (contentType string, err error) {
-	st, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("%s: there is no such file; header files are relative to the campaign file", path)
-	case err != nil:
-		return "", err
-	case !st.Mode().IsRegular():
-		return "", fmt.Errorf("%s: is not a file", path)
-	case st.Size() == 0:
-		return "", fmt.Errorf("%s: is empty", path)
-	}
-	format := mediaFormats(kind)
-	if st.Size() > format.most {
-		return "", fmt.Errorf("%s: has %.1f MB; the platform takes at most %d MB of a header of type %s", path, float64(st.Size())/(1<<20), format.most>>20, kind)
-	}
-	f, err := os.Open(path) //nolint:gosec // the operator's campaign file names it
+	f, contentType, err := openMedia(kind, path)
 	if err != nil {
 		return "", err
 	}
-	head := make([]byte, 512)
-	n, err := io.ReadFull(f, head)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
+	return contentType, f.Close()
+}
+
+// openMedia opens a file that CheckMedia accepts, at its beginning. The caller closes it.
+func openMedia(kind, path string) (f *os.File, contentType string, err error) {
+	st, err := os.Stat(path) // first: to open a pipe would wait for its writer
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, "", fmt.Errorf("%s: there is no such file; header files are relative to the campaign file", path)
+	case err != nil:
+		return nil, "", err
+	case !st.Mode().IsRegular():
+		return nil, "", fmt.Errorf("%s: is not a file", path)
+	case st.Size() == 0:
+		return nil, "", fmt.Errorf("%s: is empty", path)
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if most := mediaFormats(kind).most; st.Size() > most {
+		return nil, "", fmt.Errorf("%s: has %.1f MB; the platform takes at most %d MB of a header of type %s", path, float64(st.Size())/(1<<20), most>>20, kind)
+	}
+	if f, err = os.Open(path); err != nil { //nolint:gosec // the operator's campaign file names it
+		return nil, "", err
+	}
+	if contentType, err = mediaTypeOf(f, kind, path); err != nil {
+		return nil, "", errors.Join(err, f.Close())
+	}
+	return f, contentType, nil
+}
+
+// mediaTypeOf is the content type by the first bytes of f, if a header of that kind may have it and the name agrees.
+func mediaTypeOf(f io.ReaderAt, kind, path string) (string, error) {
+	head := make([]byte, 512)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	extension := strings.ToLower(filepath.Ext(path))
-	found := contentTypeOf(head[:n], extension)
-	extensions, taken := format.types[found]
+	found, types := contentTypeOf(head[:n], extension), mediaFormats(kind).types
+	extensions, taken := types[found]
 	if !taken {
 		var want []string
-		for _, e := range format.types {
+		for _, e := range types {
 			want = append(want, e[0])
 		}
 		return "", fmt.Errorf("%s: its content is %s; a header of type %s takes %s", path, found, kind, strings.Join(slices.Sorted(slices.Values(want)), ", "))
 	}
-	for _, e := range extensions {
-		if e == extension {
-			return found, nil
-		}
+	if !slices.Contains(extensions, extension) {
+		return "", fmt.Errorf("%s: its content is %s, but its name does not end in %s; the platform refuses what does not agree (131053)", path, found, extensions[0])
 	}
-	return "", fmt.Errorf("%s: its content is %s, but its name does not end in %s; the platform refuses what does not agree (131053)", path, found, extensions[0])
+	return found, nil
 }
 
 // uploadHeader stores the local file of d's header at the service, for the company of its first connection. campaignFile
@@ -94,11 +104,7 @@ func CheckMedia(kind, path string) (contentType string, err error) {
 func uploadHeader(ctx context.Context, service Service, d *Definition, campaignFile string) (asset messaging.Asset, err error) {
 	path := Beside(campaignFile, d.Template.Header.File())
 	kind, _ := d.Template.Header.Media()
-	contentType, err := CheckMedia(kind, path)
-	if err != nil {
-		return asset, fmt.Errorf("header file: %w", err)
-	}
-	f, err := os.Open(path) //nolint:gosec // the operator's campaign file names it
+	f, contentType, err := openMedia(kind, path)
 	if err != nil {
 		return asset, fmt.Errorf("header file: %w", err)
 	}
