@@ -1,0 +1,86 @@
+package ledger
+
+import "slices"
+
+// Sets of outcomes that partial indexes of both backends hold: outcome_open and outcome_doubt.
+var (
+	openOutcomes      = []int{int(Deferred), int(Retrying), int(Doubt)}
+	adoptableOutcomes = []int{int(Doubt), int(Unknown)}
+)
+
+// CodeName is the name of the codes that the column state, flags or rank holds, or "" if they have
+// none. Statements carry it as a comment: state = 3 /* in doubt */, state IN (1, 2, 3) /* open */.
+// ledgertest.NamedCodes compares these comments with it.
+func CodeName(column string, codes ...int) string {
+	switch {
+	case column == "state" && slices.Equal(codes, openOutcomes):
+		return "open"
+	case column == "state" && slices.Equal(codes, adoptableOutcomes):
+		return "adoptable"
+	case len(codes) != 1:
+		return ""
+	}
+	switch column {
+	case "state":
+		return outcomeName(Outcome(codes[0]))
+	case "flags":
+		return flagName(codes[0])
+	case "rank":
+		return rankName(Rank(codes[0]))
+	}
+	return ""
+}
+
+func outcomeName(o Outcome) string {
+	switch o {
+	case Deferred:
+		return "deferred"
+	case Retrying:
+		return "retrying"
+	case Doubt:
+		return "in doubt"
+	case Unknown:
+		return "unknown"
+	case Accepted:
+		return "accepted"
+	case Refused:
+		return "refused"
+	case Skipped:
+		return "skipped"
+	}
+	return ""
+}
+
+func flagName(flag int) string {
+	switch flag {
+	case FlagAdopted:
+		return "adopted"
+	case FlagMaybeDuplicate:
+		return "may be a duplicate"
+	case FlagNoResend:
+		return "no resend"
+	case FlagAmbiguous:
+		return "ambiguous"
+	case FlagRepeatedID:
+		return "repeated id"
+	case FlagAnyConnection:
+		return "any connection"
+	}
+	return ""
+}
+
+func rankName(r Rank) string {
+	switch r {
+	case RankNone:
+		return "none"
+	case RankSent:
+		return "sent"
+	case RankFailed:
+		return "failed"
+	case RankDelivered:
+		return "delivered"
+	case RankRead:
+		return "read"
+	}
+	return ""
+}
