@@ -83,7 +83,7 @@ func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 	for i := range in {
 		answer, err := g.decide(&in[i])
 		if err != nil {
-			return nil, err
+			return nil, &malformedIntent{i, err}
 		}
 		g.answers = append(g.answers, answer)
 	}

@@ -9,23 +9,14 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Intend implements campaign.SendLedger. It takes two round trips whatever the number
-// of intents: one reads all they depend on and locks their segments, one writes and
-// commits. A retry that is no longer due stands in Skipped with the reason "".
+// commitIntents takes two round trips whatever the number of intents: one reads all they depend
+// on and locks their segments, one writes and commits. A retry that is no longer due stands in
+// Skipped with the reason "".
 //
 // The run's wanted state and the suppressions are read without a lock by the
 // transaction's own statements: whatever was committed before it began is obeyed, and a
 // pause or a STOP never waits for a sender.
-func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
-	if mutant.On("no_intent") {
-		for _, i := range in {
-			granted = append(granted, campaign.Granted{To: i.To})
-		}
-		return granted, nil
-	}
-	if len(in) == 0 {
-		return nil, nil
-	}
+func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
 	if err := l.checkIdentity(ctx); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type Ledger struct {
 	identity        atomic.Pointer[serverIdentity]
 	identityChanged atomic.Bool // a connection found another server: look again before anything is sent
 	marks           markMemory
+	groups          intentGroups
 
 	adoptedTo      atomic.Int64 // the recipient's key up to which this round of adoptions has come; 0: a new round begins
 	countOrphansAt atomic.Int64 // Unix nanoseconds: not counted exactly before
