@@ -2,184 +2,11 @@ package throttle_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"campaignd/throttle"
 )
-
-// controller is what the scene below tries: a rate, and answers fed back to it.
-type controller interface {
-	Rate() float64
-	Observe(now time.Time, accepted, throttled int, _ time.Duration)
-}
-
-// fixed sends at one rate whatever the answers.
-type fixed float64
-
-func (f fixed) Rate() float64                            { return float64(f) }
-func (fixed) Observe(time.Time, int, int, time.Duration) {}
-
-// pausing stops for a second on any throttle, then sends at the full rate.
-type pausing struct {
-	rate  float64
-	now   time.Time
-	until time.Time
-}
-
-func (p *pausing) Rate() float64 {
-	if p.now.Before(p.until) {
-		return 0
-	}
-	return p.rate
-}
-
-func (p *pausing) Observe(now time.Time, _, throttled int, _ time.Duration) {
-	p.now = now
-	if throttled > 0 && !now.Before(p.until) {
-		p.until = now.Add(time.Second)
-	}
-}
-
-// outcome is a row of the table in throttle.md 7.
-type outcome struct {
-	accepted     float64       // part of what was possible
-	refused      float64       // part of the attempts
-	brown, black int           // refused during the brown-out and the black-out
-	recovery     time.Duration // from the brown-out's end to 90 % of the possible, over a second
-	peak         float64       // highest rate asked for
-}
-
-// scene is that table's: R = 80, a hidden limit of 80 less 5 to 15 inbound, 20 for two
-// minutes, 0 for 20 seconds, answers 300 ms late, ten minutes in all.
-func scene(c controller) outcome {
-	const (
-		tick  = 10 * time.Millisecond
-		total = 10 * time.Minute
-		late  = 300 * time.Millisecond
-	)
-	brown := [2]time.Duration{3 * time.Minute, 5 * time.Minute}
-	black := [2]time.Duration{7 * time.Minute, 7*time.Minute + 20*time.Second}
-	in := func(at time.Duration, span [2]time.Duration) bool { return at >= span[0] && at < span[1] }
-	noise := rand.New(rand.NewPCG(80, 1))
-	start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-
-	type answer struct {
-		at                  time.Duration
-		accepted, throttled int
-	}
-	var (
-		o                 outcome
-		pending           []answer
-		credit            float64
-		window            [time.Second / tick]float64 // the platform counts a sliding second
-		counted           float64
-		inbound           = 10.0
-		possible          float64
-		okays, refusals   int
-		second            float64 // accepted in the running second after the brown-out
-		secondPossible    float64
-		recovered         bool
-		feedOK, feedThrot int
-	)
-	for at := time.Duration(0); at < total; at += tick {
-		if at%time.Second == 0 {
-			inbound = 5 + 10*noise.Float64()
-			if !recovered && at > brown[1] && secondPossible > 0 && second >= 0.9*secondPossible {
-				o.recovery, recovered = at-brown[1], true
-			}
-			second, secondPossible = 0, 0
-		}
-		limit := 80 - inbound
-		if in(at, brown) {
-			limit = 20
-		}
-		if in(at, black) {
-			limit = 0
-		}
-		counted -= window[int(at/tick)%len(window)] // what was accepted a second ago
-		window[int(at/tick)%len(window)] = 0
-		possible += limit * tick.Seconds()
-		secondPossible += limit * tick.Seconds()
-		rate := c.Rate()
-		o.peak = math.Max(o.peak, rate)
-		credit = math.Min(credit+rate*tick.Seconds(), 1.999)
-		for ; credit >= 1; credit-- {
-			a := answer{at: at + late}
-			if counted+1 <= limit {
-				counted++
-				window[int(at/tick)%len(window)]++
-				a.accepted = 1
-				okays++
-				second++
-			} else {
-				a.throttled = 1
-				refusals++
-				if in(at, brown) {
-					o.brown++
-				}
-				if in(at, black) {
-					o.black++
-				}
-			}
-			pending = append(pending, a)
-		}
-		for len(pending) > 0 && pending[0].at <= at {
-			feedOK += pending[0].accepted
-			feedThrot += pending[0].throttled
-			pending = pending[1:]
-		}
-		if at%(200*time.Millisecond) == 0 {
-			c.Observe(start.Add(at), feedOK, feedThrot, 0)
-			feedOK, feedThrot = 0, 0
-		}
-	}
-	o.accepted = float64(okays) / possible
-	o.refused = float64(refusals) / float64(okays+refusals)
-	return o
-}
-
-// The table of throttle.md 7, in kind: doing nothing sends everything and is refused a
-// quarter; pausing a second on each refusal loses a fifth or more; CUBIC under the pace keeps
-// more than 85 % with under 3 % refused and is back within 10 seconds.
-func TestCubicKeepsThroughputWithFewRefusals(t *testing.T) {
-	nothing := scene(fixed(80))
-	stop := scene(&pausing{rate: 80})
-	full := scene(throttle.NewCubic(80))
-	paced := scene(throttle.NewCubic(72))
-	careful := scene(throttle.NewCubic(64))
-	for _, r := range []struct {
-		name string
-		outcome
-	}{{"none", nothing}, {"pause 1 s", stop}, {"cubic 100 %", full}, {"cubic 90 %", paced}, {"cubic 80 %", careful}} {
-		t.Logf("%-12s accepted %5.1f %%, refused %4.1f %%, brown-out %4d, black-out %4d, recovery %v",
-			r.name, 100*r.accepted, 100*r.refused, r.brown, r.black, r.recovery)
-	}
-	if nothing.refused < 0.2 {
-		t.Fatalf("the scene is too kind: without a controller %.1f %% is refused, want 20 or more", 100*nothing.refused)
-	}
-	if paced.accepted < 0.85 || paced.refused > 0.03 {
-		t.Errorf("90 %%: accepted %.1f %%, refused %.1f %%; want 85 or more, 3 or less", 100*paced.accepted, 100*paced.refused)
-	}
-	if careful.refused > paced.refused || paced.refused > full.refused {
-		t.Errorf("refused at ceilings of 100, 90, 80 %%: %.2f, %.2f, %.2f %%, want fewer at the lower", 100*full.refused, 100*paced.refused, 100*careful.refused)
-	}
-	if paced.accepted < stop.accepted {
-		t.Errorf("cubic accepted %.1f %%, want as much as pausing, %.1f %%", 100*paced.accepted, 100*stop.accepted)
-	}
-	if paced.recovery == 0 || paced.recovery > 10*time.Second {
-		t.Errorf("back to 90 %% after %v, want at most 10 s", paced.recovery)
-	}
-	if paced.black > 120 || paced.black == 0 {
-		t.Errorf("%d refused in a black-out of 20 s, want 1 to 120", paced.black)
-	}
-	for _, o := range []struct{ got, ceiling float64 }{{full.peak, 80}, {paced.peak, 72}, {careful.peak, 64}} {
-		if o.got > o.ceiling {
-			t.Errorf("asked for %.2f per second, want at most the ceiling, %.0f", o.got, o.ceiling)
-		}
-	}
-}
 
 func TestCubicCutsOnceInHalfASecond(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -218,7 +45,8 @@ func TestCubicDoesNotGrowUnused(t *testing.T) {
 	}
 }
 
-// Each of four replicas sees a quarter of the answers, and waits for slots all the time: together they use the rate.
+// Each of several replicas sees its share of the answers and waits for slots all the time. All of
+// them use the rate, so all grow back.
 func TestCubicGrowsWhereOthersUseMostOfTheRate(t *testing.T) {
 	for _, replicas := range []int{2, 4, 8} {
 		now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -258,7 +86,7 @@ func TestCubicProbesUntilOneIsAccepted(t *testing.T) {
 	}
 }
 
-// One throttling answer in a thousand is weather at 1,000 a second (throttle.md 7).
+// One throttling answer in a thousand is noise at 1,000 a second (docs/limits.md#slowing-down).
 func TestCubicIgnoresNoiseOfABusyNumber(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	c := throttle.NewCubic(1000)
@@ -284,8 +112,8 @@ func TestCubicFollowsItsCeiling(t *testing.T) {
 	}
 }
 
-// curve is RFC 9438, section 4.2, with its constants: C 0.4, what a cut leaves 0.7. x is the time since the cut in seconds,
-// peak the rate before it.
+// curve is RFC 9438, section 4.2, with its constants: C is 0.4 and a cut leaves 0.7. x is the time
+// since the cut in seconds, peak the rate before it.
 func curve(x, peak float64) float64 {
 	return 0.4*math.Pow(x-math.Cbrt(peak*0.3/0.4), 3) + peak
 }
@@ -314,15 +142,19 @@ func TestCubicIsExactAtEveryEdge(t *testing.T) {
 			{4000 * ms, 49, 0, 0, curve(3.5, 100)}, {4500 * ms, 49, 0, 0, curve(4, 100)}, {5000 * ms, 49, 0, 0, 100}, {5500 * ms, 49, 0, 0, 100},
 		}, false},
 		{"a second cut on the way back aims lower", 100, []answers{
-			{0, 20, 5, 0, 70}, {500*ms - 1, 20, 5, 0, 70}, {500 * ms, 20, 5, 0, 49}, {1000 * ms, 20, 0, 0, curve(0.5, 70)}, {1500 * ms, 20, 0, 0, curve(1, 70)},
+			{0, 20, 5, 0, 70}, {500*ms - 1, 20, 5, 0, 70}, {500 * ms, 20, 5, 0, 49}, {1000 * ms, 20, 0, 0, curve(0.5, 70)},
+			{1500 * ms, 20, 0, 0, curve(1, 70)},
 		}, false},
 		{"cuts end at a fiftieth of the ceiling", 100, []answers{
-			{0, 5, 5, 0, 70}, {1 * time.Second, 5, 5, 0, 49}, {2 * time.Second, 5, 5, 0, 34.3}, {3 * time.Second, 5, 5, 0, 24.01}, {4 * time.Second, 5, 5, 0, 16.807},
-			{5 * time.Second, 5, 5, 0, 11.7649}, {6 * time.Second, 5, 5, 0, 8.23543}, {7 * time.Second, 5, 5, 0, 5.764801}, {8 * time.Second, 5, 5, 0, 4.0353607},
+			{0, 5, 5, 0, 70}, {1 * time.Second, 5, 5, 0, 49}, {2 * time.Second, 5, 5, 0, 34.3}, {3 * time.Second, 5, 5, 0, 24.01},
+			{4 * time.Second, 5, 5, 0, 16.807},
+			{5 * time.Second, 5, 5, 0, 11.7649}, {6 * time.Second, 5, 5, 0, 8.23543}, {7 * time.Second, 5, 5, 0, 5.764801},
+			{8 * time.Second, 5, 5, 0, 4.0353607},
 			{9 * time.Second, 5, 5, 0, 2.82475249}, {10 * time.Second, 5, 5, 0, 2}, {11 * time.Second, 5, 5, 0, 2},
 		}, false},
 		{"after a silence only one step", 100, []answers{
-			{0, 20, 5, 0, 70}, {500 * ms, 0, 0, 0, 70}, {10 * time.Second, 700, 0, 0, curve(0.5, 100)}, {10*time.Second + 500*ms - 1, 40, 0, 0, curve(0.5, 100)},
+			{0, 20, 5, 0, 70}, {500 * ms, 0, 0, 0, 70}, {10 * time.Second, 700, 0, 0, curve(0.5, 100)},
+			{10*time.Second + 500*ms - 1, 40, 0, 0, curve(0.5, 100)},
 			{10*time.Second + 500*ms, 0, 0, 0, curve(1, 100)},
 		}, false},
 		{"used for half of the time", 100, []answers{
@@ -338,7 +170,8 @@ func TestCubicIsExactAtEveryEdge(t *testing.T) {
 		{"used for less than half of the rate", 100, []answers{
 			{0, 20, 5, 0, 70}, {500 * ms, 0, 0, 0, 70}, {700 * ms, 9, 0, 200 * ms, 70}, {1000 * ms, 8, 0, 300 * ms, 70},
 		}, false},
-		{"nine of ten refused, twice", 100, []answers{{0, 1, 9, 0, 70}, {500 * ms, 1, 9, 0, 49}, {1000 * ms, 0, 0, 0, 49}, {1500 * ms, 1, 9, 0, 1}}, true},
+		{"nine of ten refused, twice", 100, []answers{{0, 1, 9, 0, 70}, {500 * ms, 1, 9, 0, 49}, {1000 * ms, 0, 0, 0, 49},
+			{1500 * ms, 1, 9, 0, 1}}, true},
 		{"nine of ten refused, once", 100, []answers{{0, 1, 9, 0, 70}, {500 * ms, 0, 0, 0, 70}, {1000 * ms, 0, 0, 0, 70}}, false},
 		{"a better half second between", 100, []answers{
 			{0, 1, 9, 0, 70}, {500 * ms, 0, 0, 0, 70}, {1000 * ms, 1, 0, 500 * ms, 70}, {1500 * ms, 0, 9, 0, 49}, {2000 * ms, 0, 0, 0, 49},
@@ -354,10 +187,13 @@ func TestCubicIsExactAtEveryEdge(t *testing.T) {
 			{0, 0, 9, 0, 56}, {500 * ms, 0, 9, 0, 39.2}, {1000 * ms, 0, 9, 0, 1}, {1200 * ms, 1, 0, 400 * ms, 8}, {1700 * ms, 1, 0, 500 * ms, 8},
 			{2200 * ms, 2, 0, 500 * ms, 8.05},
 		}, false},
-		{"a slow number restarts at one a second", 5, []answers{{0, 0, 9, 0, 3.5}, {500 * ms, 0, 9, 0, 2.45}, {1000 * ms, 0, 9, 0, 1}, {1500 * ms, 1, 0, 0, 1}}, false},
-		{"a very slow number is probed at its pace", 0.5, []answers{{0, 0, 9, 0, 0.35}, {500 * ms, 0, 9, 0, 0.245}, {1000 * ms, 0, 9, 0, 0.5}, {1500 * ms, 1, 0, 0, 0.5}}, false},
+		{"a slow number restarts at one a second", 5,
+			[]answers{{0, 0, 9, 0, 3.5}, {500 * ms, 0, 9, 0, 2.45}, {1000 * ms, 0, 9, 0, 1}, {1500 * ms, 1, 0, 0, 1}}, false},
+		{"a very slow number is probed at its pace", 0.5,
+			[]answers{{0, 0, 9, 0, 0.35}, {500 * ms, 0, 9, 0, 0.245}, {1000 * ms, 0, 9, 0, 0.5}, {1500 * ms, 1, 0, 0, 0.5}}, false},
 		{"two in a thousand are too many", 1000, []answers{{0, 400, 1, 0, 1000}, {100 * ms, 99, 1, 0, 700}}, false},
-		{"one in a thousand is noise", 1000, []answers{{0, 400, 2, 0, 700}, {500 * ms, 400, 0, 0, 700}, {1000 * ms, 400, 1, 0, curve(0.5, 1000)}}, false},
+		{"one in a thousand is noise", 1000, []answers{{0, 400, 2, 0, 700}, {500 * ms, 400, 0, 0, 700},
+			{1000 * ms, 400, 1, 0, curve(0.5, 1000)}}, false},
 		{"one of 500 a second is none", 500, []answers{{0, 400, 1, 0, 350}}, false},
 	} {
 		began := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -374,7 +210,7 @@ func TestCubicIsExactAtEveryEdge(t *testing.T) {
 	}
 }
 
-// A new ceiling keeps the part in use, and what it grows back to.
+// A new ceiling keeps the multiplier, and scales the peak that the rate grows back to.
 func TestCubicAimsAtThePeakOfItsCeiling(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	c := throttle.NewCubic(100)

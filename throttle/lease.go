@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// ErrLease is wrapped by the error of a Lease that could never be granted: no key,
-// no slots asked for, or a rate that is not between MinRate and MaxRate. It is a
-// mistake of the caller, and asking again does not help.
+// ErrLease is wrapped by the error of a Lease that could never be granted: the key is empty, no
+// slot is wanted, or the rate is not between MinRate and MaxRate. It is a mistake of the caller;
+// asking again does not help.
 var ErrLease = errors.New("no such lease")
 
-// The rates a lease may have, per second. Below MinRate (one message in eleven days) an
-// interval says nothing any more; above MaxRate it would be under a microsecond, finer
-// than the clock of Redis.
+// The rates that a lease may have, in messages per second. MinRate is one message in eleven days.
+// Above MaxRate the interval would be under a microsecond, finer than the clock of Redis.
 const (
 	MinRate = 1e-6
 	MaxRate = 1e6
@@ -37,11 +36,11 @@ func interval(key string, rate float64, n int) (time.Duration, error) {
 	return time.Duration(math.Ceil(1e9 / rate)), nil
 }
 
-// fit is how many slots, at most n, lie between first and the horizon, now + Horizon.
+// fit is how many slots lie between first and the horizon, now + Horizon; at most n.
 func fit(first, now time.Time, every time.Duration, n int) int {
-	room := Horizon - first.Sub(now)
-	if room < 0 {
+	ahead := Horizon - first.Sub(now)
+	if ahead < 0 {
 		return 0
 	}
-	return min(n, int(room/every)+1)
+	return min(n, int(ahead/every)+1)
 }

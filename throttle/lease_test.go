@@ -55,7 +55,7 @@ func TestNoSlotIsBeyondTheHorizon(t *testing.T) {
 	}
 }
 
-// A minute of idleness is what is forgotten, and not while it could matter.
+// A key is forgotten after a minute of idleness, and never while it could still matter.
 func TestKeysAreForgottenAfterAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -93,7 +93,8 @@ func TestKeysAreForgottenAfterAMinute(t *testing.T) {
 	})
 }
 
-// Local's slots to the nanosecond: a full horizon, the wait for the next, no credit, and a change of rate.
+// The slots of Local, to the nanosecond: a full horizon, the wait for the next slot, no credit for
+// idle time, and a change of rate.
 func TestLocalSlotsAreExact(t *testing.T) {
 	const ms = time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +125,8 @@ func TestLocalSlotsAreExact(t *testing.T) {
 					i, got.N, got.First.Sub(began), got.Wait, err, c.got, c.first, c.wait)
 			}
 			if want := time.Duration(math.Ceil(1e9 / c.rate)); got.Interval != want || got.At(3).Sub(got.First) != 3*want {
-				t.Errorf("lease %d: interval %v, the fourth slot %v after the first; want %v, %v", i, got.Interval, got.At(3).Sub(got.First), want, 3*want)
+				t.Errorf("lease %d: interval %v, the fourth slot %v after the first; want %v, %v", i, got.Interval,
+					got.At(3).Sub(got.First), want, 3*want)
 			}
 		}
 	})

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Local paces the keys of one process. Each key is a rate.Limiter of burst 1, so that
-// the first slot comes at once, the rest evenly, and idle time earns nothing. Two
-// processes with a Local each send twice the rate: use Redis to share a number.
+// Local paces the keys of one process. Each key is a rate.Limiter of burst 1: the first slot comes
+// at once, the others evenly, and idle time earns nothing. Two processes with a Local each send
+// twice the rate: use Redis to share a number.
 //
-// It never fails but for the caller's mistakes (ErrLease) and the context's end, and it
-// keeps nothing across a restart: the process that died had leased at most Horizon ahead,
-// and a daemon takes longer than that to come back to its first lease.
+// It fails only with ErrLease or the context's error. It keeps nothing across a restart. That is
+// safe: the process that died had leased at most Horizon ahead, and a daemon needs longer than
+// that to start and lease again.
 type Local struct {
-	mu    sync.Mutex // one for all: what it guards takes under a microsecond
+	mu    sync.Mutex // one for all keys: each lease holds it for under a microsecond
 	keys  map[string]*pacing
 	sweep time.Time // when idle keys were last forgotten
 }
@@ -26,8 +26,8 @@ type Local struct {
 type pacing struct {
 	limiter *rate.Limiter
 	every   time.Duration // between two slots, at the limiter's rate
-	from    time.Time     // when the limiter starts: where the slots of the rate before it end
-	next    time.Time     // the last slot + every
+	from    time.Time     // the limiter starts here, where the slots of the previous rate end
+	next    time.Time     // one interval after the last slot
 }
 
 var _ Limiter = (*Local)(nil)
@@ -35,8 +35,8 @@ var _ Limiter = (*Local)(nil)
 // NewLocal returns a limiter for one process.
 func NewLocal() *Local { return &Local{keys: make(map[string]*pacing)} }
 
-// Lease hands out slots as Limiter says. A key idle for a minute is forgotten, which
-// changes nothing: it would start without a burst anyway.
+// Lease hands out slots as Limiter says. A key that was idle for a minute is forgotten; that
+// changes nothing, since a new key starts without a burst.
 func (l *Local) Lease(ctx context.Context, key string, perSecond float64, n int) (Slots, error) {
 	every, err := interval(key, perSecond, n)
 	if err != nil {
@@ -47,7 +47,7 @@ func (l *Local) Lease(ctx context.Context, key string, perSecond float64, n int)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now() // under the lock, so that it never steps back
+	now := time.Now() // under the lock, so that it never goes back
 	l.forget(now)
 	p := l.keys[key]
 	switch {
@@ -61,18 +61,17 @@ func (l *Local) Lease(ctx context.Context, key string, perSecond float64, n int)
 	return p.lease(now, n), nil
 }
 
-// start begins a new rate. SetLimit would keep the old rate's debt in tokens: a number
-// slowed from 1,000 to 20 a second would fall silent for 12 seconds, a number sped up
-// would send at both rates at once. A new limiter that starts where the old one's slots
-// end does neither.
+// start begins a new rate with a new limiter that starts where the slots of the old one end.
+// SetLimit does not work here, since it keeps the old rate's debt in tokens: a number slowed from
+// 1,000 to 20 a second would be silent for 12 seconds, and a faster one would send at both rates.
 func (p *pacing) start(every time.Duration) {
 	p.every, p.from = every, p.next
 	p.limiter = rate.NewLimiter(rate.Limit(float64(time.Second)/float64(every)), 1)
 }
 
-// lease takes up to n slots. The limiter counts in floating point, its slots lie on whole
-// nanoseconds: rounding recovers them. Truncating, as a Reservation does, would now and
-// then lose one, and a nanosecond too early is an 81st message in a second of 80.
+// lease takes up to n slots. The limiter counts in floating point, but slots lie on whole
+// nanoseconds, so the instant is rounded. Truncation, as in a Reservation, would sometimes be a
+// nanosecond too early: an 81st message in a second of 80.
 func (p *pacing) lease(now time.Time, n int) Slots {
 	at := now
 	if at.Before(p.from) {
@@ -86,7 +85,7 @@ func (p *pacing) lease(now time.Time, n int) Slots {
 	if k == 0 {
 		return Slots{Interval: p.every, Wait: first.Sub(now) - Horizon}
 	}
-	// A limiter reserves at most its burst at once; raising the burst for this one call
+	// A limiter reserves at most its burst at once. The higher burst lasts for this one call: it
 	// reserves k slots in a constant number of steps and gives no token away.
 	p.limiter.SetBurstAt(at, k)
 	p.limiter.ReserveN(at, k)
@@ -95,7 +94,7 @@ func (p *pacing) lease(now time.Time, n int) Slots {
 	return Slots{First: first, Interval: p.every, N: k}
 }
 
-// forget drops, once a minute, the keys whose next slot has been free for a minute.
+// forget runs once a minute and drops the keys whose next slot has been free for a minute.
 func (l *Local) forget(now time.Time) {
 	if now.Sub(l.sweep) < forgetAfter {
 		return

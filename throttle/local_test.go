@@ -17,8 +17,8 @@ func TestLocalKeepsTheContract(t *testing.T) {
 	throttletest.RunVirtual(t, func(*testing.T) throttle.Limiter { return throttle.NewLocal() })
 }
 
-// A limit that does not divide a second, and an hour for what floating point loses to add
-// up: no two slots are a nanosecond too close, and none is lost.
+// Rates that do not divide a second, over an hour, so that errors of floating point would add up:
+// no two slots are a nanosecond too close, and none is lost.
 func TestLocalSpacesSlotsToTheNanosecond(t *testing.T) {
 	for _, limit := range []float64{7, 80, 333.3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestLocalSpacesSlotsToTheNanosecond(t *testing.T) {
 	}
 }
 
-// Forgetting is for memory only: a key with one message in ten minutes keeps its spacing.
+// Forgetting saves memory only: a key with one message in ten minutes keeps its spacing.
 func TestLocalForgetsIdleKeysButNotTheirSpacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := throttle.NewLocal()

@@ -11,8 +11,9 @@ import (
 	"campaignd/throttle/throttletest"
 )
 
-// The mistake that most limiters make, planted: a missing key is a full bucket. Each time Redis is
-// emptied, the leases in hand are handed out again. Not parallel: a mistake is the process's.
+// The mutation is the mistake that most limiters make: a missing key is a full bucket. Each time
+// Redis is emptied, the leases in hand are handed out again. The test is not parallel, because a
+// mutation is on for the whole process.
 func TestFullBucketForAMissingKeyIsCaught(t *testing.T) {
 	server := redistest.Start(t)
 	empty := func() {
@@ -23,12 +24,12 @@ func TestFullBucketForAMissingKeyIsCaught(t *testing.T) {
 	}
 	const limit = 80
 	if worst := throttletest.WorstSecond(incident(t, server.URL(0), limit, 3*time.Second, empty)); worst > limit {
-		t.Errorf("without the mistake %d messages in one second, want at most %d", worst, limit)
+		t.Errorf("without the mutation %d messages in one second, want at most %d", worst, limit)
 	}
 	mutant.Set("missing_key_full_bucket")
 	defer mutant.Set("")
 	worst := throttletest.WorstSecond(incident(t, server.URL(1), limit, 3*time.Second, empty))
-	t.Logf("with the mistake the worst second has %d messages, limit %d", worst, limit)
+	t.Logf("with the mutation the worst second has %d messages, limit %d", worst, limit)
 	if worst <= limit {
 		t.Errorf("a missing key taken for a full bucket goes unnoticed: worst second %d, want more than %d", worst, limit)
 	}

@@ -6,46 +6,55 @@ import (
 	"strings"
 )
 
-// Limits of a number when nothing better is known (design section 6; throttle.md 2: the
-// platform's throughput levels and its fixed limit of coexistence numbers).
+// The limits of a number about which nothing better is known: the platform's throughput levels and
+// its fixed limit of coexistence numbers (docs/limits.md#defaults), in messages per second.
 const (
 	StandardLimit    = 80
 	HighLimit        = 1000
 	CoexistenceLimit = 20
 )
 
-// The least part of a number's limit that is kept for inbound messages, which the platform
-// counts together with ours. A coexistence number also sends from its owner's phone.
+// The least part of a number's limit that is kept for inbound messages, because the platform
+// counts them together with ours. A coexistence number also sends from its owner's phone.
 const (
 	inboundReserve     = 0.05
 	coexistenceReserve = 0.30
 )
 
-// leastPace is the part of the limit that remains however much inbound there is: the floor
-// of the adaptive multiplier.
+// leastPace is the part of the limit that is always used, however many messages come in. It equals
+// the floor of the adaptive multiplier.
 const leastPace = multiplierFloor
 
 // Number is what is known of a number's throughput. The zero value is a STANDARD number.
 type Number struct {
-	Limit       float64 // messages per second that the platform allows, in and out; 0: from Level
-	Level       string  // STANDARD or HIGH as the service's numbers endpoint tells; "": STANDARD
-	Coexistence bool    // the number is used on a phone as well
-	Inbound     float64 // measured: 95th percentile of messages per second in, of 10 minutes; 0: not known
-	Factor      float64 // part of the limit to pace at, 0 to 1; 0: by the limit
+	// Limit is the platform's limit in messages per second, inbound and outbound together.
+	// 0 takes it from Coexistence and Level.
+	Limit float64
+	// Level is STANDARD or HIGH, as the service's numbers endpoint tells; "" is STANDARD.
+	Level string
+	// Coexistence means that the number is used on a phone as well.
+	Coexistence bool
+	// Inbound is the measured rate of inbound messages per second, the 95th percentile of ten
+	// minutes. 0: not known.
+	Inbound float64
+	// Factor is the part of the limit to pace at, above 0 and at most 1. Any other value takes the
+	// default for the limit: 0.90 up to 100 a second, 0.95 from 500 a second.
+	Factor float64
 }
 
-// Pace is the rate to send at and how it came about.
+// Pace is the rate to send at, with the terms it is computed from.
 type Pace struct {
-	Rate    float64 // messages per second: Factor x (Limit - Reserve)
-	Limit   float64
-	Source  string // where Limit comes from
-	Factor  float64
+	Rate    float64 // messages per second: Factor x (Limit - Reserve), at least 2 % of Limit
+	Limit   float64 // messages per second
+	Source  string  // where Limit comes from, for people
+	Factor  float64 // above 0, at most 1
 	Reserve float64 // messages per second kept for inbound
-	Share   string  // where Reserve comes from
+	Share   string  // where Reserve comes from, for people
 }
 
-// Pace computes the rate to send at. The platform counts at its own end, where jitter turns
-// an even schedule into seconds of up to 10 % more: hence the factor (throttle.md 4.3).
+// Pace computes the rate to send at. The platform counts messages when they arrive: jitter then
+// makes some seconds of an even schedule up to 10 % fuller. The factor allows for that
+// (docs/limits.md#pace).
 func (n Number) Pace() Pace {
 	var p Pace
 	p.Limit, p.Source = n.limit()
@@ -68,10 +77,10 @@ func (n Number) Pace() Pace {
 	return p
 }
 
-// String says it to an operator: "68.4/s = 0.9 x (80 STANDARD - 4 (5 % for inbound))".
+// String is the sum for an operator: "68.4/s = 0.9 x (80 STANDARD - 4 (5 % for inbound))".
 func (p Pace) String() string {
 	if p.Rate > p.Factor*(p.Limit-p.Reserve) {
-		return fmt.Sprintf("%.4g/s: the least, because %.4g of %.4g %s is inbound", p.Rate, p.Reserve, p.Limit, p.Source)
+		return fmt.Sprintf("%.4g/s: the minimum, because %.4g of %.4g %s is inbound", p.Rate, p.Reserve, p.Limit, p.Source)
 	}
 	return fmt.Sprintf("%.4g/s = %.3g x (%.4g %s - %.4g (%s))", p.Rate, p.Factor, p.Limit, p.Source, p.Reserve, p.Share)
 }
@@ -89,8 +98,8 @@ func (n Number) limit() (float64, string) {
 	}
 }
 
-// factor is 0.90 up to 100/s, 0.95 from 500/s and in a straight line between: at high rates
-// independent jitter averages out (throttle.md 4.3).
+// factor is 0.90 up to 100 a second, 0.95 from 500 a second, and linear between: at high rates
+// independent jitter averages out (docs/limits.md#pace).
 func factor(limit float64) float64 {
 	return 0.90 + 0.05*math.Min(1, math.Max(0, (limit-100)/400))
 }

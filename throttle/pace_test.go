@@ -8,8 +8,8 @@ import (
 	"campaignd/throttle"
 )
 
-// Design section 6 and throttle.md 12: 80 STANDARD, 1,000 HIGH, 20 coexistence; 0.90 up to
-// 100/s, 0.95 from 500/s; 5 % for inbound at least, 30 % for coexistence.
+// The defaults of docs/limits.md#defaults: 80/s STANDARD, 1,000 HIGH, 20 coexistence; factor 0.90
+// up to 100/s, 0.95 from 500/s; at least 5 % kept for inbound, 30 % for coexistence.
 func TestPaceFollowsTheDefaults(t *testing.T) {
 	for _, c := range []struct {
 		number throttle.Number
@@ -26,7 +26,7 @@ func TestPaceFollowsTheDefaults(t *testing.T) {
 		{throttle.Number{Inbound: 2}, 68.4, ""},
 		{throttle.Number{Inbound: 15}, 58.5, "58.5/s = 0.9 x (80 STANDARD - 15 (inbound as measured))"},
 		{throttle.Number{Factor: 1, Limit: 20}, 19, "19/s = 1 x (20 as configured or told by the service - 1 (5 % for inbound))"},
-		{throttle.Number{Inbound: 200}, 1.6, "1.6/s: the least, because 200 of 80 STANDARD is inbound"},
+		{throttle.Number{Inbound: 200}, 1.6, "1.6/s: the minimum, because 200 of 80 STANDARD is inbound"},
 	} {
 		p := c.number.Pace()
 		if math.Abs(p.Rate-c.rate) > 1e-9 {
@@ -38,28 +38,36 @@ func TestPaceFollowsTheDefaults(t *testing.T) {
 	}
 }
 
-// Each part of a pace, at, just below and just above each edge. The limits are the platform's throughput levels, 80 and up to
-// 1,000 messages a second, and the fixed 20 of a number that is used on a phone as well
+// Each part of a pace, at, just below and just above each edge. The limits are the platform's
+// throughput levels, 80 and up to 1,000 messages a second, and the fixed 20 of a number that is
+// used on a phone as well
 // (https://developers.facebook.com/docs/whatsapp/cloud-api/overview#throughput).
 func TestPaceIsExactAtEveryEdge(t *testing.T) {
-	const configured, inbound, phone, measured = "as configured or told by the service", "5 % for inbound", "30 % for inbound and the phone", "inbound as measured"
+	const configured, measured = "as configured or told by the service", "inbound as measured"
+	const inbound, phone = "5 % for inbound", "30 % for inbound and the phone"
 	for _, c := range []struct {
 		number throttle.Number
 		want   throttle.Pace
 		how    string // "": not asked
 	}{
 		{throttle.Number{}, throttle.Pace{Rate: 68.4, Limit: 80, Source: "STANDARD", Factor: 0.9, Reserve: 4, Share: inbound}, ""},
-		{throttle.Number{Level: "unheard of"}, throttle.Pace{Rate: 68.4, Limit: 80, Source: "STANDARD", Factor: 0.9, Reserve: 4, Share: inbound}, ""},
+		{throttle.Number{Level: "unheard of"},
+			throttle.Pace{Rate: 68.4, Limit: 80, Source: "STANDARD", Factor: 0.9, Reserve: 4, Share: inbound}, ""},
 		{throttle.Number{Level: "HIGH"}, throttle.Pace{Rate: 902.5, Limit: 1000, Source: "HIGH", Factor: 0.95, Reserve: 50, Share: inbound}, ""},
-		{throttle.Number{Level: "HIGH", Coexistence: true}, throttle.Pace{Rate: 12.6, Limit: 20, Source: "coexistence", Factor: 0.9, Reserve: 6, Share: phone}, ""},
-		{throttle.Number{Limit: 50, Coexistence: true}, throttle.Pace{Rate: 31.5, Limit: 50, Source: configured, Factor: 0.9, Reserve: 15, Share: phone}, ""},
+		{throttle.Number{Level: "HIGH", Coexistence: true},
+			throttle.Pace{Rate: 12.6, Limit: 20, Source: "coexistence", Factor: 0.9, Reserve: 6, Share: phone}, ""},
+		{throttle.Number{Limit: 50, Coexistence: true},
+			throttle.Pace{Rate: 31.5, Limit: 50, Source: configured, Factor: 0.9, Reserve: 15, Share: phone}, ""},
 		{throttle.Number{Limit: -1}, throttle.Pace{Rate: 68.4, Limit: 80, Source: "STANDARD", Factor: 0.9, Reserve: 4, Share: inbound}, ""},
-		{throttle.Number{Limit: 0.5}, throttle.Pace{Rate: 0.4275, Limit: 0.5, Source: configured, Factor: 0.9, Reserve: 0.025, Share: inbound}, ""},
+		{throttle.Number{Limit: 0.5}, throttle.Pace{Rate: 0.4275, Limit: 0.5, Source: configured, Factor: 0.9,
+			Reserve: 0.025, Share: inbound}, ""},
 
 		{throttle.Number{Limit: 60}, throttle.Pace{Rate: 51.3, Limit: 60, Source: configured, Factor: 0.9, Reserve: 3, Share: inbound}, ""},
 		{throttle.Number{Limit: 100}, throttle.Pace{Rate: 85.5, Limit: 100, Source: configured, Factor: 0.9, Reserve: 5, Share: inbound}, ""},
-		{throttle.Number{Limit: 140}, throttle.Pace{Rate: 120.365, Limit: 140, Source: configured, Factor: 0.905, Reserve: 7, Share: inbound}, ""},
-		{throttle.Number{Limit: 460}, throttle.Pace{Rate: 412.965, Limit: 460, Source: configured, Factor: 0.945, Reserve: 23, Share: inbound}, ""},
+		{throttle.Number{Limit: 140}, throttle.Pace{Rate: 120.365, Limit: 140, Source: configured, Factor: 0.905,
+			Reserve: 7, Share: inbound}, ""},
+		{throttle.Number{Limit: 460}, throttle.Pace{Rate: 412.965, Limit: 460, Source: configured, Factor: 0.945,
+			Reserve: 23, Share: inbound}, ""},
 		{throttle.Number{Limit: 500}, throttle.Pace{Rate: 451.25, Limit: 500, Source: configured, Factor: 0.95, Reserve: 25, Share: inbound}, ""},
 		{throttle.Number{Limit: 540}, throttle.Pace{Rate: 487.35, Limit: 540, Source: configured, Factor: 0.95, Reserve: 27, Share: inbound}, ""},
 
@@ -67,23 +75,29 @@ func TestPaceIsExactAtEveryEdge(t *testing.T) {
 		{throttle.Number{Factor: 1}, throttle.Pace{Rate: 76, Limit: 80, Source: "STANDARD", Factor: 1, Reserve: 4, Share: inbound}, ""},
 		{throttle.Number{Factor: 1.01}, throttle.Pace{Rate: 68.4, Limit: 80, Source: "STANDARD", Factor: 0.9, Reserve: 4, Share: inbound}, ""},
 		{throttle.Number{Factor: -0.5}, throttle.Pace{Rate: 68.4, Limit: 80, Source: "STANDARD", Factor: 0.9, Reserve: 4, Share: inbound}, ""},
-		{throttle.Number{Factor: math.NaN()}, throttle.Pace{Rate: 68.4, Limit: 80, Source: "STANDARD", Factor: 0.9, Reserve: 4, Share: inbound}, ""},
+		{throttle.Number{Factor: math.NaN()}, throttle.Pace{Rate: 68.4, Limit: 80, Source: "STANDARD", Factor: 0.9,
+			Reserve: 4, Share: inbound}, ""},
 
 		{throttle.Number{Inbound: 4}, throttle.Pace{Rate: 68.4, Limit: 80, Source: "STANDARD", Factor: 0.9, Reserve: 4, Share: inbound}, ""},
-		{throttle.Number{Inbound: 4.5}, throttle.Pace{Rate: 67.95, Limit: 80, Source: "STANDARD", Factor: 0.9, Reserve: 4.5, Share: measured}, ""},
-		{throttle.Number{Limit: 100, Factor: 1, Inbound: 97.5}, throttle.Pace{Rate: 2.5, Limit: 100, Source: configured, Factor: 1, Reserve: 97.5, Share: measured},
+		{throttle.Number{Inbound: 4.5}, throttle.Pace{Rate: 67.95, Limit: 80, Source: "STANDARD", Factor: 0.9,
+			Reserve: 4.5, Share: measured}, ""},
+		{throttle.Number{Limit: 100, Factor: 1, Inbound: 97.5},
+			throttle.Pace{Rate: 2.5, Limit: 100, Source: configured, Factor: 1, Reserve: 97.5, Share: measured},
 			"2.5/s = 1 x (100 as configured or told by the service - 97.5 (inbound as measured))"},
-		{throttle.Number{Limit: 100, Factor: 1, Inbound: 98}, throttle.Pace{Rate: 2, Limit: 100, Source: configured, Factor: 1, Reserve: 98, Share: measured},
+		{throttle.Number{Limit: 100, Factor: 1, Inbound: 98},
+			throttle.Pace{Rate: 2, Limit: 100, Source: configured, Factor: 1, Reserve: 98, Share: measured},
 			"2/s = 1 x (100 as configured or told by the service - 98 (inbound as measured))"},
-		{throttle.Number{Limit: 100, Factor: 1, Inbound: 98.5}, throttle.Pace{Rate: 2, Limit: 100, Source: configured, Factor: 1, Reserve: 98.5, Share: measured},
-			"2/s: the least, because 98.5 of 100 as configured or told by the service is inbound"},
+		{throttle.Number{Limit: 100, Factor: 1, Inbound: 98.5},
+			throttle.Pace{Rate: 2, Limit: 100, Source: configured, Factor: 1, Reserve: 98.5, Share: measured},
+			"2/s: the minimum, because 98.5 of 100 as configured or told by the service is inbound"},
 	} {
 		got := c.number.Pace()
 		if c.how != "" && got.String() != c.how {
 			t.Errorf("%+v: got %q, want %q", c.number, got, c.how)
 		}
 		// Sums in another order differ in the last bit.
-		for _, part := range []struct{ got, want *float64 }{{&got.Rate, &c.want.Rate}, {&got.Factor, &c.want.Factor}, {&got.Reserve, &c.want.Reserve}} {
+		for _, part := range []struct{ got, want *float64 }{{&got.Rate, &c.want.Rate}, {&got.Factor, &c.want.Factor},
+			{&got.Reserve, &c.want.Reserve}} {
 			if math.Abs(*part.got-*part.want) < 1e-9 {
 				*part.got = *part.want
 			}

@@ -17,35 +17,36 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// slots is the whole of the limiter's arithmetic.
+// slots is the script that does all arithmetic of the limiter.
 //
 //go:embed slots.lua
 var slots string
 
-// Guard is where a cursor starts that is missing, rewound or in doubt: later than any lease
-// that may still be in somebody's hands, which end within Horizon + Lateness, with a margin
-// for the way (throttle.md 5.1). It is the price of an incident: 400 ms of silence, more of a
-// key with less than 7 slots a second (guardOf).
+// Guard is how far ahead a cursor starts that is missing, rewound or in doubt. That is later than
+// any lease that another process may still hold: those end within Horizon + Lateness (270 ms), and
+// the rest is margin for round trips (docs/limits.md#when-redis-is-away). So each incident costs
+// 400 ms of silence; a key with fewer than 7 slots a second pays more (guardOf).
 const Guard = 400 * time.Millisecond
 
-// Options of NewRedis. The zero value is what a daemon uses.
+// Options of NewRedis. The zero value is usable.
 type Options struct {
-	Log *slog.Logger // incidents: the server lost, back, replaced; default: slog.DiscardHandler
+	// Log receives incidents: the server is lost, back or replaced. Default: slog.DiscardHandler.
+	Log *slog.Logger
 }
 
-// Redis paces a number over all processes that share one Redis server. It is as good as
-// Local wherever Redis is well, and sends less, never more, when it is not: a server that is
-// away, slow, restarted, emptied, rolled back or replaced by a stale copy costs silence (the
-// outage and at most a second), no second above the rate.
+// Redis paces a number over all processes that share one Redis server. While Redis is well it
+// keeps the same promises as Local. When Redis is away, slow, restarted, emptied, rolled back or
+// replaced by a stale copy, it sends less, never more: the outage plus at most a second is silent,
+// and no second is above the rate.
 //
-// The instants are Redis's, carried over to the local monotonic clock: within one process
-// never closer than the interval, between processes off by the difference of their round
-// trips, a fraction of a millisecond. Pace below the number's limit by 2 % or more
-// (Number.Pace does). A slot that is already later than Lateness when the reply comes in is
-// forfeited.
+// The script computes instants in Redis's time; they are converted to the local monotonic clock.
+// Within one process two instants are never closer than the interval. Between processes they are
+// off by the difference of the round trips, a fraction of a millisecond. Pace below the number's
+// limit by 2 % or more, as Number.Pace does. A slot that is already later than Lateness when the
+// reply arrives is forfeited.
 //
-// One server, 5 or newer, at an address that follows its master. It should not evict keys
-// (maxmemory-policy noeviction): a lost cursor is safe but costs the guard.
+// It needs one server, version 5 or newer, at an address that follows the master. The server
+// should not evict keys (maxmemory-policy noeviction): a lost cursor is safe but costs the guard.
 type Redis struct {
 	log    *slog.Logger
 	script string // SHA-1, as EVALSHA wants it
@@ -57,21 +58,21 @@ type Redis struct {
 	swept time.Time // when idle keys were last forgotten
 }
 
-// memory is what this process knows of a key. One lease at a time: the answer to one
-// is an argument of the next.
+// memory is what this process knows of a key. A key has one lease at a time, because the answer
+// to one is an argument of the next.
 type memory struct {
 	busy     chan struct{} // holds one token; taken while a lease is under way
 	cursor   string        // as the script last returned it after a grant; microseconds, "0": never
-	incident int64         // the server's count of incidents that this key has been guarded for
+	incident int64         // the server's count of incidents when this key was last guarded
 	end      time.Time     // the local instant after the last slot handed out
 	used     time.Time
 }
 
 var _ Limiter = (*Redis)(nil)
 
-// NewRedis speaks to the server at url: redis://user:password@host:port/db, rediss:// for TLS,
-// unix:///path. The error is about the url alone. A server that does not answer yet is not an error:
-// leases are ErrUnavailable until it does. Ping asks.
+// NewRedis connects to the server at url: redis://user:password@host:port/db, rediss:// for TLS,
+// unix:///path. It fails only when the url cannot be read. A server that does not answer yet is
+// not an error: leases return ErrUnavailable until it answers. Ping asks whether it does.
 func NewRedis(ctx context.Context, url string, o Options) (*Redis, error) {
 	options, err := redis.ParseURL(url)
 	if err != nil {
@@ -81,7 +82,7 @@ func NewRedis(ctx context.Context, url string, o Options) (*Redis, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	options.MaxRetries = -1   // a late script has run: replayed, it takes its slots twice (throttle.md 5.2)
+	options.MaxRetries = -1   // a late script has run: a retry would take its slots twice (docs/limits.md#the-script)
 	options.DialerRetries = 1 // the breaker tries again, the sender does not wait
 	options.DialTimeout = 500 * time.Millisecond
 	options.ReadTimeout = 200 * time.Millisecond
@@ -92,7 +93,8 @@ func NewRedis(ctx context.Context, url string, o Options) (*Redis, error) {
 	options.DisableIdentity = true // CLIENT SETINFO is noise on servers before 7.2
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 
-	// Its pools write a line to standard error for every failed dial; Options.Log says each incident once.
+	// The client's pool writes a line to standard error for every failed dial. Options.Log gets each
+	// incident once.
 	logging.Disable()
 
 	r := &Redis{
@@ -116,12 +118,12 @@ func (r *Redis) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the connections. Leases handed out stay valid.
+// Close ends the connections. Slots handed out before stay valid.
 func (r *Redis) Close() error { return r.server.close() }
 
-// Lease hands out slots as Limiter says. It blocks on Redis only, for 200 ms at most after a
-// connection stands, 500 ms while connecting, and not at all while the server is known to be away. The
-// error wraps ErrUnavailable whenever it is Redis's.
+// Lease hands out slots as Limiter says. It blocks on Redis only: at most 200 ms on an open
+// connection, 500 ms while connecting, and not at all while the server is known to be away. An
+// error of Redis wraps ErrUnavailable.
 func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slots, error) {
 	every, err := interval(key, rate, n)
 	if err != nil {
@@ -150,7 +152,7 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 		return Slots{}, fmt.Errorf("%w: redis: %w", ErrUnavailable, err)
 	}
 	if !r.clock.observe(asked, granted.now) {
-		// Another clock than before: these instants may be another server's, or an hour off.
+		// The clock is not the one of before: the instants may be another server's, or an hour off.
 		r.server.doubt()
 		r.log.Warn("the clock of redis stepped: slots are dropped", "key", key)
 		return Slots{Interval: every, Wait: Lateness}, nil
@@ -159,7 +161,7 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 		m.cursor = granted.cursor
 	}
 	if r.server.incidents() != incident {
-		// On the way a connection was made to a server that is not the one of before: it was not
+		// A connection was made on the way, to a server other than before, and the script was not
 		// told to be careful. The next lease tells it.
 		return Slots{Interval: every, Wait: time.Millisecond}, nil
 	}
@@ -167,8 +169,8 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 	return r.hand(m, granted, every), nil
 }
 
-// args are the script's. The planted mistake is the one most limiters make: no cursor means
-// that nothing was sent, so a full bucket.
+// args are the arguments of the script. The mutation is the mistake that most limiters make: a
+// missing cursor is taken to mean that nothing was sent, so the bucket starts full.
 func (m *memory) args(every time.Duration, n int, incident int64) []any {
 	suspect, guard, cursor := 0, guardOf(every).Microseconds(), m.cursor
 	if m.incident != incident {
@@ -183,8 +185,9 @@ func (m *memory) args(every time.Duration, n int, incident int64) []any {
 	}
 }
 
-// guardOf is the guard of a key with an interval. The slot after an incident lies an interval behind the last
-// one of before, which may lie a Horizon ahead; a second is enough, because the promise is about a second.
+// guardOf is the guard of a key with this interval. The first slot after an incident must lie an
+// interval behind the last one before it, which may lie a Horizon ahead. One second is enough for
+// slow keys, because the promise is about seconds.
 func guardOf(every time.Duration) time.Duration {
 	return max(Guard, Horizon+min(every, time.Second))
 }
@@ -198,8 +201,8 @@ func (r *Redis) hand(m *memory, g grant, every time.Duration) Slots {
 	}
 	n := g.n
 	if first.Before(m.end) {
-		// The estimate of Redis's clock got better in between. What then lies beyond the horizon
-		// is given up, or the delay would stay.
+		// The estimate of Redis's clock became better since the last lease. Slots that would move
+		// beyond the horizon are given up; otherwise the delay would stay.
 		first = m.end
 		n = fit(first, now, every, n)
 	}
@@ -215,7 +218,8 @@ func (r *Redis) hand(m *memory, g grant, every time.Duration) Slots {
 	return s
 }
 
-// recall finds or begins what is remembered of key, and once a minute forgets what was idle for one.
+// recall returns what is remembered of key, new if need be. Once a minute it forgets keys that
+// were idle for a minute.
 func (r *Redis) recall(key string) *memory {
 	now := time.Now()
 	r.mu.Lock()
@@ -223,7 +227,7 @@ func (r *Redis) recall(key string) *memory {
 	if now.Sub(r.swept) > forgetAfter {
 		r.swept = now
 		for k, m := range r.keys {
-			// Not while a lease is under way, nor before its last slot is long past.
+			// A key is kept while a lease is under way, and until its last slot is a minute past.
 			if len(m.busy) == 0 && now.Sub(m.used) > forgetAfter && now.Sub(m.end) > forgetAfter {
 				delete(r.keys, k)
 			}
@@ -263,7 +267,8 @@ func parseGrant(reply any) (grant, error) {
 	return grant{n: int(n), now: now, first: first, cursor: cursor, reset: reset == 1}, nil
 }
 
-// micros reads "1763694000123456.250" to the nanosecond, which a float64 could not hold.
+// micros reads a time such as "1763694000123456.250" to the nanosecond; a float64 could not hold
+// it.
 func micros(v any) (time.Duration, bool) {
 	s, ok := v.(string)
 	if !ok {

@@ -46,7 +46,8 @@ func TestRedisRefusesAnAddressWithoutShowingItsPassword(t *testing.T) {
 	}
 }
 
-// Away, a server costs the sender an error and hardly any time: the breaker answers.
+// While a server is away, a lease costs the sender an error and hardly any time: the breaker
+// answers.
 func TestRedisAwayIsUnavailableAtOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -76,7 +77,7 @@ func TestRedisAwayIsUnavailableAtOnce(t *testing.T) {
 	}
 }
 
-// A cursor must outlive its own debt, or a slow campaign would send again after a minute.
+// A cursor must outlive the time it lies ahead, or a slow campaign would send again after a minute.
 func TestRedisKeepsACursorAsLongAsItMatters(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -94,7 +95,7 @@ func TestRedisKeepsACursorAsLongAsItMatters(t *testing.T) {
 	}
 }
 
-// What goes over the wire: one command a lease, the script by its hash, cursors of three decimals.
+// A lease is one command: the script by its hash. The cursor has three decimals.
 func TestRedisLeasesInOneCommand(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -150,10 +151,10 @@ func lease(t testing.TB, l throttle.Limiter, key string, rate float64, n int) th
 	return throttle.Slots{}
 }
 
-// pace is a sender as the daemon's: leases of 200 ms of work shared with the other senders, asks
-// again with 50 ms left, sleeps to each slot, gives up what is late, waits out errors. It calls send at
-// each slot that it uses, with the one reading of the clock that the slot was judged by: a process that is held up between two
-// readings would count as a message too many.
+// pace sends as the daemon does: it leases 200 ms of work, shared with the other senders, asks
+// again with 50 ms left, sleeps until each slot, gives up late slots, and waits after errors. It
+// calls send at each slot that it uses, with the same reading of the clock that decided about
+// lateness: with a second reading, a delay between the two would count as a message too many.
 func pace(ctx context.Context, l throttle.Limiter, key string, rate float64, senders int, send func(now time.Time)) {
 	n := max(1, int(rate*0.2)/senders)
 	sleep := func(d time.Duration) bool {

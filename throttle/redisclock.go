@@ -5,32 +5,34 @@ import (
 	"time"
 )
 
-// clockStep is a difference between two clocks that no round trip explains.
+// clockStep is the least difference between two clocks that counts as a step: no round trip
+// explains it.
 const clockStep = 50 * time.Millisecond
 
-// clockMemory is how long a reading counts: the two clocks drift apart, by NTP's leave up
-// to half a millisecond a second.
+// clockMemory is how long a reading counts. The two clocks drift apart, under NTP by up to half a
+// millisecond a second.
 const clockMemory = time.Minute
 
-// clock relates Redis's clock to this process's monotonic one. A reply that left Redis at
-// its time T arrives here at A > T: A - T is the offset and the time on the way, so the smallest
-// of many is the best. Two halves of a minute are kept, so that old readings go.
+// clock relates Redis's clock to this process's monotonic one (docs/limits.md#clocks). A reply that
+// left Redis at its time T arrives here at A. A - T is the offset plus the time on the way, so the
+// smallest difference of many is the best estimate. It is kept for two half minutes, so that old
+// readings expire.
 type clock struct {
-	base time.Time // monotonic; every local time is an age of it
+	base time.Time // monotonic; local times are durations since base
 
 	mu       sync.Mutex
 	known    bool
-	younger  time.Duration // smallest A - T of the running half minute
-	older    time.Duration // of the half minute before; equal to younger when there is none
+	younger  time.Duration // smallest A - T of the current half minute
+	older    time.Duration // of the half minute before; equal to younger when there was none
 	turnedAt time.Duration
 }
 
-// now is the age of base.
+// now is the time since base.
 func (c *clock) now() time.Duration { return time.Since(c.base) }
 
-// observe takes the reading of an exchange that was asked at and has just been answered. It
-// returns false, and starts afresh, when Redis's clock cannot be the one it was: the true
-// offset lies between asked - redis and answered - redis.
+// observe takes the reading of an exchange: asked is when it began, and now it has been answered.
+// The true offset lies between asked - redis and answered - redis. When that excludes the known
+// offset, Redis's clock is not the one of before: observe starts again and returns false.
 func (c *clock) observe(asked, redis time.Duration) bool {
 	answered := c.now()
 	least, most := asked-redis, answered-redis
@@ -62,7 +64,7 @@ func (c *clock) forget() {
 	c.known = false
 }
 
-// local is when, by the local clock, Redis's clock shows redis.
+// local converts a time of Redis's clock to the local clock.
 func (c *clock) local(redis time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

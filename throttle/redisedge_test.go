@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A step is a difference of more than 50 ms that no round trip explains, either way.
+// A step is a difference of more than 50 ms, in either direction, that no round trip explains.
 func TestClockStepsAreMoreThan50Milliseconds(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestClockStepsAreMoreThan50Milliseconds(t *testing.T) {
 	}
 }
 
-// A reading counts for half a minute to a minute: the halves turn after 30 s.
+// A reading counts for half a minute to a minute: the halves change places after 30 s.
 func TestClockReadingsCountForAMinute(t *testing.T) {
 	const ms = time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
@@ -61,14 +61,14 @@ func TestClockReadingsCountForAMinute(t *testing.T) {
 		}{
 			{0, 5 * ms, 5 * ms},
 			{30 * time.Second, 9 * ms, 5 * ms},
-			{30*time.Second + 1, 9 * ms, 5 * ms}, // turns
+			{30*time.Second + 1, 9 * ms, 5 * ms}, // the halves change
 			{31 * time.Second, 8 * ms, 5 * ms},
 			{60*time.Second + 1, 9 * ms, 5 * ms},
-			{60*time.Second + 2, 9 * ms, 8 * ms}, // turns: the reading of 5 ms is forgotten
+			{60*time.Second + 2, 9 * ms, 8 * ms}, // the halves change: the reading of 5 ms is forgotten
 			{61 * time.Second, 7 * ms, 7 * ms},
 			{90*time.Second + 2, 9 * ms, 7 * ms},
-			{121 * time.Second, 9 * ms, 7 * ms},  // turns, with nothing since
-			{152 * time.Second, 10 * ms, 9 * ms}, // turns
+			{121 * time.Second, 9 * ms, 7 * ms},  // the halves change; no reading since the last change
+			{152 * time.Second, 10 * ms, 9 * ms}, // the halves change
 		} {
 			time.Sleep(time.Until(k.base.Add(c.at)))
 			if !k.observe(k.now(), k.now()-c.offset) {
@@ -108,19 +108,21 @@ func TestBreakerOpensAtTheThirdFailure(t *testing.T) {
 			}
 		}
 		if s.incidents() != 5 {
-			t.Errorf("%d incidents, want 5: what was not asked lost nothing", s.incidents())
+			t.Errorf("%d incidents, want 5: a command that was not sent lost nothing", s.incidents())
 		}
 		s.settle(nil)
-		if said := log.String(); s.failures != 0 || s.incidents() != 5 || !strings.Contains(said, "redis answers again") || !strings.Contains(said, "failures=5") {
+		said := log.String()
+		if s.failures != 0 || s.incidents() != 5 || !strings.Contains(said, "redis answers again") || !strings.Contains(said, "failures=5") {
 			t.Errorf("after an answer: %d failures, %d incidents; want 0, 5 and a line with failures=5 in\n%s", s.failures, s.incidents(), said)
 		}
 		log.Reset()
 		s.settle(errors.New("one"))
 		s.settle(errors.New("two"))
-		s.settle(fmt.Errorf("left: %w", context.Canceled)) // the caller's end, not the server's: in doubt all the same
+		s.settle(fmt.Errorf("left: %w", context.Canceled)) // the caller left, the server did not fail: still an incident
 		s.settle(nil)
 		if s.failures != 0 || s.incidents() != 8 || log.String() != "" {
-			t.Errorf("two failures and a caller that left: %d failures, %d incidents, log %q; want 0, 8, nothing", s.failures, s.incidents(), log.String())
+			t.Errorf("two failures and a caller that left: %d failures, %d incidents, log %q; want 0, 8, nothing",
+				s.failures, s.incidents(), log.String())
 		}
 	})
 }
@@ -196,7 +198,8 @@ func TestRefusalsNameTheRemedy(t *testing.T) {
 	}
 }
 
-// A connection to another server process is an incident, and so is one that cannot be told.
+// A connection to another server process is an incident. A connection whose server cannot be
+// identified is one, too.
 func TestAnotherServerIsAnIncident(t *testing.T) {
 	t.Parallel()
 	r, private := opened(t)

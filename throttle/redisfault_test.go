@@ -24,8 +24,8 @@ func long(d time.Duration) time.Duration {
 	return d
 }
 
-// incident sends from four limiters for d at 0.98 of limit, lets happen happen once they are under
-// way, and returns the instants of sending.
+// incident sends from four limiters for d at 0.98 of limit, calls happen once they are under way,
+// and returns the instants of sending.
 func incident(t *testing.T, url string, limit float64, d time.Duration, happen func()) []time.Time {
 	t.Helper()
 	const senders = 4
@@ -44,7 +44,7 @@ func incident(t *testing.T, url string, limit float64, d time.Duration, happen f
 			})
 		})
 	}
-	// A cold start is silent for the guard; a second later all four are in the middle of leases.
+	// A cold start is silent for the guard. One second later all four hold leases.
 	timer := time.NewTimer(1400 * time.Millisecond)
 	defer timer.Stop()
 	<-timer.C
@@ -53,8 +53,8 @@ func incident(t *testing.T, url string, limit float64, d time.Duration, happen f
 	return sent
 }
 
-// The fault table of throttle.md 5.1: whatever happens to the server, no second is above the limit,
-// and it costs the outage and a second of silence at most.
+// The faults of docs/limits.md#when-redis-is-away: whatever happens to the server, no second is
+// above the limit, and the silence is the outage and at most a second.
 func TestRedisLosesItsMemoryAndNoSecondIsAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	const cursor = "{n:conn_1}:tat"
@@ -126,7 +126,7 @@ func TestRedisLosesItsMemoryAndNoSecondIsAboveTheLimit(t *testing.T) {
 				}
 				if silence > most {
 					if overslept > throttletest.Busy {
-						t.Logf("the limit held; the machine was too busy (overslept by %v) to judge a silence of %v", overslept, silence)
+						t.Logf("the limit held; the machine was too busy (overslept by %v) to test a silence of %v", overslept, silence)
 						return
 					}
 					t.Errorf("silent for %v, want at most %v", silence, most)
@@ -136,8 +136,8 @@ func TestRedisLosesItsMemoryAndNoSecondIsAboveTheLimit(t *testing.T) {
 	}
 }
 
-// An idle process sees no error when Redis is replaced, only a new connection; its first lease
-// must be careful all the same.
+// A process that was idle while Redis was replaced sees no error, only a new connection. Its first
+// lease must be guarded nevertheless.
 func TestRedisReplacedWhileIdleIsNoticed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -156,8 +156,8 @@ func TestRedisReplacedWhileIdleIsNoticed(t *testing.T) {
 	}
 }
 
-// A process that starts just after Redis was emptied remembers nothing: what it finds missing is no
-// full bucket.
+// A process that starts just after Redis was emptied remembers nothing. It must not take a missing
+// cursor for a full bucket.
 func TestRedisEmptiedGivesANewcomerNothingTwice(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

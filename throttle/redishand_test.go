@@ -16,16 +16,17 @@ import (
 	"campaignd/throttle/redistest"
 )
 
-// A slot may be used up to Lateness after its instant. What is later when the reply comes is dropped, whole slots of it.
+// A slot may be used up to Lateness after its instant. Slots that are later when the reply arrives
+// are dropped.
 func TestLateSlotsAreForfeited(t *testing.T) {
 	const (
 		every = 12_500 * time.Microsecond
 		ms    = time.Millisecond
-		old   = -time.Hour // nothing in hand
+		old   = -time.Hour // no slots in hand
 	)
 	for _, c := range []struct {
 		name       string
-		first, end time.Duration // from now: what is granted, and where the slots handed out before end
+		first, end time.Duration // from now: the first instant granted, and the end of the slots handed out before
 		n          int
 		from       time.Duration // from now
 		left       int
@@ -46,8 +47,8 @@ func TestLateSlotsAreForfeited(t *testing.T) {
 		{"where those in hand end", 10 * ms, 10 * ms, 10, 10 * ms, 10, 0, 135 * ms},
 		{"after those in hand end", 10*ms + 1, 10 * ms, 10, 10*ms + 1, 10, 0, 135*ms + 1},
 		{"before those in hand end", 10*ms - 1, 10 * ms, 10, 10 * ms, 10, 0, 135 * ms},
-		{"and then in part beyond the horizon", 199 * ms, 200 * ms, 10, 200 * ms, 5, 0, 200*ms + 5*every},
-		{"and then beyond the horizon", 249 * ms, 250*ms + 1, 10, 0, 0, ms, 250*ms + 1},
+		{"in part beyond the horizon after those in hand", 199 * ms, 200 * ms, 10, 200 * ms, 5, 0, 200*ms + 5*every},
+		{"beyond the horizon after those in hand", 249 * ms, 250*ms + 1, 10, 0, 0, ms, 250*ms + 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			now := time.Now()
@@ -83,7 +84,8 @@ func TestGrantIsReadToTheNanosecond(t *testing.T) {
 	}{
 		{reply(), &good}, {reply(0, int64(0)), &none}, {reply(4, int64(1)), &reset}, {reply(2, "5"), &whole}, {reply(2, "5.1239"), &digits},
 		{nil, nil}, {"OK", nil}, {reply()[:4], nil}, {append(reply(), "more"), nil}, {reply(0, "3"), nil}, {reply(0, int64(-1)), nil},
-		{reply(1, int64(5)), nil}, {reply(1, "soon"), nil}, {reply(2, nil), nil}, {reply(2, "5.x"), nil}, {reply(3, int64(5)), nil}, {reply(4, "0"), nil},
+		{reply(1, int64(5)), nil}, {reply(1, "soon"), nil}, {reply(2, nil), nil}, {reply(2, "5.x"), nil}, {reply(3, int64(5)), nil},
+		{reply(4, "0"), nil},
 	} {
 		got, err := parseGrant(c.reply)
 		if c.want == nil && (err == nil || got != grant{}) || c.want != nil && (err != nil || got != *c.want) {
@@ -95,7 +97,7 @@ func TestGrantIsReadToTheNanosecond(t *testing.T) {
 	}
 }
 
-// opened is a limiter on a server of its own.
+// opened is a limiter with a server of its own.
 func opened(t *testing.T) (*Redis, *redistest.Server) {
 	t.Helper()
 	server := redistest.Start(t)
@@ -107,7 +109,7 @@ func opened(t *testing.T) (*Redis, *redistest.Server) {
 	return r, server
 }
 
-// load puts another script in the place of slots.lua.
+// load replaces slots.lua with another script.
 func load(t *testing.T, r *Redis, text string) {
 	t.Helper()
 	sha, err := r.server.client.ScriptLoad(t.Context(), text).Result()
@@ -117,8 +119,8 @@ func load(t *testing.T, r *Redis, text string) {
 	r.script = sha
 }
 
-// The clock of Redis set back by an hour leaves a cursor an hour ahead, in Redis and in what a caller remembers of
-// it. Both are given up.
+// When the clock of Redis is set back by an hour, a cursor an hour ahead remains, in Redis and in
+// what the caller remembers. Both are given up.
 func TestClockSetBackIsNotAnHourOfSilence(t *testing.T) {
 	t.Parallel()
 	r, server := opened(t)
@@ -153,7 +155,8 @@ end})`)
 	incidents := r.server.incidents()
 	got, err := r.Lease(t.Context(), "conn_1", 80, 100)
 	if err != nil || got.N != 0 || got.Wait != Lateness || r.server.incidents() != incidents+1 {
-		t.Errorf("the clock stepped: got %+v, %v, %d incidents; want no slot, a wait of %v, one incident", got, err, r.server.incidents()-incidents, Lateness)
+		t.Errorf("the clock stepped: got %+v, %v, %d incidents; want no slot, a wait of %v, one incident", got, err,
+			r.server.incidents()-incidents, Lateness)
 	}
 	if said := strings.Count(log.String(), "the clock of redis stepped"); said != 1 {
 		t.Errorf("the log says %d times that the clock stepped, want 1", said)
@@ -205,12 +208,15 @@ func TestLeaseDoubtsWhatItCannotRead(t *testing.T) {
 		t.Errorf("a lease: got %v, clock known %v; want nil, true", err, r.clock.known)
 	}
 	load(t, r, "return 1")
-	if got, err := r.Lease(t.Context(), "conn_1", 80, 1); !reflect.DeepEqual(got, Slots{}) || !errors.Is(err, ErrUnavailable) || r.server.incidents() != 1 {
+	if got, err := r.Lease(t.Context(), "conn_1", 80, 1); !reflect.DeepEqual(got, Slots{}) || !errors.Is(err, ErrUnavailable) ||
+		r.server.incidents() != 1 {
 		t.Errorf("an answer that is no grant: got %+v, %v, %d incidents; want ErrUnavailable and one incident", got, err, r.server.incidents())
 	}
 	load(t, r, "return redis.error_reply('ERR broken')")
-	if got, err := r.Lease(t.Context(), "conn_1", 80, 1); !reflect.DeepEqual(got, Slots{}) || !errors.Is(err, ErrUnavailable) || r.server.incidents() != 2 || r.clock.known {
-		t.Errorf("an error: got %+v, %v, %d incidents, clock known %v; want ErrUnavailable, 2 incidents, no clock", got, err, r.server.incidents(), r.clock.known)
+	if got, err := r.Lease(t.Context(), "conn_1", 80, 1); !reflect.DeepEqual(got, Slots{}) || !errors.Is(err, ErrUnavailable) ||
+		r.server.incidents() != 2 || r.clock.known {
+		t.Errorf("an error: got %+v, %v, %d incidents, clock known %v; want ErrUnavailable, 2 incidents, no clock", got, err,
+			r.server.incidents(), r.clock.known)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r.recall("conn_1").busy <- struct{}{} // another lease is under way
@@ -226,8 +232,8 @@ func TestLeaseDoubtsWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// Lease promises to block for 200 ms at most on a connection that stands and 500 ms while connecting, and a
-// replayed script would take its slots twice.
+// Lease promises to block for at most 200 ms on an open connection and 500 ms while connecting. A
+// script that is sent twice would take its slots twice.
 func TestRedisClientNeverRetriesNorWaitsLong(t *testing.T) {
 	r, err := NewRedis(t.Context(), "redis://127.0.0.1:1/3", Options{})
 	if err != nil {
@@ -235,7 +241,8 @@ func TestRedisClientNeverRetriesNorWaitsLong(t *testing.T) {
 	}
 	defer r.Close()
 	o := r.server.client.Options()
-	got := fmt.Sprint(o.MaxRetries, o.DialerRetries, o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout, o.PoolSize, o.DB, o.ContextTimeoutEnabled, o.DisableIdentity)
+	got := fmt.Sprint(o.MaxRetries, o.DialerRetries, o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout,
+		o.PoolSize, o.DB, o.ContextTimeoutEnabled, o.DisableIdentity)
 	if want := "0 1 500ms 200ms 200ms 200ms 8 3 true true"; got != want {
 		t.Errorf("retries, dials, timeouts of dial, read, write, pool, pool, database, context, identity:\n got %s\nwant %s", got, want)
 	}

@@ -19,7 +19,8 @@ import (
 	"campaignd/throttle/throttletest"
 )
 
-// senderVariable makes the test binary a sender: "url key rate senders milliseconds".
+// senderVariable turns the test binary into a sender. Its value is "url key rate senders
+// milliseconds".
 const senderVariable = "CAMPAIGND_THROTTLE_SENDER"
 
 func TestMain(m *testing.M) {
@@ -27,14 +28,15 @@ func TestMain(m *testing.M) {
 		os.Exit(sender(order))
 	}
 	flag.Parse()
-	// These tests sleep, nearly all the time: as many side by side as keep the package near 12 s.
+	// These tests mostly sleep: 12 in parallel keep the package near 12 s.
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// sender sends until its time is over and prints the instant of each, nanoseconds since 1970.
+// sender sends until its time is over and prints the instant of each message in nanoseconds since
+// 1970.
 func sender(order string) int {
 	var url, key string
 	var rate float64
@@ -63,12 +65,12 @@ func sender(order string) int {
 	return 0
 }
 
-// The promise itself (throttle.md 11): 1, 4 and 8 processes share a number of 20, 80 and 1,000 a second.
+// The promise itself: 1, 4 and 8 processes share a number of 20, 80 and 1,000 a second.
 func TestRedisHoldsTheLimitOverProcesses(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	for _, group := range [][]int{{1, 4}, {8}} {
-		// Not all at once: 39 processes on two cores measure the scheduler.
+		// Not all at the same time: 39 processes on two cores would measure the scheduler.
 		t.Run(fmt.Sprint(group, " processes"), func(t *testing.T) {
 			for i := range 3 * len(group) {
 				processes, limit := group[i/3], []float64{20, 80, 1000}[i%3]
@@ -79,7 +81,8 @@ func TestRedisHoldsTheLimitOverProcesses(t *testing.T) {
 					want := 0.98 * limit
 					for attempt := range 3 {
 						stop := throttletest.Watch()
-						sent := share(t, server.URL(0), fmt.Sprintf("conn_%d_%.0f_%d", processes, limit, attempt), want, processes, long(3500*time.Millisecond))
+						sent := share(t, server.URL(0), fmt.Sprintf("conn_%d_%.0f_%d", processes, limit, attempt), want, processes,
+							long(3500*time.Millisecond))
 						overslept = stop()
 						worst := throttletest.WorstSecond(sent)
 						mean = throttletest.MeanRate(sent)
@@ -97,14 +100,15 @@ func TestRedisHoldsTheLimitOverProcesses(t *testing.T) {
 					if overslept <= throttletest.Busy {
 						t.Fatalf("%.2f per second, want %.2f within 3 %%", mean, want)
 					}
-					t.Logf("the limit held; the machine was too busy (overslept by %v) to judge the pace: %.2f per second, want %.2f", overslept, mean, want)
+					t.Logf("the limit held; the machine was too busy (overslept by %v) to test the pace: %.2f per second, want %.2f",
+						overslept, mean, want)
 				})
 			}
 		})
 	}
 }
 
-// share runs senders as processes of their own and gathers when they sent.
+// share runs senders as processes and returns the instants when they sent.
 func share(t *testing.T, url, key string, rate float64, processes int, d time.Duration) []time.Time {
 	t.Helper()
 	self, err := os.Executable()

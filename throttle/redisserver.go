@@ -13,17 +13,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The breaker and the watchdog (throttle.md 10, P11 and P12): a server that is away must cost
-// the sender nothing, and a client that is stuck on the wrong node must not stay.
+// The breaker keeps a server that is away from delaying the sender. The watchdog replaces a client
+// that stays connected to the wrong node (docs/limits.md#when-redis-is-away).
 const (
-	breakerFailures = 3
-	breakerProbe    = 200 * time.Millisecond
-	watchdogAfter   = 10 * time.Second
+	breakerFailures = 3                      // this many failures in a row open the breaker
+	breakerProbe    = 200 * time.Millisecond // while it is open, one call in this time may try
+	watchdogAfter   = 10 * time.Second       // without any answer for this long, the client is replaced
 )
 
 var errBreaker = errors.New("no answer; asking again in a moment")
 
-// server is the connection to Redis and what went wrong with it.
+// server is the connection to Redis and the state of its breaker and watchdog.
 type server struct {
 	log     *slog.Logger
 	options *redis.Options
@@ -32,12 +32,12 @@ type server struct {
 	client   *redis.Client
 	closed   bool
 	failures int       // in a row
-	since    time.Time // of the first of them; moved on when the client is replaced
+	since    time.Time // when the first of them happened, or when the client was last replaced
 	probeAt  time.Time // with the breaker open: when the next call may try
 	renewed  bool      // the client was replaced during this outage
-	count    int64     // incidents: whatever may have lost or rewound a cursor
-	runID    string    // which server process we spoke to last
-	warned   string    // the eviction policy that was warned of
+	count    int64     // incidents: events that may have lost or rewound a cursor
+	runID    string    // run id of the server process of the last connection
+	warned   string    // the eviction policy that the log has warned of
 }
 
 func (s *server) init(options *redis.Options, log *slog.Logger) {
@@ -53,8 +53,8 @@ func (s *server) close() error {
 	return s.client.Close()
 }
 
-// incidents counts whatever may have lost or rewound a cursor. A lease after a new one is
-// guarded, whichever key it is for.
+// incidents counts the events that may have lost or rewound a cursor. After a new one, the next
+// lease of every key is guarded.
 func (s *server) incidents() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,8 +68,8 @@ func (s *server) doubt() {
 	s.count++
 }
 
-// greet runs on every new connection. A restarted or replaced server shows no error to a client
-// that was idle meanwhile (the pool redials on its own), but it has another run id.
+// greet runs on every new connection. A client that was idle while the server was restarted or
+// replaced sees no error, since the pool connects again on its own; but the run id differs.
 func (s *server) greet(ctx context.Context, conn *redis.Conn) error {
 	text, err := conn.Info(ctx).Result()
 	id := infoField(text, "run_id")
@@ -77,7 +77,7 @@ func (s *server) greet(ctx context.Context, conn *redis.Conn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil || id == "" || s.runID != "" && s.runID != id {
-		s.count++ // INFO refused: no telling, so every connection is guarded
+		s.count++ // without a run id the server cannot be identified, so every connection is guarded
 	}
 	if id != "" {
 		s.runID = id
@@ -98,8 +98,8 @@ func infoField(text, name string) string {
 	return ""
 }
 
-// eval runs a script by its hash, and by its text when the server does not have it: NOSCRIPT is
-// the one error that proves that nothing ran.
+// eval runs a script by its hash. When the server does not have the script, eval sends the text:
+// NOSCRIPT is the one error that proves that nothing ran.
 func (s *server) eval(ctx context.Context, sha, text, key string, args ...any) (any, error) {
 	reply, err := s.do(ctx, append([]any{"evalsha", sha, 1, key}, args...)...)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -108,11 +108,11 @@ func (s *server) eval(ctx context.Context, sha, text, key string, args ...any) (
 	return reply, err
 }
 
-// once is a command that is never sent twice. MaxRetries -1 says so to a plain client, but a
-// cluster client's own loop does not ask it (throttle.md 8).
+// once is a command that is never sent twice. MaxRetries -1 prevents retries in a plain client, but
+// the retry loop of a cluster client ignores it and asks NoRetry.
 type once struct{ *redis.Cmd }
 
-// NoRetry is asked by go-redis before it replays a command.
+// NoRetry tells go-redis not to send the command again.
 func (once) NoRetry() bool { return true }
 
 // do sends one command unless the breaker is open.
@@ -132,13 +132,13 @@ func (s *server) do(ctx context.Context, args ...any) (any, error) {
 	return cmd.Val(), err
 }
 
-// explain says what to do about what a server refuses.
+// explain adds the remedy to an error that the server answered.
 func explain(err error) error {
 	for _, refusal := range []struct{ prefix, remedy string }{
 		{"WRONGPASS", "it refuses the user or password: check the address in `redis`"},
 		{"NOAUTH", "it wants a password: give redis://:PASSWORD@HOST:PORT"},
 		{"NOPERM", "its user may not do that: allow evalsha, eval, ping and info on all keys"},
-		{"READONLY", "it is a replica: name the master"},
+		{"READONLY", "it is a replica: give the address of the master"},
 	} {
 		if err != nil && redis.HasErrorPrefix(err, refusal.prefix) {
 			return fmt.Errorf("%s: %w", refusal.remedy, err)
@@ -147,8 +147,8 @@ func explain(err error) error {
 	return err
 }
 
-// admit gives the client, or an error at once while the breaker is open and it is not yet time to
-// try. A client that has failed for long is replaced.
+// admit returns the client. While the breaker is open and the next try is not due, it returns an
+// error at once. A client that has failed for 10 s is replaced.
 func (s *server) admit() (*redis.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,20 +160,20 @@ func (s *server) admit() (*redis.Client, error) {
 		if now.Before(s.probeAt) {
 			return nil, errBreaker
 		}
-		s.probeAt = now.Add(breakerProbe) // this one tries, the others go on waiting
+		s.probeAt = now.Add(breakerProbe) // this call tries, the others go on waiting
 	}
 	if s.failures > 0 && now.Sub(s.since) > watchdogAfter {
-		if !s.renewed { // once, not every 10 s
+		if !s.renewed { // log the first replacement of an outage only
 			s.log.Error("no answer from redis for 10 s: connecting anew until it answers, nothing is sent meanwhile", "failures", s.failures)
 		}
-		_ = s.client.Close() // its calls fail, as they have
+		_ = s.client.Close() // its open calls fail, as all calls did before
 		s.client, s.since, s.renewed = redis.NewClient(s.options), now, true
 	}
 	return s.client, nil
 }
 
-// settle counts how a command went. An error is an incident also when Redis itself answered it: READONLY,
-// LOADING and the like come from a server that has just changed.
+// settle counts the result of a command. An error that Redis itself answered is an incident, too:
+// READONLY, LOADING and the like come from a server that has just changed.
 func (s *server) settle(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +186,7 @@ func (s *server) settle(err error) {
 	}
 	s.count++
 	if errors.Is(err, context.Canceled) {
-		return // the caller left: its lease is in doubt, the server is not
+		return // the caller gave up: its lease is in doubt, but the server has not failed
 	}
 	if s.failures == 0 {
 		s.since = time.Now()

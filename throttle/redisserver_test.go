@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// away is a server that refuses every connection, without a socket, so that time can be fake.
+// away is a server that refuses every connection. It uses no socket, so that time can be fake.
 func away(log *slog.Logger) (s *server, dials *int) {
 	dials = new(int)
 	s = new(server)
@@ -29,7 +29,8 @@ func away(log *slog.Logger) (s *server, dials *int) {
 	return s, dials
 }
 
-// throttle.md 10, P12: a dead server is asked five times a second, however often we are.
+// A dead server is asked five times a second, however often a lease is asked for
+// (docs/limits.md#when-redis-is-away).
 func TestBreakerAsksADeadServerFiveTimesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, dials := away(slog.New(slog.DiscardHandler))
@@ -49,7 +50,7 @@ func TestBreakerAsksADeadServerFiveTimesASecond(t *testing.T) {
 	})
 }
 
-// P11: a client that cannot reach anything for ten seconds is replaced, and an operator is told.
+// A client that reaches nothing for ten seconds is replaced, and the log tells an operator once.
 func TestWatchdogReplacesAClientThatIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -64,7 +65,8 @@ func TestWatchdogReplacesAClientThatIsStuck(t *testing.T) {
 		if took := time.Since(began); took < watchdogAfter || took > watchdogAfter+time.Second {
 			t.Errorf("the client was replaced after %v, want %v", took, watchdogAfter)
 		}
-		for since := time.Now(); time.Since(since) < time.Minute; time.Sleep(50 * time.Millisecond) { // it is replaced again
+		// A minute later it has been replaced again.
+		for since := time.Now(); time.Since(since) < time.Minute; time.Sleep(50 * time.Millisecond) {
 			_, _ = s.do(t.Context(), "ping")
 		}
 		if strings.Count(log.String(), "connecting anew") != 1 || strings.Count(log.String(), "redis is away") != 1 {
@@ -73,7 +75,8 @@ func TestWatchdogReplacesAClientThatIsStuck(t *testing.T) {
 	})
 }
 
-// The offset is the smallest of a minute; a slow reply does not move it, a step of the other clock does.
+// The offset is the smallest reading of a minute. A slow reply does not move it; a step of the
+// other clock does.
 func TestClockFollowsRedisAndNoticesAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clock{base: time.Now()}

@@ -12,9 +12,9 @@ import (
 	"campaignd/throttle/redistest"
 )
 
-// watchedSlots runs slots.lua without a change to any of its lines: a redis.call of its own shows the script
-// the time ARGV[7] seconds and ARGV[8] microseconds, and notes what it writes. It returns what the script
-// returns, and the words of its SET ("" without one).
+// watchedSlots runs slots.lua unchanged, with its own redis.call: that shows the script the time
+// ARGV[7] seconds and ARGV[8] microseconds, and records what the script writes. The reply is the
+// script's, followed by the words of its SET ("" without one).
 var watchedSlots = `local server, written = redis, ''
 local function script(redis)
 ` + slots + `
@@ -27,8 +27,8 @@ end})
 reply[#reply + 1] = written
 return reply`
 
-// Every branch of the script to the microsecond, each of its edges at, just below and just above. Instants
-// are microseconds from the script's now.
+// Every branch of the script, to the microsecond, with each edge at, just below and just above.
+// Instants are microseconds from the script's now.
 func TestSlotsAreExactAtEveryEdge(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -44,8 +44,8 @@ func TestSlotsAreExactAtEveryEdge(t *testing.T) {
 		every   = 12_500 // 80 a second
 		horizon = 250_000
 		guard   = 400_000
-		// A healthy cursor lies at most an interval beyond the horizon, or a guard from a now that was up to a
-		// second later.
+		// A healthy cursor lies at most an interval beyond the horizon, or a guard ahead of a now that
+		// was up to a second later.
 		absurd = horizon + guard + every + 1_000_000
 	)
 	for _, c := range []struct {
@@ -68,7 +68,8 @@ func TestSlotsAreExactAtEveryEdge(t *testing.T) {
 
 		{name: "as the caller saw it", stored: 100_000, seen: 100_000, granted: 5, first: 100_000, cursor: 162_500, expires: 60_163},
 		{name: "others leased since", stored: 100_000, seen: -5e6, granted: 5, first: 100_000, cursor: 162_500, expires: 60_163},
-		{name: "half an interval less than seen, less one", stored: 100_000, seen: 106_249, granted: 5, first: 100_000, cursor: 162_500, expires: 60_163},
+		{name: "half an interval less than seen, less one", stored: 100_000, seen: 106_249, granted: 5, first: 100_000,
+			cursor: 162_500, expires: 60_163},
 		{name: "half an interval less than seen", stored: 100_000, seen: 106_250, granted: 5, first: 100_000, cursor: 162_500, expires: 60_163},
 		{name: "half an interval less than seen, and one", stored: 100_000, seen: 106_251, first: guard, cursor: guard, expires: 60_400},
 		{name: "rewound, and the guard is what was seen", stored: 100_000, seen: guard, first: guard, cursor: guard, expires: 60_400},
@@ -86,8 +87,10 @@ func TestSlotsAreExactAtEveryEdge(t *testing.T) {
 		{name: "an hour ahead, as seen", stored: 3600e6, seen: 3600e6, first: 650_000, cursor: 650_000, reset: 1, expires: 60_650},
 		{name: "an hour ahead by what was seen", stored: 0, seen: 3600e6, first: 650_000, cursor: 650_000, reset: 1, expires: 60_650},
 		{name: "an hour ahead and in doubt", stored: 3600e6, seen: none, suspect: 1, first: 650_000, cursor: 650_000, reset: 1, expires: 60_650},
-		{name: "slow, as far ahead as can be", stored: 2_150_000, seen: none, every: 500_000, first: 2_150_000, cursor: 2_150_000, expires: never},
-		{name: "slow, absurdly far ahead", stored: 2_150_001, seen: none, every: 500_000, first: 750_000, cursor: 750_000, reset: 1, expires: 60_750},
+		{name: "slow, as far ahead as can be", stored: 2_150_000, seen: none, every: 500_000, first: 2_150_000,
+			cursor: 2_150_000, expires: never},
+		{name: "slow, absurdly far ahead", stored: 2_150_001, seen: none, every: 500_000, first: 750_000,
+			cursor: 750_000, reset: 1, expires: 60_750},
 
 		{name: "idle for long", stored: -60e6, seen: -60e6, granted: 5, first: 0, cursor: 62_500, expires: 60_063},
 		{name: "idle for a microsecond", stored: -1, seen: -1, granted: 5, first: 0, cursor: 62_500, expires: 60_063},
@@ -98,13 +101,14 @@ func TestSlotsAreExactAtEveryEdge(t *testing.T) {
 		{name: "one less than there are", stored: 0, seen: none, wanted: 20, granted: 20, first: 0, cursor: 250_000, expires: 60_250},
 		{name: "as many as there are", stored: 0, seen: none, wanted: 21, granted: 21, first: 0, cursor: 262_500, expires: 60_263},
 		{name: "more than there are", stored: 0, seen: none, wanted: 22, granted: 21, first: 0, cursor: 262_500, expires: 60_263},
-		{name: "room for two", stored: 237_500, seen: none, granted: 2, first: 237_500, cursor: 262_500, expires: 60_263},
-		{name: "room for one", stored: 237_501, seen: none, granted: 1, first: 237_501, cursor: 250_001, expires: 60_251},
+		{name: "capacity for two", stored: 237_500, seen: none, granted: 2, first: 237_500, cursor: 262_500, expires: 60_263},
+		{name: "capacity for one", stored: 237_501, seen: none, granted: 1, first: 237_501, cursor: 250_001, expires: 60_251},
 		{name: "just before the horizon", stored: horizon - 1, seen: none, granted: 1, first: horizon - 1, cursor: 262_499, expires: 60_263},
 		{name: "at the horizon", stored: horizon, seen: none, granted: 1, first: horizon, cursor: 262_500, expires: 60_263},
 		{name: "just beyond the horizon", stored: horizon + 1, seen: none, first: horizon + 1, cursor: horizon + 1, expires: never},
 		{name: "far beyond the horizon", stored: horizon + 10*every, seen: none, first: 375_000, cursor: 375_000, expires: never},
-		{name: "parts of a microsecond", stored: 0.25, seen: none, every: 833.5, wanted: 3, granted: 3, first: 0.25, cursor: 2500.75, expires: 60_003},
+		{name: "parts of a microsecond", stored: 0.25, seen: none, every: 833.5, wanted: 3, granted: 3, first: 0.25,
+			cursor: 2500.75, expires: 60_003},
 		{name: "a message in ten minutes", stored: 0, seen: 0, every: 600e6, granted: 1, first: 0, cursor: 600e6, expires: 660_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,7 +148,8 @@ func TestSlotsAreExactAtEveryEdge(t *testing.T) {
 	}
 }
 
-// The arguments that a lease passes to the script. docs/operations.md promises 400 ms of silence after a lost memory.
+// The arguments that a lease passes to the script. docs/operations.md promises 400 ms of silence
+// after Redis lost its memory.
 func TestLeaseTellsTheScriptItsConstants(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -167,8 +172,9 @@ func TestLeaseTellsTheScriptItsConstants(t *testing.T) {
 	}
 }
 
-// The guard must outlast every lease that may still be in somebody's hands: its last slot lies a horizon
-// ahead, is used up to the lateness after that, and the clocks of two processes differ by their round trips.
+// The guard must outlast every lease that another process may still hold: its last slot lies a
+// horizon ahead and may be used until lateness after that, and the clocks of two processes differ
+// by their round trips.
 func TestGuardOutlastsEveryLease(t *testing.T) {
 	const roundTrips = 100 * time.Millisecond
 	args := (&memory{cursor: "0"}).args(time.Millisecond, 1, 1)

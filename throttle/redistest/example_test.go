@@ -6,7 +6,7 @@ import (
 	"campaignd/throttle/redistest"
 )
 
-// A server belongs to its test: what is written is there until it is killed.
+// A server belongs to its test: it keeps what is written until it is killed.
 func Example() {
 	test := func(t *testing.T) {
 		server := redistest.Start(t)
@@ -16,7 +16,7 @@ func Example() {
 			t.Errorf("a killed server remembers %q, want nothing", got)
 		}
 	}
-	_ = test // an Example has no *testing.T to give: it compiles here, and runs where a test does the same
+	_ = test // an Example has no *testing.T, so this only compiles; TestServerForgetsWhenKilled runs the same
 	// Output:
 }
 

@@ -1,10 +1,11 @@
 // Package redistest starts a private redis-server for a test, on a free loopback port, with
 // nothing on disk, and stops it again.
 //
-// Tests of throttle and of processes that share a number call it. It promises that the server is
-// the test's own: killed, emptied and restarted at will, gone when the test ends, or when the
-// process that runs it dies in any way. Without the program the test is skipped with that reason;
-// with CI=true in the environment it fails instead. scripts/services.sh installs it.
+// Tests of throttle and of processes that share a number call it. It promises that the server
+// belongs to the test: the test may kill, empty and restart it, and it ends with the test or with
+// the process that runs the test, however that dies. Without redis-server the test is skipped and
+// says so; with CI=true in the environment it fails instead. scripts/services.sh installs
+// redis-server.
 package redistest
 
 import (
@@ -25,7 +26,7 @@ type Server struct {
 	Addr string // host:port; the same after a restart
 
 	t     testing.TB
-	watch *exec.Cmd      // the shell that ends the server when we die
+	watch *exec.Cmd      // the shell that ends the server when this process dies
 	life  io.WriteCloser // its standard input
 }
 
@@ -51,8 +52,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// URL is the server's address as throttle.NewRedis takes it, with the number of one of its 64
-// databases.
+// URL is the server's address in the form that throttle.NewRedis takes. database is 0 to 63.
 func (s *Server) URL(database int) string { return fmt.Sprintf("redis://%s/%d", s.Addr, database) }
 
 // Kill is kill -9: everything the server knew is lost.
@@ -65,12 +65,13 @@ func (s *Server) Kill() {
 	s.watch, s.life = nil, nil
 }
 
-// watched runs a server until the end of the input.
+// watched is a shell script that runs a server until standard input ends.
 const watched = `"$@" & pid=$!
 read -r forever
 kill -KILL $pid; wait $pid`
 
-// Restart kills the server if it runs, starts an empty one at the same address and waits until it answers.
+// Restart kills the server if it runs, starts an empty one at the same address and waits until it
+// answers.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
@@ -78,7 +79,8 @@ func (s *Server) Restart() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.watch = exec.Command("/bin/sh", "-c", watched, "watched", "redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly", "no",
+	s.watch = exec.Command("/bin/sh", "-c", watched, "watched", "redis-server", "--bind", host, "--port", port, "--save", "", "--appendonly",
+		"no",
 		"--databases", strconv.Itoa(64), "--loglevel", "warning", "--daemonize", "no", "--dir", s.t.TempDir())
 	if s.life, err = s.watch.StdinPipe(); err == nil {
 		err = s.watch.Start()
@@ -97,14 +99,14 @@ func (s *Server) Restart() {
 	}
 }
 
-// Do sends one command of plain words and returns the first line of its answer: a status or number
+// Do sends one command of plain words and returns the first line of the answer: a status or number
 // with its mark (+OK, :1), a string without, "" for none. An error answer fails the test.
 func (s *Server) Do(words ...string) string {
 	s.t.Helper()
 	return s.Lines(words...)[0]
 }
 
-// Lines is Do for an answer of many lines, as INFO's.
+// Lines is Do for an answer of many lines, such as that of INFO.
 func (s *Server) Lines(words ...string) []string {
 	s.t.Helper()
 	answer, err := s.try(words...)
@@ -123,7 +125,8 @@ func (s *Server) try(words ...string) (string, error) {
 	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
 		return "", err
 	}
-	// Redis's inline form of a command (protocol specification, "Inline commands").
+	// The inline form of a command
+	// (https://redis.io/docs/latest/develop/reference/protocol-spec/#inline-commands).
 	if _, err := fmt.Fprintf(conn, "%s\r\n", strings.Join(words, " ")); err != nil {
 		return "", err
 	}

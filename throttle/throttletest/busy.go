@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Busy is how far off this machine wakes a sleeper above which a mean rate says more about the machine
-// than about the limiter: the daemon's pacer asks for its next lease 50 ms ahead.
+// Busy is the oversleep above which a mean rate says more about the machine than about the limiter:
+// a sender asks for its next lease 50 ms ahead.
 const Busy = 15 * time.Millisecond
 
-// TooBusy is how far off it wakes a sleeper when a second attempt would tell as little as the first.
+// TooBusy is the oversleep above which another attempt would prove as little as the first.
 const TooBusy = 4 * Busy
 
-// Watch measures, until stopped, by how much this process oversleeps at worst. A limit must hold however busy
-// a machine is; a mean rate can be asked for only from one that is not.
+// Watch measures, until stopped, by how much this process oversleeps at worst. A limit must hold
+// however busy a machine is. A mean rate can be demanded only on a machine that is not busy.
 func Watch() (stop func() (worst time.Duration)) {
 	const nap = 2 * time.Millisecond
 	var worst atomic.Int64

@@ -7,8 +7,8 @@ import (
 	"campaignd/throttle/throttletest"
 )
 
-// Four messages at the end of one calendar second and four at the start of the next: no calendar second
-// has more than four, but a sliding one has eight.
+// Four messages end one calendar second and four begin the next: no calendar second has more than
+// four, but a sliding second has eight.
 func ExampleWorstSecond() {
 	nine := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	var sent []time.Time
