@@ -12,29 +12,30 @@ import (
 
 var errBroken = errors.New("input/output error")
 
-// broken is a source that fails after its text: again and again, or once and then says that it is at its end.
+// broken is a source that fails after its text, again and again; with once, it fails once and then
+// says that it is at its end.
 type broken struct {
-	text     string
-	together bool // the error comes with the last bytes
-	once     bool
-	told     bool
+	text      string
+	withBytes bool // the error comes with the last bytes
+	once      bool
+	failed    bool
 }
 
 func (b *broken) Read(p []byte) (int, error) {
 	n := copy(p, b.text)
 	b.text = b.text[n:]
 	switch {
-	case b.text != "" || n > 0 && !b.together:
+	case b.text != "" || n > 0 && !b.withBytes:
 		return n, nil
-	case b.told && b.once:
+	case b.failed && b.once:
 		return n, io.EOF
 	}
-	b.told = true
+	b.failed = true
 	return n, errBroken
 }
 
-// A list that cannot be read to its end is never taken for a shorter one, wherever its source fails, and its
-// last row is never taken for whole: a number cut short is somebody else's.
+// A list that cannot be read to its end is never taken for a shorter one, wherever its source
+// fails. Its last row is never taken for complete: a number that was cut is another person's.
 func TestAListThatBreaksOffIsNeverAShorterList(t *testing.T) {
 	const list = "to,name\r\n+12025550101,Zo\u00eb\n+12025550102,\"a\nb\"\n+12025550103,\u00e9\n"
 	lines := []int{1, 2, 3, 5, 6} // the header, each row, the end
@@ -57,10 +58,10 @@ func TestAListThatBreaksOffIsNeverAShorterList(t *testing.T) {
 				text = packed(t, compression, text)
 			}
 			for n := range len(text) + 1 {
-				for _, source := range []*broken{{text: text[:n]}, {text: text[:n], together: true, once: true}} {
+				for _, source := range []*broken{{text: text[:n]}, {text: text[:n], withBytes: true, once: true}} {
 					o := Options{Encoding: name, Validate: ValidateNone}
 					if name == UTF16LE || name == UTF16BE {
-						o.Encoding = "" // its mark says it
+						o.Encoding = "" // the byte order mark says it
 					}
 					rows, r, err := all(source, o)
 					var file *FileError
@@ -76,10 +77,11 @@ func TestAListThatBreaksOffIsNeverAShorterList(t *testing.T) {
 					if r != nil {
 						want = lines[len(rows)+1]
 					} else if file.Line == 0 && compression != "" {
-						want = 0 // not a byte was unpacked
+						want = 0 // nothing was unpacked
 					}
 					if file.Line != want {
-						t.Errorf("%s %s, %d of %d bytes: %v is of line %d, want line %d, after %d rows", name, compression, n, len(text), err, file.Line, want, len(rows))
+						t.Errorf("%s %s, %d of %d bytes: %v is of line %d, want line %d, after %d rows",
+							name, compression, n, len(text), err, file.Line, want, len(rows))
 					}
 				}
 			}
@@ -87,9 +89,9 @@ func TestAListThatBreaksOffIsNeverAShorterList(t *testing.T) {
 	}
 }
 
-// Closing goes through with all that is open, the last opened first, and tells of every failure, once.
+// Close closes everything that is open, the last opened first, and reports every failure once.
 func TestCloseClosesAllAndTellsOfEachFailure(t *testing.T) {
-	r, err := NewReader(&broken{text: "to\n+12025550101\n", together: true, once: true, told: true}, "list.csv", Options{})
+	r, err := NewReader(&broken{text: "to\n+12025550101\n", withBytes: true, once: true, failed: true}, "list.csv", Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,16 +16,16 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Dialect is how a list is written, as found or as told, for `check` to print.
+// Dialect is how a list is written, as detected or as configured. `check` prints it.
 type Dialect struct {
 	Delimiter   rune
 	Encoding    string // UTF8, UTF16LE, UTF16BE or Windows1252
 	Compression string // Gzip, Zstd or ""
-	BOM         bool   // it began with a byte order mark
-	SepLine     bool   // its first line was Excel's sep=
+	BOM         bool   // the list began with a byte order mark
+	SepLine     bool   // the first line was Excel's sep=
 }
 
-// String says it in one phrase: "semicolon-separated utf-8 with byte order mark, gzip".
+// String is one phrase: "semicolon-separated utf-8 with byte order mark, gzip".
 func (d Dialect) String() string {
 	s := delimiterName(d.Delimiter) + "-separated " + d.Encoding
 	if d.BOM {
@@ -51,25 +51,27 @@ func delimiterName(r rune) string {
 	return fmt.Sprintf("%q", r)
 }
 
-// decode finds the encoding on the first block of plain, or takes the one that was told, and
-// returns the list as UTF-8 without its byte order mark. UTF-8 itself passes through
-// unchecked: the reader judges each cell, so that a stray byte costs a row and not the list.
+// decode detects the encoding on the first block of plain, unless told says it, and returns the
+// list as UTF-8 without its byte order mark. UTF-8 passes through unchecked: the reader checks each
+// cell, so that a stray byte costs a row and not the list.
 func decode(plain *bufio.Reader, name, told string) (text *bufio.Reader, enc string, bom bool, err error) {
 	head, _ := plain.Peek(block)
 	if len(head) == 0 {
-		// Whatever kept the first byte from coming, an error or the end, comes again on reading.
+		// The cause, an error or the end of the list, comes again on reading.
 		return plain, UTF8, false, nil
 	}
 	mark, markLen := markOf(head)
 	if told != "" && mark != "" && mark != told {
-		return nil, "", false, &FileError{File: name, Line: 1, Message: "recipients.encoding says " + told + ", but the file begins with the byte order mark of " + mark, Remedy: "leave recipients.encoding out"}
+		return nil, "", false, &FileError{File: name, Line: 1, Message: "recipients.encoding says " + told +
+			", but the file begins with the byte order mark of " + mark, Remedy: "leave recipients.encoding out"}
 	}
 	switch enc = told; {
 	case enc != "":
 	case mark != "":
 		enc = mark
 	case likelyUTF16(head) != "":
-		return nil, "", false, &FileError{File: name, Line: 1, Message: "the file holds NUL bytes and no byte order mark: it looks like " + likelyUTF16(head), Remedy: "set recipients.encoding: " + likelyUTF16(head) + ", or save it as UTF-8"}
+		return nil, "", false, &FileError{File: name, Line: 1, Message: "the file holds NUL bytes and no byte order mark: it looks like " +
+			likelyUTF16(head), Remedy: "set recipients.encoding: " + likelyUTF16(head) + ", or save it as UTF-8"}
 	case mostlyUTF8(head):
 		enc = UTF8
 	default:
@@ -104,8 +106,8 @@ func markOf(head []byte) (enc string, length int) {
 	return "", 0
 }
 
-// likelyUTF16 recognises UTF-16 without a mark by the NUL in every second byte of its
-// header. It is never decoded on this evidence: the operator says so.
+// likelyUTF16 recognises UTF-16 without a mark by the NUL in every second byte of its header. The
+// list is not decoded on this evidence: the operator must confirm the encoding.
 func likelyUTF16(head []byte) string {
 	head = head[:min(len(head), 64)]
 	var nul [2]int
@@ -125,9 +127,9 @@ func likelyUTF16(head []byte) string {
 	return ""
 }
 
-// mostlyUTF8 tells UTF-8 from Windows-1252. One stray byte does not make a list Windows-1252: every
-// name in it would be sent with two wrong letters for each right one. So the sequences that only
-// UTF-8 explains are weighed against the bytes that it cannot be; the rows of the latter are faulted.
+// mostlyUTF8 tells UTF-8 from Windows-1252. One stray byte does not make a list Windows-1252:
+// every accented letter would then be sent as two wrong ones. Therefore sequences that only UTF-8
+// explains are weighed against stray bytes. Rows with stray bytes are faulted.
 func mostlyUTF8(b []byte) bool {
 	if utf8.Valid(b) {
 		return true
@@ -149,7 +151,8 @@ func mostlyUTF8(b []byte) bool {
 	return stray == 0 || sequences > stray
 }
 
-// sepLine takes Excel's first line `sep=;` off the list, and returns its delimiter; 0 if there is none.
+// sepLine removes Excel's first line, such as `sep=;`, and returns its delimiter; 0 if there is
+// none.
 func sepLine(text *bufio.Reader) rune {
 	head, _ := text.Peek(16)
 	line, _, ok := bytes.Cut(head, []byte("\n"))
@@ -177,8 +180,9 @@ func sepLine(text *bufio.Reader) rune {
 	return r
 }
 
-// sniffDelimiter reads the first records with each candidate and takes the one that gives
-// most of them as many cells as the header, more than one. A list that no candidate cuts has one column.
+// sniffDelimiter reads the first 20 records with each candidate. It takes the candidate with which
+// most of them have as many cells as the header, and more than one. A list that no candidate splits
+// has one column.
 func sniffDelimiter(text *bufio.Reader) rune {
 	const records = 20
 	head, err := text.Peek(block)
@@ -211,10 +215,11 @@ func sniffDelimiter(text *bufio.Reader) rune {
 	return best
 }
 
-// isEnd tells the plain end of a list from every other error.
-func isEnd(err error) bool { return err == io.EOF } //nolint:errorlint // the plain one, as io.Reader says: a wrapped one is a fault
+// isEnd tells the end of a list from every other error. It compares with io.EOF itself, as
+// io.Reader demands: an error that wraps io.EOF is a fault.
+func isEnd(err error) bool { return err == io.EOF } //nolint:errorlint // see above
 
-// foldName is how column names are compared when looking for a likely one.
+// foldName is the form in which column names are compared with the aliases.
 func foldName(s string) string {
 	return strings.NewReplacer(" ", "", "_", "", "-", "", ".", "", "\u00a0", "").Replace(strings.ToLower(s))
 }

@@ -7,29 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// FaultKind says what is wrong with a row. The words are those of
-// campaign.SkipReason, so that the import passes them on.
+// FaultKind is what is wrong with a row. The words are those of campaign.SkipReason, so that the
+// import can pass them on.
 type FaultKind string
 
-// The faults that a reader finds.
+// The faults of a row.
 const (
 	MalformedRow FaultKind = "malformed_row" // not a record of this file
 	MissingPhone FaultKind = "missing_phone" // the phone cell is empty
-	InvalidPhone FaultKind = "invalid_phone" // the phone cell is no number that may be sent to
+	InvalidPhone FaultKind = "invalid_phone" // the phone cell holds no number that may be sent to
 )
 
-// Fault is why a row cannot be sent to. It concerns that row alone: reading goes on.
+// Fault is why a row cannot be sent to. It concerns this row alone: reading goes on.
 type Fault struct {
 	Kind    FaultKind
-	Column  string // the list's own name of the column; "" when the whole row is meant
+	Column  string // the list's own name of the column; "" when the fault concerns the whole row
 	Message string // one sentence: line and column, what was read (shortened), and the remedy
 }
 
-// FileError is fatal for a list: no further row can be read, or none can be
-// trusted. Everything before it was read right.
+// FileError ends the reading of a list: no further row can be read, or none can be trusted. The
+// rows before it were read correctly.
 type FileError struct {
 	File    string
-	Line    int    // in the file, from 1; 0 when no line is to blame
+	Line    int    // in the file, from 1; 0 when the error belongs to no line
 	Column  int    // in bytes of the decoded line, from 1; 0 when unknown
 	Message string // what is wrong
 	Remedy  string // what to do
@@ -59,11 +59,11 @@ func (e *FileError) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause, or nil.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// shown quotes what was read, in ASCII so that invisible characters are seen,
-// and shortens it: a cell may hold a megabyte.
+// shown quotes a text in ASCII, so that invisible characters can be seen, and shortens it: a cell
+// may hold a megabyte.
 func shown(s string) string {
 	const most = 32 // runes; no phone number and no sane column name is longer
 	n := 0

@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzReader: any bytes end without a panic; the memory kept is bounded; rows are numbered without a
-// gap, fit the header, and are sendable or faulted; and encoding/csv alone finds the same number of records.
+// FuzzReader reads any bytes without a panic. The memory kept is bounded. Rows are numbered without
+// a gap, fit the header, and are either sendable or faulted. encoding/csv alone finds the same
+// number of records.
 func FuzzReader(f *testing.F) {
 	lists, err := filepath.Glob("../testdata/lists/*")
 	if err != nil {
@@ -31,7 +32,8 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, list []byte, delimiter, encoding, region string) {
 		const limit = 2 << 10
-		r, err := NewReader(bytes.NewReader(list), "list.csv", Options{Delimiter: delimiter, Encoding: encoding, DefaultRegion: region, Limits: Limits{Record: limit, Columns: 20}})
+		r, err := NewReader(bytes.NewReader(list), "list.csv",
+			Options{Delimiter: delimiter, Encoding: encoding, DefaultRegion: region, Limits: Limits{Record: limit, Columns: 20}})
 		if err != nil {
 			return
 		}
@@ -72,7 +74,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// sameCount reads the list again with encoding/csv alone, where it can: plain UTF-8.
+// sameCount reads the list again with encoding/csv alone, if it is plain UTF-8.
 func sameCount(t *testing.T, r *Reader, list []byte, rows int64) {
 	if r.dialect.Encoding != UTF8 || r.dialect.Compression != "" {
 		return

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// optionsOf are the options under which a list of testdata/lists is read; the others are read with none.
+// optionsOf are the options for a list of testdata/lists; most lists are read without any.
 func optionsOf(list string) recipients.Options {
 	switch list {
 	case "default-region.csv":
@@ -28,7 +28,7 @@ func optionsOf(list string) recipients.Options {
 	return recipients.Options{}
 }
 
-// Each list of testdata/lists reads as its golden file says: what people see of every fault.
+// Each list of testdata/lists reads as its golden file says, with every fault as people see it.
 func TestListsReadAsTheirGoldenFilesSay(t *testing.T) {
 	lists, err := filepath.Glob("../testdata/lists/*")
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// guard stands between the decoded list and encoding/csv, which reads a line of any length
-// and, after an unclosed quote, the whole file into one cell. It keeps the bytes
-// since the last finished record, so that
+// guard stands between the decoded list and encoding/csv, which reads a line of any length and,
+// after an unclosed quote, the whole file into one cell. guard keeps the bytes since the last
+// finished record. With them
 //   - a record longer than the limit stops the list while the memory is still small;
 //   - a record that csv refuses can be shown with its cells and its lines;
-//   - a NUL byte is found where it is.
+//   - a NUL byte gets its line and column.
 //
 // At most limit + block bytes are kept.
 type guard struct {
@@ -27,11 +27,11 @@ type guard struct {
 	off  int64  // input offset of win[0]
 	line int    // line of win[0]
 	end  int64  // input offset where the last record ended; the Reader sets it after each record
-	err  error  // what ends the list, once known
+	err  error  // the error that ends the list, once known
 }
 
-// Read implements io.Reader. It is called when csv needs bytes that it has not seen: all
-// complete lines before have been consumed, so the window then holds the pending record alone.
+// Read implements io.Reader. csv calls it when it needs bytes that it has not seen. It has consumed
+// all complete lines by then, so the window holds only the pending record.
 func (g *guard) Read(p []byte) (int, error) {
 	g.drop(int(g.end - g.off))
 	g.drop(blank(g.win))
@@ -48,7 +48,8 @@ func (g *guard) Read(p []byte) (int, error) {
 	fresh := g.win[have : have+n]
 	if i := bytes.IndexByte(fresh, 0); i >= 0 {
 		line, column := g.place(have + i)
-		fresh, err = fresh[:i], &FileError{File: g.name, Line: line, Column: column, Message: "the list holds a NUL byte", Remedy: "save it again as CSV UTF-8; it may be another kind of file, or UTF-16"}
+		fresh, err = fresh[:i], &FileError{File: g.name, Line: line, Column: column, Message: "the list holds a NUL byte",
+			Remedy: "save it again as CSV UTF-8; it may be another kind of file, or UTF-16"}
 	}
 	g.win = g.win[:have+len(fresh)]
 	if g.off+int64(len(g.win)) > g.size {
@@ -78,7 +79,7 @@ func (g *guard) drop(n int) {
 	g.win = append(g.win[:0], g.win[n:]...)
 }
 
-// blank is the length of the empty lines that b begins with. csv skips them.
+// blank is the length of the empty lines at the beginning of b. csv skips them.
 func blank(b []byte) int {
 	n := 0
 	for {
@@ -93,8 +94,8 @@ func blank(b []byte) int {
 	}
 }
 
-// record is what the input holds between the last finished record and end, without the
-// empty lines before it, and the line it begins on. Valid until the next Read.
+// record returns the input between the last finished record and end, without leading empty lines,
+// and the line where it begins. The bytes are valid until the next Read.
 func (g *guard) record(end int64) (raw []byte, line int) {
 	from := max(0, int(g.end-g.off))
 	to := min(len(g.win), int(end-g.off))
@@ -104,22 +105,23 @@ func (g *guard) record(end int64) (raw []byte, line int) {
 	return raw[blank(raw):], line
 }
 
-// place gives line and column of win[i].
+// place returns the line and column of win[i].
 func (g *guard) place(i int) (line, column int) {
 	before := g.win[:i]
 	return g.line + bytes.Count(before, []byte("\n")), i - bytes.LastIndexByte(before, '\n')
 }
 
-// tooLong explains a record that does not end within the limit. raw begins at the record.
+// tooLong is the error of a record that does not end within the limit. raw begins at the record.
 func (g *guard) tooLong(raw []byte) *FileError {
 	_, line := g.record(g.off + int64(len(g.win)))
 	if at, open := openQuote(raw, g.comma); open {
 		return g.unclosed(raw, at, line, fmt.Sprintf("is not closed within %d KiB", g.limit>>10))
 	}
-	return &FileError{File: g.name, Line: line, Message: fmt.Sprintf("the record that begins here is longer than %d KiB", g.limit>>10), Remedy: "see whether its line ends are lost, or whether this is a CSV list at all"}
+	return &FileError{File: g.name, Line: line, Message: fmt.Sprintf("the record that begins here is longer than %d KiB",
+		g.limit>>10), Remedy: "see whether its line ends are lost, or whether this is a CSV list at all"}
 }
 
-// unclosed blames the quote at raw[at]; raw begins on line.
+// unclosed is the error for the quote at raw[at]; raw begins on line.
 func (g *guard) unclosed(raw []byte, at, line int, what string) *FileError {
 	before := raw[:at]
 	return &FileError{
@@ -129,8 +131,8 @@ func (g *guard) unclosed(raw []byte, at, line int, what string) *FileError {
 	}
 }
 
-// openQuote walks a record as encoding/csv does (RFC 4180 2.5-2.7), and reports where a
-// quoted cell began that does not end in raw.
+// openQuote walks a record as encoding/csv does (RFC 4180, section 2, rules 5 to 7), and reports
+// where a quoted cell began that does not end in raw.
 func openQuote(raw []byte, comma rune) (at int, open bool) {
 	sep := utf8.AppendRune(nil, comma)
 	for i := 0; i < len(raw); {
@@ -157,7 +159,7 @@ func openQuote(raw []byte, comma rune) (at int, open bool) {
 			break
 		}
 		if !bytes.HasPrefix(raw[i:], sep) {
-			return 0, false // the end of the record, or a quote in the wrong place: either way it was closed
+			return 0, false // the record ends, or the quote is in the wrong place: either way it was closed
 		}
 		i += len(sep)
 	}

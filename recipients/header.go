@@ -17,24 +17,24 @@ const (
 	FieldTimezone = "timezone"
 )
 
-// Names under which a column is taken for a field when recipients.columns does not say, in
-// the folded form of foldName. The field's own name wins over the others.
+// The names by which a column is recognised as a field when recipients.columns does not map it, in
+// the form of foldName. The field's own name comes first and wins over the others.
 var (
 	toAliases = []string{"to", "phone", "mobile", "msisdn", "phonenumber", "phoneno", "mobilenumber", "mobilephone", "mobileno",
 		"cell", "cellphone", "cellnumber", "telephone", "telephonenumber", "tel", "whatsapp", "whatsappnumber", "recipient", "recipientphone"}
 	timezoneAliases = []string{"timezone", "tz"}
 )
 
-// header is the first record of a list: its names, and which column is which field.
+// header is the first record of a list: the names of its columns, and which columns are fields.
 type header struct {
 	names    []string
 	to       int            // column of the phone
 	timezone int            // -1: none
-	columns  map[string]int // field or variable, as mapped or as named by the list -> column
+	columns  map[string]int // field, variable or column name -> column
 }
 
-// keys are the names under which gocsv knows the columns. The list's own never reach it: a second
-// column called "to", or " to", or "to" with a zero-width space, would match the field as well.
+// keys are the names of the columns for gocsv. The list's own names are not used: a second column
+// called "to", " to", or "to" with a zero-width space would match the field as well.
 func (h *header) keys() []string {
 	keys := make([]string, len(h.names))
 	for i := range keys {
@@ -50,20 +50,22 @@ func (h *header) keys() []string {
 	return keys
 }
 
-// readHeader checks the names and maps the columns. record is the first record, on line.
+// readHeader checks the names and maps the columns. record is the first record; it begins on line.
 func readHeader(record []string, file string, line int, o Options) (*header, error) {
 	h := &header{names: make([]string, len(record)), timezone: -1, columns: make(map[string]int, len(record)+2)}
 	fail := func(message, remedy string) error {
 		return &FileError{File: file, Line: line, Message: message, Remedy: remedy}
 	}
 	if len(record) > o.Limits.Columns {
-		return nil, fail(fmt.Sprintf("the header has %d columns, more than %d", len(record), o.Limits.Columns), "remove columns that the campaign does not use")
+		return nil, fail(fmt.Sprintf("the header has %d columns, more than %d",
+			len(record), o.Limits.Columns), "remove columns that the campaign does not use")
 	}
 	for i, raw := range record {
 		name := strings.TrimFunc(raw, func(r rune) bool { return unicode.IsSpace(r) || invisible(r) })
 		switch {
 		case !utf8.ValidString(raw):
-			return nil, fail(fmt.Sprintf("the name of column %d is not UTF-8: %s", i+1, shown(raw)), "set recipients.encoding, for example windows-1252")
+			return nil, fail(fmt.Sprintf("the name of column %d is not UTF-8: %s",
+				i+1, shown(raw)), "set recipients.encoding, for example windows-1252")
 		case name == "" && len(record) == 1:
 			return nil, fail("the header has no column names", "give the list a first line with a name for each column")
 		case name == "":
@@ -85,13 +87,14 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 	return h, nil
 }
 
+// mapColumns sets the fields: as o.Columns maps them, else by the aliases.
 func (h *header) mapColumns(o Options, fail func(message, remedy string) error) error {
 	mapped := make(map[string]int, len(o.Columns))
 	fields := make([]string, 0, len(o.Columns))
 	for field := range o.Columns {
 		fields = append(fields, field)
 	}
-	sort.Strings(fields) // the same error every time
+	sort.Strings(fields) // so that the same list always gets the same error
 	for _, field := range fields {
 		want := strings.TrimSpace(o.Columns[field])
 		i, ok := h.columns[want]
@@ -99,8 +102,8 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 			if slices.ContainsFunc(h.names, looksLikePhone) {
 				return headless(fail)
 			}
-			return fail(fmt.Sprintf("recipients.columns maps %q to column %s, which is not in the list; its columns are %s", field, shown(want), h.list()),
-				h.nearest(field, want))
+			return fail(fmt.Sprintf("recipients.columns maps %q to column %s, which is not in the list; its columns are %s",
+				field, shown(want), h.list()), h.nearest(field, want))
 		}
 		mapped[field] = i
 	}
@@ -112,12 +115,14 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 		case len(found) == 1:
 			h.to = found[0]
 		case len(found) > 1:
-			return fail(fmt.Sprintf("columns %s may all be the phone number", h.list(found...)), "say which with recipients.columns: {to: "+h.names[found[0]]+"}")
+			return fail(fmt.Sprintf("columns %s may all be the phone number",
+				h.list(found...)), "say which with recipients.columns: {to: "+h.names[found[0]]+"}")
 		default:
 			if slices.ContainsFunc(h.names, looksLikePhone) {
 				return headless(fail)
 			}
-			return fail("no column holds the phone number under a known name; the columns are "+h.list(), "map it with recipients.columns: {to: COLUMN}")
+			return fail("no column holds the phone number under a known name; the columns are "+h.list(),
+				"map it with recipients.columns: {to: COLUMN}")
 		}
 	}
 	if i, ok := mapped[FieldTimezone]; ok {
@@ -128,7 +133,7 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 	if h.timezone == h.to {
 		return fail("recipients.columns maps \"to\" and \"timezone\" to the same column "+shown(h.names[h.to]), "map them to two columns")
 	}
-	for field, i := range mapped { // a mapping hides a column of that name
+	for field, i := range mapped { // a mapping hides a column of the same name
 		h.columns[field] = i
 	}
 	h.columns[FieldTo] = h.to
@@ -138,12 +143,14 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 	return nil
 }
 
-// headless says that a list begins with its first recipient.
+// headless is the error of a list that begins with its first recipient.
 func headless(fail func(message, remedy string) error) error {
-	return fail("the first line holds a phone number, so the list has no header", "give it a first line with a name for each column, such as to,first_name")
+	return fail("the first line holds a phone number, so the list has no header",
+		"give it a first line with a name for each column, such as to,first_name")
 }
 
-// alias finds the columns that may be meant; one alone when a column has the field's own name.
+// alias finds the columns that may be the field: only the first one with the field's own name, if
+// there is one.
 func (h *header) alias(names []string) (found []int) {
 	for i, name := range h.names {
 		if name == names[0] {
@@ -156,7 +163,7 @@ func (h *header) alias(names []string) (found []int) {
 	return found
 }
 
-// list names columns for a message: all, or those of only. The first dozen is enough to see.
+// list names columns for a message: all, or only the given ones; at most twelve.
 func (h *header) list(only ...int) string {
 	if len(only) == 0 {
 		for i := range h.names {
@@ -184,7 +191,8 @@ func (h *header) nearest(field, want string) string {
 	return "map it to one of them"
 }
 
-// looksLikePhone: seven digits or more, and nothing but what numbers are written with.
+// looksLikePhone reports whether s has seven digits or more and only characters that phone numbers
+// are written with.
 func looksLikePhone(s string) bool {
 	digits := 0
 	for _, r := range s {

@@ -8,10 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Which column is the phone and which the time zone, when recipients.columns does not say.
+// Without recipients.columns, the phone and the time zone are found by the names of their columns.
 func TestThePhoneColumnIsFoundByItsName(t *testing.T) {
-	for _, name := range []string{"to", "To", "TO", "phone", "Phone", "mobile", "MSISDN", "phone_number", "Phone Number", "phone-no", "Phone.No", "mobile number", "Mobile Phone", "mobile_no",
-		"cell", "Cell Phone", "cell number", "telephone", "telephone number", "Tel", "Tel.", "WhatsApp", "whatsapp_number", "recipient", "recipient phone", "\u00a0Phone\u00a0Number", "\u200bphone"} {
+	for _, name := range []string{"to", "To", "TO", "phone", "Phone", "mobile", "MSISDN", "phone_number", "Phone Number", "phone-no",
+		"Phone.No", "mobile number", "Mobile Phone", "mobile_no",
+		"cell", "Cell Phone", "cell number", "telephone", "telephone number", "Tel", "Tel.", "WhatsApp", "whatsapp_number", "recipient",
+		"recipient phone", "\u00a0Phone\u00a0Number", "\u200bphone"} {
 		rows, r, err := all(strings.NewReader("x,"+name+",y\n1,+12025550123,2\n"), Options{Delimiter: ","})
 		if err != nil || len(rows) != 1 || rows[0].To != "+12025550123" || r.Column("to") != 1 || r.Column("timezone") != -1 {
 			t.Errorf("%q: %d rows, %v, want the second column to be the phone", name, len(rows), err)
@@ -29,7 +31,8 @@ func TestThePhoneColumnIsFoundByItsName(t *testing.T) {
 		{"to,a,tz", map[string]string{"timezone": "a"}, 0, 1},
 		{"to,a", map[string]string{"to": " a "}, 1, -1},
 	} {
-		_, r, err := all(strings.NewReader(c.header+"\n"+strings.Repeat(",", strings.Count(c.header, ","))+"\n"), Options{Delimiter: ",", Columns: c.columns})
+		_, r, err := all(strings.NewReader(c.header+"\n"+strings.Repeat(",", strings.Count(c.header, ","))+"\n"),
+			Options{Delimiter: ",", Columns: c.columns})
 		if err != nil {
 			t.Errorf("header %s: %v, want no error", c.header, err)
 			continue
@@ -55,25 +58,35 @@ func TestHeaderFaultsNameColumnAndRemedy(t *testing.T) {
 		columns map[string]string
 		want    string
 	}{
-		"twelve columns":             {names(12), nil, none + quoted(12) + "; map it with recipients.columns: {to: COLUMN}"},
-		"thirteen columns":           {names(13), nil, none + quoted(12) + " and 1 more; map it with recipients.columns: {to: COLUMN}"},
-		"two may be meant":           {"mobile,x,phone", nil, `columns "mobile", "phone" may all be the phone number; say which with recipients.columns: {to: mobile}`},
-		"no name":                    {"to,,x", nil, "column 2 of 3 has no name; name it in the first line, or remove the column"},
-		"blanks for a name":          {"to, \u200b ,x", nil, "column 2 of 3 has no name; name it in the first line, or remove the column"},
-		"twice":                      {"to,a,b,a", nil, `columns 2 and 4 are both called "a"; rename one of them in the first line`},
-		"twice but for blanks":       {"to,a, a\ufeff", nil, `columns 2 and 3 are both called "a"; rename one of them in the first line`},
-		"a control character":        {"to,a\x01b", nil, `the name of column 2 holds a control character: "a\x01b"; rename it in the first line`},
-		"no UTF-8":                   {"to,\xff\u00fc\u00fc", nil, `the name of column 2 is not UTF-8: "\xff\u00fc\u00fc"; set recipients.encoding, for example windows-1252`},
-		"the first Macs":             {"to,a\r+1,b", nil, "the lines end with a carriage return alone, as on the first Macs; save the list with LF or CRLF line ends"},
-		"a number for a name":        {"+1234567,x", nil, "the first line holds a phone number, so the list has no header; give it a first line with a name for each column, such as to,first_name"},
-		"nine for a name":            {"(999) 999-9,x", nil, "the first line holds a phone number, so the list has no header; give it a first line with a name for each column, such as to,first_name"},
-		"six digits":                 {"123456,x", nil, none + `"123456", "x"; map it with recipients.columns: {to: COLUMN}`},
-		"digits and a letter":        {"1234567a,x", nil, none + `"1234567a", "x"; map it with recipients.columns: {to: COLUMN}`},
-		"the first of two mappings":  {"to,x", map[string]string{"b": "nob", "a": "noa"}, `recipients.columns maps "a" to column "noa", which is not in the list; its columns are "to", "x"; map it to one of them`},
-		"one column for two":         {"to,x", map[string]string{"to": "x", "timezone": "x"}, `recipients.columns maps "to" and "timezone" to the same column "x"; map them to two columns`},
-		"names with tabs and breaks": {"to,\"a\tb\",\"c\nd\",\"c\nd\"", nil, `columns 3 and 4 are both called "c\nd"; rename one of them in the first line`},
+		"twelve columns":   {names(12), nil, none + quoted(12) + "; map it with recipients.columns: {to: COLUMN}"},
+		"thirteen columns": {names(13), nil, none + quoted(12) + " and 1 more; map it with recipients.columns: {to: COLUMN}"},
+		"two may be meant": {"mobile,x,phone", nil,
+			`columns "mobile", "phone" may all be the phone number; say which with recipients.columns: {to: mobile}`},
+		"no name":              {"to,,x", nil, "column 2 of 3 has no name; name it in the first line, or remove the column"},
+		"blanks for a name":    {"to, \u200b ,x", nil, "column 2 of 3 has no name; name it in the first line, or remove the column"},
+		"twice":                {"to,a,b,a", nil, `columns 2 and 4 are both called "a"; rename one of them in the first line`},
+		"twice but for blanks": {"to,a, a\ufeff", nil, `columns 2 and 3 are both called "a"; rename one of them in the first line`},
+		"a control character":  {"to,a\x01b", nil, `the name of column 2 holds a control character: "a\x01b"; rename it in the first line`},
+		"no UTF-8": {"to,\xff\u00fc\u00fc", nil,
+			`the name of column 2 is not UTF-8: "\xff\u00fc\u00fc"; set recipients.encoding, for example windows-1252`},
+		"the first Macs": {"to,a\r+1,b", nil,
+			"the lines end with a carriage return alone, as on the first Macs; save the list with LF or CRLF line ends"},
+		"a number for a name": {"+1234567,x", nil,
+			"the first line holds a phone number, so the list has no header; " +
+				"give it a first line with a name for each column, such as to,first_name"},
+		"nine for a name": {"(999) 999-9,x", nil,
+			"the first line holds a phone number, so the list has no header; " +
+				"give it a first line with a name for each column, such as to,first_name"},
+		"six digits":          {"123456,x", nil, none + `"123456", "x"; map it with recipients.columns: {to: COLUMN}`},
+		"digits and a letter": {"1234567a,x", nil, none + `"1234567a", "x"; map it with recipients.columns: {to: COLUMN}`},
+		"the first of two mappings": {"to,x", map[string]string{"b": "nob", "a": "noa"},
+			`recipients.columns maps "a" to column "noa", which is not in the list; its columns are "to", "x"; map it to one of them`},
+		"one column for two": {"to,x", map[string]string{"to": "x", "timezone": "x"},
+			`recipients.columns maps "to" and "timezone" to the same column "x"; map them to two columns`},
+		"names with tabs and breaks": {"to,\"a\tb\",\"c\nd\",\"c\nd\"", nil,
+			`columns 3 and 4 are both called "c\nd"; rename one of them in the first line`},
 	} {
-		for range 3 { // maps have no order: the same error every time
+		for range 3 { // maps have no order, but the error must be the same every time
 			_, err := NewReader(strings.NewReader(c.header+"\n+1,2\n"), "list.csv", Options{Delimiter: ",", Columns: c.columns})
 			want := "list.csv:1: " + c.want
 			if err == nil || err.Error() != want {

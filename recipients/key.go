@@ -1,16 +1,16 @@
 package recipients
 
-// Key is what campaignd compares phones by everywhere: duplicates, STOP,
-// tiers, adoption. It is the E.164 digits as an integer, with the two spellings
-// that the platform itself interchanges folded into one (platform.md 6.4):
+// Key is the form in which campaignd compares phone numbers everywhere: duplicates, opt-outs,
+// tiers, adoption. It is the E.164 digits as an integer. Two pairs of spellings that the platform
+// itself interchanges become one (docs/service.md#phone-numbers):
 //
-//   - Brazil: +55 DD 9XXXX-XXXX is the mobile that once was, and in the platform's ids
-//     often still is, +55 DD XXXX-XXXX. Folded only where the old number began
-//     with 6 to 9: those were mobiles; 2 to 5 are landlines, which are other people.
-//   - Mexico: +52 1 and ten digits is the +52 and ten digits of today.
+//   - Brazil: +55 DD 9XXXX-XXXX is the mobile that used to be +55 DD XXXX-XXXX, and often still is
+//     in the platform's ids. Only numbers that began with 6 to 9 are folded, since those were
+//     mobiles; 2 to 5 are landlines and belong to other people.
+//   - Mexico: +52 1 and ten digits is today's +52 and ten digits.
 //
-// It is 0 when s is no E.164 number: an optional +, then 7 to 15 ASCII digits of
-// which the first is not 0. It does not ask whether such a number exists.
+// Key is 0 when s is not an E.164 number: an optional +, then 7 to 15 ASCII digits, the first not
+// 0. It does not check whether the number exists.
 func Key(s string) int64 {
 	if len(s) > 0 && s[0] == '+' {
 		s = s[1:]

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// KeySet is a set of phone keys for lists of millions of rows. At its peak, growth
-// included, it takes less than 16 bytes a key: it is cut into shards that grow one
-// at a time by two fifths, so that no doubling of the whole ever happens.
+// KeySet is a set of phone keys for lists of millions of rows. It takes less than 16 bytes a key
+// even at its peak, while growing: it has 256 shards that grow one at a time by two fifths, so the
+// whole set never doubles.
 //
 //	8 bytes / (0.82 full / 1.4 growth) = 13.7 bytes a key just after growing
 //
@@ -23,14 +23,14 @@ type keyShard struct {
 	n     int
 }
 
-// Add puts key into the set and reports whether it was new. The key 0 is no number
-// and equals nothing: it is always new, and never counted.
+// Add puts key into the set and reports whether it was new. The key 0 is not a number: it is always
+// new and never counted.
 func (s *KeySet) Add(key int64) (added bool) {
 	if key == 0 {
 		return true
 	}
 	if s.seed == 0 {
-		s.seed = rand.Uint64() | 1 // a list cannot be written to collide
+		s.seed = rand.Uint64() | 1 // so that nobody can write a list whose keys collide
 	}
 	h := s.hash(key)
 	sh := &s.shards[h>>56]
@@ -44,7 +44,7 @@ func (s *KeySet) Add(key int64) (added bool) {
 	return true
 }
 
-// Has reports whether key is in the set; never for 0.
+// Has reports whether key is in the set. 0 never is.
 func (s *KeySet) Has(key int64) bool {
 	h := s.hash(key)
 	sh := &s.shards[h>>56]
@@ -64,7 +64,7 @@ func (s *KeySet) Has(key int64) bool {
 	}
 }
 
-// Len is how many keys the set holds.
+// Len returns the number of keys in the set.
 func (s *KeySet) Len() int { return s.n }
 
 func (s *KeySet) grow(sh *keyShard) {
@@ -77,7 +77,7 @@ func (s *KeySet) grow(sh *keyShard) {
 	}
 }
 
-// hash mixes with the finalizer of SplitMix64: the top byte picks the shard, the rest the slot.
+// hash mixes with the finalizer of SplitMix64. The top byte selects the shard, the rest the slot.
 func (s *KeySet) hash(key int64) uint64 {
 	h := uint64(key) ^ s.seed
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9

@@ -13,10 +13,11 @@ func TestKeySetIsASet(t *testing.T) {
 		var s KeySet
 		model := map[int64]bool{}
 		for _, key := range rapid.SliceOfN(rapid.Int64Range(0, 400), 0, 2000).Draw(t, "keys") {
-			if s.Has(key) != model[key] {
-				t.Fatalf("Has(%d) = %v", key, !model[key])
+			if got := s.Has(key); got != model[key] {
+				t.Fatalf("Has(%d) = %v, want %v", key, got, model[key])
 			}
-			if added := s.Add(key); added != (key == 0 || !model[key]) {
+			if added, want := s.Add(key), key == 0 || !model[key]; added != want {
+				t.Fatalf("Add(%d) = %v, want %v", key, added, want)
 				t.Fatalf("Add(%d) = %v", key, added)
 			}
 			if key != 0 {
@@ -29,7 +30,7 @@ func TestKeySetIsASet(t *testing.T) {
 	})
 }
 
-// No list can be written whose numbers collide: each set has a hash of its own, and keeps it.
+// Nobody can write a list whose keys collide: each set has its own hash, and keeps it.
 func TestEveryKeySetHasAHashOfItsOwn(t *testing.T) {
 	seen := map[uint64]bool{}
 	for range 64 {
@@ -47,7 +48,8 @@ func TestEveryKeySetHasAHashOfItsOwn(t *testing.T) {
 	}
 }
 
-// A million rows: at no size may the tables exceed 16 bytes a key, with the old shard beside the new one.
+// With a million keys, at no size do the tables exceed 16 bytes a key, with the old shard beside
+// the new one.
 func TestKeySetTakesAtMost16BytesAKey(t *testing.T) {
 	const n = 1_200_000
 	var s KeySet
@@ -66,7 +68,7 @@ func TestKeySetTakesAtMost16BytesAKey(t *testing.T) {
 	}
 	t.Logf("at worst %.1f bytes a key", worst)
 	if worst > 16 {
-		t.Errorf("%.1f bytes a key", worst)
+		t.Errorf("%.1f bytes a key, want at most 16", worst)
 	}
 	runtime.GC()
 	var with, without runtime.MemStats
@@ -76,7 +78,7 @@ func TestKeySetTakesAtMost16BytesAKey(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&without)
 	if heap := float64(with.HeapAlloc-without.HeapAlloc) / float64(last); heap > 16 {
-		t.Errorf("the heap held %.1f bytes a key", heap)
+		t.Errorf("the heap held %.1f bytes a key, want at most 16", heap)
 	} else {
 		t.Logf("the heap held %.1f bytes a key at %d", heap, last)
 	}

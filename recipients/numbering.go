@@ -12,16 +12,16 @@ import (
 
 // numbering is the numbering plan of one country calling code: libphonenumber's metadata, compiled.
 //
-// phonenumbers.Parse and IsValidNumber take 8 us and 3 KB a number, because they run a dozen regular
-// expressions for each. Those expressions stay the only source of truth; here all those of a calling
-// code run at once as one automaton over the ten digits, whose states are made when a number
-// first needs them. A known prefix then costs an array access a digit. FuzzPhone holds the
-// verdicts against the library's.
+// phonenumbers.Parse and IsValidNumber take 8 us and 3 KB a number, because they run a dozen
+// regular expressions for each. Those expressions stay the only source of truth; here all
+// expressions of a calling code run at once as one automaton over the ten digits. Its states are
+// made when a number first needs them, so a known prefix costs one array access per digit.
+// FuzzPhone compares the results with the library's.
 type numbering struct {
 	code     int
-	possible uint32 // bit n: a national number of n digits may exist; of the code's main region
+	possible uint32 // bit n: the code's main region may have national numbers of n digits
 	regions  []territory
-	library  bool // not compiled
+	library  bool // the plan is not compiled: ask the library
 
 	progs  []*syntax.Prog
 	states []state
@@ -31,33 +31,36 @@ type numbering struct {
 
 // territory is one region that shares the calling code.
 type territory struct {
-	leading int // pattern of the leading digits that decide for it; -1: none
+	leading int // program of the leading digits that select this region; -1: none
 	general pattern
 	types   []pattern
 }
 
-// pattern is one description: an expression and the lengths it may have.
+// pattern is one description of numbers: an expression and the lengths it may have.
 type pattern struct {
-	prog    int    // -1: matches nothing
-	lengths uint32 // 0: any
+	prog    int    // index of the program; -1: matches nothing
+	lengths uint32 // bit n: n digits; 0: any
 }
 
+// state is one state of the automaton.
 type state struct {
-	next    [10]int32 // 0: not known yet
+	next    [10]int32 // state after each digit; 0: not known yet
 	threads []thread
 	matched []bool // by program
-	verdict uint32 // bit n: a number of n digits that ends here is valid
-	judged  uint32 // bit n: verdict bit n is known
+	valid   uint32 // bit n: a number of n digits that ends here is valid
+	known   uint32 // bit n: bit n of valid has been computed
 }
 
+// thread is a position in one of the programs.
 type thread struct{ prog, pc uint16 }
 
-// maxStates bounds the memory of a plan, about 100 bytes a state. Real lists need hundreds;
-// beyond it, the plan starts afresh.
+// maxStates bounds the memory of a plan, at about 100 bytes a state. Real lists need hundreds of
+// states. A full plan starts again with none.
 const maxStates = 1 << 14
 
-// newNumbering compiles the plan of a calling code, or returns nil if there is none. A plan whose
-// expressions use what an automaton over digits cannot do (none does in v1.8.1) asks the library.
+// newNumbering compiles the plan of a calling code, or returns nil if there is none. When an
+// expression needs more than an automaton over digits (none does in v1.8.1), the plan asks the
+// library.
 func newNumbering(code int) *numbering {
 	ids := phonenumbers.GetRegionCodesForCountryCode(code)
 	all, err := phonenumbers.MetadataCollection()
@@ -96,7 +99,8 @@ func newNumbering(code int) *numbering {
 			return pattern{prog: compile(d.GetNationalNumberPattern()), lengths: lengthBits(d.GetPossibleLength())}
 		}
 		t.general = describe(m.GetGeneralDesc())
-		// The order and the choice of getNumberTypeHelper; mobile and fixed line may be one pattern.
+		// The order and the choice are those of getNumberTypeHelper in the library. Mobile and fixed line
+		// may share one pattern.
 		for _, d := range []*phonenumbers.PhoneNumberDesc{m.GetPremiumRate(), m.GetTollFree(), m.GetSharedCost(), m.GetVoip(),
 			m.GetPersonalNumber(), m.GetPager(), m.GetUan(), m.GetVoicemail(), m.GetFixedLine(), m.GetMobile()} {
 			if p := describe(d); p.prog >= 0 {
@@ -119,8 +123,8 @@ func newNumbering(code int) *numbering {
 	return n
 }
 
-// automaton compiles an expression, or returns nil if it uses what an automaton over digits cannot do, or more
-// instructions than a thread counts.
+// automaton compiles an expression. It returns nil if the expression needs more than an automaton
+// over digits, or has more instructions than a thread can count.
 func automaton(expr string) *syntax.Prog {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -144,7 +148,7 @@ func digitsOnly(p *syntax.Prog) bool {
 
 func lengthBits(lengths []int32) (b uint32) {
 	for _, l := range lengths {
-		if l < 0 { // "there are no such numbers": a length that nothing has
+		if l < 0 { // there are no such numbers: use a length that no number has
 			return 1 << 31
 		}
 		if l < 31 {
@@ -159,13 +163,13 @@ func (n *numbering) isPossible(national string) bool {
 	return n.possible == 0 || n.possible>>len(national)&1 == 1
 }
 
-// lengths gives the least and the most digits of a national number.
+// lengths returns the least and the most digits of a national number.
 func (n *numbering) lengths() (least, most int) {
 	return bits.TrailingZeros32(n.possible), 31 - bits.LeadingZeros32(n.possible)
 }
 
-// isValid reports whether national, ASCII digits, lies in a range of the plan: what
-// phonenumbers.IsValidNumber says of the same digits.
+// isValid reports whether national, ASCII digits, lies in a range of the plan. The answer is that
+// of phonenumbers.IsValidNumber for the same digits.
 func (n *numbering) isValid(national string) bool {
 	if n.library {
 		e164 := fmt.Sprintf("+%d%s", n.code, national)
@@ -183,17 +187,17 @@ func (n *numbering) isValid(national string) bool {
 	}
 	st := &n.states[s]
 	bit := uint32(1) << len(national)
-	if st.judged&bit == 0 {
-		st.judged |= bit
-		if n.judge(st.matched, len(national)) {
-			st.verdict |= bit
+	if st.known&bit == 0 {
+		st.known |= bit
+		if n.inRange(st.matched, len(national)) {
+			st.valid |= bit
 		}
 	}
-	return st.verdict&bit != 0
+	return st.valid&bit != 0
 }
 
-// judge is IsValidNumber over the set of matching expressions.
-func (n *numbering) judge(matched []bool, length int) bool {
+// inRange is IsValidNumber for the set of matching expressions.
+func (n *numbering) inRange(matched []bool, length int) bool {
 	fits := func(p pattern) bool {
 		return p.prog >= 0 && matched[p.prog] && (p.lengths == 0 || p.lengths>>length&1 == 1)
 	}
@@ -220,7 +224,7 @@ func (n *numbering) reset() {
 	n.start = n.state(threads)
 }
 
-// step makes the state that follows s on a digit.
+// step makes the state that follows s after a digit.
 func (n *numbering) step(s int32, digit rune) int32 {
 	var threads []thread
 	seen := map[thread]bool{}
@@ -239,7 +243,8 @@ func (n *numbering) step(s int32, digit rune) int32 {
 	return next
 }
 
-// follow adds the instructions reachable from pc without a digit that consume one, or match.
+// follow adds the instructions that are reachable from pc without a digit, and that either consume
+// a digit or match.
 func (n *numbering) follow(threads []thread, seen map[thread]bool, prog uint16, pc uint32) []thread {
 	t := thread{prog, uint16(pc)}
 	if seen[t] {
@@ -259,6 +264,7 @@ func (n *numbering) follow(threads []thread, seen map[thread]bool, prog uint16, 
 	}
 }
 
+// state returns the index of the state with these threads, new if need be.
 func (n *numbering) state(threads []thread) int32 {
 	slices.SortFunc(threads, func(a, b thread) int {
 		return (int(a.prog)<<16 | int(a.pc)) - (int(b.prog)<<16 | int(b.pc))

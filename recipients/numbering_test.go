@@ -9,7 +9,7 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// The automaton is an optimisation: it may never say anything that the library does not.
+// The automaton is an optimisation: its answers are always the library's.
 func TestNumberingPlansAgreeWithTheLibrary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	agreed := map[bool]int{}
@@ -30,7 +30,7 @@ func TestNumberingPlansAgreeWithTheLibrary(t *testing.T) {
 				example := phonenumbers.GetNationalSignificantNumber(ex)
 				for range 12 {
 					agree(t, plan, example, agreed)
-					b := []byte(example) // near misses: where the ranges end
+					b := []byte(example) // near misses, at the ends of the ranges
 					b[rng.IntN(len(b))] = byte('0' + rng.IntN(10))
 					agree(t, plan, string(b), agreed)
 					agree(t, plan, string(b[:len(b)-1]), agreed)
@@ -57,7 +57,7 @@ func agree(t *testing.T, plan *numbering, national string, agreed map[bool]int) 
 	e164 := fmt.Sprintf("+%d%s", plan.code, national)
 	n, err := phonenumbers.Parse(e164, "")
 	if err != nil || phonenumbers.Format(n, phonenumbers.E164) != e164 {
-		return // the library read other digits than those written
+		return // the library read other digits than those given
 	}
 	want := phonenumbers.IsValidNumber(n)
 	got := plan.fits(national, ValidateValid)
@@ -76,14 +76,15 @@ func TestNumberingPlanForgetsRatherThanGrows(t *testing.T) {
 	for range 300_000 {
 		plan.isValid(fmt.Sprintf("%010d", rng.Int64N(1e10)))
 		if len(plan.states) > maxStates+1 {
-			t.Fatalf("%d states", len(plan.states))
+			t.Fatalf("%d states, want at most %d", len(plan.states), maxStates+1)
 		}
 	}
 	t.Logf("%d states of +1 after 300,000 random numbers", len(plan.states))
 }
 
-// A plan keeps 16,384 states; the one after them is the first of a new plan, with the same verdict.
-func TestAFullPlanStartsAfreshWithTheSameVerdict(t *testing.T) {
+// A plan keeps 16,384 states. The state after them is the first of an empty plan, with the same
+// answer.
+func TestAFullPlanStartsAgainWithTheSameAnswer(t *testing.T) {
 	const valid, invalid = "2025550123", "1025550123"
 	for _, full := range []int{1<<14 - 1, 1 << 14} {
 		plan := newNumbering(1)
@@ -102,17 +103,18 @@ func TestAFullPlanStartsAfreshWithTheSameVerdict(t *testing.T) {
 	before := plan.start
 	plan.states = append(plan.states, make([]state, 1<<14-1-len(plan.states))...)
 	if plan.step(before, '2'); len(plan.states) != 1<<14 {
-		t.Errorf("%d states after one more, want %d: there was room for it", len(plan.states), 1<<14)
+		t.Errorf("%d states after one more, want %d: there was capacity for it", len(plan.states), 1<<14)
 	}
 	if plan.step(before, '3'); len(plan.states) > 3 {
 		t.Errorf("%d states after one too many, want a new plan", len(plan.states))
 	}
 }
 
-// What an automaton over digits cannot do is left to the library.
+// An expression that an automaton over digits cannot match is left to the library.
 func TestOnlyPatternsOfDigitsAreCompiled(t *testing.T) {
 	long := strings.Repeat(`\d{1000}`, 70) // more instructions than a thread can count
-	for expr, want := range map[string]bool{`2\d{3}|[3-5]\d`: true, `(?:[2-9]\d)*`: true, `2\b`: false, `^2`: false, `2$`: false, `(2`: false, long: false} {
+	for expr, want := range map[string]bool{`2\d{3}|[3-5]\d`: true, `(?:[2-9]\d)*`: true, `2\b`: false, `^2`: false,
+		`2$`: false, `(2`: false, long: false} {
 		if got := automaton(expr) != nil; got != want {
 			t.Errorf("%.20s is compiled: %v, want %v", expr, got, want)
 		}

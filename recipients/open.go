@@ -9,7 +9,8 @@ import (
 	"os"
 )
 
-// Open opens the list at path, a regular file, and reads it as NewReader does. Close closes it.
+// Open opens the list at path, a regular file, and reads it as NewReader does. Close closes the
+// file.
 func Open(path string, o Options) (*Reader, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -20,13 +21,13 @@ func Open(path string, o Options) (*Reader, error) {
 		_ = f.Close() // it was only read
 		return nil, err
 	}
-	// The file is closed last: closers run backwards.
+	// The file is closed last, since closers run backwards.
 	r.closers = append([]func() error{f.Close}, r.closers...)
 	return r, nil
 }
 
-// Hash is the SHA-256 (lower hex) and the size of the file as it lies there, before any unpacking or
-// decoding: the identity of a list (design section 11). Errors are those of Open.
+// Hash returns the SHA-256 (lower-case hex) and the size in bytes of the file as stored, before any
+// unpacking or decoding: the identity of a list. The errors are those of Open.
 func Hash(path string) (sha256hex string, size int64, err error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -41,22 +42,26 @@ func Hash(path string) (sha256hex string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, nil
 }
 
-// openFile opens a regular file that is not empty. It looks before it opens: opening a pipe would wait.
+// openFile opens a regular file that is not empty. It calls Stat first, because opening a pipe
+// would block.
 func openFile(path string) (*os.File, error) {
 	st, err := os.Stat(path)
 	switch {
 	case path == "":
 		return nil, &FileError{File: "recipients", Message: "no list was given", Remedy: "name it with --recipients or recipients.file"}
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &FileError{File: path, Message: "there is no such file", Remedy: "check the path; recipients.file is relative to the campaign file"}
+		return nil, &FileError{File: path, Message: "there is no such file",
+			Remedy: "check the path; recipients.file is relative to the campaign file"}
 	case err != nil:
 		return nil, &FileError{File: path, Message: "the list cannot be opened", Err: cause(err), Remedy: "check its path and permissions"}
 	case st.IsDir():
 		return nil, &FileError{File: path, Message: "this is a folder", Remedy: "name a CSV file in it"}
 	case !st.Mode().IsRegular():
-		return nil, &FileError{File: path, Message: "this is not a regular file", Remedy: "save the list to a file first: it is read more than once"}
+		return nil, &FileError{File: path, Message: "this is not a regular file",
+			Remedy: "save the list to a file first: it is read more than once"}
 	case st.Size() == 0:
-		return nil, &FileError{File: path, Message: "the list is empty", Remedy: "give it a header line, such as to,first_name, and one recipient on each line after it"}
+		return nil, &FileError{File: path, Message: "the list is empty",
+			Remedy: "give it a header line, such as to,first_name, and one recipient on each line after it"}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,7 +70,7 @@ func openFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// cause leaves the path out: FileError names it.
+// cause removes the path from an error, since FileError names it.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

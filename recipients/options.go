@@ -9,18 +9,25 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// Options say how a list is to be read. The zero value sniffs the dialect,
-// finds the phone column by its name, and wants valid international numbers.
+// Options are how a list is to be read. The zero value detects the dialect, finds the phone column
+// by its name, and demands valid international numbers.
 type Options struct {
-	Delimiter     string            // comma, semicolon, tab, pipe, or the character; "": sniffed
-	Encoding      string            // utf-8, utf-16le, utf-16be, windows-1252; "": sniffed
-	DefaultRegion string            // ISO 3166 alpha-2; without it numbers without + are invalid
-	Validate      string            // none, possible, valid; "": valid
-	Columns       map[string]string // field or variable -> column header; the fields are to and timezone
-	Limits        Limits
+	// Delimiter is comma, semicolon, tab, pipe, or the character itself; "" detects it.
+	Delimiter string
+	// Encoding is utf-8, utf-16le, utf-16be or windows-1252; "" detects it.
+	Encoding string
+	// DefaultRegion is an ISO 3166 alpha-2 code, such as NG. Without it, a number without + is
+	// invalid.
+	DefaultRegion string
+	// Validate is none, possible or valid; "" is valid. The Validate constants say what they check.
+	Validate string
+	// Columns maps a field (to, timezone) or a variable to the name of a column.
+	Columns map[string]string
+	// Limits bound the cost of a list.
+	Limits Limits
 }
 
-// Limits bound what a list may cost. A zero field means its default.
+// Limits bound the cost of a list. A field that is 0 or less takes its default.
 type Limits struct {
 	Record  int     // bytes of one decoded record, its line end included; default 1 MiB
 	Columns int     // default 200
@@ -48,11 +55,11 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// How far phone numbers are checked.
+// The levels of validation of phone numbers; each includes the one before.
 const (
 	ValidateNone     = "none"     // E.164 syntax
-	ValidatePossible = "possible" // and the country exists and has numbers of that length
-	ValidateValid    = "valid"    // and the digits lie in a range of that country's plan
+	ValidatePossible = "possible" // the country exists and has numbers of that length
+	ValidateValid    = "valid"    // the digits lie in a range of that country's plan
 )
 
 func validateLevel(s string) (string, error) {
@@ -81,7 +88,7 @@ func regionCode(s string) (string, error) {
 	return "", fmt.Errorf("recipients.default_region: %s is not a region with telephone numbers; %s", shown(s), hint)
 }
 
-// delimiterOf reads the option; 0 means sniff.
+// delimiterOf reads the option; 0 means that it is to be detected.
 func delimiterOf(s string) (rune, error) {
 	switch strings.ToLower(s) {
 	case "":
@@ -96,10 +103,11 @@ func delimiterOf(s string) (rune, error) {
 		return '|', nil
 	}
 	r, n := utf8.DecodeRuneInString(s)
-	// What may stand in a phone number or a name cannot separate cells.
+	// A character that occurs in phone numbers or names cannot separate cells.
 	if n != len(s) || r == utf8.RuneError || unicode.IsLetter(r) || unicode.IsDigit(r) ||
 		unicode.IsControl(r) && r != '\t' || strings.ContainsRune("\"'+-(). ", r) {
-		return 0, fmt.Errorf("recipients.delimiter: %s cannot separate cells; use comma, semicolon, tab, pipe or another single character", shown(s))
+		return 0, fmt.Errorf("recipients.delimiter: %s cannot separate cells; use comma, semicolon, tab, pipe or another single character",
+			shown(s))
 	}
 	return r, nil
 }
@@ -112,7 +120,7 @@ const (
 	Windows1252 = "windows-1252"
 )
 
-// encodingOf reads the option; "" means sniff.
+// encodingOf reads the option; "" means that it is to be detected.
 func encodingOf(s string) (string, error) {
 	switch strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimSpace(s))) {
 	case "":
@@ -123,7 +131,8 @@ func encodingOf(s string) (string, error) {
 		return UTF16LE, nil
 	case "utf-16be", "utf16be":
 		return UTF16BE, nil
-	// Latin-1 is read as Windows-1252, as every browser does (WHATWG Encoding Standard, names and labels).
+	// Latin-1 is read as Windows-1252, as every browser does
+	// (https://encoding.spec.whatwg.org/#names-and-labels).
 	case "windows-1252", "cp1252", "latin1", "iso-8859-1":
 		return Windows1252, nil
 	}

@@ -9,27 +9,28 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// Phones judges phone numbers as people write them. It is not safe for concurrent use: it
-// remembers the numbering plans it has met.
+// Phones checks phone numbers as people write them. It is not safe for concurrent use: it
+// caches the numbering plans that it has used.
 //
-// What it accepts:
+// It accepts:
 //   - + and an international number, with spaces, hyphens, dots and parentheses between the digits;
-//   - with a default region, a national number as it is dialled there (0803 123 4567), the country
-//     code without + (234803...), or the region's own international prefix (00..., 011...), each
-//     only if the result is a valid number: the reading is a guess otherwise.
+//   - with a default region, a number as it is dialled there: national (0803 123 4567), with the
+//     country code but without + (234803...), or with the region's own international prefix
+//     (00..., 011...). Each must result in a valid number, since the reading is a guess.
 //
-// Everything else is a Fault. In particular a number without + is never sent as it is: the
-// platform would put the business's own country code before it, and a stranger gets the
-// message (platform.md 6.4). `00` without a default region is refused too: what it means
-// depends on where it is dialled.
+// Everything else is a Fault. In particular, a number without + is never sent unchanged: the
+// platform would put the business's own country code before it, and a stranger would get the
+// message (docs/service.md#phone-numbers). Without a default region, 00 is refused too: its
+// meaning depends on the country where it is dialled.
 type Phones struct {
-	level  string // a Validate constant
+	level  string // one of the Validate constants
 	region string // ISO 3166, or ""
 	plans  map[int]*numbering
-	last   *numbering // lists are mostly of one country
+	last   *numbering // the plan used last: most lists have numbers of one country
 }
 
-// NewPhones takes the validate level ("" is valid) and the default region ("" is none). The error names the setting.
+// NewPhones takes the level of validation ("" is ValidateValid) and the default region ("" is
+// none). An error names the setting.
 func NewPhones(validate, defaultRegion string) (*Phones, error) {
 	level, err := validateLevel(validate)
 	if err != nil {
@@ -42,8 +43,8 @@ func NewPhones(validate, defaultRegion string) (*Phones, error) {
 	return &Phones{level: level, region: region, plans: make(map[int]*numbering)}, nil
 }
 
-// Parse gives the E.164 form with + and its Key, or the Fault. Spaces and tabs around
-// the number do not count.
+// Parse returns the E.164 form with + and its Key, or the Fault. Spaces and tabs around the number
+// are ignored.
 func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
 	s := strings.Trim(cell, " \t")
 	if s == "" {
@@ -79,7 +80,7 @@ func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
 	return "", 0, invalid(s, fmt.Sprintf("has %d digits, more than the 15 of E.164", len(digits)), "write one number without an extension")
 }
 
-// international judges an E.164 number. s is what the list had.
+// international checks an E.164 number. s is the cell of the list.
 func (p *Phones) international(s, e164 string, key int64) (string, int64, *Fault) {
 	if p.level == ValidateNone {
 		return e164, key, nil
@@ -90,7 +91,8 @@ func (p *Phones) international(s, e164 string, key int64) (string, int64, *Fault
 	}
 	fits := plan.fits(national, p.level)
 	if !fits && plan.code == 52 && len(national) == 11 && national[0] == '1' {
-		fits = plan.fits(national[1:], p.level) // +52 1: how Mexican mobiles were written until 2019, and still are in the platform's ids
+		// +52 1: Mexican mobiles were written so until 2019, and the platform's ids still have the 1.
+		fits = plan.fits(national[1:], p.level)
 	}
 	if fits {
 		return e164, key, nil
@@ -105,7 +107,7 @@ func (n *numbering) fits(national, level string) bool {
 	return n.isValid(national)
 }
 
-// misfit explains why a number is none of its country's.
+// misfit explains why a number does not belong to its country.
 func (p *Phones) misfit(s, e164 string, plan *numbering, national string) *Fault {
 	if n, err := phonenumbers.Parse(e164, ""); err == nil && national[0] == '0' && phonenumbers.IsValidNumber(n) {
 		if without := phonenumbers.Format(n, phonenumbers.E164); without != e164 {
@@ -122,20 +124,24 @@ func (p *Phones) misfit(s, e164 string, plan *numbering, national string) *Fault
 	}
 	switch {
 	case len(national) < least:
-		return invalid(s, fmt.Sprintf("is too short: %d digits after +%d, where there should be %s", len(national), plan.code, want), "complete it")
+		return invalid(s, fmt.Sprintf("is too short: %d digits after +%d, where there should be %s",
+			len(national), plan.code, want), "complete it")
 	case len(national) > most:
-		return invalid(s, fmt.Sprintf("is too long: %d digits after +%d, where there should be %s", len(national), plan.code, want), "write one number without an extension")
+		return invalid(s, fmt.Sprintf("is too long: %d digits after +%d, where there should be %s",
+			len(national), plan.code, want), "write one number without an extension")
 	case !plan.isPossible(national):
 		return invalid(s, fmt.Sprintf("has %d digits after +%d, and no number there has", len(national), plan.code), "check it")
 	}
-	return invalid(s, fmt.Sprintf("is no number that is given out under +%d", plan.code), "check it, or set recipients.validate: possible if it is new")
+	return invalid(s, fmt.Sprintf("is no number that is given out under +%d",
+		plan.code), "check it, or set recipients.validate: possible if it is new")
 }
 
 func (p *Phones) withTrunkPrefix(s, without string) *Fault {
 	return invalid(s, "keeps the 0 of national dialling after the country code", "if "+without+" is meant, write that")
 }
 
-// plan finds the calling code of +digits. Codes are prefix-free and have one to three digits (ITU-T E.164 6.2.1).
+// plan finds the numbering plan of an E.164 number, and the digits after the country code. Codes
+// are prefix-free and have one to three digits (ITU-T E.164, section 6.2.1).
 func (p *Phones) plan(e164 string) (*numbering, string) {
 	digits := e164[1:]
 	code := 0
@@ -163,9 +169,11 @@ func (p *Phones) national(s, digits string) (string, int64, *Fault) {
 	case digits == "":
 		return "", 0, invalid(s, "holds no digits", "fill in the number or remove the row")
 	case p.region == "" && strings.HasPrefix(digits, "00"):
-		return "", 0, invalid(s, "begins with 00, an international prefix of some countries only", "write + instead of 00, or set recipients.default_region")
+		return "", 0, invalid(s, "begins with 00, an international prefix of some countries only",
+			"write + instead of 00, or set recipients.default_region")
 	case p.region == "":
-		return "", 0, invalid(s, "has no + and country code, so it may be anybody's", "write + and the country code, or set recipients.default_region if the whole list is of one country")
+		return "", 0, invalid(s, "has no + and country code, so it may be anybody's",
+			"write + and the country code, or set recipients.default_region if the whole list is of one country")
 	}
 	n, err := phonenumbers.ParseAndKeepRawInput(digits, p.region)
 	if err != nil {
@@ -173,7 +181,8 @@ func (p *Phones) national(s, digits string) (string, int64, *Fault) {
 	}
 	e164 := phonenumbers.Format(n, phonenumbers.E164)
 	key := Key(e164)
-	good := key != 0 && phonenumbers.IsPossibleNumberWithReason(n) == phonenumbers.IS_POSSIBLE && (p.level == ValidatePossible || phonenumbers.IsValidNumber(n))
+	good := key != 0 && phonenumbers.IsPossibleNumberWithReason(n) == phonenumbers.IS_POSSIBLE &&
+		(p.level == ValidatePossible || phonenumbers.IsValidNumber(n))
 	if !good {
 		if strings.HasPrefix(digits, "00") {
 			return "", 0, invalid(s, "begins with 00 and is no number as dialled in "+p.region, "write + instead of 00")
@@ -181,13 +190,14 @@ func (p *Phones) national(s, digits string) (string, int64, *Fault) {
 		return "", 0, invalid(s, "is no number as dialled in "+p.region, "write + and the country code")
 	}
 	if !phonenumbers.IsNationalPrefixPresentIfRequired(n) {
-		// Most likely a spreadsheet took it for an integer. It might as well be a number of another country without its +.
+		// Probably a spreadsheet took it for an integer. It may also be a number of another country
+		// without its +.
 		return "", 0, invalid(s, "has lost its leading 0, or its + and country code", "if "+e164+" is meant, write that")
 	}
 	return e164, key, nil
 }
 
-// strip takes the digits out of a number that damage has passed, and tells whether a + leads them.
+// strip returns the digits of a number that damage found no fault in, and whether a + leads them.
 func strip(s string) (digits string, plus bool) {
 	b := make([]byte, 0, 32)
 	for i := 0; i < len(s); i++ {
@@ -210,15 +220,16 @@ var (
 	decimal    = regexp.MustCompile(`^\+?[0-9 ]+[.,]0{1,2}$`)
 )
 
-// damage finds what spreadsheets, word processors and forms do to numbers. Each is a verdict: the
-// digits that were lost cannot be guessed, and guessing the rest writes to strangers.
+// damage finds what spreadsheets, word processors and forms do to numbers. Each case is a fault:
+// the lost digits cannot be known, and a guess would write to a stranger.
 func damage(s string) *Fault {
 	const retype = "type it again as + and digits"
 	switch {
 	case len(s) > 64:
 		return invalid(s, "is longer than any phone number", "write one number to a row")
 	case scientific.MatchString(s):
-		return invalid(s, "is a number that a spreadsheet rounded; its last digits are lost", "format the column as text and export it again from the source")
+		return invalid(s, "is a number that a spreadsheet rounded; its last digits are lost",
+			"format the column as text and export it again from the source")
 	case decimal.MatchString(s):
 		return invalid(s, "ends in a decimal point and zeros, which a spreadsheet added", "format the column as text and export it again")
 	case s[0] == '\'':
@@ -250,7 +261,7 @@ func damage(s string) *Fault {
 	return nil
 }
 
-// strange says what a character is that has no place in a phone number.
+// strange describes a character that does not belong in a phone number.
 func strange(r rune) (what, remedy string) {
 	const retype = "type it again as + and digits"
 	named := func(kind string) string { return fmt.Sprintf("holds %s (U+%04X)", kind, r) }
@@ -283,12 +294,14 @@ func strange(r rune) (what, remedy string) {
 	return named("a character that numbers do not have"), retype
 }
 
-// bidi: the marks, embeddings, overrides and isolates of UAX 9.
+// bidi reports whether r is one of the marks, embeddings, overrides and isolates of Unicode
+// Standard Annex 9 (https://www.unicode.org/reports/tr9/).
 func bidi(r rune) bool {
 	return r == '\u200e' || r == '\u200f' || r == '\u061c' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// invisible: bidi, zero-width and soft characters, the byte order mark.
+// invisible reports whether r is a bidi, zero-width or soft character, or the byte order mark.
 func invisible(r rune) bool {
-	return bidi(r) || r >= '\u200b' && r <= '\u200d' || r >= '\u2060' && r <= '\u2064' || r == '\ufeff' || r == '\u00ad' || r == '\u034f' || r == '\u180e'
+	return bidi(r) || r >= '\u200b' && r <= '\u200d' || r >= '\u2060' && r <= '\u2064' ||
+		r == '\ufeff' || r == '\u00ad' || r == '\u034f' || r == '\u180e'
 }

@@ -10,13 +10,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestKeyFoldsWhatThePlatformInterchanges(t *testing.T) {
+func TestKeyFoldsSpellingsThePlatformInterchanges(t *testing.T) {
 	tests := map[string]int64{
 		"+2348031234567":    2348031234567,
 		"2348031234567":     2348031234567,
 		"+5531987654321":    553187654321,  // Brazil: the ninth digit of a mobile
 		"+553187654321":     553187654321,  // as the platform's ids have it
-		"+5531932654321":    5531932654321, // dropping the 9 would make it somebody's landline
+		"+5531932654321":    5531932654321, // without the 9 it would be another person's landline
 		"+553132654321":     553132654321,  // that landline
 		"+5215512345678":    525512345678,  // Mexico: the 1 of mobiles
 		"+525512345678":     525512345678,
@@ -84,7 +84,7 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 		{"", "DE", "15123456789", "has lost its leading 0, or its + and country code"},
 		{"", "NG", "2348031234567", "+2348031234567"},
 		{"", "DE", "4915123456789", "has lost its leading 0, or its + and country code"}, // +49 4915123456789 is a landline
-		{"", "DE", "2348031234567", "has lost its leading 0, or its + and country code"}, // so is this Nigerian mobile
+		{"", "DE", "2348031234567", "has lost its leading 0, or its + and country code"}, // +49 2348031234567 is a landline, too
 		{"", "IT", "06 1234 5678", "+390612345678"},
 		{"", "ES", "612 345 678", "+34612345678"}, // no trunk prefix to lose
 		{"", "IN", "98765 43210", "+919876543210"},
@@ -104,17 +104,20 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 		{"", "", strings.Repeat("+1", 500), "longer than any phone number"},
 		{"", "", "1E5", "rounded"},
 		{"", "", " \t ", "the cell is empty"},
-		// The whole sentence, with what was read as it was written.
+		// The whole sentence, with the cell as it was written.
 		{"", "", "+", `"+" holds no digits; fill in the number or remove the row`},
 		{"", "", "( )", `"( )" holds no digits; fill in the number or remove the row`},
-		{"", "", "00 234 803", `"00 234 803" begins with 00, an international prefix of some countries only; write + instead of 00, or set recipients.default_region`},
+		{"", "", "00 234 803", `"00 234 803" begins with 00, an international prefix of some countries only; ` +
+			`write + instead of 00, or set recipients.default_region`},
 		{"", "", "+0 123 4567", `"+0 123 4567" has a 0 after the +, where the country code begins; write + and the country code`},
 		{"", "", "+5", `"+5" has 1 digits, fewer than any international number; complete it`},
 		{"", "", "+1 0", `"+1 0" has 2 digits, fewer than any international number; complete it`},
 		{"", "", "+1 202 555 012", `"+1 202 555 012" is too short: 9 digits after +1, where there should be 10; complete it`},
-		{"", "", "+1 202 555 01234", `"+1 202 555 01234" is too long: 11 digits after +1, where there should be 10; write one number without an extension`},
+		{"", "", "+1 202 555 01234",
+			`"+1 202 555 01234" is too long: 11 digits after +1, where there should be 10; write one number without an extension`},
 		{"", "", "+1 000 555 0123", `"+1 000 555 0123" is no number that is given out under +1`},
-		{"", "", "+234 18031234567", `"+234 18031234567" is no number that is given out under +234; check it`}, // the 1 before a mobile is Mexico's alone
+		// the 1 before a mobile is Mexico's alone
+		{"", "", "+234 18031234567", `"+234 18031234567" is no number that is given out under +234; check it`},
 		{"possible", "NG", "0999 123 4567", "+2349991234567"},
 		{"", "NG", "0999 123 4567", "is no number as dialled in NG"},
 		{"none", "NG", "0999 123 4567", "is no number as dialled in NG"},
@@ -143,7 +146,8 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 	}
 }
 
-// Each character that has no place in a number is named for what it is (Unicode 15, categories Zs, Pd, Nd, Cf; UAX 9).
+// Each character that does not belong in a number is named (Unicode 15, categories Zs, Pd, Nd, Cf;
+// https://www.unicode.org/reports/tr9/).
 func TestEveryStrangeCharacterIsNamed(t *testing.T) {
 	const retype = "type it again as + and digits"
 	for want, characters := range map[string]string{
@@ -154,10 +158,11 @@ func TestEveryStrangeCharacterIsNamed(t *testing.T) {
 		"an invisible mark of writing direction (%s); remove it, or type the number again": "\u061c\u200e\u200f\u202a\u202e\u2066\u2069",
 		"an invisible character (%s); remove it, or type the number again":                 "\u00ad\u034f\u180e\u200b\u200c\u200d\u2060\u2064\ufeff",
 		"a plus sign that is not + (%s); " + retype:                                        "\u207a\ufe62\uff0b",
-		"a digit that is not 0 to 9 (%s); " + retype:                                       "\u0660\u0669\uff10\uff19\u00b2\u2070\u2079\u2160\u0966",
-		"a dash that is not - (%s); replace it by - or nothing":                            "\u2010\u2013\u2015\u2212\ufe63\uff0d",
-		"a control character (%s); " + retype:                                              "\x01\x1f\x7f\u0080\u009f",
-		"a character that numbers do not have (%s); " + retype:                             "*\u2028\u2029\u2065\u206a\u207b\u2211\u2213\uff0c:",
+		"a digit that is not 0 to 9 (%s); " +
+			retype: "\u0660\u0669\uff10\uff19\u00b2\u2070\u2079\u2160\u0966",
+		"a dash that is not - (%s); replace it by - or nothing": "\u2010\u2013\u2015\u2212\ufe63\uff0d",
+		"a control character (%s); " + retype:                   "\x01\x1f\x7f\u0080\u009f",
+		"a character that numbers do not have (%s); " + retype:  "*\u2028\u2029\u2065\u206a\u207b\u2211\u2213\uff0c:",
 	} {
 		for _, r := range characters {
 			p, err := NewPhones("", "")
@@ -172,9 +177,11 @@ func TestEveryStrangeCharacterIsNamed(t *testing.T) {
 		}
 	}
 	for r, want := range map[rune]string{
-		',': "holds ','; write one number to a row, without separators", ';': "holds ';'; write one number to a row, without separators", '/': "holds '/'; write one number to a row, without separators",
+		',': "holds ','; write one number to a row, without separators", ';': "holds ';'; write one number to a row, without separators",
+		'/': "holds '/'; write one number to a row, without separators",
 		'|': "holds '|'; write one number to a row, without separators", '&': "holds '&'; write one number to a row, without separators",
-		'x': "holds a letter (x); write the number in digits, without extension", '\u00e9': `holds a letter (\u00e9); write the number in digits, without extension`,
+		'x':      "holds a letter (x); write the number in digits, without extension",
+		'\u00e9': `holds a letter (\u00e9); write the number in digits, without extension`,
 	} {
 		p, _ := NewPhones("", "")
 		cell := "+1202" + string(r) + "5550123"
@@ -184,15 +191,17 @@ func TestEveryStrangeCharacterIsNamed(t *testing.T) {
 	}
 }
 
-// Punctuation never changes who gets the message.
+// Punctuation never changes the recipient of the message.
 func TestPunctuationNeverChangesTheNumber(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		region := rapid.SampledFrom([]string{"NG", "DE", "US", "BR", "MX", "IN", "KE", "IT", "CI"}).Draw(t, "region")
-		digits := strings.TrimPrefix(phonenumbers.Format(phonenumbers.GetExampleNumberForType(region, phonenumbers.MOBILE), phonenumbers.E164), "+")
+		digits := strings.TrimPrefix(phonenumbers.Format(phonenumbers.GetExampleNumberForType(region,
+			phonenumbers.MOBILE), phonenumbers.E164), "+")
 		var b strings.Builder
 		b.WriteByte('+')
 		for i := range len(digits) {
-			// Not "(0)", which marks a trunk prefix, and no zero alone after a point, as spreadsheets write it.
+			// Neither "(0)", which marks a trunk prefix, nor a zero alone after a point, as spreadsheets
+			// write it.
 			b.WriteString(rapid.SampledFrom([]string{"", "", " ", "-", ") ", " ("}).Draw(t, "between"))
 			b.WriteByte(digits[i])
 		}
@@ -210,10 +219,11 @@ func TestPunctuationNeverChangesTheNumber(t *testing.T) {
 	})
 }
 
-// FuzzPhone: whatever a cell holds, it is a number whose digits stand in the cell, or a fault with a
-// sentence. The library may reject more than it was asked, but never be contradicted on the same digits.
+// FuzzPhone: each cell is either a number whose digits stand in the cell, or a fault with a
+// sentence. A number that is accepted is valid for the library, too.
 func FuzzPhone(f *testing.F) {
-	for _, s := range []string{"+2348031234567", "+44 (0)20 7946 0958", "9.18E+11", "+234\u00a08031234567", "08031234567", "+5215512345678", "\u202a+49", "00491512", "+1 (202) 555-0123"} {
+	for _, s := range []string{"+2348031234567", "+44 (0)20 7946 0958", "9.18E+11", "+234\u00a08031234567", "08031234567", "+5215512345678",
+		"\u202a+49", "00491512", "+1 (202) 555-0123"} {
 		f.Add(s, "")
 		f.Add(s, "NG")
 	}

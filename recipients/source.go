@@ -10,11 +10,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// block is the unit in which everything below encoding/csv reads, and how much of
-// the list is looked at to find out its dialect.
+// block is the unit in which everything below encoding/csv reads. It is also how much of the list
+// is read to detect its dialect.
 const block = 64 << 10
 
-// What other files begin with, so that the error says what was given instead of "column to is missing".
+// foreign lists the beginnings of other files, so that the error names the kind of file instead of
+// a missing column.
 var foreign = []struct{ magic, name, remedy string }{
 	{"PK\x03\x04", "an Excel workbook or a zip archive", "save the sheet as CSV UTF-8, or unpack the archive"},
 	{"\xd0\xcf\x11\xe0", "an old Excel workbook", "save the sheet as CSV UTF-8"},
@@ -26,14 +27,14 @@ var foreign = []struct{ magic, name, remedy string }{
 	{"PAR1", "a Parquet file", "export the list as CSV"},
 }
 
-// Compressions that are unpacked on the way.
+// The compressions that are unpacked.
 const (
 	Gzip = "gzip"
 	Zstd = "zstd"
 )
 
-// unpack finds compression by its magic number (RFC 1952 2.3.1, RFC 8878 3.1.1), not by
-// the name, and returns the plain bytes. close frees the decoder.
+// unpack detects compression by its magic number (RFC 1952, section 2.3.1; RFC 8878, section
+// 3.1.1), not by the file name, and returns the plain bytes. close frees the decoder.
 func unpack(raw *bufio.Reader, name string, l Limits) (plain *bufio.Reader, compression string, close func(), err error) {
 	compression = magicOf(raw)
 	in := &counted{r: raw}
@@ -47,7 +48,8 @@ func unpack(raw *bufio.Reader, name string, l Limits) (plain *bufio.Reader, comp
 			return nil, compression, close, damaged(name, compression, err)
 		}
 	case Zstd:
-		// One goroutine-free decoder. 32 MiB is what zstd -19 needs at most (8 MiB) with room; --long=27 and above is refused.
+		// The decoder starts no goroutine. zstd -19 needs a window of at most 8 MiB; --long=27 (128 MiB)
+		// and above is refused.
 		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
 		if err != nil {
 			return nil, compression, close, damaged(name, compression, err)
@@ -57,7 +59,8 @@ func unpack(raw *bufio.Reader, name string, l Limits) (plain *bufio.Reader, comp
 	plain = bufio.NewReaderSize(&expanded{dec: dec, in: in, name: name, kind: compression, ratio: l.Ratio}, block)
 	if inner := magicOf(plain); inner != "" {
 		close()
-		return nil, compression, func() {}, &FileError{File: name, Message: "the list is compressed twice (" + inner + " inside " + compression + ")", Remedy: "compress it once"}
+		return nil, compression, func() {},
+			&FileError{File: name, Message: "the list is compressed twice (" + inner + " inside " + compression + ")", Remedy: "compress it once"}
 	}
 	if err := foreignFile(plain, name, " inside "+compression); err != nil {
 		close()
@@ -90,8 +93,8 @@ func damaged(name, kind string, err error) error {
 	return &FileError{File: name, Message: "the " + kind + " file is cut off or damaged", Err: err, Remedy: "upload it again"}
 }
 
-// source keeps the first error of what the list is read from. Looking ahead takes an error away from a
-// bufio.Reader; a source that then says it is at its end would make a cut list a shorter one.
+// source keeps the first error of its reader. A bufio.Reader returns an error once, possibly while
+// looking ahead; a reader that then returns io.EOF would turn a broken list into a shorter one.
 type source struct {
 	r   io.Reader
 	err error
@@ -106,7 +109,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// counted counts what is read, to know the compressed side of the ratio.
+// counted counts the bytes read: the compressed side of the ratio.
 type counted struct {
 	r io.Reader
 	n int64
@@ -118,8 +121,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// expanded is the plain side of a decoder. It stops a bomb as soon as its first MiB
-// betrays it (reliability.md 5, row 5). Its error is kept: it is the same on every further read.
+// expanded is the plain side of a decoder. It stops a compression bomb after the first MiB
+// (docs/protocol.md#files-from-strangers). It keeps its error and returns it on every further read.
 type expanded struct {
 	dec   io.Reader
 	in    *counted
@@ -137,7 +140,8 @@ func (e *expanded) Read(p []byte) (int, error) {
 	n, err := e.dec.Read(p)
 	e.out += int64(n)
 	if e.out > 1<<20 && float64(e.out) > e.ratio*float64(e.in.n) {
-		e.err = &FileError{File: e.name, Message: fmt.Sprintf("the %s file expands more than %g-fold", e.kind, e.ratio), Remedy: "upload the list uncompressed if it really is that repetitive"}
+		e.err = &FileError{File: e.name, Message: fmt.Sprintf("the %s file expands more than %g-fold",
+			e.kind, e.ratio), Remedy: "upload the list uncompressed if it really is that repetitive"}
 		return 0, e.err
 	}
 	if err != nil && !isEnd(err) {

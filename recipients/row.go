@@ -1,0 +1,171 @@
+package recipients
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Row is one record of the list.
+type Row struct {
+	Number   int64    // from 1; the header is not counted
+	Line     int      // line of the file where the record begins
+	To       string   // E.164 with the leading +; with a Fault, the cell of the list
+	Key      int64    // Key(To); 0 with a Fault
+	Timezone string   // the cell of the list; "" without such a column
+	Cells    []string // one per column of Header; a malformed row is padded or cut to fit
+	Fault    *Fault   // nil for a row that can be sent to
+}
+
+// record is the part of a row that gocsv decodes into fields; the other columns are in its map.
+type record struct {
+	To       string `csv:"to"`
+	Timezone string `csv:"timezone"`
+}
+
+func (l *Reader) read() (*Row, error) {
+	v, rest, err := l.rows.ReadUnmatched()
+	end := l.csv.InputOffset()
+	defer l.finish(end)
+	var parse *csv.ParseError
+	switch {
+	case err == nil:
+	case isEnd(err):
+		return nil, io.EOF
+	case errors.As(err, &parse):
+		return l.malformed(parse, end)
+	default:
+		return nil, l.fatal(err)
+	}
+	if err := l.count(end); err != nil {
+		return nil, err
+	}
+	rec, ok := v.(*record)
+	if !ok {
+		return nil, l.fatal(fmt.Errorf("gocsv gave a %T", v))
+	}
+	line, _ := l.csv.FieldPos(0)
+	row := &Row{Number: l.number, Line: line + l.shift, To: rec.To, Timezone: rec.Timezone, Cells: make([]string, len(l.keys))}
+	broken := -1
+	for i, key := range l.keys {
+		cell := rest[key]
+		switch i {
+		case l.header.to:
+			cell = rec.To
+		case l.header.timezone:
+			cell = rec.Timezone
+		}
+		if broken < 0 && !decoded(cell, l.dialect.Encoding) {
+			broken = i
+		}
+		row.Cells[i] = cell
+	}
+	if broken >= 0 {
+		l.undecodable(row, broken)
+		return row, nil
+	}
+	l.checkPhone(row)
+	return row, nil
+}
+
+// undecodable faults a row whose cell i is not in the list's encoding. A guess at another encoding
+// would put wrong letters into a person's name.
+func (l *Reader) undecodable(row *Row, i int) {
+	name := l.header.names[i]
+	row.Fault = &Fault{Kind: MalformedRow, Column: name,
+		Message: fmt.Sprintf("line %d, column %s: %s is not %s; save the list as UTF-8, or set recipients.encoding to what it is (windows-1252?)",
+			row.Line, shown(name), shown(row.Cells[i]), l.dialect.Encoding)}
+	for i, cell := range row.Cells {
+		row.Cells[i] = readable(cell)
+	}
+	row.To, row.Timezone = readable(row.To), readable(row.Timezone)
+}
+
+// decoded reports whether a cell is valid in the encoding. Bytes that are not UTF-16 arrive as
+// U+FFFD; UTF-8 arrives unchanged.
+func decoded(cell, enc string) bool {
+	if !utf8.ValidString(cell) {
+		return false
+	}
+	return (enc != UTF16LE && enc != UTF16BE) || !strings.ContainsRune(cell, utf8.RuneError)
+}
+
+func (l *Reader) checkPhone(row *Row) {
+	to, key, fault := l.phones.Parse(row.To)
+	if fault == nil {
+		row.To, row.Key = to, key
+		return
+	}
+	fault.Column = l.header.names[l.header.to]
+	fault.Message = fmt.Sprintf("line %d, column %s: %s", row.Line, shown(fault.Column), fault.Message)
+	row.Fault = fault
+}
+
+// count numbers the record that ends at end, and enforces the limits of record and list.
+func (l *Reader) count(end int64) error {
+	if end-l.guard.end > int64(l.limits.Record) { // rare: it may be only empty lines
+		if raw, line := l.guard.record(end); len(raw) > l.limits.Record {
+			return &FileError{File: l.name, Line: line, Message: fmt.Sprintf("the record that begins here is longer than %d KiB",
+				l.limits.Record>>10), Remedy: "shorten its cells, or see whether a quote is missing"}
+		}
+	}
+	if l.number++; l.number > l.limits.Rows {
+		return &FileError{File: l.name, Message: fmt.Sprintf("the list has more than %d rows", l.limits.Rows), Remedy: "split it"}
+	}
+	return nil
+}
+
+// malformed makes a row of a record that csv refused, with its cells as a person would read them.
+// Only an unclosed quote is fatal: it has swallowed every row after it.
+func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
+	raw, line := l.guard.record(end)
+	if at, open := openQuote(raw, l.csv.Comma); open && errors.Is(parse.Err, csv.ErrQuote) {
+		return nil, l.guard.unclosed(raw, at, line, "is never closed")
+	}
+	if err := l.count(end); err != nil {
+		return nil, err
+	}
+	cells, columns := lenient(raw, l.csv.Comma), len(l.keys)
+	where := fmt.Sprintf("line %d", line)
+	if last := line + bytes.Count(bytes.TrimRight(raw, "\r\n"), []byte("\n")); last > line {
+		where = fmt.Sprintf("lines %d to %d, read as one record", line, last)
+	}
+	fault := &Fault{Kind: MalformedRow}
+	switch {
+	case !errors.Is(parse.Err, csv.ErrFieldCount):
+		fault.Message = fmt.Sprintf(`%s: a quote stands in the wrong place (line %d, byte %d); `+
+			`quote a whole cell or none of it, and write a quote inside as ""`, where, parse.Line+l.shift, parse.Column)
+	case bytes.ContainsRune(bytes.TrimRight(raw, "\r\n"), '\r'):
+		fault.Message = fmt.Sprintf("%s: %d cells where the header has %d, and a carriage return without line feed among them; "+
+			"save the list with LF or CRLF line ends", where, len(cells), columns)
+	case len(cells) > columns:
+		fault.Message = fmt.Sprintf("%s: %d cells where the header has %d; quote a cell that holds the delimiter (%s)",
+			where, len(cells), columns, delimiterName(l.csv.Comma))
+	default:
+		fault.Message = fmt.Sprintf("%s: %d cells where the header has %d; add the missing ones, empty if need be", where, len(cells), columns)
+	}
+	row := &Row{Number: l.number, Line: line, Cells: make([]string, columns), Fault: fault}
+	for i := range row.Cells[:min(columns, len(cells))] {
+		row.Cells[i] = readable(cells[i])
+	}
+	row.To = row.Cells[l.header.to]
+	if l.header.timezone >= 0 {
+		row.Timezone = row.Cells[l.header.timezone]
+	}
+	return row, nil
+}
+
+// lenient reads the cells of a broken record as well as possible.
+func lenient(raw []byte, comma rune) []string {
+	cr := csv.NewReader(bytes.NewReader(bytes.TrimRight(raw, "\r\n")))
+	cr.Comma, cr.LazyQuotes, cr.FieldsPerRecord = comma, true, -1
+	cells, err := cr.Read()
+	if err != nil {
+		return []string{string(raw)}
+	}
+	return cells
+}
