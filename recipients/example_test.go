@@ -32,16 +32,19 @@ func Example() {
 		}
 		switch {
 		case row.Fault != nil:
-			fmt.Println(row.Fault.Kind, row.Fault.Message)
+			fmt.Printf("%s: %s\n", row.Fault.Kind, strings.ReplaceAll(row.Fault.Message, "; ", "\n  "))
 		case !seen.Add(row.Key):
 			fmt.Println("duplicate", row.To)
 		default:
 			fmt.Println(row.To, row.Cells[1])
 		}
 	}
-	// Output: semicolon-separated utf-8 +2348031234567 Ada invalid_phone line 3, column "Phone":
-	// "9.18E+11" is a number that a spreadsheet rounded; its last digits are lost; format the column
-	// as text and export it again from the source invalid_phone line 4, column "Phone": "08031234568"
-	// has no + and country code, so it may be anybody's; write + and the country code, or set
-	// recipients.default_region if the whole list is of one country
+	// Output:
+	// semicolon-separated utf-8
+	// +2348031234567 Ada
+	// invalid_phone: line 3, column "Phone": "9.18E+11" is a number that a spreadsheet rounded
+	//   its last digits are lost
+	//   format the column as text and export it again from the source
+	// invalid_phone: line 4, column "Phone": "08031234568" has no + and country code, so it may be anybody's
+	//   write + and the country code, or set recipients.default_region if the whole list is of one country
 }

@@ -156,10 +156,11 @@ func TestEveryStrangeCharacterIsNamed(t *testing.T) {
 		"a no-break space (%s); replace it by a space or nothing":                          "\u00a0\u2007\u202f",
 		"an unusual space (%s); replace it by a space or nothing":                          "\u1680\u2000\u2006\u2008\u200a\u205f\u3000",
 		"an invisible mark of writing direction (%s); remove it, or type the number again": "\u061c\u200e\u200f\u202a\u202e\u2066\u2069",
-		"an invisible character (%s); remove it, or type the number again":                 "\u00ad\u034f\u180e\u200b\u200c\u200d\u2060\u2064\ufeff",
-		"a plus sign that is not + (%s); " + retype:                                        "\u207a\ufe62\uff0b",
-		"a digit that is not 0 to 9 (%s); " +
-			retype: "\u0660\u0669\uff10\uff19\u00b2\u2070\u2079\u2160\u0966",
+		"an invisible character (%s); remove it, or type the number again": "\u00ad\u034f\u180e" +
+			"\u200b\u200c\u200d\u2060\u2064\ufeff",
+		"a plus sign that is not + (%s); " + retype: "\u207a\ufe62\uff0b",
+		"a digit that is not 0 to 9 (%s); " + retype: "\u0660\u0669\uff10" +
+			"\uff19\u00b2\u2070\u2079\u2160\u0966",
 		"a dash that is not - (%s); replace it by - or nothing": "\u2010\u2013\u2015\u2212\ufe63\uff0d",
 		"a control character (%s); " + retype:                   "\x01\x1f\x7f\u0080\u009f",
 		"a character that numbers do not have (%s); " + retype:  "*\u2028\u2029\u2065\u206a\u207b\u2211\u2213\uff0c:",

@@ -12,45 +12,50 @@ import (
 	"campaignd/campaign"
 )
 
-// MaxProblems is how many problems an audit names; the rest are counted.
+// MaxProblems is how many problems an audit names; further ones are only counted.
 const MaxProblems = 100
 
-// AuditResult says whether a run's sum balances, and which rows say otherwise.
+// AuditResult says whether a run's sum balances, and which rows are wrong.
 type AuditResult struct {
-	Run      string    `json:"run"`
-	Balanced bool      `json:"balanced"`
-	Rows     int64     `json:"rows"`    // of the list
-	Counted  int64     `json:"counted"` // deliveries read
-	Totals   Totals    `json:"totals"`
-	Moving   bool      `json:"moving"`   // statuses changed while they were read, so their counts were compared in sum only
-	Problems []Problem `json:"problems"` // at most MaxProblems
-	Found    int64     `json:"found"`    // all problems found
+	Run      string `json:"run"`
+	Balanced bool   `json:"balanced"`
+	// Rows is the number of rows of the list.
+	Rows int64 `json:"rows"`
+	// Counted is the number of deliveries that were read.
+	Counted int64  `json:"counted"`
+	Totals  Totals `json:"totals"`
+	// Moving says that statuses changed while they were read. Their counts were then compared only
+	// in sum.
+	Moving bool `json:"moving"`
+	// Problems has at most MaxProblems entries; Found counts all.
+	Problems []Problem `json:"problems"`
+	Found    int64     `json:"found"`
 }
 
-// Problem is one thing that is wrong. Row and Seq are 0 when it is not about one row.
+// Problem is one thing that is wrong. Row and Seq are 0 when it concerns the whole run.
 type Problem struct {
 	Row  int64  `json:"row,omitempty"`
 	Seq  int64  `json:"seq,omitempty"`
 	What string `json:"what"`
 }
 
-// rereads is how often the list is read when its statuses do not match the
-// totals although the totals stand still. Two moves in opposite directions can hide from totals
-// read before and after, but not three times in a row.
+// rereads is how often the list is read when its statuses differ from the totals although the
+// totals did not change. One reading may meet two moves in opposite directions, which the totals
+// before and after do not show; three readings in a row do not.
 const rereads = 3
 
-// Audit checks that every row of the list has exactly one delivery with exactly
-// one status (design section 4, "The sum balances"):
+// Audit checks that every row of the list has exactly one delivery with exactly one status
+// (docs/protocol.md#invariants):
 //
 //   - the totals add up to the rows of the list;
-//   - each row 1..N is there once, no seq twice;
+//   - each row 1..N has one delivery, and no seq occurs twice;
 //   - the statuses counted over the rows are the totals;
 //   - no phone key has two deliveries that were not skipped;
-//   - each row's status goes with what else is known of it;
+//   - each row's status agrees with what else is known of the row;
 //   - what the ledger itself can check (ReportLedger.Audit) holds.
 //
-// It may be called at any instant, also while the run is imported or sends. An
-// error means that the ledger could not be read, not that the sum is wrong.
+// It may be called at any time, also while the run is imported or sends. An error means that the
+// ledger could not be read, not that the sum is wrong.
 func Audit(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*AuditResult, error) {
 	var reading *reading
 	for range rereads {
@@ -90,6 +95,7 @@ type reading struct {
 	found         int64
 }
 
+// keyRow is a phone key and the row that has it.
 type keyRow struct{ key, row int64 }
 
 func read(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*reading, error) {
@@ -120,7 +126,7 @@ func read(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*read
 	}
 	r.after = totalsOf(tallies)
 	if r.run.State == campaign.Importing {
-		r.rows = max(r.rows, r.counted) // rows came since the run was read
+		r.rows = max(r.rows, r.counted) // rows were added since the run was read
 	}
 	for _, s := range campaign.Statuses {
 		r.moving = r.moving || r.before[s] != r.after[s]
@@ -148,7 +154,7 @@ func (r *reading) take(l *campaign.Line) {
 	r.keys = append(r.keys, keyRow{l.Key, l.Row})
 }
 
-// contradiction says what a delivery's status does not go with, or "".
+// contradiction says what disagrees with a delivery's status; "" if nothing does.
 func contradiction(l *campaign.Line) string {
 	switch l.Status {
 	case campaign.Skipped:
@@ -181,8 +187,8 @@ func contradiction(l *campaign.Line) string {
 	return ""
 }
 
-// shown is the status of an accepted delivery by what is known to have happened: read >
-// delivered > failed > sent > accepted (design section 4).
+// shown is the status of an accepted delivery by its times: read > delivered > failed > sent >
+// accepted (docs/protocol.md#statuses).
 func shown(l *campaign.Line) campaign.Status {
 	switch {
 	case !l.ReadAt.IsZero():
@@ -206,7 +212,7 @@ func (r *reading) statusesMatch() bool {
 	return true
 }
 
-// compare holds the figures of the whole run against each other.
+// compare compares the figures of the whole run with each other.
 func (r *reading) compare() {
 	sum := r.after.Sum()
 	switch {
@@ -250,8 +256,8 @@ func (r *reading) add(row, seq int64, format string, args ...any) {
 	}
 }
 
-// seqSet is a set of seqs, one bit each, in blocks of a segment's size: seq has
-// gaps between window groups.
+// seqSet is a set of seqs, one bit each, in blocks of a segment's size, since seqs have gaps
+// between window groups.
 type seqSet map[int64]*[campaign.SegmentSize / 64]uint64
 
 // add reports whether seq is new.
@@ -270,7 +276,7 @@ func (s seqSet) add(seq int64) bool {
 	return true
 }
 
-// JSON is the result as scripts read it.
+// JSON is the result for scripts.
 func (a *AuditResult) JSON() ([]byte, error) { return indented(a) }
 
 // Text writes the result for people: one line when the sum balances, else one

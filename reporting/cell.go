@@ -2,11 +2,11 @@ package reporting
 
 import "unicode/utf8"
 
-// Cell makes a value safe for a spreadsheet (design section 11; OWASP, "CSV
-// Injection"). A cell that a program may take for a formula gets a leading
-// apostrophe, which spreadsheets hide: one that begins with = + - @ TAB CR LF,
-// or with a full-width = + - @. A cell of only a sign, digits and one point
-// stays as it is: a plain number computes nothing, and phone numbers begin with +.
+// Cell makes a value safe for a spreadsheet
+// (https://owasp.org/www-community/attacks/CSV_Injection). A cell that a program may take for a
+// formula gets a leading apostrophe, which spreadsheets hide: one that begins with = + - @ TAB CR
+// LF, or with a full-width = + - @. A cell of only a sign, digits and one point stays unchanged: a
+// plain number computes nothing, and phone numbers begin with +.
 func Cell(s string) string {
 	if !trigger(s) || plainNumber(s) {
 		return s
@@ -14,9 +14,9 @@ func Cell(s string) string {
 	return "'" + s
 }
 
-// Restore gives back what Cell was given, for any value that did not itself begin with an
-// apostrophe before such a character. (Those stay unmarked, so that a report that comes back as a list
-// does not gather apostrophes.)
+// Restore returns the value that Cell was given, unless the value itself began with an apostrophe
+// before such a character. Cell leaves those unchanged, so that a report that is imported as a list
+// again and again does not collect apostrophes.
 func Restore(s string) string {
 	if len(s) > 1 && s[0] == '\'' && trigger(s[1:]) && !plainNumber(s[1:]) {
 		return s[1:]
@@ -37,7 +37,7 @@ func trigger(s string) bool {
 		return false
 	}
 	switch r, _ := utf8.DecodeRuneInString(s); r {
-	case '\uff1d', '\uff0b', '\uff0d', '\uff20': // ＝ ＋ － ＠: East Asian spreadsheets fold them to ASCII
+	case '\uff1d', '\uff0b', '\uff0d', '\uff20': // ＝ ＋ － ＠: East Asian spreadsheets treat them as ASCII
 		return true
 	}
 	return false

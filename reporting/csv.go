@@ -13,23 +13,22 @@ import (
 	"campaignd/campaign"
 )
 
-// columns are the fixed columns of the export, in order (design section 11).
-// The list's own columns follow them.
+// columns are the fixed columns of the export, in order
+// (docs/operations.md#what-scripts-may-rely-on). The list's own columns follow them.
 var columns = [...]string{
 	"row", "to", "connection", "status", "reason", "code", "message_id", "attempts",
 	"accepted_at", "sent_at", "delivered_at", "read_at", "failed_at",
 }
 
-// WriteCSV writes one line per row of the run's list, in the order of the file:
-// the fixed columns row, to, connection, status, reason, code, message_id,
-// attempts, accepted_at, sent_at, delivered_at, read_at, failed_at (RFC 3339, UTC,
-// milliseconds; empty when it did not happen), then the list's own columns. A list's column
-// with the name of a fixed one is written list_NAME. Every cell goes through Cell.
+// WriteCSV writes one line per row of the run's list, in the order of the file. The fixed columns
+// come first: row, to, connection, status, reason, code, message_id, attempts, accepted_at,
+// sent_at, delivered_at, read_at, failed_at. Times are RFC 3339 in UTC with milliseconds, or empty.
+// The list's own columns follow; one with the name of a fixed column is written list_NAME. Every
+// cell goes through Cell.
 //
-// It streams: memory does not grow with the list, and what was read is written at
-// least every few hundred rows. A row with fewer cells than the header is
-// filled up; of one with more (malformed_row) the surplus cells are left out, since
-// no reader could tell what they belong to.
+// It streams: memory does not grow with the list, and rows are written at least every few hundred.
+// A row with fewer cells than the header is padded. In a row with more cells (malformed_row) the
+// surplus is left out, since no reader could tell which columns it belongs to.
 func WriteCSV(ctx context.Context, w io.Writer, l campaign.ReportLedger, run campaign.Run) error {
 	out := csv.NewWriter(bufio.NewWriterSize(w, 64<<10))
 	record := exportHeader(run.Header)
@@ -57,7 +56,7 @@ func exportHeader(list []string) []string {
 	for _, name := range list {
 		if slices.Contains(columns[:], name) {
 			name = "list_" + name
-			for slices.Contains(list, name) { // the list has a column list_row beside its row
+			for slices.Contains(list, name) { // the list has a column list_row as well as row
 				name = "list_" + name
 			}
 		}
@@ -88,7 +87,7 @@ func instant(t time.Time) string {
 	}
 	t = t.UTC()
 	var buffer [32]byte
-	b := t.AppendFormat(buffer[:0], time.RFC3339) // a fast path of package time; a layout with .000 takes three times as long
+	b := t.AppendFormat(buffer[:0], time.RFC3339) // package time is fast for this layout; one with .000 takes three times as long
 	ms := t.Nanosecond() / 1e6
 	return string(append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z'))
 }

@@ -32,7 +32,8 @@ func TestExportOfAnEmptyListIsAHeader(t *testing.T) {
 	if err := WriteCSV(context.Background(), &b, &memory{}, campaign.Run{No: 1, Campaign: "c"}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "row,to,connection,status,reason,code,message_id,attempts,accepted_at,sent_at,delivered_at,read_at,failed_at\n"; b.String() != want {
+	const want = "row,to,connection,status,reason,code,message_id,attempts,accepted_at,sent_at,delivered_at,read_at,failed_at\n"
+	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }
@@ -50,7 +51,8 @@ func TestReimportedExportRestoresEveryValue(t *testing.T) {
 		rows := rapid.SliceOfN(rapid.SliceOfN(cells(), 3, 3), 0, 5).Draw(t, "rows")
 		m := &memory{}
 		for i, cells := range rows {
-			m.lines = append(m.lines, campaign.Line{Delivery: campaign.Delivery{Row: int64(i + 1), To: cells[0], Cells: cells}, Status: campaign.Queued})
+			m.lines = append(m.lines,
+				campaign.Line{Delivery: campaign.Delivery{Row: int64(i + 1), To: cells[0], Cells: cells}, Status: campaign.Queued})
 		}
 		var b bytes.Buffer
 		if err := WriteCSV(context.Background(), &b, m, campaign.Run{No: 1, Campaign: "c", Header: header}); err != nil {
@@ -66,12 +68,12 @@ func TestReimportedExportRestoresEveryValue(t *testing.T) {
 		for i, cells := range rows {
 			for j, want := range cells {
 				if strings.HasPrefix(want, "'") && Cell(want[1:]) != want[1:] {
-					continue // said in Restore
+					continue // Restore documents this exception
 				}
 				want = strings.ReplaceAll(want, "\r\n", "\n") // encoding/csv reads a quoted CRLF as LF
 				got := Restore(records[i+1][len(columns)+j])
 				if got != want && !strings.HasPrefix(want, "\r\n") {
-					t.Fatalf("row %d, column %s: %q came back as %q", i+1, header[j], want, got)
+					t.Fatalf("row %d, column %s: got %q, want %q", i+1, header[j], got, want)
 				}
 			}
 		}
@@ -89,7 +91,7 @@ func TestRaggedRowsKeepTheExportRectangular(t *testing.T) {
 		t.Fatal(err)
 	}
 	if records, err := csv.NewReader(&b).ReadAll(); err != nil || len(records) != 4 {
-		t.Errorf("%d records, %v", len(records), err)
+		t.Errorf("%d records, %v; want 4", len(records), err)
 	}
 }
 
@@ -111,8 +113,8 @@ func TestExportedTimesAreUTCToTheMillisecond(t *testing.T) {
 	}
 }
 
-// encoding/csv quotes a cell that holds the delimiter, a quote or a line end, or begins with a space.
-func TestExportQuotesWhatWouldBreakARow(t *testing.T) {
+// encoding/csv quotes a cell with a delimiter, a quote or a line end, or with a leading space.
+func TestExportQuotesCellsThatWouldBreakARow(t *testing.T) {
 	m := &memory{lines: []campaign.Line{{Delivery: campaign.Delivery{Row: 1, To: "+1", Cells: []string{
 		"a,b", `say "hi"`, "two\nlines", " lead", "tail ", "", "a;b", "\t=1", "plain",
 	}}, Status: campaign.Queued}}}
@@ -163,7 +165,7 @@ func TestRejectsAndExportPassAWriteErrorOn(t *testing.T) {
 	if err := r.Close(); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("Close: got %v, want %v", err, io.ErrClosedPipe)
 	}
-	wide := strings.Repeat("x", 1<<20) // more than is buffered: the error comes at the row
+	wide := strings.Repeat("x", 1<<20) // more than the buffer, so that the row itself returns the error
 	if err := r.Add(campaign.Reject{Cells: []string{wide}}); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("Add: got %v, want %v", err, io.ErrClosedPipe)
 	}
@@ -181,12 +183,12 @@ func TestRejectsAndExportPassAWriteErrorOn(t *testing.T) {
 	}
 }
 
-func TestExportSaysWhatStoppedIt(t *testing.T) {
+func TestExportNamesTheErrorThatStoppedIt(t *testing.T) {
 	run, m := sample()
 	m.fail, m.failAt = errors.New("disk on fire"), 3
 	err := WriteCSV(context.Background(), io.Discard, m, run)
 	if !errors.Is(err, m.fail) || !strings.Contains(err.Error(), "spring-sale-3") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v and the run's id", err, m.fail)
 	}
 	_, m = sample()
 	if err := WriteCSV(context.Background(), brokenPipe{}, m, run); !errors.Is(err, io.ErrClosedPipe) {
@@ -198,7 +200,7 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// repeat yields one line n times, so that the benchmark measures the writing.
+// repeat yields one line n times, so that the benchmark measures only the writing.
 type repeat struct {
 	campaign.ReportLedger
 	n    int

@@ -18,17 +18,16 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// memory is a ReportLedger over a slice of lines, whose parts a test can set
-// against each other.
+// memory is a ReportLedger over a slice of lines. A test can make its parts contradict each other.
 type memory struct {
 	campaign.ReportLedger
 	lines    []campaign.Line
 	tallies  []campaign.Tally // nil: counted from lines
 	funnel   *campaign.Funnel // nil: counted from lines
 	problems []campaign.Problem
-	failAt   int   // Lines fails after so many lines, with fail
-	fail     error // of every method when failAt is 0
-	between  func(read int)
+	failAt   int            // Lines fails with fail after this many lines
+	fail     error          // with failAt 0, every method fails with it
+	between  func(read int) // called after each reading of the lines
 	reads    int
 }
 
@@ -143,7 +142,8 @@ func sample() (campaign.Run, *memory) {
 	}), "Mallory", "10")
 	add(campaign.Line{Status: campaign.Refused, Connection: "conn_1", Attempts: 1, Code: "send_recipient_permanent"}, "Bob", "15.5")
 	add(campaign.Line{Delivery: campaign.Delivery{To: "=1+2"}, Status: campaign.Skipped, Reason: string(campaign.InvalidPhone)}, "Trudy", "")
-	add(campaign.Line{Delivery: campaign.Delivery{To: "+15555550101", Key: 15555550101}, Status: campaign.Skipped, Reason: string(campaign.Duplicate)}, "Ada", "20")
+	add(campaign.Line{Delivery: campaign.Delivery{To: "+15555550101", Key: 15555550101}, Status: campaign.Skipped,
+		Reason: string(campaign.Duplicate)}, "Ada", "20")
 	add(campaign.Line{Status: campaign.Skipped, Reason: string(campaign.OptedOut)}, "Olivia", "20")
 	add(campaign.Line{Status: campaign.Skipped, Reason: string(campaign.OptedOut)}, "Oscar", "20")
 	add(campaign.Line{Status: campaign.InDoubt, Connection: "conn_1", Attempts: 1, Reason: "time_out"}, "Ivan", "-1-1")

@@ -15,7 +15,8 @@ import (
 	"campaignd/internal/ledger/sqlite"
 )
 
-// On a real ledger the sum balances after every step of a run (promise 6), and table, JSON and CSV agree.
+// On a real ledger the sum balances after every step of a run, and the table, the JSON and the CSV
+// agree.
 func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 	ctx := context.Background()
 	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
@@ -29,7 +30,8 @@ func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run, err := l.CreateRun(ctx, campaign.Run{Campaign: "spring", ListHash: "1", Header: []string{"phone", "name"}, Template: "sale", Language: "en_US"})
+	run, err := l.CreateRun(ctx,
+		campaign.Run{Campaign: "spring", ListHash: "1", Header: []string{"phone", "name"}, Template: "sale", Language: "en_US"})
 	ok(err)
 	check := func(step string, want map[campaign.Status]int64) {
 		t.Helper()
@@ -54,7 +56,7 @@ func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 		counted := map[campaign.Status]int64{}
 		for n, record := range records[1:] {
 			if record[0] != fmt.Sprint(n+1) {
-				t.Errorf("%s: line %d is row %s", step, n+1, record[0])
+				t.Errorf("%s: line %d is row %s, want row %d", step, n+1, record[0], n+1)
 			}
 			counted[campaign.Status(record[3])]++
 		}
@@ -68,7 +70,8 @@ func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 	var rows []campaign.Delivery
 	var keys []int64
 	for seq := range int64(8) {
-		d := campaign.Delivery{Seq: seq, Row: seq + 1, To: fmt.Sprintf("+1555555010%d", seq), Key: 15555550100 + seq, Cells: []string{"x", "=1+1"}}
+		d := campaign.Delivery{Seq: seq, Row: seq + 1, To: fmt.Sprintf("+1555555010%d", seq), Key: 15555550100 + seq, Cells: []string{"x",
+			"=1+1"}}
 		if seq == 7 {
 			d.To, d.Key, d.Skip = "12", 0, campaign.InvalidPhone
 		}
@@ -85,13 +88,14 @@ func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 	granted, err := l.Intend(ctx, []campaign.Intent{{Lease: leases[0], Owner: "a", Connection: "conn_1", From: 0, To: 6, Keys: keys[:6]}})
 	ok(err)
 	if granted[0].To != 6 {
-		t.Fatalf("granted %+v", granted)
+		t.Fatalf("granted %+v, want up to seq 6", granted)
 	}
 	check("intended", map[campaign.Status]int64{campaign.Queued: 1, campaign.Sending: 6, campaign.Skipped: 1})
 
 	now := time.Now().UTC()
 	result := func(seq int64, change func(*campaign.Result)) campaign.Result {
-		r := campaign.Result{Run: run.No, Seq: seq, Key: keys[seq], Connection: "conn_1", Attempt: 1, At: now, IntentAt: now, Epoch: leases[0].Epoch}
+		r := campaign.Result{Run: run.No, Seq: seq, Key: keys[seq], Connection: "conn_1", Attempt: 1, At: now,
+			IntentAt: now, Epoch: leases[0].Epoch}
 		change(&r)
 		return r
 	}
@@ -106,17 +110,21 @@ func TestTheSumBalancesAtEveryStepOfARun(t *testing.T) {
 			r.Kind, r.Code, r.NotBefore = campaign.ResultDeferred, "429", now.Add(time.Hour)
 		}),
 	}))
-	check("answered", map[campaign.Status]int64{campaign.Queued: 2, campaign.Accepted: 3, campaign.Refused: 1, campaign.InDoubt: 1, campaign.Skipped: 1})
+	check("answered", map[campaign.Status]int64{campaign.Queued: 2, campaign.Accepted: 3, campaign.Refused: 1,
+		campaign.InDoubt: 1, campaign.Skipped: 1})
 
 	event := func(seq int64, s campaign.Status, code string) campaign.StatusEvent {
-		return campaign.StatusEvent{MessageID: fmt.Sprint("wamid.M", seq), Connection: "conn_1", Recipient: keys[seq], Status: s, Code: code, At: now, ReceivedAt: now}
+		return campaign.StatusEvent{MessageID: fmt.Sprint("wamid.M", seq), Connection: "conn_1", Recipient: keys[seq], Status: s,
+			Code: code, At: now, ReceivedAt: now}
 	}
 	_, err = l.Apply(ctx, campaign.Events{Statuses: []campaign.StatusEvent{
-		event(0, campaign.Read, ""), event(1, campaign.Failed, "131049"), event(1, campaign.Sent, ""), event(2, campaign.Failed, "131026"), event(2, campaign.Delivered, ""),
+		event(0, campaign.Read, ""), event(1, campaign.Failed, "131049"), event(1, campaign.Sent, ""), event(2, campaign.Failed, "131026"),
+		event(2, campaign.Delivered, ""),
 	}})
 	ok(err)
 	check("told", map[campaign.Status]int64{
-		campaign.Queued: 2, campaign.Read: 1, campaign.Failed: 1, campaign.Delivered: 1, campaign.Refused: 1, campaign.InDoubt: 1, campaign.Skipped: 1,
+		campaign.Queued: 2, campaign.Read: 1, campaign.Failed: 1, campaign.Delivered: 1, campaign.Refused: 1,
+		campaign.InDoubt: 1, campaign.Skipped: 1,
 	})
 	r, err := Build(ctx, l, run)
 	ok(err)

@@ -9,7 +9,7 @@ import (
 
 const million = 1_000_000
 
-// sendingMillion is a ledger of a million queued rows that holds none of them.
+// sendingMillion is a ledger of a million queued rows; it stores none of them.
 type sendingMillion struct{ campaign.ReportLedger }
 
 func (sendingMillion) Tallies(context.Context, campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {

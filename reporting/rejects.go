@@ -9,14 +9,15 @@ import (
 	"campaignd/campaign"
 )
 
-// Rejects writes the rows of a list that will not be sent, as a list again: its own columns, then
-// reject_line, reject_reason and reject_note. Corrected, it can be imported as it is. Every cell goes through Cell.
+// Rejects writes the rows of a list that will not be sent. The result is a list again: its own
+// columns, then reject_line, reject_reason and reject_note. After correction it can be imported.
+// Every cell goes through Cell.
 type Rejects struct {
 	w       *csv.Writer
 	columns int
 }
 
-// NewRejects writes the header line.
+// NewRejects writes the header line; the error is the writer's.
 func NewRejects(w io.Writer, header []string) (*Rejects, error) {
 	r := &Rejects{csv.NewWriter(w), len(header)}
 	line := append(slices.Clone(header), "reject_line", "reject_reason", "reject_note")
@@ -26,7 +27,7 @@ func NewRejects(w io.Writer, header []string) (*Rejects, error) {
 	return r, r.w.Write(line)
 }
 
-// Add writes one row. A row with fewer cells than the header is filled up, of one with more the surplus is left out.
+// Add writes one row. A row with fewer cells than the header is padded; surplus cells are left out.
 func (r *Rejects) Add(row campaign.Reject) error {
 	line := make([]string, 0, r.columns+3)
 	for i := range r.columns {
@@ -39,7 +40,7 @@ func (r *Rejects) Add(row campaign.Reject) error {
 	return r.w.Write(append(line, strconv.Itoa(row.Line), string(row.Reason), Cell(row.Note)))
 }
 
-// Close writes what is buffered; it does not close the writer.
+// Close writes the buffered rows. It does not close the writer.
 func (r *Rejects) Close() error {
 	r.w.Flush()
 	return r.w.Error()

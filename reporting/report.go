@@ -10,22 +10,27 @@ import (
 	"campaignd/campaign"
 )
 
-// Report is a run in figures. Its JSON is what scripts rely on (design section 11);
-// members may be added, never renamed.
+// Report is a run in figures. Scripts rely on its JSON
+// (docs/operations.md#what-scripts-may-rely-on): members may be added, never renamed.
 type Report struct {
-	Run     RunFacts         `json:"run"`
-	Rows    int64            `json:"rows"`    // of the list; so far, while it is being imported
-	Totals  Totals           `json:"totals"`  // each delivery once, under its shown status; they add up to Rows
-	Skipped map[string]int64 `json:"skipped"` // by campaign.SkipReason
-	Failed  map[string]int64 `json:"failed"`  // by the platform's code; NoCode when the event bore none
-	Refused map[string]int64 `json:"refused"` // by the service's error code
+	Run RunFacts `json:"run"`
+	// Rows is the number of rows of the list, or of the rows so far while it is imported.
+	Rows int64 `json:"rows"`
+	// Totals counts each delivery once, under its shown status; they add up to Rows.
+	Totals Totals `json:"totals"`
+	// Skipped counts by campaign.SkipReason.
+	Skipped map[string]int64 `json:"skipped"`
+	// Failed counts by the platform's code; NoCode when the event had none.
+	Failed map[string]int64 `json:"failed"`
+	// Refused counts by the service's error code.
+	Refused map[string]int64 `json:"refused"`
 	Funnel  Funnel           `json:"funnel"`
 }
 
-// NoCode stands for the code of a failure or refusal that came without one.
+// NoCode stands for the missing code of a failure or refusal.
 const NoCode = "no_code"
 
-// RunFacts is the run as a report names it. Times are UTC; zero times are left out.
+// RunFacts are the facts of a run in a report. Times are UTC; zero times are left out.
 type RunFacts struct {
 	ID        string               `json:"id"`
 	Campaign  string               `json:"campaign"`
@@ -69,16 +74,16 @@ func (t Totals) MarshalJSON() ([]byte, error) {
 	return []byte("{" + b.String() + "}"), nil
 }
 
-// Funnel counts how far deliveries ever came, so it is cumulative: a delivery that was
-// read is in Accepted, Sent, Delivered and Read.
+// Funnel counts how far deliveries ever came. It is cumulative: a delivery that was read counts as
+// Accepted, Sent, Delivered and Read.
 type Funnel struct {
 	Sendable       int64 `json:"sendable"` // rows that are not skipped
 	Accepted       int64 `json:"accepted"`
 	Sent           int64 `json:"sent"`
 	Delivered      int64 `json:"delivered"`
 	Read           int64 `json:"read"`
-	Failed         int64 `json:"failed"`          // a failed event came, also where delivered or read is known too
-	Adopted        int64 `json:"adopted"`         // accepted on the evidence of a webhook, not of an answer
+	Failed         int64 `json:"failed"`          // a failed event came; delivered or read may be known, too
+	Adopted        int64 `json:"adopted"`         // a webhook proved the acceptance, since the answer was lost
 	MaybeDuplicate int64 `json:"maybe_duplicate"` // sent again after a doubt, by the operator's choice
 	Ambiguous      int64 `json:"ambiguous"`       // webhooks that fit more than one doubt
 }
@@ -99,7 +104,7 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 		Refused: map[string]int64{},
 	}
 	if run.State == campaign.Importing {
-		r.Rows = r.Totals.Sum() // run was read before the tallies, and rows may have come since
+		r.Rows = r.Totals.Sum() // run was read before the tallies, and rows may have been added since
 	}
 	for _, t := range tallies {
 		switch reason := t.Reason; t.Status {
@@ -119,13 +124,13 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 	return r, nil
 }
 
-// Unresolved counts the rows that are unsent or uncertain: queued, sending, in_doubt and
-// unknown. `run` exits with 3 exactly when it is not 0 (design section 11).
+// Unresolved counts the rows that are unsent or uncertain: queued, sending, in_doubt and unknown.
+// `run` exits with 3 exactly when it is not 0 (docs/operations.md#commands-and-exit-codes).
 func (r *Report) Unresolved() int64 {
 	return r.Totals[campaign.Queued] + r.Totals[campaign.Sending] + r.Totals[campaign.InDoubt] + r.Totals[campaign.Unknown]
 }
 
-// JSON is the report as scripts read it, indented, with a newline at its end.
+// JSON is the report for scripts: indented, with a newline at the end.
 func (r *Report) JSON() ([]byte, error) {
 	return indented(r)
 }

@@ -75,11 +75,11 @@ func TestEveryStatusIsAlwaysAKey(t *testing.T) {
 	}
 	for _, s := range campaign.Statuses {
 		if n, there := got.Totals[string(s)]; !there || n != 0 {
-			t.Errorf("totals.%s = %d, there: %v", s, n, there)
+			t.Errorf("totals.%s = %d, present %v; want 0, true", s, n, there)
 		}
 	}
 	if len(got.Totals) != len(campaign.Statuses) || got.Skipped == nil || got.Failed == nil || got.Refused == nil {
-		t.Errorf("got %s", b)
+		t.Errorf("got %s, want %d totals, and skipped, failed and refused", b, len(campaign.Statuses))
 	}
 }
 
@@ -99,14 +99,14 @@ func TestTotalsSurviveARoundTrip(t *testing.T) {
 	}
 }
 
-func TestUnresolvedIsWhatExitCode3Means(t *testing.T) {
+func TestUnresolvedIsWhatExitCode3Counts(t *testing.T) {
 	run, m := sample()
 	if got := built(t, run, m).Unresolved(); got != 5 { // 2 queued, 1 sending, 1 in doubt, 1 unknown
 		t.Errorf("got %d, want 5", got)
 	}
 }
 
-func TestReportOfARunBeingImportedCountsWhatIsThere(t *testing.T) {
+func TestReportOfAnImportingRunCountsItsRowsSoFar(t *testing.T) {
 	run, m := sample()
 	run.State, run.Rows = campaign.Importing, 4
 	if r := built(t, run, m); r.Rows != int64(len(m.lines)) {
@@ -118,11 +118,11 @@ func TestReportPassesTheLedgersErrorOn(t *testing.T) {
 	run, m := sample()
 	m.fail = errors.New("disk on fire")
 	if _, err := Build(context.Background(), m, run); !errors.Is(err, m.fail) {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want %v", err, m.fail)
 	}
 }
 
-func TestTableCannotSteerTheTerminal(t *testing.T) {
+func TestTableCannotControlTheTerminal(t *testing.T) {
 	run, m := sample()
 	run.ListName, run.Detail, run.State = "list\x1b]0;pwned\x07.csv", "a\u202eb\xff", campaign.Paused
 	m.lines[6].Code = "send_\x1b[31mred"
@@ -131,11 +131,11 @@ func TestTableCannotSteerTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(b.String(), "\x1b\x07\u202e\ufffd") || !utf8.ValidString(b.String()) {
-		t.Errorf("control characters came through: %q", b.String())
+		t.Errorf("got %q, want no control characters", b.String())
 	}
 }
 
-func TestTableSaysWhenTheSumIsWrong(t *testing.T) {
+func TestTableTellsWhenTheSumIsWrong(t *testing.T) {
 	run, m := sample()
 	run.Rows++
 	var b bytes.Buffer
@@ -143,7 +143,7 @@ func TestTableSaysWhenTheSumIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "campaignd audit") {
-		t.Errorf("nothing said:\n%s", b.String())
+		t.Errorf("got\n%s\nwant a hint at campaignd audit", b.String())
 	}
 }
 
@@ -152,7 +152,8 @@ func TestPercentNeverRoundsToNothingOrAll(t *testing.T) {
 		n, all int64
 		want   string
 	}{
-		{0, 0, ""}, {5, 0, ""}, {0, 10, "0.0 %"}, {0, 1, "0.0 %"}, {1, 1, "100.0 %"}, {1, 2000, "0.1 %"}, {1, 2001, "< 0.1 %"}, {1999, 2000, "> 99.9 %"}, {1998, 2000, "99.9 %"}, {1, 1_000_000, "< 0.1 %"}, {1, 3, "33.3 %"}, {2, 3, "66.7 %"},
+		{0, 0, ""}, {5, 0, ""}, {0, 10, "0.0 %"}, {0, 1, "0.0 %"}, {1, 1, "100.0 %"}, {1, 2000, "0.1 %"}, {1, 2001, "< 0.1 %"},
+		{1999, 2000, "> 99.9 %"}, {1998, 2000, "99.9 %"}, {1, 1_000_000, "< 0.1 %"}, {1, 3, "33.3 %"}, {2, 3, "66.7 %"},
 		{999_999, 1_000_000, "> 99.9 %"}, {10, 10, "100.0 %"}, {12, 10, "120.0 %"},
 	} {
 		if got := percent(c.n, c.all); got != c.want {
@@ -173,7 +174,7 @@ func TestTimesAreUTC(t *testing.T) {
 	run, m := sample()
 	run.CreatedAt = run.CreatedAt.In(time.FixedZone("WAT", 3600))
 	if got := built(t, run, m).Run.CreatedAt; got.Location() != time.UTC {
-		t.Errorf("created_at in %v", got.Location())
+		t.Errorf("created_at in %v, want UTC", got.Location())
 	}
 }
 
@@ -183,7 +184,8 @@ func TestFunnelAndBreakdownsAreTheLedgersCounts(t *testing.T) {
 			{Status: campaign.Failed, Reason: "131049", N: 3}, {Status: campaign.Failed, Reason: "131026", N: 5}, {Status: campaign.Failed, N: 7},
 			{Status: campaign.Refused, Reason: "send_media", N: 11}, {Status: campaign.Refused, N: 13},
 			{Status: campaign.Skipped, Reason: "duplicate", N: 17}, {Status: campaign.Skipped, Reason: "expired", N: 19},
-			{Status: campaign.Read, N: 23}, {Status: campaign.InDoubt, Reason: "time_out", N: 29}, {Status: campaign.InDoubt, Reason: "reset", N: 31},
+			{Status: campaign.Read, N: 23}, {Status: campaign.InDoubt, Reason: "time_out", N: 29},
+			{Status: campaign.InDoubt, Reason: "reset", N: 31},
 		},
 		funnel: &campaign.Funnel{Accepted: 1, Sent: 2, Delivered: 3, Read: 4, Failed: 5, Adopted: 6, MaybeDuplicate: 7, Ambiguous: 8},
 	}
@@ -212,7 +214,8 @@ func TestFunnelAndBreakdownsAreTheLedgersCounts(t *testing.T) {
 }
 
 func TestReportNamesTheRunAsTheLedgerDoes(t *testing.T) {
-	run := campaign.Run{No: 7, Campaign: "c", State: campaign.Paused, Reason: campaign.PausedByBreaker, Detail: "why", Wanted: campaign.WantPause,
+	run := campaign.Run{No: 7, Campaign: "c", State: campaign.Paused, Reason: campaign.PausedByBreaker,
+		Detail: "why", Wanted: campaign.WantPause,
 		ListName: "l.csv", ListHash: "ab", Launch: "cron x", Parent: 5, Template: "t", Language: "en", Marketing: true,
 		CreatedAt: at(1), StartedAt: at(2), EndedAt: at(3)}
 	want := RunFacts{ID: "c-7", Campaign: "c", State: "paused", Reason: "breaker", Detail: "why", Wanted: "pause",
@@ -251,7 +254,7 @@ func TestTableTellsHowLongARunTook(t *testing.T) {
 				got = strings.TrimSpace(rest)
 			}
 			if strings.Contains(line, "after") && c.want == "" {
-				t.Errorf("%s: %q tells of an end", name, line)
+				t.Errorf("%s: got %q, want no end", name, line)
 			}
 		}
 		if got != c.want {
@@ -260,7 +263,7 @@ func TestTableTellsHowLongARunTook(t *testing.T) {
 	}
 }
 
-func TestTableShowsOnlyStatusesThatThereAre(t *testing.T) {
+func TestTableShowsOnlyStatusesThatOccur(t *testing.T) {
 	m := &memory{tallies: []campaign.Tally{{Status: campaign.Failed, N: 1}, {Status: campaign.Read, N: 1}}}
 	got := table(t, campaign.Run{No: 1, Campaign: "c", Rows: 3, State: campaign.Finished}, m, 0)
 	want := `c-1  finished
@@ -307,13 +310,14 @@ func TestSentencesWrapAtTheirWidth(t *testing.T) {
 	}
 	run, m := sample()
 	if one, two := table(t, run, m, 1), table(t, run, m, 2); one != two || one == table(t, run, m, 0) {
-		t.Errorf("a width of 1 is not wrapped as narrowly as 2:\n%s", one)
+		t.Errorf("a width of 1 is wrapped as\n%s\nwant as narrowly as 2", one)
 	}
 }
 
 func TestHiddenCharactersBecomeAMiddleDot(t *testing.T) {
 	for in, want := range map[string]string{
-		"a b": "a b", "\x1b[31m": "·[31m", "a\u202eb": "a·b", "a\xffb": "a·b", "a\ufffdb": "a·b", "\u00a0": "·", "Zo\u00eb": "Zo\u00eb", "a\nb\tc": "a·b·c", "!": "!",
+		"a b": "a b", "\x1b[31m": "·[31m", "a\u202eb": "a·b", "a\xffb": "a·b", "a\ufffdb": "a·b", "\u00a0": "·", "Zo\u00eb": "Zo\u00eb",
+		"a\nb\tc": "a·b·c", "!": "!",
 	} {
 		if got := printable(in); got != want {
 			t.Errorf("printable(%q) = %q, want %q", in, got, want)

@@ -17,14 +17,13 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// minWords is the narrowest a column of sentences is wrapped to; narrower
-// terminals wrap by themselves.
+// minWords is the least width to which a column of sentences is wrapped. Narrower terminals wrap by
+// themselves.
 const minWords = 24
 
-// Table writes the report for people: plain text without colours, sentences wrapped so
-// that no line is wider than width runes (0: not wrapped). What came from outside
-// is written without control characters, so that a list or an answer cannot
-// steer the terminal.
+// Table writes the report for people: plain text without colours. Sentences are wrapped so that no
+// line is wider than width runes; 0 does not wrap. Control characters are replaced, so that a list
+// or an answer of the service cannot control the terminal.
 func (r *Report) Table(w io.Writer, width int) error {
 	b := bufio.NewWriter(w)
 	page := page{b, width}
@@ -111,7 +110,7 @@ func (p page) funnel(r *Report) {
 	}{
 		{"adopted", f.Adopted, "accepted on the evidence of a webhook, since the answer was lost"},
 		{"maybe duplicate", f.MaybeDuplicate, "sent again after a doubt, as the campaign's on_uncertain policy says"},
-		{"ambiguous", f.Ambiguous, "webhooks that fit more than one doubt, and settled none"},
+		{"ambiguous", f.Ambiguous, "webhooks that fit more than one doubt and settled none"},
 	} {
 		if e.n > 0 {
 			lines = append(lines, entry{e.name, count(e.n), e.words})
@@ -127,8 +126,7 @@ func codeSentence(code string) string {
 	return messaging.Sentence(code)
 }
 
-// block writes entries under a title: names to the left, numbers to the right
-// of their column, words wrapped.
+// block writes entries under a title: names left-aligned, numbers right-aligned, words wrapped.
 func (p page) block(title string, entries []entry) {
 	if title != "" {
 		fmt.Fprintf(p.w, "\n%s\n", title)
@@ -156,8 +154,8 @@ func (p page) block(title string, entries []entry) {
 	}
 }
 
-// wrapped breaks words at spaces into lines of at most width runes; a longer
-// word stands alone on a line. It gives at least one line.
+// wrapped breaks words at spaces into lines of at most width runes. A longer word stands alone on
+// a line. There is at least one line.
 func wrapped(s string, width int, wrap bool) []string {
 	if !wrap {
 		return []string{s}
@@ -178,8 +176,8 @@ func wrapped(s string, width int, wrap bool) []string {
 	return append(lines, line)
 }
 
-// printable replaces what a terminal would obey or hide: control and format
-// characters (also those that turn the direction of writing) and broken UTF-8.
+// printable replaces characters that a terminal would obey or hide: control and format characters
+// (also those that change the direction of writing) and broken UTF-8.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ' ' || r != utf8.RuneError && unicode.IsPrint(r) {
@@ -189,7 +187,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// count writes a number with its thousands apart: 1,234,567.
+// count writes a number with thousands separators: 1,234,567.
 func count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -198,7 +196,8 @@ func count(n int64) string {
 	return s
 }
 
-// percent is n of all, to a tenth. What is not nothing is never shown as 0.0, and what is not all never as 100.0.
+// percent is n of all, to a tenth. More than nothing is never shown as 0.0, and less than all never
+// as 100.0.
 func percent(n, all int64) string {
 	if all <= 0 {
 		return ""

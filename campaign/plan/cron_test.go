@@ -1,15 +1,12 @@
 package plan_test
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
-	"campaignd/campaign"
 	"campaignd/campaign/plan"
 )
 
@@ -34,19 +31,26 @@ func TestCronFiresOnTheLocalClock(t *testing.T) {
 		{"just before", "0 9 * * MON", "Africa/Lagos", "2026-03-02T07:59:59.999999999Z",
 			[]string{"2026-03-02T08:00:00Z 2026-03-02T09:00"}},
 		{"utc by default", "@daily", "", "2026-03-02T07:00:00Z", []string{"2026-03-03T00:00:00Z 2026-03-03T00:00"}},
-		{"a leap day", "0 12 29 FEB *", "", "2026-03-01T00:00:00Z", []string{"2028-02-29T12:00:00Z 2028-02-29T12:00", "2032-02-29T12:00:00Z 2032-02-29T12:00"}},
-		{"the last day of a leap year far off", "30 9 31 12 *", "America/New_York", "2040-12-31T06:00:00Z", []string{"2040-12-31T14:30:00Z 2040-12-31T09:30"}},
-		{"every hour of that day", "0 * * * *", "America/New_York", "2040-12-31T06:00:00Z", []string{"2040-12-31T07:00:00Z 2040-12-31T07:00:00Z"}},
+		{"a leap day", "0 12 29 FEB *", "", "2026-03-01T00:00:00Z",
+			[]string{"2028-02-29T12:00:00Z 2028-02-29T12:00", "2032-02-29T12:00:00Z 2032-02-29T12:00"}},
+		{"the last day of a leap year far off", "30 9 31 12 *", "America/New_York", "2040-12-31T06:00:00Z",
+			[]string{"2040-12-31T14:30:00Z 2040-12-31T09:30"}},
+		{"every hour of that day", "0 * * * *", "America/New_York", "2040-12-31T06:00:00Z",
+			[]string{"2040-12-31T07:00:00Z 2040-12-31T07:00:00Z"}},
 		{"eight years without a leap day", "0 12 29 2 *", "", "2096-03-01T00:00:00Z", []string{"2104-02-29T12:00:00Z 2104-02-29T12:00"}},
 
 		{"a leap day beyond a year that has none", "0 12 29 2 *", "", "2098-06-01T00:00:00Z", []string{"2104-02-29T12:00:00Z 2104-02-29T12:00"}},
 		{"July", "0 9 1 JUL *", "", "2026-03-01T00:00:00Z", []string{"2026-07-01T09:00:00Z 2026-07-01T09:00"}},
 		{"July in a list", "0 9 1 apr,jul *", "", "2026-05-01T00:00:00Z", []string{"2026-07-01T09:00:00Z 2026-07-01T09:00"}},
-		{"the shortest interval", "@every 1s", "", "2026-03-02T08:12:34.5Z", []string{"2026-03-02T08:12:35Z 2026-03-02T08:12:35Z", "2026-03-02T08:12:36Z 2026-03-02T08:12:36Z"}},
-		{"every hour of a day beyond a change of offset", "0 * 1 1 *", "America/New_York", "2026-10-01T00:00:00Z", []string{"2027-01-01T05:00:00Z 2027-01-01T05:00:00Z"}},
-		{"every hour of a day beyond two changes of offset", "0 * 1 7 *", "America/New_York", "2026-10-01T00:00:00Z", []string{"2027-07-01T04:00:00Z 2027-07-01T04:00:00Z"}},
+		{"the shortest interval", "@every 1s", "", "2026-03-02T08:12:34.5Z",
+			[]string{"2026-03-02T08:12:35Z 2026-03-02T08:12:35Z", "2026-03-02T08:12:36Z 2026-03-02T08:12:36Z"}},
+		{"every hour of a day beyond a change of offset", "0 * 1 1 *", "America/New_York", "2026-10-01T00:00:00Z",
+			[]string{"2027-01-01T05:00:00Z 2027-01-01T05:00:00Z"}},
+		{"every hour of a day beyond two changes of offset", "0 * 1 7 *", "America/New_York", "2026-10-01T00:00:00Z",
+			[]string{"2027-07-01T04:00:00Z 2027-07-01T04:00:00Z"}},
 
-		// robfig/cron#541: skipped by the library. The day before and after keep their hour.
+		// The library skips this firing (https://github.com/robfig/cron/issues/541). The days before and
+		// after keep their hour.
 		{"New York, a time that does not exist", "30 2 * * *", "America/New_York", "2026-03-07T00:00:00-05:00",
 			[]string{"2026-03-07T07:30:00Z 2026-03-07T02:30", "2026-03-08T07:00:00Z 2026-03-08T02:30", "2026-03-09T06:30:00Z 2026-03-09T02:30"}},
 		{"New York, a time that exists twice", "30 1 * * *", "America/New_York", "2026-10-31T12:00:00-04:00",
@@ -69,17 +73,20 @@ func TestCronFiresOnTheLocalClock(t *testing.T) {
 			[]string{"2018-11-04T03:00:00Z 2018-11-04T00:00", "2018-11-05T02:00:00Z 2018-11-05T00:00"}},
 
 		{"every hour, through the doubled one", "0 * * * *", "America/New_York", "2026-11-01T00:30:00-04:00",
-			[]string{"2026-11-01T05:00:00Z 2026-11-01T05:00:00Z", "2026-11-01T06:00:00Z 2026-11-01T06:00:00Z", "2026-11-01T07:00:00Z 2026-11-01T07:00:00Z"}},
+			[]string{"2026-11-01T05:00:00Z 2026-11-01T05:00:00Z", "2026-11-01T06:00:00Z 2026-11-01T06:00:00Z",
+				"2026-11-01T07:00:00Z 2026-11-01T07:00:00Z"}},
 		{"every hour, over the missing one", "@hourly", "America/New_York", "2026-03-08T01:30:00-05:00",
 			[]string{"2026-03-08T07:00:00Z 2026-03-08T07:00:00Z", "2026-03-08T08:00:00Z 2026-03-08T08:00:00Z"}},
 		{"quarter hours on Lord Howe", "*/15 * * * *", "Australia/Lord_Howe", "2026-10-04T01:40:00+10:30",
-			[]string{"2026-10-03T15:15:00Z 2026-10-03T15:15:00Z", "2026-10-03T15:30:00Z 2026-10-03T15:30:00Z", "2026-10-03T15:45:00Z 2026-10-03T15:45:00Z"}},
+			[]string{"2026-10-03T15:15:00Z 2026-10-03T15:15:00Z", "2026-10-03T15:30:00Z 2026-10-03T15:30:00Z",
+				"2026-10-03T15:45:00Z 2026-10-03T15:45:00Z"}},
 		{"half past on Lord Howe, at the jump itself", "30 0-23 * * *", "Australia/Lord_Howe", "2026-10-04T01:40:00+10:30",
 			[]string{"2026-10-03T15:30:00Z 2026-10-03T15:30:00Z", "2026-10-03T16:30:00Z 2026-10-03T16:30:00Z"}},
 
 		{"an interval, the same on each replica", "@every 90m", "Africa/Lagos", "2026-03-02T08:12:34Z",
 			[]string{"2026-03-02T09:00:00Z 2026-03-02T09:00:00Z", "2026-03-02T10:30:00Z 2026-03-02T10:30:00Z"}},
-		{"an interval before 1970", "@every 1h", "", "1969-12-31T22:30:00Z", []string{"1969-12-31T23:00:00Z 1969-12-31T23:00:00Z", "1970-01-01T00:00:00Z 1970-01-01T00:00:00Z"}},
+		{"an interval before 1970", "@every 1h", "", "1969-12-31T22:30:00Z",
+			[]string{"1969-12-31T23:00:00Z 1969-12-31T23:00:00Z", "1970-01-01T00:00:00Z 1970-01-01T00:00:00Z"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			schedule := parseCron(t, c.expr, c.zone)
@@ -95,45 +102,11 @@ func TestCronFiresOnTheLocalClock(t *testing.T) {
 	}
 }
 
-// Every refusal of ecosystem.md 2.11, and what the library reads as something else.
-func TestCronRefusesWhatWouldSurprise(t *testing.T) {
-	for _, c := range []struct{ expr, want string }{
-		{"", "empty"}, {"   ", "empty"},
-		{"TZ=UTC", "schedule.timezone"}, {"TZ=0", "schedule.timezone"}, {"CRON_TZ=", "schedule.timezone"},
-		{"TZ=UTC 0 9 * * *", "schedule.timezone"}, {"CRON_TZ=Europe/Berlin 0 9 * * *", "schedule.timezone"},
-		{"0 0 31 2 *", "no such date"}, {"0 0 30 FEB *", "no such date"}, {"0 0 31 4,6,9,11 *", "no such date"},
-		{"0 9 * * 7", "Sunday is 0"}, {"0 9 * * 5-7", "Sunday is 0"}, {"0 9 * * 1,7", "Sunday is 0"},
-		{"@reboot", "campaignd run"}, {"@fortnightly", "five fields"},
-		{"0 9 LW * *", "not supported"}, {"0 9 * * FRIL", "numbers or names"}, {"0 9 * 7L *", "numbers or names"}, {"?-5 9 * * *", "numbers or names"}, {"0 9 ?-5 * *", "numbers or names"},
-		{"0 9 L * *", "not supported"}, {"0 9 * * 5L", "not supported"}, {"0 9 15W * *", "not supported"}, {"0 9 * * 1#2", "not supported"},
-		{"@every -5m", "second or more"}, {"@every 0s", "second or more"}, {"@every 10ms", "second or more"},
-		{"@every 1500ms", "whole seconds"}, {"@every", "@every 90m"}, {"@every soon", "duration"},
-		{"0 9 1-7 * 1", "either day"}, {"0 9 */2 * 1", "either day"},
-		{"0 0 9 * * *", "6 fields"}, {"0 9 * *", "4 fields"},
-		{",, 9 * * *", "minute"}, {"0, 9 * * *", "minute"}, {"*-5 9 * * *", "minute"}, {"+5 9 * * *", "minute"},
-		{"60 9 * * *", "above maximum"}, {"0 24 * * *", "above maximum"}, {"0 9 0 * *", "below minimum"}, {"0 9 * 13 *", "above maximum"},
-		{"30-10 9 * * *", "beyond end"}, {"*/0 9 * * *", "positive"}, {"0 9 * FOO *", "parse int"}, {"0 9 ¼ * *", "day of month"},
-		{strings.Repeat("1,", 400) + "1 9 * * *", "bytes long"},
-	} {
-		got, err := plan.ParseCron(c.expr, "")
-		if err == nil {
-			t.Errorf("%q was read as %v", c.expr, got.Next(time.Unix(0, 0)))
-			continue
-		}
-		if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "schedule.cron") || strings.Contains(err.Error(), "\n") || len(err.Error()) > 250 {
-			t.Errorf("%q: %v; want schedule.cron and %q on one line", c.expr, err, c.want)
-		}
-	}
-	if _, err := plan.ParseCron("0 9 * * *", "Lagos"); err == nil || !strings.Contains(err.Error(), "schedule.timezone") {
-		t.Errorf("an unknown zone: %v", err)
-	}
-}
-
 var honest = []string{"0 9 * * MON", "30 2 * * *", "*/15 * * * *", "0 */2 * * *", "5,35 1-3 * * *", "0 0 1 * *", "@hourly", "@daily",
 	"@monthly", "@yearly", "@every 7m", "@every 25h", "0 9 29 2 *", "30 1 * * SUN", "* 2 * * *", "0 9-17/2 * * MON-FRI", "45 23 ? * ?"}
 
-// Each firing is later than the last and has a key of its own; asking from in between, or from the
-// instant before, gives the same firing.
+// Each firing is later than the one before and has a key of its own. Next gives the same firing
+// from any instant between the two.
 func TestCronAdvances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, err := plan.ParseCron(rapid.SampledFrom(honest).Draw(t, "expr"), rapid.SampledFrom(zones).Draw(t, "zone"))
@@ -145,20 +118,20 @@ func TestCronAdvances(t *testing.T) {
 		for range 60 {
 			next := c.Next(at)
 			if next.At.IsZero() {
-				t.Fatalf("%s in %s: nothing after %s", c, c.Zone(), at)
+				t.Fatalf("%s in %s: no firing after %s, want one", c, c.Zone(), at)
 			}
 			if !next.At.After(at) {
-				t.Fatalf("%s in %s: %s is not after %s", c, c.Zone(), next.At, at)
+				t.Fatalf("%s in %s: got %s, want a time after %s", c, c.Zone(), next.At, at)
 			}
 			if keys[next.Key] {
-				t.Fatalf("%s in %s: %s fires twice", c, c.Zone(), next.Key)
+				t.Fatalf("%s in %s: key %s fires twice, want once", c, c.Zone(), next.Key)
 			}
 			keys[next.Key] = true
 			if again := c.Next(next.At.Add(-1)); again != next {
-				t.Fatalf("%s in %s: after %s comes %v, but a nanosecond before it %v", c, c.Zone(), at, next, again)
+				t.Fatalf("%s in %s: a nanosecond before the firing got %v, want %v as after %s", c, c.Zone(), again, next, at)
 			}
 			if half := c.Next(at.Add(next.At.Sub(at) / 2)); half != next && next.At.Sub(at) > 1 {
-				t.Fatalf("%s in %s: after %s comes %v, but from half-way %v", c, c.Zone(), at, next, half)
+				t.Fatalf("%s in %s: from half-way got %v, want %v as after %s", c, c.Zone(), half, next, at)
 			}
 			at = next.At
 		}
@@ -179,7 +152,7 @@ func TestCronFixedHourFiresOncePerDay(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !day.IsZero() && civil.Sub(day) != 24*time.Hour {
-					t.Fatalf("%s in %s: %s follows %s", expr, name, next.Key, day)
+					t.Fatalf("%s in %s: %s follows %s, want the next day", expr, name, next.Key, day)
 				}
 				day, at = civil, next.At
 			}
@@ -191,19 +164,19 @@ func TestCronLatestCountsWhatWasMissed(t *testing.T) {
 	daily := parseCron(t, "0 9 * * *", "Africa/Lagos")
 	last, missed, ok := daily.Latest(instant(t, "2026-03-01T12:00:00Z"), instant(t, "2026-03-05T08:00:00Z"))
 	if !ok || missed != 3 || last.Key != "2026-03-05T09:00" {
-		t.Errorf("four days away: %v, %d missed, %v", last, missed, ok)
+		t.Errorf("four days away: %v, %d missed, %v; want 2026-03-05T09:00, 3, true", last, missed, ok)
 	}
 	if last, missed, ok := daily.Latest(instant(t, "2026-03-05T08:00:00Z"), instant(t, "2026-03-06T07:59:59Z")); ok {
-		t.Errorf("nothing was due, but %v (%d missed)", last, missed)
+		t.Errorf("nothing was due: got %v (%d missed), want none", last, missed)
 	}
 	minutes := parseCron(t, "* * * * *", "")
 	last, missed, ok = minutes.Latest(instant(t, "2020-01-01T00:00:00Z"), instant(t, "2026-03-05T08:00:30Z"))
 	if !ok || missed != 1000 || last.Key != "2026-03-05T08:00:00Z" {
-		t.Errorf("six years of minutes: %v, %d missed, %v", last, missed, ok)
+		t.Errorf("six years of minutes: %v, %d missed, %v; want 2026-03-05T08:00:00Z, 1000, true", last, missed, ok)
 	}
 }
 
-// The newest firing counts, also when two lie close together long ago.
+// Latest is the newest firing, also when two firings of a day lie close together.
 func TestCronLatestIsTheNewestOfThousands(t *testing.T) {
 	for _, c := range []struct {
 		expr, zone, after, now, want string
@@ -242,26 +215,6 @@ func TestCronFiresTheFirstTimeOfADoubledHour(t *testing.T) {
 	}
 }
 
-func TestCronExpressionsHaveALengthLimit(t *testing.T) {
-	long := func(n int) string { return strings.Repeat("1,", (n-9)/2) + "11"[:1+(n-9)%2] + " 9 * * *" }
-	if _, err := plan.ParseCron(long(512), ""); err != nil {
-		t.Errorf("512 bytes: %v, want them read", err)
-	}
-	_, err := plan.ParseCron(long(513), "")
-	want := `schedule.cron: "` + strings.Repeat("1,", 28) + `1...": it is 513 bytes long, want at most 512`
-	if err == nil || err.Error() != want {
-		t.Errorf("513 bytes\ngot  %v\nwant %s", err, want)
-	}
-	for n, want := range map[int]string{
-		60: `schedule.cron: "` + strings.Repeat("x", 60) + `": 1 fields, want five: minute, hour, day of month, month, day of week`,
-		61: `schedule.cron: "` + strings.Repeat("x", 57) + `...": 1 fields, want five: minute, hour, day of month, month, day of week`,
-	} {
-		if _, err := plan.ParseCron(strings.Repeat("x", n), ""); err == nil || err.Error() != want {
-			t.Errorf("%d letters\ngot  %v\nwant %s", n, err, want)
-		}
-	}
-}
-
 func TestCronIsShownAsWritten(t *testing.T) {
 	for in, want := range map[string]string{" 0 9 * * MON ": "0 9 * * MON", "@every 90m": "@every 90m", "@daily": "@daily"} {
 		c := parseCron(t, in, "Africa/Lagos")
@@ -271,114 +224,13 @@ func TestCronIsShownAsWritten(t *testing.T) {
 	}
 }
 
-func TestAFaultOfAScheduleHasItsPlace(t *testing.T) {
-	const head = "name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en_US}\n"
-	for name, c := range map[string]struct{ schedule, want string }{
-		"cron": {"schedule:\n  cron: '0 9 * * 7'\n",
-			`c.yaml:5:3: schedule.cron: "0 9 * * 7": day of week "7": Sunday is 0 or SUN`},
-		"time zone": {"schedule: {cron: '0 9 * * 1', timezone: Local}\n",
-			`c.yaml:4:31: schedule.timezone: time zone "Local" depends on the machine; give an IANA name like Africa/Lagos`},
-	} {
-		src := []byte(head + c.schedule)
-		d := &campaign.Definition{Schedule: &campaign.Schedule{Cron: "0 9 * * 7"}}
-		if name == "time zone" {
-			d.Schedule = &campaign.Schedule{Cron: "0 9 * * 1", Timezone: "Local"}
-		}
-		got, err := plan.CronOf("c.yaml", src, d)
-		var file *campaign.FileError
-		if got != nil || !errors.As(err, &file) || err.Error() != c.want {
-			t.Errorf("%s: %v, %T\ngot  %v\nwant %s", name, got, err, err, c.want)
-		}
-	}
-	if got, err := plan.CronOf("c.yaml", []byte(head), &campaign.Definition{}); got != nil || err != nil {
-		t.Errorf("without a schedule: %v, %v, want none and no error", got, err)
-	}
-	d := &campaign.Definition{Schedule: &campaign.Schedule{Cron: "0 9 * * 1", Timezone: "Africa/Lagos"}}
-	got, err := plan.CronOf("c.yaml", []byte(head), d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if next := got.Next(instant(t, "2026-03-01T00:00:00Z")).Key; next != "2026-03-02T09:00" || got.Zone().String() != "Africa/Lagos" {
-		t.Errorf("fires %s in %s, want 2026-03-02T09:00 in Africa/Lagos", next, got.Zone())
-	}
-}
-
-func TestScheduleFaultsNameTheirField(t *testing.T) {
-	for want, c := range map[string]struct{ cron, zone string }{
-		"schedule.cron": {"0 9 * *", ""}, "schedule.timezone": {"0 9 * * *", "Mars/Olympus"},
-	} {
-		_, err := plan.ParseCron(c.cron, c.zone)
-		var field *plan.FieldError
-		if !errors.As(err, &field) || field.Field != want || errors.Unwrap(err) == nil || errors.Unwrap(err) != field.Err {
-			t.Errorf("%+v: got %#v, want a fault of %s that wraps its cause", c, err, want)
-		}
-	}
-}
-
-func TestMisfirePolicies(t *testing.T) {
-	due := instant(t, "2026-03-02T08:00:00Z")
-	for _, c := range []struct {
-		policy string
-		grace  time.Duration
-		late   time.Duration
-		want   plan.Verdict
-	}{
-		{"skip", time.Hour, -time.Nanosecond, plan.NotYet},
-		{"run", time.Hour, -time.Second, plan.NotYet},
-		{"skip", time.Hour, 0, plan.Fire},
-		{"skip", time.Hour, time.Hour, plan.Fire},
-		{"skip", time.Hour, time.Hour + 1, plan.Skip},
-		{"", 0, 30 * time.Minute, plan.Fire},
-		{"", 0, 30*time.Minute + 1, plan.Skip},
-		{"", -1, 30 * time.Minute, plan.Fire},
-		{"skip", 1, 1, plan.Fire},
-		{"skip", 1, 2, plan.Skip},
-		{"later", time.Minute, time.Minute + 1, plan.Skip},
-		{"run", time.Minute, 48 * time.Hour, plan.Fire},
-	} {
-		if got := plan.Misfire(c.policy, c.grace, due, due.Add(c.late)); got != c.want {
-			t.Errorf("policy %q, grace %v, %v late: %s, want %s", c.policy, c.grace, c.late, got, c.want)
-		}
-	}
-	for policy, want := range map[string]string{"": "skip", "skip": "skip", "run": "run"} {
-		if got, err := plan.ParseMisfire(policy); got != want || err != nil {
-			t.Errorf("misfire %q is read as %q, %v, want %q", policy, got, err, want)
-		}
-	}
-	const want = `schedule.misfire "later": want run (launch late) or skip (leave it out)`
-	if got, err := plan.ParseMisfire("later"); got != "" || err == nil || err.Error() != want {
-		t.Errorf("misfire later: got %q, %v, want %s", got, err, want)
-	}
-}
-
-// Whatever a campaign file says, reading it neither panics nor gives a schedule that stands still.
-func FuzzParseCron(f *testing.F) {
-	for _, s := range append(honest, "TZ=", "CRON_TZ=0", "@every -1h", "0 0 31 2 *", "*-5 * * * *", "@every 9223372036s") {
-		f.Add(s, "Europe/Berlin")
-	}
-	f.Fuzz(func(t *testing.T, expr, zone string) {
-		c, err := plan.ParseCron(expr, zone)
-		if err != nil {
-			return
-		}
-		at := time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC)
-		for range 5 {
-			next := c.Next(at)
-			if !next.At.After(at) {
-				t.Fatalf("%q: %s after %s", expr, next.At, at)
-			}
-			at = next.At
-		}
-	})
-}
-
 func ExampleCron() {
 	schedule, err := plan.ParseCron("30 2 * * *", "Europe/Berlin")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	// On 29 March 2026 Berlin's clocks go from 02:00 to 03:00: 02:30 fires when they do.
+	// On 29 March 2026 Berlin's clocks go from 02:00 to 03:00. On that day 02:30 fires at 03:00.
 	at := time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC)
 	for range 3 {
 		next := schedule.Next(at)

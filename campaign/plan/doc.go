@@ -1,10 +1,10 @@
 // Package plan holds the calendar rules of campaigns as pure functions of now: when a
-// window is open (Window), when a cron schedule fires (Cron), what becomes of a firing
+// window is open (Window), when a cron schedule fires (Cron), what happens to a firing
 // that was missed (Misfire), and when the rest of a list will have been sent (Forecast).
 //
-// The scheduler, the pacers, preflight and `why` call it. It promises that equal arguments
-// give equal answers on every replica: it reads no clock, no host time zone and no
-// database. Local hours follow the IANA zone on the actual date. A zone it does not know is an
-// error when a campaign is read, never a guess when it is sent; programs that must run on
-// machines without zone files import time/tzdata.
+// The senders, preflight and the commands call it. It promises that equal arguments give equal
+// answers on every replica: it reads no clock, no host time zone and no database. Local hours
+// follow the IANA zone on the actual date. An unknown zone is an error when the campaign is read,
+// never a guess when it is sent. Programs that must run on machines without zone files import
+// time/tzdata.
 package plan

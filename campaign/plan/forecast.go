@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// farthest is how far ahead a forecast looks before it says that it cannot tell.
+// farthest is how far ahead a forecast looks; a later finish counts as never.
 const farthest = 366 * 24 * time.Hour
 
-// Group is what is left of a list for recipients with the same clock.
+// Group is the rest of a list for recipients in the same time zone.
 type Group struct {
 	Remaining int64          // deliveries still to be sent
-	Zone      *time.Location // theirs; used when the window is per recipient
+	Zone      *time.Location // used only when the window is per recipient
 }
 
-// Forecast is when the rest of a list will have been sent.
+// Forecast says when the rest of a list will have been sent.
 type Forecast struct {
 	Finish  time.Time     // zero when Never
-	Never   bool          // not within a year: a rate of 0, a window that never opens
-	Waiting time.Duration // of the time until Finish, when no window was open
-	Sending time.Duration // of the time until Finish, at the rate
+	Never   bool          // not within 366 days: the rate is 0, or the window never opens
+	Waiting time.Duration // part of the time until Finish in which no window is open
+	Sending time.Duration // part of the time until Finish in which messages are sent
 }
 
-// ETA computes when groups will have been sent at rate messages per second, obeying the window
-// (nil: always open). Groups whose window is open share the rate in proportion to what they have left,
-// as a fluid: exact for one group, within the length of a closing for several. It knows nothing of
-// other runs, tier or allowance; give it the rate that they leave.
+// ETA computes when groups will have been sent at rate messages per second within the window (nil:
+// always open). Groups whose window is open share the rate in proportion to their remaining
+// deliveries, as a fluid: this is exact for one group, and for several within the time between two
+// openings. ETA knows nothing of other runs, the tier or the allowance; rate is what they leave.
 func ETA(now time.Time, rate float64, window *Window, groups ...Group) Forecast {
 	left := make([]float64, len(groups))
 	var total float64
@@ -37,7 +37,7 @@ func ETA(now time.Time, rate float64, window *Window, groups ...Group) Forecast 
 	if !(rate > 0) && total > 0 {
 		return Forecast{Never: true}
 	}
-	rate = math.Min(rate, 1e9) // infinite is as good as this
+	rate = math.Min(rate, 1e9) // so that infinity can be computed with
 	limit := now.Add(farthest)
 	for at := now; ; {
 		if total < 1e-6 {
@@ -47,7 +47,7 @@ func ETA(now time.Time, rate float64, window *Window, groups ...Group) Forecast 
 		if !at.Before(limit) {
 			return Forecast{Never: true}
 		}
-		// Until the next opening or closing of any group, each open one drains evenly.
+		// Until a window of any group next opens or closes, each open group drains evenly.
 		var open float64
 		until := limit
 		draining := make([]bool, len(groups))

@@ -27,7 +27,8 @@ func TestETACountsOnlyOpenHours(t *testing.T) {
 		{"no window", "2026-03-02T08:00:00Z", 10, nil, []plan.Group{{Remaining: 36000}}, "2026-03-02T09:00:00Z", 0},
 		{"nothing left", "2026-03-02T08:00:00Z", 0, nil, []plan.Group{{}}, "2026-03-02T08:00:00Z", 0},
 		{"inside one day", "2026-03-02T08:00:00Z", 1, office, []plan.Group{{Remaining: 9 * 3600}}, "2026-03-02T17:00:00Z", 0},
-		{"one more than a day holds", "2026-03-02T08:00:00Z", 1, office, []plan.Group{{Remaining: 9*3600 + 1}}, "2026-03-03T08:00:01Z", 15 * time.Hour},
+		{"one more than a day holds", "2026-03-02T08:00:00Z", 1, office, []plan.Group{{Remaining: 9*3600 + 1}},
+			"2026-03-03T08:00:01Z", 15 * time.Hour},
 		{"from Friday evening", "2026-03-06T18:00:00Z", 1, office, []plan.Group{{Remaining: 3600}}, "2026-03-09T09:00:00Z", 62 * time.Hour},
 		{"no rate", "2026-03-02T08:00:00Z", 0, nil, []plan.Group{{Remaining: 1}}, "", 0},
 		{"a window that never opens", "2026-03-02T08:00:00Z", 10, never, []plan.Group{{Remaining: 1}}, "", 0},
@@ -39,11 +40,11 @@ func TestETACountsOnlyOpenHours(t *testing.T) {
 		{"as fast as can be", "2026-03-02T08:00:00Z", math.Inf(1), nil, []plan.Group{{Remaining: 1000}}, "2026-03-02T08:00:00Z", 0},
 		{"a year to the second", "2026-03-02T00:00:00Z", 1, nil, []plan.Group{{Remaining: 366 * 24 * 3600}}, "2027-03-03T00:00:00Z", 0},
 		{"a second more than a year", "2026-03-02T00:00:00Z", 1, nil, []plan.Group{{Remaining: 366*24*3600 + 1}}, "", 0},
-		// Both open from 08:00Z to 11:00Z: they share the rate, the smaller is done no sooner.
+		// Both are open from 08:00Z to 11:00Z and share the rate in proportion, so both finish last.
 		{"two groups at once", "2026-03-02T08:00:00Z", 1, local,
 			[]plan.Group{{Remaining: 3600, Zone: lagos}, {Remaining: 1800, Zone: lagos}}, "2026-03-02T09:30:00Z", 0},
 		{"more than a year", "2026-03-02T08:00:00Z", 0.001, nil, []plan.Group{{Remaining: 1 << 40}}, "", 0},
-		// Lagos is open 08:00Z to 11:00Z, New York 14:00Z to 17:00Z: each its own hour of work.
+		// Lagos is open 08:00Z to 11:00Z, New York 14:00Z to 17:00Z: each has an hour of work of its own.
 		{"two zones, one after the other", "2026-03-02T08:00:00Z", 1, local,
 			[]plan.Group{{Remaining: 3600, Zone: lagos}, {Remaining: 3600, Zone: newYork}}, "2026-03-02T15:00:00Z", 5 * time.Hour},
 	} {

@@ -11,11 +11,11 @@ const DefaultGrace = 30 * time.Minute
 // Verdict is what to do about a firing now.
 type Verdict string
 
-// The verdicts of Misfire.
+// The results of Misfire.
 const (
-	NotYet Verdict = "not_yet" // it lies in the future
+	NotYet Verdict = "not_yet" // the firing lies in the future
 	Fire   Verdict = "fire"    // launch the run
-	Skip   Verdict = "skip"    // too late: record it as missed, launch nothing
+	Skip   Verdict = "skip"    // too late: record the firing as missed and launch nothing
 )
 
 // ParseMisfire checks a campaign's misfire policy: "run" or "skip"; "" is skip.
@@ -29,8 +29,8 @@ func ParseMisfire(policy string) (string, error) {
 	return "", fmt.Errorf("schedule.misfire %q: want run (launch late) or skip (leave it out)", policy)
 }
 
-// Misfire decides about a firing that was due: up to grace late it is launched, later only when
-// the policy is "run". Any other policy skips. A grace of 0 or less is DefaultGrace.
+// Misfire decides about a firing that was due. Up to grace late it is launched; later only when the
+// policy is "run". Any other policy skips it. A grace of 0 or less means DefaultGrace.
 func Misfire(policy string, grace time.Duration, due, now time.Time) Verdict {
 	if grace <= 0 {
 		grace = DefaultGrace

@@ -10,14 +10,14 @@ import (
 	"campaignd/campaign"
 )
 
-// week is in seconds, the unit of Window's arithmetic.
+// week is a week in seconds, the unit in which Window computes.
 const week = 7 * 24 * 3600
 
-// Window is when sending is allowed. It is a rule about the clock on the recipient's (or the
-// campaign's) wall: a moment is inside when that clock shows a time inside, so it holds through
-// every change of offset without exceptions. A nil *Window is always open.
+// Window is when sending is allowed. It is a rule about the local clock of the recipient or of the
+// campaign: a moment is inside when that clock shows a time inside. So the rule needs no exception
+// for a change of offset. A nil *Window is always open.
 type Window struct {
-	spans     []span // of the local week, sorted, apart from each other
+	spans     []span // of the local week; sorted, with gaps between them
 	zone      *time.Location
 	recipient bool
 	text      string
@@ -26,10 +26,10 @@ type Window struct {
 // span is [from, to) in seconds since local Monday 00:00.
 type span struct{ from, to int64 }
 
-// ParseWindow reads the window of a campaign file. Hours are "HH:MM-HH:MM", also across
-// midnight and to 24:00, and belong to the day on which they begin: fri 22:00-02:00 ends on
-// Saturday. No hours means the whole day, no days every day. The zone is an IANA name, UTC when
-// empty, or "recipient": each recipient's own.
+// ParseWindow reads the window of a campaign file. Hours are "HH:MM-HH:MM"; they may cross midnight
+// or end at 24:00, and belong to the day on which they begin: fri 22:00-02:00 ends on Saturday. No
+// hours means the whole day, no days means every day. The zone is an IANA name, "" for UTC, or
+// "recipient" for each recipient's own zone. An error names the field and the remedy.
 func ParseWindow(w campaign.Window) (*Window, error) {
 	from, to, err := parseHours(w.Hours)
 	if err != nil {
@@ -55,8 +55,7 @@ func ParseWindow(w campaign.Window) (*Window, error) {
 	return out, nil
 }
 
-// Zone loads an IANA time zone; "" is UTC. "Local" is refused: it means another zone on each
-// machine.
+// Zone loads an IANA time zone; "" is UTC. "Local" is refused, since it differs between machines.
 func Zone(name string) (*time.Location, error) {
 	if name == "Local" {
 		return nil, errors.New(`time zone "Local" depends on the machine; give an IANA name like Africa/Lagos`)
@@ -68,7 +67,7 @@ func Zone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// PerRecipient reports whether the window is in each recipient's zone: Open then needs it.
+// PerRecipient reports whether the window is in each recipient's zone. Open then needs that zone.
 func (w *Window) PerRecipient() bool { return w != nil && w.recipient }
 
 // Always reports whether the window never closes.
@@ -84,10 +83,10 @@ func (w *Window) String() string {
 	return w.text
 }
 
-// Open reports whether sending is allowed at now and when that changes next: the closing
-// while open, the opening while closed. changes is zero when it never does. loc is the
-// recipient's zone and is ignored unless the window is PerRecipient; without a zone such a
-// window is closed for good.
+// Open reports whether sending is allowed at now, and when that changes next: the closing while
+// open, the opening while closed. changes is zero when it never changes. loc is the recipient's
+// zone; it is used only when the window is PerRecipient, and such a window is always closed
+// without it.
 func (w *Window) Open(now time.Time, loc *time.Location) (open bool, changes time.Time) {
 	if w == nil {
 		return true, time.Time{}
@@ -102,8 +101,8 @@ func (w *Window) Open(now time.Time, loc *time.Location) (open bool, changes tim
 	if len(w.spans) == 0 || w.Always() {
 		return open, time.Time{}
 	}
-	// Between two changes of offset the local clock runs evenly, so the next flip is
-	// arithmetic. At a change of offset it jumps: look there, then go on behind it.
+	// Between two changes of offset the local clock runs evenly, so the next change of the window can
+	// be computed. At a change of offset the clock jumps: check there, then go on after it.
 	limit := now.AddDate(1, 0, 1)
 	for at := now; at.Before(limit); {
 		local := at.In(loc)
@@ -117,22 +116,22 @@ func (w *Window) Open(now time.Time, loc *time.Location) (open bool, changes tim
 		}
 		at = end
 	}
-	return open, time.Time{} // hours that no local clock has shown in a year
+	return open, time.Time{} // no local clock shows these hours within a year
 }
 
-// offsetUntil is a moment after at up to which loc keeps the offset it has at at, zero when it
-// keeps it for good. Not every such moment is a change of offset.
+// offsetUntil is a moment after at until which loc keeps its offset; zero when it keeps it for
+// ever. The offset does not always change at that moment.
 func offsetUntil(at time.Time, loc *time.Location) time.Time {
 	_, end := at.In(loc).ZoneBounds()
 	if !end.IsZero() && !end.After(at) {
-		// Beyond the years that a zone file lists, ZoneBounds ends each year after 365 days, so that
-		// the last day of a leap year lies behind its own end (Go 1.26, time.tzset).
+		// For years beyond those in a zone file, ZoneBounds ends each year after 365 days, so the last
+		// day of a leap year lies after its own end (Go 1.26, time.tzset).
 		return at.Add(time.Hour)
 	}
 	return end
 }
 
-// add puts [from, to) into the week; what passes Sunday midnight begins on Monday again.
+// add puts [from, to) into the week. The part after Sunday midnight goes to Monday.
 func (w *Window) add(from, to int64) {
 	if to > week {
 		w.spans = append(w.spans, span{0, to - week})
@@ -164,7 +163,7 @@ func (w *Window) covers(second int64) bool {
 	return false
 }
 
-// until is how many seconds of an evenly running local clock pass before open ends.
+// until is how many seconds an evenly running local clock takes until the window changes from open.
 func (w *Window) until(second int64, open bool) int64 {
 	least := int64(week)
 	for _, s := range w.spans {
@@ -184,14 +183,14 @@ func (w *Window) until(second int64, open bool) int64 {
 	return least
 }
 
-// weekSecond is what the local clock shows, in seconds since Monday 00:00.
+// weekSecond is the reading of the local clock, in seconds since Monday 00:00.
 func weekSecond(local time.Time) int64 {
 	day := (int64(local.Weekday()) + 6) % 7
 	h, m, s := local.Clock()
 	return day*24*3600 + int64(h)*3600 + int64(m)*60 + int64(s)
 }
 
-// parseHours gives seconds of the day; to is past 24 h when the hours cross midnight.
+// parseHours returns seconds of the day; to is more than 24 h when the hours cross midnight.
 func parseHours(s string) (from, to int64, err error) {
 	if s == "" {
 		return 0, 24 * 3600, nil
@@ -231,7 +230,7 @@ func parseClock(s string) (int64, bool) {
 	return h*3600 + m*60, true
 }
 
-// weekdays in the order of the spans: Monday first, as in ISO 8601.
+// weekdays are in the order of the spans: Monday first, as in ISO 8601.
 const weekdays = "mon tue wed thu fri sat sun"
 
 func parseDays(names []string) (days [7]bool, err error) {
