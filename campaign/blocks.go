@@ -1,7 +1,8 @@
 package campaign
 
-// blocks hands out seq: one block of SegmentSize for each segment, so that the rows of one window
-// group, and those never sent, lie together. Within a group seq follows the order of the list.
+// blocks assigns seqs. Each segment owns one block of SegmentSize seqs, so the rows of one window
+// group lie together, and so do the rows that are never sent. Within a group, seq follows the order
+// of the list.
 type blocks struct {
 	run  RunNo
 	full int64 // deliveries in a segment, at most SegmentSize
@@ -20,13 +21,15 @@ type block struct {
 	used bool
 }
 
-// segmentFor is how many deliveries a segment should hold so that a list of rows spreads over its
-// connections: a few segments for each, none below 64 (a group of the fastest number).
+// segmentFor is how many deliveries a segment should hold, so that a list of this many rows spreads
+// over its connections: about four segments for each connection, and at least 64 deliveries in
+// each.
 func segmentFor(rows int64, connections int) int64 {
 	return min(max(rows/int64(4*max(connections, 1)), 64), SegmentSize)
 }
 
-// newBlocks goes on where the segments of an interrupted import stopped.
+// newBlocks continues where the segments of an interrupted import stopped. A full of 0 or less
+// means SegmentSize.
 func newBlocks(run RunNo, full int64, segments []SegmentState) *blocks {
 	if full <= 0 {
 		full = SegmentSize
@@ -42,13 +45,13 @@ func newBlocks(run RunNo, full int64, segments []SegmentState) *blocks {
 	return b
 }
 
-// place gives a row its seq.
-func (b *blocks) place(group string, closed bool) int64 {
+// assign gives a row its seq.
+func (b *blocks) assign(group string, closed bool) int64 {
 	key := blockKey{group, closed}
 	at := b.open[key]
 	full := b.full
 	if closed {
-		full = SegmentSize // nobody claims it: as few as possible
+		full = SegmentSize // no sender claims closed segments, so a few full ones do
 	}
 	if at == nil || at.Hi-at.Lo >= full {
 		lo := b.next * SegmentSize
@@ -64,7 +67,7 @@ func (b *blocks) place(group string, closed bool) int64 {
 	return at.Hi - 1
 }
 
-// take lists the segments that grew since the last take, as they are now.
+// take returns the segments that grew since the last take.
 func (b *blocks) take() []Segment {
 	out := make([]Segment, len(b.used))
 	for i, s := range b.used {

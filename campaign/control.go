@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// FindRun finds the run that a person named: an id as Run.ID prints it, its number, or the
-// word latest. Of an id the campaign's name is compared too, so that a number taken
-// from another ledger is not acted on. Errors: ErrNoRun, or what ParseRunID says.
+// FindRun finds the run that a person named: an id as Run.ID prints it, its number, or the word
+// latest. The campaign's name in an id must match, so that a number taken from another ledger has
+// no effect. The error is ErrNoRun, or that of ParseRunID.
 func FindRun(ctx context.Context, l RunLedger, id string) (Run, error) {
 	if id == "latest" {
 		newest, err := l.Runs(ctx, RunFilter{Limit: 1})
@@ -31,16 +31,16 @@ func FindRun(ctx context.Context, l RunLedger, id string) (Run, error) {
 	return r, err
 }
 
-// Controlled is a run after an operator's wish, with a sentence that says what happens next.
+// Controlled is a run after an operator's request, with a sentence on what happens next.
 type Controlled struct {
 	Run      Run
 	Sentence string
 }
 
-// ErrNotNow: what is asked does not fit the run's state.
+// ErrNotNow says that a request does not fit the state of the run.
 var ErrNotNow = errors.New("not possible now")
 
-// PauseRun asks for no further intent. ErrNotNow on an ended run.
+// PauseRun asks that no further intent is written. It returns ErrNotNow for an ended run.
 func PauseRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	if r.State.Ended() {
 		return Controlled{}, fmt.Errorf("%w: %s is %s, there is nothing to pause", ErrNotNow, r.ID(), r.State)
@@ -48,29 +48,32 @@ func PauseRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	return want(ctx, l, r, WantPause, "%s will not send from the next intent on; `campaignd resume %[1]s` lets it go on")
 }
 
-// ResumeRun takes back a pause, and makes a Paused run Ready. ErrNotNow on an ended
-// run, on one that is to be cancelled, and on one that waits for approval.
+// ResumeRun withdraws a pause and makes a Paused run Ready. It returns ErrNotNow for a run that has
+// ended, is being cancelled, or waits for approval.
 func ResumeRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	switch {
 	case r.State.Ended():
 		return Controlled{}, fmt.Errorf("%w: %s is %s; `campaignd run --new` launches another", ErrNotNow, r.ID(), r.State)
 	case r.Wanted == WantCancel:
-		return Controlled{}, fmt.Errorf("%w: %s is being cancelled, which cannot be taken back; `campaignd run --new` launches another", ErrNotNow, r.ID())
+		return Controlled{}, fmt.Errorf("%w: %s is being cancelled, which cannot be taken back; `campaignd run --new` launches another",
+			ErrNotNow, r.ID())
 	case r.State == WaitingApproval:
 		return Controlled{}, fmt.Errorf("%w: %s waits for approval; `campaignd approve %[2]s` releases it", ErrNotNow, r.ID())
 	}
 	return want(ctx, l, r, WantRun, "%s goes on as soon as a sender (`campaignd serve` or `run`) has it")
 }
 
-// CancelRun asks for the end of a run: its queued rows become skipped(cancelled).
+// CancelRun asks for the end of a run; its queued rows become skipped(cancelled). It returns
+// ErrNotNow for an ended run.
 func CancelRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	if r.State.Ended() {
 		return Controlled{}, fmt.Errorf("%w: %s is already %s", ErrNotNow, r.ID(), r.State)
 	}
-	return want(ctx, l, r, WantCancel, "%s sends nothing from the next intent on; its queued rows end as skipped(cancelled) as soon as a sender (`campaignd serve` or `run`) has it")
+	return want(ctx, l, r, WantCancel, "%s sends nothing from the next intent on; "+
+		"its queued rows end as skipped(cancelled) as soon as a sender (`campaignd serve` or `run`) has it")
 }
 
-// ApproveRun releases a run that waits for approval.
+// ApproveRun releases a run that waits for approval. It returns ErrNotNow for any other run.
 func ApproveRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	moved, err := l.SetState(ctx, r.No, []State{WaitingApproval}, Ready, "", "")
 	if err != nil {

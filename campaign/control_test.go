@@ -14,7 +14,8 @@ func TestARunIsFoundByIDNumberOrLatest(t *testing.T) {
 		t.Errorf("latest of none: %v, want %v", err, campaign.ErrNoRun)
 	}
 	for i := range 2 {
-		if _, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring-sale", ListHash: fmt.Sprint(i), Wanted: campaign.WantRun}); err != nil {
+		if _, err := l.CreateRun(t.Context(),
+			campaign.Run{Campaign: "spring-sale", ListHash: fmt.Sprint(i), Wanted: campaign.WantRun}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -31,7 +32,8 @@ func TestARunIsFoundByIDNumberOrLatest(t *testing.T) {
 			t.Errorf("%s: run %d, %v, want %v", id, got.No, err, campaign.ErrNoRun)
 		}
 	}
-	for id, want := range map[string]campaign.RunNo{"1": 1, "a-b-7": 7, "x-2147483647": 1<<31 - 1, "0": 0, "a-0": 0, "x-2147483648": 0, "": 0, "a": 0, "a-": 0, "99999999999999999999": 0} {
+	for id, want := range map[string]campaign.RunNo{"1": 1, "a-b-7": 7, "x-2147483647": 1<<31 - 1, "0": 0, "a-0": 0, "x-2147483648": 0, "": 0,
+		"a": 0, "a-": 0, "99999999999999999999": 0} {
 		if got, err := campaign.ParseRunID(id); got != want || (err == nil) != (want != 0) {
 			t.Errorf("ParseRunID(%q) = %d, %v, want %d", id, got, err, want)
 		}
@@ -62,14 +64,19 @@ func TestWishesFitTheStateOfARun(t *testing.T) {
 	no := outcome{} // ErrNotNow
 	l := openLedger(t)
 	for state, want := range map[campaign.State]map[string]outcome{
-		campaign.Importing:       {"pause": {campaign.Importing, campaign.WantPause}, "resume": {campaign.Importing, campaign.WantRun}, "cancel": {campaign.Importing, campaign.WantCancel}, "approve": no},
-		campaign.WaitingApproval: {"pause": {campaign.WaitingApproval, campaign.WantPause}, "resume": no, "cancel": {campaign.Ready, campaign.WantCancel}, "approve": {campaign.Ready, campaign.WantRun}},
-		campaign.Ready:           {"pause": {campaign.Ready, campaign.WantPause}, "resume": {campaign.Ready, campaign.WantRun}, "cancel": {campaign.Ready, campaign.WantCancel}, "approve": no},
-		campaign.Running:         {"pause": {campaign.Running, campaign.WantPause}, "resume": {campaign.Running, campaign.WantRun}, "cancel": {campaign.Running, campaign.WantCancel}, "approve": no},
-		campaign.Paused:          {"pause": {campaign.Paused, campaign.WantPause}, "resume": {campaign.Ready, campaign.WantRun}, "cancel": {campaign.Ready, campaign.WantCancel}, "approve": no},
-		campaign.Finished:        {"pause": no, "resume": no, "cancel": no, "approve": no},
-		campaign.Cancelled:       {"pause": no, "resume": no, "cancel": no, "approve": no},
-		campaign.RunStateFailed:  {"pause": no, "resume": no, "cancel": no, "approve": no},
+		campaign.Importing: {"pause": {campaign.Importing, campaign.WantPause}, "resume": {campaign.Importing, campaign.WantRun},
+			"cancel": {campaign.Importing, campaign.WantCancel}, "approve": no},
+		campaign.WaitingApproval: {"pause": {campaign.WaitingApproval, campaign.WantPause}, "resume": no,
+			"cancel": {campaign.Ready, campaign.WantCancel}, "approve": {campaign.Ready, campaign.WantRun}},
+		campaign.Ready: {"pause": {campaign.Ready, campaign.WantPause}, "resume": {campaign.Ready, campaign.WantRun},
+			"cancel": {campaign.Ready, campaign.WantCancel}, "approve": no},
+		campaign.Running: {"pause": {campaign.Running, campaign.WantPause}, "resume": {campaign.Running, campaign.WantRun},
+			"cancel": {campaign.Running, campaign.WantCancel}, "approve": no},
+		campaign.Paused: {"pause": {campaign.Paused, campaign.WantPause}, "resume": {campaign.Ready, campaign.WantRun},
+			"cancel": {campaign.Ready, campaign.WantCancel}, "approve": no},
+		campaign.Finished:       {"pause": no, "resume": no, "cancel": no, "approve": no},
+		campaign.Cancelled:      {"pause": no, "resume": no, "cancel": no, "approve": no},
+		campaign.RunStateFailed: {"pause": no, "resume": no, "cancel": no, "approve": no},
 	} {
 		for _, wish := range []string{"pause", "resume", "cancel", "approve"} {
 			run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "a", ListHash: wish + string(state), Wanted: campaign.WantRun})
@@ -134,7 +141,8 @@ func TestEndsAndOpenStatesAreClosedLists(t *testing.T) {
 			t.Errorf("%s open = %v, want %v", status, got, want)
 		}
 	}
-	for _, reason := range []campaign.PauseReason{campaign.PausedByOperator, campaign.PausedByCanary, campaign.PausedByBreaker, campaign.PausedByTemplate,
+	for _, reason := range []campaign.PauseReason{campaign.PausedByOperator, campaign.PausedByCanary,
+		campaign.PausedByBreaker, campaign.PausedByTemplate,
 		campaign.PausedByNumber, campaign.PausedByAccount, campaign.PausedByAllowance, campaign.PausedByLedger} {
 		if got, want := reason.Self(), reason == "template"; got != want {
 			t.Errorf("a pause by %s ends by itself: %v, want %v", reason, got, want)

@@ -6,8 +6,8 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// countries tells the country of E.164 numbers at little cost: by calling code, and where several
-// countries share one (+1, +7, +44 ...) by the first number seen of each area.
+// countries finds the country of E.164 numbers cheaply: by calling code, and where several
+// countries share a code (+1, +7, +44 ...), by the first number seen of each area.
 type countries struct {
 	codes map[int]bool
 	areas map[string]string // shared calling code and three digits -> region
@@ -17,7 +17,8 @@ func newCountries() *countries {
 	return &countries{codes: phonenumbers.GetSupportedCallingCodes(), areas: map[string]string{}}
 }
 
-// of is the ISO 3166 code of the number's country; "" when it has none (satellite and other global networks).
+// of returns the ISO 3166 code of the number's country; "" when it has none (satellite and other
+// global networks).
 func (c *countries) of(to string) string {
 	if len(to) < 8 {
 		return ""

@@ -2,11 +2,12 @@ package campaign
 
 import "time"
 
-// Definition is a campaign file (design section 10): what to send, to whom, when and
-// how carefully. ParseDefinition reads it; its JSON Schema is printed by `config schema`.
+// Definition is a campaign file: the template, the recipients, when to send and with which care.
+// ParseDefinition reads it; `config schema` prints its JSON Schema.
 type Definition struct {
-	Name        string              `yaml:"name" json:"name"`
-	Connections []string            `yaml:"connections" json:"connections"` // ids of the service's connections; segments spread over them
+	Name string `yaml:"name" json:"name"`
+	// Connections are ids of the service's connections; segments are spread over them.
+	Connections []string            `yaml:"connections" json:"connections"`
 	Template    TemplateUse         `yaml:"template" json:"template"`
 	Recipients  Audience            `yaml:"recipients" json:"recipients"`
 	Variables   map[string]Variable `yaml:"variables,omitempty" json:"variables,omitempty"`
@@ -16,19 +17,22 @@ type Definition struct {
 	Policies    Policies            `yaml:"policies,omitempty" json:"policies"`
 }
 
-// TemplateUse is the template and how its variables are filled. Strings of Body, Buttons and
-// Header links may hold {{ .column }}; the values of a row are data, substituted once.
+// TemplateUse is the template and how its variables are filled. The strings of Body, Buttons, OTP
+// and header links may contain {{ .column }}. The values of a row are data: they are inserted once
+// and never read as variables.
 type TemplateUse struct {
-	Name     string     `yaml:"name" json:"name"`
-	Language string     `yaml:"language" json:"language"`
-	Category string     `yaml:"category,omitempty" json:"category,omitempty"` // MARKETING, UTILITY, AUTHENTICATION; "": what the service says, else unknown
+	Name     string `yaml:"name" json:"name"`
+	Language string `yaml:"language" json:"language"`
+	// Category is MARKETING, UTILITY or AUTHENTICATION. The category that the service names counts
+	// more; when neither is known, opt-outs of marketing apply.
+	Category string     `yaml:"category,omitempty" json:"category,omitempty"`
 	Body     []string   `yaml:"body,omitempty" json:"body,omitempty"`
 	Header   *HeaderUse `yaml:"header,omitempty" json:"header,omitempty"`
 	Buttons  []Button   `yaml:"buttons,omitempty" json:"buttons,omitempty"`
 	OTP      string     `yaml:"otp,omitempty" json:"otp,omitempty"`
 }
 
-// HeaderUse is one media member.
+// HeaderUse is the medium of a media header; exactly one member is set.
 type HeaderUse struct {
 	Image    *MediaUse `yaml:"image,omitempty" json:"image,omitempty"`
 	Video    *MediaUse `yaml:"video,omitempty" json:"video,omitempty"`
@@ -36,89 +40,112 @@ type HeaderUse struct {
 }
 
 // MediaUse is a media reference, or a local file that is uploaded once per run. Exactly one of
-// AssetID, ID, Link, File.
+// AssetID, ID, Link and File is set.
 type MediaUse struct {
-	AssetID  string `yaml:"assetId,omitempty" json:"assetId,omitempty"`
-	ID       string `yaml:"id,omitempty" json:"id,omitempty"`
-	Link     string `yaml:"link,omitempty" json:"link,omitempty"`
-	File     string `yaml:"file,omitempty" json:"file,omitempty"` // relative to the campaign file
+	AssetID string `yaml:"assetId,omitempty" json:"assetId,omitempty"`
+	ID      string `yaml:"id,omitempty" json:"id,omitempty"`
+	Link    string `yaml:"link,omitempty" json:"link,omitempty"`
+	// File is a path relative to the campaign file.
+	File     string `yaml:"file,omitempty" json:"file,omitempty"`
 	Filename string `yaml:"filename,omitempty" json:"filename,omitempty"`
 }
 
 // Button fills one dynamic button of the template.
 type Button struct {
-	Type string `yaml:"type" json:"type"` // url, quick_reply, copy_code, otp
+	// Type is url, quick_reply, copy_code or otp.
+	Type string `yaml:"type" json:"type"`
 	Text string `yaml:"text" json:"text"`
 }
 
-// Audience says where the list is and how to read it.
+// Audience is where the list is and how to read it.
 type Audience struct {
-	File          string            `yaml:"file,omitempty" json:"file,omitempty"`                     // relative to the campaign file; --recipients overrules
-	Columns       map[string]string `yaml:"columns,omitempty" json:"columns,omitempty"`               // field or variable -> column header; fields: to, timezone
-	DefaultRegion string            `yaml:"default_region,omitempty" json:"default_region,omitempty"` // ISO 3166 alpha-2; without it national numbers are invalid
-	Delimiter     string            `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`           // comma, semicolon, tab, pipe or the character; "": sniffed
-	Encoding      string            `yaml:"encoding,omitempty" json:"encoding,omitempty"`             // utf-8, utf-16le, utf-16be, windows-1252; "": sniffed
-	Validate      string            `yaml:"validate,omitempty" json:"validate,omitempty"`             // none, possible, valid (default)
+	// File is the list, relative to the campaign file; --recipients overrides it.
+	File string `yaml:"file,omitempty" json:"file,omitempty"`
+	// Columns maps a field (to, timezone) or a variable to the name of a column.
+	Columns map[string]string `yaml:"columns,omitempty" json:"columns,omitempty"`
+	// DefaultRegion is an ISO 3166 alpha-2 code. Without it, national numbers are invalid.
+	DefaultRegion string `yaml:"default_region,omitempty" json:"default_region,omitempty"`
+	// Delimiter is comma, semicolon, tab, pipe or the character; "" detects it.
+	Delimiter string `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
+	// Encoding is utf-8, utf-16le, utf-16be or windows-1252; "" detects it.
+	Encoding string `yaml:"encoding,omitempty" json:"encoding,omitempty"`
+	// Validate is none, possible or valid (the default).
+	Validate string `yaml:"validate,omitempty" json:"validate,omitempty"`
 }
 
-// Variable is what to do for one variable.
+// Variable is how one variable is filled.
 type Variable struct {
-	Default string `yaml:"default,omitempty" json:"default,omitempty"` // used when the row has no value; without it the row is skipped(missing_variable)
+	// Default is used when the row has no value. Without it the row is skipped(missing_variable).
+	Default string `yaml:"default,omitempty" json:"default,omitempty"`
 }
 
-// Schedule launches the campaign by the clock (daemon only).
+// Schedule launches the campaign at set times (`campaignd serve` only).
 type Schedule struct {
-	Cron     string   `yaml:"cron" json:"cron"`
-	Timezone string   `yaml:"timezone,omitempty" json:"timezone,omitempty"` // IANA; default UTC
-	Misfire  string   `yaml:"misfire,omitempty" json:"misfire,omitempty"`   // run or skip (default)
-	Grace    Duration `yaml:"grace,omitempty" json:"grace,omitempty"`       // how late a firing may start; default 30m
+	Cron string `yaml:"cron" json:"cron"`
+	// Timezone is an IANA name; default UTC.
+	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
+	// Misfire is run or skip (the default).
+	Misfire string `yaml:"misfire,omitempty" json:"misfire,omitempty"`
+	// Grace is how late a firing may start; default 30m.
+	Grace Duration `yaml:"grace,omitempty" json:"grace,omitempty"`
 }
 
 // Window is when sending is allowed.
 type Window struct {
-	Hours    string   `yaml:"hours,omitempty" json:"hours,omitempty"`       // "09:00-18:00"; may cross midnight
-	Days     []string `yaml:"days,omitempty" json:"days,omitempty"`         // mon ... sun; default all
-	Timezone string   `yaml:"timezone,omitempty" json:"timezone,omitempty"` // IANA, or "recipient"; default UTC
+	// Hours are "09:00-18:00"; they may cross midnight. Default: the whole day.
+	Hours string `yaml:"hours,omitempty" json:"hours,omitempty"`
+	// Days are mon to sun; default all.
+	Days []string `yaml:"days,omitempty" json:"days,omitempty"`
+	// Timezone is an IANA name, or ZoneOfRecipient; default UTC.
+	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
 }
 
 // Limits bound a run.
 type Limits struct {
-	Rate        float64  `yaml:"rate,omitempty" json:"rate,omitempty"`           // messages per second over all connections of the run; 0: none of its own
-	NotAfter    Duration `yaml:"not_after,omitempty" json:"not_after,omitempty"` // since launch; what is queued then is skipped(expired)
-	MaxMessages int64    `yaml:"max_messages,omitempty" json:"max_messages,omitempty"`
-	Weight      int      `yaml:"weight,omitempty" json:"weight,omitempty"`
-	Deadline    Duration `yaml:"deadline,omitempty" json:"deadline,omitempty"`
+	// Rate is in messages per second over all connections of the run; 0: no limit of its own.
+	Rate float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
+	// NotAfter counts from the launch; rows that are still queued then are skipped(expired).
+	NotAfter Duration `yaml:"not_after,omitempty" json:"not_after,omitempty"`
+	// MaxMessages is the most messages of a run; further rows are skipped(over_limit). 0: no limit.
+	MaxMessages int64 `yaml:"max_messages,omitempty" json:"max_messages,omitempty"`
+	// Weight is 0 or 1: this version executes no other.
+	Weight   int      `yaml:"weight,omitempty" json:"weight,omitempty"`
+	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty"`
 }
 
-// Policies are the choices about doubt and care.
+// Policies are the choices about doubts and about care. Members that this version does not execute
+// are refused (notExecuted).
 type Policies struct {
-	OnUncertain  OnUncertain     `yaml:"on_uncertain,omitempty" json:"on_uncertain,omitempty"` // hold (default), evidence, resend
-	DoubtWindow  Duration        `yaml:"doubt_window,omitempty" json:"doubt_window,omitempty"` // default 15m
+	// OnUncertain is hold (the default) or resend; evidence is not executed.
+	OnUncertain OnUncertain `yaml:"on_uncertain,omitempty" json:"on_uncertain,omitempty"`
+	// DoubtWindow is how long a webhook may still settle a doubt; default 15m.
+	DoubtWindow  Duration        `yaml:"doubt_window,omitempty" json:"doubt_window,omitempty"`
 	FollowUp     *FollowUp       `yaml:"follow_up,omitempty" json:"follow_up,omitempty"`
 	Canary       *Canary         `yaml:"canary,omitempty" json:"canary,omitempty"`
 	FrequencyCap *FrequencyLimit `yaml:"frequency_cap,omitempty" json:"frequency_cap,omitempty"`
-	Approval     bool            `yaml:"approval,omitempty" json:"approval,omitempty"`
+	// Approval makes the run wait for `campaignd approve` after its import.
+	Approval bool `yaml:"approval,omitempty" json:"approval,omitempty"`
 }
 
-// FollowUp starts a follow-up run by itself.
+// FollowUp is the policy of an automatic follow-up run. It is not executed.
 type FollowUp struct {
 	Codes []int    `yaml:"codes" json:"codes"`
 	After Duration `yaml:"after,omitempty" json:"after,omitempty"`
 	Max   int      `yaml:"max,omitempty" json:"max,omitempty"`
 }
 
-// Canary sends to a few first.
+// Canary is the policy that sends to a few recipients first. It is not executed.
 type Canary struct {
 	Count     int64    `yaml:"count" json:"count"`
 	MaxFailed float64  `yaml:"max_failed,omitempty" json:"max_failed,omitempty"`
 	Wait      Duration `yaml:"wait,omitempty" json:"wait,omitempty"`
 }
 
-// FrequencyLimit bounds what one recipient gets over all campaigns.
+// FrequencyLimit bounds the messages to one recipient over all campaigns. It is not executed.
 type FrequencyLimit struct {
 	Messages int      `yaml:"messages" json:"messages"`
 	Per      Duration `yaml:"per" json:"per"`
 }
 
-// Duration is a time.Duration written as 15m or 24h in files, and a string in the schema.
+// Duration is a time.Duration that is written as 15m or 24h, in files and in JSON.
 type Duration time.Duration

@@ -2,52 +2,58 @@ package campaign
 
 import "time"
 
-// Status is where a delivery stands, as a report shows it. Each delivery has
-// exactly one at any moment, so the counts of all statuses add up to the rows
-// of the list.
+// Status is the state of a delivery, as reports show it. Each delivery has exactly one status at
+// any moment, so the counts of all statuses add up to the rows of the list.
 type Status string
 
-// The statuses of docs/states.md.
+// The statuses of docs/states.md#a-delivery.
 const (
-	Queued    Status = "queued"    // not posted yet, or refused for now and waiting for its next try
+	Queued    Status = "queued"    // not posted yet, or refused for now and waiting for the next attempt
 	Sending   Status = "sending"   // an intent is committed and its owner is alive
-	InDoubt   Status = "in_doubt"  // may have been posted; nobody knows yet
+	InDoubt   Status = "in_doubt"  // may have been posted; not proven yet
 	Accepted  Status = "accepted"  // the service answered with a messageId
-	Sent      Status = "sent"      // status webhook
-	Delivered Status = "delivered" // status webhook
-	Read      Status = "read"      // status webhook
-	Failed    Status = "failed"    // status webhook, and neither delivered nor read is known
+	Sent      Status = "sent"      // a webhook said so
+	Delivered Status = "delivered" // a webhook said so
+	Read      Status = "read"      // a webhook said so
+	Failed    Status = "failed"    // a webhook said so, and neither delivered nor read is known
 	Refused   Status = "refused"   // the service refused it for good: definitely not sent
 	Skipped   Status = "skipped"   // never posted, for a SkipReason
-	Unknown   Status = "unknown"   // a doubt whose window ended without evidence
+	Unknown   Status = "unknown"   // a doubt whose window ended without proof
 )
 
 // Statuses lists every Status in the order of reports.
 var Statuses = []Status{Queued, Sending, Accepted, Sent, Delivered, Read, Failed, Refused, Skipped, InDoubt, Unknown}
 
-// Open reports whether a run still has work or doubt in this status. `run`
-// exits with 3 exactly when a row ends Open or Unknown.
+// Open reports whether a row in this status is still to be sent or in doubt. `run` exits with 3
+// exactly when a row ends Open or Unknown.
 func (s Status) Open() bool { return s == Queued || s == Sending || s == InDoubt }
 
-// Delivery is one recipient in one run: the immutable part of its row in the
-// ledger, written once by the import.
+// Delivery is one recipient in one run: the immutable part of its row in the ledger, written once
+// by the import.
 type Delivery struct {
-	Run   RunNo
-	Seq   int64    // order of sending, from 0; unique in the run
-	Row   int64    // record number in the file, from 1, the header not counted; unique in the run
-	To    string   // E.164 with the leading +; what the file said when it is not a number (then Skip is set)
-	Key   int64    // recipients.Key of To: what duplicates, STOP and adoption compare; 0 when To is no number
-	Cells []string // the row's cells as read, in the order of Run.Header
+	Run RunNo
+	// Seq is the order of sending, from 0; unique in the run.
+	Seq int64
+	// Row is the number of the record in the list, from 1, without the header; unique in the run.
+	Row int64
+	// To is E.164 with the leading +, or the cell of the list when that is not a number.
+	To string
+	// Key is recipients.Key of To: duplicates, opt-outs and adoption compare it. 0 without a number.
+	Key int64
+	// Cells are the row's cells as read, in the order of Run.Header.
+	Cells []string
 
-	Skip SkipReason // set when the import decided that it is never posted
-	Note string     // the sentence behind Skip for this row, with line and column; may be empty
+	// Skip is set when the import decided that the row is never posted.
+	Skip SkipReason
+	// Note is the sentence behind Skip for this row, with line and column; it may be empty.
+	Note string
 }
 
-// SkipReason says why a delivery is never posted. The list is closed; each has
-// a sentence (Sentence) and is a metric label.
+// SkipReason is why a delivery is never posted. The list is closed. Each reason has a sentence
+// (Sentence) and is a metric label.
 type SkipReason string
 
-// The closed list of design section 4.
+// The reasons of docs/states.md#why-a-row-is-skipped.
 const (
 	MalformedRow       SkipReason = "malformed_row"
 	MissingPhone       SkipReason = "missing_phone"
@@ -90,25 +96,25 @@ var skipSentences = map[SkipReason]string{
 	RunCancelled:       "the run was cancelled before this row was sent",
 }
 
-// SkipReasons lists the closed list in the order of design section 4.
+// SkipReasons is the closed list, in the order of docs/states.md#why-a-row-is-skipped.
 var SkipReasons = []SkipReason{
 	MalformedRow, MissingPhone, InvalidPhone, Duplicate, MissingVariable, InvalidVariable, OptedOut, Suppressed, Unreachable,
 	RecipientIsSender, UnsupportedCountry, FrequencyCap, OverLimit, HeldOut, Blocked, Expired, RunFailed, RunCancelled,
 }
 
-// Sentence says the reason to a person.
+// Sentence is the reason in words for a person.
 func (r SkipReason) Sentence() string { return skipSentences[r] }
 
-// Line is a delivery with all that is known of it: what reports are made of.
+// Line is a delivery with everything that is known of it, for reports.
 type Line struct {
 	Delivery
 	Status     Status
 	Connection string // "" until the segment's first intent
-	Reason     string // SkipReason, or why it waits, or why it is in doubt
-	Code       string // the service's error (refused), the platform's code (failed); "" otherwise
+	Reason     string // the SkipReason, or why the row waits or is in doubt
+	Code       string // the service's error (refused) or the platform's code (failed); "" otherwise
 	MessageID  string
 	Attempts   int
-	Adopted    bool // accepted on the evidence of a webhook, not of an answer
+	Adopted    bool // a webhook proved the acceptance, not an answer
 	AcceptedAt time.Time
 	SentAt     time.Time
 	DeliveredAt,

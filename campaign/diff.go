@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// Differences names what changed from the campaign file a to the file b, one line for each value:
-// `limits.rate: was 40, is 80`. Comments, order, spelling and defaults written out are no difference. It is
-// empty when both mean the same.
+// Differences lists the changes from campaign file a to campaign file b, one line for each value:
+// `limits.rate: was 40, is 80`. Comments, order, spelling and written-out defaults do not count.
+// The result is empty when both files mean the same.
 func Differences(a, b []byte) []string {
 	was, wasErr := plainDefinition(a)
 	is, isErr := plainDefinition(b)
@@ -32,7 +32,7 @@ func Differences(a, b []byte) []string {
 	return out
 }
 
-// plainDefinition is the meaning of a file: defaults set, as maps, lists and scalars.
+// plainDefinition is the meaning of a file with its defaults, as maps, lists and scalars.
 func plainDefinition(src []byte) (v any, err error) {
 	d, err := ParseDefinition("campaign", src)
 	if err != nil {
@@ -69,14 +69,14 @@ func compare(path string, was, is any, out *[]string) {
 			return
 		}
 	}
-	if x, y := say(was), say(is); x != y {
+	if x, y := describe(was), describe(is); x != y {
 		*out = append(*out, fmt.Sprintf("%s: was %s, is %s", path, x, y))
 	}
 }
 
-// say writes a value as JSON; an absent one and an empty map are "not set".
-func say(v any) string {
-	text, _ := json.Marshal(v) // it was just unmarshalled
+// describe writes a value as JSON; an absent value and an empty map are "not set".
+func describe(v any) string {
+	text, _ := json.Marshal(v) // cannot fail: v was just unmarshalled
 	switch s := string(text); s {
 	case "null", "{}", `""`, "false", "0":
 		return "not set"

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// durationPattern is ParseDuration as a regular expression, for the JSON Schema.
+// durationPattern is the syntax of ParseDuration as a regular expression, for the JSON Schema.
 const durationPattern = `^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$`
 
 var durationUnits = []struct {
@@ -15,8 +15,8 @@ var durationUnits = []struct {
 	unit   time.Duration
 }{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
 
-// ParseDuration reads 15m, 24h, 7d, 90s, 500ms or a sum of them, largest unit first: 1d12h.
-// A day is 24 hours. A bare number is refused, also 0: it does not say its unit.
+// ParseDuration reads 15m, 24h, 7d, 90s, 500ms or a sum of them with the largest unit first: 1d12h.
+// A day is 24 hours. A bare number is an error, also 0, because it has no unit.
 func ParseDuration(s string) (Duration, error) {
 	fault := func() (Duration, error) {
 		return 0, fmt.Errorf("%q is not a duration: want a number with a unit, for example 15m, 24h or 7d", shorten(s))
@@ -55,7 +55,8 @@ func ParseDuration(s string) (Duration, error) {
 	return Duration(sum), nil
 }
 
-// String is the shortest form that ParseDuration reads back: 15m, 24h, 1h30m; hours are the largest unit.
+// String is the shortest form that ParseDuration reads: 15m, 24h, 1h30m. Hours are the largest
+// unit.
 func (d Duration) String() string {
 	if d <= 0 {
 		return "0s"
@@ -74,7 +75,7 @@ func (d Duration) String() string {
 	return b.String()
 }
 
-// Std is the duration as package time knows it.
+// Std returns the duration as a time.Duration.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
 // MarshalText writes String, in YAML and in JSON.

@@ -216,8 +216,8 @@ func whole(t *testing.T, l campaign.Ledger, run campaign.Run, rows int64) error 
 	return nil
 }
 
-// Each call of the ledger and the service fails once, at each place of each operation: the operation says so, and is
-// done when it is asked again.
+// Each call of the ledger and the service fails once, at each place of each operation: the
+// operation says so, and is done when it is asked again.
 func TestEveryFailureIsReturnedAndCanBeTriedAgain(t *testing.T) {
 	type do = func(l campaign.Ledger, s brittleService) error
 	dir := t.TempDir()

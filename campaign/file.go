@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// What a campaign file that does not say gets.
+// The defaults of a campaign file.
 const (
 	defaultDoubtWindow = Duration(15 * time.Minute)
 	defaultGrace       = Duration(30 * time.Minute)
 	defaultMisfire     = "skip"
 )
 
-// ParseDefinition reads a campaign file: strict YAML of at most MaxFile bytes, one document, no anchors,
-// aliases or tags. name is what messages call it. Everything that is wrong is reported at once, as a
-// *FileError with file, line and column. What the file does not say has its default in the answer.
+// ParseDefinition reads a campaign file: strict YAML of at most MaxFile bytes, one document, no
+// anchors, aliases or tags. Messages call the file name. The error is a *FileError that lists all
+// faults with file, line and column. The result has the defaults filled in.
 //
-// The answer depends on the list only through its header: Compile binds it.
+// The definition is not yet bound to a list: Compile binds it to the list's header.
 func ParseDefinition(name string, src []byte) (*Definition, error) {
 	s := readSource(name, src)
 	d := &Definition{}
@@ -40,8 +40,8 @@ func ParseDefinition(name string, src []byte) (*Definition, error) {
 	return d, nil
 }
 
-// LoadDefinition reads the campaign file at path, and returns its bytes too: a run keeps them verbatim
-// (Run.Definition). Errors are *FileError and those of package os.
+// LoadDefinition reads the campaign file at path. It also returns the bytes, which a run keeps
+// verbatim (Run.Definition). Errors are *FileError and those of package os.
 func LoadDefinition(path string) (*Definition, []byte, error) {
 	f, err := os.Open(path) //nolint:gosec // the operator names the file
 	if errors.Is(err, fs.ErrPermission) {
@@ -84,8 +84,8 @@ func (d *Definition) setDefaults() {
 	}
 }
 
-// Marketing reports whether opt-outs of marketing apply: category MARKETING, or not known.
-// serviceSays is the category that the service's template record names; "" when it was not asked.
+// Marketing reports whether opt-outs of marketing apply: the category is MARKETING or not known.
+// serviceSays is the category of the service's template record; "" when the service was not asked.
 func (d *Definition) Marketing(serviceSays string) bool {
 	category := serviceSays
 	if category == "" {
@@ -94,7 +94,8 @@ func (d *Definition) Marketing(serviceSays string) bool {
 	return category != "UTILITY" && category != "AUTHENTICATION"
 }
 
-// Beside resolves a file that the campaign file at path names: relative to that file's folder.
+// Beside resolves a file named in the campaign file at path: relative to that file's folder. An
+// empty name stays empty.
 func Beside(path, file string) string {
 	if file == "" || filepath.IsAbs(file) {
 		return file

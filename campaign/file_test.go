@@ -57,12 +57,14 @@ func TestAFullFileMeansWhatItSays(t *testing.T) {
 			Header:  &campaign.HeaderUse{Image: &campaign.MediaUse{AssetID: "ast_1"}},
 			Buttons: []campaign.Button{{Type: "url", Text: "{{ .slug }}"}},
 		},
-		Recipients: campaign.Audience{File: "list.csv", Columns: map[string]string{"to": "phone", "timezone": "tz", "first_name": "First Name"}, DefaultRegion: "NG"},
-		Variables:  map[string]campaign.Variable{"first_name": {Default: "friend"}},
-		Schedule:   &campaign.Schedule{Cron: "0 9 * * MON", Timezone: "Africa/Lagos", Misfire: "skip", Grace: campaign.Duration(30 * time.Minute)},
-		Window:     &campaign.Window{Hours: "09:00-18:00", Days: []string{"mon", "tue", "wed", "thu", "fri"}, Timezone: "recipient"},
-		Limits:     campaign.Limits{Rate: 40, NotAfter: campaign.Duration(48 * time.Hour), MaxMessages: 200000},
-		Policies:   campaign.Policies{OnUncertain: campaign.Hold, DoubtWindow: campaign.Duration(15 * time.Minute)},
+		Recipients: campaign.Audience{File: "list.csv",
+			Columns: map[string]string{"to": "phone", "timezone": "tz", "first_name": "First Name"}, DefaultRegion: "NG"},
+		Variables: map[string]campaign.Variable{"first_name": {Default: "friend"}},
+		Schedule: &campaign.Schedule{Cron: "0 9 * * MON", Timezone: "Africa/Lagos", Misfire: "skip",
+			Grace: campaign.Duration(30 * time.Minute)},
+		Window:   &campaign.Window{Hours: "09:00-18:00", Days: []string{"mon", "tue", "wed", "thu", "fri"}, Timezone: "recipient"},
+		Limits:   campaign.Limits{Rate: 40, NotAfter: campaign.Duration(48 * time.Hour), MaxMessages: 200000},
+		Policies: campaign.Policies{OnUncertain: campaign.Hold, DoubtWindow: campaign.Duration(15 * time.Minute)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("definition -want +got:\n%s", diff)
@@ -90,8 +92,9 @@ func parse(t testing.TB, src string) *campaign.Definition {
 	return d
 }
 
-// TestEveryFaultIsNamedWithItsPlace compares what a person reads with testdata: all faults of a file at once,
-// each with line, column, the line itself and a caret. UPDATE_GOLDEN=1 writes it anew.
+// TestEveryFaultIsNamedWithItsPlace compares what a person reads with testdata: all faults of a
+// file at once, each with line, column, the line itself and a caret. UPDATE_GOLDEN=1 writes it
+// anew.
 func TestEveryFaultIsNamedWithItsPlace(t *testing.T) {
 	for _, path := range append(glob(t, "broken/*.yaml"), glob(t, "refused/*.yaml")...) {
 		src, err := os.ReadFile(path)
@@ -184,7 +187,8 @@ func TestADefinitionSurvivesJSON(t *testing.T) {
 
 func TestDurations(t *testing.T) {
 	for s, want := range map[string]time.Duration{
-		"15m": 15 * time.Minute, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "1d12h": 36 * time.Hour, "1h30m": 90 * time.Minute, "500ms": 500 * time.Millisecond, "0s": 0,
+		"15m": 15 * time.Minute, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour, "1d12h": 36 * time.Hour, "1h30m": 90 * time.Minute,
+		"500ms": 500 * time.Millisecond, "0s": 0,
 	} {
 		got, err := campaign.ParseDuration(s)
 		if err != nil || got.Std() != want {
@@ -194,7 +198,8 @@ func TestDurations(t *testing.T) {
 			t.Errorf("%s prints as %s, which reads as %v, %v, want %v", s, got, again, err, got)
 		}
 	}
-	for _, s := range []string{"", "15", "m", "15 m", "1.5h", "-1h", "1m1h", "1h1h", "1w", "99999999999999999999d", "9223372036854775807d", "15min"} {
+	for _, s := range []string{"", "15", "m", "15 m", "1.5h", "-1h", "1m1h", "1h1h", "1w", "99999999999999999999d",
+		"9223372036854775807d", "15min"} {
 		if d, err := campaign.ParseDuration(s); err == nil {
 			t.Errorf("%q is read as %v, want an error", s, d)
 		}
@@ -249,7 +254,8 @@ func FuzzParseDefinition(f *testing.F) {
 }
 
 func ExampleParseDefinition() {
-	_, err := campaign.ParseDefinition("spring.yaml", []byte("name: spring\nconnections: [conn_1]\ntemplate: {name: spring, langauge: en_US}\n"))
+	_, err := campaign.ParseDefinition("spring.yaml",
+		[]byte("name: spring\nconnections: [conn_1]\ntemplate: {name: spring, langauge: en_US}\n"))
 	fmt.Println(err)
 	var bad *campaign.FileError
 	if errors.As(err, &bad) {

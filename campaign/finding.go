@@ -6,22 +6,22 @@ import (
 	"unicode"
 )
 
-// Level says how bad a Finding is.
+// Level is the severity of a Finding.
 type Level string
 
 // The levels.
 const (
 	LevelError   Level = "error"   // the campaign cannot run like this
-	LevelWarning Level = "warning" // it can, but probably somebody should look
+	LevelWarning Level = "warning" // the campaign can run, but a person should look at it
 )
 
-// Finding is one thing to tell the person who wrote the campaign: what is wrong, where, and what to do.
+// Finding tells the author of a campaign one fault: what it is, where, and what to do.
 type Finding struct {
 	Level   Level  `json:"level"`
-	Where   string `json:"where,omitempty"` // file:line:column, or a connection, or ""
+	Where   string `json:"where,omitempty"` // file:line:column, or file, or ""
 	What    string `json:"what"`
 	Remedy  string `json:"remedy,omitempty"`
-	Excerpt string `json:"-"` // the line of the file with a caret below; two lines, or ""
+	Excerpt string `json:"-"` // the line of the file and a caret below it; two lines, or ""
 }
 
 // String is one line: where: what; remedy.
@@ -37,7 +37,7 @@ func (f Finding) String() string {
 	return b.String()
 }
 
-// FileError is what is wrong with a campaign file. It is never empty.
+// FileError lists the faults of a campaign file, at least one.
 type FileError struct {
 	Name     string
 	Findings []Finding
@@ -52,7 +52,7 @@ func (e *FileError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Show is Error with the line of the file and a caret below each finding, for a terminal.
+// Show is Error with an excerpt of the file below each finding, for a terminal.
 func (e *FileError) Show() string {
 	var b strings.Builder
 	for _, f := range e.Findings {
@@ -64,7 +64,7 @@ func (e *FileError) Show() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// shorten makes a value fit for a message: at most 40 letters, nothing that moves the cursor.
+// shorten makes a value fit for a message: at most 40 characters, all of them printable.
 func shorten(s string) string {
 	const most = 40
 	n := 0

@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,110 +13,61 @@ import (
 	"campaignd/recipients"
 )
 
-// LimitedAgain is the platform's code for the marketing limit of one recipient, and limitedWait how
-// long it is to be left alone: a try within a day fails again (platform.md 3).
+// LimitedAgain is the platform's code for its marketing limit per recipient. limitedWait is how
+// long such a recipient must be left alone: an attempt within a day fails again
+// (docs/service.md#errors).
 const (
 	LimitedAgain = "131049"
 	limitedWait  = 24 * time.Hour
 )
 
-// acceptedNoID is the reason of a doubt whose message the service did accept (messaging.DoubtNoID).
+// acceptedNoID is the reason of a doubt whose message the service has accepted
+// (messaging.DoubtNoID).
 const acceptedNoID = "accepted_no_id"
 
-// resendable are the reasons for skipping that say nothing against the recipient.
-var resendable = []SkipReason{FrequencyCap, OverLimit, HeldOut, Expired, RunFailed, RunCancelled}
-
-// Where chooses rows of an ended run by status and, when Detail is not empty, by code or reason.
-type Where struct {
-	Status Status
-	Detail string
-}
-
-// ParseWhere reads failed, failed=CODE, refused, refused=CODE, unknown, skipped or skipped=REASON. Other
-// rows cannot be chosen: accepted, sent, delivered and read ones were sent, and most skipped ones must not be.
-func ParseWhere(s string) (Where, error) {
-	status, detail, given := strings.Cut(s, "=")
-	w := Where{Status(status), detail}
-	fault := func(what string) (Where, error) {
-		return Where{}, fmt.Errorf("%q %s; give failed, failed=131049, refused, refused=send_media, unknown, skipped or skipped=cancelled", s, what)
-	}
-	switch w.Status {
-	case Failed, Refused:
-		if given && detail == "" {
-			return fault("names no code")
-		}
-	case Unknown:
-		if given {
-			return fault("has no codes")
-		}
-	case Skipped:
-		if given && !slices.Contains(resendable, SkipReason(detail)) {
-			return fault(fmt.Sprintf("cannot be sent: of the skipped rows only those may be that were skipped for %s", joined(resendable)))
-		}
-	default:
-		return fault("chooses no rows that may be sent again")
-	}
-	return w, nil
-}
-
-// String is what ParseWhere reads.
-func (w Where) String() string {
-	if w.Detail == "" {
-		return string(w.Status)
-	}
-	return string(w.Status) + "=" + w.Detail
-}
-
-func (w Where) match(l *Line) bool {
-	if l.Status != w.Status {
-		return false
-	}
-	switch w.Status {
-	case Failed, Refused:
-		return w.Detail == "" || l.Code == w.Detail
-	case Skipped:
-		return slices.Contains(resendable, SkipReason(l.Reason)) && (w.Detail == "" || l.Reason == w.Detail)
-	}
-	return true
-}
-
-// FollowUpLedger is what a follow-up run reads and writes.
+// FollowUpLedger is the part of the ledger that a follow-up run reads and writes.
 type FollowUpLedger interface {
 	RunLedger
 	ImportLedger
 	ReportLedger
 }
 
-// FollowUpInput asks for a follow-up run: a new run whose frozen list is chosen rows of Parent.
+// FollowUpInput asks for a follow-up run: a new run whose frozen list is selected rows of Parent.
 type FollowUpInput struct {
-	Ledger   FollowUpLedger
-	Parent   Run
-	Where    []Where // a row is chosen when one matches
-	Early    bool    // also rows that failed with 131049 less than a day ago
+	Ledger FollowUpLedger
+	// Parent is the ended run whose rows are selected.
+	Parent Run
+	// Where selects a row when one of its elements matches.
+	Where []Where
+	// Early includes rows that failed with 131049 less than a day ago.
+	Early bool
+	// Progress is called with the rows written so far; it may be nil.
 	Progress func(rows int64)
 }
 
-// FollowedUp is a follow-up run and how its list came about.
+// FollowedUp is a follow-up run, with counts of its list.
 type FollowedUp struct {
 	Run       Run
 	Chosen    int64 // rows of its list
-	Elsewhere int64 // rows left out: another follow-up run of the same parent has them
-	NoID      int64 // rows left out: the service accepted them, its answer just bore no id
-	Existed   bool  // the same choice was made before: that run is returned, nothing was added
+	Elsewhere int64 // rows left out because another follow-up run of the same parent has them
+	NoID      int64 // rows left out because the service accepted them with an answer without an id
+	Existed   bool  // the same selection was made before: that run is returned and nothing was added
 }
 
-// ErrNobody: the choice leaves no row to send to.
+// ErrNobody says that the selection leaves no row to send to.
 var ErrNobody = errors.New("no row is chosen")
 
-// StartFollowUp creates the follow-up run of a choice and brings it to Ready (or WaitingApproval). The same
-// choice of the same parent is one run, however often it is asked for, and no row goes into two follow-ups of
-// one parent: nobody is sent to twice by asking twice. Who opted out or was suppressed meanwhile is skipped by the
-// intent's transaction as in any run. It may be interrupted anywhere and called again.
-// Errors: ErrNotNow while the parent may still change, ErrNobody.
+// StartFollowUp creates the follow-up run of a selection and brings it to Ready, or to
+// WaitingApproval. The same selection of the same parent is always the same run. No row goes into
+// two follow-up runs of one parent, so asking twice sends to nobody twice. A recipient who has
+// opted out or was suppressed since is skipped in the transaction of the intent, as in any run.
+// StartFollowUp may be interrupted anywhere and called again. Errors: ErrNotNow while the parent
+// may still change, ErrNobody.
 func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 	p := in.Parent
 	if !p.State.Ended() {
-		return FollowedUp{}, fmt.Errorf("%w: %s is %s, so its rows may still change; wait until it has ended, or `campaignd cancel %[2]s`", ErrNotNow, p.ID(), p.State)
+		return FollowedUp{}, fmt.Errorf("%w: %s is %s, so its rows may still change; wait until it has ended, or `campaignd cancel %[2]s`",
+			ErrNotNow, p.ID(), p.State)
 	}
 	def, err := ParseDefinition(p.ID(), p.Definition)
 	if err != nil {
@@ -125,7 +75,9 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 	}
 	now := time.Now()
 	if def.Template.Header.File() != "" && p.AssetUntil.Before(now.Add(limitedWait)) {
-		return FollowedUp{}, fmt.Errorf("the header file uploaded for %s is kept by the service until %s only; export the rows (`campaignd report %[1]s --format csv`) and launch them as a list of their own", p.ID(), p.AssetUntil.Format(time.RFC3339))
+		return FollowedUp{}, fmt.Errorf("the header file uploaded for %s is kept by the service until %s only; "+
+			"export the rows (`campaignd report %[1]s --format csv`) and launch them as a list of their own", p.ID(),
+			p.AssetUntil.Format(time.RFC3339))
 	}
 	f := followUp{in: in, where: canonical(in.Where)}
 	if err := f.identify(ctx); err != nil {
@@ -142,17 +94,17 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 	return f.freeze(ctx, def)
 }
 
-// followUp is a follow-up run coming into being.
+// followUp is a follow-up run while it is created.
 type followUp struct {
 	in    FollowUpInput
-	where string // canonical
-	hash  string // identity of the choice, in place of a list's
-	run   Run    // No is 0 until it exists
-	taken recipients.KeySet
+	where string            // canonical
+	hash  string            // SHA-256 that identifies the selection, in place of a list's hash
+	run   Run               // No is 0 until it exists
+	taken recipients.KeySet // keys that other follow-up runs of the parent have
 	FollowedUp
 }
 
-// canonical writes a choice so that its order does not matter.
+// canonical writes a selection in a fixed order and without repetitions.
 func canonical(where []Where) string {
 	var all []string
 	for _, w := range where {
@@ -162,7 +114,8 @@ func canonical(where []Where) string {
 	return strings.Join(slices.Compact(all), ",")
 }
 
-// identify finds the run of this choice if there is one, and the rows that other follow-ups have taken.
+// identify finds the run of this selection, if there is one, and the rows that other follow-up runs
+// have taken.
 func (f *followUp) identify(ctx context.Context) error {
 	sum := sha256.Sum256([]byte("follow-up\x00" + f.in.Parent.ID() + "\x00" + f.in.Parent.ListHash + "\x00" + f.where))
 	f.hash = hex.EncodeToString(sum[:])
@@ -190,7 +143,7 @@ func (f *followUp) identify(ctx context.Context) error {
 	return nil
 }
 
-// chosen yields the rows of the choice, in the order of the parent's list.
+// chosen yields the selected rows, in the order of the parent's list.
 func (f *followUp) chosen(ctx context.Context, yield func(*Line) error) error {
 	f.Elsewhere, f.NoID = 0, 0
 	for l, err := range f.in.Ledger.Lines(ctx, f.in.Parent.No) {
@@ -214,7 +167,8 @@ func (f *followUp) chosen(ctx context.Context, yield func(*Line) error) error {
 	return nil
 }
 
-// create counts the choice once, so that an empty or too early one leaves nothing behind, and stores the run.
+// create counts the selection, so that an empty or too early one leaves nothing behind, and stores
+// the run.
 func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) error {
 	var rows, early int64
 	var until time.Time
@@ -233,13 +187,15 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 	p := f.in.Parent
 	switch {
 	case rows == 0 && f.Elsewhere > 0:
-		return fmt.Errorf("%w: the %d rows of %s that are %s are in another follow-up run already; `campaignd runs` lists it", ErrNobody, f.Elsewhere, p.ID(), f.where)
+		return fmt.Errorf("%w: the %d rows of %s that are %s are in another follow-up run already; `campaignd runs` lists it",
+			ErrNobody, f.Elsewhere, p.ID(), f.where)
 	case rows == 0 && f.NoID > 0:
 		return fmt.Errorf("%w: the service accepted all %d of them (accepted_no_id), so none is sent again", ErrNobody, f.NoID)
 	case rows == 0:
 		return fmt.Errorf("%w: %s has no row that is %s; see `campaignd report %[2]s`", ErrNobody, p.ID(), f.where)
 	case early > 0 && !f.in.Early:
-		return fmt.Errorf("%w: %d rows failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early", ErrNotNow, early, until.Format(time.RFC3339))
+		return fmt.Errorf("%w: %d rows failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",
+			ErrNotNow, early, until.Format(time.RFC3339))
 	}
 	var err error
 	f.run, err = f.in.Ledger.CreateRun(ctx, Run{
@@ -247,14 +203,15 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 		Definition: p.Definition, Header: p.Header, Template: p.Template, Language: p.Language, Marketing: p.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: WantRun,
 	})
-	if err != nil && !errors.Is(err, ErrRunExists) { // if it exists: another process was asked the same a moment ago
+	if err != nil && !errors.Is(err, ErrRunExists) { // ErrRunExists: another process has just stored the same run
 		return fmt.Errorf("store the run: %w", err)
 	}
 	return nil
 }
 
-// freeze copies the chosen rows into the run. The choice may have shrunk since an interrupted
-// freeze (a webhook resolved a doubt), so what the run already holds is known by its keys, not counted.
+// freeze copies the selected rows into the run. After an interruption the selection may be smaller,
+// since a webhook may have settled a doubt. Therefore rows that the run already holds are
+// recognised by their keys, not counted.
 func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, error) {
 	l, no := f.in.Ledger, f.run.No
 	var have recipients.KeySet
@@ -272,13 +229,13 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 	if err != nil {
 		return FollowedUp{}, fmt.Errorf("read the segments of %s: %w", f.run.ID(), err)
 	}
-	at, place := f.run.Rows, newBlocks(no, 0, segments)
+	at, seqs := f.run.Rows, newBlocks(no, 0, segments)
 	rows := make([]Delivery, 0, importChunk)
 	flush := func() error {
 		if len(rows) == 0 {
 			return nil
 		}
-		if err := l.AppendRows(ctx, no, at, rows, place.take()); err != nil {
+		if err := l.AppendRows(ctx, no, at, rows, seqs.take()); err != nil {
 			return fmt.Errorf("import %s after row %d: %w", f.run.ID(), at, err)
 		}
 		at += int64(len(rows))
@@ -293,7 +250,7 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 			return nil
 		}
 		rows = append(rows, Delivery{
-			Run: no, Seq: place.place(groups[line.Seq/SegmentSize], false), Row: at + int64(len(rows)) + 1,
+			Run: no, Seq: seqs.assign(groups[line.Seq/SegmentSize], false), Row: at + int64(len(rows)) + 1,
 			To: line.To, Key: line.Key, Cells: slices.Clone(line.Cells),
 		})
 		if len(rows) < importChunk {
@@ -309,7 +266,8 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 	return f.finish(ctx, def, at)
 }
 
-// groups are the window groups of the parent's segments by index: a recipient's zone does not change.
+// groups are the window groups of the parent's segments, by index. A recipient's zone does not
+// change.
 func (f *followUp) groups(ctx context.Context) (map[int64]string, error) {
 	states, err := f.in.Ledger.SegmentStates(ctx, f.in.Parent.No)
 	if err != nil {
@@ -342,13 +300,4 @@ func (f *followUp) finish(ctx context.Context, def *Definition, rows int64) (Fol
 	}
 	f.FollowedUp.Run, f.Chosen = run, rows
 	return f.FollowedUp, nil
-}
-
-func joined(reasons []SkipReason) string {
-	var all []string
-	for _, r := range reasons {
-		all = append(all, string(r))
-	}
-	slices.SortFunc(all, cmp.Compare)
-	return strings.Join(all, ", ")
 }

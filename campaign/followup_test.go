@@ -43,8 +43,9 @@ func endedRun(t *testing.T, extra string, outcomes ...campaign.Line) (*told, cam
 func endedRunIn(t *testing.T, l campaign.Ledger, hash, extra string, outcomes ...campaign.Line) (*told, campaign.Run) {
 	t.Helper()
 	source := minimal + extra
-	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "a", ListHash: hash, ListName: "l.csv", Definition: []byte(source), Header: []string{"to"},
-		Template: "hello_world", Language: "en_US", Marketing: true, Wanted: campaign.WantRun})
+	run, err := l.CreateRun(t.Context(),
+		campaign.Run{Campaign: "a", ListHash: hash, ListName: "l.csv", Definition: []byte(source), Header: []string{"to"},
+			Template: "hello_world", Language: "en_US", Marketing: true, Wanted: campaign.WantRun})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +81,13 @@ func follow(l *told, run campaign.Run, where ...string) (campaign.FollowedUp, er
 func TestOnlyRowsThatMayBeSentAgainCanBeChosen(t *testing.T) {
 	for s, want := range map[string]campaign.Where{
 		"failed": {Status: campaign.Failed}, "failed=131049": {Status: campaign.Failed, Detail: "131049"}, "refused": {Status: campaign.Refused},
-		"refused=send_media": {Status: campaign.Refused, Detail: "send_media"}, "unknown": {Status: campaign.Unknown}, "skipped": {Status: campaign.Skipped},
-		"skipped=frequency_cap": {Status: campaign.Skipped, Detail: "frequency_cap"}, "skipped=over_limit": {Status: campaign.Skipped, Detail: "over_limit"},
-		"skipped=held_out": {Status: campaign.Skipped, Detail: "held_out"}, "skipped=expired": {Status: campaign.Skipped, Detail: "expired"},
-		"skipped=run_failed": {Status: campaign.Skipped, Detail: "run_failed"}, "skipped=cancelled": {Status: campaign.Skipped, Detail: "cancelled"},
+		"refused=send_media": {Status: campaign.Refused, Detail: "send_media"}, "unknown": {Status: campaign.Unknown},
+		"skipped":               {Status: campaign.Skipped},
+		"skipped=frequency_cap": {Status: campaign.Skipped, Detail: "frequency_cap"},
+		"skipped=over_limit":    {Status: campaign.Skipped, Detail: "over_limit"},
+		"skipped=held_out":      {Status: campaign.Skipped, Detail: "held_out"}, "skipped=expired": {Status: campaign.Skipped, Detail: "expired"},
+		"skipped=run_failed": {Status: campaign.Skipped, Detail: "run_failed"},
+		"skipped=cancelled":  {Status: campaign.Skipped, Detail: "cancelled"},
 	} {
 		got, err := campaign.ParseWhere(s)
 		if err != nil || got != want || got.String() != s {
@@ -92,9 +96,11 @@ func TestOnlyRowsThatMayBeSentAgainCanBeChosen(t *testing.T) {
 	}
 	for s, want := range map[string]string{
 		"failed=": "names no code", "refused=": "names no code", "unknown=x": "has no codes", "unknown=": "has no codes",
-		"skipped=": "cannot be sent", "skipped=duplicate": "cannot be sent", "skipped=opted_out": "only those may be that were skipped for cancelled, expired, frequency_cap, held_out, over_limit, run_failed",
+		"skipped=": "cannot be sent", "skipped=duplicate": "cannot be sent",
+		"skipped=opted_out":  "only those may be that were skipped for cancelled, expired, frequency_cap, held_out, over_limit, run_failed",
 		"skipped=suppressed": "cannot be sent", "skipped=blocked": "cannot be sent", "skipped=invalid_phone": "cannot be sent",
-		"queued": "chooses no rows that may be sent again", "sent": "chooses no rows", "accepted": "chooses no rows", "delivered": "chooses no rows", "read": "chooses no rows", "in_doubt": "chooses no rows", "": "chooses no rows",
+		"queued": "chooses no rows that may be sent again", "sent": "chooses no rows", "accepted": "chooses no rows",
+		"delivered": "chooses no rows", "read": "chooses no rows", "in_doubt": "chooses no rows", "": "chooses no rows",
 	} {
 		if got, err := campaign.ParseWhere(s); err == nil || !strings.Contains(err.Error(), want) || got != (campaign.Where{}) {
 			t.Errorf("ParseWhere(%q) = %+v, %v, want %q", s, got, err, want)
@@ -106,9 +112,12 @@ func TestAFollowUpSendsToWhoWasChosenOnce(t *testing.T) {
 	long := time.Now().Add(-25 * time.Hour)
 	outcomes := func() []campaign.Line {
 		return []campaign.Line{
-			{Status: campaign.Failed, Code: "131049", FailedAt: long}, {Status: campaign.Failed, Code: "131026"}, {Status: campaign.Refused, Code: "send_media"}, {Status: campaign.Refused},
-			{Status: campaign.Unknown, Reason: "time_out"}, {Status: campaign.Unknown, Reason: "accepted_no_id"}, {Status: campaign.Unknown, Code: "accepted_no_id"},
-			{Status: campaign.Skipped, Reason: "expired"}, {Status: campaign.Skipped, Reason: "duplicate"}, {Status: campaign.Skipped, Reason: "opted_out"}, {Status: campaign.Skipped, Reason: "cancelled"},
+			{Status: campaign.Failed, Code: "131049", FailedAt: long}, {Status: campaign.Failed, Code: "131026"},
+			{Status: campaign.Refused, Code: "send_media"}, {Status: campaign.Refused},
+			{Status: campaign.Unknown, Reason: "time_out"}, {Status: campaign.Unknown, Reason: "accepted_no_id"},
+			{Status: campaign.Unknown, Code: "accepted_no_id"},
+			{Status: campaign.Skipped, Reason: "expired"}, {Status: campaign.Skipped, Reason: "duplicate"},
+			{Status: campaign.Skipped, Reason: "opted_out"}, {Status: campaign.Skipped, Reason: "cancelled"},
 			{Status: campaign.Read}, {Status: campaign.InDoubt}, {Status: campaign.Queued},
 		}
 	}
@@ -117,9 +126,12 @@ func TestAFollowUpSendsToWhoWasChosenOnce(t *testing.T) {
 		rows  []int64
 		noID  int64
 	}{
-		"failed": {[]string{"failed"}, []int64{1, 2}, 0}, "one code": {[]string{"failed=131026"}, []int64{2}, 0}, "refused": {[]string{"refused"}, []int64{3, 4}, 0},
-		"one refusal": {[]string{"refused=send_media"}, []int64{3}, 0}, "unknown": {[]string{"unknown"}, []int64{5}, 2}, "skipped": {[]string{"skipped"}, []int64{8, 11}, 0},
-		"one reason": {[]string{"skipped=cancelled"}, []int64{11}, 0}, "several": {[]string{"skipped=expired", "failed=131049", "failed"}, []int64{1, 2, 8}, 0},
+		"failed": {[]string{"failed"}, []int64{1, 2}, 0}, "one code": {[]string{"failed=131026"}, []int64{2}, 0},
+		"refused":     {[]string{"refused"}, []int64{3, 4}, 0},
+		"one refusal": {[]string{"refused=send_media"}, []int64{3}, 0}, "unknown": {[]string{"unknown"}, []int64{5}, 2},
+		"skipped":    {[]string{"skipped"}, []int64{8, 11}, 0},
+		"one reason": {[]string{"skipped=cancelled"}, []int64{11}, 0},
+		"several":    {[]string{"skipped=expired", "failed=131049", "failed"}, []int64{1, 2, 8}, 0},
 	} {
 		l, parent := endedRun(t, "limits: {max_messages: 9}\n", outcomes()...)
 		got, err := follow(l, parent, c.where...)
@@ -134,12 +146,15 @@ func TestAFollowUpSendsToWhoWasChosenOnce(t *testing.T) {
 				t.Errorf("%s: row %d is %+v, want row %d, queued, with its cell", name, line.Row, line, i+1)
 			}
 		}
-		if diff := cmp.Diff(c.rows, rows); diff != "" || got.Chosen != int64(len(c.rows)) || got.NoID != c.noID || got.Elsewhere != 0 || got.Existed {
+		if diff := cmp.Diff(c.rows, rows); diff != "" || got.Chosen != int64(len(c.rows)) || got.NoID != c.noID ||
+			got.Elsewhere != 0 || got.Existed {
 			t.Errorf("%s: %+v, want %d chosen, %d without id; rows -want +got:\n%s", name, got, len(c.rows), c.noID, diff)
 		}
 		want := campaign.Run{
-			No: got.Run.No, Campaign: "a", ListHash: got.Run.ListHash, ListName: got.Run.ListName, Launch: "follow-up", Parent: parent.No, Definition: parent.Definition,
-			Header: []string{"to"}, Template: "hello_world", Language: "en_US", Marketing: true, Budget: 9, Rows: int64(len(c.rows)), State: campaign.Ready, Wanted: campaign.WantRun, CreatedAt: got.Run.CreatedAt,
+			No: got.Run.No, Campaign: "a", ListHash: got.Run.ListHash, ListName: got.Run.ListName, Launch: "follow-up", Parent: parent.No,
+			Definition: parent.Definition,
+			Header:     []string{"to"}, Template: "hello_world", Language: "en_US", Marketing: true, Budget: 9, Rows: int64(len(c.rows)),
+			State: campaign.Ready, Wanted: campaign.WantRun, CreatedAt: got.Run.CreatedAt,
 		}
 		if diff := cmp.Diff(want, got.Run); diff != "" || !strings.HasSuffix(got.Run.ListName, " of a-1") || got.Run.ListHash == parent.ListHash {
 			t.Errorf("%s: list %q, run -want +got:\n%s", name, got.Run.ListName, diff)
@@ -149,7 +164,8 @@ func TestAFollowUpSendsToWhoWasChosenOnce(t *testing.T) {
 
 // The same choice in another order is the same run; no row is in two follow-ups of a parent.
 func TestAskingTwiceForAFollowUpSendsNobodyTwice(t *testing.T) {
-	l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed, Code: "1"}, campaign.Line{Status: campaign.Refused, Code: "2"}, campaign.Line{Status: campaign.Failed, Code: "3"})
+	l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed, Code: "1"}, campaign.Line{Status: campaign.Refused, Code: "2"},
+		campaign.Line{Status: campaign.Failed, Code: "3"})
 	first, err := follow(l, parent, "failed=1", "refused")
 	if err != nil || first.Chosen != 2 || first.Existed {
 		t.Fatalf("%+v, %v, want 2 chosen", first, err)
@@ -162,17 +178,20 @@ func TestAskingTwiceForAFollowUpSendsNobodyTwice(t *testing.T) {
 	if err != nil || rest.Chosen != 1 || rest.Elsewhere != 1 || rest.Existed || rest.Run.No == first.Run.No {
 		t.Errorf("all failed: %+v, %v, want 1 chosen and 1 elsewhere", rest, err)
 	}
-	if _, err := follow(l, parent, "failed=3"); !errors.Is(err, campaign.ErrNobody) || !strings.Contains(err.Error(), "the 1 rows of a-1 that are failed=3 are in another follow-up run already") {
+	if _, err := follow(l, parent, "failed=3"); !errors.Is(err, campaign.ErrNobody) ||
+		!strings.Contains(err.Error(), "the 1 rows of a-1 that are failed=3 are in another follow-up run already") {
 		t.Errorf("nobody left: %v, want %v", err, campaign.ErrNobody)
 	}
 	// The same choice of another parent is another run.
 	other, otherRun := *l, parent
-	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "a", ListHash: "01", Definition: parent.Definition, Header: parent.Header, Wanted: campaign.WantRun})
+	run, err := l.CreateRun(t.Context(),
+		campaign.Run{Campaign: "a", ListHash: "01", Definition: parent.Definition, Header: parent.Header, Wanted: campaign.WantRun})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other.no, otherRun.No, otherRun.ListHash = run.No, run.No, run.ListHash
-	if got, err := follow(&other, otherRun, "failed=1", "refused"); err != nil || got.Existed || got.Run.No == first.Run.No || got.Chosen != 2 {
+	if got, err := follow(&other, otherRun, "failed=1", "refused"); err != nil || got.Existed ||
+		got.Run.No == first.Run.No || got.Chosen != 2 {
 		t.Errorf("another parent: %+v, %v, want another run of 2", got, err)
 	}
 }
@@ -192,14 +211,19 @@ func TestAFollowUpWaitsUntilItMaySend(t *testing.T) {
 		want  error
 		says  string
 	}{
-		"limited an hour ago":           {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: hour}, false, campaign.ErrNotNow, "1 rows failed with 131049 less than 24 hours ago and would fail again; wait until " + hour.Add(24*time.Hour).Format(time.RFC3339)},
-		"limited nearly a day ago":      {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now().Add(-24*time.Hour + time.Minute)}, false, campaign.ErrNotNow, "1 rows failed with 131049"},
-		"limited a day ago":             {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now().Add(-24*time.Hour - time.Second)}, false, nil, ""},
+		"limited an hour ago": {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: hour}, false, campaign.ErrNotNow,
+			"1 rows failed with 131049 less than 24 hours ago and would fail again; wait until " + hour.Add(24*time.Hour).Format(time.RFC3339)},
+		"limited nearly a day ago": {campaign.Line{Status: campaign.Failed, Code: "131049",
+			FailedAt: time.Now().Add(-24*time.Hour + time.Minute)}, false, campaign.ErrNotNow, "1 rows failed with 131049"},
+		"limited a day ago": {campaign.Line{Status: campaign.Failed, Code: "131049",
+			FailedAt: time.Now().Add(-24*time.Hour - time.Second)}, false, nil, ""},
 		"limited, and early is meant":   {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now()}, true, nil, ""},
 		"failed for another reason":     {campaign.Line{Status: campaign.Failed, Code: "131026", FailedAt: time.Now()}, false, nil, ""},
 		"refused with the limit's code": {campaign.Line{Status: campaign.Refused, Code: "131049", FailedAt: time.Now()}, false, nil, ""},
-		"nobody":                        {campaign.Line{Status: campaign.Read}, false, campaign.ErrNobody, "a-1 has no row that is failed,refused,unknown; see `campaignd report a-1`"},
-		"accepted without an id":        {campaign.Line{Status: campaign.Unknown, Reason: "accepted_no_id"}, false, campaign.ErrNobody, "the service accepted all 1 of them (accepted_no_id), so none is sent again"},
+		"nobody": {campaign.Line{Status: campaign.Read}, false, campaign.ErrNobody,
+			"a-1 has no row that is failed,refused,unknown; see `campaignd report a-1`"},
+		"accepted without an id": {campaign.Line{Status: campaign.Unknown, Reason: "accepted_no_id"}, false, campaign.ErrNobody,
+			"the service accepted all 1 of them (accepted_no_id), so none is sent again"},
 	} {
 		l, parent := endedRun(t, "", c.line)
 		_, err := campaign.StartFollowUp(t.Context(), campaign.FollowUpInput{Ledger: l, Parent: parent, Early: c.early,
@@ -237,11 +261,13 @@ func TestUncertainRowsAreToldWithTheirEvidence(t *testing.T) {
 		campaign.Line{Status: campaign.InDoubt, Code: "http_502"}, campaign.Line{Status: campaign.Read, Reason: "time_out"},
 		campaign.Line{Status: campaign.Unknown, Reason: "accepted_no_id"}, campaign.Line{Status: campaign.Unknown, Reason: "time_out"})
 	got, err := campaign.ReadUncertainty(t.Context(), l, run, 3)
-	want := campaign.Uncertainty{Run: "a-1", InDoubt: 1, Unknown: 3, ByReason: map[string]int64{"time_out": 2, "http_502": 1, "accepted_no_id": 1}, Rows: []campaign.Doubtful{
-		{Row: 1, To: l.lines[0].To, Status: campaign.Unknown, Connection: "conn_1", Reason: "time_out", Attempts: 2, RequestID: "r", TraceID: "t", Resend: true},
-		{Row: 2, To: l.lines[1].To, Status: campaign.InDoubt, Reason: "http_502", Resend: true},
-		{Row: 4, To: l.lines[3].To, Status: campaign.Unknown, Reason: "accepted_no_id"},
-	}}
+	want := campaign.Uncertainty{Run: "a-1", InDoubt: 1, Unknown: 3,
+		ByReason: map[string]int64{"time_out": 2, "http_502": 1, "accepted_no_id": 1}, Rows: []campaign.Doubtful{
+			{Row: 1, To: l.lines[0].To, Status: campaign.Unknown, Connection: "conn_1", Reason: "time_out", Attempts: 2,
+				RequestID: "r", TraceID: "t", Resend: true},
+			{Row: 2, To: l.lines[1].To, Status: campaign.InDoubt, Reason: "http_502", Resend: true},
+			{Row: 4, To: l.lines[3].To, Status: campaign.Unknown, Reason: "accepted_no_id"},
+		}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
 	}

@@ -34,8 +34,8 @@ func start(t testing.TB, l campaign.Launch) campaign.Launched {
 	return launched
 }
 
-// A run is (campaign, bytes of the list, launch key), and of a firing (campaign, firing). Each of these makes another
-// run, and nothing else does.
+// A run is (campaign, bytes of the list, launch key), and of a firing (campaign, firing). Each of
+// these makes another run, and nothing else does.
 func TestARunIsItsCampaignItsListAndItsLaunch(t *testing.T) {
 	dir := t.TempDir()
 	spring := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile)
@@ -142,7 +142,8 @@ func TestAChangedCampaignDoesNotResumeARun(t *testing.T) {
 	overwrite(t, file, springFile+"limits: {rate: 40}\n")
 	_, err := launch.Start(t.Context())
 	var changed *campaign.ChangedError
-	const want = "spring-sale-1 is unfinished and was launched with another campaign file: limits.rate: was not set, is 40; restore the file to resume it, `campaignd cancel spring-sale-1` to end it, or pass --new for another run"
+	const want = "spring-sale-1 is unfinished and was launched with another campaign file: limits.rate: was not set, is 40; " +
+		"restore the file to resume it, `campaignd cancel spring-sale-1` to end it, or pass --new for another run"
 	if !errors.As(err, &changed) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -155,7 +156,8 @@ func TestAListIsBesideTheCampaignOrWhereItIsTold(t *testing.T) {
 		return overwrite(t, filepath.Join(dir, name), strings.Replace(springFile, "recipients: {", "recipients: {file: "+at+", ", 1))
 	}
 	for what, l := range map[string]campaign.Launch{
-		"beside": {File: with("beside.yaml", "list.csv")}, "absolute": {File: with("absolute.yaml", list)}, "told": {File: with("told.yaml", "none.csv"), List: list},
+		"beside": {File: with("beside.yaml", "list.csv")}, "absolute": {File: with("absolute.yaml", list)},
+		"told": {File: with("told.yaml", "none.csv"), List: list},
 	} {
 		l.Ledger, l.Service = openLedger(t), service()
 		if got := start(t, l).Run.ListName; got != list {
@@ -165,7 +167,8 @@ func TestAListIsBesideTheCampaignOrWhereItIsTold(t *testing.T) {
 	bare := overwrite(t, filepath.Join(dir, "bare.yaml"), springFile)
 	_, err := campaign.Launch{Ledger: openLedger(t), Service: service(), File: bare}.Start(t.Context())
 	var file *campaign.FileError
-	if want := bare + ": no list of recipients; set recipients.file in the campaign, or pass --recipients FILE"; !errors.As(err, &file) || err.Error() != want {
+	if want := bare + ": no list of recipients; set recipients.file in the campaign, or pass --recipients FILE"; !errors.As(err,
+		&file) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
@@ -210,16 +213,20 @@ func TestALaunchLeasesItsImportAndTellsItsProgress(t *testing.T) {
 		skipped[line.Reason]++
 	}
 	// Own senders are no recipients, whatever their number looks like at the service.
-	if diff := cmp.Diff(map[string]int{"": 5, "recipient_is_sender": 1, "duplicate": 1, "missing_variable": 1}, skipped); diff != "" || len(states) != 2 {
+	if diff := cmp.Diff(map[string]int{"": 5, "recipient_is_sender": 1, "duplicate": 1, "missing_variable": 1},
+		skipped); diff != "" || len(states) != 2 {
 		t.Errorf("%d segments, want 2; reasons -want +got:\n%s", len(states), diff)
 	}
 }
 
 func TestALaunchThatReachesNobodyIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	file, list := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile), overwrite(t, filepath.Join(dir, "list.csv"), "phone,first_name,discount,slug\n+2348031234501,Ada,1,a\n")
+	file, list := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile),
+		overwrite(t, filepath.Join(dir, "list.csv"), "phone,first_name,discount,slug\n+2348031234501,Ada,1,a\n")
 	l := openLedger(t)
-	if _, err := l.Suppress(t.Context(), []campaign.Suppression{{Key: recipients.Key("+2348031234501"), To: "+2348031234501", Scope: campaign.ScopeAll, Source: "operator", At: time.Now()}}); err != nil {
+	if _, err := l.Suppress(t.Context(),
+		[]campaign.Suppression{{Key: recipients.Key("+2348031234501"), To: "+2348031234501", Scope: campaign.ScopeAll, Source: "operator",
+			At: time.Now()}}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := campaign.Launch{Ledger: l, Service: service(), File: file, List: list}.Start(t.Context())
@@ -232,8 +239,10 @@ func TestALaunchThatReachesNobodyIsRefused(t *testing.T) {
 	}
 	for want, p := range map[string]*campaign.Preflight{
 		"the list has no row that can be sent; see `campaignd check`": {},
-		"c.yaml: a; do": {Findings: []campaign.Finding{{Level: campaign.LevelWarning, What: "w"}, {Level: campaign.LevelError, Where: "c.yaml", What: "a", Remedy: "do"}}},
-		"c.yaml: a (and 1 more; see `campaignd check`)": {Findings: []campaign.Finding{{Level: campaign.LevelError, Where: "c.yaml", What: "a"}, {Level: campaign.LevelError, What: "b"}}},
+		"c.yaml: a; do": {Findings: []campaign.Finding{{Level: campaign.LevelWarning, What: "w"},
+			{Level: campaign.LevelError, Where: "c.yaml", What: "a", Remedy: "do"}}},
+		"c.yaml: a (and 1 more; see `campaignd check`)": {Findings: []campaign.Finding{{Level: campaign.LevelError, Where: "c.yaml", What: "a"},
+			{Level: campaign.LevelError, What: "b"}}},
 	} {
 		if got := (&campaign.PreflightError{Preflight: p}).Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -258,7 +267,8 @@ func TestAHeaderFileIsUploadedOncePerRun(t *testing.T) {
 	dir := t.TempDir()
 	const jpeg = "\xff\xd8\xff\xe0\x00\x10JFIF"
 	overwrite(t, filepath.Join(dir, "banner.jpg"), jpeg)
-	file := overwrite(t, filepath.Join(dir, "spring.yaml"), strings.Replace(springFile, "assetId: ast_1", "file: banner.jpg", 1)+"policies: {approval: true}\n")
+	file := overwrite(t, filepath.Join(dir, "spring.yaml"),
+		strings.Replace(springFile, "assetId: ast_1", "file: banner.jpg", 1)+"policies: {approval: true}\n")
 	list := overwrite(t, filepath.Join(dir, "list.csv"), springList)
 	until := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	a := &album{account: service(), until: until}

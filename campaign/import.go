@@ -10,15 +10,15 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// importChunk is how many rows one transaction of an import holds. At 2,000 a commit costs less than
-// the rows in it (reliability.md 6.1), and a crash repeats at most one chunk.
+// importChunk is how many rows one transaction of an import holds. At 2,000 rows the commit costs
+// less than the rows, and a crash repeats at most one chunk.
 const importChunk = 2000
 
-// wideBatch is how many bytes of cells are held before rows are passed on although they are few: a row may have a
-// megabyte, and 2,000 usual ones have less.
+// wideBatch is how many bytes of cells are collected at most before rows are passed on. 2,000 usual
+// rows have less, but a single row may have a megabyte.
 const wideBatch = 8 << 20
 
-// width is how many bytes a row's cells have.
+// width is the size of a row's cells in bytes.
 func width(cells []string) (n int) {
 	for _, c := range cells {
 		n += len(c)
@@ -33,37 +33,43 @@ type ImportInput struct {
 		ImportLedger
 		SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
 	}
-	Run        Run         // in state Importing; Rows and Header as the ledger has them
-	Definition *Definition // of Run.Definition
-	List       string      // path of the list; its SHA-256 must be Run.ListHash
-	Senders    []int64     // recipients.Key of the campaign's own numbers
-	// Template is the template as the service has it, so that rows whose filled body is too long
-	// are skipped here and not refused later; nil: not checked.
+	// Run is in state Importing; Rows and Header are those of the ledger.
+	Run Run
+	// Definition is that of Run.Definition.
+	Definition *Definition
+	// List is the path of the list; its SHA-256 must be Run.ListHash.
+	List string
+	// Senders are the recipients.Key of the campaign's own numbers.
+	Senders []int64
+	// Template is the service's record of the template. With it, a row whose filled body is too long
+	// is skipped now and not refused later; nil does not check.
 	Template *messaging.TemplateRecord
 	// SegmentRows is how many deliveries a segment holds, so that a short list spreads over its
-	// connections; 0: SegmentSize.
+	// connections; 0 means SegmentSize.
 	SegmentRows int64
-	Progress    func(rows int64) // rows in the ledger so far; called after each chunk; may be nil
+	// Progress is called after each chunk with the rows in the ledger so far; it may be nil.
+	Progress func(rows int64)
 }
 
-// ImportCounts says what the rows of a list became.
+// ImportCounts counts what the rows of a list became.
 type ImportCounts struct {
 	Rows    int64
 	Queued  int64
 	Skipped map[SkipReason]int64
-	// Resumed is how many rows an earlier, interrupted import had already brought in.
+	// Resumed is how many rows an earlier, interrupted import had written.
 	Resumed int64
 }
 
 // Import freezes a list: every row becomes exactly one delivery of the run, in chunks of one
-// transaction each. It can be interrupted anywhere and called again: it goes on after the last row in the
-// ledger, whose rows it reads once more to know the duplicates. What a row becomes is decided by the list
-// and the definition alone. Memory: 16 bytes a row for the duplicates, and two chunks of at most
-// 2,000 rows or 8 MiB.
+// transaction each. It may be interrupted anywhere and called again. It then continues after the
+// last row in the ledger, and reads the earlier rows once more to know the duplicates. What a row
+// becomes depends on the list and the definition alone. It needs 16 bytes of memory per row for the
+// duplicates, and two chunks of at most 2,000 rows or 8 MiB.
 //
-// The caller finishes with ImportLedger.FinishImport(rows). Errors: ErrListChanged (the run is then failed:
-// part of it may come from another list), ErrFenced when another importer is at work, *recipients.FileError when the
-// list cannot be read to its end, *FileError when a variable has no column.
+// The caller then calls ImportLedger.FinishImport(rows). Errors: ErrListChanged, which also makes
+// the run failed, because part of it may come from another list; ErrFenced when another process
+// imports the run; *recipients.FileError when the list cannot be read to its end; *FileError when a
+// variable has no column.
 func Import(ctx context.Context, in ImportInput) (ImportCounts, error) {
 	list, err := OpenList(in.List, in.Definition.Recipients.Options())
 	if err != nil {
@@ -99,13 +105,14 @@ func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, 
 		return counts, fmt.Errorf("read the segments of %s: %w", in.Run.ID(), err)
 	}
 
-	// Reading and judging (a core) goes on while the ledger writes (a disk).
+	// One goroutine reads and judges rows (processor) while this one writes chunks (disk).
 	reading, stop := context.WithCancel(ctx)
 	chunks := make(chan chunk)
 	failed := make(chan error, 1)
 	go func() {
 		defer close(chunks)
-		failed <- readChunks(reading, in, list, newJudge(in.Definition, render, in.Run.No, in.Senders), newBlocks(in.Run.No, in.SegmentRows, segments), &counts, chunks)
+		failed <- readChunks(reading, in, list, newJudge(in.Definition, render, in.Run.No, in.Senders),
+			newBlocks(in.Run.No, in.SegmentRows, segments), &counts, chunks)
 	}()
 	at := in.Run.Rows
 	for c := range chunks {
@@ -179,13 +186,13 @@ func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, b *bl
 			counts.Queued++
 		}
 		if row.Number <= in.Run.Rows {
-			continue // in the ledger already
+			continue // the ledger has this row
 		}
 		group := ""
 		if d.Skip == "" {
 			group = j.groupOf(row)
 		}
-		d.Seq = b.place(group, d.Skip != "")
+		d.Seq = b.assign(group, d.Skip != "")
 		if c.rows == nil {
 			c.rows = make([]Delivery, 0, importChunk)
 		}
@@ -202,8 +209,8 @@ func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, b *bl
 	return flush()
 }
 
-// appendChunk writes one chunk. When the connection broke while committing, the run's row count
-// tells whether it was written.
+// appendChunk writes one chunk. When the connection broke during the commit, the run's row count
+// tells whether the chunk was written.
 func appendChunk(ctx context.Context, in ImportInput, after int64, c chunk) error {
 	for attempt := 1; ; attempt++ {
 		err := in.Ledger.AppendRows(ctx, in.Run.No, after, c.rows, c.segments)

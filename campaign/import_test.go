@@ -56,7 +56,9 @@ func newRun(t testing.TB, l campaign.Ledger, d *campaign.Definition, path string
 	if err := list.Close(); err != nil {
 		t.Fatal(err)
 	}
-	run, err := l.CreateRun(t.Context(), campaign.Run{Campaign: d.Name, ListHash: sum, ListName: path, Header: header, Template: d.Template.Name, Language: d.Template.Language, Wanted: campaign.WantRun})
+	run, err := l.CreateRun(t.Context(),
+		campaign.Run{Campaign: d.Name, ListHash: sum, ListName: path, Header: header, Template: d.Template.Name,
+			Language: d.Template.Language, Wanted: campaign.WantRun})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +112,8 @@ func TestEveryRowBecomesExactlyOneDelivery(t *testing.T) {
 	l, d := openLedger(t), messyCampaign(t)
 	path := writeFile(t, "messy.csv", messy)
 	run := newRun(t, l, d, path)
-	counts, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path, Senders: []int64{recipients.Key("+2348031234599")}})
+	counts, err := campaign.Import(t.Context(),
+		campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path, Senders: []int64{recipients.Key("+2348031234599")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +153,8 @@ func TestEveryRowBecomesExactlyOneDelivery(t *testing.T) {
 
 func TestNotesNameLineAndColumn(t *testing.T) {
 	d := messyCampaign(t)
-	p, err := campaign.RunPreflight(t.Context(), campaign.PreflightInput{Definition: d, File: "messy.yaml", Source: []byte(minimal), List: writeFile(t, "messy.csv", messy)})
+	p, err := campaign.RunPreflight(t.Context(),
+		campaign.PreflightInput{Definition: d, File: "messy.yaml", Source: []byte(minimal), List: writeFile(t, "messy.csv", messy)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +164,8 @@ func TestNotesNameLineAndColumn(t *testing.T) {
 			notes = append(notes, e.Note)
 		}
 	}
-	for i, want := range []string{`line 5, column "phone": `, `line 6: column "first_name" has no value`, `line 7: column "first_name" has a line break`} {
+	for i, want := range []string{`line 5, column "phone": `, `line 6: column "first_name" has no value`,
+		`line 7: column "first_name" has a line break`} {
 		if i >= len(notes) || !strings.HasPrefix(notes[i], want) {
 			t.Errorf("%q, want %q", notes, want)
 		}
@@ -176,7 +181,8 @@ type breaking struct {
 	called int
 }
 
-func (b *breaking) AppendRows(ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, segments []campaign.Segment) error {
+func (b *breaking) AppendRows(ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery,
+	segments []campaign.Segment) error {
 	if b.called++; b.called != b.at {
 		return b.Ledger.AppendRows(ctx, no, after, rows, segments)
 	}
@@ -192,7 +198,8 @@ func (b *breaking) AppendRows(ctx context.Context, no campaign.RunNo, after int6
 func bigList(n int) string {
 	var b strings.Builder
 	b.WriteString("phone,first_name,tz\n")
-	zones := []string{"Africa/Lagos", "Africa/Lagos", "Africa/Lagos", "Europe/Paris", "Africa/Lagos", "Asia/Tokyo"} // Lagos fills a segment at 8,000 rows
+	// Lagos fills a segment at 8,000 rows
+	zones := []string{"Africa/Lagos", "Africa/Lagos", "Africa/Lagos", "Europe/Paris", "Africa/Lagos", "Asia/Tokyo"}
 	for i := range n {
 		phone, name := i, "Ada"
 		if i%10 == 9 {
@@ -225,7 +232,8 @@ func TestAnInterruptedImportGoesOnWhereItStopped(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			l := openLedger(t)
 			run := newRun(t, l, d, path)
-			_, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: &breaking{Ledger: l, at: at, after: after, err: lost}, Run: run, Definition: d, List: path})
+			_, err := campaign.Import(t.Context(),
+				campaign.ImportInput{Ledger: &breaking{Ledger: l, at: at, after: after, err: lost}, Run: run, Definition: d, List: path})
 			if !errors.Is(err, lost) {
 				t.Fatalf("append %d: got %v, want %v", at, err, lost)
 			}
@@ -233,7 +241,8 @@ func TestAnInterruptedImportGoesOnWhereItStopped(t *testing.T) {
 				t.Fatal(err)
 			}
 			var progress []int64
-			got, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path, Progress: func(n int64) { progress = append(progress, n) }})
+			got, err := campaign.Import(t.Context(),
+				campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path, Progress: func(n int64) { progress = append(progress, n) }})
 			if err != nil {
 				t.Fatalf("resumed after append %d: %v", at, err)
 			}
@@ -271,7 +280,9 @@ func TestALostCommitAnswerIsResolvedByTheRowCount(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		l := openLedger(t)
 		run := newRun(t, l, d, path)
-		counts, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: &breaking{Ledger: l, at: 2, after: written, err: campaign.ErrUnknownCommit}, Run: run, Definition: d, List: path})
+		counts, err := campaign.Import(t.Context(),
+			campaign.ImportInput{Ledger: &breaking{Ledger: l, at: 2, after: written, err: campaign.ErrUnknownCommit},
+				Run: run, Definition: d, List: path})
 		if err != nil || counts.Rows != 5000 {
 			t.Fatalf("written %v: got %+v, %v, want 5000 rows", written, counts, err)
 		}
@@ -290,7 +301,8 @@ func TestASecondImporterIsFenced(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It still believes that nothing is imported.
-	if _, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path}); !errors.Is(err, campaign.ErrFenced) {
+	if _, err := campaign.Import(t.Context(),
+		campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path}); !errors.Is(err, campaign.ErrFenced) {
 		t.Errorf("got %v, want %v", err, campaign.ErrFenced)
 	}
 }
@@ -308,7 +320,8 @@ func TestAListThatChangedFailsTheRun(t *testing.T) {
 		run := newRun(t, l, d, path)
 		if name == "no row left" { // an import that had come further
 			lost := errors.New("lost")
-			if _, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: &breaking{Ledger: l, at: 2, err: lost}, Run: run, Definition: d, List: path}); !errors.Is(err, lost) {
+			if _, err := campaign.Import(t.Context(),
+				campaign.ImportInput{Ledger: &breaking{Ledger: l, at: 2, err: lost}, Run: run, Definition: d, List: path}); !errors.Is(err, lost) {
 				t.Fatal(err)
 			}
 			var err error
@@ -360,7 +373,8 @@ func TestABodyThatGetsTooLongIsSkipped(t *testing.T) {
 }
 
 func TestTheSumOfAListIsItsHash(t *testing.T) {
-	for _, path := range []string{"../testdata/lists/clean.csv", "../testdata/lists/clean.csv.gz", "../testdata/lists/clean.csv.zst", "../testdata/lists/utf16le.csv"} {
+	for _, path := range []string{"../testdata/lists/clean.csv", "../testdata/lists/clean.csv.gz", "../testdata/lists/clean.csv.zst",
+		"../testdata/lists/utf16le.csv"} {
 		want, _, err := recipients.Hash(path)
 		if err != nil {
 			t.Fatal(err)
@@ -381,7 +395,8 @@ func TestTheSumOfAListIsItsHash(t *testing.T) {
 		}
 	}
 	var bad *recipients.FileError
-	for _, path := range []string{filepath.Join(t.TempDir(), "none.csv"), t.TempDir(), writeFile(t, "empty.csv", ""), writeFile(t, "header.csv", "to\n")} {
+	for _, path := range []string{filepath.Join(t.TempDir(), "none.csv"), t.TempDir(), writeFile(t, "empty.csv", ""),
+		writeFile(t, "header.csv", "to\n")} {
 		if _, err := campaign.OpenList(path, recipients.Options{}); !errors.As(err, &bad) {
 			t.Errorf("open %s: got %v, want a *recipients.FileError", path, err)
 		}
@@ -395,7 +410,8 @@ func BenchmarkImport(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		l := openLedger(b)
-		if _, err := campaign.Import(b.Context(), campaign.ImportInput{Ledger: l, Run: newRun(b, l, d, path), Definition: d, List: path}); err != nil {
+		if _, err := campaign.Import(b.Context(),
+			campaign.ImportInput{Ledger: l, Run: newRun(b, l, d, path), Definition: d, List: path}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// Lease is the right to decide about one segment, until another epoch begins.
+// Lease is the right to decide about one segment, until another epoch begins
+// (docs/protocol.md#leases).
 type Lease struct {
 	Segment
 	Epoch      int64
-	Mark       int64     // seq below it may have been posted
+	Mark       int64     // deliveries with a lower seq may have been posted
 	Connection string    // "" until the first intent
 	Until      time.Time // by the local clock, counted from before the request was made
-	// Recovered is true when the segment had been owned before: Recover must run first.
+	// Recovered means that the segment had an owner before: Recover must run first.
 	Recovered bool
 }
 
-// Claim says what a pacer can take.
+// Claim describes the segments that a sender can take.
 type Claim struct {
 	Owner      string
-	Connection string  // segments bound to it, or not bound yet
-	Runs       []RunNo // whose segments may be taken; in order of preference
-	Begun      bool    // only segments that were owned before: a dead owner's, and parked ones whose time has come
+	Connection string  // takes segments of this connection and segments without one
+	Runs       []RunNo // takes segments of these runs, in order of preference
+	Begun      bool    // takes only segments that had an owner: of a dead owner, or parked and due
 	Max        int
 	Lease      time.Duration
 }
@@ -29,20 +30,20 @@ type Claim struct {
 // Retry is a delivery whose earlier attempt is known not to have been sent.
 type Retry struct {
 	Delivery
-	Attempt int // of the attempt to come
-	Tries   int // earlier attempts that count (Result.Counts): throttling and "never posted" do not
+	Attempt int // number of the next attempt
+	Tries   int // earlier attempts that count (Result.Counts); throttling and "never posted" do not
 }
 
-// Intent asks to post the deliveries From..To (To exclusive) of a leased segment,
-// and/or retries of it. From is the current mark.
+// Intent asks to post the deliveries From..To (To exclusive) of a leased segment, retries of it, or
+// both (docs/protocol.md#intents). From is the current mark.
 type Intent struct {
 	Lease      Lease
 	Owner      string
-	Connection string // binds the segment when it is not bound yet
+	Connection string // becomes the segment's connection when it has none yet
 	From, To   int64
 	Retries    []Retry
-	// Keys are recipients.Key of From..To in seq order, and of Retries after them:
-	// the ledger reads the suppressions of just these inside the transaction.
+	// Keys are the recipients.Key of From..To in the order of seq, then those of Retries. The ledger
+	// reads the suppressions of exactly these inside the transaction.
 	Keys []int64
 	// Defer lists seqs of From..To that one recipient's own limit holds back: the
 	// mark passes them and they become "not sent, not before At, why".
@@ -58,23 +59,24 @@ type Deferral struct {
 
 // Granted answers an Intent.
 type Granted struct {
-	// Held is true when the run is not (wanted) running, or its budget is used up: nothing was
-	// written, the mark stands.
-	Held   bool
-	Fenced bool // the lease is lost: nothing was written
-	// To is the new mark; it may be below Intent.To when the budget allows only part.
+	// Held means that the run is not running, should not run, or has used up its budget. Nothing was
+	// written, and the mark is unchanged.
+	Held bool
+	// Fenced means that the lease is lost. Nothing was written.
+	Fenced bool
+	// To is the new mark. It is below Intent.To when the budget allowed only a part.
 	To int64
-	// OverBudget is true when Budget ended at To.
+	// OverBudget means that the budget ended at To.
 	OverBudget bool
-	// Skipped lists the seqs (of the group or the retries) that became skipped in this
-	// transaction: they must not be posted.
+	// Skipped lists the seqs, of the group or of the retries, that this transaction skipped. They
+	// must not be posted.
 	Skipped map[int64]SkipReason
 }
 
-// ResultKind is what an attempt's exchange proved.
+// ResultKind is what the exchange of an attempt proved (docs/protocol.md#what-an-answer-proves).
 type ResultKind uint8
 
-// The facts and the one decision (ResultDoubt is fenced by epoch).
+// The first three are facts. ResultDoubt is a decision, fenced by the epoch.
 const (
 	ResultAccepted ResultKind = iota + 1 // 200 with an id
 	ResultRefused                        // refused for good: definitely not sent
@@ -82,7 +84,7 @@ const (
 	ResultDoubt                          // may have been sent
 )
 
-// Result is what one attempt's exchange proved.
+// Result is what the exchange of one attempt proved.
 type Result struct {
 	Run        RunNo
 	Seq        int64
@@ -91,71 +93,72 @@ type Result struct {
 	Attempt    int // from 1
 	Kind       ResultKind
 	At         time.Time // when the answer came
-	IntentAt   time.Time // when the intent was committed; for ResultDoubt
-	Epoch      int64     // of the lease it was posted under; for ResultDoubt
+	IntentAt   time.Time // for ResultDoubt: when the intent was committed
+	Epoch      int64     // for ResultDoubt: that of the lease under which it was posted
 
 	MessageID string    // ResultAccepted
 	Warning   string    // ResultAccepted: data.warning.code
-	Code      string    // refused, deferred, doubt: the service's error, the platform's code, or time_out ...
+	Code      string    // refused, deferred, doubt: the service's error, the platform's code, or time_out and the like
 	Detail    string    // prose, at most 300 bytes
 	NotBefore time.Time // ResultDeferred
-	Counts    bool      // ResultDeferred: the try counts (throttling never does)
+	Counts    bool      // ResultDeferred: the attempt counts as a try; throttling never does
 	NoResend  bool      // ResultDoubt: accepted_no_id; no policy resends it
 	RequestID string
 	TraceID   string
-	Suppress  *Suppression // a refusal that feeds the suppression list, in the same transaction
+	Suppress  *Suppression // what a refusal adds to the suppression list, in the same transaction
 }
 
-// OnUncertain is what happens to a doubt when its window is over.
+// OnUncertain is what happens to a doubt when its window is over (docs/protocol.md#doubts).
 type OnUncertain string
 
-// The policies of design section 4.
+// The policies.
 const (
-	Hold     OnUncertain = "hold"     // ends as unknown
+	Hold     OnUncertain = "hold"     // the row ends as unknown
 	Evidence OnUncertain = "evidence" // resend once the webhook pipeline is proven healthy past the doubt
-	Resend   OnUncertain = "resend"   // resend; may duplicate, and is counted
+	Resend   OnUncertain = "resend"   // the row is sent again; this may duplicate, and is counted
 )
 
 // Parked answers Park.
 type Parked struct {
-	Done bool      // mark = hi and nothing deferred, retrying or in doubt: the segment is finished
-	Wake time.Time // otherwise: when it will be claimable again
+	Done bool      // the mark is at Hi and nothing is deferred or in doubt: the segment is finished
+	Wake time.Time // otherwise: when the segment can be claimed again
 }
 
-// SendLedger is the protocol of domain/reliability.md 1.3.
+// SendLedger is the ledger's part of the send protocol (docs/protocol.md).
 type SendLedger interface {
-	// Claim leases up to Max segments of the named runs (in state Ready or Running, whatever is
-	// wanted of them: a cancelled run's segments are claimed to be dropped) whose lease has run out
-	// and whose wake time has come. Ready runs become Running.
+	// Claim leases up to Max segments of the given runs whose lease has run out and whose wake time
+	// has come. The runs are Ready or Running, whatever the operator wants: the segments of a run
+	// that is to be cancelled are claimed and dropped. Ready runs become Running.
 	Claim(ctx context.Context, c Claim) ([]Lease, error)
-	// Renew prolongs leases; it returns those that are still ours, with Until set.
+	// Renew prolongs leases. It returns those that the owner still has, with Until set.
 	Renew(ctx context.Context, leases []Lease, d time.Duration) ([]Lease, error)
-	// Release gives a segment back at once, with what it did not post (unposted seqs
-	// whose intent was committed) written as deferred attempt 0: a fact.
+	// Release gives a segment back at once. unposted are seqs whose intent was committed and that
+	// were not posted; they are written as deferred, attempt 0: a fact.
 	Release(ctx context.Context, l Lease, unposted []int64) error
-	// Recover turns each seq below the mark without an outcome, and each retry
-	// without a result, into a doubt. It returns how many.
+	// Recover turns each seq below the mark without an outcome, and each retry without a result,
+	// into a doubt. It returns how many.
 	Recover(ctx context.Context, l Lease, at time.Time) (int, error)
 	// Deliveries reads the deliveries of [from, to) of a run that have no outcome yet, by seq.
 	Deliveries(ctx context.Context, no RunNo, from, to int64) ([]Delivery, error)
-	// Due reads up to n deferred deliveries of the segment whose time has come, by time.
+	// Due reads up to n deferred deliveries of the segment whose time has come, the earliest first.
 	Due(ctx context.Context, l Lease, now time.Time, n int) ([]Retry, error)
-	// Intend commits a group of intents in one transaction; the answers are in the order of
-	// the intents. On ErrUnknownCommit nothing may be posted and the leases must be dropped.
+	// Intend commits a group of intents in one transaction. The answers are in the order of the
+	// intents. On ErrUnknownCommit nothing may be posted, and the leases must be dropped.
 	Intend(ctx context.Context, in []Intent) ([]Granted, error)
-	// Record merges results. A doubt whose epoch is stale is dropped: the new
-	// owner's Recover has written it.
+	// Record merges results. A doubt with a stale epoch is dropped, because the new owner's Recover
+	// has written it.
 	Record(ctx context.Context, rs []Result) error
 	// Resolve applies the policy to doubts of the segment that began before olderThan:
 	// Hold makes them unknown, Resend (and Evidence, when the caller has it) deferred with the flag
 	// maybe_duplicate. Rows with NoResend always become unknown. It returns how many.
 	Resolve(ctx context.Context, l Lease, olderThan time.Time, p OnUncertain) (int, error)
-	// Drop turns everything of the segment that is queued (at or above the mark, or deferred)
-	// into skipped(reason).
+	// Drop turns everything of the segment that is queued (at or above the mark, or deferred) into
+	// skipped(reason). It returns how many.
 	Drop(ctx context.Context, l Lease, reason SkipReason) (int, error)
-	// Park gives the segment back until wake, or for good when it is done. A zero wake
-	// lets the ledger choose the earliest due time of its deferred rows and doubts (doubtWindow after they began).
+	// Park gives the segment back until wake, or for good when it is done. With a zero wake the
+	// ledger chooses the earliest due time of its deferred rows and doubts; a doubt is due
+	// doubtWindow after it began.
 	Park(ctx context.Context, l Lease, wake time.Time, doubtWindow time.Duration) (Parked, error)
-	// ReportLanes replaces what this process says about its lanes, for `why`.
+	// ReportLanes replaces what this owner reported of its lanes, for `why`.
 	ReportLanes(ctx context.Context, owner string, lanes []LaneReport) error
 }

@@ -8,24 +8,26 @@ import (
 	"time"
 )
 
-// ErrTaken: another process does this job now.
+// ErrTaken says that another process does this job now.
 var ErrTaken = errors.New("another process is at it")
 
-// jobLease is the usual time that a job's lease runs: that of a segment (design section 10).
+// jobLease is the default length of a job's lease, the same as that of a segment.
 const jobLease = 15 * time.Second
 
 // Job is work that one replica does at a time.
 type Job struct {
 	Ledger JobLedger
-	Name   string        // what is done: import 7, cron spring-sale
-	Owner  string        // names this process
-	Lease  time.Duration // how long a process that dies keeps others waiting; default 15s
+	Name   string // what is done: import 7, cron spring-sale
+	Owner  string // names this process
+	// Lease is how long a process that dies keeps others waiting; 0 or less means 15 s.
+	Lease time.Duration
 }
 
-// Do acquires the job, calls do while renewing the lease three times in its length, and releases it. ErrTaken
-// when another process has it; do is not called then. When another took it over meanwhile, do's context ends with
-// the cause ErrFenced, and Do returns that. A ledger that cannot be reached changes nothing: nobody can take the job
-// over then.
+// Do acquires the job, calls do, and releases the job. While do works, it renews the lease three
+// times per length. When another process has the job, it returns ErrTaken without calling do. When
+// another process takes the job over meanwhile, the context of do ends with the cause ErrFenced,
+// and Do returns that. A ledger that cannot be reached changes nothing, since no other process can
+// then take the job over.
 func (j Job) Do(ctx context.Context, do func(context.Context) error) error {
 	if j.Lease <= 0 {
 		j.Lease = jobLease
@@ -47,16 +49,16 @@ func (j Job) Do(ctx context.Context, do func(context.Context) error) error {
 	if errors.Is(lost, ErrFenced) {
 		return fmt.Errorf("%s: %w", j.Name, errors.Join(ErrFenced, err))
 	}
-	// The caller's context may have ended; the release is what the next process waits for.
+	// The caller's context may have ended, but the next process waits for this release.
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	if released := j.Ledger.ReleaseJob(end, lease); err == nil && released != nil && ctx.Err() == nil {
-		return released // what was done is done; the lease runs out
+		return released // the work is done; the lease will run out
 	}
 	return err
 }
 
-// renew keeps the lease until ctx ends or another process has it: then it returns ErrFenced.
+// renew renews the lease until ctx ends. It returns ErrFenced when another process has the lease.
 func (j Job) renew(ctx context.Context, lease JobLease) error {
 	for {
 		t := time.NewTimer(j.Lease / 3)

@@ -52,7 +52,8 @@ func TestAJobIsLeasedRenewedAndReleased(t *testing.T) {
 	}{
 		{0, 11 * time.Second, []string{"0s acquire import 7 me 15s", "5s renew import 7 15s", "10s renew import 7 15s", "11s release import 7"}},
 		{-1, time.Second, []string{"0s acquire import 7 me 15s", "1s release import 7"}},
-		{9 * time.Second, 7 * time.Second, []string{"0s acquire import 7 me 9s", "3s renew import 7 9s", "6s renew import 7 9s", "7s release import 7"}},
+		{9 * time.Second, 7 * time.Second,
+			[]string{"0s acquire import 7 me 9s", "3s renew import 7 9s", "6s renew import 7 9s", "7s release import 7"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &leases{began: time.Now()}
@@ -129,19 +130,22 @@ func TestRowsAreJudgedByNumberAndZone(t *testing.T) {
 			t.Errorf("cut(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
 		}
 	}
-	for phone, want := range map[string]int64{"+234 803 123-45.67": 2348031234567, "(234) 8031234567": 2348031234567, "2348031234567": 2348031234567, "0803 1": 0, "": 0, "+234/8031234567": 0} {
+	for phone, want := range map[string]int64{"+234 803 123-45.67": 2348031234567, "(234) 8031234567": 2348031234567,
+		"2348031234567": 2348031234567, "0803 1": 0, "": 0, "+234/8031234567": 0} {
 		if got := senderKey(phone); got != want {
 			t.Errorf("senderKey(%q) = %d, want %d", phone, got, want)
 		}
 	}
-	for to, want := range map[string]string{"+5352345678": "Cuba", "+989121234567": "Iran", "+850191234567": "North Korea", "+963944567890": "Syria", "+85212345678": "", "+96212345678": "", "+97123456789": "", "+5491112345678": "", "53": ""} {
+	for to, want := range map[string]string{"+5352345678": "Cuba", "+989121234567": "Iran", "+850191234567": "North Korea",
+		"+963944567890": "Syria", "+85212345678": "", "+96212345678": "", "+97123456789": "", "+5491112345678": "", "53": ""} {
 		if got := unsupportedCountry(to); got != want {
 			t.Errorf("unsupportedCountry(%s) = %q, want %q", to, got, want)
 		}
 	}
 	z := zones{fallback: "Africa/Accra", known: map[string]string{}}
 	for range 2 {
-		for cell, want := range map[string]string{"Africa/Lagos": "Africa/Lagos", " Africa/Lagos ": "Africa/Lagos", "": "", "Mars/Olympus": "", "Local": ""} {
+		for cell, want := range map[string]string{"Africa/Lagos": "Africa/Lagos", " Africa/Lagos ": "Africa/Lagos", "": "",
+			"Mars/Olympus": "", "Local": ""} {
 			wantOK := want != ""
 			if !wantOK {
 				want = "Africa/Accra"

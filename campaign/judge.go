@@ -9,15 +9,15 @@ import (
 	"campaignd/recipients"
 )
 
-// judge turns rows into deliveries. Preflight and import share it, so that what `check` counts is
-// what a run does. Rows must come in the order of the list: the first sendable row of a phone
-// key wins, later ones are duplicates.
+// judge turns rows into deliveries. Preflight and import share it, so that `check` counts what a
+// run will do. Rows must come in the order of the list: the first sendable row of a phone key wins,
+// and later ones are duplicates.
 type judge struct {
 	run     RunNo
 	render  *Renderer
 	senders map[int64]bool
 	seen    recipients.KeySet
-	zones   *zones // nil unless the window is in the recipients' own zones
+	zones   *zones // nil unless the window is in the recipients' zones
 }
 
 func newJudge(d *Definition, render *Renderer, run RunNo, senders []int64) *judge {
@@ -34,7 +34,7 @@ func newJudge(d *Definition, render *Renderer, run RunNo, senders []int64) *judg
 	return j
 }
 
-// delivery decides what becomes of a row. Seq is left to the caller.
+// delivery decides what becomes of a row. The caller sets Seq.
 func (j *judge) delivery(row *recipients.Row) Delivery {
 	d := Delivery{Run: j.run, Row: row.Number, To: row.To, Key: row.Key, Cells: row.Cells}
 	if f := row.Fault; f != nil {
@@ -56,7 +56,7 @@ func (j *judge) delivery(row *recipients.Row) Delivery {
 	}
 	if err := j.render.Check(row.Cells); err != nil {
 		var v *VariableError
-		if !errors.As(err, &v) { // Check fails with nothing else
+		if !errors.As(err, &v) { // Check returns no other error
 			return skip(InvalidVariable, err.Error())
 		}
 		return skip(v.Reason, v.Error())
@@ -65,13 +65,15 @@ func (j *judge) delivery(row *recipients.Row) Delivery {
 	return d
 }
 
-// senderKey is the key of a connection's number, which services write with spaces and signs; 0 when it is none.
+// senderKey is the key of a connection's number, which services write with spaces and signs; 0 when
+// it is not a number.
 func senderKey(phone string) int64 {
 	return recipients.Key(strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", ".", "").Replace(phone))
 }
 
-// unsupportedCountry names the country when the platform does not deliver there (platform.md 6.4). Crimea,
-// Donetsk and Luhansk have no calling code of their own: those rows are refused by the platform.
+// unsupportedCountry names the country of a number to which the platform does not deliver
+// (docs/service.md#phone-numbers). Crimea, Donetsk and Luhansk have no calling code of their own;
+// the platform refuses their numbers.
 func unsupportedCountry(to string) string {
 	switch {
 	case strings.HasPrefix(to, "+53"):
@@ -86,7 +88,7 @@ func unsupportedCountry(to string) string {
 	return ""
 }
 
-// cut shortens s to at most n runes; what is no number may be a cell of a megabyte.
+// cut shortens s to at most n runes. A cell that is not a number may have a megabyte.
 func cut(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -100,11 +102,11 @@ func cut(s string, n int) string {
 // zones turns a row's time zone into a window group.
 type zones struct {
 	fallback string
-	known    map[string]string // cell -> zone, "" for an invalid one
+	known    map[string]string // cell -> zone; "" for an invalid cell
 }
 
-// group is the zone of a row. Without one, and with one that does not exist, it is the
-// schedule's zone, else UTC; ok is false then.
+// group is the zone of a row. For an empty or unknown zone it is the schedule's zone, or UTC, and
+// ok is false.
 func (z *zones) group(cell string) (zone string, ok bool) {
 	zone, met := z.known[cell]
 	if !met {
@@ -112,7 +114,7 @@ func (z *zones) group(cell string) (zone string, ok bool) {
 			loc, _ := time.LoadLocation(name)
 			zone = loc.String()
 		}
-		if len(z.known) < 4096 { // there are 600 zones; the rest is what a broken column holds
+		if len(z.known) < 4096 { // there are 600 zones; a broken column may have any number of values
 			z.known[strings.Clone(cell)] = zone
 		}
 	}
@@ -122,7 +124,7 @@ func (z *zones) group(cell string) (zone string, ok bool) {
 	return zone, true
 }
 
-// groupOf is the window group of a row: "" when the window is the same for all.
+// groupOf is the window group of a row: "" when the window is the same for all rows.
 func (j *judge) groupOf(row *recipients.Row) string {
 	if j.zones == nil {
 		return ""

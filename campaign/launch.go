@@ -11,7 +11,7 @@ import (
 	"campaignd/recipients"
 )
 
-// LaunchLedger is what a launch needs of the ledger.
+// LaunchLedger is the part of the ledger that a launch needs.
 type LaunchLedger interface {
 	RunLedger
 	ImportLedger
@@ -24,30 +24,36 @@ type LaunchLedger interface {
 type Launch struct {
 	Ledger  LaunchLedger
 	Service Service
-	File    string // path of the campaign file; header files are relative to it
-	List    string // path of the list; "": recipients.file of the campaign
-	New     bool   // launch another run although this list has one
-	Key     string // of a scheduled firing, beginning with FiringKey: one run per key; "" otherwise
-	// One process imports a list at a time. Owner names this one in the lease and Lease is its length (default
-	// 15s). While another imports, Start waits for it, or with NoWait returns ErrTaken.
-	Owner  string
-	Lease  time.Duration
+	// File is the path of the campaign file; header files are relative to it.
+	File string
+	// List is the path of the list; "" takes recipients.file of the campaign.
+	List string
+	// New launches another run even though this list already has one.
+	New bool
+	// Key is that of a scheduled firing and begins with FiringKey: one run per key. "" otherwise.
+	Key string
+	// Owner names this process in the lease of the import, since one process imports a list at a time.
+	Owner string
+	// Lease is the length of that lease; 0 means 15 s.
+	Lease time.Duration
+	// NoWait makes Start return ErrTaken while another process imports, instead of waiting for it.
 	NoWait bool
 	// Checked is called with the preflight before anything is stored; it may be nil.
 	Checked func(*Preflight)
-	// Progress is called while rows are read or imported; it may be nil.
+	// Progress is called while rows are checked or imported; it may be nil.
 	Progress func(phase string, rows int64)
 }
 
-// Launched is the run of a launch and how it came about.
+// Launched is the run of a launch, and whether it is new.
 type Launched struct {
 	Run      Run
-	Resumed  bool // an unfinished run of this list goes on
+	Resumed  bool // an unfinished run of this list continues
 	Ended    bool // the run had ended before: nothing is sent again
-	Imported bool // this launch ended the import; otherwise another process did
+	Imported bool // this launch finished the import; otherwise another process did
 }
 
-// PreflightError: the campaign or its list cannot be sent. It is the caller's fault (exit 2).
+// PreflightError says that the campaign or its list cannot be sent. `run` and `serve` treat it as a
+// fault of the input.
 type PreflightError struct{ Preflight *Preflight }
 
 // Error names the first fault and counts the rest.
@@ -62,22 +68,23 @@ func (e *PreflightError) Error() string {
 	return fmt.Sprintf("%s (and %d more; see `campaignd check`)", faults[0], len(faults)-1)
 }
 
-// ChangedError: an unfinished run of this list was launched with another campaign file.
+// ChangedError says that an unfinished run of this list was launched with another campaign file.
 type ChangedError struct {
 	Run         Run
 	Differences []string
 }
 
-// Error names the difference and the ways out.
+// Error names the differences and what the operator can do.
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s is unfinished and was launched with another campaign file: %s; restore the file to resume it, `campaignd cancel %s` to end it, or pass --new for another run",
+	return fmt.Sprintf("%s is unfinished and was launched with another campaign file: %s; "+
+		"restore the file to resume it, `campaignd cancel %s` to end it, or pass --new for another run",
 		e.Run.ID(), strings.Join(e.Differences, "; "), e.Run.ID())
 }
 
-// Start finds or creates the run of a launch and brings it to Ready: it checks, freezes
-// the list and uploads the header. A run's identity is (campaign, SHA-256 of the list):
-// an unfinished one is resumed, an ended one is returned as it is, unless New is set.
-// It can be interrupted anywhere and called again.
+// Start finds or creates the run of a launch and brings it to Ready: it checks the campaign,
+// freezes the list and uploads the header. The campaign and the SHA-256 of the list identify a run.
+// An unfinished run is resumed; an ended one is returned unchanged, unless New is set. Start may be
+// interrupted anywhere and called again.
 func (l Launch) Start(ctx context.Context) (Launched, error) {
 	def, source, err := LoadDefinition(l.File)
 	if err != nil {
@@ -86,7 +93,9 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 	list := l.List
 	if list == "" {
 		if def.Recipients.File == "" {
-			return Launched{}, &FileError{Name: l.File, Findings: []Finding{{Level: LevelError, Where: l.File, What: "no list of recipients", Remedy: "set recipients.file in the campaign, or pass --recipients FILE"}}}
+			return Launched{}, &FileError{Name: l.File,
+				Findings: []Finding{{Level: LevelError, Where: l.File, What: "no list of recipients",
+					Remedy: "set recipients.file in the campaign, or pass --recipients FILE"}}}
 		}
 		list = def.Recipients.File
 		if !filepath.IsAbs(list) {
@@ -94,7 +103,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 		}
 	}
 	hash, key := "", l.Key
-	if key == "" { // a firing is known by its key: its list is not read while another process imports it
+	if key == "" { // the key identifies a firing, so its list is not read while another process imports it
 		if hash, _, err = recipients.Hash(list); err != nil {
 			return Launched{}, err
 		}
@@ -130,7 +139,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 		Template: def.Template.Name, Language: def.Template.Language, Marketing: checked.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: WantRun,
 	})
-	if errors.Is(err, ErrRunExists) { // another process launched it in the meantime
+	if errors.Is(err, ErrRunExists) { // another process has just launched it
 		return l.resume(ctx, def, run, list)
 	}
 	if err != nil {
@@ -141,7 +150,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 	})
 }
 
-// existing is the newest run of this list, or of this firing.
+// existing is the newest run of this list, or the run of this firing.
 func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, error) {
 	w := RunFilter{Campaign: name, ListHash: hash, Limit: 1}
 	if key != "" {
@@ -157,13 +166,13 @@ func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, erro
 	return runs[0], nil
 }
 
-// resume goes on with an unfinished run.
+// resume continues an unfinished run.
 func (l Launch) resume(ctx context.Context, def *Definition, run Run, list string) (Launched, error) {
 	if run.State != Importing {
 		return Launched{Run: run, Resumed: true}, nil
 	}
 	launched, err := l.bring(ctx, run, func(ctx context.Context, run Run) (Launched, error) {
-		if _, _, err := recipients.Hash(list); err != nil { // a list that is not here is not worth a question to the service
+		if _, _, err := recipients.Hash(list); err != nil { // without its list, the service need not be asked
 			return Launched{}, err
 		}
 		return l.again(ctx, def, run, list)
@@ -172,8 +181,8 @@ func (l Launch) resume(ctx context.Context, def *Definition, run Run, list strin
 	return launched, err
 }
 
-// again goes on with an import that was interrupted. It checks once more: what a row becomes and how segments are cut
-// must not depend on where the first import died.
+// again continues an interrupted import. It checks once more, because neither the outcome of a row
+// nor the size of segments may depend on where the first import stopped.
 func (l Launch) again(ctx context.Context, def *Definition, run Run, list string) (Launched, error) {
 	checked, err := l.check(ctx, def, list)
 	if err != nil {
@@ -182,7 +191,7 @@ func (l Launch) again(ctx context.Context, def *Definition, run Run, list string
 	return l.freeze(ctx, def, run, list, checked)
 }
 
-// check is the preflight; a *PreflightError when the campaign cannot be sent.
+// check runs the preflight. It returns a *PreflightError when the campaign cannot be sent.
 func (l Launch) check(ctx context.Context, def *Definition, list string) (*Preflight, error) {
 	checked, err := RunPreflight(ctx, PreflightInput{
 		Definition: def, File: l.File, List: list, Service: l.Service, Suppressions: l.Ledger,
@@ -200,11 +209,13 @@ func (l Launch) check(ctx context.Context, def *Definition, list string) (*Prefl
 	return checked, nil
 }
 
-// lookAgain is how often a launch looks whether another process has finished the import.
+// lookAgain is the interval at which a launch checks whether another process has finished the
+// import.
 const lookAgain = time.Second
 
-// bring takes a run from Importing to Ready: it calls do under the lease of its import. What reads the list or asks the
-// service belongs into do: while one process imports, every replica comes here each few seconds.
+// bring takes a run from Importing to Ready: it calls do under the lease of the import. Anything
+// that reads the list or asks the service belongs into do, because every replica calls bring every
+// few seconds while one process imports.
 func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run) (Launched, error)) (Launched, error) {
 	job := Job{Ledger: l.Ledger, Name: fmt.Sprintf("import %d", run.No), Owner: l.Owner, Lease: l.Lease}
 	for {
@@ -214,7 +225,7 @@ func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run
 			if err != nil {
 				return fmt.Errorf("read the run: %w", err)
 			}
-			if run.State != Importing { // another process has done it
+			if run.State != Importing { // another process has finished it
 				launched = Launched{Run: run, Resumed: true}
 				return nil
 			}
@@ -234,9 +245,9 @@ func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run
 	}
 }
 
-// Resume takes up a run whose import was interrupted, from what the ledger holds of it. Nothing is changed, and
-// the error wraps ErrListElsewhere, when its list, as it was then, cannot be read by this process. While another process
-// imports the list is not read and the service is not asked.
+// Resume continues a run whose import was interrupted, from what the ledger holds of it. When this
+// process cannot read the list as it was, it changes nothing and returns an error that wraps
+// ErrListElsewhere. While another process imports, it neither reads the list nor asks the service.
 func (l Launch) Resume(ctx context.Context, run Run) (Launched, error) {
 	def, err := ParseDefinition(run.ID(), run.Definition)
 	if err != nil {
@@ -256,10 +267,11 @@ func (l Launch) Resume(ctx context.Context, run Run) (Launched, error) {
 	return launched, err
 }
 
-// ErrListElsewhere: the list of an interrupted import is not what this process finds under its name.
+// ErrListElsewhere says that this process does not find the list of an interrupted import under its
+// name.
 var ErrListElsewhere = errors.New("the list that the import began with is not here")
 
-// freeze imports the list, uploads the header and ends the import.
+// freeze imports the list, uploads the header and finishes the import.
 func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list string, checked *Preflight) (Launched, error) {
 	senders, err := senderKeys(ctx, l.Service, def.Connections)
 	if err != nil {
@@ -280,7 +292,7 @@ func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list strin
 		if err != nil {
 			return Launched{}, err
 		}
-		// A crash between the upload and this note of it uploads again: an asset too many, never a message.
+		// A crash before SetAsset uploads the header again: the service then keeps one asset too many.
 		if err := l.Ledger.SetAsset(ctx, run.No, asset.ID, asset.ExpiresAt); err != nil {
 			return Launched{}, fmt.Errorf("remember the uploaded header: %w", err)
 		}
@@ -305,7 +317,7 @@ func (l Launch) progress(phase string, rows int64) {
 	}
 }
 
-// senderKeys are the numbers of the campaign's own connections: they are never recipients.
+// senderKeys are the keys of the campaign's own numbers, which are never recipients.
 func senderKeys(ctx context.Context, s Service, connections []string) ([]int64, error) {
 	all, err := s.Connections(ctx)
 	if err != nil {

@@ -23,7 +23,8 @@ func TestALaunchSaysWhichFileIsMissing(t *testing.T) {
 	file := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile)
 	l := openLedger(t)
 	for name, c := range map[string]campaign.Launch{
-		"campaign": {File: none, List: none}, "list": {File: file, List: none}, "list of a firing": {File: file, List: none, Key: campaign.FiringKey + "x"}, "list of another run": {File: file, List: none, New: true},
+		"campaign": {File: none, List: none}, "list": {File: file, List: none},
+		"list of a firing": {File: file, List: none, Key: campaign.FiringKey + "x"}, "list of another run": {File: file, List: none, New: true},
 	} {
 		c.Ledger, c.Service = l, service()
 		_, err := c.Start(t.Context())
@@ -45,7 +46,8 @@ func TestALaunchSaysWhichFileIsMissing(t *testing.T) {
 	}
 	run.Definition = []byte("name: a b\n")
 	var bad *campaign.FileError
-	if _, err := firing.Resume(t.Context(), run); !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), "the stored campaign of spring-sale-1: ") {
+	if _, err := firing.Resume(t.Context(), run); !errors.As(err, &bad) ||
+		!strings.HasPrefix(err.Error(), "the stored campaign of spring-sale-1: ") {
 		t.Errorf("a stored campaign that cannot be read: got %v, want a *FileError of spring-sale-1", err)
 	}
 }
@@ -66,7 +68,8 @@ func (l *taken) AcquireJob(ctx context.Context, name, owner string, d time.Durat
 	return l.Ledger.AcquireJob(ctx, name, owner, d)
 }
 
-// A launch looks each second whether the other importer is done, and stops waiting when it is told to.
+// A launch looks each second whether the other importer is done, and stops waiting when it is told
+// to.
 func TestALaunchWaitsForAnotherImporter(t *testing.T) {
 	for name, c := range map[string]struct {
 		nowait  bool
@@ -158,18 +161,22 @@ func TestAChunkEndsAtItsRowsAndItsBytes(t *testing.T) {
 		want       []int64
 	}{
 		"1,999 rows": {1999, 0, []int64{1999}}, "2,000 rows": {2000, 0, []int64{2000}}, "2,001 rows": {2001, 0, []int64{2000, 2001}},
-		// 16 rows of 512 KiB, of which 14 bytes are the number, are not more than 8 MiB; with a byte more each they are.
+		// 16 rows of 512 KiB, of which 14 bytes are the number, are not more than 8 MiB; with a byte more
+		// each they are.
 		"8 MiB": {18, 512<<10 - 14, []int64{17, 18}}, "more than 8 MiB": {18, 512<<10 - 13, []int64{16, 18}},
 	} {
 		var b strings.Builder
 		b.WriteString("to,note\n")
 		for i := range c.rows {
-			b.WriteString("+2348031" + string(rune('2'+i/1000%8)) + string(rune('0'+i/100%10)) + string(rune('0'+i/10%10)) + string(rune('0'+i%10)) + "12," + strings.Repeat("x", c.wide) + "\n")
+			b.WriteString("+2348031" + string(rune('2'+i/1000%8)) + string(rune('0'+i/100%10)) + string(rune('0'+i/10%10)) + string(rune('0'+i%10)) +
+				"12," + strings.Repeat("x", c.wide) + "\n")
 		}
 		path := writeFile(t, "list.csv", b.String())
 		l := openLedger(t)
 		var got []int64
-		if _, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: newRun(t, l, d, path), Definition: d, List: path, Progress: func(n int64) { got = append(got, n) }}); err != nil {
+		if _, err := campaign.Import(t.Context(),
+			campaign.ImportInput{Ledger: l, Run: newRun(t, l, d, path), Definition: d, List: path,
+				Progress: func(n int64) { got = append(got, n) }}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -178,8 +185,9 @@ func TestAChunkEndsAtItsRowsAndItsBytes(t *testing.T) {
 	}
 }
 
-// A freeze that was interrupted after its first chunk goes on with the rows that it has not: also when a webhook has
-// settled a row since, and whatever its row in another follow-up was skipped for.
+// A freeze that was interrupted after its first chunk goes on with the rows that it has not: also
+// when a webhook has settled a row since, and whatever its row in another follow-up was skipped
+// for.
 func TestAnInterruptedFollowUpGoesOn(t *testing.T) {
 	outcomes := make([]campaign.Line, 4500)
 	for i := range outcomes {
@@ -187,13 +195,15 @@ func TestAnInterruptedFollowUpGoesOn(t *testing.T) {
 	}
 	l, parent := endedRun(t, "", outcomes...)
 	lost := errors.New("lost")
-	failing := campaign.FollowUpInput{Ledger: &breaking{Ledger: l, at: 2, err: lost}, Parent: parent, Where: []campaign.Where{{Status: campaign.Failed}}}
+	failing := campaign.FollowUpInput{Ledger: &breaking{Ledger: l, at: 2, err: lost}, Parent: parent,
+		Where: []campaign.Where{{Status: campaign.Failed}}}
 	if _, err := campaign.StartFollowUp(t.Context(), failing); !errors.Is(err, lost) {
 		t.Fatalf("got %v, want %v", err, lost)
 	}
 	l.lines[7].Status, l.lines[3000].Status = campaign.Read, campaign.Delivered
 	var progress []int64
-	again := campaign.FollowUpInput{Ledger: l, Parent: parent, Where: failing.Where, Progress: func(n int64) { progress = append(progress, n) }}
+	again := campaign.FollowUpInput{Ledger: l, Parent: parent, Where: failing.Where,
+		Progress: func(n int64) { progress = append(progress, n) }}
 	got, err := campaign.StartFollowUp(t.Context(), again)
 	if err != nil || got.Existed || got.Chosen != 4499 || got.Run.State != campaign.Ready {
 		t.Errorf("got %d chosen, %v, %s, %v, want 4499, ready", got.Chosen, got.Existed, got.Run.State, err)
@@ -217,8 +227,10 @@ func TestARowSkippedElsewhereMayBeChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := &told{l, first.Run.No, []campaign.Line{{Delivery: campaign.Delivery{Key: l.lines[0].Key}, Status: campaign.Skipped, Reason: "cancelled"}}}
-	got, err := campaign.StartFollowUp(t.Context(), campaign.FollowUpInput{Ledger: other, Parent: parent, Where: []campaign.Where{{Status: campaign.Failed}}})
+	other := &told{l, first.Run.No,
+		[]campaign.Line{{Delivery: campaign.Delivery{Key: l.lines[0].Key}, Status: campaign.Skipped, Reason: "cancelled"}}}
+	got, err := campaign.StartFollowUp(t.Context(),
+		campaign.FollowUpInput{Ledger: other, Parent: parent, Where: []campaign.Where{{Status: campaign.Failed}}})
 	if err != nil || got.Chosen != 1 || got.Elsewhere != 0 {
 		t.Errorf("got %d chosen, %d elsewhere, %v, want 1 and none", got.Chosen, got.Elsewhere, err)
 	}
@@ -248,10 +260,11 @@ func TestAnImportSaysWhyItCannotEnd(t *testing.T) {
 			var bad *recipients.FileError
 			return errors.As(err, &bad)
 		}},
-		"a variable without a column": {strings.Replace(minimal, "en_US", `en_US, body: ["{{ .first }}"]`, 1), list, nil, false, func(err error) bool {
-			var bad *campaign.FileError
-			return errors.As(err, &bad) && strings.Contains(err.Error(), `no column "first"`)
-		}},
+		"a variable without a column": {strings.Replace(minimal, "en_US", `en_US, body: ["{{ .first }}"]`, 1), list, nil,
+			false, func(err error) bool {
+				var bad *campaign.FileError
+				return errors.As(err, &bad) && strings.Contains(err.Error(), `no column "first"`)
+			}},
 		"an unknown commit that cannot be looked for": {minimal, list, func(l campaign.Ledger) campaign.Ledger {
 			return silent{&unsure{Ledger: l, unknown: 1}}
 		}, false, func(err error) bool { return errors.Is(err, campaign.ErrUnknownCommit) && errors.Is(err, errAway) }},
@@ -267,7 +280,8 @@ func TestAnImportSaysWhyItCannotEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: stored, Run: run, Definition: d, List: path}); err == nil || !c.want(err) {
+		if _, err := campaign.Import(t.Context(),
+			campaign.ImportInput{Ledger: stored, Run: run, Definition: d, List: path}); err == nil || !c.want(err) {
 			t.Errorf("%s: got %v, want the error of that", name, err)
 		}
 		if now, err := l.Run(t.Context(), run.No); err != nil || now.State != campaign.Importing {
@@ -302,12 +316,14 @@ func TestALaunchThatComesSecondGoesOn(t *testing.T) {
 	}
 }
 
-// A run that an older version stored is not followed up unread, and a test message needs its header file.
+// A run that an older version stored is not followed up unread, and a test message needs its header
+// file.
 func TestWhatCannotBeReadIsNotSent(t *testing.T) {
 	l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed})
 	parent.Definition = []byte("old: 1\n")
 	var bad *campaign.FileError
-	if got, err := follow(l, parent, "failed"); !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), "the stored campaign of "+parent.ID()+": ") || got.Run.No != 0 {
+	if got, err := follow(l, parent, "failed"); !errors.As(err, &bad) ||
+		!strings.HasPrefix(err.Error(), "the stored campaign of "+parent.ID()+": ") || got.Run.No != 0 {
 		t.Errorf("follow-up: got run %d, %v, want none and a *FileError of %s", got.Run.No, err, parent.ID())
 	}
 	dir := t.TempDir()

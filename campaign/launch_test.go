@@ -37,7 +37,8 @@ func (c *counting) Templates(ctx context.Context, id string) ([]messaging.Templa
 	return c.account.Templates(ctx, id)
 }
 
-// importing is a run of the spring campaign whose import began, under a launch key, and the launch that began it.
+// importing is a run of the spring campaign whose import began, under a launch key, and the launch
+// that began it.
 func importing(t *testing.T, key string) (campaign.Launch, campaign.Run, *counting) {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,8 +64,8 @@ func importing(t *testing.T, key string) (campaign.Launch, campaign.Run, *counti
 	return campaign.Launch{Ledger: l, Service: service, File: file, List: list, Key: key, Owner: "another", NoWait: true}, run, service
 }
 
-// A launch looks whether the import is alive before it reads the list or asks the service: each replica looks every few
-// seconds for as long as another imports.
+// A launch looks whether the import is alive before it reads the list or asks the service: each
+// replica looks every few seconds for as long as another imports.
 func TestAnImportThatIsAliveIsLeftAloneUnread(t *testing.T) {
 	const firing = campaign.FiringKey + "spring-sale 2026-11-02T09:00:00Z"
 	for name, tt := range map[string]struct {

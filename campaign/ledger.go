@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// Errors that a Ledger returns and callers test for.
+// The errors of a Ledger that callers test for.
 var (
 	ErrNoRun     = errors.New("no such run")
 	ErrRunExists = errors.New("run exists")
-	// ErrFenced: a newer epoch owns the segment, or another importer the run.
-	// Whoever gets it stops touching that segment at once.
+	// ErrFenced says that a newer epoch owns the segment, or another importer the run. The caller must
+	// not touch that segment again.
 	ErrFenced = errors.New("fenced: another owner has taken over")
-	// ErrUnknownCommit: the connection broke while committing; the caller cannot
-	// know. Ledger.Intend resolves it by read-back before returning it.
+	// ErrUnknownCommit says that the connection broke during the commit, so its result is not known.
+	// Intend reads back what was written before it returns this error.
 	ErrUnknownCommit = errors.New("commit outcome unknown")
-	// ErrLocked: another process holds the sender's lock of this ledger.
+	// ErrLocked says that another process holds the sender's lock of this ledger.
 	ErrLocked = errors.New("ledger is in use by another campaignd")
-	// ErrNewer: the ledger's schema is newer than this program.
+	// ErrNewer says that the ledger's schema is newer than this program.
 	ErrNewer = errors.New("ledger was written by a newer campaignd")
 )
 
-// Ledger is the durable record. Every backend passes the suite in
-// internal/ledger/ledgertest. When a method that writes returns nil, what it wrote
-// survives a crash of the process, and with synchronous FULL of the machine.
-// Methods are safe for concurrent use. Times are UTC with a millisecond's precision.
+// Ledger is the durable record. Every backend passes the suite in internal/ledger/ledgertest. When
+// a method that writes returns nil, the data survives a crash of the process; with synchronous FULL
+// it also survives a crash of the machine. Methods are safe for concurrent use. Times are UTC, in
+// milliseconds.
 //
-// Facts merge, decisions are fenced: Record, Apply and Sweep take facts from
-// anybody at any time; Intend, Recover, Resolve, Drop and Park only from the
-// holder of a segment's current epoch.
+// Facts merge, decisions are fenced: Record, Apply and Sweep take facts from any process at any
+// time. Intend, Recover, Resolve, Drop and Park take decisions only from the holder of the
+// segment's current epoch (docs/protocol.md#invariants).
 type Ledger interface {
 	RunLedger
 	ImportLedger
@@ -44,64 +44,70 @@ type Ledger interface {
 
 // RunLedger keeps the runs and what the operator wants of them.
 type RunLedger interface {
-	// CreateRun stores r (No, CreatedAt, State are set by the ledger: Importing) and
-	// returns it. If a run with the same (Campaign, ListHash, Launch) exists it is
-	// returned with ErrRunExists; of a firing (Launch begins with FiringKey) the list does not matter.
+	// CreateRun stores r and returns it. The ledger sets No, CreatedAt and State (Importing). A run
+	// with the same Campaign, ListHash and Launch is returned with ErrRunExists. The run of a firing
+	// (Launch begins with FiringKey) is the same for any list.
 	CreateRun(ctx context.Context, r Run) (Run, error)
 	Run(ctx context.Context, no RunNo) (Run, error)       // ErrNoRun
 	Runs(ctx context.Context, f RunFilter) ([]Run, error) // newest first
-	// SetWanted writes what the operator wants. WantRun on a Paused run also makes it
-	// Ready. It returns the run after the change; ErrNoRun. On an ended run nothing changes.
+	// SetWanted writes what the operator wants and returns the run after the change, or ErrNoRun.
+	// WantRun also makes a Paused run Ready. An ended run does not change.
 	SetWanted(ctx context.Context, no RunNo, w Wanted) (Run, error)
-	// SetState moves a run from one of the states from to state, with the reason and
-	// detail of a pause ("" otherwise). It reports false when the run was in none of from.
+	// SetState moves a run to the state to if it is in one of the states from. reason and detail are
+	// those of a pause, "" otherwise. It reports whether the run moved.
 	SetState(ctx context.Context, no RunNo, from []State, to State, reason PauseReason, detail string) (bool, error)
-	// SetAsset remembers the header media uploaded for this run.
+	// SetAsset stores the id of the header media uploaded for this run, and until when it is kept.
 	SetAsset(ctx context.Context, no RunNo, assetID string, until time.Time) error
 	// FinishRuns moves every Running or Ready run whose segments are all done to Finished, or to
-	// Cancelled when that is wanted, and returns those it moved.
+	// Cancelled when the operator wants that. It returns the runs it moved.
 	FinishRuns(ctx context.Context) ([]Run, error)
 }
 
 // ImportLedger freezes a list.
 type ImportLedger interface {
-	// AppendRows adds one chunk in one transaction. after is the number of rows the
-	// caller believes the run has; if it differs, another importer is at work: ErrFenced.
-	// Deliveries with Skip set get their outcome in the same transaction. Segments
-	// are inserted, or their Hi raised. Not claimable before FinishImport.
+	// AppendRows adds one chunk in one transaction. after is the number of rows that the caller
+	// believes the run has; if it differs, another process imports the run: ErrFenced. Deliveries
+	// with Skip set get their outcome in the same transaction. Segments are inserted, or their Hi is
+	// raised; they cannot be claimed before FinishImport.
 	AppendRows(ctx context.Context, no RunNo, after int64, rows []Delivery, segments []Segment) error
-	// FinishImport moves the run from Importing to state (Ready or WaitingApproval).
-	// It verifies that the run has rows rows. A second call is a no-op.
+	// FinishImport moves the run from Importing to state (Ready or WaitingApproval). It checks that
+	// the run has the given number of rows. A second call has no effect.
 	FinishImport(ctx context.Context, no RunNo, rows int64, state State) error
 }
 
-// LaneReport is what a sender says of one (run, connection): what binds it now.
+// LaneReport is what a sender reports of one lane: the segments of one run on one connection.
 type LaneReport struct {
 	Run        RunNo
 	Connection string
-	Owner      string  // whose lane it is; ReportLanes fills it from its own argument
-	LimitedBy  string  // closed list of lane: throughput, cap, window, throttled, unreachable, in_flight, doubt, ledger, limiter, none, stopped
-	Detail     string  // a sentence
-	Rate       float64 // messages per second now: the number's pace, or the run's own limit when that is less; 0 while the number is held
-	At         time.Time
+	// Owner is the process that reports; ReportLanes sets it from its own argument.
+	Owner string
+	// LimitedBy is what the lane waits for, from a closed list: throughput, cap, window, throttled,
+	// unreachable, in_flight, doubt, ledger, limiter, none, stopped.
+	LimitedBy string
+	// Detail is a sentence for people.
+	Detail string
+	// Rate is in messages per second: the number's pace now, or the run's own limit when that is
+	// lower; 0 while the number is held.
+	Rate float64
+	At   time.Time
 }
 
 // StatusEvent is one status of one message, from a verified webhook.
 type StatusEvent struct {
 	MessageID  string
 	Connection string    // "" when the event names none
-	Recipient  int64     // recipients.Key of the event's recipient, or of the digits in the id; 0 unknown
+	Recipient  int64     // recipients.Key of the event's recipient, or of the digits in the id; 0: unknown
 	Status     Status    // Sent, Delivered, Read or Failed
 	Code       string    // of Failed
 	At         time.Time // the event's own time
 	ReceivedAt time.Time
 }
 
-// Events is one batch of what webhooks told, applied in one transaction.
+// Events is one batch of webhook events. It is applied in one transaction.
 type Events struct {
 	Statuses     []StatusEvent
-	Suppressions []Suppression // STOP, buttons, user_preferences
-	Lifted       []Suppression // user_preferences: resume (marketing scope only)
+	Suppressions []Suppression // from STOP messages, buttons and user_preferences
+	Lifted       []Suppression // from user_preferences: resume; only of scope marketing
 	Templates    []TemplateEvent
 }
 
@@ -112,23 +118,24 @@ type Applied struct {
 
 // Swept counts what a sweep did.
 type Swept struct {
-	Matched   int // orphans whose receipt had been written meanwhile
-	Adopted   int // doubts and unknowns that a webhook proved accepted
-	Ambiguous int // orphans that fit several candidates
-	Expired   int // orphans older than their keeping time, dropped
+	Matched   int // orphans whose receipt had been written since
+	Adopted   int // doubtful and unknown deliveries that a webhook proved accepted
+	Ambiguous int // orphans that fit several deliveries
+	Expired   int // orphans older than their keeping time; they were dropped
 	Left      int
 }
 
-// EventLedger takes what webhooks tell.
+// EventLedger stores what webhooks report.
 type EventLedger interface {
 	// Apply stores one batch durably. A status whose message is unknown is kept as an orphan.
 	Apply(ctx context.Context, e Events) (Applied, error)
-	// Sweep matches orphans: by message id, else by adoption (reliability.md 1.8), in steps: with an error it
-	// says what was committed before.
+	// Sweep matches orphans: by message id, else by adoption (docs/protocol.md#adoption). It commits
+	// in steps; with an error it returns the counts of the steps before.
 	Sweep(ctx context.Context, now time.Time) (Swept, error)
 }
 
-// JobLease is the right to do a job that one replica is to do at a time, until another epoch begins.
+// JobLease is the right to do a job, of which one replica at a time is in charge, until another
+// epoch begins.
 type JobLease struct {
 	Name  string
 	Owner string
@@ -136,28 +143,29 @@ type JobLease struct {
 	Until time.Time // by the local clock, counted from before the request was made
 }
 
-// JobLedger shares out what is not sending: firing a schedule, importing a list, sweeping. A lease keeps
-// replicas from doing the same work at once; it is no proof, because whoever stalls past it does not know. What
-// a job writes is therefore safe by itself: CreateRun knows a firing, AppendRows its row, Sweep repeats harmlessly.
+// JobLedger distributes the work other than sending: firing a schedule, importing a list, sweeping.
+// A lease keeps replicas from doing the same work at the same time. It is not a proof, because a
+// process that stalls past its lease does not notice. Therefore each job writes safely without it:
+// CreateRun recognises a firing, AppendRows recognises rows, and Sweep may be repeated.
 type JobLedger interface {
-	// AcquireJob leases the job for d on the database's clock. It reports false while a lease of it runs, whoever
-	// has it. A new lease has a new epoch.
+	// AcquireJob leases the job for d on the database's clock. It reports false while any lease of
+	// the job runs, also one of the same owner. A new lease has a new epoch.
 	AcquireJob(ctx context.Context, name, owner string, d time.Duration) (JobLease, bool, error)
-	// RenewJob prolongs a lease, also one that ran out and that nobody took since; ErrFenced when somebody did, or
-	// when it was released.
+	// RenewJob prolongs a lease, also one that ran out, unless another process acquired the job or
+	// the lease was released: ErrFenced.
 	RenewJob(ctx context.Context, l JobLease, d time.Duration) (JobLease, error)
-	// ReleaseJob ends a lease, so that the job can be acquired at once. A lease that is lost is left alone.
+	// ReleaseJob ends a lease, so that the job can be acquired at once. It ignores a lost lease.
 	ReleaseJob(ctx context.Context, l JobLease) error
 }
 
-// Scope is what a suppression keeps from being sent.
+// Scope is the kind of messages that a suppression stops.
 type Scope string
 
 // The scopes.
 const (
 	ScopeMarketing   Scope = "marketing"   // templates of category MARKETING or unknown: skipped(opted_out)
-	ScopeAll         Scope = "all"         // everything: skipped(suppressed)
-	ScopeUnreachable Scope = "unreachable" // everything, until Until: skipped(unreachable)
+	ScopeAll         Scope = "all"         // all templates: skipped(suppressed)
+	ScopeUnreachable Scope = "unreachable" // all templates, until Until: skipped(unreachable)
 )
 
 // Suppression is a number that must not be sent to.
@@ -170,53 +178,55 @@ type Suppression struct {
 	Until  time.Time // zero: for ever
 }
 
-// SuppressionLedger keeps who must not be sent to.
+// SuppressionLedger keeps the numbers that must not be sent to.
 type SuppressionLedger interface {
 	Suppress(ctx context.Context, s []Suppression) (added int, err error) // idempotent on (Key, Scope)
 	Unsuppress(ctx context.Context, s []Suppression) (removed int, err error)
 	Suppressions(ctx context.Context) iter.Seq2[Suppression, error] // by number
-	// SuppressedKeys says which of keys are suppressed for a run of this kind, for preflight counts.
+	// SuppressedKeys returns which of keys are suppressed for a run of this kind, for the counts of a
+	// preflight.
 	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]SkipReason, error)
 }
 
-// Tally is one group of a run's deliveries.
+// Tally counts the deliveries of a run with one status and reason.
 type Tally struct {
 	Status Status
 	Reason string // SkipReason, or the code of refused and failed
 	N      int64
 }
 
-// Funnel counts how far deliveries ever came (cumulative).
+// Funnel counts how far deliveries ever came; it is cumulative.
 type Funnel struct {
 	Accepted, Sent, Delivered, Read, Failed int64
 	Adopted, MaybeDuplicate, Ambiguous      int64
 }
 
-// Problem is one thing that audit found wrong.
+// Problem is one fault that an audit found.
 type Problem struct {
-	Row  int64 // 0 when it is not about one row
+	Row  int64 // 0 when the problem concerns the whole run
 	Seq  int64
 	What string
 }
 
-// ReportLedger reads.
+// ReportLedger reads a run for reports, audits and `why`.
 type ReportLedger interface {
 	Tallies(ctx context.Context, no RunNo) ([]Tally, Funnel, error)
-	// Lines yields every delivery of the run in the order of its rows. It reads in
-	// short pages, so a long report does not hold the ledger.
+	// Lines yields every delivery of the run in the order of its rows. It reads in short pages, so a
+	// long report does not block the ledger.
 	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]
-	// Audit checks what SQL can: each row once, each outcome with its delivery, marks
-	// within bounds, nothing accepted above a mark, no phone key queued twice. At most limit problems.
+	// Audit checks what SQL can check: each row exists once, each outcome has its delivery, marks are
+	// within bounds, nothing is accepted above a mark, no phone key is queued twice. It returns at
+	// most limit problems.
 	Audit(ctx context.Context, no RunNo, limit int) ([]Problem, error)
-	// Lanes reads what senders said last, for `why`.
+	// Lanes returns the last report of each lane, for `why`.
 	Lanes(ctx context.Context, no RunNo) ([]LaneReport, error)
-	// SegmentStates reads the segments of a run, for `why`.
+	// SegmentStates returns the segments of a run.
 	SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
-	// LastEventAt is when the last status of the run was applied; zero if none.
+	// LastEventAt is when the last status of the run was applied; zero if none was.
 	LastEventAt(ctx context.Context, no RunNo) (time.Time, error)
 }
 
-// SegmentState is a segment as it stands.
+// SegmentState is a segment with its mark, lease and times.
 type SegmentState struct {
 	Segment
 	Mark       int64

@@ -12,30 +12,30 @@ import (
 	"campaignd/recipients"
 )
 
-// ErrListChanged: the list is not the one that the run was created for.
+// ErrListChanged says that the list is not the one that the run was created for.
 var ErrListChanged = errors.New("the list has changed since the run was created")
 
-// Options is how the audience's list is to be read.
+// Options returns how the audience's list is to be read.
 func (a Audience) Options() recipients.Options {
 	return recipients.Options{
 		Delimiter: a.Delimiter, Encoding: a.Encoding, DefaultRegion: a.DefaultRegion, Validate: a.Validate, Columns: a.Columns,
 	}
 }
 
-// List is a list being read. What is hashed is what is read, byte for byte, so no exchange of
-// the file in between can go unseen.
+// List is a list being read. The bytes that are hashed are the bytes that are read, so an exchange
+// of the file in between is noticed.
 type List struct {
 	*recipients.Reader
 	file *os.File
-	raw  io.Reader // the file; what passes goes into sum
+	raw  io.Reader // the file; each byte read also goes into sum
 	sum  hash.Hash
 }
 
-// OpenList opens the list at path. Errors are *recipients.FileError, or of a wrong option.
+// OpenList opens the list at path. The error is a *recipients.FileError, or names a wrong option.
 func OpenList(path string, o recipients.Options) (*List, error) {
 	st, err := os.Stat(path)
 	if err == nil && (!st.Mode().IsRegular() || st.Size() == 0) || err != nil {
-		r, err := recipients.Open(path, o) // it knows the sentence for each of these
+		r, err := recipients.Open(path, o) // returns the sentence for each of these faults
 		if err == nil {
 			err = errors.Join(&recipients.FileError{File: path, Message: "the list changed while it was opened", Remedy: "try again"}, r.Close())
 		}
@@ -53,8 +53,8 @@ func OpenList(path string, o recipients.Options) (*List, error) {
 	return l, nil
 }
 
-// Sum is the SHA-256 (lower hex) of the whole file, as recipients.Hash computes it. It reads what Next
-// has not; Next must not be called after it.
+// Sum is the SHA-256 (lower-case hex) of the whole file, as recipients.Hash computes it. It reads
+// the rest of the file; Next must not be called afterwards.
 func (l *List) Sum() (string, error) {
 	if _, err := io.Copy(io.Discard, l.raw); err != nil {
 		return "", fmt.Errorf("read the list to its end: %w", err)

@@ -15,13 +15,13 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// mediaFormat is what the platform takes as a header (platform.md 7).
+// mediaFormat is what the platform accepts as a header of one kind (docs/service.md#media).
 type mediaFormat struct {
-	most  int64 // bytes
-	types map[string][]string
+	most  int64               // bytes
+	types map[string][]string // content type -> extensions
 }
 
-// The platform's formats by kind of header: content type -> extensions.
+// mediaFormats is the format of a kind of header: image, video or document.
 func mediaFormats(kind string) mediaFormat {
 	switch kind {
 	case "image":
@@ -40,9 +40,9 @@ func mediaFormats(kind string) mediaFormat {
 	}}
 }
 
-// CheckMedia looks at a local file for a header of that kind (image, video, document) and returns its
-// content type. 131053, the platform's refusal of media, is mostly bytes that are not what the name says, so
-// the bytes are looked at.
+// CheckMedia checks a local file for a header of kind image, video or document, and returns its
+// content type. It looks at the bytes: most refusals of media by the platform (131053) concern a
+// file whose content is not what its name says.
 func CheckMedia(kind, path string) (contentType string, err error) {
 	f, contentType, err := openMedia(kind, path)
 	if err != nil {
@@ -53,7 +53,7 @@ func CheckMedia(kind, path string) (contentType string, err error) {
 
 // openMedia opens a file that CheckMedia accepts, at its beginning. The caller closes it.
 func openMedia(kind, path string) (f *os.File, contentType string, err error) {
-	st, err := os.Stat(path) // first: to open a pipe would wait for its writer
+	st, err := os.Stat(path) // before os.Open, which would block on a pipe
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, "", fmt.Errorf("%s: there is no such file; header files are relative to the campaign file", path)
@@ -65,7 +65,8 @@ func openMedia(kind, path string) (f *os.File, contentType string, err error) {
 		return nil, "", fmt.Errorf("%s: is empty", path)
 	}
 	if most := mediaFormats(kind).most; st.Size() > most {
-		return nil, "", fmt.Errorf("%s: has %.1f MB; the platform takes at most %d MB of a header of type %s", path, float64(st.Size())/(1<<20), most>>20, kind)
+		return nil, "", fmt.Errorf("%s: has %.1f MB; the platform takes at most %d MB of a header of type %s",
+			path, float64(st.Size())/(1<<20), most>>20, kind)
 	}
 	if f, err = os.Open(path); err != nil { //nolint:gosec // the operator's campaign file names it
 		return nil, "", err
@@ -76,7 +77,8 @@ func openMedia(kind, path string) (f *os.File, contentType string, err error) {
 	return f, contentType, nil
 }
 
-// mediaTypeOf is the content type by the first bytes of f, if a header of that kind may have it and the name agrees.
+// mediaTypeOf is the content type by the first bytes of f, if a header of that kind may have it and
+// the name agrees.
 func mediaTypeOf(f io.ReaderAt, kind, path string) (string, error) {
 	head := make([]byte, 512)
 	n, err := f.ReadAt(head, 0)
@@ -91,16 +93,18 @@ func mediaTypeOf(f io.ReaderAt, kind, path string) (string, error) {
 		for _, e := range types {
 			want = append(want, e[0])
 		}
-		return "", fmt.Errorf("%s: its content is %s; a header of type %s takes %s", path, found, kind, strings.Join(slices.Sorted(slices.Values(want)), ", "))
+		return "", fmt.Errorf("%s: its content is %s; a header of type %s takes %s",
+			path, found, kind, strings.Join(slices.Sorted(slices.Values(want)), ", "))
 	}
 	if !slices.Contains(extensions, extension) {
-		return "", fmt.Errorf("%s: its content is %s, but its name does not end in %s; the platform refuses what does not agree (131053)", path, found, extensions[0])
+		return "", fmt.Errorf("%s: its content is %s, but its name does not end in %s; "+
+			"the platform refuses a file whose name and content differ (131053)", path, found, extensions[0])
 	}
 	return found, nil
 }
 
-// uploadHeader stores the local file of d's header at the service, for the company of its first connection. campaignFile
-// is the path of the campaign file: the header's is relative to it.
+// uploadHeader uploads the local file of d's header to the service, for the company of its first
+// connection. The file's path is relative to the campaign file.
 func uploadHeader(ctx context.Context, service Service, d *Definition, campaignFile string) (asset messaging.Asset, err error) {
 	path := Beside(campaignFile, d.Template.Header.File())
 	kind, _ := d.Template.Header.Media()
@@ -115,8 +119,8 @@ func uploadHeader(ctx context.Context, service Service, d *Definition, campaignF
 	return asset, nil
 }
 
-// contentTypeOf tells the type by the first bytes. Office files are archives of one of two kinds: there the
-// extension decides among those that such an archive can be.
+// contentTypeOf detects the type by the first bytes. An office file is one of two kinds of archive;
+// its extension then selects among the types that such an archive can be.
 func contentTypeOf(head []byte, extension string) string {
 	office := map[string]string{}
 	switch {

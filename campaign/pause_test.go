@@ -7,7 +7,8 @@ import (
 
 // Whoever reads that a run is paused reads what ends the pause.
 func TestEveryPauseNamesItsRemedy(t *testing.T) {
-	for _, reason := range []PauseReason{PausedByOperator, PausedByCanary, PausedByBreaker, PausedByTemplate, PausedByNumber, PausedByAccount, PausedByAllowance, PausedByLedger} {
+	for _, reason := range []PauseReason{PausedByOperator, PausedByCanary, PausedByBreaker, PausedByTemplate, PausedByNumber, PausedByAccount,
+		PausedByAllowance, PausedByLedger} {
 		got := reason.Remedy("spring-7")
 		if !strings.Contains(got, "`campaignd resume spring-7`") {
 			t.Errorf("%s: %q names no command", reason, got)
@@ -16,7 +17,8 @@ func TestEveryPauseNamesItsRemedy(t *testing.T) {
 			t.Errorf("%s: %q, and Self is %t", reason, got, reason.Self())
 		}
 	}
-	const want = "it goes on by itself when the service approves the template again and `campaignd serve` is there to hear it, unless the template was disabled or deleted; else with `campaignd resume spring-7`"
+	const want = "it goes on by itself when the service approves the template again and `campaignd serve` runs to receive that, " +
+		"unless the template was disabled or deleted; otherwise `campaignd resume spring-7` lets it go on"
 	if got := PausedByTemplate.Remedy("spring-7"); got != want {
 		t.Errorf("Remedy of a template's pause = %q, want %q", got, want)
 	}

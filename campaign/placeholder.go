@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// part is a stretch of a parameter: a literal, or the place of a variable.
+// part is a piece of a parameter: a literal or a variable.
 type part struct {
 	text     string // the literal, or the variable's name
 	variable bool
 }
 
-// parts cuts {{ .name }} out of a string of the campaign file. Nothing else is understood, and
-// nothing is ever parsed twice: what a row puts in place of a variable is data (reliability.md 5, row 8).
+// parts splits a string of the campaign file into literals and {{ .name }}. It understands nothing
+// else. Nothing is parsed twice: the value of a row is data
+// (docs/protocol.md#files-from-strangers).
 func parts(s string) ([]part, error) {
 	var ps []part
 	for s != "" {
@@ -39,7 +40,8 @@ func parts(s string) ([]part, error) {
 		case isIdentifier(name):
 			return nil, fmt.Errorf("%q lacks its dot: write {{ .%s }}", shorten("{{"+inner+"}}"), name)
 		default:
-			return nil, fmt.Errorf("%q is no variable: want {{ .name }}, a name of letters, digits and _; functions and expressions are not understood, "+
+			return nil, fmt.Errorf("%q is no variable: want {{ .name }}, a name of letters, digits and _; "+
+				"functions and expressions are not understood, "+
 				"and a column whose name has other characters is named under recipients.columns", shorten("{{"+inner+"}}"))
 		}
 		s = rest
@@ -47,7 +49,7 @@ func parts(s string) ([]part, error) {
 	return ps, nil
 }
 
-// variables lists the names in s, each once, in order. It is empty when s cannot be read.
+// variables lists the names in s in order, repetitions included. It is empty when s cannot be read.
 func variables(s string) []string {
 	ps, err := parts(s)
 	if err != nil {
@@ -62,7 +64,8 @@ func variables(s string) []string {
 	return names
 }
 
-// isIdentifier: a letter or _, then letters, digits and _, at most 64 of them, of any script.
+// isIdentifier reports whether s is a letter or _, then letters, digits and _ of any script, at
+// most 64 in all.
 func isIdentifier(s string) bool {
 	for i, r := range s {
 		switch {

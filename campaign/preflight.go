@@ -13,58 +13,66 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// suppressionBatch is how many keys one question to the suppression list holds.
+// suppressionBatch is how many keys are looked up or stored in the suppression list at a time.
 const suppressionBatch = 1000
 
-// PreflightInput is what a preflight looks at. Definition, File and List are required.
+// PreflightInput is what a preflight checks. Definition, File and List are required.
 type PreflightInput struct {
 	Definition *Definition
-	Source     []byte // of the campaign file, to name lines; nil: File is read for them
-	File       string // path of the campaign file: header files are relative to it
-	List       string // path of the list
-	// Service is asked for connections, numbers and templates; nil: only what can be seen from here is checked.
+	// Source is the campaign file, used to name lines; nil reads File.
+	Source []byte
+	// File is the path of the campaign file; header files are relative to it.
+	File string
+	// List is the path of the list.
+	List string
+	// Service is asked for connections, numbers and templates; nil checks only what needs no service.
 	Service Service
-	// Senders are keys of the campaign's own numbers where there is no Service to ask; may be nil.
+	// Senders are the keys of the campaign's own numbers when there is no Service; may be nil.
 	Senders []int64
-	// Suppressions says who must not be sent to; nil: not counted.
+	// Suppressions returns who must not be sent to; nil does not count them.
 	Suppressions interface {
 		SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]SkipReason, error)
 	}
-	// Pace says at how many messages per second a connection will send; nil: DefaultPace of what the service says of the number.
-	Pace     func(connection string, n messaging.Number) float64
-	Examples int                // rows shown for each reason; default 5
-	Rejects  func(Reject) error // called for each row that will not be sent, in the order of the list; may be nil
-	Progress func(rows int64)   // called now and then while reading; may be nil
+	// Pace returns how many messages per second a connection will send; nil takes DefaultPace.
+	Pace func(connection string, n messaging.Number) float64
+	// Examples is how many rows are shown for each reason; 0 means 5.
+	Examples int
+	// Rejects is called for each row that will not be sent, in the order of the list; may be nil.
+	Rejects func(Reject) error
+	// Progress is called every thousand rows with the rows read so far; may be nil.
+	Progress func(rows int64)
 }
 
 // Reject is a row that will not be sent.
 type Reject struct {
-	Row    int64      `json:"row"`  // record number, from 1
-	Line   int        `json:"line"` // of the file
+	Row    int64      `json:"row"`  // number of the record, from 1
+	Line   int        `json:"line"` // line of the file
 	To     string     `json:"to"`
 	Reason SkipReason `json:"reason"`
 	Note   string     `json:"note"`
 	Cells  []string   `json:"-"` // in the order of Preflight.Header; nil in Preflight.Examples
 }
 
-// CountryCount is how many sendable rows go to one country.
+// CountryCount counts the sendable rows of one country.
 type CountryCount struct {
 	Country string `json:"country"` // ISO 3166; "" for global networks
 	Rows    int64  `json:"rows"`
 }
 
-// ConnectionCheck is what the service says of one connection of the campaign.
+// ConnectionCheck is what the service tells of one connection of the campaign.
 type ConnectionCheck struct {
-	ID          string  `json:"id"`
-	Phone       string  `json:"phone,omitempty"`
-	Quality     string  `json:"quality,omitempty"`
-	Tier        string  `json:"tier,omitempty"`
-	Coexistence bool    `json:"coexistence,omitempty"`
-	Throughput  float64 `json:"throughput,omitempty"` // of the number, messages per second; 0 unknown
-	Pace        float64 `json:"pace"`                 // at which it will be sent, messages per second
+	ID          string `json:"id"`
+	Phone       string `json:"phone,omitempty"`
+	Quality     string `json:"quality,omitempty"`
+	Tier        string `json:"tier,omitempty"`
+	Coexistence bool   `json:"coexistence,omitempty"`
+	// Throughput is the number's, in messages per second; 0: unknown.
+	Throughput float64 `json:"throughput,omitempty"`
+	// Pace is how fast it will be sent, in messages per second.
+	Pace float64 `json:"pace"`
 }
 
-// Preflight is what a campaign and its list look like before anything is sent.
+// Preflight is what a check of a campaign and its list found, before anything is sent.
 type Preflight struct {
 	Campaign    string               `json:"campaign"`
 	List        string               `json:"list"`
@@ -80,18 +88,19 @@ type Preflight struct {
 	Countries   []CountryCount       `json:"countries,omitempty"`
 	Connections []ConnectionCheck    `json:"connections,omitempty"`
 	Pace        float64              `json:"pace"`             // messages per second over all connections
-	Duration    time.Duration        `json:"-"`                // of the sending itself, without windows and tiers; 0 unknown
+	Duration    time.Duration        `json:"-"`                // of sending alone, without windows and tiers; 0: unknown
 	Seconds     float64              `json:"duration_seconds"` // Duration
 	Findings    []Finding            `json:"findings,omitempty"`
 
-	Template *messaging.TemplateRecord `json:"-"` // as the service has it; nil when it was not asked
+	Template *messaging.TemplateRecord `json:"-"` // the service's record; nil when the service was not asked
 	Senders  []int64                   `json:"-"` // keys of the campaign's own numbers
 }
 
-// OK reports whether the campaign can be launched: no finding is an error, and somebody is left to send to.
+// OK reports whether the campaign can be launched: no finding is an error, and at least one row can
+// be sent.
 func (p *Preflight) OK() bool { return len(p.Errors()) == 0 && p.Sendable > 0 }
 
-// Errors lists the findings that keep the campaign from being launched.
+// Errors lists the findings that prevent a launch.
 func (p *Preflight) Errors() []Finding { return p.level(LevelError) }
 
 // Warnings lists the other findings.
@@ -107,7 +116,8 @@ func (p *Preflight) level(l Level) []Finding {
 	return out
 }
 
-// BadRows is how many rows of the list itself are at fault; suppressed and opted-out people are not.
+// BadRows counts the rows that are faulty in the list itself; suppressed and opted-out rows are
+// not.
 func (p *Preflight) BadRows() int64 {
 	n := p.Rows - p.Sendable
 	for _, r := range []SkipReason{OptedOut, Suppressed, Unreachable} {
@@ -116,15 +126,18 @@ func (p *Preflight) BadRows() int64 {
 	return n
 }
 
-// RunPreflight checks a campaign and reads its list once, without sending or storing anything. What is wrong with
-// the campaign, the template or the list is a finding in the answer; the error is for what kept it
-// from looking: the service or the ledger not answering, or ctx.
+// RunPreflight checks a campaign and reads its list once, without sending or storing anything.
+// Faults of the campaign, the template or the list are findings. The error is one that prevented
+// the check: the service or the ledger did not answer, or ctx ended.
 func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 	d := in.Definition
-	c := &check{in: in, d: d, p: &Preflight{Campaign: d.Name, List: in.List, Category: d.Template.Category, Skipped: map[SkipReason]int64{}, Senders: slices.Clone(in.Senders)}}
+	c := &check{in: in, d: d, p: &Preflight{
+		Campaign: d.Name, List: in.List, Category: d.Template.Category,
+		Skipped: map[SkipReason]int64{}, Senders: slices.Clone(in.Senders),
+	}}
 	src := in.Source
 	if src == nil {
-		_, src, _ = LoadDefinition(in.File) // for line numbers alone
+		_, src, _ = LoadDefinition(in.File) // only for line numbers
 	}
 	c.src = readSource(in.File, src)
 	c.media()
@@ -145,27 +158,28 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 	return c.p, nil
 }
 
-// check is a preflight at work.
+// check is a preflight while it runs.
 type check struct {
 	in      PreflightInput
 	d       *Definition
 	p       *Preflight
 	src     *source
 	render  *Renderer
-	longest int   // of the coupon codes
+	longest int   // characters of the longest coupon code
 	badZone int64 // rows whose time zone does not exist
-	noZone  int64 // rows without one
-	tiers   int64 // sum of the tiers of the numbers; 0 unknown
+	noZone  int64 // rows without a time zone
+	tiers   int64 // sum of the tiers of the numbers; 0: unknown
 }
 
 func (c *check) say(level Level, path, what, remedy string) {
-	f := Finding{Level: level, Where: c.src.where(c.src.place(path)), What: field(path) + what, Remedy: remedy, Excerpt: c.src.excerpt(c.src.place(path))}
+	at := c.src.place(path)
+	f := Finding{Level: level, Where: c.src.where(at), What: field(path) + what, Remedy: remedy, Excerpt: c.src.excerpt(at)}
 	if !slices.ContainsFunc(c.p.Findings, func(g Finding) bool { return g.String() == f.String() }) {
 		c.p.Findings = append(c.p.Findings, f)
 	}
 }
 
-// media checks what the header refers to.
+// media checks the medium of the header.
 func (c *check) media() {
 	kind, m := c.d.Template.Header.Media()
 	if m == nil {
@@ -178,17 +192,21 @@ func (c *check) media() {
 			c.say(LevelError, path+".file", err.Error(), "")
 		}
 	case m.AssetID != "" && c.d.Schedule != nil:
-		c.say(LevelWarning, path+".assetId", "the service deletes an asset 30 days after its upload, and this campaign recurs", "use file: it is uploaded anew for each run")
+		c.say(LevelWarning, path+".assetId", "the service deletes an asset 30 days after its upload, and this campaign recurs",
+			"use file: it is uploaded again for each run")
 	case m.AssetID != "" && c.d.Limits.NotAfter == 0 && c.d.Window != nil:
-		c.say(LevelWarning, path+".assetId", "the service deletes an asset 30 days after its upload; sends after that are refused", "use file, or make sure that the asset outlives the run")
+		c.say(LevelWarning, path+".assetId", "the service deletes an asset 30 days after its upload; sends after that are refused",
+			"use file, or make sure that the asset outlives the run")
 	case m.ID != "":
-		c.say(LevelWarning, path+".id", "the platform keeps a media id for 30 days (7 when it came from a webhook)", "use file: it is uploaded for each run")
+		c.say(LevelWarning, path+".id", "the platform keeps a media id for 30 days (7 when it came from a webhook)",
+			"use file: it is uploaded for each run")
 	case m.Link != "":
-		c.say(LevelWarning, path+".link", "the platform fetches a link by itself while sending, which is slower and may fail (131053)", "use file for media that are the same for all")
+		c.say(LevelWarning, path+".link", "the platform fetches a link by itself while sending, which is slower and may fail (131053)",
+			"use file for media that are the same for all")
 	}
 }
 
-// service compares the campaign with what the service knows.
+// service compares the campaign with what the service tells.
 func (c *check) service(ctx context.Context) error {
 	known, err := c.in.Service.Connections(ctx)
 	if err != nil {
@@ -224,7 +242,7 @@ func (c *check) service(ctx context.Context) error {
 	return nil
 }
 
-// reaches lists the connections that the key reaches, a dozen at most.
+// reaches lists the connections that the API key reaches, at most twelve.
 func reaches(ids []string) string {
 	const most = 12
 	switch {
@@ -245,7 +263,8 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	if phone == "" {
 		phone = n.Phone
 	}
-	e := ConnectionCheck{ID: id, Phone: phone, Quality: n.Quality, Tier: n.Tier, Coexistence: n.Coexistence, Throughput: n.Throughput, Pace: pace(id, n)}
+	e := ConnectionCheck{ID: id, Phone: phone, Quality: n.Quality, Tier: n.Tier, Coexistence: n.Coexistence,
+		Throughput: n.Throughput, Pace: pace(id, n)}
 	c.p.Connections = append(c.p.Connections, e)
 	c.p.Pace += e.Pace
 	if key := senderKey(phone); key != 0 {
@@ -256,20 +275,23 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	}
 	path := fmt.Sprintf("connections[%d]", slices.Index(c.d.Connections, id))
 	if n.Quality == "RED" {
-		c.say(LevelWarning, path, "the quality of this number is low (RED): more blocks and reports may get it restricted", "send to people who expect it first")
+		c.say(LevelWarning, path, "the quality of this number is low (RED): more blocks and reports may get it restricted",
+			"send to people who expect it first")
 	}
 	switch status := strings.ToUpper(k.Status); status {
 	case "", "ACTIVE", "CONNECTED", "ENABLED", "LIVE", "OK":
 	default:
-		c.say(LevelWarning, path, fmt.Sprintf("the service says that this connection is %s", strings.ToLower(k.Status)), "look at it at the service before sending")
+		c.say(LevelWarning, path, fmt.Sprintf("the service says that this connection is %s",
+			strings.ToLower(k.Status)), "look at it at the service before sending")
 	}
 }
 
-// template checks the campaign against one account's templates.
+// template checks the campaign against the templates of one account.
 func (c *check) template(ctx context.Context, id string) error {
 	all, err := c.in.Service.Templates(ctx, id)
 	if errors.Is(err, messaging.ErrNotOffered) {
-		c.say(LevelWarning, "template.name", "the service lists no templates, so nothing can be said of its approval and variables", "send one with `campaignd test` first")
+		c.say(LevelWarning, "template.name", "the service lists no templates, so its approval and variables cannot be checked",
+			"send one with `campaignd test` first")
 		return nil
 	}
 	if err != nil {
@@ -283,7 +305,8 @@ func (c *check) template(ctx context.Context, id string) error {
 	if c.p.Template == nil {
 		c.p.Template = t
 	}
-	// Two accounts may class the same name differently: opt-outs apply if they do on one of them.
+	// Two accounts may give the same name different categories: opt-outs apply if they do in one of
+	// them.
 	if t.Category == "MARKETING" || c.p.Template == t {
 		c.p.Category = cmp.Or(t.Category, c.p.Category)
 	}

@@ -34,10 +34,15 @@ func TestMediaThatDoNotLastAreWarnedOf(t *testing.T) {
 		medium, more string
 		want         []string
 	}{
-		"an asset": {"assetId: ast_1", "", nil}, "and a schedule": {"assetId: ast_1", schedule, []string{recurs}}, "and both": {"assetId: ast_1", schedule + window, []string{recurs}},
-		"and a window": {"assetId: ast_1", window, []string{late}}, "and a window until": {"assetId: ast_1", window + limit, nil}, "and a limit": {"assetId: ast_1", limit, nil},
-		"an id": {"id: '1'", "", []string{"template.header.image.id: the platform keeps a media id for 30 days (7 when it came from a webhook)"}}, "an id and a schedule": {"id: '1'", schedule, []string{"template.header.image.id: the platform keeps a media id for 30 days (7 when it came from a webhook)"}},
-		"a link": {"link: 'https://a/b.png'", "", []string{"template.header.image.link: the platform fetches a link by itself while sending, which is slower and may fail (131053)"}},
+		"an asset": {"assetId: ast_1", "", nil}, "and a schedule": {"assetId: ast_1", schedule, []string{recurs}},
+		"and both":     {"assetId: ast_1", schedule + window, []string{recurs}},
+		"and a window": {"assetId: ast_1", window, []string{late}}, "and a window until": {"assetId: ast_1", window + limit, nil},
+		"and a limit": {"assetId: ast_1", limit, nil},
+		"an id":       {"id: '1'", "", []string{"template.header.image.id: the platform keeps a media id for 30 days (7 when it came from a webhook)"}},
+		"an id and a schedule": {"id: '1'", schedule,
+			[]string{"template.header.image.id: the platform keeps a media id for 30 days (7 when it came from a webhook)"}},
+		"a link": {"link: 'https://a/b.png'", "",
+			[]string{"template.header.image.link: the platform fetches a link by itself while sending, which is slower and may fail (131053)"}},
 	} {
 		p := preflight(t, springInput(t, strings.Replace(springFile, "assetId: ast_1", c.medium, 1)+c.more, springList))
 		if diff := cmp.Diff(c.want, whats(p.Findings)); diff != "" {
@@ -71,17 +76,23 @@ func TestConnectionsAreToldAsTheServiceHasThem(t *testing.T) {
 	if p := preflight(t, in); p.Pace != 7 || p.Connections[0].Pace != 3 {
 		t.Errorf("pace = %v of %+v, want 3 and 4", p.Pace, p.Connections)
 	}
-	for status, warned := range map[string]bool{"": false, "active": false, "CONNECTED": false, "Enabled": false, "live": false, "ok": false, "PENDING": true} {
+	for status, warned := range map[string]bool{"": false, "active": false, "CONNECTED": false, "Enabled": false, "live": false,
+		"ok": false, "PENDING": true} {
 		a := service()
 		a.connections[1].Status = status
 		in := springInput(t, springFile, springList)
 		in.Service = a
-		if got, want := whats(preflight(t, in).Findings), "connections[1]: the service says that this connection is "+strings.ToLower(status); (len(got) == 1 && got[0] == want) != warned || !warned && len(got) != 0 {
+		if got, want := whats(preflight(t, in).Findings),
+			"connections[1]: the service says that this connection is "+strings.ToLower(status); (len(got) == 1 &&
+			got[0] == want) != warned || !warned && len(got) != 0 {
 			t.Errorf("status %q: got %q, want a warning: %v", status, got, warned)
 		}
 	}
-	for n, want := range map[int]string{0: "it reaches none; see whether service.api_key is the right one", 1: "it reaches account-00", 12: "it reaches account-00, account-01, account-02, account-03, account-04, account-05, account-06, account-07, account-08, account-09, account-10, account-11",
-		13: "it reaches account-00, account-01, account-02, account-03, account-04, account-05, account-06, account-07, account-08, account-09, account-10, account-11 and 1 more"} {
+	for n, want := range map[int]string{0: "it reaches none; see whether service.api_key is the right one", 1: "it reaches account-00",
+		12: "it reaches account-00, account-01, account-02, account-03, account-04, account-05, account-06, account-07, account-08, " +
+			"account-09, account-10, account-11",
+		13: "it reaches account-00, account-01, account-02, account-03, account-04, account-05, account-06, account-07, account-08, " +
+			"account-09, account-10, account-11 and 1 more"} {
 		a := service()
 		a.connections = nil
 		for i := range n {
@@ -106,9 +117,11 @@ func TestConnectionsAreToldAsTheServiceHasThem(t *testing.T) {
 	}
 }
 
-// Zones that do not exist are named once with their line, and counted from the second on; rows without one are counted.
+// Zones that do not exist are named once with their line, and counted from the second on; rows
+// without one are counted.
 func TestRowsWithoutAClockAreCounted(t *testing.T) {
-	file := strings.Replace(minimal, "name: a", "name: zones", 1) + "recipients: {validate: possible, columns: {timezone: tz}}\nwindow: {timezone: recipient}\nschedule: {cron: '@daily', timezone: Africa/Accra}\n"
+	file := strings.Replace(minimal, "name: a", "name: zones", 1) + "recipients: {validate: possible, columns: {timezone: tz}}\nwindow: " +
+		"{timezone: recipient}\nschedule: {cron: '@daily', timezone: Africa/Accra}\n"
 	row := func(i int, zone string) string { return fmt.Sprintf("+234803123450%d,%s\n", i, zone) }
 	const named = `"Mars/Olympus" is no time zone: such rows are sent by the clock of Africa/Accra`
 	for name, c := range map[string]struct {
@@ -116,8 +129,10 @@ func TestRowsWithoutAClockAreCounted(t *testing.T) {
 		want []string
 	}{
 		"none": {row(1, "Africa/Lagos"), nil}, "one that is none": {row(1, "Mars/Olympus"), []string{named}},
-		"two":       {row(1, "Mars/Olympus") + row(2, "Nowhere"), []string{named, "window.timezone: 2 rows name a time zone that does not exist: they are sent by the clock of Africa/Accra"}},
-		"empty":     {row(1, " ") + row(2, "Africa/Lagos"), []string{"window.timezone: 1 rows have no time zone: they are sent by the clock of Africa/Accra"}},
+		"two": {row(1, "Mars/Olympus") + row(2, "Nowhere"),
+			[]string{named, "window.timezone: 2 rows name a time zone that does not exist: they are sent by the clock of Africa/Accra"}},
+		"empty": {row(1, " ") + row(2, "Africa/Lagos"),
+			[]string{"window.timezone: 1 rows have no time zone: they are sent by the clock of Africa/Accra"}},
 		"a skipped": {row(1, "Africa/Lagos") + row(1, "Mars/Olympus"), nil},
 	} {
 		in := springInput(t, file, "to,tz\n"+c.rows)
@@ -126,13 +141,16 @@ func TestRowsWithoutAClockAreCounted(t *testing.T) {
 		if diff := cmp.Diff(c.want, whats(p.Findings)); diff != "" {
 			t.Errorf("%s: findings -want +got:\n%s", name, diff)
 		}
-		if strings.HasPrefix(name, "one") && (!strings.HasSuffix(p.Findings[0].Where, "list.csv:2") || p.Findings[0].Remedy != "write IANA names such as Africa/Lagos" || p.Findings[0].Level != campaign.LevelWarning) {
+		if strings.HasPrefix(name, "one") &&
+			(!strings.HasSuffix(p.Findings[0].Where, "list.csv:2") || p.Findings[0].Remedy != "write IANA names such as Africa/Lagos" ||
+				p.Findings[0].Level != campaign.LevelWarning) {
 			t.Errorf("%s: got %+v, want a warning of line 2", name, p.Findings[0])
 		}
 	}
 }
 
-// Five rows of each reason are shown, or as many as are asked for; progress is told after each thousand.
+// Five rows of each reason are shown, or as many as are asked for; progress is told after each
+// thousand.
 func TestAPreflightShowsTheFirstRowsOfEachReason(t *testing.T) {
 	for ask, want := range map[int]int{0: 5, 3: 3, 6: 6, 9: 7} {
 		in := springInput(t, minimal+"recipients: {validate: possible}\n", "to\n"+strings.Repeat("x\n", 7)+"+2348031234501\n")
@@ -163,13 +181,21 @@ func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
 		size             int64
 		want             string // content type, or what is said after the path
 	}{
-		{"image", "a.png", "\x89PNG\r\n\x1a\n", 5 << 20, "image/png"}, {"image", "b.png", "\x89PNG\r\n\x1a\n", 5<<20 + 1, ": has 5.0 MB; the platform takes at most 5 MB of a header of type image"},
-		{"video", "a.mp4", ftyp + "isom", 16 << 20, "video/mp4"}, {"video", "b.mp4", ftyp + "isom", 16<<20 + 1, ": has 16.0 MB; the platform takes at most 16 MB of a header of type video"},
-		{"document", "a.pdf", "%PDF-1.7", 100 << 20, "application/pdf"}, {"document", "b.pdf", "%PDF-1.7", 100<<20 + 1, ": has 100.0 MB; the platform takes at most 100 MB of a header of type document"},
-		{"video", "c.3gpp", ftyp + "3gp4", 0, "video/3gpp"}, {"video", "d.mp4", ftyp + "isom", 0, "video/mp4"}, {"video", "e.mp4", ftyp + "iso", 0, ": its content is application/octet-stream; a header of type video takes .3gp, .mp4"},
-		{"document", "a.doc", ole, 0, "application/msword"}, {"document", "a.ppt", ole, 0, "application/vnd.ms-powerpoint"}, {"document", "a.xlsx", zip, 0, office + "spreadsheetml.sheet"}, {"document", "a.pptx", zip, 0, office + "presentationml.presentation"},
-		{"document", "b.doc", zip, 0, ": its content is application/zip; a header of type document takes .doc, .docx, .pdf, .ppt, .pptx, .txt, .xls, .xlsx"}, {"document", "b.docx", ole, 0, ": its content is application/octet-stream; a header of type document takes"},
-		{"document", "c.pdf", "hello", 0, ": its content is text/plain, but its name does not end in .txt; the platform refuses what does not agree (131053)"},
+		{"image", "a.png", "\x89PNG\r\n\x1a\n", 5 << 20, "image/png"},
+		{"image", "b.png", "\x89PNG\r\n\x1a\n", 5<<20 + 1, ": has 5.0 MB; the platform takes at most 5 MB of a header of type image"},
+		{"video", "a.mp4", ftyp + "isom", 16 << 20, "video/mp4"},
+		{"video", "b.mp4", ftyp + "isom", 16<<20 + 1, ": has 16.0 MB; the platform takes at most 16 MB of a header of type video"},
+		{"document", "a.pdf", "%PDF-1.7", 100 << 20, "application/pdf"},
+		{"document", "b.pdf", "%PDF-1.7", 100<<20 + 1, ": has 100.0 MB; the platform takes at most 100 MB of a header of type document"},
+		{"video", "c.3gpp", ftyp + "3gp4", 0, "video/3gpp"}, {"video", "d.mp4", ftyp + "isom", 0, "video/mp4"},
+		{"video", "e.mp4", ftyp + "iso", 0, ": its content is application/octet-stream; a header of type video takes .3gp, .mp4"},
+		{"document", "a.doc", ole, 0, "application/msword"}, {"document", "a.ppt", ole, 0, "application/vnd.ms-powerpoint"},
+		{"document", "a.xlsx", zip, 0, office + "spreadsheetml.sheet"}, {"document", "a.pptx", zip, 0, office + "presentationml.presentation"},
+		{"document", "b.doc", zip, 0, ": its content is application/zip; " +
+			"a header of type document takes .doc, .docx, .pdf, .ppt, .pptx, .txt, .xls, .xlsx"},
+		{"document", "b.docx", ole, 0, ": its content is application/octet-stream; a header of type document takes"},
+		{"document", "c.pdf", "hello", 0,
+			": its content is text/plain, but its name does not end in .txt; the platform refuses a file whose name and content differ (131053)"},
 	} {
 		path := overwrite(t, filepath.Join(dir, c.name), c.head)
 		if c.size > 0 {
@@ -185,7 +211,8 @@ func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
 			t.Errorf("%s\ngot  %s, %v\nwant %s", c.name, got, err, c.want)
 		}
 	}
-	for path, want := range map[string]string{dir: "is not a file", filepath.Join(dir, "a.png", "x"): "not a directory", filepath.Join(dir, "none"): "there is no such file"} {
+	for path, want := range map[string]string{dir: "is not a file", filepath.Join(dir, "a.png", "x"): "not a directory",
+		filepath.Join(dir, "none"): "there is no such file"} {
 		if got, err := campaign.CheckMedia("image", path); err == nil || got != "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %q, %v, want %s", path, got, err, want)
 		}
@@ -205,8 +232,8 @@ func (r refusing) SuppressedKeys(context.Context, []int64, bool, time.Time) (map
 	return nil, r.call("SuppressedKeys")
 }
 
-// A thousand rows are asked for at once, whichever of these questions fails is told, and of rows that are skipped
-// anyhow nothing is asked.
+// A thousand rows are asked for at once, whichever of these questions fails is told, and of rows
+// that are skipped anyhow nothing is asked.
 func TestEveryQuestionForSuppressionsCounts(t *testing.T) {
 	const header = "phone,first_name,discount,slug\n"
 	var b strings.Builder

@@ -12,7 +12,7 @@ import (
 	"campaignd/recipients"
 )
 
-// list reads every row.
+// list reads every row of the list.
 func (c *check) list(ctx context.Context) error {
 	list, err := OpenList(c.in.List, c.d.Recipients.Options())
 	if err != nil {
@@ -23,7 +23,7 @@ func (c *check) list(ctx context.Context) error {
 	return errors.Join(err, list.Close())
 }
 
-// fault is an error of the list as a finding.
+// fault adds an error of the list as a finding.
 func (c *check) fault(err error) {
 	f := Finding{Level: LevelError, Where: c.in.List, What: err.Error()}
 	var bad *recipients.FileError
@@ -39,8 +39,8 @@ func (c *check) fault(err error) {
 	c.p.Findings = append(c.p.Findings, f)
 }
 
-// judged is a row waiting for the answer of the suppression list.
-type judged struct {
+// pending is a row that waits for the answer of the suppression list.
+type pending struct {
 	Delivery
 	line int
 }
@@ -52,7 +52,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 		c.say(LevelError, m.path, m.what, m.remedy)
 	}
 	if len(missing) > 0 {
-		render = &Renderer{fixed: -1, otp: -1, link: -1} // the rows' numbers can be judged all the same
+		render = &Renderer{fixed: -1, otp: -1, link: -1} // the phone numbers can still be checked
 	} else if c.p.Template != nil {
 		render.hydrate(c.d, c.p.Template)
 	}
@@ -60,7 +60,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 	j := newJudge(c.d, render, 0, c.p.Senders)
 	where := newCountries()
 	perCountry := map[string]int64{}
-	batch := make([]judged, 0, suppressionBatch)
+	batch := make([]pending, 0, suppressionBatch)
 	bytes := 0 // of the cells in batch
 	flush := func() error {
 		if err := c.suppress(ctx, batch); err != nil {
@@ -71,7 +71,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 				return err
 			}
 		}
-		clear(batch) // or its rows would be kept until others take their place
+		clear(batch) // otherwise it would keep its rows until others replace them
 		batch, bytes = batch[:0], 0
 		if c.in.Progress != nil {
 			c.in.Progress(c.p.Rows)
@@ -99,7 +99,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 				}
 			}
 		}
-		batch = append(batch, judged{d, row.Line})
+		batch = append(batch, pending{d, row.Line})
 		if bytes += width(d.Cells); len(batch) == suppressionBatch || bytes > wideBatch {
 			if err := flush(); err != nil {
 				return err
@@ -129,8 +129,8 @@ func (c *check) rows(ctx context.Context, list *List) error {
 	return nil
 }
 
-// suppress marks who must not be sent to.
-func (c *check) suppress(ctx context.Context, batch []judged) error {
+// suppress marks the rows of a batch that must not be sent to.
+func (c *check) suppress(ctx context.Context, batch []pending) error {
 	if c.in.Suppressions == nil {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (c *check) suppress(ctx context.Context, batch []judged) error {
 }
 
 // count adds one row to the totals.
-func (c *check) count(r *judged, where *countries, perCountry map[string]int64) error {
+func (c *check) count(r *pending, where *countries, perCountry map[string]int64) error {
 	c.p.Rows++
 	if r.Skip == "" {
 		c.p.Sendable++
@@ -171,7 +171,7 @@ func (c *check) count(r *judged, where *countries, perCountry map[string]int64) 
 	}
 	reject := Reject{Row: r.Row, Line: r.line, To: r.To, Reason: r.Skip, Note: r.Note, Cells: r.Cells}
 	if c.p.Skipped[r.Skip] <= int64(examples) {
-		// A row may have a megabyte, and its cells share it: what is kept must not keep the row.
+		// A row may have a megabyte, shared by its cells: an example must not keep the row in memory.
 		example := reject
 		example.To, example.Note, example.Cells = strings.Clone(r.To), strings.Clone(r.Note), nil
 		c.p.Examples = append(c.p.Examples, example)

@@ -52,16 +52,19 @@ func (a *account) UploadMedia(context.Context, string, string, string, io.Reader
 
 // spring is a template with everything a campaign can fill.
 func spring() messaging.TemplateRecord {
-	return messaging.TemplateRecord{Name: "spring_sale", Language: "en_US", Status: "APPROVED", Category: "MARKETING", Components: []messaging.Component{
-		{Type: "HEADER", Format: "IMAGE"},
-		{Type: "BODY", Text: "Hi {{1}}, {{2}} off."},
-		{Type: "BUTTONS", Buttons: []messaging.ComponentButton{{Type: "URL", URL: "https://example.com/{{1}}"}, {Type: "PHONE_NUMBER"}, {Type: "URL", URL: "https://example.com/terms"}}},
-	}}
+	return messaging.TemplateRecord{Name: "spring_sale", Language: "en_US", Status: "APPROVED", Category: "MARKETING",
+		Components: []messaging.Component{
+			{Type: "HEADER", Format: "IMAGE"},
+			{Type: "BODY", Text: "Hi {{1}}, {{2}} off."},
+			{Type: "BUTTONS", Buttons: []messaging.ComponentButton{{Type: "URL", URL: "https://example.com/{{1}}"}, {Type: "PHONE_NUMBER"},
+				{Type: "URL", URL: "https://example.com/terms"}}},
+		}}
 }
 
 func service() *account {
 	return &account{
-		connections: []messaging.Connection{{ID: "conn_1", Phone: "+234 803 123 4599", Status: "CONNECTED"}, {ID: "conn_2", Phone: "+2348031234598"}},
+		connections: []messaging.Connection{{ID: "conn_1", Phone: "+234 803 123 4599", Status: "CONNECTED"},
+			{ID: "conn_2", Phone: "+2348031234598"}},
 		numbers: []messaging.Number{
 			{ConnectionID: "conn_1", Quality: "GREEN", Tier: "TIER_2K", TierLimit: 2000, Throughput: 80},
 			{ConnectionID: "conn_2", Quality: "GREEN", TierLimit: 2000, Coexistence: true},
@@ -128,14 +131,17 @@ func TestPreflightCountsWhatARunWillDo(t *testing.T) {
 	if !p.OK() || !p.Marketing || p.Category != "MARKETING" || p.Rows != 8 || p.Sendable != 3 || p.BadRows() != 3 {
 		t.Errorf("got %+v, want 8 rows, 3 sendable, 3 bad, MARKETING", p)
 	}
-	want := map[campaign.SkipReason]int64{campaign.OptedOut: 1, campaign.Suppressed: 1, campaign.RecipientIsSender: 1, campaign.Duplicate: 1, campaign.MissingVariable: 1}
+	want := map[campaign.SkipReason]int64{campaign.OptedOut: 1, campaign.Suppressed: 1, campaign.RecipientIsSender: 1,
+		campaign.Duplicate: 1, campaign.MissingVariable: 1}
 	if diff := cmp.Diff(want, p.Skipped); diff != "" {
 		t.Errorf("skipped -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"2 opted_out Bola", "3 suppressed Chloe", "6 recipient_is_sender Self", "7 duplicate Ada", "8 missing_variable "}, rejected); diff != "" {
+	if diff := cmp.Diff([]string{"2 opted_out Bola", "3 suppressed Chloe", "6 recipient_is_sender Self", "7 duplicate Ada",
+		"8 missing_variable "}, rejected); diff != "" {
 		t.Errorf("rejected -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]campaign.CountryCount{{Country: "CA", Rows: 1}, {Country: "NG", Rows: 1}, {Country: "US", Rows: 1}}, p.Countries); diff != "" {
+	if diff := cmp.Diff([]campaign.CountryCount{{Country: "CA", Rows: 1}, {Country: "NG", Rows: 1},
+		{Country: "US", Rows: 1}}, p.Countries); diff != "" {
 		t.Errorf("countries -want +got:\n%s", diff)
 	}
 	if len(p.Examples) != 5 || p.Examples[0].Line != 3 || !strings.HasPrefix(p.Examples[0].Note, "line 3: ") {
@@ -189,26 +195,37 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 		level  campaign.Level
 		want   string
 	}{
-		{"paused", edit(func(r *messaging.TemplateRecord) { r.Status = "PAUSED" }), campaign.LevelError, `spring.yaml:4:3: template.name: template "spring_sale" is paused on connection conn_2`},
-		{"absent", edit(func(r *messaging.TemplateRecord) { r.Name = "spring_sales" }), campaign.LevelError, `template "spring_sale" does not exist on connection conn_2; did you mean "spring_sales"?`},
-		{"language", edit(func(r *messaging.TemplateRecord) { r.Language = "en_GB" }), campaign.LevelError, `spring.yaml:5:3: template.language: template "spring_sale" does not exist in en_US on connection conn_2; it exists in en_GB`},
-		{"variables", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{1}} {{2}} {{3}}" }), campaign.LevelError, `the body of the template has 3 variables, and 2 are filled`},
-		{"named", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{name}} {{rate}}" }), campaign.LevelWarning, `named variables (name, rate)`},
-		{"video", edit(func(r *messaging.TemplateRecord) { r.Components[0].Format = "VIDEO" }), campaign.LevelError, `template.header.image: the template's header is of type video`},
-		{"no header", edit(func(r *messaging.TemplateRecord) { r.Components = r.Components[1:] }), campaign.LevelError, `the template has no media header`},
+		{"paused", edit(func(r *messaging.TemplateRecord) { r.Status = "PAUSED" }), campaign.LevelError,
+			`spring.yaml:4:3: template.name: template "spring_sale" is paused on connection conn_2`},
+		{"absent", edit(func(r *messaging.TemplateRecord) { r.Name = "spring_sales" }), campaign.LevelError,
+			`template "spring_sale" does not exist on connection conn_2; did you mean "spring_sales"?`},
+		{"language", edit(func(r *messaging.TemplateRecord) { r.Language = "en_GB" }), campaign.LevelError,
+			`spring.yaml:5:3: template.language: template "spring_sale" does not exist in en_US on connection conn_2; it exists in en_GB`},
+		{"variables", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{1}} {{2}} {{3}}" }), campaign.LevelError,
+			`the body of the template has 3 variables, and 2 are filled`},
+		{"named", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{name}} {{rate}}" }), campaign.LevelWarning,
+			`named variables (name, rate)`},
+		{"video", edit(func(r *messaging.TemplateRecord) { r.Components[0].Format = "VIDEO" }), campaign.LevelError,
+			`template.header.image: the template's header is of type video`},
+		{"no header", edit(func(r *messaging.TemplateRecord) { r.Components = r.Components[1:] }), campaign.LevelError,
+			`the template has no media header`},
 		{"text header", edit(func(r *messaging.TemplateRecord) {
 			r.Components[0] = messaging.Component{Type: "HEADER", Format: "TEXT", Text: "Hi {{1}}"}
 		}), campaign.LevelError, `text header has a variable`},
 		{"location", edit(func(r *messaging.TemplateRecord) { r.Components[0].Format = "LOCATION" }), campaign.LevelError, `location header`},
 		{"no button", buttons(), campaign.LevelError, `the template has 0 buttons of type url with a variable, and 1 is filled`},
-		{"fixed button", buttons(messaging.ComponentButton{Type: "URL", URL: "https://example.com"}), campaign.LevelError, `the template has 0 buttons of type url with a variable, and 1 is filled`},
-		{"coupon", buttons(messaging.ComponentButton{Type: "URL", URL: "https://e.com/{{1}}"}, messaging.ComponentButton{Type: "COPY_CODE"}), campaign.LevelError, `the template has 1 button of type copy_code with a variable, and 0 are filled`},
+		{"fixed button", buttons(messaging.ComponentButton{Type: "URL", URL: "https://example.com"}), campaign.LevelError,
+			`the template has 0 buttons of type url with a variable, and 1 is filled`},
+		{"coupon", buttons(messaging.ComponentButton{Type: "URL", URL: "https://e.com/{{1}}"}, messaging.ComponentButton{Type: "COPY_CODE"}),
+			campaign.LevelError, `the template has 1 button of type copy_code with a variable, and 0 are filled`},
 		{"category", edit(func(r *messaging.TemplateRecord) { r.Category = "UTILITY" }), "", ""},
 		{"no components", edit(func(r *messaging.TemplateRecord) { r.Components = nil }), "", ""},
-		{"connection", func(a *account) { a.connections = a.connections[:1] }, campaign.LevelError, `spring.yaml:2:23: connections[1]: the key reaches no connection "conn_2"; did you mean "conn_1"?`},
+		{"connection", func(a *account) { a.connections = a.connections[:1] }, campaign.LevelError,
+			`spring.yaml:2:23: connections[1]: the key reaches no connection "conn_2"; did you mean "conn_1"?`},
 		{"suspended", func(a *account) { a.connections[1].Status = "SUSPENDED" }, campaign.LevelWarning, `this connection is suspended`},
 		{"quality", func(a *account) { a.numbers[0].Quality = "RED" }, campaign.LevelWarning, `quality of this number is low`},
-		{"tier", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, 1 }, campaign.LevelWarning, `reach at most 2 in 24 hours`},
+		{"tier", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, 1 }, campaign.LevelWarning,
+			`reach at most 2 in 24 hours`},
 		{"not offered", func(a *account) { a.notOffered = true }, campaign.LevelWarning, `the service lists no templates`},
 	} {
 		in := springInput(t, springFile, springList)
@@ -262,7 +279,8 @@ func TestPreflightWithoutAServiceChecksTheList(t *testing.T) {
 
 func TestFaultsOfTheListAreFindingsWithTheirLine(t *testing.T) {
 	for name, c := range map[string]struct{ list, want string }{
-		"column":   {strings.Replace(springList, "discount", "Discount", 1), `spring.yaml:6:31: template.body[1]: the list has no column "discount"; did you mean "Discount"?`},
+		"column": {strings.Replace(springList, "discount", "Discount", 1),
+			`spring.yaml:6:31: template.body[1]: the list has no column "discount"; did you mean "Discount"?`},
 		"phone":    {strings.Replace(springList, "phone", "fon", 1), `list.csv:1: recipients.columns maps "to" to column`},
 		"quote":    {springList + "+2348031234504,\"open,1,2\n", `list.csv:10: `},
 		"nobody":   {"phone,first_name,discount,slug\n1,a,b,c\n2,a,b,c\n", `list.csv: none of the 2 rows can be sent`},
@@ -293,7 +311,8 @@ func TestLimitsAreAnnounced(t *testing.T) {
 		}
 	}
 	p := preflight(t, springInput(t, springFile+"window: {timezone: recipient}\n", springList))
-	if w := p.Warnings(); len(w) != 3 || !strings.Contains(w[2].What+w[1].What, "5 rows have no time zone: they are sent by the clock of UTC") {
+	if w := p.Warnings(); len(w) != 3 ||
+		!strings.Contains(w[2].What+w[1].What, "5 rows have no time zone: they are sent by the clock of UTC") {
 		t.Errorf("warnings = %v, want 3, one of rows without a time zone", w)
 	}
 }
@@ -343,7 +362,8 @@ func TestHeaderFilesAreCheckedByTheirBytes(t *testing.T) {
 		{"image", "a.jpg", jpeg, "image/jpeg"}, {"image", "a.JPEG", jpeg, "image/jpeg"}, {"image", "a.png", png, "image/png"},
 		{"video", "a.mp4", mp4, "video/mp4"}, {"video", "a.3gp", gp3, "video/3gpp"},
 		{"document", "a.pdf", "%PDF-1.7", "application/pdf"}, {"document", "a.txt", "hello", "text/plain"},
-		{"document", "a.docx", zip, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}, {"document", "a.xls", ole, "application/vnd.ms-excel"},
+		{"document", "a.docx", zip, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		{"document", "a.xls", ole, "application/vnd.ms-excel"},
 		{"image", "b.jpg", png, "content is image/png, but its name does not end in .png"},
 		{"image", "b.gif", gif, "content is image/gif; a header of type image takes .jpg, .png"},
 		{"video", "b.mp4", jpeg, "a header of type video takes"},
@@ -386,12 +406,15 @@ policies: {on_uncertain: hold, doubt_window: 900s}
 	if got := campaign.Differences([]byte(springFile), []byte(same)); got != nil {
 		t.Errorf("differences = %q, want none", got)
 	}
-	other := strings.NewReplacer("conn_1, conn_2", "conn_1", "{{ .discount }}", "20 %", "recipients:", "limits: {rate: 40}\nrecipients:").Replace(springFile)
-	want := []string{`connections: was ["conn_1","conn_2"], is ["conn_1"]`, `limits.rate: was not set, is 40`, `template.body[1]: was "{{ .discount }}", is "20 %"`}
+	other := strings.NewReplacer("conn_1, conn_2", "conn_1", "{{ .discount }}", "20 %", "recipients:",
+		"limits: {rate: 40}\nrecipients:").Replace(springFile)
+	want := []string{`connections: was ["conn_1","conn_2"], is ["conn_1"]`, `limits.rate: was not set, is 40`,
+		`template.body[1]: was "{{ .discount }}", is "20 %"`}
 	if diff := cmp.Diff(want, campaign.Differences([]byte(springFile), []byte(other))); diff != "" {
 		t.Errorf("differences -want +got:\n%s", diff)
 	}
-	if got := campaign.Differences([]byte(springFile), []byte("name: x\nnonsense: 1\n")); len(got) != 1 || !strings.HasPrefix(got[0], "the file cannot be read any more: campaign:") {
+	if got := campaign.Differences([]byte(springFile), []byte("name: x\nnonsense: 1\n")); len(got) != 1 ||
+		!strings.HasPrefix(got[0], "the file cannot be read any more: campaign:") {
 		t.Errorf("got %q, want that it cannot be read any more", got)
 	}
 	if got := campaign.Differences([]byte("old: 1"), []byte(springFile)); len(got) != 1 {

@@ -7,11 +7,11 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// VariableError says why a row's values cannot be sent: the row is skipped, the run goes on.
+// VariableError says why a row's values cannot be sent. The row is skipped, and the run goes on.
 type VariableError struct {
 	Reason   SkipReason // MissingVariable or InvalidVariable
-	Column   string     // header of the column at fault; "" when no single one is
-	Value    string     // of that column, shortened. Personal: for the rejects file, never for a log
+	Column   string     // name of the faulty column; "" when the fault has no single column
+	Value    string     // value of that column, shortened; personal data: never log it
 	Sentence string     // what is wrong, without the value
 }
 
@@ -23,10 +23,10 @@ func (e *VariableError) Error() string {
 	return fmt.Sprintf("column %q %s", e.Column, e.Sentence)
 }
 
-// ErrNotUploaded: the header is a local file and no asset of it was given.
+// ErrNotUploaded says that the header is a local file and that its asset id is missing.
 var ErrNotUploaded = errors.New("the header's file has not been uploaded for this run")
 
-// value is what a row puts in place of a variable.
+// value is what a row has for a variable.
 func (s *slot) value(cells []string) (string, *VariableError) {
 	cell := ""
 	if s.column < len(cells) {
@@ -42,18 +42,19 @@ func (s *slot) value(cells []string) (string, *VariableError) {
 	return v, nil
 }
 
-// fill builds one parameter of a row.
+// fill builds one parameter of a row. It also returns its length in UTF-16 units, or in bytes for
+// an address.
 func (p *parameter) fill(cells []string) (string, int, *VariableError) {
 	var text string
-	if len(p.slots) == 1 && p.slots[0].column >= 0 { // most parameters: nothing to put together
+	if len(p.slots) == 1 && p.slots[0].column >= 0 { // most parameters are a single variable
 		v, fail := p.slots[0].value(cells)
 		if fail != nil {
 			return "", 0, fail
 		}
 		text = v
 	} else {
-		var room [256]byte
-		b := room[:0]
+		var buffer [256]byte
+		b := buffer[:0]
 		for i := range p.slots {
 			s := &p.slots[i]
 			if s.column < 0 {
@@ -75,7 +76,7 @@ func (p *parameter) fill(cells []string) (string, int, *VariableError) {
 	return "", units, p.blame(cells, text, why)
 }
 
-// blame names the column behind a fault: the only one, else the first whose value is at fault by itself.
+// blame names the column of a fault: the only one, or the first whose value has a fault of its own.
 func (p *parameter) blame(cells []string, text, why string) *VariableError {
 	var varying []*slot
 	for i := range p.slots {
@@ -98,7 +99,7 @@ func (p *parameter) blame(cells []string, text, why string) *VariableError {
 	return &VariableError{Reason: InvalidVariable, Value: shorten(text), Sentence: p.path + " " + why}
 }
 
-// each fills every parameter in turn and checks what belongs together.
+// each fills every parameter in turn and checks the lengths of body and addresses.
 func (r *Renderer) each(cells []string, take func(i int, text string)) error {
 	hydrated := r.fixed
 	for i := range r.parameters {
@@ -113,18 +114,20 @@ func (r *Renderer) each(cells []string, take func(i int, text string)) error {
 			}
 		case i < r.body+len(r.buttons) && r.bases != nil:
 			if n := r.bases[i-r.body] + units; r.parameters[i].use == inURL && n > maxURL {
-				return &VariableError{Reason: InvalidVariable, Sentence: fmt.Sprintf("the address of button %d gets %d characters; at most %d are allowed", i-r.body+1, n, maxURL)}
+				return &VariableError{Reason: InvalidVariable,
+					Sentence: fmt.Sprintf("the address of button %d gets %d characters; at most %d are allowed", i-r.body+1, n, maxURL)}
 			}
 		}
 		take(i, text)
 	}
 	if hydrated > maxParameter {
-		return &VariableError{Reason: InvalidVariable, Sentence: fmt.Sprintf("the body gets %d characters with this row's values; at most %d are allowed", hydrated, maxParameter)}
+		return &VariableError{Reason: InvalidVariable,
+			Sentence: fmt.Sprintf("the body gets %d characters with this row's values; at most %d are allowed", hydrated, maxParameter)}
 	}
 	return nil
 }
 
-// Check says whether the row's values can be sent: nil or *VariableError.
+// Check reports whether the row's values can be sent: nil or a *VariableError.
 func (r *Renderer) Check(cells []string) error { return r.each(cells, func(int, string) {}) }
 
 // codeLength is the length of the row's longest coupon code; 0 without one.
@@ -139,10 +142,10 @@ func (r *Renderer) codeLength(cells []string) int {
 	return longest
 }
 
-// Message builds the request of one delivery. asset is the assetId of the header's file uploaded for
-// the run (Run.Asset), "" when the header is no file. It fails with *VariableError when the row's values
-// cannot be sent, and with ErrNotUploaded. Parts that are the same for every row are shared: the
-// message must not be changed.
+// Message builds the request of one delivery. asset is the assetId of the header's file uploaded
+// for the run (Run.Asset); "" when the header is not a file. It fails with a *VariableError when
+// the row's values cannot be sent, and with ErrNotUploaded. The message shares the parts that are
+// the same for every row, so it must not be changed.
 func (r *Renderer) Message(connection, asset string, dl *Delivery) (*messaging.Message, error) {
 	m := &struct {
 		messaging.Message

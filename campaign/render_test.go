@@ -40,7 +40,8 @@ func TestAMessageIsWhatTheServiceDocuments(t *testing.T) {
 		Buttons: []campaign.Button{{Type: "url", Text: "track/{{ .order }}"}, {Type: "copy_code", Text: "{{ .code }}"}},
 	})
 	d.Recipients.Columns = map[string]string{"first": "First Name"}
-	if _, err := compile(t, d, "to", "First Name", "order", "code").Message("conn_1", "", row("+2348031234567", "Ada", "A 1", "SPRING26")); err == nil {
+	if _, err := compile(t, d, "to", "First Name", "order", "code").Message("conn_1", "",
+		row("+2348031234567", "Ada", "A 1", "SPRING26")); err == nil {
 		t.Fatal("a space in an address: got no error, want one")
 	}
 	m, err := compile(t, d, "to", "First Name", "order", "code").Message("conn_1", "", row("+2348031234567", "Ada", "A-1", "SPRING26"))
@@ -51,7 +52,8 @@ func TestAMessageIsWhatTheServiceDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"connectionId":"conn_1","to":"+2348031234567","template":{"name":"hello_world","language":"en_US","body":["Ada","Order A-1 of Ada"],` +
+	want := `{"connectionId":"conn_1","to":"+2348031234567","template":{"name":"hello_world","language":"en_US","body":["Ada","Order A-1 ` +
+		`of Ada"],` +
 		`"header":{"document":{"link":"https://example.com/A-1.pdf","filename":"offer.pdf"}},` +
 		`"buttons":[{"type":"url","text":"track/A-1"},{"type":"copy_code","text":"SPRING26"}]}}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
@@ -78,7 +80,8 @@ func TestTheHeaderIsTheAssetOfTheRun(t *testing.T) {
 // TestValuesAreDataAndNeverParsed: reliability.md 5, row 8.
 func TestValuesAreDataAndNeverParsed(t *testing.T) {
 	r := compile(t, template(campaign.TemplateUse{Body: []string{"{{ .a }}", "x {{ .a }} y {{ .b }}"}}), "a", "b")
-	for _, v := range []string{"{{ .b }}", "{{.Secret}}", "{{printf \"%s\" .b}}", "%s %d %!", "$1 ${HOME}", "{{", "}}", `\1 \n`, "<b>&amp;</b>", "'; DROP TABLE runs; --", "=1+1"} {
+	for _, v := range []string{"{{ .b }}", "{{.Secret}}", "{{printf \"%s\" .b}}", "%s %d %!", "$1 ${HOME}", "{{", "}}", `\1 \n`,
+		"<b>&amp;</b>", "'; DROP TABLE runs; --", "=1+1"} {
 		m, err := r.Message("c", "", row(v, "B"))
 		if err != nil {
 			t.Errorf("%q: got %v, want no error", v, err)
@@ -201,11 +204,13 @@ func TestAMissingValueTakesItsDefaultOrSkipsTheRow(t *testing.T) {
 func TestTheColumnAtFaultIsNamed(t *testing.T) {
 	r := compile(t, template(campaign.TemplateUse{Body: []string{"{{ .a }} and {{ .b }} and {{ .c }}"}}), "a", "b", "c")
 	var bad *campaign.VariableError
-	if err := r.Check([]string{"x", "y\tz", "w"}); !errors.As(err, &bad) || bad.Column != "b" || bad.Sentence != "has a tab" || bad.Value != "y\ufffdz" {
+	if err := r.Check([]string{"x", "y\tz", "w"}); !errors.As(err, &bad) || bad.Column != "b" ||
+		bad.Sentence != "has a tab" || bad.Value != "y\ufffdz" {
 		t.Errorf("got %#v, want a tab in column b", bad)
 	}
 	half := strings.Repeat("a", 600)
-	if err := r.Check([]string{half, half, "w"}); !errors.As(err, &bad) || bad.Column != "" || !strings.Contains(bad.Sentence, "template.body[0] has 1211 characters") {
+	if err := r.Check([]string{half, half, "w"}); !errors.As(err, &bad) || bad.Column != "" ||
+		!strings.Contains(bad.Sentence, "template.body[0] has 1211 characters") {
 		t.Errorf("got %#v, want 1211 characters of no single column", bad)
 	}
 }
@@ -241,12 +246,14 @@ test: recipients.columns.slug: the list has no column "Slug"; the list's columns
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("error -want +got:\n%s", diff)
 	}
-	if _, err := template(campaign.TemplateUse{Body: []string{"{{ .a }}"}}).Compile([]string{"a", "a"}); err == nil || !strings.Contains(err.Error(), "several columns") {
+	if _, err := template(campaign.TemplateUse{Body: []string{"{{ .a }}"}}).Compile([]string{"a", "a"}); err == nil ||
+		!strings.Contains(err.Error(), "several columns") {
 		t.Errorf("got %v, want several columns", err)
 	}
 }
 
-// FuzzRender: whatever a cell holds, the parameter is the value and nothing else, or the row is skipped.
+// FuzzRender: whatever a cell holds, the parameter is the value and nothing else, or the row is
+// skipped.
 func FuzzRender(f *testing.F) {
 	for _, s := range []string{"Ada", "{{ .b }}", "a\nb", "     ", "\xff", "\u00e9", "%zz", "https://x", "\U0001F600", "a\u2028"} {
 		f.Add(s, "B")
@@ -278,7 +285,8 @@ func FuzzRender(f *testing.F) {
 		if n := len(utf16.Encode([]rune(body[0] + " " + body[1]))); n > 1024 {
 			t.Fatalf("the body has %d units, want at most 1024", n)
 		}
-		if url := m.Template.Buttons[0].Text; strings.ContainsAny(url, " \"<>\\^`{|}") || strings.ContainsFunc(url, func(r rune) bool { return r > '~' }) {
+		if url := m.Template.Buttons[0].Text; strings.ContainsAny(url, " \"<>\\^`{|}") ||
+			strings.ContainsFunc(url, func(r rune) bool { return r > '~' }) {
 			t.Fatalf("address = %q, want it percent-encoded", url)
 		}
 		text, err := json.Marshal(m)
@@ -319,7 +327,8 @@ func BenchmarkCheck(b *testing.B) {
 }
 
 func ExampleDefinition_Compile() {
-	d := &campaign.Definition{Template: campaign.TemplateUse{Name: "spring_sale", Language: "en_US", Body: []string{"{{ .first_name }}", "{{ .discount }}"}}}
+	d := &campaign.Definition{Template: campaign.TemplateUse{Name: "spring_sale", Language: "en_US",
+		Body: []string{"{{ .first_name }}", "{{ .discount }}"}}}
 	d.Recipients.Columns = map[string]string{"first_name": "First Name"}
 	r, err := d.Compile([]string{"phone", "First Name", "discount"})
 	if err != nil {

@@ -15,24 +15,25 @@ import (
 type Renderer struct {
 	name, language string
 	parameters     []parameter // body, then buttons, otp, link
-	body           int         // how many of them are the body
+	body           int         // number of body parameters
 	buttons        []string    // type of each button
 	otp, link      int         // index into parameters; -1 without
 	header         *HeaderUse
 	static         *messaging.Header // the same for every row; nil when there is none or it varies
 
-	fixed  int   // UTF-16 units of the template's own body text; -1 while unknown
-	repeat []int // how often each body variable stands in it
-	bases  []int // length of each button's fixed address; nil while unknown
+	fixed  int   // UTF-16 units of the template's own body text; -1: unknown
+	repeat []int // how often each body variable occurs in the text
+	bases  []int // length of each button's fixed address; nil: unknown
 }
 
-// parameter is one string of the campaign file, cut into literals and columns.
+// parameter is one string of the campaign file, split into literals and columns.
 type parameter struct {
 	use   use
 	path  string
 	slots []slot
 }
 
+// slot is one literal or column of a parameter.
 type slot struct {
 	text     string // of a literal
 	column   int    // index into the row's cells; -1 for a literal
@@ -40,14 +41,14 @@ type slot struct {
 	fallback string // Variable.Default
 }
 
-// missingColumn is a variable that the list has no column for.
+// missingColumn is a variable for which the list has no column.
 type missingColumn struct {
 	path, what, remedy string
 }
 
-// Compile binds the definition's variables to the columns of a list. A variable is the column that
-// recipients.columns names for it, else the column of exactly its name. A variable without a column
-// is an error that names the columns there are; all such variables are named at once.
+// Compile binds the definition's variables to the columns of a list. A variable takes the column
+// that recipients.columns maps it to, else the column with exactly its name. The error is a
+// *FileError that lists all variables without a column, and the columns of the list.
 func (d *Definition) Compile(header []string) (*Renderer, error) {
 	r, missing := d.compile(header)
 	if len(missing) == 0 {
@@ -91,7 +92,7 @@ func (d *Definition) compile(header []string) (*Renderer, []missingColumn) {
 	return r, missing
 }
 
-// bind cuts one string and finds the columns of its variables.
+// bind splits one string and finds the columns of its variables.
 func (d *Definition) bind(u use, path, text string, header []string) (parameter, []missingColumn) {
 	p := parameter{use: u, path: path}
 	var missing []missingColumn
@@ -144,7 +145,7 @@ func columnsOf(name string, header []string) string {
 	return remedy
 }
 
-// Media is the header's one medium and its kind; nil without.
+// Media returns the medium of the header and its kind (image, video, document); nil without one.
 func (h *HeaderUse) Media() (kind string, m *MediaUse) {
 	switch {
 	case h == nil:
@@ -159,7 +160,8 @@ func (h *HeaderUse) Media() (kind string, m *MediaUse) {
 	return "", nil
 }
 
-// File is the local file of the header, as the campaign file names it (see Beside); "" without one.
+// File is the local file of the header, as written in the campaign file (see Beside); "" without
+// one.
 func (h *HeaderUse) File() string {
 	if _, m := h.Media(); m != nil {
 		return m.File
@@ -167,7 +169,7 @@ func (h *HeaderUse) File() string {
 	return ""
 }
 
-// message is the header as sent, with an asset or a link.
+// message is the header of a message, with an asset or a link.
 func (h *HeaderUse) message(asset, link string) *messaging.Header {
 	kind, m := h.Media()
 	ref := messaging.Media{AssetID: asset, ID: m.ID, Link: link}
@@ -180,9 +182,10 @@ func (h *HeaderUse) message(asset, link string) *messaging.Header {
 	return &messaging.Header{Document: &messaging.Document{Media: ref, Filename: m.Filename}}
 }
 
-// Hydrate tells the fixed texts of the template as the service has them, so that the length of the
-// filled body (132005) and of the filled addresses is checked for each row. Body variables are
-// {{1}} or {{name}} in order of appearance; urls are those of the dynamic buttons, "" where a button is none.
+// Hydrate takes the fixed texts of the service's template, so that Check also limits the length of
+// the filled body (132005) and of the filled addresses. Body variables are {{1}}, or {{name}} in
+// order of appearance. urls are the addresses of the dynamic buttons; "" for a button of another
+// type.
 func (r *Renderer) Hydrate(body string, urls []string) {
 	names, fixed := templateVariables(body)
 	slices.SortStableFunc(names, func(a, b templateVariable) int { return a.number - b.number })
@@ -202,13 +205,15 @@ func (r *Renderer) Hydrate(body string, urls []string) {
 	}
 }
 
+// templateVariable is a variable in the text of a template.
 type templateVariable struct {
 	name   string
-	number int // of {{1}}; 0 for a name
+	number int // of {{1}}; 0 for a named variable
 	times  int
 }
 
-// templateVariables finds {{1}} or {{name}} in a template's text, each once, and counts the units of the rest.
+// templateVariables finds {{1}} or {{name}} in a template's text, each once, and counts the UTF-16
+// units of the fixed text.
 func templateVariables(text string) (vs []templateVariable, fixed int) {
 	for {
 		before, after, ok := strings.Cut(text, "{{")

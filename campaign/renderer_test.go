@@ -19,7 +19,8 @@ func TestColumnsAreListedUpToTwenty(t *testing.T) {
 		header = append(header, fmt.Sprintf("column-%c", 'a'+i))
 	}
 	all := strings.Join(header[:20], ", ")
-	for n, want := range map[int]string{20: "the list's columns: " + all, 21: "the list's columns: " + all + ", ...", 1: "the list's columns: column-a", 0: "the list's columns: "} {
+	for n, want := range map[int]string{20: "the list's columns: " + all, 21: "the list's columns: " + all + ", ...",
+		1: "the list's columns: column-a", 0: "the list's columns: "} {
 		if got := columnsOf("x", header[:n]); got != want {
 			t.Errorf("%d columns: got %s, want %s", n, got, want)
 		}
@@ -32,7 +33,8 @@ func TestColumnsAreListedUpToTwenty(t *testing.T) {
 // A row's fault names the column, the button or the whole parameter.
 func TestWhatARowBreaksIsNamed(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
-	use := TemplateUse{Body: []string{"{{ .a }}{{ .b }}"}, Buttons: []Button{{"quick_reply", "r"}, {"url", "{{ .u }}/{{ .v }}"}}, OTP: "{{ .o }}"}
+	use := TemplateUse{Body: []string{"{{ .a }}{{ .b }}"},
+		Buttons: []Button{{"quick_reply", "r"}, {"url", "{{ .u }}/{{ .v }}"}}, OTP: "{{ .o }}"}
 	d := &Definition{Name: "d", Template: use, Variables: map[string]Variable{"b": {Default: " none "}}}
 	r, err := d.Compile([]string{"a", "b", "u", "v", "o"})
 	if err != nil {
@@ -44,17 +46,26 @@ func TestWhatARowBreaksIsNamed(t *testing.T) {
 		cells []string
 		want  VariableError
 	}{
-		"fine":                  {[]string{"A", "B", "u", "v", "1"}, good},
-		"the longest body":      {[]string{x(500), x(521), "u", "v", "1"}, good},
-		"a body longer by one":  {[]string{x(500), x(522), "u", "v", "1"}, VariableError{Reason: InvalidVariable, Sentence: "the body gets 1025 characters with this row's values; at most 1024 are allowed"}},
-		"the longest address":   {[]string{"A", "B", x(1000), x(987), "1"}, good},
-		"an address too long":   {[]string{"A", "B", x(1000), x(988), "1"}, VariableError{Reason: InvalidVariable, Sentence: "the address of button 2 gets 2001 characters; at most 2000 are allowed"}},
-		"a parameter too long":  {[]string{x(1000), x(25), "u", "v", "1"}, VariableError{Reason: InvalidVariable, Value: x(40) + "...", Sentence: "template.body[0] has 1025 characters; at most 1024 are allowed"}},
-		"the second of two":     {[]string{"A", "a\tb", "u", "v", "1"}, VariableError{Reason: InvalidVariable, Column: "b", Value: "a\ufffdb", Sentence: "has a tab"}},
-		"the second of an url":  {[]string{"A", "B", "u", "a b", "1"}, VariableError{Reason: InvalidVariable, Column: "v", Value: "a b", Sentence: "has a space, which an address cannot have"}},
-		"the only one":          {[]string{"A", "B", "u", "v", "1/2"}, VariableError{Reason: InvalidVariable, Column: "o", Value: "1/2", Sentence: "is no one-time code: want letters, digits and signs without spaces, links or emoji"}},
-		"a default":             {[]string{"A", " ", "u", "v", "1"}, good},
-		"no value":              {[]string{"", "B", "u", "v", "1"}, VariableError{Reason: MissingVariable, Column: "a", Sentence: "has no value"}},
+		"fine":             {[]string{"A", "B", "u", "v", "1"}, good},
+		"the longest body": {[]string{x(500), x(521), "u", "v", "1"}, good},
+		"a body longer by one": {[]string{x(500), x(522), "u", "v", "1"},
+			VariableError{Reason: InvalidVariable, Sentence: "the body gets 1025 characters with this row's values; at most 1024 are allowed"}},
+		"the longest address": {[]string{"A", "B", x(1000), x(987), "1"}, good},
+		"an address too long": {[]string{"A", "B", x(1000), x(988), "1"},
+			VariableError{Reason: InvalidVariable, Sentence: "the address of button 2 gets 2001 characters; at most 2000 are allowed"}},
+		"a parameter too long": {[]string{x(1000), x(25), "u", "v", "1"},
+			VariableError{Reason: InvalidVariable, Value: x(40) + "...",
+				Sentence: "template.body[0] has 1025 characters; at most 1024 are allowed"}},
+		"the second of two": {[]string{"A", "a\tb", "u", "v", "1"},
+			VariableError{Reason: InvalidVariable, Column: "b", Value: "a\ufffdb", Sentence: "has a tab"}},
+		"the second of an url": {[]string{"A", "B", "u", "a b", "1"},
+			VariableError{Reason: InvalidVariable, Column: "v", Value: "a b", Sentence: "has a space, which an address cannot have"}},
+		"the only one": {[]string{"A", "B", "u", "v", "1/2"},
+			VariableError{Reason: InvalidVariable, Column: "o", Value: "1/2",
+				Sentence: "is no one-time code: want letters, digits and signs without spaces, links or emoji"}},
+		"a default": {[]string{"A", " ", "u", "v", "1"}, good},
+		"no value": {[]string{"", "B", "u", "v", "1"},
+			VariableError{Reason: MissingVariable, Column: "a", Sentence: "has no value"}},
 		"too few cells":         {[]string{"A", "B", "u", "v"}, VariableError{Reason: MissingVariable, Column: "o", Sentence: "has no value"}},
 		"spaces of two columns": {[]string{"A", "    B", "u", "v", "1"}, good},
 	} {
@@ -72,7 +83,8 @@ func TestWhatARowBreaksIsNamed(t *testing.T) {
 		}
 	}
 	m, err := r.Message("c", "", &Delivery{Cells: []string{"A", "", "u", "v", "1"}})
-	if err != nil || m.Template.Body[0] != "Anone" || m.Template.Buttons[0].Text != "r" || m.Template.Buttons[1].Text != "u/v" || m.Template.OTP != "1" {
+	if err != nil || m.Template.Body[0] != "Anone" || m.Template.Buttons[0].Text != "r" ||
+		m.Template.Buttons[1].Text != "u/v" || m.Template.OTP != "1" {
 		t.Errorf("got %+v, %v, want Anone, r, u/v, 1", m, err)
 	}
 	if got := r.codeLength([]string{"A", "B", "u", "v", "1"}); got != 0 {
@@ -83,7 +95,8 @@ func TestWhatARowBreaksIsNamed(t *testing.T) {
 // A text whose variables cannot be read is told with its place, and binds nothing.
 func TestATextThatCannotBeReadIsMissing(t *testing.T) {
 	for text, want := range map[string]string{
-		"{{ .a": `"{{ .a" opens a variable and does not close it: want {{ .name }}`, "a }}": `"a }}" closes a variable that was not opened: want {{ .name }}`,
+		"{{ .a": `"{{ .a" opens a variable and does not close it: want {{ .name }}`,
+		"a }}":  `"a }}" closes a variable that was not opened: want {{ .name }}`,
 	} {
 		p, missing := (&Definition{}).bind(0, "template.body[0]", text, []string{"a"})
 		if len(p.slots) != 0 || len(missing) != 1 || missing[0] != (missingColumn{path: "template.body[0]", what: want}) {
@@ -95,7 +108,8 @@ func TestATextThatCannotBeReadIsMissing(t *testing.T) {
 // A variable of the template that the campaign does not fill stays visible.
 func TestAnUnfilledVariableStaysVisible(t *testing.T) {
 	for text, want := range map[string]string{
-		"Hi {{1}}, {{2}}!": "Hi Ada, {{2}}!", "Hi {{2}}, {{1}}": "Hi {{2}}, Ada", "{{1}} {{ 1 }}": "Ada Ada", "Hi": "Hi", "{{1": "{{1", "{{1}} {{": "Ada {{",
+		"Hi {{1}}, {{2}}!": "Hi Ada, {{2}}!", "Hi {{2}}, {{1}}": "Hi {{2}}, Ada", "{{1}} {{ 1 }}": "Ada Ada", "Hi": "Hi",
+		"{{1": "{{1", "{{1}} {{": "Ada {{",
 	} {
 		if got := filled(messaging.Component{Text: text}, []string{"Ada"}); got != want {
 			t.Errorf("%q is filled to %q, want %q", text, got, want)
@@ -118,7 +132,8 @@ func TestASchemaHasEveryPathThatIsNoted(t *testing.T) {
 	limits.Properties.Set("rate", &jsonschema.Schema{Type: "number"})
 	s.Properties.Set("limits", limits)
 	for path, want := range map[string]string{
-		"limits.rate": "", "limits.most": "campaign schema: limits.most: no such property", "policies.most": "campaign schema: policies: no such property",
+		"limits.rate": "", "limits.most": "campaign schema: limits.most: no such property",
+		"policies.most":      "campaign schema: policies: no such property",
 		"limits.rate.most.x": "campaign schema: limits.rate.most: nothing below",
 	} {
 		got := ""

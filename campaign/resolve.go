@@ -5,30 +5,32 @@ import (
 	"fmt"
 )
 
-// Doubtful is one row of which nobody knows whether it was sent, with the evidence there is.
+// Doubtful is one row that may or may not have been sent, with the evidence that exists.
 type Doubtful struct {
 	Row        int64  `json:"row"`
 	To         string `json:"to"`
 	Status     Status `json:"status"` // in_doubt or unknown
 	Connection string `json:"connection"`
-	Reason     string `json:"reason"` // what the attempt ended with: time_out, reset, http_502, interrupted ...
+	Reason     string `json:"reason"` // how the attempt ended: time_out, reset, http_502, interrupted ...
 	Attempts   int    `json:"attempts"`
-	RequestID  string `json:"request_id,omitempty"` // what to ask the service's support about
-	TraceID    string `json:"trace_id,omitempty"`
-	Resend     bool   `json:"may_resend"` // false: the service did accept it, its answer just bore no id
+	// RequestID and TraceID identify the attempt for the service's support.
+	RequestID string `json:"request_id,omitempty"`
+	TraceID   string `json:"trace_id,omitempty"`
+	// Resend is false when the service accepted the message with an answer without an id.
+	Resend bool `json:"may_resend"`
 }
 
-// Uncertainty is what is known of a run's uncertain rows.
+// Uncertainty counts and lists the uncertain rows of a run.
 type Uncertainty struct {
 	Run      string           `json:"run"`
 	InDoubt  int64            `json:"in_doubt"` // a webhook may still prove them accepted
-	Unknown  int64            `json:"unknown"`  // their window is over; a late webhook still would
+	Unknown  int64            `json:"unknown"`  // their doubt window is over; a late webhook may still prove them accepted
 	ByReason map[string]int64 `json:"by_reason"`
 	Rows     []Doubtful       `json:"rows"` // the first of them
 }
 
-// ReadUncertainty collects the uncertain rows of a run, of which at most limit are listed. What an operator decides
-// with `resolve` starts from here.
+// ReadUncertainty collects the uncertain rows of a run and lists at most limit of them. `resolve`
+// shows them to the operator.
 func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int) (Uncertainty, error) {
 	e := Uncertainty{Run: run.ID(), ByReason: map[string]int64{}, Rows: []Doubtful{}}
 	for line, err := range l.Lines(ctx, run.No) {
@@ -58,9 +60,9 @@ func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int) (U
 	return e, nil
 }
 
-// ResendUnknown puts the unknown rows of an ended run into a follow-up run. The rows stay unknown in the run
-// itself: a late webhook may still prove that they were sent, and they then were sent twice, which is the
-// operator's choice. Those that the service is known to have accepted are left out.
+// ResendUnknown puts the unknown rows of an ended run into a follow-up run, except those that the
+// service is known to have accepted. The rows stay unknown in the run itself. A late webhook may
+// still prove that a message was sent; it was then sent twice, which the operator has accepted.
 func ResendUnknown(ctx context.Context, l FollowUpLedger, run Run) (FollowedUp, error) {
 	return StartFollowUp(ctx, FollowUpInput{Ledger: l, Parent: run, Where: []Where{{Status: Unknown}}})
 }

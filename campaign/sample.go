@@ -12,12 +12,12 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// SampleInput chooses one row of a campaign's list.
+// SampleInput selects one row of a campaign's list.
 type SampleInput struct {
 	File    string  // path of the campaign file
 	List    string  // path of the list; "": recipients.file of the campaign
-	Row     int64   // from 1; 0: the first that can be sent
-	Service Service // asked for the template's text; nil: the message without its text
+	Row     int64   // from 1; 0: the first row that can be sent
+	Service Service // asked for the template's text; nil: the sample has no text
 	// Suppressions are the numbers that SendTest refuses.
 	Suppressions []Suppression
 }
@@ -27,10 +27,10 @@ type Sample struct {
 	Row     int64              `json:"row"`
 	Line    int                `json:"line"`
 	To      string             `json:"to"`
-	Skip    SkipReason         `json:"skip,omitempty"` // the row is not sent
+	Skip    SkipReason         `json:"skip,omitempty"` // set when the row is not sent
 	Note    string             `json:"note,omitempty"`
 	Message *messaging.Message `json:"message,omitempty"`
-	Text    string             `json:"text,omitempty"` // the body with its variables filled; "" when the service did not show it
+	Text    string             `json:"text,omitempty"` // the body with its variables filled; "" without the service's template
 	Footer  string             `json:"footer,omitempty"`
 
 	definition *Definition
@@ -38,11 +38,12 @@ type Sample struct {
 	delivery   Delivery
 }
 
-// uploadedLater stands in a preview for the id that the header's file gets when it is uploaded.
+// uploadedLater stands in a preview for the asset id that the header's file gets when it is
+// uploaded.
 const uploadedLater = "(uploaded when the run is launched)"
 
-// ReadSample reads the list up to a row and renders it. It sends and stores nothing. Errors are *FileError, *recipients.FileError, or
-// say that there is no such row.
+// ReadSample reads the list up to a row and renders it. It sends and stores nothing. The error is a
+// *FileError, a *recipients.FileError, or ErrNoRow.
 func ReadSample(ctx context.Context, in SampleInput) (*Sample, error) {
 	def, _, err := LoadDefinition(in.File)
 	if err != nil {
@@ -53,7 +54,9 @@ func ReadSample(ctx context.Context, in SampleInput) (*Sample, error) {
 		path = Beside(in.File, def.Recipients.File)
 	}
 	if path == "" {
-		return nil, &FileError{Name: in.File, Findings: []Finding{{Level: LevelError, Where: in.File, What: "no list of recipients", Remedy: "set recipients.file in the campaign, or pass --recipients FILE"}}}
+		return nil, &FileError{Name: in.File,
+			Findings: []Finding{{Level: LevelError, Where: in.File, What: "no list of recipients",
+				Remedy: "set recipients.file in the campaign, or pass --recipients FILE"}}}
 	}
 	list, err := OpenList(path, def.Recipients.Options())
 	if err != nil {
@@ -71,10 +74,10 @@ func ReadSample(ctx context.Context, in SampleInput) (*Sample, error) {
 	return s, nil
 }
 
-// ErrNoRow: the list has no row that was asked for.
+// ErrNoRow says that the list does not have the row that was asked for.
 var ErrNoRow = errors.New("the list has no row")
 
-// sampleOf judges rows as an import does, so that a duplicate shows as one.
+// sampleOf judges rows as an import does, so that a duplicate is shown as a duplicate.
 func sampleOf(def *Definition, list *List, want int64) (*Sample, error) {
 	render, err := def.Compile(list.Header())
 	if err != nil {
@@ -106,7 +109,7 @@ func sampleOf(def *Definition, list *List, want int64) (*Sample, error) {
 	}
 }
 
-// read asks the service for the template's text. A service that shows no templates leaves it out.
+// read asks the service for the template's text. Without such a template the sample has no text.
 func (s *Sample) read(ctx context.Context, service Service) error {
 	all, err := service.Templates(ctx, s.Message.ConnectionID)
 	if errors.Is(err, messaging.ErrNotOffered) {
@@ -133,8 +136,8 @@ func (s *Sample) read(ctx context.Context, service Service) error {
 	return nil
 }
 
-// filled puts the values of a body in place of its variables, in the order of their numbers, else of
-// appearance. Values are data: one that looks like a variable stays as it is.
+// filled inserts the values of a body for its variables, by their numbers, or in order of
+// appearance. Values are data: a value that looks like a variable is not replaced.
 func filled(c messaging.Component, values []string) string {
 	names, _ := templateVariables(c.Text)
 	slices.SortStableFunc(names, func(a, b templateVariable) int { return a.number - b.number })
@@ -160,14 +163,15 @@ func filled(c messaging.Component, values []string) string {
 	}
 }
 
-// Tester is what a test message needs of the service.
+// Tester is what SendTest needs of the service.
 type Tester interface {
 	Service
 	Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error)
 }
 
-// SendTest sends the sample's message to one number of the operator's: a real message, which no run counts.
-// The error is *messaging.Error when the service refused it or its answer left doubt.
+// SendTest sends the sample's message to one number of the operator. It is a real message that no
+// run counts. The error is a *messaging.Error when the service refused it or its answer left a
+// doubt.
 func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*Sample, messaging.Receipt, error) {
 	to, key, err := in.testNumber(to)
 	if err != nil {
@@ -197,7 +201,7 @@ func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*
 	return s, receipt, err
 }
 
-// testNumber checks the number that a test goes to, and that it is not suppressed.
+// testNumber checks the number of a test message: it is valid and not suppressed.
 func (in SampleInput) testNumber(to string) (e164 string, key int64, err error) {
 	numbers, err := ParseSuppressions([]string{to}, ScopeAll, time.Now())
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 // The row that is shown, as it would be sent, and what is said when there is none.
 func TestASampleIsTheRowAsItWouldBeSent(t *testing.T) {
 	dir := t.TempDir()
-	overwrite(t, filepath.Join(dir, "list.csv"), "phone,first_name,discount,slug\nx,Ada,1,a\n+2348031234501,Ada,{{2}},a\n+2348031234501,Ada,1,a\n+2348031234502,,1,b\n")
+	overwrite(t, filepath.Join(dir, "list.csv"),
+		"phone,first_name,discount,slug\nx,Ada,1,a\n+2348031234501,Ada,{{2}},a\n+2348031234501,Ada,1,a\n+2348031234502,,1,b\n")
 	file := overwrite(t, filepath.Join(dir, "spring.yaml"), strings.Replace(springFile, "recipients: {", "recipients: {file: list.csv, ", 1))
 	bare := overwrite(t, filepath.Join(dir, "bare.yaml"), springFile)
 	nobody := overwrite(t, filepath.Join(dir, "nobody.csv"), "phone,first_name,discount,slug\nx,Ada,1,a\n")
@@ -48,12 +49,18 @@ func TestASampleIsTheRowAsItWouldBeSent(t *testing.T) {
 		"a duplicate":                {campaign.SampleInput{File: file, Row: 3}, "3 4 +2348031234501 duplicate |  | "},
 		"without a value":            {campaign.SampleInput{File: file, Row: 4}, "4 5 +2348031234502 missing_variable |  | "},
 		"beyond the list":            {campaign.SampleInput{File: file, Row: 5}, "the list has no row 5; it has 4"},
-		"nobody":                     {campaign.SampleInput{File: file, List: nobody}, "the list has no row that can be sent; see `campaignd check`"},
-		"no list":                    {campaign.SampleInput{File: bare}, bare + ": no list of recipients; set recipients.file in the campaign, or pass --recipients FILE"},
-		"no such list":               {campaign.SampleInput{File: file, List: filepath.Join(dir, "none.csv")}, filepath.Join(dir, "none.csv") + ": there is no such file"},
-		"no such campaign":           {campaign.SampleInput{File: filepath.Join(dir, "none.yaml")}, "campaign file: open "},
-		"no column":                  {campaign.SampleInput{File: file, List: overwrite(t, filepath.Join(dir, "c.csv"), "phone,first_name,slug\nx,a,b\n")}, `spring-sale: template.body[1]: the list has no column "discount"`},
-		"a list that breaks off":     {campaign.SampleInput{File: file, List: overwrite(t, filepath.Join(dir, "q.csv"), "phone,first_name,discount,slug\nx,\"a,b,c\n")}, filepath.Join(dir, "q.csv") + ":2"},
+		"nobody": {campaign.SampleInput{File: file, List: nobody},
+			"the list has no row that can be sent; see `campaignd check`"},
+		"no list": {campaign.SampleInput{File: bare}, bare +
+			": no list of recipients; set recipients.file in the campaign, or pass --recipients FILE"},
+		"no such list": {campaign.SampleInput{File: file, List: filepath.Join(dir, "none.csv")},
+			filepath.Join(dir, "none.csv") + ": there is no such file"},
+		"no such campaign": {campaign.SampleInput{File: filepath.Join(dir, "none.yaml")}, "campaign file: open "},
+		"no column": {campaign.SampleInput{File: file,
+			List: overwrite(t, filepath.Join(dir, "c.csv"), "phone,first_name,slug\nx,a,b\n")},
+			`spring-sale: template.body[1]: the list has no column "discount"`},
+		"a list that breaks off": {campaign.SampleInput{File: file,
+			List: overwrite(t, filepath.Join(dir, "q.csv"), "phone,first_name,discount,slug\nx,\"a,b,c\n")}, filepath.Join(dir, "q.csv") + ":2"},
 	} {
 		s, err := campaign.ReadSample(t.Context(), c.in)
 		got := fmt.Sprint(err)
@@ -75,7 +82,8 @@ func TestATestMessageGoesToTheOperatorAlone(t *testing.T) {
 	file := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile)
 	s := brittleService{&album{account: service()}, &fuse{}}
 	got, receipt, err := campaign.SendTest(t.Context(), s, campaign.SampleInput{File: file, List: list, Row: 2}, "+234 803 123 4567")
-	if err != nil || receipt.MessageID != "m1" || got.To != "+2348031234567" || got.Message.To != "+2348031234567" || got.Message.ConnectionID != "conn_1" || got.Message.Template.Header.Image.AssetID != "ast_1" || got.Message.Template.Body[0] != "Bola" {
+	if err != nil || receipt.MessageID != "m1" || got.To != "+2348031234567" || got.Message.To != "+2348031234567" ||
+		got.Message.ConnectionID != "conn_1" || got.Message.Template.Header.Image.AssetID != "ast_1" || got.Message.Template.Body[0] != "Bola" {
 		t.Errorf("got %+v, %+v, %v, want row 2 to +2348031234567 by conn_1", got, receipt, err)
 	}
 	if len(s.uploads) != 0 {
@@ -93,12 +101,15 @@ func TestATestMessageGoesToTheOperatorAlone(t *testing.T) {
 		to   string
 		want string
 	}{
-		"stopped":              {campaign.SampleInput{Suppressions: stop("+2348031234567", time.Time{})}, "+2348031234567", "+2348031234567 is on the suppression list (marketing, stop); `campaignd suppressions remove` lifts it"},
-		"stopped for a while":  {campaign.SampleInput{Suppressions: stop("+2348031234567", time.Now().Add(time.Hour))}, "+2348031234567", "+2348031234567 is on the suppression list"},
+		"stopped": {campaign.SampleInput{Suppressions: stop("+2348031234567", time.Time{})}, "+2348031234567",
+			"+2348031234567 is on the suppression list (marketing, stop); `campaignd suppressions remove` lifts it"},
+		"stopped for a while": {campaign.SampleInput{Suppressions: stop("+2348031234567", time.Now().Add(time.Hour))}, "+2348031234567",
+			"+2348031234567 is on the suppression list"},
 		"stopped until lately": {campaign.SampleInput{Suppressions: stop("+2348031234567", time.Now().Add(-time.Second))}, "+2348031234567", ""},
 		"another stopped":      {campaign.SampleInput{Suppressions: stop("+2348031234568", time.Time{})}, "+2348031234567", ""},
 		"no number":            {campaign.SampleInput{}, "08031234567", "not a phone number: \"08031234567\" has no + and country code"},
-		"a row that is none":   {campaign.SampleInput{Row: 7}, "+2348031234567", "the list has no row that can be sent at 7: line 8: the same number stands in an earlier row of this list; choose another with --row"},
+		"a row that is none": {campaign.SampleInput{Row: 7}, "+2348031234567",
+			"the list has no row that can be sent at 7: line 8: the same number stands in an earlier row of this list; choose another with --row"},
 	} {
 		c.in.File, c.in.List = file, list
 		_, _, err := campaign.SendTest(t.Context(), s, c.in, c.to)
@@ -111,16 +122,19 @@ func TestATestMessageGoesToTheOperatorAlone(t *testing.T) {
 // Each column of the file, each row at fault, and the numbers of rows.
 func TestAFileOfSuppressionsIsReadRowByRow(t *testing.T) {
 	before := time.Now()
-	path := writeFile(t, "stop.csv", "to,scope,until,source,at\n+2348031234501,,,,\n+2348031234502,marketing,2027-01-01T01:00:00+01:00,stop,2026-01-01T00:00:00Z\n"+
-		"+2348031234503,unreachable,,Formula!,\n+2348031234501,all,,,\n+2348031234504,everything,,,\n+2348031234505,,soon,,\n+2348031234506,,,,yesterday\nx,,,,\n+2348031234507,,,refused:131026,\n")
+	path := writeFile(t, "stop.csv",
+		"to,scope,until,source,at\n+2348031234501,,,,\n+2348031234502,marketing,2027-01-01T01:00:00+01:00,stop,2026-01-01T00:00:00Z\n"+
+			"+2348031234503,unreachable,,Formula!,\n+2348031234501,all,,,\n+2348031234504,everything,,,\n+2348031234505,,soon,,\n+2348031234506,,,,yesterday\nx,,,,\n+2348031234507,,,refused:131026,\n")
 	l := openLedger(t)
 	var rejected []string
-	in := campaign.SuppressionFile{Path: path, Scope: campaign.ScopeAll, Rejected: func(line int, why string) { rejected = append(rejected, fmt.Sprint(line, " ", why)) }}
+	in := campaign.SuppressionFile{Path: path, Scope: campaign.ScopeAll,
+		Rejected: func(line int, why string) { rejected = append(rejected, fmt.Sprint(line, " ", why)) }}
 	counts, err := campaign.ImportSuppressions(t.Context(), l, in)
 	if want := (campaign.SuppressionCounts{Rows: 9, Added: 4, Known: 1, Rejected: 4}); err != nil || counts != want {
 		t.Errorf("got %+v, %v, want %+v", counts, err, want)
 	}
-	for i, want := range []string{`6 scope "everything" is unknown; give marketing, all or unreachable`, `7 until: "soon" is no RFC 3339 time such as 2026-12-31T00:00:00Z`, `8 at: "yesterday" is no RFC 3339 time such as 2026-12-31T00:00:00Z`, `9 column "to": `} {
+	for i, want := range []string{`6 scope "everything" is unknown; give marketing, all or unreachable`, `7 until: "soon" is no RFC 3339 ` +
+		`time such as 2026-12-31T00:00:00Z`, `8 at: "yesterday" is no RFC 3339 time such as 2026-12-31T00:00:00Z`, `9 column "to": `} {
 		if i >= len(rejected) || !strings.HasPrefix(rejected[i], want) {
 			t.Errorf("rejected = %q, want number %d to begin with %s", rejected, i, want)
 		}
@@ -142,23 +156,28 @@ func TestAFileOfSuppressionsIsReadRowByRow(t *testing.T) {
 		}
 		got = append(got, strings.Join([]string{s.To, string(s.Scope), s.Source, until}, " "))
 	}
-	want := []string{"+2348031234501 all import ", "+2348031234502 marketing stop 2027-01-01T00:00:00Z", "+2348031234503 unreachable import 2160h0m0s", "+2348031234507 all refused:131026 "}
+	want := []string{"+2348031234501 all import ", "+2348031234502 marketing stop 2027-01-01T00:00:00Z",
+		"+2348031234503 unreachable import 2160h0m0s", "+2348031234507 all refused:131026 "}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("list -want +got:\n%s", diff)
 	}
 	var out strings.Builder
-	if err := campaign.ExportSuppressions(t.Context(), l, &out); err != nil || !strings.HasPrefix(out.String(), "to,scope,source,at,until\n+2348031234501,all,import,") || !strings.Contains(out.String(), "\n+2348031234502,marketing,stop,2026-01-01T00:00:00Z,2027-01-01T00:00:00Z\n") {
+	if err := campaign.ExportSuppressions(t.Context(), l, &out); err != nil ||
+		!strings.HasPrefix(out.String(), "to,scope,source,at,until\n+2348031234501,all,import,") ||
+		!strings.Contains(out.String(), "\n+2348031234502,marketing,stop,2026-01-01T00:00:00Z,2027-01-01T00:00:00Z\n") {
 		t.Errorf("export = %s, %v, want five columns", out.String(), err)
 	}
 	again := campaign.SuppressionFile{Path: writeFile(t, "again.csv", out.String()), Scope: campaign.ScopeAll}
-	if counts, err := campaign.ImportSuppressions(t.Context(), l, again); err != nil || counts != (campaign.SuppressionCounts{Rows: 4, Known: 4}) {
+	if counts, err := campaign.ImportSuppressions(t.Context(), l, again); err != nil ||
+		counts != (campaign.SuppressionCounts{Rows: 4, Known: 4}) {
 		t.Errorf("an export read back: got %+v, %v, want 4 known", counts, err)
 	}
 	lifted, absent, err := campaign.LiftSuppressions(t.Context(), l, []string{"+2348031234501", "+2348031234599"}, "")
 	if err != nil || lifted != 1 || absent != 1 {
 		t.Errorf("lifted %d, absent %d, %v, want 1, 1", lifted, absent, err)
 	}
-	if lifted, absent, err := campaign.LiftSuppressions(t.Context(), l, []string{"+2348031234502"}, campaign.ScopeAll); err != nil || lifted != 0 || absent != 1 {
+	if lifted, absent, err := campaign.LiftSuppressions(t.Context(), l, []string{"+2348031234502"},
+		campaign.ScopeAll); err != nil || lifted != 0 || absent != 1 {
 		t.Errorf("of another scope: lifted %d, absent %d, %v, want 0, 1", lifted, absent, err)
 	}
 	for _, number := range []string{"08031234501", "+1", "x"} {
@@ -173,13 +192,17 @@ func TestAFileOfSuppressionsIsReadRowByRow(t *testing.T) {
 		t.Error("a file's scope that is unknown: got no error, want one")
 	}
 	var bad *recipients.FileError
-	for text, want := range map[string]string{"number,scope\nx,all\n": "call it to in the first line", "to,name\n+2348031234508,a\n+2348031234509,\"a\n": ""} {
-		counts, err := campaign.ImportSuppressions(t.Context(), l, campaign.SuppressionFile{Path: writeFile(t, "s.csv", text), Scope: campaign.ScopeAll})
-		if !errors.As(err, &bad) || !strings.Contains(bad.Remedy, want) || strings.Contains(err.Error(), "recipients.") || want == "" && counts.Added != 1 {
+	for text, want := range map[string]string{"number,scope\nx,all\n": "call it to in the first line",
+		"to,name\n+2348031234508,a\n+2348031234509,\"a\n": ""} {
+		counts, err := campaign.ImportSuppressions(t.Context(), l,
+			campaign.SuppressionFile{Path: writeFile(t, "s.csv", text), Scope: campaign.ScopeAll})
+		if !errors.As(err, &bad) || !strings.Contains(bad.Remedy, want) || strings.Contains(err.Error(), "recipients.") ||
+			want == "" && counts.Added != 1 {
 			t.Errorf("%q: got %+v, %v, want a *recipients.FileError: %s", text, counts, err, want)
 		}
 	}
-	if _, err := campaign.ImportSuppressions(t.Context(), l, campaign.SuppressionFile{Path: os.DevNull + "x", Scope: campaign.ScopeAll}); !errors.As(err, &bad) || bad.Remedy != "check the path" {
+	if _, err := campaign.ImportSuppressions(t.Context(), l,
+		campaign.SuppressionFile{Path: os.DevNull + "x", Scope: campaign.ScopeAll}); !errors.As(err, &bad) || bad.Remedy != "check the path" {
 		t.Errorf("no such file: got %v, want to check the path", err)
 	}
 }

@@ -12,9 +12,9 @@ import (
 // SchemaID names the JSON Schema of campaign files.
 const SchemaID = "https://campaignd.dev/schema/campaign.json"
 
-// Schema is the JSON Schema (draft 2020-12) of campaign files, indented. Editors complete and check with it
-// (# yaml-language-server: $schema=campaign.schema.json). It knows shapes, names and closed
-// lists; ParseDefinition checks more. What this version does not execute is not in it.
+// Schema is the JSON Schema (draft 2020-12) of campaign files, indented. Editors complete and check
+// with it (# yaml-language-server: $schema=campaign.schema.json). It has names, types and closed
+// lists; ParseDefinition checks more. Keys that this version does not execute are not in it.
 func Schema() ([]byte, error) {
 	r := &jsonschema.Reflector{
 		DoNotReference: true, ExpandedStruct: true, Anonymous: true, FieldNameTag: "yaml",
@@ -28,7 +28,7 @@ func Schema() ([]byte, error) {
 	s := r.Reflect(&Definition{})
 	s.ID, s.Title = SchemaID, "campaignd campaign"
 	s.Description = "A campaign: one approved template, a list of recipients, and how to send it. Durations are text: 15m, 24h, 7d."
-	s.Required = []string{"name", "connections", "template"} // the list may come from --recipients or a watched bucket
+	s.Required = []string{"name", "connections", "template"} // not recipients: the list may come from --recipients
 	for _, u := range notExecuted() {
 		if err := withdraw(s, u.path); err != nil {
 			return nil, err
@@ -44,7 +44,7 @@ func Schema() ([]byte, error) {
 	return json.MarshalIndent(s, "", "  ")
 }
 
-// note is what reflection cannot know of a property.
+// note is what reflection cannot know about a property.
 type note struct {
 	path     string
 	text     string
@@ -76,7 +76,8 @@ func schemaNotes() []note {
 	names := &jsonschema.Schema{Pattern: `^[\p{L}_][\p{L}\p{Nd}\p{Mn}_]{0,63}$`}
 	notes := []note{
 		{path: "name", text: "Name of the campaign: part of run ids, reports and metrics.", pattern: namePattern, examples: []any{"spring-sale"}},
-		{path: "connections", text: "Ids of the service's connections to send from; the work is spread over them.", examples: []any{[]string{"conn_1"}},
+		{path: "connections", text: "Ids of the service's connections to send from; the work is spread over them.",
+			examples: []any{[]string{"conn_1"}},
 			more: func(s *jsonschema.Schema) {
 				s.MinItems, s.MaxItems, s.UniqueItems = ptr(1), ptr(maxConnections), true
 				s.Items.MinLength = ptr(1)
@@ -84,79 +85,103 @@ func schemaNotes() []note {
 		{path: "template", text: "The approved template, and what its variables are filled with. Text may hold {{ .column }}."},
 		{path: "template.name", text: "Name of the template at the service.", pattern: templatePattern, examples: []any{"spring_sale"}},
 		{path: "template.language", text: "Language in which the template is approved.", pattern: languagePattern, examples: []any{"en_US"}},
-		{path: "template.category", text: "Category of the template, when the service does not tell. Unknown counts as MARKETING: opt-outs apply.", oneOf: categories()},
-		{path: "template.body", text: "One text for each variable of the body, in order.", examples: []any{[]string{"{{ .first_name }}", "{{ .discount }}"}},
-			more: func(s *jsonschema.Schema) { s.Items.MinLength = ptr(1) }},
+		{path: "template.category",
+			text: "Category of the template, when the service does not tell. Unknown counts as MARKETING: opt-outs apply.", oneOf: categories()},
+		{path: "template.body", text: "One text for each variable of the body, in order.",
+			examples: []any{[]string{"{{ .first_name }}", "{{ .discount }}"}},
+			more:     func(s *jsonschema.Schema) { s.Items.MinLength = ptr(1) }},
 		{path: "template.header", text: "The medium of a media header: exactly one of image, video, document.", more: oneMember},
-		{path: "template.buttons", text: "One entry for each dynamic button of the template, in order.", more: func(s *jsonschema.Schema) { s.MaxItems = ptr(maxButtons) }},
+		{path: "template.buttons", text: "One entry for each dynamic button of the template, in order.",
+			more: func(s *jsonschema.Schema) { s.MaxItems = ptr(maxButtons) }},
 		{path: "template.buttons[].type", text: "Kind of the button.", oneOf: buttonTypes()},
-		{path: "template.buttons[].text", text: "url: the end of the address; copy_code: the coupon; otp: the code; quick_reply: the payload.", examples: []any{"{{ .slug }}"}, more: variable},
+		{path: "template.buttons[].text", text: "url: the end of the address; copy_code: the coupon; otp: the code; quick_reply: the payload.",
+			examples: []any{"{{ .slug }}"}, more: variable},
 		{path: "template.otp", text: "The one-time code of an AUTHENTICATION template.", examples: []any{"{{ .code }}"}, more: variable},
 		{path: "recipients", text: "Where the list is and how it is read."},
-		{path: "recipients.file", text: "The list, relative to the campaign file. --recipients and watched buckets overrule it.", examples: []any{"list.csv"}},
-		{path: "recipients.columns", text: "Name -> header of the column. The names to (phone number) and timezone have a meaning, every other is a variable.",
+		{path: "recipients.file", text: "The list, relative to the campaign file. --recipients overrides it.", examples: []any{"list.csv"}},
+		{path: "recipients.columns",
+			text:     "Name -> header of the column. The names to (phone number) and timezone have a meaning, every other is a variable.",
 			examples: []any{map[string]string{"to": "phone", "first_name": "First Name"}},
 			more: func(s *jsonschema.Schema) {
 				s.PropertyNames, s.AdditionalProperties.MinLength = names, ptr(1)
 			}},
-		{path: "recipients.default_region", text: "Country (ISO 3166) of numbers without +. Without it such numbers are invalid.", pattern: regionPattern, examples: []any{"NG"}},
-		{path: "recipients.delimiter", text: "comma, semicolon, tab, pipe, or the character; without it it is found out.", examples: []any{"semicolon"},
-			more: func(s *jsonschema.Schema) { s.Pattern = `^(comma|semicolon|tab|pipe|[^A-Za-z0-9"+\r\n])$` }},
-		{path: "recipients.encoding", text: "Encoding of the list; without it it is found out.", oneOf: encodings()},
-		{path: "recipients.validate", text: "How far phone numbers are checked.", oneOf: validations(), more: func(s *jsonschema.Schema) { s.Default = "valid" }},
-		{path: "variables", text: "What to do for single variables.", more: func(s *jsonschema.Schema) {
+		{path: "recipients.default_region", text: "Country (ISO 3166) of numbers without +. Without it such numbers are invalid.",
+			pattern: regionPattern, examples: []any{"NG"}},
+		{path: "recipients.delimiter", text: "comma, semicolon, tab, pipe, or the character; without it, it is detected.",
+			examples: []any{"semicolon"},
+			more:     func(s *jsonschema.Schema) { s.Pattern = `^(comma|semicolon|tab|pipe|[^A-Za-z0-9"+\r\n])$` }},
+		{path: "recipients.encoding", text: "Encoding of the list; without it, it is detected.", oneOf: encodings()},
+		{path: "recipients.validate", text: "How far phone numbers are checked.", oneOf: validations(),
+			more: func(s *jsonschema.Schema) { s.Default = "valid" }},
+		{path: "variables", text: "How single variables are filled.", more: func(s *jsonschema.Schema) {
 			s.PropertyNames = names
 			s.AdditionalProperties.Required = []string{"default"}
 		}},
-		{path: "variables{}.default", text: "Used where a row has no value. Without it the row is skipped (missing_variable).", examples: []any{"friend"}, more: variable},
-		{path: "schedule", text: "Launches the campaign by the clock (`campaignd serve`)."},
+		{path: "variables{}.default", text: "Used where a row has no value. Without it the row is skipped (missing_variable).",
+			examples: []any{"friend"}, more: variable},
+		{path: "schedule", text: "Launches the campaign at set times (`campaignd serve`)."},
 		{path: "schedule.cron", text: "Five fields, or a descriptor such as @daily.", examples: []any{"0 9 * * MON"}, more: variable},
-		{path: "schedule.timezone", text: "IANA time zone of cron.", examples: []any{"Africa/Lagos"}, more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
-		{path: "schedule.misfire", text: "What to do with a firing that nobody was there to start: skip it, or run it late.", oneOf: misfires(), more: func(s *jsonschema.Schema) { s.Default = defaultMisfire }},
+		{path: "schedule.timezone", text: "IANA time zone of cron.", examples: []any{"Africa/Lagos"},
+			more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
+		{path: "schedule.misfire", text: "What to do with a firing that no process was there to start: skip it, or run it late.",
+			oneOf: misfires(), more: func(s *jsonschema.Schema) { s.Default = defaultMisfire }},
 		{path: "schedule.grace", text: "How late a firing may start.", more: func(s *jsonschema.Schema) { s.Default = defaultGrace.String() }},
 		{path: "window", text: "When sending is allowed."},
-		{path: "window.hours", text: "From (inclusive) to (exclusive); may cross midnight.", pattern: hoursPattern, examples: []any{"09:00-18:00"}},
+		{path: "window.hours", text: "From (inclusive) to (exclusive); may cross midnight.", pattern: hoursPattern,
+			examples: []any{"09:00-18:00"}},
 		{path: "window.days", text: "Days on which the window opens; default all.", more: func(s *jsonschema.Schema) {
 			s.MinItems, s.UniqueItems = ptr(1), true
 			for _, d := range weekdays() {
 				s.Items.Enum = append(s.Items.Enum, d)
 			}
 		}},
-		{path: "window.timezone", text: "IANA time zone, or recipient: each recipient's own (column timezone; without one that of the schedule, else UTC).",
+		{path: "window.timezone",
+			text:     "IANA time zone, or recipient: each recipient's own (column timezone; without one, the zone of the schedule, or UTC).",
 			examples: []any{"Africa/Lagos", ZoneOfRecipient}, more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
 		{path: "limits", text: "Bounds of a run."},
-		{path: "limits.rate", text: "Messages per second over all connections of the run; without it the numbers' own limits alone.", examples: []any{40},
+		{path: "limits.rate", text: "Messages per second over all connections of the run; without it, only the numbers' own limits count.",
+			examples: []any{40},
 			more: func(s *jsonschema.Schema) {
 				s.Minimum, s.Maximum = json.Number(fmt.Sprint(minRate)), json.Number(fmt.Sprint(maxRate))
 			}},
 		{path: "limits.not_after", text: "Since launch: what is queued then is skipped (expired).", examples: []any{"48h"}},
-		{path: "limits.max_messages", text: "The most messages of a run; rows beyond are skipped (over_limit).", examples: []any{200000}, more: func(s *jsonschema.Schema) { s.Minimum = "1" }},
-		{path: "limits.weight", text: "Share of a number among runs. This version executes 1 only.", more: func(s *jsonschema.Schema) { s.Const = 1 }},
+		{path: "limits.max_messages", text: "The most messages of a run; rows beyond are skipped (over_limit).", examples: []any{200000},
+			more: func(s *jsonschema.Schema) { s.Minimum = "1" }},
+		{path: "limits.weight", text: "Share of a number among runs. This version executes 1 only.",
+			more: func(s *jsonschema.Schema) { s.Const = 1 }},
 		{path: "policies", text: "The choices about doubt and care."},
-		{path: "policies.on_uncertain", text: "What becomes of a message of which nobody can know whether it was sent: hold (ends as unknown) or resend (may duplicate).", oneOf: uncertain(),
-			more: func(s *jsonschema.Schema) { s.Default = string(Hold) }},
-		{path: "policies.doubt_window", text: "How long a webhook may still settle a doubt.", more: func(s *jsonschema.Schema) { s.Default = defaultDoubtWindow.String() }},
+		{path: "policies.on_uncertain",
+			text:  "What happens to a message that may or may not have been sent: hold (ends as unknown) or resend (may duplicate).",
+			oneOf: uncertain(),
+			more:  func(s *jsonschema.Schema) { s.Default = string(Hold) }},
+		{path: "policies.doubt_window", text: "How long a webhook may still settle a doubt.",
+			more: func(s *jsonschema.Schema) { s.Default = defaultDoubtWindow.String() }},
 		{path: "policies.approval", text: "Wait for `campaignd approve` after the import."},
 	}
 	for _, kind := range []string{"image", "video", "document"} {
 		path := "template.header." + kind
-		notes = append(notes, note{path: path, text: "Where the " + kind + " comes from: exactly one of assetId, id, link, file.", more: func(s *jsonschema.Schema) {
-			for _, member := range []string{"assetId", "id", "link", "file"} {
-				s.OneOf = append(s.OneOf, &jsonschema.Schema{Required: []string{member}})
-			}
-			if kind != "document" {
-				s.Properties.Delete("filename")
-			}
-		}},
-			note{path: path + ".assetId", text: "Asset stored at the service; it is deleted 30 days after upload.", examples: []any{"ast_1"}, more: variable},
+		notes = append(notes, note{path: path, text: "Where the " + kind + " comes from: exactly one of assetId, id, link, file.",
+			more: func(s *jsonschema.Schema) {
+				for _, member := range []string{"assetId", "id", "link", "file"} {
+					s.OneOf = append(s.OneOf, &jsonschema.Schema{Required: []string{member}})
+				}
+				if kind != "document" {
+					s.Properties.Delete("filename")
+				}
+			}},
+			note{path: path + ".assetId", text: "Asset stored at the service; it is deleted 30 days after upload.",
+				examples: []any{"ast_1"}, more: variable},
 			note{path: path + ".id", text: "Media id of the platform.", more: variable},
-			note{path: path + ".link", text: "Address that the platform fetches; may hold {{ .column }}.", pattern: linkPattern, examples: []any{"https://example.com/banner.jpg"}},
-			note{path: path + ".file", text: "Local file, relative to the campaign file; uploaded once per run.", examples: []any{"banner.jpg"}, more: variable})
+			note{path: path + ".link", text: "Address that the platform fetches; may hold {{ .column }}.", pattern: linkPattern,
+				examples: []any{"https://example.com/banner.jpg"}},
+			note{path: path + ".file", text: "Local file, relative to the campaign file; uploaded once per run.",
+				examples: []any{"banner.jpg"}, more: variable})
 	}
-	return append(notes, note{path: "template.header.document.filename", text: "Name that the recipient sees.", examples: []any{"offer.pdf"}, more: variable})
+	return append(notes, note{path: "template.header.document.filename", text: "Name that the recipient sees.",
+		examples: []any{"offer.pdf"}, more: variable})
 }
 
-// property finds a.b, the items of a list as a[], the values of a map as a{}.
+// property finds a.b; a[] is the items of a list, a{} the values of a map.
 func property(s *jsonschema.Schema, path string) (*jsonschema.Schema, error) {
 	for key := range strings.SplitSeq(path, ".") {
 		name := strings.TrimSuffix(strings.TrimSuffix(key, "[]"), "{}")
@@ -178,7 +203,7 @@ func property(s *jsonschema.Schema, path string) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// withdraw takes a property out.
+// withdraw removes a property.
 func withdraw(s *jsonschema.Schema, path string) error {
 	at := strings.LastIndexByte(path, '.')
 	parent, err := property(s, path[:at])

@@ -16,11 +16,15 @@ func TestNestingEndsAtItsLimit(t *testing.T) {
 		src  string
 		deep bool
 	}{
-		"32 lists": {deep(32, "[", "]"), false}, "33 lists": {deep(33, "[", "]"), true}, "32 maps": {deep(32, "{b: ", "}"), false}, "33 maps": {deep(33, "{b: ", "}"), true},
-		"32 dashes": {strings.Repeat("- ", 32) + "a\n", false}, "33 dashes": {strings.Repeat("- ", 33) + "a\n", true}, "17 dashes on each of 2 lines": {strings.Repeat(strings.Repeat("- ", 17)+"a\n", 2), false},
-		"32 questions": {strings.Repeat("? ", 32) + "a\n", false}, "33 questions": {strings.Repeat("? ", 33) + "a\n", true},
-		"40 lists beside each other": {"a: [" + strings.Repeat("[],", 40) + "]\n", false}, "40 maps beside each other": {"a: [" + strings.Repeat("{},", 40) + "]\n", false},
-		"640 columns in": {"a:\n" + strings.Repeat(" ", 640) + "b: c\n", false}, "641 columns in": {"a:\n" + strings.Repeat(" ", 641) + "b: c\n", true},
+		"32 lists": {deep(32, "[", "]"), false}, "33 lists": {deep(33, "[", "]"), true}, "32 maps": {deep(32, "{b: ", "}"), false},
+		"33 maps":   {deep(33, "{b: ", "}"), true},
+		"32 dashes": {strings.Repeat("- ", 32) + "a\n", false}, "33 dashes": {strings.Repeat("- ", 33) + "a\n", true},
+		"17 dashes on each of 2 lines": {strings.Repeat(strings.Repeat("- ", 17)+"a\n", 2), false},
+		"32 questions":                 {strings.Repeat("? ", 32) + "a\n", false}, "33 questions": {strings.Repeat("? ", 33) + "a\n", true},
+		"40 lists beside each other": {"a: [" + strings.Repeat("[],", 40) + "]\n", false},
+		"40 maps beside each other":  {"a: [" + strings.Repeat("{},", 40) + "]\n", false},
+		"640 columns in":             {"a:\n" + strings.Repeat(" ", 640) + "b: c\n", false},
+		"641 columns in":             {"a:\n" + strings.Repeat(" ", 641) + "b: c\n", true},
 	} {
 		found := false
 		for _, f := range readSource("c.yaml", []byte(c.src)).findings {
@@ -37,18 +41,27 @@ func TestAFileIsATextOfAtMostAMebibyte(t *testing.T) {
 	const good = "name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en_US}\n"
 	fill := good + strings.Repeat("#", MaxFile-len(good))
 	for name, c := range map[string]struct{ src, want string }{
-		"largest": {fill, ""}, "with a byte order mark": {"\ufeff" + fill, ""}, "a byte more": {fill + "#", "c.yaml: the file has 1048577 bytes; a campaign file has at most 1048576; the recipients belong into a list of their own (recipients.file)"},
-		"NUL at its begin": {"\x00" + good, "c.yaml: the file is not UTF-8 text; save it as UTF-8"}, "no UTF-8": {good + "# \xff", "c.yaml: the file is not UTF-8 text; save it as UTF-8"},
-		"nothing": {"", "c.yaml: the file holds no campaign; see `campaignd config schema` for what belongs into it"}, "comments": {"# a\n---\n# b\n", "c.yaml: the file holds no campaign; see `campaignd config schema` for what belongs into it"},
-		"comment first": {"# a\n---\n" + good, ""}, "two": {good + "---\nname: b\n", "c.yaml:5:1: a second document begins here; one file holds one campaign: give it a file of its own"},
-		"three":         {good + "---\nname: b\n---\nname: c\n", "c.yaml:5:1: a second document begins here; one file holds one campaign: give it a file of its own"},
-		"CRLF":          {strings.ReplaceAll(good, "\n", "\r\n"), ""},
-		"anchors":       {"name: &x a\n", "c.yaml:1:7: anchors and aliases are not read in campaign files; text that begins with & or * goes in quotes"},
-		"tags":          {"name: !a b\n", "c.yaml:1:7: tags and directives are not read in campaign files; remove it; text that begins with ! or % goes in quotes"},
-		"twice":         {good + "name: b\n", "c.yaml:4:1: mapping key \"name\" already defined at [1:1]"},
-		"tab":           {"name: a\nlimits:\n\trate: 1\n", "c.yaml:3:1: a tab stands where YAML wants spaces; indent with spaces"},
-		"zero":          {good + "limits: {not_after: 0s}\n", "c.yaml:4:21: limits.not_after: 0 could mean at once or without limit; remove it for the default"},
-		"a word":        {good + "limits: {not_after: soon}\n", `c.yaml:4:21: limits.not_after: "soon" is not a duration: want a number with a unit, for example 15m, 24h or 7d`},
+		"largest": {fill, ""}, "with a byte order mark": {"\ufeff" + fill, ""}, "a byte more": {fill + "#", "c.yaml: the file has 1048577 " +
+			"bytes; a campaign file has at most 1048576; the recipients belong into a list of their own (recipients.file)"},
+		"NUL at its begin": {"\x00" + good, "c.yaml: the file is not UTF-8 text; save it as UTF-8"},
+		"no UTF-8":         {good + "# \xff", "c.yaml: the file is not UTF-8 text; save it as UTF-8"},
+		"nothing":          {"", "c.yaml: the file holds no campaign; see `campaignd config schema` for what belongs into it"},
+		"comments":         {"# a\n---\n# b\n", "c.yaml: the file holds no campaign; see `campaignd config schema` for what belongs into it"},
+		"comment first":    {"# a\n---\n" + good, ""},
+		"two":              {good + "---\nname: b\n", "c.yaml:5:1: a second document begins here; one file holds one campaign: give it a file of its own"},
+		"three": {good + "---\nname: b\n---\nname: c\n",
+			"c.yaml:5:1: a second document begins here; one file holds one campaign: give it a file of its own"},
+		"CRLF": {strings.ReplaceAll(good, "\n", "\r\n"), ""},
+		"anchors": {"name: &x a\n",
+			"c.yaml:1:7: anchors and aliases are not read in campaign files; text that begins with & or * goes in quotes"},
+		"tags": {"name: !a b\n",
+			"c.yaml:1:7: tags and directives are not read in campaign files; remove it; text that begins with ! or % goes in quotes"},
+		"twice": {good + "name: b\n", "c.yaml:4:1: mapping key \"name\" already defined at [1:1]"},
+		"tab":   {"name: a\nlimits:\n\trate: 1\n", "c.yaml:3:1: a tab stands where YAML wants spaces; indent with spaces"},
+		"zero": {good + "limits: {not_after: 0s}\n",
+			"c.yaml:4:21: limits.not_after: 0 could mean at once or without limit; remove it for the default"},
+		"a word": {good + "limits: {not_after: soon}\n",
+			`c.yaml:4:21: limits.not_after: "soon" is not a duration: want a number with a unit, for example 15m, 24h or 7d`},
 		"nothing given": {good + "limits:\n", ""},
 	} {
 		_, err := ParseDefinition("c.yaml", []byte(c.src))
@@ -67,7 +80,8 @@ func TestAFileIsATextOfAtMostAMebibyte(t *testing.T) {
 
 // Each type of the file against each type that may stand there.
 func TestAWrongTypeIsNamedWithTheRightOne(t *testing.T) {
-	values := map[string]string{"1": "a number", "1.5": "a number", ".inf": "infinity", ".nan": "NaN", "true": "true or false", "text": "text", "|\n  text": "text", "[a]": "a list", "{a: b}": "keys with values", "\n  a: b": "keys with values"}
+	values := map[string]string{"1": "a number", "1.5": "a decimal number", ".inf": ".inf", "-.inf": "-.inf", ".nan": ".nan", ".NaN": ".NaN", "true": "true or false", "text": "text",
+		"|\n  text": "text", "[a]": "a list", "{a: b}": "keys with values", "\n  a: b": "keys with values"}
 	for key, c := range map[string]struct {
 		want  string
 		fits  []string
@@ -128,7 +142,8 @@ func TestAnExcerptShowsThePlace(t *testing.T) {
 	}
 	wide := "abc" + strings.Repeat("0123456789", 20)
 	s := readSource("c.yaml", []byte("name: "+wide+"\n"))
-	for column, want := range map[int][2]int{1: {0, 100}, 60: {0, 100}, 61: {1, 101}, 70: {10, 110}, 205: {145, 209}, 269: {209, 209}, 270: {-1, 0}} {
+	for column, want := range map[int][2]int{1: {0, 100}, 60: {0, 100}, 61: {1, 101}, 70: {10, 110}, 205: {145, 209},
+		269: {209, 209}, 270: {-1, 0}} {
 		at := s.place("name")
 		token := *at
 		position := *at.Position
@@ -148,7 +163,8 @@ func TestAnExcerptShowsThePlace(t *testing.T) {
 			}
 		}
 	}
-	if err := FaultAt("c.yaml", []byte("schedule: {cron: x}\n"), "schedule.cron", "no cron").Show(); err != "c.yaml:1:12: schedule.cron: no cron\n    1 | schedule: {cron: x}\n                   ^" {
+	if err := FaultAt("c.yaml", []byte("schedule: {cron: x}\n"), "schedule.cron",
+		"no cron").Show(); err != "c.yaml:1:12: schedule.cron: no cron\n    1 | schedule: {cron: x}\n                   ^" {
 		t.Errorf("got\n%s\nwant line 1, column 12 with its excerpt", err)
 	}
 	if err := FaultAt("c.yaml", []byte("name: a\n"), "schedule.cron", "no cron").Error(); err != "c.yaml: schedule.cron: no cron" {

@@ -23,11 +23,12 @@ func ParseScope(s string) (Scope, error) {
 	return "", fmt.Errorf("scope %q is unknown; give marketing, all or unreachable", s)
 }
 
-// ErrNoNumber: what was typed is no phone number that may be sent to.
+// ErrNoNumber says that a text is not a phone number that may be sent to.
 var ErrNoNumber = errors.New("not a phone number")
 
-// ParseSuppressions makes suppressions of numbers that an operator typed, in international form with +. The
-// error is ErrNoNumber, and names the number and what is wrong with it, or says that the scope is unknown.
+// ParseSuppressions makes suppressions of numbers that an operator typed, in international form
+// with +. The error wraps ErrNoNumber and says what is wrong with which number, or says that the
+// scope is unknown.
 func ParseSuppressions(numbers []string, scope Scope, now time.Time) ([]Suppression, error) {
 	if _, err := ParseScope(string(scope)); err != nil {
 		return nil, err
@@ -38,8 +39,9 @@ func ParseSuppressions(numbers []string, scope Scope, now time.Time) ([]Suppress
 	}
 	var out []Suppression
 	for _, n := range numbers {
-		if !strings.ContainsRune(n, '+') { // a list may have a region of its own; what is typed has not
-			return nil, fmt.Errorf("%w: %q has no + and country code; write it in international form, such as +2348031234567", ErrNoNumber, shorten(n))
+		if !strings.ContainsRune(n, '+') { // a list may have a region of its own, a typed number has none
+			return nil, fmt.Errorf("%w: %q has no + and country code; write it in international form, such as +2348031234567",
+				ErrNoNumber, shorten(n))
 		}
 		to, key, fault := phones.Parse(n)
 		if fault != nil {
@@ -50,8 +52,9 @@ func ParseSuppressions(numbers []string, scope Scope, now time.Time) ([]Suppress
 	return out, nil
 }
 
-// LiftSuppressions takes numbers that an operator typed off the list: from one scope, or from every scope when scope
-// is "". It counts the numbers that were on the list and those that were not. Errors: as ParseSuppressions.
+// LiftSuppressions removes numbers that an operator typed from the list: from one scope, or from
+// every scope when scope is "". It counts the numbers that were on the list and those that were
+// not. Errors are those of ParseSuppressions and of the ledger.
 func LiftSuppressions(ctx context.Context, l SuppressionLedger, numbers []string, scope Scope) (lifted, absent int, err error) {
 	scopes := []Scope{scope}
 	if scope == "" {
@@ -82,17 +85,21 @@ func LiftSuppressions(ctx context.Context, l SuppressionLedger, numbers []string
 
 // SuppressionFile is a CSV file of numbers that must not be sent to.
 type SuppressionFile struct {
-	Path          string
-	Scope         Scope                      // of rows that do not say
-	DefaultRegion string                     // of numbers without +
-	Rejected      func(line int, why string) // a row that is not read; may be nil
+	Path string
+	// Scope is for rows without a scope of their own.
+	Scope Scope
+	// DefaultRegion is the region of numbers without +; "" refuses them.
+	DefaultRegion string
+	// Rejected is called for each row that is not imported; it may be nil.
+	Rejected func(line int, why string)
 }
 
-// SuppressionCounts is what became of the rows of a file.
+// SuppressionCounts counts what became of the rows of a file.
 type SuppressionCounts struct{ Rows, Added, Known, Rejected int }
 
-// ImportSuppressions reads the file and suppresses its numbers, a thousand in a transaction. A row that is at
-// fault is told to Rejected and passed over. Importing a file twice changes nothing. Errors: *recipients.FileError.
+// ImportSuppressions reads the file and suppresses its numbers, a thousand in a transaction. It
+// reports a faulty row to Rejected and leaves it out. Importing a file twice has no further effect.
+// Errors are *recipients.FileError and those of the ledger.
 func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionFile) (counts SuppressionCounts, err error) {
 	if _, err := ParseScope(string(f.Scope)); err != nil {
 		return counts, err
@@ -143,7 +150,8 @@ func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionF
 	}
 }
 
-// noCampaign puts the flags of an import of suppressions in place of the keys of a campaign file, which it has not.
+// noCampaign replaces remedies that name keys of a campaign file by the flags of this command,
+// which has no campaign file.
 var noCampaign = strings.NewReplacer(
 	"set recipients.default_region if the whole list is of one country", "give --default-region if the whole file is of one country",
 	"set recipients.default_region", "give --default-region",
@@ -154,7 +162,7 @@ var noCampaign = strings.NewReplacer(
 	"set recipients.encoding, for example windows-1252", "save it as UTF-8",
 	", or set recipients.encoding to what it is (windows-1252?)", "")
 
-// ofNoCampaign is err with a remedy for a file that no campaign describes.
+// ofNoCampaign is err with a remedy for a file that no campaign file describes.
 func ofNoCampaign(err error) error {
 	var f *recipients.FileError
 	if !errors.As(err, &f) {
@@ -167,16 +175,17 @@ func ofNoCampaign(err error) error {
 	return &own
 }
 
-// sourceName is what a source may look like; anything else in a file is no source of ours and could be a formula.
+// sourceName is the form of a source. Any other text in a file could be a formula and is not taken
+// over.
 var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}(:[A-Za-z0-9_.-]{1,32})?$`)
 
-// suppressionColumns are the optional columns of the file; -1 when absent.
+// suppressionColumns are the indexes of the optional columns of the file; -1 when absent.
 type suppressionColumns struct{ scope, until, source, at int }
 
-// read makes a suppression of a row, or says what is wrong with it.
+// read makes a suppression of a row, or says what is wrong with the row.
 func (c suppressionColumns) read(row *recipients.Row, scope Scope, now time.Time) (Suppression, string) {
 	if row.Fault != nil {
-		why := strings.TrimPrefix(row.Fault.Message, fmt.Sprintf("line %d", row.Line)) // it is told beside
+		why := strings.TrimPrefix(row.Fault.Message, fmt.Sprintf("line %d", row.Line)) // Rejected gets the line
 		return Suppression{}, noCampaign.Replace(strings.TrimLeft(why, ",: "))
 	}
 	cell := func(i int) string {
@@ -212,11 +221,11 @@ func (c suppressionColumns) read(row *recipients.Row, scope Scope, now time.Time
 	return s, ""
 }
 
-// suppressionHeader are the columns of an export, which ImportSuppressions reads back.
+// suppressionHeader are the columns of an export, which ImportSuppressions can read.
 var suppressionHeader = []string{"to", "scope", "source", "at", "until"}
 
-// ExportSuppressions writes the list as CSV, by number. Numbers keep their +: they are E.164, which a
-// spreadsheet does not take for a formula (design section 11).
+// ExportSuppressions writes the list as CSV, by number. Numbers keep their +: a spreadsheet does
+// not take an E.164 number for a formula.
 func ExportSuppressions(ctx context.Context, l SuppressionLedger, w io.Writer) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(slices.Clone(suppressionHeader)); err != nil {

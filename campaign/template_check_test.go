@@ -19,7 +19,8 @@ func said(check func(sayer)) (out []string) {
 }
 
 func TestATemplateIsFoundByNameAndLanguage(t *testing.T) {
-	all := []messaging.TemplateRecord{{Name: "sale", Language: "fr"}, {Name: "sale", Language: "de"}, {Name: "hello", Language: "en_US"}, {Name: "hello", Language: "fr"}}
+	all := []messaging.TemplateRecord{{Name: "sale", Language: "fr"}, {Name: "sale", Language: "de"}, {Name: "hello", Language: "en_US"},
+		{Name: "hello", Language: "fr"}}
 	for _, c := range []struct {
 		name, language string
 		at             int
@@ -28,7 +29,8 @@ func TestATemplateIsFoundByNameAndLanguage(t *testing.T) {
 		{"sale", "de", 1, nil}, {"hello", "en-US", 2, nil},
 		{"sale", "en", -1, []string{`error template.language: template "sale" does not exist in en on connection c1; it exists in fr, de`}},
 		{"sales", "de", -1, []string{`error template.name: template "sales" does not exist on connection c1; did you mean "sale"?`}},
-		{"autumn", "de", -1, []string{`error template.name: template "autumn" does not exist on connection c1; create it at the service and wait for its approval`}},
+		{"autumn", "de", -1, []string{`error template.name: template "autumn" does not exist on connection c1; ` +
+			`create it at the service and wait for its approval`}},
 	} {
 		var found *messaging.TemplateRecord
 		got := said(func(say sayer) {
@@ -43,7 +45,8 @@ func TestATemplateIsFoundByNameAndLanguage(t *testing.T) {
 	}
 }
 
-// The campaign's values are compared with the template's parts; each difference has its exact words.
+// The campaign's values are compared with the template's parts; each difference has its exact
+// words.
 func TestEachDifferenceFromTheTemplateIsSaid(t *testing.T) {
 	const first = "; send one with `campaignd test` first"
 	buttons := func(kinds ...string) []messaging.Component {
@@ -65,51 +68,79 @@ func TestEachDifferenceFromTheTemplateIsSaid(t *testing.T) {
 	}
 	body := func(text string) []messaging.Component { return []messaging.Component{{Type: "BODY", Text: text}} }
 	image, video, document := &HeaderUse{Image: &MediaUse{}}, &HeaderUse{Video: &MediaUse{}}, &HeaderUse{Document: &MediaUse{}}
-	const several = "warning template.buttons: several buttons are filled; the service's document does not say how it numbers them, so they are sent in the order given" + first
+	const several = "warning template.buttons: several buttons are filled; " +
+		"the service's document does not say how it numbers them, so they are sent in the order given" + first
 	for name, c := range map[string]struct {
 		use    TemplateUse
 		has    []messaging.Component
 		record messaging.TemplateRecord
 		want   []string
 	}{
-		"paused":              {record: messaging.TemplateRecord{Status: "PAUSED"}, want: []string{`error template.name: template "a" is paused on connection c1; only approved templates can be sent; wait for its approval, or repair it at the service`}},
-		"no status":           {record: messaging.TemplateRecord{Status: "-"}, want: []string{`error template.name: template "a" is unknown on connection c1; only approved templates can be sent; wait for its approval, or repair it at the service`}},
-		"same category":       {use: TemplateUse{Category: "UTILITY"}, record: messaging.TemplateRecord{Category: "UTILITY"}},
-		"no category":         {use: TemplateUse{Category: "UTILITY"}},
-		"nobody says":         {record: messaging.TemplateRecord{Category: "UTILITY"}},
-		"another category":    {use: TemplateUse{Category: "UTILITY"}, record: messaging.TemplateRecord{Category: "MARKETING"}, want: []string{"warning template.category: the service says MARKETING for this template on connection c1; that counts; correct or remove template.category"}},
-		"nothing is known":    {use: TemplateUse{Body: []string{"x"}, Header: image, Buttons: fill("url")}},
-		"a body":              {use: TemplateUse{Body: []string{"x", "y"}}, has: body("{{1}} {{2}} {{1}}")},
-		"one too few":         {use: TemplateUse{Body: []string{"x"}}, has: body("{{1}} {{2}}"), want: []string{`error template.body: the body of the template has 2 variables, and 1 is filled; its text: "{{1}} {{2}}"`}},
-		"one too many":        {use: TemplateUse{Body: []string{"x", "y"}}, has: body("{{1}}"), want: []string{`error template.body: the body of the template has 1 variable, and 2 are filled; its text: "{{1}}"`}},
-		"a long text":         {use: TemplateUse{Body: []string{"x"}}, has: body(strings.Repeat("x", 201)), want: []string{`error template.body: the body of the template has 0 variables, and 1 is filled; its text: "` + strings.Repeat("x", 200) + `"`}},
-		"digits":              {use: TemplateUse{Body: []string{"x", "y"}}, has: body("{{0}} {{9}}")},
-		"named":               {use: TemplateUse{Body: []string{"x", "y"}}, has: body("{{name}} {{day}}"), want: []string{"warning template.body: the template has named variables (name, day); the service's document shows only positions, so they are filled in the order of the text" + first}},
-		"an otp":              {use: TemplateUse{OTP: "1"}, has: append(body("{{1}}"), buttons("OTP")...)},
-		"an otp and a body":   {use: TemplateUse{OTP: "1", Body: []string{"x", "y"}}, has: append(body("{{1}}"), buttons("OTP")...), want: []string{`error template.body: the body of the template has 1 variable, and 2 are filled; its text: "{{1}}"`}},
-		"image":               {use: TemplateUse{Header: image}, has: header("IMAGE", "")},
-		"video":               {use: TemplateUse{Header: video}, has: header("VIDEO", "")},
-		"document":            {use: TemplateUse{Header: document}, has: header("DOCUMENT", "")},
-		"no image":            {has: header("IMAGE", ""), want: []string{"error template: the template has a header of type image and the campaign gives none; add header: {image: {file: ...}}"}},
-		"no document":         {has: header("DOCUMENT", ""), want: []string{"error template: the template has a header of type document and the campaign gives none; add header: {document: {file: ...}}"}},
-		"another medium":      {use: TemplateUse{Header: video}, has: header("IMAGE", ""), want: []string{"error template.header.video: the template's header is of type image; give that"}},
-		"location":            {has: header("LOCATION", ""), want: []string{"error template.name: the template has a location header, which the service's document shows no way to fill; use a template without it"}},
-		"text":                {has: header("TEXT", "Hi")},
-		"text, and a medium":  {use: TemplateUse{Header: image}, has: header("TEXT", "Hi"), want: []string{"error template.header: the template has no media header; remove header"}},
-		"text of a variable":  {use: TemplateUse{Header: image}, has: header("TEXT", "Hi {{1}}"), want: []string{"error template.name: the template's text header has a variable, which the service's document shows no way to fill; use a template whose header has none"}},
-		"no header":           {use: TemplateUse{Header: image}, has: body(""), want: []string{"error template.header: the template has no media header; remove header"}},
-		"fixed buttons":       {has: buttons("URL https://a/b", "PHONE_NUMBER", "QUICK_REPLY")},
-		"a url":               {use: TemplateUse{Buttons: fill("url")}, has: buttons("URL https://a/b", "URL https://a/{{1}}")},
-		"no url filled":       {has: buttons("URL https://a/{{1}}"), want: []string{"error template.buttons: the template has 1 button of type url with a variable, and 0 are filled; add {type: url, text: ...}"}},
-		"a fixed url filled":  {use: TemplateUse{Buttons: fill("url")}, has: buttons("URL https://a/b"), want: []string{"error template.buttons: the template has 0 buttons of type url with a variable, and 1 is filled; an address without a variable takes no value"}},
-		"a coupon":            {use: TemplateUse{Buttons: fill("copy_code")}, has: buttons("COPY_CODE")},
-		"no coupon filled":    {has: buttons("COPY_CODE"), want: []string{"error template.buttons: the template has 1 button of type copy_code with a variable, and 0 are filled; add {type: copy_code, text: ...}"}},
-		"no coupon there":     {use: TemplateUse{Buttons: fill("copy_code")}, has: body(""), want: []string{"error template.buttons: the template has 0 buttons of type copy_code, and 1 is filled"}},
-		"replies":             {use: TemplateUse{Buttons: fill("quick_reply", "quick_reply")}, has: buttons("QUICK_REPLY", "QUICK_REPLY"), want: []string{several}},
-		"a reply too many":    {use: TemplateUse{Buttons: fill("quick_reply", "quick_reply")}, has: buttons("QUICK_REPLY"), want: []string{"error template.buttons: the template has 1 button of type quick_reply, and 2 are filled", several}},
+		"paused": {record: messaging.TemplateRecord{Status: "PAUSED"}, want: []string{`error template.name: template "a" is ` +
+			`paused on connection c1; only approved templates can be sent; wait for its approval, or repair it at the service`}},
+		"no status": {record: messaging.TemplateRecord{Status: "-"}, want: []string{`error template.name: template "a" is unknown ` +
+			`on connection c1; only approved templates can be sent; wait for its approval, or repair it at the service`}},
+		"same category": {use: TemplateUse{Category: "UTILITY"}, record: messaging.TemplateRecord{Category: "UTILITY"}},
+		"no category":   {use: TemplateUse{Category: "UTILITY"}},
+		"nobody says":   {record: messaging.TemplateRecord{Category: "UTILITY"}},
+		"another category": {use: TemplateUse{Category: "UTILITY"}, record: messaging.TemplateRecord{Category: "MARKETING"},
+			want: []string{"warning template.category: the service says MARKETING for this template on connection c1; that counts; " +
+				"correct or remove template.category"}},
+		"nothing is known": {use: TemplateUse{Body: []string{"x"}, Header: image, Buttons: fill("url")}},
+		"a body":           {use: TemplateUse{Body: []string{"x", "y"}}, has: body("{{1}} {{2}} {{1}}")},
+		"one too few": {use: TemplateUse{Body: []string{"x"}}, has: body("{{1}} {{2}}"),
+			want: []string{`error template.body: the body of the template has 2 variables, and 1 is filled; its text: "{{1}} {{2}}"`}},
+		"one too many": {use: TemplateUse{Body: []string{"x", "y"}}, has: body("{{1}}"),
+			want: []string{`error template.body: the body of the template has 1 variable, and 2 are filled; its text: "{{1}}"`}},
+		"a long text": {use: TemplateUse{Body: []string{"x"}}, has: body(strings.Repeat("x", 201)),
+			want: []string{`error template.body: the body of the template has 0 variables, and 1 is filled; its text: "` +
+				strings.Repeat("x", 200) + `"`}},
+		"digits": {use: TemplateUse{Body: []string{"x", "y"}}, has: body("{{0}} {{9}}")},
+		"named": {use: TemplateUse{Body: []string{"x", "y"}}, has: body("{{name}} {{day}}"),
+			want: []string{"warning template.body: the template has named variables (name, day); " +
+				"the service's document shows only positions, so they are filled in the order of the text" + first}},
+		"an otp": {use: TemplateUse{OTP: "1"}, has: append(body("{{1}}"), buttons("OTP")...)},
+		"an otp and a body": {use: TemplateUse{OTP: "1", Body: []string{"x", "y"}}, has: append(body("{{1}}"), buttons("OTP")...),
+			want: []string{`error template.body: the body of the template has 1 variable, and 2 are filled; its text: "{{1}}"`}},
+		"image":    {use: TemplateUse{Header: image}, has: header("IMAGE", "")},
+		"video":    {use: TemplateUse{Header: video}, has: header("VIDEO", "")},
+		"document": {use: TemplateUse{Header: document}, has: header("DOCUMENT", "")},
+		"no image": {has: header("IMAGE", ""),
+			want: []string{"error template: the template has a header of type image and the campaign gives none; add header: {image: {file: ...}}"}},
+		"no document": {has: header("DOCUMENT", ""), want: []string{"error template: the template has a header of type document and " +
+			"the campaign gives none; add header: {document: {file: ...}}"}},
+		"another medium": {use: TemplateUse{Header: video}, has: header("IMAGE", ""),
+			want: []string{"error template.header.video: the template's header is of type image; give that"}},
+		"location": {has: header("LOCATION", ""), want: []string{"error template.name: the template has a location header, which " +
+			"the service's document shows no way to fill; use a template without it"}},
+		"text": {has: header("TEXT", "Hi")},
+		"text, and a medium": {use: TemplateUse{Header: image}, has: header("TEXT", "Hi"),
+			want: []string{"error template.header: the template has no media header; remove header"}},
+		"text of a variable": {use: TemplateUse{Header: image}, has: header("TEXT", "Hi {{1}}"), want: []string{"error template.name: the " +
+			"template's text header has a variable, which the service's document shows no way to fill; use a template whose header has none"}},
+		"no header": {use: TemplateUse{Header: image}, has: body(""),
+			want: []string{"error template.header: the template has no media header; remove header"}},
+		"fixed buttons": {has: buttons("URL https://a/b", "PHONE_NUMBER", "QUICK_REPLY")},
+		"a url":         {use: TemplateUse{Buttons: fill("url")}, has: buttons("URL https://a/b", "URL https://a/{{1}}")},
+		"no url filled": {has: buttons("URL https://a/{{1}}"), want: []string{"error template.buttons: the template has 1 button of " +
+			"type url with a variable, and 0 are filled; add {type: url, text: ...}"}},
+		"a fixed url filled": {use: TemplateUse{Buttons: fill("url")}, has: buttons("URL https://a/b"),
+			want: []string{"error template.buttons: the template has 0 buttons of type url with a variable, and 1 is filled; " +
+				"an address without a variable takes no value"}},
+		"a coupon": {use: TemplateUse{Buttons: fill("copy_code")}, has: buttons("COPY_CODE")},
+		"no coupon filled": {has: buttons("COPY_CODE"), want: []string{"error template.buttons: the template has 1 button of type " +
+			"copy_code with a variable, and 0 are filled; add {type: copy_code, text: ...}"}},
+		"no coupon there": {use: TemplateUse{Buttons: fill("copy_code")}, has: body(""),
+			want: []string{"error template.buttons: the template has 0 buttons of type copy_code, and 1 is filled"}},
+		"replies": {use: TemplateUse{Buttons: fill("quick_reply", "quick_reply")},
+			has: buttons("QUICK_REPLY", "QUICK_REPLY"), want: []string{several}},
+		"a reply too many": {use: TemplateUse{Buttons: fill("quick_reply", "quick_reply")}, has: buttons("QUICK_REPLY"),
+			want: []string{"error template.buttons: the template has 1 button of type quick_reply, and 2 are filled", several}},
 		"otp without buttons": {use: TemplateUse{OTP: "1"}, has: body("")},
-		"otp, and others":     {use: TemplateUse{OTP: "1"}, has: buttons("QUICK_REPLY"), want: []string{"error template.buttons: the template has 0 buttons of type otp, and 1 is filled"}},
-		"otp is not filled":   {has: buttons("OTP"), want: []string{"error template.buttons: the template has 1 button of type otp with a variable, and 0 are filled; add {type: otp, text: ...}"}},
+		"otp, and others": {use: TemplateUse{OTP: "1"}, has: buttons("QUICK_REPLY"),
+			want: []string{"error template.buttons: the template has 0 buttons of type otp, and 1 is filled"}},
+		"otp is not filled": {has: buttons("OTP"), want: []string{"error template.buttons: the template has 1 button of type otp with a " +
+			"variable, and 0 are filled; add {type: otp, text: ...}"}},
 	} {
 		c.use.Name, c.record.Components = "a", c.has
 		if c.record.Status == "" {
@@ -122,12 +153,16 @@ func TestEachDifferenceFromTheTemplateIsSaid(t *testing.T) {
 	}
 }
 
-// The dynamic addresses go to the url buttons in order; fixed ones and other kinds of buttons get none.
+// The dynamic addresses go to the url buttons in order; fixed ones and other kinds of buttons get
+// none.
 func TestAddressesOfATemplateGoToItsUrlButtons(t *testing.T) {
-	record := messaging.TemplateRecord{Components: []messaging.Component{{Type: "BODY", Text: "Hi {{1}}"}, {Type: "BUTTONS", Buttons: []messaging.ComponentButton{
-		{Type: "URL", URL: "https://a/fixed"}, {Type: "URL", URL: "https://a/{{1}}"}, {Type: "PHONE_NUMBER", URL: "{{1}}"}, {Type: "URL", URL: "https://abc/{{1}}"},
-	}}}}
-	d := &Definition{Template: TemplateUse{Body: []string{"x"}, Buttons: []Button{{"quick_reply", "r"}, {"url", "u"}, {"url", "u"}, {"url", "u"}}}}
+	record := messaging.TemplateRecord{Components: []messaging.Component{{Type: "BODY", Text: "Hi {{1}}"},
+		{Type: "BUTTONS", Buttons: []messaging.ComponentButton{
+			{Type: "URL", URL: "https://a/fixed"}, {Type: "URL", URL: "https://a/{{1}}"}, {Type: "PHONE_NUMBER", URL: "{{1}}"},
+			{Type: "URL", URL: "https://abc/{{1}}"},
+		}}}}
+	d := &Definition{Template: TemplateUse{Body: []string{"x"},
+		Buttons: []Button{{"quick_reply", "r"}, {"url", "u"}, {"url", "u"}, {"url", "u"}}}}
 	r, missing := d.compile([]string{"to"})
 	r.hydrate(d, &record)
 	if diff := cmp.Diff([]int{0, 10, 12, 0}, r.bases); diff != "" || r.fixed != 3 || len(missing) != 0 {

@@ -7,9 +7,10 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// DefaultPace is the pace of a number where nothing is configured, messages per second: f x (R - inbound),
-// design section 6. R is what the service says, else 80; inbound is 5 % of R, 30 % where
-// the number is also used in the platform's business app; f is 0.90 up to 100/s, 0.95 from 500/s.
+// DefaultPace is the pace of a number without configuration, in messages per second: f x (R -
+// inbound) (docs/limits.md#pace). R is what the service tells, else 80. inbound is 5 % of R, or 30
+// % when the number is also used in the platform's business app. f is 0.90 up to 100/s and 0.95
+// from 500/s.
 func DefaultPace(n messaging.Number) float64 {
 	const standard, coexistence = 80.0, 20.0
 	rate, inbound := n.Throughput, 0.05
@@ -23,7 +24,7 @@ func DefaultPace(n messaging.Number) float64 {
 	return f * rate * (1 - inbound)
 }
 
-// totals draws the conclusions from what was counted.
+// totals adds the findings that follow from the counts.
 func (c *check) totals() {
 	p, d := c.p, c.d
 	if d.Limits.Rate > 0 && (p.Pace == 0 || d.Limits.Rate < p.Pace) {
@@ -31,52 +32,61 @@ func (c *check) totals() {
 	}
 	send := p.Sendable
 	if most := d.Limits.MaxMessages; most > 0 && send > most {
-		c.say(LevelWarning, "limits.max_messages", fmt.Sprintf("%d rows can be sent and the limit is %d: %d become skipped (over_limit)", send, most, send-most), "")
+		c.say(LevelWarning, "limits.max_messages", fmt.Sprintf("%d rows can be sent and the limit is %d: %d become skipped (over_limit)",
+			send, most, send-most), "")
 		send = most
 	}
 	if p.Pace > 0 {
-		const century = 100 * 365 * 24 * time.Hour // a Duration holds three
+		const century = 100 * 365 * 24 * time.Hour // a Duration holds almost three
 		p.Duration = time.Duration(min(float64(send)/p.Pace, century.Seconds()) * float64(time.Second)).Round(time.Second)
 		p.Seconds = p.Duration.Seconds()
 	}
 	if after := d.Limits.NotAfter.Std(); after > 0 && p.Duration > after {
-		c.say(LevelWarning, "limits.not_after", fmt.Sprintf("sending takes about %s at %.1f messages per second: what is left after %s is skipped (expired)", Duration(p.Duration), p.Pace, d.Limits.NotAfter),
+		c.say(LevelWarning, "limits.not_after", fmt.Sprintf("sending takes about %s at %.1f messages per second: what is left after %s is "+
+			"skipped (expired)", Duration(p.Duration), p.Pace, d.Limits.NotAfter),
 			"raise not_after, add connections, or send a shorter list")
 	}
 	if kind, m := d.Template.Header.Media(); m != nil && m.Link == "" && p.Duration > 25*24*time.Hour {
-		c.say(LevelWarning, "template.header."+kind, fmt.Sprintf("sending takes about %s, and the service deletes media 30 days after upload", Duration(p.Duration)), "send in parts")
+		c.say(LevelWarning, "template.header."+kind, fmt.Sprintf("sending takes about %s, and the service deletes media 30 days after upload",
+			Duration(p.Duration)), "send in parts")
 	}
-	// Without a Service the tiers are not known (0), and nothing is said.
+	// Without a Service the tiers are unknown (0), and there is no finding.
 	if c.tiers > 0 && send > c.tiers {
-		c.say(LevelWarning, "connections", fmt.Sprintf("%d people, and the numbers reach at most %d in 24 hours: the rest waits, about %d days in all", send, c.tiers, (send+c.tiers-1)/c.tiers),
+		c.say(LevelWarning, "connections", fmt.Sprintf("%d people, and the numbers reach at most %d in 24 hours: the rest waits, about %d "+
+			"days in all", send, c.tiers, (send+c.tiers-1)/c.tiers),
 			"portfolios may share their limit: then it takes longer")
 	}
 	if p.Marketing {
 		for _, n := range p.Countries {
 			if n.Country == "US" {
-				// platform.md 2: since 1 April 2025; 131049 comes on the webhook.
-				c.say(LevelWarning, "template.category", fmt.Sprintf("%d recipients have US numbers: the platform delivers no marketing templates to them (131049), and each attempt counts against the allowance", n.Rows),
+				// Since 1 April 2025; 131049 arrives by webhook (docs/service.md#errors).
+				c.say(LevelWarning, "template.category", fmt.Sprintf("%d recipients have US numbers: the platform delivers no marketing templates "+
+					"to them (131049), and each attempt counts against the allowance", n.Rows),
 					"take them out of the list")
 			}
 		}
 	}
 	if c.longest > oldCopyCode {
-		c.say(LevelWarning, "template.buttons", fmt.Sprintf("the longest coupon code has %d characters: %d are allowed since December 2025, but two of the platform's pages still say %d", c.longest, maxCopyCode, oldCopyCode), "")
+		c.say(LevelWarning, "template.buttons", fmt.Sprintf("the longest coupon code has %d characters: %d are allowed since December 2025, "+
+			"but two of the platform's pages still say %d", c.longest, maxCopyCode, oldCopyCode), "")
 	}
 	if p.Sendable == 0 && len(p.Errors()) == 0 {
-		p.Findings = append(p.Findings, Finding{Level: LevelError, Where: c.in.List, What: fmt.Sprintf("none of the %d rows can be sent", p.Rows), Remedy: "see the reasons of the rows"})
+		p.Findings = append(p.Findings, Finding{Level: LevelError, Where: c.in.List, What: fmt.Sprintf("none of the %d rows can be sent",
+			p.Rows), Remedy: "see the reasons of the rows"})
 	}
 }
 
-// zoneFindings says which rows have no clock of their own.
+// zoneFindings counts the rows without a valid time zone.
 func (c *check) zoneFindings(j *judge) {
 	if j.zones == nil {
 		return
 	}
 	if n := c.badZone; n > 1 {
-		c.say(LevelWarning, "window.timezone", fmt.Sprintf("%d rows name a time zone that does not exist: they are sent by the clock of %s", n, j.zones.fallback), "")
+		c.say(LevelWarning, "window.timezone", fmt.Sprintf("%d rows name a time zone that does not exist: they are sent by the clock of %s",
+			n, j.zones.fallback), "")
 	}
 	if n := c.noZone; n > 0 {
-		c.say(LevelWarning, "window.timezone", fmt.Sprintf("%d rows have no time zone: they are sent by the clock of %s", n, j.zones.fallback), "add a column timezone, or map it with recipients.columns: {timezone: COLUMN}")
+		c.say(LevelWarning, "window.timezone", fmt.Sprintf("%d rows have no time zone: they are sent by the clock of %s",
+			n, j.zones.fallback), "add a column timezone, or map it with recipients.columns: {timezone: COLUMN}")
 	}
 }

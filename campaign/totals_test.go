@@ -59,23 +59,34 @@ func TestWarningsBeginBeyondTheirLimits(t *testing.T) {
 		tiers    int64
 		want     []string
 	}{
-		"as many as max_messages":   {limits: Limits{MaxMessages: 5}, sendable: 5},
-		"one more":                  {limits: Limits{MaxMessages: 5}, sendable: 6, want: []string{"6 rows can be sent and the limit is 5: 1 become skipped (over_limit)"}},
-		"a limit of one":            {limits: Limits{MaxMessages: 1}, sendable: 2, want: []string{"2 rows can be sent and the limit is 1: 1 become skipped (over_limit)"}},
-		"until not_after":           {limits: Limits{NotAfter: Duration(10 * time.Second)}, sendable: 10, pace: 1},
-		"a second after it":         {limits: Limits{NotAfter: Duration(10 * time.Second)}, sendable: 11, pace: 1, want: []string{"sending takes about 11s at 1.0 messages per second: what is left after 10s is skipped (expired)"}},
-		"max_messages before that":  {limits: Limits{NotAfter: Duration(10 * time.Second), MaxMessages: 10}, sendable: 11, pace: 1, want: []string{"11 rows can be sent and the limit is 10: 1 become skipped (over_limit)"}},
-		"media for 25 days":         {header: &HeaderUse{Image: &MediaUse{ID: "1"}}, sendable: 25 * day, pace: 1},
-		"media for longer":          {header: &HeaderUse{Image: &MediaUse{ID: "1"}}, sendable: 25*day + 1, pace: 1, want: []string{"sending takes about 600h1s, and the service deletes media 30 days after upload"}},
+		"as many as max_messages": {limits: Limits{MaxMessages: 5}, sendable: 5},
+		"one more": {limits: Limits{MaxMessages: 5}, sendable: 6,
+			want: []string{"6 rows can be sent and the limit is 5: 1 become skipped (over_limit)"}},
+		"a limit of one": {limits: Limits{MaxMessages: 1}, sendable: 2,
+			want: []string{"2 rows can be sent and the limit is 1: 1 become skipped (over_limit)"}},
+		"until not_after": {limits: Limits{NotAfter: Duration(10 * time.Second)}, sendable: 10, pace: 1},
+		"a second after it": {limits: Limits{NotAfter: Duration(10 * time.Second)}, sendable: 11, pace: 1,
+			want: []string{"sending takes about 11s at 1.0 messages per second: what is left after 10s is skipped (expired)"}},
+		"max_messages before that": {limits: Limits{NotAfter: Duration(10 * time.Second), MaxMessages: 10}, sendable: 11, pace: 1,
+			want: []string{"11 rows can be sent and the limit is 10: 1 become skipped (over_limit)"}},
+		"media for 25 days": {header: &HeaderUse{Image: &MediaUse{ID: "1"}}, sendable: 25 * day, pace: 1},
+		"media for longer": {header: &HeaderUse{Image: &MediaUse{ID: "1"}}, sendable: 25*day + 1, pace: 1,
+			want: []string{"sending takes about 600h1s, and the service deletes media 30 days after upload"}},
 		"a link for longer":         {header: &HeaderUse{Image: &MediaUse{Link: "https://a/b"}}, sendable: 25*day + 1, pace: 1},
 		"all in the tiers of a day": {sendable: 100, tiers: 100},
-		"one beyond the tiers":      {sendable: 101, tiers: 100, want: []string{"101 people, and the numbers reach at most 100 in 24 hours: the rest waits, about 2 days in all"}},
-		"two days of tiers":         {sendable: 200, tiers: 100, want: []string{"200 people, and the numbers reach at most 100 in 24 hours: the rest waits, about 2 days in all"}},
-		"three days of tiers":       {sendable: 201, tiers: 100, want: []string{"201 people, and the numbers reach at most 100 in 24 hours: the rest waits, about 3 days in all"}},
-		"tiers of one":              {sendable: 2, tiers: 1, want: []string{"2 people, and the numbers reach at most 1 in 24 hours: the rest waits, about 2 days in all"}},
-		"tiers of the limited":      {limits: Limits{MaxMessages: 100}, sendable: 101, tiers: 100, want: []string{"101 rows can be sent and the limit is 100: 1 become skipped (over_limit)"}},
+		"one beyond the tiers": {sendable: 101, tiers: 100,
+			want: []string{"101 people, and the numbers reach at most 100 in 24 hours: the rest waits, about 2 days in all"}},
+		"two days of tiers": {sendable: 200, tiers: 100,
+			want: []string{"200 people, and the numbers reach at most 100 in 24 hours: the rest waits, about 2 days in all"}},
+		"three days of tiers": {sendable: 201, tiers: 100,
+			want: []string{"201 people, and the numbers reach at most 100 in 24 hours: the rest waits, about 3 days in all"}},
+		"tiers of one": {sendable: 2, tiers: 1,
+			want: []string{"2 people, and the numbers reach at most 1 in 24 hours: the rest waits, about 2 days in all"}},
+		"tiers of the limited": {limits: Limits{MaxMessages: 100}, sendable: 101, tiers: 100,
+			want: []string{"101 rows can be sent and the limit is 100: 1 become skipped (over_limit)"}},
 	} {
-		k := &check{p: &Preflight{Rows: c.sendable, Sendable: c.sendable, Pace: c.pace}, d: &Definition{Limits: c.limits, Template: TemplateUse{Header: c.header}}, tiers: c.tiers, src: readSource("c.yaml", nil)}
+		k := &check{p: &Preflight{Rows: c.sendable, Sendable: c.sendable, Pace: c.pace},
+			d: &Definition{Limits: c.limits, Template: TemplateUse{Header: c.header}}, tiers: c.tiers, src: readSource("c.yaml", nil)}
 		k.totals()
 		var got []string
 		for _, f := range k.p.Warnings() {

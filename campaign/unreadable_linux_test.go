@@ -14,7 +14,8 @@ import (
 	"campaignd/recipients"
 )
 
-// asNobody runs do on a thread that reads no other user's files, also when root runs the tests. The thread ends with it.
+// asNobody runs do on a thread that reads no other user's files, also when root runs the tests. The
+// thread ends with it.
 func asNobody(do func()) {
 	done := make(chan struct{})
 	go func() {
@@ -46,7 +47,8 @@ func TestAFileThatMayNotBeReadIsNamed(t *testing.T) {
 	}
 	asNobody(func() {
 		_, source, err := campaign.LoadDefinition(file)
-		if want := "campaign file: open " + file + ": permission denied; check its permissions"; source != nil || !errors.Is(err, fs.ErrPermission) || err.Error() != want {
+		if want := "campaign file: open " + file + ": permission denied; check its permissions"; source != nil ||
+			!errors.Is(err, fs.ErrPermission) || err.Error() != want {
 			t.Errorf("campaign: got %q, %v, want nothing and %s", source, err, want)
 		}
 		kind, err := campaign.CheckMedia("image", banner)
@@ -59,7 +61,8 @@ func TestAFileThatMayNotBeReadIsNamed(t *testing.T) {
 		if !errors.As(err, &bad) || bad.File != in.List || bad.Message != said || bad.Remedy != remedy || !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("list: got %+v, want %s of %s: %s; %s", err, said, in.List, fs.ErrPermission, remedy)
 		}
-		if _, err = campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: in.List}); !errors.Is(err, fs.ErrPermission) {
+		if _, err = campaign.Import(t.Context(),
+			campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: in.List}); !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("import: got %v, want %v", err, fs.ErrPermission)
 		}
 		p, err := campaign.RunPreflight(t.Context(), in)
@@ -75,7 +78,8 @@ func TestAFileThatMayNotBeReadIsNamed(t *testing.T) {
 		t.Errorf("the run is %s (%v), want it importing, to be tried again", now.State, err)
 	}
 	// A directory can be opened, and not read.
-	if _, _, err := campaign.LoadDefinition(dir); !errors.Is(err, syscall.EISDIR) || !strings.HasPrefix(err.Error(), "campaign file "+dir+": ") {
+	if _, _, err := campaign.LoadDefinition(dir); !errors.Is(err, syscall.EISDIR) ||
+		!strings.HasPrefix(err.Error(), "campaign file "+dir+": ") {
 		t.Errorf("directory: got %v, want %v of %s", err, syscall.EISDIR, dir)
 	}
 }

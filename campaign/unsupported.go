@@ -2,15 +2,15 @@ package campaign
 
 import "fmt"
 
-// unsupported is a part of the campaign file that design section 10 describes and this version
-// does not execute. It is refused: a limit that is read and not obeyed would be worse than none.
+// unsupported is a part of the campaign file that this version reads but does not execute. It is
+// refused, because a limit that is read and not obeyed would be worse than none.
 type unsupported struct {
 	path    string // of the key
 	used    func(*Definition) bool
-	because string
+	instead string // what to do instead
 }
 
-// notExecuted is the one list of them, for validation and for the JSON Schema. It can only shrink.
+// notExecuted lists them for validation and for the JSON Schema.
 func notExecuted() []unsupported {
 	return []unsupported{
 		{"policies.canary", func(d *Definition) bool { return d.Policies.Canary != nil },
@@ -24,17 +24,19 @@ func notExecuted() []unsupported {
 	}
 }
 
-// checkExecuted adds what d asks for and this version does not do.
+// checkExecuted adds a finding for everything that d asks for and this version does not execute.
 func (s *source) checkExecuted(d *Definition) {
 	for _, u := range notExecuted() {
 		if u.used(d) {
-			s.at(u.path, "not executed by this version", u.because)
+			s.at(u.path, "not executed by this version", u.instead)
 		}
 	}
 	if w := d.Limits.Weight; w != 0 && w != 1 {
-		s.at("limits.weight", fmt.Sprintf("%d: weights are not executed by this version", w), "remove it; limits.rate bounds what one run takes of a number")
+		s.at("limits.weight", fmt.Sprintf("%d: weights are not executed by this version",
+			w), "remove it; limits.rate bounds what one run takes of a number")
 	}
 	if d.Policies.OnUncertain == Evidence {
-		s.at("policies.on_uncertain", "evidence is not executed by this version", "use hold (default: ends as unknown, sent to nobody twice) or resend (may duplicate)")
+		s.at("policies.on_uncertain", "evidence is not executed by this version",
+			"use hold (default: ends as unknown, sent to nobody twice) or resend (may duplicate)")
 	}
 }

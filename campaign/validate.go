@@ -12,10 +12,10 @@ import (
 	"campaignd/throttle"
 )
 
-// The spellings of names, also for the JSON Schema.
+// The patterns of names, also for the JSON Schema.
 const (
-	namePattern     = `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$` // it is part of run ids, file names and metric labels
-	templatePattern = `^[a-z0-9_]{1,512}$`                // platform.md 6.1
+	namePattern     = `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$` // part of run ids, file names and metric labels
+	templatePattern = `^[a-z0-9_]{1,512}$`                // docs/service.md#templates
 	languagePattern = `^[a-z]{2,3}(_[A-Za-z0-9]{2,8})*$`
 	regionPattern   = `^[A-Z]{2}$`
 	hoursPattern    = `^([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`
@@ -24,9 +24,9 @@ const (
 
 const (
 	maxConnections = 100
-	maxButtons     = 10 // platform.md 6.1
+	maxButtons     = 10 // docs/service.md#templates
 	minRate        = throttle.MinRate
-	maxRate        = 10000.0 // messages per second: ten numbers of the platform's highest level
+	maxRate        = 10000.0 // messages per second: ten numbers of the platform's highest throughput
 )
 
 func buttonTypes() []string { return []string{"url", "quick_reply", "copy_code", "otp"} }
@@ -37,7 +37,7 @@ func encodings() []string   { return []string{"utf-8", "utf-16le", "utf-16be", "
 func validations() []string { return []string{"valid", "possible", "none"} }
 func uncertain() []string   { return []string{string(Hold), string(Resend)} }
 
-// checkDefinition adds everything that is wrong with the values of a well-shaped definition.
+// checkDefinition adds everything that is wrong with the values of a definition of the right shape.
 func (s *source) checkDefinition(d *Definition) {
 	s.matches("name", d.Name, namePattern, "want letters, digits, ., _ and -, at most 64, the first a letter or digit")
 	if d.Name == "latest" {
@@ -50,7 +50,7 @@ func (s *source) checkDefinition(d *Definition) {
 	s.checkSchedule(d.Schedule)
 	s.checkWindow(d.Window)
 	s.checkLimits(&d.Limits)
-	if d.Policies.OnUncertain != Evidence { // known, see checkExecuted
+	if d.Policies.OnUncertain != Evidence { // checkExecuted refuses evidence
 		s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
 	}
 	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)
@@ -90,8 +90,10 @@ func (s *source) checkAudience(a *Audience) {
 	switch d := strings.ToLower(a.Delimiter); d {
 	case "", "comma", "semicolon", "tab", "pipe":
 	default:
-		if r := []rune(a.Delimiter); len(r) != 1 || unicode.IsLetter(r[0]) || unicode.IsDigit(r[0]) || strings.ContainsRune("\"\r\n+\uFFFD", r[0]) {
-			s.at("recipients.delimiter", fmt.Sprintf("%q cannot separate cells", shorten(a.Delimiter)), "want comma, semicolon, tab, pipe, or one character")
+		if r := []rune(a.Delimiter); len(r) != 1 || unicode.IsLetter(r[0]) || unicode.IsDigit(r[0]) ||
+			strings.ContainsRune("\"\r\n+\uFFFD", r[0]) {
+			s.at("recipients.delimiter", fmt.Sprintf("%q cannot separate cells",
+				shorten(a.Delimiter)), "want comma, semicolon, tab, pipe, or one character")
 		}
 	}
 	s.oneOf("recipients.encoding", a.Encoding, encodings())
@@ -151,9 +153,10 @@ func checkHours(hours string) error {
 }
 
 func (s *source) checkLimits(l *Limits) {
-	// Below, the limiter refuses each lease, which would hold up every run of the number.
+	// The limiter refuses a lease below minRate, and that would hold up every run of the number.
 	if l.Rate != 0 && !(l.Rate >= minRate && l.Rate <= maxRate) { // also NaN
-		s.at("limits.rate", fmt.Sprintf("%g messages per second; want %f (one in 12 days) to %g", l.Rate, minRate, maxRate), "remove it for no limit of the campaign's own")
+		s.at("limits.rate", fmt.Sprintf("%g messages per second; want %f (one in 12 days) to %g",
+			l.Rate, minRate, maxRate), "remove it for no limit of the campaign's own")
 	}
 	if l.NotAfter != 0 {
 		s.between("limits.not_after", l.NotAfter, time.Second, 90*24*time.Hour)
@@ -161,7 +164,7 @@ func (s *source) checkLimits(l *Limits) {
 	if l.MaxMessages < 0 {
 		s.at("limits.max_messages", fmt.Sprintf("%d; want a number above 0", l.MaxMessages), "remove it for no limit")
 	}
-	// Zero in the file would be read as "no limit", the opposite of what somebody may mean.
+	// 0 in the file would mean "no limit", although its author may mean the opposite.
 	for path, zero := range map[string]bool{"limits.rate": l.Rate == 0, "limits.max_messages": l.MaxMessages == 0} {
 		if zero && s.places[path] != nil {
 			s.at(path, "0 could mean none or no limit", "remove it for no limit")
@@ -201,7 +204,8 @@ func (s *source) zone(path, name string) {
 	}
 }
 
-// checkZone accepts names of the IANA database. "Local" is the machine's own and differs between replicas.
+// checkZone accepts names of the IANA database. "Local" is the machine's own zone and differs
+// between replicas.
 func checkZone(name string) error {
 	if name == "" || strings.EqualFold(name, "local") {
 		return fmt.Errorf("%q is no time zone", name)

@@ -30,7 +30,7 @@ func (s *source) checkTemplate(t *TemplateUse) {
 		}
 		s.oneOf(path+".type", b.Type, buttonTypes())
 		s.parameter(path+".text", useOf(b.Type), b.Text)
-		// platform.md 6.1: at most 2 url and 1 copy_code; a one-time code has one button.
+		// At most 2 url buttons, 1 copy_code and 1 otp (docs/service.md#templates).
 		if count[b.Type]++; b.Type == "url" && count["url"] > 2 || (b.Type == "copy_code" || b.Type == "otp") && count[b.Type] > 1 {
 			s.at(path+".type", fmt.Sprintf("a template has no more than %d button of type %s", count[b.Type]-1, b.Type), "")
 		}
@@ -41,7 +41,7 @@ func (s *source) checkTemplate(t *TemplateUse) {
 			s.at("template.otp", "only templates of category AUTHENTICATION have a one-time code", "")
 		}
 		if count["otp"] > 0 {
-			s.at("template.otp", "the code is given here and by a button of type otp", "keep one; otp is the service's shorthand for both places (seed 000, Template content object)")
+			s.at("template.otp", "the code is given here and by a button of type otp", "keep one; otp fills both the body and the button")
 		}
 	}
 }
@@ -82,12 +82,13 @@ func (s *source) checkHeader(h *HeaderUse) {
 		}
 	}
 	if media != 1 {
-		s.at("template.header", fmt.Sprintf("%d of image, video and document are given; want exactly one", media), "remove header when the template has no media header")
+		s.at("template.header", fmt.Sprintf("%d of image, video and document are given; want exactly one",
+			media), "remove header when the template has no media header")
 	}
 }
 
-// parameter checks a string with variables. What stands around them must be sendable by itself;
-// the values are judged row by row.
+// parameter checks a string with variables. The text around the variables must be sendable by
+// itself; the values are checked row by row.
 func (s *source) parameter(path string, u use, text string) {
 	ps, err := parts(text)
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *source) parameter(path string, u use, text string) {
 	}
 }
 
-// checkVariables holds the defaults to the rules of values, and finds the misspelt ones.
+// checkVariables checks the defaults like values, and finds misspelt variables.
 func (s *source) checkVariables(d *Definition) {
 	used := map[string]use{}
 	var names []string
@@ -159,7 +160,8 @@ func (s *source) checkVariables(d *Definition) {
 		}
 		value := clean(v.Default)
 		if value == "" {
-			s.at(path, "has no default, and nothing else can be said of a variable", "give default, or remove the entry: without it such rows are skipped (missing_variable)")
+			s.at(path, "has no default, and nothing else can be said of a variable",
+				"give default, or remove the entry: without it such rows are skipped (missing_variable)")
 			continue
 		}
 		if _, why := fault(value); why != "" {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The most characters of a parameter. Where the platform does not say whether it counts code points
-// or UTF-16 units, the larger count (UTF-16) is compared (platform.md 6.1 and 6.2).
+// The most characters of a parameter (docs/service.md#variable-values). Where the platform does not
+// say whether it counts code points or UTF-16 units, UTF-16 units are counted, since they are more.
 const (
 	maxParameter = 1024 // any parameter; also the body with its variables filled in (132005)
 	maxURL       = 2000 // url button, base and suffix together
@@ -19,8 +19,8 @@ const (
 	maxOTP       = 15
 )
 
-// clean is the value of a cell: without the white space and invisible marks around it, and in
-// the composed form (NFC), which looks and reads the same. What is inside is never repaired.
+// clean is the value of a cell without white space and invisible marks around it, in the composed
+// form (NFC), which looks the same. The inside is never repaired.
 func clean(cell string) string {
 	for i := range len(cell) {
 		if cell[i] >= utf8.RuneSelf {
@@ -38,8 +38,9 @@ func invisible(r rune) bool {
 	return unicode.IsSpace(r)
 }
 
-// fault says why s may not be a template parameter: [\n\r\t]| {5,} is what the platform refuses with
-// 132018 (platform.md 6.2), the rest is never meant by who wrote it. It also counts UTF-16 units. "" when s is fine.
+// fault says why s cannot be a template parameter; "" when it can. The platform refuses line
+// breaks, tabs and more than 4 spaces in a row with 132018 (docs/service.md#variable-values); the
+// other faults are never intended. fault also counts the UTF-16 units up to the fault.
 func fault(s string) (units int, why string) {
 	spaces := 0
 	for i := 0; i < len(s); {
@@ -99,7 +100,7 @@ func unitsOf(s string) int {
 	return n
 }
 
-// use is where a parameter goes: it decides what may be in it.
+// use is where a parameter goes. It decides what the parameter may contain.
 type use uint8
 
 const (
@@ -123,7 +124,7 @@ func useOf(buttonType string) use {
 	return inPayload
 }
 
-// finish checks a whole parameter, and percent-encodes what goes into a URL.
+// finish checks a whole parameter, and percent-encodes the parameters that go into an address.
 func finish(u use, s string) (out string, units int, why string) {
 	units, why = fault(s)
 	if why != "" {
@@ -175,9 +176,9 @@ func tooLong(n, most int) string {
 	return fmt.Sprintf("has %d characters; at most %d are allowed", n, most)
 }
 
-// encodeURL percent-encodes what RFC 3986 does not allow literally in a path, query or fragment:
-// letters of other scripts (as UTF-8, RFC 3987 section 3.1) and "<>\^`{|}. What is already encoded
-// stays. Spaces and a lone % are refused: which encoding was meant cannot be known.
+// encodeURL percent-encodes what RFC 3986 does not allow in a path, query or fragment: letters of
+// other scripts (as UTF-8, RFC 3987, section 3.1) and "<>\^`{|}. Encoded parts stay. Spaces and a
+// lone % are refused, because the encoding that was meant cannot be known.
 func encodeURL(s string) (string, string) {
 	extra := 0
 	for i := range len(s) {
@@ -209,7 +210,7 @@ func mustEncode(c byte) bool {
 	return c >= utf8.RuneSelf || c < ' ' || c == 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0
 }
 
-// hasScheme: RFC 3986 section 3.1, followed by //.
+// hasScheme reports whether s begins with a scheme (RFC 3986, section 3.1) and ://.
 func hasScheme(s string) bool {
 	scheme, _, ok := strings.Cut(s, "://")
 	for i := range len(scheme) {

@@ -9,22 +9,24 @@ import (
 	"time"
 )
 
-// laneFresh is how old a lane's report may be: senders write one every two seconds, and a machine may stall.
+// laneFresh is how old a lane's report may be. Senders write one every two seconds, and a machine
+// may stall.
 const laneFresh = 15 * time.Second
 
-// laneMissed is how long a sender that is not heard of is shown beside others that serve its connection.
+// laneMissed is how long a sender that stopped reporting is shown beside others of its connection.
 const laneMissed = 10 * time.Minute
 
-// LaneStopped is the binding of a lane whose sender has ended in order.
+// LaneStopped is the LimitedBy of a lane whose sender has ended in order.
 const LaneStopped = "stopped"
 
-// Stale reports whether the lane's sender has not been heard of lately: it is gone, or it stalls.
+// Stale reports whether the lane's sender has not reported for 15 seconds: it is gone, or it
+// stalls.
 func (r LaneReport) Stale(now time.Time) bool { return now.Sub(r.At) > laneFresh }
 
-// Gone reports whether nobody serves the lane any more: its sender has ended, or is stale.
+// Gone reports whether no sender serves the lane any more: it has ended, or is stale.
 func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.Stale(now) }
 
-// sender names the process of the lane: host and process id, without the instant that tells its lives apart.
+// sender names the process of the lane: host and process id, without its start time.
 func (r LaneReport) sender() string {
 	if i := strings.LastIndexByte(r.Owner, '/'); i > 0 {
 		return r.Owner[:i]
@@ -32,21 +34,23 @@ func (r LaneReport) sender() string {
 	return r.Owner
 }
 
-// Why says what a run is waiting for.
+// Why is what a run waits for.
 type Why struct {
-	Run      string      `json:"run"`
-	State    State       `json:"state"`
-	Sentence string      `json:"sentence"` // the one answer
+	Run   string `json:"run"`
+	State State  `json:"state"`
+	// Sentence is the answer in one sentence.
+	Sentence string      `json:"sentence"`
 	Totals   WhyTotals   `json:"totals"`
 	Lanes    []LaneState `json:"lanes"`
 	Segments WhySegments `json:"segments"`
 	// Opens is when the window opens that the run waits for; zero when it waits for none.
 	Opens time.Time `json:"window_opens_at,omitzero"`
-	// Finish is when the queued rows will have been sent if the rate of now holds; zero when nobody can say.
+	// Finish is when the queued rows will have been sent at the current rate; zero when that is
+	// unknown.
 	Finish time.Time `json:"finish,omitzero"`
 }
 
-// WhyTotals counts what is open.
+// WhyTotals counts the rows of the list, and those that are not finished.
 type WhyTotals struct {
 	Rows    int64 `json:"rows"`
 	Queued  int64 `json:"queued"`
@@ -54,15 +58,17 @@ type WhyTotals struct {
 	InDoubt int64 `json:"in_doubt"`
 }
 
-// LaneState is what the sender of one lane said last.
+// LaneState is the last report of one lane.
 type LaneState struct {
-	Connection string    `json:"connection"`
-	Sender     string    `json:"sender"` // host/process id
-	LimitedBy  string    `json:"limited_by"`
-	Detail     string    `json:"detail"`
-	Rate       float64   `json:"rate"` // messages per second now: the number's pace, or the campaign's own limit when that is less; 0 while the number is held
-	At         time.Time `json:"at"`
-	Stale      bool      `json:"stale"` // said too long ago: its sender is gone, or stalled
+	Connection string `json:"connection"`
+	Sender     string `json:"sender"` // host/process id
+	LimitedBy  string `json:"limited_by"`
+	Detail     string `json:"detail"`
+	// Rate is LaneReport.Rate, in messages per second.
+	Rate float64   `json:"rate"`
+	At   time.Time `json:"at"`
+	// Stale means that the report is too old: the sender is gone, or it stalls.
+	Stale bool `json:"stale"`
 }
 
 // Live reports whether a sender serves the lane.
@@ -77,14 +83,15 @@ type WhySegments struct {
 	Wake   time.Time `json:"next_wake_at,omitzero"` // the earliest of these times
 }
 
-// WhyLedger is what Explain reads.
+// WhyLedger is the part of the ledger that Explain reads.
 type WhyLedger interface {
 	Tallies(ctx context.Context, no RunNo) ([]Tally, Funnel, error)
 	Lanes(ctx context.Context, no RunNo) ([]LaneReport, error)
 	SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
 }
 
-// Explain says what a run waits for at now, from what the ledger holds: it works beside a sender, and after its death.
+// Explain says what a run waits for at now, from the ledger alone: it works beside a sender, and
+// after the sender's death.
 func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, error) {
 	w := Why{Run: run.ID(), State: run.State, Totals: WhyTotals{Rows: run.Rows}, Lanes: []LaneState{}}
 	tallies, _, err := l.Tallies(ctx, run.No)
@@ -107,7 +114,7 @@ func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, err
 	}
 	rate := w.show(lanes, now)
 	if def, err := ParseDefinition(run.ID(), run.Definition); err == nil && def.Limits.Rate > 0 {
-		rate = min(rate, def.Limits.Rate) // the numbers of a campaign share its limit
+		rate = min(rate, def.Limits.Rate) // all numbers of a run share this limit
 	}
 	segments, err := l.SegmentStates(ctx, run.No)
 	if err != nil {
@@ -129,7 +136,7 @@ func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, err
 	}
 	w.Opens = WindowOpens(segments, now)
 	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == Running && w.Segments.Leased > 0 {
-		if seconds := left / rate; seconds < 1e8 { // three years: beyond it nobody can say
+		if seconds := left / rate; seconds < 1e8 { // three years; a later finish counts as unknown
 			w.Finish = now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
 		}
 	}
@@ -137,9 +144,11 @@ func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, err
 	return w, nil
 }
 
-// show chooses what to tell of the lanes, and sums up their rates. Senders of one connection share its pace, so it counts
-// once. Who sends comes first, then who is held, then who has nothing to do, and last who is gone: beside a sender that
-// is there only if it is missed, else the last of them.
+// show selects and sorts the lanes, and sums up their rates. Within a connection, sending lanes
+// come first, then lanes that wait, then lanes with nothing to do, and lanes whose sender is gone
+// last. If another sender serves the connection, only those that vanished within 10 minutes are
+// shown of the latter; otherwise only the last one is. Senders of one connection share its pace,
+// which counts once.
 func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	rank := func(r LaneReport) int {
 		switch {
@@ -154,10 +163,10 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	slices.SortStableFunc(lanes, func(a, b LaneReport) int {
 		return cmp.Or(cmp.Compare(a.Connection, b.Connection), cmp.Compare(rank(a), rank(b)), cmp.Compare(b.Rate, a.Rate), b.At.Compare(a.At))
 	})
-	pace := map[string]float64{} // of the connections that somebody serves: of who has something to do, or else of who would
+	pace := map[string]float64{} // by connection, if a sender serves it: that of the first lane in the order above
 	for _, r := range lanes {
 		if _, known := pace[r.Connection]; !known && !r.Gone(now) {
-			pace[r.Connection] = r.Rate // the highest comes first
+			pace[r.Connection] = r.Rate
 		}
 	}
 	for i, r := range lanes {
@@ -177,9 +186,10 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	return rate
 }
 
-// WindowOpens is when the next of a run's windows opens while all that is not done waits for a time, and zero when
-// something can be sent now or only rows that are to be tried again wait. A lane that a window binds holds its mark; a
-// row that waits alone has let the mark pass (design section 4).
+// WindowOpens is when the next window of a run opens, if all its unfinished segments wait for a
+// time. It is zero when something can be sent now, and when only rows wait that are to be tried
+// again. A window that is closed holds the segment's mark back; a row that waits alone has let the
+// mark pass (docs/protocol.md#segments-and-marks).
 func WindowOpens(segments []SegmentState, now time.Time) time.Time {
 	var opens time.Time
 	for _, s := range segments {
@@ -194,11 +204,12 @@ func WindowOpens(segments []SegmentState, now time.Time) time.Time {
 	return opens
 }
 
-// answer chooses the one thing that holds the run up.
+// answer is the sentence about the one thing that holds the run up.
 func (w *Why) answer(run Run) string {
 	switch run.State {
 	case Importing:
-		return fmt.Sprintf("its list is being imported (%d rows so far); if nobody does it any more, a `campaignd serve` that can read the list goes on with it, or launch it again with the same file", run.Rows)
+		return fmt.Sprintf("its list is being imported (%d rows so far); if the importing process is gone, "+
+			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file", run.Rows)
 	case WaitingApproval:
 		return fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
 	case Paused:
@@ -231,7 +242,8 @@ func (w *Why) answer(run Run) string {
 		case w.Totals.Queued+w.Totals.Sending > 0:
 			return "nobody is sending it: start `campaignd serve`, or `campaignd run` with its files"
 		case w.Totals.InDoubt > 0:
-			return fmt.Sprintf("%d rows are in doubt, and nobody is there to settle them: start `campaignd serve`, or `campaignd run` with its files", w.Totals.InDoubt)
+			return fmt.Sprintf("%d rows are in doubt, and nobody is there to settle them: start `campaignd serve`, or `campaignd run` with its "+
+				"files", w.Totals.InDoubt)
 		}
 	}
 	for _, l := range w.Lanes {
@@ -248,7 +260,7 @@ func (w *Why) answer(run Run) string {
 	return "it is about to finish"
 }
 
-// fresh reports whether a sender spoke lately.
+// fresh reports whether a sender serves a lane.
 func (w *Why) fresh() bool {
 	for _, l := range w.Lanes {
 		if l.Live() {

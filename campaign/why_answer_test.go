@@ -35,14 +35,15 @@ func (h held) SegmentStates(context.Context, RunNo) ([]SegmentState, error) {
 	return h.segments, h.err("segments")
 }
 
-// The one thing that holds a run up: its state first, then the operator's wish, the window, a missing sender, what
-// binds a lane, and last what is still open.
+// The one thing that holds a run up: its state first, then the operator's wish, the window, a
+// missing sender, what binds a lane, and last what is still open.
 func TestWhyNamesTheOneThingThatBinds(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lane := func(binding, detail string) []LaneReport {
 		return []LaneReport{{Connection: "conn_1", Owner: "host/7/1", LimitedBy: binding, Detail: detail, At: now}}
 	}
-	queued, doubts, sending := []Tally{{Status: Queued, N: 3}}, []Tally{{Status: InDoubt, N: 2}, {Status: Read, N: 9}}, []Tally{{Status: Sending, N: 1}}
+	queued, doubts, sending := []Tally{{Status: Queued, N: 3}}, []Tally{{Status: InDoubt, N: 2}, {Status: Read, N: 9}},
+		[]Tally{{Status: Sending, N: 1}}
 	leased := []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}
 	ended := []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now}}
 	parked := []SegmentState{{Segment: Segment{Hi: 20}, WakeAt: now.Add(time.Hour)}}
@@ -52,29 +53,42 @@ func TestWhyNamesTheOneThingThatBinds(t *testing.T) {
 		held held
 		want string
 	}{
-		"importing":            {Run{State: Importing, Rows: 12}, held{}, "its list is being imported (12 rows so far); if nobody does it any more, a `campaignd serve` that can read the list goes on with it, or launch it again with the same file"},
+		"importing": {Run{State: Importing, Rows: 12}, held{}, "its list is being imported (12 rows so far); " +
+			"if the importing process is gone, a `campaignd serve` that can read the list continues the import, or launch it again with the same file"},
 		"waiting for approval": {Run{State: WaitingApproval}, held{}, "it waits for approval: `campaignd approve a-1`"},
-		"paused":               {Run{State: Paused, Reason: PausedByBreaker, Detail: "132012"}, held{}, "it is paused (breaker): 132012; `campaignd resume a-1` lets it go on"},
-		"paused, no detail":    {Run{State: Paused, Reason: PausedByOperator}, held{}, "it is paused (operator); `campaignd resume a-1` lets it go on"},
-		"finished":             {Run{State: Finished}, held{tallies: queued}, "it waits for nothing: it is finished"},
-		"cancelled":            {Run{State: Cancelled, Wanted: WantCancel}, held{}, "it waits for nothing: it is cancelled"},
-		"failed":               {Run{State: RunStateFailed}, held{}, "it waits for nothing: it is failed"},
-		"to be paused":         {Run{State: Running, Wanted: WantPause}, held{tallies: queued, segments: parked}, "it is to be paused; its sender obeys within a fraction of a second"},
-		"to be cancelled":      {Run{State: Running, Wanted: WantCancel}, held{segments: ended}, "it is to be cancelled, and nobody is there to do it" + start},
-		"being cancelled":      {Run{State: Running, Wanted: WantCancel}, held{segments: leased}, "it is being cancelled"},
-		"being cancelled, too": {Run{State: Running, Wanted: WantCancel}, held{segments: ended, lanes: lane("none", "")}, "it is being cancelled"},
-		"a closed window":      {Run{State: Running}, held{tallies: queued, segments: parked, lanes: lane("window", "closed")}, "its sending window is closed until 2026-11-21 06:00 UTC"},
-		"a window, no sender":  {Run{State: Ready}, held{tallies: queued, segments: parked}, "its sending window is closed until 2026-11-21 06:00 UTC, and nobody is there to send it then" + start},
-		"nobody sends":         {Run{State: Running}, held{tallies: queued, segments: ended}, "nobody is sending it" + start},
-		"nobody ends sending":  {Run{State: Running}, held{tallies: sending, segments: ended}, "nobody is sending it" + start},
-		"nobody settles":       {Run{State: Running}, held{tallies: doubts, segments: ended}, "2 rows are in doubt, and nobody is there to settle them" + start},
-		"a lane is bound":      {Run{State: Running}, held{tallies: queued, segments: leased, lanes: lane("cap", "the tier is used up")}, "conn_1: the tier is used up"},
-		"nothing is ready":     {Run{State: Running}, held{tallies: queued, segments: leased, lanes: lane("none", "nothing is ready")}, "it is being sent"},
-		"no word of a lane":    {Run{State: Running}, held{tallies: sending, segments: leased, lanes: lane("cap", "")}, "it is being sent"},
-		"leased, no lane yet":  {Run{State: Running}, held{tallies: queued, segments: leased}, "it is being sent"},
-		"only doubts":          {Run{State: Running}, held{tallies: doubts, lanes: lane("none", "")}, "2 rows are in doubt until a webhook proves them sent or their window is over"},
-		"nothing is left":      {Run{State: Running}, held{tallies: []Tally{{Status: Read, N: 9}}, lanes: lane("none", "")}, "it is about to finish"},
-		"nothing, nobody":      {Run{State: Running}, held{}, "it is about to finish"},
+		"paused": {Run{State: Paused, Reason: PausedByBreaker, Detail: "132012"}, held{},
+			"it is paused (breaker): 132012; `campaignd resume a-1` lets it go on"},
+		"paused, no detail": {Run{State: Paused, Reason: PausedByOperator}, held{},
+			"it is paused (operator); `campaignd resume a-1` lets it go on"},
+		"finished":  {Run{State: Finished}, held{tallies: queued}, "it waits for nothing: it is finished"},
+		"cancelled": {Run{State: Cancelled, Wanted: WantCancel}, held{}, "it waits for nothing: it is cancelled"},
+		"failed":    {Run{State: RunStateFailed}, held{}, "it waits for nothing: it is failed"},
+		"to be paused": {Run{State: Running, Wanted: WantPause}, held{tallies: queued, segments: parked},
+			"it is to be paused; its sender obeys within a fraction of a second"},
+		"to be cancelled": {Run{State: Running, Wanted: WantCancel}, held{segments: ended},
+			"it is to be cancelled, and nobody is there to do it" + start},
+		"being cancelled": {Run{State: Running, Wanted: WantCancel}, held{segments: leased}, "it is being cancelled"},
+		"being cancelled, too": {Run{State: Running, Wanted: WantCancel},
+			held{segments: ended, lanes: lane("none", "")}, "it is being cancelled"},
+		"a closed window": {Run{State: Running}, held{tallies: queued, segments: parked, lanes: lane("window", "closed")},
+			"its sending window is closed until 2026-11-21 06:00 UTC"},
+		"a window, no sender": {Run{State: Ready}, held{tallies: queued, segments: parked},
+			"its sending window is closed until 2026-11-21 06:00 UTC, and nobody is there to send it then" + start},
+		"nobody sends":        {Run{State: Running}, held{tallies: queued, segments: ended}, "nobody is sending it" + start},
+		"nobody ends sending": {Run{State: Running}, held{tallies: sending, segments: ended}, "nobody is sending it" + start},
+		"nobody settles": {Run{State: Running}, held{tallies: doubts, segments: ended},
+			"2 rows are in doubt, and nobody is there to settle them" + start},
+		"a lane is bound": {Run{State: Running}, held{tallies: queued, segments: leased, lanes: lane("cap", "the tier is used up")},
+			"conn_1: the tier is used up"},
+		"nothing is ready": {Run{State: Running},
+			held{tallies: queued, segments: leased, lanes: lane("none", "nothing is ready")}, "it is being sent"},
+		"no word of a lane":   {Run{State: Running}, held{tallies: sending, segments: leased, lanes: lane("cap", "")}, "it is being sent"},
+		"leased, no lane yet": {Run{State: Running}, held{tallies: queued, segments: leased}, "it is being sent"},
+		"only doubts": {Run{State: Running}, held{tallies: doubts, lanes: lane("none", "")},
+			"2 rows are in doubt until a webhook proves them sent or their window is over"},
+		"nothing is left": {Run{State: Running},
+			held{tallies: []Tally{{Status: Read, N: 9}}, lanes: lane("none", "")}, "it is about to finish"},
+		"nothing, nobody": {Run{State: Running}, held{}, "it is about to finish"},
 	} {
 		c.run.No, c.run.Campaign = 1, "a"
 		w, err := Explain(t.Context(), c.held, c.run, now)
@@ -83,7 +97,8 @@ func TestWhyNamesTheOneThingThatBinds(t *testing.T) {
 		}
 	}
 	for _, read := range []string{"tallies", "lanes", "segments"} {
-		if _, err := Explain(t.Context(), held{fails: read}, Run{No: 1, Campaign: "a"}, now); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), "a-1") {
+		if _, err := Explain(t.Context(), held{fails: read}, Run{No: 1, Campaign: "a"}, now); !errors.Is(err, errDisk) ||
+			!strings.Contains(err.Error(), "a-1") {
 			t.Errorf("%s: %v, want %v of a-1", read, err, errDisk)
 		}
 	}
@@ -92,9 +107,11 @@ func TestWhyNamesTheOneThingThatBinds(t *testing.T) {
 func TestWhyCountsRowsAndSegments(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	h := held{
-		tallies: []Tally{{Status: Queued, N: 3}, {Status: Queued, Reason: "x", N: 4}, {Status: Sending, N: 5}, {Status: InDoubt, N: 6}, {Status: InDoubt, Reason: "y", N: 7}, {Status: Read, N: 8}},
+		tallies: []Tally{{Status: Queued, N: 3}, {Status: Queued, Reason: "x", N: 4}, {Status: Sending, N: 5}, {Status: InDoubt, N: 6},
+			{Status: InDoubt, Reason: "y", N: 7}, {Status: Read, N: 8}},
 		segments: []SegmentState{
-			{Done: true, LeaseUntil: now.Add(1)}, {Segment: Segment{Closed: true}, WakeAt: now.Add(1)}, {LeaseUntil: now.Add(1), WakeAt: now.Add(time.Second)},
+			{Done: true, LeaseUntil: now.Add(1)}, {Segment: Segment{Closed: true}, WakeAt: now.Add(1)},
+			{LeaseUntil: now.Add(1), WakeAt: now.Add(time.Second)},
 			{LeaseUntil: now, WakeAt: now.Add(time.Hour)}, {WakeAt: now.Add(time.Minute)}, {WakeAt: now.Add(2 * time.Minute)}, {WakeAt: now}, {},
 		},
 	}
@@ -110,7 +127,8 @@ func TestWhyCountsRowsAndSegments(t *testing.T) {
 	}
 }
 
-// A sender writes every two seconds: after 15 it is stale. One that is missed is shown for 10 minutes.
+// A sender writes every two seconds: after 15 it is stale. One that is missed is shown for 10
+// minutes.
 func TestALaneIsHeardOfOrGone(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -118,7 +136,8 @@ func TestALaneIsHeardOfOrGone(t *testing.T) {
 		binding     string
 		stale, gone bool
 	}{
-		{0, "none", false, false}, {15 * time.Second, "none", false, false}, {15*time.Second + 1, "none", true, true}, {0, LaneStopped, false, true}, {time.Minute, LaneStopped, true, true},
+		{0, "none", false, false}, {15 * time.Second, "none", false, false}, {15*time.Second + 1, "none", true, true},
+		{0, LaneStopped, false, true}, {time.Minute, LaneStopped, true, true},
 	} {
 		r := LaneReport{LimitedBy: c.binding, At: now.Add(-c.age)}
 		if r.Stale(now) != c.stale || r.Gone(now) != c.gone {
@@ -159,7 +178,8 @@ func TestWhySaysWhenOnlyWhileItIsSent(t *testing.T) {
 		"nearly 1e8 s":      {Running, 99_999_999, 1, 1, 99_999_999 * time.Second},
 		"1e8 s":             {Running, 100_000_000, 1, 1, 0},
 	} {
-		h := held{tallies: []Tally{{Status: Queued, N: c.queued}}, lanes: []LaneReport{{Connection: "a", LimitedBy: "cap", Rate: c.rate, At: now}},
+		h := held{tallies: []Tally{{Status: Queued, N: c.queued}},
+			lanes:    []LaneReport{{Connection: "a", LimitedBy: "cap", Rate: c.rate, At: now}},
 			segments: []SegmentState{{Segment: Segment{Hi: 1}, LeaseUntil: now.Add(c.lease)}}}
 		w, err := Explain(t.Context(), h, Run{No: 1, Campaign: "a", State: c.state}, now)
 		want := now.Add(c.want)

@@ -42,12 +42,14 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 		want     string
 		finish   bool
 	}{
-		"its window is closed":           {sender, []SegmentState{skipped, segment(0, 0, 3*time.Hour)}, closed, false},
-		"the first of two zones":         {sender, []SegmentState{segment(0, 0, 5*time.Hour), segment(4, 0, 3*time.Hour)}, closed, false},
-		"and nobody is there":            {nil, []SegmentState{segment(0, 0, 3*time.Hour)}, closed + ", and nobody is there", false},
-		"another zone is being sent":     {sender, []SegmentState{segment(0, 0, 3*time.Hour), segment(4, time.Second, 0)}, "it is being sent", true},
-		"another zone is about to begin": {sender, []SegmentState{segment(0, 0, 3*time.Hour), segment(4, 0, -time.Second)}, "it is being sent", false},
-		"rows wait for another try":      {sender, []SegmentState{segment(20, 0, 5*time.Second)}, "it is being sent", false},
+		"its window is closed":   {sender, []SegmentState{skipped, segment(0, 0, 3*time.Hour)}, closed, false},
+		"the first of two zones": {sender, []SegmentState{segment(0, 0, 5*time.Hour), segment(4, 0, 3*time.Hour)}, closed, false},
+		"and nobody is there":    {nil, []SegmentState{segment(0, 0, 3*time.Hour)}, closed + ", and nobody is there", false},
+		"another zone is being sent": {sender,
+			[]SegmentState{segment(0, 0, 3*time.Hour), segment(4, time.Second, 0)}, "it is being sent", true},
+		"another zone is about to begin": {sender,
+			[]SegmentState{segment(0, 0, 3*time.Hour), segment(4, 0, -time.Second)}, "it is being sent", false},
+		"rows wait for another try": {sender, []SegmentState{segment(20, 0, 5*time.Second)}, "it is being sent", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, err := Explain(t.Context(), waiting{c.lanes, c.segments}, Run{No: 1, Campaign: "spring", State: Running, Rows: 20}, now)
@@ -72,7 +74,8 @@ func TestWhyCountsALimitOnceAndNobodyWhoIsGone(t *testing.T) {
 	}
 	run := Run{No: 1, Campaign: "spring", State: Running, Rows: 20}
 	capped := run
-	capped.Definition = []byte("name: spring\nconnections: [a, b]\ntemplate: {name: x, language: en}\nrecipients: {file: l.csv}\nlimits: {rate: 2}\n")
+	capped.Definition = []byte("name: spring\nconnections: [a, b]\ntemplate: {name: x, language: en}\nrecipients: {file: l.csv}\nlimits: " +
+		"{rate: 2}\n")
 	for name, c := range map[string]struct {
 		run   Run
 		lanes []LaneReport
@@ -99,12 +102,13 @@ func TestWhyCountsALimitOnceAndNobodyWhoIsGone(t *testing.T) {
 	}
 }
 
-// Replicas share the pace of a number: two of them do not send a list in half the time, and the one that sends speaks
-// for its connection.
+// Replicas share the pace of a number: two of them do not send a list in half the time, and the one
+// that sends speaks for its connection.
 func TestWhyCountsASharedPaceOnce(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lane := func(connection, owner, binding string, rate float64, age time.Duration) LaneReport {
-		return LaneReport{Connection: connection, Owner: owner + "/7/123", LimitedBy: binding, Detail: binding + " of " + owner, Rate: rate, At: now.Add(-age)}
+		return LaneReport{Connection: connection, Owner: owner + "/7/123", LimitedBy: binding, Detail: binding + " of " + owner,
+			Rate: rate, At: now.Add(-age)}
 	}
 	for name, c := range map[string]struct {
 		lanes    []LaneReport
@@ -112,7 +116,8 @@ func TestWhyCountsASharedPaceOnce(t *testing.T) {
 		sentence string
 		shown    string // who, in their order
 	}{
-		"two senders of one number": {[]LaneReport{lane("a", "x", "none", 2, 0), lane("a", "y", "throughput", 2, 0), lane("b", "x", "none", 2, 0), lane("b", "y", "throughput", 2, 0)},
+		"two senders of one number": {[]LaneReport{lane("a", "x", "none", 2, 0), lane("a", "y", "throughput", 2, 0), lane("b", "x", "none", 2, 0),
+			lane("b", "y", "throughput", 2, 0)},
 			5 * time.Second, "a: throughput of y", "a:y/7 a:x/7 b:y/7 b:x/7"},
 		"one of them is held": {[]LaneReport{lane("a", "x", "unreachable", 0, 0), lane("a", "y", "throughput", 2, 0)},
 			10 * time.Second, "a: throughput of y", "a:y/7 a:x/7"},
@@ -120,13 +125,15 @@ func TestWhyCountsASharedPaceOnce(t *testing.T) {
 			0, "a: limiter of y", "a:y/7 a:x/7"},
 		"both are held": {[]LaneReport{lane("a", "x", "limiter", 0, 0), lane("a", "y", "limiter", 0, 0)},
 			0, "a: limiter of x", "a:x/7 a:y/7"},
-		"one has ended, one is missed, one was long ago": {[]LaneReport{lane("a", "w", "throughput", 2, time.Hour), lane("a", "x", LaneStopped, 0, 0), lane("a", "y", "throughput", 2, time.Minute), lane("a", "z", "throughput", 2, 0)},
+		"one has ended, one is missed, one was long ago": {[]LaneReport{lane("a", "w", "throughput", 2, time.Hour),
+			lane("a", "x", LaneStopped, 0, 0), lane("a", "y", "throughput", 2, time.Minute), lane("a", "z", "throughput", 2, 0)},
 			10 * time.Second, "a: throughput of z", "a:z/7 a:y/7"},
 		"all have ended": {[]LaneReport{lane("a", "x", LaneStopped, 0, time.Hour), lane("a", "y", LaneStopped, 0, time.Second)},
 			0, "it is being sent", "a:y/7"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := Explain(t.Context(), waiting{c.lanes, []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}}, Run{No: 1, State: Running, Rows: 20}, now)
+			w, err := Explain(t.Context(), waiting{c.lanes, []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}},
+				Run{No: 1, State: Running, Rows: 20}, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +154,9 @@ func TestWhyCountsASharedPaceOnce(t *testing.T) {
 
 func TestWhyMissesNobodyWhoEndedInOrder(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
-	w, err := Explain(t.Context(), waiting{[]LaneReport{{Connection: "a", LimitedBy: LaneStopped, At: now}}, []SegmentState{{Segment: Segment{Hi: 20}}}}, Run{No: 1, State: Running, Rows: 20}, now)
+	w, err := Explain(t.Context(),
+		waiting{[]LaneReport{{Connection: "a", LimitedBy: LaneStopped, At: now}}, []SegmentState{{Segment: Segment{Hi: 20}}}},
+		Run{No: 1, State: Running, Rows: 20}, now)
 	if err != nil || !strings.HasPrefix(w.Sentence, "nobody is sending it") {
 		t.Errorf("got %q, %v, want that nobody is sending it", w.Sentence, err)
 	}

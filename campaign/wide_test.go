@@ -8,7 +8,8 @@ import (
 	"campaignd/campaign"
 )
 
-// A row may have a megabyte. What is held at once is bounded in bytes too, or 2,000 of them would be two gigabytes.
+// A row may have a megabyte. What is held at once is bounded in bytes too, or 2,000 of them would
+// be two gigabytes.
 func TestWideRowsAreTakenAFewAtATime(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("phone,first_name,note\n")
@@ -37,13 +38,17 @@ recipients: {columns: {to: phone}}
 		}
 	}
 	var checked, imported []int64
-	if _, err := campaign.RunPreflight(t.Context(), campaign.PreflightInput{Definition: d, File: "wide.yaml", List: path, Source: []byte("name: wide\n"), Progress: func(n int64) { checked = append(checked, n) }}); err != nil {
+	if _, err := campaign.RunPreflight(t.Context(),
+		campaign.PreflightInput{Definition: d, File: "wide.yaml", List: path, Source: []byte("name: wide\n"),
+			Progress: func(n int64) { checked = append(checked, n) }}); err != nil {
 		t.Fatal(err)
 	}
 	few("preflight", checked)
 	l := openLedger(t)
 	run := newRun(t, l, d, path)
-	if _, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path, Progress: func(n int64) { imported = append(imported, n) }}); err != nil {
+	if _, err := campaign.Import(t.Context(),
+		campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path,
+			Progress: func(n int64) { imported = append(imported, n) }}); err != nil {
 		t.Fatal(err)
 	}
 	few("import", imported)

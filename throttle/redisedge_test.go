@@ -186,7 +186,7 @@ func TestRefusalsNameTheRemedy(t *testing.T) {
 		refusal("WRONGPASS invalid username-password pair"):   "it refuses the user or password: check the address in `redis`: ",
 		refusal("NOAUTH Authentication required."):            "it wants a password: give redis://:PASSWORD@HOST:PORT: ",
 		refusal("NOPERM this user has no permissions"):        "its user may not do that: allow evalsha, eval, ping and info on all keys: ",
-		refusal("READONLY You can't write against a replica"): "it is a replica: name the master: ",
+		refusal("READONLY You can't write against a replica"): "it is a replica: give the address of the master: ",
 		refusal("LOADING Redis is loading the dataset"):       "",
 	} {
 		if err := explain(answer); err.Error() != want+answer.Error() || !errors.Is(err, answer) {

@@ -1,0 +1,76 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// resendable are the reasons for skipping that do not concern the recipient.
+var resendable = []SkipReason{FrequencyCap, OverLimit, HeldOut, Expired, RunFailed, RunCancelled}
+
+// Where selects rows of an ended run by status and, when Detail is not empty, by code or reason.
+type Where struct {
+	Status Status
+	Detail string
+}
+
+// ParseWhere reads failed, failed=CODE, refused, refused=CODE, unknown, skipped or skipped=REASON.
+// It refuses other rows: accepted, sent, delivered and read ones were sent, and most skipped ones
+// must not be sent.
+func ParseWhere(s string) (Where, error) {
+	status, detail, given := strings.Cut(s, "=")
+	w := Where{Status(status), detail}
+	fault := func(what string) (Where, error) {
+		return Where{}, fmt.Errorf("%q %s; give failed, failed=131049, refused, refused=send_media, unknown, skipped or skipped=cancelled",
+			s, what)
+	}
+	switch w.Status {
+	case Failed, Refused:
+		if given && detail == "" {
+			return fault("names no code")
+		}
+	case Unknown:
+		if given {
+			return fault("has no codes")
+		}
+	case Skipped:
+		if given && !slices.Contains(resendable, SkipReason(detail)) {
+			return fault(fmt.Sprintf("cannot be sent: of the skipped rows only those may be that were skipped for %s", joined(resendable)))
+		}
+	default:
+		return fault("chooses no rows that may be sent again")
+	}
+	return w, nil
+}
+
+// String is the form that ParseWhere reads.
+func (w Where) String() string {
+	if w.Detail == "" {
+		return string(w.Status)
+	}
+	return string(w.Status) + "=" + w.Detail
+}
+
+func (w Where) match(l *Line) bool {
+	if l.Status != w.Status {
+		return false
+	}
+	switch w.Status {
+	case Failed, Refused:
+		return w.Detail == "" || l.Code == w.Detail
+	case Skipped:
+		return slices.Contains(resendable, SkipReason(l.Reason)) && (w.Detail == "" || l.Reason == w.Detail)
+	}
+	return true
+}
+
+func joined(reasons []SkipReason) string {
+	var all []string
+	for _, r := range reasons {
+		all = append(all, string(r))
+	}
+	slices.SortFunc(all, cmp.Compare)
+	return strings.Join(all, ", ")
+}
