@@ -45,16 +45,6 @@ type Intent struct {
 	// Keys are the recipients.Key of From..To in the order of seq, then those of Retries. The ledger
 	// reads the suppressions of exactly these inside the transaction.
 	Keys []int64
-	// Defer lists seqs of From..To that one recipient's own limit holds back: the
-	// mark passes them and they become "not sent, not before At, why".
-	Defer []Deferral
-}
-
-// Deferral is a fact: not sent, not before At.
-type Deferral struct {
-	Seq int64
-	At  time.Time
-	Why string
 }
 
 // Granted answers an Intent.
@@ -149,7 +139,7 @@ type SendLedger interface {
 	// has written it.
 	Record(ctx context.Context, rs []Result) error
 	// Resolve applies the policy to doubts of the segment that began before olderThan:
-	// Hold makes them unknown, Resend (and Evidence, when the caller has it) deferred with the flag
+	// Hold makes them unknown, Resend deferred with the flag
 	// maybe_duplicate. Rows with NoResend always become unknown. It returns how many.
 	Resolve(ctx context.Context, l Lease, olderThan time.Time, p OnUncertain) (int, error)
 	// Drop turns everything of the segment that is queued (at or above the mark, or deferred) into

@@ -124,19 +124,6 @@ func Replaces(kind campaign.ResultKind, attempt int, o Outcome, n int) bool {
 	return false
 }
 
-// Resends says whether Resolve makes a doubt with these flags deferred again; otherwise
-// it becomes unknown. Evidence resends a recipient once and nothing ambiguous
-// (reliability.md 1.8).
-func Resends(p campaign.OnUncertain, flags int) bool {
-	switch p {
-	case campaign.Resend:
-		return flags&FlagNoResend == 0
-	case campaign.Evidence:
-		return flags&(FlagNoResend|FlagAmbiguous|FlagMaybeDuplicate) == 0
-	}
-	return false
-}
-
 // EventTimes gives an event its time: its own, or when it was received if it has none
 // or claims to lie more than five minutes in the future (reliability.md 3).
 func EventTimes(e campaign.StatusEvent, now time.Time) (at, received time.Time) {

@@ -245,32 +245,6 @@ var intentPromises = []promise{
 		}
 		f.status(r.No, 0, campaign.Skipped)
 	}},
-	{"TheMarkPassesWhoHasALimitOfItsOwn", func(f *fixture) {
-		r := f.imported(4)
-		l := f.lease(r.No, long)
-		in := intent(l, 0, 4)
-		in.Defer = []campaign.Deferral{{Seq: 1, At: at(30), Why: "pair"}, {Seq: 2, At: at(20), Why: "window"}}
-		if d := cmp.Diff(campaign.Granted{To: 4}, f.intend(in)); d != "" {
-			f.Errorf("-want +got:\n%s", d)
-		}
-		if line := f.status(r.No, 1, campaign.Queued); line.Reason != "pair" || line.Attempts != 0 {
-			f.Errorf(`got %+v; want Reason "pair", Attempts 0`, line)
-		}
-		if got := f.run(r.No); got.Taken != 2 {
-			f.Errorf("taken %d, want 2", got.Taken)
-		}
-		due, err := f.l.Due(f.ctx, l, at(25), 10)
-		f.ok(err)
-		if len(due) != 1 || due[0].Seq != 2 || due[0].Attempt != 1 {
-			f.Fatalf("due %+v; want length 1, Seq 2, Attempt 1", due)
-		}
-		f.sentRetry(l, 4, 2, 1)
-		f.status(r.No, 2, campaign.Sending)
-		if got := f.run(r.No); got.Taken != 3 {
-			f.Errorf("taken %d, want 3", got.Taken)
-		}
-		f.sound(r.No)
-	}},
 	{"ARetryNeedsProofThatTheEarlierAttemptWasNotSent", func(f *fixture) {
 		r := f.imported(4)
 		l := f.lease(r.No, long)

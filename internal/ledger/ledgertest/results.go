@@ -140,7 +140,7 @@ var resultPromises = []promise{
 		for _, c := range []struct {
 			policy campaign.OnUncertain
 			want   campaign.Status
-		}{{campaign.Hold, campaign.Unknown}, {campaign.Evidence, campaign.Queued}, {campaign.Resend, campaign.Queued}} {
+		}{{campaign.Hold, campaign.Unknown}, {campaign.Resend, campaign.Queued}} {
 			r := f.imported(3)
 			l := f.lease(r.No, long)
 			f.sent(l, 0, 2)
@@ -168,7 +168,7 @@ var resultPromises = []promise{
 			f.record(again)
 			_, err = f.l.Resolve(f.ctx, l, at(50), c.policy)
 			f.ok(err)
-			f.status(r.No, 0, map[campaign.OnUncertain]campaign.Status{campaign.Evidence: campaign.Unknown, campaign.Resend: campaign.Queued}[c.policy])
+			f.status(r.No, 0, campaign.Queued)
 		}
 	}},
 	{"ARefusalFeedsTheSuppressions", func(f *fixture) {

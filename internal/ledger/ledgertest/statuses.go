@@ -465,12 +465,6 @@ var adoptionPromises = []promise{
 				f.Errorf("got %+v; want Ambiguous 1", funnel)
 			}
 		}
-		n, err := f.l.Resolve(f.ctx, la, at(100), campaign.Evidence)
-		f.ok(err)
-		if n != 1 {
-			f.Errorf("resolved %d; want 1", n)
-		}
-		f.status(a.No, 0, campaign.Unknown) // evidence never resends what is ambiguous
 	}},
 	{"WhatIsInFlightElsewhereIsWaitedFor", func(f *fixture) {
 		a, b := f.imported(1), f.imported(1)

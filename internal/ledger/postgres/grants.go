@@ -12,41 +12,37 @@ import (
 
 // grants is one call of Intend: what it found and what it answers.
 type grants struct {
-	segments map[int64]*sending
+	segments map[int64]*segment
 	runs     map[int64]*budget
-	retries  map[int64]*waiting            // by rid
-	settled  map[int64]bool                // rids with an outcome
-	scopes   map[int64][]campaign.Scope    // of the keys asked about
-	ofRid    map[int64]campaign.SkipReason // where the caller gave no keys
+	rows     ledger.SendingRows         // of all intents; Suppressed where the caller gave no keys
+	scopes   map[int64][]campaign.Scope // of the keys asked about
 	answers  []campaign.Granted
 	at       int64
 
-	skipRids          []int64 // of the groups, suppressed
-	skipWhy           []string
-	holdRids, holdDue []int64
-	holdWhy           []string
-	goRids            []int64 // retries granted
-	goAttempts        []int64
-	dropRids          []int64 // retries that are suppressed
-	dropWhy           []string
-	swapped, began    int64 // rows that the commit's statements moved
+	skipRids       []int64 // of the groups, suppressed
+	skipWhy        []string
+	goRids         []int64 // retries granted
+	goAttempts     []int64
+	dropRids       []int64 // retries that are suppressed
+	dropWhy        []string
+	swapped, began int64 // rows that the commit's statements moved
 }
 
-// sending is a segment as the intents of the call move it on.
-type sending struct {
+// segment is a segment as the intents of the call move it on.
+type segment struct {
 	id, run, epoch, lo, hi, mark, from int64
 	done                               bool
-	bound                              string
+	connection                         string
 	count                              int64 // granted
 	wrote                              bool
 	retried, attempts                  []int64 // retries granted
 }
 
-func (s *sending) moved() bool { return s.wrote && s.mark != s.from }
+func (s *segment) moved() bool { return s.wrote && s.mark != s.from }
 
 // tells reports whether the segment looks otherwise when the intents are committed. One whose retries were all
 // suppressed does not.
-func (s *sending) tells() bool { return s.moved() || s.wrote && len(s.retried) > 0 }
+func (s *segment) tells() bool { return s.moved() || s.wrote && len(s.retried) > 0 }
 
 // budget is a run as the intents of the call use it up.
 type budget struct {
@@ -59,16 +55,10 @@ type budget struct {
 	start     bool
 }
 
-// waiting is a deferred delivery.
-type waiting struct {
-	state   ledger.Outcome
-	attempt int
-}
-
 // intend reads, decides and writes.
 func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
-	g := &grants{segments: map[int64]*sending{}, runs: map[int64]*budget{}, retries: map[int64]*waiting{}, settled: map[int64]bool{},
-		scopes: map[int64][]campaign.Scope{}, ofRid: map[int64]campaign.SkipReason{}, at: ledger.Millis(time.Now())}
+	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, scopes: map[int64][]campaign.Scope{}, at: ledger.Millis(time.Now()),
+		rows: ledger.SendingRows{Settled: map[int64]bool{}, Suppressed: map[int64]campaign.SkipReason{}, Retries: map[int64]ledger.Waiting{}}}
 	if err := g.read(t, in); err != nil {
 		return nil, err
 	}
@@ -81,7 +71,7 @@ func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 		}
 	}
 	for i := range in {
-		answer, err := g.decide(&in[i])
+		answer, err := g.decide(in[i])
 		if err != nil {
 			return nil, &malformedIntent{i, err}
 		}
@@ -122,8 +112,8 @@ func (g *grants) read(t *tx, in []campaign.Intent) error {
 	}
 	qs := []*query{
 		each(func(scan func(...any) error) error {
-			s := &sending{}
-			err := scan(&s.id, &s.run, &s.epoch, &s.lo, &s.hi, &s.mark, &s.done, &s.bound)
+			s := &segment{}
+			err := scan(&s.id, &s.run, &s.epoch, &s.lo, &s.hi, &s.mark, &s.done, &s.connection)
 			s.from = s.mark
 			g.segments[s.id] = s
 			return err
@@ -132,7 +122,7 @@ func (g *grants) read(t *tx, in []campaign.Intent) error {
 			var no int64
 			b := &budget{}
 			err := scan(&no, &b.state, &b.wanted, &b.marketing, &b.limit)
-			b.left = int64(1) << 62
+			b.left = ledger.Unlimited
 			g.runs[no] = b
 			return err
 		}, `SELECT no, state, wanted, marketing, budget FROM run WHERE no = ANY($1)`, nos),
@@ -149,7 +139,7 @@ func (g *grants) read(t *tx, in []campaign.Intent) error {
 		qs = append(qs, each(func(scan func(...any) error) error {
 			var r int64
 			err := scan(&r)
-			g.settled[r] = true
+			g.rows.Settled[r] = true
 			return err
 		}, `SELECT o.rid FROM unnest($1::bigint[], $2::bigint[]) w (a, b) CROSS JOIN LATERAL (
 			SELECT rid FROM outcome WHERE rid >= w.a AND rid < w.b OFFSET 0) o`, from, to))
@@ -157,9 +147,9 @@ func (g *grants) read(t *tx, in []campaign.Intent) error {
 	if len(rids) > 0 {
 		qs = append(qs, each(func(scan func(...any) error) error {
 			var r int64
-			w := &waiting{}
-			err := scan(&r, &w.state, &w.attempt)
-			g.retries[r] = w
+			var w ledger.Waiting
+			err := scan(&r, &w.State, &w.Attempt)
+			g.rows.Retries[r] = w
 			return err
 		}, `SELECT rid, state, attempt FROM outcome WHERE rid = ANY($1) ORDER BY rid FOR NO KEY UPDATE`, rids))
 	}
@@ -178,7 +168,7 @@ func (g *grants) read(t *tx, in []campaign.Intent) error {
 			var s campaign.Scope
 			err := scan(&r, &s)
 			if b := g.runs[int64(ledger.RunOf(r))]; b != nil {
-				g.ofRid[r] = ledger.Stronger(g.ofRid[r], ledger.SkipFor(s, b.marketing))
+				g.rows.Suppressed[r] = ledger.Stronger(g.rows.Suppressed[r], ledger.SkipFor(s, b.marketing))
 			}
 			return err
 		}, `SELECT d.rid, s.scope FROM unnest($1::bigint[], $2::bigint[]) w (a, b)
@@ -201,7 +191,7 @@ func (g *grants) write(t *tx) {
 	for id, s := range g.segments {
 		if s.wrote {
 			ids, epochs, was, marks = append(ids, id), append(epochs, s.epoch), append(was, s.from), append(marks, s.mark)
-			connections, counts = append(connections, s.bound), append(counts, s.count)
+			connections, counts = append(connections, s.connection), append(counts, s.count)
 		}
 	}
 	for no, r := range g.runs {
@@ -223,10 +213,6 @@ func (g *grants) write(t *tx) {
 	if len(g.skipRids) > 0 {
 		qs = append(qs, stmt(nil, `INSERT INTO outcome (rid, state, code, result_at) SELECT r, 7, why, $3 FROM unnest($1::bigint[], $2::text[]) w (r, why)
 			ORDER BY r`, g.skipRids, g.skipWhy, g.at))
-	}
-	if len(g.holdRids) > 0 {
-		qs = append(qs, stmt(nil, `INSERT INTO outcome (rid, state, attempt, next_due, code, result_at) SELECT r, 1, 0, due, why, $4
-			FROM unnest($1::bigint[], $2::bigint[], $3::text[]) w (r, due, why) ORDER BY r`, g.holdRids, g.holdDue, g.holdWhy, g.at))
 	}
 	if len(g.goRids) > 0 {
 		// A row that may be a duplicate keeps the intent of its first attempt, which may still be adopted.

@@ -207,15 +207,15 @@ func TestNothingGrantedNeedsNoReadBack(t *testing.T) {
 	t.Parallel()
 	l := &Ledger{} // its server is not asked
 	for what, c := range map[string]struct {
-		s    sending
+		s    segment
 		want fate
 	}{
-		"nothing written":     {sending{mark: 5, from: 5}, committed},
-		"a suppressed retry":  {sending{mark: 5, from: 5, wrote: true}, vanished},
-		"a mark not written":  {sending{mark: 9, from: 5}, committed},
-		"retries not written": {sending{mark: 5, from: 5, retried: []int64{1}}, committed},
+		"nothing written":     {segment{mark: 5, from: 5}, committed},
+		"a suppressed retry":  {segment{mark: 5, from: 5, wrote: true}, vanished},
+		"a mark not written":  {segment{mark: 9, from: 5}, committed},
+		"retries not written": {segment{mark: 5, from: 5, retried: []int64{1}}, committed},
 	} {
-		g := &grants{segments: map[int64]*sending{1: &c.s}}
+		g := &grants{segments: map[int64]*segment{1: &c.s}}
 		if got := l.readBack(t.Context(), g); got != c.want {
 			t.Errorf("%s: fate %d; want %d", what, got, c.want)
 		}

@@ -87,7 +87,7 @@ func everything(t *testing.T, l *Ledger) {
 	ok(err)
 	now := time.Now()
 	_, err = l.Intend(ctx, []campaign.Intent{
-		{Lease: ls[0], Connection: "conn_1", To: 12, Defer: []campaign.Deferral{{Seq: 3, At: now.Add(-time.Minute), Why: "pair"}, {Seq: 20, At: now}}},
+		{Lease: ls[0], Connection: "conn_1", To: 12},
 		{Lease: ls[1], Connection: "conn_1", To: 4, Keys: []int64{2348030000000, 2348030000001, 2348030000002, 2348030000003}}})
 	ok(err)
 	result := func(seq int64, k campaign.ResultKind) campaign.Result {
@@ -124,7 +124,7 @@ func everything(t *testing.T, l *Ledger) {
 	ok(err)
 	_, err = l.Recover(ctx, ls[0], now)
 	ok(err)
-	for _, p := range []campaign.OnUncertain{campaign.Evidence, campaign.Hold} {
+	for _, p := range []campaign.OnUncertain{campaign.Resend, campaign.Hold} {
 		_, err = l.Resolve(ctx, ls[0], now.Add(time.Minute), p)
 		ok(err)
 	}

@@ -243,16 +243,8 @@ func (t *tx) unfenced(rs []receipt) (ours []receipt, err error) {
 	return ours, nil
 }
 
-// Resolve implements campaign.SendLedger. Evidence resends nobody twice and nothing
-// ambiguous; those become unknown.
+// Resolve implements campaign.SendLedger.
 func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan time.Time, p campaign.OnUncertain) (n int, err error) {
-	never := int64(-1) // the flags of which one forbids a resend; -1: nothing is resent
-	switch p {
-	case campaign.Resend:
-		never = ledger.FlagNoResend
-	case campaign.Evidence:
-		never = ledger.FlagNoResend | ledger.FlagAmbiguous | ledger.FlagMaybeDuplicate
-	}
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		h, err := t.hold(lease)
 		if err != nil {
@@ -261,8 +253,8 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan ti
 		var again, ended int64
 		err = t.do(
 			stmt(&again, `UPDATE outcome SET state = 1, flags = flags | 2, next_due = $4
-				WHERE rid >= $1 AND rid < $2 AND state = 3 AND result_at < $3 AND $5 >= 0 AND flags & $5::int = 0`,
-				h.First(), h.End(), ledger.Millis(olderThan), ledger.Millis(time.Now()), never),
+				WHERE rid >= $1 AND rid < $2 AND state = 3 AND result_at < $3 AND $5 AND flags & 4 = 0`,
+				h.First(), h.End(), ledger.Millis(olderThan), ledger.Millis(time.Now()), p == campaign.Resend),
 			stmt(&ended, `UPDATE outcome SET state = 4 WHERE rid >= $1 AND rid < $2 AND state = 3 AND result_at < $3`, h.First(), h.End(), ledger.Millis(olderThan)))
 		n = int(again + ended)
 		return err

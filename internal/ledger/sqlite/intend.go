@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"campaignd/campaign"
@@ -27,7 +26,7 @@ func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) (granted []ca
 	}
 	rows := 1
 	for _, i := range in {
-		rows += 4 + len(i.Defer) + len(i.Retries)
+		rows += 4 + len(i.Retries)
 	}
 	err = l.submit(ctx, &op{urgency: urgent, rows: rows, crash: "intent_before_commit", run: func(t *tx) error {
 		granted = make([]campaign.Granted, 0, len(in))
@@ -46,213 +45,147 @@ func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) (granted []ca
 	return granted, nil
 }
 
-// intend grants one group. It writes nothing when it answers Held or Fenced.
-func (t *tx) intend(in *campaign.Intent) (g campaign.Granted, err error) {
-	no := in.Lease.Run
-	id := ledger.SegmentKey(no, in.Lease.Index)
-	var epoch, mark, lo, hi, budget, taken int64
-	var done, marketing bool
-	var bound string
-	var state campaign.State
-	var wanted campaign.Wanted
-	err = t.row(`SELECT s.epoch, s.mark, s.lo, s.hi, s.done, s.connection, r.state, r.wanted, r.marketing, r.budget, c.taken
-		FROM segment s JOIN run r ON r.no = s.run JOIN run_count c ON c.no = s.run WHERE s.id = ?`, args(id),
-		&epoch, &mark, &lo, &hi, &done, &bound, &state, &wanted, &marketing, &budget, &taken)
+// selectSending reads what ledger.Sending needs of the segment ?1.
+const selectSending = `SELECT s.epoch, s.mark, s.lo, s.hi, s.done, s.connection, r.state, r.wanted, r.marketing, r.budget, c.taken
+	FROM segment s JOIN run r ON r.no = s.run JOIN run_count c ON c.no = s.run WHERE s.id = ?`
+
+// intend answers one intent and writes what it was granted.
+func (t *tx) intend(in *campaign.Intent) (campaign.Granted, error) {
+	id := ledger.SegmentKey(in.Lease.Run, in.Lease.Index)
+	var s ledger.Sending
+	var budget, taken int64
+	err := t.row(selectSending, args(id), &s.Epoch, &s.Mark, &s.Lo, &s.Hi, &s.Done, &s.Connection,
+		&s.State, &s.Wanted, &s.Marketing, &budget, &taken)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return campaign.Granted{Fenced: true}, nil
 	case err != nil:
-		return g, err
-	// The epoch too, not only the mark: another owner may have moved the mark to the same value (reliability.md 1.3).
-	case epoch != in.Lease.Epoch || mark != in.From || done:
-		return campaign.Granted{Fenced: true}, nil
-	case bound != "" && bound != in.Connection:
-		return g, fmt.Errorf("run %d segment %d is bound to connection %s and cannot be sent by %s", no, in.Lease.Index, bound, in.Connection)
-	case in.Connection == "":
-		return g, fmt.Errorf("run %d segment %d: an intent needs a connection", no, in.Lease.Index)
-	case in.To < in.From || in.To > hi:
-		return g, fmt.Errorf("run %d segment %d: an intent for %d to %d of %d to %d", no, in.Lease.Index, in.From, in.To, lo, hi)
+		return campaign.Granted{}, err
 	}
-	g.To = in.From
-	if wanted != campaign.WantRun || state != campaign.Running && state != campaign.Ready {
-		g.Held = true
-		return g, nil
+	if s.Left = ledger.Unlimited; budget > 0 {
+		s.Left = max(0, budget-taken)
 	}
-	now := time.Now()
-	left := int64(1) << 62 // what the budget still allows
-	if budget > 0 {
-		left = max(0, budget-taken)
+	answer, ok, err := s.Admit(in)
+	if err != nil || !ok {
+		return answer, err
 	}
-	group, err := t.group(in, marketing, ledger.Millis(now), left)
+	now := ledger.Millis(time.Now())
+	rows, err := t.sendingRows(in, s.Marketing, now)
 	if err != nil {
-		return g, err
+		return answer, err
 	}
-	left -= group.Count
-	retries, err := t.retries(in, marketing, ledger.Millis(now), left)
-	if err != nil {
-		return g, err
+	d := s.Grant(in, rows)
+	if d.Write {
+		err = t.grant(in, id, now, &d)
 	}
-	left -= retries.Count
-	g.To, g.OverBudget = group.To, left == 0
-	if wrote := group.To > in.From || len(retries.Grant)+len(retries.Skip) > 0; !wrote && (in.To > in.From || retries.Short) {
-		g.Held = true // by the budget
-		return g, nil
-	}
-	g.Skipped = ledger.SkippedOf(group, retries)
-	return g, t.grant(in, id, state, now, group, retries)
+	return d.Answer, err
 }
 
-// group walks From..To until the budget ends. What was skipped by the import or is
-// suppressed now costs nothing; nor does what is held back, until its own intent.
-func (t *tx) group(in *campaign.Intent, marketing bool, now, left int64) (p ledger.Portion, err error) {
-	p.To = in.From
-	if in.To == in.From {
-		return p, nil
-	}
-	no := in.Lease.Run
-	first, end := ledger.RowID(no, in.From), ledger.RowID(no, in.To)
-	settled := map[int64]bool{}
-	if err := t.each(`SELECT rid FROM outcome WHERE rid >= ? AND rid < ?`, args(first, end), func(scan func(...any) error) error {
-		var r int64
-		err := scan(&r)
-		settled[ledger.SeqOf(r)] = true
-		return err
-	}); err != nil {
-		return p, err
-	}
-	suppressed := map[int64]campaign.SkipReason{}
+const (
+	selectSettled = `SELECT rid FROM outcome WHERE rid >= ? AND rid < ?`
+	selectWaiting = `SELECT state, attempt FROM outcome WHERE rid = ?`
+	anySuppressed = `SELECT EXISTS (SELECT 1 FROM suppression)`
+	selectStopped = `SELECT d.rid, s.scope FROM delivery d CROSS JOIN suppression s ON s.key = d.key
+		WHERE d.rid >= ? AND d.rid < ? AND (s.until = 0 OR s.until > ?)`
+)
+
+// sendingRows reads the rows that an intent is about.
+func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows ledger.SendingRows, err error) {
 	var some bool
-	if err := t.row(`SELECT EXISTS (SELECT 1 FROM suppression)`, nil, &some); err != nil {
-		return p, err
+	if err := t.row(anySuppressed, nil, &some); err != nil {
+		return rows, err
 	}
-	if some {
-		if err := t.each(`SELECT d.rid, s.scope FROM delivery d CROSS JOIN suppression s ON s.key = d.key
-			WHERE d.rid >= ? AND d.rid < ? AND (s.until = 0 OR s.until > ?)`, args(first, end, now), func(scan func(...any) error) error {
-			var r int64
-			var scope campaign.Scope
-			if err := scan(&r, &scope); err != nil {
-				return err
-			}
-			if why := ledger.SkipFor(scope, marketing); why != "" && !settled[ledger.SeqOf(r)] {
-				suppressed[ledger.SeqOf(r)] = ledger.Stronger(suppressed[ledger.SeqOf(r)], why)
-			}
+	// stopped adds the suppressed of the deliveries from first to end.
+	stopped := func(first, end int64) error {
+		if !some {
 			return nil
+		}
+		return t.each(selectStopped, args(first, end, now), func(scan func(...any) error) error {
+			var id int64
+			var scope campaign.Scope
+			err := scan(&id, &scope)
+			if why := ledger.SkipFor(scope, marketing); why != "" {
+				if rows.Suppressed == nil {
+					rows.Suppressed = map[int64]campaign.SkipReason{}
+				}
+				rows.Suppressed[id] = ledger.Stronger(rows.Suppressed[id], why)
+			}
+			return err
+		})
+	}
+	if in.To > in.From {
+		first, end := ledger.RowID(in.Lease.Run, in.From), ledger.RowID(in.Lease.Run, in.To)
+		rows.Settled = map[int64]bool{}
+		if err := t.each(selectSettled, args(first, end), func(scan func(...any) error) error {
+			var id int64
+			err := scan(&id)
+			rows.Settled[id] = true
+			return err
 		}); err != nil {
-			return p, err
+			return rows, err
+		}
+		if err := stopped(first, end); err != nil {
+			return rows, err
 		}
 	}
-	later := map[int64]campaign.Deferral{}
-	for _, d := range in.Defer {
-		later[d.Seq] = d
+	if len(in.Retries) > 0 {
+		rows.Retries = make(map[int64]ledger.Waiting, len(in.Retries))
 	}
-	for seq := in.From; seq < in.To; seq++ {
-		why, skip := suppressed[seq]
-		d, defers := later[seq]
-		switch {
-		case settled[seq]:
-		case skip:
-			if p.Skip == nil {
-				p.Skip = map[int64]campaign.SkipReason{}
-			}
-			p.Skip[seq] = why
-		case defers:
-			p.Hold = append(p.Hold, d)
-		case p.Count == left:
-			return p, nil
-		default:
-			p.Count++
-		}
-		p.To = seq + 1
-	}
-	return p, nil
-}
-
-// retries chooses those that are still due, not suppressed and, if they were never
-// counted, within the budget.
-func (t *tx) retries(in *campaign.Intent, marketing bool, now, left int64) (p ledger.Portion, err error) {
 	for _, r := range in.Retries {
-		if r.Seq < in.Lease.Lo || r.Seq >= in.Lease.Hi {
-			return p, fmt.Errorf("run %d: retry of seq %d is not of segment %d", in.Lease.Run, r.Seq, in.Lease.Index)
-		}
-		var state ledger.Outcome
-		var attempt int
-		var why campaign.SkipReason
-		err := t.row(`SELECT state, attempt FROM outcome WHERE rid = ?`, args(ledger.RowID(in.Lease.Run, r.Seq)), &state, &attempt)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return p, err
-		}
-		stale := err != nil || state != ledger.Deferred || attempt != r.Attempt-1
-		if !stale {
-			if err := t.each(`SELECT s.scope FROM delivery d CROSS JOIN suppression s ON s.key = d.key
-				WHERE d.rid = ? AND (s.until = 0 OR s.until > ?)`, args(ledger.RowID(in.Lease.Run, r.Seq), now), func(scan func(...any) error) error {
-				var scope campaign.Scope
-				err := scan(&scope)
-				why = ledger.Stronger(why, ledger.SkipFor(scope, marketing))
-				return err
-			}); err != nil {
-				return p, err
-			}
-		}
-		counts := attempt == 0 // never granted before, or given back
-		if !stale && why == "" && counts && p.Count == left {
-			p.Short = true
-			stale = true
-		}
-		if stale || why != "" {
-			if p.Skip == nil {
-				p.Skip = map[int64]campaign.SkipReason{}
-			}
-			p.Skip[r.Seq] = why
+		id := ledger.RowID(in.Lease.Run, r.Seq)
+		var w ledger.Waiting
+		err := t.row(selectWaiting, args(id), &w.State, &w.Attempt)
+		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
-		if counts {
-			p.Count++
+		if err == nil && w.State == ledger.Deferred {
+			err = stopped(id, id+1)
 		}
-		p.Grant = append(p.Grant, r)
+		if err != nil {
+			return rows, err
+		}
+		rows.Retries[id] = w
 	}
-	if p.Short && len(p.Grant) == 0 && ledger.OnlyEmpty(p.Skip) {
-		p.Skip = nil // nothing but the budget stood in their way
-	}
-	return p, nil
+	return rows, nil
 }
 
-// grant writes what was chosen.
-func (t *tx) grant(in *campaign.Intent, id int64, state campaign.State, now time.Time, group, retries ledger.Portion) error {
-	no, ms := in.Lease.Run, ledger.Millis(now)
-	if _, err := t.exec(`UPDATE segment SET mark = ?, connection = ? WHERE id = ?`, group.To, in.Connection, id); err != nil {
+const (
+	moveMark   = `UPDATE segment SET mark = ?, connection = ? WHERE id = ?`
+	insertStop = `INSERT INTO outcome (rid, state, code, result_at) VALUES (?, 7 /* skipped */, ?, ?)`
+	beginRetry = `UPDATE outcome SET state = 2 /* retrying */, attempt = ?, next_due = 0,
+		intent_at = CASE WHEN flags & 2 /* maybe duplicate */ THEN intent_at ELSE ? END WHERE rid = ?`
+	dropRetry = `UPDATE outcome SET state = CASE WHEN flags & 2 /* maybe duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?,
+		result_at = CASE WHEN flags & 2 THEN result_at ELSE ? END, next_due = 0 WHERE rid = ?`
+	takeOfBudget = `UPDATE run_count SET taken = taken + ? WHERE no = ?`
+)
+
+// grant writes what was decided.
+func (t *tx) grant(in *campaign.Intent, id, now int64, d *ledger.Decision) error {
+	no := in.Lease.Run
+	if _, err := t.exec(moveMark, d.Mark, in.Connection, id); err != nil {
 		return err
 	}
-	for seq, why := range group.Skip {
-		if _, err := t.exec(`INSERT INTO outcome (rid, state, code, result_at) VALUES (?, 7, ?, ?)`, ledger.RowID(no, seq), string(why), ms); err != nil {
+	for seq, why := range d.Skip {
+		if _, err := t.exec(insertStop, ledger.RowID(no, seq), string(why), now); err != nil {
 			return err
 		}
 	}
-	for _, d := range group.Hold {
-		if _, err := t.exec(`INSERT INTO outcome (rid, state, attempt, next_due, code, result_at) VALUES (?, 1, 0, ?, ?, ?)`,
-			ledger.RowID(no, d.Seq), ledger.Millis(d.At), d.Why, ms); err != nil {
+	for _, r := range d.Grant {
+		if _, err := t.exec(beginRetry, r.Attempt, now, ledger.RowID(no, r.Seq)); err != nil {
 			return err
 		}
 	}
-	for _, r := range retries.Grant {
-		if _, err := t.exec(`UPDATE outcome SET state = 2, attempt = ?, intent_at = CASE WHEN flags & 2 THEN intent_at ELSE ? END, next_due = 0 WHERE rid = ?`, r.Attempt, ms, ledger.RowID(no, r.Seq)); err != nil {
+	for seq, why := range d.Drop {
+		if _, err := t.exec(dropRetry, string(why), now, ledger.RowID(no, seq)); err != nil {
 			return err
 		}
 	}
-	for seq, why := range retries.Skip {
-		if why == "" {
-			continue
-		}
-		if _, err := t.exec(`UPDATE outcome SET state = CASE WHEN flags & 2 THEN 4 ELSE 7 END, code = ?, result_at = CASE WHEN flags & 2 THEN result_at ELSE ? END,
-			next_due = 0 WHERE rid = ?`, string(why), ms, ledger.RowID(no, seq)); err != nil {
+	if d.Count > 0 {
+		if _, err := t.exec(takeOfBudget, d.Count, int64(no)); err != nil {
 			return err
 		}
 	}
-	if n := group.Count + retries.Count; n > 0 {
-		if _, err := t.exec(`UPDATE run_count SET taken = taken + ? WHERE no = ?`, n, int64(no)); err != nil {
-			return err
-		}
-	}
-	if state == campaign.Ready { // resumed while its leases were held
+	if d.Start {
 		return t.setState(no, campaign.Running, "", "")
 	}
 	return nil

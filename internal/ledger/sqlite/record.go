@@ -235,8 +235,7 @@ func (t *tx) merge(r *campaign.Result) error {
 	return err
 }
 
-// Resolve implements campaign.SendLedger. Evidence resends nobody twice and nothing
-// ambiguous; those become unknown.
+// Resolve implements campaign.SendLedger.
 func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan time.Time, p campaign.OnUncertain) (n int, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: 64, run: func(t *tx) error {
 		h, err := t.hold(lease)
@@ -261,7 +260,7 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan ti
 		now := ledger.Millis(time.Now())
 		for _, d := range doubts {
 			query := `UPDATE outcome SET state = 4 WHERE rid = ?1 AND ?2 > 0`
-			if ledger.Resends(p, d.flags) {
+			if p == campaign.Resend && d.flags&ledger.FlagNoResend == 0 {
 				query = `UPDATE outcome SET state = 1, flags = flags | 2, next_due = ?2 WHERE rid = ?1`
 			}
 			if _, err := t.exec(query, d.rid, now); err != nil {
