@@ -124,17 +124,14 @@ func Replaces(kind campaign.ResultKind, attempt int, o Outcome, n int) bool {
 	return false
 }
 
-// EventTimes gives an event its time: its own, or when it was received if it has none
-// or claims to lie more than five minutes in the future (reliability.md 3).
+// EventTimes gives a status its two times: the time to store (campaign.EventTime), and the time of
+// its receipt, which is now if the event has none.
 func EventTimes(e campaign.StatusEvent, now time.Time) (at, received time.Time) {
 	received = e.ReceivedAt
 	if received.IsZero() {
 		received = now
 	}
-	at = e.At
-	if at.IsZero() || at.After(received.Add(5*time.Minute)) {
-		at = received
-	}
+	at, _ = campaign.EventTime(e.At, received)
 	return at, received
 }
 

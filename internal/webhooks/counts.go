@@ -11,32 +11,46 @@ import (
 
 // Counts is what the Intake has seen since it was made.
 type Counts struct {
-	Taken    uint64               // requests answered 2xx
-	Rejected map[Rejection]uint64 // every Rejection is a key
-	Events   map[string]uint64    // verified events by messaging.Kind; every kind is a key
-	Clamped  uint64               // events with a time more than 5 minutes ahead
-	Nobody   uint64               // opt-outs and preferences whose sender is not a phone number
+	// Taken counts the requests that were answered 2xx.
+	Taken uint64
+	// Rejected counts the other requests. Every Rejection is a key.
+	Rejected map[Rejection]uint64
+	// Events counts the verified events by messaging.Kind. Every kind is a key.
+	Events map[string]uint64
+	// Clamped counts the events whose time campaign.EventTime replaced.
+	Clamped uint64
+	// Nobody counts the opt-outs and preferences whose sender is not a phone number.
+	Nobody uint64
+	// Templates counts the template events by campaign.TemplateEffect. Every effect is a key.
+	Templates map[string]uint64
 
-	Templates map[string]uint64 // template events by campaign.TemplateEffect; every effect is a key
+	// Commits counts all commits, CommitsFailed those that failed.
+	Commits, CommitsFailed uint64
+	// Committed counts the facts that were stored.
+	Committed uint64
+	// Committing is how long all commits took together.
+	Committing time.Duration
+	// Waiting is the number of facts in the queue now.
+	Waiting int64
 
-	Commits       uint64
-	CommitsFailed uint64
-	Committed     uint64        // facts stored
-	Committing    time.Duration // in all
-	Waiting       int64         // facts queued now
+	// Matched, Repeated and Orphaned count the statuses by what Apply did with them.
+	Matched, Repeated, Orphaned uint64
 
-	Matched, Repeated, Orphaned uint64 // statuses, by what Apply did with them
+	// Sweeps counts all sweeps, SweepsFailed those that failed.
+	Sweeps, SweepsFailed uint64
+	// SweptMatched counts the orphans that found their message, Adopted the doubts that an orphan
+	// settled, OrphansOld the orphans that were dropped because of their age.
+	SweptMatched, Adopted, OrphansOld uint64
+	// Orphans is the number of orphans left after the last sweep, Ambiguous the number of those that
+	// fit several candidates.
+	Orphans, Ambiguous int64
 
-	Sweeps, SweepsFailed              uint64
-	SweptMatched, Adopted, OrphansOld uint64 // orphans that found their message, doubts that were settled, orphans dropped by age
-	Orphans                           int64  // left after the last sweep
-	Ambiguous                         int64  // of those left, that fit several candidates
-
-	// Verified is when the last verified event of each connection came; "" is for events that name none.
+	// Verified is the time of the last verified event of each connection. The key "" is for events
+	// that name no connection.
 	Verified map[string]time.Time
 }
 
-// counters are the same while they count.
+// counters hold the numbers of Counts while they are counted.
 type counters struct {
 	taken    atomic.Uint64
 	rejected []atomic.Uint64 // by Rejection.index
@@ -48,8 +62,8 @@ type counters struct {
 
 	last sync.Map // connection -> *atomic.Int64: unix nanoseconds
 
-	mu     sync.Mutex // of the writer's and the sweeper's figures
-	counts Counts
+	mu     sync.Mutex // guards counts
+	counts Counts     // the numbers of the writer and the sweeper
 }
 
 func (c *counters) verified(connection string, at time.Time) {
@@ -79,7 +93,7 @@ func (c *counters) swept(s campaign.Swept, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Sweeps++
-	// A sweep that failed may have committed some of its steps.
+	// A sweep that fails may have committed some of its steps.
 	c.counts.SweptMatched += uint64(s.Matched)
 	c.counts.Adopted += uint64(s.Adopted)
 	c.counts.OrphansOld += uint64(s.Expired)
@@ -90,14 +104,14 @@ func (c *counters) swept(s campaign.Swept, err error) {
 	c.counts.Orphans, c.counts.Ambiguous = int64(s.Left), int64(s.Ambiguous)
 }
 
-// left forgets what the last sweep left: another process sweeps, and counts it.
-func (c *counters) left() {
+// sweptElsewhere forgets what the last sweep left: another process sweeps and counts it.
+func (c *counters) sweptElsewhere() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Orphans, c.counts.Ambiguous = 0, 0
 }
 
-// Counts gives a snapshot, for metrics.
+// Counts returns a snapshot for the metrics.
 func (i *Intake) Counts() Counts {
 	c := &i.counters
 	c.mu.Lock()

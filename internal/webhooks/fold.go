@@ -12,11 +12,7 @@ import (
 	"campaignd/recipients"
 )
 
-// maxAhead is how far an event's time may lie in the future before it is taken
-// for a wrong clock and set to the time of receipt (reliability.md 3).
-const maxAhead = 5 * time.Minute
-
-// fold turns the events of one request into facts for the ledger, and counts them.
+// fold turns the events of one request into facts for the ledger and counts the events.
 func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Events {
 	var facts campaign.Events
 	if len(events) > 1 {
@@ -26,7 +22,11 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 	for n := range events {
 		e := &events[n]
 		i.counters.kinds[e.Kind].Add(1)
-		e.At = i.when(e.At, received)
+		at, clamped := campaign.EventTime(e.At, received)
+		if clamped {
+			i.counters.clamped.Add(1)
+		}
+		e.At = at
 		if e.Connection == "" && e.Number != "" {
 			e.Connection = i.o.Connections(e.Number)
 		}
@@ -78,33 +78,36 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 	facts.Statuses = append(facts.Statuses, status)
 }
 
-// foldTemplate tells the operator of every template event, and the ledger of those that pause or resume runs.
+// foldTemplate logs every template event for the operator. The ledger gets only the events that
+// pause or resume runs.
 func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event) {
 	r := campaign.TemplateEvent{Name: e.Review.Name, Language: e.Review.Language, Event: e.Review.Event, Reason: e.Review.Reason}
 	effect := r.Effect()
-	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL has no NUL: no run uses such a template
+	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL stores no NUL, so no run uses such a template
 		effect = campaign.TemplateNoted
 	}
 	i.counters.templates[effect].Add(1)
-	level, says := slog.LevelWarn, ""
+	level, line := slog.LevelWarn, ""
 	switch effect {
 	case campaign.TemplateNoted:
-		says = "template event that pauses no run"
+		line = "template event that pauses no run"
 		i.observe(e)
 	case campaign.TemplatePauses:
-		says = "template cannot be sent; its runs pause until it is approved"
+		line = "template cannot be sent; its runs pause until it is approved"
 	case campaign.TemplateEnds:
-		says = "template cannot be sent; its runs pause until they are resumed"
+		line = "template cannot be sent; its runs pause until they are resumed"
 	case campaign.TemplateResumes:
-		level, says = slog.LevelInfo, "template can be sent; its runs go on"
+		level, line = slog.LevelInfo, "template can be sent; its runs go on"
 	}
-	i.o.Log.Log(context.Background(), level, says, "template", clip(r.Name), "language", clip(r.Language), "event", r.Event, "reason", r.Reason)
+	i.o.Log.Log(context.Background(), level, line,
+		"template", clip(r.Name), "language", clip(r.Language), "event", r.Event, "reason", r.Reason)
 	if effect != campaign.TemplateNoted {
 		facts.Templates = append(facts.Templates, r)
 	}
 }
 
-// clip bounds what a log line says of a name: a template's has at most 512 characters, all of them ASCII.
+// clip cuts a name for a log line. The platform allows 512 characters in the name of a template,
+// all of them ASCII.
 func clip(s string) string { return s[:min(len(s), 512)] }
 
 func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event) {
@@ -120,8 +123,9 @@ func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event) {
 	}
 }
 
-// suppression returns the suppression of a number in digits. An event that names its recipient by a
-// platform user id alone suppresses nothing; it is counted.
+// suppression returns the suppression of a number in digits (docs/service.md#opt-outs). A customer
+// who is known only by a platform user id, without a phone number, cannot be suppressed; the case
+// is counted.
 func (i *Intake) suppression(digits string, scope campaign.Scope, source string, at time.Time) (campaign.Suppression, bool) {
 	key := recipients.Key(digits)
 	if key == 0 {
@@ -131,25 +135,13 @@ func (i *Intake) suppression(digits string, scope campaign.Scope, source string,
 	return campaign.NewSuppression(key, "+"+digits, scope, source, at), true
 }
 
-// when gives the time to store for an event.
-func (i *Intake) when(at, received time.Time) time.Time {
-	if at.IsZero() {
-		return received
-	}
-	if at.After(received.Add(maxAhead)) {
-		i.counters.clamped.Add(1)
-		return received
-	}
-	return at.UTC()
-}
-
 func (i *Intake) observe(e *messaging.Event) {
 	if i.o.Observe != nil {
 		i.o.Observe(*e)
 	}
 }
 
-// merge adds the facts of another request that came later.
+// merge adds the facts of a later request.
 func merge(into *campaign.Events, more campaign.Events) {
 	into.Statuses = append(into.Statuses, more.Statuses...)
 	into.Suppressions = append(into.Suppressions, more.Suppressions...)
@@ -157,8 +149,8 @@ func merge(into *campaign.Events, more campaign.Events) {
 	into.Templates = append(into.Templates, more.Templates...)
 }
 
-// settle keeps, where one batch both stops and resumes marketing to a number, only the
-// later wish: a batch has no order between its lists. At the same instant the stop holds.
+// settle keeps only the later wish of a number if one batch both stops and resumes marketing to it,
+// because Events has no order between its lists. If both wishes have the same time, the stop wins.
 func settle(e *campaign.Events) {
 	if len(e.Suppressions) == 0 || len(e.Lifted) == 0 {
 		return
