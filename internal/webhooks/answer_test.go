@@ -16,7 +16,8 @@ import (
 	"campaignd/campaign"
 )
 
-// The headers of each answer: RFC 9110, 15.5.6 (Allow), 10.2.3 (Retry-After) and 7.6.1 (Connection).
+// The headers are those of RFC 9110, sections 15.5.6 (Allow), 10.2.3 (Retry-After) and 7.6.1
+// (Connection).
 func TestEveryAnswerCarriesItsHeader(t *testing.T) {
 	get := request("", secretText)
 	get.Method = http.MethodGet
@@ -34,9 +35,10 @@ func TestEveryAnswerCarriesItsHeader(t *testing.T) {
 		"slow":                {slow, nil, 0, 408, "Connection", "close"},
 		"full, by default":    {request(status(1, "sent", noon), secretText), errors.New("disk full"), 0, 503, "Retry-After", "5"},
 		"full, half a second": {request(status(1, "sent", noon), secretText), errors.New("disk full"), time.Second / 2, 503, "Retry-After", "1"},
-		"full, two minutes":   {request(status(1, "sent", noon), secretText), errors.New("disk full"), 2 * time.Minute, 503, "Retry-After", "120"},
-		"signature":           {request(status(1, "sent", noon), ""), nil, 0, 401, "Retry-After", ""},
-		"taken":               {request(status(1, "sent", noon), secretText), nil, 0, 204, "Connection", ""},
+		"full, two minutes": {request(status(1, "sent", noon), secretText), errors.New("disk full"), 2 * time.Minute,
+			503, "Retry-After", "120"},
+		"signature": {request(status(1, "sent", noon), ""), nil, 0, 401, "Retry-After", ""},
+		"taken":     {request(status(1, "sent", noon), secretText), nil, 0, 204, "Connection", ""},
 	} {
 		i := newIntake(t, &memory{fail: c.fail}, Options{MaxBody: 2000, RetryAfter: c.retry})
 		stop := start(t, i)
@@ -60,7 +62,7 @@ func TestTheIdentityEncodingIsNoEncoding(t *testing.T) {
 	}
 }
 
-// MaxBody is the longest body that is taken, whether its length was announced or not; the buffers grow to it.
+// A body of MaxBody bytes is taken, with or without a Content-Length. The buffers grow to it.
 func TestABodyMayBeAsLongAsMaxBody(t *testing.T) {
 	for _, most := range []int{1000, smallBody, smallBody + 1, 50_000} {
 		i := newIntake(t, &memory{}, Options{MaxBody: int64(most)})
@@ -84,7 +86,7 @@ func TestABodyMayBeAsLongAsMaxBody(t *testing.T) {
 	}
 }
 
-// Only bodies longer than 16 KiB count against MaxBodies, each by what its buffer holds.
+// Only bodies longer than 16 KiB count against MaxBodies. Each counts with the size of its buffer.
 func TestLongBodiesShareTheirMemory(t *testing.T) {
 	long := func(n int) *http.Request {
 		body := status(1, "sent", noon)
@@ -114,7 +116,7 @@ func TestLongBodiesShareTheirMemory(t *testing.T) {
 	}
 }
 
-// counted is a ledger that says what it did.
+// counted is a ledger that returns a fixed Applied and takes 3 ms.
 type counted struct {
 	*memory
 	applied campaign.Applied
@@ -164,7 +166,7 @@ func TestCountsSayWhatTheLedgerSaid(t *testing.T) {
 	})
 }
 
-// An event that names no connection, and whose number nobody knows, is still a sign of life.
+// An event without a connection, with a number of no known connection, still sets Verified.
 func TestAnEventOfNoConnectionIsASignOfLife(t *testing.T) {
 	_, c := folded(t, Options{}, `{"type":"message.status","data":{"messageId":"wamid.A","status":"read"}}`)
 	if _, there := c.Verified[""]; !there || len(c.Verified) != 1 {
@@ -174,7 +176,7 @@ func TestAnEventOfNoConnectionIsASignOfLife(t *testing.T) {
 
 func TestAnEventFiveMinutesAheadKeepsItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(48 * time.Hour) // the bubble begins with 2000, and what claims to be older is damaged
+		time.Sleep(48 * time.Hour) // the bubble begins with 2000, and an earlier time counts as damaged
 		m := &memory{}
 		i := newIntake(t, m, Options{})
 		stop := start(t, i)
@@ -196,7 +198,7 @@ func TestAnEventFiveMinutesAheadKeepsItsTime(t *testing.T) {
 	})
 }
 
-// A body that breaks off is no reason to keep its memory.
+// The memory of a body that breaks off is released.
 func TestABodyThatBreaksOffGivesItsMemoryBack(t *testing.T) {
 	i := newIntake(t, &memory{}, Options{})
 	start(t, i)

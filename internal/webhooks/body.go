@@ -9,20 +9,22 @@ import (
 	"sync/atomic"
 )
 
-// smallBody is the capacity of the buffers that are kept. One event is 200 to 1,500 bytes.
+// smallBody is the capacity in bytes of the buffers that are used again. One event has 200 to
+// 1,500 bytes.
 const smallBody = 16 << 10
 
-// bodies reads request bodies whole, since the signature is over all of them. Whoever
-// sends has not shown a signature yet, so memory is given only for bytes that came,
-// and all bodies longer than smallBody together get at most max bytes.
+// bodies reads request bodies whole, because the signature covers the whole body. The sender is not
+// verified yet. Memory is therefore allocated only for bytes that have come, and all bodies longer
+// than smallBody get at most max bytes together.
 type bodies struct {
-	limit int64 // of one body
-	max   int64
-	used  atomic.Int64
-	small sync.Pool
+	limit int64        // bytes of one body
+	max   int64        // bytes of all long bodies together
+	used  atomic.Int64 // bytes of max that are in use
+	small sync.Pool    // of *[]byte with the capacity smallBody
 }
 
-// body is one that was read. release must be called when nothing refers to bytes any more.
+// body is a request body that was read. The owner calls release when nothing refers to bytes any
+// more.
 type body struct {
 	bytes    []byte
 	reserved int64
@@ -38,7 +40,7 @@ func (b *body) release() {
 	b.bytes = nil
 }
 
-// read takes the whole body of r. On a rejection nothing is left to release.
+// read reads the whole body of r. On a rejection there is nothing to release.
 func (s *bodies) read(w http.ResponseWriter, r *http.Request) (body, Rejection) {
 	if r.ContentLength > s.limit {
 		return body{}, RejectedTooLarge

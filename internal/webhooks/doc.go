@@ -1,26 +1,25 @@
-// Package webhooks receives the service's events: it verifies each request over
-// its raw bytes, folds the events into what the ledger understands, and answers 2xx
-// once the ledger has them.
+// Package webhooks receives the service's webhooks. It verifies the signature of each request over
+// the raw bytes, turns the events into facts for the ledger, and answers 2xx when the ledger has
+// stored them.
 //
-// The daemon mounts the Intake on the public listener and owns its Run; the
-// commands `run` and `demo` do the same. The service posts to it.
+// The daemon mounts the Intake on its public listener and owns its Run; the commands `run` and
+// `demo` do the same. The service posts to it.
 //
-// What it promises (design section 5):
+// Promises (docs/protocol.md#webhook-intake):
 //
-//   - A 2xx means that the event is durable (promise 5). Nothing is answered before the commit; when
-//     the ledger cannot commit, or more waits than can be committed soon, the answer is 503 at once
-//     and the service, which repeats for 8 h 36 min, brings the event again. Repeating is harmless: facts merge.
-//   - Who says STOP is suppressed in the ledger before the 2xx (promise 4).
-//   - Nothing is parsed before the signature holds, and a refusal says nothing to a forger.
-//   - No request is held longer than 10 s, no event waits for a timer: a commit
-//     takes whatever has gathered while the one before it was under way.
+//   - A 2xx means that the events are durable. The Intake answers nothing before the commit. If the
+//     ledger cannot commit, or too many events wait, it answers 503 at once. The service repeats a
+//     delivery for 8 h 36 min, so the events come again. A repetition does no harm: facts merge.
+//   - A recipient who writes STOP is suppressed in the ledger before the 2xx.
+//   - Nothing is parsed before the signature is verified. A refusal tells a forger nothing.
+//   - No request is held longer than 10 s. No event waits for a timer: each commit takes the events
+//     that came while the commit before it was under way.
 //
-// A signed body that cannot be decoded is answered 400 and logged without its
-// contents: there is nothing that could be stored for it, so a 2xx would be a lie, and
-// each repetition gives an operator time to install a version that understands
-// it. Events of a kind that nobody asked for are decoded, counted and answered 2xx;
-// number and account events are handed to Options.Observe and are not stored, since what they
-// announce is read again from the service.
+// The Intake answers 400 to a signed body that it cannot decode, and logs it without its contents.
+// A 2xx would be false, because nothing was stored. The service repeats the delivery, which gives
+// the operator time to install a version that can read it. Events of an unknown kind are counted
+// and answered 2xx. Number and account events go to Options.Observe and are not stored, because
+// campaignd reads the new state from the service.
 //
 //	request -> method, length -> raw body -> signature -> decode -> queue ─┐
 //	                                                                      │ up to 512 events

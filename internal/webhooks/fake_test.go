@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is an EventLedger that remembers, and can be made to wait or to fail.
+// memory is an EventLedger in memory that can be made to wait or to fail.
 type memory struct {
 	mu      sync.Mutex
 	batches []campaign.Events
@@ -95,7 +95,7 @@ func newIntake(t testing.TB, l campaign.EventLedger, o Options, secrets ...strin
 	return i
 }
 
-// start runs the intake until the test, or the bubble, is done with it.
+// start runs the intake until stop is called or the test ends.
 func start(t testing.TB, i *Intake) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -121,7 +121,7 @@ func request(body, secret string) *http.Request {
 	return r
 }
 
-// post delivers a signed body and gives the answer.
+// post delivers a signed body and returns the answer.
 func post(i *Intake, body string) *httptest.ResponseRecorder {
 	return serve(i, request(body, secretText))
 }
@@ -136,11 +136,13 @@ func serve(i *Intake, r *http.Request) *httptest.ResponseRecorder {
 func wamid(n int) string { return fmt.Sprintf("wamid.TEST%06d", n) }
 
 func status(n int, word string, at time.Time) string {
-	return fmt.Sprintf(`{"id":"evt_%d","type":"message.status","connectionId":"conn_1","data":{"messageId":%q,"status":%q,"timestamp":%d,"to":"+1555555%04d"}}`,
+	return fmt.Sprintf(`{"id":"evt_%d","type":"message.status","connectionId":"conn_1",`+
+		`"data":{"messageId":%q,"status":%q,"timestamp":%d,"to":"+1555555%04d"}}`,
 		n, wamid(n), word, at.Unix(), n%10000)
 }
 
 func inbound(from, text string, at time.Time) string {
-	return fmt.Sprintf(`{"type":"message.received","connectionId":"conn_1","data":{"messageId":"wamid.IN","from":%q,"timestamp":%d,"type":"text","text":{"body":%q}}}`,
+	return fmt.Sprintf(`{"type":"message.received","connectionId":"conn_1",`+
+		`"data":{"messageId":"wamid.IN","from":%q,"timestamp":%d,"type":"text","text":{"body":%q}}}`,
 		from, at.Unix(), text)
 }

@@ -1,10 +1,8 @@
 package webhooks
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 9, 21, 12, 0, 0, 0, time.UTC)
 
-// folded posts bodies and gives what was stored.
+// folded posts the bodies and returns the facts that were stored.
 func folded(t *testing.T, o Options, bodies ...string) (campaign.Events, Counts) {
 	t.Helper()
 	m := &memory{}
@@ -37,14 +35,17 @@ func folded(t *testing.T, o Options, bodies ...string) (campaign.Events, Counts)
 }
 
 func TestAStopIsASuppressionBeforeTheAnswer(t *testing.T) {
+	pressed := func(from, what string) string {
+		return `{"type":"message.received","data":{"messageId":"wamid.IN","from":"` + from + `","timestamp":1790000000,` + what + `}}`
+	}
 	e, _ := folded(t, Options{OptOut: messaging.NewOptOut("no_more_offers")},
 		inbound("+15555550101", "Stop!", noon),
 		inbound("+15555550102", "stop by tomorrow", noon),
 		inbound("+15555550103", "arrêt", noon),
-		`{"type":"message.received","data":{"messageId":"wamid.IN","from":"15555550104","timestamp":1790000000,"type":"button","button":{"payload":"NO_MORE_OFFERS","text":"Not interested"}}}`,
-		`{"type":"message.received","data":{"messageId":"wamid.IN","from":"15555550105","timestamp":1790000000,"type":"button","button":{"payload":"more","text":"More offers"}}}`,
-		`{"type":"message.received","data":{"messageId":"wamid.IN","from":"15555550106","timestamp":1790000000,"type":"button","button":{"text":"Stop"}}}`,
-		`{"type":"message.received","data":{"messageId":"wamid.IN","from":"15555550107","timestamp":1790000000,"type":"interactive","interactive":{"button_reply":{"title":"Stop"}}}}`,
+		pressed("15555550104", `"type":"button","button":{"payload":"NO_MORE_OFFERS","text":"Not interested"}`),
+		pressed("15555550105", `"type":"button","button":{"payload":"more","text":"More offers"}`),
+		pressed("15555550106", `"type":"button","button":{"text":"Stop"}`),
+		pressed("15555550107", `"type":"interactive","interactive":{"button_reply":{"title":"Stop"}}`),
 	)
 	want := []campaign.Suppression{
 		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeMarketing, Source: "stop", At: noon},
@@ -60,7 +61,8 @@ func TestAStopIsASuppressionBeforeTheAnswer(t *testing.T) {
 
 func TestAPreferenceStopsAndResumesMarketing(t *testing.T) {
 	preference := func(from, value string) string {
-		return `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"user_preferences","value":{"metadata":{"display_phone_number":"15555550100"},
+		return `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"user_preferences","value":{
+			"metadata":{"display_phone_number":"15555550100"},
 			"user_preferences":[{"wa_id":"` + from + `","category":"marketing_messages","value":"` + value + `","timestamp":1790000600}]}}]}]}`
 	}
 	e, c := folded(t, Options{}, preference("15555550101", "stop"), preference("15555550102", "resume"), preference("US.1349", "stop"))
@@ -77,11 +79,13 @@ func TestAPreferenceStopsAndResumesMarketing(t *testing.T) {
 
 func TestAFailureFeedsTheSuppressions(t *testing.T) {
 	failed := func(code string) string {
-		return `{"type":"message.status","connectionId":"conn_1","data":{"messageId":"wamid.F` + code + `","status":"failed","timestamp":1790000000,"to":"+15555550101","error":{"code":` + code + `}}}`
+		return `{"type":"message.status","connectionId":"conn_1","data":{"messageId":"wamid.F` + code +
+			`","status":"failed","timestamp":1790000000,"to":"+15555550101","error":{"code":` + code + `}}}`
 	}
 	at := time.Unix(1790000000, 0).UTC()
 	var told []messaging.Event
-	e, _ := folded(t, Options{Observe: func(e messaging.Event) { told = append(told, e) }}, failed("131050"), failed("131026"), failed("131049"), failed("131031"))
+	e, _ := folded(t, Options{Observe: func(e messaging.Event) { told = append(told, e) }}, failed("131050"), failed("131026"),
+		failed("131049"), failed("131031"))
 	want := []campaign.Suppression{
 		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeMarketing, Source: "failed:131050", At: at},
 		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeUnreachable, Source: "failed:131026", At: at, Until: at.AddDate(0, 0, 90)},
@@ -97,7 +101,7 @@ func TestAFailureFeedsTheSuppressions(t *testing.T) {
 			t.Errorf("status %d is of %d on %q, want %d on conn_1", n, got.Recipient, got.Connection, want)
 		}
 	}
-	if len(told) != 1 || told[0].Code != 131031 { // the account is locked: more than this message
+	if len(told) != 1 || told[0].Code != 131031 { // the account is locked: this concerns more than one message
 		t.Errorf("observed %+v, want 131031 alone", told)
 	}
 	e, _ = folded(t, Options{}, failed("0"), failed("1"), strings.Replace(failed("2"), `"code"`, `"title"`, 1))
@@ -106,68 +110,13 @@ func TestAFailureFeedsTheSuppressions(t *testing.T) {
 	}
 }
 
-// The events of the platform's reference, and the two that our decoder makes up of its other notices.
-func TestEveryTemplateEventIsToldAndCounted(t *testing.T) {
-	const (
-		goesOn  = `level=INFO msg="template can be sent; its runs go on"`
-		waits   = `level=WARN msg="template cannot be sent; its runs pause until it is approved"`
-		ends    = `level=WARN msg="template cannot be sent; its runs pause until they are resumed"`
-		nothing = `level=WARN msg="template event that pauses no run"`
-	)
-	effects := map[string]string{goesOn: "resumes", waits: "pauses", ends: "ends", nothing: "noted"}
-	for event, line := range map[string]string{
-		"APPROVED": goesOn, "REINSTATED": goesOn, "UNPAUSED": goesOn, "UNPAUSE": goesOn, "UNARCHIVED": goesOn,
-		"PAUSED": waits, "PENDING": waits, "IN_APPEAL": waits, "REJECTED": waits, "ARCHIVED": waits,
-		"DISABLED": ends, "PENDING_DELETION": ends, "DELETED": ends,
-		"FLAGGED": nothing, "LOCKED": nothing, "LIMIT_EXCEEDED": nothing, "QUALITY": nothing, "CATEGORY": nothing, "NEVER_HEARD_OF": nothing,
-	} {
-		t.Run(event, func(t *testing.T) {
-			var log bytes.Buffer
-			var told []messaging.Event
-			e, c := folded(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Observe: func(e messaging.Event) { told = append(told, e) }},
-				`{"type":"template.status","connectionId":"conn_1","data":{"name":"promo","language":"en-US","event":"`+strings.ToLower(event)+`","reason":"WHY"}}`)
-			var want []campaign.TemplateEvent
-			observed := 1
-			if line != nothing {
-				want, observed = []campaign.TemplateEvent{{Name: "promo", Language: "en_US", Event: event, Reason: "WHY"}}, 0
-			}
-			if d := cmp.Diff(want, e.Templates); d != "" {
-				t.Errorf("the ledger is told (-want +got):\n%s", d)
-			}
-			if len(told) != observed {
-				t.Errorf("Observe was called %d times, want %d", len(told), observed)
-			}
-			if want := line + " template=promo language=en_US event=" + event + " reason=WHY\n"; !strings.HasSuffix(log.String(), want) || strings.Count(log.String(), "\n") != 1 {
-				t.Errorf("the log says\n%s\nwant one line, ending in\n%s", log.String(), want)
-			}
-			for effect, n := range c.Templates {
-				if want := map[bool]uint64{true: 1}[effect == effects[line]]; n != want {
-					t.Errorf("counted %d as %q, want %d", n, effect, want)
-				}
-			}
-			if got, want := len(c.Templates), 4; got != want {
-				t.Errorf("%d effects are counted, want %d", got, want)
-			}
-		})
-	}
-}
-
-// PostgreSQL takes no NUL, and one event must not keep a whole batch out of the ledger.
-func TestATemplateNamedWithNULIsOnlyTold(t *testing.T) {
-	for _, member := range []string{`"name":"a\u0000","language":"en"`, `"name":"a","language":"en\u0000"`} {
-		e, c := folded(t, Options{}, `{"type":"template.status","data":{`+member+`,"event":"PAUSED"}}`)
-		if len(e.Templates) != 0 || c.Templates["noted"] != 1 {
-			t.Errorf("%s: stored %v, counted %v; want nothing stored, one noted", member, e.Templates, c.Templates)
-		}
-	}
-}
-
 func TestAnEventWithoutConnectionFindsItByItsNumber(t *testing.T) {
 	body, err := os.ReadFile("../../testdata/wire/webhooks/30_platform_status/body.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, c := folded(t, Options{Connections: func(number string) string { return map[string]string{"15555550100": "conn_1"}[number] }}, string(body))
+	e, c := folded(t, Options{Connections: func(number string) string { return map[string]string{"15555550100": "conn_1"}[number] }},
+		string(body))
 	if len(e.Statuses) != 1 || e.Statuses[0].Connection != "conn_1" {
 		t.Errorf("statuses %+v, want one of conn_1", e.Statuses)
 	}
@@ -176,10 +125,11 @@ func TestAnEventWithoutConnectionFindsItByItsNumber(t *testing.T) {
 	}
 }
 
-// The connection that an event names is the one; its number is asked only of an event that names none, and only if it has one.
+// Connections is called only for an event that names a number and no connection.
 func TestTheNamedConnectionIsNeverAskedFor(t *testing.T) {
 	var told []messaging.Event
-	_, c := folded(t, Options{Connections: func(string) string { return "conn_asked" }, Observe: func(e messaging.Event) { told = append(told, e) }},
+	_, c := folded(t, Options{Connections: func(string) string { return "conn_asked" },
+		Observe: func(e messaging.Event) { told = append(told, e) }},
 		`{"type":"number.updated","connectionId":"conn_named","data":{"phoneNumber":"+15555550100"}}`,
 		`{"type":"number.updated","data":{"phoneNumber":"+15555550100"}}`,
 		`{"type":"account.updated","data":{"status":"SUSPENDED"}}`)
@@ -195,12 +145,13 @@ func TestTheNamedConnectionIsNeverAskedFor(t *testing.T) {
 	}
 }
 
-// A body of every kind of fact is stored whole, and counted by its facts.
+// A body with every kind of fact is stored whole and counted by its facts.
 func TestEveryFactOfABodyIsStoredAndCounted(t *testing.T) {
 	preference := func(to, value string) string {
 		return `{"type":"preference.updated","data":{"wa_id":"` + to + `","value":"` + value + `"}}`
 	}
-	facts := []string{status(1, "sent", noon), inbound("+15555550102", "STOP", noon), preference("15555550103", "resume"), `{"type":"template.status","data":{"name":"promo","event":"PAUSED"}}`}
+	facts := []string{status(1, "sent", noon), inbound("+15555550102", "STOP", noon), preference("15555550103", "resume"),
+		`{"type":"template.status","data":{"name":"promo","event":"PAUSED"}}`}
 	for _, bodies := range [][]string{{"[" + strings.Join(facts, ",") + "]"}, facts} {
 		e, c := folded(t, Options{}, bodies...)
 		if got, want := [4]int{len(e.Statuses), len(e.Suppressions), len(e.Lifted), len(e.Templates)}, [4]int{1, 1, 1, 1}; got != want {
@@ -208,21 +159,6 @@ func TestEveryFactOfABodyIsStoredAndCounted(t *testing.T) {
 		}
 		if c.Committed != 4 || c.Waiting != 0 {
 			t.Errorf("%d committed and %d waiting of %d bodies, want 4 and 0", c.Committed, c.Waiting, len(bodies))
-		}
-	}
-}
-
-// A template's name in the log is cut at what the platform allows; the ledger gets it whole.
-func TestALongTemplateNameIsCutInTheLogAlone(t *testing.T) {
-	for length, want := range map[int]int{511: 511, 512: 512, 513: 512} {
-		var log bytes.Buffer
-		name := strings.Repeat("n", length)
-		e, _ := folded(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, `{"type":"template.status","data":{"name":"`+name+`","event":"PAUSED"}}`)
-		if len(e.Templates) != 1 || e.Templates[0].Name != name {
-			t.Errorf("%d bytes: stored %v, want the whole name", length, e.Templates)
-		}
-		if !strings.Contains(log.String(), "template="+name[:want]+" ") {
-			t.Errorf("%d bytes: the log says %s, want %d bytes of the name", length, &log, want)
 		}
 	}
 }
@@ -245,7 +181,8 @@ func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
 	stop := func(key int64, minute int) campaign.Suppression {
 		return campaign.Suppression{Key: key, Scope: campaign.ScopeMarketing, At: noon.Add(time.Duration(minute) * time.Minute)}
 	}
-	unreachable := campaign.Suppression{Key: 1, Scope: campaign.ScopeUnreachable, At: noon} // no wish: the resume a minute later leaves it
+	// An unreachable number is no wish: the resume a minute later does not remove it.
+	unreachable := campaign.Suppression{Key: 1, Scope: campaign.ScopeUnreachable, At: noon}
 	e := campaign.Events{
 		Suppressions: []campaign.Suppression{stop(1, 0), unreachable, stop(2, 5), stop(3, 3), stop(4, 1), stop(5, 1), stop(5, 9)},
 		Lifted:       []campaign.Suppression{stop(1, 1), stop(2, 4), stop(3, 3), stop(5, 5), stop(6, 1)},
@@ -259,12 +196,14 @@ func TestTheLaterWishHoldsWithinABatch(t *testing.T) {
 	}
 }
 
-// When one body holds a stop and a resume of one person, the later wish counts.
+// If one body holds a stop and a resume of one person, the later wish counts.
 func TestTheLaterWishOfABodyIsStored(t *testing.T) {
 	wish := func(value string, minute int) string {
-		return fmt.Sprintf(`{"type":"preference.updated","data":{"wa_id":"15555550101","value":%q,"timestamp":%d}}`, value, noon.Add(time.Duration(minute)*time.Minute).Unix())
+		return fmt.Sprintf(`{"type":"preference.updated","data":{"wa_id":"15555550101","value":%q,"timestamp":%d}}`, value,
+			noon.Add(time.Duration(minute)*time.Minute).Unix())
 	}
-	for body, want := range map[string][2]int{"[" + wish("stop", 0) + "," + wish("resume", 1) + "]": {0, 1}, "[" + wish("stop", 1) + "," + wish("resume", 0) + "]": {1, 0}} {
+	for body, want := range map[string][2]int{"[" + wish("stop", 0) + "," + wish("resume", 1) + "]": {0, 1},
+		"[" + wish("stop", 1) + "," + wish("resume", 0) + "]": {1, 0}} {
 		e, _ := folded(t, Options{}, body)
 		if got := [2]int{len(e.Suppressions), len(e.Lifted)}; got != want {
 			t.Errorf("%s: %v suppressed and lifted, want %v", body, got, want)
@@ -272,7 +211,7 @@ func TestTheLaterWishOfABodyIsStored(t *testing.T) {
 	}
 }
 
-// The wire's literal webhooks are all taken, and what the document says of them is stored.
+// All webhooks of testdata/wire are taken, and their statuses and suppressions are stored.
 func TestTheWireIsTaken(t *testing.T) {
 	var world struct {
 		Secret string `json:"webhook_secret"`

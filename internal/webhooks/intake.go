@@ -12,31 +12,32 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Intake is the handler of the service's webhooks. It answers only while Run runs.
+// Intake is the HTTP handler of the service's webhooks. It answers 2xx only while Run runs.
 type Intake struct {
 	ledger   campaign.EventLedger
 	verifier *messaging.Verifier
 	o        Options
 
 	bodies  bodies
-	queue   chan *letter
+	queue   chan *queued
 	waiting atomic.Int64  // events in queue
 	running atomic.Bool   // Run was called
-	closing atomic.Bool   // Run's context has ended
-	trusted atomic.Bool   // a signature held, or it was said that none does
-	stopped chan struct{} // closed when Run has returned: nobody commits any more
+	closing atomic.Bool   // the context of Run has ended
+	trusted atomic.Bool   // a signature was right, or the log has said that none is
+	stopped chan struct{} // closed when Run has returned: no commit follows
 
 	counters counters
 }
 
-// letter is one verified request that waits for its commit.
-type letter struct {
+// queued is one verified request that waits for its commit.
+type queued struct {
 	facts  campaign.Events
-	events int
-	answer chan error // buffered: the writer never waits for a sender
+	events int        // facts in all lists
+	answer chan error // the result of the commit; buffered, so the writer never waits for a request
 }
 
-// New makes an Intake. The verifier holds at least one secret by its own rules. Errors name the field.
+// New makes an Intake. An error names the field of the options, or the ledger or the verifier that
+// is missing.
 func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, error) {
 	if l == nil {
 		return nil, errors.New("webhooks: no ledger")
@@ -50,16 +51,18 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 	}
 	return &Intake{
 		ledger: l, verifier: v, o: o,
-		bodies:  bodies{limit: o.MaxBody, max: o.MaxBodies},
-		queue:   make(chan *letter, o.MaxWaiting), // a letter holds at least one event: pointers alone, 512 KiB
+		bodies: bodies{limit: o.MaxBody, max: o.MaxBodies},
+		// A queued request holds at least one event. The channel holds pointers: 65,536 x 8 bytes = 512
+		// KiB.
+		queue:   make(chan *queued, o.MaxWaiting),
 		stopped: make(chan struct{}),
 
 		counters: counters{rejected: make([]atomic.Uint64, len(rejections))},
 	}, nil
 }
 
-// ServeHTTP takes one delivery in the order of reliability.md 3. It answers 204 once the events
-// are durable; else what the Rejection says, without a body. 503 carries Retry-After.
+// ServeHTTP takes one delivery (docs/protocol.md#webhook-intake). It answers 204 when the events
+// are durable, otherwise the status of the Rejection, without a body. A 503 carries Retry-After.
 func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	received := time.Now()
 	rejection := i.take(w, r, received)
@@ -74,7 +77,7 @@ func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.StatusMethodNotAllowed:
 		w.Header().Set("Allow", http.MethodPost)
 	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
-		w.Header().Set("Connection", "close") // what is left of the body is not worth reading
+		w.Header().Set("Connection", "close") // the rest of the body is not read
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(int(max(i.o.RetryAfter/time.Second, 1))))
 	}
@@ -92,8 +95,9 @@ func (i *Intake) take(w http.ResponseWriter, r *http.Request, received time.Time
 	if i.closing.Load() {
 		return RejectedStopping
 	}
-	// A ResponseWriter without deadlines (a recorder) gives an error; the server's own ReadTimeout is there as well.
-	// The deadline is lifted after the body, since the server goes on reading to see whether the sender leaves.
+	// A ResponseWriter without deadlines, such as a recorder, returns an error here; the server has a
+	// ReadTimeout of its own. The deadline is removed after the body, because the server reads on to
+	// notice that the sender leaves.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(received.Add(i.o.Hold))
 	body, rejection := i.bodies.read(w, r)
@@ -101,20 +105,22 @@ func (i *Intake) take(w http.ResponseWriter, r *http.Request, received time.Time
 		return rejection
 	}
 	_ = control.SetReadDeadline(time.Time{})
-	letter, rejection := i.open(r.Header, body.bytes, received)
+	q, rejection := i.open(r.Header, body.bytes, received)
 	body.release()
-	if rejection != "" || letter.events == 0 {
+	if rejection != "" || q.events == 0 {
 		return rejection
 	}
-	return i.await(r, letter, received)
+	return i.await(r, q, received)
 }
 
-// open verifies and decodes. A letter of 0 events holds nothing to be stored.
-func (i *Intake) open(h http.Header, body []byte, received time.Time) (*letter, Rejection) {
+// open verifies and decodes a body. A result of 0 events needs no commit.
+func (i *Intake) open(h http.Header, body []byte, received time.Time) (*queued, Rejection) {
 	if _, err := i.verifier.Verify(h, body, received); err != nil {
-		// Forgers are only counted. That nothing has ever held is for the operator, once: most likely the secret is wrong.
+		// A forged request is only counted. If no request has been verified yet, the secret is
+		// probably wrong: the log says so once.
 		if !i.trusted.Swap(true) {
-			i.o.Log.Warn("a webhook was refused, and none has been taken yet: see webhooks.secrets; without webhooks neither statuses nor opt-outs are seen", "error", err)
+			i.o.Log.Warn("a webhook was refused, and none has been taken yet: see webhooks.secrets; "+
+				"without webhooks neither statuses nor opt-outs are seen", "error", err)
 		}
 		return nil, RejectedSignature
 	}
@@ -127,36 +133,36 @@ func (i *Intake) open(h http.Header, body []byte, received time.Time) (*letter, 
 	}
 	facts := i.fold(events, received.UTC())
 	n := len(facts.Statuses) + len(facts.Suppressions) + len(facts.Lifted) + len(facts.Templates)
-	return &letter{facts: facts, events: n, answer: make(chan error, 1)}, ""
+	return &queued{facts: facts, events: n, answer: make(chan error, 1)}, ""
 }
 
-// await queues the letter and waits until it is committed.
-func (i *Intake) await(r *http.Request, l *letter, received time.Time) Rejection {
-	if n := i.waiting.Add(int64(l.events)); n > int64(i.o.MaxWaiting) && n > int64(l.events) {
-		i.waiting.Add(-int64(l.events))
+// await queues the request and waits until it is committed.
+func (i *Intake) await(r *http.Request, q *queued, received time.Time) Rejection {
+	if n := i.waiting.Add(int64(q.events)); n > int64(i.o.MaxWaiting) && n > int64(q.events) {
+		i.waiting.Add(-int64(q.events))
 		return RejectedFull
 	}
 	select {
-	case i.queue <- l:
+	case i.queue <- q:
 	default:
-		i.waiting.Add(-int64(l.events))
+		i.waiting.Add(-int64(q.events))
 		return RejectedFull
 	}
 	if mutant.On("ack_before_commit") {
 		return ""
 	}
-	patience := time.NewTimer(time.Until(received.Add(i.o.Hold)))
-	defer patience.Stop()
+	deadline := time.NewTimer(time.Until(received.Add(i.o.Hold)))
+	defer deadline.Stop()
 	var err error
 	select {
-	case err = <-l.answer:
-	case <-patience.C:
+	case err = <-q.answer:
+	case <-deadline.C:
 		return RejectedHeld
 	case <-r.Context().Done():
 		return RejectedGone
 	case <-i.stopped:
-		select { // committed by the last batch of Run
-		case err = <-l.answer:
+		select { // the last batch of Run may have committed it
+		case err = <-q.answer:
 		default:
 			return RejectedStopping
 		}

@@ -12,7 +12,8 @@ import (
 	"campaignd/internal/ledger/sqlite"
 )
 
-// Who opts out before the transaction of the intent begins is not sent to (promise 4), on a real ledger.
+// A recipient who opts out before the transaction of the intent begins gets no message
+// (docs/protocol.md#invariants). The ledger is a real one.
 func TestAStopBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 	ctx := t.Context()
 	l, err := ledger.Open(ctx, "sqlite:"+filepath.Join(t.TempDir(), "campaignd.db"), ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
@@ -30,7 +31,8 @@ func TestAStopBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 	ok(err)
 	keys := []int64{15555550100, 15555550101, 15555550102}
 	ok(l.AppendRows(ctx, run.No, 0, []campaign.Delivery{
-		{Seq: 0, Row: 1, To: "+15555550100", Key: keys[0]}, {Seq: 1, Row: 2, To: "+15555550101", Key: keys[1]}, {Seq: 2, Row: 3, To: "+15555550102", Key: keys[2]},
+		{Seq: 0, Row: 1, To: "+15555550100", Key: keys[0]}, {Seq: 1, Row: 2, To: "+15555550101", Key: keys[1]},
+		{Seq: 2, Row: 3, To: "+15555550102", Key: keys[2]},
 	}, []campaign.Segment{{Run: run.No, Hi: 3}}))
 	ok(l.FinishImport(ctx, run.No, 3, campaign.Ready))
 	leases, err := l.Claim(ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 1, Lease: time.Minute})
@@ -47,7 +49,8 @@ func TestAStopBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 		t.Fatalf("skipped %v, want seq 1 for %s", got, campaign.OptedOut)
 	}
 
-	// A status that comes before its receipt is kept, and finds its delivery once that is written.
+	// A status that comes before its receipt is kept. It finds its delivery when the receipt is
+	// written.
 	if w := post(i, status(7, "delivered", time.Now())); w.Code != http.StatusNoContent {
 		t.Fatalf("answered %d, want 204", w.Code)
 	}
@@ -55,7 +58,8 @@ func TestAStopBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 		t.Errorf("%d orphans, want 1", c.Orphaned)
 	}
 	ok(l.Record(ctx, []campaign.Result{{
-		Run: run.No, Seq: 0, Key: keys[0], Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted, At: time.Now().UTC(), MessageID: wamid(7),
+		Run: run.No, Seq: 0, Key: keys[0], Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted, At: time.Now().UTC(),
+		MessageID: wamid(7),
 	}}))
 	_, err = l.Sweep(ctx, time.Now().UTC())
 	ok(err)

@@ -11,14 +11,14 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// The planted mistake answers 2xx before the commit. If this test failed, nothing would tell.
+// The mutation answers 2xx before the commit. This test fails if the mutation is not noticed.
 func TestAnAnswerBeforeTheCommitIsNoticed(t *testing.T) {
 	i := newIntake(t, &memory{fail: errors.New("disk full")}, Options{})
 	start(t, i)
 	mutant.Set("ack_before_commit")
 	defer mutant.Set("")
 	if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusNoContent {
-		t.Fatalf("the mistake is not planted: answered %d, want 204", w.Code)
+		t.Fatalf("the mutation has no effect: answered %d, want 204", w.Code)
 	}
 	mutant.Set("")
 	if w := post(i, status(1, "sent", time.Now())); w.Code != http.StatusServiceUnavailable {

@@ -9,59 +9,63 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// Options tune the Intake. The zero value works.
+// Options tune the Intake. The zero value works. A negative value is an error of New.
 type Options struct {
-	// MaxBody bounds a request's body in bytes. Default and most messaging.MaxBody: the platform sends up to
-	// 3 MB (platform.md 4.2), and the service may wrap that in its own envelope.
+	// MaxBody is the longest body of a request, in bytes. Default and upper bound: messaging.MaxBody.
 	MaxBody int64
-	// MaxBodies bounds what bodies longer than 16 KiB take together while they are read and
-	// decoded, in bytes. Default 64 MiB.
+	// MaxBodies is the memory for all bodies longer than 16 KiB together, while they are read and
+	// decoded, in bytes. A body beyond it is answered 503. Default 64 MiB.
 	MaxBodies int64
-	// MaxWaiting bounds the events that wait for a commit. Default 65,536: some 20 MB, and two to three seconds of
-	// a ledger that takes 25,000 events a second, well within Hold.
+	// MaxWaiting is the number of events that may wait for a commit. A request beyond it is answered
+	// 503. Default 65,536: about 20 MB, and 2 to 3 s of a ledger that takes 25,000 events a second,
+	// well within Hold.
 	MaxWaiting int
-	// Group is how many events a commit takes at most, but always a whole request. Default 512 (reliability.md 6.6).
+	// Group is the number of events at which a commit takes no further request; a request is never
+	// split. Default 512.
 	Group int
-	// Hold is the longest that a request is kept, from its first byte read here to its answer. Default and most 10 s.
+	// Hold is the longest time from the first byte of a request to its answer. A request that is not
+	// committed by then is answered 503. Default and upper bound: 10 s.
 	Hold time.Duration
-	// Commit is the longest that one commit may take. Default 5 s.
+	// Commit is the longest time of one commit. Default 5 s.
 	Commit time.Duration
-	// Drain is how long Run goes on committing what waits after its context has ended. Default 5 s.
+	// Drain is how long Run commits the waiting requests after its context has ended. Default 5 s.
 	Drain time.Duration
-	// RetryAfter is what a 503 asks for. Default 5 s; whole seconds are sent.
+	// RetryAfter is the Retry-After of a 503, sent in whole seconds and at least 1 s. Default 5 s.
 	RetryAfter time.Duration
 
-	// Sweep is the shortest time between two sweeps, SweepJitter what is added at random so that
-	// replicas do not sweep in step. Defaults 1 s and 1 s.
+	// Sweep is the shortest time between two sweeps. A random time up to SweepJitter is added, so that
+	// replicas do not sweep at the same moment. Defaults: 1 s and 1 s.
 	Sweep, SweepJitter time.Duration
-	// SweepTurn is asked before each sweep whether it is this process's: one sweeps for all replicas. It may ask the
-	// ledger. Default: always.
+	// SweepTurn reports whether this process is the one that sweeps for all replicas. It is called
+	// before each sweep and may ask the ledger. Default: always true.
 	SweepTurn func(context.Context) bool
-	// Seed makes the jitter of one process differ from that of another, and repeat in a simulation.
+	// Seed decides the jitter. Give each process another one; a simulation gives the same one again.
 	Seed uint64
 
 	// Decode reads the events of a signed body. Default messaging.DecodeEvents.
 	Decode func(body []byte) ([]messaging.Event, error)
-	// Connections names the connection whose number (digits without +) this is, or "". It is asked for events
-	// that name no connection (design section 4), from many goroutines at once. Default: none is known.
+	// Connections returns the id of the connection with this number (digits without +), or "". It is
+	// called for events that name a number and no connection, by many goroutines at once. Default: "".
 	Connections func(number string) string
-	// OptOut knows the messages and button payloads that mean "stop". The zero value knows the built-in list;
-	// messaging.NewOptOut adds the payloads of the operator's own buttons.
+	// OptOut knows the messages and button payloads that mean "stop". The zero value knows the
+	// built-in list; messaging.NewOptOut adds the payloads of the operator's own buttons.
 	OptOut messaging.OptOut
 
-	// Observe is told of what concerns more than one delivery and is not stored: number and account events, template
-	// events that pause and resume nothing (QUALITY, CATEGORY ...), and failed statuses whose code stops more than
-	// their own message (messaging.Failed). It is called before the answer, from many goroutines at once, again for an
-	// event that is repeated, and must not block. It may be nil.
+	// Observe gets the events that concern more than one delivery and are not stored: number and
+	// account events, template events that neither pause nor resume a run (QUALITY, CATEGORY), and
+	// failed statuses whose code stops more than their own message (messaging.Failed). It is called
+	// before the answer, by many goroutines at once, and again for a repeated event. It must not
+	// block. It may be nil.
 	Observe func(messaging.Event)
-	// OnCommit is told of each commit by the goroutine that does them all: its events, how long it took, how it
-	// ended. It must not block. It may be nil.
+	// OnCommit gets the result of each commit: its number of events, its duration, its error. One
+	// goroutine calls it. It must not block. It may be nil.
 	OnCommit func(events int, took time.Duration, err error)
-	// Log gets a line when something goes wrong, and when it works again. Default: discarded.
+	// Log gets a line when something fails, and when it works again. Default: discarded.
 	Log *slog.Logger
 }
 
-// maxHold is the most that Hold may be: whoever waits longer has given up (reliability.md 3).
+// maxHold is the upper bound of Hold. A sender that waits longer has given up
+// (docs/protocol.md#webhook-intake).
 const maxHold = 10 * time.Second
 
 func (o Options) withDefaults() (Options, error) {
@@ -118,7 +122,8 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	if o.MaxBody > messaging.MaxBody {
-		return o, fmt.Errorf("webhooks: Options.MaxBody is %d: want at most %d, what can be decoded", o.MaxBody, messaging.MaxBody)
+		return o, fmt.Errorf("webhooks: Options.MaxBody is %d: want at most %d, the longest body that can be decoded",
+			o.MaxBody, messaging.MaxBody)
 	}
 	if o.Decode == nil {
 		o.Decode = messaging.DecodeEvents

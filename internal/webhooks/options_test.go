@@ -37,9 +37,11 @@ func TestTheZeroOptionsAreTheDocumentedOnes(t *testing.T) {
 	}
 }
 
-// Each field that bounds something takes its largest value and one, and refuses what is negative by its name.
+// Each field accepts 1 and its upper bound. A negative value and a value above the bound are errors
+// that name the field.
 func TestOptionsAreCheckedAtTheirBounds(t *testing.T) {
-	for _, name := range []string{"MaxBody", "MaxBodies", "MaxWaiting", "Group", "Hold", "Commit", "Drain", "RetryAfter", "Sweep", "SweepJitter"} {
+	for _, name := range []string{"MaxBody", "MaxBodies", "MaxWaiting", "Group",
+		"Hold", "Commit", "Drain", "RetryAfter", "Sweep", "SweepJitter"} {
 		set := func(n int64) error {
 			var o Options
 			reflect.ValueOf(&o).Elem().FieldByName(name).SetInt(n)

@@ -2,27 +2,27 @@ package webhooks
 
 import "net/http"
 
-// Rejection says why a request was not taken. The list is closed; it labels the metric.
+// Rejection says why a request was not taken. The list is closed and labels the metric.
 type Rejection string
 
-// The reasons, in the order in which a request meets them.
+// The reasons, in the order of the checks.
 const (
 	RejectedMethod      Rejection = "method"        // not a POST
-	RejectedEncoding    Rejection = "encoding"      // a Content-Encoding: what is signed is what is sent
+	RejectedEncoding    Rejection = "encoding"      // a Content-Encoding: the signature covers the bytes as they are sent
 	RejectedTooLarge    Rejection = "too_large"     // longer than Options.MaxBody
 	RejectedMemory      Rejection = "memory"        // too many long bodies at once
 	RejectedSlow        Rejection = "slow"          // the body did not come within Options.Hold
 	RejectedBroken      Rejection = "broken"        // the connection broke, or the body was shorter than it said
 	RejectedSignature   Rejection = "signature"     // missing or wrong
-	RejectedUndecodable Rejection = "undecodable"   // signed, but nothing that we know how to read
-	RejectedFull        Rejection = "full"          // more waits than Options.MaxWaiting
-	RejectedCommit      Rejection = "commit_failed" // the ledger did not take it
-	RejectedHeld        Rejection = "held"          // not committed within Options.Hold; it may be yet
-	RejectedStopping    Rejection = "stopping"      // the intake has stopped
-	RejectedGone        Rejection = "gone"          // the sender left before the commit; it may be committed yet
+	RejectedUndecodable Rejection = "undecodable"   // signed, but not decodable
+	RejectedFull        Rejection = "full"          // more events wait than Options.MaxWaiting
+	RejectedCommit      Rejection = "commit_failed" // the ledger did not commit
+	RejectedHeld        Rejection = "held"          // not committed within Options.Hold; the commit may still follow
+	RejectedStopping    Rejection = "stopping"      // the intake is stopping or has stopped
+	RejectedGone        Rejection = "gone"          // the sender left before the commit; the commit may still follow
 )
 
-// rejections gives the answer to each; the order is that of Counts.
+// rejections gives the status of the answer to each Rejection, in the order of the checks.
 var rejections = []struct {
 	Rejection
 	status int

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// pipes is a listener over net.Pipe, so that a real http.Server runs under a bubble's clock.
+// pipes is a listener over net.Pipe, so that a real http.Server runs with the clock of a bubble.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -68,7 +68,7 @@ func TestABodyThatTricklesIsCutOffAtTenSeconds(t *testing.T) {
 		conn.Close()
 		<-trickling
 
-		// The deadline of the body is not that of the next request on a connection.
+		// The deadline of one body does not apply to the next request on the same connection.
 		conn = listener.dial()
 		in := bufio.NewReader(conn)
 		for n := range 3 {
@@ -92,7 +92,7 @@ func TestABodyThatTricklesIsCutOffAtTenSeconds(t *testing.T) {
 	})
 }
 
-// nothing is a ResponseWriter that keeps the status alone.
+// nothing is a ResponseWriter that keeps only the status.
 type nothing struct {
 	header http.Header
 	status int
@@ -102,7 +102,8 @@ func (n *nothing) Header() http.Header         { return n.header }
 func (n *nothing) Write(b []byte) (int, error) { return len(b), nil }
 func (n *nothing) WriteHeader(status int)      { n.status = status }
 
-// BenchmarkServeHTTP measures a request of one event: verify, decode, fold, group, answer; the ledger takes nothing.
+// BenchmarkServeHTTP measures a request of one event: verify, decode, fold, group, answer. The
+// ledger does nothing.
 func BenchmarkServeHTTP(b *testing.B) {
 	i := newIntake(b, &stuckLedger{release: closed()}, Options{}, secretText, strings.Repeat("o", 32))
 	start(b, i)
@@ -134,13 +135,15 @@ func closed() chan struct{} {
 	return c
 }
 
-// FuzzServeHTTP: whatever the service signs, nothing panics, and a 2xx is only given when all facts
-// that were found have been applied.
+// No signed body makes the intake panic. It answers 2xx only if it has applied all facts of the
+// body.
 func FuzzServeHTTP(f *testing.F) {
 	for _, body := range []string{
-		"", "[]", "{}", "null", `[1,"a",null]`, status(1, "sent", noon), "[" + status(1, "read", noon) + "," + inbound("+15555550101", "stop", noon) + "]",
+		"", "[]", "{}", "null", `[1,"a",null]`, status(1, "sent", noon),
+		"[" + status(1, "read", noon) + "," + inbound("+15555550101", "stop", noon) + "]",
 		`{"events":[{"type":"template.status","data":{"name":"a","event":"PAUSED"}}]}`,
-		`{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"messages","value":{"statuses":[{"id":"wamid.A","status":"failed","errors":[{"code":131050}],"timestamp":"9999999999"}]}}]}]}`,
+		`{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"messages","value":{"statuses":[` +
+			`{"id":"wamid.A","status":"failed","errors":[{"code":131050}],"timestamp":"9999999999"}]}}]}]}`,
 		`{"type":"message.status","data":{"messageId":"\u0000","status":"sent","to":"\ud800"}}`,
 	} {
 		f.Add(body)

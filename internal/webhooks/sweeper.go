@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// sweepTime is the longest that one sweep may take; a table of a million orphans
-// takes a few seconds.
+// sweepTime is the longest time of one sweep. A table of a million orphans takes a few seconds.
 const sweepTime = 30 * time.Second
 
-// sweepUntil matches orphans again and again until ctx ends: statuses that came before their receipt was written,
-// and doubts that a webhook settles (reliability.md 1.8).
+// sweepUntil sweeps again and again until ctx ends. A sweep matches the orphans: statuses that came
+// before their receipt was written, and statuses that settle a doubt (docs/protocol.md#adoption).
 func (i *Intake) sweepUntil(ctx context.Context) {
-	jitter := rand.New(rand.NewPCG(i.o.Seed, 0x73776565706572)) // "sweeper": a draw for this purpose alone
+	jitter := rand.New(rand.NewPCG(i.o.Seed, 0x73776565706572)) // "sweeper": the purpose of the draws
 	failing := false
 	for {
 		pause := time.NewTimer(i.o.Sweep + time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1)))
@@ -26,7 +25,7 @@ func (i *Intake) sweepUntil(ctx context.Context) {
 		sweeping, cancel := context.WithTimeout(ctx, sweepTime)
 		if i.o.SweepTurn != nil && !i.o.SweepTurn(sweeping) {
 			cancel()
-			i.counters.left()
+			i.counters.sweptElsewhere()
 			if failing {
 				failing = false
 				i.o.Log.Info("early webhooks are matched again, by another process")

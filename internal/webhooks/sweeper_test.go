@@ -34,7 +34,8 @@ func TestOrphansAreSweptEveryOneToTwoSeconds(t *testing.T) {
 		}
 		c := i.Counts()
 		n := uint64(len(m.sweeps))
-		got := [...]uint64{c.Sweeps, c.SweepsFailed, c.SweptMatched, c.Adopted, c.OrphansOld, uint64(c.Orphans), uint64(c.Ambiguous)} //nolint:gosec // counts
+		//nolint:gosec // counts
+		got := [...]uint64{c.Sweeps, c.SweepsFailed, c.SweptMatched, c.Adopted, c.OrphansOld, uint64(c.Orphans), uint64(c.Ambiguous)}
 		if want := [...]uint64{n, 0, n, 2 * n, 5 * n, 7, 3}; got != want {
 			t.Errorf("sweeps, failed, matched, adopted, old, orphans, ambiguous = %v, want %v", got, want)
 		}
@@ -44,15 +45,18 @@ func TestOrphansAreSweptEveryOneToTwoSeconds(t *testing.T) {
 func TestASweepThatFailsIsSaidOnceAndTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		// A sweep that fails half-way has done what it says, and does not know what is left.
+		// The counts of a sweep that fails half-way are true, except those of what is left.
 		m := &memory{fail: errors.New("database is locked"), swept: campaign.Swept{Matched: 1, Adopted: 2, Expired: 3, Left: 9, Ambiguous: 9}}
 		i := newIntake(t, m, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		stop := start(t, i)
 		time.Sleep(20 * time.Second)
 		c := i.Counts()
-		got, want := [...]uint64{c.SweptMatched, c.Adopted, c.OrphansOld, uint64(c.Orphans), uint64(c.Ambiguous)}, [...]uint64{c.Sweeps, 2 * c.Sweeps, 3 * c.Sweeps, 0, 0} //nolint:gosec // counts
+		//nolint:gosec // counts
+		got, want := [...]uint64{c.SweptMatched, c.Adopted, c.OrphansOld, uint64(c.Orphans), uint64(c.Ambiguous)},
+			[...]uint64{c.Sweeps, 2 * c.Sweeps, 3 * c.Sweeps, 0, 0}
 		if got != want || c.SweepsFailed != c.Sweeps {
-			t.Errorf("matched, adopted, old, orphans, ambiguous = %v of %d sweeps, %d failed; want %v, all failed", got, c.Sweeps, c.SweepsFailed, want)
+			t.Errorf("matched, adopted, old, orphans, ambiguous = %v of %d sweeps, %d failed; want %v, all failed",
+				got, c.Sweeps, c.SweepsFailed, want)
 		}
 		m.setFail(nil)
 		time.Sleep(20 * time.Second)
@@ -62,13 +66,14 @@ func TestASweepThatFailsIsSaidOnceAndTriedAgain(t *testing.T) {
 			t.Errorf("%d sweeps, %d failed; want 9 or more of each kind", c.Sweeps, c.SweepsFailed)
 		}
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-		if len(lines) != 2 || !strings.Contains(lines[0], "level=ERROR") || !strings.Contains(lines[0], "database is locked") || !strings.Contains(lines[1], "level=INFO") {
+		if len(lines) != 2 || !strings.Contains(lines[0], "level=ERROR") || !strings.Contains(lines[0], "database is locked") ||
+			!strings.Contains(lines[1], "level=INFO") {
 			t.Errorf("the log says\n%s\nwant an error with its cause, then one line that it is over", &log)
 		}
 	})
 }
 
-// stuckSweep is a ledger whose sweep ends with its time.
+// stuckSweep is a ledger whose sweep ends when its context ends.
 type stuckSweep struct {
 	memory
 	took []time.Duration
@@ -81,7 +86,7 @@ func (s *stuckSweep) Sweep(ctx context.Context, _ time.Time) (campaign.Swept, er
 	return campaign.Swept{}, ctx.Err()
 }
 
-// A sweep ends after 30 s and is tried again; the end of the process does not wait for one.
+// A sweep ends after 30 s and is tried again. The stop of the process does not wait for a sweep.
 func TestASweepHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &stuckSweep{}
@@ -102,13 +107,15 @@ func TestASweepHasADeadline(t *testing.T) {
 	})
 }
 
-// Of many processes one sweeps: only its count of what is left holds, and who is relieved does not go on telling of a fault.
-func TestWhoDoesNotSweepAnyMoreCountsNoOrphans(t *testing.T) {
+// One process of many sweeps, and only its count of the orphans is true. A process that no longer
+// sweeps counts none, and its log says that the fault is over.
+func TestAProcessThatStopsSweepingCountsNoOrphans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		began := time.Now()
 		m := &memory{swept: campaign.Swept{Left: 7, Ambiguous: 3}}
-		i := newIntake(t, m, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), SweepTurn: func(context.Context) bool { return time.Since(began) < 20*time.Second }})
+		i := newIntake(t, m, Options{Log: slog.New(slog.NewTextHandler(&log, nil)),
+			SweepTurn: func(context.Context) bool { return time.Since(began) < 20*time.Second }})
 		stop := start(t, i)
 		time.Sleep(10 * time.Second)
 		if c := i.Counts(); c.Orphans != 7 || c.Ambiguous != 3 {
@@ -126,7 +133,8 @@ func TestWhoDoesNotSweepAnyMoreCountsNoOrphans(t *testing.T) {
 	})
 }
 
-// Replicas that start together must not sweep together: the seed moves each from the other, and repeats in a simulation.
+// Replicas that start together do not sweep at the same moments, because their seeds differ. The
+// same seed gives the same moments.
 func TestTheSeedDecidesWhenASweepComes(t *testing.T) {
 	sweeps := func(seed uint64) (at []time.Duration) {
 		synctest.Test(t, func(t *testing.T) {

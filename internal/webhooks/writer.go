@@ -10,10 +10,10 @@ import (
 	"campaignd/campaign"
 )
 
-// Run commits what ServeHTTP queues and sweeps orphans, until ctx ends; then it commits what
-// waits, for at most Options.Drain, and returns. Stop the HTTP server's listener first: whoever comes after ctx has ended
-// gets a 503. Run may be called once. An error means that requests were left
-// unanswered; the service repeats them.
+// Run commits the requests that ServeHTTP queues and sweeps orphans, until ctx ends. Then it
+// commits the waiting requests, for at most Options.Drain, and returns. Stop the listener of the
+// HTTP server first: a request that comes after ctx has ended gets a 503. Run may be called once.
+// An error means that some requests were not committed; the service repeats them.
 func (i *Intake) Run(ctx context.Context) error {
 	if !i.running.CompareAndSwap(false, true) {
 		return errors.New("webhooks: Run was called before")
@@ -23,11 +23,12 @@ func (i *Intake) Run(ctx context.Context) error {
 	defer sweeper.Wait()
 	defer close(i.stopped)
 
-	// From here on new requests are turned away, also while a slow commit is under way.
+	// New requests are rejected as soon as ctx ends, even while a slow commit is under way.
 	defer context.AfterFunc(ctx, func() { i.closing.Store(true) })()
 
 	writer := writer{Intake: i}
-	// The end of ctx must not undo a commit that is under way: somebody waits for it. Each has its own deadline.
+	// The end of ctx must not undo a commit that is under way, because requests wait for it. Each
+	// commit has its own deadline.
 	committing := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
 		select {
@@ -39,15 +40,15 @@ func (i *Intake) Run(ctx context.Context) error {
 	return writer.drain(committing)
 }
 
-// writer is the one goroutine that commits: SQLite has one writer anyway, and for PostgreSQL one is
-// enough (reliability.md 6.6).
+// writer belongs to the one goroutine that commits. SQLite has one writer anyway, and one is enough
+// for PostgreSQL (docs/protocol.md#webhook-intake).
 type writer struct {
 	*Intake
-	letters []*letter
+	batch   []*queued
 	failing bool
 }
 
-// drain commits what waits now: events that were received are better stored than asked for again.
+// drain commits the requests that wait now, so that the service need not repeat them.
 func (w *writer) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.o.Drain)
 	defer cancel()
@@ -60,28 +61,30 @@ func (w *writer) drain(ctx context.Context) error {
 		}
 		if ctx.Err() != nil {
 			if left := w.waiting.Load(); left > 0 {
-				return fmt.Errorf("webhooks: %d events were not stored within %v of stopping; the service will repeat them", left, w.o.Drain)
+				return fmt.Errorf("webhooks: %d events were not stored within %v of stopping; the service will repeat them",
+					left, w.o.Drain)
 			}
 			return nil
 		}
 	}
 }
 
-// commit stores first and whatever has gathered behind it in one transaction, and answers them all.
-func (w *writer) commit(ctx context.Context, first *letter) {
+// commit stores first and the requests that wait behind it in one transaction, and answers them
+// all.
+func (w *writer) commit(ctx context.Context, first *queued) {
 	facts, events := first.facts, first.events
-	w.letters = append(w.letters[:0], first)
+	w.batch = append(w.batch[:0], first)
 gather:
 	for events < w.o.Group {
 		select {
 		case next := <-w.queue:
-			if len(w.letters) == 1 { // own the slices before anything is added to them
+			if len(w.batch) == 1 { // copy the slices before anything is appended to them
 				facts = campaign.Events{}
 				merge(&facts, first.facts)
 			}
 			merge(&facts, next.facts)
 			events += next.events
-			w.letters = append(w.letters, next)
+			w.batch = append(w.batch, next)
 		default:
 			break gather
 		}
@@ -99,9 +102,9 @@ gather:
 	if w.o.OnCommit != nil {
 		w.o.OnCommit(events, took, err)
 	}
-	for n, l := range w.letters {
-		l.answer <- err
-		w.letters[n] = nil
+	for n, q := range w.batch {
+		q.answer <- err
+		w.batch[n] = nil
 	}
 	if failing := err != nil; failing != w.failing {
 		w.failing = failing

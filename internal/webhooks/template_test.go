@@ -1,0 +1,89 @@
+package webhooks
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+// The events are those of the platform's reference, and QUALITY and CATEGORY, which our decoder
+// makes out of two other notices.
+func TestEveryTemplateEventIsToldAndCounted(t *testing.T) {
+	const (
+		goesOn  = `level=INFO msg="template can be sent; its runs go on"`
+		waits   = `level=WARN msg="template cannot be sent; its runs pause until it is approved"`
+		ends    = `level=WARN msg="template cannot be sent; its runs pause until they are resumed"`
+		nothing = `level=WARN msg="template event that pauses no run"`
+	)
+	effects := map[string]string{goesOn: "resumes", waits: "pauses", ends: "ends", nothing: "noted"}
+	for event, line := range map[string]string{
+		"APPROVED": goesOn, "REINSTATED": goesOn, "UNPAUSED": goesOn, "UNPAUSE": goesOn, "UNARCHIVED": goesOn,
+		"PAUSED": waits, "PENDING": waits, "IN_APPEAL": waits, "REJECTED": waits, "ARCHIVED": waits,
+		"DISABLED": ends, "PENDING_DELETION": ends, "DELETED": ends,
+		"FLAGGED": nothing, "LOCKED": nothing, "LIMIT_EXCEEDED": nothing,
+		"QUALITY": nothing, "CATEGORY": nothing, "NEVER_HEARD_OF": nothing,
+	} {
+		t.Run(event, func(t *testing.T) {
+			var log bytes.Buffer
+			var told []messaging.Event
+			e, c := folded(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Observe: func(e messaging.Event) { told = append(told, e) }},
+				`{"type":"template.status","connectionId":"conn_1","data":{"name":"promo","language":"en-US","event":"`+
+					strings.ToLower(event)+`","reason":"WHY"}}`)
+			var want []campaign.TemplateEvent
+			observed := 1
+			if line != nothing {
+				want, observed = []campaign.TemplateEvent{{Name: "promo", Language: "en_US", Event: event, Reason: "WHY"}}, 0
+			}
+			if d := cmp.Diff(want, e.Templates); d != "" {
+				t.Errorf("the ledger is told (-want +got):\n%s", d)
+			}
+			if len(told) != observed {
+				t.Errorf("Observe was called %d times, want %d", len(told), observed)
+			}
+			if want := line + " template=promo language=en_US event=" + event + " reason=WHY\n"; !strings.HasSuffix(log.String(), want) ||
+				strings.Count(log.String(), "\n") != 1 {
+				t.Errorf("the log says\n%s\nwant one line, ending in\n%s", log.String(), want)
+			}
+			for effect, n := range c.Templates {
+				if want := map[bool]uint64{true: 1}[effect == effects[line]]; n != want {
+					t.Errorf("counted %d as %q, want %d", n, effect, want)
+				}
+			}
+			if got, want := len(c.Templates), 4; got != want {
+				t.Errorf("%d effects are counted, want %d", got, want)
+			}
+		})
+	}
+}
+
+// PostgreSQL stores no NUL. One such event must not keep a whole batch out of the ledger.
+func TestATemplateNamedWithNULIsOnlyTold(t *testing.T) {
+	for _, member := range []string{`"name":"a\u0000","language":"en"`, `"name":"a","language":"en\u0000"`} {
+		e, c := folded(t, Options{}, `{"type":"template.status","data":{`+member+`,"event":"PAUSED"}}`)
+		if len(e.Templates) != 0 || c.Templates["noted"] != 1 {
+			t.Errorf("%s: stored %v, counted %v; want nothing stored, one noted", member, e.Templates, c.Templates)
+		}
+	}
+}
+
+// The name of a template is cut to 512 characters in the log. The ledger gets it whole.
+func TestALongTemplateNameIsCutInTheLogAlone(t *testing.T) {
+	for length, want := range map[int]int{511: 511, 512: 512, 513: 512} {
+		var log bytes.Buffer
+		name := strings.Repeat("n", length)
+		e, _ := folded(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))},
+			`{"type":"template.status","data":{"name":"`+name+`","event":"PAUSED"}}`)
+		if len(e.Templates) != 1 || e.Templates[0].Name != name {
+			t.Errorf("%d bytes: stored %v, want the whole name", length, e.Templates)
+		}
+		if !strings.Contains(log.String(), "template="+name[:want]+" ") {
+			t.Errorf("%d bytes: the log says %s, want %d bytes of the name", length, &log, want)
+		}
+	}
+}
