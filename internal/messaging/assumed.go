@@ -2,29 +2,33 @@ package messaging
 
 import "strings"
 
-// Assumed is what we assume where the service's document says "not shown" (design
-// section 9). The zero value means the defaults below; the sandbox meets them. Each can be
-// replaced by configuration once the real service has been seen.
+// Assumed holds our assumptions where the document of the service shows nothing
+// (docs/service.md#assumptions). The zero value means the defaults; the sandbox behaves as they
+// say. Options.Assumed replaces each of them for a service that differs.
 type Assumed struct {
-	// ConnectionsPath lists connections; given by the document. Default /api/v1/connections.
+	// ConnectionsPath lists the connections. The document gives it. Default /api/v1/connections.
 	ConnectionsPath string
-	// NumbersPath lists number health. Default /api/v1/numbers; an answer of 404 means that the
-	// service does not offer it.
+	// NumbersPath lists the health of the numbers. Default /api/v1/numbers. A service that answers 404
+	// does not offer it.
 	NumbersPath string
-	// TemplatesPath lists templates, with ?connectionId=. Default /api/v1/templates.
+	// TemplatesPath lists the templates of the connection in ?connectionId=. Default
+	// /api/v1/templates.
 	TemplatesPath string
-	// MediaPath stores a file; the path is given by the document, the form is assumed. Default /api/v1/media.
+	// MediaPath stores a file. The document gives the path, not the form. Default /api/v1/media.
 	MediaPath string
-	// MediaFileField and MediaConnectionField name the parts of the multipart form. Defaults file and connectionId.
+	// MediaFileField and MediaConnectionField name the parts of the multipart form. Defaults: file and
+	// connectionId.
 	MediaFileField, MediaConnectionField string
-	// WebhooksPath registers and lists endpoints; DELETE of WebhooksPath/ID removes one. Default /api/v1/webhooks.
+	// WebhooksPath registers and lists endpoints; DELETE of WebhooksPath/ID removes one. Default
+	// /api/v1/webhooks.
 	WebhooksPath string
-	// Fields renames fields of answers: "numbers.qualityRating": "quality". The key is
-	// the listing (connections, numbers, templates, media, webhooks) and our name; the value is the
-	// service's name, which is then looked for before ours.
+	// Fields renames fields of answers, for example "numbers.qualityRating": "quality". The key is a
+	// listing (connections, numbers, templates, media, webhooks), a dot and our name of the field; the
+	// value is the service's name. The service's name is looked for before ours. Default: none.
 	Fields map[string]string
-	// Events renames event types: the service's name to one of ours (message.status, message.received,
-	// template.status, number.updated, account.updated, preference.updated).
+	// Events renames event types. The key is the service's name; the value is one of ours:
+	// message.status, message.received, template.status, number.updated, account.updated,
+	// preference.updated. Default: none.
 	Events map[string]string
 }
 
@@ -48,9 +52,9 @@ func (a Assumed) withDefaults() Assumed {
 	return a
 }
 
-// The names under which the answers' fields are looked for, in this order; the
-// first is the assumption of design section 9, the others are what the platform and services like this
-// one write (platform.md 2, 5, 8). Case and underscores do not matter.
+// The names of the fields of the answers, in the order in which they are looked for. The first is
+// our assumption (docs/service.md#assumptions); the others are the names that the platform and
+// similar services use. Case and underscores do not matter.
 var (
 	connectionFields = map[string][]string{
 		"id":          {"id", "connectionId"},
@@ -88,15 +92,16 @@ var (
 	}
 )
 
-// record reads one answer's object by our names for its fields.
+// record reads one object of an answer by our names of its fields.
 type record struct {
-	fields map[string]value // by folded name
+	fields map[string]value // by foldName
 	names  map[string][]string
 	rename func(name string) string
 }
 
 func (a *Assumed) record(listing string, names map[string][]string, v value) record {
-	r := record{fields: make(map[string]value, 8), names: names, rename: func(name string) string { return a.Fields[listing+"."+name] }}
+	rename := func(name string) string { return a.Fields[listing+"."+name] }
+	r := record{fields: make(map[string]value, 8), names: names, rename: rename}
 	if v.isObject() {
 		for m := v.members(); m.next(); {
 			r.fields[foldName(string(m.key))] = m.val

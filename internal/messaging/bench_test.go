@@ -24,7 +24,7 @@ func benchServer(b *testing.B) string {
 	return s.URL
 }
 
-// The whole of Send beside the least that net/http can do for the same exchange.
+// BenchmarkSend compares Send with the least work that net/http can do for the same exchange.
 func BenchmarkSend(b *testing.B) {
 	b.Run("client", func(b *testing.B) {
 		c := testClient(b, benchServer(b), Options{})
@@ -82,7 +82,8 @@ func BenchmarkDecodeEvents(b *testing.B) {
 	}
 }
 
-// What encoding/json alone needs for the fields of one status.
+// BenchmarkDecodeEventsWithEncodingJSON reads the fields of one status with encoding/json alone,
+// for comparison.
 func BenchmarkDecodeEventsWithEncodingJSON(b *testing.B) {
 	body, err := os.ReadFile(filepath.Join(wireRoot, "webhooks", "01_status_sent", "body.json"))
 	if err != nil {

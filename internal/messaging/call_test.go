@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// answering is a client of a service that gives one answer to everything.
+// answering returns a client of a service that gives the same answer to every request.
 func answering(t *testing.T, status int, body string, o Options) (*Client, *replay) {
 	t.Helper()
 	r := &replay{response: wireResponse{Status: status, Text: body, Headers: map[string]string{"X-Request-Id": "req_7"}}}
@@ -27,7 +27,8 @@ func answering(t *testing.T, status int, body string, o Options) (*Client, *repl
 	return testClient(t, server.URL, o), r
 }
 
-// No call but Send puts a message at stake: whatever goes wrong, nothing is in doubt and it may be asked again.
+// Only Send sends a message. A failure of any other call is never a doubt, and the call can be
+// repeated.
 func TestACallThatFailsIsNeverDoubt(t *testing.T) {
 	for _, c := range []struct {
 		status int
@@ -69,7 +70,8 @@ func TestACallThatFailsIsNeverDoubt(t *testing.T) {
 		t.Errorf("message %q of request %q, want it without the key, of req_7", e.Message, e.RequestID)
 	}
 	for _, fault := range []error{io.EOF, &http.MaxBytesError{}} {
-		client := testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, fault })})
+		client := testClient(t, "https://service.example",
+			Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, fault })})
 		_, err := client.Webhooks(t.Context())
 		if e := asWire(t, err); e.Proof != NotSent || e.Action != RetryLater || !errors.Is(err, fault) {
 			t.Errorf("%v: %s %s, want not_sent retry_later", err, e.Proof.word(), e.Action.word())
@@ -92,7 +94,7 @@ func TestAListingIsReadWhereverItStands(t *testing.T) {
 	}
 }
 
-// Only what our assumption about the service invented may be missing; the rest is a fault.
+// Only an endpoint that we assume may be missing. For an endpoint of the document a 404 is a fault.
 func TestOnlyAMissingEndpointIsNotOffered(t *testing.T) {
 	for status, want := range map[int]bool{404: true, 405: true, 501: true, 403: false, 400: false, 410: false, 500: false} {
 		client, _ := answering(t, status, `{"error":"not_found"}`, Options{})
@@ -115,69 +117,12 @@ func TestOnlyAMissingEndpointIsNotOffered(t *testing.T) {
 	}
 }
 
-func TestNumbersAreReadInEveryForm(t *testing.T) {
-	for fields, want := range map[string]Number{
-		`"throughput":"STANDARD"`:                                        {Level: "STANDARD", Throughput: 80},
-		`"throughput":{"level":"high"}`:                                  {Level: "HIGH", Throughput: 1000},
-		`"throughput":{"level":"NOT_APPLICABLE"}`:                        {Level: "NOT_APPLICABLE"},
-		`"throughput":45.5`:                                              {Throughput: 45.5},
-		`"throughput":"45"`:                                              {Throughput: 45},
-		`"throughput":0.5`:                                               {Throughput: 0.5},
-		`"throughput":999999`:                                            {Throughput: 999999},
-		`"throughput":1000000`:                                           {Level: "1000000"},
-		`"throughput":0`:                                                 {Level: "0"},
-		`"throughput":-5`:                                                {Level: "-5"},
-		`"coexistence":true`:                                             {Coexistence: true, Throughput: 20},
-		`"coexistence":true,"throughput":"STANDARD"`:                     {Coexistence: true, Level: "STANDARD", Throughput: 20},
-		`"coexistence":true,"throughput":20.5`:                           {Coexistence: true, Throughput: 20},
-		`"is_on_biz_app":"true","throughput":5`:                          {Coexistence: true, Throughput: 5},
-		`"coexistence":false,"throughput":"STANDARD"`:                    {Level: "STANDARD", Throughput: 80},
-		`"quality_rating":"green","messaging_limit":"TIER_2K"`:           {Quality: "GREEN", Tier: "TIER_2K", TierLimit: 2000},
-		`"tier":2000`:                                                    {Tier: "2000", TierLimit: 2000},
-		`"tier":null,"messagingLimit":"TIER_250"`:                        {Tier: "TIER_250", TierLimit: 250},
-		`"tier":"TIER_1K","whatsapp_business_manager_messaging_limit":1`: {Tier: "1", TierLimit: 1},
-	} {
-		client, _ := answering(t, 200, `{"data":[{"connectionId":"conn_1","displayPhoneNumber":"+15555550100",`+fields+`}]}`, Options{})
-		got, err := client.Numbers(t.Context())
-		want.ConnectionID, want.Phone = "conn_1", "+15555550100"
-		if err != nil || !reflect.DeepEqual(got, []Number{want}) {
-			t.Errorf("%s:\n got %+v, %v\nwant %+v", fields, got, err, want)
-		}
-	}
-	for tier, want := range map[string]int64{"1000000000000": 1e12, "1000000000001": 0, "TIER_1000000M": 1e12, " TIER_5 ": 5, "0": 0, "-2": 0, "K": 0} {
-		if got := TierLimit(tier); got != want {
-			t.Errorf("TierLimit(%q) = %d, want %d", tier, got, want)
-		}
-	}
-}
-
-func TestTemplatesAreReadAsSendsWriteThem(t *testing.T) {
-	client, server := answering(t, 200, `{"data":[{"templateId":7,"name":"sale","locale":"pt-BR","status":"approved","category":"marketing","components":[
-		{"type":"header","format":"image"},{"type":"body","text":"{{1}} and {{ name }} and {{1}}, not {{a-b}}"},
-		{"type":"buttons","buttons":[{"type":"url","text":"Open","url":"https://x.example/{{1}}"}]}]}]}`, Options{})
-	got, err := client.Templates(t.Context(), "conn 1&x")
-	want := TemplateRecord{ID: "7", Name: "sale", Language: "pt_BR", Status: "APPROVED", Category: "MARKETING", Components: []Component{
-		{Type: "HEADER", Format: "IMAGE"}, {Type: "BODY", Text: "{{1}} and {{ name }} and {{1}}, not {{a-b}}"},
-		{Type: "BUTTONS", Buttons: []ComponentButton{{Type: "URL", Text: "Open", URL: "https://x.example/{{1}}"}}},
-	}}
-	if err != nil || !reflect.DeepEqual(got, []TemplateRecord{want}) {
-		t.Fatalf("got %+v, %v\nwant %+v", got, err, want)
-	}
-	if got, want := server.request.URL.RawQuery, "connectionId=conn+1%26x"; got != want {
-		t.Errorf("query %q, want %q", got, want)
-	}
-	if got, want := got[0].Component("BODY").Variables(), []string{"1", "name"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("variables %q, want %q", got, want)
-	}
-	if got := got[0].Component("FOOTER"); !reflect.DeepEqual(got, Component{}) {
-		t.Errorf("a footer that is not there is %+v, want the zero Component", got)
-	}
-}
-
 func TestWebhookCallsSendAndReadWhatTheySay(t *testing.T) {
-	client, server := answering(t, 200, `{"data":{"webhookId":"whk_1","endpoint":"https://x.example","signing_secret":"s3cret","eventTypes":["message.status"]}}`, Options{})
+	client, server := answering(t, 200,
+		`{"data":{"webhookId":"whk_1","endpoint":"https://x.example","signing_secret":"s3cret","eventTypes":["message.status"]}}`, Options{})
 	w, err := client.RegisterWebhook(t.Context(), "https://x.example/hook", nil)
-	if err != nil || w.ID != "whk_1" || w.URL != "https://x.example" || w.Secret.Reveal() != "s3cret" || !reflect.DeepEqual(w.Events, []string{"message.status"}) {
+	if err != nil || w.ID != "whk_1" || w.URL != "https://x.example" || w.Secret.Reveal() != "s3cret" ||
+		!reflect.DeepEqual(w.Events, []string{"message.status"}) {
 		t.Errorf("got %+v, %v; want whk_1 with its URL, secret and event", w, err)
 	}
 	sameJSON(t, "body without events", server.body, []byte(`{"url":"https://x.example/hook"}`))
@@ -185,8 +130,10 @@ func TestWebhookCallsSendAndReadWhatTheySay(t *testing.T) {
 		t.Errorf("Content-Type %q, want %q", got, want)
 	}
 	for address, want := range map[string]bool{
-		"https://x.example": true, "http://127.0.0.1:9/h": true, "http://[::1]:9": true, "http://a.localhost": true, "http://[::ffff:127.0.0.1]": true,
-		"http://x.example": false, "ftp://127.0.0.1": false, "https://": false, "https:///path": false, "x.example": false, "http://127.0.0.1.example": false, "https://a b": false,
+		"https://x.example": true, "http://127.0.0.1:9/h": true, "http://[::1]:9": true,
+		"http://a.localhost": true, "http://[::ffff:127.0.0.1]": true,
+		"http://x.example": false, "ftp://127.0.0.1": false, "https://": false, "https:///path": false,
+		"x.example": false, "http://127.0.0.1.example": false, "https://a b": false,
 	} {
 		hits := server.hits
 		_, err := client.RegisterWebhook(t.Context(), address, nil)
@@ -240,7 +187,8 @@ func TestAnUploadSaysItsLengthWhereItKnowsIt(t *testing.T) {
 		{"a file from its middle", opened, "456789", true},
 		{"a stream", io.MultiReader(strings.NewReader("abc")), "abc", false},
 	} {
-		client, server := answering(t, 200, `{"data":{"assetId":"ast_1","header_handle":"4::x"}}`, Options{Assumed: Assumed{MediaFileField: `f"1`, MediaConnectionField: "conn"}})
+		client, server := answering(t, 200, `{"data":{"assetId":"ast_1","header_handle":"4::x"}}`,
+			Options{Assumed: Assumed{MediaFileField: `f"1`, MediaConnectionField: "conn"}})
 		asset, err := client.UploadMedia(t.Context(), "conn_1", "a\"b\\c\r\n.jpg", "image/jpeg", c.r)
 		if err != nil || asset.ID != "ast_1" || asset.HeaderHandle != "4::x" {
 			t.Fatalf("%s: %+v, %v; want ast_1 with its handle", c.name, asset, err)
@@ -253,7 +201,8 @@ func TestAnUploadSaysItsLengthWhereItKnowsIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		parts := multipart.NewReader(bytes.NewReader(server.body), params["boundary"])
-		for _, want := range [][3]string{{`form-data; name="conn"`, "", "conn_1"}, {`form-data; name="f%221"; filename="a%22b\\c%0D%0A.jpg"`, "image/jpeg", c.want}} {
+		for _, want := range [][3]string{{`form-data; name="conn"`, "", "conn_1"},
+			{`form-data; name="f%221"; filename="a%22b\\c%0D%0A.jpg"`, "image/jpeg", c.want}} {
 			part, err := parts.NextRawPart()
 			if err != nil {
 				t.Fatalf("%s: %v, want another part", c.name, err)
@@ -264,20 +213,23 @@ func TestAnUploadSaysItsLengthWhereItKnowsIt(t *testing.T) {
 			}
 		}
 	}
-	for given, want := range map[string]string{"": "application/octet-stream", "a\nb": "application/octet-stream", "a\rb": "application/octet-stream"} {
+	for given, want := range map[string]string{"": "application/octet-stream",
+		"a\nb": "application/octet-stream", "a\rb": "application/octet-stream"} {
 		client, server := answering(t, 200, `{"data":{"assetId":"ast_1"}}`, Options{})
-		if _, err := client.UploadMedia(t.Context(), "conn_1", "a", given, strings.NewReader("x")); err != nil || !bytes.Contains(server.body, []byte("Content-Type: "+want+"\r\n")) {
+		if _, err := client.UploadMedia(t.Context(), "conn_1", "a", given, strings.NewReader("x")); err != nil ||
+			!bytes.Contains(server.body, []byte("Content-Type: "+want+"\r\n")) {
 			t.Errorf("type %q: %v, sent\n%s\nwant %s", given, err, server.body, want)
 		}
 	}
 	client, _ := answering(t, 200, `{"data":{"url":"x"}}`, Options{})
 	_, err = client.UploadMedia(t.Context(), "conn_1", "a", "image/jpeg", strings.NewReader("x"))
-	if e := asWire(t, err); e.Code != codeBadAnswer || e.Proof != NotSent || e.Action != RetryLater || e.Status != 200 || e.Message != "POST /api/v1/media: the answer holds no assetId" {
+	if e := asWire(t, err); e.Code != codeBadAnswer || e.Proof != NotSent || e.Action != RetryLater || e.Status != 200 ||
+		e.Message != "POST /api/v1/media: the answer holds no assetId" {
 		t.Errorf("no asset: %+v, want bad_answer of 200 that says so and may be tried later", e)
 	}
 }
 
-// Each call has a time of its own, and an earlier deadline of the caller wins.
+// Each call has its own timeout. An earlier deadline of the caller wins.
 func TestEveryCallEndsAtItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -298,7 +250,8 @@ func TestEveryCallEndsAtItsTimeout(t *testing.T) {
 			timeout, given time.Duration
 			want           time.Duration
 		}{
-			{"send", 0, 0, 10 * time.Second}, {"send", 3 * time.Second, 0, 3 * time.Second}, {"send", 0, time.Second, time.Second}, {"send", 0, time.Minute, 10 * time.Second},
+			{"send", 0, 0, 10 * time.Second}, {"send", 3 * time.Second, 0, 3 * time.Second},
+			{"send", 0, time.Second, time.Second}, {"send", 0, time.Minute, 10 * time.Second},
 			{"list", 0, 0, 10 * time.Second}, {"delete", 0, 0, 10 * time.Second}, {"upload", 3 * time.Second, 0, 2 * time.Minute},
 		} {
 			ctx := t.Context()

@@ -15,12 +15,12 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Client talks to one service with one key. It is safe for concurrent use.
+// Client calls one service with one key. It is safe for concurrent use.
 type Client struct {
 	transport http.RoundTripper
-	traced    bool
+	traced    bool // the transport calls the hooks of httptrace
 	base      url.URL
-	send      *http.Request // copied for each Send; its URL and header are shared and only read
+	send      *http.Request // copied for each Send; all copies share its URL and header, which are only read
 	key       Secret
 	agent     string
 	timeout   time.Duration
@@ -31,7 +31,7 @@ type Client struct {
 	buffers   sync.Pool // of *[]byte, for answers
 }
 
-// New checks the options and returns a Client. Errors name the option at fault.
+// New checks the options and returns a Client. An error names the option.
 func New(o Options) (*Client, error) {
 	base, err := checkBase(o.BaseURL, o.AllowHTTP)
 	if err != nil {
@@ -41,7 +41,7 @@ func New(o Options) (*Client, error) {
 	case o.APIKey.IsZero():
 		return nil, errors.New("api_key: missing; generate one in the service's dashboard under API keys")
 	case !visible(o.APIKey.Reveal()):
-		return nil, errors.New("api_key: holds a space, a line break or another character that no key has; was it copied whole?")
+		return nil, errors.New("api_key: holds a space, a line break or another character that no key has; was all of it copied?")
 	case o.Timeout < 0:
 		return nil, fmt.Errorf("timeout: %v is negative", o.Timeout)
 	case o.MaxInFlight < 0:
@@ -78,23 +78,23 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// sendPath is given by the document (seed 000, Endpoints).
+// sendPath is the path of sends (docs/service.md#operations).
 const sendPath = "/api/v1/messages"
 
-// String names the client without its key.
+// String returns the name of the host. It never shows the key.
 func (c *Client) String() string { return "messaging client of " + c.base.Host }
 
-// GoString is String: %#v must not open the headers.
+// GoString is String, so that %#v does not show the headers.
 func (c *Client) GoString() string { return c.String() }
 
-// Close closes the connections that are idle. The Client can be used afterwards.
+// Close closes the idle connections. The Client can still be used.
 func (c *Client) Close() {
 	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
 
-// request builds a request whose URL is the base, path and query.
+// request returns a request without a body. Its URL is the base with path and query.
 func (c *Client) request(ctx context.Context, method, path, query string) *http.Request {
 	u := c.base
 	u.Path, u.RawQuery = path, query
@@ -110,8 +110,9 @@ func (c *Client) request(ctx context.Context, method, path, query string) *http.
 	return r.WithContext(ctx)
 }
 
-// posting is the body of a request. It has no way back to its beginning (no GetBody): without one, and
-// without an idempotency header, net/http never sends a POST twice (transport.go, shouldRetryRequest).
+// posting is the body of a request. It cannot be read a second time: without Request.GetBody and
+// without an idempotency header, net/http never sends a POST twice (shouldRetryRequest in
+// https://go.dev/src/net/http/transport.go).
 type posting struct {
 	text []byte
 	at   int
@@ -128,12 +129,14 @@ func (p *posting) Read(b []byte) (int, error) {
 
 func (p *posting) Close() error { return nil }
 
-// Send posts one message, once. It returns the service's receipt, or an *Error that says what the
-// exchange proves and what to do; it never repeats the request and follows no redirect. When ctx ends before the
-// request is written the message is proven not sent; after that it is in doubt.
+// Send posts one message once. It returns the receipt of the service, or an *Error that says what
+// the exchange proves and what to do (docs/protocol.md#what-an-answer-proves). It never repeats the
+// request and follows no redirect. It blocks for at most Options.Timeout. If ctx ends before the
+// request is written, the message is proven not sent; after that it is in doubt.
 func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 	if !e164(m.To) {
-		// Without + the platform prepends the sender's own country code: a stranger may get it (platform.md 6.4).
+		// Without + the platform puts the sender's own country code in front, and a stranger may get the
+		// message (docs/service.md#phone-numbers).
 		return Receipt{}, local(codeNotE164, nil)
 	}
 	text, err := appendMessage(make([]byte, 0, 512), m)
@@ -146,7 +149,7 @@ func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 	req := c.send.WithContext(httptrace.WithClientTrace(ctx, &x.trace))
 	req.Body, req.ContentLength = &posting{text: text}, int64(len(text))
 	if !c.traced {
-		req.Header = req.Header.Clone() // who knows what it does with a shared one
+		req.Header = req.Header.Clone() // a foreign transport may change the shared header
 	}
 	if mutant.On("idempotency_key") {
 		req.GetBody = func() (io.ReadCloser, error) { return &posting{text: text}, nil }
@@ -160,7 +163,7 @@ func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 	a := answer{status: resp.StatusCode, header: resp.Header}
 	a.body, a.err = read(resp, (*buf)[:0], maxAnswer)
 	*buf = a.body
-	receipt, failure := c.judge(&a)
+	receipt, failure := c.classify(&a)
 	if cap(*buf) <= maxAnswer {
 		c.buffers.Put(buf)
 	}
@@ -171,8 +174,8 @@ func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 	return receipt, nil
 }
 
-// judge turns a whole answer to a send into a receipt or a failure.
-func (c *Client) judge(a *answer) (Receipt, *Error) {
+// classify turns an answer to a send into a receipt or a failure.
+func (c *Client) classify(a *answer) (Receipt, *Error) {
 	id := requestID(a.header)
 	if a.status < 200 || a.status > 299 {
 		return Receipt{}, refusal(a, id, c.key.Reveal(), c.proven)
@@ -187,7 +190,7 @@ func (c *Client) judge(a *answer) (Receipt, *Error) {
 	return Receipt{MessageID: message, Warning: warning, RequestID: id}, nil
 }
 
-// within bounds ctx by d; an earlier deadline of its own stays as it is.
+// within bounds ctx by d, unless the deadline of ctx is earlier.
 func (c *Client) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if at, ok := ctx.Deadline(); ok && time.Until(at) <= d {
 		return ctx, func() {}
@@ -195,13 +198,14 @@ func (c *Client) within(ctx context.Context, d time.Duration) (context.Context, 
 	return context.WithTimeout(ctx, d)
 }
 
-// exchange makes one round trip and judges its failure. x is given back after an answer.
+// exchange makes one round trip and classifies its failure. After an answer it returns x to the
+// pool.
 func (c *Client) exchange(ctx context.Context, req *http.Request, x *exchange) (*http.Response, *Error) {
 	if err := ctx.Err(); err != nil {
 		c.exchanges.Put(x)
 		return nil, transportError(ctx, err, false)
 	}
-	// RoundTrip, not http.Client: no redirect is followed, no cookie kept, and nothing copied.
+	// RoundTrip instead of http.Client: it follows no redirect, keeps no cookie and copies nothing.
 	resp, err := c.transport.RoundTrip(req)
 	if mutant.On("follow_redirects") && err == nil && resp.StatusCode/100 == 3 {
 		again := req.Clone(ctx)
@@ -222,7 +226,8 @@ func (c *Client) exchange(ctx context.Context, req *http.Request, x *exchange) (
 	return nil, transportError(ctx, err, written)
 }
 
-// read reads the body whole, so that the connection can be used again, up to limit bytes.
+// read reads the whole body, so that the connection can be used again. A body longer than limit
+// bytes is cut, and the error is errTooLong.
 func read(resp *http.Response, b []byte, limit int) ([]byte, error) {
 	defer resp.Body.Close()
 	for {
@@ -232,7 +237,7 @@ func read(resp *http.Response, b []byte, limit int) ([]byte, error) {
 		n, err := resp.Body.Read(b[len(b):min(cap(b), limit+1)])
 		b = b[:len(b)+n]
 		switch {
-		case len(b) > limit: // asked first: the last read may bring the end with it
+		case len(b) > limit: // checked before io.EOF: the last read may return both
 			return b[:limit], errTooLong
 		case err == io.EOF:
 			return b, nil
@@ -249,7 +254,7 @@ func local(code string, err error) *Error {
 	return &Error{Proof: NotSent, Action: r.Action, Hold: r.Hold, Code: code, Message: r.Sentence, Err: err}
 }
 
-// e164: + and 7 to 15 digits (ITU-T E.164).
+// e164 reports whether to is + and 7 to 15 digits (https://www.itu.int/rec/T-REC-E.164).
 func e164(to string) bool {
 	return len(to) >= 8 && len(to) <= 16 && to[0] == '+' && to[1] != '0' && allDigits(to[1:])
 }

@@ -40,9 +40,10 @@ func waitWord(d time.Duration) string {
 	return d.String()
 }
 
-// The table that an operator's loss depends on, as one readable page: what each answer proves, what is done with the
-// recipient, what stops, who is suppressed, and for how long. Each line was read against the platform's error codes and
-// the service's document; `go test ./internal/messaging -run TestCodes -update` writes it, for reading again.
+// The golden table shows on one page what each answer proves, what is done with the recipient, what
+// else stops, which suppression is added, and for how long. Each line was compared with
+// docs/service.md#error-actions. `go test ./internal/messaging -run TestCodes -update` writes the
+// table; then read the changed lines again.
 func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 	var page bytes.Buffer
 	section := func(title, head string, rows func(io.Writer)) {
@@ -79,9 +80,9 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 			line(w, code, serviceRows[code])
 		}
 	})
-	const verdict = "\tproof\taction\thold\tfeed\twait\tcode\tmessage"
-	section("Statuses whose body says nothing", "status\tbody"+verdict, func(w io.Writer) {
-		// Neighbours that mean the same share a line.
+	const columns = "\tproof\taction\thold\tfeed\twait\tcode\tmessage"
+	section("Statuses whose body says nothing", "status\tbody"+columns, func(w io.Writer) {
+		// Neighbouring statuses with the same meaning share a line.
 		for _, body := range []string{"{}", "<html>"} {
 			from, last := 0, ""
 			flush := func(to int) {
@@ -94,9 +95,9 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 					flush(199)
 					from, last, status = 0, "", 300
 				}
-				e := judged(status, nil, body)
+				e := classified(status, nil, body)
 				e.Code = strings.Replace(e.Code, fmt.Sprint(status), "NNN", 1)
-				if got := verdictOf(e); got != last {
+				if got := fieldsOf(e); got != last {
 					flush(status - 1)
 					from, last = status, got
 				}
@@ -104,12 +105,12 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 			flush(999)
 		}
 	})
-	section("What decides when several things are said", "status\tbody"+verdict, func(w io.Writer) {
+	section("What decides when several things are said", "status\tbody"+columns, func(w io.Writer) {
 		for _, c := range decisions {
-			fmt.Fprintf(w, "%d\t%s\t%s\n", c.status, c.body, verdictOf(judged(c.status, c.header, c.body)))
+			fmt.Fprintf(w, "%d\t%s\t%s\n", c.status, c.body, fieldsOf(classified(c.status, c.header, c.body)))
 		}
 	})
-	section("Exchanges without an answer", "fault"+verdict, func(w io.Writer) {
+	section("Exchanges without an answer", "fault"+columns, func(w io.Writer) {
 		for _, c := range []struct {
 			name    string
 			err     error
@@ -123,10 +124,10 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 			{"EOF, written", io.EOF, true},
 			{"not HTTP, written", errors.New(`malformed HTTP response "SSH"`), true},
 		} {
-			fmt.Fprintf(w, "%s\t%s\n", c.name, verdictOf(transportError(context.Background(), c.err, c.written)))
+			fmt.Fprintf(w, "%s\t%s\n", c.name, fieldsOf(transportError(context.Background(), c.err, c.written)))
 		}
-		fmt.Fprintf(w, "%s\t%s\n", "2xx without an id", verdictOf(noID(&answer{status: 200}, "")))
-		fmt.Fprintf(w, "%s\t%s\n", "2xx, cut", verdictOf(noID(&answer{status: 202, err: io.ErrUnexpectedEOF}, "")))
+		fmt.Fprintf(w, "%s\t%s\n", "2xx without an id", fieldsOf(noID(&answer{status: 200}, "")))
+		fmt.Fprintf(w, "%s\t%s\n", "2xx, cut", fieldsOf(noID(&answer{status: 202, err: io.ErrUnexpectedEOF}, "")))
 	})
 	name := filepath.Join(wireRoot, "codes.golden")
 	if *update {
@@ -156,23 +157,24 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 	}
 }
 
-func verdictOf(e *Error) string {
-	return strings.Join([]string{e.Proof.word(), e.Action.word(), e.Hold.word(), e.Feed.word(), waitWord(e.Wait), e.Code, cmp.Or(e.Message, "-")}, "\t")
+func fieldsOf(e *Error) string {
+	return strings.Join([]string{e.Proof.word(), e.Action.word(), e.Hold.word(), e.Feed.word(),
+		waitWord(e.Wait), e.Code, cmp.Or(e.Message, "-")}, "\t")
 }
 
-// decisions are answers in which one thing must win over another.
+// decisions are answers with several codes, of which one decides.
 var decisions = []struct {
 	status int
 	header http.Header
 	body   string
 }{
-	// The status comes before every code.
+	// The status wins over every code.
 	{500, nil, `{"error":"send_recipient_permanent","meta":{"errorClass":"recipient_permanent","code":131026,"retryable":false}}`},
 	{503, http.Header{"Retry-After": {"3"}}, `{"error":"send_retryable","meta":{"code":131016,"retryable":true}}`},
 	{408, nil, `{"error":"send_retryable","meta":{"code":130429,"retryable":true}}`},
 	{409, nil, `{"error":"recipient_opted_out"}`},
 	{499, nil, `{"error":"plan_limit_messages"}`},
-	// meta.code before everything else.
+	// meta.code wins over everything else.
 	{400, nil, `{"error":"send_retryable","meta":{"errorClass":"retryable","code":131026,"retryable":true}}`},
 	{429, nil, `{"error":"send_retryable","meta":{"errorClass":"retryable","code":131056,"retryable":true}}`},
 	{402, nil, `{"error":"plan_limit_messages","meta":{"code":131050}}`},
@@ -182,18 +184,18 @@ var decisions = []struct {
 	{400, nil, `{"error":"send_retryable","meta":{"code":-1}}`},
 	{400, nil, `{"error":"send_retryable","meta":{"code":2147483648}}`},
 	{400, nil, `{"error":"send_x","meta":{"code":"131057"}}`},
-	// 429 before meta.retryable and the class.
+	// 429 wins over meta.retryable and the class.
 	{429, nil, `{"error":"send_media","meta":{"errorClass":"media","code":777,"retryable":true}}`},
 	{429, http.Header{"Retry-After": {"7"}}, `{"error":"rate_limited"}`},
 	{400, http.Header{"Retry-After": {"7"}}, `{"error":"send_x","meta":{"code":4}}`},
-	// meta.retryable before the class, unless that stops more than the recipient.
+	// meta.retryable wins over a class that refuses the recipient and stops nothing else.
 	{400, nil, `{"error":"send_new","meta":{"errorClass":"new","code":777,"retryable":true}}`},
 	{400, nil, `{"error":"send_needs_template","meta":{"errorClass":"needs_template","retryable":true}}`},
 	{400, nil, `{"error":"send_template","meta":{"errorClass":"template","retryable":true}}`},
 	{400, nil, `{"error":"send_media","meta":{"errorClass":"media","retryable":true}}`},
 	{403, nil, `{"error":"forbidden","meta":{"retryable":true}}`},
 	{400, nil, `{"error":{"message":"m","code":777,"is_transient":true}}`},
-	// The class where the error is unknown; the error before the class.
+	// The error wins over the class; the class decides if the error is unknown.
 	{400, nil, `{"error":"refused","meta":{"errorClass":"recipient_permanent"}}`},
 	{400, nil, `{"error":"send_media","meta":{"errorClass":"recipient_permanent"}}`},
 	{400, nil, `{"error":"refused","meta":{"errorClass":"new"}}`},

@@ -4,15 +4,18 @@ import "context"
 
 // Connection is one business account plus one phone number that the key can reach.
 type Connection struct {
-	ID          string // the connectionId of every send
-	Phone       string // as the service writes it; E.164 expected
+	// ID is the connectionId of every send.
+	ID string
+	// Phone is the number as the service writes it; E.164 is expected.
+	Phone       string
 	DisplayName string
-	CompanyID   string // the client it belongs to
-	Status      string
+	// CompanyID is the client that the connection belongs to.
+	CompanyID string
+	Status    string
 }
 
-// Connections lists what the key can reach (GET /api/v1/connections; the item's fields beyond id are
-// assumed).
+// Connections lists the connections that the key can reach (GET /api/v1/connections). The fields
+// except the id are assumed (docs/service.md#assumptions).
 func (c *Client) Connections(ctx context.Context) ([]Connection, error) {
 	items, err := c.list(ctx, c.assumed.ConnectionsPath, "")
 	if err != nil {

@@ -1,9 +1,11 @@
-// Package messaging speaks the messaging service's wire protocol (seed 000): the
-// send request and its answer, the listings campaignd needs, webhook bodies and
-// their signatures.
+// Package messaging speaks the wire protocol of the messaging service (docs/service.md): the send
+// request and its answer, the listings that campaignd needs, the bodies of webhooks and their
+// signatures.
 //
-// The lanes send with it, preflight reads templates and numbers with it, the
-// webhook intake decodes with it. It promises that each exchange is classified once,
-// here: Error tells what the exchange proves about the message and what to do; nobody
-// above re-reads HTTP status codes. It never repeats a POST and follows no redirect.
+// The senders send with it, the preflight reads templates and numbers with it, and the webhook
+// intake decodes with it.
+//
+// It classifies each exchange once: an Error says what the exchange proves about the message and
+// what to do. The callers never look at HTTP status codes again. It never repeats a POST and
+// follows no redirect.
 package messaging

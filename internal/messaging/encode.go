@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendMessage appends m as JSON. A template message, the only kind that campaigns send, is
-// written straight away; every other goes through encoding/json. Both give the same bytes
+// appendMessage appends m as JSON. It writes a template message itself, because campaigns send only
+// these; encoding/json writes every other message. Both ways give the same bytes
 // (FuzzAppendMessage).
 func appendMessage(b []byte, m *Message) ([]byte, error) {
 	if !plainTemplate(m) {
@@ -112,7 +112,8 @@ func appendMediaMembers(b []byte, m *Media) []byte {
 	return appendMember(b, "link", m.Link, start)
 }
 
-// appendMember appends one string member unless it is empty; start is where its object begins.
+// appendMember appends one string member unless it is empty. start is the index of the first member
+// of the object.
 func appendMember(b []byte, key, val string, start int) []byte {
 	if val == "" {
 		return b
@@ -126,7 +127,7 @@ func appendMember(b []byte, key, val string, start int) []byte {
 	return appendString(b, val)
 }
 
-// appendString appends s quoted as encoding/json does without HTML escapes.
+// appendString appends s in quotes as encoding/json does without HTML escapes.
 func appendString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')

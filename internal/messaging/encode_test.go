@@ -45,7 +45,7 @@ func FuzzAppendMessage(f *testing.F) {
 			m.Template.Header = &Header{Document: &Document{}, Image: &Media{}}
 		}
 		if !plainTemplate(m) {
-			t.Fatal("got the way through encoding/json, want the quick one")
+			t.Fatal("got the path through encoding/json, want the quick one")
 		}
 		got, err := appendMessage(nil, m)
 		if err != nil || string(got) != encoded(t, m) {
@@ -56,13 +56,15 @@ func FuzzAppendMessage(f *testing.F) {
 
 // Any part of a template may be missing. Each combination is the JSON that encoding/json writes.
 func TestEveryShapeOfATemplateIsItsJSON(t *testing.T) {
-	media := []*Media{nil, {}, {AssetID: "ast_1"}, {ID: "7"}, {Link: "https://x.example/a"}, {AssetID: "ast_1", ID: "7"}, {ID: "7", Link: "l"}, {AssetID: "ast_1", ID: "7", Link: "l"}}
+	media := []*Media{nil, {}, {AssetID: "ast_1"}, {ID: "7"}, {Link: "https://x.example/a"}, {AssetID: "ast_1", ID: "7"},
+		{ID: "7", Link: "l"}, {AssetID: "ast_1", ID: "7", Link: "l"}}
 	headers := []*Header{nil, {}}
 	for _, image := range media {
 		for _, video := range media {
 			headers = append(headers, &Header{Image: image, Video: video}, &Header{Image: image, Video: video, Document: &Document{}})
 			if video != nil {
-				headers = append(headers, &Header{Image: image, Document: &Document{*video, ""}}, &Header{Video: image, Document: &Document{*video, "a.pdf"}})
+				headers = append(headers, &Header{Image: image, Document: &Document{*video, ""}},
+					&Header{Video: image, Document: &Document{*video, "a.pdf"}})
 			}
 		}
 	}
@@ -112,8 +114,8 @@ func FuzzReadReceipt(f *testing.F) {
 	})
 }
 
-// The usual answer is read without parsing it, with white space wherever JSON allows it; damage to any byte of it is never
-// read as something else than encoding/json reads.
+// quickReceipt reads the usual answer with white space in every place where JSON allows it. It
+// never reads a damaged answer differently from encoding/json.
 func TestTheUsualReceiptIsReadQuickly(t *testing.T) {
 	tokens := []string{"{", `"data"`, ":", "{", `"messageId"`, ":", `"wamid.HBgL"`, "}", "}"}
 	for at := range len(tokens) + 1 {

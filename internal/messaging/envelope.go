@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// envelope is the service's frame around an event: {id, type, createdAt, connectionId, data}
-// (assumed, design section 9).
+// envelope is the service's frame around an event: {id, type, createdAt, connectionId, data}. It is
+// assumed (docs/service.md#events).
 type envelope struct {
 	id, kind, connection string
 	at                   time.Time
-	data                 value
-	list                 value // of {events: [...]}
+	data                 value // nil if there is no object under data or payload
+	list                 value // the array of {events: [...]}, else nil
 }
 
 func (env *envelope) read(v value) {
@@ -45,8 +45,8 @@ func (env *envelope) read(v value) {
 	}
 }
 
-// isBatch tells {events: [...]} from an event with a member of that name. A batch may have a type, an id and a time of
-// its own, but no data; its members are objects.
+// isBatch tells the batch {events: [...]} from an event with a member of that name. A batch may
+// have a type, an id and a time of its own. It has no data, and its members are objects.
 func (env *envelope) isBatch() bool {
 	if env.list == nil || env.kind == "" {
 		return env.list != nil
@@ -55,8 +55,8 @@ func (env *envelope) isBatch() bool {
 	return env.data == nil && (!first.next() || first.val.isObject())
 }
 
-// service reads one event of the service's own form. Where there is no data object the event's
-// fields are looked for beside its type.
+// service reads one event in the service's own form. Without a data object the fields of the event
+// stand beside its type.
 func (d *decoder) service(v value, env *envelope) error {
 	data := env.data
 	if data == nil {
@@ -103,8 +103,9 @@ func knownStatus(s string) bool {
 	return false
 }
 
-// status reads {messageId, status, timestamp, to?, error?}: the service's names and the platform's.
-// Without a usable id, or with a status that nobody follows (played, deleted), the kind stays unknown.
+// status reads {messageId, status, timestamp, to?, error?} with the service's names or the
+// platform's (docs/service.md#statuses). The kind stays unknown without a usable id, and with a
+// status that campaignd does not follow (played, deleted).
 func (e *Event) status(v value, word string) {
 	id, to := "", ""
 	for m := v.members(); m.next(); {
@@ -135,7 +136,7 @@ func (e *Event) status(v value, word string) {
 		e.Type += "/" + token(word)
 		return
 	}
-	if to == "" { // recipient_user_id is no phone number and matches nothing (platform.md 4.3)
+	if to == "" { // recipient_user_id is no phone number and is not read
 		to = RecipientOfID(id)
 	}
 	e.Kind, e.MessageID, e.Status, e.Recipient = KindStatus, id, Status(word), to
@@ -165,10 +166,11 @@ func (e *Event) failure(v value) {
 	}
 }
 
-// maxText is the longest inbound text kept, in bytes; the platform's limit is 4,096 characters.
+// maxText is the longest text of a customer that is kept, in bytes. The platform's limit is 4,096
+// characters.
 const maxText = 4096
 
-// inbound reads a customer's message.
+// inbound reads the message of a customer.
 func (e *Event) inbound(v value) {
 	in := &Inbound{}
 	id, user := "", ""
@@ -234,14 +236,15 @@ func (e *Event) inbound(v value) {
 	e.Kind, e.MessageID, e.Inbound = KindMessage, id, in
 }
 
-// review reads what happened to a template, in the service's words or the platform's three forms (platform.md 4.5).
+// review reads what happened to a template, in the service's form or one of the platform's three
+// forms (docs/service.md#template-events).
 func (e *Event) review(v value) {
 	r := &Review{}
 	status, quality, category, pause := "", "", "", ""
 	for m := v.members(); m.next(); {
 		switch string(m.key) {
 		case "message_template_id", "templateId", "id":
-			r.ID = m.val.text() // an integer above 2^53: kept as text
+			r.ID = m.val.text() // kept as text: the integer may be larger than 2^53
 		case "message_template_name", "templateName", "name":
 			r.Name = m.val.text()
 		case "message_template_language", "templateLanguage", "language":
@@ -289,7 +292,8 @@ func (e *Event) review(v value) {
 	e.Kind, e.Review = KindTemplate, r
 }
 
-// preference reads a customer's wish: {wa_id, category, value, timestamp} (platform.md 4.4).
+// preference reads the wish of a customer: {wa_id, category, value, timestamp}
+// (docs/service.md#opt-outs).
 func (e *Event) preference(v value) {
 	p := &Preference{From: onlyDigits(firstText(v, "wa_id", "from", "phoneNumber", "phone"))}
 	if at := v.get("timestamp").stamp(); !at.IsZero() {

@@ -10,12 +10,14 @@ import (
 func TestEveryNameOfAnEventLeadsToItsKind(t *testing.T) {
 	const data = `{"messageId":"m1","status":"read","from":"15555550101","wa_id":"15555550101","value":"stop","name":"sale","event":"PAUSED"}`
 	for kind, want := range map[string]Kind{
-		"message.status": KindStatus, "message.sent": KindStatus, "message.delivered": KindStatus, "message.read": KindStatus, "message.failed": KindStatus,
+		"message.status": KindStatus, "message.sent": KindStatus, "message.delivered": KindStatus,
+		"message.read": KindStatus, "message.failed": KindStatus,
 		"message.received": KindMessage, "message.inbound": KindMessage,
 		"template.status": KindTemplate, "template.reviewed": KindTemplate,
 		"preference.updated": KindPreference, "user.preference": KindPreference, "user_preferences": KindPreference,
 		"number.updated": KindNumber, "phone_number.quality": KindNumber, "account.updated": KindAccount, "company.suspended": KindAccount,
-		"message.played": KindUnknown, "message": KindUnknown, "sent": KindUnknown, "messages.sent": KindUnknown, "templates.status": KindUnknown, "": KindUnknown,
+		"message.played": KindUnknown, "message": KindUnknown, "sent": KindUnknown, "messages.sent": KindUnknown,
+		"templates.status": KindUnknown, "": KindUnknown,
 	} {
 		e := decodeOne(t, `{"type":"`+kind+`","data":`+data+`}`)
 		if e.Kind != want || e.Type != kind {
@@ -24,24 +26,33 @@ func TestEveryNameOfAnEventLeadsToItsKind(t *testing.T) {
 	}
 }
 
-// Where an event says a thing twice, the more particular place counts, in whatever order they stand.
-func TestTheNearerWordOfAnEventCounts(t *testing.T) {
+// If an event gives a value in two places, the more specific place counts, in any order of the two.
+func TestTheMoreSpecificFieldOfAnEventCounts(t *testing.T) {
 	first, second, third := time.Unix(1790000001, 0).UTC(), time.Unix(1790000002, 0).UTC(), time.Unix(1790000003, 0).UTC()
-	for body, want := range map[string]Event{
-		`{"type":"message.status","event":"x","createdAt":1790000001,"timestamp":1790000002,"data":{"messageId":"m1","status":"read"}}`:  {At: first},
-		`{"event":"x","type":"message.status","timestamp":1790000002,"created_at":1790000001,"data":{"messageId":"m1","status":"read"}}`: {At: first},
-		`{"event":"message.status","timestamp":1790000002,"payload":{"messageId":"m1","status":"read"}}`:                                 {At: second},
-		`{"type":"message.status","createdAt":1790000001,"data":{"messageId":"m1","status":"read","timestamp":1790000003}}`:              {At: third},
-		`{"type":"message.status","connectionId":"conn_1","data":{"messageId":"m1","status":"read","connectionId":"conn_2"}}`:            {Connection: "conn_1"},
-		`{"type":"message.status","data":{"messageId":"m1","status":"read","connection_id":"conn_2"}}`:                                   {Connection: "conn_2"},
-		`{"type":"message.status","eventId":"evt_1","connection_id":"conn_1","messageId":"m1","status":"read"}`:                          {ID: "evt_1", Connection: "conn_1"},
-		`{"type":"message.status","data":"none","messageId":"m1","status":"read"}`:                                                       {},
-		`{"type":"message.delivered","data":{"messageId":"m1","status":"read"}}`:                                                         {},
-		`{"type":"message.read","data":{"id":"x1","wamid":"m1"}}`:                                                                        {},
-		`{"type":"message.read","data":{"wamid":"m1","id":"x1"}}`:                                                                        {},
-		`{"type":"message.read","data":{"messageId":"m1","recipient":"+1 (555) 555-0101"}}`:                                              {Recipient: "15555550101"},
-		`{"type":"message.read","data":{"messageId":"m1","recipient_id":"15555550101","recipient_user_id":"US.1349"}}`:                   {Recipient: "15555550101"},
+	for _, c := range []struct {
+		body string
+		want Event
+	}{
+		{`{"type":"message.status","event":"x","createdAt":1790000001,"timestamp":1790000002,"data":{"messageId":"m1","status":"read"}}`,
+			Event{At: first}},
+		{`{"event":"x","type":"message.status","timestamp":1790000002,"created_at":1790000001,"data":{"messageId":"m1","status":"read"}}`,
+			Event{At: first}},
+		{`{"event":"message.status","timestamp":1790000002,"payload":{"messageId":"m1","status":"read"}}`, Event{At: second}},
+		{`{"type":"message.status","createdAt":1790000001,"data":{"messageId":"m1","status":"read","timestamp":1790000003}}`, Event{At: third}},
+		{`{"type":"message.status","connectionId":"conn_1","data":{"messageId":"m1","status":"read","connectionId":"conn_2"}}`,
+			Event{Connection: "conn_1"}},
+		{`{"type":"message.status","data":{"messageId":"m1","status":"read","connection_id":"conn_2"}}`, Event{Connection: "conn_2"}},
+		{`{"type":"message.status","eventId":"evt_1","connection_id":"conn_1","messageId":"m1","status":"read"}`,
+			Event{ID: "evt_1", Connection: "conn_1"}},
+		{`{"type":"message.status","data":"none","messageId":"m1","status":"read"}`, Event{}},
+		{`{"type":"message.delivered","data":{"messageId":"m1","status":"read"}}`, Event{}},
+		{`{"type":"message.read","data":{"id":"x1","wamid":"m1"}}`, Event{}},
+		{`{"type":"message.read","data":{"wamid":"m1","id":"x1"}}`, Event{}},
+		{`{"type":"message.read","data":{"messageId":"m1","recipient":"+1 (555) 555-0101"}}`, Event{Recipient: "15555550101"}},
+		{`{"type":"message.read","data":{"messageId":"m1","recipient_id":"15555550101","recipient_user_id":"US.1349"}}`,
+			Event{Recipient: "15555550101"}},
 	} {
+		body, want := c.body, c.want
 		want.Kind, want.MessageID, want.Status = KindStatus, "m1", StatusRead
 		e := decodeOne(t, body)
 		e.Type = ""
@@ -67,12 +78,13 @@ func TestAFailureIsReadInBothForms(t *testing.T) {
 	} {
 		e := decodeOne(t, `{"type":"message.failed","data":{"messageId":"m1",`+body+`}}`)
 		if e.Kind != KindStatus || e.Code != want.Code || e.Title != want.Title || e.Details != want.Details {
-			t.Errorf("%s: %s with %d %q %q, want a status with %d %q %q", body, e.Kind, e.Code, e.Title, e.Details, want.Code, want.Title, want.Details)
+			t.Errorf("%s: %s with %d %q %q, want a status with %d %q %q",
+				body, e.Kind, e.Code, e.Title, e.Details, want.Code, want.Title, want.Details)
 		}
 	}
 }
 
-// Prose from outside is kept to 300 bytes, without numbers that can be called, wherever it stands.
+// Prose from outside is cut to 300 bytes and its phone numbers are masked, in every field.
 func TestProseOfEventsIsCutAndMasked(t *testing.T) {
 	for length, want := range map[int]int{300: 300, 301: 300} {
 		long := strings.Repeat("a", length)
@@ -84,7 +96,8 @@ func TestProseOfEventsIsCutAndMasked(t *testing.T) {
 				}
 			}
 		}
-		if e := decodeOne(t, `{"type":"template.status","data":{"name":"sale","event":"PAUSED","reason":"`+long+`"}}`); len(e.Review.Reason) != want {
+		if e := decodeOne(t,
+			`{"type":"template.status","data":{"name":"sale","event":"PAUSED","reason":"`+long+`"}}`); len(e.Review.Reason) != want {
 			t.Errorf("a reason of %d bytes: %d bytes, want %d", length, len(e.Review.Reason), want)
 		}
 	}
@@ -94,7 +107,8 @@ func TestProseOfEventsIsCutAndMasked(t *testing.T) {
 	}
 }
 
-// A number's event is known by any of its names; what is no object is kept as it was written.
+// The number of an event is read under any of its names. An event that is no object is kept as its
+// summary.
 func TestANumbersEventNamesTheNumber(t *testing.T) {
 	for _, name := range []string{"phoneNumber", "displayPhoneNumber", "display_phone_number"} {
 		e := decodeOne(t, `{"type":"number.updated","data":{"`+name+`":"+1 555-555-0100"}}`)
@@ -112,26 +126,33 @@ func TestANumbersEventNamesTheNumber(t *testing.T) {
 
 func TestWhatACustomerSaysIsReadWhole(t *testing.T) {
 	long := strings.Repeat("a", 257)
-	for body, want := range map[string]Inbound{
-		`"from":{"phone":"+15555550101"},"text":"a"`:                                              {From: "15555550101", Text: "a"},
-		`"from":"15555550101","from_user_id":"US.1","text":"a"`:                                   {From: "15555550101", Text: "a"},
-		`"from":"15555550101","text":"a","image":{"caption":"b"}`:                                 {From: "15555550101", Text: "a"},
-		`"from":"15555550101","video":{"caption":"b"}`:                                            {From: "15555550101", Text: "b"},
-		`"from":"15555550101","document":{"caption":"b"}`:                                         {From: "15555550101", Text: "b"},
-		`"from":"15555550101","button":{"id":"i","title":"t"}`:                                    {From: "15555550101", Text: "t", ButtonPayload: "i"},
-		`"from":"15555550101","button":{"payload":"p","id":"i","text":"x","title":"t"}`:           {From: "15555550101", Text: "x", ButtonPayload: "p"},
-		`"from":"15555550101","interactive":{"listReply":{"id":"i","title":"t"}}`:                 {From: "15555550101", Text: "t", ButtonPayload: "i"},
-		`"from":"15555550101","context":{"message_id":"wamid.A"}`:                                 {From: "15555550101", ContextID: "wamid.A"},
-		`"from":"15555550101","context":{"id":"` + long + `"}`:                                    {From: "15555550101"},
-		`"system":{"new_wa_id":"15555550199"}`:                                                    {MovedTo: "15555550199"},
-		`"from":"15555550101","button":{"payload":"` + strings.Repeat("p", 5000) + `","text":""}`: {From: "15555550101", ButtonPayload: strings.Repeat("p", 4096)},
+	for _, c := range []struct {
+		body string
+		want Inbound
+	}{
+		{`"from":{"phone":"+15555550101"},"text":"a"`, Inbound{From: "15555550101", Text: "a"}},
+		{`"from":"15555550101","from_user_id":"US.1","text":"a"`, Inbound{From: "15555550101", Text: "a"}},
+		{`"from":"15555550101","text":"a","image":{"caption":"b"}`, Inbound{From: "15555550101", Text: "a"}},
+		{`"from":"15555550101","video":{"caption":"b"}`, Inbound{From: "15555550101", Text: "b"}},
+		{`"from":"15555550101","document":{"caption":"b"}`, Inbound{From: "15555550101", Text: "b"}},
+		{`"from":"15555550101","button":{"id":"i","title":"t"}`, Inbound{From: "15555550101", Text: "t", ButtonPayload: "i"}},
+		{`"from":"15555550101","button":{"payload":"p","id":"i","text":"x","title":"t"}`,
+			Inbound{From: "15555550101", Text: "x", ButtonPayload: "p"}},
+		{`"from":"15555550101","interactive":{"listReply":{"id":"i","title":"t"}}`, Inbound{From: "15555550101", Text: "t", ButtonPayload: "i"}},
+		{`"from":"15555550101","context":{"message_id":"wamid.A"}`, Inbound{From: "15555550101", ContextID: "wamid.A"}},
+		{`"from":"15555550101","context":{"id":"` + long + `"}`, Inbound{From: "15555550101"}},
+		{`"system":{"new_wa_id":"15555550199"}`, Inbound{MovedTo: "15555550199"}},
+		{`"from":"15555550101","button":{"payload":"` + strings.Repeat("p", 5000) + `","text":""}`,
+			Inbound{From: "15555550101", ButtonPayload: strings.Repeat("p", 4096)}},
 	} {
+		body, want := c.body, c.want
 		e := decodeOne(t, `{"type":"message.received","data":{"messageId":"m1",`+body+`}}`)
 		if e.Kind != KindMessage || e.MessageID != "m1" || !reflect.DeepEqual(*e.Inbound, want) {
 			t.Errorf("%.80s: %s %q %+v, want %+v", body, e.Kind, e.MessageID, e.Inbound, want)
 		}
 	}
-	if e := decodeOne(t, `{"type":"message.received","data":{"id":"`+long+`","from":"15555550101"}}`); e.Kind != KindMessage || e.MessageID != "" {
+	if e := decodeOne(t, `{"type":"message.received","data":{"id":"`+long+`","from":"15555550101"}}`); e.Kind != KindMessage ||
+		e.MessageID != "" {
 		t.Errorf("an id that is too long: %s %q, want a message without one", e.Kind, e.MessageID)
 	}
 }
@@ -152,9 +173,11 @@ func TestAPreferenceNeedsAPersonAndAWish(t *testing.T) {
 	}
 }
 
-// The platform's envelope is looked for four objects deep, among the first eight objects of each.
+// The platform's envelope is looked for to a depth of four objects, in the first eight objects of
+// each.
 func TestThePlatformsEnvelopeIsFoundFourDeep(t *testing.T) {
-	const one = `{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"messages","value":{"statuses":[{"id":"m1","status":"read"}]}}]}]}`
+	const one = `{"object":"whatsapp_business_account","entry":[{"changes":[` +
+		`{"field":"messages","value":{"statuses":[{"id":"m1","status":"read"}]}}]}]}`
 	for depth, want := range map[int]Kind{0: KindStatus, 4: KindStatus, 5: KindUnknown} {
 		if e := decodeOne(t, strings.Repeat(`{"a":`, depth)+one+strings.Repeat("}", depth)); e.Kind != want {
 			t.Errorf("%d deep: %s, want %s", depth, e.Kind, want)
@@ -166,7 +189,8 @@ func TestThePlatformsEnvelopeIsFoundFourDeep(t *testing.T) {
 		}
 	}
 	for name, body := range map[string]string{
-		"another object": strings.Replace(one, `t":"whatsapp`, `t":"not_whatsapp`, 1), "no entry": `{"object":"whatsapp_business_account","entry":{}}`,
+		"another object": strings.Replace(one, `t":"whatsapp`, `t":"not_whatsapp`, 1),
+		"no entry":       `{"object":"whatsapp_business_account","entry":{}}`,
 	} {
 		if e := decodeOne(t, body); e.Kind != KindUnknown {
 			t.Errorf("%s: %s, want unknown", name, e.Kind)
@@ -184,13 +208,15 @@ func TestEveryChangeOfThePlatformHasItsKind(t *testing.T) {
 		{"smb_message_echoes", `{"messages":[{"from":"15555550100","id":"m1","text":{"body":"stop"}}]}`, Event{Type: "smb_message_echoes"}},
 		{"messages", `{"statuses":[7]}`, Event{Type: "messages/statuses"}},
 		{"messages", `{"messages":[{"id":"m1"}]}`, Event{Type: "messages/messages"}},
-		{"phone_number_name_update", `{"display_phone_number":"15555550100"}`, Event{Kind: KindNumber, Type: "phone_number_name_update", Number: "15555550100"}},
+		{"phone_number_name_update", `{"display_phone_number":"15555550100"}`,
+			Event{Kind: KindNumber, Type: "phone_number_name_update", Number: "15555550100"}},
 		{"account_alerts", `{"a":1}`, Event{Kind: KindAccount, Type: "account_alerts"}},
 		{"business_capability_update", `{"a":1}`, Event{Kind: KindAccount, Type: "business_capability_update"}},
 		{"flows", `{"a":1}`, Event{Type: "flows"}},
 		{"message_template_components_update", `{"a":1}`, Event{Type: "message_template_components_update"}},
 	} {
-		e := decodeOne(t, `{"object":"whatsapp_business_account","entry":[{"time":1790000001,"changes":[{"field":"`+c.field+`","value":`+c.value+`}]}]}`)
+		e := decodeOne(t,
+			`{"object":"whatsapp_business_account","entry":[{"time":1790000001,"changes":[{"field":"`+c.field+`","value":`+c.value+`}]}]}`)
 		if e.Summary == "" {
 			t.Errorf("%s: no summary, want one for the operator", c.field)
 		}
@@ -199,8 +225,9 @@ func TestEveryChangeOfThePlatformHasItsKind(t *testing.T) {
 			t.Errorf("%s %s:\n got %+v\nwant %+v", c.field, c.value, e, c.want)
 		}
 	}
-	// Without a time of its own an entry has that of the service's event.
-	e := decodeOne(t, `{"createdAt":1790000009,"data":{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"flows","value":{}}]}]}}`)
+	// An entry without a time has the time of the service's event.
+	e := decodeOne(t,
+		`{"createdAt":1790000009,"data":{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"flows","value":{}}]}]}}`)
 	if want := time.Unix(1790000009, 0); !e.At.Equal(want) {
 		t.Errorf("at %v, want %v", e.At, want)
 	}
@@ -214,7 +241,8 @@ func TestFieldsAreFoundByAnyOfTheirNames(t *testing.T) {
 	}
 	r := a.record("numbers", numberFields, v)
 	for name, want := range map[string]string{
-		"qualityRating": "red", "messagingLimitTier": "TIER_2K", "throughput": "HIGH", // renamed; null passed over; renamed to what is not there
+		// Renamed; a null is skipped; renamed to a field that is not there.
+		"qualityRating": "red", "messagingLimitTier": "TIER_2K", "throughput": "HIGH",
 		"coexistence": "",
 	} {
 		if got := r.text(name); got != want {
@@ -225,7 +253,8 @@ func TestFieldsAreFoundByAnyOfTheirNames(t *testing.T) {
 		t.Errorf("the name for numbers is used for templates: %q, want green", other.text("qualityRating"))
 	}
 	got := Assumed{}.withDefaults()
-	want := Assumed{ConnectionsPath: "/api/v1/connections", NumbersPath: "/api/v1/numbers", TemplatesPath: "/api/v1/templates", MediaPath: "/api/v1/media",
+	want := Assumed{ConnectionsPath: "/api/v1/connections", NumbersPath: "/api/v1/numbers",
+		TemplatesPath: "/api/v1/templates", MediaPath: "/api/v1/media",
 		MediaFileField: "file", MediaConnectionField: "connectionId", WebhooksPath: "/api/v1/webhooks"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults\n got %+v\nwant %+v", got, want)

@@ -5,31 +5,34 @@ import (
 	"time"
 )
 
-// Proof is what an exchange proves about the message (reliability.md 1.4).
+// Proof is what an exchange proves about the message (docs/protocol.md#what-an-answer-proves).
 type Proof uint8
 
 const (
-	// NotSent: the service certainly did not accept the message.
+	// NotSent means that the service certainly did not accept the message.
 	NotSent Proof = iota + 1
-	// Doubt: it may have; only a webhook can tell.
+	// Doubt means that the service may have accepted the message. Only a webhook can tell.
 	Doubt
-	// DoubtNoID: it did (200), but the answer holds no usable messageId. Never resent by any policy.
+	// DoubtNoID means that the service accepted the message (200) and gave no usable messageId. No
+	// policy sends such a message again.
 	DoubtNoID
 )
 
-// Action is what to do with the recipient after NotSent.
+// Action is what to do with the recipient after NotSent (docs/service.md#error-actions).
 type Action uint8
 
 const (
-	// Refuse: final for this recipient.
+	// Refuse is final for this recipient.
 	Refuse Action = iota + 1
-	// RetryOnce: one more try (send_retryable, send_media, 131000 and the like, see table), then Refuse.
+	// RetryOnce allows one more try (send_retryable, send_media, 131000 and others of the table), then
+	// Refuse.
 	RetryOnce
-	// RetryLater: not the recipient's fault (connection refused, number paused): try again after the hold, no try counted.
+	// RetryLater allows a try after the hold, because the recipient is not at fault (connection
+	// refused, number paused). It counts no try.
 	RetryLater
-	// Slow: throttled; cut the number's rate and try again. No try counted.
+	// Slow cuts the rate of the number and allows another try. It counts no try.
 	Slow
-	// WaitPair: this recipient only: 6 s x 4^k later (131056). No try counted.
+	// WaitPair delays this recipient only, by 6 s x 4^k (131056). It counts no try.
 	WaitPair
 )
 
@@ -37,52 +40,70 @@ const (
 type Hold uint8
 
 const (
+	// HoldNothing stops nothing else.
 	HoldNothing Hold = iota
-	// HoldPayload: the payload is at fault; repeated, it trips the run's breaker (FIX in platform.md 3).
+	// HoldPayload means that the payload is at fault. If it is repeated, the run pauses.
 	HoldPayload
-	// HoldNumber: the connection may not send: pause runs on it (Wait > 0: by itself after Wait).
+	// HoldNumber pauses the runs on this connection, which may not send. With Wait > 0 they go on by
+	// themselves after Wait.
 	HoldNumber
-	// HoldTemplate: pause every run of this template and language.
+	// HoldTemplate pauses every run of this template and language.
 	HoldTemplate
-	// HoldAccount: key or client refused: pause everything.
+	// HoldAccount pauses everything: the service refused the key or the client.
 	HoldAccount
-	// HoldAllowance: 402 plan_limit_messages: pause everything of the plan.
+	// HoldAllowance pauses everything of the plan (402 plan_limit_messages).
 	HoldAllowance
-	// HoldConfig: 1010, redirects, wrong base URL: pause everything, the configuration is wrong.
+	// HoldConfig pauses everything: the configuration is wrong (1010, a redirect, a wrong base URL).
 	HoldConfig
 )
 
-// Feed is the suppression that a refusal writes.
+// Feed is the suppression that a refusal adds.
 type Feed uint8
 
 const (
-	FeedNothing     Feed = iota
-	FeedOptOut           // recipient_opted_out, 131050: marketing
-	FeedUnreachable      // 131026: unreachable for 90 days
+	// FeedNothing adds no suppression.
+	FeedNothing Feed = iota
+	// FeedOptOut suppresses marketing to the recipient (recipient_opted_out, 131050).
+	FeedOptOut
+	// FeedUnreachable suppresses every message to the recipient for 90 days (131026).
+	FeedUnreachable
 )
 
-// Error is the one error type of Send and of every other call: what happened, and
-// what it means. Unwrap gives the transport's error if there was one.
+// Error is the error type of Send and of every other call. It says what happened and what it means.
+// Unwrap returns the error of the transport, if there was one.
 type Error struct {
-	Proof     Proof
-	Action    Action // after NotSent
-	Hold      Hold
-	Feed      Feed
-	Wait      time.Duration // how long to hold or wait; from Retry-After where given; 0: the caller's default
-	Status    int           // HTTP status; 0 when there was no answer
-	Code      string        // the service's stable `error`; for transport faults: time_out, reset, not_connected, accepted_no_id, http_502 ...
-	Message   string        // prose, at most 300 bytes, safe to show
-	Class     string        // meta.errorClass
-	Platform  int           // meta.code; 0 when absent
-	Retryable *bool         // meta.retryable
-	TraceID   string        // meta.traceId
-	RequestID string        // x-request-id
-	Err       error
+	Proof Proof
+	// Action is 0 unless Proof is NotSent.
+	Action Action
+	Hold   Hold
+	Feed   Feed
+	// Wait is how long to hold or to wait: the Retry-After of the answer, else the wait of the table.
+	// 0 means the default of the caller.
+	Wait time.Duration
+	// Status is the HTTP status, 0 without an answer.
+	Status int
+	// Code is the stable `error` of the service, or a code of this package: time_out, reset,
+	// not_connected, accepted_no_id, http_502 and others. Sentence explains each.
+	Code string
+	// Message is prose of at most 300 bytes that is safe to show.
+	Message string
+	// Class is meta.errorClass.
+	Class string
+	// Platform is meta.code, 0 if it is absent.
+	Platform int
+	// Retryable is meta.retryable, nil if it is absent.
+	Retryable *bool
+	// TraceID is meta.traceId.
+	TraceID string
+	// RequestID is the header x-request-id.
+	RequestID string
+	// Err is the cause, if there is one.
+	Err error
 }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Error says it in one line, without the key, the recipient or the text.
+// Error returns one line, without the key, the recipient or the text of the message.
 func (e *Error) Error() string {
 	s := e.Code
 	if e.Platform != 0 {
@@ -100,6 +121,5 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Throttling reports whether the answer means "slow down": such an attempt never
-// counts as a try (design section 4).
+// Throttling reports whether the answer means "slow down". Such an attempt never counts as a try.
 func (e *Error) Throttling() bool { return e.Action == Slow || e.Action == WaitPair }

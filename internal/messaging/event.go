@@ -9,23 +9,24 @@ import (
 // Kind is what an event is about.
 type Kind uint8
 
-// The kinds. KindUnknown events are counted and answered 2xx: the service may tell more than we know.
+// The kinds, and the fields of Event that they set. A KindUnknown event is counted and answered
+// 2xx, because the service may send more kinds than we know.
 const (
 	KindUnknown    Kind = iota
-	KindStatus          // a message's delivery status: MessageID, Status ...
-	KindMessage         // a customer wrote: Inbound
-	KindTemplate        // a template's review, pause or category: Review
+	KindStatus          // the delivery status of a message: MessageID, Status, Recipient, Code
+	KindMessage         // a customer wrote: Inbound, MessageID
+	KindTemplate        // the review, the pause or the category of a template: Review
 	KindPreference      // a customer stopped or resumed marketing: Preference
 	KindNumber          // a number changed: Summary
 	KindAccount         // an account changed: Summary
 )
 
-// String gives the word used in logs and metrics.
+// String returns the word used in logs and metrics.
 func (k Kind) String() string {
 	return [...]string{"unknown", "status", "message", "template", "preference", "number", "account"}[k]
 }
 
-// Status is a delivery status as the service names it (seed 000, Resources).
+// Status is a delivery status as the service names it (docs/service.md#statuses).
 type Status string
 
 // The statuses.
@@ -36,24 +37,27 @@ const (
 	StatusFailed    Status = "failed"
 )
 
-// Event is one thing that a webhook told. Fields that its kind does not have are zero.
+// Event is one event of a webhook. The fields that its kind does not have are zero.
 type Event struct {
 	Kind Kind
-	ID   string // the service's id of the event; "" in the platform's envelope
-	Type string // as written: message.status, messages/statuses ...
-	// At is the event's own time, UTC; zero when it gives none.
+	// ID is the service's id of the event; "" in the platform's envelope.
+	ID string
+	// Type is the type as it is written, such as message.status or messages/statuses.
+	Type string
+	// At is the event's own time, in UTC; zero if it has none.
 	At time.Time
-	// Connection is the connectionId; "" when the event names none. Number is then the connection's own number, in
-	// digits, where the event shows it.
+	// Connection is the connectionId; "" if the event names none.
 	Connection string
-	Number     string
+	// Number is the number of the connection, in digits, if the event shows it.
+	Number string
 
-	// Of KindStatus, and MessageID of KindMessage too.
+	// MessageID is the id of the message, in events of KindStatus and KindMessage.
 	MessageID string
-	Status    Status
-	// Recipient in digits: from the event, else read from the messageId; "" unknown.
+	// Status is the new status, in events of KindStatus.
+	Status Status
+	// Recipient is the recipient in digits: from the event, else from the messageId; "" if unknown.
 	Recipient string
-	// Code, Title and Details say why a message failed, or what a number's error is.
+	// Code, Title and Details say why a message failed, or which error a number has.
 	Code    int
 	Title   string
 	Details string
@@ -61,57 +65,72 @@ type Event struct {
 	Inbound    *Inbound
 	Review     *Review
 	Preference *Preference
-	// Summary is the event as it came, cut at 1 KiB: of KindNumber, KindAccount and KindUnknown.
+	// Summary is the event as it came, cut to 1 KiB, in events of KindNumber, KindAccount and
+	// KindUnknown.
 	Summary string
 }
 
-// Inbound is a customer's message.
+// Inbound is a message of a customer.
 type Inbound struct {
-	From          string // digits; or a platform user id where there is no number (platform.md 4.3)
-	Type          string // text, button, interactive, image, system ...
-	Text          string // of a text, the label of a button, a caption; at most 4 KiB
+	// From is the sender in digits, or a platform user id if the event has no number.
+	From string
+	// Type is text, button, interactive, image, system or another type of the platform.
+	Type string
+	// Text is the text, the label of the pressed button or the caption, at most 4 KiB.
+	Text string
+	// ButtonPayload is the payload of the pressed button, at most 4 KiB.
 	ButtonPayload string
-	ContextID     string // messageId that it answers
-	MovedTo       string // digits, when the customer changed number (platform.md 4.4): opt-outs move along
+	// ContextID is the messageId of the message that this one answers.
+	ContextID string
+	// MovedTo is the new number of the customer in digits, if the customer changed it.
+	MovedTo string
 }
 
 // Review is what happened to a template.
 type Review struct {
-	ID       string
-	Name     string
-	Language string // as sends write it: en_US
-	Event    string // upper case: APPROVED, PAUSED, DISABLED, REJECTED ..., QUALITY, CATEGORY
-	Category string // upper case; the new one
-	Reason   string // FIRST_PAUSE, TAG_CONTENT_MISMATCH, RED ...; "" for NONE
+	ID   string
+	Name string
+	// Language is written as in sends: en_US.
+	Language string
+	// Event is upper case: APPROVED, PAUSED, DISABLED, REJECTED and others of the platform, QUALITY or
+	// CATEGORY.
+	Event string
+	// Category is the new category, upper case.
+	Category string
+	// Reason is FIRST_PAUSE, TAG_CONTENT_MISMATCH, RED or another reason; "" for NONE.
+	Reason string
 }
 
-// Preference is a customer's wish about marketing.
+// Preference is the wish of a customer about marketing.
 type Preference struct {
-	From string // digits
-	Stop bool   // false: resume
+	// From is the customer's number in digits.
+	From string
+	// Stop is false if the customer resumes marketing.
+	Stop bool
 }
 
-// The limits of one body.
+// The limits of one body (docs/service.md#delivery-of-events).
 const (
-	// MaxEvents in one delivery (platform.md 4.2: batches of up to 1,000).
+	// MaxEvents is the largest number of events in one delivery.
 	MaxEvents = 1000
-	// MaxBody of one delivery in bytes (platform.md 4.2: up to 3 MB).
+	// MaxBody is the longest body of one delivery, in bytes. The platform sends up to 3 MB, and the
+	// service may put its own envelope around that.
 	MaxBody = 4 << 20
 )
 
-// What makes a whole body unreadable. Anything less is a KindUnknown event.
+// The errors of a body that cannot be read at all. A smaller fault gives a KindUnknown event.
 var (
 	ErrBodyTooLarge  = errors.New("webhook body is larger than 4 MiB")
 	ErrTooManyEvents = errors.New("webhook body holds more than 1000 events")
 	ErrBody          = errors.New("webhook body is not a JSON object or array")
 )
 
-// DecodeEvents reads a webhook body with the assumptions of design section 9.
+// DecodeEvents reads a webhook body with the default assumptions.
 func DecodeEvents(body []byte) ([]Event, error) { return Assumed{}.DecodeEvents(body) }
 
-// DecodeEvents reads a webhook body: the service's event, an array of them, {events: [...]}, or the
-// platform's own envelope wherever it sits. Call it after the signature is verified. Events come in the order of
-// the body. An error means that nothing of it can be trusted to be complete.
+// DecodeEvents reads a webhook body: an event of the service, an array of events, {events: [...]},
+// or the platform's own envelope, alone or inside an event. Verify the signature first. The events
+// have the order of the body. With an error no event is returned.
 func (a Assumed) DecodeEvents(body []byte) ([]Event, error) {
 	if len(body) > MaxBody {
 		return nil, ErrBodyTooLarge
@@ -165,9 +184,9 @@ func (d *decoder) one(v value) error {
 	var env envelope
 	env.read(v)
 	if env.isBatch() {
-		return d.body(env.list) // nesting is bounded by maxDepth
+		return d.body(env.list) // maxDepth bounds the recursion
 	}
-	if bytes.Contains(v, []byte(platformObject)) { // nearly free; the search is not
+	if bytes.Contains(v, []byte(platformObject)) { // much cheaper than findPlatform
 		if p := findPlatform(v, 0); p != nil {
 			return d.platform(p, &env)
 		}

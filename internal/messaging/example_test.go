@@ -11,12 +11,13 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// One message that is accepted, and one whose recipient cannot be reached.
+// The example sends one message that is accepted, and one whose recipient cannot be reached.
 func Example() {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n, _ := io.Copy(io.Discard, r.Body); n > 130 {
 			w.WriteHeader(http.StatusBadRequest)
-			io.WriteString(w, `{"error":"send_recipient_permanent","message":"Unreachable.","meta":{"errorClass":"recipient_permanent","code":131026,"retryable":false}}`)
+			io.WriteString(w, `{"error":"send_recipient_permanent","message":"Unreachable.",
+				"meta":{"errorClass":"recipient_permanent","code":131026,"retryable":false}}`)
 			return
 		}
 		io.WriteString(w, `{"data":{"messageId":"wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA"}}`)

@@ -10,21 +10,21 @@ import (
 	"sync/atomic"
 )
 
-// errBarred is what a connection answers to a write after its exchange was judged.
+// errBarred is the error of a write on a connection whose exchange is over.
 var errBarred = errors.New("messaging: the exchange is over")
 
-// The states of a wire: what its present exchange has written.
+// The states of a wire, by what its present exchange has written.
 const (
-	wireFree    int32 = iota // handshake, or idle in the pool
-	wireArmed                // given to an exchange that has written nothing
+	wireFree    int32 = iota // in the handshake, or idle in the pool
+	wireArmed                // an exchange has the wire and has written nothing
 	wireWritten              // a write has begun
-	wireBarred               // judged "nothing written": no write will ever begin
+	wireBarred               // the exchange ended with nothing written, and no write may begin
 )
 
-// wire is a connection that knows whether its exchange has begun to write. The
-// state is set before the bytes leave, and bar closes it by compare-and-swap: when bar says that
-// nothing was written, nothing ever will be, however late the transport's writer wakes up.
-// httptrace alone cannot prove that: WroteHeaders fires when the headers are in a buffer.
+// wire is a connection that knows whether its exchange has begun to write. It sets the state before
+// the bytes leave, and bar closes the wire by compare-and-swap. If bar returns true, nothing was
+// written and nothing will be, even if a goroutine of the transport tries to write later. httptrace
+// alone cannot prove that: it calls WroteHeaders when the headers are in a buffer.
 type wire struct {
 	net.Conn
 	state atomic.Int32
@@ -40,7 +40,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	}
 	n, err := w.Conn.Write(p)
 	if first && n == 0 && err != nil {
-		// The peer had closed before: the kernel took no byte. Closed for good, like bar.
+		// The peer had closed before and the kernel took no byte. The wire is closed as by bar.
 		w.state.CompareAndSwap(wireWritten, wireBarred)
 	}
 	return n, err
@@ -56,13 +56,16 @@ func (w *wire) arm() {
 	}
 }
 
-// bar reports whether nothing was written, and keeps it so.
+// bar reports whether nothing was written, and then prevents every later write.
 func (w *wire) bar() bool {
 	return w.state.CompareAndSwap(wireArmed, wireBarred) || w.state.Load() == wireBarred
 }
 
-// wireDialer wraps what dial returns.
-func wireDialer(dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+// dialFunc is the type of http.Transport.DialContext.
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// wireDialer makes a wire of each connection that dial returns.
+func wireDialer(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
 		if err != nil {
@@ -72,13 +75,13 @@ func wireDialer(dial func(context.Context, string, string) (net.Conn, error)) fu
 	}
 }
 
-// exchange watches one request. It is reused after an answer, never after an error: a late
-// hook of an abandoned request must not speak about the next.
+// exchange watches one request. It is used again after an answer, never after an error, because a
+// late hook of an abandoned request must not change the next one.
 type exchange struct {
 	trace   httptrace.ClientTrace
 	wire    *wire
-	foreign atomic.Bool // a connection that is not ours was used: what it wrote is not known
-	wrote   atomic.Bool // WroteHeaders, for those
+	foreign atomic.Bool // the request used a connection that is no wire
+	wrote   atomic.Bool // a write was seen by a hook
 }
 
 func newExchange() *exchange {
@@ -90,7 +93,7 @@ func newExchange() *exchange {
 
 func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 	if x.wire != nil && !x.wire.bar() {
-		x.wrote.Store(true) // a second connection for one request: what the first wrote counts
+		x.wrote.Store(true) // the request gets a second connection after a write on the first
 	}
 	c := info.Conn
 	if t, ok := c.(*tls.Conn); ok {
@@ -111,16 +114,16 @@ func (x *exchange) wroteHeaders() {
 	}
 }
 
-// reset makes x ready for the next request, after an answer.
+// reset prepares x for the next request, after an answer.
 func (x *exchange) reset() {
 	x.wire = nil
 	x.foreign.Store(false)
 	x.wrote.Store(false)
 }
 
-// written reports whether a byte of the request may have reached the wire. Called
-// once, after the transport gave up. Without the complete headers no server can have accepted a
-// message: the body's length and the key are among them.
+// written reports whether a byte of the request may have left. It is called once, after the
+// transport has given up. On a foreign connection complete headers count, because no server can
+// accept a message without them: they hold the key and the length of the body.
 func (x *exchange) written() bool {
 	if x.wire != nil && !x.wire.bar() {
 		return true
@@ -128,14 +131,14 @@ func (x *exchange) written() bool {
 	return x.wrote.Load()
 }
 
-// traced reports whether a transport is known to fire httptrace's hooks; of others only a
-// failed dial proves that nothing was written.
+// traced reports whether a transport is known to call the hooks of httptrace. With any other
+// transport only a failed dial proves that nothing was written.
 func traced(rt http.RoundTripper) bool {
 	_, ok := rt.(*http.Transport)
 	return ok
 }
 
-// dialFailed reports whether err says that there never was a connection.
+// dialFailed reports whether err means that there was no connection.
 func dialFailed(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError

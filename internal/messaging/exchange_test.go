@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What the first connection of a request took counts, whatever becomes of a second; below TLS the wire is ours too, and
-// of a connection that is not ours the headers tell.
+// A write on the first connection of a request counts, even if the request gets a second one. Below
+// TLS the connection is a wire too. On a foreign connection the complete headers count as written.
 func TestAWriteOnAnyConnectionCounts(t *testing.T) {
 	ours := func() *wire {
 		near, far := net.Pipe()
@@ -29,7 +29,7 @@ func TestAWriteOnAnyConnectionCounts(t *testing.T) {
 		{name: "on the second", second: true, written: true, onOurOwn: true},
 		{name: "nothing below TLS", tls: true, onOurOwn: true},
 		{name: "below TLS", tls: true, second: true, written: true, onOurOwn: true},
-		{name: "headers on our own", headers: true, onOurOwn: true}, // the wire itself knows better
+		{name: "headers on our own", headers: true, onOurOwn: true}, // the state of the wire decides
 		{name: "no headers on another's", foreign: true},
 		{name: "headers on another's", foreign: true, headers: true, written: true},
 	} {

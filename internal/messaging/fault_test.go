@@ -13,23 +13,26 @@ import (
 
 var errWire = errors.New("the cable is pulled")
 
-// cut is a body that fails after its text.
+// cutBody is a body that fails after its text.
 func cutBody(text string) io.ReadCloser {
 	return io.NopCloser(io.MultiReader(strings.NewReader(text), iotest.ErrReader(errWire)))
 }
 
-// calls are all that a Client asks besides sending, each with a whole answer.
+// calls are all calls of a Client except Send, each with a whole answer.
 var calls = map[string]struct {
 	call   func(context.Context, *Client) (any, error)
 	answer string
 }{
-	"connections": {func(ctx context.Context, c *Client) (any, error) { v, err := c.Connections(ctx); return len(v), err }, `{"data":[{"id":"conn_1"}]}`},
-	"numbers":     {func(ctx context.Context, c *Client) (any, error) { v, err := c.Numbers(ctx); return len(v), err }, `{"data":[{"connectionId":"conn_1"}]}`},
+	"connections": {func(ctx context.Context, c *Client) (any, error) { v, err := c.Connections(ctx); return len(v), err },
+		`{"data":[{"id":"conn_1"}]}`},
+	"numbers": {func(ctx context.Context, c *Client) (any, error) { v, err := c.Numbers(ctx); return len(v), err },
+		`{"data":[{"connectionId":"conn_1"}]}`},
 	"templates": {func(ctx context.Context, c *Client) (any, error) {
 		v, err := c.Templates(ctx, "conn_1")
 		return len(v), err
 	}, `{"data":[{"id":"tpl_1"}]}`},
-	"webhooks": {func(ctx context.Context, c *Client) (any, error) { v, err := c.Webhooks(ctx); return len(v), err }, `{"data":[{"id":"whk_1"}]}`},
+	"webhooks": {func(ctx context.Context, c *Client) (any, error) { v, err := c.Webhooks(ctx); return len(v), err },
+		`{"data":[{"id":"whk_1"}]}`},
 	"register": {func(ctx context.Context, c *Client) (any, error) {
 		v, err := c.RegisterWebhook(ctx, "https://x.example", nil)
 		return len(v.ID), err
@@ -41,17 +44,18 @@ var calls = map[string]struct {
 	}, `{"data":{"assetId":"ast_1"}}`},
 }
 
-// An exchange that fails before, within or at the end of its answer is an error of the call with its cause;
-// nothing of a cut answer is returned.
+// An exchange that fails before, within or at the end of its answer gives an error with its cause,
+// and the call returns nothing of a cut answer.
 func TestACutAnswerIsAnErrorOfEveryCall(t *testing.T) {
 	for name, c := range calls {
 		answer := func(status int, body io.ReadCloser, err error) (any, error) {
-			return c.call(t.Context(), testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-				if err != nil {
-					return nil, err
-				}
-				return &http.Response{StatusCode: status, Header: http.Header{}, Body: body}, nil
-			})}))
+			return c.call(t.Context(), testClient(t, "https://service.example",
+				Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+					if err != nil {
+						return nil, err
+					}
+					return &http.Response{StatusCode: status, Header: http.Header{}, Body: body}, nil
+				})}))
 		}
 		check := func(step string, got any, err error, code string) {
 			t.Helper()
@@ -81,7 +85,8 @@ func TestACutAnswerIsAnErrorOfEveryCall(t *testing.T) {
 	}
 }
 
-// A cut answer to a send is in doubt, or accepted without an ID; never a receipt, and never proof that nothing was sent.
+// A cut answer to a send is a doubt, or an acceptance without an id. It is never a receipt, and
+// never a proof that nothing was sent.
 func TestACutAnswerToASendIsNeverAReceipt(t *testing.T) {
 	for n := range len(receiptText) + 1 {
 		for status, want := range map[int]Proof{200: DoubtNoID, 500: Doubt} {
@@ -96,7 +101,7 @@ func TestACutAnswerToASendIsNeverAReceipt(t *testing.T) {
 	}
 }
 
-// A file that cannot be read to its end is not stored as a shorter one.
+// A file that cannot be read to its end is not stored as a shorter file.
 func TestAFileThatBreaksOffIsNotUploaded(t *testing.T) {
 	for n := range 4 {
 		var sent []byte
@@ -114,7 +119,7 @@ func TestAFileThatBreaksOffIsNotUploaded(t *testing.T) {
 	}
 }
 
-// A body of one event more than may be is refused whole, whatever the last event is.
+// A body with one event too many is refused as a whole, whatever kind the last event is.
 func TestOneEventTooManyRefusesTheWholeBody(t *testing.T) {
 	const platform = `{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"%f","value":{%v}}]}]}`
 	change := func(field, value string) string {
@@ -148,7 +153,7 @@ func TestOneEventTooManyRefusesTheWholeBody(t *testing.T) {
 	}
 }
 
-// An error is one line of all that is known of it, and of nothing that is not.
+// The text of an error is one line with all fields that are set, and no others.
 func TestAnErrorSaysWhatIsKnown(t *testing.T) {
 	for want, e := range map[string]Error{
 		"reset":                            {Code: "reset"},
@@ -157,7 +162,8 @@ func TestAnErrorSaysWhatIsKnown(t *testing.T) {
 		"send_permanent (platform code 1)": {Code: "send_permanent", Platform: 1},
 		"unauthorized [request req_7]":     {Code: "unauthorized", RequestID: "req_7"},
 		"x, HTTP 1":                        {Code: "x", Status: 1},
-		"send_permanent (platform code 131026), HTTP 400: Undeliverable [request req_7]": {Code: "send_permanent", Platform: 131026, Status: 400, Message: "Undeliverable", RequestID: "req_7"},
+		"send_permanent (platform code 131026), HTTP 400: Undeliverable [request req_7]": {Code: "send_permanent",
+			Platform: 131026, Status: 400, Message: "Undeliverable", RequestID: "req_7"},
 	} {
 		if got := e.Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -166,7 +172,8 @@ func TestAnErrorSaysWhatIsKnown(t *testing.T) {
 	for code, m := range map[string]*Message{codeNotE164: {To: "15555550101"}, codeUnencodable: {To: "+15555550101", Raw: []byte("{")}} {
 		_, err := testClient(t, "https://service.example", Options{}).Send(t.Context(), m)
 		e, row := asWire(t, err), serviceRows[code]
-		if e.Proof != NotSent || e.Code != code || e.Action != row.Action || e.Hold != row.Hold || e.Message != row.Sentence || row.Sentence == "" || (e.Err != nil) != (code == codeUnencodable) {
+		if e.Proof != NotSent || e.Code != code || e.Action != row.Action || e.Hold != row.Hold || e.Message != row.Sentence ||
+			row.Sentence == "" || (e.Err != nil) != (code == codeUnencodable) {
 			t.Errorf("got %+v, want %s as its row says: %+v", e, code, row)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 
 func TestOnlyE164IsPosted(t *testing.T) {
 	for to, want := range map[string]bool{
-		"+1234567": true, "+123456": false, "+123456789012345": true, "+1234567890123456": false, "+0123456789": false, "1234567890": false, "+12345678 0": false,
+		"+1234567": true, "+123456": false, "+123456789012345": true, "+1234567890123456": false,
+		"+0123456789": false, "1234567890": false, "+12345678 0": false,
 	} {
 		posted := false
 		c := testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
@@ -50,9 +51,10 @@ func TestAnswersAreReadUpToTheirLimits(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got.word(), c.proof.word())
 		}
 	}
-	for length, want := range map[int]bool{16 << 20: true, 16<<20 + 1: false} { // a listing's answer may be longer
+	for length, want := range map[int]bool{16 << 20: true, 16<<20 + 1: false} { // the answer of a listing may be longer
 		client := testClient(t, "https://service.example", Options{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(pad(`{"data":[{"id":"a"}]}`, length)))}, nil
+			return &http.Response{StatusCode: 200, Header: http.Header{},
+				Body: io.NopCloser(strings.NewReader(pad(`{"data":[{"id":"a"}]}`, length)))}, nil
 		})})
 		if list, err := client.Connections(t.Context()); (err == nil && len(list) == 1) != want {
 			t.Errorf("a listing of %d bytes: %v, %v; want read = %t", length, list, err, want)
@@ -60,7 +62,7 @@ func TestAnswersAreReadUpToTheirLimits(t *testing.T) {
 	}
 }
 
-// A refusal whose body was cut is still a refusal; its reason is not known.
+// A refusal whose body is cut is still a refusal, without a known reason.
 func TestACutRefusalIsTriedOnceMore(t *testing.T) {
 	for status, want := range map[int]Action{400: RetryOnce, 403: RetryOnce, 404: RetryOnce, 401: RetryLater, 402: RetryLater, 429: Slow} {
 		e := refusal(&answer{status: status, header: http.Header{}, body: []byte(`{"error":"x`), err: io.ErrUnexpectedEOF}, "", "", nil)
@@ -79,8 +81,8 @@ func TestMessageIDsAreUsableUpTo256Bytes(t *testing.T) {
 		strings.Repeat("a", 256): true, strings.Repeat("a", 257): false, "": false, "!~": true, "a b": false, "a\x7f": false, "a\u00e9": false,
 	} {
 		for _, body := range []string{
-			`{"data":{"messageId":"` + id + `"}}`,                             // the quick way
-			`{"data":{"messageId":"` + id + `","warning":{"code":"a code"}}}`, // the whole way
+			`{"data":{"messageId":"` + id + `"}}`,                             // read by quickReceipt
+			`{"data":{"messageId":"` + id + `","warning":{"code":"a code"}}}`, // parsed
 		} {
 			got, warning, ok := readReceipt([]byte(body))
 			if ok != want || want && got != id {
@@ -91,7 +93,8 @@ func TestMessageIDsAreUsableUpTo256Bytes(t *testing.T) {
 			}
 		}
 	}
-	for _, body := range []string{`{"data":{"messageId":17}}`, `{"data":{"messageId":"a"}}}`, `{"data":{"messageId":"a"}} x`, `{"data":"a"}`, `{"messageId":"a"}`, `{"data":{"messageId":"a"}`} {
+	for _, body := range []string{`{"data":{"messageId":17}}`, `{"data":{"messageId":"a"}}}`, `{"data":{"messageId":"a"}} x`,
+		`{"data":"a"}`, `{"messageId":"a"}`, `{"data":{"messageId":"a"}`} {
 		if got, _, ok := readReceipt([]byte(body)); ok {
 			t.Errorf("%s: read %q, want no usable id", body, got)
 		}
@@ -101,12 +104,13 @@ func TestMessageIDsAreUsableUpTo256Bytes(t *testing.T) {
 	}
 }
 
-// The digits of a wamid are E.164's: 7 to 15 of them, in either alphabet of base64.
+// A wamid holds 7 to 15 digits (E.164), in either alphabet of base64.
 func TestOnlyWholeNumbersAreReadFromIDs(t *testing.T) {
 	wamid := func(head string, digits string, e *base64.Encoding) string {
 		return "wamid." + e.EncodeToString([]byte(head+string(rune(len(digits)))+digits+"\x15\x02\x00\x11\x18\x12"))
 	}
-	for digits, want := range map[string]bool{"1234567": true, "123456": false, "123456789012345": true, "1234567890123456": false, "123456/": false, "123456:": false} {
+	for digits, want := range map[string]bool{"1234567": true, "123456": false, "123456789012345": true, "1234567890123456": false,
+		"123456/": false, "123456:": false} {
 		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 			if got := RecipientOfID(wamid("\x1c\x18", digits, e)); (got == digits) != want || !want && got != "" {
 				t.Errorf("%s: %q, want read = %t", digits, got, want)
@@ -123,7 +127,8 @@ func TestOnlyWholeNumbersAreReadFromIDs(t *testing.T) {
 func TestBodiesAreReadUpToTheirLimits(t *testing.T) {
 	one := `{"type":"message.status","data":{"messageId":"m1","status":"sent"}}`
 	for length, want := range map[int]error{MaxBody: nil, MaxBody + 1: ErrBodyTooLarge} {
-		if events, err := DecodeEvents([]byte(one + strings.Repeat(" ", length-len(one)))); !errors.Is(err, want) || (len(events) == 1) != (want == nil) {
+		if events, err := DecodeEvents([]byte(one + strings.Repeat(" ", length-len(one)))); !errors.Is(err, want) ||
+			(len(events) == 1) != (want == nil) {
 			t.Errorf("%d bytes: %d events, %v; want %v", length, len(events), err, want)
 		}
 	}
@@ -152,11 +157,11 @@ func TestStampsTellTheirUnitBySize(t *testing.T) {
 		"99999999999":                 {},                            // seconds: the year 5138
 		"100000000000":                {},                            // milliseconds: 1973
 		"7258118400":                  time.Unix(7258118400, 0),      // seconds, the first instant of 2200
-		"7258118401":                  {},                            // and the next
+		"7258118401":                  {},                            // seconds, one later
 		"946684800":                   time.Unix(946684800, 0),       // the first instant of 2000
-		"946684799":                   {},                            // and the one before
+		"946684799":                   {},                            // one second earlier
 		"1790000001500":               time.UnixMilli(1790000001500), // milliseconds
-		"99999999999999":              {},                            // milliseconds still
+		"99999999999999":              {},                            // milliseconds: the year 5138
 		"1790000001500250":            time.UnixMicro(1790000001500250),
 		"946684800000000":             time.Unix(946684800, 0), // microseconds of 2000
 		"1790000001.5":                time.UnixMilli(1790000001500),
@@ -172,7 +177,8 @@ func TestStampsTellTheirUnitBySize(t *testing.T) {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
-	for text, want := range map[string]int64{"7": 7, "-7": -7, `"7"`: 7, "7.9": 7, "1e3": 1000, "4611686018427387904.0": 1 << 62, "-4611686018427387904.0": -(1 << 62)} {
+	for text, want := range map[string]int64{"7": 7, "-7": -7, `"7"`: 7, "7.9": 7, "1e3": 1000,
+		"4611686018427387904.0": 1 << 62, "-4611686018427387904.0": -(1 << 62)} {
 		if got, ok := value(text).integer(); !ok || got != want {
 			t.Errorf("integer of %s = %d, %t; want %d", text, got, ok, want)
 		}
@@ -184,7 +190,7 @@ func TestStampsTellTheirUnitBySize(t *testing.T) {
 	}
 }
 
-// The transport's numbers are what the pace of a number was measured with.
+// The pace of a number was measured with these values of the transport.
 func TestTheTransportIsTunedForManyShortPosts(t *testing.T) {
 	proxy := &url.URL{Scheme: "http", Host: "proxy.example"}
 	got, small := NewTransport(Options{Proxy: proxy}), NewTransport(Options{Timeout: time.Second, MaxInFlight: 3, IdleTimeout: time.Minute})
@@ -212,14 +218,16 @@ func TestTheTransportIsTunedForManyShortPosts(t *testing.T) {
 	}
 }
 
-// With a foreign transport each request has a header of its own, so a change to one leaves the next whole.
+// With a foreign transport each request has its own header, so a change to one does not reach the
+// next.
 func TestAForeignTransportCannotSpoilTheNextSend(t *testing.T) {
 	var seen []string
-	c := testClient(t, "https://service.example", Options{UserAgent: "shop/1.0", Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		seen = append(seen, r.Header.Get("Authorization")+" "+r.Header.Get("User-Agent")+" "+r.Header.Get("Accept")+" "+r.Host)
-		clear(r.Header)
-		return nil, io.EOF
-	})})
+	c := testClient(t, "https://service.example", Options{UserAgent: "shop/1.0",
+		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			seen = append(seen, r.Header.Get("Authorization")+" "+r.Header.Get("User-Agent")+" "+r.Header.Get("Accept")+" "+r.Host)
+			clear(r.Header)
+			return nil, io.EOF
+		})})
 	for range 2 {
 		if _, err := c.Send(context.Background(), hello); err == nil {
 			t.Error("got no error of a broken exchange, want one")
@@ -231,7 +239,7 @@ func TestAForeignTransportCannotSpoilTheNextSend(t *testing.T) {
 	}
 }
 
-// A request's length and body are its own: a service that counts bytes sees the JSON and nothing else.
+// Each request has the length of its own JSON, and a body of exactly that JSON.
 func TestASendSaysItsLength(t *testing.T) {
 	var length int64
 	var body []byte

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// call makes one exchange that is not a send and returns the value under data (or
-// the whole answer, where there is no data). Errors are *Error with the same codes; their
-// Proof is NotSent, since no message is at stake.
+// call makes one exchange that is not a send. It returns the value under data, or the whole answer
+// if there is no data. An error is an *Error with the same codes as those of Send. Its Proof is
+// NotSent, because the call sends no message.
 func (c *Client) call(ctx context.Context, timeout time.Duration, req *http.Request) (value, error) {
 	ctx, cancel := c.within(ctx, timeout)
 	defer cancel()
@@ -45,7 +45,7 @@ func (c *Client) call(ctx context.Context, timeout time.Duration, req *http.Requ
 	return v, nil
 }
 
-// list reads a listing's items: the members of {data: [...]}; a bare array is understood too.
+// list reads the objects of a listing: the members of {data: [...]} or of a bare array.
 func (c *Client) list(ctx context.Context, path, query string) ([]value, error) {
 	v, err := c.call(ctx, c.timeout, c.request(ctx, http.MethodGet, path, query))
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *Client) list(ctx context.Context, path, query string) ([]value, error) 
 	return items, nil
 }
 
-// jsonRequest is a request with a JSON body.
+// jsonRequest returns a request with a JSON body.
 func (c *Client) jsonRequest(ctx context.Context, method, path string, body []byte) *http.Request {
 	r := c.request(ctx, method, path, "")
 	r.Header.Set("Content-Type", "application/json")

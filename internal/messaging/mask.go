@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// MaskPhone hides the middle of a phone number: +15555550101 becomes +15555•••0101. It keeps what an
-// operator needs to recognise a country and a complaint, and no number that
-// can be called. Short input is hidden whole.
+// MaskPhone hides the middle of a phone number: +15555550101 becomes +1555•••0101. An operator can
+// still recognise the country and the number of a complaint, but nobody can call the number. A
+// number of fewer than 8 digits is hidden whole.
 func MaskPhone(phone string) string {
 	plus := ""
 	digits := phone
@@ -28,8 +28,8 @@ func MaskPhone(phone string) string {
 	return plus + digits[:head] + "•••" + digits[len(digits)-4:]
 }
 
-// MaskID hides a message id, from which the recipient's number can be read (reliability.md 0.10). The
-// last six characters stay: enough to compare two log lines.
+// MaskID hides a message id, because the number of the recipient can be read from it
+// (RecipientOfID). The last six characters stay, which is enough to compare two log lines.
 func MaskID(id string) string {
 	if len(id) < 24 || allDigits(id) {
 		return "•••"
@@ -40,9 +40,9 @@ func MaskID(id string) string {
 	return "•••" + id[len(id)-6:]
 }
 
-// Scrub makes prose from outside safe to show in one line: control characters become
-// spaces, runs of eight or more digits and message ids are masked, the rest is cut at limit bytes on
-// a rune boundary.
+// Scrub makes prose from outside safe to show in one line. Control characters become spaces, runs
+// of eight or more digits and message ids are masked, and the result is cut to limit bytes at the
+// end of a rune.
 func Scrub(text string, limit int) string {
 	if len(text) > 4*limit {
 		text = text[:4*limit]
@@ -79,8 +79,8 @@ func Scrub(text string, limit int) string {
 	return cut(strings.TrimSpace(b.String()), limit)
 }
 
-// phoneRun measures the run of digits at the start of s, with single separators
-// that people write inside phone numbers.
+// phoneRun measures the run of digits at the start of s. Single spaces, hyphens and dots between
+// the digits belong to the run, because people write them in phone numbers.
 func phoneRun(s string) (length, digits int) {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -95,7 +95,7 @@ func phoneRun(s string) (length, digits int) {
 	return length, digits
 }
 
-// isAddress reports whether a run is an IPv4 address, which network errors name.
+// isAddress reports whether a run is an IPv4 address, as in the text of a network error.
 func isAddress(run string) bool {
 	_, err := netip.ParseAddr(run)
 	return err == nil
@@ -124,7 +124,7 @@ func allDigits(s string) bool {
 	return s != ""
 }
 
-// onlyDigits drops everything but ASCII digits; it copies only when it must.
+// onlyDigits returns the ASCII digits of s. It allocates only if it must.
 func onlyDigits(s string) string {
 	if allDigits(s) {
 		return s

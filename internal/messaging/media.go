@@ -13,19 +13,22 @@ import (
 
 // Asset is a stored file.
 type Asset struct {
-	ID           string
-	ExpiresAt    time.Time // 30 days after the upload where the service does not say (seed 000, Limits)
-	HeaderHandle string    // for creating templates, where the service gives one
+	ID string
+	// ExpiresAt is 30 days after the upload if the service does not say.
+	ExpiresAt time.Time
+	// HeaderHandle is needed to create templates; "" if the service gives none.
+	HeaderHandle string
 }
 
-// retention is how long the service keeps a file (seed 000, Limits).
+// retention is how long the service keeps a file (docs/service.md#media).
 const retention = 30 * 24 * time.Hour
 
-// UploadMedia stores a file under the client of a connection. It streams r: memory stays flat. Limits of type and size are
-// the platform's (platform.md 7) and checked by preflight, not here. A failed upload can be repeated: at
-// worst a file lies unused for 30 days.
+// UploadMedia stores a file for the client of a connection. It streams r and needs little memory.
+// It blocks for at most 2 minutes. The preflight checks type and size against the platform's limits
+// (docs/service.md#media), not UploadMedia. A failed upload can be repeated: at worst an unused
+// file stays with the service for 30 days.
 func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, contentType string, r io.Reader) (Asset, error) {
-	// The form's text around the file, so that the file is read straight into the request.
+	// form holds the text of the form around the file. The file itself is read while it is sent.
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	if err := w.WriteField(c.assumed.MediaConnectionField, connectionID); err != nil {
@@ -68,7 +71,7 @@ func (c *Client) UploadMedia(ctx context.Context, connectionID, filename, conten
 	return a, nil
 }
 
-// remaining is how many bytes r still has, or -1 when it cannot tell.
+// remaining is the number of bytes that r still has, or -1 if r cannot tell.
 func remaining(r io.Reader) int64 {
 	if l, ok := r.(interface{ Len() int }); ok {
 		return int64(l.Len())

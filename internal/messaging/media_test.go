@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// stuck is a file whose n-th seek fails, and which keeps its place then.
+// stuck is a file whose n-th seek fails and leaves the position unchanged.
 type stuck struct {
 	*strings.Reader
 	n int
@@ -20,7 +20,8 @@ func (s *stuck) Seek(offset int64, whence int) (int64, error) {
 	return s.Reader.Seek(offset, whence)
 }
 
-// A file that cannot be measured, such as a pipe, tells no length; one that can is read from where it stood.
+// A file that cannot seek, such as a pipe, has no known length. A file that can is read from its
+// position.
 func TestAFileThatCannotSeekHasNoLength(t *testing.T) {
 	for n, want := range map[int]int64{1: -1, 2: -1, 3: -1, 4: 4} {
 		r := strings.NewReader("0123456789")

@@ -5,12 +5,16 @@ import (
 	"slices"
 )
 
-// Message is the body of POST /api/v1/messages (seed 000, "Send request"). Exactly
-// one content field is set.
+// Message is the body of POST /api/v1/messages (docs/service.md#send-request). Exactly one content
+// field is set. The document does not show the members of a json.RawMessage.
 type Message struct {
-	ConnectionID    string          `json:"connectionId"`
-	To              string          `json:"to"` // E.164 with +: without it the sender's country code is prepended (platform.md 6.4)
-	ReplyTo         string          `json:"replyTo,omitempty"`
+	ConnectionID string `json:"connectionId"`
+	// To is E.164 with +. Without + the platform puts the sender's country code in front
+	// (docs/service.md#phone-numbers).
+	To string `json:"to"`
+	// ReplyTo is the messageId that this message answers.
+	ReplyTo string `json:"replyTo,omitempty"`
+
 	Template        *Template       `json:"template,omitempty"`
 	Text            *string         `json:"text,omitempty"`
 	Image           *Media          `json:"image,omitempty"`
@@ -19,12 +23,12 @@ type Message struct {
 	Sticker         *Media          `json:"sticker,omitempty"`
 	Document        *Document       `json:"document,omitempty"`
 	Location        *Location       `json:"location,omitempty"`
-	Contacts        json.RawMessage `json:"contacts,omitempty"` // member shape: not shown
-	Reaction        json.RawMessage `json:"reaction,omitempty"` // member shape: not shown
+	Contacts        json.RawMessage `json:"contacts,omitempty"`
+	Reaction        json.RawMessage `json:"reaction,omitempty"`
 	Buttons         *ReplyButtons   `json:"buttons,omitempty"`
 	List            *List           `json:"list,omitempty"`
 	CTA             *CTA            `json:"cta,omitempty"`
-	LocationRequest json.RawMessage `json:"locationRequest,omitempty"` // member shape: not shown
+	LocationRequest json.RawMessage `json:"locationRequest,omitempty"`
 	Raw             json.RawMessage `json:"raw,omitempty"`
 }
 
@@ -46,12 +50,13 @@ func (m *Message) hasAsset() bool {
 
 // Template is the template content object.
 type Template struct {
-	Name     string           `json:"name"`
-	Language string           `json:"language"`
-	Body     []string         `json:"body,omitempty"` // positional variables in order
-	Header   *Header          `json:"header,omitempty"`
-	Buttons  []TemplateButton `json:"buttons,omitempty"`
-	OTP      string           `json:"otp,omitempty"`
+	Name     string `json:"name"`
+	Language string `json:"language"`
+	// Body holds the values of the positional variables, in order.
+	Body    []string         `json:"body,omitempty"`
+	Header  *Header          `json:"header,omitempty"`
+	Buttons []TemplateButton `json:"buttons,omitempty"`
+	OTP     string           `json:"otp,omitempty"`
 }
 
 // Header is one media member.
@@ -63,15 +68,19 @@ type Header struct {
 
 // TemplateButton fills one dynamic button.
 type TemplateButton struct {
-	Type string `json:"type"` // url, quick_reply, copy_code, otp
+	// Type is url, quick_reply, copy_code or otp.
+	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
-// Media is a media reference: at least one member is required.
+// Media is a media reference. At least one member is required.
 type Media struct {
-	AssetID string `json:"assetId,omitempty"` // stored asset, recommended
-	ID      string `json:"id,omitempty"`      // platform media id
-	Link    string `json:"link,omitempty"`    // URL
+	// AssetID is the id of a stored asset. The document recommends it.
+	AssetID string `json:"assetId,omitempty"`
+	// ID is the platform's id of the file.
+	ID string `json:"id,omitempty"`
+	// Link is the URL of the file.
+	Link string `json:"link,omitempty"`
 }
 
 // Document is a media reference plus its file name.
@@ -128,9 +137,12 @@ type CTA struct {
 	URL         string `json:"url"`
 }
 
-// Receipt is the service's acceptance of one message: it is accepted, not delivered.
+// Receipt says that the service has accepted a message. The message is not yet delivered.
 type Receipt struct {
-	MessageID string // wamid; decodes to the recipient's number, so it is personal data
-	Warning   string // data.warning.code: outside_service_window or unverified_service_window
-	RequestID string // x-request-id
+	// MessageID holds the recipient's number in base64, so it is personal data.
+	MessageID string
+	// Warning is data.warning.code: outside_service_window, unverified_service_window or "".
+	Warning string
+	// RequestID is the header x-request-id.
+	RequestID string
 }

@@ -8,23 +8,23 @@ import (
 	"testing"
 )
 
-// Each planted mistake must make a test fail.
-func TestPlantedMistakesAreFound(t *testing.T) {
+// Each mutation makes its test fail.
+func TestMutationsAreFound(t *testing.T) {
 	if os.Getenv("CAMPAIGND_MUTANT") != "" {
-		t.Skip("inside a planted run")
+		t.Skip("this run has a mutation already")
 	}
-	for mistake, test := range map[string]string{
+	for mutation, test := range map[string]string{
 		"time_out_is_refusal": "TestBrokenExchangesProveNoMoreThanTheyCan",
 		"5xx_is_refusal":      "TestEveryStatusIsDecided",
 		"idempotency_key":     "TestOneSendIsAtMostOneRequestOnReusedConnections",
 		"follow_redirects":    "TestRedirectsAreNeverFollowedAndTheKeyStaysHere",
 	} {
-		for _, plant := range []string{"", mistake} {
+		for _, on := range []string{"", mutation} {
 			cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")
-			cmd.Env = append(os.Environ(), "CAMPAIGND_MUTANT="+plant)
+			cmd.Env = append(os.Environ(), "CAMPAIGND_MUTANT="+on)
 			out, err := cmd.CombinedOutput()
-			if (err != nil) != (plant != "") {
-				t.Errorf("%s with %q planted: %v, want a failure exactly when it is\n%s", test, plant, err, out)
+			if (err != nil) != (on != "") {
+				t.Errorf("%s with the mutation %q: %v, want a failure exactly with %q\n%s", test, on, err, mutation, out)
 			}
 		}
 	}

@@ -8,33 +8,41 @@ import (
 	"strings"
 )
 
-// ErrNotOffered: the service has no such endpoint; use what the configuration says.
+// ErrNotOffered means that the service has no such endpoint. The configuration must say instead
+// what the endpoint would have said.
 var ErrNotOffered = errors.New("the service does not offer this endpoint")
 
 // Number is the health of one connected number.
 type Number struct {
 	ConnectionID string
 	Phone        string
-	Quality      string  // GREEN, YELLOW, RED, UNKNOWN
-	Tier         string  // as written: TIER_250 ... TIER_UNLIMITED
-	TierLimit    int64   // unique recipients in a rolling 24 hours; Unlimited; 0 unknown
-	Level        string  // STANDARD or HIGH, where the service says so
-	Throughput   float64 // messages per second, inbound and outbound; 0 unknown
-	Coexistence  bool    // also used in the platform's business app: 20 messages/s at most (platform.md 1)
+	// Quality is GREEN, YELLOW, RED or UNKNOWN.
+	Quality string
+	// Tier is the tier as the service writes it, from TIER_250 to TIER_UNLIMITED.
+	Tier string
+	// TierLimit is the number of unique recipients in a rolling 24 hours, Unlimited, or 0 if unknown.
+	TierLimit int64
+	// Level is STANDARD or HIGH, if the service gives a level.
+	Level string
+	// Throughput is in messages per second, inbound and outbound together; 0 if unknown.
+	Throughput float64
+	// Coexistence means that the platform's business app uses the number too. Such a number has at
+	// most 20 messages/s (docs/limits.md#throughput).
+	Coexistence bool
 }
 
 // Unlimited is the TierLimit of TIER_UNLIMITED.
 const Unlimited = -1
 
-// The throughput of a level, messages per second (platform.md 1).
+// The throughput of each level, in messages per second (docs/limits.md#throughput).
 const (
 	throughputStandard    = 80
 	throughputHigh        = 1000
 	throughputCoexistence = 20
 )
 
-// Numbers lists the health of the connected numbers (GET /api/v1/numbers; path and fields are assumed).
-// errors.Is(err, ErrNotOffered) when the service answers 404.
+// Numbers lists the health of the connected numbers (GET /api/v1/numbers). Path and fields are
+// assumed (docs/service.md#assumptions). The error is ErrNotOffered if the service answers 404.
 func (c *Client) Numbers(ctx context.Context) ([]Number, error) {
 	items, err := c.list(ctx, c.assumed.NumbersPath, "")
 	if err != nil {
@@ -58,7 +66,7 @@ func (c *Client) Numbers(ctx context.Context) ([]Number, error) {
 	return out, nil
 }
 
-// throughput reads a number, a level, or {level}.
+// throughput reads a rate, a level, or {level}.
 func throughput(v value) (level string, rate float64) {
 	if v.isObject() {
 		v = v.get("level")
@@ -76,9 +84,9 @@ func throughput(v value) (level string, rate float64) {
 	return level, rate
 }
 
-// TierLimit reads a messaging limit tier: TIER_250, TIER_2K, TIER_100K, TIER_UNLIMITED,
-// a bare number (platform.md 2; the platform's own example is the integer 2000), -1 for
-// unlimited. 0 when it says nothing.
+// TierLimit reads a messaging limit tier: TIER_250, TIER_2K, TIER_100K, TIER_UNLIMITED, a bare
+// number, or -1 for unlimited. It returns 0 for anything else. The platform's own example is the
+// integer 2000 (docs/limits.md#tier).
 func TierLimit(tier string) int64 {
 	s := strings.ToUpper(strings.TrimSpace(tier))
 	s = strings.TrimPrefix(s, "TIER_")
@@ -99,10 +107,14 @@ func TierLimit(tier string) int64 {
 	return n * scale
 }
 
-// notOffered marks a 404 of an endpoint whose existence is only assumed.
+// notOffered marks the 404, 405 or 501 of an endpoint that is only assumed to exist.
 func notOffered(err error) error {
 	var e *Error
-	if errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented) {
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		e.Err = ErrNotOffered
 	}
 	return err

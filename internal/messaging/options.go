@@ -13,36 +13,40 @@ import (
 	"time"
 )
 
-// Options configure a Client. BaseURL and APIKey are required.
+// Options configure a Client. BaseURL and APIKey are required. New refuses a negative Timeout and a
+// negative MaxInFlight.
 type Options struct {
-	// BaseURL is scheme and host of the service, without path and trailing slash.
+	// BaseURL is the scheme and the host of the service, without a path and without a slash at the
+	// end.
 	BaseURL string
-	// AllowHTTP permits http to a host that is not this machine. The API key then
-	// travels in clear; the real service answers http with 301.
+	// AllowHTTP permits http to a host that is not this machine. The API key then travels unencrypted;
+	// the real service answers http with 301. Default false.
 	AllowHTTP bool
-	APIKey    Secret
-	// Timeout ends one exchange, from waiting for a connection to the last byte of the
-	// answer; default 10 s. An earlier deadline of the caller's context wins.
+	// APIKey is the key of the service, without spaces and line breaks.
+	APIKey Secret
+	// Timeout bounds one exchange, from the wait for a connection to the last byte of the answer.
+	// Default 10 s. An earlier deadline of the caller's context wins.
 	Timeout time.Duration
-	// UserAgent; default campaignd/VERSION. The CDN refuses the agents of scripting libraries (seed 000, Authentication 6).
+	// UserAgent is the header of every request. Default campaignd/VERSION. The CDN of the service
+	// refuses the agents of scripting libraries (docs/service.md#authentication).
 	UserAgent string
-	// MaxInFlight is the number of requests that can run at once, and of connections kept;
-	// default 256. A Send beyond it waits for a connection, within Timeout.
+	// MaxInFlight is the number of requests that can run at once, and of connections that are kept.
+	// Default 256. A Send beyond it waits for a connection, within Timeout.
 	MaxInFlight int
-	// IdleTimeout closes a connection that nobody used; default 55 s: below the 60 s and 75 s
-	// after which common load balancers close theirs, so that a request seldom meets a closing
-	// connection, which would be doubt.
+	// IdleTimeout closes a connection that was not used. Default 55 s: common load balancers close
+	// theirs after 60 s or 75 s, and a request on a connection that is just being closed would be a
+	// doubt.
 	IdleTimeout time.Duration
-	// Proxy is an HTTP proxy to go through; default none. The environment's proxy
-	// variables are not read: a proxy may repeat requests.
+	// Proxy is an HTTP proxy for all requests. Default none. The proxy variables of the environment
+	// are not read, because a proxy may repeat requests.
 	Proxy *url.URL
-	// ProvenRefusals lists answers that this service proves to be refusals although their
-	// status (5xx, 408, 409, 499) says doubt.
+	// ProvenRefusals lists answers that are known to be refusals although their status (5xx, 408, 409,
+	// 499) means doubt. Default none.
 	ProvenRefusals []StatusCode
-	// Assumed replaces what we assume where the service's document shows nothing.
+	// Assumed replaces assumptions where the document of the service shows nothing.
 	Assumed Assumed
-	// Transport replaces the tuned one, for tests. Of a transport that is not an *http.Transport
-	// only a failed dial is believed to have written nothing.
+	// Transport replaces the tuned transport, for tests. If it is no *http.Transport, only a failed
+	// dial proves that nothing was written.
 	Transport http.RoundTripper
 }
 
@@ -50,14 +54,14 @@ const (
 	defaultTimeout     = 10 * time.Second
 	defaultMaxInFlight = 256
 	defaultIdleTimeout = 55 * time.Second
-	uploadTimeout      = 2 * time.Minute // 16 MB of video (platform.md 7) at 1 Mbit/s
+	uploadTimeout      = 2 * time.Minute // 16 MB of video (docs/service.md#media) at 1 Mbit/s
 
-	maxAnswer  = 64 << 10 // bytes of a send's answer; the document's are below 1 KiB
-	maxListing = 16 << 20 // bytes of a listing: 6,000 templates at 2 KiB
-	maxID      = 256      // bytes of a messageId (reliability.md 1.4)
+	maxAnswer  = 64 << 10 // bytes of an answer to a send; those of the document are below 1 KiB
+	maxListing = 16 << 20 // bytes of a listing; 6,000 templates of 2 KiB are 12 MiB
+	maxID      = 256      // bytes of a messageId (docs/protocol.md#what-an-answer-proves)
 )
 
-// withDefaults fills in what is zero, but for what has no default.
+// withDefaults sets the zero fields that have a default.
 func (o Options) withDefaults() Options {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
@@ -74,13 +78,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// NewTransport is the transport that a Client with these options makes for itself, for a
-// program that measures something else on the same one. It fits only an Options without Transport.
+// NewTransport returns a transport like the one that a Client with these options makes for itself.
+// A benchmark can compare other clients with it. Options.Transport has no effect.
 func NewTransport(o Options) *http.Transport { return tuned(o.withDefaults()) }
 
-// tuned is the transport of the hot path, by measurement (ecosystem.md 2.7): a pool as
-// large as the requests in flight, HTTP/1.1 (a request has its connection for itself, so that what was written can be proven),
-// no proxy and no compression unless asked for.
+// tuned returns the transport for sends. It keeps as many connections as there are requests in
+// flight. It uses HTTP/1.1, where each request has a connection for itself, so that it can prove
+// what was written (docs/protocol.md#posting). It uses no compression, and no proxy unless the
+// options name one.
 func tuned(o Options) *http.Transport {
 	dialer := &net.Dialer{Timeout: min(5*time.Second, o.Timeout), KeepAlive: 15 * time.Second}
 	t := &http.Transport{
@@ -100,7 +105,8 @@ func tuned(o Options) *http.Transport {
 	return t
 }
 
-// checkBase refuses what would lead to a redirect, another host or a lost key.
+// checkBase refuses a base URL that would lead to a redirect or to another host, or would give the
+// key away.
 func checkBase(s string, allowHTTP bool) (*url.URL, error) {
 	if s == "" {
 		return nil, errors.New("missing; give the service's address, such as https://api.example.com")
@@ -120,7 +126,8 @@ func checkBase(s string, allowHTTP bool) (*url.URL, error) {
 	case u.Path != "" || u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(s, "?#"):
 		return nil, fmt.Errorf("%q holds more than scheme and host; /api/v1 is added by campaignd", s)
 	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
-		return nil, fmt.Errorf("%q is not https; the service answers http with a redirect (301) and the key would travel in clear. Use https, or set allow_http for a test service", s)
+		return nil, fmt.Errorf("%q is not https; the service answers http with a redirect (301) and the key would travel in clear. "+
+			"Use https, or set allow_http for a test service", s)
 	}
 	return u, nil
 }
@@ -142,7 +149,7 @@ func visible(s string) bool {
 	return true
 }
 
-// version is the module's, as the build recorded it.
+// version is the version of the module as the build recorded it.
 func version() string {
 	if b, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(b.Main.Version, "v") {
 		return strings.TrimPrefix(b.Main.Version, "v")

@@ -7,19 +7,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// optOutWords are the whole messages that mean "stop", in the form of fold. The seed
-// says STOP (States and transitions); which other words and languages the service knows is not shown, so this list
-// stands beside it. A word is listed when it is what operators in that language teach, and means
-// nothing else as a whole message to a shop. Read only.
+// optOutWords are the whole messages that mean "stop", as fold writes them. The document of the
+// service names only STOP (docs/service.md#opt-outs), so this list adds words of other languages. A
+// word is in the list if shops teach it to their customers in that language and if it has no other
+// meaning as a whole message to a shop. Read only.
 var optOutWords = foldAll(
-	// English: CTIA's words, and common ones.
+	// English: the keywords of the CTIA (https://www.ctia.org) and other common ones
 	"stop", "stopall", "stop all", "unsubscribe", "cancel", "end", "quit", "opt out", "optout", "opt-out", "revoke", "remove me",
 	"stop please", "please stop", "stop messages", "stop promotions", "stop sending", "stop sending messages", "unsubscribe me",
 	// French
 	"arret", "arrêt", "arreter", "arrêter", "arretez", "stop pub", "desabonner", "désabonner", "me désabonner", "desinscription",
 	"désinscription", "se désinscrire", "désinscrire", "desabonnement",
 	// Spanish, Portuguese
-	"baja", "parar", "alto", "detener", "cancelar", "no molestar", "darme de baja", "dar de baja", "cancelar suscripción", "pare", "sair", "descadastrar",
+	"baja", "parar", "alto", "detener", "cancelar", "no molestar", "darme de baja", "dar de baja",
+	"cancelar suscripción", "pare", "sair", "descadastrar",
 	"remover", "cancelar inscrição",
 	// German, Dutch, Italian
 	"stopp", "abmelden", "abbestellen", "austragen", "afmelden", "uitschrijven", "disiscrivimi", "cancellami", "annulla iscrizione",
@@ -37,15 +38,16 @@ var optOutWords = foldAll(
 	"停止", "退订", "退訂", "取消订阅", "取消訂閱", "td", "配信停止", "수신거부", "중지",
 )
 
-// OptOut knows the messages that mean "stop".
+// OptOut knows the messages that mean "stop". The zero value knows the built-in list.
 type OptOut struct{ extra map[string]bool }
 
-// NewOptOut adds words of the operator's own, such as the payload of an Unsubscribe button.
+// NewOptOut adds words of the operator to the built-in list, such as the payload of an Unsubscribe
+// button.
 func NewOptOut(extra ...string) OptOut { return OptOut{foldAll(extra...)} }
 
-// Match reports whether text, as a whole, asks to stop. Case, accents, punctuation,
-// emoji and spaces around do not matter; a sentence that merely holds the word does not count: "stop by tomorrow" is
-// not an opt-out.
+// Match reports whether the whole text asks to stop. Case, accents, punctuation, emoji and
+// surrounding spaces do not matter. A sentence that only contains the word is no opt-out: "stop by
+// tomorrow". A text of more than 256 bytes is no opt-out.
 func (o OptOut) Match(text string) bool {
 	if len(text) > 256 {
 		return false
@@ -54,12 +56,13 @@ func (o OptOut) Match(text string) bool {
 	return key != "" && (optOutWords[key] || o.extra[key])
 }
 
-// MatchMessage looks at an inbound message: its text, and the payload of the button that was pressed.
+// MatchMessage reports whether the text of a message, or the payload of the pressed button, asks to
+// stop. in may be nil.
 func (o OptOut) MatchMessage(in *Inbound) bool {
 	return in != nil && (o.Match(in.Text) || o.Match(in.ButtonPayload))
 }
 
-// IsOptOut is OptOut.Match with the built-in list alone.
+// IsOptOut is OptOut.Match with only the built-in list.
 func IsOptOut(text string) bool { return OptOut{}.Match(text) }
 
 func foldAll(words ...string) map[string]bool {
@@ -72,14 +75,15 @@ func foldAll(words ...string) map[string]bool {
 	return out
 }
 
-// fold keeps letters and digits in lower case without accents, words apart by one space.
+// fold returns the letters and digits of s in lower case and without accents. One space separates
+// the words.
 func fold(s string) string {
 	var b strings.Builder
 	space := false
 	for _, r := range norm.NFKD.String(s) {
 		switch {
 		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Cf, r):
-			// accents, vowel marks, bidi marks: dropped on both sides
+			// accents, vowel marks and bidi marks are dropped, in the list and in the message
 		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mc, r):
 			if space && b.Len() > 0 {
 				b.WriteByte(' ')

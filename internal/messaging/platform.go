@@ -2,16 +2,16 @@ package messaging
 
 import "strings"
 
-// platformObject marks the platform's own envelope (webhook samples; platform.md 4):
+// platformObject marks the platform's own envelope (docs/service.md#events):
 //
 //	{object: whatsapp_business_account, entry: [{id, time, changes: [{field, value}]}]}
 const platformObject = "whatsapp_business_account"
 
-// nestingOfPlatform is how deep inside the service's event the envelope is looked for.
+// nestingOfPlatform is the depth inside the service's event to which the envelope is looked for.
 const nestingOfPlatform = 4
 
-// findPlatform returns the platform's envelope in v, or nil. The service may pass it on as it
-// is, under data, or deeper; only objects are searched.
+// findPlatform returns the platform's envelope in v, or nil. The service may pass the envelope on
+// unchanged, under data, or deeper. Only the first eight objects of each object are searched.
 func findPlatform(v value, depth int) value {
 	var inner [8]value
 	n := 0
@@ -60,7 +60,7 @@ func (d *decoder) platform(v value, env *envelope) error {
 	return nil
 }
 
-// change reads one change; e holds what its events have in common.
+// change reads one change. e holds the fields that all its events have in common.
 func (d *decoder) change(v value, e Event) error {
 	var statuses, messages, faults, preferences value
 	for m := v.members(); m.next(); {
@@ -100,7 +100,7 @@ func (d *decoder) change(v value, e Event) error {
 	if err := each(statuses, "statuses", func(o *Event, v value) { o.status(v, "") }); err != nil {
 		return err
 	}
-	if field == "messages" { // smb_message_echoes are the owner's own words (platform.md 4.4)
+	if field == "messages" { // smb_message_echoes are messages of the business itself
 		if err := each(messages, "messages", (*Event).inbound); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (d *decoder) change(v value, e Event) error {
 	if err := each(preferences, "user_preferences", (*Event).preference); err != nil {
 		return err
 	}
-	if err := each(faults, "errors", func(o *Event, v value) { // 130429 and the like, of the number (platform.md 1)
+	if err := each(faults, "errors", func(o *Event, v value) { // errors of the number, such as 130429
 		o.failure(v)
 		o.Kind, o.Summary = KindNumber, summary(v)
 	}); err != nil {
@@ -119,7 +119,9 @@ func (d *decoder) change(v value, e Event) error {
 	}
 	switch {
 	case v.get("message_template_name") != nil || strings.Contains(field, "template"):
-		e.review(v) // by its keys: the platform's own example names the wrong field (platform.md 10)
+		// The event is found by its keys, because the platform's own example names the wrong field
+		// (docs/service.md#contradictions).
+		e.review(v)
 	case strings.HasPrefix(field, "phone_number"):
 		e.Kind = KindNumber
 	case strings.HasPrefix(field, "account") || strings.HasPrefix(field, "business"):

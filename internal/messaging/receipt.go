@@ -2,8 +2,8 @@ package messaging
 
 import "bytes"
 
-// readReceipt reads {data: {messageId, warning?: {code}}} (seed 000, "Send response"). It
-// reports false when there is no usable id: 1 to 256 printable bytes.
+// readReceipt reads {data: {messageId, warning?: {code}}} (docs/service.md#send-response). ok is
+// false if there is no usable id. A usable id has 1 to 256 printable bytes.
 func readReceipt(body []byte) (id, warning string, ok bool) {
 	if id, ok := quickReceipt(body); ok {
 		return id, "", true
@@ -22,8 +22,8 @@ func readReceipt(body []byte) (id, warning string, ok bool) {
 
 func usableID(id string) bool { return id != "" && len(id) <= maxID && visible(id) }
 
-// quickReceipt knows the answer without a warning, which nearly every answer is: exactly
-// {"data":{"messageId":"..."}} but for white space. Anything else is left to the full reader.
+// quickReceipt reads exactly {"data":{"messageId":"..."}}, with white space anywhere. Nearly every
+// answer has this form. It returns false for any other answer, which readReceipt then parses.
 func quickReceipt(b []byte) (string, bool) {
 	for _, part := range [...]string{"{", `"data"`, ":", "{", `"messageId"`, ":", `"`} {
 		b = trimSpace(b)

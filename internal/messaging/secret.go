@@ -6,13 +6,13 @@ import (
 	"log/slog"
 )
 
-// hidden is what a Secret shows of itself.
+// hidden is shown in place of a Secret.
 const hidden = "***"
 
-// Secret is a key or a signing secret that cannot be printed by accident: every
-// way Go has of showing a value gives ***, also %#v, slog, JSON, YAML and a struct that holds one in an
-// unexported field (fmt calls no methods there; it finds a pointer). The zero
-// value is "no secret" and shows as nothing.
+// Secret is a key or a signing secret that cannot be printed by accident. Every way in which Go
+// prints a value gives ***: all verbs of fmt, slog, JSON and YAML. In an unexported field of a
+// struct, where fmt calls no methods, fmt prints the address of a pointer. The zero value is "no
+// secret" and prints as nothing.
 type Secret struct{ value *string }
 
 // NewSecret hides s.
@@ -23,7 +23,7 @@ func NewSecret(s string) Secret {
 	return Secret{&s}
 }
 
-// Reveal gives the secret itself: for the header or the HMAC, never for a message.
+// Reveal returns the secret itself, for a header or an HMAC, never for a message to a person.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -34,7 +34,7 @@ func (s Secret) Reveal() string {
 // IsZero reports whether there is no secret.
 func (s Secret) IsZero() bool { return s.value == nil }
 
-// String gives ***, or nothing for the zero Secret.
+// String returns ***, or "" for the zero Secret.
 func (s Secret) String() string {
 	if s.value == nil {
 		return ""
@@ -42,10 +42,10 @@ func (s Secret) String() string {
 	return hidden
 }
 
-// GoString gives *** for %#v.
+// GoString returns *** for %#v.
 func (s Secret) GoString() string { return `messaging.Secret("` + s.String() + `")` }
 
-// Format gives *** for every verb.
+// Format writes *** for every verb.
 func (s Secret) Format(f fmt.State, verb rune) {
 	shown := s.String()
 	switch {
@@ -54,16 +54,16 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	case verb == 'q':
 		shown = `"` + shown + `"`
 	}
-	_, _ = io.WriteString(f, shown) // fmt.State has no way to say that it failed
+	_, _ = io.WriteString(f, shown) // a Formatter cannot return an error
 }
 
-// LogValue gives *** to slog.
+// LogValue returns *** for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalJSON gives "***".
+// MarshalJSON returns "***".
 func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + s.String() + `"`), nil }
 
-// MarshalText gives ***: YAML, environment listings and map keys use it.
+// MarshalText returns ***. YAML and the keys of JSON maps use it.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a secret from configuration.

@@ -70,7 +70,8 @@ func TestNoErrorOfTheClientShowsTheKey(t *testing.T) {
 	for _, rt := range []roundTrip{
 		func(r *http.Request) (*http.Response, error) { return nil, io.EOF },
 		func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 401, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"error":"unauthorized","message":"unknown key ` + r.Header.Get("Authorization") + `"}`))}, nil
+			return &http.Response{StatusCode: 401, Header: http.Header{},
+				Body: io.NopCloser(strings.NewReader(`{"error":"unauthorized","message":"unknown key ` + r.Header.Get("Authorization") + `"}`))}, nil
 		},
 	} {
 		c := testClient(t, "https://service.example", Options{APIKey: NewSecret(canary), Transport: rt})
@@ -118,7 +119,8 @@ func TestOptionsAreCheckedAndNamed(t *testing.T) {
 			t.Errorf("got %v, want it without the password", err)
 		}
 	}
-	for _, url := range []string{"https://service.example", "https://service.example:8443", "http://127.0.0.1:8090", "http://localhost:8090", "http://[::1]:8090"} {
+	for _, url := range []string{"https://service.example", "https://service.example:8443",
+		"http://127.0.0.1:8090", "http://localhost:8090", "http://[::1]:8090"} {
 		o := good
 		o.BaseURL = url
 		if _, err := New(o); err != nil {

@@ -15,15 +15,14 @@ import (
 	"time"
 )
 
-// Why a webhook's signature was not accepted. None says more: the caller answers 401
-// without detail.
+// The reasons why a signature is not accepted. The caller answers each with 401 and no detail.
 var (
 	ErrNoSignature  = errors.New("no signature")
 	ErrBadSignature = errors.New("signature does not match")
 	ErrStale        = errors.New("signed timestamp missing or outside the tolerance")
 )
 
-// Encoding is how a signature is written.
+// Encoding is the encoding of a signature.
 type Encoding string
 
 // The encodings.
@@ -32,24 +31,30 @@ const (
 	Base64 Encoding = "base64" // standard or URL alphabet, padded or not
 )
 
-// ShortSecret is the length in bytes below which a signing secret deserves a warning (reliability.md 5, row 15).
+// ShortSecret is the length in bytes below which a signing secret gets a warning
+// (docs/protocol.md#security).
 const ShortSecret = 32
 
-// SignatureForm is how the service signs: HMAC-SHA256 in the header X-Service-Signature (seed 000,
-// Authentication 7); signed input, encoding and secret handling are not shown. The zero value is our assumption
-// (design section 9): hex over the raw body, with or without sha256= in front.
+// SignatureForm is the form in which the service signs: HMAC-SHA256 in the header
+// X-Service-Signature (docs/service.md#signature). The document does not show the signed input, the
+// encoding and the form of the secret. The zero value is our assumption: hex over the raw body,
+// with or without sha256= in front.
 type SignatureForm struct {
-	Header string // default X-Service-Signature
-	// Prefix stands before each signature, such as sha256= or v1=. It and sha256= are taken off where
-	// they are there.
-	Prefix   string
-	Encoding Encoding // default Hex
-	// TimestampHeader, when set, holds unix seconds, and what is signed is TIMESTAMP.BODY. If it is the same as Header, the
-	// timestamp is its part t=SECONDS.
+	// Header holds the signature. Default X-Service-Signature.
+	Header string
+	// Prefix stands in front of each signature, such as sha256= or v1=. Verify removes it and sha256=
+	// if they are there. Default none.
+	Prefix string
+	// Encoding is Hex or Base64. Default Hex.
+	Encoding Encoding
+	// TimestampHeader names the header of the signed Unix seconds; the signed input is then
+	// TIMESTAMP.BODY. If it equals Header, the timestamp is the part t=SECONDS of that header. Default
+	// none: the signed input is the body.
 	TimestampHeader string
-	// Tolerance is how far the signed timestamp may be from now; default 5 minutes.
+	// Tolerance is the largest difference between the signed timestamp and now. Default 5 minutes; a
+	// negative value is an error.
 	Tolerance time.Duration
-	// SecretBase64 says that the secret's bytes are base64, perhaps after whsec_.
+	// SecretBase64 means that the secret is the base64 of its bytes, with or without whsec_ in front.
 	SecretBase64 bool
 }
 
@@ -74,17 +79,18 @@ func (f SignatureForm) withDefaults() (SignatureForm, error) {
 	return f, nil
 }
 
-// Verifier checks signatures against several secrets: the present one and, while it is being
-// rotated, its predecessor. Safe for concurrent use.
+// Verifier checks signatures with several secrets: the present one and, during a rotation, the one
+// before. It is safe for concurrent use.
 type Verifier struct {
 	form SignatureForm
 	keys []*signingKey
 }
 
-// signingKey keeps prepared HMACs: the key schedule costs more than a small body.
+// signingKey keeps prepared HMACs, because the preparation costs more than the HMAC of a small
+// body.
 type signingKey struct{ pool sync.Pool }
 
-// NewVerifier needs at least one secret: with none, nothing could be trusted.
+// NewVerifier returns a Verifier. It needs at least one secret. An error names the option.
 func NewVerifier(form SignatureForm, secrets ...Secret) (*Verifier, error) {
 	form, err := form.withDefaults()
 	if err != nil {
@@ -121,12 +127,14 @@ func (f SignatureForm) key(s Secret) ([]byte, error) {
 	return key, nil
 }
 
-// maxSignatures bounds how many signatures of one delivery are tried: a rotating sender gives two.
+// maxSignatures is the number of signatures that are tried for one delivery. A sender that rotates
+// its secret gives two.
 const maxSignatures = 8
 
-// Verify checks the signature over the raw body and returns the index of the secret that made
-// it. Every secret is tried with every signature in constant time and without early exit, so that the time
-// tells neither which matched nor how far. Errors: ErrNoSignature, ErrBadSignature, ErrStale.
+// Verify checks the signature over the raw body and returns the index of the secret that made it,
+// or -1. It tries every secret with every signature, each comparison in constant time, so that the
+// duration does not show which pair matched or how much of it. Errors: ErrNoSignature,
+// ErrBadSignature, ErrStale.
 func (v *Verifier) Verify(h http.Header, body []byte, now time.Time) (secret int, err error) {
 	given := v.form.signatures(h)
 	if len(given) == 0 {
@@ -170,8 +178,8 @@ func signed(mac hash.Hash, stamp string, body, out []byte) []byte {
 	return mac.Sum(out)
 }
 
-// signatures decodes what the header holds: one signature, or several separated by spaces
-// or commas. What is not 32 bytes is no signature.
+// signatures decodes the header: one signature, or several with spaces or commas between them. It
+// skips a part that is not 32 bytes long.
 func (f *SignatureForm) signatures(h http.Header) [][sha256.Size]byte {
 	var out [][sha256.Size]byte
 	for _, line := range h[f.Header] {
@@ -209,7 +217,7 @@ func (f *SignatureForm) timestamp(h http.Header) string {
 	return ""
 }
 
-// Sign sets the headers that a service of this form would send with body at that time.
+// Sign sets the headers that a service with this form sends with body at that time.
 func (f SignatureForm) Sign(h http.Header, secret Secret, body []byte, at time.Time) error {
 	f, err := f.withDefaults()
 	if err != nil {

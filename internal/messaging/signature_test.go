@@ -69,8 +69,8 @@ func TestASignatureIsAcceptedInEveryForm(t *testing.T) {
 	}
 }
 
-// The literal signatures of testdata/wire/signatures, which the sandbox is held to as well: each form is read and
-// written, and none is taken for another.
+// The verifier reads and writes each literal signature of testdata/wire/signatures, and takes none
+// for another form. The tests of the sandbox use the same files.
 func TestSignaturesOfEveryFormAreTheLiteralOnes(t *testing.T) {
 	var file struct {
 		Secret, Body string
@@ -108,7 +108,7 @@ func TestSignaturesOfEveryFormAreTheLiteralOnes(t *testing.T) {
 			}
 			for _, other := range file.Cases {
 				if other.Form.Encoding == c.Form.Encoding && other.Form.TimestampHeader == c.Form.TimestampHeader {
-					continue // a prefix may be there or not
+					continue // a prefix is optional
 				}
 				h := http.Header{}
 				for k, text := range other.Headers {
@@ -122,7 +122,7 @@ func TestSignaturesOfEveryFormAreTheLiteralOnes(t *testing.T) {
 	}
 }
 
-// The reference is computed here, not by Sign.
+// The test computes the reference itself, without Sign.
 func TestTheAssumedFormIsHexOverTheRawBody(t *testing.T) {
 	secret, body := "s3cret-s3cret-s3cret-s3cret-s3cret", []byte(`{"a":1}`)
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -146,7 +146,8 @@ func TestTheAssumedFormIsHexOverTheRawBody(t *testing.T) {
 	}
 }
 
-// A rotating sender signs twice; whoever sends hundreds of guesses gets no more than eight looked at.
+// A sender that rotates its secret signs twice. A request with hundreds of guesses gets eight of
+// them tried.
 func TestAtMostEightSignaturesAreTried(t *testing.T) {
 	form, body := SignatureForm{}, []byte("{}")
 	v, err := NewVerifier(form, NewSecret("other"), NewSecret("secret"))
@@ -172,7 +173,8 @@ func TestAtMostEightSignaturesAreTried(t *testing.T) {
 	if _, err := v.Verify(http.Header{"X-Service-Signature": {wrong, good}}, body, signedAt); err != nil {
 		t.Errorf("in a second header line: %v, want it to hold", err)
 	}
-	if _, err := v.Verify(http.Header{"X-Service-Signature": {strings.Repeat(" ", 4096) + good}}, body, signedAt); !errors.Is(err, ErrNoSignature) {
+	if _, err := v.Verify(http.Header{"X-Service-Signature": {strings.Repeat(" ", 4096) + good}},
+		body, signedAt); !errors.Is(err, ErrNoSignature) {
 		t.Errorf("beyond 4 KiB of a line: %v, want %v", err, ErrNoSignature)
 	}
 }
@@ -186,7 +188,8 @@ func TestToleranceIsWhatIsConfigured(t *testing.T) {
 	if err := form.Sign(h, NewSecret("secret"), body, signedAt); err != nil {
 		t.Fatal(err)
 	}
-	for d, want := range map[time.Duration]error{30 * time.Second: nil, 31 * time.Second: ErrStale, -30 * time.Second: nil, -31 * time.Second: ErrStale} {
+	for d, want := range map[time.Duration]error{30 * time.Second: nil, 31 * time.Second: ErrStale,
+		-30 * time.Second: nil, -31 * time.Second: ErrStale} {
 		if _, err := v.Verify(h, body, signedAt.Add(d)); !errors.Is(err, want) {
 			t.Errorf("%v apart: %v, want %v", d, err, want)
 		}
@@ -263,7 +266,7 @@ func FuzzSignature(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The fuzzer cannot make an HMAC: nothing it makes up is accepted.
+			// The fuzzer cannot make an HMAC, so no input is accepted.
 			if _, err := v.Verify(http.Header{"X-Service-Signature": {signature}, "X-T": {stamp}}, body, signedAt); err == nil {
 				t.Fatalf("accepted %q, want an error", signature)
 			}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// row is what a code means once it is proven that nothing was accepted, or, for a
-// code that arrives as a failed status, what else it tells.
+// row is the meaning of a code in an answer that proves that nothing was accepted. For the code of
+// a failed status it says what else must stop (docs/service.md#error-actions).
 type row struct {
 	Action   Action
 	Hold     Hold
@@ -16,7 +16,7 @@ type row struct {
 	Sentence string // for the operator, without a full stop at its end
 }
 
-// The kinds of row, named as in platform.md 3.
+// The kinds of row, with the names of docs/service.md#error-actions.
 func perm(s string) row     { return row{Action: Refuse, Feed: FeedUnreachable, Sentence: s} }
 func optOut(s string) row   { return row{Action: Refuse, Feed: FeedOptOut, Sentence: s} }
 func skip(s string) row     { return row{Action: Refuse, Sentence: s} }
@@ -27,7 +27,7 @@ func slow(wait time.Duration, s string) row {
 	return row{Action: Slow, Wait: wait, Sentence: s}
 }
 
-// Who pauses does not burn recipients: they stay queued until the hold ends.
+// The recipients of a row that pauses stay queued until the hold ends.
 func pauseNumber(wait time.Duration, s string) row {
 	return row{Action: RetryLater, Hold: HoldNumber, Wait: wait, Sentence: s}
 }
@@ -37,8 +37,8 @@ func pauseTemplate(wait time.Duration, s string) row {
 func stopAccount(s string) row { return row{Action: RetryLater, Hold: HoldAccount, Sentence: s} }
 func stopConfig(s string) row  { return row{Action: RetryLater, Hold: HoldConfig, Sentence: s} }
 
-// platformRows: every platform code of platform.md 3, by meta.code. 200 to 299 are
-// one row (see platformRow). Read only.
+// platformRows holds every platform code of docs/service.md#error-actions, by meta.code. The codes
+// 200 to 299 share one row (see platformRow). Read only.
 var platformRows = map[int]row{
 	0:   pauseNumber(0, "the platform's token of this connection is invalid"),
 	1:   retryFix("the platform calls the request invalid or had a fault of its own"),
@@ -107,7 +107,7 @@ var platformRows = map[int]row{
 	133009: pauseNumber(0, "PINs were entered too quickly for this number"),
 	133010: pauseNumber(0, "the number is not registered on the platform"),
 	133015: pauseNumber(0, "the number was deregistered a moment ago"),
-	// Slow, not RetryLater: design section 4 lists it with what never counts as a try.
+	// Slow, because this code is throttling and never counts as a try.
 	133016: {Action: Slow, Hold: HoldNumber, Wait: 10 * time.Minute, Sentence: "too many registrations of this number"},
 
 	134011: fix("the terms of service for payments are not accepted"),
@@ -120,7 +120,7 @@ var platformRows = map[int]row{
 	139200: pauseTemplate(0, "the platform blocks direct sending of this template"),
 	141002: pauseTemplate(0, "the template is not approved"),
 
-	// Of template creation; a send never gives them.
+	// These codes come from the creation of templates; a send never gets them.
 	2388019: fix("the business account has reached its number of templates"),
 	2388040: fix("a field of the template is too long"),
 	2388047: fix("the template's header is not in the right format"),
@@ -130,17 +130,18 @@ var platformRows = map[int]row{
 	2388299: fix("the template begins or ends with a variable"),
 }
 
-// platformRow finds the row of meta.code; 0 in an Error means absent, so code 0
-// is looked up only where the answer held it.
+// platformRow finds the row of meta.code. Error.Platform is 0 without a code; call platformRow with
+// 0 only if the answer held the code 0.
 func platformRow(code int) (row, bool) {
-	if code > 200 && code <= 299 { // platform.md 3: one row for the range
+	if code > 200 && code <= 299 { // one row for the range
 		code = 200
 	}
 	r, ok := platformRows[code]
 	return r, ok
 }
 
-// serviceRows: every `error` of seed 000, Errors, and what the wire itself can say. Read only.
+// serviceRows holds every `error` of docs/service.md#errors and the codes of this package. Read
+// only.
 var serviceRows = map[string]row{
 	"missing_fields":           fix("connectionId or to is missing"),
 	"missing_content":          fix("the message has no content"),
@@ -157,7 +158,8 @@ var serviceRows = map[string]row{
 	"recipient_opted_out":      optOut("the recipient has opted out of marketing"),
 	"account_deactivated":      stopAccount("the client is suspended"),
 	"partner_key_required":     skip("this call needs a partner-wide key"),
-	codeNotFound:               pauseNumber(0, "the connection is unknown or outside the key's scope, or the message's asset is unknown or older than 30 days"),
+	codeNotFound: pauseNumber(0,
+		"the connection is unknown or outside the key's scope, or the message's asset is unknown or older than 30 days"),
 
 	codeNotConnected: {Action: RetryLater, Sentence: "the service could not be reached; nothing was sent"},
 	codeNotE164:      fix("the recipient is not an international number with + in front"),
@@ -171,10 +173,10 @@ var serviceRows = map[string]row{
 	codeAcceptedNoID: {Sentence: "the service accepted the message but its answer holds no usable id"},
 }
 
-// codeNotFound says one of two things (seed 000, Errors): see Error.blame.
+// codeNotFound has two meanings (docs/service.md#errors); see Error.blame.
 const codeNotFound = "connection_not_found"
 
-// The codes that this package gives where the service gave none.
+// The codes of this package, for exchanges without an `error` of the service.
 const (
 	codeNotConnected = "not_connected"
 	codeNotE164      = "not_e164"
@@ -188,8 +190,8 @@ const (
 	codeAcceptedNoID = "accepted_no_id"
 )
 
-// statusRow is the row of an answer whose body says nothing that we know. json tells whether the
-// service itself spoke: what is not JSON comes from something in front of it.
+// statusRow is the row of an answer whose body says nothing known. json is false if the body is not
+// JSON; such an answer comes from a proxy or CDN in front of the service.
 func statusRow(status int, json bool) row {
 	switch {
 	case status >= 300 && status < 400:
@@ -210,8 +212,8 @@ func statusRow(status int, json bool) row {
 	return stopConfig("an answer that the service's document does not name; check base_url and what stands in front of the service")
 }
 
-// Sentence says in words what a code means: an `error` of the service, a platform code in decimal, or one
-// of the codes this package gives (time_out, http_502 ...). No code is without a sentence.
+// Sentence explains a code in words. The code is an `error` of the service, a platform code in
+// decimal, or a code of this package (time_out, http_502). Every code has a sentence.
 func Sentence(code string) string {
 	if r, ok := serviceRows[code]; ok {
 		return r.Sentence
@@ -236,8 +238,8 @@ func Sentence(code string) string {
 	return "the service refused with a code that is not in its document"
 }
 
-// Failure is what a failed status tells beyond its delivery: a refusal that came late.
-// The recipient's action is gone by then: failed never resends (design section 4).
+// Failure is what a failed status means beyond its own delivery. It has no Action, because a
+// message that failed is never sent again.
 type Failure struct {
 	Feed     Feed
 	Hold     Hold
@@ -245,8 +247,8 @@ type Failure struct {
 	Sentence string
 }
 
-// Failed looks up the code of a failed status (seed 000, Events; platform.md 3, "W").
-// Throttling codes hold nothing here: the limiter learns from answers.
+// Failed looks up the code of a failed status (docs/service.md#statuses). Throttling codes hold
+// nothing here: the limiter learns from the answers to sends.
 func Failed(code int) Failure {
 	r, ok := platformRow(code)
 	if !ok {
@@ -255,6 +257,6 @@ func Failed(code int) Failure {
 	return Failure{Feed: r.Feed, Hold: r.Hold, Wait: r.Wait, Sentence: r.Sentence}
 }
 
-// FailedFeed is the suppression that a failed status writes: 131050 opts out of
+// FailedFeed is the suppression that a failed status adds: 131050 opts the recipient out of
 // marketing, 131026 makes the number unreachable for a time.
 func FailedFeed(code int) Feed { return Failed(code).Feed }

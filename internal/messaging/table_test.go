@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The codes of platform.md 3, as listed there; ranges by their ends.
+// The platform codes of docs/service.md#error-actions. A range stands here with its two ends.
 const platformCodes = `0 1 2 3 4 10 33 100 190 200 299 368 80007 130429 130472 130497 131000 131005 131008 131009 131014 131016 131021
 131026 131030 131031 131037 131042 131044 131045 131047 131048 131049 131050 131051 131052 131053 131055 131056 131057 131059 131062
 131063 131064 132000 132001 132005 132007 132008 132012 132015 132016 132018 132068 132069 133000 133004 133005 133006 133008 133009
@@ -49,7 +49,7 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 	}
 }
 
-// Throttling never counts as a try (design section 4).
+// Throttling never counts as a try.
 func TestThrottlingCodesCountNoTry(t *testing.T) {
 	for code, want := range map[int]Action{4: Slow, 80007: Slow, 130429: Slow, 131056: WaitPair, 131057: RetryLater, 133016: Slow} {
 		if r, _ := platformRow(code); r.Action != want {
@@ -74,7 +74,8 @@ func TestFailedStatusesFeedTheSuppressions(t *testing.T) {
 	}
 }
 
-func judged(status int, header http.Header, body string) *Error {
+// classified is the Error of a refusal.
+func classified(status int, header http.Header, body string) *Error {
 	if header == nil {
 		header = http.Header{}
 	}
@@ -117,9 +118,10 @@ func TestTheOrderOfADecision(t *testing.T) {
 		{"beyond the known classes", 777, ``, Doubt, 0, 0},
 		{"switching protocols", 101, ``, Doubt, 0, 0},
 	} {
-		e := judged(test.status, nil, test.body)
+		e := classified(test.status, nil, test.body)
 		if e.Proof != test.proof || e.Action != test.action || e.Hold != test.hold {
-			t.Errorf("%s: %s %s %s, want %s %s %s", test.name, e.Proof.word(), e.Action.word(), e.Hold.word(), test.proof.word(), test.action.word(), test.hold.word())
+			t.Errorf("%s: %s %s %s, want %s %s %s",
+				test.name, e.Proof.word(), e.Action.word(), e.Hold.word(), test.proof.word(), test.action.word(), test.hold.word())
 		}
 	}
 }
@@ -144,8 +146,9 @@ func TestNoCodeIsWithoutASentence(t *testing.T) {
 	}
 }
 
-// One campaign's asset, expired or mistyped, must not pause everybody on its number: seed 000 gives it the code of an
-// unknown connection. A message without an asset leaves no doubt about which it is.
+// The service gives an expired or unknown asset the code of an unknown connection
+// (docs/service.md#errors). The asset of one campaign must not pause every run on the number. For a
+// message without an asset the code can only mean the connection.
 func TestAnAssetThatIsGoneIsTheMessagesFault(t *testing.T) {
 	stored, elsewhere := &Media{AssetID: "ast_old"}, &Media{Link: "https://shop.example/a"}
 	document := func(m *Media) *Document { return &Document{Media: *m} }
@@ -166,17 +169,19 @@ func TestAnAssetThatIsGoneIsTheMessagesFault(t *testing.T) {
 		"image that is a link":  {&Message{Image: elsewhere}, HoldNumber},
 		"no header":             {&Message{Template: &Template{}}, HoldNumber},
 	} {
-		e := judged(404, nil, `{"error":"connection_not_found","message":"No such connection."}`)
+		e := classified(404, nil, `{"error":"connection_not_found","message":"No such connection."}`)
 		e.blame(c.m)
 		want := RetryLater
 		if c.hold == HoldPayload {
 			want = RetryOnce
 		}
 		if e.Hold != c.hold || e.Action != want || e.Proof != NotSent || e.Code != "connection_not_found" {
-			t.Errorf("%s: %s %s %s %s, want not_sent %s %s connection_not_found", name, e.Proof.word(), e.Action.word(), e.Hold.word(), e.Code, want.word(), c.hold.word())
+			t.Errorf("%s: %s %s %s %s, want not_sent %s %s connection_not_found",
+				name, e.Proof.word(), e.Action.word(), e.Hold.word(), e.Code, want.word(), c.hold.word())
 		}
 	}
-	for _, e := range []*Error{judged(503, nil, `{"error":"connection_not_found"}`), judged(403, nil, `{"error":"account_deactivated"}`)} {
+	for _, e := range []*Error{classified(503, nil, `{"error":"connection_not_found"}`),
+		classified(403, nil, `{"error":"account_deactivated"}`)} {
 		before := *e
 		if e.blame(&Message{Image: stored}); !reflect.DeepEqual(*e, before) {
 			t.Errorf("blame made %+v, want it unchanged: %+v", *e, before)
@@ -190,17 +195,19 @@ func TestEveryStatusIsDecided(t *testing.T) {
 			continue
 		}
 		for _, body := range []string{"", "x", "{}", `{"error":"new","message":"m"}`, `[]`, `{"error":null,"meta":null}`} {
-			e := judged(status, nil, body)
+			e := classified(status, nil, body)
 			doubt := status < 200 || status >= 500 || status == 408 || status == 409 || status == 499
 			if (e.Proof == Doubt) != doubt || (e.Proof == NotSent) == (e.Action == 0) || e.Code == "" || Sentence(e.Code) == "" {
-				t.Fatalf("%d %q: %s %s, code %q; want doubt = %t, an action exactly when not sent, a code with a sentence", status, body, e.Proof.word(), e.Action.word(), e.Code, doubt)
+				t.Fatalf("%d %q: %s %s, code %q; want doubt = %t, an action exactly when not sent, a code with a sentence",
+					status, body, e.Proof.word(), e.Action.word(), e.Code, doubt)
 			}
 		}
 	}
 }
 
 func TestRetryAfterIsHonouredWithinADay(t *testing.T) {
-	for in, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, " 0.5 ": time.Second / 2, "-1": 0, "0": 0, "NaN": 0, "86399": 24*time.Hour - time.Second, "86401": 24 * time.Hour, "1e300": 24 * time.Hour, "soon": 0} {
+	for in, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, " 0.5 ": time.Second / 2, "-1": 0, "0": 0, "NaN": 0,
+		"86399": 24*time.Hour - time.Second, "86401": 24 * time.Hour, "1e300": 24 * time.Hour, "soon": 0} {
 		if got := retryAfter(http.Header{"Retry-After": {in}}); got != want {
 			t.Errorf("%q: %v, want %v", in, got, want)
 		}
@@ -218,7 +225,8 @@ func TestRetryAfterIsHonouredWithinADay(t *testing.T) {
 }
 
 func TestProseOfARefusalIsSafeToShow(t *testing.T) {
-	e := judged(400, nil, `{"error":"send_x y","message":"No route to +1 555-555-0101 for key_1 \u001b[31m(wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA)\n`+strings.Repeat("é", 400)+`"}`)
+	e := classified(400, nil, `{"error":"send_x y","message":"No route to +1 555-555-0101 for key_1 `+
+		`\u001b[31m(wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA)\n`+strings.Repeat("é", 400)+`"}`)
 	s := e.Error()
 	for _, bad := range []string{"5550101", "555-0101", "key_1", "\x1b", "\n", "HBgLMTU1NTU1NTAxMDE", "send_x y"} {
 		if strings.Contains(s, bad) {

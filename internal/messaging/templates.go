@@ -10,31 +10,40 @@ import (
 
 // TemplateRecord is a template as the service lists it.
 type TemplateRecord struct {
-	ID         string
-	Name       string
-	Language   string // as sends write it: en_US
-	Status     string // upper case: APPROVED, PAUSED, DISABLED, REJECTED, PENDING
-	Category   string // upper case: AUTHENTICATION, MARKETING, UTILITY
+	ID   string
+	Name string
+	// Language is written as in sends: en_US.
+	Language string
+	// Status is upper case: APPROVED, PAUSED, DISABLED, REJECTED, PENDING.
+	Status string
+	// Category is upper case: AUTHENTICATION, MARKETING, UTILITY.
+	Category   string
 	Components []Component
 }
 
 // Component is one part of a template.
 type Component struct {
-	Type    string // upper case: HEADER, BODY, FOOTER, BUTTONS
-	Format  string // of a header, upper case: TEXT, IMAGE, VIDEO, DOCUMENT, LOCATION
+	// Type is upper case: HEADER, BODY, FOOTER, BUTTONS.
+	Type string
+	// Format is the format of a header, upper case: TEXT, IMAGE, VIDEO, DOCUMENT, LOCATION.
+	Format  string
 	Text    string
 	Buttons []ComponentButton
 }
 
 // ComponentButton is one button of a template.
 type ComponentButton struct {
-	Type string // upper case: URL, QUICK_REPLY, PHONE_NUMBER, COPY_CODE, OTP ...
-	Text string // label
-	URL  string // with at most one variable, at its end
+	// Type is upper case: URL, QUICK_REPLY, PHONE_NUMBER, COPY_CODE, OTP and others of the platform.
+	Type string
+	// Text is the label.
+	Text string
+	// URL has at most one variable, at its end.
+	URL string
 }
 
-// Templates lists the templates of a connection's business account (GET /api/v1/templates?connectionId=; path and fields are
-// assumed). errors.Is(err, ErrNotOffered) when the service answers 404 to a path it does not know.
+// Templates lists the templates of the business account of a connection (GET
+// /api/v1/templates?connectionId=). Path and fields are assumed (docs/service.md#assumptions). The
+// error is ErrNotOffered if the service answers 404 because it does not know the path.
 func (c *Client) Templates(ctx context.Context, connectionID string) ([]TemplateRecord, error) {
 	items, err := c.list(ctx, c.assumed.TemplatesPath, "connectionId="+url.QueryEscape(connectionID))
 	if err != nil {
@@ -71,7 +80,7 @@ func component(v value) Component {
 	return c
 }
 
-// Component returns the part of that type, or the zero Component.
+// Component returns the first part of that type, or the zero Component.
 func (t *TemplateRecord) Component(kind string) Component {
 	for _, c := range t.Components {
 		if c.Type == kind {
@@ -81,8 +90,8 @@ func (t *TemplateRecord) Component(kind string) Component {
 	return Component{}
 }
 
-// Variables lists the placeholders of the component's text in order of first
-// appearance, each once: "1", "2" ..., or names for a template with named parameters.
+// Variables lists the placeholders of the text in the order of their first appearance, each once:
+// "1" and "2", or the names of named parameters.
 func (c Component) Variables() []string { return variables(c.Text) }
 
 // Variables lists the placeholders of the button's URL.
@@ -102,5 +111,6 @@ func variables(text string) []string {
 	return out
 }
 
-// FoldLanguage writes a language as sends do: webhooks say en-US where sends say en_US (platform.md 4.5).
+// FoldLanguage writes a language as in sends. Webhooks say en-US, sends say en_US
+// (docs/service.md#template-events).
 func FoldLanguage(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "-", "_") }

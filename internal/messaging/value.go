@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of what we read. The deepest known body is the
-// platform's envelope inside the service's: 11 levels.
+// maxDepth bounds the nesting of JSON. The deepest known body is the platform's envelope inside the
+// service's: 11 levels.
 const maxDepth = 64
 
 var (
@@ -19,10 +19,10 @@ var (
 	errDepth   = errors.New("JSON nested deeper than 64")
 )
 
-// value is one JSON value inside a text that parse has found valid. Walking it
-// costs no allocation and no reflection; what nobody asks for is skipped, large
-// integers keep all digits, and for repeated keys the reader's switch decides.
-// encoding/json checks the syntax and decodes strings with escapes.
+// value is one JSON value inside a text that parse has found valid. A walk over its members costs
+// no allocation and no reflection, and it skips the members that the caller does not read. Large
+// integers keep all digits. If a key is repeated, the caller sees both. encoding/json checks the
+// syntax and decodes strings with escapes.
 type value []byte
 
 // parse validates text and returns its one value.
@@ -96,7 +96,8 @@ func (v value) end(i int) int {
 	return i
 }
 
-// quoteEnd returns the index after the string that starts at i, or the end of a text that is cut.
+// quoteEnd returns the index after the string that starts at i, or the length of a text that breaks
+// off.
 func (v value) quoteEnd(i int) int {
 	for i++; i < len(v); {
 		quote := bytes.IndexByte(v[i:], '"')
@@ -117,15 +118,16 @@ func (v value) isArray() bool  { return len(v) > 0 && v[0] == '[' }
 func (v value) isString() bool { return len(v) > 0 && v[0] == '"' }
 func (v value) isNull() bool   { return len(v) == 0 || v[0] == 'n' }
 
-// members walks an object or an array: next moves, key and val hold the current.
+// members walks an object or an array. next moves to the next member; key and val hold it.
 type members struct {
 	in  value
 	at  int
-	key []byte // of an object: decoded
+	key []byte // decoded; only of an object
 	val value
 }
 
-// members begins at the first member; of anything but an object or array there are none.
+// members returns a walk that begins before the first member. A value that is no object and no
+// array has no members.
 func (v value) members() members {
 	if !v.isObject() && !v.isArray() {
 		return members{}
@@ -157,7 +159,8 @@ func (m *members) next() bool {
 	return true
 }
 
-// get returns the member of that name of an object, or nil. Of repeated keys the last counts, as in encoding/json.
+// get returns the member of that name, or nil. If a key is repeated, the last one counts, as in
+// encoding/json.
 func (v value) get(name string) value {
 	var found value
 	if v.isObject() {
@@ -170,7 +173,7 @@ func (v value) get(name string) value {
 	return found
 }
 
-// text gives a string's contents, a number's digits, true or false; otherwise "".
+// text returns the contents of a string, the digits of a number, true or false; otherwise "".
 func (v value) text() string {
 	switch {
 	case v.isNull() || v.isObject() || v.isArray():
@@ -192,11 +195,11 @@ func (v value) text() string {
 
 func (v value) decoded() string {
 	var s string
-	_ = json.Unmarshal(v, &s) // valid by construction
+	_ = json.Unmarshal(v, &s) // parse has found v valid
 	return s
 }
 
-// integer gives a number, or a string that holds one. Fractions are cut off.
+// integer returns a number, or the number that a string holds. It cuts off fractions.
 func (v value) integer() (int64, bool) {
 	s := strings.TrimSpace(v.text())
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -209,7 +212,7 @@ func (v value) integer() (int64, bool) {
 	return int64(f), true
 }
 
-// flag gives a boolean, or the string true or false.
+// flag returns a boolean, or the boolean that a string holds.
 func (v value) flag() (b, ok bool) {
 	switch v.text() {
 	case "true":
@@ -220,23 +223,23 @@ func (v value) flag() (b, ok bool) {
 	return false, false
 }
 
-// The instants a stamp may name: what lies outside is taken for damage. Nothing real is older than 2009; a
-// testing/synctest bubble begins with 2000, and a simulation must see its events' own times.
+// The bounds of a stamp. A time outside counts as damaged. No real event is older than 2009; the
+// lower bound is 2000, because the clock of a testing/synctest bubble begins then.
 var (
 	earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// stamp gives the time of a timestamp (design section 9): RFC 3339, or unix seconds as a
-// string or an integer; milliseconds and microseconds are told apart by their size. Zero when it is none of
-// these. UTC.
+// stamp returns the time of a timestamp in UTC: RFC 3339, or a number in a string or an integer
+// (docs/service.md#assumptions). The size of the number decides whether it is seconds, milliseconds
+// or microseconds. Anything else is the zero time.
 func (v value) stamp() time.Time {
 	s := strings.TrimSpace(v.text())
 	if s == "" {
 		return time.Time{}
 	}
 	var t time.Time
-	if len(s) > 10 && s[4] == '-' { // asked first: a failed ParseInt allocates
+	if len(s) > 10 && s[4] == '-' { // checked first, because a failed ParseInt allocates
 		var err error
 		if t, err = time.Parse(time.RFC3339Nano, s); err != nil {
 			return time.Time{}

@@ -4,10 +4,10 @@ import "encoding/base64"
 
 const wamidPrefix = "wamid."
 
-// RecipientOfID reads the digits of the other party's phone number out of a message
-// id, or gives "". A wamid is base64 over 1c 18 LEN DIGITS ... (reliability.md 1.8; not documented by the
-// platform): a hint for matching a webhook, never alone a reason to send. Ids whose tail is not valid
-// base64 are read too: only the head matters.
+// RecipientOfID reads the digits of the recipient's phone number from a message id, or returns "".
+// A wamid is the base64 of 1c 18 LEN DIGITS and more (docs/protocol.md#adoption). The platform does
+// not document this form, so the number is a hint to match a webhook, and never alone a reason to
+// send. Only the head of the id matters; its tail need not be valid base64.
 func RecipientOfID(id string) string {
 	if len(id) < len(wamidPrefix)+8 || id[:len(wamidPrefix)] != wamidPrefix {
 		return ""

@@ -11,18 +11,21 @@ import (
 
 // Webhook is a registered endpoint.
 type Webhook struct {
-	ID     string
-	URL    string
-	Events []string // empty: all
-	Secret Secret   // shown once, by RegisterWebhook
+	ID  string
+	URL string
+	// Events are the types of events that the endpoint gets; empty means all.
+	Events []string
+	// Secret is set by RegisterWebhook only.
+	Secret Secret
 }
 
-// RegisterWebhook registers an HTTPS endpoint (POST /api/v1/webhooks; fields are assumed). Without events
-// the service chooses. The secret in the answer is shown only here.
+// RegisterWebhook registers an HTTPS endpoint (POST /api/v1/webhooks). The fields are assumed
+// (docs/service.md#assumptions). Without events the service chooses the types. The service shows
+// the secret only in this answer.
 func (c *Client) RegisterWebhook(ctx context.Context, address string, events []string) (Webhook, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) || u.Host == "" {
-		return Webhook{}, errors.New("webhook URL: must be https (seed 000, Events)")
+		return Webhook{}, errors.New("webhook URL: must be https")
 	}
 	body, err := json.Marshal(struct {
 		URL    string   `json:"url"`
@@ -38,8 +41,8 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 	return c.webhook(v), nil
 }
 
-// Webhooks lists the registered endpoints (GET of the same path, assumed), without secrets.
-// errors.Is(err, ErrNotOffered) when the service has no such listing.
+// Webhooks lists the registered endpoints without their secrets (GET /api/v1/webhooks, assumed).
+// The error is ErrNotOffered if the service has no such listing.
 func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
 	items, err := c.list(ctx, c.assumed.WebhooksPath, "")
 	if err != nil {
@@ -52,7 +55,7 @@ func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
 	return out, nil
 }
 
-// DeleteWebhook removes an endpoint (DELETE of the path and id, assumed).
+// DeleteWebhook removes an endpoint (DELETE /api/v1/webhooks/ID, assumed).
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	if id == "" || strings.ContainsAny(id, "/?#") {
 		return errors.New("webhook id: empty or not an id")

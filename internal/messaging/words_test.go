@@ -5,29 +5,32 @@ import (
 	"testing"
 )
 
-func TestOptOutIsHeardInManyLanguagesAsAWholeMessage(t *testing.T) {
-	for _, s := range []string{"STOP", "stop", " Stop! ", "S\u200dTOP", "STOP.", "🛑 stop 🛑", "Arrêt", "ARRET", "arre\u0302t", "STOP PUB", "Désabonner", "baja", "SAIR", "Abmelden",
+func TestAnOptOutIsAWholeMessageInAnyLanguage(t *testing.T) {
+	for _, s := range []string{"STOP", "stop", " Stop! ", "S\u200dTOP", "STOP.", "🛑 stop 🛑", "Arrêt", "ARRET",
+		"arre\u0302t", "STOP PUB", "Désabonner", "baja", "SAIR", "Abmelden",
 		"СТОП", "İPTAL", "إيقاف", "توقف", "रोकें", "बंद करें", "退订", "停止", "hủy", "Berhenti", "ＳＴＯＰ", "opt-out", "Opt Out"} {
 		if !IsOptOut(s) {
-			t.Errorf("%q is not heard, want an opt-out", s)
+			t.Errorf("IsOptOut(%q) = false, want true", s)
 		}
 	}
-	for _, s := range []string{"", " ", "👍", "stop by tomorrow", "don't stop", "bus stop", "Can I cancel my order?", "unstoppable", "yes", "end of month", strings.Repeat("stop ", 100)} {
+	for _, s := range []string{"", " ", "👍", "stop by tomorrow", "don't stop", "bus stop", "Can I cancel my order?",
+		"unstoppable", "yes", "end of month", strings.Repeat("stop ", 100)} {
 		if IsOptOut(s) {
-			t.Errorf("%q is heard, want no opt-out", s)
+			t.Errorf("IsOptOut(%q) = true, want false", s)
 		}
 	}
 	o := NewOptOut("No more offers", "")
 	for text, want := range map[string]bool{
 		"NO MORE OFFERS!": true, "stop": true, "more offers": false, "": false,
-		"stop" + strings.Repeat(".", 252): true, "stop" + strings.Repeat(".", 253): false, // a wall of text is no wish
+		"stop" + strings.Repeat(".", 252): true, "stop" + strings.Repeat(".", 253): false, // at most 256 bytes
 	} {
 		if got := o.Match(text); got != want {
 			t.Errorf("Match(%.40q of %d bytes) = %t, want %t", text, len(text), got, want)
 		}
 	}
 	for in, want := range map[*Inbound]bool{
-		{Text: "Nein danke", ButtonPayload: "no_more_offers"}: true, {Text: "stop", ButtonPayload: "more"}: true, {Text: "more"}: false, nil: false,
+		{Text: "Nein danke", ButtonPayload: "no_more_offers"}: true, {Text: "stop", ButtonPayload: "more"}: true,
+		{Text: "more"}: false, nil: false,
 	} {
 		if got := o.MatchMessage(in); got != want {
 			t.Errorf("MatchMessage(%+v) = %t, want %t", in, got, want)
@@ -37,7 +40,8 @@ func TestOptOutIsHeardInManyLanguagesAsAWholeMessage(t *testing.T) {
 
 func TestMasksLeaveNothingThatCanBeCalled(t *testing.T) {
 	for in, want := range map[string]string{
-		"+15555550101": "+1555•••0101", "+221771234567": "+22177•••4567", "15555550101": "1555•••0101", "12345678": "1•••5678", "1234567": "•••", "+123456789012": "+12345•••9012", "+1234567": "+•••", "": "•••", "+": "+•••", "+\xff1234567": "+•••",
+		"+15555550101": "+1555•••0101", "+221771234567": "+22177•••4567", "15555550101": "1555•••0101", "12345678": "1•••5678", "1234567": "•••",
+		"+123456789012": "+12345•••9012", "+1234567": "+•••", "": "•••", "+": "+•••", "+\xff1234567": "+•••",
 	} {
 		if got := MaskPhone(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -66,9 +70,9 @@ func TestMasksLeaveNothingThatCanBeCalled(t *testing.T) {
 		"dial tcp 102.20.35.53:443":    "dial tcp 102.20.35.53:443",
 		"call 234.803.000.0000":        "call 23480•••0000",
 		"01234567, 91234567":           "0•••4567, 9•••4567",
-		"a\x80\x81b\xff":               "a\uFFFDb\uFFFD", // one for each run of bytes
+		"a\x80\x81b\xff":               "a\uFFFDb\uFFFD", // one for each run of invalid bytes
 		strings.Repeat(" ", 399) + "a": "a",
-		strings.Repeat(" ", 400) + "a": "", // no more than four times the limit is looked at
+		strings.Repeat(" ", 400) + "a": "", // only four times the limit is read
 		"see " + id + ".":              "see wamid.•••" + id[len(id)-6:] + ".",
 		"a\tb\r\nc\u2028d\x9b\x00":     "a b  c d\uFFFD",
 	} {
@@ -78,10 +82,10 @@ func TestMasksLeaveNothingThatCanBeCalled(t *testing.T) {
 	}
 }
 
-// Each character at the place where it counts: in a message ID, as what a terminal obeys, in a number, at the limit.
+// Each character is tested in a message id, among letters (control characters) and in a number.
 func TestEveryCharacterIsMaskedForWhatItIs(t *testing.T) {
 	const start, masked = "wamid.HBgLMTU1NTU1NTAxMDEVAgAR", "wamid.•••EVAgAR"
-	const alphabets = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=-_" // RFC 4648, 4 and 5
+	const alphabets = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=-_" // RFC 4648, sections 4 and 5
 	for c := rune(0); c < 0xb0; c++ {
 		want, shown := masked+string(c)+"abcdef", string(c)
 		switch {
@@ -100,7 +104,8 @@ func TestEveryCharacterIsMaskedForWhatItIs(t *testing.T) {
 		if all {
 			digit = string(c)
 		}
-		for text, want := range map[string]string{"1" + string(c) + "9": "1" + digit + "9", "+1" + string(c) + "9": "1" + digit + "9", "+" + string(c) + "19": digit + "19"} {
+		for text, want := range map[string]string{"1" + string(c) + "9": "1" + digit + "9",
+			"+1" + string(c) + "9": "1" + digit + "9", "+" + string(c) + "19": digit + "19"} {
 			if got := onlyDigits(text); got != want {
 				t.Errorf("digits of %q = %q, want %q", text, got, want)
 			}
@@ -122,9 +127,9 @@ func TestEveryCharacterIsMaskedForWhatItIs(t *testing.T) {
 func TestTheRecipientIsReadFromTheMessageID(t *testing.T) {
 	for id, want := range map[string]string{
 		"wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA": "15555550101",
-		"wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD01A":    "15555550101",   // a tail that is no base64
-		"wamid.HBgNNTUxNjk5MjMxODIyMhUC":                             "5516992318222", // reliability.md 1.8
-		"wamid.HBgLMTU1NTU1NTAxMDH-_gAR":                             "15555550101",   // the URL's alphabet
+		"wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJDQU1QQUlHTjAwMDAwMD01A":    "15555550101", // a tail that is no base64
+		"wamid.HBgNNTUxNjk5MjMxODIyMhUC":                             "5516992318222",
+		"wamid.HBgLMTU1NTU1NTAxMDH-_gAR":                             "15555550101", // the alphabet for URLs
 		"wamid.HBgLMTU1NTU1NTAxMDH_-gAR":                             "15555550101",
 		"wamid.HBgNNTUxNjk5MjMxODIy":                                 "", // cut off
 		"wamid.":                                                     "",

@@ -15,14 +15,14 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// StatusCode is a pair of an HTTP status and an `error` code.
+// StatusCode is an HTTP status together with an `error` code.
 type StatusCode struct {
 	Status int
 	Code   string
 }
 
-// The order of a decision (design section 4, "What an answer proves"); each step only
-// where the one before did not decide:
+// The order of the decisions (docs/protocol.md#what-an-answer-proves). Each line applies only if no
+// line above it does:
 //
 //	nothing written to the wire                        NotSent    transportError
 //	time-out, reset, EOF                               Doubt      transportError
@@ -33,8 +33,8 @@ type StatusCode struct {
 //	error, status                                      NotSent    refusal
 //	connection_not_found, message with an assetId      its row    Error.blame
 
-// transportError judges an exchange that ended without an answer. written tells
-// whether a byte may have reached the wire.
+// transportError classifies an exchange that ended without an answer. written is true if a byte of
+// the request may have left.
 func transportError(ctx context.Context, err error, written bool) *Error {
 	if !written {
 		r := serviceRows[codeNotConnected]
@@ -46,7 +46,7 @@ func transportError(ctx context.Context, err error, written bool) *Error {
 		e.Code = codeCancelled
 	case isTimeout(err) || errors.Is(ctx.Err(), context.DeadlineExceeded):
 		e.Code = codeTimeOut
-	case strings.Contains(err.Error(), "malformed HTTP"): // net/http has no type for it
+	case strings.Contains(err.Error(), "malformed HTTP"): // net/http has no error type for it
 		e.Code = codeBadAnswer
 	default:
 		e.Code = codeReset
@@ -57,24 +57,25 @@ func transportError(ctx context.Context, err error, written bool) *Error {
 	return e
 }
 
-// answer is what was read of one HTTP answer.
+// answer is the part of an HTTP answer that was read.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	err    error // why the body is incomplete
+	err    error // why the body is incomplete, else nil
 }
 
-// noID judges a 2xx whose body gives no usable id: accepted, but who knows as what.
+// noID classifies a 2xx whose body holds no usable id: the message is accepted under an unknown id.
 func noID(a *answer, requestID string) *Error {
 	why := "the answer holds no usable messageId"
 	if a.err != nil {
 		why = "the answer was cut: " + reason(a.err)
 	}
-	return &Error{Proof: DoubtNoID, Status: a.status, Code: codeAcceptedNoID, Message: Scrub(why, maxMessage), RequestID: requestID, Err: a.err}
+	return &Error{Proof: DoubtNoID, Status: a.status, Code: codeAcceptedNoID,
+		Message: Scrub(why, maxMessage), RequestID: requestID, Err: a.err}
 }
 
-// refusal judges an answer outside 2xx.
+// refusal classifies an answer outside 2xx.
 func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 	e := &Error{Status: a.status, RequestID: requestID, Err: a.err}
 	said := e.read(a.body, key)
@@ -93,11 +94,11 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 		r, e.Code = serviceRows[codeRedirect], codeRedirect
 		e.Message = Scrub(fmt.Sprintf("%s (Location: %s)", r.Sentence, a.header.Get("Location")), maxMessage)
 	case a.status == 403 && !said.json && strings.Contains(string(a.body), "error code: 1010"):
-		// seed 000, Authentication 6: plain text from the CDN.
+		// The CDN answers with plain text (docs/service.md#authentication).
 		r, e.Code = serviceRows[codeCDN], codeCDN
 		e.Message = r.Sentence
 	case a.err != nil && !said.json && a.status != 401 && a.status != 402 && a.status != 429:
-		// Refused, but the reason was cut off.
+		// The service refused, and its reason was cut off.
 		r, e.Code = retry("the service refused, and its answer was cut before the reason"), httpCode(a.status)
 	default:
 		r = e.row(said)
@@ -115,23 +116,25 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 	return e
 }
 
-// blame corrects what only the message can tell: connection_not_found is also the answer to an assetId that does not
-// exist or is past its 30 days (seed 000, rule 11). Of a message with one the payload is at fault as far as anybody knows:
-// the run's breaker decides, not a pause of everybody on the number.
+// blame corrects the meaning of connection_not_found. The service gives the same code for an
+// assetId that does not exist or is older than 30 days (docs/service.md#errors). For a message with
+// an assetId the payload is therefore at fault: if the fault is repeated, the run pauses, and not
+// every run on the number.
 func (e *Error) blame(m *Message) {
 	if e.Proof == NotSent && e.Code == codeNotFound && m.hasAsset() {
 		e.Action, e.Hold = RetryOnce, HoldPayload // as send_media
 	}
 }
 
-// said is what the body of a refusal turned out to be.
+// said describes the body of a refusal.
 type said struct {
-	json bool
-	code bool // meta.code was there, maybe as 0
+	json bool // the body is a JSON object
+	code bool // meta.code is there; it may be 0
 }
 
-// row finds the row of a proven refusal: meta.code first, then meta.retryable, then
-// the class, then the error code, then the status.
+// row finds the row of a proven refusal: by meta.code, else by a status of 429, else by the error
+// code, else by the class, else by the status. A meta.retryable of true replaces a row that would
+// refuse.
 func (e *Error) row(s said) row {
 	if s.code {
 		if r, ok := platformRow(e.Platform); ok {
@@ -150,14 +153,15 @@ func (e *Error) row(s said) row {
 	case known:
 		return named
 	case e.Class != "" || strings.HasPrefix(e.Code, "send_"):
-		// seed 000, Errors: any other platform refusal; only send_retryable and send_media are worth one more try.
+		// Any other refusal of the platform. Only send_retryable and send_media get one more try
+		// (docs/service.md#errors).
 		return fix("the platform refused the message")
 	}
 	return statusRow(e.Status, s.json)
 }
 
-// read fills e from the body of a failure: {error, message, meta}; where the platform's own error
-// object leaks through ({error: {code, message, fbtrace_id}}), its parts are taken.
+// read fills e from the body of a failure: {error, message, meta} (docs/service.md#error-object).
+// It also reads the platform's own error object, {error: {code, message, fbtrace_id}}.
 func (e *Error) read(body []byte, key string) (s said) {
 	v, err := parse(body)
 	if err != nil || !v.isObject() {
@@ -207,7 +211,8 @@ func (e *Error) readMeta(v value) (code bool) {
 	return code
 }
 
-// token cuts what should be an identifier to what may stand in a log line and a metric.
+// token makes an identifier from outside safe for a log line and a metric: at most 128 bytes,
+// printable ASCII without spaces.
 func token(s string) string {
 	s = cut(s, 128)
 	for i := 0; i < len(s); i++ {
@@ -223,11 +228,11 @@ func token(s string) string {
 	return s
 }
 
-// maxMessage is the longest prose kept, in bytes.
+// maxMessage is the longest prose that is kept, in bytes.
 const maxMessage = 300
 
-// doubtful statuses prove nothing, whatever code their body carries: something may have failed
-// after the platform had accepted.
+// doubtful reports whether a status proves nothing, whatever code the body holds: the fault may
+// have come after the platform accepted the message.
 func doubtful(status int) bool {
 	return status >= 500 || status < 200 || status == 408 || status == 409 || status == 499
 }
@@ -243,7 +248,8 @@ func provenRefusal(proven []StatusCode, status int, code string) bool {
 
 func httpCode(status int) string { return "http_" + strconv.Itoa(status) }
 
-// retryAfter reads Retry-After (RFC 9110, 10.2.3): seconds or a date; at most a day.
+// retryAfter reads Retry-After (RFC 9110, section 10.2.3): seconds or a date. It returns at most 24
+// h.
 func retryAfter(h http.Header) time.Duration {
 	s := strings.TrimSpace(h.Get("Retry-After"))
 	if s == "" {
