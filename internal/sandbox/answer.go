@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// beforeAcceptance fires the faults that certainly do not take the message. It reports
-// whether it answered.
+// beforeAcceptance fires the faults that leave the message not accepted. It reports whether it has
+// answered.
 func (s *Sandbox) beforeAcceptance(w http.ResponseWriter, r *http.Request, f *Faults, p *post) bool {
 	about := p.keys()
 	switch {
@@ -25,7 +25,7 @@ func (s *Sandbox) beforeAcceptance(w http.ResponseWriter, r *http.Request, f *Fa
 		serverError(w, f, s.hash(drawStatus, about...))
 	case s.fires(f, faultLostBefore, about...):
 		s.event(p.event("lost", "", faultLostBefore.String()))
-		panic(http.ErrAbortHandler) // net/http closes the connection without an answer; Transport gives io.EOF
+		panic(http.ErrAbortHandler) // net/http closes the connection without an answer; Transport returns io.EOF
 	case s.fires(f, faultHangBefore, about...):
 		s.event(p.event("lost", "", faultHangBefore.String()))
 		s.hang(r, f)
@@ -35,7 +35,8 @@ func (s *Sandbox) beforeAcceptance(w http.ResponseWriter, r *http.Request, f *Fa
 	return true
 }
 
-// hang answers nothing until the client has left or given time has passed.
+// hang gives no answer. It closes the connection when the client has left or Faults.HangFor has
+// passed.
 func (s *Sandbox) hang(r *http.Request, f *Faults) {
 	d := f.HangFor
 	if d == 0 {
@@ -45,8 +46,8 @@ func (s *Sandbox) hang(r *http.Request, f *Faults) {
 	panic(http.ErrAbortHandler)
 }
 
-// serverError answers with one of the configured codes, in the forms that stand between
-// a client and a service.
+// serverError answers with one of the configured codes, in the form that a proxy or the service
+// gives it.
 func serverError(w http.ResponseWriter, f *Faults, h uint64) {
 	codes := f.Codes
 	if len(codes) == 0 {
@@ -68,13 +69,13 @@ func serverError(w http.ResponseWriter, f *Faults, h uint64) {
 	}
 }
 
-// warningProse is data.warning.message by data.warning.code (seed 000, Send response).
+// warningProse is data.warning.message by data.warning.code (docs/service.md#send-response).
 var warningProse = map[string]string{
 	"outside_service_window":    "The customer service window is closed; the platform may drop this message. Resend as a template.",
 	"unverified_service_window": "Whether the customer service window is open could not be verified; the platform may drop this message.",
 }
 
-// answer fires the faults that follow acceptance, or answers 200.
+// answer fires the faults that come after the acceptance, or answers 200.
 func (s *Sandbox) answer(w http.ResponseWriter, r *http.Request, f *Faults, p *post, got accepted) {
 	about := p.keys()
 	if s.opt.OnEvent != nil {
@@ -126,7 +127,7 @@ func (s *Sandbox) answer(w http.ResponseWriter, r *http.Request, f *Faults, p *p
 	}
 	body = append(body, "}}"...)
 	switch {
-	case lost(faultCutBody): // a proxy that lost the rest, yet says that this is all
+	case lost(faultCutBody): // as if a proxy had lost the rest and corrected the Content-Length
 		writeRaw(w, http.StatusOK, "application/json", body[:len(body)/2])
 	case s.fires(f, faultSlowBody, about...):
 		s.slow(w, r, f, body, s.hash(drawSlow, about...))
@@ -141,7 +142,7 @@ func (s *Sandbox) slow(w http.ResponseWriter, r *http.Request, f *Faults, body [
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(body[:len(body)/2])
-	_ = http.NewResponseController(w).Flush() // a writer that cannot flush is only less slow
+	_ = http.NewResponseController(w).Flush() // a writer that cannot flush sends both halves at once
 	s.sleep(r.Context(), f.SlowFor.or(Delay{Median: 2 * time.Second}).draw(h))
 	_, _ = w.Write(body[len(body)/2:])
 }

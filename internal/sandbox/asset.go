@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// assetLife is how long a stored file lives (seed 000, Limits: Media retention).
+// assetLife is how long the service keeps a stored file (docs/service.md#media).
 const assetLife = 30 * 24 * time.Hour
 
 // asset is a stored file. Its bytes are not kept.
@@ -19,13 +19,14 @@ type asset struct {
 	expires     time.Time
 }
 
-// stored reports whether the company has the asset now; s.mu is held.
+// stored reports whether the company has the asset now. The caller holds s.mu.
 func (s *Sandbox) stored(id, company string, now time.Time) bool {
 	a := s.assets[id]
 	return a != nil && a.company == company && now.Before(a.expires)
 }
 
-// mediaLimit is the largest size of a type, in bytes (platform.md 7); 0: not taken.
+// mediaLimit is the largest size of a file of this type, in bytes (docs/service.md#media). It is 0
+// for a type that is refused.
 func mediaLimit(contentType string) int64 {
 	kind, sub, _ := strings.Cut(contentType, "/")
 	switch {
@@ -44,7 +45,8 @@ func mediaLimit(contentType string) int64 {
 	return 0
 }
 
-// upload is POST /api/v1/media: multipart with connectionId and file (design section 9).
+// upload is POST /api/v1/media: a multipart form with connectionId and file. The form is assumed
+// (docs/service.md#assumptions).
 func (s *Sandbox) upload(w http.ResponseWriter, r *http.Request, key *Key) {
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -94,7 +96,8 @@ func (s *Sandbox) upload(w http.ResponseWriter, r *http.Request, key *Key) {
 		refuse(w, &refusal{400, "invalid_media", "Files of type " + contentType + " are not taken.", nil})
 		return
 	case size == 0 || size > most:
-		refuse(w, &refusal{400, "invalid_media", "A file of type " + contentType + " has 1 to " + strconv.FormatInt(most, 10) + " bytes.", nil})
+		refuse(w, &refusal{400, "invalid_media",
+			"A file of type " + contentType + " has 1 to " + strconv.FormatInt(most, 10) + " bytes.", nil})
 		return
 	}
 	s.mu.Lock()
@@ -119,8 +122,8 @@ func (s *Sandbox) upload(w http.ResponseWriter, r *http.Request, key *Key) {
 	writeJSON(w, http.StatusOK, single[stored]{Data: stored{a.id, a.expires.UTC().Truncate(time.Second)}})
 }
 
-// measure counts a file's bytes and finds its type: what the bytes say, unless they say
-// nothing (platform.md 7: MIME mismatch is the usual cause of 131053).
+// measure counts the bytes of a file and finds its type from them. The declared type counts only if
+// the bytes show no type (docs/service.md#media).
 func measure(file io.Reader, declared string) (contentType string, size int64, err error) {
 	head := make([]byte, 512)
 	n, err := io.ReadFull(file, head)

@@ -18,8 +18,8 @@ func multipartOf(parts ...[2]string) string {
 
 const png = "\x89PNG\r\n\x1a\nwire"
 
-// TestUploadsAreRefusedForWhatIsWrongWithThem: the form of design section 9, the scope of seed 000, Authentication 4, the
-// types and sizes of platform.md 7.
+// TestUploadsAreRefusedForWhatIsWrongWithThem: the form of design section 9, the scope of seed 000,
+// Authentication 4, the types and sizes of platform.md 7.
 func TestUploadsAreRefusedForWhatIsWrongWithThem(t *testing.T) {
 	to := func(id string) [2]string { return [2]string{`name="connectionId"`, id} }
 	file := func(contentType, content string) [2]string {
@@ -31,24 +31,28 @@ func TestUploadsAreRefusedForWhatIsWrongWithThem(t *testing.T) {
 		status                 int
 		code                   string
 	}{
-		"stored":              {"partner", form, multipartOf(to("conn_1"), file("image/png", png)), 200, ""},
-		"file first":          {"partner", form, multipartOf(file("image/png", png), to("conn_1")), 200, ""},
-		"own client":          {"one", form, multipartOf(to("conn_1"), file("image/png", png)), 200, ""},
-		"another client":      {"two", form, multipartOf(to("conn_1"), file("image/png", png)), 404, "connection_not_found"},
-		"unknown connection":  {"partner", form, multipartOf(to("conn_x"), file("image/png", png)), 404, "connection_not_found"},
-		"suspended":           {"partner", form, multipartOf(to("conn_s"), file("image/png", png)), 403, "account_deactivated"},
-		"no file":             {"partner", form, multipartOf(to("conn_1")), 400, "missing_fields"},
-		"no connection":       {"partner", form, multipartOf(file("image/png", png)), 400, "missing_fields"},
-		"nothing":             {"partner", form, "", 400, "missing_fields"},
-		"unknown part":        {"partner", form, multipartOf(to("conn_1"), file("image/png", png), [2]string{`name="x"`, "1"}), 400, "invalid_request"},
-		"cut":                 {"partner", form, strings.TrimSuffix(multipartOf(to("conn_1"), file("image/png", png)), "\r\n--b--\r\n"), 400, "invalid_request"},
-		"no boundary":         {"partner", "multipart/form-data", multipartOf(to("conn_1")), 400, "invalid_request"},
-		"JSON":                {"partner", "application/json", `{"connectionId":"conn_1"}`, 400, "invalid_request"},
-		"empty file":          {"partner", form, multipartOf(to("conn_1"), file("image/png", "")), 400, "invalid_media"},
-		"a program":           {"partner", form, multipartOf(to("conn_1"), file("application/x-msdownload", "MZ\x00\x01")), 400, "invalid_media"},
-		"an image too large":  {"partner", form, multipartOf(to("conn_1"), file("image/png", png+strings.Repeat("x", 5<<20))), 400, "invalid_media"},
-		"the bytes say which": {"partner", form, multipartOf(to("conn_1"), file("video/mp4", png+strings.Repeat("x", 5<<20))), 400, "invalid_media"},
-		"a wrong key":         {"guess", form, multipartOf(to("conn_1"), file("image/png", png)), 401, "unauthorized"},
+		"stored":             {"partner", form, multipartOf(to("conn_1"), file("image/png", png)), 200, ""},
+		"file first":         {"partner", form, multipartOf(file("image/png", png), to("conn_1")), 200, ""},
+		"own client":         {"one", form, multipartOf(to("conn_1"), file("image/png", png)), 200, ""},
+		"another client":     {"two", form, multipartOf(to("conn_1"), file("image/png", png)), 404, "connection_not_found"},
+		"unknown connection": {"partner", form, multipartOf(to("conn_x"), file("image/png", png)), 404, "connection_not_found"},
+		"suspended":          {"partner", form, multipartOf(to("conn_s"), file("image/png", png)), 403, "account_deactivated"},
+		"no file":            {"partner", form, multipartOf(to("conn_1")), 400, "missing_fields"},
+		"no connection":      {"partner", form, multipartOf(file("image/png", png)), 400, "missing_fields"},
+		"nothing":            {"partner", form, "", 400, "missing_fields"},
+		"unknown part": {"partner", form, multipartOf(to("conn_1"), file("image/png", png), [2]string{`name="x"`, "1"}),
+			400, "invalid_request"},
+		"cut": {"partner", form, strings.TrimSuffix(multipartOf(to("conn_1"), file("image/png", png)), "\r\n--b--\r\n"),
+			400, "invalid_request"},
+		"no boundary": {"partner", "multipart/form-data", multipartOf(to("conn_1")), 400, "invalid_request"},
+		"JSON":        {"partner", "application/json", `{"connectionId":"conn_1"}`, 400, "invalid_request"},
+		"empty file":  {"partner", form, multipartOf(to("conn_1"), file("image/png", "")), 400, "invalid_media"},
+		"a program":   {"partner", form, multipartOf(to("conn_1"), file("application/x-msdownload", "MZ\x00\x01")), 400, "invalid_media"},
+		"an image too large": {"partner", form, multipartOf(to("conn_1"), file("image/png", png+strings.Repeat("x", 5<<20))),
+			400, "invalid_media"},
+		"the bytes say which": {"partner", form, multipartOf(to("conn_1"), file("video/mp4", png+strings.Repeat("x", 5<<20))),
+			400, "invalid_media"},
+		"a wrong key": {"guess", form, multipartOf(to("conn_1"), file("image/png", png)), 401, "unauthorized"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := twoClients(t, func(o *Options) {
@@ -69,7 +73,8 @@ func TestUploadsAreRefusedForWhatIsWrongWithThem(t *testing.T) {
 
 // TestAnUploadIsSentForThirtyDaysByItsClientOnly: Media retention (seed 000, Limits), rule 11.
 func TestAnUploadIsSentForThirtyDaysByItsClientOnly(t *testing.T) {
-	o := Options{Statuses: StatusProfile{Off: true}, Connections: []Connection{{ID: "conn_1", Phone: "+15555550100", Company: "co_1"}, {ID: "conn_9", Phone: "+15555550900", Company: "co_2"}}}
+	o := Options{Statuses: StatusProfile{Off: true},
+		Connections: []Connection{{ID: "conn_1", Phone: "+15555550100", Company: "co_1"}, {ID: "conn_9", Phone: "+15555550900", Company: "co_2"}}}
 	bubble(t, o, func(t *testing.T, c *scene) {
 		body := multipartOf([2]string{`name="connectionId"`, "conn_1"}, [2]string{`name="file"; filename="f.png"`, png})
 		res := call(t, c.s, "POST", "/api/v1/media", c.key, body, "Content-Type", "multipart/form-data; boundary=b")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// SetTemplate changes the state of a template (every language when language is empty)
-// and posts template.status.
+// SetTemplate changes the state of a template and posts template.status. An empty language means
+// every language. The status is approved, paused, disabled, rejected or pending.
 func (s *Sandbox) SetTemplate(name, language, status string) error {
 	s.mu.Lock()
 	pushed, err := s.setTemplate(name, language, status, time.Now())
@@ -17,7 +17,7 @@ func (s *Sandbox) SetTemplate(name, language, status string) error {
 	return err
 }
 
-// setTemplate is SetTemplate with s.mu held; it returns the extras to push.
+// setTemplate is SetTemplate for a caller that holds s.mu. It returns the extras to push.
 func (s *Sandbox) setTemplate(name, language, status string, now time.Time) (pushed []int, _ error) {
 	if !templateStatuses[status] || status == "" {
 		return nil, fmt.Errorf("sandbox: template status %q is not approved, paused, disabled, rejected or pending", status)
@@ -38,15 +38,20 @@ func (s *Sandbox) setTemplate(name, language, status string, now time.Time) (pus
 		case event == "APPROVED" && before == "PAUSED":
 			title = "UNPAUSE"
 		}
-		hyphen := strings.ReplaceAll(t.Language, "_", "-") // webhooks say en-US where sends say en_US (platform.md 4.5)
+		// Webhooks say en-US, sends say en_US (docs/service.md#template-events).
+		hyphen := strings.ReplaceAll(t.Language, "_", "-")
 		data := fmt.Appendf(nil, `{"name":%q,"language":%q,"event":%q,"category":%q,"reason":%q}`, t.Name, hyphen, event, t.Category, title)
-		value := fmt.Appendf(nil, `{"event":%q,"message_template_id":%d,"message_template_name":%q,"message_template_language":%q,"reason":"NONE","message_template_category":%q,"other_info":{"title":%q,"description":"Changed in the sandbox."}}`,
+		value := fmt.Appendf(nil, `{"event":%q,"message_template_id":%d,"message_template_name":%q,"message_template_language":%q,`+
+			`"reason":"NONE","message_template_category":%q,"other_info":{"title":%q,"description":"Changed in the sandbox."}}`,
 			event, 400_000_000_000_001+int64(t.number), t.Name, hyphen, t.Category, title)
 		told := map[string]bool{}
 		for _, c := range s.connections {
 			if t.of(c.Company) && !told[c.Company] {
 				told[c.Company] = true
-				pushed = append(pushed, s.addExtra(&extra{typ: "template.status", company: c.Company, conn: c, at: now, data: data, field: "message_template_status_update", value: value}))
+				pushed = append(pushed, s.addExtra(&extra{
+					typ: "template.status", company: c.Company, conn: c, at: now,
+					data: data, field: "message_template_status_update", value: value,
+				}))
 			}
 		}
 	}
@@ -56,7 +61,7 @@ func (s *Sandbox) setTemplate(name, language, status string, now time.Time) (pus
 	return pushed, nil
 }
 
-// SetCompany suspends a company or makes it active again, and posts account.updated.
+// SetCompany changes the status of a company to suspended or active, and posts account.updated.
 func (s *Sandbox) SetCompany(id, status string) error {
 	s.mu.Lock()
 	pushed, err := s.setCompany(id, status, time.Now())
@@ -80,7 +85,8 @@ func (s *Sandbox) setCompany(id, status string, now time.Time) (pushed []int, _ 
 	}
 	c.Suspended = status == "suspended"
 	data := fmt.Appendf(nil, `{"companyId":%q,"status":%q}`, id, status)
-	value := fmt.Appendf(nil, `{"event":"DISABLED_UPDATE","ban_info":{"waba_ban_state":%q,"waba_ban_date":%q}}`, event, now.UTC().Format(time.DateOnly))
+	value := fmt.Appendf(nil, `{"event":"DISABLED_UPDATE","ban_info":{"waba_ban_state":%q,"waba_ban_date":%q}}`,
+		event, now.UTC().Format(time.DateOnly))
 	x := &extra{typ: "account.updated", company: id, at: now, data: data, field: "account_update", value: value}
 	for _, conn := range s.connections {
 		if conn.company == c {
@@ -91,7 +97,8 @@ func (s *Sandbox) setCompany(id, status string, now time.Time) (pushed []int, _ 
 	return []int{s.addExtra(x)}, nil
 }
 
-// SetQuality changes the quality rating of a connection's number and posts number.updated.
+// SetQuality changes the quality rating of a connection's number to GREEN, YELLOW or RED, and posts
+// number.updated.
 func (s *Sandbox) SetQuality(connection, quality string) error {
 	s.mu.Lock()
 	pushed, err := s.setQuality(connection, quality, time.Now())
@@ -113,10 +120,13 @@ func (s *Sandbox) setQuality(id, quality string, now time.Time) (pushed []int, _
 	c.Quality = quality
 	data := fmt.Appendf(nil, `{"phoneNumber":%q,"qualityRating":%q}`, formatPhone(c.phone), quality)
 	value := fmt.Appendf(nil, `{"display_phone_number":"%d","event":"QUALITY","current_limit":%q}`, c.phone, c.Tier)
-	return []int{s.addExtra(&extra{typ: "number.updated", company: c.Company, conn: c, at: now, data: data, field: "phone_number_quality_update", value: value})}, nil
+	return []int{s.addExtra(&extra{
+		typ: "number.updated", company: c.Company, conn: c, at: now,
+		data: data, field: "phone_number_quality_update", value: value,
+	})}, nil
 }
 
-// SetFaults replaces all faults from the next POST on.
+// SetFaults replaces all faults. The new ones hold from the next POST on.
 func (s *Sandbox) SetFaults(f Faults) error {
 	if err := f.validate(); err != nil {
 		return err
@@ -125,7 +135,7 @@ func (s *Sandbox) SetFaults(f Faults) error {
 	return nil
 }
 
-// Faults are the faults in force.
+// Faults returns the faults in force.
 func (s *Sandbox) Faults() Faults { return *s.faults.Load() }
 
 func (s *Sandbox) pushAll(extras []int) {
@@ -135,14 +145,14 @@ func (s *Sandbox) pushAll(extras []int) {
 	}
 }
 
-// follow does the steps of the timeline that come after a time.
+// follow does the steps of the timeline that have an After.
 func (s *Sandbox) follow(ctx context.Context) {
 	began := time.Now()
 	for _, st := range s.opt.Timeline {
 		if st.After == 0 {
 			continue
 		}
-		// In the order of the file: a step never comes before one that stands above it.
+		// The steps come in the order of the file, even if a later one has the smaller After.
 		s.sleep(ctx, time.Until(began.Add(st.After)))
 		if ctx.Err() != nil {
 			return
@@ -154,7 +164,7 @@ func (s *Sandbox) follow(ctx context.Context) {
 	}
 }
 
-// reached does the steps that come after n accepted messages; s.mu is held. It returns
+// reached does the steps that are due after n accepted messages. The caller holds s.mu. It returns
 // the extras to push.
 func (s *Sandbox) reached(n int64) (pushed []int) {
 	if len(s.steps) == 0 {
@@ -172,7 +182,7 @@ func (s *Sandbox) reached(n int64) (pushed []int) {
 	return pushed
 }
 
-// step does one step; s.mu is held. It returns the extras to push.
+// step does one step. The caller holds s.mu. It returns the extras to push.
 func (s *Sandbox) step(st Step) (pushed []int) {
 	now := time.Now()
 	note := func(extras []int, err error) {

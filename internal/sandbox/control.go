@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// controls are the sandbox's own paths:
+// controls returns the handler of the sandbox's own paths:
 //
 //	GET  /sandbox/health
 //	GET  /sandbox/stats                        Truth without messages
@@ -21,7 +21,7 @@ import (
 //	POST /sandbox/templates/{name}/status      {"status", "language"?}
 //	POST /sandbox/companies/{id}/status        {"status": "suspended" or "active"}
 //	POST /sandbox/numbers/{connection}/quality {"quality"}
-//	POST /sandbox/replay                       Replay; {} replays what was not answered 2xx
+//	POST /sandbox/replay                       Replay; {} replays the events that were not answered 2xx
 func (s *Sandbox) controls() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /sandbox/health", func(w http.ResponseWriter, _ *http.Request) {
@@ -110,8 +110,8 @@ func (s *Sandbox) controls() *http.ServeMux {
 	return mux
 }
 
-// control answers below /sandbox/. A request with an Authorization header comes from a
-// client of the service and is refused; a page of another site is refused too.
+// control answers the paths below /sandbox/. It refuses a request with an Authorization header,
+// which comes from a client of the service, and a request from a page of another site.
 func (s *Sandbox) control(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Sandbox", "control")
 	if r.Header.Get("Authorization") != "" {
@@ -125,7 +125,7 @@ func (s *Sandbox) control(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// read decodes a control request; an empty body is the zero value.
+// read decodes the body of a control request. An empty body is the zero value.
 func (s *Sandbox) read(w http.ResponseWriter, r *http.Request, into any) bool {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	dec.DisallowUnknownFields()

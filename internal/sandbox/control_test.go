@@ -20,7 +20,8 @@ func TestTheControlPathIsNotTheService(t *testing.T) {
 	if res := call(t, s, "GET", "/sandbox/nothing", "", ""); res.StatusCode != 404 {
 		t.Errorf("unknown: %s", res.Status)
 	}
-	if res := call(t, s, "GET", "/sandbox/health", "", "", "User-Agent", "curl/8"); res.StatusCode != 200 || res.Header.Get("X-Sandbox") != "control" {
+	if res := call(t, s, "GET", "/sandbox/health", "", "", "User-Agent", "curl/8"); res.StatusCode != 200 ||
+		res.Header.Get("X-Sandbox") != "control" {
 		t.Errorf("health: %s", res.Status)
 	}
 }
@@ -44,7 +45,8 @@ func TestTheTruthIsReadOverHTTP(t *testing.T) {
 		Stats    Truth
 	}
 	must(t, json.Unmarshal([]byte(get("/sandbox/truth")), &truth))
-	if len(truth.Messages) != 1 || truth.Messages[0].ID != id || strings.Join(truth.Messages[0].Values, "|") != "Ada|A-1" || truth.Stats.Connections[0].Accepted != 1 {
+	if len(truth.Messages) != 1 || truth.Messages[0].ID != id || strings.Join(truth.Messages[0].Values, "|") != "Ada|A-1" ||
+		truth.Stats.Connections[0].Accepted != 1 {
 		t.Errorf("truth = %+v, want the one message with its values", truth)
 	}
 	rows, err := csv.NewReader(strings.NewReader(get("/sandbox/truth?format=csv"))).ReadAll()

@@ -2,16 +2,16 @@ package sandbox
 
 import "fmt"
 
-// DemoKey and DemoSecret are the key and the webhook secret of a sandbox that is given
-// none. They open nothing but a sandbox.
+// DemoKey and DemoSecret are the default key and the default webhook secret of a sandbox. No real
+// service accepts them.
 const (
 	DemoKey    = "sandbox-key"
 	DemoSecret = "sandbox-secret"
 )
 
-// Demo is the sandbox of `campaignd demo`: four numbers of HIGH throughput, a few
-// templates, an asset, and recipients as a real list has them: some unreachable, some
-// who do not read, some who fail later, a few who answer STOP.
+// Demo returns the options of `campaignd demo`: four numbers of HIGH throughput, seven templates,
+// one asset, and recipients like those of a real list. Some are unreachable, some do not read, some
+// fail later, and a few answer STOP.
 func Demo() Options {
 	o := Options{
 		Seed:              1,
@@ -25,7 +25,10 @@ func Demo() Options {
 				Components: []Component{
 					{Type: "BODY", Text: "Hi {{1}}, our spring sale is on: {{2}} off everything until Sunday."},
 					{Type: "FOOTER", Text: "Reply STOP to opt out"},
-					{Type: "BUTTONS", Buttons: []Button{{Type: "URL", Text: "Shop now", URL: "https://shop.example/s/{{1}}"}, {Type: "QUICK_REPLY", Text: "No more offers"}}},
+					{Type: "BUTTONS", Buttons: []Button{
+						{Type: "URL", Text: "Shop now", URL: "https://shop.example/s/{{1}}"},
+						{Type: "QUICK_REPLY", Text: "No more offers"},
+					}},
 				},
 			},
 			{

@@ -1,47 +1,46 @@
-// Package sandbox is the messaging service emulated from its document (seed 000),
-// with faults on request. The command `campaignd sandbox`, the demo and the tests
-// send to it; nothing that campaignd does in earnest depends on it.
+// Package sandbox emulates the messaging service from its document (docs/service.md), with faults
+// on request. The command `campaignd sandbox`, the demo and the tests send to it. No other part of
+// campaignd depends on it.
 //
-// It imports nothing of campaignd. Its wire types are its own, written from the
-// document, and it refuses what the document does not name, so that client and
-// sandbox cannot agree on a mistake; both are held to the literal files in
-// testdata/wire.
+// It imports nothing of campaignd. Its wire types are written from the document, and it refuses
+// what the document does not name. A mistake in the client can therefore not be repeated here; the
+// tests of both compare with the literal files in testdata/wire.
 //
-// It promises:
+// Promises:
 //
-//   - every rule of POST /api/v1/messages and every answer of the document's table of
-//     errors, with the exact status, error and meta;
-//   - the truth: what it accepted, which statuses it emitted, which webhooks were
-//     answered 2xx, how many POSTs each pair of number and recipient saw, and the worst
-//     sliding second of each number (Sandbox.Truth);
-//   - that each fault is a share, decided by a hash of the seed and of what the fault is
-//     about (never by a shared generator), and counts how often it fired;
-//   - that it runs in a testing/synctest bubble: package time only, no real sockets with
-//     a Transport in memory, and every goroutine ends when Run and the requests end.
+//   - The sandbox applies every rule of POST /api/v1/messages and gives every answer of the table
+//     of errors, with the exact status, error and meta (docs/service.md#errors).
+//   - Sandbox.Truth says what was accepted, which statuses were emitted, which webhooks were
+//     answered 2xx, how many POSTs each pair of number and recipient saw, and the worst sliding
+//     second of each number.
+//   - Each fault has a share. A hash of the seed and of the keys of the fault decides whether it
+//     fires, never a shared generator. Truth counts how often it fired.
+//   - The sandbox runs in a testing/synctest bubble: it uses package time only and, with a
+//     Transport, no sockets. Every goroutine ends when Run and the requests end.
 //
 // # The walk of one message
 //
 //	ServeHTTP        request id, https, trailing slash, bot agents, key
 //	send             decode strictly, count the arrival, latency, faults before acceptance
-//	shape, rules     the document's rules in order, then the platform's; the first that applies is the answer
+//	shape, rules     the document's rules in order, then the platform's; the first that applies answers
 //	accept           the record, the plan of its statuses
 //	answer           faults after acceptance, then 200 with the messageId
 //	shard            posts the webhooks when due, signed, in the order of each message
 //
-// A shard owns the webhooks of some messages: one heap, one goroutine, one connection.
-// The first posting of a message's statuses therefore keeps their order, except where a
-// fault says otherwise; a retry never holds up what comes after it.
+// A shard has the webhooks of some messages: one heap, one goroutine, one connection. The statuses
+// of a message are therefore first posted in their order, unless a fault changes it. A retry does
+// not delay the events after it.
 //
-// # Paths that are not the service
+// # Paths of the sandbox itself
 //
-// Everything under /sandbox/ is the sandbox's own control path (control.go lists it). It
-// refuses requests that carry an Authorization header, so that no client of the service
-// can come to depend on it.
+// The paths under /sandbox/ control the sandbox (control.go lists them). They refuse a request with
+// an Authorization header, so that no client of the service can use them by mistake.
 //
 // # Where the document says "not shown"
 //
-// The sandbox follows design section 9: fields of the listings, multipart upload,
-// webhook registration, event envelope, signature. What design leaves open too
-// (401 body: unauthorized; unknown JSON field: invalid_request; two content fields:
-// multiple_content; unknown path: not_found) is chosen here and marked at its line.
+// The sandbox follows docs/service.md#assumptions for the fields of the listings, the multipart
+// upload, the registration of webhooks, the envelope of events and the signature. Where that page
+// says nothing the sandbox chooses, and reply.go marks the choice: the 401 body (unauthorized), an
+// unknown JSON field (invalid_request), two content fields (multiple_content), an unknown path
+// (not_found).
 package sandbox

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// purpose separates the draws of one message from each other.
+// purpose separates the draws about one message from each other.
 type purpose uint64
 
-// Draws that are not faults; those of a fault use its number.
+// The purposes of draws that are not faults. The draw of a fault uses the number of the fault.
 const (
 	drawOutcome purpose = 1000 + iota
 	drawUnreachable
@@ -29,12 +29,12 @@ const (
 	drawSlow
 	drawEvent
 	drawTrace
-	drawRefusal // + platform code
+	drawRefusal // the platform code is added
 )
 
-// mix hashes its arguments to 64 well-spread bits (the finaliser of splitmix64 over a
-// running sum). A draw depends on the seed and on what it is about alone, never on the
-// order of goroutines (reliability.md 4.2).
+// mix hashes its arguments to 64 bits with the finaliser of splitmix64
+// (https://prng.di.unimi.it/splitmix64.c) over a running sum. A draw depends only on the seed and
+// on its keys, never on the order of goroutines (docs/protocol.md#simulation).
 func mix(parts ...uint64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, p := range parts {
@@ -46,10 +46,10 @@ func mix(parts ...uint64) uint64 {
 	return h
 }
 
-// unit is h as a number in [0, 1).
+// unit turns h into a number in [0, 1).
 func unit(h uint64) float64 { return float64(h>>11) / (1 << 53) }
 
-// normal is h as a draw of the standard normal distribution (Box-Muller).
+// normal turns h into a draw of the standard normal distribution, by the method of Box and Muller.
 func normal(h uint64) float64 {
 	u := 1 - unit(h) // (0, 1]
 	v := unit(mix(h, 0x6e6f726d))
@@ -59,9 +59,12 @@ func normal(h uint64) float64 {
 // Delay is a fixed or a log-normal time. In YAML: `80ms`, or
 // `{median: 80ms, sigma: 0.5, max: 5s}`.
 type Delay struct {
+	// Median is the median of the time.
 	Median time.Duration `yaml:"median"`
-	Sigma  float64       `yaml:"sigma"` // of the logarithm; 0: always Median
-	Max    time.Duration `yaml:"max"`   // 0: 20 times Median
+	// Sigma is the standard deviation of the logarithm. With 0 the time is always Median.
+	Sigma float64 `yaml:"sigma"`
+	// Max is the longest time. Default 20 times Median.
+	Max time.Duration `yaml:"max"`
 }
 
 // UnmarshalYAML reads a duration or the three fields.
@@ -75,7 +78,7 @@ func (d *Delay) UnmarshalYAML(unmarshal func(any) error) error {
 	return unmarshal((*plain)(d))
 }
 
-// draw is the delay that h stands for.
+// draw turns h into a delay.
 func (d Delay) draw(h uint64) time.Duration {
 	if d.Sigma == 0 || d.Median == 0 {
 		return d.Median
@@ -87,7 +90,7 @@ func (d Delay) draw(h uint64) time.Duration {
 	return min(time.Duration(float64(d.Median)*math.Exp(d.Sigma*normal(h))), most)
 }
 
-// or gives the default when nothing was set.
+// or returns d, or the default if d is zero.
 func (d Delay) or(def Delay) Delay {
 	if d == (Delay{}) {
 		return def

@@ -13,11 +13,11 @@ import (
 type endpoint struct {
 	id, url, secret string
 	events          []string // empty: all
-	company         string   // empty: all (registered with a partner-wide key)
+	company         string   // empty: all, for an endpoint registered with a partner-wide key
 	removed         bool
 }
 
-// wants reports whether events of a type about a company go there.
+// wants reports whether the endpoint gets the events of a type about a company.
 func (e *endpoint) wants(typ, company string) bool {
 	return !e.removed && (e.company == "" || e.company == company || company == "") &&
 		(len(e.events) == 0 || slices.Contains(e.events, typ))
@@ -34,7 +34,8 @@ func (s *Sandbox) register(target, secret string, events []string, company strin
 	s.serial["webhook"]++
 	n := s.serial["webhook"]
 	if secret == "" {
-		secret = strconv.FormatUint(mix(s.boot, uint64(n), 0x736563), 16) + strconv.FormatUint(mix(s.boot, uint64(n), 0x726574), 16)
+		secret = strconv.FormatUint(mix(s.boot, uint64(n), 0x736563), 16) +
+			strconv.FormatUint(mix(s.boot, uint64(n), 0x726574), 16)
 	}
 	ep := &endpoint{id: "whk_" + strconv.Itoa(n), url: target, secret: secret, events: events, company: company}
 	next := append(slices.Clone(*s.endpoints.Load()), ep)
@@ -42,15 +43,17 @@ func (s *Sandbox) register(target, secret string, events []string, company strin
 	return ep, nil
 }
 
-// registered is the answer to a registration: the secret is shown this once.
+// registered is the answer to a registration. No other answer shows the secret.
 type registered struct {
 	ID     string `json:"id"`
 	URL    string `json:"url"`
 	Secret string `json:"secret"`
 }
 
-// webhookTypes are the event types that can be asked for (design section 9).
-var webhookTypes = []string{"message.status", "message.received", "template.status", "number.updated", "account.updated", "platform.webhook"}
+// webhookTypes are the event types that an endpoint can ask for (docs/service.md#assumptions).
+var webhookTypes = []string{
+	"message.status", "message.received", "template.status", "number.updated", "account.updated", "platform.webhook",
+}
 
 // registerWebhook is POST /api/v1/webhooks {url, events?}.
 func (s *Sandbox) registerWebhook(w http.ResponseWriter, r *http.Request, key *Key) {
@@ -73,7 +76,8 @@ func (s *Sandbox) registerWebhook(w http.ResponseWriter, r *http.Request, key *K
 		refuse(w, &refusal{400, "missing_fields", "url is required.", nil})
 		return
 	case err != nil, u.Host == "", u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
-		// Endpoints are HTTPS URLs (seed 000, Events); a sandbox also posts to its own machine.
+		// Endpoints are HTTPS URLs (docs/service.md#delivery-of-events). A sandbox also posts to its own
+		// machine over HTTP.
 		refuse(w, &refusal{400, "invalid_url", "A webhook endpoint is an HTTPS URL.", nil})
 		return
 	}
@@ -96,7 +100,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// listWebhooks is GET /api/v1/webhooks: the secret is shown once, at registration.
+// listWebhooks is GET /api/v1/webhooks. It does not show the secrets.
 func (s *Sandbox) listWebhooks(w http.ResponseWriter, key *Key) {
 	type entry struct {
 		ID     string   `json:"id"`

@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// extra is an event that is not a status: an inbound message, a template, a number, an
-// account.
+// extra is an event that is not a status: an inbound message or a change of a template, a number or
+// an account.
 type extra struct {
 	typ     string
 	company string
 	conn    *connection // nil: none
 	at      time.Time
-	data    []byte // the service's envelope: the value of data
-	field   string // the platform's envelope: field and value
-	value   []byte
+	data    []byte // the value of data in the service's envelope
+	field   string // the field in the platform's envelope
+	value   []byte // its value
 	posts   int
-	acked   int64
+	acked   int64 // first 2xx, Unix nanoseconds; 0: none
 }
 
-// addExtra schedules an event for now; s.mu is held.
+// addExtra keeps an event and returns its number. The caller holds s.mu and calls pushExtra later.
 func (s *Sandbox) addExtra(x *extra) int {
 	s.extras = append(s.extras, x)
 	return len(s.extras) - 1
 }
 
-// pushExtra posts extra i; s.mu is not held.
+// pushExtra schedules the posting of extra i. The caller does not hold s.mu.
 func (s *Sandbox) pushExtra(i int, at time.Time) int {
 	return s.push(step{slot: slotExtra, at: at, post: at}, uint32(i))
 }
 
-// about is the type and the company of an event.
+// about returns the type and the company of an event.
 func (s *Sandbox) about(it item) (typ, company string) {
 	if it.slot == slotExtra {
 		s.mu.Lock()
@@ -42,7 +42,7 @@ func (s *Sandbox) about(it item) (typ, company string) {
 	return "message.status", s.connections[conn].Company
 }
 
-// appendDelivery writes the body of one delivery.
+// appendDelivery appends the body of one delivery.
 func (s *Sandbox) appendDelivery(b []byte, items []item) []byte {
 	form := &s.opt.Events
 	open, end := "", ""
@@ -71,10 +71,10 @@ func (s *Sandbox) appendDelivery(b []byte, items []item) []byte {
 	return append(b, end...)
 }
 
-// nobody is a number that belongs to nobody: country code 888 is not in use.
+// nobody returns a number that nobody has: country code 888 is not in use.
 func nobody(n uint32) uint64 { return 888_000_000_000 + uint64(n) }
 
-// view is what a status event says.
+// view holds the contents of a status event.
 type view struct {
 	conn   *connection
 	id     string
@@ -102,7 +102,7 @@ func (s *Sandbox) view(it item) (v view) {
 	return v
 }
 
-// appendStatus writes a message.status event (design section 9).
+// appendStatus appends a message.status event (docs/service.md#events).
 func (s *Sandbox) appendStatus(b []byte, it item) []byte {
 	v := s.view(it)
 	b = s.appendHead(b, it, "message.status", v.conn, v.at)
@@ -121,7 +121,7 @@ func (s *Sandbox) appendStatus(b []byte, it item) []byte {
 		b = append(b, `,"error":{"code":`...)
 		b = strconv.AppendInt(b, int64(v.code), 10)
 		b = append(b, `,"title":"`...)
-		b = append(b, titleOf(v.code)...) // our own sentences: nothing to escape
+		b = append(b, titleOf(v.code)...) // the titles are our own and need no escapes
 		b = append(b, `","details":"`...)
 		b = append(b, titleOf(v.code)...)
 		b = append(b, `"}`...)
@@ -129,7 +129,7 @@ func (s *Sandbox) appendStatus(b []byte, it item) []byte {
 	return append(b, "}}"...)
 }
 
-// appendHead writes an event up to the value of data.
+// appendHead appends an event up to the value of data.
 func (s *Sandbox) appendHead(b []byte, it item, typ string, conn *connection, at time.Time) []byte {
 	b = append(b, `{"id":"evt_`...)
 	b = strconv.AppendUint(b, mix(s.boot, uint64(drawEvent), uint64(it.slot), uint64(it.index)), 36)
@@ -145,7 +145,7 @@ func (s *Sandbox) appendHead(b []byte, it item, typ string, conn *connection, at
 	return append(b, `,"data":`...)
 }
 
-// appendTime writes a timestamp in the configured form.
+// appendTime appends a timestamp in the configured form.
 func (s *Sandbox) appendTime(b []byte, at time.Time) []byte {
 	switch s.opt.Events.Timestamps {
 	case "unix":
@@ -176,7 +176,7 @@ func (s *Sandbox) appendExtra(b []byte, it item) []byte {
 	return append(b, '}')
 }
 
-// appendPlatformStatus writes one entry of the platform's own envelope (platform.md 4.1).
+// appendPlatformStatus appends one entry of the platform's own envelope (docs/service.md#events).
 func (s *Sandbox) appendPlatformStatus(b []byte, it item) []byte {
 	v := s.view(it)
 	b = append(b, `{"id":"200000000000001","changes":[{"value":{"messaging_product":"whatsapp",`...)

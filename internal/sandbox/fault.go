@@ -10,60 +10,99 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Faults are the shares, 0 to 1, of what goes wrong. Each is drawn for the nth POST of
-// one number to one recipient, or for one status of one message, and counted under its
-// YAML name (Truth.Fired). The zero value is a service without faults.
+// Faults are the shares, 0 to 1, of the things that go wrong. A fault is drawn for the nth POST of
+// a number to a recipient, or for a status of a message. Truth.Fired counts it under its YAML name.
+// The zero value is a service without faults.
 type Faults struct {
-	Latency Delay `yaml:"latency"` // of every POST: half before the decision, half after
+	// Latency is added to every POST: half before the decision, half after.
+	Latency Delay `yaml:"latency"`
 
-	// Before acceptance: the message is certainly not taken.
-	TooMany     float64       `yaml:"too_many_requests"`  // bare 429; every other one with Retry-After
-	RetryAfter  time.Duration `yaml:"retry_after"`        // its value, in whole seconds; 0: 1s
-	ServerError float64       `yaml:"server_error"`       // 500, 502 (HTML), 503 (a body that reads like a refusal), 504, 408, 409, 499
-	Codes       []int         `yaml:"server_error_codes"` // which of these; nil: 500, 502, 503, 504
-	Redirect    float64       `yaml:"redirect"`           // 307 to another place
-	LostBefore  float64       `yaml:"lost_before"`        // connection closed without an answer
-	HangBefore  float64       `yaml:"hang_before"`        // no answer until HangFor has passed or the client leaves
-	HangFor     time.Duration `yaml:"hang_for"`           // 0: 30s
-	Refusals    []Refusal     `yaml:"refusals"`           // the platform refuses; counted as refusal_CODE
-	Unverified  float64       `yaml:"unverified_window"`  // free-form sends are answered unverified_service_window
+	// The faults before the acceptance. The message is not accepted.
 
-	// After acceptance: the message is taken and its statuses come.
-	LostAfter  float64 `yaml:"lost_after"`  // connection closed without an answer
-	HangAfter  float64 `yaml:"hang_after"`  // no answer until HangFor has passed or the client leaves
-	ErrorAfter float64 `yaml:"error_after"` // 5xx, as ServerError
-	NoID       float64 `yaml:"no_id"`       // 200 with an empty data object
-	EmptyBody  float64 `yaml:"empty_body"`  // 200 with no body
-	CutBody    float64 `yaml:"cut_body"`    // 200, cut in the middle of the id
-	LongID     float64 `yaml:"long_id"`     // 200 with an id of 64 KiB
-	RepeatedID float64 `yaml:"repeated_id"` // 200 with the id of the number's message before
-	SlowBody   float64 `yaml:"slow_body"`   // 200 whose second half comes SlowFor later
-	SlowFor    Delay   `yaml:"slow_for"`    // zero: 2s
+	// TooMany answers 429, half of them with Retry-After.
+	TooMany float64 `yaml:"too_many_requests"`
+	// RetryAfter is that Retry-After, in whole seconds. Default 1 s.
+	RetryAfter time.Duration `yaml:"retry_after"`
+	// ServerError answers one of Codes: 502 and 504 with HTML, 503 with a body like that of a refusal.
+	ServerError float64 `yaml:"server_error"`
+	// Codes are 5xx, 408, 409 or 499. Default 500, 502, 503, 504.
+	Codes []int `yaml:"server_error_codes"`
+	// Redirect answers 307 to another host.
+	Redirect float64 `yaml:"redirect"`
+	// LostBefore closes the connection without an answer.
+	LostBefore float64 `yaml:"lost_before"`
+	// HangBefore gives no answer until HangFor has passed or the client leaves.
+	HangBefore float64 `yaml:"hang_before"`
+	// HangFor is the time of HangBefore and HangAfter. Default 30 s.
+	HangFor time.Duration `yaml:"hang_for"`
+	// Refusals are refusals of the platform. Each counts as refusal_CODE.
+	Refusals []Refusal `yaml:"refusals"`
+	// Unverified answers a free-form send with the warning unverified_service_window.
+	Unverified float64 `yaml:"unverified_window"`
 
-	// Webhooks.
-	Early          float64 `yaml:"webhook_early"`           // the first status is posted before the answer to the POST
-	Late           float64 `yaml:"webhook_late"`            // a status is posted LateBy later
-	LateBy         Delay   `yaml:"webhook_late_by"`         // zero: median 5m, sigma 1
-	Doubled        float64 `yaml:"webhook_doubled"`         // a status is posted twice
-	Reordered      float64 `yaml:"webhook_reordered"`       // a message's statuses are posted in reverse
-	Missing        float64 `yaml:"webhook_missing"`         // a status is never posted
-	ReadFirst      float64 `yaml:"read_before_delivered"`   // read is posted, then delivered
-	ReadOnly       float64 `yaml:"read_without_delivered"`  // delivered does not happen on its own
-	FailedFirst    float64 `yaml:"failed_then_delivered"`   // a failed status comes before delivered
-	Forged         float64 `yaml:"webhook_forged"`          // the first posting carries a wrong signature
-	Orphan         float64 `yaml:"webhook_orphan"`          // a status of a message that nobody sent is posted too
-	WrongRecipient float64 `yaml:"webhook_wrong_recipient"` // `to` is somebody else
-	Future         float64 `yaml:"webhook_future"`          // the timestamp is a day ahead
+	// The faults after the acceptance. The message is accepted, and its statuses come.
+
+	// LostAfter closes the connection without an answer.
+	LostAfter float64 `yaml:"lost_after"`
+	// HangAfter gives no answer until HangFor has passed or the client leaves.
+	HangAfter float64 `yaml:"hang_after"`
+	// ErrorAfter answers one of Codes, as ServerError does.
+	ErrorAfter float64 `yaml:"error_after"`
+	// NoID answers 200 with an empty data object.
+	NoID float64 `yaml:"no_id"`
+	// EmptyBody answers 200 without a body.
+	EmptyBody float64 `yaml:"empty_body"`
+	// CutBody answers 200 with a body that is cut in the middle of the id.
+	CutBody float64 `yaml:"cut_body"`
+	// LongID answers 200 with an id of 64 KiB.
+	LongID float64 `yaml:"long_id"`
+	// RepeatedID answers 200 with the id of the message before on the same number.
+	RepeatedID float64 `yaml:"repeated_id"`
+	// SlowBody answers 200 and sends the second half of the body SlowFor later.
+	SlowBody float64 `yaml:"slow_body"`
+	// SlowFor is the delay of SlowBody. Default 2 s.
+	SlowFor Delay `yaml:"slow_for"`
+
+	// The faults of webhooks.
+
+	// Early posts the first status before the POST is answered.
+	Early float64 `yaml:"webhook_early"`
+	// Late posts a status LateBy later.
+	Late float64 `yaml:"webhook_late"`
+	// LateBy is the delay of Late. Default: median 5 min, sigma 1.
+	LateBy Delay `yaml:"webhook_late_by"`
+	// Doubled posts a status twice.
+	Doubled float64 `yaml:"webhook_doubled"`
+	// Reordered posts the statuses of a message in reverse order.
+	Reordered float64 `yaml:"webhook_reordered"`
+	// Missing never posts a status.
+	Missing float64 `yaml:"webhook_missing"`
+	// ReadFirst posts read before delivered.
+	ReadFirst float64 `yaml:"read_before_delivered"`
+	// ReadOnly leaves out delivered.
+	ReadOnly float64 `yaml:"read_without_delivered"`
+	// FailedFirst adds a failed status before delivered.
+	FailedFirst float64 `yaml:"failed_then_delivered"`
+	// Forged gives the first posting a wrong signature.
+	Forged float64 `yaml:"webhook_forged"`
+	// Orphan posts, in addition, a status of a message that nobody sent.
+	Orphan float64 `yaml:"webhook_orphan"`
+	// WrongRecipient posts another recipient in `to`.
+	WrongRecipient float64 `yaml:"webhook_wrong_recipient"`
+	// Future sets the timestamp a day ahead.
+	Future float64 `yaml:"webhook_future"`
 }
 
-// Refusal is a platform code that a share of recipients is refused with.
+// Refusal is a platform code with which a share of the recipients is refused.
 type Refusal struct {
-	Code  int     `yaml:"code"`
+	Code int `yaml:"code"`
+	// Share is 0 to 1.
 	Share float64 `yaml:"share"`
-	Times int     `yaml:"times"` // only a pair's first n POSTs; 0: always
+	// Times limits the refusal to the first n POSTs of a pair; 0 means every POST.
+	Times int `yaml:"times"`
 }
 
-// fault numbers each share; the number is also its draw and its counter.
+// fault is the number of a fault. It is the purpose of its draw and the index of its counter.
 type fault int
 
 const (
@@ -95,14 +134,14 @@ const (
 	faultOrphan
 	faultWrongRecipient
 	faultFuture
-	faultThrottled // not drawn: a number's throughput, enforced
-	faultPaired    // not drawn: the pair rate, enforced
-	faultTier      // not drawn: the tier, enforced
-	faultAbandoned // not drawn: a webhook whose retries are used up
+	faultThrottled // not drawn: a message above the throughput
+	faultPaired    // not drawn: a message above the pair rate
+	faultTier      // not drawn: a message above the tier
+	faultAbandoned // not drawn: a webhook without retries left
 	faultCount
 )
 
-// faultNames are the YAML names, in the order of the numbers.
+// faultNames are the YAML names, in the order of the constants.
 var faultNames = [faultCount]string{
 	"latency", "too_many_requests", "server_error", "redirect", "lost_before", "hang_before", "unverified_window",
 	"lost_after", "hang_after", "error_after", "no_id", "empty_body", "cut_body", "long_id", "repeated_id", "slow_body",
@@ -174,7 +213,8 @@ func (f *Faults) share(which fault) float64 {
 	return 0
 }
 
-// webhooks reports whether any fault concerns webhooks: most runs have none to draw.
+// webhooks reports whether any fault of webhooks has a share. Most runs have none and need no
+// draws.
 func (f *Faults) webhooks() bool {
 	for which := faultEarly; which <= faultFuture; which++ {
 		if f.share(which) > 0 {
@@ -204,8 +244,9 @@ func (f *Faults) validate() error {
 	return errors.Join(errs...)
 }
 
-// Set changes one fault as a flag does: "lost_after=0.01", "latency=80ms",
-// "refusals=[{code: 131053, share: 0.1}]". Names and values are those of the YAML.
+// Set changes one fault, as the flag --fault does: "lost_after=0.01", "latency=80ms",
+// "refusals=[{code: 131053, share: 0.1}]". Names and values are those of the YAML. With an error
+// nothing changes.
 func (f *Faults) Set(assignment string) error {
 	name, value, ok := strings.Cut(assignment, "=")
 	if !ok {
@@ -223,7 +264,7 @@ func (f *Faults) Set(assignment string) error {
 	return nil
 }
 
-// fires draws a fault for what the keys name and counts it.
+// fires draws a fault for the keys and counts it if it fires.
 func (s *Sandbox) fires(f *Faults, which fault, keys ...uint64) bool {
 	if !s.drawn(f, which, keys...) {
 		return false
@@ -232,13 +273,13 @@ func (s *Sandbox) fires(f *Faults, which fault, keys ...uint64) bool {
 	return true
 }
 
-// drawn draws a fault without counting it: the caller counts when it takes effect.
+// drawn draws a fault without counting it. The caller counts it when it takes effect.
 func (s *Sandbox) drawn(f *Faults, which fault, keys ...uint64) bool {
 	p := f.share(which)
 	return p > 0 && unit(s.hash(purpose(which), keys...)) < p
 }
 
-// hash is the draw of one purpose about what the keys name.
+// hash is the draw of one purpose for the keys.
 func (s *Sandbox) hash(p purpose, keys ...uint64) uint64 {
 	h := mix(s.opt.Seed, uint64(p))
 	for _, k := range keys {

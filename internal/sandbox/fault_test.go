@@ -335,7 +335,8 @@ func TestCloseEndsEveryWait(t *testing.T) {
 // TestFaultFlagsReadAsTheYAMLDoes.
 func TestFaultFlagsReadAsTheYAMLDoes(t *testing.T) {
 	var f Faults
-	for _, a := range []string{"lost_after=0.01", "latency=80ms", "webhook_late_by={median: 1m, sigma: 0.5}", "refusals=[{code: 131053, share: 0.1, times: 1}]", "server_error_codes=[500, 503]"} {
+	for _, a := range []string{"lost_after=0.01", "latency=80ms", "webhook_late_by={median: 1m, sigma: 0.5}",
+		"refusals=[{code: 131053, share: 0.1, times: 1}]", "server_error_codes=[500, 503]"} {
 		must(t, f.Set(a))
 	}
 	if f.LostAfter != 0.01 || f.Latency.Median != 80*time.Millisecond || f.LateBy.Sigma != 0.5 || len(f.Refusals) != 1 || len(f.Codes) != 2 {

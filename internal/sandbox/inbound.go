@@ -8,35 +8,40 @@ import (
 	"time"
 )
 
-// Inbound is a message that a recipient writes to a connection, or a preference set in
-// the platform's app. One of Text, Button and Preference is given.
+// Inbound is a message from a recipient to a connection, or a preference that the recipient sets in
+// the platform's app. Exactly one of Text, Button and Preference is set.
 type Inbound struct {
 	Connection string `json:"connectionId"`
-	From       string `json:"from"`
-	Text       string `json:"text"`
-	Button     *Press `json:"button"`
-	Context    string `json:"context"`    // messageId that is answered
-	Preference string `json:"preference"` // stop or resume: marketing, in the platform's app (platform.md 4.4)
+	// From is the phone number of the recipient.
+	From   string `json:"from"`
+	Text   string `json:"text"`
+	Button *Press `json:"button"`
+	// Context is the messageId that the message answers.
+	Context string `json:"context"`
+	// Preference is stop or resume, for marketing (docs/service.md#opt-outs).
+	Preference string `json:"preference"`
 }
 
-// Press is a press on a template's quick reply button.
+// Press is a press on the quick reply button of a template.
 type Press struct {
 	Payload string `json:"payload"`
 	Text    string `json:"text"`
 }
 
-// OptOut is a recipient opted out of marketing by writing STOP.
+// OptOut is a recipient who is opted out of the marketing of a company.
 type OptOut struct {
-	Company string    `json:"company"`
-	Phone   string    `json:"phone"` // E.164
-	At      time.Time `json:"at"`
-	AckedAt time.Time `json:"ackedAt,omitzero"` // 2xx of the webhook that told of it; zero: not yet
+	Company string `json:"company"`
+	// Phone is E.164.
+	Phone string    `json:"phone"`
+	At    time.Time `json:"at"`
+	// AckedAt is the first 2xx of the webhook with the STOP; zero if there is none.
+	AckedAt time.Time `json:"ackedAt,omitzero"`
 
-	extra int // 1 + its number; 0: none
+	extra int // the number of the extra + 1; 0: none
 }
 
-// Receive makes a recipient write. It opens the service window, applies STOP and posts
-// message.received; it returns the message's id.
+// Receive lets a recipient write. It opens the service window, applies STOP and posts
+// message.received. It returns the id of the message, or "" for a preference.
 func (s *Sandbox) Receive(in Inbound) (string, error) {
 	c := s.connection[in.Connection]
 	if c == nil {
@@ -68,10 +73,10 @@ func (s *Sandbox) Receive(in Inbound) (string, error) {
 	pr := s.pairs[k]
 	pr.inbound = now.UnixNano()
 	s.pairs[k] = pr
-	c.taken.add(now.UnixNano()) // throughput counts both directions (platform.md 1)
-	// A recipient who replies STOP is opted out of marketing (seed 000, States). Other
-	// words and languages are not shown.
-	if said(in) {
+	c.taken.add(now.UnixNano()) // the throughput counts both directions (docs/limits.md#throughput)
+	// A recipient who replies STOP is opted out of marketing. The document shows no other word
+	// (docs/service.md#opt-outs).
+	if isStop(in) {
 		key := pairKey(c.company.number, from)
 		if _, out := s.optedOut[key]; !out {
 			s.optedOut[key] = OptOut{Company: c.Company, Phone: formatPhone(from), At: now, extra: n + 1}
@@ -82,7 +87,7 @@ func (s *Sandbox) Receive(in Inbound) (string, error) {
 	return id, nil
 }
 
-func said(in Inbound) bool {
+func isStop(in Inbound) bool {
 	text := in.Text
 	if in.Button != nil {
 		text = in.Button.Text
@@ -90,18 +95,20 @@ func said(in Inbound) bool {
 	return strings.EqualFold(strings.TrimSpace(text), "stop")
 }
 
-// stop is the STOP that the profile makes the recipient of record i write.
+// stop lets the recipient of record i write STOP, as the profile demands.
 func (s *Sandbox) stop(i uint32) {
 	var in Inbound
 	s.records.with(i, func(rec *record) {
-		in = Inbound{Connection: s.connections[rec.conn].ID, From: formatPhone(rec.to), Text: "STOP", Context: wamid(s.boot, rec.to, 0x11, uint64(i))}
+		id := wamid(s.boot, rec.to, 0x11, uint64(i))
+		in = Inbound{Connection: s.connections[rec.conn].ID, From: formatPhone(rec.to), Text: "STOP", Context: id}
 	})
-	if _, err := s.Receive(in); err != nil { // all of it is ours
+	if _, err := s.Receive(in); err != nil { // only a bug of the sandbox leads here
 		s.opt.Log.Error("recipient could not write STOP", "error", err)
 	}
 }
 
-// prefer sets the platform's own preference: sends are still accepted, then fail with 131050.
+// prefer sets the platform's own preference. After a stop the service still accepts marketing
+// messages, and they fail with 131050.
 func (s *Sandbox) prefer(c *connection, from uint64, value string, now time.Time) error {
 	detail := "User requested to stop marketing messages"
 	switch value {
@@ -112,10 +119,12 @@ func (s *Sandbox) prefer(c *connection, from uint64, value string, now time.Time
 		return fmt.Errorf("sandbox: preference %q is not stop or resume", value)
 	}
 	digits := strconv.FormatUint(from, 10)
-	value64 := fmt.Appendf(nil, `{"messaging_product":"whatsapp",%s,"contacts":[{"profile":{"name":"Sandbox"},"wa_id":%q}],"user_preferences":[{"wa_id":%q,"detail":%q,"category":"marketing_messages","value":%q,"timestamp":%d}]}`,
+	change := fmt.Appendf(nil, `{"messaging_product":"whatsapp",%s,"contacts":[{"profile":{"name":"Sandbox"},"wa_id":%q}],`+
+		`"user_preferences":[{"wa_id":%q,"detail":%q,"category":"marketing_messages","value":%q,"timestamp":%d}]}`,
 		appendMetadata(nil, c), digits, digits, detail, value, now.Unix())
-	// The service's own form of it is not shown: the platform's is passed on inside data.
-	data := fmt.Appendf(nil, `{"object":"whatsapp_business_account","entry":[{"id":"200000000000001","changes":[{"value":%s,"field":"user_preferences"}]}]}`, value64)
+	// The document does not show the service's own form, so the platform's form stands inside data.
+	data := fmt.Appendf(nil, `{"object":"whatsapp_business_account","entry":[`+
+		`{"id":"200000000000001","changes":[{"value":%s,"field":"user_preferences"}]}]}`, change)
 	s.mu.Lock()
 	key := pairKey(c.company.number, from)
 	if value == "stop" {
@@ -123,19 +132,21 @@ func (s *Sandbox) prefer(c *connection, from uint64, value string, now time.Time
 	} else {
 		delete(s.stopped, key)
 	}
-	n := s.addExtra(&extra{typ: "platform.webhook", company: c.Company, conn: c, at: now, data: data, field: "user_preferences", value: value64})
+	n := s.addExtra(&extra{
+		typ: "platform.webhook", company: c.Company, conn: c, at: now, data: data, field: "user_preferences", value: change,
+	})
 	s.mu.Unlock()
 	s.pushExtra(n, now)
 	return nil
 }
 
-// received is a message.received event (design section 9), in both envelopes.
+// received returns a message.received event in both envelopes (docs/service.md#events).
 func (s *Sandbox) received(c *connection, from uint64, in Inbound, id string, now time.Time) *extra {
 	var at []byte
 	at = s.appendTime(at, now)
 	d := fmt.Appendf(nil, `{"messageId":%q,"from":"+%d","timestamp":%s,`, id, from, at)
-	v := fmt.Appendf(nil, `{"messaging_product":"whatsapp",%s,"contacts":[{"profile":{"name":"Sandbox"},"wa_id":"%d"}],"messages":[{"from":"%d","id":%q,"timestamp":"%d",`,
-		appendMetadata(nil, c), from, from, id, now.Unix())
+	v := fmt.Appendf(nil, `{"messaging_product":"whatsapp",%s,"contacts":[{"profile":{"name":"Sandbox"},"wa_id":"%d"}],`+
+		`"messages":[{"from":"%d","id":%q,"timestamp":"%d",`, appendMetadata(nil, c), from, from, id, now.Unix())
 	var body []byte
 	if in.Button != nil {
 		body = append(body, `"type":"button","button":{"payload":`...)
@@ -157,10 +168,13 @@ func (s *Sandbox) received(c *connection, from uint64, in Inbound, id string, no
 		v = append(v, `","id":`...)
 		v = append(appendJSON(v, in.Context), '}')
 	}
-	return &extra{typ: "message.received", company: c.Company, conn: c, at: now, data: append(d, '}'), field: "messages", value: append(v, "}]}"...)}
+	return &extra{
+		typ: "message.received", company: c.Company, conn: c, at: now,
+		data: append(d, '}'), field: "messages", value: append(v, "}]}"...),
+	}
 }
 
-// appendJSON writes a string as JSON.
+// appendJSON appends a string as JSON.
 func appendJSON(b []byte, v string) []byte {
 	raw, _ := json.Marshal(v) // a string always marshals
 	return append(b, raw...)

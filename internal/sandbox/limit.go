@@ -2,14 +2,14 @@ package sandbox
 
 import "time"
 
-// second counts instants in a sliding second and remembers the worst.
+// second counts instants in a sliding second and keeps the largest count.
 type second struct {
 	at    []int64 // Unix nanoseconds, from head on
 	head  int
-	worst int
+	worst int // the largest count so far
 }
 
-// count is how many instants lie in the second that ends now: (now - 1 s, now].
+// count is the number of instants in the second that ends now: (now - 1 s, now].
 func (s *second) count(now int64) int {
 	for s.head < len(s.at) && s.at[s.head] <= now-int64(time.Second) {
 		s.head++
@@ -26,7 +26,8 @@ func (s *second) add(now int64) {
 	s.worst = max(s.worst, s.count(now))
 }
 
-// throughput is a number's messages per second, inbound and outbound (platform.md 1).
+// throughput is the limit of a number in messages per second, inbound and outbound together
+// (docs/limits.md#throughput).
 func throughput(c Connection) int {
 	switch {
 	case c.Rate > 0:
@@ -39,8 +40,8 @@ func throughput(c Connection) int {
 	return 80
 }
 
-// paired applies the pair rate in its virtual-scheduling form: burst messages may come
-// at once and borrow from the future (platform.md 1). It reports whether one may pass.
+// paired applies the pair limit (docs/limits.md#pair-limit) as a generic cell rate algorithm: burst
+// messages may come at once, and the later ones wait longer. It reports whether a message may pass.
 func (p *pair) paired(now int64, every time.Duration, burst int) bool {
 	tat := max(p.tat, now)
 	if tat-now > int64(every)*int64(burst-1) {
@@ -50,8 +51,8 @@ func (p *pair) paired(now int64, every time.Duration, burst int) bool {
 	return true
 }
 
-// portfolio counts the unique recipients of a moving 24 hours, shared by the numbers of
-// one business (platform.md 2).
+// portfolio counts the unique recipients of a moving 24 hours. The numbers of one business share it
+// (docs/limits.md#tier).
 type portfolio struct {
 	reached map[uint64]int64 // recipient -> last message, Unix nanoseconds
 	queue   []reach          // in order of time
@@ -62,7 +63,8 @@ type reach struct {
 	at int64
 }
 
-// reach reports whether to fits under the limit (0: none), and counts it then.
+// reach reports whether the recipient fits under the limit, and counts it if it does. A limit of 0
+// means none.
 func (p *portfolio) reach(to uint64, now int64, limit int) bool {
 	day := now - int64(24*time.Hour)
 	n := 0
@@ -80,7 +82,8 @@ func (p *portfolio) reach(to uint64, now int64, limit int) bool {
 	return true
 }
 
-// tierLimit is the number of a tier; 0: not a tier. Old and new steps (platform.md 2).
+// tierLimit is the number of recipients of a tier, with the old steps and the new ones
+// (docs/limits.md#tier). It is 0 for an unknown tier.
 func tierLimit(tier string) int {
 	switch tier {
 	case "TIER_50":
@@ -101,13 +104,13 @@ func tierLimit(tier string) int {
 	return 0
 }
 
-// plan is a monthly message allowance (rule 8).
+// plan is a monthly allowance of messages (docs/limits.md#allowance).
 type plan struct {
 	limit, used int64 // limit 0: unlimited
-	month       int
+	month       int   // the month of used, by monthOf
 }
 
-// left reports whether one more message fits into the month of now.
+// left reports whether the allowance has one more message in the month of now.
 func (p *plan) left(now time.Time) bool {
 	if m := monthOf(now); m != p.month {
 		p.month, p.used = m, 0

@@ -50,7 +50,8 @@ func TestThroughputIsASlidingSecond(t *testing.T) {
 				}
 				truth := sc.s.Truth()
 				if got := truth.Connections[0]; got.WorstSecond != c.limit+2 || got.Posts != int64(c.limit+3) || got.Accepted != int64(c.limit+1) {
-					t.Errorf("worst second, posts, accepted = %d, %d, %d, want %d, %d, %d", got.WorstSecond, got.Posts, got.Accepted, c.limit+2, c.limit+3, c.limit+1)
+					t.Errorf("worst second, posts, accepted = %d, %d, %d, want %d, %d, %d",
+						got.WorstSecond, got.Posts, got.Accepted, c.limit+2, c.limit+3, c.limit+1)
 				}
 				if truth.Fired["throughput_exceeded"] != 2 {
 					t.Errorf("throughput_exceeded fired %d times, want 2", truth.Fired["throughput_exceeded"])
@@ -91,9 +92,11 @@ func TestPairRateHoldsOneRecipientOnly(t *testing.T) {
 		for range 4 {
 			got = append(got, c.send(t, "conn_1", "+23480312345", "newsletter").StatusCode)
 		}
-		got = append(got, c.send(t, "conn_1", "+23480312346", "newsletter").StatusCode, c.send(t, "conn_2", "+23480312345", "newsletter").StatusCode)
+		got = append(got, c.send(t, "conn_1", "+23480312346", "newsletter").StatusCode,
+			c.send(t, "conn_2", "+23480312345", "newsletter").StatusCode)
 		time.Sleep(6 * time.Second)
-		got = append(got, c.send(t, "conn_1", "+23480312345", "newsletter").StatusCode, c.send(t, "conn_1", "+23480312345", "newsletter").StatusCode)
+		got = append(got, c.send(t, "conn_1", "+23480312345", "newsletter").StatusCode,
+			c.send(t, "conn_1", "+23480312345", "newsletter").StatusCode)
 		if fmt.Sprint(got) != "[200 200 200 400 200 200 200 400]" {
 			t.Errorf("answers = %v, want the fourth within 18 s refused, of this pair only", got)
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// listConnections is GET /api/v1/connections: what the key can reach.
+// listConnections is GET /api/v1/connections: the connections that the key can reach.
 func (s *Sandbox) listConnections(w http.ResponseWriter, key *Key) {
 	type entry struct {
 		ID          string `json:"id"`
@@ -23,7 +23,7 @@ func (s *Sandbox) listConnections(w http.ResponseWriter, key *Key) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// listNumbers is GET /api/v1/numbers: the health of the numbers whose tier is given.
+// listNumbers is GET /api/v1/numbers: the health of the numbers that have a tier.
 func (s *Sandbox) listNumbers(w http.ResponseWriter, key *Key) {
 	type level struct {
 		Level string `json:"level"`
@@ -47,8 +47,8 @@ func (s *Sandbox) listNumbers(w http.ResponseWriter, key *Key) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// listTemplates is GET /api/v1/templates?connectionId=: without one, all that the key
-// can see.
+// listTemplates is GET /api/v1/templates?connectionId=. Without a connectionId it lists all
+// templates that the key can reach.
 func (s *Sandbox) listTemplates(w http.ResponseWriter, r *http.Request, key *Key) {
 	company := key.Company
 	if id := r.URL.Query().Get("connectionId"); id != "" {
@@ -70,7 +70,7 @@ func (s *Sandbox) listTemplates(w http.ResponseWriter, r *http.Request, key *Key
 	writeJSON(w, http.StatusOK, out)
 }
 
-// listCompanies is GET /api/v1/companies (fields assumed).
+// listCompanies is GET /api/v1/companies. The fields are assumed.
 func (s *Sandbox) listCompanies(w http.ResponseWriter, key *Key) {
 	type entry struct {
 		ID     string `json:"id"`
@@ -92,8 +92,8 @@ func (s *Sandbox) listCompanies(w http.ResponseWriter, key *Key) {
 	writeJSON(w, http.StatusOK, out)
 }
 
-// billing is everything under /api/v1/billing: partner-wide keys only. What it answers
-// those is not shown; the sandbox gives the month's messages.
+// billing is every path under /api/v1/billing. It refuses a key of one client. The document does
+// not show the answer to a partner-wide key; the sandbox gives the messages of the month.
 func (s *Sandbox) billing(w http.ResponseWriter, r *http.Request, key *Key) {
 	switch {
 	case key.Company != "":
@@ -111,7 +111,7 @@ func (s *Sandbox) billing(w http.ResponseWriter, r *http.Request, key *Key) {
 		for _, c := range s.companies {
 			if c.Allowance == 0 && !counted[c.plan] {
 				counted[c.plan] = true
-				c.plan.left(time.Now()) // turns the month
+				c.plan.left(time.Now()) // starts the new month, if there is one
 				out.MessagesUsed += c.plan.used
 			}
 		}

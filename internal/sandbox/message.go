@@ -2,11 +2,12 @@ package sandbox
 
 import "encoding/json"
 
-// The wire types of the send request, as the document has them. Each refuses members
-// that the document does not name, in exactly its spelling: encoding/json alone would
-// also take "connectionID".
+// The types below are the send request as the document has it. Each refuses a member that the
+// document does not name in exactly this spelling. encoding/json alone would also take
+// "connectionID".
 
-// message is the body of POST /api/v1/messages.
+// message is the body of POST /api/v1/messages (docs/service.md#send-request). The document does
+// not show the members of a json.RawMessage.
 type message struct {
 	ConnectionID    string
 	To              string
@@ -19,12 +20,12 @@ type message struct {
 	Sticker         *media
 	Document        *document
 	Location        *location
-	Contacts        json.RawMessage // member shape: not shown
-	Reaction        json.RawMessage // member shape: not shown
+	Contacts        json.RawMessage
+	Reaction        json.RawMessage
 	Buttons         *replyButtons
 	List            *listContent
 	CTA             *cta
-	LocationRequest json.RawMessage // member shape: not shown
+	LocationRequest json.RawMessage
 	Raw             json.RawMessage
 }
 
@@ -141,7 +142,7 @@ func (c *cta) UnmarshalJSON(raw []byte) error {
 	return members(raw, "cta", field{"body", &c.Body}, field{"displayText", &c.DisplayText}, field{"url", &c.URL})
 }
 
-// contents counts the content fields that are present; kind names the last of them.
+// contents counts the content fields that are set. kind is the name of the last of them.
 func (m *message) contents() (n int, kind string) {
 	has := func(present bool, name string) {
 		if present {
@@ -190,8 +191,8 @@ func (m *message) media(yield func(*media) *refusal) *refusal {
 	return nil
 }
 
-// shape checks what can be said of the message without knowing the world: rules 1 and
-// 2, and the invalid_ rows of the table of errors.
+// shape checks the message alone, without the state of the account: rules 1 and 2 of
+// docs/service.md#send-request and the errors that begin with invalid_.
 func (m *message) shape() *refusal {
 	if m.ConnectionID == "" || m.To == "" {
 		return &refuseFields
@@ -226,7 +227,7 @@ func (m *message) shape() *refusal {
 	return nil
 }
 
-// platformShape is what the platform checks of free-form content (limits: platform.md 6.1).
+// platformShape makes the platform's checks of free-form content (docs/service.md#templates).
 func (m *message) platformShape() *refusal {
 	missing := func(what string) *refusal { return platformRefusal(131008, what) }
 	invalid := func(what string) *refusal { return platformRefusal(131009, what) }
@@ -237,7 +238,8 @@ func (m *message) platformShape() *refusal {
 		return missing("text")
 	case m.Text != nil && len([]rune(*m.Text)) > 4096:
 		return invalid("text is longer than 4096 characters")
-	case m.Location != nil && (*m.Location.Latitude < -90 || *m.Location.Latitude > 90 || *m.Location.Longitude < -180 || *m.Location.Longitude > 180):
+	case m.Location != nil && (*m.Location.Latitude < -90 || *m.Location.Latitude > 90 ||
+		*m.Location.Longitude < -180 || *m.Location.Longitude > 180):
 		return invalid("location")
 	case m.Buttons != nil && (m.Buttons.Body == "" || len(m.Buttons.Buttons) == 0):
 		return missing("buttons: body and buttons")

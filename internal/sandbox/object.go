@@ -7,13 +7,13 @@ import (
 	"fmt"
 )
 
-// field names one member and where it goes.
+// field is the name of a member and the place for its value.
 type field struct {
 	name string
 	into any
 }
 
-// decodeObject decodes a whole body: one JSON object with these fields and no others.
+// decodeObject decodes a whole body, which must be one JSON object with these fields and no others.
 func decodeObject(raw []byte, what string, fields ...field) error {
 	if !json.Valid(raw) {
 		var v any
@@ -22,10 +22,10 @@ func decodeObject(raw []byte, what string, fields ...field) error {
 	return members(raw, what, fields...)
 }
 
-// members decodes a JSON object, known to be valid, into its named fields, and refuses
-// every other name. A member that is null counts as absent. It reads extents only and
-// leaves values to their types: encoding/json would take names in any case, and its
-// token stream costs more than all rules together.
+// members decodes a valid JSON object into the named fields and refuses every other name. A member
+// that is null counts as absent. members finds where each value begins and ends; assign decodes it.
+// encoding/json is not used here, because it takes names in any case and its token stream costs
+// more than all rules together.
 func members(raw []byte, what string, fields ...field) error {
 	i := space(raw, 0)
 	if i == len(raw) || raw[i] != '{' {
@@ -38,7 +38,7 @@ func members(raw []byte, what string, fields ...field) error {
 		}
 		end := value(raw, i)
 		name := raw[i+1 : end-1]
-		if bytes.IndexByte(name, '\\') >= 0 { // the document's names need no escapes, a liar's may
+		if bytes.IndexByte(name, '\\') >= 0 { // a name with escapes may be one of the document's names
 			plain, err := text(raw[i:end])
 			if err != nil {
 				return err
@@ -47,7 +47,7 @@ func members(raw []byte, what string, fields ...field) error {
 		}
 		i = space(raw, end) // the colon
 		i = space(raw, i+1) // the value
-		end = value(raw, i) // behind it
+		end = value(raw, i) // the end of the value
 		which := -1
 		for n, f := range fields {
 			if f.name == string(name) {
@@ -69,7 +69,8 @@ func members(raw []byte, what string, fields ...field) error {
 	return nil
 }
 
-// assign decodes one value. The types that every send has are decoded here.
+// assign decodes one value. It decodes the types of every send itself and leaves the others to
+// encoding/json.
 func assign(into any, raw []byte) (err error) {
 	if bytes.Equal(raw, []byte("null")) {
 		return nil
@@ -101,7 +102,7 @@ func assign(into any, raw []byte) (err error) {
 			*v = append(*v, b)
 			return err
 		})
-	case *json.RawMessage: // an object whose members are not shown
+	case *json.RawMessage: // the document does not show the members of the object
 		if raw[0] != '{' {
 			return errors.New("is not an object")
 		}
@@ -150,7 +151,7 @@ func space(raw []byte, i int) int {
 	return i
 }
 
-// value is the index behind the value that begins at i, of valid JSON.
+// value is the index after the value that begins at i. The JSON is valid.
 func value(raw []byte, i int) int {
 	depth := 0
 	for ; i < len(raw); i++ {
@@ -168,7 +169,7 @@ func value(raw []byte, i int) int {
 			depth++
 		case '}', ']':
 			if depth == 0 {
-				return i // behind a number or a word
+				return i // the value was a number or a word
 			}
 			if depth--; depth == 0 {
 				return i + 1

@@ -8,143 +8,219 @@ import (
 	"time"
 )
 
-// Options says what exists at the service and how it behaves. The zero value works:
-// no Keys means the key "sandbox-key", no Connections the four HIGH numbers of Demo, no
-// Templates those of Demo, no webhook endpoint until one is registered, no faults.
-// Every field with a YAML name can stand in a scenario file.
+// Options says what exists at the service and how it behaves. The zero value works: the key
+// "sandbox-key", the four numbers and the templates of Demo, no endpoint for webhooks until one is
+// registered, no faults. A scenario file can set every field that has a YAML name. New returns an
+// error that names the field of a wrong value.
 type Options struct {
-	Seed        uint64       `yaml:"seed"` // of every draw; 0 is a seed like any other
-	Keys        []Key        `yaml:"keys"`
-	Companies   []Company    `yaml:"companies"` // only those that differ from the default; the others follow from Connections
+	// Seed decides every draw. 0 is a seed too.
+	Seed uint64 `yaml:"seed"`
+	// Keys are the API keys. Default: DemoKey, partner-wide.
+	Keys []Key `yaml:"keys"`
+	// Companies are the clients that differ from the default. The others follow from Connections.
+	Companies []Company `yaml:"companies"`
+	// Connections are the numbers, at most 16,384. Default: those of Demo.
 	Connections []Connection `yaml:"connections"`
-	Templates   []Template   `yaml:"templates"`
-	Assets      []Asset      `yaml:"assets"`
-	OptedOut    []string     `yaml:"opted_out"`   // recipients opted out of marketing at every company
-	WindowOpen  []string     `yaml:"window_open"` // recipients who have just written to every connection
+	// Templates are the templates of the account. Default: those of Demo.
+	Templates []Template `yaml:"templates"`
+	// Assets are the files that are stored already.
+	Assets []Asset `yaml:"assets"`
+	// OptedOut are the phone numbers of recipients who are opted out of the marketing of every
+	// company.
+	OptedOut []string `yaml:"opted_out"`
+	// WindowOpen are the phone numbers of recipients who have just written to every connection.
+	WindowOpen []string `yaml:"window_open"`
 
-	WebhookURL     string          `yaml:"webhook_url"`     // first endpoint; empty: none
-	WebhookSecret  string          `yaml:"webhook_secret"`  // its secret; empty: "sandbox-secret"
-	RetrySchedule  []time.Duration `yaml:"retry_schedule"`  // waits after each non-2xx answer; nil: 1m, 5m, 30m, 2h, 6h
-	WebhookTimeout time.Duration   `yaml:"webhook_timeout"` // of one delivery; 0: 10s
-	WebhookWorkers int             `yaml:"webhook_workers"` // deliveries in flight; 0: 64, with batches 8
-	Events         EventForm       `yaml:"events"`
+	// WebhookURL is the first endpoint. Default: none.
+	WebhookURL string `yaml:"webhook_url"`
+	// WebhookSecret signs the webhooks for WebhookURL. Default: DemoSecret.
+	WebhookSecret string `yaml:"webhook_secret"`
+	// RetrySchedule holds the waits after the first, the second and each later answer that is not 2xx.
+	// Default: DefaultRetrySchedule.
+	RetrySchedule []time.Duration `yaml:"retry_schedule"`
+	// WebhookTimeout is the longest time of one delivery. Default 10 s.
+	WebhookTimeout time.Duration `yaml:"webhook_timeout"`
+	// WebhookWorkers is the number of deliveries at a time, 1 to 4,096. Default 64, or 8 with batches.
+	WebhookWorkers int `yaml:"webhook_workers"`
+	// Events is the form of the webhooks.
+	Events EventForm `yaml:"events"`
 
-	Allowance int64 `yaml:"allowance"` // messages per calendar month (UTC) of the account's plan; 0: unlimited
+	// Allowance is the number of messages in a calendar month (UTC) that the plan of the account
+	// allows. 0 means unlimited.
+	Allowance int64 `yaml:"allowance"`
 
-	EnforceThroughput bool           `yaml:"enforce_throughput"` // refuse what exceeds a number's messages per sliding second
-	Throttle          ThrottleAnswer `yaml:"throttle"`           // how; empty: platform
-	ThrottleWait      time.Duration  `yaml:"throttle_wait"`      // Retry-After of http_retry_after; 0: 1s
-	PairRate          time.Duration  `yaml:"pair_rate"`          // least time between messages to one recipient (6s at the platform); 0: not enforced
-	PairBurst         int            `yaml:"pair_burst"`         // messages that may come at once; 0: 1
-	EnforceTier       bool           `yaml:"enforce_tier"`       // accept, then fail what exceeds a portfolio's unique recipients in 24 hours
-	TierCode          int            `yaml:"tier_code"`          // with which platform code; 0: 131048. The real one is not documented (platform.md 2)
+	// EnforceThroughput refuses the messages above the throughput of a number in a sliding second.
+	EnforceThroughput bool `yaml:"enforce_throughput"`
+	// Throttle is the answer to a message above the throughput. Default: ThrottlePlatform.
+	Throttle ThrottleAnswer `yaml:"throttle"`
+	// ThrottleWait is the Retry-After of ThrottleRetryAfter. Default 1 s.
+	ThrottleWait time.Duration `yaml:"throttle_wait"`
+	// PairRate is the shortest time between two messages to one recipient; the platform's is 6 s. 0
+	// means no limit.
+	PairRate time.Duration `yaml:"pair_rate"`
+	// PairBurst is the number of messages to one recipient that may come at once. Default 1.
+	PairBurst int `yaml:"pair_burst"`
+	// EnforceTier accepts the messages to more unique recipients than the tier of a portfolio allows
+	// in 24 hours, and lets them fail.
+	EnforceTier bool `yaml:"enforce_tier"`
+	// TierCode is the platform code of these failures. Default 131048; the platform does not document
+	// the real one (docs/limits.md#tier).
+	TierCode int `yaml:"tier_code"`
 
-	AllowBots    bool `yaml:"allow_bots"`    // do not refuse default scripting agents with 1010
-	RequireHTTPS bool `yaml:"require_https"` // answer 301 to plain http; X-Forwarded-Proto: http gets it always
-	HideNumbers  bool `yaml:"hide_numbers"`  // GET /api/v1/numbers answers 404
+	// AllowBots accepts the default agents of scripting libraries instead of refusing them with 1010.
+	AllowBots bool `yaml:"allow_bots"`
+	// RequireHTTPS answers plain http with 301. A request with X-Forwarded-Proto: http always gets
+	// 301.
+	RequireHTTPS bool `yaml:"require_https"`
+	// HideNumbers answers GET /api/v1/numbers with 404.
+	HideNumbers bool `yaml:"hide_numbers"`
 
-	Faults   Faults        `yaml:"faults"`
+	// Faults are the faults at the start.
+	Faults Faults `yaml:"faults"`
+	// Statuses says what becomes of accepted messages.
 	Statuses StatusProfile `yaml:"statuses"`
-	Timeline []Step        `yaml:"timeline"`
+	// Timeline changes the sandbox while it runs.
+	Timeline []Step `yaml:"timeline"`
 
-	Transport http.RoundTripper `yaml:"-"` // for webhooks; nil: one with keep-alive for WebhookWorkers connections
-	Log       *slog.Logger      `yaml:"-"` // nil: discard
-	OnEvent   func(Event)       `yaml:"-"` // called after each POST, acceptance and webhook delivery, from their goroutines; nil: not
+	// Transport posts the webhooks. Default: one that keeps WebhookWorkers connections.
+	Transport http.RoundTripper `yaml:"-"`
+	// Log gets the faults of the sandbox itself. Default: discarded.
+	Log *slog.Logger `yaml:"-"`
+	// OnEvent is called after each POST, each acceptance and each delivery of a webhook, by the
+	// goroutine of that POST or delivery. It may be nil.
+	OnEvent func(Event) `yaml:"-"`
 }
 
 // Key is an API key.
 type Key struct {
-	Token   string `yaml:"token"`
-	Company string `yaml:"company"` // empty: partner-wide
+	Token string `yaml:"token"`
+	// Company limits the key to one client; empty means partner-wide.
+	Company string `yaml:"company"`
 }
 
 // Company is a client of the account.
 type Company struct {
-	ID        string `yaml:"id"`
-	Name      string `yaml:"name"`
-	Suspended bool   `yaml:"suspended"` // 403 account_deactivated
-	Allowance int64  `yaml:"allowance"` // a plan of its own; 0: the account's
-	Used      int64  `yaml:"used"`      // messages of that plan already used this month
+	ID   string `yaml:"id"`
+	Name string `yaml:"name"`
+	// Suspended refuses every call for the client with 403 account_deactivated.
+	Suspended bool `yaml:"suspended"`
+	// Allowance is the messages per month of a plan of its own; 0 means the plan of the account.
+	Allowance int64 `yaml:"allowance"`
+	// Used is the number of messages of that plan that this month has used already.
+	Used int64 `yaml:"used"`
 }
 
 // Connection is one business account plus one phone number.
 type Connection struct {
-	ID          string `yaml:"id"`
-	Phone       string `yaml:"phone"` // E.164 with +
+	ID string `yaml:"id"`
+	// Phone is E.164 with +.
+	Phone       string `yaml:"phone"`
 	DisplayName string `yaml:"display_name"`
-	Company     string `yaml:"company"`     // empty: co_1
-	Portfolio   string `yaml:"portfolio"`   // shares one tier; empty: the company
-	Throughput  string `yaml:"throughput"`  // STANDARD (80/s), HIGH (1,000/s); empty: STANDARD
-	Coexistence bool   `yaml:"coexistence"` // 20/s whatever the throughput says
-	Rate        int    `yaml:"rate"`        // messages per second in place of the level's; 0: the level's
-	Tier        string `yaml:"tier"`        // TIER_250 ... TIER_UNLIMITED; empty: the number's health is not listed
-	Quality     string `yaml:"quality"`     // GREEN, YELLOW, RED; empty: GREEN
-	Status      string `yaml:"status"`      // empty: connected
+	// Company is the client. Default co_1.
+	Company string `yaml:"company"`
+	// Portfolio names the group of numbers that share one tier. Default: the company.
+	Portfolio string `yaml:"portfolio"`
+	// Throughput is STANDARD (80 messages/s) or HIGH (1,000/s). Default STANDARD.
+	Throughput string `yaml:"throughput"`
+	// Coexistence limits the number to 20 messages/s.
+	Coexistence bool `yaml:"coexistence"`
+	// Rate replaces the throughput, in messages per second. 0 means the throughput.
+	Rate int `yaml:"rate"`
+	// Tier is one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED. A
+	// number without a tier is missing in GET /api/v1/numbers.
+	Tier string `yaml:"tier"`
+	// Quality is GREEN, YELLOW or RED. Default GREEN.
+	Quality string `yaml:"quality"`
+	// Status is shown in GET /api/v1/connections. Default connected.
+	Status string `yaml:"status"`
 }
 
-// Asset is a file stored before the sandbox began.
+// Asset is a file that was stored before the sandbox began.
 type Asset struct {
-	ID      string        `yaml:"id"`
-	Company string        `yaml:"company"` // empty: co_1
-	Age     time.Duration `yaml:"age"`     // since its upload; from 30 days on it is gone
+	ID string `yaml:"id"`
+	// Company is the client. Default co_1.
+	Company string `yaml:"company"`
+	// Age is the time since the upload. A file of 30 days or more is gone.
+	Age time.Duration `yaml:"age"`
 }
 
-// EventForm is the form of webhooks that the document leaves open.
+// EventForm is the form of webhooks, where the document does not show it (docs/service.md#events).
 type EventForm struct {
-	Envelope       string        `yaml:"envelope"`        // service (design section 9) or platform; empty: service
-	Batch          int           `yaml:"batch"`           // most events in one POST; 0: 1, and then no array
-	BatchObject    bool          `yaml:"batch_object"`    // {"events": [...]} in place of a JSON array
-	Linger         time.Duration `yaml:"linger"`          // how long a batch waits to fill; 0: 100ms
-	Timestamps     string        `yaml:"timestamps"`      // rfc3339, unix (integer), unix_string; empty: rfc3339, in the platform's envelope unix_string
-	OmitRecipient  bool          `yaml:"omit_recipient"`  // statuses without `to`
-	OmitConnection bool          `yaml:"omit_connection"` // events without `connectionId`
+	// Envelope is service (docs/service.md#assumptions) or platform. Default service.
+	Envelope string `yaml:"envelope"`
+	// Batch is the largest number of events in one POST, at most 1,000. Default 1, without an array.
+	Batch int `yaml:"batch"`
+	// BatchObject posts {"events": [...]} instead of a JSON array.
+	BatchObject bool `yaml:"batch_object"`
+	// Linger is how long a batch waits to fill. Default 100 ms.
+	Linger time.Duration `yaml:"linger"`
+	// Timestamps is rfc3339, unix (an integer) or unix_string. Default rfc3339, and unix_string in the
+	// platform's envelope.
+	Timestamps string `yaml:"timestamps"`
+	// OmitRecipient leaves `to` out of statuses.
+	OmitRecipient bool `yaml:"omit_recipient"`
+	// OmitConnection leaves `connectionId` out of events.
+	OmitConnection bool `yaml:"omit_connection"`
 
-	SignaturePrefix    string `yaml:"signature_prefix"`    // for example "sha256="
-	SignatureEncoding  string `yaml:"signature_encoding"`  // hex or base64; empty: hex
-	SignatureTimestamp string `yaml:"signature_timestamp"` // header of the Unix seconds of the posting, and TIMESTAMP.BODY is signed; X-Service-Signature: in it, as t=SECONDS; empty: none
+	// SignaturePrefix stands in front of the signature, for example "sha256=". Default none.
+	SignaturePrefix string `yaml:"signature_prefix"`
+	// SignatureEncoding is hex or base64. Default hex.
+	SignatureEncoding string `yaml:"signature_encoding"`
+	// SignatureTimestamp names the header of the posting's Unix seconds; the signature is then over
+	// TIMESTAMP.BODY. With X-Service-Signature the time stands in that header as t=SECONDS. Default
+	// none: the signature is over the body.
+	SignatureTimestamp string `yaml:"signature_timestamp"`
 }
 
-// ThrottleAnswer is what exceeds the throughput is answered with.
+// ThrottleAnswer is the answer to a message above the throughput of a number.
 type ThrottleAnswer string
 
-// The three answers that platform.md 1 reports for the same condition.
+// The three answers that services give for this condition (docs/service.md#assumptions).
 const (
 	ThrottlePlatform   ThrottleAnswer = "platform"         // 400 send_retryable, meta.code 130429
-	ThrottleHTTP       ThrottleAnswer = "http"             // bare 429
+	ThrottleHTTP       ThrottleAnswer = "http"             // 429 without a body
 	ThrottleRetryAfter ThrottleAnswer = "http_retry_after" // 429 with Retry-After
 )
 
-// Step changes something while the sandbox runs. It happens once, After the start of
-// Run or when AfterMessages have been accepted, whichever is given.
+// Step changes something while the sandbox runs. It happens once: After the start of Run, or when
+// AfterMessages messages are accepted. Exactly one of the two is given.
 type Step struct {
 	After         time.Duration `yaml:"after"`
 	AfterMessages int64         `yaml:"after_messages"`
-	Template      string        `yaml:"template"` // with Status: as SetTemplate
-	Language      string        `yaml:"language"`
-	Company       string        `yaml:"company"`    // with Status suspended or active
-	Connection    string        `yaml:"connection"` // with Quality: a number.updated event
-	Quality       string        `yaml:"quality"`
-	Status        string        `yaml:"status"`
-	Faults        *Faults       `yaml:"faults"` // replaces all faults
+	// Template changes to Status in Language, as by SetTemplate.
+	Template string `yaml:"template"`
+	Language string `yaml:"language"`
+	// Company changes to Status, which is suspended or active.
+	Company string `yaml:"company"`
+	// Connection changes to Quality, as by SetQuality.
+	Connection string `yaml:"connection"`
+	Quality    string `yaml:"quality"`
+	Status     string `yaml:"status"`
+	// Faults replaces all faults.
+	Faults *Faults `yaml:"faults"`
 }
 
 // Event is one thing that happened, for traces.
 type Event struct {
-	At         time.Time
-	Kind       string // post, accepted, refused, lost, webhook
+	At time.Time
+	// Kind is post, accepted, refused, lost or webhook.
+	Kind       string
 	Connection string
-	To         string // E.164
-	MessageID  string
-	Detail     string // refusal's error, fault's name, status and HTTP answer of a webhook
+	// To is E.164.
+	To        string
+	MessageID string
+	// Detail is the error of a refusal, the name of a fault, or the status and the HTTP answer of a
+	// webhook.
+	Detail string
 }
 
-// DefaultRetrySchedule is the document's (seed 000, Events): each wait counts from the
-// answer before it.
+// DefaultRetrySchedule returns the schedule of the document (docs/service.md#delivery-of-events): 1
+// minute, 5 minutes, 30 minutes, 2 hours, 6 hours. Each wait begins with the answer before it.
 func DefaultRetrySchedule() []time.Duration {
 	return []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour}
 }
 
-// withDefaults fills what is left open and refuses what cannot be meant.
+// withDefaults sets the zero fields that have a default and checks the options.
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Keys) == 0 {
 		o.Keys = []Key{{Token: DemoKey}}
@@ -171,7 +247,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.WebhookWorkers == 0 {
 		o.WebhookWorkers = 64
 		if o.Events.Batch > 1 {
-			o.WebhookWorkers = 8 // fewer, so that batches fill
+			o.WebhookWorkers = 8 // with fewer workers the batches fill
 		}
 	}
 	if o.Events.Linger == 0 {
@@ -263,7 +339,7 @@ func (o Options) validate() error {
 		bad("webhook_workers: %d is not between 1 and 4096", o.WebhookWorkers)
 	}
 	if o.Events.Batch < 0 || o.Events.Batch > 1000 {
-		bad("events.batch: %d is not between 1 and 1000 (platform.md 4.2)", o.Events.Batch)
+		bad("events.batch: %d is not between 1 and 1000", o.Events.Batch)
 	}
 	for i, n := range append(append([]string(nil), o.OptedOut...), o.WindowOpen...) {
 		if v, _ := parsePhone(n); v == 0 {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// parsePhone reads a number as the platform does: +, digits, spaces, hyphens and
-// parentheses (platform.md 6.4). It returns the digits as a number, 0 when it is none of
-// 7 to 15 digits (E.164), and whether it began with +.
+// parsePhone reads a number as the platform does: +, digits, spaces, hyphens and parentheses
+// (docs/service.md#phone-numbers). It returns the digits as a number, or 0 if there are not 7 to 15
+// of them (E.164). plus reports whether the number begins with +.
 func parsePhone(s string) (digits uint64, plus bool) {
 	n := 0
 	for i := 0; i < len(s); i++ {
@@ -37,13 +37,13 @@ func parsePhone(s string) (digits uint64, plus bool) {
 
 func formatPhone(digits uint64) string { return "+" + strconv.FormatUint(digits, 10) }
 
-// wamid makes the platform's message id: "wamid." and the base64 of
+// wamid returns an id in the form of the platform (docs/protocol.md#adoption): "wamid." and the
+// base64 of
 //
 //	1c 18 LEN DIGITS 15 02 00 DIR 18 12 UNIQUE 00
 //
-// so that the recipient's digits can be read from it (reliability.md 1.8). UNIQUE is 18
-// hexadecimal digits: 8 of a hash, 10 of n hidden by boot. dir is 0x11 for a message
-// sent, 0x12 for one received.
+// DIGITS is the phone number of the other party. UNIQUE is 18 hexadecimal digits: 8 of a hash, and
+// 10 of n xor boot. dir is 0x11 for a message that was sent, 0x12 for one that was received.
 func wamid(boot, to uint64, dir byte, n uint64) string {
 	var raw [64]byte
 	b := append(raw[:0], 0x1c, 0x18, 0)
@@ -63,7 +63,7 @@ func wamid(boot, to uint64, dir byte, n uint64) string {
 	return "wamid." + base64.StdEncoding.EncodeToString(b)
 }
 
-// messageIndex reads n back from an id that this sandbox gave out.
+// messageIndex reads n from an id of this sandbox. ok is false for any other id.
 func messageIndex(boot uint64, id string) (n uint64, ok bool) {
 	rest, found := strings.CutPrefix(id, "wamid.")
 	if !found {

@@ -6,34 +6,51 @@ import (
 	"time"
 )
 
-// StatusProfile says what becomes of accepted messages. Shares are 0 to 1 and drawn by
-// recipient, so that the same person meets the same fate in every run with one seed.
-// The zero value: every message is sent, delivered and read.
+// StatusProfile says what becomes of accepted messages. A share is 0 to 1 and is drawn for each
+// recipient, so that a person has the same fate in every run with the same seed. With the zero
+// value every message is sent, delivered and read.
 type StatusProfile struct {
-	Off       bool  `yaml:"off"`       // no statuses at all
-	Sent      Delay `yaml:"sent"`      // since acceptance; zero: median 300ms, sigma 0.6
-	Delivered Delay `yaml:"delivered"` // since sent; zero: median 900ms, sigma 0.8
-	Read      Delay `yaml:"read"`      // since delivered; zero: median 2s, sigma 1
+	// Off emits no statuses at all.
+	Off bool `yaml:"off"`
+	// Sent is the time from the acceptance to sent. Default: median 300 ms, sigma 0.6.
+	Sent Delay `yaml:"sent"`
+	// Delivered is the time from sent to delivered. Default: median 900 ms, sigma 0.8.
+	Delivered Delay `yaml:"delivered"`
+	// Read is the time from delivered to read. Default: median 2 s, sigma 1.
+	Read Delay `yaml:"read"`
 
-	Unreachable float64   `yaml:"unreachable"` // refused in the answer with 131026
-	Failed      []Failure `yaml:"failed"`      // by webhook
-	Undelivered float64   `yaml:"undelivered"` // stay sent for ever
-	Unread      float64   `yaml:"unread"`      // stay delivered for ever
-	Silent      float64   `yaml:"silent"`      // accepted, then nothing
+	// Unreachable is the share that is refused in the answer with 131026.
+	Unreachable float64 `yaml:"unreachable"`
+	// Failed are the shares that fail by webhook.
+	Failed []Failure `yaml:"failed"`
+	// Undelivered is the share that stays sent.
+	Undelivered float64 `yaml:"undelivered"`
+	// Unread is the share that stays delivered.
+	Unread float64 `yaml:"unread"`
+	// Silent is the share that is accepted and gets no status.
+	Silent float64 `yaml:"silent"`
 
-	Stop      float64 `yaml:"stop"`       // answer STOP after the message was delivered
-	StopAfter Delay   `yaml:"stop_after"` // since delivered; zero: median 3s, sigma 0.5
+	// Stop is the share that answers STOP to a delivered message.
+	Stop float64 `yaml:"stop"`
+	// StopAfter is the time from delivered to the STOP. Default: median 3 s, sigma 0.5.
+	StopAfter Delay `yaml:"stop_after"`
 
-	OutsideWindow string `yaml:"outside_window"` // a free-form send with the window closed: failed (131047 by webhook), dropped, or refused (send_needs_template); empty: failed
+	// OutsideWindow is what becomes of a free-form message when the service window is closed: failed
+	// (131047 by webhook), dropped (no status) or refused (send_needs_template). Default failed.
+	OutsideWindow string `yaml:"outside_window"`
 
-	Recipients []Recipient `yaml:"recipients"` // named ones, before all shares
+	// Recipients have a fate of their own, which wins over all shares.
+	Recipients []Recipient `yaml:"recipients"`
 }
 
 // Failure is a share of messages that fail by webhook.
 type Failure struct {
-	Code  int     `yaml:"code"`
+	// Code is the platform code.
+	Code int `yaml:"code"`
+	// Share is 0 to 1.
 	Share float64 `yaml:"share"`
-	After Delay   `yaml:"after"` // since acceptance; zero: median 1s, sigma 0.5
+	// After is the time from the acceptance. Default: median 1 s, sigma 0.5.
+	After Delay `yaml:"after"`
 }
 
 // Fate is what becomes of every message to a named recipient.
@@ -41,25 +58,28 @@ type Fate string
 
 // The fates.
 const (
-	FateUnreachable Fate = "unreachable" // 131026 in the answer, or Code
-	FateFailed      Fate = "failed"      // by webhook with Code, 0: 131026
+	FateUnreachable Fate = "unreachable" // refused in the answer with Code, by default 131026
+	FateFailed      Fate = "failed"      // failed by webhook with Code, by default 131026
 	FateUndelivered Fate = "undelivered" // sent
 	FateUnread      Fate = "unread"      // sent, delivered
 	FateRead        Fate = "read"        // sent, delivered, read
-	FateSilent      Fate = "silent"
-	FateStop        Fate = "stop" // sent, delivered, read, then writes STOP
+	FateSilent      Fate = "silent"      // no status
+	FateStop        Fate = "stop"        // sent, delivered, read; then the recipient writes STOP
 )
 
 // Recipient is a number with a fate of its own.
 type Recipient struct {
 	Phone string `yaml:"phone"`
 	Fate  Fate   `yaml:"fate"`
-	Code  int    `yaml:"code"`
+	// Code is the platform code of FateUnreachable and FateFailed.
+	Code int `yaml:"code"`
 }
 
 func (p *StatusProfile) validate() error {
 	var errs []error
-	for name, v := range map[string]float64{"unreachable": p.Unreachable, "undelivered": p.Undelivered, "unread": p.Unread, "silent": p.Silent, "stop": p.Stop} {
+	for name, v := range map[string]float64{
+		"unreachable": p.Unreachable, "undelivered": p.Undelivered, "unread": p.Unread, "silent": p.Silent, "stop": p.Stop,
+	} {
 		if v < 0 || v > 1 {
 			errs = append(errs, fmt.Errorf("sandbox: statuses.%s: %g is not a share between 0 and 1", name, v))
 		}
@@ -76,7 +96,8 @@ func (p *StatusProfile) validate() error {
 		switch r.Fate {
 		case FateUnreachable, FateFailed, FateUndelivered, FateUnread, FateRead, FateSilent, FateStop:
 		default:
-			errs = append(errs, fmt.Errorf("sandbox: statuses.recipients[%d]: fate %q is not one of unreachable, failed, undelivered, unread, read, silent, stop", i, r.Fate))
+			errs = append(errs, fmt.Errorf("sandbox: statuses.recipients[%d]: fate %q is not one of "+
+				"unreachable, failed, undelivered, unread, read, silent, stop", i, r.Fate))
 		}
 	}
 	switch p.OutsideWindow {
@@ -90,12 +111,12 @@ func (p *StatusProfile) validate() error {
 // life is what will become of one accepted message.
 type life struct {
 	fate   Fate
-	code   int   // of failed
-	after  Delay // of failed
-	noSent bool  // failed without a sent before it
+	code   int   // platform code of FateFailed
+	after  Delay // time from the acceptance to FateFailed
+	noSent bool  // no sent comes before failed
 }
 
-// lifeOf decides the fate of the nth message accepted for a recipient.
+// lifeOf decides the fate of the nth message that is accepted for a recipient.
 func (s *Sandbox) lifeOf(to uint64, nth uint16, category string, at time.Time) life {
 	p := &s.opt.Statuses
 	if r, ok := s.named[to]; ok && r.Fate != FateUnreachable {
@@ -105,12 +126,12 @@ func (s *Sandbox) lifeOf(to uint64, nth uint16, category string, at time.Time) l
 		about := uint64(nth)
 		switch f.Code {
 		case 131026:
-			about = 0 // the person, for ever
+			about = 0 // one draw for a person, for ever
 		case 131049:
 			if category != "MARKETING" {
-				continue // the per-user limit knows marketing only (platform.md 2)
+				continue // the platform limits only marketing messages per person
 			}
-			about = uint64(at.Sub(s.began) / (24 * time.Hour)) // the person, for a day
+			about = uint64(at.Sub(s.began) / (24 * time.Hour)) // one draw for a person and a day
 		}
 		if unit(s.hash(drawOutcome+purpose(f.Code)<<16, to, about)) < f.Share {
 			return life{fate: FateFailed, code: f.Code, after: f.After, noSent: s.hash(drawFailedAfterSent, to)&1 == 0}
@@ -129,7 +150,7 @@ func (s *Sandbox) lifeOf(to uint64, nth uint16, category string, at time.Time) l
 	return life{fate: FateRead}
 }
 
-// unreachable reports whether the platform refuses the recipient in its answer, and with which code.
+// unreachable returns the code with which the platform refuses the recipient in its answer, or 0.
 func (s *Sandbox) unreachable(to uint64) int {
 	if r, ok := s.named[to]; ok {
 		if r.Fate != FateUnreachable {

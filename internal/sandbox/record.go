@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slot is a status of a message, or another thing that falls due.
+// slot is a status of a message, or another event that falls due.
 type slot uint8
 
 const (
@@ -16,7 +16,7 @@ const (
 	slotRead
 	slotFailed
 	statusSlots
-	slotExtra  // item.index counts Sandbox.extras
+	slotExtra  // item.index is an index of Sandbox.extras
 	slotStop   // the recipient writes STOP
 	slotOrphan // a status of a message that nobody sent
 )
@@ -25,33 +25,33 @@ func (s slot) String() string {
 	return [...]string{"sent", "delivered", "read", "failed", "", "extra", "stop", "orphan"}[s]
 }
 
-// record is an accepted message: about 250 bytes with its values.
+// record is an accepted message. It takes about 250 bytes with its values.
 type record struct {
 	to      uint64
 	at      int64 // Unix nanoseconds
 	values  []string
-	kind    string // content field
+	kind    string // name of the content field
 	tpl     *template
 	marks   [statusSlots]mark
-	conn    uint16
-	nth     uint16 // accepted messages of this pair, this one included
-	lost    fault  // what became of the answer; 0: it was sent
+	conn    uint16 // index of Sandbox.connections
+	nth     uint16 // number of accepted messages of this pair, with this one
+	lost    fault  // the fault that replaced the answer; 0: none
 	warning bool
 }
 
 // mark is one status of a message.
 type mark struct {
-	at      int64 // when it happens, Unix nanoseconds; 0: never
-	acked   int64 // first 2xx
-	code    int32 // of failed
-	posts   uint16
-	missing bool
+	at      int64  // when it happens, Unix nanoseconds; 0: never
+	acked   int64  // first 2xx, Unix nanoseconds; 0: none
+	code    int32  // platform code of failed
+	posts   uint16 // number of postings
+	missing bool   // Faults.Missing: not posted
 }
 
-// chunkSize is how many records share a lock and an allocation.
+// chunkSize is the number of records that share a lock and an allocation.
 const chunkSize = 1024
 
-// records is an append-only list: taking a message never copies what is there.
+// records is an append-only list. An added record never copies the others.
 type records struct {
 	mu     sync.RWMutex
 	chunks []*chunk
@@ -84,7 +84,7 @@ func (r *records) len() uint32 {
 	return r.n
 }
 
-// with calls f with record i under its lock.
+// with calls f with record i while it holds the lock of the record.
 func (r *records) with(i uint32, f func(*record)) {
 	r.mu.RLock()
 	c := r.chunks[i/chunkSize]
@@ -96,7 +96,7 @@ func (r *records) with(i uint32, f func(*record)) {
 
 func (r *records) answered(i uint32, how fault) { r.with(i, func(rec *record) { rec.lost = how }) }
 
-// step is one posting that the plan of a message foresees.
+// step is one posting in the plan of a message.
 type step struct {
 	slot    slot
 	at      time.Time // when the status happens: its timestamp
@@ -106,10 +106,10 @@ type step struct {
 	flags   flags
 }
 
-// accept takes the message; s.mu is held.
+// accept accepts the message and plans its statuses. The caller holds s.mu.
 func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) accepted {
 	c := p.conn
-	c.company.plan.used++ // a refused send is not counted (rule 8)
+	c.company.plan.used++ // a refused send does not count (docs/service.md#send-request)
 	c.taken.add(now.UnixNano())
 	c.accepted++
 	k := pairKey(c.number, p.to)
@@ -117,7 +117,10 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 	pr.accepted++
 	s.pairs[k] = pr
 
-	rec := record{to: p.to, at: now.UnixNano(), conn: uint16(c.number), nth: uint16(min(pr.accepted, 1<<16-1)), tpl: p.tpl, warning: warning != ""}
+	rec := record{
+		to: p.to, at: now.UnixNano(), conn: uint16(c.number), nth: uint16(min(pr.accepted, 1<<16-1)),
+		tpl: p.tpl, warning: warning != "",
+	}
 	_, rec.kind = p.m.contents()
 	category := ""
 	switch m := p.m; {
@@ -140,7 +143,7 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 	case warning == "outside_service_window":
 		l = life{fate: FateFailed, code: 131047, noSent: true}
 	case stopped && category == "MARKETING":
-		l = life{fate: FateFailed, code: 131050, noSent: true} // accepted, then failed (platform.md 4.4)
+		l = life{fate: FateFailed, code: 131050, noSent: true} // accepted, then failed (docs/service.md#opt-outs)
 	case s.opt.EnforceTier && !s.windowOpen(c, p.to, now) && !c.portfolio.reach(p.to, now.UnixNano(), tierLimit(c.Tier)):
 		s.fired[faultTier].Add(1)
 		l = life{fate: FateFailed, code: s.opt.TierCode, noSent: true}
@@ -154,8 +157,8 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 	return got
 }
 
-// plan foresees the statuses of a message: when they happen, when they are posted, what
-// goes wrong. It writes the marks.
+// plan returns the statuses of a message: when they happen, when they are posted, which faults they
+// have. It sets the marks of the record.
 func (s *Sandbox) plan(f *Faults, rec *record, l life) []step {
 	p := &s.opt.Statuses
 	if p.Off || l.fate == FateSilent {
@@ -187,14 +190,17 @@ func (s *Sandbox) plan(f *Faults, rec *record, l life) []step {
 		add(slotDelivered, delivered, 0)
 	case FateRead, FateStop:
 		add(slotSent, sent, 0)
-		if !s.fires(f, faultReadOnly, about...) { // delivered is skipped when read at the same moment (platform.md 4.2)
+		if !s.fires(f, faultReadOnly, about...) { // the platform leaves out delivered if read comes at the same moment
 			add(slotDelivered, delivered, 0)
 		}
 		add(slotRead, read, 0)
 	}
-	if i := slices.IndexFunc(steps, func(st step) bool { return st.slot == slotDelivered }); i >= 0 && s.fires(f, faultFailedFirst, about...) {
-		// Of two devices one may refuse and the other take it (platform.md 4.2).
-		steps = slices.Insert(steps, i, step{slot: slotFailed, at: sent.Add(delivered.Sub(sent) / 2), post: sent.Add(delivered.Sub(sent) / 2), code: 131000})
+	i := slices.IndexFunc(steps, func(st step) bool { return st.slot == slotDelivered })
+	if i >= 0 && s.fires(f, faultFailedFirst, about...) {
+		// One of two devices of a person may fail and the other take the message
+		// (docs/service.md#statuses).
+		at := sent.Add(delivered.Sub(sent) / 2)
+		steps = slices.Insert(steps, i, step{slot: slotFailed, at: at, post: at, code: 131000})
 	}
 	if f.webhooks() {
 		steps = s.disturb(f, steps, about)
@@ -213,7 +219,7 @@ func (s *Sandbox) plan(f *Faults, rec *record, l life) []step {
 
 // disturb applies the faults of webhooks to the statuses of one message.
 func (s *Sandbox) disturb(f *Faults, steps []step, about []uint64) []step {
-	jitter := func(why purpose, i int) time.Duration { // 1 ms to 1 s, in nanoseconds so that no two draws tie
+	jitter := func(why purpose, i int) time.Duration { // 1 ms to 1 s, in nanoseconds, so that two draws seldom are equal
 		return time.Millisecond + time.Duration(unit(s.hash(why, append(about[:len(about):len(about)], uint64(i))...))*float64(time.Second))
 	}
 	n := len(steps)
@@ -246,7 +252,7 @@ func (s *Sandbox) disturb(f *Faults, steps []step, about []uint64) []step {
 		if s.fires(f, faultForged, each...) {
 			st.flags |= flagForged
 		}
-		twin := *st // the slice may move now
+		twin := *st // a copy, because append may move the slice
 		if s.fires(f, faultDoubled, each...) {
 			twin := twin
 			twin.flags = twin.flags&^flagForged | flagCopy
@@ -260,7 +266,7 @@ func (s *Sandbox) disturb(f *Faults, steps []step, about []uint64) []step {
 	return steps
 }
 
-// schedule hands the plan to the shards; the first step is left out when it is posted early.
+// schedule gives the plan to the shards. It leaves out the first status if that is posted early.
 func (s *Sandbox) schedule(got accepted, early bool) {
 	first := -1
 	if early {
@@ -274,7 +280,7 @@ func (s *Sandbox) schedule(got accepted, early bool) {
 	}
 }
 
-// firstStatus is the status that is posted first; -1: none.
+// firstStatus is the index of the status that is posted first, or -1.
 func firstStatus(steps []step) int {
 	first := -1
 	for i, st := range steps {

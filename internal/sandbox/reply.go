@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// refusal is an answer of the table of errors (seed 000, Errors).
+// refusal is an answer of the table of errors (docs/service.md#errors).
 type refusal struct {
 	status int
 	code   string
@@ -15,7 +15,7 @@ type refusal struct {
 	meta   *meta
 }
 
-// meta is present when the platform refused the call (seed 000, Error object).
+// meta is present if the platform refused the call (docs/service.md#error-object).
 type meta struct {
 	ErrorClass string `json:"errorClass"`
 	Retryable  bool   `json:"retryable"`
@@ -23,7 +23,7 @@ type meta struct {
 	TraceID    string `json:"traceId,omitempty"`
 }
 
-// The service's own refusals. Those marked * are not shown by the document.
+// The service's own refusals. The document does not show those with *.
 var (
 	refuseFields      = refusal{400, "missing_fields", "connectionId and to are required.", nil}
 	refuseContent     = refusal{400, "missing_content", "Pass exactly one content field.", nil}
@@ -44,18 +44,20 @@ var (
 	refuseTooMany     = refusal{429, "rate_limited", "Too many requests.", nil}        // *
 )
 
-// refuseRequest answers a body that is not what the document describes (* not shown).
+// refuseRequest is the answer to a body that the document does not describe. The document does not
+// show this answer.
 func refuseRequest(prose string) *refusal { return &refusal{400, "invalid_request", prose, nil} }
 
-// platformCode is a code of the platform as the service passes it on.
+// platformCode is a code of the platform in the service's form.
 type platformCode struct {
 	class     string
 	retryable bool
 	title     string
 }
 
-// platformCodes: the classes template, needs_template, recipient_permanent, retryable
-// and media are the document's, the others are assumed. Codes and titles: platform.md 3.
+// platformCodes holds the codes of the platform (docs/service.md#error-actions). The document names
+// the classes template, needs_template, recipient_permanent, retryable and media; the others are
+// assumed.
 var platformCodes = map[int]platformCode{
 	1:      {"retryable", true, "API unknown"},
 	2:      {"retryable", true, "API service"},
@@ -103,7 +105,7 @@ var platformCodes = map[int]platformCode{
 	135000: {"parameter", false, "Generic user error"},
 }
 
-// titleOf is the platform's sentence for a code.
+// titleOf is the platform's title of a code.
 func titleOf(code int) string {
 	if p, ok := platformCodes[code]; ok {
 		return p.title
@@ -111,7 +113,8 @@ func titleOf(code int) string {
 	return "Platform error " + strconv.Itoa(code)
 }
 
-// platformRefusal is rule 9: error is send_<errorClass>, code and traceId under meta.
+// platformRefusal is a refusal of the platform: error is send_<errorClass>, code and traceId stand
+// under meta (rule 9 of docs/service.md#send-request).
 func platformRefusal(code int, detail string) *refusal {
 	p, ok := platformCodes[code]
 	if !ok {
@@ -124,7 +127,7 @@ func platformRefusal(code int, detail string) *refusal {
 	return &refusal{400, "send_" + p.class, prose, &meta{ErrorClass: p.class, Retryable: p.retryable, Code: code}}
 }
 
-// refuse writes a refusal. traceId is made from the request's id.
+// refuse writes a refusal. The traceId is made from the id of the request.
 func refuse(w http.ResponseWriter, ref *refusal) {
 	body := struct {
 		Error   string `json:"error"`
@@ -139,19 +142,19 @@ func refuse(w http.ResponseWriter, ref *refusal) {
 	writeJSON(w, ref.status, body)
 }
 
-// list is the form of every list endpoint (seed 000, Conventions).
+// list is the form of every listing (docs/service.md#conventions).
 type list[T any] struct {
 	Data []T `json:"data"`
 }
 
-// single is the form of everything else.
+// single is the form of every other answer.
 type single[T any] struct {
 	Data T `json:"data"`
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	raw, err := json.Marshal(body)
-	if err != nil { // only our own types come here
+	if err != nil { // only a bug of the sandbox leads here
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -163,5 +166,5 @@ func writeRaw(w http.ResponseWriter, status int, contentType string, raw []byte)
 	h["Content-Type"] = []string{contentType}
 	h["Content-Length"] = []string{strconv.Itoa(len(raw))}
 	w.WriteHeader(status)
-	_, _ = w.Write(raw) // the client may have left: nobody to tell
+	_, _ = w.Write(raw) // an error means that the client has left
 }

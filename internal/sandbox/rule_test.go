@@ -61,53 +61,74 @@ func TestEveryRowOfTheTableOfErrors(t *testing.T) {
 		code   string
 		meta   int
 	}{
-		"missing to":          {body: `{"connectionId":"conn_1","text":"x"}`, status: 400, code: "missing_fields"},
-		"missing connection":  {body: `{"to":"+23480312345","text":"x"}`, status: 400, code: "missing_fields"},
-		"missing content":     {body: `{"connectionId":"conn_1","to":"+23480312345"}`, status: 400, code: "missing_content"},
-		"null content":        {body: text(`"text":null,"raw":null`), status: 400, code: "missing_content"},
-		"two contents":        {body: text(`"text":"x","raw":{}`), status: 400, code: "multiple_content"},
-		"sender":              {body: `{"connectionId":"conn_1","to":"+1 (555) 555-0100","text":"x"}`, status: 400, code: "recipient_is_sender"},
-		"media":               {body: text(`"image":{}`), status: 400, code: "invalid_media"},
-		"media of document":   {body: text(`"document":{"filename":"a.pdf"}`), status: 400, code: "invalid_media"},
-		"media of header":     {body: template(`{"name":"spring_sale_banner","language":"en_US","body":["a","b"],"header":{"image":{}}}`), status: 400, code: "invalid_media"},
-		"location":            {body: text(`"location":{"longitude":1}`), status: 400, code: "invalid_location"},
-		"button":              {body: template(`{"name":"spring_sale","language":"en_US","body":["a","b"],"buttons":[{"type":"phone","text":"x"}]}`), status: 400, code: "invalid_button"},
-		"template paused":     {body: template(`{"name":"promo_weekend","language":"en_US","body":["a"]}`), status: 400, code: "send_template", meta: 132015},
-		"needs template":      {body: text(`"text":"x"`), with: func(o *Options) { o.Statuses.OutsideWindow = "refused" }, status: 400, code: "send_needs_template", meta: 131047},
-		"unreachable":         {body: order, with: func(o *Options) { o.Statuses.Unreachable = 1 }, status: 400, code: "send_recipient_permanent", meta: 131026},
-		"retryable":           {body: order, with: func(o *Options) { o.Faults.Refusals = []Refusal{{Code: 131000, Share: 1}} }, status: 400, code: "send_retryable", meta: 131000},
-		"allowance":           {body: order, with: func(o *Options) { o.Companies = []Company{{ID: "co_1", Allowance: 5, Used: 5}} }, status: 402, code: "plan_limit_messages"},
-		"opted out":           {body: template(`{"name":"newsletter","language":"en_US"}`), with: func(o *Options) { o.OptedOut = []string{"+23480312345"} }, status: 403, code: "recipient_opted_out"},
-		"opted out, utility":  {body: order, with: func(o *Options) { o.OptedOut = []string{"+23480312345"} }, status: 200},
-		"suspended":           {body: order, with: func(o *Options) { o.Companies = []Company{{ID: "co_1", Suspended: true}} }, status: 403, code: "account_deactivated"},
-		"suspended, own key":  {body: order, key: "one", with: func(o *Options) { o.Companies = []Company{{ID: "co_1", Suspended: true}} }, status: 403, code: "account_deactivated"},
-		"unknown connection":  {body: strings.Replace(order, "conn_1", "conn_x", 1), status: 404, code: "connection_not_found"},
-		"outside the scope":   {body: order, key: "two", status: 404, code: "connection_not_found"},
-		"unknown asset":       {body: text(`"image":{"assetId":"ast_x"}`), status: 404, code: "connection_not_found"},
-		"wrong key":           {body: order, key: "guess", status: 401, code: "unauthorized"},
-		"unknown field":       {body: text(`"txt":"x"`), status: 400, code: "invalid_request"},
-		"wrong case":          {body: `{"connectionID":"conn_1","to":"+23480312345","text":"x"}`, status: 400, code: "invalid_request"},
-		"unknown inner field": {body: template(`{"name":"order_update","language":"en_US","body":["a","b"],"params":[]}`), status: 400, code: "invalid_request"},
-		"field twice":         {body: text(`"text":"x","text":"y"`), status: 400, code: "invalid_request"},
-		"trailing":            {body: order + order, status: 400, code: "invalid_request"},
-		"not JSON":            {body: `to=1`, status: 400, code: "invalid_request"},
-		"not UTF-8":           {body: text("\"text\":\"\xff\""), status: 400, code: "invalid_request"},
-		"number for text":     {body: template(`{"name":"order_update","language":"en_US","body":["a",7]}`), status: 400, code: "invalid_request"},
-		"phone":               {body: `{"connectionId":"conn_1","to":"12","text":"x"}`, status: 400, code: "send_parameter", meta: 131009},
-		"unknown template":    {body: template(`{"name":"autumn","language":"en_US"}`), status: 400, code: "send_template", meta: 132001},
-		"unknown language":    {body: template(`{"name":"order_update","language":"en-US","body":["a","b"]}`), status: 400, code: "send_template", meta: 132001},
-		"too few variables":   {body: template(`{"name":"order_update","language":"en_US","body":["a"]}`), status: 400, code: "send_parameter", meta: 132000},
-		"too many variables":  {body: template(`{"name":"order_update","language":"en_US","body":["a","b","c"]}`), status: 400, code: "send_parameter", meta: 132000},
-		"empty variable":      {body: template(`{"name":"order_update","language":"en_US","body":["a",""]}`), status: 400, code: "send_parameter", meta: 131008},
-		"newline":             {body: template(`{"name":"order_update","language":"en_US","body":["a","b\nc"]}`), status: 400, code: "send_parameter", meta: 132018},
-		"tab":                 {body: template(`{"name":"order_update","language":"en_US","body":["a","b\tc"]}`), status: 400, code: "send_parameter", meta: 132018},
-		"four spaces":         {body: template(`{"name":"order_update","language":"en_US","body":["a","b    c"]}`), status: 200},
-		"five spaces":         {body: template(`{"name":"order_update","language":"en_US","body":["a","b     c"]}`), status: 400, code: "send_parameter", meta: 132018},
-		"too long":            {body: template(`{"name":"order_update","language":"en_US","body":["a","` + strings.Repeat("é", 1024) + `"]}`), status: 400, code: "send_parameter", meta: 132005},
-		"long enough":         {body: template(`{"name":"order_update","language":"en_US","body":["a","` + strings.Repeat("é", 980) + `"]}`), status: 200},
-		"no header":           {body: template(`{"name":"spring_sale_banner","language":"en_US","body":["a","b"],"buttons":[{"type":"url","text":"x"}]}`), status: 400, code: "send_parameter", meta: 132012},
-		"other header":        {body: template(`{"name":"spring_sale_banner","language":"en_US","body":["a","b"],"header":{"video":{"id":"1"}},"buttons":[{"type":"url","text":"x"}]}`), status: 400, code: "send_parameter", meta: 132012},
-		"no button":           {body: template(`{"name":"spring_sale","language":"en_US","body":["a","b"]}`), status: 400, code: "send_parameter", meta: 131008},
+		"missing to":         {body: `{"connectionId":"conn_1","text":"x"}`, status: 400, code: "missing_fields"},
+		"missing connection": {body: `{"to":"+23480312345","text":"x"}`, status: 400, code: "missing_fields"},
+		"missing content":    {body: `{"connectionId":"conn_1","to":"+23480312345"}`, status: 400, code: "missing_content"},
+		"null content":       {body: text(`"text":null,"raw":null`), status: 400, code: "missing_content"},
+		"two contents":       {body: text(`"text":"x","raw":{}`), status: 400, code: "multiple_content"},
+		"sender":             {body: `{"connectionId":"conn_1","to":"+1 (555) 555-0100","text":"x"}`, status: 400, code: "recipient_is_sender"},
+		"media":              {body: text(`"image":{}`), status: 400, code: "invalid_media"},
+		"media of document":  {body: text(`"document":{"filename":"a.pdf"}`), status: 400, code: "invalid_media"},
+		"media of header": {body: template(`{"name":"spring_sale_banner","language":"en_US","body":["a","b"],"header":{"image":{}}}`),
+			status: 400, code: "invalid_media"},
+		"location": {body: text(`"location":{"longitude":1}`), status: 400, code: "invalid_location"},
+		"button":   {body: template(`{"name":"spring_sale","language":"en_US","body":["a","b"],"buttons":[{"type":"phone","text":"x"}]}`), status: 400, code: "invalid_button"},
+		"template paused": {body: template(`{"name":"promo_weekend","language":"en_US","body":["a"]}`),
+			status: 400, code: "send_template", meta: 132015},
+		"needs template": {body: text(`"text":"x"`), with: func(o *Options) { o.Statuses.OutsideWindow = "refused" },
+			status: 400, code: "send_needs_template", meta: 131047},
+		"unreachable": {body: order, with: func(o *Options) { o.Statuses.Unreachable = 1 },
+			status: 400, code: "send_recipient_permanent", meta: 131026},
+		"retryable": {body: order, with: func(o *Options) { o.Faults.Refusals = []Refusal{{Code: 131000, Share: 1}} },
+			status: 400, code: "send_retryable", meta: 131000},
+		"allowance": {body: order, with: func(o *Options) { o.Companies = []Company{{ID: "co_1", Allowance: 5, Used: 5}} },
+			status: 402, code: "plan_limit_messages"},
+		"opted out": {body: template(`{"name":"newsletter","language":"en_US"}`),
+			with: func(o *Options) { o.OptedOut = []string{"+23480312345"} }, status: 403, code: "recipient_opted_out"},
+		"opted out, utility": {body: order, with: func(o *Options) { o.OptedOut = []string{"+23480312345"} }, status: 200},
+		"suspended": {body: order, with: func(o *Options) { o.Companies = []Company{{ID: "co_1", Suspended: true}} },
+			status: 403, code: "account_deactivated"},
+		"suspended, own key": {body: order, key: "one", with: func(o *Options) { o.Companies = []Company{{ID: "co_1", Suspended: true}} },
+			status: 403, code: "account_deactivated"},
+		"unknown connection": {body: strings.Replace(order, "conn_1", "conn_x", 1), status: 404, code: "connection_not_found"},
+		"outside the scope":  {body: order, key: "two", status: 404, code: "connection_not_found"},
+		"unknown asset":      {body: text(`"image":{"assetId":"ast_x"}`), status: 404, code: "connection_not_found"},
+		"wrong key":          {body: order, key: "guess", status: 401, code: "unauthorized"},
+		"unknown field":      {body: text(`"txt":"x"`), status: 400, code: "invalid_request"},
+		"wrong case":         {body: `{"connectionID":"conn_1","to":"+23480312345","text":"x"}`, status: 400, code: "invalid_request"},
+		"unknown inner field": {body: template(`{"name":"order_update","language":"en_US","body":["a","b"],"params":[]}`),
+			status: 400, code: "invalid_request"},
+		"field twice": {body: text(`"text":"x","text":"y"`), status: 400, code: "invalid_request"},
+		"trailing":    {body: order + order, status: 400, code: "invalid_request"},
+		"not JSON":    {body: `to=1`, status: 400, code: "invalid_request"},
+		"not UTF-8":   {body: text("\"text\":\"\xff\""), status: 400, code: "invalid_request"},
+		"number for text": {body: template(`{"name":"order_update","language":"en_US","body":["a",7]}`),
+			status: 400, code: "invalid_request"},
+		"phone":            {body: `{"connectionId":"conn_1","to":"12","text":"x"}`, status: 400, code: "send_parameter", meta: 131009},
+		"unknown template": {body: template(`{"name":"autumn","language":"en_US"}`), status: 400, code: "send_template", meta: 132001},
+		"unknown language": {body: template(`{"name":"order_update","language":"en-US","body":["a","b"]}`),
+			status: 400, code: "send_template", meta: 132001},
+		"too few variables": {body: template(`{"name":"order_update","language":"en_US","body":["a"]}`),
+			status: 400, code: "send_parameter", meta: 132000},
+		"too many variables": {body: template(`{"name":"order_update","language":"en_US","body":["a","b","c"]}`),
+			status: 400, code: "send_parameter", meta: 132000},
+		"empty variable": {body: template(`{"name":"order_update","language":"en_US","body":["a",""]}`),
+			status: 400, code: "send_parameter", meta: 131008},
+		"newline": {body: template(`{"name":"order_update","language":"en_US","body":["a","b\nc"]}`),
+			status: 400, code: "send_parameter", meta: 132018},
+		"tab": {body: template(`{"name":"order_update","language":"en_US","body":["a","b\tc"]}`),
+			status: 400, code: "send_parameter", meta: 132018},
+		"four spaces": {body: template(`{"name":"order_update","language":"en_US","body":["a","b    c"]}`), status: 200},
+		"five spaces": {body: template(`{"name":"order_update","language":"en_US","body":["a","b     c"]}`),
+			status: 400, code: "send_parameter", meta: 132018},
+		"too long": {body: template(`{"name":"order_update","language":"en_US","body":["a","` + strings.Repeat("é", 1024) + `"]}`),
+			status: 400, code: "send_parameter", meta: 132005},
+		"long enough": {body: template(`{"name":"order_update","language":"en_US","body":["a","` + strings.Repeat("é", 980) + `"]}`),
+			status: 200},
+		"no header":    {body: template(`{"name":"spring_sale_banner","language":"en_US","body":["a","b"],"buttons":[{"type":"url","text":"x"}]}`), status: 400, code: "send_parameter", meta: 132012},
+		"other header": {body: template(`{"name":"spring_sale_banner","language":"en_US","body":["a","b"],"header":{"video":{"id":"1"}},"buttons":[{"type":"url","text":"x"}]}`), status: 400, code: "send_parameter", meta: 132012},
+		"no button": {body: template(`{"name":"spring_sale","language":"en_US","body":["a","b"]}`),
+			status: 400, code: "send_parameter", meta: 131008},
 		"long code":           {body: template(`{"name":"coupon","language":"en_US","body":["a"],"buttons":[{"type":"copy_code","text":"ABCDEFGHIJKLMNOPQRSTU"}]}`), status: 400, code: "send_parameter", meta: 131009},
 		"otp":                 {body: template(`{"name":"login_code","language":"en_US","otp":"123456"}`), status: 200},
 		"contacts, no object": {body: text(`"contacts":[{"name":"Ada"}]`), status: 400, code: "invalid_request"},
@@ -120,9 +141,11 @@ func TestEveryRowOfTheTableOfErrors(t *testing.T) {
 		"video":               {body: text(`"video":{"id":"1"}`), status: 200},
 		"audio":               {body: text(`"audio":{"link":"https://x.example/a"}`), status: 200},
 		"sticker":             {body: text(`"sticker":{"assetId":"ast_1"}`), status: 200},
-		"asset of another":    {body: text(`"sticker":{"assetId":"ast_9"}`), with: func(o *Options) { o.Assets = append(o.Assets, Asset{ID: "ast_9", Company: "co_2"}) }, status: 404, code: "connection_not_found"},
-		"empty text":          {body: text(`"text":""`), status: 400, code: "send_parameter", meta: 131008},
-		"otp elsewhere":       {body: template(`{"name":"order_update","language":"en_US","otp":"123456"}`), status: 400, code: "send_parameter", meta: 131009},
+		"asset of another": {body: text(`"sticker":{"assetId":"ast_9"}`),
+			with: func(o *Options) { o.Assets = append(o.Assets, Asset{ID: "ast_9", Company: "co_2"}) }, status: 404, code: "connection_not_found"},
+		"empty text": {body: text(`"text":""`), status: 400, code: "send_parameter", meta: 131008},
+		"otp elsewhere": {body: template(`{"name":"order_update","language":"en_US","otp":"123456"}`),
+			status: 400, code: "send_parameter", meta: 131009},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := twoClients(t, func(o *Options) {
@@ -156,8 +179,9 @@ func TestEveryRowOfTheTableOfErrors(t *testing.T) {
 	}
 }
 
-// TestTheFirstRuleThatAppliesIsTheAnswer: what needs no look at the account, whose the connection is, the rules in
-// the document's order; the platform speaks last, since a refused send never reaches it.
+// TestTheFirstRuleThatAppliesIsTheAnswer: what needs no look at the account, whose the connection
+// is, the rules in the document's order; the platform speaks last, since a refused send never
+// reaches it.
 func TestTheFirstRuleThatAppliesIsTheAnswer(t *testing.T) {
 	const own, out = "+15555550100", "+23480312345"
 	paused := `{"name":"promo_weekend","language":"en_US","body":["a"]}`
@@ -227,7 +251,8 @@ func TestRequestsAreJSON(t *testing.T) {
 				t.Errorf("%s as %q: %s", path, contentType, res.Status)
 			}
 		}
-		for name, body := range map[string]string{"huge": `{"x":"` + strings.Repeat("a", maxBody) + `"}`, "not UTF-8": "{\"x\":\"\xff\"}", "empty": ""} {
+		for name, body := range map[string]string{"huge": `{"x":"` + strings.Repeat("a", maxBody) + `"}`,
+			"not UTF-8": "{\"x\":\"\xff\"}", "empty": ""} {
 			if code, _ := errorOf(t, call(t, s, "POST", path, "partner", body)); code != "invalid_request" {
 				t.Errorf("%s with a body that is %s: code = %s, want invalid_request", path, name, code)
 			}
@@ -288,7 +313,8 @@ func TestTheEdgeRefusesBeforeTheService(t *testing.T) {
 			t.Errorf("agent %q: answer = %s %q, want 403 error code: 1010 as text/plain", agent, res.Status, raw)
 		}
 	}
-	if res := call(t, twoClients(t, func(o *Options) { o.AllowBots = true }), "POST", "/api/v1/messages", "partner", order, "User-Agent", "curl/8"); res.StatusCode != 200 {
+	if res := call(t, twoClients(t, func(o *Options) { o.AllowBots = true }), "POST", "/api/v1/messages",
+		"partner", order, "User-Agent", "curl/8"); res.StatusCode != 200 {
 		t.Errorf("bots allowed: %s", res.Status)
 	}
 	res := call(t, s, "POST", "/api/v1/messages?x=1", "partner", order, "X-Forwarded-Proto", "http")
@@ -329,7 +355,8 @@ func TestTheAllowanceEndsAndReturnsWithTheMonth(t *testing.T) {
 	})
 }
 
-// TestTheAllowanceIsNeverExceededByMany: exactly what is left is accepted, however many ask at once.
+// TestTheAllowanceIsNeverExceededByMany: exactly what is left is accepted, however many ask at
+// once.
 func TestTheAllowanceIsNeverExceededByMany(t *testing.T) {
 	s := twoClients(t, func(o *Options) { o.Companies = []Company{{ID: "co_1", Allowance: 1000, Used: 900}} })
 	var wg sync.WaitGroup
@@ -427,7 +454,8 @@ func TestAnAssetLivesThirtyDays(t *testing.T) {
 
 // TestStopOptsOutOfMarketingAtThatClient: States, Opt-out; rule 5.
 func TestStopOptsOutOfMarketingAtThatClient(t *testing.T) {
-	o := Options{Connections: []Connection{{ID: "conn_1", Phone: "+15555550100", Company: "co_1"}, {ID: "conn_2", Phone: "+15555550101", Company: "co_1"}, {ID: "conn_9", Phone: "+15555550900", Company: "co_2"}}}
+	o := Options{Connections: []Connection{{ID: "conn_1", Phone: "+15555550100", Company: "co_1"},
+		{ID: "conn_2", Phone: "+15555550101", Company: "co_1"}, {ID: "conn_9", Phone: "+15555550900", Company: "co_2"}}}
 	bubble(t, o, func(t *testing.T, c *scene) {
 		const to = "+23480312345"
 		_, err := c.s.Receive(Inbound{Connection: "conn_1", From: to, Text: " stop "})

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// maxConnections keeps a pair of connection and recipient in one word.
+// maxConnections is the bound that lets pairKey put a connection and a recipient in one word.
 const maxConnections = 1 << 14
 
-// Sandbox is the service. Make one with New, serve it as an http.Handler, and Run it
-// for as long as webhooks are to be delivered. It is safe for concurrent use.
+// Sandbox is the service. Make one with New, serve it as an http.Handler, and Run it while webhooks
+// are to be delivered. It is safe for concurrent use.
 type Sandbox struct {
 	opt   Options
-	boot  uint64    // hides ids of one sandbox from those of another
+	boot  uint64    // makes the ids of two sandboxes differ
 	began time.Time // when New ran
 	keys  map[string]*Key
-	named map[uint64]Recipient // StatusProfile.Recipients by number
+	named map[uint64]Recipient // StatusProfile.Recipients by phone number
 
 	connections []*connection
 	connection  map[string]*connection
@@ -30,27 +30,27 @@ type Sandbox struct {
 	template    map[[2]string][]*template // by name, language
 
 	faults    atomic.Pointer[Faults]
-	endpoints atomic.Pointer[[]*endpoint] // replaced, never changed
+	endpoints atomic.Pointer[[]*endpoint] // a change replaces the slice
 	fired     [faultCount]atomic.Int64
 	requests  atomic.Uint64
 	noPlus    atomic.Int64 // POSTs whose `to` did not begin with +
 	forgedOK  atomic.Int64 // forged webhooks that were answered 2xx
 
-	mu       sync.Mutex // guards what follows, and the fields of connection, company, template that change
+	mu       sync.Mutex // guards the fields up to serial, and the fields of connection, company and template that change
 	records  records
 	pairs    map[uint64]pair   // connection and recipient
 	optedOut map[uint64]OptOut // company and recipient
-	stopped  map[uint64]bool   // company and recipient: user_preferences stop (platform.md 4.4)
+	stopped  map[uint64]bool   // company and recipient, after a stop in user_preferences
 	openFrom map[uint64]bool   // recipients of Options.WindowOpen
 	assets   map[string]*asset
 	uploads  []Upload
 	extras   []*extra         // events that are not statuses
 	refused  map[string]int64 // answers by error
 	coded    map[int]int64    // Faults.Refusals that fired, by code
-	steps    []Step           // of the timeline, still waiting for AfterMessages
-	serial   map[string]int
+	steps    []Step           // steps of the timeline that wait for AfterMessages
+	serial   map[string]int   // last number of an asset and of a webhook endpoint
 
-	mux     *http.ServeMux // of the control path
+	mux     *http.ServeMux // the control paths
 	shards  []*shard
 	pending atomic.Int64 // webhooks scheduled and not yet settled
 	settled *sync.Cond
@@ -62,7 +62,7 @@ type Sandbox struct {
 // pair is one connection and one recipient.
 type pair struct {
 	posts, accepted uint32
-	tat             int64 // theoretical arrival time of the pair rate, Unix nanoseconds
+	tat             int64 // theoretical arrival time of the cell rate algorithm, Unix nanoseconds
 	inbound         int64 // the recipient's last message, Unix nanoseconds; 0: never
 }
 
@@ -75,10 +75,10 @@ type connection struct {
 	company   *company
 	portfolio *portfolio
 	arrivals  second // every POST
-	taken     second // accepted messages and inbound ones: what the throughput counts
+	taken     second // accepted and inbound messages, which the throughput limits
 	posts     int64
 	accepted  int64
-	last      string // messageId of the message before
+	last      string // messageId of the last accepted message
 }
 
 // company is a Company with its plan.
@@ -88,7 +88,7 @@ type company struct {
 	plan   *plan
 }
 
-// New makes a sandbox. An error names the option that cannot be meant.
+// New makes a sandbox. An error names the option with the wrong value.
 func New(opt Options) (*Sandbox, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
@@ -125,7 +125,7 @@ func New(opt Options) (*Sandbox, error) {
 	if s.opt.Transport == nil {
 		s.opt.Transport = &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
-			MaxIdleConns:        0, // no limit over all: the workers are the limit
+			MaxIdleConns:        0, // no limit over all hosts; the workers are the limit
 			MaxIdleConnsPerHost: opt.WebhookWorkers,
 			IdleConnTimeout:     90 * time.Second,
 			DisableCompression:  true,
@@ -134,7 +134,7 @@ func New(opt Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// populate makes the world of the options.
+// populate makes the companies, connections, templates and assets of the options.
 func (s *Sandbox) populate() error {
 	shared := &plan{limit: s.opt.Allowance}
 	addCompany := func(c Company) *company {
@@ -219,12 +219,13 @@ func (s *Sandbox) populate() error {
 	return nil
 }
 
-// pairKey puts a connection or company (14 bits) and a number (15 digits, 50 bits) in one word.
+// pairKey puts a connection or company (14 bits) and a phone number (15 digits, 50 bits) in one
+// word.
 func pairKey(number int, to uint64) uint64 { return uint64(number)<<50 | to }
 
-// Run delivers webhooks and follows the timeline until ctx ends or Close is called, and
-// returns when its goroutines have ended. What is not delivered then stays pending: Run
-// may be called again.
+// Run delivers webhooks and follows the timeline until ctx ends or Close is called. It returns when
+// its goroutines have ended. The webhooks that are not delivered stay pending, and a later Run
+// delivers them. A second Run at the same time is an error.
 func (s *Sandbox) Run(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return errors.New("sandbox: already running")
@@ -249,16 +250,16 @@ func (s *Sandbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close ends Run and every wait of a request that is being served. It does not wait.
+// Close ends Run and every wait of a request that is being served. It does not block.
 func (s *Sandbox) Close() error {
 	s.close.Do(func() { close(s.closed) })
 	return nil
 }
 
-// Pending is how many webhooks are scheduled, in retry or on their way.
+// Pending is the number of webhooks that are scheduled, wait for a retry or are being posted.
 func (s *Sandbox) Pending() int { return int(s.pending.Load()) }
 
-// Settle waits until no webhook is pending, or ctx ends. It needs Run beside it.
+// Settle blocks until no webhook is pending, or ctx ends. Run must run at the same time.
 func (s *Sandbox) Settle(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() {
 		s.settled.L.Lock()
@@ -277,7 +278,7 @@ func (s *Sandbox) Settle(ctx context.Context) error {
 	return nil
 }
 
-// done settles n webhooks.
+// done counts n webhooks as settled.
 func (s *Sandbox) done(n int) {
 	if s.pending.Add(-int64(n)) == 0 {
 		s.settled.L.Lock()
@@ -286,7 +287,7 @@ func (s *Sandbox) done(n int) {
 	}
 }
 
-// sleep waits, unless ctx ends or the sandbox is closed first.
+// sleep waits for d, or until ctx ends or the sandbox is closed.
 func (s *Sandbox) sleep(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return

@@ -10,9 +10,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// LoadScenario reads Options from a YAML file. Unknown keys and wrong types are errors
-// that name the file, line and column. A scenario that lists no connections, templates
-// or keys gets those of Demo; everything else that it does not say is off.
+// LoadScenario reads Options from a YAML file. An unknown key or a wrong type is an error with the
+// file, the line and the column. A scenario without connections, templates or keys gets those of
+// Demo. Every other missing field has its default.
 func LoadScenario(path string) (Options, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -21,7 +21,7 @@ func LoadScenario(path string) (Options, error) {
 	return ParseScenario(path, raw)
 }
 
-// ParseScenario is LoadScenario of bytes; name is for messages.
+// ParseScenario reads Options from YAML text. Errors show name as the file.
 func ParseScenario(name string, raw []byte) (Options, error) {
 	var o Options
 	err := yaml.NewDecoder(bytes.NewReader(raw), yaml.Strict()).Decode(&o)
@@ -37,6 +37,6 @@ func ParseScenario(name string, raw []byte) (Options, error) {
 	if err != nil {
 		return Options{}, fmt.Errorf("%s: %w", name, err)
 	}
-	filled.Log = nil // the caller's choice
+	filled.Log = nil // the caller chooses it
 	return filled, nil
 }

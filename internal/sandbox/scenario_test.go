@@ -50,7 +50,8 @@ webhook_secret: s
 retry_schedule: [1s, 2s]
 webhook_timeout: 3s
 webhook_workers: 4
-events: {envelope: platform, batch: 64, batch_object: true, linger: 5ms, timestamps: unix, omit_recipient: true, omit_connection: true, signature_prefix: "v1=", signature_encoding: base64, signature_timestamp: X-Service-Timestamp}
+events: {envelope: platform, batch: 64, batch_object: true, linger: 5ms, timestamps: unix, omit_recipient: true, omit_connection: true,
+	signature_prefix: "v1=", signature_encoding: base64, signature_timestamp: X-Service-Timestamp}
 allowance: 7
 throttle: http
 tier_code: 131049

@@ -58,7 +58,8 @@ func bubble(t *testing.T, o Options, play func(*testing.T, *scene), changes ...f
 			in.Wait()
 		}()
 		synctest.Wait() // Run has begun
-		play(t, &scene{s: s, client: &http.Client{Transport: out, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, hook: h, key: key})
+		play(t, &scene{s: s, client: &http.Client{Transport: out,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, hook: h, key: key})
 	})
 }
 
@@ -145,7 +146,8 @@ func (c *scene) send(t *testing.T, conn, to, template string, values ...string) 
 }
 
 func templateBody(conn, to, template string, values ...string) string {
-	raw, err := json.Marshal(map[string]any{"connectionId": conn, "to": to, "template": map[string]any{"name": template, "language": "en_US", "body": append([]string{}, values...)}})
+	raw, err := json.Marshal(map[string]any{"connectionId": conn, "to": to,
+		"template": map[string]any{"name": template, "language": "en_US", "body": append([]string{}, values...)}})
 	if err != nil {
 		panic(err)
 	}

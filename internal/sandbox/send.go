@@ -11,19 +11,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxBody is the longest send request that is read.
+// maxBody is the longest body of a request, in bytes.
 const maxBody = 1 << 20
 
-// post is one POST /api/v1/messages on its way through.
+// post is one POST /api/v1/messages.
 type post struct {
 	m    *message
-	conn *connection
-	to   uint64
-	nth  uint64 // POSTs of this pair, this one included
-	tpl  *template
+	conn *connection // nil: unknown, or out of the key's scope
+	to   uint64      // 0: not a phone number
+	nth  uint64      // number of POSTs of this pair, with this one
+	tpl  *template   // nil: no template, or unknown
 }
 
-// send is POST /api/v1/messages (seed 000, Endpoints).
+// send is POST /api/v1/messages (docs/service.md#send-request).
 func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
 	m, ref := decode(w, r)
 	if ref != nil {
@@ -41,7 +41,7 @@ func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
 	if f.Latency != (Delay{}) {
 		s.fired[faultLatency].Add(1)
 		latency = f.Latency.draw(s.hash(drawLatency, p.keys()...))
-		// The client may leave meanwhile; what was received is still processed.
+		// A client that leaves does not stop the sandbox from processing what it received.
 		s.sleep(context.WithoutCancel(r.Context()), latency/2)
 	}
 	if p.conn != nil && p.to != 0 && s.beforeAcceptance(w, r, f, p) {
@@ -60,7 +60,7 @@ func (s *Sandbox) send(w http.ResponseWriter, r *http.Request, key *Key) {
 	s.answer(w, r, f, p, got)
 }
 
-// keys are what the draws of this POST are about.
+// keys are the keys of the draws for this POST.
 func (p *post) keys() []uint64 {
 	if p.conn == nil {
 		return []uint64{maxConnections, p.to, p.nth}
@@ -88,14 +88,14 @@ func decode(w http.ResponseWriter, r *http.Request) (*message, *refusal) {
 	return m, nil
 }
 
-// body reads a JSON body (seed 000, Conventions: JSON in and out).
+// body reads a JSON body (docs/service.md#conventions).
 func body(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		return nil, refuseRequest("Content-Type must be application/json.")
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 && r.ContentLength < maxBody {
-		buf.Grow(int(r.ContentLength) + bytes.MinRead) // read at once
+		buf.Grow(int(r.ContentLength) + bytes.MinRead) // one allocation for the whole body
 	}
 	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	raw := buf.Bytes()
@@ -143,28 +143,29 @@ func (s *Sandbox) refuse(w http.ResponseWriter, p *post, ref *refusal) {
 	refuse(w, ref)
 }
 
-// tooMany is a 429; the document does not show rate limits, so both forms exist.
+// tooMany answers 429. The document does not show rate limits, so the answer exists with and
+// without Retry-After.
 func (s *Sandbox) tooMany(w http.ResponseWriter, after bool, wait time.Duration) {
 	if !after {
 		writeRaw(w, http.StatusTooManyRequests, "text/plain; charset=UTF-8", nil)
 		return
 	}
-	// Retry-After has whole seconds (RFC 9110, 10.2.3): never shorter than the wait.
+	// Retry-After has whole seconds (RFC 9110, section 10.2.3). It is rounded up.
 	w.Header().Set("Retry-After", strconv.FormatInt(int64((max(wait, time.Second)+time.Second-1)/time.Second), 10))
 	refuse(w, &refuseTooMany)
 }
 
-// accepted is a message that was taken.
+// accepted is a message that the sandbox has accepted.
 type accepted struct {
 	id      string
-	index   uint32
-	before  string // messageId of the number's message before
+	index   uint32 // index of the record
+	before  string // messageId of the message before on the same number
 	warning string
 	steps   []step
-	extras  []int // events that the timeline caused
+	extras  []int // extras of the steps of the timeline that this message caused
 }
 
-// decide applies the rules and, when none refuses, takes the message.
+// decide applies the rules. If no rule refuses the message, it accepts it.
 func (s *Sandbox) decide(f *Faults, p *post) (accepted, *refusal) {
 	now := time.Now()
 	s.mu.Lock()
@@ -179,8 +180,10 @@ func (s *Sandbox) decide(f *Faults, p *post) (accepted, *refusal) {
 	return got, nil
 }
 
-// rules are the document's rules that need a look at the account: whose the connection is (11, 10), then 5 to 8 in
-// their order, then the platform's (9), which a send that the service refuses never reaches; s.mu is held.
+// rules applies the rules of docs/service.md#send-request that need the state of the account. The
+// first rules are those of the connection (11, 10), then 5 to 8 in their order. The rules of the
+// platform (9) are last, because a send that the service refuses never reaches it. The caller holds
+// s.mu.
 func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *refusal) {
 	if p.conn == nil {
 		return "", &refuseConnection // rule 11
@@ -232,7 +235,7 @@ func (s *Sandbox) rules(f *Faults, p *post, now time.Time) (warning string, _ *r
 	return "", nil
 }
 
-// platformRules is what the platform behind the service refuses; s.mu is held.
+// platformRules applies the rules of the platform behind the service. The caller holds s.mu.
 func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	if p.to == 0 {
 		return platformRefusal(131009, "to is not a phone number")
@@ -275,10 +278,10 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	return nil
 }
 
-// serviceWindow is how long a customer's message keeps the window open (seed 000, Limits).
+// serviceWindow is how long a message of a customer keeps the window open (docs/service.md#limits).
 const serviceWindow = 24 * time.Hour
 
-// windowOpen reports whether free-form messages are delivered now; s.mu is held.
+// windowOpen reports whether free-form messages are delivered now. The caller holds s.mu.
 func (s *Sandbox) windowOpen(c *connection, to uint64, now time.Time) bool {
 	if s.openFrom[to] && now.Sub(s.began) < serviceWindow {
 		return true

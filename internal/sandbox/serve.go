@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// prefix of every endpoint (seed 000).
+// prefix begins the path of every endpoint (docs/service.md#operations).
 const prefix = "/api/v1"
 
-// ServeHTTP answers as the service does. Paths under /sandbox/ are the control path.
+// ServeHTTP answers as the service does. The paths under /sandbox/ control the sandbox.
 func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	if strings.HasPrefix(path, "/sandbox/") {
 		s.control(w, r)
 		return
 	}
-	// Every response carries x-request-id (seed 000, Conventions).
+	// Every response has an x-request-id (docs/service.md#conventions).
 	id := mix(s.boot, s.requests.Add(1))
 	w.Header()["X-Request-Id"] = []string{"req_" + strconv.FormatUint(id, 36)}
 	switch proto := r.Header.Get("X-Forwarded-Proto"); {
@@ -74,16 +74,17 @@ func (s *Sandbox) route(w http.ResponseWriter, r *http.Request, key *Key, path s
 		s.deleteWebhook(w, key, strings.TrimPrefix(path, "/webhooks/"))
 	case path == "/billing" || strings.HasPrefix(path, "/billing/"):
 		s.billing(w, r, key)
-	case path == "/messages", path == "/connections", path == "/templates", path == "/companies", path == "/media", path == "/webhooks",
-		path == "/numbers" && !s.opt.HideNumbers:
+	case path == "/messages", path == "/connections", path == "/templates", path == "/companies",
+		path == "/media", path == "/webhooks", path == "/numbers" && !s.opt.HideNumbers:
 		refuse(w, &refuseMethod)
 	default:
 		refuse(w, &refusePath)
 	}
 }
 
-// botAgent reports whether the CDN refuses the agent: a few bot signatures, most often
-// the default of a scripting library (seed 000, Authentication 6). Which ones is not shown.
+// botAgent reports whether the CDN refuses the agent: a few signatures of bots, most often the
+// default agent of a scripting library (docs/service.md#authentication). The document does not show
+// the list.
 func botAgent(agent string) bool {
 	if agent == "" {
 		return true
@@ -99,8 +100,8 @@ func botAgent(agent string) bool {
 	return false
 }
 
-// scoped finds a connection that the key covers; nil otherwise: a client-scoped key
-// resolves only its own client (seed 000, Authentication 4).
+// scoped finds a connection that the key covers, or returns nil. A key of one client covers only
+// that client (docs/service.md#authentication).
 func (s *Sandbox) scoped(key *Key, id string) *connection {
 	c := s.connection[id]
 	if c == nil || !covers(key, c.Company) {

@@ -14,23 +14,23 @@ import (
 	"time"
 )
 
-// flags say what is special about one posting.
+// flags are the special properties of one posting.
 type flags uint8
 
 const (
-	flagForged         flags = 1 << iota // sign wrongly, once
-	flagWrongRecipient                   // name somebody else
-	flagCopy                             // not the first of its status
+	flagForged         flags = 1 << iota // the first posting has a wrong signature
+	flagWrongRecipient                   // the event names another recipient
+	flagCopy                             // another posting of the same status comes first
 )
 
 // item is one event for one endpoint, to be posted at an instant.
 type item struct {
 	post     int64  // Unix nanoseconds
-	order    uint64 // of its shard, among equal instants
-	index    uint32 // of the record or the extra
-	endpoint uint16
+	order    uint64 // order in the shard among equal instants
+	index    uint32 // index of the record or the extra
+	endpoint uint16 // index of Sandbox.endpoints
 	slot     slot
-	attempt  uint8
+	attempt  uint8 // number of retries so far
 	flags    flags
 }
 
@@ -38,16 +38,21 @@ func (a item) before(b item) bool {
 	return a.post < b.post || a.post == b.post && a.order < b.order
 }
 
-// shard posts the events of some messages, one delivery at a time: so the statuses of a
-// message keep their order. It is a heap by instant.
+// shares reports whether a may be in the same delivery as b, the first of it.
+func (a item) shares(b item) bool {
+	return a.endpoint == b.endpoint && a.slot != slotStop && a.flags&flagForged == b.flags&flagForged
+}
+
+// shard posts the events of some messages, one delivery at a time, so that the statuses of a
+// message keep their order.
 type shard struct {
 	mu    sync.Mutex
-	heap  []item
+	heap  []item // the item that is due first is on top
 	order uint64
 	wake  chan struct{}
 
-	ready []item // taken from the heap, waiting for a batch to fill; its goroutine's own
-	buf   []byte // of the body; its goroutine's own
+	ready []item // items that wait for a batch to fill; only the goroutine of the shard uses it
+	buf   []byte // a body; only the goroutine of the shard uses it
 }
 
 func newShard() *shard { return &shard{wake: make(chan struct{}, 1)} }
@@ -67,7 +72,7 @@ func (sh *shard) push(it item) {
 		i = up
 	}
 	sh.mu.Unlock()
-	if i == 0 { // it is the next: the goroutine may be asleep until later
+	if i == 0 { // the item is due first, and the goroutine may sleep until a later one
 		select {
 		case sh.wake <- struct{}{}:
 		default:
@@ -75,7 +80,7 @@ func (sh *shard) push(it item) {
 	}
 }
 
-// pop takes the top; sh.mu is held.
+// pop removes and returns the top of the heap. The caller holds sh.mu.
 func (sh *shard) pop() item {
 	top := sh.heap[0]
 	n := len(sh.heap) - 1
@@ -98,14 +103,15 @@ func (sh *shard) pop() item {
 	return top
 }
 
-// take gives what is to be posted now, or how long to wait (negative: until woken).
+// take returns the items to post now, or how long to wait for some. A negative wait means until
+// wake.
 func (sh *shard) take(now int64, batch int, linger time.Duration) (due []item, wait time.Duration) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	full := false
 	for len(sh.heap) > 0 && sh.heap[0].post <= now && !full {
-		if n := len(sh.ready); n > 0 && (sh.heap[0].endpoint != sh.ready[0].endpoint || sh.heap[0].slot == slotStop || sh.heap[0].flags&flagForged != sh.ready[0].flags&flagForged) {
-			full = true // what comes next cannot share the delivery
+		if len(sh.ready) > 0 && !sh.heap[0].shares(sh.ready[0]) {
+			full = true // the next item cannot be in the same delivery
 			break
 		}
 		sh.ready = append(sh.ready, sh.pop())
@@ -127,10 +133,10 @@ func (sh *shard) take(now int64, batch int, linger time.Duration) (due []item, w
 	return nil, wait
 }
 
-// shardOf keeps all events of one message in one shard.
+// shardOf returns the shard of all events of one message.
 func (s *Sandbox) shardOf(index uint32) *shard { return s.shards[int(index)%len(s.shards)] }
 
-// push schedules a step for every endpoint that wants it, and returns how many do.
+// push schedules a step for every endpoint that wants it. It returns the number of endpoints.
 func (s *Sandbox) push(st step, index uint32) (n int) {
 	it := item{post: st.post.UnixNano(), index: index, slot: st.slot, flags: st.flags}
 	if st.slot == slotStop {
@@ -172,14 +178,14 @@ func (s *Sandbox) work(ctx context.Context, sh *shard) {
 		case <-due:
 		}
 	}
-	for _, it := range sh.ready { // not posted: kept for the next Run
+	for _, it := range sh.ready { // the next Run posts them
 		sh.push(it)
 	}
 	sh.ready = sh.ready[:0]
 }
 
-// postEarly posts the first status before the POST is answered. It reports whether there
-// was anybody to post to.
+// postEarly posts the first status before the POST is answered. It reports whether an endpoint
+// wanted it.
 func (s *Sandbox) postEarly(r *http.Request, got accepted) bool {
 	i := firstStatus(got.steps)
 	if i < 0 {
@@ -187,7 +193,7 @@ func (s *Sandbox) postEarly(r *http.Request, got accepted) bool {
 	}
 	st := got.steps[i]
 	now := time.Now()
-	if st.at.After(now) { // it has happened by now
+	if st.at.After(now) { // the status happens now, earlier than planned
 		st.at = now
 		s.records.with(got.index, func(rec *record) { rec.marks[st.slot].at = now.UnixNano() })
 	}
@@ -199,7 +205,7 @@ func (s *Sandbox) postEarly(r *http.Request, got accepted) bool {
 		if ep.wants(typ, company) {
 			it.endpoint = uint16(i)
 			s.pending.Add(1)
-			// The client may leave; the webhook is not its business.
+			// The webhook is posted even if the client leaves.
 			s.deliver(context.WithoutCancel(r.Context()), s.shardOf(got.index), &buf, []item{it})
 			posted = true
 		}
@@ -207,8 +213,8 @@ func (s *Sandbox) postEarly(r *http.Request, got accepted) bool {
 	return posted
 }
 
-// deliver posts one delivery: items of one endpoint. What is not answered 2xx is retried
-// by the schedule, each wait counted from the answer (seed 000, Events).
+// deliver posts one delivery with items of one endpoint. A delivery that is not answered 2xx is
+// repeated by the schedule; each wait begins with the answer (docs/service.md#delivery-of-events).
 func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []item) {
 	if items[0].slot == slotStop {
 		s.stop(items[0].index)
@@ -245,7 +251,7 @@ func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []i
 		s.done(len(items))
 		return
 	}
-	if ctx.Err() != nil { // Run ends: not the endpoint's fault
+	if ctx.Err() != nil { // Run ends, so this is no failure of the endpoint
 		for _, it := range items {
 			sh.push(it)
 		}
@@ -283,26 +289,27 @@ func (s *Sandbox) postWebhook(ctx context.Context, ep *endpoint, body []byte, fo
 	if err != nil {
 		return 0, err
 	}
-	// Read so that the connection is used again; an answer has nothing to say.
+	// The body has no meaning. It is read so that the connection can be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	_ = res.Body.Close()
 	return res.StatusCode, nil
 }
 
-// Sign is the signature of a webhook body: lower-case hex HMAC-SHA256 (design section 9).
+// Sign returns the signature of a webhook body in the default form: lower-case hex HMAC-SHA256
+// (docs/service.md#signature).
 func Sign(secret string, body []byte) string { return hex.EncodeToString(digest(secret, "", body)) }
 
 func digest(secret, before string, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
-	_, _ = io.WriteString(mac, before) // a hash takes everything
+	_, _ = io.WriteString(mac, before) // a hash returns no error
 	_, _ = mac.Write(body)
 	return mac.Sum(nil)
 }
 
-// signature is the header of a delivery's signature (seed 000, Authentication 7).
+// signature is the header of the signature (docs/service.md#signature).
 const signature = "X-Service-Signature"
 
-// sign sets the headers of one posting in the configured form.
+// sign sets the signature headers of one posting in the configured form.
 func (f *EventForm) sign(h http.Header, secret string, body []byte, now time.Time) {
 	stamp, before := "", ""
 	if f.SignatureTimestamp != "" {
@@ -324,7 +331,7 @@ func (f *EventForm) sign(h http.Header, secret string, body []byte, now time.Tim
 	h[signature] = []string{text}
 }
 
-// posted counts a posting in the truth.
+// posted counts a posting, for Truth.
 func (s *Sandbox) posted(it item) {
 	switch {
 	case it.slot < statusSlots:
@@ -336,7 +343,7 @@ func (s *Sandbox) posted(it item) {
 	}
 }
 
-// acked notes a 2xx in the truth.
+// acked keeps the time of the first 2xx, for Truth.
 func (s *Sandbox) acked(it item, now int64) {
 	switch {
 	case it.slot < statusSlots:

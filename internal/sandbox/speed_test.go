@@ -51,7 +51,8 @@ func BenchmarkWebhooks(b *testing.B) {
 			hooks := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 			defer hooks.Close()
 			now := Delay{Median: 1}
-			s, err := New(Options{WebhookURL: hooks.URL, Events: EventForm{Batch: batch}, Statuses: StatusProfile{Sent: now, Delivered: now, Read: now}})
+			s, err := New(Options{WebhookURL: hooks.URL, Events: EventForm{Batch: batch},
+				Statuses: StatusProfile{Sent: now, Delivered: now, Read: now}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -75,7 +76,8 @@ func BenchmarkWebhooks(b *testing.B) {
 func fill(tb testing.TB, s *Sandbox, n int) {
 	tb.Helper()
 	for i := range n {
-		r := httptest.NewRequest("POST", "/api/v1/messages", strings.NewReader(templateBody("conn_1", fmt.Sprintf("+2348030%06d", i), "newsletter")))
+		r := httptest.NewRequest("POST", "/api/v1/messages",
+			strings.NewReader(templateBody("conn_1", fmt.Sprintf("+2348030%06d", i), "newsletter")))
 		r.Header = http.Header{"Authorization": {"Bearer " + DemoKey}, "Content-Type": {"application/json"}, "User-Agent": {"bench/1"}}
 		w := &sink{header: http.Header{}}
 		s.ServeHTTP(w, r)
@@ -115,7 +117,8 @@ func TestConcurrentPostsAndReadersAgree(t *testing.T) {
 	hooks := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { got.Add(1) }))
 	defer hooks.Close()
 	now := Delay{Median: time.Millisecond}
-	s, err := New(Options{WebhookURL: hooks.URL, WebhookWorkers: 8, Statuses: StatusProfile{Sent: now, Delivered: now, Read: now}, Faults: Faults{Early: 0.2, Doubled: 0.2}})
+	s, err := New(Options{WebhookURL: hooks.URL, WebhookWorkers: 8, Statuses: StatusProfile{Sent: now, Delivered: now, Read: now},
+		Faults: Faults{Early: 0.2, Doubled: 0.2}})
 	must(t, err)
 	service := httptest.NewServer(s)
 	defer service.Close()
@@ -127,7 +130,8 @@ func TestConcurrentPostsAndReadersAgree(t *testing.T) {
 	for g := range senders {
 		wg.Go(func() {
 			for i := range each {
-				req, err := http.NewRequestWithContext(ctx, "POST", service.URL+"/api/v1/messages", strings.NewReader(templateBody(fmt.Sprintf("conn_%d", g%4+1), fmt.Sprintf("+23480300%02d%02d", g, i), "newsletter")))
+				req, err := http.NewRequestWithContext(ctx, "POST", service.URL+"/api/v1/messages",
+					strings.NewReader(templateBody(fmt.Sprintf("conn_%d", g%4+1), fmt.Sprintf("+23480300%02d%02d", g, i), "newsletter")))
 				if err != nil {
 					t.Error(err)
 					return

@@ -9,45 +9,56 @@ import (
 
 // Template is a message template of the account, in one language.
 type Template struct {
-	ID         string      `yaml:"id" json:"id"` // empty: tpl_N
-	Name       string      `yaml:"name" json:"name"`
-	Language   string      `yaml:"language" json:"language"`
-	Status     string      `yaml:"status" json:"status"`     // approved, paused, disabled, rejected, pending; empty: approved. Listed in capitals
-	Category   string      `yaml:"category" json:"category"` // MARKETING, UTILITY, AUTHENTICATION; empty: MARKETING
+	// ID defaults to tpl_N, where N is the position in the list.
+	ID       string `yaml:"id" json:"id"`
+	Name     string `yaml:"name" json:"name"`
+	Language string `yaml:"language" json:"language"`
+	// Status is approved, paused, disabled, rejected or pending. Default approved. Listings show it in
+	// capitals.
+	Status string `yaml:"status" json:"status"`
+	// Category is MARKETING, UTILITY or AUTHENTICATION. Default MARKETING.
+	Category   string      `yaml:"category" json:"category"`
 	Components []Component `yaml:"components" json:"components"`
-	Companies  []string    `yaml:"companies" json:"-"` // who has it; empty: every company
+	// Companies are the clients that have the template. Empty means every client.
+	Companies []string `yaml:"companies" json:"-"`
 }
 
-// Component is a part of a template: HEADER, BODY, FOOTER or BUTTONS.
+// Component is a part of a template.
 type Component struct {
-	Type    string   `yaml:"type" json:"type"`
-	Format  string   `yaml:"format" json:"format,omitempty"` // of HEADER: TEXT, IMAGE, VIDEO, DOCUMENT
-	Text    string   `yaml:"text" json:"text,omitempty"`     // variables as {{1}}
+	// Type is HEADER, BODY, FOOTER or BUTTONS.
+	Type string `yaml:"type" json:"type"`
+	// Format is the format of a HEADER: TEXT, IMAGE, VIDEO or DOCUMENT.
+	Format string `yaml:"format" json:"format,omitempty"`
+	// Text holds the variables as {{1}}.
+	Text    string   `yaml:"text" json:"text,omitempty"`
 	Buttons []Button `yaml:"buttons" json:"buttons,omitempty"`
 }
 
-// Button is a button of a template: URL, QUICK_REPLY, COPY_CODE, OTP, PHONE_NUMBER.
+// Button is a button of a template.
 type Button struct {
+	// Type is URL, QUICK_REPLY, COPY_CODE, OTP or PHONE_NUMBER.
 	Type string `yaml:"type" json:"type"`
 	Text string `yaml:"text" json:"text"`
-	URL  string `yaml:"url" json:"url,omitempty"` // dynamic when it ends with {{1}}
+	// URL is dynamic if it holds {{1}}.
+	URL string `yaml:"url" json:"url,omitempty"`
 }
 
-// templateStatuses are the document's states (seed 000, States), in any case.
+// templateStatuses are the states of the document (docs/service.md#states), in lower and upper
+// case.
 var templateStatuses = map[string]bool{
 	"": true, "approved": true, "paused": true, "disabled": true, "rejected": true, "pending": true,
 	"APPROVED": true, "PAUSED": true, "DISABLED": true, "REJECTED": true, "PENDING": true,
 }
 
-// template is a Template with what sending needs counted once.
+// template is a Template with the numbers that check needs.
 type template struct {
 	Template
-	number    int // in Sandbox.templates
-	text      string
-	variables int            // of the body
-	media     string         // IMAGE, VIDEO, DOCUMENT: the header wants it; empty: none
-	dynamic   map[string]int // wire type of button -> how many need a value
-	plain     map[string]int // wire type of button -> how many do not
+	number    int            // index of Sandbox.templates
+	text      string         // the body
+	variables int            // number of variables of the body
+	media     string         // IMAGE, VIDEO or DOCUMENT if the header needs it; else empty
+	dynamic   map[string]int // wire type of button -> number of buttons that need a value
+	plain     map[string]int // wire type of button -> number of buttons that need none
 }
 
 var placeholder = regexp.MustCompile(`\{\{\s*(\d+)\s*\}\}`)
@@ -99,13 +110,15 @@ func newTemplate(t Template, number int) *template {
 	return c
 }
 
-// forbidden is what a variable may not hold (platform.md 6.2, code 132018).
+// forbidden matches the text that a variable may not hold (docs/service.md#variable-values, code
+// 132018).
 var forbidden = regexp.MustCompile(`[\n\r\t]| {5,}`)
 
-// check is what the platform says of the values sent with a template (platform.md 6.1, 6.2).
+// check makes the platform's checks of the values that are sent with a template
+// (docs/service.md#variable-values).
 func (t *template) check(m *templateContent) *refusal {
 	body := m.Body
-	if m.OTP != nil { // the shorthand fills the body's variable and the button
+	if m.OTP != nil { // otp fills the variable of the body and the button
 		if t.Category != "AUTHENTICATION" {
 			return platformRefusal(131009, "otp is for AUTHENTICATION templates")
 		}
@@ -117,7 +130,8 @@ func (t *template) check(m *templateContent) *refusal {
 		}
 	}
 	if len(body) != t.variables {
-		return platformRefusal(132000, "body: number of localizable_params ("+strconv.Itoa(len(body))+") does not match the expected number of params ("+strconv.Itoa(t.variables)+")")
+		return platformRefusal(132000, "body: number of localizable_params ("+strconv.Itoa(len(body))+
+			") does not match the expected number of params ("+strconv.Itoa(t.variables)+")")
 	}
 	for _, v := range body {
 		if r := checkValue(v, "body"); r != nil {
@@ -143,8 +157,8 @@ func checkValue(v, where string) *refusal {
 	return nil
 }
 
-// hydrated is the length of the body with its variables, in UTF-16 units (platform.md 6.2:
-// the unit is not known, so the larger).
+// hydrated is the length of the body with its values, in UTF-16 units. The platform does not
+// document its unit, so the sandbox uses the larger one (docs/service.md#variable-values).
 func (t *template) hydrated(values []string) int {
 	short := len(t.text)
 	for _, v := range values {
@@ -199,7 +213,7 @@ func (t *template) checkButtons(m *templateContent) *refusal {
 			}
 		}
 		if b.Type == "quick_reply" && b.Text == "" {
-			continue // a payload may be left to the platform
+			continue // without a payload the platform chooses one
 		}
 		if r := checkValue(b.Text, "buttons"); r != nil {
 			return r

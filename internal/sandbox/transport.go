@@ -11,14 +11,13 @@ import (
 	"sync"
 )
 
-// Transport carries requests to a handler in memory, for testing/synctest bubbles, where
-// real sockets make time stand still. It behaves as net/http does:
+// Transport carries requests to a handler in memory. It is for testing/synctest bubbles, where the
+// clock stands still while a goroutine waits for a socket. It behaves as net/http does:
 //
-//   - the handler runs in a goroutine of its own and may go on after the client gave up;
-//   - http.ErrAbortHandler before the answer is io.EOF, in the middle of the body
-//     io.ErrUnexpectedEOF;
-//   - the hooks of httptrace say when the request was written;
-//   - the body is streamed: what was flushed can be read.
+//   - The handler runs in its own goroutine and goes on after the client has given up.
+//   - http.ErrAbortHandler before the answer gives io.EOF, and within the body io.ErrUnexpectedEOF.
+//   - The hooks of httptrace are called when the request is written.
+//   - The body is streamed: the client can read what the handler has written so far.
 type Transport struct {
 	handler http.Handler
 	wg      sync.WaitGroup
@@ -26,10 +25,10 @@ type Transport struct {
 
 var _ http.RoundTripper = (*Transport)(nil)
 
-// NewTransport serves every request by h, whatever its host.
+// NewTransport returns a Transport that serves the requests to every host by h.
 func NewTransport(h http.Handler) *Transport { return &Transport{handler: h} }
 
-// Wait returns when no handler is running.
+// Wait blocks until no handler is running.
 func (t *Transport) Wait() { t.wg.Wait() }
 
 // RoundTrip implements http.RoundTripper. It closes the request's body.
@@ -80,7 +79,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			if p == nil {
 				err = nil
 			} else if e, ok := p.(error); !ok || !errors.Is(e, http.ErrAbortHandler) {
-				panic(p) // a bug: as loud as it would be without us
+				panic(p) // a bug of the handler
 			}
 			a.finish(err)
 		}()
@@ -110,18 +109,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// answer is a response that is being written: its writer never blocks, its reader does.
+// answer is a response that is being written. Its writer never blocks; its reader does.
 type answer struct {
 	header  http.Header
 	started chan struct{} // closed when the status is known, or there will be none
 
 	mu     sync.Mutex
 	cond   *sync.Cond
-	status int         // 0: not yet
-	sent   http.Header // header as it was when the status was written
-	body   []byte      // not yet read
-	done   bool
-	err    error // of the reader, once body is read
+	status int         // 0: not written yet
+	sent   http.Header // the header at the time of the status
+	body   []byte      // written and not yet read
+	done   bool        // the handler has ended
+	err    error       // the error for the reader after body
 }
 
 func newAnswer() *answer {
@@ -157,10 +156,10 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush implements http.Flusher: everything is on its way already.
+// Flush implements http.Flusher. Everything that was written can be read already.
 func (a *answer) Flush() { a.WriteHeader(http.StatusOK) }
 
-// finish ends the answer; err is of the handler.
+// finish ends the answer with the error of the handler.
 func (a *answer) finish(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -177,7 +176,7 @@ func (a *answer) finish(err error) {
 	a.cond.Broadcast()
 }
 
-// fail ends the reading.
+// fail gives the reader an error.
 func (a *answer) fail(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -193,7 +192,7 @@ func (a *answer) aborted() bool {
 	return a.status == 0
 }
 
-// answerBody is the reading side.
+// answerBody is the side of the reader.
 type answerBody struct {
 	a     *answer
 	close func()

@@ -10,20 +10,30 @@ import (
 	"time"
 )
 
-// Truth is what happened, for tests to compare with what a client believes.
+// Truth is what really happened. Tests compare it with what a client believes.
 type Truth struct {
-	Began       time.Time        `json:"began"`
-	Messages    []Message        `json:"messages"` // accepted, in order of acceptance
-	Connections []Number         `json:"connections"`
-	Posts       map[Pair]int     `json:"-"`       // POST /api/v1/messages by connection and recipient, whatever their answer
-	Fired       map[string]int64 `json:"fired"`   // faults, by YAML name; refusals as refusal_CODE
-	Refused     map[string]int64 `json:"refused"` // answers by error
-	OptOuts     []OptOut         `json:"optOuts"` // by STOP, in no order
-	Uploads     []Upload         `json:"uploads"` // stored files, in order; those of Options.Assets were not uploaded here
+	// Began is the time of New.
+	Began time.Time `json:"began"`
+	// Messages are the accepted messages, in the order of their acceptance.
+	Messages    []Message `json:"messages"`
+	Connections []Number  `json:"connections"`
+	// Posts counts POST /api/v1/messages by connection and recipient, whatever their answer.
+	Posts map[Pair]int `json:"-"`
+	// Fired counts the faults by their YAML name, and the refusals of Faults.Refusals as refusal_CODE.
+	Fired map[string]int64 `json:"fired"`
+	// Refused counts the refusals by error.
+	Refused map[string]int64 `json:"refused"`
+	// OptOuts are those by STOP and those of Options.OptedOut, in no order.
+	OptOuts []OptOut `json:"optOuts"`
+	// Uploads are the files that clients stored, in order, without those of Options.Assets.
+	Uploads []Upload `json:"uploads"`
 
-	WithoutPlus    int64 `json:"withoutPlus"`    // POSTs whose `to` did not begin with + (platform.md 6.4)
-	ForgedAccepted int64 `json:"forgedAccepted"` // events with a wrong signature that were answered 2xx
-	Pending        int   `json:"pending"`        // webhooks not yet settled
+	// WithoutPlus counts the POSTs whose `to` did not begin with + (docs/service.md#phone-numbers).
+	WithoutPlus int64 `json:"withoutPlus"`
+	// ForgedAccepted counts the events with a wrong signature that were answered 2xx.
+	ForgedAccepted int64 `json:"forgedAccepted"`
+	// Pending is Sandbox.Pending.
+	Pending int `json:"pending"`
 }
 
 // Pair is one connection and one recipient.
@@ -31,21 +41,28 @@ type Pair struct{ Connection, To string }
 
 // Message is an accepted message.
 type Message struct {
-	ID         string    `json:"id"`
-	Connection string    `json:"connection"`
-	To         string    `json:"to"`   // E.164
-	Nth        int       `json:"nth"`  // accepted messages of this connection and recipient, this one included
-	Kind       string    `json:"kind"` // its content field
-	Template   string    `json:"template,omitempty"`
-	Language   string    `json:"language,omitempty"`
-	Values     []string  `json:"values,omitempty"` // body variables, then button values, then otp; of a text message the text
-	At         time.Time `json:"at"`
-	Answer     string    `json:"answer"` // ok, or the fault that replaced the answer
-	Warning    bool      `json:"warning,omitempty"`
-	Statuses   []Status  `json:"statuses"` // that have happened, in order of sent, delivered, read, failed
+	ID         string `json:"id"`
+	Connection string `json:"connection"`
+	// To is E.164.
+	To string `json:"to"`
+	// Nth is the number of accepted messages of this connection and recipient, with this one.
+	Nth int `json:"nth"`
+	// Kind is the name of the content field.
+	Kind     string `json:"kind"`
+	Template string `json:"template,omitempty"`
+	Language string `json:"language,omitempty"`
+	// Values are the values of the body, the buttons and the otp, in this order; or the text of a text
+	// message.
+	Values []string  `json:"values,omitempty"`
+	At     time.Time `json:"at"`
+	// Answer is ok, or the fault that replaced the answer.
+	Answer  string `json:"answer"`
+	Warning bool   `json:"warning,omitempty"`
+	// Statuses are the statuses that have happened, in the order sent, delivered, read, failed.
+	Statuses []Status `json:"statuses"`
 }
 
-// Upload is a file that a client stored (POST /api/v1/media).
+// Upload is a file that a client stored with POST /api/v1/media.
 type Upload struct {
 	AssetID     string    `json:"assetId"`
 	Connection  string    `json:"connection"`
@@ -56,25 +73,32 @@ type Upload struct {
 
 // Status is one status of a message and its webhook.
 type Status struct {
-	Name    string    `json:"name"`
-	Code    int       `json:"code,omitempty"` // of failed
-	At      time.Time `json:"at"`
-	Posts   int       `json:"posts"`             // postings, over all endpoints
-	AckedAt time.Time `json:"ackedAt,omitzero"`  // first 2xx; zero: none
-	Missing bool      `json:"missing,omitempty"` // the fault: never posted, except by Replay
+	Name string `json:"name"`
+	// Code is the platform code of failed.
+	Code int       `json:"code,omitempty"`
+	At   time.Time `json:"at"`
+	// Posts is the number of postings to all endpoints.
+	Posts int `json:"posts"`
+	// AckedAt is the time of the first 2xx; zero if there is none.
+	AckedAt time.Time `json:"ackedAt,omitzero"`
+	// Missing means that Faults.Missing fired: only Replay posts the status.
+	Missing bool `json:"missing,omitempty"`
 }
 
 // Number is what one connection saw.
 type Number struct {
-	Connection  string `json:"connection"`
-	Phone       string `json:"phone"`
-	Limit       int    `json:"limit"`       // messages in a sliding second
-	Posts       int64  `json:"posts"`       // POST arrivals
-	WorstSecond int    `json:"worstSecond"` // most POST arrivals in any sliding second
-	Accepted    int64  `json:"accepted"`
+	Connection string `json:"connection"`
+	Phone      string `json:"phone"`
+	// Limit is the throughput in messages per second.
+	Limit int `json:"limit"`
+	// Posts is the number of POSTs.
+	Posts int64 `json:"posts"`
+	// WorstSecond is the largest number of POSTs in any sliding second.
+	WorstSecond int   `json:"worstSecond"`
+	Accepted    int64 `json:"accepted"`
 }
 
-// Truth copies everything. With many messages prefer Messages and Stats.
+// Truth copies everything. For many messages use Messages and Stats.
 func (s *Sandbox) Truth() Truth {
 	t := s.Stats()
 	t.Posts = map[Pair]int{}
@@ -91,9 +115,12 @@ func (s *Sandbox) Truth() Truth {
 	return t
 }
 
-// Stats is Truth without Messages and Posts: cheap at any size.
+// Stats is Truth without Messages and Posts. Its cost does not grow with the number of messages.
 func (s *Sandbox) Stats() Truth {
-	t := Truth{Began: s.began, Fired: map[string]int64{}, WithoutPlus: s.noPlus.Load(), ForgedAccepted: s.forgedOK.Load(), Pending: s.Pending()}
+	t := Truth{
+		Began: s.began, Fired: map[string]int64{},
+		WithoutPlus: s.noPlus.Load(), ForgedAccepted: s.forgedOK.Load(), Pending: s.Pending(),
+	}
 	for i := range s.fired {
 		if n := s.fired[i].Load(); n > 0 {
 			t.Fired[faultNames[i]] = n
@@ -123,8 +150,8 @@ func (s *Sandbox) Stats() Truth {
 	return t
 }
 
-// Messages yields the accepted messages in order of acceptance, those accepted meanwhile
-// included.
+// Messages yields the accepted messages in the order of their acceptance, with those that are
+// accepted during the iteration.
 func (s *Sandbox) Messages() iter.Seq[Message] {
 	return func(yield func(Message) bool) {
 		for i := uint32(0); i < s.records.len(); i++ {
@@ -173,7 +200,7 @@ func (s *Sandbox) message(i uint32) (m Message) {
 	return m
 }
 
-// WriteJSON writes Truth as one JSON document, message by message.
+// WriteJSON writes Truth as one JSON document. It never holds all messages in memory.
 func (s *Sandbox) WriteJSON(w io.Writer) error {
 	raw, err := json.Marshal(s.Stats())
 	if err != nil {
@@ -204,8 +231,8 @@ func (s *Sandbox) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// WriteCSV writes one line per accepted message. Times are RFC 3339; *_acked is the
-// first 2xx of that status's webhook.
+// WriteCSV writes one line for each accepted message. Times are RFC 3339. A column *_acked is the
+// first 2xx to the webhook of that status.
 func (s *Sandbox) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	head := []string{"message_id", "connection", "to", "nth", "kind", "template", "language", "values", "at", "answer"}
@@ -220,7 +247,8 @@ func (s *Sandbox) WriteCSV(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		row := []string{m.ID, m.Connection, m.To, strconv.Itoa(m.Nth), m.Kind, m.Template, m.Language, string(values), m.At.Format(time.RFC3339Nano), m.Answer}
+		row := []string{m.ID, m.Connection, m.To, strconv.Itoa(m.Nth), m.Kind, m.Template, m.Language,
+			string(values), m.At.Format(time.RFC3339Nano), m.Answer}
 		code := ""
 		for which := range statusSlots {
 			at, acked := "", ""
@@ -246,14 +274,17 @@ func (s *Sandbox) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// Replay says which events to post again (seed 000, Events: deliveries can be replayed).
+// Replay says which events to post again (docs/service.md#delivery-of-events).
 type Replay struct {
-	All   bool      `json:"all"`   // also those that were answered 2xx
-	Since time.Time `json:"since"` // of the event; zero: from the beginning
-	Until time.Time `json:"until"` // zero: now
+	// All replays also the events that were answered 2xx.
+	All bool `json:"all"`
+	// Since is the earliest time of an event; zero means the beginning.
+	Since time.Time `json:"since"`
+	// Until is the latest time of an event; zero means now.
+	Until time.Time `json:"until"`
 }
 
-// Replay posts past events again and returns how many, over all endpoints.
+// Replay posts past events again. It returns the number of postings to all endpoints.
 func (s *Sandbox) Replay(r Replay) int {
 	now := time.Now()
 	if r.Until.IsZero() {

@@ -167,7 +167,8 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 		must(t, json.NewDecoder(res.Body).Decode(&v))
 		return v.Data.ID, v.Data.Secret
 	}
-	for _, body := range []string{`{}`, `{"url":"http://elsewhere.example/"}`, `{"url":"ftp://x"}`, `{"url":"https://x.example","events":["sent"]}`, `{"link":"https://x.example"}`} {
+	for _, body := range []string{`{}`, `{"url":"http://elsewhere.example/"}`, `{"url":"ftp://x"}`,
+		`{"url":"https://x.example","events":["sent"]}`, `{"link":"https://x.example"}`} {
 		if res := call(t, s, "POST", "/api/v1/webhooks", "partner", body); res.StatusCode != 400 {
 			t.Errorf("answer to %s = %s, want 400", body, res.Status)
 		}
@@ -181,9 +182,11 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 	for _, c := range []struct {
 		typ, company string
 		a, b         bool
-	}{{"message.status", "co_1", false, false}, {"message.status", "co_2", true, false}, {"message.received", "co_1", false, true}, {"message.received", "co_2", true, true}} {
+	}{{"message.status", "co_1", false, false}, {"message.status", "co_2", true, false},
+		{"message.received", "co_1", false, true}, {"message.received", "co_2", true, true}} {
 		if eps[0].wants(c.typ, c.company) != c.a || eps[1].wants(c.typ, c.company) != c.b {
-			t.Errorf("%s of %s is wanted by %v and %v, want %v and %v", c.typ, c.company, eps[0].wants(c.typ, c.company), eps[1].wants(c.typ, c.company), c.a, c.b)
+			t.Errorf("%s of %s is wanted by %v and %v, want %v and %v",
+				c.typ, c.company, eps[0].wants(c.typ, c.company), eps[1].wants(c.typ, c.company), c.a, c.b)
 		}
 	}
 	if res := call(t, s, "DELETE", "/api/v1/webhooks/"+a, "one", ""); res.StatusCode != 404 {

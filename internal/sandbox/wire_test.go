@@ -62,7 +62,8 @@ func wireWorld(t *testing.T) Options {
 		}
 		return false
 	}
-	o := Options{Keys: []Key{{Token: w.Key}}, WebhookSecret: w.WebhookSecret, Templates: w.Templates, OptedOut: w.OptedOut, WindowOpen: w.WindowOpen}
+	o := Options{Keys: []Key{{Token: w.Key}}, WebhookSecret: w.WebhookSecret, Templates: w.Templates,
+		OptedOut: w.OptedOut, WindowOpen: w.WindowOpen}
 	for _, c := range w.Connections {
 		conn := Connection{ID: c.ID, Phone: c.PhoneNumber, DisplayName: c.DisplayName, Company: c.CompanyID, Status: c.Status}
 		for _, n := range w.Numbers {
@@ -134,7 +135,8 @@ func wireFault(name string, o *Options) (before int, ok bool) {
 		o.EnforceThroughput, o.Throttle = true, ThrottleHTTP
 		o.Connections[0].Rate = 1
 		return 1, true
-	case "60_internal_500", "61_bad_gateway_html", "62_unavailable_refusal_body", "63_request_timeout_408", "64_conflict_409", "65_client_closed_499":
+	case "60_internal_500", "61_bad_gateway_html", "62_unavailable_refusal_body",
+		"63_request_timeout_408", "64_conflict_409", "65_client_closed_499":
 		o.Faults.ServerError = certain
 		code := map[string]int{"60": 500, "61": 502, "62": 503, "63": 408, "64": 409, "65": 499}[name[:2]]
 		o.Faults.Codes = []int{code}
@@ -352,7 +354,8 @@ func TestWebhookBodiesHaveTheLiteralShape(t *testing.T) {
 			return err
 		}},
 		"11_received_button": {form: EventForm{Timestamps: "unix_string"}, cause: func(s *Sandbox) error {
-			_, err := s.Receive(Inbound{Connection: "conn_1", From: "+15555550101", Button: &Press{"unsubscribe", "No more offers"}, Context: "wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA"})
+			_, err := s.Receive(Inbound{Connection: "conn_1", From: "+15555550101", Button: &Press{"unsubscribe", "No more offers"},
+				Context: "wamid.HBgLMTU1NTU1NTAxMDEVAgARGBJXSVJFMDAwMDAwMDAwMDAwMDEA"})
 			return err
 		}},
 		"12_received_not_ascii": {form: EventForm{Timestamps: "unix_string"}, cause: func(s *Sandbox) error {
@@ -419,7 +422,8 @@ func TestSignatureMatchesTheLiteralOnes(t *testing.T) {
 	}
 }
 
-// TestSignaturesOfEveryFormAreTheLiteralOnes: what a reader can be configured for can be rehearsed here.
+// TestSignaturesOfEveryFormAreTheLiteralOnes: what a reader can be configured for can be rehearsed
+// here.
 func TestSignaturesOfEveryFormAreTheLiteralOnes(t *testing.T) {
 	var file struct {
 		Secret, Body string
