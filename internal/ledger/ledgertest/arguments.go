@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -51,13 +52,13 @@ func aWrongArgumentIsRefusedAndWritesNothing(t *testing.T, l Tables) {
 	far[0].Seq = ledger.MaxSeq
 	before := Rows(0, 1)
 	before[0].Seq = -1
-	size := int64(campaign.SegmentSize)
+	size, at := int64(campaign.SegmentSize), fmt.Sprintf("run %d seq 1: ", r.No)
 	for name, c := range map[string]struct {
 		call func() error
 		want string
 	}{
-		"AcceptedWithoutID": {record(func(r *campaign.Result) { r.MessageID = "" }), "accepted without a message id is a doubt"},
-		"ResultOfNoKind":    {record(func(r *campaign.Result) { r.Kind = 99 }), "result kind 99"},
+		"AcceptedWithoutID": {record(func(r *campaign.Result) { r.MessageID = "" }), at + "accepted without a message id is a doubt"},
+		"ResultOfNoKind":    {record(func(r *campaign.Result) { r.Kind = 99 }), at + "result kind 99"},
 		"StatusOfNoKind":    {status(campaign.StatusEvent{MessageID: "wamid.x", Status: campaign.Refused}), "want sent, delivered, read or failed"},
 		"StatusWithoutID":   {status(campaign.StatusEvent{Status: campaign.Sent}), "of a message id"},
 		"Wanted": {func() error { _, err := l.SetWanted(t.Context(), r.No, "perhaps"); return err },

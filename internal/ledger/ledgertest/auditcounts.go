@@ -22,6 +22,7 @@ func theAuditCountsWhatTheRunSays(t *testing.T, l Tables) {
 			[]string{"segment 0 has its mark or borders out of bounds: 0 to 10, mark -1"}},
 		"MarkAtEnd": {`UPDATE segment SET mark = 10 WHERE run = %d`, nil},
 		"Shorter":   {`UPDATE segment SET hi = 9 WHERE run = %d`, []string{"its segments cover 9 deliveries of 10"}},
+		"NoSegment": {`DELETE FROM segment WHERE run = %d`, []string{"its segments cover 0 deliveries of 10"}},
 		"TooLarge": {`UPDATE segment SET hi = 4097 WHERE run = %d`, []string{"its segments cover 4097 deliveries of 10",
 			"segment 0 has its mark or borders out of bounds: 0 to 4097, mark 0"}},
 		"Shifted": {`UPDATE segment SET lo = 1, hi = 11, mark = 1 WHERE run = %d`,

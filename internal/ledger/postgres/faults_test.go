@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,11 +56,11 @@ func (w *faultyWire) said() string {
 	return w.failed
 }
 
-// fails reports whether this statement is the one.
-func (w *faultyWire) fails(query string) bool {
+// fails reports whether a message runs the statement that fails.
+func (w *faultyWire) fails(kind byte, query string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.left == 0 || query == "rollback" || strings.HasPrefix(query, "SELECT pg_advisory_unlock") {
+	if w.left == 0 || kind != 'E' && kind != 'Q' || query == "rollback" || strings.HasPrefix(query, "SELECT pg_advisory_unlock") {
 		return false
 	}
 	if w.left--; w.left > 0 {
@@ -80,10 +81,27 @@ func (w *faultyWire) carry(client net.Conn) {
 		client.Close()
 	})
 	defer server.Close()
+	hear(client, func(kind byte, query string, message []byte) bool {
+		if w.fails(kind, query) {
+			switch kind {
+			case 'E':
+				message = slices.Concat(message[:5], []byte("nowhere"), message[5:])
+			case 'Q':
+				message = append(message[:5], "SELECT 1/0\x00"...)
+			}
+			binary.BigEndian.PutUint32(message[1:], uint32(len(message)-1))
+		}
+		_, err := server.Write(message)
+		return err == nil
+	})
+}
+
+// hear reads the messages of a client, until it ends or take returns false. query is the statement that a message is about.
+func hear(client io.Reader, take func(kind byte, query string, message []byte) bool) {
 	prepared, bound := map[string]string{}, ""
-	for kind := byte(0); ; { // the first message has no kind
+	for first := true; ; first = false {
 		head := make([]byte, 5)
-		if kind == 0 {
+		if first { // it has no kind
 			head = head[1:]
 		}
 		if _, err := io.ReadFull(client, head); err != nil {
@@ -93,28 +111,24 @@ func (w *faultyWire) carry(client net.Conn) {
 		if _, err := io.ReadFull(client, body); err != nil {
 			return
 		}
-		if kind == 0 {
-			kind = 'p'
-		} else {
+		kind, query := byte(0), ""
+		if !first {
 			kind = head[0]
 		}
 		texts := bytes.SplitN(body, []byte{0}, 3)
 		switch kind {
 		case 'P': // Parse: the statement's name, the query
-			prepared[string(texts[0])] = string(texts[1])
+			query = string(texts[1])
+			prepared[string(texts[0])] = query
 		case 'B': // Bind: the portal, the statement's name
 			bound = prepared[string(texts[1])]
+			query = bound
 		case 'E': // Execute: the portal
-			if w.fails(bound) {
-				body = append([]byte("nowhere"), body...)
-			}
+			query = bound
 		case 'Q':
-			if w.fails(string(texts[0])) {
-				body = []byte("SELECT 1/0\x00")
-			}
+			query = string(texts[0])
 		}
-		binary.BigEndian.PutUint32(head[len(head)-4:], uint32(len(body)+4))
-		if _, err := server.Write(append(head, body...)); err != nil {
+		if !take(kind, query, append(head, body...)) {
 			return
 		}
 	}
