@@ -17,9 +17,11 @@ import (
 // safe: the process that died had leased at most Horizon ahead, and a daemon needs longer than
 // that to start and lease again.
 type Local struct {
-	mu    sync.Mutex // one for all keys: each lease holds it for under a microsecond
-	keys  map[string]*pacing
-	sweep time.Time // when idle keys were last forgotten
+	mu   sync.Mutex // one for all keys: each call holds it for under a microsecond
+	keys map[string]*pacing
+	// arrivals are the theoretical arrival times of the keys that Allow is asked for.
+	arrivals map[string]time.Time
+	sweep    time.Time // when idle keys were last forgotten
 }
 
 // pacing is the state of one key.
@@ -33,7 +35,9 @@ type pacing struct {
 var _ Limiter = (*Local)(nil)
 
 // NewLocal returns a limiter for one process.
-func NewLocal() *Local { return &Local{keys: make(map[string]*pacing)} }
+func NewLocal() *Local {
+	return &Local{keys: make(map[string]*pacing), arrivals: make(map[string]time.Time)}
+}
 
 // Lease hands out slots as Limiter says. A key that was idle for a minute is forgotten; that
 // changes nothing, since a new key starts without a burst.
@@ -103,6 +107,11 @@ func (l *Local) forget(now time.Time) {
 	for key, p := range l.keys {
 		if now.Sub(p.next) > forgetAfter {
 			delete(l.keys, key)
+		}
+	}
+	for key, tat := range l.arrivals {
+		if now.Sub(tat) > forgetAfter {
+			delete(l.arrivals, key)
 		}
 	}
 }

@@ -49,7 +49,8 @@ type Options struct {
 // should not evict keys (maxmemory-policy noeviction): a lost cursor is safe but costs the guard.
 type Redis struct {
 	log    *slog.Logger
-	script string // SHA-1, as EVALSHA wants it
+	script string // SHA-1 of slots, as EVALSHA wants it
+	allow  string // SHA-1 of allow
 	server server
 	clock  clock
 
@@ -100,6 +101,7 @@ func NewRedis(ctx context.Context, url string, o Options) (*Redis, error) {
 	r := &Redis{
 		log:    o.Log,
 		script: redis.NewScript(slots).Hash(),
+		allow:  redis.NewScript(allow).Hash(),
 		clock:  clock{base: time.Now()},
 		keys:   make(map[string]*memory),
 	}

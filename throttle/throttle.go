@@ -29,6 +29,12 @@ type Limiter interface {
 	// again. Lease does not wait for the rate, only for the limiter itself. The error wraps ErrLease
 	// for impossible arguments, ErrUnavailable while the limiter cannot answer, or is the context's.
 	Lease(ctx context.Context, key string, rate float64, n int) (Slots, error)
+
+	// Allow permits up to n uses of key within AllowFor from now, at rate (per second, > 0), as far
+	// as the Tolerance goes. granted may be 0; when it is less than n, wait says how long it takes
+	// until one more is granted. A key seen for the first time starts without a burst. Lease knows
+	// nothing of what Allow permitted.
+	Allow(ctx context.Context, key string, rate float64, n int) (granted int, wait time.Duration, err error)
 }
 
 // Slots are N consecutive instants of the local monotonic clock.

@@ -2,13 +2,11 @@ package sender
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/throttle"
 )
 
 // readAhead is how many deliveries a segment reads at once: a quarter of it, so
@@ -19,26 +17,32 @@ const readAhead = campaign.SegmentSize / 4
 // whose time was set by an earlier owner.
 const lookAgain = 15 * time.Second
 
-// compose chooses up to group deliveries: runs take turns, due retries go to the
-// head of their own run (throttle.md 6.2). With an error it returns what it had chosen.
-func (p *planner) compose(ctx context.Context, now time.Time, group int) ([]draft, map[*run][]time.Time, error) {
-	slots := map[*run][]time.Time{}
-	var drafts []draft
+// compose chooses deliveries for the next intents: up to room of runs without a limit of their own,
+// which take turns, and of each other run what brings it to at most most attempts. Due retries go
+// to the head of their own run (docs/limits.md#sharing-a-number). With an error it returns what it
+// had chosen.
+func (p *planner) compose(ctx context.Context, now time.Time, room, most int) (drafts []draft, err error) {
 	runs := p.activeRuns()
-	if len(runs) == 0 {
-		return nil, nil, nil
-	}
 	p.turn++
-	left := group
-	for i := 0; i < len(runs) && left > 0; i++ {
+	sharing := 0
+	for _, r := range runs {
+		if r.rate <= 0 {
+			sharing++
+		}
+	}
+	for i := range runs {
 		r := runs[(i+p.turn)%len(runs)]
+		take := 0
+		if r.rate > 0 {
+			take = p.capacity(r, most)
+		} else {
+			if room > 0 {
+				take = max(room/sharing, 1)
+			}
+			sharing--
+		}
 		if r.held.Load() || r.dropping.Load() != nil {
 			continue
-		}
-		share := max(left/(len(runs)-i), 1)
-		take, err := p.capped(ctx, r, now, share, slots)
-		if err != nil {
-			return drafts, nil, err
 		}
 		for _, s := range p.segments {
 			if take <= 0 {
@@ -49,16 +53,20 @@ func (p *planner) compose(ctx context.Context, now time.Time, group int) ([]draf
 			}
 			d, err := p.draft(ctx, s, now, take)
 			if err != nil {
-				return append(drafts, d), nil, err
+				return append(drafts, d), err
 			}
-			if n := len(d.rows) + len(d.Retries); n > 0 {
-				drafts = append(drafts, d)
-				take -= n
-				left -= n
+			n := len(d.rows) + len(d.Retries)
+			if n == 0 {
+				continue
+			}
+			drafts = append(drafts, d)
+			take -= n
+			if r.rate <= 0 {
+				room -= n
 			}
 		}
 	}
-	return drafts, slots, nil
+	return drafts, nil
 }
 
 // open reports whether deliveries of the segment may be posted now.
@@ -70,49 +78,8 @@ func (p *planner) open(s *segment, now time.Time) bool {
 	return err == nil && opens.IsZero() // else tend parks it
 }
 
-// capped asks the run's own limit (limits.rate) for up to n instants.
-func (p *planner) capped(ctx context.Context, r *run, now time.Time, n int, slots map[*run][]time.Time) (int, error) {
-	if r.rate <= 0 {
-		return n, nil
-	}
-	if !p.canUse(r, now) {
-		return 0, nil
-	}
-	if now.Before(p.capUntil[r]) {
-		p.limit(r, "cap", ownLimit(r.rate))
-		return 0, nil
-	}
-	leased, err := p.e.limiter.Lease(ctx, "run:"+r.id, r.rate, n)
-	if errors.Is(err, throttle.ErrUnavailable) {
-		if ctx.Err() == nil {
-			p.number.unasked(now, err)
-		}
-		return 0, nil // asked again at the next tick
-	}
-	if err != nil {
-		return 0, fmt.Errorf("lease the campaign's own slots: %w", err)
-	}
-	p.number.answered()
-	if leased.N == 0 {
-		p.capUntil[r] = now.Add(leased.Wait)
-		p.limit(r, "cap", ownLimit(r.rate))
-		time.AfterFunc(leased.Wait, p.poke.send)
-		return 0, nil
-	}
-	for i := range leased.N {
-		slots[r] = append(slots[r], leased.At(i))
-	}
-	if leased.N < n { // the horizon is full: asked again when half of it is used, not at each slot
-		p.capUntil[r] = leased.At(leased.N - 1).Add(-throttle.Horizon / 2)
-		time.AfterFunc(time.Until(p.capUntil[r]), p.poke.send)
-		p.limit(r, "cap", ownLimit(r.rate))
-	}
-	return leased.N, nil
-}
-
-// canUse reports whether the run has something to post now. A slot that is asked for without is lost to the other numbers
-// of the run.
-func (p *planner) canUse(r *run, now time.Time) bool {
+// canSend reports whether the run has something to post now.
+func (p *planner) canSend(r *run, now time.Time) bool {
 	return slices.ContainsFunc(p.segments, func(s *segment) bool {
 		return s.run == r && (!s.exhausted() || s.dueBy(now)) && p.open(s, now)
 	})

@@ -12,8 +12,8 @@ import (
 
 // intend commits the next group and queues its attempts. It reports whether there
 // was anything to ask for.
-func (p *planner) intend(ctx context.Context, now time.Time, group int) (bool, error) {
-	intents, slots, err := p.compose(ctx, now, group)
+func (p *planner) intend(ctx context.Context, now time.Time, room, most int) (bool, error) {
+	intents, err := p.compose(ctx, now, room, most)
 	if err != nil || len(intents) == 0 {
 		again(intents, now)
 		return false, err
@@ -39,7 +39,7 @@ func (p *planner) intend(ctx context.Context, now time.Time, group int) (bool, e
 	mutant.Crash("intent_committed")
 	var attempts []*attempt
 	for i := range granted {
-		attempts = append(attempts, p.admit(ctx, intents[i], granted[i], slots, began)...)
+		attempts = append(attempts, p.admit(intents[i], granted[i], began)...)
 	}
 	p.queue.push(attempts)
 	return true, nil
@@ -62,7 +62,7 @@ func again(drafts []draft, now time.Time) {
 }
 
 // admit turns a granted intent into attempts.
-func (p *planner) admit(ctx context.Context, d draft, g campaign.Granted, slots map[*run][]time.Time, began time.Time) []*attempt {
+func (p *planner) admit(d draft, g campaign.Granted, began time.Time) []*attempt {
 	s := d.seg
 	if g.Fenced {
 		s.lost.Store(true)
@@ -86,11 +86,7 @@ func (p *planner) admit(ctx context.Context, d draft, g campaign.Granted, slots 
 			p.e.o.Log.Debug("skipped at the intent", "run", s.run.id, "row", dl.Row, "reason", reason)
 			return
 		}
-		sh := &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began}
-		if at := slots[s.run]; len(at) > 0 {
-			sh.notBefore, sh.slotted, slots[s.run] = at[0], true, at[1:]
-		}
-		attempts = append(attempts, sh)
+		attempts = append(attempts, &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began})
 	}
 	for _, r := range d.Retries {
 		add(r.Delivery, r.Attempt, r.Tries)

@@ -33,15 +33,11 @@ type planner struct {
 	heard     bool      // the ledger answered in this step
 	turn      int       // round robin over runs
 	own       ownRate
-	capUntil  map[*run]time.Time // when a capped run's next slot may be asked for
 	limits    map[campaign.RunNo]limitedBy
 }
 
 func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planner {
-	return &planner{
-		e: e, number: n, queue: q, renewer: w, poke: poke,
-		capUntil: map[*run]time.Time{}, limits: map[campaign.RunNo]limitedBy{},
-	}
+	return &planner{e: e, number: n, queue: q, renewer: w, poke: poke, limits: map[campaign.RunNo]limitedBy{}}
 }
 
 // setRuns says which runs are active; the planner keeps those of its number.
@@ -143,14 +139,15 @@ func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	if err := p.claim(ctx, now, rate); err != nil {
 		return 0, err
 	}
-	low := p.ahead(now, rate)
-	group := p.group(rate)
-	queued := p.queue.due(now.Add(p.e.o.Group)) // a run with a limit of its own does not keep the others from asking
-	room := 2*group - queued
-	if queued > low && !(room >= half(group) && p.e.rounds.joinable()) { // the poster says when it is
+	few, group := p.ahead(now, rate), p.group(rate)
+	p.queue.setLow(few, 2*group)
+	limited := p.wantsLimited(now, 2*group)
+	free := p.queue.free()
+	room := 2*group - free
+	if free > few && !limited && !(room >= half(group) && p.e.rounds.joinable()) { // enough is ahead: the poster says when it is not
 		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil
 	}
-	asked, err := p.intend(ctx, now, min(room, p.e.o.GroupMax))
+	asked, err := p.intend(ctx, now, min(room, p.e.o.GroupMax), 2*group)
 	if err != nil || asked {
 		return 0, err
 	}
@@ -199,18 +196,16 @@ func (p *planner) took(d time.Duration) {
 	p.mu.Unlock()
 }
 
-// ahead sets at how many attempts in the queue the planner is woken: a group at the rate that this
-// process has had lately, which is a part of the number's where other replicas send over it too. A
+// ahead is at how few attempts in the queue the planner asks for more: a group at the rate that
+// this process has had lately, which is a part of the number's where other replicas send over it too. A
 // replica with a quarter of the rate asks for eight attempts at a time in place of five. Where that
 // is not known, or the queue ran empty, it is a group at the number's whole rate.
-func (p *planner) ahead(now time.Time, rate float64) (low int) {
+func (p *planner) ahead(now time.Time, rate float64) int {
 	own := p.own.measure(now, p.number.counts.posted.Load())
-	if own == 0 || p.queue.due(now) == 0 {
+	if own == 0 || p.queue.empty() {
 		p.own.perSecond, own = rate, rate
 	}
-	low = p.group(min(own, rate))
-	p.queue.setLow(low)
-	return low
+	return p.group(min(own, rate))
 }
 
 // ownRate is what this process posts over a number.

@@ -110,7 +110,6 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 				p, _ := planning(t, l, o)
 				p.planner.begunAt = time.Now().Add(-tt.begun)
 				p.queue.push(blank(tt.queued))
-				p.queue.push([]*attempt{{notBefore: time.Now().Add(p.planner.e.o.Group + 1)}}) // not within the next group
 				p.planner.own = ownRate{perSecond: 72, at: time.Now()}
 				var leading sync.WaitGroup
 				if tt.open {

@@ -2,7 +2,6 @@ package sender
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -19,10 +18,14 @@ type poster struct {
 	queue    *queue
 	inFlight chan struct{} // one token for each post under way
 	posts    sync.WaitGroup
+	own      permissions // run's goroutine's
 }
 
 func newPoster(e *Engine, n *number, q *queue) *poster {
-	return &poster{e: e, number: n, queue: q, inFlight: make(chan struct{}, e.o.MaxInFlight)}
+	return &poster{
+		e: e, number: n, queue: q,
+		inFlight: make(chan struct{}, e.o.MaxInFlight), own: permissions{},
+	}
 }
 
 // run leases slots while there are attempts, sleeps to each instant and posts, until ctx ends. A
@@ -46,10 +49,7 @@ func (p *poster) run(ctx context.Context) {
 		// 200 ms of work a lease: 0.01 to 0.6 calls per message (docs/limits.md#measured).
 		slots, err := p.e.limiter.Lease(ctx, p.number.connection, rate, min(n, int(min(max(rate/5, 1), 200))))
 		if err != nil {
-			if ctx.Err() == nil && !errors.Is(err, throttle.ErrUnavailable) {
-				p.e.o.Log.Error("no slot", "connection", p.number.connection, "err", err)
-			}
-			p.number.unasked(now, err)
+			p.unavailable(ctx, err, now)
 			p.number.rest(now)
 			p.sleep(ctx, 100*time.Millisecond)
 			continue
@@ -61,6 +61,7 @@ func (p *poster) run(ctx context.Context) {
 			continue
 		}
 		for i := range slots.N {
+			p.permit(ctx, slots.N-i, time.Now())
 			if !p.use(ctx, slots.At(i), slots.At(companion(slots, i))) {
 				break
 			}
@@ -101,17 +102,13 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 			p.number.counts.forfeited.Add(1)
 			return ctx.Err() == nil
 		}
-		a := p.queue.take(now)
+		a := p.queue.take(now, p.own)
 		if a == nil {
 			<-p.inFlight
 			return false
 		}
 		if r := a.segment.run; r.held.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) {
 			p.e.rec.settle(p.number, a, notPosted(now))
-			continue
-		}
-		if r := a.segment.run; r.rate > 0 && (!a.slotted || now.Sub(a.notBefore) > p.capLateness()) {
-			p.reslot(ctx, a, now)
 			continue
 		}
 		p.posts.Go(func() {
@@ -137,27 +134,6 @@ func (p *poster) enter(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// capLateness is how late an attempt may use its slot of the run's own limit: it waits for the
-// number's next slot too.
-func (p *poster) capLateness() time.Duration {
-	return lateness + time.Duration(float64(time.Second)/p.number.pace())
-}
-
-// reslot gives an attempt the next slot of its run's own limit, because the one that it had passed
-// while the number was held.
-func (p *poster) reslot(ctx context.Context, a *attempt, now time.Time) {
-	leased, err := p.e.limiter.Lease(ctx, "run:"+a.segment.run.id, a.segment.run.rate, 1)
-	switch {
-	case err != nil:
-		a.slotted, a.notBefore = false, now.Add(100*time.Millisecond)
-	case leased.N == 0:
-		a.slotted, a.notBefore = false, now.Add(max(leased.Wait, time.Millisecond))
-	default:
-		a.slotted, a.notBefore = true, leased.First
-	}
-	p.queue.push([]*attempt{a})
 }
 
 // await waits until an attempt is queued, and no longer than d; 0: for ever.

@@ -1,7 +1,6 @@
 package sender
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -11,126 +10,190 @@ import (
 // attempt is one try at a delivery whose intent is committed. It exists in memory only: a death
 // forgets it, and recovery writes a doubt.
 type attempt struct {
-	segment   *segment
-	delivery  campaign.Delivery
-	number    int       // 1 for the first
-	tries     int       // earlier attempts that counted
-	intentAt  time.Time // before the intent's transaction began
-	notBefore time.Time // of the campaign's own limit; zero: now
-	slotted   bool      // notBefore is a slot of that limit; false: when to ask for one, if there is a limit
+	segment  *segment
+	delivery campaign.Delivery
+	number   int       // 1 for the first
+	tries    int       // earlier attempts that counted
+	intentAt time.Time // before the intent's transaction began
 }
 
-// queue holds the attempts between the planner and the poster. The planner bounds it: two groups,
-// and what runs with a limit of their own may send within the limiter's horizon.
+// queue holds the attempts between the planner and the poster, the oldest first. An attempt whose
+// run is refused by its own limit waits in its place, and those behind it go first. The planner
+// bounds the queue: two groups, and what each run with a limit of its own may have.
 type queue struct {
 	added signal // sent when attempts were added
-	low   signal // sent when no more than lowAt attempts are left that may be posted soon
-	soon  time.Duration
+	low   signal // sent when few attempts are ready
 
-	mu    sync.Mutex
-	lowAt int
-	ready []*attempt // oldest first
-	timed []*attempt // not before an instant of their own, by it
+	mu       sync.Mutex
+	attempts []*attempt
+	limited  int                // of runs with a limit of their own
+	refused  map[*run]time.Time // by their own limit, until then
+	few      int                // of runs without a limit: the planner is told
+	most     int                // of one run
 }
 
-// newQueue makes a queue that sends low to the planner. Attempts that come due within soon count
-// as those that may be posted.
-func newQueue(low signal, soon time.Duration) *queue {
-	return &queue{added: newSignal(), low: low, soon: soon}
+// newQueue makes a queue that tells the planner by low.
+func newQueue(low signal) *queue {
+	return &queue{added: newSignal(), low: low, refused: map[*run]time.Time{}}
 }
 
+// push adds attempts at the end.
 func (q *queue) push(attempts []*attempt) {
 	q.mu.Lock()
+	q.attempts = append(q.attempts, attempts...)
 	for _, a := range attempts {
-		if a.notBefore.IsZero() {
-			q.ready = append(q.ready, a)
-		} else {
-			q.timed = slices.Insert(q.timed, q.until(a.notBefore), a)
+		if a.segment.run.rate > 0 {
+			q.limited++
 		}
 	}
 	q.mu.Unlock()
 	q.added.send()
 }
 
-// until is how many timed attempts are due at an instant.
-func (q *queue) until(at time.Time) int {
-	n, _ := slices.BinarySearchFunc(q.timed, at, func(a *attempt, at time.Time) int {
-		if a.notBefore.After(at) {
-			return 1
-		}
-		return -1
-	})
-	return n
-}
-
-// due is how many attempts may be posted at an instant.
-func (q *queue) due(at time.Time) int {
+// setLow says how many attempts of runs without a limit are few, and how many of one run may be
+// queued at most.
+func (q *queue) setLow(few, most int) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.ready) + q.until(at)
-}
-
-// setLow says at how many attempts the planner is woken.
-func (q *queue) setLow(n int) {
-	q.mu.Lock()
-	q.lowAt = n
+	q.few, q.most = few, most
 	q.mu.Unlock()
 }
 
-// empty reports whether nothing is queued, for now or later.
-func (q *queue) empty() bool {
+// refuse keeps the attempts of a run until its own limit may be asked again.
+func (q *queue) refuse(r *run, until time.Time) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.ready)+len(q.timed) == 0
+	q.refused[r] = until
+	q.mu.Unlock()
 }
 
-// take removes the first attempt that may be posted at now; nil: there is none. Those that waited
-// for their instant come first: they may not be late.
-func (q *queue) take(now time.Time) *attempt {
+// isRefused reports whether the run's own limit refuses its attempts now.
+func (q *queue) isRefused(r *run, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	from := &q.ready
-	if q.until(now) > 0 {
-		from = &q.timed
-	}
-	if len(*from) == 0 {
-		return nil
-	}
-	a := (*from)[0]
-	(*from)[0] = nil
-	*from = (*from)[1:]
-	if len(q.ready)+q.until(now.Add(q.soon)) == q.lowAt { // the planner commits the next group now
-		q.low.send()
-	}
-	return a
+	return now.Before(q.refused[r])
 }
 
-// next is how many attempts may be posted at now. If none may, it says how long to wait, so that
-// those which come due within coalesceWindow of the first are there; 0: nothing is queued.
+// free is how many attempts of runs without a limit of their own are queued.
+func (q *queue) free() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.attempts) - q.limited
+}
+
+// next is how many attempts no own limit refuses. If none is, it says how long to wait for the
+// first; 0: nothing is queued.
 func (q *queue) next(now time.Time) (n int, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if n := len(q.ready) + q.until(now); n > 0 || len(q.timed) == 0 {
+	q.forgive(now)
+	n = len(q.attempts)
+	if len(q.refused) == 0 {
 		return n, 0
 	}
-	last := q.until(q.timed[0].notBefore.Add(coalesceWindow)) - 1
-	return 0, q.timed[last].notBefore.Sub(now)
+	for _, a := range q.attempts {
+		if until, refused := q.refused[a.segment.run]; refused {
+			n--
+			if d := until.Sub(now); wait == 0 || d < wait {
+				wait = d
+			}
+		}
+	}
+	if n > 0 {
+		return n, 0
+	}
+	return 0, wait
+}
+
+// forgive forgets the refusals that are over. The caller holds the lock.
+func (q *queue) forgive(now time.Time) {
+	for r, until := range q.refused {
+		if !now.Before(until) {
+			delete(q.refused, r)
+		}
+	}
+}
+
+// of is how many attempts of a run are queued.
+func (q *queue) of(r *run) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.countOf(r)
+}
+
+// countOf is of for a caller that holds the lock.
+func (q *queue) countOf(r *run) (n int) {
+	for _, a := range q.attempts {
+		if a.segment.run == r {
+			n++
+		}
+	}
+	return n
+}
+
+// asking adds up, by run, the attempts of runs whose own limit may be asked.
+func (q *queue) asking(now time.Time) (all map[*run]int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.limited == 0 {
+		return nil
+	}
+	q.forgive(now)
+	for _, a := range q.attempts {
+		if r := a.segment.run; r.rate > 0 && q.refused[r].IsZero() {
+			if all == nil {
+				all = map[*run]int{}
+			}
+			all[r]++
+		}
+	}
+	return all
+}
+
+// empty reports whether nothing is queued, ready or not.
+func (q *queue) empty() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.attempts) == 0
+}
+
+// take removes the first attempt that its run has permission for; nil: there is none. The planner commits
+// the next group when few are left.
+func (q *queue) take(now time.Time, own permissions) *attempt {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, a := range q.attempts {
+		r := a.segment.run
+		if !own.use(r, now) {
+			continue
+		}
+		copy(q.attempts[1:i+1], q.attempts[:i])
+		q.attempts[0] = nil
+		q.attempts = q.attempts[1:]
+		if r.rate > 0 {
+			q.limited--
+		}
+		if r.rate > 0 && q.countOf(r) == r.ahead(q.most)/2 || r.rate <= 0 && len(q.attempts)-q.limited == q.few {
+			q.low.send()
+		}
+		return a
+	}
+	return nil
 }
 
 // remove takes out every attempt that match holds for.
 func (q *queue) remove(match func(*attempt) bool) (out []*attempt) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	split := func(from []*attempt) (kept []*attempt) {
-		for _, a := range from {
-			if match(a) {
-				out = append(out, a)
-			} else {
-				kept = append(kept, a)
+	var kept []*attempt
+	for _, a := range q.attempts {
+		if match(a) {
+			out = append(out, a)
+			if a.segment.run.rate > 0 {
+				q.limited--
 			}
+		} else {
+			kept = append(kept, a)
 		}
-		return kept
 	}
-	q.ready, q.timed = split(q.ready), split(q.timed)
+	q.attempts = kept
 	return out
 }

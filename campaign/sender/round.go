@@ -138,7 +138,7 @@ func (e *Engine) withRoom(p *planner) (all []*planner) {
 // hungry reports whether p had something to send at its last step, and has room for half a group.
 func (p *planner) hungry() bool {
 	group := p.group(p.number.pace())
-	if 2*group-p.queue.due(time.Now().Add(p.e.o.Group)) < half(group) {
+	if 2*group-p.queue.free() < half(group) {
 		return false
 	}
 	p.mu.Lock()

@@ -59,7 +59,7 @@ func gathering(t *testing.T, l *desk, n int) (*Engine, []*worker) {
 func blank(n int) []*attempt {
 	all := make([]*attempt, n)
 	for i := range all {
-		all[i] = &attempt{}
+		all[i] = &attempt{segment: newSegment(&run{}, campaign.Lease{}, nil)}
 	}
 	return all
 }
@@ -151,34 +151,34 @@ func TestWhoHasAShareOfTheRateAsksLessOften(t *testing.T) {
 		_, all := gathering(t, &desk{}, 1)
 		p := all[0]
 		p.queue.push(blank(1))
-		p.planner.ahead(time.Now(), 100) // its own rate is not known
-		if got := p.queue.lowAt; got != 5 {
+		low := p.planner.ahead(time.Now(), 100) // its own rate is not known
+		if got := low; got != 5 {
 			t.Errorf("at first it is woken at %d shots, want a group of 5", got)
 		}
 		p.queue.push(blank(3))
 		time.Sleep(time.Second)
 		p.number.counts.posted.Add(25)
-		p.planner.ahead(time.Now(), 100)
-		if got := p.queue.lowAt; got != 2 {
+		low = p.planner.ahead(time.Now(), 100)
+		if got := low; got != 2 {
 			t.Errorf("at a quarter of the rate it is woken at %d shots, want 2", got)
 		}
 		time.Sleep(time.Second)
 		p.number.counts.posted.Add(500)
-		p.planner.ahead(time.Now(), 100)
-		if got := p.queue.lowAt; got != 5 {
+		low = p.planner.ahead(time.Now(), 100)
+		if got := low; got != 5 {
 			t.Errorf("at all of the rate it is woken at %d shots, want a group of 5", got)
 		}
 		time.Sleep(2 * time.Second)
 		p.number.counts.posted.Add(50)
-		p.planner.ahead(time.Now(), 100)
-		if got := p.queue.lowAt; got != 2 {
+		low = p.planner.ahead(time.Now(), 100)
+		if got := low; got != 2 {
 			t.Errorf("at a quarter of the rate for two seconds it is woken at %d shots, want 2", got)
 		}
 		time.Sleep(time.Second)
 		p.number.counts.posted.Add(25)
 		p.queue.remove(func(*attempt) bool { return true })
-		p.planner.ahead(time.Now(), 100)
-		if got := p.queue.lowAt; got != 5 {
+		low = p.planner.ahead(time.Now(), 100)
+		if got := low; got != 5 {
 			t.Errorf("when the queue ran empty it is woken at %d shots, want a group of 5", got)
 		}
 	})

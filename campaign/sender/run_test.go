@@ -1,11 +1,9 @@
 package sender
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -91,7 +89,6 @@ func TestOnlyRetriesAreDueAgain(t *testing.T) {
 // Each answer of the ledger to an intent has its effect on the segment, its run and the engine.
 func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 	began := time.Unix(1e9, 0)
-	slots := []time.Time{began.Add(1), began.Add(2)}
 	for _, tt := range []struct {
 		name                    string
 		granted                 campaign.Granted
@@ -102,10 +99,10 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 		poked                   int
 		skipped                 int64
 	}{
-		{"all", campaign.Granted{To: 8}, "1/3/2@1 5/1/0@2 6/1/0 7/1/0", 8, 1, false, false, false, false, 0, 0},
-		{"a part", campaign.Granted{To: 6, OverBudget: true}, "1/3/2@1 5/1/0@2", 6, 3, false, false, true, false, 0, 0},
-		{"only the retry", campaign.Granted{To: 5}, "1/3/2@1", 5, 4, false, false, false, false, 0, 0},
-		{"two are skipped", campaign.Granted{To: 8, Skipped: map[int64]campaign.SkipReason{1: campaign.OptedOut, 6: campaign.OptedOut}}, "5/1/0@1 7/1/0@2", 8, 1, false, false, false, false, 0, 2},
+		{"all", campaign.Granted{To: 8}, "1/3/2 5/1/0 6/1/0 7/1/0", 8, 1, false, false, false, false, 0, 0},
+		{"a part", campaign.Granted{To: 6, OverBudget: true}, "1/3/2 5/1/0", 6, 3, false, false, true, false, 0, 0},
+		{"only the retry", campaign.Granted{To: 5}, "1/3/2", 5, 4, false, false, false, false, 0, 0},
+		{"two are skipped", campaign.Granted{To: 8, Skipped: map[int64]campaign.SkipReason{1: campaign.OptedOut, 6: campaign.OptedOut}}, "5/1/0 7/1/0", 8, 1, false, false, false, false, 0, 2},
 		{"another owner", campaign.Granted{Fenced: true}, "", 5, 4, true, false, false, false, 0, 0},
 		{"held", campaign.Granted{Held: true}, "", 5, 4, false, true, false, true, 1, 0},
 		{"the budget is used up", campaign.Granted{Held: true, OverBudget: true}, "", 5, 4, false, false, true, true, 1, 0},
@@ -123,12 +120,9 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 			d := draft{seg: s, rows: s.buf[:3]}
 			d.Retries = []campaign.Retry{{Delivery: campaign.Delivery{Run: 1, Seq: 1}, Attempt: 3, Tries: 2}}
 			var got []string
-			for _, sh := range p.planner.admit(context.Background(), d, tt.granted, map[*run][]time.Time{r: slices.Clone(slots)}, began) {
+			for _, sh := range p.planner.admit(d, tt.granted, began) {
 				said := fmt.Sprintf("%d/%d/%d", sh.delivery.Seq, sh.number, sh.tries)
-				if sh.slotted {
-					said += fmt.Sprintf("@%d", sh.notBefore.Sub(began))
-				}
-				if got = append(got, said); sh.segment != s || !sh.intentAt.Equal(began) || sh.slotted == sh.notBefore.IsZero() {
+				if got = append(got, said); sh.segment != s || !sh.intentAt.Equal(began) {
 					t.Errorf("shot %+v, want one of the segment, of an intent at %v", sh, began)
 				}
 			}

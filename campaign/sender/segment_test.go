@@ -1,33 +1,12 @@
 package sender
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 )
-
-// An attempt with a time goes first once that time has come, and waits until then.
-func TestTimedShotsGoFirstWhenTheyAreDue(t *testing.T) {
-	q, now := newQueue(nil, 0), time.Now()
-	q.push([]*attempt{{number: 1}, {number: 2, notBefore: now}, {number: 3, notBefore: now.Add(time.Nanosecond)}})
-	for _, want := range []int{2, 1, 0} {
-		got := 0
-		if s := q.take(now); s != nil {
-			got = s.number
-		}
-		if got != want {
-			t.Errorf("the next shot is %d, want %d", got, want)
-		}
-	}
-	q = newQueue(nil, 0)
-	q.push([]*attempt{{number: 1}, {number: 2, notBefore: now}})
-	if q.empty() {
-		t.Error("a queue with one attempt of each kind is empty, want it not to be")
-	}
-}
 
 // A window closes one second early, and a lease is used until its margin.
 func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
@@ -70,7 +49,7 @@ func TestOnlyWhatIsGrantedIsPosted(t *testing.T) {
 	p, s, _ := judging(t)
 	d := draft{seg: s.segment, rows: []campaign.Delivery{{Seq: 0}, {Seq: 1}, {Seq: 2}}}
 	s.segment.buf = d.rows
-	shots := p.planner.admit(context.Background(), d, campaign.Granted{To: 2}, map[*run][]time.Time{}, time.Now())
+	shots := p.planner.admit(d, campaign.Granted{To: 2}, time.Now())
 	if len(shots) != 2 || s.segment.lease.Mark != 2 || len(s.segment.buf) != 1 || s.segment.pending.Load() != 2 {
 		t.Errorf("%d shots, mark %d, %d read ahead, %d pending, want 2, 2, 1, 2", len(shots), s.segment.lease.Mark, len(s.segment.buf), s.segment.pending.Load())
 	}

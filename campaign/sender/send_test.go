@@ -67,43 +67,15 @@ func TestWhatIsNotProvenIsDoubt(t *testing.T) {
 	})
 }
 
-// A shot that lost its slot of the run's own limit gets the next one, or asks again when there may be one.
-func TestAShotThatLostItsSlotAsksForAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		now := time.Now()
-		for _, tt := range []struct {
-			name    string
-			lim     teller
-			slotted bool
-			after   time.Duration
-		}{
-			{"a slot", teller{slots: throttle.Slots{First: now.Add(300 * time.Millisecond), N: 1}}, true, 300 * time.Millisecond},
-			{"none for a while", teller{slots: throttle.Slots{Wait: 40 * time.Millisecond}}, false, 40 * time.Millisecond},
-			{"none just now", teller{slots: throttle.Slots{}}, false, time.Millisecond},
-			{"nobody to ask", teller{err: errGone}, false, 100 * time.Millisecond},
-		} {
-			e, err := New(nil, nil, &tt.lim, Options{Owner: "a"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := newWorker(e, "conn_1")
-			s := &attempt{segment: newSegment(&run{no: 1, id: "sale-1", rate: 5}, campaign.Lease{}, nil), slotted: !tt.slotted}
-			p.poster.reslot(t.Context(), s, now)
-			if s.slotted != tt.slotted || s.notBefore.Sub(now) != tt.after || p.queue.empty() {
-				t.Errorf("%s: slotted %v, %v from now, lost = %v, want %v, %v and queued", tt.name, s.slotted, s.notBefore.Sub(now), p.queue.empty(), tt.slotted, tt.after)
-			}
-			if got, want := strings.Join(tt.lim.asked, ","), "run:sale-1 5 1"; got != want {
-				t.Errorf("%s: asked for %q, want %q", tt.name, got, want)
-			}
-		}
-	})
-}
-
 // denying is a limiter that fails.
 type denying struct{ err error }
 
 func (l denying) Lease(context.Context, string, float64, int) (throttle.Slots, error) {
 	return throttle.Slots{}, l.err
+}
+
+func (l denying) Allow(context.Context, string, float64, int) (int, time.Duration, error) {
+	return 0, 0, l.err
 }
 
 // A limiter that is away tells its own outage; any other error of it is logged while the pacer runs.
@@ -123,7 +95,7 @@ func TestAnUnknownFaultOfTheLimiterIsLogged(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := newWorker(e, "conn_1")
-			p.queue.push([]*attempt{{}})
+			p.queue.push(blank(1))
 			ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer stop()
 			p.poster.run(ctx)

@@ -24,7 +24,7 @@ func report(t *testing.T, before func(*worker)) (capped, free campaign.LaneRepor
 	}
 	p := newWorker(&Engine{o: o}, "conn_1")
 	p.planner.setRuns([]*run{{no: 1, rate: 5, connections: []string{"conn_1"}}, {no: 2, rate: 500, connections: []string{"conn_1"}}})
-	p.queue.push([]*attempt{{}}) // there is something to send
+	p.queue.push(blank(1)) // there is something to send
 	if before != nil {
 		before(p)
 	}
@@ -45,28 +45,25 @@ func TestALaneSendsAtTheSmallerOfPaceAndLimit(t *testing.T) {
 	}
 }
 
-// Between two slots of the run's limit nothing is ready, because of the limit.
-func TestALaneIsBoundByTheRunsLimitBetweenTwoOfItsSlots(t *testing.T) {
+// Between two permissions of the run's own limit nothing is ready, because of the limit.
+func TestALaneIsLimitedBetweenTwoPermissions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capped, _ := report(t, func(p *worker) {
+		capped, free := report(t, func(p *worker) {
+			r, now := p.planner.activeRuns()[1], time.Now() // its limit is above the pace
 			p.queue.remove(func(*attempt) bool { return true })
-			p.planner.e.limiter = throttle.NewLocal()
-			r := p.planner.activeRuns()[0]
-			p.planner.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Until: time.Now().Add(time.Minute)}, nil)}
-			for range 3 { // steps of the planner within one slot
-				p.planner.limits = map[campaign.RunNo]limitedBy{}
-				if _, err := p.planner.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); err != nil {
-					t.Fatal(err)
-				}
-				p.planner.limitedBy = p.planner.limits
-				if p.planner.limitedBy[r.no].limit != "cap" {
-					t.Errorf("a step of the planner binds %+v, want cap", p.planner.limitedBy)
-				}
-				time.Sleep(time.Millisecond)
+			p.queue.refuse(r, now.Add(100*time.Millisecond))
+			p.planner.claimedAt = now
+			p.planner.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Mark: 100}, nil)}
+			p.planner.segments[0].pending.Add(1)
+			if _, err := p.planner.step(t.Context()); err != nil {
+				t.Fatal(err)
 			}
 		})
-		if capped.LimitedBy != "cap" || capped.Rate != 5 {
-			t.Errorf("%g/s bound by %s, want 5/s bound by cap: %s", capped.Rate, capped.LimitedBy, capped.Detail)
+		if free.LimitedBy != "cap" || free.Detail != "the campaign's own limit of 500 messages per second" {
+			t.Errorf("refused: limited by %s (%s), want cap", free.LimitedBy, free.Detail)
+		}
+		if capped.LimitedBy != "none" {
+			t.Errorf("beside it: limited by %s, want none", capped.LimitedBy)
 		}
 	})
 }
@@ -109,6 +106,10 @@ func (unavailable) Lease(context.Context, string, float64, int) (throttle.Slots,
 	return throttle.Slots{}, fmt.Errorf("%w: redis: no answer", throttle.ErrUnavailable)
 }
 
+func (unavailable) Allow(context.Context, string, float64, int) (int, time.Duration, error) {
+	return 0, 0, fmt.Errorf("%w: redis: no answer", throttle.ErrUnavailable)
+}
+
 func TestALaneNamesALimiterThatCannotBeAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -128,20 +129,29 @@ func TestALaneNamesALimiterThatCannotBeAsked(t *testing.T) {
 	})
 }
 
-// The run's own limit comes from the same limiter: that it cannot be asked is no fault of the ledger, and no error of the planner.
-func TestALimiterThatIsAwayBindsARunsOwnLimit(t *testing.T) {
+// failing is a limiter that has slots and fails when it is asked for permission.
+type failing struct{ throttle.Limiter }
+
+func (failing) Allow(context.Context, string, float64, int) (int, time.Duration, error) {
+	return unavailable{}.Allow(context.Background(), "", 0, 0)
+}
+
+// A limiter that cannot be asked for a run's own limit is no fault of the ledger: it limits the lanes.
+func TestALimiterThatIsAwayLimitsTheLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
 		capped, _ := report(t, func(p *worker) {
-			p.queue.remove(func(*attempt) bool { return true })
-			p.planner.e.limiter = unavailable{}
-			r := p.planner.activeRuns()[0]
-			p.planner.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Until: time.Now().Add(time.Minute)}, nil)}
-			if n, err := p.planner.capped(t.Context(), r, time.Now(), 10, map[*run][]time.Time{}); n != 0 || err != nil {
-				t.Errorf("%d slots, %v", n, err)
-			}
+			p.planner.e.limiter = failing{throttle.NewLocal()}
+			p.queue.push([]*attempt{{segment: newSegment(p.planner.activeRuns()[0], campaign.Lease{}, nil)}})
+			p.queue.take(time.Now(), nil)
+			var posting sync.WaitGroup
+			posting.Go(func() { p.poster.run(ctx) })
+			time.Sleep(30 * time.Second)
+			stop()
+			posting.Wait()
 		})
 		if capped.LimitedBy != "limiter" || capped.Rate != 0 {
-			t.Errorf("%g/s bound by %s, want 0/s bound by limiter: %s", capped.Rate, capped.LimitedBy, capped.Detail)
+			t.Errorf("%g/s limited by %s, want 0/s limited by limiter: %s", capped.Rate, capped.LimitedBy, capped.Detail)
 		}
 	})
 }
@@ -226,9 +236,9 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 			}
 		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
 		{"the planner", func(p *worker) { p.planner.limitedBy = map[campaign.RunNo]limitedBy{2: {"window", "it is shut"}} }, "window", "it is shut", 72},
-		{"nothing", func(p *worker) { p.queue.take(time.Now()) }, "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},
+		{"nothing", func(p *worker) { p.queue.take(time.Now(), nil) }, "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},
 		{"work at the last step", func(p *worker) {
-			p.queue.take(time.Now())
+			p.queue.take(time.Now(), nil)
 			p.planner.working = map[campaign.RunNo]bool{2: true}
 		}, "throughput", "it sends at its pace of 72 messages per second", 72},
 		{"held until now", func(p *worker) { p.number.hold(time.Now(), limitedBy{"doubt", "x"}) }, "throughput", "it sends at its pace of 72 messages per second", 72},

@@ -18,7 +18,7 @@ type worker struct {
 
 func newWorker(e *Engine, connection string) *worker {
 	poke := newSignal()
-	w := &worker{number: newNumber(connection, e.o), queue: newQueue(poke, e.o.Group)}
+	w := &worker{number: newNumber(connection, e.o), queue: newQueue(poke)}
 	w.renewer = &renewer{e: e, number: w.number, planner: poke}
 	w.planner = newPlanner(e, w.number, w.queue, w.renewer, poke)
 	w.poster = newPoster(e, w.number, w.queue)

@@ -74,6 +74,12 @@ var cases = []struct {
 	{"ARateChangeTakesEffectWithoutABurst", rateChange},
 	{"KeysAreIndependent", independent},
 	{"AnEndedContextGetsNothing", ended},
+	{"PermissionsKeepTheRate", permitRate},
+	{"PermissionsStartWithoutABurst", permitStart},
+	{"IdleTimeIsWorthATolerance", permitIdle},
+	{"ARefusalSaysWhenToAskAgain", permitWait},
+	{"PermissionsOfKeysAreIndependent", permitKeys},
+	{"PermissionMistakesAreRefused", permitMistakes},
 }
 
 // each runs f for every rate in parallel, each with a key of its own.

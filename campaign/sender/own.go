@@ -1,0 +1,93 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"time"
+
+	"campaignd/throttle"
+)
+
+// A run may have a limit of its own, limits.rate, over all numbers and replicas. Its permissions
+// are asked for when slots of a number are in hand, so that none is held for a slot that another
+// replica gets (docs/limits.md#a-runs-own-rate).
+
+// ownAgain is the shortest time between two questions about a run's own limit, once it refused:
+// half as many calls of the limiter as there are groups.
+const ownAgain = 100 * time.Millisecond
+
+// permissions are those that a poster has in hand, by run. Their zero value has none.
+type permissions map[*run]permission
+
+type permission struct {
+	n     int
+	until time.Time
+}
+
+// use takes one permission to post for the run at now. A run without a limit needs none.
+func (h permissions) use(r *run, now time.Time) bool {
+	if r.rate <= 0 {
+		return true
+	}
+	p := h[r]
+	if p.n == 0 || !now.Before(p.until) {
+		return false
+	}
+	h[r] = permission{p.n - 1, p.until}
+	return true
+}
+
+// permit asks the limits of the runs that have ready attempts, and no permission in hand, for as
+// many as the slots in hand can use. A run that gets fewer is refused for a while, and its slots go
+// to other runs.
+func (p *poster) permit(ctx context.Context, slots int, now time.Time) {
+	maps.DeleteFunc(p.own, func(_ *run, h permission) bool { return h.n == 0 || !now.Before(h.until) })
+	for r, queued := range p.queue.asking(now) {
+		want := min(queued, slots)
+		if p.own[r].n > 0 {
+			continue
+		}
+		granted, wait, err := p.e.limiter.Allow(ctx, "run:"+r.id, r.rate, want)
+		if err != nil {
+			p.unavailable(ctx, err, now)
+		}
+		if granted < want {
+			p.queue.refuse(r, now.Add(max(wait, ownAgain)))
+		}
+		p.own[r] = permission{granted, now.Add(throttle.AllowFor)}
+	}
+}
+
+// unavailable notes that the limiter failed.
+func (p *poster) unavailable(ctx context.Context, err error, now time.Time) {
+	if ctx.Err() == nil && !errors.Is(err, throttle.ErrUnavailable) {
+		p.e.o.Log.Error("no slot", "connection", p.number.connection, "err", err)
+	}
+	p.number.unasked(now, err)
+}
+
+// ahead is how many attempts of a run with a limit of its own may be queued for a number: what the
+// limit allows in the limiter's horizon, and no more than of a run without a limit.
+func (r *run) ahead(most int) int {
+	return min(max(int(math.Ceil(r.rate*throttle.Horizon.Seconds())), 1), most)
+}
+
+// wantsLimited reports whether a run with a limit of its own has something to send, and half of
+// what it may have ahead is used. One that has less joins the next group.
+func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
+	for _, r := range p.activeRuns() {
+		if r.rate <= 0 {
+			continue
+		}
+		if p.queue.isRefused(r, now) {
+			p.limit(r, "cap", ownLimit(r.rate))
+		}
+		wants = wants || p.capacity(r, most) >= half(r.ahead(most)) && !r.held.Load() && r.dropping.Load() == nil && p.canSend(r, now)
+	}
+	return wants
+}
+
+// capacity is how many attempts of a run with a limit of its own may join the queue.
+func (p *planner) capacity(r *run, most int) int { return max(r.ahead(most)-p.queue.of(r), 0) }
