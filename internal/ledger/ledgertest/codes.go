@@ -27,7 +27,7 @@ func NamedCodes(t *testing.T, dir string) {
 		n, problems := checkCodes(sql)
 		codes += n
 		for _, p := range problems {
-			t.Errorf("%s: %s", where, p)
+			t.Errorf("%s: %s; want each code named", where, p)
 		}
 	}
 	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
