@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// multipartOf writes a form by hand: each part is its head and its content.
+// multipartOf writes a form. Each part is a head and a content.
 func multipartOf(parts ...[2]string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -18,8 +18,8 @@ func multipartOf(parts ...[2]string) string {
 
 const png = "\x89PNG\r\n\x1a\nwire"
 
-// TestUploadsAreRefusedForWhatIsWrongWithThem: the form of design section 9, the scope of seed 000,
-// Authentication 4, the types and sizes of platform.md 7.
+// The form is that of docs/service.md#assumptions, the scope of a key that of
+// docs/service.md#authentication, and types and sizes are those of docs/service.md#media.
 func TestUploadsAreRefusedForWhatIsWrongWithThem(t *testing.T) {
 	to := func(id string) [2]string { return [2]string{`name="connectionId"`, id} }
 	file := func(contentType, content string) [2]string {
@@ -71,7 +71,7 @@ func TestUploadsAreRefusedForWhatIsWrongWithThem(t *testing.T) {
 	}
 }
 
-// TestAnUploadIsSentForThirtyDaysByItsClientOnly: Media retention (seed 000, Limits), rule 11.
+// The retention of a file is that of docs/service.md#media.
 func TestAnUploadIsSentForThirtyDaysByItsClientOnly(t *testing.T) {
 	o := Options{Statuses: StatusProfile{Off: true},
 		Connections: []Connection{{ID: "conn_1", Phone: "+15555550100", Company: "co_1"}, {ID: "conn_9", Phone: "+15555550900", Company: "co_2"}}}

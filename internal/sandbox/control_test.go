@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTheControlPathIsNotTheService: it refuses keys, and foreign pages.
+// The control paths refuse a request with a key and a request from a page of another site.
 func TestTheControlPathIsNotTheService(t *testing.T) {
 	s := twoClients(t)
 	if res := call(t, s, "GET", "/sandbox/stats", "partner", ""); res.StatusCode != 400 {
@@ -26,7 +26,8 @@ func TestTheControlPathIsNotTheService(t *testing.T) {
 	}
 }
 
-// TestTheTruthIsReadOverHTTP: JSON, CSV, one message; and the world is changed over it.
+// The control paths show the truth as JSON, as CSV and message by message, and they change the
+// sandbox.
 func TestTheTruthIsReadOverHTTP(t *testing.T) {
 	s := twoClients(t)
 	id := messageID(t, call(t, s, "POST", "/api/v1/messages", "partner", order))

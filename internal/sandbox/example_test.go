@@ -12,7 +12,8 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// A sandbox on a real port, an endpoint for its webhooks, and one message.
+// The example runs a sandbox on a real port, with an endpoint for its webhooks, and sends one
+// message.
 func Example() {
 	hooks := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})) // answers 200 to everything
 	defer hooks.Close()
@@ -33,7 +34,8 @@ func Example() {
 	ran := make(chan error, 1)
 	go func() { ran <- s.Run(ctx) }()
 
-	body := `{"connectionId": "conn_1", "to": "+2348031234567", "template": {"name": "order_update", "language": "en_US", "body": ["Ada", "A-1001"]}}`
+	body := `{"connectionId": "conn_1", "to": "+2348031234567",
+		"template": {"name": "order_update", "language": "en_US", "body": ["Ada", "A-1001"]}}`
 	req, err := http.NewRequestWithContext(ctx, "POST", service.URL+"/api/v1/messages", strings.NewReader(body))
 	if err != nil {
 		fmt.Println(err)
@@ -57,7 +59,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	if err := s.Settle(ctx); err != nil { // all webhooks are answered
+	if err := s.Settle(ctx); err != nil { // until all webhooks are answered
 		fmt.Println(err)
 		return
 	}

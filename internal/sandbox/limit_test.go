@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestThroughputIsASlidingSecond: 80, 1,000, 20 for coexistence (platform.md 1); a refused
-// message takes no place.
+// A number takes 80 messages in a sliding second, 1,000 with HIGH, 20 with coexistence
+// (docs/limits.md#throughput). A refused message does not count.
 func TestThroughputIsASlidingSecond(t *testing.T) {
 	for name, c := range map[string]struct {
 		conn  Connection
@@ -61,12 +61,12 @@ func TestThroughputIsASlidingSecond(t *testing.T) {
 	}
 }
 
-// TestWorstSecondIsOfAnyWindow, not of the calendar's seconds.
+// The worst second may begin at any instant, not only with a second of the clock.
 func TestWorstSecondIsOfAnyWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s second
 		base := time.Now()
-		for i := range 40 { // 40 in the last 400 ms of a second, 40 in the first 400 of the next
+		for i := range 40 { // 40 in the last 400 ms of a second, 40 in the first 400 ms of the next
 			s.add(base.Add(600*time.Millisecond + time.Duration(i)*10*time.Millisecond).UnixNano())
 		}
 		for i := range 40 {
@@ -75,7 +75,7 @@ func TestWorstSecondIsOfAnyWindow(t *testing.T) {
 		if s.worst != 80 {
 			t.Errorf("worst %d", s.worst)
 		}
-		for i := range 100_000 { // memory does not grow with time
+		for i := range 100_000 { // the memory does not grow with the time
 			s.add(base.Add(time.Hour + time.Duration(i)*100*time.Millisecond).UnixNano())
 		}
 		if s.worst != 80 || cap(s.at) > 1000 {
@@ -84,7 +84,7 @@ func TestWorstSecondIsOfAnyWindow(t *testing.T) {
 	})
 }
 
-// TestPairRateHoldsOneRecipientOnly: 131056 within 6 s, others not concerned.
+// The pair rate refuses a recipient with 131056 within 6 s and does not concern others.
 func TestPairRateHoldsOneRecipientOnly(t *testing.T) {
 	o := Options{PairRate: 6 * time.Second, PairBurst: 3, Statuses: StatusProfile{Off: true}}
 	bubble(t, o, func(t *testing.T, c *scene) {
@@ -103,8 +103,8 @@ func TestPairRateHoldsOneRecipientOnly(t *testing.T) {
 	})
 }
 
-// TestATierFailsTheUniqueRecipientsBeyondIt: accepted, then failed; the portfolio's numbers
-// share it; it moves with 24 hours (platform.md 2).
+// A message above the tier is accepted, then it fails. The numbers of a portfolio share the tier,
+// which counts a moving 24 hours (docs/limits.md#tier).
 func TestATierFailsTheUniqueRecipientsBeyondIt(t *testing.T) {
 	o := Options{EnforceTier: true, Connections: []Connection{
 		{ID: "a", Phone: "+15555550100", Tier: "TIER_250", Portfolio: "p"},
@@ -119,7 +119,7 @@ func TestATierFailsTheUniqueRecipientsBeyondIt(t *testing.T) {
 		for i := range 200 {
 			send("a", i)
 		}
-		for i := 150; i < 300; i++ { // 150..199 are known already
+		for i := 150; i < 300; i++ { // 150 to 199 have had a message already
 			send("b", i)
 		}
 		c.settle(t)
@@ -147,7 +147,7 @@ func TestATierFailsTheUniqueRecipientsBeyondIt(t *testing.T) {
 	})
 }
 
-// TestMessageIDsAreUniqueAndCarryTheRecipient, and read back to their message.
+// A message id is unique, holds the recipient, and leads back to its message.
 func TestMessageIDsAreUniqueAndCarryTheRecipient(t *testing.T) {
 	seen := map[string]bool{}
 	for boot := range uint64(3) {

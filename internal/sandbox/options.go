@@ -91,59 +91,6 @@ type Options struct {
 	OnEvent func(Event) `yaml:"-"`
 }
 
-// Key is an API key.
-type Key struct {
-	Token string `yaml:"token"`
-	// Company limits the key to one client; empty means partner-wide.
-	Company string `yaml:"company"`
-}
-
-// Company is a client of the account.
-type Company struct {
-	ID   string `yaml:"id"`
-	Name string `yaml:"name"`
-	// Suspended refuses every call for the client with 403 account_deactivated.
-	Suspended bool `yaml:"suspended"`
-	// Allowance is the messages per month of a plan of its own; 0 means the plan of the account.
-	Allowance int64 `yaml:"allowance"`
-	// Used is the number of messages of that plan that this month has used already.
-	Used int64 `yaml:"used"`
-}
-
-// Connection is one business account plus one phone number.
-type Connection struct {
-	ID string `yaml:"id"`
-	// Phone is E.164 with +.
-	Phone       string `yaml:"phone"`
-	DisplayName string `yaml:"display_name"`
-	// Company is the client. Default co_1.
-	Company string `yaml:"company"`
-	// Portfolio names the group of numbers that share one tier. Default: the company.
-	Portfolio string `yaml:"portfolio"`
-	// Throughput is STANDARD (80 messages/s) or HIGH (1,000/s). Default STANDARD.
-	Throughput string `yaml:"throughput"`
-	// Coexistence limits the number to 20 messages/s.
-	Coexistence bool `yaml:"coexistence"`
-	// Rate replaces the throughput, in messages per second. 0 means the throughput.
-	Rate int `yaml:"rate"`
-	// Tier is one of TIER_50, TIER_250, TIER_1K, TIER_2K, TIER_10K, TIER_100K, TIER_UNLIMITED. A
-	// number without a tier is missing in GET /api/v1/numbers.
-	Tier string `yaml:"tier"`
-	// Quality is GREEN, YELLOW or RED. Default GREEN.
-	Quality string `yaml:"quality"`
-	// Status is shown in GET /api/v1/connections. Default connected.
-	Status string `yaml:"status"`
-}
-
-// Asset is a file that was stored before the sandbox began.
-type Asset struct {
-	ID string `yaml:"id"`
-	// Company is the client. Default co_1.
-	Company string `yaml:"company"`
-	// Age is the time since the upload. A file of 30 days or more is gone.
-	Age time.Duration `yaml:"age"`
-}
-
 // EventForm is the form of webhooks, where the document does not show it (docs/service.md#events).
 type EventForm struct {
 	// Envelope is service (docs/service.md#assumptions) or platform. Default service.

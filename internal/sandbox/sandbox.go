@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -132,91 +131,6 @@ func New(opt Options) (*Sandbox, error) {
 		}
 	}
 	return s, nil
-}
-
-// populate makes the companies, connections, templates and assets of the options.
-func (s *Sandbox) populate() error {
-	shared := &plan{limit: s.opt.Allowance}
-	addCompany := func(c Company) *company {
-		co := &company{Company: c, number: len(s.companies), plan: shared}
-		if c.Allowance > 0 {
-			co.plan = &plan{limit: c.Allowance, used: c.Used, month: monthOf(s.began)}
-		}
-		s.companies = append(s.companies, co)
-		s.company[c.ID] = co
-		return co
-	}
-	for i, c := range s.opt.Companies {
-		if c.ID == "" || s.company[c.ID] != nil {
-			return fmt.Errorf("sandbox: companies[%d]: id %q is empty or used twice", i, c.ID)
-		}
-		addCompany(c)
-	}
-	portfolios := map[string]*portfolio{}
-	for i, c := range s.opt.Connections {
-		if s.connection[c.ID] != nil {
-			return fmt.Errorf("sandbox: connections[%d]: id %q is used twice", i, c.ID)
-		}
-		if c.Company == "" {
-			c.Company = "co_1"
-		}
-		co := s.company[c.Company]
-		if co == nil {
-			co = addCompany(Company{ID: c.Company})
-		}
-		if c.Throughput == "" {
-			c.Throughput = "STANDARD"
-		}
-		if c.Quality == "" {
-			c.Quality = "GREEN"
-		}
-		if c.Status == "" {
-			c.Status = "connected"
-		}
-		if c.Portfolio == "" {
-			c.Portfolio = c.Company
-		}
-		if portfolios[c.Portfolio] == nil {
-			portfolios[c.Portfolio] = &portfolio{reached: map[uint64]int64{}}
-		}
-		phone, _ := parsePhone(c.Phone)
-		conn := &connection{Connection: c, number: i, phone: phone, limit: throughput(c), company: co, portfolio: portfolios[c.Portfolio]}
-		s.connections = append(s.connections, conn)
-		s.connection[c.ID] = conn
-	}
-	for i, k := range s.opt.Keys {
-		if k.Company != "" && s.company[k.Company] == nil {
-			return fmt.Errorf("sandbox: keys[%d]: company %q has no connection", i, k.Company)
-		}
-		s.keys[k.Token] = &s.opt.Keys[i]
-	}
-	for i, t := range s.opt.Templates {
-		c := newTemplate(t, i)
-		s.templates = append(s.templates, c)
-		key := [2]string{t.Name, t.Language}
-		s.template[key] = append(s.template[key], c)
-	}
-	for _, a := range s.opt.Assets {
-		if a.Company == "" {
-			a.Company = "co_1"
-		}
-		s.assets[a.ID] = &asset{id: a.ID, company: a.Company, expires: s.began.Add(assetLife - a.Age)}
-	}
-	for _, n := range s.opt.OptedOut {
-		to, _ := parsePhone(n)
-		for _, co := range s.companies {
-			s.optedOut[pairKey(co.number, to)] = OptOut{Company: co.ID, Phone: formatPhone(to), At: s.began}
-		}
-	}
-	for _, n := range s.opt.WindowOpen {
-		to, _ := parsePhone(n)
-		s.openFrom[to] = true
-	}
-	for _, r := range s.opt.Statuses.Recipients {
-		to, _ := parsePhone(r.Phone)
-		s.named[to] = r
-	}
-	return nil
 }
 
 // pairKey puts a connection or company (14 bits) and a phone number (15 digits, 50 bits) in one

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestTheScenariosOfTheTreeLoad, and each is named in their README.
+// Each scenario of testdata/scenarios loads, and the README there names it.
 func TestTheScenariosOfTheTreeLoad(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/scenarios/*.yaml")
 	must(t, err)
@@ -29,7 +29,6 @@ func TestTheScenariosOfTheTreeLoad(t *testing.T) {
 	}
 }
 
-// TestAScenarioSaysEverythingThatOptionsCan.
 func TestAScenarioSaysEverythingThatOptionsCan(t *testing.T) {
 	o, err := ParseScenario("all.yaml", []byte(`
 seed: 42
@@ -50,8 +49,9 @@ webhook_secret: s
 retry_schedule: [1s, 2s]
 webhook_timeout: 3s
 webhook_workers: 4
-events: {envelope: platform, batch: 64, batch_object: true, linger: 5ms, timestamps: unix, omit_recipient: true, omit_connection: true,
-	signature_prefix: "v1=", signature_encoding: base64, signature_timestamp: X-Service-Timestamp}
+events:
+  {envelope: platform, batch: 64, batch_object: true, linger: 5ms, timestamps: unix, omit_recipient: true, omit_connection: true,
+  signature_prefix: "v1=", signature_encoding: base64, signature_timestamp: X-Service-Timestamp}
 allowance: 7
 throttle: http
 tier_code: 131049
@@ -70,7 +70,6 @@ timeline: [{after: 1h, faults: {lost_after: 0.5}}, {after_messages: 3, template:
 	}
 }
 
-// TestAnEmptyScenarioIsTheDemosWorldWithoutFaults.
 func TestAnEmptyScenarioIsTheDemosWorldWithoutFaults(t *testing.T) {
 	for _, raw := range []string{"", "# nothing\n", "seed: 0\n"} {
 		o, err := ParseScenario("empty.yaml", []byte(raw))
@@ -81,7 +80,7 @@ func TestAnEmptyScenarioIsTheDemosWorldWithoutFaults(t *testing.T) {
 	}
 }
 
-// TestAMistakenScenarioIsNamedByItsPlace: one line, file, line and column.
+// The error of a scenario has one line with the file, the line and the column.
 func TestAMistakenScenarioIsNamedByItsPlace(t *testing.T) {
 	for name, c := range map[string]struct{ raw, want string }{
 		"unknown key":   {"seed: 1\nfautls: {}\n", "x.yaml:2:1: "},

@@ -21,7 +21,7 @@ type scene struct {
 	key    string
 }
 
-// bubble plays a scene under virtual time; changes are made to the options first.
+// bubble plays a scene in a synctest bubble. It makes the changes to the options first.
 func bubble(t *testing.T, o Options, play func(*testing.T, *scene), changes ...func(*Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,7 @@ type delivery struct {
 	signature string
 }
 
-// hook is an endpoint that answers by status, 200 when it has none.
+// hook is an endpoint for webhooks. It answers by status, or 200 if status is nil.
 type hook struct {
 	mu     sync.Mutex
 	got    []delivery
@@ -108,7 +108,8 @@ func (h *hook) last(t *testing.T) delivery {
 	return all[len(all)-1]
 }
 
-// statuses are the statuses that came, in order; id filters when it is not empty.
+// statuses returns the statuses that came, in order: those of the message id, or all if id is
+// empty.
 func (h *hook) statuses(id string) []string {
 	var out []string
 	for _, d := range h.deliveries() {

@@ -23,7 +23,7 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
 func (s *sink) WriteHeader(status int)      { s.status = status }
 
-// BenchmarkPost is the handler alone: decode, rules, record, plan.
+// BenchmarkPost measures the handler alone: decode, rules, record, plan.
 func BenchmarkPost(b *testing.B) {
 	s, err := New(Options{WebhookURL: "http://127.0.0.1:9/"})
 	if err != nil {
@@ -33,7 +33,8 @@ func BenchmarkPost(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		body := fmt.Sprintf(`{"connectionId":"conn_%d","to":"+2348030%06d","template":{"name":"spring_sale","language":"en_US","body":["Ada","20 %%"],"buttons":[{"type":"url","text":"ada-20"}]}}`, i%4+1, i)
+		body := fmt.Sprintf(`{"connectionId":"conn_%d","to":"+2348030%06d","template":{"name":"spring_sale","language":"en_US",`+
+			`"body":["Ada","20 %%"],"buttons":[{"type":"url","text":"ada-20"}]}}`, i%4+1, i)
 		r := httptest.NewRequest("POST", "/api/v1/messages", strings.NewReader(body))
 		r.Header = http.Header{"Authorization": {"Bearer " + DemoKey}, "Content-Type": {"application/json"}, "User-Agent": {"bench/1"}}
 		w := &sink{header: http.Header{}}
@@ -44,7 +45,7 @@ func BenchmarkPost(b *testing.B) {
 	}
 }
 
-// BenchmarkWebhooks posts over real sockets to an endpoint in the same process.
+// BenchmarkWebhooks measures posting over real sockets to an endpoint in the same process.
 func BenchmarkWebhooks(b *testing.B) {
 	for name, batch := range map[string]int{"single": 1, "by64": 64} {
 		b.Run(name, func(b *testing.B) {
@@ -87,7 +88,7 @@ func fill(tb testing.TB, s *Sandbox, n int) {
 	}
 }
 
-// TestAHundredThousandMessagesFitInMemory: the truth and the webhooks of a whole run.
+// A message takes at most 1,000 bytes, with its truth and its webhooks.
 func TestAHundredThousandMessagesFitInMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a few seconds")
@@ -111,7 +112,7 @@ func TestAHundredThousandMessagesFitInMemory(t *testing.T) {
 	}
 }
 
-// TestConcurrentPostsAndReadersAgree under the race detector: everything at once.
+// Senders, readers of the truth and changes run at the same time, for the race detector.
 func TestConcurrentPostsAndReadersAgree(t *testing.T) {
 	var got atomic.Int64
 	hooks := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { got.Add(1) }))
@@ -174,7 +175,7 @@ func TestConcurrentPostsAndReadersAgree(t *testing.T) {
 	if len(truth.Messages) != senders*each || got.Load() != int64(posts)+extras {
 		t.Errorf("%d messages, %d webhooks arrived, %d posted", len(truth.Messages), got.Load(), int64(posts)+extras)
 	}
-	// Of an early status the doubled copy is posted by the plan: the count is exact all the same.
+	// The plan posts the copy of a doubled status even if the status itself is posted early.
 	if want := int64(3*senders*each) + truth.Fired["webhook_doubled"]; int64(posts) != want {
 		t.Errorf("%d status postings, want %d", posts, want)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestTransportBehavesAsNetHTTPDoes in what a client's classification rests on.
+// The test covers the behaviour that a client needs to classify an exchange.
 func TestTransportBehavesAsNetHTTPDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var processed atomic.Bool

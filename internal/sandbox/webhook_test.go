@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestRetriesFollowTheScheduleExactly: 1 min, 5 min, 30 min, 2 h, 6 h, then no more
-// (seed 000, Events).
+// The retries come after 1 min, 5 min, 30 min, 2 h and 6 h, then no more
+// (docs/service.md#delivery-of-events).
 func TestRetriesFollowTheScheduleExactly(t *testing.T) {
 	o := Options{Statuses: StatusProfile{Recipients: []Recipient{{Phone: "+23480312345", Fate: FateUndelivered}}}}
 	bubble(t, o, func(t *testing.T, c *scene) {
@@ -59,7 +59,7 @@ func TestRetriesFollowTheScheduleExactly(t *testing.T) {
 	})
 }
 
-// TestAnUnansweredDeliveryIsRetried: connection refused, time-out, redirect are no 2xx.
+// A refused connection, a time-out and a redirect are no 2xx.
 func TestAnUnansweredDeliveryIsRetried(t *testing.T) {
 	n := 0
 	o := Options{
@@ -98,7 +98,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestStatusesOfAMessageComeInOrder, although many are posted at once.
+// The statuses of a message keep their order although many messages are posted at once.
 func TestStatusesOfAMessageComeInOrder(t *testing.T) {
 	fast := Delay{Median: 1}
 	o := Options{Statuses: StatusProfile{Sent: fast, Delivered: fast, Read: fast}}
@@ -116,7 +116,7 @@ func TestStatusesOfAMessageComeInOrder(t *testing.T) {
 	})
 }
 
-// TestBatchesFillAndLoseNothing, in both forms and in the platform's envelope.
+// Batches are tested in both forms and in the platform's envelope.
 func TestBatchesFillAndLoseNothing(t *testing.T) {
 	for name, form := range map[string]EventForm{
 		"array":    {Batch: 16},
@@ -152,7 +152,7 @@ func TestBatchesFillAndLoseNothing(t *testing.T) {
 	}
 }
 
-// TestRegisteredEndpointsGetTheirOwnEvents: scope, event types, own secret, removal.
+// An endpoint has a scope, event types and a secret of its own, and it can be removed.
 func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 	s := twoClients(t)
 	register := func(key, body string) (id, secret string) {
@@ -200,7 +200,7 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 	}
 }
 
-// TestRunMayEndAndBeginAgain: nothing pending is lost in between.
+// A pending webhook is not lost between two Runs.
 func TestRunMayEndAndBeginAgain(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *scene) {
 		if err := c.s.Run(t.Context()); err == nil {

@@ -1,0 +1,169 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// postEarly posts the first status before the POST is answered. It reports whether an endpoint
+// wanted it.
+func (s *Sandbox) postEarly(r *http.Request, got accepted) bool {
+	i := firstStatus(got.steps)
+	if i < 0 {
+		return false
+	}
+	st := got.steps[i]
+	now := time.Now()
+	if st.at.After(now) { // the status happens now, earlier than planned
+		st.at = now
+		s.records.with(got.index, func(rec *record) { rec.marks[st.slot].at = now.UnixNano() })
+	}
+	it := item{post: now.UnixNano(), index: got.index, slot: st.slot, flags: st.flags}
+	typ, company := s.about(it)
+	posted := false
+	var buf []byte
+	for i, ep := range *s.endpoints.Load() {
+		if ep.wants(typ, company) {
+			it.endpoint = uint16(i)
+			s.pending.Add(1)
+			// The webhook is posted even if the client leaves.
+			s.deliver(context.WithoutCancel(r.Context()), s.shardOf(got.index), &buf, []item{it})
+			posted = true
+		}
+	}
+	return posted
+}
+
+// deliver posts one delivery with items of one endpoint. A delivery that is not answered 2xx is
+// repeated by the schedule; each wait begins with the answer (docs/service.md#delivery-of-events).
+func (s *Sandbox) deliver(ctx context.Context, sh *shard, buf *[]byte, items []item) {
+	if items[0].slot == slotStop {
+		s.stop(items[0].index)
+		s.done(1)
+		return
+	}
+	ep := (*s.endpoints.Load())[items[0].endpoint]
+	if ep.removed {
+		s.done(len(items))
+		return
+	}
+	*buf = s.appendDelivery((*buf)[:0], items)
+	for _, it := range items {
+		s.posted(it)
+	}
+	forged := items[0].flags&flagForged != 0
+	status, err := s.postWebhook(ctx, ep, *buf, forged)
+	now := time.Now()
+	ok := err == nil && status >= 200 && status <= 299
+	if s.opt.OnEvent != nil {
+		for _, it := range items {
+			s.opt.OnEvent(s.webhookEvent(it, now, status, err))
+		}
+	}
+	switch {
+	case ok && forged:
+		s.forgedOK.Add(int64(len(items)))
+	case ok:
+		for _, it := range items {
+			s.acked(it, now.UnixNano())
+		}
+	}
+	if ok {
+		s.done(len(items))
+		return
+	}
+	if ctx.Err() != nil { // Run ends, so this is no failure of the endpoint
+		for _, it := range items {
+			sh.push(it)
+		}
+		return
+	}
+	for _, it := range items {
+		if int(it.attempt) >= len(s.opt.RetrySchedule) {
+			s.fired[faultAbandoned].Add(1)
+			s.done(1)
+			continue
+		}
+		it.post = now.Add(s.opt.RetrySchedule[it.attempt]).UnixNano()
+		it.attempt++
+		it.flags &^= flagForged
+		sh.push(it)
+	}
+}
+
+// postWebhook sends one signed body and returns the status of the answer.
+func (s *Sandbox) postWebhook(ctx context.Context, ep *endpoint, body []byte, forged bool) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.opt.WebhookTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, ep.url, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	secret := ep.secret
+	if forged {
+		secret += "-forged"
+	}
+	req.Header["Content-Type"] = []string{"application/json"}
+	req.Header["User-Agent"] = []string{"service-webhooks/1.1"}
+	s.opt.Events.sign(req.Header, secret, body, time.Now())
+	res, err := s.opt.Transport.RoundTrip(req) // no redirects are followed
+	if err != nil {
+		return 0, err
+	}
+	// The body has no meaning. It is read so that the connection can be used again.
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
+	_ = res.Body.Close()
+	return res.StatusCode, nil
+}
+
+// posted counts a posting, for Truth.
+func (s *Sandbox) posted(it item) {
+	switch {
+	case it.slot < statusSlots:
+		s.records.with(it.index, func(rec *record) { rec.marks[it.slot].posts++ })
+	case it.slot == slotExtra:
+		s.mu.Lock()
+		s.extras[it.index].posts++
+		s.mu.Unlock()
+	}
+}
+
+// acked keeps the time of the first 2xx, for Truth.
+func (s *Sandbox) acked(it item, now int64) {
+	switch {
+	case it.slot < statusSlots:
+		s.records.with(it.index, func(rec *record) {
+			if m := &rec.marks[it.slot]; m.acked == 0 {
+				m.acked = now
+			}
+		})
+	case it.slot == slotExtra:
+		s.mu.Lock()
+		if x := s.extras[it.index]; x.acked == 0 {
+			x.acked = now
+		}
+		s.mu.Unlock()
+	}
+}
+
+func (s *Sandbox) webhookEvent(it item, now time.Time, status int, err error) Event {
+	e := Event{At: now, Kind: "webhook", Detail: it.slot.String() + " " + strconv.Itoa(status)}
+	if err != nil {
+		e.Detail = it.slot.String() + " " + err.Error()
+	}
+	if it.slot == slotExtra {
+		s.mu.Lock()
+		e.Detail = s.extras[it.index].typ + e.Detail[len("extra"):]
+		s.mu.Unlock()
+		return e
+	}
+	s.records.with(it.index, func(rec *record) {
+		e.Connection, e.To = s.connections[rec.conn].ID, formatPhone(rec.to)
+		e.MessageID = wamid(s.boot, rec.to, 0x11, uint64(it.index))
+	})
+	return e
+}
