@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A few segments for each connection, none below 64 and none above SegmentSize.
+// A list gets about four segments for each connection, of at least 64 and at most SegmentSize rows.
 func TestSegmentsSpreadAListOverItsConnections(t *testing.T) {
 	for _, c := range []struct {
 		rows        int64
@@ -31,7 +31,7 @@ func TestSeqsOfAGroupLieTogether(t *testing.T) {
 	}{{"a", false}, {"b", false}, {"a", false}, {"a", true}, {"a", false}, {"a", true}, {"b", false}, {"a", true}} {
 		seqs = append(seqs, b.assign(row.group, row.closed))
 	}
-	// Two to a segment; the rows that nobody sends share one.
+	// Two rows to a segment; the rows that are never sent share one.
 	if diff := cmp.Diff([]int64{0, 4096, 1, 8192, 12288, 8193, 4097, 8194}, seqs); diff != "" {
 		t.Errorf("seqs -want +got:\n%s", diff)
 	}
@@ -81,7 +81,7 @@ func TestSeqsGoOnWhereAnImportStopped(t *testing.T) {
 
 func TestCountriesAreThoseOfTheNumber(t *testing.T) {
 	c := newCountries()
-	for range 2 { // the second time from what is remembered
+	for range 2 { // the second time from the cache
 		for to, want := range map[string]string{
 			"+2348031234567": "NG", "+12025550143": "US", "+16135550143": "CA", "+14165550143": "CA", "+74951234567": "RU", "+77011234567": "KZ",
 			"+442079460958": "GB", "+447781234567": "GG", "+390612345678": "IT", "+3585012345678": "FI", "+8821612345678": "", "+21012345678": "",

@@ -8,7 +8,8 @@ import (
 	"campaignd/campaign"
 )
 
-// A one-time code may be given by a button in place of template.otp. The same rules hold there, in the file and in a row.
+// A one-time code may be given by a button in place of template.otp. The same rules hold there, in
+// the file and in a row.
 func TestACodeInAButtonIsHeldToItsRules(t *testing.T) {
 	for text, want := range map[string]string{
 		"123-456": "", "123456789012345": "",

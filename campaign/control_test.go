@@ -40,8 +40,8 @@ func TestARunIsFoundByIDNumberOrLatest(t *testing.T) {
 	}
 }
 
-// The table has each wish of the operator in each state, and the state that follows.
-func TestWishesFitTheStateOfARun(t *testing.T) {
+// Each request of the operator in each state, and the state that follows.
+func TestRequestsFitTheStateOfARun(t *testing.T) {
 	type control = func(t *testing.T, l campaign.Ledger, r campaign.Run) (campaign.Controlled, error)
 	wishes := map[string]control{
 		"pause": func(t *testing.T, l campaign.Ledger, r campaign.Run) (campaign.Controlled, error) {
@@ -99,7 +99,7 @@ func TestWishesFitTheStateOfARun(t *testing.T) {
 			case w != no && (err != nil || got.Run.State != w.state || got.Run.Wanted != w.wanted || got.Sentence == ""):
 				t.Errorf("%s of a run that is %s: %s, %s %q, %v, want %+v", wish, state, got.Run.State, got.Run.Wanted, got.Sentence, err, w)
 			}
-			if state.Ended() && wish != "approve" { // it ended since it was looked up
+			if state.Ended() && wish != "approve" { // the run ended since it was read
 				if got, err := wishes[wish](t, l, stale); !errors.Is(err, campaign.ErrNotNow) {
 					t.Errorf("%s of a run that is %s meanwhile: %+v, %v, want %v", wish, state, got, err, campaign.ErrNotNow)
 				}
@@ -125,7 +125,7 @@ func TestWishesFitTheStateOfARun(t *testing.T) {
 	}
 }
 
-// Only these three are ends, and only the template's pause ends by itself.
+// A run has three final states, and only a pause for a template ends by itself.
 func TestEndsAndOpenStatesAreClosedLists(t *testing.T) {
 	for state, want := range map[campaign.State]bool{
 		campaign.Importing: false, campaign.WaitingApproval: false, campaign.Ready: false, campaign.Running: false, campaign.Paused: false,

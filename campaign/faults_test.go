@@ -1,207 +1,25 @@
 package campaign_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/messaging"
 	"campaignd/recipients"
 )
 
-var errAway = errors.New("away")
-
-// fuse fails the call that left counts down to.
-type fuse struct {
-	left int
-	what string // which failed
-}
-
-func (f *fuse) call(what string) error {
-	if f.left--; f.left != 0 {
-		return nil
-	}
-	f.what = what
-	return fmt.Errorf("%s: %w", what, errAway)
-}
-
-// brittle is a ledger one of whose calls fails, before it does anything.
-type brittle struct {
-	campaign.Ledger
-	*fuse
-}
-
-func through[T any](f *fuse, what string, do func() (T, error)) (T, error) {
-	if err := f.call(what); err != nil {
-		var none T
-		return none, err
-	}
-	return do()
-}
-
-// each fails instead of an item, or at the end.
-func each[T any](f *fuse, what string, all iter.Seq2[T, error]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		for v, err := range all {
-			if away := f.call(what); away != nil {
-				yield(none, away)
-				return
-			}
-			if !yield(v, err) {
-				return
-			}
-		}
-		if away := f.call("end of " + what); away != nil {
-			yield(none, away)
-		}
-	}
-}
-
-func (b brittle) CreateRun(ctx context.Context, r campaign.Run) (campaign.Run, error) {
-	return through(b.fuse, "CreateRun", func() (campaign.Run, error) { return b.Ledger.CreateRun(ctx, r) })
-}
-
-func (b brittle) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
-	return through(b.fuse, "Run", func() (campaign.Run, error) { return b.Ledger.Run(ctx, no) })
-}
-
-func (b brittle) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign.Run, error) {
-	return through(b.fuse, "Runs", func() ([]campaign.Run, error) { return b.Ledger.Runs(ctx, w) })
-}
-
-func (b brittle) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted) (campaign.Run, error) {
-	return through(b.fuse, "SetWanted", func() (campaign.Run, error) { return b.Ledger.SetWanted(ctx, no, w) })
-}
-
-func (b brittle) SetState(
-	ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State, why campaign.PauseReason, detail string,
-) (bool, error) {
-	return through(b.fuse, "SetState", func() (bool, error) { return b.Ledger.SetState(ctx, no, from, to, why, detail) })
-}
-
-func (b brittle) SetAsset(ctx context.Context, no campaign.RunNo, id string, until time.Time) error {
-	if err := b.call("SetAsset"); err != nil {
-		return err
-	}
-	return b.Ledger.SetAsset(ctx, no, id, until)
-}
-
-func (b brittle) AppendRows(
-	ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, segments []campaign.Segment,
-) error {
-	if err := b.call("AppendRows"); err != nil {
-		return err
-	}
-	return b.Ledger.AppendRows(ctx, no, after, rows, segments)
-}
-
-func (b brittle) FinishImport(ctx context.Context, no campaign.RunNo, rows int64, s campaign.State) error {
-	if err := b.call("FinishImport"); err != nil {
-		return err
-	}
-	return b.Ledger.FinishImport(ctx, no, rows, s)
-}
-
-func (b brittle) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (campaign.JobLease, bool, error) {
-	if err := b.call("AcquireJob"); err != nil {
-		return campaign.JobLease{}, false, err
-	}
-	return b.Ledger.AcquireJob(ctx, name, owner, d)
-}
-
-// ReleaseJob fails after the lease is given back, so that the next try need not wait for its end.
-func (b brittle) ReleaseJob(ctx context.Context, l campaign.JobLease) error {
-	if err := b.Ledger.ReleaseJob(ctx, l); err != nil {
-		return err
-	}
-	return b.call("ReleaseJob")
-}
-
-func (b brittle) Suppress(ctx context.Context, s []campaign.Suppression) (int, error) {
-	return through(b.fuse, "Suppress", func() (int, error) { return b.Ledger.Suppress(ctx, s) })
-}
-
-func (b brittle) Unsuppress(ctx context.Context, s []campaign.Suppression) (int, error) {
-	return through(b.fuse, "Unsuppress", func() (int, error) { return b.Ledger.Unsuppress(ctx, s) })
-}
-
-func (b brittle) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppression, error] {
-	return each(b.fuse, "Suppressions", b.Ledger.Suppressions(ctx))
-}
-
-func (b brittle) SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]campaign.SkipReason, error) {
-	return through(b.fuse, "SuppressedKeys", func() (map[int64]campaign.SkipReason, error) {
-		return b.Ledger.SuppressedKeys(ctx, keys, marketing, now)
-	})
-}
-
-func (b brittle) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
-	return each(b.fuse, "Lines", b.Ledger.Lines(ctx, no))
-}
-
-func (b brittle) SegmentStates(ctx context.Context, no campaign.RunNo) ([]campaign.SegmentState, error) {
-	return through(b.fuse, "SegmentStates", func() ([]campaign.SegmentState, error) { return b.Ledger.SegmentStates(ctx, no) })
-}
-
-// brittleService is a service one of whose calls fails.
-type brittleService struct {
-	*album
-	*fuse
-}
-
-func (b brittleService) Connections(ctx context.Context) ([]messaging.Connection, error) {
-	return through(b.fuse, "Connections", func() ([]messaging.Connection, error) { return b.album.Connections(ctx) })
-}
-
-func (b brittleService) Numbers(ctx context.Context) ([]messaging.Number, error) {
-	return through(b.fuse, "Numbers", func() ([]messaging.Number, error) { return b.album.Numbers(ctx) })
-}
-
-func (b brittleService) Templates(ctx context.Context, id string) ([]messaging.TemplateRecord, error) {
-	return through(b.fuse, "Templates", func() ([]messaging.TemplateRecord, error) { return b.album.Templates(ctx, id) })
-}
-
-func (b brittleService) UploadMedia(ctx context.Context, id, name, contentType string, r io.Reader) (messaging.Asset, error) {
-	return through(b.fuse, "UploadMedia", func() (messaging.Asset, error) { return b.album.UploadMedia(ctx, id, name, contentType, r) })
-}
-
-func (b brittleService) Send(context.Context, *messaging.Message) (messaging.Receipt, error) {
-	return through(b.fuse, "Send", func() (messaging.Receipt, error) { return messaging.Receipt{MessageID: "m1"}, nil })
-}
-
-// brittleWriter fails like a full disk.
-type brittleWriter struct {
-	io.Writer
-	*fuse
-}
-
-func (b brittleWriter) Write(p []byte) (int, error) {
-	return through(b.fuse, "Write", func() (int, error) { return b.Writer.Write(p) })
-}
-
-// bannerFile is a campaign with a header file, which is written beside it.
+// bannerFile writes a campaign with a header file, and the header file beside it.
 func bannerFile(t *testing.T, dir string) string {
 	overwrite(t, filepath.Join(dir, "banner.jpg"), "\xff\xd8\xff\xe0\x00\x10JFIF")
 	return overwrite(t, filepath.Join(dir, "spring.yaml"), strings.Replace(springFile, "assetId: ast_1", "file: banner.jpg", 1))
 }
 
-// sound is the ledger none of whose calls fails.
-func sound(l campaign.Ledger) campaign.Ledger {
-	if b, ok := l.(brittle); ok {
-		return b.Ledger
-	}
-	return l
-}
-
-// whole says what is missing of a run whose import has ended.
+// whole is an error unless the import of a run has ended with all its rows.
 func whole(t *testing.T, l campaign.Ledger, run campaign.Run, rows int64) error {
 	l = sound(l)
 	run, err := l.Run(t.Context(), run.No)
@@ -216,13 +34,13 @@ func whole(t *testing.T, l campaign.Ledger, run campaign.Run, rows int64) error 
 	return nil
 }
 
-// Each call of the ledger and the service fails once, at each place of each operation: the
-// operation says so, and is done when it is asked again.
+// In each operation, each call of the ledger and of the service fails once. The operation returns
+// the error, and succeeds when it is called again.
 func TestEveryFailureIsReturnedAndCanBeTriedAgain(t *testing.T) {
 	type do = func(l campaign.Ledger, s brittleService) error
 	dir := t.TempDir()
 	file := bannerFile(t, dir)
-	fresh := 0 // each operation has a list of its own, and so a run of its own
+	fresh := 0 // each operation has its own list, and therefore its own run
 	list := func(t *testing.T) string {
 		fresh++
 		return overwrite(t, filepath.Join(dir, fmt.Sprint(fresh, ".csv")), springList+strings.Repeat("\n", fresh))

@@ -92,10 +92,9 @@ func parse(t testing.TB, src string) *campaign.Definition {
 	return d
 }
 
-// TestEveryFaultIsNamedWithItsPlace compares what a person reads with testdata: all faults of a
-// file at once, each with line, column, the line itself and a caret. UPDATE_GOLDEN=1 writes it
-// anew.
-func TestEveryFaultIsNamedWithItsPlace(t *testing.T) {
+// All faults of a file are listed at once, each with line, column, the line itself and a caret, as
+// testdata has them. UPDATE_GOLDEN=1 writes the files.
+func TestEveryFaultHasLineColumnAndExcerpt(t *testing.T) {
 	for _, path := range append(glob(t, "broken/*.yaml"), glob(t, "refused/*.yaml")...) {
 		src, err := os.ReadFile(path)
 		if err != nil {
@@ -124,7 +123,7 @@ func TestEveryFaultIsNamedWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotExecutedIsRefusedWithASentence(t *testing.T) {
+func TestKeysThatAreNotExecutedAreRefused(t *testing.T) {
 	for _, key := range []string{
 		"policies: {canary: {count: 200}}", "policies: {frequency_cap: {messages: 1, per: 24h}}", "policies: {follow_up: {codes: [131049]}}",
 		"policies: {on_uncertain: evidence}", "limits: {weight: 2}", "limits: {deadline: 6h}",
@@ -206,7 +205,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-func TestFilesAreMissedByName(t *testing.T) {
+func TestAMissingFileIsNamed(t *testing.T) {
 	_, _, err := campaign.LoadDefinition(filepath.Join(t.TempDir(), "none.yaml"))
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "none.yaml") {
 		t.Errorf("got %v, want %v of none.yaml", err, os.ErrNotExist)
@@ -235,7 +234,7 @@ func FuzzParseDefinition(f *testing.F) {
 			}
 			return
 		}
-		// What is accepted can be stored, and means the same when it is read again.
+		// An accepted file can be stored as JSON, and means the same when it is read again.
 		text, err := json.Marshal(d)
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"campaignd/campaign"
 )
 
-// told is a ledger that tells rows of one run as a test wants them.
+// told is a ledger whose rows of one run are those that a test gives it.
 type told struct {
 	campaign.Ledger
 	no    campaign.RunNo
@@ -33,13 +33,13 @@ func (l *told) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.
 	}
 }
 
-// endedRun is a finished run whose rows ended as lines say; rows and phones are numbered from 1.
+// endedRun is a finished run with these outcomes; rows and phones are numbered from 1.
 func endedRun(t *testing.T, extra string, outcomes ...campaign.Line) (*told, campaign.Run) {
 	t.Helper()
 	return endedRunIn(t, openLedger(t), "00", extra, outcomes...)
 }
 
-// endedRunIn is endedRun in a ledger that has others, of the list with that hash.
+// endedRunIn is endedRun in a ledger that has other runs; hash is that of its list.
 func endedRunIn(t *testing.T, l campaign.Ledger, hash, extra string, outcomes ...campaign.Line) (*told, campaign.Run) {
 	t.Helper()
 	source := minimal + extra
@@ -108,7 +108,7 @@ func TestOnlyRowsThatMayBeSentAgainCanBeChosen(t *testing.T) {
 	}
 }
 
-func TestAFollowUpSendsToWhoWasChosenOnce(t *testing.T) {
+func TestAFollowUpHasEachChosenRowOnce(t *testing.T) {
 	long := time.Now().Add(-25 * time.Hour)
 	outcomes := func() []campaign.Line {
 		return []campaign.Line{
@@ -162,7 +162,8 @@ func TestAFollowUpSendsToWhoWasChosenOnce(t *testing.T) {
 	}
 }
 
-// The same choice in another order is the same run; no row is in two follow-ups of a parent.
+// The same selection in another order is the same run, and no row is in two follow-up runs of a
+// parent.
 func TestAskingTwiceForAFollowUpSendsNobodyTwice(t *testing.T) {
 	l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed, Code: "1"}, campaign.Line{Status: campaign.Refused, Code: "2"},
 		campaign.Line{Status: campaign.Failed, Code: "3"})
@@ -182,7 +183,7 @@ func TestAskingTwiceForAFollowUpSendsNobodyTwice(t *testing.T) {
 		!strings.Contains(err.Error(), "the 1 rows of a-1 that are failed=3 are in another follow-up run already") {
 		t.Errorf("nobody left: %v, want %v", err, campaign.ErrNobody)
 	}
-	// The same choice of another parent is another run.
+	// The same selection of another parent is another run.
 	other, otherRun := *l, parent
 	run, err := l.CreateRun(t.Context(),
 		campaign.Run{Campaign: "a", ListHash: "01", Definition: parent.Definition, Header: parent.Header, Wanted: campaign.WantRun})
@@ -255,7 +256,7 @@ func TestAFollowUpTakesTheHeaderAndTheApprovalOver(t *testing.T) {
 	}
 }
 
-func TestUncertainRowsAreToldWithTheirEvidence(t *testing.T) {
+func TestUncertainRowsAreListedWithTheirEvidence(t *testing.T) {
 	l, run := endedRun(t, "",
 		campaign.Line{Status: campaign.Unknown, Reason: "time_out", Connection: "conn_1", Attempts: 2, RequestID: "r", TraceID: "t"},
 		campaign.Line{Status: campaign.InDoubt, Code: "http_502"}, campaign.Line{Status: campaign.Read, Reason: "time_out"},

@@ -34,8 +34,8 @@ func start(t testing.TB, l campaign.Launch) campaign.Launched {
 	return launched
 }
 
-// A run is (campaign, bytes of the list, launch key), and of a firing (campaign, firing). Each of
-// these makes another run, and nothing else does.
+// A run is identified by campaign, bytes of the list and launch key; the run of a firing, by
+// campaign and firing. A difference in one of these makes another run, and nothing else does.
 func TestARunIsItsCampaignItsListAndItsLaunch(t *testing.T) {
 	dir := t.TempDir()
 	spring := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile)
@@ -122,7 +122,7 @@ func TestAnEndedRunIsNotSentAgain(t *testing.T) {
 		if moved, err := launch.Ledger.SetState(t.Context(), first.No, []campaign.State{campaign.Ready}, state, "", ""); err != nil || !moved {
 			t.Fatal(moved, err)
 		}
-		overwrite(t, file, springFile+"limits: {rate: 40}\n") // of no interest any more
+		overwrite(t, file, springFile+"limits: {rate: 40}\n") // an ended run ignores the change
 		again := start(t, launch)
 		if again.Run.No != first.No || !again.Ended || again.Resumed || again.Imported {
 			t.Errorf("%s: %+v, want run %d as it ended", state, again, first.No)
@@ -149,7 +149,7 @@ func TestAChangedCampaignDoesNotResumeARun(t *testing.T) {
 	}
 }
 
-func TestAListIsBesideTheCampaignOrWhereItIsTold(t *testing.T) {
+func TestAListIsBesideTheCampaignOrAtItsPath(t *testing.T) {
 	dir := t.TempDir()
 	list := overwrite(t, filepath.Join(dir, "list.csv"), springList)
 	with := func(name, at string) string {
@@ -173,7 +173,7 @@ func TestAListIsBesideTheCampaignOrWhereItIsTold(t *testing.T) {
 	}
 }
 
-// noting writes down what a launch asks of the ledger's jobs.
+// noting records the owner and the length of the job lease that a launch acquires.
 type noting struct {
 	campaign.Ledger
 	owner string
@@ -212,7 +212,7 @@ func TestALaunchLeasesItsImportAndTellsItsProgress(t *testing.T) {
 	for _, line := range lines(t, l, 1) {
 		skipped[line.Reason]++
 	}
-	// Own senders are no recipients, whatever their number looks like at the service.
+	// The campaign's own numbers are not recipients, however the service writes them.
 	if diff := cmp.Diff(map[string]int{"": 5, "recipient_is_sender": 1, "duplicate": 1, "missing_variable": 1},
 		skipped); diff != "" || len(states) != 2 {
 		t.Errorf("%d segments, want 2; reasons -want +got:\n%s", len(states), diff)
@@ -250,7 +250,7 @@ func TestALaunchThatReachesNobodyIsRefused(t *testing.T) {
 	}
 }
 
-// album takes uploads.
+// album is a service that records uploads.
 type album struct {
 	*account
 	uploads []string
@@ -283,7 +283,7 @@ func TestAHeaderFileIsUploadedOncePerRun(t *testing.T) {
 	}
 }
 
-func TestResumeWantsTheListAsItWas(t *testing.T) {
+func TestResumeNeedsTheUnchangedList(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, l *campaign.Launch, run *campaign.Run)
 		ok    bool
@@ -308,7 +308,7 @@ func TestResumeWantsTheListAsItWas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, run, _ := importing(t, "")
 			c.spoil(t, &l, &run)
-			if run.Asset != "" { // what is looked at first is the run; then the ledger's
+			if run.Asset != "" { // only the given run has the asset; the ledger's run does not
 				if _, err := l.Resume(t.Context(), run); errors.Is(err, campaign.ErrListElsewhere) {
 					t.Errorf("got %v, want no word of another place", err)
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// leases is a JobLedger that writes down what it is asked, and when.
+// leases is a JobLedger that records its calls and their times.
 type leases struct {
 	began  time.Time
 	asked  []string
@@ -40,7 +40,7 @@ func (l *leases) RenewJob(_ context.Context, lease JobLease, d time.Duration) (J
 func (l *leases) ReleaseJob(ctx context.Context, lease JobLease) error {
 	l.note("release", lease.Name)
 	if until, ok := ctx.Deadline(); !ok || time.Until(until) != time.Second || ctx.Err() != nil {
-		l.note("without a second for it")
+		l.note("without a deadline of a second")
 	}
 	return l.frees
 }
@@ -68,7 +68,7 @@ func TestAJobIsLeasedRenewedAndReleased(t *testing.T) {
 	}
 }
 
-func TestAJobSaysWhatBecameOfIt(t *testing.T) {
+func TestAJobReturnsHowItEnded(t *testing.T) {
 	broken, away := errors.New("broken"), errors.New("the ledger is away")
 	for name, c := range map[string]struct {
 		l       leases
@@ -103,7 +103,7 @@ func TestAJobSaysWhatBecameOfIt(t *testing.T) {
 				}
 				time.Sleep(6 * time.Second)
 				if fenced := errors.Is(context.Cause(ctx), ErrFenced); fenced != errors.Is(l.renews, ErrFenced) {
-					t.Errorf("%s: the work is told of it: %v, want %v", name, fenced, !fenced)
+					t.Errorf("%s: the work's context has the cause ErrFenced: %v, want %v", name, fenced, !fenced)
 				}
 				return c.work
 			})
@@ -111,10 +111,10 @@ func TestAJobSaysWhatBecameOfIt(t *testing.T) {
 				t.Errorf("%s: got %v, want %v", name, err, c.want)
 			}
 			if refused := l.taken || l.fails != nil; worked == refused {
-				t.Errorf("%s: the work was begun: %v, want %v", name, worked, !refused)
+				t.Errorf("%s: the work was started: %v, want %v", name, worked, !refused)
 			}
 			if last := l.asked[len(l.asked)-1]; (last == "6s release cron x") != c.release {
-				t.Errorf("%s: last it asked %q, want a release: %v", name, last, c.release)
+				t.Errorf("%s: the last call is %q, want a release: %v", name, last, c.release)
 			}
 		})
 	}

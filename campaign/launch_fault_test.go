@@ -16,8 +16,8 @@ import (
 	"campaignd/recipients"
 )
 
-// A launch names the first file that is missing, and stores no run.
-func TestALaunchSaysWhichFileIsMissing(t *testing.T) {
+// A launch names the missing file and stores no run.
+func TestALaunchNamesTheMissingFile(t *testing.T) {
 	dir := t.TempDir()
 	none := filepath.Join(dir, "none")
 	file := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile)
@@ -52,10 +52,10 @@ func TestALaunchSaysWhichFileIsMissing(t *testing.T) {
 	}
 }
 
-// taken is a ledger whose jobs another process has for a while.
+// taken is a ledger in which another process holds the jobs for the first calls.
 type taken struct {
 	campaign.Ledger
-	tries int // that find it taken
+	tries int // calls that find the job taken
 	began time.Time
 	asked []time.Duration
 }
@@ -68,8 +68,8 @@ func (l *taken) AcquireJob(ctx context.Context, name, owner string, d time.Durat
 	return l.Ledger.AcquireJob(ctx, name, owner, d)
 }
 
-// A launch looks each second whether the other importer is done, and stops waiting when it is told
-// to.
+// A launch checks every second whether the other importer has finished, and stops waiting when its
+// context ends.
 func TestALaunchWaitsForAnotherImporter(t *testing.T) {
 	for name, c := range map[string]struct {
 		nowait  bool
@@ -98,12 +98,12 @@ func TestALaunchWaitsForAnotherImporter(t *testing.T) {
 	}
 }
 
-// unsure does not know what became of the commit of its first appends.
+// unsure is a ledger that loses the result of the commit of its first appends.
 type unsure struct {
 	campaign.Ledger
-	unknown int  // so many appends end like that
-	written bool // although they are written
-	other   bool // another importer appends meanwhile
+	unknown int  // number of appends that end like that
+	written bool // these appends are written
+	other   bool // another importer appends instead
 	called  int
 }
 
@@ -125,7 +125,8 @@ func (u *unsure) AppendRows(
 	return campaign.ErrUnknownCommit
 }
 
-// A commit whose answer was lost is tried three times; what is written is not written again.
+// A commit whose result was lost is tried three times. Rows that were written are not written
+// again.
 func TestAnUnknownCommitIsTriedThreeTimes(t *testing.T) {
 	d := parse(t, minimal)
 	path := writeFile(t, "list.csv", "to\n+2348031234501\n+2348031234502\n")
@@ -153,7 +154,7 @@ func TestAnUnknownCommitIsTriedThreeTimes(t *testing.T) {
 	}
 }
 
-// A chunk has 2,000 rows, or as many as make more than 8 MiB.
+// A chunk ends at 2,000 rows, or when its cells exceed 8 MiB.
 func TestAChunkEndsAtItsRowsAndItsBytes(t *testing.T) {
 	d := parse(t, minimal+"recipients: {validate: possible}\n")
 	for name, c := range map[string]struct {
@@ -161,8 +162,8 @@ func TestAChunkEndsAtItsRowsAndItsBytes(t *testing.T) {
 		want       []int64
 	}{
 		"1,999 rows": {1999, 0, []int64{1999}}, "2,000 rows": {2000, 0, []int64{2000}}, "2,001 rows": {2001, 0, []int64{2000, 2001}},
-		// 16 rows of 512 KiB, of which 14 bytes are the number, are not more than 8 MiB; with a byte more
-		// each they are.
+		// 16 rows of 512 KiB, of which 14 bytes are the number, are not more than 8 MiB. With a byte more
+		// in each row, they are.
 		"8 MiB": {18, 512<<10 - 14, []int64{17, 18}}, "more than 8 MiB": {18, 512<<10 - 13, []int64{16, 18}},
 	} {
 		var b strings.Builder
@@ -185,9 +186,8 @@ func TestAChunkEndsAtItsRowsAndItsBytes(t *testing.T) {
 	}
 }
 
-// A freeze that was interrupted after its first chunk goes on with the rows that it has not: also
-// when a webhook has settled a row since, and whatever its row in another follow-up was skipped
-// for.
+// An interrupted follow-up run continues with the rows that it does not have yet, also when a
+// webhook has settled some of the parent's rows since.
 func TestAnInterruptedFollowUpGoesOn(t *testing.T) {
 	outcomes := make([]campaign.Line, 4500)
 	for i := range outcomes {
@@ -220,7 +220,7 @@ func TestAnInterruptedFollowUpGoesOn(t *testing.T) {
 	}
 }
 
-// A row that another follow-up skipped was sent to nobody: it may be chosen again.
+// A row that another follow-up run skipped was not sent, so it may be chosen again.
 func TestARowSkippedElsewhereMayBeChosen(t *testing.T) {
 	l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed, Code: "1"}, campaign.Line{Status: campaign.Refused})
 	first, err := follow(l, parent, "failed=1")
@@ -236,14 +236,15 @@ func TestARowSkippedElsewhereMayBeChosen(t *testing.T) {
 	}
 }
 
-// silent answers no question about a run.
+// silent is a ledger that cannot read a run.
 type silent struct{ campaign.Ledger }
 
 func (silent) Run(context.Context, campaign.RunNo) (campaign.Run, error) {
 	return campaign.Run{}, errAway
 }
 
-// An import whose input does not do ends with that; its run goes on importing, for another try.
+// An import that cannot read its input returns why. Its run stays in state importing and can be
+// imported again.
 func TestAnImportSaysWhyItCannotEnd(t *testing.T) {
 	const list = "to,name\n+2348031234501,Ada\n+2348031234502,Bola\n"
 	for name, c := range map[string]struct {
@@ -290,7 +291,7 @@ func TestAnImportSaysWhyItCannotEnd(t *testing.T) {
 	}
 }
 
-// late is a ledger in which another process creates the same run just before.
+// late is a ledger in which another process always creates the same run first.
 type late struct{ campaign.Ledger }
 
 func (l late) CreateRun(ctx context.Context, r campaign.Run) (campaign.Run, error) {
@@ -300,8 +301,8 @@ func (l late) CreateRun(ctx context.Context, r campaign.Run) (campaign.Run, erro
 	return l.Ledger.CreateRun(ctx, r)
 }
 
-// Two processes launch one list at once: the second goes on with the run of the first.
-func TestALaunchThatComesSecondGoesOn(t *testing.T) {
+// Two processes launch one list at the same time: the second continues the run of the first.
+func TestTheSecondOfTwoLaunchesContinuesTheRun(t *testing.T) {
 	dir, l := t.TempDir(), openLedger(t)
 	file, list := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile), overwrite(t, filepath.Join(dir, "list.csv"), springList)
 	got, err := campaign.Launch{Ledger: late{l}, Service: service(), File: file, List: list}.Start(t.Context())
@@ -316,9 +317,9 @@ func TestALaunchThatComesSecondGoesOn(t *testing.T) {
 	}
 }
 
-// A run that an older version stored is not followed up unread, and a test message needs its header
-// file.
-func TestWhatCannotBeReadIsNotSent(t *testing.T) {
+// A run whose stored campaign cannot be read gets no follow-up run. A test message is not sent
+// without its header file.
+func TestNothingIsSentFromFilesThatCannotBeRead(t *testing.T) {
 	l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed})
 	parent.Definition = []byte("old: 1\n")
 	var bad *campaign.FileError

@@ -16,7 +16,7 @@ import (
 	"campaignd/recipients"
 )
 
-// counting counts how often a launch asks the service something.
+// counting counts the calls of a launch to the service.
 type counting struct {
 	*account
 	calls atomic.Int64
@@ -37,8 +37,8 @@ func (c *counting) Templates(ctx context.Context, id string) ([]messaging.Templa
 	return c.account.Templates(ctx, id)
 }
 
-// importing is a run of the spring campaign whose import began, under a launch key, and the launch
-// that began it.
+// importing is a run of the spring campaign whose import has begun, with its launch key, its launch
+// and its service.
 func importing(t *testing.T, key string) (campaign.Launch, campaign.Run, *counting) {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,9 +64,9 @@ func importing(t *testing.T, key string) (campaign.Launch, campaign.Run, *counti
 	return campaign.Launch{Ledger: l, Service: service, File: file, List: list, Key: key, Owner: "another", NoWait: true}, run, service
 }
 
-// A launch looks whether the import is alive before it reads the list or asks the service: each
-// replica looks every few seconds for as long as another imports.
-func TestAnImportThatIsAliveIsLeftAloneUnread(t *testing.T) {
+// While another process imports, every replica tries again every few seconds. Such an attempt
+// neither reads the list nor asks the service.
+func TestAnotherProcesssImportIsLeftAlone(t *testing.T) {
 	const firing = campaign.FiringKey + "spring-sale 2026-11-02T09:00:00Z"
 	for name, tt := range map[string]struct {
 		key   string
@@ -85,7 +85,7 @@ func TestAnImportThatIsAliveIsLeftAloneUnread(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}
-			away := l.List + ".away" // whoever reads the list now fails
+			away := l.List + ".away" // an attempt that reads the list now fails
 			if err := os.Rename(l.List, away); err != nil {
 				t.Fatal(err)
 			}
@@ -103,24 +103,24 @@ func TestAnImportThatIsAliveIsLeftAloneUnread(t *testing.T) {
 				}
 			}
 			if n := service.calls.Load(); n != 0 {
-				t.Errorf("the service was asked %d times about an import that is alive", n)
+				t.Errorf("the service was asked %d times while another process imports, want 0", n)
 			}
 			if err := l.Ledger.ReleaseJob(t.Context(), held); err != nil {
 				t.Fatal(err)
 			}
 			launched, err := tt.again(t.Context(), l, run)
 			if err != nil || !launched.Imported || launched.Run.State != campaign.Ready {
-				t.Errorf("after the importer has gone: %+v, %v", launched, err)
+				t.Errorf("after the importer has gone: %+v, %v; want the import finished", launched, err)
 			}
-			// The run as it was looked up before: its import has ended since.
+			// run was read before its import ended.
 			if launched, err = l.Resume(t.Context(), run); err != nil || launched.Imported || launched.Run.State != campaign.Ready {
-				t.Errorf("an import that has ended: %+v, %v", launched, err)
+				t.Errorf("an import that has ended: %+v, %v; want a ready run that this launch did not import", launched, err)
 			}
 		})
 	}
 }
 
-// Eight replicas find the same interrupted import: one checks and imports it.
+// Of eight replicas that find the same interrupted import, one checks and imports it.
 func TestAnInterruptedImportIsCheckedAndImportedOnce(t *testing.T) {
 	alone, run, service := importing(t, "")
 	if _, err := alone.Resume(t.Context(), run); err != nil {

@@ -11,7 +11,8 @@ import (
 	"campaignd/recipients"
 )
 
-// A compressed list keeps megabytes in its decoder. Close frees them: the decoder gives nothing afterwards.
+// A compressed list keeps megabytes in its decoder. Close frees them: the decoder gives nothing
+// afterwards.
 func TestAClosedListHasFreedItsDecoder(t *testing.T) {
 	var text, packed bytes.Buffer
 	text.WriteString("to,name\n")

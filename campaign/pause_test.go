@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-// Whoever reads that a run is paused reads what ends the pause.
+// Each reason of a pause comes with the command that ends it.
 func TestEveryPauseNamesItsRemedy(t *testing.T) {
 	for _, reason := range []PauseReason{PausedByOperator, PausedByCanary, PausedByBreaker, PausedByTemplate, PausedByNumber, PausedByAccount,
 		PausedByAllowance, PausedByLedger} {
 		got := reason.Remedy("spring-7")
 		if !strings.Contains(got, "`campaignd resume spring-7`") {
-			t.Errorf("%s: %q names no command", reason, got)
+			t.Errorf("%s: got %q, want `campaignd resume spring-7` in it", reason, got)
 		}
 		if strings.Contains(got, "by itself") != reason.Self() {
-			t.Errorf("%s: %q, and Self is %t", reason, got, reason.Self())
+			t.Errorf("%s: got %q, want \"by itself\" in it: %t", reason, got, reason.Self())
 		}
 	}
 	const want = "it goes on by itself when the service approves the template again and `campaignd serve` runs to receive that, " +

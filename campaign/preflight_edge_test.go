@@ -25,8 +25,8 @@ func whats(all []campaign.Finding) (out []string) {
 	return out
 }
 
-// Each kind of medium that will not last, and the campaigns in which that matters.
-func TestMediaThatDoNotLastAreWarnedOf(t *testing.T) {
+// Each kind of medium that expires, and the campaigns in which that matters.
+func TestMediaThatExpireGetAWarning(t *testing.T) {
 	const schedule, window, limit = "schedule: {cron: '@daily'}\n", "window: {hours: '09:00-18:00'}\n", "limits: {not_after: 48h}\n"
 	const recurs = "template.header.image.assetId: the service deletes an asset 30 days after its upload, and this campaign recurs"
 	const late = "template.header.image.assetId: the service deletes an asset 30 days after its upload; sends after that are refused"
@@ -38,7 +38,8 @@ func TestMediaThatDoNotLastAreWarnedOf(t *testing.T) {
 		"and both":     {"assetId: ast_1", schedule + window, []string{recurs}},
 		"and a window": {"assetId: ast_1", window, []string{late}}, "and a window until": {"assetId: ast_1", window + limit, nil},
 		"and a limit": {"assetId: ast_1", limit, nil},
-		"an id":       {"id: '1'", "", []string{"template.header.image.id: the platform keeps a media id for 30 days (7 when it came from a webhook)"}},
+		"an id": {"id: '1'", "",
+			[]string{"template.header.image.id: the platform keeps a media id for 30 days (7 when it came from a webhook)"}},
 		"an id and a schedule": {"id: '1'", schedule,
 			[]string{"template.header.image.id: the platform keeps a media id for 30 days (7 when it came from a webhook)"}},
 		"a link": {"link: 'https://a/b.png'", "",
@@ -52,10 +53,10 @@ func TestMediaThatDoNotLastAreWarnedOf(t *testing.T) {
 }
 
 // Preflight shows the connection and the number as the service describes them.
-func TestConnectionsAreToldAsTheServiceHasThem(t *testing.T) {
+func TestConnectionsAreShownAsTheServiceTells(t *testing.T) {
 	in := springInput(t, springFile, springList)
 	a := service()
-	a.numbers[0].Phone, a.numbers[1].Phone = "+1", "+2348031234501" // of the first, the connection's own counts
+	a.numbers[0].Phone, a.numbers[1].Phone = "+1", "+2348031234501" // conn_1 keeps its own phone
 	a.connections[1].Phone = ""
 	in.Service = a
 	p := preflight(t, in)
@@ -104,7 +105,7 @@ func TestConnectionsAreToldAsTheServiceHasThem(t *testing.T) {
 			t.Errorf("%d connections: got %v, want %s", n, got, want)
 		}
 	}
-	utility := service() // a name that one account classes as marketing is marketing
+	utility := service() // a template that is marketing in one account counts as marketing
 	utility.templates["conn_1"][0].Category = "UTILITY"
 	in = springInput(t, springFile, springList)
 	in.Service = utility
@@ -117,9 +118,9 @@ func TestConnectionsAreToldAsTheServiceHasThem(t *testing.T) {
 	}
 }
 
-// Zones that do not exist are named once with their line, and counted from the second on; rows
-// without one are counted.
-func TestRowsWithoutAClockAreCounted(t *testing.T) {
+// The first zone that does not exist is named with its line; from the second on they are counted.
+// Rows without a zone are counted.
+func TestRowsWithoutATimeZoneAreCounted(t *testing.T) {
 	file := strings.Replace(minimal, "name: a", "name: zones", 1) + "recipients: {validate: possible, columns: {timezone: tz}}\nwindow: " +
 		"{timezone: recipient}\nschedule: {cron: '@daily', timezone: Africa/Accra}\n"
 	row := func(i int, zone string) string { return fmt.Sprintf("+234803123450%d,%s\n", i, zone) }
@@ -149,7 +150,7 @@ func TestRowsWithoutAClockAreCounted(t *testing.T) {
 	}
 }
 
-// Five rows of each reason are shown, or as many as are asked for; progress is told after each
+// Five rows of each reason are shown, or as many as are asked for. Progress is reported after each
 // thousand.
 func TestAPreflightShowsTheFirstRowsOfEachReason(t *testing.T) {
 	for ask, want := range map[int]int{0: 5, 3: 3, 6: 6, 9: 7} {
@@ -171,7 +172,7 @@ func TestAPreflightShowsTheFirstRowsOfEachReason(t *testing.T) {
 	}
 }
 
-// The largest file of each kind, and one byte more.
+// The largest header file of each kind, and one with a byte more.
 func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
 	dir := t.TempDir()
 	const ftyp, zip, ole = "\x00\x00\x00\x18ftyp", "PK\x03\x04", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -179,7 +180,7 @@ func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
 	for _, c := range []struct {
 		kind, name, head string
 		size             int64
-		want             string // content type, or what is said after the path
+		want             string // content type, or the error after the path
 	}{
 		{"image", "a.png", "\x89PNG\r\n\x1a\n", 5 << 20, "image/png"},
 		{"image", "b.png", "\x89PNG\r\n\x1a\n", 5<<20 + 1, ": has 5.0 MB; the platform takes at most 5 MB of a header of type image"},
@@ -225,16 +226,16 @@ func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
 	}
 }
 
-// refusing is a suppression list that fails at one of its calls, counted from 1.
+// refusing is a suppression list that fails one call, counted from 1.
 type refusing struct{ *fuse }
 
 func (r refusing) SuppressedKeys(context.Context, []int64, bool, time.Time) (map[int64]campaign.SkipReason, error) {
 	return nil, r.call("SuppressedKeys")
 }
 
-// A thousand rows are asked for at once, whichever of these questions fails is told, and of rows
-// that are skipped anyhow nothing is asked.
-func TestEveryQuestionForSuppressionsCounts(t *testing.T) {
+// The suppression list is asked for a thousand rows at a time, and not for rows that are skipped
+// anyway. An error of any call is returned.
+func TestAnErrorOfTheSuppressionListIsReturned(t *testing.T) {
 	const header = "phone,first_name,discount,slug\n"
 	var b strings.Builder
 	b.WriteString(header)

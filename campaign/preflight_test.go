@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,99 +17,6 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/recipients"
 )
-
-// account answers as one service with a few connections.
-type account struct {
-	connections []messaging.Connection
-	numbers     []messaging.Number
-	templates   map[string][]messaging.TemplateRecord
-	err         error
-	notOffered  bool
-}
-
-func (a *account) Connections(context.Context) ([]messaging.Connection, error) {
-	return a.connections, a.err
-}
-
-func (a *account) Numbers(context.Context) ([]messaging.Number, error) {
-	if a.notOffered {
-		return nil, messaging.ErrNotOffered
-	}
-	return a.numbers, nil
-}
-
-func (a *account) Templates(_ context.Context, id string) ([]messaging.TemplateRecord, error) {
-	if a.notOffered {
-		return nil, messaging.ErrNotOffered
-	}
-	return a.templates[id], nil
-}
-
-func (a *account) UploadMedia(context.Context, string, string, string, io.Reader) (messaging.Asset, error) {
-	return messaging.Asset{}, errors.New("a preflight uploads nothing")
-}
-
-// spring is a template with everything a campaign can fill.
-func spring() messaging.TemplateRecord {
-	return messaging.TemplateRecord{Name: "spring_sale", Language: "en_US", Status: "APPROVED", Category: "MARKETING",
-		Components: []messaging.Component{
-			{Type: "HEADER", Format: "IMAGE"},
-			{Type: "BODY", Text: "Hi {{1}}, {{2}} off."},
-			{Type: "BUTTONS", Buttons: []messaging.ComponentButton{{Type: "URL", URL: "https://example.com/{{1}}"}, {Type: "PHONE_NUMBER"},
-				{Type: "URL", URL: "https://example.com/terms"}}},
-		}}
-}
-
-func service() *account {
-	return &account{
-		connections: []messaging.Connection{{ID: "conn_1", Phone: "+234 803 123 4599", Status: "CONNECTED"},
-			{ID: "conn_2", Phone: "+2348031234598"}},
-		numbers: []messaging.Number{
-			{ConnectionID: "conn_1", Quality: "GREEN", Tier: "TIER_2K", TierLimit: 2000, Throughput: 80},
-			{ConnectionID: "conn_2", Quality: "GREEN", TierLimit: 2000, Coexistence: true},
-		},
-		templates: map[string][]messaging.TemplateRecord{"conn_1": {spring()}, "conn_2": {spring()}},
-	}
-}
-
-const springFile = `name: spring-sale
-connections: [conn_1, conn_2]
-template:
-  name: spring_sale
-  language: en_US
-  body: ["{{ .first_name }}", "{{ .discount }}"]
-  header: {image: {assetId: ast_1}}
-  buttons: [{type: url, text: "{{ .slug }}"}]
-recipients: {columns: {to: phone}, validate: possible}
-`
-
-const springList = `phone,first_name,discount,slug
-+2348031234501,Ada,20 %,a
-+2348031234502,Bola,20 %,b
-+33612345678,Chloe,20 %,c
-+12025550143,Dan,20 %,d
-+16135550143,Eve,20 %,e
-+2348031234599,Self,20 %,f
-+2348031234501,Ada,20 %,g
-+2348031234503,,20 %,h
-`
-
-func springInput(t *testing.T, file, list string) campaign.PreflightInput {
-	t.Helper()
-	return campaign.PreflightInput{
-		Definition: parse(t, file), Source: []byte(file), File: filepath.Join(t.TempDir(), "spring.yaml"),
-		List: writeFile(t, "list.csv", list), Service: service(),
-	}
-}
-
-func preflight(t *testing.T, in campaign.PreflightInput) *campaign.Preflight {
-	t.Helper()
-	p, err := campaign.RunPreflight(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 func TestPreflightCountsWhatARunWillDo(t *testing.T) {
 	in := springInput(t, springFile, springList)
@@ -317,7 +223,7 @@ func TestLimitsAreAnnounced(t *testing.T) {
 	}
 }
 
-func TestACouponBetweenTheTwoLimitsIsWarnedOf(t *testing.T) {
+func TestACouponBetweenTheTwoLimitsGetsAWarning(t *testing.T) {
 	file := strings.Replace(springFile, `{type: url, text: "{{ .slug }}"}`, `{type: copy_code, text: "SPRINGSALE2026{{ .slug }}"}`, 1)
 	a := service()
 	for id := range a.templates {
@@ -331,7 +237,7 @@ func TestACouponBetweenTheTwoLimitsIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestASilentServiceIsNoFaultOfTheCampaign(t *testing.T) {
+func TestAnErrorOfTheServiceIsReturned(t *testing.T) {
 	in := springInput(t, springFile, springList)
 	a := service()
 	a.err = &messaging.Error{Code: "time_out"}
@@ -344,88 +250,6 @@ func TestASilentServiceIsNoFaultOfTheCampaign(t *testing.T) {
 	in.Rejects = func(campaign.Reject) error { return os.ErrClosed }
 	if _, err := campaign.RunPreflight(t.Context(), in); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("got %v, want %v", err, os.ErrClosed)
-	}
-}
-
-func TestHeaderFilesAreCheckedByTheirBytes(t *testing.T) {
-	const (
-		jpeg = "\xff\xd8\xff\xe0\x00\x10JFIF"
-		png  = "\x89PNG\r\n\x1a\n"
-		mp4  = "\x00\x00\x00\x18ftypisom\x00\x00\x02\x00"
-		gp3  = "\x00\x00\x00\x18ftyp3gp5\x00\x00\x02\x00"
-		gif  = "GIF89a"
-		zip  = "PK\x03\x04\x14\x00"
-		ole  = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-	)
-	dir := t.TempDir()
-	for _, c := range []struct{ kind, name, content, want string }{
-		{"image", "a.jpg", jpeg, "image/jpeg"}, {"image", "a.JPEG", jpeg, "image/jpeg"}, {"image", "a.png", png, "image/png"},
-		{"video", "a.mp4", mp4, "video/mp4"}, {"video", "a.3gp", gp3, "video/3gpp"},
-		{"document", "a.pdf", "%PDF-1.7", "application/pdf"}, {"document", "a.txt", "hello", "text/plain"},
-		{"document", "a.docx", zip, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
-		{"document", "a.xls", ole, "application/vnd.ms-excel"},
-		{"image", "b.jpg", png, "content is image/png, but its name does not end in .png"},
-		{"image", "b.gif", gif, "content is image/gif; a header of type image takes .jpg, .png"},
-		{"video", "b.mp4", jpeg, "a header of type video takes"},
-		{"document", "b.zip", zip, "content is application/zip"},
-		{"image", "c.png", png + strings.Repeat("x", 5<<20), "at most 5 MB"},
-		{"image", "d.png", "", "is empty"},
-		{"image", "none.png", "-", "no such file"},
-	} {
-		path := filepath.Join(dir, c.name)
-		if c.name != "none.png" {
-			if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := campaign.CheckMedia(c.kind, path)
-		if err == nil && got != c.want || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name)) {
-			t.Errorf("%s: got %q, %v, want %s", c.name, got, err, c.want)
-		}
-	}
-	in := springInput(t, strings.Replace(springFile, "assetId: ast_1", "file: banner.jpg", 1), springList)
-	if p := preflight(t, in); p.OK() || !strings.Contains(p.Errors()[0].What, "no such file") {
-		t.Errorf("findings = %v, want that there is no such file", p.Findings)
-	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(in.File), "banner.jpg"), []byte(jpeg), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if p := preflight(t, in); !p.OK() {
-		t.Errorf("beside the campaign file: got %v, want no error", p.Findings)
-	}
-}
-
-func TestDifferencesNameEachValueAndIgnoreSpelling(t *testing.T) {
-	same := `# the same
-connections: ["conn_1", conn_2]
-name: spring-sale
-template: {name: spring_sale, language: en_US, body: ["{{ .first_name }}", '{{ .discount }}'], header: {image: {assetId: ast_1}}, buttons: [{type: url, text: "{{ .slug }}"}]}
-recipients: {validate: possible, columns: {to: phone}}
-policies: {on_uncertain: hold, doubt_window: 900s}
-`
-	if got := campaign.Differences([]byte(springFile), []byte(same)); got != nil {
-		t.Errorf("differences = %q, want none", got)
-	}
-	other := strings.NewReplacer("conn_1, conn_2", "conn_1", "{{ .discount }}", "20 %", "recipients:",
-		"limits: {rate: 40}\nrecipients:").Replace(springFile)
-	want := []string{`connections: was ["conn_1","conn_2"], is ["conn_1"]`, `limits.rate: was not set, is 40`,
-		`template.body[1]: was "{{ .discount }}", is "20 %"`}
-	if diff := cmp.Diff(want, campaign.Differences([]byte(springFile), []byte(other))); diff != "" {
-		t.Errorf("differences -want +got:\n%s", diff)
-	}
-	if got := campaign.Differences([]byte(springFile), []byte("name: x\nnonsense: 1\n")); len(got) != 1 ||
-		!strings.HasPrefix(got[0], "the file cannot be read any more: campaign:") {
-		t.Errorf("got %q, want that it cannot be read any more", got)
-	}
-	if got := campaign.Differences([]byte("old: 1"), []byte(springFile)); len(got) != 1 {
-		t.Errorf("got %q, want one line", got)
-	}
-	if got := campaign.Differences([]byte("old: 1"), []byte("old: 1")); got != nil {
-		t.Errorf("differences = %q, want none", got)
-	}
-	want = []string{"neither file can be read by this version, and they differ"}
-	if diff := cmp.Diff(want, campaign.Differences([]byte("old: 1"), []byte("old: 2"))); diff != "" {
-		t.Errorf("differences -want +got:\n%s", diff)
 	}
 }
 

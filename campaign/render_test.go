@@ -14,7 +14,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// template is a definition around a template, without the checks of a file.
+// template is a definition with this template, without the checks of a file.
 func template(use campaign.TemplateUse) *campaign.Definition {
 	use.Name, use.Language = "hello_world", "en_US"
 	return &campaign.Definition{Name: "test", Template: use}
@@ -77,7 +77,7 @@ func TestTheHeaderIsTheAssetOfTheRun(t *testing.T) {
 	}
 }
 
-// TestValuesAreDataAndNeverParsed: reliability.md 5, row 8.
+// A value is data, whatever it looks like (docs/protocol.md#files-from-strangers).
 func TestValuesAreDataAndNeverParsed(t *testing.T) {
 	r := compile(t, template(campaign.TemplateUse{Body: []string{"{{ .a }}", "x {{ .a }} y {{ .b }}"}}), "a", "b")
 	for _, v := range []string{"{{ .b }}", "{{.Secret}}", "{{printf \"%s\" .b}}", "%s %d %!", "$1 ${HOME}", "{{", "}}", `\1 \n`,
@@ -93,10 +93,10 @@ func TestValuesAreDataAndNeverParsed(t *testing.T) {
 	}
 }
 
-func TestWhatAValueMayHold(t *testing.T) {
+func TestValuesThatCanBeSentAndThatCannot(t *testing.T) {
 	long := strings.Repeat("a", 1024)
 	for _, c := range []struct {
-		name, use, value, want string // want "": refused
+		name, use, value, want string // want "" means refused
 		says                   string
 	}{
 		{"plain", "body", "Ada", "Ada", ""},
@@ -153,7 +153,7 @@ func TestWhatAValueMayHold(t *testing.T) {
 		r := compile(t, template(use), "v")
 		m, err := r.Message("c", "", row(c.value))
 		if (r.Check([]string{c.value}) == nil) != (err == nil) {
-			t.Errorf("%s: Check and Message disagree", c.name)
+			t.Errorf("%s: Message returns %v, want Check to agree", c.name, err)
 		}
 		if c.want == "" {
 			var bad *campaign.VariableError
@@ -220,7 +220,7 @@ func TestAFilledBodyStaysWithinThePlatformsLimit(t *testing.T) {
 		Body:    []string{"{{ .a }}", "{{ .b }}"},
 		Buttons: []campaign.Button{{Type: "url", Text: "{{ .b }}"}},
 	}), "a", "b")
-	// {{2}} stands first and twice: 1,000 units of text, 2 x b, 1 x a.
+	// {{2}} comes first and twice: 1,000 units of text, 2 x b, 1 x a.
 	r.Hydrate(strings.Repeat("x", 1000)+"{{2}}{{1}}{{2}}", []string{"https://example.com/" + strings.Repeat("p", 1970) + "{{1}}"})
 	if err := r.Check([]string{"aaaa", "bbbbbbbbbb"}); err != nil {
 		t.Errorf("1024 characters: got %v, want no error", err)
@@ -252,8 +252,7 @@ test: recipients.columns.slug: the list has no column "Slug"; the list's columns
 	}
 }
 
-// FuzzRender: whatever a cell holds, the parameter is the value and nothing else, or the row is
-// skipped.
+// FuzzRender: for any cell, the parameter is exactly the value, or the row is skipped.
 func FuzzRender(f *testing.F) {
 	for _, s := range []string{"Ada", "{{ .b }}", "a\nb", "     ", "\xff", "\u00e9", "%zz", "https://x", "\U0001F600", "a\u2028"} {
 		f.Add(s, "B")

@@ -12,7 +12,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// A remedy shows 20 columns at most.
+// A remedy shows at most 20 columns.
 func TestColumnsAreListedUpToTwenty(t *testing.T) {
 	var header []string
 	for i := range 21 {
@@ -31,7 +31,7 @@ func TestColumnsAreListedUpToTwenty(t *testing.T) {
 }
 
 // A row's fault names the column, the button or the whole parameter.
-func TestWhatARowBreaksIsNamed(t *testing.T) {
+func TestAFaultOfARowNamesItsColumnOrPart(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	use := TemplateUse{Body: []string{"{{ .a }}{{ .b }}"},
 		Buttons: []Button{{"quick_reply", "r"}, {"url", "{{ .u }}/{{ .v }}"}}, OTP: "{{ .o }}"}
@@ -40,7 +40,7 @@ func TestWhatARowBreaksIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Hydrate("Hi {{1}}", []string{"", "https://abc/{{1}}"}) // 3 and 12 of their own
+	r.Hydrate("Hi {{1}}", []string{"", "https://abc/{{1}}"}) // fixed texts of 3 and 12 characters
 	good := VariableError{}
 	for name, c := range map[string]struct {
 		cells []string
@@ -92,7 +92,7 @@ func TestWhatARowBreaksIsNamed(t *testing.T) {
 	}
 }
 
-// A text whose variables cannot be read is told with its place, and binds nothing.
+// A text whose variables cannot be read is a fault at its path, and binds nothing.
 func TestATextThatCannotBeReadIsMissing(t *testing.T) {
 	for text, want := range map[string]string{
 		"{{ .a": `"{{ .a" opens a variable and does not close it: want {{ .name }}`,
@@ -117,7 +117,7 @@ func TestAnUnfilledVariableStaysVisible(t *testing.T) {
 	}
 }
 
-// Only a fault of a list gets a remedy of its own; any other error stays as it is.
+// Only a fault of a list gets another remedy. Any other error stays unchanged.
 func TestAnotherErrorKeepsItsSentence(t *testing.T) {
 	err := errors.New("the ledger is away")
 	if got := ofNoCampaign(err); got != err {
@@ -125,7 +125,7 @@ func TestAnotherErrorKeepsItsSentence(t *testing.T) {
 	}
 }
 
-// A path that the schema has not is an error that names it, and nothing is taken out.
+// A path that is not in the schema is an error that names it. The schema then stays unchanged.
 func TestASchemaHasEveryPathThatIsNoted(t *testing.T) {
 	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
 	limits := &jsonschema.Schema{Properties: jsonschema.NewProperties()}

@@ -16,7 +16,7 @@ import (
 	"campaignd/recipients"
 )
 
-// The row that is shown, as it would be sent, and what is said when there is none.
+// A sample is the row as it would be sent, or the reason why there is none.
 func TestASampleIsTheRowAsItWouldBeSent(t *testing.T) {
 	dir := t.TempDir()
 	overwrite(t, filepath.Join(dir, "list.csv"),
@@ -37,7 +37,7 @@ func TestASampleIsTheRowAsItWouldBeSent(t *testing.T) {
 	french.templates["conn_1"] = []messaging.TemplateRecord{{Name: "spring_sale", Language: "fr", Components: record.Components}}
 	for name, c := range map[string]struct {
 		in   campaign.SampleInput
-		want string // row line to skip | text | footer, or the error
+		want string // "row line to skip | text | footer", or the error
 	}{
 		"the first that can be sent": {campaign.SampleInput{File: file, Service: texts}, "2 3 +2348031234501 | Hi Ada, {{2}} off. | Bye"},
 		"without a service":          {campaign.SampleInput{File: file}, "2 3 +2348031234501 |  | "},
@@ -119,12 +119,13 @@ func TestATestMessageGoesToTheOperatorAlone(t *testing.T) {
 	}
 }
 
-// Each column of the file, each row at fault, and the numbers of rows.
+// The columns of the file are read, each faulty row is reported, and the rows are counted.
 func TestAFileOfSuppressionsIsReadRowByRow(t *testing.T) {
 	before := time.Now()
 	path := writeFile(t, "stop.csv",
 		"to,scope,until,source,at\n+2348031234501,,,,\n+2348031234502,marketing,2027-01-01T01:00:00+01:00,stop,2026-01-01T00:00:00Z\n"+
-			"+2348031234503,unreachable,,Formula!,\n+2348031234501,all,,,\n+2348031234504,everything,,,\n+2348031234505,,soon,,\n+2348031234506,,,,yesterday\nx,,,,\n+2348031234507,,,refused:131026,\n")
+			"+2348031234503,unreachable,,Formula!,\n+2348031234501,all,,,\n+2348031234504,everything,,,\n"+
+			"+2348031234505,,soon,,\n+2348031234506,,,,yesterday\nx,,,,\n+2348031234507,,,refused:131026,\n")
 	l := openLedger(t)
 	var rejected []string
 	in := campaign.SuppressionFile{Path: path, Scope: campaign.ScopeAll,
@@ -147,7 +148,7 @@ func TestAFileOfSuppressionsIsReadRowByRow(t *testing.T) {
 		until := ""
 		if !s.Until.IsZero() {
 			until = s.Until.Format(time.RFC3339)
-			if s.Scope == campaign.ScopeUnreachable { // 90 days, since the number is only resting
+			if s.Scope == campaign.ScopeUnreachable { // ends after 90 days
 				until = fmt.Sprint(s.Until.Sub(s.At))
 			}
 		}

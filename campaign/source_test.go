@@ -36,7 +36,7 @@ func TestNestingEndsAtItsLimit(t *testing.T) {
 	}
 }
 
-// A million bytes and one; and what a text file never holds.
+// The largest file and one with a byte more, and content that no text file has.
 func TestAFileIsATextOfAtMostAMebibyte(t *testing.T) {
 	const good = "name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en_US}\n"
 	fill := good + strings.Repeat("#", MaxFile-len(good))
@@ -48,7 +48,8 @@ func TestAFileIsATextOfAtMostAMebibyte(t *testing.T) {
 		"nothing":          {"", "c.yaml: the file holds no campaign; see `campaignd config schema` for what belongs into it"},
 		"comments":         {"# a\n---\n# b\n", "c.yaml: the file holds no campaign; see `campaignd config schema` for what belongs into it"},
 		"comment first":    {"# a\n---\n" + good, ""},
-		"two":              {good + "---\nname: b\n", "c.yaml:5:1: a second document begins here; one file holds one campaign: give it a file of its own"},
+		"two": {good + "---\nname: b\n",
+			"c.yaml:5:1: a second document begins here; one file holds one campaign: give it a file of its own"},
 		"three": {good + "---\nname: b\n---\nname: c\n",
 			"c.yaml:5:1: a second document begins here; one file holds one campaign: give it a file of its own"},
 		"CRLF": {strings.ReplaceAll(good, "\n", "\r\n"), ""},
@@ -78,9 +79,10 @@ func TestAFileIsATextOfAtMostAMebibyte(t *testing.T) {
 	}
 }
 
-// Each type of the file against each type that may stand there.
+// Each key with a value of each type.
 func TestAWrongTypeIsNamedWithTheRightOne(t *testing.T) {
-	values := map[string]string{"1": "a number", "1.5": "a decimal number", ".inf": ".inf", "-.inf": "-.inf", ".nan": ".nan", ".NaN": ".NaN", "true": "true or false", "text": "text",
+	values := map[string]string{"1": "a number", "1.5": "a decimal number", ".inf": ".inf", "-.inf": "-.inf", ".nan": ".nan", ".NaN": ".NaN",
+		"true": "true or false", "text": "text",
 		"|\n  text": "text", "[a]": "a list", "{a: b}": "keys with values", "\n  a: b": "keys with values"}
 	for key, c := range map[string]struct {
 		want  string
@@ -124,7 +126,7 @@ func TestAWrongTypeIsNamedWithTheRightOne(t *testing.T) {
 	}
 }
 
-// The line of a finding, of which 100 letters are shown, and the caret below its place.
+// An excerpt shows 100 characters of the line of a finding, and a caret below its position.
 func TestAnExcerptShowsThePlace(t *testing.T) {
 	long := strings.Repeat("x", 58)
 	for src, want := range map[string]string{
@@ -172,7 +174,7 @@ func TestAnExcerptShowsThePlace(t *testing.T) {
 	}
 }
 
-// A YAML error without a place is a finding all the same.
+// A YAML error without a position is a finding, too.
 func TestAFaultWithoutAPlaceIsAFinding(t *testing.T) {
 	s := readSource("c.yaml", []byte("name: a\n"))
 	s.addError(errors.New("out of luck"))
@@ -182,7 +184,7 @@ func TestAFaultWithoutAPlaceIsAFinding(t *testing.T) {
 	}
 }
 
-// A lone pair is a mapping of one, which begins with its key.
+// A mapping with a single pair is the pair itself, and begins with its key.
 func TestALonePairIsAMapping(t *testing.T) {
 	s := readSource("c.yaml", []byte("name: a\n"))
 	all, ok := mapping(s.root)

@@ -10,7 +10,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// said collects what a check says: level, path, what, remedy.
+// said collects the findings of a check: level, path, what, remedy.
 func said(check func(sayer)) (out []string) {
 	check(func(l Level, path, what, remedy string) {
 		out = append(out, strings.TrimSuffix(fmt.Sprintf("%s %s: %s; %s", l, path, what, remedy), "; "))
@@ -45,9 +45,8 @@ func TestATemplateIsFoundByNameAndLanguage(t *testing.T) {
 	}
 }
 
-// The campaign's values are compared with the template's parts; each difference has its exact
-// words.
-func TestEachDifferenceFromTheTemplateIsSaid(t *testing.T) {
+// Each difference between the campaign's values and the template's parts is a finding.
+func TestEachDifferenceFromTheTemplateIsFound(t *testing.T) {
 	const first = "; send one with `campaignd test` first"
 	buttons := func(kinds ...string) []messaging.Component {
 		var bs []messaging.ComponentButton
@@ -153,8 +152,8 @@ func TestEachDifferenceFromTheTemplateIsSaid(t *testing.T) {
 	}
 }
 
-// The dynamic addresses go to the url buttons in order; fixed ones and other kinds of buttons get
-// none.
+// The dynamic addresses go to the url buttons in order. Fixed buttons and buttons of other types
+// get none.
 func TestAddressesOfATemplateGoToItsUrlButtons(t *testing.T) {
 	record := messaging.TemplateRecord{Components: []messaging.Component{{Type: "BODY", Text: "Hi {{1}}"},
 		{Type: "BUTTONS", Buttons: []messaging.ComponentButton{
@@ -169,7 +168,7 @@ func TestAddressesOfATemplateGoToItsUrlButtons(t *testing.T) {
 		t.Errorf("%d units of text, want 3; missing %v; length of the addresses -want +got:\n%s", r.fixed, missing, diff)
 	}
 	r, _ = d.compile([]string{"to"})
-	r.Hydrate("{{1}} {{2}}", []string{"a"}) // of another template
+	r.Hydrate("{{1}} {{2}}", []string{"a"}) // texts of a different template
 	if r.fixed != -1 || r.bases != nil {
 		t.Errorf("got %d units, addresses %v, want neither known", r.fixed, r.bases)
 	}

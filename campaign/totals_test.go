@@ -9,7 +9,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// A limit of one message in eleven days and a long list: more than a time.Duration holds.
+// A rate of one message in eleven days and a long list take more time than a time.Duration holds.
 func TestTheTimeThatSendingTakesDoesNotOverflow(t *testing.T) {
 	for _, c := range []struct {
 		rows int64
@@ -24,7 +24,7 @@ func TestTheTimeThatSendingTakesDoesNotOverflow(t *testing.T) {
 	}
 }
 
-func TestDefaultPaceIsTheSumOfTheDesign(t *testing.T) {
+func TestDefaultPaceFollowsItsFormula(t *testing.T) {
 	for _, c := range []struct {
 		throughput  float64
 		coexistence bool
@@ -48,7 +48,7 @@ func TestDefaultPaceIsTheSumOfTheDesign(t *testing.T) {
 	}
 }
 
-// Each warning of what a run will meet, on both sides of its edge.
+// Each warning, on both sides of its limit.
 func TestWarningsBeginBeyondTheirLimits(t *testing.T) {
 	day := int64(24 * 3600)
 	for name, c := range map[string]struct {

@@ -14,8 +14,8 @@ import (
 	"campaignd/recipients"
 )
 
-// asNobody runs do on a thread that reads no other user's files, also when root runs the tests. The
-// thread ends with it.
+// asNobody runs do on a thread that cannot read other users' files, even when root runs the tests.
+// The thread ends with do.
 func asNobody(do func()) {
 	done := make(chan struct{})
 	go func() {
@@ -27,7 +27,7 @@ func asNobody(do func()) {
 	<-done
 }
 
-// A file that may not be read is told with its name, the system's reason and the remedy.
+// The error for a file that may not be read has its name, the system's reason and the remedy.
 func TestAFileThatMayNotBeReadIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{filepath.Dir(dir), dir} {
@@ -77,7 +77,7 @@ func TestAFileThatMayNotBeReadIsNamed(t *testing.T) {
 	if now, err := l.Run(t.Context(), run.No); err != nil || now.State != campaign.Importing {
 		t.Errorf("the run is %s (%v), want it importing, to be tried again", now.State, err)
 	}
-	// A directory can be opened, and not read.
+	// A directory can be opened but not read.
 	if _, _, err := campaign.LoadDefinition(dir); !errors.Is(err, syscall.EISDIR) ||
 		!strings.HasPrefix(err.Error(), "campaign file "+dir+": ") {
 		t.Errorf("directory: got %v, want %v of %s", err, syscall.EISDIR, dir)

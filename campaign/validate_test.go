@@ -9,8 +9,8 @@ import (
 	"campaignd/throttle"
 )
 
-// A rate that the limiter refuses would hold up every run of the number: what is accepted can be
-// leased.
+// The limiter grants leases at every rate that a campaign file may have. A rate that it refused
+// would hold up every run of the number.
 func TestARateThatCannotBeLeasedIsRefused(t *testing.T) {
 	for _, rate := range []string{"1.0e-9", "9.9e-7", "0.0000001", "0", "-0.0", "-1", "-1.0e-9", "10001", "1.0e+300"} {
 		_, err := campaign.ParseDefinition("c.yaml", []byte(minimal+"limits: {rate: "+rate+"}\n"))
@@ -28,7 +28,7 @@ func TestARateThatCannotBeLeasedIsRefused(t *testing.T) {
 	for _, rate := range []string{"0.000001", "0.5", "40", "10000"} {
 		d := parse(t, minimal+"limits: {rate: "+rate+"}\n")
 		if _, err := throttle.NewLocal().Lease(t.Context(), "run:c-1", d.Limits.Rate, 1); err != nil {
-			t.Errorf("rate %s is accepted and cannot be leased: %v", rate, err)
+			t.Errorf("rate %s is accepted, but a lease at it returns %v, want nil", rate, err)
 		}
 	}
 	_, err := campaign.ParseDefinition("c.yaml", []byte(minimal+"limits: {rate: 1.0e-9}\n"))
@@ -38,8 +38,8 @@ func TestARateThatCannotBeLeasedIsRefused(t *testing.T) {
 	}
 }
 
-// Each bound of a campaign file from both sides: what is refused is told with its key and a remedy,
-// the rest is read.
+// Each bound of a campaign file, from both sides. A refused value is named with its key and a
+// remedy.
 func TestValuesOfAFileAreHeldToTheirBounds(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	list := func(n int, format string) string {
@@ -112,7 +112,8 @@ func TestValuesOfAFileAreHeldToTheirBounds(t *testing.T) {
 			`want a-z, 0-9 and _ only`, head +
 			"template: {name: a, language: en-US}\n": `template.language: "en-US" cannot be used; want a code such as en_US, fr or pt_BR`,
 		head + "template: {name: a}\n": "template.language: missing", template("category: PROMO"): `template.category: "PROMO" is not known`,
-		template("body: ['']"):                `template.body[0]: empty, and the platform refuses empty values; write a text or a variable: "{{ .name }}"`,
+		template("body: ['']"): `template.body[0]: empty, and the platform refuses empty values; ` +
+			`write a text or a variable: "{{ .name }}"`,
 		template("body: ['{{ .a']"):           "template.body[0]: ",
 		template(`body: ["a\tb {{ .a }}"]`):   "template.body[0]: the text has a tab; the platform refuses that in a value (132018)",
 		template("body: ['" + x(1024) + "']"): "", template("body: ['" + x(1025) + "']"): "template.body[0]: \"" + x(40) +
@@ -121,7 +122,8 @@ func TestValuesOfAFileAreHeldToTheirBounds(t *testing.T) {
 		template("buttons: " + list(10, "{type: quick_reply, text: r%d}")): "",
 		template("buttons: " + list(11, "{type: quick_reply, text: r%d}")): "template.buttons: 11 buttons; a template has at most 10",
 		template("buttons: " + list(2, "{type: url, text: u%d}")):          "",
-		template("buttons: " + list(3, "{type: url, text: u%d}")):          "template.buttons[2].type: a template has no more than 2 button of type url",
+		template("buttons: " + list(3,
+			"{type: url, text: u%d}")): "template.buttons[2].type: a template has no more than 2 button of type url",
 		template("buttons: " + list(2, "{type: copy_code, text: C%d}")): "template.buttons[1].type: a template has no more than 1 button of " +
 			"type copy_code", template("buttons: " +
 			list(2, "{type: otp, text: '1%d'}")): "template.buttons[1].type: a template has no more than 1 button of type otp",
@@ -133,7 +135,8 @@ func TestValuesOfAFileAreHeldToTheirBounds(t *testing.T) {
 		template("otp: '1', buttons: [{type: otp, text: '1'}]"): "template.otp: the code is given here and by a button of type otp; keep one",
 		template("header: {}"): "template.header: 0 of image, video and document are given; want exactly one", template("header: {image: {id: " +
 			"'1'}, video: {id: '1'}}"): "template.header: 2 of image, video and document are given",
-		template("header: {video: {}}"):                           "template.header.video: 0 of assetId, id, link and file are given; want exactly one",
+		template("header: {video: {}}"): "template.header.video: 0 of assetId, id, link and file are given; " +
+			"want exactly one",
 		template("header: {image: {id: '1', link: 'https://a'}}"): "template.header.image: 2 of assetId, id, link and file",
 		template("header: {image: {id: '{{ .a }}'}}"): "template.header.image.id: variables are not read here; " +
 			"only link can differ from row to row",

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each use at the last value that may be sent and at the first that may not.
+// Each use with the longest value that may be sent, and with one that is too long.
 func TestValuesEndAtTheLimitsOfTheirUse(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	const host = "https://a/"
@@ -42,7 +42,7 @@ func TestValuesEndAtTheLimitsOfTheirUse(t *testing.T) {
 			t.Errorf("use %d of %d bytes: got %d units, %q, want %d, %q", c.use, len(c.in), units, why, c.units, c.why)
 		}
 	}
-	for _, sign := range "@[`{/:" { // beside the letters and digits
+	for _, sign := range "@[`{/:" { // the neighbours of letters and digits in ASCII
 		if _, _, why := finish(inCopyCode, string(sign)); why == "" {
 			t.Errorf("coupon %q: got no fault, want one", sign)
 		}
@@ -60,12 +60,13 @@ func TestValuesEndAtTheLimitsOfTheirUse(t *testing.T) {
 	}
 }
 
-// The platform refuses these characters anywhere in a value; the fault says at which one.
+// The platform refuses these characters anywhere in a value; counting stops at the first one.
 func TestAFaultOfAValueIsFoundWhereItStands(t *testing.T) {
 	for in, want := range map[string]string{
 		"a    b": "6 ", "a     b": "6 has more than 4 spaces in a row", "\u00a0 \u00a0 x": "5 ",
 		"\u00a0 \u00a0 \u00a0x": "5 has more than 4 spaces in a row",
-		"a  b  c  d":            "10 ", "  \u00e9  \u00e9  ": "8 ", "a\nb": "2 has a line break", "a\rb": "2 has a line break", "a\tb": "2 has a tab",
+		"a  b  c  d":            "10 ", "  \u00e9  \u00e9  ": "8 ", "a\nb": "2 has a line break",
+		"a\rb": "2 has a line break", "a\tb": "2 has a tab",
 		"\x1f": "1 has the control character U+001F",
 		"\x7f": "1 has the control character U+007F", "~": "1 ", "\u0080": "1 has the control character U+0080",
 		"\u009f": "1 has the control character U+009F",
@@ -117,11 +118,11 @@ func TestNamesOfVariablesAreWords(t *testing.T) {
 		t.Errorf("parts -want +got:\n%s", diff)
 	}
 	if got := variables("{{ .a }} {{"); got != nil {
-		t.Errorf("variables of what cannot be read = %q, want none", got)
+		t.Errorf("variables of a text that cannot be read = %q, want none", got)
 	}
 }
 
-// Durations at the ends of what they hold.
+// The shortest and longest durations.
 func TestDurationsAreReadExactly(t *testing.T) {
 	for in, want := range map[string]time.Duration{
 		"1d2h3m4s5ms": 26*time.Hour + 3*time.Minute + 4*time.Second + 5*time.Millisecond, "9m": 9 * time.Minute, "0s": 0,
@@ -152,7 +153,7 @@ func TestDurationsAreReadExactly(t *testing.T) {
 }
 
 // A value is shown in one line, without control characters.
-func TestWhatIsShownOfAValueIsShort(t *testing.T) {
+func TestShownValuesAreShort(t *testing.T) {
 	for in, want := range map[string]string{
 		strings.Repeat("x", 40): strings.Repeat("x", 40), strings.Repeat("x", 41): strings.Repeat("x", 40) + "...",
 		strings.Repeat("\u00fc", 41): strings.Repeat("\u00fc", 40) + "...", "a\x1b[2Jb": "a\ufffd[2Jb", "\xff": "\ufffd",

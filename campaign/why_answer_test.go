@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// held is a ledger of one run as Explain sees it; err fails the read named by fails.
+// held is a ledger of one run, as far as Explain reads it. fails names the read that fails.
 type held struct {
 	tallies  []Tally
 	lanes    []LaneReport
@@ -35,12 +35,12 @@ func (h held) SegmentStates(context.Context, RunNo) ([]SegmentState, error) {
 	return h.segments, h.err("segments")
 }
 
-// The one thing that holds a run up: its state first, then the operator's wish, the window, a
-// missing sender, what binds a lane, and last what is still open.
-func TestWhyNamesTheOneThingThatBinds(t *testing.T) {
+// The answer names one thing. The state of the run comes first, then the operator's wish, the
+// window, a missing sender, the limit of a lane, and last the rows that are not finished.
+func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
-	lane := func(binding, detail string) []LaneReport {
-		return []LaneReport{{Connection: "conn_1", Owner: "host/7/1", LimitedBy: binding, Detail: detail, At: now}}
+	lane := func(limitedBy, detail string) []LaneReport {
+		return []LaneReport{{Connection: "conn_1", Owner: "host/7/1", LimitedBy: limitedBy, Detail: detail, At: now}}
 	}
 	queued, doubts, sending := []Tally{{Status: Queued, N: 3}}, []Tally{{Status: InDoubt, N: 2}, {Status: Read, N: 9}},
 		[]Tally{{Status: Sending, N: 1}}
@@ -54,7 +54,8 @@ func TestWhyNamesTheOneThingThatBinds(t *testing.T) {
 		want string
 	}{
 		"importing": {Run{State: Importing, Rows: 12}, held{}, "its list is being imported (12 rows so far); " +
-			"if the importing process is gone, a `campaignd serve` that can read the list continues the import, or launch it again with the same file"},
+			"if the importing process is gone, a `campaignd serve` that can read the list continues the import, or launch it again with the same " +
+			"file"},
 		"waiting for approval": {Run{State: WaitingApproval}, held{}, "it waits for approval: `campaignd approve a-1`"},
 		"paused": {Run{State: Paused, Reason: PausedByBreaker, Detail: "132012"}, held{},
 			"it is paused (breaker): 132012; `campaignd resume a-1` lets it go on"},
@@ -127,21 +128,21 @@ func TestWhyCountsRowsAndSegments(t *testing.T) {
 	}
 }
 
-// A sender writes every two seconds: after 15 it is stale. One that is missed is shown for 10
+// A sender reports every two seconds and is stale after 15. A sender that vanished is shown for 10
 // minutes.
-func TestALaneIsHeardOfOrGone(t *testing.T) {
+func TestALaneWithoutReportsIsStale(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		age         time.Duration
-		binding     string
+		limitedBy   string
 		stale, gone bool
 	}{
 		{0, "none", false, false}, {15 * time.Second, "none", false, false}, {15*time.Second + 1, "none", true, true},
 		{0, LaneStopped, false, true}, {time.Minute, LaneStopped, true, true},
 	} {
-		r := LaneReport{LimitedBy: c.binding, At: now.Add(-c.age)}
+		r := LaneReport{LimitedBy: c.limitedBy, At: now.Add(-c.age)}
 		if r.Stale(now) != c.stale || r.Gone(now) != c.gone {
-			t.Errorf("%s, %v old: stale %v, gone %v, want %v, %v", c.binding, c.age, r.Stale(now), r.Gone(now), c.stale, c.gone)
+			t.Errorf("%s, %v old: stale %v, gone %v, want %v, %v", c.limitedBy, c.age, r.Stale(now), r.Gone(now), c.stale, c.gone)
 		}
 	}
 	serving := LaneReport{Connection: "a", Owner: "x/1/1", LimitedBy: "none", At: now}
@@ -160,8 +161,8 @@ func TestALaneIsHeardOfOrGone(t *testing.T) {
 	}
 }
 
-// Three years: beyond it nobody can say. And nobody says anything while nothing is sent.
-func TestWhySaysWhenOnlyWhileItIsSent(t *testing.T) {
+// A finish is given while the run is sent, and only within three years.
+func TestWhyGivesAFinishOnlyWhileItIsSent(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		state  State

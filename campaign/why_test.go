@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// waiting is a ledger of one run with 20 queued rows, as Explain sees it.
+// waiting is a ledger of one run with 20 queued rows, as far as Explain reads it.
 type waiting struct {
 	lanes    []LaneReport
 	segments []SegmentState
@@ -66,8 +66,9 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 	}
 }
 
-// Ten numbers of one campaign do not send its limit ten times over, and who is gone sends nothing.
-func TestWhyCountsALimitOnceAndNobodyWhoIsGone(t *testing.T) {
+// Several numbers of a campaign share the campaign's limit, and a sender that is gone sends
+// nothing.
+func TestWhyCountsALimitOnceAndNoGoneSender(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	lane := func(connection string, rate float64, age time.Duration) LaneReport {
 		return LaneReport{Connection: connection, LimitedBy: "throughput", Rate: rate, At: now.Add(-age)}
@@ -102,19 +103,19 @@ func TestWhyCountsALimitOnceAndNobodyWhoIsGone(t *testing.T) {
 	}
 }
 
-// Replicas share the pace of a number: two of them do not send a list in half the time, and the one
-// that sends speaks for its connection.
+// Replicas share the pace of a number, so two do not send a list in half the time. The report of
+// the one that sends counts for the connection.
 func TestWhyCountsASharedPaceOnce(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
-	lane := func(connection, owner, binding string, rate float64, age time.Duration) LaneReport {
-		return LaneReport{Connection: connection, Owner: owner + "/7/123", LimitedBy: binding, Detail: binding + " of " + owner,
+	lane := func(connection, owner, limitedBy string, rate float64, age time.Duration) LaneReport {
+		return LaneReport{Connection: connection, Owner: owner + "/7/123", LimitedBy: limitedBy, Detail: limitedBy + " of " + owner,
 			Rate: rate, At: now.Add(-age)}
 	}
 	for name, c := range map[string]struct {
 		lanes    []LaneReport
-		takes    time.Duration // to send 20 rows; 0: nobody can say
+		takes    time.Duration // to send 20 rows; 0: unknown
 		sentence string
-		shown    string // who, in their order
+		shown    string // the lanes in their order
 	}{
 		"two senders of one number": {[]LaneReport{lane("a", "x", "none", 2, 0), lane("a", "y", "throughput", 2, 0), lane("b", "x", "none", 2, 0),
 			lane("b", "y", "throughput", 2, 0)},
@@ -152,7 +153,7 @@ func TestWhyCountsASharedPaceOnce(t *testing.T) {
 	}
 }
 
-func TestWhyMissesNobodyWhoEndedInOrder(t *testing.T) {
+func TestWhyDoesNotShowSendersThatEndedInOrder(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	w, err := Explain(t.Context(),
 		waiting{[]LaneReport{{Connection: "a", LimitedBy: LaneStopped, At: now}}, []SegmentState{{Segment: Segment{Hi: 20}}}},

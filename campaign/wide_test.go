@@ -8,8 +8,8 @@ import (
 	"campaignd/campaign"
 )
 
-// A row may have a megabyte. What is held at once is bounded in bytes too, or 2,000 of them would
-// be two gigabytes.
+// A row may have a megabyte. The rows held at a time are bounded in bytes, too; 2,000 such rows
+// would be two gigabytes.
 func TestWideRowsAreTakenAFewAtATime(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("phone,first_name,note\n")
@@ -29,12 +29,12 @@ recipients: {columns: {to: phone}}
 		before := int64(0)
 		for _, n := range progress {
 			if held := (n - before) * wide; held > 9<<20 {
-				t.Errorf("%s: %d rows of %d bytes at once", what, n-before, wide)
+				t.Errorf("%s: %d rows of %d bytes at a time, want at most 9 MiB", what, n-before, wide)
 			}
 			before = n
 		}
 		if before != rows {
-			t.Errorf("%s: %d rows of %d", what, before, rows)
+			t.Errorf("%s: %d rows, want %d", what, before, rows)
 		}
 	}
 	var checked, imported []int64
