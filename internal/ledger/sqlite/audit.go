@@ -8,27 +8,39 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// checks are the questions of Audit about ranges of deliveries; each yields row, seq and
-// a detail of the offenders.
-var checks = []struct{ what, query string }{
-	{"has an outcome but no delivery: outcome %s", `SELECT 0, o.rid & 0xffffffff, o.state FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
+// sqlChecks hold what Audit asks about a range of deliveries. Each query returns the row, the seq and
+// a detail of the deliveries that break the rule.
+var sqlChecks = []struct{ what, query string }{
+	{"has an outcome but no delivery: outcome %s", `SELECT 0, o.rid & 0xffffffff, o.state
+		FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
 		WHERE o.rid >= ?1 AND o.rid < ?2 AND d.rid IS NULL LIMIT ?3`},
 	{"lies in no segment%s", `SELECT d.row, d.rid & 0xffffffff, '' FROM delivery d
 		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
-		WHERE d.rid >= ?1 AND d.rid < ?2 AND (s.id IS NULL OR (d.rid & 0xffffffff) < s.lo OR (d.rid & 0xffffffff) >= s.hi) LIMIT ?3`},
+		WHERE d.rid >= ?1 AND d.rid < ?2
+		AND (s.id IS NULL OR (d.rid & 0xffffffff) < s.lo OR (d.rid & 0xffffffff) >= s.hi) LIMIT ?3`},
 	{"was posted without an intent: it is above its segment's mark, in state %s", `SELECT coalesce(d.row, 0), o.rid & 0xffffffff, o.state
-		FROM outcome o JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 0xffffffff) / 4096) LEFT JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= ?1 AND o.rid < ?2 AND (o.rid & 0xffffffff) >= s.mark AND s.closed = 0 AND o.state <> 7 LIMIT ?3`},
-	{"has no outcome though its segment is done%s", `SELECT d.row, d.rid & 0xffffffff, '' FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
+		FROM outcome o JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 0xffffffff) / 4096)
+		LEFT JOIN delivery d ON d.rid = o.rid
+		WHERE o.rid >= ?1 AND o.rid < ?2 AND (o.rid & 0xffffffff) >= s.mark AND s.closed = 0
+		AND o.state <> 7 /* skipped */ LIMIT ?3`},
+	{"has no outcome though its segment is done%s", `SELECT d.row, d.rid & 0xffffffff, ''
+		FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
-		WHERE d.rid >= ?1 AND d.rid < ?2 AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3)) LIMIT ?3`},
+		WHERE d.rid >= ?1 AND d.rid < ?2 AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3) /* open */) LIMIT ?3`},
 	{"is accepted without a message id, or has one without being accepted: state %s", `SELECT coalesce(d.row, 0), o.rid & 0xffffffff, o.state
 		FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= ?1 AND o.rid < ?2 AND ((o.state = 5) <> (o.message_id <> '') OR (o.mh <> 0) <> (o.message_id <> '')) LIMIT ?3`},
-	{"has a status that its times do not explain: rank %s", `SELECT coalesce(d.row, 0), o.rid & 0xffffffff, o.rank FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= ?1 AND o.rid < ?2 AND o.rank <> CASE WHEN o.read_at > 0 THEN 4 WHEN o.delivered_at > 0 THEN 3
-			WHEN o.failed_at > 0 THEN 2 WHEN o.sent_at > 0 THEN 1 ELSE 0 END LIMIT ?3`},
+		WHERE o.rid >= ?1 AND o.rid < ?2
+		AND ((o.state = 5 /* accepted */) <> (o.message_id <> '') OR (o.mh <> 0) <> (o.message_id <> '')) LIMIT ?3`},
+	{"has a status that its times do not explain: rank %s", `SELECT coalesce(d.row, 0), o.rid & 0xffffffff, o.rank
+		FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
+		WHERE o.rid >= ?1 AND o.rid < ?2 AND o.rank <> CASE WHEN o.read_at > 0 THEN 4 /* read */
+			WHEN o.delivered_at > 0 THEN 3 /* delivered */ WHEN o.failed_at > 0 THEN 2 /* failed */
+			WHEN o.sent_at > 0 THEN 1 /* sent */ ELSE 0 /* none */ END LIMIT ?3`},
 }
+
+// The deliveries of a run and its outcomes have adjacent keys; either may hold the highest.
+const sqlHighestRow = `SELECT max(coalesce((SELECT max(rid) FROM delivery WHERE rid >= ?1 AND rid < ?2), 0),
+	coalesce((SELECT max(rid) FROM outcome WHERE rid >= ?1 AND rid < ?2), 0))`
 
 // Audit implements campaign.ReportLedger.
 func (l *Ledger) Audit(ctx context.Context, no campaign.RunNo, limit int) (found []campaign.Problem, err error) {
@@ -44,13 +56,12 @@ func (l *Ledger) Audit(ctx context.Context, no campaign.RunNo, limit int) (found
 		return nil, err
 	}
 	var highest int64
-	if err := l.read().row(ctx, `SELECT max(coalesce((SELECT max(rid) FROM delivery WHERE rid >= ?1 AND rid < ?2), 0),
-		coalesce((SELECT max(rid) FROM outcome WHERE rid >= ?1 AND rid < ?2), 0))`, args(ledger.RowID(no, 0), ledger.RowID(no+1, 0)), &highest); err != nil {
+	if err := l.read().row(ctx, sqlHighestRow, args(ledger.RowID(no, 0), ledger.RowID(no+1, 0)), &highest); err != nil {
 		return nil, err
 	}
 	for from := ledger.RowID(no, 0); from <= highest && len(found) < limit; from += ledger.AuditStep {
-		for _, c := range checks {
-			if err := l.read().each(ctx, c.query, args(from, from+ledger.AuditStep, limit), func(scan func(...any) error) error {
+		for _, c := range sqlChecks {
+			if err := l.read().each(ctx, c.query, args(from, from+ledger.AuditStep, limit), func(scan scanFunc) error {
 				var p campaign.Problem
 				var detail string
 				err := scan(&p.Row, &p.Seq, &detail)
@@ -75,41 +86,40 @@ func (l *Ledger) Audit(ctx context.Context, no campaign.RunNo, limit int) (found
 	return found, nil
 }
 
-// auditCounts compares what must be equal on one snapshot, and looks at the segments.
+const (
+	sqlCountDeliveries = `SELECT count(*) FROM delivery WHERE rid >= ? AND rid < ?`
+	sqlCountCovered    = `SELECT coalesce(sum(hi - lo), 0) FROM segment WHERE id >= ? AND id < ?`
+	sqlBrokenSegments  = `SELECT id & 0xffffffff, lo, hi, mark FROM segment WHERE id >= ? AND id < ? AND
+		(mark < lo OR mark > hi OR hi < lo OR hi > lo + 4096 OR lo <> (id & 0xffffffff) * 4096)`
+)
+
+// auditCounts compares, on one snapshot, the counts that must be equal, and checks the segments.
 func (r reader) auditCounts(ctx context.Context, no campaign.RunNo, add func(campaign.Problem)) error {
-	found := campaign.Run{}
-	if err := r.each(ctx, selectRun+`WHERE r.no = ?`, args(int64(no)), func(scan func(...any) error) (err error) {
-		found, err = ledger.ScanRun(scan)
-		return err
-	}); err != nil {
+	run, err := r.run(ctx, no)
+	if err != nil {
 		return err
 	}
-	if found.No == 0 {
-		return campaign.ErrNoRun
-	}
+	segments := args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))
 	var deliveries, covered int64
-	if err := r.row(ctx, `SELECT count(*) FROM delivery WHERE rid >= ? AND rid < ?`, args(ledger.RowID(no, 0), ledger.RowID(no+1, 0)), &deliveries); err != nil {
+	if err := r.row(ctx, sqlCountDeliveries, args(ledger.RowID(no, 0), ledger.RowID(no+1, 0)), &deliveries); err != nil {
 		return err
 	}
-	if err := r.row(ctx, `SELECT coalesce(sum(hi - lo), 0) FROM segment WHERE id >= ? AND id < ?`,
-		args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)), &covered); err != nil {
+	if err := r.row(ctx, sqlCountCovered, segments, &covered); err != nil {
 		return err
 	}
-	if deliveries != found.Rows {
-		add(campaign.Problem{What: fmt.Sprintf("the run counts %d rows, the ledger holds %d deliveries", found.Rows, deliveries)})
+	if deliveries != run.Rows {
+		add(campaign.Problem{What: fmt.Sprintf("the run counts %d rows, the ledger holds %d deliveries", run.Rows, deliveries)})
 	}
 	if covered != deliveries {
 		add(campaign.Problem{What: fmt.Sprintf("its segments cover %d deliveries of %d", covered, deliveries)})
 	}
-	if found.Budget > 0 && found.Taken > found.Budget {
-		add(campaign.Problem{What: fmt.Sprintf("%d deliveries were granted, max_messages is %d", found.Taken, found.Budget)})
+	if run.Budget > 0 && run.Taken > run.Budget {
+		add(campaign.Problem{What: fmt.Sprintf("%d deliveries were granted, max_messages is %d", run.Taken, run.Budget)})
 	}
-	return r.each(ctx, `SELECT id & 0xffffffff, lo, hi, mark FROM segment WHERE id >= ? AND id < ? AND
-		(mark < lo OR mark > hi OR hi < lo OR hi > lo + 4096 OR lo <> (id & 0xffffffff) * 4096)`, args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)),
-		func(scan func(...any) error) error {
-			var index, lo, hi, mark int64
-			err := scan(&index, &lo, &hi, &mark)
-			add(campaign.Problem{Seq: lo, What: fmt.Sprintf("segment %d has its mark or borders out of bounds: %d to %d, mark %d", index, lo, hi, mark)})
-			return err
-		})
+	return r.each(ctx, sqlBrokenSegments, segments, func(scan scanFunc) error {
+		var index, lo, hi, mark int64
+		err := scan(&index, &lo, &hi, &mark)
+		add(campaign.Problem{Seq: lo, What: fmt.Sprintf("segment %d has its mark or borders out of bounds: %d to %d, mark %d", index, lo, hi, mark)})
+		return err
+	})
 }

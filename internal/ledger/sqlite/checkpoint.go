@@ -7,27 +7,31 @@ import (
 	"time"
 )
 
-// checkpointer moves the write-ahead log into the file each second, on a connection
-// of its own, and empties it when nothing is written any more. While something is
-// written all the time it can never catch up with the last frame, and a log that is
-// not moved to its last frame is never begun anew: measured, it grew without bound. So
-// when the log is long the writer itself moves the few frames that are left, between
-// two transactions.
+// checkpointer moves the write-ahead log into the file each second, on a connection of its own, and
+// truncates it when nothing is written any more. While transactions follow each other without a
+// pause it never reaches the last frame, and SQLite starts a log anew only when every frame was
+// moved: measured, the log grew without bound. If the log is long, the writer therefore moves the
+// few frames that are left, between two transactions.
 type checkpointer struct {
 	ledger  *Ledger
 	commits atomic.Int64
 	dirty   chan struct{} // holds a token after a commit
 	quit    chan struct{}
 	ended   chan struct{}
-	long    atomic.Bool // the writer is to move the rest
-	alarmed bool
+	long    atomic.Bool // the log is long: the writer moves the rest
+	alarmed bool        // a warning was logged and the log is still too long
 }
 
-// walLong is the size of the log from which the writer helps: one second at 20,000 messages.
+// walLong is the size in bytes above which the writer helps: one second at 20,000 messages a second.
 const walLong = 16 << 20
 
-// walAlarm is the size of the write-ahead log that tells of a reader that does not go away.
+// walAlarm is the size in bytes above which some reader must be holding the log.
 const walAlarm = 256 << 20
+
+const (
+	sqlCheckpoint = `PRAGMA wal_checkpoint(PASSIVE)`  // what is possible without waiting
+	sqlTruncate   = `PRAGMA wal_checkpoint(TRUNCATE)` // all of it, and empties the log
+)
 
 func startCheckpointer(l *Ledger) *checkpointer {
 	c := &checkpointer{ledger: l, dirty: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{})}
@@ -35,7 +39,7 @@ func startCheckpointer(l *Ledger) *checkpointer {
 	return c
 }
 
-// wrote says that the writer committed something.
+// wrote tells the checkpointer that the writer committed a transaction.
 func (c *checkpointer) wrote() {
 	c.commits.Add(1)
 	select {
@@ -56,7 +60,7 @@ func (c *checkpointer) loop() {
 	defer tick.Stop()
 	seen := int64(0)
 	for {
-		select { // asleep without a timer while the ledger is quiet
+		select { // no timer while nothing is written
 		case <-c.quit:
 			return
 		case <-c.dirty:
@@ -70,19 +74,19 @@ func (c *checkpointer) loop() {
 			}
 			n := c.commits.Load()
 			if busy = n != seen; busy {
-				c.run("PRAGMA wal_checkpoint(PASSIVE)")
+				c.run(sqlCheckpoint)
 			} else {
-				c.run("PRAGMA wal_checkpoint(TRUNCATE)")
+				c.run(sqlTruncate)
 			}
 			seen = n
 		}
 	}
 }
 
-// run does one checkpoint. A busy one is not an error: the next one does its work.
-func (c *checkpointer) run(pragma string) {
+// run makes one checkpoint. A busy database is no error: the next checkpoint moves its frames.
+func (c *checkpointer) run(query string) {
 	var blocked, frames, moved int64
-	if err := c.ledger.checks.QueryRowContext(context.Background(), pragma).Scan(&blocked, &frames, &moved); err != nil {
+	if err := c.ledger.checks.QueryRowContext(context.Background(), query).Scan(&blocked, &frames, &moved); err != nil {
 		c.ledger.log.Warn("ledger checkpoint failed", "path", c.ledger.path, "error", err)
 		return
 	}

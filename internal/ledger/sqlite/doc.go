@@ -1,11 +1,11 @@
-// Package sqlite is a ledger in one file, from which one process sends. internal/daemon opens it
-// by ledger.Open. It implements campaign.Ledger and promises what that interface says; the rules of
-// both databases stand in internal/ledger, the schema's story in that package's comment.
+// Package sqlite keeps the ledger in one file, from which one process sends. internal/daemon opens
+// it through ledger.Open. It implements campaign.Ledger and promises what that interface says. The
+// rules of both databases are in internal/ledger, and that package's comment explains the schema.
 //
-// One goroutine owns the one writing connection. It takes everything that waits, most
-// urgent first (intents, results, webhooks, imports), runs all of it in one transaction
-// (when an operation fails, each again in its own, so that it does not spoil the others), and
-// answers after the commit: synchronous=FULL costs one fdatasync a group. Readers are
-// other connections and never wait for it. docs/protocol.md#sqlite holds the
-// measurements behind each pragma.
+// One goroutine, the writer, owns the one connection that writes. It takes the operations that wait,
+// most urgent first (intents, results, webhooks, imports), runs them in one transaction, and answers
+// after the commit. With synchronous=FULL a transaction costs one fdatasync, however many operations
+// share it. If one of them fails, each runs again in a transaction of its own. Readers use other
+// connections and never wait for the writer. The measurements behind the pragmas are in
+// docs/protocol.md#sqlite.
 package sqlite

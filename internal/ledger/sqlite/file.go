@@ -15,16 +15,16 @@ import (
 	sqlitelib "modernc.org/sqlite/lib"
 )
 
-// exists reports whether a file is there at all, whatever its kind.
+// exists reports whether the path names anything, of whatever kind.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// dsn names a connection to the file: every one of them in WAL, with FULL (NORMAL may
-// lose a commit at a power cut, which would send twice), a cache of 1 MiB (as fast as a larger
-// one, because the kernel caches the file anyway, and each of the connections fills its own as the
-// ledger grows) and temporary tables in memory.
+// dsn names a connection to the file. Every connection uses the write-ahead log and keeps temporary
+// tables in memory. It uses synchronous=FULL, because NORMAL may lose a commit at a power cut, and a
+// lost intent would send twice. Its cache is 1 MiB: a larger one is no faster, because the kernel
+// caches the file too, and every connection fills its own.
 func dsn(path string, more ...string) string {
 	q := []string{
 		"_pragma=busy_timeout(5000)",
@@ -33,10 +33,10 @@ func dsn(path string, more ...string) string {
 		"_pragma=synchronous(FULL)",
 		"_pragma=cache_size(-1024)",
 		"_pragma=temp_store(MEMORY)",
-		"_pragma=wal_autocheckpoint(0)", // the checkpointer does it, off the writer's path
+		"_pragma=wal_autocheckpoint(0)", // the checkpointer does it, and the writer does not wait
 	}
 	for _, m := range more {
-		if m == "mode=ro" { // journal_mode would be a write
+		if m == "mode=ro" { // setting the others would write
 			q = q[:1]
 		}
 	}
@@ -44,12 +44,12 @@ func dsn(path string, more ...string) string {
 	return u.String()
 }
 
-// escapePath escapes what means something in an SQLite URI.
+// escapePath escapes the characters that have a meaning in an SQLite URI.
 func escapePath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
 }
 
-// checkFile refuses what SQLite would fail at with an unreadable error, or worse, not fail at.
+// checkFile refuses a path for which SQLite would return an unreadable error, or none.
 func checkFile(path string, o ledger.Options) error {
 	if path == "" {
 		return errors.New("ledger: the path of the SQLite file is empty")
@@ -76,7 +76,7 @@ func checkFile(path string, o ledger.Options) error {
 	return nil
 }
 
-// explain says what an error of SQLite means for this file and what to do.
+// explain adds to an error of SQLite what it means for this file and what the operator can do.
 func explain(path string, err error) error {
 	if err == nil {
 		return nil

@@ -9,12 +9,18 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// readIdentity reads the secret of the message hash.
+const sqlHashKey = `SELECT hash_key FROM ledger`
+
+// readIdentity reads the key of the message hash.
 func (l *Ledger) readIdentity(ctx context.Context) error {
 	var key []byte
-	if err := l.reads.QueryRowContext(ctx, `SELECT hash_key FROM ledger`).Scan(&key); err != nil {
+	if err := l.reads.QueryRowContext(ctx, sqlHashKey).Scan(&key); err != nil {
 		return err
 	}
+	return l.setKey(key)
+}
+
+func (l *Ledger) setKey(key []byte) error {
 	if len(key) != 16 {
 		return errors.New("its message hash key is damaged: restore a backup")
 	}
@@ -22,15 +28,22 @@ func (l *Ledger) readIdentity(ctx context.Context) error {
 	return nil
 }
 
-// endLeases end what earlier senders held: the lock proves that none of them lives.
-var endLeases = []string{
+const (
+	sqlInsertIdentity = `INSERT INTO ledger (one, id, opens, hash_key) VALUES (1, ?, 0, ?) ON CONFLICT DO NOTHING`
+	sqlIdentity       = `SELECT id, opens, hash_key FROM ledger`
+	sqlSetOpens       = `UPDATE ledger SET opens = ?`
+)
+
+// sqlEndLeases end the leases of earlier senders: the lock proves that none of them still runs.
+var sqlEndLeases = []string{
 	`UPDATE segment SET lease_until = 0 WHERE lease_until <> 0 AND done = 0`,
 	`UPDATE job SET lease_until = 0 WHERE lease_until <> 0`,
 	`DELETE FROM lane`,
 }
 
-// identify makes the ledger's identity when it is new, finds out whether a sender's
-// ledger went back in time, and ends the leases of earlier senders.
+// identify gives a new ledger its identity. For a sender it also checks whether the ledger went back
+// in time (docs/protocol.md#when-the-ledger-goes-back-in-time), and ends the leases of earlier
+// senders.
 func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	tx, err := l.writes.BeginTx(ctx, nil)
 	if err != nil {
@@ -38,20 +51,18 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it is a no-op
 	id, key := make([]byte, 8), make([]byte, 16)
-	_, _ = rand.Read(id) // never fails (crypto/rand)
+	_, _ = rand.Read(id) // crypto/rand never fails
 	_, _ = rand.Read(key)
-	if _, err := tx.ExecContext(ctx, `INSERT INTO ledger (one, id, opens, hash_key) VALUES (1, ?, 0, ?) ON CONFLICT DO NOTHING`,
-		hex.EncodeToString(id), key); err != nil {
+	if _, err := tx.ExecContext(ctx, sqlInsertIdentity, hex.EncodeToString(id), key); err != nil {
 		return err
 	}
 	s := stamp{}
-	if err := tx.QueryRowContext(ctx, `SELECT id, opens, hash_key FROM ledger`).Scan(&s.id, &s.opens, &key); err != nil {
+	if err := tx.QueryRowContext(ctx, sqlIdentity).Scan(&s.id, &s.opens, &key); err != nil {
 		return err
 	}
-	if len(key) != 16 {
-		return errors.New("its message hash key is damaged: restore a backup")
+	if err := l.setKey(key); err != nil {
+		return err
 	}
-	l.key = ledger.NewHashKey(key)
 	if !o.Sender {
 		return tx.Commit()
 	}
@@ -60,14 +71,14 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 			return err
 		}
 		err = explain(l.path, err)
-		l.restored.Store(&err) // Quarantine makes it the ledger to go on from; until then it sends nothing
+		l.restored.Store(&err) // it sends nothing until its Quarantine
 		return tx.Commit()
 	}
 	s.opens++
-	if _, err := tx.ExecContext(ctx, `UPDATE ledger SET opens = ?`, s.opens); err != nil {
+	if _, err := tx.ExecContext(ctx, sqlSetOpens, s.opens); err != nil {
 		return err
 	}
-	for _, query := range endLeases {
+	for _, query := range sqlEndLeases {
 		if _, err := tx.ExecContext(ctx, query); err != nil {
 			return err
 		}
@@ -75,6 +86,6 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	// After the commit: a crash in between leaves a side file that is one behind, which is no regression.
+	// After the commit: a crash in between leaves a stamp that is one behind, which compare accepts.
 	return s.write(stampPath(l.path))
 }

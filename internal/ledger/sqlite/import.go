@@ -124,7 +124,7 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 		return fmt.Errorf("run %d: row %d has the phone number of an earlier row and is not marked as a duplicate", no, twice[0].Row)
 	}
 	return l.write(ctx, results, func(t *tx) error {
-		r, err := t.oneRun(`WHERE r.no = ?`, int64(no))
+		r, err := t.run(sqlRun, int64(no))
 		if err != nil || r.State != campaign.Importing {
 			return err
 		}

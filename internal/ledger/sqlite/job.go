@@ -10,18 +10,19 @@ import (
 	"campaignd/internal/ledger"
 )
 
+const sqlAcquireJob = `INSERT INTO job (name, owner, epoch, lease_until) VALUES (?1, ?2, 1, ?3)
+	ON CONFLICT (name) DO UPDATE SET owner = ?2, epoch = epoch + 1, lease_until = ?3 WHERE lease_until <= ?4 RETURNING epoch`
+
 // AcquireJob implements campaign.JobLedger. This host's clock is the database's clock.
 func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (lease campaign.JobLease, ok bool, err error) {
 	asked := time.Now()
-	if l.jobRuns(ctx, name, asked) { // polled often: ask a reader first
+	if l.jobRuns(ctx, name, asked) { // callers poll: a reader, not the writer, says that another holds it
 		return lease, false, nil
 	}
 	err = l.write(ctx, results, func(t *tx) error {
 		now := time.Now()
 		lease = campaign.JobLease{Name: name, Owner: owner, Until: asked.Add(d)}
-		err := t.row(`INSERT INTO job (name, owner, epoch, lease_until) VALUES (?1, ?2, 1, ?3)
-			ON CONFLICT (name) DO UPDATE SET owner = ?2, epoch = epoch + 1, lease_until = ?3 WHERE lease_until <= ?4 RETURNING epoch`,
-			args(name, owner, ledger.Millis(now.Add(d)), ledger.Millis(now)), &lease.Epoch)
+		err := t.row(sqlAcquireJob, args(name, owner, ledger.Millis(now.Add(d)), ledger.Millis(now)), &lease.Epoch)
 		if ok = err == nil; errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -33,19 +34,22 @@ func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Dura
 	return lease, true, nil
 }
 
-// jobRuns reports whether a lease of the job surely runs at now.
+const sqlJobLease = `SELECT lease_until FROM job WHERE name = ?`
+
+// jobRuns reports whether a lease of the job is live at now. It reports false when it cannot read.
 func (l *Ledger) jobRuns(ctx context.Context, name string, now time.Time) bool {
 	var until int64
-	err := l.read().row(ctx, `SELECT lease_until FROM job WHERE name = ?`, args(name), &until)
+	err := l.read().row(ctx, sqlJobLease, args(name), &until)
 	return err == nil && until > ledger.Millis(now)
 }
+
+const sqlRenewJob = `UPDATE job SET lease_until = ? WHERE name = ? AND owner = ? AND epoch = ? AND lease_until <> 0`
 
 // RenewJob implements campaign.JobLedger.
 func (l *Ledger) RenewJob(ctx context.Context, lease campaign.JobLease, d time.Duration) (campaign.JobLease, error) {
 	asked := time.Now()
 	err := l.write(ctx, results, func(t *tx) error {
-		n, err := t.exec(`UPDATE job SET lease_until = ? WHERE name = ? AND owner = ? AND epoch = ? AND lease_until <> 0`,
-			ledger.Millis(time.Now().Add(d)), lease.Name, lease.Owner, lease.Epoch)
+		n, err := t.exec(sqlRenewJob, ledger.Millis(time.Now().Add(d)), lease.Name, lease.Owner, lease.Epoch)
 		if err == nil && n == 0 {
 			err = campaign.ErrFenced
 		}
@@ -58,10 +62,12 @@ func (l *Ledger) RenewJob(ctx context.Context, lease campaign.JobLease, d time.D
 	return lease, nil
 }
 
+const sqlReleaseJob = `UPDATE job SET lease_until = 0 WHERE name = ? AND owner = ? AND epoch = ?`
+
 // ReleaseJob implements campaign.JobLedger.
 func (l *Ledger) ReleaseJob(ctx context.Context, lease campaign.JobLease) error {
 	return ledger.JobError(lease.Name, l.write(ctx, results, func(t *tx) error {
-		_, err := t.exec(`UPDATE job SET lease_until = 0 WHERE name = ? AND owner = ? AND epoch = ?`, lease.Name, lease.Owner, lease.Epoch)
+		_, err := t.exec(sqlReleaseJob, lease.Name, lease.Owner, lease.Epoch)
 		return err
 	}))
 }

@@ -158,9 +158,9 @@ func distinct(probe []any) bool {
 
 // absorbHashes applies the orphans of these hashes whose ids are known now.
 func (t *tx) absorbHashes(probe []any) error {
-	var found []waitingStatus
+	var found []messageStatus
 	if err := t.each(`SELECT mh, message_id, rank, at, code FROM orphan WHERE mh IN (`+probes+`)`, probe, func(scan func(...any) error) error {
-		var o waitingStatus
+		var o messageStatus
 		err := scan(&o.mh, &o.messageID, &o.rank, &o.at, &o.code)
 		found = append(found, o)
 		return err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +14,19 @@ import (
 	"campaignd/internal/ledger"
 )
 
-const selectRun = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.parent, r.definition, r.header,
+// sqlRuns is the head of every query whose rows ledger.ScanRun reads.
+const sqlRuns = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.parent, r.definition, r.header,
 	r.template, r.language, r.marketing, r.budget, c.taken, r.asset, r.asset_until, c.rows, r.state, r.reason, r.detail,
 	r.wanted, r.created_at, r.started_at, r.ended_at FROM run r JOIN run_count c ON c.no = r.no `
+
+const (
+	sqlRun       = sqlRuns + `WHERE r.no = ?`
+	sqlFiringRun = sqlRuns + `WHERE r.campaign = ? AND substr(r.launch, 1, 5) = 'cron ' AND r.launch = ?`
+	sqlLaunchRun = sqlRuns + `WHERE r.campaign = ? AND r.list_hash = ? AND r.launch = ?`
+	sqlInsertRun = `INSERT INTO run (state, wanted, marketing, budget, template, language, created_at, parent, campaign, list_hash,
+		launch, list_name, asset, asset_until, header, definition) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no`
+	sqlInsertRunCount = `INSERT INTO run_count (no) VALUES (?)`
+)
 
 // CreateRun implements campaign.RunLedger.
 func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Run, err error) {
@@ -26,9 +37,9 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 	err = l.write(ctx, results, func(t *tx) error {
 		var err error
 		if strings.HasPrefix(r.Launch, campaign.FiringKey) {
-			out, err = t.oneRun(`WHERE r.campaign = ? AND substr(r.launch, 1, 5) = 'cron ' AND r.launch = ?`, r.Campaign, r.Launch)
+			out, err = t.run(sqlFiringRun, r.Campaign, r.Launch)
 		} else {
-			out, err = t.oneRun(`WHERE r.campaign = ? AND r.list_hash = ? AND r.launch = ?`, r.Campaign, r.ListHash, r.Launch)
+			out, err = t.run(sqlLaunchRun, r.Campaign, r.ListHash, r.Launch)
 		}
 		if err == nil {
 			return campaign.ErrRunExists
@@ -41,25 +52,35 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 			wanted = campaign.WantRun
 		}
 		var no int64
-		if err := t.row(`INSERT INTO run (state, wanted, marketing, budget, template, language, created_at, parent, campaign, list_hash,
-			launch, list_name, asset, asset_until, header, definition) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no`,
+		if err := t.row(sqlInsertRun,
 			args(string(campaign.Importing), string(wanted), r.Marketing, r.Budget, r.Template, r.Language, ledger.Millis(time.Now()), int64(r.Parent),
 				r.Campaign, r.ListHash, r.Launch, r.ListName, r.Asset, ledger.Millis(r.AssetUntil), string(header), ledger.NonNil(r.Definition)), &no); err != nil {
 			return err
 		}
-		if _, err := t.exec(`INSERT INTO run_count (no) VALUES (?)`, no); err != nil {
+		if _, err := t.exec(sqlInsertRunCount, no); err != nil {
 			return err
 		}
-		out, err = t.oneRun(`WHERE r.no = ?`, no)
+		out, err = t.run(sqlRun, no)
 		return err
 	})
 	return out, err
 }
 
-// oneRun reads the run that where selects; campaign.ErrNoRun.
-func (t *tx) oneRun(where string, a ...any) (campaign.Run, error) {
-	found := campaign.Run{}
-	err := t.each(selectRun+where, a, func(scan func(...any) error) (err error) {
+// run reads the run that the query finds; campaign.ErrNoRun when there is none.
+func (t *tx) run(query string, a ...any) (found campaign.Run, err error) {
+	err = t.each(query, a, func(scan scanFunc) (err error) {
+		found, err = ledger.ScanRun(scan)
+		return err
+	})
+	if err == nil && found.No == 0 {
+		err = campaign.ErrNoRun
+	}
+	return found, err
+}
+
+// run reads a run; campaign.ErrNoRun when there is none.
+func (r reader) run(ctx context.Context, no campaign.RunNo) (found campaign.Run, err error) {
+	err = r.each(ctx, sqlRun, args(int64(no)), func(scan scanFunc) (err error) {
 		found, err = ledger.ScanRun(scan)
 		return err
 	})
@@ -71,21 +92,13 @@ func (t *tx) oneRun(where string, a ...any) (campaign.Run, error) {
 
 // Run implements campaign.RunLedger.
 func (l *Ledger) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
-	found := campaign.Run{}
-	err := l.read().each(ctx, selectRun+`WHERE r.no = ?`, []any{int64(no)}, func(scan func(...any) error) (err error) {
-		found, err = ledger.ScanRun(scan)
-		return err
-	})
-	if err == nil && found.No == 0 {
-		err = campaign.ErrNoRun
-	}
-	return found, err
+	return l.read().run(ctx, no)
 }
 
 // Runs implements campaign.RunLedger.
-func (l *Ledger) Runs(ctx context.Context, w campaign.RunFilter) (all []campaign.Run, err error) {
-	which, args := ledger.RunClause(w, "?")
-	err = l.read().each(ctx, selectRun+which, args, func(scan func(...any) error) error {
+func (l *Ledger) Runs(ctx context.Context, f campaign.RunFilter) (all []campaign.Run, err error) {
+	clause, args := ledger.RunClause(f, "?")
+	err = l.read().each(ctx, sqlRuns+clause, args, func(scan scanFunc) error {
 		r, err := ledger.ScanRun(scan)
 		all = append(all, r)
 		return err
@@ -93,8 +106,13 @@ func (l *Ledger) Runs(ctx context.Context, w campaign.RunFilter) (all []campaign
 	return all, err
 }
 
-// SetWanted implements campaign.RunLedger. What is cancelled also leaves Paused and
-// WaitingApproval, and its parked segments wake, so that they can be claimed and dropped.
+const (
+	sqlSetWanted    = `UPDATE run SET wanted = ? WHERE no = ?`
+	sqlWakeSegments = `UPDATE segment SET wake_at = 0 WHERE run = ? AND done = 0 AND wake_at <> 0`
+)
+
+// SetWanted implements campaign.RunLedger. A run that is cancelled also leaves Paused and
+// WaitingApproval, and its parked segments wake, so that a sender claims and drops them.
 func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted) (out campaign.Run, err error) {
 	switch w {
 	case campaign.WantRun, campaign.WantPause, campaign.WantCancel:
@@ -102,11 +120,11 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 		return out, fmt.Errorf("wanted %q: want run, pause or cancel", w)
 	}
 	err = l.write(ctx, results, func(t *tx) error {
-		r, err := t.oneRun(`WHERE r.no = ?`, int64(no))
+		r, err := t.run(sqlRun, int64(no))
 		if out = r; err != nil || r.State.Ended() {
 			return err
 		}
-		if _, err := t.exec(`UPDATE run SET wanted = ? WHERE no = ?`, string(w), int64(no)); err != nil {
+		if _, err := t.exec(sqlSetWanted, string(w), int64(no)); err != nil {
 			return err
 		}
 		ready := w == campaign.WantRun && r.State == campaign.Paused ||
@@ -117,15 +135,18 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 			}
 		}
 		if w == campaign.WantCancel {
-			if _, err := t.exec(`UPDATE segment SET wake_at = 0 WHERE run = ? AND done = 0 AND wake_at <> 0`, int64(no)); err != nil {
+			if _, err := t.exec(sqlWakeSegments, int64(no)); err != nil {
 				return err
 			}
 		}
-		out, err = t.oneRun(`WHERE r.no = ?`, int64(no))
+		out, err = t.run(sqlRun, int64(no))
 		return err
 	})
 	return out, err
 }
+
+const sqlSetState = `UPDATE run SET state = ?1, reason = ?2, detail = ?3, template_event = '',
+	started_at = CASE WHEN started_at = 0 THEN ?4 ELSE started_at END, ended_at = ?5 WHERE no = ?6`
 
 // setState writes a state and the times that go with it.
 func (t *tx) setState(no campaign.RunNo, to campaign.State, reason campaign.PauseReason, detail string) error {
@@ -137,37 +158,36 @@ func (t *tx) setState(no campaign.RunNo, to campaign.State, reason campaign.Paus
 	if to.Ended() {
 		ended = now
 	}
-	_, err := t.exec(`UPDATE run SET state = ?1, reason = ?2, detail = ?3, template_event = '',
-		started_at = CASE WHEN started_at = 0 THEN ?4 ELSE started_at END, ended_at = ?5 WHERE no = ?6`,
-		string(to), string(reason), detail, started, ended, int64(no))
+	_, err := t.exec(sqlSetState, string(to), string(reason), detail, started, ended, int64(no))
 	return err
 }
 
+const sqlState = `SELECT state FROM run WHERE no = ?`
+
 // SetState implements campaign.RunLedger.
-func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State, reason campaign.PauseReason, detail string) (moved bool, err error) {
+func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
+	reason campaign.PauseReason, detail string) (moved bool, err error) {
 	err = l.write(ctx, results, func(t *tx) error {
-		moved = false
 		var state campaign.State
-		if err := t.row(`SELECT state FROM run WHERE no = ?`, args(int64(no)), &state); errors.Is(err, sql.ErrNoRows) {
+		if err := t.row(sqlState, args(int64(no)), &state); errors.Is(err, sql.ErrNoRows) {
 			return campaign.ErrNoRun
 		} else if err != nil {
 			return err
 		}
-		for _, f := range from {
-			if f == state {
-				moved = true
-				return t.setState(no, to, reason, detail)
-			}
+		if moved = slices.Contains(from, state); !moved {
+			return nil
 		}
-		return nil
+		return t.setState(no, to, reason, detail)
 	})
 	return moved && err == nil, err
 }
 
+const sqlSetAsset = `UPDATE run SET asset = ?, asset_until = ? WHERE no = ?`
+
 // SetAsset implements campaign.RunLedger.
 func (l *Ledger) SetAsset(ctx context.Context, no campaign.RunNo, assetID string, until time.Time) error {
 	return l.write(ctx, results, func(t *tx) error {
-		n, err := t.exec(`UPDATE run SET asset = ?, asset_until = ? WHERE no = ?`, assetID, ledger.Millis(until), int64(no))
+		n, err := t.exec(sqlSetAsset, assetID, ledger.Millis(until), int64(no))
 		if err == nil && n == 0 {
 			err = campaign.ErrNoRun
 		}
@@ -175,13 +195,16 @@ func (l *Ledger) SetAsset(ctx context.Context, no campaign.RunNo, assetID string
 	})
 }
 
-const endable = `SELECT no FROM run WHERE state IN ('ready', 'running')
-	AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND done = 0) ORDER BY no`
+const (
+	sqlSentRuns = `SELECT no FROM run WHERE state IN ('ready', 'running')
+		AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND done = 0) ORDER BY no`
+	sqlSentRun = sqlSentRuns + ` LIMIT 1`
+)
 
 // FinishRuns implements campaign.RunLedger.
 func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err error) {
-	var no int64 // polled often: ask a reader first
-	if err := l.read().row(ctx, endable+` LIMIT 1`, nil, &no); errors.Is(err, sql.ErrNoRows) {
+	var no int64 // callers poll: a reader, not the writer, says that there is nothing to do
+	if err := l.read().row(ctx, sqlSentRun, nil, &no); errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -189,7 +212,7 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 	err = l.write(ctx, results, func(t *tx) error {
 		moved = nil
 		var nos []int64
-		if err := t.each(endable, nil, func(scan func(...any) error) error {
+		if err := t.each(sqlSentRuns, nil, func(scan scanFunc) error {
 			err := scan(&no)
 			nos = append(nos, no)
 			return err
@@ -197,7 +220,7 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 			return err
 		}
 		for _, no := range nos {
-			r, err := t.oneRun(`WHERE r.no = ?`, no)
+			r, err := t.run(sqlRun, no)
 			if err != nil {
 				return err
 			}
@@ -208,7 +231,7 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 			if err := t.setState(r.No, to, "", ""); err != nil {
 				return err
 			}
-			if r, err = t.oneRun(`WHERE r.no = ?`, no); err != nil {
+			if r, err = t.run(sqlRun, no); err != nil {
 				return err
 			}
 			moved = append(moved, r)

@@ -11,8 +11,8 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// sweepPos is where the search by message id goes on: each sweep looks at sweepStep
-// orphans, so that a million of somebody else's messages cost no more than a few.
+// sweepPos is where the search by message id goes on. Each sweep looks at ledger.SweepStep orphans,
+// so that a million events of unknown messages cost no more than a few.
 type sweepPos struct {
 	sync.Mutex
 	mh        int64
@@ -20,14 +20,20 @@ type sweepPos struct {
 	begun     bool
 }
 
-// Sweep implements campaign.EventLedger. It searches on a reader and gives the writer
-// only what it found, in steps: intents wait for the same writer.
+const (
+	sqlAnyOrphan    = `SELECT EXISTS (SELECT 1 FROM orphan)`
+	sqlOrphanCounts = `SELECT count(*), count(*) FILTER (WHERE received_at < ?) FROM orphan`
+	sqlCountOrphans = `SELECT count(*) FROM orphan`
+)
+
+// Sweep implements campaign.EventLedger. It searches on a reader and gives the writer only what it
+// found, in several operations, because intents wait for the same writer.
 func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept, err error) {
 	if mutant.On("sweeper_off") {
 		return done, nil
 	}
 	var some bool
-	if err := l.read().row(ctx, `SELECT EXISTS (SELECT 1 FROM orphan)`, nil, &some); err != nil || !some {
+	if err := l.read().row(ctx, sqlAnyOrphan, nil, &some); err != nil || !some {
 		return done, err
 	}
 	known, err := l.knownOrphans(ctx)
@@ -37,80 +43,116 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 	var fitting []ledger.Orphan
 	var then map[int64][]ledger.Suspect
 	var left, old int64
+	tooOld := ledger.Millis(now.Add(-ledger.OrphanAge))
 	if err := l.snapshot(ctx, func(r reader) (err error) {
-		ask := func(q string, a []any, f func(func(...any) error) error) error { return r.each(ctx, q, a, f) }
-		if fitting, then, err = adoptable(ask); err != nil {
+		each := func(query string, a []any, f func(scanFunc) error) error { return r.each(ctx, query, a, f) }
+		if fitting, then, err = adoptable(each); err != nil {
 			return err
 		}
-		return r.row(ctx, `SELECT count(*), count(*) FILTER (WHERE received_at < ?) FROM orphan`, args(ledger.Millis(now.Add(-ledger.OrphanAge))), &left, &old)
+		return r.row(ctx, sqlOrphanCounts, args(tooOld), &left, &old)
 	}); err != nil {
 		return done, err
 	}
-	step := func(rows int, f func(*tx, *campaign.Swept) error) error {
-		var did campaign.Swept
-		if err := l.submit(ctx, &op{urgency: results, rows: rows, run: func(t *tx) error {
-			did = campaign.Swept{}
-			return f(t, &did)
-		}}); err != nil {
-			return err
-		}
-		done.Matched, done.Adopted, done.Ambiguous, done.Expired = done.Matched+did.Matched, done.Adopted+did.Adopted, done.Ambiguous+did.Ambiguous, done.Expired+did.Expired
+	if err := l.sweepKnown(ctx, known, &done); err != nil {
+		return done, err
+	}
+	if err := l.sweepAdopt(ctx, fitting, then, &done); err != nil {
+		return done, err
+	}
+	// First orphans that are too old, then those over the cap, no more than the snapshot had.
+	if err := l.sweepExpire(ctx, tooOld, min(old, ledger.SweepStep), &done); err != nil {
+		return done, err
+	}
+	excess := min(max(0, left-old-ledger.OrphanCap), 10*ledger.SweepStep)
+	if err := l.sweepExpire(ctx, 1<<62, excess, &done); err != nil {
+		return done, err
+	}
+	done.Left = int(left)
+	if done.Matched+done.Adopted+done.Expired > 0 {
+		return done, l.read().row(ctx, sqlCountOrphans, nil, &done.Left)
+	}
+	return done, nil
+}
+
+// sweepStep runs one operation of a sweep and adds what it did to done.
+func (l *Ledger) sweepStep(ctx context.Context, done *campaign.Swept, rows int, f func(*tx, *campaign.Swept) error) error {
+	var did campaign.Swept
+	if err := l.submit(ctx, &op{urgency: results, rows: rows, run: func(t *tx) error {
+		did = campaign.Swept{}
+		return f(t, &did)
+	}}); err != nil {
+		return err
+	}
+	done.Matched += did.Matched
+	done.Adopted += did.Adopted
+	done.Ambiguous += did.Ambiguous
+	done.Expired += did.Expired
+	return nil
+}
+
+// sweepKnown applies the orphans whose messages are known.
+func (l *Ledger) sweepKnown(ctx context.Context, known []ledger.Orphan, done *campaign.Swept) error {
+	if len(known) == 0 {
 		return nil
 	}
-	if len(known) > 0 {
-		if err := step(len(known), func(t *tx, did *campaign.Swept) error {
-			for _, o := range known {
-				n, err := t.absorbMessage(o)
-				if err != nil {
-					return err
-				}
-				did.Matched += n
+	return l.sweepStep(ctx, done, len(known), func(t *tx, did *campaign.Swept) error {
+		for _, o := range known {
+			n, err := t.absorbMessage(o)
+			if err != nil {
+				return err
 			}
-			return nil
-		}); err != nil {
-			return done, err
+			did.Matched += n
 		}
-	}
+		return nil
+	})
+}
+
+// sweepAdopt adopts orphans for at most ledger.AdoptTime. The next sweep goes on with the others.
+func (l *Ledger) sweepAdopt(ctx context.Context, fitting []ledger.Orphan, then map[int64][]ledger.Suspect, done *campaign.Swept) error {
 	until := time.Now().Add(ledger.AdoptTime)
-	for some := range slices.Chunk(fitting, adoptOnce) {
-		if err := step(len(some), func(t *tx, did *campaign.Swept) error {
-			for _, o := range some {
+	for batch := range slices.Chunk(fitting, adoptBatch) {
+		if err := l.sweepStep(ctx, done, len(batch), func(t *tx, did *campaign.Swept) error {
+			for _, o := range batch {
 				if err := t.adopt(o, then[o.Key], did); err != nil {
 					return err
 				}
 			}
 			return nil
 		}); err != nil {
-			return done, err
+			return err
 		}
 		if time.Now().After(until) {
-			break // the next sweep goes on
+			return nil
 		}
 	}
-	// First what is too old, then what is too much, as long as either was true of the snapshot.
-	excess := min(max(0, left-old-ledger.OrphanCap), 10*ledger.SweepStep)
-	for _, drop := range []struct{ n, before int64 }{{min(old, ledger.SweepStep), ledger.Millis(now.Add(-ledger.OrphanAge))}, {excess, 1 << 62}} {
-		for n := drop.n; n > 0; n -= ledger.SweepStep {
-			if err := step(int(min(n, ledger.SweepStep)), func(t *tx, did *campaign.Swept) error {
-				m, err := t.exec(`DELETE FROM orphan WHERE (mh, message_id, rank) IN
-					(SELECT mh, message_id, rank FROM orphan WHERE received_at < ? ORDER BY received_at LIMIT ?)`, drop.before, min(n, ledger.SweepStep))
-				did.Expired = int(m)
-				return err
-			}); err != nil {
-				return done, err
-			}
-		}
-	}
-	done.Left = int(left)
-	if done.Matched+done.Adopted+done.Expired > 0 {
-		return done, l.read().row(ctx, `SELECT count(*) FROM orphan`, nil, &done.Left)
-	}
-	return done, nil
+	return nil
 }
 
-// knownOrphans finds, among the next sweepStep orphans, those whose message is known.
-// The transactions that record receipts absorb their own orphans; this is for what came
-// in by another process.
+const sqlExpireOrphans = `DELETE FROM orphan WHERE (mh, message_id, rank) IN
+	(SELECT mh, message_id, rank FROM orphan WHERE received_at < ? ORDER BY received_at LIMIT ?)`
+
+// sweepExpire deletes the n oldest orphans of those received before a time.
+func (l *Ledger) sweepExpire(ctx context.Context, before, n int64, done *campaign.Swept) error {
+	for ; n > 0; n -= ledger.SweepStep {
+		step := min(n, ledger.SweepStep)
+		if err := l.sweepStep(ctx, done, int(step), func(t *tx, did *campaign.Swept) error {
+			deleted, err := t.exec(sqlExpireOrphans, before, step)
+			did.Expired = int(deleted)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const sqlKnownOrphans = `SELECT o.mh, o.message_id,
+		EXISTS (SELECT 1 FROM outcome x WHERE x.mh = o.mh AND x.mh <> 0 AND x.message_id = o.message_id)
+	FROM orphan o WHERE (o.mh, o.message_id) > (?, ?) ORDER BY o.mh, o.message_id LIMIT ?`
+
+// knownOrphans finds, among the next ledger.SweepStep orphans, those whose message is known. The
+// transactions that record receipts absorb their own orphans; the search is for events that another
+// process wrote.
 func (l *Ledger) knownOrphans(ctx context.Context) (known []ledger.Orphan, err error) {
 	p := &l.sweepAt
 	p.Lock()
@@ -119,30 +161,30 @@ func (l *Ledger) knownOrphans(ctx context.Context) (known []ledger.Orphan, err e
 		p.mh, p.messageID, p.begun = -1<<63, "", true
 	}
 	n := 0
-	err = l.read().each(ctx, `SELECT o.mh, o.message_id, EXISTS (SELECT 1 FROM outcome x WHERE x.mh = o.mh AND x.mh <> 0 AND x.message_id = o.message_id)
-		FROM orphan o WHERE (o.mh, o.message_id) > (?, ?) ORDER BY o.mh, o.message_id LIMIT ?`, args(p.mh, p.messageID, ledger.SweepStep),
-		func(scan func(...any) error) error {
-			var o ledger.Orphan
-			var yes bool
-			err := scan(&o.Hash, &o.MessageID, &yes)
-			if yes && (len(known) == 0 || known[len(known)-1].MessageID != o.MessageID) {
-				known = append(known, o)
-			}
-			p.mh, p.messageID = o.Hash, o.MessageID
-			n++
-			return err
-		})
+	err = l.read().each(ctx, sqlKnownOrphans, args(p.mh, p.messageID, ledger.SweepStep), func(scan scanFunc) error {
+		var o ledger.Orphan
+		var isKnown bool
+		err := scan(&o.Hash, &o.MessageID, &isKnown)
+		if isKnown && (len(known) == 0 || known[len(known)-1].MessageID != o.MessageID) {
+			known = append(known, o)
+		}
+		p.mh, p.messageID = o.Hash, o.MessageID
+		n++
+		return err
+	})
 	if n < ledger.SweepStep {
 		p.begun = false
 	}
 	return known, err
 }
 
-// absorbMessage applies all orphans of one message, if it is known.
+const sqlOrphansOf = `SELECT mh, message_id, rank, at, code FROM orphan WHERE mh = ? AND message_id = ?`
+
+// absorbMessage applies all orphans of one message, if it is known, and returns how many.
 func (t *tx) absorbMessage(o ledger.Orphan) (int, error) {
-	var found []waitingStatus
-	if err := t.each(`SELECT mh, message_id, rank, at, code FROM orphan WHERE mh = ? AND message_id = ?`, args(o.Hash, o.MessageID), func(scan func(...any) error) error {
-		var s waitingStatus
+	var found []messageStatus
+	if err := t.each(sqlOrphansOf, args(o.Hash, o.MessageID), func(scan scanFunc) error {
+		var s messageStatus
 		err := scan(&s.mh, &s.messageID, &s.rank, &s.at, &s.code)
 		found = append(found, s)
 		return err

@@ -7,13 +7,14 @@ import (
 	"fmt"
 )
 
-// tx is the writer's transaction. Statements are prepared once and kept. Nothing here
-// takes a context: a statement that is interrupted half-way would cost the whole group.
+// tx is the writer's transaction. It prepares each statement once and keeps it. No method takes a
+// context, because a statement that is interrupted half-way would undo the whole group.
 type tx struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 }
 
+// prepare returns the prepared statement; the texts are constants, so that few are kept.
 func (t *tx) prepare(query string) (*sql.Stmt, error) {
 	if s := t.stmts[query]; s != nil {
 		return s, nil
@@ -25,6 +26,9 @@ func (t *tx) prepare(query string) (*sql.Stmt, error) {
 	t.stmts[query] = s
 	return s, nil
 }
+
+// scanFunc reads the columns of one row, as sql.Rows.Scan does.
+type scanFunc = func(into ...any) error
 
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(query string, a ...any) (int64, error) {
@@ -39,7 +43,7 @@ func (t *tx) exec(query string, a ...any) (int64, error) {
 	return r.RowsAffected()
 }
 
-// args makes the arguments of row and each stand apart from their targets.
+// args separates the arguments of row and each from their targets.
 func args(a ...any) []any { return a }
 
 // row reads the one row of a query; sql.ErrNoRows when there is none.
@@ -51,8 +55,8 @@ func (t *tx) row(query string, a []any, into ...any) error {
 	return s.QueryRow(a...).Scan(into...)
 }
 
-// each calls f for every row of a query. The rows are open meanwhile: f must not write.
-func (t *tx) each(query string, a []any, f func(scan func(...any) error) error) error {
+// each calls f for every row of a query. f must not write: the rows are still open.
+func (t *tx) each(query string, a []any, f func(scan scanFunc) error) error {
 	s, err := t.prepare(query)
 	if err != nil {
 		return err
@@ -65,7 +69,7 @@ func (t *tx) each(query string, a []any, f func(scan func(...any) error) error) 
 }
 
 // drain calls f for every row and closes rows.
-func drain(rows *sql.Rows, f func(scan func(...any) error) error) error {
+func drain(rows *sql.Rows, f func(scan scanFunc) error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := f(rows.Scan); err != nil {
@@ -75,8 +79,8 @@ func drain(rows *sql.Rows, f func(scan func(...any) error) error) error {
 	return rows.Err()
 }
 
-// rollback ends the transaction; it fails when SQLite has ended it already.
-func (t *tx) rollback() { _, _ = t.exec("ROLLBACK") }
+// rollback ends the transaction. Its error says that SQLite has ended it already, and is ignored.
+func (t *tx) rollback() { _, _ = t.exec(sqlRollback) }
 
 func (t *tx) close() error {
 	var errs []error

@@ -13,38 +13,39 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// urgency orders what waits for the writer.
+// urgency orders the operations that wait for the writer.
 type urgency int
 
 const (
-	urgent  urgency = iota // intents and leases: a slot's instant is near
-	results                // outcomes, decisions about doubt, the operator
-	events                 // webhooks: a 2xx waits
-	bulk                   // imports
+	urgent  urgency = iota // intents and leases: their slots are near
+	results                // outcomes, decisions about doubts, the operator's commands
+	events                 // webhooks: the sender of the webhook waits for its 2xx
+	bulk                   // imports, long lists of suppressions
 	urgencies
 )
 
-// batchRows bounds a transaction: at 10 µs a row about 80 ms, and a WAL of a few MB.
+// batchRows bounds a transaction: 8,192 rows x 10 µs = 80 ms, and a few MB of write-ahead log.
 const batchRows = 8192
 
 // op is one operation that waits for the writer.
 type op struct {
 	urgency urgency
-	rows    int             // how many rows it touches, roughly
-	crash   string          // the crash point before the commit of a transaction that holds it
-	run     func(*tx) error // may run twice, when a neighbour fails: it sets what it answers anew
+	rows    int             // roughly how many rows it touches
+	crash   string          // crash point before the commit of its transaction (docs/protocol.md#crash-points)
+	run     func(*tx) error // runs again if another operation of its transaction fails: it must set its answer anew
 	err     error
 	done    chan struct{}
 	state   atomic.Int32
 }
 
+// States of an op.
 const (
 	opWaits = iota
 	opTaken
 	opAbandoned
 )
 
-// writer owns the one connection that writes.
+// writer owns the one connection that writes, and the goroutine that uses it.
 type writer struct {
 	ledger *Ledger
 	tx     *tx
@@ -54,7 +55,7 @@ type writer struct {
 	mu     sync.Mutex
 	queues [urgencies][]*op
 	closed bool
-	passed bool          // the last transaction left a bulk operation waiting
+	passed bool          // the last transaction left a bulk operation waiting, so the next one takes it
 	wake   chan struct{} // holds one token while something may wait
 }
 
@@ -74,7 +75,7 @@ func startWriter(ctx context.Context, l *Ledger) (*writer, error) {
 	return w, nil
 }
 
-// stop writes what waits and ends the goroutine.
+// stop lets the writer commit the operations that wait, and ends its goroutine.
 func (w *writer) stop() error {
 	w.mu.Lock()
 	w.closed = true
@@ -92,9 +93,9 @@ func (w *writer) nudge() {
 	}
 }
 
-// do runs f in a transaction of the writer and returns after the commit. If ctx ends
-// while it still waits, nothing is written; once it is taken up the answer is awaited,
-// so that the caller never has to guess.
+// do runs o in a transaction of the writer and returns after the commit. If ctx ends while o still
+// waits, nothing is written. Once the writer has taken o, do returns its answer even if ctx ends, so
+// that the caller always learns whether o was committed.
 func (w *writer) do(ctx context.Context, o *op) error {
 	o.done = make(chan struct{})
 	w.mu.Lock()
@@ -123,7 +124,7 @@ func (w *writer) loop() {
 		if len(batch) > 0 {
 			w.commit(batch)
 			if w.check.long.Swap(false) {
-				_, _ = w.tx.exec("PRAGMA wal_checkpoint(PASSIVE)") // if it cannot now, it can a second later
+				_, _ = w.tx.exec(sqlCheckpoint) // the checkpointer repeats one that fails
 			}
 			w.check.wrote()
 			continue
@@ -135,9 +136,9 @@ func (w *writer) loop() {
 	}
 }
 
-// take empties the queues, most urgent first, up to batchRows. An import's chunk waits
-// while others are served, but for one transaction at most. It reports false when the
-// writer is to end.
+// take removes operations from the queues, most urgent first, up to batchRows rows. A bulk operation
+// lets the others pass, but for one transaction only, and a transaction takes at most one. more is
+// false when the writer ends.
 func (w *writer) take() (batch []*op, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,7 +160,7 @@ func (w *writer) take() (batch []*op, more bool) {
 			rows += o.rows
 			batch = append(batch, o)
 			if urgency(u) == bulk {
-				break // one chunk a transaction
+				break
 			}
 		}
 		if urgency(u) == bulk {
@@ -184,18 +185,20 @@ func (w *writer) commit(batch []*op) {
 	}
 }
 
-// explain makes an error of SQLite readable; the ledger's own stay as they are.
+// explain makes an error of SQLite readable. Errors that the ledger promises stay as they are.
 func (w *writer) explain(err error) error {
-	if err == nil || errors.Is(err, campaign.ErrFenced) || errors.Is(err, campaign.ErrNoRun) || errors.Is(err, campaign.ErrRunExists) {
-		return err
+	for _, promised := range []error{campaign.ErrFenced, campaign.ErrNoRun, campaign.ErrRunExists} {
+		if errors.Is(err, promised) {
+			return err
+		}
 	}
 	return explain(w.ledger.path, err)
 }
 
-// transact runs the batch in one transaction. When an operation fails it takes the others back with it,
-// and each runs again in a transaction of its own; that is rare, and savepoints around each,
-// the other way, cost a copy of every page that it touches. It returns an error that concerns all of the batch;
-// op.err is that of one.
+// transact runs the batch in one transaction. An operation that fails rolls all of it back, and then
+// each operation runs again in a transaction of its own. That is rare; a savepoint around each
+// operation would avoid it, but copies every page that the operation touches. transact returns the
+// error of the whole batch and sets op.err to that of one operation.
 func (w *writer) transact(batch []*op) error {
 	failed, err := w.attempt(batch)
 	if !failed || len(batch) == 1 {
@@ -210,16 +213,22 @@ func (w *writer) transact(batch []*op) error {
 	return nil
 }
 
+const (
+	sqlBegin    = `BEGIN IMMEDIATE`
+	sqlCommit   = `COMMIT`
+	sqlRollback = `ROLLBACK`
+)
+
 // attempt commits all of the batch or nothing. It reports whether an operation failed.
 func (w *writer) attempt(batch []*op) (failed bool, err error) {
 	t := w.tx
-	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
+	if _, err := t.exec(sqlBegin); err != nil {
 		return false, err
 	}
 	for _, o := range batch {
 		if o.err = o.run(t); o.err != nil {
 			t.rollback()
-			return true, nil //nolint:nilerr // the operation's own error, which its caller gets
+			return true, nil //nolint:nilerr // op.err carries the operation's error to its caller
 		}
 	}
 	if mutant.Enabled {
@@ -229,18 +238,19 @@ func (w *writer) attempt(batch []*op) (failed bool, err error) {
 			}
 		}
 	}
-	if _, err := t.exec("COMMIT"); err != nil {
+	if _, err := t.exec(sqlCommit); err != nil {
 		t.rollback()
 		return false, fmt.Errorf("%w: %w", campaign.ErrUnknownCommit, err)
 	}
 	return false, nil
 }
 
-// write submits f; see writer.do.
+// write runs f as an operation of one row; see writer.do.
 func (l *Ledger) write(ctx context.Context, u urgency, f func(*tx) error) error {
 	return l.submit(ctx, &op{urgency: u, rows: 1, run: f})
 }
 
+// submit gives o to the writer; see writer.do.
 func (l *Ledger) submit(ctx context.Context, o *op) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
