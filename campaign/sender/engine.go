@@ -40,7 +40,6 @@ type Engine struct {
 	sender  Sender
 	limiter throttle.Limiter
 	rec     *recorder
-	rounds  rounds
 	poke    signal
 
 	mu      sync.Mutex

@@ -23,7 +23,7 @@ func (p *planner) intend(ctx context.Context, now time.Time, room, most int) (bo
 	for i := range intents {
 		ask[i] = intents[i].Intent
 	}
-	granted, err := p.e.together(ctx, p, ask)
+	granted, err := p.e.ledger.Intend(ctx, ask)
 	if err != nil {
 		again(intents, now)
 		if errors.Is(err, campaign.ErrUnknownCommit) {

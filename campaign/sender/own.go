@@ -91,3 +91,6 @@ func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 
 // capacity is how many attempts of a run with a limit of its own may join the queue.
 func (p *planner) capacity(r *run, most int) int { return max(r.ahead(most)-p.queue.of(r), 0) }
+
+// half is how much of what may be ahead is worth a transaction.
+func half(n int) int { return (n + 1) / 2 }

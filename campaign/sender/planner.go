@@ -144,7 +144,7 @@ func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	limited := p.wantsLimited(now, 2*group)
 	free := p.queue.free()
 	room := 2*group - free
-	if free > few && !limited && !(room >= half(group) && p.e.rounds.joinable()) { // enough is ahead: the poster says when it is not
+	if free > few && !limited { // enough is ahead: the poster says when it is not
 		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil
 	}
 	asked, err := p.intend(ctx, now, min(room, p.e.o.GroupMax), 2*group)

@@ -84,21 +84,17 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 		queued   int
 		groupMax int
 		begun    time.Duration // since it looked for what was begun
-		open     bool          // a round of another number may be joined
 		asks     int           // deliveries
 		wait     time.Duration
 	}{
-		{"a tick is short", 5, 0, 0, false, 0, 400 * time.Millisecond},
-		{"nothing is queued", 0, 0, time.Second, false, 8, 0},
-		{"three are queued", 3, 0, time.Second, false, 5, 0},
-		{"a group is queued", 4, 0, time.Second, false, 4, 0},
-		{"more than a group", 5, 0, 5 * time.Second, false, 0, 250 * time.Millisecond},
-		{"a look was half a second ago", 5, 0, 500 * time.Millisecond, false, 0, 500 * time.Millisecond},
-		{"a look was just now", 5, 0, 0, false, 0, time.Second},
-		{"more, and a round is open", 5, 0, time.Second, true, 3, 0},
-		{"half a group has room in an open round", 6, 0, time.Second, true, 2, 0},
-		{"less than half has room", 7, 0, time.Second, true, 0, 250 * time.Millisecond},
-		{"an intent is limited", 0, 6, time.Second, false, 6, 0},
+		{"a tick is short", 5, 0, 0, 0, 400 * time.Millisecond},
+		{"nothing is queued", 0, 0, time.Second, 8, 0},
+		{"three are queued", 3, 0, time.Second, 5, 0},
+		{"a group is queued", 4, 0, time.Second, 4, 0},
+		{"more than a group", 5, 0, 5 * time.Second, 0, 250 * time.Millisecond},
+		{"a look was half a second ago", 5, 0, 500 * time.Millisecond, 0, 500 * time.Millisecond},
+		{"a look was just now", 5, 0, 0, 0, time.Second},
+		{"an intent is limited", 0, 6, time.Second, 6, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -111,21 +107,10 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 				p.planner.begunAt = time.Now().Add(-tt.begun)
 				p.queue.push(blank(tt.queued))
 				p.planner.own = ownRate{perSecond: 72, at: time.Now()}
-				var leading sync.WaitGroup
-				if tt.open {
-					r, _ := p.planner.e.rounds.join(&ask{connection: "conn_2"}, 2)
-					leading.Go(func() { // who began it waits for a moment and commits
-						time.Sleep(gather)
-						p.planner.e.rounds.shut(r)
-						r.commit(context.WithoutCancel(t.Context()), l)
-						close(r.ended)
-					})
-				}
 				wait, err := p.planner.step(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				leading.Wait()
 				asks := 0
 				for _, i := range l.intents {
 					asks += int(i.To - i.From)
@@ -257,52 +242,6 @@ func TestAQuarterOfASegmentIsReadAhead(t *testing.T) {
 	s.lease.Mark, s.buf = s.lease.Hi, nil
 	if d, err := p.planner.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 0 {
 		t.Errorf("when all was read: %v, %d reads, %d in the draft, want nil, 0, 0", err, len(l.read)-n, len(d.rows))
-	}
-}
-
-// A round that is full does not wait: of numbers, or of deliveries.
-func TestARoundIsFullByNumbersOrByDeliveries(t *testing.T) {
-	for _, tt := range []struct {
-		most, rows, retries int
-		open                bool
-	}{{1, 1, 0, false}, {2, 1, 0, true}, {9, 4095, 0, true}, {9, 4096, 0, false}, {9, 4000, 95, true}, {9, 4000, 96, false}} {
-		var all rounds
-		in := campaign.Intent{From: 7, To: int64(7 + tt.rows), Retries: make([]campaign.Retry, tt.retries)}
-		r, first := all.join(&ask{intents: []campaign.Intent{in}}, tt.most)
-		if !first || all.joinable() != tt.open {
-			t.Errorf("%d deliveries and %d retries of at most %d numbers: first %v, open %v, want true, %v", tt.rows, tt.retries, tt.most, first, all.joinable(), tt.open)
-		}
-		if _, first := all.join(&ask{}, 1); first == tt.open {
-			t.Errorf("the next begins a round: %v, want %v", first, !tt.open)
-		}
-		all.shut(r)
-		if all.joinable() {
-			t.Error("a round that is shut may be joined, want not")
-		}
-	}
-}
-
-// A number joins a group only when it has rows to send and room for half a group.
-func TestOnlyANumberWithWorkAndRoomComesAlong(t *testing.T) {
-	for _, tt := range []struct {
-		queued int
-		busy   map[campaign.RunNo]bool
-		want   bool
-	}{
-		{0, map[campaign.RunNo]bool{1: true}, true},
-		{7, map[campaign.RunNo]bool{1: true}, true},
-		{8, map[campaign.RunNo]bool{1: true}, false},
-		{0, map[campaign.RunNo]bool{1: false}, false},
-		{0, map[campaign.RunNo]bool{1: false, 2: true}, true},
-		{0, nil, false},
-	} {
-		_, all := gathering(t, &desk{}, 1)
-		p := all[0]
-		p.planner.working = tt.busy
-		p.queue.push(blank(tt.queued))
-		if got := p.planner.hungry(); got != tt.want {
-			t.Errorf("with %d queued and work %v it comes along: %v, want %v", tt.queued, tt.busy, got, tt.want)
-		}
 	}
 }
 
