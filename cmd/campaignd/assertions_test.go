@@ -12,12 +12,13 @@ import (
 	"testing"
 )
 
-// onlyVerbs is a format without a word of what was wanted.
+// onlyVerbs matches a format that holds verbs alone, so that its output does not tell the value got
+// from the value wanted.
 var onlyVerbs = regexp.MustCompile(`^[\s,:]*(%[+#]?[a-z][\s,:]*)+$`)
 
-// TestTestsAreShortOfNameAndSayWhatTheyGot: a name has at most 50 characters, and an assertion
-// says in words what it got and wanted. An error may stand alone: it has words of its own.
-func TestTestsAreShortOfNameAndSayWhatTheyGot(t *testing.T) {
+// The name of a test has at most 50 characters. The text of an assertion names the value got and
+// the value wanted. An assertion may print an error alone, because the error has a text of its own.
+func TestTestsHaveShortNamesAndFullAssertions(t *testing.T) {
 	tests := 0
 	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
@@ -38,8 +39,8 @@ func TestTestsAreShortOfNameAndSayWhatTheyGot(t *testing.T) {
 					}
 				}
 			case *ast.CallExpr:
-				if says := wordless(n); says != "" {
-					t.Errorf("%v: %s says neither what it got nor what it wanted", set.Position(n.Pos()), says)
+				if printed := wordless(n); printed != "" {
+					t.Errorf("%v: got %s, want a text that names the value got and the value wanted", set.Position(n.Pos()), printed)
 				}
 			}
 			return true
@@ -54,7 +55,7 @@ func TestTestsAreShortOfNameAndSayWhatTheyGot(t *testing.T) {
 	}
 }
 
-// wordless is an assertion that prints values alone; "" for any other call.
+// wordless returns the text of an assertion that prints values alone, and "" for any other call.
 func wordless(call *ast.CallExpr) string {
 	f, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {
@@ -81,7 +82,7 @@ func wordless(call *ast.CallExpr) string {
 					return ""
 				}
 			case *ast.SelectorExpr, *ast.IndexExpr:
-			default: // words, or a call that makes them
+			default: // a text, or a call that may make one
 				return ""
 			}
 		}

@@ -21,15 +21,16 @@ import (
 	"campaignd/reporting"
 )
 
-// checkFlags are the flags of check.
+// checkFlags holds the flags of check.
 type checkFlags struct {
 	list, rejects   string
 	strict, offline bool
-	examples        int // rows listed for each reason; 0: as many as a screen holds
+	// examples is the number of rows listed for each reason. 0 means as many as a screen holds.
+	examples int
 }
 
-// manyExamples is how many rows are listed for each reason where nobody has to scroll past them: in a file, a pipe or
-// JSON. --rejects has no such bound.
+// manyExamples is the number of rows listed for each reason in a file, a pipe or JSON, where the
+// list may be longer than a screen. --rejects has no such bound.
 const manyExamples = 1000
 
 func (p *program) cmdCheck() *cobra.Command {
@@ -38,9 +39,9 @@ func (p *program) cmdCheck() *cobra.Command {
 		Use:   "check CAMPAIGN.yaml",
 		Short: "Check a campaign and its list; nothing is sent or stored",
 		Long: `Reads the campaign file and every row of its list, asks the service for connections, numbers and the template, and says
-what would become of each row, what is wrong where, and how long sending takes. Exit 2 for a fault of the campaign or when no
-row can be sent; bad rows alone are exit 0, with --strict exit 2. They are listed with line and reason: on a terminal the first
-of each reason, in a file, a pipe or JSON a thousand of each, with --rejects all of them.`,
+what would become of each row, what is wrong where, and how long sending takes. The exit code is 2 when the campaign has a
+fault or no row can be sent. If only some rows are bad it is 0, or 2 with --strict. Bad rows are listed with line and reason:
+on a terminal the first of each reason; in a file, a pipe or JSON the first thousand of each; with --rejects all of them.`,
 		Example: `  campaignd check spring.yaml --recipients list.csv
   campaignd check spring.yaml --recipients list.csv --strict --rejects bad-rows.csv
   campaignd check spring.yaml --recipients list.csv --offline -o json`,
@@ -49,7 +50,7 @@ of each reason, in a file, a pipe or JSON a thousand of each, with --rejects all
 	cmd.Flags().StringVar(&f.list, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().StringVar(&f.rejects, "rejects", "", "write the rows that would not be sent to this CSV file, with the reason")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit 2 when a row of the list is at fault")
-	cmd.Flags().BoolVar(&f.offline, "offline", false, "do not ask the service: check what can be seen from here")
+	cmd.Flags().BoolVar(&f.offline, "offline", false, "do not ask the service: check only the files and the ledger")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		shown := isTerminal(p.stdout) && !o.json()
@@ -70,7 +71,7 @@ of each reason, in a file, a pipe or JSON a thousand of each, with --rejects all
 		case err != nil:
 			return err
 		case !found.OK() && shown && isTerminal(p.stderr):
-			return silent(exitUsage) // the table has said it, on the same screen
+			return silent(exitUsage) // the table on the same screen already shows the reason
 		case len(found.Errors()) > 0:
 			return &campaign.FileError{Name: args[0], Findings: found.Errors()}
 		case !found.OK():
@@ -83,7 +84,8 @@ of each reason, in a file, a pipe or JSON a thousand of each, with --rejects all
 	return cmd
 }
 
-// check runs the preflight with what the flags allow.
+// check runs the preflight as the flags ask: with or without the service, and with a file for the
+// rejected rows.
 func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *campaign.Preflight, err error) {
 	c, err := p.load()
 	if err != nil {
@@ -126,11 +128,12 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 		defer func() { err = errors.Join(err, done()) }()
 	}
 	found, err := campaign.RunPreflight(ctx, in)
-	return found, unasked(c, err)
+	return found, withRemedy(c, err)
 }
 
-// unasked adds what to do about a service that does not answer, or that does not know the key.
-func unasked(c *daemon.Config, err error) error {
+// withRemedy adds the remedy to the error of a service that does not answer, or that does not know
+// the key. It returns any other error as it is, and nil for nil.
+func withRemedy(c *daemon.Config, err error) error {
 	var e *messaging.Error
 	switch {
 	case !errors.As(err, &e):
@@ -151,8 +154,8 @@ func (p *program) client(c *daemon.Config) (*messaging.Client, error) {
 	return daemon.NewClient(c)
 }
 
-// rejectsInto has the preflight write its rejected rows into a file. A file that the check reads is refused: it would be
-// emptied first.
+// rejectsInto makes the preflight write its rejected rows into the file path, which it empties
+// first. It refuses a file that the check reads. The caller calls done after the preflight.
 func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, err error) {
 	for _, read := range []string{in.List, in.File} {
 		if sameFile(path, read) {
@@ -180,14 +183,14 @@ func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, e
 	return func() error { return errors.Join(rejects.Close(), w.Flush(), f.Close()) }, nil
 }
 
-// sameFile reports whether both paths lead to one file that is there.
+// sameFile reports whether both paths lead to one existing file.
 func sameFile(a, b string) bool {
 	x, errA := os.Stat(a)
 	y, errB := os.Stat(b)
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// writePreflight says a preflight to a person.
+// writePreflight writes a preflight for a person to read.
 func (p *program) writePreflight(f *campaign.Preflight) error {
 	w := bufio.NewWriter(p.stdout)
 	fmt.Fprintf(w, "%s with %s", printable(f.Campaign), printable(f.List))
@@ -240,7 +243,7 @@ func (p *program) writePreflight(f *campaign.Preflight) error {
 	return w.Flush()
 }
 
-// oneCampaign wants one campaign file that is there.
+// oneCampaign accepts one argument: a campaign file that exists.
 func oneCampaign(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("want one campaign file; for example `%s spring.yaml`", cmd.CommandPath())

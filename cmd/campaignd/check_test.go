@@ -1,67 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/daemon"
+	"campaignd/internal/messaging"
 )
-
-func TestShellsCompleteRunsAndTheValuesOfFlags(t *testing.T) {
-	t.Parallel()
-	d := newDesk(t, nil)
-	if r := d.want(0, "__complete", "report", ""); strings.HasPrefix(r.stdout, "latest") {
-		t.Errorf("there is no ledger, and yet: %s", r.stdout)
-	}
-	if _, err := os.Stat(d.path("campaignd.db")); err == nil {
-		t.Error("completion made a ledger")
-	}
-	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
-	for _, tt := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"report", ""}, "latest\norders-1\n"},
-		{[]string{"report", "latest", "--format", ""}, "table\njson\ncsv\n"},
-		{[]string{"why", "latest", "-o", ""}, "table\njson\n"},
-		{[]string{"suppressions", "add", "--scope", ""}, "marketing\nall\nunreachable\n"},
-		{[]string{"run", ""}, "yaml\nyml\n"},
-	} {
-		if r := d.want(0, append([]string{"__complete"}, tt.args...)...); !strings.HasPrefix(r.stdout, tt.want+":") {
-			t.Errorf("%q: %q, want %q", tt.args, r.stdout, tt.want)
-		}
-	}
-}
-
-func TestVersionIsAFlagToo(t *testing.T) {
-	t.Parallel()
-	d := newDesk(t, nil)
-	if flag, command := d.want(0, "--version").stdout, d.want(0, "version").stdout; flag != command {
-		t.Errorf("--version prints %q, version %q", flag, command)
-	}
-}
-
-// The linker's version comes first, then that of the build information, then the word for neither.
-func TestTheVersionNamesBuildAndPlatform(t *testing.T) {
-	defer func(before string) { version = before }(version)
-	version = "v1.2.3"
-	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
-	d.says(0, "campaignd v1.2.3 ("+runtime.Version()+", "+runtime.GOOS+"/"+runtime.GOARCH+")\n", "", "version")
-	d.says(0, fmt.Sprintf("{\n  \"version\": \"v1.2.3\",\n  \"go\": %q,\n  \"os\": %q,\n  \"arch\": %q\n}\n", runtime.Version(), runtime.GOOS, runtime.GOARCH), "", "version", "-o", "json")
-	version = ""
-	want := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		want = info.Main.Version
-	}
-	if got := versionNow().Version; got != want {
-		t.Errorf("without the linker's version: got %q, want %q", got, want)
-	}
-}
 
 func TestRejectsNeverOverwriteWhatIsRead(t *testing.T) {
 	t.Parallel()
@@ -72,14 +25,11 @@ func TestRejectsNeverOverwriteWhatIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, over := range []string{"list.csv", "link.csv", "c.yaml"} {
-		r := d.want(2, "check", d.path("c.yaml"), "--rejects", d.path(over))
-		if !strings.Contains(r.stderr, "name another file") {
-			t.Errorf("--rejects %s: %s", over, r.stderr)
-		}
+		wantIn(t, "--rejects "+over, d.want(2, "check", d.path("c.yaml"), "--rejects", d.path(over)).stderr, "name another file")
 	}
 	for name, want := range map[string]string{"list.csv": list, "c.yaml": campaignFile} {
 		if text, err := os.ReadFile(d.path(name)); err != nil || string(text) != want {
-			t.Errorf("%s was changed: %q %v", name, text, err)
+			t.Errorf("%s after the check: got %q (%v), want %q", name, text, err, want)
 		}
 	}
 }
@@ -87,13 +37,11 @@ func TestRejectsNeverOverwriteWhatIsRead(t *testing.T) {
 func TestRejectsThatCannotBeWrittenFailTheCheck(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/full"); err != nil {
-		return // a disk that is always full is Linux's own
+		return // only Linux has /dev/full
 	}
 	d := newDesk(t, nil)
-	d.write("list.csv", listOf(3)+"0803,X,A\n") // one bad row: it stays in the buffer until the end
-	if r := d.want(1, "check", d.path("c.yaml"), "--rejects", "/dev/full"); !strings.Contains(r.stderr, "no space left") {
-		t.Errorf("check: %s", r.stderr)
-	}
+	d.write("list.csv", listOf(3)+"0803,X,A\n") // the one bad row stays in the buffer until the end
+	wantIn(t, "check --rejects /dev/full", d.want(1, "check", d.path("c.yaml"), "--rejects", "/dev/full").stderr, "no space left")
 }
 
 func TestCheckListsEveryBadRowWithItsLine(t *testing.T) {
@@ -106,16 +54,14 @@ func TestCheckListsEveryBadRowWithItsLine(t *testing.T) {
 	d.write("list.csv", listOf(3)+bad.String())
 	r := d.want(0, "check", d.path("c.yaml"))
 	for i := range 60 {
-		if !strings.Contains(r.stdout, fmt.Sprintf("line %d,", 5+i)) {
-			t.Errorf("line %d is not listed", 5+i)
-		}
+		wantIn(t, "check", r.stdout, fmt.Sprintf("line %d,", 5+i))
 	}
 	if strings.Contains(r.stdout, "more:") {
-		t.Errorf("some rows are left out: %s", r.stdout)
+		t.Errorf("check: got %s, want every row", r.stdout)
 	}
 	var p campaign.Preflight
 	if err := json.Unmarshal([]byte(d.want(0, "check", d.path("c.yaml"), "-o", "json").stdout), &p); err != nil || len(p.Examples) != 60 {
-		t.Errorf("%d rows in the JSON, %v", len(p.Examples), err)
+		t.Errorf("check -o json: got %d rows (%v), want 60", len(p.Examples), err)
 	}
 }
 
@@ -129,15 +75,17 @@ recipients: {file: list.csv, columns: {to: phone}}
 `)
 	r := d.want(2, "check", d.path("c.yaml"))
 	lines := strings.Split(strings.TrimSuffix(r.stderr, "\n"), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], "the body of the template has 2 variables, and 1 is filled") || !strings.Contains(lines[1], "the template has 1 button of type url with a variable, and 0 are filled") {
-		t.Errorf("check: %s", r.stderr)
+	if len(lines) != 2 {
+		t.Fatalf("check: got %q, want two lines", lines)
 	}
+	wantIn(t, "first fault", lines[0], "the body of the template has 2 variables, and 1 is filled")
+	wantIn(t, "second fault", lines[1], "the template has 1 button of type url with a variable, and 0 are filled")
 	if strings.Contains(r.stderr, "more; see") {
-		t.Errorf("check refers to itself: %s", r.stderr)
+		t.Errorf("check: got %s, want no reference to check", r.stderr)
 	}
 }
 
-func TestWhoeverAsksTheServiceSaysWhatToDoWhenItRefuses(t *testing.T) {
+func TestARefusalOfTheServiceIsShownWithItsRemedy(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	d.write("list.csv", listOf(2))
@@ -154,8 +102,116 @@ func TestWhoeverAsksTheServiceSaysWhatToDoWhenItRefuses(t *testing.T) {
 	}
 	d.env["CAMPAIGND_SERVICE_BASE_URL"] = "http://" + freePort(t)
 	for _, args := range commands {
-		if r := d.want(1, args...); !strings.Contains(r.stderr, d.env["CAMPAIGND_SERVICE_BASE_URL"]) || !strings.Contains(r.stderr, "campaignd sandbox") {
-			t.Errorf("%s without a service: got %q, want its address and the sandbox", args[0], r.stderr)
+		wantIn(t, args[0]+" without a service", d.want(1, args...).stderr, d.env["CAMPAIGND_SERVICE_BASE_URL"], "campaignd sandbox")
+	}
+}
+
+func TestCheckSendsNothingAndNamesEveryBadRow(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.write("list.csv", listOf(3)+"0803,X,A\n,Y,B\n")
+	wantIn(t, "check", d.want(0, "check", d.path("c.yaml"), "--rejects", d.path("bad.csv")).stdout, "5 rows, 3 can be sent")
+	d.want(2, "check", d.path("c.yaml"), "--strict")
+	text, err := os.ReadFile(d.path("bad.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil || len(rows) != 3 || rows[0][3] != "reject_line" || rows[1][4] != "invalid_phone" || rows[2][4] != "missing_phone" {
+		t.Errorf("got rejects %v (%v), want a header, an invalid_phone and a missing_phone", rows, err)
+	}
+	d.write("list.csv", "phone,first_name,order\n0803,X,A\n")
+	wantIn(t, "check of a list without a sendable row", d.want(2, "check", d.path("c.yaml")).stderr, "can be sent")
+	if _, err := os.Stat(d.path("campaignd.db")); err == nil {
+		t.Error("check made a ledger, want none")
+	}
+	if n := d.accepted(); n != 0 {
+		t.Errorf("check sent %d messages, want none", n)
+	}
+}
+
+func TestCheckFailsBadRowsWhenStrictOnly(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	strict := "campaignd: 1 rows of " + d.path("list.csv") + " are at fault (--strict)\n"
+	for _, tt := range []struct {
+		list   string
+		flags  []string
+		code   int
+		stderr string
+	}{
+		{listOf(3), nil, 0, ""},
+		{listOf(3), []string{"--strict"}, 0, ""},
+		{listOf(3) + "0803,X,A\n", nil, 0, ""},
+		{listOf(3) + "0803,X,A\n", []string{"--strict"}, 2, strict},
+		{listOf(3) + "0803,X,A\n", []string{"--strict", "--offline", "-o", "json"}, 2, strict},
+		{"phone,first_name,order\n0803,X,A\n", nil, 2,
+			"campaignd: " + d.path("list.csv") + ": none of the 1 rows can be sent; see the reasons of the rows\n"},
+	} {
+		d.write("list.csv", tt.list)
+		r := d.run(append([]string{"check", d.path("c.yaml")}, tt.flags...)...)
+		if r.code != tt.code || r.stderr != tt.stderr || r.stdout == "" {
+			t.Errorf("check %v of %q: got %d with %q, want %d with %q and a result", tt.flags, tt.list, r.code, r.stderr, tt.code, tt.stderr)
 		}
+	}
+	d.write("empty.yaml", strings.Replace(campaignFile, "file: list.csv, ", "", 1))
+	d.says(2, "", "campaignd: "+d.path("empty.yaml")+" names no list: set recipients.file, or pass --recipients FILE\n",
+		"check", d.path("empty.yaml"))
+}
+
+func TestAFindingIsShownWithItsExcerpt(t *testing.T) {
+	f := &campaign.Preflight{Campaign: "spring", List: "l.csv", Findings: []campaign.Finding{
+		{Level: campaign.LevelWarning, What: "odd"}, {Level: campaign.LevelError, Where: "c.yaml:2:3", What: "bad", Excerpt: "    2 | x"},
+	}}
+	want := "spring with l.csv\n0 rows, 0 can be sent\nwarning: odd\nerror: c.yaml:2:3: bad\n    2 | x\n"
+	if got := printed(t, func(p *program) error { return p.writePreflight(f) }); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAPreflightIsWrittenForAPerson(t *testing.T) {
+	var countries []campaign.CountryCount
+	for i := range 10 {
+		countries = append(countries, campaign.CountryCount{Country: fmt.Sprintf("C%d", i), Rows: int64(20 - i)})
+	}
+	countries[1].Country = ""
+	f := &campaign.Preflight{
+		Campaign: "spring\x1b", List: "l.csv", Dialect: "comma-separated utf-8", Rows: 12, Sendable: 9,
+		Skipped:  map[campaign.SkipReason]int64{campaign.InvalidPhone: 3},
+		Duration: 90 * time.Second, Pace: 68.4, Countries: countries,
+		Examples: []campaign.Reject{{Row: 3, Reason: campaign.InvalidPhone, To: "0803", Note: "line 4"}},
+	}
+	want := "spring\uFFFD with l.csv (comma-separated utf-8)\n12 rows, 9 can be sent\n" +
+		"  3 invalid_phone: the phone number is not a valid international number\n" +
+		"sending takes about 1m30s at 68.4 messages per second\n" +
+		"countries: C0 20, no country 19, C2 18, C3 17, C4 16, C5 15, C6 14, C7 13, 2 more\n" +
+		"\nROW  REASON         TO    WHERE AND WHY\n3    invalid_phone  0803  line 4\nand 2 more: --rejects FILE writes all of them\n"
+	if got := printed(t, func(p *program) error { return p.writePreflight(f) }); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	f = &campaign.Preflight{Campaign: "spring", List: "l.csv", Rows: 1, Sendable: 1, Countries: countries[:8]}
+	want = "spring with l.csv\n1 rows, 1 can be sent\ncountries: C0 20, no country 19, C2 18, C3 17, C4 16, C5 15, C6 14, C7 13\n"
+	if got := printed(t, func(p *program) error { return p.writePreflight(f) }); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAServiceThatRefusesIsNamedWithTheRemedy(t *testing.T) {
+	c := daemon.DefaultConfig()
+	other := errors.New("disk full")
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{other, "disk full"},
+		{&messaging.Error{Status: 0}, "; check service.base_url (http://127.0.0.1:8090), or try without a service: campaignd sandbox"},
+		{&messaging.Error{Status: 401}, "; check service.api_key"},
+	} {
+		if got := withRemedy(c, tt.err); !strings.HasSuffix(got.Error(), tt.want) || !errors.Is(got, tt.err) {
+			t.Errorf("withRemedy(%v) = %q, want it to end in %q", tt.err, got, tt.want)
+		}
+	}
+	if e := (&messaging.Error{Status: 403}); withRemedy(c, e) != error(e) || withRemedy(c, nil) != nil {
+		t.Errorf("withRemedy(403) = %v, want it as it is, and nil for nil", withRemedy(c, e))
 	}
 }

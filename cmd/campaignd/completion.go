@@ -9,7 +9,7 @@ import (
 	"campaignd/internal/daemon"
 )
 
-// loadCompletion is how each shell takes its completion script.
+// loadCompletion holds the command that loads the completion script into each shell.
 var loadCompletion = map[string]string{
 	"bash":       "  source <(campaignd completion bash)",
 	"zsh":        "  source <(campaignd completion zsh)",
@@ -17,7 +17,7 @@ var loadCompletion = map[string]string{
 	"powershell": "  campaignd completion powershell | Out-String | Invoke-Expression",
 }
 
-// flagValues are the values of flags that take one of a few.
+// flagValues holds the values of each flag that takes one of a closed list.
 var flagValues = map[string][]string{
 	"output":    {"table", "json"},
 	"format":    {"table", "json", "csv"},
@@ -27,7 +27,8 @@ var flagValues = map[string][]string{
 	"log-level": {"debug", "info", "warn", "error"},
 }
 
-// complete teaches the shells the runs of the ledger, the values of flags and the kinds of files.
+// complete makes cmd and its subcommands complete the ids of runs, the values of flags and the
+// names of campaign files.
 func (p *program) complete(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		p.complete(sub)
@@ -47,11 +48,12 @@ func (p *program) complete(cmd *cobra.Command) {
 		if cmd.Flags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
 			continue
 		}
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+		// It fails only for a flag that does not exist.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
 
-// completeRun lists the runs, newest first. A ledger that cannot be read completes nothing.
+// completeRun lists the runs, newest first. It completes nothing when the ledger cannot be read.
 func (p *program) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

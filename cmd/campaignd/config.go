@@ -25,7 +25,7 @@ func (p *program) cmdConfigShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Print the configuration in force, with secrets masked",
-		Long:  "Prints defaults, file and environment as they come together, as a file that --config reads. Secrets show as ***.",
+		Long:  "Prints the merged values of defaults, file and environment, as a file that --config reads. Secrets show as ***.",
 		Example: `  campaignd config show
   CAMPAIGND_SERVICE_TIMEOUT=5s campaignd config show -o json`,
 		Args: noArguments,
@@ -51,9 +51,10 @@ func (p *program) cmdConfigShow() *cobra.Command {
 
 func (p *program) cmdConfigSchema() *cobra.Command {
 	return &cobra.Command{
-		Use:     "schema [config|campaign]",
-		Short:   "Print the JSON Schema of the configuration or of campaign files",
-		Long:    "Prints a JSON Schema (draft 2020-12). Editors complete and check with it when the YAML file begins with\n# yaml-language-server: $schema=FILE",
+		Use:   "schema [config|campaign]",
+		Short: "Print the JSON Schema of the configuration or of campaign files",
+		Long: `Prints a JSON Schema (draft 2020-12). Editors complete and check with it when the YAML file begins with
+# yaml-language-server: $schema=FILE`,
 		Example: "  campaignd config schema > campaignd.schema.json\n  campaignd config schema campaign > campaign.schema.json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && args[0] != "config" && args[0] != "campaign" {

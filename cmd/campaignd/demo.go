@@ -22,8 +22,8 @@ func (p *program) cmdDemo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Send a messy list of 2,000 rows to the built-in sandbox and print the report",
-		Long: `Starts the sandbox of the messaging service, imports a list as people have them, sends it at the full speed of four numbers,
-takes the webhooks and prints the report. Nothing leaves this machine. Its files stay in a temporary folder that it names.`,
+		Long: `Starts the sandbox of the messaging service, imports a list with the usual faults, sends it at the full speed of four
+numbers, takes the webhooks and prints the report. Nothing leaves this machine. Its files stay in a temporary folder that it names.`,
 		Example: "  campaignd demo\n  campaignd demo --serve",
 		Args:    noArguments,
 	}
@@ -72,7 +72,11 @@ func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, json bo
 		return err
 	}
 	ended := p.finish(ctx, result, json)
-	fmt.Fprintf(p.stderr, "\nlook closer: campaignd report latest --format csv --config %s\n             campaignd audit latest --config %[1]s\n             less %s\n", config, filepath.Join(world.Dir, "list.csv"))
+	fmt.Fprintf(p.stderr, `
+look closer: campaignd report latest --format csv --config %s
+             campaignd audit latest --config %[1]s
+             less %s
+`, config, filepath.Join(world.Dir, "list.csv"))
 	if serve && ctx.Err() == nil {
 		return world.Serve(ctx, daemon.Options{Log: log}, func(public, admin string) {
 			fmt.Fprintf(p.stderr, "still running until Ctrl-C: sandbox %s, webhooks %s, admin %s\n", world.Sandbox, public, admin)

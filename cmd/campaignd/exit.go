@@ -12,19 +12,20 @@ import (
 	"campaignd/recipients"
 )
 
-// The exit codes of design section 11.
+// The exit codes (docs/operations.md#commands-and-exit-codes).
 const (
 	exitDone        = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitUnsure      = 3
-	exitInterrupted = 130
+	exitFailed      = 1   // it may succeed when tried again
+	exitUsage       = 2   // wrong usage or invalid input
+	exitUnsure      = 3   // a row ended unsent or uncertain
+	exitInterrupted = 130 // by SIGINT or SIGTERM
 )
 
-// exitError is an error that decides the exit code. A nil err says nothing: the result already did.
+// exitError is an error that decides the exit code.
 type exitError struct {
 	code int
-	err  error
+	// err is printed. It is nil when the command's output already says enough.
+	err error
 }
 
 func (e *exitError) Error() string {
@@ -42,7 +43,7 @@ func usage(err error) error { return &exitError{exitUsage, err} }
 // invalid marks an error as invalid input.
 func invalid(err error) error { return &exitError{exitUsage, err} }
 
-// silent ends with code and no message.
+// silent returns an error that ends the program with code and prints no message.
 func silent(code int) error { return &exitError{code, nil} }
 
 // conclude prints err in one line (one per finding) and returns the exit code.
@@ -68,7 +69,7 @@ func conclude(ctx context.Context, err error, stderr io.Writer, terminal bool) i
 	return code
 }
 
-// classify finds the exit code of err, and whether there is nothing more to say.
+// classify returns the exit code of err. quiet means that err itself is not printed.
 func classify(ctx context.Context, err error) (code int, quiet bool) {
 	var exit *exitError
 	var file *campaign.FileError
@@ -81,13 +82,15 @@ func classify(ctx context.Context, err error) (code int, quiet bool) {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted, true
 	case errors.As(err, &file), errors.As(err, &preflight), errors.As(err, &changed), errors.As(err, &list),
-		errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrNoRow), errors.Is(err, campaign.ErrNoNumber), errors.Is(err, fs.ErrNotExist):
+		errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrNoRow), errors.Is(err, campaign.ErrNoNumber),
+		errors.Is(err, fs.ErrNotExist):
 		return exitUsage, false
 	}
 	return exitFailed, false
 }
 
-// oneLine joins what a library spread over lines; findings keep a line each.
+// oneLine joins the lines of a library's error. Each finding of a campaign file keeps a line of its
+// own.
 func oneLine(err error) string {
 	var file *campaign.FileError
 	if errors.As(err, &file) {
@@ -96,7 +99,7 @@ func oneLine(err error) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", " ")), " ")
 }
 
-// closing closes c and keeps its error when there is no other.
+// closing closes c. The error of Close becomes *err if that is nil.
 func closing(c io.Closer, err *error) {
 	if e := c.Close(); e != nil && *err == nil {
 		*err = e

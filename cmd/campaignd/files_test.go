@@ -3,12 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// folder makes a folder where a file is wanted.
+// folder makes a folder in the place of a file.
 func (d *desk) folder(name string) string {
 	d.t.Helper()
 	if err := os.Mkdir(d.path(name), 0o700); err != nil {
@@ -17,7 +18,8 @@ func (d *desk) folder(name string) string {
 	return d.path(name)
 }
 
-// oneLineOf wants exit code, nothing on standard output, and one line that has each of names.
+// oneLineOf wants the exit code, nothing on standard output, and one line that contains each of
+// names on standard error.
 func (d *desk) oneLineOf(code int, names []string, args ...string) {
 	d.t.Helper()
 	r := d.run(args...)
@@ -26,7 +28,8 @@ func (d *desk) oneLineOf(code int, names []string, args ...string) {
 		ok = ok && strings.Contains(r.stderr, name)
 	}
 	if !ok {
-		d.t.Errorf("campaignd %s: got %d, standard output %.80q, standard error %q, want %d and one line with %q", strings.Join(args, " "), r.code, r.stdout, r.stderr, code, names)
+		d.t.Errorf("campaignd %s: got %d, standard output %.80q, standard error %q, want %d and one line with %q",
+			strings.Join(args, " "), r.code, r.stdout, r.stderr, code, names)
 	}
 }
 
@@ -35,7 +38,8 @@ func TestALedgerThatCannotBeOpenedIsOneLine(t *testing.T) {
 	d := newDesk(t, nil)
 	c, list := d.path("c.yaml"), d.write("stop.csv", "to\n+2348031234567\n")
 	looks := [][]string{
-		{"runs"}, {"report", "1"}, {"audit", "1"}, {"why", "1"}, {"pause", "1"}, {"resume", "1"}, {"cancel", "1"}, {"approve", "1"}, {"resolve", "1"},
+		{"runs"}, {"report", "1"}, {"audit", "1"}, {"why", "1"}, {"pause", "1"}, {"resume", "1"}, {"cancel", "1"}, {"approve", "1"},
+		{"resolve", "1"},
 		{"follow-up", "1", "--where", "failed"}, {"ledger", "quarantine"}, {"check", c}, {"test", c, "--to", "+2348031234567"},
 	}
 	makes := [][]string{
@@ -59,16 +63,18 @@ func TestALedgerThatCannotBeOpenedIsOneLine(t *testing.T) {
 	}
 }
 
-// A configuration that cannot be read is wrong input, whatever the command would have done with it.
+// A configuration that cannot be read is invalid input for every command that loads one.
 func TestAConfigurationThatCannotBeReadIsExitTwo(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	c := d.path("c.yaml")
 	none, folder, faulty := d.path("none.yaml"), d.folder("folder.yaml"), d.write("faulty.yaml", "ledgr: x\n")
 	for _, args := range [][]string{
-		{"run", c}, {"serve"}, {"check", c}, {"preview", c}, {"test", c, "--to", "+2348031234567"}, {"runs"}, {"report", "1"}, {"audit", "1"}, {"why", "1"}, {"schedule"},
-		{"pause", "1"}, {"resume", "1"}, {"cancel", "1"}, {"approve", "1"}, {"resolve", "1"}, {"follow-up", "1", "--where", "failed"}, {"sandbox"}, {"ledger", "quarantine"},
-		{"config", "show"}, {"suppressions", "add", "+2348031234567"}, {"suppressions", "remove", "+2348031234567"}, {"suppressions", "export"}, {"suppressions", "import", c},
+		{"run", c}, {"serve"}, {"check", c}, {"preview", c}, {"test", c, "--to", "+2348031234567"},
+		{"runs"}, {"report", "1"}, {"audit", "1"}, {"why", "1"}, {"schedule"},
+		{"pause", "1"}, {"resume", "1"}, {"cancel", "1"}, {"approve", "1"}, {"resolve", "1"}, {"follow-up", "1", "--where", "failed"},
+		{"sandbox"}, {"ledger", "quarantine"}, {"config", "show"}, {"suppressions", "add", "+2348031234567"},
+		{"suppressions", "remove", "+2348031234567"}, {"suppressions", "export"}, {"suppressions", "import", c},
 	} {
 		for _, file := range []string{none, folder, faulty} {
 			d.oneLineOf(2, []string{file}, append(args, "--config", file)...)
@@ -94,12 +100,14 @@ func TestAFileThatCannotBeReadOrWrittenIsNamed(t *testing.T) {
 		}
 		d.oneLineOf(2, []string{none}, append([]string{command, none}, to...)...)
 		d.oneLineOf(2, []string{folder}, append([]string{command, folder}, to...)...)
-		if r := d.run(append([]string{command, faulty}, to...)...); r.code != 2 || r.stdout != "" || !strings.Contains(r.stderr, faulty+":1:1: ") {
-			t.Errorf("%s of a faulty file: got %d, %q and %q, want 2 and its place", command, r.code, r.stdout, r.stderr)
+		r := d.run(append([]string{command, faulty}, to...)...)
+		if r.code != 2 || r.stdout != "" || !strings.Contains(r.stderr, faulty+":1:1: ") {
+			t.Errorf("%s of a faulty file: got %d, %q and %q, want 2, nothing and the place of the fault", command, r.code, r.stdout, r.stderr)
 		}
 		for _, list := range []string{none, folder} {
 			r := d.run(append([]string{command, c, "--recipients", list}, to...)...)
-			if r.code != 2 || (r.stdout == "") == (command == "check") || !strings.HasPrefix(r.stderr, "campaignd: "+list+": ") || strings.Count(r.stderr, "\n") != 1 {
+			printed, named := r.stdout != "", strings.HasPrefix(r.stderr, "campaignd: "+list+": ") && strings.Count(r.stderr, "\n") == 1
+			if r.code != 2 || printed != (command == "check") || !named {
 				t.Errorf("%s of the list %s: got %d, %q and %q, want 2 and one line that names it", command, list, r.code, r.stdout, r.stderr)
 			}
 		}
@@ -108,7 +116,7 @@ func TestAFileThatCannotBeReadOrWrittenIsNamed(t *testing.T) {
 	d.oneLineOf(1, []string{"--rejects", folder}, "check", c, "--rejects", folder)
 	d.oneLineOf(2, []string{none}, "suppressions", "import", none)
 	d.oneLineOf(2, []string{folder}, "suppressions", "import", folder)
-	d.oneLineOf(2, []string{"name a file in a folder that is there"}, "suppressions", "export", filepath.Join(none, "s.csv"))
+	d.oneLineOf(2, []string{"name a file in a folder that exists"}, "suppressions", "export", filepath.Join(none, "s.csv"))
 	d.oneLineOf(1, []string{under}, "suppressions", "export", under)
 	d.oneLineOf(2, []string{folder, "exists"}, "suppressions", "export", folder)
 	d.oneLineOf(2, []string{none}, "sandbox", "--scenario", none)
@@ -122,17 +130,19 @@ func TestAFileThatCannotBeReadOrWrittenIsNamed(t *testing.T) {
 	d.oneLineOf(1, []string{"listen.admin"}, "serve", "--role", "sender")
 }
 
-// demoTaken puts one of the demo's files into a folder.
+// demoTaken writes one of the demo's files into folder and returns folder.
 func (d *desk) demoTaken(folder string) string {
 	d.t.Helper()
 	d.write(filepath.Join(filepath.Base(folder), "list.csv"), "")
 	return folder
 }
 
-func TestTimesOfRetriesAreDurationsAboveNothing(t *testing.T) {
-	for text, want := range map[string][]time.Duration{"1s": {time.Second}, "1s,5m": {time.Second, 5 * time.Minute}, "1ns": {1}, "0s": nil, "-1s": nil, "x": nil, "1s,0s": nil} {
+func TestTimesOfRetriesArePositiveDurations(t *testing.T) {
+	for text, want := range map[string][]time.Duration{
+		"1s": {time.Second}, "1s,5m": {time.Second, 5 * time.Minute}, "1ns": {1}, "0s": nil, "-1s": nil, "x": nil, "1s,0s": nil,
+	} {
 		got, err := durations(strings.Split(text, ","))
-		if (err == nil) != (want != nil) || len(got) != len(want) || len(got) > 0 && got[len(got)-1] != want[len(want)-1] {
+		if (err == nil) != (want != nil) || !slices.Equal(got, want) {
 			t.Errorf("durations(%s) = %v and %v, want %v", text, got, err, want)
 		}
 	}

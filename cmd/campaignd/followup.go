@@ -15,14 +15,14 @@ func (p *program) cmdFollowUp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "follow-up RUN --where STATUS[=CODE]...",
 		Short: "Start a new run over chosen rows of an ended one",
-		Long: `Failed is never left and never resends by itself. This command makes a new run of the rows that --where chooses (any of
-several): failed, failed=CODE, refused, refused=CODE, unknown, skipped or skipped=REASON (cancelled, expired, over_limit,
-run_failed). The same choice is one run, however often it is asked for, and no row goes into two follow-ups of one run.`,
+		Long: `A failed row stays failed and is never sent again by itself. This command makes a new run of the rows that match one
+--where or more: failed, failed=CODE, refused, refused=CODE, unknown, skipped or skipped=REASON (cancelled, expired, over_limit,
+run_failed). The same choice always gives the same run, and no row goes into two follow-ups of one run.`,
 		Example: `  campaignd follow-up spring-sale-3 --where failed=131049
   campaignd follow-up latest --where skipped=cancelled --where skipped=expired`,
 		Args: oneRun,
 	}
-	cmd.Flags().StringArrayVar(&where, "where", nil, "which rows; may be given several times")
+	cmd.Flags().StringArrayVar(&where, "where", nil, "status of the rows to send again; may be given several times")
 	cmd.Flags().BoolVar(&early, "early", false, "also rows that failed with 131049 less than 24 hours ago")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -51,6 +51,7 @@ run_failed). The same choice is one run, however often it is asked for, and no r
 	return cmd
 }
 
+// followUpFacts is a follow-up run in JSON.
 type followUpFacts struct {
 	Run       runFacts `json:"run"`
 	Rows      int64    `json:"rows"`
@@ -65,7 +66,8 @@ func factsOfFollowUp(f campaign.FollowedUp) followUpFacts {
 
 func (p *program) writeFollowUp(f campaign.FollowedUp) error {
 	if f.Existed {
-		_, err := fmt.Fprintf(p.stdout, "%s was made of the same rows before (%d rows, %s); nothing was added\n", f.Run.ID(), f.Chosen, f.Run.State)
+		_, err := fmt.Fprintf(p.stdout, "%s was made of the same rows before (%d rows, %s); nothing was added\n",
+			f.Run.ID(), f.Chosen, f.Run.State)
 		return err
 	}
 	left := ""

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,9 +12,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// --help of every command, with the flags and their defaults. UPDATE_GOLDEN=1 writes the golden file anew. The shells'
-// completion commands are cobra's own; only their examples are ours.
-func TestHelpReadsAsItsGoldenFileSays(t *testing.T) {
+// The golden file holds the --help of every command, with the flags and their defaults.
+// UPDATE_GOLDEN=1 rewrites it. Cobra adds the completion commands of the shells, so only their
+// examples are compared.
+func TestHelpMatchesItsGoldenFile(t *testing.T) {
 	p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
 	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
 	var got strings.Builder
@@ -46,5 +48,77 @@ func TestHelpReadsAsItsGoldenFileSays(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("-golden +got:\n%s", diff)
+	}
+}
+
+func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
+	p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	var names []string
+	for _, c := range p.root().Commands() {
+		names = append(names, c.Name())
+		for _, leaf := range append(c.Commands(), c) {
+			if leaf.Short == "" || leaf.Example == "" && !leaf.HasSubCommands() {
+				t.Errorf("%s has the short text %q and the example %q, want both", leaf.CommandPath(), leaf.Short, leaf.Example)
+			}
+		}
+	}
+	for _, want := range []string{
+		"run", "serve", "demo", "check", "report", "audit", "why", "runs", "pause", "resume", "cancel", "approve", "suppressions", "preview",
+		"test", "resolve", "follow-up", "sandbox", "schedule", "config", "version",
+	} {
+		if !slices.Contains(names, want) {
+			t.Errorf("got the commands %v, want %s among them", names, want)
+		}
+	}
+}
+
+// Every example of --help runs as it is written, over a ledger with the three runs that the
+// examples name.
+func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
+	d := newDesk(t, nil)
+	t.Chdir(d.dir)
+	d.write("spring.yaml", strings.NewReplacer("orders", "spring-sale", "{file: list.csv, ", "{").Replace(campaignFile))
+	d.write("list.csv", listOf(50))
+	d.write("do-not-contact.csv", "phone\n+2348031299998\n")
+	for range 3 {
+		d.want(0, "run", "spring.yaml", "--recipients", "list.csv", "--new", "--settle", "0s")
+	}
+	pasted := 0
+	p := &program{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	var paste func(c *cobra.Command)
+	paste = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			paste(sub)
+		}
+		switch name, _ := strings.CutPrefix(c.CommandPath(), "campaignd "); name {
+		case "campaignd", "serve", "sandbox", "demo": // they do not end, or take long; other tests run them
+			return
+		case "pause", "resume", "cancel", "approve", "follow-up", "resolve": // they refuse a run that has ended, or has no such rows
+			return
+		case "completion bash", "completion zsh", "completion fish", "completion powershell": // their examples are commands of a shell
+			return
+		}
+		for line := range strings.SplitSeq(c.Example, "\n") {
+			line, _, _ = strings.Cut(line, " > ")
+			words := strings.Fields(line)
+			if len(words) == 0 {
+				continue
+			}
+			if strings.Contains(words[0], "=") { // the variable before the command is left out
+				words = words[1:]
+			}
+			if words[0] != "campaignd" {
+				t.Errorf("got the example %q, want a command of campaignd", line)
+				continue
+			}
+			pasted++
+			if r := d.run(words[1:]...); r.code != 0 {
+				t.Errorf("%s: exit code %d, want 0\n%s", line, r.code, r.stderr)
+			}
+		}
+	}
+	paste(p.root())
+	if pasted < 25 {
+		t.Errorf("found %d examples, want 25 or more", pasted)
 	}
 }

@@ -28,16 +28,17 @@ func (p *program) cmdLedgerQuarantine() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quarantine",
 		Short: "Make a ledger that went back in time safe to send from",
-		Long: `A restored backup, a copied file or a promoted standby lacks what was sent after it was made: sending from it would send
-twice, so ` + "`run` and `serve`" + ` refuse. This command pauses every run and puts in doubt whom they may have reached meanwhile: the
-next deliveries of each unfinished segment, as many as the fastest number of its runs sends in --lost, and every retry that was
-due. Replayed webhooks prove who of them got the message; nobody else is sent to again by itself, unless a campaign's
-policies.on_uncertain says so.
+		Long: `A restored backup, a copied file or a promoted standby lacks what was sent after it was made. Sending from it would send
+twice, so ` + "`run` and `serve`" + ` refuse. This command pauses every run and puts in doubt the deliveries that may have been sent
+meanwhile: the next deliveries of each unfinished segment, as many as the fastest number of its runs sends in --lost, and every
+retry that was due. Replayed webhooks prove which of them were sent. The others are not sent again by themselves, unless a
+campaign's policies.on_uncertain says so.
 
 --lost is how long sending went on after the ledger's newest record: seconds after a failover, hours after last night's
-backup. Too long costs only doubts, too short may send twice. --lost 0s says that nothing was sent, as after moving
-the file to another machine. Nothing is done to a ledger that did not go back in time, unless --force says that it did:
-snapshots of a whole volume or server cannot be told from it. No sender may have an SQLite ledger open.`,
+backup. A time that is too long costs only doubts; a time that is too short may send twice. --lost 0s says that nothing was
+sent, as after moving the file to another machine. The command changes nothing in a ledger that does not seem to have gone back
+in time, unless --force is given: a restored snapshot of a whole volume or server cannot be recognised. No sender may have an
+SQLite ledger open.`,
 		Example: `  campaignd ledger quarantine --dry-run
   campaignd ledger quarantine --lost 6h
   campaignd ledger quarantine --lost 0s
@@ -45,8 +46,9 @@ snapshots of a whole volume or server cannot be told from it. No sender may have
 		Args: noArguments,
 	}
 	cmd.Flags().DurationVar(&o.Lost, "lost", time.Minute, "how long sending went on after the ledger's newest record")
-	cmd.Flags().Int64Var(&o.Ahead, "ahead", -1, "deliveries of each segment that may have been sent meanwhile (default: highest rate x --lost)")
-	cmd.Flags().Lookup("ahead").DefValue = "0" // not shown
+	cmd.Flags().Int64Var(&o.Ahead, "ahead", -1,
+		"deliveries of each segment that may have been sent meanwhile (default: highest rate x --lost)")
+	cmd.Flags().Lookup("ahead").DefValue = "0" // keeps -1 out of the help text
 	cmd.Flags().BoolVar(&o.Force, "force", false, "also when the ledger does not seem to have gone back in time")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "count what would be put in doubt, and change nothing")
 	out := addOutput(cmd)
@@ -77,7 +79,7 @@ snapshots of a whole volume or server cannot be told from it. No sender may have
 	return cmd
 }
 
-// writeQuarantined says what was done and what comes next.
+// writeQuarantined writes what the command did and what the operator does next.
 func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOptions) error {
 	lost := o.Lost
 	is, are := "is", "are"
@@ -85,7 +87,8 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 		is, are = "would be", "would be"
 	}
 	if !q.WentBack && !o.Force {
-		_, err := fmt.Fprintf(p.stdout, "%s did not go back in time: nothing %s done (--force quarantines it all the same)\n", printable(q.Ledger), is)
+		_, err := fmt.Fprintf(p.stdout, "%s did not go back in time: nothing %s done (--force quarantines it all the same)\n",
+			printable(q.Ledger), is)
 		return err
 	}
 	went := "went back in time"
@@ -99,19 +102,22 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 	}
 	switch {
 	case len(q.Runs) == 0:
-		fmt.Fprintln(p.stdout, "no run is unfinished, so that no delivery can be in doubt")
+		fmt.Fprintln(p.stdout, "no run is unfinished, so no delivery can be in doubt")
 	case q.Ahead == 0:
 		fmt.Fprintf(p.stdout, "no delivery %s put in doubt, as nothing was sent\n", is)
 	default:
-		fmt.Fprintf(p.stdout, "%d deliveries %s put in doubt: up to %d of each unfinished segment (%s), retries that were due, and what was in flight\n", q.Doubts, are, q.Ahead, how)
+		fmt.Fprintf(p.stdout, "%d deliveries %s put in doubt: up to %d of each unfinished segment (%s), "+
+			"retries that were due, and what was in flight\n", q.Doubts, are, q.Ahead, how)
 	}
 	if len(q.Assumed) > 0 {
-		fmt.Fprintf(p.stdout, "the rate of %s is not known and assumed: set numbers.CONNECTION.rate, or give --ahead\n", printable(strings.Join(q.Assumed, ", ")))
+		fmt.Fprintf(p.stdout, "the rate of %s is not known and was assumed: set numbers.CONNECTION.rate, or give --ahead\n",
+			printable(strings.Join(q.Assumed, ", ")))
 	}
 	if len(q.Runs) > 0 {
 		var rows [][]string
 		for _, r := range q.Runs {
-			rows = append(rows, []string{r.Run, runFacts{State: r.State, Reason: r.Reason}.stateOf(), strconv.FormatInt(r.InDoubt, 10), strconv.FormatInt(r.Queued, 10)})
+			state := runFacts{State: r.State, Reason: r.Reason}.stateOf()
+			rows = append(rows, []string{r.Run, state, strconv.FormatInt(r.InDoubt, 10), strconv.FormatInt(r.Queued, 10)})
 		}
 		fmt.Fprintln(p.stdout)
 		heads := []string{"RUN", "STATE", "IN DOUBT", "QUEUED"}
@@ -137,11 +143,12 @@ func (p *program) writeQuarantined(q daemon.Quarantined, o daemon.QuarantineOpti
 	return p.writeAfterQuarantine(q, lost)
 }
 
-// writeAfterQuarantine lists what is left to the operator, in the order in which it is safe.
+// writeAfterQuarantine lists the operator's next steps, in the order in which they are safe.
 func (p *program) writeAfterQuarantine(q daemon.Quarantined, lost time.Duration) error {
 	var steps []string
 	if lost > 0 {
-		steps = append(steps, fmt.Sprintf("If anything was sent later than %s after the newest record: `campaignd ledger quarantine --force --lost TIME`.", lost))
+		steps = append(steps, fmt.Sprintf("If anything was sent later than %s after the newest record: "+
+			"`campaignd ledger quarantine --force --lost TIME`.", lost))
 	}
 	importing, paused := false, false
 	for _, r := range q.Runs {
@@ -149,15 +156,17 @@ func (p *program) writeAfterQuarantine(q daemon.Quarantined, lost time.Duration)
 		paused = paused || r.Reason == campaign.PausedByLedger
 	}
 	if importing {
-		steps = append(steps, "A run was being imported. Its import ends in a pause: then `campaignd ledger quarantine --force` again, for rows that it had not yet.")
+		steps = append(steps, "A run was being imported. Its import ends in a pause: then run `campaignd ledger quarantine --force` again, "+
+			"for the rows that are not imported yet.")
 	}
 	if lost > 0 {
 		steps = append(steps,
-			fmt.Sprintf("`campaignd serve --role intake`, and have the service replay its webhooks since %s:\n     they prove what was sent, and bring back opt-outs.", q.Since.Format("2006-01-02 15:04:05 UTC")),
+			fmt.Sprintf("`campaignd serve --role intake`, and have the service replay its webhooks since %s:\n"+
+				"     they prove what was sent, and bring back opt-outs.", q.Since.Format("2006-01-02 15:04:05 UTC")),
 			"Runs launched in the lost time are not in this ledger: do not launch their lists again.")
 	}
 	if paused {
-		steps = append(steps, "`campaignd resume RUN` for each paused run. What no webhook proved ends as unknown: `campaignd resolve RUN`.")
+		steps = append(steps, "`campaignd resume RUN` for each paused run. Rows that no webhook proves end as unknown: `campaignd resolve RUN`.")
 	} else {
 		steps = append(steps, "No run was paused: `campaignd run` and `serve` go on.")
 	}
@@ -170,7 +179,7 @@ func (p *program) writeAfterQuarantine(q daemon.Quarantined, lost time.Duration)
 	return nil
 }
 
-// ago says how long ago t was, to a second.
+// ago returns how long ago t was, rounded to seconds, and "" for the zero time.
 func ago(t time.Time) string {
 	if t.IsZero() {
 		return ""

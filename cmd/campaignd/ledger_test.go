@@ -29,11 +29,11 @@ func (d *desk) sendUntil(n int64) {
 	}
 	stop()
 	if r := <-ended; r.code != exitInterrupted {
-		d.t.Fatalf("interrupted: exit code %d\n%s", r.code, r.stderr)
+		d.t.Fatalf("interrupted: exit code %d, want %d\n%s", r.code, exitInterrupted, r.stderr)
 	}
 }
 
-// messages is what the sandbox accepted, counted by recipient.
+// messages returns the number of messages that the sandbox accepted for each recipient.
 func (d *desk) messages() map[string]int {
 	d.t.Helper()
 	resp, err := http.Get(d.env["CAMPAIGND_SERVICE_BASE_URL"] + "/sandbox/truth")
@@ -52,45 +52,7 @@ func (d *desk) messages() map[string]int {
 	return to
 }
 
-// serving runs serve until the returned function is called.
-func (d *desk) serving(args ...string) (stop func()) {
-	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
-	ended := make(chan result, 1)
-	go func() { ended <- d.runIn(ctx, append([]string{"serve"}, args...)...) }()
-	for up := false; !up; {
-		select {
-		case r := <-ended:
-			cancel()
-			d.t.Fatalf("serve ended: %d %s", r.code, r.stderr)
-		case <-time.After(10 * time.Millisecond):
-			if resp, err := http.Get("http://" + d.public + "/healthz"); err == nil {
-				up = true
-				if err := resp.Body.Close(); err != nil {
-					d.t.Error(err)
-				}
-			}
-		}
-	}
-	return func() {
-		cancel()
-		if r := <-ended; r.code != 0 {
-			d.t.Errorf("serve: exit code %d after its stop: %s", r.code, r.stderr)
-		}
-	}
-}
-
-// eventually waits until ok, or fails the test.
-func (d *desk) eventually(what string, ok func() bool) {
-	d.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			d.t.Fatalf("%s: not within 20 s", what)
-		}
-	}
-}
-
-// backup copies the ledger of a process that ended, and returns what puts the copy back.
+// backup copies the ledger of a process that ended. restore puts the copy back.
 func (d *desk) backup() (restore func()) {
 	d.t.Helper()
 	copied, err := os.ReadFile(d.path("campaignd.db"))
@@ -108,6 +70,7 @@ func (d *desk) backup() (restore func()) {
 	}
 }
 
+// quarantinedFacts is the answer of ledger quarantine in JSON.
 type quarantinedFacts struct {
 	WentBack bool  `json:"went_back"`
 	Done     bool  `json:"done"`
@@ -123,22 +86,25 @@ type quarantinedFacts struct {
 
 func (d *desk) quarantine(args ...string) (q quarantinedFacts) {
 	d.t.Helper()
-	if err := json.Unmarshal([]byte(d.want(0, append([]string{"ledger", "quarantine", "-o", "json"}, args...)...).stdout), &q); err != nil {
+	r := d.want(0, append([]string{"ledger", "quarantine", "-o", "json"}, args...)...)
+	if err := json.Unmarshal([]byte(r.stdout), &q); err != nil {
 		d.t.Fatal(err)
 	}
 	return q
 }
 
-// refused checks that a command refuses the ledger in one line with the remedy.
+// refused wants that a command refuses the restored ledger in one line with the remedy.
 func (d *desk) refused(args ...string) {
 	d.t.Helper()
 	r := d.want(1, args...)
-	if !strings.Contains(r.stderr, "went back in time") || !strings.Contains(r.stderr, "run `campaignd ledger quarantine`") || strings.Count(r.stderr, "\n") != 1 {
-		d.t.Errorf("campaignd %s over a restored ledger: %s", strings.Join(args, " "), r.stderr)
+	wantIn(d.t, strings.Join(args, " ")+" over a restored ledger", r.stderr, "went back in time", "run `campaignd ledger quarantine`")
+	if n := strings.Count(r.stderr, "\n"); n != 1 {
+		d.t.Errorf("campaignd %s over a restored ledger: got %d lines, want 1:\n%s", strings.Join(args, " "), n, r.stderr)
 	}
 }
 
-// An operator puts last night's copy back. Whoever was sent to since is not sent to again, and is accounted for.
+// The operator restores an old copy of the ledger. A recipient who was sent to after the copy was
+// made is not sent to again, and has an outcome.
 func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 	t.Parallel()
 	const rows = 150
@@ -154,30 +120,27 @@ func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 
 	d.refused("run", d.path("c.yaml"))
 	d.refused("serve")
-	if r := d.want(0, "ledger", "quarantine", "--dry-run", "--lost", "3s"); !strings.Contains(r.stdout, "would be put in doubt") || !strings.Contains(r.stdout, "Nothing was changed") {
-		t.Errorf("a dry run: %s", r.stdout)
-	}
+	wantIn(t, "a dry run", d.want(0, "ledger", "quarantine", "--dry-run", "--lost", "3s").stdout,
+		"would be put in doubt", "Nothing was changed")
 	d.refused("run", d.path("c.yaml"))
 
 	q := d.quarantine("--lost", "3s")
-	if !q.WentBack || !q.Done || q.Ahead != 103 || q.Doubts < 103 || len(q.Runs) != 1 || q.Runs[0].State != "paused" || q.Runs[0].Reason != "ledger" || q.Runs[0].InDoubt != q.Doubts {
-		t.Fatalf("quarantine = %+v, want one run paused by the ledger, with 103 or more in doubt", q)
+	if !q.WentBack || !q.Done || q.Ahead != 103 || q.Doubts < 103 || len(q.Runs) != 1 {
+		t.Fatalf("quarantine = %+v, want it done, for one run, with 103 or more in doubt", q)
+	}
+	if r := q.Runs[0]; r.State != "paused" || r.Reason != "ledger" || r.InDoubt != q.Doubts {
+		t.Fatalf("quarantined run = %+v, want it paused by the ledger, with %d in doubt", r, q.Doubts)
 	}
 	if r := d.report("latest"); r.Totals["in_doubt"] != q.Doubts || r.Totals["queued"] != q.Runs[0].Queued || r.Rows != rows {
-		t.Errorf("report %+v after %+v", r, q)
+		t.Errorf("got the report %+v, want %d rows, with the counts of %+v", r, rows, q)
 	}
 	d.want(0, "audit", "latest")
-	if again := d.want(0, "ledger", "quarantine").stdout; !strings.Contains(again, "did not go back in time: nothing is done") {
-		t.Errorf("a second time: %s", again)
-	}
-	if r := d.want(3, "run", d.path("c.yaml"), "--settle", "1s"); !strings.Contains(r.stderr, "is paused (ledger)") || !strings.Contains(r.stderr, "campaignd resume orders-1") {
-		t.Errorf("run before its resume: %s", r.stderr)
-	}
-	if got := d.want(0, "why", "latest").stdout; !strings.Contains(got, "paused (ledger)") || !strings.Contains(got, "replayed") {
-		t.Errorf("why: %s", got)
-	}
-	if d.accepted() != sent {
-		t.Fatalf("%d were sent while it was paused", d.accepted()-sent)
+	wantIn(t, "a second quarantine", d.want(0, "ledger", "quarantine").stdout, "did not go back in time: nothing is done")
+	wantIn(t, "run before its resume", d.want(3, "run", d.path("c.yaml"), "--settle", "1s").stderr,
+		"is paused (ledger)", "campaignd resume orders-1")
+	wantIn(t, "why", d.want(0, "why", "latest").stdout, "paused (ledger)", "replayed")
+	if n := d.accepted(); n != sent {
+		t.Fatalf("%d messages are accepted, want %d: none is sent while the run is paused", n, sent)
 	}
 
 	stop := d.serving("--role", "intake")
@@ -200,15 +163,15 @@ func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 	})
 	r := d.report("latest")
 	if accepted := d.accepted(); proven(r) != accepted || r.Totals["unknown"] != rows-accepted {
-		t.Errorf("%v, and the service accepted %d", r.Totals, accepted)
+		t.Errorf("got totals %v, want %d proven and %d unknown", r.Totals, accepted, rows-accepted)
 	}
 	messages := d.messages()
 	if int64(len(messages)) != d.accepted() {
-		t.Errorf("%d recipients got %d messages", len(messages), d.accepted())
+		t.Errorf("%d recipients got %d messages, want one each", len(messages), d.accepted())
 	}
 	for to, n := range messages {
 		if n != 1 {
-			t.Errorf("%s got %d messages", to, n)
+			t.Errorf("%s got %d messages, want 1", to, n)
 		}
 	}
 	d.want(0, "audit", "latest")
@@ -223,9 +186,8 @@ func TestACopiedLedgerIsAcceptedAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.refused("run", d.path("c.yaml"))
-	if r := d.want(0, "ledger", "quarantine", "--lost", "0s"); !strings.Contains(r.stdout, "no delivery can be in doubt") || !strings.Contains(r.stdout, "No run was paused") {
-		t.Errorf("quarantine --lost 0s: got %s, want that nothing is in doubt and no run was paused", r.stdout)
-	}
+	wantIn(t, "quarantine --lost 0s", d.want(0, "ledger", "quarantine", "--lost", "0s").stdout,
+		"no delivery can be in doubt", "No run was paused")
 	d.want(0, "run", d.path("c.yaml"))
 	if d.accepted() != 40 {
 		t.Errorf("%d accepted, want 40", d.accepted())
@@ -236,33 +198,21 @@ func TestADryRunOfAQuarantineTellsWhatWouldBeDone(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
-	if r := d.want(0, "ledger", "quarantine", "--dry-run"); !strings.HasSuffix(r.stdout, "did not go back in time: nothing would be done (--force quarantines it all the same)\n") {
-		t.Errorf("--dry-run: %s", r.stdout)
-	}
-	if r := d.want(0, "ledger", "quarantine", "--dry-run", "--force"); !strings.Contains(r.stdout, " would be quarantined although it does not seem to have gone back in time; its newest record is of 2") {
-		t.Errorf("--dry-run --force: %s", r.stdout)
-	}
-	if r := d.want(0, "ledger", "quarantine"); !strings.Contains(r.stdout, "nothing is done") {
-		t.Errorf("quarantine: %s", r.stdout)
-	}
+	wantIn(t, "--dry-run", d.want(0, "ledger", "quarantine", "--dry-run").stdout,
+		"did not go back in time: nothing would be done (--force quarantines it all the same)\n")
+	wantIn(t, "--dry-run --force", d.want(0, "ledger", "quarantine", "--dry-run", "--force").stdout,
+		" would be quarantined although it does not seem to have gone back in time; its newest record is of 2")
+	wantIn(t, "quarantine", d.want(0, "ledger", "quarantine").stdout, "nothing is done")
 }
 
-func TestQuarantineSaysWhatStandsInItsWay(t *testing.T) {
+func TestQuarantineNamesWhatPreventsIt(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	if r := d.want(2, "ledger", "quarantine"); !strings.Contains(r.stderr, "there is no ledger") {
-		t.Errorf("without a ledger: %s", r.stderr)
-	}
-	if r := d.want(2, "ledger", "quarantine", "--lost", "-1s"); !strings.Contains(r.stderr, "--lost") {
-		t.Errorf("a negative time: %s", r.stderr)
-	}
-	if r := d.want(2, "ledger", "quarantine", "--ahead", "-1"); !strings.Contains(r.stderr, "--ahead") {
-		t.Errorf("a negative number: %s", r.stderr)
-	}
+	wantIn(t, "without a ledger", d.want(2, "ledger", "quarantine").stderr, "there is no ledger")
+	wantIn(t, "a negative time", d.want(2, "ledger", "quarantine", "--lost", "-1s").stderr, "--lost")
+	wantIn(t, "a negative number", d.want(2, "ledger", "quarantine", "--ahead", "-1").stderr, "--ahead")
 	stop := d.serving()
-	if r := d.want(1, "ledger", "quarantine", "--force"); !strings.Contains(r.stderr, "in use by another campaignd") || !strings.Contains(r.stderr, "stop it first") {
-		t.Errorf("beside a sender: %s", r.stderr)
-	}
+	wantIn(t, "beside a sender", d.want(1, "ledger", "quarantine", "--force").stderr, "in use by another campaignd", "stop it first")
 	stop()
 	d.want(0, "ledger", "quarantine", "--force", "--ahead", "3")
 }

@@ -13,17 +13,17 @@ import (
 	"campaignd/internal/daemon"
 )
 
-// A command that shows progress logs warnings alone, unless --log-level asks for more.
-func TestTheLogHoldsWhatItsLevelSays(t *testing.T) {
+// A command that shows progress logs only warnings and errors, unless --log-level is given.
+func TestTheLogHoldsTheLinesOfItsLevel(t *testing.T) {
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	for _, tt := range []struct {
 		configured, flag string
 		quiet            bool
-		want             int // lines of the four
+		want             int // lines, of one for each level
 	}{
 		{"debug", "", false, 4}, {"info", "", false, 3}, {"warn", "", false, 2}, {"error", "", false, 1},
 		{"debug", "", true, 2}, {"info", "", true, 2}, {"warn", "", true, 2}, {"error", "", true, 1},
-		{"debug", "debug", true, 4}, {"info", "info", true, 3}, {"info", "info", false, 3}, // load has laid the flag over the configuration
+		{"debug", "debug", true, 4}, {"info", "info", true, 3}, {"info", "info", false, 3}, // load copies the flag to the configuration
 	} {
 		for _, format := range []string{"text", "json"} {
 			var out bytes.Buffer
@@ -37,13 +37,13 @@ func TestTheLogHoldsWhatItsLevelSays(t *testing.T) {
 				t.Errorf("configured %s, flag %q, quiet %v: %d lines, want %d:\n%s", tt.configured, tt.flag, tt.quiet, got, tt.want, &out)
 			}
 			if got := json.Valid([]byte(strings.SplitN(out.String(), "\n", 2)[0])); got != (format == "json") {
-				t.Errorf("format %s: JSON is %v:\n%s", format, got, &out)
+				t.Errorf("format %s: is JSON: got %v, want %v:\n%s", format, got, format == "json", &out)
 			}
 		}
 	}
 }
 
-// The first line of a process holds every key that an operator looks for.
+// The line that serve logs at its start holds its role, addresses, ledger and version.
 func TestServeSaysWhereItListensAndWhatItServes(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
@@ -52,7 +52,8 @@ func TestServeSaysWhereItListensAndWhatItServes(t *testing.T) {
 	defer stop()
 	stderr := &until{text: `"msg":"serving"`, stop: stop}
 	var stdout bytes.Buffer
-	if code := run(ctx, []string{"serve", "--role", "intake"}, strings.NewReader(""), &stdout, stderr, d.env); code != 0 || stdout.Len() > 0 {
+	code := run(ctx, []string{"serve", "--role", "intake"}, strings.NewReader(""), &stdout, stderr, d.env)
+	if code != 0 || stdout.Len() > 0 {
 		t.Errorf("serve: exit code %d with %q on standard output, want 0 and nothing:\n%s", code, &stdout, stderr)
 	}
 	if got := strings.Count(stderr.String(), stderr.text); got != 1 {
@@ -62,20 +63,20 @@ func TestServeSaysWhereItListensAndWhatItServes(t *testing.T) {
 		if !strings.Contains(line, `"msg":"serving"`) {
 			continue
 		}
-		var said map[string]string
-		if err := json.Unmarshal([]byte(line), &said); err != nil {
+		var values map[string]string
+		if err := json.Unmarshal([]byte(line), &values); err != nil {
 			t.Fatal(err)
 		}
 		for key, want := range map[string]string{
-			"level": "INFO", "role": "intake", "webhooks": "http://" + d.public + "/webhooks/messaging", "ledger": d.env["CAMPAIGND_LEDGER"],
-			"campaigns": d.path("campaigns"), "version": versionNow().Version,
+			"level": "INFO", "role": "intake", "webhooks": "http://" + d.public + "/webhooks/messaging",
+			"ledger": d.env["CAMPAIGND_LEDGER"], "campaigns": d.path("campaigns"), "version": versionNow().Version,
 		} {
-			if said[key] != want {
-				t.Errorf("%s = %q, want %q in %s", key, said[key], want, line)
+			if values[key] != want {
+				t.Errorf("%s = %q, want %q in %s", key, values[key], want, line)
 			}
 		}
-		if u, err := url.Parse(said["admin"]); err != nil || u.Hostname() != "127.0.0.1" || u.Host == d.public {
-			t.Errorf("admin = %q, want an address of its own in %s", said["admin"], line)
+		if u, err := url.Parse(values["admin"]); err != nil || u.Hostname() != "127.0.0.1" || u.Host == d.public {
+			t.Errorf("admin = %q, want an address of its own in %s", values["admin"], line)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func addOutput(cmd *cobra.Command) *output {
 func (o *output) String() string { return string(*o) }
 func (o *output) Type() string   { return "FORMAT" }
 
-// Set refuses what is neither.
+// Set refuses every value but table and json.
 func (o *output) Set(s string) error {
 	if s != "table" && s != "json" {
 		return fmt.Errorf("want table or json")
@@ -36,7 +36,7 @@ func (o *output) Set(s string) error {
 
 func (o *output) json() bool { return *o == "json" }
 
-// writeJSON writes v as scripts read it.
+// writeJSON writes v for scripts: indented, and without HTML escapes.
 func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -44,7 +44,8 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// writeTable writes rows under their heads, aligned.
+// writeTable writes aligned columns: the heads, then the rows. It replaces unprintable characters
+// in the cells.
 func writeTable(w io.Writer, heads []string, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, strings.Join(heads, "\t"))
@@ -57,7 +58,8 @@ func writeTable(w io.Writer, heads []string, rows [][]string) error {
 	return t.Flush()
 }
 
-// printable keeps what came from outside from steering the terminal.
+// printable replaces every unprintable character of s, so that text from a list or from the service
+// cannot control the terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -67,7 +69,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// clock shows an instant to a person, in their zone.
+// clock formats t in the local time zone, and the zero time as "-".
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -12,8 +12,11 @@ import (
 	"campaignd/internal/daemon"
 )
 
-// control is the command for one wish of the operator.
-func (p *program) control(use, short, long string, do func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Controlled, error)) *cobra.Command {
+// controlFunc writes one wanted state of a run into the ledger.
+type controlFunc func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Controlled, error)
+
+// control makes a command that calls do for one run and prints the answer.
+func (p *program) control(use, short, long string, do controlFunc) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     use + " RUN",
 		Short:   short,
@@ -40,17 +43,19 @@ func (p *program) control(use, short, long string, do func(context.Context, camp
 
 func (p *program) cmdPause() *cobra.Command {
 	return p.control("pause", "Stop sending a run; what is in flight is recorded",
-		"Writes the wish into the ledger; the sending process obeys it from its next intent on, within a fraction of a second.", campaign.PauseRun)
+		"Writes the request into the ledger. The sending process obeys it from its next intent on, within a fraction of a second.",
+		campaign.PauseRun)
 }
 
 func (p *program) cmdResume() *cobra.Command {
 	return p.control("resume", "Let a paused run go on",
-		"Takes back a pause, whoever caused it: the operator, a refusal of the service, or the breaker.", campaign.ResumeRun)
+		"Ends a pause, whether the operator, a refusal of the service or the breaker caused it.", campaign.ResumeRun)
 }
 
 func (p *program) cmdCancel() *cobra.Command {
 	return p.control("cancel", "End a run: what is queued is not sent any more",
-		"What is queued becomes skipped(cancelled): at once when no process is sending, else by the sending process; what is in flight is recorded. It cannot be taken back.",
+		`Queued rows become skipped(cancelled): at once when no process is sending, else by the sending process. The answers to
+requests in flight are recorded. A cancelled run cannot be resumed.`,
 		func(ctx context.Context, l campaign.RunLedger, r campaign.Run) (campaign.Controlled, error) {
 			s, err := campaign.CancelRun(ctx, l, r)
 			if err != nil {
@@ -60,7 +65,7 @@ func (p *program) cmdCancel() *cobra.Command {
 		})
 }
 
-// endCancelled finishes a cancelled run here when nobody is sending from its ledger.
+// endCancelled finishes a cancelled run in this process when no sender has its ledger open.
 func (p *program) endCancelled(ctx context.Context, s campaign.Controlled) (_ campaign.Controlled, err error) {
 	c, err := p.load()
 	if err != nil {
@@ -81,5 +86,6 @@ func (p *program) endCancelled(ctx context.Context, s campaign.Controlled) (_ ca
 	return s, err
 }
 
-// cancelBudget is how long cancel waits for the end: dropping a million rows takes a few seconds.
+// cancelBudget is how long cancel waits for the run to end. Skipping a million rows takes a few
+// seconds.
 const cancelBudget = 30 * time.Second

@@ -42,7 +42,7 @@ func (p *program) cmdPreview() *cobra.Command {
 		}
 		s, err := campaign.ReadSample(cmd.Context(), in)
 		if err != nil {
-			return unasked(c, err)
+			return withRemedy(c, err)
 		}
 		if o.json() {
 			return writeJSON(p.stdout, s)

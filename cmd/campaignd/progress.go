@@ -15,21 +15,25 @@ import (
 	"campaignd/internal/daemon"
 )
 
-// progress shows how far a run is, on standard error: a bar on a terminal, a line now and then elsewhere.
+// progress shows how far a run is, on standard error: as a bar on a terminal, else as a line every
+// lineInterval.
 type progress struct {
 	out io.Writer
 
-	mu   sync.Mutex // import and watch call from their own goroutines
-	last daemon.Progress
-	said time.Time
+	mu      sync.Mutex // the import and the watcher of the run call from goroutines of their own
+	last    daemon.Progress
+	printed time.Time // when the last plain line was printed
 
-	bars   *mpb.Progress // nil: plain lines
-	bar    *mpb.Bar
-	behind atomic.Pointer[string] // what stands behind the bar: the renderer must not wait for mu
+	// bars is nil where plain lines are printed.
+	bars *mpb.Progress
+	bar  *mpb.Bar
+	// suffix is the text after the bar. The renderer reads it without mu, because show may hold mu
+	// while it waits for the renderer.
+	suffix atomic.Pointer[string]
 }
 
-// between two plain lines of the same phase.
-const between = 5 * time.Second
+// lineInterval is the least time between two plain lines of the same phase.
+const lineInterval = 5 * time.Second
 
 func newProgress(out io.Writer, terminal bool) *progress {
 	p := &progress{out: out}
@@ -49,11 +53,12 @@ func (p *progress) show(now daemon.Progress) {
 		p.draw(before.Phase)
 		return
 	}
-	// A detail may count seconds down: that it is there is news, its next second is not.
-	if now.Phase == before.Phase && (now.Detail == "") == (before.Detail == "") && time.Since(p.said) < between {
+	// A detail may count down seconds. Its first appearance is printed at once, each next second is
+	// not.
+	if now.Phase == before.Phase && (now.Detail == "") == (before.Detail == "") && time.Since(p.printed) < lineInterval {
 		return
 	}
-	p.said = time.Now()
+	p.printed = time.Now()
 	line := now.Phase
 	if now.Phase == "uploading" {
 		line += " the file of the header"
@@ -71,12 +76,13 @@ func (p *progress) show(now daemon.Progress) {
 }
 
 func (p *progress) draw(shown string) {
-	behind := cmp.Or(printable(p.last.Detail), statuses(p.last))
-	p.behind.Store(&behind)
+	suffix := cmp.Or(printable(p.last.Detail), statuses(p.last))
+	p.suffix.Store(&suffix)
 	if p.bar == nil || p.last.Phase != shown {
 		p.endBar()
-		// A total given here could never be changed again, and a phase that ends early (paused, interrupted) would never
-		// complete its bar: Wait would wait for ever. SetTotal gives it, below.
+		// The total is not given to New, because it could not be changed later: a phase that ends
+		// early (paused, interrupted) would never complete its bar, and Wait would block for ever.
+		// SetTotal below gives it.
 		p.bar = p.bars.New(0, mpb.BarStyle(),
 			mpb.PrependDecorators(decor.Name(fmt.Sprintf("%-10s", p.last.Phase))),
 			mpb.AppendDecorators(decor.Any(p.tail)))
@@ -85,14 +91,14 @@ func (p *progress) draw(shown string) {
 	p.bar.SetCurrent(p.last.Done)
 }
 
-// tail is what stands behind the bar, cut to the terminal. The renderer calls it.
+// tail returns the text after the bar, cut to the width of the terminal. The renderer calls it.
 func (p *progress) tail(s decor.Statistics) string {
 	if s.Completed {
 		return fmt.Sprintf("%d rows", s.Current)
 	}
-	text := []rune(fmt.Sprintf("%d/%d %s", s.Current, s.Total, *p.behind.Load()))
-	if room := max(0, s.AvailableWidth-60); len(text) > room { // the bar, its name and the margins take 60
-		text = text[:room]
+	text := []rune(fmt.Sprintf("%d/%d %s", s.Current, s.Total, *p.suffix.Load()))
+	if free := max(0, s.AvailableWidth-60); len(text) > free { // the bar, its name and the margins take 60 columns
+		text = text[:free]
 	}
 	return string(text)
 }
@@ -104,17 +110,18 @@ func (p *progress) endBar() {
 	}
 }
 
-// Write prints whole lines above the bars; a warning written past them would be drawn over.
+// Write prints whole lines above the bars. Lines written directly to the terminal would be
+// overwritten by the next drawing of the bars.
 func (p *progress) Write(lines []byte) (int, error) {
 	if p.bars != nil {
 		if n, err := p.bars.Write(lines); err == nil {
-			return n, nil // else the bars are closed
+			return n, nil // an error means that the bars are closed
 		}
 	}
 	return p.out.Write(lines)
 }
 
-// warn says a preflight's warnings.
+// warn prints the warnings of a preflight.
 func (p *progress) warn(f *campaign.Preflight) {
 	for _, w := range f.Warnings() {
 		fmt.Fprintf(p, "warning: %s\n", printable(w.String()))
@@ -132,7 +139,7 @@ func (p *progress) close() {
 	p.bars.Wait()
 }
 
-// statuses says where the rows stand, in the order of reports.
+// statuses returns the number of rows in each status, in the order of reports.
 func statuses(p daemon.Progress) string {
 	s := ""
 	for _, status := range campaign.Statuses {

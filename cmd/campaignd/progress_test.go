@@ -9,10 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"campaignd/campaign"
 	"campaignd/internal/daemon"
 )
 
-// A phase may end before its bar is full: the run is paused, or the operator ends it.
+// A phase may end before its bar is full, because the run is paused or interrupted.
 func TestBarsEndWhereverTheRunEnds(t *testing.T) {
 	for name, phases := range map[string][]daemon.Progress{
 		"nothing was shown":        nil,
@@ -29,22 +32,20 @@ func TestBarsEndWhereverTheRunEnds(t *testing.T) {
 				for _, now := range phases {
 					p.show(now)
 					fmt.Fprintf(p, "warning: in %s\n", now.Phase)
-					time.Sleep(time.Second) // the bars' renderer
+					time.Sleep(time.Second) // for the renderer of the bars
 				}
 				closed, cancel := context.WithTimeout(t.Context(), time.Minute)
 				go func() { defer cancel(); p.close() }()
 				<-closed.Done()
 				if closed.Err() == context.DeadlineExceeded {
-					t.Fatal("the bars wait for ever")
+					t.Fatal("close still waits after a minute, want it to return")
 				}
 				fmt.Fprintln(p, "afterwards")
 				for _, now := range phases {
-					if !strings.Contains(out.String(), "warning: in "+now.Phase+"\n") || !strings.Contains(out.String(), fmt.Sprintf("%d rows", now.Done)) {
-						t.Errorf("%q lacks the warning or the last state of %s", out.String(), now.Phase)
-					}
+					wantIn(t, now.Phase, out.String(), "warning: in "+now.Phase+"\n", fmt.Sprintf("%d rows", now.Done))
 				}
 				if !strings.HasSuffix(out.String(), "afterwards\n") {
-					t.Errorf("%q lacks what was written after the end", out.String())
+					t.Errorf("got %q, want \"afterwards\" at its end", out.String())
 				}
 			})
 		})
@@ -64,7 +65,66 @@ func TestPlainLinesDoNotCountSecondsDown(t *testing.T) {
 		p.close()
 		want := "sending 1 of 10 rows\nsending 1 of 10 rows; 10 s left\nsending 1 of 10 rows; 5 s left\nsending 2 of 10 rows\n"
 		if out.String() != want {
-			t.Errorf("said\n%swant\n%s", &out, want)
+			t.Errorf("got\n%swant\n%s", &out, want)
+		}
+	})
+}
+
+// The bar, its name and the margins take 60 columns. The text after the bar gets the others.
+func TestTheTextAfterABarIsCutToTheTerminal(t *testing.T) {
+	p := &progress{}
+	suffix := "2 sent, 1 réad"
+	p.suffix.Store(&suffix)
+	for _, tt := range []struct {
+		s    decor.Statistics
+		want string
+	}{
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 120}, "3/9 2 sent, 1 réad"},
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 78}, "3/9 2 sent, 1 réad"},
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 77}, "3/9 2 sent, 1 réa"},
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 61}, "3"},
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 60}, ""},
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 20}, ""},
+		{decor.Statistics{Current: 9, Total: 9, AvailableWidth: 20, Completed: true}, "9 rows"},
+	} {
+		if got := p.tail(tt.s); got != tt.want {
+			t.Errorf("%d columns: got %q, want %q", tt.s.AvailableWidth, got, tt.want)
+		}
+	}
+}
+
+// A line is printed at once for a new phase, and when a detail appears or ends. Otherwise a line is
+// printed every lineInterval.
+func TestPlainLinesTellPhaseRowsAndDetail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := newProgress(&out, false)
+		totals := map[campaign.Status]int64{campaign.Read: 2, campaign.Queued: 7}
+		for _, now := range []daemon.Progress{
+			{Phase: "checking"},
+			{Phase: "checking", Done: 1000}, // too soon
+			{Phase: "importing", Done: 1000},
+			{Phase: "uploading", Rows: 10},
+			{Phase: "sending", Rows: 10, Done: 3, Totals: totals},
+			{Phase: "sending", Rows: 10, Done: 4, Totals: totals}, // too soon
+			{Phase: "sending", Rows: 10, Done: 4, Totals: totals, Detail: "a window\x1b"},
+			{Phase: "sending", Rows: 10, Done: 5},
+			{Phase: "paused", Rows: 10, Done: 5},
+		} {
+			p.show(now)
+		}
+		time.Sleep(lineInterval - 1)
+		p.show(daemon.Progress{Phase: "paused", Rows: 10, Done: 6})
+		time.Sleep(time.Nanosecond)
+		p.show(daemon.Progress{Phase: "paused", Rows: 10, Done: 7})
+		p.warn(&campaign.Preflight{Findings: []campaign.Finding{
+			{Level: campaign.LevelWarning, What: "odd\x1b"}, {Level: campaign.LevelError, What: "bad"},
+		}})
+		want := "checking\nimporting 1000 rows\nuploading the file of the header\nsending 3 of 10 rows; 7 queued, 2 read\n" +
+			"sending 4 of 10 rows; 7 queued, 2 read; a window\uFFFD\nsending 5 of 10 rows\npaused 5 of 10 rows\npaused 7 of 10 rows\n" +
+			"warning: odd\uFFFD\n"
+		if out.String() != want {
+			t.Errorf("got\n%s\nwant\n%s", &out, want)
 		}
 	})
 }

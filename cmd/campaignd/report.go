@@ -16,7 +16,7 @@ func (p *program) cmdReport() *cobra.Command {
 		Use:   "report RUN",
 		Short: "Print what became of a run: totals, or every row of its list",
 		Long: `Prints the figures of a run (table, json) or one line per row of its list, in its order (csv). RUN is what
-"campaignd runs" prints, its number, or latest. It may be asked while the run is sending.`,
+"campaignd runs" prints, its number, or latest. The command also works while the run is sending.`,
 		Example: `  campaignd report latest
   campaignd report spring-sale-3 --format json
   campaignd report 3 --format csv > report.csv`,
@@ -62,10 +62,11 @@ func (p *program) writeReport(r *reporting.Report, json bool) error {
 	return err
 }
 
-// oneRun wants the name of one run.
+// oneRun accepts one argument: the name of a run.
 func oneRun(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("want one RUN: an id as `campaignd runs` prints it, its number, or latest; for example `%s latest`", cmd.CommandPath())
+		return fmt.Errorf("want one RUN: an id as `campaignd runs` prints it, its number, or latest; for example `%s latest`",
+			cmd.CommandPath())
 	}
 	return nil
 }

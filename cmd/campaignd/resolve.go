@@ -11,7 +11,7 @@ import (
 	"campaignd/campaign"
 )
 
-// listedDoubts is how many uncertain rows are listed; the report has all of them.
+// listedDoubts is the number of uncertain rows that are listed. The report has all of them.
 const listedDoubts = 50
 
 func (p *program) cmdResolve() *cobra.Command {
@@ -19,10 +19,10 @@ func (p *program) cmdResolve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve RUN [--unknown resend|keep]",
 		Short: "Show the rows that may or may not have been sent, and decide what to do about them",
-		Long: `An answer that never came leaves a row in doubt; when its window is over without a webhook, it ends as unknown.
-This command prints the evidence. With --unknown resend the unknown rows go into a follow-up run (who got the first
-message then gets a second); with --unknown keep they stay as they are. Rows that the service is known to have accepted
-are never sent again.`,
+		Long: `A row whose answer never came is in doubt. If no webhook proves it before its window is over, it ends as unknown.
+This command prints the evidence. With --unknown resend the unknown rows go into a follow-up run (a recipient who got the
+first message then gets a second one); with --unknown keep they stay as they are. Rows that the service is known to have
+accepted are never sent again.`,
 		Example: `  campaignd resolve latest
   campaignd resolve spring-sale-3 --unknown resend
   campaignd resolve spring-sale-3 --unknown keep`,
@@ -56,6 +56,7 @@ are never sent again.`,
 	return cmd
 }
 
+// resolvedFacts is the answer of resolve in JSON.
 type resolvedFacts struct {
 	campaign.Uncertainty
 	FollowUp *followUpFacts `json:"follow_up,omitempty"`
@@ -80,7 +81,8 @@ func (p *program) writeResolved(u campaign.Uncertainty, f *campaign.FollowedUp, 
 	if len(u.Rows) > 0 {
 		var rows [][]string
 		for _, r := range u.Rows {
-			rows = append(rows, []string{strconv.FormatInt(r.Row, 10), r.To, string(r.Status), r.Reason, strconv.Itoa(r.Attempts), r.Connection, r.RequestID})
+			row, attempts := strconv.FormatInt(r.Row, 10), strconv.Itoa(r.Attempts)
+			rows = append(rows, []string{row, r.To, string(r.Status), r.Reason, attempts, r.Connection, r.RequestID})
 		}
 		fmt.Fprintln(p.stdout)
 		if err := writeTable(p.stdout, []string{"ROW", "TO", "STATUS", "REASON", "ATTEMPTS", "CONNECTION", "REQUEST"}, rows); err != nil {
@@ -98,7 +100,7 @@ func (p *program) writeResolved(u campaign.Uncertainty, f *campaign.FollowedUp, 
 		_, err := fmt.Fprintf(p.stdout, "\nKept as they are. A late webhook still moves them to what it proves.\n")
 		return err
 	case u.Unknown > 0:
-		_, err := fmt.Fprintf(p.stdout, "\nDecide with --unknown resend (whoever did get the message gets it twice) or --unknown keep.\n")
+		_, err := fmt.Fprintf(p.stdout, "\nDecide with --unknown resend (a recipient who got the message gets it twice) or --unknown keep.\n")
 		return err
 	}
 	return nil

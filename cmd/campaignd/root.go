@@ -22,14 +22,20 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	environment    map[string]string
-	config         string // --config
-	logLevel       string // --log-level; "": as configured, and for commands that show progress: warn
-	started        bool   // flags and arguments were understood; errors before that are wrong usage
-	configGiven    func() bool
+	// config is --config.
+	config string
+	// logLevel is --log-level. "" means the configured level, and at least warn for commands that
+	// show progress.
+	logLevel string
+	// started is set once flags and arguments are accepted. Errors before that are wrong usage.
+	started bool
+	// configGiven reports whether --config was given.
+	configGiven func() bool
 }
 
-// run is the whole program, for main and for the tests that share it: it parses args, runs one
-// command and returns the exit code. ctx ends when the operator asks for an end; environment has the variables by name.
+// run is the whole program, shared by main and the tests: it parses args, runs one command and
+// returns the exit code. ctx ends when the operator asks for an end. environment holds the
+// variables by name.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environment map[string]string) int {
 	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, environment: environment}
 	root := p.root()
@@ -100,7 +106,8 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	return root
 }
 
-// wrongFlag says which flag was meant, or where the flags of a command are listed.
+// wrongFlag adds to err the known flag that is nearest in spelling, else the command that lists the
+// flags.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -122,10 +129,10 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// help is what a command without a subcommand does.
+// help runs a command that was given no subcommand.
 func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// noSubcommand refuses what is no subcommand, with the one that may have been meant.
+// noSubcommand refuses an unknown subcommand and names the known one that is nearest in spelling.
 func noSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -137,7 +144,7 @@ func noSubcommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q; `%s --help` lists them", args[0], cmd.CommandPath())
 }
 
-// load reads the configuration and lays the flags over it.
+// load reads the configuration. The flags override it.
 func (p *program) load() (*daemon.Config, error) {
 	c, err := daemon.LoadConfig(p.config, p.configGiven(), p.environment)
 	if err != nil {
@@ -152,8 +159,8 @@ func (p *program) load() (*daemon.Config, error) {
 	return c, nil
 }
 
-// log makes the logger of a command on standard error. quiet commands have progress of their own there, so
-// that without --log-level only what needs an operator is logged.
+// log makes the logger of a command on standard error. A quiet command shows its progress there, so
+// it logs only warnings and errors unless --log-level is given.
 func (p *program) log(c *daemon.Config, quiet bool) *slog.Logger { return p.logOn(p.stderr, c, quiet) }
 
 func (p *program) logOn(w io.Writer, c *daemon.Config, quiet bool) *slog.Logger {
@@ -169,8 +176,8 @@ func (p *program) logOn(w io.Writer, c *daemon.Config, quiet bool) *slog.Logger 
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// openLedger opens the ledger beside a running sender. Unless create is set it must exist: a new
-// empty file would answer questions about another folder's runs with "none".
+// openLedger opens the ledger beside a running sender. Unless create is set the ledger must exist:
+// in a wrong folder, a new empty file would answer that there is no run.
 func (p *program) openLedger(ctx context.Context, create bool) (campaign.Ledger, *daemon.Config, error) {
 	c, err := p.load()
 	if err != nil {
@@ -188,12 +195,13 @@ func (p *program) openLedger(ctx context.Context, create bool) (campaign.Ledger,
 	return l, c, nil
 }
 
-// ledgerExists refuses a ledger whose file is not there.
+// ledgerExists returns an error when the file of the ledger does not exist.
 func ledgerExists(c *daemon.Config) error {
 	if !c.NoLedger() {
 		return nil
 	}
-	return invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
+	return invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; "+
+		"go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
 }
 
 // withRun opens the ledger, finds the run that id names and calls do.
@@ -215,19 +223,19 @@ func (p *program) withRun(ctx context.Context, id string, do func(campaign.Ledge
 	return do(l, r)
 }
 
-// isTerminal reports whether w is a terminal, where bars and carets are wanted.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// drawable reports whether standard error is a terminal that bars can be drawn on: one with a size, which
-// moves its cursor.
+// drawable reports whether bars can be drawn on standard error: it is a terminal that has a size
+// and moves its cursor.
 func (p *program) drawable() bool {
 	return isTerminal(p.stderr) && width(p.stderr) > 0 && p.environment["TERM"] != "dumb"
 }
 
-// width is the terminal's width for tables, 0 (not wrapped) elsewhere.
+// width returns the columns of the terminal w. It returns 0, no wrapping, for other writers.
 func width(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {

@@ -18,18 +18,19 @@ func (p *program) cmdRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run CAMPAIGN.yaml",
 		Short: "Send one campaign to its end and print the report",
-		Long: `Checks, freezes the list, sends, and keeps taking webhooks until all statuses are settled or --settle has passed after the
-last answer. It may be interrupted or killed at any time: the same command goes on, and nobody is sent to twice. A
-run is known by campaign and content of the list, so a finished one is reported again and sends nothing; --new launches
-another. It waits for windows, and says so; for a template that the service has taken out of use it waits --settle. Exit 3
-when a row ends unsent or uncertain.`,
+		Long: `Checks the campaign, freezes its list, sends, and keeps taking webhooks until all statuses are settled or --settle has
+passed after the last answer. The command may be interrupted or killed at any time: given again, it continues the same run, and
+nobody is sent to twice. A run is identified by its campaign and the content of its list, so a finished run is reported again
+and sends nothing; --new launches another. The command waits for windows, and says so. It waits --settle for a template that the
+service has taken out of use. The exit code is 3 when a row ends unsent or uncertain.`,
 		Example: `  campaignd run spring.yaml --recipients list.csv
   campaignd run spring.yaml --recipients list.csv --settle 2m -o json > report.json
   campaignd run spring.yaml --recipients list.csv --new`,
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&o.List, "recipients", "", "the list (default: recipients.file of the campaign)")
-	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second, "how long to wait for statuses after the last answer, and for a paused template")
+	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second,
+		"how long to wait for statuses after the last answer, and for a paused template")
 	cmd.Flags().BoolVar(&o.New, "new", false, "launch another run although this list has one")
 	out := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -58,14 +59,14 @@ func (p *program) send(ctx context.Context, c *daemon.Config, o daemon.RunOption
 	d, err := daemon.New(ctx, c, daemon.Options{Log: p.logOn(bar, c, true)})
 	if err != nil {
 		bar.close()
-		return unsent(ctx, err)
+		return beforeSending(ctx, err)
 	}
 	defer closing(d, &err)
 	o.Progress, o.Checked = bar.show, bar.warn
 	result, err := d.RunCampaign(ctx, o)
 	bar.close()
 	if err != nil {
-		return unsent(ctx, err)
+		return beforeSending(ctx, err)
 	}
 	err = p.finish(ctx, result, json)
 	if ctx.Err() == nil && !result.Ended && c.CanReceive() == nil {
@@ -74,18 +75,20 @@ func (p *program) send(ctx context.Context, c *daemon.Config, o daemon.RunOption
 	return err
 }
 
-// unsent is the error of a run that did not come to sending: once it sends, an interruption ends in a report.
-func unsent(ctx context.Context, err error) error {
+// beforeSending returns the error of a run that ended before it sent anything. A run that is
+// interrupted later prints its report instead.
+func beforeSending(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return &exitError{exitInterrupted, errors.New("interrupted while the list was read; the same command goes on")}
 	}
 	return err
 }
 
-// stillToCome says who takes the statuses that a run did not wait for.
+// stillToCome names the commands that take the statuses for which a run did not wait.
 func (p *program) stillToCome(r *reporting.Report) {
 	if n := r.Totals[campaign.Accepted] + r.Totals[campaign.Sent]; n > 0 {
-		fmt.Fprintf(p.stderr, "campaignd: no word of delivery has come for %d of the messages of %s: `campaignd serve`, or the next `campaignd run` that sends from this ledger, takes the statuses that are still to come\n", n, r.Run.ID)
+		fmt.Fprintf(p.stderr, "campaignd: no delivery status has come for %d of the messages of %s: `campaignd serve`, "+
+			"or the next `campaignd run` that sends from this ledger, takes the statuses that are still to come\n", n, r.Run.ID)
 	}
 }
 
@@ -109,7 +112,8 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, json bool
 	}
 	totals := result.Report.Totals
 	if n := totals[campaign.InDoubt]; n > 0 {
-		fmt.Fprintf(p.stderr, "campaignd: %d rows are in doubt until a webhook proves them or their window (policies.doubt_window) is over: give the same command again then, or leave %s to `campaignd serve`\n", n, run.ID)
+		fmt.Fprintf(p.stderr, "campaignd: %d rows are in doubt until a webhook proves them or their window (policies.doubt_window) is over: "+
+			"give the same command again then, or leave %s to `campaignd serve`\n", n, run.ID)
 	}
 	if n := totals[campaign.Unknown]; n > 0 {
 		fmt.Fprintf(p.stderr, "campaignd: %d rows may or may not have been sent: `campaignd resolve %s` shows them\n", n, run.ID)

@@ -31,7 +31,8 @@ func factsOf(r campaign.Run) runFacts {
 	}
 }
 
-// stateOf is the state with what is behind it, for a table's cell.
+// stateOf returns the state with its reason, or with the wanted state that the run has not reached
+// yet, for a cell of a table.
 func (f runFacts) stateOf() string {
 	s := string(f.State)
 	if f.Reason != "" {

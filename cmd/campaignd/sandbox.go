@@ -19,10 +19,10 @@ func (p *program) cmdSandbox() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Play the messaging service on this machine, with faults on request",
-		Long: `Answers as the messaging service does: its rules, its errors, signed webhooks with retries. Nothing is delivered to
-anybody. Without --scenario it has four numbers (conn_1 to conn_4), a few templates (spring_sale, order_update, ...) and
-recipients as they are: some unreachable, some who do not read, a few who answer STOP. Its key is sandbox-key.
-GET /sandbox/truth tells what it accepted.`,
+		Long: `Answers as the messaging service does: with its rules, its errors, and signed webhooks with retries. Nothing is delivered to
+anybody. Without --scenario it has four numbers (conn_1 to conn_4), a few templates (spring_sale, order_update, ...) and a
+realistic mix of recipients: some are unreachable, some do not read, a few answer STOP. Its key is sandbox-key.
+GET /sandbox/truth lists the messages that it accepted.`,
 		Example: `  campaignd sandbox --webhook http://127.0.0.1:8080/webhooks/messaging
   campaignd sandbox --fault lost_after=0.05 --fault webhook_late=0.2 --retry-schedule 1s,5s,30s
   campaignd sandbox --addr 127.0.0.1:9000 --scenario scenario.yaml`,
@@ -34,7 +34,8 @@ GET /sandbox/truth tells what it accepted.`,
 	f.StringVar(&secret, "webhook-secret", sandbox.DemoSecret, "secret that they are signed with")
 	f.StringSliceVar(&retries, "retry-schedule", nil, "waits before each retry of a webhook (default 1m,5m,30m,2h,6h)")
 	f.StringVar(&scenario, "scenario", "", "YAML file: numbers, templates, recipients, faults, timeline")
-	f.StringArrayVar(&faults, "fault", nil, "NAME=VALUE, such as lost_after=0.05 (a share from 0 to 1) or latency=80ms; may be given several times; added to the scenario's")
+	f.StringArrayVar(&faults, "fault", nil,
+		"NAME=VALUE, such as lost_after=0.05 (a share from 0 to 1) or latency=80ms; may be given several times; added to the scenario's")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c, err := p.load()
 		if err != nil {
@@ -76,7 +77,7 @@ GET /sandbox/truth tells what it accepted.`,
 	return cmd
 }
 
-// keysOf names the keys that the sandbox knows.
+// keysOf lists the API keys that the sandbox accepts.
 func keysOf(o sandbox.Options) string {
 	var tokens []string
 	for _, k := range o.Keys {

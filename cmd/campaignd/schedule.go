@@ -8,6 +8,7 @@ import (
 	"campaignd/internal/daemon"
 )
 
+// firingFacts is one firing of a schedule in JSON.
 type firingFacts struct {
 	Campaign string    `json:"campaign"`
 	File     string    `json:"file"`
@@ -21,7 +22,7 @@ func (p *program) cmdSchedule() *cobra.Command {
 	var count int
 	cmd := &cobra.Command{
 		Use:     "schedule",
-		Short:   "List the next firings of the campaigns that serve runs by the clock",
+		Short:   "List the next firings of the campaigns that have a schedule",
 		Example: "  campaignd schedule\n  campaignd schedule --next 10 -o json",
 		Args:    noArguments,
 	}
@@ -42,7 +43,9 @@ func (p *program) cmdSchedule() *cobra.Command {
 					break
 				}
 				at = f.At
-				facts = append(facts, firingFacts{s.Definition.Name, s.File, s.Cron.String(), s.Cron.Zone().String(), f.At, f.At.In(s.Cron.Zone()).Format("Mon 2006-01-02 15:04 MST")})
+				zone := s.Cron.Zone()
+				local := f.At.In(zone).Format("Mon 2006-01-02 15:04 MST")
+				facts = append(facts, firingFacts{s.Definition.Name, s.File, s.Cron.String(), zone.String(), f.At, local})
 			}
 		}
 		if o.json() {

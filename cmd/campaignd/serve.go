@@ -13,14 +13,16 @@ func (p *program) cmdServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Send every run of the ledger, fire scheduled campaigns and take webhooks, until stopped",
-		Long: `Runs until SIGTERM or SIGINT, then ends within 30 seconds: no new intents, what is in flight is recorded. The public listener
-takes webhooks (listen.public, webhooks.path); the admin listener has /metrics, /healthz and /readyz. Campaign files with
-a schedule are read from the campaigns folder.
+		Long: `Runs until SIGTERM or SIGINT, then ends within 30 seconds: it sends nothing new, and records the answers to requests in
+flight. The public listener takes webhooks (listen.public, webhooks.path); the admin listener has /metrics, /healthz and
+/readyz. Campaign files with a schedule are read from the campaigns folder.
 
 Any number of processes may serve one PostgreSQL ledger, sharing the numbers' limits through Redis. --role splits the work:
 intake takes webhooks and sends nothing, sender sends and fires schedules and takes no webhooks.`,
-		Example: "  campaignd serve --config campaignd.yaml\n  campaignd serve --role intake\n  CAMPAIGND_SERVICE_API_KEY_FILE=/run/secrets/key campaignd serve",
-		Args:    noArguments,
+		Example: `  campaignd serve --config campaignd.yaml
+  campaignd serve --role intake
+  CAMPAIGND_SERVICE_API_KEY_FILE=/run/secrets/key campaignd serve`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			c, err := p.load()
 			if err != nil {
@@ -46,7 +48,8 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
 			}
 			defer closing(d, &err)
 			return d.Serve(cmd.Context(), func(public, admin string) {
-				log.Info("serving", "role", c.Role, "webhooks", public, "admin", admin, "ledger", c.Masked().Ledger, "campaigns", c.Campaigns, "version", versionNow().Version)
+				log.Info("serving", "role", c.Role, "webhooks", public, "admin", admin, "ledger", c.Masked().Ledger,
+					"campaigns", c.Campaigns, "version", versionNow().Version)
 			})
 		},
 	}

@@ -19,8 +19,8 @@ func (p *program) cmdSuppressions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "suppressions",
 		Short: "Keep the list of numbers that must not be sent to",
-		Long: `Who opts out (STOP, a button, the service's refusal) gets onto this list by itself. Scopes: marketing keeps a number
-from marketing templates, all from everything, unreachable from everything until a date.`,
+		Long: `A number that opts out (STOP, a button, the service's refusal) is added to this list by itself. The scope marketing blocks
+marketing templates, all blocks every template, unreachable blocks every template until a date.`,
 		Args: noSubcommand,
 		RunE: help,
 	}
@@ -33,7 +33,8 @@ func scopeFlag(cmd *cobra.Command, scope *string) {
 	cmd.Flags().StringVar(scope, "scope", string(campaign.ScopeMarketing), "marketing, all or unreachable")
 }
 
-// withSuppressions opens the ledger, creating it: numbers may be suppressed before the first run.
+// withSuppressions opens the ledger and calls do. It creates a missing ledger, because numbers may
+// be suppressed before the first run.
 func (p *program) withSuppressions(ctx context.Context, do func(campaign.Ledger) error) (err error) {
 	l, _, err := p.openLedger(ctx, true)
 	if err != nil {
@@ -43,7 +44,7 @@ func (p *program) withSuppressions(ctx context.Context, do func(campaign.Ledger)
 	return do(l)
 }
 
-// someNumbers wants at least one number.
+// someNumbers accepts one number or more.
 func someNumbers(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("want one NUMBER or more; for example `%s +2348031234567`", cmd.CommandPath())
@@ -80,16 +81,17 @@ func (p *program) cmdSuppressionsAdd() *cobra.Command {
 func (p *program) cmdSuppressionsRemove() *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
-		Use:     "remove NUMBER...",
-		Short:   "Take numbers off the list",
-		Long:    "Takes numbers off the list, from every scope unless --scope names one. Whoever opted out may be sent marketing\nagain only after a new opt-in.",
+		Use:   "remove NUMBER...",
+		Short: "Take numbers off the list",
+		Long: `Takes numbers off the list, from every scope unless --scope names one. A recipient who opted out may be sent marketing
+again only after a new opt-in.`,
 		Example: "  campaignd suppressions remove +2348031234567\n  campaignd suppressions remove +2348031234567 --scope unreachable",
 		Args:    someNumbers,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "marketing, all or unreachable (default: every scope)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseSuppressions(args, campaign.Scope(cmp.Or(scope, string(campaign.ScopeAll))), time.Now()); err != nil {
-			return usage(err) // before a ledger is made
+			return usage(err) // before withSuppressions creates a ledger
 		}
 		return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) error {
 			lifted, absent, err := campaign.LiftSuppressions(cmd.Context(), l, args, campaign.Scope(scope))
@@ -108,9 +110,9 @@ func (p *program) cmdSuppressionsImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Suppress every number of a CSV file",
-		Long: `Reads a CSV file with a column to (or phone, mobile, msisdn, whatsapp); columns scope, until and source are read when they are there, so that
-an export comes back as it was. Rows that hold no number are named on standard error and make the exit code 2;
-the others are imported all the same.`,
+		Long: `Reads a CSV file with a column to (or phone, mobile, msisdn, whatsapp). The optional columns scope, until and source are
+those of an export. Rows without a number are named on standard error and make the exit code 2; the other rows are imported all
+the same.`,
 		Example: "  campaignd suppressions import do-not-contact.csv --scope all",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -123,7 +125,7 @@ the others are imported all the same.`,
 	cmd.Flags().StringVar(&region, "default-region", "", "ISO 3166 country of numbers written without +, for example NG")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseScope(scope); err != nil {
-			return usage(err) // before a ledger is made
+			return usage(err) // before withSuppressions creates a ledger
 		}
 		if _, err := recipients.NewPhones(recipients.ValidatePossible, region); err != nil {
 			return usage(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
@@ -136,7 +138,9 @@ the others are imported all the same.`,
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(p.stdout, "%d rows: %d added, %d already there, %d not read\n", counts.Rows, counts.Added, counts.Known, counts.Rejected); err != nil {
+			_, err = fmt.Fprintf(p.stdout, "%d rows: %d added, %d already there, %d not read\n",
+				counts.Rows, counts.Added, counts.Known, counts.Rejected)
+			if err != nil {
 				return err
 			}
 			if counts.Rejected > 0 {
@@ -168,7 +172,7 @@ func (p *program) cmdSuppressionsExport() *cobra.Command {
 						return invalid(fmt.Errorf("%s exists; name another file", args[0]))
 					}
 					if errors.Is(err, os.ErrNotExist) {
-						return invalid(fmt.Errorf("%w; name a file in a folder that is there", err))
+						return invalid(fmt.Errorf("%w; name a file in a folder that exists", err))
 					}
 					if err != nil {
 						return err

@@ -12,7 +12,8 @@ import (
 	"unsafe"
 )
 
-// terminal opens a pseudo terminal of Linux (pty(7)): keyboard is the side of the person who reads it.
+// terminal opens a pseudo terminal of Linux (pty(7)). screen is the terminal of the program, and
+// keyboard the side of its user.
 func terminal(t *testing.T) (keyboard, screen *os.File) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -38,7 +39,7 @@ func control(t *testing.T, f *os.File, request uintptr, value unsafe.Pointer) {
 	}
 }
 
-// resize gives the terminal columns, of 24 lines.
+// resize gives the terminal a size of columns and 24 lines.
 func resize(t *testing.T, f *os.File, columns uint16) {
 	t.Helper()
 	control(t, f, syscall.TIOCSWINSZ, unsafe.Pointer(&[4]uint16{24, columns, 0, 0}))
@@ -79,7 +80,8 @@ func TestBarsAreDrawnOnATerminalWithASizeOnly(t *testing.T) {
 	}
 }
 
-// On a screen check lists the first bad rows of each reason; in a pipe, and as JSON, a thousand.
+// On a terminal, check lists the first bad rows of each reason. In a pipe and as JSON it lists a
+// thousand.
 func TestCheckListsAScreenfulOnATerminal(t *testing.T) {
 	d := newDesk(t, nil)
 	d.write("list.csv", listOf(3)+strings.Repeat("0803,X,A\n", 60))
@@ -87,28 +89,30 @@ func TestCheckListsAScreenfulOnATerminal(t *testing.T) {
 	resize(t, screen, 200)
 	lines := bufio.NewScanner(keyboard)
 	check := func(stdout, stderr io.Writer) (code int, shown string) {
-		said := make(chan string, 1)
+		read := make(chan string, 1)
 		go func() {
 			var text strings.Builder
 			for lines.Scan() && lines.Text() != "end" {
 				text.WriteString(lines.Text() + "\n")
 			}
-			said <- text.String()
+			read <- text.String()
 		}()
 		code = run(t.Context(), []string{"check", d.path("c.yaml")}, strings.NewReader(""), stdout, stderr, d.env)
 		fmt.Fprintln(screen, "end")
-		return code, <-said
+		return code, <-read
 	}
 	var file bytes.Buffer
 	code, shown := check(screen, &file)
 	listed := strings.Count(shown, "invalid_phone  0803")
-	if want := fmt.Sprintf("and %d more: --rejects FILE writes all of them\n", 60-listed); code != 0 || listed == 0 || listed > 24 || !strings.HasSuffix(shown, want) || file.Len() != 0 {
-		t.Errorf("check on a terminal: got %d with %d rows and %q, want 0, a screenful, and %q at the end of\n%s", code, listed, &file, want, shown)
+	more := fmt.Sprintf("and %d more: --rejects FILE writes all of them\n", 60-listed)
+	if code != 0 || listed == 0 || listed > 24 || !strings.HasSuffix(shown, more) || file.Len() != 0 {
+		t.Errorf("check on a terminal: got %d with %d rows and %q, want 0, 1 to 24 rows, and %q at the end of\n%s",
+			code, listed, &file, more, shown)
 	}
 	d.write("list.csv", "phone,first_name,order\n0803,X,A\n")
 	const counts, none = "1 rows, 0 can be sent\n", "none of the 1 rows can be sent"
 	if code, shown := check(screen, screen); code != 2 || !strings.Contains(shown, counts) || strings.Contains(shown, "campaignd:") {
-		t.Errorf("check on a terminal: got %d with\n%s\nwant 2 with %q, and no second word of it", code, shown, counts)
+		t.Errorf("check on a terminal: got %d with\n%s\nwant 2 with %q, and no line of campaignd after it", code, shown, counts)
 	}
 	if code, shown := check(screen, &file); code != 2 || !strings.Contains(shown, counts) || !strings.Contains(file.String(), none) {
 		t.Errorf("check with standard error in a file: got %d with %q, want 2 with %q", code, &file, none)

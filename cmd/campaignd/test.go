@@ -18,8 +18,9 @@ func (p *program) cmdTest() *cobra.Command {
 		Short: "Send one real message of a campaign to a number of yours; no run counts it",
 		Long: `Sends one real message with the values of one row, to a number of yours instead of the row's. It counts at the service
 (allowance, tier) and in no run. A number on the suppression list is refused.`,
-		Example: "  campaignd test spring.yaml --recipients list.csv --to +2348031234567\n  campaignd test spring.yaml --recipients list.csv --row 44 --to +2348031234567",
-		Args:    oneCampaign,
+		Example: `  campaignd test spring.yaml --recipients list.csv --to +2348031234567
+  campaignd test spring.yaml --recipients list.csv --row 44 --to +2348031234567`,
+		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&in.List, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().Int64Var(&in.Row, "row", 0, "row whose values are used (default: the first that can be sent)")
@@ -45,17 +46,19 @@ func (p *program) cmdTest() *cobra.Command {
 		defer client.Close()
 		s, receipt, err := campaign.SendTest(cmd.Context(), client, in, to)
 		if err != nil {
-			return unasked(c, err)
+			return withRemedy(c, err)
 		}
 		if o.json() {
 			return writeJSON(p.stdout, testFacts{s.To, receipt.MessageID, receipt.RequestID, receipt.Warning})
 		}
-		_, err = fmt.Fprintf(p.stdout, "accepted by the service for %s: %s (accepted is not delivered: look at the phone)\n", s.To, receipt.MessageID)
+		_, err = fmt.Fprintf(p.stdout, "accepted by the service for %s: %s (accepted is not delivered: look at the phone)\n",
+			s.To, receipt.MessageID)
 		return err
 	}
 	return cmd
 }
 
+// testFacts is the receipt of a test message in JSON.
 type testFacts struct {
 	To        string `json:"to"`
 	MessageID string `json:"message_id"`
@@ -63,7 +66,8 @@ type testFacts struct {
 	Warning   string `json:"warning,omitempty"`
 }
 
-// suppressionsOf reads the suppression list of the ledger, nil when there is no ledger yet.
+// suppressionsOf reads the suppression list of the ledger. It returns nil when there is no ledger
+// yet.
 func (p *program) suppressionsOf(cmd *cobra.Command, c *daemon.Config) (list []campaign.Suppression, err error) {
 	if c.NoLedger() {
 		return nil, nil

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker (Makefile); go install leaves it to the build information.
+// version is set by the linker (Makefile). It is empty after go install, and versionNow then takes
+// the version from the build information.
 var version string
 
 func (p *program) cmdVersion() *cobra.Command {
@@ -30,6 +31,7 @@ func (p *program) cmdVersion() *cobra.Command {
 	return cmd
 }
 
+// versionFacts is the version and its platform in JSON.
 type versionFacts struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`

@@ -12,9 +12,10 @@ import (
 
 func (p *program) cmdWhy() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "why RUN",
-		Short:   "Say what a run is waiting for now",
-		Long:    "Says what holds a run up, what binds each of its connections, and when it will have been sent if that lasts. It reads the ledger, so it works beside a sender and after its end.",
+		Use:   "why RUN",
+		Short: "Say what a run is waiting for now",
+		Long: `Says what the run waits for, what limits each of its connections, and when the last row will be sent at the present rate.
+The command reads the ledger, so it works beside a sender and after its end.`,
 		Example: "  campaignd why latest\n  campaignd why spring-sale-3 -o json",
 		Args:    oneRun,
 	}
@@ -51,15 +52,15 @@ func (p *program) writeWhy(w campaign.Why) error {
 	}
 	var rows [][]string
 	for _, l := range w.Lanes {
-		rate, bound, said := strconv.FormatFloat(l.Rate, 'f', 1, 64), l.LimitedBy, l.Detail
+		rate, limitedBy, detail := strconv.FormatFloat(l.Rate, 'f', 1, 64), l.LimitedBy, l.Detail
 		switch {
 		case l.LimitedBy == campaign.LaneStopped:
-			rate, said = "-", "its sender ended at "+clock(l.At)
+			rate, detail = "-", "its sender ended at "+clock(l.At)
 		case l.Stale:
-			rate, bound, said = "-", "stale", "not heard of since "+clock(l.At)+", when it said: "+said
+			rate, limitedBy, detail = "-", "stale", "not heard of since "+clock(l.At)+", when it said: "+detail
 		}
-		rows = append(rows, []string{l.Connection, l.Sender, rate, bound, said})
+		rows = append(rows, []string{l.Connection, l.Sender, rate, limitedBy, detail})
 	}
 	fmt.Fprintln(p.stdout)
-	return writeTable(p.stdout, []string{"CONNECTION", "SENDER", "PER SECOND", "BOUND BY", "DETAIL"}, rows)
+	return writeTable(p.stdout, []string{"CONNECTION", "SENDER", "PER SECOND", "LIMITED BY", "DETAIL"}, rows)
 }

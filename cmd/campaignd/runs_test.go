@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.want(0, "suppressions", "export") // makes the ledger
+	d.says(0, "RUN  STATE  ROWS  LAUNCHED  ENDED  LIST\n", "", "runs")
+	d.says(0, "[]\n", "", "runs", "-o", "json")
+	d.write("list.csv", listOf(3))
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.write("list.csv", listOf(12))
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.spoil("UPDATE run SET state = 'running', wanted = 'pause', ended_at = 0 WHERE no = 2")
+	var facts []runFacts
+	text := d.want(0, "runs", "-o", "json").stdout
+	if err := json.Unmarshal([]byte(text), &facts); err != nil || len(facts) != 2 {
+		t.Fatalf("runs -o json has %d runs (%v), want 2:\n%s", len(facts), err, text)
+	}
+	second, first := facts[0], facts[1]
+	if first.EndedAt.Before(first.CreatedAt) || time.Since(first.CreatedAt) > time.Minute {
+		t.Errorf("first run: got %v to %v, want an end after the launch, a minute ago at most", first.CreatedAt, first.EndedAt)
+	}
+	if second.CreatedAt.Before(first.EndedAt) || !second.EndedAt.IsZero() {
+		t.Errorf("second run: got %v to %v, want a launch after %v and no end", second.CreatedAt, second.EndedAt, first.EndedAt)
+	}
+	list := d.path("list.csv")
+	want := "RUN       STATE                   ROWS  LAUNCHED             ENDED                LIST\n" +
+		fmt.Sprintf("orders-2  running, wanted: pause  12    %s  -                    %s\n", clock(second.CreatedAt), list) +
+		fmt.Sprintf("orders-1  finished                3     %s  %s  %s\n", clock(first.CreatedAt), clock(first.EndedAt), list)
+	d.says(0, want, "", "runs")
+}
+
+func TestAStateIsShownWithItsReason(t *testing.T) {
+	for _, tt := range []struct {
+		facts runFacts
+		want  string
+	}{
+		{runFacts{State: campaign.Running, Wanted: campaign.WantRun}, "running"},
+		{runFacts{State: campaign.Running}, "running"},
+		{runFacts{State: campaign.Running, Wanted: campaign.WantPause}, "running, wanted: pause"},
+		{runFacts{State: campaign.Paused, Wanted: campaign.WantPause, Reason: campaign.PausedByOperator}, "paused (operator)"},
+		{runFacts{State: campaign.Cancelled, Wanted: campaign.WantCancel}, "cancelled"},
+	} {
+		if got := tt.facts.stateOf(); got != tt.want {
+			t.Errorf("%+v: got %q, want %q", tt.facts, got, tt.want)
+		}
+	}
+}
