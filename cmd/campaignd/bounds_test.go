@@ -12,7 +12,7 @@ import (
 	"campaignd/campaign"
 )
 
-// Where nobody has to scroll, a thousand rows of each reason are listed, and the others are counted.
+// Without a terminal, a thousand rows of each reason are listed and the others are counted.
 func TestCheckListsAThousandBadRows(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
@@ -23,15 +23,17 @@ func TestCheckListsAThousandBadRows(t *testing.T) {
 	}
 	d.write("list.csv", list.String())
 	var found campaign.Preflight
-	if err := json.Unmarshal([]byte(d.want(0, "check", d.path("c.yaml"), "-o", "json").stdout), &found); err != nil || len(found.Examples) != 1000 {
-		t.Errorf("JSON: got %d rows, %v, want 1000", len(found.Examples), err)
+	r := d.want(0, "check", d.path("c.yaml"), "-o", "json")
+	if err := json.Unmarshal([]byte(r.stdout), &found); err != nil || len(found.Examples) != 1000 {
+		t.Errorf("JSON: got %d rows (%v), want 1000", len(found.Examples), err)
 	}
-	if text := d.want(0, "check", d.path("c.yaml")).stdout; !strings.HasSuffix(text, "\nand 2 more: --rejects FILE writes all of them\n") {
-		t.Errorf("a pipe: got an end of %q, want 2 more", text[max(0, len(text)-200):])
+	text, more := d.want(0, "check", d.path("c.yaml")).stdout, "\nand 2 more: --rejects FILE writes all of them\n"
+	if !strings.HasSuffix(text, more) {
+		t.Errorf("a pipe: got an end of %q, want %q", text[max(0, len(text)-200):], more)
 	}
 }
 
-// The words for an interruption stand for an interruption alone.
+// Only an interruption gets the text of an interruption.
 func TestARunIsInterruptedOnlyByItsEndedContext(t *testing.T) {
 	going := t.Context()
 	ended, cancel := context.WithCancel(going)
@@ -44,18 +46,19 @@ func TestARunIsInterruptedOnlyByItsEndedContext(t *testing.T) {
 		code int
 		want string
 	}{
-		{"interrupted", ended, fmt.Errorf("read: %w", context.Canceled), exitInterrupted, "interrupted while the list was read; the same command goes on"},
+		{"interrupted", ended, fmt.Errorf("read: %w", context.Canceled), exitInterrupted,
+			"interrupted while the list was read; the same command goes on"},
 		{"a failure while it is interrupted", ended, away, exitFailed, "disk full"},
-		{"an end that nobody asked for", going, context.Canceled, exitFailed, "context canceled"},
+		{"an end without a signal", going, context.Canceled, exitFailed, "context canceled"},
 	} {
-		err := unsent(tt.ctx, tt.err)
+		err := beforeSending(tt.ctx, tt.err)
 		if code, _ := classify(tt.ctx, err); fmt.Sprint(err) != tt.want || code != tt.code {
 			t.Errorf("%s: got %v with exit code %d, want %s with %d", tt.name, err, code, tt.want, tt.code)
 		}
 	}
 }
 
-// Events of the sandbox are posted over http or https, and over nothing else.
+// The sandbox posts its events over http and https only.
 func TestSandboxPostsToHttpAndHttpsOnly(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -65,11 +68,12 @@ func TestSandboxPostsToHttpAndHttpsOnly(t *testing.T) {
 	defer busy.Close()
 	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
 	for url, accepted := range map[string]bool{
-		"http://127.0.0.1:1/x": true, "https://127.0.0.1:1/x": true, "ftp://127.0.0.1:1/x": false, "127.0.0.1:1/x": false, "http:///x": false, "//127.0.0.1:1/x": false,
+		"http://127.0.0.1:1/x": true, "https://127.0.0.1:1/x": true,
+		"ftp://127.0.0.1:1/x": false, "127.0.0.1:1/x": false, "http:///x": false, "//127.0.0.1:1/x": false,
 	} {
 		code, want := 2, "--webhook: "
 		if accepted {
-			code, want = 1, "--addr" // the next thing that is wrong
+			code, want = 1, "--addr" // an accepted URL leaves the fault of --addr
 		}
 		if r := d.run("sandbox", "--webhook", url, "--addr", busy.Addr().String()); r.code != code || !strings.Contains(r.stderr, want) {
 			t.Errorf("--webhook %s: got %d with %q, want %d with %q", url, r.code, r.stderr, code, want)
@@ -77,7 +81,8 @@ func TestSandboxPostsToHttpAndHttpsOnly(t *testing.T) {
 	}
 }
 
-// A test message to a number that may be suppressed is not sent: the list must have been read.
+// A test message is not sent while the suppression list cannot be read, because its number may be on
+// the list.
 func TestATestMessageNeedsTheSuppressionList(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
@@ -85,7 +90,7 @@ func TestATestMessageNeedsTheSuppressionList(t *testing.T) {
 	d.drop("suppression")
 	r := d.run("test", d.path("c.yaml"), "--to", "+2348031234567")
 	if r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, "no such table: suppression") {
-		t.Errorf("got %+v, want 1 and the table's name", r)
+		t.Errorf("got %+v, want exit code 1 and the name of the table", r)
 	}
 	if n := d.accepted(); n != 0 {
 		t.Errorf("accepted by the service: %d, want 0", n)

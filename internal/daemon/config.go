@@ -12,146 +12,216 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// DefaultConfigFile is read from the working directory when no --config is given. It may be missing.
+// DefaultConfigFile is read from the working directory when no --config is given. It may be
+// missing.
 const DefaultConfigFile = "campaignd.yaml"
 
-// defaultService is where `campaignd sandbox` listens: with no configuration everything runs against it.
+// defaultService is the address of `campaignd sandbox`: with no configuration everything runs
+// against it.
 const defaultService = "http://127.0.0.1:8090"
 
-// Config is the whole configuration (design section 10). LoadConfig fills it; the zero value is
-// not valid. Paths are relative to the working directory. Every key can also be given as
-// CAMPAIGND_SECTION_KEY; those marked secret also as a file named by CAMPAIGND_SECTION_KEY_FILE.
+// Config is the whole configuration (docs/operations.md#configuration). LoadConfig fills it; the
+// zero value is not valid. Paths are relative to the working directory. Every key can also be given
+// as CAMPAIGND_SECTION_KEY, and a secret also as a file that CAMPAIGND_SECTION_KEY_FILE names.
+// ConfigSchema prints the comment above a field as the description of its key.
 type Config struct {
-	Listen      Listen            `yaml:"listen" json:"listen" jsonschema_description:"the two listeners"`
-	Ledger      string            `yaml:"ledger" json:"ledger" secret:"url" jsonschema_description:"the durable record: sqlite:FILE, or postgres://USER@HOST/DATABASE" jsonschema:"example=sqlite:campaignd.db"`
-	Redis       string            `yaml:"redis" json:"redis" secret:"url" jsonschema_description:"redis://...; empty: limits are kept in this process, which then must be the only one"`
-	Role        Role              `yaml:"role" json:"role" jsonschema_description:"what serve does: all; intake: take webhooks, send nothing; sender: send and fire schedules, take no webhooks" jsonschema:"enum=all,enum=intake,enum=sender"`
-	Replicas    int               `yaml:"replicas" json:"replicas" jsonschema_description:"how many processes send from this ledger; 0: any number. With 1, a PostgreSQL ledger does without redis" jsonschema:"minimum=0,maximum=1000"`
-	Service     Service           `yaml:"service" json:"service" jsonschema_description:"the messaging service"`
-	Webhooks    Webhooks          `yaml:"webhooks" json:"webhooks" jsonschema_description:"how the service's events arrive"`
-	Correlation string            `yaml:"correlation" json:"correlation" jsonschema_description:"off, or tag: send a tag with each message that statuses echo" jsonschema:"enum=off,enum=tag"`
-	Numbers     map[string]Number `yaml:"numbers" json:"numbers" jsonschema_description:"what each connection may do, by its id at the service"`
-	Plan        Plan              `yaml:"plan" json:"plan" jsonschema_description:"the messages that the account's plan allows"`
-	Campaigns   string            `yaml:"campaigns" json:"campaigns" jsonschema_description:"folder of campaign files that serve runs; reloaded when they change"`
-	Drops       []Drop            `yaml:"drops" json:"drops" jsonschema_description:"watched buckets: a list put there starts a run"`
-	Log         Log               `yaml:"log" json:"log" jsonschema_description:"what is written to standard error"`
-	Sending     Sending           `yaml:"sending" json:"sending" jsonschema_description:"timing of the send protocol; the defaults are measured, change them in tests only"`
+	// The two listeners.
+	Listen Listen `yaml:"listen" json:"listen"`
+	// The durable record: sqlite:FILE, or postgres://USER@HOST/DATABASE.
+	Ledger string `yaml:"ledger" json:"ledger" secret:"url" jsonschema:"example=sqlite:campaignd.db"`
+	// The shared limits: redis://HOST:PORT. Empty: the limits are kept in this process, which must
+	// then be the only sender.
+	Redis string `yaml:"redis" json:"redis" secret:"url"`
+	// The work of serve. all: everything; intake: take webhooks and send nothing; sender: send and
+	// fire schedules and take no webhooks.
+	Role Role `yaml:"role" json:"role" jsonschema:"enum=all,enum=intake,enum=sender"`
+	// Number of processes that send from this ledger, 0 for any number. With 1, a PostgreSQL ledger
+	// needs no redis.
+	Replicas int `yaml:"replicas" json:"replicas" jsonschema:"minimum=0,maximum=1000"`
+	// The messaging service.
+	Service Service `yaml:"service" json:"service"`
+	// How the service's events arrive.
+	Webhooks Webhooks `yaml:"webhooks" json:"webhooks"`
+	// off, or tag: send a tag with each message that statuses echo. This version accepts only off.
+	Correlation string `yaml:"correlation" json:"correlation" jsonschema:"enum=off,enum=tag"`
+	// What each connection may do, by its id at the service.
+	Numbers map[string]Number `yaml:"numbers" json:"numbers"`
+	// The messages that the account's plan allows.
+	Plan Plan `yaml:"plan" json:"plan"`
+	// Folder of the campaign files that serve runs. It is read again every few seconds.
+	Campaigns string `yaml:"campaigns" json:"campaigns"`
+	// Lists that start a run when they appear. This version accepts none: `campaignd run` starts a
+	// list.
+	Drops []Drop `yaml:"drops" json:"drops"`
+	// What is written to standard error.
+	Log Log `yaml:"log" json:"log"`
+	// Timing of the send protocol. The defaults are measured; change them in tests only.
+	Sending Sending `yaml:"sending" json:"sending"`
 }
 
-// Listen are the addresses, host:port. Port 0 takes a free one.
+// Listen holds the addresses of the listeners, HOST:PORT. Port 0 takes a free port.
 type Listen struct {
-	Public string `yaml:"public" json:"public" jsonschema_description:"webhooks and GET /healthz only; may face the internet"`
-	Admin  string `yaml:"admin" json:"admin" jsonschema_description:"metrics, health, readiness; keep it inside"`
+	// Webhooks and GET /healthz only; it may face the internet.
+	Public string `yaml:"public" json:"public"`
+	// Metrics, health and readiness; keep it inside.
+	Admin string `yaml:"admin" json:"admin"`
 }
 
 // Service is how to reach the messaging service.
 type Service struct {
-	BaseURL   string            `yaml:"base_url" json:"base_url" jsonschema_description:"https, without a trailing slash; http only for a service on this machine" jsonschema:"format=uri"`
-	APIKey    messaging.Secret  `yaml:"api_key" json:"api_key" secret:"value" jsonschema_description:"bearer key; better given as CAMPAIGND_SERVICE_API_KEY or CAMPAIGND_SERVICE_API_KEY_FILE"`
-	Timeout   campaign.Duration `yaml:"timeout" json:"timeout" jsonschema_description:"of one request; what takes longer may or may not have been accepted"`
-	AllowHTTP bool              `yaml:"allow_http" json:"allow_http" jsonschema_description:"permit http to another machine; the key then travels in clear"`
-	UserAgent string            `yaml:"user_agent" json:"user_agent" jsonschema_description:"how requests name themselves; empty: campaignd/VERSION. The service's CDN refuses the default names of scripting libraries"`
-	Refusals  []Refusal         `yaml:"refusals" json:"refusals" jsonschema_description:"answers with a 5xx status that this service proves to mean: not sent"`
+	// https, without a slash at the end; http only for a service on this machine.
+	BaseURL string `yaml:"base_url" json:"base_url" jsonschema:"format=uri"`
+	// Bearer key; better given as CAMPAIGND_SERVICE_API_KEY or CAMPAIGND_SERVICE_API_KEY_FILE.
+	APIKey messaging.Secret `yaml:"api_key" json:"api_key" secret:"value"`
+	// Time of one request, from 10ms to 25s. A request that takes longer may or may not have been
+	// accepted.
+	Timeout campaign.Duration `yaml:"timeout" json:"timeout"`
+	// Permit http to another machine; the key then travels unencrypted.
+	AllowHTTP bool `yaml:"allow_http" json:"allow_http"`
+	// User-Agent of the requests; empty: campaignd/VERSION. The service's CDN refuses the default
+	// names of scripting libraries.
+	UserAgent string `yaml:"user_agent" json:"user_agent"`
+	// Answers with a 5xx status that, at this service, prove that nothing was sent.
+	Refusals []Refusal `yaml:"refusals" json:"refusals"`
 }
 
-// Refusal is one answer that proves that nothing was sent although its status alone leaves it
-// open (reliability.md 1.4, the row of 5xx).
+// Refusal is one answer that proves that nothing was sent, although its status alone does not prove
+// it (docs/protocol.md#what-an-answer-proves).
 type Refusal struct {
-	Status int    `yaml:"status" json:"status" jsonschema:"minimum=408,maximum=599"`
-	Error  string `yaml:"error" json:"error" jsonschema_description:"the body's error code"`
+	// HTTP status, from 408 to 599.
+	Status int `yaml:"status" json:"status" jsonschema:"minimum=408,maximum=599"`
+	// The error code in the body.
+	Error string `yaml:"error" json:"error"`
 }
 
 // Webhooks is the intake of the service's events.
 type Webhooks struct {
-	Path      string             `yaml:"path" json:"path" jsonschema_description:"on the public listener"`
-	Secrets   []messaging.Secret `yaml:"secrets" json:"secrets" secret:"value" jsonschema_description:"signing secrets; several while one is rotated; in the environment one per line or comma"`
-	Signature Signature          `yaml:"signature" json:"signature" jsonschema_description:"the form of the signature, which the service's document does not show"`
-	Sweep     campaign.Duration  `yaml:"sweep" json:"sweep" jsonschema_description:"how often events that came before their receipt are matched again"`
+	// Path on the public listener.
+	Path string `yaml:"path" json:"path"`
+	// Signing secrets; several while one is rotated. In the environment one per line or comma.
+	Secrets []messaging.Secret `yaml:"secrets" json:"secrets" secret:"value"`
+	// The form of the signature, which the service's document does not show.
+	Signature Signature `yaml:"signature" json:"signature"`
+	// How often events that came before their receipt are matched again, from 10ms to 1m.
+	Sweep campaign.Duration `yaml:"sweep" json:"sweep"`
 }
 
-// Signature is the form in which deliveries are signed with HMAC-SHA256 (design section 9).
+// Signature is the form in which deliveries are signed with HMAC-SHA256
+// (docs/service.md#signature).
 type Signature struct {
-	Header          string            `yaml:"header" json:"header"`
-	Encoding        string            `yaml:"encoding" json:"encoding" jsonschema:"enum=hex,enum=base64"`
-	Prefix          string            `yaml:"prefix" json:"prefix" jsonschema_description:"stands before the signature and may be missing"`
-	TimestampHeader string            `yaml:"timestamp_header" json:"timestamp_header" jsonschema_description:"when set, TIMESTAMP.BODY is signed in place of the body alone"`
-	Tolerance       campaign.Duration `yaml:"tolerance" json:"tolerance" jsonschema_description:"how far a signed timestamp may be from now"`
-	SecretBase64    bool              `yaml:"secret_base64" json:"secret_base64" jsonschema_description:"the secrets are base64, perhaps after whsec_"`
+	// Name of the header that holds the signature.
+	Header string `yaml:"header" json:"header"`
+	// Encoding of the signature.
+	Encoding string `yaml:"encoding" json:"encoding" jsonschema:"enum=hex,enum=base64"`
+	// Text before the signature, which the header may lack.
+	Prefix string `yaml:"prefix" json:"prefix"`
+	// Name of the header with the time. When set, TIMESTAMP.BODY is signed instead of the body.
+	TimestampHeader string `yaml:"timestamp_header" json:"timestamp_header"`
+	// How far a signed time may be from now, from 1s to 24h.
+	Tolerance campaign.Duration `yaml:"tolerance" json:"tolerance"`
+	// The secrets are base64, perhaps after whsec_.
+	SecretBase64 bool `yaml:"secret_base64" json:"secret_base64"`
 }
 
 // Number is what one connection may do.
 type Number struct {
-	Rate      float64 `yaml:"rate" json:"rate" jsonschema_description:"messages per second that the platform grants this number; campaignd paces a little below; 0: what the service tells, else 80" jsonschema:"minimum=0,maximum=10000"`
-	Tier      int64   `yaml:"tier,omitempty" json:"tier,omitempty" jsonschema_description:"unique recipients in a rolling 24 hours"`
-	Portfolio string  `yaml:"portfolio,omitempty" json:"portfolio,omitempty" jsonschema_description:"numbers of one portfolio share its tier"`
+	// Messages per second that the platform grants this number; campaignd paces a little below.
+	// 0: the rate that the service tells, else 80.
+	Rate float64 `yaml:"rate" json:"rate" jsonschema:"minimum=0,maximum=10000"`
+	// Unique recipients in a rolling 24 hours. This version accepts only 0.
+	Tier int64 `yaml:"tier,omitempty" json:"tier,omitempty"`
+	// Numbers of one portfolio share its tier. This version accepts only an empty name.
+	Portfolio string `yaml:"portfolio,omitempty" json:"portfolio,omitempty"`
 }
 
 // Plan is the account's monthly allowance.
 type Plan struct {
-	MonthlyMessages int64   `yaml:"monthly_messages" json:"monthly_messages" jsonschema_description:"0: unknown, the service's 402 decides" jsonschema:"minimum=0"`
-	Resets          Resets  `yaml:"resets" json:"resets"`
-	Reserve         float64 `yaml:"reserve" json:"reserve" jsonschema_description:"share kept back for messages that other programs send" jsonschema:"minimum=0,maximum=1"`
+	// Messages in a month; 0: unknown, the service's 402 decides. This version accepts only 0.
+	MonthlyMessages int64 `yaml:"monthly_messages" json:"monthly_messages" jsonschema:"minimum=0"`
+	// When the allowance starts again.
+	Resets Resets `yaml:"resets" json:"resets"`
+	// Share kept back for messages that other programs send.
+	Reserve float64 `yaml:"reserve" json:"reserve" jsonschema:"minimum=0,maximum=1"`
 }
 
-// Resets is when the allowance begins anew.
+// Resets is when the allowance starts again.
 type Resets struct {
-	Day      int    `yaml:"day" json:"day" jsonschema:"minimum=1,maximum=28"`
-	Timezone string `yaml:"timezone" json:"timezone" jsonschema_description:"IANA name"`
+	// Day of the month.
+	Day int `yaml:"day" json:"day" jsonschema:"minimum=1,maximum=28"`
+	// IANA name of the time zone.
+	Timezone string `yaml:"timezone" json:"timezone"`
 }
 
-// Drop maps a folder of a bucket to a campaign.
+// Drop is one entry of drops, which this version refuses.
 type Drop struct {
 	Bucket   string `yaml:"bucket" json:"bucket" jsonschema:"example=file:///var/lib/campaignd/inbox"`
 	Prefix   string `yaml:"prefix" json:"prefix"`
 	Campaign string `yaml:"campaign" json:"campaign"`
 }
 
-// Log is what is written to standard error while serving.
+// Log is what is written to standard error.
 type Log struct {
-	Level  string `yaml:"level" json:"level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error"`
+	// Least level that is written.
+	Level string `yaml:"level" json:"level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error"`
+	// Format of a line.
 	Format string `yaml:"format" json:"format" jsonschema:"enum=text,enum=json"`
 }
 
-// Sending is the timing of the send protocol (reliability.md 0.5 and 2.1).
+// Sending is the timing of the send protocol (docs/protocol.md#segments-and-marks).
 type Sending struct {
-	Lease   campaign.Duration `yaml:"lease" json:"lease" jsonschema_description:"how long a segment stays with a process that does not renew; longer than service.timeout"`
-	Group   campaign.Duration `yaml:"group" json:"group" jsonschema_description:"how much sending a group covers; up to two groups of each number are granted ahead"`
-	Flush   campaign.Duration `yaml:"flush" json:"flush" jsonschema_description:"how long a result waits for company before it is written; while they are few, up to four times that"`
-	Tick    campaign.Duration `yaml:"tick" json:"tick" jsonschema_description:"how often waiting segments are looked at; runs every fourth time"`
-	Backoff campaign.Duration `yaml:"backoff" json:"backoff" jsonschema_description:"first wait after a refusal that may be tried again"`
-	// InFlight bounds memory and sockets: at 1,000/s and the slowest answers of 500 ms, 500 are open at once.
-	InFlight int `yaml:"in_flight" json:"in_flight" jsonschema_description:"requests that may be open at once for each connection" jsonschema:"minimum=1,maximum=10000"`
+	// How long a segment stays with a process that does not renew its lease, from 500ms to 5m. It
+	// must be longer than 1.2 x service.timeout.
+	Lease campaign.Duration `yaml:"lease" json:"lease"`
+	// How much sending one group of intents covers, from 1ms to 1s. Up to two groups of each number
+	// are granted ahead.
+	Group campaign.Duration `yaml:"group" json:"group"`
+	// How long a result waits for others before it is written, from 1ms to 1s; up to four times that
+	// while results are few.
+	Flush campaign.Duration `yaml:"flush" json:"flush"`
+	// How often waiting segments are read, from 1ms to 10s; runs are read every fourth time.
+	Tick campaign.Duration `yaml:"tick" json:"tick"`
+	// First wait after a refusal that may be tried again, from 1ms to 10m.
+	Backoff campaign.Duration `yaml:"backoff" json:"backoff"`
+	// Requests that may be open at once for each connection. It bounds memory and sockets: at
+	// 1,000 a second and answers of 500 ms, 500 are open at once.
+	InFlight int `yaml:"in_flight" json:"in_flight" jsonschema:"minimum=1,maximum=10000"`
 }
 
-// DefaultConfig is what holds where nothing is said: everything on this machine. The key and
-// the secret of the sandbox are LoadConfig's to add.
+// DefaultConfig returns the defaults, with which everything runs on this machine. LoadConfig adds
+// the key and the secret of the sandbox.
 func DefaultConfig() *Config {
 	return &Config{
-		Listen:   Listen{Public: ":8080", Admin: "127.0.0.1:8081"},
-		Ledger:   "sqlite:campaignd.db",
-		Role:     RoleAll,
-		Service:  Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second)},
-		Webhooks: Webhooks{Path: "/webhooks/messaging", Signature: Signature{Header: "X-Service-Signature", Encoding: "hex", Prefix: "sha256=", Tolerance: campaign.Duration(5 * time.Minute)}, Sweep: campaign.Duration(time.Second)},
-		// Off: the service's document shows no field that statuses would echo (reliability.md 1.2).
+		Listen:  Listen{Public: ":8080", Admin: "127.0.0.1:8081"},
+		Ledger:  "sqlite:campaignd.db",
+		Role:    RoleAll,
+		Service: Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second)},
+		Webhooks: Webhooks{
+			Path: "/webhooks/messaging",
+			Signature: Signature{
+				Header: "X-Service-Signature", Encoding: "hex", Prefix: "sha256=", Tolerance: campaign.Duration(5 * time.Minute),
+			},
+			Sweep: campaign.Duration(time.Second),
+		},
+		// The service's document shows no field that statuses would echo (docs/protocol.md#adoption).
 		Correlation: "off",
 		Plan:        Plan{Resets: Resets{Day: 1, Timezone: "UTC"}, Reserve: 0.05},
 		Campaigns:   "./campaigns",
 		Log:         Log{Level: "info", Format: "text"},
 		Sending: Sending{
-			Lease:   campaign.Duration(15 * time.Second), // request 10 s + results 2 s + margin
-			Group:   campaign.Duration(50 * time.Millisecond),
-			Flush:   campaign.Duration(20 * time.Millisecond),
-			Tick:    campaign.Duration(250 * time.Millisecond),
-			Backoff: campaign.Duration(5 * time.Second),
-
+			Lease:    campaign.Duration(15 * time.Second), // request 10 s + results 2 s + margin 3 s
+			Group:    campaign.Duration(50 * time.Millisecond),
+			Flush:    campaign.Duration(20 * time.Millisecond),
+			Tick:     campaign.Duration(250 * time.Millisecond),
+			Backoff:  campaign.Duration(5 * time.Second),
 			InFlight: 512,
 		},
 	}
 }
 
-// LoadConfig reads the defaults, then the YAML file path, then the environment (its variables by
-// name; an empty one counts as not set), and validates the result. A missing file is an error
-// only when explicit. What is wrong with the file is a *campaign.FileError with line and column.
+// LoadConfig reads the defaults, then the YAML file path, then the environment, and validates the
+// result. environment holds the variables by name; an empty one counts as not set. A missing file
+// is an error only when explicit is set. A fault of the file is a *campaign.FileError with line and
+// column.
 func LoadConfig(path string, explicit bool, environment map[string]string) (*Config, error) {
 	c := DefaultConfig()
 	src, err := os.ReadFile(path)
@@ -170,7 +240,7 @@ func LoadConfig(path string, explicit bool, environment map[string]string) (*Con
 		return nil, err
 	}
 	if c.Service.BaseURL == defaultService {
-		// Nothing was said about the service: the sandbox of this binary, with its key and secret.
+		// The service is not configured: use the sandbox of this binary, with its key and secret.
 		if c.Service.APIKey.IsZero() {
 			c.Service.APIKey = messaging.NewSecret(sandbox.DemoKey)
 		}

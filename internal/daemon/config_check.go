@@ -18,8 +18,8 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// Validate reports the first value that cannot be meant, naming its key and the remedy.
-// LoadConfig calls it; whoever changes a Config afterwards calls it again.
+// Validate returns the first fault of the configuration, with its key and the remedy. LoadConfig
+// calls it; a caller that changes a Config afterwards calls it again.
 func (c *Config) Validate() error {
 	return cmp.Or(
 		c.checkUnsupported(),
@@ -38,31 +38,35 @@ func (c *Config) Validate() error {
 	)
 }
 
-// CanSend reports why nothing can be sent with this configuration: what only senders need.
+// CanSend returns what a sender needs and this configuration lacks, and nil when it can send.
 func (c *Config) CanSend() error {
 	if c.Role == RoleIntake {
 		return errors.New("role: intake takes webhooks and sends nothing; give all or sender")
 	}
 	if c.sharedLedger() && c.Redis == "" && c.Replicas != 1 {
-		// In-process limits of several processes add up: each would send the whole rate of a number (design section 6).
-		return errors.New("redis is empty, so that each process would send a number's full rate: give redis://HOST:PORT, or replicas: 1 if only one process ever sends from this ledger")
+		// Limits kept in several processes add up: each would send the whole rate of a number
+		// (docs/operations.md#several-replicas).
+		return errors.New("redis is empty, so each process would send a number's full rate: " +
+			"give redis://HOST:PORT, or replicas: 1 if only one process ever sends from this ledger")
 	}
 	if c.Service.APIKey.IsZero() {
-		return errors.New("service.api_key is empty: set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it")
+		return errors.New("service.api_key is empty: " +
+			"set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it")
 	}
 	return nil
 }
 
-// CanReceive reports why no webhook could be verified with this configuration.
+// CanReceive returns an error when no webhook can be verified with this configuration.
 func (c *Config) CanReceive() error {
 	if len(c.Webhooks.Secrets) == 0 {
-		return errors.New("webhooks.secrets is empty, so no event of the service could be verified: set CAMPAIGND_WEBHOOKS_SECRETS, or CAMPAIGND_WEBHOOKS_SECRETS_FILE to the file that holds them")
+		return errors.New("webhooks.secrets is empty, so no event of the service could be verified: " +
+			"set CAMPAIGND_WEBHOOKS_SECRETS, or CAMPAIGND_WEBHOOKS_SECRETS_FILE to the file that holds them")
 	}
 	return nil
 }
 
-// checkUnsupported refuses what the configuration can say and this version does not do: a limit
-// that is read and not obeyed would be worse than none.
+// checkUnsupported refuses values that this version reads but does not obey. A limit that is not
+// obeyed would be worse than an error (docs/decisions/0006-unsupported-keys.md).
 func (c *Config) checkUnsupported() error {
 	switch {
 	case c.Correlation != "off" && c.Correlation != "tag":
@@ -70,13 +74,15 @@ func (c *Config) checkUnsupported() error {
 	case c.Correlation == "tag":
 		return errors.New("correlation: tag is not executed by this version; give off")
 	case c.Plan.MonthlyMessages != 0:
-		return errors.New("plan.monthly_messages: this version does not count the plan's messages; leave it 0, the service's 402 then pauses the runs")
+		return errors.New("plan.monthly_messages: this version does not count the plan's messages; " +
+			"leave it 0, the service's 402 then pauses the runs")
 	case len(c.Drops) > 0:
 		return errors.New("drops: this version watches no buckets; start lists with `campaignd run CAMPAIGN.yaml --recipients FILE`")
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Numbers)) {
 		if n := c.Numbers[id]; n.Tier != 0 || n.Portfolio != "" {
-			return fmt.Errorf("numbers.%s: this version does not count unique recipients per day; remove tier and portfolio, and keep lists below the tier", id)
+			return fmt.Errorf("numbers.%s: this version does not count unique recipients per day; "+
+				"remove tier and portfolio, and keep lists below the tier", id)
 		}
 	}
 	return nil
@@ -84,10 +90,11 @@ func (c *Config) checkUnsupported() error {
 
 func (c *Config) checkLedger() error {
 	if c.sharedLedger() {
-		return nil // its form is libpq's; opening it says what is wrong
+		return nil // libpq defines the form of the URL; opening the ledger reports its faults
 	}
 	if path, found := strings.CutPrefix(c.Ledger, "sqlite:"); !found || path == "" {
-		return fmt.Errorf("ledger: %q is not a ledger; give sqlite:FILE, for example sqlite:campaignd.db, or postgres://USER@HOST/DATABASE", redactURL(c.Ledger))
+		return fmt.Errorf("ledger: %q is not a ledger; give sqlite:FILE, for example sqlite:campaignd.db, or postgres://USER@HOST/DATABASE",
+			redactURL(c.Ledger))
 	}
 	return nil
 }
@@ -97,7 +104,8 @@ func (c *Config) checkReplicas() error {
 	case c.Replicas < 0 || c.Replicas > 1000:
 		return fmt.Errorf("replicas: %d is out of bounds; give how many processes send, or 0 for any number", c.Replicas)
 	case c.Replicas > 1 && !c.sharedLedger():
-		return fmt.Errorf("replicas: %d cannot send from an SQLite ledger; give replicas: 1, or a ledger postgres://USER@HOST/DATABASE", c.Replicas)
+		return fmt.Errorf("replicas: %d cannot send from an SQLite ledger; "+
+			"give replicas: 1, or a ledger postgres://USER@HOST/DATABASE", c.Replicas)
 	}
 	return nil
 }
@@ -107,7 +115,7 @@ func (c *Config) sharedLedger() bool {
 	return strings.HasPrefix(c.Ledger, "postgres:") || strings.HasPrefix(c.Ledger, "postgresql:")
 }
 
-// LedgerFile is the path of the SQLite ledger, "" when the ledger is a database server's.
+// LedgerFile returns the path of the SQLite ledger, and "" when the ledger is on a database server.
 func (c *Config) LedgerFile() string {
 	path, _ := strings.CutPrefix(c.Ledger, "sqlite:")
 	if c.sharedLedger() {
@@ -116,7 +124,7 @@ func (c *Config) LedgerFile() string {
 	return path
 }
 
-// NoLedger reports that there is no ledger yet: its file does not exist.
+// NoLedger reports whether the file of the SQLite ledger does not exist yet.
 func (c *Config) NoLedger() bool {
 	if c.sharedLedger() {
 		return false
@@ -140,9 +148,10 @@ func (s *Service) check() error {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("service.base_url: give scheme and host only; the key belongs to service.api_key")
 	case u.Scheme == "http" && !s.AllowHTTP && !loopback(u.Hostname()):
-		// The service answers http with a redirect, which is not followed (seed 000, Errors: 301), and
-		// the key would have crossed the network in the clear by then.
-		return fmt.Errorf("service.base_url: %s sends the key unencrypted; give https://%s, or service.allow_http: true inside a network of your own", s.BaseURL, u.Host)
+		// The service answers http with 301 (docs/service.md#conventions). By then the key has crossed
+		// the network unencrypted.
+		return fmt.Errorf("service.base_url: %s sends the key unencrypted; "+
+			"give https://%s, or service.allow_http: true inside a network of your own", s.BaseURL, u.Host)
 	case strings.HasSuffix(s.BaseURL, "/"):
 		return fmt.Errorf("service.base_url: remove the slash at the end of %s (the service answers it with 308)", s.BaseURL)
 	}
@@ -176,9 +185,10 @@ func (w *Webhooks) check() error {
 		between("webhooks.sweep", w.Sweep, 10*time.Millisecond, time.Minute))
 }
 
-// The rates a number may have, in messages per second. The limiter refuses one below throttle.MinRate, 1e-6, which would
-// hold up all that the number sends. A number is paced at 0.855 of its rate, and at 0.02 of that while the service
-// throttles: 1e-4 x 0.855 x 0.02 = 1.7e-6.
+// Bounds of a number's rate, in messages per second. The limiter refuses rates below
+// throttle.MinRate, 1e-6, and a refused rate would stop the number. A number is paced at 0.855 of
+// its rate, and at 0.02 of that while the service throttles (docs/limits.md#slowing-down):
+// 1e-4 x 0.855 x 0.02 = 1.7e-6.
 const (
 	minNumberRate = 1e-4
 	maxNumberRate = 1e4
@@ -187,9 +197,10 @@ const (
 func (c *Config) checkNumbers() error {
 	for _, id := range slices.Sorted(maps.Keys(c.Numbers)) {
 		switch r := c.Numbers[id].Rate; {
-		case r == 0: // what the service tells
+		case r == 0: // the rate that the service tells
 		case !(r >= minNumberRate && r <= maxNumberRate): // also NaN
-			return fmt.Errorf("numbers.%s.rate: %v messages per second is out of bounds; give %v to %v, for example 80 (STANDARD) or 1000 (HIGH), or 0 for what the service tells", id, r, minNumberRate, maxNumberRate)
+			return fmt.Errorf("numbers.%s.rate: %v messages per second is out of bounds; give %v to %v, "+
+				"for example 80 (STANDARD) or 1000 (HIGH), or 0 for what the service tells", id, r, minNumberRate, maxNumberRate)
 		}
 	}
 	return nil
@@ -208,10 +219,12 @@ func (s *Sending) check(request time.Duration) error {
 	if s.InFlight < 1 || s.InFlight > 10000 {
 		return fmt.Errorf("sending.in_flight: %d is out of bounds; give 1 to 10000", s.InFlight)
 	}
-	// Whoever holds a segment must have recorded its last answer before another may claim it;
-	// of the margin 2 s go to writing results (design section 10).
+	// The owner of a segment must record its last answer before another process may claim the
+	// segment. A fifth of the request's time, 2 s of 10 s, is for writing results
+	// (docs/protocol.md#leases).
 	if least := request + request/5; time.Duration(s.Lease) <= least {
-		return fmt.Errorf("sending.lease: %s is too short for service.timeout %s; give more than %s", s.Lease, campaign.Duration(request), campaign.Duration(least))
+		return fmt.Errorf("sending.lease: %s is too short for service.timeout %s; give more than %s",
+			s.Lease, campaign.Duration(request), campaign.Duration(least))
 	}
 	return nil
 }
@@ -241,7 +254,8 @@ func between(key string, value campaign.Duration, least, most time.Duration) err
 	return nil
 }
 
-// headerText refuses a secret that cannot stand in an HTTP header; it never shows it.
+// headerText refuses a secret that an HTTP header cannot hold. The error does not contain the
+// secret.
 func headerText(key string, s messaging.Secret) error {
 	for _, r := range s.Reveal() {
 		if r <= ' ' || r > '~' {

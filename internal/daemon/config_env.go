@@ -16,9 +16,10 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// readEnvironment lays CAMPAIGND_SECTION_KEY over c: the names follow the YAML keys, so that
-// there is one list of them. A value is read as YAML is, so numbers takes
-// CAMPAIGND_NUMBERS='{conn_1: {rate: 80}}'. A variable whose name is nearly that of a key is refused.
+// readEnvironment copies the variables CAMPAIGND_SECTION_KEY to c. The names are made from the YAML
+// keys, so there is one list of both. A value is read as YAML: numbers takes
+// CAMPAIGND_NUMBERS='{conn_1: {rate: 80}}'. A variable whose name is nearly that of a key is
+// refused.
 func (c *Config) readEnvironment(environment map[string]string) error {
 	known, err := walkEnvironment(reflect.ValueOf(c).Elem(), "CAMPAIGND", "", environment)
 	if err != nil {
@@ -27,7 +28,8 @@ func (c *Config) readEnvironment(environment map[string]string) error {
 	return nearMiss(known, environment)
 }
 
-// walkEnvironment sets what the variables below prefix say, and returns the names that it would take.
+// walkEnvironment sets v from the variables that begin with prefix. known holds the names of all
+// variables that v can be set from.
 func walkEnvironment(v reflect.Value, prefix, secret string, environment map[string]string) (known []string, err error) {
 	if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[messaging.Secret]() {
 		for f, field := range v.Fields() {
@@ -57,13 +59,14 @@ func walkEnvironment(v reflect.Value, prefix, secret string, environment map[str
 	return known, nil
 }
 
-// discovery is what Kubernetes sets in each pod for a Service named campaignd, or campaignd-something:
-// CAMPAIGND_SERVICE_HOST, CAMPAIGND_SERVICE_PORT_ADMIN, CAMPAIGND_PORT_8080_TCP_ADDR
-// (kubernetes.io/docs/concepts/services-networking/service, environment variables).
+// discovery matches the variables that Kubernetes sets in each pod for a Service named campaignd or
+// campaignd-something: CAMPAIGND_SERVICE_HOST, CAMPAIGND_SERVICE_PORT_ADMIN,
+// CAMPAIGND_PORT_8080_TCP_ADDR
+// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
 var discovery = regexp.MustCompile(`_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$`)
 
-// nearMiss refuses a variable that names no key but was most likely meant to. Others are left alone: the
-// prefix is not campaignd's alone.
+// nearMiss refuses a variable that names no key but is spelled nearly like one. It ignores other
+// variables, because other programs use the prefix too.
 func nearMiss(known []string, environment map[string]string) error {
 	const ours = "CAMPAIGND_"
 	keys := make([]string, len(known))
@@ -82,7 +85,8 @@ func nearMiss(known []string, environment map[string]string) error {
 	return nil
 }
 
-// secretText reads NAME_FILE when it is set: Kubernetes and systemd hand secrets over as files.
+// secretText returns text, or the content of the file that NAME_FILE names: Kubernetes and systemd
+// provide secrets as files.
 func secretText(name, text string, environment map[string]string) (string, error) {
 	file := environment[name+"_FILE"]
 	if file == "" {
@@ -102,8 +106,8 @@ func secretText(name, text string, environment map[string]string) (string, error
 	return strings.TrimRight(string(src), "\r\n"), nil
 }
 
-// setFromText parses text for the type of v. Text stays as it is; a list of secrets has one
-// per line or comma; everything else is YAML in flow style.
+// setFromText parses text for the type of v. A string takes text as it is, a list of secrets is
+// separated by line breaks or commas, and every other type is YAML in flow style.
 func setFromText(v reflect.Value, text string) error {
 	switch p := v.Addr().Interface().(type) {
 	case *string:
@@ -129,7 +133,7 @@ func setFromText(v reflect.Value, text string) error {
 	return nil
 }
 
-// unmarshalText is strict YAML, behind a recover as everywhere.
+// unmarshalText parses strict YAML. A panic of the parser becomes an error.
 func unmarshalText(text string, into any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -139,7 +143,7 @@ func unmarshalText(text string, into any) (err error) {
 	return yaml.UnmarshalWithOptions([]byte(text), into, yaml.Strict())
 }
 
-// wanted says what a value of type t looks like, to a person.
+// wanted describes a value of type t for an error text.
 func wanted(t reflect.Type) string {
 	switch {
 	case t == durationType:

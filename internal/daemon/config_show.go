@@ -1,8 +1,12 @@
 package daemon
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"net/url"
 	"reflect"
 	"strings"
@@ -16,7 +20,7 @@ import (
 
 var durationType = reflect.TypeFor[campaign.Duration]()
 
-// Masked is a copy in which no secret can be read: keys show as ***, URLs without their password.
+// Masked returns a copy without secrets: keys print as ***, URLs without their password.
 func (c *Config) Masked() *Config {
 	m := *c
 	m.Ledger, m.Redis = redactURL(c.Ledger), redactURL(c.Redis)
@@ -32,10 +36,44 @@ func (c *Config) YAML() ([]byte, error) {
 	return out, nil
 }
 
-// ConfigSchema is the JSON Schema of the configuration file (draft 2020-12), with the defaults
+// configSource is the source of Config. Its comments are the descriptions in the schema, so that
+// both are written once.
+//
+//go:embed config.go
+var configSource string
+
+// fieldComments returns the comments above the fields of the structs in configSource, by
+// "Type.Field".
+func fieldComments() (map[string]string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), "config.go", configSource, parser.ParseComments)
+	if err != nil {
+		return nil, fmt.Errorf("read the comments of the configuration: %w", err)
+	}
+	comments := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		if fields, ok := spec.Type.(*ast.StructType); ok {
+			for _, f := range fields.Fields.List {
+				comments[spec.Name.Name+"."+f.Names[0].Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+			}
+		}
+		return false
+	})
+	return comments, nil
+}
+
+// ConfigSchema returns the JSON Schema (draft 2020-12) of the configuration file, with the defaults
 // of this version. Editors complete and check with it.
 func ConfigSchema() ([]byte, error) {
+	comments, err := fieldComments()
+	if err != nil {
+		return nil, err
+	}
 	r := jsonschema.Reflector{
+		LookupComment:              func(t reflect.Type, field string) string { return comments[t.Name()+"."+field] },
 		FieldNameTag:               "yaml",
 		DoNotReference:             true,
 		ExpandedStruct:             true,
@@ -45,14 +83,16 @@ func ConfigSchema() ([]byte, error) {
 			case reflect.TypeFor[messaging.Secret]():
 				return &jsonschema.Schema{Type: "string", WriteOnly: true}
 			case durationType:
-				return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$`, Examples: []any{"10s", "15m", "24h"}}
+				const pattern = `^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$`
+				return &jsonschema.Schema{Type: "string", Pattern: pattern, Examples: []any{"10s", "15m", "24h"}}
 			}
 			return nil
 		},
 	}
 	s := r.Reflect(&Config{})
 	s.Title = "campaignd configuration"
-	s.Description = "Every key can also be given in the environment as CAMPAIGND_SECTION_KEY, secrets also as CAMPAIGND_SECTION_KEY_FILE."
+	s.Description = "Every key can also be given in the environment as CAMPAIGND_SECTION_KEY, " +
+		"and a secret also as a file that CAMPAIGND_SECTION_KEY_FILE names."
 	c := DefaultConfig()
 	if err := addDefaults(s, c); err != nil {
 		return nil, err
@@ -60,7 +100,7 @@ func ConfigSchema() ([]byte, error) {
 	return json.MarshalIndent(s, "", "  ")
 }
 
-// addDefaults writes the default of each leaf into the schema.
+// addDefaults writes the default of each key into the schema.
 func addDefaults(s *jsonschema.Schema, c *Config) error {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -88,8 +128,8 @@ func fillDefaults(s *jsonschema.Schema, values map[string]any) {
 	}
 }
 
-// redactURL hides the password of a URL, also among its parameters. Of what is no URL nothing is shown before its last @, nor
-// of a list of words with a password: anything else stays as it is.
+// redactURL hides the password of a URL, also among its parameters. Text that is no URL is hidden
+// up to its last @, and wholly if it contains the word password. Other text is returned as it is.
 func redactURL(s string) string {
 	u, err := url.Parse(s)
 	last := strings.LastIndexByte(s, '@')

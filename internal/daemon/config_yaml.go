@@ -24,9 +24,8 @@ import (
 // maxConfigFile is the largest configuration file in bytes.
 const maxConfigFile = 1 << 20
 
-// readYAML lays the file over c. Unknown keys, wrong types and second documents are
-// refused with their place. The parser is a third party's and panics on some input
-// (ecosystem.md 1, row YAML): a panic becomes an error.
+// readYAML copies the file to c. It refuses unknown keys, wrong types and second documents with
+// their place. A panic of the parser becomes an error (docs/protocol.md#files-from-strangers).
 func (c *Config) readYAML(path string, src []byte) (err error) {
 	fault := func(t *token.Token, what, remedy string) error {
 		f := campaign.Finding{Level: campaign.LevelError, Where: path, What: what, Remedy: remedy}
@@ -38,7 +37,7 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault(nil, fmt.Sprintf("the YAML parser failed on this file: %v", p), "check its syntax by halves")
+			err = fault(nil, fmt.Sprintf("the YAML parser failed on this file: %v", p), "remove half of it to find the faulty line")
 		}
 	}()
 	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
@@ -53,7 +52,7 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 			return fault(t, "anchors, aliases and tags are not read in configuration files", "write the value out, or put text in quotes")
 		case token.SequenceStartType, token.MappingStartType:
 			if depth++; depth > 16 {
-				return fault(t, "nested more than 16 deep", "see `campaignd config schema`")
+				return fault(t, "nested more than 16 deep", schemaRemedy)
 			}
 		case token.SequenceEndType, token.MappingEndType:
 			depth--
@@ -66,12 +65,12 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 	if !slices.ContainsFunc(tokens, func(t *token.Token) bool {
 		return t.Type != token.CommentType && t.Type != token.DocumentHeaderType
 	}) {
-		return nil // nothing is said; the decoder would set everything to nothing
+		return nil // a file without a value; the decoder would set c to its zero value
 	}
 	if err := yaml.UnmarshalWithOptions(src, c, yaml.Strict()); err != nil {
 		var at yaml.Error
 		if !errors.As(err, &at) {
-			// What a type's own UnmarshalText refuses comes without its place; the message begins with the value.
+			// An error of a type's own UnmarshalText has no place. Its message begins with the value.
 			for _, t := range tokens {
 				if strings.HasPrefix(err.Error(), strconv.Quote(t.Value)+" ") {
 					return fault(t, err.Error(), "")
@@ -85,9 +84,13 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 	return nil
 }
 
+// schemaRemedy is the remedy of a fault of form.
+const schemaRemedy = "see `campaignd config schema`"
+
+// goType matches the errors that name a Go type.
 var goType = regexp.MustCompile(`cannot unmarshal (\S+) into Go (?:struct field|value) \S*(?: of type \S+)?`)
 
-// plainFault says a fault of the YAML library without the names of Go types.
+// plainFault rewrites an error of the YAML library without the names of Go types.
 func plainFault(at yaml.Error, src []byte) (what, remedy string) {
 	what = at.GetMessage()
 	switch {
@@ -96,21 +99,22 @@ func plainFault(at yaml.Error, src []byte) (what, remedy string) {
 	case goType.MatchString(what):
 		var typed *yaml.TypeError
 		if errors.As(at, &typed) && typed.DstType != nil {
-			return fmt.Sprintf("want %s here", wanted(typed.DstType)), "see `campaignd config schema`"
+			return fmt.Sprintf("want %s here", wanted(typed.DstType)), schemaRemedy
 		}
 	case strings.HasPrefix(what, "cannot unmarshal []"):
-		return "want a single value here, not a list", "see `campaignd config schema`"
+		return "want a single value here, not a list", schemaRemedy
 	case strings.Contains(what, "found character '\t'"):
 		return "a tab stands where YAML wants spaces", "indent with spaces"
 	case strings.HasSuffix(what, "used where sequence is expected"):
 		return "want a list here", "write [" + at.GetToken().Value + "]"
 	case strings.HasSuffix(what, "used where mapping is expected"):
-		return "want keys with values here", "see `campaignd config schema`"
+		return "want keys with values here", schemaRemedy
 	}
 	return what, ""
 }
 
-// unknownKey says which key of the file is none, and which was meant: t is its token.
+// unknownKey names the unknown key at token t with its path, and the known key that is nearest in
+// spelling.
 func unknownKey(t *token.Token, src []byte) (what, remedy string) {
 	path, known := t.Value, []string(nil)
 	if file, err := parser.ParseBytes(src, 0); err == nil && len(file.Docs) > 0 {
@@ -124,8 +128,9 @@ func unknownKey(t *token.Token, src []byte) (what, remedy string) {
 	return fmt.Sprintf("unknown key %q", path), spelling.DidYouMean(t.Value, known)
 }
 
-// siblings looks below n, which is to become a value of type t and stands at path, for the key at the place of want: its
-// own path, and the keys that are known beside it. "" when it is elsewhere.
+// siblings searches n for the key at the position of want. n has the path path and is decoded into
+// a value of type t. It returns the path of the key and the keys that are known at its level; at is
+// "" when the key is not below n.
 func siblings(n ast.Node, t reflect.Type, path string, want *token.Token) (at string, known []string) {
 	var pairs []*ast.MappingValueNode
 	switch n := n.(type) {
@@ -167,7 +172,8 @@ func siblings(n ast.Node, t reflect.Type, path string, want *token.Token) (at st
 	return "", nil
 }
 
-// excerpt shows one line of src with a caret below the column.
+// excerpt returns one line of src with a caret below the column. Both count from 1. It returns ""
+// for a line that does not exist and for columns above 121.
 func excerpt(src []byte, line, column int) string {
 	lines := bytes.Split(src, []byte("\n"))
 	if line < 1 || line > len(lines) {

@@ -1,10 +1,10 @@
-// Package daemon wires one process: ledger, limiter, client, engine, webhook
-// intake and listeners, started in one order and stopped in the other.
+// Package daemon wires one process: ledger, limiter, client, engine, webhook intake and listeners,
+// started in one order and stopped in the reverse order.
 //
-// cmd/campaignd calls it; it is the one place where everything meets. It
-// promises an ordered end: no new intents, what is in flight is recorded,
-// webhooks are answered until the last moment, and Run returns only when
-// nothing of it is left running.
+// cmd/campaignd calls it. It is the one package in which all others meet. It promises an ordered
+// end: no intent is made any more, the answers to requests in flight are recorded, webhooks are
+// answered until the last moment, and every method returns only when its goroutines have ended
+// (docs/architecture.md#goroutines).
 package daemon
 
 import (
@@ -27,10 +27,10 @@ import (
 	"campaignd/throttle"
 )
 
-// Options are what a command decides and the configuration does not.
+// Options holds what a command decides and the configuration does not.
 type Options struct {
-	Only campaign.RunNo // send for this run alone
-	Log  *slog.Logger
+	// Log takes the log. Nil: nothing is logged.
+	Log *slog.Logger
 }
 
 // Daemon is one process of campaignd. Make it with New, end it with Close.
@@ -41,15 +41,15 @@ type Daemon struct {
 	client  *messaging.Client
 	limiter throttle.Limiter
 	numbers *numbers
-	intake  *webhooks.Intake // nil without secrets: nobody's events can be trusted
-	public  *listener
-	admin   *listener
-	owner   string         // names this process in leases
-	closers []func() error // in the order of opening; closed in reverse
+	intake  *webhooks.Intake // nil without secrets, because no event could be verified
+	public  *listener        // nil without intake
+	admin   *listener        // nil before Serve
+	owner   string           // names this process in leases
+	closers []func() error   // in the order of opening; Close calls them in reverse
 }
 
-// OpenLedger opens the configured ledger; sender takes the lock that only one
-// sending process of an SQLite ledger may hold.
+// OpenLedger opens the configured ledger. sender takes the lock that only one sending process of an
+// SQLite ledger may hold; campaign.ErrLocked means that another process holds it.
 func OpenLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger) (campaign.Ledger, error) {
 	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log}, sqlite.Open, postgres.Open)
 }
@@ -63,7 +63,8 @@ func NewClient(cfg *Config) (*messaging.Client, error) {
 	})
 }
 
-// New is Open, and binds the public listener when webhooks can be verified and are this process's to take.
+// New opens a daemon as Open does. It also binds the public listener, unless there is no secret to
+// verify webhooks with or the role is sender.
 func New(ctx context.Context, cfg *Config, o Options) (*Daemon, error) {
 	d, err := Open(ctx, cfg, o)
 	if err != nil {
@@ -77,8 +78,8 @@ func New(ctx context.Context, cfg *Config, o Options) (*Daemon, error) {
 	return d, nil
 }
 
-// Open opens the ledger, as its sender unless the role is intake, and makes client and limiter; it takes no
-// webhooks. Nothing is sent yet.
+// Open opens the ledger, as its sender unless the role is intake, and makes client and limiter. The
+// daemon takes no webhooks, and sends nothing yet.
 func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 	d := &Daemon{cfg: cfg, log: o.Log, owner: ownerName(), numbers: newNumbers(cfg)}
 	if d.log == nil {
@@ -94,7 +95,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 	}
 	d.closers = append(d.closers, d.ledger.Close)
 	if cfg.Role == RoleIntake && cfg.Service.APIKey.IsZero() {
-		return d, nil // it asks the service for nothing
+		return d, nil // an intake without a key asks the service for nothing
 	}
 	if d.client, err = NewClient(cfg); err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 	return d, nil
 }
 
-// ownerName tells this life of a process from every other.
+// ownerName returns a name that no other process has, and no other start of this one.
 func ownerName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -117,7 +118,7 @@ func ownerName() string {
 	return fmt.Sprintf("%s/%d/%d", host, os.Getpid(), time.Now().UnixNano())
 }
 
-// openLimiter chooses the limiter: in process without redis, shared with it.
+// openLimiter makes the limiter: shared over redis if that is configured, else of this process.
 func (d *Daemon) openLimiter(ctx context.Context) (throttle.Limiter, error) {
 	if d.cfg.Redis == "" {
 		return throttle.NewLocal(), nil
@@ -149,7 +150,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	return nil
 }
 
-// PublicURL is where webhooks are taken, "" when they are not.
+// PublicURL returns the address at which webhooks are taken, and "" when none are taken.
 func (d *Daemon) PublicURL() string {
 	if d.public == nil {
 		return ""
@@ -157,10 +158,11 @@ func (d *Daemon) PublicURL() string {
 	return d.public.url() + d.cfg.Webhooks.Path
 }
 
-// Ledger is the open ledger, for what a command reads beside Run.
+// Ledger returns the open ledger, for commands that read it beside a run.
 func (d *Daemon) Ledger() campaign.Ledger { return d.ledger }
 
-// Close gives back what New opened, in reverse order.
+// Close closes the listeners, and then what New opened in reverse order. A second call does
+// nothing.
 func (d *Daemon) Close() error {
 	var errs []error
 	for _, l := range []*listener{d.public, d.admin} {
@@ -175,20 +177,20 @@ func (d *Daemon) Close() error {
 	return errors.Join(errs...)
 }
 
-// engine makes the sending engine for the runs of o.
+// engine makes the sending engine for the run only, or for every run when only is 0.
 func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 	return sender.New(d.ledger, d.client, d.limiter, sender.Options{
 		Owner: d.owner, Only: only,
-		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group), Flush: time.Duration(d.cfg.Sending.Flush),
-		Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
+		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
+		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff),
 		Pace: d.numbers.pace, Log: d.log,
 	})
 }
 
-// send runs the engine (nil: none), and around it the intake and the public listener, until ctx ends. The
-// order of the end: the engine first (no new intents, what is in flight recorded), then the
-// listener (requests that wait for a commit are answered), then the intake.
+// send runs the engine e, if it is not nil, with the intake and the public listener until ctx ends.
+// The engine ends first: it makes no new intents and records what is in flight. Then the listener
+// ends: it answers the requests that wait for a commit. The intake ends last.
 func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	outer, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -239,7 +241,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	return errors.Join(all...)
 }
 
-// unlessClosed drops the error of closing what an ordered end has closed already.
+// unlessClosed returns err, and nil for a listener that was already closed.
 func unlessClosed(err error) error {
 	if errors.Is(err, net.ErrClosed) {
 		return nil

@@ -16,21 +16,24 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// DemoOptions describe `campaignd demo`.
+// DemoOptions holds the options of `campaignd demo`.
 type DemoOptions struct {
-	Dir   string // where its files are put; "": a new temporary folder
-	Files fs.FS  // campaign.yaml and list.csv
-	Run   RunOptions
-	// Started is called with where everything is, before anything is sent.
+	// Dir is the folder for the files of the demo. "" makes a temporary one.
+	Dir string
+	// Files holds campaign.yaml and list.csv.
+	Files fs.FS
+	// Run holds the options of the demo's run. File is ignored.
+	Run RunOptions
+	// Started, if not nil, is called before anything is sent.
 	Started func(Demo)
 }
 
-// Demo says where a running demo keeps its things.
+// Demo is where a running demo is found: its folder, and the URLs of its sandbox and its webhooks.
 type Demo struct {
 	Dir, Sandbox, Public string
 }
 
-// DemoWorld is a demo between its start and Close: a sandbox of the service on loopback and a
+// DemoWorld is a demo between StartDemo and Close: a sandbox of the service on loopback, and a
 // daemon that sends to it.
 type DemoWorld struct {
 	Demo
@@ -42,7 +45,8 @@ type DemoWorld struct {
 	errs    chan error
 }
 
-// StartDemo copies the demo's files, starts the sandbox and opens the daemon.
+// StartDemo copies the demo's files, starts the sandbox and opens the daemon. The caller closes the
+// returned demo.
 func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err error) {
 	if o.Dir == "" {
 		if o.Dir, err = os.MkdirTemp("", "campaignd-demo-"); err != nil {
@@ -92,14 +96,14 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 	return w, nil
 }
 
-// Run runs the demo's campaign to a settled report.
+// Run sends the demo's campaign and returns when its statuses have settled.
 func (w *DemoWorld) Run(ctx context.Context) (RunResult, error) {
 	o := w.options.Run
 	o.File = filepath.Join(w.Dir, "campaign.yaml")
 	return w.Daemon.RunCampaign(ctx, o)
 }
 
-// Close ends the daemon, then the sandbox.
+// Close closes the daemon, then the sandbox.
 func (w *DemoWorld) Close() error {
 	var err error
 	if w.Daemon != nil {
@@ -110,8 +114,8 @@ func (w *DemoWorld) Close() error {
 	return err
 }
 
-// WriteConfig leaves a configuration beside the demo's files, so that report, audit and
-// the other commands can be tried on what it did.
+// WriteConfig writes a configuration beside the demo's files, with which report, audit and the
+// other commands read the demo's ledger. It returns the path.
 func (w *DemoWorld) WriteConfig() (string, error) {
 	path := filepath.Join(w.Dir, "campaignd.yaml")
 	text := strings.Join([]string{

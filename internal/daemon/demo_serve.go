@@ -7,8 +7,8 @@ import (
 	"net/url"
 )
 
-// Serve keeps a demo running after its campaign: the same ledger, sandbox and webhook address, as `campaignd
-// serve` would. It blocks until ctx ends.
+// Serve keeps a demo running after its campaign, as `campaignd serve` would, with the same ledger,
+// sandbox and webhook address. It blocks until ctx ends.
 func (w *DemoWorld) Serve(ctx context.Context, o Options, started func(public, admin string)) error {
 	public, err := url.Parse(w.Public)
 	if err != nil {
@@ -17,7 +17,7 @@ func (w *DemoWorld) Serve(ctx context.Context, o Options, started func(public, a
 	if err := w.Daemon.Close(); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	// The sandbox knows this address; the daemon that ran the campaign has left it.
+	// The sandbox posts to this address, which the closed daemon no longer uses.
 	w.Config.Listen.Public = public.Host
 	next, err := New(ctx, w.Config, o)
 	if err != nil {

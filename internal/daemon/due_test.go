@@ -14,7 +14,11 @@ import (
 	"campaignd/campaign/plan"
 )
 
-func noting(n *notes) *slog.Logger { return slog.New(slog.NewTextHandler(n, nil)) }
+// logTo returns a logger that writes to n.
+func logTo(n *notes) *slog.Logger { return slog.New(slog.NewTextHandler(n, nil)) }
+
+// springFile is a campaign file without a schedule.
+const springFile = "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nrecipients: {file: l.csv}\n"
 
 // fired is a ledger with the scheduled runs of one campaign.
 type fired struct {
@@ -29,7 +33,7 @@ func (f *fired) Runs(_ context.Context, w campaign.RunFilter) ([]campaign.Run, e
 	return f.runs, f.fault
 }
 
-// A firing of 09:00 in UTC, and how late it is still launched.
+// The cases are a firing at 09:00 UTC and the latest time at which it is still launched.
 func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 	nine := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	day := 24 * time.Hour
@@ -50,15 +54,14 @@ func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 		{"beyond the default grace", "", nine.Add(-time.Hour), nil, nine.Add(30*time.Minute + time.Second), false, nine},
 		{"within its own grace", ", grace: 2h", nine.Add(-time.Hour), nil, nine.Add(2 * time.Hour), true, nine},
 		{"beyond its own grace", ", grace: 2h", nine.Add(-time.Hour), nil, nine.Add(2*time.Hour + time.Second), false, nine},
-		{"late, and it runs late", ", misfire: run", nine.Add(-time.Hour), nil, nine.Add(20 * time.Hour), true, nine},
-		{"late, and it is left out", ", misfire: skip", nine.Add(-time.Hour), nil, nine.Add(20 * time.Hour), false, nine},
+		{"late, with misfire: run", ", misfire: run", nine.Add(-time.Hour), nil, nine.Add(20 * time.Hour), true, nine},
+		{"late, with misfire: skip", ", misfire: skip", nine.Add(-time.Hour), nil, nine.Add(20 * time.Hour), false, nine},
 		{"written afterwards", "", nine.Add(time.Minute), nil, nine.Add(2 * time.Minute), false, time.Time{}},
 		{"fired already", "", nine.Add(-time.Hour), []campaign.Run{done}, nine.Add(time.Minute), false, time.Time{}},
 		{"fired the day before", "", nine.Add(time.Minute), []campaign.Run{before}, nine.Add(2 * time.Minute), true, nine},
 		{"its launch was interrupted", "", nine.Add(-time.Hour), []campaign.Run{importing}, nine.Add(10 * time.Hour), true, nine.Add(-day)},
 	} {
-		src := "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nrecipients: {file: l.csv}\nschedule: {cron: \"0 9 * * *\", timezone: UTC" + tt.schedule + "}\n"
-		file := write(t, "spring.yaml", src)
+		file := write(t, "spring.yaml", springFile+"schedule: {cron: \"0 9 * * *\", timezone: UTC"+tt.schedule+"}\n")
 		if err := os.Chtimes(file, tt.written, tt.written); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +75,7 @@ func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 			t.Errorf("%s: due %v at %v and %v, want %v at %v", tt.name, due, firing.At, err, tt.due, tt.at)
 		}
 		if tt.runs != nil && tt.runs[0].State == campaign.Importing && firing.Key != "K" {
-			t.Errorf("%s: key %q, want K: the same firing", tt.name, firing.Key)
+			t.Errorf("%s: key %q, want that of the interrupted firing, K", tt.name, firing.Key)
 		}
 		if want := (campaign.RunFilter{Campaign: "spring", Fired: true, Limit: 1}); l.asked != want {
 			t.Errorf("asked for %+v, want %+v", l.asked, want)
@@ -85,13 +88,13 @@ func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, due, err := (&Daemon{ledger: &fired{}}).due(t.Context(), s, tt.now); !errors.Is(err, os.ErrNotExist) || due {
-			t.Errorf("a file that is gone: due %v and %v, want that it does not exist", due, err)
+			t.Errorf("a file that is gone: due %v and %v, want false and %v", due, err, os.ErrNotExist)
 		}
 	}
 }
 
-// Each reason for which an interrupted import is left alone.
-func TestOnlyAnAbandonedImportIsTakenUp(t *testing.T) {
+// A young import, the import of a follow-up and a run that is ready are left as they are.
+func TestOnlyAnAbandonedImportIsResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lease = 15 * time.Second
 		log := &notes{}
@@ -102,41 +105,41 @@ func TestOnlyAnAbandonedImportIsTakenUp(t *testing.T) {
 			{No: 4, Campaign: "ready", State: campaign.Ready, CreatedAt: time.Now().Add(-time.Hour)},
 		}}
 		c := DefaultConfig()
-		d := &Daemon{cfg: c, ledger: l, log: noting(log)}
+		d := &Daemon{cfg: c, ledger: l, log: logTo(log)}
 		launches := newLauncher(d)
-		d.takeUp(t.Context(), launches, nil)
+		d.resumeImports(t.Context(), launches, nil)
 		launches.running.Wait()
 		if want := (campaign.RunFilter{Unfinished: true}); l.asked != want {
 			t.Errorf("asked for %+v, want %+v", l.asked, want)
 		}
-		said := strings.Join(log.lines(""), "")
+		logged := strings.Join(log.lines(""), "")
 		for name, want := range map[string]bool{"abandoned-1": true, "young-2": false, "followed-3": false, "ready-4": false} {
-			if got := strings.Contains(said, name); got != want {
-				t.Errorf("%s is taken up: %v, want %v; the log says %s", name, got, want, said)
+			if got := strings.Contains(logged, name); got != want {
+				t.Errorf("%s is resumed: got %v, want %v; the log is %s", name, got, want, logged)
 			}
 		}
 	})
 }
 
-func TestAFiringIsKnownByItsKey(t *testing.T) {
+func TestALaunchHasTheKeyOfItsFiring(t *testing.T) {
 	got := (&Daemon{cfg: DefaultConfig(), owner: "me"}).launch("f.yaml", cronKey+plan.Firing{Key: "k"}.Key)
-	if got.File != "f.yaml" || got.Key != campaign.FiringKey+"k" || got.Owner != "me" || got.Lease != 15*time.Second || !got.NoWait || got.New {
-		t.Errorf("launch = %+v, want the file, the key, the owner, the lease, and no waiting", got)
+	want := campaign.Launch{File: "f.yaml", Key: campaign.FiringKey + "k", Owner: "me", Lease: 15 * time.Second, NoWait: true}
+	if got.File != want.File || got.Key != want.Key || got.Owner != want.Owner || got.Lease != want.Lease {
+		t.Errorf("launch = %+v, want %+v", got, want)
+	}
+	if got.NoWait != want.NoWait || got.New != want.New {
+		t.Errorf("launch: NoWait %v, New %v, want %v and %v", got.NoWait, got.New, want.NoWait, want.New)
 	}
 }
 
-// A quarantine closes the firing that would be made now, unless a run of the ledger is that firing.
+// A quarantine closes the firing that is due, unless a run of the ledger has its campaign and key.
 func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 	folder := t.TempDir()
 	file := folder + "/spring.yaml"
-	src := "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nrecipients: {file: l.csv}\nschedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n"
-	if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(springFile+dailySchedule), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	written := time.Now().AddDate(0, 0, -2) // a day has begun since
-	if err := os.Chtimes(file, written, written); err != nil {
-		t.Fatal(err)
-	}
+	makeDue(t, file)
 	all, err := ReadSchedule(folder)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d schedules and %v, want 1", len(all), err)
@@ -155,9 +158,11 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 		{"no run", nil, 1},
 		{"another firing of the campaign", []campaign.Run{{Campaign: "spring", Launch: campaign.FiringKey + "other", ListName: "l.csv"}}, 1},
 		{"the firing of another campaign", []campaign.Run{{Campaign: "summer", Launch: key, ListName: "l.csv"}}, 1},
-		{"the firing itself", []campaign.Run{{Campaign: "summer", Launch: key}, {Campaign: "spring", Launch: key, ListName: "l.csv"}}, 0},
-		{"the firing itself, before others", []campaign.Run{{Campaign: "spring", Launch: key, ListName: "l.csv"}, {Campaign: "summer", Launch: key}}, 0},
-		{"the stand-in of an earlier quarantine", []campaign.Run{{Campaign: "spring", Launch: key, ListName: lostList}}, 1},
+		{"the firing itself",
+			[]campaign.Run{{Campaign: "summer", Launch: key}, {Campaign: "spring", Launch: key, ListName: "l.csv"}}, 0},
+		{"the firing itself, before others",
+			[]campaign.Run{{Campaign: "spring", Launch: key, ListName: "l.csv"}, {Campaign: "summer", Launch: key}}, 0},
+		{"the run of an earlier quarantine", []campaign.Run{{Campaign: "spring", Launch: key, ListName: lostList}}, 1},
 	} {
 		q := Quarantined{DryRun: true}
 		if err := q.closeFirings(t.Context(), config, l, tt.runs, slog.New(slog.DiscardHandler)); err != nil {
@@ -168,7 +173,8 @@ func TestAQuarantineKnowsAFiringByCampaignAndKey(t *testing.T) {
 		}
 	}
 	l.fault = errors.New("disk full")
-	if err := (&Quarantined{DryRun: true}).closeFirings(t.Context(), config, l, nil, slog.New(slog.DiscardHandler)); !errors.Is(err, l.fault) {
+	err = (&Quarantined{DryRun: true}).closeFirings(t.Context(), config, l, nil, slog.New(slog.DiscardHandler))
+	if !errors.Is(err, l.fault) {
 		t.Errorf("with a ledger that fails: got %v, want %v", err, l.fault)
 	}
 }

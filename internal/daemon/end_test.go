@@ -20,9 +20,9 @@ import (
 	"campaignd/reporting"
 )
 
-// A webhook whose body is still coming when the end is asked for is stored before it is answered: what stores events ends
-// after what takes them.
-func TestTheEndStoresTheWebhookUnderWay(t *testing.T) {
+// The body of a webhook is still coming when the end begins. The webhook is stored and answered,
+// because the intake ends after the listener.
+func TestTheEndStoresAWebhookThatIsStillComing(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	config := *c.config
 	config.Ledger = "sqlite:" + filepath.Join(c.dir, "end.db")
@@ -41,7 +41,9 @@ func TestTheEndStoresTheWebhookUnderWay(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- d.send(ctx, nil) }()
 
-	body := `{"id": "evt_1", "type": "message.received", "createdAt": "2026-11-21T09:00:00Z", "connectionId": "conn_1", "data": {"messageId": "wamid.1", "from": "+2348031234567", "timestamp": "2026-11-21T09:00:00Z", "type": "text", "text": {"body": "STOP"}}}`
+	body := `{"id": "evt_1", "type": "message.received", "createdAt": "2026-11-21T09:00:00Z", "connectionId": "conn_1",
+		"data": {"messageId": "wamid.1", "from": "+2348031234567", "timestamp": "2026-11-21T09:00:00Z", "type": "text",
+			"text": {"body": "STOP"}}}`
 	mac := hmac.New(sha256.New, []byte(sandbox.DemoSecret))
 	mac.Write([]byte(body))
 	at, err := url.Parse(d.PublicURL())
@@ -53,17 +55,18 @@ func TestTheEndStoresTheWebhookUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nX-Service-Signature: sha256=%s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
-		at.Path, at.Host, hex.EncodeToString(mac.Sum(nil)), len(body))
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nX-Service-Signature: sha256=%s\r\n"+
+		"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", at.Path, at.Host, hex.EncodeToString(mac.Sum(nil)), len(body))
 	answers := bufio.NewReader(conn)
-	if line, err := answers.ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" { // the handler reads the body
-		t.Fatalf("got %q and %v, want that the body is asked for", line, err)
+	// The handler answers 100 when it begins to read the body.
+	if line, err := answers.ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" {
+		t.Fatalf("got %q and %v, want 100 Continue", line, err)
 	}
 	if _, err := answers.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
 	end()
-	for { // until the listener is closed: the end is under way
+	for { // wait until the listener is closed
 		probe, err := net.Dial("tcp", at.Host)
 		if err != nil {
 			break
@@ -90,11 +93,11 @@ func TestTheEndStoresTheWebhookUnderWay(t *testing.T) {
 		stopped = append(stopped, s.To)
 	}
 	if got := fmt.Sprint(stopped); got != "[+2348031234567]" {
-		t.Errorf("suppressed are %s, want the one who said STOP", got)
+		t.Errorf("suppressed: got %s, want the sender of STOP, [+2348031234567]", got)
 	}
 }
 
-// The lost time begins where the ledger ends, or --lost ago where that is earlier.
+// The lost time begins with the newest record of the ledger, or --lost ago if that is earlier.
 func TestTheLostTimeBeginsWithTheNewestRecord(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	config := *c.config
@@ -114,15 +117,16 @@ func TestTheLostTimeBeginsWithTheNewestRecord(t *testing.T) {
 		}
 	}
 	q, now := quarantine(time.Hour)
-	if near("an empty ledger", q.Since, now.Add(-time.Hour)); !q.Newest.IsZero() || q.Ahead != 7 || q.WentBack || q.Done || !q.DryRun {
-		t.Errorf("an empty ledger: %+v, want no newest record, 7 ahead, and nothing done", q)
+	near("an empty ledger", q.Since, now.Add(-time.Hour))
+	if !q.Newest.IsZero() || q.Ahead != 7 || q.WentBack || q.Done || !q.DryRun {
+		t.Errorf("an empty ledger: got %+v, want no newest record, 7 ahead, and nothing done", q)
 	}
 	run, err := c.ledger.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListName: "l.csv"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if q, _ = quarantine(0); !q.Since.Equal(run.CreatedAt) || !q.Newest.Equal(run.CreatedAt) {
-		t.Errorf("nothing lost: since %v after %v, want the newest record of %v", q.Since, q.Newest, run.CreatedAt)
+		t.Errorf("nothing lost: since %v, newest %v, want the newest record of %v", q.Since, q.Newest, run.CreatedAt)
 	}
 	q, now = quarantine(time.Hour)
 	near("an hour lost", q.Since, now.Add(-time.Hour))
@@ -132,7 +136,7 @@ func TestADryRunOfAQuarantineCountsAndChangesNothing(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	config := *c.config
 	config.Ledger, config.Campaigns = "sqlite:"+filepath.Join(c.dir, "c.db"), t.TempDir()
-	c.interrupted("spring", 100) // 50 rows of it are in the ledger
+	c.interrupted("spring", 100) // 50 of the rows are in the ledger
 	for _, tt := range []struct {
 		dry    bool
 		doubts int64

@@ -6,9 +6,13 @@ import (
 	"campaignd/internal/daemon"
 )
 
-// Without a file the defaults hold; every key is also an environment variable. A faulty value is named with its place and its remedy.
+// The defaults hold without a file. Every key can also be given as an environment variable. The
+// error of a faulty value names its place and the remedy.
 func ExampleLoadConfig() {
-	environment := map[string]string{"CAMPAIGND_LEDGER": "sqlite:/var/lib/campaignd/spring.db", "CAMPAIGND_LISTEN_PUBLIC": ":9000"}
+	environment := map[string]string{
+		"CAMPAIGND_LEDGER":        "sqlite:/var/lib/campaignd/spring.db",
+		"CAMPAIGND_LISTEN_PUBLIC": ":9000",
+	}
 	c, err := daemon.LoadConfig("absent.yaml", false, environment)
 	if err != nil {
 		fmt.Println(err)

@@ -18,7 +18,7 @@ type sendingReplica struct {
 	ended sync.WaitGroup
 }
 
-// send starts the engine of a new replica; its segments are renewed unless dead is closed.
+// send starts the engine of a new replica, which change may alter first.
 func (c *cluster) send(change func(*Daemon)) *sendingReplica {
 	c.Helper()
 	d := c.replica()
@@ -32,6 +32,7 @@ func (c *cluster) send(change func(*Daemon)) *sendingReplica {
 	return c.run(d, e)
 }
 
+// run runs e until the replica is stopped or the test ends.
 func (c *cluster) run(d *Daemon, e *sender.Engine) *sendingReplica {
 	ctx, stop := context.WithCancel(c.Context())
 	s := &sendingReplica{owner: d.owner, stop: stop}
@@ -47,7 +48,7 @@ func (c *cluster) run(d *Daemon, e *sender.Engine) *sendingReplica {
 	return s
 }
 
-// owned are the run's undone segments in the hands of owner, with their marks.
+// owned returns the marks of the run's unfinished segments that owner holds, by index.
 func (c *cluster) owned(no campaign.RunNo, owner string) map[int64]int64 {
 	c.Helper()
 	all, err := c.ledger.SegmentStates(context.WithoutCancel(c.Context()), no)
@@ -63,13 +64,13 @@ func (c *cluster) owned(no campaign.RunNo, owner string) map[int64]int64 {
 	return found
 }
 
-// until waits until ok, at most limit, and says how long it took.
+// until waits until ok returns true, at most limit, and returns how long it took.
 func (c *cluster) until(limit time.Duration, what string, ok func() bool) time.Duration {
 	c.Helper()
 	began := time.Now()
 	for !ok() {
 		if time.Since(began) > limit {
-			c.Fatalf("not within %v: %s", limit, what)
+			c.Fatalf("got nothing within %v, want that %s", limit, what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -88,8 +89,8 @@ func (c *cluster) launched(rows int) campaign.Run {
 	return l.Run
 }
 
-// A replica that is told to stop hands its segments over: they are sent by the other within 2 s, although that one has
-// enough to do of its own, and nothing comes twice.
+// A replica that is stopped hands its segments over. The other replica continues them within 2 s,
+// although it has segments of its own, and sends nothing twice.
 func TestAStoppedReplicaHandsOverInTwoSeconds(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	run := c.launched(5*campaign.SegmentSize + 100)
@@ -104,11 +105,11 @@ func TestAStoppedReplicaHandsOverInTwoSeconds(t *testing.T) {
 		return begun && len(left) >= 2 && len(c.owned(run.No, b.owner)) >= 2
 	})
 	a.stop()
-	took := c.until(2*time.Second, "the other sends on with what was begun", func() bool {
+	took := c.until(2*time.Second, "the other continues the begun segments", func() bool {
 		mine := c.owned(run.No, b.owner)
 		for index, mark := range left {
 			if mark == index*campaign.SegmentSize {
-				continue // nothing was sent of it: it waits like any other
+				continue // nothing of it was sent, so it has no priority
 			}
 			if now, ok := mine[index]; !ok || now <= mark {
 				return false
@@ -118,7 +119,7 @@ func TestAStoppedReplicaHandsOverInTwoSeconds(t *testing.T) {
 	})
 	a.ended.Wait()
 	if n := len(c.owned(run.No, a.owner)); n > 0 {
-		t.Errorf("%d segments were not handed back", n)
+		t.Errorf("%d segments were not handed back, want none", n)
 	}
 	t.Logf("handed over after %v", took)
 	b.stop()
@@ -126,34 +127,39 @@ func TestAStoppedReplicaHandsOverInTwoSeconds(t *testing.T) {
 	c.nobodyTwice(run.No)
 }
 
-// A replica that dies leaves its segments until their leases run out; then the other takes them up at once.
+// The segments of a dead replica stay until their leases run out. Then the other replica takes them
+// over at once.
 func TestADeadReplicasSegmentsAreTakenOverAfterItsLease(t *testing.T) {
 	t.Parallel()
 	const leaseTime = 1200 * time.Millisecond
 	c := newCluster(t, "STANDARD", leaseTime)
 	c.config.Service.Timeout = campaign.Duration(900 * time.Millisecond)
 	run := c.launched(5*campaign.SegmentSize + 100)
-	// Claims without ever renewing, as a process does that was killed a moment later.
-	dead, err := c.ledger.Claim(t.Context(), campaign.Claim{Owner: "dead", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 2, Lease: leaseTime})
+	// The dead replica claims and never renews.
+	dead, err := c.ledger.Claim(t.Context(), campaign.Claim{
+		Owner: "dead", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 2, Lease: leaseTime,
+	})
 	if err != nil || len(dead) != 2 {
 		t.Fatalf("claimed %d segments and %v, want 2", len(dead), err)
 	}
 	died := time.Now()
-	if g, err := c.ledger.Intend(t.Context(), []campaign.Intent{{Lease: dead[0], Owner: "dead", Connection: "conn_1", To: 4, Keys: make([]int64, 4)}}); err != nil || g[0].To != 4 {
+	intent := campaign.Intent{Lease: dead[0], Owner: "dead", Connection: "conn_1", To: 4, Keys: make([]int64, 4)}
+	if g, err := c.ledger.Intend(t.Context(), []campaign.Intent{intent}); err != nil || g[0].To != 4 {
 		t.Fatalf("granted %+v and %v, want up to 4", g, err)
 	}
 	b := c.send(nil)
-	c.until(10*time.Second, "the other takes both over and sends on", func() bool {
+	c.until(10*time.Second, "the other takes both over and continues them", func() bool {
 		mine := c.owned(run.No, b.owner)
 		_, second := mine[dead[1].Index]
 		return mine[dead[0].Index] > 4 && second
 	})
 	took := time.Since(died)
 	if took < leaseTime {
-		t.Errorf("taken over after %v, before the lease ran out", took)
+		t.Errorf("taken over after %v, want it after the lease of %v", took, leaseTime)
 	}
-	if took > leaseTime+5*time.Second { // 15 s and 5 s are the 20 s of the promise
-		t.Errorf("taken over after %v", took)
+	// With the default lease of 15 s, 5 s more are the 20 s of docs/operations.md#several-replicas.
+	if took > leaseTime+5*time.Second {
+		t.Errorf("taken over after %v, want it within 5s of the end of the lease of %v", took, leaseTime)
 	}
 	t.Logf("taken over after %v of a lease of %v", took, leaseTime)
 	b.stop()
@@ -168,11 +174,11 @@ func TestADeadReplicasSegmentsAreTakenOverAfterItsLease(t *testing.T) {
 		totals[x.Status] += x.N
 	}
 	if totals[campaign.InDoubt] != 4 {
-		t.Errorf("%v, want the dead one's 4 in doubt", totals)
+		t.Errorf("got totals %v, want the 4 granted to the dead replica in doubt", totals)
 	}
 }
 
-// Two runs share a number from the start, although the first could keep it busy for an hour.
+// Two runs share a number from the start, although the first alone has enough rows for an hour.
 func TestEveryRunHasASegmentOfItsOwn(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "STANDARD", 15*time.Second)
@@ -192,19 +198,20 @@ func TestEveryRunHasASegmentOfItsOwn(t *testing.T) {
 		return r.State == campaign.Finished && len(c.owned(long.No, b.owner)) > 0
 	})
 	if n := len(c.owned(long.No, b.owner)); n > 3 {
-		t.Errorf("it holds %d segments: a death would strand them", n)
+		t.Errorf("the replica holds %d segments of the long run, want at most 3, which a death would strand", n)
 	}
 	b.stop()
 	b.ended.Wait()
 	c.nobodyTwice(long.No)
 }
 
-// nobodyTwice compares the ledger with what the service accepted.
+// nobodyTwice checks that no recipient was sent to twice, that the run's sum balances and that no
+// number exceeded its limit.
 func (c *cluster) nobodyTwice(no campaign.RunNo) {
 	c.Helper()
 	for p, n := range c.service.Truth().Posts {
 		if n > 1 {
-			c.Errorf("%s got %d requests from %s", p.To, n, p.Connection)
+			c.Errorf("%s got %d requests from %s, want 1", p.To, n, p.Connection)
 		}
 	}
 	problems, err := c.ledger.Audit(c.Context(), no, 5)
@@ -213,7 +220,7 @@ func (c *cluster) nobodyTwice(no campaign.RunNo) {
 	}
 	for _, n := range c.service.Stats().Connections {
 		if n.WorstSecond > n.Limit {
-			c.Errorf("%s: %d requests in a second, its limit is %d", n.Connection, n.WorstSecond, n.Limit)
+			c.Errorf("%s: %d requests in a second, want at most its limit, %d", n.Connection, n.WorstSecond, n.Limit)
 		}
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"campaignd/campaign"
 )
 
-// job is work that one replica does at a time, under this process's name.
+// job returns the job name, which one replica at a time does, with this process as its owner.
 func (d *Daemon) job(name string) campaign.Job {
 	return campaign.Job{Ledger: d.ledger, Name: name, Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease)}
 }
 
-// turn is a job that stays with one replica for as long as it lives, and is done again and again.
+// turn is a repeated job that stays with one replica until that replica ends.
 type turn struct {
 	job campaign.Job
 
@@ -23,8 +23,8 @@ type turn struct {
 	held  bool
 }
 
-// ours reports whether the job is this process's now, acquiring or renewing its lease as needed. When
-// the ledger cannot be asked the answer is yes: the work itself then says what is wrong.
+// ours reports whether this process does the job now. It acquires or renews the lease as needed. It
+// also reports true when the ledger cannot be asked, because the work then returns the error.
 func (t *turn) ours(ctx context.Context) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +45,7 @@ func (t *turn) ours(ctx context.Context) bool {
 	return t.held || err != nil
 }
 
-// end gives the job to whoever asks next.
+// end releases the job, so that the next process that asks gets it.
 func (t *turn) end() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,21 +58,22 @@ func (t *turn) end() error {
 	return t.job.Ledger.ReleaseJob(ctx, t.lease)
 }
 
-// waitForTurn is how often a process that must be the only sender looks whether the other has gone.
+// waitForTurn is how often a process that must be the only sender asks whether the other has ended.
 const waitForTurn = time.Second
 
-// alone runs send. With limits kept in this process and a ledger that others can reach, a second sender would
-// send every number's rate again: then send runs only while no other process does, and ends when one took over.
+// alone runs send. If limits are kept in this process but other processes can use the ledger, send
+// runs only while no other process sends, because each would send a number's full rate. Its context
+// ends when another process has taken over.
 func (d *Daemon) alone(ctx context.Context, send func(context.Context) error) error {
 	if d.cfg.Redis != "" || !d.cfg.sharedLedger() {
 		return send(ctx)
 	}
-	for said := false; ; said = true {
+	for logged := false; ; logged = true {
 		err := d.job("send without redis").Do(ctx, send)
 		if !errors.Is(err, campaign.ErrTaken) {
 			return err
 		}
-		if !said {
+		if !logged {
 			d.log.Warn("another process sends from this ledger, and without redis only one may: waiting until it has ended")
 		}
 		t := time.NewTimer(waitForTurn)

@@ -12,11 +12,11 @@ import (
 	"campaignd/campaign"
 )
 
-// leased is a ledger that notes what is asked of its jobs.
+// leased is a ledger that records the calls for its jobs.
 type leased struct {
 	campaign.Ledger
 	asked                      []string
-	taken                      bool // by another process
+	taken                      bool // another process has the job
 	acquired, renewed, release error
 }
 
@@ -51,9 +51,9 @@ func TestASweepersLeaseIsRenewedInItsFirstThird(t *testing.T) {
 			{5*time.Second - 1, nil, false, true, ""},
 			{1, nil, false, true, "renew"},
 			{5*time.Second - 1, nil, false, true, ""},
-			{1, errors.New("away"), false, true, "renew"}, // the sweep itself says what is wrong
+			{1, errors.New("away"), false, true, "renew"}, // the sweep itself returns the error
 			{0, nil, false, true, "renew"},
-			{5 * time.Second, campaign.ErrFenced, false, true, "renew acquire"}, // its process slept, and nobody has it
+			{5 * time.Second, campaign.ErrFenced, false, true, "renew acquire"}, // the lease ran out, and no other process has it
 			{5 * time.Second, campaign.ErrFenced, true, false, "renew acquire"},
 			{0, nil, true, false, "acquire"},
 			{0, nil, false, true, "acquire"},
@@ -61,7 +61,7 @@ func TestASweepersLeaseIsRenewedInItsFirstThird(t *testing.T) {
 			time.Sleep(step.wait)
 			l.asked, l.renewed, l.taken = nil, step.fault, step.taken
 			if ours, asked := x.ours(t.Context()), strings.Join(l.asked, " "); ours != step.ours || asked != step.asked {
-				t.Errorf("%+v: ours %v after %q", step, ours, asked)
+				t.Errorf("%+v: got %v after the calls %q, want %v after %q", step, ours, asked, step.ours, step.asked)
 			}
 		}
 		l.asked, l.release = nil, errors.New("away")
@@ -75,11 +75,11 @@ func TestASweepersLeaseIsRenewedInItsFirstThird(t *testing.T) {
 	l := &leased{acquired: errors.New("away")}
 	x := &turn{job: campaign.Job{Ledger: l, Name: "sweep", Lease: 15 * time.Second}}
 	if !x.ours(t.Context()) || x.end() != nil || fmt.Sprint(l.asked) != "[acquire]" {
-		t.Errorf("a ledger that cannot be asked: asked %v, want one acquire and a turn without a lease", l.asked)
+		t.Errorf("a ledger that fails: got the calls %v, want one acquire, and ours without a lease", l.asked)
 	}
 }
 
-func TestOnlySendersThatShareNothingWaitForEachOther(t *testing.T) {
+func TestOnlySendersWithoutSharedLimitsWait(t *testing.T) {
 	for _, tt := range []struct {
 		ledger, redis, asked string
 	}{
@@ -90,25 +90,25 @@ func TestOnlySendersThatShareNothingWaitForEachOther(t *testing.T) {
 		fault := errors.New("it ended")
 		err := d.alone(t.Context(), func(context.Context) error { return fault })
 		if got := fmt.Sprint(l.asked); got != tt.asked || !errors.Is(err, fault) {
-			t.Errorf("%s with redis %q: asked %s and %v, want %s and what send returned", tt.ledger, tt.redis, got, err, tt.asked)
+			t.Errorf("%s with redis %q: got the calls %s and %v, want %s and %v", tt.ledger, tt.redis, got, err, tt.asked, fault)
 		}
 	}
 }
 
-func TestASenderThatWaitsSaysSoOnce(t *testing.T) {
+func TestASenderThatWaitsLogsItOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, l := &notes{}, &leased{taken: true}
-		d := &Daemon{ledger: l, log: noting(log), cfg: &Config{Ledger: "postgres://h/x", Sending: DefaultConfig().Sending}}
+		d := &Daemon{ledger: l, log: logTo(log), cfg: &Config{Ledger: "postgres://h/x", Sending: DefaultConfig().Sending}}
 		ctx, stop := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer stop()
 		if err := d.alone(ctx, func(context.Context) error { return errors.New("both send") }); err != nil {
 			t.Errorf("alone = %v, want nil at its end", err)
 		}
 		if got := len(l.asked); got != 3 {
-			t.Errorf("it looked %d times in 2.5 s, want 3: once a second", got)
+			t.Errorf("got %d calls in 2.5 s, want one a second, 3", got)
 		}
-		if said := log.lines("another process sends from this ledger"); len(said) != 1 {
-			t.Errorf("it says %q, want it once", said)
+		if lines := log.lines("another process sends from this ledger"); len(lines) != 1 {
+			t.Errorf("got the log %q, want one line", lines)
 		}
 	})
 }

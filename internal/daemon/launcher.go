@@ -12,28 +12,32 @@ import (
 const (
 	// launchesAtOnce bounds the imports of a process: each takes a core and 16 bytes a row.
 	launchesAtOnce = 2
-	// launchAgain is how long a launch that failed is left alone.
+	// launchAgain is the wait before a failed launch is tried again.
 	launchAgain = time.Minute
 )
 
-// launcher starts runs in the background, so that a long import does not hold up another campaign's firing.
+// launcher starts runs in the background, so that a long import does not delay the firing of
+// another campaign.
 type launcher struct {
 	d       *Daemon
 	slots   chan struct{}
 	running sync.WaitGroup
 
-	mu    sync.Mutex
-	busy  map[string]bool
-	again map[string]time.Time // when what failed may be tried again
-	said  map[string]string    // the last fault of each: logged once
+	mu     sync.Mutex
+	busy   map[string]bool
+	again  map[string]time.Time // when a failed launch may be tried again, by its key
+	logged map[string]string    // the last fault that was logged, by its key
 }
 
 func newLauncher(d *Daemon) *launcher {
-	return &launcher{d: d, slots: make(chan struct{}, launchesAtOnce), busy: map[string]bool{}, again: map[string]time.Time{}, said: map[string]string{}}
+	return &launcher{
+		d: d, slots: make(chan struct{}, launchesAtOnce),
+		busy: map[string]bool{}, again: map[string]time.Time{}, logged: map[string]string{},
+	}
 }
 
-// try calls launch in the background under the job key, unless that is under way here, failed a moment ago, or too
-// many are under way. What another process does is left to it.
+// try calls launch in the background under the job key. It does nothing if that launch is running
+// in this process, if it failed less than launchAgain ago, or if launchesAtOnce are running.
 func (l *launcher) try(ctx context.Context, key string, launch func(context.Context) error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +47,7 @@ func (l *launcher) try(ctx context.Context, key string, launch func(context.Cont
 	select {
 	case l.slots <- struct{}{}:
 	default:
-		return // the next look finds it still due
+		return // it is still due at the next try
 	}
 	l.busy[key] = true
 	l.running.Go(func() {
@@ -53,7 +57,7 @@ func (l *launcher) try(ctx context.Context, key string, launch func(context.Cont
 	})
 }
 
-// ended notes how a launch ended.
+// ended records the end of a launch, and logs a new fault.
 func (l *launcher) ended(ctx context.Context, key string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,29 +65,29 @@ func (l *launcher) ended(ctx context.Context, key string, err error) {
 	switch {
 	case err == nil:
 		delete(l.again, key)
-		delete(l.said, key)
-	case ctx.Err() != nil, errors.Is(err, campaign.ErrTaken), errors.Is(err, campaign.ErrFenced): // another process does it
+		delete(l.logged, key)
+	case ctx.Err() != nil, errors.Is(err, campaign.ErrTaken), errors.Is(err, campaign.ErrFenced): // another process does the job
 	default:
 		l.again[key] = time.Now().Add(launchAgain)
-		if l.said[key] != err.Error() {
-			l.said[key] = err.Error()
+		if l.logged[key] != err.Error() {
+			l.logged[key] = err.Error()
 			l.d.log.Error("a launch failed; it is tried again each minute", "job", key, "err", err)
 		}
 	}
 }
 
-// say logs a fault once until it changes; nil forgets it.
-func (l *launcher) say(key, message string, err error) {
-	if l.news(key, err) {
+// logOnce logs a fault of key once until it changes. A nil err forgets the fault.
+func (l *launcher) logOnce(key, message string, err error) {
+	if l.isNew(key, err) {
 		l.d.log.Error(message, "err", err)
 	}
 }
 
-// sayFaults is say with a line for each finding when err is about files.
-func (l *launcher) sayFaults(key, message string, err error) {
+// logFindingsOnce logs a fault as logOnce does, with one line for each finding of a file.
+func (l *launcher) logFindingsOnce(key, message string, err error) {
 	var file *campaign.FileError
 	switch {
-	case !l.news(key, err):
+	case !l.isNew(key, err):
 	case errors.As(err, &file):
 		for _, f := range file.Findings {
 			l.d.log.Error(message, "err", f.String())
@@ -93,15 +97,15 @@ func (l *launcher) sayFaults(key, message string, err error) {
 	}
 }
 
-// news reports whether a fault is there and is another than the last of its key.
-func (l *launcher) news(key string, err error) bool {
+// isNew reports whether err is not nil and differs from the last fault of key.
+func (l *launcher) isNew(key string, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil {
-		delete(l.said, key)
+		delete(l.logged, key)
 		return false
 	}
-	before := l.said[key]
-	l.said[key] = err.Error()
+	before := l.logged[key]
+	l.logged[key] = err.Error()
 	return before != err.Error()
 }

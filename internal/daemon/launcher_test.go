@@ -14,13 +14,13 @@ import (
 	"campaignd/campaign"
 )
 
-// launching is a launcher whose log can be read.
+// launching returns a launcher and its log.
 func launching() (*launcher, *bytes.Buffer) {
 	var log bytes.Buffer
 	return newLauncher(&Daemon{log: slog.New(slog.NewTextHandler(&log, nil))}), &log
 }
 
-func TestAFailedLaunchIsLeftAloneForAMinute(t *testing.T) {
+func TestAFailedLaunchIsRepeatedAfterAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, log := launching()
 		tries, fault := 0, errors.New("no list")
@@ -28,10 +28,10 @@ func TestAFailedLaunchIsLeftAloneForAMinute(t *testing.T) {
 			l.try(t.Context(), "spring", func(context.Context) error { tries++; return fault })
 			l.running.Wait()
 		}
-		said := func(want int) {
+		logged := func(want int) {
 			t.Helper()
 			if got := strings.Count(log.String(), `msg="a launch failed; it is tried again each minute" job=spring`); got != want {
-				t.Errorf("after %d tries it is said %d times, want %d:\n%s", tries, got, want, log)
+				t.Errorf("after %d tries the fault is logged %d times, want %d:\n%s", tries, got, want, log)
 			}
 		}
 		try()
@@ -40,30 +40,30 @@ func TestAFailedLaunchIsLeftAloneForAMinute(t *testing.T) {
 		if tries != 1 {
 			t.Errorf("%d tries within a minute, want 1", tries)
 		}
-		said(1)
+		logged(1)
 		time.Sleep(time.Nanosecond)
 		try()
 		if tries != 2 {
 			t.Errorf("%d tries after a minute, want 2", tries)
 		}
-		said(1)
+		logged(1)
 		time.Sleep(time.Minute)
 		fault = errors.New("another fault")
 		try()
-		said(2)
+		logged(2)
 		time.Sleep(time.Minute)
 		fault = nil
 		try()
 		try()
 		if tries != 5 {
-			t.Errorf("%d tries, want 5: what succeeded is not put off", tries)
+			t.Errorf("%d tries, want 5: a launch that succeeded is not delayed", tries)
 		}
-		if kept := len(l.busy) + len(l.again) + len(l.said); kept != 0 {
-			t.Errorf("%d notes of a launch that succeeded are kept, want none", kept)
+		if kept := len(l.busy) + len(l.again) + len(l.logged); kept != 0 {
+			t.Errorf("%d entries of a launch that succeeded are kept, want none", kept)
 		}
 		fault = errors.New("another fault")
 		try()
-		said(3) // it had succeeded in between
+		logged(3) // a success in between forgets the fault
 	})
 }
 
@@ -76,7 +76,7 @@ func TestALaunchOfAnotherProcessIsNoFault(t *testing.T) {
 			l.running.Wait()
 		}
 		if tries != 3 || log.Len() != 0 {
-			t.Errorf("%v: %d tries and the log %q, want 3 and none", fault, tries, log)
+			t.Errorf("%v: %d tries and the log %q, want 3 and an empty one", fault, tries, log)
 		}
 	}
 	l, log := launching()
@@ -115,15 +115,15 @@ func TestTwoListsAreImportedAtOnce(t *testing.T) {
 	})
 }
 
-func TestAFaultIsSaidOnceUntilItChanges(t *testing.T) {
+func TestAFaultIsLoggedOnceUntilItChanges(t *testing.T) {
 	l, log := launching()
 	for _, err := range []error{errors.New("a"), errors.New("a"), errors.New("b"), nil, errors.New("b"), errors.New("b")} {
-		l.say("k", "it cannot be looked at", err)
-		l.sayFaults("folder", "a file is not used", err)
+		l.logOnce("k", "it cannot be checked", err)
+		l.logFindingsOnce("folder", "a file is not used", err)
 	}
-	for _, message := range []string{"it cannot be looked at", "a file is not used"} {
+	for _, message := range []string{"it cannot be checked", "a file is not used"} {
 		if got := strings.Count(log.String(), message); got != 3 {
-			t.Errorf("%q is said %d times, want 3:\n%s", message, got, log)
+			t.Errorf("%q is logged %d times, want 3:\n%s", message, got, log)
 		}
 	}
 }

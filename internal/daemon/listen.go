@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// listener is one HTTP server bound to its address before anything is sent, so
-// that a taken port is an error at the start.
+// listener is one HTTP server. It is bound to its address before anything is sent, so that a port
+// in use is an error at the start.
 type listener struct {
 	name string
 	ln   net.Listener
@@ -21,7 +21,8 @@ type listener struct {
 	unused map[net.Conn]struct{} // connections without a request so far
 }
 
-// bind opens addr. The error names the setting and the remedy.
+// bind listens on addr and serves h there once serve is called. The error names the setting and the
+// remedy. The time-outs are those of docs/protocol.md#webhook-intake.
 func bind(ctx context.Context, setting, addr string, h http.Handler) (*listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -29,7 +30,7 @@ func bind(ctx context.Context, setting, addr string, h http.Handler) (*listener,
 	}
 	l := &listener{name: setting, ln: ln, srv: &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: 5 * time.Second,  // reliability.md 3
+		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second, // header and body
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -39,7 +40,7 @@ func bind(ctx context.Context, setting, addr string, h http.Handler) (*listener,
 	return l, nil
 }
 
-// note keeps the connections that have carried no request yet.
+// note records in unused the connections that have carried no request yet.
 func (l *listener) note(c net.Conn, s http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,8 +54,9 @@ func (l *listener) note(c net.Conn, s http.ConnState) {
 	l.unused[c] = struct{}{}
 }
 
-// unusedGrace is how long the end waits for the first request of an open connection. http.Server.Shutdown waits 5 s for
-// it, and clients and load balancers open connections ahead of need.
+// unusedGrace is how long the end waits for the first request of an open connection.
+// http.Server.Shutdown would wait 5 s, and clients and load balancers open connections ahead of
+// need.
 const unusedGrace = 200 * time.Millisecond
 
 // closeUnused closes the connections that have carried no request.
@@ -66,7 +68,7 @@ func (l *listener) closeUnused() {
 	}
 }
 
-// url is the listener's address as a client on this machine reaches it.
+// url returns the listener's address as a client on this machine reaches it.
 func (l *listener) url() string { return "http://" + reachable(l.ln.Addr()) }
 
 // reachable turns a wildcard address into a loopback one.
@@ -91,7 +93,7 @@ func (l *listener) serve(ctx context.Context, budget time.Duration) error {
 	defer cancel()
 	defer time.AfterFunc(unusedGrace, l.closeUnused).Stop()
 	if err := l.srv.Shutdown(end); err != nil {
-		_ = l.srv.Close() // requests that did not finish are cut; their sender repeats them
+		_ = l.srv.Close() // cuts requests that did not finish; the service repeats its webhooks
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("%s: %w", l.name, err)
@@ -99,7 +101,7 @@ func (l *listener) serve(ctx context.Context, budget time.Duration) error {
 	return nil
 }
 
-// public is the handler of the internet-facing listener: webhooks and GET /healthz only.
+// public returns the handler of the public listener: webhooks and GET /healthz only.
 func public(path string, intake http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(path, intake)
@@ -112,7 +114,8 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-// admin is the handler of the inner listener.
+// admin returns the handler of the admin listener. An error of ready is 503; a note is added to
+// 200.
 func admin(metrics http.Handler, ready func() (note string, err error)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthz)

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// opened is a listener that answers with h until end is called; ended gets what serve returned.
+// opened returns a listener that answers with h until end is called. ended gets the result of
+// serve.
 func opened(t *testing.T, h http.Handler, budget time.Duration) (l *listener, end func(), ended <-chan error) {
 	t.Helper()
 	l, err := bind(t.Context(), "listen.public", "127.0.0.1:0", h)
@@ -26,7 +27,8 @@ func opened(t *testing.T, h http.Handler, budget time.Duration) (l *listener, en
 	return l, stop, done
 }
 
-// A client may open a connection ahead of need (RFC 9110 section 9.1 lets it retry); the end does not wait for its request.
+// A client may open a connection ahead of need. The end does not wait for its first request,
+// because the client repeats the request on another connection (RFC 9112, section 9.3.1).
 func TestTheEndWaitsForNoUnusedConnection(t *testing.T) {
 	t.Parallel()
 	l, end, ended := opened(t, http.HandlerFunc(healthz), 5*time.Second)
@@ -35,7 +37,8 @@ func TestTheEndWaitsForNoUnusedConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unused.Close()
-	if res, err := http.Get(l.url() + "/healthz"); err != nil || res.Body.Close() != nil { // later than the other: that one is accepted now
+	// The answer to a later connection shows that the unused one is accepted.
+	if res, err := http.Get(l.url() + "/healthz"); err != nil || res.Body.Close() != nil {
 		t.Fatalf("GET /healthz = %v, want an answer", err)
 	}
 	began := time.Now()
@@ -44,11 +47,11 @@ func TestTheEndWaitsForNoUnusedConnection(t *testing.T) {
 		t.Errorf("serve = %v, want nil", err)
 	}
 	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("the end took %v, want the time of unusedGrace (%v)", took, unusedGrace)
+		t.Errorf("the end took %v, want about unusedGrace, %v", took, unusedGrace)
 	}
 }
 
-func TestListenersAnswerWhatTheyPromise(t *testing.T) {
+func TestEachListenerServesItsPathsOnly(t *testing.T) {
 	taken := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	outside := public("/hooks", taken)
 	away := errors.New("the ledger is away")
@@ -79,12 +82,12 @@ func TestListenersAnswerWhatTheyPromise(t *testing.T) {
 			t.Errorf("%s: got %d %q, want %d %q", tt.name, w.Code, w.Body, tt.code, tt.body)
 		}
 		if kind := w.Header().Get("Content-Type"); tt.code == 200 && kind != "text/plain; charset=utf-8" {
-			t.Errorf("%s: content type %q, want plain text", tt.name, kind)
+			t.Errorf("%s: content type %q, want text/plain; charset=utf-8", tt.name, kind)
 		}
 	}
 }
 
-func TestAListenerBoundsWhatAClientMayTake(t *testing.T) {
+func TestAListenerBoundsTimeAndHeaderOfAClient(t *testing.T) {
 	l, err := bind(t.Context(), "listen.admin", "127.0.0.1:0", http.NotFoundHandler())
 	if err != nil {
 		t.Fatal(err)
@@ -95,9 +98,9 @@ func TestAListenerBoundsWhatAClientMayTake(t *testing.T) {
 		t.Errorf("header, request, answer, idle and header bytes: got %s, want %s", got, want)
 	}
 	_, err = bind(t.Context(), "listen.public", l.ln.Addr().String(), nil)
-	if want := "cannot listen on " + l.ln.Addr().String() + " (listen.public): "; !strings.HasPrefix(errorText(err), want) ||
-		!strings.HasSuffix(errorText(err), "; choose another address there, or stop what uses it") {
-		t.Errorf("a taken port: got %q, want %q and the remedy", errorText(err), want)
+	head, remedy := "cannot listen on "+l.ln.Addr().String()+" (listen.public): ", "; choose another address there, or stop what uses it"
+	if got := errorText(err); !strings.HasPrefix(got, head) || !strings.HasSuffix(got, remedy) {
+		t.Errorf("a port in use: got %q, want %q and %q", got, head, remedy)
 	}
 }
 
@@ -115,8 +118,9 @@ func TestAWildcardIsReachedOverLoopback(t *testing.T) {
 	}
 }
 
-// A request under way is answered at the end; one that outlasts the budget is cut, and that is no fault.
-func TestTheEndAnswersWhatIsUnderWay(t *testing.T) {
+// A running request is answered at the end. A request that takes longer than the budget is cut,
+// which is no error.
+func TestTheEndAnswersRunningRequests(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		budget time.Duration
@@ -144,7 +148,7 @@ func TestTheEndAnswersWhatIsUnderWay(t *testing.T) {
 			t.Errorf("%s: serve = %v, want nil", tt.name, err)
 		}
 		if err := <-answered; (err == nil) != tt.answer {
-			t.Errorf("%s: the answer is %v, want one: %v", tt.name, err, tt.answer)
+			t.Errorf("%s: the request got the error %v, want an answer: %v", tt.name, err, tt.answer)
 		}
 		if !tt.answer {
 			close(release)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The tests that run at once wait for leases and servers more than they compute: more of them run than there are cores,
-// unless -parallel says otherwise.
+// The parallel tests wait for leases and servers longer than they compute, so two of them per core
+// run at once unless -parallel is given.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false

@@ -11,8 +11,8 @@ import (
 	"campaignd/internal/webhooks"
 )
 
-// metrics serves the process's counters in the Prometheus text format. Labels are
-// connections and closed lists only, never a recipient.
+// metrics returns a handler that serves the process's counters in the Prometheus text format.
+// Labels are connections and values of closed lists, never recipients.
 func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -29,18 +29,22 @@ func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 type sendCollector struct{ stats func() []sender.Stats }
 
 var (
-	byConnection = []string{"connection"}
-	descPosted   = prometheus.NewDesc("campaignd_posts_total", "Requests made to the service.", byConnection, nil)
-	descResults  = prometheus.NewDesc("campaignd_results_total", "What requests proved: accepted, refused, deferred or doubt.", []string{"connection", "result"}, nil)
-	descSkipped  = prometheus.NewDesc("campaignd_skipped_total", "Rows skipped when they were about to be sent: opted out, suppressed, over a limit, expired, cancelled.", byConnection, nil)
-	descRecover  = prometheus.NewDesc("campaignd_recovered_total", "Rows that an earlier sender left in doubt when it died.", byConnection, nil)
-	descSlots    = prometheus.NewDesc("campaignd_slots_forfeited_total", "Send instants that passed unused.", byConnection, nil)
-	descThrottle = prometheus.NewDesc("campaignd_throttled_total", "Answers that meant: slow down.", byConnection, nil)
-	descNoSlot   = prometheus.NewDesc("campaignd_limiter_unavailable_total", "Times that the limiter could not be asked.", byConnection, nil)
-	descRate     = prometheus.NewDesc("campaignd_pace_messages_per_second", "Rate at which the connection is paced now.", byConnection, nil)
-	descFlight   = prometheus.NewDesc("campaignd_in_flight", "Requests without an answer.", byConnection, nil)
-	descLatency  = prometheus.NewDesc("campaignd_request_seconds", "Smoothed time of a request.", byConnection, nil)
+	descPosted   = desc("campaignd_posts_total", "Requests made to the service.", "connection")
+	descResults  = desc("campaignd_results_total", "What requests proved: accepted, refused, deferred or doubt.", "connection", "result")
+	descSkipped  = desc("campaignd_skipped_total", "Rows skipped before sending: suppressed, over a limit, expired, cancelled.", "connection")
+	descRecover  = desc("campaignd_recovered_total", "Rows that an earlier sender left in doubt when it died.", "connection")
+	descSlots    = desc("campaignd_slots_forfeited_total", "Slots that passed unused.", "connection")
+	descThrottle = desc("campaignd_throttled_total", "Answers with which the service asked to slow down.", "connection")
+	descNoSlot   = desc("campaignd_limiter_unavailable_total", "Requests for slots that the limiter did not answer.", "connection")
+	descRate     = desc("campaignd_pace_messages_per_second", "Rate at which the connection is paced now.", "connection")
+	descFlight   = desc("campaignd_in_flight", "Requests without an answer.", "connection")
+	descLatency  = desc("campaignd_request_seconds", "Smoothed time of a request.", "connection")
 )
+
+// desc describes a metric.
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
 
 // Describe implements prometheus.Collector.
 func (c *sendCollector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }
@@ -74,16 +78,16 @@ func (c *sendCollector) Collect(ch chan<- prometheus.Metric) {
 type intakeCollector struct{ counts func() webhooks.Counts }
 
 var (
-	descTaken     = prometheus.NewDesc("campaignd_webhooks_taken_total", "Webhook requests answered 2xx.", nil, nil)
-	descRejected  = prometheus.NewDesc("campaignd_webhooks_rejected_total", "Webhook requests not taken.", []string{"reason"}, nil)
-	descEvents    = prometheus.NewDesc("campaignd_events_total", "Verified events.", []string{"kind"}, nil)
-	descTemplates = prometheus.NewDesc("campaignd_template_events_total", "Template events by what they do to the template's runs: noted, pauses, ends, resumes.", []string{"effect"}, nil)
-	descCommits   = prometheus.NewDesc("campaignd_webhook_commits_total", "Commits of events.", []string{"result"}, nil)
-	descStatuses  = prometheus.NewDesc("campaignd_statuses_total", "Statuses by what became of them.", []string{"result"}, nil)
-	descWaiting   = prometheus.NewDesc("campaignd_webhooks_waiting", "Events that wait for a commit.", nil, nil)
-	descOrphans   = prometheus.NewDesc("campaignd_orphans", "Statuses whose message is not known yet.", nil, nil)
-	descAmbiguous = prometheus.NewDesc("campaignd_orphans_ambiguous", "Of those, statuses that fit several deliveries.", nil, nil)
-	descVerified  = prometheus.NewDesc("campaignd_webhook_last_verified_seconds", "When the last verified event of a connection came, unix time.", byConnection, nil)
+	descTaken     = desc("campaignd_webhooks_taken_total", "Webhook requests answered 2xx.")
+	descRejected  = desc("campaignd_webhooks_rejected_total", "Webhook requests not taken.", "reason")
+	descEvents    = desc("campaignd_events_total", "Verified events.", "kind")
+	descTemplates = desc("campaignd_template_events_total", "Template events by their effect on runs: noted, pauses, ends, resumes.", "effect")
+	descCommits   = desc("campaignd_webhook_commits_total", "Commits of events.", "result")
+	descStatuses  = desc("campaignd_statuses_total", "Statuses by result: matched, repeated, orphaned, adopted.", "result")
+	descWaiting   = desc("campaignd_webhooks_waiting", "Events that wait for a commit.")
+	descOrphans   = desc("campaignd_orphans", "Statuses whose message is not known yet.")
+	descAmbiguous = desc("campaignd_orphans_ambiguous", "Orphans that fit several deliveries.")
+	descVerified  = desc("campaignd_webhook_last_verified_seconds", "Unix time of the last verified event of a connection.", "connection")
 )
 
 // Describe implements prometheus.Collector.

@@ -3,7 +3,6 @@ package daemon
 import (
 	"fmt"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,20 +21,20 @@ import (
 	"campaignd/recipients"
 )
 
-// What a process counts is what its ledger holds and what the service took; who was sent to is not on the page.
-func TestMetricsCountWhatWasSentAndNameNobody(t *testing.T) {
+// The counters equal the rows of the ledger and the messages of the service. No recipient is on the
+// page.
+func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	file := c.campaign(c.dir, "spring", "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n", 20)
-	written := time.Now().AddDate(0, 0, -2) // a day has begun since
-	if err := os.Chtimes(file, written, written); err != nil {
-		t.Fatal(err)
-	}
+	makeDue(t, c.campaign(c.dir, "spring", dailySchedule, 20))
 	l, err := ledger.Open(t.Context(), "sqlite:"+filepath.Join(c.dir, "roles.db"), ledger.Options{}, sqlite.Open, postgres.Open)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Suppress(t.Context(), []campaign.Suppression{{Key: recipients.Key("+2348030000003"), To: "+2348030000003", Scope: campaign.ScopeAll, Source: "operator", At: time.Now()}}); err != nil {
+	suppressed := campaign.Suppression{
+		Key: recipients.Key("+2348030000003"), To: "+2348030000003", Scope: campaign.ScopeAll, Source: "operator", At: time.Now(),
+	}
+	if _, err := l.Suppress(t.Context(), []campaign.Suppression{suppressed}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -44,31 +43,36 @@ func TestMetricsCountWhatWasSentAndNameNobody(t *testing.T) {
 	s := c.serve(RoleSender)
 	var page string
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, page = c.page(s.admin + "/metrics"); strings.Contains(page, `campaignd_results_total{connection="conn_1",result="accepted"} 19`) {
+		_, page = c.page(s.admin + "/metrics")
+		if strings.Contains(page, `campaignd_results_total{connection="conn_1",result="accepted"} 19`) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not sent:\n%s", page)
+			t.Fatalf("got\n%s\nwant 19 accepted within 20 s", page)
 		}
 	}
-	for _, want := range []string{`posts_total{connection="conn_1"} 19`, `skipped_total{connection="conn_1"} 1`, `recovered_total{connection="conn_1"} 0`} {
+	for _, want := range []string{
+		`posts_total{connection="conn_1"} 19`, `skipped_total{connection="conn_1"} 1`, `recovered_total{connection="conn_1"} 0`,
+	} {
 		if !strings.Contains(page, "campaignd_"+want+"\n") {
-			t.Errorf("no %s in\n%s", want, page)
+			t.Errorf("got\n%s\nwant campaignd_%s in it", page, want)
 		}
 	}
 	n := 0
 	for m := range c.service.Messages() {
 		n++
 		if strings.Contains(page, strings.TrimPrefix(m.To, "+")) {
-			t.Errorf("%s is on the page", m.To)
+			t.Errorf("got %s on the page, want no recipient", m.To)
 		}
 	}
 	if n != 19 {
-		t.Errorf("the service took %d messages", n)
+		t.Errorf("the service accepted %d messages, want 19", n)
 	}
+	labels := regexp.MustCompile(`^campaignd_[a-z_]+\{(.*)\}`)
+	known := regexp.MustCompile(`^(connection|result|reason|kind)="[a-z_0-9]+"(,result="[a-z]+")?$`)
 	for _, line := range strings.Split(page, "\n") {
-		if labels := regexp.MustCompile(`^campaignd_[a-z_]+\{(.*)\}`).FindStringSubmatch(line); labels != nil && !regexp.MustCompile(`^(connection|result|reason|kind)="[a-z_0-9]+"(,result="[a-z]+")?$`).MatchString(labels[1]) {
-			t.Errorf("labels that nobody promised: %s", line)
+		if found := labels.FindStringSubmatch(line); found != nil && !known.MatchString(found[1]) {
+			t.Errorf("labels: got %s, want %s", line, known)
 		}
 	}
 	s.stop()
@@ -77,7 +81,7 @@ func TestMetricsCountWhatWasSentAndNameNobody(t *testing.T) {
 	}
 }
 
-// scrape is what a collector writes, without the lines of help and type.
+// scrape returns the values and types that a collector writes, without the lines of help.
 func scrape(t *testing.T, c prometheus.Collector) []string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -95,6 +99,7 @@ func scrape(t *testing.T, c prometheus.Collector) []string {
 	return values
 }
 
+// differ compares lines.
 func differ(t *testing.T, got, want []string) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
@@ -111,7 +116,7 @@ func differ(t *testing.T, got, want []string) {
 	}
 }
 
-// Dashboards and alerts know these names (docs/operations.md).
+// Dashboards and alerts use these names (docs/operations.md#what-to-watch).
 func TestEachMetricHasItsNameAndValue(t *testing.T) {
 	at := time.Unix(1800000000, 0)
 	differ(t, scrape(t, &sendCollector{func() []sender.Stats {
@@ -138,7 +143,7 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		return webhooks.Counts{
 			Taken: 1, Rejected: map[webhooks.Rejection]uint64{webhooks.RejectedSignature: 2}, Events: map[string]uint64{"status": 3},
 			Commits: 10, CommitsFailed: 4, Waiting: 5, Matched: 11, Repeated: 12, Orphaned: 13, Adopted: 14, Orphans: 15, Ambiguous: 16,
-			Verified: map[string]time.Time{"conn_1": at},
+			Verified: map[string]time.Time{"conn_1": at}, Templates: map[string]uint64{"pauses": 17},
 		}
 	}}), []string{
 		"campaignd_events_total counter", `campaignd_events_total{kind="status"} 3`,
@@ -146,7 +151,9 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		"campaignd_orphans_ambiguous gauge", "campaignd_orphans_ambiguous 16",
 		"campaignd_statuses_total counter", `campaignd_statuses_total{result="adopted"} 14`, `campaignd_statuses_total{result="matched"} 11`,
 		`campaignd_statuses_total{result="orphaned"} 13`, `campaignd_statuses_total{result="repeated"} 12`,
-		"campaignd_webhook_commits_total counter", `campaignd_webhook_commits_total{result="failed"} 4`, `campaignd_webhook_commits_total{result="ok"} 6`,
+		"campaignd_template_events_total counter", `campaignd_template_events_total{effect="pauses"} 17`,
+		"campaignd_webhook_commits_total counter", `campaignd_webhook_commits_total{result="failed"} 4`,
+		`campaignd_webhook_commits_total{result="ok"} 6`,
 		"campaignd_webhook_last_verified_seconds gauge", `campaignd_webhook_last_verified_seconds{connection="conn_1"} 1.8e+09`,
 		"campaignd_webhooks_rejected_total counter", `campaignd_webhooks_rejected_total{reason="signature"} 2`,
 		"campaignd_webhooks_taken_total counter", "campaignd_webhooks_taken_total 1",

@@ -12,30 +12,30 @@ import (
 	"campaignd/throttle"
 )
 
-// numbers knows the connections: what the configuration says of each, over what
-// the service says, over the defaults of design section 6.
+// numbers holds what is known of the connections. The configuration overrides what the service
+// tells, and that overrides the defaults (docs/limits.md#defaults).
 type numbers struct {
 	cfg *Config
 
 	mu      sync.RWMutex
 	rates   map[string]float64 // pace in messages per second
-	byPhone map[int64]string   // recipients.Key of the number -> connection id
+	byPhone map[int64]string   // connection id by recipients.Key of its phone number
 }
 
 func newNumbers(cfg *Config) *numbers {
 	return &numbers{cfg: cfg, rates: map[string]float64{}, byPhone: map[int64]string{}}
 }
 
-// refresh asks the service for connections and numbers. A service that does not offer the
-// numbers endpoint leaves the configuration and the defaults.
+// refresh asks the service for its connections and their rates. The configuration and the defaults
+// hold where the service has no numbers endpoint.
 func (n *numbers) refresh(ctx context.Context, c *messaging.Client) ([]messaging.Connection, error) {
 	conns, err := c.Connections(ctx)
 	if err != nil {
-		return nil, n.unasked("connections", err)
+		return nil, n.withRemedy("connections", err)
 	}
 	health, err := c.Numbers(ctx)
 	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
-		return nil, n.unasked("numbers", err)
+		return nil, n.withRemedy("numbers", err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -50,8 +50,9 @@ func (n *numbers) refresh(ctx context.Context, c *messaging.Client) ([]messaging
 	return conns, nil
 }
 
-// unasked says what to do about a service that does not answer.
-func (n *numbers) unasked(what string, err error) error {
+// withRemedy adds the remedy to the error of a service that does not answer, or that does not know
+// the key.
+func (n *numbers) withRemedy(what string, err error) error {
 	var e *messaging.Error
 	remedy := ""
 	if errors.As(err, &e) {
@@ -65,7 +66,8 @@ func (n *numbers) unasked(what string, err error) error {
 	return fmt.Errorf("cannot ask the service at %s for its %s: %w%s", n.cfg.Service.BaseURL, what, err, remedy)
 }
 
-// pace is the rate at which a connection is paced.
+// pace returns the rate of a connection in messages per second, a little below its limit
+// (docs/limits.md#pace).
 func (n *numbers) pace(connection string) float64 {
 	if own, ok := n.cfg.Numbers[connection]; ok && own.Rate > 0 {
 		return throttle.Number{Limit: own.Rate}.Pace().Rate
@@ -78,7 +80,7 @@ func (n *numbers) pace(connection string) float64 {
 	return throttle.Number{}.Pace().Rate
 }
 
-// told reports whether the service said how fast a connection may send.
+// told reports whether the service told the rate of a connection.
 func (n *numbers) told(connection string) bool {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
@@ -86,22 +88,24 @@ func (n *numbers) told(connection string) bool {
 	return ok
 }
 
-// connectionOf finds the connection of a platform event by its display number (design section 2).
+// connectionOf returns the id of the connection with a display number, and "" for none. An event of
+// the platform may name its connection by this number only (docs/service.md#events).
 func (n *numbers) connectionOf(phone string) string {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.byPhone[recipients.Key("+"+phone)]
 }
 
-// form is the signature form of the configuration.
+// form returns the configured form of signatures.
 func (w Webhooks) form() messaging.SignatureForm {
 	return messaging.SignatureForm{
 		Header: w.Signature.Header, Prefix: w.Signature.Prefix, Encoding: messaging.Encoding(w.Signature.Encoding),
-		TimestampHeader: w.Signature.TimestampHeader, SecretBase64: w.Signature.SecretBase64, Tolerance: time.Duration(w.Signature.Tolerance),
+		TimestampHeader: w.Signature.TimestampHeader, SecretBase64: w.Signature.SecretBase64,
+		Tolerance: time.Duration(w.Signature.Tolerance),
 	}
 }
 
-// provenRefusals are the answers that the operator knows to be refusals.
+// provenRefusals returns the configured answers that prove a refusal.
 func (s Service) provenRefusals() []messaging.StatusCode {
 	out := make([]messaging.StatusCode, 0, len(s.Refusals))
 	for _, r := range s.Refusals {

@@ -11,12 +11,14 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// told is a service that says of its numbers what numbers holds, or answers status.
-func told(t *testing.T, status int, numbers string) *Config {
+// serviceOf starts a service that answers numbers with status, and returns its configuration.
+func serviceOf(t *testing.T, status int, numbers string) *Config {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/connections", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"data": [{"id": "a", "phoneNumber": "+15555550100", "companyId": "co", "status": "connected"}, {"id": "b", "phoneNumber": "hidden", "companyId": "co", "status": "connected"}]}`)
+		fmt.Fprint(w, `{"data": [
+			{"id": "a", "phoneNumber": "+15555550100", "companyId": "co", "status": "connected"},
+			{"id": "b", "phoneNumber": "hidden", "companyId": "co", "status": "connected"}]}`)
 	})
 	mux.HandleFunc("GET /api/v1/numbers", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -30,10 +32,11 @@ func told(t *testing.T, status int, numbers string) *Config {
 	return c
 }
 
-// The paces of throttle.Number.Pace: 0.90 up to 100/s and 0.95 from 500/s of what is left beside inbound messages,
-// 5 % of the limit, or 30 % where a phone uses the number too.
+// The wanted paces are those of docs/limits.md#pace. Inbound messages take 5 % of the limit, or 30
+// % where a phone uses the number too. The pace is 0.90 of the rest up to 100/s, and 0.95 from
+// 500/s.
 func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
-	c := told(t, 200, `{"data": [
+	c := serviceOf(t, 200, `{"data": [
 		{"connectionId": "standard", "throughput": {"level": "STANDARD"}}, {"connectionId": "high", "throughput": {"level": "HIGH"}},
 		{"connectionId": "fifty", "throughput": 50}, {"connectionId": "phone", "throughput": 80, "coexistence": true},
 		{"connectionId": "own", "throughput": {"level": "HIGH"}}, {"connectionId": "none", "throughput": {"level": "HIGH"}}]}`)
@@ -48,7 +51,7 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 		t.Fatalf("refresh = %+v and %v, want the connections a and b", conns, err)
 	}
 	for id, want := range map[string]float64{
-		"standard": 68.4, "high": 902.5, "fifty": 42.75, "phone": 12.6, // told
+		"standard": 68.4, "high": 902.5, "fifty": 42.75, "phone": 12.6, // the service tells them
 		"own": 17.1, "alone": 8.55, "slow": 0.855, // configured
 		"none": 902.5, "other": 68.4,
 	} {
@@ -66,13 +69,13 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 			t.Errorf("connectionOf %s = %q, want %q", phone, got, want)
 		}
 	}
-	if _, err := n.refresh(t.Context(), client); err != nil { // asking again waits for nobody who looked
+	if _, err := n.refresh(t.Context(), client); err != nil { // the reads before hold no lock
 		t.Errorf("refresh again = %v, want nil", err)
 	}
 }
 
 func TestWithoutTheListOfNumbersTheConfigurationHolds(t *testing.T) {
-	c := told(t, 404, `{"error": "not_found", "message": "no such path"}`)
+	c := serviceOf(t, 404, `{"error": "not_found", "message": "no such path"}`)
 	c.Numbers = map[string]Number{"own": {Rate: 20}}
 	n := newNumbers(c)
 	client, err := NewClient(c)
@@ -100,9 +103,10 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 	}{
 		{"an error", "", func(*Config) {}, 400},
 		{"a wrong key", "; check service.api_key", func(*Config) {}, 401},
-		{"nobody there", "; check service.base_url, or try without a service: campaignd sandbox", func(c *Config) { c.Service.BaseURL = "http://127.0.0.1:1" }, 200},
+		{"no answer", "; check service.base_url, or try without a service: campaignd sandbox",
+			func(c *Config) { c.Service.BaseURL = "http://127.0.0.1:1" }, 200},
 	} {
-		c := told(t, tt.status, `{"error": "bad", "message": "no"}`)
+		c := serviceOf(t, tt.status, `{"error": "bad", "message": "no"}`)
 		tt.change(c)
 		n := newNumbers(c)
 		n.rates["a"] = 5
@@ -115,9 +119,9 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 		if tt.status == 200 {
 			what = "connections"
 		}
-		got := errorText(err)
-		if !strings.HasPrefix(got, "cannot ask the service at "+c.Service.BaseURL+" for its "+what+": ") || !strings.HasSuffix(got, tt.ends) || tt.ends == "" && strings.Contains(got, "; check") {
-			t.Errorf("%s: got %q, want it to end in %q", tt.name, got, tt.ends)
+		got, head := errorText(err), "cannot ask the service at "+c.Service.BaseURL+" for its "+what+": "
+		if !strings.HasPrefix(got, head) || !strings.HasSuffix(got, tt.ends) || tt.ends == "" && strings.Contains(got, "; check") {
+			t.Errorf("%s: got %q, want %q and at its end %q", tt.name, got, head, tt.ends)
 		}
 		if got := n.pace("a"); got != 5 {
 			t.Errorf("%s: pace = %v, want 5, which was known before", tt.name, got)

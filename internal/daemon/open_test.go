@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net"
@@ -16,7 +17,7 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// inUse is an address that another listener has.
+// inUse returns an address on which another listener listens.
 func inUse(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -27,7 +28,7 @@ func inUse(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// openable is a configuration with which everything opens, in a folder of its own.
+// openable returns a configuration with which every part opens, in a folder of its own.
 func openable(t *testing.T) *Config {
 	t.Helper()
 	c := DefaultConfig()
@@ -38,7 +39,8 @@ func openable(t *testing.T) *Config {
 	return c
 }
 
-// A part that cannot be opened is named, and gives back what was opened before it: the sender's lock and the ports.
+// The error of New names the part that cannot be opened. New closes the parts that it opened
+// before: the sender's lock and the ports are free again.
 func TestAPartThatCannotBeOpenedLeavesNoneOpen(t *testing.T) {
 	taken := inUse(t)
 	for _, tt := range []struct {
@@ -46,17 +48,20 @@ func TestAPartThatCannotBeOpenedLeavesNoneOpen(t *testing.T) {
 		change func(*Config)
 		names  string
 	}{
-		{"the ledger's folder is missing", func(c *Config) { c.Ledger = "sqlite:" + filepath.Join(t.TempDir(), "none", "c.db") }, "none/c.db"},
+		{"the ledger's folder is missing",
+			func(c *Config) { c.Ledger = "sqlite:" + filepath.Join(t.TempDir(), "none", "c.db") }, "none/c.db"},
 		{"the ledger is a folder", func(c *Config) { c.Ledger = "sqlite:" + t.TempDir() }, "a folder"},
-		{"the ledger's server is away", func(c *Config) { c.Ledger = "postgres://u:geheim@127.0.0.1:1/c?connect_timeout=1" }, "127.0.0.1:1"},
+		{"the ledger's server is away",
+			func(c *Config) { c.Ledger = "postgres://u:hush@127.0.0.1:1/c?connect_timeout=1" }, "127.0.0.1:1"},
 		{"the ledger is of no kind", func(c *Config) { c.Ledger = "mysql://h/c" }, "ledger"},
 		{"the service's address", func(c *Config) { c.Service.BaseURL = "ftp://h" }, "base_url"},
 		{"the service's key", func(c *Config) { c.Service.APIKey = messaging.NewSecret("a b") }, "api_key"},
 		{"no key", func(c *Config) { c.Service.APIKey = messaging.Secret{} }, "api_key"},
-		{"the address of Redis", func(c *Config) { c.Redis = "redis:/:geheim@h" }, "redis"},
+		{"the address of Redis", func(c *Config) { c.Redis = "redis:/:hush@h" }, "redis"},
 		{"the signature's form", func(c *Config) { c.Webhooks.Signature.Encoding = "base32" }, "webhooks.signature"},
-		{"an empty secret", func(c *Config) { c.Webhooks.Secrets = append(c.Webhooks.Secrets, messaging.Secret{}) }, "webhooks.secrets[1]"},
-		{"how often orphans are swept", func(c *Config) { c.Webhooks.Sweep = -1 }, "Sweep"},
+		{"an empty secret",
+			func(c *Config) { c.Webhooks.Secrets = append(c.Webhooks.Secrets, messaging.Secret{}) }, "webhooks.secrets[1]"},
+		{"the interval of the sweep", func(c *Config) { c.Webhooks.Sweep = -1 }, "Sweep"},
 		{"the public port is taken", func(c *Config) { c.Listen.Public = taken }, "listen.public"},
 	} {
 		c := openable(t)
@@ -66,13 +71,13 @@ func TestAPartThatCannotBeOpenedLeavesNoneOpen(t *testing.T) {
 			t.Errorf("%s: New = %v and %v, want nil and an error", tt.name, d, err)
 			continue
 		}
-		if said := err.Error(); !strings.Contains(said, tt.names) || strings.Contains(said, "geheim") || strings.Contains(said, "\n") {
-			t.Errorf("%s: got %q, want one line that names %s and no password", tt.name, said, tt.names)
+		if got := err.Error(); !strings.Contains(got, tt.names) || strings.Contains(got, "hush") || strings.Contains(got, "\n") {
+			t.Errorf("%s: got %q, want one line that names %s and no password", tt.name, got, tt.names)
 		}
 		if strings.HasSuffix(c.Ledger, "/c.db") && !strings.Contains(c.Ledger, "none") {
 			l, err := OpenLedger(t.Context(), c, true, nil)
 			if err != nil {
-				t.Errorf("%s: the sender's lock is held still: %v, want it free", tt.name, err)
+				t.Errorf("%s: the sender's lock: got %v, want it free", tt.name, err)
 				continue
 			}
 			if err := l.Close(); err != nil {
@@ -82,7 +87,7 @@ func TestAPartThatCannotBeOpenedLeavesNoneOpen(t *testing.T) {
 	}
 }
 
-// A role opens what it needs: an intake has no limiter and lets a sender beside it, a sender takes no webhooks.
+// An intake opens no limiter and does not take the sender's lock. A sender opens no intake.
 func TestARoleOpensItsPartsOnly(t *testing.T) {
 	for _, tt := range []struct {
 		role                    Role
@@ -106,15 +111,16 @@ func TestARoleOpensItsPartsOnly(t *testing.T) {
 			t.Errorf("%+v: New = %v, want nil", tt, err)
 			continue
 		}
-		if client, limiter, intake := d.client != nil, d.limiter != nil, d.intake != nil; client != tt.client || limiter != tt.limiter || intake != tt.intake {
-			t.Errorf("%+v: client %v, limiter %v, intake %v, want as in the row", tt, client, limiter, intake)
+		client, limiter, intake := d.client != nil, d.limiter != nil, d.intake != nil
+		if client != tt.client || limiter != tt.limiter || intake != tt.intake {
+			t.Errorf("%s: got client %v, limiter %v, intake %v, want %v, %v, %v", tt.role, client, limiter, intake, tt.client, tt.limiter, tt.intake)
 		}
 		if url := d.PublicURL(); (url != "") != tt.intake || tt.intake && !strings.HasSuffix(url, c.Webhooks.Path) {
-			t.Errorf("%+v: webhooks are taken at %q, want an address with %s if there is an intake", tt, url, c.Webhooks.Path)
+			t.Errorf("%+v: PublicURL = %q, want an address with %s if there is an intake", tt, url, c.Webhooks.Path)
 		}
 		other, err := OpenLedger(t.Context(), c, true, nil)
 		if locked := errors.Is(err, campaign.ErrLocked); locked != (tt.role != RoleIntake) {
-			t.Errorf("%+v: another sender gets %v, want it locked out unless this is an intake", tt, err)
+			t.Errorf("%+v: another sender gets %v, want %v unless this is an intake", tt, err, campaign.ErrLocked)
 		}
 		if err == nil {
 			_ = other.Close()
@@ -144,13 +150,13 @@ func TestServeNeedsItsAdminPort(t *testing.T) {
 	}
 }
 
-// When the engine refuses its options, each command that sends fails and binds or launches nothing.
+// The engine refuses its options: each method that sends returns its error.
 func TestASenderWithoutAnEngineEndsAtOnce(t *testing.T) {
 	d, err := New(t.Context(), openable(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.owner = "" // the engine wants a name for its leases
+	d.owner = "" // the engine refuses an empty name for its leases
 	defer func() {
 		if err := d.Close(); err != nil {
 			t.Errorf("Close = %v, want nil", err)
@@ -167,15 +173,16 @@ func TestASenderWithoutAnEngineEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestASandboxThatCannotBeStartedSaysWhy(t *testing.T) {
+func TestASandboxThatCannotStartNamesTheReason(t *testing.T) {
 	started := func(string) { t.Error("started is called, want an error before") }
-	if err := ServeSandbox(t.Context(), inUse(t), sandbox.Demo(), started); err == nil || !strings.Contains(err.Error(), "--addr") {
-		t.Errorf("a taken port: got %v, want an error that names --addr", err)
+	err := ServeSandbox(t.Context(), inUse(t), sandbox.Demo(), started)
+	if err == nil || !strings.Contains(err.Error(), "--addr") {
+		t.Errorf("a port in use: got %v, want an error that names --addr", err)
 	}
 	bad := sandbox.Demo()
 	bad.WebhookURL = "no url"
 	if err := ServeSandbox(t.Context(), "127.0.0.1:0", bad, started); err == nil {
-		t.Errorf("a webhook address that is none: got %v, want an error", err)
+		t.Error("a webhook address that is no URL: got nil, want an error")
 	}
 }
 
@@ -198,9 +205,36 @@ func TestADemoThatCannotBeStartedLeavesNothing(t *testing.T) {
 		{"a ledger that is a folder", ledger, "", "campaignd.db", nil},
 	} {
 		t.Setenv("TMPDIR", tt.temporary)
-		w, err := StartDemo(t.Context(), DemoOptions{Dir: tt.dir, Files: files, Started: func(Demo) { t.Errorf("%s: started is called, want an error before", tt.name) }}, Options{})
+		started := func(Demo) { t.Errorf("%s: started is called, want an error before", tt.name) }
+		w, err := StartDemo(t.Context(), DemoOptions{Dir: tt.dir, Files: files, Started: started}, Options{})
 		if err == nil || w != nil || !strings.Contains(err.Error(), tt.want) || tt.is != nil && !errors.Is(err, tt.is) {
 			t.Errorf("%s: got %v and %v, want nil and an error that names the %s", tt.name, w, err, tt.want)
+		}
+	}
+}
+
+func TestServeWarnsThatNoWebhooksAreTaken(t *testing.T) {
+	for role, want := range map[Role]int{RoleAll: 1, RoleSender: 0} {
+		c := openable(t)
+		c.Role, c.Webhooks.Secrets = role, nil
+		log := &notes{}
+		d, err := New(t.Context(), c, Options{Log: logTo(log)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		if err := d.Serve(ctx, func(string, string) { stop() }); err != nil {
+			t.Errorf("%s: Serve = %v, want nil", role, err)
+		}
+		stop()
+		if err := d.Close(); err != nil {
+			t.Errorf("%s: Close = %v, want nil", role, err)
+		}
+		if got := len(log.lines("no webhooks are taken: webhooks.secrets is empty")); got != want {
+			t.Errorf("%s: got %d warnings that no webhooks are taken, want %d", role, got, want)
+		}
+		if got := len(log.lines("msg=stopped")); got != 1 {
+			t.Errorf("%s: got %d lines that it stopped, want 1", role, got)
 		}
 	}
 }

@@ -15,14 +15,16 @@ import (
 	"campaignd/internal/ledger/sqlite"
 )
 
-// restorable is a ledger that can go back in time; both backends are.
+// restorable is a ledger that can go back in time, as both backends can.
 type restorable interface {
 	campaign.Ledger
-	// Restored answers ledger.ErrRestored with its reason until the ledger is quarantined, and nil when it did not go back.
+	// Restored returns ledger.ErrRestored with its reason until the ledger is quarantined, and nil
+	// for a ledger that did not go back in time.
 	Restored(ctx context.Context) error
-	// Quarantine puts in doubt what may have been posted: up to ahead deliveries of each unfinished segment, from since on.
+	// Quarantine puts in doubt what may have been posted from since on: up to ahead deliveries of
+	// each unfinished segment. It returns their number.
 	Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error)
-	// Rehearse is Quarantine without doing it.
+	// Rehearse returns the number that Quarantine would return, and changes nothing.
 	Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error)
 }
 
@@ -31,37 +33,55 @@ var (
 	_ restorable = (*postgres.Ledger)(nil)
 )
 
-// QuarantineOptions describe `campaignd ledger quarantine`.
+// QuarantineOptions holds the options of `campaignd ledger quarantine`.
 type QuarantineOptions struct {
-	Lost   time.Duration // how long sending may have gone on after the ledger's newest record; 0: not at all
-	Ahead  int64         // deliveries of each segment that may have been posted meanwhile; below 0: highest rate x Lost
-	Force  bool          // also when the ledger did not go back in time, as far as it can tell
-	DryRun bool          // count, and change nothing
-	Log    *slog.Logger
+	// Lost is how long sending may have gone on after the ledger's newest record. 0: not at all.
+	Lost time.Duration
+	// Ahead is the number of deliveries of each segment that may have been posted in that time.
+	// A negative number takes the highest rate x Lost.
+	Ahead int64
+	// Force quarantines a ledger that does not seem to have gone back in time, too.
+	Force bool
+	// DryRun counts, and changes nothing.
+	DryRun bool
+	// Log takes the log. Nil: nothing is logged.
+	Log *slog.Logger
 }
 
-// Quarantined is what a quarantine found and did.
+// Quarantined is what a quarantine found and did. In a dry run it is what would be done.
 type Quarantined struct {
-	Ledger     string           `json:"ledger"`
-	WentBack   bool             `json:"went_back"`
-	Done       bool             `json:"done"`                    // false when it did not go back in time, and of a dry run
-	DryRun     bool             `json:"dry_run,omitempty"`       // what follows would be
-	Newest     time.Time        `json:"newest_record,omitzero"`  // the last thing that the ledger knows of
-	Since      time.Time        `json:"since,omitzero"`          // from when on deliveries may have been posted: webhooks are wanted from here
-	Rate       float64          `json:"rate,omitempty"`          // messages per second: the highest of the connections of unfinished runs
-	Connection string           `json:"connection,omitempty"`    // whose rate it is
-	Assumed    []string         `json:"rates_assumed,omitempty"` // connections whose rate neither the configuration nor the service told
-	Ahead      int64            `json:"ahead"`                   // deliveries of each unfinished segment
-	Doubts     int64            `json:"put_in_doubt"`
-	Runs       []QuarantinedRun `json:"runs"`              // that have not ended, newest first
-	Firings    []LostFiring     `json:"firings,omitempty"` // of the campaigns folder
+	Ledger   string `json:"ledger"`
+	WentBack bool   `json:"went_back"`
+	// Done is false for a dry run, and for a ledger that was left as it is.
+	Done   bool `json:"done"`
+	DryRun bool `json:"dry_run,omitempty"`
+	// Newest is the time of the ledger's newest record.
+	Newest time.Time `json:"newest_record,omitzero"`
+	// Since is the time from which on deliveries may have been posted. The operator has webhooks
+	// replayed from here.
+	Since time.Time `json:"since,omitzero"`
+	// Rate is the highest rate of the connections of unfinished runs, in messages per second.
+	Rate float64 `json:"rate,omitempty"`
+	// Connection is the connection with that rate.
+	Connection string `json:"connection,omitempty"`
+	// Assumed lists the connections whose rate neither the configuration nor the service told.
+	Assumed []string `json:"rates_assumed,omitempty"`
+	// Ahead is the number of deliveries of each unfinished segment that may have been posted.
+	Ahead  int64 `json:"ahead"`
+	Doubts int64 `json:"put_in_doubt"`
+	// Runs lists the unfinished runs, newest first.
+	Runs []QuarantinedRun `json:"runs"`
+	// Firings lists the firings of the campaigns folder that are closed.
+	Firings []LostFiring `json:"firings,omitempty"`
 }
 
-// LostFiring is a scheduled launch that the ledger does not know of and that would be made now.
+// LostFiring is a firing that is due and of which the ledger has no run. It may have been launched
+// in the lost time.
 type LostFiring struct {
 	Campaign string    `json:"campaign"`
 	At       time.Time `json:"at"`
-	Run      string    `json:"run,omitempty"` // the cancelled run that stands for it; none in a dry run
+	// Run is the id of the cancelled run that stands for the firing. "" in a dry run.
+	Run string `json:"run,omitempty"`
 }
 
 // QuarantinedRun is an unfinished run after the quarantine.
@@ -73,9 +93,10 @@ type QuarantinedRun struct {
 	Queued  int64                `json:"queued"`
 }
 
-// Quarantine opens a ledger that went back in time, puts in doubt what may have been posted in the lost time,
-// and pauses its runs (reliability.md 2.3). It holds the sender's lock of an SQLite ledger: campaign.ErrLocked beside
-// a running sender. The service is asked for the rates that the configuration does not tell, if it can be.
+// Quarantine opens a ledger that went back in time, puts in doubt what may have been posted in the
+// lost time, and pauses its runs (docs/protocol.md#when-the-ledger-goes-back-in-time). It takes the
+// sender's lock of an SQLite ledger and returns campaign.ErrLocked beside a running sender. Rates
+// that the configuration does not hold are asked from the service, and assumed if it does not tell.
 func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quarantined, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -107,7 +128,7 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	}
 	q.Since = time.Now().Add(-o.Lost).UTC().Truncate(time.Millisecond)
 	if !q.Newest.IsZero() && q.Newest.Before(q.Since) {
-		q.Since = q.Newest // the lost time begins where the ledger ends, however long ago that is
+		q.Since = q.Newest // the lost time begins with the newest record, however old it is
 	}
 	if q.Ahead = o.Ahead; q.Ahead < 0 {
 		if err := q.estimate(ctx, cfg, runs, o.Lost, o.Log); err != nil {
@@ -131,7 +152,8 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	return q, q.count(ctx, l)
 }
 
-// newest is when the ledger last heard of anything. Senders say every two seconds that they are there.
+// newest returns the time of the ledger's newest record. A sender reports its state every two
+// seconds.
 func newest(ctx context.Context, l campaign.ReportLedger, runs []campaign.Run) (last time.Time, err error) {
 	later := func(t time.Time) {
 		if t.After(last) {
@@ -158,14 +180,16 @@ func newest(ctx context.Context, l campaign.ReportLedger, runs []campaign.Run) (
 	return last, nil
 }
 
-// lostList is the list of a run that stands for a firing of the lost time.
+// lostList is the name of the list of a run that stands for a firing of the lost time.
 const lostList = "(the firing of the lost time)"
 
-// closeFirings keeps the schedule from launching again what it may have launched in the lost time: a cancelled run
-// without rows stands for each firing that would be made now. It comes before the quarantine: a death in between repeats it.
+// closeFirings keeps the schedule from launching again what it may have launched in the lost time:
+// it makes a cancelled run without rows for each firing that is due. It comes before the quarantine
+// of the ledger, so that a quarantine that died in between is repeated as a whole.
 func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.Ledger, runs []campaign.Run, log *slog.Logger) error {
 	all, err := ReadSchedule(cfg.Campaigns)
-	if err != nil { // what is faulty launches nothing; mended, it is written anew and owes no earlier firing
+	if err != nil {
+		// A faulty file launches nothing. Once corrected it has a new time, and no earlier firing is due.
 		log.Warn("a campaign file is not used", "err", err)
 	}
 	d := &Daemon{cfg: cfg, ledger: l}
@@ -174,20 +198,24 @@ func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.
 		if err != nil {
 			return err
 		}
-		known := slices.IndexFunc(runs, func(r campaign.Run) bool { return r.Campaign == s.Definition.Name && r.Launch == cronKey+firing.Key })
-		if !due || known >= 0 && runs[known].ListName != lostList { // known: its import was interrupted
+		known := slices.IndexFunc(runs, func(r campaign.Run) bool {
+			return r.Campaign == s.Definition.Name && r.Launch == cronKey+firing.Key
+		})
+		if !due || known >= 0 && runs[known].ListName != lostList { // a known firing is due if its import was interrupted
 			continue
 		}
 		lost := LostFiring{Campaign: s.Definition.Name, At: firing.At.UTC()}
 		if !q.DryRun {
 			var run campaign.Run
-			if known >= 0 { // an earlier quarantine died before it cancelled its stand-in
+			if known >= 0 { // an earlier quarantine died before it cancelled this run
 				run = runs[known]
 			} else if run, err = l.CreateRun(ctx, campaign.Run{Campaign: lost.Campaign, Launch: cronKey + firing.Key, ListName: lostList,
 				Template: s.Definition.Template.Name, Language: s.Definition.Template.Language}); err != nil {
 				return fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
 			}
-			if _, err := l.SetState(ctx, run.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "", "it may have been launched in the time that the ledger lost"); err != nil {
+			_, err := l.SetState(ctx, run.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "",
+				"it may have been launched in the time that the ledger lost")
+			if err != nil {
 				return fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
 			}
 			lost.Run = run.ID()
@@ -197,10 +225,11 @@ func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.
 	return nil
 }
 
-// askRates is how long the service is asked for its numbers; what it does not tell is assumed.
+// askRates is how long the service may take to tell its numbers. After that their rates are
+// assumed.
 const askRates = 10 * time.Second
 
-// estimate computes Ahead: no segment can have been sent faster than the fastest number sends.
+// estimate computes Ahead. No segment can have been sent faster than the fastest number sends.
 func (q *Quarantined) estimate(ctx context.Context, cfg *Config, runs []campaign.Run, lost time.Duration, log *slog.Logger) error {
 	var connections, untold []string
 	for _, r := range runs {
@@ -246,7 +275,7 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *Config, runs []campaign
 	return nil
 }
 
-// count reads what stands now.
+// count fills Runs from the ledger.
 func (q *Quarantined) count(ctx context.Context, l campaign.Ledger) error {
 	runs, err := l.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {

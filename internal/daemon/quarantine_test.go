@@ -3,9 +3,7 @@ package daemon
 import (
 	"bytes"
 	"context"
-	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -33,7 +31,7 @@ func (n *notes) Write(p []byte) (int, error) {
 	return n.text.Write(p)
 }
 
-// lines are those that contain what.
+// lines returns the lines that contain what.
 func (n *notes) lines(what string) (found []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -45,9 +43,9 @@ func (n *notes) lines(what string) (found []string) {
 	return found
 }
 
-// A standby is promoted under a process that sends. It says so once, stays there for webhooks, and goes on after the
-// quarantine, which needs no restart.
-func TestASenderGoesOnAfterTheQuarantine(t *testing.T) {
+// A standby is promoted while a process sends. The process logs it once, still takes webhooks, and
+// continues after the quarantine without a restart.
+func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	server, err := pgtest.Start()
@@ -62,7 +60,7 @@ func TestASenderGoesOnAfterTheQuarantine(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	log := &notes{}
-	d, err := New(ctx, &config, Options{Log: slog.New(slog.NewTextHandler(log, nil))})
+	d, err := New(ctx, &config, Options{Log: logTo(log)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +77,12 @@ func TestASenderGoesOnAfterTheQuarantine(t *testing.T) {
 		}
 	}()
 
-	desk, err := postgres.Open(t.Context(), config.Ledger, ledger.Options{})
+	l, err := postgres.Open(t.Context(), config.Ledger, ledger.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer desk.Close()
-	launched, err := campaign.Launch{Ledger: desk, Service: d.client, File: c.campaign(c.dir, "promoted", "", 160)}.Start(t.Context())
+	defer l.Close()
+	launched, err := campaign.Launch{Ledger: l, Service: d.client, File: c.campaign(c.dir, "promoted", "", 160)}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +91,7 @@ func TestASenderGoesOnAfterTheQuarantine(t *testing.T) {
 		t.Helper()
 		for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("%s: not within 30 s\n%s", what, strings.Join(log.lines(""), ""))
+				t.Fatalf("got nothing within 30 s, want that %s; the log is\n%s", what, strings.Join(log.lines(""), ""))
 			}
 		}
 	}
@@ -103,44 +101,49 @@ func TestASenderGoesOnAfterTheQuarantine(t *testing.T) {
 		}
 		return n
 	}
-	until("it sends", func() bool { return accepted() >= 5 })
+	until("the process sends", func() bool { return accepted() >= 5 })
 	if err := server.Restore(); err != nil {
 		t.Fatal(err)
 	}
-	const said = "it went back in time"
-	until("it says so", func() bool { return len(log.lines(said)) > 0 })
+	const wentBack = "it went back in time"
+	until("the sender logs it", func() bool { return len(log.lines(wentBack)) > 0 })
 	sent := accepted()
-	until("readyz says so, and the process stays there for webhooks", func() bool {
+	until("readyz names it, and the process stays ready for webhooks", func() bool {
 		code, body := c.page(url + "/readyz")
-		return code == http.StatusOK && strings.Contains(body, "nothing is sent") && strings.Contains(body, said)
+		return code == http.StatusOK && strings.Contains(body, "nothing is sent") && strings.Contains(body, wentBack)
 	})
 	noticed := time.Now()
-	until("why says so, and goes on saying so", func() bool {
-		run, err := desk.Run(t.Context(), no)
+	until("why names it, after further tries too", func() bool {
+		run, err := l.Run(t.Context(), no)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := campaign.Explain(t.Context(), desk, run, time.Now())
-		return err == nil && strings.Contains(w.Sentence, "held up by the ledger") && strings.Contains(w.Sentence, "run `campaignd ledger quarantine`") &&
-			w.Lanes[0].At.Sub(noticed) > time.Second // it tried again a few times meanwhile
+		w, err := campaign.Explain(t.Context(), l, run, time.Now())
+		return err == nil && strings.Contains(w.Sentence, "held up by the ledger") &&
+			strings.Contains(w.Sentence, "run `campaignd ledger quarantine`") && w.Lanes[0].At.Sub(noticed) > time.Second
 	})
-	if lines := log.lines(said); len(lines) != 1 {
-		t.Errorf("it says so %d times:\n%s", len(lines), strings.Join(lines, ""))
+	if lines := log.lines(wentBack); len(lines) != 1 {
+		t.Errorf("the log has it %d times, want once:\n%s", len(lines), strings.Join(lines, ""))
 	}
-	if now := accepted(); now > sent+40 { // what was granted before is posted still: at most two groups, and a slow answer
-		t.Errorf("%d were sent after the loss was noticed", now-sent)
+	// Intents that were granted before are still posted: at most two groups, and what a slow answer
+	// delayed.
+	if now := accepted(); now > sent+40 {
+		t.Errorf("%d messages were sent after the loss was noticed, want at most 40", now-sent)
 	}
 
 	q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Second, Ahead: -1})
-	if err != nil || !q.WentBack || !q.Done || q.Ahead != 35 || q.Doubts == 0 || len(q.Runs) != 1 || q.Runs[0].Reason != campaign.PausedByLedger {
-		t.Fatalf("Quarantine = %+v and %v, want one run paused by the ledger, 35 ahead", q, err)
+	if err != nil || !q.WentBack || !q.Done || q.Ahead != 35 || q.Doubts == 0 {
+		t.Fatalf("Quarantine = %+v and %v, want it done, 35 ahead, and doubts", q, err)
 	}
-	if _, err := desk.SetWanted(t.Context(), no, campaign.WantRun); err != nil {
+	if len(q.Runs) != 1 || q.Runs[0].Reason != campaign.PausedByLedger {
+		t.Fatalf("quarantined runs = %+v, want one, paused by the ledger", q.Runs)
+	}
+	if _, err := l.SetWanted(t.Context(), no, campaign.WantRun); err != nil {
 		t.Fatal(err)
 	}
-	until("it sends what is queued", func() bool {
+	until("the sender sends the queued rows", func() bool {
 		totals := map[campaign.Status]int64{}
-		tallies, _, err := desk.Tallies(t.Context(), no)
+		tallies, _, err := l.Tallies(t.Context(), no)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,28 +152,24 @@ func TestASenderGoesOnAfterTheQuarantine(t *testing.T) {
 		}
 		return totals[campaign.Queued]+totals[campaign.Sending] == 0
 	})
-	until("readyz forgets it", func() bool {
+	until("readyz is ok again", func() bool {
 		code, body := c.page(url + "/readyz")
 		return code == http.StatusOK && body == "ok\n"
 	})
 	for m := range c.service.Messages() {
 		if m.Nth != 1 {
-			t.Errorf("%s got %d messages", m.To, m.Nth)
+			t.Errorf("%s got %d messages, want 1", m.To, m.Nth)
 		}
 	}
-	if problems, err := desk.Audit(t.Context(), no, 10); err != nil || len(problems) > 0 {
-		t.Errorf("audit: %v %v", problems, err)
+	if problems, err := l.Audit(t.Context(), no, 10); err != nil || len(problems) > 0 {
+		t.Errorf("Audit = %v and %v, want no problem", problems, err)
 	}
 }
 
-// A schedule that fired in the lost time would fire again: the ledger knows nothing of it.
+// The ledger has no run of a firing of the lost time, so the schedule would fire it again.
 func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	file := c.campaign(c.dir, "spring", "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n", 10)
-	written := time.Now().AddDate(0, 0, -2) // a day has begun since
-	if err := os.Chtimes(file, written, written); err != nil {
-		t.Fatal(err)
-	}
+	makeDue(t, c.campaign(c.dir, "spring", dailySchedule, 10))
 	d := c.replica()
 	config := *c.config
 	config.Ledger = "sqlite:" + filepath.Join(c.dir, "c.db")
@@ -194,23 +193,23 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 		return q
 	}
 	if q := quarantine(QuarantineOptions{}); len(q.Firings) != 0 || !due() {
-		t.Errorf("nothing was lost, and a firing is closed: %+v", q)
+		t.Errorf("nothing was lost: got %+v, want no firing closed", q)
 	}
 	if q := quarantine(QuarantineOptions{Lost: time.Minute, DryRun: true}); len(q.Firings) != 1 || q.Firings[0].Run != "" || !due() {
-		t.Errorf("a dry run: %+v", q)
+		t.Errorf("a dry run: got %+v, want one firing, without a run and still due", q)
 	}
 	q := quarantine(QuarantineOptions{Lost: time.Minute})
 	if len(q.Firings) != 1 || q.Firings[0].Campaign != "spring" || q.Firings[0].Run == "" || due() {
-		t.Errorf("%+v; due: %v", q, due())
+		t.Fatalf("got %+v, still due: %v, want one firing of spring with a run, and not due", q, due())
 	}
 	runs := c.runs()
 	if len(runs) != 1 || runs[0].ID() != q.Firings[0].Run || runs[0].State != campaign.Cancelled {
 		t.Fatalf("runs = %+v, want one, cancelled, that stands for the firing", runs)
 	}
 	if report, err := reporting.Build(t.Context(), c.ledger, runs[0]); err != nil || report.Rows != 0 {
-		t.Errorf("its report: %+v %v", report, err)
+		t.Errorf("its report: got %+v and %v, want no rows", report, err)
 	}
 	if q := quarantine(QuarantineOptions{Lost: time.Minute}); len(q.Firings) != 0 {
-		t.Errorf("closed twice: %+v", q)
+		t.Errorf("a second quarantine: got %+v, want no firing", q)
 	}
 }

@@ -23,7 +23,8 @@ import (
 	"campaignd/throttle"
 )
 
-// cluster is one ledger, one service and one limiter, and any number of daemons over them in this process.
+// cluster is one ledger, one service and one limiter, which any number of daemons in this process
+// share.
 type cluster struct {
 	*testing.T
 	ledger  campaign.Ledger
@@ -31,10 +32,23 @@ type cluster struct {
 	service *sandbox.Sandbox
 	config  *Config
 	dir     string
-	first   int // of the recipients of the next list
+	first   int // number of the first recipient of the next list
 }
 
-// newCluster starts the service with numbers of rate messages a second; lease is that of segments and jobs.
+// dailySchedule fires at each midnight UTC, up to 48 h late.
+const dailySchedule = "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n"
+
+// makeDue dates a campaign file back by two days, so that a firing of dailySchedule is due.
+func makeDue(t *testing.T, file string) {
+	t.Helper()
+	written := time.Now().AddDate(0, 0, -2)
+	if err := os.Chtimes(file, written, written); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newCluster starts the service with numbers of a throughput level. lease is the lease of segments
+// and jobs.
 func newCluster(t *testing.T, throughput string, lease time.Duration) *cluster {
 	t.Helper()
 	c := &cluster{T: t, limiter: throttle.NewLocal(), dir: t.TempDir(), config: DefaultConfig()}
@@ -67,7 +81,7 @@ func newCluster(t *testing.T, throughput string, lease time.Duration) *cluster {
 	return c
 }
 
-// replica is a daemon of the cluster; its log goes to the test.
+// replica returns a daemon of the cluster, without a log.
 func (c *cluster) replica() *Daemon {
 	c.Helper()
 	config := *c.config
@@ -81,7 +95,7 @@ func (c *cluster) replica() *Daemon {
 	}
 }
 
-// campaign writes a campaign file, and its list of rows.
+// campaign writes a campaign file, whose text ends in more, and its list. It returns the path.
 func (c *cluster) campaign(dir, name, more string, rows int) string {
 	c.Helper()
 	var list strings.Builder
@@ -105,6 +119,7 @@ recipients: {file: %[1]s.csv, columns: {to: phone}}
 	return file
 }
 
+// runs returns the runs of the ledger.
 func (c *cluster) runs() []campaign.Run {
 	c.Helper()
 	all, err := c.ledger.Runs(c.Context(), campaign.RunFilter{})
@@ -114,17 +129,12 @@ func (c *cluster) runs() []campaign.Run {
 	return all
 }
 
-// Eight replicas see a campaign due at once, half of them with a list that has changed meanwhile.
-func TestReplicasFireACampaignOnceWhateverListEachReads(t *testing.T) {
+// A campaign is due at eight replicas at once. Half of them have another list of it.
+func TestReplicasFireACampaignOnceWithListsThatDiffer(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	const schedule = "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n"
-	changed := t.TempDir()
-	files := []string{c.campaign(c.dir, "spring", schedule, 10), c.campaign(changed, "spring", schedule, 11)}
-	written := time.Now().AddDate(0, 0, -2) // a day has begun since
+	files := []string{c.campaign(c.dir, "spring", dailySchedule, 10), c.campaign(t.TempDir(), "spring", dailySchedule, 11)}
 	for _, f := range files {
-		if err := os.Chtimes(f, written, written); err != nil {
-			t.Fatal(err)
-		}
+		makeDue(t, f)
 	}
 	var firing sync.WaitGroup
 	for i := range 8 {
@@ -147,14 +157,14 @@ func TestReplicasFireACampaignOnceWhateverListEachReads(t *testing.T) {
 	firing.Wait()
 	runs := c.runs()
 	if len(runs) != 1 || runs[0].State != campaign.Ready || !strings.HasPrefix(runs[0].Launch, campaign.FiringKey) {
-		t.Fatalf("%d runs: %+v", len(runs), runs)
+		t.Fatalf("got runs %+v, want one of the schedule, ready", runs)
 	}
 	if n := runs[0].Rows; n != 10 && n != 11 {
-		t.Errorf("%d rows: two lists are mixed", n)
+		t.Errorf("got %d rows, want 10 or 11, those of one list", n)
 	}
 }
 
-// interrupted is a run whose importer died after some rows: the first half of its list is in the ledger.
+// interrupted makes a run whose importer died half-way: the ledger has the first half of its list.
 func (c *cluster) interrupted(name string, rows int64) campaign.Run {
 	c.Helper()
 	file := c.campaign(c.dir, name, "", int(rows))
@@ -187,7 +197,7 @@ func (c *cluster) interrupted(name string, rows int64) campaign.Run {
 	return run
 }
 
-func TestADeadImportIsTakenUpWhereItsListIs(t *testing.T) {
+func TestADeadImportIsResumedWhereItsListIs(t *testing.T) {
 	t.Parallel()
 	const lease = 500 * time.Millisecond
 	c := newCluster(t, "STANDARD", lease)
@@ -201,9 +211,9 @@ func TestADeadImportIsTakenUpWhereItsListIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func() {
+	resume := func() {
 		l := newLauncher(d)
-		d.takeUp(t.Context(), l, e)
+		d.resumeImports(t.Context(), l, e)
 		l.running.Wait()
 	}
 	state := func(r campaign.Run) campaign.Run {
@@ -214,26 +224,26 @@ func TestADeadImportIsTakenUpWhereItsListIs(t *testing.T) {
 		}
 		return r
 	}
-	if look(); state(here).State != campaign.Importing && time.Since(here.CreatedAt) < lease {
-		t.Error("taken up although its importer may only just have begun")
+	if resume(); state(here).State != campaign.Importing && time.Since(here.CreatedAt) < lease {
+		t.Errorf("a young run: got %s, want importing, because its importer may just have begun", state(here).State)
 	}
 	time.Sleep(time.Until(here.CreatedAt.Add(lease + 10*time.Millisecond)))
 	held, ok, err := c.ledger.AcquireJob(t.Context(), fmt.Sprintf("import %d", here.No), "the importer", time.Hour)
 	if err != nil || !ok {
 		t.Fatalf("acquired %v and %v, want the job", ok, err)
 	}
-	if look(); state(here).State != campaign.Importing {
-		t.Error("taken up although its importer lives")
+	if resume(); state(here).State != campaign.Importing {
+		t.Errorf("with a live importer: got %s, want importing", state(here).State)
 	}
 	if err := c.ledger.ReleaseJob(t.Context(), held); err != nil {
 		t.Fatal(err)
 	}
-	look()
+	resume()
 	if r := state(here); r.State != campaign.Ready || r.Rows != 100 {
-		t.Errorf("its list is here: %s with %d rows", r.State, r.Rows)
+		t.Errorf("a list of this machine: got %s with %d rows, want ready with 100", r.State, r.Rows)
 	}
 	if r := state(elsewhere); r.State != campaign.Importing || r.Rows != 50 {
-		t.Errorf("its list is not here: %s with %d rows, want it left alone", r.State, r.Rows)
+		t.Errorf("a list of another machine: got %s with %d rows, want importing with 50", r.State, r.Rows)
 	}
 	problems, err := c.ledger.Audit(t.Context(), here.No, 5)
 	if err != nil || len(problems) > 0 {
@@ -241,7 +251,7 @@ func TestADeadImportIsTakenUpWhereItsListIs(t *testing.T) {
 	}
 }
 
-func TestOneReplicaSweepsUntilItLeaves(t *testing.T) {
+func TestOneReplicaSweepsUntilItEnds(t *testing.T) {
 	c := newCluster(t, "STANDARD", time.Hour)
 	turns := make([]*turn, 3)
 	for i := range turns {
@@ -256,18 +266,18 @@ func TestOneReplicaSweepsUntilItLeaves(t *testing.T) {
 		return ours
 	}
 	if got := fmt.Sprint(asked(), asked()); got != "[0] [0]" {
-		t.Errorf("it is the turn of %s, want of the first, and again", got)
+		t.Errorf("got the turns %s, want those of the first, [0] [0]", got)
 	}
 	if err := turns[0].end(); err != nil {
 		t.Fatal(err)
 	}
 	turns[0] = nil
 	if got := fmt.Sprint(asked()); got != "[1]" {
-		t.Errorf("after the first has left it is the turn of %s", got)
+		t.Errorf("after the end of the first: got the turn of %s, want [1]", got)
 	}
 }
 
-// Without Redis the limits are this process's own, so a second sender must wait.
+// Without Redis each process has limits of its own, so a second sender must wait.
 func TestWithoutRedisOneProcessSendsFromASharedLedger(t *testing.T) {
 	c := newCluster(t, "STANDARD", time.Hour)
 	c.config.Ledger, c.config.Replicas = "postgres://declared/only", 1
@@ -276,7 +286,7 @@ func TestWithoutRedisOneProcessSendsFromASharedLedger(t *testing.T) {
 	defer stop()
 	err := a.alone(t.Context(), func(context.Context) error {
 		return b.alone(ctx, func(context.Context) error {
-			t.Error("both send")
+			t.Error("got two senders at once, want one")
 			return nil
 		})
 	})
@@ -285,6 +295,6 @@ func TestWithoutRedisOneProcessSendsFromASharedLedger(t *testing.T) {
 	}
 	sent := false
 	if err := b.alone(t.Context(), func(context.Context) error { sent = true; return nil }); err != nil || !sent {
-		t.Errorf("after the first has ended: %v, sent %v", err, sent)
+		t.Errorf("after the end of the first: got %v, sent %v, want nil and true", err, sent)
 	}
 }

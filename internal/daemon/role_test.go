@@ -14,13 +14,14 @@ import (
 	"campaignd/throttle/redistest"
 )
 
-// serving is a process of `campaignd serve` in this one.
+// serving is a running Serve.
 type serving struct {
 	public, admin string
 	stop          context.CancelFunc
 	ended         chan error
 }
 
+// serve starts Serve with a role over the ledger roles.db of the cluster.
 func (c *cluster) serve(role Role) *serving {
 	c.Helper()
 	config := *c.config
@@ -69,26 +70,26 @@ func (c *cluster) page(url string) (int, string) {
 	return r.StatusCode, string(body)
 }
 
-// The work of a process can be split: intakes take webhooks and send nothing, senders send and take none.
+// An intake takes webhooks and sends nothing. A sender sends and takes no webhooks.
 func TestRolesSplitTheWork(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	sender, intake := c.serve(RoleSender), c.serve(RoleIntake)
 	if sender.public != "" {
-		t.Errorf("a sender takes webhooks at %s", sender.public)
+		t.Errorf("a sender takes webhooks at %s, want nowhere", sender.public)
 	}
 	if code, _ := c.page(strings.Replace(intake.public, c.config.Webhooks.Path, "/healthz", 1)); code != http.StatusOK {
-		t.Errorf("the intake's listener answers %d", code)
+		t.Errorf("the intake's listener answers %d, want 200", code)
 	}
 	for _, tt := range []struct {
-		s           *serving
-		sends, take bool
-	}{{sender, true, false}, {intake, false, true}} {
+		s     *serving
+		takes bool // webhooks
+	}{{sender, false}, {intake, true}} {
 		code, page := c.page(tt.s.admin + "/metrics")
-		if code != http.StatusOK || strings.Contains(page, "campaignd_webhooks_taken_total") != tt.take {
-			t.Errorf("metrics of %+v: %d, counts webhooks: %v", tt.s, code, !tt.take)
+		if counts := strings.Contains(page, "campaignd_webhooks_taken_total"); code != http.StatusOK || counts != tt.takes {
+			t.Errorf("metrics: got %d, counts webhooks: %v, want 200 and %v", code, counts, tt.takes)
 		}
 		if code, _ := c.page(tt.s.admin + "/readyz"); code != http.StatusOK {
-			t.Errorf("not ready: %d", code)
+			t.Errorf("readyz: got %d, want 200", code)
 		}
 	}
 
@@ -102,7 +103,8 @@ func TestRolesSplitTheWork(t *testing.T) {
 	}
 }
 
-// Without the limiter nothing is sent: whoever only sends is not ready, and whoever takes webhooks too stays there for them.
+// Without the limiter nothing is sent. A process that only sends is not ready then; a process that
+// takes webhooks stays ready for them.
 func TestReadinessNamesALimiterThatIsAway(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	redis := redistest.Start(t)
@@ -110,23 +112,24 @@ func TestReadinessNamesALimiterThatIsAway(t *testing.T) {
 	sender, intake := c.serve(RoleSender), c.serve(RoleIntake)
 	for _, s := range []*serving{sender, intake} {
 		if code, body := c.page(s.admin + "/readyz"); code != http.StatusOK || strings.TrimSpace(body) != "ok" {
-			t.Errorf("with redis: %d %s", code, body)
+			t.Errorf("with redis: got %d %s, want 200 ok", code, body)
 		}
 	}
 	redis.Kill()
 	if code, body := c.page(sender.admin + "/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "redis") {
-		t.Errorf("a sender without redis: %d %s", code, body)
+		t.Errorf("a sender without redis: got %d %s, want 503 and redis in it", code, body)
 	}
 	if code, body := c.page(intake.admin + "/readyz"); code != http.StatusOK || strings.Contains(body, "redis") {
-		t.Errorf("an intake needs no redis: %d %s", code, body)
+		t.Errorf("an intake without redis: got %d %s, want 200 ok", code, body)
 	}
 	sender.stop()
 	if err := <-sender.ended; err != nil {
 		t.Error(err)
 	}
 	all := c.serve(RoleAll)
-	if code, body := c.page(all.admin + "/readyz"); code != http.StatusOK || !strings.Contains(body, "nothing is sent") || !strings.Contains(body, "redis") {
-		t.Errorf("a sender that takes webhooks, without redis: %d %s", code, body)
+	code, body := c.page(all.admin + "/readyz")
+	if code != http.StatusOK || !strings.Contains(body, "nothing is sent") || !strings.Contains(body, "redis") {
+		t.Errorf("a sender that takes webhooks, without redis: got %d %s, want 200, nothing is sent and redis in it", code, body)
 	}
 	redis.Restart()
 	for deadline := time.Now().Add(10 * time.Second); ; {
@@ -135,7 +138,7 @@ func TestReadinessNamesALimiterThatIsAway(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("with redis again: %d %s", code, body)
+			t.Fatalf("with redis again: got %d %s, want 200 ok within 10 s", code, body)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -157,6 +160,6 @@ func TestAnIntakeNeedsNoKeyOfTheService(t *testing.T) {
 		t.Error(err)
 	}
 	if err := (&Config{Role: RoleIntake}).CanSend(); err == nil {
-		t.Error("it may send")
+		t.Error("CanSend of an intake = nil, want an error")
 	}
 }

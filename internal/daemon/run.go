@@ -13,31 +13,40 @@ import (
 	"campaignd/reporting"
 )
 
-// RunOptions describe `campaignd run`.
+// RunOptions holds the options of `campaignd run`.
 type RunOptions struct {
-	File     string        // the campaign file
-	List     string        // the list; "": recipients.file of the campaign
-	New      bool          // launch another run of a list that has one
-	Settle   time.Duration // how long statuses are awaited after the last answer
-	Checked  func(*campaign.Preflight)
+	// File is the path of the campaign file.
+	File string
+	// List is the path of the list. "" takes recipients.file of the campaign.
+	List string
+	// New launches another run of a list that already has one.
+	New bool
+	// Settle is how long statuses are awaited after the last answer. 0: not at all.
+	Settle time.Duration
+	// Checked, if not nil, gets the preflight of a new run.
+	Checked func(*campaign.Preflight)
+	// Progress, if not nil, is called when the run has advanced, about four times a second, from
+	// more than one goroutine.
 	Progress func(Progress)
 }
 
-// RunResult is what `campaignd run` ends with.
+// RunResult is the result of `campaignd run`.
 type RunResult struct {
-	Report  *reporting.Report
+	Report *reporting.Report
+	// Resumed means that the run had been started before.
 	Resumed bool
-	Ended   bool // the run had ended before: nothing was sent
+	// Ended means that the run had ended before, so nothing was sent.
+	Ended bool
 }
 
-// Unsure is how many rows are not settled: `run` exits with 3 exactly when it is above 0.
+// Unsure returns the number of rows that are open or unknown. `run` exits with 3 if it is above 0.
 func (r RunResult) Unsure() int64 {
 	t := r.Report.Totals
 	return t[campaign.Queued] + t[campaign.Sending] + t[campaign.InDoubt] + t[campaign.Unknown]
 }
 
-// RunCampaign brings one campaign to its end: it checks, freezes the list, sends, and keeps
-// taking webhooks until the statuses are settled. It may be interrupted and called again.
+// RunCampaign checks one campaign, freezes its list, sends, and keeps taking webhooks until the
+// statuses have settled. A call that was interrupted may be repeated; it continues the same run.
 func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, error) {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
@@ -46,14 +55,16 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	if err != nil {
 		return RunResult{}, err
 	}
-	if _, err := plan.CronOf(o.File, src, def); err != nil { // what check refuses
+	// The schedule is not used here, but its faults are refused as `check` refuses them.
+	if _, err := plan.CronOf(o.File, src, def); err != nil {
 		return RunResult{}, err
 	}
 	if _, err := d.numbers.refresh(ctx, d.client); err != nil {
 		return RunResult{}, err
 	}
-	// Memory stays flat in the list's length: garbage is collected at half the usual growth while a list is read twice, and to
-	// the end where the ledger is in this process. Sending to a server's ledger is a third faster at the usual growth.
+	// Memory must not grow with the length of the list. Garbage is collected at half the usual growth
+	// while the list is read, and with an SQLite ledger until the end. With a PostgreSQL ledger,
+	// sending is a third faster at the usual growth.
 	usual := debug.SetGCPercent(50)
 	defer debug.SetGCPercent(usual)
 	launched, err := campaign.Launch{
@@ -71,8 +82,8 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	result := RunResult{Resumed: launched.Resumed, Ended: launched.Ended}
 	if !launched.Ended {
 		if run.State == campaign.Paused && run.Reason != campaign.PausedByOperator && run.Reason != campaign.PausedByLedger {
-			// Whoever runs it again wants it to go on; what paused it is tried once more. What an operator must look at first
-			// waits for `resume`.
+			// The command is given again, so the run continues and tries once more what paused it. A pause
+			// by the operator or by a quarantine ends only by `resume`.
 			if run, err = d.ledger.SetWanted(ctx, run.No, campaign.WantRun); err != nil {
 				return result, fmt.Errorf("resume the run: %w", err)
 			}
@@ -92,7 +103,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	return result, nil
 }
 
-// sendUntilSettled runs the engine and the intake for one run until watch says it is over.
+// sendUntilSettled runs the engine and the intake for one run until watch returns.
 func (d *Daemon) sendUntilSettled(ctx context.Context, run campaign.Run, o RunOptions) error {
 	engine, err := d.engine(run.No)
 	if err != nil {
@@ -103,7 +114,7 @@ func (d *Daemon) sendUntilSettled(ctx context.Context, run campaign.Run, o RunOp
 	var wg sync.WaitGroup
 	var sendErr error
 	wg.Go(func() {
-		defer stop() // an engine that cannot run ends the watch too
+		defer stop() // an engine that fails ends the watch too
 		sendErr = d.send(sending, engine)
 	})
 	_, err = d.watch(sending, run.No, o.Settle, o.Progress)
@@ -115,8 +126,9 @@ func (d *Daemon) sendUntilSettled(ctx context.Context, run campaign.Run, o RunOp
 	return err
 }
 
-// EndCancelled brings a run that is to be cancelled to its end in this process: what is queued is dropped, nothing is
-// sent. It gives up after budget, when doubts keep the run open; the next sender finishes it then.
+// EndCancelled ends a run whose wanted state is cancel: it skips the queued rows and sends nothing.
+// Doubts may keep the run open. Then EndCancelled returns the open run and nil after budget, and
+// the next sender ends the run.
 func (d *Daemon) EndCancelled(ctx context.Context, no campaign.RunNo, budget time.Duration) (campaign.Run, error) {
 	engine, err := d.engine(no)
 	if err != nil {
@@ -146,6 +158,3 @@ func (d *Daemon) EndCancelled(ctx context.Context, no campaign.RunNo, budget tim
 	}
 	return run, err
 }
-
-// Interrupted reports whether an error says only that the operator stopped the command.
-func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }

@@ -8,8 +8,8 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// ServeSandbox answers as the messaging service on addr until ctx ends. started, when not nil, gets the
-// address once requests are answered.
+// ServeSandbox serves the sandbox of the messaging service on addr until ctx ends. started, if not
+// nil, gets the URL once requests are answered.
 func ServeSandbox(ctx context.Context, addr string, o sandbox.Options, started func(url string)) error {
 	service, err := sandbox.New(o)
 	if err != nil {
@@ -19,7 +19,7 @@ func ServeSandbox(ctx context.Context, addr string, o sandbox.Options, started f
 	if err != nil {
 		return err
 	}
-	// An answer that hangs on request must be able to outlast any client.
+	// The faults hang_before and hang_after delay an answer for longer than any client waits.
 	l.srv.WriteTimeout = 0
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

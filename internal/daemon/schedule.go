@@ -14,8 +14,8 @@ import (
 	"campaignd/campaign/sender"
 )
 
-// scheduleEvery is how often the campaign folder is read and due firings are looked for. A cron
-// expression has whole minutes.
+// scheduleEvery is how often the campaign folder is read and due firings are launched. The times of
+// a cron expression are whole minutes.
 const scheduleEvery = 5 * time.Second
 
 // Scheduled is one campaign of the folder with a schedule.
@@ -25,11 +25,12 @@ type Scheduled struct {
 	Cron       *plan.Cron
 }
 
-// Next is when it fires next after now.
+// Next returns the first firing after now.
 func (s Scheduled) Next(now time.Time) plan.Firing { return s.Cron.Next(now) }
 
-// ReadSchedule reads the campaign files of a folder. A folder that does not exist is empty;
-// what is wrong with files is one *campaign.FileError beside the good ones. Of two files with one campaign name the first is good.
+// ReadSchedule reads the campaign files of a folder and returns those with a schedule. A folder
+// that does not exist counts as empty. The faults of all files are one *campaign.FileError,
+// returned with the good files. If two files have the same campaign name, the second is a fault.
 func ReadSchedule(dir string) ([]Scheduled, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -47,9 +48,13 @@ func ReadSchedule(dir string) ([]Scheduled, error) {
 		case err != nil:
 			faults.Findings = append(faults.Findings, campaign.Finding{Level: campaign.LevelError, What: err.Error()})
 		case s.Cron == nil:
-		case named[s.Definition.Name] != "": // firings are known by the campaign's name: only one of the two would be launched
+		case named[s.Definition.Name] != "":
+			// The key of a firing is made from the campaign's name, so only one of the two would be
+			// launched.
 			faults.Findings = append(faults.Findings, campaign.Finding{
-				Level: campaign.LevelError, Where: f, What: fmt.Sprintf("the name %s is that of %s too", s.Definition.Name, named[s.Definition.Name]), Remedy: "give each campaign a name of its own",
+				Level: campaign.LevelError, Where: f,
+				What:   fmt.Sprintf("the name %s is that of %s too", s.Definition.Name, named[s.Definition.Name]),
+				Remedy: "give each campaign a name of its own",
 			})
 		default:
 			named[s.Definition.Name] = f
@@ -71,23 +76,24 @@ func readScheduled(file string) (Scheduled, error) {
 	return Scheduled{File: file, Definition: def, Cron: c}, err
 }
 
-// schedule fires campaigns of the folder, and takes up imports whose process died, until ctx ends. A firing is a run
-// keyed by its time, so a restart neither repeats nor forgets one within its grace; one replica at a time looks at a
-// campaign, so that N replicas fire once.
+// schedule fires the campaigns of the folder and resumes imports whose process died, until ctx
+// ends. The key of a firing's run holds its time, so a restart neither repeats a firing nor forgets
+// one within its grace. A job lets one replica at a time fire a campaign, so that several replicas
+// fire it once.
 func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 	l := newLauncher(d)
 	defer l.running.Wait()
 	for {
 		all, err := ReadSchedule(d.cfg.Campaigns)
-		l.sayFaults("folder", "a campaign file is not used", err)
+		l.logFindingsOnce("folder", "a campaign file is not used", err)
 		for _, s := range all {
 			_, due, err := d.due(ctx, s, time.Now())
-			l.say(s.File, "a scheduled campaign cannot be looked at", err)
+			l.logOnce(s.File, "a scheduled campaign cannot be checked", err)
 			if due {
 				l.try(ctx, cronKey+s.Definition.Name, func(ctx context.Context) error { return d.fireOnce(ctx, s, e) })
 			}
 		}
-		d.takeUp(ctx, l, e)
+		d.resumeImports(ctx, l, e)
 		t := time.NewTimer(scheduleEvery)
 		select {
 		case <-ctx.Done():
@@ -98,7 +104,8 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 	}
 }
 
-// fireOnce fires s if it is still due once this process alone looks at it: another replica may just have done it.
+// fireOnce takes the campaign's job and fires s if it is still due: another replica may have fired
+// it before this process got the job.
 func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, e *sender.Engine) error {
 	return d.job(cronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
 		firing, due, err := d.due(ctx, s, time.Now())
@@ -112,16 +119,16 @@ func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, e *sender.Engine) er
 	})
 }
 
-// takeUp goes on with imports that nobody is at any more and whose list this process can read. A list that is
-// elsewhere is left to a replica that has it, or to the operator's `campaignd run`.
-func (d *Daemon) takeUp(ctx context.Context, l *launcher, e *sender.Engine) {
+// resumeImports continues imports whose process died, if this process can read their list. A list
+// on another machine is left to a replica there, or to the operator's `campaignd run`.
+func (d *Daemon) resumeImports(ctx context.Context, l *launcher, e *sender.Engine) {
 	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
-		return // the engine says so
+		return // the engine logs it
 	}
 	for _, r := range runs {
-		// A run is created before its import is leased: whoever created it comes first. A follow-up's list is the
-		// ledger itself; the same `follow-up` command goes on with it.
+		// A process creates a run before it leases the import, so a young run is left to its creator. The
+		// list of a follow-up is the ledger itself; the same `follow-up` command continues it.
 		if r.State != campaign.Importing || r.Parent != 0 || time.Since(r.CreatedAt) < time.Duration(d.cfg.Sending.Lease) {
 			continue
 		}
@@ -130,7 +137,7 @@ func (d *Daemon) takeUp(ctx context.Context, l *launcher, e *sender.Engine) {
 			if err != nil {
 				return fmt.Errorf("interrupted import of %s: %w", r.ID(), err)
 			}
-			if launched.Imported { // otherwise another process did since the runs were read
+			if launched.Imported { // else another process has imported it since the runs were read
 				d.log.Info("interrupted import finished", "run", r.ID(), "rows", launched.Run.Rows)
 				e.Poke()
 			}
@@ -139,7 +146,7 @@ func (d *Daemon) takeUp(ctx context.Context, l *launcher, e *sender.Engine) {
 	}
 }
 
-// launch is a launch of a campaign file by the schedule.
+// launch returns the launch of a campaign file by the schedule.
 func (d *Daemon) launch(file, key string) campaign.Launch {
 	return campaign.Launch{
 		Ledger: d.ledger, Service: d.client, File: file, Key: key,
@@ -147,9 +154,9 @@ func (d *Daemon) launch(file, key string) campaign.Launch {
 	}
 }
 
-// due is the firing of s that should be launched now, if any. What is owed counts from the
-// campaign's last scheduled run, else from when its file was written; the campaign's policy decides
-// about what is late.
+// due returns the firing of s that should be launched now; ok is false for none. Firings count from
+// the campaign's last scheduled run, else from the time at which its file was written. The
+// campaign's misfire policy decides about a late firing.
 func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing plan.Firing, ok bool, err error) {
 	last, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: s.Definition.Name, Fired: true, Limit: 1})
 	if err != nil {
@@ -161,7 +168,7 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing pl
 	}
 	after := info.ModTime()
 	for _, r := range last {
-		if r.State == campaign.Importing { // its launch was interrupted: the same firing again
+		if r.State == campaign.Importing { // the launch was interrupted; return the same firing again
 			return plan.Firing{At: r.CreatedAt, Key: strings.TrimPrefix(r.Launch, cronKey)}, true, nil
 		}
 		after = r.CreatedAt
@@ -170,13 +177,14 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing pl
 	if !ok {
 		return firing, false, nil
 	}
-	return firing, plan.Misfire(s.Definition.Schedule.Misfire, time.Duration(s.Definition.Schedule.Grace), firing.At, now) == plan.Fire, nil
+	decision := plan.Misfire(s.Definition.Schedule.Misfire, time.Duration(s.Definition.Schedule.Grace), firing.At, now)
+	return firing, decision == plan.Fire, nil
 }
 
 // cronKey begins the Launch key of scheduled runs, and the name of the job that fires a campaign.
 const cronKey = campaign.FiringKey
 
-// fire launches one firing; the ledger refuses a second run of its key.
+// fire launches one firing. The ledger refuses a second run with the same key.
 func (d *Daemon) fire(ctx context.Context, s Scheduled, firing plan.Firing, e *sender.Engine) error {
 	launched, err := d.launch(s.File, cronKey+firing.Key).Start(ctx)
 	if err != nil {

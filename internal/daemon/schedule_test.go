@@ -18,13 +18,12 @@ import (
 	"campaignd/campaign"
 )
 
-// An operator reads the log by lines: each fault of the folder is one, with its place, until it changes.
+// Each fault of the folder is logged as one line with its place, and again only after a change.
 func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 	dir := t.TempDir()
-	const file = "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\nrecipients: {file: l.csv}\n"
 	put := func(name, schedule string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(file+schedule), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(springFile+schedule), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -33,16 +32,16 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 	worse := put("worse.yaml", "window: {hours: \"9-18\"}\n")
 	good := put("good.yaml", "schedule: {cron: \"@daily\"}\n")
 	twin := put("twin.yaml", "schedule: {cron: \"@hourly\"}\n")
-	put("unscheduled.yaml", "") // run by hand it may have the same name
+	put("unscheduled.yaml", "") // a campaign without a schedule may have the same name
 
 	var log bytes.Buffer
 	l := newLauncher(&Daemon{log: slog.New(slog.NewTextHandler(&log, nil))})
-	for range 3 { // the folder is read again and again
+	for range 3 {
 		all, err := ReadSchedule(dir)
 		if len(all) != 1 || filepath.Base(all[0].File) != "good.yaml" {
 			t.Fatalf("schedules %v, want good.yaml alone", all)
 		}
-		l.sayFaults("folder", "a campaign file is not used", err)
+		l.logFindingsOnce("folder", "a campaign file is not used", err)
 	}
 	faults := []string{
 		bad + `:7:3: schedule.cron: "0 0 31 2 *": no such date ever comes; choose a day that the month has`,
@@ -51,22 +50,22 @@ func TestServeLogsEachFaultOfAScheduleOnceWithItsLine(t *testing.T) {
 	}
 	for _, fault := range faults {
 		if strings.Count(log.String(), "err="+strconv.Quote(fault)+"\n") != 1 {
-			t.Errorf("want one line that ends in\n%s\nin\n%s", strconv.Quote(fault), log.String())
+			t.Errorf("got\n%s\nwant one line that ends in\n%s", log.String(), strconv.Quote(fault))
 		}
 	}
 	put("worse.yaml", "")
 	_, err := ReadSchedule(dir)
-	l.sayFaults("folder", "a campaign file is not used", err)
+	l.logFindingsOnce("folder", "a campaign file is not used", err)
 	if n := strings.Count(log.String(), "bad.yaml"); n != 2 {
-		t.Errorf("what is left is said %d times, want once more after the change", n-1)
+		t.Errorf("the fault that is left is logged %d times after the change, want 1", n-1)
 	}
 }
 
-// Each replica looks for interrupted imports every 5 s, the importing one too: one that is alive costs none of them a
-// request to the service, a look at the list or a line in the log.
-func TestReplicasLeaveAnImportThatIsAliveAlone(t *testing.T) {
+// Each replica looks for interrupted imports every 5 s, and so does the importing one. An import
+// that is alive causes no request to the service, no reading of the list and no line in the log.
+func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 	t.Parallel()
-	const lease, looks = 500 * time.Millisecond, 4 // those of 20 s; one that finds an import taken is not put off
+	const lease, looks = 500 * time.Millisecond, 4 // four looks are those of 20 s
 	c := newCluster(t, "STANDARD", lease)
 	c.config.Service.Timeout = campaign.Duration(400 * time.Millisecond)
 	var calls atomic.Int64
@@ -84,7 +83,7 @@ func TestReplicasLeaveAnImportThatIsAliveAlone(t *testing.T) {
 	launchers := make([]*launcher, len(replicas))
 	for i := range replicas {
 		replicas[i] = c.replica()
-		replicas[i].log = slog.New(slog.NewTextHandler(log, nil))
+		replicas[i].log = logTo(log)
 		launchers[i] = newLauncher(replicas[i])
 	}
 	look := func() {
@@ -93,18 +92,19 @@ func TestReplicasLeaveAnImportThatIsAliveAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.takeUp(t.Context(), launchers[i], e)
+			d.resumeImports(t.Context(), launchers[i], e)
 		}
 		for _, l := range launchers {
 			l.running.Wait()
 		}
 	}
-	// The first of them is the importer, in a launch of its own.
+	// The first replica is the importer: it holds the job of the import.
 	err := replicas[0].job(fmt.Sprintf("import %d", run.No)).Do(t.Context(), func(context.Context) error {
 		for range looks {
 			look()
 		}
-		if err := os.Rename(run.ListName, run.ListName+".away"); err != nil { // who reads the list says that it is elsewhere
+		// A replica that reads the list now logs that it is missing.
+		if err := os.Rename(run.ListName, run.ListName+".away"); err != nil {
 			return err
 		}
 		for range looks {
@@ -116,48 +116,45 @@ func TestReplicasLeaveAnImportThatIsAliveAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := calls.Load(); n != 0 {
-		t.Errorf("%d requests to the service about an import that is alive", n)
+		t.Errorf("a live import: got %d requests to the service, want none", n)
 	}
-	if said := log.lines(""); len(said) != 0 {
-		t.Errorf("said of an import that is alive: %q", said)
+	if lines := log.lines(""); len(lines) != 0 {
+		t.Errorf("a live import: got the log %q, want none", lines)
 	}
 
-	look() // its importer has gone
+	look() // the importer has ended
 	if r, err := c.ledger.Run(t.Context(), run.No); err != nil || r.State != campaign.Ready || r.Rows != 100 {
-		t.Errorf("taken up: %s with %d rows, %v", r.State, r.Rows, err)
+		t.Errorf("after the importer: got %s with %d rows (%v), want ready with 100", r.State, r.Rows, err)
 	}
-	if said := log.lines("interrupted import finished"); len(said) != 1 {
-		t.Errorf("%d replicas say that they finished the import, want one: %q", len(said), said)
+	if lines := log.lines("interrupted import finished"); len(lines) != 1 {
+		t.Errorf("%d replicas finished the import, want one: %q", len(lines), lines)
 	}
 }
 
-// The schedule of a process takes up what another left, and says what it cannot launch.
-func TestTheScheduleTakesUpAnAbandonedImport(t *testing.T) {
+// The schedule of a process resumes the import of a dead process, and logs the launch that fails.
+func TestTheScheduleResumesAnAbandonedImport(t *testing.T) {
 	t.Parallel()
 	const lease = 500 * time.Millisecond
 	c := newCluster(t, "STANDARD", lease)
 	c.config.Campaigns = t.TempDir()
 	run := c.interrupted("left", 100)
-	file := c.campaign(c.config.Campaigns, "daily", "schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n", 10)
-	written := time.Now().AddDate(0, 0, -2) // a day has begun since
-	if err := os.Chtimes(file, written, written); err != nil {
-		t.Fatal(err)
-	}
+	file := c.campaign(c.config.Campaigns, "daily", dailySchedule, 10)
+	makeDue(t, file)
 	if err := os.Remove(strings.TrimSuffix(file, ".yaml") + ".csv"); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Until(run.CreatedAt.Add(lease + 10*time.Millisecond)))
 	log, d := &notes{}, c.replica()
-	d.log = noting(log)
+	d.log = logTo(log)
 	c.config.Sending.Lease = DefaultConfig().Sending.Lease
-	e, err := c.replica().engine(0) // it is only told that there is work
+	e, err := c.replica().engine(0) // the schedule only pokes it
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { d.schedule(ctx, e); close(ended) }()
-	c.until(20*time.Second, "the import is taken up, and the fault said", func() bool {
+	c.until(20*time.Second, "the import is resumed and the fault logged", func() bool {
 		r, err := c.ledger.Run(t.Context(), run.No)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +164,45 @@ func TestTheScheduleTakesUpAnAbandonedImport(t *testing.T) {
 	stop()
 	<-ended
 	due := time.Now().UTC().Truncate(24 * time.Hour).Format(time.RFC3339)
-	if said := log.lines("a launch failed")[0]; !strings.Contains(said, `err="`+file+", due "+due+": ") {
-		t.Errorf("it says %s, want the file and that it was due %s", said, due)
+	if got, want := log.lines("a launch failed")[0], `err="`+file+", due "+due+": "; !strings.Contains(got, want) {
+		t.Errorf("got the line %s, want %s in it", got, want)
+	}
+}
+
+func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	folder := t.TempDir()
+	c.campaign(folder, "daily", "schedule: {cron: \"0 0 * * *\"}\n", 3)
+	bad := filepath.Join(folder, "bad.yaml")
+	if err := os.WriteFile(bad, []byte("nme: x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ReadSchedule(folder)
+	if err == nil || len(all) != 1 {
+		t.Fatalf("ReadSchedule = %v and %v, want one campaign and one fault", all, err)
+	}
+	log := &notes{}
+	d := c.replica()
+	d.log = logTo(log)
+	err = (&Quarantined{DryRun: true}).closeFirings(t.Context(), &Config{Campaigns: folder}, c.ledger, nil, d.log)
+	if err != nil {
+		t.Errorf("closeFirings = %v, want nil", err)
+	}
+	if lines := log.lines("a campaign file is not used"); len(lines) != 1 || !strings.Contains(lines[0], bad) {
+		t.Errorf("got the log %q, want one line that names %s", lines, bad)
+	}
+	e, err := d.engine(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.fire(t.Context(), all[0], all[0].Next(time.Now()), e); err != nil {
+		t.Fatal(err)
+	}
+	lines := log.lines("scheduled campaign launched")
+	if len(lines) != 1 || !strings.Contains(lines[0], "run=daily-1 ") || !strings.Contains(lines[0], "rows=3") {
+		t.Errorf("got the log %q, want one launch of daily-1 with 3 rows", lines)
+	}
+	if err := d.fire(t.Context(), Scheduled{File: bad}, all[0].Next(time.Now()), e); err == nil {
+		t.Errorf("fire of a faulty file = %v, want an error", err)
 	}
 }

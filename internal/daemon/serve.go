@@ -12,8 +12,9 @@ import (
 	"campaignd/throttle"
 )
 
-// Serve does what the role says until ctx ends: it sends for every run of the ledger and fires scheduled campaigns,
-// takes webhooks, or both; and it answers the admin listener.
+// Serve does the work of the configured role until ctx ends: it sends every run of the ledger and
+// fires scheduled campaigns, takes webhooks, or both. It also serves the admin listener. started,
+// if not nil, gets the URLs of both listeners before anything is sent.
 func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) (err error) {
 	var engine *sender.Engine
 	if d.cfg.Role != RoleIntake {
@@ -25,7 +26,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 		return err
 	}
 	if d.intake == nil && d.cfg.Role != RoleSender {
-		d.log.Warn("no webhooks are taken: webhooks.secrets is empty, so nobody's events could be trusted; statuses and opt-outs are not seen")
+		d.log.Warn("no webhooks are taken: webhooks.secrets is empty, so no event could be verified; statuses and opt-outs are not seen")
 	}
 	if started != nil {
 		started(d.PublicURL(), d.admin.url())
@@ -59,9 +60,9 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	return err
 }
 
-// ready reports whether the ledger answers and may be sent from, and whether the limiter answers. A ledger that went
-// back in time sends nothing before its quarantine, and nothing is sent without the limiter, but webhooks are wanted all the
-// same: whoever takes them stays ready, with a note.
+// ready returns an error when the ledger or the limiter does not answer, or when the ledger went
+// back in time and is not quarantined yet. In the last two cases nothing is sent, but webhooks are
+// still taken: a process that takes them stays ready, with a note.
 func (d *Daemon) ready() (note string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -83,12 +84,11 @@ func (d *Daemon) ready() (note string, err error) {
 	return "", err
 }
 
-// numbersEvery is how often the service is asked for its numbers: the platform allows
-// 200 management calls an hour (platform.md 1), and a limit changes about every 6 hours.
+// numbersEvery is how often the service is asked for its numbers. The platform allows 200
+// management calls an hour (docs/service.md#limits), and a limit changes about every 6 hours.
 const numbersEvery = 10 * time.Minute
 
-// refreshNumbers keeps what is known of the numbers fresh; a service that cannot be asked
-// leaves what was known.
+// refreshNumbers refreshes the numbers until ctx ends. After an error the last known values hold.
 func (d *Daemon) refreshNumbers(ctx context.Context) {
 	wait := time.Duration(0)
 	for {

@@ -11,26 +11,33 @@ import (
 
 // Progress is how far a run is, for a progress bar or a line.
 type Progress struct {
-	Phase  string // checking, importing, uploading, sending, paused, settling
-	Run    campaign.Run
-	Rows   int64 // of the list; 0 while unknown
-	Done   int64 // rows that are imported (importing), or need no more sending
+	// Phase is checking, importing, uploading, sending, paused or settling.
+	Phase string
+	// Run is the run as the ledger has it. It is zero before the import has ended.
+	Run campaign.Run
+	// Rows is the number of rows of the list, 0 while it is not known.
+	Rows int64
+	// Done is the number of rows that are checked or imported, and later of those that need no more
+	// sending.
+	Done int64
+	// Totals is the number of rows in each status.
 	Totals map[campaign.Status]int64
-	Detail string // what it waits for
+	// Detail is what the run waits for, "" for nothing.
+	Detail string
 }
 
-// quiet is how long no event must have come before a run whose rows are all
-// delivered counts as settled: a read may follow a delivery at any time, or never.
-const quiet = 3 * time.Second
+// quietTime is how long no event must have come before a run whose rows are all delivered counts as
+// settled. A read may follow a delivery at any time, or never.
+const quietTime = 3 * time.Second
 
-// silence remembers when things last changed, to tell when waiting is over.
-type silence struct {
+// activity remembers when the counts of a run last changed.
+type activity struct {
 	open, accepted       int64
 	answered, progressed time.Time // when open and accepted last changed
 }
 
-// observe takes over the counts of now.
-func (s *silence) observe(totals map[campaign.Status]int64, now time.Time) {
+// observe records the counts of now.
+func (s *activity) observe(totals map[campaign.Status]int64, now time.Time) {
 	if open := totals[campaign.Queued] + totals[campaign.Sending]; open != s.open || s.answered.IsZero() {
 		s.open, s.answered = open, now
 	}
@@ -39,16 +46,16 @@ func (s *silence) observe(totals map[campaign.Status]int64, now time.Time) {
 	}
 }
 
-// over decides whether a run's statuses are worth waiting for any longer. Nothing may be open.
-// Then it is over when every row is terminal; when all are at least delivered and no event
-// came for a while; or settle after the last answer. Only while the service is still working off the first
-// statuses of what it accepted, settle waits for it.
-func (s *silence) over(totals map[campaign.Status]int64, now, lastEvent time.Time, settle time.Duration) bool {
+// settled reports whether a run need not wait longer for statuses. No row may be open. Then the run
+// is settled when every row is terminal, when all are at least delivered and no event came for
+// quietTime, or when settle has passed since the last answer. In the last case it still waits while
+// accepted messages get their first statuses.
+func (s *activity) settled(totals map[campaign.Status]int64, now, lastEvent time.Time, settle time.Duration) bool {
 	if s.open > 0 {
 		return false
 	}
 	if now.Sub(s.answered) >= settle {
-		return s.accepted == 0 || now.Sub(s.progressed) >= min(quiet, settle)
+		return s.accepted == 0 || now.Sub(s.progressed) >= min(quietTime, settle)
 	}
 	if totals[campaign.InDoubt]+totals[campaign.Accepted]+totals[campaign.Sent] > 0 {
 		return false
@@ -57,22 +64,22 @@ func (s *silence) over(totals map[campaign.Status]int64, now, lastEvent time.Tim
 	if lastEvent.After(latest) {
 		latest = lastEvent
 	}
-	return totals[campaign.Delivered] == 0 || now.Sub(latest) >= min(quiet, settle)
+	return totals[campaign.Delivered] == 0 || now.Sub(latest) >= min(quietTime, settle)
 }
 
-// ledgerPatience is how long run waits for a ledger that cannot be read: PostgreSQL restarts within seconds, and a
-// standby is promoted within half a minute.
-const ledgerPatience = time.Minute
+// ledgerWait is how long run tries to read a ledger that does not answer. PostgreSQL restarts
+// within seconds, and a standby is promoted within half a minute.
+const ledgerWait = time.Minute
 
-// sight is what watch reads of a run at once.
-type sight struct {
+// snapshot is a run with its counts.
+type snapshot struct {
 	run       campaign.Run
 	totals    map[campaign.Status]int64
 	lastEvent time.Time
 }
 
-// look reads a run.
-func (d *Daemon) look(ctx context.Context, no campaign.RunNo) (s sight, err error) {
+// snapshot reads a run with its counts.
+func (d *Daemon) snapshot(ctx context.Context, no campaign.RunNo) (s snapshot, err error) {
 	if s.run, err = d.ledger.Run(ctx, no); err != nil {
 		return s, fmt.Errorf("read the run: %w", err)
 	}
@@ -90,22 +97,21 @@ func (d *Daemon) look(ctx context.Context, no campaign.RunNo) (s sight, err erro
 	return s, nil
 }
 
-// watch reports on a run until it is settled, paused, ended otherwise, or ctx ends. A pause that ends by itself is
-// waited for as long as a status is, settle: nobody knows when the service approves a template again. A ledger that cannot be
-// read is tried again for ledgerPatience.
-// It returns the run as it then stands.
+// watch calls progress until the run is settled, paused or ended, or ctx ends, and returns the run.
+// A pause that the service may end is waited for as long as a status, settle, because the time of a
+// template's approval is not known. A ledger that cannot be read is tried again for ledgerWait.
 func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Duration, progress func(Progress)) (campaign.Run, error) {
-	var s silence
-	var paused time.Time // since when it is; zero while it is not
+	var s activity
+	var paused time.Time // the start of the pause, zero while the run is not paused
 	wait := settle
 	if d.intake == nil {
-		wait = 0 // no webhooks are taken: nothing more can come
+		wait = 0 // without webhooks no status can come
 	}
 	p := Progress{Phase: "sending"}
-	var away time.Time // since when the ledger cannot be read; zero while it can
+	var away time.Time // the first read that failed, zero while the ledger can be read
 	for {
 		began := time.Now()
-		seen, err := d.look(ctx, no)
+		seen, err := d.snapshot(ctx, no)
 		detail := ""
 		if err == nil {
 			detail, err = d.waiting(ctx, seen.run, seen.totals[campaign.Queued]+seen.totals[campaign.Sending])
@@ -114,7 +120,7 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 			if away.IsZero() {
 				away = began
 			}
-			until := away.Add(ledgerPatience)
+			until := away.Add(ledgerWait)
 			if ctx.Err() != nil || errors.Is(err, campaign.ErrNoRun) || !time.Now().Before(until) {
 				return seen.run, err
 			}
@@ -145,16 +151,18 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 				paused = now
 			}
 			if over = !run.Reason.Self() || now.Sub(paused) >= wait; !over {
-				p.Detail += "; waiting until " + paused.Add(wait).UTC().Format("15:04:05 UTC") + " (--settle) for the service to approve it again"
+				p.Detail += "; waiting until " + paused.Add(wait).UTC().Format("15:04:05 UTC") +
+					" (--settle) for the service to approve it again"
 			}
 		}
 		progress(p)
-		// With nothing in doubt the engine is about to finish the run: leaving before would leave it running for ever.
+		// With no row in doubt the engine is about to finish the run. Returning earlier would leave the
+		// run running until the next sender.
 		closing := open == 0 && totals[campaign.InDoubt] == 0 && !run.State.Ended()
-		if over || run.State != campaign.Paused && !closing && s.over(totals, now, lastEvent, wait) {
+		if over || run.State != campaign.Paused && !closing && s.settled(totals, now, lastEvent, wait) {
 			return run, nil
 		}
-		// Counting a large run costs; it may take 5 % of the time.
+		// Counting a large run takes time: at most 5 % of this loop.
 		t := time.NewTimer(max(250*time.Millisecond, 20*now.Sub(began)))
 		select {
 		case <-ctx.Done():
@@ -165,7 +173,8 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 	}
 }
 
-// waiting says what binds the run now, when it is something to tell.
+// waiting returns what the run waits for now. It returns "" when the run is limited by the pace of
+// its numbers only, or by nothing.
 func (d *Daemon) waiting(ctx context.Context, run campaign.Run, open int64) (string, error) {
 	if run.State == campaign.Paused {
 		return fmt.Sprintf("paused (%s): %s", run.Reason, run.Detail), nil

@@ -13,57 +13,62 @@ import (
 	"campaignd/internal/webhooks"
 )
 
-// Each time of `run --settle` at its edge: a nanosecond before, and on it.
+// Each waiting time is tested a nanosecond before its end and on it.
 func TestWaitingForStatusesEndsOnTheInstant(t *testing.T) {
 	type totals = map[campaign.Status]int64
-	const ms = time.Millisecond
+	const ms, s1 = time.Millisecond, time.Second
 	for _, tt := range []struct {
-		name          string
-		settle        time.Duration
-		before        totals        // at the beginning
-		changed       time.Duration // when they became after
-		after         totals
-		event         time.Duration // 0: none came
-		over, instant time.Duration
+		name    string
+		settle  time.Duration
+		before  totals        // the totals at the beginning
+		changed time.Duration // when before changed to after
+		after   totals
+		event   time.Duration // when the last event came; 0: none
+		instant time.Duration // when the run is settled
 	}{
-		{name: "settle after the last answer", settle: 30 * time.Second, before: totals{campaign.Queued: 1}, changed: time.Second, after: totals{campaign.Sent: 1}, instant: 31 * time.Second},
-		{name: "a row that is being sent is open", settle: 30 * time.Second, before: totals{campaign.Sending: 1}, changed: time.Second, after: totals{campaign.InDoubt: 1}, instant: 31 * time.Second},
-		{name: "queued and being sent are counted together", settle: 30 * time.Second, before: totals{campaign.Queued: 1, campaign.Sending: 1}, changed: time.Second, after: totals{campaign.Sent: 2}, instant: 31 * time.Second},
-		{name: "a change of what is not open starts nothing anew", settle: 30 * time.Second, before: totals{campaign.Sent: 2}, changed: time.Second, after: totals{campaign.Sent: 1, campaign.Read: 1}, instant: 30 * time.Second},
-		{name: "the service works off what it accepted", settle: 30 * time.Second, before: totals{campaign.Accepted: 2}, changed: 29 * time.Second, after: totals{campaign.Accepted: 1, campaign.Sent: 1}, instant: 32 * time.Second},
-		{name: "no longer than settle where that is shorter", settle: 500 * ms, before: totals{campaign.Accepted: 2}, changed: 400 * ms, after: totals{campaign.Accepted: 1, campaign.Sent: 1}, instant: 900 * ms},
-		{name: "a read may follow a delivery", settle: 30 * time.Second, before: totals{campaign.Queued: 1}, changed: time.Second, after: totals{campaign.Delivered: 1}, instant: 4 * time.Second},
-		{name: "a read may follow an event", settle: 30 * time.Second, before: totals{campaign.Queued: 1}, changed: time.Second, after: totals{campaign.Delivered: 1}, event: 2 * time.Second, instant: 5 * time.Second},
-		{name: "an event before the last answer says nothing", settle: 30 * time.Second, before: totals{campaign.Queued: 1}, changed: 3 * time.Second, after: totals{campaign.Delivered: 1}, event: time.Second, instant: 6 * time.Second},
-		{name: "a delivery is not waited for longer than settle", settle: time.Second, before: totals{campaign.Queued: 1}, changed: time.Second, after: totals{campaign.Delivered: 1}, instant: 2 * time.Second},
-		{name: "all terminal", settle: 30 * time.Second, before: totals{campaign.Queued: 1}, changed: time.Second, after: totals{campaign.Read: 1}, instant: time.Second},
+		{"settle after the last answer", 30 * s1, totals{campaign.Queued: 1}, s1, totals{campaign.Sent: 1}, 0, 31 * s1},
+		{"a row that is being sent is open", 30 * s1, totals{campaign.Sending: 1}, s1, totals{campaign.InDoubt: 1}, 0, 31 * s1},
+		{"queued rows and rows being sent count together", 30 * s1, totals{campaign.Queued: 1, campaign.Sending: 1},
+			s1, totals{campaign.Sent: 2}, 0, 31 * s1},
+		{"a change of rows that are not open does not count", 30 * s1, totals{campaign.Sent: 2},
+			s1, totals{campaign.Sent: 1, campaign.Read: 1}, 0, 30 * s1},
+		{"accepted messages still get statuses", 30 * s1, totals{campaign.Accepted: 2},
+			29 * s1, totals{campaign.Accepted: 1, campaign.Sent: 1}, 0, 32 * s1},
+		{"no longer than settle where that is shorter", 500 * ms, totals{campaign.Accepted: 2},
+			400 * ms, totals{campaign.Accepted: 1, campaign.Sent: 1}, 0, 900 * ms},
+		{"a read may follow a delivery", 30 * s1, totals{campaign.Queued: 1}, s1, totals{campaign.Delivered: 1}, 0, 4 * s1},
+		{"a read may follow an event", 30 * s1, totals{campaign.Queued: 1}, s1, totals{campaign.Delivered: 1}, 2 * s1, 5 * s1},
+		{"an event before the last answer does not count", 30 * s1, totals{campaign.Queued: 1},
+			3 * s1, totals{campaign.Delivered: 1}, s1, 6 * s1},
+		{"settle bounds the wait for a read", s1, totals{campaign.Queued: 1}, s1, totals{campaign.Delivered: 1}, 0, 2 * s1},
+		{"all terminal", 30 * s1, totals{campaign.Queued: 1}, s1, totals{campaign.Read: 1}, 0, s1},
 	} {
 		began := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 		event := time.Time{}
 		if tt.event > 0 {
 			event = began.Add(tt.event)
 		}
-		var s silence
+		var s activity
 		s.observe(tt.before, began)
 		s.observe(tt.after, began.Add(tt.changed))
-		if early := tt.instant - 1; early >= tt.changed && s.over(tt.after, began.Add(early), event, tt.settle) {
-			t.Errorf("%s: over after %v, want %v", tt.name, early, tt.instant)
+		if early := tt.instant - 1; early >= tt.changed && s.settled(tt.after, began.Add(early), event, tt.settle) {
+			t.Errorf("%s: settled after %v, want it after %v", tt.name, early, tt.instant)
 		}
-		if !s.over(tt.after, began.Add(tt.instant), event, tt.settle) {
-			t.Errorf("%s: not over after %v", tt.name, tt.instant)
+		if !s.settled(tt.after, began.Add(tt.instant), event, tt.settle) {
+			t.Errorf("%s: not settled after %v, want it then", tt.name, tt.instant)
 		}
 	}
-	for _, open := range []campaign.Status{campaign.InDoubt, campaign.Accepted, campaign.Sent} { // each of them alone keeps it
-		var s silence
+	for _, open := range []campaign.Status{campaign.InDoubt, campaign.Accepted, campaign.Sent} {
+		var s activity
 		began := time.Now()
 		s.observe(totals{open: 1, campaign.Read: 1}, began)
-		if s.over(totals{open: 1, campaign.Read: 1}, began.Add(10*time.Second), time.Time{}, 30*time.Second) {
-			t.Errorf("over after 10 s with a row %s, want --settle (30 s)", open)
+		if s.settled(totals{open: 1, campaign.Read: 1}, began.Add(10*time.Second), time.Time{}, 30*time.Second) {
+			t.Errorf("settled after 10 s with a row %s, want it after 30 s", open)
 		}
 	}
 }
 
-// seen is a ledger with one run as it is set up.
+// seen is a ledger with one run.
 type seen struct {
 	campaign.Ledger
 	run      campaign.Run
@@ -80,12 +85,13 @@ func (s *seen) Lanes(context.Context, campaign.RunNo) ([]campaign.LaneReport, er
 	return s.lanes, s.fault
 }
 
-func TestRunSaysWhatItWaitsFor(t *testing.T) {
+func TestRunNamesWhatItWaitsFor(t *testing.T) {
 	now := time.Now()
 	opens := now.Add(time.Hour)
-	lane := func(binding string, age time.Duration) campaign.LaneReport {
-		return campaign.LaneReport{LimitedBy: binding, Detail: binding + " holds it", At: now.Add(-age)}
+	lane := func(limitedBy string, age time.Duration) campaign.LaneReport {
+		return campaign.LaneReport{LimitedBy: limitedBy, Detail: limitedBy + " limits it", At: now.Add(-age)}
 	}
+	closed := campaign.SegmentState{Segment: campaign.Segment{Hi: 5}, WakeAt: opens}
 	running := campaign.Run{No: 3, Campaign: "spring", State: campaign.Running}
 	paused, approval := running, running
 	paused.State, paused.Reason, paused.Detail = campaign.Paused, campaign.PausedByAccount, "it is refused"
@@ -100,10 +106,13 @@ func TestRunSaysWhatItWaitsFor(t *testing.T) {
 		{"a pause with nothing open", seen{run: paused}, 0, "paused (account): it is refused"},
 		{"approval", seen{run: approval}, 5, "it waits for approval: `campaignd approve spring-3`"},
 		{"nothing is open", seen{run: running, lanes: []campaign.LaneReport{lane("ledger", 0)}}, 0, ""},
-		{"a window", seen{run: running, segments: []campaign.SegmentState{{Segment: campaign.Segment{Hi: 5}, WakeAt: opens}}, lanes: []campaign.LaneReport{lane("ledger", 0)}}, 5,
+		{"a window", seen{run: running, segments: []campaign.SegmentState{closed}, lanes: []campaign.LaneReport{lane("ledger", 0)}}, 5,
 			"its sending window is closed until " + opens.UTC().Format("2006-01-02 15:04") + " UTC"},
-		{"a lane", seen{run: running, lanes: []campaign.LaneReport{lane("throughput", 0), lane("none", 0), lane("limiter", 0), lane("ledger", 0)}}, 1, "limiter holds it"},
-		{"a sender that is gone", seen{run: running, lanes: []campaign.LaneReport{lane("limiter", time.Hour), lane("ledger", 0)}}, 5, "ledger holds it"},
+		{"a limit", seen{run: running, lanes: []campaign.LaneReport{
+			lane("throughput", 0), lane("none", 0), lane("limiter", 0), lane("ledger", 0),
+		}}, 1, "limiter limits it"},
+		{"a sender that is gone", seen{run: running, lanes: []campaign.LaneReport{lane("limiter", time.Hour), lane("ledger", 0)}}, 5,
+			"ledger limits it"},
 		{"only the pace", seen{run: running, lanes: []campaign.LaneReport{lane("throughput", 0), lane("none", 0)}}, 5, ""},
 	} {
 		got, err := (&Daemon{ledger: &tt.seen}).waiting(t.Context(), tt.seen.run, tt.open)
@@ -117,7 +126,7 @@ func TestRunSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// walked is a ledger whose run has the totals of each second.
+// walked is a ledger whose totals change each second.
 type walked struct {
 	watched
 	totals []map[campaign.Status]int64
@@ -134,28 +143,29 @@ func (w *walked) Run(context.Context, campaign.RunNo) (campaign.Run, error) {
 func (w *walked) Tallies(context.Context, campaign.RunNo) (all []campaign.Tally, _ campaign.Funnel, _ error) {
 	at := min(int(time.Since(w.began)/time.Second), len(w.totals)-1)
 	for s, n := range w.totals[at] {
-		all = append(all, campaign.Tally{Status: s, N: n - 1}, campaign.Tally{Status: s, N: 1}) // as with two reasons
+		all = append(all, campaign.Tally{Status: s, N: n - 1}, campaign.Tally{Status: s, N: 1}) // two tallies, as for two reasons
 	}
 	return all, campaign.Funnel{}, nil
 }
 
-func TestRunTellsItsProgressFourTimesASecond(t *testing.T) {
+func TestRunReportsProgressFourTimesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &walked{watched{began: time.Now(), until: 3 * time.Second}, []map[campaign.Status]int64{
 			{campaign.Queued: 5, campaign.Sending: 3, campaign.Skipped: 2}, {campaign.Read: 8, campaign.Skipped: 2},
 		}}
 		d := &Daemon{ledger: w, intake: &webhooks.Intake{}}
-		var said []string
+		var reports []string
 		run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
-			said = append(said, fmt.Sprintf("%s %d/%d queued %d", p.Phase, p.Done, p.Rows, p.Totals[campaign.Queued]))
+			reports = append(reports, fmt.Sprintf("%s %d/%d queued %d", p.Phase, p.Done, p.Rows, p.Totals[campaign.Queued]))
 		})
 		if err != nil || run.State != campaign.Finished {
 			t.Errorf("watch = %s and %v, want finished", run.State, err)
 		}
-		// All is read after a second; the engine ends the run two seconds later, and not before is the watch over.
+		// Every message is read after a second. The engine ends the run two seconds later, and watch
+		// waits for that.
 		want := strings.Repeat("sending 2/10 queued 5\n", 4) + strings.Repeat("settling 10/10 queued 0\n", 9)
-		if got := strings.Join(said, "\n") + "\n"; got != want {
-			t.Errorf("said\n%swant\n%s", got, want)
+		if got := strings.Join(reports, "\n") + "\n"; got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
 		}
 	})
 }

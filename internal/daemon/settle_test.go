@@ -12,7 +12,8 @@ import (
 	"campaignd/internal/webhooks"
 )
 
-// TestRunEndsWhenStatusesAreSettled holds design section 11: all rows terminal, or --settle after the last answer.
+// A run ends when every row is terminal, or --settle after the last answer
+// (docs/decisions/0001-settling.md).
 func TestRunEndsWhenStatusesAreSettled(t *testing.T) {
 	const settle = 30 * time.Second
 	t0 := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
@@ -20,18 +21,18 @@ func TestRunEndsWhenStatusesAreSettled(t *testing.T) {
 	type step struct {
 		at     float64
 		totals map[campaign.Status]int64
-		event  float64 // last event; 0: none
+		event  float64 // when the last event came; 0: none
 		over   bool
 	}
 	for name, steps := range map[string][]step{
-		"never while something is queued": {
+		"never while a row is queued": {
 			{0, map[campaign.Status]int64{campaign.Queued: 5, campaign.Read: 5}, 0, false},
 			{300, map[campaign.Status]int64{campaign.Queued: 5, campaign.Read: 5}, 1, false},
 		},
 		"at once when every row is terminal": {
 			{0, map[campaign.Status]int64{campaign.Read: 5, campaign.Failed: 2, campaign.Skipped: 1}, 0, true},
 		},
-		"all delivered: when no read came for a while": {
+		"when all are delivered and no read came for 3 s": {
 			{0, map[campaign.Status]int64{campaign.Delivered: 5}, 0, false},
 			{2, map[campaign.Status]int64{campaign.Delivered: 4, campaign.Read: 1}, 2, false},
 			{4, map[campaign.Status]int64{campaign.Delivered: 4, campaign.Read: 1}, 2, false},
@@ -47,7 +48,7 @@ func TestRunEndsWhenStatusesAreSettled(t *testing.T) {
 			{0, map[campaign.Status]int64{campaign.InDoubt: 1, campaign.Read: 9}, 1, false},
 			{30.1, map[campaign.Status]int64{campaign.InDoubt: 1, campaign.Read: 9}, 1, true},
 		},
-		"not while the service works off what it accepted": {
+		"not while accepted messages get their first statuses": {
 			{0, map[campaign.Status]int64{campaign.Accepted: 10}, 0, false},
 			{29, map[campaign.Status]int64{campaign.Accepted: 8, campaign.Sent: 2}, 29, false},
 			{31, map[campaign.Status]int64{campaign.Accepted: 6, campaign.Sent: 4}, 31, false},
@@ -56,27 +57,28 @@ func TestRunEndsWhenStatusesAreSettled(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s silence
+			var s activity
 			for _, st := range steps {
 				s.observe(st.totals, at(st.at))
 				event := time.Time{}
 				if st.event > 0 {
 					event = at(st.event)
 				}
-				if got := s.over(st.totals, at(st.at), event, settle); got != st.over {
-					t.Errorf("after %v s: over = %v, want %v", st.at, got, st.over)
+				if got := s.settled(st.totals, at(st.at), event, settle); got != st.over {
+					t.Errorf("after %v s: settled = %v, want %v", st.at, got, st.over)
 				}
 			}
 		})
 	}
 }
 
-// watched is a ledger with one run of ten rows, whose state follows the clock.
+// watched is a ledger with one run of ten rows, whose state changes with time. The run is paused
+// from 5 s to until, and then finished.
 type watched struct {
 	campaign.Ledger
 	began  time.Time
 	reason campaign.PauseReason
-	until  time.Duration // it is paused from 5 s to here, then it finishes
+	until  time.Duration
 }
 
 func (w *watched) Run(context.Context, campaign.RunNo) (campaign.Run, error) {
@@ -110,7 +112,7 @@ func (w *watched) Lanes(context.Context, campaign.RunNo) ([]campaign.LaneReport,
 	return nil, nil
 }
 
-// unread is watched, and cannot be read from 5 s on for as long as it is away.
+// unread is a watched ledger that cannot be read from 5 s on for the time away.
 type unread struct {
 	watched
 	away time.Duration
@@ -134,15 +136,16 @@ func TestRunOutlivesARestartOfItsLedger(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			u := &unread{watched{began: time.Now(), until: 26 * time.Second, reason: campaign.PausedByTemplate}, c.away}
 			d := &Daemon{ledger: u, intake: &webhooks.Intake{}}
-			said := 0
+			reported := 0
 			run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
 				if strings.Contains(p.Detail, "the ledger cannot be read") && strings.Contains(p.Detail, "connection refused") {
-					said++
+					reported++
 				}
 			})
 			took := time.Since(u.began)
-			if (err != nil) != c.fails || took < c.ends || took > c.ends+2*time.Second || said == 0 {
-				t.Errorf("away for %v: ended after %v as %s, said %d times: %v", c.away, took, run.State, said, err)
+			if (err != nil) != c.fails || took < c.ends || took > c.ends+2*time.Second || reported == 0 {
+				t.Errorf("away for %v: got the end after %v as %s (%v), reported %d times, want it after %v, failed: %v",
+					c.away, took, run.State, err, reported, c.ends, c.fails)
 			}
 		})
 	}
@@ -153,13 +156,13 @@ func TestRunWaitsOutAPauseNoLongerThanSettle(t *testing.T) {
 		name   string
 		reason campaign.PauseReason
 		until  time.Duration
-		deaf   bool // no webhooks are taken
+		deaf   bool // whether no webhooks are taken
 		ends   time.Duration
 		state  campaign.State
 	}{
 		{"the template is approved again", campaign.PausedByTemplate, 30 * time.Second, false, 30 * time.Second, campaign.Finished},
-		{"the template stays away", campaign.PausedByTemplate, time.Hour, false, 35 * time.Second, campaign.Paused},
-		{"nobody would hear of it", campaign.PausedByTemplate, time.Hour, true, 5 * time.Second, campaign.Paused},
+		{"the template stays paused", campaign.PausedByTemplate, time.Hour, false, 35 * time.Second, campaign.Paused},
+		{"no webhooks are taken", campaign.PausedByTemplate, time.Hour, true, 5 * time.Second, campaign.Paused},
 		{"an operator must end it", campaign.PausedByAccount, time.Hour, false, 5 * time.Second, campaign.Paused},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,20 +172,20 @@ func TestRunWaitsOutAPauseNoLongerThanSettle(t *testing.T) {
 				if !c.deaf {
 					d.intake = &webhooks.Intake{}
 				}
-				said := ""
+				details := ""
 				run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
 					if p.Phase == "paused" {
-						said += p.Detail + "\n"
+						details += p.Detail + "\n"
 					}
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(w.began); run.State != c.state || took < c.ends || took > c.ends+time.Second {
-					t.Errorf("%s after %s, want %s after %s", run.State, took, c.state, c.ends)
+					t.Errorf("got %s after %s, want %s after %s", run.State, took, c.state, c.ends)
 				}
-				if waits := c.ends > 5*time.Second; strings.Contains(said, "waiting until") != waits {
-					t.Errorf("it waits: %v, but says %q", waits, said)
+				if waits := c.ends > 5*time.Second; strings.Contains(details, "waiting until") != waits {
+					t.Errorf("got the details %q, want \"waiting until\" in them: %v", details, waits)
 				}
 			})
 		})

@@ -1,0 +1,107 @@
+package daemon
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestEnvironmentOverrulesTheFile(t *testing.T) {
+	path := write(t, "c.yaml", "listen: {public: ':1'}\nservice: {timeout: 3s}\nnumbers: {a: {rate: 5}}\n")
+	key := write(t, "key", "from-a-file\n")
+	c, err := LoadConfig(path, true, env(
+		"CAMPAIGND_LISTEN_PUBLIC", ":2",
+		"CAMPAIGND_SERVICE_BASE_URL", "https://api.example.com",
+		"CAMPAIGND_SERVICE_API_KEY_FILE", key,
+		"CAMPAIGND_WEBHOOKS_SECRETS", "old, new",
+		"CAMPAIGND_WEBHOOKS_SIGNATURE_ENCODING", "base64",
+		"CAMPAIGND_NUMBERS", "{b: {rate: 7.5}}",
+		"CAMPAIGND_SENDING_FLUSH", "7ms",
+		"CAMPAIGND_SENDING_IN_FLIGHT", "9",
+		"CAMPAIGND_SERVICE_HOST", "10.0.0.1", // a variable of Kubernetes
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(c.Listen.Public, " ", c.Service.APIKey.Reveal(), " ", len(c.Webhooks.Secrets), c.Webhooks.Secrets[1].Reveal(),
+		" ", c.Webhooks.Signature.Encoding, " ", c.Numbers, " ", c.Sending.Flush, " ", c.Sending.InFlight,
+		" ", time.Duration(c.Service.Timeout))
+	want := ":2 from-a-file 2new base64 map[b:{7.5 0 }] 7ms 9 3s"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Other programs use the prefix too. A variable whose name is far from every key is ignored.
+func TestVariablesOfOtherProgramsAreIgnored(t *testing.T) {
+	for _, name := range []string{
+		// Kubernetes sets these for Services named campaignd and campaignd-public.
+		"CAMPAIGND_SERVICE_HOST", "CAMPAIGND_SERVICE_PORT", "CAMPAIGND_SERVICE_PORT_ADMIN", "CAMPAIGND_PORT", "CAMPAIGND_PORT_8080_TCP",
+		"CAMPAIGND_PORT_8080_TCP_PROTO", "CAMPAIGND_PORT_8080_TCP_PORT", "CAMPAIGND_PORT_8080_TCP_ADDR",
+		"CAMPAIGND_PUBLIC_SERVICE_HOST", "CAMPAIGND_PUBLIC_SERVICE_PORT_HTTP", "CAMPAIGND_PUBLIC_PORT_443_TCP",
+		"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_LONG", "CAMPAIGND_VERSION", "CAMPAIGND_IMAGE", "CAMPAIGND_HOME",
+		"CAMPAIGNDX_LEDGR", "LEDGR",
+	} {
+		if _, err := LoadConfig("none", false, env(name, "tcp://10.0.0.1:8080")); err != nil {
+			t.Errorf("%s: got %v, want it ignored", name, err)
+		}
+	}
+	if _, err := LoadConfig("none", false, env("CAMPAIGND_LEDGR", "")); err != nil {
+		t.Errorf("an empty variable: got %v, want it ignored", err)
+	}
+}
+
+func TestASecretIsReadFromItsFileWhole(t *testing.T) {
+	most := strings.Repeat("k", 64<<10)
+	for _, tt := range []struct{ file, want string }{
+		{"k\n", "k"}, {"k\r\n\n", "k"}, {" k", " k"}, {"", ""}, {most, most},
+	} {
+		got, err := secretText("N", "", env("N_FILE", write(t, "k", tt.file)))
+		if err != nil || got != tt.want {
+			t.Errorf("a file of %d bytes: got %d bytes and %v, want %d bytes", len(tt.file), len(got), err, len(tt.want))
+		}
+	}
+	for _, file := range []string{most + "k", "\xff"} {
+		path := write(t, "k", file)
+		_, err := secretText("N", "", env("N_FILE", path))
+		want := "N_FILE: " + path + " does not hold a secret as text; it names the file that holds the value"
+		if errorText(err) != want {
+			t.Errorf("a file of %d bytes: got %q, want %q", len(file), errorText(err), want)
+		}
+	}
+	if _, err := secretText("N", "k", env("N_FILE", "f")); errorText(err) != "N and N_FILE are both set: keep one" {
+		t.Errorf("both: got %q, want that they are both set", errorText(err))
+	}
+	if got, err := secretText("N", "k", noEnv); got != "k" || err != nil {
+		t.Errorf("the variable alone: got %q and %v, want k", got, err)
+	}
+}
+
+func TestAWrongVariableNamesTheFormItWants(t *testing.T) {
+	for name, want := range map[string]string{
+		"CAMPAIGND_SENDING_LEASE":      "a duration such as 10s, 15m or 24h",
+		"CAMPAIGND_SERVICE_ALLOW_HTTP": "true or false",
+		"CAMPAIGND_REPLICAS":           "a whole number",
+		"CAMPAIGND_PLAN_RESERVE":       "a number",
+		"CAMPAIGND_SERVICE_REFUSALS":   "a list such as [a, b]",
+		"CAMPAIGND_NUMBERS":            "keys with values such as {key: value}",
+	} {
+		_, err := LoadConfig("none", false, env(name, "{[,"))
+		if got := errorText(err); got != name+" in the environment: want "+want {
+			t.Errorf("got %q, want %s", got, want)
+		}
+	}
+	var got []string
+	c, err := LoadConfig("none", false, env("CAMPAIGND_WEBHOOKS_SECRETS", " a ,\r\nb,, ,c\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Webhooks.Secrets {
+		got = append(got, s.Reveal())
+	}
+	if want := []string{"a", "b", "c"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("secrets = %q, want %q", got, want)
+	}
+}
