@@ -29,8 +29,8 @@ type StatusCode struct {
 //	2xx with a usable id                               accepted   Client.Send
 //	2xx without                                        DoubtNoID  noID
 //	5xx, 408, 409, 499 (ProvenRefusals excepted)       Doubt      refusal
-//	any other: meta.code, meta.retryable, errorClass,
-//	error, status                                      NotSent    refusal
+//	any other: meta.code, 429, meta.retryable, error,
+//	errorClass, status                                 NotSent    refusal
 //	connection_not_found, message with an assetId      its row    Error.blame
 
 // transportError classifies an exchange that ended without an answer. written is true if a byte of
@@ -118,8 +118,8 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 
 // blame corrects the meaning of connection_not_found. The service gives the same code for an
 // assetId that does not exist or is older than 30 days (docs/service.md#errors). For a message with
-// an assetId the payload is therefore at fault: if the fault is repeated, the run pauses, and not
-// every run on the number.
+// an assetId the payload is therefore at fault: if the fault is repeated, that run pauses, and the
+// other runs on the number go on.
 func (e *Error) blame(m *Message) {
 	if e.Proof == NotSent && e.Code == codeNotFound && m.hasAsset() {
 		e.Action, e.Hold = RetryOnce, HoldPayload // as send_media

@@ -118,7 +118,7 @@ func TestOneSendIsAtMostOneRequestOnReusedConnections(t *testing.T) {
 
 // The server closes the kept connection before the next request. Whoever is first, a message that
 // is called not sent was not processed, and no message is processed twice.
-func TestAStaleConnectionNeverLiesAboutWhatWasSent(t *testing.T) {
+func TestAStaleConnectionGivesNoFalseProof(t *testing.T) {
 	var processed atomic.Int32
 	url := rawServer(t, func(c net.Conn) {
 		if takeRequest(bufio.NewReader(c)) == nil {

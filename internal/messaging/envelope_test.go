@@ -124,7 +124,7 @@ func TestANumbersEventNamesTheNumber(t *testing.T) {
 	}
 }
 
-func TestWhatACustomerSaysIsReadWhole(t *testing.T) {
+func TestEveryFieldOfACustomersMessageIsRead(t *testing.T) {
 	long := strings.Repeat("a", 257)
 	for _, c := range []struct {
 		body string

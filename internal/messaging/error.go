@@ -65,7 +65,7 @@ const (
 	FeedNothing Feed = iota
 	// FeedOptOut suppresses marketing to the recipient (recipient_opted_out, 131050).
 	FeedOptOut
-	// FeedUnreachable suppresses every message to the recipient for 90 days (131026).
+	// FeedUnreachable suppresses every message to the recipient for a time (131026).
 	FeedUnreachable
 )
 

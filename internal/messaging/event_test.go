@@ -107,7 +107,7 @@ func TestTimestampsOfEveryForm(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKnownIsCountedNotFatal(t *testing.T) {
+func TestAnUnreadableEventIsOfUnknownKind(t *testing.T) {
 	body := `[{"type":"message.status","data":{"messageId":"m1","status":"played"}},
 		{"type":"message.status","data":{"status":"sent"}},
 		{"type":"message.status","data":{"messageId":"` + strings.Repeat("x", 257) + `","status":"sent"}},
@@ -135,7 +135,7 @@ func TestWhatIsNotKnownIsCountedNotFatal(t *testing.T) {
 
 // A batch may have an id, a time and a type of its own. Its events must not be read as one unknown
 // event.
-func TestABatchIsReadWhateverStandsBesideIt(t *testing.T) {
+func TestABatchIsReadWithAnyOtherFields(t *testing.T) {
 	const one = `{"type":"message.status","data":{"messageId":"m1","status":"sent"}}`
 	for _, c := range []struct {
 		body string

@@ -25,11 +25,11 @@ func TestTheAllowanceEndsAndReturnsWithTheMonth(t *testing.T) {
 			}
 		}
 		if status := send(); status != 402 {
-			t.Fatalf("fourth: %d", status)
+			t.Fatalf("the fourth send: %d, want 402", status)
 		}
 		time.Sleep(31 * 24 * time.Hour) // the bubble begins on 1 January
 		if status := send(); status != 200 {
-			t.Fatalf("next month: %d", status)
+			t.Fatalf("in the next month: %d, want 200", status)
 		}
 	})
 }

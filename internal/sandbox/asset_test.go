@@ -65,7 +65,7 @@ func TestUploadsAreRefusedForWhatIsWrongWithThem(t *testing.T) {
 				t.Errorf("%s %s, want %d %s", res.Status, code, c.status, c.code)
 			}
 			if n := len(s.Truth().Uploads); (n == 1) != (c.status == 200) {
-				t.Errorf("%d uploads in the truth", n)
+				t.Errorf("%d uploads in the truth, want 1 exactly after a 200", n)
 			}
 		})
 	}
@@ -94,15 +94,15 @@ func TestAnUploadIsSentForThirtyDaysByItsClientOnly(t *testing.T) {
 			return res.StatusCode
 		}
 		if status := send("conn_9"); status != 404 {
-			t.Errorf("another client's number: %d", status)
+			t.Errorf("another client's number: %d, want 404", status)
 		}
 		time.Sleep(30*24*time.Hour - time.Nanosecond)
 		if status := send("conn_1"); status != 200 {
-			t.Errorf("just before: %d", status)
+			t.Errorf("just before 30 days: %d, want 200", status)
 		}
 		time.Sleep(time.Nanosecond)
 		if status := send("conn_1"); status != 404 {
-			t.Errorf("at 30 days: %d", status)
+			t.Errorf("at 30 days: %d, want 404", status)
 		}
 	})
 }

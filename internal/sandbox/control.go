@@ -16,7 +16,7 @@ import (
 //	GET  /sandbox/stats                        Truth without messages
 //	GET  /sandbox/truth?format=json|csv        everything, streamed
 //	GET  /sandbox/messages/{id}                one accepted message
-//	GET  /sandbox/faults, PUT /sandbox/faults  the faults in force; the body is YAML or JSON
+//	GET  /sandbox/faults, PUT /sandbox/faults  the faults in force, as YAML or JSON
 //	POST /sandbox/inbound                      Inbound: a recipient writes or presses a button
 //	POST /sandbox/templates/{name}/status      {"status", "language"?}
 //	POST /sandbox/companies/{id}/status        {"status": "suspended" or "active"}

@@ -12,17 +12,17 @@ import (
 func TestTheControlPathIsNotTheService(t *testing.T) {
 	s := twoClients(t)
 	if res := call(t, s, "GET", "/sandbox/stats", "partner", ""); res.StatusCode != 400 {
-		t.Errorf("with a key: %s", res.Status)
+		t.Errorf("with a key: %s, want 400", res.Status)
 	}
 	if res := call(t, s, "POST", "/sandbox/inbound", "", `{}`, "Sec-Fetch-Site", "cross-site"); res.StatusCode != 403 {
-		t.Errorf("from another site: %s", res.Status)
+		t.Errorf("from another site: %s, want 403", res.Status)
 	}
 	if res := call(t, s, "GET", "/sandbox/nothing", "", ""); res.StatusCode != 404 {
-		t.Errorf("unknown: %s", res.Status)
+		t.Errorf("an unknown path: %s, want 404", res.Status)
 	}
 	if res := call(t, s, "GET", "/sandbox/health", "", "", "User-Agent", "curl/8"); res.StatusCode != 200 ||
 		res.Header.Get("X-Sandbox") != "control" {
-		t.Errorf("health: %s", res.Status)
+		t.Errorf("health: %s, want 200 and X-Sandbox", res.Status)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestTheTruthIsReadOverHTTP(t *testing.T) {
 		t.Errorf("rows = %v, want a header and the message", rows)
 	}
 	if !strings.Contains(get("/sandbox/messages/"+id), id) {
-		t.Error("message not found by its id")
+		t.Error("the message is not found by its id, want it found")
 	}
 	for _, c := range []struct {
 		method, path, body string
@@ -86,7 +86,7 @@ func TestTheTruthIsReadOverHTTP(t *testing.T) {
 		t.Errorf("faults = %+v, want lost_after 0.5", s.Faults())
 	}
 	if res := call(t, s, "GET", "/api/v1/connections", "two", ""); res.StatusCode != 403 {
-		t.Errorf("suspended: %s", res.Status)
+		t.Errorf("a suspended client: %s, want 403", res.Status)
 	}
 	if body, _ := io.ReadAll(call(t, s, "GET", "/api/v1/numbers", "one", "").Body); !strings.Contains(string(body), "RED") {
 		t.Errorf("numbers = %s, want the quality RED", body)

@@ -22,7 +22,7 @@
 //
 //	ServeHTTP        request id, https, trailing slash, bot agents, key
 //	send             decode strictly, count the arrival, latency, faults before acceptance
-//	shape, rules     the document's rules in order, then the platform's; the first that applies answers
+//	shape, rules     the document's rules, then the platform's; the first that applies decides
 //	accept           the record, the plan of its statuses
 //	answer           faults after acceptance, then 200 with the messageId
 //	shard            posts the webhooks when due, signed, in the order of each message

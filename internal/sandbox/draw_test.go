@@ -29,19 +29,19 @@ func TestTheSameSeedFiresTheSameFaults(t *testing.T) {
 	differ := 0
 	for to := range a {
 		if a[to] != b[to] {
-			t.Errorf("%s: %s, backwards %s", to, a[to], b[to])
+			t.Errorf("%s: %s in order and %s backwards, want the same", to, a[to], b[to])
 		}
 		if a[to] != other[to] {
 			differ++
 		}
 	}
 	if differ == 0 {
-		t.Error("another seed gave the same answers")
+		t.Error("another seed gave the same answers, want others")
 	}
 }
 
 // A share holds within 15 %.
-func TestSharesAreWhatTheySay(t *testing.T) {
+func TestFaultsFireWithTheirShare(t *testing.T) {
 	o := Demo()
 	o.EnforceThroughput = false
 	o.Faults = Faults{LostAfter: 0.2}

@@ -16,7 +16,7 @@ func TestRequestsAreJSON(t *testing.T) {
 		} {
 			res := call(t, s, "POST", path, "partner", body, "Content-Type", contentType)
 			if res.StatusCode != status {
-				t.Errorf("%s as %q: %s", path, contentType, res.Status)
+				t.Errorf("%s as %q: %s, want %d", path, contentType, res.Status, status)
 			}
 		}
 		for name, body := range map[string]string{"huge": `{"x":"` + strings.Repeat("a", maxBody) + `"}`,
@@ -54,19 +54,19 @@ func TestAKeyOfOneClientSeesItsOwnRowsOnly(t *testing.T) {
 		}
 	}
 	if status, body := get("one", "/api/v1/templates?connectionId=conn_9"); status != 404 || !strings.Contains(body, "connection_not_found") {
-		t.Errorf("another client's id: %d %s", status, body)
+		t.Errorf("another client's id: %d %s, want 404 connection_not_found", status, body)
 	}
 	if status, body := get("one", "/api/v1/billing/invoices"); status != 403 || !strings.Contains(body, "partner_key_required") {
-		t.Errorf("billing: %d %s", status, body)
+		t.Errorf("billing with a client's key: %d %s, want 403 partner_key_required", status, body)
 	}
 	if status, body := get("partner", "/api/v1/billing/usage"); status != 200 || !strings.Contains(body, "messagesUsed") {
-		t.Errorf("billing, partner: %d %s", status, body)
+		t.Errorf("billing with a partner-wide key: %d %s, want 200", status, body)
 	}
 	if status, body := get("partner", "/api/v1/campaigns"); status != 404 || !strings.Contains(body, "not_found") {
-		t.Errorf("unknown path: %d %s", status, body)
+		t.Errorf("an unknown path: %d %s, want 404 not_found", status, body)
 	}
 	if res := call(t, s, "DELETE", "/api/v1/connections", "partner", ""); res.StatusCode != 405 {
-		t.Errorf("DELETE: %s", res.Status)
+		t.Errorf("DELETE: %s, want 405", res.Status)
 	}
 }
 
@@ -84,17 +84,17 @@ func TestTheEdgeRefusesBeforeTheService(t *testing.T) {
 	}
 	if res := call(t, twoClients(t, func(o *Options) { o.AllowBots = true }), "POST", "/api/v1/messages",
 		"partner", order, "User-Agent", "curl/8"); res.StatusCode != 200 {
-		t.Errorf("bots allowed: %s", res.Status)
+		t.Errorf("with bots allowed: %s, want 200", res.Status)
 	}
 	res := call(t, s, "POST", "/api/v1/messages?x=1", "partner", order, "X-Forwarded-Proto", "http")
 	if res.StatusCode != 301 || res.Header.Get("Location") != "https://service.example/api/v1/messages?x=1" {
-		t.Errorf("http: %s %s", res.Status, res.Header.Get("Location"))
+		t.Errorf("plain http: %s to %q, want 301 to https", res.Status, res.Header.Get("Location"))
 	}
 	res = call(t, s, "POST", "/api/v1/messages/", "partner", order)
 	if res.StatusCode != 308 || res.Header.Get("Location") != "/api/v1/messages" {
-		t.Errorf("slash: %s %s", res.Status, res.Header.Get("Location"))
+		t.Errorf("a slash at the end: %s to %q, want 308 to /api/v1/messages", res.Status, res.Header.Get("Location"))
 	}
 	if n := len(s.Truth().Messages); n != 0 {
-		t.Errorf("%d messages accepted", n)
+		t.Errorf("%d messages accepted, want none", n)
 	}
 }

@@ -131,22 +131,22 @@ func TestEachFaultFiresAndIsCounted(t *testing.T) {
 				}
 				truth := sc.s.Truth()
 				if truth.Fired[c.name] == 0 {
-					t.Errorf("not counted: %v", truth.Fired)
+					t.Errorf("counted %v, want the fault of this case", truth.Fired)
 				}
 				for name, n := range truth.Fired {
 					if name != c.name {
-						t.Errorf("%s fired too (%d)", name, n)
+						t.Errorf("%s fired %d times, want only the fault of this case", name, n)
 					}
 				}
 				if len(truth.Messages) != c.accepted {
 					t.Fatalf("%d messages accepted, want %d", len(truth.Messages), c.accepted)
 				}
 				if got := truth.Posts[Pair{"conn_1", "+23480312345"}]; got != 1 {
-					t.Errorf("%d POSTs counted", got)
+					t.Errorf("%d POSTs counted, want 1", got)
 				}
 				if c.accepted == 0 {
 					if n := len(sc.hook.deliveries()); n != 0 {
-						t.Errorf("%d webhooks for a message that was not taken", n)
+						t.Errorf("%d webhooks for a message that was not accepted, want none", n)
 					}
 					return
 				}
@@ -157,7 +157,7 @@ func TestEachFaultFiresAndIsCounted(t *testing.T) {
 					}
 				}
 				if truth.ForgedAccepted != 0 {
-					t.Errorf("%d forged webhooks answered 2xx", truth.ForgedAccepted)
+					t.Errorf("%d forged webhooks answered 2xx, want none", truth.ForgedAccepted)
 				}
 			})
 		})
@@ -165,15 +165,15 @@ func TestEachFaultFiresAndIsCounted(t *testing.T) {
 }
 
 // Only the first status comes before the answer.
-func TestEarlyWebhookComesBeforeTheAnswer(t *testing.T) {
+func TestAnEarlyWebhookComesBeforeTheAnswer(t *testing.T) {
 	bubble(t, Options{Faults: Faults{Early: 1}}, func(t *testing.T, c *scene) {
 		id := messageID(t, c.send(t, "conn_1", "+23480312345", "newsletter"))
 		if got := c.hook.statuses(id); fmt.Sprint(got) != "[sent]" {
-			t.Errorf("before the answer: %v", got)
+			t.Errorf("before the answer: %v, want [sent]", got)
 		}
 		c.settle(t)
 		if got := c.hook.statuses(id); fmt.Sprint(got) != "[sent delivered read]" {
-			t.Errorf("in the end: %v", got)
+			t.Errorf("in the end: %v, want [sent delivered read]", got)
 		}
 	})
 }
@@ -201,13 +201,13 @@ func TestAMessageIsTakenAlthoughTheClientLeft(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if n := len(c.s.Truth().Messages); n != 1 {
-			t.Errorf("%d messages accepted", n)
+			t.Errorf("%d messages accepted, want 1", n)
 		}
 	})
 }
 
 // The truth counts the forged webhooks that an endpoint takes because it does not verify.
-func TestForgedWebhooksAnsweredTwoHundredAreReported(t *testing.T) {
+func TestAcceptedForgedWebhooksAreCounted(t *testing.T) {
 	bubble(t, Options{Faults: Faults{Forged: 1}}, func(t *testing.T, c *scene) {
 		c.send(t, "conn_1", "+23480312345", "newsletter")
 		c.settle(t)
@@ -230,7 +230,7 @@ func TestFaultsCanBeChangedInTheMiddle(t *testing.T) {
 			return s
 		}
 		if got := status(); got != 0 {
-			t.Errorf("at first: %d", got)
+			t.Errorf("at first: status %d, want no answer", got)
 		}
 		time.Sleep(time.Hour + time.Second)
 		for i, want := range []int{200, 200, 400} {
@@ -240,7 +240,7 @@ func TestFaultsCanBeChangedInTheMiddle(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		if got := status(); got != 200 {
-			t.Errorf("unpaused: %d", got)
+			t.Errorf("after the pause: %d, want 200", got)
 		}
 		c.settle(t)
 		told := 0
@@ -267,7 +267,7 @@ func TestCloseEndsEveryWait(t *testing.T) {
 		time.Sleep(time.Second)
 		must(t, c.s.Close())
 		if err := <-ended; !errors.Is(err, io.EOF) || time.Since(began) != time.Second {
-			t.Errorf("%v after %v", err, time.Since(began))
+			t.Errorf("the answer ended with %v after %v, want io.EOF after 1s", err, time.Since(began))
 		}
 	})
 }
@@ -287,7 +287,7 @@ func TestFaultFlagsReadAsTheYAMLDoes(t *testing.T) {
 			t.Errorf("%s: want an error of one line, got %v", a, err)
 		}
 		if fmt.Sprint(f) != fmt.Sprint(before) {
-			t.Errorf("%s changed the faults", a)
+			t.Errorf("%s changed the faults, want them unchanged", a)
 		}
 	}
 }

@@ -34,19 +34,19 @@ func TestThroughputIsASlidingSecond(t *testing.T) {
 				}
 				for i := range c.limit {
 					if got := send(); got != "" {
-						t.Fatalf("message %d: %s", i+1, got)
+						t.Fatalf("message %d: %s, want it accepted", i+1, got)
 					}
 				}
 				if got := send(); got != "send_retryable130429" {
-					t.Errorf("one more: %q", got)
+					t.Errorf("one more: %q, want send_retryable130429", got)
 				}
 				time.Sleep(time.Second - time.Nanosecond)
 				if got := send(); got == "" {
-					t.Error("one more within the second")
+					t.Error("one more within the second is accepted, want it refused")
 				}
 				time.Sleep(time.Nanosecond)
 				if got := send(); got != "" {
-					t.Errorf("after the second: %s", got)
+					t.Errorf("after the second: %s, want it accepted", got)
 				}
 				truth := sc.s.Truth()
 				if got := truth.Connections[0]; got.WorstSecond != c.limit+2 || got.Posts != int64(c.limit+3) || got.Accepted != int64(c.limit+1) {
@@ -73,13 +73,13 @@ func TestWorstSecondIsOfAnyWindow(t *testing.T) {
 			s.add(base.Add(time.Second + time.Duration(i)*10*time.Millisecond).UnixNano())
 		}
 		if s.worst != 80 {
-			t.Errorf("worst %d", s.worst)
+			t.Errorf("the worst second has %d, want 80", s.worst)
 		}
 		for i := range 100_000 { // the memory does not grow with the time
 			s.add(base.Add(time.Hour + time.Duration(i)*100*time.Millisecond).UnixNano())
 		}
 		if s.worst != 80 || cap(s.at) > 1000 {
-			t.Errorf("worst %d, cap %d", s.worst, cap(s.at))
+			t.Errorf("the worst second has %d with a capacity of %d, want 80 and at most 1000", s.worst, cap(s.at))
 		}
 	})
 }
@@ -164,7 +164,7 @@ func TestMessageIDsAreUniqueAndCarryTheRecipient(t *testing.T) {
 	}
 	for _, id := range []string{"", "wamid.", "wamid.!!", "wamid.HBgL", "x" + wamid(1, 23480312345, 0x11, 1), wamid(2, 23480312345, 0x11, 1)} {
 		if n, ok := messageIndex(1, id); ok {
-			t.Errorf("%q reads as %d", id, n)
+			t.Errorf("%q reads as %d, want no message", id, n)
 		}
 	}
 }

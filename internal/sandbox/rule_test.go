@@ -158,10 +158,10 @@ func TestEveryRowOfTheTableOfErrors(t *testing.T) {
 				t.Fatalf("HTTP %d, want %d: %s", res.StatusCode, c.status, raw)
 			}
 			if res.Header.Get("x-request-id") == "" {
-				t.Error("no x-request-id")
+				t.Error("the answer has no x-request-id, want one")
 			}
 			if got := len(s.Truth().Messages); got != 0 && c.status != 200 || got != 1 && c.status == 200 {
-				t.Errorf("%d messages accepted", got)
+				t.Errorf("%d messages accepted, want 1 exactly after a 200", got)
 			}
 			if c.status == 200 {
 				return
@@ -177,7 +177,7 @@ func TestEveryRowOfTheTableOfErrors(t *testing.T) {
 // The rules about the message alone come first, then those of the connection, then the others in
 // the order of docs/service.md#send-request. The platform is last, because a refused send never
 // reaches it.
-func TestTheFirstRuleThatAppliesIsTheAnswer(t *testing.T) {
+func TestTheFirstRuleThatAppliesDecides(t *testing.T) {
 	const own, out = "+15555550100", "+23480312345"
 	paused := `{"name":"promo_weekend","language":"en_US","body":["a"]}`
 	short := `{"name":"order_update","language":"en_US","body":["a"]}` // the platform refuses it with 132000
@@ -223,7 +223,7 @@ func TestATemplateIsSentWhenApprovedOnly(t *testing.T) {
 		res := call(t, s, "POST", "/api/v1/messages", "partner", order)
 		if state == "approved" {
 			if res.StatusCode != 200 {
-				t.Errorf("approved: %s", res.Status)
+				t.Errorf("approved: %s, want 200", res.Status)
 			}
 			continue
 		}

@@ -15,7 +15,7 @@ func TestTheScenariosOfTheTreeLoad(t *testing.T) {
 	readme, err := os.ReadFile("../../testdata/scenarios/README.md")
 	must(t, err)
 	if len(files) < 5 {
-		t.Fatalf("found %d", len(files))
+		t.Fatalf("found %d scenarios, want 5 or more", len(files))
 	}
 	for _, f := range files {
 		o, err := LoadScenario(f)
@@ -24,12 +24,12 @@ func TestTheScenariosOfTheTreeLoad(t *testing.T) {
 			t.Errorf("New(%s): %v, want no error", f, err)
 		}
 		if !strings.Contains(string(readme), "`"+filepath.Base(f)+"`") {
-			t.Errorf("%s is not in the README", f)
+			t.Errorf("%s is not in the README, want it named there", f)
 		}
 	}
 }
 
-func TestAScenarioSaysEverythingThatOptionsCan(t *testing.T) {
+func TestAScenarioSetsEveryOption(t *testing.T) {
 	o, err := ParseScenario("all.yaml", []byte(`
 seed: 42
 keys: [{token: k, company: co_2}]
@@ -70,7 +70,7 @@ timeline: [{after: 1h, faults: {lost_after: 0.5}}, {after_messages: 3, template:
 	}
 }
 
-func TestAnEmptyScenarioIsTheDemosWorldWithoutFaults(t *testing.T) {
+func TestAnEmptyScenarioIsTheDemoWithoutFaults(t *testing.T) {
 	for _, raw := range []string{"", "# nothing\n", "seed: 0\n"} {
 		o, err := ParseScenario("empty.yaml", []byte(raw))
 		must(t, err)
@@ -81,7 +81,7 @@ func TestAnEmptyScenarioIsTheDemosWorldWithoutFaults(t *testing.T) {
 }
 
 // The error of a scenario has one line with the file, the line and the column.
-func TestAMistakenScenarioIsNamedByItsPlace(t *testing.T) {
+func TestAScenarioErrorNamesItsLine(t *testing.T) {
 	for name, c := range map[string]struct{ raw, want string }{
 		"unknown key":   {"seed: 1\nfautls: {}\n", "x.yaml:2:1: "},
 		"unknown inner": {"faults:\n  lost_aftr: 0.1\n", "x.yaml:2:3: "},
@@ -106,7 +106,7 @@ func TestAMistakenScenarioIsNamedByItsPlace(t *testing.T) {
 		})
 	}
 	if _, err := LoadScenario("no-such-file.yaml"); err == nil {
-		t.Error("a missing file loads")
+		t.Error("a missing file loads, want an error")
 	}
 }
 
@@ -114,7 +114,7 @@ func FuzzScenario(f *testing.F) {
 	f.Add([]byte("seed: 1\nfaults: {latency: 1s}\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if o, err := ParseScenario("x.yaml", raw); err == nil && len(o.Connections) == 0 {
-			t.Error("no connections")
+			t.Error("got no connections, want those of the demo")
 		}
 	})
 }

@@ -103,7 +103,7 @@ func (h *hook) last(t *testing.T) delivery {
 	t.Helper()
 	all := h.deliveries()
 	if len(all) == 0 {
-		t.Fatal("no webhook came")
+		t.Fatal("no webhook came, want one")
 	}
 	return all[len(all)-1]
 }
@@ -163,7 +163,7 @@ func messageID(t *testing.T, res *http.Response) string {
 	}
 	must(t, json.NewDecoder(res.Body).Decode(&v))
 	if v.Data.MessageID == "" {
-		t.Fatalf("%s: no messageId", res.Status)
+		t.Fatalf("%s without a messageId, want one", res.Status)
 	}
 	return v.Data.MessageID
 }

@@ -105,10 +105,10 @@ func TestAHundredThousandMessagesFitInMemory(t *testing.T) {
 	each := float64(after.HeapAlloc-before.HeapAlloc) / n
 	t.Logf("%.0f bytes a message with three webhooks pending", each)
 	if each > 1000 {
-		t.Errorf("%.0f bytes a message, at most 1000", each)
+		t.Errorf("%.0f bytes for each message, want at most 1000", each)
 	}
 	if s.Pending() != 3*n {
-		t.Errorf("%d webhooks pending", s.Pending())
+		t.Errorf("%d webhooks pending, want %d", s.Pending(), 3*n)
 	}
 }
 
@@ -167,13 +167,14 @@ func TestConcurrentPostsAndReadersAgree(t *testing.T) {
 		for _, st := range m.Statuses {
 			posts += st.Posts
 			if st.AckedAt.IsZero() {
-				t.Errorf("%+v was never answered 2xx: %+v", st, m)
+				t.Errorf("%+v of %+v was never answered 2xx, want it answered", st, m)
 			}
 		}
 	}
 	extras := int64(len(s.extras))
 	if len(truth.Messages) != senders*each || got.Load() != int64(posts)+extras {
-		t.Errorf("%d messages, %d webhooks arrived, %d posted", len(truth.Messages), got.Load(), int64(posts)+extras)
+		t.Errorf("%d messages and %d webhooks arrived, want %d and %d",
+			len(truth.Messages), got.Load(), senders*each, int64(posts)+extras)
 	}
 	// The plan posts the copy of a doubled status even if the status itself is posted early.
 	if want := int64(3*senders*each) + truth.Fired["webhook_doubled"]; int64(posts) != want {

@@ -21,17 +21,17 @@ func TestTheServiceWindowIsReportedForTwentyFourHours(t *testing.T) {
 			return strings.Contains(string(raw), `"code":"outside_service_window"`)
 		}
 		if !warning() {
-			t.Error("no warning before the customer wrote")
+			t.Error("got no warning before the customer wrote, want one")
 		}
 		_, err := c.s.Receive(Inbound{Connection: "conn_1", From: "+23480312345", Text: "hi"})
 		must(t, err)
 		time.Sleep(24*time.Hour - time.Nanosecond)
 		if warning() {
-			t.Error("warning within 24 hours")
+			t.Error("got a warning within 24 hours, want none")
 		}
 		time.Sleep(time.Nanosecond)
 		if !warning() {
-			t.Error("no warning after 24 hours")
+			t.Error("got no warning after 24 hours, want one")
 		}
 		c.settle(t)
 		failed := 0
@@ -49,7 +49,7 @@ func TestTheServiceWindowIsReportedForTwentyFourHours(t *testing.T) {
 }
 
 // The document has two warnings (docs/service.md#send-response); this is the second.
-func TestAnUnverifiedWindowIsNotCalledClosed(t *testing.T) {
+func TestAnUnverifiedWindowHasItsOwnWarning(t *testing.T) {
 	s := twoClients(t, func(o *Options) { o.Faults.Unverified = 1 })
 	raw, err := io.ReadAll(call(t, s, "POST", "/api/v1/messages", "partner", `{"connectionId":"conn_1","to":"+23480312345","text":"x"}`).Body)
 	must(t, err)
@@ -68,11 +68,11 @@ func TestAnAssetLivesThirtyDays(t *testing.T) {
 		}
 		time.Sleep(30*24*time.Hour - time.Nanosecond)
 		if status := image(); status != 200 {
-			t.Errorf("just before: %d", status)
+			t.Errorf("just before 30 days: %d, want 200", status)
 		}
 		time.Sleep(time.Nanosecond)
 		if status := image(); status != 404 {
-			t.Errorf("at 30 days: %d", status)
+			t.Errorf("at 30 days: %d, want 404", status)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestStopOptsOutOfMarketingAtThatClient(t *testing.T) {
 		}
 		truth := c.s.Truth()
 		if len(truth.OptOuts) != 1 || truth.OptOuts[0].Phone != to || truth.OptOuts[0].AckedAt.IsZero() {
-			t.Errorf("opt-outs: %+v", truth.OptOuts)
+			t.Errorf("opt-outs %+v, want one that was answered 2xx", truth.OptOuts)
 		}
 		// After a stop in the platform's app a message is accepted, then it fails.
 		_, err = c.s.Receive(Inbound{Connection: "conn_1", From: "+23480399999", Preference: "stop"})
@@ -111,7 +111,7 @@ func TestStopOptsOutOfMarketingAtThatClient(t *testing.T) {
 		c.settle(t)
 		m, ok := c.s.Message(id)
 		if !ok || len(m.Statuses) != 1 || m.Statuses[0].Code != 131050 {
-			t.Errorf("preference stop: %v %+v", ok, m)
+			t.Errorf("after a preference of stop: %v %+v, want failed with 131050", ok, m)
 		}
 	})
 }

@@ -20,7 +20,7 @@ func TestTransportBehavesAsNetHTTPDoes(t *testing.T) {
 		tr := NewTransport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
 			if err != nil || string(body) != "hello" {
-				t.Errorf("body %q %v", body, err)
+				t.Errorf("the handler read %q, %v; want hello", body, err)
 			}
 			switch r.URL.Path {
 			case "/abort":
@@ -44,15 +44,15 @@ func TestTransportBehavesAsNetHTTPDoes(t *testing.T) {
 			return tr.RoundTrip(req)
 		}
 		if res, err := do(t.Context(), "/ok"); err != nil || res.StatusCode != 200 {
-			t.Errorf("ok: %v %v", res, err)
+			t.Errorf("/ok: %v, %v; want 200", res, err)
 		}
 		if _, err := do(t.Context(), "/abort"); !errors.Is(err, io.EOF) {
-			t.Errorf("abort: %v", err)
+			t.Errorf("/abort: %v, want io.EOF", err)
 		}
 		res, err := do(t.Context(), "/half")
 		must(t, err)
 		if raw, err := io.ReadAll(res.Body); string(raw) != "half" || !errors.Is(err, io.ErrUnexpectedEOF) || res.Header.Get("X-Half") != "1" {
-			t.Errorf("half: %q %v", raw, err)
+			t.Errorf("/half: %q, %v; want half and io.ErrUnexpectedEOF", raw, err)
 		}
 		var wrote bool
 		ctx, cancel := context.WithTimeout(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
@@ -60,35 +60,35 @@ func TestTransportBehavesAsNetHTTPDoes(t *testing.T) {
 		}), time.Second)
 		defer cancel()
 		if _, err := do(ctx, "/slow"); !errors.Is(err, context.DeadlineExceeded) || !wrote {
-			t.Errorf("slow: %v, written: %v", err, wrote)
+			t.Errorf("/slow: %v, written %v; want the deadline after the request was written", err, wrote)
 		}
 		if processed.Load() {
-			t.Error("processed too early")
+			t.Error("the handler has ended, want it still running")
 		}
 		tr.Wait()
 		if !processed.Load() {
-			t.Error("the handler stopped when the client left")
+			t.Error("the handler stopped when the client left, want it to go on")
 		}
 		began := time.Now()
 		res, err = do(t.Context(), "/drip")
 		must(t, err)
 		if since := time.Since(began); since != 0 {
-			t.Errorf("header after %v", since)
+			t.Errorf("the header came after %v, want at once", since)
 		}
 		if raw, err := io.ReadAll(res.Body); string(raw) != "ab" || err != nil || time.Since(began) != time.Second {
-			t.Errorf("drip: %q %v after %v", raw, err, time.Since(began))
+			t.Errorf("/drip: %q, %v after %v; want ab after 1s", raw, err, time.Since(began))
 		}
 		ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		res, err = do(ctx, "/drip")
 		must(t, err)
 		if raw, err := io.ReadAll(res.Body); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("cut drip: %q %v", raw, err)
+			t.Errorf("/drip with a deadline: %q, %v; want the deadline", raw, err)
 		}
 		dead, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := do(dead, "/ok"); !errors.Is(err, context.Canceled) {
-			t.Errorf("dead: %v", err)
+			t.Errorf("with an ended context: %v, want it canceled", err)
 		}
 		tr.Wait()
 	})

@@ -30,7 +30,7 @@ func TestRetriesFollowTheScheduleExactly(t *testing.T) {
 				t.Errorf("retry %d after %v, want %v", i, wait, want[i])
 			}
 			if string(got[i].body) != string(got[0].body) {
-				t.Errorf("retry %d is another body", i)
+				t.Errorf("retry %d has another body, want the first one", i)
 			}
 		}
 		m, _ := c.s.Message(id)
@@ -38,22 +38,22 @@ func TestRetriesFollowTheScheduleExactly(t *testing.T) {
 			t.Errorf("posts = %d, answered 2xx at %v, want 6 and never", st.Posts, st.AckedAt)
 		}
 		if c.s.Truth().Fired["webhook_abandoned"] != 1 {
-			t.Error("abandoned webhook not counted")
+			t.Error("the abandoned webhook is not counted, want 1")
 		}
 		// Deliveries can be replayed.
 		c.hook.status = nil
 		if n := c.s.Replay(Replay{}); n != 1 {
-			t.Errorf("%d replayed", n)
+			t.Errorf("%d replayed, want 1", n)
 		}
 		c.settle(t)
 		if m, _ = c.s.Message(id); m.Statuses[0].AckedAt.IsZero() {
-			t.Error("replay was not answered")
+			t.Error("the replay was not answered, want a 2xx")
 		}
 		if n := c.s.Replay(Replay{}); n != 0 {
-			t.Errorf("%d replayed although all were answered", n)
+			t.Errorf("%d replayed although all were answered, want none", n)
 		}
 		if n := c.s.Replay(Replay{All: true}); n != 1 {
-			t.Errorf("%d of all replayed", n)
+			t.Errorf("%d of all replayed, want 1", n)
 		}
 		c.settle(t)
 	})
@@ -86,10 +86,10 @@ func TestAnUnansweredDeliveryIsRetried(t *testing.T) {
 		c.send(t, "conn_1", "+23480312345", "newsletter")
 		c.settle(t)
 		if n != 4 {
-			t.Fatalf("%d deliveries", n)
+			t.Fatalf("%d deliveries, want 4", n)
 		}
 		if wait := times[2].Sub(times[1]); wait != 11*time.Second { // time-out of 10 s, then 1 s
-			t.Errorf("after the time-out: %v", wait)
+			t.Errorf("the retry came %v after the time-out began, want 11s", wait)
 		}
 	})
 }
@@ -134,16 +134,16 @@ func TestBatchesFillAndLoseNothing(t *testing.T) {
 					n := strings.Count(string(d.body), `"status":`)
 					total, most = total+n, max(most, n)
 					if !json.Valid(d.body) {
-						t.Fatalf("not JSON: %s", d.body)
+						t.Fatalf("got %s, want JSON", d.body)
 					}
 				}
 				if total != 300 || most < 8 || most > 16 {
-					t.Errorf("%d events, at most %d in a batch", total, most)
+					t.Errorf("%d events, at most %d in a batch; want 300, at most 8 to 16", total, most)
 				}
 				for m := range c.s.Messages() {
 					for _, st := range m.Statuses {
 						if st.AckedAt.IsZero() {
-							t.Fatalf("%+v was never answered 2xx: %+v", st, m)
+							t.Fatalf("%+v of %+v was never answered 2xx, want it answered", st, m)
 						}
 					}
 				}
@@ -176,7 +176,7 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 	a, secretA := register("two", `{"url":"https://a.example/"}`)
 	_, secretB := register("partner", `{"url":"http://127.0.0.1:9/","events":["message.received"]}`)
 	if secretA == secretB || len(secretA) < 16 {
-		t.Errorf("secrets %q %q", secretA, secretB)
+		t.Errorf("secrets %q and %q, want two of 16 characters or more", secretA, secretB)
 	}
 	eps := *s.endpoints.Load()
 	for _, c := range []struct {
@@ -190,13 +190,13 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 		}
 	}
 	if res := call(t, s, "DELETE", "/api/v1/webhooks/"+a, "one", ""); res.StatusCode != 404 {
-		t.Errorf("another client's endpoint: %s", res.Status)
+		t.Errorf("another client's endpoint: %s, want 404", res.Status)
 	}
 	if res := call(t, s, "DELETE", "/api/v1/webhooks/"+a, "two", ""); res.StatusCode != 204 {
-		t.Errorf("own endpoint: %s", res.Status)
+		t.Errorf("its own endpoint: %s, want 204", res.Status)
 	}
 	if (*s.endpoints.Load())[0].wants("message.status", "co_2") {
-		t.Error("a removed endpoint still gets events")
+		t.Error("a removed endpoint still gets events, want none")
 	}
 }
 
@@ -204,7 +204,7 @@ func TestRegisteredEndpointsGetTheirOwnEvents(t *testing.T) {
 func TestRunMayEndAndBeginAgain(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, c *scene) {
 		if err := c.s.Run(t.Context()); err == nil {
-			t.Error("two Runs at once")
+			t.Error("two Runs at once gave no error, want one")
 		}
 		second, err := New(Options{WebhookURL: "http://hooks.example/", Transport: NewTransport(c.hook)})
 		must(t, err)
@@ -215,7 +215,7 @@ func TestRunMayEndAndBeginAgain(t *testing.T) {
 			must(t, second.Run(ctx))
 			cancel()
 			if i == 0 && second.Pending() == 0 {
-				t.Error("nothing was left to do")
+				t.Error("nothing was left after the first Run, want pending webhooks")
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

@@ -36,7 +36,7 @@ type wireResponse struct {
 func TestWireAnswersAreTheDocumentsOwn(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(wireDir, "*", "*", "request.json"))
 	if err != nil || len(dirs) < 50 {
-		t.Fatalf("found %d requests: %v", len(dirs), err)
+		t.Fatalf("found %d requests: %v; want 50 or more", len(dirs), err)
 	}
 	for _, file := range dirs {
 		dir := filepath.Dir(file)
@@ -52,7 +52,7 @@ func TestWireAnswersAreTheDocumentsOwn(t *testing.T) {
 			if req.Cause == "fault" {
 				n, known := wireFault(name, &o)
 				if !known {
-					t.Fatalf("no fault makes %s happen: add one, or say here why not", name)
+					t.Fatalf("no fault makes %s happen, want one in wireFault", name)
 				}
 				before = n
 			}
@@ -71,7 +71,7 @@ func TestWireAnswersAreTheDocumentsOwn(t *testing.T) {
 			}
 			for range before {
 				if got := ask(t, s, name, req); got.Code != 200 {
-					t.Fatalf("the request before: %d %s", got.Code, got.Body)
+					t.Fatalf("the request before: %d %s, want 200", got.Code, got.Body)
 				}
 			}
 			compareWire(t, req, ask(t, s, name, req), want)
@@ -139,7 +139,7 @@ func compareWire(t *testing.T, req wireRequest, got *httptest.ResponseRecorder, 
 		t.Fatalf("status %d, want %d: %s", got.Code, want.Status, got.Body)
 	}
 	if got.Header().Get("x-request-id") == "" {
-		t.Error("no x-request-id")
+		t.Error("the answer has no x-request-id, want one")
 	}
 	for _, h := range []string{"retry-after", "location"} {
 		if got.Header().Get(h) != want.Headers[h] {
@@ -151,7 +151,7 @@ func compareWire(t *testing.T, req wireRequest, got *httptest.ResponseRecorder, 
 		switch {
 		case strings.HasPrefix(*want.Text, "{"): // JSON that is cut at any byte
 			if json.Valid([]byte(raw)) || raw == "" {
-				t.Errorf("body %q is not cut", raw)
+				t.Errorf("body %q, want JSON that is cut", raw)
 			}
 		case raw != *want.Text:
 			t.Errorf("body %q, want %q", raw, *want.Text)
@@ -192,7 +192,7 @@ func compareWire(t *testing.T, req wireRequest, got *httptest.ResponseRecorder, 
 	}
 	for k := range wd { // the server chooses the values, so only the members are compared
 		if _, ok := gd[k]; !ok {
-			t.Errorf("data lacks %q: %s", k, g.Data)
+			t.Errorf("data lacks %q: %s; want it there", k, g.Data)
 		}
 	}
 	if len(gd) != len(wd) {
@@ -207,7 +207,7 @@ func compareWire(t *testing.T, req wireRequest, got *httptest.ResponseRecorder, 
 	if id, _ := gd["messageId"].(string); id != "" && len(id) < 257 && json.Unmarshal(req.Body, &sent) == nil {
 		raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(id, "wamid."))
 		if err != nil || raw[0] != 0x1c || raw[1] != 0x18 || "+"+string(raw[3:3+raw[2]]) != sent.To {
-			t.Errorf("messageId %q does not carry %s (%v)", id, sent.To, err)
+			t.Errorf("messageId %q does not hold the recipient, want %s (%v)", id, sent.To, err)
 		}
 	}
 }

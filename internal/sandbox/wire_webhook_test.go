@@ -65,7 +65,7 @@ func TestWebhookBodiesHaveTheLiteralShape(t *testing.T) {
 				b.settle(t)
 				got := b.hook.last(t)
 				if Sign(o.WebhookSecret, got.body) != got.signature {
-					t.Error("signature is not hex HMAC-SHA256 of the raw body")
+					t.Error("the signature is not that of Sign, want hex HMAC-SHA256 of the raw body")
 				}
 				if diff := cmp.Diff(shapeOf(t, want), shapeOf(t, got.body)); diff != "" {
 					t.Errorf("shape (-want +got):\n%s\n%s", diff, got.body)
@@ -85,7 +85,7 @@ func TestSignatureMatchesTheLiteralOnes(t *testing.T) {
 	secret := wireWorld(t).WebhookSecret
 	files, err := filepath.Glob(filepath.Join(wireDir, "webhooks", "*", "body.json"))
 	if err != nil || len(files) < 10 {
-		t.Fatalf("found %d bodies: %v", len(files), err)
+		t.Fatalf("found %d bodies: %v; want 10 or more", len(files), err)
 	}
 	for _, f := range files {
 		body, err := os.ReadFile(f)
@@ -114,7 +114,7 @@ func TestSignaturesOfEveryFormAreTheLiteralOnes(t *testing.T) {
 	}
 	readJSON(t, filepath.Join(wireDir, "signatures", "cases.json"), &file)
 	if len(file.Cases) < 5 {
-		t.Fatalf("%d cases", len(file.Cases))
+		t.Fatalf("%d cases, want 5 or more", len(file.Cases))
 	}
 	for _, c := range file.Cases {
 		form := EventForm{SignatureEncoding: c.Form.Encoding, SignaturePrefix: c.Form.Prefix, SignatureTimestamp: c.Form.TimestampHeader}

@@ -128,7 +128,7 @@ func (c *counted) Apply(ctx context.Context, e campaign.Events) (campaign.Applie
 	return c.applied, err
 }
 
-func TestCountsSayWhatTheLedgerSaid(t *testing.T) {
+func TestCountsAddUpTheResultsOfTheLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &counted{&memory{}, campaign.Applied{Matched: 3, Repeated: 5, Orphaned: 7}}
 		var told []string
@@ -167,7 +167,7 @@ func TestCountsSayWhatTheLedgerSaid(t *testing.T) {
 }
 
 // An event without a connection, with a number of no known connection, still sets Verified.
-func TestAnEventOfNoConnectionIsASignOfLife(t *testing.T) {
+func TestAnEventWithoutConnectionSetsVerified(t *testing.T) {
 	_, c := folded(t, Options{}, `{"type":"message.status","data":{"messageId":"wamid.A","status":"read"}}`)
 	if _, there := c.Verified[""]; !there || len(c.Verified) != 1 {
 		t.Errorf("verified %v, want one entry without a connection", c.Verified)

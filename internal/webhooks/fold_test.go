@@ -163,7 +163,7 @@ func TestEveryFactOfABodyIsStoredAndCounted(t *testing.T) {
 	}
 }
 
-func TestAWrongClockCannotWriteTheFuture(t *testing.T) {
+func TestAnEventFromTheFutureGetsTheTimeOfReceipt(t *testing.T) {
 	began := time.Now().Add(-time.Second)
 	e, c := folded(t, Options{}, status(1, "sent", time.Now().Add(time.Hour)), status(2, "sent", time.Now().Add(4*time.Minute)),
 		`{"type":"message.status","data":{"messageId":"wamid.NOTIME1","status":"sent"}}`)
@@ -212,7 +212,7 @@ func TestTheLaterWishOfABodyIsStored(t *testing.T) {
 }
 
 // All webhooks of testdata/wire are taken, and their statuses and suppressions are stored.
-func TestTheWireIsTaken(t *testing.T) {
+func TestTheWebhooksOfTheWireAreStored(t *testing.T) {
 	var world struct {
 		Secret string `json:"webhook_secret"`
 	}

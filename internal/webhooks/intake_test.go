@@ -16,7 +16,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-func TestEveryRejectionSaysNoMoreThanItMust(t *testing.T) {
+func TestARejectionHasAStatusAndNoBody(t *testing.T) {
 	now := time.Date(2026, 9, 21, 14, 0, 0, 0, time.UTC)
 	good := status(1, "sent", now)
 	encoded := request(good, secretText)
@@ -101,7 +101,7 @@ func (s *stuckLedger) Sweep(context.Context, time.Time) (campaign.Swept, error) 
 	return campaign.Swept{}, nil
 }
 
-func TestASenderWhoLeavesIsNotWaitedFor(t *testing.T) {
+func TestARequestEndsWhenItsSenderLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{gate: make(chan struct{})}
 		i := newIntake(t, m, Options{})
@@ -122,7 +122,7 @@ func TestASenderWhoLeavesIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestMoreThanCanBeCommittedSoonIs503AtOnce(t *testing.T) {
+func TestAFullQueueIs503AtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{gate: make(chan struct{})}
 		i := newIntake(t, m, Options{MaxWaiting: 10, Group: 1})
@@ -172,7 +172,7 @@ func TestARequestLongerThanAnEmptyQueueIsTaken(t *testing.T) {
 	}
 }
 
-func TestBodiesThatNobodySignedGetLittleMemory(t *testing.T) {
+func TestLongBodiesGetABoundedMemory(t *testing.T) {
 	i := newIntake(t, &memory{}, Options{MaxBodies: 100 << 10})
 	start(t, i)
 	long := strings.Repeat("x", 60<<10) // takes a buffer of 64 KiB

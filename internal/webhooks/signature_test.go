@@ -38,7 +38,7 @@ func TestNothingIsParsedBeforeTheSignatureHolds(t *testing.T) {
 	}
 }
 
-func TestAWrongSecretIsSaidOnce(t *testing.T) {
+func TestAWrongSecretIsLoggedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		secrets []string // one for each webhook that comes
 		lines   int
@@ -96,7 +96,7 @@ func TestBothSecretsHoldWhileOneIsRotated(t *testing.T) {
 	}
 }
 
-func TestNoSecretNoIntake(t *testing.T) {
+func TestAnIntakeNeedsASecretAndALedger(t *testing.T) {
 	if _, err := New(&memory{}, nil, Options{}); err == nil {
 		t.Error("got an intake without secrets, want an error")
 	}

@@ -42,7 +42,7 @@ func TestOrphansAreSweptEveryOneToTwoSeconds(t *testing.T) {
 	})
 }
 
-func TestASweepThatFailsIsSaidOnceAndTriedAgain(t *testing.T) {
+func TestAFailedSweepIsLoggedOnceAndTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		// The counts of a sweep that fails half-way are true, except those of what is left.

@@ -210,7 +210,7 @@ func TestStoppingDoesNotWaitForALedgerForEver(t *testing.T) {
 }
 
 // If Drain ends during the last commit, every request has an answer and Run returns no error.
-func TestAStopThatAnsweredEverybodyIsNoError(t *testing.T) {
+func TestAStopWithAllRequestsAnsweredIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newIntake(t, &memory{gate: make(chan struct{})}, Options{Group: 1, Drain: 3 * time.Second})
 		stop := start(t, i)
