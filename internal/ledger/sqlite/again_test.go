@@ -8,7 +8,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// A neighbour failed, so that each runs again: what an operation is told is what became of its second run.
+// A neighbour failed, so that each runs again: what an operation is told is what became of its
+// second run.
 func TestAnOperationIsToldOfItsLastRun(t *testing.T) {
 	t.Parallel()
 	d := newFaultyDriver(t)

@@ -8,8 +8,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// sqlChecks hold what Audit asks about a range of deliveries. Each query returns the row, the seq and
-// a detail of the deliveries that break the rule.
+// sqlChecks hold what Audit asks about a range of deliveries. Each query returns the row, the seq
+// and a detail of the deliveries that break the rule.
 var sqlChecks = []struct{ what, query string }{
 	{"has an outcome but no delivery: outcome %s", `SELECT 0, o.rid & 0xffffffff, o.state
 		FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
@@ -119,7 +119,8 @@ func (r reader) auditCounts(ctx context.Context, no campaign.RunNo, add func(cam
 	return r.each(ctx, sqlBrokenSegments, segments, func(scan scanFunc) error {
 		var index, lo, hi, mark int64
 		err := scan(&index, &lo, &hi, &mark)
-		add(campaign.Problem{Seq: lo, What: fmt.Sprintf("segment %d has its mark or borders out of bounds: %d to %d, mark %d", index, lo, hi, mark)})
+		what := fmt.Sprintf("segment %d has its mark or borders out of bounds: %d to %d, mark %d", index, lo, hi, mark)
+		add(campaign.Problem{Seq: lo, What: what})
 		return err
 	})
 }

@@ -164,7 +164,8 @@ func BenchmarkTallies(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/message")
 }
 
-// BenchmarkSweepAmongUnknowns measures one sweep of a few orphans, none of them anybody's, among a million unknowns.
+// BenchmarkSweepAmongUnknowns measures one sweep of a few orphans, none of them anybody's, among a
+// million unknowns.
 func BenchmarkSweepAmongUnknowns(b *testing.B) {
 	l := openTest(b, ledger.Options{Sender: true})
 	r := ledgertest.Load(b, l, 1)

@@ -22,7 +22,8 @@ type checkpointer struct {
 	alarmed bool        // a warning was logged and the log is still too long
 }
 
-// walLong is the size in bytes above which the writer helps: one second at 20,000 messages a second.
+// walLong is the size in bytes above which the writer helps: one second at 20,000 messages a
+// second.
 const walLong = 16 << 20
 
 // walAlarm is the size in bytes above which some reader must be holding the log.

@@ -23,7 +23,8 @@ import (
 // errFault is what a statement that faultyDriver lets fail returns.
 var errFault = errors.New("the statement fails")
 
-// faultyDriver is SQLite's driver whose n-th statement fails: what prepares, begins, runs, answers its first row, or commits.
+// faultyDriver is SQLite's driver whose n-th statement fails: what prepares, begins, runs, answers
+// its first row, or commits.
 type faultyDriver struct {
 	driver.Driver
 	name string
@@ -65,8 +66,8 @@ func (d *faultyDriver) said() string {
 	return d.failed
 }
 
-// ignored begin the statements that never fail: the checkpointer's, which come by the clock, what is a hint only, and what
-// goose asks to see whether its table is there.
+// ignored begin the statements that never fail: the checkpointer's, which come by the clock, what
+// is a hint only, and what goose asks to see whether its table is there.
 var ignored = []string{"PRAGMA wal_checkpoint", "ROLLBACK", "SELECT lease_until FROM job", "SELECT tstamp"}
 
 // step counts a statement.
@@ -288,7 +289,8 @@ func TestSQLiteTakesNoFailedStatementForSuccess(t *testing.T) {
 	})
 }
 
-// A row whose numbers cannot be read ends its call with an error: it is not taken for the last one, nor for one of zeros.
+// A row whose numbers cannot be read ends its call with an error: it is not taken for the last one,
+// nor for one of zeros.
 func TestSQLiteTakesNoUnreadableRowForRead(t *testing.T) {
 	t.Parallel()
 	unread := 0
@@ -318,7 +320,8 @@ func TestSQLiteTakesNoUnreadableRowForRead(t *testing.T) {
 	}
 }
 
-// A statement that fails while a ledger is opened leaves it as it was, and the next opening does it all.
+// A statement that fails while a ledger is opened leaves it as it was, and the next opening does it
+// all.
 func TestSQLiteOpensWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

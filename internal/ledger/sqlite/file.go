@@ -22,8 +22,8 @@ func exists(path string) bool {
 }
 
 // dsn names a connection to the file. Every connection uses the write-ahead log and keeps temporary
-// tables in memory. It uses synchronous=FULL, because NORMAL may lose a commit at a power cut, and a
-// lost intent would send twice. Its cache is 1 MiB: a larger one is no faster, because the kernel
+// tables in memory. It uses synchronous=FULL, because NORMAL may lose a commit at a power cut, and
+// a lost intent would send twice. Its cache is 1 MiB: a larger one is no faster, because the kernel
 // caches the file too, and every connection fills its own.
 func dsn(path string, more ...string) string {
 	q := []string{

@@ -118,7 +118,8 @@ func TestALedgerWithoutAPathIsRefused(t *testing.T) {
 	}
 }
 
-// Without its whole key a message id would be searched for under another hash, and no webhook would find it.
+// Without its whole key a message id would be searched for under another hash, and no webhook would
+// find it.
 func TestALedgerWhoseKeyIsDamagedIsNotOpened(t *testing.T) {
 	t.Parallel()
 	const want = "its message hash key is damaged: restore a backup"

@@ -41,8 +41,8 @@ var sqlEndLeases = []string{
 	`DELETE FROM lane`,
 }
 
-// identify gives a new ledger its identity. For a sender it also checks whether the ledger went back
-// in time (docs/protocol.md#when-the-ledger-goes-back-in-time), and ends the leases of earlier
+// identify gives a new ledger its identity. For a sender it also checks whether the ledger went
+// back in time (docs/protocol.md#when-the-ledger-goes-back-in-time), and ends the leases of earlier
 // senders.
 func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	tx, err := l.writes.BeginTx(ctx, nil)

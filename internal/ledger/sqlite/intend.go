@@ -11,9 +11,9 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Intend implements campaign.SendLedger. A retry that is no longer due (its late answer
-// came, or it was dropped) stands in Skipped with the reason "": it must not be posted.
-// The ledger reads phone keys from its own deliveries, so Intent.Keys is not needed here.
+// Intend implements campaign.SendLedger. A retry that is no longer due (its late answer came, or it
+// was dropped) has the reason "" in Skipped: it must not be posted. Intend reads the phone keys
+// from the deliveries and ignores Intent.Keys.
 func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
 	if mutant.On("no_intent") {
 		for _, i := range in {
@@ -45,8 +45,8 @@ func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) (granted []ca
 	return granted, nil
 }
 
-// selectSending reads what ledger.Sending needs of the segment ?1.
-const selectSending = `SELECT s.epoch, s.mark, s.lo, s.hi, s.done, s.connection, r.state, r.wanted, r.marketing, r.budget, c.taken
+// sqlSending reads the columns that ledger.Sending needs.
+const sqlSending = `SELECT s.epoch, s.mark, s.lo, s.hi, s.done, s.connection, r.state, r.wanted, r.marketing, r.budget, c.taken
 	FROM segment s JOIN run r ON r.no = s.run JOIN run_count c ON c.no = s.run WHERE s.id = ?`
 
 // intend answers one intent and writes what it was granted.
@@ -54,7 +54,7 @@ func (t *tx) intend(in *campaign.Intent) (campaign.Granted, error) {
 	id := ledger.SegmentKey(in.Lease.Run, in.Lease.Index)
 	var s ledger.Sending
 	var budget, taken int64
-	err := t.row(selectSending, args(id), &s.Epoch, &s.Mark, &s.Lo, &s.Hi, &s.Done, &s.Connection,
+	err := t.row(sqlSending, args(id), &s.Epoch, &s.Mark, &s.Lo, &s.Hi, &s.Done, &s.Connection,
 		&s.State, &s.Wanted, &s.Marketing, &budget, &taken)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -82,25 +82,25 @@ func (t *tx) intend(in *campaign.Intent) (campaign.Granted, error) {
 }
 
 const (
-	selectSettled = `SELECT rid FROM outcome WHERE rid >= ? AND rid < ?`
-	selectWaiting = `SELECT state, attempt FROM outcome WHERE rid = ?`
-	anySuppressed = `SELECT EXISTS (SELECT 1 FROM suppression)`
-	selectStopped = `SELECT d.rid, s.scope FROM delivery d CROSS JOIN suppression s ON s.key = d.key
+	sqlSettled        = `SELECT rid FROM outcome WHERE rid >= ? AND rid < ?`
+	sqlWaiting        = `SELECT state, attempt FROM outcome WHERE rid = ?`
+	sqlAnySuppression = `SELECT EXISTS (SELECT 1 FROM suppression)`
+	sqlSuppressed     = `SELECT d.rid, s.scope FROM delivery d CROSS JOIN suppression s ON s.key = d.key
 		WHERE d.rid >= ? AND d.rid < ? AND (s.until = 0 OR s.until > ?)`
 )
 
 // sendingRows reads the rows that an intent is about.
 func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows ledger.SendingRows, err error) {
 	var some bool
-	if err := t.row(anySuppressed, nil, &some); err != nil {
+	if err := t.row(sqlAnySuppression, nil, &some); err != nil {
 		return rows, err
 	}
-	// stopped adds the suppressed of the deliveries from first to end.
-	stopped := func(first, end int64) error {
+	// suppressed adds the suppressed deliveries from first to end.
+	suppressed := func(first, end int64) error {
 		if !some {
 			return nil
 		}
-		return t.each(selectStopped, args(first, end, now), func(scan func(...any) error) error {
+		return t.each(sqlSuppressed, args(first, end, now), func(scan scanFunc) error {
 			var id int64
 			var scope campaign.Scope
 			err := scan(&id, &scope)
@@ -116,7 +116,7 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 	if in.To > in.From {
 		first, end := ledger.RowID(in.Lease.Run, in.From), ledger.RowID(in.Lease.Run, in.To)
 		rows.Settled = map[int64]bool{}
-		if err := t.each(selectSettled, args(first, end), func(scan func(...any) error) error {
+		if err := t.each(sqlSettled, args(first, end), func(scan scanFunc) error {
 			var id int64
 			err := scan(&id)
 			rows.Settled[id] = true
@@ -124,7 +124,7 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 		}); err != nil {
 			return rows, err
 		}
-		if err := stopped(first, end); err != nil {
+		if err := suppressed(first, end); err != nil {
 			return rows, err
 		}
 	}
@@ -134,12 +134,12 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 	for _, r := range in.Retries {
 		id := ledger.RowID(in.Lease.Run, r.Seq)
 		var w ledger.Waiting
-		err := t.row(selectWaiting, args(id), &w.State, &w.Attempt)
+		err := t.row(sqlWaiting, args(id), &w.State, &w.Attempt)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
 		if err == nil && w.State == ledger.Deferred {
-			err = stopped(id, id+1)
+			err = suppressed(id, id+1)
 		}
 		if err != nil {
 			return rows, err
@@ -150,38 +150,40 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 }
 
 const (
-	moveMark   = `UPDATE segment SET mark = ?, connection = ? WHERE id = ?`
-	insertStop = `INSERT INTO outcome (rid, state, code, result_at) VALUES (?, 7 /* skipped */, ?, ?)`
-	beginRetry = `UPDATE outcome SET state = 2 /* retrying */, attempt = ?, next_due = 0,
-		intent_at = CASE WHEN flags & 2 /* maybe duplicate */ THEN intent_at ELSE ? END WHERE rid = ?`
-	dropRetry = `UPDATE outcome SET state = CASE WHEN flags & 2 /* maybe duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?,
-		result_at = CASE WHEN flags & 2 THEN result_at ELSE ? END, next_due = 0 WHERE rid = ?`
-	takeOfBudget = `UPDATE run_count SET taken = taken + ? WHERE no = ?`
+	sqlMoveMark   = `UPDATE segment SET mark = ?, connection = ? WHERE id = ?`
+	sqlInsertSkip = `INSERT INTO outcome (rid, state, code, result_at) VALUES (?, 7 /* skipped */, ?, ?)`
+	sqlBeginRetry = `UPDATE outcome SET state = 2 /* retrying */, attempt = ?, next_due = 0,
+		intent_at = CASE WHEN flags & 2 /* may be a duplicate */ THEN intent_at ELSE ? END WHERE rid = ?`
+	sqlDropRetry = `UPDATE outcome
+		SET state = CASE WHEN flags & 2 /* may be a duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?,
+			result_at = CASE WHEN flags & 2 /* may be a duplicate */ THEN result_at ELSE ? END, next_due = 0
+		WHERE rid = ?`
+	sqlTakeBudget = `UPDATE run_count SET taken = taken + ? WHERE no = ?`
 )
 
-// grant writes what was decided.
+// grant writes the decision.
 func (t *tx) grant(in *campaign.Intent, id, now int64, d *ledger.Decision) error {
 	no := in.Lease.Run
-	if _, err := t.exec(moveMark, d.Mark, in.Connection, id); err != nil {
+	if _, err := t.exec(sqlMoveMark, d.Mark, in.Connection, id); err != nil {
 		return err
 	}
 	for seq, why := range d.Skip {
-		if _, err := t.exec(insertStop, ledger.RowID(no, seq), string(why), now); err != nil {
+		if _, err := t.exec(sqlInsertSkip, ledger.RowID(no, seq), string(why), now); err != nil {
 			return err
 		}
 	}
 	for _, r := range d.Grant {
-		if _, err := t.exec(beginRetry, r.Attempt, now, ledger.RowID(no, r.Seq)); err != nil {
+		if _, err := t.exec(sqlBeginRetry, r.Attempt, now, ledger.RowID(no, r.Seq)); err != nil {
 			return err
 		}
 	}
 	for seq, why := range d.Drop {
-		if _, err := t.exec(dropRetry, string(why), now, ledger.RowID(no, seq)); err != nil {
+		if _, err := t.exec(sqlDropRetry, string(why), now, ledger.RowID(no, seq)); err != nil {
 			return err
 		}
 	}
 	if d.Count > 0 {
-		if _, err := t.exec(takeOfBudget, d.Count, int64(no)); err != nil {
+		if _, err := t.exec(sqlTakeBudget, d.Count, int64(no)); err != nil {
 			return err
 		}
 	}

@@ -10,13 +10,14 @@ import (
 	"campaignd/campaign"
 )
 
-// fileLock is a file that this process alone keeps open for writing.
+// fileLock is a file that only this process has open for writing.
 type fileLock struct {
 	f    *os.File
 	path string
 }
 
-// lockFile makes the lock file; where there is no flock its existence is the lock.
+// lockFile makes the lock file. Without flock, its existence is the lock. The error is
+// campaign.ErrLocked when another process holds it.
 func lockFile(path string) (*fileLock, error) {
 	_ = os.Remove(path) // fails while another process holds it open
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -34,7 +35,7 @@ func lockFile(path string) (*fileLock, error) {
 	return &fileLock{f, path}, nil
 }
 
-// release gives the lock back.
+// release removes the lock file.
 func (l *fileLock) release() error {
 	err := l.f.Close()
 	_ = os.Remove(l.path)

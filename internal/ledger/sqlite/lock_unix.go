@@ -13,12 +13,12 @@ import (
 	"campaignd/campaign"
 )
 
-// fileLock is an advisory lock (flock) held for life. The kernel drops it when the
-// process dies, however it dies.
+// fileLock is an advisory lock (flock). The kernel releases it when the process dies, in whatever
+// way.
 type fileLock struct{ f *os.File }
 
-// lockFile takes the lock and writes this process's id into it. campaign.ErrLocked
-// when another holds it.
+// lockFile takes the lock and writes this process's id into the file. The error is
+// campaign.ErrLocked when another process holds the lock.
 func lockFile(path string) (*fileLock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -29,12 +29,12 @@ func lockFile(path string) (*fileLock, error) {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			buf := make([]byte, 32)
 			n, _ := f.ReadAt(buf, 0)
-			return nil, fmt.Errorf("%w: process %s holds %s; stop it first, or use the commands that work beside it (report, pause, resume)",
-				campaign.ErrLocked, strings.TrimSpace(string(buf[:n])), path)
+			return nil, fmt.Errorf("%w: process %s holds %s; stop it first, or use the commands that work beside it "+
+				"(report, pause, resume)", campaign.ErrLocked, strings.TrimSpace(string(buf[:n])), path)
 		}
 		return nil, fmt.Errorf("ledger lock %s: %w", path, err)
 	}
-	// Only after the lock is held, so that the id is its holder's.
+	// Only its holder writes into the file, so that the id is the holder's.
 	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
@@ -45,6 +45,6 @@ func lockFile(path string) (*fileLock, error) {
 	return &fileLock{f}, nil
 }
 
-// release gives the lock back. The file stays: removing it would let a third process
-// lock a name that a second one still holds.
+// release releases the lock. The file stays: if it were removed, a third process could make and
+// lock a new file of the same name while a second one holds the old file.
 func (l *fileLock) release() error { return l.f.Close() }

@@ -16,6 +16,7 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
+// provider runs the migrations on the connection that writes, or only lists them for a reader.
 func (l *Ledger) provider() (*goose.Provider, error) {
 	dir, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -25,18 +26,19 @@ func (l *Ledger) provider() (*goose.Provider, error) {
 	if db == nil {
 		db = l.reads
 	}
-	return goose.NewProvider(goose.DialectSQLite3, db, dir, goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler)))
+	return goose.NewProvider(goose.DialectSQLite3, db, dir,
+		goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler)))
 }
 
-// foreignTables counts the tables of a database that is somebody else's: it has no table ledger, and tables that goose
-// did not make before it died.
-const foreignTables = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT IN ('goose_db_version', 'sqlite_sequence')
-AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ledger')`
+// sqlForeignTables counts the tables of another program's database: one without a table ledger, and
+// with tables besides those that a first migration which died leaves behind.
+const sqlForeignTables = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT IN ('goose_db_version', 'sqlite_sequence')
+	AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ledger')`
 
-// migrate brings the schema up to date. It adds nothing to another program's database.
+// migrate brings the schema up to date. It refuses another program's database.
 func (l *Ledger) migrate(ctx context.Context) error {
 	var foreign int
-	if err := l.writes.QueryRowContext(ctx, foreignTables).Scan(&foreign); err != nil {
+	if err := l.writes.QueryRowContext(ctx, sqlForeignTables).Scan(&foreign); err != nil {
 		return err
 	}
 	if foreign > 0 {
@@ -51,7 +53,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		return err
 	}
 	if have > want {
-		return fmt.Errorf("%w (schema %d, this program knows %d): install that version, or open another file", campaign.ErrNewer, have, want)
+		return newerSchema(have, want)
 	}
 	if have < want {
 		_, err = p.Up(ctx)
@@ -59,14 +61,20 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	return err
 }
 
-// checkSchema is migrate for a reader: it changes nothing.
+func newerSchema(have, want int64) error {
+	return fmt.Errorf("%w (schema %d, this program knows %d): install that version, or open another file", campaign.ErrNewer, have, want)
+}
+
+const sqlSchemaVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
+
+// checkSchema refuses a schema of another version, and changes nothing.
 func (l *Ledger) checkSchema(ctx context.Context) error {
 	p, err := l.provider()
 	if err != nil {
 		return err
 	}
 	var have, want int64
-	if err := l.reads.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have); err != nil {
+	if err := l.reads.QueryRowContext(ctx, sqlSchemaVersion).Scan(&have); err != nil {
 		return err
 	}
 	for _, s := range p.ListSources() {
@@ -74,7 +82,7 @@ func (l *Ledger) checkSchema(ctx context.Context) error {
 	}
 	switch {
 	case have > want:
-		return fmt.Errorf("%w (schema %d, this program knows %d): install that version, or open another file", campaign.ErrNewer, have, want)
+		return newerSchema(have, want)
 	case have < want:
 		return fmt.Errorf("its schema (%d) is older than this program's (%d): open it once with `campaignd serve` or `run`", have, want)
 	}

@@ -19,8 +19,8 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// plant sets a mistake for one test. What the process was started with comes back afterwards: scripts/mutants.sh requires
-// that it makes a test fail.
+// plant sets a mistake for one test. What the process was started with comes back afterwards:
+// scripts/mutants.sh requires that it makes a test fail.
 func plant(t *testing.T, name string) {
 	mutant.Set(name)
 	t.Cleanup(func() { mutant.Set(os.Getenv("CAMPAIGND_MUTANT")) })

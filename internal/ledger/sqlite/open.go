@@ -14,7 +14,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// readers is how many connections read at once: reports, why, the sweeper and lanes.
+// readers is how many connections read at once: for reports, why, the sweeper and the lanes.
 const readers = 4
 
 // Ledger is a ledger in one file. See the package comment.
@@ -31,7 +31,7 @@ type Ledger struct {
 	key     ledger.HashKey // of message ids
 	sweepAt sweepPos       // where the next sweep goes on
 
-	restored atomic.Pointer[error] // why it waits for its quarantine; nil: it does not
+	restored atomic.Pointer[error] // why the ledger waits for its quarantine; nil when it does not
 
 	prepared sync.Map // query -> *sql.Stmt on reads
 	closing  sync.Once
@@ -41,17 +41,17 @@ type Ledger struct {
 
 var _ campaign.Ledger = (*Ledger)(nil)
 
-// Open opens the ledger in the file path and brings its schema up to date; a file
-// that does not exist is made (its folder must exist). Close ends it.
+// Open opens the ledger in the file path and brings its schema up to date. It makes a file that
+// does not exist, but not its folder. The caller ends the ledger with Close.
 //
-// Errors: campaign.ErrLocked when another sender holds it, campaign.ErrNewer when a
-// newer campaignd wrote it, ErrRestored when a sender finds that it went back in time;
-// otherwise a sentence that names the file and the remedy.
+// Errors: campaign.ErrLocked when another sender holds the ledger, campaign.ErrNewer when a newer
+// campaignd wrote it, ledger.ErrRestored when it is opened as a sender and went back in time. Every
+// other error is a sentence that names the file and the remedy.
 func Open(ctx context.Context, path string, o ledger.Options) (*Ledger, error) {
 	return openWith(ctx, "sqlite", path, o)
 }
 
-// openWith is Open through a driver of database/sql: tests put one around SQLite's.
+// openWith opens through a named driver of database/sql: tests wrap SQLite's.
 func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Ledger, err error) {
 	if o.Sender && o.ReadOnly {
 		return nil, errors.New("ledger: a sender cannot be read-only")
@@ -111,8 +111,8 @@ func readMode(o ledger.Options) string {
 	return "rw"
 }
 
-// Close lets what waits be written, moves the write-ahead log into the file and gives
-// the lock back. Calls that come later fail.
+// Close commits the operations that wait, moves the write-ahead log into the file and releases the
+// lock. Later calls of other methods fail; another Close returns the same error.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
 		l.closed.Store(true)
@@ -137,5 +137,5 @@ func (l *Ledger) Close() error {
 	return l.closeErr
 }
 
-// Path is the ledger's file.
+// Path is the path that the ledger was opened with.
 func (l *Ledger) Path() string { return l.path }

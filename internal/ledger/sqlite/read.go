@@ -7,18 +7,18 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// reader is a connection pool or a read transaction, with prepared statements.
+// reader is the pool of reading connections, or one read transaction, with prepared statements.
 type reader struct {
 	ledger *Ledger
 	tx     *sql.Tx              // nil: each query sees the newest commit
 	stmts  map[string]*sql.Stmt // of tx, which closes them
 }
 
-// read is a reader without a transaction.
+// read returns a reader without a transaction.
 func (l *Ledger) read() reader { return reader{ledger: l} }
 
-// snapshot runs f in one read transaction: all its queries see the same commit. Keep
-// it short: the write-ahead log grows while it lasts.
+// snapshot runs f in one read transaction: all its queries see the same commit. f must be short,
+// because the write-ahead log grows while the transaction lasts.
 func (l *Ledger) snapshot(ctx context.Context, f func(reader) error) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
@@ -31,11 +31,12 @@ func (l *Ledger) snapshot(ctx context.Context, f func(reader) error) error {
 	return f(reader{l, t, map[string]*sql.Stmt{}})
 }
 
+// prepare returns the prepared statement of the transaction, or of the pool, which keeps it.
 func (r reader) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if r.ledger.closed.Load() {
 		return nil, ledger.ErrClosed
 	}
-	if r.tx != nil { // on its own connection: asking the pool for another could wait for ourselves
+	if r.tx != nil { // on its own connection: waiting for another of the pool could be a deadlock
 		s, err := r.stmts[query], error(nil)
 		if s == nil {
 			if s, err = r.tx.PrepareContext(ctx, query); err == nil {
@@ -46,7 +47,7 @@ func (r reader) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	}
 	p, ok := r.ledger.prepared.Load(query)
 	if !ok {
-		s, err := r.ledger.reads.PrepareContext(context.WithoutCancel(ctx), query) // outlives this call
+		s, err := r.ledger.reads.PrepareContext(context.WithoutCancel(ctx), query) // it outlives this call
 		if err != nil {
 			return nil, err
 		}
@@ -70,8 +71,8 @@ func (r reader) row(ctx context.Context, query string, a []any, into ...any) err
 	return sql.ErrNoRows
 }
 
-// each calls f for every row.
-func (r reader) each(ctx context.Context, query string, a []any, f func(scan func(...any) error) error) error {
+// each calls f for every row of a query.
+func (r reader) each(ctx context.Context, query string, a []any, f func(scan scanFunc) error) error {
 	s, err := r.prepare(ctx, query)
 	if err != nil {
 		return explain(r.ledger.path, err)

@@ -26,7 +26,8 @@ func acceptedOf(rows int) string {
 		WHERE outcome.state <> 5`
 }
 
-// probes makes "?, ?, ..." for acceptWidth hashes; a shorter list is filled up with 0, which no id has.
+// probes makes "?, ?, ..." for acceptWidth hashes; a shorter list is filled up with 0, which no id
+// has.
 var probes = "?" + strings.Repeat(", ?", acceptWidth-1)
 
 // Record implements campaign.SendLedger. A NoResend doubt (200 without an id) is a fact

@@ -52,9 +52,9 @@ func (l *Ledger) CreateRun(ctx context.Context, r campaign.Run) (out campaign.Ru
 			wanted = campaign.WantRun
 		}
 		var no int64
-		if err := t.row(sqlInsertRun,
-			args(string(campaign.Importing), string(wanted), r.Marketing, r.Budget, r.Template, r.Language, ledger.Millis(time.Now()), int64(r.Parent),
-				r.Campaign, r.ListHash, r.Launch, r.ListName, r.Asset, ledger.Millis(r.AssetUntil), string(header), ledger.NonNil(r.Definition)), &no); err != nil {
+		if err := t.row(sqlInsertRun, args(string(campaign.Importing), string(wanted), r.Marketing, r.Budget,
+			r.Template, r.Language, ledger.Millis(time.Now()), int64(r.Parent), r.Campaign, r.ListHash, r.Launch, r.ListName,
+			r.Asset, ledger.Millis(r.AssetUntil), string(header), ledger.NonNil(r.Definition)), &no); err != nil {
 			return err
 		}
 		if _, err := t.exec(sqlInsertRunCount, no); err != nil {

@@ -12,10 +12,10 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// stamp is the ledger's identity and how often a sender opened it. It stands in the
-// ledger and in a small file beside it; a ledger that is behind its file was restored
-// from a backup, and one without a file was copied from elsewhere (reliability.md 2.3).
-// A snapshot of the whole volume restores both and is not seen.
+// stamp is the ledger's identity and how often a sender opened it. The ledger holds one, and so
+// does a small file beside it. A ledger that is behind its file was restored from a backup, and one
+// without a file was copied (docs/protocol.md#when-the-ledger-goes-back-in-time). A snapshot of the
+// whole volume restores both, and the stamp does not show it.
 type stamp struct {
 	id    string
 	opens int64
@@ -23,13 +23,13 @@ type stamp struct {
 
 func stampPath(path string) string { return path + ".stamp" }
 
-// compare returns ErrRestored when the file beside the ledger says that the ledger
-// went back in time.
+// compare returns ledger.ErrRestored when the file at path, beside the ledger, shows that the
+// ledger went back in time.
 func (s stamp) compare(path string) error {
 	seen, err := readStamp(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if s.opens <= 1 { // new, or it died before its first stamp was written
+		if s.opens <= 1 { // a new ledger, or one whose first sender died before it wrote the file
 			return nil
 		}
 		return fmt.Errorf("%w: its companion %s is missing, as after a copy or a restore; run `campaignd ledger quarantine`, "+
@@ -39,8 +39,8 @@ func (s stamp) compare(path string) error {
 	case seen.id != s.id:
 		return fmt.Errorf("%w: its companion %s belongs to another ledger; run `campaignd ledger quarantine`", ledger.ErrRestored, path)
 	case s.opens < seen.opens:
-		return fmt.Errorf("%w: a backup was restored (it was opened %d times, its companion %s counted %d); run `campaignd ledger quarantine`",
-			ledger.ErrRestored, s.opens, path, seen.opens)
+		return fmt.Errorf("%w: a backup was restored (it was opened %d times, its companion %s counted %d); "+
+			"run `campaignd ledger quarantine`", ledger.ErrRestored, s.opens, path, seen.opens)
 	}
 	return nil
 }
@@ -58,13 +58,13 @@ func readStamp(path string) (stamp, error) {
 	return stamp{id, n}, nil
 }
 
-// write replaces the file: durable before its name is.
+// write replaces the file. The new content is durable before the file takes its name.
 func (s stamp) write(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".stamp-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone after the rename
+	defer os.Remove(f.Name()) // fails after the rename
 	_, err = fmt.Fprintf(f, "%s %d\n", s.id, s.opens)
 	if err == nil {
 		err = f.Sync()

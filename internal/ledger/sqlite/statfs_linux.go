@@ -2,13 +2,13 @@ package sqlite
 
 import "syscall"
 
-// networkFS names the network file system that dir is on, "" for a local one. The
-// magic numbers are those of statfs(2). FUSE is among them: sshfs and bucket mounts
-// use it, and nothing tells them from local ones.
+// networkFS names the network file system that dir is on, "" for a local one. The magic numbers are
+// those of https://man7.org/linux/man-pages/man2/statfs.2.html. FUSE counts as one: sshfs and
+// mounts of object stores use it, and statfs does not tell them from local FUSE file systems.
 func networkFS(dir string) string {
 	var s syscall.Statfs_t
 	if syscall.Statfs(dir, &s) != nil {
-		return "" // opening the file will say it better
+		return "" // opening the file returns the better error
 	}
 	switch uint32(s.Type) {
 	case 0x6969:

@@ -2,5 +2,5 @@
 
 package sqlite
 
-// networkFS knows no network file system here.
+// networkFS recognises network file systems on Linux only.
 func networkFS(string) string { return "" }

@@ -94,8 +94,8 @@ func (w *writer) nudge() {
 }
 
 // do runs o in a transaction of the writer and returns after the commit. If ctx ends while o still
-// waits, nothing is written. Once the writer has taken o, do returns its answer even if ctx ends, so
-// that the caller always learns whether o was committed.
+// waits, nothing is written. Once the writer has taken o, do returns its answer even if ctx ends,
+// so that the caller always learns whether o was committed.
 func (w *writer) do(ctx context.Context, o *op) error {
 	o.done = make(chan struct{})
 	w.mu.Lock()
@@ -136,9 +136,9 @@ func (w *writer) loop() {
 	}
 }
 
-// take removes operations from the queues, most urgent first, up to batchRows rows. A bulk operation
-// lets the others pass, but for one transaction only, and a transaction takes at most one. more is
-// false when the writer ends.
+// take removes operations from the queues, most urgent first, up to batchRows rows. A bulk
+// operation lets the others pass, but for one transaction only, and a transaction takes at most
+// one. more is false when the writer ends.
 func (w *writer) take() (batch []*op, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -195,8 +195,8 @@ func (w *writer) explain(err error) error {
 	return explain(w.ledger.path, err)
 }
 
-// transact runs the batch in one transaction. An operation that fails rolls all of it back, and then
-// each operation runs again in a transaction of its own. That is rare; a savepoint around each
+// transact runs the batch in one transaction. An operation that fails rolls all of it back, and
+// then each operation runs again in a transaction of its own. That is rare; a savepoint around each
 // operation would avoid it, but copies every page that the operation touches. transact returns the
 // error of the whole batch and sets op.err to that of one operation.
 func (w *writer) transact(batch []*op) error {
