@@ -74,8 +74,7 @@ func (p *planner) open(s *segment, now time.Time) bool {
 	if !s.mayPost(now, p.e.o.Lease/5) {
 		return false
 	}
-	opens, err := s.closedUntil(now)
-	return err == nil && opens.IsZero() // else tend parks it
+	return s.closedUntil(now).IsZero() // else tend parks it
 }
 
 // canSend reports whether the run has something to post now.

@@ -40,6 +40,7 @@ type Engine struct {
 	sender  Sender
 	limiter throttle.Limiter
 	rec     *recorder
+	zones   *zones
 	poke    signal
 
 	mu      sync.Mutex
@@ -55,7 +56,7 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 		return nil, err
 	}
 	return &Engine{
-		o: o, ledger: l, sender: s, limiter: lim, rec: newRecorder(l, o),
+		o: o, ledger: l, sender: s, limiter: lim, rec: newRecorder(l, o), zones: newZones(o.Log),
 		poke: newSignal(), workers: map[string]*worker{}, runs: map[campaign.RunNo]*run{},
 	}, nil
 }

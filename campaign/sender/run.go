@@ -14,7 +14,8 @@ type run struct {
 	no          campaign.RunNo
 	id          string
 	render      *campaign.Renderer
-	window      *plan.Window // nil: always open
+	window      *plan.Window   // nil: always open
+	zone        *time.Location // of recipients whose own is not known
 	connections []string
 	template    string
 	language    string
@@ -44,7 +45,12 @@ func compile(s campaign.Run, o Options) (*run, error) {
 		no: s.No, id: s.ID(), render: render, connections: d.Connections, template: s.Template, language: s.Language,
 		asset: s.Asset, rate: d.Limits.Rate, policy: d.Policies.OnUncertain,
 		doubtWindow: time.Duration(d.Policies.DoubtWindow), notAfter: time.Duration(d.Limits.NotAfter),
-		started: s.CreatedAt,
+		started: s.CreatedAt, zone: time.UTC,
+	}
+	if d.Schedule != nil {
+		if zone, err := plan.Zone(d.Schedule.Timezone); err == nil { // else UTC: a fallback has none of its own
+			r.zone = zone
+		}
 	}
 	if d.Window != nil {
 		if r.window, err = plan.ParseWindow(*d.Window); err != nil {

@@ -18,6 +18,7 @@ func TestARunIsWhatItsCampaignSays(t *testing.T) {
 limits: {rate: 7.5, not_after: 2h}
 policies: {on_uncertain: resend, doubt_window: 40m}
 window: {hours: "09:00-18:00"}
+schedule: {cron: "0 9 * * 1", timezone: Africa/Lagos}
 `)}
 	r, err := compile(s, Options{})
 	if err != nil {
@@ -25,7 +26,10 @@ window: {hours: "09:00-18:00"}
 	}
 	want := &run{
 		no: 4, id: "sale-4", render: r.render, window: r.window, connections: []string{"conn_1", "conn_2"}, template: "spring", language: "de", asset: "media-1",
-		rate: 7.5, policy: campaign.Resend, doubtWindow: 40 * time.Minute, notAfter: 2 * time.Hour, started: time.Unix(1e9, 0),
+		rate: 7.5, policy: campaign.Resend, doubtWindow: 40 * time.Minute, notAfter: 2 * time.Hour, started: time.Unix(1e9, 0), zone: r.zone,
+	}
+	if r.zone.String() != "Africa/Lagos" {
+		t.Errorf("the zone of its recipients without one is %v, want that of its schedule", r.zone)
 	}
 	if !reflect.DeepEqual(r, want) || r.render == nil || r.window == nil {
 		t.Errorf("run %+v, want %+v with a renderer and a window", r, want)

@@ -1,7 +1,6 @@
 package sender
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 type segment struct {
 	run     *run
 	planner signal              // of the connection that holds it
+	zone    *time.Location      // of its recipients
 	claimed campaign.Lease      // as claimed; never changed, so the renewer may read it
 	lease   campaign.Lease      // with the mark as it is now
 	buf     []campaign.Delivery // read ahead: the deliveries from lease.Mark on, in order
@@ -26,7 +26,7 @@ type segment struct {
 }
 
 func newSegment(r *run, l campaign.Lease, planner signal) *segment {
-	s := &segment{run: r, planner: planner, claimed: l, lease: l}
+	s := &segment{run: r, planner: planner, zone: time.UTC, claimed: l, lease: l}
 	s.until.Store(l.Until.UnixNano())
 	return s
 }
@@ -41,35 +41,28 @@ func (s *segment) mayPost(now time.Time, margin time.Duration) bool {
 	return !s.lost.Load() && n < s.until.Load()-int64(margin) && (closes == 0 || n < closes)
 }
 
-// closedUntil is the instant at which the run's window opens for a segment, or zero
-// when it is open. It closes one second early, so that what is queued is posted before the
-// hour (throttle.md 6.2); what is held up meanwhile must not be posted after it either.
-func (s *segment) closedUntil(now time.Time) (time.Time, error) {
-	r := s.run
-	if r.window == nil {
-		return time.Time{}, nil
+// closedUntil is the instant at which the run's window opens for the segment, or zero while it is
+// open. The window closes one second early, so that what is queued is posted before the hour
+// (docs/limits.md#sharing-a-number); what is held up meanwhile must not be posted after it either.
+func (s *segment) closedUntil(now time.Time) time.Time {
+	window := s.run.window
+	if window == nil {
+		return time.Time{}
 	}
-	loc := time.UTC
-	if group := s.lease.Group; group != "" {
-		var err error
-		if loc, err = time.LoadLocation(group); err != nil {
-			return time.Time{}, fmt.Errorf("window group %q: %w", group, err)
-		}
-	}
-	open, changes := r.window.Open(now, loc)
+	open, changes := window.Open(now, s.zone)
 	if !open {
-		return changes, nil
+		return changes
 	}
 	if changes.IsZero() {
-		return time.Time{}, nil
+		return time.Time{}
 	}
 	s.closes.Store(changes.UnixNano())
 	if soon := now.Add(time.Second); !soon.Before(changes) {
-		if open, again := r.window.Open(soon, loc); !open {
-			return again, nil
+		if open, again := window.Open(soon, s.zone); !open {
+			return again
 		}
 	}
-	return time.Time{}, nil
+	return time.Time{}
 }
 
 // due notes that a delivery waits until at.

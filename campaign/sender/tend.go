@@ -58,10 +58,7 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 	if s.pending.Load() > 0 {
 		return false, nil
 	}
-	opens, err := s.closedUntil(now)
-	if err != nil {
-		return false, err
-	}
+	opens := s.closedUntil(now)
 	var wake time.Time
 	switch {
 	case s.run.held.Load() || !active:

@@ -182,27 +182,3 @@ func TestASegmentThatAnotherOwnerHasIsLost(t *testing.T) {
 		}
 	}
 }
-
-// A window group that no machine knows is an error, not an hour of somebody else's.
-func TestAnUnknownWindowGroupIsAnError(t *testing.T) {
-	window, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00", Timezone: "recipient"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := New(&registry{}, nil, nil, Options{Owner: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := newWorker(e, "conn_1")
-	r := &run{no: 1, window: window, connections: []string{"conn_1"}}
-	p.planner.setRuns([]*run{r})
-	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Group: "Mars/Olympus", Hi: 9}, Until: time.Now().Add(time.Hour)}, nil)
-	p.planner.segments = []*segment{s}
-	const want = `window group "Mars/Olympus": unknown time zone Mars/Olympus`
-	if err := p.planner.tend(t.Context(), time.Now()); err == nil || err.Error() != want {
-		t.Errorf("tend: %v, want %s", err, want)
-	}
-	if p.planner.open(s, time.Now()) {
-		t.Error("the segment is open, want it shut")
-	}
-}
