@@ -1,13 +1,11 @@
 package ledger
 
 import (
+	"database/sql"
 	"encoding/json"
 
 	"campaignd/campaign"
 )
-
-// LinePage is how many lines one query reads: some milliseconds.
-const LinePage = 1000
 
 // ScanDelivery reads rid, key, row, dest, cells and what follows them.
 func ScanDelivery(scan func(...any) error, more ...any) (d campaign.Delivery, err error) {
@@ -20,19 +18,43 @@ func ScanDelivery(scan func(...any) error, more ...any) (d campaign.Delivery, er
 	return d, json.Unmarshal([]byte(cells), &d.Cells)
 }
 
-// Known is an outcome's row as lines show it; both backends fill it.
-type Known struct {
-	State                                                 Outcome // 0: no row
-	Rank                                                  Rank
-	Flags, Attempt                                        int
-	At, SentAt, DeliveredAt, ReadAt, FailedAt             int64
-	Code, FailCode, Detail, MessageID, RequestID, TraceID string
+// lineOutcome is an outcome's row as lines show it.
+type lineOutcome struct {
+	state                                                 Outcome // 0: no row
+	rank                                                  Rank
+	flags, attempt                                        int
+	at, sentAt, deliveredAt, readAt, failedAt             int64
+	code, failCode, detail, messageID, requestID, traceID string
 }
 
-// Line makes the line of a delivery. mark and alive are its segment's.
-func (k Known) Line(d campaign.Delivery, connection string, mark int64, alive bool) campaign.Line {
+// ScanLine reads what ScanDelivery reads, then connection and mark of the segment, whether its lease
+// is live, and of the outcome, each NULL where there is none: state, rank, flags, attempt, the times
+// of the result and of sent, delivered, read and failed, code, failure's code, detail, message id,
+// request id and trace id.
+func ScanLine(scan func(...any) error) (campaign.Line, error) {
+	var connection string
+	var mark int64
+	var alive bool
+	var state, rank, flags, attempt, at, sent, delivered, read, failed sql.NullInt64
+	var code, failCode, detail, messageID, request, trace sql.NullString
+	d, err := ScanDelivery(scan, &connection, &mark, &alive, &state, &rank, &flags, &attempt, &at, &sent, &delivered, &read, &failed,
+		&code, &failCode, &detail, &messageID, &request, &trace)
+	if err != nil {
+		return campaign.Line{}, err
+	}
+	k := lineOutcome{
+		state: Outcome(state.Int64), rank: Rank(rank.Int64), flags: int(flags.Int64), attempt: int(attempt.Int64),
+		at: at.Int64, sentAt: sent.Int64, deliveredAt: delivered.Int64, readAt: read.Int64, failedAt: failed.Int64,
+		code: code.String, failCode: failCode.String, detail: detail.String,
+		messageID: messageID.String, requestID: request.String, traceID: trace.String,
+	}
+	return k.line(d, connection, mark, alive), nil
+}
+
+// line makes the line of a delivery. mark and alive are its segment's.
+func (k *lineOutcome) line(d campaign.Delivery, connection string, mark int64, alive bool) campaign.Line {
 	l := campaign.Line{Delivery: d, Connection: connection}
-	if k.State == 0 {
+	if k.state == 0 {
 		l.Status = campaign.Queued
 		if d.Seq < mark {
 			l.Status = Dispatched(alive)
@@ -42,24 +64,24 @@ func (k Known) Line(d campaign.Delivery, connection string, mark int64, alive bo
 		}
 		return l
 	}
-	l.Status = Shown(k.State, k.Rank, alive)
-	l.Attempts, l.Note, l.RequestID, l.TraceID = k.Attempt, k.Detail, k.RequestID, k.TraceID
-	switch k.State {
+	l.Status = Shown(k.state, k.rank, alive)
+	l.Attempts, l.Note, l.RequestID, l.TraceID = k.attempt, k.detail, k.requestID, k.traceID
+	switch k.state {
 	case Skipped:
-		l.Skip, l.Reason = campaign.SkipReason(k.Code), k.Code
-		if k.Attempt == 0 {
+		l.Skip, l.Reason = campaign.SkipReason(k.code), k.code
+		if k.attempt == 0 {
 			l.Connection = ""
 		}
 	case Refused:
-		l.Code = k.Code
+		l.Code = k.code
 	case Accepted:
-		l.MessageID, l.AcceptedAt, l.Adopted = k.MessageID, TimeOf(k.At), k.Flags&FlagAdopted != 0
-		l.SentAt, l.DeliveredAt, l.ReadAt, l.FailedAt = TimeOf(k.SentAt), TimeOf(k.DeliveredAt), TimeOf(k.ReadAt), TimeOf(k.FailedAt)
+		l.MessageID, l.AcceptedAt, l.Adopted = k.messageID, TimeOf(k.at), k.flags&FlagAdopted != 0
+		l.SentAt, l.DeliveredAt, l.ReadAt, l.FailedAt = TimeOf(k.sentAt), TimeOf(k.deliveredAt), TimeOf(k.readAt), TimeOf(k.failedAt)
 		if l.Status == campaign.Failed {
-			l.Code = k.FailCode
+			l.Code = k.failCode
 		}
 	default:
-		l.Reason = k.Code
+		l.Reason = k.code
 	}
 	return l
 }

@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"campaignd/campaign"
 )
@@ -49,4 +51,37 @@ func ScanRun(scan func(...any) error) (r campaign.Run, err error) {
 	}
 	r.AssetUntil, r.CreatedAt, r.StartedAt, r.EndedAt = TimeOf(assetUntil), TimeOf(created), TimeOf(started), TimeOf(ended)
 	return r, json.Unmarshal([]byte(header), &r.Header)
+}
+
+// CheckWanted refuses a wish that no run knows.
+func CheckWanted(w campaign.Wanted) error {
+	switch w {
+	case campaign.WantRun, campaign.WantPause, campaign.WantCancel:
+		return nil
+	}
+	return fmt.Errorf("wanted %q: want run, pause or cancel", w)
+}
+
+// ReadyAgain says whether a run in this state becomes Ready when the operator wants w: to go on, or
+// to be claimed and dropped.
+func ReadyAgain(s campaign.State, w campaign.Wanted) bool {
+	switch w {
+	case campaign.WantRun:
+		return s == campaign.Paused
+	case campaign.WantCancel:
+		return s == campaign.Paused || s == campaign.WaitingApproval
+	}
+	return false
+}
+
+// StateTimes are the times that go with a new state, in milliseconds: when the run started, unless it
+// had before, and when it ended; 0 for neither.
+func StateTimes(to campaign.State, now time.Time) (started, ended int64) {
+	if to == campaign.Running {
+		started = Millis(now)
+	}
+	if to.Ended() {
+		ended = Millis(now)
+	}
+	return started, ended
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"time"
 
 	"campaignd/campaign"
@@ -122,6 +123,20 @@ func Replaces(kind campaign.ResultKind, attempt int, o Outcome, n int) bool {
 		return o == Retrying && attempt == n
 	}
 	return false
+}
+
+// CheckResult refuses a result that no backend records.
+func CheckResult(r *campaign.Result) error {
+	switch r.Kind {
+	case campaign.ResultAccepted:
+		if r.MessageID == "" {
+			return fmt.Errorf("run %d seq %d: accepted without a message id is a doubt (NoResend)", r.Run, r.Seq)
+		}
+	case campaign.ResultRefused, campaign.ResultDeferred, campaign.ResultDoubt:
+	default:
+		return fmt.Errorf("run %d seq %d: result kind %d", r.Run, r.Seq, r.Kind)
+	}
+	return nil
 }
 
 // EventTimes gives a status its two times: the time to store (campaign.EventTime), and the time of

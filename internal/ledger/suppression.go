@@ -2,23 +2,50 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"campaignd/campaign"
 )
 
-func CheckScopes(s []campaign.Suppression) error {
-	for _, x := range s {
-		switch x.Scope {
-		case campaign.ScopeMarketing, campaign.ScopeAll, campaign.ScopeUnreachable:
-		default:
-			return fmt.Errorf("suppression scope %q: want marketing, all or unreachable", x.Scope)
-		}
-	}
-	return nil
-}
-
 // SuppressionStep is how many suppressions one transaction takes.
 const SuppressionStep = 2000
+
+// InSteps calls write for each SuppressionStep of a list and adds up how many rows it changed. Each step
+// is durable by itself: after an error those before it stand, and repeating the call is harmless.
+func InSteps(list []campaign.Suppression, write func(step []campaign.Suppression) (int64, error)) (changed int, err error) {
+	for _, s := range list {
+		switch s.Scope {
+		case campaign.ScopeMarketing, campaign.ScopeAll, campaign.ScopeUnreachable:
+		default:
+			return 0, fmt.Errorf("suppression scope %q: want marketing, all or unreachable", s.Scope)
+		}
+	}
+	for step := range slices.Chunk(list, SuppressionStep) {
+		n, err := write(step)
+		if err != nil {
+			return changed, err
+		}
+		changed += int(n)
+	}
+	return changed, nil
+}
+
+// ScanSuppression reads key, scope, until, at, dest and source.
+func ScanSuppression(scan func(...any) error) (s campaign.Suppression, err error) {
+	var until, at int64
+	err = scan(&s.Key, &s.Scope, &until, &at, &s.To, &s.Source)
+	s.Until, s.At = TimeOf(until), TimeOf(at)
+	return s, err
+}
+
+// Now is at, or the present where no time was told.
+func Now(at time.Time) time.Time {
+	if at.IsZero() {
+		return time.Now()
+	}
+	return at
+}
 
 // SkipFor is what a suppression of this scope means for a run, "" for nothing.
 func SkipFor(s campaign.Scope, marketing bool) campaign.SkipReason {

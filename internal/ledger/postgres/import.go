@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -33,22 +32,19 @@ func newChunk(no campaign.RunNo, rows []campaign.Delivery, segments []campaign.S
 	c := &chunk{no: no, rows: rows, cells: make([]string, len(rows))}
 	for i := range rows {
 		d := &rows[i]
-		if d.Seq < 0 || d.Seq >= ledger.MaxSeq {
-			return nil, fmt.Errorf("run %d: seq %d is out of range", no, d.Seq)
-		}
-		cells, err := json.Marshal(ledger.NonNil(d.Cells))
+		cells, err := ledger.Cells(no, d)
 		if err != nil {
-			return nil, fmt.Errorf("run %d row %d: %w", no, d.Row, err)
+			return nil, err
 		}
-		c.cells[i] = string(cells)
+		c.cells[i] = cells
 		if d.Skip != "" {
 			c.skips = append(c.skips, i)
 		}
 	}
+	if err := ledger.CheckSegments(no, segments); err != nil {
+		return nil, err
+	}
 	for _, s := range segments {
-		if s.Lo != s.Index*campaign.SegmentSize || s.Hi < s.Lo || s.Hi > s.Lo+campaign.SegmentSize {
-			return nil, fmt.Errorf("run %d: segment %d covers %d to %d, want at most %d from %d", no, s.Index, s.Lo, s.Hi, campaign.SegmentSize, s.Index*campaign.SegmentSize)
-		}
 		x := &c.segments
 		x.ids, x.los, x.his = append(x.ids, ledger.SegmentKey(no, s.Index)), append(x.los, s.Lo), append(x.his, s.Hi)
 		x.closed, x.zones = append(x.closed, s.Closed), append(x.zones, plainText(s.Group))
@@ -148,8 +144,8 @@ const analyzeFrom = 1000
 // index over (run, key) would be a third, and take half of the import's speed and 34 MB
 // a million. A run that was cancelled meanwhile becomes Ready, to be claimed and dropped.
 func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64, state campaign.State) error {
-	if state != campaign.Ready && state != campaign.WaitingApproval {
-		return fmt.Errorf("run %d: an import ends as ready or waiting_approval, not %s", no, state)
+	if err := ledger.CheckImportEnd(no, state); err != nil {
+		return err
 	}
 	r, err := l.Run(ctx, no)
 	if err != nil || r.State != campaign.Importing {
@@ -159,8 +155,8 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 	if err != nil {
 		return err
 	}
-	if len(twice) > 0 {
-		return fmt.Errorf("run %d: row %d has the phone number of an earlier row and is not marked as a duplicate", no, twice[0].Row)
+	if err := ledger.CheckQueuedOnce(no, twice); err != nil {
+		return err
 	}
 	if err := l.change(ctx, l.reports, "", func(t *tx) error {
 		var have int64
@@ -171,18 +167,15 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 		if err != nil || now != campaign.Importing {
 			return err
 		}
-		if have != rows {
-			return fmt.Errorf("run %d has %d rows in the ledger, the list has %d: the import did not reach its end", no, have, rows)
-		}
 		var wanted campaign.Wanted
 		if err := t.do(row(&wanted, `SELECT wanted FROM run WHERE no = $1`, int64(no))); err != nil {
 			return err
 		}
-		to := state
-		if wanted == campaign.WantCancel {
-			to = campaign.Ready
+		end, err := ledger.ImportEnd(no, have, rows, wanted, state)
+		if err != nil {
+			return err
 		}
-		return t.do(setState(no, to, "", ""))
+		return t.do(setState(no, end, "", ""))
 	}); err != nil {
 		return err
 	}

@@ -250,9 +250,7 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 	return found, nil
 }
 
-// Park implements campaign.SendLedger. Deliveries below the mark whose results are not
-// recorded yet keep the segment open and wake it at once, whatever wake says: if their
-// owner dies now, somebody must find them. Facts that come in meanwhile change nothing:
+// Park implements campaign.SendLedger, by the rule of ledger.Segment.Park. Facts that come in meanwhile change nothing:
 // what is settled stays so.
 func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time, doubtWindow time.Duration) (p campaign.Parked, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
@@ -262,35 +260,16 @@ func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time,
 			return err
 		}
 		now := time.Now()
-		var below, waiting, flying, doubts, due, since int64
+		var u ledger.Unsettled
+		var below int64
 		if err := t.do(row(&below, `SELECT count(*) FROM outcome WHERE rid >= $1 AND rid < $2`, h.First(), h.Marked()),
-			rowOf([]any{&waiting, &flying, &doubts, &due, &since}, `SELECT count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE state = 2),
+			rowOf([]any{&u.Deferred, &u.Retrying, &u.Doubts, &u.NextDue, &u.DoubtSince}, `SELECT count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE state = 2),
 				count(*) FILTER (WHERE state = 3), coalesce(min(next_due) FILTER (WHERE state = 1), 0), coalesce(min(result_at) FILTER (WHERE state = 3), 0)
 				FROM outcome WHERE rid >= $1 AND rid < $2 AND state IN (1, 2, 3)`, h.First(), h.End())); err != nil {
 			return err
 		}
-		if mutant.On("doubts_not_claimable") {
-			doubts = 0
-		}
-		missing := h.Mark - h.Lo - below
-		p.Done = h.Mark == h.Hi && missing == 0 && waiting == 0 && flying == 0 && doubts == 0
-		switch {
-		case p.Done:
-		case missing > 0 || flying > 0:
-			p.Wake = now
-		case !wake.IsZero():
-			p.Wake = wake
-		case h.Mark < h.Hi:
-			p.Wake = now
-		default:
-			if waiting > 0 {
-				p.Wake = ledger.TimeOf(due)
-			}
-			if begun := ledger.TimeOf(since).Add(doubtWindow); doubts > 0 && (p.Wake.IsZero() || begun.Before(p.Wake)) {
-				p.Wake = begun
-			}
-		}
-		p.Wake = ledger.TimeOf(ledger.Millis(p.Wake))
+		u.Missing = h.Mark - h.Lo - below
+		p = h.Park(u, now, wake, doubtWindow)
 		until := ledger.Millis(p.Wake)
 		if !p.Wake.After(now) {
 			until = 0 // at once, also by a server's clock that is behind

@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -27,20 +26,18 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	var others []*campaign.Result
 	var suppressions []campaign.Suppression
 	for i := range rs {
-		switch r := &rs[i]; r.Kind {
-		case campaign.ResultAccepted:
-			if r.MessageID == "" {
-				return fmt.Errorf("run %d seq %d: accepted without a message id is a doubt (NoResend)", r.Run, r.Seq)
-			}
+		r := &rs[i]
+		if err := ledger.CheckResult(r); err != nil {
+			return err
+		}
+		if r.Kind == campaign.ResultAccepted {
 			id := storedID(r.MessageID)
 			receipts = append(receipts, receipt{ledger.RowID(r.Run, r.Seq), l.key.MessageHash(id), id, r})
-		case campaign.ResultRefused, campaign.ResultDeferred, campaign.ResultDoubt:
+		} else {
 			others = append(others, r)
-		default:
-			return fmt.Errorf("run %d seq %d: result kind %d", r.Run, r.Seq, r.Kind)
 		}
-		if rs[i].Suppress != nil {
-			suppressions = append(suppressions, *rs[i].Suppress)
+		if r.Suppress != nil {
+			suppressions = append(suppressions, *r.Suppress)
 		}
 	}
 	if len(rs) == 0 {

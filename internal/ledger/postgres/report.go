@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"iter"
 	"time"
@@ -95,59 +94,26 @@ func (t *tx) tallyFrom(no campaign.RunNo, after int64, sum *ledger.Tally) (last 
 	return last, nil
 }
 
+const selectLines = `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM delivery WHERE rid >> 32 = $1 AND row > $2 ORDER BY row LIMIT $3)
+	SELECT d.rid, d.key, d.row, d.dest, d.cells, coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
+	o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
+	o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
+	FROM d LEFT JOIN LATERAL (SELECT * FROM outcome x WHERE x.rid = d.rid OFFSET 0) o ON true
+	LEFT JOIN LATERAL (SELECT * FROM segment x WHERE x.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096) OFFSET 0) s ON true
+	ORDER BY d.row`
+
 // Lines implements campaign.ReportLedger.
 func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
-	return func(yield func(campaign.Line, error) bool) {
-		if _, err := l.Run(ctx, no); err != nil {
-			yield(campaign.Line{}, err)
-			return
+	return ledger.Pages(ledger.LinePage, func(last *campaign.Line) (page []campaign.Line, err error) {
+		after := int64(-1 << 62)
+		if last != nil {
+			after = last.Row
+		} else if _, err := l.Run(ctx, no); err != nil {
+			return nil, err
 		}
-		for after := int64(-1 << 62); ; {
-			page, err := l.linesAfter(ctx, no, after)
-			if err != nil {
-				yield(campaign.Line{}, err)
-				return
-			}
-			for _, line := range page {
-				if !yield(line, nil) {
-					return
-				}
-				after = line.Row
-			}
-			if len(page) < ledger.LinePage {
-				return
-			}
-		}
-	}
-}
-
-func (l *Ledger) linesAfter(ctx context.Context, no campaign.RunNo, after int64) (page []campaign.Line, err error) {
-	err = l.read(ctx, l.reports, list(&page, func(scan func(...any) error) (line campaign.Line, err error) {
-		var connection string
-		var mark int64
-		var alive bool
-		var state, rnk, flags, attempt, at, sent, delivered, read, failed sql.NullInt64
-		var code, failCode, detail, messageID, request, traced sql.NullString
-		d, err := ledger.ScanDelivery(scan, &connection, &mark, &alive, &state, &rnk, &flags, &attempt, &at, &sent, &delivered, &read, &failed,
-			&code, &failCode, &detail, &messageID, &request, &traced)
-		if err != nil {
-			return line, err
-		}
-		k := ledger.Known{
-			State: ledger.Outcome(state.Int64), Rank: ledger.Rank(rnk.Int64), Flags: int(flags.Int64), Attempt: int(attempt.Int64),
-			At: at.Int64, SentAt: sent.Int64, DeliveredAt: delivered.Int64, ReadAt: read.Int64, FailedAt: failed.Int64,
-			Code: code.String, FailCode: failCode.String, Detail: detail.String,
-			MessageID: messageID.String, RequestID: request.String, TraceID: traced.String,
-		}
-		return k.Line(d, connection, mark, alive), nil
-	}, `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM delivery WHERE rid >> 32 = $1 AND row > $2 ORDER BY row LIMIT $3)
-		SELECT d.rid, d.key, d.row, d.dest, d.cells, coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
-		o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
-		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
-		FROM d LEFT JOIN LATERAL (SELECT * FROM outcome x WHERE x.rid = d.rid OFFSET 0) o ON true
-		LEFT JOIN LATERAL (SELECT * FROM segment x WHERE x.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096) OFFSET 0) s ON true
-		ORDER BY d.row`, int64(no), after, ledger.LinePage))
-	return page, err
+		err = l.read(ctx, l.reports, list(&page, ledger.ScanLine, selectLines, int64(no), after, ledger.LinePage))
+		return page, err
+	})
 }
 
 // laneKept is how long what a sender says of its lanes is kept when it says no more, in milliseconds.

@@ -111,10 +111,8 @@ func (l *Ledger) Runs(ctx context.Context, w campaign.RunFilter) (all []campaign
 // SetWanted implements campaign.RunLedger. What is cancelled also leaves Paused and
 // WaitingApproval, and its parked segments wake, so that they can be claimed and dropped.
 func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted) (out campaign.Run, err error) {
-	switch w {
-	case campaign.WantRun, campaign.WantPause, campaign.WantCancel:
-	default:
-		return out, fmt.Errorf("wanted %q: want run, pause or cancel", w)
+	if err := ledger.CheckWanted(w); err != nil {
+		return out, err
 	}
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		state, err := t.lockRun(no)
@@ -126,8 +124,7 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 			return err
 		}
 		qs := []*query{stmt(nil, `UPDATE run SET wanted = $1 WHERE no = $2`, string(w), int64(no))}
-		if w == campaign.WantRun && state == campaign.Paused ||
-			w == campaign.WantCancel && (state == campaign.Paused || state == campaign.WaitingApproval) {
+		if ledger.ReadyAgain(state, w) {
 			qs = append(qs, setState(no, campaign.Ready, "", ""))
 		}
 		if w == campaign.WantCancel {
@@ -153,14 +150,7 @@ func (t *tx) lockRun(no campaign.RunNo) (state campaign.State, err error) {
 
 // setState writes a state and the times that go with it.
 func setState(no campaign.RunNo, to campaign.State, reason campaign.PauseReason, detail string) *query {
-	now := ledger.Millis(time.Now())
-	started, ended := int64(0), int64(0)
-	if to == campaign.Running {
-		started = now
-	}
-	if to.Ended() {
-		ended = now
-	}
+	started, ended := ledger.StateTimes(to, time.Now())
 	return stmt(nil, `UPDATE run SET state = $1, reason = $2, detail = $3, template_event = '',
 		started_at = CASE WHEN started_at = 0 THEN $4 ELSE started_at END, ended_at = $5 WHERE no = $6`,
 		string(to), string(reason), plainText(detail), started, ended, int64(no))

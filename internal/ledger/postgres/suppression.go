@@ -68,77 +68,46 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 
 // lift takes back an opt-out from marketing that is not newer than the wish to resume.
 func lift(s campaign.Suppression) *query {
-	at := s.At
-	if at.IsZero() {
-		at = time.Now()
-	}
-	return stmt(nil, `DELETE FROM suppression WHERE key = $1 AND scope = 'marketing' AND at <= $2`, s.Key, ledger.Millis(at))
+	return stmt(nil, `DELETE FROM suppression WHERE key = $1 AND scope = 'marketing' AND at <= $2`, s.Key, ledger.Millis(ledger.Now(s.At)))
 }
 
-// Suppress implements campaign.SuppressionLedger. A long list goes in steps of 2,000, each
-// durable by itself; after an error the steps before it stand, and repeating the call is harmless.
+// Suppress implements campaign.SuppressionLedger.
 func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added int, err error) {
-	if err := ledger.CheckScopes(s); err != nil {
-		return 0, err
-	}
-	for step := range slices.Chunk(s, ledger.SuppressionStep) {
-		var n int64
-		if err := l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(suppress(&n, step)...) }); err != nil {
-			return added, err
-		}
-		added += int(n)
-	}
-	return added, nil
+	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {
+		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(suppress(&n, step)...) })
+		return n, err
+	})
 }
+
+const deleteSuppressions = `DELETE FROM suppression s USING unnest($1::bigint[], $2::text[]) w (key, scope)
+	WHERE s.key = ANY($1) AND s.key = w.key AND s.scope = w.scope`
 
 // Unsuppress implements campaign.SuppressionLedger.
 func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (removed int, err error) {
-	if err := ledger.CheckScopes(s); err != nil {
-		return 0, err
-	}
-	for step := range slices.Chunk(s, ledger.SuppressionStep) {
+	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {
 		var keys []int64
 		var scopes []string
 		for _, x := range step {
 			keys, scopes = append(keys, x.Key), append(scopes, string(x.Scope))
 		}
-		var n int64
-		if err := l.change(ctx, l.hooks, "", func(t *tx) error {
-			return t.do(stmt(&n, `DELETE FROM suppression s USING unnest($1::bigint[], $2::text[]) w (key, scope) WHERE s.key = ANY($1) AND s.key = w.key AND s.scope = w.scope`, keys, scopes))
-		}); err != nil {
-			return removed, err
-		}
-		removed += int(n)
-	}
-	return removed, nil
+		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(stmt(&n, deleteSuppressions, keys, scopes)) })
+		return n, err
+	})
 }
+
+const selectSuppressions = `SELECT key, scope, until, at, dest, source FROM suppression
+	WHERE (key, scope) > ($1, $2) ORDER BY key, scope LIMIT $3`
 
 // Suppressions implements campaign.SuppressionLedger.
 func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppression, error] {
-	return func(yield func(campaign.Suppression, error) bool) {
+	return ledger.Pages(ledger.SuppressionPage, func(last *campaign.Suppression) (page []campaign.Suppression, err error) {
 		key, scope := int64(-1<<63), ""
-		for {
-			var page []campaign.Suppression
-			if err := l.read(ctx, l.reports, list(&page, func(scan func(...any) error) (s campaign.Suppression, err error) {
-				var until, at int64
-				err = scan(&s.Key, &s.Scope, &until, &at, &s.To, &s.Source)
-				s.Until, s.At = ledger.TimeOf(until), ledger.TimeOf(at)
-				return s, err
-			}, `SELECT key, scope, until, at, dest, source FROM suppression WHERE (key, scope) > ($1, $2) ORDER BY key, scope LIMIT 1000`, key, scope)); err != nil {
-				yield(campaign.Suppression{}, err)
-				return
-			}
-			for _, s := range page {
-				if !yield(s, nil) {
-					return
-				}
-				key, scope = s.Key, string(s.Scope)
-			}
-			if len(page) < 1000 {
-				return
-			}
+		if last != nil {
+			key, scope = last.Key, string(last.Scope)
 		}
-	}
+		err = l.read(ctx, l.reports, list(&page, ledger.ScanSuppression, selectSuppressions, key, scope, ledger.SuppressionPage))
+		return page, err
+	})
 }
 
 // SuppressedKeys implements campaign.SuppressionLedger.

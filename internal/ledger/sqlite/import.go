@@ -3,9 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -56,22 +54,17 @@ func (l *Ledger) AppendRows(ctx context.Context, no campaign.RunNo, after int64,
 	now := ledger.Millis(time.Now())
 	for i := range rows { // encoded here, so that the writer only writes
 		d := &rows[i]
-		if d.Seq < 0 || d.Seq >= ledger.MaxSeq {
-			return fmt.Errorf("run %d: seq %d is out of range", no, d.Seq)
-		}
-		cells, err := json.Marshal(ledger.NonNil(d.Cells))
+		cells, err := ledger.Cells(no, d)
 		if err != nil {
-			return fmt.Errorf("run %d row %d: %w", no, d.Row, err)
+			return err
 		}
-		deliveries = append(deliveries, ledger.RowID(no, d.Seq), d.Key, d.Row, d.To, string(cells))
+		deliveries = append(deliveries, ledger.RowID(no, d.Seq), d.Key, d.Row, d.To, cells)
 		if d.Skip != "" {
 			skips = append(skips, ledger.RowID(no, d.Seq), int(ledger.Skipped), string(d.Skip), ledger.Clip(d.Note, ledger.MaxDetail), now)
 		}
 	}
-	for _, s := range segments {
-		if s.Lo != s.Index*campaign.SegmentSize || s.Hi < s.Lo || s.Hi > s.Lo+campaign.SegmentSize {
-			return fmt.Errorf("run %d: segment %d covers %d to %d, want at most %d from %d", no, s.Index, s.Lo, s.Hi, campaign.SegmentSize, s.Index*campaign.SegmentSize)
-		}
+	if err := ledger.CheckSegments(no, segments); err != nil {
+		return err
 	}
 	return l.submit(ctx, &op{urgency: bulk, rows: len(rows), run: func(t *tx) error {
 		var state campaign.State
@@ -109,8 +102,8 @@ func (l *Ledger) AppendRows(ctx context.Context, no campaign.RunNo, after int64,
 // and costs a million rows a second instead of an index that would halve the import's speed.
 // A run that was cancelled meanwhile becomes Ready, to be claimed and dropped.
 func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64, state campaign.State) error {
-	if state != campaign.Ready && state != campaign.WaitingApproval {
-		return fmt.Errorf("run %d: an import ends as ready or waiting_approval, not %s", no, state)
+	if err := ledger.CheckImportEnd(no, state); err != nil {
+		return err
 	}
 	r, err := l.Run(ctx, no)
 	if err != nil || r.State != campaign.Importing {
@@ -120,21 +113,19 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 	if err != nil {
 		return err
 	}
-	if len(twice) > 0 {
-		return fmt.Errorf("run %d: row %d has the phone number of an earlier row and is not marked as a duplicate", no, twice[0].Row)
+	if err := ledger.CheckQueuedOnce(no, twice); err != nil {
+		return err
 	}
 	return l.write(ctx, results, func(t *tx) error {
 		r, err := t.run(sqlRun, int64(no))
 		if err != nil || r.State != campaign.Importing {
 			return err
 		}
-		if r.Rows != rows {
-			return fmt.Errorf("run %d has %d rows in the ledger, the list has %d: the import did not reach its end", no, r.Rows, rows)
+		end, err := ledger.ImportEnd(no, r.Rows, rows, r.Wanted, state)
+		if err != nil {
+			return err
 		}
-		if r.Wanted == campaign.WantCancel {
-			state = campaign.Ready
-		}
-		return t.setState(no, state, "", "")
+		return t.setState(no, end, "", "")
 	})
 }
 

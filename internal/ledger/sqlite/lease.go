@@ -8,7 +8,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 )
 
 // Claim implements campaign.SendLedger. Segments bound to the connection come before
@@ -190,9 +189,7 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 	return found, nil
 }
 
-// Park implements campaign.SendLedger. Deliveries below the mark whose results are not
-// recorded yet keep the segment open and wake it at once, whatever wake says: if their
-// owner dies now, somebody must find them.
+// Park implements campaign.SendLedger, by the rule of ledger.Segment.Park.
 func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time, doubtWindow time.Duration) (p campaign.Parked, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: 16, run: func(t *tx) error {
 		p = campaign.Parked{}
@@ -201,38 +198,19 @@ func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time,
 			return err
 		}
 		now := time.Now()
-		var below, waiting, flying, doubts, due, since int64
+		var u ledger.Unsettled
+		var below int64
 		if err := t.row(`SELECT count(*) FROM outcome WHERE rid >= ? AND rid < ?`, args(h.First(), h.Marked()), &below); err != nil {
 			return err
 		}
 		if err := t.row(`SELECT count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE state = 2), count(*) FILTER (WHERE state = 3),
 			coalesce(min(next_due) FILTER (WHERE state = 1), 0), coalesce(min(result_at) FILTER (WHERE state = 3), 0)
 			FROM outcome INDEXED BY outcome_open WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3)`,
-			args(h.First(), h.End()), &waiting, &flying, &doubts, &due, &since); err != nil {
+			args(h.First(), h.End()), &u.Deferred, &u.Retrying, &u.Doubts, &u.NextDue, &u.DoubtSince); err != nil {
 			return err
 		}
-		if mutant.On("doubts_not_claimable") {
-			doubts = 0
-		}
-		missing := h.Mark - h.Lo - below
-		p.Done = h.Mark == h.Hi && missing == 0 && waiting == 0 && flying == 0 && doubts == 0
-		switch {
-		case p.Done:
-		case missing > 0 || flying > 0:
-			p.Wake = now
-		case !wake.IsZero():
-			p.Wake = wake
-		case h.Mark < h.Hi:
-			p.Wake = now
-		default:
-			if waiting > 0 {
-				p.Wake = ledger.TimeOf(due)
-			}
-			if begun := ledger.TimeOf(since).Add(doubtWindow); doubts > 0 && (p.Wake.IsZero() || begun.Before(p.Wake)) {
-				p.Wake = begun
-			}
-		}
-		p.Wake = ledger.TimeOf(ledger.Millis(p.Wake))
+		u.Missing = h.Mark - h.Lo - below
+		p = h.Park(u, now, wake, doubtWindow)
 		_, err = t.exec(letGo, p.Done, ledger.Millis(p.Wake), h.Key)
 		return err
 	}})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -39,16 +38,13 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	accepts := make([]campaign.Result, 0, len(rs))
 	hashes := make([]int64, 0, len(rs)+acceptWidth)
 	for i := range rs {
-		switch r := &rs[i]; r.Kind {
-		case campaign.ResultAccepted:
-			if r.MessageID == "" {
-				return fmt.Errorf("run %d seq %d: accepted without a message id is a doubt (NoResend)", r.Run, r.Seq)
-			}
+		r := &rs[i]
+		if err := ledger.CheckResult(r); err != nil {
+			return err
+		}
+		if r.Kind == campaign.ResultAccepted {
 			accepts = append(accepts, *r)
 			hashes = append(hashes, l.key.MessageHash(r.MessageID))
-		case campaign.ResultRefused, campaign.ResultDeferred, campaign.ResultDoubt:
-		default:
-			return fmt.Errorf("run %d seq %d: result kind %d", r.Run, r.Seq, r.Kind)
 		}
 	}
 	return l.submit(ctx, &op{urgency: results, rows: len(rs), crash: "outcome_uncommitted", run: func(t *tx) error {

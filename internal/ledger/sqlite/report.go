@@ -11,59 +11,30 @@ import (
 	"campaignd/internal/ledger"
 )
 
+const sqlLines = `SELECT d.rid, d.key, d.row, d.dest, d.cells, coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until, 0) > ?,
+	o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
+	o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
+	FROM delivery d INDEXED BY delivery_row LEFT JOIN outcome o ON o.rid = d.rid
+	LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
+	WHERE d.rid >> 32 = ? AND d.row > ? ORDER BY d.row LIMIT ?`
+
 // Lines implements campaign.ReportLedger.
 func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
-	return func(yield func(campaign.Line, error) bool) {
-		if _, err := l.Run(ctx, no); err != nil {
-			yield(campaign.Line{}, err)
-			return
+	return ledger.Pages(ledger.LinePage, func(last *campaign.Line) (page []campaign.Line, err error) {
+		after := int64(-1 << 62)
+		if last != nil {
+			after = last.Row
+		} else if _, err := l.Run(ctx, no); err != nil {
+			return nil, err
 		}
-		for after := int64(-1 << 62); ; {
-			page, err := l.linesAfter(ctx, no, after)
-			if err != nil {
-				yield(campaign.Line{}, err)
-				return
-			}
-			for _, line := range page {
-				if !yield(line, nil) {
-					return
-				}
-				after = line.Row
-			}
-			if len(page) < ledger.LinePage {
-				return
-			}
-		}
-	}
-}
-
-func (l *Ledger) linesAfter(ctx context.Context, no campaign.RunNo, after int64) (page []campaign.Line, err error) {
-	now := ledger.Millis(time.Now())
-	err = l.read().each(ctx, `SELECT d.rid, d.key, d.row, d.dest, d.cells, coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until, 0),
-		o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
-		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
-		FROM delivery d INDEXED BY delivery_row LEFT JOIN outcome o ON o.rid = d.rid
-		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
-		WHERE d.rid >> 32 = ? AND d.row > ? ORDER BY d.row LIMIT ?`, args(int64(no), after, ledger.LinePage), func(scan func(...any) error) error {
-		var connection string
-		var mark, until int64
-		var state, rnk, flags, attempt, at, sent, delivered, read, failed sql.NullInt64
-		var code, failCode, detail, messageID, request, traced sql.NullString
-		d, err := ledger.ScanDelivery(scan, &connection, &mark, &until, &state, &rnk, &flags, &attempt, &at, &sent, &delivered, &read, &failed,
-			&code, &failCode, &detail, &messageID, &request, &traced)
-		if err != nil {
+		a := args(ledger.Millis(time.Now()), int64(no), after, ledger.LinePage)
+		err = l.read().each(ctx, sqlLines, a, func(scan func(...any) error) error {
+			line, err := ledger.ScanLine(scan)
+			page = append(page, line)
 			return err
-		}
-		k := ledger.Known{
-			State: ledger.Outcome(state.Int64), Rank: ledger.Rank(rnk.Int64), Flags: int(flags.Int64), Attempt: int(attempt.Int64),
-			At: at.Int64, SentAt: sent.Int64, DeliveredAt: delivered.Int64, ReadAt: read.Int64, FailedAt: failed.Int64,
-			Code: code.String, FailCode: failCode.String, Detail: detail.String,
-			MessageID: messageID.String, RequestID: request.String, TraceID: traced.String,
-		}
-		page = append(page, k.Line(d, connection, mark, until > now))
-		return nil
+		})
+		return page, err
 	})
-	return page, err
 }
 
 // LastEventAt implements campaign.ReportLedger.

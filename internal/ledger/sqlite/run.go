@@ -114,10 +114,8 @@ const (
 // SetWanted implements campaign.RunLedger. A run that is cancelled also leaves Paused and
 // WaitingApproval, and its parked segments wake, so that a sender claims and drops them.
 func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted) (out campaign.Run, err error) {
-	switch w {
-	case campaign.WantRun, campaign.WantPause, campaign.WantCancel:
-	default:
-		return out, fmt.Errorf("wanted %q: want run, pause or cancel", w)
+	if err := ledger.CheckWanted(w); err != nil {
+		return out, err
 	}
 	err = l.write(ctx, results, func(t *tx) error {
 		r, err := t.run(sqlRun, int64(no))
@@ -127,9 +125,7 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 		if _, err := t.exec(sqlSetWanted, string(w), int64(no)); err != nil {
 			return err
 		}
-		ready := w == campaign.WantRun && r.State == campaign.Paused ||
-			w == campaign.WantCancel && (r.State == campaign.Paused || r.State == campaign.WaitingApproval)
-		if ready {
+		if ledger.ReadyAgain(r.State, w) {
 			if err := t.setState(no, campaign.Ready, "", ""); err != nil {
 				return err
 			}
@@ -150,14 +146,7 @@ const sqlSetState = `UPDATE run SET state = ?1, reason = ?2, detail = ?3, templa
 
 // setState writes a state and the times that go with it.
 func (t *tx) setState(no campaign.RunNo, to campaign.State, reason campaign.PauseReason, detail string) error {
-	now := ledger.Millis(time.Now())
-	started, ended := int64(0), int64(0)
-	if to == campaign.Running {
-		started = now
-	}
-	if to.Ended() {
-		ended = now
-	}
+	started, ended := ledger.StateTimes(to, time.Now())
 	_, err := t.exec(sqlSetState, string(to), string(reason), detail, started, ended, int64(no))
 	return err
 }

@@ -15,40 +15,26 @@ func (t *tx) suppress(s campaign.Suppression) (added bool, err error) {
 	if s.Key == 0 {
 		return false, nil // no number: nothing that could be sent to
 	}
-	at := s.At
-	if at.IsZero() {
-		at = time.Now()
-	}
 	n, err := t.exec(`INSERT INTO suppression (key, scope, until, at, dest, source) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		s.Key, string(s.Scope), ledger.Millis(s.Until), ledger.Millis(at), s.To, s.Source)
+		s.Key, string(s.Scope), ledger.Millis(s.Until), ledger.Millis(ledger.Now(s.At)), s.To, s.Source)
 	if err != nil || n == 1 {
 		return n == 1, err
 	}
 	_, err = t.exec(`UPDATE suppression SET at = max(at, ?3), until = CASE WHEN until = 0 OR ?4 = 0 THEN 0 ELSE max(until, ?4) END,
-		dest = CASE WHEN dest = '' THEN ?5 ELSE dest END WHERE key = ?1 AND scope = ?2`, s.Key, string(s.Scope), ledger.Millis(at), ledger.Millis(s.Until), s.To)
+		dest = CASE WHEN dest = '' THEN ?5 ELSE dest END WHERE key = ?1 AND scope = ?2`, s.Key, string(s.Scope), ledger.Millis(ledger.Now(s.At)), ledger.Millis(s.Until), s.To)
 	return false, err
 }
 
 // lift takes back an opt-out from marketing that is not newer than the wish to resume.
 func (t *tx) lift(s campaign.Suppression) error {
-	at := s.At
-	if at.IsZero() {
-		at = time.Now()
-	}
-	_, err := t.exec(`DELETE FROM suppression WHERE key = ? AND scope = 'marketing' AND at <= ?`, s.Key, ledger.Millis(at))
+	_, err := t.exec(`DELETE FROM suppression WHERE key = ? AND scope = 'marketing' AND at <= ?`, s.Key, ledger.Millis(ledger.Now(s.At)))
 	return err
 }
 
-// Suppress implements campaign.SuppressionLedger. A long list goes in steps of 2,000, each
-// durable by itself; after an error the steps before it stand, and repeating the call is harmless.
+// Suppress implements campaign.SuppressionLedger.
 func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added int, err error) {
-	if err := ledger.CheckScopes(s); err != nil {
-		return 0, err
-	}
-	for len(s) > 0 {
-		step := s[:min(len(s), ledger.SuppressionStep)]
-		n := 0
-		if err := l.submit(ctx, &op{urgency: bulk, rows: len(step), run: func(t *tx) error {
+	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {
+		err = l.submit(ctx, &op{urgency: bulk, rows: len(step), run: func(t *tx) error {
 			n = 0
 			for _, x := range step {
 				ok, err := t.suppress(x)
@@ -60,71 +46,48 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 				}
 			}
 			return nil
-		}}); err != nil {
-			return added, err
-		}
-		added += n
-		s = s[len(step):]
-	}
-	return added, nil
+		}})
+		return n, err
+	})
 }
+
+const sqlUnsuppress = `DELETE FROM suppression WHERE key = ? AND scope = ?`
 
 // Unsuppress implements campaign.SuppressionLedger.
 func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (removed int, err error) {
-	if err := ledger.CheckScopes(s); err != nil {
-		return 0, err
-	}
-	for len(s) > 0 {
-		step := s[:min(len(s), ledger.SuppressionStep)]
-		n := int64(0)
-		if err := l.submit(ctx, &op{urgency: bulk, rows: len(step), run: func(t *tx) error {
+	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {
+		err = l.submit(ctx, &op{urgency: bulk, rows: len(step), run: func(t *tx) error {
 			n = 0
 			for _, x := range step {
-				m, err := t.exec(`DELETE FROM suppression WHERE key = ? AND scope = ?`, x.Key, string(x.Scope))
+				m, err := t.exec(sqlUnsuppress, x.Key, string(x.Scope))
 				if err != nil {
 					return err
 				}
 				n += m
 			}
 			return nil
-		}}); err != nil {
-			return removed, err
-		}
-		removed += int(n)
-		s = s[len(step):]
-	}
-	return removed, nil
+		}})
+		return n, err
+	})
 }
+
+const sqlSuppressions = `SELECT key, scope, until, at, dest, source FROM suppression
+	WHERE (key, scope) > (?, ?) ORDER BY key, scope LIMIT ?`
 
 // Suppressions implements campaign.SuppressionLedger.
 func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppression, error] {
-	return func(yield func(campaign.Suppression, error) bool) {
+	return ledger.Pages(ledger.SuppressionPage, func(last *campaign.Suppression) (page []campaign.Suppression, err error) {
 		key, scope := int64(-1<<63), ""
-		for {
-			var page []campaign.Suppression
-			if err := l.read().each(ctx, `SELECT key, scope, until, at, dest, source FROM suppression
-				WHERE (key, scope) > (?, ?) ORDER BY key, scope LIMIT 1000`, args(key, scope), func(scan func(...any) error) error {
-				var s campaign.Suppression
-				var until, at int64
-				err := scan(&s.Key, &s.Scope, &until, &at, &s.To, &s.Source)
-				s.Until, s.At = ledger.TimeOf(until), ledger.TimeOf(at)
-				page = append(page, s)
-				return err
-			}); err != nil {
-				yield(campaign.Suppression{}, err)
-				return
-			}
-			for _, s := range page {
-				if !yield(s, nil) {
-					return
-				}
-				key, scope = s.Key, string(s.Scope)
-			}
-			if len(page) < 1000 {
-				return
-			}
+		if last != nil {
+			key, scope = last.Key, string(last.Scope)
 		}
-	}
+		err = l.read().each(ctx, sqlSuppressions, args(key, scope, ledger.SuppressionPage), func(scan func(...any) error) error {
+			s, err := ledger.ScanSuppression(scan)
+			page = append(page, s)
+			return err
+		})
+		return page, err
+	})
 }
 
 // SuppressedKeys implements campaign.SuppressionLedger.

@@ -1,0 +1,60 @@
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"campaignd/campaign"
+)
+
+// Cells are the cells of a delivery as the ledger stores them. The error says that its seq is out
+// of range.
+func Cells(no campaign.RunNo, d *campaign.Delivery) (string, error) {
+	if d.Seq < 0 || d.Seq >= MaxSeq {
+		return "", fmt.Errorf("run %d: seq %d is out of range", no, d.Seq)
+	}
+	cells, err := json.Marshal(NonNil(d.Cells))
+	if err != nil {
+		return "", fmt.Errorf("run %d row %d: %w", no, d.Row, err)
+	}
+	return string(cells), nil
+}
+
+// CheckSegments refuses segments that do not lie where their index says.
+func CheckSegments(no campaign.RunNo, segments []campaign.Segment) error {
+	for _, s := range segments {
+		if first := s.Index * campaign.SegmentSize; s.Lo != first || s.Hi < s.Lo || s.Hi > s.Lo+campaign.SegmentSize {
+			return fmt.Errorf("run %d: segment %d covers %d to %d, want at most %d from %d", no, s.Index, s.Lo, s.Hi, campaign.SegmentSize, first)
+		}
+	}
+	return nil
+}
+
+// CheckImportEnd refuses a state in which no import ends.
+func CheckImportEnd(no campaign.RunNo, to campaign.State) error {
+	if to != campaign.Ready && to != campaign.WaitingApproval {
+		return fmt.Errorf("run %d: an import ends as ready or waiting_approval, not %s", no, to)
+	}
+	return nil
+}
+
+// CheckQueuedOnce refuses a list in which a phone key is queued twice. The importer's own memory is
+// the first guard, this is the last.
+func CheckQueuedOnce(no campaign.RunNo, twice []campaign.Problem) error {
+	if len(twice) > 0 {
+		return fmt.Errorf("run %d: row %d has the phone number of an earlier row and is not marked as a duplicate", no, twice[0].Row)
+	}
+	return nil
+}
+
+// ImportEnd is the state in which the import of a run of so many rows ends, when to is asked for. A
+// run that was cancelled meanwhile becomes Ready, to be claimed and dropped.
+func ImportEnd(no campaign.RunNo, have, rows int64, wanted campaign.Wanted, to campaign.State) (campaign.State, error) {
+	if have != rows {
+		return "", fmt.Errorf("run %d has %d rows in the ledger, the list has %d: the import did not reach its end", no, have, rows)
+	}
+	if wanted == campaign.WantCancel {
+		return campaign.Ready, nil
+	}
+	return to, nil
+}

@@ -1,0 +1,44 @@
+package ledger
+
+import (
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/mutant"
+)
+
+// Unsettled is what of a segment has no final outcome. Times are in milliseconds.
+type Unsettled struct {
+	Missing                    int64 // deliveries below the mark without an outcome
+	Deferred, Retrying, Doubts int64 // outcomes in these states
+	NextDue                    int64 // of the first deferred one
+	DoubtSince                 int64 // of the oldest doubt
+}
+
+// Park says whether the segment is done, and otherwise when it may be claimed again. Deliveries
+// below the mark whose results are not recorded yet wake it at once, whatever wake says: if their
+// owner dies now, somebody must find them.
+func (h Segment) Park(u Unsettled, now, wake time.Time, doubtWindow time.Duration) (p campaign.Parked) {
+	if mutant.On("doubts_not_claimable") {
+		u.Doubts = 0
+	}
+	switch {
+	case u.Missing > 0 || u.Retrying > 0:
+		p.Wake = now
+	case h.Mark == h.Hi && u.Missing == 0 && u.Deferred == 0 && u.Doubts == 0:
+		p.Done = true
+	case !wake.IsZero():
+		p.Wake = wake
+	case h.Mark < h.Hi:
+		p.Wake = now
+	default:
+		if u.Deferred > 0 {
+			p.Wake = TimeOf(u.NextDue)
+		}
+		if ends := TimeOf(u.DoubtSince).Add(doubtWindow); u.Doubts > 0 && (p.Wake.IsZero() || ends.Before(p.Wake)) {
+			p.Wake = ends
+		}
+	}
+	p.Wake = TimeOf(Millis(p.Wake))
+	return p
+}
