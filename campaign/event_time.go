@@ -6,8 +6,9 @@ import "time"
 const maxAhead = 5 * time.Minute
 
 // EventTime returns the time to store for an event, in UTC: its own time, or the time of its
-// receipt if it has none or if its own time lies more than 5 minutes after the receipt. The sender's
-// clock is wrong in the second case, and clamped is true (docs/protocol.md#webhook-intake).
+// receipt if it has none or if its own time lies more than 5 minutes after the receipt. The
+// sender's clock is wrong in the second case, and clamped is true
+// (docs/protocol.md#webhook-intake).
 func EventTime(own, received time.Time) (at time.Time, clamped bool) {
 	if own.IsZero() {
 		return received.UTC(), false

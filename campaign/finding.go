@@ -64,6 +64,15 @@ func (e *FileError) Show() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// noList is the error of a campaign file that is launched without a list.
+func noList(file string) *FileError {
+	return &FileError{Name: file, Findings: []Finding{{
+		Level: LevelError, Where: file,
+		What:   "no list of recipients",
+		Remedy: "set recipients.file in the campaign, or pass --recipients FILE",
+	}}}
+}
+
 // shorten makes a value fit for a message: at most 40 characters, all of them printable.
 func shorten(s string) string {
 	const most = 40

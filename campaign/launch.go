@@ -92,14 +92,8 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 	}
 	list := l.List
 	if list == "" {
-		if def.Recipients.File == "" {
-			return Launched{}, &FileError{Name: l.File,
-				Findings: []Finding{{Level: LevelError, Where: l.File, What: "no list of recipients",
-					Remedy: "set recipients.file in the campaign, or pass --recipients FILE"}}}
-		}
-		list = def.Recipients.File
-		if !filepath.IsAbs(list) {
-			list = filepath.Join(filepath.Dir(l.File), list)
+		if list = Beside(l.File, def.Recipients.File); list == "" {
+			return Launched{}, noList(l.File)
 		}
 	}
 	hash, key := "", l.Key

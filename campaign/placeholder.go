@@ -42,7 +42,8 @@ func parts(s string) ([]part, error) {
 		default:
 			return nil, fmt.Errorf("%q is no variable: want {{ .name }}, a name of letters, digits and _; "+
 				"functions and expressions are not understood, "+
-				"and a column whose name has other characters is named under recipients.columns", shorten("{{"+inner+"}}"))
+				"and a column whose name has other characters is named under recipients.columns",
+				shorten("{{"+inner+"}}"))
 		}
 		s = rest
 	}

@@ -192,16 +192,20 @@ func (c *check) media() {
 			c.say(LevelError, path+".file", err.Error(), "")
 		}
 	case m.AssetID != "" && c.d.Schedule != nil:
-		c.say(LevelWarning, path+".assetId", "the service deletes an asset 30 days after its upload, and this campaign recurs",
+		c.say(LevelWarning, path+".assetId",
+			"the service deletes an asset 30 days after its upload, and this campaign recurs",
 			"use file: it is uploaded again for each run")
 	case m.AssetID != "" && c.d.Limits.NotAfter == 0 && c.d.Window != nil:
-		c.say(LevelWarning, path+".assetId", "the service deletes an asset 30 days after its upload; sends after that are refused",
+		c.say(LevelWarning, path+".assetId",
+			"the service deletes an asset 30 days after its upload; sends after that are refused",
 			"use file, or make sure that the asset outlives the run")
 	case m.ID != "":
-		c.say(LevelWarning, path+".id", "the platform keeps a media id for 30 days (7 when it came from a webhook)",
+		c.say(LevelWarning, path+".id",
+			"the platform keeps a media id for 30 days (7 when it came from a webhook)",
 			"use file: it is uploaded for each run")
 	case m.Link != "":
-		c.say(LevelWarning, path+".link", "the platform fetches a link by itself while sending, which is slower and may fail (131053)",
+		c.say(LevelWarning, path+".link",
+			"the platform fetches a link by itself while sending, which is slower and may fail (131053)",
 			"use file for media that are the same for all")
 	}
 }
@@ -275,14 +279,16 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	}
 	path := fmt.Sprintf("connections[%d]", slices.Index(c.d.Connections, id))
 	if n.Quality == "RED" {
-		c.say(LevelWarning, path, "the quality of this number is low (RED): more blocks and reports may get it restricted",
+		c.say(LevelWarning, path,
+			"the quality of this number is low (RED): more blocks and reports may get it restricted",
 			"send to people who expect it first")
 	}
 	switch status := strings.ToUpper(k.Status); status {
 	case "", "ACTIVE", "CONNECTED", "ENABLED", "LIVE", "OK":
 	default:
-		c.say(LevelWarning, path, fmt.Sprintf("the service says that this connection is %s",
-			strings.ToLower(k.Status)), "look at it at the service before sending")
+		c.say(LevelWarning, path,
+			fmt.Sprintf("the service says that this connection is %s", strings.ToLower(k.Status)),
+			"look at it at the service before sending")
 	}
 }
 
@@ -290,7 +296,8 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 func (c *check) template(ctx context.Context, id string) error {
 	all, err := c.in.Service.Templates(ctx, id)
 	if errors.Is(err, messaging.ErrNotOffered) {
-		c.say(LevelWarning, "template.name", "the service lists no templates, so its approval and variables cannot be checked",
+		c.say(LevelWarning, "template.name",
+			"the service lists no templates, so its approval and variables cannot be checked",
 			"send one with `campaignd test` first")
 		return nil
 	}

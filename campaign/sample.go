@@ -54,9 +54,7 @@ func ReadSample(ctx context.Context, in SampleInput) (*Sample, error) {
 		path = Beside(in.File, def.Recipients.File)
 	}
 	if path == "" {
-		return nil, &FileError{Name: in.File,
-			Findings: []Finding{{Level: LevelError, Where: in.File, What: "no list of recipients",
-				Remedy: "set recipients.file in the campaign, or pass --recipients FILE"}}}
+		return nil, noList(in.File)
 	}
 	list, err := OpenList(path, def.Recipients.Options())
 	if err != nil {

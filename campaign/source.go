@@ -186,8 +186,9 @@ func (s *source) err() error {
 func FaultAt(name string, src []byte, path, what string) *FileError {
 	s := readSource(name, src)
 	at := s.place(path)
-	return &FileError{Name: name,
-		Findings: []Finding{{Level: LevelError, Where: s.where(at), What: field(path) + what, Excerpt: s.excerpt(at)}}}
+	return &FileError{Name: name, Findings: []Finding{{
+		Level: LevelError, Where: s.where(at), What: field(path) + what, Excerpt: s.excerpt(at),
+	}}}
 }
 
 func field(path string) string {

@@ -31,14 +31,17 @@ func findTemplate(use *TemplateUse, all []messaging.TemplateRecord, connection s
 	names = slices.Compact(names)
 	switch {
 	case len(languages) > 0:
-		say(LevelError, "template.language", fmt.Sprintf("template %q does not exist in %s on connection %s",
-			use.Name, use.Language, connection), "it exists in "+strings.Join(languages, ", "))
+		say(LevelError, "template.language",
+			fmt.Sprintf("template %q does not exist in %s on connection %s", use.Name, use.Language, connection),
+			"it exists in "+strings.Join(languages, ", "))
 	case spelling.Nearest(use.Name, names) != "":
-		say(LevelError, "template.name", fmt.Sprintf("template %q does not exist on connection %s",
-			use.Name, connection), spelling.DidYouMean(use.Name, names))
+		say(LevelError, "template.name",
+			fmt.Sprintf("template %q does not exist on connection %s", use.Name, connection),
+			spelling.DidYouMean(use.Name, names))
 	default:
-		say(LevelError, "template.name", fmt.Sprintf("template %q does not exist on connection %s",
-			use.Name, connection), "create it at the service and wait for its approval")
+		say(LevelError, "template.name",
+			fmt.Sprintf("template %q does not exist on connection %s", use.Name, connection),
+			"create it at the service and wait for its approval")
 	}
 	return nil
 }
@@ -48,13 +51,15 @@ func findTemplate(use *TemplateUse, all []messaging.TemplateRecord, connection s
 // checked.
 func checkRecord(use *TemplateUse, t *messaging.TemplateRecord, connection string, say sayer) {
 	if t.Status != "APPROVED" {
-		say(LevelError, "template.name", fmt.Sprintf("template %q is %s on connection %s; only approved templates can be sent",
-			use.Name, orUnknown(strings.ToLower(t.Status)), connection),
+		say(LevelError, "template.name",
+			fmt.Sprintf("template %q is %s on connection %s; only approved templates can be sent",
+				use.Name, orUnknown(strings.ToLower(t.Status)), connection),
 			"wait for its approval, or repair it at the service")
 	}
 	if use.Category != "" && t.Category != "" && use.Category != t.Category {
-		say(LevelWarning, "template.category", fmt.Sprintf("the service says %s for this template on connection %s; that counts",
-			t.Category, connection), "correct or remove template.category")
+		say(LevelWarning, "template.category",
+			fmt.Sprintf("the service says %s for this template on connection %s; that counts", t.Category, connection),
+			"correct or remove template.category")
 	}
 	if len(t.Components) == 0 {
 		return
@@ -71,14 +76,16 @@ func checkBody(use *TemplateUse, t *messaging.TemplateRecord, say sayer) {
 		return // otp fills both the body and the button (docs/service.md#templates)
 	}
 	if len(vars) != len(use.Body) {
-		say(LevelError, "template.body", fmt.Sprintf("the body of the template has %s, and %s filled",
-			counted(len(vars), "variable"), isFilled(len(use.Body))), fmt.Sprintf("its text: %q", cut(body.Text, 200)))
+		say(LevelError, "template.body",
+			fmt.Sprintf("the body of the template has %s, and %s filled", counted(len(vars), "variable"), isFilled(len(use.Body))),
+			fmt.Sprintf("its text: %q", cut(body.Text, 200)))
 		return
 	}
 	for _, v := range vars {
 		if v[0] < '0' || v[0] > '9' {
-			say(LevelWarning, "template.body", fmt.Sprintf("the template has named variables (%s); "+
-				"the service's document shows only positions, so they are filled in the order of the text", strings.Join(vars, ", ")),
+			say(LevelWarning, "template.body",
+				fmt.Sprintf("the template has named variables (%s); "+
+					"the service's document shows only positions, so they are filled in the order of the text", strings.Join(vars, ", ")),
 				"send one with `campaignd test` first")
 			return
 		}
@@ -90,19 +97,22 @@ func checkRecordHeader(use *TemplateUse, h messaging.Component, say sayer) {
 	switch h.Format {
 	case "IMAGE", "VIDEO", "DOCUMENT":
 		if media == nil {
-			say(LevelError, "template", fmt.Sprintf("the template has a header of type %s and the campaign gives none",
-				strings.ToLower(h.Format)), fmt.Sprintf("add header: {%s: {file: ...}}", strings.ToLower(h.Format)))
+			say(LevelError, "template",
+				fmt.Sprintf("the template has a header of type %s and the campaign gives none", strings.ToLower(h.Format)),
+				fmt.Sprintf("add header: {%s: {file: ...}}", strings.ToLower(h.Format)))
 		} else if kind != strings.ToLower(h.Format) {
 			say(LevelError, "template.header."+kind, fmt.Sprintf("the template's header is of type %s", strings.ToLower(h.Format)), "give that")
 		}
 		return
 	case "LOCATION":
 		say(LevelError, "template.name",
-			"the template has a location header, which the service's document shows no way to fill", "use a template without it")
+			"the template has a location header, which the service's document shows no way to fill",
+			"use a template without it")
 		return
 	case "TEXT":
 		if n := len(h.Variables()); n > 0 {
-			say(LevelError, "template.name", "the template's text header has a variable, which the service's document shows no way to fill",
+			say(LevelError, "template.name",
+				"the template's text header has a variable, which the service's document shows no way to fill",
 				"use a template whose header has none")
 			return
 		}
@@ -134,19 +144,23 @@ func checkRecordButtons(use *TemplateUse, buttons []messaging.ComponentButton, s
 	for _, kind := range buttonTypes() {
 		switch {
 		case given[kind] > has[kind] && kind == "url":
-			say(LevelError, "template.buttons", fmt.Sprintf("the template has %s of type url with a variable, and %s filled",
-				counted(has[kind], "button"), isFilled(given[kind])), "an address without a variable takes no value")
+			say(LevelError, "template.buttons",
+				fmt.Sprintf("the template has %s of type url with a variable, and %s filled", counted(has[kind], "button"), isFilled(given[kind])),
+				"an address without a variable takes no value")
 		case given[kind] > has[kind] && (kind != "otp" || len(buttons) > 0):
-			say(LevelError, "template.buttons", fmt.Sprintf("the template has %s of type %s, and %s filled",
-				counted(has[kind], "button"), kind, isFilled(given[kind])), "")
+			say(LevelError, "template.buttons",
+				fmt.Sprintf("the template has %s of type %s, and %s filled", counted(has[kind], "button"), kind, isFilled(given[kind])),
+				"")
 		case given[kind] < has[kind] && kind != "quick_reply": // a quick reply without a payload answers with its label
-			say(LevelError, "template.buttons", fmt.Sprintf("the template has %s of type %s with a variable, and %s filled",
-				counted(has[kind], "button"), kind, isFilled(given[kind])), fmt.Sprintf("add {type: %s, text: ...}", kind))
+			say(LevelError, "template.buttons",
+				fmt.Sprintf("the template has %s of type %s with a variable, and %s filled", counted(has[kind], "button"), kind, isFilled(given[kind])),
+				fmt.Sprintf("add {type: %s, text: ...}", kind))
 		}
 	}
 	if len(use.Buttons) > 1 {
-		say(LevelWarning, "template.buttons", "several buttons are filled; the service's document does not say how it numbers them, so they "+
-			"are sent in the order given", "send one with `campaignd test` first")
+		say(LevelWarning, "template.buttons",
+			"several buttons are filled; the service's document does not say how it numbers them, so they are sent in the order given",
+			"send one with `campaignd test` first")
 	}
 }
 

@@ -32,8 +32,9 @@ func (c *check) totals() {
 	}
 	send := p.Sendable
 	if most := d.Limits.MaxMessages; most > 0 && send > most {
-		c.say(LevelWarning, "limits.max_messages", fmt.Sprintf("%d rows can be sent and the limit is %d: %d become skipped (over_limit)",
-			send, most, send-most), "")
+		c.say(LevelWarning, "limits.max_messages",
+			fmt.Sprintf("%d rows can be sent and the limit is %d: %d become skipped (over_limit)", send, most, send-most),
+			"")
 		send = most
 	}
 	if p.Pace > 0 {
@@ -42,37 +43,46 @@ func (c *check) totals() {
 		p.Seconds = p.Duration.Seconds()
 	}
 	if after := d.Limits.NotAfter.Std(); after > 0 && p.Duration > after {
-		c.say(LevelWarning, "limits.not_after", fmt.Sprintf("sending takes about %s at %.1f messages per second: what is left after %s is "+
-			"skipped (expired)", Duration(p.Duration), p.Pace, d.Limits.NotAfter),
+		c.say(LevelWarning, "limits.not_after",
+			fmt.Sprintf("sending takes about %s at %.1f messages per second: what is left after %s is skipped (expired)",
+				Duration(p.Duration), p.Pace, d.Limits.NotAfter),
 			"raise not_after, add connections, or send a shorter list")
 	}
 	if kind, m := d.Template.Header.Media(); m != nil && m.Link == "" && p.Duration > 25*24*time.Hour {
-		c.say(LevelWarning, "template.header."+kind, fmt.Sprintf("sending takes about %s, and the service deletes media 30 days after upload",
-			Duration(p.Duration)), "send in parts")
+		c.say(LevelWarning, "template.header."+kind,
+			fmt.Sprintf("sending takes about %s, and the service deletes media 30 days after upload", Duration(p.Duration)),
+			"send in parts")
 	}
 	// Without a Service the tiers are unknown (0), and there is no finding.
 	if c.tiers > 0 && send > c.tiers {
-		c.say(LevelWarning, "connections", fmt.Sprintf("%d people, and the numbers reach at most %d in 24 hours: the rest waits, about %d "+
-			"days in all", send, c.tiers, (send+c.tiers-1)/c.tiers),
+		c.say(LevelWarning, "connections",
+			fmt.Sprintf("%d people, and the numbers reach at most %d in 24 hours: the rest waits, about %d days in all",
+				send, c.tiers, (send+c.tiers-1)/c.tiers),
 			"portfolios may share their limit: then it takes longer")
 	}
 	if p.Marketing {
 		for _, n := range p.Countries {
 			if n.Country == "US" {
 				// Since 1 April 2025; 131049 arrives by webhook (docs/service.md#errors).
-				c.say(LevelWarning, "template.category", fmt.Sprintf("%d recipients have US numbers: the platform delivers no marketing templates "+
-					"to them (131049), and each attempt counts against the allowance", n.Rows),
+				c.say(LevelWarning, "template.category",
+					fmt.Sprintf("%d recipients have US numbers: the platform delivers no marketing templates to them (131049), "+
+						"and each attempt counts against the allowance", n.Rows),
 					"take them out of the list")
 			}
 		}
 	}
 	if c.longest > oldCopyCode {
-		c.say(LevelWarning, "template.buttons", fmt.Sprintf("the longest coupon code has %d characters: %d are allowed since December 2025, "+
-			"but two of the platform's pages still say %d", c.longest, maxCopyCode, oldCopyCode), "")
+		c.say(LevelWarning, "template.buttons",
+			fmt.Sprintf("the longest coupon code has %d characters: %d are allowed since December 2025, "+
+				"but two of the platform's pages still say %d", c.longest, maxCopyCode, oldCopyCode),
+			"")
 	}
 	if p.Sendable == 0 && len(p.Errors()) == 0 {
-		p.Findings = append(p.Findings, Finding{Level: LevelError, Where: c.in.List, What: fmt.Sprintf("none of the %d rows can be sent",
-			p.Rows), Remedy: "see the reasons of the rows"})
+		p.Findings = append(p.Findings, Finding{
+			Level: LevelError, Where: c.in.List,
+			What:   fmt.Sprintf("none of the %d rows can be sent", p.Rows),
+			Remedy: "see the reasons of the rows",
+		})
 	}
 }
 
@@ -82,11 +92,13 @@ func (c *check) zoneFindings(j *judge) {
 		return
 	}
 	if n := c.badZone; n > 1 {
-		c.say(LevelWarning, "window.timezone", fmt.Sprintf("%d rows name a time zone that does not exist: they are sent by the clock of %s",
-			n, j.zones.fallback), "")
+		c.say(LevelWarning, "window.timezone",
+			fmt.Sprintf("%d rows name a time zone that does not exist: they are sent by the clock of %s", n, j.zones.fallback),
+			"")
 	}
 	if n := c.noZone; n > 0 {
-		c.say(LevelWarning, "window.timezone", fmt.Sprintf("%d rows have no time zone: they are sent by the clock of %s",
-			n, j.zones.fallback), "add a column timezone, or map it with recipients.columns: {timezone: COLUMN}")
+		c.say(LevelWarning, "window.timezone",
+			fmt.Sprintf("%d rows have no time zone: they are sent by the clock of %s", n, j.zones.fallback),
+			"add a column timezone, or map it with recipients.columns: {timezone: COLUMN}")
 	}
 }

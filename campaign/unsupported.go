@@ -32,11 +32,13 @@ func (s *source) checkExecuted(d *Definition) {
 		}
 	}
 	if w := d.Limits.Weight; w != 0 && w != 1 {
-		s.at("limits.weight", fmt.Sprintf("%d: weights are not executed by this version",
-			w), "remove it; limits.rate bounds what one run takes of a number")
+		s.at("limits.weight",
+			fmt.Sprintf("%d: weights are not executed by this version", w),
+			"remove it; limits.rate bounds what one run takes of a number")
 	}
 	if d.Policies.OnUncertain == Evidence {
-		s.at("policies.on_uncertain", "evidence is not executed by this version",
+		s.at("policies.on_uncertain",
+			"evidence is not executed by this version",
 			"use hold (default: ends as unknown, sent to nobody twice) or resend (may duplicate)")
 	}
 }

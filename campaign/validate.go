@@ -92,8 +92,9 @@ func (s *source) checkAudience(a *Audience) {
 	default:
 		if r := []rune(a.Delimiter); len(r) != 1 || unicode.IsLetter(r[0]) || unicode.IsDigit(r[0]) ||
 			strings.ContainsRune("\"\r\n+\uFFFD", r[0]) {
-			s.at("recipients.delimiter", fmt.Sprintf("%q cannot separate cells",
-				shorten(a.Delimiter)), "want comma, semicolon, tab, pipe, or one character")
+			s.at("recipients.delimiter",
+				fmt.Sprintf("%q cannot separate cells", shorten(a.Delimiter)),
+				"want comma, semicolon, tab, pipe, or one character")
 		}
 	}
 	s.oneOf("recipients.encoding", a.Encoding, encodings())
@@ -155,8 +156,9 @@ func checkHours(hours string) error {
 func (s *source) checkLimits(l *Limits) {
 	// The limiter refuses a lease below minRate, and that would hold up every run of the number.
 	if l.Rate != 0 && !(l.Rate >= minRate && l.Rate <= maxRate) { // also NaN
-		s.at("limits.rate", fmt.Sprintf("%g messages per second; want %f (one in 12 days) to %g",
-			l.Rate, minRate, maxRate), "remove it for no limit of the campaign's own")
+		s.at("limits.rate",
+			fmt.Sprintf("%g messages per second; want %f (one in 12 days) to %g", l.Rate, minRate, maxRate),
+			"remove it for no limit of the campaign's own")
 	}
 	if l.NotAfter != 0 {
 		s.between("limits.not_after", l.NotAfter, time.Second, 90*24*time.Hour)

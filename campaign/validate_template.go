@@ -82,8 +82,9 @@ func (s *source) checkHeader(h *HeaderUse) {
 		}
 	}
 	if media != 1 {
-		s.at("template.header", fmt.Sprintf("%d of image, video and document are given; want exactly one",
-			media), "remove header when the template has no media header")
+		s.at("template.header",
+			fmt.Sprintf("%d of image, video and document are given; want exactly one", media),
+			"remove header when the template has no media header")
 	}
 }
 
@@ -160,7 +161,8 @@ func (s *source) checkVariables(d *Definition) {
 		}
 		value := clean(v.Default)
 		if value == "" {
-			s.at(path, "has no default, and nothing else can be said of a variable",
+			s.at(path,
+				"has no default, and nothing else can be said of a variable",
 				"give default, or remove the entry: without it such rows are skipped (missing_variable)")
 			continue
 		}

@@ -242,8 +242,8 @@ func (w *Why) answer(run Run) string {
 		case w.Totals.Queued+w.Totals.Sending > 0:
 			return "nobody is sending it: start `campaignd serve`, or `campaignd run` with its files"
 		case w.Totals.InDoubt > 0:
-			return fmt.Sprintf("%d rows are in doubt, and nobody is there to settle them: start `campaignd serve`, or `campaignd run` with its "+
-				"files", w.Totals.InDoubt)
+			return fmt.Sprintf("%d rows are in doubt, and nobody is there to settle them: "+
+				"start `campaignd serve`, or `campaignd run` with its files", w.Totals.InDoubt)
 		}
 	}
 	for _, l := range w.Lanes {

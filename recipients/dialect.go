@@ -62,16 +62,22 @@ func decode(plain *bufio.Reader, name, told string) (text *bufio.Reader, enc str
 	}
 	mark, markLen := markOf(head)
 	if told != "" && mark != "" && mark != told {
-		return nil, "", false, &FileError{File: name, Line: 1, Message: "recipients.encoding says " + told +
-			", but the file begins with the byte order mark of " + mark, Remedy: "leave recipients.encoding out"}
+		return nil, "", false, &FileError{
+			File: name, Line: 1,
+			Message: "recipients.encoding says " + told + ", but the file begins with the byte order mark of " + mark,
+			Remedy:  "leave recipients.encoding out",
+		}
 	}
 	switch enc = told; {
 	case enc != "":
 	case mark != "":
 		enc = mark
 	case likelyUTF16(head) != "":
-		return nil, "", false, &FileError{File: name, Line: 1, Message: "the file holds NUL bytes and no byte order mark: it looks like " +
-			likelyUTF16(head), Remedy: "set recipients.encoding: " + likelyUTF16(head) + ", or save it as UTF-8"}
+		return nil, "", false, &FileError{
+			File: name, Line: 1,
+			Message: "the file holds NUL bytes and no byte order mark: it looks like " + likelyUTF16(head),
+			Remedy:  "set recipients.encoding: " + likelyUTF16(head) + ", or save it as UTF-8",
+		}
 	case mostlyUTF8(head):
 		enc = UTF8
 	default:

@@ -117,8 +117,11 @@ func (g *guard) tooLong(raw []byte) *FileError {
 	if at, open := openQuote(raw, g.comma); open {
 		return g.unclosed(raw, at, line, fmt.Sprintf("is not closed within %d KiB", g.limit>>10))
 	}
-	return &FileError{File: g.name, Line: line, Message: fmt.Sprintf("the record that begins here is longer than %d KiB",
-		g.limit>>10), Remedy: "see whether its line ends are lost, or whether this is a CSV list at all"}
+	return &FileError{
+		File: g.name, Line: line,
+		Message: fmt.Sprintf("the record that begins here is longer than %d KiB", g.limit>>10),
+		Remedy:  "see whether its line ends are lost, or whether this is a CSV list at all",
+	}
 }
 
 // unclosed is the error for the quote at raw[at]; raw begins on line.

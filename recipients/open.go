@@ -50,18 +50,27 @@ func openFile(path string) (*os.File, error) {
 	case path == "":
 		return nil, &FileError{File: "recipients", Message: "no list was given", Remedy: "name it with --recipients or recipients.file"}
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &FileError{File: path, Message: "there is no such file",
-			Remedy: "check the path; recipients.file is relative to the campaign file"}
+		return nil, &FileError{
+			File:    path,
+			Message: "there is no such file",
+			Remedy:  "check the path; recipients.file is relative to the campaign file",
+		}
 	case err != nil:
 		return nil, &FileError{File: path, Message: "the list cannot be opened", Err: cause(err), Remedy: "check its path and permissions"}
 	case st.IsDir():
 		return nil, &FileError{File: path, Message: "this is a folder", Remedy: "name a CSV file in it"}
 	case !st.Mode().IsRegular():
-		return nil, &FileError{File: path, Message: "this is not a regular file",
-			Remedy: "save the list to a file first: it is read more than once"}
+		return nil, &FileError{
+			File:    path,
+			Message: "this is not a regular file",
+			Remedy:  "save the list to a file first: it is read more than once",
+		}
 	case st.Size() == 0:
-		return nil, &FileError{File: path, Message: "the list is empty",
-			Remedy: "give it a header line, such as to,first_name, and one recipient on each line after it"}
+		return nil, &FileError{
+			File:    path,
+			Message: "the list is empty",
+			Remedy:  "give it a header line, such as to,first_name, and one recipient on each line after it",
+		}
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -96,8 +96,11 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 
 	l.first, err = l.read()
 	if isEnd(err) {
-		return &FileError{File: l.name, Line: line, Message: "the list has a header and no rows",
-			Remedy: "put one recipient on each line after it"}
+		return &FileError{
+			File: l.name, Line: line,
+			Message: "the list has a header and no rows",
+			Remedy:  "put one recipient on each line after it",
+		}
 	}
 	l.err = err // Next returns any other error
 	return nil
@@ -105,8 +108,11 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 
 func (l *Reader) headerError(err error) error {
 	if isEnd(err) {
-		return &FileError{File: l.name, Message: "the list is empty",
-			Remedy: "give it a header line, such as to,first_name, and one recipient on each line after it"}
+		return &FileError{
+			File:    l.name,
+			Message: "the list is empty",
+			Remedy:  "give it a header line, such as to,first_name, and one recipient on each line after it",
+		}
 	}
 	var parse *csv.ParseError
 	if !errors.As(err, &parse) {
@@ -116,8 +122,11 @@ func (l *Reader) headerError(err error) error {
 	if at, open := openQuote(raw, l.csv.Comma); open {
 		return l.guard.unclosed(raw, at, line, "is never closed")
 	}
-	return &FileError{File: l.name, Line: parse.Line + l.shift, Column: parse.Column, Message: "the header has a quote in the wrong place",
-		Remedy: `quote a whole name or none of it, and write a quote inside as ""`}
+	return &FileError{
+		File: l.name, Line: parse.Line + l.shift, Column: parse.Column,
+		Message: "the header has a quote in the wrong place",
+		Remedy:  `quote a whole name or none of it, and write a quote inside as ""`,
+	}
 }
 
 // Header returns the list's own column names, trimmed and in order. The caller must not change it.

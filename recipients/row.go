@@ -109,8 +109,11 @@ func (l *Reader) checkPhone(row *Row) {
 func (l *Reader) count(end int64) error {
 	if end-l.guard.end > int64(l.limits.Record) { // rare: it may be only empty lines
 		if raw, line := l.guard.record(end); len(raw) > l.limits.Record {
-			return &FileError{File: l.name, Line: line, Message: fmt.Sprintf("the record that begins here is longer than %d KiB",
-				l.limits.Record>>10), Remedy: "shorten its cells, or see whether a quote is missing"}
+			return &FileError{
+				File: l.name, Line: line,
+				Message: fmt.Sprintf("the record that begins here is longer than %d KiB", l.limits.Record>>10),
+				Remedy:  "shorten its cells, or see whether a quote is missing",
+			}
 		}
 	}
 	if l.number++; l.number > l.limits.Rows {
