@@ -12,6 +12,9 @@ GOLANGCI_VERSION := v2.15.0
 # The packages with goroutines of their own; the race detector is five to ten times slower, so it runs over these alone.
 CONCURRENT := ./campaign/... ./throttle/... ./internal/ledger/... ./internal/webhooks/... ./internal/messaging/... ./internal/sandbox/... ./internal/daemon/...
 
+# The suites of real processes wait nearly all the time: for leases, servers and lives to end.
+FAULTS := go test -tags mutants -count=1 -v -parallel 4 -timeout 30m
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -55,11 +58,15 @@ sim: ## simulate the send path under virtual time with SEEDS (300) seeds
 
 .PHONY: harness
 harness: ## kill real processes with SIGKILL and compare the ledger with the sandbox's truth
-	go test -tags mutants -count=1 -v -skip '^TestCluster' ./internal/daemon/harness/...
+	$(FAULTS) -skip '^TestCluster' ./internal/daemon/harness
 
 .PHONY: cluster
 cluster: ## three replicas over PostgreSQL and Redis: kill, pause and restart each, and compare with the sandbox's truth
-	go test -tags mutants -count=1 -v -timeout 30m -run '^TestCluster' ./internal/daemon/harness/...
+	$(FAULTS) -run '^TestCluster' ./internal/daemon/harness
+
+.PHONY: faults
+faults: ## harness and cluster in one command: they share the machine, which each leaves idle most of the time
+	$(FAULTS) ./internal/daemon/harness
 
 .PHONY: mutants
 mutants: ## plant each known mistake and require that the simulation finds it

@@ -214,6 +214,7 @@ var firing = []string{
 // again in every window, against a service that loses answers and webhooks. On the same ledger lies
 // another, whose import was killed and which waits for its approval all the while.
 func TestNobodyIsSentToTwiceOrLostByKilledProcesses(t *testing.T) {
+	t.Parallel()
 	if *kills < 40 {
 		t.Fatalf("-kills %d: at least 40, or it proves too little", *kills)
 	}

@@ -64,6 +64,7 @@ func (w *world) await(p *process, reached <-chan struct{}) {
 // TestKilledImportBringsEachRowInOnce kills the import in its chunks and at random times; what goes
 // on is the same list.
 func TestKilledImportBringsEachRowInOnce(t *testing.T) {
+	t.Parallel()
 	draw := drawOf(t)
 	w := newWorld(t, 1000, nil)
 	list := listOf(9000, draw) // five chunks
@@ -90,6 +91,7 @@ func TestKilledImportBringsEachRowInOnce(t *testing.T) {
 // TestStopIsObeyedByKilledProcesses: recipients write STOP while a run is sending and dying. Whoever's
 // STOP was answered 2xx is not posted to afterwards, nor by the next campaign on the same ledger.
 func TestStopIsObeyedByKilledProcesses(t *testing.T) {
+	t.Parallel()
 	draw := drawOf(t)
 	w := newWorld(t, 20, nil) // 5 s of sending
 	list := listOf(400, draw)
@@ -215,6 +217,7 @@ func TestStopIsObeyedByKilledProcesses(t *testing.T) {
 // TestSecondSenderIsTurnedAway: one process at a time sends from a ledger. The second ends at once, in
 // one line that names the first, which does not notice; commands that look work beside it.
 func TestSecondSenderIsTurnedAway(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 20, nil)
 	list := listOf(400, drawOf(t))
 	w.campaign("orders", "order_update", list)

@@ -118,11 +118,15 @@ numbers:
 	return w
 }
 
-// quietAddress is an address for webhooks that stays free while nobody listens there: a port
-// outside the range from which the kernel takes the other ends of connections.
+// nextPort is the port that quietAddress tries next.
+var nextPort atomic.Int64
+
+// quietAddress returns an address for webhooks that stays free while nothing listens there: a port
+// of its own, outside the range from which the kernel takes the client ends of connections.
 func quietAddress(t *testing.T) string {
 	t.Helper()
-	for port := 20000 + os.Getpid()%5000; port < 32000; port++ {
+	nextPort.CompareAndSwap(0, int64(20000+os.Getpid()%5000))
+	for port := nextPort.Add(1); port < 32000; port = nextPort.Add(1) {
 		addr := fmt.Sprintf("127.0.0.1:%d", port)
 		if l, err := net.Listen("tcp", addr); err == nil {
 			_ = l.Close()
