@@ -78,7 +78,7 @@ func noID(a *answer, requestID string) *Error {
 // refusal classifies an answer outside 2xx.
 func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 	e := &Error{Status: a.status, RequestID: requestID, Err: a.err}
-	said := e.read(a.body, key)
+	body := e.read(a.body, key)
 	e.Wait = retryAfter(a.header)
 	if doubtful(a.status) && !provenRefusal(proven, a.status, e.Code) && !mutant.On("5xx_is_refusal") {
 		e.Proof = Doubt
@@ -93,15 +93,15 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 	case a.status >= 300 && a.status < 400:
 		r, e.Code = serviceRows[codeRedirect], codeRedirect
 		e.Message = Scrub(fmt.Sprintf("%s (Location: %s)", r.Sentence, a.header.Get("Location")), maxMessage)
-	case a.status == 403 && !said.json && strings.Contains(string(a.body), "error code: 1010"):
+	case a.status == 403 && !body.json && strings.Contains(string(a.body), "error code: 1010"):
 		// The CDN answers with plain text (docs/service.md#authentication).
 		r, e.Code = serviceRows[codeCDN], codeCDN
 		e.Message = r.Sentence
-	case a.err != nil && !said.json && a.status != 401 && a.status != 402 && a.status != 429:
+	case a.err != nil && !body.json && a.status != 401 && a.status != 402 && a.status != 429:
 		// The service refused, and its reason was cut off.
 		r, e.Code = retry("the service refused, and its answer was cut before the reason"), httpCode(a.status)
 	default:
-		r = e.row(said)
+		r = e.row(body)
 		if e.Code == "" {
 			e.Code = httpCode(a.status)
 		}
@@ -126,8 +126,8 @@ func (e *Error) blame(m *Message) {
 	}
 }
 
-// said describes the body of a refusal.
-type said struct {
+// refusalBody describes the body of a refusal.
+type refusalBody struct {
 	json bool // the body is a JSON object
 	code bool // meta.code is there; it may be 0
 }
@@ -135,8 +135,8 @@ type said struct {
 // row finds the row of a proven refusal: by meta.code, else by a status of 429, else by the error
 // code, else by the class, else by the status. A meta.retryable of true replaces a row that would
 // refuse.
-func (e *Error) row(s said) row {
-	if s.code {
+func (e *Error) row(b refusalBody) row {
+	if b.code {
 		if r, ok := platformRow(e.Platform); ok {
 			return r
 		}
@@ -147,7 +147,7 @@ func (e *Error) row(s said) row {
 	}
 	switch {
 	case e.Status == 429:
-		return statusRow(429, s.json)
+		return statusRow(429, b.json)
 	case e.Retryable != nil && *e.Retryable && (!known || named.Action == Refuse):
 		return row{Action: RetryOnce, Sentence: serviceRows["send_retryable"].Sentence}
 	case known:
@@ -157,23 +157,23 @@ func (e *Error) row(s said) row {
 		// (docs/service.md#errors).
 		return fix("the platform refused the message")
 	}
-	return statusRow(e.Status, s.json)
+	return statusRow(e.Status, b.json)
 }
 
 // read fills e from the body of a failure: {error, message, meta} (docs/service.md#error-object).
 // It also reads the platform's own error object, {error: {code, message, fbtrace_id}}.
-func (e *Error) read(body []byte, key string) (s said) {
+func (e *Error) read(body []byte, key string) (b refusalBody) {
 	v, err := parse(body)
 	if err != nil || !v.isObject() {
-		return s
+		return b
 	}
-	s.json = true
+	b.json = true
 	var message string
 	for m := v.members(); m.next(); {
 		switch string(m.key) {
 		case "error":
 			if m.val.isObject() {
-				s.code = e.readMeta(m.val) || s.code
+				b.code = e.readMeta(m.val) || b.code
 				message = m.val.get("message").text()
 			} else {
 				e.Code = token(m.val.text())
@@ -181,14 +181,14 @@ func (e *Error) read(body []byte, key string) (s said) {
 		case "message":
 			message = m.val.text()
 		case "meta":
-			s.code = e.readMeta(m.val) || s.code
+			b.code = e.readMeta(m.val) || b.code
 		}
 	}
 	if key != "" {
 		message = strings.ReplaceAll(message, key, hidden)
 	}
 	e.Message = Scrub(message, maxMessage)
-	return s
+	return b
 }
 
 func (e *Error) readMeta(v value) (code bool) {

@@ -227,7 +227,7 @@ func Sentence(code string) string {
 	if s, ok := strings.CutPrefix(code, "http_"); ok {
 		if n, err := strconv.Atoi(s); err == nil {
 			if doubtful(n) {
-				return "the service or something before it failed; the message may have been sent"
+				return "the service or a proxy in front of it failed; the message may have been sent"
 			}
 			return statusRow(n, true).Sentence
 		}

@@ -81,7 +81,7 @@ func (s *Sandbox) answer(w http.ResponseWriter, r *http.Request, f *Faults, p *p
 	if s.opt.OnEvent != nil {
 		s.event(p.event("accepted", got.id, got.warning))
 	}
-	early := len(got.steps) > 0 && s.drawn(f, faultEarly, about...)
+	early := len(got.postings) > 0 && s.drawn(f, faultEarly, about...)
 	s.schedule(got, early)
 	if early && s.postEarly(r, got) {
 		s.fired[faultEarly].Add(1)

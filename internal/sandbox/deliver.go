@@ -12,11 +12,11 @@ import (
 // postEarly posts the first status before the POST is answered. It reports whether an endpoint
 // wanted it.
 func (s *Sandbox) postEarly(r *http.Request, got accepted) bool {
-	i := firstStatus(got.steps)
+	i := firstStatus(got.postings)
 	if i < 0 {
 		return false
 	}
-	st := got.steps[i]
+	st := got.postings[i]
 	now := time.Now()
 	if st.at.After(now) { // the status happens now, earlier than planned
 		st.at = now

@@ -96,8 +96,8 @@ func (r *records) with(i uint32, f func(*record)) {
 
 func (r *records) answered(i uint32, how fault) { r.with(i, func(rec *record) { rec.lost = how }) }
 
-// step is one posting in the plan of a message.
-type step struct {
+// posting is one event of a message that the shards post later.
+type posting struct {
 	slot    slot
 	at      time.Time // when the status happens: its timestamp
 	post    time.Time // when it is posted
@@ -149,7 +149,7 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 		l = life{fate: FateFailed, code: s.opt.TierCode, noSent: true}
 	}
 	got := accepted{before: c.last, warning: warning}
-	got.steps = s.plan(f, &rec, l)
+	got.postings = s.planPostings(f, &rec, l)
 	got.index = s.records.add(rec)
 	got.id = wamid(s.boot, p.to, 0x11, uint64(got.index))
 	c.last = got.id
@@ -157,9 +157,9 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 	return got
 }
 
-// plan returns the statuses of a message: when they happen, when they are posted, which faults they
-// have. It sets the marks of the record.
-func (s *Sandbox) plan(f *Faults, rec *record, l life) []step {
+// planPostings returns the postings of a message: when they happen, when they are posted, which
+// faults they have. It sets the marks of the record.
+func (s *Sandbox) planPostings(f *Faults, rec *record, l life) []posting {
 	p := &s.opt.Statuses
 	if p.Off || l.fate == FateSilent {
 		return nil
@@ -171,9 +171,9 @@ func (s *Sandbox) plan(f *Faults, rec *record, l life) []step {
 	delivered := sent.Add(draw(p.Delivered, Delay{Median: 900 * time.Millisecond, Sigma: 0.8}, drawDeliveredDelay))
 	read := delivered.Add(draw(p.Read, Delay{Median: 2 * time.Second, Sigma: 1}, drawReadDelay))
 
-	var steps []step
+	var postings []posting
 	add := func(which slot, at time.Time, code int) {
-		steps = append(steps, step{slot: which, at: at, post: at, code: code})
+		postings = append(postings, posting{slot: which, at: at, post: at, code: code})
 	}
 	switch l.fate {
 	case FateFailed:
@@ -195,46 +195,46 @@ func (s *Sandbox) plan(f *Faults, rec *record, l life) []step {
 		}
 		add(slotRead, read, 0)
 	}
-	i := slices.IndexFunc(steps, func(st step) bool { return st.slot == slotDelivered })
+	i := slices.IndexFunc(postings, func(st posting) bool { return st.slot == slotDelivered })
 	if i >= 0 && s.fires(f, faultFailedFirst, about...) {
 		// One of two devices of a person may fail and the other take the message
 		// (docs/service.md#statuses).
 		at := sent.Add(delivered.Sub(sent) / 2)
-		steps = slices.Insert(steps, i, step{slot: slotFailed, at: at, post: at, code: 131000})
+		postings = slices.Insert(postings, i, posting{slot: slotFailed, at: at, post: at, code: 131000})
 	}
 	if f.webhooks() {
-		steps = s.disturb(f, steps, about)
+		postings = s.disturb(f, postings, about)
 	}
-	for _, st := range steps {
+	for _, st := range postings {
 		if st.slot < statusSlots && st.flags&flagCopy == 0 {
 			rec.marks[st.slot] = mark{at: st.at.UnixNano(), code: int32(st.code), missing: st.missing}
 		}
 	}
 	if l.fate == FateStop {
 		when := delivered.Add(draw(p.StopAfter, Delay{Median: 3 * time.Second, Sigma: 0.5}, drawStopDelay))
-		steps = append(steps, step{slot: slotStop, at: when, post: when})
+		postings = append(postings, posting{slot: slotStop, at: when, post: when})
 	}
-	return steps
+	return postings
 }
 
 // disturb applies the faults of webhooks to the statuses of one message.
-func (s *Sandbox) disturb(f *Faults, steps []step, about []uint64) []step {
+func (s *Sandbox) disturb(f *Faults, postings []posting, about []uint64) []posting {
 	jitter := func(why purpose, i int) time.Duration { // 1 ms to 1 s, in nanoseconds, so that two draws seldom are equal
 		return time.Millisecond + time.Duration(unit(s.hash(why, append(about[:len(about):len(about)], uint64(i))...))*float64(time.Second))
 	}
-	n := len(steps)
+	n := len(postings)
 	if n > 1 && s.fires(f, faultReordered, about...) {
-		post := steps[n-1].post
+		post := postings[n-1].post
 		for i := n - 2; i >= 0; i-- {
 			post = post.Add(jitter(drawStatus, i))
-			steps[i].post = post
+			postings[i].post = post
 		}
 	}
-	if n > 1 && steps[n-1].slot == slotRead && steps[n-2].slot == slotDelivered && s.fires(f, faultReadFirst, about...) {
-		steps[n-2].post = steps[n-1].post.Add(jitter(drawStatus, n))
+	if n > 1 && postings[n-1].slot == slotRead && postings[n-2].slot == slotDelivered && s.fires(f, faultReadFirst, about...) {
+		postings[n-2].post = postings[n-1].post.Add(jitter(drawStatus, n))
 	}
 	for i := range n {
-		st := &steps[i]
+		st := &postings[i]
 		each := append(about[:len(about):len(about)], uint64(st.slot))
 		if s.fires(f, faultMissing, each...) {
 			st.missing = true
@@ -257,22 +257,22 @@ func (s *Sandbox) disturb(f *Faults, steps []step, about []uint64) []step {
 			twin := twin
 			twin.flags = twin.flags&^flagForged | flagCopy
 			twin.post = twin.post.Add(jitter(drawDouble, i))
-			steps = append(steps, twin)
+			postings = append(postings, twin)
 		}
 		if s.fires(f, faultOrphan, each...) {
-			steps = append(steps, step{slot: slotOrphan, at: twin.at, post: twin.post.Add(jitter(drawEvent, i)), flags: flagCopy})
+			postings = append(postings, posting{slot: slotOrphan, at: twin.at, post: twin.post.Add(jitter(drawEvent, i)), flags: flagCopy})
 		}
 	}
-	return steps
+	return postings
 }
 
 // schedule gives the plan to the shards. It leaves out the first status if that is posted early.
 func (s *Sandbox) schedule(got accepted, early bool) {
 	first := -1
 	if early {
-		first = firstStatus(got.steps)
+		first = firstStatus(got.postings)
 	}
-	for i, st := range got.steps {
+	for i, st := range got.postings {
 		if i == first || st.missing {
 			continue
 		}
@@ -281,10 +281,10 @@ func (s *Sandbox) schedule(got accepted, early bool) {
 }
 
 // firstStatus is the index of the status that is posted first, or -1.
-func firstStatus(steps []step) int {
+func firstStatus(postings []posting) int {
 	first := -1
-	for i, st := range steps {
-		if st.slot < statusSlots && !st.missing && (first < 0 || st.post.Before(steps[first].post)) {
+	for i, st := range postings {
+		if st.slot < statusSlots && !st.missing && (first < 0 || st.post.Before(postings[first].post)) {
 			first = i
 		}
 	}

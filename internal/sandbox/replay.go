@@ -33,7 +33,7 @@ func (s *Sandbox) Replay(r Replay) int {
 			}
 		})
 		for _, which := range due {
-			n += s.push(step{slot: which, post: now, flags: flagCopy}, i)
+			n += s.push(posting{slot: which, post: now, flags: flagCopy}, i)
 		}
 	}
 	s.mu.Lock()

@@ -157,12 +157,12 @@ func (s *Sandbox) tooMany(w http.ResponseWriter, after bool, wait time.Duration)
 
 // accepted is a message that the sandbox has accepted.
 type accepted struct {
-	id      string
-	index   uint32 // index of the record
-	before  string // messageId of the message before on the same number
-	warning string
-	steps   []step
-	extras  []int // extras of the steps of the timeline that this message caused
+	id       string
+	index    uint32 // index of the record
+	before   string // messageId of the message before on the same number
+	warning  string
+	postings []posting
+	extras   []int // extras of the steps of the timeline that this message caused
 }
 
 // decide applies the rules. If no rule refuses the message, it accepts it.

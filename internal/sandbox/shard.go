@@ -128,8 +128,8 @@ func (sh *shard) take(now int64, batch int, linger time.Duration) (due []item, w
 // shardOf returns the shard of all events of one message.
 func (s *Sandbox) shardOf(index uint32) *shard { return s.shards[int(index)%len(s.shards)] }
 
-// push schedules a step for every endpoint that wants it. It returns the number of endpoints.
-func (s *Sandbox) push(st step, index uint32) (n int) {
+// push schedules a posting for every endpoint that wants it. It returns the number of endpoints.
+func (s *Sandbox) push(st posting, index uint32) (n int) {
 	it := item{post: st.post.UnixNano(), index: index, slot: st.slot, flags: st.flags}
 	if st.slot == slotStop {
 		s.pending.Add(1)
