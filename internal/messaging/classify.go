@@ -248,8 +248,8 @@ func provenRefusal(proven []StatusCode, status int, code string) bool {
 
 func httpCode(status int) string { return "http_" + strconv.Itoa(status) }
 
-// retryAfter reads Retry-After (RFC 9110, section 10.2.3): seconds or a date. It returns at most 24
-// h.
+// retryAfter reads Retry-After (RFC 9110, section 10.2.3): seconds or a date. It returns at most
+// one day.
 func retryAfter(h http.Header) time.Duration {
 	s := strings.TrimSpace(h.Get("Retry-After"))
 	if s == "" {

@@ -116,7 +116,7 @@ func TestOneSendIsAtMostOneRequestOnReusedConnections(t *testing.T) {
 	}
 }
 
-// The server closes the kept connection before the next request. Whoever is first, a message that
+// The server closes the kept connection before the next request. In either order, a message that
 // is called not sent was not processed, and no message is processed twice.
 func TestAStaleConnectionGivesNoFalseProof(t *testing.T) {
 	var processed atomic.Int32

@@ -133,7 +133,7 @@ func (t *template) of(company string) bool {
 	return false
 }
 
-// findTemplate finds a company's template by name and language; s.mu is held.
+// findTemplate finds a company's template by name and language. The caller holds s.mu.
 func (s *Sandbox) findTemplate(name, language, company string) *template {
 	for _, t := range s.template[[2]string{name, language}] {
 		if t.of(company) {

@@ -166,7 +166,7 @@ func TestCountsAddUpTheResultsOfTheLedger(t *testing.T) {
 	})
 }
 
-// An event without a connection, with a number of no known connection, still sets Verified.
+// An event sets Verified even if it names neither a connection nor a known number.
 func TestAnEventWithoutConnectionSetsVerified(t *testing.T) {
 	_, c := folded(t, Options{}, `{"type":"message.status","data":{"messageId":"wamid.A","status":"read"}}`)
 	if _, there := c.Verified[""]; !there || len(c.Verified) != 1 {

@@ -52,8 +52,7 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 	return &Intake{
 		ledger: l, verifier: v, o: o,
 		bodies: bodies{limit: o.MaxBody, max: o.MaxBodies},
-		// A queued request holds at least one event. The channel holds pointers: 65,536 x 8 bytes = 512
-		// KiB.
+		// A queued request holds at least one event. 65,536 pointers of 8 bytes are 512 KiB.
 		queue:   make(chan *queued, o.MaxWaiting),
 		stopped: make(chan struct{}),
 
