@@ -15,8 +15,8 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// meter adds up the processor time of what is measured: on a busy machine, and on one
-// whose disk is slow, only that compares.
+// meter adds up the processor time between start and stop. Only that compares on a busy machine, or
+// on one with a slow disk.
 type meter struct {
 	b     *testing.B
 	begun time.Duration
@@ -35,7 +35,7 @@ func (m *meter) start() { m.begun = cpu(); m.b.StartTimer() }
 
 func (m *meter) stop() { m.b.StopTimer(); m.spent += cpu() - m.begun }
 
-// report gives the times of one message instead of one iteration.
+// report reports the times of a message, not those of an iteration.
 func (m *meter) report(n int64) {
 	m.b.ReportMetric(float64(m.b.Elapsed().Nanoseconds())/float64(n), "ns/message")
 	m.b.ReportMetric(float64(m.spent.Nanoseconds())/float64(n), "cpu-ns/message")
@@ -83,7 +83,8 @@ func BenchmarkIntendRecord(b *testing.B) {
 				s := leases[0]
 				rs := ledgertest.Acceptances(s, from, from+group)
 				m.start()
-				if _, err := l.Intend(context.Background(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: from, To: from + group}}); err != nil {
+				in := []campaign.Intent{{Lease: s, Connection: "conn_1", From: from, To: from + group}}
+				if _, err := l.Intend(context.Background(), in); err != nil {
 					b.Fatal(err)
 				}
 				if err := l.Record(context.Background(), rs); err != nil {
@@ -117,8 +118,8 @@ func sentRun(b *testing.B, l *Ledger, n int64) campaign.Run {
 	return r
 }
 
-// BenchmarkStatuses applies sent, delivered and read of each message in a realistic
-// order: nearly that of sending, in batches of 256.
+// BenchmarkStatuses applies sent, delivered and read of each message in batches of 256, and nearly in
+// the order of sending, as webhooks do.
 func BenchmarkStatuses(b *testing.B) {
 	const n, batch = 50 * campaign.SegmentSize, 256
 	l := openTest(b, ledger.Options{})
@@ -142,7 +143,7 @@ func BenchmarkStatuses(b *testing.B) {
 		}
 		m.start()
 		if a, err := l.Apply(context.Background(), campaign.Events{Statuses: all[:batch]}); err != nil || a.Matched != batch {
-			b.Fatalf("got %+v, %v; want no error, Matched %+v", a, err, batch)
+			b.Fatalf("got %+v, %v; want no error, Matched %d", a, err, batch)
 		}
 		m.stop()
 		all = all[batch:]
@@ -164,8 +165,8 @@ func BenchmarkTallies(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/message")
 }
 
-// BenchmarkSweepAmongUnknowns measures one sweep of a few orphans, none of them anybody's, among a
-// million unknowns.
+// BenchmarkSweepAmongUnknowns measures a sweep of a few orphans that match nothing, among a million
+// unknown outcomes.
 func BenchmarkSweepAmongUnknowns(b *testing.B) {
 	l := openTest(b, ledger.Options{Sender: true})
 	r := ledgertest.Load(b, l, 1)

@@ -15,8 +15,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Each error is SQLite's own.
-func TestWhatSQLiteSaysComesWithWhatToDo(t *testing.T) {
+// The errors are those of SQLite itself.
+func TestAnErrorOfSQLiteSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	type maker func(ctx context.Context, c *sql.Conn, path string) error
 	exec := func(queries ...string) maker {
@@ -47,7 +47,7 @@ func TestWhatSQLiteSaysComesWithWhatToDo(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			for i := 100; i < len(b); i++ { // all after the file's header
+			for i := 100; i < len(b); i++ { // everything behind the file's header
 				b[i] = 0x5a
 			}
 			if err := os.WriteFile(path+".copy", b, 0o600); err != nil {
@@ -118,9 +118,9 @@ func TestALedgerWithoutAPathIsRefused(t *testing.T) {
 	}
 }
 
-// Without its whole key a message id would be searched for under another hash, and no webhook would
-// find it.
-func TestALedgerWhoseKeyIsDamagedIsNotOpened(t *testing.T) {
+// With a damaged key the ledger would look for message ids under other hashes, and webhooks would
+// find no delivery.
+func TestALedgerOfADamagedKeyIsNotOpened(t *testing.T) {
 	t.Parallel()
 	const want = "its message hash key is damaged: restore a backup"
 	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} {
@@ -135,37 +135,5 @@ func TestALedgerWhoseKeyIsDamagedIsNotOpened(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("opened with %+v: %v; want an error with %q", o, err, want)
 		}
-	}
-}
-
-// A backup beside the ledger of another one is no proof that this one is whole.
-func TestAStampOfAnotherLedgerIsNoticed(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "x.stamp")
-	if err := (stamp{"one", 3}).write(path); err != nil {
-		t.Fatalf("writing: %v; want no error", err)
-	}
-	for _, c := range []struct {
-		s    stamp
-		want string // "": it fits
-	}{
-		{stamp{"one", 3}, ""},
-		{stamp{"one", 4}, ""},
-		{stamp{"one", 2}, "it was opened 2 times, its companion " + path + " counted 3"},
-		{stamp{"two", 3}, "belongs to another ledger"},
-	} {
-		err := c.s.compare(path)
-		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ledger.ErrRestored) || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%+v: %v; want ErrRestored with %q (none if that is empty)", c.s, err, c.want)
-		}
-	}
-	if err := (stamp{"one", 1}).compare(path + ".none"); err != nil {
-		t.Errorf("opened once, no stamp: %v; want no error", err)
-	}
-	if err := (stamp{"one", 2}).compare(path + ".none"); !errors.Is(err, ledger.ErrRestored) || !strings.Contains(err.Error(), "is missing") {
-		t.Errorf("opened twice, no stamp: %v; want ErrRestored, missing", err)
-	}
-	if err := (stamp{"one", 2}).write(filepath.Join(path, "no", "folder")); err == nil {
-		t.Errorf("written where no folder is: %v; want an error", err)
 	}
 }

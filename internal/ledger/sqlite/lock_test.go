@@ -11,23 +11,22 @@ import (
 	"testing"
 
 	"campaignd/campaign"
-	"campaignd/internal/ledger"
 )
 
-// The lock's file has the id of its holder and nothing of who held it before.
-func TestALockSaysWhoHoldsIt(t *testing.T) {
+// The lock's file holds the id of the process that has the lock, and nothing of an earlier one.
+func TestALockNamesItsHolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.lock")
 	if err := os.WriteFile(path, []byte("99999999999999999999 held it before\n"), 0o600); err != nil {
 		t.Fatalf("writing: %v; want no error", err)
 	}
-	for range 2 { // it can be taken again when it was given back
+	for range 2 { // a released lock can be taken again
 		l, err := lockFile(path)
 		if err != nil {
 			t.Fatalf("locking: %v; want no error", err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != fmt.Sprintln(os.Getpid()) {
-			t.Errorf("the lock's file has %q, %v; want %d and a line's end", got, err, os.Getpid())
+			t.Errorf("the lock's file has %q, %v; want %d and a line feed", got, err, os.Getpid())
 		}
 		want := fmt.Sprintf("process %d holds %s; stop it first", os.Getpid(), path)
 		if _, err := lockFile(path); !errors.Is(err, campaign.ErrLocked) || !strings.Contains(err.Error(), want) {
@@ -39,7 +38,7 @@ func TestALockSaysWhoHoldsIt(t *testing.T) {
 	}
 }
 
-// A lock whose holder could not write its id is not held.
+// A process that cannot write its id does not hold the lock.
 func TestALockThatCannotBeWrittenIsAnError(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/full"); err != nil {
@@ -47,15 +46,5 @@ func TestALockThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 	if l, err := lockFile("/dev/full"); err == nil || !strings.Contains(err.Error(), "ledger lock /dev/full: ") {
 		t.Errorf(`locking /dev/full: %v, %v; want an error with "ledger lock /dev/full: "`, l, err)
-	}
-}
-
-// A companion that cannot be read tells nothing: it is neither missing nor another ledger's.
-func TestAStampThatCannotBeReadIsAnError(t *testing.T) {
-	t.Parallel()
-	for _, opens := range []int64{1, 2} {
-		if err := (stamp{"one", opens}).compare(t.TempDir()); err == nil || errors.Is(err, ledger.ErrRestored) {
-			t.Errorf("opened %d times, its stamp is a folder: %v; want an error that is not ErrRestored", opens, err)
-		}
 	}
 }

@@ -19,14 +19,14 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// plant sets a mistake for one test. What the process was started with comes back afterwards:
-// scripts/mutants.sh requires that it makes a test fail.
-func plant(t *testing.T, name string) {
+// mutate turns a mutation on for one test. The one that the process was started with is on again
+// afterwards, because scripts/mutants.sh requires that it makes a test fail.
+func mutate(t *testing.T, name string) {
 	mutant.Set(name)
 	t.Cleanup(func() { mutant.Set(os.Getenv("CAMPAIGND_MUTANT")) })
 }
 
-// doubted is a run of one delivery that is in doubt, and its lease.
+// doubted makes a run of one delivery, which is in doubt, and returns its lease too.
 func doubted(t *testing.T, l *Ledger) (campaign.Run, campaign.Lease) {
 	r := ledgertest.Load(t, l, 1)
 	s := ledgertest.ClaimAll(t, l, r.No)[0]
@@ -34,10 +34,20 @@ func doubted(t *testing.T, l *Ledger) (campaign.Run, campaign.Lease) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Key: 2348030000000, Attempt: 1, Kind: campaign.ResultDoubt, Epoch: s.Epoch, At: now, IntentAt: now}}); err != nil {
+	doubt := campaign.Result{Run: r.No, Key: 2348030000000, Attempt: 1, Kind: campaign.ResultDoubt, Epoch: s.Epoch, At: now, IntentAt: now}
+	if err := l.Record(t.Context(), []campaign.Result{doubt}); err != nil {
 		t.Fatal(err)
 	}
 	return r, s
+}
+
+// apply applies a status of now.
+func apply(t *testing.T, l *Ledger, e campaign.StatusEvent) {
+	t.Helper()
+	e.At = time.Now()
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{e}}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestEachMutationShows(t *testing.T) {
@@ -48,10 +58,8 @@ func TestEachMutationShows(t *testing.T) {
 			if err := l.Record(t.Context(), ledgertest.Acceptances(s, 0, 1)); err != nil {
 				t.Fatal(err)
 			}
-			for _, st := range []campaign.Status{campaign.Read, campaign.Sent} {
-				if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: ledgertest.MessageID(r.No, 0), Status: st, At: time.Now()}}}); err != nil {
-					t.Fatal(err)
-				}
+			for _, status := range []campaign.Status{campaign.Read, campaign.Sent} {
+				apply(t, l, campaign.StatusEvent{MessageID: ledgertest.MessageID(r.No, 0), Status: status})
 			}
 			for line := range l.Lines(t.Context(), r.No) {
 				return line.Status != campaign.Read
@@ -60,9 +68,7 @@ func TestEachMutationShows(t *testing.T) {
 		},
 		"sweeper_off": func(t *testing.T, l *Ledger) bool {
 			doubted(t, l)
-			if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "wamid.x", Recipient: 2348030000000, Status: campaign.Sent, At: time.Now()}}}); err != nil {
-				t.Fatal(err)
-			}
+			apply(t, l, campaign.StatusEvent{MessageID: "wamid.x", Recipient: 2348030000000, Status: campaign.Sent})
 			s, err := l.Sweep(t.Context(), time.Now())
 			return err == nil && s.Adopted == 0
 		},
@@ -83,18 +89,18 @@ func TestEachMutationShows(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if shows(t, openTest(t, ledger.Options{})) {
-				t.Fatal("shows without being planted: this test proves nothing")
+			if shown := shows(t, openTest(t, ledger.Options{})); shown {
+				t.Fatalf("shows without the mutation: %v; want false", shown)
 			}
-			plant(t, name)
-			if !shows(t, openTest(t, ledger.Options{})) {
-				t.Error("planted, and nothing is different")
+			mutate(t, name)
+			if shown := shows(t, openTest(t, ledger.Options{})); !shown {
+				t.Errorf("shows with the mutation: %v; want true", shown)
 			}
 		})
 	}
 }
 
-// A process that dies at a crash point has not committed, and says so to nobody.
+// A process that dies at a crash point has neither committed nor returned an answer.
 func TestADeathBeforeTheCommitLeavesNothing(t *testing.T) {
 	for point, want := range map[string]string{"intent_before_commit": "", "outcome_uncommitted": "intended 4\n"} {
 		path := filepath.Join(t.TempDir(), "test.db")
@@ -111,7 +117,7 @@ func TestADeathBeforeTheCommitLeavesNothing(t *testing.T) {
 		out, err := child.Output()
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || string(out) != want {
-			t.Fatalf("%s: the child said %q, %v", point, out, err)
+			t.Fatalf("%s: the child said %q, %v; want %q and SIGKILL", point, out, err, want)
 		}
 		if l, err = Open(context.Background(), path, ledger.Options{Sender: true}); err != nil {
 			t.Fatal(err)
@@ -121,11 +127,11 @@ func TestADeathBeforeTheCommitLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if mark := states[0].Mark; mark != int64(4*strings.Count(want, "\n")) {
-			t.Errorf("%s: mark %d; want %+v", point, mark, int64(4*strings.Count(want, "\n")))
+			t.Errorf("%s: mark %d; want %d", point, mark, 4*strings.Count(want, "\n"))
 		}
 		for line := range l.Lines(t.Context(), r.No) {
 			if line.Status == campaign.Accepted {
-				t.Errorf("%s: row %d is accepted; want Status other than Accepted", point, line.Row)
+				t.Errorf("%s: row %d is %s; want another status", point, line.Row, line.Status)
 			}
 		}
 		if err := l.Close(); err != nil {

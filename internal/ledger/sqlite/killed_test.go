@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+)
+
+// childSends is the program of the process that TestAKilledProcessKeepsWhatItAcknowledged kills. It
+// writes a line to standard output after each call that returned.
+func childSends(path string) {
+	fail := func(err error) {
+		if err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+	}
+	ctx := context.Background()
+	l, err := Open(ctx, path, ledger.Options{Sender: true})
+	fail(err)
+	ls, err := l.Claim(ctx, campaign.Claim{Owner: "child", Connection: "conn_1", Runs: []campaign.RunNo{1}, Max: 1, Lease: time.Hour})
+	fail(err)
+	for mark := ls[0].Mark; mark < ls[0].Hi; mark += 4 {
+		g, err := l.Intend(ctx, []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: mark, To: mark + 4}})
+		fail(err)
+		fmt.Println("intended", g[0].To)
+		fail(l.Record(ctx, ledgertest.Acceptances(ls[0], mark, mark+4)))
+		fmt.Println("recorded", mark+4)
+	}
+	select {}
+}
+
+func TestAKilledProcessKeepsWhatItAcknowledged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	l, err := Open(t.Context(), path, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ledgertest.Load(t, l, campaign.SegmentSize)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for kill := range 5 {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), "LEDGER_TEST_CHILD="+path)
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said := map[string]int64{}
+		lines := bufio.NewScanner(out)
+		for n := 0; lines.Scan(); n++ {
+			what, number, _ := strings.Cut(lines.Text(), " ")
+			if what == "error" {
+				t.Fatal(lines.Text())
+			}
+			said[what], _ = strconv.ParseInt(number, 10, 64)
+			if n == 30+7*kill {
+				_ = child.Process.Kill()
+			}
+		}
+		_, _ = io.Copy(io.Discard, out)
+		_ = child.Wait()
+
+		l, err := Open(t.Context(), path, ledger.Options{Sender: true}) // the kernel released the dead process's lock
+		if err != nil {
+			t.Fatal(err)
+		}
+		ls := ledgertest.ClaimAll(t, l, r.No)
+		if len(ls) != 1 || ls[0].Mark < said["intended"] || !ls[0].Recovered {
+			t.Fatalf("kill %d: %+v, the child said %v; want length 1, Mark at least %+v, Recovered", kill, ls, said, said["intended"])
+		}
+		tallies, _, err := l.Tallies(t.Context(), r.No)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := map[campaign.Status]int64{}
+		for _, x := range tallies {
+			by[x.Status] += x.N
+		}
+		if by[campaign.Accepted]+by[campaign.InDoubt] < said["recorded"] {
+			t.Errorf("kill %d: %v, the child said %v; want accepted and in doubt at least %+v", kill, tallies, said, said["recorded"])
+		}
+		if _, err := l.Recover(t.Context(), ls[0], time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Release(t.Context(), ls[0], nil); err != nil {
+			t.Fatal(err)
+		}
+		if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+			t.Errorf("audit: %+v %v; want no problem, no error", ps, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
