@@ -94,7 +94,7 @@ func want(ctx context.Context, l RunLedger, r Run, w Wanted, sentence string) (C
 		return Controlled{}, fmt.Errorf("%s: %w", r.ID(), err)
 	}
 	if after.State.Ended() {
-		return Controlled{}, fmt.Errorf("%w: %s is %s meanwhile", ErrNotNow, after.ID(), after.State)
+		return Controlled{}, fmt.Errorf("%w: %s has become %s", ErrNotNow, after.ID(), after.State)
 	}
 	return Controlled{after, fmt.Sprintf(sentence, after.ID())}, nil
 }

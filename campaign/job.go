@@ -9,7 +9,7 @@ import (
 )
 
 // ErrTaken says that another process does this job now.
-var ErrTaken = errors.New("another process is at it")
+var ErrTaken = errors.New("another process does this job")
 
 // jobLease is the default length of a job's lease, the same as that of a segment.
 const jobLease = 15 * time.Second

@@ -251,7 +251,7 @@ func reaches(ids []string) string {
 	const most = 12
 	switch {
 	case len(ids) == 0:
-		return "it reaches none; see whether service.api_key is the right one"
+		return "it reaches none; check service.api_key"
 	case len(ids) > most:
 		return fmt.Sprintf("it reaches %s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
 	}
@@ -281,14 +281,14 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	if n.Quality == "RED" {
 		c.say(LevelWarning, path,
 			"the quality of this number is low (RED): more blocks and reports may get it restricted",
-			"send to people who expect it first")
+			"send first to people who expect the message")
 	}
 	switch status := strings.ToUpper(k.Status); status {
 	case "", "ACTIVE", "CONNECTED", "ENABLED", "LIVE", "OK":
 	default:
 		c.say(LevelWarning, path,
 			fmt.Sprintf("the service says that this connection is %s", strings.ToLower(k.Status)),
-			"look at it at the service before sending")
+			"check it at the service before sending")
 	}
 }
 

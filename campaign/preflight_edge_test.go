@@ -89,7 +89,7 @@ func TestConnectionsAreShownAsTheServiceTells(t *testing.T) {
 			t.Errorf("status %q: got %q, want a warning: %v", status, got, warned)
 		}
 	}
-	for n, want := range map[int]string{0: "it reaches none; see whether service.api_key is the right one", 1: "it reaches account-00",
+	for n, want := range map[int]string{0: "it reaches none; check service.api_key", 1: "it reaches account-00",
 		12: "it reaches account-00, account-01, account-02, account-03, account-04, account-05, account-06, account-07, account-08, " +
 			"account-09, account-10, account-11",
 		13: "it reaches account-00, account-01, account-02, account-03, account-04, account-05, account-06, account-07, account-08, " +

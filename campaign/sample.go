@@ -181,7 +181,7 @@ func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*
 		return nil, messaging.Receipt{}, err
 	}
 	if s.Skip != "" {
-		return nil, messaging.Receipt{}, fmt.Errorf("%w that can be sent at %d: %s; choose another with --row", ErrNoRow, s.Row, s.Note)
+		return nil, messaging.Receipt{}, fmt.Errorf("%w %d that can be sent: %s; choose another with --row", ErrNoRow, s.Row, s.Note)
 	}
 	var asset messaging.Asset
 	if s.definition.Template.Header.File() != "" {

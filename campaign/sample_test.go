@@ -109,7 +109,7 @@ func TestATestMessageGoesToTheOperatorAlone(t *testing.T) {
 		"another stopped":      {campaign.SampleInput{Suppressions: stop("+2348031234568", time.Time{})}, "+2348031234567", ""},
 		"no number":            {campaign.SampleInput{}, "08031234567", "not a phone number: \"08031234567\" has no + and country code"},
 		"a row that is none": {campaign.SampleInput{Row: 7}, "+2348031234567",
-			"the list has no row that can be sent at 7: line 8: the same number stands in an earlier row of this list; choose another with --row"},
+			"the list has no row 7 that can be sent: line 8: the same number stands in an earlier row of this list; choose another with --row"},
 	} {
 		c.in.File, c.in.List = file, list
 		_, _, err := campaign.SendTest(t.Context(), s, c.in, c.to)

@@ -56,7 +56,7 @@ func (c *check) totals() {
 	// Without a Service the tiers are unknown (0), and there is no finding.
 	if c.tiers > 0 && send > c.tiers {
 		c.say(LevelWarning, "connections",
-			fmt.Sprintf("%d people, and the numbers reach at most %d in 24 hours: the rest waits, about %d days in all",
+			fmt.Sprintf("%d recipients, but the numbers reach at most %d in 24 hours: sending takes about %d days",
 				send, c.tiers, (send+c.tiers-1)/c.tiers),
 			"portfolios may share their limit: then it takes longer")
 	}

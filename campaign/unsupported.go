@@ -16,7 +16,7 @@ func notExecuted() []unsupported {
 		{"policies.canary", func(d *Definition) bool { return d.Policies.Canary != nil },
 			"start with a list of a few hundred rows of its own, or set approval: true and look at the preflight"},
 		{"policies.frequency_cap", func(d *Definition) bool { return d.Policies.FrequencyCap != nil },
-			"leave those who got one lately out of the list, or suppress them"},
+			"leave recipients of recent messages out of the list, or suppress them"},
 		{"policies.follow_up", func(d *Definition) bool { return d.Policies.FollowUp != nil },
 			"when the run has ended, `campaignd follow-up RUN --where failed=131049` sends to them once more"},
 		{"limits.deadline", func(d *Definition) bool { return d.Limits.Deadline != 0 },

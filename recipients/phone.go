@@ -130,9 +130,9 @@ func (p *Phones) misfit(s, e164 string, plan *numbering, national string) *Fault
 		return invalid(s, fmt.Sprintf("is too long: %d digits after +%d, where there should be %s",
 			len(national), plan.code, want), "write one number without an extension")
 	case !plan.isPossible(national):
-		return invalid(s, fmt.Sprintf("has %d digits after +%d, and no number there has", len(national), plan.code), "check it")
+		return invalid(s, fmt.Sprintf("has %d digits after +%d, a length that no number there has", len(national), plan.code), "check it")
 	}
-	return invalid(s, fmt.Sprintf("is no number that is given out under +%d",
+	return invalid(s, fmt.Sprintf("is not an assigned number under +%d",
 		plan.code), "check it, or set recipients.validate: possible if it is new")
 }
 
@@ -172,12 +172,12 @@ func (p *Phones) national(s, digits string) (string, int64, *Fault) {
 		return "", 0, invalid(s, "begins with 00, an international prefix of some countries only",
 			"write + instead of 00, or set recipients.default_region")
 	case p.region == "":
-		return "", 0, invalid(s, "has no + and country code, so it may be anybody's",
+		return "", 0, invalid(s, "has no + and country code, so its country is unknown",
 			"write + and the country code, or set recipients.default_region if the whole list is of one country")
 	}
 	n, err := phonenumbers.ParseAndKeepRawInput(digits, p.region)
 	if err != nil {
-		return "", 0, invalid(s, "is no number as dialled in "+p.region, "write + and the country code")
+		return "", 0, invalid(s, "is not a number as dialled in "+p.region, "write + and the country code")
 	}
 	e164 := phonenumbers.Format(n, phonenumbers.E164)
 	key := Key(e164)
@@ -185,9 +185,9 @@ func (p *Phones) national(s, digits string) (string, int64, *Fault) {
 		(p.level == ValidatePossible || phonenumbers.IsValidNumber(n))
 	if !good {
 		if strings.HasPrefix(digits, "00") {
-			return "", 0, invalid(s, "begins with 00 and is no number as dialled in "+p.region, "write + instead of 00")
+			return "", 0, invalid(s, "begins with 00 and is not a number as dialled in "+p.region, "write + instead of 00")
 		}
-		return "", 0, invalid(s, "is no number as dialled in "+p.region, "write + and the country code")
+		return "", 0, invalid(s, "is not a number as dialled in "+p.region, "write + and the country code")
 	}
 	if !phonenumbers.IsNationalPrefixPresentIfRequired(n) {
 		// Probably a spreadsheet took it for an integer. It may also be a number of another country

@@ -62,7 +62,7 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 		{"possible", "", "+5215512345678", "+5215512345678"},
 		{"", "", "+5215002345678901", "16 digits"},
 		{"", "", "+390612345678", "+390612345678"}, // Italy keeps its zero
-		{"", "", "+2349991234567", "is no number that is given out under +234"},
+		{"", "", "+2349991234567", "is not an assigned number under +234"},
 		{"possible", "", "+2349991234567", "+2349991234567"},
 		{"possible", "", "+234999", "fewer than any international number"},
 		{"possible", "", "+23499912", "is too short: 5 digits after +234"},
@@ -88,8 +88,8 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 		{"", "IT", "06 1234 5678", "+390612345678"},
 		{"", "ES", "612 345 678", "+34612345678"}, // no trunk prefix to lose
 		{"", "IN", "98765 43210", "+919876543210"},
-		{"none", "DE", "0151", "is no number as dialled in DE"},
-		{"none", "US", "4915123456789", "is no number as dialled in US"},
+		{"none", "DE", "0151", "is not a number as dialled in DE"},
+		{"none", "US", "4915123456789", "is not a number as dialled in US"},
 		{"", "DE", "DE", "holds a letter (D)"},
 		{"", "", "-", "minus sign"},
 		{"", "", "()", "holds no digits"},
@@ -115,12 +115,12 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 		{"", "", "+1 202 555 012", `"+1 202 555 012" is too short: 9 digits after +1, where there should be 10; complete it`},
 		{"", "", "+1 202 555 01234",
 			`"+1 202 555 01234" is too long: 11 digits after +1, where there should be 10; write one number without an extension`},
-		{"", "", "+1 000 555 0123", `"+1 000 555 0123" is no number that is given out under +1`},
+		{"", "", "+1 000 555 0123", `"+1 000 555 0123" is not an assigned number under +1`},
 		// the 1 before a mobile is Mexico's alone
-		{"", "", "+234 18031234567", `"+234 18031234567" is no number that is given out under +234; check it`},
+		{"", "", "+234 18031234567", `"+234 18031234567" is not an assigned number under +234; check it`},
 		{"possible", "NG", "0999 123 4567", "+2349991234567"},
-		{"", "NG", "0999 123 4567", "is no number as dialled in NG"},
-		{"none", "NG", "0999 123 4567", "is no number as dialled in NG"},
+		{"", "NG", "0999 123 4567", "is not a number as dialled in NG"},
+		{"none", "NG", "0999 123 4567", "is not a number as dialled in NG"},
 		{"", "", "+1" + strings.Repeat(" ", 52) + "2025550100", "+12025550100"}, // 64 bytes
 		{"", "", "+1+2025550100", `"+1+2025550100" holds more than one +; write one number to a row`},
 		{"", "", "0+12025550100", `"0+12025550100" has a + after its first digit; type it again as + and digits`},

@@ -159,7 +159,7 @@ func contradiction(l *campaign.Line) string {
 	switch l.Status {
 	case campaign.Skipped:
 		if !slices.Contains(campaign.SkipReasons, campaign.SkipReason(l.Reason)) {
-			return fmt.Sprintf("skipped for %q, which is no reason for skipping", l.Reason)
+			return fmt.Sprintf("skipped for the unknown reason %q", l.Reason)
 		}
 		if l.MessageID != "" {
 			return "skipped, but a messageId is known: it was posted"
@@ -182,7 +182,7 @@ func contradiction(l *campaign.Line) string {
 			return fmt.Sprintf("%s, but its times say %s", l.Status, want)
 		}
 	default:
-		return fmt.Sprintf("status %q is none of docs/states.md", l.Status)
+		return fmt.Sprintf("status %q does not exist", l.Status)
 	}
 	return ""
 }

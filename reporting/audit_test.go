@@ -93,7 +93,7 @@ func TestAuditFindsEachKindOfFault(t *testing.T) {
 			sumAs(m, func(sum map[campaign.Status]int64) { sum[campaign.Sent]-- })
 		}, problems{{0, 0, "the totals add up to 15, the list has 16 rows"}, {0, 0, "1 rows are sent, the totals say 0"}}},
 		"a skip reason outside the list": {func(_ *campaign.Run, m *memory) { m.lines[8].Reason = "felt_like_it" }, problems{
-			{9, 8, `skipped for "felt_like_it", which is no reason for skipping`}}},
+			{9, 8, `skipped for the unknown reason "felt_like_it"`}}},
 		"a skipped row that was posted": {func(_ *campaign.Run, m *memory) { m.lines[8].MessageID = "wamid.X" }, problems{
 			{9, 8, "skipped, but a messageId is known: it was posted"}}},
 		"a refused row that was accepted": {func(_ *campaign.Run, m *memory) { m.lines[6].MessageID = "wamid.X" }, problems{
@@ -122,7 +122,7 @@ func TestAuditFindsEachKindOfFault(t *testing.T) {
 		"sent and never said so": {func(_ *campaign.Run, m *memory) { m.lines[3].Status = campaign.Sent }, problems{
 			{4, 3, "sent, but its times say accepted"}}},
 		"a status of no list": {func(r *campaign.Run, m *memory) { m.lines[2].Status = "lost" }, problems{
-			{3, 2, `status "lost" is none of docs/states.md`}}},
+			{3, 2, `status "lost" does not exist`}}},
 		"a queued row without phone": {func(_ *campaign.Run, m *memory) { m.lines[15].Key = 0 }, problems{
 			{16, 15, "queued, but the row has no phone number"}}},
 		"two queued rows without phone": {func(_ *campaign.Run, m *memory) { m.lines[14].Key, m.lines[15].Key = 0, 0 }, problems{

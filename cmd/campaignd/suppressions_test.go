@@ -16,7 +16,7 @@ func TestFaultsOfAnImportNameFlagsOfTheCommand(t *testing.T) {
 		{"phone,mobile\n+2348031234567,+2348031234568\n", "call the right one to in the first line"},
 		{"+2348031234567\n", "so the list has no header; give it a first line such as to"},
 		{utf16("to\n+2348031234567\n"), "it looks like utf-16le; save it as UTF-8"},
-		{"to\n0803\n", `s.csv:2: column "to": "0803" has no + and country code, so it may be anybody's; ` +
+		{"to\n0803\n", `s.csv:2: column "to": "0803" has no + and country code, so its country is unknown; ` +
 			`write + and the country code, or give --default-region if the whole file is of one country`},
 		{"to\n00234803\n", "write + instead of 00, or give --default-region"},
 		{"to,scope\n+2348031234567\n", "s.csv:2: 1 cells where the header has 2"},
