@@ -30,6 +30,17 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// Check refuses options that contradict each other, and fills in the default of Log.
+func (o Options) Check() (Options, error) {
+	if o.Sender && o.ReadOnly {
+		return o, errors.New("ledger: a sender cannot be read-only")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}
+
 // ErrRestored says that the ledger is not the one last used: a backup was restored, the
 // file was copied from elsewhere, a standby of the server was promoted. Deliveries may have been
 // posted that it does not know of, so sending from it could send twice.

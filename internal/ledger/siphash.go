@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/binary"
+	"errors"
 	"math/bits"
 )
 
@@ -10,8 +11,11 @@ import (
 type HashKey struct{ k0, k1 uint64 }
 
 // NewHashKey reads a key from its 16 stored bytes.
-func NewHashKey(b []byte) HashKey {
-	return HashKey{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
+func NewHashKey(b []byte) (HashKey, error) {
+	if len(b) != 16 {
+		return HashKey{}, errors.New("its message hash key is damaged: restore a backup")
+	}
+	return HashKey{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}, nil
 }
 
 // MessageHash is SipHash-2-4 of a message id: 8 bytes in the index instead of 60 to 200

@@ -8,7 +8,10 @@ func TestMessageHashIsSipHash(t *testing.T) {
 	for i := range key {
 		key[i] = byte(i)
 	}
-	k := NewHashKey(key)
+	k, err := NewHashKey(key)
+	if err != nil {
+		t.Fatalf("the key: %v; want no error", err)
+	}
 	msg := make([]byte, 64)
 	for i := range msg {
 		msg[i] = byte(i)

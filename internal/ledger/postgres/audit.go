@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -10,24 +9,24 @@ import (
 
 // checks are the questions of Audit about ranges of deliveries; each yields row, seq and
 // a detail of the offenders.
-var checks = []struct{ what, query string }{
-	{"has an outcome but no delivery: outcome %s", `SELECT 0::bigint, o.rid & 4294967295, o.state::text FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= $1 AND o.rid < $2 AND d.rid IS NULL LIMIT $3`},
-	{"lies in no segment%s", `SELECT d.row, d.rid & 4294967295, '' FROM delivery d
+var checks = [ledger.DeliveryFaults]string{
+	ledger.FaultNoDelivery: `SELECT 0::bigint, o.rid & 4294967295, o.state::text FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
+		WHERE o.rid >= $1 AND o.rid < $2 AND d.rid IS NULL LIMIT $3`,
+	ledger.FaultNoSegment: `SELECT d.row, d.rid & 4294967295, '' FROM delivery d
 		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096)
-		WHERE d.rid >= $1 AND d.rid < $2 AND (s.id IS NULL OR (d.rid & 4294967295) < s.lo OR (d.rid & 4294967295) >= s.hi) LIMIT $3`},
-	{"was posted without an intent: it is above its segment's mark, in state %s", `SELECT coalesce(d.row, 0), o.rid & 4294967295, o.state::text
+		WHERE d.rid >= $1 AND d.rid < $2 AND (s.id IS NULL OR (d.rid & 4294967295) < s.lo OR (d.rid & 4294967295) >= s.hi) LIMIT $3`,
+	ledger.FaultNoIntent: `SELECT coalesce(d.row, 0), o.rid & 4294967295, o.state::text
 		FROM outcome o JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096) LEFT JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= $1 AND o.rid < $2 AND (o.rid & 4294967295) >= s.mark AND NOT s.closed AND o.state <> 7 LIMIT $3`},
-	{"has no outcome though its segment is done%s", `SELECT d.row, d.rid & 4294967295, '' FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
+		WHERE o.rid >= $1 AND o.rid < $2 AND (o.rid & 4294967295) >= s.mark AND NOT s.closed AND o.state <> 7 LIMIT $3`,
+	ledger.FaultNotSettled: `SELECT d.row, d.rid & 4294967295, '' FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096)
-		WHERE d.rid >= $1 AND d.rid < $2 AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3)) LIMIT $3`},
-	{"is accepted without a message id, or has one without being accepted: state %s", `SELECT coalesce(d.row, 0), o.rid & 4294967295, o.state::text
+		WHERE d.rid >= $1 AND d.rid < $2 AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3)) LIMIT $3`,
+	ledger.FaultMessageID: `SELECT coalesce(d.row, 0), o.rid & 4294967295, o.state::text
 		FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= $1 AND o.rid < $2 AND ((o.state = 5) <> (o.message_id IS NOT NULL) OR (o.mh IS NOT NULL) <> (o.message_id IS NOT NULL)) LIMIT $3`},
-	{"has a status that its times do not explain: rank %s", `SELECT coalesce(d.row, 0), o.rid & 4294967295, o.rank::text FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
+		WHERE o.rid >= $1 AND o.rid < $2 AND ((o.state = 5) <> (o.message_id IS NOT NULL) OR (o.mh IS NOT NULL) <> (o.message_id IS NOT NULL)) LIMIT $3`,
+	ledger.FaultRank: `SELECT coalesce(d.row, 0), o.rid & 4294967295, o.rank::text FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
 		WHERE o.rid >= $1 AND o.rid < $2 AND o.rank <> CASE WHEN o.read_at IS NOT NULL THEN 4 WHEN o.delivered_at IS NOT NULL THEN 3
-			WHEN o.failed_at IS NOT NULL THEN 2 WHEN o.sent_at IS NOT NULL THEN 1 ELSE 0 END LIMIT $3`},
+			WHEN o.failed_at IS NOT NULL THEN 2 WHEN o.sent_at IS NOT NULL THEN 1 ELSE 0 END LIMIT $3`,
 }
 
 // Audit implements campaign.ReportLedger.
@@ -47,14 +46,11 @@ func (l *Ledger) Audit(ctx context.Context, no campaign.RunNo, limit int) (found
 		return nil, err
 	}
 	for from := ledger.RowID(no, 0); from <= highest && len(found) < limit; from += ledger.AuditStep {
-		for _, c := range checks {
+		for fault, query := range checks {
 			var more []campaign.Problem
-			if err := l.read(ctx, l.reports, list(&more, func(scan func(...any) error) (p campaign.Problem, err error) {
-				var detail string
-				err = scan(&p.Row, &p.Seq, &detail)
-				p.What = fmt.Sprintf(c.what, detail)
-				return p, err
-			}, c.query, from, from+ledger.AuditStep, limit)); err != nil {
+			if err := l.read(ctx, l.reports, list(&more, func(scan func(...any) error) (campaign.Problem, error) {
+				return ledger.DeliveryFault(fault, scan)
+			}, query, from, from+ledger.AuditStep, limit)); err != nil {
 				return nil, err
 			}
 			found = append(found, more...)
@@ -76,28 +72,13 @@ func (t *tx) auditCounts(no campaign.RunNo) (found []campaign.Problem, err error
 	if err != nil {
 		return nil, err
 	}
-	add := func(seq int64, format string, a ...any) {
-		found = append(found, campaign.Problem{Seq: seq, What: fmt.Sprintf(format, a...)})
-	}
 	var deliveries, covered int64
 	if err := t.do(row(&deliveries, `SELECT count(*) FROM delivery WHERE rid >= $1 AND rid < $2`, ledger.RowID(no, 0), ledger.RowID(no+1, 0)),
 		row(&covered, `SELECT coalesce(sum(hi - lo), 0)::bigint FROM segment WHERE id >= $1 AND id < $2`, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))); err != nil {
 		return nil, err
 	}
-	if deliveries != r.Rows {
-		add(0, "the run counts %d rows, the ledger holds %d deliveries", r.Rows, deliveries)
-	}
-	if covered != deliveries {
-		add(0, "its segments cover %d deliveries of %d", covered, deliveries)
-	}
-	if r.Budget > 0 && r.Taken > r.Budget {
-		add(0, "%d deliveries were granted, max_messages is %d", r.Taken, r.Budget)
-	}
-	return found, t.do(each(func(scan func(...any) error) error {
-		var index, lo, hi, mark int64
-		err := scan(&index, &lo, &hi, &mark)
-		add(lo, "segment %d has its mark or borders out of bounds: %d to %d, mark %d", index, lo, hi, mark)
-		return err
-	}, `SELECT id & 4294967295, lo, hi, mark FROM segment WHERE id >= $1 AND id < $2 AND
+	var broken []campaign.Problem
+	err = t.do(list(&broken, ledger.BrokenSegment, `SELECT id & 4294967295, lo, hi, mark FROM segment WHERE id >= $1 AND id < $2 AND
 		(mark < lo OR mark > hi OR hi < lo OR hi > lo + 4096 OR lo <> (id & 4294967295) * 4096)`, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)))
+	return append(ledger.AuditCounts(r, deliveries, covered), broken...), err
 }

@@ -88,10 +88,10 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	}); err != nil {
 		return err
 	}
-	if len(key) != 16 {
-		return errors.New("its message hash key is damaged: restore a backup")
+	var err error
+	if l.key, err = ledger.NewHashKey(key); err != nil {
+		return err
 	}
-	l.key = ledger.NewHashKey(key)
 	l.identity.Store(&known)
 	if !o.Sender || known == here {
 		return nil

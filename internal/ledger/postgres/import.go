@@ -189,11 +189,7 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 
 // queuedTwice finds phone keys that more than one row of a run may be sent to.
 func (l *Ledger) queuedTwice(ctx context.Context, no campaign.RunNo, limit int) (found []campaign.Problem, err error) {
-	err = l.read(ctx, l.reports, list(&found, func(scan func(...any) error) (campaign.Problem, error) {
-		p := campaign.Problem{What: "its phone number is queued in an earlier row too"}
-		err := scan(&p.Row, &p.Seq)
-		return p, err
-	}, `WITH q AS (SELECT d.key, d.row, d.rid FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
+	err = l.read(ctx, l.reports, list(&found, ledger.QueuedTwice, `WITH q AS (SELECT d.key, d.row, d.rid FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 			WHERE d.rid >= $1 AND d.rid < $2 AND d.key <> 0 AND o.state IS DISTINCT FROM 7),
 		t AS (SELECT key, max(row) AS row FROM q GROUP BY key HAVING count(*) > 1 ORDER BY key LIMIT $3)
 		SELECT q.row, q.rid & 4294967295 FROM t JOIN q ON q.key = t.key AND q.row = t.row ORDER BY q.key`,

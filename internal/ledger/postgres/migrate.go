@@ -6,14 +6,13 @@ import (
 	"database/sql/driver"
 	"embed"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"time"
 
-	"campaignd/campaign"
+	"campaignd/internal/ledger"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
@@ -46,15 +45,11 @@ func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 		want = max(want, s.Version)
 	}
 	have, err := l.schema(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case have > want:
-		return fmt.Errorf("%w (schema %d, this program knows %d): install that version, or name another database", campaign.ErrNewer, have, want)
-	case have == want:
-		return nil
-	case l.readOnly:
-		return fmt.Errorf("its schema (%d) is older than this program's (%d): open it once with `campaignd serve` or `run`", have, want)
+	}
+	if older, err := ledger.CheckSchema(have, want, l.readOnly, "name another database"); err != nil || !older {
+		return err
 	}
 	for n := 0; ; n++ {
 		_, err := p.Up(ctx)

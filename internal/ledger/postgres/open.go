@@ -62,8 +62,8 @@ func Open(ctx context.Context, dsn string, o ledger.Options) (*Ledger, error) {
 
 // openMigrated is Open with the schema of dir.
 func openMigrated(ctx context.Context, dsn string, o ledger.Options, dir fs.FS) (_ *Ledger, err error) {
-	if o.Sender && o.ReadOnly {
-		return nil, errors.New("ledger: a sender cannot be read-only")
+	if o, err = o.Check(); err != nil {
+		return nil, err
 	}
 	config, err := parseAddress(dsn)
 	if err != nil {
@@ -71,9 +71,6 @@ func openMigrated(ctx context.Context, dsn string, o ledger.Options, dir fs.FS) 
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 5*time.Second)
 	l := &Ledger{name: fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), log: o.Log, readOnly: o.ReadOnly}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
-	}
 	l.sender, l.hooks, l.reports = l.pool(config, o, "sender", hot), l.pool(config, o, "webhooks", hot), l.pool(config, o, "reports", slow)
 	defer func() {
 		if err != nil {

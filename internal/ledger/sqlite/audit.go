@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -10,32 +9,32 @@ import (
 
 // sqlChecks hold what Audit asks about a range of deliveries. Each query returns the row, the seq
 // and a detail of the deliveries that break the rule.
-var sqlChecks = []struct{ what, query string }{
-	{"has an outcome but no delivery: outcome %s", `SELECT 0, o.rid & 0xffffffff, o.state
+var sqlChecks = [ledger.DeliveryFaults]string{
+	ledger.FaultNoDelivery: `SELECT 0, o.rid & 0xffffffff, o.state
 		FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= ?1 AND o.rid < ?2 AND d.rid IS NULL LIMIT ?3`},
-	{"lies in no segment%s", `SELECT d.row, d.rid & 0xffffffff, '' FROM delivery d
+		WHERE o.rid >= ?1 AND o.rid < ?2 AND d.rid IS NULL LIMIT ?3`,
+	ledger.FaultNoSegment: `SELECT d.row, d.rid & 0xffffffff, '' FROM delivery d
 		LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
 		WHERE d.rid >= ?1 AND d.rid < ?2
-		AND (s.id IS NULL OR (d.rid & 0xffffffff) < s.lo OR (d.rid & 0xffffffff) >= s.hi) LIMIT ?3`},
-	{"was posted without an intent: it is above its segment's mark, in state %s", `SELECT coalesce(d.row, 0), o.rid & 0xffffffff, o.state
+		AND (s.id IS NULL OR (d.rid & 0xffffffff) < s.lo OR (d.rid & 0xffffffff) >= s.hi) LIMIT ?3`,
+	ledger.FaultNoIntent: `SELECT coalesce(d.row, 0), o.rid & 0xffffffff, o.state
 		FROM outcome o JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 0xffffffff) / 4096)
 		LEFT JOIN delivery d ON d.rid = o.rid
 		WHERE o.rid >= ?1 AND o.rid < ?2 AND (o.rid & 0xffffffff) >= s.mark AND s.closed = 0
-		AND o.state <> 7 /* skipped */ LIMIT ?3`},
-	{"has no outcome though its segment is done%s", `SELECT d.row, d.rid & 0xffffffff, ''
+		AND o.state <> 7 /* skipped */ LIMIT ?3`,
+	ledger.FaultNotSettled: `SELECT d.row, d.rid & 0xffffffff, ''
 		FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
-		WHERE d.rid >= ?1 AND d.rid < ?2 AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3) /* open */) LIMIT ?3`},
-	{"is accepted without a message id, or has one without being accepted: state %s", `SELECT coalesce(d.row, 0), o.rid & 0xffffffff, o.state
+		WHERE d.rid >= ?1 AND d.rid < ?2 AND s.done AND (o.rid IS NULL OR o.state IN (1, 2, 3) /* open */) LIMIT ?3`,
+	ledger.FaultMessageID: `SELECT coalesce(d.row, 0), o.rid & 0xffffffff, o.state
 		FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
 		WHERE o.rid >= ?1 AND o.rid < ?2
-		AND ((o.state = 5 /* accepted */) <> (o.message_id <> '') OR (o.mh <> 0) <> (o.message_id <> '')) LIMIT ?3`},
-	{"has a status that its times do not explain: rank %s", `SELECT coalesce(d.row, 0), o.rid & 0xffffffff, o.rank
+		AND ((o.state = 5 /* accepted */) <> (o.message_id <> '') OR (o.mh <> 0) <> (o.message_id <> '')) LIMIT ?3`,
+	ledger.FaultRank: `SELECT coalesce(d.row, 0), o.rid & 0xffffffff, o.rank
 		FROM outcome o LEFT JOIN delivery d ON d.rid = o.rid
 		WHERE o.rid >= ?1 AND o.rid < ?2 AND o.rank <> CASE WHEN o.read_at > 0 THEN 4 /* read */
 			WHEN o.delivered_at > 0 THEN 3 /* delivered */ WHEN o.failed_at > 0 THEN 2 /* failed */
-			WHEN o.sent_at > 0 THEN 1 /* sent */ ELSE 0 /* none */ END LIMIT ?3`},
+			WHEN o.sent_at > 0 THEN 1 /* sent */ ELSE 0 /* none */ END LIMIT ?3`,
 }
 
 // The deliveries of a run and its outcomes have adjacent keys; either may hold the highest.
@@ -60,12 +59,9 @@ func (l *Ledger) Audit(ctx context.Context, no campaign.RunNo, limit int) (found
 		return nil, err
 	}
 	for from := ledger.RowID(no, 0); from <= highest && len(found) < limit; from += ledger.AuditStep {
-		for _, c := range sqlChecks {
-			if err := l.read().each(ctx, c.query, args(from, from+ledger.AuditStep, limit), func(scan scanFunc) error {
-				var p campaign.Problem
-				var detail string
-				err := scan(&p.Row, &p.Seq, &detail)
-				p.What = fmt.Sprintf(c.what, detail)
+		for fault, query := range sqlChecks {
+			if err := l.read().each(ctx, query, args(from, from+ledger.AuditStep, limit), func(scan scanFunc) error {
+				p, err := ledger.DeliveryFault(fault, scan)
 				add(p)
 				return err
 			}); err != nil {
@@ -107,20 +103,12 @@ func (r reader) auditCounts(ctx context.Context, no campaign.RunNo, add func(cam
 	if err := r.row(ctx, sqlCountCovered, segments, &covered); err != nil {
 		return err
 	}
-	if deliveries != run.Rows {
-		add(campaign.Problem{What: fmt.Sprintf("the run counts %d rows, the ledger holds %d deliveries", run.Rows, deliveries)})
-	}
-	if covered != deliveries {
-		add(campaign.Problem{What: fmt.Sprintf("its segments cover %d deliveries of %d", covered, deliveries)})
-	}
-	if run.Budget > 0 && run.Taken > run.Budget {
-		add(campaign.Problem{What: fmt.Sprintf("%d deliveries were granted, max_messages is %d", run.Taken, run.Budget)})
+	for _, p := range ledger.AuditCounts(run, deliveries, covered) {
+		add(p)
 	}
 	return r.each(ctx, sqlBrokenSegments, segments, func(scan scanFunc) error {
-		var index, lo, hi, mark int64
-		err := scan(&index, &lo, &hi, &mark)
-		what := fmt.Sprintf("segment %d has its mark or borders out of bounds: %d to %d, mark %d", index, lo, hi, mark)
-		add(campaign.Problem{Seq: lo, What: what})
+		p, err := ledger.BrokenSegment(scan)
+		add(p)
 		return err
 	})
 }

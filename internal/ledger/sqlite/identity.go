@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 
 	"campaignd/internal/ledger"
 )
@@ -17,15 +16,9 @@ func (l *Ledger) readIdentity(ctx context.Context) error {
 	if err := l.reads.QueryRowContext(ctx, sqlHashKey).Scan(&key); err != nil {
 		return err
 	}
-	return l.setKey(key)
-}
-
-func (l *Ledger) setKey(key []byte) error {
-	if len(key) != 16 {
-		return errors.New("its message hash key is damaged: restore a backup")
-	}
-	l.key = ledger.NewHashKey(key)
-	return nil
+	var err error
+	l.key, err = ledger.NewHashKey(key)
+	return err
 }
 
 const (
@@ -60,7 +53,7 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	if err := tx.QueryRowContext(ctx, sqlIdentity).Scan(&s.id, &s.opens, &key); err != nil {
 		return err
 	}
-	if err := l.setKey(key); err != nil {
+	if l.key, err = ledger.NewHashKey(key); err != nil {
 		return err
 	}
 	if !o.Sender {

@@ -129,6 +129,9 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 	})
 }
 
+const sqlQueuedLast = `SELECT d.row, d.rid & 0xffffffff FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
+	WHERE d.rid >= ? AND d.rid < ? AND d.key = ? AND o.state IS NOT 7 /* skipped */ ORDER BY d.row DESC LIMIT 1`
+
 // queuedTwice finds phone keys that more than one row of a run may be sent to. It needs 8
 // bytes a row for as long as it runs.
 func (l *Ledger) queuedTwice(ctx context.Context, no campaign.RunNo, limit int) (found []campaign.Problem, err error) {
@@ -165,14 +168,14 @@ func (l *Ledger) queuedTwice(ctx context.Context, no campaign.RunNo, limit int) 
 		if keys[i] != keys[i-1] || i > 1 && keys[i] == keys[i-2] {
 			continue
 		}
-		p := campaign.Problem{What: "its phone number is queued in an earlier row too"}
-		err := l.read().row(ctx, `SELECT d.row, d.rid & 0xffffffff FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
-			WHERE d.rid >= ? AND d.rid < ? AND d.key = ? AND o.state IS NOT 7 ORDER BY d.row DESC LIMIT 1`,
-			args(ledger.RowID(no, 0), ledger.RowID(no+1, 0), keys[i]), &p.Row, &p.Seq)
-		if err != nil {
+		a := args(ledger.RowID(no, 0), ledger.RowID(no+1, 0), keys[i])
+		if err := l.read().each(ctx, sqlQueuedLast, a, func(scan scanFunc) error {
+			p, err := ledger.QueuedTwice(scan)
+			found = append(found, p)
+			return err
+		}); err != nil {
 			return nil, err
 		}
-		found = append(found, p)
 	}
 	return found, nil
 }

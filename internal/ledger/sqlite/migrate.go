@@ -4,11 +4,10 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 
-	"campaignd/campaign"
+	"campaignd/internal/ledger"
 
 	"github.com/pressly/goose/v3"
 )
@@ -52,18 +51,15 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if have > want {
-		return newerSchema(have, want)
-	}
-	if have < want {
+	older, err := ledger.CheckSchema(have, want, false, newerRemedy)
+	if older {
 		_, err = p.Up(ctx)
 	}
 	return err
 }
 
-func newerSchema(have, want int64) error {
-	return fmt.Errorf("%w (schema %d, this program knows %d): install that version, or open another file", campaign.ErrNewer, have, want)
-}
+// newerRemedy is what to do about a ledger of a newer program.
+const newerRemedy = "open another file"
 
 const sqlSchemaVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
 
@@ -80,11 +76,6 @@ func (l *Ledger) checkSchema(ctx context.Context) error {
 	for _, s := range p.ListSources() {
 		want = max(want, s.Version)
 	}
-	switch {
-	case have > want:
-		return newerSchema(have, want)
-	case have < want:
-		return fmt.Errorf("its schema (%d) is older than this program's (%d): open it once with `campaignd serve` or `run`", have, want)
-	}
-	return nil
+	_, err = ledger.CheckSchema(have, want, true, newerRemedy)
+	return err
 }

@@ -53,13 +53,10 @@ func Open(ctx context.Context, path string, o ledger.Options) (*Ledger, error) {
 
 // openWith opens through a named driver of database/sql: tests wrap SQLite's.
 func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Ledger, err error) {
-	if o.Sender && o.ReadOnly {
-		return nil, errors.New("ledger: a sender cannot be read-only")
+	if o, err = o.Check(); err != nil {
+		return nil, err
 	}
 	l := &Ledger{path: path, log: o.Log, readOnly: o.ReadOnly}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
-	}
 	if err := checkFile(path, o); err != nil {
 		return nil, err
 	}
