@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/internal/daemon"
 )
 
 // Without a terminal, a thousand rows of each reason are listed and the others are counted.
@@ -94,5 +95,36 @@ func TestATestMessageNeedsTheSuppressionList(t *testing.T) {
 	}
 	if n := d.accepted(); n != 0 {
 		t.Errorf("accepted by the service: %d, want 0", n)
+	}
+}
+
+// A command that is given the wrong arguments says what it wants, with its own name in an example.
+func TestWrongArgumentsAreToldWithTheCommand(t *testing.T) {
+	t.Parallel()
+	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	for want, commands := range map[string][]string{
+		"want one campaign file; for example `campaignd %s spring.yaml`":                                              {"run", "check", "preview", "test"},
+		"want one NUMBER or more; for example `campaignd %s +2348031234567`":                                          {"suppressions add", "suppressions remove"},
+		"want one FILE; for example `campaignd %s do-not-contact.csv`":                                                {"suppressions import"},
+		"want one RUN: an id as `campaignd runs` prints it, its number, or latest; for example `campaignd %s latest`": {"report", "audit", "why", "pause", "resume", "cancel", "approve", "resolve", "follow-up"},
+	} {
+		for _, command := range commands {
+			d.says(2, "", "campaignd: "+fmt.Sprintf(want, command)+"\n", strings.Fields(command)...)
+		}
+	}
+	for _, command := range []string{"serve", "runs", "schedule", "ledger quarantine", "config show", "version", "demo", "sandbox"} {
+		d.says(2, "", "campaignd: `campaignd "+command+"` takes no argument, and \"x\" is one\n", append(strings.Fields(command), "x")...)
+	}
+	d.says(2, "", "campaignd: want one FILE or none; for example `campaignd suppressions export > suppressions.csv`\n", "suppressions", "export", "a", "b")
+}
+
+// A second quarantine after an import is asked for when deliveries ahead of the marks may have been sent, and only then.
+func TestAnImportIsQuarantinedAgainIfAnythingWasSent(t *testing.T) {
+	for ahead, want := range map[int64]bool{0: false, 1: true} {
+		q := daemon.Quarantined{Done: true, Ahead: ahead, Runs: []daemon.QuarantinedRun{{Run: "spring-2", State: campaign.Importing}}}
+		got := printed(t, func(p *program) error { return p.writeAfterQuarantine(q, 0) })
+		if strings.Contains(got, "Its import ends in a pause") != want {
+			t.Errorf("%d ahead: got %q, want the step of the import: %v", ahead, got, want)
+		}
 	}
 }
