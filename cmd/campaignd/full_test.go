@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// fills is a disk that is full after some writes, and stays so.
+type fills struct{ left int }
+
+func (f *fills) Write(p []byte) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+// A result that is cut off after any of its writes must not look complete to a script.
+func TestAResultThatIsCutOffIsExitOne(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.write("list.csv", listOf(3)+"0803,X,A\n")
+	d.folder("campaigns")
+	d.write("campaigns/c.yaml", campaignFile+"schedule: {cron: \"0 9 * * *\"}\n")
+	c := d.path("c.yaml")
+	d.want(0, "run", c, "--settle", "10s")
+	d.want(0, "suppressions", "add", "+2348031234567", "+2348031234568")
+	for _, args := range [][]string{
+		{"run", c}, {"runs"}, {"report", "1"}, {"report", "1", "--format", "csv"}, {"audit", "1"}, {"resolve", "1"}, {"resolve", "1", "--unknown", "keep"}, {"why", "1"},
+		{"check", c}, {"preview", c}, {"schedule"}, {"config", "show"}, {"suppressions", "export"}, {"suppressions", "add", "+2348031234567"},
+		{"suppressions", "remove", "+2348031234569"}, {"suppressions", "import", d.write("s.csv", "to\n+2348031234567\n")},
+		{"ledger", "quarantine"}, {"ledger", "quarantine", "--dry-run", "--force", "--lost", "1s"},
+	} {
+		for n := 0; ; n++ {
+			disk := &fills{left: n}
+			var stderr bytes.Buffer
+			code := run(t.Context(), args, strings.NewReader(""), disk, &stderr, d.env)
+			if disk.left >= 0 {
+				if code != 0 || n == 0 {
+					t.Errorf("campaignd %s: got %d with %q after %d writes, want 0 after one or more", strings.Join(args, " "), code, stderr.String(), n)
+				}
+				break
+			}
+			if code != 1 || !strings.Contains(stderr.String(), errFull.Error()) {
+				t.Errorf("campaignd %s: got %d with %q when write %d failed, want 1 with %q", strings.Join(args, " "), code, stderr.String(), n+1, errFull)
+			}
+		}
+	}
+}
