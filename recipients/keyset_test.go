@@ -18,7 +18,6 @@ func TestKeySetIsASet(t *testing.T) {
 			}
 			if added, want := s.Add(key), key == 0 || !model[key]; added != want {
 				t.Fatalf("Add(%d) = %v, want %v", key, added, want)
-				t.Fatalf("Add(%d) = %v", key, added)
 			}
 			if key != 0 {
 				model[key] = true

@@ -1,9 +1,12 @@
 package campaign
 
 import (
+	"crypto/sha256"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 // unread is a file that is there and cannot be read.
@@ -20,5 +23,14 @@ func TestAMediumThatCannotBeReadIsNamed(t *testing.T) {
 	}
 	if got, err := mediaTypeOf(strings.NewReader("hello"), "document", "dir/offer.TXT"); err != nil || got != "text/plain" {
 		t.Errorf("got %q, %v, want text/plain", got, err)
+	}
+}
+
+// A list that cannot be read to its end has no sum, rather than that of its beginning.
+func TestAListThatBreaksOffHasNoSum(t *testing.T) {
+	broken := errors.New("input/output error")
+	l := &List{raw: io.MultiReader(strings.NewReader("to\n"), iotest.ErrReader(broken)), sum: sha256.New()}
+	if got, err := l.Sum(); got != "" || !errors.Is(err, broken) {
+		t.Errorf("got %q, %v, want no sum and %v", got, err, broken)
 	}
 }

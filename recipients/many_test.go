@@ -1,0 +1,47 @@
+package recipients
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// A set in which keys displace each other knows each of them and no other, however full it is.
+func TestAKeySetKnowsEachOfManyKeys(t *testing.T) {
+	const first, stride = 234_803_0000000, 7
+	var s KeySet
+	rng := rand.New(rand.NewPCG(9, 10))
+	for n := int64(1); n <= 120_000; n++ {
+		if !s.Add(first + n*stride) {
+			t.Fatalf("Add of key %d = false, want true: it is new", n)
+		}
+		if other := first + n*stride + 1 + rng.Int64N(stride-1); s.Has(other) {
+			t.Fatalf("Has(%d) = true among %d keys, want false: it was never added", other, n)
+		}
+		if known := first + (1+rng.Int64N(n))*stride; !s.Has(known) || s.Add(known) {
+			t.Fatalf("Has(%d) = %v among %d keys, want true, and Add false: it was added", known, s.Has(known), n)
+		}
+	}
+	if s.Len() != 120_000 {
+		t.Errorf("Len = %d, want 120000", s.Len())
+	}
+}
+
+// A number that is not possible is told by its digits, also where shorter and longer ones are possible.
+func TestANumberIsToldByItsDigits(t *testing.T) {
+	for _, c := range []struct{ number, region, want string }{
+		{"5", "NG", `"5" is no number as dialled in NG; write + and the country code`},
+		{"+659123456", "", `"+659123456" is too short`}, // +65 has numbers of 8, 10 and 11 digits
+		{"+65912345678", "", `"+65912345678" has 9 digits after +65, and no number there has; check it`},
+		{"+659123456789012", "", `"+659123456789012" is too long`},
+	} {
+		p, err := NewPhones(ValidatePossible, c.region)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, key, fault := p.Parse(c.number)
+		if to != "" || key != 0 || fault == nil || !strings.HasPrefix(fault.Message, c.want) {
+			t.Errorf("%s: got %q, %d, %+v, want %s", c.number, to, key, fault, c.want)
+		}
+	}
+}
