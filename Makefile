@@ -1,4 +1,4 @@
-# `make` alone prints the targets. Everything here is plain go; nothing needs root except services.
+# `make` alone prints the targets. Only `make services` needs root.
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
@@ -9,8 +9,10 @@ SEED     ?= 1
 GOLANGCI := bin/golangci-lint
 GOLANGCI_VERSION := v2.15.0
 
-# The packages with goroutines of their own; the race detector is five to ten times slower, so it runs over these alone.
-CONCURRENT := ./campaign/... ./throttle/... ./internal/ledger/... ./internal/webhooks/... ./internal/messaging/... ./internal/sandbox/... ./internal/daemon/...
+# The packages with goroutines of their own. The race detector is five to ten times slower, so it
+# runs over these only.
+CONCURRENT := ./campaign/... ./throttle/... ./internal/ledger/... ./internal/webhooks/... \
+	./internal/messaging/... ./internal/sandbox/... ./internal/daemon/...
 
 # The suites of real processes wait nearly all the time: for leases, servers and lives to end.
 FAULTS := go test -tags mutants -count=1 -v -parallel 4 -timeout 30m
@@ -44,7 +46,7 @@ lint: $(GOLANGCI) ## vet, formatting and golangci-lint
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'gofmt -w these:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GOLANGCI) run ./...
 
-# About 90 s the first time; the binary stays in bin/.
+# The installation takes about 90 s. The binary stays in bin/.
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
@@ -57,23 +59,23 @@ sim: ## simulate the send path under virtual time with SEEDS (300) seeds
 	go test ./campaign/sender -run TestSimulation -count=1 -seeds $(SEEDS)
 
 .PHONY: harness
-harness: ## kill real processes with SIGKILL and compare the ledger with the sandbox's truth
+harness: ## kill real processes with SIGKILL and compare the ledger with the sandbox's messages
 	$(FAULTS) -skip '^TestCluster' ./internal/daemon/harness
 
 .PHONY: cluster
-cluster: ## three replicas over PostgreSQL and Redis: kill, pause and restart each, and compare with the sandbox's truth
+cluster: ## kill, pause and restart three replicas, PostgreSQL and Redis, and compare with the sandbox's messages
 	$(FAULTS) -run '^TestCluster' ./internal/daemon/harness
 
 .PHONY: faults
-faults: ## harness and cluster in one command: they share the machine, which each leaves idle most of the time
+faults: ## harness and cluster in one command, because each leaves the machine idle most of the time
 	$(FAULTS) ./internal/daemon/harness
 
 .PHONY: mutants
-mutants: ## plant each known mistake and require that the simulation finds it
+mutants: ## apply each named mutation and require that a test detects it
 	scripts/mutants.sh
 
 .PHONY: mutate
-mutate: ## plant MUTATIONS (150) drawn mistakes of one line (SEED=1); fail when the tests find fewer than 90 % (half an hour)
+mutate: ## apply MUTATIONS (150) random mutations of one line (SEED=1); fail when the tests detect fewer than 90 % (half an hour)
 	go run ./tools/mutate -n $(MUTATIONS) -seed $(SEED)
 
 .PHONY: bench
@@ -81,7 +83,7 @@ bench: ## sends per second, CPU per message, import speed and peak memory, besid
 	go run ./tools/bench
 
 .PHONY: bench-cluster
-bench-cluster: ## replicas on PostgreSQL and Redis of their own: rate, CPU, COPY, webhook events, bytes per delivery
+bench-cluster: ## replicas on private PostgreSQL and Redis servers: rate, CPU, COPY, webhook events, bytes per delivery
 	go run ./tools/bench -cluster
 
 .PHONY: services
@@ -89,9 +91,9 @@ services: ## install redis-server and PostgreSQL for the tests that start them
 	scripts/services.sh
 
 .PHONY: ci
-ci: ## everything that the gate runs
+ci: ## run the gate, every check of a change
 	.ci/run
 
 .PHONY: clean
-clean: ## remove what was built here
+clean: ## remove the built files
 	rm -rf campaignd dist bin

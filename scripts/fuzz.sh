@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module for a while, one after the other.
+# Runs every fuzz target of the module, one after the other.
 #
 #   scripts/fuzz.sh [TIME]     TIME for each target, default 10s
 set -euo pipefail

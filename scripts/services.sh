@@ -1,12 +1,12 @@
 #!/bin/sh
-# Installs what the tests run beside campaignd, from Debian's own packages: redis-server
-# and PostgreSQL. Nothing is started and nothing is enabled: each test starts a private
-# server on a free loopback port and stops it again.
+# Installs the servers that the tests need, redis-server and PostgreSQL, from Debian's packages. It
+# starts and enables nothing: each test starts a private server on a free loopback port and stops it
+# again.
 #
 #   scripts/services.sh          install what is missing, print the versions
 #   scripts/services.sh --check  install nothing; exit 1 when something is missing
 #
-# Safe to run again. Needs root or sudo without a password, only when something is missing.
+# The script may be run again. It needs root, or sudo without a password, only to install something.
 set -eu
 
 check=no
@@ -53,8 +53,9 @@ as_root() {
 	fi
 }
 
-# While a package is installed, policy-rc.d (Debian policy 9.3.3.1: 101 forbids) keeps its
-# scripts from starting the service. A file that is already there is the machine's own and stays.
+# While a package is installed, the exit code 101 of policy-rc.d keeps its scripts from starting the
+# service (https://www.debian.org/doc/debian-policy/ch-opersys.html#interface-to-init-systems). An
+# existing policy-rc.d belongs to the machine and is left as it is.
 forbid_starting() {
 	[ -e "$policy" ] && return 0
 	placed=yes
@@ -69,7 +70,7 @@ allow_starting() {
 
 install() {
 	command -v apt-get >/dev/null 2>&1 ||
-		fail "$* missing and this is not a Debian system: install them by hand (Redis 7 or newer, PostgreSQL 15 or newer)"
+		fail "$* missing and this is not a Debian system: install Redis 7 or newer and PostgreSQL 15 or newer by hand"
 	if [ "$(id -u)" -ne 0 ]; then
 		command -v sudo >/dev/null 2>&1 || fail "$* missing: run scripts/services.sh as root"
 		sudo -n true 2>/dev/null ||
@@ -83,7 +84,7 @@ install() {
 	as_root env DEBIAN_FRONTEND=noninteractive \
 		apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" </dev/null >&2 ||
 		fail "apt-get could not install $*: its message is above"
-	# Not at the next boot either; only for what was installed here.
+	# The servers that were installed here do not start at the next boot either.
 	if command -v systemctl >/dev/null 2>&1; then
 		for unit in "$@"; do
 			as_root systemctl disable -q "$unit" >/dev/null 2>&1 || true

@@ -82,8 +82,8 @@ func TestSandboxPostsToHttpAndHttpsOnly(t *testing.T) {
 	}
 }
 
-// A test message is not sent while the suppression list cannot be read, because its number may be on
-// the list.
+// A test message is not sent while the suppression list cannot be read, because its number may be
+// on the list.
 func TestATestMessageNeedsTheSuppressionList(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)

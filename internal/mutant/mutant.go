@@ -1,11 +1,11 @@
 //go:build mutants
 
-// Package mutant plants known mistakes for the tests that must find them, and
-// ends the process at named points for the process harness. Built with the tag
-// mutants only; without it every call is a constant that the compiler removes.
+// Package mutant applies named mutations for the tests that must detect them, and ends the process
+// at named points for the process harness (docs/protocol.md#mutations). This file is built only
+// with the tag mutants. Without the tag every call is a constant that the compiler removes.
 //
-// CAMPAIGND_MUTANT names one mistake (reliability.md 4.6). CAMPAIGND_CRASH=POINT:N sends this
-// process SIGKILL when it reaches POINT for the N-th time, CAMPAIGND_STOP=POINT:N sends it SIGSTOP.
+// CAMPAIGND_MUTANT names one mutation. CAMPAIGND_CRASH=POINT:N sends this process SIGKILL when it
+// reaches POINT for the N-th time, and CAMPAIGND_STOP=POINT:N sends it SIGSTOP.
 package mutant
 
 import (
@@ -23,7 +23,7 @@ var (
 	stop  = parse(os.Getenv("CAMPAIGND_STOP"))
 )
 
-// visit is the N-th time that the process reaches a point.
+// visit is one pass of the process through a point: the left-th from now.
 type visit struct {
 	point string
 	left  atomic.Int64
@@ -44,19 +44,19 @@ func (v *visit) awaits(point string) bool {
 	return point != "" && point == v.point && v.left.Load() > 0
 }
 
-// On reports whether the mistake is planted.
-func On(mistake string) bool { return name == mistake }
+// On reports whether the named mutation is applied.
+func On(mutation string) bool { return name == mutation }
 
-// Set plants a mistake from a test in the same process; "" removes it.
-func Set(mistake string) { name = mistake }
+// Set applies a mutation in this process, for a test; "" removes it.
+func Set(mutation string) { name = mutation }
 
-// Enabled reports whether this build can plant mistakes.
+// Enabled reports whether this build can apply mutations.
 const Enabled = true
 
-// Awaits reports whether the process is to end or stop at a point that it has not reached so often yet.
+// Awaits reports whether the process is still to end or stop at a point.
 func Awaits(at string) bool { return crash.awaits(at) || stop.awaits(at) }
 
-// Crash ends or stops the process if the harness asked for it here.
+// Crash ends or stops the process if the harness has asked for it at this pass of the point.
 func Crash(at string) {
 	if crash.at(at) {
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
@@ -64,6 +64,8 @@ func Crash(at string) {
 	}
 	if stop.at(at) {
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
-		time.Sleep(50 * time.Millisecond) // it takes effect a little later; the sleep is over when the process goes on
+		// The signal takes effect a little after Kill returns. The sleep keeps the process here
+		// meanwhile.
+		time.Sleep(50 * time.Millisecond)
 	}
 }

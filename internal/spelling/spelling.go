@@ -1,6 +1,6 @@
-// Package spelling guesses which known name somebody meant by one that is unknown. Whoever refuses a name
-// asks it for the remedy to show: the campaign file, the configuration, the check of templates. It is
-// pure, and takes names of any length.
+// Package spelling finds the known name that is nearest in spelling to an unknown one. The readers
+// of campaign files and of the configuration, the check of templates and the commands call it for
+// the remedy of an unknown name. Its functions are pure and take names of any length.
 package spelling
 
 import (
@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest is the candidate that a person most likely meant by name: equal but for case, spaces, _, - and .,
-// or at most a third of its letters away. "" when there is none.
+// Nearest returns the candidate that a person most likely meant by name. A candidate may differ
+// from name in case, spaces, _, - and ., and in a third of the letters of name, or one. Nearest
+// returns "" if no candidate is as near.
 func Nearest(name string, candidates []string) string {
 	bare := plain(name)
 	best, bestDistance := "", 1+max(1, utf8.RuneCountInString(bare)/3)
@@ -27,7 +28,7 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// DidYouMean is the remedy to show behind a name that is unknown: the nearest candidate, or all of them.
+// DidYouMean returns the remedy for an unknown name: the nearest candidate, else all of them.
 func DidYouMean(name string, candidates []string) string {
 	if n := Nearest(name, candidates); n != "" {
 		return fmt.Sprintf("did you mean %q?", n)
@@ -44,8 +45,9 @@ func plain(s string) string {
 	}, s)
 }
 
-// distance counts the letters to insert, delete, change or swap to make a of b. Names are cut
-// at 64 letters: a header cell may be of any length.
+// distance returns how many letters to insert, delete, change or swap to turn a into b, by optimal
+// string alignment. It compares the first 64 letters, because the name of a column may have any
+// length.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	x, y = x[:min(len(x), 64)], y[:min(len(y), 64)]

@@ -19,7 +19,7 @@ func TestNearestIsAThirdOfTheLettersAway(t *testing.T) {
 		{"abcdefghi", "abcdefXYZ", "abcdefXYZ"},
 		{"abcdefghi", "abcdeWXYZ", ""},
 		{"\u00e9\u00e9\u00e9\u00e9\u00e9", "\u00e9\u00e9\u00e9XY", ""}, // letters, not bytes
-		{"ab_c", "a-b.d e", ""},                                        // abc and abde: the separators count for nothing
+		{"ab_c", "a-b.d e", ""},                                        // abc and abde: separators are ignored
 		{"abcd_ef", "ab.cd-XY", "ab.cd-XY"},
 		{"API Key", "api_key", "api_key"},
 		{"a\u00a0p\ti_k-e.y", "APIKEY", "APIKEY"},
@@ -37,8 +37,8 @@ func TestTheNearestOfSeveralWins(t *testing.T) {
 		want       string
 	}{
 		{"timeout", []string{"tiXXout", "timeoXt", "timeXuX"}, "timeoXt"},
-		{"timeout", []string{"timeouX", "Ximeout"}, "timeouX"},   // equally near: the first
-		{"timeout", []string{"timeouX", "time_Out"}, "time_Out"}, // nothing but case and separators
+		{"timeout", []string{"timeouX", "Ximeout"}, "timeouX"},   // equally near: the first wins
+		{"timeout", []string{"timeouX", "time_Out"}, "time_Out"}, // only case and separators differ
 		{"timeout", []string{"retries", "base_url"}, ""},
 		{"timeout", nil, ""},
 	} {
@@ -48,7 +48,7 @@ func TestTheNearestOfSeveralWins(t *testing.T) {
 	}
 }
 
-// Optimal string alignment: insert, delete, change, or swap two neighbours.
+// A change is to insert, delete or change a letter, or to swap two neighbours.
 func TestDistanceCountsLettersToChange(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
@@ -59,7 +59,7 @@ func TestDistanceCountsLettersToChange(t *testing.T) {
 		{"abc", "abXc", 1}, {"abXc", "abc", 1}, {"abc", "Xabc", 1}, {"abc", "abcX", 1},
 		{"abc", "aXc", 1}, {"abc", "Xbc", 1}, {"abc", "abX", 1}, {"abc", "XYZ", 3},
 		{"abc", "bac", 1}, {"abc", "acb", 1}, {"abcd", "badc", 2},
-		{"abc", "bXa", 3}, // not neighbours any more
+		{"abc", "bXa", 3}, // a and b are no neighbours in bXa
 		{"ab", "cb", 1}, {"ab", "ac", 1}, {"abcd", "acXd", 2},
 		{"kitten", "sitting", 3}, {"saturday", "sunday", 3},
 		{"\u00e9a", "a\u00e9", 1},
@@ -70,8 +70,8 @@ func TestDistanceCountsLettersToChange(t *testing.T) {
 	}
 }
 
-// A header cell may hold a megabyte: the table is 64 letters wide.
-func TestDistanceLooksAt64Letters(t *testing.T) {
+// The name of a column may have a megabyte, so only the first 64 letters are compared.
+func TestDistanceCompares64Letters(t *testing.T) {
 	long := strings.Repeat("a", 64)
 	for _, tt := range []struct {
 		a, b string
