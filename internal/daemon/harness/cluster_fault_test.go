@@ -27,12 +27,12 @@ const (
 	redisVanished = "Redis away for a second"
 )
 
-// least is how many faults of each kind a long run must have, 60 in all.
+// least is the number of faults of each kind that a long run must have, 60 in all.
 var least = map[string]int{
 	killed: 16, died: 8, stopped: 14, postgresDied: 8, redisEmptied: 6, redisDied: 5, redisVanished: 3,
 }
 
-// trouble makes faults and counts them.
+// trouble makes faults in a cluster and counts them.
 type trouble struct {
 	*cluster
 	began   time.Time
@@ -43,6 +43,7 @@ type trouble struct {
 	counts map[string]int
 }
 
+// trouble makes the faults that draw chooses.
 func (c *cluster) trouble(draw *rand.Rand) *trouble {
 	return &trouble{cluster: c, began: time.Now(), draw: draw, counts: map[string]int{}}
 }
@@ -64,12 +65,12 @@ func (x *trouble) log(format string, args ...any) {
 	x.t.Logf("%6.1fs %s", time.Since(x.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// millis is a wait drawn between two bounds, in milliseconds.
+// millis draws a wait of least up to most milliseconds.
 func (x *trouble) millis(least, most int) time.Duration {
 	return time.Duration(least+x.draw.IntN(most-least)) * time.Millisecond
 }
 
-// idle draws a replica that no fault is at, and takes it; nil when there is none.
+// idle draws a replica without a fault and marks it as busy. It returns nil when there is none.
 func (x *trouble) idle() *replica {
 	for _, i := range x.draw.Perm(len(x.replicas)) {
 		if x.replicas[i].busy.CompareAndSwap(false, true) {
@@ -79,7 +80,7 @@ func (x *trouble) idle() *replica {
 	return nil
 }
 
-// heal ends a fault in the background.
+// heal calls end in the background, after which the replica is free for the next fault.
 func (x *trouble) heal(r *replica, end func()) {
 	x.healing.Go(func() {
 		defer r.busy.Store(false)
@@ -87,7 +88,7 @@ func (x *trouble) heal(r *replica, end func()) {
 	})
 }
 
-// kill ends a replica's process and begins its next life after a while.
+// kill ends a replica's process with SIGKILL and starts the next one after away.
 func (x *trouble) kill(r *replica, away time.Duration) {
 	if r.process().kill() {
 		x.count(killed)
@@ -98,10 +99,11 @@ func (x *trouble) kill(r *replica, away time.Duration) {
 	})
 }
 
-// points are where a life ends itself, reliability.md 1.5: C3, C4, C5, C6.
+// points are the points at which a process ends itself, the crash points C3, C4, C5 and C6
+// (docs/protocol.md#crash-points).
 var points = []string{"intent_committed", "before_post", "answer_unread", "answer_read"}
 
-// die gives a replica a life that ends itself at a point.
+// die starts a process of a replica that ends itself at its nth pass of a point.
 func (x *trouble) die(r *replica, point string, nth int) {
 	r.process().kill()
 	x.heal(r, func() {
@@ -109,7 +111,7 @@ func (x *trouble) die(r *replica, point string, nth int) {
 		p := r.process()
 		select {
 		case <-p.done:
-		case <-time.After(patience):
+		case <-time.After(lifeLimit):
 		}
 		if p.kill(); p.byItself() {
 			x.count(died)
@@ -118,7 +120,8 @@ func (x *trouble) die(r *replica, point string, nth int) {
 	})
 }
 
-// stop pauses a replica's process, and wakes it later: a zombie, when its lease has run out meanwhile.
+// stop stops a replica's process and continues it after pause. The process is a zombie when its
+// lease has run out meanwhile.
 func (x *trouble) stop(r *replica, pause time.Duration) {
 	p := r.process()
 	if p.cmd.Process.Signal(syscall.SIGSTOP) != nil {
@@ -133,7 +136,7 @@ func (x *trouble) stop(r *replica, pause time.Duration) {
 	})
 }
 
-// restartPostgres ends the server at once, without a shutdown, and starts it again.
+// restartPostgres ends the server without a shutdown and starts it again.
 func (x *trouble) restartPostgres() {
 	x.t.Helper()
 	if err := x.postgres.Restart(); err != nil {
@@ -141,7 +144,7 @@ func (x *trouble) restartPostgres() {
 	}
 }
 
-// strike makes one fault of a kind; replicas are left alone while another fault is at them.
+// strike makes one fault of a kind. A fault of a replica needs one without another fault.
 func (x *trouble) strike(kind string) {
 	x.t.Helper()
 	switch kind {
@@ -175,7 +178,7 @@ func (x *trouble) strike(kind string) {
 	}
 }
 
-// plan is what is left of the faults that a run must have, in a drawn order.
+// plan returns the faults that the run still needs, in a random order.
 func (x *trouble) plan() (left []string) {
 	for _, kind := range slices.Sorted(maps.Keys(least)) {
 		for range least[kind] - x.seen(kind) {
@@ -186,9 +189,9 @@ func (x *trouble) plan() (left []string) {
 	return left
 }
 
-// TestClusterNobodyIsSentToTwiceOrLost is the long run: three replicas, PostgreSQL and Redis, each killed, paused and
-// restarted again and again, while the service loses answers and webhooks. A scheduled campaign is fired once,
-// everybody is sent to at most once, every row has an outcome, and every status is in the report.
+// The long run: three replicas, PostgreSQL and Redis are killed, paused and restarted many times,
+// while the service loses answers and webhooks. A scheduled campaign is fired once, no recipient is
+// sent to twice, every row has an outcome, and every status is in the report.
 func TestClusterNobodyIsSentToTwiceOrLost(t *testing.T) {
 	draw := drawOf(t)
 	c := newCluster(t, 3, standard, func(o *sandbox.Options) {
@@ -200,13 +203,13 @@ func TestClusterNobodyIsSentToTwiceOrLost(t *testing.T) {
 	list := listOf(12500, draw)
 	c.schedule("orders", "order_update", list, all, held...)
 	c.startAll()
-	c.until(time.Minute, "the campaign is fired and sent", func() bool { return c.accepted() > 100 })
+	c.until(time.Minute, "the campaign is fired and being sent", func() bool { return c.accepted() > 100 })
 
 	x := c.trouble(draw)
 	deadline := time.Now().Add(4 * time.Minute)
-	for plan := x.plan(); len(plan) > 0; plan = x.plan() { // again for what missed
+	for plan := x.plan(); len(plan) > 0; plan = x.plan() { // again for the faults that missed
 		if time.Now().After(deadline) {
-			t.Fatalf("faults missed again and again: %v of %v\n%s", x.counts, least, c.said(10))
+			t.Fatalf("got the faults %v within 4 minutes, want %v\n%s", x.counts, least, c.output(10))
 		}
 		for _, kind := range plan {
 			x.strike(kind)
@@ -225,28 +228,30 @@ func TestClusterNobodyIsSentToTwiceOrLost(t *testing.T) {
 		t.Errorf("%d faults, want at least 60", sum)
 	}
 	if state == "finished" {
-		t.Error("the run finished before the last fault: the list is too short")
+		t.Error("the run finished before the last fault, want a longer list")
 	}
 
-	found := c.finished(3*time.Minute, func() []problem { return compare(list, c.lines("latest"), c.sent("order_update")) })
+	found := c.finished(3*time.Minute, func() []problem {
+		return compare(list, c.lines("latest"), c.sent("order_update"))
+	})
 	x.log("settled")
 	want(t, append(found, c.audited("latest")...))
 	c.withinLimits()
 	c.neverPosted(list)
 	var runs []json.RawMessage
 	if _, out := c.ask("runs", "-o", "json"); json.Unmarshal([]byte(out), &runs) != nil || len(runs) != 1 {
-		t.Errorf("want one run of one firing: %s", out)
+		t.Errorf("got the runs %s, want one, of one firing", out)
 	}
 	truth := c.service.Stats()
 	_, totals = c.state("latest")
 	x.log("%v; service: %v", totals, truth.Fired)
 	for _, name := range firing {
 		if truth.Fired[name] == 0 {
-			t.Errorf("the fault %s never fired", name)
+			t.Errorf("the fault %s fired 0 times, want 1 or more", name)
 		}
 	}
 	if n := truth.Fired["webhook_abandoned"]; n > 0 {
-		t.Errorf("%d webhooks were given up by the service: the retry schedule is too short for the faults", n)
+		t.Errorf("the service gave up %d webhooks, want none: its retry schedule is too short for the faults", n)
 	}
 	c.stopAll()
 }

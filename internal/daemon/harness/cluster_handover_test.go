@@ -16,7 +16,7 @@ import (
 	"campaignd/internal/ledger/sqlite"
 )
 
-// begun are the undone segments of run 1 that a process has begun, with their marks.
+// begun returns the marks of the unfinished segments of run 1 that a process has begun, by index.
 func begun(t *testing.T, l campaign.Ledger, pid int) map[int64]int64 {
 	t.Helper()
 	all, err := l.SegmentStates(t.Context(), 1)
@@ -32,8 +32,8 @@ func begun(t *testing.T, l campaign.Ledger, pid int) map[int64]int64 {
 	return found
 }
 
-// What a replica leaves behind is sent on by another: within 2 s when it was told to stop, within 20 s when it
-// was killed, at the default lease of 15 s.
+// Another replica continues the segments of one that has ended: within 2 s after SIGTERM, and
+// within 20 s after SIGKILL at the default lease of 15 s.
 func TestClusterSegmentsAreTakenOver(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -65,8 +65,8 @@ func TestClusterSegmentsAreTakenOver(t *testing.T) {
 			if err := leaving.process().cmd.Process.Signal(tt.signal); err != nil {
 				t.Fatal(err)
 			}
-			taken := map[int64]int64{} // the marks at which the other took over
-			took := c.until(tt.limit, "the other sends on with all that was begun", func() bool {
+			taken := map[int64]int64{} // the marks at which the other replica took over
+			took := c.until(tt.limit, "the other continues every begun segment", func() bool {
 				mine := begun(t, l, staying.process().cmd.Process.Pid)
 				moved := 0
 				for index := range left {
@@ -74,13 +74,13 @@ func TestClusterSegmentsAreTakenOver(t *testing.T) {
 					at, before := taken[index]
 					if owned && !before {
 						taken[index] = mark
-					} else if before && (mark > at || !owned) { // or it is all sent by now
+					} else if before && (mark > at || !owned) { // a segment that is no longer owned is finished
 						moved++
 					}
 				}
 				return moved == len(left)
 			})
-			t.Logf("%d segments sent on after %v", len(left), took)
+			t.Logf("%d segments continued after %v", len(left), took)
 			want(t, twice(c.sent("order_update")))
 			c.withinLimits()
 		})

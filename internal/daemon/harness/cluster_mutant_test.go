@@ -15,27 +15,28 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// scene is a cluster under faults chosen for one mistake, and how the mistake must show.
+// scene is a cluster under the faults that show a mutation.
 type scene struct {
 	rows   int
 	change func(*sandbox.Options)
-	// faults are made while sending is under way, again and again until the mistake shows.
+	// faults makes the faults while the cluster sends. It is called until the mutation shows.
 	faults func(x *trouble)
-	// shows compares what happened so far.
+	// shows returns the problems that show the mutation.
 	shows func(c *cluster) []problem
 }
 
-// noStatuses: the service tells nothing, so that no webhook makes good what an answer would have told.
+// noStatuses makes the service send no statuses, so that no webhook replaces a lost answer.
 func noStatuses(o *sandbox.Options) { o.Statuses.Silent = 1 }
 
-// slowly: and it takes its time to answer, so that a death leaves many requests in flight.
+// slowly also makes the service answer slowly, so that a death leaves many requests in flight.
 func slowly(o *sandbox.Options) {
 	noStatuses(o)
 	o.Faults.Latency = sandbox.Delay{Median: 300 * time.Millisecond, Max: 500 * time.Millisecond}
 }
 
 var (
-	// Killed owners leave deliveries in doubt. Who takes them up and sends them again, as a job queue does, sends twice.
+	// Killed owners leave deliveries in doubt. A new owner that sends them again, as a job queue does,
+	// sends twice.
 	deadOwners = scene{
 		rows: 6000, change: slowly,
 		faults: func(x *trouble) {
@@ -46,8 +47,9 @@ var (
 		},
 		shows: func(c *cluster) []problem { return twice(c.sent("order_update")) },
 	}
-	// A server that dies forgets what it had not written: intents whose deliveries were posted. Its own writer, which
-	// would write them a little later, is late. Replicas that live remember their marks and raise them again, so they die too.
+	// A server that dies loses the commits that it had not written: intents whose deliveries were
+	// posted. Its log writer, which would write them a little later, is stopped. Live replicas would
+	// remember their marks and raise them again, so they are killed too.
 	deadServer = scene{
 		rows: 6000, change: slowly,
 		faults: func(x *trouble) {
@@ -55,14 +57,14 @@ var (
 			x.signal(writer, syscall.SIGSTOP)
 			time.Sleep(time.Second)
 			x.killAll()
-			x.signal(writer, syscall.SIGKILL) // the server ends all its processes, and what was in their memory
+			x.signal(writer, syscall.SIGKILL) // the server then ends all its processes and loses their memory
 			x.restartPostgres()
 			x.startAll()
 			time.Sleep(leaseTime + 2*time.Second)
 		},
 		shows: func(c *cluster) []problem { return twice(c.sent("order_update")) },
 	}
-	// Redis forgets while leases are in three processes' hands.
+	// Redis is emptied while three processes hold leases of slots.
 	emptiedRedis = scene{
 		rows: 6000,
 		faults: func(x *trouble) {
@@ -75,7 +77,8 @@ var (
 		shows: func(c *cluster) (found []problem) {
 			for _, n := range c.service.Stats().Connections {
 				if n.WorstSecond > n.Limit {
-					found = append(found, problem{"too fast", fmt.Sprintf("%s: %d POSTs in one second, its limit is %d", n.Connection, n.WorstSecond, n.Limit)})
+					found = append(found, problem{"too fast",
+						fmt.Sprintf("%s: %d POSTs in one second, its limit is %d", n.Connection, n.WorstSecond, n.Limit)})
 				}
 			}
 			return found
@@ -83,7 +86,8 @@ var (
 	}
 )
 
-// logWriter is the process of the server that writes the log for commits that nobody waits for.
+// logWriter returns the process id of the server's WAL writer, which writes asynchronous commits
+// (https://www.postgresql.org/docs/current/wal-async-commit.html).
 func (c *cluster) logWriter() int {
 	c.t.Helper()
 	server, err := c.postgres.PID()
@@ -97,14 +101,15 @@ func (c *cluster) logWriter() int {
 	for _, file := range found {
 		name, err := os.ReadFile(file)
 		if err != nil || !strings.HasPrefix(string(name), "postgres: walwriter") {
-			continue // it may have ended meanwhile
+			continue // another process, or one that has ended
 		}
 		status, err := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
-		if pid, e := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && e == nil && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", server)) {
+		pid, e := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err == nil && e == nil && strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", server)) {
 			return pid
 		}
 	}
-	c.t.Fatalf("no walwriter among %d processes", len(found))
+	c.t.Fatalf("got no WAL writer among %d processes, want one", len(found))
 	return 0
 }
 
@@ -116,53 +121,53 @@ func (c *cluster) signal(pid int, s syscall.Signal) {
 	}
 }
 
-// TestClusterMutantsAreCaught plants the mistakes that many replicas can make and requires that real processes over
-// real servers show them; the same scenes without a mistake leave nothing to complain of (reliability.md 4.6).
-func TestClusterMutantsAreCaught(t *testing.T) {
-	// The other three need replicas that meet in the midst of a transaction: TestClusterZombiesAreFenced,
-	// TestClusterSweeperLosesNothing.
+// Each mutation that only several replicas can show is detected under its faults, and the same
+// faults without a mutation show no problem. TestClusterZombiesAreFenced and
+// TestClusterSweeperLosesNothing hold the mutations that need replicas in the middle of a
+// transaction.
+func TestClusterMutationsAreDetected(t *testing.T) {
 	for _, tt := range []struct {
-		mistake string
-		scene   scene
-		repeat  int // of the faults, at most
+		mutation string
+		scene    scene
+		repeat   int // how often the faults are made at most
 	}{
 		{"job_queue_rescue", deadOwners, 4},
 		{"asynchronous_commit", deadServer, 3},
 		{"missing_key_full_bucket", emptiedRedis, 2},
 	} {
-		t.Run(tt.mistake, func(t *testing.T) {
-			t.Parallel() // they wait, nearly all the time
-			caught(t, tt.mistake, func(mistake string) []problem { return play(t, tt.scene, mistake, tt.repeat) })
+		t.Run(tt.mutation, func(t *testing.T) {
+			t.Parallel() // the scenes wait nearly all the time
+			detected(t, tt.mutation, func(mutation string) []problem { return play(t, tt.scene, mutation, tt.repeat) })
 		})
 	}
 }
 
-// caught plays without the mistake, which must show nothing, and with it until it shows, six times at most: whether it does
-// may be a matter of milliseconds.
-func caught(t *testing.T, mistake string, play func(mistake string) []problem) {
+// detected plays a scene without the mutation, which must show no problem, and then with it until
+// it shows one. It tries six times, because a few milliseconds may decide.
+func detected(t *testing.T, mutation string, play func(mutation string) []problem) {
 	t.Helper()
 	if found := play(""); len(found) > 0 {
-		t.Fatalf("without a mistake: %s", report(found))
+		t.Fatalf("without a mutation: got %s, want no problem", report(found))
 	}
 	for range 6 {
-		if found := play(mistake); len(found) > 0 {
-			t.Logf("caught %d times: %s", len(found), found[0].what)
+		if found := play(mutation); len(found) > 0 {
+			t.Logf("detected by %d problems: %s", len(found), found[0].what)
 			return
 		}
 	}
-	t.Fatal("the mistake survived")
+	t.Fatalf("the mutation %s: got no problem in six runs, want one", mutation)
 }
 
-// play runs a scene with a mistake planted in every replica, and returns what shows.
-func play(t *testing.T, s scene, mistake string, repeat int) []problem {
+// play runs a scene with the mutation applied in every replica, and returns the problems that show.
+func play(t *testing.T, s scene, mutation string, repeat int) []problem {
 	t.Helper()
 	draw := drawOf(t)
 	c := newCluster(t, 3, standard, s.change)
-	c.env = append(c.env, "CAMPAIGND_MUTANT="+mistake)
+	c.env = append(c.env, "CAMPAIGND_MUTANT="+mutation)
 	c.schedule("orders", "order_update", listOf(s.rows, draw), all, held...)
 	c.startAll()
 	defer c.killAll()
-	c.until(time.Minute, "the campaign is fired and sent", func() bool { return c.accepted() > 50 })
+	c.until(time.Minute, "the campaign is fired and being sent", func() bool { return c.accepted() > 50 })
 	x := c.trouble(draw)
 	for range repeat {
 		s.faults(x)
@@ -174,7 +179,7 @@ func play(t *testing.T, s scene, mistake string, repeat int) []problem {
 	return nil
 }
 
-// killAll ends what is left of a scene.
+// killAll kills the process of every replica.
 func (c *cluster) killAll() {
 	for _, r := range c.replicas {
 		r.mu.Lock()

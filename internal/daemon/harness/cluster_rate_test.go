@@ -16,7 +16,7 @@ import (
 	"campaignd/throttle/throttletest"
 )
 
-// posts reads how many requests a replica has made over each connection.
+// posts returns how many requests a replica has made over each connection, from its metrics.
 func (r *replica) posts() map[string]float64 {
 	r.t.Helper()
 	client := http.Client{Timeout: 5 * time.Second}
@@ -40,17 +40,18 @@ func (r *replica) posts() map[string]float64 {
 	return found
 }
 
-// flow is what one number got while it was undisturbed.
+// flow is the traffic of one number without faults.
 type flow struct {
-	limit int
-	pace  float64 // messages per second that the limit is paced at (design section 6)
-	mean  float64
-	worst int           // most in a sliding second
+	limit int           // messages per second
+	pace  float64       // messages per second at which the limit is paced (docs/limits.md#pace)
+	mean  float64       // messages per second
+	worst int           // most messages in a sliding second
 	by    []int         // requests of each replica
-	busy  time.Duration // how much the machine overslept at worst
+	busy  time.Duration // the latest wake-up of the machine, a measure of its load
 }
 
-// measure lets n processes share the numbers of limits, conn_1 first, for a while.
+// measure lets n processes share numbers with the given limits for the time lasting. conn_1 has the
+// first limit.
 func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 	t.Helper()
 	var numbers []string
@@ -64,10 +65,12 @@ func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 		noStatuses(o)
 		o.EnforceThroughput = false // a number that is too fast is counted, not slowed down
 	})
-	c.env = append(c.env, "CAMPAIGND_NUMBERS={"+strings.Join(numbers, ", ")+"}", "CAMPAIGND_SENDING_LEASE=15s", "CAMPAIGND_SENDING_TICK=250ms")
+	c.env = append(c.env, "CAMPAIGND_NUMBERS={"+strings.Join(numbers, ", ")+"}",
+		"CAMPAIGND_SENDING_LEASE=15s", "CAMPAIGND_SENDING_TICK=250ms")
 	defer c.killAll()
 	c.startAll()
-	// As many segments as the processes hold. They wait for an approval, so that all begin together.
+	// The list has as many segments as the processes hold. It waits for an approval, so that all
+	// processes begin at the same time.
 	for i, limit := range limits {
 		each := 2 + limit/500
 		list := make([]entry, max(each*n*campaign.SegmentSize, 20*limit))
@@ -94,7 +97,7 @@ func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 		}
 		return true
 	})
-	time.Sleep(2 * time.Second) // every process has its first lease
+	time.Sleep(2 * time.Second) // until every process has its first lease
 	watched := throttletest.Watch()
 	from := time.Now()
 	time.Sleep(lasting)
@@ -109,7 +112,8 @@ func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 		}
 	}
 	for i, x := range c.service.Stats().Connections[:len(limits)] {
-		flows[i].limit, flows[i].pace, flows[i].worst = limits[i], throttle.Number{Limit: float64(limits[i])}.Pace().Rate, x.WorstSecond
+		flows[i].limit, flows[i].worst = limits[i], x.WorstSecond
+		flows[i].pace = throttle.Number{Limit: float64(limits[i])}.Pace().Rate
 		flows[i].mean /= to.Sub(from).Seconds()
 		flows[i].busy = busy
 	}
@@ -122,38 +126,41 @@ func measure(t *testing.T, n int, limits []int, lasting time.Duration) []flow {
 	return flows
 }
 
-// One, four and eight processes share a number: no sliding second goes beyond its limit, and the pace is held when the
-// machine has time for so many processes; what is off the pace is measured once more. What it does at 1,000 a second is printed.
+// One, four and eight processes share a number. No sliding second exceeds its limit, and the mean
+// is at the pace when the machine has time for so many processes. A mean off the pace is measured
+// once more. The figures at 1,000 a second are only printed.
 func TestClusterProcessesShareANumbersRate(t *testing.T) {
 	for _, n := range []int{1, 4, 8} {
 		off := offThePace(t, n)
 		if len(off) > 0 {
-			t.Logf("once more: %v", off)
+			t.Logf("measuring again: %v", off)
 			off = offThePace(t, n)
 		}
 		for _, complaint := range off {
-			t.Errorf("off the pace, twice: %s", complaint)
+			t.Errorf("off the pace twice: got %s, want at most 3 %%", complaint)
 		}
 	}
 }
 
-// offThePace measures n processes and returns which numbers were off their pace. Too many in a second fails the test at once.
+// offThePace measures n processes and returns the numbers that were off their pace. It fails the
+// test when a second exceeded a limit.
 func offThePace(t *testing.T, n int) (off []string) {
 	t.Helper()
 	for _, f := range measure(t, n, []int{20, 80, 1000}, 10*time.Second) {
-		t.Logf("%d processes at %4d/s: %6.1f/s on average of a pace of %5.1f, %d in the worst second; requests of each: %v; overslept %v", n, f.limit, f.mean, f.pace, f.worst, f.by, f.busy)
+		t.Logf("%d processes at %4d/s: %6.1f/s on average of a pace of %5.1f, %d in the worst second; requests of each: %v; overslept %v",
+			n, f.limit, f.mean, f.pace, f.worst, f.by, f.busy)
 		if f.limit >= 500 {
 			continue
 		}
 		if f.worst > f.limit {
-			t.Errorf("%d processes at %d/s: %d in one second", n, f.limit, f.worst)
+			t.Errorf("%d processes: %d messages in one second, want at most %d", n, f.worst, f.limit)
 		}
 		if by := f.mean/f.pace - 1; by > 0.03 || by < -0.03 && f.busy <= throttletest.Busy {
 			off = append(off, fmt.Sprintf("%d processes at %d/s: %.1f/s is %.1f %% off the pace", n, f.limit, f.mean, 100*by))
 		}
 		for i, posts := range f.by {
 			if posts == 0 {
-				off = append(off, fmt.Sprintf("process %d of %d sent nothing at %d/s: they do not share", i+1, n, f.limit))
+				off = append(off, fmt.Sprintf("process %d of %d sent nothing at %d/s", i+1, n, f.limit))
 			}
 		}
 	}

@@ -22,14 +22,15 @@ import (
 	"campaignd/throttle/redistest"
 )
 
-// all are the numbers of the service; held is what a doubt becomes, after a window that a test can await.
 var (
-	all  = []string{"conn_1", "conn_2", "conn_3", "conn_4"}
+	// all lists the connections of the service.
+	all = []string{"conn_1", "conn_2", "conn_3", "conn_4"}
+	// held holds the policies for doubts: they become unknown after a window that a test can wait for.
 	held = []string{"on_uncertain: hold", "doubt_window: " + doubtWindow.String()}
 )
 
-// cluster is a world whose processes are replicas of `campaignd serve` over one PostgreSQL and one Redis,
-// with the service's webhooks spread over them.
+// cluster is a world whose processes are replicas of `campaignd serve` over one PostgreSQL and one
+// Redis. The service's webhooks are spread over the replicas.
 type cluster struct {
 	*world
 	postgres *pgtest.Server
@@ -38,20 +39,21 @@ type cluster struct {
 	balance  *balancer
 }
 
-// replica is one place of a cluster, taken by one process after another.
+// replica is one member of a cluster. Its processes follow each other.
 type replica struct {
 	*cluster
 	name  string
-	hooks string // address of its webhook listener
-	admin string // of its metrics
+	hooks string // address of the webhook listener
+	admin string // address of the metrics
 	env   []string
 
 	mu   sync.Mutex
 	p    *process
-	busy atomic.Bool // a fault is at it
+	busy atomic.Bool // a fault is being made to this replica
 }
 
-// balancer is the webhooks' way in: each delivery goes to the next replica, whether that lives or not.
+// balancer distributes the webhooks: each delivery goes to the next replica, whether that is alive
+// or not.
 type balancer struct {
 	addrs []string
 	next  atomic.Uint64
@@ -65,11 +67,11 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.via.RoundTrip(r)
 }
 
-// newCluster starts PostgreSQL, Redis and the service, and no replica yet. rate is what each number may
-// send in a second.
+// newCluster starts PostgreSQL, Redis and the service, and no replica yet. rate is the limit of
+// each number in messages per second.
 func newCluster(t *testing.T, replicas, rate int, change func(*sandbox.Options)) *cluster {
 	t.Helper()
-	// Twelve connections a replica, and eight replicas at most.
+	// Eight replicas at most, with twelve connections each, need 96.
 	postgres, err := pgtest.Start("max_connections=200")
 	pgtest.Require(t, err)
 	t.Cleanup(postgres.Stop)
@@ -77,7 +79,7 @@ func newCluster(t *testing.T, replicas, rate int, change func(*sandbox.Options))
 	c.world = newWorld(t, rate, func(o *sandbox.Options) {
 		o.EnforceThroughput = true
 		o.Transport = c.balance
-		o.WebhookTimeout = 2 * time.Second // a stopped replica takes the request and does not answer
+		o.WebhookTimeout = 2 * time.Second // a stopped replica accepts the connection and does not answer
 		if change != nil {
 			change(o)
 		}
@@ -86,8 +88,8 @@ func newCluster(t *testing.T, replicas, rate int, change func(*sandbox.Options))
 	if err := os.Mkdir(c.path("campaigns"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c.world.env = append(c.world.env,
-		"CAMPAIGND_LEDGER="+c.postgres.URL("postgres"), "CAMPAIGND_REDIS="+c.redis.URL(0), "CAMPAIGND_CAMPAIGNS="+c.path("campaigns"))
+	c.world.env = append(c.world.env, "CAMPAIGND_LEDGER="+c.postgres.URL("postgres"),
+		"CAMPAIGND_REDIS="+c.redis.URL(0), "CAMPAIGND_CAMPAIGNS="+c.path("campaigns"))
 	for i := range replicas {
 		public, admin := replicaAddress(t), replicaAddress(t)
 		r := &replica{cluster: c, name: fmt.Sprintf("replica %d", i+1), hooks: public, admin: admin}
@@ -98,11 +100,12 @@ func newCluster(t *testing.T, replicas, rate int, change func(*sandbox.Options))
 	return c
 }
 
-// listeners counts the addresses that were given out.
+// listeners counts the addresses that replicaAddress has returned.
 var listeners atomic.Int64
 
-// replicaAddress is quietAddress for one listener of many: none of them listens yet, so each looks in a range of its own,
-// and so do those of another cluster beside this one.
+// replicaAddress returns an address as quietAddress does, for one listener of many. No replica
+// listens yet, so each address is from a range of its own, also beside another cluster of this
+// process.
 func replicaAddress(t *testing.T) string {
 	t.Helper()
 	const size, ranges = 300, 24
@@ -114,12 +117,12 @@ func replicaAddress(t *testing.T) string {
 			return addr
 		}
 	}
-	t.Fatalf("no free port between %d and %d", from, from+size)
+	t.Fatalf("got no free port between %d and %d, want one", from, from+size)
 	return ""
 }
 
-// said is what a process wrote, once it has ended.
-func (p *process) said() string {
+// output returns what a process wrote to standard error, once it has ended.
+func (p *process) output() string {
 	select {
 	case <-p.done:
 		return p.stderr.String()
@@ -128,7 +131,7 @@ func (p *process) said() string {
 	}
 }
 
-// schedule writes a campaign that is due: its schedule fired while nobody served. Every replica sees it, one fires it.
+// schedule writes a campaign whose firing is due: every replica reads it, and one fires it.
 func (c *cluster) schedule(name, template string, list []entry, connections []string, policies ...string) {
 	c.t.Helper()
 	file := filepath.Join("campaigns", name+".yaml")
@@ -151,18 +154,19 @@ func (r *replica) start(env ...string) *process {
 	r.t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// A slice of its own: replicas are started beside each other.
-	r.p = start(r.t, r.dir, slices.Concat(r.world.env, r.env, env), "serve", "--config", "campaignd.yaml", "--log-level", "warn")
+	// Concat makes a new slice, because replicas are started at the same time.
+	env = slices.Concat(r.world.env, r.env, env)
+	r.p = start(r.t, r.dir, env, "serve", "--config", "campaignd.yaml", "--log-level", "warn")
 	return r.p
 }
 
-// revive starts the replica's next process, and again when that ends because PostgreSQL is away, as a
-// supervisor does. It returns once the process takes webhooks, or has ended at a point of its own.
+// revive starts the replica's next process, and another when that ends because PostgreSQL is away,
+// as a supervisor does. It returns once the process takes webhooks, or has ended itself at a point.
 func (r *replica) revive(env ...string) {
 	client := http.Client{Timeout: time.Second}
 	defer client.CloseIdleConnections()
 	var last error
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(lifeLimit); ; {
 		p := r.start(env...)
 		for over := false; !over; {
 			a, err := client.Get("http://" + r.hooks + "/healthz")
@@ -175,7 +179,7 @@ func (r *replica) revive(env ...string) {
 			case <-p.done:
 				over = true
 			case <-time.After(20 * time.Millisecond):
-				if time.Now().After(deadline) { // its goroutines, into stderr
+				if time.Now().After(deadline) { // SIGQUIT prints its goroutines
 					_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 					<-p.done
 				}
@@ -185,20 +189,20 @@ func (r *replica) revive(env ...string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Errorf("%s takes no webhooks after %v: %v\n%s", r.name, patience, last, tail(p.said(), 20))
+			r.t.Errorf("%s: got no answer within %v (%v), want that it takes webhooks\n%s", r.name, lifeLimit, last, tail(p.output(), 20))
 			return
 		}
 	}
 }
 
-// process is the replica's present process.
+// process returns the replica's present process, nil before the first.
 func (r *replica) process() *process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.p
 }
 
-// startAll starts every replica, all at once, and waits until they take webhooks.
+// startAll starts every replica at the same time and waits until all take webhooks.
 func (c *cluster) startAll() {
 	c.t.Helper()
 	var starting sync.WaitGroup
@@ -208,7 +212,7 @@ func (c *cluster) startAll() {
 	starting.Wait()
 }
 
-// alive fails the test when a replica has ended although nobody ended it.
+// alive fails the test when the process of a replica has ended without a fault.
 func (c *cluster) alive() {
 	c.t.Helper()
 	for _, r := range c.replicas {
@@ -219,20 +223,20 @@ func (c *cluster) alive() {
 		select {
 		case <-p.done:
 			if !r.busy.Load() {
-				c.t.Fatalf("%s ended by itself: %v\n%s", r.name, p.cmd.ProcessState, tail(p.stderr.String(), 30))
+				c.t.Fatalf("%s: got %v without a fault, want it running\n%s", r.name, p.cmd.ProcessState, tail(p.stderr.String(), 30))
 			}
 		default:
 		}
 	}
 }
 
-// until waits until ok holds, and fails the test after limit.
+// until waits until ok returns true, and returns how long it took. After limit it fails the test.
 func (c *cluster) until(limit time.Duration, what string, ok func() bool) time.Duration {
 	c.t.Helper()
 	began := time.Now()
 	for !ok() {
 		if time.Since(began) > limit {
-			c.t.Fatalf("not within %v: %s\n%s", limit, what, c.said(10))
+			c.t.Fatalf("got nothing within %v, want that %s\n%s", limit, what, c.output(10))
 		}
 		c.alive()
 		time.Sleep(50 * time.Millisecond)
@@ -240,18 +244,18 @@ func (c *cluster) until(limit time.Duration, what string, ok func() bool) time.D
 	return time.Since(began)
 }
 
-// said is the end of what each replica wrote.
-func (c *cluster) said(lines int) string {
+// output returns the last lines that each replica wrote.
+func (c *cluster) output(lines int) string {
 	var b strings.Builder
 	for _, r := range c.replicas {
 		if p := r.process(); p != nil {
-			fmt.Fprintf(&b, "%s: %s\n", r.name, tail(p.said(), lines))
+			fmt.Fprintf(&b, "%s: %s\n", r.name, tail(p.output(), lines))
 		}
 	}
 	return b.String()
 }
 
-// accepted is how many messages the service has accepted.
+// accepted returns how many messages the service has accepted.
 func (c *cluster) accepted() (n int64) {
 	for _, x := range c.service.Stats().Connections {
 		n += x.Accepted
@@ -259,8 +263,8 @@ func (c *cluster) accepted() (n int64) {
 	return n
 }
 
-// finished waits for the end of the one run, and for the service to have told everything; then it returns what
-// check complains of at last, after the sweeper had its time.
+// finished waits for the end of the run and until the service has delivered its webhooks. It
+// returns the problems that check still finds after the sweeper has had 10 s.
 func (c *cluster) finished(limit time.Duration, check func() []problem) []problem {
 	c.t.Helper()
 	c.until(limit, "the run is finished", func() bool {
@@ -273,7 +277,7 @@ func (c *cluster) finished(limit time.Duration, check func() []problem) []proble
 	ctx, cancel := context.WithTimeout(c.t.Context(), limit)
 	defer cancel()
 	if err := c.service.Settle(ctx); err != nil {
-		c.t.Fatalf("the service still has %d webhooks to deliver after %v", c.service.Pending(), limit)
+		c.t.Fatalf("the service still has %d webhooks to deliver after %v, want none", c.service.Pending(), limit)
 	}
 	found := check()
 	for deadline := time.Now().Add(10 * time.Second); len(found) > 0 && time.Now().Before(deadline); found = check() {
@@ -282,7 +286,7 @@ func (c *cluster) finished(limit time.Duration, check func() []problem) []proble
 	return found
 }
 
-// stopAll ends every replica as an operator does.
+// stopAll ends every replica with SIGTERM.
 func (c *cluster) stopAll() {
 	c.t.Helper()
 	for _, r := range c.replicas {
@@ -293,17 +297,17 @@ func (c *cluster) stopAll() {
 	for _, r := range c.replicas {
 		p := r.process()
 		if code := p.wait(30 * time.Second); code != 0 && code != 130 {
-			c.t.Errorf("%s: exit code %d after SIGTERM\n%s", r.name, code, tail(p.stderr.String(), 20))
+			c.t.Errorf("%s: exit code %d after SIGTERM, want 0 or 130\n%s", r.name, code, tail(p.stderr.String(), 20))
 		}
 	}
 }
 
-// withinLimits fails the test when a number got more in a second than it may send.
+// withinLimits fails the test when a second of a number exceeded its limit.
 func (c *cluster) withinLimits() {
 	c.t.Helper()
 	for _, n := range c.service.Stats().Connections {
 		if n.WorstSecond > n.Limit {
-			c.t.Errorf("%s: %d POSTs in one second, its limit is %d", n.Connection, n.WorstSecond, n.Limit)
+			c.t.Errorf("%s: %d POSTs in one second, want at most %d", n.Connection, n.WorstSecond, n.Limit)
 		}
 	}
 }

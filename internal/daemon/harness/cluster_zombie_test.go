@@ -11,22 +11,25 @@ import (
 	"time"
 )
 
-// zombies is a scene of two replicas and one segment. The first stops itself until the second has taken the segment
-// over; the second may stop itself in its own intent for the same delivery, or behind it.
+// zombies is a scene of two replicas and one segment. The first replica is stopped until the second
+// has taken the segment over. The second may be stopped in its own intent for the same delivery, or
+// after it.
 type zombies struct {
 	rows          int
-	first, second string // where they stop, as CAMPAIGND_STOP
-	// open: the first stops in a transaction, which the server must end before anybody can take the segment over.
+	first, second string // the points at which they stop, as CAMPAIGND_STOP
+	// open means that the first stops in a transaction. The server must end the transaction before
+	// the segment can be taken over.
 	open bool
-	// meet brings them back, once the first has stopped and the second has taken over.
+	// meet continues the replicas, once the first has stopped and the second has taken over.
 	meet func(c *cluster, first, second *process)
-	// shows compares what became of it in the end.
+	// shows returns the problems that show a mutation.
 	shows func(c *cluster) []problem
 }
 
 var (
-	// The second has not committed when the server dies, and reads back what became of it. The first, whose intent was
-	// planned under the epoch before, must not move the mark meanwhile: the second would take that for its own commit.
+	// The server dies before the second has committed, and the second reads back whether it has. The
+	// first, whose intent belongs to the earlier epoch, must not move the mark meanwhile: the second
+	// would take that for its own commit.
 	lateSwap = zombies{
 		rows: 2, shows: (*cluster).sentTwice,
 		first: "intent_planned:1", second: "intent_before_commit:1",
@@ -39,8 +42,9 @@ var (
 			second.signal(syscall.SIGCONT)
 		},
 	}
-	// The first has not committed when the server ends its transaction, and reads back what became of it. The second has moved the
-	// mark to the same value by then: the first must not take that for its own commit.
+	// The server ends the transaction of the first before its commit, and the first reads back whether
+	// it has committed. The second has moved the mark to the same value by then: the first must not
+	// take that for its own commit.
 	lateReadBack = zombies{
 		rows: 2, shows: (*cluster).sentTwice,
 		first: "intent_before_commit:1", second: "intent_committed:1", open: true,
@@ -50,8 +54,9 @@ var (
 			second.signal(syscall.SIGCONT)
 		},
 	}
-	// The first has read an answer and not written it. To the second the delivery is a doubt: the answer must end it, although
-	// it is written under an epoch that has passed. The service tells nothing that would end it.
+	// The first has read an answer and not written it. The second puts the delivery in doubt. The
+	// answer must end the doubt, although the first writes it under an earlier epoch. No webhook could
+	// end it, because the service sends none.
 	lateAnswer = zombies{
 		rows: 1, shows: (*cluster).answersKept,
 		first: "answer_read:1",
@@ -59,10 +64,11 @@ var (
 	}
 )
 
-// sentTwice is who got the campaign more than once.
+// sentTwice returns the recipients who got the campaign more than once.
 func (c *cluster) sentTwice() []problem { return twice(c.sent("order_update")) }
 
-// answersKept finds messages that the report does not show, of a service whose answers were all read.
+// answersKept returns the messages that the report does not show. Every answer of the service was
+// read.
 func (c *cluster) answersKept() (found []problem) {
 	rows := map[string]line{}
 	for _, l := range c.lines("latest") {
@@ -70,13 +76,14 @@ func (c *cluster) answersKept() (found []problem) {
 	}
 	for _, m := range c.sent("order_update") {
 		if l := rows[m.To]; l["message_id"] != m.ID {
-			found = append(found, problem{lost, fmt.Sprintf("row %s is %s: its answer %s was read and not kept", l["row"], l["status"], m.ID)})
+			found = append(found, problem{lost,
+				fmt.Sprintf("row %s is %s: its answer %s was read and not kept", l["row"], l["status"], m.ID)})
 		}
 	}
 	return found
 }
 
-// signal sends a signal to a process that lives.
+// signal sends a signal to a running process.
 func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
@@ -90,32 +97,34 @@ func (p *process) stopped() bool {
 	return err == nil && strings.Contains(string(status), "\nState:\tT")
 }
 
-// Whoever lost a segment while it stood still in the midst of an intent sends nothing of it; the epoch tells. Without
-// it, in the swap of the mark or in reading back what became of a commit, people get two messages (reliability.md 1.3).
-// What it learnt is kept all the same: facts merge, decisions are fenced.
+// A replica that lost its segment in the middle of an intent sends nothing of it, because the epoch
+// has changed. Without the epoch in the swap of the mark, or in reading back a commit, recipients
+// get two messages (docs/protocol.md#segments-and-marks). An answer that the replica has read is
+// still recorded: facts merge, decisions are fenced.
 func TestClusterZombiesAreFenced(t *testing.T) {
 	for _, tt := range []struct {
-		mistake string
-		scene   zombies
+		mutation string
+		scene    zombies
 	}{
 		{"no_epoch_in_swap", lateSwap},
 		{"readback_without_epoch", lateReadBack},
 		{"results_fenced_away", lateAnswer},
 	} {
-		t.Run(tt.mistake, func(t *testing.T) {
+		t.Run(tt.mutation, func(t *testing.T) {
 			t.Parallel()
-			caught(t, tt.mistake, func(mistake string) []problem { return tt.scene.play(t, mistake) })
+			detected(t, tt.mutation, func(mutation string) []problem { return tt.scene.play(t, mutation) })
 		})
 	}
 }
 
-// play lets the replicas meet and returns what shows.
-func (z zombies) play(t *testing.T, mistake string) []problem {
+// play runs the scene and returns the problems that show.
+func (z zombies) play(t *testing.T, mutation string) []problem {
 	t.Helper()
-	// One segment that one intent covers: both move the mark to the same value. There is nothing behind it whose intent
-	// would tell the first that it is fenced, and its lease ends by our hand, not by time, so that no renewal tells it either.
+	// The list is one segment that one intent covers, so both replicas move the mark to the same
+	// value, and no later intent tells the first that it is fenced. The test ends the lease in the
+	// ledger before its time, so that no renewal tells the first either.
 	c := newCluster(t, 2, 20, noStatuses)
-	c.env = append(c.env, "CAMPAIGND_MUTANT="+mistake, "CAMPAIGND_SENDING_LEASE=60s")
+	c.env = append(c.env, "CAMPAIGND_MUTANT="+mutation, "CAMPAIGND_SENDING_LEASE=60s")
 	list := make([]entry, z.rows)
 	for i := range list {
 		to := fmt.Sprintf("+234803%07d", i)
@@ -138,7 +147,7 @@ func (z zombies) play(t *testing.T, mistake string) []problem {
 		if z.second != "" {
 			return second.stopped()
 		}
-		return c.holds("SELECT 1 FROM outcome WHERE state IN (3, 4)") // a doubt, or unknown already
+		return c.holds("SELECT 1 FROM outcome WHERE state IN (3 /* in doubt */, 4 /* unknown */)")
 	})
 	z.meet(c, first, second)
 	return c.finished(time.Minute, func() []problem { return z.shows(c) })

@@ -1,20 +1,22 @@
-// Package harness holds campaignd to its first promise with real processes: nobody gets
-// the same run twice and nobody is lost, whenever the process dies (design section 5;
-// reliability.md 1.5 and 1.7). It has tests only, and they run with the build tag mutants:
+// Package harness tests the first promise of campaignd with real processes: no recipient gets the
+// same run twice and no row is lost, whenever the process dies (docs/protocol.md#invariants). It
+// has tests only, and they run with the build tag mutants:
 //
 //	make harness
 //	go test -tags mutants -count=1 -v ./internal/daemon/harness -args -seed 7 -kills 200
 //
-// The tests build cmd/campaignd once, play the messaging service in their own process
-// (internal/sandbox on a loopback port, with faults), and start the binary as an operator
-// would: files, commands, exit codes. A process ends in one of two ways: it sends itself
-// SIGKILL at a named point (CAMPAIGND_CRASH, internal/mutant), or the harness sends it, at a
-// random time or while the sandbox holds a request. What the commands report and audit then
-// say is compared with what the sandbox accepted.
+// The tests build cmd/campaignd once, run the messaging service in their own process
+// (internal/sandbox on a loopback port, with faults), and start the binary as an operator would:
+// files, commands, exit codes. A process ends in one of two ways: it sends itself SIGKILL at a
+// named point (CAMPAIGND_CRASH, internal/mutant), or the harness sends it, at a random time or
+// while the sandbox holds a request. The output of the commands report and audit is then compared
+// with the messages that the sandbox accepted.
 //
 // # Where a process is killed
 //
-//	window                          how it is hit                                reliability.md 1.5
+// The numbers are those of docs/protocol.md#crash-points.
+//
+//	window                          how it is hit                                crash point
 //	import chunk                    point import_chunk, rows written, no commit  C0
 //	before the intent's commit      point intent_before_commit                   C2
 //	between intent and POST         points intent_committed, before_post         C3
@@ -29,11 +31,12 @@
 //
 //	make cluster
 //
-// TestCluster... start replicas of `campaignd serve` over a private PostgreSQL and a private Redis, with the
-// service's webhooks spread over them. Replicas are killed, die at points and are stopped past their lease (C14);
-// PostgreSQL ends without a shutdown, Redis is emptied and restarted, 60 faults in a run. The mistakes that only many
-// replicas can make are planted one by one in scenes that must show them.
+// The tests TestCluster... start replicas of `campaignd serve` over a private PostgreSQL and a
+// private Redis, with the service's webhooks spread over them. Replicas are killed, die at points
+// and are stopped past their lease (C14); PostgreSQL ends without a shutdown, Redis is emptied and
+// restarted: 60 faults in a run. The mutations that only several replicas can show are applied one
+// by one, each under the faults that show it (docs/protocol.md#mutations).
 //
-// A run fails when fewer than three kills fell into a window, or when a configured fault
-// of the sandbox never fired: a harness that misses is worse than none.
+// A run fails when fewer than three kills fell into a window, or when a configured fault of the
+// sandbox never fired, because the run would prove too little.
 package harness

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// entry is a row of a list and what must become of it: skip names the reason, "" that it
-// must be sent to.
+// entry is a row of a list with its expected outcome.
 type entry struct {
 	to   string // E.164; "" when the cell holds no number
-	skip string
+	skip string // the reason for which the row must be skipped; "": it must be sent
 	text string // the line of the file
 }
 
-// phoneOf is the i-th number of a list. Nigerian mobiles: ten digits after the country code.
+// phoneOf returns the i-th number of a list: a Nigerian mobile, with ten digits after the country
+// code.
 func phoneOf(i int) string { return fmt.Sprintf("+234803%07d", i) }
 
-// listOf makes rows as people have them: most are good, one in thirty is not.
+// listOf makes a list of which one row in thirty is bad.
 func listOf(rows int, draw *rand.Rand) []entry {
 	all := make([]entry, 0, rows)
 	var good []string
@@ -44,7 +44,7 @@ func listOf(rows int, draw *rand.Rand) []entry {
 	return all
 }
 
-// fileOf is the list as a file.
+// fileOf returns the text of the list's file.
 func fileOf(list []entry) string {
 	var b strings.Builder
 	b.WriteString("phone,first_name,order\n")

@@ -13,26 +13,26 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// problem is a promise that was broken.
+// problem is a broken promise.
 type problem struct{ kind, what string }
 
 // The kinds of problems.
 const (
-	duplicate = "duplicate" // somebody got the same run twice
-	lost      = "lost"      // a row without an outcome, or with one that says less than is known
-	untrue    = "untrue"    // the report says what did not happen
+	duplicate = "duplicate" // a recipient got the same run twice
+	lost      = "lost"      // a row lacks its outcome, or a known part of it
+	untrue    = "untrue"    // the report shows something that did not happen
 )
 
 // line is one row of `report --format csv`.
 type line map[string]string
 
-// lines reads a run's rows as a user does.
+// lines reads a run's rows by the command report.
 func (w *world) lines(run string) []line {
 	w.t.Helper()
 	code, out := w.ask("report", run, "--format", "csv")
 	records, err := csv.NewReader(strings.NewReader(out)).ReadAll()
 	if code != 0 || err != nil || len(records) == 0 {
-		w.t.Fatalf("report %s: exit code %d, %d records, %v", run, code, len(records), err)
+		w.t.Fatalf("report %s: exit code %d, %d records (%v), want 0 and a header", run, code, len(records), err)
 	}
 	var all []line
 	for _, r := range records[1:] {
@@ -45,7 +45,7 @@ func (w *world) lines(run string) []line {
 	return all
 }
 
-// audited is what `audit` complains of.
+// audited returns the problem that the command audit reports, if any.
 func (w *world) audited(run string) []problem {
 	w.t.Helper()
 	if code, out := w.ask("audit", run); code != 0 {
@@ -54,7 +54,7 @@ func (w *world) audited(run string) []problem {
 	return nil
 }
 
-// sent is what the service accepted of one template.
+// sent returns the messages of one template that the service accepted.
 func (w *world) sent(template string) []sandbox.Message {
 	var all []sandbox.Message
 	for m := range w.service.Messages() {
@@ -65,7 +65,7 @@ func (w *world) sent(template string) []sandbox.Message {
 	return all
 }
 
-// twice finds who got a template more than once. It needs no ledger.
+// twice returns the recipients who got a template more than once. It does not read the ledger.
 func twice(sent []sandbox.Message) (found []problem) {
 	by := map[string][]string{}
 	for _, m := range sent {
@@ -79,9 +79,9 @@ func twice(sent []sandbox.Message) (found []problem) {
 	return found
 }
 
-// acknowledged finds statuses that were answered 2xx and that the ledger does not show: a 2xx
-// means that the event is durable (design section 5). It may be asked between two lives, with the
-// messages as they were before the lines were read.
+// acknowledged returns the statuses that were answered 2xx and that the ledger does not show. A 2xx
+// means that the event is durable (docs/protocol.md#webhook-intake). The messages must be read
+// before the lines.
 func acknowledged(lines []line, sent []sandbox.Message) (found []problem) {
 	by := map[string]line{}
 	for _, l := range lines {
@@ -93,18 +93,20 @@ func acknowledged(lines []line, sent []sandbox.Message) (found []problem) {
 		l, known := by[m.ID]
 		for _, s := range m.Statuses {
 			if known && !s.AckedAt.IsZero() && l[s.Name+"_at"] == "" {
-				found = append(found, problem{lost, fmt.Sprintf("row %s: %s of %s was answered 2xx at %v and is not in the ledger", l["row"], s.Name, m.ID, s.AckedAt)})
+				found = append(found, problem{lost,
+					fmt.Sprintf("row %s: %s of %s was answered 2xx at %v and is not in the ledger", l["row"], s.Name, m.ID, s.AckedAt)})
 			}
 		}
 	}
 	return found
 }
 
-// compare holds the report of a run that ended against the list and what the service did.
+// compare compares the report of an ended run with the list and with the messages of the service.
 func compare(list []entry, lines []line, sent []sandbox.Message) []problem {
 	found := twice(sent)
-	say := func(kind string, l line, format string, args ...any) {
-		found = append(found, problem{kind, fmt.Sprintf("row %s (%s, %s): ", l["row"], l["to"], l["status"]) + fmt.Sprintf(format, args...)})
+	add := func(kind string, l line, format string, args ...any) {
+		row := fmt.Sprintf("row %s (%s, %s): ", l["row"], l["to"], l["status"])
+		found = append(found, problem{kind, row + fmt.Sprintf(format, args...)})
 	}
 	if len(lines) != len(list) {
 		return append(found, problem{lost, fmt.Sprintf("the report has %d rows, the list %d", len(lines), len(list))})
@@ -116,37 +118,37 @@ func compare(list []entry, lines []line, sent []sandbox.Message) []problem {
 	for i, l := range lines {
 		e := list[i]
 		if l["row"] != fmt.Sprint(i+1) {
-			say(lost, l, "stands where row %d should", i+1)
+			add(lost, l, "got it in the place of row %d", i+1)
 		}
 		if e.skip != "" {
 			if l["status"] != "skipped" || l["reason"] != e.skip {
-				say(untrue, l, "reason %q, want skipped (%s)", l["reason"], e.skip)
+				add(untrue, l, "reason %q, want skipped (%s)", l["reason"], e.skip)
 			}
 			continue
 		}
 		if l["to"] != e.to {
-			say(untrue, l, "the list has %s", e.to)
+			add(untrue, l, "the list has %s", e.to)
 		}
 		m, accepted := got[e.to]
 		delete(got, e.to)
 		switch {
 		case accepted:
-			compareMessage(l, m, say)
+			compareMessage(l, m, add)
 		case l["message_id"] != "":
-			say(untrue, l, "has message id %s, and the service accepted nothing for it", l["message_id"])
+			add(untrue, l, "has message id %s, and the service accepted nothing for it", l["message_id"])
 		case l["status"] != "refused" && l["status"] != "unknown":
-			say(lost, l, "want refused or unknown: the service accepted nothing for it")
+			add(lost, l, "want refused or unknown, because the service accepted nothing for it")
 		}
 	}
 	for _, to := range slices.Sorted(maps.Keys(got)) {
-		found = append(found, problem{untrue, fmt.Sprintf("%s got %s and is in no row that was to be sent", to, got[to].ID)})
+		found = append(found, problem{untrue, fmt.Sprintf("%s got %s and is in no row that is to be sent", to, got[to].ID)})
 	}
 	return found
 }
 
-// compareMessage holds the line of an accepted message against the message: its id and all
-// statuses that the service told.
-func compareMessage(l line, m sandbox.Message, say func(kind string, l line, format string, args ...any)) {
+// compareMessage compares the line of an accepted message with the message: its id and all statuses
+// that the service sent.
+func compareMessage(l line, m sandbox.Message, add func(kind string, l line, format string, args ...any)) {
 	told := map[string]sandbox.Status{}
 	for _, s := range m.Statuses {
 		if !s.Missing {
@@ -154,18 +156,18 @@ func compareMessage(l line, m sandbox.Message, say func(kind string, l line, for
 		}
 	}
 	if l["message_id"] == "" {
-		// Its answer was lost with its process or on the way. Without any status nobody can know of it.
+		// The answer was lost. Without a status the row must be unknown.
 		if len(told) > 0 || l["status"] != "unknown" {
-			say(lost, l, "the service accepted %s (answer: %s) and told %d statuses of it", m.ID, m.Answer, len(told))
+			add(lost, l, "the service accepted %s (answer: %s) and sent %d statuses of it", m.ID, m.Answer, len(told))
 		}
 		return
 	}
 	if l["message_id"] != m.ID || l["connection"] != m.Connection {
-		say(untrue, l, "%s of %s, the service accepted %s of %s", l["message_id"], l["connection"], m.ID, m.Connection)
+		add(untrue, l, "%s of %s, the service accepted %s of %s", l["message_id"], l["connection"], m.ID, m.Connection)
 		return
 	}
 	shown := "accepted"
-	for _, name := range []string{"sent", "failed", "delivered", "read"} { // each before what it yields to
+	for _, name := range []string{"sent", "failed", "delivered", "read"} { // a later one is shown instead of an earlier one
 		s, happened := told[name]
 		if happened {
 			shown = name
@@ -175,15 +177,15 @@ func compareMessage(l line, m sandbox.Message, say func(kind string, l line, for
 			want = s.At.UTC().Format("2006-01-02T15:04:05.000Z")
 		}
 		if have := l[name+"_at"]; have != want {
-			say(lost, l, "%s at %q, the service says %q (answered 2xx: %v)", name, have, want, s.AckedAt.Format(time.TimeOnly))
+			add(lost, l, "%s at %q, the service has %q (answered 2xx: %v)", name, have, want, s.AckedAt.Format(time.TimeOnly))
 		}
 	}
 	if l["status"] != shown {
-		say(untrue, l, "shown as %s, want %s", l["status"], shown)
+		add(untrue, l, "shown as %s, want %s", l["status"], shown)
 	}
 }
 
-// report prints problems, the first of each kind in full.
+// report formats problems: their number, and the first ten of each kind.
 func report(found []problem) string {
 	var b strings.Builder
 	count := map[string]int{}

@@ -17,10 +17,11 @@ import (
 )
 
 var (
-	seed  = flag.Uint64("seed", 1, "of the list, the faults and the kills")
-	kills = flag.Int("kills", 46, "how many processes are killed in the long run, at least 40")
+	seed  = flag.Uint64("seed", 1, "seed of the list, the faults and the kills")
+	kills = flag.Int("kills", 46, "number of processes that are killed in the long run, at least 40")
 
-	// binary is campaignd with the crash points and mistakes of internal/mutant. TestMain builds it once.
+	// binary is campaignd with the crash points and mutations of internal/mutant. TestMain builds it
+	// once.
 	binary string
 )
 
@@ -45,19 +46,19 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// process is one life of campaignd.
+// process is one process of campaignd.
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	stdout bytes.Buffer // to be read once done is closed
+	stdout bytes.Buffer // read once done is closed
 	stderr bytes.Buffer
 	done   chan struct{}
 
-	mu   sync.Mutex
-	shot bool // the harness sent SIGKILL to the living process
+	mu       sync.Mutex
+	signaled bool // the harness sent SIGKILL to the running process
 }
 
-// start begins a life. It ends with the test at the latest.
+// start starts a process. It is killed at the end of the test at the latest.
 func start(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(binary, args...), done: make(chan struct{})}
@@ -73,14 +74,15 @@ func (p *process) begin(dir string, env []string) *process {
 		p.t.Fatal(err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // the state says how it ended
+		_ = p.cmd.Wait() // ProcessState holds the result
 		close(p.done)
 	}()
 	p.t.Cleanup(func() { p.kill() })
 	return p
 }
 
-// kill sends SIGKILL and waits until the process is gone. It reports false when it had ended before.
+// kill sends SIGKILL and waits for the end of the process. It returns false when the process had
+// ended before.
 func (p *process) kill() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,14 +91,14 @@ func (p *process) kill() bool {
 		return false
 	default:
 	}
-	p.shot = true
-	_ = p.cmd.Process.Kill() // it may have ended just now
+	p.signaled = true
+	_ = p.cmd.Process.Kill() // an error means that it has just ended
 	<-p.done
 	return p.killed()
 }
 
-// wait awaits the end and returns the exit code, -1 for a signal. A process that outlives
-// limit is a failure.
+// wait waits for the end and returns the exit code, -1 for a signal. A process that runs longer
+// than limit fails the test.
 func (p *process) wait(limit time.Duration) int {
 	p.t.Helper()
 	timer := time.NewTimer(limit)
@@ -104,31 +106,32 @@ func (p *process) wait(limit time.Duration) int {
 	select {
 	case <-p.done:
 	case <-timer.C:
-		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // the goroutines, into stderr
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT) // prints the goroutines to standard error
 		time.AfterFunc(time.Second, func() { p.kill() })
 		<-p.done
-		p.t.Fatalf("%s did not end within %v:\n%s", p, limit, tail(p.stderr.String(), 200))
+		p.t.Fatalf("%s: got no end within %v, want one:\n%s", p, limit, tail(p.stderr.String(), 200))
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// killed reports whether SIGKILL ended it.
+// killed waits for the end and reports whether SIGKILL was the cause.
 func (p *process) killed() bool {
 	<-p.done
 	w, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	return ok && w.Signaled() && w.Signal() == syscall.SIGKILL
 }
 
-// byItself reports whether SIGKILL ended it and the harness had sent none: it reached its point.
+// byItself reports whether the process killed itself at its point: SIGKILL ended it, and the
+// harness had sent none.
 func (p *process) byItself() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.killed() && !p.shot
+	return p.killed() && !p.signaled
 }
 
 func (p *process) String() string { return "campaignd " + strings.Join(p.cmd.Args[1:], " ") }
 
-// tail is the end of a text, at most n lines.
+// tail returns the last n lines of a text.
 func tail(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

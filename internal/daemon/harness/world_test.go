@@ -21,30 +21,29 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// world is a folder with a configuration, and a service to send to that outlives every
-// process.
+// world is a folder with a configuration, and a service that runs longer than every process.
 type world struct {
 	t       *testing.T
 	dir     string
 	service *sandbox.Sandbox
 	hooks   string // address of the webhook listener
 	env     []string
-	events  atomic.Pointer[func(sandbox.Event)] // what the present life listens to
+	events  atomic.Pointer[func(sandbox.Event)] // gets the events of the service; nil: none does
 }
 
-// The scaled times of a world. The production values are 10 s, 15 s and 15 min; the order
-// request < lease < doubt window is the same.
+// The times of a world are shorter than the defaults of 10 s, 15 s and 15 min. The lease is longer
+// than a request, as with the defaults.
 const (
 	requestTimeout = time.Second
 	leaseTime      = 2 * time.Second
 	doubtWindow    = 2 * time.Second
 )
 
-// standard is what each of the four numbers may send in a second, unless a test says otherwise.
+// standard is the usual limit of each of the four numbers in messages per second.
 const standard = 80
 
-// newWorld starts the service: four numbers, statuses that come soon, a retry schedule of
-// seconds, changed by change.
+// newWorld starts the service, with four numbers, statuses that come soon and a retry schedule of
+// seconds. change may alter its options.
 func newWorld(t *testing.T, rate int, change func(*sandbox.Options)) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), hooks: quietAddress(t)}
@@ -58,7 +57,7 @@ func newWorld(t *testing.T, rate int, change func(*sandbox.Options)) *world {
 		Delivered: sandbox.Delay{Median: 150 * time.Millisecond, Sigma: 0.8},
 		Read:      sandbox.Delay{Median: 300 * time.Millisecond, Sigma: 0.8},
 	}
-	// A process is away for a second or two at a time; the last waits outlast any of it.
+	// A process is away for a second or two at a time. The last waits are longer than that.
 	o.RetrySchedule = []time.Duration{
 		200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond,
 		3 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second,
@@ -121,8 +120,8 @@ numbers:
 // nextPort is the port that quietAddress tries next.
 var nextPort atomic.Int64
 
-// quietAddress returns an address for webhooks that stays free while nothing listens there: a port
-// of its own, outside the range from which the kernel takes the client ends of connections.
+// quietAddress returns an address for webhooks that stays free while no process listens there: a
+// port of its own, outside the range from which the kernel takes the ports of clients.
 func quietAddress(t *testing.T) string {
 	t.Helper()
 	nextPort.CompareAndSwap(0, int64(20000+os.Getpid()%5000))
@@ -133,7 +132,7 @@ func quietAddress(t *testing.T) string {
 			return addr
 		}
 	}
-	t.Fatal("no free port between 20000 and 32000")
+	t.Fatal("got no free port between 20000 and 32000, want one")
 	return ""
 }
 
@@ -146,55 +145,58 @@ func (w *world) write(name, text string) {
 	}
 }
 
-// fillings are what the sandbox's templates are filled with here.
+// fillings holds the variables of the sandbox's templates.
 var fillings = map[string]string{
 	"order_update": `category: UTILITY, body: ["{{ .first_name }}", "{{ .order }}"]`,
 	"spring_sale":  `category: MARKETING, body: ["{{ .first_name }}", "{{ .order }}"], buttons: [{type: url, text: "{{ .order }}"}]`,
 	"newsletter":   `category: MARKETING`,
 }
 
-// campaign writes NAME.yaml and NAME.csv, with more policies.
+// campaign writes NAME.yaml, with policies added, and NAME.csv.
 func (w *world) campaign(name, template string, list []entry, policies ...string) {
 	w.t.Helper()
+	policies = append(policies, held...)
 	w.write(name+".yaml", fmt.Sprintf(`name: %s
 connections: [conn_1, conn_2, conn_3, conn_4]
 template: {name: %s, language: en_US, %s}
 recipients: {file: %s.csv, columns: {to: phone}}
 policies: {%s}
-`, name, template, fillings[template], name, strings.Join(append(policies, "on_uncertain: hold", "doubt_window: "+doubtWindow.String()), ", ")))
+`, name, template, fillings[template], name, strings.Join(policies, ", ")))
 	w.write(name+".csv", fileOf(list))
 }
 
-// run is `campaignd run` of a campaign; serve is `campaignd serve`.
+// run starts `campaignd run` of a campaign.
 func (w *world) run(name string, env ...string) *process {
 	w.t.Helper()
-	return start(w.t, w.dir, append(w.env, env...), "run", name+".yaml", "--recipients", name+".csv", "--config", "campaignd.yaml", "--settle", "2s")
+	return start(w.t, w.dir, append(w.env, env...),
+		"run", name+".yaml", "--recipients", name+".csv", "--config", "campaignd.yaml", "--settle", "2s")
 }
 
+// serve starts `campaignd serve`.
 func (w *world) serve(env ...string) *process {
 	w.t.Helper()
 	return start(w.t, w.dir, append(w.env, env...), "serve", "--config", "campaignd.yaml", "--log-level", "warn")
 }
 
-// answering waits until a process takes webhooks: from then on it can be asked to end.
+// answering waits until a process takes webhooks. From then on it handles SIGTERM.
 func (w *world) answering(p *process) {
 	w.t.Helper()
 	client := http.Client{Timeout: time.Second}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(lifeLimit); time.Now().Before(deadline); {
 		if r, err := client.Get("http://" + w.hooks + "/healthz"); err == nil {
 			_ = r.Body.Close()
 			return
 		}
 		select {
 		case <-p.done:
-			w.t.Fatalf("%s ended: %s", p, tail(p.stderr.String(), 20))
+			w.t.Fatalf("%s: got its end, want it to take webhooks: %s", p, tail(p.stderr.String(), 20))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	w.t.Fatalf("%s takes no webhooks after %v", p, patience)
+	w.t.Fatalf("%s: got no answer within %v, want that it takes webhooks", p, lifeLimit)
 }
 
-// listen makes f hear what happens at the service, until the next listen; nil: nobody.
+// listen passes the events of the service to f until the next call. nil ends that.
 func (w *world) listen(f func(sandbox.Event)) {
 	if f == nil {
 		w.events.Store(nil)
@@ -203,18 +205,18 @@ func (w *world) listen(f func(sandbox.Event)) {
 	w.events.Store(&f)
 }
 
-// ask runs a command that looks, and returns its exit code and standard output.
+// ask runs a command to its end and returns its exit code and standard output.
 func (w *world) ask(args ...string) (int, string) {
 	w.t.Helper()
 	p := start(w.t, w.dir, w.env, append(args, "--config", "campaignd.yaml")...)
 	code := p.wait(30 * time.Second)
 	if code < 0 || code == 2 {
-		w.t.Fatalf("%s: exit code %d\n%s", p, code, tail(p.stderr.String(), 20))
+		w.t.Fatalf("%s: exit code %d, want none of wrong usage\n%s", p, code, tail(p.stderr.String(), 20))
 	}
 	return code, p.stdout.String()
 }
 
-// state is a run's state as its report tells it, and its totals.
+// state returns a run's state and totals from its report. A paused run fails the test.
 func (w *world) state(run string) (state string, totals map[string]int64) {
 	w.t.Helper()
 	var report struct {
@@ -223,22 +225,22 @@ func (w *world) state(run string) (state string, totals map[string]int64) {
 	}
 	code, out := w.ask("report", run, "--format", "json")
 	if err := json.Unmarshal([]byte(out), &report); code != 0 || err != nil {
-		w.t.Fatalf("report %s: exit code %d, %v\n%s", run, code, err, out)
+		w.t.Fatalf("report %s: exit code %d (%v), want 0 and JSON\n%s", run, code, err, out)
 	}
 	if report.Run.State == "paused" {
-		w.t.Fatalf("%s is paused (%s): %s", run, report.Run.Reason, report.Run.Detail)
+		w.t.Fatalf("%s is paused (%s), want it not paused: %s", run, report.Run.Reason, report.Run.Detail)
 	}
 	return report.Run.State, report.Totals
 }
 
-// finish runs a campaign, unharmed, until its run has ended.
+// finish runs a campaign without faults until its run is finished.
 func (w *world) finish(name string, limit time.Duration) {
 	w.t.Helper()
 	w.listen(nil)
 	for deadline := time.Now().Add(limit); ; {
 		p := w.run(name)
 		if code := p.wait(time.Until(deadline)); code != 0 && code != 3 {
-			w.t.Fatalf("%s: exit code %d\n%s", p, code, tail(p.stderr.String(), 20))
+			w.t.Fatalf("%s: exit code %d, want 0 or 3\n%s", p, code, tail(p.stderr.String(), 20))
 		}
 		state, totals := w.state("latest")
 		if state == "finished" {
@@ -248,8 +250,8 @@ func (w *world) finish(name string, limit time.Duration) {
 	}
 }
 
-// settle serves until the service has told everything and check finds nothing to complain of,
-// and returns what check finds at last.
+// settle serves until the service has delivered its webhooks and check finds no problem, at most 5
+// s longer. It returns the problems that check finds then.
 func (w *world) settle(limit time.Duration, check func() []problem) []problem {
 	w.t.Helper()
 	p := w.serve()
@@ -257,23 +259,23 @@ func (w *world) settle(limit time.Duration, check func() []problem) []problem {
 	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
 	defer cancel()
 	if err := w.service.Settle(ctx); err != nil {
-		w.t.Fatalf("the service still has %d webhooks to deliver after %v", w.service.Pending(), limit)
+		w.t.Fatalf("the service still has %d webhooks to deliver after %v, want none", w.service.Pending(), limit)
 	}
-	// What came before its receipt, or tells of a doubt, is matched by the next sweep.
+	// The next sweep matches an event that came before its receipt, or that proves a doubt.
 	for deadline := time.Now().Add(5 * time.Second); len(check()) > 0 && time.Now().Before(deadline); {
 		select {
 		case <-p.done:
-			w.t.Fatalf("%s ended: %s", p, tail(p.stderr.String(), 20))
+			w.t.Fatalf("%s: got its end, want it running: %s", p, tail(p.stderr.String(), 20))
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 	if code := w.stop(p); code != 0 && code != 130 {
-		w.t.Fatalf("%s: exit code %d after a signal\n%s", p, code, tail(p.stderr.String(), 20))
+		w.t.Fatalf("%s: exit code %d after SIGTERM, want 0 or 130\n%s", p, code, tail(p.stderr.String(), 20))
 	}
 	return check()
 }
 
-// stop ends a process as an operator does and wants it gone within 30 s (design section 11).
+// stop ends a process with SIGTERM, which must take less than 30 s, and returns its exit code.
 func (w *world) stop(p *process) int {
 	w.t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
