@@ -14,7 +14,7 @@ GOLANGCI_VERSION := v2.15.0
 CONCURRENT := ./campaign/... ./throttle/... ./internal/ledger/... ./internal/webhooks/... \
 	./internal/messaging/... ./internal/sandbox/... ./internal/daemon/...
 
-# The suites of real processes wait nearly all the time, for leases, servers and the ends of processes.
+# The suites of real processes wait nearly all the time, for leases, servers and processes.
 FAULTS := go test -tags mutants -count=1 -v -parallel 4 -timeout 30m
 
 .DEFAULT_GOAL := help
