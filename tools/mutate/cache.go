@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-// cached is where the measurements of a binary are kept.
+// cached returns the path of the file with the measurements of a test binary, below dir or the
+// user's cache folder.
 func cached(dir, binary string) (string, error) {
 	text, err := os.ReadFile(binary)
 	if err != nil {
@@ -24,6 +25,7 @@ func cached(dir, binary string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256(text))), os.MkdirAll(dir, 0o700)
 }
 
+// read returns the measurements in a file, and nil if there are none.
 func read(path string, p *Package) (tests []*Test) {
 	text, err := os.ReadFile(path)
 	if err != nil || gob.NewDecoder(bytes.NewReader(text)).Decode(&tests) != nil {
@@ -35,6 +37,7 @@ func read(path string, p *Package) (tests []*Test) {
 	return tests
 }
 
+// write writes measurements to a file.
 func write(path string, tests []*Test) error {
 	var text bytes.Buffer
 	kept := make([]Test, len(tests))

@@ -19,9 +19,11 @@ import (
 	"time"
 )
 
-// mutated are the packages whose tests are judged.
-const mutated = "./campaign/... ./internal/ledger ./internal/ledger/sqlite ./internal/ledger/postgres ./internal/messaging ./internal/webhooks ./internal/daemon ./throttle ./recipients ./reporting ./cmd/..."
+// mutated lists the packages that are mutated by default.
+const mutated = "./campaign/... ./internal/ledger ./internal/ledger/sqlite ./internal/ledger/postgres ./internal/messaging " +
+	"./internal/webhooks ./internal/daemon ./throttle ./recipients ./reporting ./cmd/..."
 
+// options holds the flags and the state of one run.
 type options struct {
 	n        int
 	seed     uint64
@@ -33,7 +35,7 @@ type options struct {
 	workers  int
 
 	root, work string
-	cache      string // "": of the user
+	cache      string // the folder of cached; "": the user's
 	began      time.Time
 	mu         sync.Mutex
 }
@@ -43,11 +45,11 @@ func main() {
 	flag.IntVar(&o.n, "n", 150, "how many mutations")
 	flag.Uint64Var(&o.seed, "seed", 1, "the same seed draws the same mutations of the same code")
 	flag.StringVar(&o.packages, "packages", mutated, "packages to mutate, separated by spaces")
-	flag.StringVar(&o.at, "at", "", "FILE:LINE: every mutation of this line, in place of a sample")
-	flag.StringVar(&o.again, "again", "", "a report: its survivors that are still there, in place of a sample")
-	flag.BoolVar(&o.list, "list", false, "print the mutations that may be drawn, run nothing")
+	flag.StringVar(&o.at, "at", "", "FILE:LINE: every mutation of this line, instead of a sample")
+	flag.StringVar(&o.again, "again", "", "a report: its survivors that are still in the code, instead of a sample")
+	flag.BoolVar(&o.list, "list", false, "print the mutations that may be drawn, and run no test")
 	flag.StringVar(&o.report, "o", "", "also write the report to this file")
-	flag.IntVar(&o.workers, "workers", 2, "how many mutations at a time")
+	flag.IntVar(&o.workers, "workers", 2, "mutations that are tried at the same time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code, err := run(ctx, &o)
@@ -104,7 +106,7 @@ func run(ctx context.Context, o *options) (code int, err error) {
 		}
 	}
 	if o.at != "" || o.again != "" {
-		o.n = math.MaxInt32 // all
+		o.n = math.MaxInt32 // every mutation
 	}
 	plan := newPlan(pool, o.n, o.seed)
 	if o.list {
@@ -116,18 +118,20 @@ func run(ctx context.Context, o *options) (code int, err error) {
 		}
 		return 0, nil
 	}
-	return o.judge(ctx, plan, all, chosen, equivalents)
+	return o.tryAll(ctx, plan, all, chosen, equivalents)
 }
 
-// judge tries the plan's mutations and prints the report.
-func (o *options) judge(ctx context.Context, plan *plan, all, chosen []*Package, equivalents []equivalent) (int, error) {
+// tryAll tries the plan's mutations, prints the report and returns the exit code.
+func (o *options) tryAll(ctx context.Context, plan *plan, all, chosen []*Package, equivalents []equivalent) (int, error) {
 	var tested []*Package
 	var cover []string
 	for _, p := range chosen {
 		cover = append(cover, p.ImportPath)
 	}
 	for _, p := range all {
-		near := slices.ContainsFunc(chosen, func(c *Package) bool { return c.ImportPath == p.ImportPath || p.imports(c.ImportPath) })
+		near := slices.ContainsFunc(chosen, func(c *Package) bool {
+			return c.ImportPath == p.ImportPath || p.imports(c.ImportPath)
+		})
 		if near && p.hasTests() && !strings.Contains(p.ImportPath, "/tools/") {
 			tested = append(tested, p)
 		}
@@ -182,22 +186,22 @@ func (o *options) judge(ctx context.Context, plan *plan, all, chosen []*Package,
 	return printReport(out, o, verdicts), nil
 }
 
-// A plan draws mutations: of each package its share, in turns of the kinds that it has.
+// A plan draws mutations: a share of each package, and in each package the kinds in turn.
 type plan struct {
 	queues [][]*Mutation // one for each package, in the order of drawing
 	want   []int
 	size   int
 }
 
-// newPlan shares n among the packages by the root of how many places each has, so that a large
-// package does not take everything.
+// newPlan divides n among the packages by the square root of their numbers of mutations, so that a
+// large package does not take nearly all.
 func newPlan(pool [][]*Mutation, n int, seed uint64) *plan {
 	p := &plan{queues: make([][]*Mutation, len(pool)), want: make([]int, len(pool))}
 	sum := 0.0
 	for _, found := range pool {
 		sum += math.Sqrt(float64(len(found)))
 	}
-	left := 0.0 // what rounding has taken from the packages before
+	left := 0.0 // the rounding error of the packages before
 	for i, found := range pool {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		kinds := map[string][]*Mutation{}
@@ -227,7 +231,7 @@ func newPlan(pool [][]*Mutation, n int, seed uint64) *plan {
 	return p
 }
 
-// next is the next mutation, of the package that lacks most; nil when there is none.
+// next returns the next mutation, from the package that lacks most, and nil when there is none.
 func (p *plan) next() *Mutation {
 	most := -1
 	for i := range p.queues {
@@ -244,7 +248,8 @@ func (p *plan) next() *Mutation {
 	return m
 }
 
-// tried says whether the mutation counts; one that does not compile is replaced by another of its package.
+// tried records a tried mutation. One that does not count, because it does not compile, is replaced
+// by another of its package.
 func (p *plan) tried(m *Mutation, counts bool) {
 	if counts {
 		return

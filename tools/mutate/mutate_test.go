@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// module writes a module of one package with a test of its own and returns its folder.
+// module writes a module and returns its folder.
 func module(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func module(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// changes are the changed lines of every mutation of one kind that a package has.
+// changes returns the changed line of each mutation of one kind in a source file.
 func changes(t *testing.T, kind, source string) []string {
 	t.Helper()
 	t.Chdir(module(t, map[string]string{"a.go": source}))
@@ -44,7 +44,7 @@ func changes(t *testing.T, kind, source string) []string {
 	return got
 }
 
-func TestEachKindChangesWhatItNames(t *testing.T) {
+func TestEachKindOfMutationChangesItsLines(t *testing.T) {
 	for _, c := range []struct {
 		kind, line string
 		want       []string
@@ -55,7 +55,8 @@ func TestEachKindChangesWhatItNames(t *testing.T) {
 		{logic, "return ok && a > 3", []string{"return ok || a > 3"}},
 		{constant, "return a > 3", []string{"return a > (3 + 1)"}},
 		{arithmetic, "return a - b > 3", []string{"return a + b > 3"}},
-		{branch, "if ok { a = 0 } else { a = 1 }; return ok", []string{"if false && (ok) { a = 0 } else { a = 1 }; return ok", "if ok { a = 0 }; return ok"}},
+		{branch, "if ok { a = 0 } else { a = 1 }; return ok",
+			[]string{"if false && (ok) { a = 0 } else { a = 1 }; return ok", "if ok { a = 0 }; return ok"}},
 		{statement, "a++; log.Info(a); return ok", []string{"; log.Info(a); return ok"}},
 		{argument, "return two(a, b)", []string{"return two(nil, b)", "return two(a)", "return two(a, nil)"}},
 		{query, "return same(`SELECT x FROM y WHERE a = 3 AND b < 2`)", []string{
@@ -73,16 +74,17 @@ func TestEachKindChangesWhatItNames(t *testing.T) {
 	}
 }
 
-func TestWordsForPeopleAreNotMutated(t *testing.T) {
+func TestTextsForPeopleAreNotMutated(t *testing.T) {
 	got := changes(t, constant, "package a\n\nfunc f() { log.Warn(\"late\", \"by\", 5); panic(7) }\n")
 	if len(got) != 0 {
-		t.Errorf("mutations of a log line and a panic: %q, want none", got)
+		t.Errorf("mutations of a log line and a panic: got %q, want none", got)
 	}
 }
 
-// A size in advance changes no result. A length, and the buffer of a channel, do.
-func TestSizesInAdvanceAreNotMutated(t *testing.T) {
-	source := "package a\n\nfunc f(n int) { _ = make([]int, 2, n*8+1); _ = make(map[int]int, 3+n); _ = make(chan int, 4); _ = make([]int, n-5) }\n"
+// A capacity changes no result. A length and the buffer of a channel do.
+func TestCapacitiesAreNotMutated(t *testing.T) {
+	source := "package a\n\nfunc f(n int) { _ = make([]int, 2, n*8+1); _ = make(map[int]int, 3+n); " +
+		"_ = make(chan int, 4); _ = make([]int, n-5) }\n"
 	for kind, want := range map[string][]string{constant: {"(2 + 1)", "(4 + 1)", "(5 + 1)"}, arithmetic: {"n+5"}} {
 		got := changes(t, kind, source)
 		if len(got) != len(want) {
@@ -100,7 +102,7 @@ func TestSizesInAdvanceAreNotMutated(t *testing.T) {
 const (
 	tinySource = `package tiny
 
-// Full is tested at its edge, Half is not, and nothing tests Empty.
+// Full is tested at its bound, Half is not.
 func Full(n int) bool { return n >= limit }
 
 func Half(n int) bool { return n > limit/2 }
@@ -126,7 +128,8 @@ func TestHalfSomewhere(t *testing.T) {
 )
 
 func TestARunNamesKilledSurvivorsAndEquivalents(t *testing.T) {
-	list := "# a comment\ntiny.go\n- func Half(n int) bool { return n > limit/2 }\n+ func Half(n int) bool { return n > limit/(2 + 1) }\n= nobody asks for a half\n"
+	list := "# a comment\ntiny.go\n- func Half(n int) bool { return n > limit/2 }\n" +
+		"+ func Half(n int) bool { return n > limit/(2 + 1) }\n= a reason\n"
 	t.Chdir(module(t, map[string]string{"tiny.go": tinySource, "tiny_test.go": tinyTest, "tools/mutate/equivalent.txt": list}))
 	report := filepath.Join(t.TempDir(), "report")
 	code, err := run(t.Context(), &options{n: 100, seed: 1, packages: ".", report: report, workers: 2, cache: t.TempDir()})
@@ -141,28 +144,31 @@ func TestARunNamesKilledSurvivorsAndEquivalents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"SURVIVED  tiny.go:6  comparison shifted, 1 tests of tiny\n- func Half(n int) bool { return n > limit/2 }\n+ func Half(n int) bool { return n >= limit/2 }\n\n",
+		"SURVIVED  tiny.go:6  comparison shifted, 1 tests of tiny\n- func Half(n int) bool { return n > limit/2 }\n" +
+			"+ func Half(n int) bool { return n >= limit/2 }\n\n",
 		"equivalent  tiny.go:6  constant changed, 1 tests of tiny\n",
-		"= nobody asks for a half",
+		"= a reason",
 		"killed  tiny.go:4  func Full(n int) bool { return n > limit }  by TestFullAtItsEdge",
 		"killed  tiny.go:8  const limit = (8 + 1)  by TestFullAtItsEdge",
 	} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("the report lacks %q:\n%s", want, text)
+			t.Errorf("got the report\n%s\nwant %q in it", text, want)
 		}
 	}
 	if n := strings.Count(string(text), "SURVIVED"); n != 1 {
 		t.Errorf("survivors = %d, want 1:\n%s", n, text)
 	}
 
-	later := filepath.Join(t.TempDir(), "later") // after a test that kills it, moved by two lines
+	// A new test kills the survivor, which has moved by two lines.
+	later := filepath.Join(t.TempDir(), "later")
 	moved := strings.Replace(tinySource, "\nfunc Half", "\n// Half is more than half.\n//\nfunc Half", 1)
 	t.Chdir(module(t, map[string]string{"tiny.go": moved, "tiny_test.go": strings.Replace(tinyTest, "Half(1)", "Half(4)", 1)}))
-	if code, err = run(t.Context(), &options{again: report, packages: ".", report: later, workers: 1, cache: t.TempDir()}); code != 0 || err != nil {
+	code, err = run(t.Context(), &options{again: report, packages: ".", report: later, workers: 1, cache: t.TempDir()})
+	if code != 0 || err != nil {
 		t.Errorf("exit code again = %d, %v, want 0", code, err)
 	}
 	if text, err = os.ReadFile(later); err != nil || !strings.HasPrefix(string(text), "killed  tiny.go:8  ") {
-		t.Errorf("the survivor is not killed in line 8: %v\n%s", err, text)
+		t.Errorf("got the report (%v)\n%s\nwant the survivor killed in line 8", err, text)
 	}
 }
 
@@ -211,6 +217,6 @@ func TestTheSameSeedDrawsTheSameMutations(t *testing.T) {
 		return drawn
 	}
 	if a, b := draw(5), draw(5); !slices.Equal(a, b) || len(a) != 3 {
-		t.Errorf("drawn with one seed: %v and %v, want the same three", a, b)
+		t.Errorf("drawn with one seed: got %v and %v, want the same three", a, b)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"slices"
 	"strings"
 )
 
@@ -13,20 +14,20 @@ type Mutation struct {
 	File       *File
 	Kind       string
 	Start, End int
-	New        []string // the first that compiles is taken
+	New        []string // replacements; the first that compiles is used
 
-	before, after string // the changed lines, once New is chosen
+	before, after string // the lines of the change, set by choose
 }
 
-// Line is the number of the first line that changes.
+// Line returns the number of the first changed line.
 func (m *Mutation) Line() int { return m.File.line(m.Start) }
 
-// apply is the file's text with the mutation.
+// apply returns the file's text with a replacement.
 func (m *Mutation) apply(replacement string) []byte {
 	return bytes.Join([][]byte{m.File.text[:m.Start], []byte(replacement), m.File.text[m.End:]}, nil)
 }
 
-// choose notes a replacement and the lines before and after it, without their indentation.
+// choose sets before and after to the lines of the change, without their indentation.
 func (m *Mutation) choose(replacement string) {
 	text := m.File.text
 	from := bytes.LastIndexByte(text[:m.Start], '\n') + 1
@@ -38,7 +39,7 @@ func (m *Mutation) choose(replacement string) {
 	m.after = flat(string(text[from:m.Start]) + replacement + string(text[m.End:to]))
 }
 
-// flat writes some lines as one.
+// flat joins lines to one of 240 bytes at most.
 func flat(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > 240 {
@@ -62,12 +63,13 @@ const (
 	script     = "Lua changed"
 )
 
+// opposite holds the operator that replaces another.
 var opposite = map[token.Token]string{
 	token.EQL: "!=", token.NEQ: "==", token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">",
 	token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+", token.MUL: "/", token.QUO: "*",
 }
 
-// mutations are all places of a file that can be changed.
+// mutations returns every mutation of a file.
 func mutations(f *File) []*Mutation {
 	if f.tree == nil {
 		if strings.HasSuffix(f.Path, ".lua") {
@@ -77,8 +79,9 @@ func mutations(f *File) []*Mutation {
 	}
 	w := &walker{file: f}
 	for _, d := range f.tree.Decls {
-		if g, ok := d.(*ast.GenDecl); ok && (g.Tok != token.CONST && g.Tok != token.VAR || strings.Contains(g.Doc.Text(), "(mutant ")) {
-			continue // types, imports, and what only a named mutation uses
+		g, ok := d.(*ast.GenDecl)
+		if ok && (g.Tok != token.CONST && g.Tok != token.VAR || strings.Contains(g.Doc.Text(), "(mutant ")) {
+			continue // types, imports, and declarations that only a named mutation uses
 		}
 		ast.Inspect(d, w.visit)
 	}
@@ -92,7 +95,8 @@ type walker struct {
 }
 
 func (w *walker) add(kind string, from, to token.Pos, replacement ...string) {
-	w.found = append(w.found, &Mutation{File: w.file, Kind: kind, Start: w.file.offset(from), End: w.file.offset(to), New: replacement})
+	start, end := w.file.offset(from), w.file.offset(to)
+	w.found = append(w.found, &Mutation{File: w.file, Kind: kind, Start: start, End: end, New: replacement})
 }
 
 func (w *walker) source(n ast.Node) string {
@@ -113,7 +117,7 @@ func (w *walker) visit(n ast.Node) bool {
 			return false
 		}
 	case *ast.IfStmt:
-		if strings.Contains(w.source(n.Cond), "mutant.") { // a mistake that is planted by hand already
+		if strings.Contains(w.source(n.Cond), "mutant.") { // a named mutation
 			return false
 		}
 		w.condition(n.Cond)
@@ -153,7 +157,7 @@ func (w *walker) visit(n ast.Node) bool {
 	return true
 }
 
-// condition negates what is not a comparison, which binary turns itself.
+// condition negates a condition. binary changes comparisons.
 func (w *walker) condition(c ast.Expr) {
 	if b, ok := c.(*ast.BinaryExpr); ok && opposite[b.Op] != "" {
 		return
@@ -176,7 +180,7 @@ func (w *walker) binary(n *ast.BinaryExpr) {
 		kind = logic
 	case token.ADD, token.SUB, token.MUL, token.QUO:
 		kind = arithmetic
-		if unit(n.X) || unit(n.Y) { // 90 * time.Second: its number is a constant
+		if unit(n.X) || unit(n.Y) { // in 90 * time.Second the constant is mutated instead
 			return
 		}
 	default:
@@ -192,7 +196,8 @@ func unit(e ast.Expr) bool {
 		return false
 	}
 	x, ok := s.X.(*ast.Ident)
-	return ok && x.Name == "time" && strings.HasSuffix(s.Sel.Name, "nd") || ok && x.Name == "time" && (s.Sel.Name == "Minute" || s.Sel.Name == "Hour")
+	return ok && x.Name == "time" &&
+		(strings.HasSuffix(s.Sel.Name, "nd") || s.Sel.Name == "Minute" || s.Sel.Name == "Hour")
 }
 
 func (w *walker) literal(n *ast.BasicLit) {
@@ -212,20 +217,18 @@ func (w *walker) literal(n *ast.BasicLit) {
 	}
 }
 
-// call gives each argument its zero value, and drops the last of a list of any length.
+// call replaces each argument by its zero value, and drops the last argument.
 func (w *walker) call(n *ast.CallExpr) {
 	if name := w.source(n.Fun); name == "make" || name == "append" || name == "len" || name == "cap" {
 		return
 	}
 	for i, arg := range n.Args {
-		if id, ok := arg.(*ast.Ident); ok && (id.Name == "ctx" || id.Name == "nil" || id.Name == "true" || id.Name == "false") {
-			continue
-		}
 		switch x := arg.(type) {
-		case *ast.FuncLit, *ast.BasicLit:
-			continue
-		case *ast.CompositeLit:
-			_ = x
+		case *ast.Ident:
+			if slices.Contains([]string{"ctx", "nil", "true", "false"}, x.Name) {
+				continue
+			}
+		case *ast.FuncLit, *ast.BasicLit, *ast.CompositeLit:
 			continue
 		}
 		var zeros []string
@@ -241,7 +244,7 @@ func (w *walker) call(n *ast.CallExpr) {
 	}
 }
 
-// sizes counts the arguments of a call that precede a size in advance: the capacity of a slice, the hint of a map.
+// sizes returns the number of arguments before a capacity: that of a slice, or the hint of a map.
 func sizes(n *ast.CallExpr) int {
 	if id, ok := n.Fun.(*ast.Ident); !ok || id.Name != "make" {
 		return len(n.Args)
@@ -252,7 +255,7 @@ func sizes(n *ast.CallExpr) int {
 	return min(len(n.Args), 2)
 }
 
-// result returns another error, or none.
+// result replaces the returned error by another or by nil.
 func (w *walker) result(n *ast.ReturnStmt) {
 	if len(n.Results) == 0 {
 		return
@@ -262,23 +265,26 @@ func (w *walker) result(n *ast.ReturnStmt) {
 	case text == "err":
 		w.add(wrongError, last.Pos(), last.End(), "nil")
 	case strings.HasPrefix(text, "Err") || strings.Contains(text, ".Err"):
-		w.add(wrongError, last.Pos(), last.End(), "context.Canceled", "io.EOF", `errors.New("another")`, `fmt.Errorf("another")`)
+		w.add(wrongError, last.Pos(), last.End(),
+			"context.Canceled", "io.EOF", `errors.New("another")`, `fmt.Errorf("another")`)
 	case strings.HasPrefix(text, "fmt.Errorf("):
 		w.add(wrongError, last.Pos(), last.End(), "nil")
 	}
 }
 
-// untested names calls whose arguments are words for people or sizes in advance.
+// untested reports whether a call is not mutated: it writes a text for people, reserves memory,
+// unlocks or panics.
 func untested(fun string) bool {
 	name := fun[strings.LastIndexByte(fun, '.')+1:]
 	switch name {
-	case "Debug", "Info", "Warn", "DebugContext", "InfoContext", "WarnContext", "ErrorContext", "LogAttrs", "panic", "Grow", "Unlock", "RUnlock":
+	case "Debug", "Info", "Warn", "DebugContext", "InfoContext", "WarnContext", "ErrorContext", "LogAttrs",
+		"panic", "Grow", "Unlock", "RUnlock":
 		return true
-	case "Error": // a logger's, not an error's text
+	case "Error": // the method of a logger, not of an error
 		return strings.Contains(strings.ToLower(fun), "log")
 	}
 	return strings.HasPrefix(fun, "mutant.")
 }
 
-// String is one line: where, what kind.
+// String returns the place and the kind.
 func (m *Mutation) String() string { return fmt.Sprintf("%s:%d %s", m.File.Path, m.Line(), m.Kind) }

@@ -18,36 +18,39 @@ import (
 	"time"
 )
 
-// A Test is one top-level test, what it takes and the places that it reaches.
+// A Test is one top-level test, with its duration and the code that it runs.
 type Test struct {
 	Package *Package
 	Name    string
 	Took    time.Duration
 
-	// By file, as import path and name.
+	// Ran and Idle hold the blocks that the test runs and does not run, by import path and file name.
 	Ran, Idle map[string][]block
 }
 
-// block is a stretch of code: line and column of both ends.
+// block is a piece of code: line and column of both ends.
 type block struct{ FromLine, FromCol, ToLine, ToCol int }
 
 func (b block) holds(line, col int) bool {
-	return (b.FromLine < line || b.FromLine == line && b.FromCol <= col) && (line < b.ToLine || line == b.ToLine && col < b.ToCol)
+	return (b.FromLine < line || b.FromLine == line && b.FromCol <= col) &&
+		(line < b.ToLine || line == b.ToLine && col < b.ToCol)
 }
 
 func holds(blocks []block, at place) bool {
 	return slices.ContainsFunc(blocks, func(b block) bool { return b.holds(at.line, at.col) })
 }
 
-// measure runs each test of the packages alone, without a mutation, and notes what it reaches.
-// A test that fails would kill everything: it is tried once more, then it is an error.
-// A measurement of the same binary is taken from the user's cache.
+// measure runs each test of the packages alone, without a mutation, and records the code that it
+// runs. A failing test would kill every mutation, so it is tried once more and is then an error.
+// The measurements of an unchanged binary come from the cache.
 func measure(ctx context.Context, o *options, packages []*Package, cover []string) ([]*Test, error) {
 	var tests, missing []*Test
 	keep := map[*Package]string{}
 	for _, p := range packages {
 		binary := filepath.Join(o.work, "cover-"+flatName(p.ImportPath))
-		if out, err := o.command(ctx, o.root, "go", "test", "-c", "-vet=off", "-covermode=set", "-coverpkg="+strings.Join(cover, ","), "-o", binary, p.ImportPath).CombinedOutput(); err != nil {
+		build := o.command(ctx, o.root, "go", "test", "-c", "-vet=off", "-covermode=set", "-coverpkg="+strings.Join(cover, ","),
+			"-o", binary, p.ImportPath)
+		if out, err := build.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("building the tests of %s: %w\n%s", p.ImportPath, err, out)
 		}
 		path, err := cached(o.cache, binary)
@@ -97,7 +100,8 @@ func (t *Test) measure(ctx context.Context, o *options) error {
 	profile := filepath.Join(o.work, "profile-"+flatName(t.Package.ImportPath)+"-"+t.Name)
 	binary := filepath.Join(o.work, "cover-"+flatName(t.Package.ImportPath))
 	began := time.Now()
-	out, err := o.command(ctx, t.Package.Dir, binary, "-test.run", "^"+t.Name+"$", "-test.coverprofile", profile, "-test.timeout", "3m").CombinedOutput()
+	out, err := o.command(ctx, t.Package.Dir, binary,
+		"-test.run", "^"+t.Name+"$", "-test.coverprofile", profile, "-test.timeout", "3m").CombinedOutput()
 	t.Took = time.Since(began)
 	if err != nil {
 		return fmt.Errorf("%s of %s fails without a mutation: %w\n%s", t.Name, t.Package.ImportPath, err, out)
@@ -121,12 +125,12 @@ func (t *Test) measure(ctx context.Context, o *options) error {
 	return nil
 }
 
-// counted is a line of a profile: a block, how many statements it has, whether it ran.
+// counted matches a line of a coverage profile: a block, its number of statements, and whether it
+// ran.
 var counted = regexp.MustCompile(`(?m)^(\S+):(\d+)\.(\d+),(\d+)\.(\d+) \d+ ([01])$`)
 
-// reaches reports whether the test runs one of the points. Not every point lies in a block: the words of a
-// case and what stands behind a function literal do not. The first that does is judged, and
-// the points go from the inside out.
+// reaches reports whether the test runs the innermost of the points that is in a block. Some points
+// are in no block: the expressions of a case, and code after a function literal.
 func (t *Test) reaches(inward []place) bool {
 	for _, at := range inward {
 		if holds(t.Ran[at.file], at) {
@@ -152,9 +156,9 @@ type index struct {
 	uses map[string][][]place // by name
 }
 
-// places are where a mutation takes effect: its own, in a function; else wherever the names that its
-// declaration gives are used, in any package. Declarations that use them count with their own names.
-// Each is a point and the beginnings of the statements around it.
+// places returns the places where a mutation takes effect: its own place in a function, else every
+// place in any package that uses a name of its declaration. A declaration that uses such a name
+// counts with its own names. Each place is a point and the beginnings of the statements around it.
 func (x *index) places(m *Mutation) [][]place {
 	if m.File.tree == nil {
 		return x.follow(embedding(m.File))
@@ -171,11 +175,11 @@ func (x *index) places(m *Mutation) [][]place {
 	return nil
 }
 
-// around is the point at an offset of a declaration, then the beginnings of the statements that hold it, the innermost first.
+// around returns the point at an offset of a declaration and the beginnings of the statements
+// around it, the innermost first.
 func (f *File) around(d ast.Decl, offset int) []place {
-	point := func(o int) place {
-		return place{f.Package.ImportPath + "/" + filepath.Base(f.Path), f.line(o), o - bytes.LastIndexByte(f.text[:o], '\n')}
-	}
+	name := f.Package.ImportPath + "/" + filepath.Base(f.Path)
+	point := func(o int) place { return place{name, f.line(o), o - bytes.LastIndexByte(f.text[:o], '\n')} }
 	points := []place{point(offset)}
 	ast.Inspect(d, func(n ast.Node) bool {
 		if n == nil || f.offset(n.Pos()) > offset || offset >= f.offset(n.End()) {
@@ -192,6 +196,7 @@ func (f *File) around(d ast.Decl, offset int) []place {
 	return points
 }
 
+// follow returns the places that use the names, directly or by other declarations.
 func (x *index) follow(names []string) [][]place {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -208,7 +213,7 @@ func (x *index) follow(names []string) [][]place {
 		}
 		met[name] = true
 		for _, p := range x.uses[name] {
-			if p[0].line == 0 { // used by another declaration, whose name stands in place of a file
+			if p[0].line == 0 { // another declaration uses it; file holds its name
 				names = append(names, p[0].file)
 			} else {
 				found = append(found, p)
@@ -218,6 +223,7 @@ func (x *index) follow(names []string) [][]place {
 	return found
 }
 
+// build fills uses.
 func (x *index) build() {
 	x.uses = map[string][][]place{}
 	global := map[string]bool{}
@@ -263,7 +269,7 @@ func (x *index) build() {
 	}
 }
 
-// declared are the names that the declaration around an offset gives; with -1 all of its names.
+// declared returns the names that g declares at an offset, or all its names for -1.
 func declared(f *File, g *ast.GenDecl, offset int) []string {
 	var names []string
 	if g.Tok != token.CONST && g.Tok != token.VAR {
@@ -281,7 +287,7 @@ func declared(f *File, g *ast.GenDecl, offset int) []string {
 	return names
 }
 
-// embedding are the variables that hold a script.
+// embedding returns the names of the variables into which a script is embedded.
 func embedding(script *File) []string {
 	var names []string
 	for _, f := range script.Package.files {
@@ -303,7 +309,7 @@ func embedding(script *File) []string {
 	return names
 }
 
-// parallel calls f for 0 to n-1, as many at a time as there are workers.
+// parallel calls f for 0 to n-1, with o.workers calls at the same time.
 func (o *options) parallel(n int, f func(int)) {
 	var wg sync.WaitGroup
 	next := make(chan int)
@@ -321,8 +327,8 @@ func (o *options) parallel(n int, f func(int)) {
 	wg.Wait()
 }
 
-// command is a process that ends with ctx, in a limited address space: a mutation may well ask for
-// memory without end.
+// command returns a process that ends with ctx. Its address space is limited, because a mutation
+// may allocate memory without end.
 func (o *options) command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", `ulimit -v 16000000; exec "$@"`, "sh", name}, args...)...)
 	c.Dir = dir

@@ -19,15 +19,16 @@ import (
 // The least shares of killed mutations, in percent.
 const (
 	least          = 90
-	leastOfPackage = 80 // of a package with enough mutations
+	leastOfPackage = 80 // of a package with enough mutations or more
 	enough         = 10
 )
 
-// An equivalent mutation changes nothing that anybody can observe.
+// An equivalent mutation has no observable effect.
 type equivalent struct{ file, before, after, reason string }
 
-// readEquivalents reads the list: four lines for each, "FILE", "- before", "+ after" and "= reason", and an empty line.
-// A line that begins with # is a comment. Blanks count as one, so that a move of the code keeps the entry.
+// readEquivalents reads the list of equivalent mutations. An entry has the lines "FILE", "-
+// before", "+ after" and "= reason", and ends with an empty line. A line that begins with # is a
+// comment. Several blanks count as one, so that an entry stays valid when the indentation changes.
 func readEquivalents(path string) ([]equivalent, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,6 +66,7 @@ func readEquivalents(path string) ([]equivalent, error) {
 	return list, nil
 }
 
+// reasonOf returns the reason of a mutation in the list, and "" for none.
 func reasonOf(list []equivalent, file string, m *Mutation) string {
 	for _, e := range list {
 		if e.file == file && e.before == m.before && e.after == m.after {
@@ -139,10 +141,12 @@ func printReport(out io.Writer, o *options, verdicts []*Verdict) int {
 	return code
 }
 
-// survivors prints those without a reason, then the equivalent ones.
+// survivors prints the survivors, then the equivalent mutations.
 func survivors(out io.Writer, o *options, verdicts []*Verdict) {
 	sorted := slices.Clone(verdicts)
-	slices.SortStableFunc(sorted, func(a, b *Verdict) int { return cmp.Compare(min(len(a.Reason), 1), min(len(b.Reason), 1)) })
+	slices.SortStableFunc(sorted, func(a, b *Verdict) int {
+		return cmp.Compare(min(len(a.Reason), 1), min(len(b.Reason), 1))
+	})
 	for _, v := range sorted {
 		if v.killed() {
 			continue
@@ -151,7 +155,8 @@ func survivors(out io.Writer, o *options, verdicts []*Verdict) {
 		if v.Reason != "" {
 			word = "equivalent"
 		}
-		fmt.Fprintf(out, "%s  %s:%d  %s, %d tests of %s\n- %s\n+ %s\n", word, o.relative(v.File.Path), v.Line(), v.Kind, v.Tests, strings.Join(v.Noted, " "), v.before, v.after)
+		fmt.Fprintf(out, "%s  %s:%d  %s, %d tests of %s\n- %s\n+ %s\n", word, o.relative(v.File.Path), v.Line(),
+			v.Kind, v.Tests, strings.Join(v.Packages, " "), v.before, v.after)
 		if v.Reason != "" {
 			fmt.Fprintf(out, "= %s\n", v.Reason)
 		}
@@ -159,8 +164,8 @@ func survivors(out io.Writer, o *options, verdicts []*Verdict) {
 	}
 }
 
-// survived are the mutations that a report names as survivors; of equal ones in a file that which
-// stands nearest to the line of then.
+// survived returns the mutations that a report names as survivors. Of several equal ones in a file
+// it returns the one that is nearest to the line in the report.
 func survived(report string, o *options, all []*Mutation) []*Mutation {
 	type change struct{ file, kind, before, after string }
 	equal := map[change][]*Mutation{}
@@ -184,5 +189,5 @@ func survived(report string, o *options, all []*Mutation) []*Mutation {
 	return found
 }
 
-// survivor is one in a report.
+// survivor matches a survivor in a report.
 var survivor = regexp.MustCompile(`(?m)^SURVIVED  (.+):(\d+)  ([^,]+), .*\n- ?(.*)\n\+ ?(.*)$`)

@@ -6,14 +6,16 @@ import (
 	"strings"
 )
 
-// A rule turns what the first group of its pattern matches.
+// A rule replaces the text that the first group of its pattern matches.
 type rule struct {
 	pattern *regexp.Regexp
-	turn    func(string) string
+	replace func(string) string
 }
 
+// to returns a replacement by s.
 func to(s string) func(string) string { return func(string) string { return s } }
 
+// increment adds 1 to a whole number.
 func increment(s string) string {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -22,19 +24,21 @@ func increment(s string) string {
 	return strconv.Itoa(n + 1)
 }
 
+// rules makes rules of a table of patterns, each followed by a text or a function.
 func rules(table ...any) []rule {
 	var all []rule
 	for i := 0; i < len(table); i += 2 {
-		turn, ok := table[i+1].(func(string) string)
+		replace, ok := table[i+1].(func(string) string)
 		if !ok {
-			turn = to(table[i+1].(string))
+			replace = to(table[i+1].(string))
 		}
-		all = append(all, rule{regexp.MustCompile(table[i].(string)), turn})
+		all = append(all, rule{regexp.MustCompile(table[i].(string)), replace})
 	}
 	return all
 }
 
-// An equals sign compares only behind these words; behind SET it assigns.
+// sqlRules change SQL. An equals sign is a comparison only after the words of its pattern; after
+// SET it assigns.
 var sqlRules = rules(
 	`\s(<)\s`, "<=", `\s(<=)\s`, "<", `\s(>)\s`, ">=", `\s(>=)\s`, ">", `\s(<>)\s`, "=",
 	`(?i)\b(?:WHERE|AND|OR|ON|WHEN|NOT)\s+[\w.$?()]+\s(=)\s`, "<>",
@@ -45,20 +49,24 @@ var sqlRules = rules(
 	`\s(\+)\s`, "-", `\s(-)\s`, "+", `(?i)\s(DESC)\b`, "ASC", `(?i)\bLIMIT\s+(\d+)`, increment, `(?i)\b(COALESCE)\(`, "nullif",
 )
 
+// luaRules change Lua.
 var luaRules = rules(
-	`\s(<)\s`, "<=", `\s(<=)\s`, "<", `\s(>)\s`, ">=", `\s(>=)\s`, ">", `\s(==)\s`, "~=", `\s(~=)\s`, "==", `\bif (not )`, "",
-	`\s(and)\s`, "or", `\s(or)\s`, "and", `math\.(max)`, "min", `math\.(min)`, "max", `math\.(floor)`, "ceil", `math\.(ceil)`, "floor",
+	`\s(<)\s`, "<=", `\s(<=)\s`, "<", `\s(>)\s`, ">=", `\s(>=)\s`, ">", `\s(==)\s`, "~=", `\s(~=)\s`, "==",
+	`\bif (not )`, "", `\s(and)\s`, "or", `\s(or)\s`, "and",
+	`math\.(max)`, "min", `math\.(min)`, "max", `math\.(floor)`, "ceil", `math\.(ceil)`, "floor",
 	`\s(\+)\s`, "-", `\s(-)\s`, "+", `\s(\*)\s`, "/", `\s(/)\s`, "*", `[^\w.'%](\d+)\b`, increment,
 )
 
-// statementOfSQL reports whether a literal is one, by its words in capitals.
+// sqlWords matches the words that show a statement.
 var sqlWords = regexp.MustCompile(`\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|ON CONFLICT)\b`)
 
+// statementOfSQL reports whether a literal is an SQL statement.
 func statementOfSQL(literal string) bool {
 	return len(literal) > 20 && sqlWords.MatchString(literal)
 }
 
-// scripts finds every place of a text that a rule turns. The text begins at base; comments stay.
+// scripts returns the mutations of a text by the rules of a table, outside of comments. The text
+// begins at the offset base of the file.
 func scripts(f *File, base int, text, kind string, table []rule) []*Mutation {
 	var found []*Mutation
 	for _, r := range table {
@@ -70,7 +78,8 @@ func scripts(f *File, base int, text, kind string, table []rule) []*Mutation {
 			if strings.Contains(text[start:at[2]], "--") {
 				continue
 			}
-			found = append(found, &Mutation{File: f, Kind: kind, Start: base + at[2], End: base + at[3], New: []string{r.turn(text[at[2]:at[3]])}})
+			replacement := r.replace(text[at[2]:at[3]])
+			found = append(found, &Mutation{File: f, Kind: kind, Start: base + at[2], End: base + at[3], New: []string{replacement}})
 		}
 	}
 	return found

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// A Package is one package of the module, as `go list` tells it.
+// A Package is one package of the module, as `go list` reports it.
 type Package struct {
 	ImportPath   string
 	Dir          string
@@ -46,10 +46,10 @@ type File struct {
 	tree    *ast.File // nil for a script
 }
 
-// offset is the place of a position in the file's text, in bytes.
+// offset returns the offset of a position in the file's text, in bytes.
 func (f *File) offset(p token.Pos) int { return f.set.Position(p).Offset }
 
-// line is the number of the line that holds an offset, from 1.
+// line returns the number of the line at an offset, from 1.
 func (f *File) line(offset int) int { return 1 + bytes.Count(f.text[:offset], []byte("\n")) }
 
 // loadPackages lists the packages that the patterns name and reads their sources.

@@ -12,22 +12,23 @@ import (
 	"time"
 )
 
-// A Verdict is what became of a mutation.
+// A Verdict is the result of a tried mutation.
 type Verdict struct {
 	*Mutation
-	By     string   // the test that failed; "" when it survived
-	Tests  int      // how many tests were run
-	Reason string   // why it is equivalent, from equivalent.txt
-	Noted  []string // packages whose tests ran
-	Took   time.Duration
+	By       string   // the test that failed; "" for a survivor
+	Tests    int      // number of tests that ran
+	Reason   string   // why it is equivalent, from equivalent.txt
+	Packages []string // packages whose tests ran
+	Took     time.Duration
 }
 
 func (v *Verdict) killed() bool { return v.By != "" }
 
-// quick is the time of a test that is run before all slower ones of its package.
+// quick is the longest duration of the tests that run before the slower ones of their package.
 const quick = 300 * time.Millisecond
 
-// try plants a mutation and runs the tests that reach it. The verdict is nil when none of its replacements compiles.
+// try applies a mutation and runs the tests that reach it. The verdict is nil when no replacement
+// compiles.
 func try(ctx context.Context, o *options, m *Mutation, tests []*Test, x *index) (*Verdict, error) {
 	began := time.Now()
 	dir, err := os.MkdirTemp(o.work, "try-")
@@ -60,14 +61,15 @@ func try(ctx context.Context, o *options, m *Mutation, tests []*Test, x *index) 
 		p := group[0].Package
 		binary := filepath.Join(dir, "tests-"+flatName(p.ImportPath))
 		if i == 0 || groups[i-1][0].Package != p {
-			if out, err := o.command(ctx, o.root, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, p.ImportPath).CombinedOutput(); err != nil {
-				v.By = "it does not compile" // a test or a package that imports it
+			build := o.command(ctx, o.root, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, p.ImportPath)
+			if out, err := build.CombinedOutput(); err != nil {
+				v.By = "it does not compile" // a test or an importing package
 				if !strings.Contains(string(out), ".go:") {
 					return nil, fmt.Errorf("%v: building the tests of %s: %w\n%s", m, p.ImportPath, err, out)
 				}
 				return v, ctx.Err()
 			}
-			v.Noted = append(v.Noted, p.ImportPath)
+			v.Packages = append(v.Packages, p.ImportPath)
 		}
 		v.Tests += len(group)
 		if v.By = runGroup(ctx, o, binary, group); v.killed() || ctx.Err() != nil {
@@ -77,8 +79,8 @@ func try(ctx context.Context, o *options, m *Mutation, tests []*Test, x *index) 
 	return v, nil
 }
 
-// choose is which tests are run, in groups: those of the mutation's own package first, then package by package
-// by the time that they take; of each package the quick ones first.
+// choose returns the tests to run, in groups: first those of the mutation's own package, then the
+// other packages by their total time, and of each package the quick tests first.
 func choose(m *Mutation, tests []*Test, at [][]place) [][]*Test {
 	byPackage := map[*Package][]*Test{}
 	total := map[*Package]time.Duration{}
@@ -122,9 +124,11 @@ func choose(m *Mutation, tests []*Test, at [][]place) [][]*Test {
 	return groups
 }
 
+// failed matches the name of a failed test.
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// runGroup runs tests of one binary until one fails, and names it.
+// runGroup runs tests of one binary until one fails. It returns the name of that test or another
+// cause, and "" when all pass.
 func runGroup(ctx context.Context, o *options, binary string, group []*Test) string {
 	limit := 20 * time.Second
 	var names []string
@@ -132,7 +136,8 @@ func runGroup(ctx context.Context, o *options, binary string, group []*Test) str
 		limit += 4 * t.Took
 		names = append(names, t.Name)
 	}
-	out, err := o.command(ctx, group[0].Package.Dir, binary, "-test.failfast", "-test.timeout", limit.String(), "-test.run", "^("+strings.Join(names, "|")+")$").CombinedOutput()
+	out, err := o.command(ctx, group[0].Package.Dir, binary, "-test.failfast", "-test.timeout", limit.String(),
+		"-test.run", "^("+strings.Join(names, "|")+")$").CombinedOutput()
 	if err == nil {
 		return ""
 	}
