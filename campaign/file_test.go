@@ -23,7 +23,7 @@ func glob(t testing.TB, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(campaigns, pattern))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no files for %s: %v", pattern, err)
+		t.Fatalf("%s: %d files, %v; want one or more", pattern, len(files), err)
 	}
 	return files
 }
@@ -103,7 +103,7 @@ func TestEveryFaultHasLineColumnAndExcerpt(t *testing.T) {
 		d, err := campaign.ParseDefinition(filepath.Base(path), src)
 		var bad *campaign.FileError
 		if d != nil || !errors.As(err, &bad) {
-			t.Errorf("%s is accepted (%v)", path, err)
+			t.Errorf("%s: got %+v, %v; want a *FileError", path, d, err)
 			continue
 		}
 		got := []byte(bad.Show() + "\n")

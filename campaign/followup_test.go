@@ -233,7 +233,7 @@ func TestAFollowUpWaitsUntilItMaySend(t *testing.T) {
 			t.Errorf("%s: %v, want %v: %s", name, err, c.want, c.says)
 		}
 		if runs, _ := l.Runs(t.Context(), campaign.RunFilter{}); (len(runs) == 2) != (c.want == nil) {
-			t.Errorf("%s: %d runs, and the error is %v", name, len(runs), err)
+			t.Errorf("%s: %d runs after %v, want 2 without an error, else 1", name, len(runs), err)
 		}
 	}
 }

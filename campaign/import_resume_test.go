@@ -86,7 +86,7 @@ func TestAnInterruptedImportGoesOnWhereItStopped(t *testing.T) {
 			got, err := campaign.Import(t.Context(),
 				campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path, Progress: func(n int64) { progress = append(progress, n) }})
 			if err != nil {
-				t.Fatalf("resumed after append %d: %v", at, err)
+				t.Fatalf("resumed after append %d: got %v, want nil", at, err)
 			}
 			if got.Resumed != run.Rows || got.Rows != want.Rows || got.Queued != want.Queued || !cmp.Equal(got.Skipped, want.Skipped) {
 				t.Errorf("append %d: got %+v, want %+v", at, got, want)

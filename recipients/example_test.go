@@ -45,6 +45,7 @@ func Example() {
 	// invalid_phone: line 3, column "Phone": "9.18E+11" is a number that a spreadsheet rounded
 	//   its last digits are lost
 	//   format the column as text and export it again from the source
-	// invalid_phone: line 4, column "Phone": "08031234568" has no + and country code, so its country is unknown
+	// invalid_phone: line 4, column "Phone": "08031234568" has no + and country code, so its country
+	// is unknown
 	//   write + and the country code, or set recipients.default_region if the whole list is of one country
 }

@@ -42,12 +42,12 @@ func FuzzReader(f *testing.F) {
 		for {
 			row, err := r.Next()
 			if kept := len(r.guard.win); kept > limit+block {
-				t.Fatalf("%d bytes kept", kept)
+				t.Fatalf("%d bytes kept, want at most %d", kept, limit+block)
 			}
 			if err != nil {
 				var file *FileError
 				if err != io.EOF && !errors.As(err, &file) {
-					t.Fatalf("%T %v", err, err)
+					t.Fatalf("got %T %v, want io.EOF or a *FileError", err, err)
 				}
 				if err == io.EOF {
 					sameCount(t, r, list, rows)
@@ -56,7 +56,8 @@ func FuzzReader(f *testing.F) {
 			}
 			rows++
 			if row.Number != rows || row.Line <= line || len(row.Cells) != len(r.Header()) {
-				t.Fatalf("row %d after %d, line %d after %d, %d cells", row.Number, rows-1, row.Line, line, len(row.Cells))
+				t.Fatalf("row %d on line %d with %d cells, want row %d on a line after %d with %d cells",
+					row.Number, row.Line, len(row.Cells), rows, line, len(r.Header()))
 			}
 			line = row.Line
 			if (row.Fault == nil) != (row.Key != 0) || row.Fault == nil && (row.To[0] != '+' || Key(row.To) != row.Key) {
@@ -93,6 +94,6 @@ func sameCount(t *testing.T, r *Reader, list []byte, rows int64) {
 		n++
 	}
 	if n != rows {
-		t.Fatalf("%d rows, encoding/csv finds %d records", rows, n)
+		t.Fatalf("%d rows, want the %d records of encoding/csv", rows, n)
 	}
 }

@@ -58,7 +58,7 @@ func TestListsReadAsTheirGoldenFilesSay(t *testing.T) {
 		})
 	}
 	if seen < 20 {
-		t.Fatalf("only %d lists found", seen)
+		t.Fatalf("%d lists found, want 20 or more", seen)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestNumberingPlansAgreeWithTheLibrary(t *testing.T) {
 	for code := range phonenumbers.GetSupportedCallingCodes() {
 		plan := newNumbering(code)
 		if plan == nil || plan.library {
-			t.Fatalf("+%d is not compiled", code)
+			t.Fatalf("+%d: got no compiled plan, want one", code)
 		}
 		for _, region := range phonenumbers.GetRegionCodesForCountryCode(code) {
 			for kind := range phonenumbers.UNKNOWN {
@@ -48,7 +48,7 @@ func TestNumberingPlansAgreeWithTheLibrary(t *testing.T) {
 		}
 	}
 	if agreed[true] < 10_000 || agreed[false] < 10_000 {
-		t.Fatalf("compared %v: the sample proves little", agreed)
+		t.Fatalf("compared %v, want 10,000 or more of each", agreed)
 	}
 }
 
@@ -62,10 +62,10 @@ func agree(t *testing.T, plan *numbering, national string, agreed map[bool]int) 
 	want := phonenumbers.IsValidNumber(n)
 	got := plan.fits(national, ValidateValid)
 	if got != want {
-		t.Fatalf("%s: valid %v, the library says %v", e164, got, want)
+		t.Fatalf("%s: valid %v, want the library's %v", e164, got, want)
 	}
 	if possible := phonenumbers.IsPossibleNumberWithReason(n) == phonenumbers.IS_POSSIBLE; plan.fits(national, ValidatePossible) != possible {
-		t.Fatalf("%s: possible %v, the library says %v", e164, !possible, possible)
+		t.Fatalf("%s: possible %v, want the library's %v", e164, !possible, possible)
 	}
 	agreed[want]++
 }

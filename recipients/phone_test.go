@@ -40,13 +40,13 @@ func TestKeyIsTheNumberWithAndWithoutPlus(t *testing.T) {
 		s := rapid.StringMatching(`[1-9][0-9]{6,14}`).Draw(t, "digits")
 		key := Key("+" + s)
 		if key == 0 || Key(s) != key {
-			t.Fatalf("%s: %d and %d", s, key, Key(s))
+			t.Fatalf("%s: key %d with + and %d without, want the same", s, key, Key(s))
 		}
 		if again := Key(fmt.Sprintf("+%d", key)); again != key {
-			t.Fatalf("%s: the key of key %d is %d", s, key, again)
+			t.Fatalf("%s: the key of key %d is %d, want the same", s, key, again)
 		}
 		if fmt.Sprint(key) != s && !strings.HasPrefix(s, "55") && !strings.HasPrefix(s, "52") {
-			t.Fatalf("%s became %d", s, key)
+			t.Fatalf("%s: key %d, want the digits themselves", s, key)
 		}
 	})
 }
@@ -245,17 +245,17 @@ func FuzzPhone(f *testing.F) {
 		}
 		digits, plus := strip(cell)
 		if plus && to != "+"+digits {
-			t.Fatalf("%q was repaired to %s", cell, to)
+			t.Fatalf("%q: got %s, want its own digits", cell, to)
 		}
 		if !plus && p.region == "" {
-			t.Fatalf("%q was given a country: %s", cell, to)
+			t.Fatalf("%q: got %s, want a fault without a country code", cell, to)
 		}
 		n, err := phonenumbers.Parse(to, "")
 		if err == nil && phonenumbers.Format(n, phonenumbers.E164) == to && !phonenumbers.IsValidNumber(n) && !strings.HasPrefix(to, "+521") {
-			t.Fatalf("%q: %s is not valid", cell, to)
+			t.Fatalf("%q: got %s, want a number that the library calls valid", cell, to)
 		}
 		if again, _, fault := p.Parse(to); fault != nil || again != to {
-			t.Fatalf("%s is not accepted again: %v", to, fault)
+			t.Fatalf("%s: read again got %s, %v; want the same number", to, again, fault)
 		}
 	})
 }

@@ -21,7 +21,8 @@ func audited(t *testing.T, run campaign.Run, m *memory) *AuditResult {
 		t.Fatal(err)
 	}
 	if a.Balanced != (a.Found == 0) || a.Balanced != (len(a.Problems) == 0) {
-		t.Fatalf("balanced %v with %d problems found, %d named", a.Balanced, a.Found, len(a.Problems))
+		t.Fatalf("balanced %v with %d problems found and %d named, want balanced exactly without problems",
+			a.Balanced, a.Found, len(a.Problems))
 	}
 	return a
 }

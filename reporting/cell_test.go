@@ -77,7 +77,7 @@ func TestAnExportedCellIsNoFormula(t *testing.T) {
 		if first, _ := utf8.DecodeRuneInString(out); out != "" {
 			switch first {
 			case '=', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠':
-				t.Fatalf("Cell(%q) = %q begins with a trigger", in, out)
+				t.Fatalf("Cell(%q) = %q, want no trigger at its beginning", in, out)
 			case '+', '-':
 				digits, points := 0, 0
 				for _, r := range out[1:] {
@@ -87,16 +87,16 @@ func TestAnExportedCellIsNoFormula(t *testing.T) {
 					case r == '.':
 						points++
 					default:
-						t.Fatalf("Cell(%q) = %q begins with a sign and is no number", in, out)
+						t.Fatalf("Cell(%q) = %q, want a number after the sign", in, out)
 					}
 				}
 				if digits == 0 || points > 1 {
-					t.Fatalf("Cell(%q) = %q begins with a sign and is no number", in, out)
+					t.Fatalf("Cell(%q) = %q, want a number after the sign", in, out)
 				}
 			}
 		}
 		if Cell(out) != out {
-			t.Fatalf("Cell(%q) = %q is changed again by Cell", in, out)
+			t.Fatalf("Cell(%q) = %q, and Cell of that = %q, want the same", in, out, Cell(out))
 		}
 		if ambiguous := len(in) > 0 && in[0] == '\'' && Cell(in[1:]) != in[1:]; !ambiguous && Restore(out) != in {
 			t.Fatalf("Restore(%q) = %q, want %q", out, Restore(out), in)

@@ -63,7 +63,7 @@ func TestReimportedExportRestoresEveryValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(records) != len(rows)+1 {
-			t.Fatalf("%d records for %d rows", len(records), len(rows))
+			t.Fatalf("%d records, want a header and %d rows", len(records), len(rows))
 		}
 		for i, cells := range rows {
 			for j, want := range cells {

@@ -55,7 +55,7 @@ func TestReportForPeople(t *testing.T) {
 		golden(t, c.name, b.Bytes())
 		for line := range strings.Lines(b.String()) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); c.width > 0 && n > c.width {
-				t.Errorf("%s: %d runes in %q", c.name, n, line)
+				t.Errorf("%s: %d runes in %q, want at most %d", c.name, n, line, c.width)
 			}
 		}
 	}

@@ -35,8 +35,8 @@ func TestPermissionsAreSharedByProcesses(t *testing.T) {
 	}
 }
 
-// A time of arrival that lies hours ahead, because the server's clock stepped back, is not an hour of
-// silence; a value that nobody can read is a new key.
+// A time of arrival that lies hours ahead, because the server's clock stepped back, is not an hour
+// of silence; a value that nobody can read is a new key.
 func TestASpoiledKeyPermitsOne(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -147,7 +147,7 @@ func lease(t testing.TB, l throttle.Limiter, key string, rate float64, n int) th
 		}
 		time.Sleep(got.Wait)
 	}
-	t.Fatalf("%s: no slot in ten seconds", key)
+	t.Fatalf("%s: got no slot in ten seconds, want one", key)
 	return throttle.Slots{}
 }
 
@@ -213,7 +213,7 @@ func ExampleNewRedis() {
 	// Output: true
 }
 
-func TestAServerThatRefusesUsIsSaidWithTheRemedy(t *testing.T) {
+func TestARefusalOfRedisComesWithItsRemedy(t *testing.T) {
 	server := redistest.Start(t)
 	server.Do("CONFIG", "SET", "requirepass", "geheim")
 	for url, want := range map[string]string{

@@ -129,7 +129,7 @@ func share(t *testing.T, url, key string, rate float64, processes int, d time.Du
 	var sent []time.Time
 	for i, c := range children {
 		if err := c.Wait(); err != nil {
-			t.Fatalf("sender %d: %v", i, err)
+			t.Fatalf("sender %d: got %v, want nil", i, err)
 		}
 		for _, line := range strings.Fields(outputs[i].String()) {
 			ns, err := strconv.ParseInt(line, 10, 64)

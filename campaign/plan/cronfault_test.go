@@ -33,7 +33,7 @@ func TestCronRefusesWhatItWouldMisread(t *testing.T) {
 	} {
 		got, err := plan.ParseCron(c.expr, "")
 		if err == nil {
-			t.Errorf("%q was read as %v", c.expr, got.Next(time.Unix(0, 0)))
+			t.Errorf("%q: read, first firing %v; want a refusal", c.expr, got.Next(time.Unix(0, 0)))
 			continue
 		}
 		if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "schedule.cron") ||

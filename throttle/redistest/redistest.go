@@ -93,7 +93,7 @@ func (s *Server) Restart() {
 		if answer, err := s.try("PING"); err == nil && answer == "+PONG" {
 			return
 		} else if time.Now().After(deadline) {
-			s.t.Fatalf("redis-server at %s does not answer: %q, %v", s.Addr, answer, err)
+			s.t.Fatalf("redis-server at %s: got %q, %v; want +PONG within 10 s", s.Addr, answer, err)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -111,7 +111,7 @@ func (s *Server) Lines(words ...string) []string {
 	s.t.Helper()
 	answer, err := s.try(words...)
 	if err != nil || strings.HasPrefix(answer, "-") {
-		s.t.Fatalf("redis %v: %q, %v", words, answer, err)
+		s.t.Fatalf("redis %v: got %q, %v; want an answer without an error", words, answer, err)
 	}
 	return strings.Split(answer, "\r\n")
 }
