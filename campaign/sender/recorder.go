@@ -8,20 +8,20 @@ import (
 	"campaignd/campaign"
 )
 
-// recorder writes results in groups. It outlives the pacers, so that what is in
-// flight at the end is recorded too.
+// recorder writes results in groups. It outlives the workers, so that what is in flight at the end
+// is recorded too.
 type recorder struct {
 	o       Options
 	ledger  Ledger
 	in      chan settled
 	waiting atomic.Int64 // how many were put and not collected
-	enough  signal       // sent when they are company, or a whole batch
+	enough  signal       // sent when minBatch results wait, and when a whole batch does
 	quit    chan struct{}
-	// facts is what every write runs under, not the engine's context: facts are written although that ended. From its
-	// end on nothing is written, and what is put is given up.
+	// facts is the context of every write. It is not the engine's: results are written although that
+	// ended. After its end nothing is written, and what is put is given up.
 	facts  context.Context
 	giveUp context.CancelFunc // ends facts
-	lost   int                // results given up; owned by run
+	lost   int                // results given up; run's goroutine's
 }
 
 // settled is a result and the segment that waits for it to be durable.
@@ -46,14 +46,13 @@ func (r *recorder) settle(n *number, a *attempt, res campaign.Result) {
 	r.put(settled{res, a.segment})
 }
 
-// put hands over a result; it blocks when the ledger is slow, which holds the posts, until the end of facts. It wakes the
-// writer for the first of a batch and when there are enough, not for each.
+// put hands over a result. It blocks while the ledger is slow, which holds the posts, until the end
+// of facts. It wakes the writer when there are enough results, not for each.
 func (r *recorder) put(s settled) {
 	r.in <- s
-	if n := r.waiting.Add(1); n != company && n < int64(r.o.FlushMax) {
-		return
+	if n := r.waiting.Add(1); n == minBatch || n >= int64(r.o.FlushMax) {
+		r.enough.send()
 	}
-	r.enough.send()
 }
 
 // within makes writing end for good d from now, unless it does sooner.
@@ -65,11 +64,12 @@ func (r *recorder) stop() {
 	close(r.quit)
 }
 
-// company is how many results are worth a transaction: fewer wait up to patience times Flush. A replica that has a share
-// of a number's rate would otherwise commit nearly each result alone.
+// Fewer than minBatch results wait up to maxLinger for more, in place of Options.Flush. A replica
+// that has a share of a number's rate would otherwise commit nearly each result alone
+// (docs/protocol.md#results).
 const (
-	company  = 8
-	patience = 4
+	minBatch  = 8
+	maxLinger = 80 * time.Millisecond
 )
 
 // run collects results and writes them in one transaction.
@@ -88,7 +88,7 @@ func (r *recorder) run() {
 			r.drain(batch)
 			return
 		}
-		if !r.gather() {
+		if !r.linger() {
 			r.drain(batch)
 			return
 		}
@@ -98,13 +98,14 @@ func (r *recorder) run() {
 	}
 }
 
-// gather lets results come together: for Flush, or up to patience times that while they are few, or until there is a
-// whole batch. It reports false when run is to end.
-func (r *recorder) gather() bool {
+// linger waits until the batch whose first result has come is worth a transaction: for Flush, up to
+// maxLinger while there are fewer than minBatch results, or until there is a whole batch. It reports
+// false when run is to end.
+func (r *recorder) linger() bool {
 	began := time.Now()
 	wait := r.o.Flush
-	if r.waiting.Load() < company {
-		wait *= patience
+	if r.waiting.Load() < minBatch {
+		wait = max(wait, maxLinger)
 	}
 	t := time.NewTimer(r.o.Jitter("flush", wait))
 	defer t.Stop()
@@ -113,7 +114,7 @@ func (r *recorder) gather() bool {
 		case <-t.C:
 			return true
 		case <-r.enough:
-			if r.waiting.Load() >= company {
+			if r.waiting.Load() >= minBatch {
 				t.Reset(max(r.o.Jitter("flush", r.o.Flush)-time.Since(began), 0))
 			}
 		case <-r.facts.Done():
@@ -140,7 +141,7 @@ func (r *recorder) collect(batch []settled) []settled {
 	return batch
 }
 
-// drain writes batch and all that was put. Every pacer has returned: nothing is put any more.
+// drain writes batch and all that was put. Every worker has returned: nothing is put any more.
 func (r *recorder) drain(batch []settled) {
 	for len(batch) > 0 || len(r.in) > 0 {
 		batch = r.collect(batch)
@@ -149,8 +150,8 @@ func (r *recorder) drain(batch []settled) {
 	}
 }
 
-// write commits one batch. Results are facts: it tries until it succeeds, or until the end of facts; what is then not
-// written is doubt, which a webhook resolves.
+// write commits one batch. Results are facts: it tries until it succeeds, or until the end of facts.
+// A result that is not written then is a doubt, which a webhook resolves.
 func (r *recorder) write(batch []settled) {
 	rs := make([]campaign.Result, len(batch))
 	for i := range batch {
