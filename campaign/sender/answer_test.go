@@ -18,7 +18,8 @@ type bench struct {
 	err    error
 }
 
-func (l *bench) SetState(_ context.Context, no campaign.RunNo, _ []campaign.State, _ campaign.State, why campaign.PauseReason, _ string) (bool, error) {
+func (l *bench) SetState(_ context.Context, no campaign.RunNo, _ []campaign.State, _ campaign.State, why campaign.PauseReason,
+	_ string) (bool, error) {
 	if l.err != nil {
 		return false, l.err
 	}
@@ -26,8 +27,8 @@ func (l *bench) SetState(_ context.Context, no campaign.RunNo, _ []campaign.Stat
 	return true, nil
 }
 
-// judging is a pacer of conn_1 and a shot of the first of four runs: the second has the same template, the third another
-// language of it, the fourth another template and another number.
+// judging is a pacer of conn_1 and a shot of the first of four runs: the second has the same
+// template, the third another language of it, the fourth another template and another number.
 func judging(t *testing.T) (*worker, *attempt, *bench) {
 	t.Helper()
 	l := &bench{}
@@ -41,7 +42,8 @@ func judging(t *testing.T) (*worker, *attempt, *bench) {
 		{no: 3, template: "spring", language: "de", connections: []string{"conn_2", "conn_1"}},
 		{no: 4, template: "autumn", language: "en", connections: []string{"conn_2"}},
 	}
-	s := &attempt{segment: newSegment(e.order[0], campaign.Lease{}, nil), number: 1, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99, To: "+4915112345678"}}
+	s := &attempt{segment: newSegment(e.order[0], campaign.Lease{}, nil), number: 1,
+		delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99, To: "+4915112345678"}}
 	return newWorker(e, "conn_1"), s, l
 }
 
@@ -52,7 +54,8 @@ func (w *worker) fails(ctx context.Context, a *attempt, e *messaging.Error, now 
 	return a.classify(e, w.poster.e.o.Backoff, now)
 }
 
-// Each refusal gives its recipient a result and a wait. The table has the wait without the drawn part.
+// Each refusal gives its recipient a result and a wait. The table has the wait without the drawn
+// part.
 func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -65,7 +68,8 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 	}{
 		{"refused", messaging.Refuse, 0, 1, 0, campaign.ResultRefused, 0, 0, false},
 		{"throttled", messaging.Slow, 0, 1, 0, campaign.ResultDeferred, time.Second, time.Second, false},
-		{"throttled for less than a second", messaging.Slow, 300 * time.Millisecond, 1, 0, campaign.ResultDeferred, time.Second, time.Second, false},
+		{"throttled for less than a second", messaging.Slow, 300 * time.Millisecond, 1, 0, campaign.ResultDeferred, time.Second, time.Second,
+			false},
 		{"throttled for a minute", messaging.Slow, time.Minute, 9, 1, campaign.ResultDeferred, time.Minute, time.Second, false},
 		{"pair, first", messaging.WaitPair, 0, 1, 0, campaign.ResultDeferred, 6 * time.Second, time.Second, false},
 		{"pair, second", messaging.WaitPair, 0, 2, 0, campaign.ResultDeferred, 24 * time.Second, time.Second, false},
@@ -89,7 +93,8 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 				now, spread := time.Now(), map[time.Duration]bool{}
 				for seq := range int64(20) {
 					s.delivery.Seq = seq
-					e := &messaging.Error{Proof: messaging.NotSent, Action: tt.action, Wait: tt.asked, Status: 400, Code: "c", Message: "m", RequestID: "r", TraceID: "t"}
+					e := &messaging.Error{Proof: messaging.NotSent, Action: tt.action, Wait: tt.asked, Status: 400, Code: "c", Message: "m",
+						RequestID: "r", TraceID: "t"}
 					got := p.fails(t.Context(), s, e, now)
 					if got.Kind != tt.kind || got.Counts != tt.counts || got.NoResend || got.Suppress != nil {
 						t.Fatalf("result = %+v, want kind %v, counts %v", got, tt.kind, tt.counts)
@@ -226,16 +231,19 @@ func TestTheBreakerTripsAtTwentyOfTwentyFive(t *testing.T) {
 	}
 }
 
-// A service whose answers prove nothing lets the number rest for 30 s; a 200 without an id is not such an answer.
+// A service whose answers prove nothing lets the number rest for 30 s; a 200 without an id is not
+// such an answer.
 func TestDoubtsLetTheNumberRestForThirtySeconds(t *testing.T) {
 	p, s, _ := judging(t)
 	now := time.Now()
 	for range 19 {
-		if got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now); got.Kind != campaign.ResultDoubt || got.NoResend {
+		if got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now); got.Kind != campaign.ResultDoubt ||
+			got.NoResend {
 			t.Fatalf("result = %+v, want a doubt that may be resent", got)
 		}
 	}
-	if got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.DoubtNoID, Status: 200}, now); got.Kind != campaign.ResultDoubt || !got.NoResend {
+	if got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.DoubtNoID, Status: 200}, now); got.Kind != campaign.ResultDoubt ||
+		!got.NoResend {
 		t.Fatalf("result = %+v, want a doubt that is never resent", got)
 	}
 	if held, _ := p.number.heldFor(now); held > 0 {
@@ -247,12 +255,14 @@ func TestDoubtsLetTheNumberRestForThirtySeconds(t *testing.T) {
 	}
 }
 
-// A service that cannot be reached is asked after 0.5 s, twice as long each time, at most 30 s; an answer begins anew.
+// A service that cannot be reached is asked after 0.5 s, twice as long each time, at most 30 s; an
+// answer begins anew.
 func TestAnUnreachableServiceIsAskedLessOften(t *testing.T) {
 	p, s, _ := judging(t)
 	now := time.Now()
 	away := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}
-	for i, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second} {
+	for i, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second,
+		16 * time.Second, 30 * time.Second, 30 * time.Second} {
 		p.fails(t.Context(), s, away, now)
 		p.fails(t.Context(), s, away, now.Add(want/2)) // of the same outage
 		if held, why := p.number.heldFor(now); held != want || why.limit != "unreachable" {
@@ -276,17 +286,21 @@ func TestARefusalFeedsTheSuppressions(t *testing.T) {
 		want *campaign.Suppression
 	}{
 		{messaging.FeedNothing, nil},
-		{messaging.FeedOptOut, &campaign.Suppression{Key: 99, To: "+4915112345678", Scope: campaign.ScopeMarketing, Source: "refused:c", At: now}},
-		{messaging.FeedUnreachable, &campaign.Suppression{Key: 99, To: "+4915112345678", Scope: campaign.ScopeUnreachable, Source: "refused:c", At: now, Until: now.Add(2160 * time.Hour)}},
+		{messaging.FeedOptOut, &campaign.Suppression{Key: 99, To: "+4915112345678", Scope: campaign.ScopeMarketing, Source: "refused:c",
+			At: now}},
+		{messaging.FeedUnreachable, &campaign.Suppression{Key: 99, To: "+4915112345678", Scope: campaign.ScopeUnreachable, Source: "refused:c",
+			At: now, Until: now.Add(2160 * time.Hour)}},
 	} {
-		got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Feed: tt.feed, Status: 400, Code: "c"}, now).Suppress
+		got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Feed: tt.feed, Status: 400,
+			Code: "c"}, now).Suppress
 		if (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
 			t.Errorf("feed %v writes %+v, want %+v", tt.feed, got, tt.want)
 		}
 	}
 }
 
-// Throttling answers alone make the number probe; any other answer to a POST says that the rate was accepted.
+// Throttling answers alone make the number probe; any other answer to a POST says that the rate was
+// accepted.
 func TestOnlyThrottlingLowersTheRate(t *testing.T) {
 	p, s, _ := judging(t)
 	now := time.Now()

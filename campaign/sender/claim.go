@@ -11,17 +11,17 @@ import (
 	"campaignd/campaign"
 )
 
-// A pacer that has enough to do looks for what others have begun once a second, and holds at most 8 segments
-// more for it: what two dead replicas leave behind.
+// A number that has enough to do looks once a second for segments that others have begun, and holds
+// at most 8 more for it: what two dead replicas leave behind.
 const (
 	begunEvery = time.Second
 	begunMost  = 8
 )
 
-// claim takes up segments when the pacer holds less than a few seconds of work: at most ceil(rate x 5 s / 4096) + 1,
-// so that a death strands little (reliability.md 2.1), and one of each run, so that a long run does not keep
-// another waiting. What somebody has begun is taken up beyond that, so that a dead owner's deliveries do not wait until
-// this one's are sent.
+// claim takes up segments while the planner holds less than a few seconds of work: at most
+// ceil(rate x 5 s / 4096) + 1, so that a death strands little (docs/protocol.md#leases), and one of
+// each run, so that a long run does not keep another waiting. Segments that an earlier owner began
+// are taken up beyond that: a dead owner's deliveries do not wait until this one's are sent.
 func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error {
 	runs := p.activeRuns()
 	if len(runs) == 0 || now.Sub(p.claimedAt) < p.e.o.Tick {
@@ -47,8 +47,8 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 		}
 	}
 	slices.SortStableFunc(order, func(a, b campaign.RunNo) int { return busy[byNo[a]] - busy[byNo[b]] })
-	// One at a time: the numbers of a run take turns, so that a short list, or the end of a long one,
-	// is not sent by one of them while the others have nothing to do.
+	// One at a time: the numbers of a run take turns, so that one of them does not send a short list,
+	// or the end of a long one, while the others have nothing to do.
 	c := campaign.Claim{Owner: p.e.o.Owner, Connection: p.number.connection, Runs: order, Max: 1, Lease: p.e.o.Lease}
 	var leases []campaign.Lease
 	var err error
@@ -84,7 +84,8 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 	return nil
 }
 
-// take adds a leased segment to the pacer's, after what an earlier owner left of it has been recovered.
+// take adds a leased segment to the planner's, after the deliveries that an earlier owner left
+// without an outcome have been recovered.
 func (p *planner) take(ctx context.Context, r *run, l campaign.Lease, now time.Time) error {
 	s := newSegment(r, l, p.poke)
 	s.zone = p.e.zones.of(r, l.Group)
@@ -98,7 +99,8 @@ func (p *planner) take(ctx context.Context, r *run, l campaign.Lease, now time.T
 			return fmt.Errorf("recover segment: %w", err)
 		case n > 0:
 			p.number.counts.recovered.Add(int64(n))
-			p.e.o.Log.Info("deliveries of an earlier owner are in doubt", "run", r.id, "connection", p.number.connection, "deliveries", n)
+			p.e.o.Log.Info("deliveries of an earlier owner are in doubt",
+				"run", r.id, "connection", p.number.connection, "deliveries", n)
 		}
 		older := now.Add(-r.doubtWindow)
 		if n, err = p.e.ledger.Resolve(ctx, l, older, r.policy); err != nil && !errors.Is(err, campaign.ErrFenced) {
@@ -116,8 +118,8 @@ func (p *planner) take(ctx context.Context, r *run, l campaign.Lease, now time.T
 	return nil
 }
 
-// handBack releases leases that were not taken up: else nobody could use their segments until they have run out. The
-// next claim recovers again.
+// handBack releases leases that were not taken up: else nobody could use their segments until they
+// have run out. The next claim recovers again.
 func (p *planner) handBack(ctx context.Context, leases []campaign.Lease) {
 	// Also when ctx has ended: that may be why they were not taken up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)

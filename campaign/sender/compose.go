@@ -9,19 +9,19 @@ import (
 	"campaignd/campaign"
 )
 
-// readAhead is how many deliveries a segment reads at once: a quarter of it, so
-// that memory stays small and a read is short.
+// readAhead is how many deliveries are read at once: a quarter of a segment, so that memory stays
+// small and a read is short.
 const readAhead = campaign.SegmentSize / 4
 
-// lookAgain is how often an owned segment is searched for deferred deliveries
-// whose time was set by an earlier owner.
+// lookAgain is how often an owned segment is searched for deferred deliveries whose time an earlier
+// owner set.
 const lookAgain = 15 * time.Second
 
-// compose chooses deliveries for the next intents: up to room of runs without a limit of their own,
-// which take turns, and of each other run what brings it to at most most attempts. Due retries go
-// to the head of their own run (docs/limits.md#sharing-a-number). With an error it returns what it
-// had chosen.
-func (p *planner) compose(ctx context.Context, now time.Time, room, most int) (drafts []draft, err error) {
+// compose chooses deliveries for the next intents: up to n of runs without a limit of their own,
+// which take turns, and of each run with one what brings it to at most most attempts. Due retries
+// go to the head of their own run (docs/limits.md#sharing-a-number). With an error it returns what
+// it had chosen.
+func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (drafts []draft, err error) {
 	runs := p.activeRuns()
 	p.turn++
 	sharing := 0
@@ -36,8 +36,8 @@ func (p *planner) compose(ctx context.Context, now time.Time, room, most int) (d
 		if r.rate > 0 {
 			take = p.capacity(r, most)
 		} else {
-			if room > 0 {
-				take = max(room/sharing, 1)
+			if n > 0 {
+				take = max(n/sharing, 1)
 			}
 			sharing--
 		}
@@ -55,14 +55,14 @@ func (p *planner) compose(ctx context.Context, now time.Time, room, most int) (d
 			if err != nil {
 				return append(drafts, d), err
 			}
-			n := len(d.rows) + len(d.Retries)
-			if n == 0 {
+			took := len(d.rows) + len(d.Retries)
+			if took == 0 {
 				continue
 			}
 			drafts = append(drafts, d)
-			take -= n
+			take -= took
 			if r.rate <= 0 {
-				room -= n
+				n -= took
 			}
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"campaignd/campaign"
 )
 
-// drawer is a ledger with one deferred delivery in the first segment. Each of its calls may fail once.
+// drawer is a ledger with one deferred delivery in the first segment. Each of its calls may fail
+// once.
 type drawer struct {
 	Ledger
 	fails   map[string]error // by call; Due 2 is that of the second segment
@@ -74,7 +75,8 @@ func composing(t *testing.T, l *drawer) (*worker, []*segment) {
 	return p, p.planner.segments
 }
 
-// A fault of the ledger is over in a moment; the next search for what is deferred would be 15 s later.
+// A fault of the ledger is over in a moment; the next search for what is deferred would be 15 s
+// later.
 func TestARetryIsDueStillWhenItsIntentFails(t *testing.T) {
 	away := errors.New("connection refused")
 	for _, call := range []string{"none", "Due", "Deliveries", "Due 2", "Intend", "held"} {
@@ -113,7 +115,8 @@ func TestARetryWhoseCommitIsUnknownIsNotAskedForAgain(t *testing.T) {
 	})
 }
 
-// Runs of a number share a group, in turns; one that may not send leaves its share to those after it.
+// Runs of a number share a group, in turns; one that may not send leaves its share to those after
+// it.
 func TestRunsOfANumberShareItsGroups(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -127,7 +130,8 @@ func TestRunsOfANumberShareItsGroups(t *testing.T) {
 		{"one is held", 8, func(first, _ *segment) { first.run.held.Store(true) }, []string{"2:4", "2:8"}},
 		{"one is dropped", 8, func(_, second *segment) { second.run.drop(campaign.OverLimit) }, []string{"1:8", "1:4"}},
 		{"one ends", 8, func(_, second *segment) { second.lease.Hi = second.lease.Mark + 1 }, []string{"2:1 1:7", "1:4 2:1"}},
-		{"a lease runs out", 8, func(first, _ *segment) { first.until.Store(time.Now().Add(3 * time.Second).UnixNano()) }, []string{"2:4", "2:8"}},
+		{"a lease runs out", 8, func(first, _ *segment) { first.until.Store(time.Now().Add(3 * time.Second).UnixNano()) },
+			[]string{"2:4", "2:8"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -24,13 +24,16 @@ type Sender interface {
 	Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error)
 }
 
-// lookEvery is how many ticks pass between two readings of the runs, and between two looks of a number that has enough to
-// do. What must be known sooner is told by an intent that is not granted, or by Poke; each reading costs every replica,
-// however little it sends.
+// How often the ledger is read although nothing happened. Each reading costs every replica, however
+// little it sends; an intent that is not granted, or Poke, tells of a change sooner.
 const (
-	lookEvery   = 4
-	finishEvery = 5 * time.Second // ended runs are looked for; who ends the last segment of one pokes
-	reportEvery = 2 * time.Second // what limits each lane is told to the ledger
+	// lookEvery is how many ticks pass between two readings of the runs, and between two looks of a
+	// number that has enough to do.
+	lookEvery = 4
+	// finishEvery is how often ended runs are looked for. The end of a run's last segment pokes.
+	finishEvery = 5 * time.Second
+	// reportEvery is how often the ledger is told what limits each lane.
+	reportEvery = 2 * time.Second
 )
 
 // Engine sends for every active run of a ledger. Make it with New; Run it once.
@@ -64,9 +67,9 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 // Poke makes the engine look at the runs now: one was launched, paused, resumed or cancelled.
 func (e *Engine) Poke() { e.poke.send() }
 
-// Run serves runs until ctx ends. Then no new intent is made, what is in flight
-// is awaited (at most Options.Request) and recorded, and segments are handed back. While the ledger
-// is away results are given up after Options.Request + stopBudget; they are doubts of the next owner.
+// Run serves runs until ctx ends. Then it makes no new intent, awaits and records the posts in
+// flight (at most Options.Request), and hands the segments back. While the ledger is away it gives
+// results up after Options.Request + stopBudget; they are doubts of the next owner.
 func (e *Engine) Run(ctx context.Context) error {
 	var workers, rec sync.WaitGroup
 	rec.Go(func() { e.rec.run() })
@@ -114,8 +117,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// calm follows a poke: where Options.Jitter asks for it, whoever pokes at the same instant
-// is waited for and answered once, so that a simulation repeats. By default it does nothing.
+// calm follows a poke. Where Options.Jitter asks for it, it waits for the other pokes of the same
+// instant and answers them once, so that a simulation repeats. By default it does nothing.
 func (e *Engine) calm(ctx context.Context, whose string, poke signal) {
 	d := e.o.Jitter(whose+" poked", 0)
 	if d <= 0 {
@@ -133,8 +136,8 @@ func (e *Engine) calm(ctx context.Context, whose string, poke signal) {
 	}
 }
 
-// refresh reads the runs, compiles new ones, starts missing workers, and moves runs
-// along their states.
+// refresh reads the runs, compiles new ones, starts missing workers, and moves runs along their
+// states.
 func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 	stored, err := e.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
@@ -155,7 +158,7 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 		r, err := e.run(s)
 		if err != nil {
 			e.o.Log.Error("run cannot be prepared", "run", s.ID(), "err", err)
-			if _, err := e.ledger.SetState(ctx, s.No, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused, campaign.PausedByOperator, err.Error()); err != nil {
+			if _, err := e.setPaused(ctx, s.No, campaign.PausedByOperator, err.Error()); err != nil {
 				return fmt.Errorf("pause %s: %w", s.ID(), err)
 			}
 			continue
@@ -203,15 +206,16 @@ func (e *Engine) settleWanted(ctx context.Context, s *campaign.Run) error {
 	var moved bool
 	switch {
 	case s.Wanted == campaign.WantPause && s.State != campaign.Paused:
-		moved, err = e.ledger.SetState(ctx, s.No, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused, campaign.PausedByOperator, "paused by the operator")
+		moved, err = e.setPaused(ctx, s.No, campaign.PausedByOperator, "paused by the operator")
 		if moved {
 			s.State = campaign.Paused
 			e.o.Log.Info("run paused", "run", s.ID(), "reason", campaign.PausedByOperator)
 		}
 	case s.Wanted == campaign.WantCancel && s.State != campaign.Running:
-		// Its segments must be claimed once more, to be dropped; the intent's transaction
-		// refuses every post meanwhile because the run is not wanted.
-		moved, err = e.ledger.SetState(ctx, s.No, []campaign.State{campaign.Ready, campaign.Paused, campaign.WaitingApproval}, campaign.Running, "", "")
+		// Its segments must be claimed once more, to be dropped. The intent's transaction refuses every
+		// post meanwhile, because the run is not wanted.
+		from := []campaign.State{campaign.Ready, campaign.Paused, campaign.WaitingApproval}
+		moved, err = e.ledger.SetState(ctx, s.No, from, campaign.Running, "", "")
 		if moved {
 			s.State = campaign.Running
 		}
@@ -246,10 +250,15 @@ func (e *Engine) forget(no campaign.RunNo) {
 	e.mu.Unlock()
 }
 
-// pause takes runs out of sending because the service refused more than one
-// recipient. It writes the state first, so that no further intent is granted.
+// setPaused pauses a run that is sent. It reports false when the run was not.
+func (e *Engine) setPaused(ctx context.Context, no campaign.RunNo, reason campaign.PauseReason, detail string) (bool, error) {
+	return e.ledger.SetState(ctx, no, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused, reason, detail)
+}
+
+// pause takes runs out of sending because the service refused more than one recipient. It holds
+// each run in this process, and writes the state, so that no further intent is granted.
 func (e *Engine) pause(ctx context.Context, runs []*run, reason campaign.PauseReason, detail string) {
-	// A post waits for this, and the engine's end for the post: not for longer than for results.
+	// A post waits for this, and the engine's end for the post: no longer than for results.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(e.rec.facts, cancel)()
@@ -257,7 +266,7 @@ func (e *Engine) pause(ctx context.Context, runs []*run, reason campaign.PauseRe
 		if !r.held.CompareAndSwap(false, true) {
 			continue
 		}
-		moved, err := e.ledger.SetState(ctx, r.no, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused, reason, detail)
+		moved, err := e.setPaused(ctx, r.no, reason, detail)
 		if err != nil {
 			r.held.Store(false) // the next refusal tries again
 			e.o.Log.Error("run cannot be paused", "run", r.id, "err", err)

@@ -58,7 +58,8 @@ func (l *roll) ReportLanes(context.Context, string, []campaign.LaneReport) error
 	return nil
 }
 
-func (l *roll) SetState(_ context.Context, no campaign.RunNo, from []campaign.State, to campaign.State, why campaign.PauseReason, detail string) (bool, error) {
+func (l *roll) SetState(_ context.Context, no campaign.RunNo, from []campaign.State, to campaign.State, why campaign.PauseReason,
+	detail string) (bool, error) {
 	l.states = append(l.states, fmt.Sprintf("%d %v %s %s %q", no, from, to, why, detail))
 	return l.moves, l.err
 }
@@ -110,7 +111,8 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 		{campaign.Paused, campaign.WantCancel, false, cancel, false, false},
 		{campaign.WaitingApproval, campaign.WantCancel, true, cancel, true, true},
 	} {
-		l := &roll{moves: tt.moves, runs: []campaign.Run{{No: 1, Campaign: "sale", State: tt.state, Wanted: tt.wanted, Header: []string{"to"}, Definition: []byte(sale)}}}
+		l := &roll{moves: tt.moves, runs: []campaign.Run{{No: 1, Campaign: "sale", State: tt.state, Wanted: tt.wanted, Header: []string{"to"},
+			Definition: []byte(sale)}}}
 		e, log := enrolled(t, l, Options{})
 		if err := e.refresh(t.Context(), func(*worker) {}); err != nil {
 			t.Fatal(err)
@@ -136,7 +138,8 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 func TestEachNumberIsServedOnceForItsRuns(t *testing.T) {
 	stored := func(no campaign.RunNo, connections string) campaign.Run {
 		d := strings.Replace(sale, "conn_1, conn_2", connections, 1)
-		return campaign.Run{No: no, Campaign: "sale", State: campaign.Ready, Wanted: campaign.WantRun, Header: []string{"to"}, Definition: []byte(d)}
+		return campaign.Run{No: no, Campaign: "sale", State: campaign.Ready, Wanted: campaign.WantRun, Header: []string{"to"},
+			Definition: []byte(d)}
 	}
 	for only, want := range map[campaign.RunNo]map[string][]campaign.RunNo{
 		0: {"conn_1": {1, 3}, "conn_2": {1, 2}, "conn_3": {2}},
@@ -180,7 +183,8 @@ func TestEachNumberIsServedOnceForItsRuns(t *testing.T) {
 
 // A stored campaign that this program cannot read pauses its run, and no other.
 func TestARunThatCannotBePreparedIsPaused(t *testing.T) {
-	good := campaign.Run{No: 1, Campaign: "sale", State: campaign.Ready, Wanted: campaign.WantRun, Header: []string{"to"}, Definition: []byte(sale)}
+	good := campaign.Run{No: 1, Campaign: "sale", State: campaign.Ready, Wanted: campaign.WantRun, Header: []string{"to"},
+		Definition: []byte(sale)}
 	bad := good
 	bad.No, bad.Definition = 2, []byte("name: [")
 	l := &roll{moves: true, runs: []campaign.Run{bad, good}}
@@ -188,7 +192,8 @@ func TestARunThatCannotBePreparedIsPaused(t *testing.T) {
 	if err := e.refresh(t.Context(), func(*worker) {}); err != nil || len(e.order) != 1 || e.order[0].no != 1 {
 		t.Errorf("%v, %d runs active, want no error and the first", err, len(e.order))
 	}
-	if len(l.states) != 1 || !strings.HasPrefix(l.states[0], `2 [ready running] paused operator "the stored campaign of sale-2: `) || strings.Count(log.String(), "run cannot be prepared\" run=sale-2") != 1 {
+	if len(l.states) != 1 || !strings.HasPrefix(l.states[0], `2 [ready running] paused operator "the stored campaign of sale-2: `) ||
+		strings.Count(log.String(), "run cannot be prepared\" run=sale-2") != 1 {
 		t.Errorf("states %q, want the second paused with why, and one line:\n%s", l.states, log)
 	}
 	l.err = errGone
@@ -213,7 +218,8 @@ func TestAPauseIsToldOnceItIsWritten(t *testing.T) {
 		e, log := enrolled(t, l, Options{})
 		r := &run{no: 7, id: "sale-7"}
 		e.pause(t.Context(), []*run{r}, campaign.PausedByAccount, "why")
-		if want := []string{`7 [ready running] paused account "why"`}; !slices.Equal(l.states, want) || r.held.Load() != tt.held || len(e.poke) != 1 {
+		if want := []string{`7 [ready running] paused account "why"`}; !slices.Equal(l.states, want) || r.held.Load() != tt.held ||
+			len(e.poke) != 1 {
 			t.Errorf("%q, held %v, poked %d, want %q, %v, 1", l.states, r.held.Load(), len(e.poke), want, tt.held)
 		}
 		if _, said, _ := strings.Cut(strings.TrimSpace(log.String()), " "); said != tt.said {
@@ -222,7 +228,8 @@ func TestAPauseIsToldOnceItIsWritten(t *testing.T) {
 	}
 }
 
-// The runs are read once a second, the ended ones looked for every 5 s, the lanes told every 2 s; a poke asks at once.
+// The runs are read once a second, the ended ones looked for every 5 s, the lanes told every 2 s; a
+// poke asks at once.
 func TestTheEngineAsksTheLedgerAtItsTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &roll{began: time.Now(), asked: map[string][]time.Duration{}}

@@ -23,10 +23,10 @@ func (letterbox) Send(_ context.Context, m *messaging.Message) (messaging.Receip
 	return messaging.Receipt{MessageID: "wamid." + m.To}, nil
 }
 
-// An engine sends a run of two deliveries, from the ledger that says what to send to the receipts in it. campaign.Launch
-// makes such a run from a campaign file and a list.
+// An engine sends a run of two deliveries, from the ledger that says what to send to the receipts
+// in it. campaign.Launch makes such a run from a campaign file and a list.
 func Example() {
-	dir, err := os.MkdirTemp("", "lane")
+	dir, err := os.MkdirTemp("", "sender")
 	if err != nil {
 		panic(err)
 	}
@@ -39,12 +39,14 @@ func Example() {
 	}
 	defer l.Close()
 
-	run, _ := l.CreateRun(ctx, campaign.Run{Campaign: "spring-sale", ListHash: "5f70", Header: []string{"to", "name"}, Wanted: campaign.WantRun, Definition: []byte(`
+	run, _ := l.CreateRun(ctx, campaign.Run{
+		Campaign: "spring-sale", ListHash: "5f70", Header: []string{"to", "name"}, Wanted: campaign.WantRun, Definition: []byte(`
 name: spring-sale
 connections: [conn_1]
 template: {name: spring_sale, language: en_US, body: ["{{ .name }}"]}
 recipients: {file: list.csv}
-`)})
+`),
+	})
 	_ = l.AppendRows(ctx, run.No, 0, []campaign.Delivery{
 		{Run: run.No, Seq: 0, Row: 1, To: "+2348031234567", Key: 2348031234567, Cells: []string{"+2348031234567", "Ada"}},
 		{Run: run.No, Seq: 1, Row: 2, To: "+2348031234568", Key: 2348031234568, Cells: []string{"+2348031234568", "Ben"}},

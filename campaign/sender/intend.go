@@ -10,10 +10,10 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// intend commits the next group and queues its attempts. It reports whether there
-// was anything to ask for.
-func (p *planner) intend(ctx context.Context, now time.Time, room, most int) (bool, error) {
-	intents, err := p.compose(ctx, now, room, most)
+// intend commits the next group (see compose) and queues its attempts. It reports whether there was
+// anything to ask for.
+func (p *planner) intend(ctx context.Context, now time.Time, n, most int) (bool, error) {
+	intents, err := p.compose(ctx, now, n, most)
 	if err != nil || len(intents) == 0 {
 		again(intents, now)
 		return false, err
@@ -27,7 +27,7 @@ func (p *planner) intend(ctx context.Context, now time.Time, room, most int) (bo
 	if err != nil {
 		again(intents, now)
 		if errors.Is(err, campaign.ErrUnknownCommit) {
-			// Nobody may post these: whoever claims the segments next writes the doubts.
+			// Nobody may post these: the next owner of the segments writes the doubts.
 			for i := range intents {
 				intents[i].seg.lost.Store(true)
 			}

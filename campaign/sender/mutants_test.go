@@ -21,15 +21,17 @@ var (
 	mutantTime  = flag.Duration("mutant-time", 150*time.Second, "real time for one mutant")
 )
 
-// planted are the mistakes of reliability.md 4.6 that one process can make, each with
-// what its first sign in the simulation must say. Any other failure would be ours.
-var planted = []struct{ name, sign string }{
-	{"no_intent", `got the message \d+ times|although the operator had stopped it|although it had been suppressed|opted out at|is skipped .* accepted it`},
+// mutations are those of docs/protocol.md#mutations that one process can make, each with what its
+// first sign in the simulation must say. Any other failure would be ours.
+var mutations = []struct{ name, sign string }{
+	{"no_intent", `got the message \d+ times|although the operator had stopped it|although it had been suppressed` +
+		`|opted out at|is skipped .* accepted it`},
 	{"time_out_is_refusal", `got the message \d+ times|is (skipped|refused) .* accepted it`},
 	{"5xx_is_refusal", `got the message \d+ times|is (skipped|refused) .* accepted it`},
 	{"doubts_not_claimable", `is still in_doubt`},
 	{"rank_overwritten", `the service's statuses make it`},
-	{"ack_before_commit", `and was answered 2xx, the ledger has|the service's statuses make it|is unknown, and the service accepted it and said so|opted out at`},
+	{"ack_before_commit", `and was answered 2xx, the ledger has|the service's statuses make it` +
+		`|is unknown, and the service accepted it and said so|opted out at`},
 	{"sweeper_off", `and was answered 2xx, the ledger has|the service's statuses make it|is unknown, and the service accepted it and said so`},
 	{"failed_resends", `got the message \d+ times`},
 }
@@ -37,15 +39,15 @@ var planted = []struct{ name, sign string }{
 // problem is a line of a failing seed, after the instant.
 var problem = regexp.MustCompile(`(?m)^\s+\d+\.\d{6}s: (.*)$`)
 
-// TestEveryMutantIsCaught runs the simulation with each mistake planted, in a process of
-// its own, until a seed fails with the mistake's sign. A simulation that hangs is ended by its
-// virtual deadline, or by the real time that the process has; that does not count as caught.
+// TestEveryMutantIsCaught runs the simulation with each mutation, in a process of its own, until a
+// seed fails with the mutation's sign. A simulation that hangs is ended by its virtual deadline, or
+// by the real time that the process has; that does not count as caught.
 func TestEveryMutantIsCaught(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range planted {
+	for _, m := range mutations {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), *mutantTime)
@@ -78,7 +80,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 					return
 				}
 			}
-			t.Fatalf("seed %s failed, but not by this mistake's sign (%s):\n%s", seed[1], m.sign, tail(out))
+			t.Fatalf("seed %s failed, but not by this mutation's sign (%s):\n%s", seed[1], m.sign, tail(out))
 		})
 	}
 }

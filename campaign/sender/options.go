@@ -10,24 +10,38 @@ import (
 
 // Options tune an Engine. The zero value of each field means its default.
 type Options struct {
-	Owner       string         // names this process in leases; default: required
-	Only        campaign.RunNo // serve this run alone; 0: every run
-	Lease       time.Duration  // of a segment; default 15s: request 10s + results 2s + margin
-	Group       time.Duration  // a number has up to two groups outstanding, each of this much sending, more over a ledger with slow commits; default 50ms (reliability.md 0.5)
-	GroupMax    int            // most deliveries in a group, and in one intent of a number; default 256
-	Flush       time.Duration  // results wait this long for company, a few of them up to four times that; default 20ms
-	FlushMax    int            // results in one transaction; default 256
-	Tick        time.Duration  // how often a number looks for segments and deferred deliveries; every fourth time where it has enough to do, and the runs; default 250ms
-	Request     time.Duration  // longest POST; default 10s
-	MaxInFlight int            // posts at once per connection; default 512
-	Backoff     time.Duration  // first wait after a refusal that may be retried; default 5s
-	// Pace is the rate of a connection in messages per second; default 72 (80/s STANDARD
-	// at f = 0.90, design section 6).
+	// Owner names this process in leases. It is required.
+	Owner string
+	// Only is the one run to serve; 0: every run.
+	Only campaign.RunNo
+	// Lease is the term of a segment's lease; default 15s: request 10s + results 2s + margin.
+	Lease time.Duration
+	// Group is how much sending a group of intents covers; default 50ms. A number has up to two
+	// groups outstanding. Over a ledger with slow commits a group covers up to 250ms.
+	Group time.Duration
+	// GroupMax is the most deliveries in a group, and in one intent of a number; default 256.
+	GroupMax int
+	// Flush is how long results wait for others before they are written; default 20ms. A few results
+	// wait longer, up to 80ms.
+	Flush time.Duration
+	// FlushMax is the most results in one transaction; default 256.
+	FlushMax int
+	// Tick is how often an idle number looks for segments and deferred deliveries; default 250ms.
+	// Busy numbers, and the list of runs, are looked at every 4 x Tick.
+	Tick time.Duration
+	// Request is the longest POST; default 10s.
+	Request time.Duration
+	// MaxInFlight is the most posts at once over a connection; default 512.
+	MaxInFlight int
+	// Backoff is the first wait after a refusal that may be retried; default 5s.
+	Backoff time.Duration
+	// Pace is the rate of a connection in messages per second; default 72 (docs/limits.md#pace).
 	Pace func(connection string) float64
-	// Jitter may change a wait; simulations use it so that no two timers share an
-	// instant (reliability.md 4.2). Default: as given.
+	// Jitter may change a wait. Simulations use it so that no two timers share an instant
+	// (docs/protocol.md#simulation). Default: as given.
 	Jitter func(purpose string, d time.Duration) time.Duration
-	Log    *slog.Logger
+	// Log is where incidents are told; default: nowhere.
+	Log *slog.Logger
 }
 
 func (o Options) withDefaults() (Options, error) {

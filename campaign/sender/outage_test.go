@@ -76,7 +76,8 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		stop()
 		renewing.Wait()
-		for _, said := range []string{"results cannot be written", "results are written again", "leases cannot be renewed", "leases are renewed again"} {
+		for _, said := range []string{"results cannot be written", "results are written again", "leases cannot be renewed",
+			"leases are renewed again"} {
 			if n := strings.Count(log.String(), said); n != 1 {
 				t.Errorf("%d times %q in\n%s", n, said, log.String())
 			}
@@ -84,7 +85,8 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 	})
 }
 
-// A planner that has enough to do asks the ledger only now and then: a step without a question does not mean that it answers.
+// A planner that has enough to do asks the ledger only now and then: a step without a question does
+// not mean that it answers.
 func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -143,11 +143,10 @@ func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	p.queue.setLow(few, 2*group)
 	limited := p.wantsLimited(now, 2*group)
 	free := p.queue.free()
-	room := 2*group - free
 	if free > few && !limited { // enough is ahead: the poster says when it is not
 		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil
 	}
-	asked, err := p.intend(ctx, now, min(room, p.e.o.GroupMax), 2*group)
+	asked, err := p.intend(ctx, now, min(2*group-free, p.e.o.GroupMax), 2*group)
 	if err != nil || asked {
 		return 0, err
 	}
@@ -165,7 +164,8 @@ func (p *planner) publish() {
 	p.mu.Unlock()
 }
 
-// lane is what limited a run's lane at the last step, and whether there was something to send in it.
+// lane is what limited a run's lane at the last step, and whether there was something to send in
+// it.
 func (p *planner) lane(r *run) (by limitedBy, working bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,9 +197,9 @@ func (p *planner) took(d time.Duration) {
 }
 
 // ahead is at how few attempts in the queue the planner asks for more: a group at the rate that
-// this process has had lately, which is a part of the number's where other replicas send over it too. A
-// replica with a quarter of the rate asks for eight attempts at a time in place of five. Where that
-// is not known, or the queue ran empty, it is a group at the number's whole rate.
+// this process has had lately, which is a part of the number's where other replicas send over it
+// too. A replica with a quarter of the rate asks for eight attempts at a time in place of five.
+// Where that is not known, or the queue ran empty, it is a group at the number's whole rate.
 func (p *planner) ahead(now time.Time, rate float64) int {
 	own := p.own.measure(now, p.number.counts.posted.Load())
 	if own == 0 || p.queue.empty() {

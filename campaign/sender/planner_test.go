@@ -15,7 +15,8 @@ import (
 	"campaignd/throttle"
 )
 
-// pad is a ledger that notes what is read and asked for; of each read it has all, and of deferred deliveries as many as due.
+// pad is a ledger that notes what is read and asked for; of each read it has all, and of deferred
+// deliveries as many as due.
 type pad struct {
 	Ledger
 	began   time.Time
@@ -69,7 +70,8 @@ func planning(t *testing.T, l *pad, o Options) (*worker, *segment) {
 	l.began = time.Now()
 	p := newWorker(e, "conn_1")
 	r := &run{no: 1, id: "sale-1", connections: []string{"conn_1"}}
-	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: 1, Lo: 4096, Hi: 8192}, Mark: 4096, Until: time.Now().Add(time.Hour)}, nil)
+	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: 1, Lo: 4096, Hi: 8192}, Mark: 4096, Until: time.Now().Add(time.Hour)},
+		nil)
 	s.checked = time.Now()
 	p.planner.segments = []*segment{s}
 	p.planner.setRuns([]*run{r})
@@ -77,7 +79,8 @@ func planning(t *testing.T, l *pad, o Options) (*worker, *segment) {
 	return p, s
 }
 
-// The planner asks for what is missing to two groups when one is left, and looks again when there may be something to do.
+// The planner asks for what is missing to two groups when one is left, and looks again when there
+// may be something to do.
 func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -123,7 +126,8 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 	}
 }
 
-// A step that asked the ledger knows that it answers and how long it took; what bound a lane before is forgotten.
+// A step that asked the ledger knows that it answers and how long it took; what bound a lane before
+// is forgotten.
 func TestAStepKnowsWhatItLearned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &pad{took: 30 * time.Millisecond}
@@ -136,7 +140,8 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, p.planner.heard, p.planner.slow)
 		}
 		if len(p.planner.limitedBy) != 0 || !p.planner.working[1] || p.number.idle != 0 || !p.number.idleAt.Equal(began) {
-			t.Errorf("bound by %v, busy %v, idle %v from %v, want nothing, true, 0 from %v", p.planner.limitedBy, p.planner.working, p.number.idle, p.number.idleAt, began)
+			t.Errorf("bound by %v, busy %v, idle %v from %v, want nothing, true, 0 from %v", p.planner.limitedBy, p.planner.working, p.number.idle,
+				p.number.idleAt, began)
 		}
 		s.lease.Mark = s.lease.Hi
 		s.pending.Add(1)
@@ -213,7 +218,8 @@ func TestDeferredOnesAreLookedForEveryFifteenSeconds(t *testing.T) {
 				keys = append(keys, i)
 			}
 			if len(d.Retries) != retries || d.From != 4096 || d.To != int64(4096+3-retries) || !slices.Equal(d.Keys, keys) {
-				t.Errorf("a draft of %d retries and %d..%d of %v, want %d, 4096..%d of %v", len(d.Retries), d.From, d.To, d.Keys, retries, 4096+3-retries, keys)
+				t.Errorf("a draft of %d retries and %d..%d of %v, want %d, 4096..%d of %v", len(d.Retries), d.From, d.To, d.Keys, retries,
+					4096+3-retries, keys)
 			}
 		}
 	})

@@ -39,10 +39,12 @@ func TestSlotsThatLieCloseShareTheInstantOfTheLast(t *testing.T) {
 	}
 }
 
-// What slots wait for each other, and what a wake-up may be late, is within what the pace keeps back.
+// What slots wait for each other, and what a wake-up may be late, is within what the pace keeps
+// back.
 func TestNoSecondHasMoreThanTheLimitAlthoughSlotsShare(t *testing.T) {
 	for _, number := range []throttle.Number{
-		{Limit: throttle.CoexistenceLimit}, {Limit: throttle.CoexistenceLimit, Coexistence: true}, {Limit: throttle.StandardLimit}, {Limit: 200}, {Limit: throttle.HighLimit},
+		{Limit: throttle.CoexistenceLimit}, {Limit: throttle.CoexistenceLimit, Coexistence: true}, {Limit: throttle.StandardLimit}, {Limit: 200},
+		{Limit: throttle.HighLimit},
 		{Limit: throttle.StandardLimit, Factor: 1},
 	} {
 		pace := number.Pace().Rate

@@ -22,7 +22,7 @@ type attempt struct {
 // bounds the queue: two groups, and what each run with a limit of its own may have.
 type queue struct {
 	added signal // sent when attempts were added
-	low   signal // sent when few attempts are ready
+	low   signal // sent when few attempts are left
 
 	mu       sync.Mutex
 	attempts []*attempt
@@ -155,8 +155,8 @@ func (q *queue) empty() bool {
 	return len(q.attempts) == 0
 }
 
-// take removes the first attempt that its run has permission for; nil: there is none. The planner commits
-// the next group when few are left.
+// take removes the first attempt that its run has permission for; nil: there is none. The planner
+// commits the next group when few are left.
 func (q *queue) take(now time.Time, own permissions) *attempt {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -99,8 +99,8 @@ func (r *recorder) run() {
 }
 
 // linger waits until the batch whose first result has come is worth a transaction: for Flush, up to
-// maxLinger while there are fewer than minBatch results, or until there is a whole batch. It reports
-// false when run is to end.
+// maxLinger while there are fewer than minBatch results, or until there is a whole batch. It
+// reports false when run is to end.
 func (r *recorder) linger() bool {
 	began := time.Now()
 	wait := r.o.Flush
@@ -150,8 +150,8 @@ func (r *recorder) drain(batch []settled) {
 	}
 }
 
-// write commits one batch. Results are facts: it tries until it succeeds, or until the end of facts.
-// A result that is not written then is a doubt, which a webhook resolves.
+// write commits one batch. Results are facts: it tries until it succeeds, or until the end of
+// facts. A result that is not written then is a doubt, which a webhook resolves.
 func (r *recorder) write(batch []settled) {
 	rs := make([]campaign.Result, len(batch))
 	for i := range batch {

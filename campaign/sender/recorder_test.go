@@ -12,7 +12,8 @@ import (
 	"campaignd/campaign"
 )
 
-// scribe is a ledger that notes when how many results are written; the first attempts fail, or hang.
+// scribe is a ledger that notes when how many results are written; the first attempts fail, or
+// hang.
 type scribe struct {
 	Ledger
 	fails int
@@ -45,7 +46,8 @@ func scribbling(t *testing.T, l *scribe) (*recorder, settled) {
 	return e.rec, settled{segment: newSegment(&run{no: 1}, campaign.Lease{}, newSignal())}
 }
 
-// Eight results are worth a transaction after 20 ms, fewer wait 80 ms, and a whole batch of 256 does not wait.
+// Eight results are worth a transaction after 20 ms, fewer wait 80 ms, and a whole batch of 256
+// does not wait.
 func TestResultsAreWrittenTogether(t *testing.T) {
 	const ms = time.Millisecond
 	type put struct {
@@ -129,7 +131,8 @@ func TestWhatWasPutIsWrittenAtTheEnd(t *testing.T) {
 	}
 }
 
-// A write that failed is tried again after 20 ms, twice as long each time, at most 2 s; one that hangs is given 10 s.
+// A write that failed is tried again after 20 ms, twice as long each time, at most 2 s; one that
+// hangs is given 10 s.
 func TestAWriteIsTriedAgainAtLeastEveryTwoSeconds(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tt := range []struct {
@@ -165,12 +168,14 @@ func TestResultsThatAreGivenUpFreeTheirSegment(t *testing.T) {
 		r.within(5 * time.Second)
 		r.write([]settled{s, s})
 		if took := time.Since(l.began); took != 5*time.Second || r.lost != 2 || s.segment.pending.Load() != 1 || len(s.segment.planner) != 0 {
-			t.Errorf("given up after %v, %d lost, %d pending, woken %d times, want 5s, 2, 1, 0", took, r.lost, s.segment.pending.Load(), len(s.segment.planner))
+			t.Errorf("given up after %v, %d lost, %d pending, woken %d times, want 5s, 2, 1, 0", took, r.lost, s.segment.pending.Load(),
+				len(s.segment.planner))
 		}
 		n := len(l.at)
 		r.write([]settled{s}) // nothing is written any more
 		if len(l.at) != n || r.lost != 3 || s.segment.pending.Load() != 0 || len(s.segment.planner) != 1 {
-			t.Errorf("%d more writes, %d lost, %d pending, woken %d times, want 0, 3, 0, 1", len(l.at)-n, r.lost, s.segment.pending.Load(), len(s.segment.planner))
+			t.Errorf("%d more writes, %d lost, %d pending, woken %d times, want 0, 3, 0, 1", len(l.at)-n, r.lost, s.segment.pending.Load(),
+				len(s.segment.planner))
 		}
 	})
 }
@@ -189,7 +194,8 @@ func TestTheZeroOptionsAreTheDefaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		times := []time.Duration{o.Lease, o.Group, o.Flush, o.Tick, o.Request, o.Backoff, o.Jitter("", 7)}
-		want := []time.Duration{15 * time.Second, 50 * time.Millisecond, 20 * time.Millisecond, 250 * time.Millisecond, 10 * time.Second, 5 * time.Second, 7}
+		want := []time.Duration{15 * time.Second, 50 * time.Millisecond, 20 * time.Millisecond, 250 * time.Millisecond, 10 * time.Second,
+			5 * time.Second, 7}
 		if !slices.Equal(times, want) {
 			t.Errorf("times %v, want %v", times, want)
 		}

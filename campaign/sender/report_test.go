@@ -33,8 +33,8 @@ func (l *journal) ReportLanes(ctx context.Context, owner string, lanes []campaig
 	return l.err
 }
 
-// Each lane of each number is told in order, with its own binding while it is served and as stopped at the end; what
-// cannot be told is logged for who looks for it.
+// Each lane of each number is told in order, with its own binding while it is served and as stopped
+// at the end; what cannot be told is logged for who looks for it.
 func TestTheLedgerIsToldOfEveryLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
@@ -49,8 +49,10 @@ func TestTheLedgerIsToldOfEveryLane(t *testing.T) {
 			{"nothing to serve", nil, false, false, nil, "", "", "", 0},
 			{"served, not written", []campaign.RunNo{1}, false, false, errGone, "conn_1/1 conn_2/1 conn_3/1", "none", "connection refused", 72},
 			{"served, not written at the end", []campaign.RunNo{1}, false, true, errGone, "conn_1/1 conn_2/1 conn_3/1", "none", "", 72},
-			{"stopped", []campaign.RunNo{1, 2}, true, true, nil, "conn_1/1 conn_1/2 conn_2/1 conn_2/2 conn_3/1 conn_3/2", campaign.LaneStopped, "", 0},
-			{"stopped, not written", []campaign.RunNo{1}, true, true, errGone, "conn_1/1 conn_2/1 conn_3/1", campaign.LaneStopped, "connection refused", 0},
+			{"stopped", []campaign.RunNo{1, 2}, true, true, nil, "conn_1/1 conn_1/2 conn_2/1 conn_2/2 conn_3/1 conn_3/2", campaign.LaneStopped, "",
+				0},
+			{"stopped, not written", []campaign.RunNo{1}, true, true, errGone, "conn_1/1 conn_2/1 conn_3/1", campaign.LaneStopped,
+				"connection refused", 0},
 			{"nothing to stop", nil, true, true, nil, "no call", "", "", 0},
 		} {
 			var log bytes.Buffer

@@ -76,8 +76,8 @@ func (r *run) expired(now time.Time) bool {
 
 func (r *run) drop(reason campaign.SkipReason) { r.dropping.Store(&reason) }
 
-// over reports whether even what is granted must not be posted any more: the run was
-// cancelled or its time is up. What was granted within max_messages still goes out.
+// over reports whether granted attempts must not be posted any more: the run was cancelled, or its
+// time is up. Attempts that were granted within max_messages still go out.
 func (r *run) over() bool {
 	reason := r.dropping.Load()
 	return reason != nil && *reason != campaign.OverLimit

@@ -14,19 +14,23 @@ import (
 
 // A run sends by the settings of its campaign file.
 func TestARunIsWhatItsCampaignSays(t *testing.T) {
-	s := campaign.Run{No: 4, Campaign: "sale", Template: "spring", Language: "de", Asset: "media-1", CreatedAt: time.Unix(1e9, 0), Header: []string{"to"}, Definition: []byte(sale + `
+	s := campaign.Run{
+		No: 4, Campaign: "sale", Template: "spring", Language: "de", Asset: "media-1", CreatedAt: time.Unix(1e9, 0), Header: []string{"to"},
+		Definition: []byte(sale + `
 limits: {rate: 7.5, not_after: 2h}
 policies: {on_uncertain: resend, doubt_window: 40m}
 window: {hours: "09:00-18:00"}
 schedule: {cron: "0 9 * * 1", timezone: Africa/Lagos}
-`)}
+`),
+	}
 	r, err := compile(s, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &run{
-		no: 4, id: "sale-4", render: r.render, window: r.window, connections: []string{"conn_1", "conn_2"}, template: "spring", language: "de", asset: "media-1",
-		rate: 7.5, policy: campaign.Resend, doubtWindow: 40 * time.Minute, notAfter: 2 * time.Hour, started: time.Unix(1e9, 0), zone: r.zone,
+		no: 4, id: "sale-4", render: r.render, window: r.window, connections: []string{"conn_1", "conn_2"}, template: "spring", language: "de",
+		asset: "media-1",
+		rate:  7.5, policy: campaign.Resend, doubtWindow: 40 * time.Minute, notAfter: 2 * time.Hour, started: time.Unix(1e9, 0), zone: r.zone,
 	}
 	if r.zone.String() != "Africa/Lagos" {
 		t.Errorf("the zone of its recipients without one is %v, want that of its schedule", r.zone)
@@ -37,7 +41,8 @@ schedule: {cron: "0 9 * * 1", timezone: Africa/Lagos}
 	for _, tt := range []struct{ definition, header, want string }{
 		{"name: [", "to", "the stored campaign of sale-4: "},
 		{strings.Replace(sale, "en_US}", "en_US, body: [\"{{name}}\"]}", 1), "to", "the stored campaign of sale-4: "},
-		{strings.Replace(sale, "en_US}", "en_US, body: [\"{{ .name }}\"]}", 1), "to", `the stored campaign of sale-4: `}, // a column that the list has not
+		// a column that the list has not
+		{strings.Replace(sale, "en_US}", "en_US, body: [\"{{ .name }}\"]}", 1), "to", `the stored campaign of sale-4: `},
 		{sale + `window: {hours: "9 to 5"}`, "to", " of sale-4: "},
 	} {
 		s.Definition, s.Header = []byte(tt.definition), []string{tt.header}
@@ -47,7 +52,8 @@ schedule: {cron: "0 9 * * 1", timezone: Africa/Lagos}
 	}
 }
 
-// A run ends for good when it is cancelled or its time is up; over its budget, what was granted goes out.
+// A run ends for good when it is cancelled or its time is up; over its budget, what was granted
+// goes out.
 func TestARunIsOverWhenItIsCancelledOrItsTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -71,7 +77,8 @@ func TestARunIsOverWhenItIsCancelledOrItsTimeIsUp(t *testing.T) {
 				got = *reason
 			}
 			if got != tt.want || r.over() != (tt.want != "") || r.held.Load() {
-				t.Errorf("%v of %v, wanted %s: dropped for %q, over %v, held %v, want %q, %v, false", tt.age, tt.notAfter, tt.wanted, got, r.over(), r.held.Load(), tt.want, tt.want != "")
+				t.Errorf("%v of %v, wanted %s: dropped for %q, over %v, held %v, want %q, %v, false", tt.age, tt.notAfter, tt.wanted, got, r.over(),
+					r.held.Load(), tt.want, tt.want != "")
 			}
 		}
 		r := &run{}
@@ -106,7 +113,8 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 		{"all", campaign.Granted{To: 8}, "1/3/2 5/1/0 6/1/0 7/1/0", 8, 1, false, false, false, false, 0, 0},
 		{"a part", campaign.Granted{To: 6, OverBudget: true}, "1/3/2 5/1/0", 6, 3, false, false, true, false, 0, 0},
 		{"only the retry", campaign.Granted{To: 5}, "1/3/2", 5, 4, false, false, false, false, 0, 0},
-		{"two are skipped", campaign.Granted{To: 8, Skipped: map[int64]campaign.SkipReason{1: campaign.OptedOut, 6: campaign.OptedOut}}, "5/1/0 7/1/0", 8, 1, false, false, false, false, 0, 2},
+		{"two are skipped", campaign.Granted{To: 8, Skipped: map[int64]campaign.SkipReason{1: campaign.OptedOut, 6: campaign.OptedOut}},
+			"5/1/0 7/1/0", 8, 1, false, false, false, false, 0, 2},
 		{"another owner", campaign.Granted{Fenced: true}, "", 5, 4, true, false, false, false, 0, 0},
 		{"held", campaign.Granted{Held: true}, "", 5, 4, false, true, false, true, 1, 0},
 		{"the budget is used up", campaign.Granted{Held: true, OverBudget: true}, "", 5, 4, false, false, true, true, 1, 0},
@@ -130,15 +138,18 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 					t.Errorf("shot %+v, want one of the segment, of an intent at %v", sh, began)
 				}
 			}
-			if shots := strings.Join(got, " "); shots != tt.shots || s.lease.Mark != tt.mark || len(s.buf) != tt.left || s.pending.Load() != int64(len(got)) {
-				t.Errorf("shots %q, mark %d, %d read ahead, %d pending, want %q, %d, %d, %d", shots, s.lease.Mark, len(s.buf), s.pending.Load(), tt.shots, tt.mark, tt.left, len(got))
+			if shots := strings.Join(got, " "); shots != tt.shots || s.lease.Mark != tt.mark || len(s.buf) != tt.left ||
+				s.pending.Load() != int64(len(got)) {
+				t.Errorf("shots %q, mark %d, %d read ahead, %d pending, want %q, %d, %d, %d", shots, s.lease.Mark, len(s.buf), s.pending.Load(),
+					tt.shots, tt.mark, tt.left, len(got))
 			}
 			reason := r.dropping.Load()
 			if s.lost.Load() != tt.lost || r.held.Load() != tt.held || (reason != nil) != tt.over || reason != nil && *reason != campaign.OverLimit {
 				t.Errorf("lost %v, held %v, dropped %v, want %v, %v, %v", s.lost.Load(), r.held.Load(), reason, tt.lost, tt.held, tt.over)
 			}
 			if due := s.dueBy(began); due != tt.again || len(e.poke) != tt.poked || p.number.counts.skipped.Load() != tt.skipped {
-				t.Errorf("due again %v, poked %d, %d skipped, want %v, %d, %d", due, len(e.poke), p.number.counts.skipped.Load(), tt.again, tt.poked, tt.skipped)
+				t.Errorf("due again %v, poked %d, %d skipped, want %v, %d, %d", due, len(e.poke), p.number.counts.skipped.Load(), tt.again, tt.poked,
+					tt.skipped)
 			}
 			if bound := s.lease.Connection == "conn_1"; bound != (tt.shots != "") {
 				t.Errorf("bound to %q, want conn_1: %v", s.lease.Connection, tt.shots != "")

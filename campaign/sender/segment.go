@@ -19,7 +19,7 @@ type segment struct {
 	checked time.Time           // when deferred deliveries were last looked for
 
 	until   atomic.Int64 // unix nanoseconds by the local clock: not to be used after
-	closes  atomic.Int64 // unix nanoseconds at which its window closes; 0: it has none. Not to be posted from then on
+	closes  atomic.Int64 // unix nanoseconds: nothing is posted from then on, the window closes; 0: it has none
 	lost    atomic.Bool  // the lease is gone: nothing more is posted or decided
 	pending atomic.Int64 // attempts whose result is not durable yet
 	nextDue atomic.Int64 // unix nanoseconds of the earliest known deferred delivery; 0: none known

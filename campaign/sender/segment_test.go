@@ -51,7 +51,8 @@ func TestOnlyWhatIsGrantedIsPosted(t *testing.T) {
 	s.segment.buf = d.rows
 	shots := p.planner.admit(d, campaign.Granted{To: 2}, time.Now())
 	if len(shots) != 2 || s.segment.lease.Mark != 2 || len(s.segment.buf) != 1 || s.segment.pending.Load() != 2 {
-		t.Errorf("%d shots, mark %d, %d read ahead, %d pending, want 2, 2, 1, 2", len(shots), s.segment.lease.Mark, len(s.segment.buf), s.segment.pending.Load())
+		t.Errorf("%d shots, mark %d, %d read ahead, %d pending, want 2, 2, 1, 2", len(shots), s.segment.lease.Mark, len(s.segment.buf),
+			s.segment.pending.Load())
 	}
 }
 

@@ -28,7 +28,8 @@ func (a *reply) Send(context.Context, *messaging.Message) (messaging.Receipt, er
 	return a.receipt, a.err
 }
 
-// An answer that proves nothing is doubt, whatever its error is; a row that cannot be rendered is refused unsent.
+// An answer that proves nothing is doubt, whatever its error is; a row that cannot be rendered is
+// refused unsent.
 func TestWhatIsNotProvenIsDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
@@ -39,7 +40,8 @@ func TestWhatIsNotProvenIsDoubt(t *testing.T) {
 			sent       int
 		}{
 			{"accepted", "Ada", reply{receipt: messaging.Receipt{MessageID: "m1", Warning: "w", RequestID: "r"}}, campaign.ResultAccepted, "", 1},
-			{"refused", "Ada", reply{err: fmt.Errorf("send: %w", &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Code: "131026"})}, campaign.ResultRefused, "131026", 1},
+			{"refused", "Ada", reply{err: fmt.Errorf("send: %w", &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse,
+				Code: "131026"})}, campaign.ResultRefused, "131026", 1},
 			{"another error", "Ada", reply{err: errGone}, campaign.ResultDoubt, "error", 1},
 			{"a value that cannot be", "", reply{}, campaign.ResultRefused, "not_rendered", 0},
 		} {
@@ -47,15 +49,18 @@ func TestWhatIsNotProvenIsDoubt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := compile(campaign.Run{No: 1, Campaign: "sale", Header: []string{"to", "name"}, Definition: []byte(strings.Replace(sale, "en_US}", "en_US, body: [\"{{ .name }}\"]}", 1))}, e.o)
+			r, err := compile(campaign.Run{No: 1, Campaign: "sale", Header: []string{"to", "name"},
+				Definition: []byte(strings.Replace(sale, "en_US}", "en_US, body: [\"{{ .name }}\"]}", 1))}, e.o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), number: 3, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99, To: "+2348031234501", Cells: []string{"+2348031234501", tt.cell}}}
+			s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), number: 3, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99,
+				To: "+2348031234501", Cells: []string{"+2348031234501", tt.cell}}}
 			newWorker(e, "conn_1").poster.send(t.Context(), s)
 			got := (<-e.rec.in).result
 			if got.Kind != tt.want || got.Code != tt.code || tt.answer.sent != tt.sent || !got.At.Equal(time.Now()) {
-				t.Errorf("%s: kind %v, code %q after %d posts at %v, want %v, %q after %d now", tt.name, got.Kind, got.Code, tt.answer.sent, got.At, tt.want, tt.code, tt.sent)
+				t.Errorf("%s: kind %v, code %q after %d posts at %v, want %v, %q after %d now", tt.name, got.Kind, got.Code, tt.answer.sent, got.At,
+					tt.want, tt.code, tt.sent)
 			}
 			if got.Run != 1 || got.Seq != 7 || got.Key != 99 || got.Attempt != 3 || got.Connection != "conn_1" {
 				t.Errorf("%s: result %+v, want that of attempt 3 of row 7 of run 1 by conn_1", tt.name, got)
@@ -78,7 +83,8 @@ func (l denying) Allow(context.Context, string, float64, int) (int, time.Duratio
 	return 0, 0, l.err
 }
 
-// A limiter that is away tells its own outage; any other error of it is logged while the pacer runs.
+// A limiter that is away tells its own outage; any other error of it is logged while the pacer
+// runs.
 func TestAnUnknownFaultOfTheLimiterIsLogged(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -99,7 +105,8 @@ func TestAnUnknownFaultOfTheLimiterIsLogged(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer stop()
 			p.poster.run(ctx)
-			if got := strings.Contains(log.String(), `level=ERROR msg="no slot" connection=conn_1 err="a script`); got != tt.want || p.number.counts.noSlot.Load() != 1 {
+			if got := strings.Contains(log.String(), `level=ERROR msg="no slot" connection=conn_1 err="a script`); got != tt.want ||
+				p.number.counts.noSlot.Load() != 1 {
 				t.Errorf("%s: logged %q after %d refusals, want an error = %v after 1", tt.name, log.String(), p.number.counts.noSlot.Load(), tt.want)
 			}
 		})

@@ -150,7 +150,8 @@ func (w *world) checkLine(r *campaignRun, line campaign.Line, got []sandbox.Mess
 		return
 	}
 	if len(got) == 0 {
-		w.bad("%s row %d (%s) is %s, and the service never accepted it: id %s, in doubt for %q", r.name, line.Row, line.To, line.Status, line.MessageID, line.Reason)
+		w.bad("%s row %d (%s) is %s, and the service never accepted it: id %s, in doubt for %q", r.name, line.Row, line.To, line.Status,
+			line.MessageID, line.Reason)
 		return
 	}
 	i := slices.IndexFunc(got, func(m sandbox.Message) bool { return m.ID == line.MessageID })

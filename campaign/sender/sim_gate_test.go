@@ -113,7 +113,8 @@ func only(g *gate, name, whose string, effect func() error) error {
 	return err
 }
 
-func (g *gate) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State, reason campaign.PauseReason, detail string) (bool, error) {
+func (g *gate) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State, reason campaign.PauseReason,
+	detail string) (bool, error) {
 	return pass(g, "SetState", "", func() (bool, error) { return g.Ledger.SetState(ctx, no, from, to, reason, detail) })
 }
 
@@ -142,7 +143,8 @@ func (g *gate) Recover(ctx context.Context, l campaign.Lease, at time.Time) (int
 }
 
 func (g *gate) Deliveries(ctx context.Context, no campaign.RunNo, from, to int64) ([]campaign.Delivery, error) {
-	return pass(g, "Deliveries", fmt.Sprint(no, "/", from), func() ([]campaign.Delivery, error) { return g.Ledger.Deliveries(ctx, no, from, to) })
+	return pass(g, "Deliveries", fmt.Sprint(no, "/", from),
+		func() ([]campaign.Delivery, error) { return g.Ledger.Deliveries(ctx, no, from, to) })
 }
 
 func (g *gate) Due(ctx context.Context, l campaign.Lease, now time.Time, n int) ([]campaign.Retry, error) {

@@ -133,7 +133,8 @@ func (w *world) drawWorkload() workload {
 	}
 	if l.begins == 0 && w.chance("window", 12) {
 		l.begins = 10 * time.Hour
-		// Hours are whole minutes: it closes at the first full one that comes, or at launch, for one or two minutes.
+		// Hours are whole minutes: it closes at the first full one that comes, or at launch, for one or
+		// two minutes.
 		r := l.runs[0]
 		end := l.begins.Truncate(time.Minute) + time.Minute
 		l.begins = end - time.Duration(w.draw("window closes", 6)-1)*time.Second
@@ -175,15 +176,18 @@ func (w *world) drawActs(l *workload) {
 		}
 		if w.draw("template", 100, k) < 12 {
 			at := soon("template paused", k, 6*time.Second)
-			l.acts = append(l.acts, act{at: at, what: "template paused", run: i}, act{at: at + soon("template approved", k, 40*time.Second), what: "template approved", run: i})
+			l.acts = append(l.acts, act{at: at, what: "template paused", run: i}, act{at: at + soon("template approved", k, 40*time.Second),
+				what: "template approved", run: i})
 		}
 		for n := range w.draw("stops", 6, k) {
 			r := l.runs[i]
-			l.acts = append(l.acts, act{at: soon("stop", k<<8|uint64(n), 5*time.Second), what: "STOP", run: i, to: phone(r.from + w.draw("who stops", r.to-r.from, k, uint64(n)))})
+			l.acts = append(l.acts, act{at: soon("stop", k<<8|uint64(n), 5*time.Second), what: "STOP", run: i,
+				to: phone(r.from + w.draw("who stops", r.to-r.from, k, uint64(n)))})
 		}
 		if w.draw("suppress", 100, k) < 15 {
 			r := l.runs[i]
-			l.acts = append(l.acts, act{at: soon("suppress", k, 4*time.Second), what: "suppress", run: i, to: phone(r.from + w.draw("who is suppressed", r.to-r.from, k))})
+			l.acts = append(l.acts, act{at: soon("suppress", k, 4*time.Second), what: "suppress", run: i,
+				to: phone(r.from + w.draw("who is suppressed", r.to-r.from, k))})
 		}
 	}
 	slices.SortStableFunc(l.acts, func(a, b act) int { return int(a.at - b.at) })
@@ -247,7 +251,8 @@ func (w *world) launch(ctx context.Context, t *testing.T, r *campaignRun) {
 	}
 	run, err := w.desk.CreateRun(ctx, campaign.Run{
 		Campaign: def.Name, ListHash: hash, ListName: path, Definition: source, Header: []string{"to", "name", "order"},
-		Template: def.Template.Name, Language: def.Template.Language, Marketing: r.marketing(), Budget: def.Limits.MaxMessages, Wanted: campaign.WantRun,
+		Template: def.Template.Name, Language: def.Template.Language, Marketing: r.marketing(), Budget: def.Limits.MaxMessages,
+		Wanted: campaign.WantRun,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +318,9 @@ func (w *world) do(ctx context.Context, a act) error {
 		_, err := w.service.Receive(sandbox.Inbound{Connection: w.load.connections[0].ID, From: a.to, Text: "STOP"})
 		return err
 	case "suppress":
-		if _, err := w.desk.Suppress(ctx, []campaign.Suppression{{Key: recipients.Key(a.to), To: a.to, Scope: campaign.ScopeAll, Source: "operator", At: time.Now()}}); err != nil {
+		if _, err := w.desk.Suppress(ctx,
+			[]campaign.Suppression{{Key: recipients.Key(a.to), To: a.to, Scope: campaign.ScopeAll, Source: "operator",
+				At: time.Now()}}); err != nil {
 			return err
 		}
 		w.seen.suppress(w, a.to)

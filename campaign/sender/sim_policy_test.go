@@ -1,10 +1,7 @@
 package sender_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,8 +12,9 @@ import (
 	"campaignd/throttle"
 )
 
-// policy holds what the sender does against what the answers asked of it. Three promises: throttling never counts as a
-// try; a hold stops what it names and nothing else; a slot is used within its lateness, or by nobody.
+// policy holds what the sender does against what the answers asked of it. Three promises:
+// throttling never counts as a try; a hold stops what it names and nothing else; a slot is used
+// within its lateness, or by nobody.
 type policy struct {
 	heard  map[sent][]heard
 	slots  map[string][]time.Time // leased and not used, by connection
@@ -60,8 +58,8 @@ func (s *streak) of30() (n int) {
 }
 
 const (
-	// lateness is until when a slot may be used: what the limiter allows, and 15 ms because slots that lie close are used
-	// together. The gate takes 0.1 ms more.
+	// lateness is until when a slot may be used: what the limiter allows, and 15 ms because slots that
+	// lie close are used together. The gate takes 0.1 ms more.
 	lateness = throttle.Lateness + 15*time.Millisecond
 	atGate   = 200 * time.Microsecond
 	// inHand is how long a held number may go on: with the slots that it has leased.
@@ -71,7 +69,8 @@ const (
 )
 
 func newPolicy() policy {
-	return policy{heard: map[sent][]heard{}, slots: map[string][]time.Time{}, rests: map[string]rest{}, doubts: map[string]*streak{}, faults: map[string]*streak{}}
+	return policy{heard: map[sent][]heard{}, slots: map[string][]time.Time{}, rests: map[string]rest{}, doubts: map[string]*streak{},
+		faults: map[string]*streak{}}
 }
 
 // begin says that a process begins: what the one before had in memory is gone.
@@ -126,7 +125,8 @@ func (p *policy) post(w *world, m posted, run *campaignRun) {
 		w.counts["slot forfeited"]++
 	}
 	if len(mine) == 0 || mine[0].After(now) {
-		w.worse("%s was posted over %s %v after its last slot, or before one: a slot is used until %v after it", k.to, c, now.Sub(p.last(c)), lateness)
+		w.worse("%s was posted over %s %v after its last slot, or before one: a slot is used until %v after it", k.to, c, now.Sub(p.last(c)),
+			lateness)
 	} else {
 		mine = mine[1:]
 	}
@@ -144,7 +144,8 @@ func (p *policy) post(w *world, m posted, run *campaignRun) {
 	if all := p.heard[k]; len(all) > 0 && run.policy != campaign.Resend {
 		before := all[len(all)-1]
 		if due := before.at.Add(before.least()); now.Before(due) {
-			w.worse("%s was posted to %s %v after it was answered %s, want %v or more", k.template, k.to, now.Sub(before.at), before.kind, before.least())
+			w.worse("%s was posted to %s %v after it was answered %s, want %v or more", k.template, k.to, now.Sub(before.at), before.kind,
+				before.least())
 		}
 	}
 }
@@ -244,148 +245,4 @@ func (p *policy) names(r *campaignRun, c string, k sent, h heard) campaign.Pause
 func (p *policy) resume(r *campaignRun) {
 	r.held, r.resumed = time.Time{}, time.Now()
 	delete(p.faults, r.template)
-}
-
-// look holds what runs and numbers do now, every other second, against what was asked: nobody is paused without a
-// reason, and who has no reason to stand still goes on.
-func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
-	now := time.Now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if run.State == campaign.Paused && run.Reason != campaign.PausedByOperator && !r.named[run.Reason] {
-		w.worse("%s is paused (%s), and no answer asked for that: %s", r.name, run.Reason, run.Detail)
-	}
-	if r.granted == 0 || r.granted >= int64(len(r.phones)) || run.State != campaign.Running || run.Wanted != campaign.WantRun {
-		return
-	}
-	if r.limits != (campaign.Limits{}) || r.closes > 0 || !r.stopped.IsZero() || w.load.inFlight > 0 {
-		return
-	}
-	since := p.life
-	for _, at := range []time.Time{r.lastPost, r.resumed, r.approved} {
-		if at.After(since) {
-			since = at
-		}
-	}
-	for c, rest := range p.rests {
-		if slices.Contains(r.connections, c) && rest.until.After(since) {
-			since = rest.until
-		}
-	}
-	for c, d := range p.doubts {
-		if slices.Contains(r.connections, c) && d.of30() >= 15 {
-			return
-		}
-	}
-	if still := now.Sub(since); still > goesOn {
-		w.worse("%s stands still for %v at delivery %d of %d, and nothing names it", r.name, still, r.granted, len(r.phones))
-	}
-}
-
-// goesOn is how long a run may stand still that nothing holds: a reading of the runs, a claim, and an intent.
-const goesOn = 8 * time.Second
-
-// refused holds a delivery that ended as refused against the answers that it got.
-func (p *policy) refused(w *world, r *campaignRun, row int64, k sent) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	all := p.heard[k]
-	if len(all) == 0 {
-		return // the process never read it
-	}
-	counted := 0
-	for _, h := range all {
-		if h.kind == "retryable" {
-			counted++
-		}
-	}
-	switch last := all[len(all)-1]; last.kind {
-	case "retryable":
-		if counted < 2 {
-			w.worse("%s row %d is refused after one try that counts: %s", r.name, row, told(all))
-		}
-		if len(all) > counted {
-			w.counts["refused after its retry, throttled before"]++
-		}
-	case "final", "payload":
-	default:
-		w.worse("%s row %d is refused by %s, which is not about it: %s", r.name, row, last.kind, told(all))
-	}
-	if counted > 2 && r.policy != campaign.Resend {
-		w.worse("%s row %d was tried %d times, want 2: %s", r.name, row, counted, told(all))
-	}
-}
-
-func told(all []heard) string {
-	var kinds []string
-	for _, h := range all {
-		kinds = append(kinds, h.kind)
-	}
-	return strings.Join(kinds, ", ")
-}
-
-// holds makes a number rest.
-func (p *policy) holds(c string, at time.Time, d time.Duration) {
-	r := p.rests[c]
-	if at.After(r.until) {
-		r.from = at
-	}
-	if until := at.Add(d); until.After(r.until) {
-		r.until = until
-	}
-	p.rests[c] = r
-}
-
-// meaning is what docs/states.md says of an answer; how long a number rests because of it; its code.
-func meaning(resp *http.Response, err error) (kind string, wait time.Duration, code int) {
-	if err != nil {
-		return "doubt", 0, 0
-	}
-	if resp.StatusCode/100 == 2 {
-		return "accepted", 0, 0
-	}
-	body, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	var said struct {
-		Error string
-		Meta  struct{ Code int }
-	}
-	_ = json.Unmarshal(body, &said) // a proxy's page says nothing
-	code = said.Meta.Code
-	if code == 0 {
-		code = resp.StatusCode
-	}
-	switch status := resp.StatusCode; {
-	case err != nil, status >= 500, status == 408, status == 409, status == 499:
-		return "doubt", 0, code
-	case status == 429:
-		s, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return "throttled", time.Duration(s) * time.Second, code
-	case status == 402:
-		return "allowance", 0, code
-	case said.Error == "account_deactivated":
-		return "account", 0, code
-	}
-	switch code {
-	case 4:
-		return "throttled", time.Minute, code
-	case 80007, 133016:
-		return "throttled", 10 * time.Minute, code
-	case 131057:
-		return "throttled", 90 * time.Second, code
-	case 130429:
-		return "throttled", 0, code
-	case 131056:
-		return "pair", 0, code
-	case 131000:
-		return "retryable", 0, code
-	case 131048:
-		return "number", 0, code
-	case 132015:
-		return "template", 0, code
-	case 132000:
-		return "payload", 0, code
-	}
-	return "final", 0, code
 }

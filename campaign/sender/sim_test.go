@@ -26,7 +26,8 @@ var (
 	simTrace  = flag.String("trace", "", "a file for what happens in the first seed")
 )
 
-// deadline is the virtual time after which a simulation is stuck: the longest take some ten minutes.
+// deadline is the virtual time after which a simulation is stuck: the longest take some ten
+// minutes.
 const deadline = time.Hour
 
 // regression is a seed that once failed.
@@ -51,19 +52,24 @@ var regressions = []regression{
 // hundreds, so that the simulation goes on testing what it is for.
 var (
 	happens = []string{
-		"fault lost_before", "fault lost_after", "fault error_after", "fault server_error", "fault too_many_requests", "fault no_id", "fault cut_body",
+		"fault lost_before", "fault lost_after", "fault error_after", "fault server_error", "fault too_many_requests", "fault no_id",
+		"fault cut_body",
 		"fault hang_before", "fault hang_after", "fault webhook_early", "fault webhook_late", "fault webhook_doubled", "fault webhook_reordered",
 		"fault webhook_forged", "fault webhook_orphan", "fault read_before_delivered", "fault failed_then_delivered", "fault slow_body",
 		"webhook found nobody", "commit answer lost", "ended unknown", "adopted", "finished", "cancelled",
-		"people: pause", "people: resume", "people: cancel", "people: template paused", "people: template approved", "people: STOP", "people: suppress",
-		"skipped: opted_out", "skipped: over_limit", "skipped: expired", "skipped: cancelled", "two runs", "one phone in two runs", "rate of its own",
-		"slot forfeited", "refused after its retry, throttled before", "number rests because of doubts", "stopped: number", "stopped: account", "stopped: template",
+		"people: pause", "people: resume", "people: cancel", "people: template paused", "people: template approved", "people: STOP",
+		"people: suppress",
+		"skipped: opted_out", "skipped: over_limit", "skipped: expired", "skipped: cancelled", "two runs", "one phone in two runs",
+		"rate of its own",
+		"slot forfeited", "refused after its retry, throttled before", "number rests because of doubts", "stopped: number", "stopped: account",
+		"stopped: template",
 	}
 	seldom = []string{
 		"killed before Intend", "killed after Intend", "killed before Record", "killed after Record", "killed before Apply", "killed after Apply",
 		"killed before POST", "killed after POST", "killed before Claim", "killed after Claim", "killed before Recover", "killed after Recover",
 		"killed before Park", "killed after Park", "killed before Resolve", "killed after Resolve", "killed before Sweep", "killed after Sweep",
-		"paused: template", "paused: allowance", "skipped: suppressed", "window closed in the middle", "resent after doubt", "stopped: breaker", "stopped: allowance",
+		"paused: template", "paused: allowance", "skipped: suppressed", "window closed in the middle", "resent after doubt", "stopped: breaker",
+		"stopped: allowance",
 	}
 )
 
@@ -144,11 +150,13 @@ func examine(t *testing.T, seed uint64, replay bool, trace io.Writer) *world {
 	}
 	w := simulate(t, seed, trace)
 	if len(w.problems) > 0 {
-		t.Errorf("seed %d (repeat with: go test ./campaign/sender -run 'TestSimulation$' -seeds 1 -seed %d):\n%s", seed, seed, strings.Join(w.problems, "\n"))
+		t.Errorf("seed %d (repeat with: go test ./campaign/sender -run 'TestSimulation$' -seeds 1 -seed %d):\n%s", seed, seed,
+			strings.Join(w.problems, "\n"))
 	}
 	if replay { // the same seed, the same history
 		if again := simulate(t, seed, &second); again.sum != w.sum {
-			t.Errorf("seed %d took another course the second time: %d events against %d\n%s", seed, w.events, again.events, parting(first.String(), second.String()))
+			t.Errorf("seed %d took another course the second time: %d events against %d\n%s", seed, w.events, again.events,
+				parting(first.String(), second.String()))
 		}
 	}
 	return w

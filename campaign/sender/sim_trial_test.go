@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// trial is what the platform asks of the sender's judgement, apart from the faults of the service: refusals
-// that are about one recipient, about a number, about a run, or about everybody. Half of the seeds have one.
+// trial is what the platform asks of the sender's judgement, apart from the faults of the service:
+// refusals that are about one recipient, about a number, about a run, or about everybody. Half of
+// the seeds have one.
 type trial struct {
 	kind       string // none, throttled, number, account, payload, outage
 	code       int    // throttled: the platform's code; 429: the status alone
@@ -28,20 +29,23 @@ type trial struct {
 	began time.Time
 }
 
-// throttling is what never counts as a try, the more often named the more often chosen. The codes with a wait make the
-// whole number rest: 4 a minute, 131057 90 s, 80007 and 133016 ten minutes.
+// throttling is what never counts as a try, the more often named the more often chosen. The codes
+// with a wait make the whole number rest: 4 a minute, 131057 90 s, 80007 and 133016 ten minutes.
 var throttling = []struct{ code, percent, times, most int }{
-	{130429, 30, 3, 1000}, {131056, 30, 2, 1000}, {429, 30, 3, 1000}, {130429, 40, 2, 1000}, {131056, 40, 1, 1000}, {4, 12, 1, 8}, {131057, 12, 1, 8},
+	{130429, 30, 3, 1000}, {131056, 30, 2, 1000}, {429, 30, 3, 1000}, {130429, 40, 2, 1000}, {131056, 40, 1, 1000}, {4, 12, 1, 8},
+	{131057, 12, 1, 8},
 	{130429, 50, 1, 1000}, {131056, 50, 2, 1000}, {429, 50, 2, 1000}, {131057, 12, 1, 8}, {4, 12, 1, 8}, {80007, 5, 1, 1}, {133016, 5, 1, 1},
 }
 
-// trialKind chooses what the trial of a seed is about. The seeds that once failed without one keep their course.
+// trialKind chooses what the trial of a seed is about. The seeds that once failed without one keep
+// their course.
 func (w *world) trialKind() string {
 	if slices.ContainsFunc(regressions, func(r regression) bool { return r.seed == w.seed && !r.trial }) {
 		return "none"
 	}
 	return []string{
-		"throttled", "throttled", "throttled", "throttled", "number", "account", "payload", "outage", "none", "none", "none", "none", "none", "none", "none",
+		"throttled", "throttled", "throttled", "throttled", "number", "account", "payload", "outage", "none", "none", "none", "none", "none",
+		"none", "none",
 	}[w.draw("what the platform says", 15)]
 }
 
@@ -62,8 +66,8 @@ func (w *world) drawTrial(l *workload) {
 	}
 }
 
-// answer is what the platform says to a POST in place of the service; nil: the service answers. nth counts the POSTs
-// to this recipient.
+// answer is what the platform says to a POST in place of the service; nil: the service answers. nth
+// counts the POSTs to this recipient.
 func (w *world) answer(m posted, nth int) *http.Response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,11 +128,13 @@ func refusal(code int) *http.Response {
 		case 132000:
 			class, retryable = "parameter", false
 		}
-		body = fmt.Sprintf(`{"error":"send_%s","message":"Refused.","meta":{"errorClass":%q,"retryable":%v,"code":%d}}`, class, class, retryable, code)
+		body = fmt.Sprintf(`{"error":"send_%s","message":"Refused.","meta":{"errorClass":%q,"retryable":%v,"code":%d}}`, class, class, retryable,
+			code)
 	}
 	return &http.Response{
 		StatusCode: status, Status: strconv.Itoa(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader([]byte(body))), ContentLength: int64(len(body)),
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader([]byte(body))),
+		ContentLength: int64(len(body)),
 	}
 }
 

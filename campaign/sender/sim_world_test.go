@@ -203,7 +203,8 @@ func newWorld(t *testing.T, seed uint64, trace io.Writer) *world {
 	w := &world{
 		seed: seed, trace: trace, counts: map[string]int{}, arrivals: map[uint64]uint64{},
 		policy: newPolicy(),
-		seen:   witness{granted: map[sent][]time.Time{}, posted: map[sent]int{}, posts: map[string][]time.Time{}, suppressed: map[string]time.Time{}},
+		seen: witness{granted: map[sent][]time.Time{}, posted: map[sent]int{}, posts: map[string][]time.Time{},
+			suppressed: map[string]time.Time{}},
 	}
 	w.load = w.drawWorkload()
 	time.Sleep(time.Until(newYear.Add(w.load.begins)))
@@ -270,7 +271,8 @@ func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
 	}
 	g.ctx, g.end = context.WithCancel(ctx)
 	defer g.end()
-	client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Transport: g, Timeout: 10 * time.Second})
+	client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret(simKey), Transport: g,
+		Timeout: 10 * time.Second})
 	if err != nil {
 		t.Error(err)
 		return
@@ -280,14 +282,16 @@ func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
 		t.Error(err)
 		return
 	}
-	intake, err := webhooks.New(g, verifier, webhooks.Options{Sweep: w.load.sweep, SweepJitter: 999_983 * time.Nanosecond, Seed: w.seed + uint64(nth)})
+	intake, err := webhooks.New(g, verifier, webhooks.Options{Sweep: w.load.sweep, SweepJitter: 999_983 * time.Nanosecond,
+		Seed: w.seed + uint64(nth)})
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	w.policy.begin(w)
 	engine, err := sender.New(g, client, leased{throttle.NewLocal(), w, g}, sender.Options{
-		Owner: fmt.Sprintf("process %d", nth), Jitter: w.jitter(nth), Pace: w.load.pace, Tick: w.load.tick, Backoff: backoff, MaxInFlight: w.load.inFlight,
+		Owner: fmt.Sprintf("process %d", nth), Jitter: w.jitter(nth), Pace: w.load.pace, Tick: w.load.tick, Backoff: backoff,
+		MaxInFlight: w.load.inFlight,
 	})
 	if err != nil {
 		t.Error(err)

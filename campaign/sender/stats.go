@@ -89,7 +89,7 @@ func (e *Engine) Stats() []Stats {
 	return out
 }
 
-// report tells the ledger what binds each lane, for `why` in another process.
+// report tells the ledger what limits each lane, for `why` in another process.
 func (e *Engine) report(ctx context.Context) {
 	var all []campaign.LaneReport
 	for _, s := range e.Stats() {

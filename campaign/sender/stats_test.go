@@ -15,7 +15,8 @@ import (
 	"campaignd/throttle"
 )
 
-// report is what a pacer of 72 messages a second says of a run with a limit of its own and one without.
+// report is what a pacer of 72 messages a second says of a run with a limit of its own and one
+// without.
 func report(t *testing.T, before func(*worker)) (capped, free campaign.LaneReport) {
 	t.Helper()
 	o, err := Options{Owner: "a"}.withDefaults()
@@ -136,7 +137,8 @@ func (failing) Allow(context.Context, string, float64, int) (int, time.Duration,
 	return unavailable{}.Allow(context.Background(), "", 0, 0)
 }
 
-// A limiter that cannot be asked for a run's own limit is no fault of the ledger: it limits the lanes.
+// A limiter that cannot be asked for a run's own limit is no fault of the ledger: it limits the
+// lanes.
 func TestALimiterThatIsAwayLimitsTheLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -156,7 +158,8 @@ func TestALimiterThatIsAwayLimitsTheLane(t *testing.T) {
 	})
 }
 
-// Between two groups nothing is queued; who holds a segment with deliveries to send is sending it all the same.
+// Between two groups nothing is queued; who holds a segment with deliveries to send is sending it
+// all the same.
 func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
 	for _, c := range []struct {
 		to      int64 // of the segment's deliveries
@@ -188,7 +191,8 @@ func TestEachCounterHasItsOwnName(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := newWorker(e, "conn_2")
-		for n, kind := range []campaign.ResultKind{campaign.ResultAccepted, campaign.ResultRefused, campaign.ResultDeferred, campaign.ResultDoubt} {
+		for n, kind := range []campaign.ResultKind{campaign.ResultAccepted, campaign.ResultRefused, campaign.ResultDeferred,
+			campaign.ResultDoubt} {
 			for range n + 1 {
 				p.number.counts.note(campaign.Result{Kind: kind})
 			}
@@ -212,7 +216,8 @@ func TestEachCounterHasItsOwnName(t *testing.T) {
 	})
 }
 
-// A refusal of the limiter binds for a second; requests without an answer bind when no other may be made.
+// A refusal of the limiter binds for a second; requests without an answer bind when no other may be
+// made.
 func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
@@ -221,9 +226,12 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 		rate            float64
 	}{
 		{"a pace", func(*worker) {}, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"just refused", func(p *worker) { p.number.unasked(time.Now().Add(-time.Second), errGone) }, "limiter", "no send instant can be had, so nothing is sent: connection refused", 0},
-		{"refused before", func(p *worker) { p.number.unasked(time.Now().Add(-time.Second-1), errGone) }, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"refused, then not", func(p *worker) { p.number.unasked(time.Now(), errGone); p.number.answered() }, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"just refused", func(p *worker) { p.number.unasked(time.Now().Add(-time.Second), errGone) }, "limiter",
+			"no send instant can be had, so nothing is sent: connection refused", 0},
+		{"refused before", func(p *worker) { p.number.unasked(time.Now().Add(-time.Second-1), errGone) }, "throughput",
+			"it sends at its pace of 72 messages per second", 72},
+		{"refused, then not", func(p *worker) { p.number.unasked(time.Now(), errGone); p.number.answered() }, "throughput",
+			"it sends at its pace of 72 messages per second", 72},
 		{"511 in flight", func(p *worker) {
 			for range 511 {
 				p.poster.inFlight <- struct{}{}
@@ -235,13 +243,16 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 				p.poster.inFlight <- struct{}{}
 			}
 		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
-		{"the planner", func(p *worker) { p.planner.limitedBy = map[campaign.RunNo]limitedBy{2: {"window", "it is shut"}} }, "window", "it is shut", 72},
-		{"nothing", func(p *worker) { p.queue.take(time.Now(), nil) }, "none", "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},
+		{"the planner", func(p *worker) { p.planner.limitedBy = map[campaign.RunNo]limitedBy{2: {"window", "it is shut"}} }, "window",
+			"it is shut", 72},
+		{"nothing", func(p *worker) { p.queue.take(time.Now(), nil) }, "none",
+			"nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},
 		{"work at the last step", func(p *worker) {
 			p.queue.take(time.Now(), nil)
 			p.planner.working = map[campaign.RunNo]bool{2: true}
 		}, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"held until now", func(p *worker) { p.number.hold(time.Now(), limitedBy{"doubt", "x"}) }, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"held until now", func(p *worker) { p.number.hold(time.Now(), limitedBy{"doubt", "x"}) }, "throughput",
+			"it sends at its pace of 72 messages per second", 72},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, got := report(t, tt.before)

@@ -17,7 +17,8 @@ import (
 	"campaignd/throttle"
 )
 
-// gone is a ledger of one run of n deliveries that takes no result and no segment back, until it is back.
+// gone is a ledger of one run of n deliveries that takes no result and no segment back, until it is
+// back.
 type gone struct {
 	Ledger
 	n       int64
@@ -47,19 +48,18 @@ func (l *gone) fault(ctx context.Context) error {
 
 func (l *gone) Record(ctx context.Context, _ []campaign.Result) error { return l.fault(ctx) }
 
-func (l *gone) SetState(ctx context.Context, _ campaign.RunNo, _ []campaign.State, _ campaign.State, _ campaign.PauseReason, _ string) (bool, error) {
+func (l *gone) SetState(ctx context.Context, _ campaign.RunNo, _ []campaign.State, _ campaign.State, _ campaign.PauseReason,
+	_ string) (bool, error) {
 	return false, l.fault(ctx)
 }
 
 func (l *gone) Release(context.Context, campaign.Lease, []int64) error { return errGone }
 
 func (l *gone) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
-	return []campaign.Run{{No: 1, Campaign: "spring-sale", State: campaign.Running, Wanted: campaign.WantRun, Header: []string{"to"}, CreatedAt: time.Now(), Definition: []byte(`
-name: spring-sale
-connections: [conn_1]
-template: {name: spring_sale, language: en_US}
-recipients: {file: list.csv}
-`)}}, nil
+	return []campaign.Run{{
+		No: 1, Campaign: "sale", State: campaign.Running, Wanted: campaign.WantRun, Header: []string{"to"}, CreatedAt: time.Now(),
+		Definition: []byte(strings.Replace(sale, "conn_1, conn_2", "conn_1", 1)),
+	}}, nil
 }
 
 func (l *gone) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
@@ -108,7 +108,8 @@ func (a answer) Send(_ context.Context, m *messaging.Message) (messaging.Receipt
 	return messaging.Receipt{MessageID: "wamid." + m.To}, a.err
 }
 
-// A process that is asked to stop ends within 30 s, whatever its ledger does: what cannot be written is given up.
+// A process that is asked to stop ends within 30 s, whatever its ledger does: what cannot be
+// written is given up.
 func TestAnEngineEndsAlthoughItsLedgerIsAway(t *testing.T) {
 	refused := &messaging.Error{Proof: messaging.NotSent, Code: "account", Status: 403, Hold: messaging.HoldAccount}
 	for _, tt := range []struct {
@@ -157,7 +158,8 @@ func TestAnEngineEndsAlthoughItsLedgerIsAway(t *testing.T) {
 				if took := time.Since(began); err != nil || took > tt.within {
 					t.Errorf("it ended after %v with %v, want within %v", took, err, tt.within)
 				}
-				if said := fmt.Sprintf("results given up: they are in doubt until a webhook tells\" results=%d\n", posted); strings.Count(log.String(), said) != 1 || strings.Count(log.String(), "given up") != 1 {
+				if said := fmt.Sprintf("results given up: they are in doubt until a webhook tells\" results=%d\n", posted); strings.Count(log.String(),
+					said) != 1 || strings.Count(log.String(), "given up") != 1 {
 					t.Errorf("want once %q in\n%s", said, log.String())
 				}
 			})

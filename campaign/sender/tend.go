@@ -36,7 +36,7 @@ func (p *planner) tend(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// tendOne reports true when the pacer no longer owns the segment.
+// tendOne reports true when the planner no longer owns the segment.
 func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
 	if s.lost.Load() || s.run.held.Load() || s.run.over() || !active {
 		p.unpost(s)
@@ -81,12 +81,11 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 	return true, nil
 }
 
-// dueSoon reports whether a deferred delivery comes due within a second, so that
-// parking is not worth it.
+// dueSoon reports whether a deferred delivery comes due within a second, so that parking is not
+// worth it.
 func (s *segment) dueSoon(now time.Time) bool { return s.dueBy(now.Add(time.Second)) }
 
-// unpost takes the segment's attempts out of the queue and records the fact that
-// they were never posted.
+// unpost takes the segment's attempts out of the queue and records that they were never posted.
 func (p *planner) unpost(s *segment) {
 	for _, sh := range p.queue.remove(func(sh *attempt) bool { return sh.segment == s }) {
 		p.e.rec.settle(p.number, sh, notPosted(time.Now()))

@@ -32,7 +32,8 @@ func (l *registry) Drop(_ context.Context, _ campaign.Lease, reason campaign.Ski
 	return 4, l.drop
 }
 
-// A segment is kept while something of it is to be sent or answered, and given back with the time at which it is worth a look.
+// A segment is kept while something of it is to be sent or answered, and given back with the time
+// at which it is worth a look.
 func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 	shut, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00"})
 	if err != nil {
@@ -75,7 +76,8 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 		{"cancelled with shots queued", seg{drop: &cancelled, queued: true}, true, nil, []campaign.SkipReason{cancelled}, 1},
 		{"over its budget, what was granted goes out", seg{drop: &over, queued: true}, true, nil, []campaign.SkipReason{over}, 0},
 		{"dropped before", seg{drop: &cancelled, dropped: true, mark: 9, pending: 1}, true, nil, nil, 0},
-		{"a retry came in since", seg{drop: &cancelled, dropped: true, mark: 9, due: now.Add(time.Hour)}, false, []time.Time{{}}, []campaign.SkipReason{cancelled}, 0},
+		{"a retry came in since", seg{drop: &cancelled, dropped: true, mark: 9, due: now.Add(time.Hour)}, false, []time.Time{{}},
+			[]campaign.SkipReason{cancelled}, 0},
 		{"dropped while the window is shut", seg{drop: &cancelled, shut: true}, false, []time.Time{{}}, []campaign.SkipReason{cancelled}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -142,7 +144,8 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 	}
 }
 
-// A segment that another owner has is forgotten when its last answer is written; any other fault ends the step.
+// A segment that another owner has is forgotten when its last answer is written; any other fault
+// ends the step.
 func TestASegmentThatAnotherOwnerHasIsLost(t *testing.T) {
 	for _, tt := range []struct {
 		park, drop error
@@ -174,7 +177,8 @@ func TestASegmentThatAnotherOwnerHasIsLost(t *testing.T) {
 		if err := p.planner.tend(t.Context(), time.Now()); !errors.Is(err, tt.want) {
 			t.Errorf("tend: %v, want %v", err, tt.want)
 		}
-		if gone := !slices.Contains(p.planner.segments, s); s.lost.Load() != tt.lost || gone != tt.gone || !slices.Contains(p.planner.segments, first) {
+		if gone := !slices.Contains(p.planner.segments, s); s.lost.Load() != tt.lost || gone != tt.gone ||
+			!slices.Contains(p.planner.segments, first) {
 			t.Errorf("with %v, %v: lost %v, gone %v, want %v, %v", tt.park, tt.drop, s.lost.Load(), gone, tt.lost, tt.gone)
 		}
 		if poked := len(e.poke) == 1; poked != tt.gone {

@@ -1,0 +1,160 @@
+package sender_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// look holds what runs and numbers do now, every other second, against what was asked: nobody is
+// paused without a reason, and who has no reason to stand still goes on.
+func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if run.State == campaign.Paused && run.Reason != campaign.PausedByOperator && !r.named[run.Reason] {
+		w.worse("%s is paused (%s), and no answer asked for that: %s", r.name, run.Reason, run.Detail)
+	}
+	if r.granted == 0 || r.granted >= int64(len(r.phones)) || run.State != campaign.Running || run.Wanted != campaign.WantRun {
+		return
+	}
+	if r.limits != (campaign.Limits{}) || r.closes > 0 || !r.stopped.IsZero() || w.load.inFlight > 0 {
+		return
+	}
+	since := p.life
+	for _, at := range []time.Time{r.lastPost, r.resumed, r.approved} {
+		if at.After(since) {
+			since = at
+		}
+	}
+	for c, rest := range p.rests {
+		if slices.Contains(r.connections, c) && rest.until.After(since) {
+			since = rest.until
+		}
+	}
+	for c, d := range p.doubts {
+		if slices.Contains(r.connections, c) && d.of30() >= 15 {
+			return
+		}
+	}
+	if still := now.Sub(since); still > goesOn {
+		w.worse("%s stands still for %v at delivery %d of %d, and nothing names it", r.name, still, r.granted, len(r.phones))
+	}
+}
+
+// goesOn is how long a run may stand still that nothing holds: a reading of the runs, a claim, and
+// an intent.
+const goesOn = 8 * time.Second
+
+// refused holds a delivery that ended as refused against the answers that it got.
+func (p *policy) refused(w *world, r *campaignRun, row int64, k sent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := p.heard[k]
+	if len(all) == 0 {
+		return // the process never read it
+	}
+	counted := 0
+	for _, h := range all {
+		if h.kind == "retryable" {
+			counted++
+		}
+	}
+	switch last := all[len(all)-1]; last.kind {
+	case "retryable":
+		if counted < 2 {
+			w.worse("%s row %d is refused after one try that counts: %s", r.name, row, told(all))
+		}
+		if len(all) > counted {
+			w.counts["refused after its retry, throttled before"]++
+		}
+	case "final", "payload":
+	default:
+		w.worse("%s row %d is refused by %s, which is not about it: %s", r.name, row, last.kind, told(all))
+	}
+	if counted > 2 && r.policy != campaign.Resend {
+		w.worse("%s row %d was tried %d times, want 2: %s", r.name, row, counted, told(all))
+	}
+}
+
+func told(all []heard) string {
+	var kinds []string
+	for _, h := range all {
+		kinds = append(kinds, h.kind)
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// holds makes a number rest.
+func (p *policy) holds(c string, at time.Time, d time.Duration) {
+	r := p.rests[c]
+	if at.After(r.until) {
+		r.from = at
+	}
+	if until := at.Add(d); until.After(r.until) {
+		r.until = until
+	}
+	p.rests[c] = r
+}
+
+// meaning is what docs/states.md says of an answer; how long a number rests because of it; its
+// code.
+func meaning(resp *http.Response, err error) (kind string, wait time.Duration, code int) {
+	if err != nil {
+		return "doubt", 0, 0
+	}
+	if resp.StatusCode/100 == 2 {
+		return "accepted", 0, 0
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	var said struct {
+		Error string
+		Meta  struct{ Code int }
+	}
+	_ = json.Unmarshal(body, &said) // a proxy's page says nothing
+	code = said.Meta.Code
+	if code == 0 {
+		code = resp.StatusCode
+	}
+	switch status := resp.StatusCode; {
+	case err != nil, status >= 500, status == 408, status == 409, status == 499:
+		return "doubt", 0, code
+	case status == 429:
+		s, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		return "throttled", time.Duration(s) * time.Second, code
+	case status == 402:
+		return "allowance", 0, code
+	case said.Error == "account_deactivated":
+		return "account", 0, code
+	}
+	switch code {
+	case 4:
+		return "throttled", time.Minute, code
+	case 80007, 133016:
+		return "throttled", 10 * time.Minute, code
+	case 131057:
+		return "throttled", 90 * time.Second, code
+	case 130429:
+		return "throttled", 0, code
+	case 131056:
+		return "pair", 0, code
+	case 131000:
+		return "retryable", 0, code
+	case 131048:
+		return "number", 0, code
+	case 132015:
+		return "template", 0, code
+	case 132000:
+		return "payload", 0, code
+	}
+	return "final", 0, code
+}
