@@ -11,14 +11,14 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// bench is a ledger that notes which runs are paused, and for what.
-type bench struct {
+// pauseLedger is a ledger that notes which runs are paused, and for what.
+type pauseLedger struct {
 	Ledger
 	paused []string
 	err    error
 }
 
-func (l *bench) SetState(_ context.Context, no campaign.RunNo, _ []campaign.State, _ campaign.State, why campaign.PauseReason,
+func (l *pauseLedger) SetState(_ context.Context, no campaign.RunNo, _ []campaign.State, _ campaign.State, why campaign.PauseReason,
 	_ string) (bool, error) {
 	if l.err != nil {
 		return false, l.err
@@ -27,11 +27,11 @@ func (l *bench) SetState(_ context.Context, no campaign.RunNo, _ []campaign.Stat
 	return true, nil
 }
 
-// judging is a pacer of conn_1 and a shot of the first of four runs: the second has the same
+// answering is a worker of conn_1 and an attempt of the first of four runs: the second has the same
 // template, the third another language of it, the fourth another template and another number.
-func judging(t *testing.T) (*worker, *attempt, *bench) {
+func answering(t *testing.T) (*worker, *attempt, *pauseLedger) {
 	t.Helper()
-	l := &bench{}
+	l := &pauseLedger{}
 	e, err := New(l, nil, nil, Options{Owner: "a"})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, s, _ := judging(t)
+				p, s, _ := answering(t)
 				s.number, s.tries = tt.attempt, tt.tries
 				now, spread := time.Now(), map[time.Duration]bool{}
 				for seq := range int64(20) {
@@ -121,7 +121,7 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 	}
 }
 
-// A run is stopped by what names it, and by nothing else.
+// A refusal that names a run, by its number, template or account, stops it; no other does.
 func TestAHoldStopsWhatItNames(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -145,7 +145,7 @@ func TestAHoldStopsWhatItNames(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, s, l := judging(t)
+				p, s, l := answering(t)
 				now := time.Now()
 				p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait, Status: 400}, now)
 				if !slices.Equal(l.paused, tt.want) {
@@ -174,7 +174,7 @@ func TestAHoldStopsWhatItNames(t *testing.T) {
 
 // A pause that could not be written is tried with the next refusal.
 func TestAPauseThatFailsIsTriedAgain(t *testing.T) {
-	p, s, l := judging(t)
+	p, s, l := answering(t)
 	e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater, Hold: messaging.HoldTemplate, Status: 400}
 	l.err = errGone
 	p.fails(t.Context(), s, e, time.Now())
@@ -203,7 +203,7 @@ func TestTheBreakerTripsAtTwentyOfTwentyFive(t *testing.T) {
 		{"two codes", 0, 38, "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, s, l := judging(t)
+			p, s, l := answering(t)
 			for i := range tt.good + tt.bad {
 				e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400, Code: "x"}
 				if i >= tt.good {
@@ -234,7 +234,7 @@ func TestTheBreakerTripsAtTwentyOfTwentyFive(t *testing.T) {
 // A service whose answers prove nothing lets the number rest for 30 s; a 200 without an id is not
 // such an answer.
 func TestDoubtsLetTheNumberRestForThirtySeconds(t *testing.T) {
-	p, s, _ := judging(t)
+	p, s, _ := answering(t)
 	now := time.Now()
 	for range 19 {
 		if got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now); got.Kind != campaign.ResultDoubt ||
@@ -258,7 +258,7 @@ func TestDoubtsLetTheNumberRestForThirtySeconds(t *testing.T) {
 // A service that cannot be reached is asked after 0.5 s, twice as long each time, at most 30 s; an
 // answer begins anew.
 func TestAnUnreachableServiceIsAskedLessOften(t *testing.T) {
-	p, s, _ := judging(t)
+	p, s, _ := answering(t)
 	now := time.Now()
 	away := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}
 	for i, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second,
@@ -279,7 +279,7 @@ func TestAnUnreachableServiceIsAskedLessOften(t *testing.T) {
 
 // An opt-out suppresses marketing for good. An unreachable number is suppressed for 90 days.
 func TestARefusalFeedsTheSuppressions(t *testing.T) {
-	p, s, _ := judging(t)
+	p, s, _ := answering(t)
 	now := time.Now()
 	for _, tt := range []struct {
 		feed messaging.Feed
@@ -302,7 +302,7 @@ func TestARefusalFeedsTheSuppressions(t *testing.T) {
 // Throttling answers alone make the number probe; any other answer to a POST says that the rate was
 // accepted.
 func TestOnlyThrottlingLowersTheRate(t *testing.T) {
-	p, s, _ := judging(t)
+	p, s, _ := answering(t)
 	now := time.Now()
 	for range 25 {
 		p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Slow, Status: 429}, now)

@@ -15,9 +15,9 @@ import (
 	"campaignd/campaign"
 )
 
-// shelf is a ledger that notes each question for segments, answers with what it is told to have,
-// and counts what is recovered and resolved.
-type shelf struct {
+// claimLedger is a ledger that notes each claim, answers with the leases that it is given, and
+// counts calls of Recover and Resolve.
+type claimLedger struct {
 	Ledger
 	asked         []campaign.Claim
 	has           map[bool][]campaign.Lease // by Claim.Begun; given once
@@ -29,7 +29,7 @@ type shelf struct {
 	calls         int // of Recover and Resolve
 }
 
-func (l *shelf) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
+func (l *claimLedger) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
 	c.Runs = slices.Clone(c.Runs)
 	l.asked = append(l.asked, c)
 	has := l.has[c.Begun]
@@ -37,25 +37,25 @@ func (l *shelf) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, er
 	return has, l.fails[c.Begun]
 }
 
-func (l *shelf) Recover(_ context.Context, _ campaign.Lease, at time.Time) (int, error) {
+func (l *claimLedger) Recover(_ context.Context, _ campaign.Lease, at time.Time) (int, error) {
 	l.at, l.calls = at, l.calls+1
 	return l.recover, nil
 }
 
-func (l *shelf) Resolve(_ context.Context, _ campaign.Lease, older time.Time, p campaign.OnUncertain) (int, error) {
+func (l *claimLedger) Resolve(_ context.Context, _ campaign.Lease, older time.Time, p campaign.OnUncertain) (int, error) {
 	l.older, l.policy, l.calls = older, p, l.calls+1
 	return l.over, l.resolveErr
 }
 
-func (l *shelf) Release(_ context.Context, lease campaign.Lease, _ []int64) error {
+func (l *claimLedger) Release(_ context.Context, lease campaign.Lease, _ []int64) error {
 	if lease.Epoch == 0 {
 		return campaign.ErrFenced
 	}
 	return errGone
 }
 
-// claiming is a pacer of n runs, numbered from 1.
-func claiming(t *testing.T, l *shelf, n int) (*worker, []*run, *bytes.Buffer) {
+// claiming is a worker of n runs, numbered from 1.
+func claiming(t *testing.T, l *claimLedger, n int) (*worker, []*run, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
 	e, err := New(l, nil, nil, Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -71,21 +71,21 @@ func claiming(t *testing.T, l *shelf, n int) (*worker, []*run, *bytes.Buffer) {
 	return p, runs, &log
 }
 
-// holds gives the pacer n segments of r that have deliveries to send.
+// holds gives the planner n segments of r that have deliveries to send.
 func (p *worker) holds(r *run, n int) {
 	for range n {
 		p.planner.segments = append(p.planner.segments, newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 10}}, nil))
 	}
 }
 
-// A death strands what a pacer holds: 5 s of sending, and one segment more.
-func TestAPacerHoldsFiveSecondsOfWork(t *testing.T) {
+// A death strands what a number holds: 5 s of sending, and one segment more.
+func TestANumberHoldsFiveSecondsOfWork(t *testing.T) {
 	for _, tt := range []struct {
 		rate float64
 		most int
 	}{{1, 2}, {72, 2}, {819, 2}, {820, 3}, {1638, 3}, {1639, 4}, {4915, 7}, {4916, 8}, {5735, 8}, {50000, 8}} {
 		for _, busy := range []int{tt.most - 1, tt.most} {
-			l := &shelf{}
+			l := &claimLedger{}
 			p, runs, _ := claiming(t, l, 1)
 			p.holds(runs[0], busy+2)
 			p.planner.segments[0].lost.Store(true) // these two have nothing to send
@@ -115,7 +115,7 @@ func TestRunsWithLessInHandAreClaimedFirst(t *testing.T) {
 		{[3]int{2, 0, 0}, 0, []campaign.RunNo{2, 3}},
 		{[3]int{1, 1, 0}, 2, []campaign.RunNo{3}},
 	} {
-		l := &shelf{}
+		l := &claimLedger{}
 		p, runs, _ := claiming(t, l, 3)
 		for i, n := range tt.busy {
 			p.holds(runs[i], n)
@@ -131,9 +131,9 @@ func TestRunsWithLessInHandAreClaimedFirst(t *testing.T) {
 	}
 }
 
-// A pacer that has enough looks once a second for what others have begun, until it holds 8 segments
-// more for it.
-func TestWhatOthersBeganIsLookedForOnceASecond(t *testing.T) {
+// A number that has enough looks once a second for segments that others began, until it holds 8
+// more of them.
+func TestBegunSegmentsAreSoughtOnceASecond(t *testing.T) {
 	start := time.Now()
 	for _, tt := range []struct {
 		name  string
@@ -150,7 +150,7 @@ func TestWhatOthersBeganIsLookedForOnceASecond(t *testing.T) {
 		{"it still asks for more", 1, time.Hour, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := &shelf{has: map[bool][]campaign.Lease{}}
+			l := &claimLedger{has: map[bool][]campaign.Lease{}}
 			if tt.has {
 				l.has[true] = []campaign.Lease{{Segment: campaign.Segment{Run: 1, Hi: 9}}}
 			}
@@ -188,7 +188,7 @@ func TestWhatOthersBeganIsLookedForOnceASecond(t *testing.T) {
 
 // The engine takes up its leased segments before it asks for more. Without any it waits for a tick.
 func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
-	l := &shelf{has: map[bool][]campaign.Lease{false: {{Segment: campaign.Segment{Run: 2, Lo: 5, Hi: 9}, Mark: 5}}}}
+	l := &claimLedger{has: map[bool][]campaign.Lease{false: {{Segment: campaign.Segment{Run: 2, Lo: 5, Hi: 9}, Mark: 5}}}}
 	p, runs, _ := claiming(t, l, 2)
 	p.holds(runs[0], 2)
 	now := time.Now()
@@ -209,10 +209,9 @@ func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
 	}
 }
 
-// A claim that fails says which one did; what was leased and not taken is named when it cannot be
-// handed back.
+// A claim that fails says which one did. A lease that cannot be handed back is named.
 func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
-	l := &shelf{fails: map[bool]error{false: errGone, true: errGone}}
+	l := &claimLedger{fails: map[bool]error{false: errGone, true: errGone}}
 	p, runs, _ := claiming(t, l, 1)
 	if err := p.planner.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments: connection refused" ||
 		p.planner.heard {

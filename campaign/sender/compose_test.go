@@ -12,21 +12,21 @@ import (
 	"campaignd/campaign"
 )
 
-// drawer is a ledger with one deferred delivery in the first segment. Each of its calls may fail
-// once.
-type drawer struct {
+// retryLedger is a ledger with one deferred delivery in the first segment. Each of its calls may
+// fail once.
+type retryLedger struct {
 	Ledger
 	fails   map[string]error // by call; Due 2 is that of the second segment
 	granted int              // retries
 }
 
-func (l *drawer) fault(call string) error {
+func (l *retryLedger) fault(call string) error {
 	err := l.fails[call]
 	delete(l.fails, call)
 	return err
 }
 
-func (l *drawer) Due(_ context.Context, lease campaign.Lease, now time.Time, n int) ([]campaign.Retry, error) {
+func (l *retryLedger) Due(_ context.Context, lease campaign.Lease, now time.Time, n int) ([]campaign.Retry, error) {
 	if lease.Index == 1 {
 		return nil, l.fault("Due 2")
 	}
@@ -36,11 +36,11 @@ func (l *drawer) Due(_ context.Context, lease campaign.Lease, now time.Time, n i
 	return []campaign.Retry{{Delivery: campaign.Delivery{Run: 1, Seq: 3}, Attempt: 2}}, nil
 }
 
-func (l *drawer) Deliveries(context.Context, campaign.RunNo, int64, int64) ([]campaign.Delivery, error) {
+func (l *retryLedger) Deliveries(context.Context, campaign.RunNo, int64, int64) ([]campaign.Delivery, error) {
 	return nil, l.fault("Deliveries")
 }
 
-func (l *drawer) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
+func (l *retryLedger) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
 	if err := l.fault("Intend"); err != nil {
 		return nil, err
 	}
@@ -54,8 +54,8 @@ func (l *drawer) Intend(_ context.Context, in []campaign.Intent) (granted []camp
 	return granted, nil
 }
 
-// composing is a pacer with a segment of each of two runs; of the first a delivery is due.
-func composing(t *testing.T, l *drawer) (*worker, []*segment) {
+// composing is a worker with a segment of each of two runs; of the first a delivery is due.
+func composing(t *testing.T, l *retryLedger) (*worker, []*segment) {
 	t.Helper()
 	e, err := New(l, nil, nil, Options{Owner: "a"})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestARetryIsDueStillWhenItsIntentFails(t *testing.T) {
 	for _, call := range []string{"none", "Due", "Deliveries", "Due 2", "Intend", "held"} {
 		t.Run(call, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &drawer{fails: map[string]error{call: away}}
+				l := &retryLedger{fails: map[string]error{call: away}}
 				p, segments := composing(t, l)
 				segments[1].due(time.Now()) // it is searched too
 				_, err := p.planner.intend(t.Context(), time.Now(), 8, 8)
@@ -104,7 +104,7 @@ func TestARetryIsDueStillWhenItsIntentFails(t *testing.T) {
 // The commit whose answer is lost may have granted the retry: it is left to the next owner.
 func TestARetryWhoseCommitIsUnknownIsNotAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &drawer{fails: map[string]error{"Intend": campaign.ErrUnknownCommit}}
+		l := &retryLedger{fails: map[string]error{"Intend": campaign.ErrUnknownCommit}}
 		p, _ := composing(t, l)
 		if _, err := p.planner.intend(t.Context(), time.Now(), 8, 8); !errors.Is(err, campaign.ErrUnknownCommit) {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestRunsOfANumberShareItsGroups(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, first := planning(t, &pad{}, Options{})
+				p, first := planning(t, &groupLedger{}, Options{})
 				second := newSegment(&run{no: 2, connections: []string{"conn_1"}}, first.lease, nil)
 				second.checked = first.checked
 				p.planner.segments = append(p.planner.segments, second)
@@ -170,7 +170,7 @@ func TestASegmentIsWorkForItsOwnRun(t *testing.T) {
 		{"a retry comes later", func(s *segment) { s.lease.Mark = s.lease.Hi; s.due(time.Now().Add(time.Hour)) }, true},
 		{"the lease is lost", func(s *segment) { s.lost.Store(true) }, false},
 	} {
-		p, s := planning(t, &pad{}, Options{})
+		p, s := planning(t, &groupLedger{}, Options{})
 		tt.set(s)
 		if work := p.planner.hasWork(s.run); work != tt.work {
 			t.Errorf("%s: work %v, want %v", tt.name, work, tt.work)

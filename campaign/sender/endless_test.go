@@ -13,9 +13,9 @@ import (
 	"campaignd/throttle"
 )
 
-// endless is a ledger with a segment for whoever asks, and a service that accepts everything and
-// counts by template.
-type endless struct {
+// endlessLedger is a ledger with a segment for whoever asks, and a service that accepts everything
+// and counts by template.
+type endlessLedger struct {
 	Ledger
 	mu    sync.Mutex
 	next  map[campaign.RunNo]int64
@@ -23,7 +23,7 @@ type endless struct {
 	sent  map[string][]time.Time
 }
 
-func (l *endless) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
+func (l *endlessLedger) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
 	if c.Begun {
 		return nil, nil
 	}
@@ -36,18 +36,18 @@ func (l *endless) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, 
 	return []campaign.Lease{{Segment: s, Mark: s.Lo, Epoch: 1, Until: time.Now().Add(time.Hour)}}, nil
 }
 
-func (l *endless) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, err error) {
+func (l *endlessLedger) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, err error) {
 	for seq := from; seq < to; seq++ {
 		all = append(all, campaign.Delivery{Run: no, Seq: seq, To: "+4915112345678"})
 	}
 	return all, nil
 }
 
-func (l *endless) Due(context.Context, campaign.Lease, time.Time, int) ([]campaign.Retry, error) {
+func (l *endlessLedger) Due(context.Context, campaign.Lease, time.Time, int) ([]campaign.Retry, error) {
 	return nil, nil
 }
 
-func (l *endless) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
+func (l *endlessLedger) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
 	l.mu.Lock()
 	l.asked++
 	l.mu.Unlock()
@@ -58,19 +58,19 @@ func (l *endless) Intend(_ context.Context, in []campaign.Intent) (granted []cam
 	return granted, nil
 }
 
-func (l *endless) Record(context.Context, []campaign.Result) error { return nil }
+func (l *endlessLedger) Record(context.Context, []campaign.Result) error { return nil }
 
-func (l *endless) Release(context.Context, campaign.Lease, []int64) error { return nil }
+func (l *endlessLedger) Release(context.Context, campaign.Lease, []int64) error { return nil }
 
-func (l *endless) Renew(_ context.Context, leases []campaign.Lease, _ time.Duration) ([]campaign.Lease, error) {
+func (l *endlessLedger) Renew(_ context.Context, leases []campaign.Lease, _ time.Duration) ([]campaign.Lease, error) {
 	return leases, nil
 }
 
-func (l *endless) Park(context.Context, campaign.Lease, time.Time, time.Duration) (campaign.Parked, error) {
+func (l *endlessLedger) Park(context.Context, campaign.Lease, time.Time, time.Duration) (campaign.Parked, error) {
 	return campaign.Parked{Done: true}, nil
 }
 
-func (l *endless) Send(_ context.Context, m *messaging.Message) (messaging.Receipt, error) {
+func (l *endlessLedger) Send(_ context.Context, m *messaging.Message) (messaging.Receipt, error) {
 	time.Sleep(50 * time.Millisecond)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,14 +78,14 @@ func (l *endless) Send(_ context.Context, m *messaging.Message) (messaging.Recei
 	return messaging.Receipt{MessageID: "wamid"}, nil
 }
 
-func (l *endless) transactions() float64 {
+func (l *endlessLedger) transactions() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return float64(l.asked)
 }
 
 // within is how many messages a second a template got between two instants.
-func (l *endless) within(template string, from, to time.Time) float64 {
+func (l *endlessLedger) within(template string, from, to time.Time) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
@@ -118,7 +118,7 @@ type replicas struct {
 }
 
 // serving starts n replicas that send the runs over conn_1 at a pace.
-func serving(t *testing.T, l *endless, shared throttle.Limiter, n int, pace float64, runs ...*run) replicas {
+func serving(t *testing.T, l *endlessLedger, shared throttle.Limiter, n int, pace float64, runs ...*run) replicas {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var all replicas
@@ -146,6 +146,6 @@ func serving(t *testing.T, l *endless, shared throttle.Limiter, n int, pace floa
 	return all
 }
 
-func newEndless() *endless {
-	return &endless{next: map[campaign.RunNo]int64{}, sent: map[string][]time.Time{}}
+func newEndlessLedger() *endlessLedger {
+	return &endlessLedger{next: map[campaign.RunNo]int64{}, sent: map[string][]time.Time{}}
 }

@@ -16,8 +16,8 @@ import (
 	"campaignd/campaign"
 )
 
-// roll is a ledger of runs that notes which state is asked for, and when what is asked.
-type roll struct {
+// runsLedger is a ledger of runs that notes the states and the times that it is asked for.
+type runsLedger struct {
 	Ledger
 	runs   []campaign.Run // newest first
 	which  campaign.RunFilter
@@ -31,7 +31,7 @@ type roll struct {
 	asked map[string][]time.Duration // by method, since began
 }
 
-func (l *roll) note(method string) {
+func (l *runsLedger) note(method string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.asked != nil {
@@ -39,7 +39,7 @@ func (l *roll) note(method string) {
 	}
 }
 
-func (l *roll) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign.Run, error) {
+func (l *runsLedger) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign.Run, error) {
 	l.note("Runs")
 	l.which = w
 	if l.reads != nil {
@@ -48,17 +48,17 @@ func (l *roll) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign.Run, 
 	return slices.Clone(l.runs), nil
 }
 
-func (l *roll) FinishRuns(context.Context) ([]campaign.Run, error) {
+func (l *runsLedger) FinishRuns(context.Context) ([]campaign.Run, error) {
 	l.note("FinishRuns")
 	return nil, nil
 }
 
-func (l *roll) ReportLanes(context.Context, string, []campaign.LaneReport) error {
+func (l *runsLedger) ReportLanes(context.Context, string, []campaign.LaneReport) error {
 	l.note("ReportLanes")
 	return nil
 }
 
-func (l *roll) SetState(_ context.Context, no campaign.RunNo, from []campaign.State, to campaign.State, why campaign.PauseReason,
+func (l *runsLedger) SetState(_ context.Context, no campaign.RunNo, from []campaign.State, to campaign.State, why campaign.PauseReason,
 	detail string) (bool, error) {
 	l.states = append(l.states, fmt.Sprintf("%d %v %s %s %q", no, from, to, why, detail))
 	return l.moves, l.err
@@ -71,8 +71,8 @@ template: {name: sale, language: en_US}
 recipients: {file: list.csv}
 `
 
-// enrolled is an engine over a ledger of runs.
-func enrolled(t *testing.T, l *roll, o Options) (*Engine, *bytes.Buffer) {
+// engineOf is an engine over a ledger of runs.
+func engineOf(t *testing.T, l *runsLedger, o Options) (*Engine, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
 	o.Owner, o.Log = "a", slog.New(slog.NewTextHandler(&log, nil))
@@ -111,9 +111,9 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 		{campaign.Paused, campaign.WantCancel, false, cancel, false, false},
 		{campaign.WaitingApproval, campaign.WantCancel, true, cancel, true, true},
 	} {
-		l := &roll{moves: tt.moves, runs: []campaign.Run{{No: 1, Campaign: "sale", State: tt.state, Wanted: tt.wanted, Header: []string{"to"},
+		l := &runsLedger{moves: tt.moves, runs: []campaign.Run{{No: 1, Campaign: "sale", State: tt.state, Wanted: tt.wanted, Header: []string{"to"},
 			Definition: []byte(sale)}}}
-		e, log := enrolled(t, l, Options{})
+		e, log := engineOf(t, l, Options{})
 		if err := e.refresh(t.Context(), func(*worker) {}); err != nil {
 			t.Fatal(err)
 		}
@@ -145,8 +145,8 @@ func TestEachNumberIsServedOnceForItsRuns(t *testing.T) {
 		0: {"conn_1": {1, 3}, "conn_2": {1, 2}, "conn_3": {2}},
 		2: {"conn_2": {2}, "conn_3": {2}},
 	} {
-		l := &roll{runs: []campaign.Run{stored(3, "conn_1"), stored(2, "conn_3, conn_2"), stored(1, "conn_1, conn_2")}}
-		e, _ := enrolled(t, l, Options{Only: only})
+		l := &runsLedger{runs: []campaign.Run{stored(3, "conn_1"), stored(2, "conn_3, conn_2"), stored(1, "conn_1, conn_2")}}
+		e, _ := engineOf(t, l, Options{Only: only})
 		var started []string
 		start := func(p *worker) { started = append(started, p.number.connection) }
 		for range 2 {
@@ -187,8 +187,8 @@ func TestARunThatCannotBePreparedIsPaused(t *testing.T) {
 		Definition: []byte(sale)}
 	bad := good
 	bad.No, bad.Definition = 2, []byte("name: [")
-	l := &roll{moves: true, runs: []campaign.Run{bad, good}}
-	e, log := enrolled(t, l, Options{})
+	l := &runsLedger{moves: true, runs: []campaign.Run{bad, good}}
+	e, log := engineOf(t, l, Options{})
 	if err := e.refresh(t.Context(), func(*worker) {}); err != nil || len(e.order) != 1 || e.order[0].no != 1 {
 		t.Errorf("%v, %d runs active, want no error and the first", err, len(e.order))
 	}
@@ -214,8 +214,8 @@ func TestAPauseIsToldOnceItIsWritten(t *testing.T) {
 		{false, nil, true, ""},
 		{false, errGone, false, `level=ERROR msg="run cannot be paused" run=sale-7 err="connection refused"`},
 	} {
-		l := &roll{moves: tt.moves, err: tt.err}
-		e, log := enrolled(t, l, Options{})
+		l := &runsLedger{moves: tt.moves, err: tt.err}
+		e, log := engineOf(t, l, Options{})
 		r := &run{no: 7, id: "sale-7"}
 		e.pause(t.Context(), []*run{r}, campaign.PausedByAccount, "why")
 		if want := []string{`7 [ready running] paused account "why"`}; !slices.Equal(l.states, want) || r.held.Load() != tt.held ||
@@ -232,8 +232,8 @@ func TestAPauseIsToldOnceItIsWritten(t *testing.T) {
 // poke asks at once.
 func TestTheEngineAsksTheLedgerAtItsTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &roll{began: time.Now(), asked: map[string][]time.Duration{}}
-		e, _ := enrolled(t, l, Options{})
+		l := &runsLedger{began: time.Now(), asked: map[string][]time.Duration{}}
+		e, _ := engineOf(t, l, Options{})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- e.Run(ctx) }()
@@ -267,7 +267,7 @@ func TestTheEngineAsksTheLedgerAtItsTimes(t *testing.T) {
 	})
 }
 
-// That the runs cannot be read is said at once, and not when the engine ends.
+// A ledger that cannot be read is told at once, and not when the engine ends.
 func TestAnUnreadableLedgerIsSaidAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		reads func(context.Context) error
@@ -277,7 +277,7 @@ func TestAnUnreadableLedgerIsSaidAtOnce(t *testing.T) {
 		{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			e, log := enrolled(t, &roll{reads: tt.reads}, Options{})
+			e, log := engineOf(t, &runsLedger{reads: tt.reads}, Options{})
 			ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer stop()
 			if err := e.Run(ctx); err != nil {

@@ -16,10 +16,10 @@ import (
 	"campaignd/throttle"
 )
 
-// letterbox is a service that accepts everything; in earnest it is a *messaging.Client.
-type letterbox struct{}
+// acceptingService is a service that accepts everything; a daemon uses a *messaging.Client.
+type acceptingService struct{}
 
-func (letterbox) Send(_ context.Context, m *messaging.Message) (messaging.Receipt, error) {
+func (acceptingService) Send(_ context.Context, m *messaging.Message) (messaging.Receipt, error) {
 	return messaging.Receipt{MessageID: "wamid." + m.To}, nil
 }
 
@@ -53,7 +53,7 @@ recipients: {file: list.csv}
 	}, []campaign.Segment{{Run: run.No, Lo: 0, Hi: 2}})
 	_ = l.FinishImport(ctx, run.No, 2, campaign.Ready)
 
-	engine, err := sender.New(l, letterbox{}, throttle.NewLocal(), sender.Options{Owner: "me", Pace: func(string) float64 { return 72 }})
+	engine, err := sender.New(l, acceptingService{}, throttle.NewLocal(), sender.Options{Owner: "me", Pace: func(string) float64 { return 72 }})
 	if err != nil {
 		panic(err)
 	}

@@ -16,14 +16,14 @@ import (
 	"campaignd/throttle"
 )
 
-// touchy is a service that refuses the sixth message it gets after 8 s, to be tried again.
-type touchy struct {
+// refusingService is a service that refuses the sixth message it gets after 8 s, to be tried again.
+type refusingService struct {
 	mu  sync.Mutex
 	got map[string]int
 	n   int
 }
 
-func (s *touchy) Send(_ context.Context, m *messaging.Message) (messaging.Receipt, error) {
+func (s *refusingService) Send(_ context.Context, m *messaging.Message) (messaging.Receipt, error) {
 	s.mu.Lock()
 	s.got[m.To]++
 	s.n++
@@ -37,8 +37,8 @@ func (s *touchy) Send(_ context.Context, m *messaging.Message) (messaging.Receip
 	return messaging.Receipt{MessageID: "wamid"}, nil
 }
 
-// Whichever question the ledger fails to answer: it is asked again until it answers, one line says
-// so, and everybody is sent one message.
+// A question that the ledger fails to answer is asked again until it answers. One line says so, and
+// everybody is sent one message.
 func TestAFaultOfTheLedgerLosesNothing(t *testing.T) {
 	const again = "the ledger takes sending up again"
 	held := "sending is held up by the ledger: trying again until it is not\" connection=conn_1 err=\""
@@ -67,7 +67,7 @@ func TestAFaultOfTheLedgerLosesNothing(t *testing.T) {
 		t.Run(tt.method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				l, service := newShaky(tt.method, tt.from, 3), &touchy{got: map[string]int{}}
+				l, service := newFaulty(tt.method, tt.from, 3), &refusingService{got: map[string]int{}}
 				e, err := New(l, service, throttle.NewLocal(), Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil)),
 					Lease: 3 * time.Second, GroupMax: 4})
 				if err != nil {
@@ -130,7 +130,7 @@ func TestAStopOfARunIsWrittenAlthoughItFailsAtFirst(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				l, service := newShaky(tt.method, 1, 3), &touchy{got: map[string]int{}}
+				l, service := newFaulty(tt.method, 1, 3), &refusingService{got: map[string]int{}}
 				l.run.State, l.run.Wanted = tt.state, tt.wanted
 				e, err := New(l, service, throttle.NewLocal(), Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))})
 				if err != nil {
@@ -161,7 +161,7 @@ func TestAStopHandsBackExactlyWhatWasNotPosted(t *testing.T) {
 	for _, fails := range []string{"", "Release"} {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
-			l, service := newShaky(fails, 1, 1), &touchy{got: map[string]int{}, n: 6}
+			l, service := newFaulty(fails, 1, 1), &refusingService{got: map[string]int{}, n: 6}
 			e, err := New(l, service, throttle.NewLocal(), Options{
 				Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil)), Group: 2 * time.Second, Pace: func(string) float64 { return 5 },
 			})
@@ -205,7 +205,7 @@ func TestAStopHandsBackExactlyWhatWasNotPosted(t *testing.T) {
 func TestTheLastAnswerIsWrittenBeforeTheEngineEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		l := newShaky("", 0, 0)
+		l := newFaulty("", 0, 0)
 		e, err := New(l, answer{took: 9900 * time.Millisecond}, throttle.NewLocal(),
 			Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {

@@ -21,7 +21,7 @@ func blank(n int) []*attempt {
 
 // uncertain is a ledger that loses the answer to the intents of one connection.
 type uncertain struct {
-	pad
+	groupLedger
 	connection string
 }
 
@@ -31,7 +31,7 @@ func (l *uncertain) Intend(ctx context.Context, in []campaign.Intent) ([]campaig
 			return nil, campaign.ErrUnknownCommit
 		}
 	}
-	return l.pad.Intend(ctx, in)
+	return l.groupLedger.Intend(ctx, in)
 }
 
 // A commit whose answer is lost puts the number's own deliveries in doubt; the other numbers go on.
@@ -63,7 +63,7 @@ func TestAnUnknownCommitIsTheDoubtOfOneNumber(t *testing.T) {
 // A number that other replicas send over too is short of attempts later: at its own rate.
 func TestAReplicaAsksAtItsShareOfTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := planning(t, &pad{}, Options{})
+		p, _ := planning(t, &groupLedger{}, Options{})
 		p.queue.push(blank(4))
 		for _, tt := range []struct {
 			name   string
@@ -92,7 +92,7 @@ func TestAReplicaAsksAtItsShareOfTheRate(t *testing.T) {
 
 // A ledger that takes longer for a commit than a group lasts would hold up every group.
 func TestAGroupCoversTheTimeOfACommit(t *testing.T) {
-	p, _ := planning(t, &pad{}, Options{})
+	p, _ := planning(t, &groupLedger{}, Options{})
 	for _, tt := range []struct {
 		took  time.Duration
 		times int
@@ -109,7 +109,7 @@ func TestAGroupCoversTheTimeOfACommit(t *testing.T) {
 
 // After a slow commit a group shrinks by a tenth with each quick one: it does not jump to and fro.
 func TestAGroupShrinksByATenthPerQuickCommit(t *testing.T) {
-	w, _ := planning(t, &pad{}, Options{})
+	w, _ := planning(t, &groupLedger{}, Options{})
 	p := w.planner
 	p.took(100 * time.Millisecond)
 	for i, want := range []time.Duration{180 * time.Millisecond, 162 * time.Millisecond, 145_800 * time.Microsecond} {

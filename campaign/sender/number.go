@@ -94,7 +94,7 @@ func (n *number) accepted(now time.Time) {
 	n.doubts.note("")
 }
 
-// failed notes what an error of a post says of the number, whoever the message was for.
+// failed notes what an error of a post says of the number, whichever recipient the message was for.
 func (n *number) failed(e *messaging.Error, now time.Time) {
 	switch e.Proof {
 	case messaging.Doubt:

@@ -14,8 +14,8 @@ import (
 	"campaignd/campaign"
 )
 
-// away is a ledger that cannot be reached until it is 10 s old.
-type away struct {
+// outageLedger is a ledger that cannot be reached until it is 10 s old.
+type outageLedger struct {
 	Ledger
 	began time.Time
 	well  time.Duration // before that it can be reached
@@ -24,34 +24,36 @@ type away struct {
 	lanes []campaign.LaneReport // what was told of them last
 }
 
-func (l *away) fault() error {
+func (l *outageLedger) fault() error {
 	if age := time.Since(l.began); age >= l.well && age < 10*time.Second {
 		return errors.New("connection refused")
 	}
 	return nil
 }
 
-func (l *away) Claim(context.Context, campaign.Claim) ([]campaign.Lease, error) {
+func (l *outageLedger) Claim(context.Context, campaign.Claim) ([]campaign.Lease, error) {
 	return nil, l.fault()
 }
 
-func (l *away) Record(context.Context, []campaign.Result) error { return l.fault() }
+func (l *outageLedger) Record(context.Context, []campaign.Result) error { return l.fault() }
 
-func (l *away) Renew(_ context.Context, leases []campaign.Lease, _ time.Duration) ([]campaign.Lease, error) {
+func (l *outageLedger) Renew(_ context.Context, leases []campaign.Lease, _ time.Duration) ([]campaign.Lease, error) {
 	return leases, l.fault()
 }
 
-func (l *away) ReportLanes(_ context.Context, _ string, lanes []campaign.LaneReport) error {
+func (l *outageLedger) ReportLanes(_ context.Context, _ string, lanes []campaign.LaneReport) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lanes = lanes
 	return nil
 }
 
-func (l *away) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) { return nil, nil }
-func (l *away) FinishRuns(context.Context) ([]campaign.Run, error)               { return nil, nil }
+func (l *outageLedger) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
+	return nil, nil
+}
+func (l *outageLedger) FinishRuns(context.Context) ([]campaign.Run, error) { return nil, nil }
 
-// An outage is two lines of each who meets it: that it is there, and that it is over.
+// Each part that meets an outage says two lines: that it is there, and that it is over.
 func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -59,7 +61,7 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &away{began: time.Now()}
+		l := &outageLedger{began: time.Now()}
 		e := &Engine{o: o, ledger: l}
 		p := newWorker(e, "conn_1")
 		s := newSegment(&run{no: 1}, campaign.Lease{}, nil)
@@ -94,7 +96,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &away{began: time.Now(), well: 2 * time.Second}
+		l := &outageLedger{began: time.Now(), well: 2 * time.Second}
 		p := newWorker(&Engine{o: o, ledger: l}, "conn_1")
 		r := &run{no: 1, connections: []string{"conn_1"}}
 		p.planner.setRuns([]*run{r})
@@ -110,7 +112,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		time.Sleep(3500 * time.Millisecond)
 		for time.Since(l.began) < 9500*time.Millisecond {
 			if lane := p.stats().Lanes[0]; lane.LimitedBy != "ledger" {
-				t.Errorf("while it is away the lane is bound by %s, want ledger", lane.LimitedBy)
+				t.Errorf("while it is away the lane is limited by %s, want ledger", lane.LimitedBy)
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -123,14 +125,14 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 			}
 		}
 		if lane := p.stats().Lanes[0]; lane.LimitedBy == "ledger" {
-			t.Error("when it is back the lane is bound by it still")
+			t.Error("when it is back the lane is limited by it still")
 		}
 	})
 }
 
 func TestAnEngineThatEndsSaysThatItServesItsLanesNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &away{}
+		l := &outageLedger{}
 		e, err := New(l, nil, nil, Options{Owner: "a"})
 		if err != nil {
 			t.Fatal(err)

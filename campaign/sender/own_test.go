@@ -33,7 +33,7 @@ func TestARunsOwnLimitLeavesTheRestToOthers(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%v of %v", c.limit, c.pace), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, shared := newEndless(), &counted{Limiter: throttle.NewLocal()}
+				l, shared := newEndlessLedger(), &counted{Limiter: throttle.NewLocal()}
 				capped, free := template(t, 1, "capped", c.limit), template(t, 2, "free", 0)
 				all := serving(t, l, shared, 1, c.pace, capped)
 				time.Sleep(10 * time.Second)
@@ -72,7 +72,7 @@ func TestReplicasSendALimitedRunAtItsLimit(t *testing.T) {
 	const pace, limit = 68.4, 20.0
 	for n := 1; n <= 4; n++ {
 		synctest.Test(t, func(t *testing.T) {
-			l, shared := newEndless(), &counted{Limiter: throttle.NewLocal()}
+			l, shared := newEndlessLedger(), &counted{Limiter: throttle.NewLocal()}
 			all := serving(t, l, shared, n, pace, template(t, 1, "capped", limit), template(t, 2, "free", 0))
 			began := time.Now()
 			time.Sleep(22 * time.Second)
@@ -228,7 +228,7 @@ func TestARefusedAttemptKeepsItsPlace(t *testing.T) {
 
 // A run with a limit has at most what the limit allows in 250 ms ahead, and asks when half is used.
 func TestALimitedRunAsksAtHalfOfWhatItMayHave(t *testing.T) {
-	p, s := planning(t, &pad{}, Options{})
+	p, s := planning(t, &groupLedger{}, Options{})
 	for _, tt := range []struct {
 		rate                   float64
 		queued, most, capacity int

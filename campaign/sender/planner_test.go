@@ -15,9 +15,9 @@ import (
 	"campaignd/throttle"
 )
 
-// pad is a ledger that notes what is read and asked for; of each read it has all, and of deferred
-// deliveries as many as due.
-type pad struct {
+// groupLedger is a ledger that notes reads and intents. It has every delivery, and due deferred
+// ones.
+type groupLedger struct {
 	Ledger
 	began   time.Time
 	claims  []time.Duration
@@ -29,12 +29,12 @@ type pad struct {
 	took    time.Duration // for an intent
 }
 
-func (l *pad) Claim(context.Context, campaign.Claim) ([]campaign.Lease, error) {
+func (l *groupLedger) Claim(context.Context, campaign.Claim) ([]campaign.Lease, error) {
 	l.claims = append(l.claims, time.Since(l.began))
 	return nil, l.err
 }
 
-func (l *pad) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, _ error) {
+func (l *groupLedger) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, _ error) {
 	l.read = append(l.read, [2]int64{from, to})
 	for seq := from; seq < to; seq++ {
 		all = append(all, campaign.Delivery{Run: no, Seq: seq, Key: 100 + seq})
@@ -42,7 +42,7 @@ func (l *pad) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (
 	return all, nil
 }
 
-func (l *pad) Due(_ context.Context, _ campaign.Lease, _ time.Time, n int) (all []campaign.Retry, _ error) {
+func (l *groupLedger) Due(_ context.Context, _ campaign.Lease, _ time.Time, n int) (all []campaign.Retry, _ error) {
 	l.looked++
 	for i := range min(l.due, n) {
 		all = append(all, campaign.Retry{Delivery: campaign.Delivery{Run: 1, Seq: int64(i), Key: int64(i)}, Attempt: 2})
@@ -50,7 +50,7 @@ func (l *pad) Due(_ context.Context, _ campaign.Lease, _ time.Time, n int) (all 
 	return all, nil
 }
 
-func (l *pad) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
+func (l *groupLedger) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
 	l.intents = append(l.intents, in...)
 	time.Sleep(l.took)
 	for _, i := range in {
@@ -59,8 +59,8 @@ func (l *pad) Intend(_ context.Context, in []campaign.Intent) (granted []campaig
 	return granted, nil
 }
 
-// planning is a pacer of one run with a segment of 4,096 deliveries, at 72/s: groups of four.
-func planning(t *testing.T, l *pad, o Options) (*worker, *segment) {
+// planning is a worker of one run with a segment of 4,096 deliveries, at 72/s: groups of four.
+func planning(t *testing.T, l *groupLedger, o Options) (*worker, *segment) {
 	t.Helper()
 	o.Owner = "a"
 	e, err := New(l, nil, throttle.NewLocal(), o)
@@ -79,8 +79,8 @@ func planning(t *testing.T, l *pad, o Options) (*worker, *segment) {
 	return p, s
 }
 
-// The planner asks for what is missing to two groups when one is left, and looks again when there
-// may be something to do.
+// The planner fills up to two groups when one is left, and looks again when there may be something
+// to do.
 func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -101,7 +101,7 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &pad{}
+				l := &groupLedger{}
 				o := Options{GroupMax: tt.groupMax}
 				if tt.name == "a tick is short" {
 					o.Tick = 100 * time.Millisecond
@@ -126,11 +126,11 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 	}
 }
 
-// A step that asked the ledger knows that it answers and how long it took; what bound a lane before
-// is forgotten.
+// A step that asked the ledger knows that it answers and how long it took. The limits of the step
+// before are forgotten.
 func TestAStepKnowsWhatItLearned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &pad{took: 30 * time.Millisecond}
+		l := &groupLedger{took: 30 * time.Millisecond}
 		p, s := planning(t, l, Options{})
 		p.planner.limits, p.planner.limitedBy = map[campaign.RunNo]limitedBy{1: {"cap", "x"}}, map[campaign.RunNo]limitedBy{1: {"cap", "x"}}
 		began := time.Now()
@@ -140,7 +140,7 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, p.planner.heard, p.planner.slow)
 		}
 		if len(p.planner.limitedBy) != 0 || !p.planner.working[1] || p.number.idle != 0 || !p.number.idleAt.Equal(began) {
-			t.Errorf("bound by %v, busy %v, idle %v from %v, want nothing, true, 0 from %v", p.planner.limitedBy, p.planner.working, p.number.idle,
+			t.Errorf("limited by %v, working %v, idle %v from %v, want nothing, true, 0 from %v", p.planner.limitedBy, p.planner.working, p.number.idle,
 				p.number.idleAt, began)
 		}
 		s.lease.Mark = s.lease.Hi
@@ -155,7 +155,7 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 // While the ledger fails the planner tries after 0.1 s, twice as long each time, at most every 2 s.
 func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &pad{err: errGone}
+		l := &groupLedger{err: errGone}
 		p, s := planning(t, l, Options{})
 		s.lease.Mark = s.lease.Hi
 		s.pending.Add(1)
@@ -172,7 +172,7 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 			t.Errorf("asked at %v, want %v", l.claims, want)
 		}
 		if got := p.planner.limitedBy[1]; got != (limitedBy{"ledger", "held up by the ledger: claim segments: connection refused"}) {
-			t.Errorf("bound by %+v, want the ledger", got)
+			t.Errorf("limited by %+v, want the ledger", got)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestDeferredOnesAreLookedForEveryFifteenSeconds(t *testing.T) {
 			{0, -1, 3, 1, true},
 			{0, -1, 9, 1, true},
 		} {
-			l := &pad{due: tt.has}
+			l := &groupLedger{due: tt.has}
 			p, s := planning(t, l, Options{})
 			s.checked = now.Add(-tt.ago)
 			if tt.due != 0 {
@@ -227,7 +227,7 @@ func TestDeferredOnesAreLookedForEveryFifteenSeconds(t *testing.T) {
 
 // A quarter of a segment is read at once, and no further than its end.
 func TestAQuarterOfASegmentIsReadAhead(t *testing.T) {
-	l := &pad{}
+	l := &groupLedger{}
 	p, s := planning(t, l, Options{})
 	for _, tt := range []struct {
 		mark int64
@@ -275,7 +275,7 @@ func TestPokesOfOneInstantAreAnsweredOnce(t *testing.T) {
 	})
 }
 
-// The innermost error is what several calls have in common.
+// Several calls that meet one fault have the innermost error in common.
 func TestTheCauseOfAFaultIsItsInnermostError(t *testing.T) {
 	err := fmt.Errorf("a: %w", fmt.Errorf("b: %w", errGone))
 	if got := cause(err); got != "connection refused" {

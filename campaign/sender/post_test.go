@@ -39,8 +39,8 @@ func TestSlotsThatLieCloseShareTheInstantOfTheLast(t *testing.T) {
 	}
 }
 
-// What slots wait for each other, and what a wake-up may be late, is within what the pace keeps
-// back.
+// The wait of slots for each other, and the lateness of a wake-up, are within the part that the
+// pace keeps back.
 func TestNoSecondHasMoreThanTheLimitAlthoughSlotsShare(t *testing.T) {
 	for _, number := range []throttle.Number{
 		{Limit: throttle.CoexistenceLimit}, {Limit: throttle.CoexistenceLimit, Coexistence: true}, {Limit: throttle.StandardLimit}, {Limit: 200},

@@ -12,9 +12,9 @@ import (
 	"campaignd/campaign"
 )
 
-// scribe is a ledger that notes when how many results are written; the first attempts fail, or
-// hang.
-type scribe struct {
+// resultLedger is a ledger that notes how many results are written, and when; the first writes
+// fail, or hang.
+type resultLedger struct {
 	Ledger
 	fails int
 	hangs bool
@@ -23,7 +23,7 @@ type scribe struct {
 	n     []int
 }
 
-func (l *scribe) Record(ctx context.Context, rs []campaign.Result) error {
+func (l *resultLedger) Record(ctx context.Context, rs []campaign.Result) error {
 	l.at, l.n = append(l.at, time.Since(l.began)), append(l.n, len(rs))
 	if len(l.at) > l.fails {
 		return nil
@@ -35,8 +35,8 @@ func (l *scribe) Record(ctx context.Context, rs []campaign.Result) error {
 	return errGone
 }
 
-// scribbling is a recorder and a pacer whose segment awaits n results.
-func scribbling(t *testing.T, l *scribe) (*recorder, settled) {
+// newRecording is a recorder and a segment that awaits n results.
+func newRecording(t *testing.T, l *resultLedger) (*recorder, settled) {
 	t.Helper()
 	e, err := New(l, nil, nil, Options{Owner: "a"})
 	if err != nil {
@@ -71,8 +71,8 @@ func TestResultsAreWrittenTogether(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &scribe{}
-				r, s := scribbling(t, l)
+				l := &resultLedger{}
+				r, s := newRecording(t, l)
 				var running sync.WaitGroup
 				running.Go(r.run)
 				synctest.Wait()
@@ -104,11 +104,11 @@ func TestResultsAreWrittenTogether(t *testing.T) {
 }
 
 // The results in hand when the engine ends are written at once.
-func TestWhatWasPutIsWrittenAtTheEnd(t *testing.T) {
+func TestResultsInHandAreWrittenAtTheEnd(t *testing.T) {
 	for i := range 16 { // the recorder is as likely to see the end first
 		synctest.Test(t, func(t *testing.T) {
-			l := &scribe{}
-			r, s := scribbling(t, l)
+			l := &resultLedger{}
+			r, s := newRecording(t, l)
 			var running sync.WaitGroup
 			if i == 0 {
 				running.Go(r.run)
@@ -143,8 +143,8 @@ func TestAWriteIsTriedAgainAtLeastEveryTwoSeconds(t *testing.T) {
 		{true, []time.Duration{10020 * ms, 10040 * ms}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &scribe{fails: len(tt.waits), hangs: tt.hangs}
-			r, s := scribbling(t, l)
+			l := &resultLedger{fails: len(tt.waits), hangs: tt.hangs}
+			r, s := newRecording(t, l)
 			s.segment.pending.Add(1)
 			r.write([]settled{s})
 			var waits []time.Duration
@@ -162,8 +162,8 @@ func TestAWriteIsTriedAgainAtLeastEveryTwoSeconds(t *testing.T) {
 // A result that was given up is not pending any more, so its segment can be handed back.
 func TestResultsThatAreGivenUpFreeTheirSegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &scribe{fails: 1 << 20}
-		r, s := scribbling(t, l)
+		l := &resultLedger{fails: 1 << 20}
+		r, s := newRecording(t, l)
 		s.segment.pending.Add(3)
 		r.within(5 * time.Second)
 		r.write([]settled{s, s})
@@ -211,7 +211,7 @@ func TestTheZeroOptionsAreTheDefaults(t *testing.T) {
 	}
 }
 
-// A detail is what the ledger stores: 300 bytes.
+// A detail has at most the 300 bytes that the ledger stores.
 func TestADetailHasAtMostThreeHundredBytes(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 299: 299, 300: 300, 301: 300} {
 		if got := len(clip(strings.Repeat("x", n))); got != want {

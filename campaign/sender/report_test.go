@@ -14,15 +14,15 @@ import (
 	"campaignd/campaign"
 )
 
-// journal is a ledger that keeps what is told of lanes.
-type journal struct {
+// laneLedger is a ledger that keeps the reports of lanes.
+type laneLedger struct {
 	Ledger
 	err  error
 	told [][]campaign.LaneReport
 	left time.Duration // of the last call's time
 }
 
-func (l *journal) ReportLanes(ctx context.Context, owner string, lanes []campaign.LaneReport) error {
+func (l *laneLedger) ReportLanes(ctx context.Context, owner string, lanes []campaign.LaneReport) error {
 	for i := range lanes {
 		lanes[i].Detail = owner + ": " + lanes[i].Detail
 	}
@@ -33,17 +33,17 @@ func (l *journal) ReportLanes(ctx context.Context, owner string, lanes []campaig
 	return l.err
 }
 
-// Each lane of each number is told in order, with its own binding while it is served and as stopped
-// at the end; what cannot be told is logged for who looks for it.
+// Each lane of each number is told in order, with its own limit while it is served and as stopped
+// at the end. A report that cannot be written is logged at Debug.
 func TestTheLedgerIsToldOfEveryLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			name                string
-			runs                []campaign.RunNo
-			stopped, ended      bool
-			err                 error
-			lanes, binding, log string
-			rate                float64
+			name                  string
+			runs                  []campaign.RunNo
+			stopped, ended        bool
+			err                   error
+			lanes, limitedBy, log string
+			rate                  float64
 		}{
 			{"served", []campaign.RunNo{1, 2}, false, false, nil, "conn_1/1 conn_1/2 conn_2/1 conn_2/2 conn_3/1 conn_3/2", "none", "", 72},
 			{"nothing to serve", nil, false, false, nil, "", "", "", 0},
@@ -56,7 +56,7 @@ func TestTheLedgerIsToldOfEveryLane(t *testing.T) {
 			{"nothing to stop", nil, true, true, nil, "no call", "", "", 0},
 		} {
 			var log bytes.Buffer
-			l := &journal{err: tt.err}
+			l := &laneLedger{err: tt.err}
 			e, err := New(l, nil, nil, Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 			if err != nil {
 				t.Fatal(err)
@@ -84,8 +84,8 @@ func TestTheLedgerIsToldOfEveryLane(t *testing.T) {
 				var all []string
 				for _, lane := range l.told[0] {
 					all = append(all, fmt.Sprintf("%s/%d", lane.Connection, lane.Run))
-					if lane.LimitedBy != tt.binding || lane.Rate != tt.rate || !strings.HasPrefix(lane.Detail, "a: ") {
-						t.Errorf("%s: %+v, want %g/s bound by %s, of a", tt.name, lane, tt.rate, tt.binding)
+					if lane.LimitedBy != tt.limitedBy || lane.Rate != tt.rate || !strings.HasPrefix(lane.Detail, "a: ") {
+						t.Errorf("%s: %+v, want %g/s limited by %s, of a", tt.name, lane, tt.rate, tt.limitedBy)
 					}
 					if want := "a: its sender has ended"; tt.stopped && lane.Detail != want {
 						t.Errorf("%s: %q, want %q", tt.name, lane.Detail, want)
@@ -106,18 +106,18 @@ func TestTheLedgerIsToldOfEveryLane(t *testing.T) {
 	})
 }
 
-// A run's own limit binds its lane only where it is below the pace.
-func TestALimitBindsOnlyBelowThePace(t *testing.T) {
+// A run's own limit applies to its lane only where it is below the pace.
+func TestALimitAppliesOnlyBelowThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
 			limit, rate float64
-			binding     string
+			limitedBy   string
 		}{{0, 72, "throughput"}, {0.5, 0.5, "cap"}, {71.9, 71.9, "cap"}, {72, 72, "throughput"}, {72.1, 72, "throughput"}} {
 			got, _ := report(t, func(p *worker) {
 				p.planner.setRuns([]*run{{no: 1, rate: tt.limit, connections: []string{"conn_1"}}, {no: 2, connections: []string{"conn_1"}}})
 			})
-			if got.Rate != tt.rate || got.LimitedBy != tt.binding {
-				t.Errorf("a limit of %g: %g/s bound by %s, want %g/s by %s", tt.limit, got.Rate, got.LimitedBy, tt.rate, tt.binding)
+			if got.Rate != tt.rate || got.LimitedBy != tt.limitedBy {
+				t.Errorf("a limit of %g: %g/s limited by %s, want %g/s by %s", tt.limit, got.Rate, got.LimitedBy, tt.rate, tt.limitedBy)
 			}
 		}
 	})

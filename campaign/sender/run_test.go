@@ -103,7 +103,7 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 	for _, tt := range []struct {
 		name                    string
 		granted                 campaign.Granted
-		shots                   string // seq/attempt/tries
+		attempts                string // seq/attempt/tries
 		mark                    int64
 		left                    int // read ahead
 		lost, held, over, again bool
@@ -135,13 +135,13 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 			for _, sh := range p.planner.admit(d, tt.granted, began) {
 				said := fmt.Sprintf("%d/%d/%d", sh.delivery.Seq, sh.number, sh.tries)
 				if got = append(got, said); sh.segment != s || !sh.intentAt.Equal(began) {
-					t.Errorf("shot %+v, want one of the segment, of an intent at %v", sh, began)
+					t.Errorf("attempt %+v, want one of the segment, of an intent at %v", sh, began)
 				}
 			}
-			if shots := strings.Join(got, " "); shots != tt.shots || s.lease.Mark != tt.mark || len(s.buf) != tt.left ||
+			if attempts := strings.Join(got, " "); attempts != tt.attempts || s.lease.Mark != tt.mark || len(s.buf) != tt.left ||
 				s.pending.Load() != int64(len(got)) {
-				t.Errorf("shots %q, mark %d, %d read ahead, %d pending, want %q, %d, %d, %d", shots, s.lease.Mark, len(s.buf), s.pending.Load(),
-					tt.shots, tt.mark, tt.left, len(got))
+				t.Errorf("attempts %q, mark %d, %d read ahead, %d pending, want %q, %d, %d, %d", attempts, s.lease.Mark, len(s.buf), s.pending.Load(),
+					tt.attempts, tt.mark, tt.left, len(got))
 			}
 			reason := r.dropping.Load()
 			if s.lost.Load() != tt.lost || r.held.Load() != tt.held || (reason != nil) != tt.over || reason != nil && *reason != campaign.OverLimit {
@@ -151,8 +151,8 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 				t.Errorf("due again %v, poked %d, %d skipped, want %v, %d, %d", due, len(e.poke), p.number.counts.skipped.Load(), tt.again, tt.poked,
 					tt.skipped)
 			}
-			if bound := s.lease.Connection == "conn_1"; bound != (tt.shots != "") {
-				t.Errorf("bound to %q, want conn_1: %v", s.lease.Connection, tt.shots != "")
+			if held := s.lease.Connection == "conn_1"; held != (tt.attempts != "") {
+				t.Errorf("its lease is of %q, want conn_1: %v", s.lease.Connection, tt.attempts != "")
 			}
 		})
 	}

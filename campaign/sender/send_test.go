@@ -30,7 +30,7 @@ func (a *reply) Send(context.Context, *messaging.Message) (messaging.Receipt, er
 
 // An answer that proves nothing is doubt, whatever its error is; a row that cannot be rendered is
 // refused unsent.
-func TestWhatIsNotProvenIsDoubt(t *testing.T) {
+func TestAnUnprovenAnswerIsDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
 			name, cell string
@@ -45,7 +45,7 @@ func TestWhatIsNotProvenIsDoubt(t *testing.T) {
 			{"another error", "Ada", reply{err: errGone}, campaign.ResultDoubt, "error", 1},
 			{"a value that cannot be", "", reply{}, campaign.ResultRefused, "not_rendered", 0},
 		} {
-			e, err := New(&bench{}, &tt.answer, nil, Options{Owner: "a"})
+			e, err := New(&pauseLedger{}, &tt.answer, nil, Options{Owner: "a"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func (l denying) Allow(context.Context, string, float64, int) (int, time.Duratio
 	return 0, 0, l.err
 }
 
-// A limiter that is away tells its own outage; any other error of it is logged while the pacer
+// A limiter that is away tells its own outage; any other error of it is logged while the poster
 // runs.
 func TestAnUnknownFaultOfTheLimiterIsLogged(t *testing.T) {
 	for _, tt := range []struct {

@@ -98,7 +98,7 @@ func (g *gate) kill() {
 	g.end()
 }
 
-// whose names the segments of an effect, so that two pacers draw apart.
+// whose names the segments of an effect, so that two workers draw apart.
 func whose(leases ...campaign.Lease) string {
 	if len(leases) == 0 {
 		return ""

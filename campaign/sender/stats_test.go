@@ -15,7 +15,7 @@ import (
 	"campaignd/throttle"
 )
 
-// report is what a pacer of 72 messages a second says of a run with a limit of its own and one
+// report is what a worker of 72 messages a second says of a run with a limit of its own and one
 // without.
 func report(t *testing.T, before func(*worker)) (capped, free campaign.LaneReport) {
 	t.Helper()
@@ -72,8 +72,8 @@ func TestALaneIsLimitedBetweenTwoPermissions(t *testing.T) {
 func TestALaneSaysWhatHoldsItsNumberAndForHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
-			hold            func(*worker)
-			binding, detail string
+			hold              func(*worker)
+			limitedBy, detail string
 		}{
 			{func(p *worker) {
 				now := time.Now()
@@ -93,8 +93,8 @@ func TestALaneSaysWhatHoldsItsNumberAndForHowLong(t *testing.T) {
 				}
 			}, "doubt", "most requests end without a clear answer; next try in 30s"},
 		} {
-			if lane, _ := report(t, c.hold); lane.LimitedBy != c.binding || lane.Detail != c.detail || lane.Rate != 0 {
-				t.Errorf("%g/s, %s: %q, want 0/s, %s: %q", lane.Rate, lane.LimitedBy, lane.Detail, c.binding, c.detail)
+			if lane, _ := report(t, c.hold); lane.LimitedBy != c.limitedBy || lane.Detail != c.detail || lane.Rate != 0 {
+				t.Errorf("%g/s, %s: %q, want 0/s, %s: %q", lane.Rate, lane.LimitedBy, lane.Detail, c.limitedBy, c.detail)
 			}
 		}
 	})
@@ -124,7 +124,7 @@ func TestALaneNamesALimiterThatCannotBeAsked(t *testing.T) {
 		})
 		for _, l := range []campaign.LaneReport{capped, free} {
 			if l.LimitedBy != "limiter" || l.Rate != 0 || !strings.Contains(l.Detail, "redis: no answer") {
-				t.Errorf("%g/s bound by %s, want 0/s bound by limiter: %s", l.Rate, l.LimitedBy, l.Detail)
+				t.Errorf("%g/s limited by %s, want 0/s limited by limiter: %s", l.Rate, l.LimitedBy, l.Detail)
 			}
 		}
 	})
@@ -137,8 +137,7 @@ func (failing) Allow(context.Context, string, float64, int) (int, time.Duration,
 	return unavailable{}.Allow(context.Background(), "", 0, 0)
 }
 
-// A limiter that cannot be asked for a run's own limit is no fault of the ledger: it limits the
-// lanes.
+// A limiter that fails to permit a run is no fault of the ledger: it limits the lanes.
 func TestALimiterThatIsAwayLimitsTheLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -158,12 +157,12 @@ func TestALimiterThatIsAwayLimitsTheLane(t *testing.T) {
 	})
 }
 
-// Between two groups nothing is queued; who holds a segment with deliveries to send is sending it
-// all the same.
+// Between two groups nothing is queued; a number that holds a segment with deliveries to send is
+// sending all the same.
 func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
 	for _, c := range []struct {
-		to      int64 // of the segment's deliveries
-		binding string
+		to        int64 // of the segment's deliveries
+		limitedBy string
 	}{{100, "throughput"}, {0, "none"}} {
 		_, free := report(t, func(p *worker) {
 			p.queue.remove(func(*attempt) bool { return true })
@@ -177,8 +176,8 @@ func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
 			}
 			p.queue.remove(func(*attempt) bool { return true })
 		})
-		if free.LimitedBy != c.binding {
-			t.Errorf("with %d deliveries: %s, want %s", c.to, free.LimitedBy, c.binding)
+		if free.LimitedBy != c.limitedBy {
+			t.Errorf("with %d deliveries: %s, want %s", c.to, free.LimitedBy, c.limitedBy)
 		}
 	}
 }
@@ -216,14 +215,14 @@ func TestEachCounterHasItsOwnName(t *testing.T) {
 	})
 }
 
-// A refusal of the limiter binds for a second; requests without an answer bind when no other may be
-// made.
+// A failure of the limiter counts for a second. Requests without an answer count when no other may
+// be made.
 func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 	for _, tt := range []struct {
-		name            string
-		before          func(*worker)
-		binding, detail string
-		rate            float64
+		name              string
+		before            func(*worker)
+		limitedBy, detail string
+		rate              float64
 	}{
 		{"a pace", func(*worker) {}, "throughput", "it sends at its pace of 72 messages per second", 72},
 		{"just refused", func(p *worker) { p.number.unasked(time.Now().Add(-time.Second), errGone) }, "limiter",
@@ -256,7 +255,7 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, got := report(t, tt.before)
-			want := campaign.LaneReport{Run: 2, Connection: "conn_1", LimitedBy: tt.binding, Detail: tt.detail, Rate: tt.rate, At: time.Now()}
+			want := campaign.LaneReport{Run: 2, Connection: "conn_1", LimitedBy: tt.limitedBy, Detail: tt.detail, Rate: tt.rate, At: time.Now()}
 			if got != want {
 				t.Errorf("%s: %+v, want %+v", tt.name, got, want)
 			}

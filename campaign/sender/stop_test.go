@@ -17,9 +17,9 @@ import (
 	"campaignd/throttle"
 )
 
-// gone is a ledger of one run of n deliveries that takes no result and no segment back, until it is
-// back.
-type gone struct {
+// awayLedger is a ledger of one run of n deliveries that takes no result and no segment back, until
+// it is back.
+type awayLedger struct {
 	Ledger
 	n       int64
 	hangs   bool // Record and SetState do not fail at once: they wait until their caller gives up
@@ -29,7 +29,7 @@ type gone struct {
 
 var errGone = errors.New("connection refused")
 
-func (l *gone) fault(ctx context.Context) error {
+func (l *awayLedger) fault(ctx context.Context) error {
 	if !l.hangs {
 		select {
 		case <-l.back:
@@ -46,30 +46,30 @@ func (l *gone) fault(ctx context.Context) error {
 	}
 }
 
-func (l *gone) Record(ctx context.Context, _ []campaign.Result) error { return l.fault(ctx) }
+func (l *awayLedger) Record(ctx context.Context, _ []campaign.Result) error { return l.fault(ctx) }
 
-func (l *gone) SetState(ctx context.Context, _ campaign.RunNo, _ []campaign.State, _ campaign.State, _ campaign.PauseReason,
+func (l *awayLedger) SetState(ctx context.Context, _ campaign.RunNo, _ []campaign.State, _ campaign.State, _ campaign.PauseReason,
 	_ string) (bool, error) {
 	return false, l.fault(ctx)
 }
 
-func (l *gone) Release(context.Context, campaign.Lease, []int64) error { return errGone }
+func (l *awayLedger) Release(context.Context, campaign.Lease, []int64) error { return errGone }
 
-func (l *gone) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
+func (l *awayLedger) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
 	return []campaign.Run{{
 		No: 1, Campaign: "sale", State: campaign.Running, Wanted: campaign.WantRun, Header: []string{"to"}, CreatedAt: time.Now(),
 		Definition: []byte(strings.Replace(sale, "conn_1, conn_2", "conn_1", 1)),
 	}}, nil
 }
 
-func (l *gone) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
+func (l *awayLedger) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
 	if l.claimed.Swap(true) {
 		return nil, nil
 	}
 	return []campaign.Lease{{Segment: campaign.Segment{Run: 1, Hi: l.n}, Epoch: 1, Until: time.Now().Add(c.Lease)}}, nil
 }
 
-func (l *gone) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, _ error) {
+func (l *awayLedger) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, _ error) {
 	for seq := from; seq < to; seq++ {
 		dest := fmt.Sprintf("+23480%08d", seq)
 		all = append(all, campaign.Delivery{Run: no, Seq: seq, Row: seq + 1, To: dest, Cells: []string{dest}})
@@ -77,25 +77,25 @@ func (l *gone) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) 
 	return all, nil
 }
 
-func (l *gone) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
+func (l *awayLedger) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
 	for _, i := range in {
 		granted = append(granted, campaign.Granted{To: i.To})
 	}
 	return granted, nil
 }
 
-func (l *gone) Renew(_ context.Context, leases []campaign.Lease, d time.Duration) ([]campaign.Lease, error) {
+func (l *awayLedger) Renew(_ context.Context, leases []campaign.Lease, d time.Duration) ([]campaign.Lease, error) {
 	for i := range leases {
 		leases[i].Until = time.Now().Add(d)
 	}
 	return leases, nil
 }
 
-func (l *gone) Due(context.Context, campaign.Lease, time.Time, int) ([]campaign.Retry, error) {
+func (l *awayLedger) Due(context.Context, campaign.Lease, time.Time, int) ([]campaign.Retry, error) {
 	return nil, nil
 }
-func (l *gone) FinishRuns(context.Context) ([]campaign.Run, error)               { return nil, nil }
-func (l *gone) ReportLanes(context.Context, string, []campaign.LaneReport) error { return nil }
+func (l *awayLedger) FinishRuns(context.Context) ([]campaign.Run, error)               { return nil, nil }
+func (l *awayLedger) ReportLanes(context.Context, string, []campaign.LaneReport) error { return nil }
 
 // answer is a service that says the same to everybody, after a while.
 type answer struct {
@@ -108,8 +108,8 @@ func (a answer) Send(_ context.Context, m *messaging.Message) (messaging.Receipt
 	return messaging.Receipt{MessageID: "wamid." + m.To}, a.err
 }
 
-// A process that is asked to stop ends within 30 s, whatever its ledger does: what cannot be
-// written is given up.
+// A process that is asked to stop ends within 30 s, whatever its ledger does: it gives up results
+// that cannot be written.
 func TestAnEngineEndsAlthoughItsLedgerIsAway(t *testing.T) {
 	refused := &messaging.Error{Proof: messaging.NotSent, Code: "account", Status: 403, Hold: messaging.HoldAccount}
 	for _, tt := range []struct {
@@ -129,7 +129,7 @@ func TestAnEngineEndsAlthoughItsLedgerIsAway(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				l := &gone{n: tt.n, hangs: tt.hangs, back: make(chan struct{})}
+				l := &awayLedger{n: tt.n, hangs: tt.hangs, back: make(chan struct{})}
 				e, err := New(l, tt.answer, throttle.NewLocal(), Options{
 					Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil)), Pace: func(string) float64 { return 2000 },
 				})

@@ -12,15 +12,16 @@ import (
 	"campaignd/campaign"
 )
 
-// owned is a ledger with three segments that an earlier owner left; the second meets a fault.
-type owned struct {
+// takeoverLedger is a ledger with three segments that an earlier owner left; the second meets a
+// fault.
+type takeoverLedger struct {
 	Ledger
 	recover, resolve error
 	stop             func() // called before the fault
 	released         []int64
 }
 
-func (l *owned) Claim(context.Context, campaign.Claim) (all []campaign.Lease, _ error) {
+func (l *takeoverLedger) Claim(context.Context, campaign.Claim) (all []campaign.Lease, _ error) {
 	for i := range int64(3) {
 		all = append(all, campaign.Lease{Segment: campaign.Segment{Run: 1, Index: i, Lo: 10 * i, Hi: 10*i + 10}, Epoch: 4, Mark: 10 * i,
 			Recovered: true})
@@ -28,7 +29,7 @@ func (l *owned) Claim(context.Context, campaign.Claim) (all []campaign.Lease, _ 
 	return all, nil
 }
 
-func (l *owned) meets(ctx context.Context, lease campaign.Lease, err error) (int, error) {
+func (l *takeoverLedger) meets(ctx context.Context, lease campaign.Lease, err error) (int, error) {
 	if lease.Index != 1 || err == nil {
 		return 0, nil
 	}
@@ -39,15 +40,15 @@ func (l *owned) meets(ctx context.Context, lease campaign.Lease, err error) (int
 	return 0, err
 }
 
-func (l *owned) Recover(ctx context.Context, lease campaign.Lease, _ time.Time) (int, error) {
+func (l *takeoverLedger) Recover(ctx context.Context, lease campaign.Lease, _ time.Time) (int, error) {
 	return l.meets(ctx, lease, l.recover)
 }
 
-func (l *owned) Resolve(ctx context.Context, lease campaign.Lease, _ time.Time, _ campaign.OnUncertain) (int, error) {
+func (l *takeoverLedger) Resolve(ctx context.Context, lease campaign.Lease, _ time.Time, _ campaign.OnUncertain) (int, error) {
 	return l.meets(ctx, lease, l.resolve)
 }
 
-func (l *owned) Release(ctx context.Context, lease campaign.Lease, unposted []int64) error {
+func (l *takeoverLedger) Release(ctx context.Context, lease campaign.Lease, unposted []int64) error {
 	if len(unposted) > 0 {
 		return errors.New("nothing of it was asked for")
 	}
@@ -81,7 +82,7 @@ func TestASegmentThatCannotBeTakenUpIsHandedBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
-				l := &owned{recover: tt.recover, resolve: tt.resolve}
+				l := &takeoverLedger{recover: tt.recover, resolve: tt.resolve}
 				if tt.ends {
 					l.stop = stop
 				}
@@ -113,8 +114,7 @@ func TestASegmentThatCannotBeTakenUpIsHandedBack(t *testing.T) {
 	}
 }
 
-// The age of a doubt is counted from the take-over: what is older than the run's doubt window is
-// decided.
+// A take-over decides the doubts that are older than the run's doubt window.
 func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -129,7 +129,7 @@ func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 		{"another resolves", campaign.Lease{Segment: campaign.Segment{Lo: 5, Hi: 9}, Mark: 6}, campaign.ErrFenced, true, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := &shelf{recover: 1, over: 1, resolveErr: tt.resolve}
+			l := &claimLedger{recover: 1, over: 1, resolveErr: tt.resolve}
 			if tt.resolve != nil {
 				l.over = 0
 			}

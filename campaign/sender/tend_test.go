@@ -11,8 +11,8 @@ import (
 	"campaignd/campaign/plan"
 )
 
-// registry is a ledger that notes what is parked and dropped.
-type registry struct {
+// parkLedger is a ledger that notes which segments are parked and dropped.
+type parkLedger struct {
 	Ledger
 	parked  []time.Time // the wake times asked for
 	windows []time.Duration
@@ -22,12 +22,12 @@ type registry struct {
 	drop    error
 }
 
-func (l *registry) Park(_ context.Context, _ campaign.Lease, wake time.Time, doubts time.Duration) (campaign.Parked, error) {
+func (l *parkLedger) Park(_ context.Context, _ campaign.Lease, wake time.Time, doubts time.Duration) (campaign.Parked, error) {
 	l.parked, l.windows = append(l.parked, wake), append(l.windows, doubts)
 	return campaign.Parked{Done: l.done}, l.park
 }
 
-func (l *registry) Drop(_ context.Context, _ campaign.Lease, reason campaign.SkipReason) (int, error) {
+func (l *parkLedger) Drop(_ context.Context, _ campaign.Lease, reason campaign.SkipReason) (int, error) {
 	l.dropped = append(l.dropped, reason)
 	return 4, l.drop
 }
@@ -56,7 +56,7 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 		kept    bool
 		parked  []time.Time
 		dropped []campaign.SkipReason
-		results int // of shots that were not posted
+		results int // of attempts that were not posted
 	}{
 		{"deliveries are left", seg{}, true, nil, nil, 0},
 		{"all is sent", seg{mark: 9}, false, []time.Time{{}}, nil, 0},
@@ -64,16 +64,16 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 		{"a retry is due in a second", seg{mark: 9, due: now.Add(time.Second)}, true, nil, nil, 0},
 		{"a retry is due later", seg{mark: 9, due: now.Add(time.Second + 1)}, false, []time.Time{{}}, nil, 0},
 		{"the run is held", seg{held: true}, false, []time.Time{now}, nil, 0},
-		{"held with shots queued", seg{held: true, queued: true}, true, nil, nil, 1},
+		{"held with attempts queued", seg{held: true, queued: true}, true, nil, nil, 1},
 		{"the run is not active", seg{gone: true}, false, []time.Time{now}, nil, 0},
-		{"not active with shots queued", seg{gone: true, queued: true}, true, nil, nil, 1},
+		{"not active with attempts queued", seg{gone: true, queued: true}, true, nil, nil, 1},
 		{"the window is shut", seg{shut: true}, false, []time.Time{opens}, nil, 0},
 		{"shut with a retry due", seg{mark: 9, due: now, shut: true}, false, []time.Time{opens}, nil, 0},
 		{"the lease is lost", seg{lost: true}, false, nil, nil, 0},
 		{"lost with an answer awaited", seg{lost: true, pending: 1}, true, nil, nil, 0},
-		{"lost with shots queued", seg{lost: true, queued: true}, true, nil, nil, 1},
+		{"lost with attempts queued", seg{lost: true, queued: true}, true, nil, nil, 1},
 		{"cancelled", seg{drop: &cancelled}, false, []time.Time{{}}, []campaign.SkipReason{cancelled}, 0},
-		{"cancelled with shots queued", seg{drop: &cancelled, queued: true}, true, nil, []campaign.SkipReason{cancelled}, 1},
+		{"cancelled with attempts queued", seg{drop: &cancelled, queued: true}, true, nil, []campaign.SkipReason{cancelled}, 1},
 		{"over its budget, what was granted goes out", seg{drop: &over, queued: true}, true, nil, []campaign.SkipReason{over}, 0},
 		{"dropped before", seg{drop: &cancelled, dropped: true, mark: 9, pending: 1}, true, nil, nil, 0},
 		{"a retry came in since", seg{drop: &cancelled, dropped: true, mark: 9, due: now.Add(time.Hour)}, false, []time.Time{{}},
@@ -81,7 +81,7 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 		{"dropped while the window is shut", seg{drop: &cancelled, shut: true}, false, []time.Time{{}}, []campaign.SkipReason{cancelled}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := &registry{}
+			l := &parkLedger{}
 			e, err := New(l, nil, nil, Options{Owner: "a"})
 			if err != nil {
 				t.Fatal(err)
@@ -129,7 +129,7 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 				}
 			}
 			if n := len(e.rec.in); n != tt.results {
-				t.Errorf("%d shots were not posted, want %d", n, tt.results)
+				t.Errorf("%d attempts were not posted, want %d", n, tt.results)
 			}
 			if skipped := p.number.counts.skipped.Load(); skipped != int64(4*len(tt.dropped)) {
 				t.Errorf("%d counted as skipped, want %d", skipped, 4*len(tt.dropped))
@@ -137,8 +137,8 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			if len(tt.dropped) > 0 && (!s.dropped || !s.exhausted() || s.nextDue.Load() != 0) {
 				t.Errorf("dropped %v, exhausted %v, next due %d, want true, true, 0", s.dropped, s.exhausted(), s.nextDue.Load())
 			}
-			if _, bound := p.planner.limits[1]; bound != (tt.seg.shut && tt.seg.drop == nil) {
-				t.Errorf("bound by %v, want the window: %v", p.planner.limits, tt.seg.shut)
+			if _, limited := p.planner.limits[1]; limited != (tt.seg.shut && tt.seg.drop == nil) {
+				t.Errorf("limited by %v, want the window: %v", p.planner.limits, tt.seg.shut)
 			}
 		})
 	}
@@ -159,7 +159,7 @@ func TestASegmentThatAnotherOwnerHasIsLost(t *testing.T) {
 		{errGone, nil, false, errGone, false},
 		{nil, errGone, false, errGone, false},
 	} {
-		l := &registry{park: tt.park, drop: tt.drop, done: true}
+		l := &parkLedger{park: tt.park, drop: tt.drop, done: true}
 		e, err := New(l, nil, nil, Options{Owner: "a"})
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ func TestAnUnknownZoneFallsBackToTheCampaigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	l := &registry{}
+	l := &parkLedger{}
 	e, err := New(l, nil, nil, Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 	"campaignd/campaign"
 )
 
-// shaky is a ledger of one run with one segment of 20 deliveries, which an earlier owner had. One
-// of its methods fails some times, from a call on.
-type shaky struct {
+// faultyLedger is a ledger of one run with one segment of 20 deliveries, which an earlier owner
+// had. One of its methods fails some times, from a call on.
+type faultyLedger struct {
 	Ledger
 	fails       string // the method
 	from, times int    // its calls from .. from+times-1 fail
@@ -30,8 +30,8 @@ type shaky struct {
 	ended    bool
 }
 
-func newShaky(fails string, from, times int) *shaky {
-	return &shaky{fails: fails, from: from, times: times, calls: map[string]int{}, done: map[int64]campaign.ResultKind{},
+func newFaulty(fails string, from, times int) *faultyLedger {
+	return &faultyLedger{fails: fails, from: from, times: times, calls: map[string]int{}, done: map[int64]campaign.ResultKind{},
 		deferred: map[int64]campaign.Result{},
 		run: campaign.Run{
 			No: 1, Campaign: "sale", State: campaign.Running, Wanted: campaign.WantRun, Header: []string{"to"}, CreatedAt: time.Now(),
@@ -40,7 +40,7 @@ func newShaky(fails string, from, times int) *shaky {
 }
 
 // begin locks the ledger and reports a call's fault. The caller unlocks.
-func (l *shaky) begin(method string) error {
+func (l *faultyLedger) begin(method string) error {
 	l.mu.Lock()
 	l.calls[method]++
 	if n := l.calls[method]; method == l.fails && n >= l.from && n < l.from+l.times {
@@ -49,7 +49,7 @@ func (l *shaky) begin(method string) error {
 	return nil
 }
 
-func (l *shaky) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
+func (l *faultyLedger) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
 	err := l.begin("Runs")
 	defer l.mu.Unlock()
 	if err != nil || l.ended {
@@ -58,7 +58,7 @@ func (l *shaky) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error
 	return []campaign.Run{l.run}, nil
 }
 
-func (l *shaky) SetState(_ context.Context, _ campaign.RunNo, from []campaign.State, to campaign.State, _ campaign.PauseReason,
+func (l *faultyLedger) SetState(_ context.Context, _ campaign.RunNo, from []campaign.State, to campaign.State, _ campaign.PauseReason,
 	_ string) (bool, error) {
 	err := l.begin("SetState")
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *shaky) SetState(_ context.Context, _ campaign.RunNo, from []campaign.St
 	return true, nil
 }
 
-func (l *shaky) FinishRuns(context.Context) ([]campaign.Run, error) {
+func (l *faultyLedger) FinishRuns(context.Context) ([]campaign.Run, error) {
 	err := l.begin("FinishRuns")
 	defer l.mu.Unlock()
 	if err != nil || l.ended || len(l.done) < 20 {
@@ -79,12 +79,12 @@ func (l *shaky) FinishRuns(context.Context) ([]campaign.Run, error) {
 	return []campaign.Run{l.run}, nil
 }
 
-func (l *shaky) ReportLanes(context.Context, string, []campaign.LaneReport) error {
+func (l *faultyLedger) ReportLanes(context.Context, string, []campaign.LaneReport) error {
 	defer l.mu.Unlock()
 	return l.begin("ReportLanes")
 }
 
-func (l *shaky) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
+func (l *faultyLedger) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
 	err := l.begin("Claim")
 	defer l.mu.Unlock()
 	if err != nil || l.taken || len(l.done) == 20 {
@@ -96,17 +96,17 @@ func (l *shaky) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, er
 		Until: time.Now().Add(c.Lease)}}, nil
 }
 
-func (l *shaky) Recover(context.Context, campaign.Lease, time.Time) (int, error) {
+func (l *faultyLedger) Recover(context.Context, campaign.Lease, time.Time) (int, error) {
 	defer l.mu.Unlock()
 	return 0, l.begin("Recover")
 }
 
-func (l *shaky) Resolve(context.Context, campaign.Lease, time.Time, campaign.OnUncertain) (int, error) {
+func (l *faultyLedger) Resolve(context.Context, campaign.Lease, time.Time, campaign.OnUncertain) (int, error) {
 	defer l.mu.Unlock()
 	return 0, l.begin("Resolve")
 }
 
-func (l *shaky) Renew(_ context.Context, leases []campaign.Lease, d time.Duration) ([]campaign.Lease, error) {
+func (l *faultyLedger) Renew(_ context.Context, leases []campaign.Lease, d time.Duration) ([]campaign.Lease, error) {
 	err := l.begin("Renew")
 	defer l.mu.Unlock()
 	for i := range leases {
@@ -115,7 +115,7 @@ func (l *shaky) Renew(_ context.Context, leases []campaign.Lease, d time.Duratio
 	return leases, err
 }
 
-func (l *shaky) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, _ error) {
+func (l *faultyLedger) Deliveries(_ context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, _ error) {
 	err := l.begin("Deliveries")
 	defer l.mu.Unlock()
 	for seq := from; seq < to && err == nil; seq++ {
@@ -124,7 +124,7 @@ func (l *shaky) Deliveries(_ context.Context, no campaign.RunNo, from, to int64)
 	return all, err
 }
 
-func (l *shaky) Due(_ context.Context, _ campaign.Lease, now time.Time, _ int) (due []campaign.Retry, _ error) {
+func (l *faultyLedger) Due(_ context.Context, _ campaign.Lease, now time.Time, _ int) (due []campaign.Retry, _ error) {
 	err := l.begin("Due")
 	defer l.mu.Unlock()
 	for seq, r := range l.deferred {
@@ -135,7 +135,7 @@ func (l *shaky) Due(_ context.Context, _ campaign.Lease, now time.Time, _ int) (
 	return due, err
 }
 
-func (l *shaky) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
+func (l *faultyLedger) Intend(_ context.Context, in []campaign.Intent) (granted []campaign.Granted, _ error) {
 	err := l.begin("Intend")
 	defer l.mu.Unlock()
 	if err != nil {
@@ -155,7 +155,7 @@ func (l *shaky) Intend(_ context.Context, in []campaign.Intent) (granted []campa
 	return granted, nil
 }
 
-func (l *shaky) Record(_ context.Context, rs []campaign.Result) error {
+func (l *faultyLedger) Record(_ context.Context, rs []campaign.Result) error {
 	err := l.begin("Record")
 	defer l.mu.Unlock()
 	for _, r := range rs {
@@ -170,7 +170,7 @@ func (l *shaky) Record(_ context.Context, rs []campaign.Result) error {
 	return err
 }
 
-func (l *shaky) Drop(context.Context, campaign.Lease, campaign.SkipReason) (n int, _ error) {
+func (l *faultyLedger) Drop(context.Context, campaign.Lease, campaign.SkipReason) (n int, _ error) {
 	err := l.begin("Drop")
 	defer l.mu.Unlock()
 	for seq := int64(0); seq < 20 && err == nil; seq++ {
@@ -182,7 +182,7 @@ func (l *shaky) Drop(context.Context, campaign.Lease, campaign.SkipReason) (n in
 	return n, err
 }
 
-func (l *shaky) Park(context.Context, campaign.Lease, time.Time, time.Duration) (campaign.Parked, error) {
+func (l *faultyLedger) Park(context.Context, campaign.Lease, time.Time, time.Duration) (campaign.Parked, error) {
 	err := l.begin("Park")
 	defer l.mu.Unlock()
 	if err == nil {
@@ -191,7 +191,7 @@ func (l *shaky) Park(context.Context, campaign.Lease, time.Time, time.Duration) 
 	return campaign.Parked{Done: len(l.done) == 20}, err
 }
 
-func (l *shaky) Release(_ context.Context, _ campaign.Lease, unposted []int64) error {
+func (l *faultyLedger) Release(_ context.Context, _ campaign.Lease, unposted []int64) error {
 	err := l.begin("Release")
 	defer l.mu.Unlock()
 	if err == nil {
