@@ -20,7 +20,7 @@ func (f *fills) Write(p []byte) (int, error) {
 func TestAResultThatIsCutOffIsExitOne(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	d.write("list.csv", listOf(3)+"0803,X,A\n")
+	d.write("list.csv", listOf(3)+strings.Repeat("0803,X,A\n", 60)) // more than a buffer holds
 	d.folder("campaigns")
 	d.write("campaigns/c.yaml", campaignFile+"schedule: {cron: \"0 9 * * *\"}\n")
 	c := d.path("c.yaml")
