@@ -33,10 +33,12 @@ func Example() {
 		[]campaign.Segment{{Run: run.No, Lo: 0, Hi: 1}})
 	_ = l.FinishImport(ctx, run.No, 1, campaign.Ready)
 
-	leases, _ := l.Claim(ctx, campaign.Claim{Owner: "me", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 1, Lease: 15 * time.Second})
+	leases, _ := l.Claim(ctx, campaign.Claim{Owner: "me", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 1,
+		Lease: 15 * time.Second})
 	granted, _ := l.Intend(ctx, []campaign.Intent{{Lease: leases[0], Connection: "conn_1", From: 0, To: 1}})
 	fmt.Println("may be posted below", granted[0].To)
-	_ = l.Record(ctx, []campaign.Result{{Run: run.No, Seq: 0, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: "wamid.1", At: time.Now()}})
+	_ = l.Record(ctx, []campaign.Result{{Run: run.No, Seq: 0, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: "wamid.1",
+		At: time.Now()}})
 
 	for line := range l.Lines(ctx, run.No) {
 		fmt.Println(line.To, line.Status, line.MessageID)

@@ -30,7 +30,8 @@ func TestAnAddressThatIsNoLedgersIsRefused(t *testing.T) {
 		{"sqlite:", "want sqlite:PATH"},
 	} {
 		l, err := ledger.Open(t.Context(), c.dsn, ledger.Options{}, sqlite.Open, postgres.Open)
-		if l != nil || err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
+		if l != nil || err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, %v; want no ledger and a line with %q", c.dsn, l, err, c.want)
 		}
 	}

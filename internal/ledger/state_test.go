@@ -15,7 +15,8 @@ func TestOnlyItsOwnAttemptIsAnswered(t *testing.T) {
 		same      []Outcome // replaced by a result of the same attempt
 		different []Outcome // of another attempt
 	}{
-		{campaign.ResultAccepted, []Outcome{Deferred, Retrying, Doubt, Unknown, Refused, Skipped}, []Outcome{Deferred, Retrying, Doubt, Unknown, Refused, Skipped}},
+		{campaign.ResultAccepted, []Outcome{Deferred, Retrying, Doubt, Unknown, Refused, Skipped},
+			[]Outcome{Deferred, Retrying, Doubt, Unknown, Refused, Skipped}},
 		{campaign.ResultRefused, []Outcome{Retrying, Doubt}, nil},
 		{campaign.ResultDeferred, []Outcome{Retrying, Doubt}, nil},
 		{campaign.ResultDoubt, []Outcome{Retrying}, nil},

@@ -13,7 +13,8 @@ func (t *Tally) Merge(o *Tally) {
 		t.counts[k] += n
 	}
 	a, b := &t.Funnel, o.Funnel
-	a.Accepted, a.Sent, a.Delivered, a.Read, a.Failed = a.Accepted+b.Accepted, a.Sent+b.Sent, a.Delivered+b.Delivered, a.Read+b.Read, a.Failed+b.Failed
+	a.Accepted, a.Sent, a.Delivered = a.Accepted+b.Accepted, a.Sent+b.Sent, a.Delivered+b.Delivered
+	a.Read, a.Failed = a.Read+b.Read, a.Failed+b.Failed
 	a.Adopted, a.MaybeDuplicate, a.Ambiguous = a.Adopted+b.Adopted, a.MaybeDuplicate+b.MaybeDuplicate, a.Ambiguous+b.Ambiguous
 }
 
@@ -76,7 +77,8 @@ func (t *Tally) List() []campaign.Tally {
 		all = append(all, campaign.Tally{Status: k.status, Reason: k.reason, N: n})
 	}
 	slices.SortFunc(all, func(a, b campaign.Tally) int {
-		return cmp.Or(cmp.Compare(slices.Index(campaign.Statuses, a.Status), slices.Index(campaign.Statuses, b.Status)), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(cmp.Compare(slices.Index(campaign.Statuses, a.Status), slices.Index(campaign.Statuses, b.Status)),
+			cmp.Compare(a.Reason, b.Reason))
 	})
 	return all
 }

@@ -59,8 +59,9 @@ func aWrongArgumentIsRefusedAndWritesNothing(t *testing.T, l Tables) {
 	}{
 		"AcceptedWithoutID": {record(func(r *campaign.Result) { r.MessageID = "" }), at + "accepted without a message id is a doubt"},
 		"ResultOfNoKind":    {record(func(r *campaign.Result) { r.Kind = 99 }), at + "result kind 99"},
-		"StatusOfNoKind":    {status(campaign.StatusEvent{MessageID: "wamid.x", Status: campaign.Refused}), "want sent, delivered, read or failed"},
-		"StatusWithoutID":   {status(campaign.StatusEvent{Status: campaign.Sent}), "of a message id"},
+		"StatusOfNoKind": {status(campaign.StatusEvent{MessageID: "wamid.x", Status: campaign.Refused}),
+			"want sent, delivered, read or failed"},
+		"StatusWithoutID": {status(campaign.StatusEvent{Status: campaign.Sent}), "of a message id"},
 		"Wanted": {func() error { _, err := l.SetWanted(t.Context(), r.No, "perhaps"); return err },
 			`wanted "perhaps": want run, pause or cancel`},
 		"AnotherConnection": {intend(campaign.Intent{Connection: "conn_2", From: 2, To: 3}),
@@ -87,7 +88,8 @@ func aWrongArgumentIsRefusedAndWritesNothing(t *testing.T, l Tables) {
 	var unbound campaign.Intent
 	fresh := Load(t, l, 1)
 	unbound.Lease, unbound.To = ClaimAll(t, l, fresh.No)[0], 1
-	if _, err := l.Intend(t.Context(), []campaign.Intent{unbound}); err == nil || !strings.Contains(err.Error(), "an intent needs a connection") {
+	if _, err := l.Intend(t.Context(), []campaign.Intent{unbound}); err == nil ||
+		!strings.Contains(err.Error(), "an intent needs a connection") {
 		t.Errorf("an intent of no connection: %v; want an error with %q", err, "an intent needs a connection")
 	}
 }

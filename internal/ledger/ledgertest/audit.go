@@ -27,7 +27,8 @@ func sparse(t *testing.T, l campaign.Ledger, name string, budget int64) campaign
 	for i := range ds {
 		ds[i].Row = int64(i) + 1
 	}
-	if err := l.AppendRows(t.Context(), r.No, 0, ds, []campaign.Segment{{Run: r.No, Hi: 6}, {Run: r.No, Index: farSegment, Lo: ledger.AuditStep, Hi: ledger.AuditStep + 3}}); err != nil {
+	if err := l.AppendRows(t.Context(), r.No, 0, ds, []campaign.Segment{{Run: r.No, Hi: 6},
+		{Run: r.No, Index: farSegment, Lo: ledger.AuditStep, Hi: ledger.AuditStep + 3}}); err != nil {
 		t.Fatalf("appending to run %d: %v; want no error", r.No, err)
 	}
 	if err := l.FinishImport(t.Context(), r.No, int64(len(ds)), campaign.Ready); err != nil {
@@ -44,7 +45,8 @@ func begin(t *testing.T, l campaign.Ledger, r campaign.Run) {
 		t.Fatalf("claimed %d segments, want 2", len(ls))
 	}
 	fact := func(s campaign.Lease, seq int64, k campaign.ResultKind) campaign.Result {
-		return campaign.Result{Run: r.No, Seq: seq, Key: 2348030000000 + seq, Connection: "conn_1", Attempt: 1, Kind: k, At: time.Now(), IntentAt: time.Now(), Epoch: s.Epoch}
+		return campaign.Result{Run: r.No, Seq: seq, Key: 2348030000000 + seq, Connection: "conn_1", Attempt: 1, Kind: k, At: time.Now(),
+			IntentAt: time.Now(), Epoch: s.Epoch}
 	}
 	for i, to := range []int64{4, ledger.AuditStep + 2} {
 		g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[i], Connection: "conn_1", From: ls[i].Lo, To: to}})
@@ -53,7 +55,8 @@ func begin(t *testing.T, l campaign.Ledger, r campaign.Run) {
 		}
 	}
 	rs := append(Acceptances(ls[0], 0, 2), Acceptances(ls[1], ledger.AuditStep, ledger.AuditStep+1)...)
-	rs = append(rs, fact(ls[0], 2, campaign.ResultRefused), fact(ls[0], 3, campaign.ResultDoubt), fact(ls[1], ledger.AuditStep+1, campaign.ResultDoubt))
+	rs = append(rs, fact(ls[0], 2, campaign.ResultRefused), fact(ls[0], 3, campaign.ResultDoubt),
+		fact(ls[1], ledger.AuditStep+1, campaign.ResultDoubt))
 	if err := l.Record(t.Context(), rs); err != nil {
 		t.Fatalf("recording: %v; want no error", err)
 	}
@@ -117,48 +120,62 @@ func auditFindsEachFaultAndNothingElse(t *testing.T, l Tables) {
 		{[]string{newOutcome(6), newOutcome(far + 3), newOutcome(2 * far)}, []string{noOutcome(6), noOutcome(far + 3), noOutcome(2 * far)},
 			problems{about(0, 6, "has an outcome but no delivery: outcome 7"), about(0, far+3, "has an outcome but no delivery: outcome 7"),
 				about(0, 2*far, "has an outcome but no delivery: outcome 7")}},
-		{[]string{segmentOf(0, "hi = 5"), segmentOf(farSegment, "hi = 65538")}, []string{segmentOf(0, "hi = 6"), segmentOf(farSegment, "hi = 65539")},
+		{[]string{segmentOf(0, "hi = 5"), segmentOf(farSegment, "hi = 65538")},
+			[]string{segmentOf(0, "hi = 6"), segmentOf(farSegment, "hi = 65539")},
 			problems{about(0, 0, "its segments cover 7 deliveries of 9"), about(6, 5, "lies in no segment"), about(9, far+2, "lies in no segment")}},
-		{[]string{segmentOf(0, "lo = 1"), segmentOf(farSegment, "lo = 65537")}, []string{segmentOf(0, "lo = 0"), segmentOf(farSegment, "lo = 65536")},
+		{[]string{segmentOf(0, "lo = 1"), segmentOf(farSegment, "lo = 65537")},
+			[]string{segmentOf(0, "lo = 0"), segmentOf(farSegment, "lo = 65536")},
 			problems{about(0, 0, "its segments cover 7 deliveries of 9"), borders(0, 1, 6, 4), borders(farSegment, far+1, far+3, far+2),
 				about(1, 0, "lies in no segment"), about(7, far, "lies in no segment")}},
 		{[]string{segmentOf(0, "mark = 3")}, []string{segmentOf(0, "mark = 4")}, problems{unmarked(4, 3, ledger.Doubt)}},
 		{[]string{segmentOf(0, "mark = 3, closed = TRUE")}, []string{segmentOf(0, "mark = 4, closed = FALSE")}, nil},
 		{[]string{segmentOf(0, "mark = 3"), outcomeOf(3, "state = 7")}, []string{segmentOf(0, "mark = 4"), outcomeOf(3, "state = 3")}, nil},
-		{[]string{segmentOf(0, "mark = 0"), segmentOf(farSegment, "mark = 65536")}, []string{segmentOf(0, "mark = 4"), segmentOf(farSegment, "mark = 65538")},
-			problems{unmarked(1, 0, ledger.Accepted), unmarked(2, 1, ledger.Accepted), unmarked(3, 2, ledger.Refused), unmarked(4, 3, ledger.Doubt), unmarked(7, far, ledger.Accepted), unmarked(8, far+1, ledger.Doubt)}},
+		{[]string{segmentOf(0, "mark = 0"), segmentOf(farSegment, "mark = 65536")},
+			[]string{segmentOf(0, "mark = 4"), segmentOf(farSegment, "mark = 65538")},
+			problems{unmarked(1, 0, ledger.Accepted), unmarked(2, 1, ledger.Accepted), unmarked(3, 2, ledger.Refused),
+				unmarked(4, 3, ledger.Doubt), unmarked(7, far, ledger.Accepted), unmarked(8, far+1, ledger.Doubt)}},
 		{[]string{segmentOf(0, "mark = 6")}, []string{segmentOf(0, "mark = 4")}, nil},
 		{[]string{segmentOf(0, "mark = 7")}, []string{segmentOf(0, "mark = 4")}, problems{borders(0, 0, 6, 7)}},
 		{[]string{segmentOf(farSegment, "mark = 65535")}, []string{segmentOf(farSegment, "mark = 65538")},
 			problems{borders(farSegment, far, far+3, far-1), unmarked(7, far, ledger.Accepted), unmarked(8, far+1, ledger.Doubt)}},
 		{[]string{newSegment(1, 4096, 4096)}, []string{noSegment(1)}, nil},
-		{[]string{newSegment(1, 4096, 4095)}, []string{noSegment(1)}, problems{about(0, 0, "its segments cover 8 deliveries of 9"), borders(1, 4096, 4095, 4096)}},
+		{[]string{newSegment(1, 4096, 4095)}, []string{noSegment(1)},
+			problems{about(0, 0, "its segments cover 8 deliveries of 9"), borders(1, 4096, 4095, 4096)}},
 		{[]string{newSegment(1, 4096, 8192)}, []string{noSegment(1)}, problems{about(0, 0, "its segments cover 4105 deliveries of 9")}},
-		{[]string{newSegment(1, 4096, 8193)}, []string{noSegment(1)}, problems{about(0, 0, "its segments cover 4106 deliveries of 9"), borders(1, 4096, 8193, 4096)}},
+		{[]string{newSegment(1, 4096, 8193)}, []string{noSegment(1)},
+			problems{about(0, 0, "its segments cover 4106 deliveries of 9"), borders(1, 4096, 8193, 4096)}},
 		{[]string{segmentOf(0, "done = TRUE"), segmentOf(farSegment, "done = TRUE"), outcomeOf(0, "state = 1"), outcomeOf(far, "state = 2")},
 			[]string{segmentOf(0, "done = FALSE"), segmentOf(farSegment, "done = FALSE"), outcomeOf(0, "state = 5"), outcomeOf(far, "state = 5")},
 			problems{open(1, 0), nameless(1, 0, ledger.Deferred), open(4, 3), open(5, 4), open(6, 5),
 				open(7, far), nameless(7, far, ledger.Retrying), open(8, far+1), open(9, far+2)}},
-		{[]string{segmentOf(0, "done = TRUE"), outcomeOf(3, "state = 4")}, []string{segmentOf(0, "done = FALSE"), outcomeOf(3, "state = 3")}, problems{open(5, 4), open(6, 5)}},
+		{[]string{segmentOf(0, "done = TRUE"), outcomeOf(3, "state = 4")}, []string{segmentOf(0, "done = FALSE"), outcomeOf(3, "state = 3")},
+			problems{open(5, 4), open(6, 5)}},
 		{[]string{`UPDATE outcome SET message_id = NONE WHERE state = 5`}, []string{`UPDATE outcome SET message_id = 'wamid' WHERE state = 5`},
 			problems{nameless(1, 0, ledger.Accepted), nameless(2, 1, ledger.Accepted), nameless(7, far, ledger.Accepted)}},
-		{[]string{`UPDATE outcome SET message_id = NONE, mh = ZERO WHERE state = 5`}, []string{`UPDATE outcome SET message_id = 'wamid', mh = 1 WHERE state = 5`},
+		{[]string{`UPDATE outcome SET message_id = NONE, mh = ZERO WHERE state = 5`},
+			[]string{`UPDATE outcome SET message_id = 'wamid', mh = 1 WHERE state = 5`},
 			problems{nameless(1, 0, ledger.Accepted), nameless(2, 1, ledger.Accepted), nameless(7, far, ledger.Accepted)}},
 		{[]string{outcomeOf(0, "mh = ZERO"), outcomeOf(2, "mh = 2"), outcomeOf(far+1, "mh = 2, message_id = 'wamid'")},
 			[]string{outcomeOf(0, "mh = 1"), outcomeOf(2, "mh = ZERO"), outcomeOf(far+1, "mh = ZERO, message_id = NONE")},
 			problems{nameless(1, 0, ledger.Accepted), nameless(3, 2, ledger.Refused), nameless(8, far+1, ledger.Doubt)}},
-		{[]string{outcomeOf(0, "rank = 4, read_at = 1, delivered_at = 1, failed_at = 1, sent_at = 1"), outcomeOf(1, "rank = 3, delivered_at = 1, failed_at = 1, sent_at = 1"),
-			outcomeOf(2, "rank = 2, failed_at = 1, sent_at = 1"), outcomeOf(3, "rank = 1, sent_at = 1"), outcomeOf(far, "rank = 4, read_at = 1")}, nil, nil},
-		{[]string{outcomeOf(0, "rank = 3"), outcomeOf(1, "rank = 2"), outcomeOf(2, "rank = 1"), outcomeOf(3, "rank = 0"), outcomeOf(far, "rank = 5"), outcomeOf(far+1, "rank = 1")},
+		{[]string{outcomeOf(0, "rank = 4, read_at = 1, delivered_at = 1, failed_at = 1, sent_at = 1"),
+			outcomeOf(1, "rank = 3, delivered_at = 1, failed_at = 1, sent_at = 1"),
+			outcomeOf(2, "rank = 2, failed_at = 1, sent_at = 1"), outcomeOf(3, "rank = 1, sent_at = 1"), outcomeOf(far, "rank = 4, read_at = 1")},
+			nil, nil},
+		{[]string{outcomeOf(0, "rank = 3"), outcomeOf(1, "rank = 2"), outcomeOf(2, "rank = 1"), outcomeOf(3, "rank = 0"),
+			outcomeOf(far, "rank = 5"), outcomeOf(far+1, "rank = 1")},
 			[]string{`UPDATE outcome SET rank = 0, read_at = ZERO, delivered_at = ZERO, failed_at = ZERO, sent_at = ZERO`},
 			problems{ranked(1, 0, 3), ranked(2, 1, 2), ranked(3, 2, 1), ranked(4, 3, 0), ranked(7, far, 5), ranked(8, far+1, 1)}},
 		{[]string{ofRun("budget = 5")}, []string{ofRun("budget = 6")}, problems{about(0, 0, "6 deliveries were granted, max_messages is 5")}},
 		{[]string{keyOf(5, 2348030000004), keyOf(far+2, 2348030000002)}, []string{keyOf(5, 2348030000005), keyOf(far+2, 2348030000000+far+2)},
-			problems{about(6, 5, "its phone number is queued in an earlier row too"), about(9, far+2, "its phone number is queued in an earlier row too")}},
+			problems{about(6, 5, "its phone number is queued in an earlier row too"),
+				about(9, far+2, "its phone number is queued in an earlier row too")}},
 		{[]string{keyOf(0, 0), keyOf(5, 0)}, []string{keyOf(0, 2348030000000), keyOf(5, 2348030000005)}, nil},
 		{[]string{keyOf(5, 2348030000002), outcomeOf(2, "state = 7")}, []string{keyOf(5, 2348030000005), outcomeOf(2, "state = 6")}, nil},
-		{[]string{fmt.Sprintf(`UPDATE delivery SET rid = rid + 3 WHERE rid = %d`, ledger.RowID(r.No, 5)), fmt.Sprintf(`UPDATE run_count SET rows = 10 WHERE no = %d`, r.No)},
-			[]string{fmt.Sprintf(`UPDATE delivery SET rid = rid - 3 WHERE rid = %d`, ledger.RowID(r.No, 8)), fmt.Sprintf(`UPDATE run_count SET rows = 9 WHERE no = %d`, r.No)},
+		{[]string{fmt.Sprintf(`UPDATE delivery SET rid = rid + 3 WHERE rid = %d`, ledger.RowID(r.No, 5)),
+			fmt.Sprintf(`UPDATE run_count SET rows = 10 WHERE no = %d`, r.No)},
+			[]string{fmt.Sprintf(`UPDATE delivery SET rid = rid - 3 WHERE rid = %d`, ledger.RowID(r.No, 8)),
+				fmt.Sprintf(`UPDATE run_count SET rows = 9 WHERE no = %d`, r.No)},
 			problems{about(0, 0, "the run counts 10 rows, the ledger holds 9 deliveries"), about(6, 8, "lies in no segment")}},
 		{nil, nil, nil},
 	} {
@@ -170,7 +187,10 @@ func auditFindsEachFaultAndNothingElse(t *testing.T, l Tables) {
 			t.Fatalf("audit: %v; want no error", err)
 		}
 		sorted := func(ps problems) problems {
-			return slices.SortedFunc(slices.Values(ps), func(a, b campaign.Problem) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.What, b.What)) })
+			return slices.SortedFunc(slices.Values(ps), func(a, b campaign.Problem) int {
+				return cmp.Or(cmp.Compare(a.Seq, b.Seq),
+					cmp.Compare(a.What, b.What))
+			})
 		}
 		if d := diff.Diff(sorted(c.want), sorted(got)); d != "" {
 			t.Errorf("audit after %q (-want +got):\n%s", c.alter, d)

@@ -13,7 +13,8 @@ import (
 // budgeted is a run of n deliveries, of which its budget grants so many.
 func budgeted(t *testing.T, l campaign.Ledger, n, budget int64) campaign.Run {
 	t.Helper()
-	r, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: fmt.Sprint(time.Now().UnixNano()), Budget: budget, Marketing: true})
+	r, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: fmt.Sprint(time.Now().UnixNano()), Budget: budget,
+		Marketing: true})
 	if err == nil {
 		err = l.AppendRows(t.Context(), r.No, 0, Rows(0, n), []campaign.Segment{{Run: r.No, Hi: n}})
 	}
@@ -85,7 +86,8 @@ func anIntentForNothingIsNotHeld(t *testing.T, l Tables) {
 		{"nothing, within the budget", campaign.Intent{From: 1, To: 1}, campaign.Granted{To: 1}},
 		{"the last of the budget", campaign.Intent{From: 1, To: 3}, campaign.Granted{To: 2, OverBudget: true}},
 		{"nothing, over the budget", campaign.Intent{From: 2, To: 2}, campaign.Granted{To: 2, OverBudget: true}},
-		{"a stale retry", campaign.Intent{From: 2, To: 2, Retries: answered}, campaign.Granted{To: 2, OverBudget: true, Skipped: map[int64]campaign.SkipReason{0: ""}}},
+		{"a stale retry", campaign.Intent{From: 2, To: 2, Retries: answered},
+			campaign.Granted{To: 2, OverBudget: true, Skipped: map[int64]campaign.SkipReason{0: ""}}},
 		{"one too many", campaign.Intent{From: 2, To: 3}, campaign.Granted{To: 2, OverBudget: true, Held: true}},
 	} {
 		c.in.Lease, c.in.Connection = lease, "conn_1"

@@ -107,8 +107,10 @@ var clockPromises = []struct {
 		f.Pass(time.Hour)
 		l = f.claim(r.No, time.Second, 1)[0]
 		f.recovers(l, f.Now(), 1)
-		f.apply(event("wamid.0.before", key(0), campaign.Sent, first.Add(-early-instant)), event("wamid.0.after", key(0), campaign.Sent, found.Add(late+instant)),
-			event("wamid.1.before", key(1), campaign.Sent, second.Add(-early-instant)), event("wamid.1.after", key(1), campaign.Sent, f.Now().Add(late+instant)))
+		f.apply(event("wamid.0.before", key(0), campaign.Sent, first.Add(-early-instant)),
+			event("wamid.0.after", key(0), campaign.Sent, found.Add(late+instant)),
+			event("wamid.1.before", key(1), campaign.Sent, second.Add(-early-instant)),
+			event("wamid.1.after", key(1), campaign.Sent, f.Now().Add(late+instant)))
 		f.swept(campaign.Swept{Left: 4})
 		f.apply(event("wamid.0", key(0), campaign.Sent, first.Add(-early)), event("wamid.1", key(1), campaign.Sent, f.Now().Add(late)))
 		f.swept(campaign.Swept{Adopted: 2, Left: 4})

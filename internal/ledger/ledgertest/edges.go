@@ -57,8 +57,10 @@ func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 		{far + 1, ledger.Deferred, 0, 0, 0, now + 1, 0, 0, 0, ""},
 		{far + 2, ledger.Doubt, 1, 7, 6, 0, 0, 0, 0, "time_out"},
 	} {
-		got := stored(t, l, fmt.Sprintf(`SELECT state || ' ' || attempt || ' ' || coalesce(result_at, 0) || ' ' || coalesce(intent_at, 0) || ' ' || coalesce(next_due, 0) || ' ' || flags ||
-				' ' || CASE WHEN coalesce(key, 0) = 0 THEN 0 ELSE 1 END || ' ' || length(coalesce(detail, '') || coalesce(request_id, '') || coalesce(trace_id, '')) || ' ' || coalesce(code, '')
+		got := stored(t, l, fmt.Sprintf(`SELECT state || ' ' || attempt || ' ' || coalesce(result_at, 0) || ' ' ||
+				coalesce(intent_at, 0) || ' ' || coalesce(next_due, 0) || ' ' || flags || ' ' ||
+				CASE WHEN coalesce(key, 0) = 0 THEN 0 ELSE 1 END || ' ' ||
+				length(coalesce(detail, '') || coalesce(request_id, '') || coalesce(trace_id, '')) || ' ' || coalesce(code, '')
 				FROM outcome WHERE rid = %d`, ledger.RowID(r.No, c.seq)))
 		if want := fmt.Sprint(int(c.state), c.attempt, c.resultAt, c.intentAt, c.due, c.flags, c.keyed, c.explain) + " " + c.code; got != want {
 			t.Errorf("seq %d is %q, want %q", c.seq, got, want)

@@ -51,7 +51,8 @@ func key(seq int64) int64 { return 2348030000000 + seq }
 func deliveries(from, to int64) []campaign.Delivery {
 	var ds []campaign.Delivery
 	for seq := from; seq < to; seq++ {
-		ds = append(ds, campaign.Delivery{Seq: seq, Row: seq + 1, To: fmt.Sprintf("+%d", key(seq)), Key: key(seq), Cells: []string{fmt.Sprint("name ", seq), "x"}})
+		ds = append(ds, campaign.Delivery{Seq: seq, Row: seq + 1, To: fmt.Sprintf("+%d", key(seq)), Key: key(seq),
+			Cells: []string{fmt.Sprint("name ", seq), "x"}})
 	}
 	return ds
 }
@@ -76,7 +77,8 @@ func (f *fixture) imported(n int64, change ...func(*campaign.Run)) campaign.Run 
 	r := f.create(change...)
 	for lo := int64(0); lo < n; lo += campaign.SegmentSize {
 		hi := min(n, lo+campaign.SegmentSize)
-		f.ok(f.l.AppendRows(f.ctx, r.No, lo, deliveries(lo, hi), []campaign.Segment{{Run: r.No, Index: lo / campaign.SegmentSize, Lo: lo, Hi: hi}}))
+		f.ok(f.l.AppendRows(f.ctx, r.No, lo, deliveries(lo, hi), []campaign.Segment{{Run: r.No, Index: lo / campaign.SegmentSize, Lo: lo,
+			Hi: hi}}))
 	}
 	f.ok(f.l.FinishImport(f.ctx, r.No, n, campaign.Ready))
 	return f.run(r.No)
@@ -147,7 +149,8 @@ func (f *fixture) sent(l campaign.Lease, from, to int64) {
 
 // result is what attempt 1 of seq proved.
 func result(l campaign.Lease, seq int64, kind campaign.ResultKind) campaign.Result {
-	return campaign.Result{Run: l.Run, Seq: seq, Key: key(seq), Connection: "conn_1", Attempt: 1, Kind: kind, At: at(1), IntentAt: at(0), Epoch: l.Epoch}
+	return campaign.Result{Run: l.Run, Seq: seq, Key: key(seq), Connection: "conn_1", Attempt: 1, Kind: kind, At: at(1), IntentAt: at(0),
+		Epoch: l.Epoch}
 }
 
 // messageID is the id that the service gave seq of a run.
@@ -255,4 +258,21 @@ func (f *fixture) sound(no campaign.RunNo) {
 	for _, p := range ps {
 		f.Errorf("audit of run %d: row %d seq %d %s", no, p.Row, p.Seq, p.What)
 	}
+}
+
+// sentRetry commits the intent of a retry; mark is the segment's.
+func (f *fixture) sentRetry(l campaign.Lease, mark, seq int64, attempt int) {
+	f.Helper()
+	g := f.intend(retry(l, mark, seq, attempt))
+	if g.Held || g.Fenced || len(g.Skipped) > 0 {
+		f.Fatalf("retry of seq %d: %+v; want not Held, not Fenced, none", seq, g)
+	}
+}
+
+// retry asks for attempt n of seq.
+func retry(l campaign.Lease, mark, seq int64, attempt int) campaign.Intent {
+	d := deliveries(seq, seq+1)[0]
+	d.Run = l.Run
+	return campaign.Intent{Lease: l, Owner: "a", Connection: "conn_1", From: mark, To: mark,
+		Retries: []campaign.Retry{{Delivery: d, Attempt: attempt}}, Keys: []int64{key(seq)}}
 }

@@ -114,7 +114,8 @@ var intentPromises = []promise{
 		}})
 		f.ok(err)
 		g := f.intend(intent(l, 0, 6))
-		want := campaign.Granted{To: 6, Skipped: map[int64]campaign.SkipReason{1: campaign.OptedOut, 2: campaign.Suppressed, 3: campaign.Unreachable}}
+		want := campaign.Granted{To: 6, Skipped: map[int64]campaign.SkipReason{1: campaign.OptedOut, 2: campaign.Suppressed,
+			3: campaign.Unreachable}}
 		if d := cmp.Diff(want, g); d != "" {
 			f.Errorf("-want +got:\n%s", d)
 		}
@@ -135,7 +136,8 @@ var intentPromises = []promise{
 		nameless, above, below := intent(l, 2, 3), intent(l, 2, 5), intent(l, 2, 1)
 		nameless.Connection = ""
 		elsewhere := retry(l, 2, 4, 2)
-		for what, in := range map[string]campaign.Intent{"no connection": nameless, "beyond the end": above, "backwards": below, "a retry of another segment": elsewhere} {
+		for what, in := range map[string]campaign.Intent{"no connection": nameless, "beyond the end": above, "backwards": below,
+			"a retry of another segment": elsewhere} {
 			if g, err := f.l.Intend(f.ctx, []campaign.Intent{in}); err == nil {
 				f.Errorf("%s: granted %+v, want an error", what, g)
 			}
@@ -159,7 +161,8 @@ var intentPromises = []promise{
 		l := f.lease(r.No, long)
 		f.sent(l, 0, 2)
 		f.record(deferral(l, 0, at(0)), deferral(l, 1, at(0)))
-		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeAll}, {Key: key(2), Scope: campaign.ScopeMarketing}})
+		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{{Key: key(0), Scope: campaign.ScopeAll},
+			{Key: key(2), Scope: campaign.ScopeMarketing}})
 		f.ok(err)
 		in := intent(l, 2, 4)
 		in.Retries, in.Keys = append(retry(l, 2, 0, 2).Retries, retry(l, 2, 1, 3).Retries...), append(in.Keys, key(0), key(1))

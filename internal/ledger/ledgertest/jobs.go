@@ -23,7 +23,8 @@ var jobPromises = []promise{
 		before := time.Now()
 		l, ok := f.job("sweep", "a", long)
 		if !ok || l.Name != "sweep" || l.Owner != "a" || l.Epoch != 1 || l.Until.Before(before.Add(long)) || l.Until.After(time.Now().Add(long)) {
-			f.Fatalf(`got %+v %v; want ok, Name "sweep", Owner "a", Epoch 1, Until not before %+v, Until not after %+v`, l, ok, before.Add(long), time.Now().Add(long))
+			f.Fatalf(`got %+v %v; want ok, Name "sweep", Owner "a", Epoch 1, Until not before %+v, Until not after %+v`, l, ok, before.Add(long),
+				time.Now().Add(long))
 		}
 		for _, owner := range []string{"a", "b"} {
 			if got, ok := f.job("sweep", owner, long); ok {
@@ -84,7 +85,8 @@ var jobPromises = []promise{
 	{"AJobObeysItsOwnerOfItsEpochOnly", func(f *fixture) {
 		a, _ := f.job("sweep", "a", long)
 		for _, other := range []campaign.JobLease{
-			{Name: "sweep", Owner: "b", Epoch: a.Epoch}, {Name: "sweep", Owner: "a", Epoch: a.Epoch + 1}, {Name: "import", Owner: "a", Epoch: a.Epoch},
+			{Name: "sweep", Owner: "b", Epoch: a.Epoch}, {Name: "sweep", Owner: "a", Epoch: a.Epoch + 1},
+			{Name: "import", Owner: "a", Epoch: a.Epoch},
 		} {
 			if _, err := f.l.RenewJob(f.ctx, other, long); !errors.Is(err, campaign.ErrFenced) {
 				f.Errorf("%s renewed epoch %d of %s: %v, want ErrFenced", other.Owner, other.Epoch, other.Name, err)
@@ -118,7 +120,8 @@ var jobPromises = []promise{
 		if !errors.Is(err, campaign.ErrRunExists) || b.No != a.No || b.ListHash != "aa" {
 			f.Errorf(`the same firing with a changed list: run %d, %v; want ErrRunExists, No %+v, ListHash "aa"`, b.No, err, a.No)
 		}
-		for _, r := range []campaign.Run{{Campaign: "spring", ListHash: "aa", Launch: firing + "+1"}, {Campaign: "summer", ListHash: "aa", Launch: firing}} {
+		for _, r := range []campaign.Run{{Campaign: "spring", ListHash: "aa", Launch: firing + "+1"},
+			{Campaign: "summer", ListHash: "aa", Launch: firing}} {
 			if c, err := f.l.CreateRun(f.ctx, r); err != nil || c.No == a.No {
 				f.Errorf("another firing, or another campaign's: run %d, %v; want no error, No other than %+v", c.No, err, a.No)
 			}

@@ -40,7 +40,8 @@ func Load(t testing.TB, l campaign.Ledger, n int64) campaign.Run {
 	}
 	for lo := int64(0); lo < n; lo += campaign.SegmentSize {
 		hi := min(n, lo+campaign.SegmentSize)
-		if err := l.AppendRows(ctx, r.No, lo, Rows(lo, hi), []campaign.Segment{{Run: r.No, Index: lo / campaign.SegmentSize, Lo: lo, Hi: hi}}); err != nil {
+		if err := l.AppendRows(ctx, r.No, lo, Rows(lo, hi), []campaign.Segment{{Run: r.No, Index: lo / campaign.SegmentSize, Lo: lo,
+			Hi: hi}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -54,7 +55,8 @@ func Rows(lo, hi int64) []campaign.Delivery {
 	ds := make([]campaign.Delivery, 0, hi-lo)
 	for seq := lo; seq < hi; seq++ {
 		ds = append(ds, campaign.Delivery{Seq: seq, Row: seq + 1, To: fmt.Sprintf("+%d", 2348030000000+seq), Key: 2348030000000 + seq,
-			Cells: []string{fmt.Sprintf("First%d", seq), "Lastname of some length", "SPRING-2026", "https://example.com/o/" + strconv.FormatInt(seq, 36)}})
+			Cells: []string{fmt.Sprintf("First%d", seq), "Lastname of some length", "SPRING-2026",
+				"https://example.com/o/" + strconv.FormatInt(seq, 36)}})
 	}
 	return ds
 }
@@ -62,7 +64,8 @@ func Rows(lo, hi int64) []campaign.Delivery {
 // ClaimAll leases every segment of a run.
 func ClaimAll(t testing.TB, l campaign.Ledger, no campaign.RunNo) []campaign.Lease {
 	t.Helper()
-	ls, err := l.Claim(context.Background(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1 << 20, Lease: time.Hour})
+	ls, err := l.Claim(context.Background(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1 << 20,
+		Lease: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,8 @@ func Acceptances(l campaign.Lease, from, to int64) []campaign.Result {
 	rs := make([]campaign.Result, 0, to-from)
 	now := time.Now()
 	for seq := from; seq < to; seq++ {
-		rs = append(rs, campaign.Result{Run: l.Run, Seq: seq, Key: 2348030000000 + seq, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted, At: now,
+		rs = append(rs, campaign.Result{Run: l.Run, Seq: seq, Key: 2348030000000 + seq, Connection: "conn_1", Attempt: 1,
+			Kind: campaign.ResultAccepted, At: now,
 			Epoch: l.Epoch, MessageID: MessageID(l.Run, seq)})
 	}
 	return rs

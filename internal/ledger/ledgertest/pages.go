@@ -91,7 +91,8 @@ var pagePromises = []promise{
 		for seq := range int64(6) {
 			f.record(acceptance(ls[0], seq))
 		}
-		f.apply(told(0, campaign.Sent, ""), told(1, campaign.Delivered, ""), told(2, campaign.Read, ""), told(3, campaign.Failed, "131049"), told(4, campaign.Failed, "131026"))
+		f.apply(told(0, campaign.Sent, ""), told(1, campaign.Delivered, ""), told(2, campaign.Read, ""), told(3, campaign.Failed, "131049"),
+			told(4, campaign.Failed, "131026"))
 		f.ended(ls[0])
 		// Done, beside it: refusals of two codes.
 		f.sent(ls[1], ls[1].Lo, ls[1].Hi)
@@ -123,13 +124,16 @@ var pagePromises = []promise{
 
 		got, funnel, err := f.l.Tallies(f.ctx, r.No)
 		f.ok(err)
-		want := []campaign.Tally{tally(campaign.Queued, "", 2+2+3), tally(campaign.Sending, "", 1), tally(campaign.Accepted, "", 1+3), tally(campaign.Sent, "", 1),
-			tally(campaign.Delivered, "", 1+3), tally(campaign.Read, "", 1), tally(campaign.Failed, "131026", 1), tally(campaign.Failed, "131049", 2),
+		want := []campaign.Tally{tally(campaign.Queued, "", 2+2+3), tally(campaign.Sending, "", 1), tally(campaign.Accepted, "", 1+3),
+			tally(campaign.Sent, "", 1),
+			tally(campaign.Delivered, "", 1+3), tally(campaign.Read, "", 1), tally(campaign.Failed, "131026", 1),
+			tally(campaign.Failed, "131049", 2),
 			tally(campaign.Refused, "a", 1), tally(campaign.Refused, "b", 5), tally(campaign.InDoubt, "", 3)}
 		if d := cmp.Diff(want, got); d != "" {
 			f.Errorf("tallies (-want +got):\n%s", d)
 		}
-		if d := cmp.Diff(campaign.Funnel{Accepted: 13, Sent: 7, Delivered: 5, Read: 1, Failed: 3, Adopted: 3, MaybeDuplicate: 2}, funnel); d != "" {
+		if d := cmp.Diff(campaign.Funnel{Accepted: 13, Sent: 7, Delivered: 5, Read: 1, Failed: 3, Adopted: 3, MaybeDuplicate: 2},
+			funnel); d != "" {
 			f.Errorf("funnel (-want +got):\n%s", d)
 		}
 		for _, n := range []struct {

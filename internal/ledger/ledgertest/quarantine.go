@@ -13,7 +13,8 @@ import (
 func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 	const rows = campaign.SegmentSize + 100
 	r := Load(t, l, rows)
-	leases, err := l.Claim(t.Context(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour})
+	leases, err := l.Claim(t.Context(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1,
+		Lease: time.Hour})
 	if err != nil || len(leases) != 1 {
 		t.Fatalf("got %+v, %v; want no error, length 1", leases, err)
 	}
@@ -27,7 +28,8 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 			At: now, Epoch: lease.Epoch, NotBefore: at, Code: "busy"}
 	}
 	// 0 to 3 are accepted, 4 was due before the loss was noticed, 5 is not due yet, 6 to 9 are in flight.
-	if err := l.Record(t.Context(), append(Acceptances(lease, 0, 4), deferred(4, now.Add(-time.Second)), deferred(5, now.Add(time.Hour)))); err != nil {
+	if err := l.Record(t.Context(), append(Acceptances(lease, 0, 4), deferred(4, now.Add(-time.Second)),
+		deferred(5, now.Add(time.Hour)))); err != nil {
 		t.Fatal(err)
 	}
 	since := now.Add(-time.Minute)
@@ -46,7 +48,8 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		t.Errorf("got %v; want Accepted: 4, InDoubt: %+v, Queued: %+v", got, want, rows-4-want)
 	}
 	Audited(t, l, r.No)
-	if got, err := l.Run(t.Context(), r.No); err != nil || got.State != campaign.Paused || got.Reason != campaign.PausedByLedger || got.Taken != 10+20+20 {
+	if got, err := l.Run(t.Context(), r.No); err != nil || got.State != campaign.Paused || got.Reason != campaign.PausedByLedger ||
+		got.Taken != 10+20+20 {
 		t.Errorf("got %+v %v; want no error, State Paused, Reason PausedByLedger, Taken %+v", got, err, 10+20+20)
 	}
 	if g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: 10, To: 11}}); err != nil || !g[0].Fenced {
@@ -56,13 +59,15 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 	// The replayed webhooks prove what was posted, while the run is paused. The second segment was bound to no
 	// connection: any may have sent it, whoever has it now.
 	event := func(seq int64, connection string, at time.Time) campaign.StatusEvent {
-		return campaign.StatusEvent{MessageID: MessageID(r.No, seq), Connection: connection, Recipient: 2348030000000 + seq, Status: campaign.Delivered, At: at, ReceivedAt: now}
+		return campaign.StatusEvent{MessageID: MessageID(r.No, seq), Connection: connection, Recipient: 2348030000000 + seq,
+			Status: campaign.Delivered, At: at, ReceivedAt: now}
 	}
 	posted := now.Add(-30 * time.Second)
 	if _, err := l.SetWanted(t.Context(), r.No, campaign.WantRun); err != nil {
 		t.Fatal(err)
 	}
-	second, err := l.Claim(t.Context(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 2, Lease: time.Hour})
+	second, err := l.Claim(t.Context(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 2,
+		Lease: time.Hour})
 	if err != nil || len(second) != 2 {
 		t.Fatalf("got %+v, %v; want no error, length 2", second, err)
 	}
@@ -118,7 +123,8 @@ func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {
 		detail string
 	}{
 		{ready, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "replayed"},
-		{template, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "it was paused before: template it is reviewed"}, // or an APPROVED would end it
+		{template, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "it was paused before: template it is reviewed"},
+		// or an APPROVED would end it
 		{operator, campaign.Paused, campaign.PausedByOperator, campaign.WantRun, ""},
 		{cancelled, campaign.Ready, "", campaign.WantCancel, ""},
 		{importing, campaign.Importing, "", campaign.WantPause, ""},

@@ -19,12 +19,14 @@ var reportPromises = []promise{
 		r := f.imported(20)
 		l := f.lease(r.No, long)
 		f.sent(l, 0, 14)
-		f.record(acceptance(l, 0), acceptance(l, 1), acceptance(l, 2), acceptance(l, 3), acceptance(l, 4), refusal(l, 5), deferral(l, 6, at(0)), deferral(l, 7, at(0)),
+		f.record(acceptance(l, 0), acceptance(l, 1), acceptance(l, 2), acceptance(l, 3), acceptance(l, 4), refusal(l, 5), deferral(l, 6, at(0)),
+			deferral(l, 7, at(0)),
 			doubtful(l, 8), doubtful(l, 9))
 		f.sentRetry(l, 14, 7, 2)
 		failed := event(messageID(r.No, 4), key(4), campaign.Failed, at(5))
 		failed.Code = "131049"
-		f.apply(event(messageID(r.No, 1), key(1), campaign.Sent, at(5)), event(messageID(r.No, 2), key(2), campaign.Delivered, at(5)), event(messageID(r.No, 3), key(3), campaign.Read, at(5)), failed)
+		f.apply(event(messageID(r.No, 1), key(1), campaign.Sent, at(5)), event(messageID(r.No, 2), key(2), campaign.Delivered, at(5)),
+			event(messageID(r.No, 3), key(3), campaign.Read, at(5)), failed)
 		young := doubtful(l, 10)
 		young.At = at(90)
 		f.record(young)
@@ -32,8 +34,10 @@ var reportPromises = []promise{
 		f.ok(err)
 		got, funnel, err := f.l.Tallies(f.ctx, r.No)
 		f.ok(err)
-		want := []campaign.Tally{tally(campaign.Queued, "", 7), tally(campaign.Sending, "", 4), tally(campaign.Accepted, "", 1), tally(campaign.Sent, "", 1), tally(campaign.Delivered, "", 1),
-			tally(campaign.Read, "", 1), tally(campaign.Failed, "131049", 1), tally(campaign.Refused, "send_recipient_permanent", 1), tally(campaign.InDoubt, "", 1), tally(campaign.Unknown, "", 2)}
+		want := []campaign.Tally{tally(campaign.Queued, "", 7), tally(campaign.Sending, "", 4), tally(campaign.Accepted, "", 1),
+			tally(campaign.Sent, "", 1), tally(campaign.Delivered, "", 1),
+			tally(campaign.Read, "", 1), tally(campaign.Failed, "131049", 1), tally(campaign.Refused, "send_recipient_permanent", 1),
+			tally(campaign.InDoubt, "", 1), tally(campaign.Unknown, "", 2)}
 		if d := cmp.Diff(want, got); d != "" {
 			f.Errorf("-want +got:\n%s", d)
 		}

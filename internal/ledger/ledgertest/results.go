@@ -177,7 +177,8 @@ var resultPromises = []promise{
 		f.sent(l, 0, 1)
 		x := refusal(l, 0)
 		x.Code = "recipient_opted_out"
-		x.Suppress = &campaign.Suppression{Key: key(0), To: "+2348030000000", Scope: campaign.ScopeMarketing, Source: "refused:recipient_opted_out", At: at(1)}
+		x.Suppress = &campaign.Suppression{Key: key(0), To: "+2348030000000", Scope: campaign.ScopeMarketing,
+			Source: "refused:recipient_opted_out", At: at(1)}
 		f.record(x)
 		got, err := f.l.SuppressedKeys(f.ctx, []int64{key(0), key(1)}, true, time.Now())
 		f.ok(err)

@@ -62,14 +62,16 @@ var suppressionPromises = []promise{
 			{Key: 1, Scope: campaign.ScopeMarketing}, {Key: 2, Scope: campaign.ScopeAll}, {Key: 2, Scope: campaign.ScopeMarketing},
 			{Key: 3, Scope: campaign.ScopeUnreachable, Until: at(7).Add(instant)}, {Key: 4, Scope: campaign.ScopeUnreachable, Until: at(7)},
 			{Key: 255, Scope: campaign.ScopeUnreachable}, {Key: 255, Scope: campaign.ScopeMarketing},
-			{Key: 256, Scope: campaign.ScopeUnreachable}, {Key: 256, Scope: campaign.ScopeAll}, {Key: 999, Scope: campaign.ScopeAll}, {Key: 1000, Scope: campaign.ScopeAll}})
+			{Key: 256, Scope: campaign.ScopeUnreachable}, {Key: 256, Scope: campaign.ScopeAll}, {Key: 999, Scope: campaign.ScopeAll},
+			{Key: 1000, Scope: campaign.ScopeAll}})
 		f.ok(err)
 		var ks []int64
 		for k := range int64(1000) {
 			ks = append(ks, k)
 		}
 		for marketing, want := range map[bool]map[int64]campaign.SkipReason{
-			true:  {1: campaign.OptedOut, 2: campaign.Suppressed, 3: campaign.Unreachable, 255: campaign.OptedOut, 256: campaign.Suppressed, 999: campaign.Suppressed},
+			true: {1: campaign.OptedOut, 2: campaign.Suppressed, 3: campaign.Unreachable, 255: campaign.OptedOut, 256: campaign.Suppressed,
+				999: campaign.Suppressed},
 			false: {2: campaign.Suppressed, 3: campaign.Unreachable, 255: campaign.Unreachable, 256: campaign.Suppressed, 999: campaign.Suppressed},
 		} {
 			got, err := f.l.SuppressedKeys(f.ctx, ks, marketing, at(7))
@@ -100,8 +102,10 @@ var suppressionPromises = []promise{
 	{"ARepeatedSuppressionKeepsItsFirstSource", func(f *fixture) {
 		for k, calls := range []string{"one call", "two calls", "a webhook"} {
 			for i, c := range []struct{ first, second, want campaign.Suppression }{
-				{campaign.Suppression{Source: "import", At: at(0)}, campaign.Suppression{To: "+1", Source: "stop", At: at(9)}, campaign.Suppression{To: "+1", Source: "import", At: at(9)}},
-				{campaign.Suppression{To: "+1", Source: "stop", At: at(9)}, campaign.Suppression{To: "+2", Source: "import", At: at(0)}, campaign.Suppression{To: "+1", Source: "stop", At: at(9)}},
+				{campaign.Suppression{Source: "import", At: at(0)}, campaign.Suppression{To: "+1", Source: "stop", At: at(9)},
+					campaign.Suppression{To: "+1", Source: "import", At: at(9)}},
+				{campaign.Suppression{To: "+1", Source: "stop", At: at(9)}, campaign.Suppression{To: "+2", Source: "import", At: at(0)},
+					campaign.Suppression{To: "+1", Source: "stop", At: at(9)}},
 			} {
 				for _, s := range []*campaign.Suppression{&c.first, &c.second, &c.want} {
 					s.Key, s.Scope = int64(1+10*k+i), campaign.ScopeMarketing
@@ -129,8 +133,9 @@ var suppressionPromises = []promise{
 	}},
 	{"AWishToResumeLiftsWhatIsNotNewer", func(f *fixture) {
 		_, err := f.l.Apply(f.ctx, campaign.Events{
-			Suppressions: []campaign.Suppression{{Key: 1, Scope: campaign.ScopeMarketing, At: at(10)}, {Key: 2, Scope: campaign.ScopeMarketing, At: at(10).Add(instant)}},
-			Lifted:       []campaign.Suppression{{Key: 1, At: at(10)}, {Key: 2, At: at(10)}}})
+			Suppressions: []campaign.Suppression{{Key: 1, Scope: campaign.ScopeMarketing, At: at(10)},
+				{Key: 2, Scope: campaign.ScopeMarketing, At: at(10).Add(instant)}},
+			Lifted: []campaign.Suppression{{Key: 1, At: at(10)}, {Key: 2, At: at(10)}}})
 		f.ok(err)
 		got, err := f.l.SuppressedKeys(f.ctx, []int64{1, 2}, true, time.Now())
 		f.ok(err)
@@ -140,8 +145,9 @@ var suppressionPromises = []promise{
 	}},
 	{"AWishToResumeLiftsMarketingOnly", func(f *fixture) {
 		_, err := f.l.Apply(f.ctx, campaign.Events{
-			Suppressions: []campaign.Suppression{{Key: 1, Scope: campaign.ScopeMarketing, At: at(0)}, {Key: 1, Scope: campaign.ScopeAll, At: at(0)}, {Key: 2, Scope: campaign.ScopeMarketing, At: at(20)}},
-			Lifted:       []campaign.Suppression{{Key: 1, Scope: campaign.ScopeAll, At: at(10)}, {Key: 2, At: at(10)}}})
+			Suppressions: []campaign.Suppression{{Key: 1, Scope: campaign.ScopeMarketing, At: at(0)},
+				{Key: 1, Scope: campaign.ScopeAll, At: at(0)}, {Key: 2, Scope: campaign.ScopeMarketing, At: at(20)}},
+			Lifted: []campaign.Suppression{{Key: 1, Scope: campaign.ScopeAll, At: at(10)}, {Key: 2, At: at(10)}}})
 		f.ok(err)
 		got, err := f.l.SuppressedKeys(f.ctx, []int64{1, 2}, true, time.Now())
 		f.ok(err)

@@ -24,12 +24,14 @@ func eachSweepTakesOneStepAndCountsIt(t *testing.T, l Tables) {
 		{MessageID(r.No, 0), "of the same hash", ledger.RankRead},
 		{MessageID(r.No, ledger.AuditStep), MessageID(r.No, ledger.AuditStep), ledger.RankRead},
 	} {
-		alter(t, l, fmt.Sprintf(`INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code) VALUES (%d, '%s', %d, %d, %d, 0, '', '')`,
+		alter(t, l, fmt.Sprintf(`INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
+			VALUES (%d, '%s', %d, %d, %d, 0, '', '')`,
 			l.MessageHash(o.of), o.id, o.rank, ledger.Millis(now), ledger.Millis(now)+1))
 	}
 	// Before all of them in the order of the sweep, as many strangers as one step has.
 	alter(t, l, fmt.Sprintf(`WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < %d)
-			INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code) SELECT -9223372036854775000 + i, 'stranger', 1, 0, %d, 0, '', '' FROM s`,
+			INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
+			SELECT -9223372036854775000 + i, 'stranger', 1, 0, %d, 0, '', '' FROM s`,
 		ledger.SweepStep, ledger.Millis(now)))
 	week := now.Add(ledger.OrphanAge)
 	for i, c := range []struct {

@@ -10,28 +10,20 @@
 package pgtest
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/fstest"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // ErrMissing says that the programs of PostgreSQL are not installed.
@@ -99,121 +91,12 @@ func Require(t testing.TB, err error) {
 	}
 }
 
-// programs finds the folder of initdb and postgres: on PATH, or where Debian puts them, the newest first.
-func programs() (string, error) {
-	if p, err := exec.LookPath("postgres"); err == nil {
-		if _, err := os.Stat(filepath.Join(filepath.Dir(p), "initdb")); err == nil {
-			return filepath.Dir(p), nil
-		}
-	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	version := func(p string) int {
-		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(p))))
-		return n
-	}
-	slices.SortFunc(found, func(a, b string) int { return cmp.Compare(version(b), version(a)) })
-	if len(found) == 0 {
-		return "", ErrMissing
-	}
-	return filepath.Dir(found[0]), nil
-}
-
-// unprivileged is the user that a server started by root runs as.
-func unprivileged() (*syscall.Credential, error) {
-	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, err
-		}
-		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
-	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
-}
-
-func place() string {
-	if f, err := os.Stat("/dev/shm"); err == nil && f.IsDir() {
-		return "/dev/shm"
-	}
-	return os.TempDir()
-}
-
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
 	c.Dir = s.dir
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + s.dir}
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true} // a signal to our group is not for it
 	return c
-}
-
-// pristine are the files that initdb wrote first, so that other servers of this process are made in a tenth of its time. All of
-// them have one system identifier.
-var pristine struct {
-	sync.Mutex
-	files fstest.MapFS
-}
-
-// init makes the server's files.
-func (s *Server) init() error {
-	pristine.Lock()
-	defer pristine.Unlock()
-	if pristine.files != nil {
-		return s.unpack(pristine.files)
-	}
-	if err := s.initdb(); err != nil {
-		return err
-	}
-	files := fstest.MapFS{}
-	err := fs.WalkDir(os.DirFS(s.data()), ".", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			files[path] = &fstest.MapFile{Mode: fs.ModeDir | 0o700}
-			return err
-		}
-		b, err := os.ReadFile(filepath.Join(s.data(), path))
-		files[path] = &fstest.MapFile{Data: b, Mode: 0o600}
-		return err
-	})
-	if err == nil {
-		pristine.files = files
-	}
-	return err
-}
-
-// unpack writes files as the server's, for its user alone: it refuses others.
-func (s *Server) unpack(files fs.FS) error {
-	if err := os.CopyFS(s.data(), files); err != nil {
-		return err
-	}
-	if err := os.Chmod(s.data(), 0o700); err != nil || s.as == nil {
-		return err
-	}
-	return filepath.WalkDir(s.data(), func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return os.Chown(path, int(s.as.Uid), int(s.as.Gid))
-	})
-}
-
-func (s *Server) initdb() error {
-	out, err := s.command(filepath.Join(s.bin, "initdb"), "--pgdata", s.data(), "--username", "postgres", "--auth", "trust",
-		"--encoding", "UTF8", "--no-locale", "--no-sync").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
-	}
-	return nil
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
@@ -246,7 +129,8 @@ func (s *Server) Restart() error {
 		return err
 	}
 	args := []string{"-c", watched, "watched", filepath.Join(s.bin, "postgres"), "-D", s.data(), "-p", port,
-		"-c", "listen_addresses=" + host, "-c", "unix_socket_directories=", "-c", "shared_buffers=64MB", "-c", "dynamic_shared_memory_type=mmap", "-c", "max_connections=100", "-c", "restore_command=false"}
+		"-c", "listen_addresses=" + host, "-c", "unix_socket_directories=", "-c", "shared_buffers=64MB", "-c",
+		"dynamic_shared_memory_type=mmap", "-c", "max_connections=100", "-c", "restore_command=false"}
 	for _, x := range s.settings {
 		args = append(args, "-c", x)
 	}
@@ -303,62 +187,4 @@ func (s *Server) Stop() {
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)
 	}
-}
-
-// URL is the address of one of its databases, as ledger.Open takes it.
-func (s *Server) URL(database string) string {
-	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", s.Addr, database)
-}
-
-// Exec runs statements as the superuser, outside any test's database.
-func (s *Server) Exec(statements ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	c, err := pgx.Connect(ctx, s.URL("postgres"))
-	if err != nil {
-		return err
-	}
-	defer c.Close(ctx)
-	for _, x := range statements {
-		if _, err := c.Exec(ctx, x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Database makes an empty database that ends with the test, and gives its address.
-func (s *Server) Database(t testing.TB) string {
-	t.Helper()
-	return s.database(t, "")
-}
-
-// Filled is Database with what fill, which is always the same and closes what it opens, writes into one. It is called once,
-// and its database copied.
-func (s *Server) Filled(t testing.TB, fill func(url string) error) string {
-	t.Helper()
-	const name = "filled"
-	s.filled.Do(func() {
-		if s.fillErr = s.Exec("CREATE DATABASE " + name); s.fillErr == nil {
-			s.fillErr = fill(s.URL(name))
-		}
-	})
-	if s.fillErr != nil {
-		t.Fatalf("filling a database to copy: %v; want fillErr nil", s.fillErr)
-	}
-	return s.database(t, " TEMPLATE "+name)
-}
-
-func (s *Server) database(t testing.TB, how string) string {
-	t.Helper()
-	name := fmt.Sprintf("test_%d", s.names.Add(1))
-	if err := s.Exec("CREATE DATABASE " + name + how); err != nil {
-		t.Fatalf("making database %s: %v; want no error", name, err)
-	}
-	t.Cleanup(func() {
-		if err := s.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
-			t.Errorf("dropping database %s: %v; want no error", name, err)
-		}
-	})
-	return s.URL(name)
 }

@@ -28,7 +28,8 @@ func Replayed(t testing.TB, l campaign.Ledger, r campaign.Run, from, to int64, a
 	var es []campaign.StatusEvent
 	for seq := from; seq < to; seq++ {
 		for _, s := range []campaign.Status{campaign.Sent, campaign.Delivered} {
-			es = append(es, campaign.StatusEvent{MessageID: MessageID(r.No, seq), Connection: "conn_1", Recipient: 2348030000000 + seq, Status: s, At: at, ReceivedAt: time.Now()})
+			es = append(es, campaign.StatusEvent{MessageID: MessageID(r.No, seq), Connection: "conn_1", Recipient: 2348030000000 + seq, Status: s,
+				At: at, ReceivedAt: time.Now()})
 		}
 	}
 	for batch := range slices.Chunk(es, 2_000) {
@@ -106,7 +107,8 @@ func messagesOfOneRecipientProveEachItsOwn(t *testing.T, l Tables) {
 		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", To: 1}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Key: 2348030000000, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultDoubt, Epoch: s.Epoch, At: at, IntentAt: at}}); err != nil {
+		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Key: 2348030000000, Connection: "conn_1", Attempt: 1,
+			Kind: campaign.ResultDoubt, Epoch: s.Epoch, At: at, IntentAt: at}}); err != nil {
 			t.Fatal(err)
 		}
 		Replayed(t, l, r, 0, 1, at.Add(time.Second))
@@ -142,7 +144,8 @@ func SweepStrangers(b *testing.B, l campaign.Ledger) {
 	b.Helper()
 	var es []campaign.StatusEvent
 	for i := range int64(10) {
-		es = append(es, campaign.StatusEvent{MessageID: fmt.Sprint("wamid.stranger.", i), Status: campaign.Sent, At: time.Now(), Recipient: 2348030000000 + 1000*i})
+		es = append(es, campaign.StatusEvent{MessageID: fmt.Sprint("wamid.stranger.", i), Status: campaign.Sent, At: time.Now(),
+			Recipient: 2348030000000 + 1000*i})
 	}
 	if _, err := l.Apply(b.Context(), campaign.Events{Statuses: es}); err != nil {
 		b.Fatal(err)

@@ -1,0 +1,186 @@
+package ledgertest
+
+import (
+	"time"
+
+	"campaignd/campaign"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var adoptionPromises = []promise{
+	{"AWebhookProvesADoubtAccepted", func(f *fixture) {
+		r := f.imported(2)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(doubtful(l, 0), acceptance(l, 1))
+		f.apply(event("wamid.lost", key(0), campaign.Delivered, at(4)), event("wamid.lost", key(0), campaign.Sent, at(2)))
+		s := f.sweep()
+		if d := cmp.Diff(campaign.Swept{Adopted: 1}, s); d != "" {
+			f.Errorf("-want +got:\n%s", d)
+		}
+		got := f.status(r.No, 0, campaign.Delivered)
+		if !got.Adopted || got.MessageID != "wamid.lost" || got.Attempts != 1 || !got.SentAt.Equal(at(2)) || !got.AcceptedAt.Equal(at(2)) ||
+			got.Reason != "" {
+			f.Errorf(`got %+v; want Adopted, MessageID "wamid.lost", Attempts 1, SentAt %+v, AcceptedAt %+v, Reason ""`, got, at(2), at(2))
+		}
+		f.apply(event("wamid.lost", key(0), campaign.Read, at(9)))
+		f.status(r.No, 0, campaign.Read)
+		_, funnel, err := f.l.Tallies(f.ctx, r.No)
+		f.ok(err)
+		if d := cmp.Diff(campaign.Funnel{Accepted: 2, Sent: 1, Delivered: 1, Read: 1, Adopted: 1}, funnel); d != "" {
+			f.Errorf("-want +got:\n%s", d)
+		}
+		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		f.ok(err)
+		if !p.Done {
+			f.Errorf("got %+v; want Done", p)
+		}
+		f.sound(r.No)
+	}},
+	{"AnUnknownIsAdoptedForEver", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(doubtful(l, 0))
+		_, err := f.l.Resolve(f.ctx, l, at(900), campaign.Hold)
+		f.ok(err)
+		_, err = f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		f.ok(err)
+		rs, err := f.l.FinishRuns(f.ctx)
+		f.ok(err)
+		if len(rs) != 1 {
+			f.Errorf("finished %v; want length 1", rs)
+		}
+		f.status(r.No, 0, campaign.Unknown)
+		e := event("wamid.lost", key(0), campaign.Sent, at(3))
+		e.Connection = "" // an event may name none
+		f.apply(e)
+		if s := f.sweep(); s.Adopted != 1 {
+			f.Errorf("got %+v; want Adopted 1", s)
+		}
+		f.status(r.No, 0, campaign.Sent)
+	}},
+	{"WhatADeadOwnerSentIsAdopted", func(f *fixture) {
+		r := f.imported(1)
+		f.sent(f.lease(r.No, gone), 0, 1)
+		l := f.claim(r.No, long, 1)[0]
+		now := time.Now()
+		_, err := f.l.Recover(f.ctx, l, now)
+		f.ok(err)
+		f.apply(event("wamid.lost", key(0), campaign.Sent, now))
+		if s := f.sweep(); s.Adopted != 1 {
+			f.Errorf("got %+v; want Adopted 1", s)
+		}
+		f.status(r.No, 0, campaign.Sent)
+	}},
+	{"OnlyARightTimeConnectionAndRecipientFit", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(doubtful(l, 0)) // intent at 0, doubt at 1
+		otherConn := event("wamid.conn", key(0), campaign.Sent, at(2))
+		otherConn.Connection = "conn_2"
+		f.apply(event("wamid.before", key(0), campaign.Sent, at(0).Add(-early-instant)),
+			event("wamid.after", key(0), campaign.Sent, at(1).Add(late+instant)), otherConn,
+			event("wamid.recipient", key(1), campaign.Sent, at(2)), event("wamid.nobody", 0, campaign.Sent, at(2)),
+			event("wamid.earlier", key(0), campaign.Sent, at(-600)), event("wamid.earlier", key(0), campaign.Read, at(2)))
+		if d := cmp.Diff(campaign.Swept{Left: 7}, f.sweep()); d != "" {
+			f.Errorf("-want +got:\n%s", d)
+		}
+		f.status(r.No, 0, campaign.InDoubt)
+		f.apply(event("wamid.mine", key(0), campaign.Sent, at(71)))
+		if s := f.sweep(); s.Adopted != 1 {
+			f.Errorf("got %+v; want Adopted 1", s)
+		}
+		if line := f.status(r.No, 0, campaign.Sent); line.MessageID != "wamid.mine" {
+			f.Errorf(`got %+v; want MessageID "wamid.mine"`, line)
+		}
+	}},
+	{"AnOrphanIsAsOldAsItsFirstStatus", func(f *fixture) {
+		r := f.imported(2)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(doubtful(l, 0), doubtful(l, 1))
+		f.apply(event("wamid.0", key(0), campaign.Sent, at(0).Add(-early)), event("wamid.0", key(0), campaign.Read, at(9999)),
+			event("wamid.1", 0, campaign.Read, at(9999)), event("wamid.1", 0, campaign.Sent, at(72)))
+		f.swept(campaign.Swept{Adopted: 1, Left: 2})
+		f.apply(event("wamid.1", key(1), campaign.Sent, at(71))) // told again, now with its recipient
+		f.swept(campaign.Swept{Adopted: 1})
+		f.status(r.No, 0, campaign.Read)
+		f.status(r.No, 1, campaign.Read)
+	}},
+	{"ARetryInFlightElsewhereIsWaitedFor", func(f *fixture) {
+		a, b := f.imported(1), f.imported(1)
+		la, lb := f.lease(a.No, long), f.lease(b.No, long)
+		f.sent(la, 0, 1)
+		f.sent(lb, 0, 1)
+		now := time.Now()
+		inDoubt := doubtful(la, 0)
+		inDoubt.IntentAt, inDoubt.At = now, now
+		f.record(inDoubt, deferral(lb, 0, at(0)))
+		f.sentRetry(lb, 1, 0, 2)
+		f.apply(event("wamid.whose", key(0), campaign.Sent, now))
+		f.sweptAt(now, campaign.Swept{Left: 1})
+		second := deferral(lb, 0, at(0))
+		second.Attempt = 2
+		f.record(second) // it was not sent
+		f.sweptAt(now, campaign.Swept{Adopted: 1})
+		f.status(a.No, 0, campaign.Sent)
+	}},
+	{"TwoCandidatesAreLeftAmbiguous", func(f *fixture) {
+		a, b := f.imported(1), f.imported(1)
+		la, lb := f.lease(a.No, long), f.lease(b.No, long)
+		f.sent(la, 0, 1)
+		f.sent(lb, 0, 1)
+		f.record(doubtful(la, 0), doubtful(lb, 0))
+		f.apply(event("wamid.whose", key(0), campaign.Sent, at(2)))
+		for range 2 {
+			if d := cmp.Diff(campaign.Swept{Ambiguous: 1, Left: 1}, f.sweep()); d != "" {
+				f.Errorf("-want +got:\n%s", d)
+			}
+		}
+		for _, r := range []campaign.Run{a, b} {
+			f.status(r.No, 0, campaign.InDoubt)
+			_, funnel, err := f.l.Tallies(f.ctx, r.No)
+			f.ok(err)
+			if funnel.Ambiguous != 1 {
+				f.Errorf("got %+v; want Ambiguous 1", funnel)
+			}
+		}
+	}},
+	{"WhatIsInFlightElsewhereIsWaitedFor", func(f *fixture) {
+		a, b := f.imported(1), f.imported(1)
+		la, lb := f.lease(a.No, long), f.lease(b.No, long)
+		f.sent(la, 0, 1)
+		f.sent(lb, 0, 1)
+		inDoubt := doubtful(la, 0)
+		now := time.Now()
+		inDoubt.IntentAt, inDoubt.At = now, now
+		f.record(inDoubt)
+		f.apply(event("wamid.whose", key(0), campaign.Sent, now))
+		if s := f.sweep(); s.Adopted != 0 {
+			f.Errorf("%+v: the webhook may be about run %d, whose answer is still on its way; want Adopted 0", s, b.No)
+		}
+		mine := acceptance(lb, 0)
+		mine.MessageID = "wamid.whose"
+		f.record(mine)
+		f.status(b.No, 0, campaign.Sent)
+		f.sweep()
+		f.status(a.No, 0, campaign.InDoubt)
+	}},
+	{"WhatIsKnownNotToBeSentIsNeverAdopted", func(f *fixture) {
+		r := f.imported(3)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(deferral(l, 0, at(0)), refusal(l, 1))
+		f.apply(event("wamid.0", key(0), campaign.Sent, at(1)), event("wamid.1", key(1), campaign.Sent, at(1)),
+			event("wamid.2", key(2), campaign.Sent, at(1)))
+		if s := f.sweep(); s.Adopted != 0 || s.Left != 3 {
+			f.Errorf("got %+v; want Adopted 0, Left 3", s)
+		}
+		f.status(r.No, 0, campaign.Queued)
+		f.status(r.No, 1, campaign.Refused)
+		f.status(r.No, 2, campaign.Queued)
+	}},
+}

@@ -1,0 +1,82 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+
+	"campaignd/campaign"
+)
+
+var eventFaults = []faultyMethod{
+	{"Apply", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		r, _ := f.accepted(4)
+		f.suppresses(int64(8000 + f.ids))
+		e := campaign.Events{
+			Statuses: []campaign.StatusEvent{event(messageID(r.No, 0), key(0), campaign.Sent, at(5)),
+				event(messageID(r.No, 1), key(1), campaign.Failed, at(5))},
+			Suppressions: []campaign.Suppression{{Key: key(6000 + int64(f.ids)), Scope: campaign.ScopeMarketing, At: at(1)}},
+			Lifted:       []campaign.Suppression{{Key: key(int64(8000 + f.ids)), Scope: campaign.ScopeMarketing, At: at(100)}},
+		}
+		return func(ctx context.Context) error {
+			done, err := f.l.Apply(ctx, e)
+			if want := (campaign.Applied{}); err != nil && done != want {
+				f.Errorf("failed, and applied %+v; want %+v", done, want)
+			}
+			return err
+		}
+	}},
+	{"ApplyOfStrangers", func(f *fixture, _ Faults) func(context.Context) error { // apart, as they may be a transaction of their own
+		f.ids++
+		first, again := fmt.Sprint("wamid.first.", f.ids), fmt.Sprint("wamid.again.", f.ids)
+		f.apply(event(again, key(9001), campaign.Sent, at(9)))
+		e := campaign.Events{Statuses: []campaign.StatusEvent{event(first, key(9000), campaign.Sent, at(5)),
+			event(again, key(9001), campaign.Sent, at(5))}}
+		return func(ctx context.Context) error { _, err := f.l.Apply(ctx, e); return err }
+	}},
+	{"ApplyTemplatePaused", func(f *fixture, _ Faults) func(context.Context) error {
+		r := f.imported(1, func(r *campaign.Run) { r.Template = "paused" })
+		return func(ctx context.Context) error { return f.templated(ctx, r, "PAUSED") }
+	}},
+	{"ApplyTemplateApproved", func(f *fixture, _ Faults) func(context.Context) error {
+		r := f.imported(1, func(r *campaign.Run) { r.Template = "approved" })
+		f.ok(f.templated(f.ctx, r, "PAUSED"))
+		return func(ctx context.Context) error { return f.templated(ctx, r, "APPROVED") }
+	}},
+	{"Suppress", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		f.suppresses(int64(f.ids))
+		s := []campaign.Suppression{{Key: key(int64(f.ids)), Scope: campaign.ScopeMarketing, At: at(1)},
+			{Key: key(5000 + int64(f.ids)), Scope: campaign.ScopeAll, At: at(1)}}
+		return func(ctx context.Context) error {
+			n, err := f.l.Suppress(ctx, s)
+			return none(f, n, err)
+		}
+	}},
+	{"Unsuppress", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		f.suppresses(int64(f.ids), int64(f.ids)+1)
+		s := []campaign.Suppression{{Key: key(int64(f.ids)), Scope: campaign.ScopeMarketing},
+			{Key: key(int64(f.ids) + 1), Scope: campaign.ScopeMarketing}}
+		return func(ctx context.Context) error {
+			n, err := f.l.Unsuppress(ctx, s)
+			return none(f, n, err)
+		}
+	}},
+	{"Suppressions", func(f *fixture, _ Faults) func(context.Context) error {
+		f.suppresses(1, 2)
+		return func(ctx context.Context) (last error) {
+			for _, err := range f.l.Suppressions(ctx) {
+				last = err
+			}
+			return last
+		}
+	}},
+	{"SuppressedKeys", func(f *fixture, _ Faults) func(context.Context) error {
+		f.suppresses(1)
+		return func(ctx context.Context) error {
+			_, err := f.l.SuppressedKeys(ctx, keys(0, 40), true, at(1))
+			return err
+		}
+	}},
+}

@@ -1,0 +1,95 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+)
+
+var reportFaults = []faultyMethod{
+	{"ReportLanes", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		owner := fmt.Sprint("owner ", f.ids)
+		f.ok(f.l.ReportLanes(f.ctx, owner, []campaign.LaneReport{{Run: 1, Connection: "conn_1", At: at(0)}}))
+		return func(ctx context.Context) error {
+			return f.l.ReportLanes(ctx, owner, []campaign.LaneReport{{Run: 1, Connection: "conn_2", At: at(1)}})
+		}
+	}},
+	{"Tallies", func(f *fixture, _ Faults) func(context.Context) error {
+		r, _ := f.retried()
+		return func(ctx context.Context) error { _, _, err := f.l.Tallies(ctx, r.No); return err }
+	}},
+	{"TalliesOfWhatIsDone", func(f *fixture, _ Faults) func(context.Context) error {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(acceptance(l, 0))
+		if p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil || !p.Done {
+			f.Fatalf("parked %+v, %v; want it done", p, err)
+		}
+		return func(ctx context.Context) error { _, _, err := f.l.Tallies(ctx, r.No); return err }
+	}},
+	{"Lines", func(f *fixture, _ Faults) func(context.Context) error {
+		r, _ := f.retried()
+		return func(ctx context.Context) (last error) {
+			for _, err := range f.l.Lines(ctx, r.No) {
+				last = err
+			}
+			return last
+		}
+	}},
+	{"Audit", func(f *fixture, _ Faults) func(context.Context) error {
+		r, _ := f.retried()
+		return func(ctx context.Context) error { _, err := f.l.Audit(ctx, r.No, 9); return err }
+	}},
+	{"AuditOfARowTwice", func(f *fixture, faults Faults) func(context.Context) error {
+		r := f.imported(2)
+		faults.Exec(f.T, fmt.Sprintf(`UPDATE delivery SET key = %d WHERE rid >> 32 = %d`, key(0), r.No))
+		return func(ctx context.Context) error {
+			ps, err := f.l.Audit(ctx, r.No, 9)
+			if err == nil && len(ps) != 1 {
+				f.Errorf("found %+v, want one problem", ps)
+			}
+			return err
+		}
+	}},
+	{"Lanes", func(f *fixture, _ Faults) func(context.Context) error {
+		no := f.imported(1).No
+		f.ok(f.l.ReportLanes(f.ctx, "of the lanes", []campaign.LaneReport{{Run: no, Connection: "conn_1", LimitedBy: "tier", At: at(0)}}))
+		return func(ctx context.Context) error { _, err := f.l.Lanes(ctx, no); return err }
+	}},
+	{"SegmentStates", func(f *fixture, _ Faults) func(context.Context) error {
+		no := f.imported(1).No
+		return func(ctx context.Context) error { _, err := f.l.SegmentStates(ctx, no); return err }
+	}},
+	{"LastEventAt", func(f *fixture, _ Faults) func(context.Context) error {
+		no := f.imported(1).No
+		return func(ctx context.Context) error { _, err := f.l.LastEventAt(ctx, no); return err }
+	}},
+}
+
+var jobFaults = []faultyMethod{
+	{"AcquireJob", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		name := fmt.Sprint("job ", f.ids)
+		return func(ctx context.Context) error {
+			l, ok, err := f.l.AcquireJob(ctx, name, "a", long)
+			if want := (campaign.JobLease{}); ok == (err != nil) || err != nil && l != want {
+				f.Errorf("acquired %+v, %v, %v; want a lease when there is no error, and only then", l, ok, err)
+			}
+			return err
+		}
+	}},
+	{"RenewJob", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		l, _ := f.job(fmt.Sprint("job ", f.ids), "a", long)
+		return func(ctx context.Context) error { _, err := f.l.RenewJob(ctx, l, 2*long); return err }
+	}},
+	{"ReleaseJob", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		l, _ := f.job(fmt.Sprint("job ", f.ids), "a", long)
+		return func(ctx context.Context) error { return f.l.ReleaseJob(ctx, l) }
+	}},
+}

@@ -1,0 +1,70 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// URL is the address of one of its databases, as ledger.Open takes it.
+func (s *Server) URL(database string) string {
+	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", s.Addr, database)
+}
+
+// Exec runs statements as the superuser, outside any test's database.
+func (s *Server) Exec(statements ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	c, err := pgx.Connect(ctx, s.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	for _, x := range statements {
+		if _, err := c.Exec(ctx, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Database makes an empty database that ends with the test, and gives its address.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	return s.database(t, "")
+}
+
+// Filled is Database with what fill, which is always the same and closes what it opens, writes into one. It is called once,
+// and its database copied.
+func (s *Server) Filled(t testing.TB, fill func(url string) error) string {
+	t.Helper()
+	const name = "filled"
+	s.filled.Do(func() {
+		if s.fillErr = s.Exec("CREATE DATABASE " + name); s.fillErr == nil {
+			s.fillErr = fill(s.URL(name))
+		}
+	})
+	if s.fillErr != nil {
+		t.Fatalf("filling a database to copy: %v; want fillErr nil", s.fillErr)
+	}
+	return s.database(t, " TEMPLATE "+name)
+}
+
+func (s *Server) database(t testing.TB, how string) string {
+	t.Helper()
+	name := fmt.Sprintf("test_%d", s.names.Add(1))
+	if err := s.Exec("CREATE DATABASE " + name + how); err != nil {
+		t.Fatalf("making database %s: %v; want no error", name, err)
+	}
+	t.Cleanup(func() {
+		if err := s.Exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+			t.Errorf("dropping database %s: %v; want no error", name, err)
+		}
+	})
+	return s.URL(name)
+}
