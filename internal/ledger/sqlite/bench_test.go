@@ -118,8 +118,8 @@ func sentRun(b *testing.B, l *Ledger, n int64) campaign.Run {
 	return r
 }
 
-// BenchmarkStatuses applies sent, delivered and read of each message in batches of 256, and nearly in
-// the order of sending, as webhooks do.
+// BenchmarkStatuses applies sent, delivered and read of each message in batches of 256, and nearly
+// in the order of sending, as webhooks do.
 func BenchmarkStatuses(b *testing.B) {
 	const n, batch = 50 * campaign.SegmentSize, 256
 	l := openTest(b, ledger.Options{})

@@ -16,8 +16,9 @@ import (
 // errFault is the error of a statement that faultyDriver lets fail.
 var errFault = errors.New("the statement fails")
 
-// faultyDriver is SQLite's driver with a fault in its n-th step. Each of these is a step: to prepare a
-// statement, to begin a transaction, to run a statement, to read its first row, to commit.
+// faultyDriver is SQLite's driver with a fault in its n-th step. Each of these is a step: to
+// prepare a statement, to begin a transaction, to run a statement, to read its first row, to
+// commit.
 type faultyDriver struct {
 	driver.Driver
 	name string
@@ -63,8 +64,8 @@ func (d *faultyDriver) failure() string {
 // statements whose errors have no effect, and goose's question whether its table exists.
 var ignored = []string{"PRAGMA wal_checkpoint", "ROLLBACK", "SELECT lease_until FROM job", "SELECT tstamp"}
 
-// step counts a step, and returns errFault if it is the one that fails. A statement is prepared once
-// and kept, so each fails to be prepared when it first could, and that step is not counted.
+// step counts a step, and returns errFault if it is the one that fails. A statement is prepared
+// once and kept, so each fails to be prepared when it first could, and that step is not counted.
 func (d *faultyDriver) step(kind, query string) error {
 	begins := func(s string) bool { return strings.HasPrefix(query, s) }
 	if d.unreadable && kind != "a row of" || slices.ContainsFunc(ignored, begins) {

@@ -87,8 +87,8 @@ func TestSQLiteTakesNoFailedStatementForSuccess(t *testing.T) {
 	})
 }
 
-// A row whose numbers cannot be read ends its call with an error. It is taken neither for the end of
-// the rows nor for a row of zeros.
+// A row whose numbers cannot be read ends its call with an error. It is taken neither for the end
+// of the rows nor for a row of zeros.
 func TestSQLiteTakesNoUnreadableRowForRead(t *testing.T) {
 	t.Parallel()
 	unread := 0

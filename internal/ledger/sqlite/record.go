@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -16,21 +15,8 @@ import (
 // acceptWidth is how many acceptances one statement carries.
 const acceptWidth = 16
 
-var insertAccepted = [2]string{acceptedOf(1), acceptedOf(acceptWidth)}
-
-func acceptedOf(rows int) string {
-	return `INSERT INTO outcome (rid, state, attempt, mh, result_at, message_id, warning) VALUES ` + values(rows, 7) + `
-		ON CONFLICT (rid) DO UPDATE SET state = 5, attempt = max(attempt, excluded.attempt), mh = excluded.mh, result_at = excluded.result_at,
-			message_id = excluded.message_id, warning = excluded.warning, code = '', detail = '', key = 0, intent_at = 0, next_due = 0
-		WHERE outcome.state <> 5`
-}
-
-// probes makes "?, ?, ..." for acceptWidth hashes; a shorter list is filled up with 0, which no id
-// has.
-var probes = "?" + strings.Repeat(", ?", acceptWidth-1)
-
-// Record implements campaign.SendLedger. A NoResend doubt (200 without an id) is a fact
-// and merges whatever its epoch: losing it could let a policy send twice.
+// Record implements campaign.SendLedger. A NoResend doubt (200 without an id) is a fact and merges
+// whatever its epoch is: without it a policy could send twice.
 func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	if len(rs) == 0 {
 		return nil
@@ -68,13 +54,27 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	}})
 }
 
-// accept writes acceptances, which win over everything, and absorbs the orphans of their ids.
+// Acceptances, of one delivery and of acceptWidth. An acceptance replaces every other outcome.
+var (
+	sqlAcceptOne  = acceptOf(1)
+	sqlAcceptMany = acceptOf(acceptWidth)
+)
+
+func acceptOf(rows int) string {
+	return `INSERT INTO outcome (rid, state, attempt, mh, result_at, message_id, warning) VALUES ` + values(rows, 7) + `
+		ON CONFLICT (rid) DO UPDATE SET state = 5 /* accepted */, attempt = max(attempt, excluded.attempt), mh = excluded.mh,
+			result_at = excluded.result_at, message_id = excluded.message_id, warning = excluded.warning,
+			code = '', detail = '', key = 0, intent_at = 0, next_due = 0
+		WHERE outcome.state <> 5 /* accepted */`
+}
+
+// accept writes acceptances and absorbs the orphans of their message ids.
 func (t *tx) accept(rs []campaign.Result, hashes []int64) error {
 	if len(rs) == 0 {
 		return nil
 	}
 	var waiting bool
-	if err := t.row(`SELECT EXISTS (SELECT 1 FROM orphan)`, nil, &waiting); err != nil {
+	if err := t.row(sqlAnyOrphan, nil, &waiting); err != nil {
 		return err
 	}
 	waiting = waiting && !mutant.On("sweeper_off")
@@ -87,16 +87,17 @@ func (t *tx) accept(rs []campaign.Result, hashes []int64) error {
 			probe[i] = int64(0)
 		}
 		for i, r := range rs[at:end] {
-			flat = append(flat, ledger.RowID(r.Run, r.Seq), int64(ledger.Accepted), r.Attempt, hashes[at+i], ledger.Millis(r.At), r.MessageID, r.Warning)
+			flat = append(flat, ledger.RowID(r.Run, r.Seq), int64(ledger.Accepted), r.Attempt,
+				hashes[at+i], ledger.Millis(r.At), r.MessageID, r.Warning)
 			probe[i] = hashes[at+i]
 		}
 		if end-at == acceptWidth {
-			if _, err := t.exec(insertAccepted[1], flat...); err != nil {
+			if _, err := t.exec(sqlAcceptMany, flat...); err != nil {
 				return err
 			}
 		} else {
 			for ; len(flat) > 0; flat = flat[7:] {
-				if _, err := t.exec(insertAccepted[0], flat[:7]...); err != nil {
+				if _, err := t.exec(sqlAcceptOne, flat[:7]...); err != nil {
 					return err
 				}
 			}
@@ -113,7 +114,19 @@ func (t *tx) accept(rs []campaign.Result, hashes []int64) error {
 	return nil
 }
 
-// flagRepeats marks deliveries that were given a message id which another one has.
+// The outcomes and orphans of acceptWidth hashes. Fewer are filled up with 0, which no message id
+// has.
+var (
+	sqlCountHashes    = `SELECT count(*) FROM outcome WHERE mh <> 0 AND mh IN ` + values(1, acceptWidth)
+	sqlRepeatedHashes = `SELECT mh FROM outcome WHERE mh <> 0 AND mh IN ` + values(1, acceptWidth) + ` GROUP BY mh HAVING count(*) > 1`
+	sqlOrphansAmong   = `SELECT mh, message_id, rank, at, code FROM orphan WHERE mh IN ` + values(1, acceptWidth)
+)
+
+const sqlFlagRepeated = `UPDATE outcome SET flags = flags | 16 /* repeated id */
+	WHERE mh = ?1 AND mh <> 0 AND flags & 16 /* repeated id */ = 0 AND EXISTS
+		(SELECT 1 FROM outcome x WHERE x.mh = ?1 AND x.mh <> 0 AND x.message_id = outcome.message_id AND x.rid <> outcome.rid)`
+
+// flagRepeats flags the deliveries whose message id another delivery has too.
 func (t *tx) flagRepeats(probe []any) error {
 	var have, want int
 	for _, h := range probe {
@@ -121,12 +134,12 @@ func (t *tx) flagRepeats(probe []any) error {
 			want++
 		}
 	}
-	// Counting is cheap and the rest is rare.
-	if err := t.row(`SELECT count(*) FROM outcome WHERE mh <> 0 AND mh IN (`+probes+`)`, probe, &have); err != nil || have == want && distinct(probe) {
+	// A count is cheap, and hashes that repeat are rare.
+	if err := t.row(sqlCountHashes, probe, &have); err != nil || have == want && distinct(probe) {
 		return err
 	}
 	var twice []int64
-	if err := t.each(`SELECT mh FROM outcome WHERE mh <> 0 AND mh IN (`+probes+`) GROUP BY mh HAVING count(*) > 1`, probe, func(scan func(...any) error) error {
+	if err := t.each(sqlRepeatedHashes, probe, func(scan scanFunc) error {
 		var mh int64
 		err := scan(&mh)
 		twice = append(twice, mh)
@@ -135,15 +148,14 @@ func (t *tx) flagRepeats(probe []any) error {
 		return err
 	}
 	for _, mh := range twice {
-		if _, err := t.exec(`UPDATE outcome SET flags = flags | 16 WHERE mh = ?1 AND mh <> 0 AND flags & 16 = 0 AND
-			EXISTS (SELECT 1 FROM outcome x WHERE x.mh = ?1 AND x.mh <> 0 AND x.message_id = outcome.message_id AND x.rid <> outcome.rid)`, mh); err != nil {
+		if _, err := t.exec(sqlFlagRepeated, mh); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// distinct reports whether no hash stands in the list twice.
+// distinct reports whether the list holds no hash twice.
 func distinct(probe []any) bool {
 	for i, h := range probe {
 		if h != int64(0) && slices.Contains(probe[:i], h) {
@@ -153,10 +165,10 @@ func distinct(probe []any) bool {
 	return true
 }
 
-// absorbHashes applies the orphans of these hashes whose ids are known now.
+// absorbHashes applies the orphans of these hashes whose message ids are known now.
 func (t *tx) absorbHashes(probe []any) error {
 	var found []messageStatus
-	if err := t.each(`SELECT mh, message_id, rank, at, code FROM orphan WHERE mh IN (`+probes+`)`, probe, func(scan func(...any) error) error {
+	if err := t.each(sqlOrphansAmong, probe, func(scan scanFunc) error {
 		var o messageStatus
 		err := scan(&o.mh, &o.messageID, &o.rank, &o.at, &o.code)
 		found = append(found, o)
@@ -168,24 +180,38 @@ func (t *tx) absorbHashes(probe []any) error {
 	return err
 }
 
+const (
+	sqlOutcome      = `SELECT state, attempt, flags FROM outcome WHERE rid = ?`
+	sqlFlagNoResend = `UPDATE outcome SET flags = flags | 4 /* no resend */, code = ?, detail = ? WHERE rid = ?`
+	sqlEpoch        = `SELECT epoch FROM segment WHERE id = ?`
+	sqlMerge        = `INSERT INTO outcome (rid, state, attempt, tries, flags, result_at, code, detail, key, intent_at, next_due,
+			request_id, trace_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (rid) DO UPDATE SET state = excluded.state, attempt = excluded.attempt,
+			tries = tries + excluded.tries, flags = flags | excluded.flags, result_at = excluded.result_at,
+			code = excluded.code, detail = excluded.detail, key = excluded.key, next_due = excluded.next_due,
+			intent_at = CASE WHEN outcome.flags & 2 /* may be a duplicate */ THEN outcome.intent_at ELSE excluded.intent_at END,
+			request_id = excluded.request_id, trace_id = excluded.trace_id`
+)
+
 // merge applies one refusal, deferral or doubt (see ledger.Replaces).
 func (t *tx) merge(r *campaign.Result) error {
 	id := ledger.RowID(r.Run, r.Seq)
 	var state ledger.Outcome
 	var attempt, before int
-	err := t.row(`SELECT state, attempt, flags FROM outcome WHERE rid = ?`, args(id), &state, &attempt, &before)
+	err := t.row(sqlOutcome, args(id), &state, &attempt, &before)
 	missing := errors.Is(err, sql.ErrNoRows)
 	if err != nil && !missing {
 		return err
 	}
 	if r.Kind == campaign.ResultDoubt {
 		if r.NoResend && !missing && state == ledger.Doubt && attempt == r.Attempt {
-			_, err := t.exec(`UPDATE outcome SET flags = flags | 4, code = ?, detail = ? WHERE rid = ?`, r.Code, ledger.Clip(r.Detail, ledger.MaxDetail), id)
+			_, err := t.exec(sqlFlagNoResend, r.Code, ledger.Clip(r.Detail, ledger.MaxDetail), id)
 			return err
 		}
 		if !r.NoResend {
 			var epoch int64
-			err := t.row(`SELECT epoch FROM segment WHERE id = ?`, args(ledger.SegmentOf(id)), &epoch)
+			err := t.row(sqlEpoch, args(ledger.SegmentOf(id)), &epoch)
 			if errors.Is(err, sql.ErrNoRows) || err == nil && epoch != r.Epoch {
 				return nil // the new owner's Recover has written it, or will
 			}
@@ -202,8 +228,8 @@ func (t *tx) merge(r *campaign.Result) error {
 	var key, intent, due int64
 	switch r.Kind {
 	case campaign.ResultRefused:
-		if to = ledger.Refused; before&ledger.FlagMaybeDuplicate != 0 { // this attempt was not sent, an earlier one may have been
-			to = ledger.Unknown
+		if to = ledger.Refused; before&ledger.FlagMaybeDuplicate != 0 {
+			to = ledger.Unknown // an earlier attempt may have been sent
 		}
 	case campaign.ResultDeferred:
 		to, due = ledger.Deferred, ledger.Millis(r.NotBefore)
@@ -223,14 +249,17 @@ func (t *tx) merge(r *campaign.Result) error {
 	if at.IsZero() {
 		at = time.Now()
 	}
-	_, err = t.exec(`INSERT INTO outcome (rid, state, attempt, tries, flags, result_at, code, detail, key, intent_at, next_due, request_id, trace_id)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (rid) DO UPDATE SET state = excluded.state, attempt = excluded.attempt, tries = tries + excluded.tries, flags = flags | excluded.flags,
-			result_at = excluded.result_at, code = excluded.code, detail = excluded.detail, key = excluded.key, intent_at = CASE WHEN outcome.flags & 2 THEN outcome.intent_at ELSE excluded.intent_at END,
-			next_due = excluded.next_due, request_id = excluded.request_id, trace_id = excluded.trace_id`,
-		id, int(to), r.Attempt, tries, flags, ledger.Millis(at), r.Code, ledger.Clip(r.Detail, ledger.MaxDetail), key, intent, due, r.RequestID, r.TraceID)
+	_, err = t.exec(sqlMerge, id, int(to), r.Attempt, tries, flags, ledger.Millis(at), r.Code,
+		ledger.Clip(r.Detail, ledger.MaxDetail), key, intent, due, r.RequestID, r.TraceID)
 	return err
 }
+
+const (
+	sqlOldDoubts = `SELECT rid, flags FROM outcome INDEXED BY outcome_open
+		WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */ AND state = 3 /* in doubt */ AND result_at < ?`
+	sqlEndDoubt = `UPDATE outcome SET state = 4 /* unknown */ WHERE rid = ?`
+	sqlResend   = `UPDATE outcome SET state = 1 /* deferred */, flags = flags | 2 /* may be a duplicate */, next_due = ? WHERE rid = ?`
+)
 
 // Resolve implements campaign.SendLedger.
 func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan time.Time, p campaign.OnUncertain) (n int, err error) {
@@ -239,28 +268,26 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan ti
 		if err != nil {
 			return err
 		}
-		type found struct {
+		type doubt struct {
 			rid   int64
 			flags int
 		}
-		var doubts []found
-		if err := t.each(`SELECT rid, flags FROM outcome INDEXED BY outcome_open
-			WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) AND state = 3 AND result_at < ?`,
-			args(h.First(), h.End(), ledger.Millis(olderThan)), func(scan func(...any) error) error {
-				var d found
-				err := scan(&d.rid, &d.flags)
-				doubts = append(doubts, d)
-				return err
-			}); err != nil {
+		var doubts []doubt
+		if err := t.each(sqlOldDoubts, args(h.First(), h.End(), ledger.Millis(olderThan)), func(scan scanFunc) error {
+			var d doubt
+			err := scan(&d.rid, &d.flags)
+			doubts = append(doubts, d)
+			return err
+		}); err != nil {
 			return err
 		}
 		now := ledger.Millis(time.Now())
 		for _, d := range doubts {
-			query := `UPDATE outcome SET state = 4 WHERE rid = ?1 AND ?2 > 0`
+			query, a := sqlEndDoubt, args(d.rid)
 			if p == campaign.Resend && d.flags&ledger.FlagNoResend == 0 {
-				query = `UPDATE outcome SET state = 1, flags = flags | 2, next_due = ?2 WHERE rid = ?1`
+				query, a = sqlResend, args(now, d.rid)
 			}
-			if _, err := t.exec(query, d.rid, now); err != nil {
+			if _, err := t.exec(query, a...); err != nil {
 				return err
 			}
 		}
@@ -273,8 +300,19 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan ti
 	return n, nil
 }
 
-// Drop implements campaign.SendLedger. It moves the mark to the segment's end: every
-// delivery above it has an outcome now, so that Park can call the segment done.
+const (
+	sqlSkipQueued = `INSERT INTO outcome (rid, state, code, result_at) SELECT d.rid, 7 /* skipped */, ?3, ?4
+		FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid WHERE d.rid >= ?1 AND d.rid < ?2 AND o.rid IS NULL`
+	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
+	sqlSkipDeferred = `UPDATE outcome
+		SET state = CASE WHEN flags & 2 /* may be a duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?3,
+			result_at = CASE WHEN flags & 2 /* may be a duplicate */ THEN result_at ELSE ?4 END, next_due = 0
+		WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) /* open */ AND state = 1 /* deferred */`
+	sqlMarkEnd = `UPDATE segment SET mark = hi WHERE id = ?`
+)
+
+// Drop implements campaign.SendLedger. It moves the mark to the segment's end, because every
+// delivery above it has an outcome now. Park then finds the segment done.
 func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign.SkipReason) (n int, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
 		h, err := t.hold(lease)
@@ -282,20 +320,16 @@ func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign
 			return err
 		}
 		now := ledger.Millis(time.Now())
-		above, err := t.exec(`INSERT INTO outcome (rid, state, code, result_at) SELECT d.rid, 7, ?3, ?4
-			FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid WHERE d.rid >= ?1 AND d.rid < ?2 AND o.rid IS NULL`,
-			h.Marked(), h.End(), string(reason), now)
+		above, err := t.exec(sqlSkipQueued, h.Marked(), h.End(), string(reason), now)
 		if err != nil {
 			return err
 		}
-		// Who may have been sent an earlier attempt is not skipped, but unknown.
-		below, err := t.exec(`UPDATE outcome SET state = CASE WHEN flags & 2 THEN 4 ELSE 7 END, code = ?3, result_at = CASE WHEN flags & 2 THEN result_at ELSE ?4 END,
-			next_due = 0 WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) AND state = 1`, h.First(), h.End(), string(reason), now)
+		below, err := t.exec(sqlSkipDeferred, h.First(), h.End(), string(reason), now)
 		if err != nil {
 			return err
 		}
 		n = int(above + below)
-		_, err = t.exec(`UPDATE segment SET mark = hi WHERE id = ?`, h.Key)
+		_, err = t.exec(sqlMarkEnd, h.Key)
 		return err
 	}})
 	if err != nil {

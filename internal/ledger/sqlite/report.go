@@ -11,9 +11,10 @@ import (
 	"campaignd/internal/ledger"
 )
 
-const sqlLines = `SELECT d.rid, d.key, d.row, d.dest, d.cells, coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until, 0) > ?,
-	o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
-	o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
+const sqlLines = `SELECT d.rid, d.key, d.row, d.dest, d.cells,
+		coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until, 0) > ?,
+		o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
+		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
 	FROM delivery d INDEXED BY delivery_row LEFT JOIN outcome o ON o.rid = d.rid
 	LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
 	WHERE d.rid >> 32 = ? AND d.row > ? ORDER BY d.row LIMIT ?`
@@ -28,7 +29,7 @@ func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaig
 			return nil, err
 		}
 		a := args(ledger.Millis(time.Now()), int64(no), after, ledger.LinePage)
-		err = l.read().each(ctx, sqlLines, a, func(scan func(...any) error) error {
+		err = l.read().each(ctx, sqlLines, a, func(scan scanFunc) error {
 			line, err := ledger.ScanLine(scan)
 			page = append(page, line)
 			return err
@@ -37,19 +38,21 @@ func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaig
 	})
 }
 
+const sqlLastEvent = `SELECT event_at FROM run_count WHERE no = ?`
+
 // LastEventAt implements campaign.ReportLedger.
 func (l *Ledger) LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time, error) {
 	var at int64
-	err := l.read().row(ctx, `SELECT event_at FROM run_count WHERE no = ?`, args(int64(no)), &at)
+	err := l.read().row(ctx, sqlLastEvent, args(int64(no)), &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = campaign.ErrNoRun
 	}
 	return ledger.TimeOf(at), err
 }
 
-// Tallies implements campaign.ReportLedger. Each page of segments is counted in a snapshot
-// of its own, so a long run does not hold the write-ahead log, and since no delivery
-// ever changes its segment the sum is the run's rows all the same.
+// Tallies implements campaign.ReportLedger. It counts each page of segments in a snapshot of its
+// own, so that a long run does not hold the write-ahead log. The sum is the number of rows all the
+// same, because no delivery changes its segment.
 func (l *Ledger) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
 	if _, err := l.Run(ctx, no); err != nil {
 		return nil, campaign.Funnel{}, err
@@ -75,12 +78,16 @@ type tallySegment struct {
 	done, alive         bool
 }
 
-// tallyFrom counts the page of segments behind after, and returns the last one's index, or -1.
+const sqlSegmentPage = `SELECT id & 0xffffffff, lo, hi, mark, done, lease_until > ? FROM segment
+	WHERE id > ? AND id < ? ORDER BY id LIMIT ?`
+
+// tallyFrom counts the page of segments behind the index after. It returns the index of the last
+// one, or -1 when none is left.
 func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64, sum *ledger.Tally) (int64, error) {
 	now := ledger.Millis(time.Now())
 	var page []tallySegment
-	if err := r.each(ctx, `SELECT id & 0xffffffff, lo, hi, mark, done, lease_until > ? FROM segment
-		WHERE id > ? AND id < ? ORDER BY id LIMIT ?`, args(now, ledger.SegmentKey(no, after), ledger.SegmentKey(no+1, 0), ledger.TallyPage), func(scan func(...any) error) error {
+	a := args(now, ledger.SegmentKey(no, after), ledger.SegmentKey(no+1, 0), ledger.TallyPage)
+	if err := r.each(ctx, sqlSegmentPage, a, func(scan scanFunc) error {
 		var s tallySegment
 		err := scan(&s.index, &s.lo, &s.hi, &s.mark, &s.done, &s.alive)
 		page = append(page, s)
@@ -103,8 +110,7 @@ func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64, s
 			sum.Add(campaign.Queued, "", s.hi-s.mark-above)
 			continue
 		}
-		rows := s.hi - s.lo // neighbours that are done are one range
-		first := s.lo
+		rows, first := s.hi-s.lo, s.lo // adjacent segments that are done are counted as one range
 		for i+1 < len(page) && page[i+1].done {
 			i++
 			s = page[i]
@@ -114,21 +120,26 @@ func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64, s
 		if err != nil {
 			return -1, err
 		}
-		sum.Add(campaign.InDoubt, "", rows-n) // none, unless the ledger is damaged; Audit names them
+		sum.Add(campaign.InDoubt, "", rows-n) // 0 unless the ledger is damaged; Audit finds these rows
 	}
 	return page[len(page)-1].index, nil
 }
 
-// tallyRange folds the outcomes of [from, to) and returns how many there are.
+const sqlTally = `SELECT state, rank,
+		CASE WHEN state >= 6 /* refused */ THEN code WHEN rank = 2 /* failed */ THEN fail_code ELSE '' END, count(*),
+		sum(sent_at > 0), sum(failed_at > 0), sum(flags & 1 /* adopted */),
+		sum(flags & 2 /* may be a duplicate */) / 2, sum(flags & 8 /* ambiguous */) / 8
+	FROM outcome WHERE rid >= ? AND rid < ? GROUP BY 1, 2, 3`
+
+// tallyRange adds the outcomes of [from, to) to the sum and returns how many they are.
 func (r reader) tallyRange(ctx context.Context, from, to int64, alive bool, sum *ledger.Tally) (n int64, err error) {
 	if from == to {
 		return 0, nil
 	}
-	err = r.each(ctx, `SELECT state, rank, CASE WHEN state >= 6 THEN code WHEN rank = 2 THEN fail_code ELSE '' END, count(*),
-		sum(sent_at > 0), sum(failed_at > 0), sum(flags & 1), sum(flags & 2) / 2, sum(flags & 8) / 8
-		FROM outcome WHERE rid >= ? AND rid < ? GROUP BY 1, 2, 3`, args(from, to), func(scan func(...any) error) error {
+	err = r.each(ctx, sqlTally, args(from, to), func(scan scanFunc) error {
 		var g ledger.Group
-		if err := scan(&g.State, &g.Rank, &g.Code, &g.N, &g.Sent, &g.Failed, &g.Adopted, &g.MaybeDuplicate, &g.Ambiguous); err != nil {
+		err := scan(&g.State, &g.Rank, &g.Code, &g.N, &g.Sent, &g.Failed, &g.Adopted, &g.MaybeDuplicate, &g.Ambiguous)
+		if err != nil {
 			return err
 		}
 		n += g.N
@@ -138,16 +149,22 @@ func (r reader) tallyRange(ctx context.Context, from, to int64, alive bool, sum 
 	return n, err
 }
 
+const (
+	sqlDeleteLanes = `DELETE FROM lane WHERE owner = ?`
+	sqlInsertLane  = `INSERT INTO lane (owner, run, connection, binding, detail, rate, at) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail,
+			rate = excluded.rate, at = excluded.at`
+)
+
 // ReportLanes implements campaign.SendLedger.
 func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign.LaneReport) error {
 	return l.submit(ctx, &op{urgency: results, rows: 1 + len(lanes), run: func(t *tx) error {
-		if _, err := t.exec(`DELETE FROM lane WHERE owner = ?`, owner); err != nil {
+		if _, err := t.exec(sqlDeleteLanes, owner); err != nil {
 			return err
 		}
 		for _, r := range lanes {
-			if _, err := t.exec(`INSERT INTO lane (owner, run, connection, binding, detail, rate, at) VALUES (?, ?, ?, ?, ?, ?, ?)
-				ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail, rate = excluded.rate, at = excluded.at`,
-				owner, int64(r.Run), r.Connection, r.LimitedBy, ledger.Clip(r.Detail, ledger.MaxDetail), r.Rate, ledger.Millis(r.At)); err != nil {
+			if _, err := t.exec(sqlInsertLane, owner, int64(r.Run), r.Connection, r.LimitedBy,
+				ledger.Clip(r.Detail, ledger.MaxDetail), r.Rate, ledger.Millis(r.At)); err != nil {
 				return err
 			}
 		}
@@ -155,24 +172,28 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	}})
 }
 
+const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = ? ORDER BY connection, owner`
+
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
-	err = l.read().each(ctx, `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = ? ORDER BY connection, owner`, args(int64(no)),
-		func(scan func(...any) error) error {
-			var r campaign.LaneReport
-			var at int64
-			err := scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &at)
-			r.At = ledger.TimeOf(at)
-			all = append(all, r)
-			return err
-		})
+	err = l.read().each(ctx, sqlLanes, args(int64(no)), func(scan scanFunc) error {
+		var r campaign.LaneReport
+		var at int64
+		err := scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &at)
+		r.At = ledger.TimeOf(at)
+		all = append(all, r)
+		return err
+	})
 	return all, err
 }
 
+const sqlSegmentStates = `SELECT id & 0xffffffff, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done
+	FROM segment WHERE id >= ? AND id < ? ORDER BY id`
+
 // SegmentStates implements campaign.ReportLedger.
 func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {
-	err = l.read().each(ctx, `SELECT id & 0xffffffff, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done
-		FROM segment WHERE id >= ? AND id < ? ORDER BY id`, args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)), func(scan func(...any) error) error {
+	a := args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))
+	err = l.read().each(ctx, sqlSegmentStates, a, func(scan scanFunc) error {
 		s := campaign.SegmentState{Segment: campaign.Segment{Run: no}}
 		var lease, wake int64
 		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done)

@@ -9,25 +9,35 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// suppress writes one suppression. An opt-out that is repeated keeps its first source and
-// its latest time, so that an older "resume" cannot lift it; an until moves to the later.
+const (
+	sqlInsertSuppression = `INSERT INTO suppression (key, scope, until, at, dest, source) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`
+	sqlMergeSuppression = `UPDATE suppression SET at = max(at, ?3),
+			until = CASE WHEN until = 0 OR ?4 = 0 THEN 0 ELSE max(until, ?4) END,
+			dest = CASE WHEN dest = '' THEN ?5 ELSE dest END
+		WHERE key = ?1 AND scope = ?2`
+)
+
+// suppress writes one suppression. A repeated one keeps its first source, and gets the latest time,
+// so that an older "resume" cannot lift it, and the latest until.
 func (t *tx) suppress(s campaign.Suppression) (added bool, err error) {
 	if s.Key == 0 {
-		return false, nil // no number: nothing that could be sent to
+		return false, nil // no number
 	}
-	n, err := t.exec(`INSERT INTO suppression (key, scope, until, at, dest, source) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		s.Key, string(s.Scope), ledger.Millis(s.Until), ledger.Millis(ledger.Now(s.At)), s.To, s.Source)
+	at, until := ledger.Millis(ledger.Now(s.At)), ledger.Millis(s.Until)
+	n, err := t.exec(sqlInsertSuppression, s.Key, string(s.Scope), until, at, s.To, s.Source)
 	if err != nil || n == 1 {
 		return n == 1, err
 	}
-	_, err = t.exec(`UPDATE suppression SET at = max(at, ?3), until = CASE WHEN until = 0 OR ?4 = 0 THEN 0 ELSE max(until, ?4) END,
-		dest = CASE WHEN dest = '' THEN ?5 ELSE dest END WHERE key = ?1 AND scope = ?2`, s.Key, string(s.Scope), ledger.Millis(ledger.Now(s.At)), ledger.Millis(s.Until), s.To)
+	_, err = t.exec(sqlMergeSuppression, s.Key, string(s.Scope), at, until, s.To)
 	return false, err
 }
 
-// lift takes back an opt-out from marketing that is not newer than the wish to resume.
+const sqlLift = `DELETE FROM suppression WHERE key = ? AND scope = 'marketing' AND at <= ?`
+
+// lift removes an opt-out from marketing that is not newer than the wish to resume.
 func (t *tx) lift(s campaign.Suppression) error {
-	_, err := t.exec(`DELETE FROM suppression WHERE key = ? AND scope = 'marketing' AND at <= ?`, s.Key, ledger.Millis(ledger.Now(s.At)))
+	_, err := t.exec(sqlLift, s.Key, ledger.Millis(ledger.Now(s.At)))
 	return err
 }
 
@@ -81,7 +91,7 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 		if last != nil {
 			key, scope = last.Key, string(last.Scope)
 		}
-		err = l.read().each(ctx, sqlSuppressions, args(key, scope, ledger.SuppressionPage), func(scan func(...any) error) error {
+		err = l.read().each(ctx, sqlSuppressions, args(key, scope, ledger.SuppressionPage), func(scan scanFunc) error {
 			s, err := ledger.ScanSuppression(scan)
 			page = append(page, s)
 			return err
@@ -90,24 +100,30 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 	})
 }
 
+// keysWidth is how many keys one statement looks for. Fewer are filled up with 0, which no number
+// has.
+const keysWidth = 256
+
+var sqlSuppressedKeys = `SELECT key, scope FROM suppression WHERE key IN ` + values(1, keysWidth) +
+	` AND key <> 0 AND (until = 0 OR until > ?)`
+
 // SuppressedKeys implements campaign.SuppressionLedger.
-func (l *Ledger) SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]campaign.SkipReason, error) {
+func (l *Ledger) SuppressedKeys(
+	ctx context.Context, keys []int64, marketing bool, now time.Time,
+) (map[int64]campaign.SkipReason, error) {
 	found := map[int64]campaign.SkipReason{}
-	const width = 256
-	query := `SELECT key, scope FROM suppression WHERE key IN (` + values(1, width)[1:]
-	query += ` AND key <> 0 AND (until = 0 OR until > ?)`
-	a := make([]any, width+1)
+	a := make([]any, keysWidth+1)
 	for len(keys) > 0 {
-		step := keys[:min(len(keys), width)]
+		step := keys[:min(len(keys), keysWidth)]
 		keys = keys[len(step):]
-		for i := range width {
+		for i := range keysWidth {
 			a[i] = int64(0)
 			if i < len(step) {
 				a[i] = step[i]
 			}
 		}
-		a[width] = ledger.Millis(now)
-		if err := l.read().each(ctx, query, a, func(scan func(...any) error) error {
+		a[keysWidth] = ledger.Millis(now)
+		if err := l.read().each(ctx, sqlSuppressedKeys, a, func(scan scanFunc) error {
 			var key int64
 			var scope campaign.Scope
 			err := scan(&key, &scope)

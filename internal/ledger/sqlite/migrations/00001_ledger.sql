@@ -1,11 +1,12 @@
--- Times are Unix milliseconds, 0 for none. Texts are '' for none. Numbers of states and flags: state.go.
+-- Times are Unix milliseconds, 0 for none. Texts are '' for none. The package comment of internal/ledger
+-- explains the tables; its state.go names the codes of state, rank and flags.
 
 -- +goose Up
 CREATE TABLE ledger (                     -- one row: which ledger this is
   one      INTEGER PRIMARY KEY CHECK (one = 1),
   id       TEXT    NOT NULL,
-  opens    INTEGER NOT NULL,              -- how often a sender opened it; also in the side file, to see a restored copy
-  hash_key BLOB    NOT NULL               -- secret of the message id hash
+  opens    INTEGER NOT NULL,              -- how often a sender opened it; the stamp beside the file says it too
+  hash_key BLOB    NOT NULL               -- key of the hash of message ids
 );
 
 CREATE TABLE run (
@@ -35,7 +36,7 @@ CREATE TABLE run (
 );
 CREATE INDEX run_state ON run (state);
 
-CREATE TABLE run_count (                  -- the narrow, hot part of a run
+CREATE TABLE run_count (                  -- the columns of a run that often change
   no       INTEGER PRIMARY KEY,
   rows     INTEGER NOT NULL DEFAULT 0,
   taken    INTEGER NOT NULL DEFAULT 0,    -- deliveries granted against the budget
@@ -69,7 +70,7 @@ CREATE TABLE delivery (                   -- written once, by the import
 );
 CREATE UNIQUE INDEX delivery_row ON delivery (rid >> 32, row);
 
-CREATE TABLE outcome (                    -- inserted once, at the first fact; then only its webhook columns change
+CREATE TABLE outcome (                    -- after an acceptance only webhooks change it
   rid          INTEGER PRIMARY KEY,
   state        INTEGER NOT NULL,
   rank         INTEGER NOT NULL DEFAULT 0,
@@ -77,7 +78,7 @@ CREATE TABLE outcome (                    -- inserted once, at the first fact; t
   attempt      INTEGER NOT NULL DEFAULT 0,
   tries        INTEGER NOT NULL DEFAULT 0,
   mh           INTEGER NOT NULL DEFAULT 0,
-  result_at    INTEGER NOT NULL DEFAULT 0, -- of a doubt: since when
+  result_at    INTEGER NOT NULL DEFAULT 0, -- of a doubt: when it began
   sent_at      INTEGER NOT NULL DEFAULT 0,
   delivered_at INTEGER NOT NULL DEFAULT 0,
   read_at      INTEGER NOT NULL DEFAULT 0,
@@ -93,12 +94,13 @@ CREATE TABLE outcome (                    -- inserted once, at the first fact; t
   request_id   TEXT    NOT NULL DEFAULT '',
   trace_id     TEXT    NOT NULL DEFAULT ''
 );
--- Not unique: one repeated message id must not abort a batch for ever. No webhook column is in any index.
+-- Not unique, because a repeated message id must not fail its batch for ever. No column that webhooks write is
+-- in an index.
 CREATE INDEX outcome_mh ON outcome (mh) WHERE mh <> 0;
-CREATE INDEX outcome_open ON outcome (rid, state, next_due) WHERE state IN (1, 2, 3);
-CREATE INDEX outcome_doubt ON outcome (key) WHERE state IN (3, 4);
+CREATE INDEX outcome_open ON outcome (rid, state, next_due) WHERE state IN (1, 2, 3) /* open */;
+CREATE INDEX outcome_doubt ON outcome (key) WHERE state IN (3, 4) /* adoptable */;
 
-CREATE TABLE orphan (                     -- statuses of messages that nobody knows (yet)
+CREATE TABLE orphan (                     -- statuses of messages that no delivery has
   mh          INTEGER NOT NULL,
   message_id  TEXT    NOT NULL,
   rank        INTEGER NOT NULL,
@@ -122,7 +124,7 @@ CREATE TABLE suppression (
   PRIMARY KEY (key, scope)
 ) WITHOUT ROWID;
 
-CREATE TABLE lane (                       -- what senders say binds them, for `why`
+CREATE TABLE lane (                       -- what limits each lane, for `why`
   owner      TEXT    NOT NULL,
   run        INTEGER NOT NULL,
   connection TEXT    NOT NULL,
