@@ -180,8 +180,8 @@ func (w *world) checkLine(r *campaignRun, line campaign.Line, got []sandbox.Mess
 	}
 }
 
-// checkPace is promise 2: no number saw more in any second than its limit, although
-// the pace is as near to it as a daemon goes.
+// checkPace is promise 2: no number saw more in any second than its limit, although the pace is as
+// near to it as a daemon goes.
 func (w *world) checkPace() {
 	truth := w.service.Stats()
 	for _, c := range truth.Connections {
@@ -189,7 +189,7 @@ func (w *world) checkPace() {
 			w.bad("%s saw %d POSTs in one second, its limit is %d", c.Connection, c.WorstSecond, c.Limit)
 		}
 		pace := w.load.pace(c.Connection)
-		if w.load.late > 0 { // whoever wakes up late uses what slots are not older than that
+		if w.load.late > 0 { // a late wake-up uses the slots that are not older than that
 			pace *= 1 + lateness.Seconds()
 		}
 		if most := int(math.Ceil(pace)) + 2; c.WorstSecond > most {
@@ -201,8 +201,8 @@ func (w *world) checkPace() {
 	}
 }
 
-// checkOptOuts is promise 4: nobody is sent marketing whose STOP was answered 2xx before
-// the transaction of the intent began.
+// checkOptOuts is promise 4: nobody is sent marketing whose STOP was answered 2xx before the
+// transaction of the intent began.
 func (w *world) checkOptOuts() {
 	for _, o := range w.service.Stats().OptOuts {
 		if o.AckedAt.IsZero() {

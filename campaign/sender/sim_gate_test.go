@@ -13,8 +13,8 @@ import (
 	"campaignd/campaign"
 )
 
-// errDead is what every effect of a killed process answers: nothing more of it
-// reaches the ledger, the service or the webhooks' sender.
+// errDead is what every effect of a killed process answers: it reaches neither the ledger, nor the
+// service, nor the sender of webhooks.
 var errDead = errors.New("this process is dead")
 
 // phase is where in an effect a process dies.
@@ -25,8 +25,8 @@ const (
 	after               // it happens, and its caller never learns
 )
 
-// gate stands between one incarnation of the daemon and the world. It counts
-// effects, and ends the incarnation at the one the seed chose.
+// gate stands between one incarnation of the daemon and the world. It counts effects, and ends the
+// incarnation at the one that the seed chose.
 type gate struct {
 	campaign.Ledger
 	w     *world
@@ -48,8 +48,8 @@ type death struct {
 	when phase
 }
 
-// effects that a process may die at, the more often named the more often chosen, and how
-// many of them a life has at most.
+// deaths are the effects that a process may die at, and how many of them a life has at most. An
+// effect that is named more often is chosen more often.
 var deaths = []struct {
 	name string
 	most int
@@ -58,8 +58,8 @@ var deaths = []struct {
 	{"Claim", 12}, {"Recover", 2}, {"Due", 10}, {"Park", 4}, {"Resolve", 2}, {"Sweep", 20}, {"Renew", 4}, {"FinishRuns", 100}, {"Runs", 200},
 }
 
-// pass runs one effect. Each has a latency of its own, before and after, so that no two
-// effects share an instant and a seed repeats to the nanosecond.
+// pass runs one effect. Each has a latency of its own, before and after, so that no two effects
+// share an instant and a seed repeats to the nanosecond.
 func pass[T any](g *gate, name, whose string, effect func() (T, error)) (T, error) {
 	var none T
 	g.mu.Lock()
@@ -199,7 +199,7 @@ func (g *gate) Sweep(ctx context.Context, now time.Time) (campaign.Swept, error)
 	return pass(g, "Sweep", "", func() (campaign.Swept, error) { return g.Ledger.Sweep(ctx, now) })
 }
 
-// RoundTrip is the process's way to the service. What has reached the service goes on
+// RoundTrip is the process's way to the service. A request that has reached the service goes on
 // there when the process dies.
 func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)

@@ -61,7 +61,7 @@ type campaignRun struct {
 
 func (r *campaignRun) marketing() bool { return r.category == "MARKETING" }
 
-// act is one thing that people do in the middle.
+// act is one thing that people do during the run.
 type act struct {
 	at   time.Duration
 	what string
@@ -160,7 +160,7 @@ func (w *world) drawWorkload() workload {
 	return l
 }
 
-// drawActs chooses what people do in the middle.
+// drawActs chooses the acts of people during the run.
 func (w *world) drawActs(l *workload) {
 	soon := func(what string, k uint64, below time.Duration) time.Duration {
 		return time.Duration(1 + w.draw("when "+what, int(below), k))

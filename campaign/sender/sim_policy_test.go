@@ -5,16 +5,15 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/throttle"
 )
 
-// policy holds what the sender does against what the answers asked of it. Three promises:
-// throttling never counts as a try; a hold stops what it names and nothing else; a slot is used
-// within its lateness, or by nobody.
+// policy compares the sender's acts with the answers that it got. Three promises: throttling never
+// counts as a try; a hold stops what it names and nothing else; a slot is used within its lateness,
+// or not at all.
 type policy struct {
 	heard  map[sent][]heard
 	slots  map[string][]time.Time // leased and not used, by connection
@@ -73,7 +72,7 @@ func newPolicy() policy {
 		faults: map[string]*streak{}}
 }
 
-// begin says that a process begins: what the one before had in memory is gone.
+// begin says that a process begins: the memory of the one before is gone.
 func (p *policy) begin(w *world) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,7 +102,7 @@ type leased struct {
 
 func (l leased) Lease(ctx context.Context, key string, rate float64, n int) (throttle.Slots, error) {
 	slots, err := l.Limiter.Lease(ctx, key, rate, n)
-	if err == nil && !strings.HasPrefix(key, "run:") && !l.g.dead.Load() {
+	if err == nil && !l.g.dead.Load() {
 		l.w.mu.Lock()
 		for i := range slots.N {
 			l.w.policy.slots[key] = append(l.w.policy.slots[key], slots.At(i))
@@ -113,7 +112,7 @@ func (l leased) Lease(ctx context.Context, key string, rate float64, n int) (thr
 	return slots, err
 }
 
-// post holds a POST that reaches the wire now against the answers before it.
+// post compares a POST that reaches the wire now with the answers before it.
 func (p *policy) post(w *world, m posted, run *campaignRun) {
 	now := time.Now()
 	w.mu.Lock()
@@ -171,7 +170,7 @@ func (h heard) least() time.Duration {
 	return 0
 }
 
-// hear reads an answer that a process got, as what it means for others too.
+// hear notes an answer that a process got, and whom else it stops.
 func (p *policy) hear(w *world, m posted, began time.Time, resp *http.Response, err error) {
 	h := heard{at: time.Now(), posted: began}
 	code := 0
@@ -188,7 +187,7 @@ func (p *policy) hear(w *world, m posted, began time.Time, resp *http.Response, 
 		p.doubts[c] = &streak{}
 	}
 	if p.doubts[c].note(h.kind == "doubt"); p.doubts[c].row == 20 {
-		// Doubts before these may have made it rest sooner, and so for less long from now.
+		// Earlier doubts may have made it rest sooner: then it rests for less time from now.
 		p.holds(c, h.at, 25*time.Second)
 		p.doubts[c].row = 0
 		w.counts["number rests because of doubts"]++

@@ -37,8 +37,8 @@ type regression struct {
 	trial bool // it was found with one, and has it still
 }
 
-// regressions are seeds that once failed. A seed means another course when the draws
-// change; it is kept for as long as it fits, and named after what it found.
+// regressions are seeds that once failed. A seed means another course when the draws change; it is
+// kept for as long as it fits, and named after the fault that it found.
 var regressions = []regression{
 	{212, "a cancelled run went on posting what a held number had left over", false},
 	{519, "what a held number had left over was posted after the window had closed", false},
@@ -48,8 +48,8 @@ var regressions = []regression{
 	{279, "a retry and a first intent that were skipped together stopped their run for good", true},
 }
 
-// happens is what must have been seen over some dozens of seeds, and seldom what over some
-// hundreds, so that the simulation goes on testing what it is for.
+// happens must have been seen over some dozens of seeds, and seldom over some hundreds, so that the
+// simulation goes on testing what it is for.
 var (
 	happens = []string{
 		"fault lost_before", "fault lost_after", "fault error_after", "fault server_error", "fault too_many_requests", "fault no_id",
@@ -73,9 +73,9 @@ var (
 	}
 )
 
-// TestSimulation holds design section 5's promises 1, 2 and 4 to 7 under deaths at any
-// effect, lost answers, webhooks in any order, and people who pause, cancel and opt out:
-// the whole send path and intake with SQLite, under virtual time. CI runs 300 seeds.
+// TestSimulation keeps the promises of docs/protocol.md#invariants under deaths at any effect, lost
+// answers, webhooks in any order, and people who pause, cancel and opt out: the whole send path and
+// intake with SQLite, under virtual time. CI runs 300 seeds.
 func TestSimulation(t *testing.T) {
 	var mu sync.Mutex
 	total := map[string]int{}
@@ -176,7 +176,7 @@ func parting(first, second string) string {
 	return "one goes on where the other ends"
 }
 
-// simulate runs one seed to its end. What it found wrong is in problems.
+// simulate runs one seed to its end. The world that it returns has the broken promises in problems.
 func simulate(t *testing.T, seed uint64, trace io.Writer) (w *world) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,8 +204,8 @@ func simulate(t *testing.T, seed uint64, trace io.Writer) (w *world) {
 	return w
 }
 
-// play runs incarnations, killing most, until every run has ended and every webhook has
-// been answered, or the deadline has come.
+// play runs incarnations, killing most, until every run has ended and every webhook has been
+// answered, or the deadline has come.
 func (w *world) play(ctx context.Context, t *testing.T) {
 	kills := w.draw("kills", 6)
 	for nth := 1; ; nth++ {
@@ -235,12 +235,12 @@ func (w *world) play(ctx context.Context, t *testing.T) {
 	}
 }
 
-// patience is how long a run stays paused by the service's answers until an operator
-// makes it go on.
-const patience = 20 * time.Second
+// pauseLasts is how long a run stays paused by the service's answers until an operator makes it go
+// on.
+const pauseLasts = 20 * time.Second
 
-// watch waits until the process died (false) or nothing is left to do (true). It is also
-// the operator who looks after paused runs.
+// watch waits until the process died (false) or nothing is left to do (true). It also is the
+// operator that resumes paused runs.
 func (w *world) watch(ctx context.Context, lived <-chan struct{}) bool {
 	for {
 		select {
@@ -265,7 +265,7 @@ func (w *world) watch(ctx context.Context, lived <-chan struct{}) bool {
 			case r.paused.IsZero():
 				r.paused = time.Now()
 				w.count("paused: " + string(run.Reason))
-			case time.Since(r.paused) > patience:
+			case time.Since(r.paused) > pauseLasts:
 				r.paused = time.Time{}
 				if err := w.resume(ctx, r); err != nil {
 					w.bad("%s cannot be resumed: %v", r.name, err)

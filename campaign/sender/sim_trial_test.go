@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// trial is what the platform asks of the sender's judgement, apart from the faults of the service:
-// refusals that are about one recipient, about a number, about a run, or about everybody. Half of
-// the seeds have one.
+// trial is a series of refusals that the sender must tell apart: about one recipient, a number, a
+// run, or everybody. They come beside the faults of the service. Half of the seeds have one.
 type trial struct {
 	kind       string // none, throttled, number, account, payload, outage
 	code       int    // throttled: the platform's code; 429: the status alone
@@ -29,8 +28,9 @@ type trial struct {
 	began time.Time
 }
 
-// throttling is what never counts as a try, the more often named the more often chosen. The codes
-// with a wait make the whole number rest: 4 a minute, 131057 90 s, 80007 and 133016 ten minutes.
+// throttling are the answers that never count as a try. The codes with a wait make the whole number
+// rest: 4 a minute, 131057 90 s, 80007 and 133016 ten minutes. A code that is named more often is
+// chosen more often.
 var throttling = []struct{ code, percent, times, most int }{
 	{130429, 30, 3, 1000}, {131056, 30, 2, 1000}, {429, 30, 3, 1000}, {130429, 40, 2, 1000}, {131056, 40, 1, 1000}, {4, 12, 1, 8},
 	{131057, 12, 1, 8},
@@ -62,7 +62,7 @@ func (w *world) drawTrial(l *workload) {
 	t.from = 1 + w.draw("trial's first", 30)
 	t.lasts = time.Duration(1+w.draw("trial lasts", 8)) * time.Second
 	if t.kind == "number" || t.kind == "account" || t.kind == "payload" {
-		t.lasts += 15 * time.Second // whoever goes on although it must not is seen to
+		t.lasts += 15 * time.Second // long enough to see a sender that goes on although it must not
 	}
 }
 

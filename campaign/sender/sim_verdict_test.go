@@ -13,8 +13,8 @@ import (
 	"campaignd/campaign"
 )
 
-// look holds what runs and numbers do now, every other second, against what was asked: nobody is
-// paused without a reason, and who has no reason to stand still goes on.
+// look compares every other second what a run does with what was asked: it is paused only for a
+// reason, and without a reason to stand still it goes on.
 func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
 	now := time.Now()
 	w.mu.Lock()
@@ -53,7 +53,7 @@ func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
 // an intent.
 const goesOn = 8 * time.Second
 
-// refused holds a delivery that ended as refused against the answers that it got.
+// refused compares a delivery that ended as refused with the answers that it got.
 func (p *policy) refused(w *world, r *campaignRun, row int64, k sent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"campaignd/campaign"
 )
 
-// witness sees every intent and every POST of every process, and holds them against
-// what may be posted at that instant.
+// witness sees every intent and every POST of every process, and compares them with what may be
+// posted at that instant.
 type witness struct {
 	granted    map[sent][]time.Time // when the transaction of each granted intent began
 	posted     map[sent]int
@@ -18,7 +18,7 @@ type witness struct {
 // sent is a person and the run's template.
 type sent struct{ to, template string }
 
-// granted takes the answers of one Intend whose transaction began at began.
+// grant takes the answers of one Intend whose transaction began at began.
 func (s *witness) grant(w *world, began time.Time, in []campaign.Intent, granted []campaign.Granted) {
 	w.mu.Lock()
 	var late []string
@@ -81,8 +81,9 @@ func (s *witness) post(w *world, m posted) (nth int) {
 	}
 	w.mu.Unlock()
 	w.policy.post(w, m, run)
-	// What is queued when a stop is written or the time is up is unposted at the next look, at most
-	// one reading of the runs, every fourth tick, and one request to the ledger later.
+	// Attempts that are queued when a stop is written, or when the time is up, are unposted at the
+	// next look: at most one reading of the runs, every fourth tick, and one request to the ledger
+	// later.
 	slack := 4*w.load.tick + 500*time.Millisecond
 	switch {
 	case run == nil:

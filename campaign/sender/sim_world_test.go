@@ -25,8 +25,8 @@ import (
 	"campaignd/throttle"
 )
 
-// world is what outlives a process: the service, the network, the disk, and the
-// operator at a desk of their own.
+// world is what outlives a process: the service, the network, the disk, and the operator at a desk
+// of their own.
 type world struct {
 	seed    uint64
 	load    workload
@@ -94,7 +94,7 @@ func (w *world) bad(format string, args ...any) {
 	w.worse(format, args...)
 }
 
-// worse is bad for who holds the lock.
+// worse is bad for a caller that holds the lock.
 func (w *world) worse(format string, args ...any) {
 	if len(w.problems) < 20 {
 		w.problems = append(w.problems, fmt.Sprintf("%.6fs: ", time.Since(w.started).Seconds())+fmt.Sprintf(format, args...))
@@ -102,8 +102,8 @@ func (w *world) worse(format string, args ...any) {
 }
 
 // note adds one event to the trace. The sum counts every event with its instant, in whole
-// nanoseconds; the order of those that share one is not part of it: what a death cuts off
-// at one instant has none.
+// nanoseconds. The order of events that share an instant is not part of it: those that a death cuts
+// off have none.
 func (w *world) note(what string, err error) {
 	said := ""
 	if err != nil {
@@ -119,8 +119,8 @@ func (w *world) note(what string, err error) {
 	}
 }
 
-// jitter makes every wait end at an instant of its own: no two timers tie, so the
-// order of goroutines is that of their instants (reliability.md 4.2).
+// jitter makes every wait end at an instant of its own: no two timers tie, so the order of
+// goroutines is that of their instants (docs/protocol.md#simulation).
 func (w *world) jitter(life int) func(string, time.Duration) time.Duration {
 	var mu sync.Mutex
 	nth := map[string]uint64{}
@@ -141,9 +141,8 @@ func (w *world) latency(life int, name string, nth uint64) {
 	time.Sleep(time.Duration(1 + w.draw(name, 99_991, uint64(life), nth)))
 }
 
-// RoundTrip is the webhooks' way to whichever process lives; none: connection refused.
-// Each takes a while of its own, so that webhooks which one death turned away together do
-// not come back together.
+// RoundTrip is the webhooks' way to the process that lives; none: connection refused. Each takes a
+// while of its own, so that webhooks which one death turned away together come back apart.
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	r.Body.Close()
@@ -194,8 +193,8 @@ func (c *closer) Close() error { defer c.done(); return c.ReadCloser.Close() }
 
 const simKey, simSecret = "simulation-key", "simulation-secret-of-32-bytes-or-more"
 
-// newYear is where the workloads' time begins: a bubble's own year 2000 is before the platform's
-// time, so that no event's timestamp would be believed.
+// newYear is when the workloads begin. A bubble's own year 2000 is before the platform's time, and
+// no event's timestamp of then would be believed.
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // newWorld makes the service with the workload and the faults of the seed.
@@ -257,8 +256,8 @@ func (w *world) open(ctx context.Context, sender bool) (campaign.Ledger, error) 
 // backoff is the first wait after a refusal that may be retried.
 const backoff = 2 * time.Second
 
-// live runs one incarnation until it is killed or ctx ends. It returns when nothing
-// of it is left.
+// live runs one incarnation until it is killed or ctx ends. It returns when all of its goroutines
+// have ended.
 func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
 	store, err := w.open(ctx, true)
 	if err != nil {
