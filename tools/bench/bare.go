@@ -15,7 +15,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// bareJob is a bare loop that posts messages with workers.
+// bareJob is the job of a bare loop that posts messages.
 type bareJob struct {
 	Sink     string
 	Messages int
@@ -24,15 +24,20 @@ type bareJob struct {
 
 // spent is what a child used while it sent.
 type spent struct {
-	CPU       time.Duration // between the first message and the last status, or the end of the run
-	Database  time.Duration // the same, of PostgreSQL's processes: of campaignd on PostgreSQL
-	Peak      int64         // bytes resident at most, since the process started
-	Delivered int64         // messages that ended as read: of campaignd, by its report
+	// CPU is the CPU time from the first message to the last status, or to the end of the run.
+	CPU time.Duration
+	// Database is the CPU time of PostgreSQL's processes in that time. Only campaignd on PostgreSQL
+	// reports it.
+	Database time.Duration
+	// Peak is the most memory of the process since its start, in bytes.
+	Peak int64
+	// Delivered is the number of messages that ended as read. Only campaignd reports it.
+	Delivered int64
 }
 
-// playBare posts every message with net/http on campaignd's transport, decodes the id of each answer, and takes the
-// webhooks with a handler that reads them and answers 204. It remembers nothing. It ends when its parent has
-// seen the last webhook answered.
+// playBare posts every message with net/http on campaignd's transport, decodes the id of each
+// answer, and takes the webhooks with a handler that reads them and answers 204. It stores nothing.
+// It ends when its parent has seen the answer to the last webhook.
 func playBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	var job bareJob
 	if err := in.Decode(&job); err != nil {
@@ -42,14 +47,15 @@ func playBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{ // bounded as the daemon's
+	server := &http.Server{ // with the time-outs of the daemon
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {
 				return
 			}
 			w.WriteHeader(http.StatusNoContent)
 		}),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
@@ -80,7 +86,7 @@ func playBare(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
 	return out.Encode(spent{CPU: used - began, Peak: most})
 }
 
-// loop posts the messages, each worker the next one.
+// loop posts the messages. Each worker takes the next one.
 func loop(ctx context.Context, job bareJob) error {
 	transport := messaging.NewTransport(messaging.Options{MaxInFlight: job.Workers})
 	defer transport.CloseIdleConnections()
@@ -103,18 +109,19 @@ func loop(ctx context.Context, job bareJob) error {
 	return errors.Join(errs...)
 }
 
-// bareSend posts one message: the bytes that campaignd posts.
+// bareSend posts one message with the bytes that campaignd posts.
 func bareSend(ctx context.Context, client *http.Client, sink string, n int) error {
 	r := recipient(n)
-	body := fmt.Appendf(nil, `{"connectionId":"conn_%d","to":"%s","template":{"name":"spring_sale","language":"en_US","body":["%s","%s"],"buttons":[{"type":"url","text":"%s"}]}}`,
-		1+n%connections, r.to, r.name, r.discount, r.slug)
+	body := fmt.Appendf(nil, `{"connectionId":"conn_%d","to":"%s","template":{"name":"spring_sale","language":"en_US",`+
+		`"body":["%s","%s"],"buttons":[{"type":"url","text":"%s"}]}}`, 1+n%connections, r.to, r.name, r.discount, r.slug)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, sink+"/api/v1/messages", &once{body})
 	if err != nil {
 		return err
 	}
 	req.ContentLength = int64(len(body))
 	req.Header = http.Header{
-		"Authorization": {"Bearer " + apiKey}, "User-Agent": {"campaignd/dev"}, "Accept": {"application/json"}, "Content-Type": {"application/json"},
+		"Authorization": {"Bearer " + apiKey}, "User-Agent": {"campaignd/dev"},
+		"Accept": {"application/json"}, "Content-Type": {"application/json"},
 	}
 	res, err := client.Do(req)
 	if err != nil {
@@ -139,7 +146,8 @@ func bareSend(ctx context.Context, client *http.Client, sink string, n int) erro
 	return nil
 }
 
-// once is a body that cannot be read again, as campaignd's: net/http must not post a message twice.
+// once is a body that can be read only once, like that of campaignd, so that net/http does not
+// repeat a POST.
 type once struct{ left []byte }
 
 func (o *once) Read(b []byte) (int, error) {

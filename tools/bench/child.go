@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// A child is this program again, in a role. It reads its job as JSON from standard input and writes answers as
-// JSON to standard output. The end of its input tells it to end, so that no child outlives its parent.
+// A child is a second process of this program with a role. It reads its job as JSON from standard
+// input and writes its answers as JSON to standard output. It ends at the end of its input, so that
+// no child runs longer than its parent.
 type child struct {
 	role string
 	cmd  *exec.Cmd
@@ -21,7 +22,7 @@ type child struct {
 	stop context.CancelFunc
 }
 
-// roles are what a child can be.
+// roles holds the roles of a child by name.
 var roles = map[string]func(ctx context.Context, job *json.Decoder, answer *json.Encoder) error{
 	"sink":      playSink,
 	"bare":      playBare,
@@ -32,7 +33,7 @@ var roles = map[string]func(ctx context.Context, job *json.Decoder, answer *json
 	"events":    playEvents,
 }
 
-// play runs a role until it is done or its input ends.
+// play runs a role until it returns. The role's context ends with its input.
 func play(ctx context.Context, role func(context.Context, *json.Decoder, *json.Encoder) error, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -45,7 +46,7 @@ func play(ctx context.Context, role func(context.Context, *json.Decoder, *json.E
 	return role(ctx, json.NewDecoder(jobs), json.NewEncoder(out))
 }
 
-// start starts a child and gives it its job.
+// start starts a child and writes its job.
 func (b *bench) start(role string, job any) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -83,7 +84,7 @@ func (c *child) receive(v any) error {
 	return nil
 }
 
-// finish tells the child to end; it still answers.
+// finish asks the child to end. The child may still answer.
 func (c *child) finish() error { return c.in.Close() }
 
 // end ends the child and waits for it.

@@ -16,13 +16,13 @@ import (
 	"campaignd/internal/ledger/sqlite"
 )
 
-// loadJob is one list to be imported into a database.
+// loadJob is one list to import into a database.
 type loadJob struct {
 	importJob
-	SegmentRows int64 // 0: the most
+	SegmentRows int64 // rows of a segment; 0: the default
 }
 
-// loaded is how fast that went: the whole import, and what of it was AppendRows, the COPY with its commit.
+// loaded is the pace of the whole import and of its calls of AppendRows, the COPY with its commit.
 type loaded struct{ Import, Append pace }
 
 func playLoad(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
@@ -54,7 +54,9 @@ type appending struct {
 }
 
 // AppendRows implements campaign.ImportLedger.
-func (a *appending) AppendRows(ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, segments []campaign.Segment) error {
+func (a *appending) AppendRows(
+	ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, segments []campaign.Segment,
+) error {
 	began := time.Now()
 	err := a.Ledger.AppendRows(ctx, no, after, rows, segments)
 	a.Elapsed += time.Since(began)
@@ -62,10 +64,11 @@ func (a *appending) AppendRows(ctx context.Context, no campaign.RunNo, after int
 	return err
 }
 
-// copied are an import and psql's \copy of the same columns into a table with the same indexes.
+// copied holds the pace of an import and of psql's \copy of the same columns into a table with the
+// same indexes.
 type copied struct{ Import, Append, Psql pace }
 
-// copying measures one import and \copy beside it.
+// copying measures one import and one \copy.
 func (c *cluster) copying() (got copied, err error) {
 	file, list, err := c.list(c.rows)
 	if err != nil {
@@ -99,7 +102,8 @@ func (c *cluster) copying() (got copied, err error) {
 	}
 	var milliseconds float64
 	_, after, _ := strings.Cut(out, "COPY ")
-	if _, err := fmt.Sscanf(strings.Join(strings.Fields(after), " "), "%d Time: %f", &got.Psql.Rows, &milliseconds); err != nil || got.Psql.Rows != got.Append.Rows {
+	_, err = fmt.Sscanf(strings.Join(strings.Fields(after), " "), "%d Time: %f", &got.Psql.Rows, &milliseconds)
+	if err != nil || got.Psql.Rows != got.Append.Rows {
 		return got, fmt.Errorf(`psql's \copy of %d rows answered %q`, got.Append.Rows, out)
 	}
 	got.Psql.Elapsed = time.Duration(milliseconds * float64(time.Millisecond))

@@ -14,24 +14,25 @@ import (
 	"campaignd/recipients"
 )
 
-// eventBatches are how many statuses one transaction applies.
+// eventBatches holds the numbers of statuses that one transaction applies.
 var eventBatches = []int{1, 64, 256}
 
-// eventsJob is a run of accepted messages whose statuses are applied, one batch after another as the webhook intake's
-// one writer does: for a while at each size, or until a third of the statuses is used up.
+// eventsJob applies the statuses of a run of accepted messages, one batch after another as the one
+// writer of the webhook intake does.
 type eventsJob struct {
 	importJob
-	Spell    time.Duration
-	Postgres int // process
+	// Period is the time for each batch size. It ends earlier when a third of the statuses is used up.
+	Period   time.Duration
+	Postgres int // process id of the server
 }
 
-// applied is how fast statuses of one batch size became durable.
+// applied is the pace at which statuses in batches of one size became durable.
 type applied struct {
 	Batch       int
 	Events      int64
 	PerSecond   float64
-	CPU         float64 // microseconds per event, of the process that applies
-	DatabaseCPU float64 // the same, of PostgreSQL
+	CPU         float64 // microseconds per event, of the process that applies them
+	DatabaseCPU float64 // microseconds per event, of PostgreSQL
 }
 
 func playEvents(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
@@ -52,7 +53,7 @@ func playEvents(ctx context.Context, in *json.Decoder, out *json.Encoder) (err e
 	var got []applied
 	for i, batch := range eventBatches {
 		third := all[i*len(all)/len(eventBatches) : (i+1)*len(all)/len(eventBatches)]
-		one, err := apply(ctx, l, third, batch, job.Spell, job.Postgres)
+		one, err := apply(ctx, l, third, batch, job.Period, job.Postgres)
 		if err != nil {
 			return err
 		}
@@ -61,14 +62,16 @@ func playEvents(ctx context.Context, in *json.Decoder, out *json.Encoder) (err e
 	return out.Encode(got)
 }
 
-// accepted imports the list and records each of its messages as accepted; it returns their ids.
+// accepted imports the list, records each of its messages as accepted, and returns their ids.
 func accepted(ctx context.Context, l campaign.Ledger, job importJob) (ids []string, err error) {
 	no, _, err := freeze(ctx, l, job, 0)
 	if err != nil {
 		return nil, err
 	}
 	const owner = "bench"
-	leases, err := l.Claim(ctx, campaign.Claim{Owner: owner, Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1000, Lease: time.Minute})
+	leases, err := l.Claim(ctx, campaign.Claim{
+		Owner: owner, Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1000, Lease: time.Minute,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +90,8 @@ func accepted(ctx context.Context, l campaign.Ledger, job importJob) (ids []stri
 				ids = append(ids, id)
 				intent.Keys = append(intent.Keys, d.Key)
 				results = append(results, campaign.Result{
-					Run: no, Seq: d.Seq, Key: d.Key, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted, At: now, IntentAt: now,
-					Epoch: lease.Epoch, MessageID: id,
+					Run: no, Seq: d.Seq, Key: d.Key, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultAccepted,
+					At: now, IntentAt: now, Epoch: lease.Epoch, MessageID: id,
 				})
 			}
 			granted, err := l.Intend(ctx, []campaign.Intent{intent})
@@ -96,7 +99,7 @@ func accepted(ctx context.Context, l campaign.Ledger, job importJob) (ids []stri
 				return nil, err
 			}
 			if granted[0].Held || granted[0].Fenced || granted[0].To != to {
-				return nil, fmt.Errorf("an intent of a run of our own was answered %+v", granted[0])
+				return nil, fmt.Errorf("an intent was answered %+v, want it granted", granted[0])
 			}
 			lease.Mark = to
 			if err := l.Record(ctx, results); err != nil {
@@ -107,7 +110,8 @@ func accepted(ctx context.Context, l campaign.Ledger, job importJob) (ids []stri
 	return ids, nil
 }
 
-// statuses are sent, delivered and read of each message, as they come: those of a thousand neighbours mixed.
+// statuses returns sent, delivered and read of each message. The statuses of a thousand neighbours
+// are mixed, as a service sends them.
 func statuses(ids []string) (all []campaign.StatusEvent) {
 	now := time.Now()
 	for from := 0; from < len(ids); from += 1000 {
@@ -123,17 +127,19 @@ func statuses(ids []string) (all []campaign.StatusEvent) {
 	return all
 }
 
-// apply applies events in batches for at most a spell.
-func apply(ctx context.Context, l campaign.Ledger, all []campaign.StatusEvent, batch int, spell time.Duration, postgres int) (a applied, err error) {
+// apply applies events in batches for period at most.
+func apply(
+	ctx context.Context, l campaign.Ledger, all []campaign.StatusEvent, batch int, period time.Duration, postgres int,
+) (a applied, err error) {
 	database := serverCPU(postgres)
 	p, err := timed(func() (n int64, err error) {
-		for end := time.Now().Add(spell); len(all) >= batch && time.Now().Before(end); all = all[batch:] {
+		for end := time.Now().Add(period); len(all) >= batch && time.Now().Before(end); all = all[batch:] {
 			did, err := l.Apply(ctx, campaign.Events{Statuses: all[:batch]})
 			if err != nil {
 				return n, err
 			}
 			if did.Matched != batch {
-				return n, fmt.Errorf("of %d statuses of accepted messages %d were applied", batch, did.Matched)
+				return n, fmt.Errorf("%d of %d statuses were applied", did.Matched, batch)
 			}
 			n += int64(batch)
 		}
@@ -153,7 +159,7 @@ func apply(ctx context.Context, l campaign.Ledger, all []campaign.StatusEvent, b
 
 // applying measures one repetition of all sizes.
 func (c *cluster) applying() (got []applied, err error) {
-	file, list, err := c.list(c.messages * 2) // two spells' worth at the rates that are aimed at
+	file, list, err := c.list(c.messages * 2)
 	if err != nil {
 		return nil, err
 	}
@@ -166,5 +172,6 @@ func (c *cluster) applying() (got []applied, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return got, c.once("events", eventsJob{importJob: importJob{File: file, List: list, Ledger: c.postgres.url(db)}, Spell: c.spell / 3, Postgres: pid}, &got)
+	job := importJob{File: file, List: list, Ledger: c.postgres.url(db)}
+	return got, c.once("events", eventsJob{importJob: job, Period: c.period / 3, Postgres: pid}, &got)
 }

@@ -18,20 +18,21 @@ import (
 	"campaignd/recipients"
 )
 
-// importJob is one list to be read and imported.
+// importJob is one list to read and import.
 type importJob struct {
 	File, List string
 	Ledger     string // sqlite:PATH or postgres://...
 }
 
-// pace is how fast something went.
+// pace is the number of rows of a measurement, with its duration and CPU time.
 type pace struct {
 	Rows    int64
 	Elapsed time.Duration
 	CPU     time.Duration
 }
 
-// imported is the answer of the import role: encoding/csv alone, then the import of the same file.
+// imported is the answer of the role import: the pace of encoding/csv alone and of the import of
+// the same file.
 type imported struct{ CSV, Import pace }
 
 func playImport(ctx context.Context, in *json.Decoder, out *json.Encoder) error {
@@ -50,6 +51,7 @@ func playImport(ctx context.Context, in *json.Decoder, out *json.Encoder) error 
 	return out.Encode(got)
 }
 
+// timed measures f, which returns its number of rows.
 func timed(f func() (int64, error)) (p pace, err error) {
 	used, err := cpu()
 	if err != nil {
@@ -65,7 +67,7 @@ func timed(f func() (int64, error)) (p pace, err error) {
 	return p, err
 }
 
-// readCSV reads the list with encoding/csv as fast as that goes.
+// readCSV reads the list with encoding/csv and does nothing else.
 func readCSV(path string) (rows int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -77,7 +79,7 @@ func readCSV(path string) (rows int64, err error) {
 	for {
 		switch _, err := r.Read(); {
 		case errors.Is(err, io.EOF):
-			return rows - 1, nil // without the header
+			return rows - 1, nil // the header does not count
 		case err != nil:
 			return rows, err
 		}
@@ -85,7 +87,7 @@ func readCSV(path string) (rows int64, err error) {
 	}
 }
 
-// importList freezes the list in a new ledger: from the open ledger to a run that can be sent.
+// importList opens a new ledger and imports the list into it.
 func importList(ctx context.Context, job importJob) (rows int64, err error) {
 	l, err := ledger.Open(ctx, job.Ledger, ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
 	if err != nil {
@@ -96,7 +98,8 @@ func importList(ctx context.Context, job importJob) (rows int64, err error) {
 	return rows, err
 }
 
-// freeze freezes the list in an open ledger; a segment holds so many rows, 0: the most.
+// freeze imports the list into a new run of an open ledger, with segments of that many rows, or of
+// the default size for 0.
 func freeze(ctx context.Context, l campaign.Ledger, job importJob, segment int64) (no campaign.RunNo, rows int64, err error) {
 	def, source, err := campaign.LoadDefinition(job.File)
 	if err != nil {
@@ -121,17 +124,18 @@ func freeze(ctx context.Context, l campaign.Ledger, job importJob, segment int64
 	if err != nil {
 		return 0, 0, err
 	}
-	counts, err := campaign.Import(ctx, campaign.ImportInput{Ledger: l, Run: run, Definition: def, List: job.List, SegmentRows: segment})
+	in := campaign.ImportInput{Ledger: l, Run: run, Definition: def, List: job.List, SegmentRows: segment}
+	counts, err := campaign.Import(ctx, in)
 	if err != nil {
 		return 0, 0, err
 	}
 	if counts.Queued != counts.Rows {
-		return 0, 0, fmt.Errorf("of %d rows %d would be sent: the list of this program has no bad row", counts.Rows, counts.Queued)
+		return 0, 0, fmt.Errorf("%d of %d rows can be sent, want all", counts.Queued, counts.Rows)
 	}
 	return run.No, counts.Rows, l.FinishImport(ctx, run.No, counts.Rows, campaign.Ready)
 }
 
-// importing measures imports and puts them into r.
+// importing measures imports and adds them to r.
 func (b *bench) importing(r *results) error {
 	file, list, err := b.list(b.rows)
 	if err != nil {
@@ -153,7 +157,7 @@ func (b *bench) importing(r *results) error {
 	return nil
 }
 
-// once plays a role that needs nothing but its job.
+// once runs a child that gives one answer to its job.
 func (b *bench) once(role string, job, answer any) error {
 	c, err := b.start(role, job)
 	if err != nil {

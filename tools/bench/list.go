@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// connections is how many numbers send: conn_1 to conn_4.
+// connections is the number of connections that send: conn_1 to conn_4.
 const connections = 4
 
-// The campaign that is sent: a greeting with two variables and a button, 230 bytes a request as measured in
-// practice (ecosystem.md 2.7).
+// campaignFile is the campaign that is sent: a greeting with two variables and a button. A request
+// has about 230 bytes.
 const campaignFile = `name: bench
 connections: [conn_1, conn_2, conn_3, conn_4]
 template:
@@ -22,9 +22,10 @@ template:
   buttons: [{type: url, text: "{{ .slug }}"}]
 `
 
-// row is the n-th recipient: each has a number of its own.
+// row is one recipient.
 type row struct{ to, name, discount, slug string }
 
+// recipient returns the n-th recipient. Each has a number of its own.
 func recipient(n int) row {
 	names := [...]string{"Ada", "Grace", "Edsger", "Barbara", "Donald", "Leslie", "Margaret", "Niklaus"}
 	return row{
@@ -33,7 +34,7 @@ func recipient(n int) row {
 	}
 }
 
-// list writes the campaign and a list of n rows, once for each n, and returns their paths.
+// list writes the campaign and a list of n rows, if they do not exist yet, and returns their paths.
 func (b *bench) list(n int) (file, list string, err error) {
 	file, list = filepath.Join(b.dir, "campaign.yaml"), filepath.Join(b.dir, fmt.Sprintf("list-%d.csv", n))
 	if _, err := os.Stat(list); err == nil {
@@ -47,7 +48,7 @@ func (b *bench) list(n int) (file, list string, err error) {
 		return "", "", err
 	}
 	w := bufio.NewWriter(f)
-	_, _ = w.WriteString("to,first_name,discount,slug\n") // Flush reports
+	_, _ = w.WriteString("to,first_name,discount,slug\n") // Flush returns the error
 	for i := range n {
 		r := recipient(i)
 		_, _ = fmt.Fprintf(w, "%s,%s,%s,%s\n", r.to, r.name, r.discount, r.slug)

@@ -1,17 +1,19 @@
-// Command bench measures campaignd beside the least that could do its work, in one run on one machine:
+// Command bench measures campaignd against the smallest programs that could do its work, in one run
+// on one machine:
 //
 //   - sends per second and CPU time per message of campaignd (import, ledger on disk, intents,
 //     results, webhooks) and of a bare net/http loop with the same transport and the same request
-//     bytes that answers the same webhooks without looking at them;
-//   - rows per second of an import beside encoding/csv alone on the same file;
+//     bytes, which answers the same webhooks without decoding them;
+//   - rows per second of an import and of encoding/csv alone on the same file;
 //   - peak memory of importing and sending 100,000 and 1,000,000 rows.
 //
-// With -cluster, what many replicas share is measured instead: PostgreSQL and Redis (see cluster.go).
+// With -cluster it measures several replicas on PostgreSQL and Redis instead (see cluster.go).
 //
-// `make bench` and `make bench-cluster` run it. What is measured runs in a child process of its own, and so does the
-// service that both send to, which gives constant answers (see sink.go): CPU time is that of the
-// measured process alone. Repetitions are interleaved, because the ratio of neighbours stays true on a machine
-// that does other things too. Each child has a deadline and ends when its parent does.
+// `make bench` and `make bench-cluster` run it. The measured program runs in a child process of its
+// own, and so does the service that both send to, which gives constant answers (see sink.go). CPU
+// time is that of the measured process only. Repetitions of both sides alternate, because the ratio
+// of neighbours stays valid on a machine with other load. Each child has a deadline and ends with
+// its parent.
 package main
 
 import (
@@ -27,7 +29,7 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options holds the flags.
 type options struct {
 	repetitions int
 	messages    int
@@ -35,7 +37,7 @@ type options struct {
 	workers     int
 	posters     int
 	cluster     bool
-	spell       time.Duration
+	period      time.Duration
 	quick       bool
 	profile     bool
 	output      string
@@ -67,14 +69,15 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.messages, "messages", 40_000, "messages of one measurement of sending")
 	f.IntVar(&o.rows, "rows", 200_000, "rows of one measurement of importing")
 	f.IntVar(&o.workers, "workers", 64, "requests in flight, of the bare loop and of campaignd; a multiple of 4")
-	f.IntVar(&o.posters, "posters", 256, "connections that post webhooks: a service does not wait for one answer before it posts the next event")
-	f.BoolVar(&o.cluster, "cluster", false, "measure replicas on a PostgreSQL and a redis-server of our own, with fewer messages")
-	f.DurationVar(&o.spell, "spell", 10*time.Second, "with -cluster: how long replicas are watched")
-	f.BoolVar(&o.quick, "quick", false, "leave out the million rows; with -cluster: one repetition of short spells too")
-	f.BoolVar(&o.profile, "profile", false, "show where campaignd's time goes instead (needs the go tool)")
+	f.IntVar(&o.posters, "posters", 256,
+		"connections that post webhooks: a service does not wait for one answer before it posts the next event")
+	f.BoolVar(&o.cluster, "cluster", false, "measure replicas on private PostgreSQL and redis-server, with fewer messages")
+	f.DurationVar(&o.period, "period", 10*time.Second, "with -cluster: how long replicas are measured")
+	f.BoolVar(&o.quick, "quick", false, "leave out the million rows; with -cluster: also one repetition with short periods only")
+	f.BoolVar(&o.profile, "profile", false, "print a CPU profile of campaignd instead (needs the go tool)")
 	f.StringVar(&o.output, "o", "table", "table or json")
-	f.StringVar(&o.dir, "dir", "", "folder of the ledgers and lists; default: a temporary one. It decides which disk is measured")
-	f.DurationVar(&o.deadline, "deadline", 10*time.Minute, "the longest that one child may take")
+	f.StringVar(&o.dir, "dir", "", "folder of the ledgers and lists, on the disk to measure; default: a temporary one")
+	f.DurationVar(&o.deadline, "deadline", 10*time.Minute, "the longest time of one child")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -86,8 +89,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("unknown argument %q", f.Arg(0))
 	case o.repetitions < 1 || o.messages < 1000 || o.rows < 1000:
 		return o, errors.New("-n needs at least 1, -messages and -rows at least 1000")
-	case o.cluster && (o.profile || o.spell < time.Second):
-		return o, errors.New("-cluster has no -profile, and needs a -spell of at least 1s")
+	case o.cluster && (o.profile || o.period < time.Second):
+		return o, errors.New("-cluster has no -profile, and needs a -period of at least 1s")
 	case o.workers < connections || o.workers%connections != 0:
 		return o, fmt.Errorf("-workers %d is no multiple of the %d connections", o.workers, connections)
 	case o.output != "table" && o.output != "json":
@@ -96,34 +99,35 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// lessen sets what was not said so that the measurements of a cluster, which are many, end within six minutes, and the million rows as soon as they can.
+// lessen lowers the defaults of the flags that are not given, so that the many measurements of a
+// cluster take six minutes at most, without the million rows.
 func (o *options) lessen(f *flag.FlagSet) {
-	said := map[string]bool{}
-	f.Visit(func(x *flag.Flag) { said[x.Name] = true })
-	if !said["messages"] {
+	given := map[string]bool{}
+	f.Visit(func(x *flag.Flag) { given[x.Name] = true })
+	if !given["messages"] {
 		o.messages = 15_000
 	}
-	if !said["deadline"] {
+	if !given["deadline"] {
 		o.deadline = 2 * time.Minute
 	}
 	if !o.quick {
 		return
 	}
-	if !said["n"] {
+	if !given["n"] {
 		o.repetitions = 1
 	}
-	if !said["messages"] {
+	if !given["messages"] {
 		o.messages = 8_000
 	}
-	if !said["rows"] {
+	if !given["rows"] {
 		o.rows = 50_000
 	}
-	if !said["spell"] {
-		o.spell = 5 * time.Second
+	if !given["period"] {
+		o.period = 5 * time.Second
 	}
 }
 
-// measure is the parent: it plays every measurement and prints the results.
+// measure is the parent process: it runs every measurement and prints the results.
 func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -158,12 +162,13 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 // bench is one run of this program.
 type bench struct {
 	options
-	ctx   context.Context //nolint:containedctx // of the whole program
+	ctx   context.Context //nolint:containedctx // the context of the whole program
 	dir   string
 	log   io.Writer
-	count int // of ledgers
+	count int // ledgers made so far
 }
 
+// note writes a line about the progress.
 func (b *bench) note(format string, a ...any) { fmt.Fprintf(b.log, format+"\n", a...) }
 
 // all measures everything.
@@ -181,13 +186,13 @@ func (b *bench) all() (*results, error) {
 	return r, nil
 }
 
-// ledger is the path of a new ledger.
+// ledger returns the path of a new ledger.
 func (b *bench) ledger() string {
 	b.count++
 	return filepath.Join(b.dir, fmt.Sprintf("ledger-%d.db", b.count))
 }
 
-// drop removes a ledger that has been measured; a million rows take half a gigabyte.
+// drop removes the files of a ledger. A million rows take half a gigabyte.
 func drop(ledger string) error {
 	files, err := filepath.Glob(ledger + "*")
 	for _, f := range files {

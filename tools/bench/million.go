@@ -10,23 +10,27 @@ import (
 	"time"
 )
 
-// A long list that two replicas share: one of them imports it when its schedule is due, both send it.
+// Two replicas share a long list. One of them imports it when its schedule is due, and both send
+// it.
 const (
 	millionRows     = 1_000_000
 	millionReplicas = 2
 	millionDeadline = 15 * time.Minute
 )
 
-// million is what became of it.
+// million holds the figures of that list.
 type million struct {
-	Rows      int64
-	Imported  float64 // seconds from the start of the replicas to the first message
-	PerSecond float64 // messages, from the first to the last status that was answered
-	Posts     []int64 // of each replica
-	Peak      []int64 // bytes, of each replica
+	Rows int64
+	// Imported is the time from the start of the replicas to the first message, in seconds.
+	Imported float64
+	// PerSecond is the rate of messages, from the first message to the last answered status.
+	PerSecond float64
+	Posts     []int64 // messages of each replica
+	Peak      []int64 // peak memory of each replica in bytes
 }
 
-// scheduled writes a campaign over a list of n rows whose schedule fired while nobody served, in a folder of its own.
+// scheduled writes a campaign with a list of n rows and a firing that is due, in a folder of its
+// own.
 func (b *bench) scheduled(n int) (folder string, err error) {
 	_, list, err := b.list(n)
 	if err != nil {
@@ -37,7 +41,8 @@ func (b *bench) scheduled(n int) (folder string, err error) {
 		return "", err
 	}
 	file := filepath.Join(folder, "bench.yaml")
-	text := campaignFile + fmt.Sprintf("recipients: {file: %q}\nschedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n", list)
+	text := campaignFile + fmt.Sprintf("recipients: {file: %q}\n", list) +
+		"schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return "", err
 	}
@@ -45,7 +50,8 @@ func (b *bench) scheduled(n int) (folder string, err error) {
 	return folder, os.Chtimes(file, yesterday, yesterday)
 }
 
-// million measures it, and fails when a message or a status is missing in the ledger at the end.
+// million measures the long list. It fails when a message or a status is missing in the ledger at
+// the end.
 func (c *cluster) million() (m million, err error) {
 	m.Rows = millionRows
 	usual := c.deadline
@@ -55,7 +61,8 @@ func (c *cluster) million() (m million, err error) {
 	if err != nil {
 		return m, err
 	}
-	f, err := c.serve(millionReplicas, sinkJob{Batch: 64, Posters: c.posters}, productJob{Campaigns: folder, Rate: unpaced, InFlight: c.workers / connections})
+	f, err := c.serve(millionReplicas, sinkJob{Batch: 64, Posters: c.posters},
+		productJob{Campaigns: folder, Rate: unpaced, InFlight: c.workers / connections})
 	if err != nil {
 		return m, err
 	}
@@ -64,7 +71,8 @@ func (c *cluster) million() (m million, err error) {
 	var seen figures
 	for end := began.Add(millionDeadline); seen.Acked < m.Rows*int64(len(stages)); {
 		if time.Now().After(end) {
-			return m, fmt.Errorf("after %v %d of %d messages are accepted and %d statuses answered", millionDeadline, seen.Accepted, m.Rows, seen.Acked)
+			return m, fmt.Errorf("after %v %d of %d messages are accepted and %d statuses answered",
+				millionDeadline, seen.Accepted, m.Rows, seen.Acked)
 		}
 		if err := c.pause(200 * time.Millisecond); err != nil {
 			return m, err
@@ -84,17 +92,17 @@ func (c *cluster) million() (m million, err error) {
 		}
 		m.Posts, m.Peak = append(m.Posts, s.Posts), append(m.Peak, s.Peak)
 	}
-	read, err := c.postgres.psql(c.ctx, f.database, "SELECT count(*) FROM outcome WHERE state = 5 AND rank = 4")
+	read, err := c.postgres.psql(c.ctx, f.database, "SELECT count(*) FROM outcome WHERE state = 5 /* accepted */ AND rank = 4 /* read */")
 	if err != nil {
 		return m, err
 	}
 	if seen.Accepted != m.Rows || strings.TrimSpace(read) != fmt.Sprint(m.Rows) {
-		return m, fmt.Errorf("of %d messages %d were accepted, and %s are read in the ledger", m.Rows, seen.Accepted, read)
+		return m, fmt.Errorf("%d of %d messages were accepted, and %s are read in the ledger", seen.Accepted, m.Rows, read)
 	}
 	return m, nil
 }
 
-// sample asks a replica what it has used and sent.
+// sample returns what a replica has used and sent so far.
 func (r *child) sample() (s sample, err error) {
 	if err := json.NewEncoder(r.in).Encode(struct{}{}); err != nil {
 		return s, err

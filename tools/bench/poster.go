@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// stages are the statuses of each message and when they are posted after its acceptance: late enough
-// that its receipt is in the ledger, as with any real service.
+// stages holds the statuses of each message and their delays after its acceptance. The delays are
+// long enough for the receipt to be in the ledger, as with a real service.
 var stages = [...]struct {
 	status string
 	after  time.Duration
@@ -43,7 +43,8 @@ func (s *sink) post(ctx context.Context) {
 	posters.Wait()
 }
 
-// dispatch hands out the statuses that are due in batches. What does not fill one waits 20 ms for more.
+// dispatch sends the due statuses to work in batches. A batch that is not full waits 20 ms for
+// more.
 func (s *sink) dispatch(ctx context.Context, work chan<- []event) {
 	var next [len(stages)]int
 	var batch []event
@@ -52,7 +53,7 @@ func (s *sink) dispatch(ctx context.Context, work chan<- []event) {
 	idle := 0
 	for {
 		s.mu.Lock()
-		messages := s.messages // appended to only: what is here does not change
+		messages := s.messages // messages are only appended, so these do not change
 		if len(s.targets) == 0 {
 			messages = nil
 		}
@@ -91,11 +92,12 @@ func (s *sink) dispatch(ctx context.Context, work chan<- []event) {
 	}
 }
 
-// poster posts on one connection that is kept. It writes HTTP itself: the sink shares the machine with
-// what it measures, and net/http's client would cost as much as the server that is measured.
+// poster posts on one connection that it keeps open. It writes HTTP itself, because the sink shares
+// the machine with the measured process, and the client of net/http would use as much CPU time as
+// the measured server.
 type poster struct {
 	*sink
-	turn int // which of the targets is ours
+	turn int // index of its target
 	conn net.Conn
 	in   *bufio.Reader
 	mac  hash.Hash
@@ -119,7 +121,7 @@ func (p *poster) run(ctx context.Context, work <-chan []event) {
 				_ = p.conn.Close()
 				p.conn = nil
 			}
-			select { // as a service would, but sooner
+			select { // the wait before a retry, which is longer at a real service
 			case <-time.After(100 * time.Millisecond):
 			case <-ctx.Done():
 			}
@@ -130,7 +132,7 @@ func (p *poster) run(ctx context.Context, work <-chan []event) {
 	}
 }
 
-// write makes the body of a batch, one event alone or an array, in the form of design section 9.
+// write makes the body of a batch: one event alone, or an array of events (docs/service.md#events).
 func (p *poster) write(batch []event) {
 	b := p.body[:0]
 	if p.job.Batch > 1 {

@@ -14,20 +14,21 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// productJob is campaignd running one campaign to its settled end.
+// productJob is the job of a campaignd that runs one campaign until its statuses have settled, or
+// of a replica.
 type productJob struct {
 	Sink       string
 	File, List string
-	Campaigns  string  // of a replica: the folder with the scheduled campaigns
+	Campaigns  string  // a replica's folder with the scheduled campaigns
 	Ledger     string  // sqlite:PATH or postgres://...
-	Redis      string  // "": limits in the process
-	Rate       float64 // of each number, messages per second
-	InFlight   int     // on each connection
-	Profile    string  // where the CPU profile of the sending goes; "": none
-	Postgres   int     // process whose CPU time is told beside ours; 0: none
+	Redis      string  // URL; "": limits in the process
+	Rate       float64 // messages per second of each number
+	InFlight   int     // requests on each connection
+	Profile    string  // file for the CPU profile of sending; "": none
+	Postgres   int     // process id of a server whose CPU time is measured too; 0: none
 }
 
-// config is the defaults but for where everything is, and the pace.
+// config returns the default configuration with the addresses and rates of the job.
 func (job productJob) config() *daemon.Config {
 	cfg := daemon.DefaultConfig()
 	cfg.Listen.Public, cfg.Listen.Admin = "127.0.0.1:0", "127.0.0.1:0"
@@ -42,7 +43,7 @@ func (job productJob) config() *daemon.Config {
 	return cfg
 }
 
-// unpaced is the highest rate that a number can be given: it does not bind.
+// unpaced is the highest rate that a number can have. It limits nothing here.
 const unpaced = 10_000
 
 // playCampaignd runs campaignd as `campaignd run` does.
@@ -85,7 +86,9 @@ func playCampaignd(ctx context.Context, in *json.Decoder, out *json.Encoder) (er
 	if err != nil {
 		return err
 	}
-	return out.Encode(spent{CPU: used - began, Database: serverCPU(job.Postgres) - database, Peak: most, Delivered: result.Report.Totals[campaign.Read]})
+	return out.Encode(spent{
+		CPU: used - began, Database: serverCPU(job.Postgres) - database, Peak: most, Delivered: result.Report.Totals[campaign.Read],
+	})
 }
 
 // profile writes a CPU profile until the returned function is called.

@@ -17,29 +17,33 @@ import (
 	"campaignd/throttle"
 )
 
-// A service that answers as slowly as a real one, and the list that is sent.
 const (
-	slowAnswer  = 100 * time.Millisecond
-	warmUp      = 3 * time.Second
+	slowAnswer  = 100 * time.Millisecond // the answer time of a real service
+	warmUp      = 3 * time.Second        // between the first message and the measurement
 	segmentRows = 512
-	// Four replicas hold two segments of each of four numbers, and take the next before those end.
+	// sharedRows is enough for four replicas, which hold two segments of each of four numbers and
+	// claim the next ones before those end.
 	sharedRows = 80 * segmentRows
 )
 
-// crowd is how many replicas share four numbers, and the rate of each number, messages per second.
-type crowd struct {
+// setting is the number of replicas that share four numbers, and the rate of each number in
+// messages per second.
+type setting struct {
 	Replicas int
 	Rate     float64
 }
 
-// crowds are those that are measured. The last has the rate that each of four replicas has: whoever sends seldom finds the
-// processor asleep and its caches cold, and pays more for a message, alone as well.
-var crowds = []crowd{{1, 100}, {2, 100}, {4, 100}, {1, 25}}
+// settings holds the measured settings. In the last one, one replica has the rate of each of four
+// replicas: at a low rate the processor sleeps between messages and its caches are cold, so a
+// message costs more CPU time also without other replicas.
+var settings = []setting{{1, 100}, {2, 100}, {4, 100}, {1, 25}}
 
-// pace is what the numbers are paced at together: less than their limits, by a margin and by what is left for inbound messages.
-func (c crowd) pace() float64 { return connections * throttle.Number{Limit: c.Rate}.Pace().Rate }
+// pace returns the pace of all numbers together. It is below their limits by a margin and by the
+// share for inbound messages (docs/limits.md#pace).
+func (c setting) pace() float64 { return connections * throttle.Number{Limit: c.Rate}.Pace().Rate }
 
-// playReplica is `campaignd serve`. It answers its webhook address, and then each question with a sample.
+// playReplica runs `campaignd serve`. Its first answer is its webhook address, and each later
+// answer is a sample.
 func playReplica(ctx context.Context, in *json.Decoder, out *json.Encoder) (err error) {
 	var job productJob
 	if err := in.Decode(&job); err != nil {
@@ -87,7 +91,7 @@ func playReplica(ctx context.Context, in *json.Decoder, out *json.Encoder) (err 
 			return err
 		}
 	}
-	return <-served // the end of the input has ended ctx
+	return <-served // ctx has ended with the input
 }
 
 // sample is what a replica has used and sent so far.
@@ -97,7 +101,7 @@ type sample struct {
 	Peak  int64 // bytes
 }
 
-// posts reads from a replica's metrics how many messages it has posted.
+// posts returns how many messages a replica has posted, from its metrics.
 func posts(ctx context.Context, admin string) (n int64, err error) {
 	body, err := ask(ctx, "GET", admin+"/metrics", "")
 	if err != nil {
@@ -119,29 +123,29 @@ func posts(ctx context.Context, admin string) (n int64, err error) {
 	return n, lines.Err()
 }
 
-// spell is what so many replicas did together for a while.
-type spell struct {
-	PerSecond   float64   // messages that the service took
-	CPU         float64   // microseconds per message, of all replicas together
-	Each        []float64 // the same, of each alone
-	Posts       []int64   // of each
-	DatabaseCPU float64   // the same, of PostgreSQL
+// period holds the figures of some replicas for a time. CPU times are microseconds per message.
+type period struct {
+	PerSecond   float64   // messages that the service accepted
+	CPU         float64   // of all replicas together
+	Each        []float64 // CPU time of each replica, per message of its own
+	Posts       []int64   // messages of each replica
+	DatabaseCPU float64
 	SinkCPU     float64
 	RedisCalls  float64 // scripts per message
 	Commits     float64 // transactions of PostgreSQL per message
 	Refused     int64   // webhook POSTs that were repeated
 }
 
-// running is a fleet at work: replicas over a database of their own, and the service that they send to.
+// running holds the running replicas with their database and their service.
 type running struct {
 	*cluster
 	database string
 	service  *child
-	sink     string // its address
+	sink     string // address of the service
 	replicas []*child
 }
 
-// serve starts n replicas and their service. The job says how they send; where everything is, is added.
+// serve starts n replicas and their service. It adds the addresses to the job.
 func (c *cluster) serve(n int, service sinkJob, job productJob) (_ *running, err error) {
 	f := &running{cluster: c}
 	defer func() {
@@ -178,10 +182,10 @@ func (c *cluster) serve(n int, service sinkJob, job productJob) (_ *running, err
 	return f, register(c.ctx, f.sink, strings.Join(targets, "\n"))
 }
 
-// end ends what was started.
+// end ends the replicas and the service, and drops the database.
 func (f *running) end() (err error) {
 	for _, r := range f.replicas {
-		_ = r.finish() // all at once; end reports
+		_ = r.finish() // all replicas at the same time; end returns their errors
 	}
 	for _, r := range f.replicas {
 		err = errors.Join(err, r.end())
@@ -195,14 +199,15 @@ func (f *running) end() (err error) {
 	return err
 }
 
-// share lets replicas send one run over four numbers and watches them once they are under way.
-func (c *cluster) share(many crowd) (s spell, err error) {
+// share lets replicas send one run over four numbers and measures a period of it.
+func (c *cluster) share(many setting) (s period, err error) {
 	file, list, err := c.list(sharedRows)
 	if err != nil {
 		return s, err
 	}
 	none := filepath.Join(c.dir, "no campaigns")
-	f, err := c.serve(many.Replicas, sinkJob{Batch: 64, Posters: c.posters, Delay: slowAnswer}, productJob{Campaigns: none, Rate: many.Rate, InFlight: c.workers})
+	f, err := c.serve(many.Replicas, sinkJob{Batch: 64, Posters: c.posters, Delay: slowAnswer},
+		productJob{Campaigns: none, Rate: many.Rate, InFlight: c.workers})
 	if err != nil {
 		return s, err
 	}
@@ -212,7 +217,8 @@ func (c *cluster) share(many crowd) (s spell, err error) {
 		return s, err
 	}
 	var got loaded
-	if err := c.once("load", loadJob{importJob: importJob{File: file, List: list, Ledger: c.postgres.url(f.database)}, SegmentRows: segmentRows}, &got); err != nil {
+	job := loadJob{importJob: importJob{File: file, List: list, Ledger: c.postgres.url(f.database)}, SegmentRows: segmentRows}
+	if err := c.once("load", job, &got); err != nil {
 		return s, err
 	}
 	for end := time.Now().Add(time.Minute); ; {
@@ -233,24 +239,24 @@ func (c *cluster) share(many crowd) (s spell, err error) {
 	if err := c.pause(warmUp); err != nil {
 		return s, err
 	}
-	before, err := f.look(pid)
+	before, err := f.state(pid)
 	if err != nil {
 		return s, err
 	}
-	if err := c.pause(c.spell); err != nil {
+	if err := c.pause(c.period); err != nil {
 		return s, err
 	}
-	after, err := f.look(pid)
+	after, err := f.state(pid)
 	if err != nil {
 		return s, err
 	}
 	if s = after.since(before); s.PerSecond == 0 {
-		return s, fmt.Errorf("%d replicas sent nothing while they were watched", many.Replicas)
+		return s, fmt.Errorf("%d replicas sent nothing while they were measured", many.Replicas)
 	}
 	return s, nil
 }
 
-// state is everybody's counts at one moment.
+// state holds all counts at one moment.
 type state struct {
 	at       time.Time
 	sink     figures
@@ -260,7 +266,8 @@ type state struct {
 	replicas []sample
 }
 
-func (f *running) look(postgres int) (s state, err error) {
+// state reads all counts. postgres is the process id of the server.
+func (f *running) state(postgres int) (s state, err error) {
 	for _, r := range f.replicas {
 		one, err := r.sample()
 		if err != nil {
@@ -284,8 +291,8 @@ func (f *running) look(postgres int) (s state, err error) {
 	return s, err
 }
 
-// since is what happened between two moments.
-func (s state) since(before state) (p spell) {
+// since returns the figures of the period between two states.
+func (s state) since(before state) (p period) {
 	messages := float64(s.sink.Accepted - before.sink.Accepted)
 	if messages == 0 {
 		return p
@@ -293,7 +300,8 @@ func (s state) since(before state) (p spell) {
 	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / messages }
 	var all time.Duration
 	for i := range s.replicas {
-		used, posts := s.replicas[i].CPU-before.replicas[i].CPU, s.replicas[i].Posts-before.replicas[i].Posts
+		used := s.replicas[i].CPU - before.replicas[i].CPU
+		posts := s.replicas[i].Posts - before.replicas[i].Posts
 		all += used
 		p.Posts = append(p.Posts, posts)
 		p.Each = append(p.Each, float64(used.Microseconds())/float64(max(posts, 1)))
@@ -306,7 +314,7 @@ func (s state) since(before state) (p spell) {
 	return p
 }
 
-// pause waits, unless the program is to end.
+// pause waits for d, and returns an error when the program is to end.
 func (b *bench) pause(d time.Duration) error {
 	select {
 	case <-time.After(d):

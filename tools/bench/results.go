@@ -8,21 +8,22 @@ import (
 	"text/tabwriter"
 )
 
-// results are the figures of one run of this program.
+// results holds the figures of one run of this program.
 type results struct {
 	Go, OS      string
 	CPUs        int
 	Repetitions int
 	Messages    int
 	Workers     int
-	Sending     []*beside
-	Import      besideCSV
-	Memory      []weight
+	Sending     []*comparison
+	Import      importComparison
+	Memory      []memoryUse
 }
 
-// figure is the figure of several repetitions.
+// figure is the median of several repetitions with their extremes.
 type figure struct{ Median, Least, Most float64 }
 
+// of returns the figure of some values.
 func of(values []float64) figure {
 	v := slices.Sorted(slices.Values(values))
 	if len(v) == 0 {
@@ -31,42 +32,47 @@ func of(values []float64) figure {
 	return figure{Median: (v[(len(v)-1)/2] + v[len(v)/2]) / 2, Least: v[0], Most: v[len(v)-1]}
 }
 
-// print writes a figure with so many digits behind the point.
+// print formats a figure with a number of digits after the point.
 func (f figure) print(digits int) string {
 	return fmt.Sprintf("%.*f (%.*f..%.*f)", digits, f.Median, digits, f.Least, digits, f.Most)
 }
 
-// beside are the bare loop and campaignd at one batch size.
-type beside struct {
+// comparison compares campaignd with the bare loop at one batch size.
+type comparison struct {
 	Batch           int // statuses in one POST
 	Bare, Campaignd []sent
-	Ratio, CPURatio figure // of campaignd to the bare loop: messages per second, CPU time per message
+	// Ratio is messages per second of campaignd divided by those of the bare loop. CPURatio is the
+	// same of CPU time per message.
+	Ratio, CPURatio figure
 }
 
-// besideCSV are encoding/csv and the import of the same file.
-type besideCSV struct {
+// importComparison compares the import of a file with encoding/csv.
+type importComparison struct {
 	Rows        int64
 	CSV, Import []pace
-	Ratio       figure // of the import to encoding/csv: rows per second
+	Ratio       figure // rows per second of the import divided by those of encoding/csv
 }
 
-// weight is the memory of one run.
-type weight struct {
+// memoryUse is the memory of one run.
+type memoryUse struct {
 	Rows      int64
 	Peak      int64 // bytes
 	PerSecond float64
-	CPU       float64 // microseconds a message
+	CPU       float64 // microseconds per message
 }
 
 func newResults(o options) *results {
-	return &results{Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Repetitions: o.repetitions, Messages: o.messages, Workers: o.workers}
+	return &results{
+		Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
+		Repetitions: o.repetitions, Messages: o.messages, Workers: o.workers,
+	}
 }
 
 func (r *results) add(batch int, bare, campaignd sent) {
-	at := slices.IndexFunc(r.Sending, func(b *beside) bool { return b.Batch == batch })
+	at := slices.IndexFunc(r.Sending, func(b *comparison) bool { return b.Batch == batch })
 	if at < 0 {
 		at = len(r.Sending)
-		r.Sending = append(r.Sending, &beside{Batch: batch})
+		r.Sending = append(r.Sending, &comparison{Batch: batch})
 	}
 	r.Sending[at].Bare = append(r.Sending[at].Bare, bare)
 	b := r.Sending[at]
@@ -74,13 +80,13 @@ func (r *results) add(batch int, bare, campaignd sent) {
 	b.Ratio, b.CPURatio = ratio(b.Campaignd, b.Bare, sent.perSecond), ratio(b.Campaignd, b.Bare, sent.perMessage)
 }
 
-func (b *besideCSV) add(i imported) {
+func (b *importComparison) add(i imported) {
 	b.Rows = i.Import.Rows
 	b.CSV, b.Import = append(b.CSV, i.CSV), append(b.Import, i.Import)
 	b.Ratio = ratio(b.Import, b.CSV, pace.perSecond)
 }
 
-// each takes one value of each repetition.
+// each returns the figure of one value of each repetition.
 func each[T any](all []T, value func(T) float64) figure {
 	var v []float64
 	for _, one := range all {
@@ -89,7 +95,7 @@ func each[T any](all []T, value func(T) float64) figure {
 	return of(v)
 }
 
-// ratio divides the repetitions of one side by their neighbours.
+// ratio returns the figure of the quotients of neighbouring repetitions.
 func ratio[T any](over, under []T, value func(T) float64) figure {
 	var v []float64
 	for i := range over {
@@ -104,7 +110,8 @@ func (s sent) perSecond() float64  { return s.PerSecond }
 func (s sent) perMessage() float64 { return s.CPU }
 func (s sent) ofSink() float64     { return s.SinkCPU }
 
-// growth is the memory of each row beyond those of the smallest run, in bytes.
+// growth returns the memory of each row beyond those of the smallest run, in bytes. It is not known
+// with one run.
 func (r *results) growth() (perRow float64, known bool) {
 	if len(r.Memory) < 2 {
 		return 0, false
@@ -116,7 +123,8 @@ func (r *results) growth() (perRow float64, known bool) {
 // print writes the tables.
 func (r *results) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s %s, %d CPUs; median (least..most) of %d\n\n", r.Go, r.OS, r.CPUs, r.Repetitions)
-	fmt.Fprintf(out, "Sending %d messages, %d in flight, to a sink in its own process on the same CPUs; each message brings three signed webhooks.\n", r.Messages, r.Workers)
+	fmt.Fprintf(out, "Sending %d messages, %d in flight, to a sink in its own process on the same CPUs; "+
+		"each message brings three signed webhooks.\n", r.Messages, r.Workers)
 	w := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "statuses\t\tmessages/s\tCPU us/message\tof the sink")
 	for _, b := range r.Sending {
@@ -128,18 +136,21 @@ func (r *results) print(out io.Writer) error {
 			name string
 			all  []sent
 		}{{"bare net/http loop", b.Bare}, {"campaignd", b.Campaignd}} {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", how, side.name, each(side.all, sent.perSecond).print(0), each(side.all, sent.perMessage).print(1), each(side.all, sent.ofSink).print(1))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", how, side.name, each(side.all, sent.perSecond).print(0),
+				each(side.all, sent.perMessage).print(1), each(side.all, sent.ofSink).print(1))
 		}
 		fmt.Fprintf(w, "%s\tratio\t%s\t%s\t\n", how, b.Ratio.print(2), b.CPURatio.print(2))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nImporting %d rows into SQLite on disk, beside reading the same file.\n", r.Import.Rows)
+	fmt.Fprintf(out, "\nImporting %d rows into SQLite on disk, compared with reading the same file.\n", r.Import.Rows)
 	w = tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "\trows/s\tCPU us/row")
-	fmt.Fprintf(w, "encoding/csv alone\t%s\t%s\n", each(r.Import.CSV, pace.perSecond).print(0), each(r.Import.CSV, pace.perRow).print(2))
-	fmt.Fprintf(w, "campaignd import\t%s\t%s\n", each(r.Import.Import, pace.perSecond).print(0), each(r.Import.Import, pace.perRow).print(2))
+	fmt.Fprintf(w, "encoding/csv alone\t%s\t%s\n",
+		each(r.Import.CSV, pace.perSecond).print(0), each(r.Import.CSV, pace.perRow).print(2))
+	fmt.Fprintf(w, "campaignd import\t%s\t%s\n",
+		each(r.Import.Import, pace.perSecond).print(0), each(r.Import.Import, pace.perRow).print(2))
 	fmt.Fprintf(w, "ratio\t%s\t%s\n", r.Import.Ratio.print(3), ratio(r.Import.Import, r.Import.CSV, pace.perRow).print(1))
 	if err := w.Flush(); err != nil {
 		return err

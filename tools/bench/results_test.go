@@ -18,7 +18,7 @@ func TestAFigureIsTheMedianBetweenItsExtremes(t *testing.T) {
 	}
 }
 
-// A ratio is taken of neighbours, not of medians: load that slowed one repetition slowed both sides of it.
+// A ratio divides neighbours and not medians, because other load slows both sides of a repetition.
 func TestARatioIsTakenOfNeighbours(t *testing.T) {
 	bare := []sent{{PerSecond: 100}, {PerSecond: 10}, {PerSecond: 50}}
 	ours := []sent{{PerSecond: 60}, {PerSecond: 5}, {PerSecond: 20}}
@@ -28,12 +28,12 @@ func TestARatioIsTakenOfNeighbours(t *testing.T) {
 }
 
 func TestMemoryGrowsByTheRowsBetweenTwoRuns(t *testing.T) {
-	r := &results{Memory: []weight{{Rows: 100_000, Peak: 80 << 20}}}
+	r := &results{Memory: []memoryUse{{Rows: 100_000, Peak: 80 << 20}}}
 	if _, known := r.growth(); known {
-		t.Error("one run tells no growth")
+		t.Error("growth of one run is known, want it not known")
 	}
-	r.Memory = append(r.Memory, weight{Rows: 1_000_000, Peak: 80<<20 + 16*900_000})
+	r.Memory = append(r.Memory, memoryUse{Rows: 1_000_000, Peak: 80<<20 + 16*900_000})
 	if got, known := r.growth(); !known || got != 16 {
-		t.Errorf("growth %v, %v; want 16", got, known)
+		t.Errorf("growth = %v, known %v, want 16 and true", got, known)
 	}
 }

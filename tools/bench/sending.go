@@ -10,39 +10,39 @@ import (
 	"time"
 )
 
-// batches are how many statuses one POST carries: singly, and by 64.
+// batches holds the numbers of statuses in one POST.
 var batches = []int{1, 64}
 
-// sent is one measurement of sending.
+// sent is one measurement of sending. CPU times are microseconds per message.
 type sent struct {
 	Messages      int64
 	PerSecond     float64 // messages per second, until the last status was answered
-	CPU           float64 // microseconds per message, of the measured process
-	SinkCPU       float64 // the same, of the sink
-	DatabaseCPU   float64 `json:",omitempty"` // the same, of PostgreSQL
-	Peak          int64   // bytes
+	CPU           float64 // of the measured process
+	SinkCPU       float64 // of the sink
+	DatabaseCPU   float64 `json:",omitempty"` // of PostgreSQL
+	Peak          int64   // peak memory in bytes
 	Refused       int64   // webhook POSTs that were not answered 2xx, and repeated
-	Bytes         int64   // of all request bodies
+	Bytes         int64   // bytes of all request bodies
 	HeaderBytes   int64
 	AcceptSeconds float64 // from the first message to the last answer
 }
 
-// sending measures both sides at each batch size, one beside the other.
+// sending measures both sides at each batch size, one directly after the other.
 func (b *bench) sending(r *results) error {
 	for i := range b.repetitions {
 		for _, batch := range batches {
-			b.note("sending %d messages, statuses by %d, repetition %d of %d", b.messages, batch, i+1, b.repetitions)
+			b.note("sending %d messages, %d statuses in a POST, repetition %d of %d", b.messages, batch, i+1, b.repetitions)
 			sides := []func(int) (sent, error){b.bareLoop, b.campaignd}
 			var got [2]sent
 			for k := range sides {
-				side := (k + i) % 2 // the other one first in the next repetition
+				side := (k + i) % 2 // the order alternates between repetitions
 				var err error
 				if got[side], err = sides[side](batch); err != nil {
 					return err
 				}
 			}
 			if got[0].Bytes != got[1].Bytes {
-				return fmt.Errorf("the bare loop posted %d bytes, campaignd %d: they do not do the same", got[0].Bytes, got[1].Bytes)
+				return fmt.Errorf("the bare loop posted %d bytes, campaignd %d: the requests differ", got[0].Bytes, got[1].Bytes)
 			}
 			r.add(batch, got[0], got[1])
 		}
@@ -60,6 +60,7 @@ func (b *bench) bareLoop(batch int) (s sent, err error) {
 // campaignd measures campaignd.
 func (b *bench) campaignd(batch int) (sent, error) { return b.product(batch, b.messages, "") }
 
+// product measures campaignd with an SQLite ledger.
 func (b *bench) product(batch, rows int, profile string) (s sent, err error) {
 	file, list, err := b.list(rows)
 	if err != nil {
@@ -68,11 +69,14 @@ func (b *bench) product(batch, rows int, profile string) (s sent, err error) {
 	ledger := b.ledger()
 	defer func() { err = errors.Join(err, drop(ledger)) }()
 	return b.against(batch, rows, "campaignd", func(sink string) any {
-		return productJob{Sink: sink, File: file, List: list, Ledger: "sqlite:" + ledger, Rate: unpaced, InFlight: b.workers / connections, Profile: profile}
+		return productJob{
+			Sink: sink, File: file, List: list, Ledger: "sqlite:" + ledger,
+			Rate: unpaced, InFlight: b.workers / connections, Profile: profile,
+		}
 	})
 }
 
-// against lets a child send n messages to a sink of its own.
+// against measures a child that sends n messages to a sink of its own.
 func (b *bench) against(batch, n int, role string, job func(sink string) any) (s sent, err error) {
 	service, err := b.start("sink", sinkJob{Batch: batch, Posters: b.posters})
 	if err != nil {
@@ -105,20 +109,21 @@ func (b *bench) against(batch, n int, role string, job func(sink string) any) (s
 	}
 	rows := int64(n)
 	if f.Accepted != rows || f.Acked != rows*int64(len(stages)) || role == "campaignd" && used.Delivered != rows {
-		return s, fmt.Errorf("%s: of %d messages %d were accepted, %d of %d statuses answered, %d are read in the report",
-			role, n, f.Accepted, f.Acked, n*len(stages), used.Delivered)
+		return s, fmt.Errorf("%s: %d of %d messages were accepted, %d of %d statuses answered, %d are read in the report",
+			role, f.Accepted, n, f.Acked, n*len(stages), used.Delivered)
 	}
-	// The last status comes that much after the last message, whoever takes it.
+	// The delay of the last status is the same for both sides and does not count.
 	wall := time.Duration(f.Last-f.First) - stages[len(stages)-1].after
 	return sent{
 		Messages: rows, PerSecond: float64(n) / wall.Seconds(), CPU: float64(used.CPU.Microseconds()) / float64(n),
 		DatabaseCPU: float64(used.Database.Microseconds()) / float64(n),
-		SinkCPU:     f.SinkMicroseconds / float64(n), Peak: used.Peak, Refused: f.Refused, Bytes: f.Bytes, HeaderBytes: f.RequestHeaderBytes,
+		SinkCPU:     f.SinkMicroseconds / float64(n), Peak: used.Peak, Refused: f.Refused,
+		Bytes: f.Bytes, HeaderBytes: f.RequestHeaderBytes,
 		AcceptSeconds: time.Duration(f.LastAccepted - f.First).Seconds(),
 	}, nil
 }
 
-// await waits until the sink has had the last status of n messages answered.
+// await waits until the last status of n messages is answered.
 func (b *bench) await(sink string, n int) error {
 	end := time.Now().Add(b.deadline)
 	for {
@@ -130,7 +135,7 @@ func (b *bench) await(sink string, n int) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("only %d of %d statuses were answered within %v", f.Acked, n*len(stages), b.deadline)
+			return fmt.Errorf("%d of %d statuses were answered within %v", f.Acked, n*len(stages), b.deadline)
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
@@ -140,33 +145,34 @@ func (b *bench) await(sink string, n int) error {
 	}
 }
 
-// memory measures what a run of many rows takes.
+// memory measures the memory of runs of many rows.
 func (b *bench) memory(r *results) error {
 	sizes := []int{100_000, 1_000_000}
 	if b.quick {
 		sizes = sizes[:1]
 	}
 	for _, n := range sizes {
-		b.note("importing and sending %d rows, statuses by 64", n)
+		b.note("importing and sending %d rows, 64 statuses in a POST", n)
 		s, err := b.product(64, n, "")
 		if err != nil {
 			return err
 		}
-		r.Memory = append(r.Memory, weight{Rows: int64(n), Peak: s.Peak, PerSecond: s.PerSecond, CPU: s.CPU})
+		r.Memory = append(r.Memory, memoryUse{Rows: int64(n), Peak: s.Peak, PerSecond: s.PerSecond, CPU: s.CPU})
 	}
 	return nil
 }
 
-// profiles shows where campaignd's CPU time goes while it sends.
+// profiles prints CPU profiles of a sending campaignd.
 func (b *bench) profiles(out io.Writer) error {
 	for _, batch := range batches {
 		path := filepath.Join(os.TempDir(), fmt.Sprintf("campaignd-bench-%d.prof", batch))
-		b.note("sending %d messages, statuses by %d, profiled", b.messages, batch)
+		b.note("sending %d messages with a profile, %d statuses in a POST", b.messages, batch)
 		s, err := b.product(batch, b.messages, path)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "campaignd, statuses by %d: %.0f messages/s, %.1f us of CPU per message; the profile stays in %s\n", batch, s.PerSecond, s.CPU, path)
+		fmt.Fprintf(out, "campaignd, %d statuses in a POST: %.0f messages/s, %.1f us of CPU per message; the profile is %s\n",
+			batch, s.PerSecond, s.CPU, path)
 		for _, order := range []string{"-flat", "-cum"} {
 			top := exec.CommandContext(b.ctx, "go", "tool", "pprof", "-top", order, "-nodecount=12", path)
 			top.Stdout, top.Stderr = out, io.Discard

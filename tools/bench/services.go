@@ -18,25 +18,27 @@ import (
 	"time"
 )
 
-// service is a server of our own, under a shell that ends it when its input ends: with us, however we end.
+// service is a private server. It runs under a shell that ends it at the end of the shell's input,
+// which also ends with this process.
 type service struct {
 	addr string // host:port
 	cmd  *exec.Cmd
-	life io.WriteCloser
-	log  string // file
+	in   io.WriteCloser // the input of the shell
+	log  string         // path of the log
 }
 
-// watched runs a command until the end of the input.
+// watched is a shell script that runs a command until the end of the input.
 const watched = `"$@" >>server.log 2>&1 & pid=$!
 read -r forever
 kill -INT $pid; wait $pid; true`
 
 // serve starts a command in dir and waits until it answers.
 func serve(ctx context.Context, c *exec.Cmd, dir, addr string, answers func() error) (*service, error) {
-	s := &service{addr: addr, cmd: exec.Command("/bin/sh", append([]string{"-c", watched, "watched"}, c.Args...)...), log: filepath.Join(dir, "server.log")}
+	shell := exec.Command("/bin/sh", append([]string{"-c", watched, "watched"}, c.Args...)...)
+	s := &service{addr: addr, cmd: shell, log: filepath.Join(dir, "server.log")}
 	s.cmd.Dir, s.cmd.Env, s.cmd.SysProcAttr = dir, c.Env, c.SysProcAttr
 	var err error
-	if s.life, err = s.cmd.StdinPipe(); err != nil {
+	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
 	if err := s.cmd.Start(); err != nil {
@@ -47,17 +49,17 @@ func serve(ctx context.Context, c *exec.Cmd, dir, addr string, answers func() er
 			return s, nil
 		}
 		if time.Now().After(end) || ctx.Err() != nil {
-			said, _ := os.ReadFile(s.log)
-			return nil, errors.Join(fmt.Errorf("%s does not answer at %s: %w\n%s", c.Args[0], addr, err, said), s.end())
+			log, _ := os.ReadFile(s.log)
+			return nil, errors.Join(fmt.Errorf("%s does not answer at %s: %w\n%s", c.Args[0], addr, err, log), s.end())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
 // end ends the server and waits for it.
-func (s *service) end() error { return errors.Join(s.life.Close(), s.cmd.Wait()) }
+func (s *service) end() error { return errors.Join(s.in.Close(), s.cmd.Wait()) }
 
-// free is a loopback address that nobody listened to a moment ago.
+// free returns a loopback address that was free a moment ago.
 func free() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,18 +68,18 @@ func free() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// postgresServer is a PostgreSQL with the settings that initdb gives it, its files on the disk of -dir.
+// postgresServer is a PostgreSQL with the settings of initdb, and its files on the disk of -dir.
 type postgresServer struct {
 	*service
 	bin    string
-	client string // psql
+	client string // path of psql
 	data   string
 }
 
-// startPostgres makes an empty server below dir.
+// startPostgres starts an empty server with its files below dir.
 func startPostgres(ctx context.Context, dir string) (*postgresServer, error) {
 	p := &postgresServer{data: filepath.Join(dir, "data")}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // where Debian puts it
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the folder in Debian
 	if path, err := exec.LookPath("initdb"); err == nil {
 		found = []string{path}
 	}
@@ -103,7 +105,7 @@ func startPostgres(ctx context.Context, dir string) (*postgresServer, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Its way to its files: names of what lies beside them stay hidden.
+		// The server needs to pass the folder above its own, but not to list it.
 		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, int(uid), int(gid))); err != nil {
 			return nil, err
 		}
@@ -119,7 +121,8 @@ func startPostgres(ctx context.Context, dir string) (*postgresServer, error) {
 		return nil, err
 	}
 	host, port, _ := net.SplitHostPort(addr)
-	server := command("postgres", "-D", p.data, "-p", port, "-c", "listen_addresses="+host, "-c", "unix_socket_directories=", "-c", "max_connections=200")
+	server := command("postgres", "-D", p.data, "-p", port, "-c", "listen_addresses="+host,
+		"-c", "unix_socket_directories=", "-c", "max_connections=200")
 	unprivileged(server)
 	p.service = &service{addr: addr}
 	p.service, err = serve(ctx, server, dir, addr, func() error {
@@ -129,12 +132,13 @@ func startPostgres(ctx context.Context, dir string) (*postgresServer, error) {
 	return p, err
 }
 
+// version returns the major version in the path of initdb.
 func version(initdb string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
 	return n
 }
 
-// nobody is whom a server started by root runs as.
+// nobody returns the user of a server that root starts.
 func nobody() (uid, gid uint32, err error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -148,12 +152,12 @@ func nobody() (uid, gid uint32, err error) {
 	return 0, 0, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
 
-// url is the address of a database, as a ledger's.
+// url returns the address of a database.
 func (p *postgresServer) url(database string) string {
 	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", p.addr, database)
 }
 
-// psql runs commands and returns their rows, columns parted by |.
+// psql runs commands and returns their rows, with | between the columns.
 func (p *postgresServer) psql(ctx context.Context, database string, commands ...string) (string, error) {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
@@ -161,17 +165,17 @@ func (p *postgresServer) psql(ctx context.Context, database string, commands ...
 	for _, c := range commands {
 		args = append(args, "-c", c)
 	}
-	var said strings.Builder
+	var stderr strings.Builder
 	c := exec.CommandContext(ctx, p.client, args...)
-	c.Stderr = &said
+	c.Stderr = &stderr
 	out, err := c.Output()
 	if err != nil {
-		return "", fmt.Errorf("psql: %w: %s", err, strings.TrimSpace(said.String()))
+		return "", fmt.Errorf("psql: %w: %s", err, strings.TrimSpace(stderr.String()))
 	}
 	return strings.TrimSpace(string(out)), nil
 }
 
-// pid is the server's first process; the others are its children.
+// pid returns the id of the server's main process, the parent of the others.
 func (p *postgresServer) pid() (int, error) {
 	b, err := os.ReadFile(filepath.Join(p.data, "postmaster.pid"))
 	if err != nil {
@@ -181,14 +185,14 @@ func (p *postgresServer) pid() (int, error) {
 	return strconv.Atoi(first)
 }
 
-// serverCPU is the CPU time of a process and its children, of those that ended too; 0 without /proc or pid. Its
-// unit is a tick of 10 ms (proc(5), clock ticks).
+// serverCPU returns the CPU time of a process and its children, also of those that have ended. It
+// returns 0 without /proc or pid. The time is a multiple of a clock tick, 10 ms (proc(5)).
 func serverCPU(pid int) (sum time.Duration) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, f := range files {
 		b, err := os.ReadFile(f)
 		if err != nil || pid == 0 {
-			continue // it has ended
+			continue // the process has ended
 		}
 		text := string(b)
 		fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
@@ -198,7 +202,7 @@ func serverCPU(pid int) (sum time.Duration) {
 		}
 		times := fields[11:13] // utime and stime
 		if own {
-			times = fields[11:15] // and those of the children that were waited for
+			times = fields[11:15] // and cutime and cstime, of the children that have ended
 		}
 		for _, t := range times {
 			ticks, _ := strconv.ParseInt(t, 10, 64)
@@ -208,7 +212,7 @@ func serverCPU(pid int) (sum time.Duration) {
 	return sum
 }
 
-// redis is a redis-server with nothing on disk.
+// redis is a redis-server without files.
 type redis struct{ *service }
 
 func startRedis(ctx context.Context, dir string) (*redis, error) {
@@ -225,14 +229,16 @@ func startRedis(ctx context.Context, dir string) (*redis, error) {
 	}
 	host, port, _ := net.SplitHostPort(addr)
 	r := &redis{&service{addr: addr}}
-	r.service, err = serve(ctx, exec.Command(program, "--bind", host, "--port", port, "--save", "", "--appendonly", "no"), dir, addr, func() error {
+	server := exec.Command(program, "--bind", host, "--port", port, "--save", "", "--appendonly", "no")
+	r.service, err = serve(ctx, server, dir, addr, func() error {
 		_, err := r.ask("PING")
 		return err
 	})
 	return r, err
 }
 
-// ask sends one command of plain words and returns its answer (Redis protocol specification, "Inline commands").
+// ask sends one inline command and returns its answer
+// (https://redis.io/docs/latest/develop/reference/protocol-spec/#inline-commands).
 func (r *redis) ask(command string) (string, error) {
 	conn, err := net.DialTimeout("tcp", r.addr, time.Second)
 	if err != nil {
@@ -265,7 +271,7 @@ func (r *redis) ask(command string) (string, error) {
 	return string(text), err
 }
 
-// scripts is how many scripts it has run since it started.
+// scripts returns the number of script calls since the start.
 func (r *redis) scripts() (n int64, err error) {
 	text, err := r.ask("INFO commandstats")
 	if err != nil {

@@ -14,26 +14,26 @@ import (
 	"time"
 )
 
-// sinkJob says how the sink calls back.
+// sinkJob is the job of the sink.
 type sinkJob struct {
 	Batch   int           // statuses in one POST
 	Posters int           // connections that post webhooks
-	Delay   time.Duration // before a message is answered
+	Delay   time.Duration // the time before a message is answered
 }
 
-// figures is what the sink counted. Times are Unix nanoseconds by its clock.
+// figures holds what the sink counted. Times are Unix nanoseconds of its clock.
 type figures struct {
 	Accepted, Bytes    int64 // messages, and the bytes of their bodies
 	Acked, Refused     int64 // statuses answered 2xx; POSTs answered otherwise, and repeated
-	First, Last        int64 // the first message; the last answer to a status
+	First, Last        int64 // the times of the first message and of the last answer to a status
 	SinkMicroseconds   float64
 	LastAccepted       int64
-	RequestHeaderBytes int64 // of the first message: what net/http parsed
+	RequestHeaderBytes int64 // bytes of the first message's headers, as net/http parsed them
 }
 
-// sink is the least service that campaignd can send to: it takes every message at once, gives
-// constant answers but for the messageId, and posts sent, delivered and read of each, signed. It parses
-// no more of a message than the two fields that its events repeat.
+// sink is the smallest service to which campaignd can send. It accepts every message at once, gives
+// constant answers except for the messageId, and posts the signed statuses sent, delivered and read
+// of each. Of a message it parses only the two fields that its events repeat.
 type sink struct {
 	job   sinkJob
 	began time.Duration
@@ -45,7 +45,7 @@ type sink struct {
 	bytes, acked, refused, first, last, lastAccepted, header atomic.Int64
 }
 
-// taken is an accepted message: what its events will say.
+// taken is what the events of an accepted message contain.
 type taken struct {
 	at   int64
 	to   uint64
@@ -79,12 +79,14 @@ func (s *sink) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/v1/messages", s.take)
 	mux.HandleFunc("GET /api/v1/connections", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, `{"data":[{"id":"conn_1","phoneNumber":"+15555550100","status":"active"},{"id":"conn_2","phoneNumber":"+15555550101","status":"active"},`+
+		answer(w, `{"data":[`+
+			`{"id":"conn_1","phoneNumber":"+15555550100","status":"active"},{"id":"conn_2","phoneNumber":"+15555550101","status":"active"},`+
 			`{"id":"conn_3","phoneNumber":"+15555550102","status":"active"},{"id":"conn_4","phoneNumber":"+15555550103","status":"active"}]}`)
 	})
 	mux.HandleFunc("GET /api/v1/numbers", func(w http.ResponseWriter, _ *http.Request) { answer(w, `{"data":[]}`) })
 	mux.HandleFunc("GET /api/v1/templates", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, `{"data":[{"id":"tpl_1","name":"spring_sale","language":"en_US","status":"APPROVED","category":"MARKETING","components":[`+
+		answer(w, `{"data":[{"id":"tpl_1","name":"spring_sale","language":"en_US","status":"APPROVED",`+
+			`"category":"MARKETING","components":[`+
 			`{"type":"BODY","text":"Hi {{1}}, our spring sale is on: {{2}} off everything until Sunday."},`+
 			`{"type":"BUTTONS","buttons":[{"type":"URL","text":"Shop now","url":"https://shop.example/s/{{1}}"}]}]}]}`)
 	})
@@ -128,7 +130,7 @@ const maxRequest = 4096
 
 var requests = sync.Pool{New: func() any { return new([maxRequest]byte) }}
 
-// take is POST /api/v1/messages.
+// take answers POST /api/v1/messages.
 func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	buf := requests.Get().(*[maxRequest]byte)
 	defer requests.Put(buf)
@@ -151,7 +153,7 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	now := time.Now().UnixNano()
 	m := taken{at: now, to: number(body, `"to":"+`), conn: uint8(number(body, `"connectionId":"conn_`))}
 	if m.to == 0 || m.conn == 0 {
-		http.Error(w, "what was sent is not the campaign of this program", http.StatusBadRequest)
+		http.Error(w, "the message is not of the campaign of this program", http.StatusBadRequest)
 		return
 	}
 	if s.first.CompareAndSwap(0, now) {
@@ -178,13 +180,13 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 
 var contentType, answered = []string{"application/json"}, []string{"req_bench"}
 
-// appendID writes the n-th messageId: of 62 characters, as real ones are.
+// appendID appends the n-th messageId. It has 62 characters, like a real one.
 func appendID(b []byte, n int) []byte {
 	b = append(b, "wamid.HBgNNDkxNTExMDAwMDAwMBUCABEYEkJF"...)
 	return fmt.Appendf(b, "%020dAA==", n)
 }
 
-// number reads the digits behind key, 0 when they are not there.
+// number returns the number after key, and 0 without one.
 func number(body []byte, key string) (n uint64) {
 	at := bytes.Index(body, []byte(key))
 	if at < 0 {
@@ -199,7 +201,7 @@ func number(body []byte, key string) (n uint64) {
 	return n
 }
 
-// register tells the sink where webhooks go, to addresses parted by blanks in turn, and waits until it knows.
+// register sets the addresses for webhooks, separated by blanks, which the posters use in turn.
 func register(ctx context.Context, sink, webhook string) error {
 	res, err := ask(ctx, http.MethodPost, sink+"/bench/webhook", webhook)
 	if err != nil {
@@ -209,7 +211,7 @@ func register(ctx context.Context, sink, webhook string) error {
 	return nil
 }
 
-// read asks the sink for its figures.
+// readFigures returns the figures of the sink.
 func readFigures(ctx context.Context, sink string) (f figures, err error) {
 	res, err := ask(ctx, http.MethodGet, sink+"/bench/figures", "")
 	if err != nil {
@@ -219,12 +221,14 @@ func readFigures(ctx context.Context, sink string) (f figures, err error) {
 	return f, json.NewDecoder(res).Decode(&f)
 }
 
-// The key and the secret of the sink; they open nothing else. The key is not looked at.
+// The key and the secret of the sink. No other program uses them, and the sink does not check the
+// key.
 const (
 	apiKey = "bench-key"
 	secret = "bench-secret-of-more-than-32-bytes"
 )
 
+// ask sends a request and returns the body of an answer 2xx.
 func ask(ctx context.Context, method, url, body string) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {

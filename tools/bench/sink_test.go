@@ -14,9 +14,9 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// TestTheSinkTellsEveryStatusOnceAndSigned: what both sides are measured against is what the
-// product's own verifier and decoder take, each status of each message once, although one POST in three is refused.
-func TestTheSinkTellsEveryStatusOnceAndSigned(t *testing.T) {
+// The verifier and the decoder of campaignd accept the webhooks of the sink. Each status of each
+// message is accepted once, although one POST in three is refused.
+func TestTheSinkSendsEveryStatusOnceAndSigned(t *testing.T) {
 	for _, batch := range batches {
 		t.Run(fmt.Sprintf("by %d", batch), func(t *testing.T) {
 			const messages = 200
@@ -25,7 +25,7 @@ func TestTheSinkTellsEveryStatusOnceAndSigned(t *testing.T) {
 				t.Fatal(err)
 			}
 			var mu sync.Mutex
-			posts, told := 0, map[string]int{}
+			posts, got := 0, map[string]int{}
 			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
 				if err != nil {
@@ -45,7 +45,7 @@ func TestTheSinkTellsEveryStatusOnceAndSigned(t *testing.T) {
 					return
 				}
 				for _, e := range events {
-					told[fmt.Sprint(e.MessageID, e.Connection, e.Recipient, e.Status)]++
+					got[fmt.Sprint(e.MessageID, e.Connection, e.Recipient, e.Status)]++
 				}
 				w.WriteHeader(http.StatusNoContent)
 			}))
@@ -68,12 +68,12 @@ func TestTheSinkTellsEveryStatusOnceAndSigned(t *testing.T) {
 			}
 			stop()
 			posting.Wait()
-			if len(told) != messages*len(stages) {
-				t.Errorf("%d statuses were told, want %d", len(told), messages*len(stages))
+			if len(got) != messages*len(stages) {
+				t.Errorf("got %d statuses, want %d", len(got), messages*len(stages))
 			}
-			for n := range maps.Values(told) {
+			for n := range maps.Values(got) {
 				if n != 1 {
-					t.Errorf("a status was told %d times", n)
+					t.Errorf("got a status %d times, want once", n)
 				}
 			}
 			f, err := readFigures(t.Context(), service.URL)
@@ -81,7 +81,7 @@ func TestTheSinkTellsEveryStatusOnceAndSigned(t *testing.T) {
 				t.Fatal(err)
 			}
 			if f.Accepted != messages || f.Acked != messages*int64(len(stages)) || f.Refused == 0 {
-				t.Errorf("the sink counted %+v", f)
+				t.Errorf("got the figures %+v, want every message and status, and refused POSTs", f)
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// cpu is the CPU time that this process has used, user and system.
+// cpu returns the CPU time of this process, user and system.
 func cpu() (time.Duration, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -26,7 +26,8 @@ func as(c *exec.Cmd, uid, gid uint32) {
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
 }
 
-// peak is the most memory that this process had resident, in bytes: VmHWM on Linux (proc(5)), elsewhere ru_maxrss.
+// peak returns the most resident memory of this process in bytes: VmHWM on Linux (proc(5)), else
+// ru_maxrss.
 func peak() (int64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err == nil {
