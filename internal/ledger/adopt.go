@@ -6,37 +6,36 @@ import (
 	"time"
 )
 
-// Adoption finds the delivery behind a webhook whose message id nobody knows: an
-// answer was lost, and the event is the only proof that the message was accepted
-// (reliability.md 1.8).
+// Adoption finds the delivery of an event whose message id no delivery has: its answer was lost, and
+// the event is the only proof that the service accepted it (docs/protocol.md#adoption).
 
-// adoptionSlack is the request's time-out and a minute for clocks: an event later
-// than this after the doubt began cannot be the send that the doubt is about.
-const adoptionSlack = 10*time.Second + 60*time.Second
+// adoptionLate is how long after the beginning of a doubt its first event may come: 10 s for the
+// request, 60 s for clocks.
+const adoptionLate = 10*time.Second + 60*time.Second
 
-// adoptionEarly is how much the service's clock may be behind ours.
+// adoptionEarly is how far the service's clock may be behind ours.
 const adoptionEarly = 2 * time.Second
 
-// Orphan is a message that only webhooks know: all its waiting events together.
+// Orphan is a message that only events know, with all its events.
 type Orphan struct {
 	MessageID  string
 	Hash       int64
-	Key        int64  // of the recipient
-	Connection string // "" when no event named one
-	First      int64  // millis of its earliest event
+	Key        int64  // of the recipient; 0 if no event names one
+	Connection string // "" if no event names one
+	First      int64  // time of its earliest event, in milliseconds
 }
 
 // Suspect is a delivery that an orphan may be about.
 type Suspect struct {
 	RowID      int64
-	Connection string // "" when its segment was never bound
-	IntentAt   int64  // millis
-	Since      int64  // millis; when the doubt began
-	Open       bool   // still in flight: no result yet, so not adoptable, but perhaps the sender
+	Connection string // "" if its segment was never bound
+	IntentAt   int64  // in milliseconds
+	Since      int64  // beginning of the doubt, in milliseconds
+	Open       bool   // in flight: it has no result yet, so it cannot adopt, but the message may be its own
 }
 
-// fits says whether the orphan may be the message of s. Its earliest event decides: a
-// message whose first status is older than the intent was sent by somebody else.
+// fits says whether the orphan may be the message of s. Its earliest event decides: if that is older
+// than the intent, another program sent the message.
 func (s Suspect) fits(o Orphan) bool {
 	if s.Connection != "" && o.Connection != "" && s.Connection != o.Connection {
 		return false
@@ -44,17 +43,17 @@ func (s Suspect) fits(o Orphan) bool {
 	if o.First < s.IntentAt-adoptionEarly.Milliseconds() {
 		return false
 	}
-	return s.Open || o.First <= s.Since+adoptionSlack.Milliseconds()
+	return s.Open || o.First <= s.Since+adoptionLate.Milliseconds()
 }
 
-// Match is what the suspects of one orphan say.
+// Match is the delivery that an orphan proves, if any.
 type Match struct {
-	RowID     int64   // rid; 0 for nobody
-	Ambiguous []int64 // rids of doubts that fit as well as each other
+	RowID     int64   // 0: none
+	Ambiguous []int64 // row ids of doubts that fit equally well
 }
 
-// MatchOrphan adopts when exactly one delivery over all runs fits and nothing that is still
-// in flight could be the sender as well; that one will soon tell by its result.
+// MatchOrphan matches an orphan when exactly one delivery over all runs fits and no delivery in
+// flight does. The result of one in flight will soon tell.
 func MatchOrphan(o Orphan, suspects []Suspect) Match {
 	var closed []int64
 	open := 0
@@ -77,8 +76,9 @@ func MatchOrphan(o Orphan, suspects []Suspect) Match {
 	return Match{}
 }
 
-// Suspects are those to judge by in the transaction: the doubts of now, and of those of the snapshot what was in flight then, and what was a doubt
-// then and has been decided since. That one may be in flight again, or have got this very message.
+// Suspects are the deliveries to match an orphan with inside the transaction. now are the doubts of
+// the transaction, then the doubts and deliveries in flight of an earlier snapshot. A doubt that was
+// decided since counts as in flight: it may be sent again by now, or have got this very message.
 func Suspects(now, then []Suspect) []Suspect {
 	all := slices.Clone(now)
 	for _, s := range then {
@@ -90,18 +90,18 @@ func Suspects(now, then []Suspect) []Suspect {
 	return all
 }
 
-// ByFirst orders orphans by their earliest event, so that every replica adopts alike.
+// ByFirst orders orphans by their earliest event, so that all replicas adopt in one order.
 func ByFirst(a, b Orphan) int {
 	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.MessageID, b.MessageID))
 }
 
-// AdoptTime is how long a sweep goes on adopting: after it no other transaction is begun, and what is left waits for the next
-// sweep, a second later.
+// AdoptTime is how long a sweep begins transactions that adopt. The next sweep, a second later, goes
+// on.
 const AdoptTime = 2 * time.Second
 
-// Limits of the orphans kept (reliability.md 3).
+// Limits of the orphans kept (docs/protocol.md#orphan-events).
 const (
 	OrphanAge = 7 * 24 * time.Hour
 	OrphanCap = 1_000_000
-	SweepStep = 5_000 // rows that one sweep matches by id, and that one transaction deletes
+	SweepStep = 5_000 // orphans that one sweep matches by id, and that one transaction deletes
 )

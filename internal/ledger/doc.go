@@ -12,11 +12,11 @@
 //
 // # The schema's story
 //
-// A delivery is written once, by the import, and never changes (table delivery).
-// Sending does not touch it: rows are cut into segments of up to 4,096, and moving a
-// segment's mark from lo to hi, compare-and-swap on (epoch, mark), is the durable
-// statement that those deliveries may be posted from now on: one small update a group
-// instead of one a message. What became of a delivery is inserted once, into outcome:
+// The import writes a delivery once (table delivery), and it never changes. Its rows are cut into
+// segments of up to 4,096. Sending moves the mark of a segment from lo to hi, compare-and-swap on
+// (epoch, mark): the durable statement that the deliveries below may be posted from now on. That is
+// one small update a group instead of one a message. The table outcome holds what became of a
+// delivery:
 //
 //	seq >= mark, no outcome        queued
 //	seq <  mark, no outcome        sending while the lease lives, in doubt when its owner is dead
@@ -28,11 +28,11 @@
 //	outcome refused, skipped       for good
 //
 // After its insertion an accepted outcome changes only in the columns that webhooks
-// write, each of which moves one way (times to the earliest, rank to the highest), and
-// none of which stands in an index. A webhook finds its row by an 8-byte keyed hash of
-// the message id; the index is not unique and the full id is compared. A status that
-// finds nothing waits in orphan: it is absorbed by the transaction that records the
-// receipt, or adopts the one doubt that it can be about (Sweep).
+// write. Each of them moves one way (times to the earliest, rank to the highest), and
+// no index holds any of them. A webhook finds its row by an 8-byte keyed hash of
+// the message id; the index is not unique, so the full id is compared. A status that
+// finds no row waits in the table orphan. The transaction that records the receipt applies it, or a
+// sweep takes it as the proof for the one doubt that it can be about (docs/protocol.md#adoption).
 //
 // The key of a delivery is run<<32 | seq; a segment's is run<<32 | index, and index is seq/4096.
 package ledger

@@ -2,6 +2,7 @@ package ledger
 
 import "fmt"
 
+// JobError adds the name of the job to an error.
 func JobError(name string, err error) error {
 	if err == nil {
 		return nil

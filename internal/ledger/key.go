@@ -6,25 +6,26 @@ import (
 	"campaignd/campaign"
 )
 
-// RowID is a delivery's key in the ledger: the run's number in the high half, seq in
-// the low one. One integer, and rows of a run are inserted in its order.
+// RowID is the key of a delivery and of its outcome, the column rid: the run's number in the high
+// half, seq in the low one. Rows of a run are inserted in the order of this one integer.
 func RowID(no campaign.RunNo, seq int64) int64 { return int64(no)<<32 | seq }
 
-// RunOf is the run of a delivery's key, SeqOf its seq.
+// RunOf is the run of a row id.
 func RunOf(rid int64) campaign.RunNo { return campaign.RunNo(rid >> 32) }
 
+// SeqOf is the seq of a row id.
 func SeqOf(rid int64) int64 { return rid & 0xffffffff }
 
-// MaxSeq is one past the last seq that a rid can hold.
+// MaxSeq is one past the last seq that a row id can hold.
 const MaxSeq = int64(1) << 32
 
 // SegmentKey is a segment's key: the run's number in the high half, its index in the low one.
 func SegmentKey(no campaign.RunNo, index int64) int64 { return int64(no)<<32 + index }
 
-// SegmentOf is the key of the segment that holds a rid.
-func SegmentOf(r int64) int64 { return SegmentKey(RunOf(r), SeqOf(r)/campaign.SegmentSize) }
+// SegmentOf is the key of the segment that a row id lies in.
+func SegmentOf(rid int64) int64 { return SegmentKey(RunOf(rid), SeqOf(rid)/campaign.SegmentSize) }
 
-// Millis is how a time stands in the ledger: Unix milliseconds, 0 for the zero time.
+// Millis is a time as the ledger stores it: Unix milliseconds, 0 for the zero time.
 func Millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -38,6 +39,14 @@ func TimeOf(ms int64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
+}
+
+// OrNow is at, or the present if at is zero.
+func OrNow(at time.Time) time.Time {
+	if at.IsZero() {
+		return time.Now()
+	}
+	return at
 }
 
 // Clip shortens prose to n bytes at a rune's border.

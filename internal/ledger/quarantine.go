@@ -2,10 +2,11 @@ package ledger
 
 import "errors"
 
-// ErrRehearsed takes a rehearsed quarantine back.
+// ErrRehearsed rolls the transaction of a rehearsal back.
 var ErrRehearsed = errors.New("rehearsed")
 
-// RestoredDetail is what a run that Quarantine paused says; PausedBefore begins what it says of an earlier pause.
+// RestoredDetail is the detail of a run that Quarantine paused. PausedBefore and the earlier reason
+// follow it if the run was paused already.
 const (
 	RestoredDetail = "the ledger went back in time: have the webhooks of the lost time replayed before it goes on"
 	PausedBefore   = "; it was paused before: "

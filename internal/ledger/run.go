@@ -10,8 +10,8 @@ import (
 	"campaignd/campaign"
 )
 
-// RunClause is the end of a SELECT of run r that reads what f asks for, newest first, and its arguments. dialect begins a
-// numbered parameter: "$" for PostgreSQL, "?" for SQLite.
+// RunClause is the end of a SELECT of run r that reads what f asks for, newest first, with its
+// arguments. dialect begins a numbered parameter: "$" for PostgreSQL, "?" for SQLite.
 func RunClause(f campaign.RunFilter, dialect string) (sql string, args []any) {
 	var all []string
 	is := func(column, value string) {
@@ -40,7 +40,7 @@ func RunClause(f campaign.RunFilter, dialect string) (sql string, args []any) {
 	return sql, args
 }
 
-// ScanRun reads a row of selectRun.
+// ScanRun reads the columns of a run in the order of its scan call, times in milliseconds.
 func ScanRun(scan func(...any) error) (r campaign.Run, err error) {
 	var header string
 	var assetUntil, created, started, ended int64

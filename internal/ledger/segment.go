@@ -2,11 +2,23 @@ package ledger
 
 // Segment is a segment whose epoch the transaction has checked.
 type Segment struct {
-	Key, Lo, Hi, Mark, Since int64
+	Key          int64
+	Lo, Hi, Mark int64 // seq
+	Since        int64 // when its first intent since the last Recover was possible, in milliseconds
 }
 
-// Advance moves the mark up by ahead deliveries, for a ledger that went back in time. It returns since when what was in flight
-// may have been posted, and the flags of what the mark passed now.
+// First is the row id of the segment's first delivery.
+func (h Segment) First() int64 { return RowID(RunOf(h.Key), h.Lo) }
+
+// End is one past the row id of its last delivery.
+func (h Segment) End() int64 { return RowID(RunOf(h.Key), h.Hi) }
+
+// Marked is the row id at its mark.
+func (h Segment) Marked() int64 { return RowID(RunOf(h.Key), h.Mark) }
+
+// Advance moves the mark up by ahead deliveries, for a ledger that went back in time; since is when
+// the lost time began. It returns since when the deliveries in flight may have been posted, and the
+// flags of the deliveries that the mark passed now.
 func (h *Segment) Advance(bound bool, ahead, since int64) (first int64, flags int) {
 	h.Mark = min(h.Hi, h.Mark+ahead)
 	if first = since; h.Since > 0 {
@@ -17,10 +29,3 @@ func (h *Segment) Advance(bound bool, ahead, since int64) (first int64, flags in
 	}
 	return first, flags
 }
-
-// First is the key of the segment's first delivery, End one past its last, Marked the key at its mark.
-func (h Segment) First() int64 { return RowID(RunOf(h.Key), h.Lo) }
-
-func (h Segment) End() int64 { return RowID(RunOf(h.Key), h.Hi) }
-
-func (h Segment) Marked() int64 { return RowID(RunOf(h.Key), h.Mark) }

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// HashKey is the secret under which message ids are hashed. It is drawn when the
-// ledger is made and stored in it, so that nobody can choose ids that collide.
+// HashKey is the secret under which message ids are hashed. The ledger draws it when it is made and
+// stores it, so that nobody can choose ids that collide.
 type HashKey struct{ k0, k1 uint64 }
 
 // NewHashKey reads a key from its 16 stored bytes.
@@ -18,10 +18,10 @@ func NewHashKey(b []byte) (HashKey, error) {
 	return HashKey{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}, nil
 }
 
-// MessageHash is SipHash-2-4 of a message id: 8 bytes in the index instead of 60 to 200
-// (reliability.md 2.2: 29 MB a million instead of 107). It covers the id alone, since
-// an event may name no connection (design section 4). Never 0, which stands for "no id".
-// The index over it is not unique: whoever probes compares the full id.
+// MessageHash is SipHash-2-4 of a message id: 8 bytes in the index instead of 60 to 200, which is
+// 29 MB a million instead of 107. It covers the id alone, since an event may name no connection. It
+// is never 0, which means "no id". The index over it is not unique, so the caller compares the full
+// id (docs/protocol.md#orphan-events).
 func (k HashKey) MessageHash(id string) int64 {
 	if h := int64(k.sum(id)); h != 0 {
 		return h

@@ -7,19 +7,26 @@ import (
 	"campaignd/campaign"
 )
 
-// Outcome is the state of a row of the table of the same name. No row means: not
-// posted when seq is at or above the segment's mark, dispatched when below. The
-// numbers are stored and stand in the predicates of partial indexes: never renumber.
+// Outcome is the state of a row of the table outcome. A delivery without a row is queued when its
+// seq is at or above the segment's mark, and dispatched when it is below. The numbers are stored,
+// and partial indexes use them: never renumber.
 type Outcome int
 
 const (
-	Deferred Outcome = 1 // attempt n was not sent; the next may start at next_due
-	Retrying Outcome = 2 // the intent of attempt n, n > 1 or released before, is committed
-	Doubt    Outcome = 3 // attempt n may have been sent; since result_at
-	Unknown  Outcome = 4 // a doubt whose window ended; adoptable for ever
-	Accepted Outcome = 5 // has a message id; what webhooks said stands in rank and the times
-	Refused  Outcome = 6 // definitely not sent, for good
-	Skipped  Outcome = 7 // never posted, for the SkipReason in code
+	// Deferred: attempt n was not sent. The next may start at next_due.
+	Deferred Outcome = 1
+	// Retrying: the intent of attempt n is committed; n > 1, or the delivery was given back before.
+	Retrying Outcome = 2
+	// Doubt: attempt n may have been sent. It began at result_at.
+	Doubt Outcome = 3
+	// Unknown: a doubt whose window ended. It can be adopted for ever.
+	Unknown Outcome = 4
+	// Accepted: it has a message id. The rank and the times hold what webhooks said.
+	Accepted Outcome = 5
+	// Refused: definitely not sent, for good.
+	Refused Outcome = 6
+	// Skipped: never posted, for the campaign.SkipReason in code.
+	Skipped Outcome = 7
 )
 
 // The flags of an outcome.
@@ -27,21 +34,21 @@ const (
 	FlagAdopted        = 1  // accepted on a webhook's evidence
 	FlagMaybeDuplicate = 2  // sent again by policy while an earlier attempt was in doubt
 	FlagNoResend       = 4  // the service answered 200 without an id: no policy resends it
-	FlagAmbiguous      = 8  // an orphan fitted it and another delivery
-	FlagRepeatedID     = 16 // the service gave its message id to another delivery before
-	FlagAnyConnection  = 32 // a doubt of Quarantine: its segment was bound to no connection when the lost time began
+	FlagAmbiguous      = 8  // an orphan fits it and another delivery
+	FlagRepeatedID     = 16 // the service gave the same message id to another delivery
+	FlagAnyConnection  = 32 // a doubt of Quarantine: no connection was bound to its segment when the lost time began
 )
 
-// Reasons that the ledger itself writes where a lane would write a code.
+// Reasons that the ledger itself writes where a sender writes a code.
 const (
-	CodeInterrupted = "interrupted" // a doubt found by Recover: the owner died or lost its lease
+	CodeInterrupted = "interrupted" // a doubt that Recover found: the owner died or lost its lease
 	CodeReleased    = "released"    // given back unposted
-	CodeRestored    = "restored"    // a doubt made by Quarantine: posted in the lost time, or not
+	CodeRestored    = "restored"    // a doubt of Quarantine: perhaps posted in the lost time
 )
 
 // Rank orders what webhooks say of a message: none < sent < failed < delivered < read.
 // Failed outranks sent; delivered and read outrank failed, since a second device may
-// still deliver (reliability.md 3).
+// still deliver (docs/protocol.md#statuses).
 type Rank int
 
 const (
@@ -52,7 +59,7 @@ const (
 	RankRead      Rank = 4
 )
 
-// RankOf is the rank of a status event; ok is false for a status that is no webhook's.
+// RankOf is the rank of a status event; ok is false for a status that no webhook reports.
 func RankOf(s campaign.Status) (r Rank, ok bool) {
 	switch s {
 	case campaign.Sent:
@@ -102,7 +109,8 @@ func Shown(o Outcome, r Rank, alive bool) campaign.Status {
 	return r.status()
 }
 
-// Dispatched is the status of an intent without a result: its owner will tell, or is dead.
+// Dispatched is the status of an intent without a result. alive tells whether the lease of its
+// segment is live: then its owner is still at it.
 func Dispatched(alive bool) campaign.Status {
 	if alive {
 		return campaign.Sending
@@ -110,9 +118,9 @@ func Dispatched(alive bool) campaign.Status {
 	return campaign.InDoubt
 }
 
-// Replaces says whether a fact or doubt about attempt may replace a row in state o of
-// attempt n (reliability.md 1.3, "Who may write"). Rows that do not exist take every kind.
-// ResultDoubt is also fenced by its epoch, by the caller.
+// Replaces says whether a result of this kind about attempt may replace a row in state o of
+// attempt n (docs/protocol.md#results). A delivery without a row takes every kind. The caller also
+// drops a ResultDoubt of an older epoch.
 func Replaces(kind campaign.ResultKind, attempt int, o Outcome, n int) bool {
 	switch kind {
 	case campaign.ResultAccepted:
@@ -150,10 +158,12 @@ func EventTimes(e campaign.StatusEvent, now time.Time) (at, received time.Time) 
 	return at, received
 }
 
-// EventDisabled stands in run.template_event for every event of campaign.TemplateEnds: from those no approval brings a run back.
+// EventDisabled is the value of run.template_event after every event of campaign.TemplateEnds. No
+// approval makes such a run ready again.
 const EventDisabled = "DISABLED"
 
-// TemplatePause is what a run that the event pauses keeps of it: the event, or EventDisabled, and the sentence for the operator.
+// TemplatePause returns what a run that the event pauses keeps of it: the event or EventDisabled, and
+// the sentence for the operator.
 func TemplatePause(e campaign.TemplateEvent) (event, detail string) {
 	event, detail = e.Event, "template "+e.Name+" ("+e.Language+") is "+e.Event
 	if e.Effect() == campaign.TemplateEnds {

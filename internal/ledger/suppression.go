@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"campaignd/campaign"
 )
@@ -39,15 +38,8 @@ func ScanSuppression(scan func(...any) error) (s campaign.Suppression, err error
 	return s, err
 }
 
-// Now is at, or the present where no time was told.
-func Now(at time.Time) time.Time {
-	if at.IsZero() {
-		return time.Now()
-	}
-	return at
-}
-
-// SkipFor is what a suppression of this scope means for a run, "" for nothing.
+// SkipFor is the reason to skip a recipient with a suppression of this scope; "" if a run may send to
+// them.
 func SkipFor(s campaign.Scope, marketing bool) campaign.SkipReason {
 	switch s {
 	case campaign.ScopeAll:
@@ -62,7 +54,7 @@ func SkipFor(s campaign.Scope, marketing bool) campaign.SkipReason {
 	return ""
 }
 
-// Stronger chooses the reason to show when several suppressions hold.
+// Stronger is the reason to show when both hold.
 func Stronger(a, b campaign.SkipReason) campaign.SkipReason {
 	order := func(r campaign.SkipReason) int {
 		switch r {

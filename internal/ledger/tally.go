@@ -7,18 +7,10 @@ import (
 	"campaignd/campaign"
 )
 
-// Merge adds another tally.
-func (t *Tally) Merge(o *Tally) {
-	for k, n := range o.counts {
-		t.counts[k] += n
-	}
-	a, b := &t.Funnel, o.Funnel
-	a.Accepted, a.Sent, a.Delivered = a.Accepted+b.Accepted, a.Sent+b.Sent, a.Delivered+b.Delivered
-	a.Read, a.Failed = a.Read+b.Read, a.Failed+b.Failed
-	a.Adopted, a.MaybeDuplicate, a.Ambiguous = a.Adopted+b.Adopted, a.MaybeDuplicate+b.MaybeDuplicate, a.Ambiguous+b.Ambiguous
-}
+// TallyPage is how many segments one snapshot counts: 8,192 deliveries, which are sorted in memory.
+const TallyPage = 2
 
-// Tally adds up groups of deliveries; both backends fold into it.
+// Tally adds up deliveries by status and reason, and the funnel of a report.
 type Tally struct {
 	counts map[tallyKey]int64
 	Funnel campaign.Funnel
@@ -29,21 +21,24 @@ type tallyKey struct {
 	reason string
 }
 
+// NewTally is a tally of nothing.
 func NewTally() *Tally { return &Tally{counts: map[tallyKey]int64{}} }
 
+// Add adds n deliveries of one status and reason.
 func (t *Tally) Add(s campaign.Status, reason string, n int64) {
 	if n != 0 {
 		t.counts[tallyKey{s, reason}] += n
 	}
 }
 
-// Group is n outcomes that are alike; the last five count those of them that have it.
+// Group is N outcomes of the same state, rank and code.
 type Group struct {
-	State                                            Outcome
-	Rank                                             Rank
-	Code                                             string // of refused and skipped; of failed
-	N                                                int64
-	Sent, Failed, Adopted, MaybeDuplicate, Ambiguous int64
+	State Outcome
+	Rank  Rank
+	Code  string // of refused and skipped deliveries; of failed ones the code of the failure
+	N     int64
+
+	Sent, Failed, Adopted, MaybeDuplicate, Ambiguous int64 // how many of them have the time or the flag
 }
 
 // Fold adds a group. alive tells whether the lease of its segment is live.
@@ -55,7 +50,7 @@ func (t *Tally) Fold(g Group, alive bool) {
 	if g.State != Accepted {
 		return
 	}
-	// What came further came this far too: a read without a delivered was delivered.
+	// A later status implies the earlier ones: a message that was read was delivered and sent.
 	t.Funnel.Accepted += g.N
 	t.Funnel.Failed += g.Failed
 	switch g.Rank {
@@ -83,5 +78,13 @@ func (t *Tally) List() []campaign.Tally {
 	return all
 }
 
-// TallyPage is how many segments are counted in one snapshot: 8,192 deliveries, which are sorted in memory.
-const TallyPage = 2
+// Merge adds what another tally counted.
+func (t *Tally) Merge(o *Tally) {
+	for k, n := range o.counts {
+		t.counts[k] += n
+	}
+	a, b := &t.Funnel, o.Funnel
+	a.Accepted, a.Sent, a.Delivered = a.Accepted+b.Accepted, a.Sent+b.Sent, a.Delivered+b.Delivered
+	a.Read, a.Failed = a.Read+b.Read, a.Failed+b.Failed
+	a.Adopted, a.MaybeDuplicate, a.Ambiguous = a.Adopted+b.Adopted, a.MaybeDuplicate+b.MaybeDuplicate, a.Ambiguous+b.Ambiguous
+}

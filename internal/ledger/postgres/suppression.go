@@ -68,7 +68,7 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 
 // lift takes back an opt-out from marketing that is not newer than the wish to resume.
 func lift(s campaign.Suppression) *query {
-	return stmt(nil, `DELETE FROM suppression WHERE key = $1 AND scope = 'marketing' AND at <= $2`, s.Key, ledger.Millis(ledger.Now(s.At)))
+	return stmt(nil, `DELETE FROM suppression WHERE key = $1 AND scope = 'marketing' AND at <= $2`, s.Key, ledger.Millis(ledger.OrNow(s.At)))
 }
 
 // Suppress implements campaign.SuppressionLedger.

@@ -24,7 +24,7 @@ func (t *tx) suppress(s campaign.Suppression) (added bool, err error) {
 	if s.Key == 0 {
 		return false, nil // no number
 	}
-	at, until := ledger.Millis(ledger.Now(s.At)), ledger.Millis(s.Until)
+	at, until := ledger.Millis(ledger.OrNow(s.At)), ledger.Millis(s.Until)
 	n, err := t.exec(sqlInsertSuppression, s.Key, string(s.Scope), until, at, s.To, s.Source)
 	if err != nil || n == 1 {
 		return n == 1, err
@@ -37,7 +37,7 @@ const sqlLift = `DELETE FROM suppression WHERE key = ? AND scope = 'marketing' A
 
 // lift removes an opt-out from marketing that is not newer than the wish to resume.
 func (t *tx) lift(s campaign.Suppression) error {
-	_, err := t.exec(sqlLift, s.Key, ledger.Millis(ledger.Now(s.At)))
+	_, err := t.exec(sqlLift, s.Key, ledger.Millis(ledger.OrNow(s.At)))
 	return err
 }
 
