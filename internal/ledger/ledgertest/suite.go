@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Leases", leasePromises},
 		{"Park", parkPromises},
 		{"Intents", intentPromises},
+		{"Bounds", boundPromises},
 		{"Results", resultPromises},
 		{"Statuses", statusPromises},
 		{"Templates", templatePromises},

@@ -30,6 +30,7 @@ type breakingWire struct {
 	breaks   int   // commits that are still to break
 	broken   []int // the connections that broke
 	readBack []int // the connections that asked for a mark
+	deaf     int   // questions for a mark that are still to break
 }
 
 func newBreakingWire(t *testing.T) *breakingWire {
@@ -62,6 +63,10 @@ func (w *breakingWire) carry(client net.Conn) {
 			intends = true
 		case kind == 'E' && strings.HasPrefix(query, "SELECT epoch, mark"):
 			w.readBack = append(w.readBack, own)
+			if w.deaf > 0 {
+				w.deaf--
+				return false
+			}
 		case kind == 'B' && query == "commit" && intends:
 			if intends = false; w.breaks > 0 {
 				w.breaks--
@@ -149,6 +154,50 @@ func TestABrokenCommitIsReadBackOverANewConnection(t *testing.T) {
 	defer w.mu.Unlock()
 	if len(w.broken) != 1 || len(w.readBack) != 1 || slices.Min(w.readBack) <= before {
 		t.Errorf("broke on connections %v, read back on %v; want one each, the second above %d", w.broken, w.readBack, before)
+	}
+}
+
+// Whether a broken commit happened is asked until it is answered, each time over another connection.
+func TestABrokenCommitIsReadBackUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
+	w := newBreakingWire(t)
+	l := w.open(t)
+	r := ledgertest.Load(t, l, 100)
+	lease := ledgertest.ClaimAll(t, l, r.No)[0]
+	w.mu.Lock()
+	w.breaks, w.deaf, w.readBack = 1, 3, nil
+	w.mu.Unlock()
+	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 10}})
+	if err != nil || g[0].To != 10 {
+		t.Errorf("got %+v, %v; want it granted to 10", g, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if asked := slices.Compact(slices.Clone(w.readBack)); len(w.readBack) != 4 || len(asked) != 4 {
+		t.Errorf("asked over connections %v; want four", w.readBack)
+	}
+}
+
+// A quarantine moves every mark: when the answer to its commit is lost, it is not done a second time.
+func TestAQuarantineWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	wire := newCutter(t, server(t).Addr)
+	l := openAt(t, wire.through(migrated(t)), ledger.Options{Sender: true})
+	r := ledgertest.Load(t, l, 100)
+	lease := ledgertest.ClaimAll(t, l, r.No)[0]
+	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 10}}); err != nil {
+		t.Fatal(err)
+	}
+	wire.cut.Store(answerLost)
+	if n, err := l.Quarantine(t.Context(), 5, time.Now()); n != 0 || !errors.Is(err, campaign.ErrUnknownCommit) {
+		t.Errorf("got %d, %v; want 0 and ErrUnknownCommit", n, err)
+	}
+	if wire.cut.Load() != passes {
+		t.Error("the commit was not cut; want it cut")
+	}
+	s, err := l.SegmentStates(t.Context(), r.No)
+	if err != nil || len(s) != 1 || s[0].Mark != 15 {
+		t.Errorf("got segments %+v, %v; want one whose mark moved once, from 10 to 15", s, err)
 	}
 }
 
