@@ -12,7 +12,7 @@ func Example() {
 	list := "Phone;first_name\n" +
 		"+234 803 123 4567;Ada\n" +
 		"9.18E+11;Bob\n" +
-		"+23480;Cy\n"
+		"+2348;Cy\n"
 	r, err := recipients.NewReader(strings.NewReader(list), "spring.csv", recipients.Options{})
 	if err != nil {
 		fmt.Println(err)
@@ -45,6 +45,6 @@ func Example() {
 	// invalid_phone: line 3, column "Phone": "9.18E+11" is a number that a spreadsheet rounded
 	//   its last digits are lost
 	//   format the column as text and export it again from the source
-	// invalid_phone: line 4, column "Phone": "+23480" has 5 digits, fewer than any international number
+	// invalid_phone: line 4, column "Phone": "+2348" has 4 digits, fewer than any international number
 	//   complete it
 }
