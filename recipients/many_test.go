@@ -30,9 +30,9 @@ func TestAKeySetKnowsEachOfManyKeys(t *testing.T) {
 // A number that is not possible is told by its digits, also where shorter and longer ones are possible.
 func TestANumberIsToldByItsDigits(t *testing.T) {
 	for _, c := range []struct{ number, region, want string }{
-		{"5", "NG", `"5" is no number as dialled in NG; write + and the country code`},
+		{"5", "NG", `"5" is not a number as dialled in NG; write + and the country code`},
 		{"+659123456", "", `"+659123456" is too short`}, // +65 has numbers of 8, 10 and 11 digits
-		{"+65912345678", "", `"+65912345678" has 9 digits after +65, and no number there has; check it`},
+		{"+65912345678", "", `"+65912345678" has 9 digits after +65, a length that no number there has; check it`},
 		{"+659123456789012", "", `"+659123456789012" is too long`},
 	} {
 		p, err := NewPhones(ValidatePossible, c.region)
