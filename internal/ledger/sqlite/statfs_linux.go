@@ -2,15 +2,20 @@ package sqlite
 
 import "syscall"
 
-// networkFS names the network file system that dir is on, "" for a local one. The magic numbers are
-// those of https://man7.org/linux/man-pages/man2/statfs.2.html. FUSE counts as one: sshfs and
-// mounts of object stores use it, and statfs does not tell them from local FUSE file systems.
+// networkFS names the network file system that dir is on, "" for a local one.
 func networkFS(dir string) string {
 	var s syscall.Statfs_t
 	if syscall.Statfs(dir, &s) != nil {
 		return "" // opening the file returns the better error
 	}
-	switch uint32(s.Type) {
+	return networkName(uint32(s.Type))
+}
+
+// networkName names a network file system by its magic number, as in
+// https://man7.org/linux/man-pages/man2/statfs.2.html. FUSE counts as one: sshfs and mounts of
+// object stores use it, and statfs does not tell them from local FUSE file systems.
+func networkName(magic uint32) string {
+	switch magic {
 	case 0x6969:
 		return "NFS"
 	case 0x517b, 0xff534d42, 0xfe534d42:
