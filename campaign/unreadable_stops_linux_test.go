@@ -1,0 +1,37 @@
+package campaign_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"campaignd/campaign"
+	"campaignd/recipients"
+)
+
+// Opt-outs that cannot be read are an error with the file's name: never a list without them.
+func TestSuppressionsThatMayNotBeReadAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := overwrite(t, filepath.Join(dir, "stop.csv"), "to\n+2348031234501\n")
+	if err := os.Chmod(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	l := openLedger(t)
+	asNobody(func() {
+		counts, err := campaign.ImportSuppressions(t.Context(), l, campaign.SuppressionFile{Path: path, Scope: campaign.ScopeAll})
+		var bad *recipients.FileError
+		if counts != (campaign.SuppressionCounts{}) || !errors.As(err, &bad) || bad.File != path || bad.Remedy != "check its path and permissions" || !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("import: got %+v, %v, want nothing and %v of %s", counts, err, fs.ErrPermission, path)
+		}
+		if sum, size, err := recipients.Hash(path); sum != "" || size != 0 || !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("hash: got %q of %d bytes, %v, want none and %v", sum, size, err, fs.ErrPermission)
+		}
+	})
+}
