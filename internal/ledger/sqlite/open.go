@@ -10,8 +10,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
-
-	_ "modernc.org/sqlite"
 )
 
 // readers is how many connections read at once: for reports, why, the sweeper and the lanes.
@@ -19,10 +17,9 @@ const readers = 4
 
 // Ledger is a ledger in one file. See the package comment.
 type Ledger struct {
-	path     string
-	log      *slog.Logger
-	readOnly bool
-	lock     *fileLock // nil unless opened as sender
+	path string
+	log  *slog.Logger
+	lock *fileLock // nil unless opened as sender
 
 	reads   *sql.DB
 	writes  *sql.DB        // one connection, held by the writer
@@ -56,7 +53,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if o, err = o.Check(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{path: path, log: o.Log, readOnly: o.ReadOnly}
+	l := &Ledger{path: path, log: o.Log}
 	if err := checkFile(path, o); err != nil {
 		return nil, err
 	}
