@@ -107,3 +107,19 @@ func TestADemoThatCannotContinueNamesTheReason(t *testing.T) {
 		}
 	}
 }
+
+func TestADemoIsNotServedWhenItsDaemonCannotClose(t *testing.T) {
+	files := fstest.MapFS{"campaign.yaml": {Data: []byte("name: demo\n")}, "list.csv": {Data: []byte("phone\n")}}
+	w, err := StartDemo(t.Context(), DemoOptions{Dir: t.TempDir(), Files: files}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	w.Daemon.closers = append(w.Daemon.closers, func() error { return errFault })
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	started := func(string, string) { stop(); t.Error("started is called, want an error before") }
+	if err := w.Serve(ctx, Options{}, started); !errors.Is(err, errFault) {
+		t.Errorf("Serve = %v, want %v", err, errFault)
+	}
+}
