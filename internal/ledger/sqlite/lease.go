@@ -115,17 +115,17 @@ func (l *Ledger) Renew(ctx context.Context, leases []campaign.Lease, d time.Dura
 	return ours, nil
 }
 
-const sqlHeldSegment = `SELECT epoch, lo, hi, mark, intents_since FROM segment WHERE id = ?`
+const sqlOwnedSegment = `SELECT epoch, lo, hi, mark, intents_since FROM segment WHERE id = ?`
 
-// hold reads the lease's segment; campaign.ErrFenced when the segment has another epoch by now.
-func (t *tx) hold(l campaign.Lease) (h ledger.Segment, err error) {
+// owned reads the lease's segment; campaign.ErrFenced when the segment has another epoch by now.
+func (t *tx) owned(l campaign.Lease) (s ledger.Segment, err error) {
 	var epoch int64
-	h.Key = ledger.SegmentKey(l.Run, l.Index)
-	err = t.row(sqlHeldSegment, args(h.Key), &epoch, &h.Lo, &h.Hi, &h.Mark, &h.Since)
+	s.Key = ledger.SegmentKey(l.Run, l.Index)
+	err = t.row(sqlOwnedSegment, args(s.Key), &epoch, &s.Lo, &s.Hi, &s.Mark, &s.Since)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && epoch != l.Epoch {
-		return h, campaign.ErrFenced
+		return s, campaign.ErrFenced
 	}
-	return h, err
+	return s, err
 }
 
 // sqlEndLease ends a lease and its epoch, so that an owner that still uses it is fenced.
@@ -149,13 +149,13 @@ const (
 // and the run's budget gets back the deliveries that it had counted.
 func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []int64) error {
 	return l.submit(ctx, &op{urgency: urgent, rows: 1 + len(unposted), run: func(t *tx) error {
-		h, err := t.hold(lease)
+		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
 		now, back := ledger.Millis(time.Now()), int64(0)
 		for _, seq := range unposted {
-			if seq < h.Lo || seq >= h.Mark {
+			if seq < s.Lo || seq >= s.Mark {
 				continue // its intent was never committed
 			}
 			uncounted, err := t.undo(ledger.RowID(lease.Run, seq), now)
@@ -169,7 +169,7 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 		if _, err := t.exec(sqlGiveBackBudget, back, int64(lease.Run)); err != nil {
 			return err
 		}
-		_, err = t.exec(sqlEndLease, false, 0, h.Key)
+		_, err = t.exec(sqlEndLease, false, 0, s.Key)
 		return err
 	}})
 }
@@ -199,20 +199,20 @@ const (
 // Recover implements campaign.SendLedger.
 func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time) (found int, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
-		h, err := t.hold(lease)
+		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
-		posted, err := t.exec(sqlDoubtPosted, h.First(), h.Marked(), ledger.Millis(at), h.Since, ledger.CodeInterrupted)
+		posted, err := t.exec(sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted)
 		if err != nil {
 			return err
 		}
-		retried, err := t.exec(sqlDoubtRetried, h.First(), h.End(), ledger.Millis(at), ledger.CodeInterrupted)
+		retried, err := t.exec(sqlDoubtRetried, s.First(), s.End(), ledger.Millis(at), ledger.CodeInterrupted)
 		if err != nil {
 			return err
 		}
 		found = int(posted + retried)
-		_, err = t.exec(sqlSetIntentsSince, ledger.Millis(time.Now()), h.Key)
+		_, err = t.exec(sqlSetIntentsSince, ledger.Millis(time.Now()), s.Key)
 		return err
 	}})
 	if err != nil {
@@ -231,23 +231,23 @@ const sqlUnsettled = `SELECT
 func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time, doubtWindow time.Duration) (p campaign.Parked, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: 16, run: func(t *tx) error {
 		p = campaign.Parked{}
-		h, err := t.hold(lease)
+		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
 		now := time.Now()
 		var u ledger.Unsettled
 		var below int64
-		if err := t.row(sqlCountOutcomes, args(h.First(), h.Marked()), &below); err != nil {
+		if err := t.row(sqlCountOutcomes, args(s.First(), s.Marked()), &below); err != nil {
 			return err
 		}
-		if err := t.row(sqlUnsettled, args(h.First(), h.End()),
+		if err := t.row(sqlUnsettled, args(s.First(), s.End()),
 			&u.Deferred, &u.Retrying, &u.Doubts, &u.NextDue, &u.DoubtSince); err != nil {
 			return err
 		}
-		u.Missing = h.Mark - h.Lo - below
-		p = h.Park(u, now, wake, doubtWindow)
-		_, err = t.exec(sqlEndLease, p.Done, ledger.Millis(p.Wake), h.Key)
+		u.Missing = s.Mark - s.Lo - below
+		p = s.Park(u, now, wake, doubtWindow)
+		_, err = t.exec(sqlEndLease, p.Done, ledger.Millis(p.Wake), s.Key)
 		return err
 	}})
 	if err != nil {

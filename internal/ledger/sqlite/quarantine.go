@@ -148,29 +148,29 @@ const (
 )
 
 // quarantineSegment moves the mark of one segment and returns how many deliveries it put in doubt.
-func (t *tx) quarantineSegment(h ledger.Segment, bound bool, ahead, since, now int64) (n int64, err error) {
-	from := h.Marked()
-	first, flags := h.Advance(bound, ahead, since)
-	flying, err := t.exec(sqlDoubtRestored, h.First(), from, now, first, ledger.CodeRestored, 0)
+func (t *tx) quarantineSegment(s ledger.Segment, bound bool, ahead, since, now int64) (n int64, err error) {
+	from := s.Marked()
+	first, flags := s.Advance(bound, ahead, since)
+	flying, err := t.exec(sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored, 0)
 	if err != nil {
 		return 0, err
 	}
-	fresh, err := t.exec(sqlDoubtRestored, from, h.Marked(), now, since, ledger.CodeRestored, flags)
+	fresh, err := t.exec(sqlDoubtRestored, from, s.Marked(), now, since, ledger.CodeRestored, flags)
 	if err != nil {
 		return 0, err
 	}
 	// Retries that were due or in flight. One that was never granted counts against the budget now.
 	var ungranted int64
-	if err := t.row(sqlCountUngranted, args(h.First(), h.End(), now), &ungranted); err != nil {
+	if err := t.row(sqlCountUngranted, args(s.First(), s.End(), now), &ungranted); err != nil {
 		return 0, err
 	}
-	retried, err := t.exec(sqlDoubtRetries, h.First(), h.End(), now, since, ledger.CodeRestored)
+	retried, err := t.exec(sqlDoubtRetries, s.First(), s.End(), now, since, ledger.CodeRestored)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := t.exec(sqlAdvanceMark, h.Mark, h.Key); err != nil {
+	if _, err := t.exec(sqlAdvanceMark, s.Mark, s.Key); err != nil {
 		return 0, err
 	}
-	_, err = t.exec(sqlTakeRestored, fresh+ungranted, int64(ledger.RunOf(h.Key)))
+	_, err = t.exec(sqlTakeRestored, fresh+ungranted, int64(ledger.RunOf(s.Key)))
 	return flying + fresh + retried, err
 }

@@ -264,7 +264,7 @@ const (
 // Resolve implements campaign.SendLedger.
 func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan time.Time, p campaign.OnUncertain) (n int, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: 64, run: func(t *tx) error {
-		h, err := t.hold(lease)
+		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
@@ -273,7 +273,7 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan ti
 			flags int
 		}
 		var doubts []doubt
-		if err := t.each(sqlOldDoubts, args(h.First(), h.End(), ledger.Millis(olderThan)), func(scan scanFunc) error {
+		if err := t.each(sqlOldDoubts, args(s.First(), s.End(), ledger.Millis(olderThan)), func(scan scanFunc) error {
 			var d doubt
 			err := scan(&d.rid, &d.flags)
 			doubts = append(doubts, d)
@@ -315,21 +315,21 @@ const (
 // delivery above it has an outcome now. Park then finds the segment done.
 func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign.SkipReason) (n int, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
-		h, err := t.hold(lease)
+		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
 		now := ledger.Millis(time.Now())
-		above, err := t.exec(sqlSkipQueued, h.Marked(), h.End(), string(reason), now)
+		above, err := t.exec(sqlSkipQueued, s.Marked(), s.End(), string(reason), now)
 		if err != nil {
 			return err
 		}
-		below, err := t.exec(sqlSkipDeferred, h.First(), h.End(), string(reason), now)
+		below, err := t.exec(sqlSkipDeferred, s.First(), s.End(), string(reason), now)
 		if err != nil {
 			return err
 		}
 		n = int(above + below)
-		_, err = t.exec(sqlMarkEnd, h.Key)
+		_, err = t.exec(sqlMarkEnd, s.Key)
 		return err
 	}})
 	if err != nil {
