@@ -2,8 +2,8 @@ package ledger
 
 import "testing"
 
-// A doubt that was decided between the snapshot and the transaction may be sent again by then: the orphan may be its
-// message, however alone another doubt is left.
+// A doubt that was decided between the snapshot and the transaction may be sent again by then. The
+// orphan may be its message, so it proves no other doubt.
 func TestADoubtDecidedMeanwhileMayHaveSentTheMessage(t *testing.T) {
 	o := Orphan{MessageID: "x", First: 2000}
 	a, b := Suspect{RowID: 1, IntentAt: 1000, Since: 1500}, Suspect{RowID: 2, IntentAt: 1000, Since: 1500}

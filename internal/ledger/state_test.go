@@ -6,7 +6,8 @@ import (
 	"campaignd/campaign"
 )
 
-// Facts merge: an acceptance replaces all but an acceptance; the others only what their own attempt left.
+// An acceptance replaces every outcome except an acceptance; other results replace only the outcome of
+// their own attempt.
 func TestOnlyItsOwnAttemptIsAnswered(t *testing.T) {
 	t.Parallel()
 	states := []Outcome{Deferred, Retrying, Doubt, Unknown, Accepted, Refused, Skipped}

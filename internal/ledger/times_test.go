@@ -8,7 +8,7 @@ import (
 	"campaignd/campaign"
 )
 
-// A status's own time counts, unless it lies more than five minutes beyond when it came.
+// The time of a status counts, unless it lies more than five minutes after the receipt.
 func TestAStatusFromTheFutureHasTheTimeItCame(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -30,7 +30,7 @@ func TestAStatusFromTheFutureHasTheTimeItCame(t *testing.T) {
 	}
 }
 
-// The numbers stand in ledgers of every age, and in the text of their statements.
+// Ledgers of every age hold these numbers, and so do the texts of statements.
 func TestStoredNumbersNeverChange(t *testing.T) {
 	t.Parallel()
 	got := fmt.Sprint([]Outcome{Deferred, Retrying, Doubt, Unknown, Accepted, Refused, Skipped},

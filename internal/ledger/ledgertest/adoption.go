@@ -54,7 +54,7 @@ var adoptionPromises = []promise{
 		}
 		f.status(r.No, 0, campaign.Unknown)
 		e := event("wamid.lost", key(0), campaign.Sent, at(3))
-		e.Connection = "" // an event may name none
+		e.Connection = "" // an event need not name one
 		f.apply(e)
 		if s := f.sweep(); s.Adopted != 1 {
 			f.Errorf("got %+v; want Adopted 1", s)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A wrong argument is refused in words, and nothing beside it in the same call is written.
+// A wrong argument is refused with a sentence, and the rest of the same call is not written either.
 func aWrongArgumentIsRefusedAndWritesNothing(t *testing.T, l Tables) {
 	r := Load(t, l, 4)
 	lease := ClaimAll(t, l, r.No)[0]
@@ -94,7 +94,7 @@ func aWrongArgumentIsRefusedAndWritesNothing(t *testing.T, l Tables) {
 	}
 }
 
-// A full segment, and one without rows, are as large as they may be.
+// The largest segment and the smallest are both accepted.
 func aSegmentMayBeFullOrEmpty(t *testing.T, l Tables) {
 	r, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "c", ListHash: "h"})
 	if err != nil {
@@ -112,7 +112,7 @@ func aSegmentMayBeFullOrEmpty(t *testing.T, l Tables) {
 	Audited(t, l, r.No)
 }
 
-// Nothing asked is nothing done, and no error: also of a run that does not exist.
+// A call that asks for nothing does nothing and returns no error, also for a run that does not exist.
 func anEmptyCallDoesNothing(t *testing.T, l Tables) {
 	if err := l.Record(t.Context(), nil); err != nil {
 		t.Errorf("recording nothing: %v; want no error", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// budgeted is a run of n deliveries, of which its budget grants so many.
+// budgeted makes a run of n deliveries with a budget.
 func budgeted(t *testing.T, l campaign.Ledger, n, budget int64) campaign.Run {
 	t.Helper()
 	r, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: fmt.Sprint(time.Now().UnixNano()), Budget: budget,
@@ -27,7 +27,8 @@ func budgeted(t *testing.T, l campaign.Ledger, n, budget int64) campaign.Run {
 	return r
 }
 
-// A delivery that was given back unposted is not counted: it needs the budget anew, and waits for it alone.
+// A delivery that was given back unposted does not count against the budget any more. Its retry needs
+// the budget again, and does not hold up other deliveries.
 func aRetryBeyondTheBudgetIsHeldAndNotSkipped(t *testing.T, l Tables) {
 	r := budgeted(t, l, 5, 3)
 	lease := ClaimAll(t, l, r.No)[0]
@@ -71,7 +72,7 @@ func aRetryBeyondTheBudgetIsHeldAndNotSkipped(t *testing.T, l Tables) {
 	}
 }
 
-// An intent that asks for nothing new is answered with the mark, whatever the budget: nothing was held back.
+// An intent that asks for nothing new is never held: the answer is the mark, whatever the budget.
 func anIntentForNothingIsNotHeld(t *testing.T, l Tables) {
 	r := budgeted(t, l, 4, 2)
 	lease := ClaimAll(t, l, r.No)[0]

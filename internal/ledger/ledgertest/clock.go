@@ -7,14 +7,15 @@ import (
 	"campaignd/campaign"
 )
 
-// Clock is the clock of a ledger's leases, stopped.
+// Clock controls the clock of a ledger's leases.
 type Clock struct {
 	Now  func() time.Time
 	Pass func(time.Duration)
 }
 
-// RunClock runs the promises that a clock which never stands still cannot show: what holds at the last millisecond, and the
-// age of what dead owners left. each runs a test on an empty ledger whose clock stands.
+// RunClock runs the promises about exact milliseconds, which need a clock that stands still: the last
+// instant of a lease, and the age of what dead owners left. each runs a test on an empty ledger with
+// such a clock.
 func RunClock(t *testing.T, each func(*testing.T, func(*testing.T, campaign.Ledger, Clock))) {
 	for _, p := range clockPromises {
 		t.Run(p.name, func(t *testing.T) {
@@ -30,7 +31,7 @@ type clockFixture struct {
 	Clock
 }
 
-// instant is the least that a ledger tells apart.
+// instant is the smallest difference of two times in a ledger.
 const instant = time.Millisecond
 
 // early is how much an event may be older than the intent, late how much it may be younger than the doubt.
@@ -98,7 +99,7 @@ var clockPromises = []struct {
 		first := f.Now()
 		f.sent(f.lease(r.No, time.Second), 0, 1)
 		f.Pass(time.Hour)
-		f.claims(r.No, 1) // it dies before it recovers: what is in flight is as old as before
+		f.claims(r.No, 1) // this owner dies before its Recover: the deliveries in flight keep their age
 		f.Pass(time.Hour)
 		second, found := f.Now(), f.Now().Add(instant)
 		l := f.claim(r.No, time.Second, 1)[0]
@@ -126,7 +127,7 @@ var clockPromises = []struct {
 		f.Pass(time.Hour)
 		l = f.claim(r.No, time.Second, 1)[0]
 		f.recovers(l, f.Now(), 0)
-		intended := time.Now() // not a lease's matter: by the clock of the process
+		intended := time.Now() // intents use the clock of the process, not that of leases
 		f.sentRetry(l, 1, 0, 2)
 		f.Pass(time.Hour)
 		l = f.claim(r.No, time.Second, 1)[0]
@@ -144,7 +145,7 @@ var clockPromises = []struct {
 		x.IntentAt, x.At = f.Now(), f.Now().Add(time.Hour)
 		f.record(x)
 		f.Pass(time.Hour)
-		f.sent(f.lease(b.No, long), 0, 1) // may have sent what came from now on
+		f.sent(f.lease(b.No, long), 0, 1) // a later event may be about this one
 		f.apply(event("wamid.both", key(0), campaign.Sent, f.Now().Add(-early)))
 		f.swept(campaign.Swept{Left: 1})
 		f.apply(event("wamid.mine", key(0), campaign.Sent, f.Now().Add(-early-instant)))
@@ -175,7 +176,7 @@ func (f *clockFixture) recovers(l campaign.Lease, at time.Time, want int) {
 	}
 }
 
-// swept sweeps at the ledger's time: the suite's own is another century in a bubble.
+// swept sweeps at the time of the ledger's clock: in a bubble the year is 2000.
 func (f *clockFixture) swept(want campaign.Swept) {
 	f.Helper()
 	f.sweptAt(f.Now(), want)

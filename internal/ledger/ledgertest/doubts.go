@@ -6,7 +6,7 @@ import (
 	"campaignd/campaign"
 )
 
-// doubtPromises are about when a delivery may have been sent: messages of that time are its own, others are a stranger's.
+// doubtPromises are about when a delivery may have been sent: it adopts messages of that time only.
 var doubtPromises = []promise{
 	{"AResendGivenBackKeepsItsFirstIntent", func(f *fixture) {
 		r, l := f.resendGivenBack()
@@ -40,8 +40,8 @@ var doubtPromises = []promise{
 	}},
 }
 
-// resendGivenBack makes a run of one that may have been sent between 0 and 1, was granted again by policy, and was given
-// back unposted. Its next attempt is the second.
+// resendGivenBack makes a run of one delivery that may have been sent between 0 and 1, was granted
+// again by policy, and was given back unposted. Its next attempt is the second.
 func (f *fixture) resendGivenBack() (campaign.Run, campaign.Lease) {
 	f.Helper()
 	r := f.imported(1)
@@ -60,7 +60,7 @@ func (f *fixture) resendGivenBack() (campaign.Run, campaign.Lease) {
 	return r, l
 }
 
-// resolved applies a policy to the doubts that began before a time, and fails unless there were want of them.
+// resolved applies a policy to the doubts that began before a time, and fails unless there were want.
 func (f *fixture) resolved(l campaign.Lease, before time.Time, p campaign.OnUncertain, want int) {
 	f.Helper()
 	n, err := f.l.Resolve(f.ctx, l, before, p)

@@ -9,8 +9,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// Each delivery stands at an edge: due now and a millisecond later, the last below the mark and the first above it, of a
-// bound segment and of one that never was, of a segment that is done.
+// The deliveries are edge cases: due now and a millisecond later, the last below the mark and the first
+// above it, in a bound segment, in one that was never bound and in one that is done.
 func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 	const now, since, far = 1_000_000, 500_000, ledger.AuditStep
 	before, r := sparse(t, l, "before", 0), sparse(t, l, "r", 0)
@@ -82,7 +82,7 @@ func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 			t.Errorf("segment %d is still %q's until %s; want nobody's", s.Index, s.Owner, s.LeaseUntil)
 		}
 	}
-	// What is fresh, and the retry that was never granted.
+	// Counted now: the deliveries that the marks passed, and the retry that was never granted.
 	for no, want := range map[campaign.RunNo]int64{before.No: 6, r.No: 6 + 2 + 1} {
 		if got, err := l.Run(t.Context(), no); err != nil || got.Taken != want {
 			t.Errorf("run %d has %d granted, %v; want %d", no, got.Taken, err, want)

@@ -15,12 +15,12 @@ import (
 
 // Faults makes statements of a ledger fail.
 type Faults struct {
-	Fail   func(n int)                     // lets the n-th statement from now on fail, and no other; 0 none
-	Failed func() string                   // the statement that failed since; "" none
+	Fail   func(n int)                     // makes the n-th statement from now on fail; 0: none
+	Failed func() string                   // the statement that failed since; "": none
 	Is     func(error) bool                // whether an error is that of the statement
 	Rows   func(*testing.T) string         // every row that the ledger holds
 	Exec   func(t *testing.T, stmt string) // runs a statement of SQL beside the ledger
-	Some   bool                            // not every method has a statement that can fail
+	Some   bool                            // some methods have no statement that can fail
 }
 
 // quarantined is a ledger that may go back in time.
@@ -29,13 +29,13 @@ type quarantined interface {
 	Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error)
 }
 
-// RunFaults lets each statement of each method fail in turn. The method returns its error and has changed nothing, and
-// the same call succeeds afterwards. So does one whose context has ended.
+// RunFaults makes each statement of each method fail in turn. The method must return the error and
+// change nothing, and the same call must succeed afterwards. The same holds for a context that ended.
 func RunFaults(t *testing.T, open func(*testing.T) (campaign.Ledger, Faults)) {
 	var l campaign.Ledger
 	var faults Faults
 	for i, m := range faultyMethods {
-		if i%8 == 0 { // another, as all its rows are compared again and again
+		if i%8 == 0 { // a fresh one, since all rows are compared again and again
 			l, faults = open(t)
 		}
 		for j, try := range []struct {
@@ -55,7 +55,7 @@ func RunFaults(t *testing.T, open func(*testing.T) (campaign.Ledger, Faults)) {
 	})
 }
 
-// cancelled calls with a context that has ended. A call that was faster than that is durable.
+// cancelled calls with a context that has ended. A call that succeeds all the same is durable.
 func cancelled(f *fixture, faults Faults, call func(context.Context) error) {
 	f.Helper()
 	before := faults.Rows(f.T)
@@ -73,7 +73,7 @@ func cancelled(f *fixture, faults Faults, call func(context.Context) error) {
 	}
 }
 
-// failing lets each statement of a call fail until there is none left.
+// failing makes each statement of a call fail, until no statement is left.
 func failing(f *fixture, faults Faults, call func(context.Context) error) {
 	f.Helper()
 	before := faults.Rows(f.T)
@@ -100,8 +100,8 @@ func failing(f *fixture, faults Faults, call func(context.Context) error) {
 	}
 }
 
-// failingSweep is failing for a sweep, which commits in steps: what was done before the fault is told with the error, and
-// the next sweeps do the rest.
+// failingSweep is failing for a sweep, which commits in steps. A sweep must return what it did before
+// the fault with the error, and the next sweeps must do the rest.
 func failingSweep(f *fixture, faults Faults) {
 	f.Helper()
 	want := campaign.Swept{Matched: 1, Adopted: 1, Expired: 1}
@@ -143,7 +143,7 @@ func failingSweep(f *fixture, faults Faults) {
 	}
 }
 
-// orphans makes three: of a delivery that is accepted, of one that is in doubt, and one that is too old.
+// orphans makes three orphans: of an accepted delivery, of one in doubt, and one that is too old.
 func (f *fixture) orphans(faults Faults, n int) campaign.Lease {
 	f.Helper()
 	r := f.imported(2)
@@ -158,16 +158,16 @@ func (f *fixture) orphans(faults Faults, n int) campaign.Lease {
 	return l
 }
 
-// faultyMethods are the methods of a ledger but Sweep.
+// faultyMethods are the methods of a ledger, except Sweep.
 var faultyMethods = slices.Concat(runFaults, sendFaults, eventFaults, reportFaults, jobFaults)
 
-// faultyMethod is a method, and what its call finds, which prepare makes.
+// faultyMethod is a method. prepare writes what the call needs and returns the call.
 type faultyMethod struct {
 	name    string
 	prepare func(f *fixture, faults Faults) func(context.Context) error
 }
 
-// none fails when a call says both an error and that it did something, or neither.
+// none fails when a call returns both an error and a count, or neither.
 func none(f *fixture, did int, err error) error {
 	f.Helper()
 	if (did > 0) == (err != nil) {
@@ -176,7 +176,8 @@ func none(f *fixture, did int, err error) error {
 	return err
 }
 
-// retried makes a run of ten, of which seq 0 is a retry in flight, 1 deferred, 2 and 3 posted without a result, and 4 accepted.
+// retried makes a run of ten: seq 0 is a retry in flight, 1 is deferred, 2 and 3 are posted without a
+// result, and 4 is accepted.
 func (f *fixture) retried(change ...func(*campaign.Run)) (campaign.Run, campaign.Lease) {
 	f.Helper()
 	r := f.imported(10, change...)
@@ -193,7 +194,7 @@ func (f *fixture) templated(ctx context.Context, r campaign.Run, what string) er
 	return err
 }
 
-// suppresses keeps marketing from the numbers of these seqs until the method's test ends.
+// suppresses suppresses marketing to the numbers of these seqs until the test ends.
 func (f *fixture) suppresses(seqs ...int64) {
 	f.Helper()
 	var all []campaign.Suppression

@@ -11,20 +11,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The suite's times are fixed and in the past, so that doubts, orphans and statuses can
-// be placed around each other without waiting. Leases alone use the real clock.
+// The times of the suite are fixed and in the past, so that doubts, orphans and statuses can lie around
+// each other without waiting. Only leases use the real clock.
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 // at is so many seconds after noon.
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
-// long is a lease that outlives the test, gone one that is over when it is given.
+// A lease of long outlives the test; one of gone is over when it begins.
 const (
 	long = time.Hour
 	gone = -time.Second
 )
 
-// fixture is a ledger and what tests do to it again and again.
+// fixture is a ledger with the steps that many promises need.
 type fixture struct {
 	*testing.T
 	l   campaign.Ledger
@@ -99,7 +99,7 @@ func (f *fixture) claim(no campaign.RunNo, d time.Duration, max int) []campaign.
 	return ls
 }
 
-// lease claims one segment and recovers it when it was owned before.
+// lease claims one segment, and recovers it if it had an owner before.
 func (f *fixture) lease(no campaign.RunNo, d time.Duration) campaign.Lease {
 	f.Helper()
 	ls := f.claim(no, d, 1)
@@ -153,7 +153,7 @@ func result(l campaign.Lease, seq int64, kind campaign.ResultKind) campaign.Resu
 		Epoch: l.Epoch}
 }
 
-// messageID is the id that the service gave seq of a run.
+// messageID is the message id of seq of a run.
 func messageID(no campaign.RunNo, seq int64) string { return fmt.Sprintf("wamid.%d.%d", no, seq) }
 
 func acceptance(l campaign.Lease, seq int64) campaign.Result {
@@ -185,7 +185,7 @@ func (f *fixture) record(rs ...campaign.Result) {
 	f.ok(f.l.Record(f.ctx, rs))
 }
 
-// event is a status of a message that the webhook names fully.
+// event is a status with every field.
 func event(id string, recipient int64, s campaign.Status, when time.Time) campaign.StatusEvent {
 	return campaign.StatusEvent{MessageID: id, Connection: "conn_1", Recipient: recipient, Status: s, At: when, ReceivedAt: when}
 }
@@ -239,7 +239,7 @@ func (f *fixture) counted(no campaign.RunNo, want map[campaign.Status]int64) {
 	}
 }
 
-// status fails unless seq stands at want, in the report and in the tallies' sum.
+// status fails unless the report shows seq as want, and the tallies add up.
 func (f *fixture) status(no campaign.RunNo, seq int64, want campaign.Status) campaign.Line {
 	f.Helper()
 	l := f.lines(no)[seq]

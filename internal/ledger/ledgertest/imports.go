@@ -70,7 +70,7 @@ var importPromises = []promise{
 	{"AChunkIsAllOrNothing", func(f *fixture) {
 		r := f.create()
 		rows := deliveries(0, 100)
-		rows[99].Row = 1 // the row of the first: cannot be stored
+		rows[99].Row = 1 // the same row as the first: it cannot be stored
 		if err := f.l.AppendRows(f.ctx, r.No, 0, rows, []campaign.Segment{{Run: r.No, Hi: 100}}); err == nil {
 			f.Fatal("two deliveries of one row were stored")
 		}

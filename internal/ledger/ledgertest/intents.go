@@ -93,7 +93,7 @@ var intentPromises = []promise{
 		if g := f.intend(intent(l, 2, 3)); !g.Held {
 			f.Errorf("paused: %+v; want Held", g)
 		}
-		f.record(acceptance(l, 0)) // what is in flight is recorded
+		f.record(acceptance(l, 0)) // a result of an earlier intent is still recorded
 		f.status(r.No, 0, campaign.Accepted)
 		_, err = f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
 		f.ok(err)

@@ -64,14 +64,14 @@ var jobPromises = []promise{
 		if !ok || b.Epoch <= a.Epoch {
 			f.Fatalf("got %+v %v; want ok, Epoch above %d", b, ok, a.Epoch)
 		}
-		f.ok(f.l.ReleaseJob(f.ctx, a)) // lost: it changes nothing
+		f.ok(f.l.ReleaseJob(f.ctx, a)) // the lease is lost, so this changes nothing
 		if _, ok := f.job("sweep", "c", long); ok {
 			f.Error("a lease was ended by somebody who had lost it")
 		}
 	}},
 	{"AnExpiredJobIsTakenOverAndItsOwnerFenced", func(f *fixture) {
 		a, _ := f.job("sweep", "a", gone)
-		b, ok := f.job("sweep", "a", long) // the same name does not help: it is another life
+		b, ok := f.job("sweep", "a", long) // the same owner's name after a restart
 		if !ok || b.Epoch != a.Epoch+1 {
 			f.Fatalf("got %+v %v; want ok, Epoch %+v", b, ok, a.Epoch+1)
 		}

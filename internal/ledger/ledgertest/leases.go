@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// segmentState reads one segment.
+// segmentState reads the segment with this index.
 func (f *fixture) segmentState(no campaign.RunNo, index int) campaign.SegmentState {
 	f.Helper()
 	ss, err := f.l.SegmentStates(f.ctx, no)
@@ -71,7 +71,7 @@ var leasePromises = []promise{
 		}
 		dead := f.lease(r.No, gone)
 		f.sent(dead, 0, 3)
-		live := f.claim(r.No, long, 2) // takes the dead owner's, which is bound, and a new one
+		live := f.claim(r.No, long, 2) // the dead owner's segment, which is bound, and a new one
 		if len(live) != 2 || live[0].Index != dead.Index {
 			f.Fatalf("claimed %+v; want length 2, Index %+v", live, dead.Index)
 		}
@@ -218,9 +218,9 @@ var leasePromises = []promise{
 		ls := f.claim(two.No, long, 2)
 		f.sent(ls[1], campaign.SegmentSize, campaign.SegmentSize+1)
 		f.ok(f.l.Release(f.ctx, ls[0], nil))
-		f.ok(f.l.Release(f.ctx, ls[1], []int64{campaign.SegmentSize - 1})) // of another segment: not its to give back
+		f.ok(f.l.Release(f.ctx, ls[1], []int64{campaign.SegmentSize - 1})) // of another segment: this lease cannot give it back
 		f.counted(two.No, map[campaign.Status]int64{campaign.Queued: campaign.SegmentSize, campaign.InDoubt: 1})
-		f.sound(two.No) // nothing stands above the other's mark
+		f.sound(two.No) // no outcome lies above the mark of the other segment
 		ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{one.No, two.No}, Max: 2, Lease: long})
 		f.ok(err)
 		if len(ls) != 2 || ls[0].Run != one.No || ls[1].Run != two.No || ls[1].Index != 1 {
@@ -279,7 +279,7 @@ var leasePromises = []promise{
 		if d := cmp.Diff(want, f.counts(r.No)); d != "" {
 			f.Errorf("-want +got:\n%s", d)
 		}
-		f.record(acceptance(l, 3)) // what is in flight is recorded still
+		f.record(acceptance(l, 3)) // a result of an earlier intent is still recorded
 		f.status(r.No, 3, campaign.Accepted)
 		f.sound(r.No)
 	}},

@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 )
 
+// Totals are the deliveries of a run by status.
 func Totals(t *testing.T, l campaign.Ledger, no campaign.RunNo) map[campaign.Status]int64 {
 	t.Helper()
 	tallies, _, err := l.Tallies(t.Context(), no)
@@ -23,6 +24,7 @@ func Totals(t *testing.T, l campaign.Ledger, no campaign.RunNo) map[campaign.Sta
 	return sum
 }
 
+// Audited fails if Audit finds a problem.
 func Audited(t *testing.T, l campaign.Ledger, no campaign.RunNo) {
 	t.Helper()
 	if problems, err := l.Audit(t.Context(), no, 10); err != nil || len(problems) > 0 {
@@ -51,6 +53,7 @@ func Load(t testing.TB, l campaign.Ledger, n int64) campaign.Run {
 	return r
 }
 
+// Rows are deliveries with the seqs [lo, hi), each with a phone number of its own.
 func Rows(lo, hi int64) []campaign.Delivery {
 	ds := make([]campaign.Delivery, 0, hi-lo)
 	for seq := lo; seq < hi; seq++ {
@@ -77,6 +80,7 @@ func MessageID(no campaign.RunNo, seq int64) string {
 	return fmt.Sprintf("wamid.HBgNMjM0ODAzMDAwMDAwMBUCABEYEjlBM0NBNUIzRDRDRDY3%02d%010d", no, seq)
 }
 
+// Acceptances are the receipts of the first attempts of [from, to).
 func Acceptances(l campaign.Lease, from, to int64) []campaign.Result {
 	rs := make([]campaign.Result, 0, to-from)
 	now := time.Now()

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The model of one segment: what the ledger must say, in a few lines of Go. The state
-// machine below does what lanes, dead owners, webhooks and operators do, in any order,
-// on the ledger and on the model, and compares every answer and every status.
+// The model of one segment says in a few lines of Go what the ledger must answer. The state machine
+// below does what senders, dead owners, webhooks and operators do, in any order, on the ledger and on
+// the model, and compares every answer and every status.
 
 const modelRows = 12
 
@@ -23,7 +23,7 @@ type modelRow struct {
 	twice    bool // sent again while an earlier attempt was in doubt
 }
 
-// ended is s, unless an earlier attempt may have been sent: then nobody can say that none was.
+// ended is s, or Unknown if an earlier attempt may have been sent.
 func (r *modelRow) ended(s campaign.Status) campaign.Status {
 	if r.twice {
 		return campaign.Unknown
@@ -135,7 +135,7 @@ func (m *machine) Intend(t *rapid.T) {
 	m.mark = to
 }
 
-// StaleIntend is an owner that does not know that it lost the segment.
+// StaleIntend is the intent of an owner that lost the segment and does not know it.
 func (m *machine) StaleIntend(t *rapid.T) {
 	if len(m.old) == 0 || m.mark == modelRows {
 		t.Skip("nothing stale")
@@ -146,7 +146,7 @@ func (m *machine) StaleIntend(t *rapid.T) {
 	}
 }
 
-// Retry commits the intents of what is due.
+// Retry commits the intents of the retries that are due.
 func (m *machine) Retry(t *rapid.T) {
 	if !m.held {
 		t.Skip("no lease")
@@ -267,7 +267,7 @@ func (m *machine) Drop(t *rapid.T) {
 	m.mark = modelRows
 }
 
-// Park gives the segment back; it is done exactly when nothing is open.
+// Park gives the segment back. It must be done exactly when nothing is open.
 func (m *machine) Park(t *rapid.T) {
 	if !m.held {
 		t.Skip("no lease")
@@ -280,7 +280,7 @@ func (m *machine) Park(t *rapid.T) {
 	m.old, m.held = append(m.old, m.lease), false
 }
 
-// Check compares every row, and that the sum balances.
+// Check compares every row and the sums.
 func (m *machine) Check(t *rapid.T) {
 	lines := map[campaign.Status]int64{}
 	for l, err := range m.f.l.Lines(m.f.ctx, m.no) {

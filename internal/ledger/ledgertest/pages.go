@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// spread makes a run of so many segments of six deliveries each, ready to be sent. The rows run against the seqs, with gaps.
+// spread makes a run of so many segments of six deliveries each, ready to be sent. The rows are in the
+// opposite order of the seqs, with gaps.
 func (f *fixture) spread(segments int64) campaign.Run {
 	f.Helper()
 	r := f.create()
@@ -38,7 +39,7 @@ func (f *fixture) ended(l campaign.Lease) {
 	}
 }
 
-// pagePromises are about reports of runs that stand among others and are longer than one read of the ledger.
+// pagePromises are about reports that need more than one read of the ledger, of runs among others.
 var pagePromises = []promise{
 	{"EverySegmentIsCountedOnce", func(f *fixture) {
 		for _, segments := range []int64{1, 2, 3, 4, 5} {
@@ -94,7 +95,7 @@ var pagePromises = []promise{
 		f.apply(told(0, campaign.Sent, ""), told(1, campaign.Delivered, ""), told(2, campaign.Read, ""), told(3, campaign.Failed, "131049"),
 			told(4, campaign.Failed, "131026"))
 		f.ended(ls[0])
-		// Done, beside it: refusals of two codes.
+		// Done: refusals of two codes.
 		f.sent(ls[1], ls[1].Lo, ls[1].Hi)
 		for i := range int64(6) {
 			x := refusal(ls[1], ls[1].Lo+i)
@@ -108,7 +109,7 @@ var pagePromises = []promise{
 		f.record(acceptance(ls[2], lo), doubtful(ls[2], lo+1), doubtful(ls[2], lo+2))
 		f.apply(told(lo, campaign.Sent, ""), told(lo, campaign.Failed, "131049"))
 		f.resolved(ls[2], at(50), campaign.Resend, 2)
-		// Done: three of no messages that webhooks prove, three accepted.
+		// Done: three doubts that webhooks prove, three accepted.
 		lo = ls[3].Lo
 		f.sent(ls[3], lo, lo+6)
 		for i := range int64(3) {
@@ -160,7 +161,7 @@ var pagePromises = []promise{
 	{"LinesComeInTheirOrderOverEveryPage", func(f *fixture) {
 		sizes := []int64{999, 1000, 1001, 2000} // around one page and two
 		var runs []campaign.Run
-		for _, n := range sizes { // all before the first is read: each stands among others
+		for _, n := range sizes { // make all before reading the first, so that each lies among others
 			r := f.create()
 			ds := deliveries(0, n)
 			for i := range ds {
@@ -194,7 +195,7 @@ var pagePromises = []promise{
 		var want []campaign.LaneReport
 		for _, owner := range []string{"two", "one"} {
 			f.ok(f.l.ReportLanes(f.ctx, owner, []campaign.LaneReport{lane(before.No, "conn_1", 1), lane(r.No, "conn_2", 1), lane(r.No, "conn_1", 1),
-				lane(after.No, "conn_1", 1), lane(r.No, "conn_2", 2)})) // the last word of a lane stays
+				lane(after.No, "conn_1", 1), lane(r.No, "conn_2", 2)})) // the last report of a lane counts
 		}
 		for _, connection := range []string{"conn_1", "conn_2"} {
 			for _, owner := range []string{"one", "two"} {

@@ -102,7 +102,7 @@ var parkPromises = []promise{
 	}},
 }
 
-// parked fails unless Park leaves the segment open until want, give or take the test's own time.
+// parked fails unless Park leaves the segment open until want. It allows for the time of the test.
 func (f *fixture) parked(l campaign.Lease, wake time.Time, window time.Duration, want time.Time) {
 	f.Helper()
 	p, err := f.l.Park(f.ctx, l, wake, window)

@@ -10,7 +10,7 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// Provable puts n deliveries of a run in doubt by quarantine, and gives each its webhook.
+// Provable puts n deliveries of a run in doubt by a quarantine, and stores the events that prove them.
 func Provable(t testing.TB, l Restorable, n int64) campaign.Run {
 	t.Helper()
 	r := Load(t, l, n)
@@ -22,7 +22,7 @@ func Provable(t testing.TB, l Restorable, n int64) campaign.Run {
 	return r
 }
 
-// Replayed applies sent and delivered of a run's deliveries.
+// Replayed applies the statuses sent and delivered of a run's deliveries.
 func Replayed(t testing.TB, l campaign.Ledger, r campaign.Run, from, to int64, at time.Time) {
 	t.Helper()
 	var es []campaign.StatusEvent
@@ -39,7 +39,8 @@ func Replayed(t testing.TB, l campaign.Ledger, r campaign.Run, from, to int64, a
 	}
 }
 
-// SweepAll sweeps until a sweep adopts nothing, and returns what all of them did and the longest one's time.
+// SweepAll sweeps until a sweep adopts nothing, at most so many times. It returns the sum, and the time
+// of the longest sweep.
 func SweepAll(t testing.TB, l campaign.Ledger, most int) (sum campaign.Swept, longest time.Duration) {
 	t.Helper()
 	for range most {
@@ -57,7 +58,8 @@ func SweepAll(t testing.TB, l campaign.Ledger, most int) (sum campaign.Swept, lo
 	return sum, longest
 }
 
-// After a quarantine and a replay of the webhooks all doubts can be proven at once. No sweep may try them all in one transaction.
+// After a quarantine and a replay of the webhooks all doubts can be proven. Sweeps must not adopt all of
+// them in one transaction.
 func anyNumberOfProvableDoubtsIsAdopted(t *testing.T, l Tables) {
 	const n = 2_100 // more than either adopts in one transaction
 	r := Provable(t, l, n)
@@ -72,7 +74,7 @@ func anyNumberOfProvableDoubtsIsAdopted(t *testing.T, l Tables) {
 	t.Logf("the longest sweep took %v", longest)
 }
 
-// What stays ambiguous is at the head of every round: it must not be all that a sweep looks at.
+// Ambiguous orphans come first in every sweep. They must not be all that it looks at.
 func whatStaysAmbiguousKeepsNobodyWaiting(t *testing.T, l Tables) {
 	const n = 1_100                         // more than either looks at for one transaction
 	a, b := Load(t, l, n), Load(t, l, n-20) // the last 20 are in one run only
@@ -82,7 +84,7 @@ func whatStaysAmbiguousKeepsNobodyWaiting(t *testing.T, l Tables) {
 	}
 	Replayed(t, l, a, 0, n, now.Add(-30*time.Second))
 	var sum campaign.Swept
-	for n := 0; n < 10 && (sum.Adopted < 20 || sum.Ambiguous == 0); n++ { // a sweep whose time is up goes on at the next
+	for n := 0; n < 10 && (sum.Adopted < 20 || sum.Ambiguous == 0); n++ { // one sweep may end before all are done
 		s, _ := SweepAll(t, l, 1)
 		sum.Adopted, sum.Ambiguous = sum.Adopted+s.Adopted, sum.Ambiguous+s.Ambiguous
 	}
@@ -96,7 +98,7 @@ func whatStaysAmbiguousKeepsNobodyWaiting(t *testing.T, l Tables) {
 	Audited(t, l, b.No)
 }
 
-// Two doubts and two messages of one recipient, apart in time: each message proves one.
+// Two doubts and two messages of one recipient lie apart in time: each message proves one doubt.
 func messagesOfOneRecipientProveEachItsOwn(t *testing.T, l Tables) {
 	now := time.Now()
 	var runs []campaign.Run
@@ -126,9 +128,9 @@ func messagesOfOneRecipientProveEachItsOwn(t *testing.T, l Tables) {
 	}
 }
 
-// However many messages of strangers wait, those of doubts are found among them.
+// A sweep finds the orphans that prove doubts among many orphans of other programs.
 func aDoubtIsProvenAmongManyStrangersMessages(t *testing.T, l Tables) {
-	const n = 20_000 // from here on SQLite looks for them by the doubts, not by the orphans
+	const n = 20_000 // from this number on SQLite searches from the doubts, not from the orphans
 	alter(t, l, fmt.Sprintf(`WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < %d)
 		INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
 		SELECT i, 'stranger.' || i, 1, %[2]d, %[2]d, 5000000000000 + i, 'conn_1', '' FROM s`, n, ledger.Millis(time.Now())))
@@ -139,7 +141,7 @@ func aDoubtIsProvenAmongManyStrangersMessages(t *testing.T, l Tables) {
 	Audited(t, l, r.No)
 }
 
-// SweepStrangers measures sweeps of a few orphans that are nobody's.
+// SweepStrangers measures sweeps of a few orphans of other programs.
 func SweepStrangers(b *testing.B, l campaign.Ledger) {
 	b.Helper()
 	var es []campaign.StatusEvent

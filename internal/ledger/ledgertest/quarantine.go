@@ -8,8 +8,8 @@ import (
 	"campaignd/campaign"
 )
 
-// What may have been posted in the lost time: deliveries behind the mark, retries that were due, and what was in
-// flight. Nobody else.
+// Quarantine doubts exactly what may have been posted in the lost time: deliveries behind the mark,
+// retries that were due, and deliveries in flight.
 func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 	const rows = campaign.SegmentSize + 100
 	r := Load(t, l, rows)
@@ -27,7 +27,7 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		return campaign.Result{Run: r.No, Seq: seq, Key: 2348030000000 + seq, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultDeferred,
 			At: now, Epoch: lease.Epoch, NotBefore: at, Code: "busy"}
 	}
-	// 0 to 3 are accepted, 4 was due before the loss was noticed, 5 is not due yet, 6 to 9 are in flight.
+	// 0 to 3 are accepted, 4 was due before anybody noticed the loss, 5 is not due yet, 6 to 9 are in flight.
 	if err := l.Record(t.Context(), append(Acceptances(lease, 0, 4), deferred(4, now.Add(-time.Second)),
 		deferred(5, now.Add(time.Hour)))); err != nil {
 		t.Fatal(err)
@@ -56,8 +56,8 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		t.Errorf("a sender that stayed: %+v %v; want no error, Fenced", g, err)
 	}
 
-	// The replayed webhooks prove what was posted, while the run is paused. The second segment was bound to no
-	// connection: any may have sent it, whoever has it now.
+	// The replayed webhooks prove what was posted, while the run is paused. No connection was bound to the
+	// second segment, so that any may have sent it.
 	event := func(seq int64, connection string, at time.Time) campaign.StatusEvent {
 		return campaign.StatusEvent{MessageID: MessageID(r.No, seq), Connection: connection, Recipient: 2348030000000 + seq,
 			Status: campaign.Delivered, At: at, ReceivedAt: now}
@@ -124,7 +124,7 @@ func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {
 	}{
 		{ready, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "replayed"},
 		{template, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "it was paused before: template it is reviewed"},
-		// or an APPROVED would end it
+		// otherwise an APPROVED would resume it
 		{operator, campaign.Paused, campaign.PausedByOperator, campaign.WantRun, ""},
 		{cancelled, campaign.Ready, "", campaign.WantCancel, ""},
 		{importing, campaign.Importing, "", campaign.WantPause, ""},

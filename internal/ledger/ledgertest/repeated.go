@@ -8,7 +8,7 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// repeated is which deliveries of a run carry the flag of a message id that another has.
+// repeated returns the deliveries of a run with the flag of a repeated message id.
 func repeated(t *testing.T, l Tables, no campaign.RunNo, n int64) (seqs []int64) {
 	t.Helper()
 	for seq := range n {
@@ -24,13 +24,13 @@ func repeated(t *testing.T, l Tables, no campaign.RunNo, n int64) (seqs []int64)
 	return seqs
 }
 
-// Both deliveries of one message id are flagged, and nobody else, wherever they stand in what is recorded at once.
+// Exactly the deliveries with the same message id are flagged, wherever they are in the call.
 func aRepeatedMessageIDIsFlaggedAtBoth(t *testing.T, l Tables) {
 	const width = 16 // acceptances of one statement of SQLite
 	const n = 2*width + 2
 	for name, c := range map[string]struct {
 		calls [][2]int64 // from, to
-		same  []int64    // deliveries that are given the id of the first of them
+		same  []int64    // deliveries with the message id of the first of them
 	}{
 		"None":                     {[][2]int64{{0, n}}, nil},
 		"InOneStatement":           {[][2]int64{{0, n}}, []int64{0, width - 1}},
@@ -64,7 +64,7 @@ func aRepeatedMessageIDIsFlaggedAtBoth(t *testing.T, l Tables) {
 	}
 }
 
-// Two ids of one hash are two messages.
+// Two message ids with the same hash are two messages.
 func twoIDsOfOneHashAreNotRepeated(t *testing.T, l Tables) {
 	r := Load(t, l, 3)
 	rs := Acceptances(ClaimAll(t, l, r.No)[0], 0, 3)

@@ -87,7 +87,7 @@ var reportPromises = []promise{
 				break
 			}
 		}
-		f.sent(f.lease(r.No, long), 0, 1) // the reader is gone
+		f.sent(f.lease(r.No, long), 0, 1) // the read has ended
 	}},
 	{"TheSumBalancesWhileEverythingMoves", func(f *fixture) {
 		const n = 600
@@ -124,7 +124,7 @@ var reportPromises = []promise{
 			f.counts(r.No)
 		}
 		wg.Wait()
-		f.sweep() // a status that is stored while its receipt is recorded, by another connection, is left to the sweeper
+		f.sweep() // the sweep applies a status that was stored while its receipt was recorded
 		if c := f.counts(r.No); c[campaign.Sent] != n {
 			f.Errorf("counts %v; want Sent: %+v", c, n)
 		}
@@ -155,7 +155,7 @@ var reportPromises = []promise{
 		ctx, cancel := context.WithCancel(f.ctx)
 		cancel()
 		if gs, err := f.l.Intend(ctx, []campaign.Intent{intent(l, 0, 1)}); err == nil && gs[0].To == 1 {
-			return // it was faster: then it is durable, and granted
+			return // the call was faster than the cancellation
 		}
 		if s := f.segmentState(r.No, 0); s.Mark != 0 {
 			f.Errorf("an intent that failed moved the mark to %d; want Mark 0", s.Mark)

@@ -82,7 +82,7 @@ var resultPromises = []promise{
 		f.sent(l, 0, 1)
 		f.record(deferral(l, 0, at(0)))
 		f.sentRetry(l, 1, 0, 2)
-		f.record(deferral(l, 0, at(0)), refusal(l, 0), doubtful(l, 0)) // all of attempt 1, late
+		f.record(deferral(l, 0, at(0)), refusal(l, 0), doubtful(l, 0)) // late results of attempt 1
 		f.status(r.No, 0, campaign.Sending)
 		second := refusal(l, 0)
 		second.Attempt = 2

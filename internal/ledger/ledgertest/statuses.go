@@ -65,7 +65,7 @@ var statusPromises = []promise{
 		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131049" || !got.FailedAt.Equal(at(20)) {
 			f.Errorf(`got %+v; want Code "131049", FailedAt %+v`, got, at(20))
 		}
-		f.apply(fail("131040", 20)) // of the same instant the least
+		f.apply(fail("131040", 20)) // of two codes at the same time the smaller
 		if got := f.status(r.No, 0, campaign.Failed); got.Code != "131040" {
 			f.Errorf("code = %s, want 131040", got.Code)
 		}
@@ -199,7 +199,7 @@ var statusPromises = []promise{
 	{"AnEventFromTheFutureIsBroughtBack", func(f *fixture) {
 		r, _ := f.accepted(1)
 		for _, c := range []struct{ told, want time.Time }{
-			{at(330).Add(instant), at(30)}, // five minutes ahead of what received it is too much
+			{at(330).Add(instant), at(30)}, // more than five minutes after its receipt
 			{time.Time{}, at(30)},          // it has no time
 			{at(29), at(29)},
 		} {
@@ -210,7 +210,7 @@ var statusPromises = []promise{
 				f.Errorf("told as sent at %s: sent at %s, want %s", c.told, got, c.want)
 			}
 		}
-		ahead := event(messageID(r.No, 0), key(0), campaign.Delivered, at(330)) // and this is not
+		ahead := event(messageID(r.No, 0), key(0), campaign.Delivered, at(330)) // five minutes are allowed
 		ahead.ReceivedAt = at(30)
 		f.apply(ahead)
 		if got := f.status(r.No, 0, campaign.Delivered).DeliveredAt; !got.Equal(at(330)) {

@@ -1,7 +1,8 @@
-// Package ledgertest is the conformance suite of campaign.Ledger. Each backend runs it
-// against empty ledgers; a subtest's name is the promise it holds, and the comments of
-// the interface are the source of all of them. It uses no virtual time, because a
-// database server has none: leases are either long or over when they are given.
+// Package ledgertest is the conformance suite of campaign.Ledger. The tests of each backend run it
+// against empty ledgers: Run knows the interface alone, RunTables also looks into the tables, RunFaults
+// makes statements fail, and RunClock stops the clock of leases. The name of a subtest is the promise
+// that it checks; the comments of the interface are the source of them all. The suite uses no virtual
+// time, because a database server has none: leases are either long, or over when they begin.
 package ledgertest
 
 import (
@@ -39,7 +40,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Jobs", jobPromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
-			t.Parallel() // most of a promise's time is its database's
+			t.Parallel() // a promise mostly waits for its database
 			for _, p := range chapter.promises {
 				t.Run(p.name, func(t *testing.T) { p.test(newFixture(t, open)) })
 			}

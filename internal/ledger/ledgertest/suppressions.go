@@ -188,7 +188,7 @@ func (f *fixture) suppressTwice(calls string, first, second campaign.Suppression
 	}
 }
 
-// suppressedAs fails unless the number is suppressed exactly so, once.
+// suppressedAs fails unless the number has exactly this one suppression.
 func (f *fixture) suppressedAs(want campaign.Suppression, format string, about ...any) {
 	f.Helper()
 	var got []campaign.Suppression

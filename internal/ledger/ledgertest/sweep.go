@@ -9,12 +9,14 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// A sweep looks at 5,000 orphans and drops 5,000 that are old. It goes on where it stopped, and says exactly what it did.
+// A sweep looks at 5,000 orphans and drops 5,000 old ones. The next goes on where it stopped. The answer
+// counts exactly what a sweep did.
 func eachSweepTakesOneStepAndCountsIt(t *testing.T, l Tables) {
 	r := sparse(t, l, "r", 0)
 	begin(t, l, r)
 	now := time.Now()
-	// As another process leaves them: two statuses of one message, one of another, and a stranger of the same hash.
+	// Orphans as another process leaves them: two statuses of one message, one of another, and one of
+	// another program with the same hash.
 	for _, o := range []struct {
 		of, id string
 		rank   ledger.Rank
@@ -28,7 +30,7 @@ func eachSweepTakesOneStepAndCountsIt(t *testing.T, l Tables) {
 			VALUES (%d, '%s', %d, %d, %d, 0, '', '')`,
 			l.MessageHash(o.of), o.id, o.rank, ledger.Millis(now), ledger.Millis(now)+1))
 	}
-	// Before all of them in the order of the sweep, as many strangers as one step has.
+	// As many orphans of other programs as one step has come before all of them.
 	alter(t, l, fmt.Sprintf(`WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < %d)
 			INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
 			SELECT -9223372036854775000 + i, 'stranger', 1, 0, %d, 0, '', '' FROM s`,

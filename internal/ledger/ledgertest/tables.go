@@ -18,10 +18,10 @@ type Restorable interface {
 	Rehearse(ctx context.Context, ahead int64, since time.Time) (int64, error)
 }
 
-// Tables is a ledger, opened as sender, whose tables a test reads and changes behind its back.
+// Tables is a ledger, opened as sender, whose tables a test reads and changes.
 type Tables interface {
 	Restorable
-	// Alter runs a statement in which NONE is a text that is missing, and ZERO a time or hash that is.
+	// Alter runs a statement. NONE in it is a missing text, ZERO a missing time or hash.
 	Alter(ctx context.Context, query string) error
 	// Stored reads a row of one text.
 	Stored(ctx context.Context, query string) (string, error)
@@ -74,7 +74,7 @@ func RunTables(t *testing.T, open func(*testing.T) Tables) {
 	}
 }
 
-// alter changes the tables behind the ledger's back.
+// alter changes the tables, past the methods of the ledger.
 func alter(t *testing.T, l Tables, query string) {
 	t.Helper()
 	if err := l.Alter(t.Context(), query); err != nil {

@@ -93,7 +93,7 @@ var templatePromises = []promise{
 		}
 		_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Paused}, campaign.Ready, "", "")
 		f.ok(err)
-		for _, event := range []string{"UNPAUSED", "REINSTATED", "UNARCHIVED"} { // the operator's resume forgets the DISABLED
+		for _, event := range []string{"UNPAUSED", "REINSTATED", "UNARCHIVED"} { // the operator's resume ends the DISABLED
 			if got, want := tell("PAUSED").State, campaign.Paused; got != want {
 				f.Errorf("after PAUSED the run is %s, want %s", got, want)
 			}

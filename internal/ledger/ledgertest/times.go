@@ -20,7 +20,7 @@ func within(t *testing.T, l Tables, began time.Time, query string) {
 	}
 }
 
-// What comes without a time happened when it was told.
+// The ledger gives what comes without a time the time of the call.
 func whatHasNoTimeHappenedNow(t *testing.T, l Tables) {
 	began := time.Now().Truncate(time.Millisecond)
 	r := Load(t, l, 4)

@@ -39,8 +39,8 @@ func (s *Server) Database(t testing.TB) string {
 	return s.database(t, "")
 }
 
-// Filled is Database with what fill, which is always the same and closes what it opens, writes into one. It is called once,
-// and its database copied.
+// Filled makes a database with what fill writes. fill is called once, and its database is copied, so it
+// must always be the same function and close what it opens.
 func (s *Server) Filled(t testing.TB, fill func(url string) error) string {
 	t.Helper()
 	const name = "filled"

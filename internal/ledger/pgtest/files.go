@@ -19,7 +19,7 @@ import (
 	"testing/fstest"
 )
 
-// programs finds the folder of initdb and postgres: on PATH, or where Debian puts them, the newest first.
+// programs finds the folder of initdb and postgres: on PATH, or the newest where Debian puts them.
 func programs() (string, error) {
 	if p, err := exec.LookPath("postgres"); err == nil {
 		if _, err := os.Stat(filepath.Join(filepath.Dir(p), "initdb")); err == nil {
@@ -38,7 +38,7 @@ func programs() (string, error) {
 	return filepath.Dir(found[0]), nil
 }
 
-// unprivileged is the user that a server started by root runs as.
+// unprivileged is the user of a server that root starts.
 func unprivileged() (*syscall.Credential, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -55,7 +55,7 @@ func unprivileged() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
 
-func place() string {
+func dataFolder() string {
 	if f, err := os.Stat("/dev/shm"); err == nil && f.IsDir() {
 		return "/dev/shm"
 	}
@@ -70,8 +70,8 @@ func freeAddr() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// pristine are the files that initdb wrote first, so that other servers of this process are made in a tenth of its time. All of
-// them have one system identifier.
+// pristine are the files of the first initdb. Copying them makes the other servers of this process in a
+// tenth of its time; all of them have one system identifier.
 var pristine struct {
 	sync.Mutex
 	files fstest.MapFS
@@ -103,7 +103,7 @@ func (s *Server) init() error {
 	return err
 }
 
-// unpack writes files as the server's, for its user alone: it refuses others.
+// unpack writes the files of the server for its user alone: PostgreSQL refuses other permissions.
 func (s *Server) unpack(files fs.FS) error {
 	if err := os.CopyFS(s.data(), files); err != nil {
 		return err

@@ -2,11 +2,10 @@
 
 // Package pgtest starts a private PostgreSQL for tests, on a free loopback port, and ends it again.
 //
-// Tests of the ledger and of processes that share one call it. It promises that the server is
-// the caller's own: it may be crashed and restarted at will, and with everything it wrote it is
-// gone when Stop is called, or when the process that started it dies in any way. A machine without
-// PostgreSQL's programs is told apart from one where they fail (ErrMissing). scripts/services.sh
-// installs them.
+// Tests of the ledger, and of processes that share one, call it. The server belongs to its caller, who
+// may crash and restart it at will. The server and its files are gone after Stop, and after the process
+// that started it died in any way. ErrMissing says that a machine lacks the programs of PostgreSQL;
+// scripts/services.sh installs them.
 package pgtest
 
 import (
@@ -34,9 +33,9 @@ type Server struct {
 	Addr string // host:port; the same after a restart
 
 	bin, dir string
-	as       *syscall.Credential // nil: as we are
+	as       *syscall.Credential // the user of the server; nil: ours
 	settings []string
-	watch    *exec.Cmd      // the shell that ends the server when we die
+	watch    *exec.Cmd      // the shell that ends the server when this process dies
 	life     io.WriteCloser // its standard input
 	names    atomic.Int64
 	filled   sync.Once
@@ -44,7 +43,7 @@ type Server struct {
 }
 
 // Start makes an empty server with these settings ("name=value") and waits until it answers.
-// Data lie in memory (/dev/shm) where there is such a place: what is tested is the protocol, not the disk.
+// Its files are in memory (/dev/shm) if possible: the tests are about the protocol, not the disk.
 func Start(settings ...string) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
@@ -56,7 +55,7 @@ func Start(settings ...string) (*Server, error) {
 			return nil, err
 		}
 	}
-	if s.dir, err = os.MkdirTemp(place(), "campaignd-postgres-"); err != nil {
+	if s.dir, err = os.MkdirTemp(dataFolder(), "campaignd-postgres-"); err != nil {
 		return nil, err
 	}
 	if s.as != nil {
@@ -78,8 +77,8 @@ func Start(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// Require is for a test that cannot do without the server: it skips when the programs are
-// not installed, and fails when they do not work, or with CI=true in the environment.
+// Require is for a test that needs the server. It skips the test when the programs are not installed,
+// and fails it when they do not work, or with CI=true in the environment.
 func Require(t testing.TB, err error) {
 	t.Helper()
 	switch {
@@ -95,14 +94,14 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
 	c.Dir = s.dir
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + s.dir}
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true} // a signal to our group is not for it
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true} // a signal to this process's group must not reach it
 	return c
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// Crash is the end of the server without a shutdown: connections break, and what was not
-// flushed to the log is lost.
+// Crash ends the server without a shutdown: connections break, and what was not flushed to the log is
+// lost.
 func (s *Server) Crash() {
 	if s.watch == nil {
 		return
@@ -113,8 +112,8 @@ func (s *Server) Crash() {
 	s.watch, s.life = nil, nil
 }
 
-// watched runs a server until a line comes in, or the end of the input because whoever
-// started it is gone: then nobody needs its files any more. SIGQUIT is PostgreSQL's immediate
+// watched runs a server until its standard input has a line or ends. The input ends when the process
+// that started the server died; then the files are removed too. SIGQUIT is PostgreSQL's immediate
 // shutdown; its children end with it.
 const watched = `"$@" >>server.log 2>&1 & pid=$!
 read -r what
@@ -155,8 +154,8 @@ func (s *Server) Restart() error {
 	}
 }
 
-// Restore makes the server go on as one that was restored from a backup, or a standby that was
-// promoted: what it had committed is there, on a new timeline.
+// Restore makes the server go on as after the restore of a backup, or as a standby that was promoted:
+// what it had committed is there, on a new timeline.
 func (s *Server) Restore() error {
 	s.Crash()
 	signal := filepath.Join(s.data(), "recovery.signal")

@@ -9,7 +9,7 @@ import (
 	"campaignd/internal/ledger/pgtest"
 )
 
-// A server for the tests of one package: started in TestMain, one database for each test.
+// The tests of a package share one server, which TestMain ends. Each test has a database of its own.
 func Example() {
 	server, err := pgtest.Start("synchronous_commit=on")
 	if errors.Is(err, pgtest.ErrMissing) {
