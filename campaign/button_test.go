@@ -13,7 +13,7 @@ import (
 func TestACodeInAButtonIsHeldToItsRules(t *testing.T) {
 	for text, want := range map[string]string{
 		"123-456": "", "123456789012345": "",
-		"123 456":          `template.buttons[0].text: "123 456" is no one-time code`,
+		"123 456":          `template.buttons[0].text: "123 456" is not a one-time code`,
 		"1234567890123456": `template.buttons[0].text: "1234567890123456" has 16 characters; at most 15 are allowed`,
 	} {
 		_, err := campaign.ParseDefinition("c.yaml", []byte("name: a\nconnections: [conn_1]\n"+

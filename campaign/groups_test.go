@@ -8,11 +8,14 @@ import (
 	"campaignd/campaign"
 )
 
-// A window by the recipient's clock binds a follow-up too: each of its rows lies in a segment of the same zone as before.
+// A window by the recipient's clock holds for a follow-up too: each of its rows lies in a segment of
+// the same zone as in the parent run.
 func TestAFollowUpKeepsTheZonesOfItsRows(t *testing.T) {
 	l := openLedger(t)
 	zoned := minimal + "recipients: {columns: {timezone: tz}}\nwindow: {hours: \"09:00-18:00\", timezone: recipient}\n"
-	path := writeFile(t, "zones.csv", "to,tz\n+2348031234501,Africa/Lagos\n+12025550143,America/New_York\n+2348031234502,Africa/Lagos\n+12025550144,America/Chicago\n")
+	path := writeFile(t, "zones.csv", "to,tz\n"+
+		"+2348031234501,Africa/Lagos\n+12025550143,America/New_York\n"+
+		"+2348031234502,Africa/Lagos\n+12025550144,America/Chicago\n")
 	d := parse(t, zoned)
 	run := newRun(t, l, d, path)
 	counts, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path})

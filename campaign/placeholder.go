@@ -40,7 +40,7 @@ func parts(s string) ([]part, error) {
 		case isIdentifier(name):
 			return nil, fmt.Errorf("%q lacks its dot: write {{ .%s }}", shorten("{{"+inner+"}}"), name)
 		default:
-			return nil, fmt.Errorf("%q is no variable: want {{ .name }}, a name of letters, digits and _; "+
+			return nil, fmt.Errorf("%q is not a variable: want {{ .name }}, a name of letters, digits and _; "+
 				"functions and expressions are not understood, "+
 				"and a column whose name has other characters is named under recipients.columns",
 				shorten("{{"+inner+"}}"))

@@ -89,11 +89,14 @@ func TestConnectionsAreShownAsTheServiceTells(t *testing.T) {
 			t.Errorf("status %q: got %q, want a warning: %v", status, got, warned)
 		}
 	}
-	for n, want := range map[int]string{0: "it reaches none; check service.api_key", 1: "it reaches account-00",
+	for n, want := range map[int]string{
+		0: "it reaches none; check service.api_key",
+		1: "it reaches account-00",
 		12: "it reaches account-00, account-01, account-02, account-03, account-04, account-05, account-06, account-07, account-08, " +
 			"account-09, account-10, account-11",
 		13: "it reaches account-00, account-01, account-02, account-03, account-04, account-05, account-06, account-07, account-08, " +
-			"account-09, account-10, account-11 and 1 more"} {
+			"account-09, account-10, account-11 and 1 more",
+	} {
 		a := service()
 		a.connections = nil
 		for i := range n {
@@ -121,10 +124,12 @@ func TestConnectionsAreShownAsTheServiceTells(t *testing.T) {
 // The first zone that does not exist is named with its line; from the second on they are counted.
 // Rows without a zone are counted.
 func TestRowsWithoutATimeZoneAreCounted(t *testing.T) {
-	file := strings.Replace(minimal, "name: a", "name: zones", 1) + "recipients: {validate: possible, columns: {timezone: tz}}\nwindow: " +
-		"{timezone: recipient}\nschedule: {cron: '@daily', timezone: Africa/Accra}\n"
+	file := strings.Replace(minimal, "name: a", "name: zones", 1) +
+		"recipients: {validate: possible, columns: {timezone: tz}}\n" +
+		"window: {timezone: recipient}\n" +
+		"schedule: {cron: '@daily', timezone: Africa/Accra}\n"
 	row := func(i int, zone string) string { return fmt.Sprintf("+234803123450%d,%s\n", i, zone) }
-	const named = `"Mars/Olympus" is no time zone: such rows are sent by the clock of Africa/Accra`
+	const named = `"Mars/Olympus" is not a time zone: such rows are sent by the clock of Africa/Accra`
 	for name, c := range map[string]struct {
 		rows string
 		want []string

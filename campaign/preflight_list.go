@@ -95,7 +95,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 				if c.badZone++; c.badZone == 1 {
 					c.p.Findings = append(c.p.Findings, Finding{
 						Level: LevelWarning, Where: fmt.Sprintf("%s:%d", c.in.List, row.Line),
-						What:   fmt.Sprintf("%q is no time zone: such rows are sent by the clock of %s", shorten(row.Timezone), j.zones.fallback),
+						What:   fmt.Sprintf("%q is not a time zone: such rows are sent by the clock of %s", shorten(row.Timezone), j.zones.fallback),
 						Remedy: "write IANA names such as Africa/Lagos",
 					})
 				}

@@ -136,8 +136,8 @@ func TestValuesThatCanBeSentAndThatCannot(t *testing.T) {
 		{"code with space", "otp", "123 456", "", "one-time"},
 		{"code with emoji", "otp", "12\U0001F600", "", "one-time"},
 		{"link", "link", "https://example.com/a.jpg", "https://example.com/a.jpg", ""},
-		{"link of another scheme", "link", "javascript:alert(1)", "", "no link"},
-		{"link without host", "link", "https:///a.jpg", "", "no link"},
+		{"link of another scheme", "link", "javascript:alert(1)", "", "not a link"},
+		{"link without host", "link", "https:///a.jpg", "", "not a link"},
 	} {
 		var use campaign.TemplateUse
 		switch c.use {

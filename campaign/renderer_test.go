@@ -62,7 +62,7 @@ func TestAFaultOfARowNamesItsColumnOrPart(t *testing.T) {
 			VariableError{Reason: InvalidVariable, Column: "v", Value: "a b", Sentence: "has a space, which an address cannot have"}},
 		"the only one": {[]string{"A", "B", "u", "v", "1/2"},
 			VariableError{Reason: InvalidVariable, Column: "o", Value: "1/2",
-				Sentence: "is no one-time code: want letters, digits and signs without spaces, links or emoji"}},
+				Sentence: "is not a one-time code: want letters, digits and signs without spaces, links or emoji"}},
 		"a default": {[]string{"A", " ", "u", "v", "1"}, good},
 		"no value": {[]string{"", "B", "u", "v", "1"},
 			VariableError{Reason: MissingVariable, Column: "a", Sentence: "has no value"}},

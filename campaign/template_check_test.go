@@ -75,10 +75,12 @@ func TestEachDifferenceFromTheTemplateIsFound(t *testing.T) {
 		record messaging.TemplateRecord
 		want   []string
 	}{
-		"paused": {record: messaging.TemplateRecord{Status: "PAUSED"}, want: []string{`error template.name: template "a" is ` +
-			`paused on connection c1; only approved templates can be sent; wait for its approval, or repair it at the service`}},
-		"no status": {record: messaging.TemplateRecord{Status: "-"}, want: []string{`error template.name: template "a" is unknown ` +
-			`on connection c1; only approved templates can be sent; wait for its approval, or repair it at the service`}},
+		"paused": {record: messaging.TemplateRecord{Status: "PAUSED"},
+			want: []string{`error template.name: template "a" is paused on connection c1; only approved templates can be sent; ` +
+				`wait for its approval, or repair it at the service`}},
+		"no status": {record: messaging.TemplateRecord{Status: "-"},
+			want: []string{`error template.name: template "a" is unknown on connection c1; only approved templates can be sent; ` +
+				`wait for its approval, or repair it at the service`}},
 		"same category": {use: TemplateUse{Category: "UTILITY"}, record: messaging.TemplateRecord{Category: "UTILITY"}},
 		"no category":   {use: TemplateUse{Category: "UTILITY"}},
 		"nobody says":   {record: messaging.TemplateRecord{Category: "UTILITY"}},
@@ -106,29 +108,34 @@ func TestEachDifferenceFromTheTemplateIsFound(t *testing.T) {
 		"document": {use: TemplateUse{Header: document}, has: header("DOCUMENT", "")},
 		"no image": {has: header("IMAGE", ""),
 			want: []string{"error template: the template has a header of type image and the campaign gives none; add header: {image: {file: ...}}"}},
-		"no document": {has: header("DOCUMENT", ""), want: []string{"error template: the template has a header of type document and " +
-			"the campaign gives none; add header: {document: {file: ...}}"}},
+		"no document": {has: header("DOCUMENT", ""),
+			want: []string{"error template: the template has a header of type document and the campaign gives none; " +
+				"add header: {document: {file: ...}}"}},
 		"another medium": {use: TemplateUse{Header: video}, has: header("IMAGE", ""),
 			want: []string{"error template.header.video: the template's header is of type image; give that"}},
-		"location": {has: header("LOCATION", ""), want: []string{"error template.name: the template has a location header, which " +
-			"the service's document shows no way to fill; use a template without it"}},
+		"location": {has: header("LOCATION", ""),
+			want: []string{"error template.name: the template has a location header, which the service's document shows no way to fill; " +
+				"use a template without it"}},
 		"text": {has: header("TEXT", "Hi")},
 		"text, and a medium": {use: TemplateUse{Header: image}, has: header("TEXT", "Hi"),
 			want: []string{"error template.header: the template has no media header; remove header"}},
-		"text of a variable": {use: TemplateUse{Header: image}, has: header("TEXT", "Hi {{1}}"), want: []string{"error template.name: the " +
-			"template's text header has a variable, which the service's document shows no way to fill; use a template whose header has none"}},
+		"text of a variable": {use: TemplateUse{Header: image}, has: header("TEXT", "Hi {{1}}"),
+			want: []string{"error template.name: the template's text header has a variable, " +
+				"which the service's document shows no way to fill; use a template whose header has none"}},
 		"no header": {use: TemplateUse{Header: image}, has: body(""),
 			want: []string{"error template.header: the template has no media header; remove header"}},
 		"fixed buttons": {has: buttons("URL https://a/b", "PHONE_NUMBER", "QUICK_REPLY")},
 		"a url":         {use: TemplateUse{Buttons: fill("url")}, has: buttons("URL https://a/b", "URL https://a/{{1}}")},
-		"no url filled": {has: buttons("URL https://a/{{1}}"), want: []string{"error template.buttons: the template has 1 button of " +
-			"type url with a variable, and 0 are filled; add {type: url, text: ...}"}},
+		"no url filled": {has: buttons("URL https://a/{{1}}"),
+			want: []string{"error template.buttons: the template has 1 button of type url with a variable, and 0 are filled; " +
+				"add {type: url, text: ...}"}},
 		"a fixed url filled": {use: TemplateUse{Buttons: fill("url")}, has: buttons("URL https://a/b"),
 			want: []string{"error template.buttons: the template has 0 buttons of type url with a variable, and 1 is filled; " +
 				"an address without a variable takes no value"}},
 		"a coupon": {use: TemplateUse{Buttons: fill("copy_code")}, has: buttons("COPY_CODE")},
-		"no coupon filled": {has: buttons("COPY_CODE"), want: []string{"error template.buttons: the template has 1 button of type " +
-			"copy_code with a variable, and 0 are filled; add {type: copy_code, text: ...}"}},
+		"no coupon filled": {has: buttons("COPY_CODE"),
+			want: []string{"error template.buttons: the template has 1 button of type copy_code with a variable, and 0 are filled; " +
+				"add {type: copy_code, text: ...}"}},
 		"no coupon there": {use: TemplateUse{Buttons: fill("copy_code")}, has: body(""),
 			want: []string{"error template.buttons: the template has 0 buttons of type copy_code, and 1 is filled"}},
 		"replies": {use: TemplateUse{Buttons: fill("quick_reply", "quick_reply")},
@@ -138,8 +145,9 @@ func TestEachDifferenceFromTheTemplateIsFound(t *testing.T) {
 		"otp without buttons": {use: TemplateUse{OTP: "1"}, has: body("")},
 		"otp, and others": {use: TemplateUse{OTP: "1"}, has: buttons("QUICK_REPLY"),
 			want: []string{"error template.buttons: the template has 0 buttons of type otp, and 1 is filled"}},
-		"otp is not filled": {has: buttons("OTP"), want: []string{"error template.buttons: the template has 1 button of type otp with a " +
-			"variable, and 0 are filled; add {type: otp, text: ...}"}},
+		"otp is not filled": {has: buttons("OTP"),
+			want: []string{"error template.buttons: the template has 1 button of type otp with a variable, and 0 are filled; " +
+				"add {type: otp, text: ...}"}},
 	} {
 		c.use.Name, c.record.Components = "a", c.has
 		if c.record.Status == "" {

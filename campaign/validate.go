@@ -67,7 +67,7 @@ func (s *source) checkConnections(ids []string) {
 		path := fmt.Sprintf("connections[%d]", i)
 		switch {
 		case id == "" || strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) || len(id) > 200:
-			s.at(path, fmt.Sprintf("%q is no connection id", shorten(id)), "")
+			s.at(path, fmt.Sprintf("%q is not a connection id", shorten(id)), "")
 		case slices.Index(ids, id) < i:
 			s.at(path, fmt.Sprintf("%q stands here twice", id), "keep one")
 		}
@@ -210,10 +210,10 @@ func (s *source) zone(path, name string) {
 // between replicas.
 func checkZone(name string) error {
 	if name == "" || strings.EqualFold(name, "local") {
-		return fmt.Errorf("%q is no time zone", name)
+		return fmt.Errorf("%q is not a time zone", name)
 	}
 	if _, err := time.LoadLocation(name); err != nil {
-		return fmt.Errorf("%q is no time zone that this machine knows", shorten(name))
+		return fmt.Errorf("%q is not a time zone that this machine knows", shorten(name))
 	}
 	return nil
 }

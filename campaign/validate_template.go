@@ -120,7 +120,7 @@ func (s *source) parameter(path string, u use, text string) {
 		s.at(path, fmt.Sprintf("%q %s", shorten(text), why), "")
 	} else if u == inLink {
 		if l, err := url.Parse(out); err != nil || l.Host == "" {
-			s.at(path, fmt.Sprintf("%q is no link", shorten(text)), "want https://host/path")
+			s.at(path, fmt.Sprintf("%q is not a link", shorten(text)), "want https://host/path")
 		}
 	}
 }

@@ -148,20 +148,20 @@ func finish(u use, s string) (out string, units int, why string) {
 			rest, ok = strings.CutPrefix(out, "http://")
 		}
 		if !ok || rest == "" || strings.ContainsRune("/?#@:", rune(rest[0])) {
-			return "", units, "is no link: want https://host/path"
+			return "", units, "is not a link: want https://host/path"
 		}
 		return out, len(out), tooLong(len(out), maxURL)
 	case inCopyCode:
 		for i := range len(s) {
 			if !alphanumeric(s[i]) {
-				return "", units, "is no coupon code: want letters a-z, A-Z and digits only"
+				return "", units, "is not a coupon code: want letters a-z, A-Z and digits only"
 			}
 		}
 		return s, units, tooLong(units, maxCopyCode)
 	case inOTP:
 		for i := range len(s) {
 			if s[i] <= ' ' || s[i] > '~' || s[i] == '/' {
-				return "", units, "is no one-time code: want letters, digits and signs without spaces, links or emoji"
+				return "", units, "is not a one-time code: want letters, digits and signs without spaces, links or emoji"
 			}
 		}
 		return s, units, tooLong(units, maxOTP)

@@ -29,13 +29,13 @@ func TestValuesEndAtTheLimitsOfTheirUse(t *testing.T) {
 		{inURL, "a+b-c.1://x", 11, "is a whole address: the template has the beginning of it, the variable is only its end"},
 		{inURL, "://x", 4, ""}, {inURL, "a b", 3, "has a space, which an address cannot have"},
 		{inLink, host + x(1990), 2000, ""}, {inLink, host + x(1991), 2001, "has 2001 characters; at most 2000 are allowed"},
-		{inLink, "http://a", 8, ""}, {inLink, "https://", 8, "is no link: want https://host/path"},
-		{inLink, "ftp://a", 7, "is no link: want https://host/path"}, {inLink, "https://a b", 11, "has a space, which an address cannot have"},
-		{inLink, "https://?a", 10, "is no link: want https://host/path"}, {inLink, "https://#a", 10, "is no link: want https://host/path"},
-		{inLink, "https://@a", 10, "is no link: want https://host/path"}, {inLink, "https://:1", 10, "is no link: want https://host/path"},
+		{inLink, "http://a", 8, ""}, {inLink, "https://", 8, "is not a link: want https://host/path"},
+		{inLink, "ftp://a", 7, "is not a link: want https://host/path"}, {inLink, "https://a b", 11, "has a space, which an address cannot have"},
+		{inLink, "https://?a", 10, "is not a link: want https://host/path"}, {inLink, "https://#a", 10, "is not a link: want https://host/path"},
+		{inLink, "https://@a", 10, "is not a link: want https://host/path"}, {inLink, "https://:1", 10, "is not a link: want https://host/path"},
 		{inCopyCode, x(20), 20, ""}, {inCopyCode, x(21), 21, "has 21 characters; at most 20 are allowed"}, {inCopyCode, "azAZ09", 6, ""},
 		{inOTP, x(15), 15, ""}, {inOTP, x(16), 16, "has 16 characters; at most 15 are allowed"}, {inOTP, "!~", 2, ""},
-		{inOTP, "a/b", 3, "is no one-time code: want letters, digits and signs without spaces, links or emoji"},
+		{inOTP, "a/b", 3, "is not a one-time code: want letters, digits and signs without spaces, links or emoji"},
 	} {
 		_, units, why := finish(c.use, c.in)
 		if units != c.units || why != c.why {
@@ -105,8 +105,8 @@ func TestNamesOfVariablesAreWords(t *testing.T) {
 	for in, want := range map[string]string{
 		"{{ .a }}": "", "x{{.a}}y": "", "{{a}}": `"{{a}}" lacks its dot: write {{ .a }}`,
 		"a }} b":   `"a }} b" closes a variable that was not opened: want {{ .name }}`,
-		"ab {{ .a": `"{{ .a" opens a variable and does not close it: want {{ .name }}`, "{{ .a b }}": `"{{ .a b }}" is no variable`,
-		"{{ . }}": `"{{ . }}" is no variable`, "{{}}": `"{{}}" is no variable`,
+		"ab {{ .a": `"{{ .a" opens a variable and does not close it: want {{ .name }}`, "{{ .a b }}": `"{{ .a b }}" is not a variable`,
+		"{{ . }}": `"{{ . }}" is not a variable`, "{{}}": `"{{}}" is not a variable`,
 	} {
 		_, err := parts(in)
 		if got := fmt.Sprint(err); want == "" && err != nil || !strings.HasPrefix(got, want) {

@@ -27,8 +27,9 @@ func TestAKeySetKnowsEachOfManyKeys(t *testing.T) {
 	}
 }
 
-// A number that is not possible is told by its digits, also where shorter and longer ones are possible.
-func TestANumberIsToldByItsDigits(t *testing.T) {
+// The message about a number that is not possible counts its digits, also where shorter and longer
+// numbers are possible.
+func TestAnImpossibleNumberIsNamedWithItsDigits(t *testing.T) {
 	for _, c := range []struct{ number, region, want string }{
 		{"5", "NG", `"5" is not a number as dialled in NG; write + and the country code`},
 		{"+659123456", "", `"+659123456" is too short`}, // +65 has numbers of 8, 10 and 11 digits

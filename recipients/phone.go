@@ -115,7 +115,7 @@ func (p *Phones) misfit(s, e164 string, plan *numbering, national string) *Fault
 		}
 	}
 	if plan.possible == 0 {
-		return invalid(s, fmt.Sprintf("is no number of +%d", plan.code), "check it")
+		return invalid(s, fmt.Sprintf("is not a number of +%d", plan.code), "check it")
 	}
 	least, most := plan.lengths()
 	want := fmt.Sprintf("%d", least)
