@@ -20,9 +20,10 @@ func (l *Ledger) Restored(context.Context) error {
 // Quarantine makes a ledger that went back in time safe to send from. The ledger must be open as a
 // sender, with AcceptRestored (docs/protocol.md#when-the-ledger-goes-back-in-time). In one
 // transaction Quarantine
-//   - moves the mark of every unfinished segment up by ahead deliveries (rate x lost time), and puts
-//     in doubt the deliveries below it, the retries that were due by now, and those in flight. Each
-//     may have been posted in the lost time, which began at since. They count against the budget;
+//   - moves the mark of every unfinished segment up by ahead deliveries (rate x lost time), and
+//     puts in doubt the deliveries below it, the retries that were due by now, and those in flight.
+//     Each may have been posted in the lost time, which began at since. They count against the
+//     budget;
 //   - pauses every run that could send, with the reason ledger, and lets an import end in a pause;
 //   - ends every lease, and accepts the ledger as the one to go on from.
 //
