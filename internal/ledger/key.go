@@ -13,8 +13,8 @@ func RowID(no campaign.RunNo, seq int64) int64 { return int64(no)<<32 | seq }
 // RunOf is the run of a row id.
 func RunOf(rid int64) campaign.RunNo { return campaign.RunNo(rid >> 32) }
 
-// SeqOf is the seq of a row id.
-func SeqOf(rid int64) int64 { return rid & 0xffffffff }
+// seqOf is the seq of a row id.
+func seqOf(rid int64) int64 { return rid & 0xffffffff }
 
 // MaxSeq is one past the last seq that a row id can hold.
 const MaxSeq = int64(1) << 32
@@ -23,7 +23,7 @@ const MaxSeq = int64(1) << 32
 func SegmentKey(no campaign.RunNo, index int64) int64 { return int64(no)<<32 + index }
 
 // SegmentOf is the key of the segment that a row id lies in.
-func SegmentOf(rid int64) int64 { return SegmentKey(RunOf(rid), SeqOf(rid)/campaign.SegmentSize) }
+func SegmentOf(rid int64) int64 { return SegmentKey(RunOf(rid), seqOf(rid)/campaign.SegmentSize) }
 
 // Millis is a time as the ledger stores it: Unix milliseconds, 0 for the zero time.
 func Millis(t time.Time) int64 {

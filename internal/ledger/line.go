@@ -14,7 +14,7 @@ func ScanDelivery(scan func(...any) error, more ...any) (d campaign.Delivery, er
 	if err := scan(append([]any{&r, &d.Key, &d.Row, &d.To, &cells}, more...)...); err != nil {
 		return d, err
 	}
-	d.Run, d.Seq = RunOf(r), SeqOf(r)
+	d.Run, d.Seq = RunOf(r), seqOf(r)
 	return d, json.Unmarshal([]byte(cells), &d.Cells)
 }
 
@@ -64,7 +64,7 @@ func (k *lineOutcome) line(d campaign.Delivery, connection string, mark int64, a
 		}
 		return l
 	}
-	l.Status = Shown(k.state, k.rank, alive)
+	l.Status = shown(k.state, k.rank, alive)
 	l.Attempts, l.Note, l.RequestID, l.TraceID = k.attempt, k.detail, k.requestID, k.traceID
 	switch k.state {
 	case Skipped:

@@ -18,18 +18,18 @@ type Unsettled struct {
 // Park says whether the segment is done, and otherwise when it may be claimed again. Deliveries
 // below the mark whose results are not recorded yet wake it at once, whatever wake says: if their
 // owner dies now, somebody must find them.
-func (h Segment) Park(u Unsettled, now, wake time.Time, doubtWindow time.Duration) (p campaign.Parked) {
+func (s Segment) Park(u Unsettled, now, wake time.Time, doubtWindow time.Duration) (p campaign.Parked) {
 	if mutant.On("doubts_not_claimable") {
 		u.Doubts = 0
 	}
 	switch {
 	case u.Missing > 0 || u.Retrying > 0:
 		p.Wake = now
-	case h.Mark == h.Hi && u.Missing == 0 && u.Deferred == 0 && u.Doubts == 0:
+	case s.Mark == s.Hi && u.Missing == 0 && u.Deferred == 0 && u.Doubts == 0:
 		p.Done = true
 	case !wake.IsZero():
 		p.Wake = wake
-	case h.Mark < h.Hi:
+	case s.Mark < s.Hi:
 		p.Wake = now
 	default:
 		if u.Deferred > 0 {

@@ -8,21 +8,21 @@ type Segment struct {
 }
 
 // First is the row id of the segment's first delivery.
-func (h Segment) First() int64 { return RowID(RunOf(h.Key), h.Lo) }
+func (s Segment) First() int64 { return RowID(RunOf(s.Key), s.Lo) }
 
 // End is one past the row id of its last delivery.
-func (h Segment) End() int64 { return RowID(RunOf(h.Key), h.Hi) }
+func (s Segment) End() int64 { return RowID(RunOf(s.Key), s.Hi) }
 
 // Marked is the row id at its mark.
-func (h Segment) Marked() int64 { return RowID(RunOf(h.Key), h.Mark) }
+func (s Segment) Marked() int64 { return RowID(RunOf(s.Key), s.Mark) }
 
 // Advance moves the mark up by ahead deliveries, for a ledger that went back in time; since is when
 // the lost time began. It returns since when the deliveries in flight may have been posted, and the
 // flags of the deliveries that the mark passed now.
-func (h *Segment) Advance(bound bool, ahead, since int64) (first int64, flags int) {
-	h.Mark = min(h.Hi, h.Mark+ahead)
-	if first = since; h.Since > 0 {
-		first = min(first, h.Since)
+func (s *Segment) Advance(bound bool, ahead, since int64) (first int64, flags int) {
+	s.Mark = min(s.Hi, s.Mark+ahead)
+	if first = since; s.Since > 0 {
+		first = min(first, s.Since)
 	}
 	if !bound {
 		flags = FlagAnyConnection

@@ -89,9 +89,9 @@ func (r Rank) status() campaign.Status {
 	return campaign.Accepted
 }
 
-// Shown is the status of a delivery that has an outcome. alive tells whether the
+// shown is the status of a delivery that has an outcome. alive tells whether the
 // lease of its segment is live.
-func Shown(o Outcome, r Rank, alive bool) campaign.Status {
+func shown(o Outcome, r Rank, alive bool) campaign.Status {
 	switch o {
 	case Deferred:
 		return campaign.Queued

@@ -7,10 +7,10 @@ import (
 	"campaignd/campaign"
 )
 
-// SuppressionStep is how many suppressions one transaction takes.
-const SuppressionStep = 2000
+// suppressionStep is how many suppressions one transaction takes.
+const suppressionStep = 2000
 
-// InSteps calls write for each SuppressionStep of a list and adds up how many rows it changed. Each step
+// InSteps calls write for each suppressionStep of a list and adds up how many rows it changed. Each step
 // is durable by itself: after an error those before it stand, and repeating the call is harmless.
 func InSteps(list []campaign.Suppression, write func(step []campaign.Suppression) (int64, error)) (changed int, err error) {
 	for _, s := range list {
@@ -20,7 +20,7 @@ func InSteps(list []campaign.Suppression, write func(step []campaign.Suppression
 			return 0, fmt.Errorf("suppression scope %q: want marketing, all or unreachable", s.Scope)
 		}
 	}
-	for step := range slices.Chunk(list, SuppressionStep) {
+	for step := range slices.Chunk(list, suppressionStep) {
 		n, err := write(step)
 		if err != nil {
 			return changed, err

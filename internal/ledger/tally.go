@@ -43,7 +43,7 @@ type Group struct {
 
 // Fold adds a group. alive tells whether the lease of its segment is live.
 func (t *Tally) Fold(g Group, alive bool) {
-	t.Add(Shown(g.State, g.Rank, alive), g.Code, g.N)
+	t.Add(shown(g.State, g.Rank, alive), g.Code, g.N)
 	t.Funnel.Adopted += g.Adopted
 	t.Funnel.MaybeDuplicate += g.MaybeDuplicate
 	t.Funnel.Ambiguous += g.Ambiguous
