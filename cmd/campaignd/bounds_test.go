@@ -98,15 +98,17 @@ func TestATestMessageNeedsTheSuppressionList(t *testing.T) {
 	}
 }
 
-// A command that is given the wrong arguments says what it wants, with its own name in an example.
-func TestWrongArgumentsAreToldWithTheCommand(t *testing.T) {
+// The error of wrong arguments names the wanted ones, with an example of the command.
+func TestWrongArgumentsAreNamedWithAnExample(t *testing.T) {
 	t.Parallel()
 	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
 	for want, commands := range map[string][]string{
-		"want one campaign file; for example `campaignd %s spring.yaml`":                                              {"run", "check", "preview", "test"},
-		"want one NUMBER or more; for example `campaignd %s +2348031234567`":                                          {"suppressions add", "suppressions remove"},
-		"want one FILE; for example `campaignd %s do-not-contact.csv`":                                                {"suppressions import"},
-		"want one RUN: an id as `campaignd runs` prints it, its number, or latest; for example `campaignd %s latest`": {"report", "audit", "why", "pause", "resume", "cancel", "approve", "resolve", "follow-up"},
+		"want one campaign file; for example `campaignd %s spring.yaml`":     {"run", "check", "preview", "test"},
+		"want one NUMBER or more; for example `campaignd %s +2348031234567`": {"suppressions add", "suppressions remove"},
+		"want one FILE; for example `campaignd %s do-not-contact.csv`":       {"suppressions import"},
+		"want one RUN: an id as `campaignd runs` prints it, its number, or latest; for example `campaignd %s latest`": {
+			"report", "audit", "why", "pause", "resume", "cancel", "approve", "resolve", "follow-up",
+		},
 	} {
 		for _, command := range commands {
 			d.says(2, "", "campaignd: "+fmt.Sprintf(want, command)+"\n", strings.Fields(command)...)
@@ -115,10 +117,12 @@ func TestWrongArgumentsAreToldWithTheCommand(t *testing.T) {
 	for _, command := range []string{"serve", "runs", "schedule", "ledger quarantine", "config show", "version", "demo", "sandbox"} {
 		d.says(2, "", "campaignd: `campaignd "+command+"` takes no argument, and \"x\" is one\n", append(strings.Fields(command), "x")...)
 	}
-	d.says(2, "", "campaignd: want one FILE or none; for example `campaignd suppressions export > suppressions.csv`\n", "suppressions", "export", "a", "b")
+	d.says(2, "", "campaignd: want one FILE or none; for example `campaignd suppressions export > suppressions.csv`\n",
+		"suppressions", "export", "a", "b")
 }
 
-// A second quarantine after an import is asked for when deliveries ahead of the marks may have been sent, and only then.
+// The operator is asked for a second quarantine after an import only if deliveries ahead of the marks
+// may have been sent.
 func TestAnImportIsQuarantinedAgainIfAnythingWasSent(t *testing.T) {
 	for ahead, want := range map[int64]bool{0: false, 1: true} {
 		q := daemon.Quarantined{Done: true, Ahead: ahead, Runs: []daemon.QuarantinedRun{{Run: "spring-2", State: campaign.Importing}}}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +12,8 @@ import (
 	"campaignd/internal/ledger/sqlite"
 )
 
-// A run that another process may be sending is marked as cancelled here, and ended there.
+// cancel only records its request for a run that another process may be sending. That process ends
+// the run.
 func TestCancelLeavesTheEndToTheSender(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
@@ -25,25 +25,26 @@ func TestCancelLeavesTheEndToTheSender(t *testing.T) {
 	}
 	r := d.want(0, "cancel", "latest")
 	if !strings.Contains(r.stdout, "orders-1") || strings.Contains(r.stdout, "orders-1 is cancelled") || r.stderr != "" {
-		t.Errorf("while another process sends: got %q and %q, want one line that leaves the end to it", r.stdout, r.stderr)
+		t.Errorf("beside a sender: got %q and %q, want one line without the end of the run", r.stdout, r.stderr)
 	}
 	if err := sender.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.report("latest").Run.State; got != "ready" {
-		t.Errorf("the run is %s, want ready: its sender ends it", got)
+		t.Errorf("state of the run: got %s, want ready until its sender ends it", got)
 	}
-	if r := d.want(0, "cancel", "latest"); r.stdout != "orders-1 is cancelled; `campaignd report orders-1` tells who got it\n" {
-		t.Errorf("when nobody sends: got %q, want it cancelled", r.stdout)
+	const want = "orders-1 is cancelled; `campaignd report orders-1` tells who got it\n"
+	if r := d.want(0, "cancel", "latest"); r.stdout != want {
+		t.Errorf("without a sender: got %q, want %q", r.stdout, want)
 	}
 }
 
-// Scripts read what follow-up and resolve did from JSON.
-func TestAFollowUpIsToldAsJSON(t *testing.T) {
+// follow-up and resolve print their results as JSON for scripts.
+func TestAFollowUpIsPrintedAsJSON(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
-	d.spoil("UPDATE outcome SET state = 4, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = ''")
+	d.spoil(`UPDATE outcome SET state = 4 /* unknown */, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = ''`)
 	type facts struct {
 		Run  struct{ ID, State string }
 		Rows int64
@@ -53,16 +54,18 @@ func TestAFollowUpIsToldAsJSON(t *testing.T) {
 		Unknown  int64
 		FollowUp facts `json:"follow_up"`
 	}
-	if err := json.Unmarshal([]byte(d.want(0, "resolve", "latest", "--unknown", "resend", "-o", "json").stdout), &r); err != nil || r.FollowUp.Run.ID != "orders-2" || r.FollowUp.Rows != 40 {
-		t.Errorf("resolve: got %+v, %v, want 40 rows in orders-2", r, err)
+	err := json.Unmarshal([]byte(d.want(0, "resolve", "latest", "--unknown", "resend", "-o", "json").stdout), &r)
+	if err != nil || r.FollowUp.Run.ID != "orders-2" || r.FollowUp.Rows != 40 {
+		t.Errorf("resolve: got %+v (%v), want 40 rows in orders-2", r, err)
 	}
-	if err := json.Unmarshal([]byte(d.want(0, "follow-up", "orders-1", "--where", "unknown", "-o", "json").stdout), &f); err != nil || f.Run.ID != "orders-2" || f.Rows != 40 || f.Run.State != "ready" {
-		t.Errorf("follow-up: got %+v, %v, want the same run again, ready", f, err)
+	err = json.Unmarshal([]byte(d.want(0, "follow-up", "orders-1", "--where", "unknown", "-o", "json").stdout), &f)
+	if err != nil || f.Run.ID != "orders-2" || f.Rows != 40 || f.Run.State != "ready" {
+		t.Errorf("follow-up: got %+v (%v), want the same run again, ready", f, err)
 	}
 }
 
-// Without a secret no event can be verified: a run says so, and sends all the same.
-func TestARunWithoutASecretSaysWhatItMisses(t *testing.T) {
+// Without a secret no event can be verified. A run warns of that and sends.
+func TestARunWithoutASecretWarnsOfMissingEvents(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	d.env["CAMPAIGND_WEBHOOKS_SECRETS"] = ""
@@ -81,15 +84,17 @@ func TestRejectsAreKeptWhenTheListCannotBeRead(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	rejects := d.write("rejects.csv", "of the day before\n")
-	for _, list := range []string{"absent.csv", filepath.Base(d.write("empty.csv", "")), filepath.Base(d.write("headless.csv", "phone,first_name\n"))} {
+	d.write("empty.csv", "")
+	d.write("headless.csv", "phone,first_name\n")
+	for _, list := range []string{"absent.csv", "empty.csv", "headless.csv"} {
 		d.want(2, "check", d.path("c.yaml"), "--recipients", d.path(list), "--rejects", rejects)
 		if got, err := os.ReadFile(rejects); err != nil || string(got) != "of the day before\n" {
-			t.Errorf("%s: rejects are %q, %v, want them as they were", list, got, err)
+			t.Errorf("%s: got the rejects %q (%v), want those of the day before", list, got, err)
 		}
 	}
 }
 
-// A command that only has subcommands prints what they are.
+// A command that has only subcommands lists them.
 func TestACommandOfCommandsPrintsItsHelp(t *testing.T) {
 	t.Parallel()
 	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
@@ -101,8 +106,8 @@ func TestACommandOfCommandsPrintsItsHelp(t *testing.T) {
 	}
 }
 
-// What a quarantine did is an error as soon as one write of it fails.
-func TestAQuarantineThatIsCutOffIsAnError(t *testing.T) {
+// Printing the result of a quarantine returns an error when one of its writes fails.
+func TestAQuarantineWhoseOutputIsCutIsAnError(t *testing.T) {
 	run := daemon.QuarantinedRun{Run: "spring-2", State: "paused", Reason: "ledger", InDoubt: 3, Queued: 4}
 	q := daemon.Quarantined{WentBack: true, Done: true, Ahead: 3, Runs: []daemon.QuarantinedRun{run}}
 	for n := 0; ; n++ {

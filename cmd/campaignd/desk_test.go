@@ -67,7 +67,7 @@ func newDesk(t *testing.T, change func(*sandbox.Options)) *desk {
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
-			t.Errorf("sandbox: %v", err)
+			t.Errorf("ServeSandbox = %v, want nil", err)
 		}
 	})
 	select {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// fills is a disk that is full after some writes, and stays so.
+// fills is a writer that fails after some writes, as a disk does that becomes full.
 type fills struct{ left int }
 
 func (f *fills) Write(p []byte) (int, error) {
@@ -16,7 +16,7 @@ func (f *fills) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A result that is cut off after any of its writes must not look complete to a script.
+// A script must see that a result is not complete, after whichever write it is cut off.
 func TestAResultThatIsCutOffIsExitOne(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
@@ -27,7 +27,8 @@ func TestAResultThatIsCutOffIsExitOne(t *testing.T) {
 	d.want(0, "run", c, "--settle", "10s")
 	d.want(0, "suppressions", "add", "+2348031234567", "+2348031234568")
 	for _, args := range [][]string{
-		{"run", c}, {"runs"}, {"report", "1"}, {"report", "1", "--format", "csv"}, {"audit", "1"}, {"resolve", "1"}, {"resolve", "1", "--unknown", "keep"}, {"why", "1"},
+		{"run", c}, {"runs"}, {"report", "1"}, {"report", "1", "--format", "csv"}, {"audit", "1"}, {"why", "1"},
+		{"resolve", "1"}, {"resolve", "1", "--unknown", "keep"},
 		{"check", c}, {"preview", c}, {"schedule"}, {"config", "show"}, {"suppressions", "export"}, {"suppressions", "add", "+2348031234567"},
 		{"suppressions", "remove", "+2348031234569"}, {"suppressions", "import", d.write("s.csv", "to\n+2348031234567\n")},
 		{"ledger", "quarantine"}, {"ledger", "quarantine", "--dry-run", "--force", "--lost", "1s"},
@@ -38,12 +39,14 @@ func TestAResultThatIsCutOffIsExitOne(t *testing.T) {
 			code := run(t.Context(), args, strings.NewReader(""), disk, &stderr, d.env)
 			if disk.left >= 0 {
 				if code != 0 || n == 0 {
-					t.Errorf("campaignd %s: got %d with %q after %d writes, want 0 after one or more", strings.Join(args, " "), code, stderr.String(), n)
+					t.Errorf("campaignd %s: got %d with %q after %d writes, want 0 after one or more",
+						strings.Join(args, " "), code, stderr.String(), n)
 				}
 				break
 			}
 			if code != 1 || !strings.Contains(stderr.String(), errFull.Error()) {
-				t.Errorf("campaignd %s: got %d with %q when write %d failed, want 1 with %q", strings.Join(args, " "), code, stderr.String(), n+1, errFull)
+				t.Errorf("campaignd %s: got %d with %q when write %d failed, want 1 with %q",
+					strings.Join(args, " "), code, stderr.String(), n+1, errFull)
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func TestHelpMatchesItsGoldenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("-golden +got:\n%s", diff)
+		t.Errorf("help: -want +got:\n%s", diff)
 	}
 }
 

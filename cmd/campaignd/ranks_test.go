@@ -115,7 +115,7 @@ func TestImportsRunDownwardsOnly(t *testing.T) {
 		own, _ := ours(p.ImportPath)
 		ranked, ok := rankedOf(own)
 		if !ok {
-			t.Errorf("%s has no rank: give it one here and in docs/architecture.md", own)
+			t.Errorf("%s: got no rank, want one here and in docs/architecture.md#packages-and-ranks", own)
 			continue
 		}
 		for _, i := range p.Imports {
@@ -126,19 +126,19 @@ func TestImportsRunDownwardsOnly(t *testing.T) {
 			below, ok := rankedOf(imported)
 			switch {
 			case !ok:
-				t.Errorf("%s imports %s, which has no rank", own, imported)
+				t.Errorf("%s imports %s: got no rank, want one", own, imported)
 			case below == "internal/sandbox" && ranked != "internal/sandbox":
 				if !slices.Contains(sandboxImporters, ranked) && !strings.HasSuffix(own, "test") && !strings.Contains(own, "/harness") {
-					t.Errorf("%s imports the sandbox: only %v and tests may", own, sandboxImporters)
+					t.Errorf("got an import of the sandbox in %s, want it only in %v and tests", own, sandboxImporters)
 				}
 			case ranked == "internal/sandbox" && below != ranked:
-				t.Errorf("%s imports %s: the sandbox imports nothing of ours, so that both cannot share a mistake", own, imported)
+				t.Errorf("%s imports %s, want no import of this module, so that both cannot share a mistake", own, imported)
 			case below == ranked && own != imported: // a subpackage may import its parent, never the other way round
 				if strings.HasPrefix(imported, own+"/") && own == ranked {
-					t.Errorf("%s imports its own subpackage %s", own, imported)
+					t.Errorf("%s imports its subpackage %s, want the reverse or none", own, imported)
 				}
 			case ranks[below] >= ranks[ranked]:
-				t.Errorf("%s (%d) imports %s (%d): imports run downwards only (docs/architecture.md)", own, ranks[ranked], imported, ranks[below])
+				t.Errorf("%s of rank %d imports %s of rank %d, want only lower ranks", own, ranks[ranked], imported, ranks[below])
 			}
 		}
 	}
@@ -150,20 +150,20 @@ func TestOnlyOnePackageImportsADriver(t *testing.T) {
 		for _, i := range p.Imports {
 			for _, d := range driverPackages {
 				if (i == d.driver || strings.HasPrefix(i, d.driver+"/")) && own != d.home && !strings.HasPrefix(own, d.home+"/") {
-					t.Errorf("%s imports %s, which only %s may import", own, i, d.home)
+					t.Errorf("%s imports %s, want that only in %s", own, i, d.home)
 				}
 			}
 		}
 	}
 }
 
-func TestEveryPackageSaysWhatItIs(t *testing.T) {
+func TestEveryPackageHasACommentAndAClearName(t *testing.T) {
 	for _, p := range packages(t) {
 		if p.Doc == "" {
-			t.Errorf("%s has no package comment: what is it for, who calls it, what does it promise?", p.ImportPath)
+			t.Errorf("%s: got no package comment, want its purpose, its callers and its promise", p.ImportPath)
 		}
 		if slices.Contains(emptyNames, p.Name) || slices.Contains(emptyNames, path.Base(p.ImportPath)) {
-			t.Errorf("%s: the name %s says nothing of what is inside", p.ImportPath, p.Name)
+			t.Errorf("%s: got the name %s, want one that tells its content", p.ImportPath, p.Name)
 		}
 	}
 }

@@ -11,7 +11,7 @@ func TestVersionIsAFlagToo(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	if flag, command := d.want(0, "--version").stdout, d.want(0, "version").stdout; flag != command {
-		t.Errorf("--version prints %q, version %q", flag, command)
+		t.Errorf("--version: got %q, want the output of version, %q", flag, command)
 	}
 }
 

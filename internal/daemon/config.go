@@ -40,11 +40,11 @@ type Config struct {
 	Replicas int `yaml:"replicas" json:"replicas" jsonschema:"minimum=0,maximum=1000"`
 	// The messaging service.
 	Service Service `yaml:"service" json:"service"`
-	// How the service's events arrive.
+	// The intake of the service's events.
 	Webhooks Webhooks `yaml:"webhooks" json:"webhooks"`
 	// off, or tag: send a tag with each message that statuses echo. This version accepts only off.
 	Correlation string `yaml:"correlation" json:"correlation" jsonschema:"enum=off,enum=tag"`
-	// What each connection may do, by its id at the service.
+	// The limits of each connection, by its id at the service.
 	Numbers map[string]Number `yaml:"numbers" json:"numbers"`
 	// The messages that the account's plan allows.
 	Plan Plan `yaml:"plan" json:"plan"`
@@ -53,7 +53,7 @@ type Config struct {
 	// Lists that start a run when they appear. This version accepts none: `campaignd run` starts a
 	// list.
 	Drops []Drop `yaml:"drops" json:"drops"`
-	// What is written to standard error.
+	// The log on standard error.
 	Log Log `yaml:"log" json:"log"`
 	// Timing of the send protocol. The defaults are measured; change them in tests only.
 	Sending Sending `yaml:"sending" json:"sending"`
@@ -67,7 +67,7 @@ type Listen struct {
 	Admin string `yaml:"admin" json:"admin"`
 }
 
-// Service is how to reach the messaging service.
+// Service holds the address and the key of the messaging service.
 type Service struct {
 	// https, without a slash at the end; http only for a service on this machine.
 	BaseURL string `yaml:"base_url" json:"base_url" jsonschema:"format=uri"`
@@ -123,7 +123,7 @@ type Signature struct {
 	SecretBase64 bool `yaml:"secret_base64" json:"secret_base64"`
 }
 
-// Number is what one connection may do.
+// Number holds the limits of one connection.
 type Number struct {
 	// Messages per second that the platform grants this number; campaignd paces a little below.
 	// 0: the rate that the service tells, else 80.
@@ -138,13 +138,13 @@ type Number struct {
 type Plan struct {
 	// Messages in a month; 0: unknown, the service's 402 decides. This version accepts only 0.
 	MonthlyMessages int64 `yaml:"monthly_messages" json:"monthly_messages" jsonschema:"minimum=0"`
-	// When the allowance starts again.
+	// The day on which the allowance starts again.
 	Resets Resets `yaml:"resets" json:"resets"`
 	// Share kept back for messages that other programs send.
 	Reserve float64 `yaml:"reserve" json:"reserve" jsonschema:"minimum=0,maximum=1"`
 }
 
-// Resets is when the allowance starts again.
+// Resets is the day on which the allowance starts again.
 type Resets struct {
 	// Day of the month.
 	Day int `yaml:"day" json:"day" jsonschema:"minimum=1,maximum=28"`
@@ -159,7 +159,7 @@ type Drop struct {
 	Campaign string `yaml:"campaign" json:"campaign"`
 }
 
-// Log is what is written to standard error.
+// Log holds the level and the format of the log.
 type Log struct {
 	// Least level that is written.
 	Level string `yaml:"level" json:"level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error"`

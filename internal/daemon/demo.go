@@ -28,7 +28,7 @@ type DemoOptions struct {
 	Started func(Demo)
 }
 
-// Demo is where a running demo is found: its folder, and the URLs of its sandbox and its webhooks.
+// Demo holds the folder of a running demo and the URLs of its sandbox and its webhooks.
 type Demo struct {
 	Dir, Sandbox, Public string
 }

@@ -9,7 +9,7 @@ import (
 	"campaignd/campaign"
 )
 
-// Progress is how far a run is, for a progress bar or a line.
+// Progress is the progress of a run, for a progress bar or a line.
 type Progress struct {
 	// Phase is checking, importing, uploading, sending, paused or settling.
 	Phase string

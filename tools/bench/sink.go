@@ -33,7 +33,7 @@ type figures struct {
 
 // sink is the smallest service to which campaignd can send. It accepts every message at once, gives
 // constant answers except for the messageId, and posts the signed statuses sent, delivered and read
-// of each. Of a message it parses only the two fields that its events repeat.
+// of each. It parses only the two fields of a message that its events repeat.
 type sink struct {
 	job   sinkJob
 	began time.Duration

@@ -164,8 +164,8 @@ func survivors(out io.Writer, o *options, verdicts []*Verdict) {
 	}
 }
 
-// survived returns the mutations that a report names as survivors. Of several equal ones in a file
-// it returns the one that is nearest to the line in the report.
+// survived returns the mutations that a report names as survivors. If a file has several
+// equal ones, it returns the one that is nearest to the line in the report.
 func survived(report string, o *options, all []*Mutation) []*Mutation {
 	type change struct{ file, kind, before, after string }
 	equal := map[change][]*Mutation{}

@@ -34,7 +34,8 @@ const leastKills = 3
 // death is a planned end of a process.
 type death struct {
 	window window
-	// point is where the process ends itself, at its nth pass. "" for a kill by the harness.
+	// point is the point at which the process ends itself, at its nth pass. "" for a kill by the
+	// harness.
 	point string
 	// event is the sandbox's event at which the harness kills the process, while the sandbox handles
 	// the nth one. "" with the window anywhere: the start of the process.
