@@ -34,7 +34,7 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 		r := runs[(i+p.turn)%len(runs)]
 		take := 0
 		if r.rate > 0 {
-			take = p.capacity(r, most)
+			take = min(p.capacity(r, most), p.e.o.GroupMax)
 		} else {
 			if n > 0 {
 				take = max(n/sharing, 1)

@@ -44,8 +44,8 @@ func (h permissions) use(r *run, now time.Time) bool {
 // to other runs.
 func (p *poster) permit(ctx context.Context, slots int, now time.Time) {
 	maps.DeleteFunc(p.own, func(_ *run, h permission) bool { return h.n == 0 || !now.Before(h.until) })
-	for r, queued := range p.queue.asking(now) {
-		want := min(queued, slots)
+	for _, one := range p.queue.asking(now) {
+		r, want := one.run, min(one.n, slots)
 		if p.own[r].n > 0 {
 			continue
 		}

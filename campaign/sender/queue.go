@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -28,8 +29,8 @@ type queue struct {
 	attempts []*attempt
 	limited  int                // of runs with a limit of their own
 	refused  map[*run]time.Time // by their own limit, until then
-	few      int                // of runs without a limit: the planner is told
-	most     int                // of one run
+	few      int                // of runs without a limit: how many are left when the planner is told
+	most     int                // of one run: how many may be queued
 }
 
 // newQueue makes a queue that tells the planner by low.
@@ -129,8 +130,14 @@ func (q *queue) countOf(r *run) (n int) {
 	return n
 }
 
-// asking adds up, by run, the attempts of runs whose own limit may be asked.
-func (q *queue) asking(now time.Time) (all map[*run]int) {
+// asking is a run whose own limit may be asked, and how many of its attempts wait for that.
+type asking struct {
+	run *run
+	n   int
+}
+
+// asking lists the runs whose own limit may be asked, in the order of their first attempts.
+func (q *queue) asking(now time.Time) (all []asking) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.limited == 0 {
@@ -138,12 +145,15 @@ func (q *queue) asking(now time.Time) (all map[*run]int) {
 	}
 	q.forgive(now)
 	for _, a := range q.attempts {
-		if r := a.segment.run; r.rate > 0 && q.refused[r].IsZero() {
-			if all == nil {
-				all = map[*run]int{}
-			}
-			all[r]++
+		r := a.segment.run
+		if r.rate <= 0 || !q.refused[r].IsZero() {
+			continue
 		}
+		i := slices.IndexFunc(all, func(one asking) bool { return one.run == r })
+		if i < 0 {
+			i, all = len(all), append(all, asking{run: r})
+		}
+		all[i].n++
 	}
 	return all
 }
