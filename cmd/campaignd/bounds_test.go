@@ -132,3 +132,17 @@ func TestAnImportIsQuarantinedAgainIfAnythingWasSent(t *testing.T) {
 		}
 	}
 }
+
+// Fifty rows in doubt or unknown are listed. The others are counted, with the command that lists them all.
+func TestResolveListsFiftyRows(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.write("list.csv", listOf(52))
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.spoil("UPDATE outcome SET state = 4, rank = 0, sent_at = 0, delivered_at = 0, read_at = 0, mh = 0, message_id = ''")
+	table := d.want(0, "resolve", "latest").stdout
+	const more = "\nand 2 more: `campaignd report orders-1 --format csv` has them all\n"
+	if n := strings.Count(table, "  unknown  "); n != 50 || !strings.Contains(table, more) {
+		t.Errorf("got %d rows, want 50 and %q:\n%s", n, more, table)
+	}
+}
