@@ -13,14 +13,14 @@ import (
 	"campaignd/campaign"
 )
 
-// told is a ledger whose rows of one run are those that a test gives it.
-type told struct {
+// fixedRows is a ledger that shows the rows of a test as those of one run.
+type fixedRows struct {
 	campaign.Ledger
 	no    campaign.RunNo
 	lines []campaign.Line
 }
 
-func (l *told) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
+func (l *fixedRows) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
 	if no != l.no {
 		return l.Ledger.Lines(ctx, no)
 	}
@@ -34,13 +34,13 @@ func (l *told) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.
 }
 
 // endedRun is a finished run with these outcomes; rows and phones are numbered from 1.
-func endedRun(t *testing.T, extra string, outcomes ...campaign.Line) (*told, campaign.Run) {
+func endedRun(t *testing.T, extra string, outcomes ...campaign.Line) (*fixedRows, campaign.Run) {
 	t.Helper()
 	return endedRunIn(t, openLedger(t), "00", extra, outcomes...)
 }
 
 // endedRunIn is endedRun in a ledger that has other runs; hash is that of its list.
-func endedRunIn(t *testing.T, l campaign.Ledger, hash, extra string, outcomes ...campaign.Line) (*told, campaign.Run) {
+func endedRunIn(t *testing.T, l campaign.Ledger, hash, extra string, outcomes ...campaign.Line) (*fixedRows, campaign.Run) {
 	t.Helper()
 	source := minimal + extra
 	run, err := l.CreateRun(t.Context(),
@@ -63,10 +63,10 @@ func endedRunIn(t *testing.T, l campaign.Ledger, hash, extra string, outcomes ..
 		outcomes[i].Run, outcomes[i].Row, outcomes[i].Seq, outcomes[i].Key = run.No, n, n-1, 2348031234500+n
 		outcomes[i].To, outcomes[i].Cells = "+2348031234501"[:12]+"0"+string(rune('0'+n%10)), []string{"cell"}
 	}
-	return &told{l, run.No, outcomes}, run
+	return &fixedRows{l, run.No, outcomes}, run
 }
 
-func follow(l *told, run campaign.Run, where ...string) (campaign.FollowedUp, error) {
+func follow(l *fixedRows, run campaign.Run, where ...string) (campaign.FollowedUp, error) {
 	in := campaign.FollowUpInput{Ledger: l, Parent: run}
 	for _, w := range where {
 		parsed, err := campaign.ParseWhere(w)

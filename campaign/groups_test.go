@@ -8,8 +8,8 @@ import (
 	"campaignd/campaign"
 )
 
-// A window by the recipient's clock holds for a follow-up too: each of its rows lies in a segment of
-// the same zone as in the parent run.
+// A window by the recipient's clock holds for a follow-up too: each of its rows lies in a segment
+// of the same zone as in the parent run.
 func TestAFollowUpKeepsTheZonesOfItsRows(t *testing.T) {
 	l := openLedger(t)
 	zoned := minimal + "recipients: {columns: {timezone: tz}}\nwindow: {hours: \"09:00-18:00\", timezone: recipient}\n"
@@ -32,7 +32,7 @@ func TestAFollowUpKeepsTheZonesOfItsRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	run.Definition = []byte(zoned)
-	parent := &told{l, run.No, lines(t, l, run.No)}
+	parent := &fixedRows{l, run.No, lines(t, l, run.No)}
 	for i := range parent.lines {
 		parent.lines[i].Status, parent.lines[i].Code = campaign.Failed, "131026"
 	}

@@ -156,8 +156,9 @@ func TestAListIsBesideTheCampaignOrAtItsPath(t *testing.T) {
 		return overwrite(t, filepath.Join(dir, name), strings.Replace(springFile, "recipients: {", "recipients: {file: "+at+", ", 1))
 	}
 	for what, l := range map[string]campaign.Launch{
-		"beside": {File: with("beside.yaml", "list.csv")}, "absolute": {File: with("absolute.yaml", list)},
-		"told": {File: with("told.yaml", "none.csv"), List: list},
+		"beside":       {File: with("beside.yaml", "list.csv")},
+		"absolute":     {File: with("absolute.yaml", list)},
+		"another path": {File: with("other.yaml", "none.csv"), List: list},
 	} {
 		l.Ledger, l.Service = openLedger(t), service()
 		if got := start(t, l).Run.ListName; got != list {
@@ -189,16 +190,16 @@ func TestALaunchLeasesItsImportAndTellsItsProgress(t *testing.T) {
 	dir := t.TempDir()
 	file, list := overwrite(t, filepath.Join(dir, "spring.yaml"), springFile), overwrite(t, filepath.Join(dir, "list.csv"), springList)
 	l := &noting{Ledger: openLedger(t)}
-	told := map[string]int64{}
+	reported := map[string]int64{}
 	var checked *campaign.Preflight
 	start(t, campaign.Launch{
 		Ledger: l, Service: service(), File: file, List: list, Owner: "me", Lease: 7 * time.Second,
-		Progress: func(phase string, rows int64) { told[phase] = rows }, Checked: func(p *campaign.Preflight) { checked = p },
+		Progress: func(phase string, rows int64) { reported[phase] = rows }, Checked: func(p *campaign.Preflight) { checked = p },
 	})
 	if l.owner != "me" || l.lease != 7*time.Second {
 		t.Errorf("the import is leased by %q for %v, want me for 7s", l.owner, l.lease)
 	}
-	if diff := cmp.Diff(map[string]int64{"checking": 8, "importing": 8}, told); diff != "" {
+	if diff := cmp.Diff(map[string]int64{"checking": 8, "importing": 8}, reported); diff != "" {
 		t.Errorf("progress -want +got:\n%s", diff)
 	}
 	if checked == nil || checked.Sendable != 5 {

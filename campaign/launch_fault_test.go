@@ -29,7 +29,7 @@ func TestALaunchNamesTheMissingFile(t *testing.T) {
 		c.Ledger, c.Service = l, service()
 		_, err := c.Start(t.Context())
 		var list *recipients.FileError
-		if told := errors.As(err, &list); name == "campaign" && !errors.Is(err, os.ErrNotExist) || name != "campaign" && !told {
+		if named := errors.As(err, &list); name == "campaign" && !errors.Is(err, os.ErrNotExist) || name != "campaign" && !named {
 			t.Errorf("%s: got %v, want that there is no such file", name, err)
 		}
 	}
@@ -77,9 +77,9 @@ func TestALaunchWaitsForAnotherImporter(t *testing.T) {
 		asked   []time.Duration
 		want    error
 	}{
-		"until it is done": {false, time.Minute, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, nil},
-		"not at all":       {true, time.Minute, []time.Duration{0}, campaign.ErrTaken},
-		"until it is told": {false, 1500 * time.Millisecond, []time.Duration{0, time.Second}, context.DeadlineExceeded},
+		"until it is done":    {false, time.Minute, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, nil},
+		"not at all":          {true, time.Minute, []time.Duration{0}, campaign.ErrTaken},
+		"until it is stopped": {false, 1500 * time.Millisecond, []time.Duration{0, time.Second}, context.DeadlineExceeded},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			launch, run, _ := importing(t, "")
@@ -227,7 +227,7 @@ func TestARowSkippedElsewhereMayBeChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := &told{l, first.Run.No,
+	other := &fixedRows{l, first.Run.No,
 		[]campaign.Line{{Delivery: campaign.Delivery{Key: l.lines[0].Key}, Status: campaign.Skipped, Reason: "cancelled"}}}
 	got, err := campaign.StartFollowUp(t.Context(),
 		campaign.FollowUpInput{Ledger: other, Parent: parent, Where: []campaign.Where{{Status: campaign.Failed}}})

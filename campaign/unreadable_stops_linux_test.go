@@ -11,7 +11,7 @@ import (
 	"campaignd/recipients"
 )
 
-// Opt-outs that cannot be read are an error with the file's name: never a list without them.
+// A file of opt-outs that cannot be read is an error with the file's name; it never counts as empty.
 func TestSuppressionsThatMayNotBeReadAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{filepath.Dir(dir), dir} {
@@ -27,7 +27,8 @@ func TestSuppressionsThatMayNotBeReadAreNamed(t *testing.T) {
 	asNobody(func() {
 		counts, err := campaign.ImportSuppressions(t.Context(), l, campaign.SuppressionFile{Path: path, Scope: campaign.ScopeAll})
 		var bad *recipients.FileError
-		if counts != (campaign.SuppressionCounts{}) || !errors.As(err, &bad) || bad.File != path || bad.Remedy != "check its path and permissions" || !errors.Is(err, fs.ErrPermission) {
+		if counts != (campaign.SuppressionCounts{}) || !errors.Is(err, fs.ErrPermission) || !errors.As(err, &bad) ||
+			bad.File != path || bad.Remedy != "check its path and permissions" {
 			t.Errorf("import: got %+v, %v, want nothing and %v of %s", counts, err, fs.ErrPermission, path)
 		}
 		if sum, size, err := recipients.Hash(path); sum != "" || size != 0 || !errors.Is(err, fs.ErrPermission) {

@@ -122,7 +122,7 @@ func TestWhyCountsASharedPaceOnce(t *testing.T) {
 			5 * time.Second, "a: throughput of y", "a:y/7 a:x/7 b:y/7 b:x/7"},
 		"one of them is held": {[]LaneReport{lane("a", "x", "unreachable", 0, 0), lane("a", "y", "throughput", 2, 0)},
 			10 * time.Second, "a: throughput of y", "a:y/7 a:x/7"},
-		"who has nothing to do helps nobody who is held": {[]LaneReport{lane("a", "x", "none", 2, 0), lane("a", "y", "limiter", 0, 0)},
+		"a sender without work, and one that is held": {[]LaneReport{lane("a", "x", "none", 2, 0), lane("a", "y", "limiter", 0, 0)},
 			0, "a: limiter of y", "a:y/7 a:x/7"},
 		"both are held": {[]LaneReport{lane("a", "x", "limiter", 0, 0), lane("a", "y", "limiter", 0, 0)},
 			0, "a: limiter of x", "a:x/7 a:y/7"},
