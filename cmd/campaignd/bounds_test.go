@@ -121,8 +121,8 @@ func TestWrongArgumentsAreNamedWithAnExample(t *testing.T) {
 		"suppressions", "export", "a", "b")
 }
 
-// The operator is asked for a second quarantine after an import only if deliveries ahead of the marks
-// may have been sent.
+// The operator is asked for a second quarantine after an import only if deliveries ahead of the
+// marks may have been sent.
 func TestAnImportIsQuarantinedAgainIfAnythingWasSent(t *testing.T) {
 	for ahead, want := range map[int64]bool{0: false, 1: true} {
 		q := daemon.Quarantined{Done: true, Ahead: ahead, Runs: []daemon.QuarantinedRun{{Run: "spring-2", State: campaign.Importing}}}
