@@ -12,8 +12,7 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// news is all that one batch of webhooks tells about one message: of each status the
-// earliest time.
+// news is what one batch of webhooks tells about one message: the earliest time of each status.
 type news struct {
 	mh         int64
 	id         string
@@ -22,10 +21,10 @@ type news struct {
 	code       string // of failed
 	key        int64
 	connection string
-	last       ledger.Rank // of the last event, for the mutant
+	last       ledger.Rank // of the last event, for the mutation rank_overwritten
 }
 
-// gather folds the events of a batch by message, in the order of their hashes.
+// gather groups the events of a batch by message, in the order of the messages' hashes.
 func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 	by := make(map[string]*news, len(events))
 	all := make([]*news, 0, len(events))
@@ -59,61 +58,29 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 	return all, nil
 }
 
-// moves moves the statuses of known messages forward, so that events commute and repeat
-// harmlessly. All rows of a repeated message id move. It answers, for each row it knows, the
-// message's place in the batch and how many of the statuses were news. None of the columns
-// stands in an index: the updates are heap-only. $10 is now.
-func moves() string {
-	rank, onward, some := `rank`, onward, `fresh > 0`
-	if mutant.On("rank_overwritten") {
-		rank, onward, some = `last`, overwrite, `true`
-	}
-	return `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, nullif(delivered, 0) AS delivered, nullif(read, 0) AS read, nullif(failed, 0) AS failed,
-			CASE WHEN failed <> 0 THEN code END AS code, rank, last, i
-			FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::bigint[])
-			WITH ORDINALITY w (mh, id, sent, delivered, read, failed, code, rank, last, i)),
-		m AS MATERIALIZED (SELECT e.*, o.rid,
-			coalesce((e.sent < coalesce(o.sent_at, 9223372036854775807))::int, 0) + coalesce((e.delivered < coalesce(o.delivered_at, 9223372036854775807))::int, 0)
-			+ coalesce((e.read < coalesce(o.read_at, 9223372036854775807))::int, 0)
-			+ coalesce((e.failed < coalesce(o.failed_at, 9223372036854775807) OR e.failed = o.failed_at AND e.code < o.fail_code)::int, 0) AS fresh
-			FROM e CROSS JOIN LATERAL (SELECT rid, sent_at, delivered_at, read_at, failed_at, fail_code FROM outcome WHERE mh = e.mh AND message_id = e.id OFFSET 0) o),
-		u AS (` + forward + `SELECT rid, 5, mh, id, ` + rank + `, sent, delivered, read, failed, code FROM m WHERE ` + some + ` ORDER BY rid` + onward + ` RETURNING o.rid),
-		t AS (` + touch(`SELECT DISTINCT rid >> 32 FROM u`, `$10::bigint`) + `)
-		SELECT i, fresh FROM m`
-}
-
-// keepOrphans stores statuses of messages that nobody knows.
-const keepOrphans = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])
-		ON CONFLICT (mh, message_id, rank) DO UPDATE SET
-			code = CASE WHEN excluded.at < orphan.at THEN excluded.code WHEN excluded.at = orphan.at THEN least(orphan.code, excluded.code) ELSE orphan.code END,
-			at = least(orphan.at, excluded.at), key = greatest(orphan.key, excluded.key), connection = greatest(orphan.connection, excluded.connection)
-		RETURNING xmax = 0 AS fresh)
-	SELECT count(*) FILTER (WHERE fresh) FROM k`
-
-// Apply implements campaign.EventLedger. A batch takes one round trip, and another one when it tells of messages that nobody
-// knows. Those are stored in a transaction of their own: a batch that is cut in two was not acknowledged, so it comes again.
+// Apply implements campaign.EventLedger. A batch takes one round trip, and another one when it tells
+// of messages that no delivery has. Those are stored in a transaction of their own: a batch of which
+// only the first part was committed is not acknowledged, so it comes again.
 func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Applied, err error) {
 	all, err := l.gather(e.Statuses)
 	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Templates) == 0 {
 		return done, err
 	}
-	moves := moves()
-	known := make([]int64, len(all)) // 0: unknown, else 1 + how many statuses were news
+	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
 	if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *tx) error {
 		clear(known)
 		if len(all) > 0 {
-			t.last(moved(moves, all, known))
+			t.last(moveStatuses(all, known))
 		}
 		t.last(suppress(nil, e.Suppressions)...)
 		for _, s := range e.Lifted {
 			t.last(lift(s))
 		}
-		for _, x := range e.Templates {
-			t.last(template(x)...)
+		for _, event := range e.Templates {
+			t.last(template(event)...)
 		}
 		if mutant.On("failed_resends") {
-			t.last(stmt(nil, resendFailed))
+			t.last(stmt(nil, sqlResendFailed))
 		}
 		return nil
 	}); err != nil {
@@ -129,7 +96,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	if len(unknown) > 0 {
 		var orphaned int64
 		if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *tx) error {
-			t.last(kept(unknown, &orphaned))
+			t.last(keepOrphans(unknown, &orphaned))
 			return nil
 		}); err != nil {
 			return campaign.Applied{}, err
@@ -140,12 +107,74 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	return done, nil
 }
 
-// resendFailed is the mistake "what failed is sent again by itself" (mutant failed_resends).
-const resendFailed = `WITH f AS (UPDATE outcome SET state = 1, rank = 0, mh = NULL, failed_at = NULL, next_due = 0 WHERE rank = 2 AND state = 5 RETURNING rid)
+// sqlResendFailed is the mutation failed_resends: a failed message is sent again.
+const sqlResendFailed = `WITH f AS (UPDATE outcome
+		SET state = 1 /* deferred */, rank = 0 /* none */, mh = NULL, failed_at = NULL, next_due = 0
+		WHERE rank = 2 /* failed */ AND state = 5 /* accepted */ RETURNING rid)
 	UPDATE segment SET done = false, wake_at = 0 WHERE id IN (SELECT ((rid >> 32) << 32) | ((rid & 4294967295) / 4096) FROM f)`
 
-// moved asks moves about a batch.
-func moved(sql string, all []*news, known []int64) *query {
+// sqlMoveStatuses moves the statuses of known messages forward, so that events commute and may
+// repeat. All rows of a repeated message id move. For each row that it finds it returns the
+// message's place in the batch and how many of the statuses are new. No index holds any of the
+// columns, so the updates are heap-only. $10 is now.
+var sqlMoveStatuses = sqlFindStatuses + sqlForward +
+	`SELECT rid, 5 /* accepted */, mh, id, rank, sent, delivered, read, failed, code FROM m WHERE fresh > 0 ORDER BY rid` +
+	sqlOnward + sqlReturnStatuses
+
+// sqlOverwriteStatuses is the mutation rank_overwritten: the last event wins.
+var sqlOverwriteStatuses = sqlFindStatuses + sqlForward +
+	`SELECT rid, 5 /* accepted */, mh, id, last, sent, delivered, read, failed, code FROM m WHERE true ORDER BY rid` +
+	sqlOverwrite + sqlReturnStatuses
+
+const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, nullif(delivered, 0) AS delivered, nullif(read, 0) AS read,
+			nullif(failed, 0) AS failed, CASE WHEN failed <> 0 THEN code END AS code, rank, last, i
+		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::bigint[])
+		WITH ORDINALITY w (mh, id, sent, delivered, read, failed, code, rank, last, i)),
+	m AS MATERIALIZED (SELECT e.*, o.rid,
+		coalesce((e.sent < coalesce(o.sent_at, 9223372036854775807))::int, 0)
+		+ coalesce((e.delivered < coalesce(o.delivered_at, 9223372036854775807))::int, 0)
+		+ coalesce((e.read < coalesce(o.read_at, 9223372036854775807))::int, 0)
+		+ coalesce((e.failed < coalesce(o.failed_at, 9223372036854775807)
+			OR e.failed = o.failed_at AND e.code < o.fail_code)::int, 0) AS fresh
+		FROM e CROSS JOIN LATERAL (SELECT rid, sent_at, delivered_at, read_at, failed_at, fail_code FROM outcome
+			WHERE mh = e.mh AND message_id = e.id OFFSET 0) o),
+	u AS (`
+
+var sqlReturnStatuses = ` RETURNING o.rid), t AS (` + touchRuns(`$10::bigint`) + `)
+	SELECT i, fresh FROM m`
+
+// sqlForward and sqlOnward move forward rows that exist: times to the earliest, rank to the highest,
+// and the code of a failure with its earliest time. An upsert finds its row by the key whatever the
+// planner expects, and takes the newest version of it.
+const (
+	sqlForward = `INSERT INTO outcome AS o (rid, state, mh, message_id, rank, sent_at, delivered_at, read_at, failed_at, fail_code) `
+	sqlOnward  = ` ON CONFLICT (rid) DO UPDATE SET rank = greatest(o.rank, excluded.rank), sent_at = least(o.sent_at, excluded.sent_at),
+			delivered_at = least(o.delivered_at, excluded.delivered_at), read_at = least(o.read_at, excluded.read_at),
+			failed_at = least(o.failed_at, excluded.failed_at),
+			fail_code = CASE WHEN excluded.failed_at IS NULL OR o.failed_at < excluded.failed_at THEN o.fail_code
+				WHEN o.failed_at = excluded.failed_at THEN least(o.fail_code, excluded.fail_code) ELSE excluded.fail_code END
+		WHERE o.message_id = excluded.message_id`
+	sqlOverwrite = ` ON CONFLICT (rid) DO UPDATE SET rank = excluded.rank, sent_at = coalesce(excluded.sent_at, o.sent_at),
+			delivered_at = coalesce(excluded.delivered_at, o.delivered_at), read_at = coalesce(excluded.read_at, o.read_at),
+			failed_at = coalesce(excluded.failed_at, o.failed_at), fail_code = coalesce(excluded.fail_code, o.fail_code)`
+)
+
+// touchStep is the precision of LastEventAt in milliseconds. Were it 1, each webhook of a busy run
+// would wait for the one before it.
+const touchStep = 100
+
+// touchRuns is the part of a statement that remembers now (a parameter) as the time at which a
+// status of the runs of u was last applied. u are the outcomes that the statement changed, so a
+// transaction that waits for an outcome holds no row of a run.
+func touchRuns(now string) string {
+	return fmt.Sprintf(`UPDATE run_event e SET event_at = %[1]s FROM (
+		SELECT no FROM run_event WHERE no = ANY(ARRAY(SELECT DISTINCT rid >> 32 FROM u)) AND event_at < %[1]s - %[2]d
+		ORDER BY no FOR NO KEY UPDATE) w WHERE e.no = w.no`, now, touchStep)
+}
+
+// moveStatuses applies a batch to the messages that deliveries have. known receives, for each
+// message of the batch, 0 when no delivery has it, otherwise 1 + the number of statuses that are new.
+func moveStatuses(all []*news, known []int64) *query {
 	n := len(all)
 	mhs, ids, codes := make([]int64, n), make([]string, n), make([]string, n)
 	var at [ledger.RankRead + 1][]int64
@@ -161,16 +190,32 @@ func moved(sql string, all []*news, known []int64) *query {
 			}
 		}
 	}
-	return each(func(scan func(...any) error) error {
+	sql := sqlMoveStatuses
+	if mutant.On("rank_overwritten") {
+		sql = sqlOverwriteStatuses
+	}
+	return each(func(scan scanFunc) error {
 		var i, fresh int64
 		err := scan(&i, &fresh)
 		known[i-1] = max(known[i-1], 1+fresh)
 		return err
-	}, sql, mhs, ids, at[ledger.RankSent], at[ledger.RankDelivered], at[ledger.RankRead], at[ledger.RankFailed], codes, ranks, lasts, ledger.Millis(time.Now()))
+	}, sql, mhs, ids, at[ledger.RankSent], at[ledger.RankDelivered], at[ledger.RankRead], at[ledger.RankFailed], codes, ranks, lasts,
+		ledger.Millis(time.Now()))
 }
 
-// kept asks keepOrphans to store what is unknown, in the order of its key.
-func kept(unknown []*news, orphaned *int64) *query {
+const sqlKeepOrphans = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
+		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])
+		ON CONFLICT (mh, message_id, rank) DO UPDATE SET
+			code = CASE WHEN excluded.at < orphan.at THEN excluded.code
+				WHEN excluded.at = orphan.at THEN least(orphan.code, excluded.code) ELSE orphan.code END,
+			at = least(orphan.at, excluded.at), key = greatest(orphan.key, excluded.key),
+			connection = greatest(orphan.connection, excluded.connection)
+		RETURNING xmax = 0 AS fresh)
+	SELECT count(*) FILTER (WHERE fresh) FROM k`
+
+// keepOrphans stores the statuses of messages that no delivery has, in the order of their key.
+// orphaned receives how many are new.
+func keepOrphans(unknown []*news, orphaned *int64) *query {
 	var mhs, ranks, ats, received, keys []int64
 	var ids, connections, codes []string
 	for _, x := range unknown {
@@ -183,36 +228,31 @@ func kept(unknown []*news, orphaned *int64) *query {
 				code = x.code
 			}
 			mhs, ids, ranks, ats = append(mhs, x.mh), append(ids, x.id), append(ranks, int64(r)), append(ats, x.at[r])
-			received, keys, connections, codes = append(received, x.received[r]), append(keys, x.key), append(connections, x.connection), append(codes, code)
+			received, keys = append(received, x.received[r]), append(keys, x.key)
+			connections, codes = append(connections, x.connection), append(codes, code)
 		}
 	}
-	return row(orphaned, keepOrphans, mhs, ids, ranks, ats, received, keys, connections, codes)
+	return row(orphaned, sqlKeepOrphans, mhs, ids, ranks, ats, received, keys, connections, codes)
 }
 
-// touchStep is how exactly LastEventAt is kept, in milliseconds: each webhook of a busy
-// run would otherwise wait for the one before it.
-const touchStep = 100
+const (
+	sqlResumeTemplate = `UPDATE run SET state = 'ready', reason = '', detail = '', template_event = ''
+		WHERE state = 'paused' AND reason = 'template' AND template_event <> $1 AND template = $2 AND language = $3`
+	sqlPauseTemplate = `UPDATE run SET state = 'paused', reason = 'template', detail = $1, template_event = $2
+		WHERE template = $3 AND language = $4
+		AND (state IN ('ready', 'running') OR state = 'paused' AND reason = 'template' AND template_event <> $5)`
+)
 
-// touch remembers at now when a status of these runs was last applied. The runs come from what changed the outcomes, so that
-// whoever waits for an outcome holds no row of a run.
-func touch(runs, now string) string {
-	return fmt.Sprintf(`UPDATE run_event e SET event_at = %[2]s FROM (
-		SELECT no FROM run_event WHERE no = ANY(ARRAY(%[1]s)) AND event_at < %[2]s - %[3]d ORDER BY no FOR NO KEY UPDATE) w WHERE e.no = w.no`, runs, now, touchStep)
-}
-
-// template pauses the runs of a template that may not be sent any more, and makes them
-// ready again when it is approved; campaign.TemplateEvent.Effect decides which.
+// template pauses the runs of a template that must not be sent any more, and makes them ready again
+// when the service approves it. campaign.TemplateEvent.Effect decides.
 func template(e campaign.TemplateEvent) []*query {
 	name, language := plainText(e.Name), plainText(e.Language)
 	switch e.Effect() {
 	case campaign.TemplateResumes:
-		return []*query{stmt(nil, `UPDATE run SET state = 'ready', reason = '', detail = '', template_event = ''
-			WHERE state = 'paused' AND reason = 'template' AND template_event <> $1 AND template = $2 AND language = $3`, ledger.EventDisabled, name, language)}
+		return []*query{stmt(nil, sqlResumeTemplate, ledger.EventDisabled, name, language)}
 	case campaign.TemplatePauses, campaign.TemplateEnds:
 		event, detail := ledger.TemplatePause(e)
-		return []*query{stmt(nil, `UPDATE run SET state = 'paused', reason = 'template', detail = $1, template_event = $2
-			WHERE template = $3 AND language = $4 AND (state IN ('ready', 'running') OR state = 'paused' AND reason = 'template' AND template_event <> $5)`,
-			plainText(detail), event, name, language, ledger.EventDisabled)}
+		return []*query{stmt(nil, sqlPauseTemplate, plainText(detail), event, name, language, ledger.EventDisabled)}
 	}
 	return nil
 }

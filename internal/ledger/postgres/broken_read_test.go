@@ -258,7 +258,7 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 	fill := func() { // as many idle connections as there may be, all of them silent from now on
 		t.Helper()
 		var held []*conn
-		for range hotConns {
+		for range poolSize {
 			c, err := l.sender.acquire(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -290,10 +290,10 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 
 	fill()
 	var asking sync.WaitGroup
-	for range hotConns {
+	for range poolSize {
 		asking.Go(ask)
 	}
-	for began := time.Now(); len(l.sender.slots) < hotConns && time.Since(began) < l.sender.within; {
+	for began := time.Now(); len(l.sender.slots) < poolSize && time.Since(began) < l.sender.within; {
 		time.Sleep(time.Millisecond)
 	}
 	record(0, 50)

@@ -11,7 +11,7 @@ func keyed(in *campaign.Intent) bool {
 	return len(in.Keys) == int(max(0, in.To-in.From))+len(in.Retries)
 }
 
-// decide answers one intent from what was read, and from what the intents before it were granted.
+// decide answers one intent from the rows that were read and the intents that were granted before it.
 func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	s, r := g.segments[ledger.SegmentKey(in.Lease.Run, in.Lease.Index)], g.runs[int64(in.Lease.Run)]
 	if s == nil || r == nil {
@@ -43,7 +43,8 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	return d.Answer, nil
 }
 
-// suppressed are the recipients of an intent, by the keys that its caller gave, that must not be sent to.
+// suppressed returns the deliveries of an intent that must not be sent, by the keys that its caller
+// gave.
 func (g *grants) suppressed(in *campaign.Intent, marketing bool) map[int64]campaign.SkipReason {
 	if len(g.scopes) == 0 {
 		return nil
@@ -62,16 +63,16 @@ func (g *grants) suppressed(in *campaign.Intent, marketing bool) map[int64]campa
 	return found
 }
 
-// add notes what is to be written for one intent.
+// add collects what is to be written for one intent.
 func (g *grants) add(no campaign.RunNo, s *segment, d *ledger.Decision) {
 	for seq, why := range d.Skip {
 		g.skipRids, g.skipWhy = append(g.skipRids, ledger.RowID(no, seq)), append(g.skipWhy, string(why))
 	}
 	for _, r := range d.Grant {
 		id := ledger.RowID(no, r.Seq)
-		g.goRids, g.goAttempts = append(g.goRids, id), append(g.goAttempts, int64(r.Attempt))
+		g.retryRids, g.retryAttempts = append(g.retryRids, id), append(g.retryAttempts, int64(r.Attempt))
 		s.retried, s.attempts = append(s.retried, id), append(s.attempts, int64(r.Attempt))
-		g.rows.Retries[id] = ledger.Waiting{State: ledger.Retrying, Attempt: r.Attempt} // for a later intent of the same call
+		g.rows.Retries[id] = ledger.Waiting{State: ledger.Retrying, Attempt: r.Attempt} // for a later intent of the same transaction
 	}
 	for seq, why := range d.Drop {
 		id := ledger.RowID(no, seq)

@@ -20,20 +20,22 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// advice is what an error says about trying again.
+// advice is what an error tells about another try.
 type advice int
 
 const (
-	final    advice = iota // it would fail again
-	collided               // with another transaction
-	broken                 // the connection is, or cannot be made
+	final    advice = iota // another try would fail too
+	collided               // another transaction was in the way
+	broken                 // the connection broke, or cannot be made
 )
 
+// classify tells whether an error is worth another try. The codes are those of
+// https://www.postgresql.org/docs/current/errcodes-appendix.html.
 func classify(err error) advice {
 	var said *pgconn.PgError
 	switch {
-	case errors.Is(err, campaign.ErrFenced), errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrRunExists), errors.Is(err, pgx.ErrNoRows),
-		errors.Is(err, ledger.ErrRestored), errors.Is(err, ledger.ErrClosed), errors.Is(err, errUnsafe),
+	case errors.Is(err, campaign.ErrFenced), errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrRunExists),
+		errors.Is(err, pgx.ErrNoRows), errors.Is(err, ledger.ErrRestored), errors.Is(err, ledger.ErrClosed), errors.Is(err, errUnsafe),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return final
 	case isAway(err), errors.Is(err, errStandby):
@@ -51,14 +53,14 @@ func classify(err error) advice {
 	}
 	var cannot *pgconn.ConnectError
 	var network net.Error
-	if errors.As(err, &cannot) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
-		errors.Is(err, campaign.ErrUnknownCommit) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+	if errors.As(err, &cannot) || errors.As(err, &network) || pgconn.SafeToRetry(err) || errors.Is(err, campaign.ErrUnknownCommit) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		return broken
 	}
 	return final
 }
 
-// explain says in one line what an error of PostgreSQL means and what to do.
+// explain turns an error of PostgreSQL into one line that says what it means and what to do.
 func (l *Ledger) explain(err error) error {
 	if err == nil || errors.Is(err, campaign.ErrFenced) || errors.Is(err, campaign.ErrNoRun) || errors.Is(err, campaign.ErrRunExists) ||
 		errors.Is(err, ledger.ErrClosed) || errors.Is(err, pgx.ErrNoRows) || errors.Is(err, errSaid) {
@@ -97,7 +99,7 @@ func (l *Ledger) explain(err error) error {
 	return &saidError{fmt.Sprintf("ledger %s: %s", l.name, text), err}
 }
 
-// unconnected says what to do about a connection that could not be made, "" when that is not known.
+// unconnected says what to do about a failed connection attempt; "" when that is not known.
 func unconnected(err error) string {
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError
@@ -115,15 +117,15 @@ func unconnected(err error) string {
 	return ""
 }
 
-// refusedTLS ends what an attempt over TLS says of a server without it. With sslmode=prefer an attempt in the clear
-// follows, and that one tells what is wrong.
+// refusedTLS ends the error of an attempt over TLS at a server without TLS. With sslmode=prefer an
+// attempt without TLS follows, whose error names the cause.
 const refusedTLS = "server refused TLS connection"
 
-// attempts puts what each attempt to connect says into one line, each thing once.
+// attempts puts the errors of all attempts to connect into one line, each once.
 func attempts(text string) string {
 	lines := strings.Split(text, "\n")
 	var said, refused []string
-	for _, line := range lines[1:] { // the first says who wants to connect
+	for _, line := range lines[1:] { // the first line names the user and the database
 		switch line = oneLine(line); {
 		case strings.HasSuffix(line, refusedTLS):
 			refused = []string{line}
@@ -141,7 +143,7 @@ func attempts(text string) string {
 	return text
 }
 
-// errSaid marks errors that explain has seen.
+// errSaid marks errors that explain returned.
 var errSaid = errors.New("explained")
 
 // saidError is an explained error in one line.
@@ -156,8 +158,8 @@ func (e *saidError) Unwrap() []error { return []error{errSaid, e.err} }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// plainText makes a text that PostgreSQL stores: it takes no NUL and nothing that is not
-// UTF-8, and one such webhook would keep its whole batch from being stored, for ever.
+// plainText replaces NUL and what is not UTF-8. PostgreSQL refuses both, and one such webhook would
+// keep its batch from ever being stored.
 func plainText(s string) string {
 	if strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) {
 		return s

@@ -10,55 +10,55 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// grants is one call of Intend: what it found and what it answers.
+// grants is one transaction of intents: what it read, and what it answers.
 type grants struct {
 	segments map[int64]*segment
 	runs     map[int64]*budget
 	rows     ledger.SendingRows         // of all intents; Suppressed where the caller gave no keys
-	scopes   map[int64][]campaign.Scope // of the keys asked about
+	scopes   map[int64][]campaign.Scope // by key, of the keys that the callers gave
 	answers  []campaign.Granted
-	at       int64
+	at       int64 // now, in milliseconds
 
-	skipRids       []int64 // of the groups, suppressed
-	skipWhy        []string
-	goRids         []int64 // retries granted
-	goAttempts     []int64
-	dropRids       []int64 // retries that are suppressed
-	dropWhy        []string
-	swapped, began int64 // rows that the commit's statements moved
+	skipRids      []int64 // deliveries that are suppressed
+	skipWhy       []string
+	retryRids     []int64 // retries that begin
+	retryAttempts []int64
+	dropRids      []int64 // retries that are suppressed
+	dropWhy       []string
+	marked, begun int64 // rows that sqlMoveMarks and sqlBeginRetries changed
 }
 
-// segment is a segment as the intents of the call move it on.
+// segment is a segment as the intents of the transaction change it.
 type segment struct {
-	id, run, epoch, lo, hi, mark, from int64
+	id, run, epoch, lo, hi, mark, from int64 // from: the mark that was read
 	done                               bool
 	connection                         string
-	count                              int64 // granted
+	count                              int64 // deliveries granted
 	wrote                              bool
 	retried, attempts                  []int64 // retries granted
 }
 
 func (s *segment) moved() bool { return s.wrote && s.mark != s.from }
 
-// tells reports whether the segment looks otherwise when the intents are committed. One whose retries were all
-// suppressed does not.
+// tells reports whether the segment shows that the intents were committed. A segment whose retries
+// were all suppressed does not.
 func (s *segment) tells() bool { return s.moved() || s.wrote && len(s.retried) > 0 }
 
-// budget is a run as the intents of the call use it up.
+// budget is a run as the intents of the transaction use up its budget.
 type budget struct {
 	state     campaign.State
 	wanted    campaign.Wanted
 	marketing bool
-	limit     int64
+	limit     int64 // 0: none
 	left      int64
-	count     int64
+	count     int64 // deliveries granted
 	start     bool
 }
 
 // intend reads, decides and writes.
 func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
-	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, scopes: map[int64][]campaign.Scope{}, at: ledger.Millis(time.Now()),
-		rows: ledger.SendingRows{Settled: map[int64]bool{}, Suppressed: map[int64]campaign.SkipReason{}, Retries: map[int64]ledger.Waiting{}}}
+	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, scopes: map[int64][]campaign.Scope{},
+		at: ledger.Millis(time.Now()), rows: ledger.SendingRows{Settled: map[int64]bool{}, Suppressed: map[int64]campaign.SkipReason{}, Retries: map[int64]ledger.Waiting{}}}
 	if err := g.read(t, in); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 			if err := l.raise(t, id, a); err != nil {
 				return nil, err
 			}
-			s.epoch = -1 // fences every intent of it
+			s.epoch = -1 // fences every intent of the segment
 		}
 	}
 	for i := range in {
@@ -81,10 +81,26 @@ func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 	return g, nil
 }
 
-// read asks all that the intents depend on. Segments are locked, in their order, and so are
-// the counters of runs with a budget, and the deferred rows: what is decided holds until the commit.
+const (
+	sqlSendingSegments = `SELECT id, run, epoch, lo, hi, mark, done, connection FROM segment
+		WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
+	sqlSendingRuns = `SELECT no, state, wanted, marketing, budget FROM run WHERE no = ANY($1)`
+	sqlTaken       = `SELECT c.no, c.taken FROM run_count c JOIN run r ON r.no = c.no
+		WHERE c.no = ANY($1) AND r.budget > 0 ORDER BY c.no FOR NO KEY UPDATE OF c`
+	sqlSettled = `SELECT o.rid FROM unnest($1::bigint[], $2::bigint[]) w (a, b) CROSS JOIN LATERAL (
+		SELECT rid FROM outcome WHERE rid >= w.a AND rid < w.b OFFSET 0) o`
+	sqlWaiting        = `SELECT rid, state, attempt FROM outcome WHERE rid = ANY($1) ORDER BY rid FOR NO KEY UPDATE`
+	sqlSuppressedKeys = `SELECT key, scope FROM suppression WHERE key = ANY($1) AND key <> 0 AND (until = 0 OR until > $2)`
+	sqlSuppressed     = `SELECT d.rid, s.scope FROM unnest($1::bigint[], $2::bigint[]) w (a, b)
+		CROSS JOIN LATERAL (SELECT rid, key FROM delivery WHERE rid >= w.a AND rid < w.b AND key <> 0 OFFSET 0) d
+		CROSS JOIN LATERAL (SELECT scope FROM suppression x WHERE x.key = d.key AND (x.until = 0 OR x.until > $3) OFFSET 0) s`
+)
+
+// read reads all rows that the intents depend on, in one round trip. It locks the segments, the
+// counters of runs with a budget, and the outcomes of the retries, each in the order of their keys,
+// so what is decided stays true until the commit.
 func (g *grants) read(t *tx, in []campaign.Intent) error {
-	var ids, nos, from, to, rids, keys, barefrom, bareto []int64
+	var ids, nos, from, to, rids, keys, unkeyedFrom, unkeyedTo []int64
 	for i := range in {
 		x := &in[i]
 		no := x.Lease.Run
@@ -100,10 +116,10 @@ func (g *grants) read(t *tx, in []campaign.Intent) error {
 			continue
 		}
 		if x.To > x.From {
-			barefrom, bareto = append(barefrom, ledger.RowID(no, x.From)), append(bareto, ledger.RowID(no, x.To))
+			unkeyedFrom, unkeyedTo = append(unkeyedFrom, ledger.RowID(no, x.From)), append(unkeyedTo, ledger.RowID(no, x.To))
 		}
 		for _, r := range x.Retries {
-			barefrom, bareto = append(barefrom, ledger.RowID(no, r.Seq)), append(bareto, ledger.RowID(no, r.Seq)+1)
+			unkeyedFrom, unkeyedTo = append(unkeyedFrom, ledger.RowID(no, r.Seq)), append(unkeyedTo, ledger.RowID(no, r.Seq)+1)
 		}
 	}
 	for _, s := range []*[]int64{&ids, &nos, &rids, &keys} {
@@ -111,59 +127,58 @@ func (g *grants) read(t *tx, in []campaign.Intent) error {
 		*s = slices.Compact(*s)
 	}
 	qs := []*query{
-		each(func(scan func(...any) error) error {
+		each(func(scan scanFunc) error {
 			s := &segment{}
 			err := scan(&s.id, &s.run, &s.epoch, &s.lo, &s.hi, &s.mark, &s.done, &s.connection)
 			s.from = s.mark
 			g.segments[s.id] = s
 			return err
-		}, `SELECT id, run, epoch, lo, hi, mark, done, connection FROM segment WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`, ids),
-		each(func(scan func(...any) error) error {
+		}, sqlSendingSegments, ids),
+		each(func(scan scanFunc) error {
 			var no int64
 			b := &budget{}
 			err := scan(&no, &b.state, &b.wanted, &b.marketing, &b.limit)
 			b.left = ledger.Unlimited
 			g.runs[no] = b
 			return err
-		}, `SELECT no, state, wanted, marketing, budget FROM run WHERE no = ANY($1)`, nos),
-		each(func(scan func(...any) error) error {
+		}, sqlSendingRuns, nos),
+		each(func(scan scanFunc) error {
 			var no, taken int64
 			err := scan(&no, &taken)
 			if b := g.runs[no]; b != nil {
 				b.left = max(0, b.limit-taken)
 			}
 			return err
-		}, `SELECT c.no, c.taken FROM run_count c JOIN run r ON r.no = c.no WHERE c.no = ANY($1) AND r.budget > 0 ORDER BY c.no FOR NO KEY UPDATE OF c`, nos),
+		}, sqlTaken, nos),
 	}
 	if len(from) > 0 {
-		qs = append(qs, each(func(scan func(...any) error) error {
+		qs = append(qs, each(func(scan scanFunc) error {
 			var r int64
 			err := scan(&r)
 			g.rows.Settled[r] = true
 			return err
-		}, `SELECT o.rid FROM unnest($1::bigint[], $2::bigint[]) w (a, b) CROSS JOIN LATERAL (
-			SELECT rid FROM outcome WHERE rid >= w.a AND rid < w.b OFFSET 0) o`, from, to))
+		}, sqlSettled, from, to))
 	}
 	if len(rids) > 0 {
-		qs = append(qs, each(func(scan func(...any) error) error {
+		qs = append(qs, each(func(scan scanFunc) error {
 			var r int64
 			var w ledger.Waiting
 			err := scan(&r, &w.State, &w.Attempt)
 			g.rows.Retries[r] = w
 			return err
-		}, `SELECT rid, state, attempt FROM outcome WHERE rid = ANY($1) ORDER BY rid FOR NO KEY UPDATE`, rids))
+		}, sqlWaiting, rids))
 	}
 	if len(keys) > 0 {
-		qs = append(qs, each(func(scan func(...any) error) error {
+		qs = append(qs, each(func(scan scanFunc) error {
 			var key int64
 			var s campaign.Scope
 			err := scan(&key, &s)
 			g.scopes[key] = append(g.scopes[key], s)
 			return err
-		}, `SELECT key, scope FROM suppression WHERE key = ANY($1) AND key <> 0 AND (until = 0 OR until > $2)`, keys, g.at))
+		}, sqlSuppressedKeys, keys, g.at))
 	}
-	if len(barefrom) > 0 {
-		qs = append(qs, each(func(scan func(...any) error) error {
+	if len(unkeyedFrom) > 0 {
+		qs = append(qs, each(func(scan scanFunc) error {
 			var r int64
 			var s campaign.Scope
 			err := scan(&r, &s)
@@ -171,20 +186,37 @@ func (g *grants) read(t *tx, in []campaign.Intent) error {
 				g.rows.Suppressed[r] = ledger.Stronger(g.rows.Suppressed[r], ledger.SkipFor(s, b.marketing))
 			}
 			return err
-		}, `SELECT d.rid, s.scope FROM unnest($1::bigint[], $2::bigint[]) w (a, b)
-			CROSS JOIN LATERAL (SELECT rid, key FROM delivery WHERE rid >= w.a AND rid < w.b AND key <> 0 OFFSET 0) d
-			CROSS JOIN LATERAL (SELECT scope FROM suppression x WHERE x.key = d.key AND (x.until = 0 OR x.until > $3) OFFSET 0) s`, barefrom, bareto, g.at))
+		}, sqlSuppressed, unkeyedFrom, unkeyedTo, g.at))
 	}
 	return t.do(qs...)
 }
 
-// swapMarks moves the marks: compare-and-swap on (epoch, mark), although the rows are
-// locked, because this is the statement that everything rests on.
-const swapMarks = `UPDATE segment s SET mark = w.mark, connection = w.connection, taken = s.taken + w.n
-	FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[]) w (id, epoch, was, mark, connection, n)
-	WHERE s.id = ANY($1) AND s.id = w.id AND s.mark = w.was AND `
+const (
+	sqlMoveMarksIf = `UPDATE segment s SET mark = w.mark, connection = w.connection, taken = s.taken + w.n
+		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[]) w (id, epoch, was, mark, connection, n)
+		WHERE s.id = ANY($1) AND s.id = w.id AND s.mark = w.was AND `
+	// A compare-and-swap on (epoch, mark) although the rows are locked: at most one intent per
+	// delivery depends on this statement (docs/protocol.md#intents).
+	sqlMoveMarks = sqlMoveMarksIf + `s.epoch = w.epoch`
+	// The mutation no_epoch_in_swap.
+	sqlMoveMarksOfAnyEpoch = sqlMoveMarksIf + `w.epoch IS NOT NULL`
 
-// write commits to what was decided.
+	sqlInsertSkips = `INSERT INTO outcome (rid, state, code, result_at)
+		SELECT r, 7 /* skipped */, why, $3 FROM unnest($1::bigint[], $2::text[]) w (r, why) ORDER BY r`
+	// A row that may be a duplicate keeps the intent of its first attempt, which may still be adopted.
+	sqlBeginRetries = `UPDATE outcome o SET state = 2 /* retrying */, attempt = w.attempt,
+			intent_at = CASE WHEN o.flags & 2 /* may be a duplicate */ <> 0 THEN o.intent_at ELSE $3 END, next_due = NULL
+		FROM unnest($1::bigint[], $2::bigint[]) w (r, attempt)
+		WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1 /* deferred */`
+	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
+	sqlDropRetries = `UPDATE outcome o
+		SET state = CASE WHEN o.flags & 2 /* may be a duplicate */ <> 0 THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = w.why,
+			result_at = CASE WHEN o.flags & 2 /* may be a duplicate */ <> 0 THEN o.result_at ELSE $3 END, next_due = NULL
+		FROM unnest($1::bigint[], $2::text[]) w (r, why) WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1 /* deferred */`
+	sqlTakeBudgets = `UPDATE run_count c SET taken = c.taken + w.n FROM unnest($1::bigint[], $2::bigint[]) w (no, n) WHERE c.no = w.no`
+)
+
+// write adds what was decided to the commit.
 func (g *grants) write(t *tx) {
 	var ids, epochs, was, marks, counts, nos, used, start []int64
 	var connections []string
@@ -205,28 +237,22 @@ func (g *grants) write(t *tx) {
 	if len(ids) == 0 {
 		return
 	}
-	same := `s.epoch = w.epoch`
+	move := sqlMoveMarks
 	if mutant.On("no_epoch_in_swap") {
-		same = `w.epoch IS NOT NULL`
+		move = sqlMoveMarksOfAnyEpoch
 	}
-	qs := []*query{stmt(&g.swapped, swapMarks+same, ids, epochs, was, marks, connections, counts)}
+	qs := []*query{stmt(&g.marked, move, ids, epochs, was, marks, connections, counts)}
 	if len(g.skipRids) > 0 {
-		qs = append(qs, stmt(nil, `INSERT INTO outcome (rid, state, code, result_at) SELECT r, 7, why, $3 FROM unnest($1::bigint[], $2::text[]) w (r, why)
-			ORDER BY r`, g.skipRids, g.skipWhy, g.at))
+		qs = append(qs, stmt(nil, sqlInsertSkips, g.skipRids, g.skipWhy, g.at))
 	}
-	if len(g.goRids) > 0 {
-		// A row that may be a duplicate keeps the intent of its first attempt, which may still be adopted.
-		qs = append(qs, stmt(&g.began, `UPDATE outcome o SET state = 2, attempt = w.attempt, intent_at = CASE WHEN o.flags & 2 <> 0 THEN o.intent_at ELSE $3 END, next_due = NULL
-			FROM unnest($1::bigint[], $2::bigint[]) w (r, attempt) WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1`, g.goRids, g.goAttempts, g.at))
+	if len(g.retryRids) > 0 {
+		qs = append(qs, stmt(&g.begun, sqlBeginRetries, g.retryRids, g.retryAttempts, g.at))
 	}
 	if len(g.dropRids) > 0 {
-		// Who may have been sent an earlier attempt is not skipped, but unknown.
-		qs = append(qs, stmt(nil, `UPDATE outcome o SET state = CASE WHEN o.flags & 2 <> 0 THEN 4 ELSE 7 END, code = w.why,
-			result_at = CASE WHEN o.flags & 2 <> 0 THEN o.result_at ELSE $3 END, next_due = NULL
-			FROM unnest($1::bigint[], $2::text[]) w (r, why) WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1`, g.dropRids, g.dropWhy, g.at))
+		qs = append(qs, stmt(nil, sqlDropRetries, g.dropRids, g.dropWhy, g.at))
 	}
 	if len(nos) > 0 {
-		qs = append(qs, stmt(nil, `UPDATE run_count c SET taken = c.taken + w.n FROM unnest($1::bigint[], $2::bigint[]) w (no, n) WHERE c.no = w.no`, nos, used))
+		qs = append(qs, stmt(nil, sqlTakeBudgets, nos, used))
 	}
 	if len(start) > 0 {
 		qs = append(qs, startRun(start...))
@@ -234,8 +260,9 @@ func (g *grants) write(t *tx) {
 	t.last(qs...)
 }
 
-// check compares what was committed with what was decided. It is locked meanwhile, so nothing but a mistake of
-// ours makes them differ; then nothing is granted, and the next owner takes what was committed for doubts.
+// check compares what was committed with what was decided. The rows were locked in between, so only
+// a defect of this package can make the two differ. Then nothing is granted, and the next owner
+// takes the committed intents for doubts.
 func (g *grants) check() error {
 	marks := 0
 	for _, s := range g.segments {
@@ -243,8 +270,8 @@ func (g *grants) check() error {
 			marks++
 		}
 	}
-	if g.swapped != int64(marks) || g.began != int64(len(g.goRids)) {
-		return fmt.Errorf("%d of %d marks and %d of %d retries moved under their lock", g.swapped, marks, g.began, len(g.goRids))
+	if g.marked != int64(marks) || g.begun != int64(len(g.retryRids)) {
+		return fmt.Errorf("%d of %d marks and %d of %d retries moved under their lock", g.marked, marks, g.begun, len(g.retryRids))
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ const (
 	// groupLinger is how long the first call waits for the others. A number asks 50 ms before its
 	// deliveries run out, so the wait delays no message.
 	groupLinger = 10 * time.Millisecond
-	// groupRecent is how long ago another connection may have asked to be waited for. A connection
-	// that sends asks more often, so a process with one number never waits.
+	// groupRecent is how recently a connection must have called for the group to wait for it. A
+	// connection that sends calls more often, so a process with one number never waits.
 	groupRecent = 250 * time.Millisecond
 	// groupRows is how many deliveries are enough for a transaction: 16 full groups of the sender.
 	groupRows = 4096
@@ -38,7 +38,7 @@ type intentGroup struct {
 	calls []*intentCall
 	from  map[string]bool // their connections
 	rows  int             // their deliveries
-	full  chan struct{}   // closed when no other call is waited for
+	full  chan struct{}   // closed when the group waits for no other call
 	done  chan struct{}   // closed when each call has its answer
 }
 
@@ -49,10 +49,10 @@ type intentGroups struct {
 	asked map[string]time.Time // when each connection asked last
 }
 
-// Intend implements campaign.SendLedger. Calls that come within groupLinger share one transaction;
-// a call whose intents are refused as malformed fails alone. A call whose context ends while its
-// group is still open is not asked for. Afterwards it waits for the answer, so that the caller
-// never has to guess.
+// Intend implements campaign.SendLedger. Calls that come within groupLinger share one transaction. A
+// call whose intents are refused as malformed fails alone. A call whose context ends while its group
+// is open leaves the group. Later it waits for the answer, so that the caller knows whether its
+// intents were committed.
 func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) ([]campaign.Granted, error) {
 	if mutant.On("no_intent") {
 		var granted []campaign.Granted
@@ -142,7 +142,7 @@ func (s *intentGroups) leave(g *intentGroup, c *intentCall) bool {
 // commitGroup commits the intents of all calls in one transaction and gives each its answers. A call
 // that the transaction refuses as malformed is answered and left out, and the others go again.
 func (l *Ledger) commitGroup(ctx context.Context, calls []*intentCall) {
-	if len(calls) > 1 { // one caller's end is not the others'; callTime bounds it
+	if len(calls) > 1 { // one caller's context must not end the others' calls; callTime bounds them
 		ctx = context.WithoutCancel(ctx)
 	}
 	for len(calls) > 0 {

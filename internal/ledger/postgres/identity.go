@@ -13,35 +13,40 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// errStandby is a server that is not the primary, or not yet: it is asked again.
+// errStandby says that the server is not the primary, or not yet. The ledger tries it again.
 var errStandby = errors.New("it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write")
 
 // errUnsafe marks settings that can lose a committed transaction.
 var errUnsafe = errors.New("unsafe")
 
-// errIdentityChanged says that the connection just made found another server or timeline: call checkIdentity
-// before anything is sent.
-var errIdentityChanged = errors.New("the ledger may have moved")
+// errIdentityChanged says that a new connection found another server or timeline. checkIdentity must
+// be called before anything is sent.
+var errIdentityChanged = errors.New("the ledger may be on another server")
 
-// serverIdentity is the server on which the ledger stands, and how often it was promoted.
+// serverIdentity is the server that holds the ledger, and its timeline, which every promotion
+// increases.
 type serverIdentity struct{ system, timeline int64 }
 
-const selectIdentity = `SELECT (SELECT system_identifier FROM pg_control_system()), CASE WHEN pg_is_in_recovery() THEN 0 ELSE
-	greatest((SELECT timeline_id FROM pg_control_checkpoint())::bigint, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint) END`
+const (
+	sqlSettings = `SELECT current_setting('synchronous_commit'), current_setting('fsync'),
+		current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('server_version_num')::int`
+	// For a while after a promotion the last checkpoint still has the old timeline. The name of the
+	// WAL file that is being written has the new one.
+	sqlServer = `SELECT (SELECT system_identifier FROM pg_control_system()), CASE WHEN pg_is_in_recovery() THEN 0 ELSE
+		greatest((SELECT timeline_id FROM pg_control_checkpoint())::bigint,
+			('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint) END`
+)
 
-// greet looks at each new connection: what it commits must stay, and it must lead to the
-// ledger that was opened.
+// greet checks each new connection: its commits must be durable, and it must lead to the ledger that
+// was opened.
 func (l *Ledger) greet(ctx context.Context, c *pgx.Conn) error {
 	var commit, fsync, pages string
 	var standby bool
 	var version int
 	var here serverIdentity
-	// The timeline of the last checkpoint is that of before, for a while after a promotion; the name of
-	// the segment that is written now is not.
 	if err := send(ctx, &conn{Conn: c},
-		rowOf([]any{&commit, &fsync, &pages, &standby, &version}, `SELECT current_setting('synchronous_commit'), current_setting('fsync'),
-			current_setting('full_page_writes'), pg_is_in_recovery(), current_setting('server_version_num')::int`),
-		rowOf([]any{&here.system, &here.timeline}, selectIdentity)); err != nil {
+		rowOf([]any{&commit, &fsync, &pages, &standby, &version}, sqlSettings),
+		rowOf([]any{&here.system, &here.timeline}, sqlServer)); err != nil {
 		return err
 	}
 	if l.readOnly {
@@ -56,9 +61,11 @@ func (l *Ledger) greet(ctx context.Context, c *pgx.Conn) error {
 		return fmt.Errorf("%w: synchronous_commit is %s, so that a crash of the server would make recipients get a message twice: "+
 			"ALTER ROLE CURRENT_USER SET synchronous_commit = on", errUnsafe, commit)
 	case fsync != "on":
-		return fmt.Errorf("%w: fsync is %s, so that a power cut would destroy the ledger: set fsync = on in postgresql.conf", errUnsafe, fsync)
+		return fmt.Errorf("%w: fsync is %s, so that a power cut would destroy the ledger: "+
+			"set fsync = on in postgresql.conf", errUnsafe, fsync)
 	case pages != "on":
-		return fmt.Errorf("%w: full_page_writes is %s, so that a power cut would tear pages of the ledger: set full_page_writes = on in postgresql.conf", errUnsafe, pages)
+		return fmt.Errorf("%w: full_page_writes is %s, so that a power cut would tear pages of the ledger: "+
+			"set full_page_writes = on in postgresql.conf", errUnsafe, pages)
 	}
 	if known := l.identity.Load(); known != nil && *known != here {
 		l.identityChanged.Store(true)
@@ -66,25 +73,30 @@ func (l *Ledger) greet(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// identify makes the ledger's identity when it is new, and finds out whether a sender's
-// ledger went back in time.
+const (
+	sqlInsertIdentity = `INSERT INTO ledger (one, id, hash_key, system, timeline) VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`
+	sqlIdentity       = `SELECT hash_key, system, timeline FROM ledger WHERE one = 1`
+	sqlKnownServer    = `SELECT system, timeline FROM ledger WHERE one = 1`
+)
+
+// identify gives a new ledger its identity. For a sender it also checks whether the ledger went back
+// in time (docs/protocol.md#when-the-ledger-goes-back-in-time).
 func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	var key []byte
 	var here, known serverIdentity
-	read := rowOf([]any{&key, &known.system, &known.timeline}, `SELECT hash_key, system, timeline FROM ledger WHERE one = 1`)
+	read := rowOf([]any{&key, &known.system, &known.timeline}, sqlIdentity)
 	if o.ReadOnly {
 		if err := l.read(ctx, l.reports, read); err != nil {
 			return err
 		}
 	} else if err := l.change(ctx, l.sender, "", func(t *tx) error {
 		id, secret := make([]byte, 8), make([]byte, 16)
-		_, _ = rand.Read(id) // never fails (crypto/rand)
+		_, _ = rand.Read(id) // crypto/rand never fails
 		_, _ = rand.Read(secret)
-		if err := t.do(rowOf([]any{&here.system, &here.timeline}, selectIdentity)); err != nil {
+		if err := t.do(rowOf([]any{&here.system, &here.timeline}, sqlServer)); err != nil {
 			return err
 		}
-		return t.do(stmt(nil, `INSERT INTO ledger (one, id, hash_key, system, timeline) VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-			hex.EncodeToString(id), secret, here.system, here.timeline), read)
+		return t.do(stmt(nil, sqlInsertIdentity, hex.EncodeToString(id), secret, here.system, here.timeline), read)
 	}); err != nil {
 		return err
 	}
@@ -99,28 +111,29 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	if !o.AcceptRestored {
 		return restored(known, here)
 	}
-	l.identityChanged.Store(true) // Quarantine makes it the ledger to go on from; until then it sends nothing
+	l.identityChanged.Store(true) // it sends nothing until its Quarantine
 	return nil
 }
 
 func restored(known, here serverIdentity) error {
 	if known.system != here.system {
-		return fmt.Errorf("%w: it was written on server %d and stands on server %d now, as after a restored dump; run `campaignd ledger quarantine`",
-			ledger.ErrRestored, known.system, here.system)
+		return fmt.Errorf("%w: it was written on server %d and is on server %d now, as after a restored dump; "+
+			"run `campaignd ledger quarantine`", ledger.ErrRestored, known.system, here.system)
 	}
 	return fmt.Errorf("%w: its server was on timeline %d and is on %d now: a backup was restored, or a standby promoted that may lack the "+
 		"last seconds; run `campaignd ledger quarantine`", ledger.ErrRestored, known.timeline, here.timeline)
 }
 
-// checkIdentity answers ErrRestored when a connection found the ledger on another server or timeline, until
-// it is quarantined. Facts are recorded all the same; nothing is claimed or intended.
+// checkIdentity returns ledger.ErrRestored after a connection found the ledger on another server or
+// timeline, until the ledger is quarantined. Nothing is claimed or intended in that time, but results
+// and events are recorded.
 func (l *Ledger) checkIdentity(ctx context.Context) error {
 	if !l.identityChanged.Load() {
 		return nil
 	}
 	var here, known serverIdentity
-	if err := l.read(ctx, l.sender, rowOf([]any{&here.system, &here.timeline}, selectIdentity),
-		rowOf([]any{&known.system, &known.timeline}, `SELECT system, timeline FROM ledger WHERE one = 1`)); err != nil {
+	if err := l.read(ctx, l.sender, rowOf([]any{&here.system, &here.timeline}, sqlServer),
+		rowOf([]any{&known.system, &known.timeline}, sqlKnownServer)); err != nil {
 		return err
 	}
 	l.identity.Store(&known)

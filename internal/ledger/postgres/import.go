@@ -14,12 +14,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// chunk is rows on their way into delivery and outcome.
+// chunk is a part of a list that is being imported.
 type chunk struct {
 	no       campaign.RunNo
 	rows     []campaign.Delivery
-	cells    []string // as JSON
-	skips    []int    // of rows
+	cells    []string // of each row, as JSON
+	skips    []int    // indexes of the rows that are skipped
 	segments struct {
 		ids, los, his []int64
 		closed        []bool
@@ -52,7 +52,7 @@ func newChunk(no campaign.RunNo, rows []campaign.Delivery, segments []campaign.S
 	return c, nil
 }
 
-// copy writes the deliveries and the outcomes of those that are skipped.
+// copy writes the deliveries, and the outcomes of the skipped ones.
 func (c *chunk) copy(t *tx) error {
 	values := make([]any, 5) // pgx encodes them before it asks for the next
 	if _, err := t.CopyFrom(t.ctx, pgx.Identifier{"delivery"}, []string{"rid", "key", "row", "dest", "cells"},
@@ -75,15 +75,29 @@ func (c *chunk) copy(t *tx) error {
 			if d.Note != "" {
 				note = plainText(ledger.Clip(d.Note, ledger.MaxDetail))
 			}
-			values[0], values[1], values[2], values[3], values[4] = ledger.RowID(c.no, d.Seq), int16(ledger.Skipped), string(d.Skip), note, now
+			values[0], values[1], values[2] = ledger.RowID(c.no, d.Seq), int16(ledger.Skipped), string(d.Skip)
+			values[3], values[4] = note, now
 			return values, nil
 		}))
 	return err
 }
 
-// AppendRows implements campaign.ImportLedger. It copies the chunk in one transaction with
-// the run's count of rows, which is the cursor of the import.
-func (l *Ledger) AppendRows(ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, segments []campaign.Segment) error {
+const (
+	// The transaction that ends the import locks the count too.
+	sqlImportedRows   = `SELECT rows FROM run_count WHERE no = $1 FOR NO KEY UPDATE`
+	sqlState          = `SELECT state FROM run WHERE no = $1`
+	sqlInsertSegments = `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone)
+		SELECT s.id, $2, s.lo, s.hi, s.lo, s.closed, s.closed, s.zone
+		FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::boolean[], $6::text[]) s (id, lo, hi, closed, zone)
+		ON CONFLICT (id) DO UPDATE SET hi = greatest(segment.hi, excluded.hi)`
+	sqlAddRows = `UPDATE run_count SET rows = rows + $2 WHERE no = $1`
+)
+
+// AppendRows implements campaign.ImportLedger. It copies the chunk in one transaction with the run's
+// count of rows, which says how far the import is.
+func (l *Ledger) AppendRows(
+	ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, segments []campaign.Segment,
+) error {
 	c, err := newChunk(no, rows, segments)
 	if err != nil {
 		return err
@@ -91,16 +105,14 @@ func (l *Ledger) AppendRows(ctx context.Context, no campaign.RunNo, after int64,
 	err = l.change(ctx, l.reports, "", func(t *tx) error {
 		var state campaign.State
 		var have int64
-		// The count first: whoever ends the import holds it too.
-		err := t.do(row(&have, `SELECT rows FROM run_count WHERE no = $1 FOR NO KEY UPDATE`, int64(no)),
-			row(&state, `SELECT state FROM run WHERE no = $1`, int64(no)))
+		err := t.do(row(&have, sqlImportedRows, int64(no)), row(&state, sqlState, int64(no)))
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return campaign.ErrNoRun
 		case err != nil:
 			return err
 		case t.again && len(rows) > 0 && have == after+int64(len(rows)):
-			return c.there(t) // an earlier try may have been committed
+			return c.confirm(t) // an earlier try may have been committed
 		case state != campaign.Importing || have != after:
 			return campaign.ErrFenced
 		}
@@ -109,11 +121,8 @@ func (l *Ledger) AppendRows(ctx context.Context, no campaign.RunNo, after int64,
 		}
 		s := &c.segments
 		return t.do(
-			stmt(nil, `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone)
-				SELECT s.id, $2, s.lo, s.hi, s.lo, s.closed, s.closed, s.zone
-				FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::boolean[], $6::text[]) s (id, lo, hi, closed, zone)
-				ON CONFLICT (id) DO UPDATE SET hi = greatest(segment.hi, excluded.hi)`, s.ids, int64(no), s.los, s.his, s.closed, s.zones),
-			stmt(nil, `UPDATE run_count SET rows = rows + $2 WHERE no = $1`, int64(no), int64(len(rows))))
+			stmt(nil, sqlInsertSegments, s.ids, int64(no), s.los, s.his, s.closed, s.zones),
+			stmt(nil, sqlAddRows, int64(no), int64(len(rows))))
 	})
 	var said *pgconn.PgError
 	if errors.As(err, &said) && said.Code == "23505" {
@@ -122,12 +131,14 @@ func (l *Ledger) AppendRows(ctx context.Context, no campaign.RunNo, after int64,
 	return err
 }
 
-// there is nil when the last row of the chunk stands in the ledger, ErrFenced when another importer's does.
-func (c *chunk) there(t *tx) error {
+const sqlHasDelivery = `SELECT EXISTS (SELECT 1 FROM delivery WHERE rid = $1 AND row = $2 AND dest = $3)`
+
+// confirm returns nil when the last row of the chunk is in the ledger, campaign.ErrFenced when the
+// row of another importer is.
+func (c *chunk) confirm(t *tx) error {
 	last := &c.rows[len(c.rows)-1]
 	var same bool
-	if err := t.do(row(&same, `SELECT EXISTS (SELECT 1 FROM delivery WHERE rid = $1 AND row = $2 AND dest = $3)`,
-		ledger.RowID(c.no, last.Seq), last.Row, plainText(last.To))); err != nil {
+	if err := t.do(row(&same, sqlHasDelivery, ledger.RowID(c.no, last.Seq), last.Row, plainText(last.To))); err != nil {
 		return err
 	}
 	if !same {
@@ -136,13 +147,21 @@ func (c *chunk) there(t *tx) error {
 	return nil
 }
 
-// analyzeFrom is the size of a list from which waiting for autovacuum's statistics is too long.
+// analyzeFrom is how many rows a list has whose statistics cannot wait for the autovacuum.
 const analyzeFrom = 1000
 
-// FinishImport implements campaign.ImportLedger. It also refuses a list in which a phone
-// key is queued twice: the importer's own memory is the first guard, this is the last. An
-// index over (run, key) would be a third, and take half of the import's speed and 34 MB
-// a million. A run that was cancelled meanwhile becomes Ready, to be claimed and dropped.
+const (
+	sqlWanted            = `SELECT wanted FROM run WHERE no = $1`
+	sqlAnalyzeDeliveries = `ANALYZE delivery`
+	sqlAnalyzeSegments   = `ANALYZE segment`
+	sqlAnalyzeOutcomes   = `ANALYZE outcome`
+)
+
+// FinishImport implements campaign.ImportLedger. It also refuses a list that queues a phone key
+// twice. The importer finds such keys first, in its memory; the query here finds those that it
+// missed. A unique index over run and key would find them too, but halves the speed of an import and
+// takes 34 MB per million rows. A run that was cancelled during its import becomes Ready, so that a
+// sender claims and drops it.
 func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64, state campaign.State) error {
 	if err := ledger.CheckImportEnd(no, state); err != nil {
 		return err
@@ -160,7 +179,7 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 	}
 	if err := l.change(ctx, l.reports, "", func(t *tx) error {
 		var have int64
-		if err := t.do(row(&have, `SELECT rows FROM run_count WHERE no = $1 FOR NO KEY UPDATE`, int64(no))); err != nil {
+		if err := t.do(row(&have, sqlImportedRows, int64(no))); err != nil {
 			return err
 		}
 		now, err := t.lockRun(no)
@@ -168,7 +187,7 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 			return err
 		}
 		var wanted campaign.Wanted
-		if err := t.do(row(&wanted, `SELECT wanted FROM run WHERE no = $1`, int64(no))); err != nil {
+		if err := t.do(row(&wanted, sqlWanted, int64(no))); err != nil {
 			return err
 		}
 		end, err := ledger.ImportEnd(no, have, rows, wanted, state)
@@ -180,19 +199,21 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 		return err
 	}
 	if rows >= analyzeFrom {
-		if err := l.read(ctx, l.reports, stmt(nil, `ANALYZE delivery`), stmt(nil, `ANALYZE segment`), stmt(nil, `ANALYZE outcome`)); err != nil {
+		err := l.read(ctx, l.reports, stmt(nil, sqlAnalyzeDeliveries), stmt(nil, sqlAnalyzeSegments), stmt(nil, sqlAnalyzeOutcomes))
+		if err != nil {
 			l.log.Warn("the server's statistics could not be brought up to date; autovacuum will", "ledger", l.name, "error", err)
 		}
 	}
 	return nil
 }
 
-// queuedTwice finds phone keys that more than one row of a run may be sent to.
+const sqlQueuedTwice = `WITH q AS (SELECT d.key, d.row, d.rid FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
+		WHERE d.rid >= $1 AND d.rid < $2 AND d.key <> 0 AND o.state IS DISTINCT FROM 7 /* skipped */),
+	t AS (SELECT key, max(row) AS row FROM q GROUP BY key HAVING count(*) > 1 ORDER BY key LIMIT $3)
+	SELECT q.row, q.rid & 4294967295 FROM t JOIN q ON q.key = t.key AND q.row = t.row ORDER BY q.key`
+
+// queuedTwice finds up to limit phone keys that more than one row of a run queues.
 func (l *Ledger) queuedTwice(ctx context.Context, no campaign.RunNo, limit int) (found []campaign.Problem, err error) {
-	err = l.read(ctx, l.reports, list(&found, ledger.QueuedTwice, `WITH q AS (SELECT d.key, d.row, d.rid FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
-			WHERE d.rid >= $1 AND d.rid < $2 AND d.key <> 0 AND o.state IS DISTINCT FROM 7),
-		t AS (SELECT key, max(row) AS row FROM q GROUP BY key HAVING count(*) > 1 ORDER BY key LIMIT $3)
-		SELECT q.row, q.rid & 4294967295 FROM t JOIN q ON q.key = t.key AND q.row = t.row ORDER BY q.key`,
-		ledger.RowID(no, 0), ledger.RowID(no+1, 0), limit))
+	err = l.read(ctx, l.reports, list(&found, ledger.QueuedTwice, sqlQueuedTwice, ledger.RowID(no, 0), ledger.RowID(no+1, 0), limit))
 	return found, err
 }

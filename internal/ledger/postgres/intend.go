@@ -9,13 +9,12 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// commitIntents takes two round trips whatever the number of intents: one reads all they depend
-// on and locks their segments, one writes and commits. A retry that is no longer due stands in
-// Skipped with the reason "".
+// commitIntents takes two round trips, however many intents there are. The first reads all that they
+// depend on and locks their segments; the second writes and commits. Skipped holds a retry that is no
+// longer due, with the reason "".
 //
-// The run's wanted state and the suppressions are read without a lock by the
-// transaction's own statements: whatever was committed before it began is obeyed, and a
-// pause or a STOP never waits for a sender.
+// The transaction reads the run's wanted state and the suppressions without a lock. It obeys what was
+// committed before it began, and a pause or an opt-out never waits for a sender.
 func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
 	if err := l.checkIdentity(ctx); err != nil {
 		return nil, err
@@ -26,7 +25,7 @@ func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (grant
 	for n := 0; ; n++ {
 		var g *grants
 		err := l.retryIntend(within, func() error {
-			return l.transact(within, l.sender, "begin", "intent_before_commit", false, func(t *tx) (err error) {
+			return l.transact(within, l.sender, sqlBegin, "intent_before_commit", false, func(t *tx) (err error) {
 				if l.identityChanged.Load() {
 					return errIdentityChanged
 				}
@@ -35,9 +34,9 @@ func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (grant
 			})
 		})
 		if errors.Is(err, errIdentityChanged) {
-			switch stands := l.checkIdentity(within); {
-			case stands != nil:
-				err = stands
+			switch changed := l.checkIdentity(within); {
+			case changed != nil:
+				err = changed
 			case n+1 < tries:
 				continue
 			}
@@ -51,7 +50,7 @@ func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (grant
 			case fate == committed:
 				err = nil
 			case fate == vanished && within.Err() != nil:
-				err = within.Err() // surely not committed, and there is no time to ask again
+				err = within.Err() // it was not committed, and there is no time to try again
 			case fate == vanished && n+1 < tries:
 				continue
 			}
@@ -68,7 +67,8 @@ func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (grant
 	}
 }
 
-// retryIntend is retry for a transaction whose commit must not be repeated blindly.
+// retryIntend is retry, except that it returns campaign.ErrUnknownCommit at once: a commit of
+// intents must not be repeated before readBack.
 func (l *Ledger) retryIntend(ctx context.Context, f func() error) error {
 	var unknown error
 	err := l.retry(ctx, l.sender, func() error {
@@ -94,12 +94,13 @@ const (
 	vanished
 )
 
-// readBack finds out whether the grants were committed. It locks what they wrote, so that
-// it waits for a server process that is still at it. All of one transaction is committed or
-// nothing, so one segment that is still ours tells. The epoch is compared too: another
-// owner may have moved the mark to the same value (reliability.md 1.3).
+// readBack finds out whether the grants were committed. It locks the rows that they wrote, and so
+// waits for a server process that still commits them. A transaction is committed as a whole, so one
+// segment that this owner still holds is enough. The epoch is compared too: another owner may have
+// moved the mark to the same value (docs/protocol.md#intents).
 func (l *Ledger) readBack(ctx context.Context, g *grants) (f fate) {
-	// It decides whether recipients end in doubt, so it is asked although the caller's time is over.
+	// The answer decides whether recipients end in doubt, so the end of the caller's time does not
+	// end the query.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime/2)
 	defer cancel()
 	wrote, tells := false, false
@@ -110,10 +111,10 @@ func (l *Ledger) readBack(ctx context.Context, g *grants) (f fate) {
 	case !wrote:
 		return committed
 	case !tells:
-		return vanished // nothing was granted: to ask again does no harm
+		return vanished // nothing was granted, so another try does no harm
 	}
 	for {
-		err := l.transact(ctx, l.sender, "begin", "", false, func(t *tx) (err error) {
+		err := l.transact(ctx, l.sender, sqlBegin, "", false, func(t *tx) (err error) {
 			f, err = g.fate(t)
 			return err
 		})
@@ -129,20 +130,25 @@ func (l *Ledger) readBack(ctx context.Context, g *grants) (f fate) {
 	}
 }
 
-// fate asks the segments until one that is still ours tells.
+const (
+	sqlReadBack = `SELECT epoch, mark FROM segment WHERE id = $1 FOR NO KEY UPDATE`
+	sqlRetrying = `SELECT count(*) FROM unnest($1::bigint[], $2::bigint[]) w (r, attempt) JOIN outcome o ON o.rid = w.r
+		WHERE o.state = 2 /* retrying */ AND o.attempt = w.attempt`
+)
+
+// fate reads the segments until one that this owner still holds gives the answer.
 func (g *grants) fate(t *tx) (fate, error) {
 	for _, s := range g.segments {
 		if !s.tells() {
 			continue
 		}
 		var epoch, mark, retried int64
-		if err := t.do(rowOf([]any{&epoch, &mark}, `SELECT epoch, mark FROM segment WHERE id = $1 FOR NO KEY UPDATE`, s.id),
-			row(&retried, `SELECT count(*) FROM unnest($1::bigint[], $2::bigint[]) w (r, attempt) JOIN outcome o ON o.rid = w.r
-				WHERE o.state = 2 AND o.attempt = w.attempt`, s.retried, s.attempts)); err != nil {
+		if err := t.do(rowOf([]any{&epoch, &mark}, sqlReadBack, s.id),
+			row(&retried, sqlRetrying, s.retried, s.attempts)); err != nil {
 			return uncertain, err
 		}
 		switch {
-		case epoch != s.epoch && !mutant.On("readback_without_epoch"): // fenced: it cannot tell any more
+		case epoch != s.epoch && !mutant.On("readback_without_epoch"): // fenced: this segment gives no answer
 		case s.moved() && mark == s.mark, !s.moved() && retried > 0:
 			return committed, nil
 		case mark == s.from:

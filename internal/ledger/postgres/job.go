@@ -11,20 +11,25 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+const (
+	sqlJobRuns    = `SELECT EXISTS (SELECT 1 FROM job WHERE name = $1 AND lease_until > ledger_now())`
+	sqlAcquireJob = `INSERT INTO job (name, owner, epoch, lease_until) VALUES ($1, $2, 1, ledger_now() + $3)
+		ON CONFLICT (name) DO UPDATE SET owner = $2, epoch = job.epoch + 1, lease_until = ledger_now() + $3
+		WHERE job.lease_until <= ledger_now() RETURNING epoch`
+)
+
 // AcquireJob implements campaign.JobLedger, on the server's clock.
 func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (lease campaign.JobLease, ok bool, err error) {
 	asked := time.Now()
-	var runs bool // polled often: look before a transaction begins
-	if err := l.read(ctx, l.sender, row(&runs, `SELECT EXISTS (SELECT 1 FROM job WHERE name = $1 AND lease_until > ledger_now())`, plainText(name))); err != nil || runs {
+	var runs bool // callers poll: a query outside a transaction says that another holds it
+	if err := l.read(ctx, l.sender, row(&runs, sqlJobRuns, plainText(name))); err != nil || runs {
 		return lease, false, ledger.JobError(name, err)
 	}
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		lease = campaign.JobLease{Name: name, Owner: owner, Until: asked.Add(d)}
-		err := t.do(row(&lease.Epoch, `INSERT INTO job (name, owner, epoch, lease_until) VALUES ($1, $2, 1, ledger_now() + $3)
-			ON CONFLICT (name) DO UPDATE SET owner = $2, epoch = job.epoch + 1, lease_until = ledger_now() + $3
-			WHERE job.lease_until <= ledger_now() RETURNING epoch`, plainText(name), plainText(owner), d.Milliseconds()))
+		err := t.do(row(&lease.Epoch, sqlAcquireJob, plainText(name), plainText(owner), d.Milliseconds()))
 		if ok = err == nil; errors.Is(err, pgx.ErrNoRows) {
-			return nil // after a lost answer perhaps our own lease, which runs out
+			return nil // after a lost answer perhaps this owner's own lease, which runs out
 		}
 		return err
 	})
@@ -34,13 +39,14 @@ func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Dura
 	return lease, true, nil
 }
 
+const sqlRenewJob = `UPDATE job SET lease_until = ledger_now() + $4 WHERE name = $1 AND owner = $2 AND epoch = $3 AND lease_until <> 0`
+
 // RenewJob implements campaign.JobLedger.
 func (l *Ledger) RenewJob(ctx context.Context, lease campaign.JobLease, d time.Duration) (campaign.JobLease, error) {
 	asked := time.Now()
 	err := l.change(ctx, l.sender, "", func(t *tx) error {
 		var n int64
-		err := t.do(stmt(&n, `UPDATE job SET lease_until = ledger_now() + $4 WHERE name = $1 AND owner = $2 AND epoch = $3 AND lease_until <> 0`,
-			plainText(lease.Name), plainText(lease.Owner), lease.Epoch, d.Milliseconds()))
+		err := t.do(stmt(&n, sqlRenewJob, plainText(lease.Name), plainText(lease.Owner), lease.Epoch, d.Milliseconds()))
 		if err == nil && n == 0 {
 			err = campaign.ErrFenced
 		}
@@ -53,10 +59,11 @@ func (l *Ledger) RenewJob(ctx context.Context, lease campaign.JobLease, d time.D
 	return lease, nil
 }
 
+const sqlReleaseJob = `UPDATE job SET lease_until = 0 WHERE name = $1 AND owner = $2 AND epoch = $3`
+
 // ReleaseJob implements campaign.JobLedger.
 func (l *Ledger) ReleaseJob(ctx context.Context, lease campaign.JobLease) error {
 	return ledger.JobError(lease.Name, l.change(ctx, l.sender, "", func(t *tx) error {
-		return t.do(stmt(nil, `UPDATE job SET lease_until = 0 WHERE name = $1 AND owner = $2 AND epoch = $3`,
-			plainText(lease.Name), plainText(lease.Owner), lease.Epoch))
+		return t.do(stmt(nil, sqlReleaseJob, plainText(lease.Name), plainText(lease.Owner), lease.Epoch))
 	}))
 }

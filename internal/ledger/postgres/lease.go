@@ -14,10 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// claimSegments leases free segments of one run. What another replica is claiming in this
-// instant is passed over, not waited for. The list is made once, apart: a planner that
-// asked for it again and again would lock more than it takes.
-const claimSegments = `WITH free AS MATERIALIZED (
+// sqlClaim leases free segments of one run, and passes over those that another replica is claiming.
+// The list is materialized: a plan that evaluated it more than once would lock more than it takes.
+const sqlClaim = `WITH free AS MATERIALIZED (
 		SELECT id FROM segment WHERE run = $1 AND NOT done AND lease_until <= ledger_now() AND wake_at <= ledger_now()
 		AND connection IN ('', $2) AND (epoch > 0 OR NOT $3) ORDER BY connection = '', id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)
 	UPDATE segment s SET epoch = s.epoch + 1, owner = $5, lease_until = ledger_now() + $6,
@@ -25,14 +24,16 @@ const claimSegments = `WITH free AS MATERIALIZED (
 	WHERE s.id = ANY(ARRAY(SELECT id FROM free))
 	RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection`
 
-// claimable names, in the order asked for, the runs that have something free.
-const claimable = `SELECT w.no FROM unnest($1::bigint[]) WITH ORDINALITY w (no, i) JOIN run r ON r.no = w.no
+// sqlClaimableRuns finds the runs that have a free segment, in the order of the list.
+const sqlClaimableRuns = `SELECT w.no FROM unnest($1::bigint[]) WITH ORDINALITY w (no, i) JOIN run r ON r.no = w.no
 	WHERE r.state IN ('ready', 'running') AND EXISTS (SELECT 1 FROM segment WHERE run = w.no AND NOT done AND lease_until <= ledger_now()
 	AND wake_at <= ledger_now() AND connection IN ('', $2) AND (epoch > 0 OR NOT $3)) ORDER BY w.i`
 
-// Claim implements campaign.SendLedger. Segments bound to the connection come before
-// unbound ones: they hold retries and doubts. Leases use the server's clock; Until is
-// counted by this host's from before the request, so that it ends earlier here than there.
+const sqlTimeline = `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint`
+
+// Claim implements campaign.SendLedger. Segments that are bound to the connection come before
+// unbound ones, because they hold retries and doubts. Leases use the server's clock. Until counts
+// from before the request on this host's clock, so a lease ends earlier here than on the server.
 func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign.Lease, err error) {
 	if c.Max <= 0 || len(c.Runs) == 0 {
 		return nil, nil
@@ -43,12 +44,12 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	connection, owner := plainText(c.Connection), plainText(c.Owner)
 	var nos []int64
 	var timeline int64
-	if err := l.read(ctx, l.sender, list(&nos, func(scan func(...any) error) (no int64, err error) {
+	if err := l.read(ctx, l.sender, list(&nos, func(scan scanFunc) (no int64, err error) {
 		err = scan(&no)
 		return no, err
-	}, claimable, runNos(c.Runs), connection, c.Begun),
-		// A proxy may have led this connection to a promoted standby without our noticing.
-		row(&timeline, `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint`)); err != nil {
+	}, sqlClaimableRuns, runNos(c.Runs), connection, c.Begun),
+		// A proxy may have moved this connection to a promoted standby without a sign of it.
+		row(&timeline, sqlTimeline)); err != nil {
 		return nil, err
 	}
 	if timeline != l.identity.Load().timeline {
@@ -71,14 +72,14 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 				break
 			}
 			var free []campaign.Lease
-			// The run before its segments, as SetWanted takes them.
-			if err := t.do(startRun(no), each(func(scan func(...any) error) error {
+			// The run before its segments, as SetWanted locks them.
+			if err := t.do(startRun(no), each(func(scan scanFunc) error {
 				s := campaign.Lease{Segment: campaign.Segment{Run: campaign.RunNo(no)}, Until: asked.Add(c.Lease)}
 				err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Mark, &s.Epoch, &s.Connection)
 				s.Recovered = s.Epoch > 1
 				free = append(free, s)
 				return err
-			}, claimSegments, no, connection, c.Begun, c.Max-len(leases), owner, c.Lease.Milliseconds())); err != nil {
+			}, sqlClaim, no, connection, c.Begun, c.Max-len(leases), owner, c.Lease.Milliseconds())); err != nil {
 				return err
 			}
 			slices.SortFunc(free, func(a, b campaign.Lease) int {
@@ -89,7 +90,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 				a, lost := l.marks.behind(id, free[i].Mark)
 				if !lost {
 					leases = append(leases, free[i])
-				} else if err := l.raise(t, id, a); err != nil { // the next claim takes it, and recovers
+				} else if err := l.raise(t, id, a); err != nil { // the next claim takes it, and its owner recovers
 					return err
 				}
 			}
@@ -97,7 +98,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 		return nil
 	})
 	if errors.Is(err, errIdentityChanged) {
-		return nil, l.checkIdentity(ctx) // nothing this time
+		return nil, l.checkIdentity(ctx) // no lease this time
 	}
 	if err != nil {
 		return nil, err
@@ -113,6 +114,11 @@ func runNos(nos []campaign.RunNo) []int64 {
 	return all
 }
 
+const sqlRenew = `WITH mine AS MATERIALIZED (SELECT s.id, s.epoch FROM unnest($1::bigint[], $2::bigint[]) w (id, epoch)
+		JOIN segment s ON s.id = w.id AND s.epoch = w.epoch
+		WHERE NOT s.done AND s.id = ANY($1) ORDER BY s.id FOR NO KEY UPDATE OF s)
+	UPDATE segment s SET lease_until = ledger_now() + $3 WHERE s.id = ANY(ARRAY(SELECT id FROM mine)) RETURNING s.id, s.epoch`
+
 // Renew implements campaign.SendLedger.
 func (l *Ledger) Renew(ctx context.Context, leases []campaign.Lease, d time.Duration) (ours []campaign.Lease, err error) {
 	if len(leases) == 0 {
@@ -125,15 +131,12 @@ func (l *Ledger) Renew(ctx context.Context, leases []campaign.Lease, d time.Dura
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		asked := time.Now()
 		kept := map[[2]int64]bool{}
-		if err := t.do(each(func(scan func(...any) error) error {
+		if err := t.do(each(func(scan scanFunc) error {
 			var k [2]int64
 			err := scan(&k[0], &k[1])
 			kept[k] = true
 			return err
-		}, `WITH mine AS MATERIALIZED (SELECT s.id, s.epoch FROM unnest($1::bigint[], $2::bigint[]) w (id, epoch) JOIN segment s ON s.id = w.id AND s.epoch = w.epoch
-				WHERE NOT s.done AND s.id = ANY($1) ORDER BY s.id FOR NO KEY UPDATE OF s)
-			UPDATE segment s SET lease_until = ledger_now() + $3 WHERE s.id = ANY(ARRAY(SELECT id FROM mine)) RETURNING s.id, s.epoch`,
-			ids, epochs, d.Milliseconds())); err != nil {
+		}, sqlRenew, ids, epochs, d.Milliseconds())); err != nil {
 			return err
 		}
 		ours = nil
@@ -151,26 +154,38 @@ func (l *Ledger) Renew(ctx context.Context, leases []campaign.Lease, d time.Dura
 	return ours, nil
 }
 
-// hold checks that the lease is the segment's current epoch, and keeps it so until the
-// transaction ends; campaign.ErrFenced otherwise.
+const sqlHeldSegment = `SELECT epoch, lo, hi, mark, intents_since FROM segment WHERE id = $1 FOR NO KEY UPDATE`
+
+// hold reads and locks the lease's segment; campaign.ErrFenced when the segment has another epoch by
+// now.
 func (t *tx) hold(l campaign.Lease) (h ledger.Segment, err error) {
 	var epoch int64
 	h.Key = ledger.SegmentKey(l.Run, l.Index)
-	err = t.do(rowOf([]any{&epoch, &h.Lo, &h.Hi, &h.Mark, &h.Since},
-		`SELECT epoch, lo, hi, mark, intents_since FROM segment WHERE id = $1 FOR NO KEY UPDATE`, h.Key))
+	err = t.do(rowOf([]any{&epoch, &h.Lo, &h.Hi, &h.Mark, &h.Since}, sqlHeldSegment, h.Key))
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && epoch != l.Epoch {
 		return h, campaign.ErrFenced
 	}
 	return h, err
 }
 
-// letGo ends the lease: its epoch too, so that whoever still has it is fenced.
-func letGo(id int64, done bool, wake int64) *query {
-	return stmt(nil, `UPDATE segment SET epoch = epoch + 1, owner = '', lease_until = 0, done = $2, wake_at = $3 WHERE id = $1`, id, done, wake)
-}
+// sqlEndLease ends a lease and its epoch, so that an owner that still uses it is fenced.
+const sqlEndLease = `UPDATE segment SET epoch = epoch + 1, owner = '', lease_until = 0, done = $2, wake_at = $3 WHERE id = $1`
 
-// Release implements campaign.SendLedger. An unposted retry goes back to the attempt it
-// came from. What was counted against the run's budget is given back.
+const (
+	// A resent delivery may still be adopted, so it keeps the time at which it may have been sent.
+	sqlUndoRetry = `UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = $2, code = $3,
+			result_at = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN result_at ELSE $2 END,
+			intent_at = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN intent_at END
+		WHERE rid = ANY($1) AND state = 2 /* retrying */ AND attempt > 1`
+	sqlUndoFirstRetry = `UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = $2, code = $3,
+			result_at = $2, intent_at = NULL
+		WHERE rid = ANY($1) AND state = 2 /* retrying */ AND attempt <= 1`
+	sqlDeferUnposted = `INSERT INTO outcome (rid, state, attempt, next_due, code, result_at)
+		SELECT r, 1 /* deferred */, 0, $2, $3, $2 FROM unnest($1::bigint[]) r ON CONFLICT (rid) DO NOTHING`
+)
+
+// Release implements campaign.SendLedger. An unposted retry returns to the attempt it came from,
+// and the run's budget gets back the deliveries that it had counted.
 func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []int64) error {
 	return l.change(ctx, l.sender, "", func(t *tx) error {
 		h, err := t.hold(lease)
@@ -179,7 +194,7 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 		}
 		var rids []int64
 		for _, seq := range unposted {
-			if seq >= h.Lo && seq < h.Mark { // of others the intent was never committed
+			if seq >= h.Lo && seq < h.Mark { // otherwise its intent was never committed
 				rids = append(rids, ledger.RowID(lease.Run, seq))
 			}
 		}
@@ -188,36 +203,50 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 		if len(rids) > 0 {
 			now := ledger.Millis(time.Now())
 			var fresh, first, later int64
-			// Each statement sees what the one before it did: a fresh row is deferred by now, and so is a first retry.
+			// In this order: each statement sees the rows that those before it deferred.
 			if err := t.do(
-				stmt(&later, `UPDATE outcome SET state = 1, attempt = attempt - 1, next_due = $2, code = $3, result_at = CASE WHEN flags & 2 <> 0 THEN result_at ELSE $2 END,
-					intent_at = CASE WHEN flags & 2 <> 0 THEN intent_at END WHERE rid = ANY($1) AND state = 2 AND attempt > 1`, rids, now, ledger.CodeReleased),
-				stmt(&first, `UPDATE outcome SET state = 1, attempt = attempt - 1, next_due = $2, code = $3, result_at = $2, intent_at = NULL
-					WHERE rid = ANY($1) AND state = 2 AND attempt <= 1`, rids, now, ledger.CodeReleased),
-				stmt(&fresh, `INSERT INTO outcome (rid, state, attempt, next_due, code, result_at) SELECT r, 1, 0, $2, $3, $2 FROM unnest($1::bigint[]) r
-					ON CONFLICT (rid) DO NOTHING`, rids, now, ledger.CodeReleased)); err != nil {
+				stmt(&later, sqlUndoRetry, rids, now, ledger.CodeReleased),
+				stmt(&first, sqlUndoFirstRetry, rids, now, ledger.CodeReleased),
+				stmt(&fresh, sqlDeferUnposted, rids, now, ledger.CodeReleased)); err != nil {
 				return err
 			}
 			if err := t.giveBack(lease.Run, h.Key, fresh+first); err != nil {
 				return err
 			}
 		}
-		t.last(letGo(h.Key, false, 0))
+		t.last(stmt(nil, sqlEndLease, h.Key, false, int64(0)))
 		return nil
 	})
 }
 
-// giveBack takes n deliveries off what was granted.
+const (
+	sqlGiveBackSegment = `UPDATE segment SET taken = greatest(0, taken - $2) WHERE id = $1`
+	sqlGiveBackBudget  = `UPDATE run_count c SET taken = greatest(0, c.taken - $2) FROM run r
+		WHERE c.no = $1 AND r.no = c.no AND r.budget > 0`
+)
+
+// giveBack subtracts n deliveries from those that were granted.
 func (t *tx) giveBack(no campaign.RunNo, segment, n int64) error {
 	if n == 0 {
 		return nil
 	}
-	return t.do(stmt(nil, `UPDATE segment SET taken = greatest(0, taken - $2) WHERE id = $1`, segment, n),
-		stmt(nil, `UPDATE run_count c SET taken = greatest(0, c.taken - $2) FROM run r WHERE c.no = $1 AND r.no = c.no AND r.budget > 0`, int64(no), n))
+	return t.do(stmt(nil, sqlGiveBackSegment, segment, n), stmt(nil, sqlGiveBackBudget, int64(no), n))
 }
 
-// noOutcome holds for a row of delivery d about which nothing is known. Not as a join: see each.
-const noOutcome = `(SELECT true FROM outcome o WHERE o.rid = d.rid LIMIT 1) IS NULL`
+// sqlNoOutcome is the condition that the delivery d has no outcome. It is no join for the reason
+// given at each.
+const sqlNoOutcome = `(SELECT true FROM outcome o WHERE o.rid = d.rid LIMIT 1) IS NULL`
+
+// The state is a parameter for the mutation job_queue_rescue.
+const (
+	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, next_due)
+		SELECT d.rid, $6, 1, $3, $4, d.key, $5, $7 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + `
+		ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`
+	sqlDoubtRetried = `UPDATE outcome o SET state = $5, result_at = $3, code = $4,
+			key = (SELECT key FROM delivery d WHERE d.rid = o.rid), next_due = $6
+		WHERE o.rid >= $1 AND o.rid < $2 AND o.state = 2 /* retrying */`
+	sqlSetIntentsSince = `UPDATE segment SET intents_since = ledger_now() WHERE id = $1`
+)
 
 // Recover implements campaign.SendLedger.
 func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time) (found int, err error) {
@@ -227,18 +256,14 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 			return err
 		}
 		state, due := ledger.Doubt, any(nil)
-		if mutant.On("job_queue_rescue") { // the mistake of job queues: whatever was not finished is tried again
+		if mutant.On("job_queue_rescue") { // as job queues do: an attempt without a result is tried again
 			state, due = ledger.Deferred, any(ledger.Millis(time.Now()))
 		}
 		var posted, retried int64
 		if err := t.do(
-			stmt(&posted, `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, next_due)
-				SELECT d.rid, $6, 1, $3, $4, d.key, $5, $7 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND `+noOutcome+` ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`,
-				h.First(), h.Marked(), ledger.Millis(at), h.Since, ledger.CodeInterrupted, int16(state), due),
-			stmt(&retried, `UPDATE outcome o SET state = $5, result_at = $3, code = $4, key = (SELECT key FROM delivery d WHERE d.rid = o.rid), next_due = $6
-				WHERE o.rid >= $1 AND o.rid < $2 AND o.state = 2`,
-				h.First(), h.End(), ledger.Millis(at), ledger.CodeInterrupted, int16(state), due),
-			stmt(nil, `UPDATE segment SET intents_since = ledger_now() WHERE id = $1`, h.Key)); err != nil {
+			stmt(&posted, sqlDoubtPosted, h.First(), h.Marked(), ledger.Millis(at), h.Since, ledger.CodeInterrupted, int16(state), due),
+			stmt(&retried, sqlDoubtRetried, h.First(), h.End(), ledger.Millis(at), ledger.CodeInterrupted, int16(state), due),
+			stmt(nil, sqlSetIntentsSince, h.Key)); err != nil {
 			return err
 		}
 		found = int(posted + retried)
@@ -250,8 +275,17 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 	return found, nil
 }
 
-// Park implements campaign.SendLedger, by the rule of ledger.Segment.Park. Facts that come in meanwhile change nothing:
-// what is settled stays so.
+const (
+	sqlCountOutcomes = `SELECT count(*) FROM outcome WHERE rid >= $1 AND rid < $2`
+	sqlUnsettled     = `SELECT
+			count(*) FILTER (WHERE state = 1 /* deferred */), count(*) FILTER (WHERE state = 2 /* retrying */),
+			count(*) FILTER (WHERE state = 3 /* in doubt */), coalesce(min(next_due) FILTER (WHERE state = 1 /* deferred */), 0),
+			coalesce(min(result_at) FILTER (WHERE state = 3 /* in doubt */), 0)
+		FROM outcome WHERE rid >= $1 AND rid < $2 AND state IN (1, 2, 3) /* open */`
+)
+
+// Park implements campaign.SendLedger, by the rule of ledger.Segment.Park. Facts that arrive at the
+// same time change nothing, because a settled delivery stays settled.
 func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time, doubtWindow time.Duration) (p campaign.Parked, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		p = campaign.Parked{}
@@ -262,19 +296,17 @@ func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time,
 		now := time.Now()
 		var u ledger.Unsettled
 		var below int64
-		if err := t.do(row(&below, `SELECT count(*) FROM outcome WHERE rid >= $1 AND rid < $2`, h.First(), h.Marked()),
-			rowOf([]any{&u.Deferred, &u.Retrying, &u.Doubts, &u.NextDue, &u.DoubtSince}, `SELECT count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE state = 2),
-				count(*) FILTER (WHERE state = 3), coalesce(min(next_due) FILTER (WHERE state = 1), 0), coalesce(min(result_at) FILTER (WHERE state = 3), 0)
-				FROM outcome WHERE rid >= $1 AND rid < $2 AND state IN (1, 2, 3)`, h.First(), h.End())); err != nil {
+		if err := t.do(row(&below, sqlCountOutcomes, h.First(), h.Marked()),
+			rowOf([]any{&u.Deferred, &u.Retrying, &u.Doubts, &u.NextDue, &u.DoubtSince}, sqlUnsettled, h.First(), h.End())); err != nil {
 			return err
 		}
 		u.Missing = h.Mark - h.Lo - below
 		p = h.Park(u, now, wake, doubtWindow)
 		until := ledger.Millis(p.Wake)
 		if !p.Wake.After(now) {
-			until = 0 // at once, also by a server's clock that is behind
+			until = 0 // at once, even if the server's clock is behind
 		}
-		t.last(letGo(h.Key, p.Done, until))
+		t.last(stmt(nil, sqlEndLease, h.Key, p.Done, until))
 		return nil
 	})
 	if err != nil {
@@ -286,22 +318,27 @@ func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time,
 	return p, nil
 }
 
+const sqlDeliveries = `SELECT d.rid, d.key, d.row, d.dest, d.cells FROM delivery d
+	WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + ` ORDER BY d.rid`
+
 // Deliveries implements campaign.SendLedger.
 func (l *Ledger) Deliveries(ctx context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, err error) {
-	err = l.read(ctx, l.sender, list(&all, func(scan func(...any) error) (campaign.Delivery, error) {
+	err = l.read(ctx, l.sender, list(&all, func(scan scanFunc) (campaign.Delivery, error) {
 		return ledger.ScanDelivery(scan)
-	}, `SELECT d.rid, d.key, d.row, d.dest, d.cells FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND `+noOutcome+` ORDER BY d.rid`, ledger.RowID(no, from), ledger.RowID(no, to)))
+	}, sqlDeliveries, ledger.RowID(no, from), ledger.RowID(no, to)))
 	return all, err
 }
 
+const sqlDue = `SELECT d.*, o.attempt, o.tries FROM outcome o
+	CROSS JOIN LATERAL (SELECT rid, key, row, dest, cells FROM delivery WHERE rid = o.rid OFFSET 0) d
+	WHERE o.rid >= $1 AND o.rid < $2 AND o.state = 1 /* deferred */ AND o.next_due <= $3 ORDER BY o.next_due, o.rid LIMIT $4`
+
 // Due implements campaign.SendLedger.
 func (l *Ledger) Due(ctx context.Context, lease campaign.Lease, now time.Time, n int) (all []campaign.Retry, err error) {
-	err = l.read(ctx, l.sender, list(&all, func(scan func(...any) error) (r campaign.Retry, err error) {
+	err = l.read(ctx, l.sender, list(&all, func(scan scanFunc) (r campaign.Retry, err error) {
 		r.Delivery, err = ledger.ScanDelivery(scan, &r.Attempt, &r.Tries)
 		r.Attempt++
 		return r, err
-	}, `SELECT d.*, o.attempt, o.tries FROM outcome o CROSS JOIN LATERAL (SELECT rid, key, row, dest, cells FROM delivery WHERE rid = o.rid OFFSET 0) d
-		WHERE o.rid >= $1 AND o.rid < $2 AND o.state = 1 AND o.next_due <= $3 ORDER BY o.next_due, o.rid LIMIT $4`,
-		ledger.RowID(lease.Run, lease.Lo), ledger.RowID(lease.Run, lease.Hi), ledger.Millis(now), n))
+	}, sqlDue, ledger.RowID(lease.Run, lease.Lo), ledger.RowID(lease.Run, lease.Hi), ledger.Millis(now), n))
 	return all, err
 }

@@ -6,14 +6,16 @@ import (
 	"sync"
 )
 
-// markMemory is what this process knows to be committed: no mark of the ledger may be
-// lower (reliability.md 2.3).
+// markMemory holds the marks that the ledger acknowledged to this process. A lower mark in the
+// ledger proves that committed transactions were lost
+// (docs/protocol.md#when-the-ledger-goes-back-in-time).
 type markMemory struct {
 	sync.Mutex
-	of map[int64]acknowledged
+	of map[int64]acknowledged // by segment
 }
 
-// acknowledged is a segment's mark as the ledger acknowledged it, and when the first one was.
+// acknowledged is a segment's mark as the ledger acknowledged it, and since when one was, in
+// milliseconds.
 type acknowledged struct{ mark, since int64 }
 
 // keep remembers a mark.
@@ -27,7 +29,8 @@ func (m *markMemory) keep(id, mark, now int64) {
 	m.of[id] = acknowledged{max(a.mark, mark), cmp.Or(a.since, now)}
 }
 
-// behind reports what is known of a segment whose mark the ledger puts lower.
+// behind reports whether the ledger's mark of a segment is lower than the acknowledged one, which it
+// returns.
 func (m *markMemory) behind(id, mark int64) (acknowledged, bool) {
 	m.Lock()
 	defer m.Unlock()
@@ -35,18 +38,20 @@ func (m *markMemory) behind(id, mark int64) (acknowledged, bool) {
 	return a, mark < a.mark
 }
 
-// forget is for a segment that is done.
+// forget drops a segment that is done.
 func (m *markMemory) forget(id int64) {
 	m.Lock()
 	defer m.Unlock()
 	delete(m.of, id)
 }
 
-// raise puts a mark that went back where it was: raising is always safe, and what lies
-// below becomes doubt.
+const sqlRaiseMark = `UPDATE segment SET mark = greatest(mark, $2), epoch = epoch + 1, lease_until = 0, owner = '',
+	intents_since = CASE WHEN intents_since = 0 THEN $3 ELSE least(intents_since, $3) END WHERE id = $1`
+
+// raise moves a mark that went back to where it was. That is always safe: the deliveries below it
+// become doubts.
 func (l *Ledger) raise(t *tx, id int64, a acknowledged) error {
-	l.log.Error("a mark of the ledger is lower than it was: transactions were lost; it is raised, and what lies below it is in doubt",
+	l.log.Error("a mark of the ledger is lower than it was: transactions were lost; it is raised, and the deliveries below it are in doubt",
 		"ledger", l.name, "segment", strconv.FormatInt(id, 10), "mark", a.mark)
-	return t.do(stmt(nil, `UPDATE segment SET mark = greatest(mark, $2), epoch = epoch + 1, lease_until = 0, owner = '',
-		intents_since = CASE WHEN intents_since = 0 THEN $3 ELSE least(intents_since, $3) END WHERE id = $1`, id, a.mark, a.since))
+	return t.do(stmt(nil, sqlRaiseMark, id, a.mark, a.since))
 }

@@ -22,12 +22,12 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations is the folder of this program's schema.
+// migrations returns the folder of this program's schema.
 func migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") }
 
-// migrate brings the schema up to the newest of dir, under an advisory lock of goose's, so
-// that of many replicas that start together one migrates and the others wait. An older
-// program goes on beside it: migrations only add.
+// migrate brings the schema up to the newest version in dir. It holds goose's advisory lock: of many
+// replicas that start together, one migrates and the others wait. Migrations only add, so an older
+// program goes on beside a newer schema.
 func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 	db := sql.OpenDB(gooseConnector{l.reports.config})
 	defer db.Close()
@@ -64,33 +64,39 @@ func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 	}
 }
 
-// migrateTries is how often a migration gives way to what older programs are writing: for half a minute or so.
+// migrateTries is how often a migration tries again after it waited in vain for the lock of an older
+// program: about half a minute.
 const migrateTries = 60
 
-// schema is the version that the database has; 0 when it has none.
+const (
+	sqlHasSchema     = `SELECT to_regclass('goose_db_version') IS NOT NULL`
+	sqlSchemaVersion = `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`
+)
+
+// schema reads the version of the database's schema; 0 when it has none.
 func (l *Ledger) schema(ctx context.Context) (have int64, err error) {
 	var there bool
-	if err := l.read(ctx, l.reports, row(&there, `SELECT to_regclass('goose_db_version') IS NOT NULL`)); err != nil || !there {
+	if err := l.read(ctx, l.reports, row(&there, sqlHasSchema)); err != nil || !there {
 		return 0, err
 	}
-	err = l.read(ctx, l.reports, row(&have, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`))
+	err = l.read(ctx, l.reports, row(&have, sqlSchemaVersion))
 	return have, err
 }
 
-// gooseConnector lets goose, which speaks database/sql, use a connection of pgx. It does
-// what migrations need and no more: statements one after the other.
+// gooseConnector lets goose, which uses database/sql, run statements on a connection of pgx, one
+// after the other. Migrations need no more.
 type gooseConnector struct{ config *pgx.ConnConfig }
 
-// patience is how long a migration may take, and wait. One that waits for a lock makes all
-// senders wait behind it: rather fail soon, and be repeated.
-var patience = map[string]string{"lock_timeout": "300", "statement_timeout": "0"}
+// migrating are the settings of a migration. All senders wait behind a migration that waits for a
+// lock, so it gives up soon and tries again.
+var migrating = map[string]string{"lock_timeout": "300", "statement_timeout": "0"}
 
 func (g gooseConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := pgx.ConnectConfig(ctx, g.config.Copy())
 	if err != nil {
 		return nil, err
 	}
-	if err := set(ctx, c, patience); err != nil {
+	if err := set(ctx, c, migrating); err != nil {
 		(&conn{Conn: c}).end()
 		return nil, err
 	}

@@ -24,34 +24,34 @@ type Ledger struct {
 	log      *slog.Logger
 	readOnly bool
 
-	// Each kind of work has its own connections (reliability.md 2.2).
+	// Each kind of work has its own connections (docs/protocol.md#postgresql).
 	sender  *pool // intents, leases, results, what the operator wants
 	hooks   *pool // webhooks, sweeping, suppressions
-	reports *pool // reports, imports, migrations: not under the hot ones' limits
+	reports *pool // reports, imports, migrations: with the settings slow
 
 	key             ledger.HashKey // of message ids
 	identity        atomic.Pointer[serverIdentity]
-	identityChanged atomic.Bool // a connection found another server: look again before anything is sent
+	identityChanged atomic.Bool // a connection found another server: checkIdentity before anything is sent
 	marks           markMemory
 	groups          intentGroups
 
-	adoptedTo      atomic.Int64 // the recipient's key up to which this round of adoptions has come; 0: a new round begins
-	countOrphansAt atomic.Int64 // Unix nanoseconds: not counted exactly before
+	adoptedTo      atomic.Int64 // the recipient's key up to which the search for adoptions has come; 0: it starts anew
+	countOrphansAt atomic.Int64 // Unix nanoseconds; no exact count before
 
 	closing sync.Once
 }
 
 var _ campaign.Ledger = (*Ledger)(nil)
 
-// Open opens the ledger in the database that dsn names (the forms of libpq; the
-// newest schema is made in the first schema of its search_path). Any number of processes
-// may hold it open, also as senders. Close ends it.
+// Open opens the ledger in the database that dsn names, in the forms of libpq, and migrates it. Its
+// tables are in the first schema of the search_path. Any number of processes may hold it open, also
+// as senders. Close ends it.
 //
-// It refuses a server whose settings can lose a committed transaction, with the remedy.
-// Other errors: campaign.ErrNewer when a newer campaignd migrated it; ErrRestored when a
-// sender finds that the database stands on another server or timeline than before: a
-// restored backup, or a standby that was promoted and may lack the last intents. A
-// restored disk snapshot of the same server cannot be told apart.
+// Open refuses a server whose settings can lose a committed transaction; the error names the remedy.
+// It returns campaign.ErrNewer when a newer campaignd migrated the database. It returns
+// ledger.ErrRestored when a sender finds the database on another server or timeline than before: on a
+// restored backup, or on a standby that was promoted and may lack the last intents. It cannot detect a
+// restored disk snapshot of the same server.
 func Open(ctx context.Context, dsn string, o ledger.Options) (*Ledger, error) {
 	dir, err := migrations()
 	if err != nil {
@@ -71,7 +71,8 @@ func openMigrated(ctx context.Context, dsn string, o ledger.Options, dir fs.FS) 
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 5*time.Second)
 	l := &Ledger{name: fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), log: o.Log, readOnly: o.ReadOnly}
-	l.sender, l.hooks, l.reports = l.pool(config, o, "sender", hot), l.pool(config, o, "webhooks", hot), l.pool(config, o, "reports", slow)
+	l.sender, l.hooks = l.pool(config, o, "sender", hot), l.pool(config, o, "webhooks", hot)
+	l.reports = l.pool(config, o, "reports", slow)
 	defer func() {
 		if err != nil {
 			_ = l.Close()
@@ -84,18 +85,18 @@ func openMigrated(ctx context.Context, dsn string, o ledger.Options, dir fs.FS) 
 	return l, l.identify(ctx, o)
 }
 
-// parseAddress reads an address. No error shows what may be its password.
+// parseAddress reads an address. Its errors show no part that may be the password.
 func parseAddress(dsn string) (*pgx.ConnConfig, error) {
 	if _, rest, ok := strings.Cut(dsn, "://"); ok {
 		if end := strings.IndexAny(rest, "/?#"); strings.Count(rest, "@") > 1 || end >= 0 && strings.Contains(rest[end:], "@") {
-			// Read as it stands, a piece of the password would be the host or the database.
+			// Otherwise a part of the password would be read as the host or the database.
 			return nil, errors.New("ledger: user or password in the address hold one of @ / ? #: write them as %40, %2F, %3F, %23")
 		}
 	}
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		text := oneLine(err.Error())
-		if i := strings.LastIndex(text, "`: "); i >= 0 { // before it stands the address
+		if i := strings.LastIndex(text, "`: "); i >= 0 { // the address comes before it
 			text = text[i+len("`: "):]
 		}
 		return nil, fmt.Errorf("ledger %s: the address cannot be read: %s", ledger.Redact(dsn), text)
@@ -103,8 +104,8 @@ func parseAddress(dsn string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// Close ends all connections; what is being written is finished first. Calls that come
-// later fail.
+// Close waits for the calls in progress and ends all connections. Later calls return
+// ledger.ErrClosed.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
 		for _, p := range []*pool{l.sender, l.hooks, l.reports} {

@@ -13,45 +13,46 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// hotConns is how many connections a pool holds: each kind of work has its own, so that
-// no report keeps a webhook waiting, and no webhook an intent (reliability.md 2.2).
-const hotConns = 4
+// poolSize is how many connections a pool holds. Each kind of work has a pool of its own, so no
+// report delays a webhook, and no webhook an intent (docs/protocol.md#postgresql).
+const poolSize = 4
 
-// connLife is how long a connection is used: after a failover behind a proxy all find
-// the new server within it. Up to a quarter is added, so that they do not end together.
+// connLife is how long a connection is used. After a failover behind a proxy, every connection
+// reaches the new server within this time. Up to a quarter is added, so that they do not end
+// together.
 const connLife = 30 * time.Minute
 
-// pool holds the connections of one kind of work. It opens them when they are needed,
-// and no more often than its pause after a failure allows: replicas whose server comes
-// back must not all knock at once. It has no goroutine.
+// pool holds the connections of one kind of work and opens them when they are needed. After a
+// failure it pauses, so that many replicas do not connect at the moment when their server returns.
+// It has no goroutine.
 type pool struct {
 	name   string
 	config *pgx.ConnConfig
-	within time.Duration                          // bounds a question: Postgres.ask
-	greet  func(context.Context, *pgx.Conn) error // refuses what must not be written to
+	within time.Duration                          // bounds a call that only reads: Ledger.ask
+	greet  func(context.Context, *pgx.Conn) error // refuses a server that must not be written to
 
 	slots chan struct{}
-	over  chan struct{} // closed by close
+	over  chan struct{} // closed when the pool is
 	mu    sync.Mutex
 	idle  []*conn
 	shut  bool
 	fails int
 	next  time.Time // when a connection may be tried again
-	last  error     // why the last one failed
+	last  error     // why the last try failed
 }
 
 // conn is a connection of a pool.
 type conn struct {
 	*pgx.Conn
-	dies time.Time
+	dies time.Time // when it is no longer used
 }
 
 func newPool(name string, config *pgx.ConnConfig, within time.Duration, greet func(context.Context, *pgx.Conn) error) *pool {
-	return &pool{name: name, config: config, within: within, greet: greet, slots: make(chan struct{}, hotConns), over: make(chan struct{})}
+	return &pool{name: name, config: config, within: within, greet: greet, slots: make(chan struct{}, poolSize), over: make(chan struct{})}
 }
 
-// acquire takes an idle connection, or opens one. It waits while all are in use, and
-// fails at once while the server is known to be away.
+// acquire takes an idle connection, or opens one. It waits while all are in use, and fails at once
+// while the pool pauses after a failure.
 func (p *pool) acquire(ctx context.Context) (*conn, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -94,7 +95,7 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 	return p.open(ctx)
 }
 
-// awayError says that the server was away a moment ago and is not asked again yet.
+// awayError says that the last connection failed and that the pool still pauses.
 type awayError struct{ err error }
 
 func (e *awayError) Error() string { return e.err.Error() }
@@ -114,8 +115,8 @@ func (p *pool) open(ctx context.Context) (*conn, error) {
 		p.fails, p.next, p.last = 0, time.Time{}, nil
 		return &conn{c, time.Now().Add(connLife + rand.N(connLife/4))}, nil
 	}
-	if ctx.Err() == nil { // otherwise it is the caller who had no time
-		// 25, 50, 100 ... up to 1600 ms, each between a half and the whole of it.
+	if ctx.Err() == nil { // otherwise the caller's time ended
+		// Between a half and the whole of 25, 50, 100 ... 1600 ms.
 		pause := 25 * time.Millisecond << min(p.fails, 6)
 		p.fails++
 		p.next, p.last = time.Now().Add(pause/2+rand.N(pause/2)), err
@@ -123,7 +124,7 @@ func (p *pool) open(ctx context.Context) (*conn, error) {
 	return nil, err
 }
 
-// release gives a connection back. One that is in the middle of something is closed.
+// release gives a connection back. It closes one that has an open transaction.
 func (p *pool) release(c *conn) {
 	defer func() { <-p.slots }()
 	p.mu.Lock()
@@ -137,13 +138,13 @@ func (p *pool) release(c *conn) {
 	}
 }
 
-// forget closes what is idle: after one connection broke the others are as dead.
+// forget closes the idle connections: after one broke, the others are probably broken too.
 func (p *pool) forget() {
 	p.mu.Lock()
 	idle := p.idle
 	p.idle = nil
 	p.mu.Unlock()
-	var ending sync.WaitGroup // a server that is silent keeps each waiting for a second
+	var ending sync.WaitGroup // a silent server delays each end by a second
 	for _, c := range idle {
 		ending.Go(c.end)
 	}
@@ -162,7 +163,7 @@ func (p *pool) close() {
 	}
 }
 
-// end says good-bye to the server if it listens, and closes.
+// end closes the connection, and tells the server if that takes no more than a second.
 func (c *conn) end() {
 	if c.IsClosed() {
 		return
@@ -172,7 +173,7 @@ func (c *conn) end() {
 	_ = c.Close(ctx)
 }
 
-// isAway reports whether err comes from a pool that does not ask the server yet.
+// isAway reports whether err comes from a pool that pauses after a failure.
 func isAway(err error) bool {
 	var away *awayError
 	return errors.As(err, &away)

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Tallies implements campaign.ReportLedger. Each page of segments is counted in a snapshot
-// of its own, so a long run keeps no dead rows, and since no delivery ever changes its
-// segment the sum is the run's rows all the same.
+// Tallies implements campaign.ReportLedger. It counts each page of segments in a snapshot of its
+// own, so that a long run does not keep dead rows from being cleaned up. The sum is the number of
+// rows all the same, because no delivery changes its segment.
 func (l *Ledger) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
 	if _, err := l.Run(ctx, no); err != nil {
 		return nil, campaign.Funnel{}, err
@@ -46,33 +46,45 @@ type part struct {
 	settled  int64
 }
 
-// tallyFrom counts the page of segments behind after, and returns the last one's index, or -1.
+const (
+	sqlSegmentPage = `SELECT id & 4294967295, lo, hi, mark, done, lease_until > ledger_now() FROM segment
+		WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`
+	sqlTally = `SELECT w.i, g.* FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY w (a, b, i) CROSS JOIN LATERAL (
+		SELECT state, rank,
+			coalesce(CASE WHEN state >= 6 /* refused */ THEN code WHEN rank = 2 /* failed */ THEN fail_code END, ''), count(*),
+			count(sent_at), count(failed_at), count(*) FILTER (WHERE flags & 1 /* adopted */ <> 0),
+			count(*) FILTER (WHERE flags & 2 /* may be a duplicate */ <> 0), count(*) FILTER (WHERE flags & 8 /* ambiguous */ <> 0)
+		FROM outcome WHERE rid >= w.a AND rid < w.b GROUP BY 1, 2, 3) g`
+)
+
+// tallyFrom counts the page of segments behind the index after. It returns the index of the last
+// one, or -1 when none is left.
 func (t *tx) tallyFrom(no campaign.RunNo, after int64, sum *ledger.Tally) (last int64, err error) {
 	last = -1
 	var parts []*part
-	if err := t.do(each(func(scan func(...any) error) error {
+	if err := t.do(each(func(scan scanFunc) error {
 		var lo, hi, mark int64
 		var done, alive bool
 		if err := scan(&last, &lo, &hi, &mark, &done, &alive); err != nil {
 			return err
 		}
 		if !done {
-			parts = append(parts, &part{ledger.RowID(no, lo), ledger.RowID(no, mark), mark - lo, ledger.Dispatched(alive), alive, 0},
+			parts = append(parts,
+				&part{ledger.RowID(no, lo), ledger.RowID(no, mark), mark - lo, ledger.Dispatched(alive), alive, 0},
 				&part{ledger.RowID(no, mark), ledger.RowID(no, hi), hi - mark, campaign.Queued, alive, 0})
 			return nil
 		}
-		// Of a done segment every row has an outcome, unless the ledger is damaged; Audit names them.
+		// Every row of a done segment has an outcome unless the ledger is damaged; Audit finds those rows.
 		parts = append(parts, &part{ledger.RowID(no, lo), ledger.RowID(no, hi), hi - lo, campaign.InDoubt, false, 0})
 		return nil
-	}, `SELECT id & 4294967295, lo, hi, mark, done, lease_until > ledger_now() FROM segment WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`,
-		ledger.SegmentKey(no, after), ledger.SegmentKey(no+1, 0), ledger.TallyPage)); err != nil || last < 0 {
+	}, sqlSegmentPage, ledger.SegmentKey(no, after), ledger.SegmentKey(no+1, 0), ledger.TallyPage)); err != nil || last < 0 {
 		return -1, err
 	}
 	var from, to []int64
 	for _, p := range parts {
 		from, to = append(from, p.from), append(to, p.to)
 	}
-	if err := t.do(each(func(scan func(...any) error) error {
+	if err := t.do(each(func(scan scanFunc) error {
 		var i int64
 		var g ledger.Group
 		if err := scan(&i, &g.State, &g.Rank, &g.Code, &g.N, &g.Sent, &g.Failed, &g.Adopted, &g.MaybeDuplicate, &g.Ambiguous); err != nil {
@@ -82,10 +94,7 @@ func (t *tx) tallyFrom(no campaign.RunNo, after int64, sum *ledger.Tally) (last 
 		p.settled += g.N
 		sum.Fold(g, p.alive)
 		return nil
-	}, `SELECT w.i, g.* FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY w (a, b, i) CROSS JOIN LATERAL (
-			SELECT state, rank, coalesce(CASE WHEN state >= 6 THEN code WHEN rank = 2 THEN fail_code END, ''), count(*),
-			count(sent_at), count(failed_at), count(*) FILTER (WHERE flags & 1 <> 0), count(*) FILTER (WHERE flags & 2 <> 0), count(*) FILTER (WHERE flags & 8 <> 0)
-			FROM outcome WHERE rid >= w.a AND rid < w.b GROUP BY 1, 2, 3) g`, from, to)); err != nil {
+	}, sqlTally, from, to)); err != nil {
 		return -1, err
 	}
 	for _, p := range parts {
@@ -94,8 +103,10 @@ func (t *tx) tallyFrom(no campaign.RunNo, after int64, sum *ledger.Tally) (last 
 	return last, nil
 }
 
-const selectLines = `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM delivery WHERE rid >> 32 = $1 AND row > $2 ORDER BY row LIMIT $3)
-	SELECT d.rid, d.key, d.row, d.dest, d.cells, coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
+const sqlLines = `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM delivery
+		WHERE rid >> 32 = $1 AND row > $2 ORDER BY row LIMIT $3)
+	SELECT d.rid, d.key, d.row, d.dest, d.cells,
+	coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
 	o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
 	o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
 	FROM d LEFT JOIN LATERAL (SELECT * FROM outcome x WHERE x.rid = d.rid OFFSET 0) o ON true
@@ -111,71 +122,83 @@ func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaig
 		} else if _, err := l.Run(ctx, no); err != nil {
 			return nil, err
 		}
-		err = l.read(ctx, l.reports, list(&page, ledger.ScanLine, selectLines, int64(no), after, ledger.LinePage))
+		err = l.read(ctx, l.reports, list(&page, ledger.ScanLine, sqlLines, int64(no), after, ledger.LinePage))
 		return page, err
 	})
 }
 
-// laneKept is how long what a sender says of its lanes is kept when it says no more, in milliseconds.
+// laneKept is how long the report of a sender is kept that sends no other, in milliseconds.
 const laneKept = 10 * 60 * 1000
+
+const (
+	sqlDeleteLanes = `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`
+	sqlInsertLanes = `INSERT INTO lane (owner, run, connection, binding, detail, rate, at, told_at)
+		SELECT $1, w.*, ledger_now() FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::bigint[]) w
+		ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail,
+			rate = excluded.rate, at = excluded.at, told_at = excluded.told_at`
+)
 
 // ReportLanes implements campaign.SendLedger.
 func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign.LaneReport) error {
-	type of struct {
-		run  campaign.RunNo
-		conn string
+	type lane struct {
+		run        campaign.RunNo
+		connection string
 	}
 	var runs, ats []int64
-	var connections, bindings, details []string
+	var connections, limits, details []string
 	var rates []float64
-	seen := map[of]bool{}
-	for i := len(lanes) - 1; i >= 0; i-- { // what it said last of a lane
+	seen := map[lane]bool{}
+	for i := len(lanes) - 1; i >= 0; i-- { // the last report of a lane stays
 		r := lanes[i]
-		if k := (of{r.Run, plainText(r.Connection)}); !seen[k] {
+		if k := (lane{r.Run, plainText(r.Connection)}); !seen[k] {
 			seen[k] = true
 			runs, ats, rates = append(runs, int64(r.Run)), append(ats, ledger.Millis(r.At)), append(rates, r.Rate)
-			connections, bindings, details = append(connections, k.conn), append(bindings, plainText(r.LimitedBy)), append(details, plainText(ledger.Clip(r.Detail, ledger.MaxDetail)))
+			connections, limits = append(connections, k.connection), append(limits, plainText(r.LimitedBy))
+			details = append(details, plainText(ledger.Clip(r.Detail, ledger.MaxDetail)))
 		}
 	}
 	owner = plainText(owner)
 	return l.change(ctx, l.sender, "", func(t *tx) error {
-		t.last(stmt(nil, `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`, owner, int64(laneKept)),
-			stmt(nil, `INSERT INTO lane (owner, run, connection, binding, detail, rate, at, told_at)
-				SELECT $1, w.*, ledger_now() FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::bigint[]) w
-				ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail, rate = excluded.rate, at = excluded.at, told_at = excluded.told_at`,
-				owner, runs, connections, bindings, details, rates, ats))
+		t.last(stmt(nil, sqlDeleteLanes, owner, int64(laneKept)),
+			stmt(nil, sqlInsertLanes, owner, runs, connections, limits, details, rates, ats))
 		return nil
 	})
 }
 
+const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = $1 ORDER BY connection, owner`
+
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
-	err = l.read(ctx, l.reports, list(&all, func(scan func(...any) error) (r campaign.LaneReport, err error) {
+	err = l.read(ctx, l.reports, list(&all, func(scan scanFunc) (r campaign.LaneReport, err error) {
 		var at int64
 		err = scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &at)
 		r.At = ledger.TimeOf(at)
 		return r, err
-	}, `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = $1 ORDER BY connection, owner`, int64(no)))
+	}, sqlLanes, int64(no)))
 	return all, err
 }
 
+const sqlSegmentStates = `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done
+	FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`
+
 // SegmentStates implements campaign.ReportLedger.
 func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {
-	err = l.read(ctx, l.reports, list(&all, func(scan func(...any) error) (campaign.SegmentState, error) {
+	err = l.read(ctx, l.reports, list(&all, func(scan scanFunc) (campaign.SegmentState, error) {
 		s := campaign.SegmentState{Segment: campaign.Segment{Run: no}}
 		var lease, wake int64
 		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done)
 		s.LeaseUntil, s.WakeAt = ledger.TimeOf(lease), ledger.TimeOf(wake)
 		return s, err
-	}, `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done
-		FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)))
+	}, sqlSegmentStates, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)))
 	return all, err
 }
 
-// LastEventAt implements campaign.ReportLedger, to a tenth of a second.
+const sqlLastEvent = `SELECT event_at FROM run_event WHERE no = $1`
+
+// LastEventAt implements campaign.ReportLedger, with the precision of touchStep.
 func (l *Ledger) LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time, error) {
 	var at int64
-	err := l.read(ctx, l.reports, row(&at, `SELECT event_at FROM run_event WHERE no = $1`, int64(no)))
+	err := l.read(ctx, l.reports, row(&at, sqlLastEvent, int64(no)))
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = campaign.ErrNoRun
 	}

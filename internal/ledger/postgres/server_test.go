@@ -425,7 +425,7 @@ func TestWhatNoDatabaseStoresSpoilsNoBatch(t *testing.T) {
 func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
 	l := openShared(t, ledger.Options{})
 	var held []*conn
-	for range hotConns {
+	for range poolSize {
 		c, err := l.reports.acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)

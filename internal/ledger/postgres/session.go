@@ -11,11 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// hot are the settings of the connections that sending waits for. A young table's
-// statistics say that it is empty, and a plan made for that reads all of it at every batch:
-// 23,000 statuses a second instead of 167,000 (reliability.md 2.2). These statements all
-// find their rows by keys, so the planner gets no other choice, and makes its plan once.
-// The time-outs are milliseconds.
+// hot are the settings of the connections that sending waits for. The statistics of a young table
+// say that it is empty, and a plan made for that reads all of it at every batch: 23,000 statuses a
+// second instead of 167,000 (docs/protocol.md#postgresql). All these statements find their rows by
+// keys, so the planner gets no other choice and plans once. Timeouts are in milliseconds.
 var hot = map[string]string{
 	"enable_hashjoin":                     "off",
 	"enable_mergejoin":                    "off",
@@ -28,15 +27,16 @@ var hot = map[string]string{
 	"idle_in_transaction_session_timeout": "5000",
 }
 
-// slow are those of reports and imports. An import's chunk may wait for a lock longer than an intent.
+// slow are the settings for reports and imports. A chunk of an import may wait longer for a lock than
+// an intent.
 var slow = map[string]string{
 	"statement_timeout":                   "300000",
 	"lock_timeout":                        "5000",
 	"idle_in_transaction_session_timeout": "60000",
 }
 
-// pool makes a pool whose connections have these settings. They are set by a statement: a proxy
-// refuses to take them with the address.
+// pool makes a pool whose connections have these settings. A statement sets them, because a proxy
+// refuses settings in the address.
 func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, settings map[string]string) *pool {
 	config := base.Copy()
 	if config.RuntimeParams["application_name"] == "" {
@@ -49,7 +49,7 @@ func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, setti
 	if mutant.On("asynchronous_commit") {
 		settings["synchronous_commit"] = "off"
 	}
-	within := callTime // longer than the server lets a statement run
+	within := callTime // longer than statement_timeout
 	if settings["statement_timeout"] == slow["statement_timeout"] {
 		within = slowTime
 	}
@@ -61,11 +61,13 @@ func (l *Ledger) pool(base *pgx.ConnConfig, o ledger.Options, name string, setti
 	})
 }
 
-// set makes settings of a session.
+const sqlSet = `SELECT set_config(n, v, false) FROM unnest($1::text[], $2::text[]) s (n, v)`
+
+// set applies settings to a session.
 func set(ctx context.Context, c *pgx.Conn, settings map[string]string) error {
 	var names, values []string
 	for _, n := range slices.Sorted(maps.Keys(settings)) {
 		names, values = append(names, n), append(values, settings[n])
 	}
-	return send(ctx, &conn{Conn: c}, stmt(nil, `SELECT set_config(n, v, false) FROM unnest($1::text[], $2::text[]) s (n, v)`, names, values))
+	return send(ctx, &conn{Conn: c}, stmt(nil, sqlSet, names, values))
 }

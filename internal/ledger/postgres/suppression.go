@@ -11,9 +11,17 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// suppress writes suppressions, sorted and each once. An opt-out that is repeated keeps
-// its first source and its latest time, so that an older "resume" cannot lift it; an until
-// moves to the later. added, unless it is nil, gets how many are new.
+const sqlInsertSuppressions = `WITH s AS (INSERT INTO suppression (key, scope, until, at, dest, source)
+		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
+		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(suppression.at, excluded.at),
+			until = CASE WHEN suppression.until = 0 OR excluded.until = 0 THEN 0 ELSE greatest(suppression.until, excluded.until) END,
+			dest = CASE WHEN suppression.dest = '' THEN excluded.dest ELSE suppression.dest END
+		RETURNING xmax = 0 AS fresh)
+	SELECT count(*) FILTER (WHERE fresh) FROM s`
+
+// suppress writes suppressions, in the order of their keys and each once. An opt-out that is
+// repeated keeps its first source and its latest time, so that an older opt-in cannot lift it, and
+// the later of two ends. added, unless it is nil, receives how many are new.
 func suppress(added *int64, list []campaign.Suppression) []*query {
 	type of struct {
 		key   int64
@@ -29,7 +37,7 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 	now := time.Now()
 	for _, s := range sorted {
 		if s.Key == 0 {
-			continue // no number: nothing that could be sent to
+			continue // it has no phone number
 		}
 		at, until := ledger.Millis(s.At), ledger.Millis(s.Until)
 		if s.At.IsZero() {
@@ -57,18 +65,14 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 	if added == nil {
 		added = new(int64)
 	}
-	return []*query{row(added, `WITH s AS (INSERT INTO suppression (key, scope, until, at, dest, source)
-			SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
-			ON CONFLICT (key, scope) DO UPDATE SET at = greatest(suppression.at, excluded.at),
-				until = CASE WHEN suppression.until = 0 OR excluded.until = 0 THEN 0 ELSE greatest(suppression.until, excluded.until) END,
-				dest = CASE WHEN suppression.dest = '' THEN excluded.dest ELSE suppression.dest END
-			RETURNING xmax = 0 AS fresh)
-		SELECT count(*) FILTER (WHERE fresh) FROM s`, keys, scopes, untils, ats, dests, sources)}
+	return []*query{row(added, sqlInsertSuppressions, keys, scopes, untils, ats, dests, sources)}
 }
 
-// lift takes back an opt-out from marketing that is not newer than the wish to resume.
+const sqlLift = `DELETE FROM suppression WHERE key = $1 AND scope = 'marketing' AND at <= $2`
+
+// lift deletes an opt-out from marketing that is not newer than the opt-in.
 func lift(s campaign.Suppression) *query {
-	return stmt(nil, `DELETE FROM suppression WHERE key = $1 AND scope = 'marketing' AND at <= $2`, s.Key, ledger.Millis(ledger.OrNow(s.At)))
+	return stmt(nil, sqlLift, s.Key, ledger.Millis(ledger.OrNow(s.At)))
 }
 
 // Suppress implements campaign.SuppressionLedger.
@@ -79,7 +83,7 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 	})
 }
 
-const deleteSuppressions = `DELETE FROM suppression s USING unnest($1::bigint[], $2::text[]) w (key, scope)
+const sqlUnsuppress = `DELETE FROM suppression s USING unnest($1::bigint[], $2::text[]) w (key, scope)
 	WHERE s.key = ANY($1) AND s.key = w.key AND s.scope = w.scope`
 
 // Unsuppress implements campaign.SuppressionLedger.
@@ -90,12 +94,12 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 		for _, x := range step {
 			keys, scopes = append(keys, x.Key), append(scopes, string(x.Scope))
 		}
-		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(stmt(&n, deleteSuppressions, keys, scopes)) })
+		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(stmt(&n, sqlUnsuppress, keys, scopes)) })
 		return n, err
 	})
 }
 
-const selectSuppressions = `SELECT key, scope, until, at, dest, source FROM suppression
+const sqlSuppressions = `SELECT key, scope, until, at, dest, source FROM suppression
 	WHERE (key, scope) > ($1, $2) ORDER BY key, scope LIMIT $3`
 
 // Suppressions implements campaign.SuppressionLedger.
@@ -105,7 +109,7 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 		if last != nil {
 			key, scope = last.Key, string(last.Scope)
 		}
-		err = l.read(ctx, l.reports, list(&page, ledger.ScanSuppression, selectSuppressions, key, scope, ledger.SuppressionPage))
+		err = l.read(ctx, l.reports, list(&page, ledger.ScanSuppression, sqlSuppressions, key, scope, ledger.SuppressionPage))
 		return page, err
 	})
 }
@@ -115,10 +119,10 @@ func (l *Ledger) SuppressedKeys(ctx context.Context, keys []int64, marketing boo
 	found := map[int64]campaign.SkipReason{}
 	for step := range slices.Chunk(keys, 10_000) {
 		var stops []campaign.Suppression
-		if err := l.read(ctx, l.reports, list(&stops, func(scan func(...any) error) (s campaign.Suppression, err error) {
+		if err := l.read(ctx, l.reports, list(&stops, func(scan scanFunc) (s campaign.Suppression, err error) {
 			err = scan(&s.Key, &s.Scope)
 			return s, err
-		}, `SELECT key, scope FROM suppression WHERE key = ANY($1) AND key <> 0 AND (until = 0 OR until > $2)`, step, ledger.Millis(now))); err != nil {
+		}, sqlSuppressedKeys, step, ledger.Millis(now))); err != nil {
 			return nil, err
 		}
 		for _, s := range stops {

@@ -13,21 +13,21 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// orphanCount counts orphans exactly up to this many, and by the server's statistics beyond.
-const orphanCount = 10_000
+// sqlAnyOrphan finds an orphan through the primary key, which no plan reads as a whole.
+const sqlAnyOrphan = `SELECT mh FROM orphan ORDER BY mh, message_id, rank LIMIT 1`
 
-// Sweep implements campaign.EventLedger. Of several replicas that sweep at once one does,
-// and the others find nothing to do. Each of its transactions stands for itself: when one fails, what those before it did
-// is in the ledger and in what is returned with the error.
+// Sweep implements campaign.EventLedger. Of several replicas that sweep at the same time, one does
+// the work and the others find nothing to do. Each of its transactions stands alone: when one fails,
+// the work of those before it is in the ledger and in the result that comes with the error.
 func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept, err error) {
 	if mutant.On("sweeper_off") {
 		return done, nil
 	}
 	var some []int64
-	if err := l.read(ctx, l.hooks, list(&some, func(scan func(...any) error) (mh int64, err error) {
+	if err := l.read(ctx, l.hooks, list(&some, func(scan scanFunc) (mh int64, err error) {
 		err = scan(&mh)
 		return mh, err
-	}, `SELECT mh FROM orphan ORDER BY mh, message_id, rank LIMIT 1`)); err != nil || len(some) == 0 {
+	}, sqlAnyOrphan)); err != nil || len(some) == 0 {
 		return done, err
 	}
 	mine := false
@@ -37,32 +37,40 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 	}); err != nil || !mine {
 		return campaign.Swept{}, err
 	}
-	// Only now, so that no orphan is judged whose message has just been found.
+	// After absorbPage, so that it considers no orphan whose message has just been found.
 	if mine, err = l.adoptAll(ctx, &done); err != nil || !mine {
 		return done, err
 	}
 	return done, l.expire(ctx, now, ledger.OrphanCap, &done)
 }
 
-// sweptTo is the place of the sweep among the orphans.
-type sweptTo struct {
-	mh   int64
-	id   string
-	rank ledger.Rank
+// sweepPos is where the search by message id goes on. Each sweep looks at ledger.SweepStep orphans.
+type sweepPos struct {
+	mh        int64
+	messageID string
+	rank      ledger.Rank
 }
 
-// sweeps makes this transaction the one that sweeps; false when another replica's is.
-func (t *tx) sweeps() (at sweptTo, mine bool, err error) {
-	err = t.do(rowOf([]any{&at.mh, &at.id, &at.rank}, `SELECT mh, message_id, rank FROM sweep WHERE one = 1 FOR UPDATE SKIP LOCKED`))
+const sqlLockSweep = `SELECT mh, message_id, rank FROM sweep WHERE one = 1 FOR UPDATE SKIP LOCKED`
+
+// sweeps makes this transaction the one that sweeps. It reports false when another replica's is.
+func (t *tx) sweeps() (at sweepPos, mine bool, err error) {
+	err = t.do(rowOf([]any{&at.mh, &at.messageID, &at.rank}, sqlLockSweep))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return at, false, nil
 	}
 	return at, err == nil, err
 }
 
-// absorbPage applies, of the next sweepStep orphans, those whose message is known. The
-// transactions that record receipts absorb their own orphans; this is for what came in
-// while they were at it. It reports false when another replica is sweeping.
+const (
+	sqlOrphanPage = `SELECT mh, message_id, rank FROM orphan WHERE (mh, message_id, rank) > ($1, $2, $3::smallint)
+		ORDER BY mh, message_id, rank LIMIT $4`
+	sqlSetSweep = `UPDATE sweep SET mh = $1, message_id = $2, rank = $3 WHERE one = 1`
+)
+
+// absorbPage applies, among the next ledger.SweepStep orphans, those whose message is known. The
+// transactions that record receipts absorb their own orphans; this search finds the events that
+// were stored at the same time. It reports false when another replica is sweeping.
 func (t *tx) absorbPage() (matched int, mine bool, err error) {
 	at, mine, err := t.sweeps()
 	if err != nil || !mine {
@@ -70,17 +78,16 @@ func (t *tx) absorbPage() (matched int, mine bool, err error) {
 	}
 	n := 0
 	var mhs []int64
-	if err := t.do(each(func(scan func(...any) error) error {
+	if err := t.do(each(func(scan scanFunc) error {
 		n++
-		err := scan(&at.mh, &at.id, &at.rank)
+		err := scan(&at.mh, &at.messageID, &at.rank)
 		mhs = append(mhs, at.mh)
 		return err
-	}, `SELECT mh, message_id, rank FROM orphan WHERE (mh, message_id, rank) > ($1, $2, $3::smallint) ORDER BY mh, message_id, rank LIMIT $4`,
-		at.mh, at.id, int16(at.rank), ledger.SweepStep)); err != nil {
+	}, sqlOrphanPage, at.mh, at.messageID, int16(at.rank), ledger.SweepStep)); err != nil {
 		return 0, false, err
 	}
 	if n < ledger.SweepStep {
-		at = sweptTo{mh: -1 << 63}
+		at = sweepPos{mh: -1 << 63}
 	}
 	var found int64
 	if mutant.On("two_statement_sweeper") {
@@ -92,38 +99,55 @@ func (t *tx) absorbPage() (matched int, mine bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	return int(found), true, t.do(stmt(nil, `UPDATE sweep SET mh = $1, message_id = $2, rank = $3 WHERE one = 1`, at.mh, at.id, int16(at.rank)))
+	return int(found), true, t.do(stmt(nil, sqlSetSweep, at.mh, at.messageID, int16(at.rank)))
 }
 
-// absorbInTwo is the mistake that reliability.md 2.2 measured (mutant two_statement_sweeper).
+const (
+	sqlApplyOrphans = `UPDATE outcome o SET rank = greatest(o.rank, p.rank),
+			sent_at = CASE p.rank WHEN 1 /* sent */ THEN least(o.sent_at, p.at) ELSE o.sent_at END,
+			delivered_at = CASE p.rank WHEN 3 /* delivered */ THEN least(o.delivered_at, p.at) ELSE o.delivered_at END,
+			read_at = CASE p.rank WHEN 4 /* read */ THEN least(o.read_at, p.at) ELSE o.read_at END,
+			failed_at = CASE p.rank WHEN 2 /* failed */ THEN least(o.failed_at, p.at) ELSE o.failed_at END
+		FROM orphan p WHERE o.mh = p.mh AND o.message_id = p.message_id`
+	sqlDeleteKnown = `DELETE FROM orphan o
+		WHERE EXISTS (SELECT 1 FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id)`
+)
+
+// absorbInTwo is the mutation two_statement_sweeper. It loses every status that comes in between the
+// two statements (docs/protocol.md#orphan-events).
 func (t *tx) absorbInTwo(matched *int64) error {
-	if err := t.do(stmt(nil, `UPDATE outcome o SET rank = greatest(o.rank, p.rank), sent_at = CASE p.rank WHEN 1 THEN least(o.sent_at, p.at) ELSE o.sent_at END,
-		delivered_at = CASE p.rank WHEN 3 THEN least(o.delivered_at, p.at) ELSE o.delivered_at END, read_at = CASE p.rank WHEN 4 THEN least(o.read_at, p.at) ELSE o.read_at END,
-		failed_at = CASE p.rank WHEN 2 THEN least(o.failed_at, p.at) ELSE o.failed_at END FROM orphan p WHERE o.mh = p.mh AND o.message_id = p.message_id`)); err != nil {
+	if err := t.do(stmt(nil, sqlApplyOrphans)); err != nil {
 		return err
 	}
 	mutant.Crash("orphans_read")
-	return t.do(stmt(matched, `DELETE FROM orphan o WHERE EXISTS (SELECT 1 FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id)`))
+	return t.do(stmt(matched, sqlDeleteKnown))
 }
 
-// dropOldest deletes the $2 oldest orphans of those that came before $1. By their place: a join would be made by a nested loop
-// over all pairs, which with 50,000 of them is past any time-out.
-const dropOldest = `DELETE FROM orphan WHERE ctid = ANY(ARRAY(SELECT ctid FROM orphan WHERE received_at < $1 ORDER BY received_at LIMIT $2))`
-
-// Bounds of what one sweep does to keep the orphans to their number.
+// Bounds of what one sweep does about orphans over their cap.
 const (
-	excessCount = 200_000         // how many beyond it are counted: a flood's half minute
-	excessTime  = 2 * time.Second // after it no other transaction is begun
-	excessRest  = 20              // times as long as a count took, until the next: it reads all of them
+	orphanCount = 10_000          // counted exactly up to here, and by the server's statistics beyond
+	excessCount = 200_000         // how many over the cap are counted: half a minute of a flood
+	excessTime  = 2 * time.Second // no other transaction begins after it
+	excessRest  = 20              // the next count waits this many times as long as a count took: it reads all of them
 )
 
-// expire drops orphans that are too old or more than most, oldest first, and counts what is left. Each step is a
-// transaction of its own.
+const (
+	// The $2 oldest orphans of those received before $1, by their place in the table: a nested loop
+	// over all pairs, which a join would be, takes 50,000 of them past every time limit.
+	sqlExpireOrphans = `DELETE FROM orphan WHERE ctid = ANY(ARRAY(
+		SELECT ctid FROM orphan WHERE received_at < $1 ORDER BY received_at LIMIT $2))`
+	sqlCountOrphans    = `SELECT count(*) FROM (SELECT 1 FROM orphan ORDER BY mh, message_id, rank LIMIT $1) x`
+	sqlEstimateOrphans = `SELECT greatest($1, reltuples)::bigint FROM pg_class WHERE oid = 'orphan'::regclass`
+	sqlCountExcess     = `SELECT count(*) FROM (SELECT 1 FROM orphan ORDER BY received_at LIMIT $1) x`
+)
+
+// expire deletes the orphans that are too old and those over the cap, oldest first, and counts the
+// others. Each step is a transaction of its own.
 func (l *Ledger) expire(ctx context.Context, now time.Time, most int64, done *campaign.Swept) error {
 	drop := func(before, limit int64, more ...*query) (n int64, mine bool, err error) {
 		err = l.change(ctx, l.hooks, "", func(t *tx) (err error) {
 			if _, mine, err = t.sweeps(); err == nil && mine {
-				err = t.do(append([]*query{stmt(&n, dropOldest, before, limit)}, more...)...)
+				err = t.do(append([]*query{stmt(&n, sqlExpireOrphans, before, limit)}, more...)...)
 			}
 			return err
 		})
@@ -135,21 +159,21 @@ func (l *Ledger) expire(ctx context.Context, now time.Time, most int64, done *ca
 	}
 	var left int64
 	if _, mine, err := drop(ledger.Millis(now.Add(-ledger.OrphanAge)), ledger.SweepStep,
-		row(&left, `SELECT count(*) FROM (SELECT 1 FROM orphan ORDER BY mh, message_id, rank LIMIT $1) x`, orphanCount)); err != nil || !mine {
+		row(&left, sqlCountOrphans, orphanCount)); err != nil || !mine {
 		return err
 	}
 	if done.Left = int(left); left < orphanCount {
 		return nil
 	}
-	if err := l.read(ctx, l.hooks, row(&left, `SELECT greatest($1, reltuples)::bigint FROM pg_class WHERE oid = 'orphan'::regclass`, int64(orphanCount))); err != nil {
+	if err := l.read(ctx, l.hooks, row(&left, sqlEstimateOrphans, int64(orphanCount))); err != nil {
 		return err
 	}
 	if done.Left = int(left); left <= most || time.Now().UnixNano() < l.countOrphansAt.Load() {
 		return nil
 	}
-	// The statistics are as old as the last autovacuum: nothing is dropped on their word.
+	// The statistics are as old as the last autovacuum, so a count comes before any deletion.
 	began := time.Now()
-	if err := l.read(ctx, l.hooks, row(&left, `SELECT count(*) FROM (SELECT 1 FROM orphan ORDER BY received_at LIMIT $1) x`, most+excessCount)); err != nil {
+	if err := l.read(ctx, l.hooks, row(&left, sqlCountExcess, most+excessCount)); err != nil {
 		return err
 	}
 	took := time.Since(began)
@@ -160,7 +184,7 @@ func (l *Ledger) expire(ctx context.Context, now time.Time, most int64, done *ca
 		}
 		excess, left = excess-n, left-n
 		if done.Left = int(left); n == 0 || time.Since(began) > excessTime {
-			return nil // counted again at the next sweep
+			return nil // the next sweep counts again
 		}
 	}
 	done.Left = int(left)

@@ -12,131 +12,32 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/mutant"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Bounds of one call: the statement's own limits (see session) end it on the server, callTime here when the server does
-// not answer any more. Otherwise a host that dies without a word holds the caller, and a connection of the pool, until
-// TCP gives up after a quarter of an hour.
+// Bounds of one call. The settings of the session end a statement on the server; these bounds end the
+// call here when the server stops answering. Without them a host that dies silently would hold the
+// caller and a connection of the pool until TCP gives up, after 15 minutes.
 const (
 	callTime = 10 * time.Second  // on the hot pools, and of every change
-	slowTime = 310 * time.Second // of a question to the reports' pool: its statement_timeout and time for the answer
-	tries    = 5                 // of a transaction that another one, or the server's end, broke
+	slowTime = 310 * time.Second // of a query on the reports' pool: its statement_timeout, and 10 s for the answer
+	tries    = 5                 // of a transaction that another transaction or the server's end broke
 )
 
-// errSilent ends what the server did not answer in time. The time was not the caller's, so it is no DeadlineExceeded.
+// errSilent ends a call that the server did not answer in time. It is no context.DeadlineExceeded,
+// because the deadline is not the caller's.
 var errSilent = errors.New("the server did not answer")
 
-// errAmongRows marks the error of a query that must not be asked again: it has handed out rows.
+// errAmongRows marks the error of a query that must not run again, because it has given away rows.
 var errAmongRows = errors.New("it broke off among its rows")
 
-// query is a statement and what becomes of its answer.
-type query struct {
-	sql  string
-	args []any
-	n    *int64                              // takes how many rows it changed
-	tag  func(string)                        // takes the server's word for what it did
-	anew func()                              // forgets the rows of an earlier try
-	scan func(scan func(...any) error) error // called for each row
-	one  bool                                // scan must have been called: pgx.ErrNoRows otherwise
-	seen bool
-}
-
-// spent reports whether a query has handed out rows that it cannot take back.
-func (q *query) spent() bool { return q.seen && !q.one && q.anew == nil }
-
-// stmt is a statement whose changed rows n counts; n may be nil.
-func stmt(n *int64, sql string, args ...any) *query { return &query{sql: sql, args: args, n: n} }
-
-// row is a query of one row of one column.
-func row(into any, sql string, args ...any) *query {
-	return &query{sql: sql, args: args, one: true, scan: func(scan func(...any) error) error { return scan(into) }}
-}
-
-// rowOf is a query of one row.
-func rowOf(into []any, sql string, args ...any) *query {
-	return &query{sql: sql, args: args, one: true, scan: func(scan func(...any) error) error { return scan(into...) }}
-}
-
-// list is a query whose rows, as read makes them, become *into and nothing else does: it may be asked again.
-func list[T any](into *[]T, read func(scan func(...any) error) (T, error), sql string, args ...any) *query {
-	return &query{sql: sql, args: args, anew: func() { *into = nil }, scan: func(scan func(...any) error) error {
-		v, err := read(scan)
-		*into = append(*into, v)
-		return err
-	}}
-}
-
-// each is a query whose rows f takes. Outside a transaction it is not asked again once f has taken one, since f may add it
-// to others: see list. Where a statement joins by a range or a computed key, LATERAL with OFFSET 0
-// gives the planner no choice: from the statistics of a small table it would read all of a large one.
-func each(f func(scan func(...any) error) error, sql string, args ...any) *query {
-	return &query{sql: sql, args: args, scan: f}
-}
-
-// send runs queries in one round trip, in their order.
-func send(ctx context.Context, c *conn, qs ...*query) (err error) {
-	b := &pgx.Batch{}
-	for _, q := range qs {
-		if q.anew != nil {
-			q.anew()
-		}
-		b.Queue(q.sql, q.args...)
-	}
-	answers := c.SendBatch(ctx, b)
-	defer func() {
-		if e := answers.Close(); err == nil { // else it says the same again
-			err = e
-		}
-	}()
-	for _, q := range qs {
-		if err := q.take(answers); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (q *query) take(answers pgx.BatchResults) error {
-	if q.scan == nil {
-		tag, err := answers.Exec()
-		if q.n != nil {
-			*q.n = tag.RowsAffected()
-		}
-		if q.tag != nil {
-			q.tag(tag.String())
-		}
-		return err
-	}
-	rows, err := answers.Query()
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	q.seen = false
-	for rows.Next() {
-		q.seen = true
-		if err := q.scan(rows.Scan); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	if q.one && !q.seen {
-		return pgx.ErrNoRows
-	}
-	return nil
-}
-
-// tx is a transaction. It begins with its first statements, in their round trip.
+// tx is a transaction. It begins in the round trip of its first statements.
 type tx struct {
 	*conn
 	ctx   context.Context
-	begin string   // "" when it has begun
+	begin string   // the statement that begins it; "" when it has begun
 	again bool     // an earlier try of the same transaction may have been committed
-	tail  []*query // go with the commit
+	tail  []*query // sent with the commit
 }
 
 // do runs statements in one round trip.
@@ -151,14 +52,21 @@ func (t *tx) do(qs ...*query) error {
 	return send(t.ctx, t.conn, qs...)
 }
 
-// last adds statements that run in the round trip of the commit: what they answer is known when the transaction has
-// ended, and cannot keep it from being committed.
+// last adds statements that run in the round trip of the commit. Their answers are known only when
+// the transaction has ended, and cannot prevent the commit.
 func (t *tx) last(qs ...*query) { t.tail = append(t.tail, qs...) }
+
+const (
+	sqlBegin    = `begin`
+	sqlSnapshot = `begin isolation level repeatable read read only`
+	sqlCommit   = `commit`
+	sqlRollback = `rollback`
+)
 
 // commit ends the transaction.
 func (t *tx) commit() error {
 	rolled := false
-	commit := stmt(nil, "commit")
+	commit := stmt(nil, sqlCommit)
 	commit.tag = func(tag string) { rolled = tag == "ROLLBACK" }
 	err := t.do(append(t.tail, commit)...)
 	if err == nil && rolled {
@@ -166,12 +74,12 @@ func (t *tx) commit() error {
 	}
 	var said *pgconn.PgError
 	if err != nil && (!errors.As(err, &said) || severity(said) != "ERROR") {
-		return &unknownCommit{err} // also when the server ended while it waited for a standby
+		return &unknownCommit{err} // also an end of the server while it waited for a standby
 	}
 	return err
 }
 
-// severity is how bad an error is, in English: Severity itself is in the language of lc_messages.
+// severity returns the severity of an error in English; Severity is in the language of lc_messages.
 func severity(e *pgconn.PgError) string { return cmp.Or(e.SeverityUnlocalized, e.Severity) }
 
 // unknownCommit says that the connection broke while committing.
@@ -183,7 +91,7 @@ func (e *unknownCommit) Error() string {
 
 func (e *unknownCommit) Unwrap() []error { return []error{campaign.ErrUnknownCommit, e.err} }
 
-// transact runs f in one transaction of the pool, once. crash is the crash point before its commit.
+// transact runs f once, in one transaction of the pool. crash is the crash point before its commit.
 func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, again bool, f func(*tx) error) error {
 	c, err := p.acquire(ctx)
 	if err != nil {
@@ -195,7 +103,7 @@ func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, aga
 	if err == nil && t.begin != "" && len(t.tail) == 0 {
 		return nil // it had nothing to do
 	}
-	if err == nil && mutant.Awaits(crash) { // the crash is between the last statement and the commit, which go together otherwise
+	if err == nil && mutant.Awaits(crash) { // crash between the last statement and the commit, which otherwise go together
 		err = t.do(t.tail...)
 		t.tail = nil
 	}
@@ -208,14 +116,14 @@ func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, aga
 	if err != nil && !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = c.Exec(end, "rollback") // if it fails, release closes the connection
+		_, _ = c.Exec(end, sqlRollback) // if it fails, release closes the connection
 	}
 	return err
 }
 
-// change is transact, tried again when another transaction or the end of the server broke
-// it. f may run several times, and must begin anew each time; what it does must be
-// harmless when an earlier try was committed after all (tx.again).
+// change is transact, tried again when another transaction or the end of the server broke it. f may
+// run several times and must start over each time. Its changes must be harmless when an earlier try
+// was committed after all (tx.again).
 func (l *Ledger) change(ctx context.Context, p *pool, crash string, f func(*tx) error) error {
 	if l.readOnly {
 		return fmt.Errorf("%s is open for reading only", l.name)
@@ -224,14 +132,15 @@ func (l *Ledger) change(ctx context.Context, p *pool, crash string, f func(*tx) 
 	defer cancel()
 	again := false
 	return l.retry(ctx, p, func() error {
-		err := l.transact(ctx, p, "begin", crash, again, f)
+		err := l.transact(ctx, p, sqlBegin, crash, again, f)
 		again = again || errors.Is(err, campaign.ErrUnknownCommit)
 		return err
 	})
 }
 
-// read runs queries outside a transaction, each on what is committed when it begins. When the connection breaks it asks
-// again from the beginning: queries of one row and list forget what they read, and after a row of each it fails.
+// read runs queries outside a transaction; each sees what was committed when it began. When the
+// connection breaks, read starts over: row, rowOf and list forget what they read. It fails when each
+// has passed on a row.
 func (l *Ledger) read(ctx context.Context, p *pool, qs ...*query) error {
 	return l.ask(ctx, p, func(ctx context.Context) error {
 		c, err := p.acquire(ctx)
@@ -246,22 +155,23 @@ func (l *Ledger) read(ctx context.Context, p *pool, qs ...*query) error {
 	})
 }
 
-// snapshot runs f in a transaction that sees one commit. It is short: while it lasts, no
-// dead row after it can be cleaned up. f may run several times, and must begin anew each time.
+// snapshot runs f in a transaction that sees the database at one moment. f must be short, because
+// later dead rows cannot be cleaned up before it ends. It may run several times and must start over
+// each time.
 func (l *Ledger) snapshot(ctx context.Context, p *pool, f func(*tx) error) error {
 	return l.ask(ctx, p, func(ctx context.Context) error {
-		return l.transact(ctx, p, "begin isolation level repeatable read read only", "", false, f)
+		return l.transact(ctx, p, sqlSnapshot, "", false, f)
 	})
 }
 
-// ask is retry for what changes nothing, within the time that the pool gives a question.
+// ask is retry for a call that changes nothing, within the pool's bound.
 func (l *Ledger) ask(ctx context.Context, p *pool, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.within, errSilent)
 	defer cancel()
 	return l.retry(ctx, p, func() error {
 		err := f(ctx)
 		if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errSilent) {
-			err = fmt.Errorf("%w within %s: %v", errSilent, p.within, err) //nolint:errorlint // the deadline was not the caller's
+			err = fmt.Errorf("%w within %s: %v", errSilent, p.within, err) //nolint:errorlint // the deadline is not the caller's
 		}
 		return err
 	})
@@ -281,7 +191,8 @@ func (l *Ledger) retry(ctx context.Context, p *pool, f func() error) error {
 		if what == final || errors.Is(err, errAmongRows) || n+1 == tries || ctx.Err() != nil {
 			return l.explain(err)
 		}
-		// 10, 20, 40, 80 ms, each between a half and the whole of it: those who met do not meet again.
+		// Between a half and the whole of 10, 20, 40, 80 ms, so that transactions that collided do not
+		// collide again.
 		pause := 10 * time.Millisecond << n
 		select {
 		case <-ctx.Done():

@@ -62,7 +62,7 @@ func TestALostChunkIsFoundByItsLastRow(t *testing.T) {
 	} {
 		ds := ledgertest.Rows(0, 10)
 		c.change(&ds[9])
-		err := l.change(t.Context(), l.sender, "", func(tx *tx) error { return (&chunk{no: r.No, rows: ds}).there(tx) })
+		err := l.change(t.Context(), l.sender, "", func(tx *tx) error { return (&chunk{no: r.No, rows: ds}).confirm(tx) })
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v; want %v", name, err, c.want)
 		}

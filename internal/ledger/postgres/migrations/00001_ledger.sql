@@ -1,21 +1,22 @@
--- Times are Unix milliseconds by the server's clock where a lease is meant, else by the process's. In rows of
--- outcome, none is NULL, which takes no room. Texts in unique indexes are COLLATE "C": a new C library sorts
--- others anew, and their indexes would be wrong. Numbers of states and flags: state.go.
+-- Times are Unix milliseconds: of leases by the server's clock, others by the process's clock. In the table
+-- outcome, NULL is none, because it takes no space. Texts in unique indexes are COLLATE "C": a new C library may
+-- sort other texts in another order, which damages their indexes. The package comment of internal/ledger explains
+-- the tables; its state.go names the codes of state, rank and flags.
 
 -- +goose Up
--- The clock of leases: it goes on inside a transaction.
+-- The clock of leases. It advances within a transaction.
 CREATE FUNCTION ledger_now() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
   AS 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 CREATE TABLE ledger (                     -- one row: which ledger this is
   one      int    PRIMARY KEY CHECK (one = 1),
   id       text   NOT NULL,
-  hash_key bytea  NOT NULL,               -- secret of the message id hash
-  system   bigint NOT NULL,               -- system_identifier of the server that holds it, and its timeline:
-  timeline bigint NOT NULL                -- another one is a restored backup or a promoted standby
+  hash_key bytea  NOT NULL,               -- key of the hash of message ids
+  system   bigint NOT NULL,               -- system_identifier of the server that holds it
+  timeline bigint NOT NULL                -- another one comes from a restored backup or a promoted standby
 );
 
-CREATE TABLE sweep (                      -- one row: who holds its lock sweeps, and goes on here
+CREATE TABLE sweep (                      -- one row: where the sweep goes on; its lock admits one sweep at a time
   one        int      PRIMARY KEY CHECK (one = 1),
   mh         bigint   NOT NULL,
   message_id text     COLLATE "C" NOT NULL,
@@ -50,15 +51,15 @@ CREATE TABLE run (
 );
 CREATE INDEX run_state ON run (state);
 
-CREATE TABLE run_count (                  -- how far the import came, and what max_messages still allows
+CREATE TABLE run_count (                  -- how far the import is, and what max_messages still allows
   no    bigint PRIMARY KEY,
   rows  bigint NOT NULL DEFAULT 0,
-  taken bigint NOT NULL DEFAULT 0         -- of a run with a budget; of others each segment counts alone
+  taken bigint NOT NULL DEFAULT 0         -- of a run with a budget; otherwise each segment counts
 ) WITH (fillfactor = 50);
 
-CREATE TABLE run_event (                  -- when a status was last applied: apart, so that no intent waits for a webhook
+CREATE TABLE run_event (                  -- apart from run, so that no intent waits for a webhook
   no       bigint PRIMARY KEY,
-  event_at bigint NOT NULL DEFAULT 0
+  event_at bigint NOT NULL DEFAULT 0      -- when a status was last applied
 ) WITH (fillfactor = 50);
 
 CREATE TABLE segment (
@@ -78,7 +79,7 @@ CREATE TABLE segment (
   owner         text    NOT NULL DEFAULT '',
   zone          text    NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
--- No column that moves with an intent, a lease or a park stands in an index: all those updates are heap-only.
+-- No index holds a column that an intent, a lease or a park changes, so these updates are heap-only.
 CREATE INDEX segment_undone ON segment (run) WHERE NOT done;
 
 CREATE TABLE delivery (                   -- written once, by the import
@@ -86,14 +87,14 @@ CREATE TABLE delivery (                   -- written once, by the import
   key   bigint NOT NULL,
   row   bigint NOT NULL,
   dest  text   NOT NULL,
-  cells text   NOT NULL                   -- JSON array; not jsonb, which costs twice and is never queried
+  cells text   NOT NULL                   -- JSON array; jsonb would cost twice, and nothing queries it
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.01);
 CREATE UNIQUE INDEX delivery_row ON delivery ((rid >> 32), row);
 
-CREATE TABLE outcome (                    -- inserted once, at the first fact; then only its webhook columns change
+CREATE TABLE outcome (                    -- after an acceptance only webhooks change it
   rid          bigint   PRIMARY KEY,
   mh           bigint,
-  result_at    bigint,                    -- of a doubt: since when
+  result_at    bigint,                    -- of a doubt: when it began
   attempt      int      NOT NULL DEFAULT 0,
   tries        int      NOT NULL DEFAULT 0,
   state        smallint NOT NULL,
@@ -106,7 +107,7 @@ CREATE TABLE outcome (                    -- inserted once, at the first fact; t
   failed_at    bigint,
   fail_code    text,
   code         text,                      -- skip reason, service error, why it waits, why it is in doubt
-  key          bigint,                    -- set where an orphan may fit
+  key          bigint,                    -- set where an orphan may be adopted
   intent_at    bigint,                    -- of retrying, doubt and unknown
   next_due     bigint,                    -- of deferred
   detail       text,
@@ -115,12 +116,13 @@ CREATE TABLE outcome (                    -- inserted once, at the first fact; t
   trace_id     text
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05,
         autovacuum_analyze_scale_factor = 0.01);
--- Not unique: one repeated message id must not abort a batch for ever. No webhook column is in any index.
+-- Not unique, because a repeated message id must not fail its batch for ever. No column that webhooks write is
+-- in an index.
 CREATE INDEX outcome_mh ON outcome (mh) WHERE mh IS NOT NULL;
-CREATE INDEX outcome_open ON outcome (rid, state, next_due) WHERE state IN (1, 2, 3);
-CREATE INDEX outcome_doubt ON outcome (key) WHERE state IN (3, 4);
+CREATE INDEX outcome_open ON outcome (rid, state, next_due) WHERE state IN (1, 2, 3) /* open */;
+CREATE INDEX outcome_doubt ON outcome (key) WHERE state IN (3, 4) /* adoptable */;
 
-CREATE TABLE orphan (                     -- statuses of messages that nobody knows (yet)
+CREATE TABLE orphan (                     -- statuses of messages that no delivery has
   mh          bigint   NOT NULL,
   message_id  text     COLLATE "C" NOT NULL,
   rank        smallint NOT NULL,
@@ -144,7 +146,7 @@ CREATE TABLE suppression (
   PRIMARY KEY (key, scope)
 );
 
-CREATE TABLE lane (                       -- what senders say binds them, for `why`
+CREATE TABLE lane (                       -- what limits each lane, for `why`
   owner      text   COLLATE "C" NOT NULL,
   run        bigint NOT NULL,
   connection text   COLLATE "C" NOT NULL,
@@ -152,6 +154,6 @@ CREATE TABLE lane (                       -- what senders say binds them, for `w
   detail     text   NOT NULL,
   rate       double precision NOT NULL,
   at         bigint NOT NULL,
-  told_at    bigint NOT NULL,             -- by the server's clock: what a dead sender said is forgotten
+  told_at    bigint NOT NULL,             -- by the server's clock; a sender's old reports are deleted
   PRIMARY KEY (owner, run, connection)
 );
