@@ -154,18 +154,18 @@ func (l *Ledger) Renew(ctx context.Context, leases []campaign.Lease, d time.Dura
 	return ours, nil
 }
 
-const sqlHeldSegment = `SELECT epoch, lo, hi, mark, intents_since FROM segment WHERE id = $1 FOR NO KEY UPDATE`
+const sqlOwnedSegment = `SELECT epoch, lo, hi, mark, intents_since FROM segment WHERE id = $1 FOR NO KEY UPDATE`
 
-// hold reads and locks the lease's segment; campaign.ErrFenced when the segment has another epoch by
+// owned reads and locks the segment of the lease; campaign.ErrFenced when it has another epoch by
 // now.
-func (t *tx) hold(l campaign.Lease) (h ledger.Segment, err error) {
+func (t *tx) owned(l campaign.Lease) (s ledger.Segment, err error) {
 	var epoch int64
-	h.Key = ledger.SegmentKey(l.Run, l.Index)
-	err = t.do(rowOf([]any{&epoch, &h.Lo, &h.Hi, &h.Mark, &h.Since}, sqlHeldSegment, h.Key))
+	s.Key = ledger.SegmentKey(l.Run, l.Index)
+	err = t.do(rowOf([]any{&epoch, &s.Lo, &s.Hi, &s.Mark, &s.Since}, sqlOwnedSegment, s.Key))
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && epoch != l.Epoch {
-		return h, campaign.ErrFenced
+		return s, campaign.ErrFenced
 	}
-	return h, err
+	return s, err
 }
 
 // sqlEndLease ends a lease and its epoch, so that an owner that still uses it is fenced.
@@ -188,13 +188,13 @@ const (
 // and the run's budget gets back the deliveries that it had counted.
 func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []int64) error {
 	return l.change(ctx, l.sender, "", func(t *tx) error {
-		h, err := t.hold(lease)
+		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
 		var rids []int64
 		for _, seq := range unposted {
-			if seq >= h.Lo && seq < h.Mark { // otherwise its intent was never committed
+			if seq >= s.Lo && seq < s.Mark { // otherwise its intent was never committed
 				rids = append(rids, ledger.RowID(lease.Run, seq))
 			}
 		}
@@ -210,11 +210,11 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 				stmt(&fresh, sqlDeferUnposted, rids, now, ledger.CodeReleased)); err != nil {
 				return err
 			}
-			if err := t.giveBack(lease.Run, h.Key, fresh+first); err != nil {
+			if err := t.giveBack(lease.Run, s.Key, fresh+first); err != nil {
 				return err
 			}
 		}
-		t.last(stmt(nil, sqlEndLease, h.Key, false, int64(0)))
+		t.last(stmt(nil, sqlEndLease, s.Key, false, int64(0)))
 		return nil
 	})
 }
@@ -251,7 +251,7 @@ const (
 // Recover implements campaign.SendLedger.
 func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time) (found int, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
-		h, err := t.hold(lease)
+		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
@@ -261,9 +261,9 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 		}
 		var posted, retried int64
 		if err := t.do(
-			stmt(&posted, sqlDoubtPosted, h.First(), h.Marked(), ledger.Millis(at), h.Since, ledger.CodeInterrupted, int16(state), due),
-			stmt(&retried, sqlDoubtRetried, h.First(), h.End(), ledger.Millis(at), ledger.CodeInterrupted, int16(state), due),
-			stmt(nil, sqlSetIntentsSince, h.Key)); err != nil {
+			stmt(&posted, sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted, int16(state), due),
+			stmt(&retried, sqlDoubtRetried, s.First(), s.End(), ledger.Millis(at), ledger.CodeInterrupted, int16(state), due),
+			stmt(nil, sqlSetIntentsSince, s.Key)); err != nil {
 			return err
 		}
 		found = int(posted + retried)
@@ -289,24 +289,24 @@ const (
 func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time, doubtWindow time.Duration) (p campaign.Parked, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		p = campaign.Parked{}
-		h, err := t.hold(lease)
+		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
 		now := time.Now()
 		var u ledger.Unsettled
 		var below int64
-		if err := t.do(row(&below, sqlCountOutcomes, h.First(), h.Marked()),
-			rowOf([]any{&u.Deferred, &u.Retrying, &u.Doubts, &u.NextDue, &u.DoubtSince}, sqlUnsettled, h.First(), h.End())); err != nil {
+		if err := t.do(row(&below, sqlCountOutcomes, s.First(), s.Marked()),
+			rowOf([]any{&u.Deferred, &u.Retrying, &u.Doubts, &u.NextDue, &u.DoubtSince}, sqlUnsettled, s.First(), s.End())); err != nil {
 			return err
 		}
-		u.Missing = h.Mark - h.Lo - below
-		p = h.Park(u, now, wake, doubtWindow)
+		u.Missing = s.Mark - s.Lo - below
+		p = s.Park(u, now, wake, doubtWindow)
 		until := ledger.Millis(p.Wake)
 		if !p.Wake.After(now) {
 			until = 0 // at once, even if the server's clock is behind
 		}
-		t.last(stmt(nil, sqlEndLease, h.Key, p.Done, until))
+		t.last(stmt(nil, sqlEndLease, s.Key, p.Done, until))
 		return nil
 	})
 	if err != nil {

@@ -139,20 +139,20 @@ const (
 )
 
 // quarantineSegment moves the mark of one segment and returns how many deliveries it put in doubt.
-func (t *tx) quarantineSegment(h ledger.Segment, bound bool, ahead, since, now int64) (int64, error) {
-	from := h.Marked()
-	first, flags := h.Advance(bound, ahead, since)
+func (t *tx) quarantineSegment(s ledger.Segment, bound bool, ahead, since, now int64) (int64, error) {
+	from := s.Marked()
+	first, flags := s.Advance(bound, ahead, since)
 	var flying, fresh, ungranted, retried int64
 	if err := t.do(
-		stmt(&flying, sqlDoubtRestored, h.First(), from, now, first, ledger.CodeRestored, 0),
-		stmt(&fresh, sqlDoubtRestored, from, h.Marked(), now, since, ledger.CodeRestored, flags),
+		stmt(&flying, sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored, 0),
+		stmt(&fresh, sqlDoubtRestored, from, s.Marked(), now, since, ledger.CodeRestored, flags),
 		// Retries that were due or in flight. One that was never granted counts against the budget now.
-		row(&ungranted, sqlCountUngranted, h.First(), h.End(), now),
-		stmt(&retried, sqlDoubtRetries, h.First(), h.End(), now, since, ledger.CodeRestored)); err != nil {
+		row(&ungranted, sqlCountUngranted, s.First(), s.End(), now),
+		stmt(&retried, sqlDoubtRetries, s.First(), s.End(), now, since, ledger.CodeRestored)); err != nil {
 		return 0, err
 	}
 	taken := fresh + ungranted
 	return flying + fresh + retried, t.do(
-		stmt(nil, sqlAdvanceMark, h.Key, h.Mark, taken),
-		stmt(nil, sqlTakeRestored, int64(ledger.RunOf(h.Key)), taken))
+		stmt(nil, sqlAdvanceMark, s.Key, s.Mark, taken),
+		stmt(nil, sqlTakeRestored, int64(ledger.RunOf(s.Key)), taken))
 }

@@ -257,15 +257,15 @@ const (
 // Resolve implements campaign.SendLedger.
 func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan time.Time, p campaign.OnUncertain) (n int, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
-		h, err := t.hold(lease)
+		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
 		var again, ended int64
 		until := ledger.Millis(olderThan)
 		err = t.do(
-			stmt(&again, sqlResend, h.First(), h.End(), until, ledger.Millis(time.Now()), p == campaign.Resend),
-			stmt(&ended, sqlEndDoubts, h.First(), h.End(), until))
+			stmt(&again, sqlResend, s.First(), s.End(), until, ledger.Millis(time.Now()), p == campaign.Resend),
+			stmt(&ended, sqlEndDoubts, s.First(), s.End(), until))
 		n = int(again + ended)
 		return err
 	})
@@ -290,16 +290,16 @@ const (
 // delivery above it has an outcome now. Park then finds the segment done.
 func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign.SkipReason) (n int, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
-		h, err := t.hold(lease)
+		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
 		now := ledger.Millis(time.Now())
 		var above, below int64
 		err = t.do(
-			stmt(&below, sqlSkipDeferred, h.First(), h.End(), string(reason), now),
-			stmt(&above, sqlSkipQueued, h.Marked(), h.End(), string(reason), now),
-			stmt(nil, sqlMarkEnd, h.Key))
+			stmt(&below, sqlSkipDeferred, s.First(), s.End(), string(reason), now),
+			stmt(&above, sqlSkipQueued, s.Marked(), s.End(), string(reason), now),
+			stmt(nil, sqlMarkEnd, s.Key))
 		n = int(above + below)
 		return err
 	})
