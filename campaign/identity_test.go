@@ -168,8 +168,8 @@ func TestAListIsBesideTheCampaignOrAtItsPath(t *testing.T) {
 	bare := overwrite(t, filepath.Join(dir, "bare.yaml"), springFile)
 	_, err := campaign.Launch{Ledger: openLedger(t), Service: service(), File: bare}.Start(t.Context())
 	var file *campaign.FileError
-	if want := bare + ": no list of recipients; set recipients.file in the campaign, or pass --recipients FILE"; !errors.As(err,
-		&file) || err.Error() != want {
+	want := bare + ": no list of recipients; set recipients.file in the campaign, or pass --recipients FILE"
+	if !errors.As(err, &file) || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
