@@ -2,11 +2,14 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 
 	"campaignd/campaign"
@@ -84,39 +87,29 @@ func TestEachCodeOfPostgresHasItsHint(t *testing.T) {
 	}
 }
 
-func TestOnlyAMarkThatWentBackIsBehind(t *testing.T) {
-	var m markMemory
-	if a, lost := m.behind(1, 0); lost {
-		t.Errorf("an unknown segment is behind %+v, want not", a)
-	}
-	m.keep(1, 8, 100)
-	m.keep(1, 5, 200) // an answer that came late
-	m.keep(2, 3, 300)
-	for _, c := range []struct {
-		id, mark int64
-		lost     bool
-		want     acknowledged
-	}{
-		{1, 9, false, acknowledged{8, 100}},
-		{1, 8, false, acknowledged{8, 100}},
-		{1, 7, true, acknowledged{8, 100}},
-		{2, 2, true, acknowledged{3, 300}},
-		{3, 0, false, acknowledged{}},
-	} {
-		if got, lost := m.behind(c.id, c.mark); lost != c.lost || got != c.want {
-			t.Errorf("mark %d of segment %d: %+v, behind %v; want %+v, %v", c.mark, c.id, got, lost, c.want, c.lost)
-		}
-	}
-	m.forget(1)
-	if a, lost := m.behind(1, 0); lost {
-		t.Errorf("a segment that is done is behind %+v, want it forgotten", a)
-	}
-}
-
 func TestTextsOfStrangersAreMadeStorable(t *testing.T) {
 	for text, want := range map[string]string{"": "", "plain é": "plain é", "a\x00b": "a\uFFFDb", "\x00": "\uFFFD", "a\xffb": "a\uFFFDb", "\xff\x00": "\uFFFD\uFFFD"} {
 		if got := plainText(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A connection that could not be made is told with what to look at.
+func TestAFailedConnectionIsToldWithItsRemedy(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&net.DNSError{Err: "no such host", Name: "db"}, "its host is not found: check the address in `ledger`"},
+		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "nothing answers there: check that PostgreSQL runs, and the address in `ledger`"},
+		{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}},
+			"its certificate is not trusted: give sslrootcert=FILE in the address, and the host name that it is made out for"},
+		{&pgconn.PgError{Code: "42704"}, "it does not know a parameter of the address in `ledger`"},
+		{&pgconn.PgError{Code: "42703"}, ""}, {syscall.ECONNRESET, ""}, {errors.New("another"), ""},
+	} {
+		if got := unconnected(fmt.Errorf("connect: %w", c.err)); got != c.want {
+			t.Errorf("%v: got %q, want %q", c.err, got, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -118,42 +119,6 @@ func TestAPostgresLedgerOfADamagedKeyIsNotOpened(t *testing.T) {
 	}
 }
 
-// A mark that went back is raised, never lowered; its owner is fenced, and what it may have posted since is in doubt.
-func TestAMarkIsRaisedAndNeverLowered(t *testing.T) {
-	t.Parallel()
-	l := openShared(t, ledger.Options{Sender: true})
-	for name, c := range map[string]struct {
-		mark, since, known, knew, wantMark, wantSince int64
-	}{
-		"Raised":       {10, 700, 30, 900, 30, 700},
-		"Earlier":      {10, 900, 30, 700, 30, 700},
-		"NeverBegun":   {0, 0, 30, 700, 30, 700},
-		"AlreadyAbove": {40, 700, 30, 900, 40, 700},
-	} {
-		r := ledgertest.Load(t, l, 100)
-		id := ledger.SegmentKey(r.No, 0)
-		var epoch, until, mark, since int64
-		var owner string
-		if err := l.change(t.Context(), l.sender, "", func(tx *tx) error {
-			if err := tx.do(stmt(nil, `UPDATE segment SET mark = $2, intents_since = $3, epoch = 5, owner = 'test', lease_until = 99 WHERE id = $1`,
-				id, c.mark, c.since)); err != nil {
-				return err
-			}
-			return l.raise(tx, id, acknowledged{c.known, c.knew})
-		}); err != nil {
-			t.Fatalf("%s: raising: %v; want no error", name, err)
-		}
-		if err := l.read(t.Context(), l.sender, rowOf([]any{&epoch, &until, &mark, &since, &owner},
-			`SELECT epoch, lease_until, mark, intents_since, owner FROM segment WHERE id = $1`, id)); err != nil {
-			t.Fatalf("%s: reading: %v; want no error", name, err)
-		}
-		if mark != c.wantMark || since != c.wantSince || epoch != 6 || until != 0 || owner != "" {
-			t.Errorf("%s: mark %d since %d, epoch %d of %q until %d; want mark %d since %d, epoch 6 of nobody until 0",
-				name, mark, since, epoch, owner, until, c.wantMark, c.wantSince)
-		}
-	}
-}
-
 // A connection that found the ledger elsewhere makes the sender ask again: it goes on where the ledger is at home after all.
 func TestADoubtfulConnectionOnlyDelaysSending(t *testing.T) {
 	t.Parallel()
@@ -202,47 +167,73 @@ func TestAClaimOnAnotherServerIsRestored(t *testing.T) {
 	}
 }
 
-// A commit that wrote nothing has nothing to ask for; one that granted nothing may be repeated.
-func TestNothingGrantedNeedsNoReadBack(t *testing.T) {
+// The connection that an intent opens may be the first to a standby that was promoted.
+func TestAPromotedStandbyIsNoticedBeforeItsFirstIntent(t *testing.T) {
 	t.Parallel()
-	l := &Ledger{} // its server is not asked
-	for what, c := range map[string]struct {
-		s    segment
-		want fate
-	}{
-		"nothing written":     {segment{mark: 5, from: 5}, committed},
-		"a suppressed retry":  {segment{mark: 5, from: 5, wrote: true}, vanished},
-		"a mark not written":  {segment{mark: 9, from: 5}, committed},
-		"retries not written": {segment{mark: 5, from: 5, retried: []int64{1}}, committed},
+	s := own(t)
+	l := openAt(t, s.URL("postgres"), ledger.Options{Sender: true})
+	r := ledgertest.Load(t, l, 100)
+	lease := ledgertest.ClaimAll(t, l, r.No)[0]
+	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 10}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restore(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: 10, To: 20}})
+	if !errors.Is(err, ledger.ErrRestored) {
+		t.Errorf("%+v %v, want ErrRestored", g, err)
+	}
+	var mark int64
+	if err := l.read(context.Background(), l.sender, row(&mark, `SELECT mark FROM segment WHERE run = $1`, int64(r.No))); err != nil || mark != 10 {
+		t.Errorf("the mark is at %d, %v; want no error, 10", mark, err)
+	}
+}
+
+func TestUnsafeDurabilityIsRefused(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	for _, c := range []struct{ set, reset, want string }{
+		{"ALTER ROLE postgres SET synchronous_commit = off", "ALTER ROLE postgres RESET synchronous_commit", "ALTER ROLE CURRENT_USER SET synchronous_commit = on"},
+		{"ALTER ROLE postgres SET synchronous_commit = local", "ALTER ROLE postgres RESET synchronous_commit", "synchronous_commit is local"},
+		{"ALTER SYSTEM SET fsync = off", "ALTER SYSTEM RESET fsync", "set fsync = on"},
+		{"ALTER SYSTEM SET full_page_writes = off", "ALTER SYSTEM RESET full_page_writes", "set full_page_writes = on"},
+		{"ALTER ROLE postgres SET synchronous_commit = remote_apply", "ALTER ROLE postgres RESET synchronous_commit", ""},
 	} {
-		g := &grants{segments: map[int64]*segment{1: &c.s}}
-		if got := l.readBack(t.Context(), g); got != c.want {
-			t.Errorf("%s: fate %d; want %d", what, got, c.want)
+		if err := s.Exec(c.set); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Open(t.Context(), s.URL("postgres"), ledger.Options{})
+		if err == nil {
+			err = l.Close()
+		}
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("%s: %v, want a line with %q", c.set, err, c.want)
+		}
+		if err := s.Exec(c.reset); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
 
-// What a sender said of its lanes is kept for ten minutes after its last word.
-func TestASilentSendersLanesAreKeptTenMinutes(t *testing.T) {
-	t.Parallel()
-	l := openShared(t, ledger.Options{Sender: true})
-	r := ledgertest.Load(t, l, 1)
-	owners := []string{"gone", "silent"}
-	for _, owner := range owners {
-		if err := l.ReportLanes(t.Context(), owner, []campaign.LaneReport{{Run: r.No, Connection: owner, LimitedBy: "tier", At: time.Now()}}); err != nil {
-			t.Fatalf("reporting: %v; want no error", err)
-		}
+func TestALedgerInAnotherServerIsNoticed(t *testing.T) {
+	dsn := migrated(t)
+	l := openAt(t, dsn, ledger.Options{Sender: true})
+	if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE ledger SET system = system - 1`)); err != nil { // as a dump would say
+		t.Fatal(err)
 	}
-	for i, age := range []int64{601_000, 595_000} { // ms
-		if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE lane SET told_at = ledger_now() - $2::bigint WHERE owner = $1`, owners[i], age)); err != nil {
-			t.Fatalf("ageing: %v; want no error", err)
-		}
+	if _, err := Open(t.Context(), dsn, ledger.Options{Sender: true}); !errors.Is(err, ledger.ErrRestored) {
+		t.Errorf("got %v; want ErrRestored", err)
 	}
-	if err := l.ReportLanes(t.Context(), "speaks", nil); err != nil {
-		t.Fatalf("reporting: %v; want no error", err)
+	openAt(t, dsn, ledger.Options{}) // to read and to pause it is no danger
+	operator := openAt(t, dsn, ledger.Options{Sender: true, AcceptRestored: true})
+	if _, err := operator.Quarantine(t.Context(), 1, time.Now()); err != nil {
+		t.Fatal(err)
 	}
-	var got string
-	if asked(t, l, row(&got, `SELECT coalesce(string_agg(owner, ' '), '') FROM lane`)); got != "silent" {
-		t.Errorf("lanes of %q are kept; want of \"silent\" alone", got)
+	if err := openAt(t, dsn, ledger.Options{Sender: true}).Restored(t.Context()); err != nil {
+		t.Errorf("after its quarantine: %v; want no error", err)
 	}
 }

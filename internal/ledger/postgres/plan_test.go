@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -303,45 +302,4 @@ func sentAll(t testing.TB, l campaign.Ledger, n int64) campaign.Run {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// inNearlyTheirOrder are sent, delivered and read of each message, shuffled over some seconds of
-// sending. A batch that changed every row of a page would find no room in it before its commit.
-func inNearlyTheirOrder(no campaign.RunNo, n int64) []campaign.StatusEvent {
-	var all []campaign.StatusEvent
-	for _, s := range []campaign.Status{campaign.Sent, campaign.Delivered, campaign.Read} {
-		for seq := range n {
-			all = append(all, campaign.StatusEvent{MessageID: ledgertest.MessageID(no, seq), Status: s, At: time.Now()})
-		}
-	}
-	rng := rand.New(rand.NewPCG(1, 1))
-	for i := range all {
-		j := min(len(all)-1, i+rng.IntN(2000))
-		all[i], all[j] = all[j], all[i]
-	}
-	return all
-}
-
-func TestStatusesAreHeapOnlyUpdates(t *testing.T) {
-	const n = 10_000
-	l := openShared(t, ledger.Options{Sender: true})
-	r := sentAll(t, l, n)
-	for es := range slices.Chunk(inNearlyTheirOrder(r.No, n), 256) {
-		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: es}); err != nil || a.Matched != len(es) {
-			t.Fatalf("got %+v, %v; want no error, Matched %+v", a, err, len(es))
-		}
-	}
-	l.sender.forget() // a backend that ends has reported all it did
-	l.hooks.forget()
-	const least = 3 * n * 99 / 100 // two statuses of a message in one batch are one update
-	var updates, hot int64
-	for deadline := time.Now().Add(20 * time.Second); updates < least && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) { // the server's counters are late
-		if err := l.read(t.Context(), l.reports, rowOf([]any{&updates, &hot}, `SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'outcome'`)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if updates < least || float64(hot) < 0.9*float64(updates) {
-		t.Errorf("%d of %d updates were heap-only, want 90 %% of at least %d", hot, updates, least)
-	}
-	t.Logf("%d of %d updates were heap-only", hot, updates)
 }

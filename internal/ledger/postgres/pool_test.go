@@ -5,10 +5,15 @@ package postgres
 import (
 	"context"
 	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -79,4 +84,141 @@ func TestAConnectionIsUsedUntilItsLifeIsOver(t *testing.T) {
 		t.Errorf("the same connection: %v, closed: %v; want another one, and the first closed", second == first, first.IsClosed())
 	}
 	p.release(second)
+}
+
+func TestReportsMayTakeLongerThanWhatSendingWaitsFor(t *testing.T) {
+	l := openShared(t, ledger.Options{})
+	if l.sender.within != callTime || l.hooks.within != callTime || l.reports.within != slowTime {
+		t.Errorf("%s, %s and %s; want sender.within %+v, hooks.within %+v, reports.within %+v", l.sender.within, l.hooks.within, l.reports.within, callTime, callTime, slowTime)
+	}
+}
+
+// idle opens n connections that then are not in use.
+func idle(t *testing.T, p *pool, n int) {
+	t.Helper()
+	var all []*conn
+	for range n {
+		c, err := p.acquire(t.Context())
+		if err != nil {
+			t.Fatalf("connecting: %v; want no error", err)
+		}
+		all = append(all, c)
+	}
+	for _, c := range all {
+		p.release(c)
+	}
+}
+
+// slowEnd is a connection whose good-bye waits for those of the others.
+type slowEnd struct {
+	net.Conn
+	begun *sync.WaitGroup
+	ended *atomic.Int64
+}
+
+func (c slowEnd) Write(p []byte) (int, error) {
+	if p[0] == 'X' {
+		c.begun.Done()
+		c.begun.Wait()
+		time.Sleep(20 * time.Millisecond)
+		defer c.ended.Add(1)
+	}
+	return c.Conn.Write(p)
+}
+
+// Connections that are forgotten end at the same time, and have ended when forget returns: the process may exit.
+func TestForgottenConnectionsHaveEnded(t *testing.T) {
+	t.Parallel()
+	config := openShared(t, ledger.Options{}).sender.config.Copy()
+	var begun sync.WaitGroup
+	var ended atomic.Int64
+	begun.Add(3)
+	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		return slowEnd{c, &begun, &ended}, err
+	}
+	p := newPool("test", config, time.Second, nil)
+	idle(t, p, 3)
+	p.forget()
+	if got := ended.Load(); got != 3 {
+		t.Errorf("%d connections have ended; want 3", got)
+	}
+	p.close()
+}
+
+func TestARestartedServerIsSentFromWithoutACallFailing(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	l := openAt(t, s.URL("postgres"), ledger.Options{Sender: true})
+	r := ledgertest.Load(t, l, 400)
+	lease := ledgertest.ClaimAll(t, l, r.No)[0]
+	for from := int64(0); from < 400; from += 40 {
+		g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: from, To: from + 40}})
+		if err != nil || g[0].To != from+40 {
+			t.Fatalf("got %+v, %v; want no error, To %+v", g, err, from+40)
+		}
+		if err := s.Restart(); err != nil { // all connections are dead now
+			t.Fatal(err)
+		}
+		if err := l.Record(t.Context(), ledgertest.Acceptances(lease, from, from+40)); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: ledgertest.MessageID(r.No, from), Status: campaign.Sent, At: time.Now()}}}); err != nil || a.Matched != 1 {
+			t.Fatalf("got %+v, %v; want no error, Matched 1", a, err)
+		}
+	}
+	if p, err := l.Park(t.Context(), lease, time.Time{}, time.Minute); err != nil || !p.Done {
+		t.Errorf("got %+v %v; want no error, Done", p, err)
+	}
+	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+		t.Errorf("got %+v %v; want no error, none", ps, err)
+	}
+}
+
+func TestAServerThatIsAwayFailsCallsSoon(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	l := openAt(t, s.URL("postgres"), ledger.Options{Sender: true})
+	ledgertest.Load(t, l, 1)
+	s.Crash()
+	began := time.Now()
+	for range 20 { // a webhook must be answered 503 at once
+		if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err == nil {
+			t.Fatal("written to a server that is away")
+		}
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("20 calls took %s; want at most %+v", took, 10*time.Second)
+	}
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
+	l := openShared(t, ledger.Options{})
+	var held []*conn
+	for range poolSize {
+		c, err := l.reports.acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
+	}
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Runs(t.Context(), campaign.RunFilter{}); err != nil {
+		t.Error(err)
+	}
+	for _, c := range held {
+		l.reports.release(c)
+	}
 }

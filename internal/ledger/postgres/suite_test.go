@@ -154,3 +154,38 @@ func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
 		f(t, l, ledgertest.Clock{Now: func() time.Time { return now }, Pass: pass})
 	})
 }
+
+// beside is a connection to a database beside its ledger.
+func beside(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatalf("connecting: %v; want no error", err)
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	return c
+}
+
+// tablesOf is every row of every table, as text.
+func tablesOf(t *testing.T, c *pgx.Conn) string {
+	t.Helper()
+	var query, held string
+	err := c.QueryRow(t.Context(), `SELECT string_agg(format('SELECT %L || t::text AS row FROM %I t', tablename || ' ', tablename), ' UNION ALL ')
+		FROM pg_tables WHERE schemaname = 'public'`).Scan(&query)
+	if err == nil {
+		err = c.QueryRow(t.Context(), `SELECT string_agg(row, E'\n' ORDER BY row) FROM (`+query+`) x`).Scan(&held)
+	}
+	if err != nil {
+		t.Fatalf("reading all rows: %v; want no error", err)
+	}
+	return held
+}
+
+// own starts a server that the test may harm.
+func own(t *testing.T, settings ...string) *pgtest.Server {
+	t.Helper()
+	s, err := pgtest.Start(settings...)
+	pgtest.Require(t, err)
+	t.Cleanup(s.Stop)
+	return s
+}

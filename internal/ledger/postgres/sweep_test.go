@@ -100,3 +100,26 @@ func TestWhileAnotherSweepsNoOrphanIsDropped(t *testing.T) {
 		}
 	}
 }
+
+func TestWhileAnotherSweepsNothingIsAdopted(t *testing.T) {
+	t.Parallel()
+	url := migrated(t)
+	l, other := openAt(t, url, ledger.Options{Sender: true}), beside(t, url)
+	r := ledgertest.Provable(t, l, 3)
+	if _, err := other.Exec(t.Context(), `BEGIN; SELECT 1 FROM sweep FOR UPDATE`); err != nil {
+		t.Fatalf("sweeping beside: %v; want no error", err)
+	}
+	for _, want := range []int{0, 3} {
+		var done campaign.Swept
+		mine, err := l.adoptPage(t.Context(), &done)
+		if err != nil || mine != (want > 0) || done.Adopted != want {
+			t.Errorf("adopted %d, mine %v, %v; want %d, %v and no error", done.Adopted, mine, err, want, want > 0)
+		}
+		if got := ledgertest.Totals(t, l, r.No)[campaign.Delivered]; got != int64(want) {
+			t.Errorf("delivered: %d; want %d", got, want)
+		}
+		if _, err := other.Exec(t.Context(), `COMMIT`); err != nil {
+			t.Fatalf("ending the other sweep: %v; want no error", err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -34,60 +35,92 @@ func TestARolledBackCommitIsNoSuccess(t *testing.T) {
 	}
 }
 
-func TestAReaderOfPostgresQuarantinesNothing(t *testing.T) {
-	t.Parallel()
-	l := openAt(t, migrated(t), ledger.Options{ReadOnly: true})
-	const want = "is open for reading only"
-	if n, err := l.Quarantine(t.Context(), 1, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("quarantined %d: %v; want an error with %q", n, err, want)
-	}
-	if n, err := l.Rehearse(t.Context(), 1, time.Now()); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("rehearsed %d: %v; want an error with %q", n, err, want)
-	}
-}
-
-// A chunk whose answer was lost is looked for: it is there, or another importer's is.
-func TestALostChunkIsFoundByItsLastRow(t *testing.T) {
-	t.Parallel()
-	l := openShared(t, ledger.Options{})
-	r := ledgertest.Load(t, l, 10)
-	for name, c := range map[string]struct {
-		change func(d *campaign.Delivery)
-		want   error
-	}{
-		"There":        {func(*campaign.Delivery) {}, nil},
-		"AnotherRow":   {func(d *campaign.Delivery) { d.Row++ }, campaign.ErrFenced},
-		"AnotherPhone": {func(d *campaign.Delivery) { d.To += "1" }, campaign.ErrFenced},
-		"None":         {func(d *campaign.Delivery) { d.Seq = 10 }, campaign.ErrFenced},
-	} {
-		ds := ledgertest.Rows(0, 10)
-		c.change(&ds[9])
-		err := l.change(t.Context(), l.sender, "", func(tx *tx) error { return (&chunk{no: r.No, rows: ds}).confirm(tx) })
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: %v; want %v", name, err, c.want)
-		}
+func TestAServersErrorInAnyLanguageIsNoUnknownCommit(t *testing.T) {
+	wire := newBadWire(t)
+	l := wire.open(t)
+	wire.foreign.Store(true)
+	tried := 0
+	err := l.change(t.Context(), l.sender, "", func(t *tx) error {
+		tried++
+		t.last(stmt(nil, `SELECT 1 / $1::int`, 0))
+		return nil
+	})
+	if err == nil || errors.Is(err, campaign.ErrUnknownCommit) || tried != 1 {
+		t.Errorf("tried %d times: %v; want once, an error that is not ErrUnknownCommit", tried, err)
 	}
 }
 
-func TestWhileAnotherSweepsNothingIsAdopted(t *testing.T) {
+func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 	t.Parallel()
-	url := migrated(t)
-	l, other := openAt(t, url, ledger.Options{Sender: true}), beside(t, url)
-	r := ledgertest.Provable(t, l, 3)
-	if _, err := other.Exec(t.Context(), `BEGIN; SELECT 1 FROM sweep FOR UPDATE`); err != nil {
-		t.Fatalf("sweeping beside: %v; want no error", err)
+	dsn := migrated(t)
+	wire := newCutter(t, server(t).Addr)
+	l := openAt(t, wire.through(dsn), ledger.Options{Sender: true})
+	r := ledgertest.Load(t, l, 100)
+	ls := ledgertest.ClaimAll(t, l, r.No)
+	from := int64(0)
+	wasCut := func(what string) {
+		t.Helper()
+		if wire.cut.Load() != passes {
+			t.Errorf("the commit of %s was not cut; want wire.cut.Load() %+v", what, passes)
+		}
 	}
-	for _, want := range []int{0, 3} {
-		var done campaign.Swept
-		mine, err := l.adoptPage(t.Context(), &done)
-		if err != nil || mine != (want > 0) || done.Adopted != want {
-			t.Errorf("adopted %d, mine %v, %v; want %d, %v and no error", done.Adopted, mine, err, want, want > 0)
+	for i, how := range []int32{answerLost, requestLost, answerLost, requestLost} {
+		wire.cut.Store(how)
+		in := campaign.Intent{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}
+		g, err := l.Intend(t.Context(), []campaign.Intent{in})
+		if err != nil || g[0].Fenced || g[0].To != from+10 {
+			t.Fatalf("cut %d: %+v %v; want no error, not Fenced, To %+v", i, g, err, from+10)
 		}
-		if got := ledgertest.Totals(t, l, r.No)[campaign.Delivered]; got != int64(want) {
-			t.Errorf("delivered: %d; want %d", got, want)
+		wasCut("an intent")
+		from += 10
+		wire.cut.Store(how)
+		if err := l.Record(t.Context(), append(ledgertest.Acceptances(ls[0], from-10, from-1),
+			campaign.Result{Run: r.No, Seq: from - 1, Attempt: 1, Kind: campaign.ResultDeferred, Counts: true})); err != nil {
+			t.Fatal(err)
 		}
-		if _, err := other.Exec(t.Context(), `COMMIT`); err != nil {
-			t.Fatalf("ending the other sweep: %v; want no error", err)
+		wasCut("results")
+		wire.cut.Store(how)
+		due, err := l.Due(t.Context(), ls[0], time.Now(), 10)
+		if err != nil || len(due) != 1 || due[0].Tries != 1 {
+			t.Fatalf("got %+v %v; want no error, length 1, Tries 1", due, err)
 		}
+		g, err = l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from, Retries: due}})
+		if err != nil || g[0].Fenced || g[0].Held || len(g[0].Skipped) > 0 {
+			t.Fatalf("a retry, cut %d: %+v %v; want no error, not Fenced, not Held, none", i, g, err)
+		}
+		wasCut("a retry")
+		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Seq: from - 1, Attempt: 2, Kind: campaign.ResultAccepted, MessageID: fmt.Sprint("second", from)}}); err != nil {
+			t.Fatal(err)
+		}
+		wire.cut.Store(how)
+		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: ledgertest.MessageID(r.No, from-5), Status: campaign.Sent, At: time.Now()}}}); err != nil {
+			t.Fatalf("got %+v, %v; want no error", a, err)
+		}
+		wasCut("statuses")
+		wire.cut.Store(how)
+		if _, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: fmt.Sprint("cut", i)}); err != nil {
+			t.Fatal(err)
+		}
+		wasCut("a run")
+	}
+	imported, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: "import"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lo := int64(0); lo < 40; lo += 10 {
+		wire.cut.Store([]int32{answerLost, requestLost}[lo/10%2])
+		if err := l.AppendRows(t.Context(), imported.No, lo, ledgertest.Rows(lo, lo+10), []campaign.Segment{{Run: imported.No, Hi: lo + 10}}); err != nil {
+			t.Fatal(err)
+		}
+		wasCut("rows")
+	}
+	if err := l.FinishImport(t.Context(), imported.No, 40, campaign.Ready); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.Run(t.Context(), r.No); err != nil || got.Taken != 40 {
+		t.Errorf("got %+v %v; want no error, Taken 40", got, err)
+	}
+	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
+		t.Errorf("got %+v %v; want no error, none", ps, err)
 	}
 }

@@ -4,20 +4,16 @@ package postgres
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"fmt"
+	"encoding/binary"
+	"io"
 	"net"
 	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"campaignd/campaign"
 	"campaignd/internal/ledger"
-	"campaignd/internal/ledger/ledgertest"
 )
 
 // cutter is a wire to the server that can be cut at a commit.
@@ -131,183 +127,178 @@ func (c *cutter) carry(client net.Conn) {
 // through is dsn by way of the cutter.
 func (c *cutter) through(dsn string) string { return strings.Replace(dsn, c.to, c.Addr().String(), 1) }
 
-func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
-	t.Parallel()
-	dsn := migrated(t)
-	wire := newCutter(t, server(t).Addr)
-	l := openAt(t, wire.through(dsn), ledger.Options{Sender: true})
-	r := ledgertest.Load(t, l, 100)
-	ls := ledgertest.ClaimAll(t, l, r.No)
-	from := int64(0)
-	wasCut := func(what string) {
-		t.Helper()
-		if wire.cut.Load() != passes {
-			t.Errorf("the commit of %s was not cut; want wire.cut.Load() %+v", what, passes)
-		}
-	}
-	for i, how := range []int32{answerLost, requestLost, answerLost, requestLost} {
-		wire.cut.Store(how)
-		in := campaign.Intent{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}
-		g, err := l.Intend(t.Context(), []campaign.Intent{in})
-		if err != nil || g[0].Fenced || g[0].To != from+10 {
-			t.Fatalf("cut %d: %+v %v; want no error, not Fenced, To %+v", i, g, err, from+10)
-		}
-		wasCut("an intent")
-		from += 10
-		wire.cut.Store(how)
-		if err := l.Record(t.Context(), append(ledgertest.Acceptances(ls[0], from-10, from-1),
-			campaign.Result{Run: r.No, Seq: from - 1, Attempt: 1, Kind: campaign.ResultDeferred, Counts: true})); err != nil {
-			t.Fatal(err)
-		}
-		wasCut("results")
-		wire.cut.Store(how)
-		due, err := l.Due(t.Context(), ls[0], time.Now(), 10)
-		if err != nil || len(due) != 1 || due[0].Tries != 1 {
-			t.Fatalf("got %+v %v; want no error, length 1, Tries 1", due, err)
-		}
-		g, err = l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from, Retries: due}})
-		if err != nil || g[0].Fenced || g[0].Held || len(g[0].Skipped) > 0 {
-			t.Fatalf("a retry, cut %d: %+v %v; want no error, not Fenced, not Held, none", i, g, err)
-		}
-		wasCut("a retry")
-		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Seq: from - 1, Attempt: 2, Kind: campaign.ResultAccepted, MessageID: fmt.Sprint("second", from)}}); err != nil {
-			t.Fatal(err)
-		}
-		wire.cut.Store(how)
-		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: ledgertest.MessageID(r.No, from-5), Status: campaign.Sent, At: time.Now()}}}); err != nil {
-			t.Fatalf("got %+v, %v; want no error", a, err)
-		}
-		wasCut("statuses")
-		wire.cut.Store(how)
-		if _, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: fmt.Sprint("cut", i)}); err != nil {
-			t.Fatal(err)
-		}
-		wasCut("a run")
-	}
-	imported, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: "import"})
+// badWire is a way to the server that breaks in the midst of a reply, falls silent, or speaks another language.
+type badWire struct {
+	net.Listener
+	to      string
+	left    atomic.Int64 // bytes of replies until it breaks, once; 0: it does not
+	opened  atomic.Int64 // connections so far
+	silent  atomic.Int64 // this many of the first connections lead nowhere any more
+	foreign atomic.Bool  // the server's ERROR has another name
+	ended   sync.WaitGroup
+}
+
+func newBadWire(t *testing.T) *badWire {
+	t.Helper()
+	w := &badWire{to: server(t).Addr}
+	w.Listener = relay(t, &w.ended, w.carry)
+	return w
+}
+
+func (w *badWire) carry(client net.Conn) {
+	defer client.Close()
+	nth := w.opened.Add(1)
+	server, err := net.Dial("tcp", w.to)
 	if err != nil {
-		t.Fatal(err)
+		return
 	}
-	for lo := int64(0); lo < 40; lo += 10 {
-		wire.cut.Store([]int32{answerLost, requestLost}[lo/10%2])
-		if err := l.AppendRows(t.Context(), imported.No, lo, ledgertest.Rows(lo, lo+10), []campaign.Segment{{Run: imported.No, Hi: lo + 10}}); err != nil {
-			t.Fatal(err)
+	w.ended.Go(func() {
+		defer server.Close()
+		b := make([]byte, 1<<16)
+		for {
+			n, err := client.Read(b)
+			if err != nil {
+				return
+			}
+			if nth <= w.silent.Load() {
+				continue // it stays open
+			}
+			if _, err := server.Write(b[:n]); err != nil {
+				return
+			}
 		}
-		wasCut("rows")
-	}
-	if err := l.FinishImport(t.Context(), imported.No, 40, campaign.Ready); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := l.Run(t.Context(), r.No); err != nil || got.Taken != 40 {
-		t.Errorf("got %+v %v; want no error, Taken 40", got, err)
-	}
-	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {
-		t.Errorf("got %+v %v; want no error, none", ps, err)
-	}
-}
-
-// A retry that is suppressed leaves its segment as it was: it must not tell that the commit did not happen, while
-// another number's group of the same transaction was granted.
-func TestASuppressedRetryDoesNotTellThatACommitVanished(t *testing.T) {
-	wire := newCutter(t, server(t).Addr)
-	l := openAt(t, wire.through(migrated(t)), ledger.Options{Sender: true})
-	r := ledgertest.Load(t, l, 2*campaign.SegmentSize)
-	ls := ledgertest.ClaimAll(t, l, r.No)
-	for i := range int64(6) { // a map's order decides who is asked
-		from, other := i*10, ls[1].Lo+i*10
-		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Record(t.Context(), append(ledgertest.Acceptances(ls[0], from+1, from+10),
-			campaign.Result{Run: r.No, Seq: from, Attempt: 1, Kind: campaign.ResultDeferred, Counts: true})); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.Suppress(t.Context(), []campaign.Suppression{{Key: 2348030000000 + from, Scope: campaign.ScopeAll}}); err != nil {
-			t.Fatal(err)
-		}
-		due, err := l.Due(t.Context(), ls[0], time.Now(), 10)
-		if err != nil || len(due) != 1 {
-			t.Fatalf("got %+v, %v; want no error, length 1", due, err)
-		}
-		wire.cut.Store(answerLost)
-		suppressed := campaign.Intent{Lease: ls[0], Connection: "conn_1", From: from + 10, To: from + 10, Retries: due}
-		g, err := l.Intend(t.Context(), []campaign.Intent{suppressed, {Lease: ls[1], Connection: "conn_2", From: other, To: other + 10}})
-		if err != nil || g[1].Fenced || g[1].To != other+10 {
-			t.Errorf("got %+v %v; want no error, not Fenced, To %+v", g, err, other+10)
-		}
-		if wire.cut.Load() != passes {
-			t.Error("the commit was not cut")
-		}
-		due, err = l.Due(t.Context(), ls[0], time.Now(), 10)
-		if err != nil || len(due) != 0 {
-			t.Errorf("the suppressed retry is still due: %+v %v; want no error, length 0", due, err)
-		}
-	}
-}
-
-// Whoever is asked to end in the midst of an intent knows whether it was committed, so that what it did before is handed back.
-func TestAnIntentThatIsCancelledIsNotUnknown(t *testing.T) {
-	l := openAt(t, migrated(t), ledger.Options{Sender: true})
-	r := ledgertest.Load(t, l, campaign.SegmentSize)
-	ls := ledgertest.ClaimAll(t, l, r.No)
-	from, cut := int64(0), 0
-	for i := range 200 {
-		ctx, cancel := context.WithCancel(t.Context())
-		timer := time.AfterFunc(time.Duration(i%100)*20*time.Microsecond, cancel)
-		g, err := l.Intend(ctx, []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}})
-		timer.Stop()
-		cancel()
-		if err == nil && g[0].To == from+10 {
-			from += 10
-			continue
-		}
-		cut++
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("got %+v %v; want context.Canceled", g, err)
-		}
-		if g, err = l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}}); err != nil || g[0].To != from+10 {
-			t.Fatalf("cut %d had been committed, or nobody knows: %+v %v; want no error, To %+v", cut, g, err, from+10)
-		}
-		from += 10
-	}
-	if t.Logf("%d of 200 were cancelled in the midst", cut); cut == 0 {
-		t.Error("none was cancelled in the midst")
-	}
-}
-
-// takenOver is an Intend whose commit never reached the server, and while its sender could not
-// ask, another replica took the segment and moved the mark to the same place.
-func takenOver(t *testing.T) ([]campaign.Granted, error) {
-	dsn := migrated(t)
-	wire := newCutter(t, server(t).Addr)
-	l := openAt(t, wire.through(dsn), ledger.Options{Sender: true})
-	other := openAt(t, dsn, ledger.Options{Sender: true})
-	r := ledgertest.Load(t, other, 100)
-	claim := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: -time.Second}
-	ls, err := l.Claim(t.Context(), claim)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wire.after = func() {
-		ls, err := other.Claim(context.Background(), claim)
-		for deadline := time.Now().Add(5 * time.Second); err == nil && len(ls) == 0 && time.Now().Before(deadline); { // the dead connection's lock
-			ls, err = other.Claim(context.Background(), claim)
-		}
-		if err == nil {
-			_, err = other.Intend(context.Background(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 10}})
-		}
+	})
+	b := make([]byte, 1<<16)
+	for {
+		n, err := server.Read(b)
 		if err != nil {
-			t.Error(err)
+			return
 		}
-		wire.closed.Store(false)
+		reply, breaks := b[:n], false
+		if w.foreign.Load() {
+			reply = bytes.ReplaceAll(reply, []byte("SERROR\x00"), []byte("SFEHLR\x00"))
+		}
+		if left := w.left.Load(); left > 0 {
+			breaks = left <= int64(n)
+			w.left.Store(max(0, left-int64(n)))
+			if breaks {
+				reply = reply[:left]
+			}
+		}
+		if _, err := client.Write(reply); err != nil || breaks {
+			return
+		}
 	}
-	wire.closed.Store(true) // for new connections
-	wire.cut.Store(requestLost)
-	return l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 10}})
 }
 
-func TestAnotherOwnersMarkIsNotTakenForOurs(t *testing.T) {
-	if g, err := takenOver(t); !errors.Is(err, campaign.ErrUnknownCommit) {
-		t.Errorf("%+v %v, want ErrUnknownCommit", g, err)
+// open opens the ledger of a fresh database by way of the wire.
+func (w *badWire) open(t *testing.T) *Ledger {
+	t.Helper()
+	return openAt(t, strings.Replace(migrated(t), w.to, w.Addr().String(), 1), ledger.Options{Sender: true})
+}
+
+// breakingWire is a wire to the server that breaks at commits of intents, and counts its connections.
+type breakingWire struct {
+	net.Listener
+	to    string
+	ended sync.WaitGroup
+
+	mu       sync.Mutex
+	opened   int
+	breaks   int   // commits that are still to break
+	broken   []int // the connections that broke
+	readBack []int // the connections that asked for a mark
+	deaf     int   // questions for a mark that are still to break
+}
+
+func newBreakingWire(t *testing.T) *breakingWire {
+	t.Helper()
+	w := &breakingWire{to: server(t).Addr}
+	w.Listener = relay(t, &w.ended, w.carry)
+	return w
+}
+
+func (w *breakingWire) carry(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", w.to)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	w.mu.Lock()
+	w.opened++
+	own, intends := w.opened, false
+	w.mu.Unlock()
+	w.ended.Go(func() {
+		_, _ = io.Copy(client, server)
+		client.Close()
+	})
+	hear(client, func(kind byte, query string, message []byte) bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		switch {
+		case kind == 'E' && strings.HasPrefix(query, "UPDATE segment"):
+			intends = true
+		case kind == 'E' && strings.HasPrefix(query, "SELECT epoch, mark"):
+			w.readBack = append(w.readBack, own)
+			if w.deaf > 0 {
+				w.deaf--
+				return false
+			}
+		case kind == 'B' && query == "commit" && intends:
+			if intends = false; w.breaks > 0 {
+				w.breaks--
+				w.broken = append(w.broken, own)
+				return false
+			}
+		}
+		_, err := server.Write(message)
+		return err == nil
+	})
+}
+
+// open opens a ledger through the wire, with two idle connections for sending.
+func (w *breakingWire) open(t *testing.T) *Ledger {
+	t.Helper()
+	l := openAt(t, strings.Replace(migrated(t), w.to, w.Addr().String(), 1), ledger.Options{Sender: true})
+	idle(t, l.sender, 2)
+	return l
+}
+
+// hear reads the messages of a client, until it ends or take returns false. query is the statement that a message is about.
+func hear(client io.Reader, take func(kind byte, query string, message []byte) bool) {
+	prepared, bound := map[string]string{}, ""
+	for first := true; ; first = false {
+		head := make([]byte, 5)
+		if first { // it has no kind
+			head = head[1:]
+		}
+		if _, err := io.ReadFull(client, head); err != nil {
+			return
+		}
+		body := make([]byte, binary.BigEndian.Uint32(head[len(head)-4:])-4)
+		if _, err := io.ReadFull(client, body); err != nil {
+			return
+		}
+		kind, query := byte(0), ""
+		if !first {
+			kind = head[0]
+		}
+		texts := bytes.SplitN(body, []byte{0}, 3)
+		switch kind {
+		case 'P': // Parse: the statement's name, the query
+			query = string(texts[1])
+			prepared[string(texts[0])] = query
+		case 'B': // Bind: the portal, the statement's name
+			bound = prepared[string(texts[1])]
+			query = bound
+		case 'E': // Execute: the portal
+			query = bound
+		case 'Q':
+			query = string(texts[0])
+		}
+		if !take(kind, query, append(head, body...)) {
+			return
+		}
 	}
 }

@@ -3,15 +3,12 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"reflect"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,76 +16,6 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/ledgertest"
 )
-
-// badWire is a way to the server that breaks in the midst of a reply, falls silent, or speaks another language.
-type badWire struct {
-	net.Listener
-	to      string
-	left    atomic.Int64 // bytes of replies until it breaks, once; 0: it does not
-	opened  atomic.Int64 // connections so far
-	silent  atomic.Int64 // this many of the first connections lead nowhere any more
-	foreign atomic.Bool  // the server's ERROR has another name
-	ended   sync.WaitGroup
-}
-
-func newBadWire(t *testing.T) *badWire {
-	t.Helper()
-	w := &badWire{to: server(t).Addr}
-	w.Listener = relay(t, &w.ended, w.carry)
-	return w
-}
-
-func (w *badWire) carry(client net.Conn) {
-	defer client.Close()
-	nth := w.opened.Add(1)
-	server, err := net.Dial("tcp", w.to)
-	if err != nil {
-		return
-	}
-	w.ended.Go(func() {
-		defer server.Close()
-		b := make([]byte, 1<<16)
-		for {
-			n, err := client.Read(b)
-			if err != nil {
-				return
-			}
-			if nth <= w.silent.Load() {
-				continue // it stays open
-			}
-			if _, err := server.Write(b[:n]); err != nil {
-				return
-			}
-		}
-	})
-	b := make([]byte, 1<<16)
-	for {
-		n, err := server.Read(b)
-		if err != nil {
-			return
-		}
-		reply, breaks := b[:n], false
-		if w.foreign.Load() {
-			reply = bytes.ReplaceAll(reply, []byte("SERROR\x00"), []byte("SFEHLR\x00"))
-		}
-		if left := w.left.Load(); left > 0 {
-			breaks = left <= int64(n)
-			w.left.Store(max(0, left-int64(n)))
-			if breaks {
-				reply = reply[:left]
-			}
-		}
-		if _, err := client.Write(reply); err != nil || breaks {
-			return
-		}
-	}
-}
-
-// open opens the ledger of a fresh database by way of the wire.
-func (w *badWire) open(t *testing.T) *Ledger {
-	t.Helper()
-	return openAt(t, strings.Replace(migrated(t), w.to, w.Addr().String(), 1), ledger.Options{Sender: true})
-}
 
 func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 	t.Parallel()
@@ -206,44 +133,6 @@ func TestRowsThatWereHandedOutAreNotHandedOutAgain(t *testing.T) {
 	}
 }
 
-func TestAServersErrorInAnyLanguageIsNoUnknownCommit(t *testing.T) {
-	wire := newBadWire(t)
-	l := wire.open(t)
-	wire.foreign.Store(true)
-	tried := 0
-	err := l.change(t.Context(), l.sender, "", func(t *tx) error {
-		tried++
-		t.last(stmt(nil, `SELECT 1 / $1::int`, 0))
-		return nil
-	})
-	if err == nil || errors.Is(err, campaign.ErrUnknownCommit) || tried != 1 {
-		t.Errorf("tried %d times: %v; want once, an error that is not ErrUnknownCommit", tried, err)
-	}
-}
-
-// The connection that an intent opens may be the first to a standby that was promoted.
-func TestAPromotedStandbyIsNoticedBeforeItsFirstIntent(t *testing.T) {
-	t.Parallel()
-	s := own(t)
-	l := openAt(t, s.URL("postgres"), ledger.Options{Sender: true})
-	r := ledgertest.Load(t, l, 100)
-	lease := ledgertest.ClaimAll(t, l, r.No)[0]
-	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 10}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Restore(); err != nil {
-		t.Fatal(err)
-	}
-	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: 10, To: 20}})
-	if !errors.Is(err, ledger.ErrRestored) {
-		t.Errorf("%+v %v, want ErrRestored", g, err)
-	}
-	var mark int64
-	if err := l.read(context.Background(), l.sender, row(&mark, `SELECT mark FROM segment WHERE run = $1`, int64(r.No))); err != nil || mark != 10 {
-		t.Errorf("the mark is at %d, %v; want no error, 10", mark, err)
-	}
-}
-
 // Questions to a host that died without a word give their connections back, and what is recorded meanwhile goes over new ones.
 func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 	t.Parallel()
@@ -311,12 +200,5 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 	l.sender.within, l.reports.within = callTime, slowTime
 	if got := ledgertest.Totals(t, l, r.No); got[campaign.Accepted] != 100 {
 		t.Errorf("got %v; want Accepted: 100", got)
-	}
-}
-
-func TestReportsMayTakeLongerThanWhatSendingWaitsFor(t *testing.T) {
-	l := openShared(t, ledger.Options{})
-	if l.sender.within != callTime || l.hooks.within != callTime || l.reports.within != slowTime {
-		t.Errorf("%s, %s and %s; want sender.within %+v, hooks.within %+v, reports.within %+v", l.sender.within, l.hooks.within, l.reports.within, callTime, callTime, slowTime)
 	}
 }

@@ -1,0 +1,110 @@
+//go:build unix
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+)
+
+func TestReplicasThatMigrateAtOnceAgree(t *testing.T) {
+	t.Parallel()
+	dsn := server(t).Database(t)
+	var opening sync.WaitGroup
+	for range 4 {
+		opening.Go(func() {
+			l, err := Open(t.Context(), dsn, ledger.Options{Sender: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	opening.Wait()
+	l := openAt(t, dsn, ledger.Options{})
+	ledgertest.Load(t, l, 3)
+}
+
+// next is the schema of a program to come: this one's and one more column.
+func next(t *testing.T) fs.FS {
+	t.Helper()
+	dir, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := fstest.MapFS{"00099_next.sql": {Data: []byte("-- +goose Up\nALTER TABLE outcome ADD COLUMN more text;\nALTER TABLE segment ADD COLUMN more bigint NOT NULL DEFAULT 0;\n")}}
+	names, err := fs.Glob(dir, "*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		b, err := fs.ReadFile(dir, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[n] = &fstest.MapFile{Data: b}
+	}
+	return all
+}
+
+func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
+	t.Parallel()
+	dsn := server(t).Database(t)
+	old := openAt(t, dsn, ledger.Options{Sender: true})
+	r := ledgertest.Load(t, old, 3000)
+	s := ledgertest.ClaimAll(t, old, r.No)[0]
+	halfway, upgraded := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(upgraded)
+		<-halfway
+		young, err := openMigrated(context.Background(), dsn, ledger.Options{Sender: true}, next(t))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if err := young.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	send := func(from, to int64) {
+		t.Helper()
+		g, err := old.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: from, To: to}})
+		if err != nil || g[0].To != to {
+			t.Fatalf("got %+v, %v; want no error, To %+v", g, err, to)
+		}
+		if err := old.Record(t.Context(), ledgertest.Acceptances(s, from, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from := int64(0); from < 2900; from += 100 {
+		if from == 1000 {
+			close(halfway)
+		}
+		send(from, from+100)
+	}
+	<-upgraded
+	send(2900, 3000)
+	if p, err := old.Park(t.Context(), s, time.Time{}, time.Minute); err != nil || !p.Done {
+		t.Errorf("got %+v %v; want no error, Done", p, err)
+	}
+	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} { // one that starts now is told
+		if _, err := Open(t.Context(), dsn, o); !errors.Is(err, campaign.ErrNewer) {
+			t.Errorf("%+v: %v, want ErrNewer", o, err)
+		}
+	}
+	if _, err := openMigrated(t.Context(), server(t).Database(t), ledger.Options{ReadOnly: true}, next(t)); err == nil {
+		t.Error("a reader opened a database without a schema")
+	}
+}
