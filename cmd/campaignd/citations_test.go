@@ -124,3 +124,16 @@ func TestAnchorsFollowTheRulesOfGitHub(t *testing.T) {
 		t.Errorf("got %d anchors %v, want 5", len(got), got)
 	}
 }
+
+// Pages that are not in the repository, and sections without a page, are not cited. The pattern is
+// split so that it does not match itself. A line break in a comment counts as a blank.
+func TestNothingCitesPagesOfAnotherPlace(t *testing.T) {
+	foreign := regexp.MustCompile(`\b(reliability|platform|throttle|ecosystem|design|style)[.]md\b|` +
+		`(?i:\bdesign[ ]section\b|\bseed[ ]0\d|\bseeds/0)|\bdomain[/](reliability|platform|throttle|ecosystem)`)
+	wrapped := regexp.MustCompile(`\s*\n[ \t]*(//|--|#)?[ \t]*`)
+	for file, text := range sources(t) {
+		for _, found := range foreign.FindAll(wrapped.ReplaceAll(text, []byte(" ")), -1) {
+			t.Errorf("%s cites %q, want a page of docs/, an RFC or a URL", file, found)
+		}
+	}
+}
