@@ -1,6 +1,11 @@
 package recipients
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/nyaruka/phonenumbers"
+)
 
 // A plan that cannot be compiled asks the library, and says the same as one that can.
 func TestAPlanOfTheLibraryAgreesWithTheCompiledOne(t *testing.T) {
@@ -16,5 +21,30 @@ func TestAPlanOfTheLibraryAgreesWithTheCompiledOne(t *testing.T) {
 		if got := compiled.isValid(national); got != want {
 			t.Errorf("+1%s compiled: valid %v, want %v", national, got, want)
 		}
+	}
+}
+
+// An expression that needs more than digits leaves its whole plan to the library.
+func TestAnUnknownExpressionIsLeftToTheLibrary(t *testing.T) {
+	all, err := phonenumbers.MetadataCollection()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const code = 290
+	i := slices.IndexFunc(all.GetMetadata(), func(m *phonenumbers.PhoneMetadata) bool { return m.GetCountryCode() == code && m.GetId() == "SH" })
+	if i < 0 {
+		t.Fatalf("no metadata of +%d, want that of SH", code)
+	}
+	desc := all.GetMetadata()[i].GetTollFree()
+	before := desc.NationalNumberPattern
+	defer func() { desc.NationalNumberPattern = before }()
+	if plan := newNumbering(code); plan.library {
+		t.Errorf("+%d is left to the library, want it compiled", code)
+	}
+	beyond := `2\b`
+	desc.NationalNumberPattern = &beyond
+	if plan := newNumbering(code); !plan.library || !plan.isValid("22158") || plan.isValid("2215") {
+		t.Errorf("+%d with %s: library %v, 22158 valid %v, 2215 valid %v, want true, true, false",
+			code, beyond, plan.library, plan.isValid("22158"), plan.isValid("2215"))
 	}
 }

@@ -2,6 +2,7 @@ package recipients
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,17 @@ func TestAKeySetKnowsEachOfManyKeys(t *testing.T) {
 		}
 		if known := first + (1+rng.Int64N(n))*stride; !s.Has(known) || s.Add(known) {
 			t.Fatalf("Has(%d) = %v among %d keys, want true, and Add false: it was added", known, s.Has(known), n)
+		}
+	}
+	for i := range s.shards {
+		used := 0
+		for _, key := range s.shards[i].slots {
+			if key != 0 {
+				used++
+			}
+		}
+		if got := s.shards[i].n; got != used {
+			t.Errorf("shard %d counts %d keys, want the %d that it holds: by their number it grows", i, got, used)
 		}
 	}
 	if s.Len() != 120_000 {
@@ -43,6 +55,20 @@ func TestAnImpossibleNumberIsNamedWithItsDigits(t *testing.T) {
 		to, key, fault := p.Parse(c.number)
 		if to != "" || key != 0 || fault == nil || !strings.HasPrefix(fault.Message, c.want) {
 			t.Errorf("%s: got %q, %d, %+v, want %s", c.number, to, key, fault, c.want)
+		}
+	}
+}
+
+// A set of threads is one state, in whatever order it was found: otherwise a plan would grow with every number.
+func TestAStateIsKnownInAnyOrder(t *testing.T) {
+	plan := newNumbering(1)
+	rng := rand.New(rand.NewPCG(11, 12))
+	start, states := plan.start, len(plan.states)
+	for range 50 {
+		threads := slices.Clone(plan.states[start].threads)
+		rng.Shuffle(len(threads), func(i, j int) { threads[i], threads[j] = threads[j], threads[i] })
+		if got := plan.state(threads); got != start || len(threads) < 2 {
+			t.Fatalf("%d threads in another order are state %d of %d, want %d of %d", len(threads), got, len(plan.states), start, states)
 		}
 	}
 }
