@@ -19,31 +19,13 @@ func (l *Ledger) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tal
 	if _, err := l.Run(ctx, no); err != nil {
 		return nil, campaign.Funnel{}, err
 	}
-	sum := ledger.NewTally()
-	for after := int64(-1); ; {
-		page, last := ledger.NewTally(), int64(-1)
-		if err := l.snapshot(ctx, l.reports, func(t *tx) (err error) {
-			page = ledger.NewTally()
-			last, err = t.tallyFrom(no, after, page)
+	return ledger.Tallies(func(after int64) (page *ledger.Tally, last int64, err error) {
+		err = l.snapshot(ctx, l.reports, func(t *tx) (err error) {
+			page, last, err = t.tallyFrom(no, after)
 			return err
-		}); err != nil {
-			return nil, campaign.Funnel{}, err
-		}
-		sum.Merge(page)
-		if last < 0 {
-			return sum.List(), sum.Funnel, nil
-		}
-		after = last
-	}
-}
-
-// part is a range of rids whose outcomes are counted together.
-type part struct {
-	from, to int64
-	rows     int64
-	rest     campaign.Status // of the rows without an outcome
-	alive    bool
-	settled  int64
+		})
+		return page, last, err
+	})
 }
 
 const (
@@ -59,48 +41,32 @@ const (
 
 // tallyFrom counts the page of segments behind the index after. It returns the index of the last
 // one, or -1 when none is left.
-func (t *tx) tallyFrom(no campaign.RunNo, after int64, sum *ledger.Tally) (last int64, err error) {
-	last = -1
-	var parts []*part
-	if err := t.do(each(func(scan scanFunc) error {
-		var lo, hi, mark int64
-		var done, alive bool
-		if err := scan(&last, &lo, &hi, &mark, &done, &alive); err != nil {
-			return err
-		}
-		if !done {
-			parts = append(parts,
-				&part{ledger.RowID(no, lo), ledger.RowID(no, mark), mark - lo, ledger.Dispatched(alive), alive, 0},
-				&part{ledger.RowID(no, mark), ledger.RowID(no, hi), hi - mark, campaign.Queued, alive, 0})
-			return nil
-		}
-		// Every row of a done segment has an outcome unless the ledger is damaged; Audit finds those rows.
-		parts = append(parts, &part{ledger.RowID(no, lo), ledger.RowID(no, hi), hi - lo, campaign.InDoubt, false, 0})
-		return nil
+func (t *tx) tallyFrom(no campaign.RunNo, after int64) (sum *ledger.Tally, last int64, err error) {
+	var parts []ledger.Part
+	sum, last = ledger.NewTally(), -1
+	if err := t.do(each(func(scan scanFunc) (err error) {
+		parts, last, err = ledger.ScanParts(no, parts, scan)
+		return err
 	}, sqlSegmentPage, ledger.SegmentKey(no, after), ledger.SegmentKey(no+1, 0), ledger.TallyPage)); err != nil || last < 0 {
-		return -1, err
+		return sum, -1, err
 	}
 	var from, to []int64
 	for _, p := range parts {
-		from, to = append(from, p.from), append(to, p.to)
+		from, to = append(from, p.From), append(to, p.To)
 	}
 	if err := t.do(each(func(scan scanFunc) error {
 		var i int64
 		var g ledger.Group
-		if err := scan(&i, &g.State, &g.Rank, &g.Code, &g.N, &g.Sent, &g.Failed, &g.Adopted, &g.MaybeDuplicate, &g.Ambiguous); err != nil {
-			return err
+		err := g.Scan(scan, &i)
+		if err == nil {
+			sum.Count(&parts[i-1], g)
 		}
-		p := parts[i-1]
-		p.settled += g.N
-		sum.Fold(g, p.alive)
-		return nil
+		return err
 	}, sqlTally, from, to)); err != nil {
-		return -1, err
+		return sum, -1, err
 	}
-	for _, p := range parts {
-		sum.Add(p.rest, "", p.rows-p.settled)
-	}
-	return last, nil
+	sum.Rest(parts)
+	return sum, last, nil
 }
 
 const sqlLines = `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM delivery

@@ -57,96 +57,53 @@ func (l *Ledger) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tal
 	if _, err := l.Run(ctx, no); err != nil {
 		return nil, campaign.Funnel{}, err
 	}
-	sum := ledger.NewTally()
-	for after := int64(-1); ; {
-		last := int64(-1)
-		if err := l.snapshot(ctx, func(r reader) (err error) {
-			last, err = r.tallyFrom(ctx, no, after, sum)
+	return ledger.Tallies(func(after int64) (page *ledger.Tally, last int64, err error) {
+		err = l.snapshot(ctx, func(r reader) (err error) {
+			page, last, err = r.tallyFrom(ctx, no, after)
 			return err
-		}); err != nil {
-			return nil, campaign.Funnel{}, err
-		}
-		if last < 0 {
-			return sum.List(), sum.Funnel, nil
-		}
-		after = last
-	}
+		})
+		return page, last, err
+	})
 }
 
-type tallySegment struct {
-	index, lo, hi, mark int64
-	done, alive         bool
-}
-
-const sqlSegmentPage = `SELECT id & 0xffffffff, lo, hi, mark, done, lease_until > ? FROM segment
-	WHERE id > ? AND id < ? ORDER BY id LIMIT ?`
+const (
+	sqlSegmentPage = `SELECT id & 0xffffffff, lo, hi, mark, done, lease_until > ? FROM segment
+		WHERE id > ? AND id < ? ORDER BY id LIMIT ?`
+	sqlTally = `SELECT state, rank,
+			CASE WHEN state >= 6 /* refused */ THEN code WHEN rank = 2 /* failed */ THEN fail_code ELSE '' END, count(*),
+			sum(sent_at > 0), sum(failed_at > 0), sum(flags & 1 /* adopted */),
+			sum(flags & 2 /* may be a duplicate */) / 2, sum(flags & 8 /* ambiguous */) / 8
+		FROM outcome WHERE rid >= ? AND rid < ? GROUP BY 1, 2, 3`
+)
 
 // tallyFrom counts the page of segments behind the index after. It returns the index of the last
 // one, or -1 when none is left.
-func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64, sum *ledger.Tally) (int64, error) {
-	now := ledger.Millis(time.Now())
-	var page []tallySegment
-	a := args(now, ledger.SegmentKey(no, after), ledger.SegmentKey(no+1, 0), ledger.TallyPage)
-	if err := r.each(ctx, sqlSegmentPage, a, func(scan scanFunc) error {
-		var s tallySegment
-		err := scan(&s.index, &s.lo, &s.hi, &s.mark, &s.done, &s.alive)
-		page = append(page, s)
+func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64) (sum *ledger.Tally, last int64, err error) {
+	var parts []ledger.Part
+	sum, last = ledger.NewTally(), -1
+	a := args(ledger.Millis(time.Now()), ledger.SegmentKey(no, after), ledger.SegmentKey(no+1, 0), ledger.TallyPage)
+	if err := r.each(ctx, sqlSegmentPage, a, func(scan scanFunc) (err error) {
+		parts, last, err = ledger.ScanParts(no, parts, scan)
 		return err
-	}); err != nil || len(page) == 0 {
-		return -1, err
+	}); err != nil {
+		return nil, -1, err
 	}
-	for i := 0; i < len(page); i++ {
-		s := page[i]
-		if !s.done {
-			below, err := r.tallyRange(ctx, ledger.RowID(no, s.lo), ledger.RowID(no, s.mark), s.alive, sum)
-			if err != nil {
-				return -1, err
-			}
-			above, err := r.tallyRange(ctx, ledger.RowID(no, s.mark), ledger.RowID(no, s.hi), s.alive, sum)
-			if err != nil {
-				return -1, err
-			}
-			sum.Add(ledger.Dispatched(s.alive), "", s.mark-s.lo-below)
-			sum.Add(campaign.Queued, "", s.hi-s.mark-above)
+	for i := range parts {
+		p := &parts[i]
+		if p.From == p.To {
 			continue
 		}
-		rows, first := s.hi-s.lo, s.lo // adjacent segments that are done are counted as one range
-		for i+1 < len(page) && page[i+1].done {
-			i++
-			s = page[i]
-			rows += s.hi - s.lo
-		}
-		n, err := r.tallyRange(ctx, ledger.RowID(no, first), ledger.RowID(no, s.hi), false, sum)
-		if err != nil {
-			return -1, err
-		}
-		sum.Add(campaign.InDoubt, "", rows-n) // 0 unless the ledger is damaged; Audit finds these rows
-	}
-	return page[len(page)-1].index, nil
-}
-
-const sqlTally = `SELECT state, rank,
-		CASE WHEN state >= 6 /* refused */ THEN code WHEN rank = 2 /* failed */ THEN fail_code ELSE '' END, count(*),
-		sum(sent_at > 0), sum(failed_at > 0), sum(flags & 1 /* adopted */),
-		sum(flags & 2 /* may be a duplicate */) / 2, sum(flags & 8 /* ambiguous */) / 8
-	FROM outcome WHERE rid >= ? AND rid < ? GROUP BY 1, 2, 3`
-
-// tallyRange adds the outcomes of [from, to) to the sum and returns how many they are.
-func (r reader) tallyRange(ctx context.Context, from, to int64, alive bool, sum *ledger.Tally) (n int64, err error) {
-	if from == to {
-		return 0, nil
-	}
-	err = r.each(ctx, sqlTally, args(from, to), func(scan scanFunc) error {
-		var g ledger.Group
-		err := scan(&g.State, &g.Rank, &g.Code, &g.N, &g.Sent, &g.Failed, &g.Adopted, &g.MaybeDuplicate, &g.Ambiguous)
-		if err != nil {
+		if err := r.each(ctx, sqlTally, args(p.From, p.To), func(scan scanFunc) error {
+			var g ledger.Group
+			err := g.Scan(scan)
+			sum.Count(p, g)
 			return err
+		}); err != nil {
+			return nil, -1, err
 		}
-		n += g.N
-		sum.Fold(g, alive)
-		return nil
-	})
-	return n, err
+	}
+	sum.Rest(parts)
+	return sum, last, nil
 }
 
 const (
