@@ -88,14 +88,14 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, s, _ := answering(t)
+				w, s, _ := answering(t)
 				s.number, s.tries = tt.attempt, tt.tries
 				now, spread := time.Now(), map[time.Duration]bool{}
 				for seq := range int64(20) {
 					s.delivery.Seq = seq
 					e := &messaging.Error{Proof: messaging.NotSent, Action: tt.action, Wait: tt.asked, Status: 400, Code: "c", Message: "m",
 						RequestID: "r", TraceID: "t"}
-					got := p.fails(t.Context(), s, e, now)
+					got := w.fails(t.Context(), s, e, now)
 					if got.Kind != tt.kind || got.Counts != tt.counts || got.NoResend || got.Suppress != nil {
 						t.Fatalf("result = %+v, want kind %v, counts %v", got, tt.kind, tt.counts)
 					}
@@ -145,26 +145,26 @@ func TestAHoldStopsWhatItNames(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, s, l := answering(t)
+				w, s, l := answering(t)
 				now := time.Now()
-				p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait, Status: 400}, now)
+				w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait, Status: 400}, now)
 				if !slices.Equal(l.paused, tt.want) {
 					t.Errorf("paused %q, want %q", l.paused, tt.want)
 				}
-				for _, r := range p.planner.e.order {
+				for _, r := range w.planner.e.order {
 					named := slices.ContainsFunc(tt.want, func(w string) bool { return w[0] == byte('0'+r.no) })
 					if held := r.held.Load(); held != named {
 						t.Errorf("run %d is held: %v, want %v", r.no, held, named)
 					}
 				}
-				if held, _ := p.number.heldFor(now); max(held, 0) != tt.rest {
+				if held, _ := w.number.heldFor(now); max(held, 0) != tt.rest {
 					t.Errorf("the number rests for %v, want %v", held, tt.rest)
 				}
-				p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait / 2, Status: 400}, now)
+				w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait / 2, Status: 400}, now)
 				if !slices.Equal(l.paused, tt.want) {
 					t.Errorf("after a second answer paused %q, want %q", l.paused, tt.want)
 				}
-				if held, _ := p.number.heldFor(now); max(held, 0) != tt.rest {
+				if held, _ := w.number.heldFor(now); max(held, 0) != tt.rest {
 					t.Errorf("after a shorter wait the number rests for %v, want %v", held, tt.rest)
 				}
 			})
@@ -174,15 +174,15 @@ func TestAHoldStopsWhatItNames(t *testing.T) {
 
 // A pause that could not be written is tried with the next refusal.
 func TestAPauseThatFailsIsTriedAgain(t *testing.T) {
-	p, s, l := answering(t)
+	w, s, l := answering(t)
 	e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater, Hold: messaging.HoldTemplate, Status: 400}
 	l.err = errGone
-	p.fails(t.Context(), s, e, time.Now())
+	w.fails(t.Context(), s, e, time.Now())
 	if s.segment.run.held.Load() {
 		t.Error("the run is held although its pause is not written, want it to go on")
 	}
 	l.err = nil
-	p.fails(t.Context(), s, e, time.Now())
+	w.fails(t.Context(), s, e, time.Now())
 	if want := []string{"1 template", "2 template"}; !slices.Equal(l.paused, want) {
 		t.Errorf("paused %q, want %q", l.paused, want)
 	}
@@ -203,7 +203,7 @@ func TestTheBreakerTripsAtTwentyOfTwentyFive(t *testing.T) {
 		{"two codes", 0, 38, "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, s, l := answering(t)
+			w, s, l := answering(t)
 			for i := range tt.good + tt.bad {
 				e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400, Code: "x"}
 				if i >= tt.good {
@@ -212,7 +212,7 @@ func TestTheBreakerTripsAtTwentyOfTwentyFive(t *testing.T) {
 						e.Code = string(rune('a' + i%2))
 					}
 				}
-				p.fails(t.Context(), s, e, time.Now())
+				w.fails(t.Context(), s, e, time.Now())
 			}
 			if !slices.Equal(l.paused, tt.want) {
 				t.Errorf("paused %q, want %q", l.paused, tt.want)
@@ -234,23 +234,23 @@ func TestTheBreakerTripsAtTwentyOfTwentyFive(t *testing.T) {
 // A service whose answers prove nothing lets the number rest for 30 s; a 200 without an id is not
 // such an answer.
 func TestDoubtsLetTheNumberRestForThirtySeconds(t *testing.T) {
-	p, s, _ := answering(t)
+	w, s, _ := answering(t)
 	now := time.Now()
 	for range 19 {
-		if got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now); got.Kind != campaign.ResultDoubt ||
+		if got := w.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now); got.Kind != campaign.ResultDoubt ||
 			got.NoResend {
 			t.Fatalf("result = %+v, want a doubt that may be resent", got)
 		}
 	}
-	if got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.DoubtNoID, Status: 200}, now); got.Kind != campaign.ResultDoubt ||
+	if got := w.fails(t.Context(), s, &messaging.Error{Proof: messaging.DoubtNoID, Status: 200}, now); got.Kind != campaign.ResultDoubt ||
 		!got.NoResend {
 		t.Fatalf("result = %+v, want a doubt that is never resent", got)
 	}
-	if held, _ := p.number.heldFor(now); held > 0 {
+	if held, _ := w.number.heldFor(now); held > 0 {
 		t.Errorf("after 19 doubts the number rests for %v, want 0", held)
 	}
-	p.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now)
-	if held, why := p.number.heldFor(now); held != 30*time.Second || why.limit != "doubt" {
+	w.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now)
+	if held, why := w.number.heldFor(now); held != 30*time.Second || why.limit != "doubt" {
 		t.Errorf("after 20 doubts the number rests for %v (%s), want 30s (doubt)", held, why.limit)
 	}
 }
@@ -258,28 +258,28 @@ func TestDoubtsLetTheNumberRestForThirtySeconds(t *testing.T) {
 // A service that cannot be reached is asked after 0.5 s, twice as long each time, at most 30 s; an
 // answer begins anew.
 func TestAnUnreachableServiceIsAskedLessOften(t *testing.T) {
-	p, s, _ := answering(t)
+	w, s, _ := answering(t)
 	now := time.Now()
 	away := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}
 	for i, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second,
 		16 * time.Second, 30 * time.Second, 30 * time.Second} {
-		p.fails(t.Context(), s, away, now)
-		p.fails(t.Context(), s, away, now.Add(want/2)) // of the same outage
-		if held, why := p.number.heldFor(now); held != want || why.limit != "unreachable" {
+		w.fails(t.Context(), s, away, now)
+		w.fails(t.Context(), s, away, now.Add(want/2)) // of the same outage
+		if held, why := w.number.heldFor(now); held != want || why.limit != "unreachable" {
 			t.Errorf("hold %d is %v (%s), want %v (unreachable)", i, held, why.limit, want)
 		}
-		now = p.number.until
+		now = w.number.until
 	}
-	p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
-	p.fails(t.Context(), s, away, now)
-	if held, _ := p.number.heldFor(now); held != 500*time.Millisecond {
+	w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
+	w.fails(t.Context(), s, away, now)
+	if held, _ := w.number.heldFor(now); held != 500*time.Millisecond {
 		t.Errorf("after an answer the hold is %v, want 500ms", held)
 	}
 }
 
 // An opt-out suppresses marketing for good. An unreachable number is suppressed for 90 days.
 func TestARefusalFeedsTheSuppressions(t *testing.T) {
-	p, s, _ := answering(t)
+	w, s, _ := answering(t)
 	now := time.Now()
 	for _, tt := range []struct {
 		feed messaging.Feed
@@ -291,7 +291,7 @@ func TestARefusalFeedsTheSuppressions(t *testing.T) {
 		{messaging.FeedUnreachable, &campaign.Suppression{Key: 99, To: "+4915112345678", Scope: campaign.ScopeUnreachable, Source: "refused:c",
 			At: now, Until: now.Add(2160 * time.Hour)}},
 	} {
-		got := p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Feed: tt.feed, Status: 400,
+		got := w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Feed: tt.feed, Status: 400,
 			Code: "c"}, now).Suppress
 		if (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
 			t.Errorf("feed %v writes %+v, want %+v", tt.feed, got, tt.want)
@@ -302,21 +302,21 @@ func TestARefusalFeedsTheSuppressions(t *testing.T) {
 // Throttling answers alone make the number probe; any other answer to a POST says that the rate was
 // accepted.
 func TestOnlyThrottlingLowersTheRate(t *testing.T) {
-	p, s, _ := answering(t)
+	w, s, _ := answering(t)
 	now := time.Now()
 	for range 25 {
-		p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Slow, Status: 429}, now)
+		w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Slow, Status: 429}, now)
 		now = now.Add(100 * time.Millisecond)
 	}
-	if got := p.number.pace(); got != 1 {
+	if got := w.number.pace(); got != 1 {
 		t.Errorf("after 2.5 s of throttling the pace is %v, want 1", got)
 	}
-	p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}, now)
-	if got := p.number.pace(); got != 1 {
+	w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}, now)
+	if got := w.number.pace(); got != 1 {
 		t.Errorf("after no answer the pace is %v, want 1", got)
 	}
-	p.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
-	if got := p.number.pace(); got <= 1 {
+	w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
+	if got := w.number.pace(); got <= 1 {
 		t.Errorf("after another answer the pace is %v, want more than 1", got)
 	}
 }

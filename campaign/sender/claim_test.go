@@ -62,19 +62,19 @@ func claiming(t *testing.T, l *claimLedger, n int) (*worker, []*run, *bytes.Buff
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newWorker(e, "conn_1")
+	w := newWorker(e, "conn_1")
 	var runs []*run
 	for i := range n {
 		runs = append(runs, &run{no: campaign.RunNo(i + 1), id: fmt.Sprintf("sale-%d", i+1), connections: []string{"conn_1"}})
 	}
-	p.planner.setRuns(runs)
-	return p, runs, &log
+	w.planner.setRuns(runs)
+	return w, runs, &log
 }
 
 // holds gives the planner n segments of r that have deliveries to send.
-func (p *worker) holds(r *run, n int) {
+func (w *worker) holds(r *run, n int) {
 	for range n {
-		p.planner.segments = append(p.planner.segments, newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 10}}, nil))
+		w.planner.segments = append(w.planner.segments, newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 10}}, nil))
 	}
 }
 
@@ -86,16 +86,16 @@ func TestANumberHoldsFiveSecondsOfWork(t *testing.T) {
 	}{{1, 2}, {72, 2}, {819, 2}, {820, 3}, {1638, 3}, {1639, 4}, {4915, 7}, {4916, 8}, {5735, 8}, {50000, 8}} {
 		for _, busy := range []int{tt.most - 1, tt.most} {
 			l := &claimLedger{}
-			p, runs, _ := claiming(t, l, 1)
-			p.holds(runs[0], busy+2)
-			p.planner.segments[0].lost.Store(true) // these two have nothing to send
-			p.planner.segments[1].lease.Mark = 10
-			p.planner.begunAt = time.Now()
-			if err := p.planner.claim(t.Context(), time.Now(), tt.rate); err != nil {
+			w, runs, _ := claiming(t, l, 1)
+			w.holds(runs[0], busy+2)
+			w.planner.segments[0].lost.Store(true) // these two have nothing to send
+			w.planner.segments[1].lease.Mark = 10
+			w.planner.begunAt = time.Now()
+			if err := w.planner.claim(t.Context(), time.Now(), tt.rate); err != nil {
 				t.Fatal(err)
 			}
-			if asked := len(l.asked) > 0; asked != (busy < tt.most) || p.planner.heard != asked {
-				t.Errorf("at %v/s with %d segments it asks: %v, heard: %v, want %v", tt.rate, busy, asked, p.planner.heard, busy < tt.most)
+			if asked := len(l.asked) > 0; asked != (busy < tt.most) || w.planner.heard != asked {
+				t.Errorf("at %v/s with %d segments it asks: %v, heard: %v, want %v", tt.rate, busy, asked, w.planner.heard, busy < tt.most)
 			}
 		}
 	}
@@ -116,12 +116,12 @@ func TestRunsWithLessInHandAreClaimedFirst(t *testing.T) {
 		{[3]int{1, 1, 0}, 2, []campaign.RunNo{3}},
 	} {
 		l := &claimLedger{}
-		p, runs, _ := claiming(t, l, 3)
+		w, runs, _ := claiming(t, l, 3)
 		for i, n := range tt.busy {
-			p.holds(runs[i], n)
+			w.holds(runs[i], n)
 		}
-		p.planner.turn, p.planner.begunAt = tt.turn, time.Now()
-		if err := p.planner.claim(t.Context(), time.Now(), 72); err != nil {
+		w.planner.turn, w.planner.begunAt = tt.turn, time.Now()
+		if err := w.planner.claim(t.Context(), time.Now(), 72); err != nil {
 			t.Fatal(err)
 		}
 		want := campaign.Claim{Owner: "a", Connection: "conn_1", Runs: tt.want, Max: 1, Lease: 15 * time.Second}
@@ -154,11 +154,11 @@ func TestBegunSegmentsAreSoughtOnceASecond(t *testing.T) {
 			if tt.has {
 				l.has[true] = []campaign.Lease{{Segment: campaign.Segment{Run: 1, Hi: 9}}}
 			}
-			p, runs, _ := claiming(t, l, 1)
-			p.holds(runs[0], tt.held)
-			p.planner.begunAt = start
+			w, runs, _ := claiming(t, l, 1)
+			w.holds(runs[0], tt.held)
+			w.planner.begunAt = start
 			now := start.Add(tt.after)
-			if err := p.planner.claim(t.Context(), now, 72); err != nil {
+			if err := w.planner.claim(t.Context(), now, 72); err != nil {
 				t.Fatal(err)
 			}
 			asked := slices.ContainsFunc(l.asked, func(c campaign.Claim) bool {
@@ -169,17 +169,17 @@ func TestBegunSegmentsAreSoughtOnceASecond(t *testing.T) {
 				t.Fatalf("it asks %+v, want of what was begun: %v", l.asked, tt.want)
 			}
 			again := tt.has // at once: there may be more
-			if asked && p.planner.begunAt.IsZero() != again || asked && !p.planner.heard {
-				t.Errorf("it looks again at once: %v, want %v; heard: %v, want true", p.planner.begunAt.IsZero(), again, p.planner.heard)
+			if asked && w.planner.begunAt.IsZero() != again || asked && !w.planner.heard {
+				t.Errorf("it looks again at once: %v, want %v; heard: %v, want true", w.planner.begunAt.IsZero(), again, w.planner.heard)
 			}
-			if asked && !tt.has && !p.planner.begunAt.Equal(now) {
-				t.Errorf("it notes that it looked at %v, want %v", p.planner.begunAt, now)
+			if asked && !tt.has && !w.planner.begunAt.Equal(now) {
+				t.Errorf("it notes that it looked at %v, want %v", w.planner.begunAt, now)
 			}
-			if p.planner.claimedAt.IsZero() != tt.has {
-				t.Errorf("the next claim is due at once: %v, want %v", p.planner.claimedAt.IsZero(), tt.has)
+			if w.planner.claimedAt.IsZero() != tt.has {
+				t.Errorf("the next claim is due at once: %v, want %v", w.planner.claimedAt.IsZero(), tt.has)
 			}
 			n := len(l.asked)
-			if err := p.planner.claim(t.Context(), now.Add(p.planner.e.o.Tick-1), 72); err != nil || !tt.has && len(l.asked) != n {
+			if err := w.planner.claim(t.Context(), now.Add(w.planner.e.o.Tick-1), 72); err != nil || !tt.has && len(l.asked) != n {
 				t.Errorf("within a tick it asks %d times more (%v), want 0", len(l.asked)-n, err)
 			}
 		})
@@ -189,22 +189,22 @@ func TestBegunSegmentsAreSoughtOnceASecond(t *testing.T) {
 // The engine takes up its leased segments before it asks for more. Without any it waits for a tick.
 func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
 	l := &claimLedger{has: map[bool][]campaign.Lease{false: {{Segment: campaign.Segment{Run: 2, Lo: 5, Hi: 9}, Mark: 5}}}}
-	p, runs, _ := claiming(t, l, 2)
-	p.holds(runs[0], 2)
+	w, runs, _ := claiming(t, l, 2)
+	w.holds(runs[0], 2)
 	now := time.Now()
 	for i, tt := range []struct {
 		at             time.Duration
 		asked, segment int
-	}{{0, 1, 3}, {0, 2, 3}, {p.planner.e.o.Tick - 1, 2, 3}, {p.planner.e.o.Tick, 3, 3}} {
+	}{{0, 1, 3}, {0, 2, 3}, {w.planner.e.o.Tick - 1, 2, 3}, {w.planner.e.o.Tick, 3, 3}} {
 		if i == 1 {
-			p.planner.begunAt = now.Add(time.Hour) // not what others have begun
-			p.planner.segments[2].lease.Mark = 9
+			w.planner.begunAt = now.Add(time.Hour) // not what others have begun
+			w.planner.segments[2].lease.Mark = 9
 		}
-		if err := p.planner.claim(t.Context(), now.Add(tt.at), 72); err != nil {
+		if err := w.planner.claim(t.Context(), now.Add(tt.at), 72); err != nil {
 			t.Fatal(err)
 		}
-		if len(l.asked) != tt.asked || len(p.planner.segments) != tt.segment {
-			t.Errorf("claim %d: asked %d times, %d segments, want %d, %d", i, len(l.asked), len(p.planner.segments), tt.asked, tt.segment)
+		if len(l.asked) != tt.asked || len(w.planner.segments) != tt.segment {
+			t.Errorf("claim %d: asked %d times, %d segments, want %d, %d", i, len(l.asked), len(w.planner.segments), tt.asked, tt.segment)
 		}
 	}
 }
@@ -212,24 +212,24 @@ func TestALeasedSegmentIsTakenUpFirst(t *testing.T) {
 // A claim that fails says which one did. A lease that cannot be handed back is named.
 func TestAClaimThatFailsSaysWhatItWasFor(t *testing.T) {
 	l := &claimLedger{fails: map[bool]error{false: errGone, true: errGone}}
-	p, runs, _ := claiming(t, l, 1)
-	if err := p.planner.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments: connection refused" ||
-		p.planner.heard {
-		t.Errorf("claim: %v, heard %v, want claim segments: %v, false", err, p.planner.heard, errGone)
+	w, runs, _ := claiming(t, l, 1)
+	if err := w.planner.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) || err.Error() != "claim segments: connection refused" ||
+		w.planner.heard {
+		t.Errorf("claim: %v, heard %v, want claim segments: %v, false", err, w.planner.heard, errGone)
 	}
-	p.holds(runs[0], 2)
-	if err := p.planner.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) ||
-		err.Error() != "claim segments that were begun: connection refused" || p.planner.heard {
-		t.Errorf("claim: %v, heard %v, want claim segments that were begun: %v, false", err, p.planner.heard, errGone)
+	w.holds(runs[0], 2)
+	if err := w.planner.claim(t.Context(), time.Now(), 72); !errors.Is(err, errGone) ||
+		err.Error() != "claim segments that were begun: connection refused" || w.planner.heard {
+		t.Errorf("claim: %v, heard %v, want claim segments that were begun: %v, false", err, w.planner.heard, errGone)
 	}
-	p, _, log := claiming(t, l, 0)
-	if err := p.planner.claim(t.Context(), time.Now(), 72); err != nil {
+	w, _, log := claiming(t, l, 0)
+	if err := w.planner.claim(t.Context(), time.Now(), 72); err != nil {
 		t.Errorf("without a run: %v, want no question", err)
 	}
-	if !p.planner.claimedAt.IsZero() {
+	if !w.planner.claimedAt.IsZero() {
 		t.Error("without a run the next claim waits, want it at once when there is one")
 	}
-	p.planner.handBack(t.Context(), []campaign.Lease{{Epoch: 1}, {}, {Epoch: 2}}) // the second has another owner
+	w.planner.handBack(t.Context(), []campaign.Lease{{Epoch: 1}, {}, {Epoch: 2}}) // the second has another owner
 	if n := strings.Count(log.String(),
 		"segment not handed back: its lease must run out\" connection=conn_1 err=\"connection refused\"\n"); n != 2 ||
 		strings.Count(log.String(), "\n") != 2 {

@@ -61,18 +61,18 @@ func composing(t *testing.T, l *retryLedger) (*worker, []*segment) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newWorker(e, "conn_1")
+	w := newWorker(e, "conn_1")
 	var runs []*run
 	for i := range int64(2) {
 		r := &run{no: campaign.RunNo(i + 1), id: "run-" + string(rune('1'+i)), connections: []string{"conn_1"}}
 		s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: r.no, Index: i, Hi: 10}, Mark: 5, Until: time.Now().Add(time.Hour)}, nil)
 		s.checked = time.Now()
-		runs, p.planner.segments = append(runs, r), append(p.planner.segments, s)
+		runs, w.planner.segments = append(runs, r), append(w.planner.segments, s)
 	}
-	p.planner.setRuns(runs)
-	p.planner.turn = 1 // the first run's turn is next
-	p.planner.segments[0].due(time.Now())
-	return p, p.planner.segments
+	w.planner.setRuns(runs)
+	w.planner.turn = 1 // the first run's turn is next
+	w.planner.segments[0].due(time.Now())
+	return w, w.planner.segments
 }
 
 // A fault of the ledger is over in a moment; the next search for what is deferred would be 15 s
@@ -83,17 +83,17 @@ func TestARetryIsDueStillWhenItsIntentFails(t *testing.T) {
 		t.Run(call, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &retryLedger{fails: map[string]error{call: away}}
-				p, segments := composing(t, l)
+				w, segments := composing(t, l)
 				segments[1].due(time.Now()) // it is searched too
-				_, err := p.planner.intend(t.Context(), time.Now(), 8, 8)
+				_, err := w.planner.intend(t.Context(), time.Now(), 8, 8)
 				if wanted := call != "none" && call != "held"; (err != nil) != wanted || (l.granted == 0) == (call == "none") {
 					t.Fatalf("at first: %v, %d granted", err, l.granted)
 				}
-				time.Sleep(p.planner.e.o.Tick)
+				time.Sleep(w.planner.e.o.Tick)
 				for _, s := range segments {
 					s.run.held.Store(false) // the run is resumed
 				}
-				if _, err := p.planner.intend(t.Context(), time.Now(), 8, 8); err != nil || l.granted != 1 {
+				if _, err := w.planner.intend(t.Context(), time.Now(), 8, 8); err != nil || l.granted != 1 {
 					t.Errorf("at the next step: %v, %d retries granted, want one", err, l.granted)
 				}
 			})
@@ -105,11 +105,11 @@ func TestARetryIsDueStillWhenItsIntentFails(t *testing.T) {
 func TestARetryWhoseCommitIsUnknownIsNotAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &retryLedger{fails: map[string]error{"Intend": campaign.ErrUnknownCommit}}
-		p, _ := composing(t, l)
-		if _, err := p.planner.intend(t.Context(), time.Now(), 8, 8); !errors.Is(err, campaign.ErrUnknownCommit) {
+		w, _ := composing(t, l)
+		if _, err := w.planner.intend(t.Context(), time.Now(), 8, 8); !errors.Is(err, campaign.ErrUnknownCommit) {
 			t.Fatal(err)
 		}
-		if asked, err := p.planner.intend(t.Context(), time.Now(), 8, 8); asked || err != nil || l.granted != 0 {
+		if asked, err := w.planner.intend(t.Context(), time.Now(), 8, 8); asked || err != nil || l.granted != 0 {
 			t.Errorf("asked again: %v %v, %d granted", asked, err, l.granted)
 		}
 	})
@@ -135,16 +135,16 @@ func TestRunsOfANumberShareItsGroups(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, first := planning(t, &groupLedger{}, Options{})
+				w, first := planning(t, &groupLedger{}, Options{})
 				second := newSegment(&run{no: 2, connections: []string{"conn_1"}}, first.lease, nil)
 				second.checked = first.checked
-				p.planner.segments = append(p.planner.segments, second)
-				p.planner.setRuns([]*run{first.run, second.run})
+				w.planner.segments = append(w.planner.segments, second)
+				w.planner.setRuns([]*run{first.run, second.run})
 				if tt.set != nil {
 					tt.set(first, second)
 				}
 				for _, want := range tt.want {
-					drafts, err := p.planner.compose(t.Context(), time.Now(), tt.group, 8)
+					drafts, err := w.planner.compose(t.Context(), time.Now(), tt.group, 8)
 					var got []string
 					for _, d := range drafts {
 						got = append(got, fmt.Sprintf("%d:%d", d.seg.run.no, len(d.rows)))
@@ -170,13 +170,13 @@ func TestASegmentIsWorkForItsOwnRun(t *testing.T) {
 		{"a retry comes later", func(s *segment) { s.lease.Mark = s.lease.Hi; s.due(time.Now().Add(time.Hour)) }, true},
 		{"the lease is lost", func(s *segment) { s.lost.Store(true) }, false},
 	} {
-		p, s := planning(t, &groupLedger{}, Options{})
+		w, s := planning(t, &groupLedger{}, Options{})
 		tt.set(s)
-		if work := p.planner.hasWork(s.run); work != tt.work {
+		if work := w.planner.hasWork(s.run); work != tt.work {
 			t.Errorf("%s: work %v, want %v", tt.name, work, tt.work)
 		}
 		other := &run{no: 2}
-		if p.planner.hasWork(other) {
+		if w.planner.hasWork(other) {
 			t.Errorf("%s: it is work for another run, want not", tt.name)
 		}
 	}

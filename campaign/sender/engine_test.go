@@ -148,18 +148,18 @@ func TestEachNumberIsServedOnceForItsRuns(t *testing.T) {
 		l := &runsLedger{runs: []campaign.Run{stored(3, "conn_1"), stored(2, "conn_3, conn_2"), stored(1, "conn_1, conn_2")}}
 		e, _ := engineOf(t, l, Options{Only: only})
 		var started []string
-		start := func(p *worker) { started = append(started, p.number.connection) }
+		start := func(w *worker) { started = append(started, w.number.connection) }
 		for range 2 {
 			if err := e.refresh(t.Context(), start); err != nil {
 				t.Fatal(err)
 			}
 		}
 		got := map[string][]campaign.RunNo{}
-		for c, p := range e.workers {
-			for _, r := range p.planner.activeRuns() {
+		for c, w := range e.workers {
+			for _, r := range w.planner.activeRuns() {
 				got[c] = append(got[c], r.no)
 			}
-			if len(p.planner.poke) != 1 {
+			if len(w.planner.poke) != 1 {
 				t.Errorf("%s is not told of its runs, want it woken", c)
 			}
 		}

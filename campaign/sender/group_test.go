@@ -63,8 +63,8 @@ func TestAnUnknownCommitIsTheDoubtOfOneNumber(t *testing.T) {
 // A number that other replicas send over too is short of attempts later: at its own rate.
 func TestAReplicaAsksAtItsShareOfTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := planning(t, &groupLedger{}, Options{})
-		p.queue.push(blank(4))
+		w, _ := planning(t, &groupLedger{}, Options{})
+		w.queue.push(blank(4))
 		for _, tt := range []struct {
 			name   string
 			after  time.Duration
@@ -79,11 +79,11 @@ func TestAReplicaAsksAtItsShareOfTheRate(t *testing.T) {
 			{"a quarter, and the queue ran empty", time.Second, 25, true, 5},
 		} {
 			time.Sleep(tt.after)
-			p.number.counts.posted.Add(tt.posted)
+			w.number.counts.posted.Add(tt.posted)
 			if tt.empty {
-				p.queue.remove(func(*attempt) bool { return true })
+				w.queue.remove(func(*attempt) bool { return true })
 			}
-			if got := p.planner.ahead(time.Now(), 100); got != tt.want {
+			if got := w.planner.ahead(time.Now(), 100); got != tt.want {
 				t.Errorf("%s: it asks at %d attempts, want %d", tt.name, got, tt.want)
 			}
 		}
@@ -92,16 +92,16 @@ func TestAReplicaAsksAtItsShareOfTheRate(t *testing.T) {
 
 // A ledger that takes longer for a commit than a group lasts would hold up every group.
 func TestAGroupCoversTheTimeOfACommit(t *testing.T) {
-	p, _ := planning(t, &groupLedger{}, Options{})
+	w, _ := planning(t, &groupLedger{}, Options{})
 	for _, tt := range []struct {
 		took  time.Duration
 		times int
 		want  int
 	}{{3 * time.Millisecond, 1, 5}, {100 * time.Millisecond, 1, 20}, {3 * time.Second, 1, 25}, {3 * time.Millisecond, 20, 5}} {
 		for range tt.times {
-			p.planner.took(tt.took)
+			w.planner.took(tt.took)
 		}
-		if got := p.planner.group(100); got != tt.want {
+		if got := w.planner.group(100); got != tt.want {
 			t.Errorf("after %d commits of %v a group is %d, want %d", tt.times, tt.took, got, tt.want)
 		}
 	}

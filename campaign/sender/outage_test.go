@@ -63,14 +63,14 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 		}
 		l := &outageLedger{began: time.Now()}
 		e := &Engine{o: o, ledger: l}
-		p := newWorker(e, "conn_1")
+		w := newWorker(e, "conn_1")
 		s := newSegment(&run{no: 1}, campaign.Lease{}, nil)
 		s.pending.Add(1)
-		p.planner.segments = []*segment{s}
-		p.renewer.keep(p.planner.segments)
+		w.planner.segments = []*segment{s}
+		w.renewer.keep(w.planner.segments)
 		ctx, stop := context.WithCancel(t.Context())
 		var renewing sync.WaitGroup
-		renewing.Go(func() { p.renewer.run(ctx) })
+		renewing.Go(func() { w.renewer.run(ctx) })
 		newRecorder(l, o).write([]settled{{campaign.Result{}, s}})
 		if took := time.Since(l.began); took < 10*time.Second || took > 13*time.Second || s.pending.Load() != 0 {
 			t.Errorf("written after %v, %d pending", took, s.pending.Load())
@@ -97,21 +97,21 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &outageLedger{began: time.Now(), well: 2 * time.Second}
-		p := newWorker(&Engine{o: o, ledger: l}, "conn_1")
+		w := newWorker(&Engine{o: o, ledger: l}, "conn_1")
 		r := &run{no: 1, connections: []string{"conn_1"}}
-		p.planner.setRuns([]*run{r})
+		w.planner.setRuns([]*run{r})
 		for i := range 3 { // more than it claims at this rate
 			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Index: int64(i), Hi: 100}}, nil)
 			s.pending.Add(1)
-			p.planner.segments = append(p.planner.segments, s)
+			w.planner.segments = append(w.planner.segments, s)
 		}
-		p.queue.push(blank(2 * p.planner.group(p.number.pace())))
+		w.queue.push(blank(2 * w.planner.group(w.number.pace())))
 		ctx, stop := context.WithCancel(t.Context())
 		var planning sync.WaitGroup
-		planning.Go(func() { p.planner.run(ctx) })
+		planning.Go(func() { w.planner.run(ctx) })
 		time.Sleep(3500 * time.Millisecond)
 		for time.Since(l.began) < 9500*time.Millisecond {
-			if lane := p.stats().Lanes[0]; lane.LimitedBy != "ledger" {
+			if lane := w.stats().Lanes[0]; lane.LimitedBy != "ledger" {
 				t.Errorf("while it is away the lane is limited by %s, want ledger", lane.LimitedBy)
 			}
 			time.Sleep(50 * time.Millisecond)
@@ -124,7 +124,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 				t.Errorf("%d times %q in\n%s", n, said, log.String())
 			}
 		}
-		if lane := p.stats().Lanes[0]; lane.LimitedBy == "ledger" {
+		if lane := w.stats().Lanes[0]; lane.LimitedBy == "ledger" {
 			t.Error("when it is back the lane is limited by it still")
 		}
 	})
@@ -137,8 +137,8 @@ func TestAnEngineThatEndsSaysThatItServesItsLanesNoMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newWorker(e, "conn_1")
-		p.planner.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
+		w := newWorker(e, "conn_1")
+		w.planner.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
@@ -148,7 +148,7 @@ func TestAnEngineThatEndsSaysThatItServesItsLanesNoMore(t *testing.T) {
 		})
 		synctest.Wait()
 		e.mu.Lock()
-		e.workers["conn_1"] = p
+		e.workers["conn_1"] = w
 		e.mu.Unlock()
 		stop()
 		running.Wait()

@@ -228,7 +228,7 @@ func TestARefusedAttemptKeepsItsPlace(t *testing.T) {
 
 // A run with a limit has at most what the limit allows in 250 ms ahead, and asks when half is used.
 func TestALimitedRunAsksAtHalfOfWhatItMayHave(t *testing.T) {
-	p, s := planning(t, &groupLedger{}, Options{})
+	w, s := planning(t, &groupLedger{}, Options{})
 	for _, tt := range []struct {
 		rate                   float64
 		queued, most, capacity int
@@ -239,12 +239,12 @@ func TestALimitedRunAsksAtHalfOfWhatItMayHave(t *testing.T) {
 	} {
 		s.run.rate = tt.rate
 		for range tt.queued {
-			p.queue.push([]*attempt{{segment: s}})
+			w.queue.push([]*attempt{{segment: s}})
 		}
-		capacity, asks := p.planner.capacity(s.run, tt.most), p.planner.wantsLimited(time.Now(), tt.most)
+		capacity, asks := w.planner.capacity(s.run, tt.most), w.planner.wantsLimited(time.Now(), tt.most)
 		if capacity != tt.capacity || asks != tt.asks {
 			t.Errorf("%v/s with %d queued: capacity %d, asks: %v, want %d, %v", tt.rate, tt.queued, capacity, asks, tt.capacity, tt.asks)
 		}
-		p.queue.remove(func(*attempt) bool { return true })
+		w.queue.remove(func(*attempt) bool { return true })
 	}
 }

@@ -68,15 +68,15 @@ func planning(t *testing.T, l *groupLedger, o Options) (*worker, *segment) {
 		t.Fatal(err)
 	}
 	l.began = time.Now()
-	p := newWorker(e, "conn_1")
+	w := newWorker(e, "conn_1")
 	r := &run{no: 1, id: "sale-1", connections: []string{"conn_1"}}
 	s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Run: 1, Lo: 4096, Hi: 8192}, Mark: 4096, Until: time.Now().Add(time.Hour)},
 		nil)
 	s.checked = time.Now()
-	p.planner.segments = []*segment{s}
-	p.planner.setRuns([]*run{r})
-	p.planner.claimedAt = time.Now() // nothing is to be claimed within this tick
-	return p, s
+	w.planner.segments = []*segment{s}
+	w.planner.setRuns([]*run{r})
+	w.planner.claimedAt = time.Now() // nothing is to be claimed within this tick
+	return w, s
 }
 
 // The planner fills up to two groups when one is left, and looks again when there may be something
@@ -106,11 +106,11 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 				if tt.name == "a tick is short" {
 					o.Tick = 100 * time.Millisecond
 				}
-				p, _ := planning(t, l, o)
-				p.planner.begunAt = time.Now().Add(-tt.begun)
-				p.queue.push(blank(tt.queued))
-				p.planner.own = ownRate{perSecond: 72, at: time.Now()}
-				wait, err := p.planner.step(t.Context())
+				w, _ := planning(t, l, o)
+				w.planner.begunAt = time.Now().Add(-tt.begun)
+				w.queue.push(blank(tt.queued))
+				w.planner.own = ownRate{perSecond: 72, at: time.Now()}
+				wait, err := w.planner.step(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -131,23 +131,23 @@ func TestThePlannerKeepsOneToTwoGroupsAhead(t *testing.T) {
 func TestAStepKnowsWhatItLearned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &groupLedger{took: 30 * time.Millisecond}
-		p, s := planning(t, l, Options{})
-		p.planner.limits, p.planner.limitedBy = map[campaign.RunNo]limitedBy{1: {"cap", "x"}}, map[campaign.RunNo]limitedBy{1: {"cap", "x"}}
+		w, s := planning(t, l, Options{})
+		w.planner.limits, w.planner.limitedBy = map[campaign.RunNo]limitedBy{1: {"cap", "x"}}, map[campaign.RunNo]limitedBy{1: {"cap", "x"}}
 		began := time.Now()
-		p.number.rest(began.Add(-time.Second))
-		wait, err := p.planner.step(t.Context())
-		if err != nil || wait != 0 || !p.planner.heard || p.planner.slow != 60*time.Millisecond {
-			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, p.planner.heard, p.planner.slow)
+		w.number.rest(began.Add(-time.Second))
+		wait, err := w.planner.step(t.Context())
+		if err != nil || wait != 0 || !w.planner.heard || w.planner.slow != 60*time.Millisecond {
+			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, w.planner.heard, w.planner.slow)
 		}
-		if len(p.planner.limitedBy) != 0 || !p.planner.working[1] || p.number.idle != 0 || !p.number.idleAt.Equal(began) {
-			t.Errorf("limited by %v, working %v, idle %v from %v, want nothing, true, 0 from %v", p.planner.limitedBy, p.planner.working, p.number.idle,
-				p.number.idleAt, began)
+		if len(w.planner.limitedBy) != 0 || !w.planner.working[1] || w.number.idle != 0 || !w.number.idleAt.Equal(began) {
+			t.Errorf("limited by %v, working %v, idle %v from %v, want nothing, true, 0 from %v", w.planner.limitedBy, w.planner.working, w.number.idle,
+				w.number.idleAt, began)
 		}
 		s.lease.Mark = s.lease.Hi
 		s.pending.Add(1)
-		p.queue.remove(func(*attempt) bool { return true })
-		if wait, err := p.planner.step(t.Context()); err != nil || wait != p.planner.e.o.Tick || p.planner.working[1] {
-			t.Errorf("with nothing to send: %v, next in %v, busy %v, want nil, a tick, false", err, wait, p.planner.working[1])
+		w.queue.remove(func(*attempt) bool { return true })
+		if wait, err := w.planner.step(t.Context()); err != nil || wait != w.planner.e.o.Tick || w.planner.working[1] {
+			t.Errorf("with nothing to send: %v, next in %v, busy %v, want nil, a tick, false", err, wait, w.planner.working[1])
 		}
 	})
 }
@@ -156,14 +156,14 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &groupLedger{err: errGone}
-		p, s := planning(t, l, Options{})
+		w, s := planning(t, l, Options{})
 		s.lease.Mark = s.lease.Hi
 		s.pending.Add(1)
-		p.planner.claimedAt = time.Time{}
+		w.planner.claimedAt = time.Time{}
 		ctx, stop := context.WithCancel(t.Context())
 		var planner sync.WaitGroup
-		planner.Go(func() { p.planner.run(ctx) })
-		<-p.planner.poke // of setRuns
+		planner.Go(func() { w.planner.run(ctx) })
+		<-w.planner.poke // of setRuns
 		time.Sleep(8 * time.Second)
 		stop()
 		planner.Wait()
@@ -171,7 +171,7 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 		if want := []time.Duration{0, 100 * ms, 300 * ms, 700 * ms, 1500 * ms, 3100 * ms, 5100 * ms, 7100 * ms}; !slices.Equal(l.claims, want) {
 			t.Errorf("asked at %v, want %v", l.claims, want)
 		}
-		if got := p.planner.limitedBy[1]; got != (limitedBy{"ledger", "held up by the ledger: claim segments: connection refused"}) {
+		if got := w.planner.limitedBy[1]; got != (limitedBy{"ledger", "held up by the ledger: claim segments: connection refused"}) {
 			t.Errorf("limited by %+v, want the ledger", got)
 		}
 	})
@@ -197,12 +197,12 @@ func TestDeferredOnesAreLookedForEveryFifteenSeconds(t *testing.T) {
 			{0, -1, 9, 1, true},
 		} {
 			l := &groupLedger{due: tt.has}
-			p, s := planning(t, l, Options{})
+			w, s := planning(t, l, Options{})
 			s.checked = now.Add(-tt.ago)
 			if tt.due != 0 {
 				s.due(now.Add(tt.due))
 			}
-			d, err := p.planner.draft(t.Context(), s, now, 3)
+			d, err := w.planner.draft(t.Context(), s, now, 3)
 			if err != nil || l.looked != tt.looks || s.dueBy(now) != tt.again {
 				t.Errorf("looked for %v ago: %v, %d looks, due again: %v, want nil, %d, %v", tt.ago, err, l.looked, s.dueBy(now), tt.looks, tt.again)
 			}
@@ -228,7 +228,7 @@ func TestDeferredOnesAreLookedForEveryFifteenSeconds(t *testing.T) {
 // A quarter of a segment is read at once, and no further than its end.
 func TestAQuarterOfASegmentIsReadAhead(t *testing.T) {
 	l := &groupLedger{}
-	p, s := planning(t, l, Options{})
+	w, s := planning(t, l, Options{})
 	for _, tt := range []struct {
 		mark int64
 		n    int
@@ -236,17 +236,17 @@ func TestAQuarterOfASegmentIsReadAhead(t *testing.T) {
 		rows int
 	}{{4096, 8, [2]int64{4096, 5120}, 8}, {4196, 2000, [2]int64{4196, 5220}, 1024}, {8190, 8, [2]int64{8190, 8192}, 2}} {
 		s.lease.Mark, s.buf = tt.mark, nil
-		d, err := p.planner.draft(t.Context(), s, time.Now(), tt.n)
+		d, err := w.planner.draft(t.Context(), s, time.Now(), tt.n)
 		if err != nil || l.read[len(l.read)-1] != tt.want || len(d.rows) != tt.rows {
 			t.Errorf("at %d: %v, read %v, %d in the draft, want nil, %v, %d", tt.mark, err, l.read[len(l.read)-1], len(d.rows), tt.want, tt.rows)
 		}
 	}
 	n := len(l.read)
-	if d, err := p.planner.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 1 {
+	if d, err := w.planner.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 1 {
 		t.Errorf("what is read ahead: %v, %d reads, %d in the draft, want nil, 0, 1", err, len(l.read)-n, len(d.rows))
 	}
 	s.lease.Mark, s.buf = s.lease.Hi, nil
-	if d, err := p.planner.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 0 {
+	if d, err := w.planner.draft(t.Context(), s, time.Now(), 1); err != nil || len(l.read) != n || len(d.rows) != 0 {
 		t.Errorf("when all was read: %v, %d reads, %d in the draft, want nil, 0, 0", err, len(l.read)-n, len(d.rows))
 	}
 }

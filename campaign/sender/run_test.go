@@ -124,7 +124,7 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, r := newWorker(e, "conn_1"), &run{no: 1, rate: 5}
+			w, r := newWorker(e, "conn_1"), &run{no: 1, rate: 5}
 			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}, Mark: 5}, nil)
 			for seq := range int64(4) {
 				s.buf = append(s.buf, campaign.Delivery{Run: 1, Seq: 5 + seq})
@@ -132,7 +132,7 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 			d := draft{seg: s, rows: s.buf[:3]}
 			d.Retries = []campaign.Retry{{Delivery: campaign.Delivery{Run: 1, Seq: 1}, Attempt: 3, Tries: 2}}
 			var got []string
-			for _, sh := range p.planner.admit(d, tt.granted, began) {
+			for _, sh := range w.planner.admit(d, tt.granted, began) {
 				said := fmt.Sprintf("%d/%d/%d", sh.delivery.Seq, sh.number, sh.tries)
 				if got = append(got, said); sh.segment != s || !sh.intentAt.Equal(began) {
 					t.Errorf("attempt %+v, want one of the segment, of an intent at %v", sh, began)
@@ -147,8 +147,8 @@ func TestEachAnswerToAnIntentIsObeyed(t *testing.T) {
 			if s.lost.Load() != tt.lost || r.held.Load() != tt.held || (reason != nil) != tt.over || reason != nil && *reason != campaign.OverLimit {
 				t.Errorf("lost %v, held %v, dropped %v, want %v, %v, %v", s.lost.Load(), r.held.Load(), reason, tt.lost, tt.held, tt.over)
 			}
-			if due := s.dueBy(began); due != tt.again || len(e.poke) != tt.poked || p.number.counts.skipped.Load() != tt.skipped {
-				t.Errorf("due again %v, poked %d, %d skipped, want %v, %d, %d", due, len(e.poke), p.number.counts.skipped.Load(), tt.again, tt.poked,
+			if due := s.dueBy(began); due != tt.again || len(e.poke) != tt.poked || w.number.counts.skipped.Load() != tt.skipped {
+				t.Errorf("due again %v, poked %d, %d skipped, want %v, %d, %d", due, len(e.poke), w.number.counts.skipped.Load(), tt.again, tt.poked,
 					tt.skipped)
 			}
 			if held := s.lease.Connection == "conn_1"; held != (tt.attempts != "") {

@@ -46,10 +46,10 @@ func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
 
 // Only the granted rows of an intent are posted; the others keep their place.
 func TestOnlyWhatIsGrantedIsPosted(t *testing.T) {
-	p, s, _ := answering(t)
+	w, s, _ := answering(t)
 	d := draft{seg: s.segment, rows: []campaign.Delivery{{Seq: 0}, {Seq: 1}, {Seq: 2}}}
 	s.segment.buf = d.rows
-	attempts := p.planner.admit(d, campaign.Granted{To: 2}, time.Now())
+	attempts := w.planner.admit(d, campaign.Granted{To: 2}, time.Now())
 	if len(attempts) != 2 || s.segment.lease.Mark != 2 || len(s.segment.buf) != 1 || s.segment.pending.Load() != 2 {
 		t.Errorf("%d attempts, mark %d, %d read ahead, %d pending, want 2, 2, 1, 2", len(attempts), s.segment.lease.Mark, len(s.segment.buf),
 			s.segment.pending.Load())

@@ -100,14 +100,14 @@ func TestAnUnknownFaultOfTheLimiterIsLogged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := newWorker(e, "conn_1")
-			p.queue.push(blank(1))
+			w := newWorker(e, "conn_1")
+			w.queue.push(blank(1))
 			ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer stop()
-			p.poster.run(ctx)
+			w.poster.run(ctx)
 			if got := strings.Contains(log.String(), `level=ERROR msg="no slot" connection=conn_1 err="a script`); got != tt.want ||
-				p.number.counts.noSlot.Load() != 1 {
-				t.Errorf("%s: logged %q after %d refusals, want an error = %v after 1", tt.name, log.String(), p.number.counts.noSlot.Load(), tt.want)
+				w.number.counts.noSlot.Load() != 1 {
+				t.Errorf("%s: logged %q after %d refusals, want an error = %v after 1", tt.name, log.String(), w.number.counts.noSlot.Load(), tt.want)
 			}
 		})
 	}

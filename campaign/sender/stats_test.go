@@ -23,13 +23,13 @@ func report(t *testing.T, before func(*worker)) (capped, free campaign.LaneRepor
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newWorker(&Engine{o: o}, "conn_1")
-	p.planner.setRuns([]*run{{no: 1, rate: 5, connections: []string{"conn_1"}}, {no: 2, rate: 500, connections: []string{"conn_1"}}})
-	p.queue.push(blank(1)) // there is something to send
+	w := newWorker(&Engine{o: o}, "conn_1")
+	w.planner.setRuns([]*run{{no: 1, rate: 5, connections: []string{"conn_1"}}, {no: 2, rate: 500, connections: []string{"conn_1"}}})
+	w.queue.push(blank(1)) // there is something to send
 	if before != nil {
-		before(p)
+		before(w)
 	}
-	lanes := p.stats().Lanes
+	lanes := w.stats().Lanes
 	if len(lanes) != 2 {
 		t.Fatalf("lanes %+v, want one for each run", lanes)
 	}
@@ -49,14 +49,14 @@ func TestALaneSendsAtTheSmallerOfPaceAndLimit(t *testing.T) {
 // Between two permissions of the run's own limit nothing is ready, because of the limit.
 func TestALaneIsLimitedBetweenTwoPermissions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capped, free := report(t, func(p *worker) {
-			r, now := p.planner.activeRuns()[1], time.Now() // its limit is above the pace
-			p.queue.remove(func(*attempt) bool { return true })
-			p.queue.refuse(r, now.Add(100*time.Millisecond))
-			p.planner.claimedAt = now
-			p.planner.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Mark: 100}, nil)}
-			p.planner.segments[0].pending.Add(1)
-			if _, err := p.planner.step(t.Context()); err != nil {
+		capped, free := report(t, func(w *worker) {
+			r, now := w.planner.activeRuns()[1], time.Now() // its limit is above the pace
+			w.queue.remove(func(*attempt) bool { return true })
+			w.queue.refuse(r, now.Add(100*time.Millisecond))
+			w.planner.claimedAt = now
+			w.planner.segments = []*segment{newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 100}, Mark: 100}, nil)}
+			w.planner.segments[0].pending.Add(1)
+			if _, err := w.planner.step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -75,21 +75,21 @@ func TestALaneSaysWhatHoldsItsNumberAndForHowLong(t *testing.T) {
 			hold              func(*worker)
 			limitedBy, detail string
 		}{
-			{func(p *worker) {
+			{func(w *worker) {
 				now := time.Now()
 				for range 4 { // 0.5, 1, 2, then 4 s
-					p.number.unreached(now)
-					now = p.number.until
+					w.number.unreached(now)
+					now = w.number.until
 				}
 				time.Sleep(time.Until(now) - 3500*time.Millisecond)
 			}, "unreachable", "the service cannot be reached; next try in 4s"},
-			{func(p *worker) {
+			{func(w *worker) {
 				e := &messaging.Error{Code: "130429", Action: messaging.Slow, Wait: 30 * time.Second, Status: 429}
-				p.number.failed(e, time.Now())
+				w.number.failed(e, time.Now())
 			}, "throttled", "the service asked to wait (130429); next try in 30s"},
-			{func(p *worker) {
+			{func(w *worker) {
 				for range breakerSame {
-					p.number.failed(&messaging.Error{Proof: messaging.Doubt}, time.Now())
+					w.number.failed(&messaging.Error{Proof: messaging.Doubt}, time.Now())
 				}
 			}, "doubt", "most requests end without a clear answer; next try in 30s"},
 		} {
@@ -114,10 +114,10 @@ func (unavailable) Allow(context.Context, string, float64, int) (int, time.Durat
 func TestALaneNamesALimiterThatCannotBeAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		capped, free := report(t, func(p *worker) {
-			p.planner.e.limiter = unavailable{}
+		capped, free := report(t, func(w *worker) {
+			w.planner.e.limiter = unavailable{}
 			var posting sync.WaitGroup
-			posting.Go(func() { p.poster.run(ctx) })
+			posting.Go(func() { w.poster.run(ctx) })
 			time.Sleep(30 * time.Second)
 			stop()
 			posting.Wait()
@@ -141,12 +141,12 @@ func (failing) Allow(context.Context, string, float64, int) (int, time.Duration,
 func TestALimiterThatIsAwayLimitsTheLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		capped, _ := report(t, func(p *worker) {
-			p.planner.e.limiter = failing{throttle.NewLocal()}
-			p.queue.push([]*attempt{{segment: newSegment(p.planner.activeRuns()[0], campaign.Lease{}, nil)}})
-			p.queue.take(time.Now(), nil)
+		capped, _ := report(t, func(w *worker) {
+			w.planner.e.limiter = failing{throttle.NewLocal()}
+			w.queue.push([]*attempt{{segment: newSegment(w.planner.activeRuns()[0], campaign.Lease{}, nil)}})
+			w.queue.take(time.Now(), nil)
 			var posting sync.WaitGroup
-			posting.Go(func() { p.poster.run(ctx) })
+			posting.Go(func() { w.poster.run(ctx) })
 			time.Sleep(30 * time.Second)
 			stop()
 			posting.Wait()
@@ -164,17 +164,17 @@ func TestALaneBetweenTwoGroupsIsSending(t *testing.T) {
 		to        int64 // of the segment's deliveries
 		limitedBy string
 	}{{100, "throughput"}, {0, "none"}} {
-		_, free := report(t, func(p *worker) {
-			p.queue.remove(func(*attempt) bool { return true })
-			r := p.planner.activeRuns()[1]
+		_, free := report(t, func(w *worker) {
+			w.queue.remove(func(*attempt) bool { return true })
+			r := w.planner.activeRuns()[1]
 			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: c.to}}, nil)
 			s.pending.Add(1)
-			p.planner.segments, p.planner.claimedAt = []*segment{s}, time.Now().Add(time.Hour) // nothing is claimed
-			p.queue.push(blank(2 * p.planner.group(p.number.pace())))                          // nor asked for
-			if _, err := p.planner.step(t.Context()); err != nil {
+			w.planner.segments, w.planner.claimedAt = []*segment{s}, time.Now().Add(time.Hour) // nothing is claimed
+			w.queue.push(blank(2 * w.planner.group(w.number.pace())))                          // nor asked for
+			if _, err := w.planner.step(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			p.queue.remove(func(*attempt) bool { return true })
+			w.queue.remove(func(*attempt) bool { return true })
 		})
 		if free.LimitedBy != c.limitedBy {
 			t.Errorf("with %d deliveries: %s, want %s", c.to, free.LimitedBy, c.limitedBy)
@@ -189,22 +189,22 @@ func TestEachCounterHasItsOwnName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newWorker(e, "conn_2")
+		w := newWorker(e, "conn_2")
 		for n, kind := range []campaign.ResultKind{campaign.ResultAccepted, campaign.ResultRefused, campaign.ResultDeferred,
 			campaign.ResultDoubt} {
 			for range n + 1 {
-				p.number.counts.note(campaign.Result{Kind: kind})
+				w.number.counts.note(campaign.Result{Kind: kind})
 			}
 		}
-		p.number.counts.posted.Store(5)
-		p.number.counts.skipped.Store(6)
-		p.number.counts.recovered.Store(7)
-		p.number.counts.forfeited.Store(8)
-		p.number.counts.throttled.Store(9)
-		p.number.counts.noSlot.Store(10)
-		p.number.latency.add(11)
-		p.poster.inFlight <- struct{}{}
-		e.workers["conn_2"], e.workers["conn_1"] = p, newWorker(e, "conn_1")
+		w.number.counts.posted.Store(5)
+		w.number.counts.skipped.Store(6)
+		w.number.counts.recovered.Store(7)
+		w.number.counts.forfeited.Store(8)
+		w.number.counts.throttled.Store(9)
+		w.number.counts.noSlot.Store(10)
+		w.number.latency.add(11)
+		w.poster.inFlight <- struct{}{}
+		e.workers["conn_2"], e.workers["conn_1"] = w, newWorker(e, "conn_1")
 		want := Stats{
 			Connection: "conn_2", Rate: 72, InFlight: 1, Posted: 5, Accepted: 1, Refused: 2, Deferred: 3, Doubts: 4,
 			Skipped: 6, Recovered: 7, Forfeited: 8, Throttled: 9, NoSlot: 10, Latency: 11,
@@ -225,32 +225,32 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 		rate              float64
 	}{
 		{"a pace", func(*worker) {}, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"just refused", func(p *worker) { p.number.unasked(time.Now().Add(-time.Second), errGone) }, "limiter",
+		{"just refused", func(w *worker) { w.number.unasked(time.Now().Add(-time.Second), errGone) }, "limiter",
 			"no send instant can be had, so nothing is sent: connection refused", 0},
-		{"refused before", func(p *worker) { p.number.unasked(time.Now().Add(-time.Second-1), errGone) }, "throughput",
+		{"refused before", func(w *worker) { w.number.unasked(time.Now().Add(-time.Second-1), errGone) }, "throughput",
 			"it sends at its pace of 72 messages per second", 72},
-		{"refused, then not", func(p *worker) { p.number.unasked(time.Now(), errGone); p.number.answered() }, "throughput",
+		{"refused, then not", func(w *worker) { w.number.unasked(time.Now(), errGone); w.number.answered() }, "throughput",
 			"it sends at its pace of 72 messages per second", 72},
-		{"511 in flight", func(p *worker) {
+		{"511 in flight", func(w *worker) {
 			for range 511 {
-				p.poster.inFlight <- struct{}{}
+				w.poster.inFlight <- struct{}{}
 			}
 		}, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"512 in flight", func(p *worker) {
-			p.number.latency.add(2500400 * time.Microsecond)
+		{"512 in flight", func(w *worker) {
+			w.number.latency.add(2500400 * time.Microsecond)
 			for range 512 {
-				p.poster.inFlight <- struct{}{}
+				w.poster.inFlight <- struct{}{}
 			}
 		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
-		{"the planner", func(p *worker) { p.planner.limitedBy = map[campaign.RunNo]limitedBy{2: {"window", "it is shut"}} }, "window",
+		{"the planner", func(w *worker) { w.planner.limitedBy = map[campaign.RunNo]limitedBy{2: {"window", "it is shut"}} }, "window",
 			"it is shut", 72},
-		{"nothing", func(p *worker) { p.queue.take(time.Now(), nil) }, "none",
+		{"nothing", func(w *worker) { w.queue.take(time.Now(), nil) }, "none",
 			"nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},
-		{"work at the last step", func(p *worker) {
-			p.queue.take(time.Now(), nil)
-			p.planner.working = map[campaign.RunNo]bool{2: true}
+		{"work at the last step", func(w *worker) {
+			w.queue.take(time.Now(), nil)
+			w.planner.working = map[campaign.RunNo]bool{2: true}
 		}, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"held until now", func(p *worker) { p.number.hold(time.Now(), limitedBy{"doubt", "x"}) }, "throughput",
+		{"held until now", func(w *worker) { w.number.hold(time.Now(), limitedBy{"doubt", "x"}) }, "throughput",
 			"it sends at its pace of 72 messages per second", 72},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -90,15 +90,15 @@ func TestASegmentThatCannotBeTakenUpIsHandedBack(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := newWorker(e, "conn_1")
-				p.planner.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
-				if err := p.planner.claim(ctx, time.Now(), 72); (err != nil) != tt.err {
+				w := newWorker(e, "conn_1")
+				w.planner.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
+				if err := w.planner.claim(ctx, time.Now(), 72); (err != nil) != tt.err {
 					t.Errorf("claim: %v", err)
 				}
 				if !slices.Equal(l.released, tt.released) {
 					t.Errorf("handed back %v, want %v", l.released, tt.released)
 				}
-				for what, segments := range map[string]*[]*segment{"taken up": &p.planner.segments, "renewed": p.renewer.held.Load()} {
+				for what, segments := range map[string]*[]*segment{"taken up": &w.planner.segments, "renewed": w.renewer.held.Load()} {
 					var got []int64
 					if segments != nil {
 						for _, s := range *segments {
@@ -133,32 +133,32 @@ func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 			if tt.resolve != nil {
 				l.over = 0
 			}
-			p, runs, log := claiming(t, l, 1)
-			p.holds(runs[0], 1)
+			w, runs, log := claiming(t, l, 1)
+			w.holds(runs[0], 1)
 			runs[0].doubtWindow, runs[0].policy = 50*time.Hour, campaign.Resend
 			now := time.Now()
-			if err := p.planner.take(t.Context(), runs[0], tt.lease, now); err != nil {
+			if err := w.planner.take(t.Context(), runs[0], tt.lease, now); err != nil {
 				t.Fatal(err)
 			}
-			if len(p.planner.segments) != 2 || p.planner.segments[tt.at].lease.Lo != 5 {
-				t.Fatalf("%d segments, want 2 with the new one at %d", len(p.planner.segments), tt.at)
+			if len(w.planner.segments) != 2 || w.planner.segments[tt.at].lease.Lo != 5 {
+				t.Fatalf("%d segments, want 2 with the new one at %d", len(w.planner.segments), tt.at)
 			}
-			s := p.planner.segments[tt.at]
+			s := w.planner.segments[tt.at]
 			if !tt.recovered {
-				if l.calls != 0 || s.dueBy(now) || p.number.counts.recovered.Load() != 0 || log.Len() > 0 {
-					t.Errorf("%d calls, due %v, %d recovered, %s: want nothing", l.calls, s.dueBy(now), p.number.counts.recovered.Load(), log)
+				if l.calls != 0 || s.dueBy(now) || w.number.counts.recovered.Load() != 0 || log.Len() > 0 {
+					t.Errorf("%d calls, due %v, %d recovered, %s: want nothing", l.calls, s.dueBy(now), w.number.counts.recovered.Load(), log)
 				}
 				return
 			}
 			if want := now.Add(-50 * time.Hour); !l.older.Equal(want) || l.policy != campaign.Resend || !l.at.Equal(now) {
 				t.Errorf("doubts at %v; %q for those before %v, want at %v; %q before %v", l.at, l.policy, l.older, now, campaign.Resend, want)
 			}
-			if !s.dueBy(now) || p.number.counts.recovered.Load() != 1 {
-				t.Errorf("due %v, %d recovered, want true, 1", s.dueBy(now), p.number.counts.recovered.Load())
+			if !s.dueBy(now) || w.number.counts.recovered.Load() != 1 {
+				t.Errorf("due %v, %d recovered, want true, 1", s.dueBy(now), w.number.counts.recovered.Load())
 			}
 			quiet := log.Len()
 			l.recover, l.over = 0, 0
-			if err := p.planner.take(t.Context(), runs[0], tt.lease, now); err != nil || log.Len() != quiet {
+			if err := w.planner.take(t.Context(), runs[0], tt.lease, now); err != nil || log.Len() != quiet {
 				t.Errorf("with nothing in doubt: %v, want nothing said:\n%s", err, log)
 			}
 			said := map[string]bool{"in doubt\" run=sale-1 connection=conn_1 deliveries=1\n": true,

@@ -86,7 +86,7 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := newWorker(e, "conn_1")
+			w := newWorker(e, "conn_1")
 			r := &run{no: 1, connections: []string{"conn_1"}, doubtWindow: 7 * time.Minute}
 			if tt.seg.shut {
 				r.window = shut
@@ -96,7 +96,7 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			}
 			r.held.Store(tt.seg.held)
 			if !tt.seg.gone {
-				p.planner.setRuns([]*run{r})
+				w.planner.setRuns([]*run{r})
 			}
 			s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}, Mark: tt.seg.mark, Until: now.Add(time.Hour)}, nil)
 			s.pending.Store(tt.seg.pending)
@@ -107,21 +107,21 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			other := newSegment(&run{}, campaign.Lease{}, nil)
 			if tt.seg.queued {
 				s.pending.Add(1)
-				p.queue.push([]*attempt{{segment: s}, {segment: other}})
+				w.queue.push([]*attempt{{segment: s}, {segment: other}})
 			}
-			p.planner.limits, p.planner.claimedAt = map[campaign.RunNo]limitedBy{}, now
-			p.planner.segments = []*segment{s}
-			if err := p.planner.tend(t.Context(), now); err != nil {
+			w.planner.limits, w.planner.claimedAt = map[campaign.RunNo]limitedBy{}, now
+			w.planner.segments = []*segment{s}
+			if err := w.planner.tend(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
-			if kept := len(p.planner.segments) == 1; kept != tt.kept || (p.renewer.held.Load() != nil) == tt.kept {
-				t.Errorf("kept: %v, told to the renewer: %v, want %v, %v", kept, p.renewer.held.Load() != nil, tt.kept, !tt.kept)
+			if kept := len(w.planner.segments) == 1; kept != tt.kept || (w.renewer.held.Load() != nil) == tt.kept {
+				t.Errorf("kept: %v, told to the renewer: %v, want %v, %v", kept, w.renewer.held.Load() != nil, tt.kept, !tt.kept)
 			}
 			if !slices.EqualFunc(l.parked, tt.parked, time.Time.Equal) || !slices.Equal(l.dropped, tt.dropped) {
 				t.Errorf("parked until %v, dropped for %v, want %v, %v", l.parked, l.dropped, tt.parked, tt.dropped)
 			}
-			if p.planner.claimedAt.IsZero() != (len(tt.parked) > 0) {
-				t.Errorf("the next claim is due at once: %v, want %v", p.planner.claimedAt.IsZero(), len(tt.parked) > 0)
+			if w.planner.claimedAt.IsZero() != (len(tt.parked) > 0) {
+				t.Errorf("the next claim is due at once: %v, want %v", w.planner.claimedAt.IsZero(), len(tt.parked) > 0)
 			}
 			for _, w := range l.windows {
 				if w != 7*time.Minute {
@@ -131,14 +131,14 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			if n := len(e.rec.in); n != tt.results {
 				t.Errorf("%d attempts were not posted, want %d", n, tt.results)
 			}
-			if skipped := p.number.counts.skipped.Load(); skipped != int64(4*len(tt.dropped)) {
+			if skipped := w.number.counts.skipped.Load(); skipped != int64(4*len(tt.dropped)) {
 				t.Errorf("%d counted as skipped, want %d", skipped, 4*len(tt.dropped))
 			}
 			if len(tt.dropped) > 0 && (!s.dropped || !s.exhausted() || s.nextDue.Load() != 0) {
 				t.Errorf("dropped %v, exhausted %v, next due %d, want true, true, 0", s.dropped, s.exhausted(), s.nextDue.Load())
 			}
-			if _, limited := p.planner.limits[1]; limited != (tt.seg.shut && tt.seg.drop == nil) {
-				t.Errorf("limited by %v, want the window: %v", p.planner.limits, tt.seg.shut)
+			if _, limited := w.planner.limits[1]; limited != (tt.seg.shut && tt.seg.drop == nil) {
+				t.Errorf("limited by %v, want the window: %v", w.planner.limits, tt.seg.shut)
 			}
 		})
 	}
@@ -164,21 +164,21 @@ func TestASegmentThatAnotherOwnerHasIsLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newWorker(e, "conn_1")
+		w := newWorker(e, "conn_1")
 		r := &run{no: 1, connections: []string{"conn_1"}}
 		if tt.drop != nil {
 			r.drop(campaign.RunCancelled)
 		}
-		p.planner.setRuns([]*run{r})
+		w.planner.setRuns([]*run{r})
 		first, s := newSegment(r, campaign.Lease{Segment: campaign.Segment{Hi: 9}}, nil), newSegment(r, campaign.Lease{}, nil)
 		first.pending.Add(1) // of this one answers are awaited
 		first.dropped = true
-		p.planner.segments = []*segment{first, s}
-		if err := p.planner.tend(t.Context(), time.Now()); !errors.Is(err, tt.want) {
+		w.planner.segments = []*segment{first, s}
+		if err := w.planner.tend(t.Context(), time.Now()); !errors.Is(err, tt.want) {
 			t.Errorf("tend: %v, want %v", err, tt.want)
 		}
-		if gone := !slices.Contains(p.planner.segments, s); s.lost.Load() != tt.lost || gone != tt.gone ||
-			!slices.Contains(p.planner.segments, first) {
+		if gone := !slices.Contains(w.planner.segments, s); s.lost.Load() != tt.lost || gone != tt.gone ||
+			!slices.Contains(w.planner.segments, first) {
 			t.Errorf("with %v, %v: lost %v, gone %v, want %v, %v", tt.park, tt.drop, s.lost.Load(), gone, tt.lost, tt.gone)
 		}
 		if poked := len(e.poke) == 1; poked != tt.gone {
