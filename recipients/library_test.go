@@ -31,7 +31,9 @@ func TestAnUnknownExpressionIsLeftToTheLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	const code = 290
-	i := slices.IndexFunc(all.GetMetadata(), func(m *phonenumbers.PhoneMetadata) bool { return m.GetCountryCode() == code && m.GetId() == "SH" })
+	i := slices.IndexFunc(all.GetMetadata(), func(m *phonenumbers.PhoneMetadata) bool {
+		return m.GetCountryCode() == code && m.GetId() == "SH"
+	})
 	if i < 0 {
 		t.Fatalf("no metadata of +%d, want that of SH", code)
 	}

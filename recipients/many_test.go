@@ -59,7 +59,8 @@ func TestAnImpossibleNumberIsNamedWithItsDigits(t *testing.T) {
 	}
 }
 
-// A set of threads is one state, in whatever order it was found: otherwise a plan would grow with every number.
+// A set of threads is one state, in whatever order it was found: otherwise a plan would grow with
+// every number.
 func TestAStateIsKnownInAnyOrder(t *testing.T) {
 	plan := newNumbering(1)
 	rng := rand.New(rand.NewPCG(11, 12))

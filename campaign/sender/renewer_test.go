@@ -23,8 +23,8 @@ func (l *renewing) Renew(_ context.Context, leases []campaign.Lease, _ time.Dura
 	return l.known, l.err
 }
 
-// A lease that the ledger does not renew is another owner's by now: nothing more is posted for it. While the ledger cannot
-// be asked, a lease runs out by itself.
+// A lease that the ledger does not renew is another owner's by now: nothing more is posted for it.
+// While the ledger cannot be asked, a lease runs out by itself.
 func TestALeaseThatIsNotRenewedIsLost(t *testing.T) {
 	lease := func(index, epoch int64, until int) campaign.Lease {
 		return campaign.Lease{Segment: campaign.Segment{Run: 1, Index: index}, Epoch: epoch, Until: time.Unix(int64(until), 0)}

@@ -133,7 +133,8 @@ func TestAnImportIsQuarantinedAgainIfAnythingWasSent(t *testing.T) {
 	}
 }
 
-// Fifty rows in doubt or unknown are listed. The others are counted, with the command that lists them all.
+// Fifty rows in doubt or unknown are listed. The others are counted, with the command that lists
+// them all.
 func TestResolveListsFiftyRows(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)

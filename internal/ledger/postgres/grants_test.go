@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What was committed is compared with what was decided: when a mark or a retry was not moved, nothing is granted.
+// Nothing is granted when the commit moved fewer marks or retries than were decided.
 func TestACommitOfFewerGrantsIsAnError(t *testing.T) {
 	for _, c := range []struct {
 		marked, begun int64

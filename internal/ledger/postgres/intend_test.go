@@ -46,7 +46,8 @@ func TestAnIntentIsTriedFiveTimes(t *testing.T) {
 	}
 }
 
-// When a commit breaks, the idle connections are taken for as dead: the mark is read back over a new one.
+// When a commit breaks, the idle connections count as broken too: the mark is read back over a new
+// one.
 func TestABrokenCommitIsReadBackOverANewConnection(t *testing.T) {
 	t.Parallel()
 	w := newBreakingWire(t)
@@ -68,7 +69,7 @@ func TestABrokenCommitIsReadBackOverANewConnection(t *testing.T) {
 	}
 }
 
-// Whether a broken commit happened is asked until it is answered, each time over another connection.
+// The fate of a broken commit is asked for until it is answered, each time over another connection.
 func TestABrokenCommitIsReadBackUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newBreakingWire(t)

@@ -11,7 +11,7 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// What is known of a mark is kept until its segment is done: a parked one may still go back in time.
+// A mark is remembered until its segment is done: the mark of a parked segment may still go back.
 func TestAMarkIsRememberedUntilItsSegmentIsDone(t *testing.T) {
 	t.Parallel()
 	l := openShared(t, ledger.Options{Sender: true})

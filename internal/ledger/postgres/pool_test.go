@@ -126,7 +126,8 @@ func (c slowEnd) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Connections that are forgotten end at the same time, and have ended when forget returns: the process may exit.
+// Connections that are forgotten end at the same time, and have ended when forget returns: then
+// the process may exit.
 func TestForgottenConnectionsHaveEnded(t *testing.T) {
 	t.Parallel()
 	config := openShared(t, ledger.Options{}).sender.config.Copy()
