@@ -1,5 +1,7 @@
 package ledger
 
+import "campaignd/campaign"
+
 // Segment is a segment whose epoch the transaction has checked.
 type Segment struct {
 	Key          int64
@@ -28,4 +30,13 @@ func (s *Segment) Advance(bound bool, ahead, since int64) (first int64, flags in
 		flags = FlagAnyConnection
 	}
 	return first, flags
+}
+
+// ScanSegmentState reads index, zone, lo, hi, closed, mark, epoch, owner, the end of the lease, the
+// wake time, connection and done of a segment of a run.
+func ScanSegmentState(no campaign.RunNo, scan func(...any) error) (s campaign.SegmentState, err error) {
+	var lease, wake int64
+	err = scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done)
+	s.Run, s.LeaseUntil, s.WakeAt = no, TimeOf(lease), TimeOf(wake)
+	return s, err
 }

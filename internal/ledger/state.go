@@ -59,19 +59,22 @@ const (
 	RankRead      Rank = 4
 )
 
-// RankOf is the rank of a status event; ok is false for a status that no webhook reports.
-func RankOf(s campaign.Status) (r Rank, ok bool) {
-	switch s {
-	case campaign.Sent:
-		return RankSent, true
-	case campaign.Failed:
-		return RankFailed, true
-	case campaign.Delivered:
-		return RankDelivered, true
-	case campaign.Read:
-		return RankRead, true
+// StatusRank is the rank of a status event. The error says that it is about no message, or that no
+// webhook reports this status.
+func StatusRank(e campaign.StatusEvent) (Rank, error) {
+	if e.MessageID != "" {
+		switch e.Status {
+		case campaign.Sent:
+			return RankSent, nil
+		case campaign.Failed:
+			return RankFailed, nil
+		case campaign.Delivered:
+			return RankDelivered, nil
+		case campaign.Read:
+			return RankRead, nil
+		}
 	}
-	return RankNone, false
+	return RankNone, fmt.Errorf("status event %q: want sent, delivered, read or failed, of a message id", e.Status)
 }
 
 // status is what a report shows for an accepted delivery of this rank.

@@ -41,8 +41,11 @@ func TestOnlyAWebhooksStatusHasARank(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[campaign.Status]Rank{campaign.Sent: 1, campaign.Failed: 2, campaign.Delivered: 3, campaign.Read: 4,
 		campaign.Accepted: 0, campaign.Refused: 0, campaign.Queued: 0, "": 0} {
-		if got, ok := RankOf(s); got != want || ok != (want > 0) {
-			t.Errorf("%q: rank %d, %v; want %d, %v", s, got, ok, want, want > 0)
+		if got, err := StatusRank(campaign.StatusEvent{MessageID: "wamid.1", Status: s}); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: rank %d, %v; want %d, and an error if that is 0", s, got, err, want)
+		}
+		if got, err := StatusRank(campaign.StatusEvent{Status: s}); got != 0 || err == nil {
+			t.Errorf("%q without a message id: rank %d, %v; want 0 and an error", s, got, err)
 		}
 	}
 }

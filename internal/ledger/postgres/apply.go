@@ -30,9 +30,9 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 	all := make([]*news, 0, len(events))
 	now := time.Now()
 	for _, e := range events {
-		r, ok := ledger.RankOf(e.Status)
-		if !ok || e.MessageID == "" {
-			return nil, fmt.Errorf("status event %q: want sent, delivered, read or failed, of a message id", e.Status)
+		r, err := ledger.StatusRank(e)
+		if err != nil {
+			return nil, err
 		}
 		id := storedID(e.MessageID)
 		n := by[id]

@@ -135,12 +135,7 @@ const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, at FROM 
 
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
-	err = l.read(ctx, l.reports, list(&all, func(scan scanFunc) (r campaign.LaneReport, err error) {
-		var at int64
-		err = scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &at)
-		r.At = ledger.TimeOf(at)
-		return r, err
-	}, sqlLanes, int64(no)))
+	err = l.read(ctx, l.reports, list(&all, ledger.ScanLane, sqlLanes, int64(no)))
 	return all, err
 }
 
@@ -150,11 +145,7 @@ const sqlSegmentStates = `SELECT id & 4294967295, zone, lo, hi, closed, mark, ep
 // SegmentStates implements campaign.ReportLedger.
 func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {
 	err = l.read(ctx, l.reports, list(&all, func(scan scanFunc) (campaign.SegmentState, error) {
-		s := campaign.SegmentState{Segment: campaign.Segment{Run: no}}
-		var lease, wake int64
-		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done)
-		s.LeaseUntil, s.WakeAt = ledger.TimeOf(lease), ledger.TimeOf(wake)
-		return s, err
+		return ledger.ScanSegmentState(no, scan)
 	}, sqlSegmentStates, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)))
 	return all, err
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,9 +34,9 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	hashes := make([]any, 0, len(e.Statuses))
 	now := time.Now()
 	for _, s := range e.Statuses {
-		r, ok := ledger.RankOf(s.Status)
-		if !ok || s.MessageID == "" {
-			return done, fmt.Errorf("status event %q: want sent, delivered, read or failed, of a message id", s.Status)
+		r, err := ledger.StatusRank(s)
+		if err != nil {
+			return done, err
 		}
 		at, received := ledger.EventTimes(s, now)
 		rows = append(rows, orphanRow{

@@ -134,10 +134,7 @@ const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, at FROM 
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
 	err = l.read().each(ctx, sqlLanes, args(int64(no)), func(scan scanFunc) error {
-		var r campaign.LaneReport
-		var at int64
-		err := scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &at)
-		r.At = ledger.TimeOf(at)
+		r, err := ledger.ScanLane(scan)
 		all = append(all, r)
 		return err
 	})
@@ -151,10 +148,7 @@ const sqlSegmentStates = `SELECT id & 0xffffffff, zone, lo, hi, closed, mark, ep
 func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {
 	a := args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))
 	err = l.read().each(ctx, sqlSegmentStates, a, func(scan scanFunc) error {
-		s := campaign.SegmentState{Segment: campaign.Segment{Run: no}}
-		var lease, wake int64
-		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done)
-		s.LeaseUntil, s.WakeAt = ledger.TimeOf(lease), ledger.TimeOf(wake)
+		s, err := ledger.ScanSegmentState(no, scan)
 		all = append(all, s)
 		return err
 	})
