@@ -110,7 +110,7 @@ func TestARetryWhoseCommitIsUnknownIsNotAskedForAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if asked, err := w.planner.intend(t.Context(), time.Now(), 8, 8); asked || err != nil || l.granted != 0 {
-			t.Errorf("asked again: %v %v, %d granted", asked, err, l.granted)
+			t.Errorf("asked again: %v %v, %d granted, want false, nil, 0", asked, err, l.granted)
 		}
 	})
 }

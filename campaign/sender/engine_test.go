@@ -111,8 +111,9 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 		{campaign.Paused, campaign.WantCancel, false, cancel, false, false},
 		{campaign.WaitingApproval, campaign.WantCancel, true, cancel, true, true},
 	} {
-		l := &runsLedger{moves: tt.moves, runs: []campaign.Run{{No: 1, Campaign: "sale", State: tt.state, Wanted: tt.wanted, Header: []string{"to"},
-			Definition: []byte(sale)}}}
+		l := &runsLedger{moves: tt.moves,
+			runs: []campaign.Run{{No: 1, Campaign: "sale", State: tt.state, Wanted: tt.wanted, Header: []string{"to"},
+				Definition: []byte(sale)}}}
 		e, log := engineOf(t, l, Options{})
 		if err := e.refresh(t.Context(), func(*worker) {}); err != nil {
 			t.Fatal(err)

@@ -53,7 +53,8 @@ recipients: {file: list.csv}
 	}, []campaign.Segment{{Run: run.No, Lo: 0, Hi: 2}})
 	_ = l.FinishImport(ctx, run.No, 2, campaign.Ready)
 
-	engine, err := sender.New(l, acceptingService{}, throttle.NewLocal(), sender.Options{Owner: "me", Pace: func(string) float64 { return 72 }})
+	engine, err := sender.New(l, acceptingService{}, throttle.NewLocal(),
+		sender.Options{Owner: "me", Pace: func(string) float64 { return 72 }})
 	if err != nil {
 		panic(err)
 	}

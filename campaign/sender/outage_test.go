@@ -73,7 +73,7 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 		renewing.Go(func() { w.renewer.run(ctx) })
 		newRecorder(l, o).write([]settled{{campaign.Result{}, s}})
 		if took := time.Since(l.began); took < 10*time.Second || took > 13*time.Second || s.pending.Load() != 0 {
-			t.Errorf("written after %v, %d pending", took, s.pending.Load())
+			t.Errorf("written after %v, %d pending, want 10s to 13s, 0", took, s.pending.Load())
 		}
 		time.Sleep(5 * time.Second)
 		stop()
@@ -81,7 +81,7 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 		for _, said := range []string{"results cannot be written", "results are written again", "leases cannot be renewed",
 			"leases are renewed again"} {
 			if n := strings.Count(log.String(), said); n != 1 {
-				t.Errorf("%d times %q in\n%s", n, said, log.String())
+				t.Errorf("%d times %q, want once, in\n%s", n, said, log.String())
 			}
 		}
 	})
@@ -121,7 +121,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 		planning.Wait()
 		for _, said := range []string{"sending is held up by the ledger", "takes sending up again"} {
 			if n := strings.Count(log.String(), said); n != 1 {
-				t.Errorf("%d times %q in\n%s", n, said, log.String())
+				t.Errorf("%d times %q, want once, in\n%s", n, said, log.String())
 			}
 		}
 		if lane := w.stats().Lanes[0]; lane.LimitedBy == "ledger" {

@@ -140,7 +140,8 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, w.planner.heard, w.planner.slow)
 		}
 		if len(w.planner.limitedBy) != 0 || !w.planner.working[1] || w.number.idle != 0 || !w.number.idleAt.Equal(began) {
-			t.Errorf("limited by %v, working %v, idle %v from %v, want nothing, true, 0 from %v", w.planner.limitedBy, w.planner.working, w.number.idle,
+			t.Errorf("limited by %v, working %v, idle %v from %v, want nothing, true, 0 from %v", w.planner.limitedBy, w.planner.working,
+				w.number.idle,
 				w.number.idleAt, began)
 		}
 		s.lease.Mark = s.lease.Hi

@@ -72,7 +72,7 @@ func TestNoSecondHasMoreThanTheLimitAlthoughSlotsShare(t *testing.T) {
 				worst = max(worst, to-from+1)
 			}
 			if float64(worst) > number.Limit {
-				t.Errorf("%d messages in a sliding second, the limit is %v", worst, number.Limit)
+				t.Errorf("got %d messages in a sliding second, want at most %v", worst, number.Limit)
 			}
 		})
 	}

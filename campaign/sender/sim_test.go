@@ -127,7 +127,7 @@ func TestSimulation(t *testing.T) {
 	}
 	for _, what := range must {
 		if total[what] == 0 {
-			t.Errorf("%q never happened in %d seeds: the simulation no longer tests it", what, *simSeeds)
+			t.Errorf("%q never happened in %d seeds, want it once or more: the simulation no longer tests it", what, *simSeeds)
 		}
 	}
 }

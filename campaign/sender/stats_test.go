@@ -39,10 +39,10 @@ func report(t *testing.T, before func(*worker)) (capped, free campaign.LaneRepor
 func TestALaneSendsAtTheSmallerOfPaceAndLimit(t *testing.T) {
 	capped, free := report(t, nil)
 	if capped.Rate != 5 || capped.LimitedBy != "cap" || capped.Detail != "the campaign's own limit of 5 messages per second" {
-		t.Errorf("below the number's pace: %+v", capped)
+		t.Errorf("below the number's pace: %+v, want 5/s limited by cap", capped)
 	}
 	if free.Rate != 72 || free.LimitedBy != "throughput" {
-		t.Errorf("above the number's pace: %+v", free)
+		t.Errorf("above the number's pace: %+v, want 72/s limited by throughput", free)
 	}
 }
 

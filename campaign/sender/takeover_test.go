@@ -93,7 +93,7 @@ func TestASegmentThatCannotBeTakenUpIsHandedBack(t *testing.T) {
 				w := newWorker(e, "conn_1")
 				w.planner.setRuns([]*run{{no: 1, connections: []string{"conn_1"}}})
 				if err := w.planner.claim(ctx, time.Now(), 72); (err != nil) != tt.err {
-					t.Errorf("claim: %v", err)
+					t.Errorf("claim: %v, want an error: %v", err, tt.err)
 				}
 				if !slices.Equal(l.released, tt.released) {
 					t.Errorf("handed back %v, want %v", l.released, tt.released)
