@@ -4,6 +4,9 @@
 // The senders of campaign/sender call it; it knows nothing of campaigns. It promises: two instants
 // of one key lie at least 1/rate apart, none is older than Lateness, a new key starts without a
 // burst, and idle time earns no credit (docs/limits.md#slots).
+//
+// A run's own rate is the operator's wish, and may be uneven: Allow permits uses of it within a
+// Tolerance, without instants (docs/limits.md#a-runs-own-rate).
 package throttle
 
 import (
