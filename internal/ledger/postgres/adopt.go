@@ -44,11 +44,11 @@ type adoptionPage struct {
 	to      int64                      // the last key looked at; 0: no key comes after it
 }
 
-// adoptPage adopts what it finds among the next adoptStep recipients. One snapshot shows the orphans
-// and the deliveries in flight. A delivery that becomes a doubt in between counts as both, and one
-// that ceases to be a doubt still counts as one; either leaves the orphan for the next sweep. An
-// intent that comes later cannot have sent a message that is already here. The snapshot ends before
-// the transaction begins, so neither stands idle.
+// adoptPage adopts what it finds among the next adoptStep recipients. One snapshot shows the
+// orphans and the deliveries in flight. A delivery that becomes a doubt in between counts as both,
+// and one that ceases to be a doubt still counts as one; either leaves the orphan for the next
+// sweep. An intent that comes later cannot have sent a message that is already here. The snapshot
+// ends before the transaction begins, so neither stands idle.
 func (l *Ledger) adoptPage(ctx context.Context, done *campaign.Swept) (mine bool, err error) {
 	var p adoptionPage
 	if err := l.snapshot(ctx, l.hooks, func(s *tx) (err error) {
@@ -80,8 +80,8 @@ func (l *Ledger) adoptPage(ctx context.Context, done *campaign.Swept) (mine bool
 
 // sqlCommonKeys finds, in $2 steps at most, the recipients beyond the key $1 that have both an
 // orphan and a doubt. It leaps from the next orphan's key to the doubt's key at or after it, and
-// back. A sweep therefore costs what the fewer of the two are: a few orphans among a million unknown
-// outcomes cost as little as a few doubts among a million orphans.
+// back. A sweep therefore costs what the fewer of the two are: a few orphans among a million
+// unknown outcomes cost as little as a few doubts among a million orphans.
 const sqlCommonKeys = `WITH RECURSIVE walk AS (SELECT $1::bigint AS key, false AS hit UNION ALL
 		SELECT CASE WHEN d.key = o.key THEN o.key ELSE d.key - 1 END, d.key = o.key FROM walk
 		CROSS JOIN LATERAL (SELECT key FROM orphan WHERE key > walk.key AND key <> 0 ORDER BY key LIMIT 1) o
@@ -183,8 +183,8 @@ const (
 		WHERE NOT s.done AND s.mark > s.lo AND (d.key IN (SELECT unnest($1::bigint[]))) IS TRUE`
 )
 
-// inFlight reads, for these recipients, the deliveries that may have been posted and have no result.
-// It looks only into the segments that lack outcomes.
+// inFlight reads, for these recipients, the deliveries that may have been posted and have no
+// result. It looks only into the segments that lack outcomes.
 func (t *tx) inFlight(keys []int64) (map[int64][]ledger.Suspect, error) {
 	found := map[int64][]ledger.Suspect{}
 	add := func(scan scanFunc) error {

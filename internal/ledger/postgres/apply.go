@@ -58,9 +58,9 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 	return all, nil
 }
 
-// Apply implements campaign.EventLedger. A batch takes one round trip, and another one when it tells
-// of messages that no delivery has. Those are stored in a transaction of their own: a batch of which
-// only the first part was committed is not acknowledged, so it comes again.
+// Apply implements campaign.EventLedger. A batch takes one round trip, and another one when it
+// tells of messages that no delivery has. Those are stored in a transaction of their own: a batch
+// of which only the first part was committed is not acknowledged, so it comes again.
 func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Applied, err error) {
 	all, err := l.gather(e.Statuses)
 	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Templates) == 0 {
@@ -143,9 +143,9 @@ const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, null
 var sqlReturnStatuses = ` RETURNING o.rid), t AS (` + touchRuns(`$10::bigint`) + `)
 	SELECT i, fresh FROM m`
 
-// sqlForward and sqlOnward move forward rows that exist: times to the earliest, rank to the highest,
-// and the code of a failure with its earliest time. An upsert finds its row by the key whatever the
-// planner expects, and takes the newest version of it.
+// sqlForward and sqlOnward move forward rows that exist: times to the earliest, rank to the
+// highest, and the code of a failure with its earliest time. An upsert finds its row by the key
+// whatever the planner expects, and takes the newest version of it.
 const (
 	sqlForward = `INSERT INTO outcome AS o (rid, state, mh, message_id, rank, sent_at, delivered_at, read_at, failed_at, fail_code) `
 	sqlOnward  = ` ON CONFLICT (rid) DO UPDATE SET rank = greatest(o.rank, excluded.rank), sent_at = least(o.sent_at, excluded.sent_at),
@@ -173,7 +173,8 @@ func touchRuns(now string) string {
 }
 
 // moveStatuses applies a batch to the messages that deliveries have. known receives, for each
-// message of the batch, 0 when no delivery has it, otherwise 1 + the number of statuses that are new.
+// message of the batch, 0 when no delivery has it, otherwise 1 + the number of statuses that are
+// new.
 func moveStatuses(all []*news, known []int64) *query {
 	n := len(all)
 	mhs, ids, codes := make([]int64, n), make([]string, n), make([]string, n)

@@ -14,8 +14,8 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// inNearlyTheirOrder are sent, delivered and read of each message, shuffled over some seconds of
-// sending. A batch that changed every row of a page would find no room in it before its commit.
+// inNearlyTheirOrder returns sent, delivered and read of each message, shuffled over some seconds
+// of sending. A batch that changed every row of a page would find no space in it before its commit.
 func inNearlyTheirOrder(no campaign.RunNo, n int64) []campaign.StatusEvent {
 	var all []campaign.StatusEvent
 	for _, s := range []campaign.Status{campaign.Sent, campaign.Delivered, campaign.Read} {
@@ -40,14 +40,16 @@ func TestStatusesAreHeapOnlyUpdates(t *testing.T) {
 			t.Fatalf("got %+v, %v; want no error, Matched %+v", a, err, len(es))
 		}
 	}
-	l.sender.forget() // a backend that ends has reported all it did
+	l.sender.forget() // a backend reports all its updates when it ends
 	l.hooks.forget()
 	const least = 3 * n * 99 / 100 // two statuses of a message in one batch are one update
 	var updates, hot int64
-	for deadline := time.Now().Add(20 * time.Second); updates < least && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) { // the server's counters are late
-		if err := l.read(t.Context(), l.reports, rowOf([]any{&updates, &hot}, `SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'outcome'`)); err != nil {
+	counters := rowOf([]any{&updates, &hot}, `SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'outcome'`)
+	for deadline := time.Now().Add(20 * time.Second); updates < least && time.Now().Before(deadline); {
+		if err := l.read(t.Context(), l.reports, counters); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(50 * time.Millisecond) // the server counts late
 	}
 	if updates < least || float64(hot) < 0.9*float64(updates) {
 		t.Errorf("%d of %d updates were heap-only, want 90 %% of at least %d", hot, updates, least)
@@ -58,24 +60,27 @@ func TestStatusesAreHeapOnlyUpdates(t *testing.T) {
 func TestWhatNoDatabaseStoresSpoilsNoBatch(t *testing.T) {
 	l := openShared(t, ledger.Options{})
 	r := ledgertest.Load(t, l, 3)
-	s := ledgertest.ClaimAll(t, l, r.No)[0]
+	ledgertest.ClaimAll(t, l, r.No)
 	odd := "a\x00b\xffc"
 	long := strings.Repeat("x", 100_000)
-	a := campaign.Result{Run: r.No, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: odd, Warning: odd}
-	b := campaign.Result{Run: r.No, Seq: 1, Attempt: 1, Kind: campaign.ResultRefused, Code: odd, Detail: odd, RequestID: odd, TraceID: odd}
-	if err := l.Record(t.Context(), []campaign.Result{a, b, {Run: r.No, Seq: 2, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: "fine"}}); err != nil {
+	accepted := campaign.Result{Run: r.No, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: odd, Warning: odd}
+	refused := campaign.Result{Run: r.No, Seq: 1, Attempt: 1, Kind: campaign.ResultRefused,
+		Code: odd, Detail: odd, RequestID: odd, TraceID: odd}
+	fine := campaign.Result{Run: r.No, Seq: 2, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: "fine"}
+	if err := l.Record(t.Context(), []campaign.Result{accepted, refused, fine}); err != nil {
 		t.Fatal(err)
 	}
 	done, err := l.Apply(t.Context(), campaign.Events{
-		Statuses: []campaign.StatusEvent{{MessageID: odd, Status: campaign.Failed, Code: odd, Connection: odd}, {MessageID: long, Status: campaign.Sent},
+		Statuses: []campaign.StatusEvent{
+			{MessageID: odd, Status: campaign.Failed, Code: odd, Connection: odd}, {MessageID: long, Status: campaign.Sent},
 			{MessageID: odd + "?", Status: campaign.Failed, Code: odd, Connection: odd}, {MessageID: "fine", Status: campaign.Read}},
 		Suppressions: []campaign.Suppression{{Key: 1, To: odd, Scope: campaign.ScopeAll, Source: odd}},
 		Templates:    []campaign.TemplateEvent{{Name: odd, Language: odd, Event: "PAUSED", Reason: odd}}})
 	if err != nil || done != (campaign.Applied{Matched: 2, Orphaned: 2}) {
 		t.Errorf("got %+v %v; want no error, %+v", done, err, campaign.Applied{Matched: 2, Orphaned: 2})
 	}
-	if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Seq: 1, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: long}}); err != nil {
+	late := campaign.Result{Run: r.No, Seq: 1, Attempt: 1, Kind: campaign.ResultAccepted, MessageID: long}
+	if err := l.Record(t.Context(), []campaign.Result{late}); err != nil {
 		t.Error(err)
 	}
-	_ = s
 }

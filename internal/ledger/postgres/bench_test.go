@@ -12,7 +12,7 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// perSecond reports what was done in a second of the loop's own time.
+// perSecond reports how many of n were done in a second of the loop's time.
 func perSecond(b *testing.B, n int64, what string) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), what+"/s")
 }
@@ -30,7 +30,8 @@ func BenchmarkPostgresImport(b *testing.B) {
 		ds := ledgertest.Rows(at, at+chunk)
 		var segments []campaign.Segment
 		for lo := at / campaign.SegmentSize * campaign.SegmentSize; lo < at+chunk; lo += campaign.SegmentSize {
-			segments = append(segments, campaign.Segment{Index: lo / campaign.SegmentSize, Lo: lo, Hi: min(at+chunk, lo+campaign.SegmentSize)})
+			segments = append(segments, campaign.Segment{
+				Index: lo / campaign.SegmentSize, Lo: lo, Hi: min(at+chunk, lo+campaign.SegmentSize)})
 		}
 		b.StartTimer()
 		if err := l.AppendRows(context.Background(), r.No, at, ds, segments); err != nil {
@@ -104,7 +105,7 @@ func BenchmarkPostgresStatuses(b *testing.B) {
 	}
 }
 
-// BenchmarkPostgresStatusesOfFour is the same with all connections of the pool at work.
+// BenchmarkPostgresStatusesOfFour applies the same batches over all connections of the pool.
 func BenchmarkPostgresStatusesOfFour(b *testing.B) {
 	const n, size = 50 * campaign.SegmentSize, 64
 	l := openShared(b, ledger.Options{Sender: true})

@@ -11,7 +11,8 @@ func keyed(in *campaign.Intent) bool {
 	return len(in.Keys) == int(max(0, in.To-in.From))+len(in.Retries)
 }
 
-// decide answers one intent from the rows that were read and the intents that were granted before it.
+// decide answers one intent from the rows that were read and the intents that were granted before
+// it.
 func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	s, r := g.segments[ledger.SegmentKey(in.Lease.Run, in.Lease.Index)], g.runs[int64(in.Lease.Run)]
 	if s == nil || r == nil {

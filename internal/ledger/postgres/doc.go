@@ -1,21 +1,21 @@
-// Package postgres keeps the ledger in a PostgreSQL database, from which any number of replicas send.
-// internal/daemon opens it through ledger.Open. It implements campaign.Ledger and promises what that
-// interface says. The rules of both databases are in internal/ledger, and that package's comment
-// explains the schema.
+// Package postgres keeps the ledger in a PostgreSQL database, from which any number of replicas
+// send. internal/daemon opens it through ledger.Open. It implements campaign.Ledger and promises
+// what that interface says. The rules of both databases are in internal/ledger, and that package's
+// comment explains the schema.
 //
 // Any number of replicas write at the same time. Each has three small pools of connections: for
-// intents and results, for webhooks, and for reports. An operation is one transaction of one to four
-// round trips, however many rows it has. Two replicas never overwrite each other: an operation is a
-// compare-and-swap (marks, epochs, job leases), or a merge that commutes (results, statuses,
-// suppressions), or waits for row locks, which all transactions take in the same order: run, segments
-// by key, budgets, outcomes by key. The ledger tries an operation again that the server broke off
-// (deadlock, restart). It reads an intent back, under a lock, whose commit got no answer, and grants
-// it only when the commit is certain.
+// intents and results, for webhooks, and for reports. An operation is one transaction of one to
+// four round trips, however many rows it has. Two replicas never overwrite each other: an operation
+// is a compare-and-swap (marks, epochs, job leases), or a merge that commutes (results, statuses,
+// suppressions), or waits for row locks, which all transactions take in the same order: run,
+// segments by key, budgets, outcomes by key. The ledger tries an operation again that the server
+// broke off (deadlock, restart). It reads an intent back, under a lock, whose commit got no answer,
+// and grants it only when the commit is certain.
 //
-// The server plans a statement once and keeps the plan while its tables grow from nothing to millions
-// of rows. The hot sessions therefore leave the planner no choice (session.go), no join can be turned
-// round, and a test explains every statement that is sent, on empty, tiny, young and full tables.
-// Leases use the server's clock (the SQL function ledger_now). Two facts show that the ledger went
-// back in time: the server and its timeline (identity.go), and marks that were acknowledged to this
-// process (marks.go). The measurements are in docs/protocol.md#postgresql.
+// The server plans a statement once and keeps the plan while its tables grow from nothing to
+// millions of rows. The hot sessions therefore leave the planner no choice (session.go), no join
+// can be turned round, and a test explains every statement that is sent, on empty, tiny, young and
+// full tables. Leases use the server's clock (the SQL function ledger_now). Two facts show that the
+// ledger went back in time: the server and its timeline (identity.go), and marks that were
+// acknowledged to this process (marks.go). The measurements are in docs/protocol.md#postgresql.
 package postgres

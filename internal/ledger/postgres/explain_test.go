@@ -58,7 +58,7 @@ func TestEachErrorSaysWhetherToTryAgain(t *testing.T) {
 		{net.ErrClosed, broken},
 		{&net.OpError{Op: "read", Err: errors.New("reset")}, broken},
 		{errors.New("another"), final},
-		{fmt.Errorf("%w: %w", campaign.ErrFenced, io.EOF), final}, // what the ledger itself says comes first
+		{fmt.Errorf("%w: %w", campaign.ErrFenced, io.EOF), final}, // the ledger's own errors come first
 	} {
 		if got := classify(c.err); got != c.want {
 			t.Errorf("%v: advice %d, want %d", c.err, got, c.want)
@@ -88,14 +88,16 @@ func TestEachCodeOfPostgresHasItsHint(t *testing.T) {
 }
 
 func TestTextsOfStrangersAreMadeStorable(t *testing.T) {
-	for text, want := range map[string]string{"": "", "plain é": "plain é", "a\x00b": "a\uFFFDb", "\x00": "\uFFFD", "a\xffb": "a\uFFFDb", "\xff\x00": "\uFFFD\uFFFD"} {
+	for text, want := range map[string]string{
+		"": "", "plain é": "plain é", "a\x00b": "a\uFFFDb", "\x00": "\uFFFD", "a\xffb": "a\uFFFDb", "\xff\x00": "\uFFFD\uFFFD",
+	} {
 		if got := plainText(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
 }
 
-// A connection that could not be made is told with what to look at.
+// The error of a failed connection attempt names what to check.
 func TestAFailedConnectionIsToldWithItsRemedy(t *testing.T) {
 	for _, c := range []struct {
 		err  error

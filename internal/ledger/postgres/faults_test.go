@@ -19,8 +19,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// faultyWire is a wire to the server on which the n-th statement fails: the server is asked to run a portal that it does not
-// have, or a division by zero. So its transaction is as broken as by any error of its own.
+// faultyWire is a wire to the server that makes the n-th statement fail: it replaces the statement
+// by a portal that does not exist, or by a division by zero. That breaks the transaction like any
+// other error of the server.
 type faultyWire struct {
 	net.Listener
 	to    string
@@ -38,14 +39,14 @@ func newFaultyWire(t *testing.T) *faultyWire {
 	return w
 }
 
-// fail lets the n-th statement from now on fail, and no other; 0 none.
+// fail makes the n-th statement from now on fail, and no other; 0 makes none fail.
 func (w *faultyWire) fail(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.left, w.failed = n, ""
 }
 
-// said is the statement that failed, "" when none did.
+// said returns the statement that failed, or "".
 func (w *faultyWire) said() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +57,7 @@ func (w *faultyWire) said() string {
 func (w *faultyWire) fails(kind byte, query string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.left == 0 || kind != 'E' && kind != 'Q' || query == "rollback" || strings.HasPrefix(query, "SELECT pg_advisory_unlock") {
+	if w.left == 0 || kind != 'E' && kind != 'Q' || query == sqlRollback || strings.HasPrefix(query, "SELECT pg_advisory_unlock") {
 		return false
 	}
 	if w.left--; w.left > 0 {
@@ -92,13 +93,13 @@ func (w *faultyWire) carry(client net.Conn) {
 	})
 }
 
-// isFault reports whether an error is that of the statement which failed.
+// isFault reports whether an error is the one that faultyWire causes.
 func isFault(err error) bool {
 	var said *pgconn.PgError
 	return errors.As(err, &said) && (said.Code == "34000" || said.Code == "22012")
 }
 
-// through is an address by way of the wire.
+// through returns the address of a database by way of the wire.
 func (w *faultyWire) through(url string) string {
 	return strings.Replace(url, w.to, w.Addr().String(), 1)
 }
@@ -109,7 +110,7 @@ func TestPostgresTakesNoFailedStatementForSuccess(t *testing.T) {
 		url, wire := migrated(t), newFaultyWire(t)
 		l := openAt(t, wire.through(url), ledger.Options{Sender: true})
 		beside := beside(t, url)
-		for _, p := range []*pool{l.sender, l.hooks, l.reports} { // a connection each, so that none is greeted later
+		for _, p := range []*pool{l.sender, l.hooks, l.reports} { // opens a connection each, so that no greeting comes later
 			if err := l.read(t.Context(), p, stmt(nil, `SELECT 1`)); err != nil {
 				t.Fatalf("connecting for %s: %v; want no error", p.name, err)
 			}

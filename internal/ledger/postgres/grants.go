@@ -58,7 +58,8 @@ type budget struct {
 // intend reads, decides and writes.
 func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, scopes: map[int64][]campaign.Scope{},
-		at: ledger.Millis(time.Now()), rows: ledger.SendingRows{Settled: map[int64]bool{}, Suppressed: map[int64]campaign.SkipReason{}, Retries: map[int64]ledger.Waiting{}}}
+		at: ledger.Millis(time.Now()), rows: ledger.SendingRows{Settled: map[int64]bool{},
+			Suppressed: map[int64]campaign.SkipReason{}, Retries: map[int64]ledger.Waiting{}}}
 	if err := g.read(t, in); err != nil {
 		return nil, err
 	}

@@ -11,10 +11,10 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Group commit of intents. Each number of a process calls Intend on its own, some 20 times a second.
-// A transaction costs the server the same for one number as for ten, so calls that come at about
-// the same time share one. Numbers that shared a transaction ask for the next one at about the
-// same time too, so they go on sharing.
+// Group commit of intents. Each number of a process calls Intend on its own, some 20 times a
+// second. A transaction costs the server the same for one number as for ten, so calls that come at
+// about the same time share one. Numbers that shared a transaction ask for the next one at about
+// the same time too, so they go on sharing.
 const (
 	// groupLinger is how long the first call waits for the others. A number asks 50 ms before its
 	// deliveries run out, so the wait delays no message.
@@ -49,10 +49,10 @@ type intentGroups struct {
 	asked map[string]time.Time // when each connection asked last
 }
 
-// Intend implements campaign.SendLedger. Calls that come within groupLinger share one transaction. A
-// call whose intents are refused as malformed fails alone. A call whose context ends while its group
-// is open leaves the group. Later it waits for the answer, so that the caller knows whether its
-// intents were committed.
+// Intend implements campaign.SendLedger. Calls that come within groupLinger share one transaction.
+// A call whose intents are refused as malformed fails alone. A call whose context ends while its
+// group is open leaves the group. Later it waits for the answer, so that the caller knows whether
+// its intents were committed.
 func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) ([]campaign.Granted, error) {
 	if mutant.On("no_intent") {
 		var granted []campaign.Granted
@@ -139,8 +139,8 @@ func (s *intentGroups) leave(g *intentGroup, c *intentCall) bool {
 	return true
 }
 
-// commitGroup commits the intents of all calls in one transaction and gives each its answers. A call
-// that the transaction refuses as malformed is answered and left out, and the others go again.
+// commitGroup commits the intents of all calls in one transaction and gives each its answers. A
+// call that the transaction refuses as malformed is answered and left out, and the others go again.
 func (l *Ledger) commitGroup(ctx context.Context, calls []*intentCall) {
 	if len(calls) > 1 { // one caller's context must not end the others' calls; callTime bounds them
 		ctx = context.WithoutCancel(ctx)
@@ -175,7 +175,8 @@ func (l *Ledger) commitGroup(ctx context.Context, calls []*intentCall) {
 	}
 }
 
-// malformedIntent says that the n-th intent of a transaction can never be granted. Nothing was written.
+// malformedIntent says that the n-th intent of a transaction can never be granted. Nothing was
+// written.
 type malformedIntent struct {
 	n   int
 	err error

@@ -20,11 +20,11 @@ func callOf(s campaign.Lease, connection string, n int64) *intentCall {
 	return &intentCall{in: []campaign.Intent{{Lease: s, Connection: connection, From: s.Lo, To: s.Lo + n}}}
 }
 
-// writers are the transactions that last wrote the segments of a run.
+// writers returns the transactions that last wrote the segments of a run, each with their number.
 func writers(t *testing.T, l *Ledger, no campaign.RunNo) map[string]int {
 	t.Helper()
 	found := map[string]int{}
-	if err := l.read(t.Context(), l.reports, each(func(scan func(...any) error) error {
+	if err := l.read(t.Context(), l.reports, each(func(scan scanFunc) error {
 		var xmin string
 		err := scan(&xmin)
 		found[xmin]++
@@ -86,7 +86,8 @@ func TestAnEndedCallerEndsNoOthersIntent(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want it granted", c.in[0].Connection, c.granted, c.err)
 		}
 	}
-	if _, err := l.Intend(ended, []campaign.Intent{{Lease: s[0], Connection: "a", From: s[0].Lo + 10, To: s[0].Lo + 20}}); !errors.Is(err, context.Canceled) {
+	next := campaign.Intent{Lease: s[0], Connection: "a", From: s[0].Lo + 10, To: s[0].Lo + 20}
+	if _, err := l.Intend(ended, []campaign.Intent{next}); !errors.Is(err, context.Canceled) {
 		t.Errorf("alone: %v, want %v", err, context.Canceled)
 	}
 }
@@ -102,7 +103,7 @@ func TestOneNumberWaitsForNobody(t *testing.T) {
 			}
 			s.linger(t.Context(), g)
 			if took := time.Since(began); took != 0 {
-				t.Errorf("it waited %v, want none: no other number sends", took)
+				t.Errorf("the call waited %v, want no wait: no other number sends", took)
 			}
 			time.Sleep(groupRecent / 5)
 			began = time.Now()

@@ -19,8 +19,8 @@ var errStandby = errors.New("it is a read-only standby: name the primary, or sev
 // errUnsafe marks settings that can lose a committed transaction.
 var errUnsafe = errors.New("unsafe")
 
-// errIdentityChanged says that a new connection found another server or timeline. checkIdentity must
-// be called before anything is sent.
+// errIdentityChanged says that a new connection found another server or timeline. checkIdentity
+// must be called before anything is sent.
 var errIdentityChanged = errors.New("the ledger may be on another server")
 
 // serverIdentity is the server that holds the ledger, and its timeline, which every promotion
@@ -37,8 +37,8 @@ const (
 			('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint) END`
 )
 
-// greet checks each new connection: its commits must be durable, and it must lead to the ledger that
-// was opened.
+// greet checks each new connection: its commits must be durable, and it must lead to the ledger
+// that was opened.
 func (l *Ledger) greet(ctx context.Context, c *pgx.Conn) error {
 	var commit, fsync, pages string
 	var standby bool
@@ -79,8 +79,8 @@ const (
 	sqlKnownServer    = `SELECT system, timeline FROM ledger WHERE one = 1`
 )
 
-// identify gives a new ledger its identity. For a sender it also checks whether the ledger went back
-// in time (docs/protocol.md#when-the-ledger-goes-back-in-time).
+// identify gives a new ledger its identity. For a sender it also checks whether the ledger went
+// back in time (docs/protocol.md#when-the-ledger-goes-back-in-time).
 func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	var key []byte
 	var here, known serverIdentity
@@ -125,8 +125,8 @@ func restored(known, here serverIdentity) error {
 }
 
 // checkIdentity returns ledger.ErrRestored after a connection found the ledger on another server or
-// timeline, until the ledger is quarantined. Nothing is claimed or intended in that time, but results
-// and events are recorded.
+// timeline, until the ledger is quarantined. Nothing is claimed or intended in that time, but
+// results and events are recorded.
 func (l *Ledger) checkIdentity(ctx context.Context) error {
 	if !l.identityChanged.Load() {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// elsewhere is the address of a ledger whose server says of itself what the schema "elsewhere" does: its functions stand
-// before PostgreSQL's own.
+// elsewhere returns the address of a ledger whose search_path has the schema "elsewhere" before
+// pg_catalog. The functions given replace PostgreSQL's own.
 func elsewhere(t *testing.T, functions ...string) string {
 	t.Helper()
 	url := migrated(t)
@@ -32,7 +32,7 @@ func elsewhere(t *testing.T, functions ...string) string {
 	return url + more + "search_path=public,elsewhere,pg_catalog"
 }
 
-// setting is a function that answers one setting otherwise.
+// setting returns a function that replaces the value of one setting.
 func setting(name, value string) string {
 	return `CREATE FUNCTION elsewhere.current_setting(n text) RETURNS text LANGUAGE sql STABLE AS
 		$$ SELECT CASE n WHEN '` + name + `' THEN '` + value + `' ELSE pg_catalog.current_setting(n) END $$`
@@ -48,7 +48,8 @@ func TestAServerThatMayLoseCommitsIsRefused(t *testing.T) {
 		is       error
 		want     string // "": it is opened
 	}{
-		"Standby":      {inRecovery, errStandby, "it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write"},
+		"Standby": {inRecovery, errStandby,
+			"it is a read-only standby: name the primary, or several hosts with target_session_attrs=read-write"},
 		"Version12":    {setting("server_version_num", "129999"), errUnsafe, "it is PostgreSQL 12, and 13 or newer is needed"},
 		"Version13":    {setting("server_version_num", "130000"), nil, ""},
 		"Asynchronous": {setting("synchronous_commit", "off"), errUnsafe, "synchronous_commit is off, so that a crash"},
@@ -58,7 +59,7 @@ func TestAServerThatMayLoseCommitsIsRefused(t *testing.T) {
 		"NoFsync":      {setting("fsync", "off"), errUnsafe, "fsync is off, so that a power cut would destroy the ledger"},
 		"TornPages":    {setting("full_page_writes", "off"), errUnsafe, "full_page_writes is off, so that a power cut would tear pages"},
 	} {
-		conn := beside(t, url) // of its own: what is prepared keeps the functions that it knew
+		conn := beside(t, url) // a new one each: prepared statements keep the functions that they found
 		if _, err := conn.Exec(t.Context(), `BEGIN; `+c.function); err != nil {
 			t.Fatalf("%s: %v; want no error", name, err)
 		}
@@ -75,12 +76,13 @@ func TestAServerThatMayLoseCommitsIsRefused(t *testing.T) {
 	}
 }
 
-// A connection that was led to a promoted standby is as old as its sender: the claim itself asks for the timeline.
+// A proxy may move an old connection to a promoted standby, so the claim itself reads the timeline.
 func TestAClaimNoticesAPromotedStandby(t *testing.T) {
 	t.Parallel()
 	l := openAt(t, elsewhere(t, `CREATE TABLE elsewhere.promoted (n int)`,
 		`CREATE FUNCTION elsewhere.pg_walfile_name(l pg_lsn) RETURNS text LANGUAGE sql STABLE AS
-			$$ SELECT lpad((1 + count(*))::text, 8, '0') || substr(pg_catalog.pg_walfile_name(l), 9) FROM elsewhere.promoted $$`), ledger.Options{Sender: true})
+			$$ SELECT lpad((1 + count(*))::text, 8, '0') || substr(pg_catalog.pg_walfile_name(l), 9) FROM elsewhere.promoted $$`),
+		ledger.Options{Sender: true})
 	r := ledgertest.Load(t, l, 10)
 	promote := stmt(nil, `INSERT INTO elsewhere.promoted VALUES (1)`)
 	if err := l.read(t.Context(), l.sender, promote); err != nil {
@@ -119,14 +121,15 @@ func TestAPostgresLedgerOfADamagedKeyIsNotOpened(t *testing.T) {
 	}
 }
 
-// A connection that found the ledger elsewhere makes the sender ask again: it goes on where the ledger is at home after all.
+// A connection that reports another server makes the sender check again, and it goes on when the
+// server is the known one after all.
 func TestADoubtfulConnectionOnlyDelaysSending(t *testing.T) {
 	t.Parallel()
 	l := openAt(t, elsewhere(t, `CREATE TABLE elsewhere.flickers (n int)`,
 		`CREATE FUNCTION elsewhere.pg_walfile_name(l pg_lsn) RETURNS text LANGUAGE plpgsql VOLATILE AS $$ BEGIN
 			IF EXISTS (SELECT 1 FROM elsewhere.flickers) AND coalesce(pg_catalog.current_setting('test.asked', true), '') = '' THEN
 				PERFORM set_config('test.asked', 'yes', false);
-				RETURN lpad('2', 8, '0') || substr(pg_catalog.pg_walfile_name(l), 9); -- a connection's first answer
+				RETURN lpad('2', 8, '0') || substr(pg_catalog.pg_walfile_name(l), 9); -- the first answer of a connection
 			END IF;
 			RETURN pg_catalog.pg_walfile_name(l); END $$`), ledger.Options{Sender: true})
 	r := ledgertest.Load(t, l, 10)
@@ -150,24 +153,26 @@ func TestADoubtfulConnectionOnlyDelaysSending(t *testing.T) {
 	}
 }
 
-// A claim whose connection leads to another server gives no lease, and says so.
+// A claim over a connection to another server returns no lease and ErrRestored.
 func TestAClaimOnAnotherServerIsRestored(t *testing.T) {
 	t.Parallel()
 	l := openAt(t, elsewhere(t, `CREATE TABLE elsewhere.restored (n int)`,
 		`CREATE FUNCTION elsewhere.pg_control_system() RETURNS TABLE (system_identifier bigint) LANGUAGE sql STABLE AS
-			$$ SELECT c.system_identifier + (SELECT count(*) FROM elsewhere.restored) FROM pg_catalog.pg_control_system() c $$`), ledger.Options{Sender: true})
+			$$ SELECT c.system_identifier + (SELECT count(*) FROM elsewhere.restored) FROM pg_catalog.pg_control_system() c $$`),
+		ledger.Options{Sender: true})
 	r := ledgertest.Load(t, l, 10)
 	if err := l.read(t.Context(), l.sender, stmt(nil, `INSERT INTO elsewhere.restored VALUES (1)`)); err != nil {
 		t.Fatalf("restoring: %v; want no error", err)
 	}
 	l.sender.forget()
-	ls, err := l.Claim(t.Context(), campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour})
+	claim := campaign.Claim{Owner: "test", Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Hour}
+	ls, err := l.Claim(t.Context(), claim)
 	if !errors.Is(err, ledger.ErrRestored) || len(ls) != 0 {
 		t.Errorf("claimed on another server: %v, %v; want no lease, and ErrRestored", ls, err)
 	}
 }
 
-// The connection that an intent opens may be the first to a standby that was promoted.
+// The connection that an intent opens may be the first one to a promoted standby.
 func TestAPromotedStandbyIsNoticedBeforeItsFirstIntent(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -185,7 +190,8 @@ func TestAPromotedStandbyIsNoticedBeforeItsFirstIntent(t *testing.T) {
 		t.Errorf("%+v %v, want ErrRestored", g, err)
 	}
 	var mark int64
-	if err := l.read(context.Background(), l.sender, row(&mark, `SELECT mark FROM segment WHERE run = $1`, int64(r.No))); err != nil || mark != 10 {
+	err = l.read(context.Background(), l.sender, row(&mark, `SELECT mark FROM segment WHERE run = $1`, int64(r.No)))
+	if err != nil || mark != 10 {
 		t.Errorf("the mark is at %d, %v; want no error, 10", mark, err)
 	}
 }
@@ -194,7 +200,8 @@ func TestUnsafeDurabilityIsRefused(t *testing.T) {
 	t.Parallel()
 	s := own(t)
 	for _, c := range []struct{ set, reset, want string }{
-		{"ALTER ROLE postgres SET synchronous_commit = off", "ALTER ROLE postgres RESET synchronous_commit", "ALTER ROLE CURRENT_USER SET synchronous_commit = on"},
+		{"ALTER ROLE postgres SET synchronous_commit = off", "ALTER ROLE postgres RESET synchronous_commit",
+			"ALTER ROLE CURRENT_USER SET synchronous_commit = on"},
 		{"ALTER ROLE postgres SET synchronous_commit = local", "ALTER ROLE postgres RESET synchronous_commit", "synchronous_commit is local"},
 		{"ALTER SYSTEM SET fsync = off", "ALTER SYSTEM RESET fsync", "set fsync = on"},
 		{"ALTER SYSTEM SET full_page_writes = off", "ALTER SYSTEM RESET full_page_writes", "set full_page_writes = on"},
@@ -222,13 +229,13 @@ func TestUnsafeDurabilityIsRefused(t *testing.T) {
 func TestALedgerInAnotherServerIsNoticed(t *testing.T) {
 	dsn := migrated(t)
 	l := openAt(t, dsn, ledger.Options{Sender: true})
-	if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE ledger SET system = system - 1`)); err != nil { // as a dump would say
+	if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE ledger SET system = system - 1`)); err != nil { // as after a restored dump
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), dsn, ledger.Options{Sender: true}); !errors.Is(err, ledger.ErrRestored) {
 		t.Errorf("got %v; want ErrRestored", err)
 	}
-	openAt(t, dsn, ledger.Options{}) // to read and to pause it is no danger
+	openAt(t, dsn, ledger.Options{}) // it may be read and paused
 	operator := openAt(t, dsn, ledger.Options{Sender: true, AcceptRestored: true})
 	if _, err := operator.Quarantine(t.Context(), 1, time.Now()); err != nil {
 		t.Fatal(err)

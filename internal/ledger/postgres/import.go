@@ -93,8 +93,8 @@ const (
 	sqlAddRows = `UPDATE run_count SET rows = rows + $2 WHERE no = $1`
 )
 
-// AppendRows implements campaign.ImportLedger. It copies the chunk in one transaction with the run's
-// count of rows, which says how far the import is.
+// AppendRows implements campaign.ImportLedger. It copies the chunk in one transaction with the
+// run's count of rows, which says how far the import is.
 func (l *Ledger) AppendRows(
 	ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, segments []campaign.Segment,
 ) error {
@@ -159,9 +159,9 @@ const (
 
 // FinishImport implements campaign.ImportLedger. It also refuses a list that queues a phone key
 // twice. The importer finds such keys first, in its memory; the query here finds those that it
-// missed. A unique index over run and key would find them too, but halves the speed of an import and
-// takes 34 MB per million rows. A run that was cancelled during its import becomes Ready, so that a
-// sender claims and drops it.
+// missed. A unique index over run and key would find them too, but halves the speed of an import
+// and takes 34 MB per million rows. A run that was cancelled during its import becomes Ready, so
+// that a sender claims and drops it.
 func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64, state campaign.State) error {
 	if err := ledger.CheckImportEnd(no, state); err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// A chunk whose answer was lost is looked for: it is there, or another importer's is.
+// When the answer to a chunk was lost, its last row tells whether the ledger has this chunk or one
+// of another importer.
 func TestALostChunkIsFoundByItsLastRow(t *testing.T) {
 	t.Parallel()
 	l := openShared(t, ledger.Options{})

@@ -9,12 +9,12 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// commitIntents takes two round trips, however many intents there are. The first reads all that they
-// depend on and locks their segments; the second writes and commits. Skipped holds a retry that is no
-// longer due, with the reason "".
+// commitIntents takes two round trips, however many intents there are. The first reads all that
+// they depend on and locks their segments; the second writes and commits. Skipped holds a retry
+// that is no longer due, with the reason "".
 //
-// The transaction reads the run's wanted state and the suppressions without a lock. It obeys what was
-// committed before it began, and a pause or an opt-out never waits for a sender.
+// The transaction reads the run's wanted state and the suppressions without a lock. It obeys what
+// was committed before it began, and a pause or an opt-out never waits for a sender.
 func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (granted []campaign.Granted, err error) {
 	if err := l.checkIdentity(ctx); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// A commit that surely did not happen is tried five times, and then given up with nothing granted.
+// An intent whose commit did not happen is tried five times. Then it fails, and nothing is granted.
 func TestAnIntentIsTriedFiveTimes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestABrokenCommitIsReadBackOverANewConnection(t *testing.T) {
 	}
 }
 
-// The fate of a broken commit is asked for until it is answered, each time over another connection.
+// A mark is read back until the server answers, each time over another connection.
 func TestABrokenCommitIsReadBackUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newBreakingWire(t)
@@ -90,10 +90,11 @@ func TestABrokenCommitIsReadBackUntilItIsAnswered(t *testing.T) {
 	}
 }
 
-// A commit that wrote nothing has nothing to ask for; one that granted nothing may be repeated.
+// A commit that wrote nothing needs no read-back, and a commit that granted nothing may be
+// repeated.
 func TestNothingGrantedNeedsNoReadBack(t *testing.T) {
 	t.Parallel()
-	l := &Ledger{} // its server is not asked
+	l := &Ledger{} // it has no server
 	for what, c := range map[string]struct {
 		s    segment
 		want fate
@@ -110,14 +111,14 @@ func TestNothingGrantedNeedsNoReadBack(t *testing.T) {
 	}
 }
 
-// A retry that is suppressed leaves its segment as it was: it must not tell that the commit did not happen, while
-// another number's group of the same transaction was granted.
+// A suppressed retry does not change its segment. The read-back must not conclude from it that the
+// commit did not happen: another number's group of the same transaction was granted.
 func TestASuppressedRetryDoesNotTellThatACommitVanished(t *testing.T) {
 	wire := newCutter(t, server(t).Addr)
 	l := openAt(t, wire.through(migrated(t)), ledger.Options{Sender: true})
 	r := ledgertest.Load(t, l, 2*campaign.SegmentSize)
 	ls := ledgertest.ClaimAll(t, l, r.No)
-	for i := range int64(6) { // a map's order decides who is asked
+	for i := range int64(6) { // the order of a map decides which segment is read back first
 		from, other := i*10, ls[1].Lo+i*10
 		if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}}); err != nil {
 			t.Fatal(err)
@@ -149,7 +150,8 @@ func TestASuppressedRetryDoesNotTellThatACommitVanished(t *testing.T) {
 	}
 }
 
-// Whoever is asked to end in the midst of an intent knows whether it was committed, so that what it did before is handed back.
+// A caller whose context ends during an intent learns whether the intent was committed, so that it
+// can give its deliveries back.
 func TestAnIntentThatIsCancelledIsNotUnknown(t *testing.T) {
 	l := openAt(t, migrated(t), ledger.Options{Sender: true})
 	r := ledgertest.Load(t, l, campaign.SegmentSize)
@@ -169,18 +171,19 @@ func TestAnIntentThatIsCancelledIsNotUnknown(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %+v %v; want context.Canceled", g, err)
 		}
-		if g, err = l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}}); err != nil || g[0].To != from+10 {
-			t.Fatalf("cut %d had been committed, or nobody knows: %+v %v; want no error, To %+v", cut, g, err, from+10)
+		g, err = l.Intend(t.Context(), []campaign.Intent{{Lease: ls[0], Connection: "conn_1", From: from, To: from + 10}})
+		if err != nil || g[0].To != from+10 {
+			t.Fatalf("cancelled intent %d was committed, or that is unknown: %+v %v; want no error, To %+v", cut, g, err, from+10)
 		}
 		from += 10
 	}
-	if t.Logf("%d of 200 were cancelled in the midst", cut); cut == 0 {
-		t.Error("none was cancelled in the midst")
+	if t.Logf("%d of 200 intents were cancelled", cut); cut == 0 {
+		t.Errorf("%d of 200 intents were cancelled, want some", cut)
 	}
 }
 
-// takenOver is an Intend whose commit never reached the server, and while its sender could not
-// ask, another replica took the segment and moved the mark to the same place.
+// takenOver calls Intend, whose commit never reaches the server. Before its sender can read the
+// mark back, another replica takes the segment and moves the mark to the same value.
 func takenOver(t *testing.T) ([]campaign.Granted, error) {
 	dsn := migrated(t)
 	wire := newCutter(t, server(t).Addr)
@@ -194,7 +197,8 @@ func takenOver(t *testing.T) ([]campaign.Granted, error) {
 	}
 	wire.after = func() {
 		ls, err := other.Claim(context.Background(), claim)
-		for deadline := time.Now().Add(5 * time.Second); err == nil && len(ls) == 0 && time.Now().Before(deadline); { // the dead connection's lock
+		// The broken connection still holds its lock for a moment.
+		for deadline := time.Now().Add(5 * time.Second); err == nil && len(ls) == 0 && time.Now().Before(deadline); {
 			ls, err = other.Claim(context.Background(), claim)
 		}
 		if err == nil {

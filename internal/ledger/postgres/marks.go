@@ -29,8 +29,8 @@ func (m *markMemory) keep(id, mark, now int64) {
 	m.of[id] = acknowledged{max(a.mark, mark), cmp.Or(a.since, now)}
 }
 
-// behind reports whether the ledger's mark of a segment is lower than the acknowledged one, which it
-// returns.
+// behind reports whether the ledger's mark of a segment is lower than the acknowledged one, which
+// it returns.
 func (m *markMemory) behind(id, mark int64) (acknowledged, bool) {
 	m.Lock()
 	defer m.Unlock()

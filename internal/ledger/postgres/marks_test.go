@@ -54,7 +54,7 @@ func TestOnlyAMarkThatWentBackIsBehind(t *testing.T) {
 		t.Errorf("an unknown segment is behind %+v, want not", a)
 	}
 	m.keep(1, 8, 100)
-	m.keep(1, 5, 200) // an answer that came late
+	m.keep(1, 5, 200) // a late answer
 	m.keep(2, 3, 300)
 	for _, c := range []struct {
 		id, mark int64
@@ -77,7 +77,8 @@ func TestOnlyAMarkThatWentBackIsBehind(t *testing.T) {
 	}
 }
 
-// A mark that went back is raised, never lowered; its owner is fenced, and what it may have posted since is in doubt.
+// A mark that went back is raised and never lowered, and its owner is fenced. The deliveries that
+// the owner may have posted since are in doubt.
 func TestAMarkIsRaisedAndNeverLowered(t *testing.T) {
 	t.Parallel()
 	l := openShared(t, ledger.Options{Sender: true})

@@ -25,9 +25,9 @@ var migrationFiles embed.FS
 // migrations returns the folder of this program's schema.
 func migrations() (fs.FS, error) { return fs.Sub(migrationFiles, "migrations") }
 
-// migrate brings the schema up to the newest version in dir. It holds goose's advisory lock: of many
-// replicas that start together, one migrates and the others wait. Migrations only add, so an older
-// program goes on beside a newer schema.
+// migrate brings the schema up to the newest version in dir. It holds goose's advisory lock: of
+// many replicas that start together, one migrates and the others wait. Migrations only add, so an
+// older program goes on beside a newer schema.
 func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 	db := sql.OpenDB(gooseConnector{l.reports.config})
 	defer db.Close()
@@ -64,8 +64,8 @@ func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 	}
 }
 
-// migrateTries is how often a migration tries again after it waited in vain for the lock of an older
-// program: about half a minute.
+// migrateTries is how often a migration tries again after it waited in vain for the lock of an
+// older program: about half a minute.
 const migrateTries = 60
 
 const (

@@ -37,14 +37,15 @@ func TestReplicasThatMigrateAtOnceAgree(t *testing.T) {
 	ledgertest.Load(t, l, 3)
 }
 
-// next is the schema of a program to come: this one's and one more column.
+// next returns the schema of a newer program: this program's schema and two more columns.
 func next(t *testing.T) fs.FS {
 	t.Helper()
 	dir, err := migrations()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := fstest.MapFS{"00099_next.sql": {Data: []byte("-- +goose Up\nALTER TABLE outcome ADD COLUMN more text;\nALTER TABLE segment ADD COLUMN more bigint NOT NULL DEFAULT 0;\n")}}
+	all := fstest.MapFS{"00099_next.sql": {Data: []byte("-- +goose Up\nALTER TABLE outcome ADD COLUMN more text;\n" +
+		"ALTER TABLE segment ADD COLUMN more bigint NOT NULL DEFAULT 0;\n")}}
 	names, err := fs.Glob(dir, "*.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -99,12 +100,12 @@ func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
 	if p, err := old.Park(t.Context(), s, time.Time{}, time.Minute); err != nil || !p.Done {
 		t.Errorf("got %+v %v; want no error, Done", p, err)
 	}
-	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} { // one that starts now is told
+	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} { // an older program that starts now is refused
 		if _, err := Open(t.Context(), dsn, o); !errors.Is(err, campaign.ErrNewer) {
 			t.Errorf("%+v: %v, want ErrNewer", o, err)
 		}
 	}
 	if _, err := openMigrated(t.Context(), server(t).Database(t), ledger.Options{ReadOnly: true}, next(t)); err == nil {
-		t.Error("a reader opened a database without a schema")
+		t.Error("a reader opened a database without a schema, want an error")
 	}
 }

@@ -14,15 +14,15 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// plant sets a mistake for one test. What the process was started with comes back afterwards: scripts/mutants.sh requires
-// that it makes a test fail.
-func plant(t *testing.T, name string) {
+// mutate sets a mutation for one test. The one that the process was started with comes back
+// afterwards, because scripts/mutants.sh requires that it makes a test fail.
+func mutate(t *testing.T, name string) {
 	mutant.Set(name)
 	t.Cleanup(func() { mutant.Set(os.Getenv("CAMPAIGND_MUTANT")) })
 }
 
-// takeOver gives a run of four deliveries whose first lease was over at once, with two of them
-// posted, and the lease that replaced it, before its Recover.
+// takeOver makes a run of four deliveries, two of them posted under a lease that ended at once. It
+// returns that lease and the one that replaced it, before its Recover.
 func takeOver(t *testing.T, l *Ledger) (r campaign.Run, old, fresh campaign.Lease) {
 	t.Helper()
 	r = ledgertest.Load(t, l, 4)
@@ -57,23 +57,25 @@ func statusOf(t *testing.T, l campaign.Ledger, no campaign.RunNo, seq int64) cam
 
 func apply(t *testing.T, l campaign.Ledger, id string, s campaign.Status) {
 	t.Helper()
-	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: id, Status: s, At: time.Now(), Recipient: 2348030000000, Code: "131049"}}}); err != nil {
+	event := campaign.StatusEvent{MessageID: id, Status: s, At: time.Now(), Recipient: 2348030000000, Code: "131049"}
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{event}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// sweptWhileStored sweeps while a status is stored between what would be two statements, and
-// reports whether it was lost.
+// sweptWhileStored stores a status while a sweep runs, at the time between the two statements of
+// the mutation, and reports whether the status was lost.
 func sweptWhileStored(t *testing.T, l *Ledger) bool {
 	r := ledgertest.Load(t, l, 2)
 	s := ledgertest.ClaimAll(t, l, r.No)[0]
 	if err := l.Record(t.Context(), ledgertest.Acceptances(s, 0, 2)); err != nil {
 		t.Fatal(err)
 	}
-	// As they are left behind by a webhook that came in with its receipt.
+	// Such orphans remain when a webhook arrives at the same time as its receipt.
 	orphaned := func(seq int64) *query {
 		id := ledgertest.MessageID(r.No, seq)
-		return stmt(nil, `INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code) VALUES ($1, $2, 3, $3, $3, 0, '', '')`,
+		return stmt(nil, `INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
+			VALUES ($1, $2, 3 /* delivered */, $3, $3, 0, '', '')`,
 			l.key.MessageHash(id), id, ledger.Millis(time.Now()))
 	}
 	locker, err := l.reports.acquire(t.Context())
@@ -84,7 +86,8 @@ func sweptWhileStored(t *testing.T, l *Ledger) bool {
 	if err := l.read(t.Context(), l.sender, orphaned(0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := send(t.Context(), locker, stmt(nil, `BEGIN`), stmt(nil, `SELECT 1 FROM outcome WHERE rid = $1 FOR UPDATE`, ledger.RowID(r.No, 0))); err != nil {
+	if err := send(t.Context(), locker, stmt(nil, `BEGIN`),
+		stmt(nil, `SELECT 1 FROM outcome WHERE rid = $1 FOR UPDATE`, ledger.RowID(r.No, 0))); err != nil {
 		t.Fatal(err)
 	}
 	swept := make(chan error, 1)
@@ -93,7 +96,8 @@ func sweptWhileStored(t *testing.T, l *Ledger) bool {
 		swept <- err
 	}()
 	for waits := false; !waits; {
-		if err := l.read(t.Context(), l.sender, row(&waits, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`)); err != nil {
+		if err := l.read(t.Context(), l.sender, row(&waits, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock')`)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -212,11 +216,11 @@ func TestEachMutationShows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if shows(t, openShared(t, ledger.Options{Sender: true})) {
-				t.Fatal("shows without being planted: this test proves nothing")
+				t.Fatal("the mutation shows without being set: this test proves nothing")
 			}
-			plant(t, name)
+			mutate(t, name)
 			if !shows(t, openShared(t, ledger.Options{Sender: true})) {
-				t.Error("planted, and nothing is different")
+				t.Error("the mutation is set and nothing is different, want it to show")
 			}
 		})
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A statement that fails while a ledger is opened leaves it as it was, and the next opening does it all.
+// A statement that fails while a ledger is opened leaves the ledger unchanged, and the next opening
+// does all of the work.
 func TestPostgresOpensWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -22,7 +23,8 @@ func TestPostgresOpensWholeOrNotAtAll(t *testing.T) {
 		before  string // a statement
 		changes bool
 	}{
-		"Migrate":  {ledger.Options{Sender: true}, `DROP TABLE job; DROP INDEX run_firing; DELETE FROM goose_db_version WHERE version_id = 2`, true},
+		"Migrate": {ledger.Options{Sender: true},
+			`DROP TABLE job; DROP INDEX run_firing; DELETE FROM goose_db_version WHERE version_id = 2`, true},
 		"Identify": {ledger.Options{Sender: true}, `DELETE FROM ledger`, true},
 		"ReadOnly": {ledger.Options{ReadOnly: true}, ``, false},
 		"Restored": {ledger.Options{Sender: true, AcceptRestored: true}, `UPDATE ledger SET system = system - 1`, false},
@@ -95,13 +97,13 @@ func TestWhatPostgresRefusesIsSaidInALine(t *testing.T) {
 		l, err := Open(t.Context(), c.dsn, ledger.Options{})
 		if err == nil {
 			l.Close()
-			t.Errorf("%s was opened", c.dsn)
+			t.Errorf("%s was opened, want an error", c.dsn)
 			continue
 		}
 		if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want a line with %q", c.dsn, err, c.want)
 		}
-		for _, once := range []string{"refused", "permission denied"} { // also when an attempt over TLS and one without say the same
+		for _, once := range []string{"refused", "permission denied"} { // also when the attempts with and without TLS have the same error
 			if n := strings.Count(err.Error(), once); n > 1 {
 				t.Errorf("%s: said %d times: %v; want at most 1", c.dsn, n, err)
 			}

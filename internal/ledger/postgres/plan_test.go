@@ -21,8 +21,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// listener hears every statement of a pool: what is explained below is what was sent, so
-// that no statement can be forgotten.
+// listener collects every statement that a pool sends. The tests explain these statements, so none
+// can be forgotten.
 type listener struct {
 	mu    sync.Mutex
 	heard map[string]bool
@@ -51,7 +51,7 @@ func (h *listener) TraceBatchQuery(_ context.Context, _ *pgx.Conn, d pgx.TraceBa
 
 func (h *listener) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// listen makes the pools tell what they send.
+// listen makes the pools report the statements that they send.
 func listen(pools ...*pool) *listener {
 	h := &listener{heard: map[string]bool{}}
 	for _, p := range pools {
@@ -61,7 +61,7 @@ func listen(pools ...*pool) *listener {
 	return h
 }
 
-// everything does at least once whatever senders and webhooks do.
+// everything calls each method of senders and webhooks at least once.
 func everything(t *testing.T, l *Ledger) {
 	t.Helper()
 	ctx := t.Context()
@@ -72,7 +72,8 @@ func everything(t *testing.T, l *Ledger) {
 		}
 	}
 	r := ledgertest.Load(t, l, 40)
-	capped, err := l.CreateRun(ctx, campaign.Run{Campaign: "capped", ListHash: "x", Launch: campaign.FiringKey + "1", Budget: 4, Template: "sale", Language: "en"})
+	capped, err := l.CreateRun(ctx, campaign.Run{Campaign: "capped", ListHash: "x", Launch: campaign.FiringKey + "1", Budget: 4,
+		Template: "sale", Language: "en"})
 	ok(err)
 	ok(l.AppendRows(ctx, capped.No, 0, ledgertest.Rows(0, 10), []campaign.Segment{{Run: capped.No, Hi: 10}}))
 	ok(l.FinishImport(ctx, capped.No, 10, campaign.Ready))
@@ -82,7 +83,8 @@ func everything(t *testing.T, l *Ledger) {
 	if len(ls) != 2 {
 		t.Fatalf("got %+v; want length 2", ls)
 	}
-	_, err = l.Suppress(ctx, []campaign.Suppression{{Key: 2348030000001, Scope: campaign.ScopeAll}, {Key: 2348030000020, Scope: campaign.ScopeMarketing, At: time.Now()}})
+	_, err = l.Suppress(ctx, []campaign.Suppression{{Key: 2348030000001, Scope: campaign.ScopeAll},
+		{Key: 2348030000020, Scope: campaign.ScopeMarketing, At: time.Now()}})
 	ok(err)
 	now := time.Now()
 	_, err = l.Intend(ctx, []campaign.Intent{
@@ -90,13 +92,15 @@ func everything(t *testing.T, l *Ledger) {
 		{Lease: ls[1], Connection: "conn_1", To: 4, Keys: []int64{2348030000000, 2348030000001, 2348030000002, 2348030000003}}})
 	ok(err)
 	result := func(seq int64, k campaign.ResultKind) campaign.Result {
-		return campaign.Result{Run: r.No, Seq: seq, Key: 2348030000000 + seq, Attempt: 1, Kind: k, Epoch: ls[0].Epoch, At: now, IntentAt: now, NotBefore: now.Add(-time.Second)}
+		return campaign.Result{Run: r.No, Seq: seq, Key: 2348030000000 + seq, Attempt: 1, Kind: k, Epoch: ls[0].Epoch,
+			At: now, IntentAt: now, NotBefore: now.Add(-time.Second)}
 	}
 	noID := result(6, campaign.ResultDoubt)
 	noID.NoResend = true
 	refusal := result(2, campaign.ResultRefused)
 	refusal.Suppress = &campaign.Suppression{Key: 2348030000002, Scope: campaign.ScopeUnreachable, Until: now.Add(time.Hour)}
-	ok(l.Record(ctx, append(ledgertest.Acceptances(ls[0], 0, 1), refusal, result(4, campaign.ResultDeferred), result(5, campaign.ResultDoubt), noID, result(7, campaign.ResultDeferred))))
+	ok(l.Record(ctx, append(ledgertest.Acceptances(ls[0], 0, 1), refusal, result(4, campaign.ResultDeferred),
+		result(5, campaign.ResultDoubt), noID, result(7, campaign.ResultDeferred))))
 	due, err := l.Due(ctx, ls[0], now, 9)
 	ok(err)
 	_, err = l.Suppress(ctx, []campaign.Suppression{{Key: 2348030000007, Scope: campaign.ScopeAll}})
@@ -108,7 +112,8 @@ func everything(t *testing.T, l *Ledger) {
 			{MessageID: ledgertest.MessageID(r.No, 0), Status: s, At: now}, {MessageID: "wamid.lost", Status: s, At: now, Recipient: 2348030000005},
 			{MessageID: "wamid.whose", Status: s, At: now, Recipient: 2348030000008}},
 			Suppressions: []campaign.Suppression{{Key: 5, Scope: campaign.ScopeMarketing}}, Lifted: []campaign.Suppression{{Key: 5}},
-			Templates: []campaign.TemplateEvent{{Name: "nobody's", Language: "en", Event: "PAUSED"}, {Name: "nobody's", Language: "en", Event: "APPROVED"}}})
+			Templates: []campaign.TemplateEvent{
+				{Name: "nobody's", Language: "en", Event: "PAUSED"}, {Name: "nobody's", Language: "en", Event: "APPROVED"}}})
 		ok(err)
 	}
 	_, err = l.Sweep(ctx, now)
@@ -140,7 +145,8 @@ func everything(t *testing.T, l *Ledger) {
 	ok(err)
 	ok(l.SetAsset(ctx, capped.No, "asset", now))
 	for _, w := range []campaign.RunFilter{
-		{Limit: 1}, {Unfinished: true}, {Unfinished: true, Limit: 1}, {Campaign: "capped", Fired: true, Limit: 1}, {Campaign: "capped", ListHash: "x", Limit: 1}, {Campaign: "capped", Launch: campaign.FiringKey + "1", Limit: 1},
+		{Limit: 1}, {Unfinished: true}, {Unfinished: true, Limit: 1}, {Campaign: "capped", Fired: true, Limit: 1},
+		{Campaign: "capped", ListHash: "x", Limit: 1}, {Campaign: "capped", Launch: campaign.FiringKey + "1", Limit: 1},
 	} {
 		_, err = l.Runs(ctx, w)
 		ok(err)
@@ -163,14 +169,13 @@ type node struct {
 	Plans     []node `json:"Plans"`
 }
 
-// large are the tables that grow with what was sent or received.
+// large are the tables that grow with the messages sent or received.
 var large = []string{"outcome", "delivery", "orphan", "suppression", "segment"}
 
-// whole are the reads of a whole index that are meant: partial indexes of what is open, and
-// the first rows of one.
+// whole are the partial indexes that may be read as a whole, because they hold open rows only.
 var whole = map[string]bool{"outcome_doubt": true, "segment_undone": true}
 
-// faults names each node that reads all of a large table, or of an index of one.
+// faults names each node that reads all of a large table, or all of an index of one.
 func (n node) faults(limited bool) (found []string) {
 	limited = limited || n.Type == "Limit"
 	switch {
@@ -188,7 +193,7 @@ func (n node) faults(limited bool) (found []string) {
 
 var parameter = regexp.MustCompile(`\$(\d+)`)
 
-// plan asks for the generic plan of a statement.
+// plan explains a statement with its generic plan and returns the faults of the plan.
 func plan(t *testing.T, c *conn, sql string) (faults []string) {
 	t.Helper()
 	most := 0
@@ -223,19 +228,19 @@ func plan(t *testing.T, c *conn, sql string) (faults []string) {
 func TestNoHotStatementReadsAWholeTable(t *testing.T) {
 	t.Parallel()
 	l := openShared(t, ledger.Options{Sender: true})
-	empty := openShared(t, ledger.Options{Sender: true}) // its statements are explained on tables that have never held a row
+	empty := openShared(t, ledger.Options{Sender: true}) // statements are explained on tables that never held a row
 	heard := listen(l.sender, l.hooks)
 	lines := listen(l.reports)
 	everything(t, l)
 	if len(heard.heard) < 60 {
-		t.Fatalf("heard %d statements only; want length at least 60", len(heard.heard))
+		t.Fatalf("the pools sent %d statements; want at least 60", len(heard.heard))
 	}
 	for range l.Lines(t.Context(), 1) {
 		continue
 	}
 	hot := slices.Sorted(maps.Keys(heard.heard))
 	for sql := range lines.heard {
-		if strings.Contains(sql, "OFFSET 0") { // a page of a report: it must not read the run from its start either
+		if strings.Contains(sql, "OFFSET 0") { // a page of a report must not read the run from its start either
 			hot = append(hot, sql)
 		}
 	}
@@ -262,7 +267,7 @@ func TestNoHotStatementReadsAWholeTable(t *testing.T) {
 		}
 	}
 	check("empty", empty)
-	// A plan made for a few rows stays in use when there are many: it must be right already.
+	// A plan made for a few rows stays in use when there are many, so it must be right at once.
 	for _, few := range []int64{1, 20, 300} {
 		tiny := openShared(t, ledger.Options{Sender: true})
 		sentAll(t, tiny, few)
@@ -282,7 +287,7 @@ func TestNoHotStatementReadsAWholeTable(t *testing.T) {
 	check("full", full)
 }
 
-// sentAll is a run of n accepted deliveries, and as many orphans as a busy day leaves.
+// sentAll makes a run of n accepted deliveries, and as many orphans as a busy day leaves.
 func sentAll(t testing.TB, l campaign.Ledger, n int64) campaign.Run {
 	t.Helper()
 	r := ledgertest.Load(t, l, n)
@@ -296,7 +301,8 @@ func sentAll(t testing.TB, l campaign.Ledger, n int64) campaign.Run {
 	}
 	var es []campaign.StatusEvent
 	for i := range 1 + n/100 {
-		es = append(es, campaign.StatusEvent{MessageID: fmt.Sprint("wamid.stranger.", i), Status: campaign.Sent, At: time.Now(), Recipient: i + 1})
+		id := fmt.Sprint("wamid.stranger.", i)
+		es = append(es, campaign.StatusEvent{MessageID: id, Status: campaign.Sent, At: time.Now(), Recipient: i + 1})
 	}
 	if _, err := l.Apply(context.Background(), campaign.Events{Statuses: es}); err != nil {
 		t.Fatal(err)

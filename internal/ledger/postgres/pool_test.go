@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A server that is away is asked again after 25 ms, then after twice as long each time, up to 1.6 s.
+// After a failure the pool pauses for 25 ms, then twice as long each time, up to 1.6 s.
 func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
 	t.Parallel()
 	config, err := pgx.ParseConfig("postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=5")
@@ -29,7 +29,7 @@ func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
 	var away *awayError
 	for n, pause := range []time.Duration{25, 50, 100, 200, 400, 800, 1600, 1600} {
 		pause *= time.Millisecond
-		p.next = time.Now() // the pause before is over
+		p.next = time.Now() // the last pause is over
 		before := time.Now()
 		_, err := p.acquire(t.Context())
 		if err == nil || errors.As(err, &away) {
@@ -52,11 +52,11 @@ func TestAServerThatIsAwayIsAskedSeldom(t *testing.T) {
 	p.close()
 	p.next = time.Now().Add(time.Hour)
 	if _, err := p.take(t.Context()); !errors.Is(err, ledger.ErrClosed) {
-		t.Errorf("taken when closed: %v; want errClosed", err)
+		t.Errorf("taken when closed: %v; want ErrClosed", err)
 	}
 }
 
-// A connection is used again until its life is over: 30 minutes and up to a quarter more.
+// A connection is used for 30 minutes and up to a quarter more.
 func TestAConnectionIsUsedUntilItsLifeIsOver(t *testing.T) {
 	t.Parallel()
 	p := openShared(t, ledger.Options{}).reports
@@ -89,11 +89,12 @@ func TestAConnectionIsUsedUntilItsLifeIsOver(t *testing.T) {
 func TestReportsMayTakeLongerThanWhatSendingWaitsFor(t *testing.T) {
 	l := openShared(t, ledger.Options{})
 	if l.sender.within != callTime || l.hooks.within != callTime || l.reports.within != slowTime {
-		t.Errorf("%s, %s and %s; want sender.within %+v, hooks.within %+v, reports.within %+v", l.sender.within, l.hooks.within, l.reports.within, callTime, callTime, slowTime)
+		t.Errorf("sender %s, hooks %s and reports %s; want %s, %s and %s",
+			l.sender.within, l.hooks.within, l.reports.within, callTime, callTime, slowTime)
 	}
 }
 
-// idle opens n connections that then are not in use.
+// idle gives a pool n idle connections.
 func idle(t *testing.T, p *pool, n int) {
 	t.Helper()
 	var all []*conn
@@ -109,7 +110,7 @@ func idle(t *testing.T, p *pool, n int) {
 	}
 }
 
-// slowEnd is a connection whose good-bye waits for those of the others.
+// slowEnd is a connection whose Terminate message waits until the others send theirs.
 type slowEnd struct {
 	net.Conn
 	begun *sync.WaitGroup
@@ -158,13 +159,14 @@ func TestARestartedServerIsSentFromWithoutACallFailing(t *testing.T) {
 		if err != nil || g[0].To != from+40 {
 			t.Fatalf("got %+v, %v; want no error, To %+v", g, err, from+40)
 		}
-		if err := s.Restart(); err != nil { // all connections are dead now
+		if err := s.Restart(); err != nil { // this breaks all connections
 			t.Fatal(err)
 		}
 		if err := l.Record(t.Context(), ledgertest.Acceptances(lease, from, from+40)); err != nil {
 			t.Fatal(err)
 		}
-		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: ledgertest.MessageID(r.No, from), Status: campaign.Sent, At: time.Now()}}}); err != nil || a.Matched != 1 {
+		a, err := l.Apply(t.Context(), statusOfMessage(ledgertest.MessageID(r.No, from), campaign.Sent))
+		if err != nil || a.Matched != 1 {
 			t.Fatalf("got %+v, %v; want no error, Matched 1", a, err)
 		}
 	}
@@ -184,8 +186,8 @@ func TestAServerThatIsAwayFailsCallsSoon(t *testing.T) {
 	s.Crash()
 	began := time.Now()
 	for range 20 { // a webhook must be answered 503 at once
-		if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err == nil {
-			t.Fatal("written to a server that is away")
+		if _, err := l.Apply(t.Context(), statusOfMessage("x", campaign.Sent)); err == nil {
+			t.Fatal("the call succeeded without a server, want an error")
 		}
 	}
 	if took := time.Since(began); took > 10*time.Second {
@@ -195,7 +197,7 @@ func TestAServerThatIsAwayFailsCallsSoon(t *testing.T) {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(5 * time.Second); ; {
-		if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err == nil {
+		if _, err := l.Apply(t.Context(), statusOfMessage("x", campaign.Sent)); err == nil {
 			break
 		} else if time.Now().After(deadline) {
 			t.Fatal(err)
@@ -213,7 +215,7 @@ func TestReportsDoNotKeepWebhooksWaiting(t *testing.T) {
 		}
 		held = append(held, c)
 	}
-	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "x", Status: campaign.Sent}}}); err != nil {
+	if _, err := l.Apply(t.Context(), statusOfMessage("x", campaign.Sent)); err != nil {
 		t.Error(err)
 	}
 	if _, err := l.Runs(t.Context(), campaign.RunFilter{}); err != nil {

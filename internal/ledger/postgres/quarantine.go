@@ -17,9 +17,9 @@ const quarantineTime = 15 * time.Minute
 // server or timeline waits for its quarantine. Other errors say that the server did not answer.
 func (l *Ledger) Restored(ctx context.Context) error { return l.checkIdentity(ctx) }
 
-// Quarantine makes a ledger safe to send from that went back in time, as Quarantine of package sqlite
-// does (docs/protocol.md#when-the-ledger-goes-back-in-time). Senders that still run are fenced, and go
-// on when their run is resumed.
+// Quarantine makes a ledger safe to send from that went back in time, as Quarantine of package
+// sqlite does (docs/protocol.md#when-the-ledger-goes-back-in-time). Senders that still run are
+// fenced, and go on when their run is resumed.
 func (l *Ledger) Quarantine(ctx context.Context, ahead int64, since time.Time) (int64, error) {
 	n, err := l.quarantine(ctx, ahead, since, false)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// A quarantine moves every mark: when the answer to its commit is lost, it is not done a second time.
+// A quarantine moves every mark, so it does not run again when the answer to its commit is lost.
 func TestAQuarantineWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	wire := newCutter(t, server(t).Addr)
@@ -60,13 +60,14 @@ func TestARestoredServerIsNoticed(t *testing.T) {
 	if err := s.Restore(); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Record(t.Context(), ledgertest.Acceptances(lease, 0, 10)); err != nil { // facts are facts
+	if err := l.Record(t.Context(), ledgertest.Acceptances(lease, 0, 10)); err != nil { // results are recorded all the same
 		t.Fatal(err)
 	}
 	if err := intent(10, 20); !errors.Is(err, ledger.ErrRestored) {
 		t.Errorf("an intent on another timeline: %v; want ErrRestored", err)
 	}
-	if _, err := l.Claim(t.Context(), campaign.Claim{Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Minute}); !errors.Is(err, ledger.ErrRestored) {
+	claim := campaign.Claim{Connection: "conn_1", Runs: []campaign.RunNo{r.No}, Max: 1, Lease: time.Minute}
+	if _, err := l.Claim(t.Context(), claim); !errors.Is(err, ledger.ErrRestored) {
 		t.Errorf("a claim on another timeline: %v; want ErrRestored", err)
 	}
 	if _, err := open(ledger.Options{}); !errors.Is(err, ledger.ErrRestored) || strings.Contains(err.Error(), "\n") {
@@ -81,7 +82,7 @@ func TestARestoredServerIsNoticed(t *testing.T) {
 		t.Errorf("before the quarantine: %v; want ErrRestored", err)
 	}
 	if _, err := open(ledger.Options{}); !errors.Is(err, ledger.ErrRestored) {
-		t.Errorf("who only looked has accepted it: %v; want ErrRestored", err)
+		t.Errorf("opened before the quarantine: %v; want ErrRestored", err)
 	}
 	n, err := operator.Quarantine(t.Context(), 15, time.Now().Add(-time.Minute))
 	if err != nil || n != 15 {
@@ -93,7 +94,7 @@ func TestARestoredServerIsNoticed(t *testing.T) {
 	if _, err := operator.SetWanted(t.Context(), r.No, campaign.WantRun); err != nil {
 		t.Fatal(err)
 	}
-	ls := ledgertest.ClaimAll(t, l, r.No) // the process that stayed goes on
+	ls := ledgertest.ClaimAll(t, l, r.No) // the process that was not restarted goes on
 	if len(ls) != 1 || ls[0].Mark != 25 {
 		t.Fatalf("got %+v; want length 1, Mark 25", ls)
 	}

@@ -46,8 +46,8 @@ func list[T any](into *[]T, read func(scan scanFunc) (T, error), sql string, arg
 	}}
 }
 
-// each is a query that calls f for every row. Outside a transaction it does not run again once f was
-// called, because f may have added the row to others; list does.
+// each is a query that calls f for every row. Outside a transaction it does not run again once f
+// was called, because f may have added the row to others; list does.
 //
 // Where a statement joins by a range or a computed key, LATERAL with OFFSET 0 leaves the planner no
 // choice. Otherwise it would read all of a large table, from the statistics of the time when that

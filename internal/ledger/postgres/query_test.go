@@ -49,10 +49,12 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What no delivery can be: only for Audit to have something to say.
-	spoil := stmt(nil, `UPDATE outcome SET rank = 4 WHERE rid >= $1 AND rid < $2`, ledger.RowID(r.No, 0), ledger.RowID(r.No+1, 0))
-	if err := l.read(ctx, l.sender, spoil, stmt(nil, `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone)
-		SELECT ($1::bigint << 32) + i, $1, i * 4096, i * 4096, i * 4096, true, false, '' FROM generate_series(1, 300) i`, int64(fresh.No))); err != nil {
+	// A state that no delivery has, for Audit to find.
+	spoil := stmt(nil, `UPDATE outcome SET rank = 4 /* read */ WHERE rid >= $1 AND rid < $2`, ledger.RowID(r.No, 0), ledger.RowID(r.No+1, 0))
+	more := stmt(nil, `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone)
+		SELECT ($1::bigint << 32) + i, $1, i * 4096, i * 4096, i * 4096, true, false, '' FROM generate_series(1, 300) i`,
+		int64(fresh.No))
+	if err := l.read(ctx, l.sender, spoil, more); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -89,7 +91,7 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 		}},
 		{"SuppressedKeys", 8 << 10, n, func() (any, error) { return l.SuppressedKeys(ctx, keys, true, time.Now()) }},
 	} {
-		whole, err := c.read() // also prepares the statement: the reply that breaks holds nothing but rows
+		whole, err := c.read() // also prepares the statement, so that the reply that breaks holds only rows
 		if err != nil || reflect.ValueOf(whole).Len() < c.rows {
 			t.Errorf("%s: %d rows, %v; want no error, at least %+v", c.what, reflect.ValueOf(whole).Len(), err, c.rows)
 			continue
@@ -97,7 +99,7 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 		wire.left.Store(c.after)
 		got, err := c.read()
 		if wire.left.Swap(0) != 0 {
-			t.Errorf("%s: its reply did not break; want wire.left.Swap(0) 0", c.what)
+			t.Errorf("%s: its reply did not break, want it to", c.what)
 		}
 		if err != nil {
 			t.Errorf("%s: got %v, want no error", c.what, err)
@@ -108,7 +110,7 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 		if ds, ok := got.([]campaign.Delivery); ok {
 			for i := range ds {
 				if ds[i].Seq != int64(i) {
-					t.Errorf("%s: seq %d stands at %d of %d; want Seq %+v", c.what, ds[i].Seq, i, seqs.Len(), int64(i))
+					t.Errorf("%s: seq %d is at %d of %d; want seq %d", c.what, ds[i].Seq, i, seqs.Len(), int64(i))
 					break
 				}
 			}
@@ -116,13 +118,13 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 	}
 }
 
-// A query that does not know how to forget rows is not asked again once it has handed one out.
+// A query that cannot forget its rows does not run again once it has passed one on.
 func TestRowsThatWereHandedOutAreNotHandedOutAgain(t *testing.T) {
 	wire := newBadWire(t)
 	l := wire.open(t)
 	seen := map[int]int{}
 	wire.left.Store(8 << 10)
-	err := l.read(t.Context(), l.sender, each(func(scan func(...any) error) error {
+	err := l.read(t.Context(), l.sender, each(func(scan scanFunc) error {
 		var i int
 		err := scan(&i)
 		seen[i]++
@@ -133,7 +135,7 @@ func TestRowsThatWereHandedOutAreNotHandedOutAgain(t *testing.T) {
 	}
 }
 
-// Questions to a host that died without a word give their connections back, and what is recorded meanwhile goes over new ones.
+// Queries to a host that died silently give their connections back, and results go over new ones.
 func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 	t.Parallel()
 	wire := newBadWire(t)
@@ -144,7 +146,7 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.sender.within, l.reports.within = time.Second, time.Second
-	fill := func() { // as many idle connections as there may be, all of them silent from now on
+	fill := func() { // fills the pool with idle connections and makes them silent
 		t.Helper()
 		var held []*conn
 		for range poolSize {
@@ -163,7 +165,7 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 		began := time.Now()
 		_, err := l.Deliveries(context.Background(), r.No, 0, 100)
 		if !errors.Is(err, errSilent) || errors.Is(err, context.DeadlineExceeded) || strings.Contains(fmt.Sprint(err), "\n") {
-			t.Errorf("a question to a silent server: %v; want errSilent in a line", err)
+			t.Errorf("a query to a silent server: %v; want errSilent in a line", err)
 		}
 		if took := time.Since(began); took > callTime/2 {
 			t.Errorf("it took %s; want at most %+v", took, callTime/2)
@@ -189,11 +191,12 @@ func TestASilentServerHoldsNoConnectionForLong(t *testing.T) {
 	asking.Wait()
 
 	fill()
-	ask() // one finds it out for all
+	ask() // one failure makes the pool forget the other connections
 	record(50, 100)
 
-	// The reports' connections are from before.
-	if err := l.snapshot(context.Background(), l.reports, func(t *tx) error { return t.do(stmt(nil, `SELECT 1`)) }); !errors.Is(err, errSilent) {
+	// The connections for reports were opened before and are silent too.
+	one := func(t *tx) error { return t.do(stmt(nil, `SELECT 1`)) }
+	if err := l.snapshot(context.Background(), l.reports, one); !errors.Is(err, errSilent) {
 		t.Errorf("a snapshot of a silent server: %v; want errSilent", err)
 	}
 	wire.silent.Store(0)

@@ -17,7 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// service counts what replicas were allowed to post, and tells of it in any order.
+// service counts the deliveries that replicas were allowed to post, and sends their statuses in any
+// order.
 type service struct {
 	mu     sync.Mutex
 	posted map[int64]int
@@ -29,15 +30,16 @@ func (s *service) post(t *testing.T, no campaign.RunNo, from, to int64) {
 	defer s.mu.Unlock()
 	for seq := from; seq < to; seq++ {
 		if s.posted[seq]++; s.posted[seq] > 1 {
-			t.Errorf("seq %d was granted twice; want seq: at most 1", seq)
+			t.Errorf("seq %d was granted %d times; want at most once", seq, s.posted[seq])
 		}
 		for _, st := range []campaign.Status{campaign.Sent, campaign.Delivered, campaign.Read} {
-			s.events = append(s.events, campaign.StatusEvent{MessageID: ledgertest.MessageID(no, seq), Status: st, At: time.Now(), Recipient: 2348030000000 + seq})
+			s.events = append(s.events, campaign.StatusEvent{
+				MessageID: ledgertest.MessageID(no, seq), Status: st, At: time.Now(), Recipient: 2348030000000 + seq})
 		}
 	}
 }
 
-// batch takes up to n events, of those that wait at random.
+// batch takes up to n of the waiting events, at random.
 func (s *service) batch(rng *rand.Rand, n int) []campaign.StatusEvent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,9 +50,8 @@ func (s *service) batch(rng *rand.Rand, n int) []campaign.StatusEvent {
 	return es
 }
 
-// Three replicas send one run. Their leases are over when they get them, so that they take
-// segments from each other all the time; webhooks come in with and before the receipts,
-// and all of them sweep.
+// Three replicas send one run. Their leases end at once, so they take segments from each other all
+// the time. Webhooks arrive with the receipts and before them, and all replicas sweep.
 func TestReplicasSendOneRunOnceAndLoseNoStatus(t *testing.T) {
 	t.Parallel()
 	const n = 6 * campaign.SegmentSize
@@ -91,13 +92,13 @@ func TestReplicasSendOneRunOnceAndLoseNoStatus(t *testing.T) {
 	senders.Wait()
 	cancel()
 	others.Wait()
-	for range 2 { // the sweep's place may be behind the last ones
+	for range 2 { // the sweep may have passed the last orphans
 		if _, err := replicas[0].Sweep(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if len(world.posted) != n {
-		t.Errorf("%d of %d were posted; want length %+v", len(world.posted), n, n)
+		t.Errorf("%d deliveries were posted; want %d", len(world.posted), n)
 	}
 	tallies, _, err := replicas[0].Tallies(t.Context(), r.No)
 	if err != nil {
@@ -113,11 +114,12 @@ func TestReplicasSendOneRunOnceAndLoseNoStatus(t *testing.T) {
 	}
 }
 
-// sendAll is a replica without a lane: it claims, intends, posts and records until the run is done.
+// sendAll is a simple replica: it claims, intends, posts and records until the run is done.
 func sendAll(t *testing.T, ctx context.Context, l *Ledger, no campaign.RunNo, world *service, seed uint64) {
 	rng := rand.New(rand.NewPCG(1, seed))
 	for ctx.Err() == nil {
-		ls, err := l.Claim(ctx, campaign.Claim{Owner: "r", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1, Lease: 20 * time.Millisecond})
+		ls, err := l.Claim(ctx, campaign.Claim{
+			Owner: "r", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1, Lease: 20 * time.Millisecond})
 		if err != nil {
 			t.Error(err)
 			return
@@ -140,7 +142,7 @@ func sendAll(t *testing.T, ctx context.Context, l *Ledger, no campaign.RunNo, wo
 		s := ls[0]
 		if s.Recovered {
 			if _, err := l.Recover(ctx, s, time.Now()); err != nil {
-				continue // taken over already
+				continue // another replica took it
 			}
 		}
 		for s.Mark < s.Hi {
@@ -162,7 +164,7 @@ func sendAll(t *testing.T, ctx context.Context, l *Ledger, no campaign.RunNo, wo
 		}
 		_, _ = l.Park(ctx, s, time.Time{}, time.Minute) // ErrFenced when it was taken over
 	}
-	t.Error("the run was not done in time")
+	t.Error("the run is not done; want it done within 2 minutes")
 }
 
 func TestReplicasShareABudgetToTheLast(t *testing.T) {
@@ -175,7 +177,9 @@ func TestReplicasShareABudgetToTheLast(t *testing.T) {
 	}
 	for i := range int64(4) {
 		lo := i * campaign.SegmentSize
-		if err := first.AppendRows(t.Context(), r.No, lo, ledgertest.Rows(lo, lo+campaign.SegmentSize), []campaign.Segment{{Run: r.No, Index: i, Lo: lo, Hi: lo + campaign.SegmentSize}}); err != nil {
+		hi := lo + campaign.SegmentSize
+		segments := []campaign.Segment{{Run: r.No, Index: i, Lo: lo, Hi: hi}}
+		if err := first.AppendRows(t.Context(), r.No, lo, ledgertest.Rows(lo, hi), segments); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,7 +197,8 @@ func TestReplicasShareABudgetToTheLast(t *testing.T) {
 		sending.Go(func() {
 			rng := rand.New(rand.NewPCG(3, uint64(i)))
 			for s := ls[0]; s.Mark < s.Hi; {
-				g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: s.Mark, To: min(s.Hi, s.Mark+1+rng.Int64N(30))}})
+				to := min(s.Hi, s.Mark+1+rng.Int64N(30))
+				g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: s.Mark, To: to}})
 				if err != nil {
 					t.Error(err)
 					return
@@ -211,8 +216,9 @@ func TestReplicasShareABudgetToTheLast(t *testing.T) {
 	}
 }
 
-// A sweep that absorbs an early status and a webhook that brings a later one of the same message lock outcome and run in one
-// order: in two orders each waited for the other until its time was up.
+// A sweep that absorbs an early status and a webhook with a later status of the same message lock
+// the outcome and the run in one order. When they locked in two orders, each waited for the other
+// until its time limit.
 func TestASweepAndAWebhookOfOneMessageNeverDeadlock(t *testing.T) {
 	dsn := migrated(t)
 	l := openAt(t, dsn, ledger.Options{Sender: true})
@@ -237,9 +243,11 @@ func TestASweepAndAWebhookOfOneMessageNeverDeadlock(t *testing.T) {
 	}
 	exec(`UPDATE run_event SET event_at = 0`)
 	exec(`INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
-		SELECT mh, message_id, 1, 1, 1, 0, '', '' FROM outcome WHERE message_id IN ($1, $2)`, ledgertest.MessageID(r.No, 3), ledgertest.MessageID(r.No, 7))
+		SELECT mh, message_id, 1 /* sent */, 1, 1, 0, '', '' FROM outcome WHERE message_id IN ($1, $2)`,
+		ledgertest.MessageID(r.No, 3), ledgertest.MessageID(r.No, 7))
 	exec(`BEGIN`)
-	exec(`SELECT 1 FROM outcome WHERE message_id = $1 FOR UPDATE`, ledgertest.MessageID(r.No, 7)) // so that the sweep holds 3 and waits
+	// The sweep locks 3 and waits for 7.
+	exec(`SELECT 1 FROM outcome WHERE message_id = $1 FOR UPDATE`, ledgertest.MessageID(r.No, 7))
 	var both sync.WaitGroup
 	both.Go(func() {
 		if _, err := l.Sweep(t.Context(), time.Now()); err != nil {
@@ -250,7 +258,7 @@ func TestASweepAndAWebhookOfOneMessageNeverDeadlock(t *testing.T) {
 	var took time.Duration
 	both.Go(func() {
 		began := time.Now()
-		_, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: ledgertest.MessageID(r.No, 3), Status: campaign.Delivered, At: time.Now()}}})
+		_, err := l.Apply(t.Context(), statusOfMessage(ledgertest.MessageID(r.No, 3), campaign.Delivered))
 		if took = time.Since(began); err != nil {
 			t.Error(err)
 		}
@@ -258,7 +266,7 @@ func TestASweepAndAWebhookOfOneMessageNeverDeadlock(t *testing.T) {
 	time.Sleep(50 * time.Millisecond)
 	exec(`COMMIT`)
 	both.Wait()
-	if took > 700*time.Millisecond { // a lock's time is up after a second
+	if took > 700*time.Millisecond { // lock_timeout is a second
 		t.Errorf("the webhook took %v; want at most %+v", took, 700*time.Millisecond)
 	}
 }

@@ -11,19 +11,21 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// What a sender said of its lanes is kept for ten minutes after its last word.
+// The last report of a sender about its lanes is kept for ten minutes.
 func TestASilentSendersLanesAreKeptTenMinutes(t *testing.T) {
 	t.Parallel()
 	l := openShared(t, ledger.Options{Sender: true})
 	r := ledgertest.Load(t, l, 1)
 	owners := []string{"gone", "silent"}
 	for _, owner := range owners {
-		if err := l.ReportLanes(t.Context(), owner, []campaign.LaneReport{{Run: r.No, Connection: owner, LimitedBy: "tier", At: time.Now()}}); err != nil {
+		lane := campaign.LaneReport{Run: r.No, Connection: owner, LimitedBy: "tier", At: time.Now()}
+		if err := l.ReportLanes(t.Context(), owner, []campaign.LaneReport{lane}); err != nil {
 			t.Fatalf("reporting: %v; want no error", err)
 		}
 	}
 	for i, age := range []int64{601_000, 595_000} { // ms
-		if err := l.read(t.Context(), l.sender, stmt(nil, `UPDATE lane SET told_at = ledger_now() - $2::bigint WHERE owner = $1`, owners[i], age)); err != nil {
+		later := stmt(nil, `UPDATE lane SET told_at = ledger_now() - $2::bigint WHERE owner = $1`, owners[i], age)
+		if err := l.read(t.Context(), l.sender, later); err != nil {
 			t.Fatalf("ageing: %v; want no error", err)
 		}
 	}

@@ -27,8 +27,8 @@ var hot = map[string]string{
 	"idle_in_transaction_session_timeout": "5000",
 }
 
-// slow are the settings for reports and imports. A chunk of an import may wait longer for a lock than
-// an intent.
+// slow are the settings for reports and imports. A chunk of an import may wait longer for a lock
+// than an intent.
 var slow = map[string]string{
 	"statement_timeout":                   "300000",
 	"lock_timeout":                        "5000",

@@ -23,8 +23,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// shared is the PostgreSQL of this test binary, started by the first test that needs it
-// and ended by TestMain.
+// shared is the PostgreSQL server of this test binary. The first test that needs it starts it, and
+// TestMain ends it.
 var shared struct {
 	once   sync.Once
 	server *pgtest.Server
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given && !testing.Short() { // they wait for a server or a disk more than for a processor
+	if !given && !testing.Short() { // the tests wait for a server or a disk more than for a processor
 		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 			panic(err)
 		}
@@ -61,7 +61,7 @@ func openShared(t testing.TB, o ledger.Options) *Ledger {
 	return openAt(t, migrated(t), o)
 }
 
-// migrated is the address of a database of the test's own that is a ledger already.
+// migrated returns the address of a database of the test's own that has a ledger's schema.
 func migrated(t testing.TB) string {
 	t.Helper()
 	return server(t).Filled(t, func(url string) error {
@@ -92,7 +92,7 @@ func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	ledgertest.Run(t, func(t *testing.T) campaign.Ledger { return openShared(t, ledger.Options{}) })
 }
 
-// tables lets the suite look into a ledger's tables.
+// tables gives the suite access to a ledger's tables.
 type tables struct{ *Ledger }
 
 var dialect = strings.NewReplacer("NONE", "NULL", "ZERO", "NULL")
@@ -128,10 +128,12 @@ func (l tables) ReadOnly(ctx context.Context) error {
 
 func TestPostgresKeepsItsTablesAsPromised(t *testing.T) {
 	t.Parallel()
-	ledgertest.RunTables(t, func(t *testing.T) ledgertest.Tables { return tables{openShared(t, ledger.Options{Sender: true})} })
+	ledgertest.RunTables(t, func(t *testing.T) ledgertest.Tables {
+		return tables{openShared(t, ledger.Options{Sender: true})}
+	})
 }
 
-// Leases ask the server for the time by a function of the schema, which is replaced.
+// Leases take the server's time from a function of the schema, which the test replaces.
 func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
 	t.Parallel()
 	ledgertest.RunClock(t, func(t *testing.T, f func(*testing.T, campaign.Ledger, ledgertest.Clock)) {
@@ -146,7 +148,9 @@ func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
 		pass := func(d time.Duration) {
 			t.Helper()
 			now = now.Add(d)
-			if _, err := db.Exec(t.Context(), fmt.Sprintf(`CREATE OR REPLACE FUNCTION ledger_now() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT %d::bigint'`, ledger.Millis(now))); err != nil {
+			clock := fmt.Sprintf(`CREATE OR REPLACE FUNCTION ledger_now() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
+				AS 'SELECT %d::bigint'`, ledger.Millis(now))
+			if _, err := db.Exec(t.Context(), clock); err != nil {
 				t.Fatalf("setting the clock to %s: %v; want no error", now, err)
 			}
 		}
@@ -155,7 +159,7 @@ func TestPostgresKeepsItsPromisesToTheMillisecond(t *testing.T) {
 	})
 }
 
-// beside is a connection to a database beside its ledger.
+// beside opens a connection to a ledger's database that is not the ledger's.
 func beside(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)
@@ -166,11 +170,12 @@ func beside(t *testing.T, url string) *pgx.Conn {
 	return c
 }
 
-// tablesOf is every row of every table, as text.
+// tablesOf reads every row of every table, as text.
 func tablesOf(t *testing.T, c *pgx.Conn) string {
 	t.Helper()
 	var query, held string
-	err := c.QueryRow(t.Context(), `SELECT string_agg(format('SELECT %L || t::text AS row FROM %I t', tablename || ' ', tablename), ' UNION ALL ')
+	err := c.QueryRow(t.Context(), `SELECT
+			string_agg(format('SELECT %L || t::text AS row FROM %I t', tablename || ' ', tablename), ' UNION ALL ')
 		FROM pg_tables WHERE schemaname = 'public'`).Scan(&query)
 	if err == nil {
 		err = c.QueryRow(t.Context(), `SELECT string_agg(row, E'\n' ORDER BY row) FROM (`+query+`) x`).Scan(&held)
@@ -181,11 +186,16 @@ func tablesOf(t *testing.T, c *pgx.Conn) string {
 	return held
 }
 
-// own starts a server that the test may harm.
+// own starts a server for one test, which may damage it.
 func own(t *testing.T, settings ...string) *pgtest.Server {
 	t.Helper()
 	s, err := pgtest.Start(settings...)
 	pgtest.Require(t, err)
 	t.Cleanup(s.Stop)
 	return s
+}
+
+// statusOfMessage is a batch of one status.
+func statusOfMessage(id string, s campaign.Status) campaign.Events {
+	return campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: id, Status: s, At: time.Now()}}}
 }

@@ -17,8 +17,8 @@ import (
 const sqlAnyOrphan = `SELECT mh FROM orphan ORDER BY mh, message_id, rank LIMIT 1`
 
 // Sweep implements campaign.EventLedger. Of several replicas that sweep at the same time, one does
-// the work and the others find nothing to do. Each of its transactions stands alone: when one fails,
-// the work of those before it is in the ledger and in the result that comes with the error.
+// the work and the others find nothing to do. Each of its transactions stands alone: when one
+// fails, the work of those before it is in the ledger and in the result that comes with the error.
 func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept, err error) {
 	if mutant.On("sweeper_off") {
 		return done, nil
@@ -113,8 +113,8 @@ const (
 		WHERE EXISTS (SELECT 1 FROM outcome x WHERE x.mh = o.mh AND x.message_id = o.message_id)`
 )
 
-// absorbInTwo is the mutation two_statement_sweeper. It loses every status that comes in between the
-// two statements (docs/protocol.md#orphan-events).
+// absorbInTwo is the mutation two_statement_sweeper. It loses every status that comes in between
+// the two statements (docs/protocol.md#orphan-events).
 func (t *tx) absorbInTwo(matched *int64) error {
 	if err := t.do(stmt(nil, sqlApplyOrphans)); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// asked changes the ledger by hand, over the pool without the hot settings.
+// asked sends statements of the test over the pool that has not the hot settings.
 func asked(t testing.TB, l *Ledger, qs ...*query) {
 	t.Helper()
 	if err := l.read(t.Context(), l.reports, qs...); err != nil {
@@ -20,14 +20,17 @@ func asked(t testing.TB, l *Ledger, qs ...*query) {
 	}
 }
 
-// strangers fills the table of orphans by hand: n of other programs' recipients, received a millisecond after each other.
+// strangers inserts n orphans of other programs' recipients, received one millisecond after the
+// other.
 func strangers(t testing.TB, l *Ledger, n int64) {
 	t.Helper()
 	asked(t, l, stmt(nil, `INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
-		SELECT hashint8extended(i, 7), 'stranger.' || i, 1, $2::bigint + i, $2::bigint + i, 5000000000000 + i, 'conn_1', '' FROM generate_series(1, $1::bigint) i`, n, ledger.Millis(time.Now())-n))
+		SELECT hashint8extended(i, 7), 'stranger.' || i, 1 /* sent */, $2::bigint + i, $2::bigint + i, 5000000000000 + i, 'conn_1', ''
+		FROM generate_series(1, $1::bigint) i`, n, ledger.Millis(time.Now())-n))
 }
 
-// The server's statistics are as old as the last autovacuum: orphans are dropped for their number by what is counted.
+// The server's statistics are as old as the last autovacuum, so orphans over the cap are counted
+// before they are deleted.
 func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 	const most = 20_000
 	l := openShared(t, ledger.Options{Sender: true})
@@ -48,23 +51,25 @@ func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 	var left, oldest int64
 	asked(t, l, row(&left, `SELECT count(*) FROM orphan`), row(&oldest, `SELECT count(*) FROM orphan WHERE message_id = 'stranger.12000'`))
 	if left != most || oldest != 0 {
-		t.Errorf("%d are left, want %d; of the last to go %d", left, most, oldest)
+		t.Errorf("%d orphans are left, %d of them should have been deleted last; want %d and 0", left, oldest, most)
 	}
 	if rest := l.countOrphansAt.Load(); rest == 0 {
-		t.Errorf("counted again from %d on, want a rest after nothing was left to drop", rest)
+		t.Errorf("the next exact count may come at %d, want it later than now", rest)
 	}
 }
 
-// BenchmarkSweepAmongUnknowns measures one sweep of a few orphans, none of them anybody's, among a million unknowns.
+// BenchmarkSweepAmongUnknowns measures a sweep of a few unmatched orphans among a million unknown
+// outcomes.
 func BenchmarkSweepAmongUnknowns(b *testing.B) {
 	l := openShared(b, ledger.Options{Sender: true})
 	r := ledgertest.Load(b, l, 1)
 	asked(b, l, stmt(nil, `INSERT INTO outcome (rid, state, key, intent_at, result_at)
-		SELECT ($1::bigint << 32) + i, 4, 2348030000000 + i, 1, 1 FROM generate_series(1, 1000000) i`, int64(r.No)), stmt(nil, `ANALYZE outcome`))
+		SELECT ($1::bigint << 32) + i, 4 /* unknown */, 2348030000000 + i, 1, 1 FROM generate_series(1, 1000000) i`, int64(r.No)),
+		stmt(nil, `ANALYZE outcome`))
 	ledgertest.SweepStrangers(b, l)
 }
 
-// A transaction that adopted all that can be proven would keep webhooks waiting.
+// Webhooks would wait for a transaction that adopted everything at once.
 func TestATransactionAdoptsAtMostAStep(t *testing.T) {
 	l := openShared(t, ledger.Options{Sender: true})
 	ledgertest.Provable(t, l, 2*adoptStep+100)
@@ -81,7 +86,8 @@ func TestWhileAnotherSweepsNoOrphanIsDropped(t *testing.T) {
 	url := migrated(t)
 	l, other := openAt(t, url, ledger.Options{}), beside(t, url)
 	old := time.Now().Add(-2 * ledger.OrphanAge)
-	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: "old", Status: campaign.Sent, At: old, ReceivedAt: old}}}); err != nil {
+	event := campaign.StatusEvent{MessageID: "old", Status: campaign.Sent, At: old, ReceivedAt: old}
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{event}}); err != nil {
 		t.Fatalf("applying: %v; want no error", err)
 	}
 	if _, err := other.Exec(t.Context(), `BEGIN; SELECT 1 FROM sweep FOR UPDATE`); err != nil {
@@ -96,7 +102,7 @@ func TestWhileAnotherSweepsNoOrphanIsDropped(t *testing.T) {
 			t.Fatalf("ending the other sweep: %v; want no error", err)
 		}
 		if held := tablesOf(t, other); strings.Contains(held, "orphan (") != (want == 0) {
-			t.Errorf("after %d were dropped the ledger holds\n%s\nwant the orphan only if none was", want, held)
+			t.Errorf("after %d deletions the ledger holds\n%s\nwant the orphan only before its deletion", want, held)
 		}
 	}
 }

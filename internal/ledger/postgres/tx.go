@@ -15,9 +15,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Bounds of one call. The settings of the session end a statement on the server; these bounds end the
-// call here when the server stops answering. Without them a host that dies silently would hold the
-// caller and a connection of the pool until TCP gives up, after 15 minutes.
+// Bounds of one call. The settings of the session end a statement on the server; these bounds end
+// the call here when the server stops answering. Without them a host that dies silently would hold
+// the caller and a connection of the pool until TCP gives up, after 15 minutes.
 const (
 	callTime = 10 * time.Second  // on the hot pools, and of every change
 	slowTime = 310 * time.Second // of a query on the reports' pool: its statement_timeout, and 10 s for the answer
@@ -139,8 +139,8 @@ func (l *Ledger) change(ctx context.Context, p *pool, crash string, f func(*tx) 
 }
 
 // read runs queries outside a transaction; each sees what was committed when it began. When the
-// connection breaks, read starts over: row, rowOf and list forget what they read. It fails when each
-// has passed on a row.
+// connection breaks, read starts over: row, rowOf and list forget what they read. It fails when
+// each has passed on a row.
 func (l *Ledger) read(ctx context.Context, p *pool, qs ...*query) error {
 	return l.ask(ctx, p, func(ctx context.Context) error {
 		c, err := p.acquire(ctx)

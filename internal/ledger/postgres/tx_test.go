@@ -14,7 +14,7 @@ import (
 	"campaignd/internal/ledger/ledgertest"
 )
 
-// PostgreSQL answers the commit of a failed transaction with ROLLBACK, and no error.
+// PostgreSQL answers the commit of a failed transaction with ROLLBACK and no error.
 func TestARolledBackCommitIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	l := openShared(t, ledger.Options{})
@@ -23,7 +23,7 @@ func TestARolledBackCommitIsNoSuccess(t *testing.T) {
 		if err := tx.do(stmt(nil, `UPDATE run SET detail = 'changed' WHERE no = $1`, int64(r.No))); err != nil {
 			return err
 		}
-		_ = tx.do(stmt(nil, `SELECT 1/0`)) // the mistake of a caller
+		_ = tx.do(stmt(nil, `SELECT 1/0`)) // a caller that ignores the error
 		return nil
 	})
 	const want = "the transaction was rolled back"
@@ -61,7 +61,7 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 	wasCut := func(what string) {
 		t.Helper()
 		if wire.cut.Load() != passes {
-			t.Errorf("the commit of %s was not cut; want wire.cut.Load() %+v", what, passes)
+			t.Errorf("the commit of %s was not cut, want it cut", what)
 		}
 	}
 	for i, how := range []int32{answerLost, requestLost, answerLost, requestLost} {
@@ -89,11 +89,12 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 			t.Fatalf("a retry, cut %d: %+v %v; want no error, not Fenced, not Held, none", i, g, err)
 		}
 		wasCut("a retry")
-		if err := l.Record(t.Context(), []campaign.Result{{Run: r.No, Seq: from - 1, Attempt: 2, Kind: campaign.ResultAccepted, MessageID: fmt.Sprint("second", from)}}); err != nil {
+		second := campaign.Result{Run: r.No, Seq: from - 1, Attempt: 2, Kind: campaign.ResultAccepted, MessageID: fmt.Sprint("second", from)}
+		if err := l.Record(t.Context(), []campaign.Result{second}); err != nil {
 			t.Fatal(err)
 		}
 		wire.cut.Store(how)
-		if a, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{{MessageID: ledgertest.MessageID(r.No, from-5), Status: campaign.Sent, At: time.Now()}}}); err != nil {
+		if a, err := l.Apply(t.Context(), statusOfMessage(ledgertest.MessageID(r.No, from-5), campaign.Sent)); err != nil {
 			t.Fatalf("got %+v, %v; want no error", a, err)
 		}
 		wasCut("statuses")
@@ -109,7 +110,8 @@ func TestACommitWhoseAnswerIsLostIsReadBack(t *testing.T) {
 	}
 	for lo := int64(0); lo < 40; lo += 10 {
 		wire.cut.Store([]int32{answerLost, requestLost}[lo/10%2])
-		if err := l.AppendRows(t.Context(), imported.No, lo, ledgertest.Rows(lo, lo+10), []campaign.Segment{{Run: imported.No, Hi: lo + 10}}); err != nil {
+		segments := []campaign.Segment{{Run: imported.No, Hi: lo + 10}}
+		if err := l.AppendRows(t.Context(), imported.No, lo, ledgertest.Rows(lo, lo+10), segments); err != nil {
 			t.Fatal(err)
 		}
 		wasCut("rows")

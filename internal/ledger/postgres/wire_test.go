@@ -20,16 +20,16 @@ import (
 type cutter struct {
 	net.Listener
 	to     string
-	cut    atomic.Int32 // what the next commits meet
-	closed atomic.Bool  // nobody gets through
-	after  func()       // called when it was cut
+	cut    atomic.Int32 // what happens to the next commit
+	closed atomic.Bool  // refuses new connections
+	after  func()       // called after the cut
 	ended  sync.WaitGroup
 }
 
 const (
 	passes      = iota
-	answerLost  // the server commits, and we never hear of it
-	requestLost // the server never hears of it
+	answerLost  // the server commits, and its answer is lost
+	requestLost // the commit never reaches the server
 )
 
 // commitPrepared finds the name under which a connection prepares its commits.
@@ -42,7 +42,8 @@ func newCutter(t *testing.T, to string) *cutter {
 	return c
 }
 
-// relay gives each connection that comes in to carry, until the test ends; then it waits for all that ended counts.
+// relay calls carry for each connection that comes in until the test ends. Then it waits for the
+// goroutines that ended counts.
 func relay(t *testing.T, ended *sync.WaitGroup, carry func(net.Conn)) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,7 +101,7 @@ func (c *cutter) carry(client net.Conn) {
 			break
 		}
 		if prepared := commitPrepared.FindSubmatch(b[:n]); prepared != nil {
-			commit = append(append([]byte{0}, prepared[1]...), 0) // as a Bind names it: behind an unnamed portal
+			commit = append(append([]byte{0}, prepared[1]...), 0) // as a Bind message names it, after an unnamed portal
 		}
 		if commit != nil && bytes.Contains(b[:n], commit) {
 			how := c.cut.Swap(passes)
@@ -113,28 +114,29 @@ func (c *cutter) carry(client net.Conn) {
 			break
 		}
 		if lost.Load() {
-			<-done // the server has answered: it is committed
+			<-done // the server has answered, so it has committed
 			break
 		}
 	}
 	server.Close()
 	<-done
-	if cutting.Load() && c.after != nil { // before the client hears of it
+	if cutting.Load() && c.after != nil { // before the client notices
 		c.after()
 	}
 }
 
-// through is dsn by way of the cutter.
+// through returns dsn by way of the cutter.
 func (c *cutter) through(dsn string) string { return strings.Replace(dsn, c.to, c.Addr().String(), 1) }
 
-// badWire is a way to the server that breaks in the midst of a reply, falls silent, or speaks another language.
+// badWire is a wire to the server that breaks within a reply, falls silent, or changes the language
+// of errors.
 type badWire struct {
 	net.Listener
 	to      string
-	left    atomic.Int64 // bytes of replies until it breaks, once; 0: it does not
+	left    atomic.Int64 // bytes of replies until it breaks once; 0: it does not
 	opened  atomic.Int64 // connections so far
-	silent  atomic.Int64 // this many of the first connections lead nowhere any more
-	foreign atomic.Bool  // the server's ERROR has another name
+	silent  atomic.Int64 // this many of the first connections are silent
+	foreign atomic.Bool  // translates the server's ERROR
 	ended   sync.WaitGroup
 }
 
@@ -161,7 +163,7 @@ func (w *badWire) carry(client net.Conn) {
 				return
 			}
 			if nth <= w.silent.Load() {
-				continue // it stays open
+				continue // the connection stays open
 			}
 			if _, err := server.Write(b[:n]); err != nil {
 				return
@@ -197,7 +199,8 @@ func (w *badWire) open(t *testing.T) *Ledger {
 	return openAt(t, strings.Replace(migrated(t), w.to, w.Addr().String(), 1), ledger.Options{Sender: true})
 }
 
-// breakingWire is a wire to the server that breaks at commits of intents, and counts its connections.
+// breakingWire is a wire to the server that breaks at commits of intents, and counts its
+// connections.
 type breakingWire struct {
 	net.Listener
 	to    string
@@ -207,8 +210,8 @@ type breakingWire struct {
 	opened   int
 	breaks   int   // commits that are still to break
 	broken   []int // the connections that broke
-	readBack []int // the connections that asked for a mark
-	deaf     int   // questions for a mark that are still to break
+	readBack []int // the connections that read a mark back
+	deaf     int   // reads of a mark that are still to break
 }
 
 func newBreakingWire(t *testing.T) *breakingWire {
@@ -237,15 +240,15 @@ func (w *breakingWire) carry(client net.Conn) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		switch {
-		case kind == 'E' && strings.HasPrefix(query, "UPDATE segment"):
+		case kind == 'E' && query == sqlMoveMarks:
 			intends = true
-		case kind == 'E' && strings.HasPrefix(query, "SELECT epoch, mark"):
+		case kind == 'E' && query == sqlReadBack:
 			w.readBack = append(w.readBack, own)
 			if w.deaf > 0 {
 				w.deaf--
 				return false
 			}
-		case kind == 'B' && query == "commit" && intends:
+		case kind == 'B' && query == sqlCommit && intends:
 			if intends = false; w.breaks > 0 {
 				w.breaks--
 				w.broken = append(w.broken, own)
@@ -265,12 +268,13 @@ func (w *breakingWire) open(t *testing.T) *Ledger {
 	return l
 }
 
-// hear reads the messages of a client, until it ends or take returns false. query is the statement that a message is about.
+// hear reads the messages of a client until it ends or take returns false. query is the statement
+// that a message is about.
 func hear(client io.Reader, take func(kind byte, query string, message []byte) bool) {
 	prepared, bound := map[string]string{}, ""
 	for first := true; ; first = false {
 		head := make([]byte, 5)
-		if first { // it has no kind
+		if first { // the first message has no kind
 			head = head[1:]
 		}
 		if _, err := io.ReadFull(client, head); err != nil {

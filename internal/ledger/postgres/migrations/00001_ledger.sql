@@ -1,7 +1,8 @@
--- Times are Unix milliseconds: of leases by the server's clock, others by the process's clock. In the table
--- outcome, NULL is none, because it takes no space. Texts in unique indexes are COLLATE "C": a new C library may
--- sort other texts in another order, which damages their indexes. The package comment of internal/ledger explains
--- the tables; its state.go names the codes of state, rank and flags.
+-- Times are Unix milliseconds: of leases by the server's clock, others by the process's clock. In the
+-- table outcome, NULL is none, because it takes no space. Texts in unique indexes are COLLATE "C": a
+-- new C library may sort other texts in another order, which damages their indexes. The package
+-- comment of internal/ledger explains the tables; its state.go names the codes of state, rank and
+-- flags.
 
 -- +goose Up
 -- The clock of leases. It advances within a transaction.
