@@ -17,5 +17,5 @@
 // can be turned round, and a test explains every statement that is sent, on empty, tiny, young and
 // full tables. Leases use the server's clock (the SQL function ledger_now). Two facts show that the
 // ledger went back in time: the server and its timeline (identity.go), and marks that were
-// acknowledged to this process (marks.go). The measurements are in docs/protocol.md#postgresql.
+// acknowledged to this process (marks.go). docs/protocol.md#postgresql lists the rules.
 package postgres

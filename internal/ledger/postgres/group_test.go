@@ -139,7 +139,7 @@ func TestNumbersThatSendAreWaitedForBriefly(t *testing.T) {
 		}
 		time.Sleep(groupRecent + time.Millisecond)
 		if g, _ = ask("a", 1); waits(g) != 0 {
-			t.Errorf("it waited for a number that last asked more than %v ago", groupRecent)
+			t.Errorf("the call waited for a number that last asked more than %v ago, want no wait", groupRecent)
 		}
 	})
 }

@@ -141,7 +141,7 @@ func TestASuppressedRetryDoesNotTellThatACommitVanished(t *testing.T) {
 			t.Errorf("got %+v %v; want no error, not Fenced, To %+v", g, err, other+10)
 		}
 		if wire.cut.Load() != passes {
-			t.Error("the commit was not cut")
+			t.Error("the commit was not cut, want it cut")
 		}
 		due, err = l.Due(t.Context(), ls[0], time.Now(), 10)
 		if err != nil || len(due) != 0 {

@@ -51,7 +51,7 @@ func statusOf(t *testing.T, l campaign.Ledger, no campaign.RunNo, seq int64) cam
 			return line.Status
 		}
 	}
-	t.Fatalf("no seq %d", seq)
+	t.Fatalf("run %d has no seq %d, want it", no, seq)
 	return ""
 }
 

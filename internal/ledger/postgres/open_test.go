@@ -63,7 +63,7 @@ func TestPostgresOpensWholeOrNotAtAll(t *testing.T) {
 						t.Fatalf("%q failed, and the migration is whole or absent: %v, %v; want true", failed, whole, err)
 					}
 				} else if d := cmp.Diff(before, tablesOf(t, beside)); d != "" {
-					t.Fatalf("%q failed, and the ledger changed (-before +after):\n%s", failed, d)
+					t.Fatalf("%q failed, and the ledger changed, want it unchanged (-before +after):\n%s", failed, d)
 				}
 			}
 			if changed := tablesOf(t, beside) != before; changed != c.changes {
@@ -135,15 +135,15 @@ func TestAReaderWritesNothing(t *testing.T) {
 		t.Errorf("got %+v %v; want no error, Rows 5", got, err)
 	}
 	if _, err := reader.SetWanted(t.Context(), r.No, campaign.WantPause); err == nil {
-		t.Error("it wrote")
+		t.Error("a reader wrote, want an error")
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Runs(t.Context(), campaign.RunFilter{}); err == nil {
-		t.Error("read after Close")
+		t.Errorf("read after Close: %v; want an error", err)
 	}
 	if err := l.ReportLanes(t.Context(), "a", nil); err == nil {
-		t.Error("wrote after Close")
+		t.Errorf("wrote after Close: %v; want an error", err)
 	}
 }

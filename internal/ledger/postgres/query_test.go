@@ -104,7 +104,8 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: got %v, want no error", c.what, err)
 		} else if !reflect.DeepEqual(got, whole) {
-			t.Errorf("%s: %d rows when its reply breaks, %d when not", c.what, reflect.ValueOf(got).Len(), reflect.ValueOf(whole).Len())
+			t.Errorf("%s: %d rows when its reply breaks, want the same %d as without",
+				c.what, reflect.ValueOf(got).Len(), reflect.ValueOf(whole).Len())
 		}
 		seqs := reflect.ValueOf(got)
 		if ds, ok := got.([]campaign.Delivery); ok {
