@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// URL is the address of one of its databases, as ledger.Open takes it.
+// URL returns the address of one of the server's databases, as ledger.Open takes it.
 func (s *Server) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", s.Addr, database)
 }
@@ -33,14 +33,14 @@ func (s *Server) Exec(statements ...string) error {
 	return nil
 }
 
-// Database makes an empty database that ends with the test, and gives its address.
+// Database makes an empty database that ends with the test, and returns its address.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	return s.database(t, "")
 }
 
-// Filled makes a database with what fill writes. fill is called once, and its database is copied, so it
-// must always be the same function and close what it opens.
+// Filled makes a database that fill has filled. It calls fill once and copies that database for
+// every later call, so fill must always be the same function, and it must close its connections.
 func (s *Server) Filled(t testing.TB, fill func(url string) error) string {
 	t.Helper()
 	const name = "filled"

@@ -70,8 +70,8 @@ func freeAddr() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// pristine are the files of the first initdb. Copying them makes the other servers of this process in a
-// tenth of its time; all of them have one system identifier.
+// pristine are the files of the first initdb. Copying them makes the other servers of this process
+// in a tenth of its time; all of them have one system identifier.
 var pristine struct {
 	sync.Mutex
 	files fstest.MapFS

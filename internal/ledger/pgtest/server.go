@@ -2,10 +2,10 @@
 
 // Package pgtest starts a private PostgreSQL for tests, on a free loopback port, and ends it again.
 //
-// Tests of the ledger, and of processes that share one, call it. The server belongs to its caller, who
-// may crash and restart it at will. The server and its files are gone after Stop, and after the process
-// that started it died in any way. ErrMissing says that a machine lacks the programs of PostgreSQL;
-// scripts/services.sh installs them.
+// Tests of the ledger, and of processes that share one, call it. The server belongs to its caller,
+// who may crash and restart it at will. The server and its files are gone after Stop, and after the
+// process that started it died in any way. ErrMissing says that a machine lacks the programs of
+// PostgreSQL; scripts/services.sh installs them.
 package pgtest
 
 import (
@@ -33,7 +33,7 @@ type Server struct {
 	Addr string // host:port; the same after a restart
 
 	bin, dir string
-	as       *syscall.Credential // the user of the server; nil: ours
+	as       *syscall.Credential // the user of the server; nil: this process's user
 	settings []string
 	watch    *exec.Cmd      // the shell that ends the server when this process dies
 	life     io.WriteCloser // its standard input
@@ -77,8 +77,8 @@ func Start(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// Require is for a test that needs the server. It skips the test when the programs are not installed,
-// and fails it when they do not work, or with CI=true in the environment.
+// Require is for a test that needs the server. It skips the test when the programs are not
+// installed, and fails it when they do not work, or with CI=true in the environment.
 func Require(t testing.TB, err error) {
 	t.Helper()
 	switch {
@@ -100,8 +100,8 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// Crash ends the server without a shutdown: connections break, and what was not flushed to the log is
-// lost.
+// Crash ends the server without a shutdown: connections break, and changes that were not flushed to
+// the log are lost.
 func (s *Server) Crash() {
 	if s.watch == nil {
 		return
@@ -112,9 +112,9 @@ func (s *Server) Crash() {
 	s.watch, s.life = nil, nil
 }
 
-// watched runs a server until its standard input has a line or ends. The input ends when the process
-// that started the server died; then the files are removed too. SIGQUIT is PostgreSQL's immediate
-// shutdown; its children end with it.
+// watched runs a server until its standard input has a line or ends. The input ends when the
+// process that started the server died; then the files are removed too. SIGQUIT is PostgreSQL's
+// immediate shutdown; its children end with it.
 const watched = `"$@" >>server.log 2>&1 & pid=$!
 read -r what
 kill -QUIT $pid; wait $pid
@@ -154,8 +154,8 @@ func (s *Server) Restart() error {
 	}
 }
 
-// Restore makes the server go on as after the restore of a backup, or as a standby that was promoted:
-// what it had committed is there, on a new timeline.
+// Restore makes the server go on as after the restore of a backup, or as a standby that was
+// promoted: its commits are there, on a new timeline.
 func (s *Server) Restore() error {
 	s.Crash()
 	signal := filepath.Join(s.data(), "recovery.signal")
@@ -180,7 +180,7 @@ func (s *Server) PID() (int, error) {
 	return strconv.Atoi(first)
 }
 
-// Stop ends the server and removes all that it wrote.
+// Stop ends the server and removes its files.
 func (s *Server) Stop() {
 	s.Crash()
 	if s.dir != "" {

@@ -9,7 +9,8 @@ import (
 	"campaignd/internal/ledger/pgtest"
 )
 
-// The tests of a package share one server, which TestMain ends. Each test has a database of its own.
+// The tests of a package share one server, which TestMain ends. Each test has a database of its
+// own.
 func Example() {
 	server, err := pgtest.Start("synchronous_commit=on")
 	if errors.Is(err, pgtest.ErrMissing) {
