@@ -157,6 +157,11 @@ func TestCancelledRowsGoIntoAFollowUp(t *testing.T) {
 	ended := make(chan result, 1)
 	go func() { ended <- d.runIn(ctx, "run", d.path("c.yaml")) }()
 	d.eventually("the run waits for approval", func() bool {
+		select {
+		case r := <-ended:
+			t.Fatalf("the run ended with exit code %d, want it to wait for approval: %s", r.code, r.stderr)
+		default:
+		}
 		return strings.Contains(d.run("why", "latest").stdout, "waits for approval")
 	})
 	stop()

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"time"
 
 	"campaignd/internal/ledger"
 
 	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
 )
 
 //go:embed migrations/*.sql
@@ -33,6 +36,39 @@ func (l *Ledger) provider() (*goose.Provider, error) {
 // with tables besides those that a first migration which died leaves behind.
 const sqlForeignTables = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT IN ('goose_db_version', 'sqlite_sequence')
 	AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'ledger')`
+
+// Bounds of migrateBeside: SQLite's own time-out for a lock, and 50 times 20 ms for another
+// process's migration, which takes some 10 ms.
+const (
+	migrateBusy  = 5 * time.Second
+	migrateAgain = 50
+	migratePause = 20 * time.Millisecond
+)
+
+// migrateBeside is migrate while other processes may open the same file for the first time, such as
+// a `why` beside the first `run`. One of them makes it. The others find it locked, because a change
+// of the journal mode does not wait, or find tables that were not there a statement before.
+func (l *Ledger) migrateBeside(ctx context.Context) error {
+	began := time.Now()
+	for n := 0; ; n++ {
+		err := l.migrate(ctx)
+		var se *sqlite.Error
+		if !errors.As(err, &se) {
+			return err
+		}
+		switch code := se.Code() & 0xff; {
+		case (code == sqlitelib.SQLITE_BUSY || code == sqlitelib.SQLITE_LOCKED) && time.Since(began) < migrateBusy:
+		case (code == sqlitelib.SQLITE_ERROR || code == sqlitelib.SQLITE_CONSTRAINT) && n < migrateAgain:
+		default:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(migratePause):
+		}
+	}
+}
 
 // migrate brings the schema up to date. It refuses another program's database.
 func (l *Ledger) migrate(ctx context.Context) error {

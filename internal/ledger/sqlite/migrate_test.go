@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"campaignd/campaign"
@@ -38,5 +39,30 @@ func TestAMigrationTakenBackIsNotCounted(t *testing.T) {
 	}
 	if err := reader.Close(); err != nil {
 		t.Errorf("closing: %v; want no error", err)
+	}
+}
+
+// Processes that meet at a file which does not exist yet all get the ledger: a `why` beside the
+// first `run` fails neither.
+func TestAFileThatManyOpenFirstIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	for range 2 {
+		path := filepath.Join(t.TempDir(), "campaignd.db")
+		errs := make(chan error)
+		const processes = 6
+		for i := range processes {
+			go func() {
+				l, err := Open(t.Context(), path, ledger.Options{Sender: i == 0})
+				if err == nil {
+					err = l.Close()
+				}
+				errs <- err
+			}()
+		}
+		for range processes {
+			if err := <-errs; err != nil {
+				t.Errorf("Open beside others = %v, want nil", err)
+			}
+		}
 	}
 }

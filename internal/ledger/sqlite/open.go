@@ -82,7 +82,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 		return nil, explain(path, err)
 	}
 	l.writes.SetMaxOpenConns(1)
-	if err := l.migrate(ctx); err != nil {
+	if err := l.migrateBeside(ctx); err != nil {
 		return nil, explain(path, err)
 	}
 	if err := l.identify(ctx, o); err != nil {
