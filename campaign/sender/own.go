@@ -44,8 +44,8 @@ func (h permissions) use(r *run, now time.Time) bool {
 // to other runs.
 func (p *poster) permit(ctx context.Context, slots int, now time.Time) {
 	maps.DeleteFunc(p.own, func(_ *run, h permission) bool { return h.n == 0 || !now.Before(h.until) })
-	for _, one := range p.queue.asking(now) {
-		r, want := one.run, min(one.n, slots)
+	for _, one := range p.queue.asking(now, slots) {
+		r, want := one.run, one.n
 		if p.own[r].n > 0 {
 			continue
 		}

@@ -136,8 +136,9 @@ type asking struct {
 	n   int
 }
 
-// asking lists the runs whose own limit may be asked, in the order of their first attempts.
-func (q *queue) asking(now time.Time) (all []asking) {
+// asking lists the runs whose own limit may be asked, in the order of their first attempts. It looks
+// at the attempts that the slots in hand can send: a permission for a later one might end unused.
+func (q *queue) asking(now time.Time, slots int) (all []asking) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.limited == 0 {
@@ -146,7 +147,13 @@ func (q *queue) asking(now time.Time) (all []asking) {
 	q.forgive(now)
 	for _, a := range q.attempts {
 		r := a.segment.run
-		if r.rate <= 0 || !q.refused[r].IsZero() {
+		if !q.refused[r].IsZero() {
+			continue
+		}
+		if slots--; slots < 0 {
+			break
+		}
+		if r.rate <= 0 {
 			continue
 		}
 		i := slices.IndexFunc(all, func(one asking) bool { return one.run == r })
