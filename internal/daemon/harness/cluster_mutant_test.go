@@ -126,6 +126,7 @@ func (c *cluster) signal(pid int, s syscall.Signal) {
 // TestClusterSweeperLosesNothing hold the mutations that need replicas in the middle of a
 // transaction.
 func TestClusterMutationsAreDetected(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		mutation string
 		scene    scene

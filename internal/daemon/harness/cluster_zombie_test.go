@@ -102,6 +102,7 @@ func (p *process) stopped() bool {
 // get two messages (docs/protocol.md#segments-and-marks). An answer that the replica has read is
 // still recorded: facts merge, decisions are fenced.
 func TestClusterZombiesAreFenced(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		mutation string
 		scene    zombies

@@ -16,6 +16,7 @@ import (
 // Nothing is posted while the ledger cannot grow. Once the disk has space again, nothing is posted
 // twice.
 func TestAFullDiskStopsSendingAndLosesNothing(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Fatal("the test needs sh for ulimit: ", err)
 	}

@@ -14,6 +14,7 @@ import (
 // its kind of problem. Without a mutation the same deaths leave no problem
 // (docs/protocol.md#mutations).
 func TestProcessMutationsAreDetected(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		mutation string
 		shows    string // the kind of problem that shows the mutation; "": none

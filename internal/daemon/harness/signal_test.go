@@ -52,6 +52,7 @@ func TestASecondSenderIsRefused(t *testing.T) {
 // SIGTERM ends run and serve in order, within 30 s: they make no new intents and record the answers
 // to requests in flight. Only a request whose answer never came stays in doubt.
 func TestASignalLeavesOnlyLostAnswersInDoubt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, standard, func(o *sandbox.Options) {
 		o.Faults = sandbox.Faults{
 			Latency: sandbox.Delay{Median: 200 * time.Millisecond, Sigma: 0.3}, HangAfter: 0.03, HangFor: 5 * requestTimeout,
