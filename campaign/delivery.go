@@ -96,7 +96,7 @@ var skipSentences = map[SkipReason]string{
 	RunCancelled:       "the run was cancelled before this row was sent",
 }
 
-// SkipReasons is the closed list, in the order of docs/states.md#why-a-row-is-skipped.
+// SkipReasons is the closed list (docs/states.md#why-a-row-is-skipped).
 var SkipReasons = []SkipReason{
 	MalformedRow, MissingPhone, InvalidPhone, Duplicate, MissingVariable, InvalidVariable, OptedOut, Suppressed, Unreachable,
 	RecipientIsSender, UnsupportedCountry, FrequencyCap, OverLimit, HeldOut, Blocked, Expired, RunFailed, RunCancelled,

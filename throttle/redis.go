@@ -23,7 +23,8 @@ import (
 var slots string
 
 // Guard is how far ahead a cursor starts that is missing, rewound or in doubt. That is later than
-// any lease that another process may still hold: those end within Horizon + Lateness (270 ms), and
+// any lease that another process may still hold: those end within 285 ms (Horizon, Lateness and
+// the sender's 15 ms for slots that lie together), and
 // the rest is margin for round trips (docs/limits.md#when-redis-is-away). So each incident costs
 // 400 ms of silence; a key with fewer than 7 slots a second pays more (guardOf).
 const Guard = 400 * time.Millisecond

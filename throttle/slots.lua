@@ -1,4 +1,4 @@
--- Leases consecutive send instants of one number: a token bucket in its
+-- Leases consecutive send instants of one number: a GCRA with a burst of one, in its
 -- virtual-scheduling form. The key holds a cursor, the next free instant.
 --
 -- KEYS[1]  {n:<key>}:tat  the cursor, microseconds of this Redis's clock as %.3f;

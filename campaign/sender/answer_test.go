@@ -255,6 +255,26 @@ func TestDoubtsLetTheNumberRestForThirtySeconds(t *testing.T) {
 	}
 }
 
+// A message that the client itself refuses says nothing of the service, so the number sends on.
+func TestAMessageThatCannotBeSentHoldsNoNumber(t *testing.T) {
+	e, err := New(nil, nil, nil, Options{Owner: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for _, tt := range []struct {
+		code   string
+		action messaging.Action
+		held   bool
+	}{{"not_e164", messaging.Refuse, false}, {"not_connected", messaging.RetryLater, true}} {
+		n := newNumber("conn_1", e.o)
+		n.failed(&messaging.Error{Proof: messaging.NotSent, Action: tt.action, Code: tt.code}, now)
+		if d, _ := n.heldFor(now); (d > 0) != tt.held {
+			t.Errorf("after %s the number is held for %v, want it held: %v", tt.code, d, tt.held)
+		}
+	}
+}
+
 // A service that cannot be reached is asked after 0.5 s, twice as long each time, at most 30 s; an
 // answer begins anew.
 func TestAnUnreachableServiceIsAskedLessOften(t *testing.T) {

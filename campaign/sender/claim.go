@@ -11,8 +11,8 @@ import (
 	"campaignd/campaign"
 )
 
-// A number that has enough to do looks once a second for segments that others have begun, and holds
-// at most 8 more for it: what two dead replicas leave behind.
+// A number that has enough to do looks once a second for segments that others have begun, and then
+// holds up to 8 segments more: what two dead replicas leave behind.
 const (
 	begunEvery = time.Second
 	begunMost  = 8

@@ -13,8 +13,8 @@
 //	           ▲                                         │ the next slot of the limiter
 //	poster     │                                         ▼
 //	           │                                         POST ── classify the answer
-//	recorder   │                                         │
-//	           park, drop, resolve ◄── Record(results) ◄─┘
+//	planner    park, drop, resolve                       │
+//	recorder   └─────────────────────── Record(results) ◄┘
 //
 // Nothing is posted whose intent is not known to be committed, and no attempt is posted twice: an
 // attempt lives in memory only, a death forgets it, and recovery writes doubts, never work.

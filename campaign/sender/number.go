@@ -108,8 +108,10 @@ func (n *number) failed(e *messaging.Error, now time.Time) {
 		return
 	}
 	n.doubts.note("")
-	if e.Status == 0 { // nobody answered: that says nothing of the rate
-		n.unreached(now)
+	if e.Status == 0 { // no answer: that says nothing of the rate
+		if e.Action == messaging.RetryLater { // else the client refused the message itself
+			n.unreached(now)
+		}
 		return
 	}
 	n.reached()

@@ -35,7 +35,8 @@ type Options struct {
 	MaxInFlight int
 	// Backoff is the first wait after a refusal that may be retried; default 5s.
 	Backoff time.Duration
-	// Pace is the rate of a connection in messages per second; default 72 (docs/limits.md#pace).
+	// Pace is the rate of a connection in messages per second; default 72. The
+	// daemon gives that of docs/limits.md#pace.
 	Pace func(connection string) float64
 	// Jitter may change a wait. Simulations use it so that no two timers share an instant
 	// (docs/protocol.md#simulation). Default: as given.

@@ -14,8 +14,8 @@ import (
 // are asked for when slots of a number are in hand, so that none is held for a slot that another
 // replica gets (docs/limits.md#a-runs-own-rate).
 
-// ownAgain is the shortest time between two questions about a run's own limit, once it refused:
-// half as many calls of the limiter as there are groups.
+// ownAgain is how long a run that its own limit refused is not asked about again: the time of two
+// groups.
 const ownAgain = 100 * time.Millisecond
 
 // permissions are those that a poster has in hand, by run. Their zero value has none.
@@ -74,8 +74,8 @@ func (r *run) ahead(most int) int {
 	return min(max(int(math.Ceil(r.rate*throttle.Horizon.Seconds())), 1), most)
 }
 
-// wantsLimited reports whether a run with a limit of its own has something to send, and half of
-// what it may have ahead is used. One that has less joins the next group.
+// wantsLimited reports whether a run with a limit of its own has something to send, and at
+// most half of the attempts that it may have are queued. Otherwise it joins the next group.
 func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 	for _, r := range p.activeRuns() {
 		if r.rate <= 0 {
@@ -92,5 +92,5 @@ func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 // capacity is how many attempts of a run with a limit of its own may join the queue.
 func (p *planner) capacity(r *run, most int) int { return max(r.ahead(most)-p.queue.of(r), 0) }
 
-// half is how much of what may be ahead is worth a transaction.
+// half is the fewest new attempts that are worth a transaction.
 func half(n int) int { return (n + 1) / 2 }

@@ -196,7 +196,7 @@ func (p *planner) took(d time.Duration) {
 	p.mu.Unlock()
 }
 
-// ahead is at how few attempts in the queue the planner asks for more: a group at the rate that
+// ahead is the length of the queue at which the planner asks for more: a group at the rate that
 // this process has had lately, which is a part of the number's where other replicas send over it
 // too. A replica with a quarter of the rate asks for eight attempts at a time in place of five.
 // Where that is not known, or the queue ran empty, it is a group at the number's whole rate.

@@ -46,7 +46,7 @@ func (p *poster) run(ctx context.Context) {
 			continue
 		}
 		rate := p.number.pace()
-		// 200 ms of work a lease: 0.01 to 0.6 calls per message (docs/limits.md#measured).
+		// 200 ms of work a lease, so that a message costs a fraction of a call (docs/limits.md#measured).
 		slots, err := p.e.limiter.Lease(ctx, p.number.connection, rate, min(n, int(min(max(rate/5, 1), 200))))
 		if err != nil {
 			p.unavailable(ctx, err, now)
@@ -74,7 +74,7 @@ func (p *poster) wait() { p.posts.Wait() }
 
 // A slot waits up to coalesceWindow for those behind it, so that one wake-up of the process sends
 // several messages. A slot older than lateness is forfeited. That adds at most 3.5 % to a second;
-// the pace keeps back at least 5 % (docs/limits.md#pace).
+// the pace keeps back at least 9.7 % (docs/limits.md#pace).
 const (
 	coalesceWindow = 15 * time.Millisecond
 	lateness       = throttle.Lateness + coalesceWindow

@@ -27,10 +27,10 @@ type queue struct {
 
 	mu       sync.Mutex
 	attempts []*attempt
-	limited  int                // of runs with a limit of their own
+	limited  int                // how many of them are of runs with a limit of their own
 	refused  map[*run]time.Time // by their own limit, until then
-	few      int                // of runs without a limit: how many are left when the planner is told
-	most     int                // of one run: how many may be queued
+	few      int                // the planner is told when so many of runs without a limit are left
+	most     int                // how many of one run may be queued
 }
 
 // newQueue makes a queue that tells the planner by low.
@@ -80,8 +80,8 @@ func (q *queue) free() int {
 	return len(q.attempts) - q.limited
 }
 
-// next is how many attempts no own limit refuses. If none is, it says how long to wait for the
-// first; 0: nothing is queued.
+// next counts the attempts that no run's own limit refuses. If there are none, it says how long to
+// wait for the first; 0: nothing is queued.
 func (q *queue) next(now time.Time) (n int, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -55,7 +55,7 @@ func (r *recorder) put(s settled) {
 	}
 }
 
-// within makes writing end for good d from now, unless it does sooner.
+// within ends all writing d from now.
 func (r *recorder) within(d time.Duration) { time.AfterFunc(d, r.giveUp) }
 
 // stop makes run end after it has written what was put, within stopBudget from now.
@@ -98,9 +98,9 @@ func (r *recorder) run() {
 	}
 }
 
-// linger waits until the batch whose first result has come is worth a transaction: for Flush, up to
-// maxLinger while there are fewer than minBatch results, or until there is a whole batch. It
-// reports false when run is to end.
+// linger waits until the batch whose first result has come is worth a transaction. With
+// minBatch results or more that is after Flush, with fewer after maxLinger, with FlushMax results at
+// once. It reports false when run is to end.
 func (r *recorder) linger() bool {
 	began := time.Now()
 	wait := r.o.Flush

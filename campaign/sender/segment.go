@@ -43,7 +43,7 @@ func (s *segment) mayPost(now time.Time, margin time.Duration) bool {
 
 // closedUntil is the instant at which the run's window opens for the segment, or zero while it is
 // open. The window closes one second early, so that what is queued is posted before the hour
-// (docs/limits.md#sharing-a-number); what is held up meanwhile must not be posted after it either.
+// (docs/limits.md#clocks); what is held up meanwhile must not be posted after it either.
 func (s *segment) closedUntil(now time.Time) time.Time {
 	window := s.run.window
 	if window == nil {

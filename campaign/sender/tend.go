@@ -87,7 +87,7 @@ func (s *segment) dueSoon(now time.Time) bool { return s.dueBy(now.Add(time.Seco
 
 // unpost takes the segment's attempts out of the queue and records that they were never posted.
 func (p *planner) unpost(s *segment) {
-	for _, sh := range p.queue.remove(func(sh *attempt) bool { return sh.segment == s }) {
-		p.e.rec.settle(p.number, sh, notPosted(time.Now()))
+	for _, a := range p.queue.remove(func(a *attempt) bool { return a.segment == s }) {
+		p.e.rec.settle(p.number, a, notPosted(time.Now()))
 	}
 }

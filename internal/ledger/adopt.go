@@ -76,13 +76,13 @@ func MatchOrphan(o Orphan, suspects []Suspect) Match {
 	return Match{}
 }
 
-// Suspects are the deliveries to match an orphan with inside the transaction. now are the doubts of
-// the transaction, then the doubts and deliveries in flight of an earlier snapshot. A doubt that was
+// Suspects are the deliveries to match an orphan with inside the transaction. current are the doubts
+// of the transaction, snapshot the doubts and deliveries in flight of an earlier snapshot. A doubt that was
 // decided since counts as in flight: it may be sent again by now, or have got this very message.
-func Suspects(now, then []Suspect) []Suspect {
-	all := slices.Clone(now)
-	for _, s := range then {
-		if s.Open || !slices.ContainsFunc(now, func(n Suspect) bool { return n.RowID == s.RowID }) {
+func Suspects(current, snapshot []Suspect) []Suspect {
+	all := slices.Clone(current)
+	for _, s := range snapshot {
+		if s.Open || !slices.ContainsFunc(current, func(n Suspect) bool { return n.RowID == s.RowID }) {
 			s.Open = true
 			all = append(all, s)
 		}

@@ -84,7 +84,7 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 	stale, short := s.retries(in, rows, &d)
 	d.Answer = campaign.Granted{To: d.Mark, OverBudget: s.Left == d.Count}
 	if short && len(d.Grant)+len(d.Drop) == 0 {
-		stale = nil // nothing but the budget stood in their way
+		stale = nil // the budget was short: the answer is Held, and all are asked for again
 	}
 	if nothing := d.Mark == in.From && len(d.Grant)+len(d.Drop)+len(stale) == 0; nothing && (in.To > in.From || short) {
 		d.Answer.Held = true // by the budget

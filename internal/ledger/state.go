@@ -8,8 +8,8 @@ import (
 )
 
 // Outcome is the state of a row of the table outcome. A delivery without a row is queued when its
-// seq is at or above the segment's mark, and dispatched when it is below. The numbers are stored,
-// and partial indexes use them: never renumber.
+// seq is at or above the segment's mark. Below it, the delivery is sending, or in doubt when its
+// owner is dead. The numbers are stored, and partial indexes use them: never renumber.
 type Outcome int
 
 const (
@@ -17,7 +17,7 @@ const (
 	Deferred Outcome = 1
 	// Retrying: the intent of attempt n is committed; n > 1, or the delivery was given back before.
 	Retrying Outcome = 2
-	// Doubt: attempt n may have been sent. It began at result_at.
+	// Doubt: attempt n may have been sent. The doubt began at result_at.
 	Doubt Outcome = 3
 	// Unknown: a doubt whose window ended. It can be adopted for ever.
 	Unknown Outcome = 4

@@ -22,13 +22,13 @@ type StatusCode struct {
 }
 
 // The order of the decisions (docs/protocol.md#what-an-answer-proves). Each line applies only if no
-// line above it does:
+// line above it does, except the last, which corrects a result:
 //
 //	nothing written to the wire                        NotSent    transportError
 //	time-out, reset, EOF                               Doubt      transportError
 //	2xx with a usable id                               accepted   Client.Send
 //	2xx without                                        DoubtNoID  noID
-//	5xx, 408, 409, 499 (ProvenRefusals excepted)       Doubt      refusal
+//	5xx, 1xx, 408, 409, 499 (but ProvenRefusals)       Doubt      refusal
 //	any other: meta.code, 429, meta.retryable, error,
 //	errorClass, status                                 NotSent    refusal
 //	connection_not_found, message with an assetId      its row    Error.blame

@@ -6,6 +6,7 @@
 // intake decodes with it.
 //
 // It classifies each exchange once: an Error says what the exchange proves about the message and
-// what to do. The callers never look at HTTP status codes again. It never repeats a POST and
+// what to do. No caller decides by an HTTP status what
+// became of a message. It never repeats a POST and
 // follows no redirect.
 package messaging

@@ -11,7 +11,8 @@ type Proof uint8
 const (
 	// NotSent means that the service certainly did not accept the message.
 	NotSent Proof = iota + 1
-	// Doubt means that the service may have accepted the message. Only a webhook can tell.
+	// Doubt means that the service may have accepted the message. A webhook can tell, or a late
+	// result of the same attempt.
 	Doubt
 	// DoubtNoID means that the service accepted the message (200) and gave no usable messageId. No
 	// policy sends such a message again.

@@ -16,7 +16,7 @@ type row struct {
 	Sentence string // for the operator, without a full stop at its end
 }
 
-// The kinds of row, with the names of docs/service.md#error-actions.
+// Short names for the actions and holds of docs/service.md#error-actions.
 func perm(s string) row     { return row{Action: Refuse, Feed: FeedUnreachable, Sentence: s} }
 func optOut(s string) row   { return row{Action: Refuse, Feed: FeedOptOut, Sentence: s} }
 func skip(s string) row     { return row{Action: Refuse, Sentence: s} }

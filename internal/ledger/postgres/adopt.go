@@ -45,9 +45,9 @@ type adoptionPage struct {
 }
 
 // adoptPage adopts what it finds among the next adoptStep recipients. One snapshot shows the
-// orphans and the deliveries in flight. A delivery that becomes a doubt in between counts as both,
-// and one that ceases to be a doubt still counts as one; either leaves the orphan for the next
-// sweep. An intent that comes later cannot have sent a message that is already here. The snapshot
+// orphans and the deliveries in flight. A delivery that becomes a doubt in between, or
+// ceases to be one, is a candidate in both readings. Its orphan then has two candidates and waits
+// for the next sweep. An intent that comes later cannot have sent a message that is already here. The snapshot
 // ends before the transaction begins, so neither stands idle.
 func (l *Ledger) adoptPage(ctx context.Context, done *campaign.Swept) (mine bool, err error) {
 	var p adoptionPage

@@ -40,8 +40,8 @@ type segment struct {
 
 func (s *segment) moved() bool { return s.wrote && s.mark != s.from }
 
-// tells reports whether the segment shows that the intents were committed. A segment whose retries
-// were all suppressed does not.
+// tells reports whether reading the segment back can show that the intents were committed. That of
+// a segment whose retries were all suppressed cannot.
 func (s *segment) tells() bool { return s.moved() || s.wrote && len(s.retried) > 0 }
 
 // budget is a run as the intents of the transaction use up its budget.

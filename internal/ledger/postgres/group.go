@@ -51,8 +51,8 @@ type intentGroups struct {
 
 // Intend implements campaign.SendLedger. Calls that come within groupLinger share one transaction.
 // A call whose intents are refused as malformed fails alone. A call whose context ends while its
-// group is open leaves the group. Later it waits for the answer, so that the caller knows whether
-// its intents were committed.
+// group is open leaves the group. Once the group is closed, it waits for the answer, so that the
+// caller knows whether its intents were committed.
 func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) ([]campaign.Granted, error) {
 	if mutant.On("no_intent") {
 		var granted []campaign.Granted

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -10,8 +12,8 @@ import (
 )
 
 // commitIntents takes two round trips, however many intents there are. The first reads all that
-// they depend on and locks their segments; the second writes and commits. Skipped holds a retry
-// that is no longer due, with the reason "".
+// they depend on and locks their segments; the second writes and commits. Granted.Skipped
+// also lists retries that are no longer due, with the reason "".
 //
 // The transaction reads the run's wanted state and the suppressions without a lock. It obeys what
 // was committed before it began, and a pause or an opt-out never waits for a sender.
@@ -109,9 +111,9 @@ func (l *Ledger) readBack(ctx context.Context, g *grants) (f fate) {
 	}
 	switch {
 	case !wrote:
-		return committed
+		return committed // nothing was to be written, so the answers hold
 	case !tells:
-		return vanished // nothing was granted, so another try does no harm
+		return vanished // not known, but nothing was granted: another try does no harm
 	}
 	for {
 		err := l.transact(ctx, l.sender, sqlBegin, "", false, func(t *tx) (err error) {
@@ -138,7 +140,8 @@ const (
 
 // fate reads the segments until one that this owner still holds gives the answer.
 func (g *grants) fate(t *tx) (fate, error) {
-	for _, s := range g.segments {
+	for _, id := range slices.Sorted(maps.Keys(g.segments)) { // locks are taken in one order everywhere
+		s := g.segments[id]
 		if !s.tells() {
 			continue
 		}

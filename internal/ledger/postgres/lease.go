@@ -233,8 +233,8 @@ func (t *tx) giveBack(no campaign.RunNo, segment, n int64) error {
 	return t.do(stmt(nil, sqlGiveBackSegment, segment, n), stmt(nil, sqlGiveBackBudget, int64(no), n))
 }
 
-// sqlNoOutcome is the condition that the delivery d has no outcome. It is no join for the reason
-// given at each.
+// sqlNoOutcome is the condition that the delivery d has no outcome. It is no join,
+// because the planner could turn a join round (see the package comment).
 const sqlNoOutcome = `(SELECT true FROM outcome o WHERE o.rid = d.rid LIMIT 1) IS NULL`
 
 // The state is a parameter for the mutation job_queue_rescue.

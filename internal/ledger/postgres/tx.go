@@ -139,8 +139,8 @@ func (l *Ledger) change(ctx context.Context, p *pool, crash string, f func(*tx) 
 }
 
 // read runs queries outside a transaction; each sees what was committed when it began. When the
-// connection breaks, read starts over: row, rowOf and list forget what they read. It fails when
-// each has passed on a row.
+// connection breaks, read starts over: row, rowOf and list forget what they read. A query made
+// with each() that has passed on a row cannot start over, and read fails.
 func (l *Ledger) read(ctx context.Context, p *pool, qs ...*query) error {
 	return l.ask(ctx, p, func(ctx context.Context) error {
 		c, err := p.acquire(ctx)
