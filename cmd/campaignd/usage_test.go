@@ -61,7 +61,7 @@ func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 		{"", []string{"report", "latest", "--config", "absent.yaml"}, 2, "absent.yaml does not exist"},
 		{"", []string{"follow-up", "latest"}, 2, "--where is missing"},
 		{"", []string{"follow-up", "latest", "--where", "read"}, 2, "chooses no rows that may be sent again"},
-		{"", []string{"resolve", "latest", "--unknown", "maybe"}, 2, "neither resend nor keep"},
+		{"", []string{"resolve", "latest", "--unknown", "maybe"}, 2, `--unknown "maybe" is neither resend nor keep`},
 		{"", []string{"suppressions", "add", "0803"}, 2, `"0803" has no + and country code`},
 		{"", []string{"suppressions", "add", "+234x"}, 2, `not a phone number: "+234x"`},
 		{"", []string{"test", d.path("c.yaml"), "--to", "0803"}, 2, `"0803" has no + and country code`},

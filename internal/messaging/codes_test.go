@@ -184,6 +184,7 @@ var decisions = []struct {
 	{400, nil, `{"error":"send_retryable","meta":{"code":-1}}`},
 	{400, nil, `{"error":"send_retryable","meta":{"code":2147483648}}`},
 	{400, nil, `{"error":"send_x","meta":{"code":"131057"}}`},
+	{400, nil, `{"error":"send_retryable","meta":{"code":"none"}}`},
 	// 429 wins over meta.retryable and the class.
 	{429, nil, `{"error":"send_media","meta":{"errorClass":"media","code":777,"retryable":true}}`},
 	{429, http.Header{"Retry-After": {"7"}}, `{"error":"rate_limited"}`},

@@ -147,6 +147,9 @@ func TestBodiesAreReadUpToTheirLimits(t *testing.T) {
 	if got, want := len(token(strings.Repeat("a", 200))), 128; got != want {
 		t.Errorf("a token of %d bytes, want %d", got, want)
 	}
+	if got, want := token("a\x7fb"), "a_b"; got != want {
+		t.Errorf("token of a DEL alone = %q, want %q", got, want)
+	}
 	if got, want := token("a b\x7f~\u00e9!"), "a_b_~_!"; got != want {
 		t.Errorf("token = %q, want %q", got, want)
 	}
