@@ -63,7 +63,7 @@ func LoadDefinition(path string) (*Definition, []byte, error) {
 
 func (d *Definition) setDefaults() {
 	if d.Policies.OnUncertain == "" {
-		d.Policies.OnUncertain = Hold
+		d.Policies.OnUncertain = UncertainHold
 	}
 	if d.Policies.DoubtWindow == 0 {
 		d.Policies.DoubtWindow = defaultDoubtWindow

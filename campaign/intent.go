@@ -40,7 +40,9 @@ type Intent struct {
 	Lease      Lease
 	Owner      string
 	Connection string // becomes the segment's connection when it has none yet
-	From, To   int64
+	// Origin is what the holds in force are compared with, in the same transaction.
+	Origin   Origin
+	From, To int64
 	Retries    []Retry
 	// Keys are the recipients.Key of From..To in the order of seq, then those of Retries. The ledger
 	// reads the suppressions of exactly these inside the transaction.
@@ -49,9 +51,11 @@ type Intent struct {
 
 // Granted answers an Intent.
 type Granted struct {
-	// Held means that the run is not running, should not run, or has used up its budget. Nothing was
-	// written, and the mark is unchanged.
+	// Held means that the run is not running, should not run, or has used up its budget, or that a
+	// hold stops the origin. Nothing was written, and the mark is unchanged.
 	Held bool
+	// HeldBy is the hold that stops the origin; its Scope is "" when none does.
+	HeldBy Hold
 	// Fenced means that the lease is lost. Nothing was written.
 	Fenced bool
 	// To is the new mark. It is below Intent.To when the budget allowed only a part.
@@ -103,9 +107,9 @@ type OnUncertain string
 
 // The policies.
 const (
-	Hold     OnUncertain = "hold"     // the row ends as unknown
-	Evidence OnUncertain = "evidence" // resend once the webhook pipeline is proven healthy past the doubt
-	Resend   OnUncertain = "resend"   // the row is sent again; this may duplicate, and is counted
+	UncertainHold     OnUncertain = "hold"     // the row ends as unknown
+	UncertainEvidence OnUncertain = "evidence" // resend once the webhook pipeline is proven healthy past the doubt
+	UncertainResend   OnUncertain = "resend"   // the row is sent again; this may duplicate, and is counted
 )
 
 // Parked answers Park.
@@ -139,7 +143,7 @@ type SendLedger interface {
 	// has written it.
 	Record(ctx context.Context, rs []Result) error
 	// Resolve applies the policy to doubts of the segment that began before olderThan:
-	// Hold makes them unknown, Resend deferred with the flag
+	// UncertainHold makes them unknown, UncertainResend deferred with the flag
 	// maybe_duplicate. Rows with NoResend always become unknown. It returns how many.
 	Resolve(ctx context.Context, l Lease, olderThan time.Time, p OnUncertain) (int, error)
 	// Drop turns everything of the segment that is queued (at or above the mark, or deferred) into

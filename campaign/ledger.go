@@ -109,6 +109,8 @@ type Events struct {
 	Suppressions []Suppression // from STOP messages, buttons and user_preferences
 	Lifted       []Suppression // from user_preferences: resume; only of scope marketing
 	Templates    []TemplateEvent
+	Holds        []Hold // from account, number and template events
+	Lifts        []Lift // from events that heal
 }
 
 // Applied counts what a batch did.

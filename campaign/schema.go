@@ -153,7 +153,7 @@ func schemaNotes() []note {
 		{path: "policies.on_uncertain",
 			text:  "What happens to a message that may or may not have been sent: hold (ends as unknown) or resend (may duplicate).",
 			oneOf: uncertain(),
-			more:  func(s *jsonschema.Schema) { s.Default = string(Hold) }},
+			more:  func(s *jsonschema.Schema) { s.Default = string(UncertainHold) }},
 		{path: "policies.doubt_window", text: "How long a webhook may still settle a doubt.",
 			more: func(s *jsonschema.Schema) { s.Default = defaultDoubtWindow.String() }},
 		{path: "policies.approval", text: "Wait for `campaignd approve` after the import."},

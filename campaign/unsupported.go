@@ -36,7 +36,7 @@ func (s *source) checkExecuted(d *Definition) {
 			fmt.Sprintf("%d: weights are not executed by this version", w),
 			"remove it; limits.rate bounds what one run takes of a number")
 	}
-	if d.Policies.OnUncertain == Evidence {
+	if d.Policies.OnUncertain == UncertainEvidence {
 		s.at("policies.on_uncertain",
 			"evidence is not executed by this version",
 			"use hold (default: ends as unknown, sent to nobody twice) or resend (may duplicate)")

@@ -35,7 +35,7 @@ func weekdays() []string    { return []string{"mon", "tue", "wed", "thu", "fri",
 func misfires() []string    { return []string{"skip", "run"} }
 func encodings() []string   { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
 func validations() []string { return []string{"valid", "possible", "none"} }
-func uncertain() []string   { return []string{string(Hold), string(Resend)} }
+func uncertain() []string   { return []string{string(UncertainHold), string(UncertainResend)} }
 
 // checkDefinition adds everything that is wrong with the values of a definition of the right shape.
 func (s *source) checkDefinition(d *Definition) {
@@ -50,7 +50,7 @@ func (s *source) checkDefinition(d *Definition) {
 	s.checkSchedule(d.Schedule)
 	s.checkWindow(d.Window)
 	s.checkLimits(&d.Limits)
-	if d.Policies.OnUncertain != Evidence { // checkExecuted refuses evidence
+	if d.Policies.OnUncertain != UncertainEvidence { // checkExecuted refuses evidence
 		s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
 	}
 	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)

@@ -86,16 +86,16 @@ func (p *poster) pauseFor(ctx context.Context, a *attempt, e *messaging.Error) {
 			return
 		}
 		reason, match = campaign.PausedByBreaker, func(r *run) bool { return r == this }
-	case messaging.HoldNumber:
+	case messaging.HoldConnection:
 		if e.Wait > 0 { // the number rests, and then goes on
 			return
 		}
 		reason, match = campaign.PausedByNumber, func(r *run) bool { return slices.Contains(r.connections, p.number.connection) }
 	case messaging.HoldTemplate:
 		reason, match = campaign.PausedByTemplate, func(r *run) bool { return r.template == this.template && r.language == this.language }
-	case messaging.HoldAllowance:
+	case messaging.HoldCompany:
 		reason, match = campaign.PausedByAllowance, func(*run) bool { return true }
-	case messaging.HoldAccount, messaging.HoldConfig:
+	case messaging.HoldAccount, messaging.HoldKey:
 		reason, match = campaign.PausedByAccount, func(*run) bool { return true }
 	}
 	// The refusal is a fact although the engine is asked to stop: its pause is written.

@@ -136,12 +136,12 @@ func TestAHoldStopsWhatItNames(t *testing.T) {
 		{"throttled for a minute", messaging.HoldNothing, messaging.Slow, time.Minute, nil, time.Minute},
 		{"pair", messaging.HoldNothing, messaging.WaitPair, time.Minute, nil, 0},
 		{"payload, once", messaging.HoldPayload, messaging.Refuse, 0, nil, 0},
-		{"number", messaging.HoldNumber, messaging.RetryLater, 0, []string{"1 number", "3 number"}, 0},
-		{"number for a while", messaging.HoldNumber, messaging.RetryLater, 90 * time.Second, nil, 90 * time.Second},
+		{"number", messaging.HoldConnection, messaging.RetryLater, 0, []string{"1 number", "3 number"}, 0},
+		{"number for a while", messaging.HoldConnection, messaging.RetryLater, 90 * time.Second, nil, 90 * time.Second},
 		{"template", messaging.HoldTemplate, messaging.RetryLater, 0, []string{"1 template", "2 template"}, 0},
-		{"allowance", messaging.HoldAllowance, messaging.RetryLater, 0, []string{"1 allowance", "2 allowance", "3 allowance", "4 allowance"}, 0},
+		{"allowance", messaging.HoldCompany, messaging.RetryLater, 0, []string{"1 allowance", "2 allowance", "3 allowance", "4 allowance"}, 0},
 		{"account", messaging.HoldAccount, messaging.RetryLater, 0, []string{"1 account", "2 account", "3 account", "4 account"}, 0},
-		{"configuration", messaging.HoldConfig, messaging.RetryLater, 0, []string{"1 account", "2 account", "3 account", "4 account"}, 0},
+		{"configuration", messaging.HoldKey, messaging.RetryLater, 0, []string{"1 account", "2 account", "3 account", "4 account"}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -115,7 +115,7 @@ func (n *number) failed(e *messaging.Error, now time.Time) {
 		return
 	}
 	n.reached()
-	if e.Wait > 0 && (e.Hold == messaging.HoldNumber || e.Hold == messaging.HoldNothing && e.Action == messaging.Slow) {
+	if e.Wait > 0 && (e.Hold == messaging.HoldConnection || e.Hold == messaging.HoldNothing && e.Action == messaging.Slow) {
 		n.hold(now.Add(e.Wait), limitedBy{"throttled", "the service asked to wait (" + e.Code + ")"})
 	}
 	if e.Action == messaging.Slow {

@@ -73,7 +73,7 @@ func (w *world) checkRun(ctx context.Context, t *testing.T, r *campaignRun, trut
 		}
 		if len(got) > 1 {
 			doubled++
-			if r.policy != campaign.Resend {
+			if r.policy != campaign.UncertainResend {
 				w.bad("%s row %d got the message %d times", r.name, line.Row, len(got))
 				continue
 			}
@@ -86,7 +86,7 @@ func (w *world) checkRun(ctx context.Context, t *testing.T, r *campaignRun, trut
 	if doubled > funnel.MaybeDuplicate {
 		w.bad("%s: %d recipients got the message more than once, %d are flagged", r.name, doubled, funnel.MaybeDuplicate)
 	}
-	if r.policy != campaign.Resend && funnel.MaybeDuplicate > 0 {
+	if r.policy != campaign.UncertainResend && funnel.MaybeDuplicate > 0 {
 		w.bad("%s: %d recipients are flagged as maybe sent twice, and its policy sends nobody twice", r.name, funnel.MaybeDuplicate)
 	}
 	if funnel.MaybeDuplicate > 0 {

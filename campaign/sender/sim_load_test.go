@@ -98,7 +98,7 @@ func (w *world) drawWorkload() workload {
 	}
 	for i := range runs {
 		k := uint64(i)
-		r := &campaignRun{name: fmt.Sprintf("sim%d", i), template: fmt.Sprintf("template_%d", i), category: "UTILITY", policy: campaign.Hold}
+		r := &campaignRun{name: fmt.Sprintf("sim%d", i), template: fmt.Sprintf("template_%d", i), category: "UTILITY", policy: campaign.UncertainHold}
 		r.from = i * w.draw("overlap", 80)
 		r.to = r.from + 40 + w.draw("rows", 120, k)
 		r.doubt = []time.Duration{20 * time.Second, time.Minute, 3 * time.Minute}[w.draw("doubt window", 3, k)]
@@ -106,7 +106,7 @@ func (w *world) drawWorkload() workload {
 			r.category = "MARKETING"
 		}
 		if runs == 1 && w.chance("resend", 20) {
-			r.policy = campaign.Resend
+			r.policy = campaign.UncertainResend
 		}
 		if w.draw("rate", 100, k) < 15 {
 			r.limits.Rate = float64(3 + w.draw("which rate", 20, k))

@@ -140,7 +140,7 @@ func (p *policy) post(w *world, m posted, run *campaignRun) {
 		w.worse("%s was posted to %s %v after the service had stopped the run (%s)", k.template, k.to, now.Sub(run.held), run.heldBy)
 	}
 	run.lastPost = now
-	if all := p.heard[k]; len(all) > 0 && run.policy != campaign.Resend {
+	if all := p.heard[k]; len(all) > 0 && run.policy != campaign.UncertainResend {
 		before := all[len(all)-1]
 		if due := before.at.Add(before.least()); now.Before(due) {
 			w.worse("%s was posted to %s %v after it was answered %s, want %v or more", k.template, k.to, now.Sub(before.at), before.kind,

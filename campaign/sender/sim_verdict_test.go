@@ -79,7 +79,7 @@ func (p *policy) refused(w *world, r *campaignRun, row int64, k sent) {
 	default:
 		w.worse("%s row %d is refused by %s, which is not about it: %s", r.name, row, last.kind, told(all))
 	}
-	if counted > 2 && r.policy != campaign.Resend {
+	if counted > 2 && r.policy != campaign.UncertainResend {
 		w.worse("%s row %d was tried %d times, want 2: %s", r.name, row, counted, told(all))
 	}
 }

@@ -135,7 +135,7 @@ func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 			}
 			w, runs, log := claiming(t, l, 1)
 			w.holds(runs[0], 1)
-			runs[0].doubtWindow, runs[0].policy = 50*time.Hour, campaign.Resend
+			runs[0].doubtWindow, runs[0].policy = 50*time.Hour, campaign.UncertainResend
 			now := time.Now()
 			if err := w.planner.take(t.Context(), runs[0], tt.lease, now); err != nil {
 				t.Fatal(err)
@@ -150,8 +150,8 @@ func TestATakeOverDecidesDoubtsOlderThanTheWindow(t *testing.T) {
 				}
 				return
 			}
-			if want := now.Add(-50 * time.Hour); !l.older.Equal(want) || l.policy != campaign.Resend || !l.at.Equal(now) {
-				t.Errorf("doubts at %v; %q for those before %v, want at %v; %q before %v", l.at, l.policy, l.older, now, campaign.Resend, want)
+			if want := now.Add(-50 * time.Hour); !l.older.Equal(want) || l.policy != campaign.UncertainResend || !l.at.Equal(now) {
+				t.Errorf("doubts at %v; %q for those before %v, want at %v; %q before %v", l.at, l.policy, l.older, now, campaign.UncertainResend, want)
 			}
 			if !s.dueBy(now) || w.number.counts.recovered.Load() != 1 {
 				t.Errorf("due %v, %d recovered, want true, 1", s.dueBy(now), w.number.counts.recovered.Load())

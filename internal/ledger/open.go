@@ -13,6 +13,10 @@ import (
 // Options say how a ledger is opened. The zero value opens it beside a running
 // sender: to read, and to write what the operator wants.
 type Options struct {
+	// Origin returns what is known of a connection: the ids that the holds of its failed statuses
+	// name. Nil: only the connection is known.
+	Origin func(connection string) campaign.Origin
+
 	// Sender takes the ledger for sending. On SQLite it locks PATH.lock until Close, or
 	// fails with campaign.ErrLocked naming the process that holds it; and since nobody
 	// else can be sending then, every lease in the ledger ends at once. On PostgreSQL any number

@@ -22,10 +22,10 @@ func TestRedirectsAreNeverFollowedAndTheKeyStaysHere(t *testing.T) {
 		}))
 		c := testClient(t, s.URL, Options{})
 		_, err := c.Send(context.Background(), hello)
-		if e := asWire(t, err); e.Proof != NotSent || e.Hold != HoldConfig || !strings.Contains(e.Message, "base_url") {
+		if e := asWire(t, err); e.Proof != NotSent || e.Hold != HoldKey || !strings.Contains(e.Message, "base_url") {
 			t.Errorf("%d: %+v, want not_sent, a hold of the configuration and a word about base_url", status, e)
 		}
-		if _, err := c.Connections(context.Background()); asWire(t, err).Hold != HoldConfig {
+		if _, err := c.Connections(context.Background()); asWire(t, err).Hold != HoldKey {
 			t.Errorf("%d: %v, want a hold of the configuration", status, err)
 		}
 		if leaked.Load() != 0 {

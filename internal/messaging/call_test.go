@@ -39,7 +39,7 @@ func TestACallThatFailsIsNeverDoubt(t *testing.T) {
 		{408, ``, Error{Action: RetryLater, Status: 408, Code: "http_408"}},
 		{401, `{"error":"unauthorized"}`, Error{Action: RetryLater, Hold: HoldAccount, Status: 401, Code: "unauthorized"}},
 		{429, ``, Error{Action: Slow, Status: 429, Code: "http_429"}},
-		{300, `{"data":[]}`, Error{Action: RetryLater, Hold: HoldConfig, Status: 300, Code: "redirect"}},
+		{300, `{"data":[]}`, Error{Action: RetryLater, Hold: HoldKey, Status: 300, Code: "redirect"}},
 		{200, `<html>`, Error{Action: RetryLater, Status: 200, Code: "bad_answer"}},
 		{200, `{"data":[{"id":"conn_1"}`, Error{Action: RetryLater, Status: 200, Code: "bad_answer"}},
 		{200, `{"data":{"id":"conn_1"}}`, Error{Action: RetryLater, Status: 200, Code: "bad_answer"}},

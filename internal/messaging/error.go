@@ -37,7 +37,8 @@ const (
 	WaitPair
 )
 
-// Hold is what else must stop.
+// Hold is what else must stop (docs/service.md#error-actions). The scopes are those of
+// campaign.HoldScope.
 type Hold uint8
 
 const (
@@ -45,17 +46,17 @@ const (
 	HoldNothing Hold = iota
 	// HoldPayload means that the payload is at fault. If it is repeated, the run pauses.
 	HoldPayload
-	// HoldNumber pauses the runs on this connection, which may not send. With Wait > 0 they go on by
-	// themselves after Wait.
-	HoldNumber
-	// HoldTemplate pauses every run of this template and language.
+	// HoldConnection stops the connection, which may not send.
+	HoldConnection
+	// HoldTemplate stops this template of this account.
 	HoldTemplate
-	// HoldAccount pauses everything: the service refused the key or the client.
+	// HoldAccount stops every connection of the business account.
 	HoldAccount
-	// HoldAllowance pauses everything of the plan (402 plan_limit_messages).
-	HoldAllowance
-	// HoldConfig pauses everything: the configuration is wrong (1010, a redirect, a wrong base URL).
-	HoldConfig
+	// HoldCompany stops every connection of the client: it is suspended, or its plan is used up.
+	HoldCompany
+	// HoldKey stops everything that is sent with the API key: the key, or the address of the service,
+	// is wrong.
+	HoldKey
 )
 
 // Feed is the suppression that a refusal adds.

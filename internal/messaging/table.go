@@ -29,13 +29,13 @@ func slow(wait time.Duration, s string) row {
 
 // The recipients of a row that pauses stay queued until the hold ends.
 func pauseNumber(wait time.Duration, s string) row {
-	return row{Action: RetryLater, Hold: HoldNumber, Wait: wait, Sentence: s}
+	return row{Action: RetryLater, Hold: HoldConnection, Wait: wait, Sentence: s}
 }
 func pauseTemplate(wait time.Duration, s string) row {
 	return row{Action: RetryLater, Hold: HoldTemplate, Wait: wait, Sentence: s}
 }
 func stopAccount(s string) row { return row{Action: RetryLater, Hold: HoldAccount, Sentence: s} }
-func stopConfig(s string) row  { return row{Action: RetryLater, Hold: HoldConfig, Sentence: s} }
+func stopConfig(s string) row  { return row{Action: RetryLater, Hold: HoldKey, Sentence: s} }
 
 // platformRows holds every platform code of docs/service.md#error-actions, by meta.code. The codes
 // 200 to 299 share one row (see platformRow). Read only.
@@ -108,7 +108,7 @@ var platformRows = map[int]row{
 	133010: pauseNumber(0, "the number is not registered on the platform"),
 	133015: pauseNumber(0, "the number was deregistered a moment ago"),
 	// Slow, because this code is throttling and never counts as a try.
-	133016: {Action: Slow, Hold: HoldNumber, Wait: 10 * time.Minute, Sentence: "too many registrations of this number"},
+	133016: {Action: Slow, Hold: HoldConnection, Wait: 10 * time.Minute, Sentence: "too many registrations of this number"},
 
 	134011: fix("the terms of service for payments are not accepted"),
 	134100: pauseTemplate(10*time.Minute, "the marketing API takes marketing templates only"),
@@ -154,7 +154,7 @@ var serviceRows = map[string]row{
 	"send_recipient_permanent": perm("the recipient cannot be reached on the platform"),
 	"send_retryable":           retry("the platform refused for the moment"),
 	"send_media":               retryFix("the platform could not process the media"),
-	"plan_limit_messages":      {Action: RetryLater, Hold: HoldAllowance, Sentence: "the plan's monthly message allowance is used up"},
+	"plan_limit_messages":      {Action: RetryLater, Hold: HoldCompany, Sentence: "the plan's monthly message allowance is used up"},
 	"recipient_opted_out":      optOut("the recipient has opted out of marketing"),
 	"account_deactivated":      stopAccount("the client is suspended"),
 	"partner_key_required":     skip("this call needs a partner-wide key"),

@@ -43,7 +43,7 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 		if r.Wait > 0 && r.Action == Refuse {
 			t.Errorf("%d: refused for good after %v, want no wait", code, r.Wait)
 		}
-		if (r.Hold == HoldNumber || r.Hold == HoldTemplate || r.Hold == HoldAccount) && r.Action != RetryLater && r.Action != Slow {
+		if (r.Hold == HoldConnection || r.Hold == HoldTemplate || r.Hold == HoldAccount) && r.Action != RetryLater && r.Action != Slow {
 			t.Errorf("%d: %s although the sender is at fault, want retry_later or slow", code, r.Action.word())
 		}
 	}
@@ -97,7 +97,7 @@ func TestTheOrderOfADecision(t *testing.T) {
 		{"the status comes before every code", 500, meta("send_recipient_permanent", "recipient_permanent", "false", 131026), Doubt, 0, 0},
 		{"408 too", 408, meta("send_retryable", "retryable", "true", 130429), Doubt, 0, 0},
 		{"meta.code before the class", 400, meta("send_retryable", "retryable", "true", 131026), NotSent, Refuse, 0},
-		{"meta.code 0 is a code", 400, meta("send_policy", "policy", "false", 0), NotSent, RetryLater, HoldNumber},
+		{"meta.code 0 is a code", 400, meta("send_policy", "policy", "false", 0), NotSent, RetryLater, HoldConnection},
 		{"meta.code before 429", 429, meta("send_retryable", "retryable", "true", 131056), NotSent, WaitPair, 0},
 		{"429 with an unknown code slows down", 429, meta("send_retryable", "retryable", "true", 777), NotSent, Slow, 0},
 		{"meta.retryable before an unknown class", 400, meta("send_new", "new", "true", 777), NotSent, RetryOnce, 0},
@@ -111,8 +111,8 @@ func TestTheOrderOfADecision(t *testing.T) {
 		{"an unknown 400", 400, `{"error":"bad_request"}`, NotSent, Refuse, HoldPayload},
 		{"an unknown 402", 402, `{"error":"subscription_ended"}`, NotSent, RetryLater, HoldAccount},
 		{"an unknown 403", 403, `{"error":"forbidden"}`, NotSent, RetryLater, HoldAccount},
-		{"a 403 that is not JSON", 403, `<html>Access denied</html>`, NotSent, RetryLater, HoldConfig},
-		{"a 404 that is not JSON", 404, `not found`, NotSent, RetryLater, HoldConfig},
+		{"a 403 that is not JSON", 403, `<html>Access denied</html>`, NotSent, RetryLater, HoldKey},
+		{"a 404 that is not JSON", 404, `not found`, NotSent, RetryLater, HoldKey},
 		{"a 401 without a body", 401, ``, NotSent, RetryLater, HoldAccount},
 		{"too large", 413, ``, NotSent, Refuse, HoldPayload},
 		{"beyond the known classes", 777, ``, Doubt, 0, 0},
@@ -165,9 +165,9 @@ func TestAnAssetThatIsGoneIsTheMessagesFault(t *testing.T) {
 		"audio":                 {&Message{Audio: stored}, HoldPayload},
 		"sticker":               {&Message{Sticker: stored}, HoldPayload},
 		"document":              {&Message{Document: document(stored)}, HoldPayload},
-		"header that is a link": {header(Header{Image: elsewhere, Document: document(elsewhere)}), HoldNumber},
-		"image that is a link":  {&Message{Image: elsewhere}, HoldNumber},
-		"no header":             {&Message{Template: &Template{}}, HoldNumber},
+		"header that is a link": {header(Header{Image: elsewhere, Document: document(elsewhere)}), HoldConnection},
+		"image that is a link":  {&Message{Image: elsewhere}, HoldConnection},
+		"no header":             {&Message{Template: &Template{}}, HoldConnection},
 	} {
 		e := classified(404, nil, `{"error":"connection_not_found","message":"No such connection."}`)
 		e.blame(c.m)

@@ -43,7 +43,7 @@ var adoptionPromises = []promise{
 		l := f.lease(r.No, long)
 		f.sent(l, 0, 1)
 		f.record(doubtful(l, 0))
-		_, err := f.l.Resolve(f.ctx, l, at(900), campaign.Hold)
+		_, err := f.l.Resolve(f.ctx, l, at(900), campaign.UncertainHold)
 		f.ok(err)
 		_, err = f.l.Park(f.ctx, l, time.Time{}, time.Minute)
 		f.ok(err)

@@ -48,7 +48,7 @@ func (f *fixture) resendGivenBack() (campaign.Run, campaign.Lease) {
 	l := f.lease(r.No, long)
 	f.sent(l, 0, 1)
 	f.record(doubtful(l, 0))
-	f.resolved(l, at(2), campaign.Resend, 1)
+	f.resolved(l, at(2), campaign.UncertainResend, 1)
 	f.sentRetry(l, 1, 0, 2)
 	f.ok(f.l.Release(f.ctx, l, []int64{0}))
 	l = f.lease(r.No, long)

@@ -89,7 +89,7 @@ var sendFaults = []faultyMethod{
 		never.NoResend = true
 		f.record(doubtful(l, 0), never)
 		return func(ctx context.Context) error {
-			n, err := f.l.Resolve(ctx, l, at(100), campaign.Resend)
+			n, err := f.l.Resolve(ctx, l, at(100), campaign.UncertainResend)
 			return none(f, n, err)
 		}
 	}},

@@ -232,12 +232,12 @@ func (m *machine) Resolve(t *rapid.T) {
 	if !m.held {
 		t.Skip("no lease")
 	}
-	policy := rapid.SampledFrom([]campaign.OnUncertain{campaign.Hold, campaign.Resend}).Draw(t, "policy")
+	policy := rapid.SampledFrom([]campaign.OnUncertain{campaign.UncertainHold, campaign.UncertainResend}).Draw(t, "policy")
 	want := 0
 	for i := range m.rows {
 		if row := &m.rows[i]; row.status == campaign.InDoubt {
 			want++
-			if policy == campaign.Hold {
+			if policy == campaign.UncertainHold {
 				row.status = campaign.Unknown
 			} else {
 				row.status, row.deferred, row.twice = campaign.Queued, true, true

@@ -108,7 +108,7 @@ var pagePromises = []promise{
 		f.sent(ls[2], lo, lo+4)
 		f.record(acceptance(ls[2], lo), doubtful(ls[2], lo+1), doubtful(ls[2], lo+2))
 		f.apply(told(lo, campaign.Sent, ""), told(lo, campaign.Failed, "131049"))
-		f.resolved(ls[2], at(50), campaign.Resend, 2)
+		f.resolved(ls[2], at(50), campaign.UncertainResend, 2)
 		// Done: three doubts that webhooks prove, three accepted.
 		lo = ls[3].Lo
 		f.sent(ls[3], lo, lo+6)

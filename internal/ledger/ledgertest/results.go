@@ -56,7 +56,7 @@ var resultPromises = []promise{
 		f.sent(l, 0, 6)
 		f.record(refusal(l, 0), deferral(l, 1, at(0)), doubtful(l, 2), doubtful(l, 3), deferral(l, 4, at(0)))
 		f.sentRetry(l, 6, 4, 2)
-		_, err := f.l.Resolve(f.ctx, l, at(50), campaign.Hold)
+		_, err := f.l.Resolve(f.ctx, l, at(50), campaign.UncertainHold)
 		f.ok(err)
 		_, err = f.l.Drop(f.ctx, l, campaign.Expired)
 		f.ok(err)
@@ -101,12 +101,12 @@ var resultPromises = []promise{
 		f.status(r.No, 1, campaign.Refused)
 		f.status(r.No, 2, campaign.Queued)
 		f.status(r.No, 3, campaign.InDoubt)
-		n, err := f.l.Resolve(f.ctx, l, at(99), campaign.Resend) // its doubt began at(100), when it was recovered
+		n, err := f.l.Resolve(f.ctx, l, at(99), campaign.UncertainResend) // its doubt began at(100), when it was recovered
 		f.ok(err)
 		if n != 0 {
 			f.Errorf("%d doubts resolved: a stale doubt replaced the new owner's; want 0", n)
 		}
-		n, err = f.l.Resolve(f.ctx, l, at(101), campaign.Resend)
+		n, err = f.l.Resolve(f.ctx, l, at(101), campaign.UncertainResend)
 		f.ok(err)
 		if n != 2 {
 			f.Errorf("%d doubts resolved, want 2", n)
@@ -127,7 +127,7 @@ var resultPromises = []promise{
 		noID = doubtful(l, 2)
 		noID.Code, noID.NoResend = "accepted_no_id", true
 		f.record(noID)
-		n, err := f.l.Resolve(f.ctx, l, at(999), campaign.Resend)
+		n, err := f.l.Resolve(f.ctx, l, at(999), campaign.UncertainResend)
 		f.ok(err)
 		if n != 3 {
 			f.Errorf("resolved %d; want 3", n)
@@ -140,7 +140,7 @@ var resultPromises = []promise{
 		for _, c := range []struct {
 			policy campaign.OnUncertain
 			want   campaign.Status
-		}{{campaign.Hold, campaign.Unknown}, {campaign.Resend, campaign.Queued}} {
+		}{{campaign.UncertainHold, campaign.Unknown}, {campaign.UncertainResend, campaign.Queued}} {
 			r := f.imported(3)
 			l := f.lease(r.No, long)
 			f.sent(l, 0, 2)

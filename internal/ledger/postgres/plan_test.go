@@ -128,7 +128,7 @@ func everything(t *testing.T, l *Ledger) {
 	ok(err)
 	_, err = l.Recover(ctx, ls[0], now)
 	ok(err)
-	for _, p := range []campaign.OnUncertain{campaign.Resend, campaign.Hold} {
+	for _, p := range []campaign.OnUncertain{campaign.UncertainResend, campaign.UncertainHold} {
 		_, err = l.Resolve(ctx, ls[0], now.Add(time.Minute), p)
 		ok(err)
 	}

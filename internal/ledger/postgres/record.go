@@ -265,7 +265,7 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan ti
 		var again, ended int64
 		until := ledger.Millis(olderThan)
 		err = t.do(
-			stmt(&again, sqlResend, s.First(), s.End(), until, ledger.Millis(time.Now()), p == campaign.Resend),
+			stmt(&again, sqlResend, s.First(), s.End(), until, ledger.Millis(time.Now()), p == campaign.UncertainResend),
 			stmt(&ended, sqlEndDoubts, s.First(), s.End(), until))
 		n = int(again + ended)
 		return err

@@ -284,7 +284,7 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan ti
 		now := ledger.Millis(time.Now())
 		for _, d := range doubts {
 			query, a := sqlEndDoubt, args(d.rid)
-			if p == campaign.Resend && d.flags&ledger.FlagNoResend == 0 {
+			if p == campaign.UncertainResend && d.flags&ledger.FlagNoResend == 0 {
 				query, a = sqlResend, args(now, d.rid)
 			}
 			if _, err := t.exec(query, a...); err != nil {

@@ -1,0 +1,286 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"campaignd/internal/messaging"
+)
+
+// HoldScope is the kind of thing that a hold stops.
+type HoldScope string
+
+// The scopes, with what Hold.ID is.
+const (
+	HoldKey        HoldScope = "key"        // an API key, by its fingerprint (never the key)
+	HoldCompany    HoldScope = "company"    // a client of the service, by its companyId
+	HoldAccount    HoldScope = "account"    // a business account of the platform
+	HoldTemplate   HoldScope = "template"   // a template of one account: see TemplateID
+	HoldPortfolio  HoldScope = "portfolio"  // the accounts that share a tier
+	HoldConnection HoldScope = "connection" // a connection, by its connectionId
+	HoldRun        HoldScope = "run"        // a run, by Run.ID
+)
+
+// HoldAny as the ID of a hold stops everything of the hold's scope.
+const HoldAny = "*"
+
+// HoldSource is what began or ended a hold.
+type HoldSource string
+
+// The sources.
+const (
+	HoldByRefusal  HoldSource = "refusal"  // an answer of the service to a send
+	HoldByStatus   HoldSource = "status"   // a failed status of a message
+	HoldByEvent    HoldSource = "event"    // a template, number or account event
+	HoldByBreaker  HoldSource = "breaker"  // too many answers that prove nothing
+	HoldByOperator HoldSource = "operator" // a command
+)
+
+// holdScopes are the scopes of what an answer or a failed status says must stop.
+var holdScopes = map[messaging.Hold]HoldScope{
+	messaging.HoldConnection: HoldConnection,
+	messaging.HoldTemplate:   HoldTemplate,
+	messaging.HoldAccount:    HoldAccount,
+	messaging.HoldCompany:    HoldCompany,
+	messaging.HoldKey:        HoldKey,
+}
+
+// RefusalHold returns the hold that a refused request begins; false: none. posted is when the
+// request was sent, now when its answer came.
+func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, bool) {
+	if e.Proof != messaging.NotSent {
+		return Hold{}, false
+	}
+	what := e.Hold
+	if what == messaging.HoldNothing && e.Action == messaging.Slow && e.Wait > 0 {
+		what = messaging.HoldConnection // Retry-After
+	}
+	h, ok := holdOf(what, o)
+	if !ok {
+		return Hold{}, false
+	}
+	h.Reason, h.Detail, h.Source, h.Since = e.Code, e.Error(), HoldByRefusal, posted
+	if e.Platform != 0 {
+		h.Reason = strconv.Itoa(e.Platform)
+	}
+	if e.Wait > 0 {
+		h.Until = now.Add(e.Wait)
+	}
+	return h, true
+}
+
+// FailureHold returns the hold that a failed status begins; false: none. o is the origin of the
+// message, and at the time of the event.
+func FailureHold(code int, o Origin, at time.Time) (Hold, bool) {
+	f := messaging.Failed(code)
+	h, ok := holdOf(f.Hold, o)
+	if !ok {
+		return Hold{}, false
+	}
+	h.Reason, h.Detail, h.Source, h.Since = strconv.Itoa(code), f.Sentence, HoldByStatus, at
+	if f.Wait > 0 {
+		h.Until = at.Add(f.Wait)
+	}
+	return h, true
+}
+
+// holdOf is a hold of the scope on the origin. If the id of a wider scope is not known, the hold
+// covers the connection: each of the others finds out for itself.
+func holdOf(what messaging.Hold, o Origin) (Hold, bool) {
+	scope, ok := holdScopes[what]
+	if !ok {
+		return Hold{}, false
+	}
+	h := Hold{Scope: scope}
+	switch scope {
+	case HoldKey:
+		h.ID = o.Key
+	case HoldCompany:
+		h.ID = o.Company
+	case HoldAccount:
+		h.ID = o.Account
+	case HoldTemplate:
+		h.ID = TemplateID(o.Account, o.Template, o.Language)
+		return h, o.Template != ""
+	}
+	if h.ID == "" {
+		h.Scope, h.ID = HoldConnection, o.Connection
+	}
+	return h, h.ID != ""
+}
+
+// Hold is a durable fact: nothing of a scope may be sent until a time, until an event heals it, or
+// until an operator lifts it (docs/protocol.md#holds). (Scope, ID, Reason) is its key.
+type Hold struct {
+	Scope HoldScope
+	ID    string
+	// Reason is from a closed list: a code that messaging.Sentence explains, the name of a template
+	// event in upper case, or the word operator or breaker.
+	Reason string
+	Detail string // a sentence for people
+	Source HoldSource
+	// Since is when the reason was known: the time of the event itself, or when the refused request
+	// was posted.
+	Since time.Time
+	// Until is when the hold ends by itself; zero: it does not. Renew sets that of a breaker.
+	Until time.Time
+	// Manual means that no event ends the hold, only an operator.
+	Manual bool
+	// Count is how often the hold was renewed in a row after it had ended by itself and before it was
+	// lifted; 1 for the first time. The rest of a breaker doubles with it.
+	Count    int
+	Lifted   time.Time  // zero: not lifted
+	LiftedBy HoldSource // of a lifted hold
+}
+
+// InForce reports whether the hold stops anything at now.
+func (h Hold) InForce(now time.Time) bool {
+	return h.Lifted.IsZero() && (h.Until.IsZero() || h.Until.After(now))
+}
+
+// Probing reports whether the hold is a breaker whose rest is over and which nothing has proven
+// healthy yet. Its connection may have a few requests under way, no more.
+func (h Hold) Probing(now time.Time) bool {
+	return h.Source == HoldByBreaker && h.Lifted.IsZero() && !h.Until.IsZero() && !h.Until.After(now)
+}
+
+// Stops reports whether the hold, while it is in force, stops messages of this origin.
+func (h Hold) Stops(o Origin) bool {
+	if h.ID == HoldAny {
+		return true
+	}
+	switch h.Scope {
+	case HoldKey:
+		return o.Key != "" && h.ID == o.Key
+	case HoldCompany:
+		return o.Company != "" && h.ID == o.Company
+	case HoldAccount:
+		return o.Account != "" && h.ID == o.Account
+	case HoldTemplate:
+		return o.Template != "" && (h.ID == TemplateID(o.Account, o.Template, o.Language) || h.ID == TemplateID("", o.Template, o.Language))
+	case HoldPortfolio:
+		return o.Portfolio != "" && h.ID == o.Portfolio
+	case HoldConnection:
+		return o.Connection != "" && h.ID == o.Connection
+	case HoldRun:
+		return o.Run != "" && h.ID == o.Run
+	}
+	return false
+}
+
+// Origin is all that a hold can name of a message: where it comes from, which template it is, and
+// for which run it is sent. An empty field is not known, and no hold of that scope stops it.
+type Origin struct {
+	Key, Company, Account, Portfolio, Connection string
+	Template, Language                           string
+	Run                                          string // Run.ID
+}
+
+// HeldBy returns the hold of holds that stops the origin longest at now; false: none does.
+func HeldBy(holds []Hold, o Origin, now time.Time) (longest Hold, held bool) {
+	for _, h := range holds {
+		if !h.InForce(now) || !h.Stops(o) {
+			continue
+		}
+		if !held || !longest.Until.IsZero() && (h.Until.IsZero() || h.Until.After(longest.Until)) {
+			longest, held = h, true
+		}
+	}
+	return longest, held
+}
+
+// TemplateID is the id of a template of one account in a Hold. The account "" means that it is not
+// known: such a hold stops the template of every account.
+func TemplateID(account, name, language string) string {
+	return fmt.Sprintf("%s/%s/%s", account, name, language)
+}
+
+// Lift ends holds of one scope and id.
+type Lift struct {
+	Scope  HoldScope
+	ID     string
+	Reason string // "": of any reason
+	// At is the time of the healing event itself. A lift without a time does nothing.
+	At time.Time
+	By HoldSource
+}
+
+// holdSkew is how far the clocks of this machine and of the service may differ. The time of a
+// refusal is by the one, that of an event by the other.
+const holdSkew = 5 * time.Second
+
+// Ends reports whether the lift ends the hold. An operator's lift ends every hold; an event ends
+// no hold that began after it, that an operator made, or that only an operator may end. A breaker
+// lifts only what a breaker held.
+func (l Lift) Ends(h Hold) bool {
+	if l.Scope != h.Scope || l.ID != h.ID || l.Reason != "" && l.Reason != h.Reason || l.At.IsZero() || !h.Lifted.IsZero() {
+		return false
+	}
+	switch l.By {
+	case HoldByOperator:
+		return true
+	case HoldByBreaker:
+		return h.Source == HoldByBreaker
+	}
+	return !h.Manual && h.Source != HoldByOperator && h.Source != HoldByBreaker && !h.Since.After(l.At.Add(h.Source.skew()))
+}
+
+// skew is the tolerance in a comparison of a hold of this source with the time of an event.
+func (s HoldSource) skew() time.Duration {
+	if s == HoldByRefusal {
+		return holdSkew
+	}
+	return 0
+}
+
+// holdRepeats is how long after its end a hold that comes back counts as the same illness.
+const holdRepeats = 10 * time.Minute
+
+// The rest of a breaker: 5 s, doubled each time that it trips again, at most 5 minutes.
+const (
+	breakerRest = 5 * time.Second
+	breakerMost = 5 * time.Minute
+)
+
+// Renew returns what becomes of the stored hold old when next is reported at now, and whether next
+// has an effect. healed is when the scope and id were last healed, by an event or an operator; zero:
+// never. A report that is older than that has no effect, so an event that comes late or again holds
+// nothing.
+func (old Hold) Renew(next Hold, healed, now time.Time) (Hold, bool) {
+	if old.Lifted.After(healed) {
+		healed = old.Lifted
+	}
+	if next.Source != HoldByOperator && next.Source != HoldByBreaker && !healed.IsZero() && !next.Since.After(healed) {
+		return old, false
+	}
+	next.Lifted, next.LiftedBy, next.Count = time.Time{}, "", 1
+	switch {
+	case old.Scope == "" || !old.Lifted.IsZero(): // a new hold
+	case old.InForce(now):
+		next.Since, next.Count, next.Manual = old.Since, old.Count, old.Manual || next.Manual
+		if old.Until.IsZero() || !next.Until.IsZero() && next.Until.Before(old.Until) {
+			next.Until = old.Until
+		}
+	case now.Sub(old.Until) < holdRepeats:
+		next.Since, next.Count = old.Since, old.Count+1
+	}
+	if next.Source == HoldByBreaker && !old.InForce(now) {
+		next.Until = now.Add(min(breakerRest<<min(next.Count-1, 10), breakerMost))
+	}
+	return next, true
+}
+
+// HoldLedger keeps the holds. All replicas see the same ones.
+type HoldLedger interface {
+	// AddHolds stores holds in one transaction, each merged with the stored one as Hold.Renew says. It
+	// returns the holds that stop something now and did not before.
+	AddHolds(ctx context.Context, hs []Hold) (began []Hold, err error)
+	// LiftHolds ends holds in one transaction, and returns those that it ended (Lift.Ends). It also
+	// keeps the time of each lift that names no reason, so that an older report holds nothing later.
+	LiftHolds(ctx context.Context, ls []Lift) (ended []Hold, err error)
+	// Holds returns the holds in force and the breakers that probe, by scope and id. With ended it
+	// also returns the holds that have ended or were lifted.
+	Holds(ctx context.Context, ended bool) ([]Hold, error)
+}
