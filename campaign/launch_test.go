@@ -120,7 +120,7 @@ func TestAnotherProcesssImportIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Of eight replicas that find the same interrupted import, one checks and imports it.
+// Eight replicas find the same interrupted import; one of them checks and imports it.
 func TestAnInterruptedImportIsCheckedAndImportedOnce(t *testing.T) {
 	alone, run, service := importing(t, "")
 	if _, err := alone.Resume(t.Context(), run); err != nil {

@@ -91,7 +91,7 @@ func fill(tb testing.TB, s *Sandbox, n int) {
 // A message takes at most 1,000 bytes, with its truth and its webhooks.
 func TestAHundredThousandMessagesFitInMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a few seconds")
+		t.Skip("-short: this takes a few seconds")
 	}
 	s, err := New(Options{WebhookURL: "http://127.0.0.1:9/"})
 	must(t, err)

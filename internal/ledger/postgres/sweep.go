@@ -16,7 +16,7 @@ import (
 // sqlAnyOrphan finds an orphan through the primary key, which no plan reads as a whole.
 const sqlAnyOrphan = `SELECT mh FROM orphan ORDER BY mh, message_id, rank LIMIT 1`
 
-// Sweep implements campaign.EventLedger. Of several replicas that sweep at the same time, one does
+// Sweep implements campaign.EventLedger. When several replicas sweep at the same time, one does
 // the work and the others find nothing to do. Each of its transactions stands alone: when one
 // fails, the work of those before it is in the ledger and in the result that comes with the error.
 func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept, err error) {
