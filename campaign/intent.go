@@ -43,7 +43,7 @@ type Intent struct {
 	// Origin is what the holds in force are compared with, in the same transaction.
 	Origin   Origin
 	From, To int64
-	Retries    []Retry
+	Retries  []Retry
 	// Keys are the recipients.Key of From..To in the order of seq, then those of Retries. The ledger
 	// reads the suppressions of exactly these inside the transaction.
 	Keys []int64
