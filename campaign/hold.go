@@ -121,8 +121,8 @@ type Hold struct {
 	Reason string
 	Detail string // a sentence for people
 	Source HoldSource
-	// Since is when the reason was known: the time of the event itself, or when the refused request
-	// was posted.
+	// Since is when the reason was known last: the time of the event itself, or when the refused
+	// request was posted.
 	Since time.Time
 	// Until is when the hold ends by itself; zero: it does not. Renew sets that of a breaker.
 	Until time.Time
@@ -256,17 +256,23 @@ func (old Hold) Renew(next Hold, healed, now time.Time) (Hold, bool) {
 		return old, false
 	}
 	next.Lifted, next.LiftedBy, next.Count = time.Time{}, "", 1
+	inForce := old.Scope != "" && old.InForce(now)
 	switch {
 	case old.Scope == "" || !old.Lifted.IsZero(): // a new hold
-	case old.InForce(now):
-		next.Since, next.Count, next.Manual = old.Since, old.Count, old.Manual || next.Manual
-		if old.Until.IsZero() || !next.Until.IsZero() && next.Until.Before(old.Until) {
+	case inForce:
+		if old.Since.After(next.Since) { // the latest report counts: an older lift does not end it
+			next.Since = old.Since
+		}
+		next.Count, next.Manual = old.Count, old.Manual || next.Manual
+		switch {
+		case next.Source == HoldByOperator: // the operator's last word counts
+		case old.Until.IsZero(), next.Source == HoldByBreaker, !next.Until.IsZero() && next.Until.Before(old.Until):
 			next.Until = old.Until
 		}
 	case now.Sub(old.Until) < holdRepeats:
-		next.Since, next.Count = old.Since, old.Count+1
+		next.Count = old.Count + 1
 	}
-	if next.Source == HoldByBreaker && !old.InForce(now) {
+	if next.Source == HoldByBreaker && !inForce {
 		next.Until = now.Add(min(breakerRest<<min(next.Count-1, 10), breakerMost))
 	}
 	return next, true
