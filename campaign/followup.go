@@ -21,9 +21,9 @@ const (
 	limitedWait  = 24 * time.Hour
 )
 
-// acceptedNoID is the reason of a doubt whose message the service has accepted
+// withoutID are the reasons of doubts that no policy sends again, because the answer was a success
 // (messaging.DoubtNoID).
-const acceptedNoID = "accepted_no_id"
+var withoutID = []string{"accepted_no_id", "not_the_service"}
 
 // FollowUpLedger is the part of the ledger that a follow-up run reads and writes.
 type FollowUpLedger interface {
@@ -154,7 +154,7 @@ func (f *followUp) chosen(ctx context.Context, yield func(*Line) error) error {
 			continue
 		}
 		switch {
-		case l.Status == Unknown && (l.Code == acceptedNoID || l.Reason == acceptedNoID):
+		case l.Status == Unknown && (slices.Contains(withoutID, l.Code) || slices.Contains(withoutID, l.Reason)):
 			f.NoID++
 		case f.taken.Has(l.Key):
 			f.Elsewhere++

@@ -53,9 +53,9 @@ func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, boo
 	if e.Proof != messaging.NotSent {
 		return Hold{}, false
 	}
-	what := e.Hold
+	what, heal := e.Hold, e.Heal
 	if what == messaging.HoldNothing && e.Action == messaging.Slow && e.Wait > 0 {
-		what = messaging.HoldConnection // Retry-After
+		what, heal = messaging.HoldConnection, messaging.HealTime // Retry-After
 	}
 	h, ok := holdOf(what, o)
 	if !ok {
@@ -65,9 +65,7 @@ func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, boo
 	if e.Platform != 0 {
 		h.Reason = strconv.Itoa(e.Platform)
 	}
-	if e.Wait > 0 {
-		h.Until = now.Add(e.Wait)
-	}
+	h.heal(heal, now, e.Wait)
 	return h, true
 }
 
@@ -80,10 +78,17 @@ func FailureHold(code int, o Origin, at time.Time) (Hold, bool) {
 		return Hold{}, false
 	}
 	h.Reason, h.Detail, h.Source, h.Since = strconv.Itoa(code), f.Sentence, HoldByStatus, at
-	if f.Wait > 0 {
-		h.Until = at.Add(f.Wait)
-	}
+	h.heal(f.Heal, at, f.Wait)
 	return h, true
+}
+
+// heal says how the hold ends. A Retry-After does not end a hold that only an event or an operator
+// ends: a suspended client is not well again because its answers name a time.
+func (h *Hold) heal(by messaging.Heal, from time.Time, wait time.Duration) {
+	h.Manual = by == messaging.HealOperator
+	if by == messaging.HealTime {
+		h.Until = from.Add(wait)
+	}
 }
 
 // holdOf is a hold of the scope on the origin. If the id of a wider scope is not known, the hold

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Doubtful is one row that may or may not have been sent, with the evidence that exists.
@@ -53,7 +54,7 @@ func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int) (U
 		if len(e.Rows) < limit {
 			e.Rows = append(e.Rows, Doubtful{
 				Row: line.Row, To: line.To, Status: line.Status, Connection: line.Connection, Reason: reason, Attempts: line.Attempts,
-				RequestID: line.RequestID, TraceID: line.TraceID, Resend: reason != acceptedNoID,
+				RequestID: line.RequestID, TraceID: line.TraceID, Resend: !slices.Contains(withoutID, reason),
 			})
 		}
 	}

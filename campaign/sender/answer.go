@@ -49,9 +49,17 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, now time.T
 		k := min(a.number-1, 4)
 		return later(6*time.Second<<(2*k) + a.spread(time.Second))
 	case messaging.RetryLater:
-		return later(max(e.Wait, min(backoff<<min(a.number-1, 5), 5*time.Minute)) + a.spread(time.Second))
-	case messaging.RetryOnce:
-		if a.tries == 0 {
+		wait := e.Wait
+		if e.Heal != messaging.HealNothing {
+			wait = 0 // the hold keeps the delivery back, and may be lifted earlier
+		}
+		return later(max(wait, min(backoff<<min(a.number-1, 5), 5*time.Minute)) + a.spread(time.Second))
+	case messaging.RetryOnce, messaging.RetryUnknown:
+		tries := 1
+		if e.Action == messaging.RetryUnknown {
+			tries = 2
+		}
+		if a.tries < tries {
 			r.Counts = true
 			return later(backoff + a.spread(backoff))
 		}
@@ -94,7 +102,10 @@ func (p *poster) pauseFor(ctx context.Context, a *attempt, e *messaging.Error) {
 	case messaging.HoldTemplate:
 		reason, match = campaign.PausedByTemplate, func(r *run) bool { return r.template == this.template && r.language == this.language }
 	case messaging.HoldCompany:
-		reason, match = campaign.PausedByAllowance, func(*run) bool { return true }
+		reason, match = campaign.PausedByAccount, func(*run) bool { return true }
+		if e.Heal == messaging.HealTime {
+			reason = campaign.PausedByAllowance
+		}
 	case messaging.HoldAccount, messaging.HoldKey:
 		reason, match = campaign.PausedByAccount, func(*run) bool { return true }
 	}

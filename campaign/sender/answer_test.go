@@ -139,7 +139,7 @@ func TestAHoldStopsWhatItNames(t *testing.T) {
 		{"number", messaging.HoldConnection, messaging.RetryLater, 0, []string{"1 number", "3 number"}, 0},
 		{"number for a while", messaging.HoldConnection, messaging.RetryLater, 90 * time.Second, nil, 90 * time.Second},
 		{"template", messaging.HoldTemplate, messaging.RetryLater, 0, []string{"1 template", "2 template"}, 0},
-		{"allowance", messaging.HoldCompany, messaging.RetryLater, 0, []string{"1 allowance", "2 allowance", "3 allowance", "4 allowance"}, 0},
+		{"allowance", messaging.HoldCompany, messaging.RetryLater, time.Hour, []string{"1 allowance", "2 allowance", "3 allowance", "4 allowance"}, 0},
 		{"account", messaging.HoldAccount, messaging.RetryLater, 0, []string{"1 account", "2 account", "3 account", "4 account"}, 0},
 		{"configuration", messaging.HoldKey, messaging.RetryLater, 0, []string{"1 account", "2 account", "3 account", "4 account"}, 0},
 	} {
@@ -147,7 +147,11 @@ func TestAHoldStopsWhatItNames(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, s, l := answering(t)
 				now := time.Now()
-				w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait, Status: 400}, now)
+				e := messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait, Status: 400}
+				if tt.wait > 0 {
+					e.Heal = messaging.HealTime
+				}
+				w.fails(t.Context(), s, &e, now)
 				if !slices.Equal(l.paused, tt.want) {
 					t.Errorf("paused %q, want %q", l.paused, tt.want)
 				}

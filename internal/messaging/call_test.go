@@ -37,7 +37,7 @@ func TestACallThatFailsIsNeverDoubt(t *testing.T) {
 	}{
 		{500, `{"error":"internal_error"}`, Error{Action: RetryLater, Status: 500, Code: "internal_error"}},
 		{408, ``, Error{Action: RetryLater, Status: 408, Code: "http_408"}},
-		{401, `{"error":"unauthorized"}`, Error{Action: RetryLater, Hold: HoldAccount, Status: 401, Code: "unauthorized"}},
+		{401, `{"error":"unauthorized"}`, Error{Action: RetryLater, Hold: HoldKey, Status: 401, Code: "unauthorized"}},
 		{429, ``, Error{Action: Slow, Status: 429, Code: "http_429"}},
 		{300, `{"data":[]}`, Error{Action: RetryLater, Hold: HoldKey, Status: 300, Code: "redirect"}},
 		{200, `<html>`, Error{Action: RetryLater, Status: 200, Code: "bad_answer"}},

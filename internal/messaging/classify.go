@@ -27,7 +27,7 @@ type StatusCode struct {
 //	nothing written to the wire                        NotSent    transportError
 //	time-out, reset, EOF                               Doubt      transportError
 //	2xx with a usable id                               accepted   Client.Send
-//	2xx without                                        DoubtNoID  noID
+//	2xx without one, or not JSON                       DoubtNoID  noID
 //	5xx, 1xx, 408, 409, 499 (but ProvenRefusals)       Doubt      refusal
 //	any other: meta.code, 429, meta.retryable, error,
 //	errorClass, status                                 NotSent    refusal
@@ -66,12 +66,17 @@ type answer struct {
 }
 
 // noID classifies a 2xx whose body holds no usable id: the message is accepted under an unknown id.
+// A body that is no JSON at all is not the service's. Whether the message reached the service is then
+// not known.
 func noID(a *answer, requestID string) *Error {
-	why := "the answer holds no usable messageId"
-	if a.err != nil {
+	code, why := codeAcceptedNoID, "the answer holds no usable messageId"
+	switch body := trimSpace(a.body); {
+	case len(body) > 0 && body[0] != '{' && body[0] != '[':
+		code, why = codeNotService, "the answer is not JSON and comes from something in front of the service"
+	case a.err != nil:
 		why = "the answer was cut: " + reason(a.err)
 	}
-	return &Error{Proof: DoubtNoID, Status: a.status, Code: codeAcceptedNoID,
+	return &Error{Proof: DoubtNoID, Status: a.status, Code: code,
 		Message: Scrub(why, maxMessage), RequestID: requestID, Err: a.err}
 }
 
@@ -109,7 +114,7 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 	if e.Message == "" {
 		e.Message = r.Sentence
 	}
-	e.Action, e.Hold, e.Feed = r.Action, r.Hold, r.Feed
+	e.Action, e.Hold, e.Feed, e.Heal = r.Action, r.Hold, r.Feed, r.Heal
 	if e.Wait == 0 {
 		e.Wait = r.Wait
 	}
@@ -122,7 +127,7 @@ func refusal(a *answer, requestID, key string, proven []StatusCode) *Error {
 // other runs on the number go on.
 func (e *Error) blame(m *Message) {
 	if e.Proof == NotSent && e.Code == codeNotFound && m.hasAsset() {
-		e.Action, e.Hold = RetryOnce, HoldPayload // as send_media
+		e.Action, e.Hold, e.Heal = RetryOnce, HoldPayload, HealNothing // as send_media
 	}
 }
 

@@ -24,11 +24,15 @@ var update = flag.Bool("update", false, "write the golden table instead of compa
 func (p Proof) word() string { return [...]string{"-", "not_sent", "doubt", "doubt_no_id"}[p] }
 
 func (a Action) word() string {
-	return [...]string{"-", "refuse", "retry_once", "retry_later", "slow", "wait_pair"}[a]
+	return [...]string{"-", "refuse", "retry_once", "retry_later", "slow", "wait_pair", "retry_unknown"}[a]
 }
 
 func (h Hold) word() string {
-	return [...]string{"-", "payload", "number", "template", "account", "allowance", "config"}[h]
+	return [...]string{"-", "payload", "connection", "template", "account", "company", "key"}[h]
+}
+
+func (h Heal) word() string {
+	return [...]string{"-", "time", "number event", "template event", "account event", "operator"}[h]
 }
 
 func (f Feed) word() string { return [...]string{"-", "opt_out", "unreachable"}[f] }
@@ -56,11 +60,12 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 		}
 	}
 	line := func(w io.Writer, name string, r row) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", name, r.Action.word(), r.Hold.word(), r.Feed.word(), waitWord(r.Wait), r.Sentence)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			name, r.Action.word(), r.Hold.word(), waitWord(r.Wait), r.Heal.word(), r.Feed.word(), r.Sentence)
 	}
 	fmt.Fprint(&page, "# What the service's answers mean\n\n"+
 		"Written by `go test ./internal/messaging -run TestCodes -update`. A change of a line here is a change of what is sent to whom.\n")
-	section("Platform codes (meta.code)", "code\taction\thold\tfeed\twait\tsentence", func(w io.Writer) {
+	section("Platform codes (meta.code)", "code\taction\thold\twait\thealed by\tfeed\tsentence", func(w io.Writer) {
 		for _, code := range slices.Sorted(maps.Keys(platformRows)) {
 			line(w, fmt.Sprint(code), platformRows[code])
 			if code == 200 {
@@ -75,12 +80,12 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 			}
 		}
 	})
-	section("Codes of the service, and of the wire (error)", "error\taction\thold\tfeed\twait\tsentence", func(w io.Writer) {
+	section("Codes of the service, and of the wire (error)", "error\taction\thold\twait\thealed by\tfeed\tsentence", func(w io.Writer) {
 		for _, code := range slices.Sorted(maps.Keys(serviceRows)) {
 			line(w, code, serviceRows[code])
 		}
 	})
-	const columns = "\tproof\taction\thold\tfeed\twait\tcode\tmessage"
+	const columns = "\tproof\taction\thold\twait\thealed by\tfeed\tproven\tcode\tmessage"
 	section("Statuses whose body says nothing", "status\tbody"+columns, func(w io.Writer) {
 		// Neighbouring statuses with the same meaning share a line.
 		for _, body := range []string{"{}", "<html>"} {
@@ -127,6 +132,8 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 			fmt.Fprintf(w, "%s\t%s\n", c.name, fieldsOf(transportError(context.Background(), c.err, c.written)))
 		}
 		fmt.Fprintf(w, "%s\t%s\n", "2xx without an id", fieldsOf(noID(&answer{status: 200}, "")))
+		fmt.Fprintf(w, "%s\t%s\n", "2xx, a page", fieldsOf(noID(&answer{status: 200, body: []byte("\n<html>")}, "")))
+		fmt.Fprintf(w, "%s\t%s\n", "2xx, JSON that is broken", fieldsOf(noID(&answer{status: 200, body: []byte(`{"data":`)}, "")))
 		fmt.Fprintf(w, "%s\t%s\n", "2xx, cut", fieldsOf(noID(&answer{status: 202, err: io.ErrUnexpectedEOF}, "")))
 	})
 	name := filepath.Join(wireRoot, "codes.golden")
@@ -158,8 +165,8 @@ func TestCodesMeanWhatTheGoldenTableSays(t *testing.T) {
 }
 
 func fieldsOf(e *Error) string {
-	return strings.Join([]string{e.Proof.word(), e.Action.word(), e.Hold.word(), e.Feed.word(),
-		waitWord(e.Wait), e.Code, cmp.Or(e.Message, "-")}, "\t")
+	return strings.Join([]string{e.Proof.word(), e.Action.word(), e.Hold.word(), waitWord(e.Wait), e.Heal.word(),
+		e.Feed.word(), map[bool]string{true: "proven", false: "-"}[e.Proven()], e.Code, cmp.Or(e.Message, "-")}, "\t")
 }
 
 // decisions are answers with several codes, of which one decides.
@@ -216,6 +223,9 @@ var decisions = []struct {
 	// Answers of a proxy in front of the service.
 	{403, nil, `error code: 1010`},
 	{403, nil, `{"error":"forbidden","message":"error code: 1010"}`},
+	{403, nil, `<html>Access denied</html>`},
+	{403, nil, `["denied"]`},
+	{400, nil, `<html>Bad request</html>`},
 	{404, nil, `error code: 1010`},
 	{308, http.Header{"Location": {"https://service.example/"}}, `{"error":"send_media"}`},
 }

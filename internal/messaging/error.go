@@ -35,6 +35,9 @@ const (
 	Slow
 	// WaitPair delays this recipient only, by 6 s x 4^k (131056). It counts no try.
 	WaitPair
+	// RetryUnknown is for an answer that the document does not name, such as a page of a firewall. It
+	// may be about the text of this one message, or about all. It allows two more tries, then Refuse.
+	RetryUnknown
 )
 
 // Hold is what else must stop (docs/service.md#error-actions). The scopes are those of
@@ -52,11 +55,29 @@ const (
 	HoldTemplate
 	// HoldAccount stops every connection of the business account.
 	HoldAccount
-	// HoldCompany stops every connection of the client: it is suspended, or its plan is used up.
+	// HoldCompany stops every connection of the client, which is suspended, or whose plan is used up.
 	HoldCompany
 	// HoldKey stops everything that is sent with the API key: the key, or the address of the service,
 	// is wrong.
 	HoldKey
+)
+
+// Heal is what ends a hold. An operator can end each hold earlier.
+type Heal uint8
+
+const (
+	// HealNothing is the Heal of HoldNothing and HoldPayload.
+	HealNothing Heal = iota
+	// HealTime ends the hold after Wait. An event about its scope ends it earlier.
+	HealTime
+	// HealNumberEvent ends the hold by an event about the number of the connection.
+	HealNumberEvent
+	// HealTemplateEvent ends the hold by an approval of the template.
+	HealTemplateEvent
+	// HealAccountEvent ends the hold by an event about the account or the company.
+	HealAccountEvent
+	// HealOperator means that no event ends the hold.
+	HealOperator
 )
 
 // Feed is the suppression that a refusal adds.
@@ -82,6 +103,8 @@ type Error struct {
 	// Wait is how long to hold or to wait: the Retry-After of the answer, else the wait of the table.
 	// 0 means the default of the caller.
 	Wait time.Duration
+	// Heal is what ends Hold.
+	Heal Heal
 	// Status is the HTTP status, 0 without an answer.
 	Status int
 	// Code is the stable `error` of the service, or a code of this package: time_out, reset,
@@ -121,6 +144,13 @@ func (e *Error) Error() string {
 		s += " [request " + e.RequestID + "]"
 	}
 	return s
+}
+
+// Proven reports whether the answer proves that the service is there and works: it refused the
+// message, and for a reason that is known. A time-out, a reset, a 5xx, an acceptance without an id and
+// a page of something in front of the service prove nothing.
+func (e *Error) Proven() bool {
+	return e.Proof == NotSent && e.Status != 0 && e.Action != RetryUnknown && e.Code != codeRedirect && e.Code != codeCDN
 }
 
 // Throttling reports whether the answer means "slow down". Such an attempt never counts as a try.

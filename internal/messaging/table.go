@@ -9,10 +9,12 @@ import (
 // row is the meaning of a code in an answer that proves that nothing was accepted. For the code of
 // a failed status it says what else must stop (docs/service.md#error-actions).
 type row struct {
-	Action   Action
-	Hold     Hold
-	Feed     Feed
+	Action Action
+	Hold   Hold
+	Feed   Feed
+	// Wait is how long to wait, or to hold if Heal is HealTime.
 	Wait     time.Duration
+	Heal     Heal   // what ends the hold
 	Sentence string // for the operator, without a full stop at its end
 }
 
@@ -23,34 +25,65 @@ func skip(s string) row     { return row{Action: Refuse, Sentence: s} }
 func fix(s string) row      { return row{Action: Refuse, Hold: HoldPayload, Sentence: s} }
 func retry(s string) row    { return row{Action: RetryOnce, Sentence: s} }
 func retryFix(s string) row { return row{Action: RetryOnce, Hold: HoldPayload, Sentence: s} }
+func unknown(s string) row  { return row{Action: RetryUnknown, Sentence: s} }
+
+// slow stops the connection only if there is a wait. Throttling never counts as a try.
 func slow(wait time.Duration, s string) row {
-	return row{Action: Slow, Wait: wait, Sentence: s}
+	if wait == 0 {
+		return row{Action: Slow, Sentence: s}
+	}
+	return row{Action: Slow, Hold: HoldConnection, Wait: wait, Heal: HealTime, Sentence: s}
 }
 
-// The recipients of a row that pauses stay queued until the hold ends.
-func pauseNumber(wait time.Duration, s string) row {
-	return row{Action: RetryLater, Hold: HoldConnection, Wait: wait, Sentence: s}
+// hold stops a scope. The recipients stay queued until the hold ends: after the wait, else by the
+// events of that scope.
+func hold(what Hold, wait time.Duration, s string) row {
+	r := row{Action: RetryLater, Hold: what, Wait: wait, Sentence: s}
+	switch {
+	case wait > 0:
+		r.Heal = HealTime
+	case what == HoldConnection:
+		r.Heal = HealNumberEvent
+	case what == HoldTemplate:
+		r.Heal = HealTemplateEvent
+	case what == HoldAccount, what == HoldCompany:
+		r.Heal = HealAccountEvent
+	default: // no event is about an API key
+		r.Heal = HealOperator
+	}
+	return r
 }
-func pauseTemplate(wait time.Duration, s string) row {
-	return row{Action: RetryLater, Hold: HoldTemplate, Wait: wait, Sentence: s}
+
+func holdConnection(wait time.Duration, s string) row { return hold(HoldConnection, wait, s) }
+func holdTemplate(wait time.Duration, s string) row   { return hold(HoldTemplate, wait, s) }
+func holdAccount(wait time.Duration, s string) row    { return hold(HoldAccount, wait, s) }
+func holdCompany(wait time.Duration, s string) row    { return hold(HoldCompany, wait, s) }
+func holdKey(s string) row                            { return hold(HoldKey, 0, s) }
+
+// byOperator makes a hold that no event ends.
+func byOperator(r row) row {
+	r.Heal = HealOperator
+	return r
 }
-func stopAccount(s string) row { return row{Action: RetryLater, Hold: HoldAccount, Sentence: s} }
-func stopConfig(s string) row  { return row{Action: RetryLater, Hold: HoldKey, Sentence: s} }
+
+// allowanceWait is how long a company waits after a 402. No event tells that the allowance is
+// renewed, and a refused message costs nothing (docs/service.md#send-response).
+const allowanceWait = time.Hour
 
 // platformRows holds every platform code of docs/service.md#error-actions, by meta.code. The codes
 // 200 to 299 share one row (see platformRow). Read only.
 var platformRows = map[int]row{
-	0:   pauseNumber(0, "the platform's token of this connection is invalid"),
+	0:   holdConnection(0, "the platform's token of this connection is invalid"),
 	1:   retryFix("the platform calls the request invalid or had a fault of its own"),
-	2:   pauseNumber(5*time.Minute, "the platform is down or overloaded"),
-	3:   pauseNumber(0, "the connection lacks a capability or permission"),
+	2:   holdConnection(5*time.Minute, "the platform is down or overloaded"),
+	3:   holdConnection(0, "the connection lacks a capability or permission"),
 	4:   slow(time.Minute, "the platform's call limit of the app is reached"),
-	10:  pauseNumber(0, "permission denied by the platform"),
-	33:  pauseNumber(0, "the business number has been deleted"),
+	10:  holdConnection(0, "permission denied by the platform"),
+	33:  byOperator(holdConnection(0, "the business number has been deleted")),
 	100: fix("a parameter is not supported or misspelt"),
-	190: pauseNumber(0, "the platform's access token of this connection has expired"),
-	200: pauseNumber(0, "a platform permission is missing or was removed"),
-	368: stopAccount("the business account is restricted or disabled for policy violations"),
+	190: holdConnection(0, "the platform's access token of this connection has expired"),
+	200: holdConnection(0, "a platform permission is missing or was removed"),
+	368: holdAccount(0, "the business account is restricted or disabled for policy violations"),
 
 	80007: slow(10*time.Minute, "the business account's limit of platform calls is reached"),
 
@@ -59,21 +92,21 @@ var platformRows = map[int]row{
 	130497: skip("the account may not message people in this country"),
 
 	131000: retry("the platform had an unknown fault"),
-	131005: pauseNumber(0, "access denied by the platform"),
+	131005: holdConnection(0, "access denied by the platform"),
 	131008: fix("a required parameter is missing"),
 	131009: fix("a parameter's value is not valid"),
 	131014: retryFix("the platform could not fetch the media from its address"),
 	131016: retry("the platform's service is temporarily unavailable"),
 	131021: skip("the recipient is the sender's own number"),
 	131026: perm("undeliverable: not on the platform, terms not accepted, or a client too old"),
-	131030: pauseNumber(0, "the number is in test mode and the recipient not on its list"),
-	131031: stopAccount("the business account is locked"),
-	131037: pauseNumber(0, "the number's display name is not approved"),
-	131042: pauseNumber(0, "the business account has a payment or eligibility problem"),
+	131030: holdConnection(0, "the number is in test mode and the recipient not on its list"),
+	131031: holdAccount(0, "the business account is locked"),
+	131037: holdConnection(0, "the number's display name is not approved"),
+	131042: holdAccount(0, "the business account has a payment or eligibility problem"),
 	131044: skip("a payment problem that concerns calls only"),
-	131045: pauseNumber(0, "the number is not registered correctly"),
+	131045: holdConnection(0, "the number is not registered correctly"),
 	131047: skip("more than 24 hours since the customer wrote: only a template reaches them"),
-	131048: pauseNumber(0, "the number is restricted because people blocked or reported it; check its quality before going on"),
+	131048: holdConnection(0, "the number is restricted because people blocked or reported it; check its quality before going on"),
 	131049: skip("the platform limits marketing to this person; try again after 24 hours at the earliest"),
 	131050: optOut("the recipient has stopped marketing from this business"),
 	131051: fix("the message type is not supported"),
@@ -81,44 +114,43 @@ var platformRows = map[int]row{
 	131053: retryFix("the media could not be processed, most often because its type does not match"),
 	131055: fix("the method is allowed for the marketing API only"),
 	131056: {Action: WaitPair, Sentence: "too many messages to this recipient within a short time"},
-	131057: pauseNumber(90*time.Second, "the number is in maintenance, for example while its throughput is raised"),
+	131057: holdConnection(90*time.Second, "the number is in maintenance, for example while its throughput is raised"),
 	131059: skip("a listing's cursor is no longer valid; list again from the beginning"),
 	131062: fix("this message needs a phone number, not a user id"),
-	131063: pauseTemplate(0, "marketing templates are disabled for this account"),
-	131064: stopAccount("the account reached its messaging limit because templates were put in the wrong category"),
+	131063: byOperator(holdTemplate(0, "marketing templates are disabled for this account")),
+	131064: holdAccount(24*time.Hour, "the account reached its messaging limit because templates were put in the wrong category"),
 
 	132000: fix("the number of variables does not match the template"),
-	132001: pauseTemplate(0, "the template does not exist in this language or is not approved"),
+	132001: holdTemplate(0, "the template does not exist in this language or is not approved"),
 	132005: fix("the text is too long once the variables are filled in"),
 	132007: fix("a character of the text violates the format policy"),
 	132008: fix("a variable's value is not valid"),
 	132012: fix("a variable's format does not match the template"),
-	132015: pauseTemplate(0, "the template is not sendable: paused for low quality, disabled, rejected or pending"),
-	132016: pauseTemplate(0, "the template is disabled for good"),
+	132015: holdTemplate(0, "the template is not sendable: paused for low quality, disabled, rejected or pending"),
+	132016: holdTemplate(0, "the template is disabled for good"),
 	132018: fix("a variable holds a new line, a tab or more than four spaces in a row"),
-	132068: pauseTemplate(0, "the template's flow is blocked"),
-	132069: pauseTemplate(time.Hour, "the template's flow is throttled to ten messages an hour"),
+	132068: holdTemplate(0, "the template's flow is blocked"),
+	132069: holdTemplate(time.Hour, "the template's flow is throttled to ten messages an hour"),
 
-	133000: pauseNumber(0, "an earlier deregistration of the number is incomplete"),
+	133000: holdConnection(0, "an earlier deregistration of the number is incomplete"),
 	133004: retry("the platform's server is temporarily unavailable"),
-	133005: pauseNumber(0, "the number's registration PIN does not match"),
-	133006: pauseNumber(0, "the number must be verified before it is registered"),
-	133008: pauseNumber(0, "too many wrong PINs for this number"),
-	133009: pauseNumber(0, "PINs were entered too quickly for this number"),
-	133010: pauseNumber(0, "the number is not registered on the platform"),
-	133015: pauseNumber(0, "the number was deregistered a moment ago"),
-	// Slow, because this code is throttling and never counts as a try.
-	133016: {Action: Slow, Hold: HoldConnection, Wait: 10 * time.Minute, Sentence: "too many registrations of this number"},
+	133005: holdConnection(0, "the number's registration PIN does not match"),
+	133006: holdConnection(0, "the number must be verified before it is registered"),
+	133008: holdConnection(0, "too many wrong PINs for this number"),
+	133009: holdConnection(0, "PINs were entered too quickly for this number"),
+	133010: holdConnection(0, "the number is not registered on the platform"),
+	133015: holdConnection(0, "the number was deregistered a moment ago"),
+	133016: slow(10*time.Minute, "too many registrations of this number"),
 
 	134011: fix("the terms of service for payments are not accepted"),
-	134100: pauseTemplate(10*time.Minute, "the marketing API takes marketing templates only"),
-	134101: pauseTemplate(10*time.Minute, "the template is still being synchronised"),
-	134102: pauseTemplate(10*time.Minute, "the template is not available to the marketing API yet"),
+	134100: holdTemplate(10*time.Minute, "the marketing API takes marketing templates only"),
+	134101: holdTemplate(10*time.Minute, "the template is still being synchronised"),
+	134102: holdTemplate(10*time.Minute, "the template is not available to the marketing API yet"),
 
 	135000: retryFix("the platform found an unnamed fault in the parameters"),
 	137000: skip("the recipient's identity key has changed"),
-	139200: pauseTemplate(0, "the platform blocks direct sending of this template"),
-	141002: pauseTemplate(0, "the template is not approved"),
+	139200: holdTemplate(0, "the platform blocks direct sending of this template"),
+	141002: holdTemplate(0, "the template is not approved"),
 
 	// These codes come from the creation of templates; a send never gets them.
 	2388019: fix("the business account has reached its number of templates"),
@@ -149,28 +181,29 @@ var serviceRows = map[string]row{
 	"invalid_media":            fix("a media reference has neither assetId, id nor link"),
 	"invalid_location":         fix("a location lacks latitude or longitude"),
 	"invalid_button":           fix("a template button is not one of url, quick_reply, copy_code, otp"),
-	"send_template":            pauseTemplate(0, "the template is not sendable: paused, disabled, rejected or pending"),
+	"send_template":            holdTemplate(0, "the template is not sendable: paused, disabled, rejected or pending"),
 	"send_needs_template":      skip("the 24-hour window is closed: only a template reaches this recipient"),
 	"send_recipient_permanent": perm("the recipient cannot be reached on the platform"),
 	"send_retryable":           retry("the platform refused for the moment"),
 	"send_media":               retryFix("the platform could not process the media"),
-	"plan_limit_messages":      {Action: RetryLater, Hold: HoldCompany, Sentence: "the plan's monthly message allowance is used up"},
+	"plan_limit_messages":      holdCompany(allowanceWait, "the plan's monthly message allowance is used up"),
 	"recipient_opted_out":      optOut("the recipient has opted out of marketing"),
-	"account_deactivated":      stopAccount("the client is suspended"),
+	"account_deactivated":      holdCompany(0, "the client is suspended"),
 	"partner_key_required":     skip("this call needs a partner-wide key"),
-	codeNotFound: pauseNumber(0,
+	codeNotFound: holdConnection(0,
 		"the connection is unknown or outside the key's scope, or the message's asset is unknown or older than 30 days"),
 
 	codeNotConnected: {Action: RetryLater, Sentence: "the service could not be reached; nothing was sent"},
 	codeNotE164:      fix("the recipient is not an international number with + in front"),
 	codeUnencodable:  fix("the message cannot be written as JSON"),
-	codeCDN:          stopConfig("the CDN refuses this User-Agent; set service.user_agent"),
-	codeRedirect:     stopConfig("the service answered with a redirect: base_url must be https, without a trailing slash"),
+	codeCDN:          holdKey("the CDN refuses this User-Agent; set service.user_agent"),
+	codeRedirect:     holdKey("the service answered with a redirect: base_url must be https, without a trailing slash"),
 	codeTimeOut:      {Sentence: "the service did not answer in time; the message may have been sent"},
 	codeReset:        {Sentence: "the connection broke before the answer; the message may have been sent"},
 	codeCancelled:    {Sentence: "the request was given up after it had been written; the message may have been sent"},
 	codeBadAnswer:    {Sentence: "the answer was not HTTP; the message may have been sent"},
 	codeAcceptedNoID: {Sentence: "the service accepted the message but its answer holds no usable id"},
+	codeNotService:   {Sentence: "the answer is a success but not the service's, for example a page of a proxy; the message may have been sent"},
 }
 
 // codeNotFound has two meanings (docs/service.md#errors); see Error.blame.
@@ -188,20 +221,19 @@ const (
 	codeCancelled    = "cancelled"
 	codeBadAnswer    = "bad_answer"
 	codeAcceptedNoID = "accepted_no_id"
+	codeNotService   = "not_the_service"
 )
 
 // statusRow is the row of an answer whose body says nothing known. json is false if the body is not
-// JSON; such an answer comes from a proxy or CDN in front of the service.
+// a JSON object; such an answer comes from a proxy or CDN in front of the service.
 func statusRow(status int, json bool) row {
 	switch {
 	case status >= 300 && status < 400:
 		return serviceRows[codeRedirect]
 	case status == 401:
-		return stopAccount("the API key is not valid")
+		return holdKey("the API key is not valid")
 	case status == 402:
-		return stopAccount("the subscription does not allow sending")
-	case status == 403 && json:
-		return stopAccount("the API key may not do this")
+		return holdCompany(allowanceWait, "the subscription does not allow sending")
 	case status == 429:
 		return slow(0, "the service's rate limit is reached")
 	case status == 413 || status == 431:
@@ -209,7 +241,7 @@ func statusRow(status int, json bool) row {
 	case (status == 400 || status == 422) && json:
 		return fix("the service calls the request invalid")
 	}
-	return stopConfig("an answer that the service's document does not name; check base_url and what stands in front of the service")
+	return unknown("an answer that the service's document does not name; it may come from a firewall or a proxy in front of the service")
 }
 
 // Sentence explains a code in words. The code is an `error` of the service, a platform code in
@@ -244,17 +276,18 @@ type Failure struct {
 	Feed     Feed
 	Hold     Hold
 	Wait     time.Duration
+	Heal     Heal
 	Sentence string
 }
 
-// Failed looks up the code of a failed status (docs/service.md#statuses). Throttling codes hold
-// nothing here: the limiter learns from the answers to sends.
+// Failed looks up the code of a failed status (docs/service.md#statuses). Throttling without a wait
+// holds nothing here: the limiter learns from the answers to sends.
 func Failed(code int) Failure {
 	r, ok := platformRow(code)
 	if !ok {
 		return Failure{Sentence: Sentence(strconv.Itoa(code))}
 	}
-	return Failure{Feed: r.Feed, Hold: r.Hold, Wait: r.Wait, Sentence: r.Sentence}
+	return Failure{Feed: r.Feed, Hold: r.Hold, Wait: r.Wait, Heal: r.Heal, Sentence: r.Sentence}
 }
 
 // FailedFeed is the suppression that a failed status adds: 131050 opts the recipient out of

@@ -11,31 +11,16 @@ import (
 	"time"
 )
 
-// The platform codes of docs/service.md#error-actions. A range stands here with its two ends.
-const platformCodes = `0 1 2 3 4 10 33 100 190 200 299 368 80007 130429 130472 130497 131000 131005 131008 131009 131014 131016 131021
-131026 131030 131031 131037 131042 131044 131045 131047 131048 131049 131050 131051 131052 131053 131055 131056 131057 131059 131062
-131063 131064 132000 132001 132005 132007 132008 132012 132015 132016 132018 132068 132069 133000 133004 133005 133006 133008 133009
-133010 133015 133016 134011 134100 134101 134102 135000 137000 139200 141002 2388019 2388040 2388047 2388072 2388073 2388293 2388299`
-
 func TestEveryPlatformCodeHasARow(t *testing.T) {
-	listed := map[int]bool{}
-	for _, s := range strings.Fields(platformCodes) {
-		code, _ := strconv.Atoi(s)
-		listed[code] = true
-		r, ok := platformRow(code)
-		if !ok || r.Action == 0 || r.Sentence == "" {
-			t.Errorf("%d has the row %+v (%t), want one with an action and a sentence", code, r, ok)
-		}
-		if got := Sentence(s); got != r.Sentence {
-			t.Errorf("Sentence(%q) = %q, want %q", s, got, r.Sentence)
-		}
-		if got, want := Failed(code), (Failure{r.Feed, r.Hold, r.Wait, r.Sentence}); got != want {
-			t.Errorf("Failed(%d) = %+v, want %+v: a late refusal means what an early one does", code, got, want)
-		}
-	}
 	for code, r := range platformRows {
-		if !listed[code] {
-			t.Errorf("%d is in the table and not in the list, want both", code)
+		if r.Action == 0 || r.Sentence == "" {
+			t.Errorf("%d has the row %+v, want one with an action and a sentence", code, r)
+		}
+		if got := Sentence(strconv.Itoa(code)); got != r.Sentence {
+			t.Errorf("Sentence(%d) = %q, want %q", code, got, r.Sentence)
+		}
+		if got, want := Failed(code), (Failure{r.Feed, r.Hold, r.Wait, r.Heal, r.Sentence}); got != want {
+			t.Errorf("Failed(%d) = %+v, want %+v: a late refusal means what an early one does", code, got, want)
 		}
 		if strings.HasSuffix(r.Sentence, ".") {
 			t.Errorf("%d: %q, want no full stop", code, r.Sentence)
@@ -43,8 +28,13 @@ func TestEveryPlatformCodeHasARow(t *testing.T) {
 		if r.Wait > 0 && r.Action == Refuse {
 			t.Errorf("%d: refused for good after %v, want no wait", code, r.Wait)
 		}
-		if (r.Hold == HoldConnection || r.Hold == HoldTemplate || r.Hold == HoldAccount) && r.Action != RetryLater && r.Action != Slow {
+		holds := r.Hold != HoldNothing && r.Hold != HoldPayload
+		if holds && r.Action != RetryLater && r.Action != Slow {
 			t.Errorf("%d: %s although the sender is at fault, want retry_later or slow", code, r.Action.word())
+		}
+		if holds != (r.Heal != HealNothing) || (r.Heal == HealTime) != (r.Wait > 0) {
+			t.Errorf("%d: hold %s, healed by %s, wait %v; want every hold to end, and by time exactly with a wait",
+				code, r.Hold.word(), r.Heal.word(), r.Wait)
 		}
 	}
 }
@@ -56,7 +46,7 @@ func TestThrottlingCodesCountNoTry(t *testing.T) {
 			t.Errorf("%d: %s, want %s", code, r.Action.word(), want.word())
 		}
 	}
-	for action, want := range map[Action]bool{Refuse: false, RetryOnce: false, RetryLater: false, Slow: true, WaitPair: true} {
+	for action, want := range map[Action]bool{Refuse: false, RetryOnce: false, RetryLater: false, Slow: true, WaitPair: true, RetryUnknown: false} {
 		if got := (&Error{Action: action}).Throttling(); got != want {
 			t.Errorf("Throttling() of %s = %t, want %t", action.word(), got, want)
 		}
@@ -109,11 +99,13 @@ func TestTheOrderOfADecision(t *testing.T) {
 		{"the platform's own object", 400, `{"error":{"message":"(#131026) x","code":131026,"fbtrace_id":"A1"}}`, NotSent, Refuse, 0},
 		{"a code in a string", 400, `{"error":"send_x","meta":{"code":"130429"}}`, NotSent, Slow, 0},
 		{"an unknown 400", 400, `{"error":"bad_request"}`, NotSent, Refuse, HoldPayload},
-		{"an unknown 402", 402, `{"error":"subscription_ended"}`, NotSent, RetryLater, HoldAccount},
-		{"an unknown 403", 403, `{"error":"forbidden"}`, NotSent, RetryLater, HoldAccount},
-		{"a 403 that is not JSON", 403, `<html>Access denied</html>`, NotSent, RetryLater, HoldKey},
-		{"a 404 that is not JSON", 404, `not found`, NotSent, RetryLater, HoldKey},
-		{"a 401 without a body", 401, ``, NotSent, RetryLater, HoldAccount},
+		{"an unknown 402", 402, `{"error":"subscription_ended"}`, NotSent, RetryLater, HoldCompany},
+		{"an unknown 403", 403, `{"error":"forbidden"}`, NotSent, RetryUnknown, 0},
+		{"a 403 that is not JSON", 403, `<html>Access denied</html>`, NotSent, RetryUnknown, 0},
+		{"a 400 that is not JSON", 400, `<html>Bad request</html>`, NotSent, RetryUnknown, 0},
+		{"a 404 that is not JSON", 404, `not found`, NotSent, RetryUnknown, 0},
+		{"a 401 without a body", 401, ``, NotSent, RetryLater, HoldKey},
+		{"a 401 of a firewall", 401, `<html>`, NotSent, RetryLater, HoldKey},
 		{"too large", 413, ``, NotSent, Refuse, HoldPayload},
 		{"beyond the known classes", 777, ``, Doubt, 0, 0},
 		{"switching protocols", 101, ``, Doubt, 0, 0},
@@ -137,7 +129,8 @@ func TestNoCodeIsWithoutASentence(t *testing.T) {
 		"http_502":    "the service or a proxy in front of it failed; the message may have been sent",
 		"http_408":    "the service or a proxy in front of it failed; the message may have been sent",
 		"http_429":    "the service's rate limit is reached",
-		"http_403":    "the API key may not do this",
+		"http_403":    "an answer that the service's document does not name; it may come from a firewall or a proxy in front of the service",
+		"http_401":    "the API key is not valid",
 		"http_x":      "the service refused with a code that is not in its document",
 	} {
 		if got := Sentence(code); got != want {
