@@ -118,11 +118,15 @@ func (p *planner) take(ctx context.Context, r *run, l campaign.Lease, now time.T
 	return nil
 }
 
+// handBackTime is how long segments may take to be released. 2s: one commit on a slow disk and its
+// repetition.
+const handBackTime = 2 * time.Second
+
 // handBack releases leases that were not taken up: else nobody could use their segments until they
 // have run out. The next claim recovers again.
 func (p *planner) handBack(ctx context.Context, leases []campaign.Lease) {
 	// Also when ctx has ended: that may be why they were not taken up.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackTime)
 	defer cancel()
 	for _, l := range leases {
 		if err := p.e.ledger.Release(ctx, l, nil); err != nil && !errors.Is(err, campaign.ErrFenced) {

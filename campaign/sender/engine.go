@@ -68,14 +68,14 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 func (e *Engine) Poke() { e.poke.send() }
 
 // Run serves runs until ctx ends. Then it makes no new intent, awaits and records the posts in
-// flight (at most Options.Request), and hands the segments back. While the ledger is away it gives
-// results up after Options.Request + stopBudget; they are doubts of the next owner.
+// flight (at most Options.Request), and hands the segments back. Results that the ledger has not
+// taken stopBudget after the end of ctx are given up; they are doubts of the next owner.
 func (e *Engine) Run(ctx context.Context) error {
 	var workers, rec sync.WaitGroup
 	rec.Go(func() { e.rec.run() })
+	defer context.AfterFunc(ctx, func() { e.rec.end(stopBudget) })()
 	defer func() {
-		e.rec.within(e.o.Request + stopBudget) // a post may have begun just now
-		workers.Wait()                         // the writer of results outlives the senders
+		workers.Wait() // the writer of results outlives the senders
 		e.rec.stop()
 		rec.Wait()
 		e.rec.giveUp()

@@ -31,7 +31,8 @@ type Options struct {
 	Tick time.Duration
 	// Request is the longest POST; default 10s.
 	Request time.Duration
-	// MaxInFlight is the most posts at once over a connection; default 512.
+	// MaxInFlight is the most posts at once over a connection; default 512. Fewer are under way while
+	// answers come quickly: see mostUnanswered.
 	MaxInFlight int
 	// Backoff is the first wait after a refusal that may be retried; default 5s.
 	Backoff time.Duration

@@ -16,16 +16,13 @@ type poster struct {
 	e        *Engine
 	number   *number
 	queue    *queue
-	inFlight chan struct{} // one token for each post under way
+	inFlight flight
 	posts    sync.WaitGroup
 	own      permissions // run's goroutine's
 }
 
 func newPoster(e *Engine, n *number, q *queue) *poster {
-	return &poster{
-		e: e, number: n, queue: q,
-		inFlight: make(chan struct{}, e.o.MaxInFlight), own: permissions{},
-	}
+	return &poster{e: e, number: n, queue: q, inFlight: newFlight(), own: permissions{}}
 }
 
 // run leases slots while there are attempts, sleeps to each instant and posts, until ctx ends. A
@@ -98,13 +95,13 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 	for {
 		now := time.Now()
 		if ctx.Err() != nil || now.Sub(slot) > lateness {
-			<-p.inFlight
+			p.inFlight.end()
 			p.number.counts.forfeited.Add(1)
 			return ctx.Err() == nil
 		}
 		a := p.queue.take(now, p.own)
 		if a == nil {
-			<-p.inFlight
+			p.inFlight.end()
 			return false
 		}
 		if r := a.segment.run; r.held.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) {
@@ -113,26 +110,9 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 		}
 		p.posts.Go(func() {
 			p.send(ctx, a)
-			<-p.inFlight
+			p.inFlight.end()
 		})
 		return true
-	}
-}
-
-// enter takes a token for one more post. While the service stalls it waits for an answer, and the
-// slots that pass meanwhile are forfeited. It reports false when ctx ended first.
-func (p *poster) enter(ctx context.Context) bool {
-	select {
-	case p.inFlight <- struct{}{}:
-		return true
-	default:
-	}
-	p.number.rest(time.Now())
-	select {
-	case p.inFlight <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -199,7 +179,9 @@ func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Rece
 	began := time.Now()
 	receipt, err := p.e.sender.Send(ctx, m)
 	mutant.Crash("answer_read")
-	p.number.latency.add(time.Since(began))
+	if err == nil || fault(err).Status != 0 {
+		p.number.latency.add(time.Since(began)) // a request without an answer says nothing of how long one takes
+	}
 	return receipt, err
 }
 

@@ -17,6 +17,7 @@ type recorder struct {
 	waiting atomic.Int64 // how many were put and not collected
 	enough  signal       // sent when minBatch results wait, and when a whole batch does
 	quit    chan struct{}
+	ending  atomic.Bool // the process is asked to stop: few large transactions, so that all is written in time
 	// facts is the context of every write. It is not the engine's: results are written although that
 	// ended. After its end nothing is written, and what is put is given up.
 	facts  context.Context
@@ -55,13 +56,25 @@ func (r *recorder) put(s settled) {
 	}
 }
 
-// within ends all writing d from now.
-func (r *recorder) within(d time.Duration) { time.AfterFunc(d, r.giveUp) }
+// end says that the process is asked to stop: all writing ends d from now.
+func (r *recorder) end(d time.Duration) {
+	r.ending.Store(true)
+	time.AfterFunc(d, r.giveUp)
+}
 
-// stop makes run end after it has written what was put, within stopBudget from now.
-func (r *recorder) stop() {
-	r.within(stopBudget)
-	close(r.quit)
+// stop makes run return after it has written what was put.
+func (r *recorder) stop() { close(r.quit) }
+
+// endingBatch is the most results in one transaction while the process is asked to stop. 4,096: at
+// 2 s a commit, the 2,048 results that wait and the posts of four busy connections need two of them.
+const endingBatch = 4096
+
+// most is the most results in one transaction.
+func (r *recorder) most() int {
+	if r.ending.Load() {
+		return max(r.o.FlushMax, endingBatch)
+	}
+	return r.o.FlushMax
 }
 
 // Fewer than minBatch results wait up to maxLinger for more, in place of Options.Flush. A replica
@@ -128,7 +141,7 @@ func (r *recorder) linger() bool {
 
 // collect fills batch with what was put.
 func (r *recorder) collect(batch []settled) []settled {
-	for len(batch) < r.o.FlushMax {
+	for len(batch) < r.most() {
 		select {
 		case s := <-r.in:
 			batch = append(batch, s)

@@ -165,7 +165,7 @@ func TestResultsThatAreGivenUpFreeTheirSegment(t *testing.T) {
 		l := &resultLedger{fails: 1 << 20}
 		r, s := newRecording(t, l)
 		s.segment.pending.Add(3)
-		r.within(5 * time.Second)
+		r.end(5 * time.Second)
 		r.write([]settled{s, s})
 		if took := time.Since(l.began); took != 5*time.Second || r.lost != 2 || s.segment.pending.Load() != 1 || len(s.segment.planner) != 0 {
 			t.Errorf("given up after %v, %d lost, %d pending, woken %d times, want 5s, 2, 1, 0", took, r.lost, s.segment.pending.Load(),

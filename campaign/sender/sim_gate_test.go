@@ -172,7 +172,11 @@ func (g *gate) Intend(ctx context.Context, in []campaign.Intent) ([]campaign.Gra
 }
 
 func (g *gate) Record(ctx context.Context, rs []campaign.Result) error {
-	return only(g, "Record", "", func() error { return g.Ledger.Record(ctx, rs) })
+	err := only(g, "Record", "", func() error { return g.Ledger.Record(ctx, rs) })
+	if g.dead.Load() {
+		return nil // a dead process does not try again until its time is up
+	}
+	return err
 }
 
 func (g *gate) Resolve(ctx context.Context, l campaign.Lease, older time.Time, p campaign.OnUncertain) (int, error) {

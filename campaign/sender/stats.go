@@ -29,7 +29,7 @@ type limitedBy struct{ limit, detail string }
 func (w *worker) stats() Stats {
 	n, c := w.number, &w.number.counts
 	s := Stats{
-		Connection: n.connection, Rate: n.pace(), InFlight: len(w.poster.inFlight), Latency: time.Duration(n.latency.ns.Load()),
+		Connection: n.connection, Rate: n.pace(), InFlight: int(w.poster.inFlight.n.Load()), Latency: time.Duration(n.latency.ns.Load()),
 		Posted: c.posted.Load(), Accepted: c.accepted.Load(), Refused: c.refused.Load(),
 		Deferred: c.deferred.Load(), Doubts: c.doubts.Load(), Skipped: c.skipped.Load(),
 		Recovered: c.recovered.Load(), Forfeited: c.forfeited.Load(), Throttled: c.throttled.Load(),
@@ -55,7 +55,7 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 		l.Rate, l.LimitedBy, l.Detail = 0, "limiter", failure
 	case limited.limit != "":
 		l.Rate, l.LimitedBy, l.Detail = r.paced(s.Rate), limited.limit, limited.detail
-	case s.InFlight == cap(w.poster.inFlight):
+	case w.poster.full():
 		l.Rate, l.LimitedBy = r.paced(s.Rate), "in_flight"
 		l.Detail = fmt.Sprintf("%d requests wait for an answer (%s each)", s.InFlight, s.Latency.Round(time.Millisecond))
 	case w.queue.empty() && !working: // between two groups the queue is empty too

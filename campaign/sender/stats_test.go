@@ -203,7 +203,7 @@ func TestEachCounterHasItsOwnName(t *testing.T) {
 		w.number.counts.throttled.Store(9)
 		w.number.counts.noSlot.Store(10)
 		w.number.latency.add(11)
-		w.poster.inFlight <- struct{}{}
+		w.poster.inFlight.begin()
 		e.workers["conn_2"], e.workers["conn_1"] = w, newWorker(e, "conn_1")
 		want := Stats{
 			Connection: "conn_2", Rate: 72, InFlight: 1, Posted: 5, Accepted: 1, Refused: 2, Deferred: 3, Doubts: 4,
@@ -231,15 +231,20 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 			"it sends at its pace of 72 messages per second", 72},
 		{"refused, then not", func(w *worker) { w.number.unasked(time.Now(), errGone); w.number.answered() }, "throughput",
 			"it sends at its pace of 72 messages per second", 72},
+		{"29 in flight, no answer yet", func(w *worker) { w.poster.inFlight.n.Store(29) }, "throughput",
+			"it sends at its pace of 72 messages per second", 72},
+		{"30 in flight, no answer yet", func(w *worker) { w.poster.inFlight.n.Store(30) }, "in_flight",
+			"30 requests wait for an answer (0s each)", 72},
 		{"511 in flight", func(w *worker) {
+			w.number.latency.add(2500400 * time.Microsecond)
 			for range 511 {
-				w.poster.inFlight <- struct{}{}
+				w.poster.inFlight.begin()
 			}
 		}, "throughput", "it sends at its pace of 72 messages per second", 72},
 		{"512 in flight", func(w *worker) {
 			w.number.latency.add(2500400 * time.Microsecond)
 			for range 512 {
-				w.poster.inFlight <- struct{}{}
+				w.poster.inFlight.begin()
 			}
 		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
 		{"the planner", func(w *worker) { w.planner.limitedBy = map[campaign.RunNo]limitedBy{2: {"window", "it is shut"}} }, "window",

@@ -34,13 +34,10 @@ func (w *worker) run(ctx context.Context) {
 	parts.Go(func() { w.renewer.run(ctx) })
 	parts.Wait()
 	w.poster.wait()
-	// The engine's context has ended; handing back is what the next owner waits for.
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
-	defer cancel()
-	w.planner.release(end)
+	// The engine's context has ended. Handing back waits for the results, and so does the next owner.
+	w.planner.release(w.planner.e.rec.facts)
 }
 
-// stopBudget is how long results may still be written after the last post, all together. So an
-// engine that is asked to stop writes for Options.Request + stopBudget at most.
-// 2s: one commit on a slow disk and its repetition.
-const stopBudget = 2 * time.Second
+// stopBudget is how long results may still be written after the end of the engine's context.
+// 25s: the process ends within 30 s (docs/operations.md#what-scripts-may-rely-on).
+const stopBudget = 25 * time.Second

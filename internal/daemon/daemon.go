@@ -188,9 +188,14 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 	})
 }
 
+// webhooksUntil is how long after ctx the listener goes on while the engine still writes results.
+// 20s + 5s for requests that wait for a commit + 5s for the intake's writer = 30s.
+const webhooksUntil = 20 * time.Second
+
 // send runs the engine e, if it is not nil, with the intake and the public listener until ctx ends.
 // The engine ends first: it makes no new intents and records what is in flight. Then the listener
-// ends: it answers the requests that wait for a commit. The intake ends last.
+// ends: it answers the requests that wait for a commit. The intake ends after the listener. An
+// engine that has not ended after webhooksUntil, because its ledger is slow, ends beside them.
 func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	outer, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -226,7 +231,22 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	if e != nil {
 		sender = func(ctx context.Context) error { return d.alone(ctx, e.Run) }
 	}
-	start(failed, sender).Wait()
+	ended := make(chan struct{})
+	sending := start(failed, sender)
+	wg.Go(func() {
+		sending.Wait()
+		close(ended)
+	})
+	select {
+	case <-ended:
+	case <-failed.Done():
+		t := time.NewTimer(webhooksUntil)
+		select {
+		case <-ended:
+		case <-t.C:
+		}
+		t.Stop()
+	}
 	stopListen()
 	if listening != nil {
 		listening.Wait()
