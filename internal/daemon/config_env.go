@@ -18,14 +18,14 @@ import (
 
 // readEnvironment copies the variables CAMPAIGND_SECTION_KEY to c. The names are made from the YAML
 // keys, so there is one list of both. A value is read as YAML: numbers takes
-// CAMPAIGND_NUMBERS='{conn_1: {rate: 80}}'. A variable whose name is nearly that of a key is
-// refused.
+// CAMPAIGND_NUMBERS='{conn_1: {rate: 80}}', or one key of one number with
+// CAMPAIGND_NUMBERS_CONN_1_RATE=80. A variable that names no key is refused: it may be a limit.
 func (c *Config) readEnvironment(environment map[string]string) error {
 	known, err := walkEnvironment(reflect.ValueOf(c).Elem(), "CAMPAIGND", "", environment)
 	if err != nil {
 		return err
 	}
-	return nearMiss(known, environment)
+	return unknown(known, environment)
 }
 
 // walkEnvironment sets v from the variables that begin with prefix. known holds the names of all
@@ -50,13 +50,71 @@ func walkEnvironment(v reflect.Value, prefix, secret string, environment map[str
 			return nil, err
 		}
 	}
-	if text == "" {
+	if text != "" {
+		if err := setFromText(v, text); err != nil {
+			return nil, fmt.Errorf("%s in the environment: want %s", prefix, wanted(v.Type()))
+		}
+	}
+	if v.Kind() != reflect.Map {
 		return known, nil
 	}
-	if err := setFromText(v, text); err != nil {
-		return nil, fmt.Errorf("%s in the environment: want %s", prefix, wanted(v.Type()))
+	below, err := walkMap(v, prefix, environment)
+	return append(known, below...), err
+}
+
+// walkMap sets the members of a map of structs, such as numbers, from the variables PREFIX_ID_KEY.
+// ID is the id in upper case, with _ for every character that no variable can hold. It means the
+// member that is written so; if there is none, a new one with the id in lower case.
+func walkMap(v reflect.Value, prefix string, environment map[string]string) (known []string, err error) {
+	members := map[string]string{} // id of the map by ID
+	for _, id := range v.MapKeys() {
+		upper := variable(id.String())
+		if other := members[upper]; other != "" && slices.ContainsFunc(slices.Collect(maps.Keys(environment)), func(name string) bool {
+			return strings.HasPrefix(name, prefix+"_"+upper+"_")
+		}) {
+			return nil, fmt.Errorf("%s_%s_... in the environment may mean %s or %s: set these keys in the file", prefix, upper, other, id)
+		}
+		members[upper] = id.String()
+	}
+	for _, name := range slices.Sorted(maps.Keys(environment)) {
+		rest, ok := strings.CutPrefix(name, prefix+"_")
+		if !ok || environment[name] == "" {
+			continue
+		}
+		for f := range v.Type().Elem().Fields() {
+			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			if upper, ok := strings.CutSuffix(rest, "_"+strings.ToUpper(key)); ok && upper != "" && members[upper] == "" {
+				members[upper] = strings.ToLower(upper)
+			}
+		}
+	}
+	for _, upper := range slices.Sorted(maps.Keys(members)) {
+		member := reflect.New(v.Type().Elem()).Elem()
+		id := reflect.ValueOf(members[upper])
+		if old := v.MapIndex(id); old.IsValid() {
+			member.Set(old)
+		}
+		below, err := walkEnvironment(member, prefix+"_"+upper, "", environment)
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, below...)
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+		v.SetMapIndex(id, member)
 	}
 	return known, nil
+}
+
+// variable writes an id as a part of the name of a variable.
+func variable(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(id))
 }
 
 // discovery matches the variables that Kubernetes sets in each pod for a Service named campaignd or
@@ -65,9 +123,12 @@ func walkEnvironment(v reflect.Value, prefix, secret string, environment map[str
 // (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
 var discovery = regexp.MustCompile(`_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$`)
 
-// nearMiss refuses a variable that names no key but is spelled nearly like one. It ignores other
-// variables, because other programs use the prefix too.
-func nearMiss(known []string, environment map[string]string) error {
+// testVariables are the variables that the tests' build reads (internal/mutant).
+var testVariables = []string{"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_STOP", "CAMPAIGND_LONG"}
+
+// unknown refuses a variable that names no key, and names the nearest key. Only the variables of
+// Kubernetes and those of the tests' build are let through.
+func unknown(known []string, environment map[string]string) error {
 	const ours = "CAMPAIGND_"
 	keys := make([]string, len(known))
 	for i, name := range known {
@@ -75,12 +136,14 @@ func nearMiss(known []string, environment map[string]string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
 		key, ok := strings.CutPrefix(name, ours)
-		if !ok || environment[name] == "" || slices.Contains(known, name) || discovery.MatchString(name) {
+		if !ok || environment[name] == "" || slices.Contains(known, name) || slices.Contains(testVariables, name) || discovery.MatchString(name) {
 			continue
 		}
 		if near := spelling.Nearest(key, keys); near != "" {
 			return fmt.Errorf("%s in the environment names no key; did you mean %s%s?", name, ours, near)
 		}
+		return fmt.Errorf("%s in the environment names no key; `campaignd config show` lists the keys: "+
+			"unset it, or give it a name that does not begin with %s", name, ours)
 	}
 	return nil
 }

@@ -34,15 +34,13 @@ func TestEnvironmentOverrulesTheFile(t *testing.T) {
 	}
 }
 
-// Other programs use the prefix too. A variable whose name is far from every key is ignored.
-func TestVariablesOfOtherProgramsAreIgnored(t *testing.T) {
+func TestVariablesOfKubernetesAreIgnored(t *testing.T) {
 	for _, name := range []string{
 		// Kubernetes sets these for Services named campaignd and campaignd-public.
 		"CAMPAIGND_SERVICE_HOST", "CAMPAIGND_SERVICE_PORT", "CAMPAIGND_SERVICE_PORT_ADMIN", "CAMPAIGND_PORT", "CAMPAIGND_PORT_8080_TCP",
 		"CAMPAIGND_PORT_8080_TCP_PROTO", "CAMPAIGND_PORT_8080_TCP_PORT", "CAMPAIGND_PORT_8080_TCP_ADDR",
 		"CAMPAIGND_PUBLIC_SERVICE_HOST", "CAMPAIGND_PUBLIC_SERVICE_PORT_HTTP", "CAMPAIGND_PUBLIC_PORT_443_TCP",
-		"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_LONG", "CAMPAIGND_VERSION", "CAMPAIGND_IMAGE", "CAMPAIGND_HOME",
-		"CAMPAIGNDX_LEDGR", "LEDGR",
+		"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_LONG", "CAMPAIGNDX_LEDGR", "LEDGR",
 	} {
 		if _, err := LoadConfig("none", false, env(name, "tcp://10.0.0.1:8080")); err != nil {
 			t.Errorf("%s: got %v, want it ignored", name, err)
@@ -50,6 +48,56 @@ func TestVariablesOfOtherProgramsAreIgnored(t *testing.T) {
 	}
 	if _, err := LoadConfig("none", false, env("CAMPAIGND_LEDGR", "")); err != nil {
 		t.Errorf("an empty variable: got %v, want it ignored", err)
+	}
+}
+
+// A variable that nobody understands may be a limit that its operator relies on.
+func TestAVariableThatNamesNoKeyIsRefused(t *testing.T) {
+	for name, want := range map[string]string{
+		"CAMPAIGND_LEDGR":             "did you mean CAMPAIGND_LEDGER?",
+		"CAMPAIGND_VERSION":           "CAMPAIGND_VERSION in the environment names no key; `campaignd config show` lists the keys",
+		"CAMPAIGND_NUMBERS_CONN_1_RA": "CAMPAIGND_NUMBERS_CONN_1_RA in the environment names no key",
+		"CAMPAIGND_NUMBERS_RATE":      "CAMPAIGND_NUMBERS_RATE in the environment names no key",
+	} {
+		if _, err := LoadConfig("none", false, env(name, "5")); !strings.Contains(errorText(err), want) {
+			t.Errorf("%s: got %q, want %q in it", name, errorText(err), want)
+		}
+	}
+}
+
+func TestAVariableSetsOneKeyOfOneNumber(t *testing.T) {
+	file := write(t, "c.yaml", "numbers: {conn_1: {rate: 80}, Sales-DE: {rate: 20}}\n")
+	for _, tt := range []struct {
+		pairs []string
+		want  string
+	}{
+		{nil, "map[Sales-DE:20 conn_1:80]"},
+		{[]string{"CAMPAIGND_NUMBERS_CONN_1_RATE", "5"}, "map[Sales-DE:20 conn_1:5]"},
+		{[]string{"CAMPAIGND_NUMBERS_SALES_DE_RATE", "7.5"}, "map[Sales-DE:7.5 conn_1:80]"},
+		{[]string{"CAMPAIGND_NUMBERS_CONN_2_RATE", "9"}, "map[Sales-DE:20 conn_1:80 conn_2:9]"},
+		{[]string{"CAMPAIGND_NUMBERS", "{a: {rate: 6}, b: {rate: 6}}", "CAMPAIGND_NUMBERS_B_RATE", "7"}, "map[a:6 b:7]"},
+	} {
+		c, err := LoadConfig(file, true, env(tt.pairs...))
+		if err != nil {
+			t.Errorf("%q: got %v, want %s", tt.pairs, err, tt.want)
+			continue
+		}
+		rates := map[string]float64{}
+		for id, n := range c.Numbers {
+			rates[id] = n.Rate
+		}
+		if got := fmt.Sprint(rates); got != tt.want {
+			t.Errorf("%q: got %s, want %s", tt.pairs, got, tt.want)
+		}
+	}
+	twins := write(t, "twins.yaml", "numbers: {conn_1: {rate: 80}, conn-1: {rate: 20}}\n")
+	_, err := LoadConfig(twins, true, env("CAMPAIGND_NUMBERS_CONN_1_RATE", "5"))
+	if want := "may mean"; !strings.Contains(errorText(err), want) {
+		t.Errorf("two numbers of one variable: got %q, want %q in it", errorText(err), want)
+	}
+	_, err = LoadConfig(file, true, env("CAMPAIGND_NUMBERS_CONN_1_RATE", "fast"))
+	if want := "CAMPAIGND_NUMBERS_CONN_1_RATE in the environment: want a number"; errorText(err) != want {
+		t.Errorf("a word for a rate: got %q, want %q", errorText(err), want)
 	}
 }
 
