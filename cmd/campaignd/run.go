@@ -22,7 +22,8 @@ func (p *program) cmdRun() *cobra.Command {
 passed after the last answer. The command may be interrupted or killed at any time: given again, it continues the same run, and
 nobody is sent to twice. A run is identified by its campaign and the content of its list, so a finished run is reported again
 and sends nothing; --new launches another. The command waits for windows, and says so. It waits --settle for a template that the
-service has taken out of use. The exit code is 3 when a row ends unsent or uncertain.`,
+service has taken out of use. The exit code is 3 when a row is still queued, in doubt or unknown, and
+when the run is paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
 		Example: `  campaignd run spring.yaml --recipients list.csv
   campaignd run spring.yaml --recipients list.csv --settle 2m -o json > report.json
   campaignd run spring.yaml --recipients list.csv --new`,
@@ -107,7 +108,7 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, json bool
 	case run.State == campaign.Paused:
 		fmt.Fprintf(p.stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason, printable(run.Detail), run.Reason.Remedy(run.ID))
 	}
-	if result.Unsure() == 0 {
+	if result.Unsure() == 0 && run.State != campaign.Paused && run.State != campaign.Cancelled {
 		return nil
 	}
 	totals := result.Report.Totals

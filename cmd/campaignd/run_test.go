@@ -170,7 +170,7 @@ func TestCancelledRowsGoIntoAFollowUp(t *testing.T) {
 	}
 	wantIn(t, "resume", d.want(1, "resume", "latest").stderr, "campaignd approve orders-1")
 	d.want(0, "cancel", "latest")
-	d.want(0, "run", d.path("c.yaml"))
+	d.want(3, "run", d.path("c.yaml"))
 	if r := d.report("latest"); r.Run.State != "cancelled" || r.Skipped["cancelled"] != 40 {
 		t.Fatalf("got the report %+v, want a cancelled run with 40 rows skipped(cancelled)", r)
 	}

@@ -21,6 +21,19 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// create makes the file if it does not exist, readable by its owner only: it holds phone numbers.
+// SQLite gives the files beside it the same mode. A file that exists keeps its mode.
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ledger %s: %w", path, err)
+	}
+	return f.Close()
+}
+
 // dsn names a connection to the file. Every connection uses the write-ahead log and keeps temporary
 // tables in memory. It uses synchronous=FULL, because NORMAL may lose a commit at a power cut, and
 // a lost intent would send twice. Its cache is 1 MiB: a larger one is no faster, because the kernel

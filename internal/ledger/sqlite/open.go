@@ -78,6 +78,9 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 		}
 		return l, explain(path, l.readIdentity(ctx))
 	}
+	if err := create(path); err != nil {
+		return nil, err
+	}
 	if l.writes, err = sql.Open(driver, dsn(path, "_txlock=immediate")); err != nil {
 		return nil, explain(path, err)
 	}
