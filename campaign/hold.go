@@ -23,6 +23,9 @@ const (
 	HoldRun        HoldScope = "run"        // a run, by Run.ID
 )
 
+// HoldScopes lists every scope, from the widest to the narrowest.
+var HoldScopes = []HoldScope{HoldKey, HoldCompany, HoldPortfolio, HoldAccount, HoldTemplate, HoldConnection, HoldRun}
+
 // HoldAny as the ID of a hold stops everything of the hold's scope.
 const HoldAny = "*"
 
@@ -37,6 +40,9 @@ const (
 	HoldByBreaker  HoldSource = "breaker"  // too many answers that prove nothing
 	HoldByOperator HoldSource = "operator" // a command
 )
+
+// HoldSources lists every source.
+var HoldSources = []HoldSource{HoldByRefusal, HoldByStatus, HoldByEvent, HoldByBreaker, HoldByOperator}
 
 // holdScopes are the scopes of what an answer or a failed status says must stop.
 var holdScopes = map[messaging.Hold]HoldScope{
@@ -126,9 +132,11 @@ type Hold struct {
 	Reason string
 	Detail string // a sentence for people
 	Source HoldSource
-	// Since is when the reason was known last: the time of the event itself, or when the refused
-	// request was posted.
+	// Since is when the reason was known: the time of the event itself, or when the refused request
+	// was posted.
 	Since time.Time
+	// Latest is when the reason was last reported, by the same clock as Since. Renew sets it.
+	Latest time.Time
 	// Until is when the hold ends by itself; zero: it does not. Renew sets that of a breaker.
 	Until time.Time
 	// Manual means that no event ends the hold, only an operator.
@@ -229,7 +237,7 @@ func (l Lift) Ends(h Hold) bool {
 	case HoldByBreaker:
 		return h.Source == HoldByBreaker
 	}
-	return !h.Manual && h.Source != HoldByOperator && h.Source != HoldByBreaker && !h.Since.After(l.At.Add(h.Source.skew()))
+	return !h.Manual && h.Source != HoldByOperator && h.Source != HoldByBreaker && !later(h.Since, h.Latest).After(l.At.Add(h.Source.skew()))
 }
 
 // skew is the tolerance in a comparison of a hold of this source with the time of an event.
@@ -238,6 +246,40 @@ func (s HoldSource) skew() time.Duration {
 		return holdSkew
 	}
 	return 0
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Healed is when a scope and id were last healed. A zero time means never.
+type Healed struct {
+	Event    time.Time // by an event, by the clock of the service
+	Operator time.Time
+}
+
+// With returns the later times of w and of a lift.
+func (w Healed) With(by HoldSource, at time.Time) Healed {
+	switch by {
+	case HoldByEvent:
+		w.Event = later(w.Event, at)
+	case HoldByOperator:
+		w.Operator = later(w.Operator, at)
+	}
+	return w
+}
+
+// covers reports whether the report h is older than what healed its scope and id. What an operator
+// or a breaker holds is no report. No event heals what only an operator may end.
+func (w Healed) covers(h Hold) bool {
+	if h.Source == HoldByOperator || h.Source == HoldByBreaker {
+		return false
+	}
+	return !w.Operator.IsZero() && !h.Since.After(w.Operator) ||
+		!w.Event.IsZero() && !h.Manual && !h.Since.After(w.Event.Add(h.Source.skew()))
 }
 
 // holdRepeats is how long after its end a hold that comes back counts as the same illness.
@@ -250,34 +292,31 @@ const (
 )
 
 // Renew returns what becomes of the stored hold old when next is reported at now, and whether next
-// has an effect. healed is when the scope and id were last healed, by an event or an operator; zero:
-// never. A report that is older than that has no effect, so an event that comes late or again holds
-// nothing.
-func (old Hold) Renew(next Hold, healed, now time.Time) (Hold, bool) {
-	if old.Lifted.After(healed) {
-		healed = old.Lifted
-	}
-	if next.Source != HoldByOperator && next.Source != HoldByBreaker && !healed.IsZero() && !next.Since.After(healed) {
+// has an effect. A zero old is none. A report has no effect if its scope and id were healed after
+// it, or if its hold is over already. Events that come late or again therefore hold nothing.
+func (old Hold) Renew(next Hold, healed Healed, now time.Time) (Hold, bool) {
+	if healed.With(old.LiftedBy, old.Lifted).covers(next) {
 		return old, false
 	}
-	next.Lifted, next.LiftedBy, next.Count = time.Time{}, "", 1
-	inForce := old.Scope != "" && old.InForce(now)
+	breaker := next.Source == HoldByBreaker
+	if !breaker && !next.Until.IsZero() && !next.Until.After(now) {
+		return old, false
+	}
+	next.Lifted, next.LiftedBy, next.Count, next.Latest = time.Time{}, "", 1, next.Since
+	known := old.Scope != "" && old.Lifted.IsZero()
 	switch {
-	case old.Scope == "" || !old.Lifted.IsZero(): // a new hold
-	case inForce:
-		if old.Since.After(next.Since) { // the latest report counts: an older lift does not end it
-			next.Since = old.Since
-		}
-		next.Count, next.Manual = old.Count, old.Manual || next.Manual
+	case known && old.InForce(now):
+		next.Since, next.Latest, next.Count, next.Manual = old.Since, later(old.Latest, next.Since), old.Count, old.Manual || next.Manual
 		switch {
 		case next.Source == HoldByOperator: // the operator's last word counts
-		case old.Until.IsZero(), next.Source == HoldByBreaker, !next.Until.IsZero() && next.Until.Before(old.Until):
+		case breaker, old.Until.IsZero(), !next.Until.IsZero() && next.Until.Before(old.Until):
 			next.Until = old.Until
 		}
-	case now.Sub(old.Until) < holdRepeats:
-		next.Count = old.Count + 1
+		return next, true
+	case known && now.Sub(old.Until) < holdRepeats:
+		next.Since, next.Count = old.Since, old.Count+1
 	}
-	if next.Source == HoldByBreaker && !inForce {
+	if breaker {
 		next.Until = now.Add(min(breakerRest<<min(next.Count-1, 10), breakerMost))
 	}
 	return next, true

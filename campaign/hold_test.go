@@ -1,19 +1,298 @@
 package campaign
 
 import (
+	"strconv"
 	"testing"
 	"time"
+
+	"campaignd/internal/messaging"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-var holdNoon = time.Date(2026, 9, 21, 12, 0, 0, 0, time.UTC)
-
-func minute(n int) time.Time { return holdNoon.Add(time.Duration(n) * time.Minute) }
-
-func paused(since int) Hold {
-	return Hold{Scope: HoldTemplate, ID: TemplateID("acc", "promo", "en_US"), Reason: "PAUSED", Source: HoldByEvent, Since: minute(since)}
+// second is so many seconds after an arbitrary instant.
+func second(n int) time.Time {
+	return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
 }
 
-// Reports and lifts of one template, in the order in which they arrive. The numbers are the minutes
+var whole = Origin{Key: "k", Company: "c", Account: "a", Portfolio: "p", Connection: "n", Template: "sale", Language: "en", Run: "spring-1"}
+
+func TestAHoldStopsExactlyItsScope(t *testing.T) {
+	t.Parallel()
+	for scope, id := range map[HoldScope]string{HoldKey: "k", HoldCompany: "c", HoldAccount: "a", HoldPortfolio: "p", HoldConnection: "n",
+		HoldTemplate: TemplateID("a", "sale", "en"), HoldRun: "spring-1"} {
+		for _, c := range []struct {
+			id   string
+			o    Origin
+			want bool
+		}{
+			{id, whole, true}, {HoldAny, whole, true}, {HoldAny, Origin{}, true},
+			{"another", whole, false}, {id, Origin{}, false}, {"", Origin{}, false}, {"", whole, false},
+		} {
+			if got := (Hold{Scope: scope, ID: c.id}).Stops(c.o); got != c.want {
+				t.Errorf("a hold of %s %q stops %+v: %v, want %v", scope, c.id, c.o, got, c.want)
+			}
+		}
+	}
+	if got, want := (Hold{Scope: "moon", ID: "a"}).Stops(whole), false; got != want {
+		t.Errorf("a hold of an unknown scope stops: %v, want %v", got, want)
+	}
+}
+
+func TestATemplateHoldIsOneAccountsIfKnown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		id, account, language string
+		want                  bool
+	}{
+		{"a/sale/en", "a", "en", true}, {"a/sale/en", "b", "en", false}, {"a/sale/en", "", "en", false}, {"a/sale/en", "a", "de", false},
+		{"/sale/en", "a", "en", true}, {"/sale/en", "", "en", true}, {"/sale/en", "a", "de", false},
+	} {
+		o := Origin{Account: c.account, Template: "sale", Language: c.language}
+		if got := (Hold{Scope: HoldTemplate, ID: c.id}).Stops(o); got != c.want {
+			t.Errorf("a hold of %s stops %+v: %v, want %v", c.id, o, got, c.want)
+		}
+	}
+}
+
+func TestTheLongestHoldIsNamed(t *testing.T) {
+	t.Parallel()
+	hold := func(reason string, until, lifted int) Hold {
+		h := Hold{Scope: HoldAccount, ID: "a", Reason: reason}
+		if until != 0 {
+			h.Until = second(until)
+		}
+		if lifted != 0 {
+			h.Lifted = second(lifted)
+		}
+		return h
+	}
+	for name, c := range map[string]struct {
+		holds []Hold
+		want  string
+	}{
+		"None":         {nil, ""},
+		"Over":         {[]Hold{hold("over", 10, 0), hold("lifted", 0, 5)}, ""},
+		"Later":        {[]Hold{hold("short", 11, 0), hold("long", 12, 0), hold("mid", 11, 0)}, "long"},
+		"Endless":      {[]Hold{hold("short", 11, 0), hold("endless", 0, 0), hold("long", 99, 0)}, "endless"},
+		"OfAnother":    {[]Hold{{Scope: HoldAccount, ID: "b", Reason: "another"}}, ""},
+		"FirstEndless": {[]Hold{hold("first", 0, 0), hold("second", 0, 0)}, "first"},
+	} {
+		got, held := HeldBy(c.holds, whole, second(10))
+		if got.Reason != c.want || held != (c.want != "") {
+			t.Errorf("%s: held by %q, %v; want %q", name, got.Reason, held, c.want)
+		}
+	}
+}
+
+func TestALiftEndsWhatItMay(t *testing.T) {
+	t.Parallel()
+	held := func(source HoldSource, since int) Hold {
+		return Hold{Scope: HoldAccount, ID: "a", Reason: "131042", Source: source, Since: second(since)}
+	}
+	manual := held(HoldByEvent, 0)
+	manual.Manual = true
+	again := held(HoldByStatus, 0)
+	again.Latest = second(20)
+	ended := held(HoldByEvent, 0)
+	ended.Lifted = second(5)
+	for name, c := range map[string]struct {
+		lift Lift
+		hold Hold
+		want bool
+	}{
+		"Event":             {Lift{At: second(10), By: HoldByEvent}, held(HoldByStatus, 10), true},
+		"ThatReason":        {Lift{At: second(10), By: HoldByEvent, Reason: "131042"}, held(HoldByStatus, 0), true},
+		"AnotherReason":     {Lift{At: second(10), By: HoldByEvent, Reason: "368"}, held(HoldByStatus, 0), false},
+		"OlderEvent":        {Lift{At: second(10), By: HoldByEvent}, held(HoldByStatus, 11), false},
+		"OlderThanLatest":   {Lift{At: second(10), By: HoldByEvent}, again, false},
+		"SkewOfRefusal":     {Lift{At: second(10), By: HoldByEvent}, held(HoldByRefusal, 15), true},
+		"BeyondTheSkew":     {Lift{At: second(10), By: HoldByEvent}, held(HoldByRefusal, 16), false},
+		"EventWithoutTime":  {Lift{By: HoldByEvent}, held(HoldByStatus, 0), false},
+		"EventOfManual":     {Lift{At: second(10), By: HoldByEvent}, manual, false},
+		"EventOfOperator":   {Lift{At: second(10), By: HoldByEvent}, held(HoldByOperator, 0), false},
+		"EventOfBreaker":    {Lift{At: second(10), By: HoldByEvent}, held(HoldByBreaker, 0), false},
+		"Breaker":           {Lift{At: second(10), By: HoldByBreaker}, held(HoldByBreaker, 0), true},
+		"BreakerOfRefusal":  {Lift{At: second(10), By: HoldByBreaker}, held(HoldByRefusal, 0), false},
+		"Operator":          {Lift{At: second(10), By: HoldByOperator}, manual, true},
+		"OperatorOfBreaker": {Lift{At: second(10), By: HoldByOperator}, held(HoldByBreaker, 20), true},
+		"OperatorWithout":   {Lift{By: HoldByOperator}, held(HoldByStatus, 0), false},
+		"LiftedAlready":     {Lift{At: second(10), By: HoldByOperator}, ended, false},
+	} {
+		c.lift.Scope, c.lift.ID = HoldAccount, "a"
+		if got := c.lift.Ends(c.hold); got != c.want {
+			t.Errorf("%s: it ends %v, want %v", name, got, c.want)
+		}
+		c.lift.ID = "b"
+		if got := c.lift.Ends(c.hold); got {
+			t.Errorf("%s of another account: it ends %v, want false", name, got)
+		}
+		c.lift.Scope, c.lift.ID = HoldPortfolio, "a"
+		if got := c.lift.Ends(c.hold); got {
+			t.Errorf("%s of another scope: it ends %v, want false", name, got)
+		}
+	}
+}
+
+func TestAReportRenewsItsHold(t *testing.T) {
+	t.Parallel()
+	report := func(since, until int) Hold {
+		h := Hold{Scope: HoldAccount, ID: "a", Reason: "131042", Source: HoldByStatus, Since: second(since)}
+		if until != 0 {
+			h.Until = second(until)
+		}
+		return h
+	}
+	stored := func(since, latest, until, count int) Hold {
+		h := report(since, until)
+		h.Latest, h.Count = second(latest), count
+		return h
+	}
+	lifted := stored(0, 0, 0, 3)
+	lifted.Lifted, lifted.LiftedBy = second(50), HoldByOperator
+	manual, wasManual := report(60, 0), stored(0, 0, 0, 1)
+	manual.Manual, wasManual.Manual = true, true
+	manualNow := stored(60, 60, 0, 1)
+	manualNow.Manual = true
+	wasManualNow := stored(0, 60, 0, 1)
+	wasManualNow.Manual = true
+	refusal := func(h Hold) Hold { h.Source = HoldByRefusal; return h }
+	operator := func(h Hold) Hold { h.Source = HoldByOperator; return h }
+	event, command := Healed{Event: second(60)}, Healed{Operator: second(60)}
+	for name, c := range map[string]struct {
+		old, next Hold
+		healed    Healed
+		want      Hold
+		ok        bool
+	}{
+		"New":                    {Hold{}, report(60, 0), Healed{}, stored(60, 60, 0, 1), true},
+		"Prolonged":              {stored(0, 0, 110, 2), report(60, 120), Healed{}, stored(0, 60, 120, 2), true},
+		"NotShortened":           {stored(0, 0, 130, 2), report(60, 120), Healed{}, stored(0, 60, 130, 2), true},
+		"StaysEndless":           {stored(0, 0, 0, 1), report(60, 120), Healed{}, stored(0, 60, 0, 1), true},
+		"BecomesEndless":         {stored(0, 0, 110, 1), report(60, 0), Healed{}, stored(0, 60, 0, 1), true},
+		"OlderReport":            {stored(50, 70, 0, 1), report(60, 0), Healed{}, stored(50, 70, 0, 1), true},
+		"BackAfterItsEnd":        {stored(0, 0, 90, 2), report(60, 0), Healed{}, stored(0, 60, 0, 3), true},
+		"BackMuchLater":          {stored(-900, -900, -500, 2), report(60, 0), Healed{}, stored(60, 60, 0, 1), true},
+		"NewAfterALift":          {lifted, report(51, 0), Healed{}, stored(51, 51, 0, 1), true},
+		"OlderThanItsLift":       {lifted, report(50, 0), Healed{}, lifted, false},
+		"OverAlready":            {stored(0, 0, 90, 2), report(60, 100), Healed{}, stored(0, 0, 90, 2), false},
+		"OlderThanItsEvent":      {Hold{}, report(60, 0), event, Hold{}, false},
+		"NewerThanItsEvent":      {Hold{}, report(61, 0), event, stored(61, 61, 0, 1), true},
+		"RefusalWithinTheSkew":   {Hold{}, refusal(report(65, 0)), event, Hold{}, false},
+		"RefusalBeyondTheSkew":   {Hold{}, refusal(report(66, 0)), event, refusal(stored(66, 66, 0, 1)), true},
+		"OlderThanItsCommand":    {Hold{}, refusal(report(60, 0)), command, Hold{}, false},
+		"RefusalAfterACommand":   {Hold{}, refusal(report(61, 0)), command, refusal(stored(61, 61, 0, 1)), true},
+		"NoEventHealsManual":     {Hold{}, manual, event, manualNow, true},
+		"ACommandHealsManual":    {Hold{}, manual, command, Hold{}, false},
+		"ManualStaysManual":      {wasManual, report(60, 0), Healed{}, wasManualNow, true},
+		"TheOperatorsLastWord":   {operator(stored(0, 0, 0, 1)), operator(report(60, 110)), Healed{}, operator(stored(0, 60, 110, 1)), true},
+		"TheOperatorAlwaysHolds": {Hold{}, operator(report(1, 0)), command, operator(stored(1, 1, 0, 1)), true},
+	} {
+		got, ok := c.old.Renew(c.next, c.healed, second(100))
+		if d := cmp.Diff(c.want, got); d != "" || ok != c.ok {
+			t.Errorf("%s: an effect %v, want %v; -want +got:\n%s", name, ok, c.ok, d)
+		}
+	}
+}
+
+// Each trip within 10 minutes of the last rest doubles the rest, up to 5 minutes.
+func TestTheRestOfABreakerDoubles(t *testing.T) {
+	t.Parallel()
+	now, h := second(0), Hold{}
+	for n, want := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300, 300, 300, 300, 300} {
+		trip := Hold{Scope: HoldConnection, ID: "n", Reason: "breaker", Source: HoldByBreaker, Since: now}
+		h, _ = h.Renew(trip, Healed{Operator: now, Event: now}, now)
+		if got := h.Until.Sub(now); got != want*time.Second || h.Count != n+1 {
+			t.Errorf("trip %d: it rests %s, counted %d; want %s", n+1, got, h.Count, want*time.Second)
+		}
+		if again, _ := h.Renew(trip, Healed{}, now); again.Until != h.Until || again.Count != h.Count {
+			t.Errorf("trip %d told by another replica: until %s, counted %d; want %s, %d", n+1, again.Until, again.Count, h.Until, h.Count)
+		}
+		if got := []bool{h.Probing(now), h.Probing(h.Until)}; got[0] || !got[1] {
+			t.Errorf("trip %d: it probes %v at its trip and at the end of its rest; want false and true", n+1, got)
+		}
+		now = h.Until.Add(holdRepeats - time.Second)
+	}
+	now = h.Until.Add(holdRepeats)
+	h, _ = h.Renew(Hold{Scope: HoldConnection, ID: "n", Reason: "breaker", Source: HoldByBreaker, Since: now}, Healed{}, now)
+	if want := now.Add(breakerRest); !h.Until.Equal(want) || h.Count != 1 {
+		t.Errorf("long after the last rest: until %s, counted %d; want %s, 1", h.Until, h.Count, want)
+	}
+}
+
+func TestARefusalHoldsWhatItSaysMustStop(t *testing.T) {
+	t.Parallel()
+	posted, now := second(0), second(2)
+	only := Origin{Connection: "n"}
+	for name, c := range map[string]struct {
+		err   messaging.Error
+		o     Origin
+		scope HoldScope
+		id    string
+		until time.Time
+	}{
+		"Key":             {messaging.Error{Hold: messaging.HoldKey}, whole, HoldKey, "k", time.Time{}},
+		"Company":         {messaging.Error{Hold: messaging.HoldCompany}, whole, HoldCompany, "c", time.Time{}},
+		"Account":         {messaging.Error{Hold: messaging.HoldAccount}, whole, HoldAccount, "a", time.Time{}},
+		"Connection":      {messaging.Error{Hold: messaging.HoldConnection, Heal: messaging.HealTime, Wait: time.Minute}, whole, HoldConnection, "n", second(62)},
+		"Template":        {messaging.Error{Hold: messaging.HoldTemplate}, whole, HoldTemplate, "a/sale/en", time.Time{}},
+		"UnknownCompany":  {messaging.Error{Hold: messaging.HoldCompany}, only, HoldConnection, "n", time.Time{}},
+		"UnknownTemplate": {messaging.Error{Hold: messaging.HoldTemplate}, only, "", "", time.Time{}},
+		"UnknownAll":      {messaging.Error{Hold: messaging.HoldKey}, Origin{}, "", "", time.Time{}},
+		"Payload":         {messaging.Error{Hold: messaging.HoldPayload}, whole, "", "", time.Time{}},
+		"Nothing":         {messaging.Error{}, whole, "", "", time.Time{}},
+		"RetryAfter":      {messaging.Error{Action: messaging.Slow, Wait: time.Second}, whole, HoldConnection, "n", second(3)},
+		"SlowWithoutWait": {messaging.Error{Action: messaging.Slow}, whole, "", "", time.Time{}},
+		"MayBeSent":       {messaging.Error{Proof: messaging.Doubt, Hold: messaging.HoldKey}, whole, "", "", time.Time{}},
+	} {
+		if c.err.Proof == 0 {
+			c.err.Proof = messaging.NotSent
+		}
+		c.err.Code = "some_code"
+		h, ok := RefusalHold(&c.err, c.o, posted, now)
+		if ok != (c.scope != "") || ok && (h.Scope != c.scope || h.ID != c.id || h.Reason != "some_code" || h.Source != HoldByRefusal ||
+			h.Detail == "" || !h.Since.Equal(posted) || !h.Until.Equal(c.until)) {
+			t.Errorf("%s: holds %+v, %v; want %s %q for some_code since %s until %s", name, h, ok, c.scope, c.id, posted, c.until)
+		}
+	}
+	h, _ := RefusalHold(&messaging.Error{Proof: messaging.NotSent, Hold: messaging.HoldAccount, Code: "send_policy", Platform: 131042}, whole, posted, now)
+	if want := "131042"; h.Reason != want {
+		t.Errorf("reason %q, want the platform's code %q", h.Reason, want)
+	}
+}
+
+func TestAFailedStatusHoldsWhatItsCodeSays(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]Hold{
+		368:    {Scope: HoldAccount, ID: "a"},
+		190:    {Scope: HoldConnection, ID: "n"},
+		132015: {Scope: HoldTemplate, ID: "a/sale/en"},
+		131042: {Scope: HoldAccount, ID: "a"},
+		131026: {},
+		999999: {},
+	} {
+		got, ok := FailureHold(code, whole, second(0))
+		if ok != (want.Scope != "") || got.Scope != want.Scope || got.ID != want.ID {
+			t.Errorf("%d holds %+v, %v; want %s %q", code, got, ok, want.Scope, want.ID)
+		}
+		if !ok {
+			continue
+		}
+		until := time.Time{}
+		if f := messaging.Failed(code); f.Heal == messaging.HealTime {
+			until = second(0).Add(f.Wait)
+		}
+		if got.Reason != strconv.Itoa(code) || got.Source != HoldByStatus || !got.Since.Equal(second(0)) || got.Detail == "" || !got.Until.Equal(until) {
+			t.Errorf("%d holds %+v; want its code, by a status since %s until %s, with a sentence", code, got, second(0), until)
+		}
+	}
+}
+
+func paused(since int) Hold {
+	return Hold{Scope: HoldTemplate, ID: TemplateID("acc", "promo", "en_US"), Reason: "PAUSED", Source: HoldByEvent, Since: second(since)}
+}
+
+// Reports and lifts of one template, in the order in which they arrive. The numbers are the seconds
 // of their own times; negative: a lift.
 func TestOldEventsNeverWinOverNewerOnes(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -31,48 +310,21 @@ func TestOldEventsNeverWinOverNewerOnes(t *testing.T) {
 		"two approvals, the older one comes later": {[]int{10, -13, -9, 12}, false},
 	} {
 		var h Hold
-		var healed time.Time
+		var healed Healed
 		for n, m := range c.arrive {
-			now := minute(2000 + n)
+			now := second(2000 + n)
 			if m > 0 {
 				h, _ = h.Renew(paused(m), healed, now)
 				continue
 			}
-			l := Lift{Scope: HoldTemplate, ID: paused(0).ID, At: minute(-m), By: HoldByEvent}
+			l := Lift{Scope: HoldTemplate, ID: paused(0).ID, At: second(-m), By: HoldByEvent}
 			if l.Ends(h) {
-				h.Lifted = l.At
+				h.Lifted, h.LiftedBy = l.At, l.By
 			}
-			if l.At.After(healed) {
-				healed = l.At
-			}
+			healed = healed.With(l.By, l.At)
 		}
-		if got := h.Scope != "" && h.InForce(minute(3000)); got != c.held {
+		if got := h.Scope != "" && h.InForce(second(3000)); got != c.held {
 			t.Errorf("%s: held %t, want %t", name, got, c.held)
 		}
-	}
-}
-
-func TestARestOfABreakerIsNotProlongedByReports(t *testing.T) {
-	trip := Hold{Scope: HoldConnection, ID: "conn_1", Reason: "breaker", Source: HoldByBreaker, Since: holdNoon}
-	var h Hold
-	h, _ = h.Renew(trip, time.Time{}, holdNoon)
-	h, _ = h.Renew(trip, time.Time{}, holdNoon.Add(time.Second))
-	if got, want := h.Until, holdNoon.Add(5*time.Second); !got.Equal(want) || h.Count != 1 {
-		t.Errorf("the rest ends at %v, count %d; want %v, 1", got, h.Count, want)
-	}
-	h, _ = h.Renew(trip, time.Time{}, holdNoon.Add(6*time.Second))
-	if got, want := h.Until, holdNoon.Add(16*time.Second); !got.Equal(want) || h.Count != 2 {
-		t.Errorf("the second rest ends at %v, count %d; want %v, 2", got, h.Count, want)
-	}
-}
-
-func TestTheOperatorsLastWordCounts(t *testing.T) {
-	hold := Hold{Scope: HoldConnection, ID: "conn_1", Reason: "operator", Source: HoldByOperator, Since: holdNoon}
-	var h Hold
-	h, _ = h.Renew(hold, time.Time{}, holdNoon)
-	hold.Until = minute(10)
-	h, _ = h.Renew(hold, time.Time{}, minute(1))
-	if !h.Until.Equal(minute(10)) {
-		t.Errorf("the hold ends at %v, want %v as the operator said last", h.Until, minute(10))
 	}
 }

@@ -39,6 +39,7 @@ type Ledger interface {
 	SuppressionLedger
 	ReportLedger
 	JobLedger
+	HoldLedger
 	Close() error
 }
 

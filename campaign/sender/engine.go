@@ -17,6 +17,7 @@ import (
 type Ledger interface {
 	campaign.RunLedger
 	campaign.SendLedger
+	campaign.HoldLedger
 }
 
 // Sender posts one message. Its error is always a *messaging.Error.

@@ -3,8 +3,10 @@ package ledger
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/mutant"
 )
 
 // Unlimited is what the budget of a run without one still allows.
@@ -20,6 +22,8 @@ type Sending struct {
 	Wanted    campaign.Wanted
 	Marketing bool
 	Left      int64 // deliveries that the budget still allows, or Unlimited
+
+	Holds []campaign.Hold // in force: all that can stop the intent, and perhaps others
 }
 
 // SendingRows are the rows that an intent is about, by their keys (RowID).
@@ -67,6 +71,9 @@ func (s *Sending) Admit(in *campaign.Intent) (answer campaign.Granted, ok bool, 
 	}
 	if s.Wanted != campaign.WantRun || s.State != campaign.Running && s.State != campaign.Ready {
 		return campaign.Granted{Held: true, To: in.From}, false, nil
+	}
+	if h, held := campaign.HeldBy(s.Holds, IntentOrigin(in), time.Now()); held && !mutant.On("holds_unread") {
+		return campaign.Granted{Held: true, HeldBy: h, To: in.From}, false, nil
 	}
 	for i := range in.Retries {
 		if seq := in.Retries[i].Seq; seq < s.Lo || seq >= s.Hi {

@@ -24,21 +24,28 @@ func ready(change func(*Sending, *intent)) (*Sending, *intent) {
 func TestAnIntentIsAdmittedFencedHeldOrWrong(t *testing.T) {
 	t.Parallel()
 	none, fenced, held := campaign.Granted{}, campaign.Granted{Fenced: true}, campaign.Granted{Held: true, To: 2}
+	ofConnection := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131048"}
+	ofAccount := campaign.Hold{Scope: campaign.HoldAccount, ID: "acc", Reason: "131042"}
 	for name, c := range map[string]struct {
 		change  func(*Sending, *intent)
 		want    campaign.Granted
 		ok      bool
 		problem string
 	}{
-		"Admitted":          {nil, none, true, ""},
-		"BoundToThisOne":    {func(s *Sending, _ *intent) { s.Connection = "conn_1" }, none, true, ""},
-		"ReadyRun":          {func(s *Sending, _ *intent) { s.State = campaign.Ready }, none, true, ""},
-		"ToTheEnd":          {func(_ *Sending, in *intent) { in.To = 8 }, none, true, ""},
-		"OtherEpoch":        {func(s *Sending, _ *intent) { s.Epoch = 8 }, fenced, false, ""},
-		"OtherMark":         {func(s *Sending, _ *intent) { s.Mark = 3 }, fenced, false, ""},
-		"Done":              {func(s *Sending, _ *intent) { s.Done = true }, fenced, false, ""},
-		"PauseWanted":       {func(s *Sending, _ *intent) { s.Wanted = campaign.WantPause }, held, false, ""},
-		"Paused":            {func(s *Sending, _ *intent) { s.State = campaign.Paused }, held, false, ""},
+		"Admitted":       {nil, none, true, ""},
+		"BoundToThisOne": {func(s *Sending, _ *intent) { s.Connection = "conn_1" }, none, true, ""},
+		"ReadyRun":       {func(s *Sending, _ *intent) { s.State = campaign.Ready }, none, true, ""},
+		"ToTheEnd":       {func(_ *Sending, in *intent) { in.To = 8 }, none, true, ""},
+		"OtherEpoch":     {func(s *Sending, _ *intent) { s.Epoch = 8 }, fenced, false, ""},
+		"OtherMark":      {func(s *Sending, _ *intent) { s.Mark = 3 }, fenced, false, ""},
+		"Done":           {func(s *Sending, _ *intent) { s.Done = true }, fenced, false, ""},
+		"PauseWanted":    {func(s *Sending, _ *intent) { s.Wanted = campaign.WantPause }, held, false, ""},
+		"Paused":         {func(s *Sending, _ *intent) { s.State = campaign.Paused }, held, false, ""},
+		"HeldByAnother":  {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{{Scope: campaign.HoldConnection, ID: "conn_2"}} }, none, true, ""},
+		"HeldByItsConnection": {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{ofConnection} },
+			campaign.Granted{Held: true, To: 2, HeldBy: ofConnection}, false, ""},
+		"HeldByItsAccount": {func(s *Sending, in *intent) { s.Holds, in.Origin.Account = []campaign.Hold{ofAccount}, "acc" },
+			campaign.Granted{Held: true, To: 2, HeldBy: ofAccount}, false, ""},
 		"BoundToAnother":    {func(s *Sending, _ *intent) { s.Connection = "conn_2" }, none, false, "is bound to connection conn_2"},
 		"NoConnection":      {func(_ *Sending, in *intent) { in.Connection = "" }, none, false, "an intent needs a connection"},
 		"Backwards":         {func(_ *Sending, in *intent) { in.To = 1 }, none, false, "an intent for 2 to 1 of 0 to 8"},

@@ -79,4 +79,35 @@ var eventFaults = []faultyMethod{
 			return err
 		}
 	}},
+	{"AddHolds", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		held, fresh := ill(minutes(-2)), ill(minutes(-1))
+		held.ID, fresh.ID = fmt.Sprint("held", f.ids), fmt.Sprint("fresh", f.ids)
+		f.holds(1, held)
+		held.Since = minutes(-1)
+		return func(ctx context.Context) error {
+			began, err := f.l.AddHolds(ctx, []campaign.Hold{held, fresh})
+			return none(f, len(began), err)
+		}
+	}},
+	{"LiftHolds", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		held := ill(minutes(-2))
+		held.ID = fmt.Sprint("held", f.ids)
+		f.holds(1, held)
+		return func(ctx context.Context) error {
+			ended, err := f.l.LiftHolds(ctx, []campaign.Lift{{Scope: held.Scope, ID: held.ID, By: campaign.HoldByEvent, At: minutes(-1)}})
+			return none(f, len(ended), err)
+		}
+	}},
+	{"Holds", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		held := ill(minutes(-2))
+		held.ID = fmt.Sprint("held", f.ids)
+		f.holds(1, held)
+		return func(ctx context.Context) error {
+			found, err := f.l.Holds(ctx, true)
+			return none(f, len(found), err)
+		}
+	}},
 }

@@ -91,3 +91,19 @@ func Acceptances(l campaign.Lease, from, to int64) []campaign.Result {
 	}
 	return rs
 }
+
+// GrantedDespiteAHold holds an account through one ledger, and reports whether an intent of the same
+// account through another one, of the same database, is granted.
+func GrantedDespiteAHold(t *testing.T, through, asked campaign.Ledger) bool {
+	t.Helper()
+	s := ClaimAll(t, asked, Load(t, asked, 1).No)[0]
+	if _, err := through.AddHolds(t.Context(), []campaign.Hold{{Scope: campaign.HoldAccount, ID: "acc", Reason: "131042",
+		Source: campaign.HoldByStatus, Since: time.Now()}}); err != nil {
+		t.Fatal(err)
+	}
+	g, err := asked.Intend(t.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", To: 1, Origin: campaign.Origin{Account: "acc"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !g[0].Held
+}

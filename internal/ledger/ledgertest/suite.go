@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Results", resultPromises},
 		{"Statuses", statusPromises},
 		{"Templates", templatePromises},
+		{"Holds", holdPromises},
 		{"Adoption", adoptionPromises},
 		{"Doubts", doubtPromises},
 		{"Suppressions", suppressionPromises},

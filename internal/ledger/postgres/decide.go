@@ -20,7 +20,7 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	}
 	in.Connection = plainText(in.Connection)
 	sending := ledger.Sending{Epoch: s.epoch, Lo: s.lo, Hi: s.hi, Mark: s.mark, Done: s.done, Connection: s.connection,
-		State: r.state, Wanted: r.wanted, Marketing: r.marketing, Left: r.left}
+		State: r.state, Wanted: r.wanted, Marketing: r.marketing, Left: r.left, Holds: g.holds}
 	if mutant.On("no_epoch_in_swap") {
 		sending.Epoch = in.Lease.Epoch
 	}

@@ -16,6 +16,7 @@ type grants struct {
 	runs     map[int64]*budget
 	rows     ledger.SendingRows         // of all intents; Suppressed where the caller gave no keys
 	scopes   map[int64][]campaign.Scope // by key, of the keys that the callers gave
+	holds    []campaign.Hold            // in force
 	answers  []campaign.Granted
 	at       int64 // now, in milliseconds
 
@@ -60,7 +61,7 @@ func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, scopes: map[int64][]campaign.Scope{},
 		at: ledger.Millis(time.Now()), rows: ledger.SendingRows{Settled: map[int64]bool{},
 			Suppressed: map[int64]campaign.SkipReason{}, Retries: map[int64]ledger.Waiting{}}}
-	if err := g.read(t, in); err != nil {
+	if err := g.read(t, in, l.readHolds(in, g.at, &g.holds)); err != nil {
 		return nil, err
 	}
 	for id, s := range g.segments {
@@ -100,7 +101,7 @@ const (
 // read reads all rows that the intents depend on, in one round trip. It locks the segments, the
 // counters of runs with a budget, and the outcomes of the retries, each in the order of their keys,
 // so what is decided stays true until the commit.
-func (g *grants) read(t *tx, in []campaign.Intent) error {
+func (g *grants) read(t *tx, in []campaign.Intent, holds *query) error {
 	var ids, nos, from, to, rids, keys, unkeyedFrom, unkeyedTo []int64
 	for i := range in {
 		x := &in[i]
@@ -151,6 +152,7 @@ func (g *grants) read(t *tx, in []campaign.Intent) error {
 			}
 			return err
 		}, sqlTaken, nos),
+		holds,
 	}
 	if len(from) > 0 {
 		qs = append(qs, each(func(scan scanFunc) error {

@@ -199,6 +199,12 @@ func TestEachMutationShows(t *testing.T) {
 			states, err := l.SegmentStates(t.Context(), r.No)
 			return err == nil && states[0].Mark == 0
 		},
+		"holds_unread": func(t *testing.T, l *Ledger) bool { return ledgertest.GrantedDespiteAHold(t, l, l) },
+		"holds_unshared": func(t *testing.T, _ *Ledger) bool {
+			dsn := migrated(t)
+			a, b := openAt(t, dsn, ledger.Options{Sender: true}), openAt(t, dsn, ledger.Options{Sender: true})
+			return ledgertest.GrantedDespiteAHold(t, a, b)
+		},
 		"doubts_not_claimable": func(t *testing.T, l *Ledger) bool {
 			_, _, fresh := takeOver(t, l)
 			if _, err := l.Recover(t.Context(), fresh, time.Now()); err != nil {

@@ -34,6 +34,7 @@ type Ledger struct {
 	identityChanged atomic.Bool // a connection found another server: checkIdentity before anything is sent
 	marks           markMemory
 	groups          intentGroups
+	ownHolds        sync.Map // ids of the holds that this process wrote, for the mutation holds_unshared
 
 	adoptedTo      atomic.Int64 // the recipient's key up to which the search for adoptions has come; 0: it starts anew
 	countOrphansAt atomic.Int64 // Unix nanoseconds; no exact count before

@@ -24,7 +24,7 @@ func TestPostgresOpensWholeOrNotAtAll(t *testing.T) {
 		changes bool
 	}{
 		"Migrate": {ledger.Options{Sender: true},
-			`DROP TABLE job; DROP INDEX run_firing; DELETE FROM goose_db_version WHERE version_id = 2`, true},
+			`DROP TABLE hold; DELETE FROM goose_db_version WHERE version_id >= 3`, true},
 		"Identify": {ledger.Options{Sender: true}, `DELETE FROM ledger`, true},
 		"ReadOnly": {ledger.Options{ReadOnly: true}, ``, false},
 		"Restored": {ledger.Options{Sender: true, AcceptRestored: true}, `UPDATE ledger SET system = system - 1`, false},
@@ -58,8 +58,8 @@ func TestPostgresOpensWholeOrNotAtAll(t *testing.T) {
 				}
 				if name == "Migrate" {
 					var whole bool
-					if err := beside.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_class WHERE relname IN ('job', 'run_firing'))
-						= 2 * (SELECT count(*) FROM goose_db_version WHERE version_id = 2)`).Scan(&whole); err != nil || !whole {
+					if err := beside.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_class WHERE relname IN ('hold', 'hold_open'))
+						= 2 * (SELECT count(*) FROM goose_db_version WHERE version_id = 3)`).Scan(&whole); err != nil || !whole {
 						t.Fatalf("%q failed, and the migration is whole or absent: %v, %v; want true", failed, whole, err)
 					}
 				} else if d := cmp.Diff(before, tablesOf(t, beside)); d != "" {

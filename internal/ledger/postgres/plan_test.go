@@ -153,6 +153,15 @@ func everything(t *testing.T, l *Ledger) {
 	}
 	_, err = l.Unsuppress(ctx, []campaign.Suppression{{Key: 1, Scope: campaign.ScopeAll}})
 	ok(err)
+	hold := campaign.Hold{Scope: campaign.HoldAccount, ID: "acc", Reason: "131042", Source: campaign.HoldByStatus, Since: now}
+	_, err = l.AddHolds(ctx, []campaign.Hold{hold})
+	ok(err)
+	_, err = l.LiftHolds(ctx, []campaign.Lift{{Scope: hold.Scope, ID: hold.ID, By: campaign.HoldByOperator, At: now}})
+	ok(err)
+	for _, ended := range []bool{false, true} {
+		_, err = l.Holds(ctx, ended)
+		ok(err)
+	}
 	job, _, err := l.AcquireJob(ctx, "sweep", "a", time.Minute)
 	ok(err)
 	_, err = l.RenewJob(ctx, job, time.Minute)

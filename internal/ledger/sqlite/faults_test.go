@@ -127,7 +127,7 @@ func TestSQLiteOpensWholeOrNotAtAll(t *testing.T) {
 		before  string // a statement
 		changes bool
 	}{
-		"Migrate":  {ledger.Options{}, `DROP TABLE job; DROP INDEX run_firing; DELETE FROM goose_db_version WHERE version_id = 2`, true},
+		"Migrate":  {ledger.Options{}, `DROP TABLE hold; DELETE FROM goose_db_version WHERE version_id >= 3`, true},
 		"Sender":   {ledger.Options{Sender: true}, "", true},
 		"Beside":   {ledger.Options{}, "", false},
 		"ReadOnly": {ledger.Options{ReadOnly: true}, "", false},
@@ -171,8 +171,8 @@ func TestSQLiteOpensWholeOrNotAtAll(t *testing.T) {
 				}
 				if name == "Migrate" {
 					var whole bool
-					if err := db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM sqlite_master WHERE name IN ('job', 'run_firing'))
-						= 2 * (SELECT count(*) FROM goose_db_version WHERE version_id = 2)`).Scan(&whole); err != nil || !whole {
+					if err := db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM sqlite_master WHERE name IN ('hold', 'hold_open'))
+						= 2 * (SELECT count(*) FROM goose_db_version WHERE version_id = 3)`).Scan(&whole); err != nil || !whole {
 						t.Fatalf("%q failed, and the migration is whole or absent: %v, %v; want true", failed, whole, err)
 					}
 				} else if d := cmp.Diff(before, tablesOf(t, db)); d != "" {

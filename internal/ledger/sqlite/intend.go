@@ -65,11 +65,14 @@ func (t *tx) intend(in *campaign.Intent) (campaign.Granted, error) {
 	if s.Left = ledger.Unlimited; budget > 0 {
 		s.Left = max(0, budget-taken)
 	}
+	now := ledger.Millis(time.Now())
+	if s.Holds, err = t.holdsInForce(ledger.IntentOrigin(in), now); err != nil {
+		return campaign.Granted{}, err
+	}
 	answer, ok, err := s.Admit(in)
 	if err != nil || !ok {
 		return answer, err
 	}
-	now := ledger.Millis(time.Now())
 	rows, err := t.sendingRows(in, s.Marketing, now)
 	if err != nil {
 		return answer, err

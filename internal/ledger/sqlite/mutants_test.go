@@ -82,6 +82,7 @@ func TestEachMutationShows(t *testing.T) {
 			states, err := l.SegmentStates(t.Context(), r.No)
 			return err == nil && states[0].Mark == 0
 		},
+		"holds_unread": func(t *testing.T, l *Ledger) bool { return ledgertest.GrantedDespiteAHold(t, l, l) },
 		"doubts_not_claimable": func(t *testing.T, l *Ledger) bool {
 			_, s := doubted(t, l)
 			p, err := l.Park(t.Context(), s, time.Time{}, time.Minute)

@@ -1,0 +1,172 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Holds are the stored holds of some scopes and ids, as one transaction reads and changes them.
+// The zero value is empty. Both backends merge with it.
+//
+// A row without a reason is the marker of its scope and id: its since is when an event last healed
+// them, its lifted when an operator last did (campaign.Healed). It stops nothing and is never
+// listed.
+type Holds struct {
+	Began []campaign.Hold // stop something now, and did not before
+	Ended []campaign.Hold // stopped something, or probed, and do not any more
+
+	rows    map[holdKey]campaign.Hold
+	changed map[holdKey]bool
+}
+
+// holdKey is the key of a row.
+type holdKey struct {
+	scope      campaign.HoldScope
+	id, reason string
+}
+
+func keyOf(h campaign.Hold) holdKey { return holdKey{h.Scope, h.ID, h.Reason} }
+
+// Read takes a stored row. Add and Lift need every row of their scope and id.
+func (s *Holds) Read(h campaign.Hold) {
+	if s.rows == nil {
+		s.rows, s.changed = map[holdKey]campaign.Hold{}, map[holdKey]bool{}
+	}
+	s.rows[keyOf(h)] = h
+}
+
+// write is Read of a row that differs from the stored one.
+func (s *Holds) write(h campaign.Hold) {
+	s.Read(h)
+	s.changed[keyOf(h)] = true
+}
+
+func (s *Holds) healed(scope campaign.HoldScope, id string) campaign.Healed {
+	m := s.rows[holdKey{scope, id, ""}]
+	return campaign.Healed{Event: m.Since, Operator: m.Lifted}
+}
+
+// Add merges a hold that is reported at now (campaign.Hold.Renew).
+func (s *Holds) Add(h campaign.Hold, now time.Time) {
+	h.Since, h.Until, h.Detail = stored(h.Since), stored(h.Until), Clip(h.Detail, MaxDetail)
+	old := s.rows[keyOf(h)]
+	next, ok := old.Renew(h, s.healed(h.Scope, h.ID), now)
+	next.Until = stored(next.Until)
+	if !ok || next == old {
+		return
+	}
+	s.write(next)
+	if !old.InForce(now) || old.Scope == "" {
+		s.Began = append(s.Began, next)
+	}
+}
+
+// Lift ends the holds that l ends at now (campaign.Lift.Ends). If it names no reason, it also
+// marks its scope and id, unless it is a breaker's.
+func (s *Holds) Lift(l campaign.Lift, now time.Time) {
+	l.At = stored(l.At)
+	if l.At.IsZero() {
+		return
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(s.rows), holdKey.compare) {
+		h := s.rows[key]
+		if key.reason == "" || !l.Ends(h) {
+			continue
+		}
+		acted := h.InForce(now) || h.Probing(now)
+		h.Lifted, h.LiftedBy = l.At, l.By
+		s.write(h)
+		if acted {
+			s.Ended = append(s.Ended, h)
+		}
+	}
+	if l.Reason != "" {
+		return
+	}
+	old := s.healed(l.Scope, l.ID)
+	if healed := old.With(l.By, l.At); healed != old {
+		s.write(campaign.Hold{Scope: l.Scope, ID: l.ID, Since: healed.Event, Lifted: healed.Operator})
+	}
+}
+
+// Changed returns the rows to write, by their keys.
+func (s *Holds) Changed() (rows []campaign.Hold) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.changed), holdKey.compare) {
+		rows = append(rows, s.rows[key])
+	}
+	return rows
+}
+
+func (a holdKey) compare(b holdKey) int {
+	return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.id, b.id), cmp.Compare(a.reason, b.reason))
+}
+
+// stored is the time as a ledger returns it: in milliseconds.
+func stored(t time.Time) time.Time { return TimeOf(Millis(t)) }
+
+// ListedHold reports whether Holds of a ledger returns the row h at now.
+func ListedHold(h campaign.Hold, ended bool, now time.Time) bool {
+	return h.Reason != "" && (ended || h.InForce(now) || h.Probing(now))
+}
+
+// ScanHold reads the columns of a hold in the order of its scan call, times in milliseconds.
+func ScanHold(scan func(...any) error) (h campaign.Hold, err error) {
+	var since, latest, until, lifted int64
+	err = scan(&h.Scope, &h.ID, &h.Reason, &h.Detail, &h.Source, &since, &latest, &until, &h.Manual, &h.Count, &lifted, &h.LiftedBy)
+	h.Since, h.Latest, h.Until, h.Lifted = TimeOf(since), TimeOf(latest), TimeOf(until), TimeOf(lifted)
+	return h, err
+}
+
+// CheckHolds refuses holds and lifts that no backend stores: of an unknown scope, of no id, of no
+// reason or of an unknown source.
+func CheckHolds(hs []campaign.Hold, ls []campaign.Lift) error {
+	check := func(scope campaign.HoldScope, id string, by campaign.HoldSource) error {
+		switch {
+		case !slices.Contains(campaign.HoldScopes, scope):
+			return fmt.Errorf("hold scope %q: want one of %v", scope, campaign.HoldScopes)
+		case id == "":
+			return fmt.Errorf("hold of a %s: want an id, or %q for all", scope, campaign.HoldAny)
+		case !slices.Contains(campaign.HoldSources, by):
+			return fmt.Errorf("hold source %q: want one of %v", by, campaign.HoldSources)
+		}
+		return nil
+	}
+	for _, h := range hs {
+		if err := check(h.Scope, h.ID, h.Source); err != nil {
+			return err
+		}
+		if h.Reason == "" {
+			return fmt.Errorf("hold of %s %s: want a reason", h.Scope, h.ID)
+		}
+	}
+	for _, l := range ls {
+		if err := check(l.Scope, l.ID, l.By); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HoldIDs returns the ids of all holds that can stop the origin, whatever their scope.
+func HoldIDs(o campaign.Origin) []string {
+	ids := []string{campaign.HoldAny, campaign.TemplateID(o.Account, o.Template, o.Language), campaign.TemplateID("", o.Template, o.Language)}
+	for _, id := range []string{o.Key, o.Company, o.Account, o.Portfolio, o.Connection, o.Run} {
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// IntentOrigin is the origin that an intent is compared with: its connection is known in any case.
+func IntentOrigin(in *campaign.Intent) campaign.Origin {
+	o := in.Origin
+	o.Connection = cmp.Or(o.Connection, in.Connection)
+	return o
+}

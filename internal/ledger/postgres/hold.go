@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/mutant"
+)
+
+const sqlSelectHold = `SELECT scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by FROM hold `
+
+const (
+	// One writer of holds at a time: two replicas that report the same new hold have no row to lock.
+	// Readers do not wait. The number is the ledger's own.
+	sqlLockHolds  = `SELECT pg_advisory_xact_lock(7163384726178410)`
+	sqlHoldsOf    = sqlSelectHold + `WHERE scope = ANY($1) AND id = ANY($2)`
+	sqlWriteHolds = `INSERT INTO hold (scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by)
+		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[],
+			$9::boolean[], $10::bigint[], $11::bigint[], $12::text[])
+		ON CONFLICT (scope, id, reason) DO UPDATE SET detail = excluded.detail, source = excluded.source, since = excluded.since,
+			latest = excluded.latest, until = excluded.until, manual = excluded.manual, count = excluded.count,
+			lifted = excluded.lifted, lifted_by = excluded.lifted_by`
+)
+
+// changeHolds merges holds and lifts with the stored ones, and adds what changes to the commit. It
+// waits for other writers of holds, so a transaction takes all its other locks before.
+func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds, err error) {
+	var scopes, ids []string
+	for _, h := range hs {
+		scopes, ids = append(scopes, string(h.Scope)), append(ids, plainText(h.ID))
+	}
+	for _, l := range ls {
+		scopes, ids = append(scopes, string(l.Scope)), append(ids, plainText(l.ID))
+	}
+	if len(ids) == 0 {
+		return s, nil
+	}
+	if err := t.do(stmt(nil, sqlLockHolds), each(func(scan scanFunc) error {
+		h, err := ledger.ScanHold(scan)
+		s.Read(h)
+		return err
+	}, sqlHoldsOf, scopes, ids)); err != nil {
+		return s, err
+	}
+	now := time.Now()
+	for _, h := range hs {
+		h.ID, h.Reason, h.Detail = plainText(h.ID), plainText(h.Reason), plainText(h.Detail)
+		s.Add(h, now)
+	}
+	for _, l := range ls {
+		l.ID, l.Reason = plainText(l.ID), plainText(l.Reason)
+		s.Lift(l, now)
+	}
+	t.last(writeHolds(s.Changed())...)
+	return s, nil
+}
+
+func writeHolds(rows []campaign.Hold) []*query {
+	if len(rows) == 0 {
+		return nil
+	}
+	var scopes, ids, reasons, details, sources, liftedBy []string
+	var since, latest, until, counts, lifted []int64
+	var manual []bool
+	for _, h := range rows {
+		scopes, ids, reasons = append(scopes, string(h.Scope)), append(ids, h.ID), append(reasons, h.Reason)
+		details, sources = append(details, h.Detail), append(sources, string(h.Source))
+		since, latest, until = append(since, ledger.Millis(h.Since)), append(latest, ledger.Millis(h.Latest)), append(until, ledger.Millis(h.Until))
+		manual, counts = append(manual, h.Manual), append(counts, int64(h.Count))
+		lifted, liftedBy = append(lifted, ledger.Millis(h.Lifted)), append(liftedBy, string(h.LiftedBy))
+	}
+	return []*query{stmt(nil, sqlWriteHolds, scopes, ids, reasons, details, sources, since, latest, until, manual, counts, lifted, liftedBy)}
+}
+
+// AddHolds implements campaign.HoldLedger.
+func (l *Ledger) AddHolds(ctx context.Context, hs []campaign.Hold) (began []campaign.Hold, err error) {
+	s, err := l.holds(ctx, hs, nil)
+	return s.Began, err
+}
+
+// LiftHolds implements campaign.HoldLedger.
+func (l *Ledger) LiftHolds(ctx context.Context, ls []campaign.Lift) (ended []campaign.Hold, err error) {
+	s, err := l.holds(ctx, nil, ls)
+	return s.Ended, err
+}
+
+// holds commits changeHolds. After a commit that was not answered it tries again, and what began or
+// ended with the first try is then missing from the answer.
+func (l *Ledger) holds(ctx context.Context, hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds, err error) {
+	if err := ledger.CheckHolds(hs, ls); err != nil || len(hs)+len(ls) == 0 {
+		return s, err
+	}
+	if err := l.change(ctx, l.sender, "", func(t *tx) (err error) {
+		s, err = t.changeHolds(hs, ls)
+		return err
+	}); err != nil {
+		return ledger.Holds{}, err
+	}
+	if mutant.Enabled {
+		for _, h := range hs {
+			l.ownHolds.Store(h.ID, true)
+		}
+	}
+	return s, nil
+}
+
+const (
+	sqlAllHolds  = sqlSelectHold + `ORDER BY scope, id, reason`
+	sqlOpenHolds = sqlSelectHold + `WHERE lifted = 0 AND reason <> '' ORDER BY scope, id, reason`
+)
+
+// Holds implements campaign.HoldLedger.
+func (l *Ledger) Holds(ctx context.Context, ended bool) (found []campaign.Hold, err error) {
+	query, now := sqlOpenHolds, time.Now()
+	if ended {
+		query = sqlAllHolds
+	}
+	var all []campaign.Hold
+	if err := l.read(ctx, l.sender, list(&all, ledger.ScanHold, query)); err != nil {
+		return nil, err
+	}
+	for _, h := range all {
+		if ledger.ListedHold(h, ended, now) {
+			found = append(found, h)
+		}
+	}
+	return found, nil
+}
+
+const sqlHoldsInForce = sqlSelectHold + `WHERE lifted = 0 AND reason <> '' AND id = ANY($1) AND (until = 0 OR until > $2)`
+
+// readHolds reads the holds in force that can stop one of the intents.
+func (l *Ledger) readHolds(in []campaign.Intent, now int64, found *[]campaign.Hold) *query {
+	var ids []string
+	for i := range in {
+		for _, id := range ledger.HoldIDs(ledger.IntentOrigin(&in[i])) {
+			ids = append(ids, plainText(id))
+		}
+	}
+	return each(func(scan scanFunc) error {
+		h, err := ledger.ScanHold(scan)
+		if mutant.On("holds_unshared") { // reads only what this process wrote
+			if _, own := l.ownHolds.Load(h.ID); !own {
+				return err
+			}
+		}
+		*found = append(*found, h)
+		return err
+	}, sqlHoldsInForce, ids, now)
+}

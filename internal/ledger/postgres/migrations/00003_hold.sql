@@ -1,0 +1,17 @@
+-- +goose Up
+CREATE TABLE hold (                       -- what must not be sent now; docs/protocol.md#holds
+  scope     text    COLLATE "C" NOT NULL,
+  id        text    COLLATE "C" NOT NULL,
+  reason    text    COLLATE "C" NOT NULL, -- '': the marker of when scope and id were healed
+  detail    text    NOT NULL,
+  source    text    NOT NULL,
+  since     bigint  NOT NULL,             -- of a marker: when an event last healed
+  latest    bigint  NOT NULL,
+  until     bigint  NOT NULL,
+  manual    boolean NOT NULL,
+  count     int     NOT NULL,
+  lifted    bigint  NOT NULL,             -- of a marker: when an operator last healed
+  lifted_by text    NOT NULL,
+  PRIMARY KEY (scope, id, reason)
+) WITH (fillfactor = 50);
+CREATE INDEX hold_open ON hold (id) WHERE lifted = 0 AND reason <> '';

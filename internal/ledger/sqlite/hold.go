@@ -1,0 +1,131 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const sqlSelectHold = `SELECT scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by FROM hold `
+
+const (
+	sqlHoldsOf   = sqlSelectHold + `WHERE scope = ? AND id = ?`
+	sqlWriteHold = `INSERT OR REPLACE INTO hold (scope, id, reason, detail, source, since, latest, until, manual, count, lifted, lifted_by)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+)
+
+// changeHolds merges holds and lifts with the stored ones.
+func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds, err error) {
+	now := time.Now()
+	type of struct {
+		scope campaign.HoldScope
+		id    string
+	}
+	seen := map[of]bool{}
+	read := func(o of) error {
+		if seen[o] {
+			return nil
+		}
+		seen[o] = true
+		return t.each(sqlHoldsOf, args(string(o.scope), o.id), func(scan scanFunc) error {
+			h, err := ledger.ScanHold(scan)
+			s.Read(h)
+			return err
+		})
+	}
+	for _, h := range hs {
+		if err := read(of{h.Scope, h.ID}); err != nil {
+			return s, err
+		}
+		s.Add(h, now)
+	}
+	for _, l := range ls {
+		if err := read(of{l.Scope, l.ID}); err != nil {
+			return s, err
+		}
+		s.Lift(l, now)
+	}
+	for _, h := range s.Changed() {
+		if _, err := t.exec(sqlWriteHold, string(h.Scope), h.ID, h.Reason, h.Detail, string(h.Source), ledger.Millis(h.Since),
+			ledger.Millis(h.Latest), ledger.Millis(h.Until), h.Manual, h.Count, ledger.Millis(h.Lifted), string(h.LiftedBy)); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// AddHolds implements campaign.HoldLedger.
+func (l *Ledger) AddHolds(ctx context.Context, hs []campaign.Hold) (began []campaign.Hold, err error) {
+	s, err := l.holds(ctx, hs, nil)
+	return s.Began, err
+}
+
+// LiftHolds implements campaign.HoldLedger.
+func (l *Ledger) LiftHolds(ctx context.Context, ls []campaign.Lift) (ended []campaign.Hold, err error) {
+	s, err := l.holds(ctx, nil, ls)
+	return s.Ended, err
+}
+
+// holds commits changeHolds.
+func (l *Ledger) holds(ctx context.Context, hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds, err error) {
+	if err := ledger.CheckHolds(hs, ls); err != nil || len(hs)+len(ls) == 0 {
+		return s, err
+	}
+	err = l.submit(ctx, &op{urgency: urgent, rows: len(hs) + len(ls), run: func(t *tx) (err error) {
+		s, err = t.changeHolds(hs, ls)
+		return err
+	}})
+	if err != nil {
+		return ledger.Holds{}, err
+	}
+	return s, nil
+}
+
+const (
+	sqlAllHolds  = sqlSelectHold + `ORDER BY scope, id, reason`
+	sqlOpenHolds = sqlSelectHold + `WHERE lifted = 0 AND reason <> '' ORDER BY scope, id, reason`
+)
+
+// Holds implements campaign.HoldLedger.
+func (l *Ledger) Holds(ctx context.Context, ended bool) (found []campaign.Hold, err error) {
+	query, now := sqlOpenHolds, time.Now()
+	if ended {
+		query = sqlAllHolds
+	}
+	if err := l.read().each(ctx, query, nil, func(scan scanFunc) error {
+		h, err := ledger.ScanHold(scan)
+		if ledger.ListedHold(h, ended, now) {
+			found = append(found, h)
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// holdWidth is how many ids of holds one statement looks for. An origin has at most 9.
+const holdWidth = 9
+
+var sqlHoldsInForce = sqlSelectHold + `INDEXED BY hold_open WHERE lifted = 0 AND reason <> '' AND (until = 0 OR until > ?1)
+	AND id IN (?2` + strings.Repeat(", ?", holdWidth-1) + `)`
+
+// holdsInForce reads the holds in force that can stop the origin. Without any, it costs a look at
+// an empty index.
+func (t *tx) holdsInForce(o campaign.Origin, now int64) (found []campaign.Hold, err error) {
+	a := make([]any, 1+holdWidth)
+	a[0] = now
+	ids := ledger.HoldIDs(o)
+	for i := range holdWidth {
+		a[1+i] = ids[min(i, len(ids)-1)]
+	}
+	err = t.each(sqlHoldsInForce, a, func(scan scanFunc) error {
+		h, err := ledger.ScanHold(scan)
+		found = append(found, h)
+		return err
+	})
+	return found, err
+}
