@@ -40,7 +40,8 @@ type Controlled struct {
 // ErrNotNow says that a request does not fit the state of the run.
 var ErrNotNow = errors.New("not possible now")
 
-// PauseRun asks that no further intent is written. It returns ErrNotNow for an ended run.
+// PauseRun asks that no further intent is written. It returns ErrNotNow for a run that has ended or
+// is being cancelled.
 func PauseRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	if r.State.Ended() {
 		return Controlled{}, fmt.Errorf("%w: %s is %s, there is nothing to pause", ErrNotNow, r.ID(), r.State)
@@ -54,9 +55,6 @@ func ResumeRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	switch {
 	case r.State.Ended():
 		return Controlled{}, fmt.Errorf("%w: %s is %s; `campaignd run --new` launches another", ErrNotNow, r.ID(), r.State)
-	case r.Wanted == WantCancel:
-		return Controlled{}, fmt.Errorf("%w: %s is being cancelled, which cannot be taken back; `campaignd run --new` launches another",
-			ErrNotNow, r.ID())
 	case r.State == WaitingApproval:
 		return Controlled{}, fmt.Errorf("%w: %s waits for approval; `campaignd approve %[2]s` releases it", ErrNotNow, r.ID())
 	}
@@ -70,7 +68,7 @@ func CancelRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 		return Controlled{}, fmt.Errorf("%w: %s is already %s", ErrNotNow, r.ID(), r.State)
 	}
 	return want(ctx, l, r, WantCancel, "%s sends nothing from the next intent on; "+
-		"its queued rows end as skipped(cancelled) as soon as a sender (`campaignd serve` or `run`) has it")
+		"its sender ends its queued rows as skipped(cancelled) within 5 seconds")
 }
 
 // ApproveRun releases a run that waits for approval. It returns ErrNotNow for any other run.
@@ -90,6 +88,10 @@ func ApproveRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 
 func want(ctx context.Context, l RunLedger, r Run, w Wanted, sentence string) (Controlled, error) {
 	after, err := l.SetWanted(ctx, r.No, w)
+	if errors.Is(err, ErrCancelled) {
+		return Controlled{}, fmt.Errorf("%w: %s is being cancelled, which cannot be taken back; `campaignd run --new` launches another",
+			ErrNotNow, r.ID())
+	}
 	if err != nil {
 		return Controlled{}, fmt.Errorf("%s: %w", r.ID(), err)
 	}

@@ -65,7 +65,7 @@ func TestRequestsFitTheStateOfARun(t *testing.T) {
 	l := openLedger(t)
 	for state, want := range map[campaign.State]map[string]outcome{
 		campaign.Importing: {"pause": {campaign.Importing, campaign.WantPause}, "resume": {campaign.Importing, campaign.WantRun},
-			"cancel": {campaign.Importing, campaign.WantCancel}, "approve": no},
+			"cancel": {campaign.Ready, campaign.WantCancel}, "approve": no},
 		campaign.WaitingApproval: {"pause": {campaign.WaitingApproval, campaign.WantPause}, "resume": no,
 			"cancel": {campaign.Ready, campaign.WantCancel}, "approve": {campaign.Ready, campaign.WantRun}},
 		campaign.Ready: {"pause": {campaign.Ready, campaign.WantPause}, "resume": {campaign.Ready, campaign.WantRun},
@@ -113,8 +113,10 @@ func TestRequestsFitTheStateOfARun(t *testing.T) {
 	if run, err = l.SetWanted(t.Context(), run.No, campaign.WantCancel); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := campaign.ResumeRun(t.Context(), l, run); !errors.Is(err, campaign.ErrNotNow) {
-		t.Errorf("resume of a run that is being cancelled: %v, want %v", err, campaign.ErrNotNow)
+	for _, wish := range []string{"pause", "resume", "approve"} {
+		if got, err := wishes[wish](t, l, run); !errors.Is(err, campaign.ErrNotNow) {
+			t.Errorf("%s of a run that is being cancelled: %+v, %v, want %v", wish, got, err, campaign.ErrNotNow)
+		}
 	}
 	run.No = 99
 	for wish, ask := range wishes {

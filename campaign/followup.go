@@ -170,10 +170,13 @@ func (f *followUp) chosen(ctx context.Context, yield func(*Line) error) error {
 // create counts the selection, so that an empty or too early one leaves nothing behind, and stores
 // the run.
 func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) error {
-	var rows, early int64
+	var rows, early, doubtful int64
 	var until time.Time
 	if err := f.chosen(ctx, func(l *Line) error {
 		rows++
+		if l.Status == Unknown {
+			doubtful++
+		}
 		if again := l.FailedAt.Add(limitedWait); l.Status == Failed && l.Code == LimitedAgain && now.Before(again) {
 			early++
 			if again.After(until) {
@@ -185,6 +188,7 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 		return err
 	}
 	p := f.in.Parent
+	settled := p.EndedAt.Add(def.Policies.DoubtWindow.Std()) // a cancelled run does not wait for it
 	switch {
 	case rows == 0 && f.Elsewhere > 0:
 		return fmt.Errorf("%w: the %d rows of %s that are %s are in another follow-up run already; `campaignd runs` lists it",
@@ -193,6 +197,9 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 		return fmt.Errorf("%w: the service accepted all %d of them (accepted_no_id), so none is sent again", ErrNobody, f.NoID)
 	case rows == 0:
 		return fmt.Errorf("%w: %s has no row that is %s; see `campaignd report %[2]s`", ErrNobody, p.ID(), f.where)
+	case doubtful > 0 && p.State == Cancelled && now.Before(settled):
+		return fmt.Errorf("%w: %d rows were in doubt when %s was cancelled, and a webhook may still prove them sent; wait until %s",
+			ErrNotNow, doubtful, p.ID(), settled.Format(time.RFC3339))
 	case early > 0 && !f.in.Early:
 		return fmt.Errorf("%w: %d rows failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",
 			ErrNotNow, early, until.Format(time.RFC3339))

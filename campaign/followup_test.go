@@ -277,3 +277,17 @@ func TestUncertainRowsAreListedWithTheirEvidence(t *testing.T) {
 		t.Errorf("resent %+v, %v, want 2 chosen and 1 that was accepted", again, err)
 	}
 }
+
+// A run that was cancelled ends its doubts at once, so their window counts from its end.
+func TestDoubtsOfACancelledRunAreNotSentAgainAtOnce(t *testing.T) {
+	for _, extra := range []string{"", "policies: {doubt_window: 1s}\n"} {
+		l, run := endedRun(t, extra, campaign.Line{Status: campaign.Unknown, Reason: "interrupted"})
+		run.State = campaign.Cancelled
+		if extra != "" {
+			run.EndedAt = run.EndedAt.Add(-2 * time.Second)
+		}
+		if f, err := follow(l, run, "unknown"); errors.Is(err, campaign.ErrNotNow) != (extra == "") || (f.Chosen == 1) != (extra != "") {
+			t.Errorf("with %q: %+v, %v; want ErrNotNow within the doubt window, else one row", extra, f, err)
+		}
+	}
+}

@@ -23,8 +23,14 @@ type Claim struct {
 	Connection string  // takes segments of this connection and segments without one
 	Runs       []RunNo // takes segments of these runs, in order of preference
 	Begun      bool    // takes only segments that had an owner: of a dead owner, or parked and due
-	Max        int
-	Lease      time.Duration
+	// Cancelled takes segments of any connection, whatever time they wait for, of the runs that are to
+	// be cancelled, and of no other.
+	Cancelled bool
+	// Seize also takes segments whose owner has a live lease. It goes with Cancelled: their owner, which
+	// does not let go, may be dead, and its results still merge if it is not.
+	Seize bool
+	Max   int
+	Lease time.Duration
 }
 
 // Retry is a delivery whose earlier attempt is known not to have been sent.

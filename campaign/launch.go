@@ -226,6 +226,11 @@ func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run
 			launched, err = do(ctx, run)
 			return err
 		})
+		if errors.Is(err, ErrFenced) {
+			if now, readErr := l.Ledger.Run(ctx, run.No); readErr == nil && now.Wanted == WantCancel {
+				return Launched{Run: now, Resumed: true}, nil // its import was fenced by the cancellation
+			}
+		}
 		if !errors.Is(err, ErrTaken) || l.NoWait {
 			return launched, err
 		}

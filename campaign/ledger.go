@@ -14,6 +14,8 @@ var (
 	// ErrFenced says that a newer epoch owns the segment, or another importer the run. The caller must
 	// not touch that segment again.
 	ErrFenced = errors.New("fenced: another owner has taken over")
+	// ErrCancelled says that the run is to be cancelled, which nobody takes back.
+	ErrCancelled = errors.New("cancelled, which cannot be taken back")
 	// ErrUnknownCommit says that the connection broke during the commit, so its result is not known.
 	// Intend reads back what was written before it returns this error.
 	ErrUnknownCommit = errors.New("commit outcome unknown")
@@ -52,10 +54,13 @@ type RunLedger interface {
 	Run(ctx context.Context, no RunNo) (Run, error)       // ErrNoRun
 	Runs(ctx context.Context, f RunFilter) ([]Run, error) // newest first
 	// SetWanted writes what the operator wants and returns the run after the change, or ErrNoRun.
-	// WantRun also makes a Paused run Ready. An ended run does not change.
+	// WantRun also makes a Paused run Ready. WantCancel is final: any later wish returns the run and
+	// ErrCancelled. It makes a run Ready that is Paused, WaitingApproval or Importing, so that a sender
+	// drops what the ledger has of it; its import can write nothing more. An ended run does not change.
 	SetWanted(ctx context.Context, no RunNo, w Wanted) (Run, error)
 	// SetState moves a run to the state to if it is in one of the states from. reason and detail are
-	// those of a pause, "" otherwise. It reports whether the run moved.
+	// those of a pause, "" otherwise. It reports whether the run moved. A run that is to be cancelled
+	// is never paused.
 	SetState(ctx context.Context, no RunNo, from []State, to State, reason PauseReason, detail string) (bool, error)
 	// SetAsset stores the id of the header media uploaded for this run, and until when it is kept.
 	SetAsset(ctx context.Context, no RunNo, assetID string, until time.Time) error

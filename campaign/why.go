@@ -226,7 +226,7 @@ func (w *Why) answer(run Run) string {
 		return "it is to be paused; its sender obeys within a fraction of a second"
 	case WantCancel:
 		if w.Segments.Leased == 0 && !w.fresh() {
-			return "it is to be cancelled, and nobody is there to do it: start `campaignd serve`, or `campaignd run` with its files"
+			return fmt.Sprintf("it is to be cancelled, and nobody is there to do it: `campaignd cancel %s` does it", run.ID())
 		}
 		return "it is being cancelled"
 	}

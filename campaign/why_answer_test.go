@@ -67,7 +67,7 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 		"to be paused": {Run{State: Running, Wanted: WantPause}, held{tallies: queued, segments: parked},
 			"it is to be paused; its sender obeys within a fraction of a second"},
 		"to be cancelled": {Run{State: Running, Wanted: WantCancel}, held{segments: ended},
-			"it is to be cancelled, and nobody is there to do it" + start},
+			"it is to be cancelled, and nobody is there to do it: `campaignd cancel a-1` does it"},
 		"being cancelled": {Run{State: Running, Wanted: WantCancel}, held{segments: leased}, "it is being cancelled"},
 		"being cancelled, too": {Run{State: Running, Wanted: WantCancel},
 			held{segments: ended, lanes: lane("none", "")}, "it is being cancelled"},

@@ -45,7 +45,10 @@ type Engine struct {
 	limiter throttle.Limiter
 	rec     *recorder
 	zones   *zones
+	cancel  *canceller
 	poke    signal
+
+	refused map[campaign.RunNo]string // why this version cannot send a run; of the goroutine of Run
 
 	mu      sync.Mutex
 	workers map[string]*worker
@@ -60,8 +63,8 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 		return nil, err
 	}
 	return &Engine{
-		o: o, ledger: l, sender: s, limiter: lim, rec: newRecorder(l, o), zones: newZones(o.Log),
-		poke: newSignal(), workers: map[string]*worker{}, runs: map[campaign.RunNo]*run{},
+		o: o, ledger: l, sender: s, limiter: lim, rec: newRecorder(l, o), zones: newZones(o.Log), cancel: newCanceller(l, o),
+		refused: map[campaign.RunNo]string{}, poke: newSignal(), workers: map[string]*worker{}, runs: map[campaign.RunNo]*run{},
 	}, nil
 }
 
@@ -145,28 +148,35 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 		return fmt.Errorf("read runs: %w", err)
 	}
 	var active []*run
+	var cancelled []campaign.Run
 	for i := len(stored) - 1; i >= 0; i-- { // oldest first
 		s := stored[i]
-		if e.o.Only != 0 && s.No != e.o.Only || s.State == campaign.Importing {
+		if e.o.Only != 0 && s.No != e.o.Only {
 			continue
 		}
-		if err := e.settleWanted(ctx, &s); err != nil {
+		if s.Wanted == campaign.WantCancel {
+			cancelled = append(cancelled, s)
+			continue
+		}
+		if s.State == campaign.Importing {
+			continue
+		}
+		if err := e.settlePause(ctx, &s); err != nil {
 			return err
 		}
 		if s.State != campaign.Ready && s.State != campaign.Running {
 			continue
 		}
-		r, err := e.run(s)
-		if err != nil {
-			e.o.Log.Error("run cannot be prepared", "run", s.ID(), "err", err)
-			if _, err := e.setPaused(ctx, s.No, campaign.PausedByOperator, err.Error()); err != nil {
-				return fmt.Errorf("pause %s: %w", s.ID(), err)
-			}
-			continue
+		if r, ok := e.prepared(s); ok {
+			active = append(active, r)
 		}
-		active = append(active, r)
 	}
 	e.mu.Lock()
+	for _, s := range cancelled { // also in the segments that this process still holds
+		if r := e.runs[s.No]; r != nil {
+			r.drop(campaign.RunCancelled)
+		}
+	}
 	e.order = active
 	maps.DeleteFunc(e.runs, func(_ campaign.RunNo, r *run) bool { return !slices.Contains(active, r) })
 	var fresh []*worker
@@ -185,7 +195,43 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 	for _, w := range fresh {
 		start(w)
 	}
-	return nil
+	return e.dropCancelled(ctx, cancelled)
+}
+
+// dropCancelled drops what is queued of the runs that are to be cancelled, and ends those that have
+// nothing left.
+func (e *Engine) dropCancelled(ctx context.Context, runs []campaign.Run) error {
+	for _, s := range runs {
+		more, err := e.cancel.drop(ctx, s)
+		if err != nil {
+			return err
+		}
+		if more {
+			e.Poke()
+		}
+	}
+	maps.DeleteFunc(e.cancel.since, func(no campaign.RunNo, _ time.Time) bool {
+		return !slices.ContainsFunc(runs, func(s campaign.Run) bool { return s.No == no })
+	})
+	if len(runs) == 0 {
+		return nil
+	}
+	return e.finish(ctx)
+}
+
+// prepared returns the compiled run. A run that this version cannot send stays as it is: another
+// replica may be of the version that can, and its operator can cancel it.
+func (e *Engine) prepared(s campaign.Run) (*run, bool) {
+	r, err := e.run(s)
+	if err != nil {
+		if why := err.Error(); e.refused[s.No] != why { // once, not at each look
+			e.refused[s.No] = why
+			e.o.Log.Error("run cannot be prepared", "run", s.ID(), "err", err)
+		}
+		return nil, false
+	}
+	delete(e.refused, s.No)
+	return r, true
 }
 
 // finish ends the runs that have nothing left to do.
@@ -201,28 +247,18 @@ func (e *Engine) finish(ctx context.Context) error {
 	return nil
 }
 
-// settleWanted moves a run towards what its operator wants.
-func (e *Engine) settleWanted(ctx context.Context, s *campaign.Run) error {
-	var err error
-	var moved bool
-	switch {
-	case s.Wanted == campaign.WantPause && s.State != campaign.Paused:
-		moved, err = e.setPaused(ctx, s.No, campaign.PausedByOperator, "paused by the operator")
-		if moved {
-			s.State = campaign.Paused
-			e.o.Log.Info("run paused", "run", s.ID(), "reason", campaign.PausedByOperator)
-		}
-	case s.Wanted == campaign.WantCancel && s.State != campaign.Running:
-		// Its segments must be claimed once more, to be dropped. The intent's transaction refuses every
-		// post meanwhile, because the run is not wanted.
-		from := []campaign.State{campaign.Ready, campaign.Paused, campaign.WaitingApproval}
-		moved, err = e.ledger.SetState(ctx, s.No, from, campaign.Running, "", "")
-		if moved {
-			s.State = campaign.Running
-		}
+// settlePause pauses a run whose operator wants that.
+func (e *Engine) settlePause(ctx context.Context, s *campaign.Run) error {
+	if s.Wanted != campaign.WantPause || s.State == campaign.Paused {
+		return nil
 	}
+	moved, err := e.setPaused(ctx, s.No, campaign.PausedByOperator, "paused by the operator")
 	if err != nil {
 		return fmt.Errorf("settle %s: %w", s.ID(), err)
+	}
+	if moved {
+		s.State = campaign.Paused
+		e.o.Log.Info("run paused", "run", s.ID(), "reason", campaign.PausedByOperator)
 	}
 	return nil
 }

@@ -19,12 +19,13 @@ import (
 // runsLedger is a ledger of runs that notes the states and the times that it is asked for.
 type runsLedger struct {
 	Ledger
-	runs   []campaign.Run // newest first
-	which  campaign.RunFilter
-	states []string
-	moves  bool
-	err    error                       // of SetState
-	reads  func(context.Context) error // of Runs; nil: it answers
+	runs    []campaign.Run // newest first
+	which   campaign.RunFilter
+	states  []string
+	moves   bool
+	err     error                       // of SetState
+	dropped []campaign.RunNo            // the runs of claims for those to be cancelled
+	reads   func(context.Context) error // of Runs; nil: it answers
 
 	mu    sync.Mutex
 	began time.Time
@@ -46,6 +47,13 @@ func (l *runsLedger) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign
 		return nil, l.reads(ctx)
 	}
 	return slices.Clone(l.runs), nil
+}
+
+func (l *runsLedger) Claim(_ context.Context, c campaign.Claim) ([]campaign.Lease, error) {
+	if c.Cancelled {
+		l.dropped = append(l.dropped, c.Runs...)
+	}
+	return nil, nil
 }
 
 func (l *runsLedger) FinishRuns(context.Context) ([]campaign.Run, error) {
@@ -86,7 +94,7 @@ func engineOf(t *testing.T, l *runsLedger, o Options) (*Engine, *bytes.Buffer) {
 // The engine writes the operator's wish into the run's state only while the state differs from it.
 func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 	pause := `1 [ready running] paused operator "paused by the operator"`
-	cancel := `1 [ready paused waiting_approval] running  ""`
+	cancel := `1 [importing waiting_approval paused] ready  ""`
 	for _, tt := range []struct {
 		state  campaign.State
 		wanted campaign.Wanted
@@ -96,7 +104,7 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 		drops  bool
 	}{
 		{campaign.Importing, campaign.WantPause, true, "", false, false},
-		{campaign.Importing, campaign.WantCancel, true, "", false, false},
+		{campaign.Importing, campaign.WantCancel, true, cancel, false, true},
 		{campaign.WaitingApproval, campaign.WantRun, true, "", false, false},
 		{campaign.Ready, campaign.WantRun, true, "", true, false},
 		{campaign.Running, campaign.WantRun, true, "", true, false},
@@ -105,11 +113,11 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 		{campaign.Running, campaign.WantPause, true, pause, false, false},
 		{campaign.Running, campaign.WantPause, false, pause, true, false},
 		{campaign.Paused, campaign.WantPause, true, "", false, false},
-		{campaign.Ready, campaign.WantCancel, true, cancel, true, true},
-		{campaign.Running, campaign.WantCancel, true, "", true, true},
-		{campaign.Paused, campaign.WantCancel, true, cancel, true, true},
-		{campaign.Paused, campaign.WantCancel, false, cancel, false, false},
-		{campaign.WaitingApproval, campaign.WantCancel, true, cancel, true, true},
+		{campaign.Ready, campaign.WantCancel, true, "", false, true},
+		{campaign.Running, campaign.WantCancel, true, "", false, true},
+		{campaign.Paused, campaign.WantCancel, true, cancel, false, true},
+		{campaign.Paused, campaign.WantCancel, false, cancel, false, true},
+		{campaign.WaitingApproval, campaign.WantCancel, true, cancel, false, true},
 	} {
 		l := &runsLedger{moves: tt.moves,
 			runs: []campaign.Run{{No: 1, Campaign: "sale", State: tt.state, Wanted: tt.wanted, Header: []string{"to"},
@@ -125,8 +133,8 @@ func TestARunMovesToWhatItsOperatorWants(t *testing.T) {
 		if !slices.Equal(l.states, want) || len(e.order) == 1 != tt.active {
 			t.Errorf("%s, wanted %s: %q, %d active, want %q, active: %v", tt.state, tt.wanted, l.states, len(e.order), want, tt.active)
 		}
-		if tt.active && (e.order[0].dropping.Load() != nil) != tt.drops {
-			t.Errorf("%s, wanted %s: dropped: %v, want %v", tt.state, tt.wanted, !tt.drops, tt.drops)
+		if dropped := len(l.dropped) == 1; dropped != tt.drops {
+			t.Errorf("%s, wanted %s: dropped: %v, want %v", tt.state, tt.wanted, dropped, tt.drops)
 		}
 		said := strings.Contains(log.String(), `msg="run paused" run=sale-1 reason=operator`)
 		if said != (tt.want == pause && tt.moves) {
@@ -182,24 +190,26 @@ func TestEachNumberIsServedOnceForItsRuns(t *testing.T) {
 	}
 }
 
-// A stored campaign that this program cannot read pauses its run, and no other.
-func TestARunThatCannotBePreparedIsPaused(t *testing.T) {
+// A stored campaign that this program cannot send changes nothing in the ledger, because a replica
+// of another version may send it. It holds up no other run, and can be cancelled.
+func TestARunThatCannotBePreparedStaysAsItIs(t *testing.T) {
 	good := campaign.Run{No: 1, Campaign: "sale", State: campaign.Ready, Wanted: campaign.WantRun, Header: []string{"to"},
 		Definition: []byte(sale)}
 	bad := good
 	bad.No, bad.Definition = 2, []byte("name: [")
 	l := &runsLedger{moves: true, runs: []campaign.Run{bad, good}}
 	e, log := engineOf(t, l, Options{})
-	if err := e.refresh(t.Context(), func(*worker) {}); err != nil || len(e.order) != 1 || e.order[0].no != 1 {
-		t.Errorf("%v, %d runs active, want no error and the first", err, len(e.order))
+	for range 3 {
+		if err := e.refresh(t.Context(), func(*worker) {}); err != nil || len(e.order) != 1 || e.order[0].no != 1 {
+			t.Errorf("%v, %d runs active, want no error and the first", err, len(e.order))
+		}
 	}
-	if len(l.states) != 1 || !strings.HasPrefix(l.states[0], `2 [ready running] paused operator "the stored campaign of sale-2: `) ||
-		strings.Count(log.String(), "run cannot be prepared\" run=sale-2") != 1 {
-		t.Errorf("states %q, want the second paused with why, and one line:\n%s", l.states, log)
+	if n := strings.Count(log.String(), "run cannot be prepared\" run=sale-2"); len(l.states) != 0 || n != 1 {
+		t.Errorf("states %q, %d lines, want none, and one line:\n%s", l.states, n, log)
 	}
-	l.err = errGone
-	if err := e.refresh(t.Context(), func(*worker) {}); err == nil || err.Error() != "pause sale-2: connection refused" {
-		t.Errorf("when the pause cannot be written: %v, want pause sale-2: connection refused", err)
+	l.runs[0].Wanted = campaign.WantCancel
+	if err := e.refresh(t.Context(), func(*worker) {}); err != nil || !slices.Equal(l.dropped, []campaign.RunNo{2}) {
+		t.Errorf("after cancel: %v, dropped %v, want no error and the second run", err, l.dropped)
 	}
 }
 

@@ -63,9 +63,7 @@ func compile(s campaign.Run, o Options) (*run, error) {
 // observe takes over what may change while a run is active.
 func (r *run) observe(s campaign.Run) {
 	r.held.Store(false) // it is Ready or Running in the ledger: an operator or a webhook resumed it
-	if s.Wanted == campaign.WantCancel {
-		r.drop(campaign.RunCancelled)
-	} else if r.expired(time.Now()) {
+	if r.expired(time.Now()) {
 		r.drop(campaign.Expired)
 	}
 }

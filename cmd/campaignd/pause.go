@@ -71,15 +71,10 @@ func (p *program) endCancelled(ctx context.Context, s campaign.Controlled) (_ ca
 	if err != nil {
 		return s, err
 	}
-	d, err := daemon.Open(ctx, c, daemon.Options{Log: p.log(c, true)})
+	run, err := daemon.EndCancelled(ctx, c, s.Run.No, cancelBudget, p.log(c, true))
 	if errors.Is(err, campaign.ErrLocked) {
 		return s, nil // the sender does it
 	}
-	if err != nil {
-		return s, err
-	}
-	defer closing(d, &err)
-	run, err := d.EndCancelled(ctx, s.Run.No, cancelBudget)
 	if err == nil && run.State.Ended() {
 		s = campaign.Controlled{Run: run, Sentence: fmt.Sprintf("%s is %s; `campaignd report %[1]s` tells who got it", run.ID(), run.State)}
 	}

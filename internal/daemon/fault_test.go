@@ -178,10 +178,8 @@ func TestCancelFailsWithTheLedgerNotWithItsBudget(t *testing.T) {
 		fault  error
 		budget time.Duration
 	}{{nil, 30 * time.Millisecond}, {errFault, time.Minute}} {
-		d := c.replica()
-		d.ledger = &stuck{c.ledger, tt.fault}
 		began := time.Now()
-		got, err := d.EndCancelled(t.Context(), run.No, tt.budget)
+		got, err := endCancelled(t.Context(), &stuck{c.ledger, tt.fault}, run.No, time.Second, tt.budget)
 		if !errors.Is(err, tt.fault) || got.State.Ended() {
 			t.Errorf("EndCancelled = %+v and %v, want it not ended and %v", got, err, tt.fault)
 		}

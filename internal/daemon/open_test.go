@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
@@ -165,7 +164,6 @@ func TestASenderWithoutAnEngineEndsAtOnce(t *testing.T) {
 	for name, do := range map[string]func() error{
 		"Serve":            func() error { return d.Serve(t.Context(), nil) },
 		"sendUntilSettled": func() error { return d.sendUntilSettled(t.Context(), campaign.Run{No: 1}, RunOptions{}) },
-		"EndCancelled":     func() error { _, err := d.EndCancelled(t.Context(), 1, time.Second); return err },
 	} {
 		if err := do(); err == nil || !strings.Contains(err.Error(), "Owner") {
 			t.Errorf("%s = %v, want an error that names the Owner", name, err)

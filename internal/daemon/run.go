@@ -126,36 +126,3 @@ func (d *Daemon) sendUntilSettled(ctx context.Context, run campaign.Run, o RunOp
 	}
 	return err
 }
-
-// EndCancelled ends a run whose wanted state is cancel: it skips the queued rows and sends nothing.
-// Doubts may keep the run open. Then EndCancelled returns the open run and nil after budget, and
-// the next sender ends the run.
-func (d *Daemon) EndCancelled(ctx context.Context, no campaign.RunNo, budget time.Duration) (campaign.Run, error) {
-	engine, err := d.engine(no)
-	if err != nil {
-		return campaign.Run{}, err
-	}
-	ctx, stop := context.WithTimeout(ctx, budget)
-	defer stop()
-	var wg sync.WaitGroup
-	wg.Go(func() { err = engine.Run(ctx) })
-	run := campaign.Run{No: no}
-	var readErr error
-	for ctx.Err() == nil {
-		if run, readErr = d.ledger.Run(ctx, no); readErr != nil || run.State.Ended() {
-			break
-		}
-		t := time.NewTimer(20 * time.Millisecond)
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		}
-		t.Stop()
-	}
-	stop()
-	wg.Wait()
-	if readErr != nil && !errors.Is(readErr, context.DeadlineExceeded) {
-		err = errors.Join(err, readErr)
-	}
-	return run, err
-}

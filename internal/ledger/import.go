@@ -47,14 +47,10 @@ func CheckQueuedOnce(no campaign.RunNo, twice []campaign.Problem) error {
 	return nil
 }
 
-// ImportEnd is the state in which the import of a run of so many rows ends, when to is asked for. A
-// run that was cancelled meanwhile becomes Ready, to be claimed and dropped.
-func ImportEnd(no campaign.RunNo, have, rows int64, wanted campaign.Wanted, to campaign.State) (campaign.State, error) {
+// CheckImportRows refuses the end of an import of fewer or more rows than the list has.
+func CheckImportRows(no campaign.RunNo, have, rows int64) error {
 	if have != rows {
-		return "", fmt.Errorf("run %d has %d rows in the ledger, the list has %d: the import did not reach its end", no, have, rows)
+		return fmt.Errorf("run %d has %d rows in the ledger, the list has %d: the import did not reach its end", no, have, rows)
 	}
-	if wanted == campaign.WantCancel {
-		return campaign.Ready, nil
-	}
-	return to, nil
+	return nil
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,9 +70,23 @@ func ReadyAgain(s campaign.State, w campaign.Wanted) bool {
 	case campaign.WantRun:
 		return s == campaign.Paused
 	case campaign.WantCancel:
-		return s == campaign.Paused || s == campaign.WaitingApproval
+		return s == campaign.Paused || s == campaign.WaitingApproval || s == campaign.Importing
 	}
 	return false
+}
+
+// CheckWish refuses a wish that would take a cancellation back. is is what the operator wants so
+// far.
+func CheckWish(is, w campaign.Wanted) error {
+	if is == campaign.WantCancel && w != campaign.WantCancel {
+		return campaign.ErrCancelled
+	}
+	return nil
+}
+
+// MayMove says whether a run in state s may move to the state to, when only the states from may.
+func MayMove(s campaign.State, wanted campaign.Wanted, from []campaign.State, to campaign.State) bool {
+	return slices.Contains(from, s) && (to != campaign.Paused || wanted != campaign.WantCancel)
 }
 
 // StateTimes are the times that go with a new state, in milliseconds: when the run started, unless it

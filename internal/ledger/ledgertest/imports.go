@@ -122,14 +122,4 @@ var importPromises = []promise{
 			f.Errorf("audit: %+v", ps)
 		}
 	}},
-	{"ACancelledImportBecomesReadyToBeDropped", func(f *fixture) {
-		r := f.create()
-		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), []campaign.Segment{{Run: r.No, Hi: 2}}))
-		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantCancel)
-		f.ok(err)
-		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
-		if got := f.run(r.No); got.State != campaign.Ready {
-			f.Errorf("got %+v; want State Ready", got)
-		}
-	}},
 }

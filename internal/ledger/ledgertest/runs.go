@@ -216,7 +216,7 @@ var runPromises = []promise{
 		if got.State != campaign.Ready || got.Wanted != campaign.WantCancel {
 			f.Errorf("a paused run that is cancelled: %+v; want State Ready, Wanted WantCancel", got)
 		}
-		l = f.lease(r.No, long) // although it was parked for an hour
+		l = f.claimCancelled(false, r.No)[0] // although it was parked for an hour
 		if g := f.intend(intent(l, 2, 3)); !g.Held {
 			f.Errorf("intent of a cancelled run: %+v; want Held", g)
 		}

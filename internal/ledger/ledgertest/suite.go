@@ -26,6 +26,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Runs", runPromises},
 		{"Import", importPromises},
 		{"Leases", leasePromises},
+		{"Cancel", cancelPromises},
 		{"Park", parkPromises},
 		{"Intents", intentPromises},
 		{"Bounds", boundPromises},

@@ -84,8 +84,9 @@ func (c *chunk) copy(t *tx) error {
 
 const (
 	// The transaction that ends the import locks the count too.
-	sqlImportedRows   = `SELECT rows FROM run_count WHERE no = $1 FOR NO KEY UPDATE`
-	sqlState          = `SELECT state FROM run WHERE no = $1`
+	sqlImportedRows = `SELECT rows FROM run_count WHERE no = $1 FOR NO KEY UPDATE`
+	// A cancellation waits for the chunk, or the chunk for it.
+	sqlImporting      = `SELECT state FROM run WHERE no = $1 FOR SHARE`
 	sqlInsertSegments = `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone)
 		SELECT s.id, $2, s.lo, s.hi, s.lo, s.closed, s.closed, s.zone
 		FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::boolean[], $6::text[]) s (id, lo, hi, closed, zone)
@@ -105,7 +106,7 @@ func (l *Ledger) AppendRows(
 	err = l.change(ctx, l.reports, "", func(t *tx) error {
 		var state campaign.State
 		var have int64
-		err := t.do(row(&have, sqlImportedRows, int64(no)), row(&state, sqlState, int64(no)))
+		err := t.do(row(&have, sqlImportedRows, int64(no)), row(&state, sqlImporting, int64(no)))
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return campaign.ErrNoRun
@@ -151,7 +152,6 @@ func (c *chunk) confirm(t *tx) error {
 const analyzeFrom = 1000
 
 const (
-	sqlWanted            = `SELECT wanted FROM run WHERE no = $1`
 	sqlAnalyzeDeliveries = `ANALYZE delivery`
 	sqlAnalyzeSegments   = `ANALYZE segment`
 	sqlAnalyzeOutcomes   = `ANALYZE outcome`
@@ -160,8 +160,7 @@ const (
 // FinishImport implements campaign.ImportLedger. It also refuses a list that queues a phone key
 // twice. The importer finds such keys first, in its memory; the query here finds those that it
 // missed. A unique index over run and key would find them too, but halves the speed of an import
-// and takes 34 MB per million rows. A run that was cancelled during its import becomes Ready, so
-// that a sender claims and drops it.
+// and takes 34 MB per million rows.
 func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64, state campaign.State) error {
 	if err := ledger.CheckImportEnd(no, state); err != nil {
 		return err
@@ -182,19 +181,14 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 		if err := t.do(row(&have, sqlImportedRows, int64(no))); err != nil {
 			return err
 		}
-		now, err := t.lockRun(no)
+		now, _, err := t.lockRun(no)
 		if err != nil || now != campaign.Importing {
 			return err
 		}
-		var wanted campaign.Wanted
-		if err := t.do(row(&wanted, sqlWanted, int64(no))); err != nil {
+		if err := ledger.CheckImportRows(no, have, rows); err != nil {
 			return err
 		}
-		end, err := ledger.ImportEnd(no, have, rows, wanted, state)
-		if err != nil {
-			return err
-		}
-		return t.do(setState(no, end, "", ""))
+		return t.do(setState(no, state, "", ""))
 	}); err != nil {
 		return err
 	}

@@ -24,6 +24,20 @@ const sqlClaim = `WITH free AS MATERIALIZED (
 	WHERE s.id = ANY(ARRAY(SELECT id FROM free))
 	RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection`
 
+const (
+	// Of a run that is to be cancelled, any segment; $5 takes live leases too.
+	sqlClaimCancelled = `WITH free AS MATERIALIZED (
+			SELECT id FROM segment WHERE run = $1 AND NOT done AND (lease_until <= ledger_now() OR $5)
+			ORDER BY id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)
+		UPDATE segment s SET epoch = s.epoch + 1, owner = $3, lease_until = ledger_now() + $4,
+			intents_since = CASE WHEN s.intents_since = 0 THEN ledger_now() ELSE s.intents_since END
+		WHERE s.id = ANY(ARRAY(SELECT id FROM free))
+		RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection`
+	sqlCancelledRuns = `SELECT w.no FROM unnest($1::bigint[]) WITH ORDINALITY w (no, i) JOIN run r ON r.no = w.no
+		WHERE r.state IN ('ready', 'running') AND r.wanted = 'cancel' AND EXISTS (SELECT 1 FROM segment WHERE run = w.no AND NOT done
+		AND (lease_until <= ledger_now() OR $2)) ORDER BY w.i`
+)
+
 // sqlClaimableRuns finds the runs that have a free segment, in the order of the list.
 const sqlClaimableRuns = `SELECT w.no FROM unnest($1::bigint[]) WITH ORDINALITY w (no, i) JOIN run r ON r.no = w.no
 	WHERE r.state IN ('ready', 'running') AND EXISTS (SELECT 1 FROM segment WHERE run = w.no AND NOT done AND lease_until <= ledger_now()
@@ -44,10 +58,14 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	connection, owner := plainText(c.Connection), plainText(c.Owner)
 	var nos []int64
 	var timeline int64
+	query, a := sqlClaimableRuns, []any{runNos(c.Runs), connection, c.Begun}
+	if c.Cancelled {
+		query, a = sqlCancelledRuns, []any{runNos(c.Runs), c.Seize}
+	}
 	if err := l.read(ctx, l.sender, list(&nos, func(scan scanFunc) (no int64, err error) {
 		err = scan(&no)
 		return no, err
-	}, sqlClaimableRuns, runNos(c.Runs), connection, c.Begun),
+	}, query, a...),
 		// A proxy may have moved this connection to a promoted standby without a sign of it.
 		row(&timeline, sqlTimeline)); err != nil {
 		return nil, err
@@ -72,6 +90,10 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 				break
 			}
 			var free []campaign.Lease
+			query, a := sqlClaim, []any{no, connection, c.Begun, c.Max - len(leases), owner, c.Lease.Milliseconds()}
+			if c.Cancelled {
+				query, a = sqlClaimCancelled, []any{no, c.Max - len(leases), owner, c.Lease.Milliseconds(), c.Seize}
+			}
 			// The run before its segments, as SetWanted locks them.
 			if err := t.do(startRun(no), each(func(scan scanFunc) error {
 				s := campaign.Lease{Segment: campaign.Segment{Run: campaign.RunNo(no)}, Until: asked.Add(c.Lease)}
@@ -79,7 +101,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 				s.Recovered = s.Epoch > 1
 				free = append(free, s)
 				return err
-			}, sqlClaim, no, connection, c.Begun, c.Max-len(leases), owner, c.Lease.Milliseconds())); err != nil {
+			}, query, a...)); err != nil {
 				return err
 			}
 			slices.SortFunc(free, func(a, b campaign.Lease) int {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -115,32 +114,31 @@ func (l *Ledger) Runs(ctx context.Context, f campaign.RunFilter) (all []campaign
 	return all, err
 }
 
-const (
-	sqlSetWanted    = `UPDATE run SET wanted = $1 WHERE no = $2`
-	sqlWakeSegments = `UPDATE segment SET wake_at = 0 WHERE run = $1 AND NOT done AND wake_at <> 0`
-)
+const sqlSetWanted = `UPDATE run SET wanted = $1 WHERE no = $2`
 
-// SetWanted implements campaign.RunLedger. A run that is cancelled also leaves Paused and
-// WaitingApproval, and its parked segments wake, so that a sender claims and drops them.
+// SetWanted implements campaign.RunLedger.
 func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted) (out campaign.Run, err error) {
 	if err := ledger.CheckWanted(w); err != nil {
 		return out, err
 	}
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
-		state, err := t.lockRun(no)
+		state, wanted, err := t.lockRun(no)
 		if err != nil {
 			return err
 		}
-		if state.Ended() {
-			out, err = t.run(sqlRun, int64(no))
+		if err = ledger.CheckWish(wanted, w); err != nil || state.Ended() {
+			var readErr error
+			if out, readErr = t.run(sqlRun, int64(no)); readErr != nil {
+				return readErr
+			}
+			if state.Ended() {
+				return nil
+			}
 			return err
 		}
 		qs := []*query{stmt(nil, sqlSetWanted, string(w), int64(no))}
 		if ledger.ReadyAgain(state, w) {
 			qs = append(qs, setState(no, campaign.Ready, "", ""))
-		}
-		if w == campaign.WantCancel {
-			qs = append(qs, stmt(nil, sqlWakeSegments, int64(no)))
 		}
 		if err := t.do(qs...); err != nil {
 			return err
@@ -151,16 +149,16 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 	return out, err
 }
 
-const sqlLockState = `SELECT state FROM run WHERE no = $1 FOR NO KEY UPDATE`
+const sqlLockState = `SELECT state, wanted FROM run WHERE no = $1 FOR NO KEY UPDATE`
 
-// lockRun reads the state of a run and keeps others from changing it until the transaction ends;
-// campaign.ErrNoRun when there is no such run.
-func (t *tx) lockRun(no campaign.RunNo) (state campaign.State, err error) {
-	err = t.do(row(&state, sqlLockState, int64(no)))
+// lockRun reads the state of a run and what its operator wants, and keeps others from changing them
+// until the transaction ends; campaign.ErrNoRun when there is no such run.
+func (t *tx) lockRun(no campaign.RunNo) (state campaign.State, wanted campaign.Wanted, err error) {
+	err = t.do(rowOf([]any{&state, &wanted}, sqlLockState, int64(no)))
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = campaign.ErrNoRun
 	}
-	return state, err
+	return state, wanted, err
 }
 
 const (
@@ -186,11 +184,11 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 	reason campaign.PauseReason, detail string) (moved bool, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		moved = false
-		state, err := t.lockRun(no)
+		state, wanted, err := t.lockRun(no)
 		if err != nil {
 			return err
 		}
-		if slices.Contains(from, state) {
+		if ledger.MayMove(state, wanted, from, to) {
 			moved = true
 			return t.do(setState(no, to, reason, detail))
 		}

@@ -137,11 +137,10 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 		if err != nil || r.State != campaign.Importing {
 			return err
 		}
-		end, err := ledger.ImportEnd(no, r.Rows, rows, r.Wanted, state)
-		if err != nil {
+		if err := ledger.CheckImportRows(no, r.Rows, rows); err != nil {
 			return err
 		}
-		return t.setState(no, end, "", "")
+		return t.setState(no, state, "", "")
 	})
 }
 

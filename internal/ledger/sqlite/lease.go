@@ -49,6 +49,9 @@ const (
 	sqlFreeSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection FROM segment
 		WHERE run = ?1 AND done = 0 AND lease_until <= ?2 AND wake_at <= ?2 AND connection IN ('', ?3) AND (epoch > 0 OR NOT ?5)
 		ORDER BY connection = '', id LIMIT ?4`
+	// Of a run that is to be cancelled: ?4 takes live leases too.
+	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection FROM segment
+		WHERE run = ?1 AND done = 0 AND (lease_until <= ?2 OR ?4) ORDER BY id LIMIT ?3`
 	sqlClaim = `UPDATE segment SET epoch = ?, owner = ?, lease_until = ?,
 		intents_since = CASE WHEN intents_since = 0 THEN ? ELSE intents_since END WHERE id = ?`
 )
@@ -56,15 +59,20 @@ const (
 // claim leases up to n free segments of a run.
 func (t *tx) claim(c *campaign.Claim, no campaign.RunNo, n int, now time.Time) (free []campaign.Lease, err error) {
 	var state campaign.State
-	if err := t.row(sqlState, args(int64(no)), &state); errors.Is(err, sql.ErrNoRows) {
+	var wanted campaign.Wanted
+	if err := t.row(sqlState, args(int64(no)), &state, &wanted); errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	if state != campaign.Ready && state != campaign.Running {
+	if state != campaign.Ready && state != campaign.Running || c.Cancelled && wanted != campaign.WantCancel {
 		return nil, nil
 	}
-	if err := t.each(sqlFreeSegments, args(int64(no), ledger.Millis(now), c.Connection, n, c.Begun), func(scan scanFunc) error {
+	query, a := sqlFreeSegments, args(int64(no), ledger.Millis(now), c.Connection, n, c.Begun)
+	if c.Cancelled {
+		query, a = sqlCancelledSegments, args(int64(no), ledger.Millis(now), n, c.Seize)
+	}
+	if err := t.each(query, a, func(scan scanFunc) error {
 		s := campaign.Lease{Segment: campaign.Segment{Run: no}}
 		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Mark, &s.Epoch, &s.Connection)
 		s.Recovered = s.Epoch > 0

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -106,13 +105,9 @@ func (l *Ledger) Runs(ctx context.Context, f campaign.RunFilter) (all []campaign
 	return all, err
 }
 
-const (
-	sqlSetWanted    = `UPDATE run SET wanted = ? WHERE no = ?`
-	sqlWakeSegments = `UPDATE segment SET wake_at = 0 WHERE run = ? AND done = 0 AND wake_at <> 0`
-)
+const sqlSetWanted = `UPDATE run SET wanted = ? WHERE no = ?`
 
-// SetWanted implements campaign.RunLedger. A run that is cancelled also leaves Paused and
-// WaitingApproval, and its parked segments wake, so that a sender claims and drops them.
+// SetWanted implements campaign.RunLedger.
 func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wanted) (out campaign.Run, err error) {
 	if err := ledger.CheckWanted(w); err != nil {
 		return out, err
@@ -122,16 +117,14 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 		if out = r; err != nil || r.State.Ended() {
 			return err
 		}
+		if err := ledger.CheckWish(r.Wanted, w); err != nil {
+			return err
+		}
 		if _, err := t.exec(sqlSetWanted, string(w), int64(no)); err != nil {
 			return err
 		}
 		if ledger.ReadyAgain(r.State, w) {
 			if err := t.setState(no, campaign.Ready, "", ""); err != nil {
-				return err
-			}
-		}
-		if w == campaign.WantCancel {
-			if _, err := t.exec(sqlWakeSegments, int64(no)); err != nil {
 				return err
 			}
 		}
@@ -151,19 +144,20 @@ func (t *tx) setState(no campaign.RunNo, to campaign.State, reason campaign.Paus
 	return err
 }
 
-const sqlState = `SELECT state FROM run WHERE no = ?`
+const sqlState = `SELECT state, wanted FROM run WHERE no = ?`
 
 // SetState implements campaign.RunLedger.
 func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaign.State, to campaign.State,
 	reason campaign.PauseReason, detail string) (moved bool, err error) {
 	err = l.write(ctx, results, func(t *tx) error {
 		var state campaign.State
-		if err := t.row(sqlState, args(int64(no)), &state); errors.Is(err, sql.ErrNoRows) {
+		var wanted campaign.Wanted
+		if err := t.row(sqlState, args(int64(no)), &state, &wanted); errors.Is(err, sql.ErrNoRows) {
 			return campaign.ErrNoRun
 		} else if err != nil {
 			return err
 		}
-		if moved = slices.Contains(from, state); !moved {
+		if moved = ledger.MayMove(state, wanted, from, to); !moved {
 			return nil
 		}
 		return t.setState(no, to, reason, detail)

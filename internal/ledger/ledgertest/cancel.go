@@ -1,0 +1,150 @@
+package ledgertest
+
+import (
+	"errors"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// oneSegment is the first segment of a run, up to seq hi.
+func oneSegment(no campaign.RunNo, hi int64) []campaign.Segment {
+	return []campaign.Segment{{Run: no, Hi: hi}}
+}
+
+// cancel asks for the end of a run.
+func (f *fixture) cancel(no campaign.RunNo) campaign.Run {
+	f.Helper()
+	r, err := f.l.SetWanted(f.ctx, no, campaign.WantCancel)
+	f.ok(err)
+	return r
+}
+
+// claimCancelled leases segments of runs that are to be cancelled.
+func (f *fixture) claimCancelled(seize bool, nos ...campaign.RunNo) []campaign.Lease {
+	f.Helper()
+	ls, err := f.l.Claim(f.ctx, campaign.Claim{Owner: "b", Runs: nos, Cancelled: true, Seize: seize, Max: 9, Lease: long})
+	f.ok(err)
+	return ls
+}
+
+var cancelPromises = []promise{
+	{"CancelIsFinal", func(f *fixture) {
+		r := f.imported(2)
+		f.cancel(r.No)
+		for _, w := range []campaign.Wanted{campaign.WantPause, campaign.WantRun} {
+			got, err := f.l.SetWanted(f.ctx, r.No, w)
+			if !errors.Is(err, campaign.ErrCancelled) || got.No != r.No || got.Wanted != campaign.WantCancel {
+				f.Errorf("%s after cancel: %+v, %v; want No %d, Wanted WantCancel, ErrCancelled", w, got, err, r.No)
+			}
+		}
+		if got := f.cancel(r.No); got.Wanted != campaign.WantCancel {
+			f.Errorf("cancelled twice: %+v; want Wanted WantCancel", got)
+		}
+		moved, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Paused, campaign.PausedByBreaker, "late")
+		f.ok(err)
+		if got := f.run(r.No); moved || got.State != campaign.Ready || got.Wanted != campaign.WantCancel {
+			f.Errorf("a late pause moved it: %v, %+v; want not moved, State Ready, Wanted WantCancel", moved, got)
+		}
+	}},
+	{"AnEndedRunIgnoresEveryWish", func(f *fixture) {
+		r := f.imported(0)
+		f.cancel(r.No)
+		_, err := f.l.FinishRuns(f.ctx)
+		f.ok(err)
+		for _, w := range []campaign.Wanted{campaign.WantPause, campaign.WantRun, campaign.WantCancel} {
+			if got, err := f.l.SetWanted(f.ctx, r.No, w); err != nil || got.State != campaign.Cancelled || got.Wanted != campaign.WantCancel {
+				f.Errorf("%s: %+v, %v; want State Cancelled, Wanted WantCancel, no error", w, got, err)
+			}
+		}
+	}},
+	{"CancelMakesARunReadyToBeDropped", func(f *fixture) {
+		for _, s := range []campaign.State{campaign.Importing, campaign.WaitingApproval, campaign.Ready, campaign.Paused} {
+			r := f.create()
+			f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), oneSegment(r.No, 2)))
+			if s != campaign.Importing {
+				f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.Ready))
+				_, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, s, "", "")
+				f.ok(err)
+			}
+			if got := f.cancel(r.No); got.State != campaign.Ready {
+				f.Errorf("cancelled while %s: %s; want State Ready", s, got.State)
+			}
+			if ls := f.claimCancelled(false, r.No); len(ls) != 1 || ls[0].Hi != 2 {
+				f.Errorf("of a run cancelled while %s claimed %+v; want length 1, Hi 2", s, ls)
+			}
+		}
+	}},
+	{"ACancelledImportTakesNoMoreRows", func(f *fixture) {
+		r := f.create()
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), oneSegment(r.No, 2)))
+		f.cancel(r.No)
+		if err := f.l.AppendRows(f.ctx, r.No, 2, deliveries(2, 4), oneSegment(r.No, 4)); !errors.Is(err, campaign.ErrFenced) {
+			f.Errorf("a chunk after cancel: %v; want ErrFenced", err)
+		}
+		f.ok(f.l.FinishImport(f.ctx, r.No, 2, campaign.WaitingApproval))
+		l := f.claimCancelled(false, r.No)[0]
+		_, err := f.l.Drop(f.ctx, l, campaign.RunCancelled)
+		f.ok(err)
+		p, err := f.l.Park(f.ctx, l, time.Now(), time.Second)
+		f.ok(err)
+		_, err = f.l.FinishRuns(f.ctx)
+		f.ok(err)
+		if got := f.run(r.No); !p.Done || got.State != campaign.Cancelled || got.Rows != 2 {
+			f.Errorf("parked %+v, run %+v; want Done, State Cancelled, Rows 2", p, got)
+		}
+		f.counted(r.No, map[campaign.Status]int64{campaign.Skipped: 2})
+		f.sound(r.No)
+	}},
+	{"WhatIsToBeCancelledIsClaimedAnywhereAtOnce", func(f *fixture) {
+		r := f.imported(campaign.SegmentSize + 1)
+		bound := f.lease(r.No, long)
+		f.sent(bound, 0, 1)
+		f.record(acceptance(bound, 0))
+		_, err := f.l.Park(f.ctx, bound, time.Now().Add(long), time.Minute)
+		f.ok(err)
+		if ls := f.claimCancelled(true, r.No); len(ls) != 0 {
+			f.Errorf("of a run that is not to be cancelled claimed %+v; want length 0", ls)
+		}
+		f.cancel(r.No)
+		ls := f.claimCancelled(false, r.No)
+		if len(ls) != 2 {
+			f.Fatalf("claimed %+v; want length 2", ls)
+		}
+		for _, l := range ls {
+			if bound := l.Index == 0; bound != (l.Connection == "conn_1") || bound != l.Recovered {
+				f.Errorf("lease %+v; want Connection conn_1 and Recovered exactly of the first", l)
+			}
+		}
+	}},
+	{"ASegmentOfALiveOwnerIsSeizedOnlyWhenAskedFor", func(f *fixture) {
+		r := f.imported(3)
+		live := f.lease(r.No, long)
+		f.sent(live, 0, 2)
+		f.cancel(r.No)
+		if ls := f.claimCancelled(false, r.No); len(ls) != 0 {
+			f.Errorf("claimed %+v; want length 0", ls)
+		}
+		ls := f.claimCancelled(true, r.No)
+		if len(ls) != 1 || ls[0].Epoch <= live.Epoch || !ls[0].Recovered || ls[0].Mark != 2 {
+			f.Fatalf("seized %+v; want length 1, Epoch above %d, Recovered, Mark 2", ls, live.Epoch)
+		}
+		if g := f.intend(intent(live, 2, 3)); !g.Fenced {
+			f.Errorf("an intent of the old owner: %+v; want Fenced", g)
+		}
+		_, err := f.l.Recover(f.ctx, ls[0], at(2))
+		f.ok(err)
+		_, err = f.l.Drop(f.ctx, ls[0], campaign.RunCancelled)
+		f.ok(err)
+		_, err = f.l.Resolve(f.ctx, ls[0], time.Now(), campaign.UncertainHold)
+		f.ok(err)
+		p, err := f.l.Park(f.ctx, ls[0], time.Now(), time.Second)
+		f.ok(err)
+		if !p.Done {
+			f.Errorf("parked %+v; want Done", p)
+		}
+		f.record(acceptance(live, 0)) // a late answer
+		f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 1, campaign.Unknown: 1, campaign.Skipped: 1})
+		f.sound(r.No)
+	}},
+}
