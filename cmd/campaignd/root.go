@@ -92,7 +92,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	group("send", p.cmdRun(), p.cmdServe(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
 	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdSchedule())
 	group("control", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdSuppressions())
-	group("setup", p.cmdSandbox(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
+	group("setup", p.cmdInit(), p.cmdSandbox(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
 	p.complete(root)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

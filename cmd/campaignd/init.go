@@ -1,0 +1,83 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// startFiles are the files that `campaignd init` writes.
+//
+//go:embed start/*
+var startFiles embed.FS
+
+func (p *program) cmdInit() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [FOLDER]",
+		Short: "Write a first campaign, a list and a configuration",
+		Long: `Writes spring.yaml, list.csv and campaignd.yaml to FOLDER (default: this folder). The list has a bad row and one that occurs
+twice, so that the first check has something to say. A file that exists is never overwritten: then nothing is written.`,
+		Example: "  campaignd init first",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("`%s` takes one folder, and %d are given", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			folder := "."
+			if len(args) == 1 {
+				folder = args[0]
+			}
+			return p.writeStart(folder)
+		},
+	}
+}
+
+// writeStart writes all of startFiles to the folder, or none.
+func (p *program) writeStart(folder string) error {
+	files, err := fs.ReadDir(startFiles, "start")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		path := filepath.Join(folder, f.Name())
+		switch _, err := os.Lstat(path); {
+		case err == nil:
+			return invalid(fmt.Errorf("%s exists already, so nothing was written: name another folder", path))
+		case !errors.Is(err, fs.ErrNotExist):
+			return invalid(err)
+		}
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	for _, f := range files {
+		text, err := startFiles.ReadFile("start/" + f.Name())
+		if err != nil {
+			return err
+		}
+		if err := writeNew(filepath.Join(folder, f.Name()), text); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(p.stdout, "%s: spring.yaml (the campaign), list.csv (the list), campaignd.yaml (the configuration)\n", folder)
+	fmt.Fprintln(p.stderr, "campaignd: next, in that folder: `campaignd check spring.yaml --recipients list.csv`; "+
+		"`campaignd sandbox` plays the service")
+	return nil
+}
+
+// writeNew writes a file that does not exist yet. Only its owner may read it.
+func writeNew(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}

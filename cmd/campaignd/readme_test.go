@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// actAsCampaignd makes the test binary run as campaignd (see TestMain).
+const actAsCampaignd = "TEST_BINARY_IS_CAMPAIGND"
+
+// block returns the first code block of the README that begins with first.
+func block(t *testing.T, readme, first string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(readme, first)
+	text, _, closed := strings.Cut(rest, "```\n")
+	if !found || !closed {
+		t.Fatalf("README.md has no block that begins with %q, want one", first)
+	}
+	return text
+}
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The commands of the README are run as they are printed, in an empty folder. Only the ports differ.
+func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
+	t.Parallel()
+	sh, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, service := freePort(t), freePort(t)
+	script := block(t, readme(t), "```sh\ngo build ./cmd/campaignd\n")
+	for _, change := range [][2]string{
+		{"127.0.0.1:8080", public},
+		{"./campaignd sandbox ", "./campaignd sandbox --addr " + service + " "},
+		{"run spring.yaml", "run spring.yaml --settle 15s"},
+	} {
+		if !strings.Contains(script, change[0]) {
+			t.Fatalf("the walk is %q, want %q in it", script, change[0])
+		}
+		script = strings.Replace(script, change[0], change[1], 1)
+	}
+	folder := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(folder, "campaignd")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, sh, "-e", "-m", "-c", script)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), actAsCampaignd+"=1", "CAMPAIGND_LISTEN_PUBLIC="+public,
+		"CAMPAIGND_SERVICE_BASE_URL=http://"+service, "CAMPAIGND_SERVICE_API_KEY=sandbox-key", "CAMPAIGND_WEBHOOKS_SECRETS=sandbox-secret")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("the walk ended with %v, want exit code 0:\n%s", err, &out)
+	}
+	wantIn(t, "the walk", out.String(), "12 rows, 10 can be sent", "line 12, column \"phone\"", "the sum balances: 12 rows")
+	outcomes, err := os.ReadFile(filepath.Join(folder, "first", "outcomes.csv"))
+	if got := bytes.Count(outcomes, []byte("\n")); err != nil || got != 13 {
+		t.Errorf("outcomes.csv: got %d lines and %v, want 13", got, err)
+	}
+}
+
+func TestTheReadmeShowsTheCampaignOfInit(t *testing.T) {
+	t.Parallel()
+	shown := block(t, readme(t), "```yaml\n# spring.yaml\n")
+	written, err := startFiles.ReadFile("start/spring.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, want, _ := strings.Cut(string(written), "\n") // without its first comment
+	if shown != want {
+		t.Errorf("the README shows\n%s\nwant what init writes:\n%s", shown, want)
+	}
+}
+
+func TestInitOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d.write("list.csv", "mine")
+	r := d.want(2, "init", d.dir)
+	wantIn(t, "init", r.stderr, "list.csv exists already, so nothing was written")
+	files, err := os.ReadDir(d.dir)
+	if err != nil || len(files) != 1 {
+		t.Errorf("got %d files and %v, want list.csv alone", len(files), err)
+	}
+	if text, _ := os.ReadFile(d.path("list.csv")); string(text) != "mine" {
+		t.Errorf("list.csv has %q, want %q", text, "mine")
+	}
+	d.want(0, "init", d.path("first"))
+	d.want(2, "init", d.path("first"))
+	d.want(2, "init", "a", "b")
+}
