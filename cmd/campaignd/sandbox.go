@@ -22,7 +22,23 @@ func (p *program) cmdSandbox() *cobra.Command {
 		Long: `Answers as the messaging service does: with its rules, its errors, and signed webhooks with retries. Nothing is delivered to
 anybody. Without --scenario it has four numbers (conn_1 to conn_4), a few templates (spring_sale, order_update, ...) and a
 realistic mix of recipients: some are unreachable, some do not read, a few answer STOP. Its key is sandbox-key.
-GET /sandbox/truth lists the messages that it accepted.`,
+GET /sandbox/truth lists the messages that it accepted.
+
+It can be ill. By --fault, by the timeline of a scenario, or by requests while it runs (docs/sandbox.md has all of them):
+  hang_before=1, no_id=1                            swallow every request; accept without an id
+  pages=[{status: 403, share: 0.01}]                HTML in place of the answer, here to one recipient in a hundred
+  server_error=1, lost_before=1, too_many_requests=0.01
+  refusals=[{code: 190, share: 1, connections: [conn_1]}]
+  fail_later=[{code: 131042, share: 1}]             accept, and fail by webhook
+  away=[numbers]                                    management endpoints answer 503
+  PUT /sandbox/faults                               other faults; {} ends all
+  POST /sandbox/companies/co_1/status               {"status": "suspended"} or active: a client
+  POST /sandbox/accounts/co_1/status                {"status": "locked"}, unpaid or active: its business account
+  POST /sandbox/numbers/conn_1/status               {"status": "restricted"}, maintenance, disconnected or connected
+  POST /sandbox/templates/spring_sale/status        {"status": "paused"} or approved
+  POST /sandbox/allowance                           {"messages": 0}: how many more the plan allows
+  POST /sandbox/events                              {"type": "template.status", "ago": "24h", "data": {}}: any event, of any age
+  POST /sandbox/replay                              {"all": true}: past events again`,
 		Example: `  campaignd sandbox --webhook http://127.0.0.1:8080/webhooks/messaging
   campaignd sandbox --fault lost_after=0.05 --fault webhook_late=0.2 --retry-schedule 1s,5s,30s
   campaignd sandbox --addr 127.0.0.1:9000 --scenario scenario.yaml`,

@@ -150,6 +150,7 @@ var wireMeaning = map[string]Error{
 	"46_cdn_1010":                 {Proof: NotSent, Action: RetryLater, Hold: HoldKey, Heal: HealOperator, Code: "cdn_1010"},
 	"47_http_301":                 {Proof: NotSent, Action: RetryLater, Hold: HoldKey, Heal: HealOperator, Code: "redirect"},
 	"48_slash_308":                {Proof: NotSent, Action: RetryLater, Hold: HoldKey, Heal: HealOperator, Code: "redirect"},
+	"49_firewall_403":             {Proof: NotSent, Action: RetryUnknown, Code: "http_403"},
 	"50_rate_limited_retry_after": {Proof: NotSent, Action: Slow, Wait: 7 * time.Second, Code: "rate_limited"},
 	"51_rate_limited_bare":        {Proof: NotSent, Action: Slow, Code: "http_429"},
 	"60_internal_500":             {Proof: Doubt, Code: "internal_error"},
@@ -162,6 +163,7 @@ var wireMeaning = map[string]Error{
 	"71_ok_empty":                 {Proof: DoubtNoID, Code: "accepted_no_id"},
 	"72_ok_cut":                   {Proof: DoubtNoID, Code: "accepted_no_id"},
 	"73_ok_long_id":               {Proof: DoubtNoID, Code: "accepted_no_id"},
+	"74_ok_page":                  {Proof: DoubtNoID, Code: "not_the_service"},
 }
 
 func TestSendWritesAndReadsTheWireAsTheDocumentSays(t *testing.T) {

@@ -45,7 +45,8 @@ type Connection struct {
 	Tier string `yaml:"tier"`
 	// Quality is GREEN, YELLOW or RED. Default GREEN.
 	Quality string `yaml:"quality"`
-	// Status is shown in GET /api/v1/connections. Default connected.
+	// Status is shown in GET /api/v1/connections. A number that is restricted, disconnected or in
+	// maintenance is refused (SetNumber). Default connected.
 	Status string `yaml:"status"`
 }
 
@@ -60,9 +61,9 @@ type Asset struct {
 
 // populate makes the companies, connections, templates and assets of the options.
 func (s *Sandbox) populate() error {
-	shared := &plan{limit: s.opt.Allowance}
+	s.plan = &plan{limit: s.opt.Allowance}
 	addCompany := func(c Company) *company {
-		co := &company{Company: c, number: len(s.companies), plan: shared}
+		co := &company{Company: c, number: len(s.companies), plan: s.plan}
 		if c.Allowance > 0 {
 			co.plan = &plan{limit: c.Allowance, used: c.Used, month: monthOf(s.began)}
 		}

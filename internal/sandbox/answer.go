@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -29,6 +28,8 @@ func (s *Sandbox) beforeAcceptance(w http.ResponseWriter, r *http.Request, f *Fa
 	case s.fires(f, faultHangBefore, about...):
 		s.event(p.event("lost", "", faultHangBefore.String()))
 		s.hang(r, f)
+	case s.page(w, f, p, false):
+		s.event(p.event("lost", "", faultPage.String()))
 	default:
 		return false
 	}
@@ -55,7 +56,7 @@ func serverError(w http.ResponseWriter, f *Faults, h uint64) {
 	}
 	switch code := codes[h>>1%uint64(len(codes))]; code {
 	case 502, 504:
-		writeRaw(w, code, "text/html", fmt.Appendf(nil, "<html><head><title>%d %s</title></head></html>", code, http.StatusText(code)))
+		page(w, code)
 	case 503:
 		ref := platformRefusal(131016, "")
 		ref.status = code
@@ -107,6 +108,11 @@ func (s *Sandbox) answer(w http.ResponseWriter, r *http.Request, f *Faults, p *p
 		return
 	case lost(faultEmptyBody):
 		writeRaw(w, http.StatusOK, "text/plain; charset=UTF-8", nil)
+		return
+	}
+	if s.page(w, f, p, true) {
+		s.records.answered(got.index, faultPage)
+		s.event(p.event("lost", got.id, faultPage.String()))
 		return
 	}
 	id := got.id

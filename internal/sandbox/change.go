@@ -87,14 +87,9 @@ func (s *Sandbox) setCompany(id, status string, now time.Time) (pushed []int, _ 
 	data := fmt.Appendf(nil, `{"companyId":%q,"status":%q}`, id, status)
 	value := fmt.Appendf(nil, `{"event":"DISABLED_UPDATE","ban_info":{"waba_ban_state":%q,"waba_ban_date":%q}}`,
 		event, now.UTC().Format(time.DateOnly))
-	x := &extra{typ: "account.updated", company: id, at: now, data: data, field: "account_update", value: value}
-	for _, conn := range s.connections {
-		if conn.company == c {
-			x.conn = conn // the event names one of its connections
-			break
-		}
-	}
-	return []int{s.addExtra(x)}, nil
+	return []int{s.addExtra(&extra{
+		typ: "account.updated", company: id, conn: s.firstOf(c), at: now, data: data, field: "account_update", value: value,
+	})}, nil
 }
 
 // SetQuality changes the quality rating of a connection's number to GREEN, YELLOW or RED, and posts
@@ -194,11 +189,23 @@ func (s *Sandbox) step(st Step) (pushed []int) {
 	if st.Template != "" {
 		note(s.setTemplate(st.Template, st.Language, st.Status, now))
 	}
-	if st.Company != "" {
+	if st.Company != "" && st.Status != "" {
 		note(s.setCompany(st.Company, st.Status, now))
 	}
-	if st.Connection != "" {
+	if st.Account != "" {
+		note(s.setAccount(st.Account, st.Status, now))
+	}
+	if st.Connection != "" && st.Quality != "" {
 		note(s.setQuality(st.Connection, st.Quality, now))
+	}
+	if st.Connection != "" && st.Status != "" {
+		note(s.setNumber(st.Connection, st.Status, now))
+	}
+	if st.Allowance != nil {
+		note(nil, s.setAllowance(st.Company, *st.Allowance, now))
+	}
+	if st.Event != nil {
+		note(s.announce(*st.Event, now))
 	}
 	if st.Faults != nil {
 		f := *st.Faults

@@ -21,6 +21,10 @@ import (
 //	POST /sandbox/templates/{name}/status      {"status", "language"?}
 //	POST /sandbox/companies/{id}/status        {"status": "suspended" or "active"}
 //	POST /sandbox/numbers/{connection}/quality {"quality"}
+//	POST /sandbox/numbers/{connection}/status  {"status": "connected", "restricted", "maintenance" or "disconnected"}
+//	POST /sandbox/accounts/{company}/status    {"status": "active", "locked" or "unpaid"}
+//	POST /sandbox/allowance                    {"messages": how many more, "company"?}
+//	POST /sandbox/events                       Announcement: an event of any type and age, as YAML or JSON
 //	POST /sandbox/replay                       Replay; {} replays the events that were not answered 2xx
 func (s *Sandbox) controls() *http.ServeMux {
 	mux := http.NewServeMux()
@@ -64,12 +68,9 @@ func (s *Sandbox) controls() *http.ServeMux {
 	})
 	mux.HandleFunc("PUT /sandbox/faults", func(w http.ResponseWriter, r *http.Request) {
 		var f Faults
-		dec := yaml.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody), yaml.Strict())
-		if err := dec.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
-			refuse(w, refuseRequest(yaml.FormatError(err, false, false)))
-			return
+		if readYAML(w, r, &f) {
+			done(w, s.SetFaults(f))
 		}
-		done(w, s.SetFaults(f))
 	})
 	mux.HandleFunc("POST /sandbox/inbound", func(w http.ResponseWriter, r *http.Request) {
 		var in Inbound
@@ -99,6 +100,33 @@ func (s *Sandbox) controls() *http.ServeMux {
 		var in struct{ Quality string }
 		if s.read(w, r, &in) {
 			done(w, s.SetQuality(r.PathValue("id"), in.Quality))
+		}
+	})
+	mux.HandleFunc("POST /sandbox/numbers/{id}/status", func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Status string }
+		if s.read(w, r, &in) {
+			done(w, s.SetNumber(r.PathValue("id"), in.Status))
+		}
+	})
+	mux.HandleFunc("POST /sandbox/accounts/{id}/status", func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Status string }
+		if s.read(w, r, &in) {
+			done(w, s.SetAccount(r.PathValue("id"), in.Status))
+		}
+	})
+	mux.HandleFunc("POST /sandbox/allowance", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Messages int64
+			Company  string
+		}
+		if s.read(w, r, &in) {
+			done(w, s.SetAllowance(in.Company, in.Messages))
+		}
+	})
+	mux.HandleFunc("POST /sandbox/events", func(w http.ResponseWriter, r *http.Request) {
+		var a Announcement
+		if readYAML(w, r, &a) {
+			done(w, s.Announce(a))
 		}
 	})
 	mux.HandleFunc("POST /sandbox/replay", func(w http.ResponseWriter, r *http.Request) {
@@ -131,6 +159,16 @@ func (s *Sandbox) read(w http.ResponseWriter, r *http.Request, into any) bool {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil && err != io.EOF {
 		refuse(w, refuseRequest(err.Error()))
+		return false
+	}
+	return true
+}
+
+// readYAML decodes a control body that is YAML or JSON, with durations such as 30s.
+func readYAML(w http.ResponseWriter, r *http.Request, into any) bool {
+	dec := yaml.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody), yaml.Strict())
+	if err := dec.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		refuse(w, refuseRequest(yaml.FormatError(err, false, false)))
 		return false
 	}
 	return true

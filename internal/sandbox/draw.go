@@ -29,7 +29,9 @@ const (
 	drawSlow
 	drawEvent
 	drawTrace
-	drawRefusal // the platform code is added
+	drawPage      // the index of the page is added
+	drawFailLater // the platform code is added
+	drawRefusal   // the platform code is added
 )
 
 // mix hashes its arguments to 64 bits with the finaliser of splitmix64

@@ -11,16 +11,20 @@ type extra struct {
 	typ     string
 	company string
 	conn    *connection // nil: none
-	at      time.Time
-	data    []byte // the value of data in the service's envelope
-	field   string // the field in the platform's envelope
-	value   []byte // its value
+	at      time.Time   // as the event tells it; zero if it tells no time
+	made    time.Time   // for Replay
+	data    []byte      // the value of data in the service's envelope
+	field   string      // the field in the platform's envelope
+	value   []byte      // its value
 	posts   int
 	acked   int64 // first 2xx, Unix nanoseconds; 0: none
 }
 
 // addExtra keeps an event and returns its number. The caller holds s.mu and calls pushExtra later.
 func (s *Sandbox) addExtra(x *extra) int {
+	if x.made = x.at; s.opt.Events.OmitTime {
+		x.at = time.Time{}
+	}
 	s.extras = append(s.extras, x)
 	return len(s.extras) - 1
 }
@@ -135,8 +139,10 @@ func (s *Sandbox) appendHead(b []byte, it item, typ string, conn *connection, at
 	b = strconv.AppendUint(b, mix(s.boot, uint64(drawEvent), uint64(it.slot), uint64(it.index)), 36)
 	b = append(b, `","type":"`...)
 	b = append(b, typ...)
-	b = append(b, `","createdAt":"`...)
-	b = at.UTC().AppendFormat(b, time.RFC3339Nano)
+	if !at.IsZero() {
+		b = append(b, `","createdAt":"`...)
+		b = at.UTC().AppendFormat(b, time.RFC3339Nano)
+	}
 	b = append(b, '"')
 	if conn != nil && !s.opt.Events.OmitConnection {
 		b = append(b, `,"connectionId":`...)

@@ -37,6 +37,11 @@ type Faults struct {
 	HangFor time.Duration `yaml:"hang_for"`
 	// Refusals are refusals of the platform. Each counts as refusal_CODE.
 	Refusals []Refusal `yaml:"refusals"`
+	// Pages are HTML pages in place of the answer. Each counts as page.
+	Pages []Page `yaml:"pages"`
+	// Away are management endpoints that answer 503 with a page: connections, numbers, templates,
+	// media, webhooks, companies.
+	Away []string `yaml:"away"`
 	// Unverified answers a free-form send with the warning unverified_service_window.
 	Unverified float64 `yaml:"unverified_window"`
 
@@ -65,6 +70,9 @@ type Faults struct {
 
 	// The faults of webhooks.
 
+	// FailLater are failures by webhook of the messages that are accepted from now on. Each counts as
+	// fail_later.
+	FailLater []LaterFailure `yaml:"fail_later"`
 	// Early posts the first status before the POST is answered.
 	Early float64 `yaml:"webhook_early"`
 	// Late posts a status LateBy later.
@@ -98,6 +106,8 @@ type Refusal struct {
 	Code int `yaml:"code"`
 	// Share is 0 to 1.
 	Share float64 `yaml:"share"`
+	// Connections limits the refusal to these. Default: all.
+	Connections []string `yaml:"connections"`
 	// Times limits the refusal to the first n POSTs of a pair; 0 means every POST.
 	Times int `yaml:"times"`
 }
@@ -138,6 +148,9 @@ const (
 	faultPaired    // not drawn: a message above the pair rate
 	faultTier      // not drawn: a message above the tier
 	faultAbandoned // not drawn: a webhook without retries left
+	faultPage      // not drawn here: Faults.Pages
+	faultFailLater // not drawn here: Faults.FailLater
+	faultAway      // not drawn: Faults.Away
 	faultCount
 )
 
@@ -148,6 +161,7 @@ var faultNames = [faultCount]string{
 	"webhook_early", "webhook_late", "webhook_doubled", "webhook_reordered", "webhook_missing", "read_before_delivered",
 	"read_without_delivered", "failed_then_delivered", "webhook_forged", "webhook_orphan", "webhook_wrong_recipient",
 	"webhook_future", "throughput_exceeded", "pair_rate_exceeded", "tier_exceeded", "webhook_abandoned",
+	"page", "fail_later", "away",
 }
 
 func (f fault) String() string { return faultNames[f] }
@@ -241,7 +255,7 @@ func (f *Faults) validate() error {
 			errs = append(errs, fmt.Errorf("sandbox: faults.server_error_codes[%d]: %d is not 5xx, 408, 409 or 499", i, c))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, f.validateIllnesses())...)
 }
 
 // Set changes one fault, as the flag --fault does: "lost_after=0.01", "latency=80ms",

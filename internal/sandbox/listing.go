@@ -15,11 +15,13 @@ func (s *Sandbox) listConnections(w http.ResponseWriter, key *Key) {
 		Status      string `json:"status"`
 	}
 	out := list[entry]{Data: []entry{}}
+	s.mu.Lock()
 	for _, c := range s.connections {
 		if covers(key, c.Company) {
 			out.Data = append(out.Data, entry{c.ID, formatPhone(c.phone), c.DisplayName, c.Company, c.Status})
 		}
 	}
+	s.mu.Unlock()
 	writeJSON(w, http.StatusOK, out)
 }
 
@@ -105,8 +107,8 @@ func (s *Sandbox) billing(w http.ResponseWriter, r *http.Request, key *Key) {
 			MessagesUsed  int64 `json:"messagesUsed"`
 			MessagesLimit int64 `json:"messagesLimit"` // 0: unlimited
 		}
-		out := usage{MessagesLimit: s.opt.Allowance}
 		s.mu.Lock()
+		out := usage{MessagesLimit: max(s.plan.limit, 0)}
 		counted := map[*plan]bool{}
 		for _, c := range s.companies {
 			if c.Allowance == 0 && !counted[c.plan] {

@@ -109,6 +109,9 @@ type EventForm struct {
 	// OmitConnection leaves `connectionId` out of events.
 	OmitConnection bool `yaml:"omit_connection"`
 
+	// OmitTime leaves the time out of events that are not statuses.
+	OmitTime bool `yaml:"omit_time"`
+
 	// SignaturePrefix stands in front of the signature, for example "sha256=". Default none.
 	SignaturePrefix string `yaml:"signature_prefix"`
 	// SignatureEncoding is hex or base64. Default hex.
@@ -139,10 +142,17 @@ type Step struct {
 	Language string `yaml:"language"`
 	// Company changes to Status, which is suspended or active.
 	Company string `yaml:"company"`
-	// Connection changes to Quality, as by SetQuality.
+	// Account names a company whose business account changes to Status, as by SetAccount.
+	Account string `yaml:"account"`
+	// Connection changes to Quality, as by SetQuality, or to Status, as by SetNumber.
 	Connection string `yaml:"connection"`
 	Quality    string `yaml:"quality"`
 	Status     string `yaml:"status"`
+	// Allowance is how many more messages the plan accepts, as by SetAllowance; of Company, if that is
+	// given.
+	Allowance *int64 `yaml:"allowance"`
+	// Event is posted, as by Announce.
+	Event *Announcement `yaml:"event"`
 	// Faults replaces all faults.
 	Faults *Faults `yaml:"faults"`
 }
@@ -297,8 +307,9 @@ func (o Options) validate() error {
 		if st.After > 0 == (st.AfterMessages > 0) {
 			bad("timeline[%d]: give either after or after_messages", i)
 		}
-		if st.Template == "" && st.Company == "" && st.Connection == "" && st.Faults == nil {
-			bad("timeline[%d]: changes nothing: give template, company, connection or faults", i)
+		changes := st.Template != "" || st.Company != "" || st.Account != "" || st.Connection != ""
+		if !changes && st.Allowance == nil && st.Event == nil && st.Faults == nil {
+			bad("timeline[%d]: changes nothing: give template, company, account, connection, allowance, event or faults", i)
 		}
 		if st.Faults != nil {
 			errs = append(errs, st.Faults.validate())

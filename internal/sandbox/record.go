@@ -137,6 +137,9 @@ func (s *Sandbox) accept(f *Faults, p *post, now time.Time, warning string) acce
 		rec.values = []string{*m.Text}
 	}
 	l := s.lifeOf(p.to, rec.nth, category, now)
+	if later, ok := s.failsLater(f, p, uint64(rec.nth)); ok {
+		l = later
+	}
 	switch _, stopped := s.stopped[pairKey(c.company.number, p.to)]; {
 	case warning == "outside_service_window" && s.opt.Statuses.OutsideWindow == "dropped":
 		l = life{fate: FateSilent}

@@ -27,6 +27,7 @@ type Sandbox struct {
 	company     map[string]*company
 	templates   []*template
 	template    map[[2]string][]*template // by name, language
+	plan        *plan                     // of the account
 
 	faults    atomic.Pointer[Faults]
 	endpoints atomic.Pointer[[]*endpoint] // a change replaces the slice
@@ -83,8 +84,9 @@ type connection struct {
 // company is a Company with its plan.
 type company struct {
 	Company
-	number int
-	plan   *plan
+	number  int
+	plan    *plan
+	account string // the state of its account at the platform: "", active, locked or unpaid
 }
 
 // New makes a sandbox. An error names the option with the wrong value.

@@ -240,6 +240,9 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 	if p.to == 0 {
 		return platformRefusal(131009, "to is not a phone number")
 	}
+	if ref := s.illness(p.conn); ref != nil {
+		return ref
+	}
 	if ref := p.m.platformShape(); ref != nil {
 		return ref
 	}
@@ -257,7 +260,7 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 		}
 	}
 	for _, r := range f.Refusals {
-		if (r.Times == 0 || p.nth <= uint64(r.Times)) && unit(s.hash(drawRefusal+purpose(r.Code), p.to)) < r.Share {
+		if covered(r.Connections, p.conn) && (r.Times == 0 || p.nth <= uint64(r.Times)) && unit(s.hash(drawRefusal+purpose(r.Code), p.to)) < r.Share {
 			s.coded[r.Code]++
 			return platformRefusal(r.Code, "")
 		}

@@ -53,6 +53,10 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // route finds the endpoint below the prefix.
 func (s *Sandbox) route(w http.ResponseWriter, r *http.Request, key *Key, path string) {
 	get, post := r.Method == http.MethodGet, r.Method == http.MethodPost
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if s.away(w, name) {
+		return
+	}
 	switch {
 	case path == "/messages" && post:
 		s.send(w, r, key)

@@ -114,6 +114,10 @@ func wireFault(name string, o *Options) (before int, ok bool) {
 		o.Faults.ServerError = certain
 		code := map[string]int{"60": 500, "61": 502, "62": 503, "63": 408, "64": 409, "65": 499}[name[:2]]
 		o.Faults.Codes = []int{code}
+	case "49_firewall_403":
+		o.Faults.Pages = []Page{{Status: 403, Share: certain}}
+	case "74_ok_page":
+		o.Faults.Pages = []Page{{Status: 200, Share: certain, Accepted: true}}
 	case "70_ok_without_id":
 		o.Faults.NoID = certain
 	case "71_ok_empty":
