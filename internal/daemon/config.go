@@ -191,7 +191,7 @@ type Sending struct {
 // the key and the secret of the sandbox.
 func DefaultConfig() *Config {
 	return &Config{
-		Listen:  Listen{Public: ":8080", Admin: "127.0.0.1:8081"},
+		Listen:  Listen{Public: "127.0.0.1:8080", Admin: "127.0.0.1:8081"},
 		Ledger:  "sqlite:campaignd.db",
 		Role:    RoleAll,
 		Service: Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second)},

@@ -64,7 +64,7 @@ func TestAFileWithoutValuesIsTheDefault(t *testing.T) {
 			continue
 		}
 		got := []string{c.Listen.Public, c.LedgerFile(), c.Service.BaseURL, c.Log.Level}
-		if want := []string{":8080", "campaignd.db", defaultService, "info"}; !slices.Equal(got, want) {
+		if want := []string{"127.0.0.1:8080", "campaignd.db", defaultService, "info"}; !slices.Equal(got, want) {
 			t.Errorf("%q: listener, ledger, service and level: got %q, want %q", file, got, want)
 		}
 	}
