@@ -37,6 +37,7 @@ type Ledger interface {
 	RunLedger
 	ImportLedger
 	SendLedger
+	WireLedger
 	EventLedger
 	SuppressionLedger
 	ReportLedger

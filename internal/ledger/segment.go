@@ -5,8 +5,9 @@ import "campaignd/campaign"
 // Segment is a segment whose epoch the transaction has checked.
 type Segment struct {
 	Key          int64
-	Lo, Hi, Mark int64 // seq
-	Since        int64 // when its first intent since the last Recover was possible, in milliseconds
+	Lo, Hi, Mark int64  // seq
+	Since        int64  // when its first intent since the last Recover was possible, in milliseconds
+	GrantedBy    string // the owner that was granted what is open; "": not known
 }
 
 // First is the row id of the segment's first delivery.

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"campaignd/campaign"
@@ -31,6 +32,17 @@ var sendFaults = []faultyMethod{
 		return func(ctx context.Context) error {
 			n, err := f.l.Recover(ctx, l, at(100))
 			return none(f, n, err)
+		}
+	}},
+	{"Unposted", func(f *fixture, _ Faults) func(context.Context) error {
+		r := f.imported(10, func(r *campaign.Run) { r.Budget = 100 })
+		owner := fmt.Sprint("dead ", r.No)
+		f.sent(f.leaseOf(owner, r.No, gone), 0, 5)
+		l := f.leaseOf("heir "+owner, r.No, gone)
+		f.ok(f.l.Release(f.ctx, l, nil))
+		return func(ctx context.Context) error {
+			_, err := f.l.Unposted(ctx, campaign.WireLog{Owner: owner, Posts: []campaign.Post{post(r.No, 0, 1)}})
+			return err
 		}
 	}},
 	{"Deliveries", func(f *fixture, _ Faults) func(context.Context) error {

@@ -255,3 +255,19 @@ func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 		}
 	}
 }
+
+// A wire log covers what had no durable result. A ledger that went back in time lacks results, so no
+// log says what it may send again.
+func quarantineEndsWhatWireLogsProve(t *testing.T, l Tables) {
+	f := &fixture{T: t, l: l, ctx: t.Context()}
+	for _, ahead := range []int64{0, 2} {
+		r := f.imported(10)
+		f.sent(f.leaseOf("dead", r.No, gone), 0, 3)
+		f.sent(f.leaseOf("heir", r.No, gone), 3, 5)
+		if _, err := l.Quarantine(t.Context(), ahead, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		f.unposted("dead", 0)
+		f.unposted("heir", 0)
+	}
+}

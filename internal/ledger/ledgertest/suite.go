@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Holds", holdPromises},
 		{"Adoption", adoptionPromises},
 		{"Doubts", doubtPromises},
+		{"WireLog", wireLogPromises},
 		{"Suppressions", suppressionPromises},
 		{"Reports", reportPromises},
 		{"Pages", pagePromises},

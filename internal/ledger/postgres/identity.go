@@ -75,7 +75,7 @@ func (l *Ledger) greet(ctx context.Context, c *pgx.Conn) error {
 
 const (
 	sqlInsertIdentity = `INSERT INTO ledger (one, id, hash_key, system, timeline) VALUES (1, $1, $2, $3, $4) ON CONFLICT DO NOTHING`
-	sqlIdentity       = `SELECT hash_key, system, timeline FROM ledger WHERE one = 1`
+	sqlIdentity       = `SELECT id, hash_key, system, timeline FROM ledger WHERE one = 1`
 	sqlKnownServer    = `SELECT system, timeline FROM ledger WHERE one = 1`
 )
 
@@ -84,7 +84,7 @@ const (
 func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	var key []byte
 	var here, known serverIdentity
-	read := rowOf([]any{&key, &known.system, &known.timeline}, sqlIdentity)
+	read := rowOf([]any{&l.id, &key, &known.system, &known.timeline}, sqlIdentity)
 	if o.ReadOnly {
 		if err := l.read(ctx, l.reports, read); err != nil {
 			return err

@@ -15,11 +15,12 @@ import (
 )
 
 // sqlClaim leases free segments of one run, and passes over those that another replica is claiming.
-// The list is materialized: a plan that evaluated it more than once would lock more than it takes.
+// What is open of a segment that had an owner was granted to that one, until Recover has run. The list is materialized: a plan that evaluated it more than once would lock more than it takes.
 const sqlClaim = `WITH free AS MATERIALIZED (
 		SELECT id FROM segment WHERE run = $1 AND NOT done AND lease_until <= ledger_now() AND wake_at <= ledger_now()
 		AND connection IN ('', $2) AND (epoch > 0 OR NOT $3) ORDER BY connection = '', id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)
 	UPDATE segment s SET epoch = s.epoch + 1, owner = $5, lease_until = ledger_now() + $6,
+		granted_by = CASE WHEN s.epoch = 0 THEN $5 ELSE s.granted_by END,
 		intents_since = CASE WHEN s.intents_since = 0 THEN ledger_now() ELSE s.intents_since END
 	WHERE s.id = ANY(ARRAY(SELECT id FROM free))
 	RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection`
@@ -176,14 +177,14 @@ func (l *Ledger) Renew(ctx context.Context, leases []campaign.Lease, d time.Dura
 	return ours, nil
 }
 
-const sqlOwnedSegment = `SELECT epoch, lo, hi, mark, intents_since FROM segment WHERE id = $1 FOR NO KEY UPDATE`
+const sqlOwnedSegment = `SELECT epoch, lo, hi, mark, intents_since, granted_by FROM segment WHERE id = $1 FOR NO KEY UPDATE`
 
 // owned reads and locks the segment of the lease; campaign.ErrFenced when it has another epoch by
 // now.
 func (t *tx) owned(l campaign.Lease) (s ledger.Segment, err error) {
 	var epoch int64
 	s.Key = ledger.SegmentKey(l.Run, l.Index)
-	err = t.do(rowOf([]any{&epoch, &s.Lo, &s.Hi, &s.Mark, &s.Since}, sqlOwnedSegment, s.Key))
+	err = t.do(rowOf([]any{&epoch, &s.Lo, &s.Hi, &s.Mark, &s.Since, &s.GrantedBy}, sqlOwnedSegment, s.Key))
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && epoch != l.Epoch {
 		return s, campaign.ErrFenced
 	}
@@ -261,13 +262,13 @@ const sqlNoOutcome = `(SELECT true FROM outcome o WHERE o.rid = d.rid LIMIT 1) I
 
 // The state is a parameter for the mutation job_queue_rescue.
 const (
-	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, next_due)
-		SELECT d.rid, $6, 1, $3, $4, d.key, $5, $7 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + `
+	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, next_due, granted_by)
+		SELECT d.rid, $6, 1, $3, $4, d.key, $5, $7, $8 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + `
 		ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`
 	sqlDoubtRetried = `UPDATE outcome o SET state = $5, result_at = $3, code = $4,
-			key = (SELECT key FROM delivery d WHERE d.rid = o.rid), next_due = $6
+			key = (SELECT key FROM delivery d WHERE d.rid = o.rid), next_due = $6, granted_by = $7
 		WHERE o.rid >= $1 AND o.rid < $2 AND o.state = 2 /* retrying */`
-	sqlSetIntentsSince = `UPDATE segment SET intents_since = ledger_now() WHERE id = $1`
+	sqlRecovered = `UPDATE segment SET intents_since = ledger_now(), granted_by = owner WHERE id = $1`
 )
 
 // Recover implements campaign.SendLedger.
@@ -283,9 +284,9 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 		}
 		var posted, retried int64
 		if err := t.do(
-			stmt(&posted, sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted, int16(state), due),
-			stmt(&retried, sqlDoubtRetried, s.First(), s.End(), ledger.Millis(at), ledger.CodeInterrupted, int16(state), due),
-			stmt(nil, sqlSetIntentsSince, s.Key)); err != nil {
+			stmt(&posted, sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted, int16(state), due, s.GrantedBy),
+			stmt(&retried, sqlDoubtRetried, s.First(), s.End(), ledger.Millis(at), ledger.CodeInterrupted, int16(state), due, s.GrantedBy),
+			stmt(nil, sqlRecovered, s.Key)); err != nil {
 			return err
 		}
 		found = int(posted + retried)

@@ -45,7 +45,7 @@ func (m *markMemory) forget(id int64) {
 	delete(m.of, id)
 }
 
-const sqlRaiseMark = `UPDATE segment SET mark = greatest(mark, $2), epoch = epoch + 1, lease_until = 0, owner = '',
+const sqlRaiseMark = `UPDATE segment SET mark = greatest(mark, $2), epoch = epoch + 1, lease_until = 0, owner = '', granted_by = '',
 	intents_since = CASE WHEN intents_since = 0 THEN $3 ELSE least(intents_since, $3) END WHERE id = $1`
 
 // raise moves a mark that went back to where it was. That is always safe: the deliveries below it

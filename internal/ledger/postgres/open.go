@@ -29,6 +29,7 @@ type Ledger struct {
 	hooks   *pool // webhooks, sweeping, suppressions
 	reports *pool // reports, imports, migrations: with the settings slow
 
+	id              string         // see LedgerID
 	key             ledger.HashKey // of message ids
 	identity        atomic.Pointer[serverIdentity]
 	identityChanged atomic.Bool // a connection found another server: checkIdentity before anything is sent

@@ -23,8 +23,7 @@ func TestPostgresOpensWholeOrNotAtAll(t *testing.T) {
 		before  string // a statement
 		changes bool
 	}{
-		"Migrate": {ledger.Options{Sender: true},
-			`DROP TABLE hold; DELETE FROM goose_db_version WHERE version_id >= 3`, true},
+		"Migrate": {ledger.Options{Sender: true}, ledgertest.TakeBack, true},
 		"Identify": {ledger.Options{Sender: true}, `DELETE FROM ledger`, true},
 		"ReadOnly": {ledger.Options{ReadOnly: true}, ``, false},
 		"Restored": {ledger.Options{Sender: true, AcceptRestored: true}, `UPDATE ledger SET system = system - 1`, false},

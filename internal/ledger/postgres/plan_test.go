@@ -167,6 +167,13 @@ func everything(t *testing.T, l *Ledger) {
 	_, err = l.RenewJob(ctx, job, time.Minute)
 	ok(err)
 	ok(l.ReleaseJob(ctx, job))
+	late := ledgertest.Load(t, l, 10)
+	ls, err = l.Claim(ctx, campaign.Claim{Owner: "dead", Connection: "conn_1", Runs: []campaign.RunNo{late.No}, Max: 1, Lease: -time.Second})
+	ok(err)
+	_, err = l.Intend(ctx, []campaign.Intent{{Lease: ls[0], Connection: "conn_1", To: 5}})
+	ok(err)
+	_, err = l.Unposted(ctx, campaign.WireLog{Owner: "dead", Posts: []campaign.Post{{Run: late.No, Seq: 1, Attempt: 1}}})
+	ok(err)
 }
 
 // node is a node of EXPLAIN (FORMAT JSON).

@@ -37,6 +37,15 @@ func (l *Ledger) Rehearse(ctx context.Context, ahead int64, since time.Time) (in
 	return 0, err
 }
 
+// A wire log covers what has no durable result. In a ledger that went back in time that is more than
+// its owner knew, so it is forgotten who was granted what is open.
+const (
+	sqlForgetSegments = `UPDATE segment SET granted_by = '' WHERE id IN
+		(SELECT id FROM segment WHERE NOT done AND granted_by <> '' ORDER BY id FOR UPDATE)`
+	sqlForgetDoubts = `UPDATE outcome SET granted_by = NULL WHERE rid IN
+		(SELECT rid FROM outcome WHERE state IN (1, 2, 3) /* open */ AND granted_by IS NOT NULL ORDER BY rid FOR UPDATE)`
+)
+
 const sqlSetIdentity = `UPDATE ledger SET system = $1, timeline = $2 WHERE one = 1`
 
 func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, rehearse bool) (n int64, err error) {
@@ -61,7 +70,7 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 			if rehearse {
 				return ledger.ErrRehearsed
 			}
-			return t.do(stmt(nil, sqlSetIdentity, here.system, here.timeline))
+			return t.do(stmt(nil, sqlForgetSegments), stmt(nil, sqlForgetDoubts), stmt(nil, sqlSetIdentity, here.system, here.timeline))
 		})
 		if errors.Is(err, campaign.ErrUnknownCommit) { // no second try: it could move the marks twice
 			unknown = err

@@ -127,7 +127,7 @@ func TestSQLiteOpensWholeOrNotAtAll(t *testing.T) {
 		before  string // a statement
 		changes bool
 	}{
-		"Migrate":  {ledger.Options{}, `DROP TABLE hold; DELETE FROM goose_db_version WHERE version_id >= 3`, true},
+		"Migrate":  {ledger.Options{}, ledgertest.TakeBack, true},
 		"Sender":   {ledger.Options{Sender: true}, "", true},
 		"Beside":   {ledger.Options{}, "", false},
 		"ReadOnly": {ledger.Options{ReadOnly: true}, "", false},

@@ -8,12 +8,12 @@ import (
 	"campaignd/internal/ledger"
 )
 
-const sqlHashKey = `SELECT hash_key FROM ledger`
+const sqlHashKey = `SELECT id, hash_key FROM ledger`
 
-// readIdentity reads the key of the message hash.
+// readIdentity reads the id of the ledger and the key of the message hash.
 func (l *Ledger) readIdentity(ctx context.Context) error {
 	var key []byte
-	if err := l.reads.QueryRowContext(ctx, sqlHashKey).Scan(&key); err != nil {
+	if err := l.reads.QueryRowContext(ctx, sqlHashKey).Scan(&l.id, &key); err != nil {
 		return err
 	}
 	var err error
@@ -56,6 +56,7 @@ func (l *Ledger) identify(ctx context.Context, o ledger.Options) error {
 	if l.key, err = ledger.NewHashKey(key); err != nil {
 		return err
 	}
+	l.id = s.id
 	if !o.Sender {
 		return tx.Commit()
 	}

@@ -52,8 +52,9 @@ const (
 	// Of a run that is to be cancelled: ?4 takes live leases too.
 	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection FROM segment
 		WHERE run = ?1 AND done = 0 AND (lease_until <= ?2 OR ?4) ORDER BY id LIMIT ?3`
-	sqlClaim = `UPDATE segment SET epoch = ?, owner = ?, lease_until = ?,
-		intents_since = CASE WHEN intents_since = 0 THEN ? ELSE intents_since END WHERE id = ?`
+	// Until Recover has run, what is open was granted to an earlier owner.
+	sqlClaim = `UPDATE segment SET granted_by = CASE WHEN epoch = 0 THEN ?2 ELSE granted_by END, epoch = ?1, owner = ?2, lease_until = ?3,
+		intents_since = CASE WHEN intents_since = 0 THEN ?4 ELSE intents_since END WHERE id = ?5`
 )
 
 // claim leases up to n free segments of a run.
@@ -123,13 +124,13 @@ func (l *Ledger) Renew(ctx context.Context, leases []campaign.Lease, d time.Dura
 	return ours, nil
 }
 
-const sqlOwnedSegment = `SELECT epoch, lo, hi, mark, intents_since FROM segment WHERE id = ?`
+const sqlOwnedSegment = `SELECT epoch, lo, hi, mark, intents_since, granted_by FROM segment WHERE id = ?`
 
 // owned reads the lease's segment; campaign.ErrFenced when the segment has another epoch by now.
 func (t *tx) owned(l campaign.Lease) (s ledger.Segment, err error) {
 	var epoch int64
 	s.Key = ledger.SegmentKey(l.Run, l.Index)
-	err = t.row(sqlOwnedSegment, args(s.Key), &epoch, &s.Lo, &s.Hi, &s.Mark, &s.Since)
+	err = t.row(sqlOwnedSegment, args(s.Key), &epoch, &s.Lo, &s.Hi, &s.Mark, &s.Since, &s.GrantedBy)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && epoch != l.Epoch {
 		return s, campaign.ErrFenced
 	}
@@ -195,13 +196,13 @@ func (t *tx) undo(rid, now int64) (first bool, err error) {
 }
 
 const (
-	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code)
-		SELECT d.rid, 3 /* in doubt */, 1, ?3, ?4, d.key, ?5 FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
+	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, granted_by)
+		SELECT d.rid, 3 /* in doubt */, 1, ?3, ?4, d.key, ?5, ?6 FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid >= ?1 AND d.rid < ?2 AND o.rid IS NULL`
-	sqlDoubtRetried = `UPDATE outcome SET state = 3 /* in doubt */, result_at = ?3, code = ?4,
+	sqlDoubtRetried = `UPDATE outcome SET state = 3 /* in doubt */, result_at = ?3, code = ?4, granted_by = ?5,
 			key = (SELECT key FROM delivery d WHERE d.rid = outcome.rid)
 		WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) /* open */ AND state = 2 /* retrying */`
-	sqlSetIntentsSince = `UPDATE segment SET intents_since = ? WHERE id = ?`
+	sqlRecovered = `UPDATE segment SET intents_since = ?, granted_by = owner WHERE id = ?`
 )
 
 // Recover implements campaign.SendLedger.
@@ -211,16 +212,16 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 		if err != nil {
 			return err
 		}
-		posted, err := t.exec(sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted)
+		posted, err := t.exec(sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted, s.GrantedBy)
 		if err != nil {
 			return err
 		}
-		retried, err := t.exec(sqlDoubtRetried, s.First(), s.End(), ledger.Millis(at), ledger.CodeInterrupted)
+		retried, err := t.exec(sqlDoubtRetried, s.First(), s.End(), ledger.Millis(at), ledger.CodeInterrupted, s.GrantedBy)
 		if err != nil {
 			return err
 		}
 		found = int(posted + retried)
-		_, err = t.exec(sqlSetIntentsSince, ledger.Millis(time.Now()), s.Key)
+		_, err = t.exec(sqlRecovered, ledger.Millis(time.Now()), s.Key)
 		return err
 	}})
 	if err != nil {

@@ -25,6 +25,7 @@ type Ledger struct {
 	writes  *sql.DB        // one connection, held by the writer
 	checks  *sql.DB        // one connection, for checkpoints
 	writer  *writer        // nil when read-only
+	id      string         // see LedgerID
 	key     ledger.HashKey // of message ids
 	sweepAt sweepPos       // where the next sweep goes on
 

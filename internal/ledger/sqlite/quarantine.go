@@ -61,6 +61,9 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 		if rehearse {
 			return ledger.ErrRehearsed
 		}
+		if err := t.forgetGrants(); err != nil {
+			return err
+		}
 		if err := t.row(sqlOpens, nil, &s.id, &s.opens); err != nil {
 			return err
 		}
@@ -71,6 +74,22 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 	}
 	// After the commit: a crash in between asks for another quarantine.
 	return n, s.write(stampPath(l.path))
+}
+
+// sqlForgetGrants forget who was granted what is open: a wire log covers what has no durable result,
+// and in a ledger that went back in time that is more than its owner knew.
+var sqlForgetGrants = []string{
+	`UPDATE segment SET granted_by = '' WHERE granted_by <> '' AND done = 0`,
+	`UPDATE outcome INDEXED BY outcome_open SET granted_by = '' WHERE state IN (1, 2, 3) /* open */ AND granted_by <> ''`,
+}
+
+func (t *tx) forgetGrants() error {
+	for _, query := range sqlForgetGrants {
+		if _, err := t.exec(query); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // begin accepts the ledger as the one to go on from and ends every lease.

@@ -182,7 +182,7 @@ func (t *tx) absorbHashes(probe []any) error {
 
 const (
 	sqlOutcome      = `SELECT state, attempt, flags FROM outcome WHERE rid = ?`
-	sqlFlagNoResend = `UPDATE outcome SET flags = flags | 4 /* no resend */, code = ?, detail = ? WHERE rid = ?`
+	sqlFlagNoResend = `UPDATE outcome SET flags = flags | 4 /* no resend */, code = ?, detail = ?, granted_by = '' WHERE rid = ?`
 	sqlEpoch        = `SELECT epoch FROM segment WHERE id = ?`
 	sqlMerge        = `INSERT INTO outcome (rid, state, attempt, tries, flags, result_at, code, detail, key, intent_at, next_due,
 			request_id, trace_id)
@@ -191,7 +191,7 @@ const (
 			tries = tries + excluded.tries, flags = flags | excluded.flags, result_at = excluded.result_at,
 			code = excluded.code, detail = excluded.detail, key = excluded.key, next_due = excluded.next_due,
 			intent_at = CASE WHEN outcome.flags & 2 /* may be a duplicate */ THEN outcome.intent_at ELSE excluded.intent_at END,
-			request_id = excluded.request_id, trace_id = excluded.trace_id`
+			request_id = excluded.request_id, trace_id = excluded.trace_id, granted_by = ''`
 )
 
 // merge applies one refusal, deferral or doubt (see ledger.Replaces).

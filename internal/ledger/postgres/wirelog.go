@@ -1,0 +1,132 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+// LedgerID implements campaign.WireLedger.
+func (l *Ledger) LedgerID() string { return l.id }
+
+const (
+	sqlMarks = `SELECT id, mark FROM segment WHERE id = ANY($1)`
+	// sqlGrantedTo finds the segments that an owner holds, or in which attempts of it are open.
+	sqlGrantedTo = `SELECT s.id FROM segment s WHERE NOT s.done AND (s.owner = $1 OR s.granted_by = $1
+		OR (SELECT true FROM outcome o WHERE o.rid >= (s.run << 32) + s.lo AND o.rid < (s.run << 32) + s.hi
+			AND o.state = 3 /* in doubt */ AND o.granted_by = $1 LIMIT 1))`
+)
+
+// Unposted implements campaign.WireLedger, with a transaction for each segment. Its lock on the
+// segment waits for an intent that the dead owner sent as its last, and the new epoch fences one
+// that comes later.
+func (l *Ledger) Unposted(ctx context.Context, w campaign.WireLog) (n int, err error) {
+	posts, err := ledger.PostsOf(w)
+	if err != nil {
+		return 0, err
+	}
+	if err := l.checkIdentity(ctx); err != nil {
+		return 0, err
+	}
+	owner, marks, ids := plainText(w.Owner), map[int64]int64{}, []int64{}
+	if err := l.read(ctx, l.sender, each(func(scan scanFunc) error {
+		var id, mark int64
+		err := scan(&id, &mark)
+		marks[id] = mark
+		return err
+	}, sqlMarks, posts.Segments()), list(&ids, func(scan scanFunc) (id int64, err error) {
+		err = scan(&id)
+		return id, err
+	}, sqlGrantedTo, owner)); err != nil {
+		return 0, err
+	}
+	for _, id := range posts.Segments() {
+		mark, ok := marks[id]
+		if !ok {
+			mark = -1
+		}
+		if err := posts.Check(id, mark); err != nil {
+			return 0, l.explain(err)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		back := 0
+		if err := l.change(ctx, l.sender, "", func(t *tx) (err error) {
+			back, err = t.unpost(id, owner, posts)
+			return err
+		}); err != nil {
+			return n, err
+		}
+		n += back
+	}
+	return n, nil
+}
+
+const (
+	sqlHeldSegment = `SELECT lo, hi, mark, granted_by = $2, owner = $2 FROM segment WHERE id = $1 FOR NO KEY UPDATE`
+	sqlFresh       = `SELECT d.rid, 1 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + ` ORDER BY d.rid`
+	sqlUnanswered  = `SELECT rid, attempt FROM outcome WHERE rid >= $1 AND rid < $2 AND state = 2 /* retrying */ ORDER BY rid`
+	sqlInterrupted = `SELECT rid, attempt FROM outcome
+		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND granted_by = $3 AND code = $4 ORDER BY rid`
+	// A resent delivery may still be adopted, so it keeps what adoption compares.
+	sqlUndoDoubt = `UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = $2, code = $3, granted_by = NULL,
+			result_at = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN result_at ELSE $2 END,
+			intent_at = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN intent_at END,
+			key = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN key END
+		WHERE rid = ANY($1) AND state = 3 /* in doubt */ AND granted_by = $4 AND (attempt = 1) = $5`
+	sqlWake      = `UPDATE segment SET wake_at = 0 WHERE id = $1`
+	sqlFenceDead = `UPDATE segment SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE id = $1`
+)
+
+// unpost queues again what the owner was granted of a segment and had not posted.
+func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err error) {
+	s := ledger.Segment{Key: id}
+	var granted, held bool
+	if err := t.do(rowOf([]any{&s.Lo, &s.Hi, &s.Mark, &granted, &held}, sqlHeldSegment, id, owner)); err != nil {
+		return 0, err
+	}
+	var open, doubts []int64
+	unposted := func(into *[]int64) func(scanFunc) error {
+		return func(scan scanFunc) error {
+			var rid int64
+			var attempt int
+			err := scan(&rid, &attempt)
+			if err == nil && !posts.Has(rid, attempt) {
+				*into = append(*into, rid)
+			}
+			return err
+		}
+	}
+	qs := []*query{each(unposted(&doubts), sqlInterrupted, s.First(), s.End(), owner, ledger.CodeInterrupted)}
+	if granted {
+		qs = append(qs, each(unposted(&open), sqlFresh, s.First(), s.Marked()),
+			each(unposted(&open), sqlUnanswered, s.First(), s.End()))
+	}
+	if held {
+		qs = append(qs, stmt(nil, sqlFenceDead, id))
+	}
+	if err := t.do(qs...); err != nil {
+		return 0, err
+	}
+	slices.Sort(open)
+	if len(open)+len(doubts) == 0 {
+		return 0, nil
+	}
+	now := ledger.Millis(time.Now())
+	var fresh, first, later, firstDoubts, laterDoubts int64
+	// In this order: each statement sees the rows that those before it deferred.
+	if err := t.do(
+		stmt(&later, sqlUndoRetry, open, now, ledger.CodeReleased),
+		stmt(&first, sqlUndoFirstRetry, open, now, ledger.CodeReleased),
+		stmt(&fresh, sqlDeferUnposted, open, now, ledger.CodeReleased),
+		stmt(&laterDoubts, sqlUndoDoubt, doubts, now, ledger.CodeReleased, owner, false),
+		stmt(&firstDoubts, sqlUndoDoubt, doubts, now, ledger.CodeReleased, owner, true),
+		stmt(nil, sqlWake, id)); err != nil {
+		return 0, err
+	}
+	return int(fresh + first + later + firstDoubts + laterDoubts), t.giveBack(ledger.RunOf(id), id, fresh+first+firstDoubts)
+}
