@@ -15,7 +15,8 @@ import (
 )
 
 // sqlClaim leases free segments of one run, and passes over those that another replica is claiming.
-// What is open of a segment that had an owner was granted to that one, until Recover has run. The list is materialized: a plan that evaluated it more than once would lock more than it takes.
+// What is open of a segment that had an owner was granted to that one, until Recover has run. The
+// list is materialized: a plan that evaluated it more than once would lock more than it takes.
 const sqlClaim = `WITH free AS MATERIALIZED (
 		SELECT id FROM segment WHERE run = $1 AND NOT done AND lease_until <= ledger_now() AND wake_at <= ledger_now()
 		AND connection IN ('', $2) AND (epoch > 0 OR NOT $3) ORDER BY connection = '', id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)
@@ -339,29 +340,4 @@ func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time,
 		l.marks.forget(ledger.SegmentKey(lease.Run, lease.Index))
 	}
 	return p, nil
-}
-
-const sqlDeliveries = `SELECT d.rid, d.key, d.row, d.dest, d.cells FROM delivery d
-	WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + ` ORDER BY d.rid`
-
-// Deliveries implements campaign.SendLedger.
-func (l *Ledger) Deliveries(ctx context.Context, no campaign.RunNo, from, to int64) (all []campaign.Delivery, err error) {
-	err = l.read(ctx, l.sender, list(&all, func(scan scanFunc) (campaign.Delivery, error) {
-		return ledger.ScanDelivery(scan)
-	}, sqlDeliveries, ledger.RowID(no, from), ledger.RowID(no, to)))
-	return all, err
-}
-
-const sqlDue = `SELECT d.*, o.attempt, o.tries FROM outcome o
-	CROSS JOIN LATERAL (SELECT rid, key, row, dest, cells FROM delivery WHERE rid = o.rid OFFSET 0) d
-	WHERE o.rid >= $1 AND o.rid < $2 AND o.state = 1 /* deferred */ AND o.next_due <= $3 ORDER BY o.next_due, o.rid LIMIT $4`
-
-// Due implements campaign.SendLedger.
-func (l *Ledger) Due(ctx context.Context, lease campaign.Lease, now time.Time, n int) (all []campaign.Retry, err error) {
-	err = l.read(ctx, l.sender, list(&all, func(scan scanFunc) (r campaign.Retry, err error) {
-		r.Delivery, err = ledger.ScanDelivery(scan, &r.Attempt, &r.Tries)
-		r.Attempt++
-		return r, err
-	}, sqlDue, ledger.RowID(lease.Run, lease.Lo), ledger.RowID(lease.Run, lease.Hi), ledger.Millis(now), n))
-	return all, err
 }

@@ -23,7 +23,7 @@ func TestPostgresOpensWholeOrNotAtAll(t *testing.T) {
 		before  string // a statement
 		changes bool
 	}{
-		"Migrate": {ledger.Options{Sender: true}, ledgertest.TakeBack, true},
+		"Migrate":  {ledger.Options{Sender: true}, ledgertest.TakeBack, true},
 		"Identify": {ledger.Options{Sender: true}, `DELETE FROM ledger`, true},
 		"ReadOnly": {ledger.Options{ReadOnly: true}, ``, false},
 		"Restored": {ledger.Options{Sender: true, AcceptRestored: true}, `UPDATE ledger SET system = system - 1`, false},
