@@ -21,10 +21,6 @@ const (
 	limitedWait  = 24 * time.Hour
 )
 
-// withoutID are the reasons of doubts that no policy sends again, because the answer was a success
-// (messaging.DoubtNoID).
-var withoutID = []string{"accepted_no_id", "not_the_service"}
-
 // FollowUpLedger is the part of the ledger that a follow-up run reads and writes.
 type FollowUpLedger interface {
 	RunLedger
@@ -50,7 +46,8 @@ type FollowedUp struct {
 	Run       Run
 	Chosen    int64 // rows of its list
 	Elsewhere int64 // rows left out because another follow-up run of the same parent has them
-	NoID      int64 // rows left out because the service accepted them with an answer without an id
+	NoID      int64 // rows left out because the service accepted them, or may have, with an answer without an id
+	Released  int64 // such rows that are in its list because the selection names their reason
 	Existed   bool  // the same selection was made before: that run is returned and nothing was added
 }
 
@@ -145,7 +142,7 @@ func (f *followUp) identify(ctx context.Context) error {
 
 // chosen yields the selected rows, in the order of the parent's list.
 func (f *followUp) chosen(ctx context.Context, yield func(*Line) error) error {
-	f.Elsewhere, f.NoID = 0, 0
+	f.Elsewhere, f.NoID, f.Released = 0, 0, 0
 	for l, err := range f.in.Ledger.Lines(ctx, f.in.Parent.No) {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", f.in.Parent.ID(), err)
@@ -154,11 +151,14 @@ func (f *followUp) chosen(ctx context.Context, yield func(*Line) error) error {
 			continue
 		}
 		switch {
-		case l.Status == Unknown && (slices.Contains(withoutID, l.Code) || slices.Contains(withoutID, l.Reason)):
+		case l.isWithoutID() && !slices.ContainsFunc(f.in.Where, func(w Where) bool { return w.releases(&l) }):
 			f.NoID++
 		case f.taken.Has(l.Key):
 			f.Elsewhere++
 		default:
+			if l.isWithoutID() {
+				f.Released++
+			}
 			if err := yield(&l); err != nil {
 				return err
 			}
@@ -194,7 +194,9 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 		return fmt.Errorf("%w: the %d rows of %s that are %s are in another follow-up run already; `campaignd runs` lists it",
 			ErrNobody, f.Elsewhere, p.ID(), f.where)
 	case rows == 0 && f.NoID > 0:
-		return fmt.Errorf("%w: the service accepted all %d of them (accepted_no_id), so none is sent again", ErrNobody, f.NoID)
+		return fmt.Errorf("%w: the service answered all %d of them with a success without an id, so none is sent again; "+
+			"--where unknown=accepted_no_id and --where unknown=not_the_service send them all the same, some of them a second time",
+			ErrNobody, f.NoID)
 	case rows == 0:
 		return fmt.Errorf("%w: %s has no row that is %s; see `campaignd report %[2]s`", ErrNobody, p.ID(), f.where)
 	case doubtful > 0 && p.State == Cancelled && now.Before(settled):

@@ -88,6 +88,7 @@ func TestOnlyRowsThatMayBeSentAgainCanBeChosen(t *testing.T) {
 		"skipped=held_out":      {Status: campaign.Skipped, Detail: "held_out"}, "skipped=expired": {Status: campaign.Skipped, Detail: "expired"},
 		"skipped=run_failed": {Status: campaign.Skipped, Detail: "run_failed"},
 		"skipped=cancelled":  {Status: campaign.Skipped, Detail: "cancelled"},
+		"unknown=time_out":   {Status: campaign.Unknown, Detail: "time_out"},
 	} {
 		got, err := campaign.ParseWhere(s)
 		if err != nil || got != want || got.String() != s {
@@ -95,7 +96,7 @@ func TestOnlyRowsThatMayBeSentAgainCanBeChosen(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]string{
-		"failed=": "names no code", "refused=": "names no code", "unknown=x": "has no codes", "unknown=": "has no codes",
+		"failed=": "names no code", "refused=": "names no code", "unknown=": "names no code",
 		"skipped=": "cannot be sent", "skipped=duplicate": "cannot be sent",
 		"skipped=opted_out":  "only those may be that were skipped for cancelled, expired, frequency_cap, held_out, over_limit, run_failed",
 		"skipped=suppressed": "cannot be sent", "skipped=blocked": "cannot be sent", "skipped=invalid_phone": "cannot be sent",
@@ -122,16 +123,21 @@ func TestAFollowUpHasEachChosenRowOnce(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		where []string
-		rows  []int64
-		noID  int64
+		where    []string
+		rows     []int64
+		noID     int64
+		released int64
 	}{
-		"failed": {[]string{"failed"}, []int64{1, 2}, 0}, "one code": {[]string{"failed=131026"}, []int64{2}, 0},
-		"refused":     {[]string{"refused"}, []int64{3, 4}, 0},
-		"one refusal": {[]string{"refused=send_media"}, []int64{3}, 0}, "unknown": {[]string{"unknown"}, []int64{5}, 2},
-		"skipped":    {[]string{"skipped"}, []int64{8, 11}, 0},
-		"one reason": {[]string{"skipped=cancelled"}, []int64{11}, 0},
-		"several":    {[]string{"skipped=expired", "failed=131049", "failed"}, []int64{1, 2, 8}, 0},
+		"failed": {[]string{"failed"}, []int64{1, 2}, 0, 0}, "one code": {[]string{"failed=131026"}, []int64{2}, 0, 0},
+		"refused":     {[]string{"refused"}, []int64{3, 4}, 0, 0},
+		"one refusal": {[]string{"refused=send_media"}, []int64{3}, 0, 0}, "unknown": {[]string{"unknown"}, []int64{5}, 2, 0},
+		"one doubt":                     {[]string{"unknown=time_out"}, []int64{5}, 0, 0},
+		"accepted, and named":           {[]string{"unknown=accepted_no_id"}, []int64{6, 7}, 0, 2},
+		"accepted, and the other named": {[]string{"unknown", "unknown=not_the_service"}, []int64{5}, 2, 0},
+		"accepted, named among others":  {[]string{"unknown", "unknown=accepted_no_id"}, []int64{5, 6, 7}, 0, 2},
+		"skipped":                       {[]string{"skipped"}, []int64{8, 11}, 0, 0},
+		"one reason":                    {[]string{"skipped=cancelled"}, []int64{11}, 0, 0},
+		"several":                       {[]string{"skipped=expired", "failed=131049", "failed"}, []int64{1, 2, 8}, 0, 0},
 	} {
 		l, parent := endedRun(t, "limits: {max_messages: 9}\n", outcomes()...)
 		got, err := follow(l, parent, c.where...)
@@ -147,8 +153,9 @@ func TestAFollowUpHasEachChosenRowOnce(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(c.rows, rows); diff != "" || got.Chosen != int64(len(c.rows)) || got.NoID != c.noID ||
-			got.Elsewhere != 0 || got.Existed {
-			t.Errorf("%s: %+v, want %d chosen, %d without id; rows -want +got:\n%s", name, got, len(c.rows), c.noID, diff)
+			got.Released != c.released || got.Elsewhere != 0 || got.Existed {
+			t.Errorf("%s: %+v, want %d chosen, %d without id, %d released; rows -want +got:\n%s",
+				name, got, len(c.rows), c.noID, c.released, diff)
 		}
 		want := campaign.Run{
 			No: got.Run.No, Campaign: "a", ListHash: got.Run.ListHash, ListName: got.Run.ListName, Launch: "follow-up", Parent: parent.No,
@@ -224,7 +231,7 @@ func TestAFollowUpWaitsUntilItMaySend(t *testing.T) {
 		"nobody": {campaign.Line{Status: campaign.Read}, false, campaign.ErrNobody,
 			"a-1 has no row that is failed,refused,unknown; see `campaignd report a-1`"},
 		"accepted without an id": {campaign.Line{Status: campaign.Unknown, Reason: "accepted_no_id"}, false, campaign.ErrNobody,
-			"the service accepted all 1 of them (accepted_no_id), so none is sent again"},
+			"the service answered all 1 of them with a success without an id, so none is sent again"},
 	} {
 		l, parent := endedRun(t, "", c.line)
 		_, err := campaign.StartFollowUp(t.Context(), campaign.FollowUpInput{Ledger: l, Parent: parent, Early: c.early,

@@ -30,6 +30,11 @@ type Uncertainty struct {
 	Rows     []Doubtful       `json:"rows"` // the first of them
 }
 
+// WithoutID lists the reasons of rows that only a follow-up by that very reason sends again.
+func (u Uncertainty) WithoutID() []string {
+	return slices.DeleteFunc(slices.Clone(withoutID), func(reason string) bool { return u.ByReason[reason] == 0 })
+}
+
 // ReadUncertainty collects the uncertain rows of a run and lists at most limit of them. `resolve`
 // shows them to the operator.
 func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int) (Uncertainty, error) {

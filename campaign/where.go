@@ -16,24 +16,20 @@ type Where struct {
 	Detail string
 }
 
-// ParseWhere reads failed, failed=CODE, refused, refused=CODE, unknown, skipped or skipped=REASON.
-// It refuses other rows: accepted, sent, delivered and read ones were sent, and most skipped ones
+// ParseWhere reads failed, failed=CODE, refused, refused=CODE, unknown, unknown=REASON, skipped or
+// skipped=REASON. It refuses other rows: accepted, sent, delivered and read ones were sent, and most skipped ones
 // must not be sent.
 func ParseWhere(s string) (Where, error) {
 	status, detail, given := strings.Cut(s, "=")
 	w := Where{Status(status), detail}
 	fault := func(what string) (Where, error) {
-		return Where{}, fmt.Errorf("%q %s; give failed, failed=131049, refused, refused=send_media, unknown, skipped or skipped=cancelled",
-			s, what)
+		return Where{}, fmt.Errorf("%q %s; give failed, failed=131049, refused, refused=send_media, unknown, unknown=accepted_no_id, skipped "+
+			"or skipped=cancelled", s, what)
 	}
 	switch w.Status {
-	case Failed, Refused:
+	case Failed, Refused, Unknown:
 		if given && detail == "" {
 			return fault("names no code")
-		}
-	case Unknown:
-		if given {
-			return fault("has no codes")
 		}
 	case Skipped:
 		if given && !slices.Contains(resendable, SkipReason(detail)) {
@@ -60,11 +56,25 @@ func (w Where) match(l *Line) bool {
 	switch w.Status {
 	case Failed, Refused:
 		return w.Detail == "" || l.Code == w.Detail
+	case Unknown:
+		return w.Detail == "" || l.Code == w.Detail || l.Reason == w.Detail
 	case Skipped:
 		return slices.Contains(resendable, SkipReason(l.Reason)) && (w.Detail == "" || l.Reason == w.Detail)
 	}
 	return true
 }
+
+// withoutID are the reasons of doubts that no policy sends again, because the answer was a success
+// (messaging.DoubtNoID).
+var withoutID = []string{"accepted_no_id", "not_the_service"}
+
+// isWithoutID reports whether the row is such a doubt. An operator may release it by its reason.
+func (l *Line) isWithoutID() bool {
+	return l.Status == Unknown && (slices.Contains(withoutID, l.Code) || slices.Contains(withoutID, l.Reason))
+}
+
+// releases reports whether w names the very reason of a row.
+func (w Where) releases(l *Line) bool { return w.Detail != "" && w.match(l) }
 
 func joined(reasons []SkipReason) string {
 	var all []string

@@ -16,8 +16,12 @@ func (p *program) cmdFollowUp() *cobra.Command {
 		Use:   "follow-up RUN --where STATUS[=CODE]...",
 		Short: "Start a new run over chosen rows of an ended one",
 		Long: `A failed row stays failed and is never sent again by itself. This command makes a new run of the rows that match one
---where or more: failed, failed=CODE, refused, refused=CODE, unknown, skipped or skipped=REASON (cancelled, expired, over_limit,
-run_failed). The same choice always gives the same run, and no row goes into two follow-ups of one run.`,
+--where or more: failed, failed=CODE, refused, refused=CODE, unknown, unknown=REASON, skipped or skipped=REASON (cancelled,
+expired, over_limit, run_failed). The same choice always gives the same run, and no row goes into two follow-ups of one run.
+
+Rows that the service answered with a success but without an id (unknown=accepted_no_id), or that something in front of it did
+(unknown=not_the_service), are left out unless their reason is named. The risk is yours: most of the people behind
+accepted_no_id have the message already, and get it a second time.`,
 		Example: `  campaignd follow-up spring-sale-3 --where failed=131049
   campaignd follow-up latest --where skipped=cancelled --where skipped=expired`,
 		Args: oneRun,
@@ -57,11 +61,12 @@ type followUpFacts struct {
 	Rows      int64    `json:"rows"`
 	Elsewhere int64    `json:"in_other_follow_ups"`
 	NoID      int64    `json:"accepted_without_id"`
+	Released  int64    `json:"released_without_id"`
 	Existed   bool     `json:"existed"`
 }
 
 func factsOfFollowUp(f campaign.FollowedUp) followUpFacts {
-	return followUpFacts{factsOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Existed}
+	return followUpFacts{factsOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed}
 }
 
 func (p *program) writeFollowUp(f campaign.FollowedUp) error {
@@ -76,6 +81,9 @@ func (p *program) writeFollowUp(f campaign.FollowedUp) error {
 	}
 	if f.NoID > 0 {
 		left += fmt.Sprintf("; %d left out that the service accepted", f.NoID)
+	}
+	if f.Released > 0 {
+		left += fmt.Sprintf("; %d of them were answered with a success before and may be received twice", f.Released)
 	}
 	next := "`campaignd serve` sends it"
 	if f.Run.State == campaign.WaitingApproval {

@@ -21,8 +21,8 @@ func (p *program) cmdResolve() *cobra.Command {
 		Short: "Show the rows that may or may not have been sent, and decide what to do about them",
 		Long: `A row whose answer never came is in doubt. If no webhook proves it before its window is over, it ends as unknown.
 This command prints the evidence. With --unknown resend the unknown rows go into a follow-up run (a recipient who got the
-first message then gets a second one); with --unknown keep they stay as they are. Rows that the service is known to have
-accepted are never sent again.`,
+first message then gets a second one); with --unknown keep they stay as they are. Rows that the service answered with a success
+without an id are not among them: only follow-up --where unknown=accepted_no_id (or =not_the_service) sends those again.`,
 		Example: `  campaignd resolve latest
   campaignd resolve spring-sale-3 --unknown resend
   campaignd resolve spring-sale-3 --unknown keep`,
@@ -100,6 +100,10 @@ func (p *program) writeResolved(u campaign.Uncertainty, f *campaign.FollowedUp, 
 		_, err := fmt.Fprintf(p.stdout, "\nKept as they are. A late webhook still moves them to what it proves.\n")
 		return err
 	case u.Unknown > 0:
+		for _, reason := range u.WithoutID() {
+			fmt.Fprintf(p.stdout, "\nThe rows after %s were answered with a success. `campaignd follow-up %s --where unknown=%[1]s`\n"+
+				"sends them all the same; a recipient who got the message gets it twice.\n", reason, u.Run)
+		}
 		_, err := fmt.Fprintf(p.stdout, "\nDecide with --unknown resend (a recipient who got the message gets it twice) or --unknown keep.\n")
 		return err
 	}

@@ -29,6 +29,16 @@ func TestDoubtsAreListedAndCounted(t *testing.T) {
 			t.Errorf("keep %v: got\n%s\nwant\n%s", tt.keep, got, tt.want)
 		}
 	}
+	u.ByReason["accepted_no_id"] = 1
+	const hint = "`campaignd follow-up spring-2 --where unknown=accepted_no_id`\nsends them all the same"
+	if got := printed(t, func(p *program) error { return p.writeResolved(u, nil, false) }); strings.Count(got, hint) != 1 {
+		t.Errorf("accepted without an id: got\n%s\nwant %q once", got, hint)
+	}
+	next.Released = 2
+	const released = "; 2 of them were answered with a success before and may be received twice; "
+	if got := printed(t, func(p *program) error { return p.writeFollowUp(*next) }); !strings.Contains(got, released) {
+		t.Errorf("released rows: got %q, want %q in it", got, released)
+	}
 	u.Unknown, u.InDoubt = 0, 2
 	const more = "\nand 1 more: `campaignd report spring-2 --format csv` has them all\n"
 	if got := printed(t, func(p *program) error { return p.writeResolved(u, nil, false) }); !strings.HasSuffix(got, more) {
