@@ -17,7 +17,8 @@ type promise struct {
 	test func(*fixture)
 }
 
-// Run runs the suite. open gives an empty ledger and closes it when the test ends.
+// Run runs the suite. open gives an empty ledger, with Origin as its option of that name, and closes
+// it when the test ends.
 func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 	for _, chapter := range []struct {
 		name     string
@@ -34,6 +35,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Statuses", statusPromises},
 		{"Templates", templatePromises},
 		{"Holds", holdPromises},
+		{"FailureHolds", failureHoldPromises},
 		{"Adoption", adoptionPromises},
 		{"Doubts", doubtPromises},
 		{"WireLog", wireLogPromises},

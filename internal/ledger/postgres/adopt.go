@@ -60,15 +60,17 @@ func (l *Ledger) adoptPage(ctx context.Context, done *campaign.Swept) (mine bool
 	if mine = true; len(p.fitting) > 0 {
 		var adopted int64
 		var ambiguous int
+		var told absorbed
 		err = l.change(ctx, l.hooks, "", func(t *tx) (err error) {
-			adopted, ambiguous = 0, 0
+			adopted, ambiguous, told = 0, 0, absorbed{}
 			_, mine, err = t.sweeps()
 			if err == nil && mine {
-				ambiguous, err = t.adopt(p, &adopted)
+				ambiguous, err = t.adopt(p, &adopted, &told)
 			}
 			return err
 		})
 		if err == nil {
+			l.holdAbsorbed(ctx, told)
 			done.Adopted, done.Ambiguous = done.Adopted+int(adopted), done.Ambiguous+ambiguous
 		}
 	}
@@ -214,8 +216,8 @@ const (
 // adopt matches each orphan of the page again inside the transaction and adds what follows from it
 // to the commit (docs/protocol.md#adoption). At most one orphan per recipient is adopted; the next
 // sweep matches the others. It returns how many are ambiguous; n receives how many deliveries are
-// proven.
-func (t *tx) adopt(p adoptionPage, n *int64) (ambiguous int, err error) {
+// proven, told what their orphans told.
+func (t *tx) adopt(p adoptionPage, n *int64, told *absorbed) (ambiguous int, err error) {
 	var near []ledger.Orphan
 	doubts := map[int64][]ledger.Suspect{}
 	if err := t.do(orphansOf(p.keys, &near), doubtsOf(p.keys, doubts)); err != nil {
@@ -243,7 +245,7 @@ func (t *tx) adopt(p adoptionPage, n *int64) (ambiguous int, err error) {
 		}
 	}
 	if len(rids) > 0 {
-		t.last(stmt(n, sqlAdopt, rids, mhs, ids, firsts), absorb(new(int64), slices.Sorted(slices.Values(mhs))))
+		t.last(stmt(n, sqlAdopt, rids, mhs, ids, firsts), absorb(told, slices.Sorted(slices.Values(mhs))))
 	}
 	if len(unsure) > 0 {
 		slices.Sort(unsure)

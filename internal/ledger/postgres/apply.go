@@ -58,19 +58,24 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 	return all, nil
 }
 
-// Apply implements campaign.EventLedger. A batch takes one round trip, and another one when it
-// tells of messages that no delivery has. Those are stored in a transaction of their own: a batch
+// Apply implements campaign.EventLedger. A batch takes one round trip, some more when it changes
+// holds, and another one when it tells of messages that no delivery has. Those are stored in a transaction of their own: a batch
 // of which only the first part was committed is not acknowledged, so it comes again.
 func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Applied, err error) {
 	all, err := l.gather(e.Statuses)
-	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Templates) == 0 {
+	if err == nil {
+		err = ledger.CheckHolds(e.Holds, e.Lifts)
+	}
+	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Templates)+len(e.Holds)+len(e.Lifts) == 0 {
 		return done, err
 	}
 	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
+	holding := len(e.Holds)+len(e.Lifts) > 0 || slices.ContainsFunc(all, func(n *news) bool { return ledger.Holding(n.code) })
 	if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *tx) error {
 		clear(known)
+		var failures ledger.Failures
 		if len(all) > 0 {
-			t.last(moveStatuses(all, known))
+			t.last(moveStatuses(all, known, &failures))
 		}
 		t.last(suppress(nil, e.Suppressions)...)
 		for _, s := range e.Lifted {
@@ -82,7 +87,17 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if mutant.On("failed_resends") {
 			t.last(stmt(nil, sqlResendFailed))
 		}
-		return nil
+		if !holding {
+			return nil
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+		hs, err := l.failureHolds(t.do, failures)
+		if err == nil {
+			_, err = t.changeHolds(append(hs, e.Holds...), e.Lifts)
+		}
+		return err
 	}); err != nil {
 		return done, err
 	}
@@ -141,7 +156,7 @@ const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, null
 	u AS (`
 
 var sqlReturnStatuses = ` RETURNING o.rid), t AS (` + touchRuns(`$10::bigint`) + `)
-	SELECT i, fresh FROM m`
+	SELECT i, fresh, rid FROM m`
 
 // sqlForward and sqlOnward move forward rows that exist: times to the earliest, rank to the
 // highest, and the code of a failure with its earliest time. An upsert finds its row by the key
@@ -174,8 +189,8 @@ func touchRuns(now string) string {
 
 // moveStatuses applies a batch to the messages that deliveries have. known receives, for each
 // message of the batch, 0 when no delivery has it, otherwise 1 + the number of statuses that are
-// new.
-func moveStatuses(all []*news, known []int64) *query {
+// new. failures receives the failed ones of messages with news.
+func moveStatuses(all []*news, known []int64, failures *ledger.Failures) *query {
 	n := len(all)
 	mhs, ids, codes := make([]int64, n), make([]string, n), make([]string, n)
 	var at [ledger.RankRead + 1][]int64
@@ -196,9 +211,12 @@ func moveStatuses(all []*news, known []int64) *query {
 		sql = sqlOverwriteStatuses
 	}
 	return each(func(scan scanFunc) error {
-		var i, fresh int64
-		err := scan(&i, &fresh)
+		var i, fresh, rid int64
+		err := scan(&i, &fresh, &rid)
 		known[i-1] = max(known[i-1], 1+fresh)
+		if n := all[i-1]; fresh > 0 && n.at[ledger.RankFailed] != 0 {
+			failures.Add(rid, n.code, n.at[ledger.RankFailed])
+		}
 		return err
 	}, sql, mhs, ids, at[ledger.RankSent], at[ledger.RankDelivered], at[ledger.RankRead], at[ledger.RankFailed], codes, ranks, lasts,
 		ledger.Millis(time.Now()))

@@ -150,3 +150,32 @@ func (l *Ledger) readHolds(in []campaign.Intent, now int64, found *[]campaign.Ho
 		return err
 	}, sqlHoldsInForce, ids, now)
 }
+
+const sqlSentFrom = `SELECT s.id, r.campaign, r.template, r.language, s.connection
+	FROM segment s CROSS JOIN LATERAL (SELECT campaign, template, language FROM run WHERE no = s.run OFFSET 0) r
+	WHERE s.id = ANY($1) ORDER BY s.id`
+
+// failureHolds returns the holds that failed statuses begin. do runs a query.
+func (l *Ledger) failureHolds(do func(...*query) error, f ledger.Failures) ([]campaign.Hold, error) {
+	if len(f) == 0 {
+		return nil, nil
+	}
+	var from []ledger.SentFrom
+	if err := do(list(&from, ledger.ScanSentFrom, sqlSentFrom, f.Segments())); err != nil {
+		return nil, err
+	}
+	return f.Holds(from, l.origin), nil
+}
+
+// holdAbsorbed holds what orphans say must stop that were absorbed by a transaction. It is another
+// transaction, because that one learns of them in its commit. A hold that is lost between the two
+// begins with the next refusal or failed status.
+func (l *Ledger) holdAbsorbed(ctx context.Context, told absorbed) {
+	hs, err := l.failureHolds(func(qs ...*query) error { return l.read(ctx, l.hooks, qs...) }, told.failures)
+	if err == nil {
+		_, err = l.holds(ctx, hs, nil)
+	}
+	if err != nil {
+		l.log.Warn("a hold of a failed status was not stored", "ledger", l.name, "error", err)
+	}
+}

@@ -158,6 +158,9 @@ func everything(t *testing.T, l *Ledger) {
 	ok(err)
 	_, err = l.LiftHolds(ctx, []campaign.Lift{{Scope: hold.Scope, ID: hold.ID, By: campaign.HoldByOperator, At: now}})
 	ok(err)
+	_, err = l.Apply(ctx, campaign.Events{Holds: []campaign.Hold{hold}, Statuses: []campaign.StatusEvent{
+		{MessageID: ledgertest.MessageID(r.No, 0), Status: campaign.Failed, Code: "131042", At: now.Add(-time.Second)}}})
+	ok(err)
 	for _, ended := range []bool{false, true} {
 		_, err = l.Holds(ctx, ended)
 		ok(err)

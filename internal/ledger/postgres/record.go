@@ -48,7 +48,9 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	slices.SortStableFunc(receipts, func(a, b receipt) int { return cmp.Compare(a.rid, b.rid) })
 	receipts = slices.CompactFunc(receipts, func(a, b receipt) bool { return a.rid == b.rid })
 	merges := partResults(others)
-	return l.change(ctx, l.sender, "outcome_uncommitted", func(t *tx) error {
+	var told absorbed
+	if err := l.change(ctx, l.sender, "outcome_uncommitted", func(t *tx) error {
+		told = absorbed{}
 		keep := receipts
 		if mutant.On("results_fenced_away") {
 			var err error
@@ -56,13 +58,17 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 				return err
 			}
 		}
-		qs := acceptResults(keep)
+		qs := acceptResults(keep, &told)
 		for _, part := range merges {
 			qs = append(qs, mergeResults(part)...)
 		}
 		t.last(append(qs, suppress(nil, suppressions)...)...)
 		return nil
-	})
+	}); err != nil {
+		return err
+	}
+	l.holdAbsorbed(ctx, told)
+	return nil
 }
 
 // receipt is an acceptance that is being recorded.
@@ -93,7 +99,7 @@ func partResults(rs []*campaign.Result) (parts [][]*campaign.Result) {
 }
 
 // sqlAbsorb applies the orphans of the hashes $1 whose messages are known, deletes them, and
-// returns how many they are; $2 is now. It is one statement. As two (update from the orphans, then
+// returns how many each message has, and the failed one with its row; $2 is now. It is one statement. As two (update from the orphans, then
 // delete those that are known) it lost every status that came in between
 // (docs/protocol.md#orphan-events).
 //
@@ -111,11 +117,26 @@ var sqlAbsorb = `WITH d AS (DELETE FROM orphan o WHERE o.mh = ANY($1)
 		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = m.mh AND message_id = m.message_id OFFSET 0) x
 		ORDER BY x.rid` + sqlOnward + ` RETURNING o.rid),
 	t AS (` + touchRuns(`$2::bigint`) + `)
-	SELECT coalesce(sum(n), 0)::bigint FROM m`
+	SELECT n, coalesce(failed, 0), coalesce(code, ''), CASE WHEN failed IS NULL THEN 0
+		ELSE (SELECT min(rid) FROM outcome x WHERE x.mh = m.mh AND x.message_id = m.message_id) END FROM m`
 
-// absorb runs sqlAbsorb; n receives its result.
-func absorb(n *int64, hashes []int64) *query {
-	return row(n, sqlAbsorb, hashes, ledger.Millis(time.Now()))
+// absorbed is what orphans told that deliveries have absorbed.
+type absorbed struct {
+	n        int64
+	failures ledger.Failures
+}
+
+// absorb runs sqlAbsorb; a receives its result.
+func absorb(a *absorbed, hashes []int64) *query {
+	return each(func(scan scanFunc) error {
+		var n, failed, rid int64
+		var code string
+		err := scan(&n, &failed, &code, &rid)
+		if a.n += n; failed != 0 {
+			a.failures.Add(rid, code, failed)
+		}
+		return err
+	}, sqlAbsorb, hashes, ledger.Millis(time.Now()))
 }
 
 const (
@@ -132,8 +153,9 @@ const (
 )
 
 // acceptResults writes acceptances, which replace every other outcome, flags the message ids that
-// another delivery has too, and absorbs the orphans of the accepted messages.
-func acceptResults(rs []receipt) (qs []*query) {
+// another delivery has too, and absorbs the orphans of the accepted messages. told receives what
+// these told.
+func acceptResults(rs []receipt, told *absorbed) (qs []*query) {
 	if len(rs) == 0 {
 		return nil
 	}
@@ -153,7 +175,7 @@ func acceptResults(rs []receipt) (qs []*query) {
 	slices.Sort(probe)
 	qs = []*query{stmt(nil, sqlAccept, rids, attempts, mhs, ats, ids, warnings), stmt(nil, sqlFlagRepeated, probe)}
 	if !mutant.On("sweeper_off") {
-		qs = append(qs, absorb(new(int64), probe))
+		qs = append(qs, absorb(told, probe))
 	}
 	return qs
 }

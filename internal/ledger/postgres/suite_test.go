@@ -89,7 +89,7 @@ func openAt(t testing.TB, dsn string, o ledger.Options) *Ledger {
 
 func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	t.Parallel()
-	ledgertest.Run(t, func(t *testing.T) campaign.Ledger { return openShared(t, ledger.Options{}) })
+	ledgertest.Run(t, func(t *testing.T) campaign.Ledger { return openShared(t, ledger.Options{Origin: ledgertest.Origin}) })
 }
 
 // tables gives the suite access to a ledger's tables.

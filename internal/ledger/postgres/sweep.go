@@ -31,12 +31,15 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 		return done, err
 	}
 	mine := false
+	var told absorbed
 	if err := l.change(ctx, l.hooks, "", func(t *tx) (err error) {
-		done.Matched, mine, err = t.absorbPage()
+		told, mine, err = t.absorbPage()
 		return err
 	}); err != nil || !mine {
 		return campaign.Swept{}, err
 	}
+	done.Matched = int(told.n)
+	l.holdAbsorbed(ctx, told)
 	// After absorbPage, so that it considers no orphan whose message has just been found.
 	if mine, err = l.adoptAll(ctx, &done); err != nil || !mine {
 		return done, err
@@ -71,10 +74,10 @@ const (
 // absorbPage applies, among the next ledger.SweepStep orphans, those whose message is known. The
 // transactions that record receipts absorb their own orphans; this search finds the events that
 // were stored at the same time. It reports false when another replica is sweeping.
-func (t *tx) absorbPage() (matched int, mine bool, err error) {
+func (t *tx) absorbPage() (told absorbed, mine bool, err error) {
 	at, mine, err := t.sweeps()
 	if err != nil || !mine {
-		return 0, false, err
+		return told, false, err
 	}
 	n := 0
 	var mhs []int64
@@ -84,22 +87,21 @@ func (t *tx) absorbPage() (matched int, mine bool, err error) {
 		mhs = append(mhs, at.mh)
 		return err
 	}, sqlOrphanPage, at.mh, at.messageID, int16(at.rank), ledger.SweepStep)); err != nil {
-		return 0, false, err
+		return told, false, err
 	}
 	if n < ledger.SweepStep {
 		at = sweepPos{mh: -1 << 63}
 	}
-	var found int64
 	if mutant.On("two_statement_sweeper") {
-		err = t.absorbInTwo(&found)
+		err = t.absorbInTwo(&told.n)
 	} else {
 		mutant.Crash("orphans_read")
-		err = t.do(absorb(&found, slices.Compact(mhs)))
+		err = t.do(absorb(&told, slices.Compact(mhs)))
 	}
 	if err != nil {
-		return 0, false, err
+		return told, false, err
 	}
-	return int(found), true, t.do(stmt(nil, sqlSetSweep, at.mh, at.messageID, int16(at.rank)))
+	return told, true, t.do(stmt(nil, sqlSetSweep, at.mh, at.messageID, int16(at.rank)))
 }
 
 const (

@@ -56,6 +56,13 @@ func (t *tx) do(qs ...*query) error {
 // the transaction has ended, and cannot prevent the commit.
 func (t *tx) last(qs ...*query) { t.tail = append(t.tail, qs...) }
 
+// flush runs the statements that wait for the commit now.
+func (t *tx) flush() error {
+	qs := t.tail
+	t.tail = nil
+	return t.do(qs...)
+}
+
 const (
 	sqlBegin    = `begin`
 	sqlSnapshot = `begin isolation level repeatable read read only`

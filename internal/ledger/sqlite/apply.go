@@ -45,9 +45,9 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		})
 		hashes = append(hashes, rows[len(rows)-1].mh)
 	}
-	n := len(rows) + len(e.Suppressions) + len(e.Lifted) + len(e.Templates)
-	if n == 0 {
-		return done, nil
+	n := len(rows) + len(e.Suppressions) + len(e.Lifted) + len(e.Templates) + len(e.Holds) + len(e.Lifts)
+	if err := ledger.CheckHolds(e.Holds, e.Lifts); err != nil || n == 0 {
+		return done, err
 	}
 	err = l.submit(ctx, &op{urgency: events, rows: n, crash: "webhook_uncommitted", run: func(t *tx) (err error) {
 		if done, err = t.statuses(rows, hashes); err != nil {
@@ -68,7 +68,8 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 				return err
 			}
 		}
-		return nil
+		_, err = t.changeHolds(e.Holds, e.Lifts)
+		return err
 	}})
 	if err != nil {
 		return campaign.Applied{}, err
@@ -82,9 +83,9 @@ func (t *tx) statuses(rows []orphanRow, hashes []any) (done campaign.Applied, er
 	if err != nil {
 		return done, err
 	}
-	touched := map[campaign.RunNo]bool{}
+	var did moved
 	for _, s := range rows {
-		known, news, err := t.move(s.messageStatus, at, touched)
+		known, news, err := t.move(s.messageStatus, at, &did)
 		if err != nil {
 			return done, err
 		}
@@ -102,7 +103,13 @@ func (t *tx) statuses(rows []orphanRow, hashes []any) (done campaign.Applied, er
 			done.Orphaned++
 		}
 	}
-	return done, t.touch(touched)
+	return done, t.touch(did)
+}
+
+// moved is what statuses changed.
+type moved struct {
+	runs     map[campaign.RunNo]bool
+	failures ledger.Failures
 }
 
 // ridsByHash holds, by message hash, the deliveries that have it: nearly always one.
@@ -172,10 +179,10 @@ var sqlOverwrite = [...]string{
 
 const sqlHasMessageID = `SELECT message_id = ?2 FROM outcome WHERE rid = ?1`
 
-// move applies one status to the deliveries of its hash and adds the runs that it changed to
-// touched. All rows of a repeated message id move. known is false when no delivery has the message
+// move applies one status to the deliveries of its hash and adds what it changed to did. All rows
+// of a repeated message id move. known is false when no delivery has the message
 // id, news is false when the event told nothing new.
-func (t *tx) move(s messageStatus, at ridsByHash, touched map[campaign.RunNo]bool) (known, news bool, err error) {
+func (t *tx) move(s messageStatus, at ridsByHash, did *moved) (known, news bool, err error) {
 	query := sqlMove[s.rank]
 	if mutant.On("rank_overwritten") {
 		query = sqlOverwrite[s.rank]
@@ -189,8 +196,14 @@ func (t *tx) move(s messageStatus, at ridsByHash, touched map[campaign.RunNo]boo
 			return false, false, err
 		}
 		if n > 0 {
-			touched[ledger.RunOf(rid)] = true
+			if did.runs == nil {
+				did.runs = map[campaign.RunNo]bool{}
+			}
+			did.runs[ledger.RunOf(rid)] = true
 			known, news = true, true
+			if s.rank == ledger.RankFailed {
+				did.failures.Add(rid, s.code, s.at)
+			}
 			if s.rank == ledger.RankFailed && mutant.On("failed_resends") {
 				if err := t.resendFailed(rid, s.at); err != nil {
 					return false, false, err
@@ -241,17 +254,32 @@ func (t *tx) keep(s orphanRow) (news bool, err error) {
 	return false, err
 }
 
-const sqlTouch = `UPDATE run_count SET event_at = max(event_at, ?) WHERE no = ?`
+const (
+	sqlTouch    = `UPDATE run_count SET event_at = max(event_at, ?) WHERE no = ?`
+	sqlSentFrom = `SELECT s.id, r.campaign, r.template, r.language, s.connection FROM segment s JOIN run r ON r.no = s.run WHERE s.id = ?`
+)
 
-// touch writes down that a status of these runs was applied now.
-func (t *tx) touch(runs map[campaign.RunNo]bool) error {
+// touch writes down that statuses of the runs were applied now, and holds what the failed ones say
+// must stop.
+func (t *tx) touch(did moved) error {
 	now := ledger.Millis(time.Now())
-	for no := range runs {
+	for no := range did.runs {
 		if _, err := t.exec(sqlTouch, now, int64(no)); err != nil {
 			return err
 		}
 	}
-	return nil
+	var from []ledger.SentFrom
+	for _, id := range did.failures.Segments() {
+		if err := t.each(sqlSentFrom, args(id), func(scan scanFunc) error {
+			s, err := ledger.ScanSentFrom(scan)
+			from = append(from, s)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	_, err := t.changeHolds(did.failures.Holds(from, t.origin), nil)
+	return err
 }
 
 const sqlDeleteOrphan = `DELETE FROM orphan WHERE mh = ? AND message_id = ? AND rank = ?`
@@ -267,9 +295,9 @@ func (t *tx) absorb(found []messageStatus) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	touched := map[campaign.RunNo]bool{}
+	var did moved
 	for _, o := range found {
-		known, _, err := t.move(o, at, touched)
+		known, _, err := t.move(o, at, &did)
 		if err != nil {
 			return n, err
 		}
@@ -281,7 +309,7 @@ func (t *tx) absorb(found []messageStatus) (n int, err error) {
 		}
 		n++
 	}
-	return n, t.touch(touched)
+	return n, t.touch(did)
 }
 
 const (

@@ -29,7 +29,7 @@ func create(path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("ledger %s: %w", path, err)
+		return fmt.Errorf("ledger %s: it cannot be made: the folder must be writable by this user (%w)", path, err)
 	}
 	return f.Close()
 }

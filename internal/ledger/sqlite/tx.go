@@ -5,13 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"campaignd/campaign"
 )
 
 // tx is the writer's transaction. It prepares each statement once and keeps it. No method takes a
 // context, because a statement that is interrupted half-way would undo the whole group.
 type tx struct {
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+	conn   *sql.Conn
+	stmts  map[string]*sql.Stmt
+	origin func(connection string) campaign.Origin // ledger.Options.Origin
 }
 
 // prepare returns the prepared statement; the texts are constants, so that few are kept.

@@ -1,0 +1,98 @@
+package ledger
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+// Failures are the failed statuses of a transaction whose codes hold something: for each segment
+// and code the latest time, in milliseconds.
+type Failures map[failure]int64
+
+type failure struct {
+	segment int64
+	code    int
+}
+
+func (a failure) compare(b failure) int {
+	return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.code, b.code))
+}
+
+// Add adds a failed status of the delivery rid, unless its code holds nothing.
+func (f *Failures) Add(rid int64, code string, at int64) {
+	n, ok := holdingCode(code)
+	if !ok {
+		return
+	}
+	if *f == nil {
+		*f = Failures{}
+	}
+	of := failure{SegmentOf(rid), n}
+	(*f)[of] = max((*f)[of], at)
+}
+
+// Holding reports whether a failed status with this code holds something.
+func Holding(code string) bool {
+	_, ok := holdingCode(code)
+	return ok
+}
+
+// holdingCode reads the code of a failed status; false when it holds nothing.
+func holdingCode(code string) (int, bool) {
+	n, err := strconv.Atoi(code)
+	if err != nil {
+		return 0, false
+	}
+	switch messaging.Failed(n).Hold {
+	case messaging.HoldNothing, messaging.HoldPayload:
+		return 0, false
+	}
+	return n, true
+}
+
+// Segments returns the ids of the segments, in order.
+func (f Failures) Segments() (ids []int64) {
+	for of := range f {
+		ids = append(ids, of.segment)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// SentFrom is what a hold can name of the deliveries of a segment.
+type SentFrom struct {
+	Segment                                  int64
+	Campaign, Template, Language, Connection string
+}
+
+// ScanSentFrom reads its fields in their order.
+func ScanSentFrom(scan func(...any) error) (s SentFrom, err error) {
+	err = scan(&s.Segment, &s.Campaign, &s.Template, &s.Language, &s.Connection)
+	return s, err
+}
+
+// Holds returns the holds that the failures begin. from has their segments; origin returns what is
+// known of a connection.
+func (f Failures) Holds(from []SentFrom, origin func(connection string) campaign.Origin) (hs []campaign.Hold) {
+	origins := map[int64]campaign.Origin{}
+	for _, s := range from {
+		o := campaign.Origin{}
+		if origin != nil {
+			o = origin(s.Connection)
+		}
+		o.Connection, o.Template, o.Language = s.Connection, s.Template, s.Language
+		o.Run = campaign.Run{No: campaign.RunNo(s.Segment >> 32), Campaign: s.Campaign}.ID()
+		origins[s.Segment] = o
+	}
+	for _, of := range slices.SortedFunc(maps.Keys(f), failure.compare) {
+		if h, ok := campaign.FailureHold(of.code, origins[of.segment], TimeOf(f[of])); ok {
+			hs = append(hs, h)
+		}
+	}
+	return hs
+}

@@ -1,0 +1,126 @@
+package ledgertest
+
+import (
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Origin is ledger.Options.Origin of the ledgers that Run opens: conn_1 and conn_2 are of one
+// account, every other connection is of another.
+func Origin(connection string) campaign.Origin {
+	o := campaign.Origin{Key: "k", Company: "c", Account: "acc", Connection: connection}
+	if connection != "conn_1" && connection != "conn_2" {
+		o.Account = "acc2"
+	}
+	return o
+}
+
+// accepts makes a run whose n deliveries are accepted over conn_1.
+func (f *fixture) accepts(n int64) campaign.Run {
+	f.Helper()
+	r := f.imported(n)
+	l := f.lease(r.No, long)
+	f.sent(l, 0, n)
+	for seq := range n {
+		f.record(acceptance(l, seq))
+	}
+	return r
+}
+
+// failure is a failed status of a message.
+func failure(id, code string, when time.Time) campaign.StatusEvent {
+	e := event(id, 0, campaign.Failed, when)
+	e.Code = code
+	return e
+}
+
+// of is an origin of a run of the suite.
+func of(connection string, r campaign.Run) campaign.Origin {
+	o := Origin(connection)
+	o.Template, o.Language, o.Run = r.Template, r.Language, r.ID()
+	return o
+}
+
+var failureHoldPromises = []promise{
+	{"AFailedStatusHoldsItsAccountAndNoOther", func(f *fixture) {
+		r := f.accepts(2)
+		next := f.lease(f.imported(1).No, long)
+		f.apply(failure(messageID(r.No, 0), "131026", at(5)), failure(messageID(r.No, 0), "", at(5)), failure(messageID(r.No, 0), "x", at(5)))
+		f.listed(true)
+		f.apply(failure(messageID(r.No, 0), "131042", at(4)), failure(messageID(r.No, 1), "131042", at(6)))
+		f.held(next, 0, Origin("conn_1"), "131042")
+		f.held(next, 0, Origin("conn_2"), "131042")
+		f.held(next, 0, Origin("conn_3"), "")
+		hs, err := f.l.Holds(f.ctx, false)
+		f.ok(err)
+		if len(hs) != 1 || hs[0].Scope != campaign.HoldAccount || hs[0].ID != "acc" || hs[0].Source != campaign.HoldByStatus ||
+			!hs[0].Latest.Equal(at(6)) || hs[0].Detail == "" {
+			f.Errorf("holds %+v; want one of the account acc, by a status, last at %s, with a sentence", hs, at(6))
+		}
+		f.lifts(1, well(campaign.HoldByOperator, at(7)))
+		f.apply(failure(messageID(r.No, 0), "131042", at(4)), failure(messageID(r.No, 1), "131042", at(3)))
+		f.listed(false) // the same events again, and an older one
+		f.held(next, 0, Origin("conn_2"), "")
+	}},
+	{"AFailedStatusHoldsTheTemplateOfItsRun", func(f *fixture) {
+		r := f.accepts(1)
+		f.apply(failure(messageID(r.No, 0), "132015", time.Now()))
+		other := f.imported(1, func(r *campaign.Run) { r.Template = "other" })
+		f.held(f.lease(other.No, long), 0, of("conn_2", other), "")
+		same := f.imported(1)
+		l := f.lease(same.No, long)
+		f.held(l, 0, of("conn_2", same), "132015")
+		f.held(l, 0, of("conn_3", same), "") // the template of that name of another account
+	}},
+	{"AStatusThatComesBeforeItsReceiptHolds", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.apply(failure(messageID(r.No, 0), "131042", at(5)))
+		f.listed(true) // nobody knows yet whose message it is
+		f.record(acceptance(l, 0))
+		f.held(f.lease(f.imported(1).No, long), 0, Origin("conn_2"), "131042")
+	}},
+	{"AnAdoptedFailureHolds", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(doubtful(l, 0))
+		e := failure("wamid.adopted", "131042", at(2))
+		e.Recipient = key(0)
+		f.apply(e)
+		if s := f.sweep(); s.Adopted != 1 {
+			f.Fatalf("swept %+v; want Adopted 1", s)
+		}
+		f.held(f.lease(f.imported(1).No, long), 0, Origin("conn_2"), "131042")
+	}},
+	{"EventsHoldAndLift", func(f *fixture) {
+		l := f.lease(f.imported(1).No, long)
+		apply := func(hs []campaign.Hold, ls ...campaign.Lift) {
+			f.Helper()
+			_, err := f.l.Apply(f.ctx, campaign.Events{Holds: hs, Lifts: ls})
+			f.ok(err)
+		}
+		apply([]campaign.Hold{ill(minutes(-5))})
+		f.held(l, 0, Origin("conn_1"), "131042")
+		apply(nil, well(campaign.HoldByEvent, minutes(-4)))
+		f.held(l, 0, Origin("conn_1"), "")
+		apply([]campaign.Hold{ill(minutes(-3))}, well(campaign.HoldByEvent, minutes(-2)))
+		f.held(l, 0, Origin("conn_1"), "")
+		apply([]campaign.Hold{ill(minutes(0))}, well(campaign.HoldByEvent, minutes(-1)))
+		f.held(l, 0, Origin("conn_1"), "131042")
+	}},
+	{"ABatchWithAWrongHoldChangesNothing", func(f *fixture) {
+		r := f.accepts(1)
+		bad := ill(minutes(0))
+		bad.ID = ""
+		e := campaign.Events{Statuses: []campaign.StatusEvent{event(messageID(r.No, 0), key(0), campaign.Read, at(5))},
+			Holds: []campaign.Hold{ill(minutes(0)), bad}}
+		if _, err := f.l.Apply(f.ctx, e); err == nil {
+			f.Errorf("applied a hold without an id: %v; want an error", err)
+		}
+		f.status(r.No, 0, campaign.Accepted)
+		f.listed(true)
+	}},
+}
