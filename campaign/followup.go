@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type FollowUpLedger interface {
 	RunLedger
 	ImportLedger
 	ReportLedger
+	JobLedger
 }
 
 // FollowUpInput asks for a follow-up run: a new run whose frozen list is selected rows of Parent.
@@ -37,6 +39,8 @@ type FollowUpInput struct {
 	Where []Where
 	// Early includes rows that failed with 131049 less than a day ago.
 	Early bool
+	// Owner names this process in the lease of the parent's follow-ups; "" means its process id.
+	Owner string
 	// Progress is called with the rows written so far; it may be nil.
 	Progress func(rows int64)
 }
@@ -58,8 +62,9 @@ var ErrNobody = errors.New("no row is chosen")
 // WaitingApproval. The same selection of the same parent is always the same run. No row goes into
 // two follow-up runs of one parent, so asking twice sends to nobody twice. A recipient who has
 // opted out or was suppressed since is skipped in the transaction of the intent, as in any run.
-// StartFollowUp may be interrupted anywhere and called again. Errors: ErrNotNow while the parent
-// may still change, ErrNobody.
+// StartFollowUp may be interrupted anywhere and called again. While another process makes a
+// follow-up run of the same parent, it waits. Errors: ErrNotNow while the parent may still change or
+// when the follow-up run is cancelled meanwhile, ErrNobody.
 func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 	p := in.Parent
 	if !p.State.Ended() {
@@ -76,7 +81,36 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 			"export the rows (`campaignd report %[1]s --format csv`) and launch them as a list of their own", p.ID(),
 			p.AssetUntil.Format(time.RFC3339))
 	}
-	f := followUp{in: in, where: canonical(in.Where)}
+	if in.Owner == "" {
+		in.Owner = fmt.Sprint("follow-up/", os.Getpid())
+	}
+	job := Job{Ledger: in.Ledger, Name: fmt.Sprint("follow-up ", p.No), Owner: in.Owner}
+	var out FollowedUp
+	err = job.Await(ctx, func(ctx context.Context) error {
+		// The job keeps two selections of one parent apart. A process that lost it unawares is stopped by
+		// the ledger, and then looks again at what the other one has.
+		for again := 0; ; again++ {
+			f := followUp{in: in, where: canonical(in.Where)}
+			if out, err = f.start(ctx, def, now); !errors.Is(err, ErrFollowedUp) || again == 3 {
+				return err
+			}
+		}
+	})
+	return out, err
+}
+
+// followUp is a follow-up run while it is created.
+type followUp struct {
+	in    FollowUpInput
+	where string            // canonical
+	hash  string            // SHA-256 that identifies the selection, in place of a list's hash
+	run   Run               // No is 0 until it exists
+	taken recipients.KeySet // keys that other follow-up runs of the parent have
+	FollowedUp
+}
+
+// start finds the run of the selection or creates it, and brings it to its end.
+func (f *followUp) start(ctx context.Context, def *Definition, now time.Time) (FollowedUp, error) {
 	if err := f.identify(ctx); err != nil {
 		return FollowedUp{}, err
 	}
@@ -88,17 +122,13 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 			return FollowedUp{}, err
 		}
 	}
-	return f.freeze(ctx, def)
-}
-
-// followUp is a follow-up run while it is created.
-type followUp struct {
-	in    FollowUpInput
-	where string            // canonical
-	hash  string            // SHA-256 that identifies the selection, in place of a list's hash
-	run   Run               // No is 0 until it exists
-	taken recipients.KeySet // keys that other follow-up runs of the parent have
-	FollowedUp
+	out, err := f.freeze(ctx, def)
+	if errors.Is(err, ErrFenced) {
+		if run, readErr := f.in.Ledger.Run(ctx, f.run.No); readErr == nil && run.Wanted == WantCancel {
+			return FollowedUp{}, fmt.Errorf("%w: %s has been cancelled", ErrNotNow, run.ID())
+		}
+	}
+	return out, err
 }
 
 // canonical writes a selection in a fixed order and without repetitions.

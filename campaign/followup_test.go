@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -296,5 +297,69 @@ func TestDoubtsOfACancelledRunAreNotSentAgainAtOnce(t *testing.T) {
 		if f, err := follow(l, run, "unknown"); errors.Is(err, campaign.ErrNotNow) != (extra == "") || (f.Chosen == 1) != (extra != "") {
 			t.Errorf("with %q: %+v, %v; want ErrNotNow within the doubt window, else one row", extra, f, err)
 		}
+	}
+}
+
+// together is a ledger on which two follow-ups of one parent run at once although the job lets one
+// process at a time do that: a process may lose its lease and not notice. Their first chunks wait
+// for each other.
+type together struct {
+	*fixedRows
+	chunks chan struct{}
+	met    *sync.WaitGroup
+}
+
+func (l together) AcquireJob(_ context.Context, name, owner string, d time.Duration) (campaign.JobLease, bool, error) {
+	return campaign.JobLease{Name: name, Owner: owner, Until: time.Now().Add(d)}, true, nil
+}
+
+func (l together) ReleaseJob(context.Context, campaign.JobLease) error { return nil }
+
+func (l together) AppendRows(ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, s []campaign.Segment) error {
+	select {
+	case l.chunks <- struct{}{}:
+		l.met.Done()
+		l.met.Wait()
+	default:
+	}
+	return l.fixedRows.AppendRows(ctx, no, after, rows, s)
+}
+
+func TestFollowUpsAtOnceShareNoRecipient(t *testing.T) {
+	l, run := endedRun(t, "", campaign.Line{Status: campaign.Failed, Code: "131049"}, campaign.Line{Status: campaign.Failed, Code: "131026"})
+	both := together{l, make(chan struct{}, 2), &sync.WaitGroup{}}
+	both.met.Add(2)
+	var made [2]campaign.FollowedUp
+	var wait sync.WaitGroup
+	for i, where := range []string{"failed", "failed=131049"} {
+		w, err := campaign.ParseWhere(where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait.Go(func() {
+			var err error
+			in := campaign.FollowUpInput{Ledger: both, Parent: run, Where: []campaign.Where{w}, Early: true, Owner: where}
+			if made[i], err = campaign.StartFollowUp(t.Context(), in); err != nil {
+				t.Errorf("--where %s: %v, want no error", where, err)
+			}
+		})
+	}
+	wait.Wait()
+	in := map[int64]int{}
+	for _, f := range made {
+		for line, err := range l.Ledger.Lines(t.Context(), f.Run.No) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			in[line.Key]++
+		}
+	}
+	for key, n := range in {
+		if n != 1 {
+			t.Errorf("recipient %d is in %d follow-ups, want 1", key, n)
+		}
+	}
+	if len(in) != 2 || made[0].Run.No == made[1].Run.No {
+		t.Errorf("%d recipients in %+v, want 2 in two runs", len(in), made)
 	}
 }

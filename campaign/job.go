@@ -58,6 +58,26 @@ func (j Job) Do(ctx context.Context, do func(context.Context) error) error {
 	return err
 }
 
+// lookAgain is the interval at which Await asks for a job that another process has.
+const lookAgain = time.Second
+
+// Await is Do, except that it waits while another process has the job.
+func (j Job) Await(ctx context.Context, do func(context.Context) error) error {
+	for {
+		err := j.Do(ctx, do)
+		if !errors.Is(err, ErrTaken) {
+			return err
+		}
+		t := time.NewTimer(lookAgain)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		case <-t.C:
+		}
+	}
+}
+
 // renew renews the lease until ctx ends. It returns ErrFenced when another process has the lease.
 func (j Job) renew(ctx context.Context, lease JobLease) error {
 	for {

@@ -203,45 +203,33 @@ func (l Launch) check(ctx context.Context, def *Definition, list string) (*Prefl
 	return checked, nil
 }
 
-// lookAgain is the interval at which a launch checks whether another process has finished the
-// import.
-const lookAgain = time.Second
-
 // bring takes a run from Importing to Ready: it calls do under the lease of the import. Anything
 // that reads the list or asks the service belongs into do, because every replica calls bring every
 // few seconds while one process imports.
-func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run) (Launched, error)) (Launched, error) {
+func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run) (Launched, error)) (launched Launched, err error) {
 	job := Job{Ledger: l.Ledger, Name: fmt.Sprintf("import %d", run.No), Owner: l.Owner, Lease: l.Lease}
-	for {
-		var launched Launched
-		err := job.Do(ctx, func(ctx context.Context) error {
-			run, err := l.Ledger.Run(ctx, run.No)
-			if err != nil {
-				return fmt.Errorf("read the run: %w", err)
-			}
-			if run.State != Importing { // another process has finished it
-				launched = Launched{Run: run, Resumed: true}
-				return nil
-			}
-			launched, err = do(ctx, run)
-			return err
-		})
-		if errors.Is(err, ErrFenced) {
-			if now, readErr := l.Ledger.Run(ctx, run.No); readErr == nil && now.Wanted == WantCancel {
-				return Launched{Run: now, Resumed: true}, nil // its import was fenced by the cancellation
-			}
+	under := job.Await
+	if l.NoWait {
+		under = job.Do
+	}
+	err = under(ctx, func(ctx context.Context) error {
+		run, err := l.Ledger.Run(ctx, run.No)
+		if err != nil {
+			return fmt.Errorf("read the run: %w", err)
 		}
-		if !errors.Is(err, ErrTaken) || l.NoWait {
-			return launched, err
+		if run.State != Importing { // another process has finished it
+			launched = Launched{Run: run, Resumed: true}
+			return nil
 		}
-		t := time.NewTimer(lookAgain)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return launched, ctx.Err()
-		case <-t.C:
+		launched, err = do(ctx, run)
+		return err
+	})
+	if errors.Is(err, ErrFenced) {
+		if now, readErr := l.Ledger.Run(ctx, run.No); readErr == nil && now.Wanted == WantCancel {
+			return Launched{Run: now, Resumed: true}, nil // its import was fenced by the cancellation
 		}
 	}
+	return launched, err
 }
 
 // Resume continues a run whose import was interrupted, from what the ledger holds of it. When this

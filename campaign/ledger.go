@@ -16,6 +16,8 @@ var (
 	ErrFenced = errors.New("fenced: another owner has taken over")
 	// ErrCancelled says that the run is to be cancelled, which nobody takes back.
 	ErrCancelled = errors.New("cancelled, which cannot be taken back")
+	// ErrFollowedUp says that another follow-up run of the same parent has one of the recipients.
+	ErrFollowedUp = errors.New("a recipient is in another follow-up run of the same run")
 	// ErrUnknownCommit says that the connection broke during the commit, so its result is not known.
 	// Intend reads back what was written before it returns this error.
 	ErrUnknownCommit = errors.New("commit outcome unknown")
@@ -75,7 +77,8 @@ type ImportLedger interface {
 	// AppendRows adds one chunk in one transaction. after is the number of rows that the caller
 	// believes the run has; if it differs, another process imports the run: ErrFenced. Deliveries
 	// with Skip set get their outcome in the same transaction. Segments are inserted, or their Hi is
-	// raised; they cannot be claimed before FinishImport.
+	// raised; they cannot be claimed before FinishImport. Of a run with a Parent, no recipient may be
+	// in another run of that parent, unless it was skipped there: ErrFollowedUp, and nothing is added.
 	AppendRows(ctx context.Context, no RunNo, after int64, rows []Delivery, segments []Segment) error
 	// FinishImport moves the run from Importing to state (Ready or WaitingApproval). It checks that
 	// the run has the given number of rows. A second call has no effect.

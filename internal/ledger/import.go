@@ -20,6 +20,9 @@ func Cells(no campaign.RunNo, d *campaign.Delivery) (string, error) {
 	return string(cells), nil
 }
 
+// Followed says whether a delivery of a follow-up run takes its recipient for that run.
+func Followed(d *campaign.Delivery) bool { return d.Key != 0 && d.Skip == "" }
+
 // CheckSegments refuses segments that do not lie where their index says.
 func CheckSegments(no campaign.RunNo, segments []campaign.Segment) error {
 	for _, s := range segments {

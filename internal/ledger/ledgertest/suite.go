@@ -26,6 +26,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 	}{
 		{"Runs", runPromises},
 		{"Import", importPromises},
+		{"FollowUps", followUpPromises},
 		{"Leases", leasePromises},
 		{"Cancel", cancelPromises},
 		{"Park", parkPromises},

@@ -86,13 +86,39 @@ const (
 	// The transaction that ends the import locks the count too.
 	sqlImportedRows = `SELECT rows FROM run_count WHERE no = $1 FOR NO KEY UPDATE`
 	// A cancellation waits for the chunk, or the chunk for it.
-	sqlImporting      = `SELECT state FROM run WHERE no = $1 FOR SHARE`
+	sqlImporting      = `SELECT state, parent FROM run WHERE no = $1 FOR SHARE`
 	sqlInsertSegments = `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone)
 		SELECT s.id, $2, s.lo, s.hi, s.lo, s.closed, s.closed, s.zone
 		FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::boolean[], $6::text[]) s (id, lo, hi, closed, zone)
 		ON CONFLICT (id) DO UPDATE SET hi = greatest(segment.hi, excluded.hi)`
+	// The key of docs/protocol.md#follow-ups: a recipient of a parent is in one follow-up run.
+	sqlFollowUp = `INSERT INTO follow_up (parent, key, rid) SELECT $1, w.key, w.rid FROM unnest($2::bigint[], $3::bigint[]) w (key, rid)
+		ORDER BY w.key ON CONFLICT (parent, key) DO UPDATE SET rid = excluded.rid
+		WHERE EXISTS (SELECT 1 FROM outcome o WHERE o.rid = follow_up.rid AND o.state = 7 /* skipped */)`
 	sqlAddRows = `UPDATE run_count SET rows = rows + $2 WHERE no = $1`
 )
+
+// followUp takes the recipients of a follow-up run for it; campaign.ErrFollowedUp when another
+// follow-up of the parent has one of them.
+func (c *chunk) followUp(t *tx, parent int64) error {
+	if parent == 0 || mutant.On("follow_up_key_missing") {
+		return nil
+	}
+	var keys, rids []int64
+	for i := range c.rows {
+		if d := &c.rows[i]; ledger.Followed(d) {
+			keys, rids = append(keys, d.Key), append(rids, ledger.RowID(c.no, d.Seq))
+		}
+	}
+	var taken int64
+	if err := t.do(stmt(&taken, sqlFollowUp, parent, keys, rids)); err != nil {
+		return err
+	}
+	if taken != int64(len(keys)) {
+		return campaign.ErrFollowedUp
+	}
+	return nil
+}
 
 // AppendRows implements campaign.ImportLedger. It copies the chunk in one transaction with the
 // run's count of rows, which says how far the import is.
@@ -105,8 +131,8 @@ func (l *Ledger) AppendRows(
 	}
 	err = l.change(ctx, l.reports, "", func(t *tx) error {
 		var state campaign.State
-		var have int64
-		err := t.do(row(&have, sqlImportedRows, int64(no)), row(&state, sqlImporting, int64(no)))
+		var have, parent int64
+		err := t.do(row(&have, sqlImportedRows, int64(no)), rowOf([]any{&state, &parent}, sqlImporting, int64(no)))
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return campaign.ErrNoRun
@@ -116,6 +142,9 @@ func (l *Ledger) AppendRows(
 			return c.confirm(t) // an earlier try may have been committed
 		case state != campaign.Importing || have != after:
 			return campaign.ErrFenced
+		}
+		if err := c.followUp(t, parent); err != nil {
+			return err
 		}
 		if err := c.copy(t); err != nil {
 			return err

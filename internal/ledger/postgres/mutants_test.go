@@ -205,6 +205,7 @@ func TestEachMutationShows(t *testing.T) {
 			a, b := openAt(t, dsn, ledger.Options{Sender: true}), openAt(t, dsn, ledger.Options{Sender: true})
 			return ledgertest.GrantedDespiteAHold(t, a, b)
 		},
+		"follow_up_key_missing": func(t *testing.T, l *Ledger) bool { return ledgertest.FollowedTwice(t, l) },
 		"doubts_not_claimable": func(t *testing.T, l *Ledger) bool {
 			_, _, fresh := takeOver(t, l)
 			if _, err := l.Recover(t.Context(), fresh, time.Now()); err != nil {

@@ -55,9 +55,12 @@ func (t *tx) insertAll(i insert, flat []any) error {
 }
 
 const (
-	sqlImported      = `SELECT r.state, c.rows FROM run r JOIN run_count c ON c.no = r.no WHERE r.no = ?`
+	sqlImported      = `SELECT r.state, r.parent, c.rows FROM run r JOIN run_count c ON c.no = r.no WHERE r.no = ?`
 	sqlInsertSegment = `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET hi = max(hi, excluded.hi)`
+	// The key of docs/protocol.md#follow-ups: a recipient of a parent is in one follow-up run.
+	sqlFollowUp = `INSERT INTO follow_up (parent, key, rid) VALUES (?1, ?2, ?3) ON CONFLICT (parent, key) DO UPDATE SET rid = ?3
+		WHERE EXISTS (SELECT 1 FROM outcome o WHERE o.rid = follow_up.rid AND o.state = 7 /* skipped */)`
 	sqlAddRows = `UPDATE run_count SET rows = rows + ? WHERE no = ?`
 )
 
@@ -85,8 +88,8 @@ func (l *Ledger) AppendRows(
 	}
 	return l.submit(ctx, &op{urgency: bulk, rows: len(rows), run: func(t *tx) error {
 		var state campaign.State
-		var have int64
-		err := t.row(sqlImported, args(int64(no)), &state, &have)
+		var parent, have int64
+		err := t.row(sqlImported, args(int64(no)), &state, &parent, &have)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return campaign.ErrNoRun
@@ -94,6 +97,9 @@ func (l *Ledger) AppendRows(
 			return err
 		case state != campaign.Importing || have != after:
 			return campaign.ErrFenced
+		}
+		if err := t.followUp(no, parent, rows); err != nil {
+			return err
 		}
 		if err := t.insertAll(sqlInsertDeliveries, deliveries); err != nil {
 			return err
@@ -111,6 +117,27 @@ func (l *Ledger) AppendRows(
 		_, err = t.exec(sqlAddRows, len(rows), int64(no))
 		return err
 	}})
+}
+
+// followUp takes the recipients of a follow-up run for it; campaign.ErrFollowedUp when another
+// follow-up of the parent has one of them.
+func (t *tx) followUp(no campaign.RunNo, parent int64, rows []campaign.Delivery) error {
+	if parent == 0 || mutant.On("follow_up_key_missing") {
+		return nil
+	}
+	for i := range rows {
+		if !ledger.Followed(&rows[i]) {
+			continue
+		}
+		n, err := t.exec(sqlFollowUp, parent, rows[i].Key, ledger.RowID(no, rows[i].Seq))
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			return campaign.ErrFollowedUp
+		}
+	}
+	return nil
 }
 
 // FinishImport implements campaign.ImportLedger. It also refuses a list that queues a phone key

@@ -82,7 +82,8 @@ func TestEachMutationShows(t *testing.T) {
 			states, err := l.SegmentStates(t.Context(), r.No)
 			return err == nil && states[0].Mark == 0
 		},
-		"holds_unread": func(t *testing.T, l *Ledger) bool { return ledgertest.GrantedDespiteAHold(t, l, l) },
+		"holds_unread":          func(t *testing.T, l *Ledger) bool { return ledgertest.GrantedDespiteAHold(t, l, l) },
+		"follow_up_key_missing": func(t *testing.T, l *Ledger) bool { return ledgertest.FollowedTwice(t, l) },
 		"doubts_not_claimable": func(t *testing.T, l *Ledger) bool {
 			_, s := doubted(t, l)
 			p, err := l.Park(t.Context(), s, time.Time{}, time.Minute)

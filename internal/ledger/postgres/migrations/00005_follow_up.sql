@@ -1,0 +1,22 @@
+-- +goose Up
+CREATE TABLE follow_up (                  -- the follow-up run of a parent that has a recipient: one
+  parent bigint NOT NULL,
+  key    bigint NOT NULL,
+  rid    bigint NOT NULL,                 -- the delivery in the follow-up
+  PRIMARY KEY (parent, key)
+);
+INSERT INTO follow_up (parent, key, rid)
+  SELECT r.parent, d.key, d.rid FROM run r JOIN delivery d ON d.rid >= r.no << 32 AND d.rid < (r.no + 1) << 32
+  LEFT JOIN outcome o ON o.rid = d.rid WHERE r.parent <> 0 AND d.key <> 0 AND o.state IS DISTINCT FROM 7 /* skipped */ ORDER BY d.rid
+  ON CONFLICT DO NOTHING;
+
+CREATE TABLE asset (                      -- the header medium of a run, by connection; '' is that of every other
+  run        bigint NOT NULL,
+  connection text   COLLATE "C" NOT NULL,
+  asset      text   NOT NULL,
+  until      bigint NOT NULL,             -- the service keeps it until then
+  file       text   NOT NULL,             -- what was uploaded, to upload it again
+  hash       text   NOT NULL,             -- its SHA-256
+  PRIMARY KEY (run, connection)
+);
+INSERT INTO asset (run, connection, asset, until, file, hash) SELECT no, '', asset, asset_until, '', '' FROM run WHERE asset <> '';
