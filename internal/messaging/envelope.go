@@ -80,11 +80,13 @@ func (d *decoder) service(v value, env *envelope) error {
 		e.review(data)
 	case group == "preference" || kind == "user.preference" || kind == "user_preferences":
 		e.preference(data)
-	case group == "number" || group == "phone_number":
+	case group == "number" || group == "phone_number" || group == "connection":
 		e.Kind, e.Summary = KindNumber, summary(data)
+		e.change(data)
 		e.Number = onlyDigits(firstText(data, "phoneNumber", "displayPhoneNumber", "display_phone_number"))
 	case group == "account" || group == "company":
 		e.Kind, e.Summary = KindAccount, summary(data)
+		e.change(data)
 	}
 	if e.Kind == KindUnknown {
 		e.Summary = summary(v)

@@ -17,8 +17,8 @@ const (
 	KindMessage         // a customer wrote: Inbound, MessageID
 	KindTemplate        // the review, the pause or the category of a template: Review
 	KindPreference      // a customer stopped or resumed marketing: Preference
-	KindNumber          // a number changed: Summary
-	KindAccount         // an account changed: Summary
+	KindNumber          // a number changed: Change, Summary
+	KindAccount         // an account or a client changed: Change, Summary
 )
 
 // String returns the word used in logs and metrics.
@@ -50,6 +50,8 @@ type Event struct {
 	Connection string
 	// Number is the number of the connection, in digits, if the event shows it.
 	Number string
+	// Account is the platform's id of the business account, if the event shows it.
+	Account string
 
 	// MessageID is the id of the message, in events of KindStatus and KindMessage.
 	MessageID string
@@ -65,6 +67,8 @@ type Event struct {
 	Inbound    *Inbound
 	Review     *Review
 	Preference *Preference
+	// Change is nil in an event of KindNumber or KindAccount that tells no state.
+	Change *Change
 	// Summary is the event as it came, cut to 1 KiB, in events of KindNumber, KindAccount and
 	// KindUnknown.
 	Summary string

@@ -81,7 +81,10 @@ func TestThePlatformsOwnEnvelopeIsUnderstood(t *testing.T) {
 			if (want.Kind == KindNumber || want.Kind == KindAccount) == (got.Summary == "") {
 				t.Errorf("%s %s: summary %q, want one exactly of number and account events", name, where, got.Summary)
 			}
-			got.Summary = ""
+			if got.Account != "200000000000001" {
+				t.Errorf("%s %s: account %q, want 200000000000001", name, where, got.Account)
+			}
+			got.Summary, got.Account, got.Change = "", "", nil
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%s %s:\n got %+v %+v %+v %+v\nwant %+v", name, where, got, got.Inbound, got.Review, got.Preference, want)
 			}

@@ -51,7 +51,8 @@ func (d *decoder) platform(v value, env *envelope) error {
 			at = env.at
 		}
 		for change := entry.val.get("changes").members(); change.next(); {
-			e := Event{ID: env.id, Connection: env.connection, At: at, Type: token(change.val.get("field").text())}
+			e := Event{ID: env.id, Connection: env.connection, At: at, Type: token(change.val.get("field").text()),
+				Account: token(entry.val.get("id").text())}
 			if err := d.change(change.val.get("value"), e); err != nil {
 				return err
 			}
@@ -124,8 +125,10 @@ func (d *decoder) change(v value, e Event) error {
 		e.review(v)
 	case strings.HasPrefix(field, "phone_number"):
 		e.Kind = KindNumber
+		e.change(v)
 	case strings.HasPrefix(field, "account") || strings.HasPrefix(field, "business"):
 		e.Kind = KindAccount
+		e.change(v)
 	}
 	if e.Review == nil {
 		e.Summary = summary(v)

@@ -171,7 +171,14 @@ func (s *Sandbox) appendExtra(b []byte, it item) []byte {
 	x := *s.extras[it.index]
 	s.mu.Unlock()
 	if s.opt.Events.Envelope == "platform" {
-		b = append(b, `{"id":"200000000000001","changes":[{"value":`...)
+		b = append(b, `{"id":"`...)
+		b = strconv.AppendInt(b, s.accountID(x.company), 10)
+		b = append(b, '"')
+		if x.field != "messages" && x.field != "user_preferences" { // these tell their time themselves
+			b = append(b, `,"time":`...)
+			b = strconv.AppendInt(b, x.at.Unix(), 10)
+		}
+		b = append(b, `,"changes":[{"value":`...)
 		b = append(b, x.value...)
 		b = append(b, `,"field":"`...)
 		b = append(b, x.field...)
@@ -185,7 +192,9 @@ func (s *Sandbox) appendExtra(b []byte, it item) []byte {
 // appendPlatformStatus appends one entry of the platform's own envelope (docs/service.md#events).
 func (s *Sandbox) appendPlatformStatus(b []byte, it item) []byte {
 	v := s.view(it)
-	b = append(b, `{"id":"200000000000001","changes":[{"value":{"messaging_product":"whatsapp",`...)
+	b = append(b, `{"id":"`...)
+	b = strconv.AppendInt(b, s.accountID(v.conn.Company), 10)
+	b = append(b, `","changes":[{"value":{"messaging_product":"whatsapp",`...)
 	b = appendMetadata(b, v.conn)
 	b = append(b, `,"statuses":[{"id":"`...)
 	b = append(b, v.id...)
@@ -210,6 +219,15 @@ func (s *Sandbox) appendPlatformStatus(b []byte, it item) []byte {
 		b = append(b, `"},"href":"/documentation/business-messaging/whatsapp/support/error-codes"}]`...)
 	}
 	return append(b, `}]},"field":"messages"}]}`...)
+}
+
+// accountID is the platform's id of the business account of a company.
+func (s *Sandbox) accountID(company string) int64 {
+	id := int64(200_000_000_000_001)
+	if c := s.company[company]; c != nil { // the map is complete when the sandbox begins
+		id += int64(c.number)
+	}
+	return id
 }
 
 func appendMetadata(b []byte, c *connection) []byte {

@@ -18,8 +18,8 @@
 // The Intake answers 400 to a signed body that it cannot decode, and logs it without its contents.
 // A 2xx would be false, because nothing was stored. The service repeats the delivery, which gives
 // the operator time to install a version that can read it. Events of an unknown kind are counted
-// and answered 2xx. Number and account events go to Options.Observe and are not stored, because
-// campaignd reads the new state from the service.
+// and answered 2xx. Template, number and account events begin and end holds
+// (docs/protocol.md#holds); those that do neither are logged.
 //
 //	request -> method, length -> raw body -> signature -> decode -> queue ─┐
 //	                                                                      │ up to 512 events

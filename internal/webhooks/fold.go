@@ -1,10 +1,7 @@
 package webhooks
 
 import (
-	"context"
-	"log/slog"
 	"strconv"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -22,7 +19,8 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 	for n := range events {
 		e := &events[n]
 		i.counters.kinds[e.Kind].Add(1)
-		at, clamped := campaign.EventTime(e.At, received)
+		own := e.At
+		at, clamped := campaign.EventTime(own, received)
 		if clamped {
 			i.counters.clamped.Add(1)
 		}
@@ -30,6 +28,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		if e.Connection == "" && e.Number != "" {
 			e.Connection = i.o.Connections(e.Number)
 		}
+		i.accounts.learn(e.Account, e.Connection)
 		if n == 0 || e.Connection != seen {
 			seen = e.Connection
 			i.counters.verified(seen, received)
@@ -44,13 +43,13 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 				continue
 			} else if e.Preference.Stop {
 				facts.Suppressions = append(facts.Suppressions, s)
-			} else {
+			} else if !own.IsZero() { // a wish without a time ends no stop
 				facts.Lifted = append(facts.Lifted, s)
 			}
 		case messaging.KindTemplate:
-			i.foldTemplate(&facts, e)
+			i.foldTemplate(&facts, e, own)
 		case messaging.KindNumber, messaging.KindAccount:
-			i.observe(e)
+			i.foldChange(&facts, e, own)
 		}
 	}
 	return facts
@@ -65,50 +64,21 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 		if e.Code != 0 {
 			status.Code = strconv.Itoa(e.Code)
 		}
-		failure := messaging.Failed(e.Code)
-		if scope := campaign.ScopeOf(failure.Feed); scope != "" {
+		if scope := campaign.ScopeOf(messaging.FailedFeed(e.Code)); scope != "" {
 			if s, ok := i.suppression(e.Recipient, scope, "failed:"+status.Code, e.At); ok {
 				facts.Suppressions = append(facts.Suppressions, s)
 			}
 		}
-		if failure.Hold != messaging.HoldNothing {
-			i.observe(e)
+	}
+	if e.Status == messaging.StatusFailed || e.Status == messaging.StatusDelivered {
+		if hold, lift := i.breakers.see(e.Connection, e.Code, e.At, received); hold != nil {
+			facts.Holds = append(facts.Holds, *hold)
+		} else if lift != nil {
+			facts.Lifts = append(facts.Lifts, *lift)
 		}
 	}
 	facts.Statuses = append(facts.Statuses, status)
 }
-
-// foldTemplate logs every template event for the operator. The ledger gets only the events that
-// pause or resume runs.
-func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event) {
-	r := campaign.TemplateEvent{Name: e.Review.Name, Language: e.Review.Language, Event: e.Review.Event, Reason: e.Review.Reason}
-	effect := r.Effect()
-	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL stores no NUL, so no run uses such a template
-		effect = campaign.TemplateNoted
-	}
-	i.counters.templates[effect].Add(1)
-	level, line := slog.LevelWarn, ""
-	switch effect {
-	case campaign.TemplateNoted:
-		line = "template event that pauses no run"
-		i.observe(e)
-	case campaign.TemplatePauses:
-		line = "template cannot be sent; its runs pause until it is approved"
-	case campaign.TemplateEnds:
-		line = "template cannot be sent; its runs pause until they are resumed"
-	case campaign.TemplateResumes:
-		level, line = slog.LevelInfo, "template can be sent; its runs go on"
-	}
-	i.o.Log.Log(context.Background(), level, line,
-		"template", clip(r.Name), "language", clip(r.Language), "event", r.Event, "reason", r.Reason)
-	if effect != campaign.TemplateNoted {
-		facts.Templates = append(facts.Templates, r)
-	}
-}
-
-// clip cuts a name for a log line. The platform allows 512 characters in the name of a template,
-// all of them ASCII.
-func clip(s string) string { return s[:min(len(s), 512)] }
 
 func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event) {
 	if !i.o.OptOut.MatchMessage(e.Inbound) {
@@ -135,18 +105,14 @@ func (i *Intake) suppression(digits string, scope campaign.Scope, source string,
 	return campaign.NewSuppression(key, "+"+digits, scope, source, at), true
 }
 
-func (i *Intake) observe(e *messaging.Event) {
-	if i.o.Observe != nil {
-		i.o.Observe(*e)
-	}
-}
-
 // merge adds the facts of a later request.
 func merge(into *campaign.Events, more campaign.Events) {
 	into.Statuses = append(into.Statuses, more.Statuses...)
 	into.Suppressions = append(into.Suppressions, more.Suppressions...)
 	into.Lifted = append(into.Lifted, more.Lifted...)
 	into.Templates = append(into.Templates, more.Templates...)
+	into.Holds = append(into.Holds, more.Holds...)
+	into.Lifts = append(into.Lifts, more.Lifts...)
 }
 
 // settle keeps only the later wish of a number if one batch both stops and resumes marketing to it,

@@ -26,6 +26,8 @@ type Intake struct {
 	trusted atomic.Bool   // a signature was right, or the log has said that none is
 	stopped chan struct{} // closed when Run has returned: no commit follows
 
+	accounts accounts
+	breakers breakers
 	counters counters
 }
 
@@ -131,7 +133,7 @@ func (i *Intake) open(h http.Header, body []byte, received time.Time) (*queued, 
 		return nil, RejectedUndecodable
 	}
 	facts := i.fold(events, received.UTC())
-	n := len(facts.Statuses) + len(facts.Suppressions) + len(facts.Lifted) + len(facts.Templates)
+	n := len(facts.Statuses) + len(facts.Suppressions) + len(facts.Lifted) + len(facts.Holds) + len(facts.Lifts)
 	return &queued{facts: facts, events: n, answer: make(chan error, 1)}, ""
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/messaging"
 )
 
@@ -47,16 +48,13 @@ type Options struct {
 	// Connections returns the id of the connection with this number (digits without +), or "". It is
 	// called for events that name a number and no connection, by many goroutines at once. Default: "".
 	Connections func(number string) string
+	// Origin returns what is known of a connection: the ids that holds name. It is called by many
+	// goroutines at once. Default: the connection alone, which is its own account.
+	Origin func(connection string) campaign.Origin
 	// OptOut knows the messages and button payloads that mean "stop". The zero value knows the
 	// built-in list; messaging.NewOptOut adds the payloads of the operator's own buttons.
 	OptOut messaging.OptOut
 
-	// Observe gets the events that concern more than one delivery and are not stored: number and
-	// account events, template events that neither pause nor resume a run (QUALITY, CATEGORY), and
-	// failed statuses whose code stops more than their own message (messaging.Failed). It is called
-	// before the answer, by many goroutines at once, and again for a repeated event. It must not
-	// block. It may be nil.
-	Observe func(messaging.Event)
 	// OnCommit gets the result of each commit: its number of events, its duration, its error. One
 	// goroutine calls it. It must not block. It may be nil.
 	OnCommit func(events int, took time.Duration, err error)
@@ -130,6 +128,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Connections == nil {
 		o.Connections = func(string) string { return "" }
+	}
+	if o.Origin == nil {
+		o.Origin = func(c string) campaign.Origin { return campaign.Origin{Connection: c, Account: c} }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -9,17 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaignd/campaign"
-	"campaignd/internal/messaging"
 )
 
 // The events are those of the platform's reference, and QUALITY and CATEGORY, which our decoder
 // makes out of two other notices.
 func TestEveryTemplateEventIsToldAndCounted(t *testing.T) {
 	const (
-		goesOn  = `level=INFO msg="template can be sent; its runs go on"`
-		waits   = `level=WARN msg="template cannot be sent; its runs pause until it is approved"`
-		ends    = `level=WARN msg="template cannot be sent; its runs pause until they are resumed"`
-		nothing = `level=WARN msg="template event that pauses no run"`
+		goesOn  = `level=INFO msg="template can be sent"`
+		waits   = `level=WARN msg="template cannot be sent; it is held until it is approved"`
+		ends    = `level=WARN msg="template cannot be sent; it is held until an operator lifts it"`
+		nothing = `level=WARN msg="template event that holds nothing"`
 	)
 	effects := map[string]string{goesOn: "resumes", waits: "pauses", ends: "ends", nothing: "noted"}
 	for event, line := range map[string]string{
@@ -31,20 +30,25 @@ func TestEveryTemplateEventIsToldAndCounted(t *testing.T) {
 	} {
 		t.Run(event, func(t *testing.T) {
 			var log bytes.Buffer
-			var told []messaging.Event
-			e, c := folded(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Observe: func(e messaging.Event) { told = append(told, e) }},
-				`{"type":"template.status","connectionId":"conn_1","data":{"name":"promo","language":"en-US","event":"`+
+			e, c := folded(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))},
+				`{"type":"template.status","connectionId":"conn_1","createdAt":"2026-09-21T12:00:00Z","data":{"name":"promo","language":"en-US","event":"`+
 					strings.ToLower(event)+`","reason":"WHY"}}`)
 			var want []campaign.TemplateEvent
-			observed := 1
+			var holds, lifts int
+			switch {
+			case line == goesOn:
+				lifts = 2 // of this account, and of an account that is not known
+			case line != nothing:
+				holds = 1
+			}
 			if line != nothing {
-				want, observed = []campaign.TemplateEvent{{Name: "promo", Language: "en_US", Event: event, Reason: "WHY"}}, 0
+				want = []campaign.TemplateEvent{{Name: "promo", Language: "en_US", Event: event, Reason: "WHY"}}
 			}
 			if d := cmp.Diff(want, e.Templates); d != "" {
 				t.Errorf("the ledger is told (-want +got):\n%s", d)
 			}
-			if len(told) != observed {
-				t.Errorf("Observe was called %d times, want %d", len(told), observed)
+			if len(e.Holds) != holds || len(e.Lifts) != lifts {
+				t.Errorf("%d holds and %d lifts, want %d and %d", len(e.Holds), len(e.Lifts), holds, lifts)
 			}
 			if want := line + " template=promo language=en_US event=" + event + " reason=WHY\n"; !strings.HasSuffix(log.String(), want) ||
 				strings.Count(log.String(), "\n") != 1 {

@@ -1,0 +1,76 @@
+package campaign
+
+import (
+	"time"
+
+	"campaignd/internal/messaging"
+)
+
+// changeRow is what a word of messaging.Change does to holds.
+type changeRow struct {
+	effect   TemplateEffect
+	sentence string // of a hold, without a full stop at its end
+}
+
+// changes holds every word with an effect (docs/service.md#account-events). Every other word is
+// noted, as are changes of quality, throughput and tier, and RATE_LIMITED and FLAGGED: messages may
+// still be accepted, and a refusal holds by itself.
+var changes = map[string]changeRow{
+	"DISABLE":                            {TemplatePauses, "the platform has disabled the business account"},
+	"RESTRICTED_BIZ_INITIATED_MESSAGING": {TemplatePauses, "the platform does not let the business account begin conversations"},
+	"ACCOUNT_OFFBOARDED":                 {TemplatePauses, "the business account was disconnected from the service"},
+	"ACCOUNT_DELETED":                    {TemplateEnds, "the business account was deleted"},
+
+	"SUSPENDED":    {TemplatePauses, "the service reports it as suspended"},
+	"DEACTIVATED":  {TemplatePauses, "the service reports it as deactivated"},
+	"DISABLED":     {TemplatePauses, "the service reports it as disabled"},
+	"INACTIVE":     {TemplatePauses, "the service reports it as inactive"},
+	"RESTRICTED":   {TemplatePauses, "the service reports it as restricted"},
+	"BLOCKED":      {TemplatePauses, "the service reports it as blocked"},
+	"BANNED":       {TemplatePauses, "the service reports it as banned"},
+	"LOCKED":       {TemplatePauses, "the service reports it as locked"},
+	"DISCONNECTED": {TemplatePauses, "the service reports it as disconnected"},
+	"UNLINKED":     {TemplatePauses, "the service reports it as disconnected"},
+	"MIGRATED":     {TemplatePauses, "the number was moved to another account"},
+	"DELETED":      {TemplatePauses, "the service reports it as deleted"},
+
+	"REINSTATE": {effect: TemplateResumes}, "REINSTATED": {effect: TemplateResumes}, "ACCOUNT_RECONNECTED": {effect: TemplateResumes},
+	"ACTIVE": {effect: TemplateResumes}, "ENABLED": {effect: TemplateResumes}, "LIVE": {effect: TemplateResumes},
+	"OK": {effect: TemplateResumes}, "UNRESTRICTED": {effect: TemplateResumes}, "CONNECTED": {effect: TemplateResumes},
+	"LINKED": {effect: TemplateResumes}, "RECONNECTED": {effect: TemplateResumes},
+}
+
+// ChangeEffect returns what an event with this word does to the holds of its number, account or
+// client.
+func ChangeEffect(word string) TemplateEffect { return changes[word].effect }
+
+// ChangeHold returns the hold that an event with this word begins: until the time that the event
+// gives, or until one that heals.
+func ChangeHold(scope HoldScope, id string, c messaging.Change, at time.Time) Hold {
+	row := changes[c.Word]
+	return Hold{Scope: scope, ID: id, Reason: c.Word, Detail: row.sentence, Source: HoldByEvent, Since: at, Until: c.Until,
+		Manual: row.effect == TemplateEnds}
+}
+
+// templateSentences explain the events that hold a template.
+var templateSentences = map[string]string{
+	"PAUSED":           "the platform has paused the template because of its quality",
+	"PENDING":          "the template is in review",
+	"IN_APPEAL":        "the template is in appeal",
+	"REJECTED":         "the platform has rejected the template",
+	"ARCHIVED":         "the template is archived",
+	"DISABLED":         "the platform has disabled the template",
+	"PENDING_DELETION": "the template is being deleted",
+	"DELETED":          "the template was deleted",
+}
+
+// Hold returns the hold that an event with the effect TemplatePauses or TemplateEnds begins, on the
+// template of one account.
+func (e TemplateEvent) Hold(account string, at time.Time) Hold {
+	detail := templateSentences[e.Event]
+	if e.Reason != "" {
+		detail += " (" + e.Reason + ")"
+	}
+	return Hold{Scope: HoldTemplate, ID: TemplateID(account, e.Name, e.Language), Reason: e.Event, Detail: detail, Source: HoldByEvent,
+		Since: at, Manual: e.Effect() == TemplateEnds}
+}

@@ -1,0 +1,90 @@
+package webhooks
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+// The breaker of throttled messages: the service accepts them, and the platform fails them later
+// because the number is too fast (130429). The limiter learns from answers to sends only. When 20 of
+// the last 25 messages of a connection failed so, the connection is held. It is half-open once the
+// hold has ended: the next such failure holds it again, a delivery ends the hold for good.
+const (
+	breakerWindow = 25
+	breakerTrips  = 20
+	// breakerOld is the age from which a status says nothing about now: the service repeats and replays.
+	breakerOld = 2 * time.Minute
+	// breakerEvery spaces the reports of one connection.
+	breakerEvery = time.Second
+)
+
+// breakers holds the breaker of each connection. The memory is this process's; the hold is shared.
+type breakers struct {
+	mu sync.Mutex
+	of map[string]*breaker
+}
+
+type breaker struct {
+	last   [breakerWindow]bool // throttled?
+	n      int                 // statuses in last, at most breakerWindow
+	next   int
+	closed bool // a delivery was seen since the last trip; at the start nothing is known
+	code   int
+	tripAt time.Time // own time of the status that tripped
+	told   time.Time
+}
+
+// see counts a delivered or failed status. It returns the hold that begins or the lift that ends it.
+func (b *breakers) see(connection string, code int, at, received time.Time) (hold *campaign.Hold, lift *campaign.Lift) {
+	throttled := messaging.Throttling(code)
+	if connection == "" || received.Sub(at) > breakerOld {
+		return nil, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	x := b.of[connection]
+	if x == nil {
+		if b.of == nil {
+			b.of = map[string]*breaker{}
+		}
+		if len(b.of) >= maxAccounts {
+			return nil, nil
+		}
+		x = &breaker{}
+		b.of[connection] = x
+	}
+	x.last[x.next] = throttled
+	x.next = (x.next + 1) % breakerWindow
+	x.n = min(x.n+1, breakerWindow)
+	if code == 0 && !x.closed && at.After(x.tripAt) {
+		x.closed = true
+		return nil, &campaign.Lift{Scope: campaign.HoldConnection, ID: connection, Reason: strconv.Itoa(throughputReached), At: at,
+			By: campaign.HoldByBreaker}
+	}
+	tripped := !x.tripAt.IsZero() && !x.closed
+	if !throttled || !tripped && x.count() < breakerTrips || received.Sub(x.told) < breakerEvery {
+		return nil, nil
+	}
+	x.closed, x.tripAt, x.told, x.n, x.next, x.last = false, at, received, 0, 0, [breakerWindow]bool{}
+	return &campaign.Hold{Scope: campaign.HoldConnection, ID: connection, Reason: strconv.Itoa(throughputReached),
+		Detail: "the messages were accepted and failed later: " + messaging.Failed(code).Sentence,
+		Source: campaign.HoldByBreaker, Since: at}, nil
+}
+
+// throughputReached is the platform's code of a number that is too fast. Every throttling code holds
+// under this one reason, so that one delivery ends the hold.
+const throughputReached = 130429
+
+// count returns how many of the last statuses were throttled.
+func (x *breaker) count() (n int) {
+	for _, t := range x.last[:x.n] {
+		if t {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,172 @@
+package webhooks
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+// accounts remembers which connections belong to which business account of the platform. An event
+// in the platform's envelope names the account, and many name the number too. A template or account
+// event names the account alone.
+type accounts struct {
+	mu sync.RWMutex
+	of map[string]map[string]bool // account of the platform -> connections
+}
+
+// maxAccounts bounds the accounts in memory. A key reaches far fewer.
+const maxAccounts = 10_000
+
+func (a *accounts) learn(account, connection string) {
+	if account == "" || connection == "" {
+		return
+	}
+	a.mu.RLock()
+	known := a.of[account][connection]
+	a.mu.RUnlock()
+	if known {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.of == nil {
+		a.of = map[string]map[string]bool{}
+	}
+	if a.of[account] == nil {
+		if len(a.of) >= maxAccounts {
+			return
+		}
+		a.of[account] = map[string]bool{}
+	}
+	a.of[account][connection] = true
+}
+
+func (a *accounts) connections(account string) []string {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return slices.Sorted(maps.Keys(a.of[account]))
+}
+
+// accountsOf returns the accounts, as holds name them, that an event is about: that of its
+// connection, else those of the connections that are known to belong to the platform's account, else
+// the platform's account itself. It is empty if the event names none of them.
+func (i *Intake) accountsOf(e *messaging.Event) []string {
+	connections := []string{e.Connection}
+	if e.Connection == "" {
+		connections = i.accounts.connections(e.Account)
+	}
+	var ids []string
+	for _, c := range connections {
+		if id := i.o.Origin(c).Account; id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 && e.Account != "" {
+		ids = append(ids, e.Account)
+	}
+	return ids
+}
+
+// foldTemplate logs every template event for the operator. The ledger gets only those that begin or
+// end a hold. own is the event's own time: an event without a time ends nothing.
+func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own time.Time) {
+	r := campaign.TemplateEvent{Name: e.Review.Name, Language: e.Review.Language, Event: e.Review.Event, Reason: e.Review.Reason}
+	effect := r.Effect()
+	if strings.ContainsRune(r.Name+r.Language, 0) { // PostgreSQL stores no NUL, so no run uses such a template
+		effect = campaign.TemplateNoted
+	}
+	i.counters.templates[effect].Add(1)
+	accounts := i.accountsOf(e)
+	if len(accounts) == 0 {
+		accounts = []string{""} // the template of every account
+	}
+	level, line := slog.LevelWarn, ""
+	switch effect {
+	case campaign.TemplateNoted:
+		line = "template event that holds nothing"
+	case campaign.TemplatePauses:
+		line = "template cannot be sent; it is held until it is approved"
+	case campaign.TemplateEnds:
+		line = "template cannot be sent; it is held until an operator lifts it"
+	case campaign.TemplateResumes:
+		level, line = slog.LevelInfo, "template can be sent"
+		if own.IsZero() {
+			level, line = slog.LevelWarn, "template event without a time: it ends no hold"
+		}
+	}
+	i.o.Log.Log(context.Background(), level, line,
+		"template", clip(r.Name), "language", clip(r.Language), "event", r.Event, "reason", r.Reason)
+	switch effect {
+	case campaign.TemplateNoted:
+		return
+	case campaign.TemplatePauses, campaign.TemplateEnds:
+		facts.Templates = append(facts.Templates, r)
+		for _, account := range accounts {
+			facts.Holds = append(facts.Holds, r.Hold(account, e.At))
+		}
+		return
+	}
+	if own.IsZero() {
+		return
+	}
+	facts.Templates = append(facts.Templates, r)
+	if accounts[0] != "" { // also what was held while the account was not known
+		accounts = append(accounts, "")
+	}
+	for _, account := range accounts {
+		facts.Lifts = append(facts.Lifts, campaign.Lift{Scope: campaign.HoldTemplate,
+			ID: campaign.TemplateID(account, r.Name, r.Language), At: e.At, By: campaign.HoldByEvent})
+	}
+}
+
+// clip cuts a name for a log line. The platform allows 512 characters in the name of a template,
+// all of them ASCII.
+func clip(s string) string { return s[:min(len(s), 512)] }
+
+// foldChange handles an event about a number, an account or a client: it begins a hold, ends the
+// holds of that scope, or is only logged. own is the event's own time.
+func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time.Time) {
+	if e.Code != 0 { // an error of the number
+		if h, ok := campaign.FailureHold(e.Code, i.o.Origin(e.Connection), e.At); ok {
+			h.Source = campaign.HoldByEvent
+			facts.Holds = append(facts.Holds, h)
+		}
+	}
+	if e.Change == nil {
+		return
+	}
+	scope, ids := campaign.HoldConnection, []string{e.Connection}
+	if e.Kind == messaging.KindAccount {
+		if scope, ids = campaign.HoldAccount, i.accountsOf(e); e.Change.Company != "" {
+			scope, ids = campaign.HoldCompany, []string{e.Change.Company}
+		}
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" || strings.ContainsRune(id, 0) })
+	effect := campaign.ChangeEffect(e.Change.Word)
+	level, line := slog.LevelInfo, "event that holds nothing"
+	switch {
+	case effect == campaign.TemplateNoted:
+	case len(ids) == 0:
+		level, line = slog.LevelWarn, "event that names nothing known: it holds nothing"
+	case effect != campaign.TemplateResumes:
+		level, line = slog.LevelWarn, "event that holds"
+		for _, id := range ids {
+			facts.Holds = append(facts.Holds, campaign.ChangeHold(scope, id, *e.Change, e.At))
+		}
+	case own.IsZero():
+		level, line = slog.LevelWarn, "event without a time: it ends no hold"
+	default:
+		line = "event that ends holds"
+		for _, id := range ids {
+			facts.Lifts = append(facts.Lifts, campaign.Lift{Scope: scope, ID: id, At: e.At, By: campaign.HoldByEvent})
+		}
+	}
+	i.o.Log.Log(context.Background(), level, line, "kind", e.Kind.String(), "event", e.Change.Word, "scope", string(scope), "ids", ids)
+}
