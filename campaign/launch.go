@@ -24,6 +24,8 @@ type LaunchLedger interface {
 type Launch struct {
 	Ledger  LaunchLedger
 	Service Service
+	// Rate is that of PreflightInput.
+	Rate func(connection string) float64
 	// File is the path of the campaign file; header files are relative to it.
 	File string
 	// List is the path of the list; "" takes recipients.file of the campaign.
@@ -188,7 +190,7 @@ func (l Launch) again(ctx context.Context, def *Definition, run Run, list string
 // check runs the preflight. It returns a *PreflightError when the campaign cannot be sent.
 func (l Launch) check(ctx context.Context, def *Definition, list string) (*Preflight, error) {
 	checked, err := RunPreflight(ctx, PreflightInput{
-		Definition: def, File: l.File, List: list, Service: l.Service, Suppressions: l.Ledger,
+		Definition: def, File: l.File, List: list, Service: l.Service, Rate: l.Rate, Suppressions: l.Ledger,
 		Progress: func(rows int64) { l.progress("checking", rows) },
 	})
 	if err != nil {

@@ -33,8 +33,8 @@ type PreflightInput struct {
 	Suppressions interface {
 		SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]SkipReason, error)
 	}
-	// Pace returns how many messages per second a connection will send; nil takes DefaultPace.
-	Pace func(connection string, n messaging.Number) float64
+	// Rate returns the configured limit of a connection in messages per second, 0 for none; may be nil.
+	Rate func(connection string) float64
 	// Examples is how many rows are shown for each reason; 0 means 5.
 	Examples int
 	// Rejects is called for each row that will not be sent, in the order of the list; may be nil.
@@ -147,7 +147,7 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 		}
 	} else {
 		for _, id := range d.Connections {
-			c.connection(id, messaging.Connection{ID: id}, messaging.Number{})
+			c.connection(id, messaging.Connection{ID: id}, messaging.Number{}, true)
 		}
 	}
 	c.p.Marketing = d.Marketing(c.p.Category)
@@ -217,8 +217,10 @@ func (c *check) service(ctx context.Context) error {
 		return fmt.Errorf("ask the service for its connections: %w", err)
 	}
 	numbers, err := c.in.Service.Numbers(ctx)
-	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
-		return fmt.Errorf("ask the service for its numbers: %w", err)
+	offered := !errors.Is(err, messaging.ErrNotOffered)
+	if err != nil && offered {
+		c.say(LevelWarning, "connections", "the service cannot be asked for its numbers now: "+err.Error(),
+			"nothing is sent over a connection before it tells the pace, unless numbers.CONNECTION.rate is configured")
 	}
 	var ids []string
 	for _, k := range known {
@@ -231,14 +233,16 @@ func (c *check) service(ctx context.Context) error {
 			if near := spelling.Nearest(id, ids); near != "" {
 				remedy = fmt.Sprintf("did you mean %q?", near)
 			}
-			c.say(LevelError, fmt.Sprintf("connections[%d]", i), fmt.Sprintf("the key reaches no connection %q", id), remedy)
-			continue
+			c.say(LevelWarning, fmt.Sprintf("connections[%d]", i), fmt.Sprintf("the service lists no connection %q; "+
+				"if the key does not reach it, its messages are refused and it is held", id), remedy)
+			known = append(known, messaging.Connection{ID: id})
+			at = len(known) - 1
 		}
-		n := messaging.Number{}
+		n, told := messaging.Number{}, false
 		if j := slices.IndexFunc(numbers, func(n messaging.Number) bool { return n.ConnectionID == id }); j >= 0 {
-			n = numbers[j]
+			n, told = numbers[j], true
 		}
-		c.connection(id, known[at], n)
+		c.connection(id, known[at], n, told || err != nil && offered)
 		if err := c.template(ctx, id); err != nil {
 			return err
 		}
@@ -258,17 +262,19 @@ func reaches(ids []string) string {
 	return "it reaches " + strings.Join(ids, ", ")
 }
 
-func (c *check) connection(id string, k messaging.Connection, n messaging.Number) {
-	pace := c.in.Pace
-	if pace == nil {
-		pace = func(_ string, n messaging.Number) float64 { return DefaultPace(n) }
+// connection adds what is known of one connection. told is false if the service could be asked for
+// its pace and did not tell it.
+func (c *check) connection(id string, k messaging.Connection, n messaging.Number, told bool) {
+	pace, configured := DefaultPace(n), false
+	if c.in.Rate != nil && c.in.Rate(id) > 0 {
+		pace, configured = DefaultPace(messaging.Number{Throughput: c.in.Rate(id)}), true
 	}
 	phone := k.Phone
 	if phone == "" {
 		phone = n.Phone
 	}
 	e := ConnectionCheck{ID: id, Phone: phone, Quality: n.Quality, Tier: n.Tier, Coexistence: n.Coexistence,
-		Throughput: n.Throughput, Pace: pace(id, n)}
+		Throughput: n.Throughput, Pace: pace}
 	c.p.Connections = append(c.p.Connections, e)
 	c.p.Pace += e.Pace
 	if key := senderKey(phone); key != 0 {
@@ -278,6 +284,11 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 		c.tiers += n.TierLimit
 	}
 	path := fmt.Sprintf("connections[%d]", slices.Index(c.d.Connections, id))
+	if !told && !configured {
+		c.say(LevelWarning, path,
+			fmt.Sprintf("the service does not tell the throughput of %s: 80 messages per second (STANDARD) are assumed", id),
+			fmt.Sprintf("set numbers.%s.rate if it is less; a number that the business app uses too has 20", id))
+	}
 	if n.Quality == "RED" {
 		c.say(LevelWarning, path,
 			"the quality of this number is low (RED): more blocks and reports may get it restricted",

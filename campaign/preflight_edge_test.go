@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +54,22 @@ func TestMediaThatExpireGetAWarning(t *testing.T) {
 	}
 }
 
+// Without a pace from the service the default is assumed, and the check says so.
+func TestAnAssumedPaceIsSaid(t *testing.T) {
+	in := springInput(t, springFile, springList)
+	a := service()
+	a.numbers = a.numbers[:1]
+	in.Service = a
+	const assumed = "connections[1]: the service does not tell the throughput of conn_2: 80 messages per second (STANDARD) are assumed"
+	if got := whats(preflight(t, in).Warnings()); !slices.Contains(got, assumed) {
+		t.Errorf("warnings %q, want %q", got, assumed)
+	}
+	in.Rate = func(string) float64 { return 20 }
+	if got := whats(preflight(t, in).Warnings()); slices.Contains(got, assumed) {
+		t.Errorf("warnings %q, want none of a rate that is configured", got)
+	}
+}
+
 // Preflight shows the connection and the number as the service describes them.
 func TestConnectionsAreShownAsTheServiceTells(t *testing.T) {
 	in := springInput(t, springFile, springList)
@@ -71,11 +89,9 @@ func TestConnectionsAreShownAsTheServiceTells(t *testing.T) {
 		t.Errorf("senders -want +got:\n%s", diff)
 	}
 	in = springInput(t, springFile, springList)
-	in.Pace = func(id string, n messaging.Number) float64 {
-		return map[string]float64{"conn_1 80": 3, "conn_2 0": 4}[fmt.Sprint(id, " ", n.Throughput)]
-	}
-	if p := preflight(t, in); p.Pace != 7 || p.Connections[0].Pace != 3 {
-		t.Errorf("pace = %v of %+v, want 3 and 4", p.Pace, p.Connections)
+	in.Rate = func(id string) float64 { return map[string]float64{"conn_1": 10}[id] } // x 0.95 x 0.90
+	if p := preflight(t, in); math.Abs(p.Connections[0].Pace-8.55) > 1e-9 || p.Connections[1].Pace != 12.6 {
+		t.Errorf("pace of %+v, want the configured 8.55 and the service's 12.6", p.Connections)
 	}
 	for status, warned := range map[string]bool{"": false, "active": false, "CONNECTED": false, "Enabled": false, "live": false,
 		"ok": false, "PENDING": true} {
@@ -104,7 +120,7 @@ func TestConnectionsAreShownAsTheServiceTells(t *testing.T) {
 		}
 		in := springInput(t, springFile, springList)
 		in.Service = a
-		if got := preflight(t, in).Errors(); len(got) == 0 || got[0].Remedy != want {
+		if got := preflight(t, in).Warnings(); len(got) == 0 || got[0].Remedy != want {
 			t.Errorf("%d connections: got %v, want %s", n, got, want)
 		}
 	}

@@ -56,9 +56,9 @@ func (c *check) totals() {
 	// Without a Service the tiers are unknown (0), and there is no finding.
 	if c.tiers > 0 && send > c.tiers {
 		c.say(LevelWarning, "connections",
-			fmt.Sprintf("%d recipients, but the numbers reach at most %d in 24 hours: sending takes about %d days",
-				send, c.tiers, (send+c.tiers-1)/c.tiers),
-			"portfolios may share their limit: then it takes longer")
+			fmt.Sprintf("%d recipients, but the numbers may reach at most %d people in 24 hours. campaignd does not count them: "+
+				"it sends all, and the platform refuses or fails what is beyond", send, c.tiers),
+			fmt.Sprintf("send at most %d a day, with limits.max_messages or in shorter lists; portfolios may share their limit", c.tiers))
 	}
 	if p.Marketing {
 		for _, n := range p.Countries {

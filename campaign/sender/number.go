@@ -30,7 +30,7 @@ type number struct {
 }
 
 func newNumber(connection string, o Options) *number {
-	return &number{connection: connection, o: o, cubic: throttle.NewCubic(o.Pace(connection))}
+	return &number{connection: connection, o: o, cubic: throttle.NewCubic(max(o.Pace(connection), 1))}
 }
 
 // jitter changes a wait as the options say; each connection draws its own.
@@ -39,9 +39,12 @@ func (n *number) jitter(purpose string, d time.Duration) time.Duration {
 }
 
 // pace is the rate now, in messages per second: the configured pace, lowered while the service
-// throttles.
+// throttles; 0 while the pace is not known.
 func (n *number) pace() float64 {
 	ceiling := n.o.Pace(n.connection)
+	if ceiling <= 0 {
+		return 0
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cubic.SetCeiling(ceiling)
@@ -141,6 +144,9 @@ func (n *number) hold(until time.Time, why limitedBy) {
 
 // heldFor is how long the number is still held, and by what; 0 or less: it is not held.
 func (n *number) heldFor(now time.Time) (time.Duration, limitedBy) {
+	if n.o.Pace(n.connection) <= 0 {
+		return time.Second, limitedBy{"limiter", "the service cannot be asked how fast this number may send, so nothing is sent over it"}
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.until.Sub(now), n.why

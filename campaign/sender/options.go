@@ -37,7 +37,7 @@ type Options struct {
 	// Backoff is the first wait after a refusal that may be retried; default 5s.
 	Backoff time.Duration
 	// Pace is the rate of a connection in messages per second; default 72. The
-	// daemon gives that of docs/limits.md#pace.
+	// daemon gives that of docs/limits.md#pace. 0: it is not known, and nothing is sent.
 	Pace func(connection string) float64
 	// Jitter may change a wait. Simulations use it so that no two timers share an instant
 	// (docs/protocol.md#simulation). Default: as given.

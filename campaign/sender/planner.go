@@ -139,6 +139,9 @@ func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	if err := p.claim(ctx, now, rate); err != nil {
 		return 0, err
 	}
+	if rate <= 0 { // the pace is not known: nothing is granted
+		return p.e.o.Tick, nil
+	}
 	few, group := p.ahead(now, rate), p.group(rate)
 	p.queue.setLow(few, 2*group)
 	limited := p.wantsLimited(now, 2*group)

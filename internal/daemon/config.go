@@ -130,7 +130,12 @@ type Number struct {
 	Rate float64 `yaml:"rate" json:"rate" jsonschema:"minimum=0,maximum=10000"`
 	// Unique recipients in a rolling 24 hours. This version accepts only 0.
 	Tier int64 `yaml:"tier,omitempty" json:"tier,omitempty"`
-	// Numbers of one portfolio share its tier. This version accepts only an empty name.
+	// The client that the connection belongs to. Empty: the companyId that the service tells.
+	Company string `yaml:"company,omitempty" json:"company,omitempty"`
+	// The business account of the connection. Empty: the one that the service tells, else the
+	// connection is an account of its own.
+	Account string `yaml:"account,omitempty" json:"account,omitempty"`
+	// The portfolio of the business, which a hold can name. Empty: the company.
 	Portfolio string `yaml:"portfolio,omitempty" json:"portfolio,omitempty"`
 }
 

@@ -80,9 +80,9 @@ func (c *Config) checkUnsupported() error {
 		return errors.New("drops: this version watches no buckets; start lists with `campaignd run CAMPAIGN.yaml --recipients FILE`")
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Numbers)) {
-		if n := c.Numbers[id]; n.Tier != 0 || n.Portfolio != "" {
+		if n := c.Numbers[id]; n.Tier != 0 {
 			return fmt.Errorf("numbers.%s: this version does not count unique recipients per day; "+
-				"remove tier and portfolio, and keep lists below the tier", id)
+				"remove tier, and keep lists below the tier", id)
 		}
 	}
 	return nil

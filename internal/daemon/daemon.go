@@ -35,23 +35,28 @@ type Options struct {
 
 // Daemon is one process of campaignd. Make it with New, end it with Close.
 type Daemon struct {
-	cfg     *Config
-	log     *slog.Logger
-	ledger  campaign.Ledger
-	client  *messaging.Client
-	limiter throttle.Limiter
-	numbers *numbers
-	intake  *webhooks.Intake // nil without secrets, because no event could be verified
-	public  *listener        // nil without intake
-	admin   *listener        // nil before Serve
-	owner   string           // names this process in leases
-	closers []func() error   // in the order of opening; Close calls them in reverse
+	cfg       *Config
+	log       *slog.Logger
+	ledger    campaign.Ledger
+	client    *messaging.Client
+	limiter   throttle.Limiter
+	directory *directory
+	intake    *webhooks.Intake // nil without secrets, because no event could be verified
+	public    *listener        // nil without intake
+	admin     *listener        // nil before Serve
+	owner     string           // names this process in leases
+	closers   []func() error   // in the order of opening; Close calls them in reverse
 }
 
 // OpenLedger opens the configured ledger. sender takes the lock that only one sending process of an
 // SQLite ledger may hold; campaign.ErrLocked means that another process holds it.
 func OpenLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger) (campaign.Ledger, error) {
-	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log}, sqlite.Open, postgres.Open)
+	return openLedger(ctx, cfg, sender, log, newDirectory(cfg))
+}
+
+// openLedger opens the ledger with a directory, which names what a failed status holds.
+func openLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger, of *directory) (campaign.Ledger, error) {
+	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.origin}, sqlite.Open, postgres.Open)
 }
 
 // NewClient makes the client of the configured service.
@@ -81,7 +86,7 @@ func New(ctx context.Context, cfg *Config, o Options) (*Daemon, error) {
 // Open opens the ledger, as its sender unless the role is intake, and makes client and limiter. The
 // daemon takes no webhooks, and sends nothing yet.
 func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
-	d := &Daemon{cfg: cfg, log: o.Log, owner: ownerName(), numbers: newNumbers(cfg)}
+	d := &Daemon{cfg: cfg, log: o.Log, owner: ownerName(), directory: newDirectory(cfg)}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
@@ -90,7 +95,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	if d.ledger, err = OpenLedger(ctx, cfg, cfg.Role != RoleIntake, d.log); err != nil {
+	if d.ledger, err = openLedger(ctx, cfg, cfg.Role != RoleIntake, d.log, d.directory); err != nil {
 		return nil, err
 	}
 	d.closers = append(d.closers, d.ledger.Close)
@@ -140,7 +145,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	sweep := &turn{job: d.job("sweep")}
 	d.closers = append(d.closers, sweep.end)
 	if d.intake, err = webhooks.New(d.ledger, verifier, webhooks.Options{
-		Connections: d.numbers.connectionOf, Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
+		Connections: d.directory.connectionOf, Origin: d.directory.origin, Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
 	}); err != nil {
 		return err
 	}
@@ -184,7 +189,7 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff),
-		Pace: d.numbers.pace, Log: d.log,
+		Pace: d.directory.pace, Log: d.log,
 	})
 }
 

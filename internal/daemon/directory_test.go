@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"campaignd/campaign"
 	"campaignd/internal/messaging"
 )
 
@@ -41,7 +42,12 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 		{"connectionId": "fifty", "throughput": 50}, {"connectionId": "phone", "throughput": 80, "coexistence": true},
 		{"connectionId": "own", "throughput": {"level": "HIGH"}}, {"connectionId": "none", "throughput": {"level": "HIGH"}}]}`)
 	c.Numbers = map[string]Number{"own": {Rate: 20}, "none": {Rate: 0}, "alone": {Rate: 10}, "slow": {Rate: 1}}
-	n := newNumbers(c)
+	n := newDirectory(c)
+	for id, want := range map[string]float64{"own": 17.1, "phone": 0, "other": 0} { // not asked yet
+		if got := n.pace(id); math.Abs(got-want) > 1e-9 {
+			t.Errorf("pace of %s before the service was asked = %v, want %v", id, got, want)
+		}
+	}
 	client, err := NewClient(c)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +83,7 @@ func TestTheServiceTellsThePaceOfANumber(t *testing.T) {
 func TestWithoutTheListOfNumbersTheConfigurationHolds(t *testing.T) {
 	c := serviceOf(t, 404, `{"error": "not_found", "message": "no such path"}`)
 	c.Numbers = map[string]Number{"own": {Rate: 20}}
-	n := newNumbers(c)
+	n := newDirectory(c)
 	client, err := NewClient(c)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +114,7 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 	} {
 		c := serviceOf(t, tt.status, `{"error": "bad", "message": "no"}`)
 		tt.change(c)
-		n := newNumbers(c)
+		n := newDirectory(c)
 		n.rates["a"] = 5
 		client, err := NewClient(c)
 		if err != nil {
@@ -126,6 +132,34 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 		if got := n.pace("a"); got != 5 {
 			t.Errorf("%s: pace = %v, want 5, which was known before", tt.name, got)
 		}
+	}
+}
+
+// Holds name these ids. They are the same in every process, and no key is shown.
+func TestOriginsComeFromConfigurationAndService(t *testing.T) {
+	c := serviceOf(t, 200, `{"data": []}`)
+	c.Numbers = map[string]Number{"b": {Company: "co_b", Account: "acc", Portfolio: "main"}, "alone": {Account: "acc"}}
+	d := newDirectory(c)
+	client, err := NewClient(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.refresh(t.Context(), client); err != nil {
+		t.Fatal(err)
+	}
+	const key = "8254c329a92850f6" // SHA-256 of "k"
+	for _, want := range []campaign.Origin{
+		{Key: key, Company: "co", Account: "a", Portfolio: "co", Connection: "a"},
+		{Key: key, Company: "co_b", Account: "acc", Portfolio: "main", Connection: "b"},
+		{Key: key, Account: "acc", Connection: "alone"},
+		{Key: key, Account: "other", Connection: "other"},
+	} {
+		if got := d.origin(want.Connection); got != want {
+			t.Errorf("origin of %s = %+v, want %+v", want.Connection, got, want)
+		}
+	}
+	if got := fingerprint(messaging.Secret{}); got != "" {
+		t.Errorf("fingerprint of no key = %q, want none", got)
 	}
 }
 

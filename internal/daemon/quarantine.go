@@ -249,7 +249,7 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *Config, runs []campaign
 			untold = append(untold, c)
 		}
 	}
-	n := newNumbers(cfg)
+	n := newDirectory(cfg)
 	if len(untold) > 0 && !cfg.Service.APIKey.IsZero() {
 		client, err := NewClient(cfg)
 		if err != nil {
@@ -262,7 +262,7 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *Config, runs []campaign
 		}
 	}
 	for _, c := range connections {
-		if rate := n.pace(c); rate > q.Rate {
+		if rate := n.assumedPace(c); rate > q.Rate {
 			q.Rate, q.Connection = rate, c
 		}
 	}

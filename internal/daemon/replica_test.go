@@ -89,9 +89,11 @@ func (c *cluster) replica() *Daemon {
 	if err != nil {
 		c.Fatal(err)
 	}
+	d := newDirectory(&config)
+	d.asked = true // the pace of conn_1 is that of STANDARD
 	return &Daemon{
 		cfg: &config, log: slog.New(slog.NewTextHandler(io.Discard, nil)), ledger: c.ledger, client: client, limiter: c.limiter,
-		numbers: newNumbers(&config), owner: ownerName(),
+		directory: d, owner: ownerName(),
 	}
 }
 

@@ -60,9 +60,18 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	if _, err := plan.CronOf(o.File, src, def); err != nil {
 		return RunResult{}, err
 	}
-	if _, err := d.numbers.refresh(ctx, d.client); err != nil {
+	if _, err := d.directory.refreshConnections(ctx, d.client); err != nil {
 		return RunResult{}, err
 	}
+	ratesErr := d.directory.refreshRates(ctx, d.client)
+	if ratesErr != nil { // the run waits for them
+		d.log.Warn("the service does not tell its numbers", "err", ratesErr)
+	}
+	refreshing, stop := context.WithCancel(ctx)
+	var refresh sync.WaitGroup
+	refresh.Go(func() { d.refreshNumbers(refreshing, refreshedAt(ratesErr)) })
+	defer refresh.Wait()
+	defer stop()
 	// Memory must not grow with the length of the list. Garbage is collected at half the usual growth
 	// while the list is read, and with an SQLite ledger until the end. With a PostgreSQL ledger,
 	// sending is a third faster at the usual growth.
@@ -70,7 +79,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	defer debug.SetGCPercent(usual)
 	launched, err := campaign.Launch{
 		Ledger: d.ledger, Service: d.client, File: o.File, List: o.List, New: o.New, Checked: o.Checked,
-		Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease),
+		Rate: d.cfg.Rate, Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease),
 		Progress: func(phase string, rows int64) { o.Progress(Progress{Phase: phase, Done: rows}) },
 	}.Start(ctx)
 	if d.cfg.sharedLedger() {

@@ -149,6 +149,7 @@ func (d *Daemon) resumeImports(ctx context.Context, l *launcher, e *sender.Engin
 // launch returns the launch of a campaign file by the schedule.
 func (d *Daemon) launch(file, key string) campaign.Launch {
 	return campaign.Launch{
+		Rate:   d.cfg.Rate,
 		Ledger: d.ledger, Service: d.client, File: file, Key: key,
 		Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease), NoWait: true,
 	}

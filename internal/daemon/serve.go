@@ -37,7 +37,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	errs := make(chan error, 2)
 	wg.Go(func() { errs <- d.admin.serve(inner, 2*time.Second) })
 	if d.client != nil {
-		wg.Go(func() { d.refreshNumbers(inner) })
+		wg.Go(func() { d.refreshNumbers(inner, 0) })
 	}
 
 	scheduling, halt := context.WithCancel(ctx)
@@ -88,9 +88,17 @@ func (d *Daemon) ready() (note string, err error) {
 // management calls an hour (docs/service.md#limits), and a limit changes about every 6 hours.
 const numbersEvery = 10 * time.Minute
 
-// refreshNumbers refreshes the numbers until ctx ends. After an error the last known values hold.
-func (d *Daemon) refreshNumbers(ctx context.Context) {
-	wait := time.Duration(0)
+// The waits after a failure: from askAgain on while no rate is known, because nothing is sent then,
+// doubled up to mostAskAgain; a minute later.
+const (
+	askAgain     = time.Second
+	mostAskAgain = 30 * time.Second // 120 calls an hour
+)
+
+// refreshNumbers refreshes the numbers until ctx ends, the first time after wait. After an error the
+// last known values hold.
+func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
+	again := askAgain
 	for {
 		t := time.NewTimer(wait)
 		select {
@@ -100,9 +108,23 @@ func (d *Daemon) refreshNumbers(ctx context.Context) {
 		case <-t.C:
 		}
 		wait = numbersEvery
-		if _, err := d.numbers.refresh(ctx, d.client); err != nil && ctx.Err() == nil {
-			d.log.Warn("numbers not refreshed", "err", err)
+		if _, err := d.directory.refresh(ctx, d.client); err == nil || ctx.Err() != nil {
+			continue
+		} else if d.directory.ready() {
 			wait = time.Minute
+			d.log.Warn("the service does not tell its numbers; the last known pace holds", "err", err)
+		} else {
+			d.log.Warn("the service does not tell its numbers; nothing is sent over a number without numbers.CONNECTION.rate",
+				"err", err, "again", again)
+			wait, again = again, min(2*again, mostAskAgain)
 		}
 	}
+}
+
+// refreshedAt is how long after a refresh that returned err the next one is due.
+func refreshedAt(err error) time.Duration {
+	if err != nil {
+		return askAgain
+	}
+	return numbersEvery
 }

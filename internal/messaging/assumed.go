@@ -61,6 +61,7 @@ var (
 		"phoneNumber": {"phoneNumber", "displayPhoneNumber", "phone", "number"},
 		"displayName": {"displayName", "verifiedName", "name"},
 		"companyId":   {"companyId", "company", "clientId"},
+		"accountId":   {"accountId", "wabaId", "businessAccountId"},
 		"status":      {"status", "state"},
 	}
 	numberFields = map[string][]string{

@@ -11,6 +11,8 @@ type Connection struct {
 	DisplayName string
 	// CompanyID is the client that the connection belongs to.
 	CompanyID string
+	// AccountID is the business account of the platform; "" if the service does not tell it.
+	AccountID string
 	Status    string
 }
 
@@ -26,7 +28,7 @@ func (c *Client) Connections(ctx context.Context) ([]Connection, error) {
 		r := c.assumed.record("connections", connectionFields, v)
 		out = append(out, Connection{
 			ID: r.text("id"), Phone: r.text("phoneNumber"), DisplayName: r.text("displayName"),
-			CompanyID: r.text("companyId"), Status: r.text("status"),
+			CompanyID: r.text("companyId"), AccountID: r.text("accountId"), Status: r.text("status"),
 		})
 	}
 	return out, nil

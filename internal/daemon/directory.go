@@ -1,0 +1,163 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/recipients"
+	"campaignd/throttle"
+)
+
+// directory holds what is known of the connections: their pace, and the ids that holds name. The
+// configuration overrides what the service tells, and that overrides the defaults
+// (docs/limits.md#defaults). It is safe for concurrent use.
+type directory struct {
+	cfg *Config
+	key string // fingerprint of the API key
+
+	mu      sync.RWMutex
+	known   map[string]messaging.Connection // by id
+	byPhone map[int64]string                // connection id by recipients.Key of its phone number
+	rates   map[string]float64              // pace in messages per second
+	asked   bool                            // the list of numbers was read, or the service has none
+}
+
+func newDirectory(cfg *Config) *directory {
+	return &directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey),
+		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]float64{}}
+}
+
+// fingerprint names a key without showing it: the first 8 bytes of its SHA-256, in hex; "" without a
+// key.
+func fingerprint(key messaging.Secret) string {
+	if key.IsZero() {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key.Reveal()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// origin returns what is known of a connection. The ids are the same in every process: they come
+// from the configuration, else from the service's list. A connection whose account is not known is
+// its own account, and a company is its own portfolio.
+func (d *directory) origin(connection string) campaign.Origin {
+	own := d.cfg.Numbers[connection]
+	d.mu.RLock()
+	told := d.known[connection]
+	d.mu.RUnlock()
+	o := campaign.Origin{Key: d.key, Connection: connection}
+	o.Company = cmp.Or(own.Company, told.CompanyID)
+	o.Account = cmp.Or(own.Account, told.AccountID, connection)
+	o.Portfolio = cmp.Or(own.Portfolio, o.Company)
+	return o
+}
+
+// refresh asks the service for its connections and their rates. The configuration and the defaults
+// hold where the service has no numbers endpoint.
+func (d *directory) refresh(ctx context.Context, c *messaging.Client) ([]messaging.Connection, error) {
+	conns, err := d.refreshConnections(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return conns, d.refreshRates(ctx, c)
+}
+
+func (d *directory) refreshConnections(ctx context.Context, c *messaging.Client) ([]messaging.Connection, error) {
+	conns, err := c.Connections(ctx)
+	if err != nil {
+		return nil, d.withRemedy("connections", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range conns {
+		d.known[c.ID] = c
+		if k := recipients.Key(c.Phone); k != 0 {
+			d.byPhone[k] = c.ID
+		}
+	}
+	return conns, nil
+}
+
+// refreshRates asks for the rates. After an error the last known ones hold.
+func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) error {
+	health, err := c.Numbers(ctx)
+	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
+		return d.withRemedy("numbers", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked = true
+	for _, h := range health {
+		d.rates[h.ConnectionID] = throttle.Number{Limit: h.Throughput, Level: h.Level, Coexistence: h.Coexistence}.Pace().Rate
+	}
+	return nil
+}
+
+// withRemedy adds the remedy to the error of a service that does not answer, or that does not know
+// the key.
+func (d *directory) withRemedy(what string, err error) error {
+	var e *messaging.Error
+	remedy := ""
+	if errors.As(err, &e) {
+		switch {
+		case e.Status == 0:
+			remedy = "; check service.base_url, or try without a service: campaignd sandbox"
+		case e.Status == 401:
+			remedy = "; check service.api_key"
+		}
+	}
+	return fmt.Errorf("cannot ask the service at %s for its %s: %w%s", d.cfg.Service.BaseURL, what, err, remedy)
+}
+
+// pace returns the rate of a connection in messages per second, a little below its limit
+// (docs/limits.md#pace). It is 0 while the service could not be asked and the configuration has no
+// rate: a number of 20/s must not be sent at 72.
+func (d *directory) pace(connection string) float64 {
+	if own, ok := d.cfg.Numbers[connection]; ok && own.Rate > 0 {
+		return throttle.Number{Limit: own.Rate}.Pace().Rate
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if r, ok := d.rates[connection]; ok {
+		return r
+	}
+	if !d.asked {
+		return 0
+	}
+	return throttle.Number{}.Pace().Rate
+}
+
+// assumedPace is the pace, and that of a STANDARD number while the pace is not known.
+func (d *directory) assumedPace(connection string) float64 {
+	return cmp.Or(d.pace(connection), throttle.Number{}.Pace().Rate)
+}
+
+// ready reports whether the service has told its rates, or has no such list.
+func (d *directory) ready() bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.asked
+}
+
+// told reports whether the service told the rate of a connection.
+func (d *directory) told(connection string) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	_, ok := d.rates[connection]
+	return ok
+}
+
+// connectionOf returns the id of the connection with a display number, and "" for none. An event of
+// the platform may name its connection by this number only (docs/service.md#events).
+func (d *directory) connectionOf(phone string) string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.byPhone[recipients.Key("+"+phone)]
+}
