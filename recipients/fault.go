@@ -62,18 +62,24 @@ func (e *FileError) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// shown quotes a text in ASCII, so that invisible characters can be seen, and shortens it: a cell
-// may hold a megabyte.
-func shown(s string) string {
+// shown quotes a value in ASCII, so that invisible characters and look-alikes can be told apart, and
+// shortens it: a cell may hold a megabyte.
+func shown(s string) string { return quoted(s, strconv.QuoteToASCII) }
+
+// named quotes the name of a column and shortens it. Letters of every script stay as they are;
+// characters that cannot be seen, such as a no-break space, are escaped.
+func named(s string) string { return quoted(s, strconv.Quote) }
+
+func quoted(s string, quote func(string) string) string {
 	const most = 32 // runes; no phone number and no sane column name is longer
 	n := 0
 	for i := range s {
 		if n == most {
-			return strconv.QuoteToASCII(s[:i]) + "..."
+			return quote(s[:i]) + "..."
 		}
 		n++
 	}
-	return strconv.QuoteToASCII(s)
+	return quote(s)
 }
 
 // readable makes s storable in a ledger: invalid UTF-8 becomes U+FFFD.

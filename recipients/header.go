@@ -65,7 +65,7 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 		switch {
 		case !utf8.ValidString(raw):
 			return nil, fail(fmt.Sprintf("the name of column %d is not UTF-8: %s",
-				i+1, shown(raw)), "set recipients.encoding, for example windows-1252")
+				i+1, named(raw)), "set recipients.encoding, for example windows-1252")
 		case name == "" && len(record) == 1:
 			return nil, fail("the header has no column names", "give the list a first line with a name for each column")
 		case name == "":
@@ -73,10 +73,10 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 		case strings.ContainsRune(name, '\r'):
 			return nil, fail("the lines end with a carriage return alone, as on the first Macs", "save the list with LF or CRLF line ends")
 		case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
-			return nil, fail(fmt.Sprintf("the name of column %d holds a control character: %s", i+1, shown(name)), "rename it in the first line")
+			return nil, fail(fmt.Sprintf("the name of column %d holds a control character: %s", i+1, named(name)), "rename it in the first line")
 		}
 		if first, ok := h.columns[name]; ok {
-			return nil, fail(fmt.Sprintf("columns %d and %d are both called %s", first+1, i+1, shown(name)), "rename one of them in the first line")
+			return nil, fail(fmt.Sprintf("columns %d and %d are both called %s", first+1, i+1, named(name)), "rename one of them in the first line")
 		}
 		h.names[i] = name
 		h.columns[name] = i
@@ -103,7 +103,7 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 				return headless(fail)
 			}
 			return fail(fmt.Sprintf("recipients.columns maps %q to column %s, which is not in the list; its columns are %s",
-				field, shown(want), h.list()), h.nearest(field, want))
+				field, named(want), h.list()), h.nearest(field, want))
 		}
 		mapped[field] = i
 	}
@@ -131,7 +131,7 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 		h.timezone = found[0]
 	}
 	if h.timezone == h.to {
-		return fail("recipients.columns maps \"to\" and \"timezone\" to the same column "+shown(h.names[h.to]), "map them to two columns")
+		return fail("recipients.columns maps \"to\" and \"timezone\" to the same column "+named(h.names[h.to]), "map them to two columns")
 	}
 	for field, i := range mapped { // a mapping hides a column of the same name
 		h.columns[field] = i
@@ -179,7 +179,7 @@ func (h *header) list(only ...int) string {
 		if n > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(shown(h.names[i]))
+		b.WriteString(named(h.names[i]))
 	}
 	return b.String()
 }

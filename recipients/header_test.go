@@ -68,7 +68,7 @@ func TestHeaderFaultsNameColumnAndRemedy(t *testing.T) {
 		"twice but for blanks": {"to,a, a\ufeff", nil, `columns 2 and 3 are both called "a"; rename one of them in the first line`},
 		"a control character":  {"to,a\x01b", nil, `the name of column 2 holds a control character: "a\x01b"; rename it in the first line`},
 		"no UTF-8": {"to,\xff\u00fc\u00fc", nil,
-			`the name of column 2 is not UTF-8: "\xff\u00fc\u00fc"; set recipients.encoding, for example windows-1252`},
+			`the name of column 2 is not UTF-8: "\xffüü"; set recipients.encoding, for example windows-1252`},
 		"the first Macs": {"to,a\r+1,b", nil,
 			"the lines end with a carriage return alone, as on the first Macs; save the list with LF or CRLF line ends"},
 		"a number for a name": {"+1234567,x", nil,

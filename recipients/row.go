@@ -78,7 +78,7 @@ func (l *Reader) undecodable(row *Row, i int) {
 	name := l.header.names[i]
 	row.Fault = &Fault{Kind: MalformedRow, Column: name,
 		Message: fmt.Sprintf("line %d, column %s: %s is not %s; save the list as UTF-8, or set recipients.encoding to what it is (windows-1252?)",
-			row.Line, shown(name), shown(row.Cells[i]), l.dialect.Encoding)}
+			row.Line, named(name), shown(row.Cells[i]), l.dialect.Encoding)}
 	for i, cell := range row.Cells {
 		row.Cells[i] = readable(cell)
 	}
@@ -101,7 +101,7 @@ func (l *Reader) checkPhone(row *Row) {
 		return
 	}
 	fault.Column = l.header.names[l.header.to]
-	fault.Message = fmt.Sprintf("line %d, column %s: %s", row.Line, shown(fault.Column), fault.Message)
+	fault.Message = fmt.Sprintf("line %d, column %s: %s", row.Line, named(fault.Column), fault.Message)
 	row.Fault = fault
 }
 

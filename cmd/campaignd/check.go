@@ -54,6 +54,7 @@ on a terminal the first of each reason; in a file, a pipe or JSON the first thou
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		shown := isTerminal(p.stdout) && !o.json()
+		oneScreen := shown && isTerminal(p.stderr)
 		f.examples = manyExamples
 		if shown {
 			f.examples = 0
@@ -65,12 +66,12 @@ on a terminal the first of each reason; in a file, a pipe or JSON the first thou
 		if o.json() {
 			err = writeJSON(p.stdout, found)
 		} else {
-			err = p.writePreflight(found)
+			err = p.writePreflight(found, oneScreen)
 		}
 		switch {
 		case err != nil:
 			return err
-		case !found.OK() && shown && isTerminal(p.stderr):
+		case !found.OK() && oneScreen:
 			return silent(exitUsage) // the table on the same screen already shows the reason
 		case len(found.Errors()) > 0:
 			return &campaign.FileError{Name: args[0], Findings: found.Errors()}
@@ -190,8 +191,9 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// writePreflight writes a preflight for a person to read.
-func (p *program) writePreflight(f *campaign.Preflight) error {
+// writePreflight writes a preflight for a person to read. Without faults it leaves out the faults of
+// the campaign, which standard error shows.
+func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	w := bufio.NewWriter(p.stdout)
 	fmt.Fprintf(w, "%s with %s", printable(f.Campaign), printable(f.List))
 	if f.Dialect != "" {
@@ -222,6 +224,9 @@ func (p *program) writePreflight(f *campaign.Preflight) error {
 		fmt.Fprintf(w, "countries: %s\n", strings.Join(countries, ", "))
 	}
 	for _, found := range f.Findings {
+		if found.Level == campaign.LevelError && !faults {
+			continue
+		}
 		fmt.Fprintf(w, "%s: %s\n", found.Level, printable(found.String()))
 		if found.Excerpt != "" {
 			fmt.Fprintln(w, found.Excerpt)
@@ -229,8 +234,13 @@ func (p *program) writePreflight(f *campaign.Preflight) error {
 	}
 	if len(f.Examples) > 0 {
 		var rows [][]string
+		told := map[string]bool{} // a remedy is told once
 		for _, r := range f.Examples {
-			rows = append(rows, []string{strconv.FormatInt(r.Row, 10), string(r.Reason), r.To, r.Note})
+			why, remedy, found := strings.Cut(r.Note, "; ")
+			if found && !told[remedy] {
+				told[remedy], why = true, r.Note
+			}
+			rows = append(rows, []string{strconv.FormatInt(r.Row, 10), string(r.Reason), r.To, why})
 		}
 		fmt.Fprintln(w)
 		if err := writeTable(w, []string{"ROW", "REASON", "TO", "WHERE AND WHY"}, rows); err != nil {

@@ -83,6 +83,21 @@ recipients: {file: list.csv, columns: {to: phone}}
 	if strings.Contains(r.stderr, "more; see") {
 		t.Errorf("check: got %s, want no reference to check", r.stderr)
 	}
+	if strings.Contains(r.stdout, "variables, and 1 is filled") {
+		t.Errorf("standard output: got %s, want each fault on standard error only", r.stdout)
+	}
+}
+
+func TestCheckTellsEachRemedyOnce(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.write("c.yaml", strings.Replace(campaignFile, "phone", "Téléphone", 1))
+	d.write("list.csv", "Téléphone,first_name,order\n+2348031234567,A,1\n0803123,B,2\n0803124,C,3\n")
+	r := d.want(0, "check", d.path("c.yaml"))
+	if got := strings.Count(r.stdout, "write + and the country code"); got != 1 {
+		t.Errorf("the remedy is told %d times, want once:\n%s", got, r.stdout)
+	}
+	wantIn(t, "check", r.stdout, `line 4, column "Téléphone": "0803124" has no + and country code, so its country is unknown`)
 }
 
 func TestARefusalOfTheServiceIsShownWithItsRemedy(t *testing.T) {
@@ -164,7 +179,7 @@ func TestAFindingIsShownWithItsExcerpt(t *testing.T) {
 		{Level: campaign.LevelWarning, What: "odd"}, {Level: campaign.LevelError, Where: "c.yaml:2:3", What: "bad", Excerpt: "    2 | x"},
 	}}
 	want := "spring with l.csv\n0 rows, 0 can be sent\nwarning: odd\nerror: c.yaml:2:3: bad\n    2 | x\n"
-	if got := printed(t, func(p *program) error { return p.writePreflight(f) }); got != want {
+	if got := printed(t, func(p *program) error { return p.writePreflight(f, true) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -186,12 +201,12 @@ func TestAPreflightIsWrittenForAPerson(t *testing.T) {
 		"sending takes about 1m30s at 68.4 messages per second\n" +
 		"countries: C0 20, no country 19, C2 18, C3 17, C4 16, C5 15, C6 14, C7 13, 2 more\n" +
 		"\nROW  REASON         TO    WHERE AND WHY\n3    invalid_phone  0803  line 4\nand 2 more: --rejects FILE writes all of them\n"
-	if got := printed(t, func(p *program) error { return p.writePreflight(f) }); got != want {
+	if got := printed(t, func(p *program) error { return p.writePreflight(f, true) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	f = &campaign.Preflight{Campaign: "spring", List: "l.csv", Rows: 1, Sendable: 1, Countries: countries[:8]}
 	want = "spring with l.csv\n1 rows, 1 can be sent\ncountries: C0 20, no country 19, C2 18, C3 17, C4 16, C5 15, C6 14, C7 13\n"
-	if got := printed(t, func(p *program) error { return p.writePreflight(f) }); got != want {
+	if got := printed(t, func(p *program) error { return p.writePreflight(f, true) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
