@@ -109,3 +109,31 @@ func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
 		t.Error("a reader opened a database without a schema, want an error")
 	}
 }
+
+func TestALedgerOfTheFirstVersionGoesOn(t *testing.T) {
+	t.Parallel()
+	dsn := server(t).Database(t)
+	dir, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	older, err := openMigrated(t.Context(), dsn, ledger.Options{}, ledgertest.OlderMigrations(t, dir))
+	if err != nil {
+		t.Fatalf("making the older schema: %v; want no error", err)
+	}
+	if err := older.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db := beside(t, dsn)
+	exec := func(stmt string) {
+		t.Helper()
+		if _, err := db.Exec(t.Context(), stmt); err != nil {
+			t.Fatalf("%s: %v; want no error", stmt, err)
+		}
+	}
+	ledgertest.RunUpgrade(t, exec, func(t *testing.T) campaign.Ledger {
+		exec(`INSERT INTO run_event (no) SELECT no FROM run`)
+		exec(`UPDATE segment SET taken = mark - lo`)
+		return openAt(t, dsn, ledger.Options{Sender: true})
+	})
+}

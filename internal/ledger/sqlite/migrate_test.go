@@ -3,11 +3,15 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"testing"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+
+	"github.com/pressly/goose/v3"
 )
 
 func TestANewerSchemaIsRefused(t *testing.T) {
@@ -65,4 +69,42 @@ func TestAFileThatManyOpenFirstIsMadeOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestALedgerOfTheFirstVersionGoesOn(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "older.db")
+	db, err := sql.Open("sqlite", dsn(path, "_txlock=immediate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	dir, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, ledgertest.OlderMigrations(t, dir), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Up(t.Context()); err != nil {
+		t.Fatalf("making the older schema: %v; want no error", err)
+	}
+	ledgertest.RunUpgrade(t, func(stmt string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), stmt); err != nil {
+			t.Fatalf("%s: %v; want no error", stmt, err)
+		}
+	}, func(t *testing.T) campaign.Ledger {
+		l, err := Open(t.Context(), path, ledger.Options{Sender: true})
+		if err != nil {
+			t.Fatalf("opening: %v; want no error", err)
+		}
+		t.Cleanup(func() {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return l
+	})
 }

@@ -1,0 +1,159 @@
+package ledgertest
+
+import (
+	"fmt"
+	"io/fs"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// RunUpgrade fills a ledger of schema 2 with runs under way, and requires that this program goes on
+// with them. exec runs a statement on the database, open opens the ledger as sender.
+func RunUpgrade(t *testing.T, exec func(stmt string), open func(*testing.T) campaign.Ledger) {
+	t.Helper()
+	for _, r := range olderRuns {
+		for _, stmt := range r.statements() {
+			exec(stmt)
+		}
+	}
+	f := newFixture(t, open)
+	for _, r := range olderRuns {
+		if got := f.run(r.no); got.State != r.then || got.Reason != r.thenReason || got.Wanted != campaign.Wanted(r.wanted) {
+			f.Errorf("run %d was %s (%s) and is %s (%s), wanted %s; want %s (%s), wanted %s", r.no, r.state, r.reason, got.State, got.Reason,
+				got.Wanted, r.then, r.thenReason, r.wanted)
+		}
+	}
+	f.goesOnReady(olderRuns[0].no)
+	f.goesOnDoubtful(olderRuns[1].no)
+	for _, r := range olderRuns {
+		f.sound(r.no)
+	}
+}
+
+// olderRun is a run of a ledger of schema 2, and what becomes of its state.
+type olderRun struct {
+	no                    campaign.RunNo
+	state, wanted, reason string
+	rows, mark            int64
+	then                  campaign.State
+	thenReason            campaign.PauseReason
+}
+
+var olderRuns = []olderRun{
+	{1, "paused", "run", "template", 4, 2, campaign.Ready, ""},
+	{2, "running", "run", "", 6, 5, campaign.Running, ""},
+	{3, "paused", "pause", "operator", 2, 0, campaign.Paused, campaign.PausedByOperator},
+	{4, "paused", "pause", "account", 2, 0, campaign.Paused, campaign.PausedByOperator},
+	{5, "paused", "cancel", "allowance", 2, 0, campaign.Ready, ""},
+	{6, "paused", "run", "breaker", 2, 0, campaign.Paused, campaign.PausedByBreaker},
+	{7, "paused", "run", "number", 2, 0, campaign.Ready, ""},
+}
+
+// statements write the run with one segment, whose owner died. Deliveries below the mark have an
+// outcome in runs 1 and 2: run 1 an acceptance and a deferral, run 2 an acceptance, a doubt, an
+// unknown one, none at all, and a retry in flight.
+func (r olderRun) statements() []string {
+	const accepted = "INSERT INTO outcome (rid, state, attempt, mh, message_id, result_at) VALUES (%d, 5 /* accepted */, 1, %d, 'wamid.%d', %d)"
+	id, ms := int64(r.no)<<32, at(0).UnixMilli()
+	all := []string{
+		fmt.Sprintf(`INSERT INTO run (no, state, wanted, reason, marketing, budget, template, language, template_event, detail, created_at,
+			started_at, parent, campaign, list_hash, launch, list_name, asset, asset_until, header, definition)
+			VALUES (%d, '%s', '%s', '%s', true, 0, 'sale', 'en', 'PAUSED', 'why', %d, %d, 0, 'older', 'hash%d', '', 'list.csv', '', 0, '["name"]', '')`,
+			r.no, r.state, r.wanted, r.reason, ms, ms, r.no),
+		fmt.Sprintf(`INSERT INTO run_count (no, rows, taken) VALUES (%d, %d, %d)`, r.no, r.rows, r.mark),
+		fmt.Sprintf(`INSERT INTO segment (id, run, lo, hi, mark, epoch, done, closed, lease_until, intents_since, connection, owner, zone)
+			VALUES (%d, %d, 0, %d, %d, 3, false, false, %d, %d, 'conn_1', 'dead', '')`, id, r.no, r.rows, r.mark, ms, ms),
+	}
+	for seq := range r.rows {
+		all = append(all, fmt.Sprintf(`INSERT INTO delivery (rid, key, row, dest, cells) VALUES (%d, %d, %d, '+%d', '["a"]')`,
+			id+seq, key(int64(r.no)*100+seq), seq+1, key(int64(r.no)*100+seq)))
+	}
+	switch r.no {
+	case 1:
+		all = append(all, fmt.Sprintf(accepted, id, 11, 11, ms),
+			fmt.Sprintf(`INSERT INTO outcome (rid, state, attempt, tries, code, result_at, next_due)
+				VALUES (%d, 1 /* deferred */, 1, 1, 'send_retryable', %d, %d)`, id+1, ms, ms))
+	case 2:
+		doubt := "INSERT INTO outcome (rid, state, attempt, code, result_at, intent_at, key) VALUES (%d, %d, 1, 'time_out', %d, %d, %d)"
+		all = append(all, fmt.Sprintf(accepted, id, 21, 21, ms),
+			fmt.Sprintf(doubt, id+1, 3, ms, ms, key(201)), fmt.Sprintf(doubt, id+2, 4, ms, ms, key(202)),
+			fmt.Sprintf("INSERT INTO outcome (rid, state, attempt, intent_at) VALUES (%d, 2 /* retrying */, 2, %d)", id+4, ms))
+	}
+	return all
+}
+
+// olderClaim takes the segment of an older run over.
+func (f *fixture) olderClaim(no campaign.RunNo, doubts int) campaign.Lease {
+	f.Helper()
+	ls := f.claim(no, long, 9)
+	if len(ls) != 1 || !ls[0].Recovered || ls[0].Epoch != 4 {
+		f.Fatalf("claimed %+v; want one segment of epoch 4, Recovered", ls)
+	}
+	if n, err := f.l.Recover(f.ctx, ls[0], at(1)); err != nil || n != doubts {
+		f.Errorf("recovered %d, %v; want %d", n, err, doubts)
+	}
+	return ls[0]
+}
+
+// goesOnReady sends what is left of a run that a template had paused.
+func (f *fixture) goesOnReady(no campaign.RunNo) {
+	f.Helper()
+	l := f.olderClaim(no, 0)
+	due, err := f.l.Due(f.ctx, l, time.Now(), 9)
+	f.ok(err)
+	if len(due) != 1 || due[0].Seq != 1 || due[0].Attempt != 2 || due[0].Tries != 1 {
+		f.Fatalf("due %+v; want seq 1, attempt 2, 1 try", due)
+	}
+	g := f.intend(campaign.Intent{Lease: l, Connection: "conn_1", From: 2, To: 4, Retries: due})
+	if g.Held || g.To != 4 {
+		f.Fatalf("granted %+v; want To 4", g)
+	}
+	for seq := int64(1); seq < 4; seq++ {
+		r := acceptance(l, seq)
+		if r.Key = key(int64(no)*100 + seq); seq == 1 {
+			r.Attempt = 2
+		}
+		f.record(r)
+	}
+	if p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil || !p.Done {
+		f.Errorf("parked %+v, %v; want Done", p, err)
+	}
+	f.counted(no, map[campaign.Status]int64{campaign.Accepted: 4})
+}
+
+// goesOnDoubtful settles the doubts of a run whose owner died: an event proves the doubt and the
+// unknown one, and the policy ends the others.
+func (f *fixture) goesOnDoubtful(no campaign.RunNo) {
+	f.Helper()
+	l := f.olderClaim(no, 2)
+	f.apply(event("wamid.x1", key(int64(no)*100+1), campaign.Sent, at(1)), event("wamid.x2", key(int64(no)*100+2), campaign.Sent, at(1)))
+	f.sweptAt(at(2), campaign.Swept{Adopted: 2})
+	if n, err := f.l.Resolve(f.ctx, l, time.Now(), campaign.UncertainHold); err != nil || n != 2 {
+		f.Errorf("resolved %d, %v; want 2", n, err)
+	}
+	f.sent(campaign.Lease{Segment: l.Segment, Epoch: l.Epoch}, 5, 6)
+	r := acceptance(l, 5)
+	r.Key = key(int64(no)*100 + 5)
+	f.record(r)
+	if p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil || !p.Done {
+		f.Errorf("parked %+v, %v; want Done", p, err)
+	}
+	f.counted(no, map[campaign.Status]int64{campaign.Accepted: 2, campaign.Sent: 2, campaign.Unknown: 2})
+}
+
+// OlderMigrations returns those of a folder of migrations that lead to schema 2.
+func OlderMigrations(t *testing.T, dir fs.FS) fs.FS {
+	t.Helper()
+	older := fstest.MapFS{}
+	for _, name := range []string{"00001_ledger.sql", "00002_job.sql"} {
+		b, err := fs.ReadFile(dir, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		older[name] = &fstest.MapFile{Data: b}
+	}
+	return older
+}
