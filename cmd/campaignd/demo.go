@@ -50,7 +50,7 @@ func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, json bo
 	if err := c.Validate(); err != nil {
 		return usage(fmt.Errorf("--log-level: %w", err))
 	}
-	bar := newProgress(p.stderr, p.drawable())
+	bar := newProgress(p.stderr, p.columns())
 	log := p.logOn(bar, c, true)
 	o.Run.Progress, o.Run.Checked = bar.show, bar.warn
 	o.Started = func(d daemon.Demo) {

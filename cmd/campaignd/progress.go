@@ -23,10 +23,12 @@ type progress struct {
 	mu      sync.Mutex // the import and the watcher of the run call from goroutines of their own
 	last    daemon.Progress
 	printed time.Time // when the last plain line was printed
+	began   start     // of the phase that is shown
 
 	// bars is nil where plain lines are printed.
-	bars *mpb.Progress
-	bar  *mpb.Bar
+	bars  *mpb.Progress
+	bar   *mpb.Bar
+	width int // columns of a bar
 	// suffix is the text after the bar. The renderer reads it without mu, because show may hold mu
 	// while it waits for the renderer.
 	suffix atomic.Pointer[string]
@@ -35,10 +37,24 @@ type progress struct {
 // lineInterval is the least time between two plain lines of the same phase.
 const lineInterval = 5 * time.Second
 
-func newProgress(out io.Writer, terminal bool) *progress {
-	p := &progress{out: out}
-	if terminal {
-		p.bars = mpb.New(mpb.WithOutput(out), mpb.WithWidth(40), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithAutoRefresh())
+// start is where a phase began, for the time that is left of it.
+type start struct {
+	at   time.Time
+	done int64
+}
+
+// A bar has a third of the terminal, within these bounds. Its name and the margins take besides columns.
+const (
+	leastBar = 8
+	mostBar  = 40
+	besides  = 20
+)
+
+// newProgress shows bars on a terminal with so many columns; 0: plain lines.
+func newProgress(out io.Writer, columns int) *progress {
+	p := &progress{out: out, width: min(max(columns/3, leastBar), mostBar)}
+	if columns > 0 {
+		p.bars = mpb.New(mpb.WithOutput(out), mpb.WithWidth(p.width), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithAutoRefresh())
 	}
 	return p
 }
@@ -49,6 +65,9 @@ func (p *progress) show(now daemon.Progress) {
 	defer p.mu.Unlock()
 	before := p.last
 	p.last = now
+	if now.Phase != before.Phase {
+		p.began = start{time.Now(), now.Done}
+	}
 	if p.bars != nil {
 		p.draw(before.Phase)
 		return
@@ -67,7 +86,7 @@ func (p *progress) show(now daemon.Progress) {
 	} else if now.Done > 0 {
 		line += fmt.Sprintf(" %d rows", now.Done)
 	}
-	for _, more := range []string{statuses(now), printable(now.Detail)} {
+	for _, more := range []string{p.left(), statuses(now), printable(now.Detail)} {
 		if more != "" {
 			line += "; " + more
 		}
@@ -75,8 +94,25 @@ func (p *progress) show(now daemon.Progress) {
 	fmt.Fprintln(p.out, line)
 }
 
+// left is how long sending still takes at the pace since it began; "" while that is not known, and
+// while the run waits for something.
+func (p *progress) left() string {
+	took, done := time.Since(p.began.at), p.last.Done-p.began.done
+	if p.last.Phase != "sending" || p.last.Detail != "" || took < lineInterval || done <= 0 || p.last.Done >= p.last.Rows {
+		return ""
+	}
+	rest := time.Duration(float64(took) * float64(p.last.Rows-p.last.Done) / float64(done))
+	if rest > time.Hour {
+		rest = rest.Round(time.Minute)
+	}
+	return campaign.Duration(max(rest.Round(time.Second), time.Second)).String() + " left"
+}
+
 func (p *progress) draw(shown string) {
 	suffix := cmp.Or(printable(p.last.Detail), statuses(p.last))
+	if left := p.left(); left != "" {
+		suffix = left + ", " + suffix
+	}
 	p.suffix.Store(&suffix)
 	if p.bar == nil || p.last.Phase != shown {
 		p.endBar()
@@ -93,16 +129,20 @@ func (p *progress) draw(shown string) {
 
 // tail returns the text after the bar, cut to the width of the terminal. The renderer calls it.
 func (p *progress) tail(s decor.Statistics) string {
-	if s.Completed {
+	switch {
+	case s.Completed:
 		return fmt.Sprintf("%d rows", s.Current)
+	case s.Aborted:
+		return fmt.Sprintf("%d rows of %d", s.Current, s.Total)
 	}
 	text := []rune(fmt.Sprintf("%d/%d %s", s.Current, s.Total, *p.suffix.Load()))
-	if free := max(0, s.AvailableWidth-60); len(text) > free { // the bar, its name and the margins take 60 columns
+	if free := max(0, s.AvailableWidth-p.width-besides); len(text) > free {
 		text = text[:free]
 	}
 	return string(text)
 }
 
+// endBar ends the bar of a phase. A phase that another follows is done.
 func (p *progress) endBar() {
 	if p.bar != nil {
 		p.bar.SetTotal(-1, true)
@@ -134,6 +174,10 @@ func (p *progress) close() {
 		return
 	}
 	p.mu.Lock()
+	if p.bar != nil && p.last.Done < p.last.Rows {
+		p.bar.Abort(false) // an interrupted run is not shown as full
+		p.bar = nil
+	}
 	p.endBar()
 	p.mu.Unlock()
 	p.bars.Wait()

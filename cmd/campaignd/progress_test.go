@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,7 +29,7 @@ func TestBarsEndWhereverTheRunEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
-				p := newProgress(&out, true)
+				p := newProgress(&out, 120)
 				for _, now := range phases {
 					p.show(now)
 					fmt.Fprintf(p, "warning: in %s\n", now.Phase)
@@ -55,7 +56,7 @@ func TestBarsEndWhereverTheRunEnds(t *testing.T) {
 func TestPlainLinesDoNotCountSecondsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newProgress(&out, false)
+		p := newProgress(&out, 0)
 		p.show(daemon.Progress{Phase: "sending", Rows: 10, Done: 1})
 		for left := range 10 {
 			p.show(daemon.Progress{Phase: "sending", Rows: 10, Done: 1, Detail: fmt.Sprintf("%d s left", 10-left)})
@@ -63,34 +64,64 @@ func TestPlainLinesDoNotCountSecondsDown(t *testing.T) {
 		}
 		p.show(daemon.Progress{Phase: "sending", Rows: 10, Done: 2})
 		p.close()
-		want := "sending 1 of 10 rows\nsending 1 of 10 rows; 10 s left\nsending 1 of 10 rows; 5 s left\nsending 2 of 10 rows\n"
+		want := "sending 1 of 10 rows\nsending 1 of 10 rows; 10 s left\nsending 1 of 10 rows; 5 s left\nsending 2 of 10 rows; 1m20s left\n"
 		if out.String() != want {
 			t.Errorf("got\n%swant\n%s", &out, want)
 		}
 	})
 }
 
-// The bar, its name and the margins take 60 columns. The text after the bar gets the others.
+// The bar has a third of the terminal, at most 40 columns; its name and the margins have 20. The
+// text after the bar gets the others.
 func TestTheTextAfterABarIsCutToTheTerminal(t *testing.T) {
-	p := &progress{}
 	suffix := "2 sent, 1 réad"
-	p.suffix.Store(&suffix)
 	for _, tt := range []struct {
 		s    decor.Statistics
 		want string
 	}{
 		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 120}, "3/9 2 sent, 1 réad"},
-		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 78}, "3/9 2 sent, 1 réad"},
-		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 77}, "3/9 2 sent, 1 réa"},
-		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 61}, "3"},
-		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 60}, ""},
-		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 20}, ""},
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 57}, "3/9 2 sent, 1 réad"},
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 56}, "3/9 2 sent, 1 réad"},
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 50}, "3/9 2 sent, 1 "},
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 30}, ""},
 		{decor.Statistics{Current: 9, Total: 9, AvailableWidth: 20, Completed: true}, "9 rows"},
+		{decor.Statistics{Current: 3, Total: 9, AvailableWidth: 20, Aborted: true}, "3 rows of 9"},
 	} {
+		p := newProgress(io.Discard, tt.s.AvailableWidth)
+		p.suffix.Store(&suffix)
 		if got := p.tail(tt.s); got != tt.want {
 			t.Errorf("%d columns: got %q, want %q", tt.s.AvailableWidth, got, tt.want)
 		}
+		p.close()
 	}
+}
+
+func TestProgressSaysHowLongSendingTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProgress(io.Discard, 0)
+		show := func(done int64, detail string) string {
+			p.show(daemon.Progress{Phase: "sending", Rows: 1000, Done: done, Detail: detail})
+			return p.left()
+		}
+		for _, tt := range []struct {
+			after time.Duration
+			done  int64
+			wait  string
+			want  string
+		}{
+			{0, 100, "", ""}, // rows that an earlier process sent say nothing of the pace
+			{4 * time.Second, 140, "", ""},
+			{6 * time.Second, 200, "", "1m20s left"},
+			{time.Second, 210, "outside the window", ""},
+			{89 * time.Second, 999, "", "1s left"},
+			{time.Second, 1000, "", ""},
+		} {
+			time.Sleep(tt.after)
+			if got := show(tt.done, tt.wait); got != tt.want {
+				t.Errorf("%d rows: got %q, want %q", tt.done, got, tt.want)
+			}
+		}
+	})
 }
 
 // A line is printed at once for a new phase, and when a detail appears or ends. Otherwise a line is
@@ -98,7 +129,7 @@ func TestTheTextAfterABarIsCutToTheTerminal(t *testing.T) {
 func TestPlainLinesTellPhaseRowsAndDetail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newProgress(&out, false)
+		p := newProgress(&out, 0)
 		totals := map[campaign.Status]int64{campaign.Read: 2, campaign.Queued: 7}
 		for _, now := range []daemon.Progress{
 			{Phase: "checking"},

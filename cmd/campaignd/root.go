@@ -229,10 +229,13 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// drawable reports whether bars can be drawn on standard error: it is a terminal that has a size
-// and moves its cursor.
-func (p *program) drawable() bool {
-	return isTerminal(p.stderr) && width(p.stderr) > 0 && p.environment["TERM"] != "dumb"
+// columns returns the width of the terminal on which bars can be drawn: standard error has a size
+// and moves its cursor. It returns 0 if none can.
+func (p *program) columns() int {
+	if !isTerminal(p.stderr) || p.environment["TERM"] == "dumb" {
+		return 0
+	}
+	return width(p.stderr)
 }
 
 // width returns the columns of the terminal w. It returns 0, no wrapping, for other writers.

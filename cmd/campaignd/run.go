@@ -56,7 +56,7 @@ when the run is paused or cancelled. Skipped and refused rows are outcomes: the 
 
 // send runs one campaign in this process and prints its report.
 func (p *program) send(ctx context.Context, c *daemon.Config, o daemon.RunOptions, json bool) (err error) {
-	bar := newProgress(p.stderr, p.drawable())
+	bar := newProgress(p.stderr, p.columns())
 	d, err := daemon.New(ctx, c, daemon.Options{Log: p.logOn(bar, c, true)})
 	if err != nil {
 		bar.close()
