@@ -1,6 +1,14 @@
 package messaging
 
-import "strings"
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Assumed holds our assumptions where the document of the service shows nothing
 // (docs/service.md#assumptions). The zero value means the defaults; the sandbox behaves as they
@@ -14,6 +22,8 @@ type Assumed struct {
 	// TemplatesPath lists the templates of the connection in ?connectionId=. Default
 	// /api/v1/templates.
 	TemplatesPath string
+	// TemplatesParameter is the name of that parameter. Default connectionId.
+	TemplatesParameter string
 	// MediaPath stores a file. The document gives the path, not the form. Default /api/v1/media.
 	MediaPath string
 	// MediaFileField and MediaConnectionField name the parts of the multipart form. Defaults: file and
@@ -22,14 +32,115 @@ type Assumed struct {
 	// WebhooksPath registers and lists endpoints; DELETE of WebhooksPath/ID removes one. Default
 	// /api/v1/webhooks.
 	WebhooksPath string
-	// Fields renames fields of answers, for example "numbers.qualityRating": "quality". The key is a
-	// listing (connections, numbers, templates, media, webhooks), a dot and our name of the field; the
-	// value is the service's name. The service's name is looked for before ours. Default: none.
+	// Lists says where the list stands in the answer of a listing, for example "numbers":
+	// "result.items". Default: under data, or the answer itself.
+	Lists map[string]string
+	// CursorField is where an answer tells the cursor, or the address, of the next page, for example
+	// "meta.nextCursor"; CursorParameter is the name of the parameter that takes the cursor. Default:
+	// the names that services use (see cursor.go).
+	CursorField, CursorParameter string
+	// Fields renames fields of answers and events, for example "numbers.qualityRating": "health.quality".
+	// The key is one of AssumedFields; the value is the service's name, with dots where it stands in an
+	// object. The service's name is looked for before ours. Default: none.
 	Fields map[string]string
 	// Events renames event types. The key is the service's name; the value is one of ours:
 	// message.status, message.received, template.status, number.updated, account.updated,
 	// preference.updated. Default: none.
 	Events map[string]string
+	// Timestamps are further forms of times, as layouts of package time ("02.01.2006 15:04:05 MST").
+	// RFC 3339 and numbers are always understood. Default: none.
+	Timestamps []string
+	// RetryAfter is the header that tells how long to wait. Default Retry-After.
+	RetryAfter string
+	// Throttled lists answers that mean "slow down" besides 429 and the platform's codes. A StatusCode
+	// without a code means every answer with that status, and is not possible for a status that proves
+	// nothing (5xx, 408, 409, 499). Default: none.
+	Throttled []StatusCode
+}
+
+// eventFields are our names of the fields of events (docs/service.md#events), by the shape that they
+// belong to.
+var eventFields = map[string][]string{
+	"event":      {"id", "type", "createdAt", "connectionId", "data"},
+	"status":     {"messageId", "status", "timestamp", "to", "error"},
+	"error":      {"code", "title", "details"},
+	"received":   {"messageId", "from", "timestamp", "type", "text", "button", "interactive", "context"},
+	"template":   {"name", "language", "event", "reason", "category"},
+	"preference": {"wa_id", "category", "value", "timestamp"},
+	"number":     {"phoneNumber", "status", "expiresAt"},
+	"account":    {"companyId", "accountId", "status", "expiresAt"},
+}
+
+// eventTypes are our types of events.
+var eventTypes = []string{"message.status", "message.received", "template.status", "number.updated", "account.updated", "preference.updated"}
+
+// AssumedFields lists the keys of Assumed.Fields.
+func AssumedFields() []string {
+	var all []string
+	for listing, names := range answerFields {
+		for name := range names {
+			all = append(all, listing+"."+name)
+		}
+	}
+	for shape, names := range eventFields {
+		for _, name := range names {
+			all = append(all, shape+"."+name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Validate returns the first fault, with the name of the field of Assumed in lower case.
+func (a Assumed) Validate() error {
+	d := a.withDefaults()
+	for _, path := range []string{d.ConnectionsPath, d.NumbersPath, d.TemplatesPath, d.MediaPath, d.WebhooksPath} {
+		if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "?# \r\n") {
+			return fmt.Errorf("paths: %q is not a path such as /api/v1/numbers", path)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Lists)) {
+		if _, known := answerFields[key]; !known || key == "components" || key == "buttons" || key == "media" || a.Lists[key] == "" {
+			return fmt.Errorf("lists: %q is not connections, numbers, templates or webhooks with a place such as data.items", key)
+		}
+	}
+	known := AssumedFields()
+	for _, key := range slices.Sorted(maps.Keys(a.Fields)) {
+		if !slices.Contains(known, key) || a.Fields[key] == "" {
+			return fmt.Errorf("fields: %q is not one of %s", key, strings.Join(known, ", "))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Events)) {
+		if !slices.Contains(eventTypes, a.Events[key]) {
+			return fmt.Errorf("events: %q is not one of %s", a.Events[key], strings.Join(eventTypes, ", "))
+		}
+	}
+	for _, layout := range a.Timestamps {
+		when := time.Date(2026, 9, 21, 14, 13, 20, 0, time.UTC)
+		if at, err := time.Parse(layout, when.Format(layout)); err != nil || !at.Equal(when) {
+			return fmt.Errorf("timestamps: %q does not tell date and time; give a layout of Go such as 2006-01-02 15:04:05", layout)
+		}
+	}
+	for _, t := range a.Throttled {
+		if t.Status < 400 || t.Status > 599 || t.Code == "" && doubtful(t.Status) {
+			return errors.New("throttled: give a status from 400 to 599, and for 5xx, 408, 409 and 499 also the error code")
+		}
+	}
+	if strings.ContainsAny(a.RetryAfter, " :\t\r\n") {
+		return fmt.Errorf("retry_after: %q is not the name of a header", a.RetryAfter)
+	}
+	return nil
+}
+
+// throttles corrects the meaning of an answer that the configuration calls throttling.
+func (a *Assumed) throttles(e *Error, h http.Header) {
+	for _, t := range a.Throttled {
+		if e.Status == t.Status && (t.Code == "" || t.Code == e.Code) {
+			r := statusRow(http.StatusTooManyRequests, true)
+			e.Proof, e.Action, e.Hold, e.Heal, e.Feed, e.Wait = NotSent, r.Action, r.Hold, r.Heal, r.Feed, retryAfter(h)
+			return
+		}
+	}
 }
 
 func (a Assumed) withDefaults() Assumed {
@@ -44,6 +155,7 @@ func (a Assumed) withDefaults() Assumed {
 		{&a.WebhooksPath, "/api/v1/webhooks"},
 		{&a.MediaFileField, "file"},
 		{&a.MediaConnectionField, "connectionId"},
+		{&a.TemplatesParameter, "connectionId"},
 	} {
 		if *d.at == "" {
 			*d.at = d.path
@@ -80,7 +192,11 @@ var (
 		"category":   {"category"},
 		"components": {"components"},
 	}
-	mediaFields = map[string][]string{
+	componentFields = map[string][]string{
+		"type": {"type"}, "format": {"format"}, "text": {"text"}, "buttons": {"buttons"},
+	}
+	buttonFields = map[string][]string{"type": {"type"}, "text": {"text"}, "url": {"url"}}
+	mediaFields  = map[string][]string{
 		"assetId":      {"assetId", "id"},
 		"expiresAt":    {"expiresAt", "expires", "deletedAt"},
 		"headerHandle": {"headerHandle"},
@@ -91,10 +207,15 @@ var (
 		"secret": {"secret", "signingSecret"},
 		"events": {"events", "eventTypes"},
 	}
+	answerFields = map[string]map[string][]string{
+		"connections": connectionFields, "numbers": numberFields, "templates": templateFields, "components": componentFields,
+		"buttons": buttonFields, "media": mediaFields, "webhooks": webhookFields,
+	}
 )
 
 // record reads one object of an answer by our names of its fields.
 type record struct {
+	whole  value
 	fields map[string]value // by foldName
 	names  map[string][]string
 	rename func(name string) string
@@ -102,7 +223,7 @@ type record struct {
 
 func (a *Assumed) record(listing string, names map[string][]string, v value) record {
 	rename := func(name string) string { return a.Fields[listing+"."+name] }
-	r := record{fields: make(map[string]value, 8), names: names, rename: rename}
+	r := record{whole: v, fields: make(map[string]value, 8), names: names, rename: rename}
 	if v.isObject() {
 		for m := v.members(); m.next(); {
 			r.fields[foldName(string(m.key))] = m.val
@@ -113,7 +234,7 @@ func (a *Assumed) record(listing string, names map[string][]string, v value) rec
 
 func (r record) get(name string) value {
 	if theirs := r.rename(name); theirs != "" {
-		if v, ok := r.fields[foldName(theirs)]; ok {
+		if v := r.whole.at(theirs); v != nil {
 			return v
 		}
 	}
@@ -126,5 +247,21 @@ func (r record) get(name string) value {
 }
 
 func (r record) text(name string) string { return r.get(name).text() }
+
+// at returns the member at a place such as data.items, or nil. Case and underscores do not matter.
+func (v value) at(place string) value {
+	for name := range strings.SplitSeq(place, ".") {
+		var found value
+		for m := v.members(); v.isObject() && m.next(); {
+			if foldName(string(m.key)) == foldName(name) {
+				found = m.val
+			}
+		}
+		if v = found; v == nil {
+			return nil
+		}
+	}
+	return v
+}
 
 func foldName(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }

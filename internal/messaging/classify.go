@@ -65,6 +65,16 @@ type answer struct {
 	err    error // why the body is incomplete, else nil
 }
 
+// refused is refusal with what the configuration says of the service.
+func (c *Client) refused(a *answer, requestID string) *Error {
+	if name := c.assumed.RetryAfter; name != "" {
+		a.header.Set("Retry-After", a.header.Get(name))
+	}
+	e := refusal(a, requestID, c.key.Reveal(), c.proven)
+	c.assumed.throttles(e, a.header)
+	return e
+}
+
 // noID classifies a 2xx whose body holds no usable id: the message is accepted under an unknown id.
 // A body that is no JSON at all is not the service's. Whether the message reached the service is then
 // not known.

@@ -54,6 +54,9 @@ func New(o Options) (*Client, error) {
 			return nil, fmt.Errorf("proven_refusals[%d]: needs a status that means doubt (5xx, 408, 409, 499) and an error code", i)
 		}
 	}
+	if err := o.Assumed.Validate(); err != nil {
+		return nil, fmt.Errorf("assumed.%w", err)
+	}
 	o = o.withDefaults()
 	c := &Client{
 		transport: o.Transport,
@@ -178,7 +181,7 @@ func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 func (c *Client) classify(a *answer) (Receipt, *Error) {
 	id := requestID(a.header)
 	if a.status < 200 || a.status > 299 {
-		return Receipt{}, refusal(a, id, c.key.Reveal(), c.proven)
+		return Receipt{}, c.refused(a, id)
 	}
 	if a.err != nil {
 		return Receipt{}, noID(a, id)

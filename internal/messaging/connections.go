@@ -19,7 +19,7 @@ type Connection struct {
 // Connections lists the connections that the key can reach (GET /api/v1/connections). The fields
 // except the id are assumed (docs/service.md#assumptions).
 func (c *Client) Connections(ctx context.Context) ([]Connection, error) {
-	items, err := c.list(ctx, c.assumed.ConnectionsPath, "")
+	items, err := c.list(ctx, "connections", c.assumed.ConnectionsPath, "")
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ const (
 // Numbers lists the health of the connected numbers (GET /api/v1/numbers). Path and fields are
 // assumed (docs/service.md#assumptions). The error is ErrNotOffered if the service answers 404.
 func (c *Client) Numbers(ctx context.Context) ([]Number, error) {
-	items, err := c.list(ctx, c.assumed.NumbersPath, "")
+	items, err := c.list(ctx, "numbers", c.assumed.NumbersPath, "")
 	if err != nil {
 		return nil, notOffered(err)
 	}

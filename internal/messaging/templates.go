@@ -45,7 +45,7 @@ type ComponentButton struct {
 // /api/v1/templates?connectionId=). Path and fields are assumed (docs/service.md#assumptions). The
 // error is ErrNotOffered if the service answers 404 because it does not know the path.
 func (c *Client) Templates(ctx context.Context, connectionID string) ([]TemplateRecord, error) {
-	items, err := c.list(ctx, c.assumed.TemplatesPath, "connectionId="+url.QueryEscape(connectionID))
+	items, err := c.list(ctx, "templates", c.assumed.TemplatesPath, url.Values{c.assumed.TemplatesParameter: {connectionID}}.Encode())
 	if err != nil {
 		var e *Error
 		if errors.As(err, &e) && e.Code == codeNotFound {
@@ -61,21 +61,19 @@ func (c *Client) Templates(ctx context.Context, connectionID string) ([]Template
 			Status: strings.ToUpper(r.text("status")), Category: strings.ToUpper(r.text("category")),
 		}
 		for m := r.get("components").members(); m.next(); {
-			t.Components = append(t.Components, component(m.val))
+			t.Components = append(t.Components, c.assumed.component(m.val))
 		}
 		out = append(out, t)
 	}
 	return out, nil
 }
 
-func component(v value) Component {
-	c := Component{
-		Type: strings.ToUpper(v.get("type").text()), Format: strings.ToUpper(v.get("format").text()), Text: v.get("text").text(),
-	}
-	for m := v.get("buttons").members(); m.next(); {
-		c.Buttons = append(c.Buttons, ComponentButton{
-			Type: strings.ToUpper(m.val.get("type").text()), Text: m.val.get("text").text(), URL: m.val.get("url").text(),
-		})
+func (a *Assumed) component(v value) Component {
+	r := a.record("components", componentFields, v)
+	c := Component{Type: strings.ToUpper(r.text("type")), Format: strings.ToUpper(r.text("format")), Text: r.text("text")}
+	for m := r.get("buttons").members(); m.next(); {
+		b := a.record("buttons", buttonFields, m.val)
+		c.Buttons = append(c.Buttons, ComponentButton{Type: strings.ToUpper(b.text("type")), Text: b.text("text"), URL: b.text("url")})
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,10 +28,12 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) || u.Host == "" {
 		return Webhook{}, errors.New("webhook URL: must be https")
 	}
-	body, err := json.Marshal(struct {
-		URL    string   `json:"url"`
-		Events []string `json:"events,omitempty"`
-	}{address, events})
+	named := func(field string) string { return cmp.Or(c.assumed.Fields["webhooks."+field], field) }
+	fields := map[string]any{named("url"): address}
+	if len(events) > 0 {
+		fields[named("events")] = events
+	}
+	body, err := json.Marshal(fields)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -44,7 +47,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, address string, events []s
 // Webhooks lists the registered endpoints without their secrets (GET /api/v1/webhooks, assumed).
 // The error is ErrNotOffered if the service has no such listing.
 func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
-	items, err := c.list(ctx, c.assumed.WebhooksPath, "")
+	items, err := c.list(ctx, "webhooks", c.assumed.WebhooksPath, "")
 	if err != nil {
 		return nil, notOffered(err)
 	}

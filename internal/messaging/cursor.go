@@ -1,0 +1,185 @@
+package messaging
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// The bounds of a listing with several pages.
+const (
+	maxPages     = 1000
+	listTimeout  = 2 * time.Minute // of all pages together
+	maxCursor    = 4 << 10         // bytes
+	cursorRemedy = "; set service.assumed.cursor to its field and parameter"
+)
+
+// list reads the objects of a listing, page after page. The list stands where Assumed.Lists says,
+// else under data, else it is the answer itself. A page may name the next one by a cursor or by an
+// address (docs/service.md#assumptions).
+func (c *Client) list(ctx context.Context, listing, path, query string) ([]value, error) {
+	ctx, cancel := c.within(ctx, listTimeout)
+	defer cancel()
+	fault := func(format string, args ...any) error {
+		return &Error{Proof: NotSent, Action: RetryLater, Status: http.StatusOK, Code: codeBadAnswer,
+			Message: Scrub("GET "+path+": "+fmt.Sprintf(format, args...), maxMessage)}
+	}
+	var items []value
+	var before value
+	at := url.URL{Path: path, RawQuery: query}
+	seen := map[string]bool{}
+	for range maxPages {
+		seen[at.String()] = true
+		page, header, err := c.ask(ctx, c.timeout, c.request(ctx, http.MethodGet, at.Path, at.RawQuery))
+		if err != nil {
+			return nil, err
+		}
+		list := c.assumed.listOf(listing, page)
+		if !list.isArray() {
+			return nil, fault("the answer holds no list under data")
+		}
+		n := len(items)
+		for m := list.members(); m.next(); {
+			if m.val.isObject() {
+				items = append(items, m.val)
+			}
+		}
+		next := c.assumed.nextPage(page, header)
+		if next.none() || len(items) == n {
+			return items, nil
+		}
+		if next.weak && bytes.Equal(page, before) { // the service ignores the parameter: this is all
+			return items[:n], nil
+		}
+		if at, err = c.follow(at, next, query); err != nil {
+			return nil, fault("%v", err)
+		}
+		if seen[at.String()] {
+			return nil, fault("the cursor of the next page repeats%s", cursorRemedy)
+		}
+		before = page
+	}
+	return nil, fault("more than %d pages%s", maxPages, cursorRemedy)
+}
+
+// listOf finds the list in an answer.
+func (a *Assumed) listOf(listing string, page value) value {
+	if place := a.Lists[listing]; place != "" {
+		return page.at(place)
+	}
+	if data := page.get("data"); data != nil {
+		return data
+	}
+	return page
+}
+
+// nextPage is how a page names the next one: by an address, or by a cursor and the parameter that
+// takes it.
+type nextPage struct {
+	address           string
+	parameter, cursor string
+	// weak means that the platform names its last page too (paging.cursors.after without paging.next).
+	weak bool
+}
+
+func (n nextPage) none() bool { return n.address == "" && n.cursor == "" }
+
+// The names under which services tell the next page, with the parameter that takes a cursor. An
+// address is a value with a scheme, or a path or nothing before its query: a cursor may begin with /.
+// Case and underscores do not matter.
+var cursorNames = []struct{ name, parameter string }{
+	{"next", "cursor"}, {"next.href", "cursor"}, {"nextUrl", "cursor"}, {"nextLink", "cursor"}, {"nextPageUrl", "cursor"},
+	{"nextCursor", "cursor"}, {"nextPageToken", "pageToken"}, {"nextToken", "nextToken"}, {"nextPage", "page"},
+	{"cursors.after", "after"}, {"endCursor", "after"}, {"cursor", "cursor"},
+}
+
+// cursorPlaces are the objects of an answer in which they stand.
+var cursorPlaces = []string{"", "paging", "pagination", "meta", "meta.pagination", "links", "pageInfo"}
+
+// nextPage reads how the answer names the next page.
+func (a *Assumed) nextPage(page value, h http.Header) nextPage {
+	if a.CursorField != "" {
+		n := nextOf(page.at(a.CursorField), "cursor")
+		if a.CursorParameter != "" {
+			n.parameter = a.CursorParameter
+		}
+		return n
+	}
+	for _, place := range cursorPlaces {
+		in := page
+		if place != "" {
+			in = page.at(place)
+		}
+		if !in.isObject() {
+			continue
+		}
+		for _, more := range []string{"hasMore", "hasNext", "hasNextPage"} {
+			if in.at(more).text() == "false" {
+				return nextPage{}
+			}
+		}
+		for _, c := range cursorNames {
+			n := nextOf(in.at(c.name), c.parameter)
+			if n.none() {
+				continue
+			}
+			if a.CursorParameter != "" {
+				n.parameter = a.CursorParameter
+			}
+			if after := in.at("cursors.after").text(); strings.Contains(n.address, "://") && after != "" {
+				n.parameter, n.cursor = "after", after // the address may be the platform's own
+			}
+			n.weak = c.name == "cursors.after"
+			return n
+		}
+	}
+	for _, link := range h.Values("Link") { // RFC 8288
+		for part := range strings.SplitSeq(link, ",") {
+			address, about, _ := strings.Cut(part, ";")
+			if rel := strings.ReplaceAll(about, " ", ""); strings.Contains(rel, `rel="next"`) || strings.Contains(rel, "rel=next") {
+				return nextPage{address: strings.Trim(address, " <>")}
+			}
+		}
+	}
+	return nextPage{}
+}
+
+func nextOf(v value, parameter string) nextPage {
+	switch text := v.text(); {
+	case text == "false" || text == "true":
+		return nextPage{}
+	case strings.Contains(text, "://") || strings.HasPrefix(text, "?") || strings.HasPrefix(text, "/") && strings.Contains(text, "?"):
+		return nextPage{address: text}
+	default:
+		return nextPage{parameter: parameter, cursor: text}
+	}
+}
+
+// follow returns the path and the query of the next page. The key goes to the service's own host
+// only: an address of another host is not followed.
+func (c *Client) follow(at url.URL, next nextPage, query string) (url.URL, error) {
+	if len(next.address) > maxCursor || len(next.cursor) > maxCursor {
+		return at, fmt.Errorf("the cursor of the next page is longer than %d bytes", maxCursor)
+	}
+	if next.address != "" {
+		from := c.base
+		from.Path, from.RawQuery = at.Path, at.RawQuery
+		to, err := from.Parse(next.address)
+		if err == nil && to.Host == c.base.Host && to.User == nil { // its scheme may be that behind a proxy
+			return url.URL{Path: to.Path, RawQuery: to.RawQuery}, nil
+		}
+		if next.cursor == "" {
+			return at, fmt.Errorf("the next page has an address at another host, which is not followed%s", cursorRemedy)
+		}
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return at, err
+	}
+	values.Set(next.parameter, next.cursor)
+	return url.URL{Path: at.Path, RawQuery: values.Encode()}, nil
+}
