@@ -42,8 +42,20 @@ type Options struct {
 	// Jitter may change a wait. Simulations use it so that no two timers share an instant
 	// (docs/protocol.md#simulation). Default: as given.
 	Jitter func(purpose string, d time.Duration) time.Duration
+	// Wire is told of each attempt before its request is written; nil: what a killed process had posted
+	// is not known.
+	Wire Wire
 	// Log is where incidents are told; default: nowhere.
 	Log *slog.Logger
+}
+
+// Wire is the log of what this process posts (docs/protocol.md#wire-log). Its methods are safe for
+// concurrent use.
+type Wire interface {
+	// Note writes an attempt, and returns where. With an error nothing may be posted.
+	Note(p campaign.Post, epoch int64) (slot int, err error)
+	// Settled says that the result of the attempt in a slot is durable.
+	Settled(slot int)
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -71,7 +71,7 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var renewing sync.WaitGroup
 		renewing.Go(func() { w.renewer.run(ctx) })
-		newRecorder(l, o).write([]settled{{campaign.Result{}, s}})
+		newRecorder(l, o).write([]settled{{segment: s}})
 		if took := time.Since(l.began); took < 10*time.Second || took > 13*time.Second || s.pending.Load() != 0 {
 			t.Errorf("written after %v, %d pending, want 10s to 13s, 0", took, s.pending.Load())
 		}

@@ -152,6 +152,7 @@ func (p *poster) send(ctx context.Context, a *attempt) {
 		})
 		return
 	}
+	m.Before = p.noting(a)
 	receipt, err := p.post(ctx, m)
 	now := time.Now()
 	if err != nil {
@@ -183,6 +184,22 @@ func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Rece
 		p.number.latency.add(time.Since(began)) // a request without an answer says nothing of how long one takes
 	}
 	return receipt, err
+}
+
+// noting writes an attempt into the wire log, once; nil: there is none.
+func (p *poster) noting(a *attempt) func() error {
+	w := p.e.o.Wire
+	if w == nil {
+		return nil
+	}
+	return func() error {
+		if a.slot.Load() > 0 {
+			return nil
+		}
+		slot, err := w.Note(campaign.Post{Run: a.delivery.Run, Seq: a.delivery.Seq, Attempt: a.number}, a.segment.claimed.Epoch)
+		a.slot.Store(int64(slot) + 1)
+		return err
+	}
 }
 
 // notPosted is the fact that an attempt was not posted: the delivery is queued again.

@@ -3,6 +3,7 @@ package sender
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaignd/campaign"
@@ -13,9 +14,10 @@ import (
 type attempt struct {
 	segment  *segment
 	delivery campaign.Delivery
-	number   int       // 1 for the first
-	tries    int       // earlier attempts that counted
-	intentAt time.Time // before the intent's transaction began
+	number   int          // 1 for the first
+	tries    int          // earlier attempts that counted
+	intentAt time.Time    // before the intent's transaction began
+	slot     atomic.Int64 // one more than its slot in the wire log; 0: it has none
 }
 
 // queue holds the attempts between the planner and the poster, the oldest first. An attempt whose

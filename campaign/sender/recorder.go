@@ -25,10 +25,11 @@ type recorder struct {
 	lost   int                // results given up; run's goroutine's
 }
 
-// settled is a result and the segment that waits for it to be durable.
+// settled is a result, and what waits for it to be durable: the segment and a slot of the wire log.
 type settled struct {
 	result  campaign.Result
 	segment *segment
+	slot    int
 }
 
 func newRecorder(l Ledger, o Options) *recorder {
@@ -44,7 +45,7 @@ func (r *recorder) settle(n *number, a *attempt, res campaign.Result) {
 	res.Connection, res.Attempt = n.connection, a.number
 	res.IntentAt, res.Epoch = a.intentAt, a.segment.claimed.Epoch
 	n.counts.note(res)
-	r.put(settled{res, a.segment})
+	r.put(settled{res, a.segment, int(a.slot.Load()) - 1})
 }
 
 // put hands over a result. It blocks while the ledger is slow, which holds the posts, until the end
@@ -198,6 +199,10 @@ func (r *recorder) write(batch []settled) {
 		r.o.Log.Info("results are written again", "results", len(rs))
 	}
 	for i := range batch {
+		// The ledger ignores a doubt of a fenced process, so it proves nothing of what is durable.
+		if r.o.Wire != nil && batch[i].result.Kind != campaign.ResultDoubt {
+			r.o.Wire.Settled(batch[i].slot)
+		}
 		batch[i].segment.recorded(batch[i].result)
 	}
 }

@@ -19,6 +19,7 @@ import (
 type Client struct {
 	transport http.RoundTripper
 	traced    bool // the transport calls the hooks of httptrace
+	wired     bool // each connection of the transport is a wire
 	base      url.URL
 	send      *http.Request // copied for each Send; all copies share its URL and header, which are only read
 	key       Secret
@@ -68,7 +69,7 @@ func New(o Options) (*Client, error) {
 		assumed:   o.Assumed.withDefaults(),
 	}
 	if c.transport == nil {
-		c.transport = tuned(o)
+		c.transport, c.wired = tuned(o), true
 	}
 	c.traced = traced(c.transport)
 	c.exchanges.New = func() any { return newExchange() }
@@ -157,6 +158,13 @@ func (c *Client) Send(ctx context.Context, m *Message) (Receipt, error) {
 	if mutant.On("idempotency_key") {
 		req.GetBody = func() (io.ReadCloser, error) { return &posting{text: text}, nil }
 	}
+	if c.wired {
+		x.before = m.Before
+	} else if m.Before != nil {
+		if err := m.Before(); err != nil {
+			return Receipt{}, transportError(ctx, err, false)
+		}
+	}
 	resp, failure := c.exchange(ctx, req, x)
 	if failure != nil {
 		return Receipt{}, failure
@@ -205,6 +213,7 @@ func (c *Client) within(ctx context.Context, d time.Duration) (context.Context, 
 // pool.
 func (c *Client) exchange(ctx context.Context, req *http.Request, x *exchange) (*http.Response, *Error) {
 	if err := ctx.Err(); err != nil {
+		x.reset()
 		c.exchanges.Put(x)
 		return nil, transportError(ctx, err, false)
 	}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
+
+	"campaignd/internal/mutant"
 )
 
 // errBarred is the error of a write on a connection whose exchange is over.
@@ -27,7 +29,8 @@ const (
 // alone cannot prove that: it calls WroteHeaders when the headers are in a buffer.
 type wire struct {
 	net.Conn
-	state atomic.Int32
+	state  atomic.Int32
+	before func() error // of the present exchange: see Message.Before; set before the state is wireArmed
 }
 
 func (w *wire) Write(p []byte) (int, error) {
@@ -38,7 +41,17 @@ func (w *wire) Write(p []byte) (int, error) {
 			return 0, errBarred
 		}
 	}
+	if first && w.before != nil && !mutant.On("wire_log_after_socket") {
+		if err := w.before(); err != nil {
+			w.state.CompareAndSwap(wireWritten, wireBarred)
+			return 0, err
+		}
+	}
 	n, err := w.Conn.Write(p)
+	if first && w.before != nil && mutant.On("wire_log_after_socket") {
+		mutant.Crash("wire_noted")
+		_ = w.before()
+	}
 	if first && n == 0 && err != nil {
 		// The peer had closed before and the kernel took no byte. The wire is closed as by bar.
 		w.state.CompareAndSwap(wireWritten, wireBarred)
@@ -47,7 +60,10 @@ func (w *wire) Write(p []byte) (int, error) {
 }
 
 // arm gives the wire to an exchange. A barred wire stays barred.
-func (w *wire) arm() {
+func (w *wire) arm(before func() error) {
+	if w.state.Load() != wireBarred {
+		w.before = before
+	}
 	for {
 		s := w.state.Load()
 		if s == wireBarred || w.state.CompareAndSwap(s, wireArmed) {
@@ -80,6 +96,7 @@ func wireDialer(dial dialFunc) dialFunc {
 type exchange struct {
 	trace   httptrace.ClientTrace
 	wire    *wire
+	before  func() error
 	foreign atomic.Bool // the request used a connection that is no wire
 	wrote   atomic.Bool // a write was seen by a hook
 }
@@ -104,7 +121,7 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 		x.foreign.Store(true)
 		return
 	}
-	w.arm()
+	w.arm(x.before)
 	x.wire = w
 }
 
@@ -116,7 +133,7 @@ func (x *exchange) wroteHeaders() {
 
 // reset prepares x for the next request, after an answer.
 func (x *exchange) reset() {
-	x.wire = nil
+	x.wire, x.before = nil, nil
 	x.foreign.Store(false)
 	x.wrote.Store(false)
 }

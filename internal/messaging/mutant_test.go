@@ -14,10 +14,11 @@ func TestMutationsAreFound(t *testing.T) {
 		t.Skip("this run has a mutation already")
 	}
 	for mutation, test := range map[string]string{
-		"time_out_is_refusal": "TestBrokenExchangesProveNoMoreThanTheyCan",
-		"5xx_is_refusal":      "TestEveryStatusIsDecided",
-		"idempotency_key":     "TestOneSendIsAtMostOneRequestOnReusedConnections",
-		"follow_redirects":    "TestRedirectsAreNeverFollowedAndTheKeyStaysHere",
+		"time_out_is_refusal":   "TestBrokenExchangesProveNoMoreThanTheyCan",
+		"5xx_is_refusal":        "TestEveryStatusIsDecided",
+		"idempotency_key":       "TestOneSendIsAtMostOneRequestOnReusedConnections",
+		"follow_redirects":      "TestRedirectsAreNeverFollowedAndTheKeyStaysHere",
+		"wire_log_after_socket": "TestBeforeComesBeforeTheFirstByte",
 	} {
 		for _, on := range []string{"", mutation} {
 			cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")

@@ -1,0 +1,82 @@
+package sender
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"campaignd/campaign"
+)
+
+// notes is a wire log in memory.
+type notes struct {
+	posts   []campaign.Post
+	epochs  []int64
+	settled []int
+	err     error
+}
+
+func (n *notes) Note(p campaign.Post, epoch int64) (int, error) {
+	n.posts, n.epochs = append(n.posts, p), append(n.epochs, epoch)
+	return len(n.posts) - 1, n.err
+}
+
+func (n *notes) Settled(slot int) { n.settled = append(n.settled, slot) }
+
+// noted is an attempt of seq whose request is written.
+func noted(t *testing.T, p *poster, s *segment, seq int64) *attempt {
+	t.Helper()
+	a := &attempt{segment: s, delivery: campaign.Delivery{Run: 1, Seq: seq}, number: 2}
+	for range 2 { // the first connection had closed
+		if err := p.noting(a)(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+// The slot of an attempt is used again when its result is durable. A doubt is not: the ledger
+// ignores that of a fenced process.
+func TestASlotIsFreeOnceItsResultIsDurable(t *testing.T) {
+	log := &notes{}
+	e, err := New(&resultLedger{}, nil, nil, Options{Owner: "a", Wire: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPoster(e, newNumber("conn_1", e.o), newQueue(newSignal()))
+	s := newSegment(&run{no: 1}, campaign.Lease{Epoch: 7}, newSignal())
+	s.pending.Add(4)
+	var batch []settled
+	for seq, kind := range []campaign.ResultKind{campaign.ResultAccepted, campaign.ResultDoubt, campaign.ResultDeferred, campaign.ResultRefused} {
+		a := noted(t, p, s, int64(seq))
+		batch = append(batch, settled{campaign.Result{Kind: kind}, s, int(a.slot.Load()) - 1})
+	}
+	want := []campaign.Post{{Run: 1, Seq: 0, Attempt: 2}, {Run: 1, Seq: 1, Attempt: 2}, {Run: 1, Seq: 2, Attempt: 2}, {Run: 1, Seq: 3, Attempt: 2}}
+	if !slices.Equal(log.posts, want) || log.epochs[0] != 7 {
+		t.Errorf("got the notes %+v of epoch %d, want %+v of 7", log.posts, log.epochs[0], want)
+	}
+	if len(log.settled) != 0 {
+		t.Errorf("got %v free before anything was written, want none", log.settled)
+	}
+	e.rec.write(batch)
+	if want := []int{0, 2, 3}; !slices.Equal(log.settled, want) {
+		t.Errorf("got the slots %v free, want %v", log.settled, want)
+	}
+}
+
+func TestAnAttemptThatCannotBeNotedIsNotPosted(t *testing.T) {
+	log := &notes{err: errors.New("no space")}
+	e, err := New(&resultLedger{}, nil, nil, Options{Owner: "a", Wire: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPoster(e, newNumber("conn_1", e.o), newQueue(newSignal()))
+	a := &attempt{segment: newSegment(&run{no: 1}, campaign.Lease{}, newSignal())}
+	if err := p.noting(a)(); !errors.Is(err, log.err) {
+		t.Errorf("got %v, want %v", err, log.err)
+	}
+	e.o.Wire = nil
+	if p.noting(a) != nil {
+		t.Error("got something to call without a wire log, want nil")
+	}
+}
