@@ -24,6 +24,7 @@ var ranks = map[string]int{
 	"internal/ledger/sqlite":   61, // the backends import the rules of the ledger
 	"internal/ledger/postgres": 61,
 	"internal/webhooks":        60,
+	"internal/wirelog":         60,
 	"internal/ledger":          60,
 	"reporting":                60,
 

@@ -29,6 +29,9 @@ type Config struct {
 	Listen Listen `yaml:"listen" json:"listen"`
 	// The durable record: sqlite:FILE, or postgres://USER@HOST/DATABASE.
 	Ledger string `yaml:"ledger" json:"ledger" secret:"url" jsonschema:"example=sqlite:campaignd.db"`
+	// Folder of the wire log, on a local disk, of this process alone: after a kill it tells which
+	// messages had not been posted. Empty: beside an SQLite ledger; with PostgreSQL there is none.
+	DataDir string `yaml:"data_dir" json:"data_dir"`
 	// The shared limits: redis://HOST:PORT. Empty: the limits are kept in this process, which must
 	// then be the only sender.
 	Redis string `yaml:"redis" json:"redis" secret:"url"`

@@ -24,6 +24,7 @@ import (
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
 	"campaignd/internal/webhooks"
+	"campaignd/internal/wirelog"
 	"campaignd/throttle"
 )
 
@@ -45,6 +46,8 @@ type Daemon struct {
 	public    *listener        // nil without intake
 	admin     *listener        // nil before Serve
 	owner     string           // names this process in leases
+	wire      *wirelog.Log     // nil without a folder for it
+	unstated  []wirelog.Dead   // the logs of dead processes whose statements the ledger has not taken yet
 	closers   []func() error   // in the order of opening; Close calls them in reverse
 }
 
@@ -111,7 +114,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 	if d.limiter, err = d.openLimiter(ctx); err != nil {
 		return nil, err
 	}
-	return d, nil
+	return d, d.openWire(ctx)
 }
 
 // ownerName returns a name that no other process has, and no other start of this one.
@@ -184,7 +187,12 @@ func (d *Daemon) Close() error {
 
 // engine makes the sending engine for the run only, or for every run when only is 0.
 func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
+	var wire sender.Wire
+	if d.wire != nil {
+		wire = d.wire
+	}
 	return sender.New(d.ledger, d.client, d.limiter, sender.Options{
+		Wire:  wire,
 		Owner: d.owner, Only: only,
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
@@ -205,7 +213,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	outer, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var wg sync.WaitGroup
-	errs := make(chan error, 3)
+	errs := make(chan error, 4)
 	intake, stopIntake := context.WithCancel(outer)
 	defer stopIntake()
 	failed, fail := context.WithCancel(ctx)
@@ -235,6 +243,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	}
 	if e != nil {
 		sender = func(ctx context.Context) error { return d.alone(ctx, e.Run) }
+		start(failed, d.restate)
 	}
 	ended := make(chan struct{})
 	sending := start(failed, sender)

@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"campaignd/internal/ledger"
+	"campaignd/internal/wirelog"
+)
+
+// wireLog returns the folder of the wire log, "" for none, and what its files' names begin with. Two
+// SQLite ledgers may lie in one folder.
+func (c *Config) wireLog() (dir, name string) {
+	if c.sharedLedger() {
+		return c.DataDir, "campaignd"
+	}
+	return cmp.Or(c.DataDir, filepath.Dir(c.LedgerFile())), filepath.Base(c.LedgerFile())
+}
+
+// openWire opens the wire log and makes the statements of the dead processes that left theirs there
+// (docs/protocol.md#wire-log). A statement that the ledger does not take now is made by restate.
+func (d *Daemon) openWire(ctx context.Context) (err error) {
+	dir, name := d.cfg.wireLog()
+	if dir == "" {
+		return nil
+	}
+	d.wire, err = wirelog.Open(wirelog.Options{Dir: dir, Name: name, Ledger: d.ledger.LedgerID(), Owner: d.owner, Log: d.log})
+	if errors.Is(err, wirelog.ErrUnsupported) {
+		d.log.Debug("no wire log on this system")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.closers = append(d.closers, d.wire.Close)
+	d.unstated = d.wire.Dead()
+	if err := d.state(ctx); err != nil && (errors.Is(err, ledger.ErrRestored) || ctx.Err() != nil) {
+		return err
+	} else if err != nil {
+		d.log.Warn("the ledger takes no statement of a wire log now: trying again", "err", err)
+	}
+	return nil
+}
+
+// state makes the statements that are left.
+func (d *Daemon) state(ctx context.Context) error {
+	for len(d.unstated) > 0 {
+		dead := d.unstated[0]
+		n, err := d.ledger.Unposted(ctx, dead.WireLog)
+		if err != nil {
+			return fmt.Errorf("wire log of %s: %w", dead.Owner, err)
+		}
+		if n > 0 {
+			d.log.Info("deliveries that a dead process was granted and had not posted are queued again", "owner", dead.Owner, "deliveries", n)
+		}
+		if err := d.wire.Stated(dead); err != nil {
+			d.log.Warn("wire log not removed: its statement is made again at the next start", "err", err)
+		}
+		d.unstated = d.unstated[1:]
+	}
+	return nil
+}
+
+// restateEvery is how often a ledger that took no statement is asked again.
+const restateEvery = 2 * time.Second
+
+// restate makes the statements that are left, until the ledger has taken them or ctx ends.
+func (d *Daemon) restate(ctx context.Context) error {
+	for len(d.unstated) > 0 {
+		t := time.NewTimer(restateEvery)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil // the next start makes them
+		case <-t.C:
+		}
+		if err := d.state(ctx); errors.Is(err, ledger.ErrRestored) {
+			return err
+		}
+	}
+	return nil
+}
