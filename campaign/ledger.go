@@ -118,9 +118,8 @@ type Events struct {
 	Statuses     []StatusEvent
 	Suppressions []Suppression // from STOP messages, buttons and user_preferences
 	Lifted       []Suppression // from user_preferences: resume; only of scope marketing
-	Templates    []TemplateEvent
-	Holds        []Hold // from account, number and template events
-	Lifts        []Lift // from events that heal
+	Holds        []Hold        // from account, number and template events
+	Lifts        []Lift        // from events that heal
 }
 
 // Applied counts what a batch did.

@@ -160,20 +160,3 @@ func EventTimes(e campaign.StatusEvent, now time.Time) (at, received time.Time) 
 	at, _ = campaign.EventTime(e.At, received)
 	return at, received
 }
-
-// EventDisabled is the value of run.template_event after every event of campaign.TemplateEnds. No
-// approval makes such a run ready again.
-const EventDisabled = "DISABLED"
-
-// TemplatePause returns what a run that the event pauses keeps of it: the event or EventDisabled, and
-// the sentence for the operator.
-func TemplatePause(e campaign.TemplateEvent) (event, detail string) {
-	event, detail = e.Event, "template "+e.Name+" ("+e.Language+") is "+e.Event
-	if e.Effect() == campaign.TemplateEnds {
-		event = EventDisabled
-	}
-	if e.Reason != "" {
-		detail += ": " + e.Reason
-	}
-	return event, Clip(detail, MaxDetail)
-}

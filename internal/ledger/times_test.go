@@ -36,8 +36,8 @@ func TestStoredNumbersNeverChange(t *testing.T) {
 	got := fmt.Sprint([]Outcome{Deferred, Retrying, Doubt, Unknown, Accepted, Refused, Skipped},
 		[]Rank{RankNone, RankSent, RankFailed, RankDelivered, RankRead},
 		[]int{FlagAdopted, FlagMaybeDuplicate, FlagNoResend, FlagAmbiguous, FlagRepeatedID, FlagAnyConnection},
-		[]string{CodeInterrupted, CodeReleased, CodeRestored, EventDisabled})
-	if want := "[1 2 3 4 5 6 7] [0 1 2 3 4] [1 2 4 8 16 32] [interrupted released restored DISABLED]"; got != want {
+		[]string{CodeInterrupted, CodeReleased, CodeRestored})
+	if want := "[1 2 3 4 5 6 7] [0 1 2 3 4] [1 2 4 8 16 32] [interrupted released restored]"; got != want {
 		t.Errorf("stored as %s; want %s", got, want)
 	}
 }

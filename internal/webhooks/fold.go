@@ -110,7 +110,6 @@ func merge(into *campaign.Events, more campaign.Events) {
 	into.Statuses = append(into.Statuses, more.Statuses...)
 	into.Suppressions = append(into.Suppressions, more.Suppressions...)
 	into.Lifted = append(into.Lifted, more.Lifted...)
-	into.Templates = append(into.Templates, more.Templates...)
 	into.Holds = append(into.Holds, more.Holds...)
 	into.Lifts = append(into.Lifts, more.Lifts...)
 }

@@ -107,7 +107,6 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 	case campaign.TemplateNoted:
 		return
 	case campaign.TemplatePauses, campaign.TemplateEnds:
-		facts.Templates = append(facts.Templates, r)
 		for _, account := range accounts {
 			facts.Holds = append(facts.Holds, r.Hold(account, e.At))
 		}
@@ -116,7 +115,6 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 	if own.IsZero() {
 		return
 	}
-	facts.Templates = append(facts.Templates, r)
 	if accounts[0] != "" { // also what was held while the account was not known
 		accounts = append(accounts, "")
 	}

@@ -127,7 +127,7 @@ func TestAnEventWithoutATimeEndsNothing(t *testing.T) {
 		`{"type":"account.updated","connectionId":"conn_b","data":{"status":"active"}}`,
 		`{"type":"preference.updated","data":{"wa_id":"15555550103","value":"resume"}}`,
 		`{"type":"preference.updated","data":{"wa_id":"15555550104","value":"stop"}}`)
-	if len(e.Templates)+len(e.Lifts)+len(e.Lifted) != 0 || len(e.Suppressions) != 1 {
+	if len(e.Lifts)+len(e.Lifted) != 0 || len(e.Suppressions) != 1 {
 		t.Errorf("%+v; want one suppression and nothing ended", e)
 	}
 }

@@ -165,12 +165,12 @@ func FuzzServeHTTP(f *testing.F) {
 			if err != nil {
 				t.Fatalf("answered 204 to what cannot be decoded (%v), want 400", err)
 			}
-			if len(stored.Statuses) != len(facts.Statuses) || len(stored.Templates) != len(facts.Templates) {
-				t.Fatalf("answered 204 with %d of %d statuses stored, %d of %d templates; want all",
-					len(stored.Statuses), len(facts.Statuses), len(stored.Templates), len(facts.Templates))
+			if len(stored.Statuses) != len(facts.Statuses) || len(stored.Holds) != len(facts.Holds) {
+				t.Fatalf("answered 204 with %d of %d statuses stored, %d of %d holds; want all",
+					len(stored.Statuses), len(facts.Statuses), len(stored.Holds), len(facts.Holds))
 			}
 		case w.Code == http.StatusBadRequest || w.Code == http.StatusRequestEntityTooLarge:
-			if len(stored.Statuses)+len(stored.Suppressions)+len(stored.Lifted)+len(stored.Templates) != 0 {
+			if len(stored.Statuses)+len(stored.Suppressions)+len(stored.Lifted)+len(stored.Holds)+len(stored.Lifts) != 0 {
 				t.Fatalf("answered %d and stored something, want nothing", w.Code)
 			}
 		default:

@@ -188,12 +188,6 @@ func (f *fixture) retried(change ...func(*campaign.Run)) (campaign.Run, campaign
 	return r, l
 }
 
-// templated applies an event of a run's template.
-func (f *fixture) templated(ctx context.Context, r campaign.Run, what string) error {
-	_, err := f.l.Apply(ctx, campaign.Events{Templates: []campaign.TemplateEvent{{Name: r.Template, Language: r.Language, Event: what}}})
-	return err
-}
-
 // suppresses suppresses marketing to the numbers of these seqs until the test ends.
 func (f *fixture) suppresses(seqs ...int64) {
 	f.Helper()

@@ -34,14 +34,18 @@ var eventFaults = []faultyMethod{
 			event(again, key(9001), campaign.Sent, at(5))}}
 		return func(ctx context.Context) error { _, err := f.l.Apply(ctx, e); return err }
 	}},
-	{"ApplyTemplatePaused", func(f *fixture, _ Faults) func(context.Context) error {
-		r := f.imported(1, func(r *campaign.Run) { r.Template = "paused" })
-		return func(ctx context.Context) error { return f.templated(ctx, r, "PAUSED") }
-	}},
-	{"ApplyTemplateApproved", func(f *fixture, _ Faults) func(context.Context) error {
-		r := f.imported(1, func(r *campaign.Run) { r.Template = "approved" })
-		f.ok(f.templated(f.ctx, r, "PAUSED"))
-		return func(ctx context.Context) error { return f.templated(ctx, r, "APPROVED") }
+	{"ApplyHolds", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		r, _ := f.accepted(2)
+		held, fresh := ill(minutes(-2)), ill(minutes(-1))
+		held.ID, fresh.ID = fmt.Sprint("held", f.ids), fmt.Sprint("fresh", f.ids)
+		f.holds(1, held)
+		e := campaign.Events{
+			Statuses: []campaign.StatusEvent{failure(messageID(r.No, 0), "131042", minutes(-1))},
+			Holds:    []campaign.Hold{fresh},
+			Lifts:    []campaign.Lift{{Scope: held.Scope, ID: held.ID, By: campaign.HoldByEvent, At: minutes(-1)}},
+		}
+		return func(ctx context.Context) error { _, err := f.l.Apply(ctx, e); return err }
 	}},
 	{"Suppress", func(f *fixture, _ Faults) func(context.Context) error {
 		f.ids++

@@ -34,7 +34,6 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Bounds", boundPromises},
 		{"Results", resultPromises},
 		{"Statuses", statusPromises},
-		{"Templates", templatePromises},
 		{"Holds", holdPromises},
 		{"FailureHolds", failureHoldPromises},
 		{"Adoption", adoptionPromises},

@@ -103,11 +103,6 @@ func quarantineAt(t *testing.T, l Tables, ahead, since, now int64) int64 {
 	return n
 }
 
-// TakeBack undoes every migration but the first two.
-const TakeBack = `DROP TABLE hold;
-	ALTER TABLE segment DROP COLUMN granted_by; ALTER TABLE outcome DROP COLUMN granted_by;
-	DELETE FROM goose_db_version WHERE version_id >= 3`
-
 // A reader changes nothing, so it cannot bring an older ledger up to date.
 func anOlderSchemaIsNotRead(t *testing.T, l Tables) {
 	const newest = `SELECT CAST(max(version_id) AS text) FROM goose_db_version`

@@ -145,7 +145,7 @@ func (f *fixture) goesOnDoubtful(no campaign.RunNo) {
 }
 
 // OlderMigrations returns those of a folder of migrations that lead to schema 2.
-func OlderMigrations(t *testing.T, dir fs.FS) fs.FS {
+func OlderMigrations(t testing.TB, dir fs.FS) fs.FS {
 	t.Helper()
 	older := fstest.MapFS{}
 	for _, name := range []string{"00001_ledger.sql", "00002_job.sql"} {

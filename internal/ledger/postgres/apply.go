@@ -66,7 +66,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	if err == nil {
 		err = ledger.CheckHolds(e.Holds, e.Lifts)
 	}
-	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Templates)+len(e.Holds)+len(e.Lifts) == 0 {
+	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Holds)+len(e.Lifts) == 0 {
 		return done, err
 	}
 	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
@@ -80,9 +80,6 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		t.last(suppress(nil, e.Suppressions)...)
 		for _, s := range e.Lifted {
 			t.last(lift(s))
-		}
-		for _, event := range e.Templates {
-			t.last(template(event)...)
 		}
 		if mutant.On("failed_resends") {
 			t.last(stmt(nil, sqlResendFailed))
@@ -252,26 +249,4 @@ func keepOrphans(unknown []*news, orphaned *int64) *query {
 		}
 	}
 	return row(orphaned, sqlKeepOrphans, mhs, ids, ranks, ats, received, keys, connections, codes)
-}
-
-const (
-	sqlResumeTemplate = `UPDATE run SET state = 'ready', reason = '', detail = '', template_event = ''
-		WHERE state = 'paused' AND reason = 'template' AND template_event <> $1 AND template = $2 AND language = $3`
-	sqlPauseTemplate = `UPDATE run SET state = 'paused', reason = 'template', detail = $1, template_event = $2
-		WHERE template = $3 AND language = $4
-		AND (state IN ('ready', 'running') OR state = 'paused' AND reason = 'template' AND template_event <> $5)`
-)
-
-// template pauses the runs of a template that must not be sent any more, and makes them ready again
-// when the service approves it. campaign.TemplateEvent.Effect decides.
-func template(e campaign.TemplateEvent) []*query {
-	name, language := plainText(e.Name), plainText(e.Language)
-	switch e.Effect() {
-	case campaign.TemplateResumes:
-		return []*query{stmt(nil, sqlResumeTemplate, ledger.EventDisabled, name, language)}
-	case campaign.TemplatePauses, campaign.TemplateEnds:
-		event, detail := ledger.TemplatePause(e)
-		return []*query{stmt(nil, sqlPauseTemplate, plainText(detail), event, name, language, ledger.EventDisabled)}
-	}
-	return nil
 }

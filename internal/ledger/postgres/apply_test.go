@@ -75,7 +75,9 @@ func TestWhatNoDatabaseStoresSpoilsNoBatch(t *testing.T) {
 			{MessageID: odd, Status: campaign.Failed, Code: odd, Connection: odd}, {MessageID: long, Status: campaign.Sent},
 			{MessageID: odd + "?", Status: campaign.Failed, Code: odd, Connection: odd}, {MessageID: "fine", Status: campaign.Read}},
 		Suppressions: []campaign.Suppression{{Key: 1, To: odd, Scope: campaign.ScopeAll, Source: odd}},
-		Templates:    []campaign.TemplateEvent{{Name: odd, Language: odd, Event: "PAUSED", Reason: odd}}})
+		Holds: []campaign.Hold{{Scope: campaign.HoldTemplate, ID: campaign.TemplateID("acc", odd, odd), Reason: odd, Detail: odd,
+			Source: campaign.HoldByEvent}},
+		Lifts: []campaign.Lift{{Scope: campaign.HoldTemplate, ID: odd, Reason: odd, By: campaign.HoldByEvent, At: time.Now()}}})
 	if err != nil || done != (campaign.Applied{Matched: 2, Orphaned: 2}) {
 		t.Errorf("got %+v %v; want no error, %+v", done, err, campaign.Applied{Matched: 2, Orphaned: 2})
 	}

@@ -110,20 +110,27 @@ func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
 	}
 }
 
-func TestALedgerOfTheFirstVersionGoesOn(t *testing.T) {
-	t.Parallel()
+// older returns the address of a database of the test's own that has schema 2.
+func older(t testing.TB) string {
+	t.Helper()
 	dsn := server(t).Database(t)
 	dir, err := migrations()
 	if err != nil {
 		t.Fatal(err)
 	}
-	older, err := openMigrated(t.Context(), dsn, ledger.Options{}, ledgertest.OlderMigrations(t, dir))
+	l, err := openMigrated(t.Context(), dsn, ledger.Options{}, ledgertest.OlderMigrations(t, dir))
 	if err != nil {
 		t.Fatalf("making the older schema: %v; want no error", err)
 	}
-	if err := older.Close(); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return dsn
+}
+
+func TestALedgerOfTheFirstVersionGoesOn(t *testing.T) {
+	t.Parallel()
+	dsn := older(t)
 	db := beside(t, dsn)
 	exec := func(stmt string) {
 		t.Helper()

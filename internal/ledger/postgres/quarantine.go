@@ -92,7 +92,7 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 const (
 	sqlPauseRestored = `UPDATE run
 		SET detail = CASE WHEN state = 'paused' THEN $1::text || $2::text || reason || ' ' || detail ELSE $1::text END,
-			state = 'paused', reason = 'ledger', template_event = ''
+			state = 'paused', reason = 'ledger'
 		WHERE wanted <> 'cancel'
 		AND (state IN ('ready', 'running') OR state = 'paused' AND reason NOT IN ('operator', 'ledger'))`
 	sqlPauseImports = `UPDATE run SET wanted = 'pause' WHERE state = 'importing' AND wanted = 'run'`

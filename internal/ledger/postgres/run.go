@@ -162,9 +162,9 @@ func (t *tx) lockRun(no campaign.RunNo) (state campaign.State, wanted campaign.W
 }
 
 const (
-	sqlSetState = `UPDATE run SET state = $1, reason = $2, detail = $3, template_event = '',
+	sqlSetState = `UPDATE run SET state = $1, reason = $2, detail = $3,
 		started_at = CASE WHEN started_at = 0 THEN $4 ELSE started_at END, ended_at = $5 WHERE no = $6`
-	sqlStartRuns = `UPDATE run SET state = 'running', reason = '', detail = '', template_event = '',
+	sqlStartRuns = `UPDATE run SET state = 'running', reason = '', detail = '',
 		started_at = CASE WHEN started_at = 0 THEN $2 ELSE started_at END WHERE no = ANY($1) AND state = 'ready'`
 )
 
@@ -215,7 +215,7 @@ func (l *Ledger) SetAsset(ctx context.Context, no campaign.RunNo, assetID string
 const (
 	sqlAnySentRun = `SELECT EXISTS (SELECT 1` + sqlFromSent + `)`
 	sqlFinishRuns = `UPDATE run SET state = CASE WHEN wanted = 'cancel' THEN 'cancelled' ELSE 'finished' END,
-			reason = '', detail = '', template_event = '', ended_at = $1
+			reason = '', detail = '', ended_at = $1
 		WHERE no IN (SELECT no` + sqlFromSent + ` ORDER BY no FOR NO KEY UPDATE SKIP LOCKED) RETURNING no`
 
 	sqlFromSent = ` FROM run WHERE state IN ('ready', 'running')

@@ -45,7 +45,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		})
 		hashes = append(hashes, rows[len(rows)-1].mh)
 	}
-	n := len(rows) + len(e.Suppressions) + len(e.Lifted) + len(e.Templates) + len(e.Holds) + len(e.Lifts)
+	n := len(rows) + len(e.Suppressions) + len(e.Lifted) + len(e.Holds) + len(e.Lifts)
 	if err := ledger.CheckHolds(e.Holds, e.Lifts); err != nil || n == 0 {
 		return done, err
 	}
@@ -60,11 +60,6 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		}
 		for _, s := range e.Lifted {
 			if err := t.lift(s); err != nil {
-				return err
-			}
-		}
-		for _, event := range e.Templates {
-			if err := t.template(event); err != nil {
 				return err
 			}
 		}
@@ -310,27 +305,4 @@ func (t *tx) absorb(found []messageStatus) (n int, err error) {
 		n++
 	}
 	return n, t.touch(did)
-}
-
-const (
-	sqlResumeTemplate = `UPDATE run SET state = 'ready', reason = '', detail = '', template_event = ''
-		WHERE state = 'paused' AND reason = 'template' AND template_event <> ? AND template = ? AND language = ?`
-	sqlPauseTemplate = `UPDATE run SET state = 'paused', reason = 'template', detail = ?1, template_event = ?2
-		WHERE template = ?3 AND language = ?4
-		AND (state IN ('ready', 'running') OR state = 'paused' AND reason = 'template' AND template_event <> ?5)`
-)
-
-// template pauses the runs of a template that must not be sent any more, and makes them ready again
-// when the service approves it. campaign.TemplateEvent.Effect decides.
-func (t *tx) template(e campaign.TemplateEvent) error {
-	switch e.Effect() {
-	case campaign.TemplateResumes:
-		_, err := t.exec(sqlResumeTemplate, ledger.EventDisabled, e.Name, e.Language)
-		return err
-	case campaign.TemplatePauses, campaign.TemplateEnds:
-		event, detail := ledger.TemplatePause(e)
-		_, err := t.exec(sqlPauseTemplate, detail, event, e.Name, e.Language, ledger.EventDisabled)
-		return err
-	}
-	return nil
 }

@@ -71,14 +71,14 @@ func TestAFileThatManyOpenFirstIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestALedgerOfTheFirstVersionGoesOn(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "older.db")
+// older makes a ledger of schema 2 and returns a connection to it.
+func older(t *testing.T, path string) *sql.DB {
+	t.Helper()
 	db, err := sql.Open("sqlite", dsn(path, "_txlock=immediate"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { db.Close() })
 	dir, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +90,13 @@ func TestALedgerOfTheFirstVersionGoesOn(t *testing.T) {
 	if _, err := p.Up(t.Context()); err != nil {
 		t.Fatalf("making the older schema: %v; want no error", err)
 	}
+	return db
+}
+
+func TestALedgerOfTheFirstVersionGoesOn(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "older.db")
+	db := older(t, path)
 	ledgertest.RunUpgrade(t, func(stmt string) {
 		t.Helper()
 		if _, err := db.ExecContext(t.Context(), stmt); err != nil {

@@ -111,7 +111,7 @@ func (t *tx) begin(path string, s *stamp) error {
 
 const (
 	sqlPauseRestored = `UPDATE run SET detail = CASE WHEN state = 'paused' THEN ?1 || ?2 || reason || ' ' || detail ELSE ?1 END,
-			state = 'paused', reason = 'ledger', template_event = ''
+			state = 'paused', reason = 'ledger'
 		WHERE wanted <> 'cancel'
 		AND (state IN ('ready', 'running') OR state = 'paused' AND reason NOT IN ('operator', 'ledger'))`
 	sqlPauseImports   = `UPDATE run SET wanted = 'pause' WHERE state = 'importing' AND wanted = 'run'`

@@ -134,7 +134,7 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 	return out, err
 }
 
-const sqlSetState = `UPDATE run SET state = ?1, reason = ?2, detail = ?3, template_event = '',
+const sqlSetState = `UPDATE run SET state = ?1, reason = ?2, detail = ?3,
 	started_at = CASE WHEN started_at = 0 THEN ?4 ELSE started_at END, ended_at = ?5 WHERE no = ?6`
 
 // setState writes a state and the times that go with it.
