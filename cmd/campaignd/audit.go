@@ -16,7 +16,7 @@ func (p *program) cmdAudit() *cobra.Command {
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+		return p.withRun(cmd.Context(), toRead, args[0], func(l campaign.Ledger, r campaign.Run) error {
 			result, err := reporting.Audit(cmd.Context(), l, r)
 			if err != nil {
 				return err

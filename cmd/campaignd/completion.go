@@ -58,7 +58,7 @@ func (p *program) completeRun(cmd *cobra.Command, args []string, _ string) ([]st
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	l, _, err := p.openLedger(cmd.Context(), false)
+	l, _, err := p.openLedger(cmd.Context(), toRead)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -41,7 +41,7 @@ accepted_no_id have the message already, and get it a second time.`,
 			}
 			choice = append(choice, w)
 		}
-		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+		return p.withRun(cmd.Context(), toChange, args[0], func(l campaign.Ledger, r campaign.Run) error {
 			f, err := campaign.StartFollowUp(cmd.Context(), campaign.FollowUpInput{Ledger: l, Parent: r, Where: choice, Early: early})
 			if err != nil {
 				return err

@@ -26,7 +26,7 @@ func (p *program) control(use, short, long string, do controlFunc) *cobra.Comman
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+		return p.withRun(cmd.Context(), toChange, args[0], func(l campaign.Ledger, r campaign.Run) error {
 			s, err := do(cmd.Context(), l, r)
 			if err != nil {
 				return err

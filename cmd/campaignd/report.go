@@ -31,7 +31,7 @@ func (p *program) cmdReport() *cobra.Command {
 		default:
 			return usage(fmt.Errorf("--format %q is unknown; give table, json or csv", format))
 		}
-		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+		return p.withRun(cmd.Context(), toRead, args[0], func(l campaign.Ledger, r campaign.Run) error {
 			if format == "csv" {
 				w := bufio.NewWriter(p.stdout)
 				if err := reporting.WriteCSV(cmd.Context(), w, l, r); err != nil {

@@ -34,7 +34,7 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 		if unknown != "" && unknown != "resend" && unknown != "keep" {
 			return usage(fmt.Errorf("--unknown %q is neither resend nor keep", unknown))
 		}
-		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+		return p.withRun(cmd.Context(), toChange, args[0], func(l campaign.Ledger, r campaign.Run) error {
 			seen, err := campaign.ReadUncertainty(cmd.Context(), l, r, listedDoubts)
 			if err != nil {
 				return err

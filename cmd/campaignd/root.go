@@ -176,19 +176,32 @@ func (p *program) logOn(w io.Writer, c *daemon.Config, quiet bool) *slog.Logger 
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// openLedger opens the ledger beside a running sender. Unless create is set the ledger must exist:
-// in a wrong folder, a new empty file would answer that there is no run.
-func (p *program) openLedger(ctx context.Context, create bool) (campaign.Ledger, *daemon.Config, error) {
+// purpose is what a command opens the ledger for.
+type purpose int
+
+const (
+	toRead   purpose = iota // also where this user may not write
+	toChange                // it must exist: in a wrong folder, a new empty file would answer that there is no run
+	toCreate
+)
+
+// openLedger opens the ledger beside a running sender.
+func (p *program) openLedger(ctx context.Context, why purpose) (campaign.Ledger, *daemon.Config, error) {
 	c, err := p.load()
 	if err != nil {
 		return nil, nil, err
 	}
-	if !create {
+	if why != toCreate {
 		if err := ledgerExists(c); err != nil {
 			return nil, nil, err
 		}
 	}
-	l, err := daemon.OpenLedger(ctx, c, false, p.log(c, true))
+	var l campaign.Ledger
+	if why == toRead {
+		l, err = daemon.ReadLedger(ctx, c, p.log(c, true))
+	} else {
+		l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true))
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -205,13 +218,13 @@ func ledgerExists(c *daemon.Config) error {
 }
 
 // withRun opens the ledger, finds the run that id names and calls do.
-func (p *program) withRun(ctx context.Context, id string, do func(campaign.Ledger, campaign.Run) error) (err error) {
+func (p *program) withRun(ctx context.Context, why purpose, id string, do func(campaign.Ledger, campaign.Run) error) (err error) {
 	if id != "latest" {
 		if _, err := campaign.ParseRunID(id); err != nil {
 			return usage(err)
 		}
 	}
-	l, _, err := p.openLedger(ctx, false)
+	l, _, err := p.openLedger(ctx, why)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (p *program) cmdRuns() *cobra.Command {
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		l, _, err := p.openLedger(cmd.Context(), false)
+		l, _, err := p.openLedger(cmd.Context(), toRead)
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func scopeFlag(cmd *cobra.Command, scope *string) {
 // withSuppressions opens the ledger and calls do. It creates a missing ledger, because numbers may
 // be suppressed before the first run.
 func (p *program) withSuppressions(ctx context.Context, do func(campaign.Ledger) error) (err error) {
-	l, _, err := p.openLedger(ctx, true)
+	l, _, err := p.openLedger(ctx, toCreate)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ The command reads the ledger, so it works beside a sender and after its end.`,
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withRun(cmd.Context(), args[0], func(l campaign.Ledger, r campaign.Run) error {
+		return p.withRun(cmd.Context(), toRead, args[0], func(l campaign.Ledger, r campaign.Run) error {
 			w, err := campaign.Explain(cmd.Context(), l, r, time.Now())
 			if err != nil {
 				return err

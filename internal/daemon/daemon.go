@@ -57,6 +57,11 @@ func OpenLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger)
 	return openLedger(ctx, cfg, sender, log, newDirectory(cfg))
 }
 
+// ReadLedger opens the configured ledger to read it, also where this user may not write it.
+func ReadLedger(ctx context.Context, cfg *Config, log *slog.Logger) (campaign.Ledger, error) {
+	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Copy: true, Log: log}, sqlite.Open, postgres.Open)
+}
+
 // openLedger opens the ledger with a directory, which names what a failed status holds.
 func openLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger, of *directory) (campaign.Ledger, error) {
 	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.origin}, sqlite.Open, postgres.Open)

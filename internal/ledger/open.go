@@ -24,6 +24,9 @@ type Options struct {
 	Sender bool
 	// ReadOnly never writes, not even a migration: the schema must be this program's.
 	ReadOnly bool
+	// Copy lets a reader that may not write an SQLite file read it all the same: as it is beside a
+	// sender, else a copy in a temporary folder, which Close removes. The log says which.
+	Copy bool
 	// AcceptRestored opens a ledger that went back in time (ErrRestored). It sends nothing before
 	// its Quarantine: Claim and Intend answer ErrRestored.
 	AcceptRestored bool
@@ -36,7 +39,7 @@ type Options struct {
 
 // Check refuses options that contradict each other, and fills in the default of Log.
 func (o Options) Check() (Options, error) {
-	if o.Sender && o.ReadOnly {
+	if o.Sender && (o.ReadOnly || o.Copy) {
 		return o, errors.New("ledger: a sender cannot be read-only")
 	}
 	if o.Log == nil {

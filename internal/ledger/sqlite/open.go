@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -32,6 +33,7 @@ type Ledger struct {
 
 	restored atomic.Pointer[error] // why the ledger waits for its quarantine; nil when it does not
 
+	copied   string   // the temporary folder of a copy; "": the file itself is open
 	prepared sync.Map // query -> *sql.Stmt on reads
 	closing  sync.Once
 	closeErr error
@@ -47,7 +49,11 @@ var _ campaign.Ledger = (*Ledger)(nil)
 // campaignd wrote it, ledger.ErrRestored when it is opened as a sender and went back in time. Every
 // other error is a sentence that names the file and the remedy.
 func Open(ctx context.Context, path string, o ledger.Options) (*Ledger, error) {
-	return openWith(ctx, "sqlite", path, o)
+	l, err := openWith(ctx, "sqlite", path, o)
+	if err == nil || !o.Copy || !notWritable(err) {
+		return l, err
+	}
+	return openUnwritable(ctx, path, o)
 }
 
 // openWith opens through a named driver of database/sql: tests wrap SQLite's.
@@ -130,6 +136,9 @@ func (l *Ledger) Close() error {
 		}
 		if l.lock != nil {
 			errs = append(errs, l.lock.release())
+		}
+		if l.copied != "" {
+			errs = append(errs, os.RemoveAll(l.copied))
 		}
 		l.closeErr = errors.Join(errs...)
 	})
