@@ -2,12 +2,14 @@ package ledger
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
 
 // Adoption finds the delivery of an event whose message id no delivery has: its answer was lost, and
-// the event is the only proof that the service accepted it (docs/protocol.md#adoption).
+// the event is the only proof that the service accepted it (docs/protocol.md#adoption). The table
+// attempt holds what an event may prove: the attempts that may have been sent and have no answer.
 
 // adoptionLate is how long after the beginning of a doubt its first event may come: 10 s for the
 // request, 60 s for clocks.
@@ -23,81 +25,170 @@ type Orphan struct {
 	Key        int64  // of the recipient; 0 if no event names one
 	Connection string // "" if no event names one
 	First      int64  // time of its earliest event, in milliseconds
+	Untimed    bool   // no event has a time of its own: First is that of the earliest receipt
 }
 
-// Suspect is a delivery that an orphan may be about.
-type Suspect struct {
+// Attempt is an attempt that an orphan may be about: an open one, or one in flight.
+type Attempt struct {
 	RowID      int64
-	Connection string // "" if its segment was never bound
-	IntentAt   int64  // in milliseconds
-	Since      int64  // beginning of the doubt, in milliseconds
-	Open       bool   // in flight: it has no result yet, so it cannot adopt, but the message may be its own
+	Number     int
+	Key        int64
+	Connection string // "" if it may be any
+	IntentAt   int64  // in milliseconds: it was not posted before
+	DoubtAt    int64  // in milliseconds: it was not posted after
+	InFlight   bool   // it has no result yet, so it cannot adopt, but the message may be its own
 }
 
-// fits says whether the orphan may be the message of s. Its earliest event decides: if that is older
-// than the intent, another program sent the message.
-func (s Suspect) fits(o Orphan) bool {
-	if s.Connection != "" && o.Connection != "" && s.Connection != o.Connection {
+// fits says whether the orphan may be the message of a. Its earliest event decides: if that is older
+// than the intent, another program sent the message. An event without a time of its own may be of
+// any time since the intent.
+func (a Attempt) fits(o Orphan) bool {
+	if a.Connection != "" && o.Connection != "" && a.Connection != o.Connection {
 		return false
 	}
-	if o.First < s.IntentAt-adoptionEarly.Milliseconds() {
+	if o.First < a.IntentAt-adoptionEarly.Milliseconds() {
 		return false
 	}
-	return s.Open || o.First <= s.Since+adoptionLate.Milliseconds()
+	return a.InFlight || o.Untimed || o.First <= a.DoubtAt+adoptionLate.Milliseconds()
 }
 
-// Match is the delivery that an orphan proves, if any.
-type Match struct {
-	RowID     int64   // 0: none
-	Ambiguous []int64 // row ids of doubts that fit equally well
-}
+// Attempts are attempts by the key of their recipient.
+type Attempts map[int64][]Attempt
 
-// MatchOrphan matches an orphan when exactly one delivery over all runs fits and no delivery in
-// flight does. The result of one in flight will soon tell.
-func MatchOrphan(o Orphan, suspects []Suspect) Match {
-	var closed []int64
-	open := 0
-	for _, s := range suspects {
-		switch {
-		case !s.fits(o):
-		case s.Open:
-			open++
-		default:
-			closed = append(closed, s.RowID)
+// Add adds an attempt.
+func (as Attempts) Add(a Attempt) { as[a.Key] = append(as[a.Key], a) }
+
+// match returns the deliveries that the orphan may be about and that have an open attempt which
+// fits, each with the first such attempt. busy says that one in flight fits, too.
+func (as Attempts) match(o Orphan, inFlight Attempts) (fitting []Attempt, busy bool) {
+	flying := map[int64]bool{}
+	for _, a := range inFlight[o.Key] {
+		if a.fits(o) {
+			flying[a.RowID] = true
 		}
 	}
-	switch {
-	case len(closed) > 1:
-		slices.Sort(closed)
-		return Match{Ambiguous: closed}
-	case len(closed) == 1 && open == 0:
-		return Match{RowID: closed[0]}
-	}
-	return Match{}
-}
-
-// Suspects are the deliveries to match an orphan with inside the transaction. current are the doubts
-// of the transaction, snapshot the doubts and deliveries in flight of an earlier snapshot. A doubt that was
-// decided since counts as in flight: it may be sent again by now, or have got this very message.
-func Suspects(current, snapshot []Suspect) []Suspect {
-	all := slices.Clone(current)
-	for _, s := range snapshot {
-		if s.Open || !slices.ContainsFunc(current, func(n Suspect) bool { return n.RowID == s.RowID }) {
-			s.Open = true
-			all = append(all, s)
+	for _, a := range as[o.Key] {
+		same := func(b Attempt) bool { return b.RowID == a.RowID }
+		if a.fits(o) && !flying[a.RowID] && !slices.ContainsFunc(fitting, same) {
+			fitting = append(fitting, a)
 		}
 	}
-	return all
+	return fitting, len(flying) > 0
 }
 
-// ByFirst orders orphans by their earliest event, so that all replicas adopt in one order.
-func ByFirst(a, b Orphan) int {
+// Search is a page of the orphans that open attempts may be about, as they were before the
+// attempts in flight were read. An intent that comes later cannot have sent a message that is
+// already here.
+type Search struct {
+	Keys     []int64 // of the recipients
+	messages map[string]bool
+}
+
+// NewSearch chooses the orphans that at least one open attempt fits.
+func NewSearch(orphans []Orphan, open Attempts) Search {
+	s := Search{messages: map[string]bool{}}
+	for _, o := range orphans {
+		if fitting, _ := open.match(o, nil); len(fitting) > 0 {
+			s.Keys, s.messages[o.MessageID] = append(s.Keys, o.Key), true
+		}
+	}
+	slices.Sort(s.Keys)
+	s.Keys = slices.Compact(s.Keys)
+	return s
+}
+
+// Verdict is what follows from the orphans of a search.
+type Verdict struct {
+	Adopt     []Adoption
+	Ambiguous int     // orphans that several deliveries fit
+	Unsure    []int64 // the row ids of those deliveries
+}
+
+// Adoption is an orphan and the attempt that it proves.
+type Adoption struct {
+	Orphan  Orphan
+	Attempt Attempt
+}
+
+// Judge matches the orphans of the search. An orphan is adopted when exactly one delivery over all
+// runs fits, and none does that is in flight: its result will soon tell. orphans and open are as
+// they are now, inFlight as it was after the search and before these were read. At most one orphan
+// of a recipient is adopted; the next sweep judges the others.
+func (s Search) Judge(orphans []Orphan, open, inFlight Attempts) (v Verdict) {
+	slices.SortFunc(orphans, byFirst)
+	adopted := map[int64]bool{}
+	for _, o := range orphans {
+		if !s.messages[o.MessageID] || adopted[o.Key] {
+			continue
+		}
+		switch fitting, busy := open.match(o, inFlight); {
+		case len(fitting) > 1:
+			v.Ambiguous++
+			for _, a := range fitting {
+				v.Unsure = append(v.Unsure, a.RowID)
+			}
+		case len(fitting) == 1 && !busy:
+			v.Adopt = append(v.Adopt, Adoption{o, fitting[0]})
+			adopted[o.Key] = true
+		}
+	}
+	slices.Sort(v.Unsure)
+	v.Unsure = slices.Compact(v.Unsure)
+	return v
+}
+
+// byFirst orders orphans by their earliest event, so that all replicas adopt in one order.
+func byFirst(a, b Orphan) int {
 	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.MessageID, b.MessageID))
 }
 
-// AdoptTime is how long a sweep begins transactions that adopt. The next sweep, a second later, goes
-// on.
-const AdoptTime = 2 * time.Second
+// NextKeys chooses the recipients of the next page of a search from the keys of the next AdoptPage
+// orphans and open attempts: the list that reaches further, because it costs less. A few orphans
+// among a million unknown outcomes are one page, and so are a few doubts among a million orphans. to
+// is the last key that the page covers, 0 when it covers all.
+func NextKeys(orphans, attempts []int64) (keys []int64, to int64) {
+	reach := func(keys []int64) int64 {
+		if len(keys) < AdoptPage {
+			return math.MaxInt64
+		}
+		return keys[AdoptPage-1]
+	}
+	keys = orphans
+	if a, o := reach(attempts), reach(orphans); a > o || a == o && len(attempts) < len(orphans) {
+		keys = attempts
+	}
+	if to = reach(keys); to == math.MaxInt64 {
+		to = 0
+	}
+	return slices.Compact(keys), to
+}
+
+// AdoptPage is how many rows one page of a search has.
+const AdoptPage = 1_000
+
+// How long a sweep begins pages, and how long it searches without finding anything to adopt.
+const (
+	adoptTime   = 2 * time.Second
+	adoptSearch = 200 * time.Millisecond
+)
+
+// AdoptPages calls page for one page of recipients after the other, from the key after on, until
+// the last key or the end of its time. page returns the last key that it covered (0: the last of
+// all) and how many deliveries it adopted. AdoptPages returns the key at which the next sweep, a
+// second later, goes on. A page that fails is passed over, so that it holds up no other.
+func AdoptPages(after int64, page func(after int64) (to int64, adopted int, err error)) (int64, error) {
+	search := time.Duration(0) // how long nothing was found
+	for until := time.Now().Add(adoptTime); ; {
+		began := time.Now()
+		to, adopted, err := page(after)
+		if adopted == 0 {
+			search += time.Since(began)
+		}
+		if after = to; err != nil || after == 0 || search > adoptSearch || time.Now().After(until) {
+			return after, err
+		}
+	}
+}
 
 // Limits of the orphans kept (docs/protocol.md#orphan-events).
 const (

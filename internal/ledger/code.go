@@ -2,7 +2,8 @@ package ledger
 
 import "slices"
 
-// Sets of outcomes that partial indexes of both backends hold: outcome_open and outcome_doubt.
+// Sets of outcomes that statements name: those of the partial index outcome_open, and those that the
+// schema before the table attempt adopted.
 var (
 	openOutcomes      = []int{int(Deferred), int(Retrying), int(Doubt)}
 	adoptableOutcomes = []int{int(Doubt), int(Unknown)}

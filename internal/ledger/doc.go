@@ -32,7 +32,9 @@
 // no index holds any of them. A webhook finds its row by an 8-byte keyed hash of
 // the message id; the index is not unique, so the full id is compared. A status that
 // finds no row waits in the table orphan. The transaction that records the receipt applies it, or a
-// sweep takes it as the proof for the one doubt that it can be about (docs/protocol.md#adoption).
+// sweep takes it as the proof for the one delivery that it can be about. The table attempt holds the
+// candidates: each attempt from the beginning of its doubt until its result or an event proves what
+// became of it (docs/protocol.md#adoption).
 //
 // The key of a delivery is run<<32 | seq; a segment's is run<<32 | index, and index is seq/4096.
 package ledger

@@ -20,17 +20,13 @@ func (s Segment) End() int64 { return RowID(RunOf(s.Key), s.Hi) }
 func (s Segment) Marked() int64 { return RowID(RunOf(s.Key), s.Mark) }
 
 // Advance moves the mark up by ahead deliveries, for a ledger that went back in time; since is when
-// the lost time began. It returns since when the deliveries in flight may have been posted, and the
-// flags of the deliveries that the mark passed now.
-func (s *Segment) Advance(bound bool, ahead, since int64) (first int64, flags int) {
+// the lost time began. It returns since when the deliveries in flight may have been posted.
+func (s *Segment) Advance(ahead, since int64) (first int64) {
 	s.Mark = min(s.Hi, s.Mark+ahead)
 	if first = since; s.Since > 0 {
 		first = min(first, s.Since)
 	}
-	if !bound {
-		flags = FlagAnyConnection
-	}
-	return first, flags
+	return first
 }
 
 // ScanSegmentState reads index, zone, lo, hi, closed, mark, epoch, owner, the end of the lease, the

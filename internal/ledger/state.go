@@ -36,7 +36,7 @@ const (
 	FlagNoResend       = 4  // the service answered 200 without an id: no policy resends it
 	FlagAmbiguous      = 8  // an orphan fits it and another delivery
 	FlagRepeatedID     = 16 // the service gave the same message id to another delivery
-	FlagAnyConnection  = 32 // a doubt of Quarantine: no connection was bound to its segment when the lost time began
+	FlagAnyConnection  = 32 // of schema 2: its open attempt may be of any connection
 )
 
 // Reasons that the ledger itself writes where a sender writes a code.
@@ -151,12 +151,13 @@ func CheckResult(r *campaign.Result) error {
 }
 
 // EventTimes gives a status its two times: the time to store (campaign.EventTime), and the time of
-// its receipt, which is now if the event has none.
-func EventTimes(e campaign.StatusEvent, now time.Time) (at, received time.Time) {
+// its receipt, which is now if the event has none. untimed says that the first is the second,
+// because the event's own time is missing or wrong.
+func EventTimes(e campaign.StatusEvent, now time.Time) (at, received time.Time, untimed bool) {
 	received = e.ReceivedAt
 	if received.IsZero() {
 		received = now
 	}
-	at, _ = campaign.EventTime(e.At, received)
-	return at, received
+	at, wrong := campaign.EventTime(e.At, received)
+	return at, received, wrong || e.At.IsZero()
 }

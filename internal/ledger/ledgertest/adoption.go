@@ -169,6 +169,100 @@ var adoptionPromises = []promise{
 		f.sweep()
 		f.status(a.No, 0, campaign.InDoubt)
 	}},
+	{"AResentRowIsAdoptedByItsFirstAttempt", func(f *fixture) {
+		r, l := f.resendGivenBack() // sent between 0 and 1, and queued again
+		other := f.imported(1)
+		lo := f.lease(other.No, long)
+		f.sent(lo, 0, 1)
+		elsewhere := doubtful(lo, 0)
+		elsewhere.IntentAt, elsewhere.At = at(300), at(301)
+		f.record(elsewhere)
+		f.apply(event("wamid.first", key(0), campaign.Sent, at(2)))
+		f.swept(campaign.Swept{Adopted: 1})
+		if line := f.status(r.No, 0, campaign.Sent); line.MessageID != "wamid.first" {
+			f.Errorf("got %+v; want the message wamid.first", line)
+		}
+		f.status(other.No, 0, campaign.InDoubt)
+		if due, err := f.l.Due(f.ctx, l, time.Now().Add(time.Hour), 9); err != nil || len(due) != 0 {
+			f.Errorf("due again: %+v, %v; want none", due, err)
+		}
+		f.sound(r.No)
+	}},
+	{"AResentRowIsAdoptedWhileItIsSentAgain", func(f *fixture) {
+		r, l := f.resendGivenBack()
+		f.sentRetry(l, 1, 0, 2)
+		f.apply(event("wamid.first", key(0), campaign.Sent, at(2)))
+		f.swept(campaign.Swept{Adopted: 1})
+		second := acceptance(l, 0)
+		second.Attempt = 2
+		f.record(second) // the duplicate: it is counted as one since it was sent again
+		if line := f.status(r.No, 0, campaign.Sent); line.MessageID != "wamid.first" {
+			f.Errorf("got %+v; want the message wamid.first", line)
+		}
+		if _, funnel, err := f.l.Tallies(f.ctx, r.No); err != nil || funnel.MaybeDuplicate != 1 || funnel.Adopted != 1 {
+			f.Errorf("got %+v, %v; want MaybeDuplicate 1, Adopted 1", funnel, err)
+		}
+		f.sound(r.No)
+	}},
+	{"TheFirstMessageOfAResentRowIsNobodyElses", func(f *fixture) {
+		r, l := f.resendGivenBack()
+		f.sentRetry(l, 1, 0, 2)
+		second := acceptance(l, 0)
+		second.Attempt = 2
+		f.record(second)
+		other := f.imported(1)
+		lo := f.lease(other.No, long)
+		f.sent(lo, 0, 1)
+		f.record(doubtful(lo, 0)) // in doubt at the same time as the first attempt
+		f.apply(event("wamid.first", key(0), campaign.Sent, at(2)))
+		f.swept(campaign.Swept{Ambiguous: 1, Left: 1})
+		f.status(other.No, 0, campaign.InDoubt)
+		if line := f.status(r.No, 0, campaign.Accepted); line.MessageID != messageID(r.No, 0) {
+			f.Errorf("got %+v; want its own message", line)
+		}
+		late := refusal(lo, 0)
+		f.record(late)
+		f.swept(campaign.Swept{Left: 1}) // the duplicate proves nothing new
+		if line := f.status(r.No, 0, campaign.Accepted); line.MessageID != messageID(r.No, 0) || line.Adopted {
+			f.Errorf("got %+v; want its own message, not adopted", line)
+		}
+	}},
+	{"AnEventWithoutATimeProvesTheOnlyCandidate", func(f *fixture) {
+		r := f.imported(1)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 1)
+		f.record(doubtful(l, 0))
+		before, after := event("wamid.before", key(0), campaign.Sent, time.Time{}), event("wamid.mine", key(0), campaign.Sent, time.Time{})
+		elsewhere := event("wamid.conn", key(0), campaign.Sent, time.Time{})
+		elsewhere.Connection, elsewhere.ReceivedAt = "conn_2", at(9999)
+		before.ReceivedAt, after.ReceivedAt = at(0).Add(-early-instant), at(9999)
+		f.apply(before, elsewhere)
+		f.swept(campaign.Swept{Left: 2})
+		f.apply(after)
+		f.swept(campaign.Swept{Adopted: 1, Left: 2})
+		if line := f.status(r.No, 0, campaign.Sent); line.MessageID != "wamid.mine" || !line.SentAt.Equal(at(9999)) {
+			f.Errorf("got %+v; want the message wamid.mine, sent at %s", line, at(9999))
+		}
+	}},
+	{"AnEventWithoutATimeFitsEachCandidate", func(f *fixture) {
+		a, b := f.imported(1), f.imported(1)
+		la, lb := f.lease(a.No, long), f.lease(b.No, long)
+		f.sent(la, 0, 1)
+		f.sent(lb, 0, 1)
+		later := doubtful(lb, 0)
+		later.IntentAt, later.At = at(5000), at(5001)
+		f.record(doubtful(la, 0), later)
+		e := event("wamid.whose", key(0), campaign.Sent, time.Time{})
+		e.ReceivedAt = at(5002)
+		f.apply(e)
+		f.swept(campaign.Swept{Ambiguous: 1, Left: 1})
+		f.status(a.No, 0, campaign.InDoubt)
+		f.status(b.No, 0, campaign.InDoubt)
+		f.apply(event("wamid.whose", key(0), campaign.Delivered, at(5003))) // this one has a time
+		f.swept(campaign.Swept{Adopted: 1})
+		f.status(a.No, 0, campaign.InDoubt)
+		f.status(b.No, 0, campaign.Delivered)
+	}},
 	{"WhatIsKnownNotToBeSentIsNeverAdopted", func(f *fixture) {
 		r := f.imported(3)
 		l := f.lease(r.No, long)

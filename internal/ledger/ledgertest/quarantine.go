@@ -191,6 +191,7 @@ func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 		fmt.Sprintf(`UPDATE segment SET intents_since = 300000 WHERE id = %d`, ledger.SegmentKey(r.No, 0)),
 		fmt.Sprintf(`UPDATE segment SET intents_since = 0, connection = '', mark = lo WHERE id = %d`, ledger.SegmentKey(r.No, farSegment)),
 		fmt.Sprintf(`DELETE FROM outcome WHERE rid >= %d`, ledger.RowID(r.No, 0)),
+		fmt.Sprintf(`DELETE FROM attempt WHERE rid >= %d`, ledger.RowID(r.No, 0)),
 		of(0, "state, attempt, next_due, code, detail, request_id, trace_id", "1, 0, 1000000, 'busy', 'wait', 'req', 'trace'"), // never granted
 		of(1, "state, attempt, next_due, intent_at", "1, 1, 1000000, 400000"),
 		of(2, "state, attempt, next_due, intent_at", "1, 1, 1000001, 400000"), // due a millisecond later
@@ -208,27 +209,29 @@ func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 		t.Errorf("put %d in doubt, want %d", n, want)
 	}
 	for _, c := range []struct {
-		seq                                                     int64
-		state                                                   ledger.Outcome
-		attempt, resultAt, intentAt, due, flags, keyed, explain int64
-		code                                                    string
+		seq                                       int64
+		state                                     ledger.Outcome
+		attempt, resultAt, intentAt, due, explain int64
+		code                                      string
+		open                                      string // attempt, not posted before, not posted after, connection
 	}{
-		{0, ledger.Doubt, 1, now, since, 0, 0, 1, 0, ledger.CodeRestored},
-		{1, ledger.Doubt, 2, now, 400_000, 0, 0, 1, 0, ledger.CodeRestored},
-		{2, ledger.Deferred, 1, 0, 400_000, now + 1, 0, 0, 0, ""},
-		{3, ledger.Doubt, 1, now, 300_000, 0, 0, 1, 0, ledger.CodeRestored},
-		{4, ledger.Doubt, 1, now, since, 0, 0, 1, 0, ledger.CodeRestored},
-		{5, ledger.Doubt, 2, now, since, 0, 0, 1, 0, ledger.CodeRestored},
-		{far, ledger.Doubt, 1, now, since, 0, ledger.FlagAnyConnection, 1, 0, ledger.CodeRestored},
-		{far + 1, ledger.Deferred, 0, 0, 0, now + 1, 0, 0, 0, ""},
-		{far + 2, ledger.Doubt, 1, 7, 6, 0, 0, 0, 0, "time_out"},
+		{0, ledger.Doubt, 1, now, since, 0, 0, ledger.CodeRestored, "1 500000 1000000 conn_1"},
+		{1, ledger.Doubt, 2, now, 400_000, 0, 0, ledger.CodeRestored, "2 400000 1000000 conn_1"},
+		{2, ledger.Deferred, 1, 0, 400_000, now + 1, 0, "", "none"},
+		{3, ledger.Doubt, 1, now, 300_000, 0, 0, ledger.CodeRestored, "1 300000 1000000 conn_1"},
+		{4, ledger.Doubt, 1, now, since, 0, 0, ledger.CodeRestored, "1 500000 1000000 conn_1"},
+		{5, ledger.Doubt, 2, now, since, 0, 0, ledger.CodeRestored, "2 500000 1000000 conn_1"},
+		{far, ledger.Doubt, 1, now, since, 0, 0, ledger.CodeRestored, "1 500000 1000000 "}, // of any connection
+		{far + 1, ledger.Deferred, 0, 0, 0, now + 1, 0, "", "none"},
+		{far + 2, ledger.Doubt, 1, 7, 6, 0, 0, "time_out", "1 6 7 "},
 	} {
 		got := stored(t, l, fmt.Sprintf(`SELECT state || ' ' || attempt || ' ' || coalesce(result_at, 0) || ' ' ||
 				coalesce(intent_at, 0) || ' ' || coalesce(next_due, 0) || ' ' || flags || ' ' ||
-				CASE WHEN coalesce(key, 0) = 0 THEN 0 ELSE 1 END || ' ' ||
-				length(coalesce(detail, '') || coalesce(request_id, '') || coalesce(trace_id, '')) || ' ' || coalesce(code, '')
-				FROM outcome WHERE rid = %d`, ledger.RowID(r.No, c.seq)))
-		if want := fmt.Sprint(int(c.state), c.attempt, c.resultAt, c.intentAt, c.due, c.flags, c.keyed, c.explain) + " " + c.code; got != want {
+				length(coalesce(detail, '') || coalesce(request_id, '') || coalesce(trace_id, '')) || ' ' || coalesce(code, '') || ' ' ||
+				coalesce((SELECT attempt || ' ' || intent_at || ' ' || doubt_at || ' ' || connection FROM attempt a
+					WHERE a.rid = o.rid AND key = %d), 'none')
+				FROM outcome o WHERE rid = %d`, 2348030000000+c.seq, ledger.RowID(r.No, c.seq)))
+		if want := fmt.Sprint(int(c.state), c.attempt, c.resultAt, c.intentAt, c.due, 0, c.explain) + " " + c.code + " " + c.open; got != want {
 			t.Errorf("seq %d is %q, want %q", c.seq, got, want)
 		}
 	}

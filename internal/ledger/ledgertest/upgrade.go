@@ -27,6 +27,7 @@ func RunUpgrade(t *testing.T, exec func(stmt string), open func(*testing.T) camp
 		}
 	}
 	f.goesOnReady(olderRuns[0].no)
+	f.goesOnAdopting(olderRuns[7].no)
 	f.goesOnDoubtful(olderRuns[1].no)
 	for _, r := range olderRuns {
 		f.sound(r.no)
@@ -50,11 +51,14 @@ var olderRuns = []olderRun{
 	{5, "paused", "cancel", "allowance", 2, 0, campaign.Ready, ""},
 	{6, "paused", "run", "breaker", 2, 0, campaign.Paused, campaign.PausedByBreaker},
 	{7, "paused", "run", "number", 2, 0, campaign.Ready, ""},
+	{8, "running", "run", "", 6, 6, campaign.Running, ""},
 }
 
 // statements write the run with one segment, whose owner died. Deliveries below the mark have an
-// outcome in runs 1 and 2: run 1 an acceptance and a deferral, run 2 an acceptance, a doubt, an
-// unknown one, none at all, and a retry in flight.
+// outcome in runs 1, 2 and 8: run 1 an acceptance and a deferral, run 2 an acceptance, a doubt, an
+// unknown one, none at all, and a retry in flight. Run 8 has what events that wait prove: a doubt,
+// an unknown one, one that waits to be sent again, one that is being sent again, a doubt of a
+// quarantine that any connection may have sent, and a doubt of which no event tells.
 func (r olderRun) statements() []string {
 	const accepted = "INSERT INTO outcome (rid, state, attempt, mh, message_id, result_at) VALUES (%d, 5 /* accepted */, 1, %d, 'wamid.%d', %d)"
 	id, ms := int64(r.no)<<32, at(0).UnixMilli()
@@ -81,6 +85,16 @@ func (r olderRun) statements() []string {
 		all = append(all, fmt.Sprintf(accepted, id, 21, 21, ms),
 			fmt.Sprintf(doubt, id+1, 3, ms, ms, key(201)), fmt.Sprintf(doubt, id+2, 4, ms, ms, key(202)),
 			fmt.Sprintf("INSERT INTO outcome (rid, state, attempt, intent_at) VALUES (%d, 2 /* retrying */, 2, %d)", id+4, ms))
+	case 8:
+		const adoptable = `INSERT INTO outcome (rid, state, attempt, flags, code, result_at, intent_at, key)
+			VALUES (%d, %d, %d, %d, 'time_out', %d, %d, %d)`
+		for seq, o := range []struct{ state, attempt, flags int }{{3, 1, 0}, {4, 1, 0}, {1, 1, 2}, {2, 2, 2}, {3, 1, 32}, {3, 1, 0}} {
+			all = append(all, fmt.Sprintf(adoptable, id+int64(seq), o.state, o.attempt, o.flags, ms+1000, ms, key(800+int64(seq))))
+			if connection := map[bool]string{false: "conn_1", true: "conn_2"}[o.flags == 32]; seq < 5 {
+				all = append(all, fmt.Sprintf(`INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
+					VALUES (%d, 'wamid.old.%d', 1, %d, %d, %d, '%s', '')`, 80+seq, seq, ms+2000, ms+2000, key(800+int64(seq)), connection))
+			}
+		}
 	}
 	return all
 }
@@ -142,6 +156,26 @@ func (f *fixture) goesOnDoubtful(no campaign.RunNo) {
 		f.Errorf("parked %+v, %v; want Done", p, err)
 	}
 	f.counted(no, map[campaign.Status]int64{campaign.Accepted: 2, campaign.Sent: 2, campaign.Unknown: 2})
+}
+
+// goesOnAdopting settles the doubts of a run by the events that waited when it was upgraded.
+func (f *fixture) goesOnAdopting(no campaign.RunNo) {
+	f.Helper()
+	f.sweptAt(at(5), campaign.Swept{Adopted: 4, Left: 1}) // one fits the retry in flight, too
+	l := f.olderClaim(no, 1)
+	f.sweptAt(at(5), campaign.Swept{Adopted: 1})
+	if n, err := f.l.Resolve(f.ctx, l, time.Now(), campaign.UncertainHold); err != nil || n != 1 {
+		f.Errorf("resolved %d, %v; want 1", n, err)
+	}
+	if p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil || !p.Done {
+		f.Errorf("parked %+v, %v; want Done", p, err)
+	}
+	f.counted(no, map[campaign.Status]int64{campaign.Sent: 5, campaign.Unknown: 1})
+	for seq, line := range f.lines(no) {
+		if seq < 5 && (line.MessageID != fmt.Sprint("wamid.old.", seq) || !line.Adopted) {
+			f.Errorf("seq %d: %+v; want it adopted by wamid.old.%d", seq, line, seq)
+		}
+	}
 }
 
 // OlderMigrations returns those of a folder of migrations that lead to schema 2.

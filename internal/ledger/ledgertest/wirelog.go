@@ -46,6 +46,19 @@ var wireLogPromises = []promise{
 		f.unposted("heir", 3)
 		f.sound(r.No)
 	}},
+	{"NoEventProvesWhatWasNotPosted", func(f *fixture) {
+		r := f.imported(2)
+		f.sent(f.leaseOf("dead", r.No, gone), 0, 2)
+		f.leaseOf("heir", r.No, long)
+		f.unposted("dead", 1, post(r.No, 1, 1))
+		e, mine := event("wamid.stranger", key(0), campaign.Sent, time.Time{}), event("wamid.mine", key(1), campaign.Sent, time.Time{})
+		e.ReceivedAt, mine.ReceivedAt = time.Now(), time.Now()
+		f.apply(e, mine)
+		f.swept(campaign.Swept{Adopted: 1, Left: 1})
+		f.status(r.No, 0, campaign.Queued)
+		f.status(r.No, 1, campaign.Sent)
+		f.sound(r.No)
+	}},
 	{"AClaimAloneTakesNothingOver", func(f *fixture) {
 		r := f.imported(10)
 		f.sent(f.leaseOf("dead", r.No, gone), 0, 6)

@@ -18,7 +18,8 @@ type news struct {
 	id         string
 	at         [ledger.RankRead + 1]int64 // by rank; 0: not told
 	received   [ledger.RankRead + 1]int64
-	code       string // of failed
+	timed      [ledger.RankRead + 1]bool // an event of the rank has a time of its own
+	code       string                    // of failed
 	key        int64
 	connection string
 	last       ledger.Rank // of the last event, for the mutation rank_overwritten
@@ -41,7 +42,7 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 			by[id] = n
 			all = append(all, n)
 		}
-		when, received := ledger.EventTimes(e, now)
+		when, received, untimed := ledger.EventTimes(e, now)
 		at, code := max(1, ledger.Millis(when)), plainText(e.Code)
 		if r == ledger.RankFailed && (n.at[r] == 0 || at < n.at[r] || at == n.at[r] && code < n.code) {
 			n.code = code
@@ -52,6 +53,7 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 		if n.received[r] == 0 {
 			n.received[r] = ledger.Millis(received)
 		}
+		n.timed[r] = n.timed[r] || !untimed
 		n.key, n.connection, n.last = max(n.key, e.Recipient), max(n.connection, plainText(e.Connection)), r
 	}
 	slices.SortFunc(all, func(a, b *news) int { return cmp.Or(cmp.Compare(a.mh, b.mh), cmp.Compare(a.id, b.id)) })
@@ -219,13 +221,14 @@ func moveStatuses(all []*news, known []int64, failures *ledger.Failures) *query 
 		ledger.Millis(time.Now()))
 }
 
-const sqlKeepOrphans = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code)
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])
+const sqlKeepOrphans = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code, untimed)
+		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
+			$9::boolean[])
 		ON CONFLICT (mh, message_id, rank) DO UPDATE SET
 			code = CASE WHEN excluded.at < orphan.at THEN excluded.code
 				WHEN excluded.at = orphan.at THEN least(orphan.code, excluded.code) ELSE orphan.code END,
 			at = least(orphan.at, excluded.at), key = greatest(orphan.key, excluded.key),
-			connection = greatest(orphan.connection, excluded.connection)
+			connection = greatest(orphan.connection, excluded.connection), untimed = orphan.untimed AND excluded.untimed
 		RETURNING xmax = 0 AS fresh)
 	SELECT count(*) FILTER (WHERE fresh) FROM k`
 
@@ -234,6 +237,7 @@ const sqlKeepOrphans = `WITH k AS (INSERT INTO orphan (mh, message_id, rank, at,
 func keepOrphans(unknown []*news, orphaned *int64) *query {
 	var mhs, ranks, ats, received, keys []int64
 	var ids, connections, codes []string
+	var untimed []bool
 	for _, x := range unknown {
 		for r := ledger.RankSent; r <= ledger.RankRead; r++ {
 			if x.at[r] == 0 {
@@ -245,8 +249,8 @@ func keepOrphans(unknown []*news, orphaned *int64) *query {
 			}
 			mhs, ids, ranks, ats = append(mhs, x.mh), append(ids, x.id), append(ranks, int64(r)), append(ats, x.at[r])
 			received, keys = append(received, x.received[r]), append(keys, x.key)
-			connections, codes = append(connections, x.connection), append(codes, code)
+			connections, codes, untimed = append(connections, x.connection), append(codes, code), append(untimed, !x.timed[r])
 		}
 	}
-	return row(orphaned, sqlKeepOrphans, mhs, ids, ranks, ats, received, keys, connections, codes)
+	return row(orphaned, sqlKeepOrphans, mhs, ids, ranks, ats, received, keys, connections, codes, untimed)
 }

@@ -8,9 +8,9 @@
 // four round trips, however many rows it has. Two replicas never overwrite each other: an operation
 // is a compare-and-swap (marks, epochs, job leases), or a merge that commutes (results, statuses,
 // suppressions), or waits for row locks, which all transactions take in the same order: run,
-// segments by key, budgets, outcomes by key. The ledger tries an operation again that the server
-// broke off (deadlock, restart). It reads an intent back, under a lock, whose commit got no answer,
-// and grants it only when the commit is certain.
+// segments by key, budgets, open attempts by key, outcomes by key. The ledger tries an operation
+// again that the server broke off (deadlock, restart). It reads an intent back, under a lock, whose
+// commit got no answer, and grants it only when the commit is certain.
 //
 // The server plans a statement once and keeps the plan while its tables grow from nothing to
 // millions of rows. The hot sessions therefore leave the planner no choice (session.go), no join

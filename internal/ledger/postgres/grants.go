@@ -206,15 +206,13 @@ const (
 
 	sqlInsertSkips = `INSERT INTO outcome (rid, state, code, result_at)
 		SELECT r, 7 /* skipped */, why, $3 FROM unnest($1::bigint[], $2::text[]) w (r, why) ORDER BY r`
-	// A row that may be a duplicate keeps the intent of its first attempt, which may still be adopted.
-	sqlBeginRetries = `UPDATE outcome o SET state = 2 /* retrying */, attempt = w.attempt,
-			intent_at = CASE WHEN o.flags & 2 /* may be a duplicate */ <> 0 THEN o.intent_at ELSE $3 END, next_due = NULL
+	sqlBeginRetries = `UPDATE outcome o SET state = 2 /* retrying */, attempt = w.attempt, intent_at = $3, next_due = NULL
 		FROM unnest($1::bigint[], $2::bigint[]) w (r, attempt)
 		WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1 /* deferred */`
 	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
 	sqlDropRetries = `UPDATE outcome o
 		SET state = CASE WHEN o.flags & 2 /* may be a duplicate */ <> 0 THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = w.why,
-			result_at = CASE WHEN o.flags & 2 /* may be a duplicate */ <> 0 THEN o.result_at ELSE $3 END, next_due = NULL
+			result_at = $3, next_due = NULL
 		FROM unnest($1::bigint[], $2::text[]) w (r, why) WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1 /* deferred */`
 	sqlTakeBudgets = `UPDATE run_count c SET taken = c.taken + w.n FROM unnest($1::bigint[], $2::bigint[]) w (no, n) WHERE c.no = w.no`
 )

@@ -64,10 +64,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	if c.Cancelled {
 		query, a = sqlCancelledRuns, []any{runNos(c.Runs), c.Seize}
 	}
-	if err := l.read(ctx, l.sender, list(&nos, func(scan scanFunc) (no int64, err error) {
-		err = scan(&no)
-		return no, err
-	}, query, a...),
+	if err := l.read(ctx, l.sender, list(&nos, scanID, query, a...),
 		// A proxy may have moved this connection to a promoted standby without a sign of it.
 		row(&timeline, sqlTimeline)); err != nil {
 		return nil, err
@@ -196,14 +193,10 @@ func (t *tx) owned(l campaign.Lease) (s ledger.Segment, err error) {
 const sqlEndLease = `UPDATE segment SET epoch = epoch + 1, owner = '', lease_until = 0, done = $2, wake_at = $3 WHERE id = $1`
 
 const (
-	// A resent delivery may still be adopted, so it keeps the time at which it may have been sent.
-	sqlUndoRetry = `UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = $2, code = $3,
-			result_at = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN result_at ELSE $2 END,
-			intent_at = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN intent_at END
-		WHERE rid = ANY($1) AND state = 2 /* retrying */ AND attempt > 1`
-	sqlUndoFirstRetry = `UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = $2, code = $3,
-			result_at = $2, intent_at = NULL
-		WHERE rid = ANY($1) AND state = 2 /* retrying */ AND attempt <= 1`
+	sqlUndoRetries = `WITH u AS (UPDATE outcome
+			SET state = 1 /* deferred */, attempt = attempt - 1, next_due = $2, code = $3, result_at = $2, intent_at = NULL
+			WHERE rid = ANY($1) AND state = 2 /* retrying */ RETURNING attempt)
+		SELECT count(*), count(*) FILTER (WHERE attempt <= 0) FROM u`
 	sqlDeferUnposted = `INSERT INTO outcome (rid, state, attempt, next_due, code, result_at)
 		SELECT r, 1 /* deferred */, 0, $2, $3, $2 FROM unnest($1::bigint[]) r ON CONFLICT (rid) DO NOTHING`
 )
@@ -226,11 +219,9 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 		rids = slices.Compact(rids)
 		if len(rids) > 0 {
 			now := ledger.Millis(time.Now())
-			var fresh, first, later int64
-			// In this order: each statement sees the rows that those before it deferred.
+			var fresh, retries, first int64
 			if err := t.do(
-				stmt(&later, sqlUndoRetry, rids, now, ledger.CodeReleased),
-				stmt(&first, sqlUndoFirstRetry, rids, now, ledger.CodeReleased),
+				rowOf([]any{&retries, &first}, sqlUndoRetries, rids, now, ledger.CodeReleased),
 				stmt(&fresh, sqlDeferUnposted, rids, now, ledger.CodeReleased)); err != nil {
 				return err
 			}
@@ -263,11 +254,10 @@ const sqlNoOutcome = `(SELECT true FROM outcome o WHERE o.rid = d.rid LIMIT 1) I
 
 // The state is a parameter for the mutation job_queue_rescue.
 const (
-	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, next_due, granted_by)
-		SELECT d.rid, $6, 1, $3, $4, d.key, $5, $7, $8 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + `
+	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, code, next_due, granted_by)
+		SELECT d.rid, $6, 1, $3, $4, $5, $7, $8 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + `
 		ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`
-	sqlDoubtRetried = `UPDATE outcome o SET state = $5, result_at = $3, code = $4,
-			key = (SELECT key FROM delivery d WHERE d.rid = o.rid), next_due = $6, granted_by = $7
+	sqlDoubtRetried = `UPDATE outcome o SET state = $5, result_at = $3, code = $4, next_due = $6, granted_by = $7
 		WHERE o.rid >= $1 AND o.rid < $2 AND o.state = 2 /* retrying */`
 	sqlRecovered = `UPDATE segment SET intents_since = ledger_now(), granted_by = owner WHERE id = $1`
 )
@@ -287,6 +277,7 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 		if err := t.do(
 			stmt(&posted, sqlDoubtPosted, s.First(), s.Marked(), ledger.Millis(at), s.Since, ledger.CodeInterrupted, int16(state), due, s.GrantedBy),
 			stmt(&retried, sqlDoubtRetried, s.First(), s.End(), ledger.Millis(at), ledger.CodeInterrupted, int16(state), due, s.GrantedBy),
+			stmt(nil, sqlOpenAttemptsIn, s.First(), s.End()),
 			stmt(nil, sqlRecovered, s.Key)); err != nil {
 			return err
 		}

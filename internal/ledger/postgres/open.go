@@ -39,7 +39,7 @@ type Ledger struct {
 	ownHolds        sync.Map // ids of the holds that this process wrote, for the mutation holds_unshared
 
 	adoptedTo      atomic.Int64 // the recipient's key up to which the search for adoptions has come; 0: it starts anew
-	countOrphansAt atomic.Int64 // Unix nanoseconds; no exact count before
+	searchExcessAt atomic.Int64 // Unix nanoseconds; no search for orphans over the cap before
 
 	closing sync.Once
 }

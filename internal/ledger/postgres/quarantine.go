@@ -98,31 +98,27 @@ const (
 	sqlPauseImports = `UPDATE run SET wanted = 'pause' WHERE state = 'importing' AND wanted = 'run'`
 	sqlFenceUndone  = `UPDATE segment s SET epoch = epoch + 1, lease_until = 0, wake_at = 0, owner = ''
 		WHERE id IN (SELECT id FROM segment WHERE NOT done ORDER BY id FOR UPDATE)`
-	sqlUndoneSegments = `SELECT id, lo, hi, mark, intents_since, connection <> '' FROM segment WHERE NOT done ORDER BY id`
+	sqlUndoneSegments = `SELECT id, lo, hi, mark, intents_since FROM segment WHERE NOT done ORDER BY id`
 )
 
 // quarantine pauses the runs and puts in doubt the deliveries that may have been posted. It locks
 // runs before their segments, as every transaction does.
 func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
-	type undone struct {
-		ledger.Segment
-		bound bool // to a connection
-	}
-	var segments []undone
+	var segments []ledger.Segment
 	if err := t.do(
 		stmt(nil, sqlPauseRestored, ledger.RestoredDetail, ledger.PausedBefore),
 		stmt(nil, sqlPauseImports),
 		stmt(nil, sqlFenceUndone),
 		each(func(scan scanFunc) error {
-			var s undone
-			err := scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Since, &s.bound)
+			var s ledger.Segment
+			err := scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Since)
 			segments = append(segments, s)
 			return err
 		}, sqlUndoneSegments)); err != nil {
 		return 0, err
 	}
 	for _, s := range segments {
-		doubts, err := t.quarantineSegment(s.Segment, s.bound, ahead, since, now)
+		doubts, err := t.quarantineSegment(s, ahead, since, now)
 		if err != nil {
 			return 0, err
 		}
@@ -132,14 +128,14 @@ func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
 }
 
 const (
-	sqlDoubtRestored = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, flags)
-		SELECT d.rid, 3 /* in doubt */, 1, $3, $4, d.key, $5, $6 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + `
+	sqlDoubtRestored = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, code)
+		SELECT d.rid, 3 /* in doubt */, 1, $3, $4, $5 FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + `
 		ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`
 	sqlCountUngranted = `SELECT count(*) FROM outcome
 		WHERE rid >= $1 AND rid < $2 AND state = 1 /* deferred */ AND attempt = 0 AND next_due <= $3`
 	sqlDoubtRetries = `UPDATE outcome SET attempt = attempt + CASE WHEN state = 1 /* deferred */ THEN 1 ELSE 0 END,
 			result_at = $3, next_due = NULL, code = $5, detail = NULL, request_id = NULL, trace_id = NULL,
-			intent_at = least(intent_at, $4), key = (SELECT key FROM delivery d WHERE d.rid = outcome.rid), state = 3 /* in doubt */
+			intent_at = least(intent_at, $4), state = 3 /* in doubt */
 		WHERE rid >= $1 AND rid < $2 AND (state = 2 /* retrying */ OR state = 1 /* deferred */ AND next_due <= $3)`
 	sqlAdvanceMark = `UPDATE segment SET mark = $2, taken = taken + $3 WHERE id = $1`
 	// The lost time cannot have granted more than the budget allowed.
@@ -148,13 +144,13 @@ const (
 )
 
 // quarantineSegment moves the mark of one segment and returns how many deliveries it put in doubt.
-func (t *tx) quarantineSegment(s ledger.Segment, bound bool, ahead, since, now int64) (int64, error) {
+func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (int64, error) {
 	from := s.Marked()
-	first, flags := s.Advance(bound, ahead, since)
+	first := s.Advance(ahead, since)
 	var flying, fresh, ungranted, retried int64
 	if err := t.do(
-		stmt(&flying, sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored, 0),
-		stmt(&fresh, sqlDoubtRestored, from, s.Marked(), now, since, ledger.CodeRestored, flags),
+		stmt(&flying, sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored),
+		stmt(&fresh, sqlDoubtRestored, from, s.Marked(), now, since, ledger.CodeRestored),
 		// Retries that were due or in flight. One that was never granted counts against the budget now.
 		row(&ungranted, sqlCountUngranted, s.First(), s.End(), now),
 		stmt(&retried, sqlDoubtRetries, s.First(), s.End(), now, since, ledger.CodeRestored)); err != nil {
@@ -162,6 +158,7 @@ func (t *tx) quarantineSegment(s ledger.Segment, bound bool, ahead, since, now i
 	}
 	taken := fresh + ungranted
 	return flying + fresh + retried, t.do(
+		stmt(nil, sqlOpenAttemptsIn, s.First(), s.End()),
 		stmt(nil, sqlAdvanceMark, s.Key, s.Mark, taken),
 		stmt(nil, sqlTakeRestored, int64(ledger.RunOf(s.Key)), taken))
 }

@@ -46,6 +46,12 @@ func list[T any](into *[]T, read func(scan scanFunc) (T, error), sql string, arg
 	}}
 }
 
+// scanID reads a row of one number.
+func scanID(scan scanFunc) (id int64, err error) {
+	err = scan(&id)
+	return id, err
+}
+
 // each is a query that calls f for every row. Outside a transaction it does not run again once f
 // was called, because f may have added the row to others; list does.
 //

@@ -58,7 +58,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 				return err
 			}
 		}
-		qs := acceptResults(keep, &told)
+		qs := append(proven(rs), acceptResults(keep, &told)...)
 		for _, part := range merges {
 			qs = append(qs, mergeResults(part)...)
 		}
@@ -145,7 +145,7 @@ const (
 		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) w (rid, attempt, mh, at, id, warning)
 		ON CONFLICT (rid) DO UPDATE SET state = 5 /* accepted */, attempt = greatest(outcome.attempt, excluded.attempt), mh = excluded.mh,
 			result_at = excluded.result_at, message_id = excluded.message_id, warning = excluded.warning,
-			code = NULL, detail = NULL, key = NULL, intent_at = NULL, next_due = NULL
+			code = NULL, detail = NULL, intent_at = NULL, next_due = NULL
 		WHERE outcome.state <> 5 /* accepted */`
 	sqlFlagRepeated = `UPDATE outcome o SET flags = o.flags | 16 /* repeated id */
 		WHERE o.mh = ANY($1) AND o.flags & 16 /* repeated id */ = 0
@@ -181,27 +181,22 @@ func acceptResults(rs []receipt, told *absorbed) (qs []*query) {
 }
 
 const (
-	// A refusal of a row that may have been sent before leaves it unknown, and keeps the columns by
-	// which an orphan may fit it.
-	sqlMerge = `INSERT INTO outcome (rid, state, attempt, tries, flags, result_at, code, detail, key, intent_at, next_due,
-			request_id, trace_id)
-		SELECT w.rid, w.state, w.attempt, w.tries, w.flags, w.at, w.code, nullif(w.detail, ''), nullif(w.key, 0),
+	// A refusal of a row that may have been sent before leaves it unknown.
+	sqlMerge = `INSERT INTO outcome (rid, state, attempt, tries, flags, result_at, code, detail, intent_at, next_due, request_id, trace_id)
+		SELECT w.rid, w.state, w.attempt, w.tries, w.flags, w.at, w.code, nullif(w.detail, ''),
 			CASE WHEN w.state = 3 /* in doubt */ THEN w.intent END, CASE WHEN w.state = 1 /* deferred */ THEN w.due END,
 			nullif(w.request, ''), nullif(w.trace, '')
 		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
-			$9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::bigint[])
-			w (rid, state, attempt, tries, flags, at, code, detail, key, intent, due, request, trace, epoch)
+			$9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::bigint[])
+			w (rid, state, attempt, tries, flags, at, code, detail, intent, due, request, trace, epoch)
 		WHERE w.epoch < 0 OR EXISTS (SELECT 1 FROM segment s
 			WHERE s.id = ((w.rid >> 32) << 32) | ((w.rid & 4294967295) / 4096) AND s.epoch = w.epoch)
 		ON CONFLICT (rid) DO UPDATE SET
 			state = CASE WHEN excluded.state = 6 /* refused */ AND outcome.flags & 2 /* may be a duplicate */ <> 0
 				THEN 4 /* unknown */ ELSE excluded.state END,
 			attempt = excluded.attempt, tries = outcome.tries + excluded.tries, flags = outcome.flags | excluded.flags,
-			result_at = excluded.result_at, code = excluded.code, detail = excluded.detail,
-			key = CASE WHEN outcome.flags & 2 /* may be a duplicate */ <> 0 THEN coalesce(outcome.key, excluded.key) ELSE excluded.key END,
-			intent_at = CASE WHEN outcome.flags & 2 /* may be a duplicate */ <> 0 THEN outcome.intent_at ELSE excluded.intent_at END,
-			next_due = excluded.next_due, request_id = excluded.request_id, trace_id = excluded.trace_id,
-			granted_by = NULL
+			result_at = excluded.result_at, code = excluded.code, detail = excluded.detail, intent_at = excluded.intent_at,
+			next_due = excluded.next_due, request_id = excluded.request_id, trace_id = excluded.trace_id, granted_by = NULL
 		WHERE outcome.attempt = excluded.attempt
 		AND (outcome.state = 2 /* retrying */ OR outcome.state = 3 /* in doubt */ AND excluded.state <> 3 /* in doubt */)`
 	sqlFlagNoResend = `UPDATE outcome o SET flags = o.flags | 4 /* no resend */, code = w.code, detail = nullif(w.detail, ''), granted_by = NULL
@@ -216,9 +211,9 @@ func mergeResults(rs []*campaign.Result) (qs []*query) {
 		return nil
 	}
 	rids, states, attempts, tries, flags := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	ats, keys, intents, dues, epochs := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	ats, intents, dues, epochs := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	codes, details, requests, traces := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	noResend := false
+	doubts, noResend := false, false
 	now := time.Now()
 	for i, r := range rs {
 		rids[i], attempts[i], epochs[i] = ledger.RowID(r.Run, r.Seq), int64(r.Attempt), -1 // facts have no epoch
@@ -236,7 +231,7 @@ func mergeResults(rs []*campaign.Result) (qs []*query) {
 				tries[i] = 1
 			}
 		case campaign.ResultDoubt:
-			states[i], keys[i], intents[i] = int64(ledger.Doubt), r.Key, ledger.Millis(r.IntentAt)
+			states[i], intents[i], doubts = int64(ledger.Doubt), ledger.Millis(r.IntentAt), true
 			if r.NoResend {
 				flags[i], noResend = ledger.FlagNoResend, true
 			} else {
@@ -248,9 +243,12 @@ func mergeResults(rs []*campaign.Result) (qs []*query) {
 		}
 	}
 	qs = append(qs, stmt(nil, sqlMerge,
-		rids, states, attempts, tries, flags, ats, codes, details, keys, intents, dues, requests, traces, epochs))
+		rids, states, attempts, tries, flags, ats, codes, details, intents, dues, requests, traces, epochs))
 	if noResend {
 		qs = append(qs, stmt(nil, sqlFlagNoResend, rids, attempts, flags, codes, details))
+	}
+	if doubts {
+		qs = append(qs, stmt(nil, sqlOpenAttempts, rids))
 	}
 	return qs
 }
@@ -303,7 +301,7 @@ const (
 	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
 	sqlSkipDeferred = `UPDATE outcome
 		SET state = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = $3,
-			result_at = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN result_at ELSE $4 END, next_due = NULL
+			result_at = $4, next_due = NULL
 		WHERE rid >= $1 AND rid < $2 AND state = 1 /* deferred */`
 	sqlSkipQueued = `INSERT INTO outcome (rid, state, code, result_at) SELECT d.rid, 7 /* skipped */, $3, $4
 		FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + ` ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`

@@ -24,10 +24,7 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 		return done, nil
 	}
 	var some []int64
-	if err := l.read(ctx, l.hooks, list(&some, func(scan scanFunc) (mh int64, err error) {
-		err = scan(&mh)
-		return mh, err
-	}, sqlAnyOrphan)); err != nil || len(some) == 0 {
+	if err := l.read(ctx, l.hooks, list(&some, scanID, sqlAnyOrphan)); err != nil || len(some) == 0 {
 		return done, err
 	}
 	mine := false
@@ -128,9 +125,8 @@ func (t *tx) absorbInTwo(matched *int64) error {
 // Bounds of what one sweep does about orphans over their cap.
 const (
 	orphanCount = 10_000          // counted exactly up to here, and by the server's statistics beyond
-	excessCount = 200_000         // how many over the cap are counted: half a minute of a flood
 	excessTime  = 2 * time.Second // no other transaction begins after it
-	excessRest  = 20              // the next count waits this many times as long as a count took: it reads all of them
+	excessRest  = time.Minute     // until the next search for the oldest that is kept: it reads the index of all of them
 )
 
 const (
@@ -140,16 +136,16 @@ const (
 		SELECT ctid FROM orphan WHERE received_at < $1 ORDER BY received_at LIMIT $2))`
 	sqlCountOrphans    = `SELECT count(*) FROM (SELECT 1 FROM orphan ORDER BY mh, message_id, rank LIMIT $1) x`
 	sqlEstimateOrphans = `SELECT greatest($1, reltuples)::bigint FROM pg_class WHERE oid = 'orphan'::regclass`
-	sqlCountExcess     = `SELECT count(*) FROM (SELECT 1 FROM orphan ORDER BY received_at LIMIT $1) x`
+	sqlOldestKept      = `SELECT received_at FROM orphan ORDER BY received_at DESC OFFSET $1::bigint - 1 LIMIT 1`
 )
 
 // expire deletes the orphans that are too old and those over the cap, oldest first, and counts the
 // others. Each step is a transaction of its own.
 func (l *Ledger) expire(ctx context.Context, now time.Time, most int64, done *campaign.Swept) error {
-	drop := func(before, limit int64, more ...*query) (n int64, mine bool, err error) {
+	drop := func(before int64, more ...*query) (n int64, mine bool, err error) {
 		err = l.change(ctx, l.hooks, "", func(t *tx) (err error) {
 			if _, mine, err = t.sweeps(); err == nil && mine {
-				err = t.do(append([]*query{stmt(&n, sqlExpireOrphans, before, limit)}, more...)...)
+				err = t.do(append([]*query{stmt(&n, sqlExpireOrphans, before, ledger.SweepStep)}, more...)...)
 			}
 			return err
 		})
@@ -160,8 +156,7 @@ func (l *Ledger) expire(ctx context.Context, now time.Time, most int64, done *ca
 		return n, true, nil
 	}
 	var left int64
-	if _, mine, err := drop(ledger.Millis(now.Add(-ledger.OrphanAge)), ledger.SweepStep,
-		row(&left, sqlCountOrphans, orphanCount)); err != nil || !mine {
+	if _, mine, err := drop(ledger.Millis(now.Add(-ledger.OrphanAge)), row(&left, sqlCountOrphans, orphanCount)); err != nil || !mine {
 		return err
 	}
 	if done.Left = int(left); left < orphanCount {
@@ -170,26 +165,26 @@ func (l *Ledger) expire(ctx context.Context, now time.Time, most int64, done *ca
 	if err := l.read(ctx, l.hooks, row(&left, sqlEstimateOrphans, int64(orphanCount))); err != nil {
 		return err
 	}
-	if done.Left = int(left); left <= most || time.Now().UnixNano() < l.countOrphansAt.Load() {
+	if done.Left = int(left); left <= most || time.Now().UnixNano() < l.searchExcessAt.Load() {
 		return nil
 	}
-	// The statistics are as old as the last autovacuum, so a count comes before any deletion.
-	began := time.Now()
-	if err := l.read(ctx, l.hooks, row(&left, sqlCountExcess, most+excessCount)); err != nil {
+	var kept []int64
+	if err := l.read(ctx, l.hooks, list(&kept, scanID, sqlOldestKept, most)); err != nil {
 		return err
 	}
-	took := time.Since(began)
-	for excess := left - most; excess > 0; {
-		n, mine, err := drop(1<<62, min(excess, ledger.SweepStep))
+	for until := time.Now().Add(excessTime); len(kept) > 0; {
+		n, mine, err := drop(kept[0])
 		if err != nil || !mine {
 			return err
 		}
-		excess, left = excess-n, left-n
-		if done.Left = int(left); n == 0 || time.Since(began) > excessTime {
-			return nil // the next sweep counts again
+		done.Left -= int(n)
+		if n < ledger.SweepStep {
+			break
+		}
+		if time.Now().After(until) {
+			return nil // the next sweep goes on
 		}
 	}
-	done.Left = int(left)
-	l.countOrphansAt.Store(time.Now().Add(excessRest * took).UnixNano())
+	l.searchExcessAt.Store(time.Now().Add(excessRest).UnixNano())
 	return nil
 }

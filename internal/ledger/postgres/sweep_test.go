@@ -29,8 +29,8 @@ func strangers(t testing.TB, l *Ledger, n int64) {
 		FROM generate_series(1, $1::bigint) i`, n, ledger.Millis(time.Now())-n))
 }
 
-// The server's statistics are as old as the last autovacuum, so orphans over the cap are counted
-// before they are deleted.
+// The server's statistics are as old as the last autovacuum, so the oldest orphan that is kept is
+// searched for before any is deleted.
 func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 	const most = 20_000
 	l := openShared(t, ledger.Options{Sender: true})
@@ -53,8 +53,8 @@ func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 	if left != most || oldest != 0 {
 		t.Errorf("%d orphans are left, %d of them should have been deleted last; want %d and 0", left, oldest, most)
 	}
-	if rest := l.countOrphansAt.Load(); rest == 0 {
-		t.Errorf("the next exact count may come at %d, want it later than now", rest)
+	if rest := l.searchExcessAt.Load(); rest == 0 {
+		t.Errorf("the next search may come at %d, want it later than now", rest)
 	}
 }
 
@@ -63,21 +63,21 @@ func TestOnlyTheOrphansBeyondTheirNumberAreDropped(t *testing.T) {
 func BenchmarkSweepAmongUnknowns(b *testing.B) {
 	l := openShared(b, ledger.Options{Sender: true})
 	r := ledgertest.Load(b, l, 1)
-	asked(b, l, stmt(nil, `INSERT INTO outcome (rid, state, key, intent_at, result_at)
-		SELECT ($1::bigint << 32) + i, 4 /* unknown */, 2348030000000 + i, 1, 1 FROM generate_series(1, 1000000) i`, int64(r.No)),
-		stmt(nil, `ANALYZE outcome`))
+	asked(b, l, stmt(nil, `INSERT INTO attempt (rid, attempt, key, connection, intent_at, doubt_at)
+		SELECT ($1::bigint << 32) + i, 1, 2348030000000 + i, 'conn_1', 1, 1 FROM generate_series(1, 1000000) i`, int64(r.No)),
+		stmt(nil, `ANALYZE attempt`))
 	ledgertest.SweepStrangers(b, l)
 }
 
 // Webhooks would wait for a transaction that adopted everything at once.
 func TestATransactionAdoptsAtMostAStep(t *testing.T) {
 	l := openShared(t, ledger.Options{Sender: true})
-	ledgertest.Provable(t, l, 2*adoptStep+100)
+	ledgertest.Provable(t, l, 2*ledger.AdoptPage+100)
 	ledgertest.SweepAll(t, l, 30)
 	var most int64
 	asked(t, l, row(&most, `SELECT max(n) FROM (SELECT count(*) AS n FROM outcome GROUP BY xmin::text) x`))
-	if most > adoptStep {
-		t.Errorf("one transaction adopted %d, want at most %d", most, adoptStep)
+	if most > ledger.AdoptPage {
+		t.Errorf("one transaction adopted %d, want at most %d", most, ledger.AdoptPage)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestWhileAnotherSweepsNothingIsAdopted(t *testing.T) {
 	}
 	for _, want := range []int{0, 3} {
 		var done campaign.Swept
-		mine, err := l.adoptPage(t.Context(), &done)
+		mine, err := l.adoptAll(t.Context(), &done)
 		if err != nil || mine != (want > 0) || done.Adopted != want {
 			t.Errorf("adopted %d, mine %v, %v; want %d, %v and no error", done.Adopted, mine, err, want, want > 0)
 		}

@@ -37,10 +37,7 @@ func (l *Ledger) Unposted(ctx context.Context, w campaign.WireLog) (n int, err e
 		err := scan(&id, &mark)
 		marks[id] = mark
 		return err
-	}, sqlMarks, posts.Segments()), list(&ids, func(scan scanFunc) (id int64, err error) {
-		err = scan(&id)
-		return id, err
-	}, sqlGrantedTo, owner)); err != nil {
+	}, sqlMarks, posts.Segments()), list(&ids, scanID, sqlGrantedTo, owner)); err != nil {
 		return 0, err
 	}
 	for _, id := range posts.Segments() {
@@ -72,12 +69,10 @@ const (
 	sqlUnanswered  = `SELECT rid, attempt FROM outcome WHERE rid >= $1 AND rid < $2 AND state = 2 /* retrying */ ORDER BY rid`
 	sqlInterrupted = `SELECT rid, attempt FROM outcome
 		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND granted_by = $3 AND code = $4 ORDER BY rid`
-	// A resent delivery may still be adopted, so it keeps what adoption compares.
-	sqlUndoDoubt = `UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = $2, code = $3, granted_by = NULL,
-			result_at = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN result_at ELSE $2 END,
-			intent_at = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN intent_at END,
-			key = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN key END
-		WHERE rid = ANY($1) AND state = 3 /* in doubt */ AND granted_by = $4 AND (attempt = 1) = $5`
+	sqlUndoDoubts = `WITH u AS (UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = $2, code = $3,
+			granted_by = NULL, result_at = $2, intent_at = NULL
+			WHERE rid = ANY($1) AND state = 3 /* in doubt */ AND granted_by = $4 RETURNING attempt)
+		SELECT count(*), count(*) FILTER (WHERE attempt <= 0) FROM u`
 	sqlWake      = `UPDATE segment SET wake_at = 0 WHERE id = $1`
 	sqlFenceDead = `UPDATE segment SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE id = $1`
 )
@@ -89,7 +84,7 @@ func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err 
 	if err := t.do(rowOf([]any{&s.Lo, &s.Hi, &s.Mark, &granted, &held}, sqlHeldSegment, id, owner)); err != nil {
 		return 0, err
 	}
-	var open, doubts []int64
+	var open, doubts, attempts []int64 // attempts of doubts
 	unposted := func(into *[]int64) func(scanFunc) error {
 		return func(scan scanFunc) error {
 			var rid int64
@@ -97,6 +92,9 @@ func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err 
 			err := scan(&rid, &attempt)
 			if err == nil && !posts.Has(rid, attempt) {
 				*into = append(*into, rid)
+				if into == &doubts {
+					attempts = append(attempts, int64(attempt))
+				}
 			}
 			return err
 		}
@@ -117,16 +115,14 @@ func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err 
 		return 0, nil
 	}
 	now := ledger.Millis(time.Now())
-	var fresh, first, later, firstDoubts, laterDoubts int64
-	// In this order: each statement sees the rows that those before it deferred.
+	var fresh, retries, first, undone, firstUndone int64
 	if err := t.do(
-		stmt(&later, sqlUndoRetry, open, now, ledger.CodeReleased),
-		stmt(&first, sqlUndoFirstRetry, open, now, ledger.CodeReleased),
+		stmt(nil, sqlProven, doubts, attempts),
+		rowOf([]any{&retries, &first}, sqlUndoRetries, open, now, ledger.CodeReleased),
 		stmt(&fresh, sqlDeferUnposted, open, now, ledger.CodeReleased),
-		stmt(&laterDoubts, sqlUndoDoubt, doubts, now, ledger.CodeReleased, owner, false),
-		stmt(&firstDoubts, sqlUndoDoubt, doubts, now, ledger.CodeReleased, owner, true),
+		rowOf([]any{&undone, &firstUndone}, sqlUndoDoubts, doubts, now, ledger.CodeReleased, owner),
 		stmt(nil, sqlWake, id)); err != nil {
 		return 0, err
 	}
-	return int(fresh + first + later + firstDoubts + laterDoubts), t.giveBack(ledger.RunOf(id), id, fresh+first+firstDoubts)
+	return int(fresh + retries + undone), t.giveBack(ledger.RunOf(id), id, fresh+first+firstUndone)
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"slices"
 
 	"campaignd/campaign"
@@ -10,106 +11,113 @@ import (
 // queryFunc runs a query, of the writer's transaction or of a reader, and calls f for every row.
 type queryFunc func(query string, a []any, f func(scan scanFunc) error) error
 
-// adoptBatch is how many orphans one transaction judges: about 50 ms, for which intents wait.
+// adoptBatch is for how many recipients one transaction adopts: about 50 ms, for which intents wait.
 const adoptBatch = 250
 
-// fewOrphans is how many orphans can be looked up among the doubts in about 50 ms.
-const fewOrphans = 20_000
+// adoptAll matches the orphans that an open attempt may be about (docs/protocol.md#adoption).
+func (l *Ledger) adoptAll(ctx context.Context, done *campaign.Swept) error {
+	to, err := ledger.AdoptPages(l.adoptedTo.Load(), func(after int64) (int64, int, error) { return l.adoptPage(ctx, after, done) })
+	l.adoptedTo.Store(to)
+	return err
+}
 
-const sqlOrphansAreFew = `SELECT count(*) < ?1 FROM (SELECT 1 FROM orphan INDEXED BY orphan_key WHERE key <> 0 LIMIT ?1)`
+// adoptPage adopts what it finds among the next recipients. It searches on a reader and gives the
+// writer only what it found, in several operations, because intents wait for the same writer.
+func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swept) (to int64, adopted int, err error) {
+	to = after
+	var search ledger.Search
+	var inFlight ledger.Attempts
+	if err := l.snapshot(ctx, func(r reader) (err error) {
+		each := func(query string, a []any, f func(scanFunc) error) error { return r.each(ctx, query, a, f) }
+		search, to, err = searchPage(each, after)
+		if err == nil && len(search.Keys) > 0 {
+			inFlight, err = inFlightOf(each, search.Keys)
+		}
+		return err
+	}); err != nil {
+		return to, 0, err
+	}
+	before := done.Adopted
+	for keys := range slices.Chunk(search.Keys, adoptBatch) {
+		if err := l.sweepStep(ctx, done, len(keys), func(t *tx, did *campaign.Swept) error {
+			orphans, open, err := adoptable(t.each, keys)
+			if err != nil {
+				return err
+			}
+			return t.adopt(search.Judge(orphans, open, inFlight), did)
+		}); err != nil {
+			return to, done.Adopted - before, err
+		}
+	}
+	return to, done.Adopted - before, nil
+}
 
-// Orphans whose recipients have a doubt or an unknown outcome. CROSS JOIN fixes the order of the
-// loops. While the orphans are few they are the outer loop, because the table outcome keeps unknown
-// outcomes for ever; otherwise the doubts are.
 const (
-	sqlOrphansNearDoubts = sqlSelectNear + `orphan p INDEXED BY orphan_key CROSS JOIN outcome d INDEXED BY outcome_doubt` + sqlWhereNear
-	sqlDoubtsNearOrphans = sqlSelectNear + `outcome d INDEXED BY outcome_doubt CROSS JOIN orphan p INDEXED BY orphan_key` + sqlWhereNear
-
-	sqlSelectNear = `SELECT o.mh, o.message_id, max(o.key), max(o.connection), min(o.at) FROM
-		(SELECT DISTINCT p.mh, p.message_id FROM `
-	sqlWhereNear = ` ON p.key = d.key WHERE d.state IN (3, 4) /* adoptable */ AND p.key <> 0) n
-		CROSS JOIN orphan o ON o.mh = n.mh AND o.message_id = n.message_id GROUP BY o.mh, o.message_id`
+	sqlOrphanKeys  = `SELECT key FROM orphan INDEXED BY orphan_key WHERE key > ? AND key <> 0 ORDER BY key LIMIT ?`
+	sqlAttemptKeys = `SELECT key FROM attempt INDEXED BY attempt_key WHERE key > ? ORDER BY key LIMIT ?`
 )
 
-// adoptable finds, on one snapshot, the orphans that a doubt may be about, and for each of their
-// recipients what was in doubt or in flight at that time. An intent that comes later cannot have
-// sent a message that is already here. Orphans that fit one doubt only come first, so that they
-// do not wait behind many that stay ambiguous.
-func adoptable(each queryFunc) (fitting []ledger.Orphan, then map[int64][]ledger.Suspect, err error) {
-	near, err := orphansNearDoubts(each)
+// searchPage finds the orphans that open attempts of the next recipients may be about.
+func searchPage(each queryFunc, after int64) (s ledger.Search, to int64, err error) {
+	next := func(query string) (keys []int64, err error) {
+		err = each(query, args(after, ledger.AdoptPage), func(scan scanFunc) error {
+			var key int64
+			err := scan(&key)
+			keys = append(keys, key)
+			return err
+		})
+		return keys, err
+	}
+	ofOrphans, err := next(sqlOrphanKeys)
 	if err != nil {
-		return nil, nil, err
+		return s, after, err
 	}
-	doubts := map[int64][]ledger.Suspect{}
-	var ambiguous []ledger.Orphan
-	for _, o := range near {
-		of, ok := doubts[o.Key]
-		if !ok {
-			if of, err = doubtsOf(each, o.Key); err != nil {
-				return nil, nil, err
-			}
-			doubts[o.Key] = of
-		}
-		switch m := ledger.MatchOrphan(o, of); {
-		case m.RowID != 0:
-			fitting = append(fitting, o)
-		case len(m.Ambiguous) > 0:
-			ambiguous = append(ambiguous, o)
-		}
+	ofAttempts, err := next(sqlAttemptKeys)
+	if err != nil {
+		return s, after, err
 	}
-	if len(fitting)+len(ambiguous) == 0 {
-		return nil, nil, nil
-	}
-	slices.SortFunc(fitting, ledger.ByFirst)
-	slices.SortFunc(ambiguous, ledger.ByFirst)
-	fitting = append(fitting, ambiguous...)
-	keys := map[int64]bool{}
-	for _, o := range fitting {
-		keys[o.Key] = true
-	}
-	if then, err = inFlight(each, keys); err != nil {
-		return nil, nil, err
-	}
-	for k := range keys {
-		then[k] = append(then[k], doubts[k]...)
-	}
-	return fitting, then, nil
+	keys, to := ledger.NextKeys(ofOrphans, ofAttempts)
+	orphans, open, err := adoptable(each, keys)
+	return ledger.NewSearch(orphans, open), to, err
 }
 
-// orphansNearDoubts reads the orphans whose recipients have a doubt or an unknown outcome.
-func orphansNearDoubts(each queryFunc) (near []ledger.Orphan, err error) {
-	var few bool
-	if err := each(sqlOrphansAreFew, args(fewOrphans), func(scan scanFunc) error { return scan(&few) }); err != nil {
-		return nil, err
-	}
-	query := sqlDoubtsNearOrphans
-	if few {
-		query = sqlOrphansNearDoubts
-	}
-	err = each(query, nil, func(scan scanFunc) error {
-		var o ledger.Orphan
-		err := scan(&o.Hash, &o.MessageID, &o.Key, &o.Connection, &o.First)
-		near = append(near, o)
-		return err
-	})
-	return near, err
-}
+const (
+	sqlAttemptsOf = `SELECT rid, attempt, key, connection, intent_at, doubt_at FROM attempt WHERE key = ? ORDER BY rid, attempt`
+	// A message whose events name two recipients belongs to the greater key. One that a delivery has
+	// is no orphan: another process wrote its event, and the sweep applies it.
+	sqlOrphansOf = `SELECT o.mh, o.message_id, max(o.key), max(o.connection), coalesce(min(o.at) FILTER (WHERE NOT o.untimed), min(o.at)),
+			min(o.untimed)
+		FROM (SELECT DISTINCT mh, message_id FROM orphan INDEXED BY orphan_key WHERE key = ?1 AND key <> 0) n
+		CROSS JOIN orphan o ON o.mh = n.mh AND o.message_id = n.message_id
+		WHERE NOT EXISTS (SELECT 1 FROM outcome x WHERE x.mh = n.mh AND x.mh <> 0 AND x.message_id = n.message_id)
+		GROUP BY o.mh, o.message_id HAVING max(o.key) = ?1`
+)
 
-const sqlDoubtsOf = `SELECT d.rid, CASE WHEN d.flags & 32 /* any connection */ THEN '' ELSE coalesce(s.connection, '') END,
-		d.intent_at, d.result_at
-	FROM outcome d INDEXED BY outcome_doubt
-	LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
-	WHERE d.state IN (3, 4) /* adoptable */ AND d.key = ? ORDER BY d.rid`
-
-// doubtsOf reads the doubts and unknown outcomes of a recipient, over all runs.
-func doubtsOf(each queryFunc, key int64) (found []ledger.Suspect, err error) {
-	err = each(sqlDoubtsOf, args(key), func(scan scanFunc) error {
-		var s ledger.Suspect
-		err := scan(&s.RowID, &s.Connection, &s.IntentAt, &s.Since)
-		found = append(found, s)
-		return err
-	})
-	return found, err
+// adoptable reads the open attempts of recipients, and the orphans of those that have one.
+func adoptable(each queryFunc, keys []int64) (orphans []ledger.Orphan, open ledger.Attempts, err error) {
+	open = ledger.Attempts{}
+	for _, key := range keys {
+		if err := each(sqlAttemptsOf, args(key), func(scan scanFunc) error {
+			var a ledger.Attempt
+			err := scan(&a.RowID, &a.Number, &a.Key, &a.Connection, &a.IntentAt, &a.DoubtAt)
+			open.Add(a)
+			return err
+		}); err != nil {
+			return nil, nil, err
+		}
+		if len(open[key]) == 0 {
+			continue
+		}
+		if err := each(sqlOrphansOf, args(key), func(scan scanFunc) error {
+			var o ledger.Orphan
+			err := scan(&o.Hash, &o.MessageID, &o.Key, &o.Connection, &o.First, &o.Untimed)
+			orphans = append(orphans, o)
+			return err
+		}); err != nil {
+			return nil, nil, err
+		}
+	}
+	return orphans, open, nil
 }
 
 const (
@@ -118,46 +126,47 @@ const (
 	sqlCountOutcomes  = `SELECT count(*) FROM outcome WHERE rid >= ? AND rid < ?`
 	sqlWithoutOutcome = `SELECT d.rid, d.key FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid >= ? AND d.rid < ? AND o.rid IS NULL`
-	sqlRetriesInFlight = `SELECT o.rid, d.key FROM outcome o INDEXED BY outcome_open CROSS JOIN delivery d ON d.rid = o.rid
+	sqlRetriesInFlight = `SELECT o.rid, d.key, o.intent_at FROM outcome o INDEXED BY outcome_open CROSS JOIN delivery d ON d.rid = o.rid
 		WHERE o.rid >= ? AND o.rid < ? AND o.state IN (1, 2, 3) /* open */ AND o.state = 2 /* retrying */`
 )
 
-// inFlight reads, for these recipients, the deliveries that may have been posted and have no
+// inFlightOf reads, for these recipients, the deliveries that may have been posted and have no
 // result.
-func inFlight(each queryFunc, keys map[int64]bool) (map[int64][]ledger.Suspect, error) {
+func inFlightOf(each queryFunc, keys []int64) (ledger.Attempts, error) {
 	type begunSegment struct {
-		ledger.Suspect
+		ledger.Attempt
 		first, end int64 // rids: of its first delivery, of the one at its mark
 	}
 	var begun []begunSegment
 	if err := each(sqlBegunSegments, nil, func(scan scanFunc) error {
-		s := begunSegment{Suspect: ledger.Suspect{Open: true}}
+		s := begunSegment{Attempt: ledger.Attempt{InFlight: true}}
 		err := scan(&s.first, &s.end, &s.Connection, &s.IntentAt)
 		begun = append(begun, s)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	found := map[int64][]ledger.Suspect{}
+	found := ledger.Attempts{}
 	for _, s := range begun {
-		add := func(scan scanFunc) error {
-			one, key := s.Suspect, int64(0)
-			err := scan(&one.RowID, &key)
-			if keys[key] {
-				found[key] = append(found[key], one)
+		a := s.Attempt
+		add := func(err error) error {
+			if _, asked := slices.BinarySearch(keys, a.Key); asked {
+				found.Add(a)
 			}
 			return err
 		}
+		posted := func(scan scanFunc) error { return add(scan(&a.RowID, &a.Key)) }
+		retried := func(scan scanFunc) error { return add(scan(&a.RowID, &a.Key, &a.IntentAt)) }
 		var settled int64
 		if err := each(sqlCountOutcomes, args(s.first, s.end), func(scan scanFunc) error { return scan(&settled) }); err != nil {
 			return nil, err
 		}
 		if settled < s.end-s.first {
-			if err := each(sqlWithoutOutcome, args(s.first, s.end), add); err != nil {
+			if err := each(sqlWithoutOutcome, args(s.first, s.end), posted); err != nil {
 				return nil, err
 			}
 		}
-		if err := each(sqlRetriesInFlight, args(s.first, s.end), add); err != nil {
+		if err := each(sqlRetriesInFlight, args(s.first, s.end), retried); err != nil {
 			return nil, err
 		}
 	}
@@ -165,34 +174,33 @@ func inFlight(each queryFunc, keys map[int64]bool) (map[int64][]ledger.Suspect, 
 }
 
 const (
+	// A delivery that has another message already keeps it.
 	sqlAdopt = `UPDATE outcome SET state = 5 /* accepted */, flags = flags | 1 /* adopted */, mh = ?2, message_id = ?3,
-			result_at = ?4, code = '', detail = '', key = 0, intent_at = 0
-		WHERE rid = ?1 AND state IN (3, 4) /* adoptable */ AND EXISTS (SELECT 1 FROM orphan WHERE mh = ?2 AND message_id = ?3)`
-	sqlFlagAmbiguous = `UPDATE outcome SET flags = flags | 8 /* ambiguous */ WHERE rid = ? AND flags & 8 /* ambiguous */ = 0`
+			result_at = ?4, code = '', detail = '', intent_at = 0, next_due = 0
+		WHERE rid = ?1 AND state <> 5 /* accepted */`
+	sqlFlagAmbiguous = `UPDATE outcome SET flags = flags | 8 /* ambiguous */
+		WHERE rid = ? AND flags & 8 /* ambiguous */ = 0 AND state <> 5 /* accepted */`
 )
 
-// adopt matches an orphan again inside the transaction and writes what follows from it
-// (docs/protocol.md#adoption). then is what adoptable found for the orphan's recipient.
-func (t *tx) adopt(o ledger.Orphan, then []ledger.Suspect, done *campaign.Swept) error {
-	doubts, err := doubtsOf(t.each, o.Key)
-	if err != nil {
-		return err
-	}
-	switch m := ledger.MatchOrphan(o, ledger.Suspects(doubts, then)); {
-	case m.RowID != 0:
-		n, err := t.exec(sqlAdopt, m.RowID, o.Hash, o.MessageID, o.First)
-		if err != nil || n == 0 {
+// adopt writes what follows from a verdict.
+func (t *tx) adopt(v ledger.Verdict, done *campaign.Swept) error {
+	for _, a := range v.Adopt {
+		if _, err := t.exec(sqlProven, a.Attempt.RowID, a.Attempt.Number); err != nil {
 			return err
 		}
-		done.Adopted++
-		_, err = t.absorbMessage(o)
-		return err
-	case len(m.Ambiguous) > 0:
-		done.Ambiguous++
-		for _, rid := range m.Ambiguous {
-			if _, err := t.exec(sqlFlagAmbiguous, rid); err != nil {
-				return err
-			}
+		n, err := t.exec(sqlAdopt, a.Attempt.RowID, a.Orphan.Hash, a.Orphan.MessageID, a.Orphan.First)
+		if err != nil {
+			return err
+		}
+		done.Adopted += int(n)
+		if _, err := t.absorbMessage(a.Orphan); err != nil {
+			return err
+		}
+	}
+	done.Ambiguous += v.Ambiguous
+	for _, rid := range v.Unsure {
+		if _, err := t.exec(sqlFlagAmbiguous, rid); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -26,6 +26,7 @@ type orphanRow struct {
 	received   int64
 	key        int64
 	connection string
+	untimed    bool
 }
 
 // Apply implements campaign.EventLedger.
@@ -38,10 +39,10 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if err != nil {
 			return done, err
 		}
-		at, received := ledger.EventTimes(s, now)
+		at, received, untimed := ledger.EventTimes(s, now)
 		rows = append(rows, orphanRow{
 			messageStatus: messageStatus{l.key.MessageHash(s.MessageID), s.MessageID, r, ledger.Millis(at), s.Code},
-			received:      ledger.Millis(received), key: s.Recipient, connection: s.Connection,
+			received:      ledger.Millis(received), key: s.Recipient, connection: s.Connection, untimed: untimed,
 		})
 		hashes = append(hashes, rows[len(rows)-1].mh)
 	}
@@ -232,20 +233,21 @@ func (t *tx) resendFailed(rid, at int64) error {
 }
 
 const (
-	sqlInsertOrphan = `INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	sqlInsertOrphan = `INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code, untimed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`
 	sqlMergeOrphan = `UPDATE orphan SET code = CASE WHEN ?4 < at THEN ?5 WHEN ?4 = at THEN min(code, ?5) ELSE code END,
-			at = min(at, ?4), key = max(key, ?6), connection = max(connection, ?7)
+			at = min(at, ?4), key = max(key, ?6), connection = max(connection, ?7), untimed = untimed AND ?8
 		WHERE mh = ?1 AND message_id = ?2 AND rank = ?3`
 )
 
 // keep stores a status whose message no delivery has. It reports false for a repetition.
 func (t *tx) keep(s orphanRow) (news bool, err error) {
-	n, err := t.exec(sqlInsertOrphan, s.mh, s.messageID, int(s.rank), s.at, s.received, s.key, s.connection, s.code)
+	n, err := t.exec(sqlInsertOrphan, s.mh, s.messageID, int(s.rank), s.at, s.received, s.key, s.connection, s.code, s.untimed)
 	if err != nil || n == 1 {
 		return true, err
 	}
-	_, err = t.exec(sqlMergeOrphan, s.mh, s.messageID, int(s.rank), s.at, s.code, s.key, s.connection)
+	_, err = t.exec(sqlMergeOrphan, s.mh, s.messageID, int(s.rank), s.at, s.code, s.key, s.connection, s.untimed)
 	return false, err
 }
 

@@ -172,7 +172,8 @@ func BenchmarkSweepAmongUnknowns(b *testing.B) {
 	r := ledgertest.Load(b, l, 1)
 	if err := l.submit(b.Context(), &op{run: func(t *tx) error {
 		_, err := t.exec(`WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 1000000)
-			INSERT INTO outcome (rid, state, key, intent_at, result_at) SELECT (? << 32) + i, 4, 2348030000000 + i, 1, 1 FROM s`, int64(r.No))
+			INSERT INTO attempt (rid, attempt, key, connection, intent_at, doubt_at)
+			SELECT (? << 32) + i, 1, 2348030000000 + i, 'conn_1', 1, 1 FROM s`, int64(r.No))
 		return err
 	}}); err != nil {
 		b.Fatal(err)

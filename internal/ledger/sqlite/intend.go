@@ -155,11 +155,10 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 const (
 	sqlMoveMark   = `UPDATE segment SET mark = ?, connection = ? WHERE id = ?`
 	sqlInsertSkip = `INSERT INTO outcome (rid, state, code, result_at) VALUES (?, 7 /* skipped */, ?, ?)`
-	sqlBeginRetry = `UPDATE outcome SET state = 2 /* retrying */, attempt = ?, next_due = 0,
-		intent_at = CASE WHEN flags & 2 /* may be a duplicate */ THEN intent_at ELSE ? END WHERE rid = ?`
-	sqlDropRetry = `UPDATE outcome
+	sqlBeginRetry = `UPDATE outcome SET state = 2 /* retrying */, attempt = ?, next_due = 0, intent_at = ? WHERE rid = ?`
+	sqlDropRetry  = `UPDATE outcome
 		SET state = CASE WHEN flags & 2 /* may be a duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?,
-			result_at = CASE WHEN flags & 2 /* may be a duplicate */ THEN result_at ELSE ? END, next_due = 0
+			result_at = ?, next_due = 0
 		WHERE rid = ?`
 	sqlTakeBudget = `UPDATE run_count SET taken = taken + ? WHERE no = ?`
 )

@@ -143,14 +143,9 @@ const sqlEndLease = `UPDATE segment SET epoch = epoch + 1, owner = '', lease_unt
 const (
 	sqlDeferUnposted = `INSERT INTO outcome (rid, state, attempt, next_due, code, result_at)
 		VALUES (?1, 1 /* deferred */, 0, ?2, ?3, ?2) ON CONFLICT (rid) DO NOTHING`
-	sqlUndoFirstRetry = `UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = ?2, code = ?3,
-			result_at = ?2, intent_at = 0
-		WHERE rid = ?1 AND state = 2 /* retrying */ AND attempt = 1`
-	// A resent delivery may still be adopted, so it keeps the time at which it may have been sent.
 	sqlUndoRetry = `UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = ?2, code = ?3,
-			result_at = CASE WHEN flags & 2 /* may be a duplicate */ THEN result_at ELSE ?2 END,
-			intent_at = CASE WHEN flags & 2 /* may be a duplicate */ THEN intent_at ELSE 0 END
-		WHERE rid = ?1 AND state = 2 /* retrying */`
+			result_at = ?2, intent_at = 0
+		WHERE rid = ?1 AND state = 2 /* retrying */ AND (attempt = 1) = ?4`
 	sqlGiveBackBudget = `UPDATE run_count SET taken = max(0, taken - ?) WHERE no = ?`
 )
 
@@ -186,21 +181,21 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 // undo takes the unposted attempt of a delivery back. It reports whether that was the first
 // attempt, which the budget counted.
 func (t *tx) undo(rid, now int64) (first bool, err error) {
-	for _, query := range []string{sqlDeferUnposted, sqlUndoFirstRetry} {
-		if n, err := t.exec(query, rid, now, ledger.CodeReleased); err != nil || n == 1 {
-			return err == nil, err
-		}
+	if n, err := t.exec(sqlDeferUnposted, rid, now, ledger.CodeReleased); err != nil || n == 1 {
+		return err == nil, err
 	}
-	_, err = t.exec(sqlUndoRetry, rid, now, ledger.CodeReleased)
+	if n, err := t.exec(sqlUndoRetry, rid, now, ledger.CodeReleased, true); err != nil || n == 1 {
+		return err == nil, err
+	}
+	_, err = t.exec(sqlUndoRetry, rid, now, ledger.CodeReleased, false)
 	return false, err
 }
 
 const (
-	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, granted_by)
-		SELECT d.rid, 3 /* in doubt */, 1, ?3, ?4, d.key, ?5, ?6 FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
+	sqlDoubtPosted = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, code, granted_by)
+		SELECT d.rid, 3 /* in doubt */, 1, ?3, ?4, ?5, ?6 FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid >= ?1 AND d.rid < ?2 AND o.rid IS NULL`
-	sqlDoubtRetried = `UPDATE outcome SET state = 3 /* in doubt */, result_at = ?3, code = ?4, granted_by = ?5,
-			key = (SELECT key FROM delivery d WHERE d.rid = outcome.rid)
+	sqlDoubtRetried = `UPDATE outcome SET state = 3 /* in doubt */, result_at = ?3, code = ?4, granted_by = ?5
 		WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) /* open */ AND state = 2 /* retrying */`
 	sqlRecovered = `UPDATE segment SET intents_since = ?, granted_by = owner WHERE id = ?`
 )
@@ -221,6 +216,9 @@ func (l *Ledger) Recover(ctx context.Context, lease campaign.Lease, at time.Time
 			return err
 		}
 		found = int(posted + retried)
+		if _, err := t.exec(sqlOpenAttempts, s.First(), s.End()); err != nil {
+			return err
+		}
 		_, err = t.exec(sqlRecovered, ledger.Millis(time.Now()), s.Key)
 		return err
 	}})

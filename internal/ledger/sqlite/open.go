@@ -23,13 +23,14 @@ type Ledger struct {
 	lock   *fileLock                               // nil unless opened as sender
 	origin func(connection string) campaign.Origin // ledger.Options.Origin
 
-	reads   *sql.DB
-	writes  *sql.DB        // one connection, held by the writer
-	checks  *sql.DB        // one connection, for checkpoints
-	writer  *writer        // nil when read-only
-	id      string         // see LedgerID
-	key     ledger.HashKey // of message ids
-	sweepAt sweepPos       // where the next sweep goes on
+	reads     *sql.DB
+	writes    *sql.DB        // one connection, held by the writer
+	checks    *sql.DB        // one connection, for checkpoints
+	writer    *writer        // nil when read-only
+	id        string         // see LedgerID
+	key       ledger.HashKey // of message ids
+	sweepAt   sweepPos       // where the next sweep goes on
+	adoptedTo atomic.Int64   // the recipient's key up to which the search for adoptions has come; 0: it starts anew
 
 	restored atomic.Pointer[error] // why the ledger waits for its quarantine; nil when it does not
 

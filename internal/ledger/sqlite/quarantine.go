@@ -115,7 +115,7 @@ const (
 		WHERE wanted <> 'cancel'
 		AND (state IN ('ready', 'running') OR state = 'paused' AND reason NOT IN ('operator', 'ledger'))`
 	sqlPauseImports   = `UPDATE run SET wanted = 'pause' WHERE state = 'importing' AND wanted = 'run'`
-	sqlUndoneSegments = `SELECT id, lo, hi, mark, intents_since, connection <> '' FROM segment WHERE done = 0 ORDER BY id`
+	sqlUndoneSegments = `SELECT id, lo, hi, mark, intents_since FROM segment WHERE done = 0 ORDER BY id`
 )
 
 // quarantine pauses the runs and puts in doubt the deliveries that may have been posted.
@@ -126,21 +126,17 @@ func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
 	if _, err := t.exec(sqlPauseImports); err != nil {
 		return 0, err
 	}
-	type undone struct {
-		ledger.Segment
-		bound bool // to a connection
-	}
-	var segments []undone
+	var segments []ledger.Segment
 	if err := t.each(sqlUndoneSegments, nil, func(scan scanFunc) error {
-		var s undone
-		err := scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Since, &s.bound)
+		var s ledger.Segment
+		err := scan(&s.Key, &s.Lo, &s.Hi, &s.Mark, &s.Since)
 		segments = append(segments, s)
 		return err
 	}); err != nil {
 		return 0, err
 	}
 	for _, s := range segments {
-		doubts, err := t.quarantineSegment(s.Segment, s.bound, ahead, since, now)
+		doubts, err := t.quarantineSegment(s, ahead, since, now)
 		if err != nil {
 			return 0, err
 		}
@@ -150,14 +146,14 @@ func (t *tx) quarantine(ahead, since, now int64) (n int64, err error) {
 }
 
 const (
-	sqlDoubtRestored = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, key, code, flags)
-		SELECT d.rid, 3 /* in doubt */, 1, ?3, ?4, d.key, ?5, ?6 FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
+	sqlDoubtRestored = `INSERT INTO outcome (rid, state, attempt, result_at, intent_at, code)
+		SELECT d.rid, 3 /* in doubt */, 1, ?3, ?4, ?5 FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid >= ?1 AND d.rid < ?2 AND o.rid IS NULL`
 	sqlCountUngranted = `SELECT count(*) FROM outcome INDEXED BY outcome_open WHERE rid >= ?1 AND rid < ?2
 		AND state IN (1, 2, 3) /* open */ AND state = 1 /* deferred */ AND attempt = 0 AND next_due <= ?3`
 	sqlDoubtRetries = `UPDATE outcome SET attempt = attempt + (state = 1 /* deferred */), result_at = ?3, next_due = 0, code = ?5,
 			detail = '', request_id = '', trace_id = '', intent_at = CASE WHEN intent_at > 0 THEN min(intent_at, ?4) ELSE ?4 END,
-			key = (SELECT key FROM delivery d WHERE d.rid = outcome.rid), state = 3 /* in doubt */
+			state = 3 /* in doubt */
 		WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) /* open */
 		AND (state = 2 /* retrying */ OR state = 1 /* deferred */ AND next_due <= ?3)`
 	sqlAdvanceMark = `UPDATE segment SET mark = ?, epoch = epoch + 1, lease_until = 0, wake_at = 0, owner = '' WHERE id = ?`
@@ -168,14 +164,14 @@ const (
 )
 
 // quarantineSegment moves the mark of one segment and returns how many deliveries it put in doubt.
-func (t *tx) quarantineSegment(s ledger.Segment, bound bool, ahead, since, now int64) (n int64, err error) {
+func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (n int64, err error) {
 	from := s.Marked()
-	first, flags := s.Advance(bound, ahead, since)
-	flying, err := t.exec(sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored, 0)
+	first := s.Advance(ahead, since)
+	flying, err := t.exec(sqlDoubtRestored, s.First(), from, now, first, ledger.CodeRestored)
 	if err != nil {
 		return 0, err
 	}
-	fresh, err := t.exec(sqlDoubtRestored, from, s.Marked(), now, since, ledger.CodeRestored, flags)
+	fresh, err := t.exec(sqlDoubtRestored, from, s.Marked(), now, since, ledger.CodeRestored)
 	if err != nil {
 		return 0, err
 	}
@@ -186,6 +182,9 @@ func (t *tx) quarantineSegment(s ledger.Segment, bound bool, ahead, since, now i
 	}
 	retried, err := t.exec(sqlDoubtRetries, s.First(), s.End(), now, since, ledger.CodeRestored)
 	if err != nil {
+		return 0, err
+	}
+	if _, err := t.exec(sqlOpenAttempts, s.First(), s.End()); err != nil {
 		return 0, err
 	}
 	if _, err := t.exec(sqlAdvanceMark, s.Mark, s.Key); err != nil {

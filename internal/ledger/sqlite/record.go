@@ -34,6 +34,9 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 		}
 	}
 	return l.submit(ctx, &op{urgency: results, rows: len(rs), crash: "outcome_uncommitted", run: func(t *tx) error {
+		if err := t.proven(rs); err != nil {
+			return err
+		}
 		if err := t.accept(accepts, hashes); err != nil {
 			return err
 		}
@@ -64,7 +67,7 @@ func acceptOf(rows int) string {
 	return `INSERT INTO outcome (rid, state, attempt, mh, result_at, message_id, warning) VALUES ` + values(rows, 7) + `
 		ON CONFLICT (rid) DO UPDATE SET state = 5 /* accepted */, attempt = max(attempt, excluded.attempt), mh = excluded.mh,
 			result_at = excluded.result_at, message_id = excluded.message_id, warning = excluded.warning,
-			code = '', detail = '', key = 0, intent_at = 0, next_due = 0
+			code = '', detail = '', intent_at = 0, next_due = 0
 		WHERE outcome.state <> 5 /* accepted */`
 }
 
@@ -184,13 +187,12 @@ const (
 	sqlOutcome      = `SELECT state, attempt, flags FROM outcome WHERE rid = ?`
 	sqlFlagNoResend = `UPDATE outcome SET flags = flags | 4 /* no resend */, code = ?, detail = ?, granted_by = '' WHERE rid = ?`
 	sqlEpoch        = `SELECT epoch FROM segment WHERE id = ?`
-	sqlMerge        = `INSERT INTO outcome (rid, state, attempt, tries, flags, result_at, code, detail, key, intent_at, next_due,
+	sqlMerge        = `INSERT INTO outcome (rid, state, attempt, tries, flags, result_at, code, detail, intent_at, next_due,
 			request_id, trace_id)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (rid) DO UPDATE SET state = excluded.state, attempt = excluded.attempt,
 			tries = tries + excluded.tries, flags = flags | excluded.flags, result_at = excluded.result_at,
-			code = excluded.code, detail = excluded.detail, key = excluded.key, next_due = excluded.next_due,
-			intent_at = CASE WHEN outcome.flags & 2 /* may be a duplicate */ THEN outcome.intent_at ELSE excluded.intent_at END,
+			code = excluded.code, detail = excluded.detail, next_due = excluded.next_due, intent_at = excluded.intent_at,
 			request_id = excluded.request_id, trace_id = excluded.trace_id, granted_by = ''`
 )
 
@@ -225,7 +227,7 @@ func (t *tx) merge(r *campaign.Result) error {
 	}
 	var to ledger.Outcome
 	var tries, flags int
-	var key, intent, due int64
+	var intent, due int64
 	switch r.Kind {
 	case campaign.ResultRefused:
 		if to = ledger.Refused; before&ledger.FlagMaybeDuplicate != 0 {
@@ -237,20 +239,20 @@ func (t *tx) merge(r *campaign.Result) error {
 			tries = 1
 		}
 	case campaign.ResultDoubt:
-		to, key, intent = ledger.Doubt, r.Key, ledger.Millis(r.IntentAt)
+		to, intent = ledger.Doubt, ledger.Millis(r.IntentAt)
 		if r.NoResend {
 			flags = ledger.FlagNoResend
 		}
-	}
-	if before&ledger.FlagMaybeDuplicate != 0 {
-		key = r.Key // an earlier attempt may still be adopted
 	}
 	at := r.At
 	if at.IsZero() {
 		at = time.Now()
 	}
-	_, err = t.exec(sqlMerge, id, int(to), r.Attempt, tries, flags, ledger.Millis(at), r.Code,
-		ledger.Clip(r.Detail, ledger.MaxDetail), key, intent, due, r.RequestID, r.TraceID)
+	if _, err = t.exec(sqlMerge, id, int(to), r.Attempt, tries, flags, ledger.Millis(at), r.Code,
+		ledger.Clip(r.Detail, ledger.MaxDetail), intent, due, r.RequestID, r.TraceID); err != nil || to != ledger.Doubt {
+		return err
+	}
+	_, err = t.exec(sqlOpenAttempts, id, id+1)
 	return err
 }
 
@@ -306,7 +308,7 @@ const (
 	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
 	sqlSkipDeferred = `UPDATE outcome
 		SET state = CASE WHEN flags & 2 /* may be a duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?3,
-			result_at = CASE WHEN flags & 2 /* may be a duplicate */ THEN result_at ELSE ?4 END, next_due = 0
+			result_at = ?4, next_due = 0
 		WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) /* open */ AND state = 1 /* deferred */`
 	sqlMarkEnd = `UPDATE segment SET mark = hi WHERE id = ?`
 )

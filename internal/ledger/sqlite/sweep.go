@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +22,6 @@ type sweepPos struct {
 const (
 	sqlAnyOrphan    = `SELECT EXISTS (SELECT 1 FROM orphan)`
 	sqlOrphanCounts = `SELECT count(*), count(*) FILTER (WHERE received_at < ?) FROM orphan`
-	sqlCountOrphans = `SELECT count(*) FROM orphan`
 )
 
 // Sweep implements campaign.EventLedger. It searches on a reader and gives the writer only what it
@@ -40,26 +38,18 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 	if err != nil {
 		return done, err
 	}
-	var fitting []ledger.Orphan
-	var then map[int64][]ledger.Suspect
-	var left, old int64
-	tooOld := ledger.Millis(now.Add(-ledger.OrphanAge))
-	if err := l.snapshot(ctx, func(r reader) (err error) {
-		each := func(query string, a []any, f func(scanFunc) error) error { return r.each(ctx, query, a, f) }
-		if fitting, then, err = adoptable(each); err != nil {
-			return err
-		}
-		return r.row(ctx, sqlOrphanCounts, args(tooOld), &left, &old)
-	}); err != nil {
-		return done, err
-	}
 	if err := l.sweepKnown(ctx, known, &done); err != nil {
 		return done, err
 	}
-	if err := l.sweepAdopt(ctx, fitting, then, &done); err != nil {
+	if err := l.adoptAll(ctx, &done); err != nil {
 		return done, err
 	}
-	// First orphans that are too old, then those over the cap, no more than the snapshot had.
+	tooOld := ledger.Millis(now.Add(-ledger.OrphanAge))
+	var left, old int64
+	if err := l.read().row(ctx, sqlOrphanCounts, args(tooOld), &left, &old); err != nil {
+		return done, err
+	}
+	// First orphans that are too old, then those over the cap, no more than there were.
 	if err := l.sweepExpire(ctx, tooOld, min(old, ledger.SweepStep), &done); err != nil {
 		return done, err
 	}
@@ -67,10 +57,7 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 	if err := l.sweepExpire(ctx, 1<<62, excess, &done); err != nil {
 		return done, err
 	}
-	done.Left = int(left)
-	if done.Matched+done.Adopted+done.Expired > 0 {
-		return done, l.read().row(ctx, sqlCountOrphans, nil, &done.Left)
-	}
+	done.Left = int(left) - done.Expired
 	return done, nil
 }
 
@@ -105,27 +92,6 @@ func (l *Ledger) sweepKnown(ctx context.Context, known []ledger.Orphan, done *ca
 		}
 		return nil
 	})
-}
-
-// sweepAdopt adopts orphans for at most ledger.AdoptTime. The next sweep goes on with the others.
-func (l *Ledger) sweepAdopt(ctx context.Context, fitting []ledger.Orphan, then map[int64][]ledger.Suspect, done *campaign.Swept) error {
-	until := time.Now().Add(ledger.AdoptTime)
-	for batch := range slices.Chunk(fitting, adoptBatch) {
-		if err := l.sweepStep(ctx, done, len(batch), func(t *tx, did *campaign.Swept) error {
-			for _, o := range batch {
-				if err := t.adopt(o, then[o.Key], did); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-		if time.Now().After(until) {
-			return nil
-		}
-	}
-	return nil
 }
 
 const sqlExpireOrphans = `DELETE FROM orphan WHERE (mh, message_id, rank) IN
@@ -178,12 +144,12 @@ func (l *Ledger) knownOrphans(ctx context.Context) (known []ledger.Orphan, err e
 	return known, err
 }
 
-const sqlOrphansOf = `SELECT mh, message_id, rank, at, code FROM orphan WHERE mh = ? AND message_id = ?`
+const sqlOrphansOfMessage = `SELECT mh, message_id, rank, at, code FROM orphan WHERE mh = ? AND message_id = ?`
 
 // absorbMessage applies all orphans of one message, if it is known, and returns how many.
 func (t *tx) absorbMessage(o ledger.Orphan) (int, error) {
 	var found []messageStatus
-	if err := t.each(sqlOrphansOf, args(o.Hash, o.MessageID), func(scan scanFunc) error {
+	if err := t.each(sqlOrphansOfMessage, args(o.Hash, o.MessageID), func(scan scanFunc) error {
 		var s messageStatus
 		err := scan(&s.mh, &s.messageID, &s.rank, &s.at, &s.code)
 		found = append(found, s)

@@ -88,11 +88,8 @@ const (
 		WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */ AND state = 2 /* retrying */`
 	sqlInterrupted = `SELECT rid, attempt FROM outcome INDEXED BY outcome_open
 		WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */ AND state = 3 /* in doubt */ AND granted_by = ? AND code = ?`
-	// A resent delivery may still be adopted, so it keeps what adoption compares.
 	sqlUndoDoubt = `UPDATE outcome SET state = 1 /* deferred */, attempt = attempt - 1, next_due = ?2, code = ?3, granted_by = '',
-			result_at = CASE WHEN flags & 2 /* may be a duplicate */ THEN result_at ELSE ?2 END,
-			intent_at = CASE WHEN flags & 2 /* may be a duplicate */ THEN intent_at ELSE 0 END,
-			key = CASE WHEN flags & 2 /* may be a duplicate */ THEN key ELSE 0 END
+			result_at = ?2, intent_at = 0
 		WHERE rid = ?1 AND state = 3 /* in doubt */`
 	sqlWake      = `UPDATE segment SET wake_at = 0 WHERE id = ?`
 	sqlFenceDead = `UPDATE segment SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE id = ?`
@@ -131,6 +128,9 @@ func (t *tx) unpost(s heldSegment, owner string, posts ledger.WirePosts) (n int,
 		}
 	}
 	for _, a := range doubts {
+		if _, err := t.exec(sqlProven, a.rid, a.attempt); err != nil {
+			return 0, err
+		}
 		if _, err := t.exec(sqlUndoDoubt, a.rid, now, ledger.CodeReleased); err != nil {
 			return 0, err
 		}
