@@ -124,7 +124,7 @@ func variable(id string) string {
 var discovery = regexp.MustCompile(`_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?$`)
 
 // testVariables are the variables that the tests' build reads (internal/mutant).
-var testVariables = []string{"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_STOP", "CAMPAIGND_LONG"}
+var testVariables = []string{"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_STOP", "CAMPAIGND_LONG", "CAMPAIGND_BOOT_ID"}
 
 // unknown refuses a variable that names no key, and names the nearest key. Only the variables of
 // Kubernetes and those of the tests' build are let through.

@@ -14,7 +14,7 @@ func Example() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	o := wirelog.Options{Dir: dir, Name: "campaignd", Ledger: "5f0c", Owner: "host/1", Boot: "b86840fe"}
+	o := wirelog.Options{Dir: dir, Name: "campaignd", Ledger: "5f0c", Owner: "host/1", Boot: "5d2f1c0a"}
 	first, err := wirelog.Open(o)
 	if err != nil {
 		fmt.Println(err) // not on Linux

@@ -12,7 +12,7 @@ import (
 	"campaignd/campaign"
 )
 
-const boot = "b86840fe-cd44-4e33-a4fa-0db1f2a21d74"
+const boot = "5d2f1c0a-9a41-4d8e-b0c2-6f3e7a90c114"
 
 // open opens the log of an owner in dir.
 func open(t *testing.T, dir, owner string) *Log {

@@ -9,11 +9,15 @@ import (
 	"syscall"
 
 	"campaignd/campaign"
+	"campaignd/internal/mutant"
 )
 
 // bootID returns the id that the kernel drew when it started
 // (https://man7.org/linux/man-pages/man4/random.4.html).
 func bootID() (string, error) {
+	if id := os.Getenv("CAMPAIGND_BOOT_ID"); mutant.Enabled && id != "" {
+		return id, nil // the harness starts the machine again
+	}
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if id := strings.TrimSpace(string(b)); err == nil && id != "" {
 		return id, nil
