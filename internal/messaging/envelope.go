@@ -66,6 +66,7 @@ func (d *decoder) service(v value, env *envelope) error {
 	if ours, ok := d.rename[kind]; ok {
 		kind = ours
 	}
+	data = d.shape.object(shapeOf(kind), data)
 	e := Event{ID: env.id, Type: env.kind, At: env.at, Connection: env.connection}
 	group, last := kind, ""
 	if i := strings.LastIndexByte(kind, '.'); i >= 0 {

@@ -147,6 +147,9 @@ func (a Assumed) DecodeEvents(body []byte) ([]Event, error) {
 		return nil, ErrBody
 	}
 	d := decoder{rename: a.Events}
+	if len(a.Fields) > 0 || len(a.Timestamps) > 0 {
+		d.shape = a.reshaper()
+	}
 	if err := d.body(v); err != nil {
 		return nil, err
 	}
@@ -156,6 +159,7 @@ func (a Assumed) DecodeEvents(body []byte) ([]Event, error) {
 // decoder collects the events of one body.
 type decoder struct {
 	rename map[string]string
+	shape  reshaper
 	events []Event
 }
 
@@ -185,6 +189,7 @@ func (d *decoder) one(v value) error {
 	if !v.isObject() {
 		return d.add(Event{Type: "not an object", Summary: summary(v)})
 	}
+	v = d.shape.object("event", v)
 	var env envelope
 	env.read(v)
 	if env.isBatch() {

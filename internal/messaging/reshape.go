@@ -1,0 +1,98 @@
+package messaging
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// reshaper writes the objects of an event under our names, as Assumed says. The zero value changes
+// nothing.
+type reshaper struct {
+	names   map[string]map[string]string // by shape: our name, the service's place
+	layouts []string
+}
+
+func (a *Assumed) reshaper() reshaper {
+	r := reshaper{layouts: a.Timestamps}
+	for key, place := range a.Fields {
+		shape, name, _ := strings.Cut(key, ".")
+		if _, ok := eventFields[shape]; !ok {
+			continue
+		}
+		if r.names == nil {
+			r.names = map[string]map[string]string{}
+		}
+		if r.names[shape] == nil {
+			r.names[shape] = map[string]string{}
+		}
+		r.names[shape][name] = place
+	}
+	return r
+}
+
+// shapeOf is the shape of the data of an event, by our type.
+func shapeOf(kind string) string {
+	group, last, _ := strings.Cut(kind, ".")
+	switch {
+	case group == "message" && (last == "received" || last == "inbound"):
+		return "received"
+	case group == "message":
+		return "status"
+	case group == "user_preferences" || group == "user":
+		return "preference"
+	case group == "phone_number" || group == "connection":
+		return "number"
+	case group == "company":
+		return "account"
+	}
+	return group // template, preference, number, account
+}
+
+// timeFields are our names of times.
+var timeFields = []string{"createdAt", "timestamp", "expiresAt"}
+
+// object returns v with our names for the members of a shape. The other members stay.
+func (r *reshaper) object(shape string, v value) value {
+	names := r.names[shape]
+	if len(names) == 0 && len(r.layouts) == 0 && len(r.names["error"]) == 0 || !v.isObject() {
+		return v
+	}
+	members := make(map[string]json.RawMessage, 8)
+	for m := v.members(); m.next(); {
+		members[string(m.key)] = json.RawMessage(m.val)
+	}
+	for _, ours := range slices.Sorted(maps.Keys(names)) {
+		if there := v.at(names[ours]); there != nil {
+			members[ours] = json.RawMessage(there)
+		}
+	}
+	if shape == "status" && members["error"] != nil {
+		members["error"] = json.RawMessage(r.object("error", value(members["error"])))
+	}
+	for _, name := range timeFields {
+		if at, ok := r.time(value(members[name])); ok {
+			members[name] = json.RawMessage(`"` + at.Format(time.RFC3339Nano) + `"`)
+		}
+	}
+	text, err := json.Marshal(members)
+	if err != nil { // the members come from valid JSON
+		return v
+	}
+	return text
+}
+
+// time reads a time in one of the configured forms.
+func (r *reshaper) time(v value) (time.Time, bool) {
+	if !v.isString() || !v.stamp().IsZero() {
+		return time.Time{}, false
+	}
+	for _, layout := range r.layouts {
+		if at, err := time.Parse(layout, strings.TrimSpace(v.text())); err == nil {
+			return at.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}
