@@ -86,6 +86,8 @@ type Service struct {
 	UserAgent string `yaml:"user_agent" json:"user_agent"`
 	// Answers with a 5xx status that, at this service, prove that nothing was sent.
 	Refusals []Refusal `yaml:"refusals" json:"refusals"`
+	// What campaignd assumes where the service's document shows nothing.
+	Assumed Assumed `yaml:"assumed" json:"assumed"`
 }
 
 // Refusal is one answer that proves that nothing was sent, although its status alone does not prove
@@ -202,7 +204,7 @@ func DefaultConfig() *Config {
 		Listen:  Listen{Public: "127.0.0.1:8080", Admin: "127.0.0.1:8081"},
 		Ledger:  "sqlite:campaignd.db",
 		Role:    RoleAll,
-		Service: Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second)},
+		Service: Service{BaseURL: defaultService, Timeout: campaign.Duration(10 * time.Second), Assumed: defaultAssumed()},
 		Webhooks: Webhooks{
 			Path: "/webhooks/messaging",
 			Signature: Signature{

@@ -160,6 +160,9 @@ func (s *Service) check() error {
 			return fmt.Errorf("service.refusals[%d]: give a status from 408 to 599 and the error code that comes with it", i)
 		}
 	}
+	if err := s.assumed().Validate(); err != nil {
+		return fmt.Errorf("service.assumed.%w", err)
+	}
 	return cmp.Or(
 		headerText("service.api_key", s.APIKey),
 		between("service.timeout", s.Timeout, 10*time.Millisecond, 25*time.Second))

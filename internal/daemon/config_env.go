@@ -55,7 +55,7 @@ func walkEnvironment(v reflect.Value, prefix, secret string, environment map[str
 			return nil, fmt.Errorf("%s in the environment: want %s", prefix, wanted(v.Type()))
 		}
 	}
-	if v.Kind() != reflect.Map {
+	if v.Kind() != reflect.Map || v.Type().Elem().Kind() != reflect.Struct {
 		return known, nil
 	}
 	below, err := walkMap(v, prefix, environment)

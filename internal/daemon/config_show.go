@@ -42,26 +42,31 @@ func (c *Config) YAML() ([]byte, error) {
 //go:embed config.go
 var configSource string
 
+//go:embed config_assumed.go
+var assumedSource string
+
 // fieldComments returns the comments above the fields of the structs in configSource, by
 // "Type.Field".
 func fieldComments() (map[string]string, error) {
-	file, err := parser.ParseFile(token.NewFileSet(), "config.go", configSource, parser.ParseComments)
-	if err != nil {
-		return nil, fmt.Errorf("read the comments of the configuration: %w", err)
-	}
 	comments := map[string]string{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.TypeSpec)
-		if !ok {
-			return true
+	for _, source := range []string{configSource, assumedSource} {
+		file, err := parser.ParseFile(token.NewFileSet(), "config.go", source, parser.ParseComments)
+		if err != nil {
+			return nil, fmt.Errorf("read the comments of the configuration: %w", err)
 		}
-		if fields, ok := spec.Type.(*ast.StructType); ok {
-			for _, f := range fields.Fields.List {
-				comments[spec.Name.Name+"."+f.Names[0].Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
 			}
-		}
-		return false
-	})
+			if fields, ok := spec.Type.(*ast.StructType); ok {
+				for _, f := range fields.Fields.List {
+					comments[spec.Name.Name+"."+f.Names[0].Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+				}
+			}
+			return false
+		})
+	}
 	return comments, nil
 }
 

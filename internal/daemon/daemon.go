@@ -73,6 +73,7 @@ func NewClient(cfg *Config) (*messaging.Client, error) {
 		BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, Timeout: time.Duration(cfg.Service.Timeout),
 		AllowHTTP: cfg.Service.AllowHTTP, UserAgent: cfg.Service.UserAgent,
 		MaxInFlight: cfg.Sending.InFlight * max(len(cfg.Numbers), 4), ProvenRefusals: cfg.Service.provenRefusals(),
+		Assumed: cfg.Service.assumed(),
 	})
 }
 
@@ -153,7 +154,8 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	sweep := &turn{job: d.job("sweep")}
 	d.closers = append(d.closers, sweep.end)
 	if d.intake, err = webhooks.New(d.ledger, verifier, webhooks.Options{
-		Connections: d.directory.connectionOf, Origin: d.directory.origin, Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
+		Decode: d.cfg.Service.assumed().DecodeEvents, Connections: d.directory.connectionOf, Origin: d.directory.origin,
+		Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
 	}); err != nil {
 		return err
 	}

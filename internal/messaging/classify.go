@@ -67,7 +67,7 @@ type answer struct {
 
 // refused is refusal with what the configuration says of the service.
 func (c *Client) refused(a *answer, requestID string) *Error {
-	if name := c.assumed.RetryAfter; name != "" {
+	if name := c.assumed.RetryAfter; name != "" && name != "Retry-After" {
 		a.header.Set("Retry-After", a.header.Get(name))
 	}
 	e := refusal(a, requestID, c.key.Reveal(), c.proven)

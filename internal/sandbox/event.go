@@ -174,7 +174,7 @@ func (s *Sandbox) appendExtra(b []byte, it item) []byte {
 		b = append(b, `{"id":"`...)
 		b = strconv.AppendInt(b, s.accountID(x.company), 10)
 		b = append(b, '"')
-		if x.field != "messages" && x.field != "user_preferences" { // these tell their time themselves
+		if x.field != "messages" && x.field != "user_preferences" && !x.at.IsZero() { // the first two tell their time themselves
 			b = append(b, `,"time":`...)
 			b = strconv.AppendInt(b, x.at.Unix(), 10)
 		}

@@ -181,7 +181,7 @@ func (s *Sandbox) setAccount(id, status string, now time.Time) (pushed []int, _ 
 		return nil, fmt.Errorf("sandbox: account status %q is not active, locked or unpaid", status)
 	}
 	c.account = status
-	data := fmt.Appendf(nil, `{"accountId":"%d","status":%q}`, 200_000_000_000_001+c.number, status)
+	data := fmt.Appendf(nil, `{"accountId":"%d","status":%q}`, s.accountID(id), status)
 	value := fmt.Appendf(nil, `{"event":"DISABLED_UPDATE","ban_info":{"waba_ban_state":%q}}`, state)
 	return []int{s.addExtra(&extra{
 		typ: "account.updated", company: id, conn: s.firstOf(c), at: now, data: data, field: "account_update", value: value,

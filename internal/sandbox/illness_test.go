@@ -311,6 +311,20 @@ func TestEventsOfThePastAndWithoutATime(t *testing.T) {
 	})
 }
 
+func TestTheTimeOfAPlatformsEvent(t *testing.T) {
+	for form, want := range map[string]bool{"envelope: platform": true, "envelope: platform, omit_time: true": false} {
+		sick(t, "events: {"+form+"}", func(t *testing.T, c *scene) {
+			now := time.Now().Unix()
+			must(t, c.s.SetAccount("co_2", "locked"))
+			c.settle(t)
+			body := string(c.hook.last(t).body)
+			if got := strings.Contains(body, fmt.Sprintf(`"id":"200000000000002","time":%d,`, now)); got != want {
+				t.Errorf("%s: %s; want the time %d of the event: %t", form, body, now, want)
+			}
+		})
+	}
+}
+
 // Every illness can also be begun and ended over the control paths.
 func TestIllnessesAreControlledOverHTTP(t *testing.T) {
 	s := twoClients(t)
