@@ -24,6 +24,7 @@ type progress struct {
 	last    daemon.Progress
 	printed time.Time // when the last plain line was printed
 	began   start     // of the phase that is shown
+	moved   time.Time // when a row was last done
 
 	// bars is nil where plain lines are printed.
 	bars  *mpb.Progress
@@ -68,6 +69,9 @@ func (p *progress) show(now daemon.Progress) {
 	if now.Phase != before.Phase {
 		p.began = start{time.Now(), now.Done}
 	}
+	if now.Done != before.Done {
+		p.moved = time.Now()
+	}
 	if p.bars != nil {
 		p.draw(before.Phase)
 		return
@@ -95,10 +99,10 @@ func (p *progress) show(now daemon.Progress) {
 }
 
 // left is how long sending still takes at the pace since it began; "" while that is not known, and
-// while the run waits for something.
+// while nothing moves.
 func (p *progress) left() string {
 	took, done := time.Since(p.began.at), p.last.Done-p.began.done
-	if p.last.Phase != "sending" || p.last.Detail != "" || took < lineInterval || done <= 0 || p.last.Done >= p.last.Rows {
+	if p.last.Phase != "sending" || time.Since(p.moved) >= lineInterval || took < lineInterval || done <= 0 || p.last.Done >= p.last.Rows {
 		return ""
 	}
 	rest := time.Duration(float64(took) * float64(p.last.Rows-p.last.Done) / float64(done))
