@@ -1,157 +1,205 @@
 package throttle
 
-import (
-	"math"
-	"time"
-)
+import "math"
 
-// The constants of the adaptive multiplier. cubicBeta and cubicScale are those of the AWS SDK's
-// adaptive retry (docs/limits.md#slowing-down).
+// The constants of the adaptive multiplier (docs/limits.md#slowing-down). cubicBeta and cubicScale
+// are those of the AWS SDK's adaptive retry. cubic.lua has the same.
 const (
-	cubicBeta       = 0.7                    // a cut multiplies the rate by this
-	cubicScale      = 0.4                    // C: messages per second per cubed second
-	multiplierFloor = 0.02                   // least value of the multiplier; a probe may be slower
-	cubicStep       = 500 * time.Millisecond // answers are counted in steps of this; at most one cut in each
-	probeRefused    = 0.9                    // two steps with this part refused start probing
-	probeRate       = 1.0                    // messages per second while probing
-	probeExit       = 0.1                    // part of the ceiling at which the rate restarts after an accepted probe
-	growUsed        = 0.5                    // the rate grows only when this part of it, or of the time, was used
-	noiseRate       = 500.0                  // from this ceiling on, a few throttling answers are noise:
-	noiseThrottled  = 0.002                  // fewer in a step than this part of the ceiling
+	cubicBeta       = 0.7     // a cut multiplies the rate by this
+	cubicNearBeta   = 0.85    // a cut at about the rate of the cut before: the limit is known
+	cubicNear       = 0.12    // by how much the rates of two such cuts may differ
+	cubicScale      = 0.4     // C: messages per second per cubed second
+	cubicLeastScale = 0.01    // C is at most this part of the peak, so that small limits are not overrun
+	multiplierFloor = 0.02    // least value of the multiplier; a probe may be slower
+	cubicStep       = 500_000 // microseconds; growth and probing are decided once in each step
+	growUsed        = 0.5     // the rate grows only when this part of it was used
+	settling        = 1e6     // microseconds after a cut in which the service still counts what came before it
+	earlyThrottled  = 3       // a second cut while settling: this many throttled
+	earlyPart       = 0.3     // and this part of the answers
+	probeRefused    = 0.9     // two steps with this part refused start probing
+	probeRate       = 1.0     // messages per second while probing
+	probeExit       = 0.1     // part of the ceiling at which the rate restarts after an accepted probe
 )
 
-// Cubic adapts a number's rate to the service's throttling answers. The rate never exceeds the
-// ceiling, which is the number's pace. A throttling answer cuts the rate to 0.7. The rate then
-// grows back along a cubic curve: slowly near the rate where it was cut, fast far from it. When
-// nearly all messages are refused, it probes with one message a second until one is accepted.
+// The constants that tell congestion from throttling that a lower rate does not cure.
+const (
+	lowRate     = 0.95  // below this part of the last cut's rate, congestion would have ended
+	noiseLeast  = 2     // as many throttled at such rates are needed
+	noiseMost   = 0.05  // a greater part of the answers throttled is never noise
+	noiseFall   = 0.5   // the part throttled at low rates is noise if it is this much of the part at high ones
+	noiseMargin = 2     // times the part that is noise is let pass
+	noiseExcess = 4     // throttled answers beyond that make a cut
+	busyRate    = 500.0 // messages per second; from this ceiling on a stray throttling answer is let pass
+	busyMargin  = 0.002 // this part of the answers
+	busyExcess  = 2     // throttled answers beyond that make a cut
+	lowMemory   = 1000  // answers at low rates, from which on the older count half
+	highMemory  = 500   // and at high rates
+)
+
+// cubic adapts the rate of a key to how the service answers all that send at it. Rates are parts of
+// the ceiling, the rate that Lease is asked for, so a new ceiling needs no conversion. A throttling
+// answer cuts the rate, which then grows back along a cubic curve: slowly near the rate where it was
+// cut, fast far from it. When nearly all messages are refused, one a second is sent until one is
+// accepted. Throttling that goes on at a lower rate is noise, and is let pass.
 //
-// It is a plain value driven by the caller's clock: not safe for concurrent use. The zero
-// value is not usable: see NewCubic.
-type Cubic struct {
-	ceiling float64 // messages per second
-	rate    float64
-	peak    float64       // the rate before the last cut
-	grown   time.Duration // time on the curve since the last cut; counts only steps that used the rate
-	cutAt   time.Time
+// Local runs it; cubic.lua is the same arithmetic for Redis, and a test drives both. It is a plain
+// value driven by the caller's clock in microseconds, which must not go back.
+type cubic struct {
+	part  float64 // the multiplier while not probing
+	base  float64 // the multiplier after the last cut
+	peak  float64 // the multiplier before the last cut
+	grown float64 // seconds on the curve since the last cut; counts only steps that used the rate
+
+	stage   float64 // begins with a cut, when a cut has settled, and with a probe; 0: never cut
+	settled bool    // the service counts only what was sent after the last cut
 	probing bool
-	refused int // consecutive steps in which nearly all messages were refused
+	refused float64 // consecutive steps in which nearly all messages were refused
 
-	step      time.Time // when the step under observation began
-	accepted  int
-	throttled int
-	idle      time.Duration // part of the step in which the caller had nothing to send
+	step      float64 // when the step under observation began
+	answered  float64 // answers in the step
+	throttled float64 // of those, throttled
+	used      float64 // answers in the step to messages of this stage
+
+	early, earlyThrottled float64 // answers to messages sent since the cut, while it settles
+	excess                float64 // throttled answers beyond what is let pass
+	low, lowThrottled     float64 // answers to messages sent below lowRate of the peak
+	high, highThrottled   float64 // answers to messages sent above it, up to the cut
 }
 
-// NewCubic starts at the ceiling, in messages per second (> 0).
-func NewCubic(ceiling float64) *Cubic {
-	return &Cubic{ceiling: ceiling, rate: ceiling, peak: ceiling}
-}
-
-// SetCeiling follows a change of the number's pace. The multiplier stays the same.
-func (c *Cubic) SetCeiling(ceiling float64) {
-	if ceiling == c.ceiling {
-		return
+// newCubic starts at part of the ceiling: 1, or where a state that was lost had been.
+func newCubic(now, part float64) *cubic {
+	c := &cubic{part: 1, base: 1, peak: 1, step: now, settled: true}
+	if part < 1 {
+		c.restart(now, math.Max(part, multiplierFloor))
 	}
-	part := ceiling / c.ceiling
-	c.ceiling, c.rate, c.peak = ceiling, c.rate*part, c.peak*part
+	return c
 }
 
-// Rate is the rate to send at now, in messages per second.
-func (c *Cubic) Rate() float64 {
+// multiplier is the part of the ceiling to send at.
+func (c *cubic) multiplier(ceiling float64) float64 {
 	if c.probing {
-		return math.Min(probeRate, c.ceiling)
+		return math.Min(probeRate/ceiling, 1)
 	}
-	return c.rate
+	return c.part
 }
 
-// Multiplier is Rate as a part of the ceiling.
-func (c *Cubic) Multiplier() float64 { return c.Rate() / c.ceiling }
-
-// Probing reports whether nearly everything was refused and only probes are sent now.
-func (c *Cubic) Probing() bool { return c.probing }
-
-// Observe counts the answers that arrived since the last call. accepted counts every answer that
-// was not throttling. idle is how long the caller had nothing to send since the last call; a
-// caller that waits for slots is not idle, even when other processes get most of them. Call
-// Observe a few times a second, also with zeros. now must not go back.
-func (c *Cubic) Observe(now time.Time, accepted, throttled int, idle time.Duration) {
-	if c.step.IsZero() {
-		c.step = now
-	}
-	c.accepted += accepted
-	c.throttled += throttled
-	c.idle += idle
+// observe takes the answers since the last call. ceiling is in messages per second.
+func (c *cubic) observe(now, ceiling float64, a answers) {
+	a.turnTo(c.stage)
+	c.answered += a.accepted + a.throttled + a.lateAccepted + a.lateThrottled
+	c.throttled += a.throttled + a.lateThrottled
 	if c.probing {
-		if accepted > 0 {
-			c.resume(now)
+		if a.accepted > 0 {
+			c.restart(now, math.Max(probeExit, math.Min(probeRate/ceiling, 1)))
 		}
 		return
 	}
-	if throttled > 0 && !c.noise() && now.Sub(c.cutAt) >= cubicStep {
+	if c.settled {
+		c.used += a.accepted + a.throttled
+		c.judge(now, ceiling, a)
+	} else {
+		c.settle(now, a)
+	}
+	if now-c.step >= cubicStep {
+		c.endStep(now, ceiling)
+	}
+}
+
+// settle watches the second after a cut. Most throttling is still the old rate's; only much of it
+// says that the rate is far too high.
+func (c *cubic) settle(now float64, a answers) {
+	c.count(&c.high, &c.highThrottled, highMemory, a.lateAccepted+a.lateThrottled, a.lateThrottled)
+	c.early += a.accepted + a.throttled
+	c.earlyThrottled += a.throttled
+	switch {
+	case c.earlyThrottled >= earlyThrottled && c.earlyThrottled >= earlyPart*c.early:
+		c.cut(now)
+	case now-c.stage >= settling:
+		c.settled, c.stage = true, now
+	}
+}
+
+// judge cuts when more answers throttle than noise explains.
+func (c *cubic) judge(now, ceiling float64, a answers) {
+	n := a.accepted + a.throttled
+	if c.part < lowRate*c.peak {
+		c.count(&c.low, &c.lowThrottled, lowMemory, n, a.throttled)
+	} else {
+		c.count(&c.high, &c.highThrottled, highMemory, n, a.throttled)
+	}
+	pass, most := 0.0, 1.0
+	if ceiling >= busyRate {
+		pass, most = busyMargin, busyExcess
+	}
+	if c.noise() {
+		pass, most = math.Max(pass, noiseMargin*c.lowThrottled/c.low), noiseExcess
+	}
+	c.excess = math.Max(0, c.excess+a.throttled-pass*n)
+	if a.throttled > 0 && c.excess >= most {
 		c.cut(now)
 	}
-	for now.Sub(c.step) >= cubicStep {
-		c.endStep(now)
+}
+
+// noise reports whether a lower rate did not cure the throttling. The first throttled answer at a
+// high rate does not count: it is why there was a cut at all.
+func (c *cubic) noise() bool {
+	return c.lowThrottled >= noiseLeast && c.lowThrottled <= noiseMost*c.low &&
+		c.lowThrottled*c.high >= noiseFall*(c.highThrottled-1)*c.low
+}
+
+// count adds to answers and those throttled; beyond memory the older count half.
+func (*cubic) count(answered, throttled *float64, memory, n, t float64) {
+	*answered += n
+	*throttled += t
+	if *answered > memory {
+		*answered /= 2
+		*throttled /= 2
 	}
 }
 
-// cut lowers the rate to 0.7 of what it was. A second cut during recovery means that the limit
-// fell further, so the curve then aims at the newer, lower peak.
-func (c *Cubic) cut(now time.Time) {
-	c.peak = c.rate
-	c.rate = math.Max(c.rate*cubicBeta, multiplierFloor*c.ceiling)
-	c.cutAt, c.grown = now, 0
+// cut lowers the rate. The curve then aims at the rate where it was cut.
+func (c *cubic) cut(now float64) {
+	beta := cubicBeta
+	if c.settled && c.stage != 0 && math.Abs(c.part-c.peak) < cubicNear*c.peak {
+		beta = cubicNearBeta
+	}
+	c.peak = c.part
+	c.part = math.Max(c.part*beta, multiplierFloor)
+	c.base, c.grown, c.excess, c.used = c.part, 0, 0, 0
+	c.stage, c.settled, c.early, c.earlyThrottled = now, false, 0, 0
 }
 
-// resume ends a probe: the service accepts messages again, at a rate that is not known yet.
-func (c *Cubic) resume(now time.Time) {
-	c.probing, c.refused = false, 0
-	c.rate = math.Max(probeExit*c.ceiling, math.Min(probeRate, c.ceiling))
-	c.peak = c.rate
-	c.cutAt = now
-	// The curve is flat at its turning point, so growth starts on the steep half after it.
-	c.grown = c.turn()
-	c.step, c.accepted, c.throttled, c.idle = now, 0, 0, 0
+// restart sends at a rate of which nothing is known: growth starts on the steep half of the curve.
+func (c *cubic) restart(now, part float64) {
+	c.part, c.base, c.peak, c.grown, c.excess = part, part, part, 0, 0
+	c.stage, c.settled, c.probing, c.refused = now, true, false, 0
+	c.step, c.answered, c.throttled, c.used = now, 0, 0, 0
 }
 
-// endStep evaluates one half second: was nearly all refused, and was enough used to grow?
-func (c *Cubic) endStep(now time.Time) {
-	answers := float64(c.accepted + c.throttled)
-	if c.throttled > 0 && float64(c.throttled) >= probeRefused*answers {
+// endStep evaluates half a second: was nearly all refused, and was enough used to grow?
+func (c *cubic) endStep(now, ceiling float64) {
+	if c.throttled > 0 && c.throttled >= probeRefused*c.answered {
 		c.refused++
-	} else if answers > 0 {
+	} else if c.answered > 0 {
 		c.refused = 0
 	}
 	if c.refused >= 2 {
-		c.probing = true
+		c.probing, c.stage = true, now
+	} else if c.used > 0 && c.used >= growUsed*c.part*ceiling*(cubicStep/1e6) {
+		c.grow(ceiling)
 	}
-	clear := c.throttled == 0 || c.noise()
-	busy := c.idle.Seconds() <= (1-growUsed)*cubicStep.Seconds()
-	used := answers >= growUsed*c.rate*cubicStep.Seconds() || answers > 0 && busy
-	if clear && used && now.Sub(c.cutAt) >= cubicStep {
-		c.grow()
-	}
-	c.step = c.step.Add(cubicStep)
-	if now.Sub(c.step) >= cubicStep { // no call for more than a step: start again at now
+	c.step += cubicStep
+	if now-c.step >= cubicStep { // no call for more than a step: start again at now
 		c.step = now
 	}
-	c.accepted, c.throttled, c.idle = 0, 0, 0
+	c.answered, c.throttled, c.used = 0, 0, 0
 }
 
-// grow moves one step along the curve: rate(t) = C (t - K)^3 + peak, t since the cut.
-func (c *Cubic) grow() {
-	c.grown += cubicStep
-	x := (c.grown - c.turn()).Seconds()
-	c.rate = math.Min(c.ceiling, math.Max(c.rate, cubicScale*x*x*x+c.peak))
-}
-
-// turn is K, the time from a cut to the curve's turning point at the peak.
-func (c *Cubic) turn() time.Duration {
-	return time.Duration(math.Cbrt(c.peak*(1-cubicBeta)/cubicScale) * float64(time.Second))
-}
-
-// noise reports whether so few answers throttle that they prove nothing: a busy number sees a
-// stray one without being too fast.
-func (c *Cubic) noise() bool {
-	return c.ceiling >= noiseRate && float64(c.throttled) < noiseThrottled*c.ceiling
+// grow moves one step along the curve: rate(t) = C (t - K)^3 + peak, where K is the time to the
+// turning point at the peak. A slow number has less than one answer in a step.
+func (c *cubic) grow(ceiling float64) {
+	scale := math.Min(cubicScale/ceiling, cubicLeastScale*c.peak)
+	c.grown += math.Max(cubicStep/1e6, 1/(c.part*ceiling))
+	x := c.grown - math.Cbrt((c.peak-c.base)/scale)
+	c.part = math.Min(1, math.Max(c.part, c.peak+scale*x*x*x))
 }

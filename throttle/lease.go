@@ -22,6 +22,9 @@ const (
 // forgetAfter is how long the cursor of an idle key is kept after its last slot.
 const forgetAfter = time.Minute
 
+// forgetRateAfter is how long the adapted rate of an idle key is kept; cubic.lua has the same.
+const forgetRateAfter = 10 * time.Minute
+
 // interval is the time between two slots at rate. It is rounded up to a whole
 // nanosecond: at 3 per second, 333,333,333 ns would put four instants into one second.
 func interval(key string, rate float64, n int) (time.Duration, error) {
@@ -43,4 +46,12 @@ func fit(first, now time.Time, every time.Duration, n int) int {
 		return 0
 	}
 	return min(n, int(ahead/every)+1)
+}
+
+// stretch is the interval at part of the rate that has the interval every.
+func stretch(every time.Duration, part float64) time.Duration {
+	if part >= 1 {
+		return every
+	}
+	return time.Duration(math.Ceil(float64(every) / part))
 }

@@ -21,7 +21,10 @@ type Local struct {
 	keys map[string]*pacing
 	// arrivals are the theoretical arrival times of the keys that Allow is asked for.
 	arrivals map[string]time.Time
-	sweep    time.Time // when idle keys were last forgotten
+	// heard is what the service answered of the keys.
+	heard map[string]*hearing
+	sweep time.Time // when idle keys were last forgotten
+	base  time.Time // monotonic; the multiplier's clock is the time since then
 }
 
 // pacing is the state of one key.
@@ -36,7 +39,8 @@ var _ Limiter = (*Local)(nil)
 
 // NewLocal returns a limiter for one process.
 func NewLocal() *Local {
-	return &Local{keys: make(map[string]*pacing), arrivals: make(map[string]time.Time)}
+	return &Local{keys: make(map[string]*pacing), arrivals: make(map[string]time.Time), heard: make(map[string]*hearing),
+		base: time.Now()}
 }
 
 // Lease hands out slots as Limiter says. A key that was idle for a minute is forgotten; that
@@ -53,6 +57,10 @@ func (l *Local) Lease(ctx context.Context, key string, perSecond float64, n int)
 	defer l.mu.Unlock()
 	now := time.Now() // under the lock, so that it never goes back
 	l.forget(now)
+	seen := l.hear(key)
+	part, stage := seen.adapt(now.Sub(l.base), perSecond)
+	seen.asked = now
+	every = stretch(every, part)
 	p := l.keys[key]
 	switch {
 	case p == nil:
@@ -62,7 +70,46 @@ func (l *Local) Lease(ctx context.Context, key string, perSecond float64, n int)
 	case p.every != every:
 		p.start(every)
 	}
-	return p.lease(now, n), nil
+	s := p.lease(now, n)
+	s.Rate, s.Stage = part*perSecond, stage
+	return s, nil
+}
+
+// Observe notes an answer as Limiter says.
+func (l *Local) Observe(key string, stage int64, throttled bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hear(key).answers.note(stage, throttled)
+}
+
+// hearing is what the answers of the service say of the rate of a key.
+type hearing struct {
+	answers answers
+	cubic   *cubic // nil until the service throttles
+	asked   time.Time
+}
+
+func (l *Local) hear(key string) *hearing {
+	h := l.heard[key]
+	if h == nil {
+		h = &hearing{asked: time.Now()}
+		l.heard[key] = h
+	}
+	return h
+}
+
+// adapt takes the answers and returns the part of the ceiling to send at, and its stage.
+func (h *hearing) adapt(now time.Duration, ceiling float64) (part float64, stage int64) {
+	a, at := h.answers.take(), float64(1+now.Microseconds()) // stage 0 is before any
+	if h.cubic == nil {
+		if a.throttled+a.lateThrottled == 0 {
+			return 1, 0
+		}
+		h.cubic = newCubic(at, 1)
+	}
+	h.cubic.observe(at, ceiling, a)
+	h.answers.turnTo(h.cubic.stage)
+	return h.cubic.multiplier(ceiling), int64(h.cubic.stage)
 }
 
 // start begins a new rate with a new limiter that starts where the slots of the old one end.
@@ -107,6 +154,11 @@ func (l *Local) forget(now time.Time) {
 	for key, p := range l.keys {
 		if now.Sub(p.next) > forgetAfter {
 			delete(l.keys, key)
+		}
+	}
+	for key, h := range l.heard {
+		if now.Sub(h.asked) > forgetRateAfter {
+			delete(l.heard, key)
 		}
 	}
 	for key, tat := range l.arrivals {

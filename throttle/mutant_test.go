@@ -34,3 +34,17 @@ func TestFullBucketForAMissingKeyIsCaught(t *testing.T) {
 		t.Errorf("a missing key taken for a full bucket goes unnoticed: worst second %d, want more than %d", worst, limit)
 	}
 }
+
+// The mutation keeps the rate of a throttled number in each process: three of four replicas go on
+// at full rate.
+func TestARateThatIsNotSharedIsCaught(t *testing.T) {
+	server := redistest.Start(t)
+	if got := shared(t, server, 0); got[0] != 56 {
+		t.Errorf("without the mutation the replicas send at %v per second, want 56", got)
+	}
+	mutant.Set("cubic_unshared")
+	defer mutant.Set("")
+	if got := shared(t, server, 1); got[0] == 56 {
+		t.Errorf("a rate that is not shared goes unnoticed: the replicas send at %v per second, want more than 56", got)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,10 +18,14 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// slots is the script that does all arithmetic of the limiter.
-//
+// slots is the script that does all arithmetic of a lease: the multiplier first, then the instants.
+var slots = adaptLua + slotsLua
+
+//go:embed cubic.lua
+var adaptLua string
+
 //go:embed slots.lua
-var slots string
+var slotsLua string
 
 // Guard is how far ahead a cursor starts that is missing, rewound or in doubt. That is later than
 // any lease that another process may still hold: those end within 285 ms (Horizon, Lateness and
@@ -68,6 +73,8 @@ type memory struct {
 	incident int64         // the server's count of incidents when this key was last guarded
 	end      time.Time     // the local instant after the last slot handed out
 	used     time.Time
+	part     float64 // the multiplier as the script last returned it
+	answers  answers // not sent yet; guarded by Redis.mu
 }
 
 var _ Limiter = (*Redis)(nil)
@@ -144,8 +151,11 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 	}
 	incident := r.server.incidents()
 	asked := r.clock.now()
-	reply, err := r.server.eval(ctx, r.script, slots, "{n:"+key+"}:tat", m.args(every, n, incident)...)
+	heard := r.take(m)
+	keys := []string{"{n:" + key + "}:tat", r.cubicKey(key)}
+	reply, err := r.server.eval(ctx, r.script, slots, keys, append(m.args(every, n, incident), heard.args(m.part)...)...)
 	if err != nil {
+		r.giveBack(m, heard)
 		r.clock.forget()
 		return Slots{}, fmt.Errorf("%w: redis: %w", ErrUnavailable, err)
 	}
@@ -154,11 +164,16 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 		r.server.doubt()
 		return Slots{}, fmt.Errorf("%w: redis: %w", ErrUnavailable, err)
 	}
+	every = stretch(every, granted.part)
+	m.part = granted.part
+	r.turnTo(m, granted.stage)
+	paced := Slots{Interval: every, Rate: rate * granted.part, Stage: granted.stage}
 	if !r.clock.observe(asked, granted.now) {
 		// The clock is not the one of before: the instants may be another server's, or an hour off.
 		r.server.doubt()
 		r.log.Warn("the clock of redis stepped: slots are dropped", "key", key)
-		return Slots{Interval: every, Wait: Lateness}, nil
+		paced.Wait = Lateness
+		return paced, nil
 	}
 	if granted.n > 0 || granted.reset {
 		m.cursor = granted.cursor
@@ -166,10 +181,13 @@ func (r *Redis) Lease(ctx context.Context, key string, rate float64, n int) (Slo
 	if r.server.incidents() != incident {
 		// A connection was made on the way, to a server other than before, and the script was not
 		// told to be careful. The next lease tells it.
-		return Slots{Interval: every, Wait: time.Millisecond}, nil
+		paced.Wait = time.Millisecond
+		return paced, nil
 	}
 	m.incident = incident
-	return r.hand(m, granted, every), nil
+	s := r.hand(m, granted, every)
+	s.Rate, s.Stage = paced.Rate, paced.Stage
+	return s, nil
 }
 
 // args are the arguments of the script. The mutation is the mistake that most limiters make: a
@@ -236,12 +254,18 @@ func (r *Redis) recall(key string) *memory {
 			}
 		}
 	}
+	m := r.remember(key)
+	m.used = now
+	return m
+}
+
+// remember finds what is known of key, new if need be. The caller holds the lock.
+func (r *Redis) remember(key string) *memory {
 	m := r.keys[key]
 	if m == nil {
-		m = &memory{busy: make(chan struct{}, 1), cursor: "0"}
+		m = &memory{busy: make(chan struct{}, 1), cursor: "0", part: 1, used: time.Now()}
 		r.keys[key] = m
 	}
-	m.used = now
 	return m
 }
 
@@ -251,12 +275,14 @@ type grant struct {
 	now, first time.Duration // since 1970, by Redis's clock
 	cursor     string
 	reset      bool
+	part       float64
+	stage      int64
 }
 
 func parseGrant(reply any) (grant, error) {
 	bad := fmt.Errorf("the script answered %v", reply)
 	parts, ok := reply.([]any)
-	if !ok || len(parts) != 5 {
+	if !ok || len(parts) != 7 {
 		return grant{}, bad
 	}
 	n, ok1 := parts[0].(int64)
@@ -264,10 +290,12 @@ func parseGrant(reply any) (grant, error) {
 	first, ok3 := micros(parts[2])
 	cursor, ok4 := parts[3].(string)
 	reset, ok5 := parts[4].(int64)
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || n < 0 {
+	part, err1 := strconv.ParseFloat(fmt.Sprint(parts[5]), 64)
+	stage, err2 := strconv.ParseInt(fmt.Sprint(parts[6]), 10, 64)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || n < 0 || err1 != nil || err2 != nil || !(part > 0 && part <= 1) {
 		return grant{}, bad
 	}
-	return grant{n: int(n), now: now, first: first, cursor: cursor, reset: reset == 1}, nil
+	return grant{n: int(n), now: now, first: first, cursor: cursor, reset: reset == 1, part: part, stage: stage}, nil
 }
 
 // micros reads a time such as "1763694000123456.250" to the nanosecond; a float64 could not hold

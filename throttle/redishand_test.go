@@ -69,13 +69,13 @@ func TestLateSlotsAreForfeited(t *testing.T) {
 func TestGrantIsReadToTheNanosecond(t *testing.T) {
 	const us = time.Microsecond
 	reply := func(change ...any) []any { // index, value
-		parts := []any{int64(3), "1763694000123456", "1763694000123457.250", "1763694000160957.250", int64(0)}
+		parts := []any{int64(3), "1763694000123456", "1763694000123457.250", "1763694000160957.250", int64(0), "0.75", "42"}
 		for i := 0; i < len(change); i += 2 {
 			parts[change[i].(int)] = change[i+1]
 		}
 		return parts
 	}
-	good := grant{n: 3, now: 1763694000123456 * us, first: 1763694000123457*us + 250, cursor: "1763694000160957.250"}
+	good := grant{n: 3, now: 1763694000123456 * us, first: 1763694000123457*us + 250, cursor: "1763694000160957.250", part: 0.75, stage: 42}
 	none, reset, whole, digits := good, good, good, good
 	none.n, reset.reset, whole.first, digits.first = 0, true, 5*us, 5*us+123
 	for _, c := range []struct {
@@ -83,9 +83,10 @@ func TestGrantIsReadToTheNanosecond(t *testing.T) {
 		want  *grant
 	}{
 		{reply(), &good}, {reply(0, int64(0)), &none}, {reply(4, int64(1)), &reset}, {reply(2, "5"), &whole}, {reply(2, "5.1239"), &digits},
-		{nil, nil}, {"OK", nil}, {reply()[:4], nil}, {append(reply(), "more"), nil}, {reply(0, "3"), nil}, {reply(0, int64(-1)), nil},
+		{nil, nil}, {"OK", nil}, {reply()[:6], nil}, {append(reply(), "more"), nil}, {reply(0, "3"), nil}, {reply(0, int64(-1)), nil},
 		{reply(1, int64(5)), nil}, {reply(1, "soon"), nil}, {reply(2, nil), nil}, {reply(2, "5.x"), nil}, {reply(3, int64(5)), nil},
-		{reply(4, "0"), nil},
+		{reply(4, "0"), nil}, {reply(5, "0"), nil}, {reply(5, "1.1"), nil}, {reply(5, "NaN"), nil}, {reply(5, nil), nil},
+		{reply(6, "0.5"), nil}, {reply(6, nil), nil},
 	} {
 		got, err := parseGrant(c.reply)
 		if c.want == nil && (err == nil || got != grant{}) || c.want != nil && (err != nil || got != *c.want) {

@@ -100,10 +100,15 @@ func infoField(text, name string) string {
 
 // eval runs a script by its hash. When the server does not have the script, eval sends the text:
 // NOSCRIPT is the one error that proves that nothing ran.
-func (s *server) eval(ctx context.Context, sha, text, key string, args ...any) (any, error) {
-	reply, err := s.do(ctx, append([]any{"evalsha", sha, 1, key}, args...)...)
+func (s *server) eval(ctx context.Context, sha, text string, keys []string, args ...any) (any, error) {
+	rest := []any{len(keys)}
+	for _, key := range keys {
+		rest = append(rest, key)
+	}
+	rest = append(rest, args...)
+	reply, err := s.do(ctx, append([]any{"evalsha", sha}, rest...)...)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = s.do(ctx, append([]any{"eval", text, 1, key}, args...)...)
+		reply, err = s.do(ctx, append([]any{"eval", text}, rest...)...)
 	}
 	return reply, err
 }

@@ -3,19 +3,24 @@
 --
 -- KEYS[1]  {n:<key>}:tat  the cursor, microseconds of this Redis's clock as %.3f;
 --                         expires a minute after the instant it names
--- ARGV[1]  interval between two instants, microseconds
+-- ARGV[1]  interval between two instants at the full rate, microseconds
 -- ARGV[2]  how many instants are wanted, 1 or more
 -- ARGV[3]  horizon: no instant is later than this from now, microseconds
 -- ARGV[4]  guard: how far ahead a cursor starts that cannot be trusted, microseconds.
 --          More than the horizon, so that it meets no lease given before the loss
 -- ARGV[5]  the cursor that the caller saw after its own last lease; 0: none
 -- ARGV[6]  1 when the caller had an error since, or speaks to another server; else 0
+-- KEYS[2]  {n:<key>}:cubic  the state of the multiplier (cubic.lua)
+-- ARGV[7]  to [11]  what the caller heard since its last lease: stage, accepted, throttled,
+--          accepted and throttled of earlier stages
+-- ARGV[12] the multiplier that the caller was told last; 1: none
 --
--- Returns {granted, now, first, cursor, reset}. now, first and cursor are strings of
+-- Returns {granted, now, first, cursor, reset, part, stage}. now, first and cursor are strings of
 -- microseconds, because a number in a reply loses its fraction. first is the first
 -- instant granted; with granted 0 it is the first free one, beyond the horizon. reset
 -- is 1 when the cursor lay so far ahead that it was a mistake: the caller then takes
--- over the new cursor in place of the one it remembers.
+-- over the new cursor in place of the one it remembers. part is the multiplier: the
+-- slots lie interval / part apart. stage goes with the answers to them.
 --
 -- Clock: Redis TIME, never the caller's. Charges what it grants, not what was asked.
 
@@ -31,6 +36,12 @@ local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local stored = tonumber(redis.call('GET', KEYS[1]) or '')
 local cursor = stored
 local reset = 0
+
+local part, stage = adapt(KEYS[2], now, 1e6 / interval, {
+  stage = tonumber(ARGV[7]), accepted = tonumber(ARGV[8]), throttled = tonumber(ARGV[9]),
+  lateAccepted = tonumber(ARGV[10]), lateThrottled = tonumber(ARGV[11]),
+}, tonumber(ARGV[12]))
+if part < 1 then interval = math.ceil(interval * 1000 / part) / 1000 end
 
 -- Missing: never there, or lost (flushed, evicted, an empty restart).
 if not cursor then cursor = now + guard end
@@ -59,4 +70,4 @@ if cursor ~= stored then
     'PX', 60000 + math.ceil((cursor - now) / 1000))
 end
 return {granted, string.format('%.0f', now), string.format('%.3f', first),
-  string.format('%.3f', cursor), reset}
+  string.format('%.3f', cursor), reset, string.format('%.17g', part), string.format('%.0f', stage)}

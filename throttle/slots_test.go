@@ -13,14 +13,14 @@ import (
 )
 
 // watchedSlots runs slots.lua unchanged, with its own redis.call: that shows the script the time
-// ARGV[7] seconds and ARGV[8] microseconds, and records what the script writes. The reply is the
+// ARGV[13] seconds and ARGV[14] microseconds, and records what the script writes. The reply is the
 // script's, followed by the words of its SET ("" without one).
 var watchedSlots = `local server, written = redis, ''
 local function script(redis)
 ` + slots + `
 end
 local reply = script({call = function(command, ...)
-  if command == 'TIME' then return {ARGV[7], ARGV[8]} end
+  if command == 'TIME' then return {ARGV[13], ARGV[14]} end
   if command == 'SET' then written = table.concat({...}, ' ') end
   return server.call(command, ...)
 end})
@@ -134,15 +134,15 @@ func TestSlotsAreExactAtEveryEdge(t *testing.T) {
 			if stored != "none" {
 				server.Do("SET", key, stored)
 			}
-			want := fmt.Sprint([]any{c.granted, fmt.Sprint(now), at(c.first), at(c.cursor), c.reset, ""})
+			want := fmt.Sprint([]any{c.granted, fmt.Sprint(now), at(c.first), at(c.cursor), c.reset, "1", "0", ""})
 			if c.expires != never {
-				want = fmt.Sprint([]any{c.granted, fmt.Sprint(now), at(c.first), at(c.cursor), c.reset,
+				want = fmt.Sprint([]any{c.granted, fmt.Sprint(now), at(c.first), at(c.cursor), c.reset, "1", "0",
 					fmt.Sprintf("%s %s PX %d", key, at(c.cursor), c.expires)})
 			}
-			got, err := client.Eval(t.Context(), watchedSlots, []string{key},
-				c.every, c.wanted, horizon, guard, seen, c.suspect, now/1_000_000, now%1_000_000).Result()
+			got, err := client.Eval(t.Context(), watchedSlots, []string{key, key + ":cubic"},
+				c.every, c.wanted, horizon, guard, seen, c.suspect, 0, 0, 0, 0, 0, 1, now/1_000_000, now%1_000_000).Result()
 			if err != nil || fmt.Sprint(got) != want {
-				t.Errorf("granted, now, first, cursor, reset, written:\n got %v, %v\nwant %v", got, err, want)
+				t.Errorf("granted, now, first, cursor, reset, part, stage, written:\n got %v, %v\nwant %v", got, err, want)
 			}
 		})
 	}

@@ -31,7 +31,13 @@ type Limiter interface {
 	// MinRate to MaxRate), none later than Horizon from now. N may be 0: then Wait says when to ask
 	// again. Lease does not wait for the rate, only for the limiter itself. The error wraps ErrLease
 	// for impossible arguments, ErrUnavailable while the limiter cannot answer, or is the context's.
+	//
+	// The slots lie further apart while the service throttles key, as Observe told: Slots.Rate.
 	Lease(ctx context.Context, key string, rate float64, n int) (Slots, error)
+
+	// Observe tells that the service answered a message of key that was sent in a slot of stage, and
+	// whether the answer was throttling. It does not block: the next Lease takes the answers along.
+	Observe(key string, stage int64, throttled bool)
 
 	// Allow permits up to n uses of key within AllowFor from now, at rate (per second, > 0), as far
 	// as the Tolerance goes. granted may be 0; when it is less than n, wait says how long it takes
@@ -46,6 +52,12 @@ type Slots struct {
 	Interval time.Duration // between consecutive instants
 	N        int
 	Wait     time.Duration // when N is 0: how long until an instant is free
+	// Rate is what the key may send at now, in messages per second: what Lease was asked for, or less
+	// while the service throttles.
+	Rate float64
+	// Stage is for Observe. It changes whenever the rate was cut, so that answers to messages sent at
+	// the rate before do not cut it again.
+	Stage int64
 }
 
 // At is the i-th instant, from 0.

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/throttle"
 )
 
 // pauseLedger is a ledger that notes which runs are paused, and for what.
@@ -323,24 +325,55 @@ func TestARefusalFeedsTheSuppressions(t *testing.T) {
 	}
 }
 
-// Throttling answers alone make the number probe; any other answer to a POST says that the rate was
-// accepted.
+// told is a limiter that notes what it is told.
+type told struct {
+	throttle.Limiter
+	answers []string
+}
+
+func (l *told) Observe(key string, stage int64, throttled bool) {
+	l.answers = append(l.answers, fmt.Sprint(key, " ", stage, " ", throttled))
+}
+
+// Throttling answers alone lower the rate. Every other answer says that the rate was accepted, and
+// no answer says nothing.
 func TestOnlyThrottlingLowersTheRate(t *testing.T) {
-	w, s, _ := answering(t)
-	now := time.Now()
-	for range 25 {
-		w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Slow, Status: 429}, now)
-		now = now.Add(100 * time.Millisecond)
+	for _, tt := range []struct {
+		name string
+		e    *messaging.Error
+		want string
+	}{
+		{"accepted", nil, "[conn_1 7 false]"},
+		{"throttled", &messaging.Error{Proof: messaging.NotSent, Action: messaging.Slow, Status: 429}, "[conn_1 7 true]"},
+		{"throttled for a minute", &messaging.Error{Proof: messaging.NotSent, Action: messaging.Slow, Status: 429, Wait: time.Minute},
+			"[conn_1 7 true]"},
+		{"refused", &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, "[conn_1 7 false]"},
+		{"no connection", &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}, "[]"},
+		{"doubt", &messaging.Error{Proof: messaging.Doubt, Status: 500}, "[]"},
+		{"doubt without an id", &messaging.Error{Proof: messaging.DoubtNoID, Status: 200}, "[]"},
+	} {
+		w, s, _ := answering(t)
+		l := &told{}
+		w.poster.e.limiter, s.stage = l, 7
+		w.poster.observe(s, tt.e)
+		if got := fmt.Sprint(l.answers); got != tt.want {
+			t.Errorf("%s: the limiter was told %s, want %s", tt.name, got, tt.want)
+		}
 	}
-	if got := w.number.pace(); got != 1 {
-		t.Errorf("after 2.5 s of throttling the pace is %v, want 1", got)
+}
+
+// The pace of a number is what the limiter granted, and follows the configured pace at once.
+func TestThePaceIsWhatTheLimiterGranted(t *testing.T) {
+	w, _, _ := answering(t)
+	ceiling := 80.0
+	w.number.o.Pace = func(string) float64 { return ceiling }
+	l := throttle.NewLocal()
+	l.Observe("conn_1", 0, true)
+	if slots, err := w.number.lease(t.Context(), l, 100); err != nil || slots.N != 14 || slots.Rate != 56 {
+		t.Errorf("after a throttled answer: %d slots at %v a second, %v; want 14 (a free horizon) at 56", slots.N, slots.Rate, err)
 	}
-	w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}, now)
-	if got := w.number.pace(); got != 1 {
-		t.Errorf("after no answer the pace is %v, want 1", got)
-	}
-	w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
-	if got := w.number.pace(); got <= 1 {
-		t.Errorf("after another answer the pace is %v, want more than 1", got)
+	ceiling = 40
+	if got := w.number.pace(); got != 28 {
+		t.Errorf("at half the configured pace: %v a second, want 28", got)
 	}
 }

@@ -48,7 +48,6 @@ func (p *poster) full() bool {
 // pass meanwhile are forfeited. It reports false when ctx ended first.
 func (p *poster) enter(ctx context.Context) bool {
 	for p.full() {
-		p.number.rest(time.Now())
 		select {
 		case <-p.inFlight.ended:
 		case <-ctx.Done():

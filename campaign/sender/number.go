@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,17 +21,15 @@ type number struct {
 	doubts     breaker // most answers prove nothing: the service is broken
 
 	mu     sync.Mutex
-	cubic  *throttle.Cubic
+	part   float64   // of the configured pace that the limiter granted last
 	downs  int       // consecutive holds because the service could not be reached
 	noSlot refused   // the limiter cannot be asked
 	until  time.Time // the whole number is held until then
 	why    limitedBy // by this
-	idleAt time.Time // since when the poster waits for something else than a slot; zero: it does not
-	idle   time.Duration
 }
 
 func newNumber(connection string, o Options) *number {
-	return &number{connection: connection, o: o, cubic: throttle.NewCubic(max(o.Pace(connection), 1))}
+	return &number{connection: connection, o: o, part: 1}
 }
 
 // jitter changes a wait as the options say; each connection draws its own.
@@ -39,7 +38,7 @@ func (n *number) jitter(purpose string, d time.Duration) time.Duration {
 }
 
 // pace is the rate now, in messages per second: the configured pace, lowered while the service
-// throttles; 0 while the pace is not known.
+// throttles the number (docs/limits.md#slowing-down); 0 while the pace is not known.
 func (n *number) pace() float64 {
 	ceiling := n.o.Pace(n.connection)
 	if ceiling <= 0 {
@@ -47,52 +46,24 @@ func (n *number) pace() float64 {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cubic.SetCeiling(ceiling)
-	return n.cubic.Rate()
+	return n.part * ceiling
 }
 
-// feed tells the adaptive rate how the service took the load, and for how long there was nothing
-// to send.
-func (n *number) feed(now time.Time, accepted, throttled int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.settleIdle(now)
-	n.cubic.Observe(now, accepted, throttled, n.idle)
-	n.idle = 0
-}
-
-// rest notes that the poster could not use a slot if it had one: there is nothing to send, or
-// nothing may be sent.
-func (n *number) rest(now time.Time) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.idleAt.IsZero() {
-		n.idleAt = now
+// lease asks for slots: the limiter lowers the pace by what all replicas heard of the service.
+func (n *number) lease(ctx context.Context, l throttle.Limiter, want int) (throttle.Slots, error) {
+	ceiling := n.o.Pace(n.connection)
+	// 200 ms of work a lease, so that a message costs a fraction of a call (docs/limits.md#measured).
+	slots, err := l.Lease(ctx, n.connection, ceiling, min(want, int(min(max(n.pace()/5, 1), 200))))
+	if err == nil {
+		n.mu.Lock()
+		n.part = slots.Rate / ceiling
+		n.mu.Unlock()
 	}
-}
-
-// work notes that the poster can use slots.
-func (n *number) work(now time.Time) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.settleIdle(now)
-	n.idleAt = time.Time{}
-}
-
-// settleIdle counts the time up to now if the poster rests. The caller holds the lock.
-func (n *number) settleIdle(now time.Time) {
-	if n.idleAt.IsZero() {
-		return
-	}
-	if d := now.Sub(n.idleAt); d > 0 {
-		n.idle += d
-		n.idleAt = now
-	}
+	return slots, err
 }
 
 // accepted notes that the service took a message.
-func (n *number) accepted(now time.Time) {
-	n.feed(now, 1, 0)
+func (n *number) accepted() {
 	n.reached()
 	n.doubts.note("")
 }
@@ -123,9 +94,6 @@ func (n *number) failed(e *messaging.Error, now time.Time) {
 	}
 	if e.Action == messaging.Slow {
 		n.counts.throttled.Add(1)
-		n.feed(now, 0, 1)
-	} else {
-		n.feed(now, 1, 0)
 	}
 }
 

@@ -129,7 +129,6 @@ func (p *planner) heldUp(err error) {
 // will be due.
 func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	now := time.Now()
-	p.number.feed(now, 0, 0)
 	rate := p.number.pace()
 	p.limits = map[campaign.RunNo]limitedBy{}
 	defer p.publish()

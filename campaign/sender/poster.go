@@ -19,6 +19,7 @@ type poster struct {
 	inFlight flight
 	posts    sync.WaitGroup
 	own      permissions // run's goroutine's
+	stage    int64       // of the slots in hand; run's goroutine's
 }
 
 func newPoster(e *Engine, n *number, q *queue) *poster {
@@ -32,31 +33,26 @@ func (p *poster) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		if held, _ := p.number.heldFor(now); held > 0 {
-			p.number.rest(now)
 			p.sleep(ctx, held)
 			continue
 		}
 		n, wait := p.queue.next(now)
 		if n == 0 {
-			p.number.rest(now)
 			p.await(ctx, wait)
 			continue
 		}
-		rate := p.number.pace()
-		// 200 ms of work a lease, so that a message costs a fraction of a call (docs/limits.md#measured).
-		slots, err := p.e.limiter.Lease(ctx, p.number.connection, rate, min(n, int(min(max(rate/5, 1), 200))))
+		slots, err := p.number.lease(ctx, p.e.limiter, n)
 		if err != nil {
 			p.unavailable(ctx, err, now)
-			p.number.rest(now)
 			p.sleep(ctx, 100*time.Millisecond)
 			continue
 		}
 		p.number.answered()
-		p.number.work(now)
 		if slots.N == 0 {
 			p.sleep(ctx, max(slots.Wait, time.Millisecond))
 			continue
 		}
+		p.stage = slots.Stage
 		for i := range slots.N {
 			p.permit(ctx, slots.N-i, time.Now())
 			if !p.use(ctx, slots.At(i), slots.At(companion(slots, i))) {
@@ -108,6 +104,7 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 			p.e.rec.settle(p.number, a, notPosted(now))
 			continue
 		}
+		a.stage = p.stage
 		p.posts.Go(func() {
 			p.send(ctx, a)
 			p.inFlight.end()
@@ -158,16 +155,27 @@ func (p *poster) send(ctx context.Context, a *attempt) {
 	if err != nil {
 		e := fault(err)
 		p.number.failed(e, now)
+		p.observe(a, e)
 		p.pauseFor(ctx, a, e)
 		p.e.rec.settle(p.number, a, a.classify(e, p.e.o.Backoff, now))
 		return
 	}
-	p.number.accepted(now)
+	p.number.accepted()
+	p.observe(a, nil)
 	r.breaker.note("")
 	p.e.rec.settle(p.number, a, campaign.Result{
 		Kind: campaign.ResultAccepted, At: now,
 		MessageID: receipt.MessageID, Warning: receipt.Warning, RequestID: receipt.RequestID,
 	})
+}
+
+// observe tells the limiter how the service took the rate. No answer says nothing of it; every
+// other refusal says that the rate was accepted. e is nil for an accepted message.
+func (p *poster) observe(a *attempt, e *messaging.Error) {
+	if e != nil && (e.Proof != messaging.NotSent || e.Status == 0) {
+		return
+	}
+	p.e.limiter.Observe(p.number.connection, a.stage, e != nil && e.Action == messaging.Slow)
 }
 
 // post makes one request, and measures it.

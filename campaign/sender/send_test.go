@@ -45,7 +45,7 @@ func TestAnUnprovenAnswerIsDoubt(t *testing.T) {
 			{"another error", "Ada", reply{err: errGone}, campaign.ResultDoubt, "error", 1},
 			{"a value that cannot be", "", reply{}, campaign.ResultRefused, "not_rendered", 0},
 		} {
-			e, err := New(&pauseLedger{}, &tt.answer, nil, Options{Owner: "a"})
+			e, err := New(&pauseLedger{}, &tt.answer, throttle.NewLocal(), Options{Owner: "a"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,6 +78,8 @@ type denying struct{ err error }
 func (l denying) Lease(context.Context, string, float64, int) (throttle.Slots, error) {
 	return throttle.Slots{}, l.err
 }
+
+func (denying) Observe(string, int64, bool) {}
 
 func (l denying) Allow(context.Context, string, float64, int) (int, time.Duration, error) {
 	return 0, 0, l.err

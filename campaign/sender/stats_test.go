@@ -107,6 +107,8 @@ func (unavailable) Lease(context.Context, string, float64, int) (throttle.Slots,
 	return throttle.Slots{}, fmt.Errorf("%w: redis: no answer", throttle.ErrUnavailable)
 }
 
+func (unavailable) Observe(string, int64, bool) {}
+
 func (unavailable) Allow(context.Context, string, float64, int) (int, time.Duration, error) {
 	return 0, 0, fmt.Errorf("%w: redis: no answer", throttle.ErrUnavailable)
 }

@@ -1,0 +1,105 @@
+package throttle_test
+
+import (
+	"testing"
+	"time"
+
+	"campaignd/throttle"
+	"campaignd/throttle/redistest"
+)
+
+// sharing is limiters of as many processes that share a server.
+func sharing(t *testing.T, server *redistest.Server, n, database int) []throttle.Limiter {
+	t.Helper()
+	all := make([]throttle.Limiter, n)
+	for i := range all {
+		all[i] = connect(t, server.URL(database))
+	}
+	return all
+}
+
+// rates is what each of the limiters may send at, in messages per second.
+func rates(t *testing.T, all []throttle.Limiter) (rates []float64, stage int64) {
+	t.Helper()
+	for _, l := range all {
+		got, err := l.Lease(t.Context(), "conn_1", 80, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rates, stage = append(rates, got.Rate), got.Stage
+	}
+	return rates, stage
+}
+
+// shared has one of four replicas throttled, and returns the rates of all.
+func shared(t *testing.T, server *redistest.Server, database int) []float64 {
+	t.Helper()
+	all := sharing(t, server, 4, database)
+	_, stage := rates(t, all)
+	all[2].Observe("conn_1", stage, true)
+	rates(t, all[2:3]) // it tells with its lease
+	got, _ := rates(t, all)
+	return got
+}
+
+// Four replicas cut as one, and only once for what each of them heard.
+func TestReplicasCutAsOne(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for i, got := range shared(t, server, 0) {
+		if got != 56 {
+			t.Errorf("replica %d sends at %v per second, want 56 as the one that was throttled", i, got)
+		}
+	}
+	all := sharing(t, server, 4, 1)
+	_, stage := rates(t, all)
+	for _, l := range all {
+		l.Observe("conn_1", stage, true)
+	}
+	rates(t, all)
+	if got, _ := rates(t, all); got[0] != 56 || got[3] != 56 {
+		t.Errorf("all four were throttled at one rate: they send at %v per second, want one cut, to 56", got)
+	}
+}
+
+// A server that lost its memory takes the rate from those who know it: never back at full rate in
+// the middle of a throttling. A process that heard nothing follows.
+func TestALostRateIsTakenFromThoseWhoKnowIt(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	all := sharing(t, server, 2, 0)
+	_, stage := rates(t, all)
+	all[0].Observe("conn_1", stage, true)
+	rates(t, all[:1])
+	server.Do("FLUSHALL")
+	if got, _ := rates(t, all); got[0] != 56 || got[1] != 56 {
+		t.Errorf("after FLUSHALL the replicas send at %v per second, want 56", got)
+	}
+	if server.Do("EXISTS", "{n:conn_1}:cubic") != ":1" {
+		t.Error("the state is in no key {n:conn_1}:cubic, want it there")
+	}
+}
+
+// What a process heard is not lost while Redis is away.
+func TestAnswersWaitForTheServer(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	all := sharing(t, server, 1, 0)
+	_, stage := rates(t, all)
+	server.Kill()
+	all[0].Observe("conn_1", stage, true)
+	if _, err := all[0].Lease(t.Context(), "conn_1", 80, 1); err == nil {
+		t.Fatal("a lease of a dead server: got nil, want an error")
+	}
+	server.Restart()
+	for range 100 {
+		if got, err := all[0].Lease(t.Context(), "conn_1", 80, 1); err == nil {
+			if got.Rate != 56 {
+				t.Errorf("when the server is back: %v per second, want 56", got.Rate)
+			}
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	t.Error("two seconds after the server came back: got no lease, want one")
+}
