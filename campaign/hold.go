@@ -68,7 +68,6 @@ func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, boo
 		return Hold{}, false
 	}
 	h.Reason, h.Detail, h.Source, h.Since = e.Code, e.Error(), HoldByRefusal, posted
-	h.Manual = e.Heal == messaging.HealOperator
 	if e.Platform != 0 {
 		h.Reason = strconv.Itoa(e.Platform)
 	}
@@ -85,7 +84,6 @@ func FailureHold(code int, o Origin, at time.Time) (Hold, bool) {
 		return Hold{}, false
 	}
 	h.Reason, h.Detail, h.Source, h.Since = strconv.Itoa(code), f.Sentence, HoldByStatus, at
-	h.Manual = f.Heal == messaging.HealOperator
 	h.heal(f.Heal, at, f.Wait)
 	return h, true
 }

@@ -103,10 +103,11 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 	}{
 		{"paused", edit(func(r *messaging.TemplateRecord) { r.Status = "PAUSED" }), campaign.LevelError,
 			`spring.yaml:4:3: template.name: template "spring_sale" is paused on connection conn_2`},
-		{"absent", edit(func(r *messaging.TemplateRecord) { r.Name = "spring_sales" }), campaign.LevelError,
-			`template "spring_sale" does not exist on connection conn_2; did you mean "spring_sales"?`},
-		{"language", edit(func(r *messaging.TemplateRecord) { r.Language = "en_GB" }), campaign.LevelError,
-			`spring.yaml:5:3: template.language: template "spring_sale" does not exist in en_US on connection conn_2; it exists in en_GB`},
+		{"absent", edit(func(r *messaging.TemplateRecord) { r.Name = "spring_sales" }), campaign.LevelWarning,
+			`the service lists no template "spring_sale" on connection conn_2; its variables are not checked, and if it does not exist, ` +
+				`its messages are refused and it is held; did you mean "spring_sales"?`},
+		{"language", edit(func(r *messaging.TemplateRecord) { r.Language = "en_GB" }), campaign.LevelWarning,
+			`spring.yaml:5:3: template.language: the service lists template "spring_sale", but not in en_US, on connection conn_2; `},
 		{"variables", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{1}} {{2}} {{3}}" }), campaign.LevelError,
 			`the body of the template has 3 variables, and 2 are filled`},
 		{"named", edit(func(r *messaging.TemplateRecord) { r.Components[1].Text = "{{name}} {{rate}}" }), campaign.LevelWarning,

@@ -29,20 +29,17 @@ func findTemplate(use *TemplateUse, all []messaging.TemplateRecord, connection s
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
+	path, what, remedy := "template.name", fmt.Sprintf("the service lists no template %q on connection %s", use.Name, connection),
+		"create it at the service and wait for its approval"
 	switch {
 	case len(languages) > 0:
-		say(LevelError, "template.language",
-			fmt.Sprintf("template %q does not exist in %s on connection %s", use.Name, use.Language, connection),
-			"it exists in "+strings.Join(languages, ", "))
+		path, what = "template.language", fmt.Sprintf("the service lists template %q, but not in %s, on connection %s",
+			use.Name, use.Language, connection)
+		remedy = "it lists it in " + strings.Join(languages, ", ")
 	case spelling.Nearest(use.Name, names) != "":
-		say(LevelError, "template.name",
-			fmt.Sprintf("template %q does not exist on connection %s", use.Name, connection),
-			spelling.DidYouMean(use.Name, names))
-	default:
-		say(LevelError, "template.name",
-			fmt.Sprintf("template %q does not exist on connection %s", use.Name, connection),
-			"create it at the service and wait for its approval")
+		remedy = spelling.DidYouMean(use.Name, names)
 	}
+	say(LevelWarning, path, what+"; its variables are not checked, and if it does not exist, its messages are refused and it is held", remedy)
 	return nil
 }
 

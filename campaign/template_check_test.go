@@ -21,15 +21,17 @@ func said(check func(sayer)) (out []string) {
 func TestATemplateIsFoundByNameAndLanguage(t *testing.T) {
 	all := []messaging.TemplateRecord{{Name: "sale", Language: "fr"}, {Name: "sale", Language: "de"}, {Name: "hello", Language: "en_US"},
 		{Name: "hello", Language: "fr"}}
+	const follows = "; its variables are not checked, and if it does not exist, its messages are refused and it is held; "
 	for _, c := range []struct {
 		name, language string
 		at             int
 		want           []string
 	}{
 		{"sale", "de", 1, nil}, {"hello", "en-US", 2, nil},
-		{"sale", "en", -1, []string{`error template.language: template "sale" does not exist in en on connection c1; it exists in fr, de`}},
-		{"sales", "de", -1, []string{`error template.name: template "sales" does not exist on connection c1; did you mean "sale"?`}},
-		{"autumn", "de", -1, []string{`error template.name: template "autumn" does not exist on connection c1; ` +
+		{"sale", "en", -1, []string{`warning template.language: the service lists template "sale", but not in en, on connection c1` + follows +
+			`it lists it in fr, de`}},
+		{"sales", "de", -1, []string{`warning template.name: the service lists no template "sales" on connection c1` + follows + `did you mean "sale"?`}},
+		{"autumn", "de", -1, []string{`warning template.name: the service lists no template "autumn" on connection c1` + follows +
 			`create it at the service and wait for its approval`}},
 	} {
 		var found *messaging.TemplateRecord
