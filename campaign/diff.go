@@ -12,8 +12,8 @@ import (
 // `limits.rate: was 40, is 80`. Comments, order, spelling and written-out defaults do not count.
 // The result is empty when both files mean the same.
 func Differences(a, b []byte) []string {
-	was, wasErr := plainDefinition(a)
-	is, isErr := plainDefinition(b)
+	was, wasErr := plainDefinition(ParseStored("campaign", a))
+	is, isErr := plainDefinition(ParseDefinition("campaign", b))
 	switch {
 	case wasErr != nil && isErr != nil || wasErr == nil && isErr == nil:
 	case wasErr != nil:
@@ -33,8 +33,7 @@ func Differences(a, b []byte) []string {
 }
 
 // plainDefinition is the meaning of a file with its defaults, as maps, lists and scalars.
-func plainDefinition(src []byte) (v any, err error) {
-	d, err := ParseDefinition("campaign", src)
+func plainDefinition(d *Definition, err error) (v any, _ error) {
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func TestEveryFailureIsReturnedAndCanBeTriedAgain(t *testing.T) {
 		once  bool
 		make  func(t *testing.T, l campaign.Ledger) do
 	}{
-		"launch": {17, false, func(t *testing.T, _ campaign.Ledger) do {
+		"launch": {16, false, func(t *testing.T, _ campaign.Ledger) do {
 			list := list(t)
 			return func(l campaign.Ledger, s brittleService) error {
 				got, err := campaign.Launch{Ledger: l, Service: s, File: file, List: list}.Start(ctx)
@@ -93,7 +93,7 @@ func TestEveryFailureIsReturnedAndCanBeTriedAgain(t *testing.T) {
 				return whole(t, l, got.Run, 8)
 			}
 		}},
-		"resume": {15, false, func(t *testing.T, l campaign.Ledger) do {
+		"resume": {14, false, func(t *testing.T, l campaign.Ledger) do {
 			run, _, _ := created(t, l)
 			return func(l campaign.Ledger, s brittleService) error {
 				if got, err := (campaign.Launch{Ledger: l, Service: s, File: file}).Resume(ctx, run); err != nil {

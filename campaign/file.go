@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/goccy/go-yaml/token"
 )
 
 // The defaults of a campaign file.
@@ -23,7 +25,18 @@ const (
 //
 // The definition is not yet bound to a list: Compile binds it to the list's header.
 func ParseDefinition(name string, src []byte) (*Definition, error) {
-	s := readSource(name, src)
+	return readSource(name, src).definition()
+}
+
+// ParseStored reads the campaign of a run (Run.Definition), which another version of this program
+// may have launched. It ignores the schedule, and keys that this version does not know, except
+// where they would change what is sent, when or how much: in template, variables, window and limits.
+func ParseStored(name string, src []byte) (*Definition, error) {
+	s := &source{name: name, places: map[string]*token.Token{}, stored: true}
+	return s.read(src).definition()
+}
+
+func (s *source) definition() (*Definition, error) {
 	d := &Definition{}
 	if s.root != nil && len(s.findings) == 0 {
 		s.decode(d)

@@ -265,3 +265,26 @@ func ExampleParseDefinition() {
 	//     3 | template: {name: spring, langauge: en_US}
 	//                                  ^
 }
+
+// The campaign of a run may be of another version: what that version knew besides is kept, and
+// refused only where it changes what is sent.
+func TestAStoredCampaignOfAnotherVersionIsReadLeniently(t *testing.T) {
+	for add, ok := range map[string]bool{
+		"priority: high\n":                                   true,
+		"policies: {retry_storms: true}\n":                   true,
+		"schedule: {cron: \"0 9 * * MON\", jitter: 5m}\n":    true,
+		"schedule: {cron: \"\", timezone: Nowhere/Nobody}\n": true,
+		"limits: {per_person: 3}\n":                          false,
+		"window: {holidays: skip}\n":                         false,
+		"variables: {name: {shout: true}}\n":                 false,
+		"policies: {canary: {count: 3}}\n":                   false,
+	} {
+		if _, err := campaign.ParseDefinition("a", []byte(minimal+add)); err == nil {
+			t.Errorf("%q in a campaign file: no error, want one", add)
+		}
+		d, err := campaign.ParseStored("a-1", []byte(minimal+add))
+		if (err == nil) != ok || ok && d.Name != "a" {
+			t.Errorf("%q in the campaign of a run: %v, want readable: %v", add, err, ok)
+		}
+	}
+}

@@ -71,7 +71,7 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 		return FollowedUp{}, fmt.Errorf("%w: %s is %s, so its rows may still change; wait until it has ended, or `campaignd cancel %[2]s`",
 			ErrNotNow, p.ID(), p.State)
 	}
-	def, err := ParseDefinition(p.ID(), p.Definition)
+	def, err := ParseStored(p.ID(), p.Definition)
 	if err != nil {
 		return FollowedUp{}, fmt.Errorf("the stored campaign of %s: %w", p.ID(), err)
 	}

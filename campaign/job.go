@@ -21,9 +21,12 @@ type Job struct {
 	Owner  string // names this process
 	// Lease is how long a process that dies keeps others waiting; 0 or less means 15 s.
 	Lease time.Duration
+	// Rest is how long nobody may do the job again after it failed with an error; nil, or 0 or less:
+	// not at all.
+	Rest func(error) time.Duration
 }
 
-// Do acquires the job, calls do, and releases the job. While do works, it renews the lease every
+// Do acquires the job, calls do, and releases the job, after a failure when its rest is over. While do works, it renews the lease every
 // third of its length. When another process has the job, it returns ErrTaken without calling do.
 // When another process takes the job over meanwhile, the context of do ends with the cause
 // ErrFenced, and Do returns that. A ledger that cannot be reached changes nothing, since no other
@@ -52,6 +55,13 @@ func (j Job) Do(ctx context.Context, do func(context.Context) error) error {
 	// The caller's context may have ended, but the next process waits for this release.
 	end, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
+	if err != nil && ctx.Err() == nil && j.Rest != nil {
+		if d := j.Rest(err); d > 0 {
+			if _, renewed := j.Ledger.RenewJob(end, lease, d); renewed == nil {
+				return err
+			}
+		}
+	}
 	if released := j.Ledger.ReleaseJob(end, lease); err == nil && released != nil && ctx.Err() == nil {
 		return released // the work is done; the lease will run out
 	}

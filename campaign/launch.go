@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,6 +115,8 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 			return Launched{}, err
 		case run.State.Ended():
 			return Launched{Run: run, Ended: true}, nil
+		case key != "" && run.State != Importing: // another process has launched this firing
+			return Launched{Run: run, Resumed: true}, nil
 		default:
 			if diff := Differences(run.Definition, source); len(diff) > 0 {
 				return Launched{}, &ChangedError{run, diff}
@@ -224,6 +227,7 @@ func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run
 			return nil
 		}
 		launched, err = do(ctx, run)
+		l.note(ctx, run, err)
 		return err
 	})
 	if errors.Is(err, ErrFenced) {
@@ -234,23 +238,36 @@ func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run
 	return launched, err
 }
 
-// Resume continues a run whose import was interrupted, from what the ledger holds of it. When this
+// note writes why an import failed into its run, for `why`, `runs` and the next try.
+func (l Launch) note(ctx context.Context, run Run, err error) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrListElsewhere) && run.Detail != "" {
+		return
+	}
+	if detail := cut(err.Error(), 300); detail != run.Detail {
+		// Only for people: the error is returned as well.
+		_, _ = l.Ledger.SetState(ctx, run.No, []State{Importing}, Importing, "", detail)
+	}
+}
+
+// Resume continues a run whose import was interrupted, from what the ledger holds of it. The list is
+// l.List, or the one that the run names. When this
 // process cannot read the list as it was, it changes nothing and returns an error that wraps
 // ErrListElsewhere. While another process imports, it neither reads the list nor asks the service.
 func (l Launch) Resume(ctx context.Context, run Run) (Launched, error) {
-	def, err := ParseDefinition(run.ID(), run.Definition)
+	def, err := ParseStored(run.ID(), run.Definition)
 	if err != nil {
 		return Launched{}, fmt.Errorf("the stored campaign of %s: %w", run.ID(), err)
 	}
 	if file := def.Template.Header.File(); file != "" && run.Asset == "" && !filepath.IsAbs(file) && l.File == "" {
 		return Launched{}, fmt.Errorf("%w: its header file %s is beside the campaign file", ErrListElsewhere, file)
 	}
+	list := cmp.Or(l.List, run.ListName)
 	launched, err := l.bring(ctx, run, func(ctx context.Context, run Run) (Launched, error) {
-		hash, _, err := recipients.Hash(run.ListName)
+		hash, _, err := recipients.Hash(list)
 		if err != nil || hash != run.ListHash {
-			return Launched{}, errors.Join(fmt.Errorf("%w: %s", ErrListElsewhere, run.ListName), err)
+			return Launched{}, errors.Join(fmt.Errorf("%w: %s", ErrListElsewhere, list), err)
 		}
-		return l.again(ctx, def, run, run.ListName)
+		return l.again(ctx, def, run, list)
 	})
 	launched.Resumed = true
 	return launched, err
@@ -262,12 +279,8 @@ var ErrListElsewhere = errors.New("the list that the import began with is not he
 
 // freeze imports the list, uploads the header and finishes the import.
 func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list string, checked *Preflight) (Launched, error) {
-	senders, err := senderKeys(ctx, l.Service, def.Connections)
-	if err != nil {
-		return Launched{}, err
-	}
 	in := ImportInput{
-		Ledger: l.Ledger, Run: run, Definition: def, List: list, Senders: senders,
+		Ledger: l.Ledger, Run: run, Definition: def, List: list, Senders: checked.Senders,
 		Template: checked.Template, SegmentRows: segmentFor(checked.Sendable, len(def.Connections)),
 		Progress: func(rows int64) { l.progress("importing", rows) },
 	}
@@ -304,21 +317,4 @@ func (l Launch) progress(phase string, rows int64) {
 	if l.Progress != nil {
 		l.Progress(phase, rows)
 	}
-}
-
-// senderKeys are the keys of the campaign's own numbers, which are never recipients.
-func senderKeys(ctx context.Context, s Service, connections []string) ([]int64, error) {
-	all, err := s.Connections(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("ask the service for its connections: %w", err)
-	}
-	var keys []int64
-	for _, c := range all {
-		for _, id := range connections {
-			if c.ID == id {
-				keys = append(keys, senderKey(c.Phone))
-			}
-		}
-	}
-	return keys, nil
 }

@@ -227,10 +227,17 @@ func TestARowSkippedElsewhereMayBeChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := &fixedRows{l, first.Run.No,
-		[]campaign.Line{{Delivery: campaign.Delivery{Key: l.lines[0].Key}, Status: campaign.Skipped, Reason: "cancelled"}}}
-	got, err := campaign.StartFollowUp(t.Context(),
-		campaign.FollowUpInput{Ledger: other, Parent: parent, Where: []campaign.Where{{Status: campaign.Failed}}})
+	if _, err := campaign.CancelRun(t.Context(), l, first.Run); err != nil {
+		t.Fatal(err)
+	}
+	leases, err := l.Claim(t.Context(), campaign.Claim{Owner: "a", Runs: []campaign.RunNo{first.Run.No}, Cancelled: true, Max: 1, Lease: time.Hour})
+	if err != nil || len(leases) != 1 {
+		t.Fatalf("claimed %v, %v, want one segment", leases, err)
+	}
+	if _, err := l.Drop(t.Context(), leases[0], campaign.RunCancelled); err != nil {
+		t.Fatal(err)
+	}
+	got, err := follow(l, parent, "failed")
 	if err != nil || got.Chosen != 1 || got.Elsewhere != 0 {
 		t.Errorf("got %d chosen, %d elsewhere, %v, want 1 and none", got.Chosen, got.Elsewhere, err)
 	}

@@ -3,6 +3,7 @@ package campaign
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -140,11 +141,21 @@ func (s *source) keys(pairs []*ast.MappingValueNode, path string, t reflect.Type
 			}
 		}
 		if member == nil {
+			if s.stored && !decides(at) {
+				continue
+			}
 			s.add(pair.Key.GetToken(), fmt.Sprintf("unknown key %q", at), spelling.DidYouMean(key, known))
 			continue
 		}
 		s.shape(pair.Value, at, member)
 	}
+}
+
+// decides reports whether a key at path changes what a run sends, when, or how much of it. Its list
+// is frozen, and a schedule has fired, so the rest may be of another version of this program.
+func decides(path string) bool {
+	part, _, nested := strings.Cut(path, ".")
+	return nested && slices.Contains([]string{"template", "variables", "window", "limits"}, part)
 }
 
 func mapping(n ast.Node) ([]*ast.MappingValueNode, bool) {

@@ -27,6 +27,7 @@ type source struct {
 	places   map[string]*token.Token // by path, such as template.body[1]; also the keys of maps
 	findings []placed
 	root     ast.Node // nil for an empty file
+	stored   bool     // the campaign of a run: see ParseStored
 }
 
 // placed is a finding with its position, for sorting; 0 without a position.
@@ -38,7 +39,12 @@ type placed struct {
 // readSource parses src and compares its shape with Definition: keys, types, one document, no
 // anchors. Faults are in findings, and so is a panic of the parser, which is a third party's.
 func readSource(name string, src []byte) (s *source) {
-	s = &source{name: name, places: map[string]*token.Token{}}
+	return (&source{name: name, places: map[string]*token.Token{}}).read(src)
+}
+
+// read fills an empty source.
+func (s *source) read(src []byte) (out *source) {
+	out = s
 	defer func() {
 		if p := recover(); p != nil {
 			s.root = nil
@@ -92,7 +98,11 @@ func (s *source) decode(d *Definition) {
 			s.add(nil, fmt.Sprintf("the YAML decoder failed on this file: %v", p), "please report the file as a bug")
 		}
 	}()
-	if err := yaml.NodeToValue(s.root, d, yaml.Strict()); err != nil {
+	strict := []yaml.DecodeOption{yaml.Strict()}
+	if s.stored {
+		strict = nil
+	}
+	if err := yaml.NodeToValue(s.root, d, strict...); err != nil {
 		s.addError(err)
 	}
 }

@@ -47,7 +47,9 @@ func (s *source) checkDefinition(d *Definition) {
 	s.checkTemplate(&d.Template)
 	s.checkAudience(&d.Recipients)
 	s.checkVariables(d)
-	s.checkSchedule(d.Schedule)
+	if !s.stored {
+		s.checkSchedule(d.Schedule)
+	}
 	s.checkWindow(d.Window)
 	s.checkLimits(&d.Limits)
 	if d.Policies.OnUncertain != UncertainEvidence { // checkExecuted refuses evidence

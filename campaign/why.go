@@ -113,7 +113,8 @@ func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, err
 		return Why{}, fmt.Errorf("read the lanes of %s: %w", run.ID(), err)
 	}
 	rate := w.show(lanes, now)
-	if def, err := ParseDefinition(run.ID(), run.Definition); err == nil && def.Limits.Rate > 0 {
+	def, refused := ParseStored(run.ID(), run.Definition)
+	if refused == nil && def.Limits.Rate > 0 {
 		rate = min(rate, def.Limits.Rate) // all numbers of a run share this limit
 	}
 	segments, err := l.SegmentStates(ctx, run.No)
@@ -141,6 +142,10 @@ func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, err
 		}
 	}
 	w.Sentence = w.answer(run)
+	if refused != nil && len(run.Definition) > 0 && run.Wanted == WantRun && (run.State == Ready || run.State == Running) {
+		w.Sentence = fmt.Sprintf("this version cannot send it (%s); one that can goes on with it, and `campaignd cancel %s` ends it",
+			firstLine(refused.Error()), run.ID())
+	}
 	return w, nil
 }
 
@@ -208,6 +213,10 @@ func WindowOpens(segments []SegmentState, now time.Time) time.Time {
 func (w *Why) answer(run Run) string {
 	switch run.State {
 	case Importing:
+		if run.Detail != "" {
+			return fmt.Sprintf("its import failed after %d rows, and `campaignd serve` tries it again: %s; `campaignd cancel %s` ends it",
+				run.Rows, run.Detail, run.ID())
+		}
 		return fmt.Sprintf("its list is being imported (%d rows so far); if the importing process is gone, "+
 			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file", run.Rows)
 	case WaitingApproval:

@@ -33,7 +33,7 @@ type run struct {
 
 // compile prepares a run once.
 func compile(s campaign.Run, o Options) (*run, error) {
-	d, err := campaign.ParseDefinition(s.ID(), s.Definition)
+	d, err := campaign.ParseStored(s.ID(), s.Definition)
 	if err != nil {
 		return nil, fmt.Errorf("the stored campaign of %s: %w", s.ID(), err)
 	}

@@ -71,7 +71,7 @@ func (l *launcher) ended(ctx context.Context, key string, err error) {
 		l.again[key] = time.Now().Add(launchAgain)
 		if l.logged[key] != err.Error() {
 			l.logged[key] = err.Error()
-			l.d.log.Error("a launch failed; it is tried again each minute", "job", key, "err", err)
+			l.d.log.Error("a launch failed and will be tried again", "job", key, "err", err)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestAFailedLaunchIsRepeatedAfterAMinute(t *testing.T) {
 		}
 		logged := func(want int) {
 			t.Helper()
-			if got := strings.Count(log.String(), `msg="a launch failed; it is tried again each minute" job=spring`); got != want {
+			if got := strings.Count(log.String(), `msg="a launch failed and will be tried again" job=spring`); got != want {
 				t.Errorf("after %d tries the fault is logged %d times, want %d:\n%s", tries, got, want, log)
 			}
 		}

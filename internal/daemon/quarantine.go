@@ -193,6 +193,17 @@ func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.
 		log.Warn("a campaign file is not used", "err", err)
 	}
 	d := &Daemon{cfg: cfg, ledger: l}
+	for _, r := range runs { // an earlier quarantine died before it cancelled this run
+		if r.State != campaign.Importing || r.ListName != lostList {
+			continue
+		}
+		if !q.DryRun {
+			if err := closeFiring(ctx, l, r); err != nil {
+				return err
+			}
+		}
+		q.Firings = append(q.Firings, LostFiring{Campaign: r.Campaign, At: r.CreatedAt.UTC(), Run: r.ID()})
+	}
 	for _, s := range all {
 		firing, due, err := d.due(ctx, s, time.Now())
 		if err != nil {
@@ -201,26 +212,31 @@ func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.
 		known := slices.IndexFunc(runs, func(r campaign.Run) bool {
 			return r.Campaign == s.Definition.Name && r.Launch == cronKey+firing.Key
 		})
-		if !due || known >= 0 && runs[known].ListName != lostList { // a known firing is due if its import was interrupted
+		if !due || known >= 0 {
 			continue
 		}
 		lost := LostFiring{Campaign: s.Definition.Name, At: firing.At.UTC()}
 		if !q.DryRun {
-			var run campaign.Run
-			if known >= 0 { // an earlier quarantine died before it cancelled this run
-				run = runs[known]
-			} else if run, err = l.CreateRun(ctx, campaign.Run{Campaign: lost.Campaign, Launch: cronKey + firing.Key, ListName: lostList,
-				Template: s.Definition.Template.Name, Language: s.Definition.Template.Language}); err != nil {
-				return fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
-			}
-			_, err := l.SetState(ctx, run.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "",
-				"it may have been launched in the time that the ledger lost")
+			run, err := l.CreateRun(ctx, campaign.Run{Campaign: lost.Campaign, Launch: cronKey + firing.Key, ListName: lostList,
+				Template: s.Definition.Template.Name, Language: s.Definition.Template.Language})
 			if err != nil {
 				return fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
+			}
+			if err := closeFiring(ctx, l, run); err != nil {
+				return err
 			}
 			lost.Run = run.ID()
 		}
 		q.Firings = append(q.Firings, lost)
+	}
+	return nil
+}
+
+// closeFiring cancels the run without rows that stands for a firing.
+func closeFiring(ctx context.Context, l campaign.Ledger, r campaign.Run) error {
+	if _, err := l.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "",
+		"it may have been launched in the time that the ledger lost"); err != nil {
+		return fmt.Errorf("close the firing of %s: %w", r.Campaign, err)
 	}
 	return nil
 }
@@ -236,7 +252,7 @@ func (q *Quarantined) estimate(ctx context.Context, cfg *Config, runs []campaign
 		if r.State.Ended() {
 			continue
 		}
-		d, err := campaign.ParseDefinition(r.ID(), r.Definition)
+		d, err := campaign.ParseStored(r.ID(), r.Definition)
 		if err != nil {
 			return fmt.Errorf("the stored campaign of %s: %w; give --ahead", r.ID(), err)
 		}

@@ -215,7 +215,7 @@ func TestADeadImportIsResumedWhereItsListIs(t *testing.T) {
 	}
 	resume := func() {
 		l := newLauncher(d)
-		d.resumeImports(t.Context(), l, e)
+		d.resumeImports(t.Context(), l, e, nil)
 		l.running.Wait()
 	}
 	state := func(r campaign.Run) campaign.Run {

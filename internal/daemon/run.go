@@ -91,6 +91,9 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	run := launched.Run
 	result := RunResult{Resumed: launched.Resumed, Ended: launched.Ended}
 	if !launched.Ended {
+		if _, err := campaign.ParseStored(run.ID(), run.Definition); err != nil && run.Wanted != campaign.WantCancel {
+			return result, fmt.Errorf("this version cannot send %s, which `campaignd cancel %[1]s` ends: %w", run.ID(), err)
+		}
 		if run.State == campaign.Paused && run.Reason != campaign.PausedByOperator && run.Reason != campaign.PausedByLedger {
 			// The command is given again, so the run continues and tries once more what paused it. A pause
 			// by the operator or by a quarantine ends only by `resume`.

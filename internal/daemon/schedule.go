@@ -2,11 +2,11 @@ package daemon
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -22,6 +22,7 @@ const scheduleEvery = 5 * time.Second
 type Scheduled struct {
 	File       string
 	Definition *campaign.Definition
+	Source     []byte // the file as it was read
 	Cron       *plan.Cron
 }
 
@@ -73,7 +74,7 @@ func readScheduled(file string) (Scheduled, error) {
 		return Scheduled{}, err
 	}
 	c, err := plan.CronOf(file, src, def)
-	return Scheduled{File: file, Definition: def, Cron: c}, err
+	return Scheduled{File: file, Definition: def, Source: src, Cron: c}, err
 }
 
 // schedule fires the campaigns of the folder and resumes imports whose process died, until ctx
@@ -93,7 +94,7 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 				l.try(ctx, cronKey+s.Definition.Name, func(ctx context.Context) error { return d.fireOnce(ctx, s, e) })
 			}
 		}
-		d.resumeImports(ctx, l, e)
+		d.resumeImports(ctx, l, e, all)
 		t := time.NewTimer(scheduleEvery)
 		select {
 		case <-ctx.Done():
@@ -112,38 +113,11 @@ func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, e *sender.Engine) er
 		if err != nil || !due {
 			return err
 		}
-		if err := d.fire(ctx, s, firing, e); err != nil {
+		if err := d.fire(ctx, s, cronKey+firing.Key, e); err != nil {
 			return fmt.Errorf("%s, due %s: %w", s.File, firing.At.Format(time.RFC3339), err)
 		}
 		return nil
 	})
-}
-
-// resumeImports continues imports whose process died, if this process can read their list. A list
-// on another machine is left to a replica there, or to the operator's `campaignd run`.
-func (d *Daemon) resumeImports(ctx context.Context, l *launcher, e *sender.Engine) {
-	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
-	if err != nil {
-		return // the engine logs it
-	}
-	for _, r := range runs {
-		// A process creates a run before it leases the import, so a young run is left to its creator. The
-		// list of a follow-up is the ledger itself; the same `follow-up` command continues it.
-		if r.State != campaign.Importing || r.Parent != 0 || time.Since(r.CreatedAt) < time.Duration(d.cfg.Sending.Lease) {
-			continue
-		}
-		l.try(ctx, "import "+r.ID(), func(ctx context.Context) error {
-			launched, err := d.launch("", "").Resume(ctx, r)
-			if err != nil {
-				return fmt.Errorf("interrupted import of %s: %w", r.ID(), err)
-			}
-			if launched.Imported { // else another process has imported it since the runs were read
-				d.log.Info("interrupted import finished", "run", r.ID(), "rows", launched.Run.Rows)
-				e.Poke()
-			}
-			return nil
-		})
-	}
 }
 
 // launch returns the launch of a campaign file by the schedule.
@@ -169,10 +143,7 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing pl
 	}
 	after := info.ModTime()
 	for _, r := range last {
-		if r.State == campaign.Importing { // the launch was interrupted; return the same firing again
-			return plan.Firing{At: r.CreatedAt, Key: strings.TrimPrefix(r.Launch, cronKey)}, true, nil
-		}
-		after = r.CreatedAt
+		after = r.CreatedAt // also when its import was interrupted: resumeImports continues that
 	}
 	firing, _, ok = s.Cron.Latest(after, now)
 	if !ok {
@@ -185,13 +156,21 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing pl
 // cronKey begins the Launch key of scheduled runs, and the name of the job that fires a campaign.
 const cronKey = campaign.FiringKey
 
-// fire launches one firing. The ledger refuses a second run with the same key.
-func (d *Daemon) fire(ctx context.Context, s Scheduled, firing plan.Firing, e *sender.Engine) error {
-	launched, err := d.launch(s.File, cronKey+firing.Key).Start(ctx)
-	if err != nil {
-		return err
+// fire launches one firing under its key. The ledger refuses a second run with the same key. A
+// firing that failed rests at all replicas, unless its campaign file or the size of its list has
+// changed since.
+func (d *Daemon) fire(ctx context.Context, s Scheduled, key string, e *sender.Engine) error {
+	size := int64(-1)
+	if info, err := os.Stat(s.list()); err == nil {
+		size = info.Size()
 	}
-	d.log.Info("scheduled campaign launched", "run", launched.Run.ID(), "due", firing.At, "rows", launched.Run.Rows)
-	e.Poke()
-	return nil
+	job := fmt.Sprintf("%s of %s, file %x, list %d", key, s.Definition.Name, sha256.Sum256(s.Source), size)
+	return d.rested(ctx, job, d.launch(s.File, key), func(ctx context.Context, l campaign.Launch) error {
+		launched, err := l.Start(ctx)
+		if err == nil && launched.Imported {
+			d.log.Info("scheduled campaign launched", "run", launched.Run.ID(), "key", key, "rows", launched.Run.Rows)
+			e.Poke()
+		}
+		return err
+	})
 }

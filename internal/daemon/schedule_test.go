@@ -92,7 +92,7 @@ func TestReplicasDoNotTouchALiveImport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.resumeImports(t.Context(), launchers[i], e)
+			d.resumeImports(t.Context(), launchers[i], e, nil)
 		}
 		for _, l := range launchers {
 			l.running.Wait()
@@ -195,14 +195,14 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.fire(t.Context(), all[0], all[0].Next(time.Now()), e); err != nil {
+	if err := d.fire(t.Context(), all[0], cronKey+all[0].Next(time.Now()).Key, e); err != nil {
 		t.Fatal(err)
 	}
 	lines := log.lines("scheduled campaign launched")
 	if len(lines) != 1 || !strings.Contains(lines[0], "run=daily-1 ") || !strings.Contains(lines[0], "rows=3") {
 		t.Errorf("got the log %q, want one launch of daily-1 with 3 rows", lines)
 	}
-	if err := d.fire(t.Context(), Scheduled{File: bad}, all[0].Next(time.Now()), e); err == nil {
+	if err := d.fire(t.Context(), Scheduled{File: bad, Definition: &campaign.Definition{}}, cronKey+all[0].Next(time.Now()).Key, e); err == nil {
 		t.Errorf("fire of a faulty file = %v, want an error", err)
 	}
 }

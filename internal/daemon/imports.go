@@ -1,0 +1,164 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/campaign/sender"
+	"campaignd/internal/messaging"
+)
+
+// managementCalls is how many requests an hour a launch that fails again and again may make. The
+// platform allows 200 for all that an account does (docs/service.md#limits).
+const managementCalls = 30
+
+// restAfter is how long a launch waits, at all replicas, after a try that failed with this many
+// requests to the service. Tries so far apart make at most managementCalls an hour, or one try.
+func restAfter(calls int64) time.Duration {
+	if calls >= managementCalls/2 {
+		return max(time.Hour, time.Hour*time.Duration(calls)/managementCalls)
+	}
+	return max(launchAgain, time.Hour*time.Duration(calls)/time.Duration(managementCalls-calls))
+}
+
+// counted is a service that counts the requests of one launch.
+type counted struct {
+	campaign.Service
+	calls atomic.Int64
+}
+
+func (c *counted) Connections(ctx context.Context) ([]messaging.Connection, error) {
+	c.calls.Add(1)
+	return c.Service.Connections(ctx)
+}
+
+func (c *counted) Numbers(ctx context.Context) ([]messaging.Number, error) {
+	c.calls.Add(1)
+	return c.Service.Numbers(ctx)
+}
+
+func (c *counted) Templates(ctx context.Context, connection string) ([]messaging.TemplateRecord, error) {
+	c.calls.Add(1)
+	return c.Service.Templates(ctx, connection)
+}
+
+func (c *counted) UploadMedia(ctx context.Context, connection, name, contentType string, r io.Reader) (messaging.Asset, error) {
+	c.calls.Add(1)
+	return c.Service.UploadMedia(ctx, connection, name, contentType, r)
+}
+
+// rested does a launch under a job that rests after a failure, so that several replicas together
+// try as often as one, and a restart does not begin anew.
+func (d *Daemon) rested(ctx context.Context, name string, l campaign.Launch, do func(context.Context, campaign.Launch) error) error {
+	service := &counted{Service: l.Service}
+	l.Service = service
+	job := d.job(name)
+	job.Rest = func(err error) time.Duration {
+		if errors.Is(err, campaign.ErrListElsewhere) || errors.Is(err, campaign.ErrTaken) {
+			return 0 // a replica that has the list tries at once
+		}
+		return restAfter(service.calls.Load())
+	}
+	return job.Do(ctx, func(ctx context.Context) error { return do(ctx, l) })
+}
+
+// resumeImports continues imports whose process died, if this process can read their list. A list
+// on another machine is left to a replica there, or to the operator's `campaignd run`. An import of
+// a schedule that cannot be continued ends at its grace, or when its files are corrected; all are
+// the campaigns with a schedule.
+func (d *Daemon) resumeImports(ctx context.Context, l *launcher, e *sender.Engine, all []Scheduled) {
+	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return // the engine logs it
+	}
+	for _, r := range runs {
+		// A process creates a run before it leases the import, so a young run is left to its creator. The
+		// list of a follow-up is the ledger itself; the same `follow-up` command continues it.
+		if r.State != campaign.Importing || r.Wanted == campaign.WantCancel || r.Parent != 0 ||
+			time.Since(r.CreatedAt) < time.Duration(d.cfg.Sending.Lease) {
+			continue
+		}
+		var of *Scheduled
+		for i := range all {
+			if strings.HasPrefix(r.Launch, cronKey) && all[i].Definition.Name == r.Campaign {
+				of = &all[i]
+			}
+		}
+		l.try(ctx, "import "+r.ID(), func(ctx context.Context) error {
+			if err := d.resumeImport(ctx, r, of, e); err != nil {
+				return fmt.Errorf("interrupted import of %s: %w", r.ID(), err)
+			}
+			return nil
+		})
+	}
+}
+
+// resumeImport continues one import. of is the campaign of a scheduled run, nil for another.
+func (d *Daemon) resumeImport(ctx context.Context, r campaign.Run, of *Scheduled, e *sender.Engine) error {
+	launch := d.launch("", "")
+	if of != nil {
+		if ended, err := d.endStuck(ctx, r, *of, e); ended || err != nil {
+			return err
+		}
+		launch = d.launch(of.File, "")
+		launch.List = of.list()
+	}
+	return d.rested(ctx, fmt.Sprint("retry import ", r.No), launch, func(ctx context.Context, launch campaign.Launch) error {
+		launched, err := launch.Resume(ctx, r)
+		if err == nil && launched.Imported { // else another process has imported it since the runs were read
+			d.log.Info("interrupted import finished", "run", r.ID(), "rows", launched.Run.Rows)
+			e.Poke()
+		}
+		return err
+	})
+}
+
+// endStuck ends the import of a scheduled run that failed before (its Detail says how), when its
+// firing has become too late, or when its campaign file or list was changed since. The changed
+// campaign is launched again, as another firing. It reports whether the import has ended.
+func (d *Daemon) endStuck(ctx context.Context, r campaign.Run, s Scheduled, e *sender.Engine) (bool, error) {
+	if r.Detail == "" {
+		return false, nil
+	}
+	grace := time.Duration(s.Definition.Schedule.Grace)
+	late := plan.Misfire(s.Definition.Schedule.Misfire, grace, r.CreatedAt, time.Now()) != plan.Fire
+	why := fmt.Sprintf("its import did not end within its grace of %s: %s", s.Definition.Schedule.Grace, r.Detail)
+	if changed := s.changedSince(r); !late && !changed {
+		return false, nil
+	} else if !late {
+		key := fmt.Sprintf("%s after %d", r.Launch, r.No)
+		if err := d.fire(ctx, s, key, e); err != nil {
+			return false, err
+		}
+		why = "its campaign file or list was corrected, and launched again: " + r.Detail
+	}
+	err := d.job(fmt.Sprint("import ", r.No)).Do(ctx, func(ctx context.Context) error {
+		ended, err := d.ledger.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.RunStateFailed, "", why)
+		if err == nil && ended {
+			d.log.Error("a scheduled import was given up", "run", r.ID(), "why", why)
+		}
+		return err
+	})
+	return err == nil, err
+}
+
+// changedSince reports whether the campaign is another one than the run was launched with, or its
+// list was written since.
+func (s Scheduled) changedSince(r campaign.Run) bool {
+	if len(campaign.Differences(r.Definition, s.Source)) > 0 {
+		return true
+	}
+	info, err := os.Stat(s.list())
+	return err == nil && info.ModTime().After(r.CreatedAt)
+}
+
+// list is the path of the campaign's list.
+func (s Scheduled) list() string { return campaign.Beside(s.File, s.Definition.Recipients.File) }

@@ -1,0 +1,170 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Tries as far apart as restAfter says make at most 30 requests in an hour, or are one try.
+func TestAFailingLaunchAsksTheServiceSeldom(t *testing.T) {
+	for calls := int64(0); calls <= 120; calls++ {
+		rest := restAfter(calls)
+		tries := int64((time.Hour-1)/rest) + 1
+		if rest < launchAgain || tries > 1 && tries*calls > managementCalls {
+			t.Errorf("%d requests a try: %d tries an hour, %v apart, want at most %d requests", calls, tries, rest, managementCalls)
+		}
+	}
+}
+
+// watched counts the requests to the service.
+func (c *cluster) watched() *atomic.Int64 {
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		c.service.ServeHTTP(w, r)
+	}))
+	c.Cleanup(server.Close)
+	c.config.Service.BaseURL = server.URL
+	return &calls
+}
+
+// fourFire lets four replicas fire what is due in the folder, and continue imports.
+func (c *cluster) fourFire(dir string) {
+	c.Helper()
+	var firing sync.WaitGroup
+	for range 4 {
+		d := c.replica()
+		d.cfg.Campaigns = dir
+		all, err := ReadSchedule(dir)
+		if err != nil {
+			c.Fatal(err)
+		}
+		e, err := d.engine(0)
+		if err != nil {
+			c.Fatal(err)
+		}
+		firing.Go(func() {
+			l := newLauncher(d)
+			for _, s := range all {
+				err := d.fireOnce(c.Context(), s, e)
+				var refused *campaign.PreflightError
+				if err != nil && !errors.Is(err, campaign.ErrTaken) && !errors.As(err, &refused) {
+					c.Errorf("fireOnce = %v, want nil, taken, or a preflight", err)
+				}
+			}
+			d.resumeImports(c.Context(), l, e, all)
+			l.running.Wait()
+		})
+	}
+	firing.Wait()
+}
+
+// A firing whose preflight fails is tried once by four replicas together, and at once when its
+// campaign file is corrected.
+func TestFourReplicasMakeOnePreflight(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	calls := c.watched()
+	file := c.campaign(c.dir, "spring", dailySchedule, 10)
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		makeDue(t, file)
+	}
+	write(strings.Replace(string(good), "order_update", "not_approved_yet", 1))
+	for range 3 {
+		c.fourFire(c.dir)
+	}
+	if n := calls.Load(); n == 0 || n > 3 || len(c.runs()) != 0 {
+		t.Errorf("%d requests of twelve tries, %d runs, want those of one preflight, 1 to 3, and no run", n, len(c.runs()))
+	}
+	write(string(good))
+	c.fourFire(c.dir)
+	if runs := c.runs(); len(runs) != 1 || runs[0].State != campaign.Ready {
+		t.Errorf("after the correction: %+v, want one run, ready", runs)
+	}
+}
+
+// stuckImport makes a scheduled run whose import was interrupted and whose list is gone.
+func (c *cluster) stuckImport(age time.Duration) (campaign.Run, string) {
+	c.Helper()
+	file := c.campaign(c.dir, "spring", dailySchedule, 10)
+	makeDue(c.T, file)
+	all, err := ReadSchedule(c.dir)
+	if err != nil || len(all) != 1 {
+		c.Fatalf("%d schedules, %v; want 1", len(all), err)
+	}
+	list := all[0].list()
+	run, err := c.ledger.CreateRun(c.Context(), campaign.Run{Campaign: "spring", ListHash: "another", ListName: list,
+		Launch: campaign.FiringKey + "the last", Definition: all[0].Source, Header: []string{"phone"}})
+	if err != nil {
+		c.Fatal(err)
+	}
+	old := time.Now().Add(-24 * time.Hour)
+	if err := os.Chtimes(list, old, old); err != nil {
+		c.Fatal(err)
+	}
+	time.Sleep(age)
+	return run, file
+}
+
+// A stuck import says why, is launched again when its list is corrected, and ends.
+func TestACorrectedListIsAnotherFiring(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	c.config.Sending.Lease = campaign.Duration(time.Millisecond)
+	run, _ := c.stuckImport(20 * time.Millisecond)
+	c.fourFire(c.dir)
+	stuck, err := c.ledger.Run(t.Context(), run.No)
+	if err != nil || stuck.State != campaign.Importing || !strings.Contains(stuck.Detail, "not here") {
+		t.Fatalf("the import: %s %q, %v; want importing, with why", stuck.State, stuck.Detail, err)
+	}
+	if err := os.Chtimes(stuck.ListName, time.Now().Add(time.Second), time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	c.fourFire(c.dir)
+	runs := c.runs()
+	if len(runs) != 2 || runs[0].State != campaign.Ready || runs[0].Launch != fmt.Sprintf("%s after %d", run.Launch, run.No) || runs[0].Rows != 10 {
+		t.Fatalf("runs %+v; want another firing, ready with 10 rows", runs)
+	}
+	if runs[1].State != campaign.RunStateFailed || !strings.Contains(runs[1].Detail, "launched again") {
+		t.Errorf("the stuck import: %s %q; want failed, launched again", runs[1].State, runs[1].Detail)
+	}
+}
+
+// A stuck import ends at its grace, and does not hold up the schedule.
+func TestAStuckImportEndsAtItsGrace(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	c.config.Sending.Lease = campaign.Duration(time.Millisecond)
+	run, file := c.stuckImport(20 * time.Millisecond)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.fourFire(c.dir)
+	soon := strings.Replace(string(text), "misfire: run, grace: 48h", "misfire: skip, grace: 1s", 1)
+	if soon == string(text) {
+		t.Fatalf("the schedule is %q, want one with misfire: run, grace: 48h", text)
+	}
+	if err := os.WriteFile(file, []byte(soon), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(run.CreatedAt.Add(1100 * time.Millisecond)))
+	c.fourFire(c.dir)
+	if r, err := c.ledger.Run(t.Context(), run.No); err != nil || r.State != campaign.RunStateFailed || !strings.Contains(r.Detail, "grace of 1s") {
+		t.Errorf("the stuck import: %s %q, %v; want failed at its grace", r.State, r.Detail, err)
+	}
+}
