@@ -67,10 +67,7 @@ func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, boo
 	if !ok {
 		return Hold{}, false
 	}
-	h.Reason, h.Detail, h.Source, h.Since = e.Code, e.Error(), HoldByRefusal, posted
-	if e.Platform != 0 {
-		h.Reason = strconv.Itoa(e.Platform)
-	}
+	h.Reason, h.Detail, h.Source, h.Since = e.Reason(), e.Error(), HoldByRefusal, posted
 	h.heal(heal, now, e.Wait)
 	return h, true
 }

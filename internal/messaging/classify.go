@@ -153,15 +153,19 @@ type refusalBody struct {
 func (e *Error) row(b refusalBody) row {
 	if b.code {
 		if r, ok := platformRow(e.Platform); ok {
+			e.reason = strconv.Itoa(e.Platform)
 			return r
 		}
 	}
+	e.reason = e.Code
 	named, known := serviceRows[e.Code]
 	if !known && e.Class != "" {
-		named, known = serviceRows["send_"+e.Class]
+		e.reason = "send_" + e.Class
+		named, known = serviceRows[e.reason]
 	}
 	switch {
 	case e.Status == 429:
+		e.reason = httpCode(429)
 		return statusRow(429, b.json)
 	case e.Retryable != nil && *e.Retryable && (!known || named.Action == Refuse):
 		return row{Action: RetryOnce, Sentence: serviceRows["send_retryable"].Sentence}
@@ -172,6 +176,7 @@ func (e *Error) row(b refusalBody) row {
 		// (docs/service.md#errors).
 		return fix("the platform refused the message")
 	}
+	e.reason = httpCode(e.Status)
 	return statusRow(e.Status, b.json)
 }
 

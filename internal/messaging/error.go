@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -124,6 +125,20 @@ type Error struct {
 	RequestID string
 	// Err is the cause, if there is one.
 	Err error
+
+	reason string
+}
+
+// Reason returns the code that decided what the answer means: the platform's code in decimal, the
+// service's, or http_401 and the like where the body says nothing known. Sentence explains it.
+func (e *Error) Reason() string {
+	switch {
+	case e.reason != "":
+		return e.reason
+	case e.Platform != 0:
+		return strconv.Itoa(e.Platform)
+	}
+	return e.Code
 }
 
 func (e *Error) Unwrap() error { return e.Err }

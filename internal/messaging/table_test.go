@@ -118,6 +118,29 @@ func TestTheOrderOfADecision(t *testing.T) {
 	}
 }
 
+func TestTheReasonIsTheCodeThatDecided(t *testing.T) {
+	for _, c := range []struct {
+		status     int
+		body, want string
+	}{
+		{400, `{"error":"send_account","meta":{"errorClass":"account","code":131042}}`, "131042"},
+		{400, `{"error":"send_policy","meta":{"code":0}}`, "0"},
+		{400, `{"error":"send_template","meta":{"errorClass":"template","code":777}}`, "send_template"},
+		{400, `{"error":"refused","meta":{"errorClass":"template","code":777}}`, "send_template"},
+		{403, `{"error":"account_deactivated"}`, "account_deactivated"}, {402, `{"error":"sold_out"}`, "http_402"},
+		{401, `{"error":"unauthorized"}`, "http_401"}, {401, `<html>`, "http_401"}, {403, `<html>`, "http_403"},
+		{429, `{"error":"calm"}`, "http_429"}, {403, `error code: 1010`, "cdn_1010"}, {308, ``, "redirect"},
+	} {
+		e := classified(c.status, nil, c.body)
+		if got := e.Reason(); got != c.want || strings.HasSuffix(Sentence(got), "not in its document") {
+			t.Errorf("%d %s: reason %q (%s), want %q with a sentence", c.status, c.body, got, Sentence(got), c.want)
+		}
+	}
+	if got := (&Error{Platform: 131042, Code: "send_account"}).Reason(); got != "131042" {
+		t.Errorf("an error made elsewhere: reason %q, want 131042", got)
+	}
+}
+
 // A code without a row of its own has a sentence all the same.
 func TestNoCodeIsWithoutASentence(t *testing.T) {
 	for code, want := range map[string]string{
