@@ -112,10 +112,12 @@ local function observe(c, now, ceiling, a)
 end
 
 local function adapt(key, now, ceiling, a, seen)
+  local calm = a.throttled + a.lateThrottled == 0 and seen >= 1
+  if calm and redis.call('EXISTS', key) == 0 then return 1, 0 end
   local c, stored = {}, redis.call('HMGET', key, unpack(fields))
   for i, field in ipairs(fields) do c[field] = tonumber(stored[i] or '') or 0 end
   if c.part == 0 or c.step > now + 1000000 then -- none, or the clock stepped back
-    if a.throttled + a.lateThrottled == 0 and seen >= 1 then return 1, 0 end
+    if calm then return 1, 0 end
     for _, field in ipairs(fields) do c[field] = 0 end
     c.part, c.base, c.peak, c.step, c.settled = 1, 1, 1, now, 1
     if seen < 1 then restart(c, now, math.max(seen, 0.02)) end

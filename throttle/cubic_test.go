@@ -34,7 +34,8 @@ func TestCubicIsExactAtEveryEdge(t *testing.T) {
 		{"a cut, a second to settle, and the way back", 100, []heard{
 			{0, 20, 1, 0, 0, 70}, {500 * ms, 35, 0, 0, 0, 70}, {1000 * ms, 35, 0, 0, 0, 70}, {1500 * ms, 35, 0, 0, 0, curve(0.5, 100, 70)},
 			{2000 * ms, 40, 0, 0, 0, curve(1, 100, 70)}, {2500 * ms, 44, 0, 0, 0, curve(1.5, 100, 70)}, {3000 * ms, 46, 0, 0, 0, curve(2, 100, 70)},
-			{3500 * ms, 48, 0, 0, 0, curve(2.5, 100, 70)}, {4000 * ms, 49, 0, 0, 0, curve(3, 100, 70)}, {4500 * ms, 49, 0, 0, 0, curve(3.5, 100, 70)},
+			{3500 * ms, 48, 0, 0, 0, curve(2.5, 100, 70)}, {4000 * ms, 49, 0, 0, 0, curve(3, 100, 70)},
+			{4500 * ms, 49, 0, 0, 0, curve(3.5, 100, 70)},
 			{5000 * ms, 49, 0, 0, 0, curve(4, 100, 70)}, {5500 * ms, 49, 0, 0, 0, 100}, {6000 * ms, 49, 0, 0, 0, 100},
 		}, false},
 		{"throttled before the cut, heard after it", 100, []heard{

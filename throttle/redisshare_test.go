@@ -1,6 +1,7 @@
 package throttle_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -102,4 +103,40 @@ func TestAnswersWaitForTheServer(t *testing.T) {
 		<-time.After(20 * time.Millisecond)
 	}
 	t.Error("two seconds after the server came back: got no lease, want one")
+}
+
+// An answer costs no call of Redis: the next lease takes it along. A number that was never
+// throttled costs no write beside its cursor's.
+func TestAnswersCostNoCall(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	calls := func() map[string]string { // by command: "calls=3"
+		all := map[string]string{}
+		for _, line := range server.Lines("INFO", "commandstats") {
+			if name, rest, ok := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":"); ok {
+				all[name], _, _ = strings.Cut(rest, ",")
+			}
+		}
+		return all
+	}
+	l := connect(t, server.URL(0))
+	var stage int64
+	for i := range 200 {
+		got, err := l.Lease(t.Context(), "conn_1", throttle.MaxRate, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			l.Observe("conn_1", got.Stage, i > 100)
+		}
+		stage = got.Stage
+	}
+	got := calls()
+	t.Logf("4,000 answers, 200 leases, the last half throttled: %v", got)
+	if eval, write := got["evalsha"], got["hset"]; eval != "calls=200" || write != "calls=98" || stage == 0 {
+		t.Errorf("evalsha %s, hset %s, stage %d; want calls=200, calls=98 since the first throttled answer, a stage", eval, write, stage)
+	}
+	if exists, read := got["exists"], got["hmget"]; exists != "calls=102" || read != "calls=98" {
+		t.Errorf("exists %s, hmget %s; want calls=102 up to the first throttled answer, then calls=98", exists, read)
+	}
 }
