@@ -133,9 +133,10 @@ func (b brittle) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 	return each(b.fuse, "Suppressions", b.Ledger.Suppressions(ctx))
 }
 
-func (b brittle) SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]campaign.SkipReason, error) {
+func (b brittle) SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
+) (map[int64]campaign.SkipReason, error) {
 	return through(b.fuse, "SuppressedKeys", func() (map[int64]campaign.SkipReason, error) {
-		return b.Ledger.SuppressedKeys(ctx, keys, marketing, now)
+		return b.Ledger.SuppressedKeys(ctx, keys, marketing, companies, now)
 	})
 }
 

@@ -181,22 +181,25 @@ const (
 
 // Suppression is a number that must not be sent to.
 type Suppression struct {
-	Key    int64  // recipients.Key
-	To     string // E.164, for exports
-	Scope  Scope
-	Source string // import, operator, stop, button, user_preferences, refused:CODE, failed:CODE
-	At     time.Time
-	Until  time.Time // zero: for ever
+	Key   int64  // recipients.Key
+	To    string // E.164, for exports
+	Scope Scope
+	// Company is the client whose messages alone it stops (Origin.Company); "": those of all.
+	Company string
+	Source  string // import, operator, stop, button, user_preferences, refused:CODE, failed:CODE
+	At      time.Time
+	Until   time.Time // zero: for ever
 }
 
 // SuppressionLedger keeps the numbers that must not be sent to.
 type SuppressionLedger interface {
-	Suppress(ctx context.Context, s []Suppression) (added int, err error) // idempotent on (Key, Scope)
+	Suppress(ctx context.Context, s []Suppression) (added int, err error) // idempotent on (Key, Scope, Company)
+	// Unsuppress removes suppressions. One without a company stands for those of every company too.
 	Unsuppress(ctx context.Context, s []Suppression) (removed int, err error)
 	Suppressions(ctx context.Context) iter.Seq2[Suppression, error] // by number
-	// SuppressedKeys returns which of keys are suppressed for a run of this kind, for the counts of a
-	// preflight.
-	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]SkipReason, error)
+	// SuppressedKeys returns which of keys are suppressed for a run of this kind and of these companies,
+	// for the counts of a preflight. If one of the companies is "", or there is none, it is not known.
+	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
 }
 
 // Tally counts the deliveries of a run with one status and reason.

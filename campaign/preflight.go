@@ -31,7 +31,7 @@ type PreflightInput struct {
 	Senders []int64
 	// Suppressions returns who must not be sent to; nil does not count them.
 	Suppressions interface {
-		SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]SkipReason, error)
+		SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
 	}
 	// Rate returns the configured limit of a connection in messages per second, 0 for none; may be nil.
 	Rate func(connection string) float64
@@ -169,6 +169,8 @@ type check struct {
 	badZone int64 // rows whose time zone does not exist
 	noZone  int64 // rows without a time zone
 	tiers   int64 // sum of the tiers of the numbers; 0: unknown
+	// companies are the clients that the connections belong to; "": one is not known.
+	companies []string
 }
 
 func (c *check) say(level Level, path, what, remedy string) {
@@ -242,6 +244,7 @@ func (c *check) service(ctx context.Context) error {
 		if j := slices.IndexFunc(numbers, func(n messaging.Number) bool { return n.ConnectionID == id }); j >= 0 {
 			n, told = numbers[j], true
 		}
+		c.companies = append(c.companies, known[at].CompanyID)
 		c.connection(id, known[at], n, told || err != nil && offered)
 		if err := c.template(ctx, id); err != nil {
 			return err

@@ -250,7 +250,7 @@ func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
 // refusing is a suppression list that fails one call, counted from 1.
 type refusing struct{ *fuse }
 
-func (r refusing) SuppressedKeys(context.Context, []int64, bool, time.Time) (map[int64]campaign.SkipReason, error) {
+func (r refusing) SuppressedKeys(context.Context, []int64, bool, []string, time.Time) (map[int64]campaign.SkipReason, error) {
 	return nil, r.call("SuppressedKeys")
 }
 

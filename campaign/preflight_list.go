@@ -145,7 +145,7 @@ func (c *check) suppress(ctx context.Context, batch []pending) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	reasons, err := c.in.Suppressions.SuppressedKeys(ctx, keys, c.p.Marketing, time.Now())
+	reasons, err := c.in.Suppressions.SuppressedKeys(ctx, keys, c.p.Marketing, c.companies, time.Now())
 	if err != nil {
 		return fmt.Errorf("read the suppressions: %w", err)
 	}

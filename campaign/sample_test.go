@@ -125,13 +125,14 @@ func TestAFileOfSuppressionsIsReadRowByRow(t *testing.T) {
 	path := writeFile(t, "stop.csv",
 		"to,scope,until,source,at\n+2348031234501,,,,\n+2348031234502,marketing,2027-01-01T01:00:00+01:00,stop,2026-01-01T00:00:00Z\n"+
 			"+2348031234503,unreachable,,Formula!,\n+2348031234501,all,,,\n+2348031234504,everything,,,\n"+
-			"+2348031234505,,soon,,\n+2348031234506,,,,yesterday\nx,,,,\n+2348031234507,,,refused:131026,\n")
+			"+2348031234505,,soon,,\n+2348031234506,,,,yesterday\nx,,,,\n+2348031234507,,,refused:131026,\n"+
+			"+2348031234508,marketing@co_1,,stop,2026-01-01T00:00:00Z\n+2348031234508,marketing@=1,,,\n")
 	l := openLedger(t)
 	var rejected []string
 	in := campaign.SuppressionFile{Path: path, Scope: campaign.ScopeAll,
 		Rejected: func(line int, why string) { rejected = append(rejected, fmt.Sprint(line, " ", why)) }}
 	counts, err := campaign.ImportSuppressions(t.Context(), l, in)
-	if want := (campaign.SuppressionCounts{Rows: 9, Added: 4, Known: 1, Rejected: 4}); err != nil || counts != want {
+	if want := (campaign.SuppressionCounts{Rows: 11, Added: 5, Known: 1, Rejected: 5}); err != nil || counts != want {
 		t.Errorf("got %+v, %v, want %+v", counts, err, want)
 	}
 	for i, want := range []string{`6 scope "everything" is unknown; give marketing, all or unreachable`, `7 until: "soon" is no RFC 3339 ` +
@@ -155,23 +156,25 @@ func TestAFileOfSuppressionsIsReadRowByRow(t *testing.T) {
 		if lately := !s.At.Before(before.Add(-time.Second)); lately != (s.Source != "stop") {
 			t.Errorf("%s is suppressed since %v, want the time of the file, or now", s.To, s.At)
 		}
-		got = append(got, strings.Join([]string{s.To, string(s.Scope), s.Source, until}, " "))
+		got = append(got, strings.Join([]string{s.To, s.ScopeText(), s.Source, until}, " "))
 	}
 	want := []string{"+2348031234501 all import ", "+2348031234502 marketing stop 2027-01-01T00:00:00Z",
-		"+2348031234503 unreachable import 2160h0m0s", "+2348031234507 all refused:131026 "}
+		"+2348031234503 unreachable import 2160h0m0s", "+2348031234507 all refused:131026 ",
+		"+2348031234508 marketing@co_1 stop "}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("list -want +got:\n%s", diff)
 	}
 	var out strings.Builder
 	if err := campaign.ExportSuppressions(t.Context(), l, &out); err != nil ||
 		!strings.HasPrefix(out.String(), "to,scope,source,at,until\n+2348031234501,all,import,") ||
-		!strings.Contains(out.String(), "\n+2348031234502,marketing,stop,2026-01-01T00:00:00Z,2027-01-01T00:00:00Z\n") {
+		!strings.Contains(out.String(), "\n+2348031234502,marketing,stop,2026-01-01T00:00:00Z,2027-01-01T00:00:00Z\n") ||
+		!strings.HasSuffix(out.String(), "\n+2348031234508,marketing@co_1,stop,2026-01-01T00:00:00Z,\n") {
 		t.Errorf("export = %s, %v, want five columns", out.String(), err)
 	}
 	again := campaign.SuppressionFile{Path: writeFile(t, "again.csv", out.String()), Scope: campaign.ScopeAll}
 	if counts, err := campaign.ImportSuppressions(t.Context(), l, again); err != nil ||
-		counts != (campaign.SuppressionCounts{Rows: 4, Known: 4}) {
-		t.Errorf("an export read back: got %+v, %v, want 4 known", counts, err)
+		counts != (campaign.SuppressionCounts{Rows: 5, Known: 5}) {
+		t.Errorf("an export read back: got %+v, %v, want 5 known", counts, err)
 	}
 	lifted, absent, err := campaign.LiftSuppressions(t.Context(), l, []string{"+2348031234501", "+2348031234599"}, "")
 	if err != nil || lifted != 1 || absent != 1 {

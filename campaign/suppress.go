@@ -179,6 +179,9 @@ func ofNoCampaign(err error) error {
 // over.
 var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}(:[A-Za-z0-9_.-]{1,32})?$`)
 
+// companyName is the form of a company id of the service. No formula has it.
+var companyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$`)
+
 // suppressionColumns are the indexes of the optional columns of the file; -1 when absent.
 type suppressionColumns struct{ scope, until, source, at int }
 
@@ -194,14 +197,21 @@ func (c suppressionColumns) read(row *recipients.Row, scope Scope, now time.Time
 		}
 		return row.Cells[i]
 	}
+	company := ""
 	if own := cell(c.scope); own != "" {
+		kind, of, one := strings.Cut(own, "@")
+		if one && !companyName.MatchString(of) {
+			return Suppression{}, fmt.Sprintf("scope %q has no company id of the service behind the @", shorten(own))
+		}
 		var err error
-		if scope, err = ParseScope(own); err != nil {
+		if scope, err = ParseScope(kind); err != nil {
 			return Suppression{}, err.Error()
 		}
+		company = of
 	}
 	s := NewSuppression(row.Key, row.To, scope, "operator", now.UTC())
 	s.Source = "import"
+	s.Company = company
 	if own := cell(c.source); sourceName.MatchString(own) {
 		s.Source = own
 	}
@@ -241,7 +251,7 @@ func ExportSuppressions(ctx context.Context, l SuppressionLedger, w io.Writer) e
 		if err != nil {
 			return fmt.Errorf("read suppressions: %w", err)
 		}
-		if err := out.Write([]string{s.To, string(s.Scope), s.Source, stamp(s.At), stamp(s.Until)}); err != nil {
+		if err := out.Write([]string{s.To, s.ScopeText(), s.Source, stamp(s.At), stamp(s.Until)}); err != nil {
 			return fmt.Errorf("export suppressions: %w", err)
 		}
 	}

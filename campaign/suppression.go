@@ -20,6 +20,25 @@ func NewSuppression(key int64, to string, scope Scope, source string, at time.Ti
 	return s
 }
 
+// OfCompany returns the suppression for one company alone, if it is an opt-out: who opts out of one
+// client's messages may want another's. A number that is unreachable is so for all. company may be
+// "": the suppression then stops the messages of all.
+func (s Suppression) OfCompany(company string) Suppression {
+	if s.Scope == ScopeMarketing {
+		s.Company = company
+	}
+	return s
+}
+
+// ScopeText is the scope in one text, as ledgers and files have it: marketing, or marketing@COMPANY
+// for the messages of one company.
+func (s Suppression) ScopeText() string {
+	if s.Company == "" {
+		return string(s.Scope)
+	}
+	return string(s.Scope) + "@" + s.Company
+}
+
 // ScopeOf returns the scope of the suppression that a refusal or a failed status adds; "" when it
 // adds none.
 func ScopeOf(f messaging.Feed) Scope {

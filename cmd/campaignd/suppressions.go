@@ -20,7 +20,8 @@ func (p *program) cmdSuppressions() *cobra.Command {
 		Use:   "suppressions",
 		Short: "Keep the list of numbers that must not be sent to",
 		Long: `A number that opts out (STOP, a button, the service's refusal) is added to this list by itself. The scope marketing blocks
-marketing templates, all blocks every template, unreachable blocks every template until a date.`,
+marketing templates, all blocks every template, unreachable blocks every template until a date. An opt-out covers every client of
+the service, or with suppressions.scope: company in the configuration the one client whose message it answers.`,
 		Args: noSubcommand,
 		RunE: help,
 	}
@@ -111,7 +112,7 @@ func (p *program) cmdSuppressionsImport() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Suppress every number of a CSV file",
 		Long: `Reads a CSV file with a column to (or phone, mobile, msisdn, whatsapp). The optional columns scope, until and source are
-those of an export. Rows without a number are named on standard error and make the exit code 2; the other rows are imported all
+those of an export; the scope marketing@COMPANY blocks the messages of one client alone. Rows without a number are named on standard error and make the exit code 2; the other rows are imported all
 the same.`,
 		Example: "  campaignd suppressions import do-not-contact.csv --scope all",
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -51,6 +51,8 @@ type Config struct {
 	Numbers map[string]Number `yaml:"numbers" json:"numbers"`
 	// The messages that the account's plan allows.
 	Plan Plan `yaml:"plan" json:"plan"`
+	// Who is not sent to any more.
+	Suppressions Suppressions `yaml:"suppressions" json:"suppressions"`
 	// Folder of the campaign files that serve runs. It is read again every few seconds.
 	Campaigns string `yaml:"campaigns" json:"campaigns"`
 	// Lists that start a run when they appear. This version accepts none: `campaignd run` starts a
@@ -127,6 +129,19 @@ type Signature struct {
 	// The secrets are base64, perhaps after whsec_.
 	SecretBase64 bool `yaml:"secret_base64" json:"secret_base64"`
 }
+
+// Suppressions says what an opt-out covers.
+type Suppressions struct {
+	// everywhere: an opt-out from one client's marketing is one from all clients'. company: it is one
+	// from that client's alone.
+	Scope string `yaml:"scope" json:"scope" jsonschema:"enum=everywhere,enum=company"`
+}
+
+// Values of Suppressions.Scope.
+const (
+	everywhere = "everywhere"
+	perCompany = "company"
+)
 
 // Number holds the limits of one connection.
 type Number struct {
@@ -213,10 +228,11 @@ func DefaultConfig() *Config {
 			Sweep: campaign.Duration(time.Second),
 		},
 		// The service's document shows no field that statuses would echo (docs/protocol.md#adoption).
-		Correlation: "off",
-		Plan:        Plan{Resets: Resets{Day: 1, Timezone: "UTC"}, Reserve: 0.05},
-		Campaigns:   "./campaigns",
-		Log:         Log{Level: "info", Format: "text"},
+		Correlation:  "off",
+		Plan:         Plan{Resets: Resets{Day: 1, Timezone: "UTC"}, Reserve: 0.05},
+		Suppressions: Suppressions{Scope: everywhere},
+		Campaigns:    "./campaigns",
+		Log:          Log{Level: "info", Format: "text"},
 		Sending: Sending{
 			Lease:    campaign.Duration(15 * time.Second), // request 10 s + results 2 s + margin 3 s
 			Group:    campaign.Duration(50 * time.Millisecond),

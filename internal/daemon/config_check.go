@@ -32,6 +32,7 @@ func (c *Config) Validate() error {
 		c.Service.check(),
 		c.Webhooks.check(),
 		c.checkNumbers(),
+		oneOf("suppressions.scope", c.Suppressions.Scope, everywhere, perCompany),
 		oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"),
 		oneOf("log.format", c.Log.Format, "text", "json"),
 		c.Sending.check(time.Duration(c.Service.Timeout)),

@@ -64,7 +64,8 @@ func ReadLedger(ctx context.Context, cfg *Config, log *slog.Logger) (campaign.Le
 
 // openLedger opens the ledger with a directory, which names what a failed status holds.
 func openLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger, of *directory) (campaign.Ledger, error) {
-	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.origin}, sqlite.Open, postgres.Open)
+	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.origin,
+		PerCompany: cfg.Suppressions.Scope == perCompany}, sqlite.Open, postgres.Open)
 }
 
 // NewClient makes the client of the configured service.
@@ -155,7 +156,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	d.closers = append(d.closers, sweep.end)
 	if d.intake, err = webhooks.New(d.ledger, verifier, webhooks.Options{
 		Decode: d.cfg.Service.assumed().DecodeEvents, Connections: d.directory.connectionOf, Origin: d.directory.origin,
-		Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
+		PerCompany: d.cfg.Suppressions.Scope == perCompany, Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
 	}); err != nil {
 		return err
 	}

@@ -36,5 +36,8 @@
 // candidates: each attempt from the beginning of its doubt until its result or an event proves what
 // became of it (docs/protocol.md#adoption).
 //
+// The column scope of a suppression is its ScopeText: its scope, and behind an @ the company whose
+// messages alone it stops.
+//
 // The key of a delivery is run<<32 | seq; a segment's is run<<32 | index, and index is seq/4096.
 package ledger

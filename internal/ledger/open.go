@@ -16,6 +16,9 @@ type Options struct {
 	// Origin returns what is known of a connection: the ids that the holds of its failed statuses
 	// name. Nil: only the connection is known.
 	Origin func(connection string) campaign.Origin
+	// PerCompany keeps an opt-out that a refusal tells of to the company of its connection. Default: it
+	// is one from all.
+	PerCompany bool
 
 	// Sender takes the ledger for sending. On SQLite it locks PATH.lock until Close, or
 	// fails with campaign.ErrLocked naming the process that holds it; and since nobody

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"campaignd/campaign"
 )
@@ -30,18 +31,34 @@ func InSteps(list []campaign.Suppression, write func(step []campaign.Suppression
 	return changed, nil
 }
 
+// Refused returns the suppression that a refusal adds.
+func (o Options) Refused(r *campaign.Result) campaign.Suppression {
+	if o.PerCompany && o.Origin != nil {
+		return r.Suppress.OfCompany(o.Origin(r.Connection).Company)
+	}
+	return *r.Suppress
+}
+
 // ScanSuppression reads key, scope, until, at, dest and source.
 func ScanSuppression(scan func(...any) error) (s campaign.Suppression, err error) {
+	var scope string
 	var until, at int64
-	err = scan(&s.Key, &s.Scope, &until, &at, &s.To, &s.Source)
+	err = scan(&s.Key, &scope, &until, &at, &s.To, &s.Source)
 	s.Until, s.At = TimeOf(until), TimeOf(at)
+	kind, company, _ := strings.Cut(scope, "@")
+	s.Scope, s.Company = campaign.Scope(kind), company
 	return s, err
 }
 
-// SkipFor is the reason to skip a recipient with a suppression of this scope; "" if a run may send to
-// them.
-func SkipFor(s campaign.Scope, marketing bool) campaign.SkipReason {
-	switch s {
+// SkipFor is the reason to skip a recipient with a suppression whose ScopeText is this; "" if a
+// run may send to them. companies are those of the run. If one of them is "", or there is none, the
+// suppression of any company stops it.
+func SkipFor(scope string, marketing bool, companies ...string) campaign.SkipReason {
+	kind, company, one := strings.Cut(scope, "@")
+	if one && len(companies) > 0 && !slices.Contains(companies, company) && !slices.Contains(companies, "") {
+		return ""
+	}
+	switch campaign.Scope(kind) {
 	case campaign.ScopeAll:
 		return campaign.Suppressed
 	case campaign.ScopeMarketing:

@@ -39,7 +39,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		case messaging.KindMessage:
 			i.foldMessage(&facts, e)
 		case messaging.KindPreference:
-			if s, ok := i.suppression(e.Preference.From, campaign.ScopeMarketing, "user_preferences", e.At); !ok {
+			if s, ok := i.suppression(e, e.Preference.From, campaign.ScopeMarketing, "user_preferences"); !ok {
 				continue
 			} else if e.Preference.Stop {
 				facts.Suppressions = append(facts.Suppressions, s)
@@ -65,7 +65,7 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 			status.Code = strconv.Itoa(e.Code)
 		}
 		if scope := campaign.ScopeOf(messaging.FailedFeed(e.Code)); scope != "" {
-			if s, ok := i.suppression(e.Recipient, scope, "failed:"+status.Code, e.At); ok {
+			if s, ok := i.suppression(e, e.Recipient, scope, "failed:"+status.Code); ok {
 				facts.Suppressions = append(facts.Suppressions, s)
 			}
 		}
@@ -88,21 +88,25 @@ func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event) {
 	if e.Inbound.ButtonPayload != "" || e.Inbound.Type == "button" || e.Inbound.Type == "interactive" {
 		source = "button"
 	}
-	if s, ok := i.suppression(e.Inbound.From, campaign.ScopeMarketing, source, e.At); ok {
+	if s, ok := i.suppression(e, e.Inbound.From, campaign.ScopeMarketing, source); ok {
 		facts.Suppressions = append(facts.Suppressions, s)
 	}
 }
 
-// suppression returns the suppression of a number in digits (docs/service.md#opt-outs). A customer
-// who is known only by a platform user id, without a phone number, cannot be suppressed; the case
-// is counted.
-func (i *Intake) suppression(digits string, scope campaign.Scope, source string, at time.Time) (campaign.Suppression, bool) {
+// suppression returns the suppression of a number in digits (docs/service.md#opt-outs), for the
+// company of the event's connection if opt-outs are so configured. A customer who is known only by a
+// platform user id, without a phone number, cannot be suppressed; the case is counted.
+func (i *Intake) suppression(e *messaging.Event, digits string, scope campaign.Scope, source string) (campaign.Suppression, bool) {
 	key := recipients.Key(digits)
 	if key == 0 {
 		i.counters.nobody.Add(1)
 		return campaign.Suppression{}, false
 	}
-	return campaign.NewSuppression(key, "+"+digits, scope, source, at), true
+	s := campaign.NewSuppression(key, "+"+digits, scope, source, e.At)
+	if i.o.PerCompany {
+		s = s.OfCompany(i.o.Origin(e.Connection).Company)
+	}
+	return s, true
 }
 
 // merge adds the facts of a later request.
@@ -120,25 +124,30 @@ func settle(e *campaign.Events) {
 	if len(e.Suppressions) == 0 || len(e.Lifted) == 0 {
 		return
 	}
-	stopped := map[int64]time.Time{}
+	type wish struct {
+		key     int64
+		company string
+	}
+	of := func(s campaign.Suppression) wish { return wish{s.Key, s.Company} }
+	stopped := map[wish]time.Time{}
 	for _, s := range e.Suppressions {
-		if s.Scope == campaign.ScopeMarketing && !s.At.Before(stopped[s.Key]) {
-			stopped[s.Key] = s.At
+		if s.Scope == campaign.ScopeMarketing && !s.At.Before(stopped[of(s)]) {
+			stopped[of(s)] = s.At
 		}
 	}
-	resumed := map[int64]time.Time{}
+	resumed := map[wish]time.Time{}
 	lifted := e.Lifted[:0:0]
 	for _, s := range e.Lifted {
-		if at, both := stopped[s.Key]; !both || s.At.After(at) {
+		if at, both := stopped[of(s)]; !both || s.At.After(at) {
 			lifted = append(lifted, s)
-			if s.At.After(resumed[s.Key]) {
-				resumed[s.Key] = s.At
+			if s.At.After(resumed[of(s)]) {
+				resumed[of(s)] = s.At
 			}
 		}
 	}
 	kept := e.Suppressions[:0:0]
 	for _, s := range e.Suppressions {
-		if at, both := resumed[s.Key]; !both || s.Scope != campaign.ScopeMarketing || !s.At.Before(at) {
+		if at, both := resumed[of(s)]; !both || s.Scope != campaign.ScopeMarketing || !s.At.Before(at) {
 			kept = append(kept, s)
 		}
 	}

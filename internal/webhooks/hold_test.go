@@ -177,3 +177,31 @@ func TestMessagesThrottledLaterHoldTheConnection(t *testing.T) {
 		}
 	}
 }
+
+// An opt-out is one from all companies, or from that of its connection if so configured.
+func TestAnOptOutCoversWhatIsConfigured(t *testing.T) {
+	for per, want := range map[bool][]string{
+		false: {"marketing", "marketing", "unreachable", "lifted marketing"},
+		true:  {"marketing@co_a", "marketing", "unreachable", "lifted marketing@co_a"},
+	} {
+		o := Options{PerCompany: per, Origin: func(c string) campaign.Origin {
+			return campaign.Origin{Connection: c, Company: map[string]string{"conn_a": "co_a"}[c]}
+		}}
+		stop := `{"wa_id":"15555550103","value":"stop"}`
+		e, _ := folded(t, o,
+			serviceEvent("preference.updated", "conn_a", stop, noon),
+			serviceEvent("preference.updated", "conn_unknown", stop, noon),
+			serviceEvent("message.status", "conn_a", `{"messageId":"wamid.1","status":"failed","to":"15555550104","errors":[{"code":131026}]}`, noon),
+			serviceEvent("preference.updated", "conn_a", `{"wa_id":"15555550105","value":"resume"}`, noon))
+		var got []string
+		for _, s := range e.Suppressions {
+			got = append(got, s.ScopeText())
+		}
+		for _, s := range e.Lifted {
+			got = append(got, "lifted "+s.ScopeText())
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("per company: %v (-want +got):\n%s", per, d)
+		}
+	}
+}

@@ -51,6 +51,8 @@ type Options struct {
 	// Origin returns what is known of a connection: the ids that holds name. It is called by many
 	// goroutines at once. Default: the connection alone, which is its own account.
 	Origin func(connection string) campaign.Origin
+	// PerCompany keeps an opt-out to the company of its connection. Default: it is one from all.
+	PerCompany bool
 	// OptOut knows the messages and button payloads that mean "stop". The zero value knows the
 	// built-in list; messaging.NewOptOut adds the payloads of the operator's own buttons.
 	OptOut messaging.OptOut

@@ -79,7 +79,7 @@ var eventFaults = []faultyMethod{
 	{"SuppressedKeys", func(f *fixture, _ Faults) func(context.Context) error {
 		f.suppresses(1)
 		return func(ctx context.Context) error {
-			_, err := f.l.SuppressedKeys(ctx, keys(0, 40), true, at(1))
+			_, err := f.l.SuppressedKeys(ctx, keys(0, 40), true, nil, at(1))
 			return err
 		}
 	}},

@@ -180,7 +180,7 @@ var resultPromises = []promise{
 		x.Suppress = &campaign.Suppression{Key: key(0), To: "+2348030000000", Scope: campaign.ScopeMarketing,
 			Source: "refused:recipient_opted_out", At: at(1)}
 		f.record(x)
-		got, err := f.l.SuppressedKeys(f.ctx, []int64{key(0), key(1)}, true, time.Now())
+		got, err := f.l.SuppressedKeys(f.ctx, []int64{key(0), key(1)}, true, nil, time.Now())
 		f.ok(err)
 		if d := cmp.Diff(map[int64]campaign.SkipReason{key(0): campaign.OptedOut}, got); d != "" {
 			f.Errorf("-want +got:\n%s", d)

@@ -17,7 +17,7 @@ type promise struct {
 	test func(*fixture)
 }
 
-// Run runs the suite. open gives an empty ledger, with Origin as its option of that name, and closes
+// Run runs the suite. open gives an empty ledger, with Origin as its option of that name and PerCompany, and closes
 // it when the test ends.
 func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 	for _, chapter := range []struct {
@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Doubts", doubtPromises},
 		{"WireLog", wireLogPromises},
 		{"Suppressions", suppressionPromises},
+		{"Companies", companyPromises},
 		{"Reports", reportPromises},
 		{"Pages", pagePromises},
 		{"Jobs", jobPromises},

@@ -74,7 +74,7 @@ var suppressionPromises = []promise{
 				999: campaign.Suppressed},
 			false: {2: campaign.Suppressed, 3: campaign.Unreachable, 255: campaign.Unreachable, 256: campaign.Suppressed, 999: campaign.Suppressed},
 		} {
-			got, err := f.l.SuppressedKeys(f.ctx, ks, marketing, at(7))
+			got, err := f.l.SuppressedKeys(f.ctx, ks, marketing, nil, at(7))
 			f.ok(err)
 			if d := cmp.Diff(want, got); d != "" {
 				f.Errorf("a run with marketing %v (-want +got):\n%s", marketing, d)
@@ -137,7 +137,7 @@ var suppressionPromises = []promise{
 				{Key: 2, Scope: campaign.ScopeMarketing, At: at(10).Add(instant)}},
 			Lifted: []campaign.Suppression{{Key: 1, At: at(10)}, {Key: 2, At: at(10)}}})
 		f.ok(err)
-		got, err := f.l.SuppressedKeys(f.ctx, []int64{1, 2}, true, time.Now())
+		got, err := f.l.SuppressedKeys(f.ctx, []int64{1, 2}, true, nil, time.Now())
 		f.ok(err)
 		if d := cmp.Diff(map[int64]campaign.SkipReason{2: campaign.OptedOut}, got); d != "" {
 			f.Errorf("suppressed (-want +got):\n%s", d)
@@ -149,7 +149,7 @@ var suppressionPromises = []promise{
 				{Key: 1, Scope: campaign.ScopeAll, At: at(0)}, {Key: 2, Scope: campaign.ScopeMarketing, At: at(20)}},
 			Lifted: []campaign.Suppression{{Key: 1, Scope: campaign.ScopeAll, At: at(10)}, {Key: 2, At: at(10)}}})
 		f.ok(err)
-		got, err := f.l.SuppressedKeys(f.ctx, []int64{1, 2}, true, time.Now())
+		got, err := f.l.SuppressedKeys(f.ctx, []int64{1, 2}, true, nil, time.Now())
 		f.ok(err)
 		if d := cmp.Diff(map[int64]campaign.SkipReason{1: campaign.Suppressed, 2: campaign.OptedOut}, got); d != "" {
 			f.Errorf("a STOP that is newer than the wish to resume stays: %s", d)

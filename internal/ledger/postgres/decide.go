@@ -29,9 +29,7 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 		return answer, err
 	}
 	rows := g.rows
-	if keyed(&in) {
-		rows.Suppressed = g.suppressed(&in, r.marketing)
-	}
+	rows.Suppressed = g.suppressed(&in, r.marketing)
 	d := sending.Grant(&in, rows)
 	if d.Write {
 		s.mark, s.connection, s.wrote = d.Mark, in.Connection, true
@@ -44,22 +42,28 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	return d.Answer, nil
 }
 
-// suppressed returns the deliveries of an intent that must not be sent, by the keys that its caller
-// gave.
+// suppressed returns the deliveries of an intent that must not be sent.
 func (g *grants) suppressed(in *campaign.Intent, marketing bool) map[int64]campaign.SkipReason {
-	if len(g.scopes) == 0 {
+	if len(g.byKey)+len(g.byRow) == 0 {
 		return nil
 	}
 	found := map[int64]campaign.SkipReason{}
-	for i, key := range in.Keys {
-		seq := in.From + int64(i)
-		if group := int(in.To - in.From); i >= group {
-			seq = in.Retries[i-group].Seq
+	add := func(n int, seq int64) {
+		id := ledger.RowID(in.Lease.Run, seq)
+		scopes := g.byRow[id]
+		if keyed(in) {
+			scopes = g.byKey[in.Keys[n]]
 		}
-		for _, s := range g.scopes[key] {
-			id := ledger.RowID(in.Lease.Run, seq)
-			found[id] = ledger.Stronger(found[id], ledger.SkipFor(s, marketing))
+		for _, s := range scopes {
+			found[id] = ledger.Stronger(found[id], ledger.SkipFor(s, marketing, in.Origin.Company))
 		}
+	}
+	group := max(0, in.To-in.From)
+	for n := range group {
+		add(int(n), in.From+n)
+	}
+	for n, r := range in.Retries {
+		add(int(group)+n, r.Seq)
 	}
 	return found
 }

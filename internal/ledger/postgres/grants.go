@@ -14,9 +14,10 @@ import (
 type grants struct {
 	segments map[int64]*segment
 	runs     map[int64]*budget
-	rows     ledger.SendingRows         // of all intents; Suppressed where the caller gave no keys
-	scopes   map[int64][]campaign.Scope // by key, of the keys that the callers gave
-	holds    []campaign.Hold            // in force
+	rows     ledger.SendingRows // of all intents, without Suppressed
+	byKey    map[int64][]string // scopes of suppressions, of the keys that the callers gave
+	byRow    map[int64][]string // of deliveries whose keys they did not give
+	holds    []campaign.Hold    // in force
 	answers  []campaign.Granted
 	at       int64 // now, in milliseconds
 
@@ -58,9 +59,8 @@ type budget struct {
 
 // intend reads, decides and writes.
 func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
-	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, scopes: map[int64][]campaign.Scope{},
-		at: ledger.Millis(time.Now()), rows: ledger.SendingRows{Settled: map[int64]bool{},
-			Suppressed: map[int64]campaign.SkipReason{}, Retries: map[int64]ledger.Waiting{}}}
+	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, byKey: map[int64][]string{}, byRow: map[int64][]string{},
+		at: ledger.Millis(time.Now()), rows: ledger.SendingRows{Settled: map[int64]bool{}, Retries: map[int64]ledger.Waiting{}}}
 	if err := g.read(t, in, l.readHolds(in, g.at, &g.holds)); err != nil {
 		return nil, err
 	}
@@ -174,20 +174,18 @@ func (g *grants) read(t *tx, in []campaign.Intent, holds *query) error {
 	if len(keys) > 0 {
 		qs = append(qs, each(func(scan scanFunc) error {
 			var key int64
-			var s campaign.Scope
-			err := scan(&key, &s)
-			g.scopes[key] = append(g.scopes[key], s)
+			var scope string
+			err := scan(&key, &scope)
+			g.byKey[key] = append(g.byKey[key], scope)
 			return err
 		}, sqlSuppressedKeys, keys, g.at))
 	}
 	if len(unkeyedFrom) > 0 {
 		qs = append(qs, each(func(scan scanFunc) error {
 			var r int64
-			var s campaign.Scope
-			err := scan(&r, &s)
-			if b := g.runs[int64(ledger.RunOf(r))]; b != nil {
-				g.rows.Suppressed[r] = ledger.Stronger(g.rows.Suppressed[r], ledger.SkipFor(s, b.marketing))
-			}
+			var scope string
+			err := scan(&r, &scope)
+			g.byRow[r] = append(g.byRow[r], scope)
 			return err
 		}, sqlSuppressed, unkeyedFrom, unkeyedTo, g.at))
 	}

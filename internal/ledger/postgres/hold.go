@@ -164,7 +164,7 @@ func (l *Ledger) failureHolds(do func(...*query) error, f ledger.Failures) ([]ca
 	if err := do(list(&from, ledger.ScanSentFrom, sqlSentFrom, f.Segments())); err != nil {
 		return nil, err
 	}
-	return f.Holds(from, l.origin), nil
+	return f.Holds(from, l.options.Origin), nil
 }
 
 // holdAbsorbed holds what orphans say must stop that were absorbed by a transaction. It is another

@@ -23,7 +23,7 @@ type Ledger struct {
 	name     string // host, port and database, for messages
 	log      *slog.Logger
 	readOnly bool
-	origin   func(connection string) campaign.Origin // ledger.Options.Origin
+	options  ledger.Options // as it was opened
 
 	// Each kind of work has its own connections (docs/protocol.md#postgresql).
 	sender  *pool // intents, leases, results, what the operator wants
@@ -73,7 +73,7 @@ func openMigrated(ctx context.Context, dsn string, o ledger.Options, dir fs.FS) 
 		return nil, err
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 5*time.Second)
-	l := &Ledger{name: fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), log: o.Log, readOnly: o.ReadOnly, origin: o.Origin}
+	l := &Ledger{name: fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), log: o.Log, readOnly: o.ReadOnly, options: o}
 	l.sender, l.hooks = l.pool(config, o, "sender", hot), l.pool(config, o, "webhooks", hot)
 	l.reports = l.pool(config, o, "reports", slow)
 	defer func() {

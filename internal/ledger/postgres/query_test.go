@@ -89,7 +89,7 @@ func TestAConnectionThatBreaksAmongTheRowsRepeatsNone(t *testing.T) {
 			}
 			return all, nil
 		}},
-		{"SuppressedKeys", 8 << 10, n, func() (any, error) { return l.SuppressedKeys(ctx, keys, true, time.Now()) }},
+		{"SuppressedKeys", 8 << 10, n, func() (any, error) { return l.SuppressedKeys(ctx, keys, true, nil, time.Now()) }},
 	} {
 		whole, err := c.read() // also prepares the statement, so that the reply that breaks holds only rows
 		if err != nil || reflect.ValueOf(whole).Len() < c.rows {

@@ -37,7 +37,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 			others = append(others, r)
 		}
 		if r.Suppress != nil {
-			suppressions = append(suppressions, *r.Suppress)
+			suppressions = append(suppressions, l.options.Refused(r))
 		}
 	}
 	if len(rs) == 0 {

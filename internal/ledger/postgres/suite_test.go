@@ -89,7 +89,9 @@ func openAt(t testing.TB, dsn string, o ledger.Options) *Ledger {
 
 func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	t.Parallel()
-	ledgertest.Run(t, func(t *testing.T) campaign.Ledger { return openShared(t, ledger.Options{Origin: ledgertest.Origin}) })
+	ledgertest.Run(t, func(t *testing.T) campaign.Ledger {
+		return openShared(t, ledger.Options{Origin: ledgertest.Origin, PerCompany: true})
+	})
 }
 
 // tables gives the suite access to a ledger's tables.

@@ -25,14 +25,14 @@ const sqlInsertSuppressions = `WITH s AS (INSERT INTO suppression (key, scope, u
 func suppress(added *int64, list []campaign.Suppression) []*query {
 	type of struct {
 		key   int64
-		scope campaign.Scope
+		scope string
 	}
 	once := map[of]int{}
 	var keys, untils, ats []int64
 	var scopes, dests, sources []string
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b campaign.Suppression) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Scope, b.Scope))
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ScopeText(), b.ScopeText()))
 	})
 	now := time.Now()
 	for _, s := range sorted {
@@ -43,7 +43,8 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 		if s.At.IsZero() {
 			at = ledger.Millis(now)
 		}
-		if i, again := once[of{s.Key, s.Scope}]; again {
+		scope := plainText(s.ScopeText())
+		if i, again := once[of{s.Key, scope}]; again {
 			ats[i] = max(ats[i], at)
 			if untils[i] == 0 || until == 0 {
 				untils[i] = 0
@@ -55,9 +56,9 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 			}
 			continue
 		}
-		once[of{s.Key, s.Scope}] = len(keys)
+		once[of{s.Key, scope}] = len(keys)
 		keys, untils, ats = append(keys, s.Key), append(untils, until), append(ats, at)
-		scopes, dests, sources = append(scopes, string(s.Scope)), append(dests, plainText(s.To)), append(sources, plainText(s.Source))
+		scopes, dests, sources = append(scopes, scope), append(dests, plainText(s.To)), append(sources, plainText(s.Source))
 	}
 	if len(keys) == 0 {
 		return nil
@@ -68,11 +69,12 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 	return []*query{row(added, sqlInsertSuppressions, keys, scopes, untils, ats, dests, sources)}
 }
 
-const sqlLift = `DELETE FROM suppression WHERE key = $1 AND scope = 'marketing' AND at <= $2`
+const sqlLift = `DELETE FROM suppression WHERE key = $1 AND scope = $2 AND at <= $3`
 
 // lift deletes an opt-out from marketing that is not newer than the opt-in.
 func lift(s campaign.Suppression) *query {
-	return stmt(nil, sqlLift, s.Key, ledger.Millis(ledger.OrNow(s.At)))
+	s.Scope = campaign.ScopeMarketing
+	return stmt(nil, sqlLift, s.Key, plainText(s.ScopeText()), ledger.Millis(ledger.OrNow(s.At)))
 }
 
 // Suppress implements campaign.SuppressionLedger.
@@ -83,18 +85,19 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 	})
 }
 
-const sqlUnsuppress = `DELETE FROM suppression s USING unnest($1::bigint[], $2::text[]) w (key, scope)
-	WHERE s.key = ANY($1) AND s.key = w.key AND s.scope = w.scope`
+const sqlUnsuppress = `DELETE FROM suppression s USING unnest($1::bigint[], $2::text[], $3::boolean[]) w (key, scope, every)
+	WHERE s.key = ANY($1) AND s.key = w.key AND (s.scope = w.scope OR w.every AND starts_with(s.scope, w.scope || '@'))`
 
 // Unsuppress implements campaign.SuppressionLedger.
 func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (removed int, err error) {
 	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {
 		var keys []int64
 		var scopes []string
+		var every []bool
 		for _, x := range step {
-			keys, scopes = append(keys, x.Key), append(scopes, string(x.Scope))
+			keys, scopes, every = append(keys, x.Key), append(scopes, plainText(x.ScopeText())), append(every, x.Company == "")
 		}
-		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(stmt(&n, sqlUnsuppress, keys, scopes)) })
+		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(stmt(&n, sqlUnsuppress, keys, scopes, every)) })
 		return n, err
 	})
 }
@@ -107,7 +110,7 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 	return ledger.Pages(ledger.SuppressionPage, func(last *campaign.Suppression) (page []campaign.Suppression, err error) {
 		key, scope := int64(-1<<63), ""
 		if last != nil {
-			key, scope = last.Key, string(last.Scope)
+			key, scope = last.Key, last.ScopeText()
 		}
 		err = l.read(ctx, l.reports, list(&page, ledger.ScanSuppression, sqlSuppressions, key, scope, ledger.SuppressionPage))
 		return page, err
@@ -115,19 +118,25 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 }
 
 // SuppressedKeys implements campaign.SuppressionLedger.
-func (l *Ledger) SuppressedKeys(ctx context.Context, keys []int64, marketing bool, now time.Time) (map[int64]campaign.SkipReason, error) {
+func (l *Ledger) SuppressedKeys(
+	ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
+) (map[int64]campaign.SkipReason, error) {
 	found := map[int64]campaign.SkipReason{}
 	for step := range slices.Chunk(keys, 10_000) {
-		var stops []campaign.Suppression
-		if err := l.read(ctx, l.reports, list(&stops, func(scan scanFunc) (s campaign.Suppression, err error) {
-			err = scan(&s.Key, &s.Scope)
+		type stop struct {
+			key   int64
+			scope string
+		}
+		var stops []stop
+		if err := l.read(ctx, l.reports, list(&stops, func(scan scanFunc) (s stop, err error) {
+			err = scan(&s.key, &s.scope)
 			return s, err
 		}, sqlSuppressedKeys, step, ledger.Millis(now))); err != nil {
 			return nil, err
 		}
 		for _, s := range stops {
-			if why := ledger.SkipFor(s.Scope, marketing); why != "" {
-				found[s.Key] = ledger.Stronger(found[s.Key], why)
+			if why := ledger.SkipFor(s.scope, marketing, companies...); why != "" {
+				found[s.key] = ledger.Stronger(found[s.key], why)
 			}
 		}
 	}

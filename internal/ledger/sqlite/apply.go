@@ -275,7 +275,7 @@ func (t *tx) touch(did moved) error {
 			return err
 		}
 	}
-	_, err := t.changeHolds(did.failures.Holds(from, t.origin), nil)
+	_, err := t.changeHolds(did.failures.Holds(from, t.options.Origin), nil)
 	return err
 }
 

@@ -105,9 +105,9 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 		}
 		return t.each(sqlSuppressed, args(first, end, now), func(scan scanFunc) error {
 			var id int64
-			var scope campaign.Scope
+			var scope string
 			err := scan(&id, &scope)
-			if why := ledger.SkipFor(scope, marketing); why != "" {
+			if why := ledger.SkipFor(scope, marketing, in.Origin.Company); why != "" {
 				if rows.Suppressed == nil {
 					rows.Suppressed = map[int64]campaign.SkipReason{}
 				}

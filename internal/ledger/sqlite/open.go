@@ -18,10 +18,10 @@ const readers = 4
 
 // Ledger is a ledger in one file. See the package comment.
 type Ledger struct {
-	path   string
-	log    *slog.Logger
-	lock   *fileLock                               // nil unless opened as sender
-	origin func(connection string) campaign.Origin // ledger.Options.Origin
+	path    string
+	log     *slog.Logger
+	lock    *fileLock      // nil unless opened as sender
+	options ledger.Options // as it was opened
 
 	reads     *sql.DB
 	writes    *sql.DB        // one connection, held by the writer
@@ -62,7 +62,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if o, err = o.Check(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{path: path, log: o.Log, origin: o.Origin}
+	l := &Ledger{path: path, log: o.Log, options: o}
 	if err := checkFile(path, o); err != nil {
 		return nil, err
 	}

@@ -25,19 +25,20 @@ func (t *tx) suppress(s campaign.Suppression) (added bool, err error) {
 		return false, nil // no number
 	}
 	at, until := ledger.Millis(ledger.OrNow(s.At)), ledger.Millis(s.Until)
-	n, err := t.exec(sqlInsertSuppression, s.Key, string(s.Scope), until, at, s.To, s.Source)
+	n, err := t.exec(sqlInsertSuppression, s.Key, s.ScopeText(), until, at, s.To, s.Source)
 	if err != nil || n == 1 {
 		return n == 1, err
 	}
-	_, err = t.exec(sqlMergeSuppression, s.Key, string(s.Scope), at, until, s.To)
+	_, err = t.exec(sqlMergeSuppression, s.Key, s.ScopeText(), at, until, s.To)
 	return false, err
 }
 
-const sqlLift = `DELETE FROM suppression WHERE key = ? AND scope = 'marketing' AND at <= ?`
+const sqlLift = `DELETE FROM suppression WHERE key = ? AND scope = ? AND at <= ?`
 
 // lift removes an opt-out from marketing that is not newer than the wish to resume.
 func (t *tx) lift(s campaign.Suppression) error {
-	_, err := t.exec(sqlLift, s.Key, ledger.Millis(ledger.OrNow(s.At)))
+	s.Scope = campaign.ScopeMarketing
+	_, err := t.exec(sqlLift, s.Key, s.ScopeText(), ledger.Millis(ledger.OrNow(s.At)))
 	return err
 }
 
@@ -61,7 +62,7 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 	})
 }
 
-const sqlUnsuppress = `DELETE FROM suppression WHERE key = ? AND scope = ?`
+const sqlUnsuppress = `DELETE FROM suppression WHERE key = ?1 AND (scope = ?2 OR ?3 AND substr(scope, 1, length(?2) + 1) = ?2 || '@')`
 
 // Unsuppress implements campaign.SuppressionLedger.
 func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (removed int, err error) {
@@ -69,7 +70,7 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 		err = l.submit(ctx, &op{urgency: bulk, rows: len(step), run: func(t *tx) error {
 			n = 0
 			for _, x := range step {
-				m, err := t.exec(sqlUnsuppress, x.Key, string(x.Scope))
+				m, err := t.exec(sqlUnsuppress, x.Key, x.ScopeText(), x.Company == "")
 				if err != nil {
 					return err
 				}
@@ -89,7 +90,7 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 	return ledger.Pages(ledger.SuppressionPage, func(last *campaign.Suppression) (page []campaign.Suppression, err error) {
 		key, scope := int64(-1<<63), ""
 		if last != nil {
-			key, scope = last.Key, string(last.Scope)
+			key, scope = last.Key, last.ScopeText()
 		}
 		err = l.read().each(ctx, sqlSuppressions, args(key, scope, ledger.SuppressionPage), func(scan scanFunc) error {
 			s, err := ledger.ScanSuppression(scan)
@@ -109,7 +110,7 @@ var sqlSuppressedKeys = `SELECT key, scope FROM suppression WHERE key IN ` + val
 
 // SuppressedKeys implements campaign.SuppressionLedger.
 func (l *Ledger) SuppressedKeys(
-	ctx context.Context, keys []int64, marketing bool, now time.Time,
+	ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
 ) (map[int64]campaign.SkipReason, error) {
 	found := map[int64]campaign.SkipReason{}
 	a := make([]any, keysWidth+1)
@@ -125,9 +126,9 @@ func (l *Ledger) SuppressedKeys(
 		a[keysWidth] = ledger.Millis(now)
 		if err := l.read().each(ctx, sqlSuppressedKeys, a, func(scan scanFunc) error {
 			var key int64
-			var scope campaign.Scope
+			var scope string
 			err := scan(&key, &scope)
-			if why := ledger.SkipFor(scope, marketing); why != "" {
+			if why := ledger.SkipFor(scope, marketing, companies...); why != "" {
 				found[key] = ledger.Stronger(found[key], why)
 			}
 			return err

@@ -6,15 +6,15 @@ import (
 	"errors"
 	"fmt"
 
-	"campaignd/campaign"
+	"campaignd/internal/ledger"
 )
 
 // tx is the writer's transaction. It prepares each statement once and keeps it. No method takes a
 // context, because a statement that is interrupted half-way would undo the whole group.
 type tx struct {
-	conn   *sql.Conn
-	stmts  map[string]*sql.Stmt
-	origin func(connection string) campaign.Origin // ledger.Options.Origin
+	conn    *sql.Conn
+	stmts   map[string]*sql.Stmt
+	options ledger.Options // as it was opened
 }
 
 // prepare returns the prepared statement; the texts are constants, so that few are kept.

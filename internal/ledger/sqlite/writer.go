@@ -66,7 +66,7 @@ func startWriter(ctx context.Context, l *Ledger) (*writer, error) {
 	}
 	w := &writer{
 		ledger: l,
-		tx:     &tx{conn: conn, stmts: map[string]*sql.Stmt{}, origin: l.origin},
+		tx:     &tx{conn: conn, stmts: map[string]*sql.Stmt{}, options: l.options},
 		check:  startCheckpointer(l),
 		ended:  make(chan struct{}),
 		wake:   make(chan struct{}, 1),
