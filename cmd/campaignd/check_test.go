@@ -14,6 +14,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
 )
 
 func TestRejectsNeverOverwriteWhatIsRead(t *testing.T) {
@@ -62,6 +63,21 @@ func TestCheckListsEveryBadRowWithItsLine(t *testing.T) {
 	var p campaign.Preflight
 	if err := json.Unmarshal([]byte(d.want(0, "check", d.path("c.yaml"), "-o", "json").stdout), &p); err != nil || len(p.Examples) != 60 {
 		t.Errorf("check -o json: got %d rows (%v), want 60", len(p.Examples), err)
+	}
+}
+
+// The template and the connection of a campaign may stand on a later page of the service's lists.
+func TestCheckReadsEveryPageOfTheService(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, func(o *sandbox.Options) { o.PageSize = 1 })
+	d.write("c.yaml", strings.Replace(campaignFile, "conn_1", "conn_3", 1))
+	d.write("list.csv", listOf(3))
+	var p campaign.Preflight
+	if err := json.Unmarshal([]byte(d.want(0, "check", d.path("c.yaml"), "-o", "json").stdout), &p); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Findings) != 0 || len(p.Connections) != 1 || p.Connections[0].Tier == "" {
+		t.Errorf("got %+v and %+v, want conn_3 with its tier and no finding", p.Connections, p.Findings)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -360,5 +361,36 @@ func TestIllnessesAreControlledOverHTTP(t *testing.T) {
 	}
 	if refused := s.Stats().Refused; len(refused) != 0 {
 		t.Errorf("refused %v, want none", refused)
+	}
+}
+
+func TestListingsComeInPages(t *testing.T) {
+	s := twoClients(t, func(o *Options) { o.PageSize = 1 })
+	ids := map[string]bool{}
+	query := ""
+	for range 10 {
+		res := call(t, s, "GET", "/api/v1/connections"+query, "partner", "")
+		var page struct {
+			Data       []struct{ ID string }
+			NextCursor string
+		}
+		must(t, json.NewDecoder(res.Body).Decode(&page))
+		if len(page.Data) != 1 {
+			t.Fatalf("%s has %d connections, want 1", query, len(page.Data))
+		}
+		ids[page.Data[0].ID] = true
+		if page.NextCursor == "" {
+			break
+		}
+		query = "?cursor=" + url.QueryEscape(page.NextCursor)
+	}
+	if got, want := len(ids), len(s.connections); got != want {
+		t.Errorf("%d connections in all pages, want %d", got, want)
+	}
+	if res := call(t, s, "GET", "/api/v1/connections?cursor=x", "partner", ""); res.StatusCode != 400 {
+		t.Errorf("a cursor that nobody gave: %s, want 400", res.Status)
+	}
+	if _, err := New(Options{PageSize: -1}); err == nil {
+		t.Error("a negative page size: got no error, want one")
 	}
 }

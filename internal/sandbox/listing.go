@@ -6,7 +6,7 @@ import (
 )
 
 // listConnections is GET /api/v1/connections: the connections that the key can reach.
-func (s *Sandbox) listConnections(w http.ResponseWriter, key *Key) {
+func (s *Sandbox) listConnections(w http.ResponseWriter, r *http.Request, key *Key) {
 	type entry struct {
 		ID          string `json:"id"`
 		PhoneNumber string `json:"phoneNumber"`
@@ -22,11 +22,11 @@ func (s *Sandbox) listConnections(w http.ResponseWriter, key *Key) {
 		}
 	}
 	s.mu.Unlock()
-	writeJSON(w, http.StatusOK, out)
+	writePage(s, w, r, out)
 }
 
 // listNumbers is GET /api/v1/numbers: the health of the numbers that have a tier.
-func (s *Sandbox) listNumbers(w http.ResponseWriter, key *Key) {
+func (s *Sandbox) listNumbers(w http.ResponseWriter, r *http.Request, key *Key) {
 	type level struct {
 		Level string `json:"level"`
 	}
@@ -46,7 +46,7 @@ func (s *Sandbox) listNumbers(w http.ResponseWriter, key *Key) {
 		}
 	}
 	s.mu.Unlock()
-	writeJSON(w, http.StatusOK, out)
+	writePage(s, w, r, out)
 }
 
 // listTemplates is GET /api/v1/templates?connectionId=. Without a connectionId it lists all
@@ -69,7 +69,7 @@ func (s *Sandbox) listTemplates(w http.ResponseWriter, r *http.Request, key *Key
 		}
 	}
 	s.mu.Unlock()
-	writeJSON(w, http.StatusOK, out)
+	writePage(s, w, r, out)
 }
 
 // listCompanies is GET /api/v1/companies. The fields are assumed.

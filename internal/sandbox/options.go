@@ -72,6 +72,9 @@ type Options struct {
 	// RequireHTTPS answers plain http with 301. A request with X-Forwarded-Proto: http always gets
 	// 301.
 	RequireHTTPS bool `yaml:"require_https"`
+	// PageSize cuts the listings of connections, numbers and templates into pages of so many. Each page
+	// but the last has a nextCursor, for ?cursor=. 0 means one page.
+	PageSize int `yaml:"page_size"`
 	// HideNumbers answers GET /api/v1/numbers with 404.
 	HideNumbers bool `yaml:"hide_numbers"`
 
@@ -291,6 +294,9 @@ func (o Options) validate() error {
 	case ThrottlePlatform, ThrottleHTTP, ThrottleRetryAfter:
 	default:
 		bad("throttle: %q is not platform, http or http_retry_after", o.Throttle)
+	}
+	if o.PageSize < 0 {
+		bad("page_size: %d is negative", o.PageSize)
 	}
 	if o.WebhookWorkers < 0 || o.WebhookWorkers > 4096 {
 		bad("webhook_workers: %d is not between 1 and 4096", o.WebhookWorkers)

@@ -145,6 +145,32 @@ func refuse(w http.ResponseWriter, ref *refusal) {
 // list is the form of every listing (docs/service.md#conventions).
 type list[T any] struct {
 	Data []T `json:"data"`
+	// NextCursor names the next page, with Options.PageSize.
+	NextCursor string `json:"nextCursor,omitempty"`
+}
+
+// writePage writes the page of a listing that ?cursor= names. The document shows no pages; without
+// Options.PageSize there is one.
+func writePage[T any](s *Sandbox, w http.ResponseWriter, r *http.Request, all list[T]) {
+	size, from := s.opt.PageSize, 0
+	if size == 0 {
+		writeJSON(w, http.StatusOK, all)
+		return
+	}
+	if cursor := r.URL.Query().Get("cursor"); cursor != "" {
+		n, err := strconv.Atoi(strings.TrimPrefix(cursor, "/page+"))
+		if err != nil || n <= 0 || n >= len(all.Data) {
+			refuse(w, &refusal{400, "invalid_cursor", "List again from the beginning.", nil})
+			return
+		}
+		from = n
+	}
+	if to := from + size; to < len(all.Data) {
+		all.NextCursor = "/page+" + strconv.Itoa(to) // opaque, and in need of escapes
+		all.Data = all.Data[:to]
+	}
+	all.Data = all.Data[from:]
+	writeJSON(w, http.StatusOK, all)
 }
 
 // single is the form of every other answer.

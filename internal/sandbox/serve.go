@@ -61,9 +61,9 @@ func (s *Sandbox) route(w http.ResponseWriter, r *http.Request, key *Key, path s
 	case path == "/messages" && post:
 		s.send(w, r, key)
 	case path == "/connections" && get:
-		s.listConnections(w, key)
+		s.listConnections(w, r, key)
 	case path == "/numbers" && get && !s.opt.HideNumbers:
-		s.listNumbers(w, key)
+		s.listNumbers(w, r, key)
 	case path == "/templates" && get:
 		s.listTemplates(w, r, key)
 	case path == "/companies" && get:
