@@ -68,7 +68,8 @@ type RunLedger interface {
 	// SetAsset stores the id of the header media uploaded for this run, and until when it is kept.
 	SetAsset(ctx context.Context, no RunNo, assetID string, until time.Time) error
 	// FinishRuns moves every Running or Ready run whose segments are all done to Finished, or to
-	// Cancelled when the operator wants that. It returns the runs it moved.
+	// Cancelled when the operator wants that. It returns the runs it moved. A parked segment whose
+	// last doubt has been proven is done, although its wake time has not come.
 	FinishRuns(ctx context.Context) ([]Run, error)
 }
 

@@ -172,21 +172,23 @@ const (
 	adoptSearch = 200 * time.Millisecond
 )
 
-// AdoptPages calls page for one page of recipients after the other, from the key after on, until
-// the last key or the end of its time. page returns the last key that it covered (0: the last of
-// all) and how many deliveries it adopted. AdoptPages returns the key at which the next sweep, a
-// second later, goes on. A page that fails is passed over, so that it holds up no other.
+// AdoptPages calls page for one page of recipients after the other, from the key after on, through
+// the last key to the first, until the end of its time. page returns the last key that it covered
+// (0: the last of all) and how many deliveries it adopted. AdoptPages returns the key at which the
+// next sweep, a second later, goes on. A page that fails is passed over, so that it holds up no
+// other.
 func AdoptPages(after int64, page func(after int64) (to int64, adopted int, err error)) (int64, error) {
-	search := time.Duration(0) // how long nothing was found
+	search, fromStart := time.Duration(0), after == 0 // search: how long nothing was found
 	for until := time.Now().Add(adoptTime); ; {
 		began := time.Now()
 		to, adopted, err := page(after)
 		if adopted == 0 {
 			search += time.Since(began)
 		}
-		if after = to; err != nil || after == 0 || search > adoptSearch || time.Now().After(until) {
+		if after = to; err != nil || after == 0 && fromStart || search > adoptSearch || time.Now().After(until) {
 			return after, err
 		}
+		fromStart = fromStart || after == 0
 	}
 }
 

@@ -1,12 +1,55 @@
 package ledgertest
 
 import (
+	"slices"
 	"time"
 
 	"campaignd/campaign"
 )
 
 var parkPromises = []promise{
+	{"ASegmentIsDoneWhenItsLastDoubtIsProven", func(f *fixture) {
+		for name, proof := range map[string]func(l campaign.Lease){
+			"by an event": func(campaign.Lease) {
+				f.apply(event("wamid.mine", key(0), campaign.Sent, time.Now()))
+				f.swept(campaign.Swept{Adopted: 1})
+			},
+			"by a late answer":  func(l campaign.Lease) { f.record(acceptance(l, 0)) },
+			"by a late refusal": func(l campaign.Lease) { f.record(refusal(l, 0)) },
+		} {
+			r := f.imported(2)
+			l := f.lease(r.No, long)
+			f.sent(l, 0, 2)
+			inDoubt := doubtful(l, 0)
+			inDoubt.IntentAt, inDoubt.At = time.Now(), time.Now()
+			f.record(inDoubt, acceptance(l, 1))
+			f.sleeps(l, 24*time.Hour)
+			f.finishes()
+			proof(l)
+			f.finishes(r.No)
+			if s, err := f.l.SegmentStates(f.ctx, r.No); err != nil || len(s) != 1 || !s[0].Done {
+				f.Errorf("proven %s: segments %+v, %v; want one, Done", name, s, err)
+			}
+			f.sound(r.No)
+		}
+	}},
+	{"ASegmentIsOpenWhileOneOfItIs", func(f *fixture) {
+		r := f.imported(3)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 3)
+		first, second := doubtful(l, 0), doubtful(l, 1)
+		first.IntentAt, first.At = time.Now(), time.Now()
+		second.IntentAt, second.At = first.At, first.At
+		f.record(first, second, deferral(l, 2, time.Now().Add(48*time.Hour)))
+		f.sleeps(l, 24*time.Hour)
+		f.record(acceptance(l, 0))
+		f.finishes()
+		f.record(acceptance(l, 1)) // what is deferred is due later
+		f.finishes()
+		f.record(acceptance(l, 2)) // it was sent after all
+		f.finishes(r.No)
+		f.sound(r.No)
+	}},
 	{"ParkIsDoneWhenNothingIsOpen", func(f *fixture) {
 		r := f.imported(4)
 		l := f.lease(r.No, long)
@@ -109,5 +152,27 @@ func (f *fixture) parked(l campaign.Lease, wake time.Time, window time.Duration,
 	f.ok(err)
 	if p.Done || p.Wake.Before(want.Add(-instant)) || p.Wake.After(want) && p.Wake.After(time.Now()) {
 		f.Errorf("parked until %s, done %v; want %s, not done", p.Wake, p.Done, want)
+	}
+}
+
+// sleeps gives a segment with an open doubt back, and fails unless it sleeps.
+func (f *fixture) sleeps(l campaign.Lease, doubtWindow time.Duration) {
+	f.Helper()
+	if p, err := f.l.Park(f.ctx, l, time.Time{}, doubtWindow); err != nil || p.Done || !p.Wake.After(time.Now()) {
+		f.Fatalf("parked %+v, %v; want it open, and to wake later", p, err)
+	}
+}
+
+// finishes fails unless FinishRuns ends these runs.
+func (f *fixture) finishes(want ...campaign.RunNo) {
+	f.Helper()
+	ended, err := f.l.FinishRuns(f.ctx)
+	f.ok(err)
+	var got []campaign.RunNo
+	for _, r := range ended {
+		got = append(got, r.No)
+	}
+	if !slices.Equal(got, want) {
+		f.Errorf("ended runs %v, want %v", got, want)
 	}
 }

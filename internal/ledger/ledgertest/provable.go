@@ -158,3 +158,43 @@ func SweepStrangers(b *testing.B, l campaign.Ledger) {
 		}
 	}
 }
+
+// SettleDoubts measures what 10,000 doubts of parked segments cost, from the events that prove them
+// to the end of their run. The doubt window is 24 hours.
+func SettleDoubts(b *testing.B, l campaign.Ledger) {
+	b.Helper()
+	const n = 10_000
+	for b.Loop() {
+		b.StopTimer()
+		r := Load(b, l, n)
+		now := time.Now()
+		for _, s := range ClaimAll(b, l, r.No) {
+			if _, err := l.Intend(b.Context(), []campaign.Intent{{Lease: s, Connection: "conn_1", From: s.Lo, To: s.Hi}}); err != nil {
+				b.Fatal(err)
+			}
+			var rs []campaign.Result
+			for seq := s.Lo; seq < s.Hi; seq++ {
+				rs = append(rs, campaign.Result{Run: r.No, Seq: seq, Attempt: 1, Kind: campaign.ResultDoubt, Code: "time_out", At: now,
+					IntentAt: now, Epoch: s.Epoch})
+			}
+			for batch := range slices.Chunk(rs, 256) {
+				if err := l.Record(b.Context(), batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if p, err := l.Park(b.Context(), s, time.Time{}, 24*time.Hour); err != nil || p.Done {
+				b.Fatalf("parked %+v, %v; want it open", p, err)
+			}
+		}
+		Replayed(b, l, r, 0, n, now)
+		b.StartTimer()
+		sum, longest := SweepAll(b, l, 30)
+		began := time.Now()
+		ended, err := l.FinishRuns(b.Context())
+		if err != nil || sum.Adopted != n || len(ended) != 1 {
+			b.Fatalf("swept %+v, ended %d runs, %v; want Adopted %d, 1 run", sum, len(ended), err, n)
+		}
+		b.ReportMetric(longest.Seconds()*1000, "ms/longest-sweep")
+		b.ReportMetric(time.Since(began).Seconds()*1000, "ms/finish")
+	}
+}

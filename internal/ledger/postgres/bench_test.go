@@ -134,3 +134,8 @@ func BenchmarkPostgresStatusesOfFour(b *testing.B) {
 	})
 	perSecond(b, int64(b.N)*size, "statuses")
 }
+
+// BenchmarkSettleDoubts measures the adoption of 10,000 doubts.
+func BenchmarkSettleDoubts(b *testing.B) {
+	ledgertest.SettleDoubts(b, openShared(b, ledger.Options{Sender: true}))
+}

@@ -220,26 +220,40 @@ const (
 
 	sqlFromSent = ` FROM run WHERE state IN ('ready', 'running')
 		AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND NOT done)`
+
+	// Parked segments that wait for the end of a doubt that has been proven since: every delivery is
+	// settled. The count is last, because it reads the segment's outcomes.
+	sqlSettledSegments = `SELECT s.id FROM run r CROSS JOIN LATERAL (
+			SELECT id, (run << 32) + lo AS first, (run << 32) + hi AS last FROM segment
+			WHERE run = r.no AND NOT done AND mark = hi AND lease_until = 0 AND wake_at > ledger_now() OFFSET 0) s
+		WHERE r.state IN ('ready', 'running') AND CASE
+			WHEN (SELECT true FROM outcome WHERE rid >= s.first AND rid < s.last AND state IN (1, 2, 3) /* open */ LIMIT 1) THEN false
+			ELSE (SELECT count(*) FROM outcome WHERE rid >= s.first AND rid < s.last) = s.last - s.first END
+		ORDER BY s.id`
+	sqlEndSettled = `UPDATE segment SET done = true WHERE id = ANY($1) AND lease_until = 0`
 )
 
 // FinishRuns implements campaign.RunLedger. Each run is moved by one replica.
 func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err error) {
-	var some bool // callers poll: a query outside a transaction says that there is nothing to do
-	if err := l.read(ctx, l.sender, row(&some, sqlAnySentRun)); err != nil || !some {
+	var some bool // callers poll: queries outside a transaction say that there is nothing to do
+	var settled []int64
+	if err := l.read(ctx, l.sender, row(&some, sqlAnySentRun), list(&settled, scanID, sqlSettledSegments)); err != nil ||
+		!some && len(settled) == 0 {
 		return nil, err
 	}
-	err = l.change(ctx, l.sender, "", func(t *tx) error {
+	if err := l.change(ctx, l.sender, "", func(t *tx) error {
 		moved = nil
 		var nos []int64
-		if err := t.do(each(func(scan scanFunc) error {
-			var no int64
-			err := scan(&no)
-			nos = append(nos, no)
-			return err
-		}, sqlFinishRuns, ledger.Millis(time.Now()))); err != nil || len(nos) == 0 {
+		if err := t.do(stmt(nil, sqlEndSettled, settled),
+			list(&nos, scanID, sqlFinishRuns, ledger.Millis(time.Now()))); err != nil || len(nos) == 0 {
 			return err
 		}
 		return t.do(list(&moved, ledger.ScanRun, sqlRunsOf, nos))
-	})
-	return moved, err
+	}); err != nil {
+		return nil, err
+	}
+	for _, id := range settled {
+		l.marks.forget(id)
+	}
+	return moved, nil
 }

@@ -180,3 +180,8 @@ func BenchmarkSweepAmongUnknowns(b *testing.B) {
 	}
 	ledgertest.SweepStrangers(b, l)
 }
+
+// BenchmarkSettleDoubts measures the adoption of 10,000 doubts.
+func BenchmarkSettleDoubts(b *testing.B) {
+	ledgertest.SettleDoubts(b, openTest(b, ledger.Options{Sender: true}))
+}

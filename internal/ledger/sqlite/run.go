@@ -182,18 +182,42 @@ const (
 	sqlSentRuns = `SELECT no FROM run WHERE state IN ('ready', 'running')
 		AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.run = run.no AND done = 0) ORDER BY no`
 	sqlSentRun = sqlSentRuns + ` LIMIT 1`
+
+	// Parked segments that wait for the end of a doubt that has been proven since: every delivery is
+	// settled. The count is last, because it reads the segment's outcomes.
+	sqlSettledSegments = `SELECT s.id FROM run r CROSS JOIN segment s INDEXED BY segment_undone ON s.run = r.no
+		WHERE r.state IN ('ready', 'running') AND s.done = 0 AND s.mark = s.hi AND s.lease_until = 0 AND s.wake_at > ?
+		AND CASE WHEN EXISTS (SELECT 1 FROM outcome INDEXED BY outcome_open
+				WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi AND state IN (1, 2, 3) /* open */) THEN 0
+			ELSE (SELECT count(*) FROM outcome WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi) = s.hi - s.lo END`
+	sqlEndSettled = `UPDATE segment SET done = 1 WHERE id = ? AND lease_until = 0`
 )
 
 // FinishRuns implements campaign.RunLedger.
 func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err error) {
 	var no int64 // callers poll: a reader, not the writer, says that there is nothing to do
-	if err := l.read().row(ctx, sqlSentRun, nil, &no); errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
+	var settled []int64
+	if err := l.read().each(ctx, sqlSettledSegments, args(ledger.Millis(time.Now())), func(scan scanFunc) error {
+		var id int64
+		err := scan(&id)
+		settled = append(settled, id)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if err := l.read().row(ctx, sqlSentRun, nil, &no); err != nil && (len(settled) == 0 || !errors.Is(err, sql.ErrNoRows)) {
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, nil
+		}
 		return nil, err
 	}
 	err = l.write(ctx, results, func(t *tx) error {
 		moved = nil
+		for _, id := range settled {
+			if _, err := t.exec(sqlEndSettled, id); err != nil {
+				return err
+			}
+		}
 		var nos []int64
 		if err := t.each(sqlSentRuns, nil, func(scan scanFunc) error {
 			err := scan(&no)
