@@ -288,9 +288,14 @@ func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
 		return
 	}
 	w.policy.begin(w)
+	wire, err := w.openWire(ctx, store, g, nth)
+	if err != nil {
+		t.Error(err)
+		return
+	}
 	engine, err := sender.New(g, client, leased{throttle.NewLocal(), w, g}, sender.Options{
 		Owner: fmt.Sprintf("process %d", nth), Jitter: w.jitter(nth), Pace: w.load.pace, Tick: w.load.tick, Backoff: backoff,
-		MaxInFlight: w.load.inFlight,
+		MaxInFlight: w.load.inFlight, Wire: wire,
 	})
 	if err != nil {
 		t.Error(err)
@@ -302,6 +307,9 @@ func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
 	running.Go(func() { _ = intake.Run(g.ctx) })
 	running.Wait()
 	w.current.Store(nil)
+	if err := wire.Close(); err != nil {
+		w.bad("process %d cannot close its wire log: %v", nth, err)
+	}
 	if err := store.Close(); err != nil {
 		w.bad("process %d cannot close the ledger: %v", nth, err)
 	}

@@ -60,6 +60,7 @@ func TestAPartThatCannotBeOpenedLeavesNoneOpen(t *testing.T) {
 		{"the signature's form", func(c *Config) { c.Webhooks.Signature.Encoding = "base32" }, "webhooks.signature"},
 		{"an empty secret",
 			func(c *Config) { c.Webhooks.Secrets = append(c.Webhooks.Secrets, messaging.Secret{}) }, "webhooks.secrets[1]"},
+		{"the folder of the wire log", func(c *Config) { c.DataDir = filepath.Join(t.TempDir(), "none") }, "data_dir"},
 		{"the interval of the sweep", func(c *Config) { c.Webhooks.Sweep = -1 }, "Sweep"},
 		{"the public port is taken", func(c *Config) { c.Listen.Public = taken }, "listen.public"},
 	} {
