@@ -38,8 +38,12 @@ func (r LaneReport) sender() string {
 type Why struct {
 	Run   string `json:"run"`
 	State State  `json:"state"`
+	// LimitedBy is what the run waits for, from the list of LaneReport.LimitedBy, or pause.
+	LimitedBy string `json:"limited_by"`
 	// Sentence is the answer in one sentence.
-	Sentence string      `json:"sentence"`
+	Sentence string `json:"sentence"`
+	// Holds stop messages of the run, over all of its connections or some.
+	Holds    []HoldState `json:"holds"`
 	Totals   WhyTotals   `json:"totals"`
 	Lanes    []LaneState `json:"lanes"`
 	Segments WhySegments `json:"segments"`
@@ -48,6 +52,9 @@ type Why struct {
 	// Finish is when the queued rows will have been sent at the current rate; zero when that is
 	// unknown.
 	Finish time.Time `json:"finish,omitzero"`
+
+	heldBy Hold // if every connection is held: the hold of the first
+	at     time.Time
 }
 
 // WhyTotals counts the rows of the list, and those that are not finished.
@@ -90,10 +97,21 @@ type WhyLedger interface {
 	SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
 }
 
+// WhyHolds is what Explain needs to know of holds.
+type WhyHolds struct {
+	Holds []Hold
+	// Origin tells what holds can name of a connection.
+	Origin func(connection string) Origin
+}
+
 // Explain says what a run waits for at now, from the ledger alone: it works beside a sender, and
 // after the sender's death.
-func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, error) {
-	w := Why{Run: run.ID(), State: run.State, Totals: WhyTotals{Rows: run.Rows}, Lanes: []LaneState{}}
+func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Time) (Why, error) {
+	w := Why{Run: run.ID(), State: run.State, Totals: WhyTotals{Rows: run.Rows}, Lanes: []LaneState{}, Holds: []HoldState{}, at: now}
+	if len(h.Holds) > 0 {
+		w.Holds = HoldStates(RunHolds(run, h.Holds, h.Origin, now), now)
+		w.heldBy, _ = Held(run, h.Holds, h.Origin, now)
+	}
 	tallies, _, err := l.Tallies(ctx, run.No)
 	if err != nil {
 		return Why{}, fmt.Errorf("count %s: %w", run.ID(), err)
@@ -141,8 +159,9 @@ func Explain(ctx context.Context, l WhyLedger, run Run, now time.Time) (Why, err
 			w.Finish = now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
 		}
 	}
-	w.Sentence = w.answer(run)
+	w.LimitedBy, w.Sentence = w.answer(run)
 	if refused != nil && len(run.Definition) > 0 && run.Wanted == WantRun && (run.State == Ready || run.State == Running) {
+		w.LimitedBy = "none"
 		w.Sentence = fmt.Sprintf("this version cannot send it (%s); one that can goes on with it, and `campaignd cancel %s` ends it",
 			firstLine(refused.Error()), run.ID())
 	}
@@ -209,64 +228,73 @@ func WindowOpens(segments []SegmentState, now time.Time) time.Time {
 	return opens
 }
 
-// answer is the sentence about the one thing that holds the run up.
-func (w *Why) answer(run Run) string {
+// answer names the one thing that holds the run up, and says it in a sentence.
+func (w *Why) answer(run Run) (limit, sentence string) {
 	switch run.State {
 	case Importing:
 		if run.Detail != "" {
-			return fmt.Sprintf("its import failed after %d rows, and `campaignd serve` tries it again: %s; `campaignd cancel %s` ends it",
+			return "none", fmt.Sprintf("its import failed after %d rows, and `campaignd serve` tries it again: %s; `campaignd cancel %s` ends it",
 				run.Rows, run.Detail, run.ID())
 		}
-		return fmt.Sprintf("its list is being imported (%d rows so far); if the importing process is gone, "+
+		return "none", fmt.Sprintf("its list is being imported (%d rows so far); if the importing process is gone, "+
 			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file", run.Rows)
 	case WaitingApproval:
-		return fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
+		return "pause", fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
 	case Paused:
 		s := fmt.Sprintf("it is paused (%s)", run.Reason)
 		if run.Detail != "" {
 			s += ": " + run.Detail
 		}
-		return s + "; " + run.Reason.Remedy(run.ID())
+		return "pause", s + "; " + run.Reason.Remedy(run.ID())
 	case Finished, Cancelled, RunStateFailed:
-		return fmt.Sprintf("it waits for nothing: it is %s", run.State)
+		return "none", fmt.Sprintf("it waits for nothing: it is %s", run.State)
 	}
 	switch run.Wanted {
 	case WantPause:
-		return "it is to be paused; its sender obeys within a fraction of a second"
+		return "pause", "it is to be paused; its sender obeys within a fraction of a second"
 	case WantCancel:
 		if w.Segments.Leased == 0 && !w.fresh() {
-			return fmt.Sprintf("it is to be cancelled, and nobody is there to do it: `campaignd cancel %s` does it", run.ID())
+			return "none", fmt.Sprintf("it is to be cancelled, and nobody is there to do it: `campaignd cancel %s` does it", run.ID())
 		}
-		return "it is being cancelled"
+		return "none", "it is being cancelled"
+	}
+	const nobodyThen = ", and nobody is there to send it then: start `campaignd serve`, or `campaignd run` with its files"
+	open := w.Totals.Queued + w.Totals.Sending
+	if w.heldBy.Scope != "" && open > 0 {
+		s := w.heldBy.Sentence(w.at)
+		if !w.fresh() && w.Segments.Leased == 0 {
+			s += nobodyThen
+		}
+		return "hold", s
 	}
 	if !w.Opens.IsZero() {
 		s := "its sending window is closed until " + w.Opens.UTC().Format("2006-01-02 15:04 UTC")
 		if !w.fresh() {
-			s += ", and nobody is there to send it then: start `campaignd serve`, or `campaignd run` with its files"
+			s += nobodyThen
 		}
-		return s
+		return "window", s
 	}
 	if !w.fresh() && w.Segments.Leased == 0 {
 		switch {
-		case w.Totals.Queued+w.Totals.Sending > 0:
-			return "nobody is sending it: start `campaignd serve`, or `campaignd run` with its files"
+		case open > 0:
+			return "none", "nobody is sending it: start `campaignd serve`, or `campaignd run` with its files"
 		case w.Totals.InDoubt > 0:
-			return fmt.Sprintf("%d rows are in doubt, and nobody is there to settle them: "+
+			return "doubt", fmt.Sprintf("%d rows are in doubt, and nobody is there to settle them: "+
 				"start `campaignd serve`, or `campaignd run` with its files", w.Totals.InDoubt)
 		}
 	}
 	for _, l := range w.Lanes {
 		if l.Live() && l.Detail != "" && l.LimitedBy != "none" {
-			return l.Connection + ": " + l.Detail
+			return l.LimitedBy, l.Connection + ": " + l.Detail
 		}
 	}
 	switch {
-	case w.Totals.Queued+w.Totals.Sending > 0:
-		return "it is being sent"
+	case open > 0:
+		return "throughput", "it is being sent"
 	case w.Totals.InDoubt > 0:
-		return fmt.Sprintf("%d rows are in doubt until a webhook proves them sent or their window is over", w.Totals.InDoubt)
+		return "doubt", fmt.Sprintf("%d rows are in doubt until a webhook proves them sent or their window is over", w.Totals.InDoubt)
 	}
-	return "it is about to finish"
+	return "none", "it is about to finish"
 }
 
 // fresh reports whether a sender serves a lane.

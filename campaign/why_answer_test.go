@@ -92,13 +92,13 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 		"nothing, nobody": {Run{State: Running}, held{}, "it is about to finish"},
 	} {
 		c.run.No, c.run.Campaign = 1, "a"
-		w, err := Explain(t.Context(), c.held, c.run, now)
+		w, err := Explain(t.Context(), c.held, c.run, WhyHolds{}, now)
 		if err != nil || w.Sentence != c.want {
 			t.Errorf("%s: %v\ngot  %s\nwant %s", name, err, w.Sentence, c.want)
 		}
 	}
 	for _, read := range []string{"tallies", "lanes", "segments"} {
-		if _, err := Explain(t.Context(), held{fails: read}, Run{No: 1, Campaign: "a"}, now); !errors.Is(err, errDisk) ||
+		if _, err := Explain(t.Context(), held{fails: read}, Run{No: 1, Campaign: "a"}, WhyHolds{}, now); !errors.Is(err, errDisk) ||
 			!strings.Contains(err.Error(), "a-1") {
 			t.Errorf("%s: %v, want %v of a-1", read, err, errDisk)
 		}
@@ -116,7 +116,7 @@ func TestWhyCountsRowsAndSegments(t *testing.T) {
 			{LeaseUntil: now, WakeAt: now.Add(time.Hour)}, {WakeAt: now.Add(time.Minute)}, {WakeAt: now.Add(2 * time.Minute)}, {WakeAt: now}, {},
 		},
 	}
-	w, err := Explain(t.Context(), h, Run{No: 1, Campaign: "a", State: Running, Rows: 33}, now)
+	w, err := Explain(t.Context(), h, Run{No: 1, Campaign: "a", State: Running, Rows: 33}, WhyHolds{}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestWhyGivesAFinishOnlyWhileItIsSent(t *testing.T) {
 		h := held{tallies: []Tally{{Status: Queued, N: c.queued}},
 			lanes:    []LaneReport{{Connection: "a", LimitedBy: "cap", Rate: c.rate, At: now}},
 			segments: []SegmentState{{Segment: Segment{Hi: 1}, LeaseUntil: now.Add(c.lease)}}}
-		w, err := Explain(t.Context(), h, Run{No: 1, Campaign: "a", State: c.state}, now)
+		w, err := Explain(t.Context(), h, Run{No: 1, Campaign: "a", State: c.state}, WhyHolds{}, now)
 		want := now.Add(c.want)
 		if c.want == 0 {
 			want = time.Time{}

@@ -52,7 +52,7 @@ func TestWhyNamesAClosedWindow(t *testing.T) {
 		"rows wait for another try": {sender, []SegmentState{segment(20, 0, 5*time.Second)}, "it is being sent", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := Explain(t.Context(), waiting{c.lanes, c.segments}, Run{No: 1, Campaign: "spring", State: Running, Rows: 20}, now)
+			w, err := Explain(t.Context(), waiting{c.lanes, c.segments}, Run{No: 1, Campaign: "spring", State: Running, Rows: 20}, WhyHolds{}, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +87,7 @@ func TestWhyCountsALimitOnceAndNoGoneSender(t *testing.T) {
 		"under the campaign's own": {capped, []LaneReport{lane("a", 2, 0), lane("b", 2, 0)}, 10 * time.Second, 0},
 		"one of them is gone":      {run, []LaneReport{lane("a", 2, 0), lane("b", 2, 16*time.Second)}, 10 * time.Second, 1},
 	} {
-		w, err := Explain(t.Context(), waiting{c.lanes, []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}}, c.run, now)
+		w, err := Explain(t.Context(), waiting{c.lanes, []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}}, c.run, WhyHolds{}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestWhyCountsASharedPaceOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, err := Explain(t.Context(), waiting{c.lanes, []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}},
-				Run{No: 1, State: Running, Rows: 20}, now)
+				Run{No: 1, State: Running, Rows: 20}, WhyHolds{}, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestWhyDoesNotShowSendersThatEndedInOrder(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	w, err := Explain(t.Context(),
 		waiting{[]LaneReport{{Connection: "a", LimitedBy: LaneStopped, At: now}}, []SegmentState{{Segment: Segment{Hi: 20}}}},
-		Run{No: 1, State: Running, Rows: 20}, now)
+		Run{No: 1, State: Running, Rows: 20}, WhyHolds{}, now)
 	if err != nil || !strings.HasPrefix(w.Sentence, "nobody is sending it") {
 		t.Errorf("got %q, %v, want that nobody is sending it", w.Sentence, err)
 	}

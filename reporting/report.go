@@ -25,6 +25,9 @@ type Report struct {
 	// Refused counts by the service's error code.
 	Refused map[string]int64 `json:"refused"`
 	Funnel  Funnel           `json:"funnel"`
+	// Holds stop messages of the run now. The caller sets them: what a hold names of a connection is
+	// not in the ledger.
+	Holds []campaign.HoldState `json:"holds"`
 }
 
 // NoCode stands for the missing code of a failure or refusal.
@@ -102,6 +105,7 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 		Skipped: map[string]int64{},
 		Failed:  map[string]int64{},
 		Refused: map[string]int64{},
+		Holds:   []campaign.HoldState{},
 	}
 	if run.State == campaign.Importing {
 		r.Rows = r.Totals.Sum() // run was read before the tallies, and rows may have been added since

@@ -28,6 +28,7 @@ func (r *Report) Table(w io.Writer, width int) error {
 	b := bufio.NewWriter(w)
 	page := page{b, width}
 	page.head(r)
+	page.holds(r)
 	page.totals(r)
 	page.reasons("skipped", r.Skipped, func(reason string) string { return campaign.SkipReason(reason).Sentence() })
 	page.reasons("refused by the service", r.Refused, codeSentence)
@@ -63,6 +64,16 @@ func (p page) head(r *Report) {
 		facts[4].words += ", after " + took.Round(time.Second).String()
 	}
 	p.block("", slices.DeleteFunc(facts, func(e entry) bool { return e.words == "" }))
+}
+
+func (p page) holds(r *Report) {
+	var lines []entry
+	for _, h := range r.Holds {
+		lines = append(lines, entry{h.Reason, "", h.Sentence})
+	}
+	if len(lines) > 0 {
+		p.block("held", lines)
+	}
 }
 
 func (p page) totals(r *Report) {

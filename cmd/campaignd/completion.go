@@ -36,6 +36,8 @@ func (p *program) complete(cmd *cobra.Command) {
 	switch words := strings.Fields(cmd.Use); {
 	case len(words) > 1 && words[1] == "RUN":
 		cmd.ValidArgsFunction = p.completeRun
+	case len(words) > 1 && words[1] == "SCOPE":
+		cmd.ValidArgsFunction = p.completeHold
 	case len(words) > 1 && words[1] == "CAMPAIGN.yaml":
 		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {

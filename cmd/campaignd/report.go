@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/daemon"
 	"campaignd/reporting"
 )
 
@@ -31,7 +32,7 @@ func (p *program) cmdReport() *cobra.Command {
 		default:
 			return usage(fmt.Errorf("--format %q is unknown; give table, json or csv", format))
 		}
-		return p.withRun(cmd.Context(), toRead, args[0], func(l campaign.Ledger, r campaign.Run) error {
+		return p.withRunOf(cmd.Context(), toRead, args[0], func(l campaign.Ledger, c *daemon.Config, r campaign.Run) error {
 			if format == "csv" {
 				w := bufio.NewWriter(p.stdout)
 				if err := reporting.WriteCSV(cmd.Context(), w, l, r); err != nil {
@@ -41,6 +42,9 @@ func (p *program) cmdReport() *cobra.Command {
 			}
 			report, err := reporting.Build(cmd.Context(), l, r)
 			if err != nil {
+				return err
+			}
+			if report.Holds, err = daemon.RunHolds(cmd.Context(), l, c, r); err != nil {
 				return err
 			}
 			return p.writeReport(report, format == "json")

@@ -91,7 +91,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	}
 	group("send", p.cmdRun(), p.cmdServe(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
 	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdSchedule())
-	group("control", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdSuppressions())
+	group("control", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdHolds(), p.cmdSuppressions())
 	group("setup", p.cmdInit(), p.cmdSandbox(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
 	p.complete(root)
 	root.InitDefaultCompletionCmd()
@@ -218,13 +218,18 @@ func ledgerExists(c *daemon.Config) error {
 }
 
 // withRun opens the ledger, finds the run that id names and calls do.
-func (p *program) withRun(ctx context.Context, why purpose, id string, do func(campaign.Ledger, campaign.Run) error) (err error) {
+func (p *program) withRun(ctx context.Context, why purpose, id string, do func(campaign.Ledger, campaign.Run) error) error {
+	return p.withRunOf(ctx, why, id, func(l campaign.Ledger, _ *daemon.Config, r campaign.Run) error { return do(l, r) })
+}
+
+// withRunOf is withRun with the configuration.
+func (p *program) withRunOf(ctx context.Context, why purpose, id string, do func(campaign.Ledger, *daemon.Config, campaign.Run) error) (err error) {
 	if id != "latest" {
 		if _, err := campaign.ParseRunID(id); err != nil {
 			return usage(err)
 		}
 	}
-	l, _, err := p.openLedger(ctx, why)
+	l, c, err := p.openLedger(ctx, why)
 	if err != nil {
 		return err
 	}
@@ -233,7 +238,7 @@ func (p *program) withRun(ctx context.Context, why purpose, id string, do func(c
 	if err != nil {
 		return err
 	}
-	return do(l, r)
+	return do(l, c, r)
 }
 
 // isTerminal reports whether w is a terminal.

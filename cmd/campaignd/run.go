@@ -108,6 +108,11 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, json bool
 	case run.State == campaign.Paused:
 		fmt.Fprintf(p.stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason, printable(run.Detail), run.Reason.Remedy(run.ID))
 	}
+	if !run.State.Ended() && run.State != campaign.Paused {
+		for _, h := range result.Report.Holds {
+			fmt.Fprintf(p.stderr, "campaignd: %s waits: %s\n", run.ID, printable(h.Sentence))
+		}
+	}
 	if result.Unsure() == 0 && run.State != campaign.Paused && run.State != campaign.Cancelled {
 		return nil
 	}

@@ -239,7 +239,7 @@ func TestRunGoesOnWhenThePausedTemplateIsApproved(t *testing.T) {
 		waits.Close()
 	}()
 	lines := bufio.NewScanner(stderr)
-	for lines.Scan() && !strings.Contains(lines.Text(), "for the service to approve it again") {
+	for lines.Scan() && !strings.Contains(lines.Text(), "(--settle) for its end") {
 	}
 	d.approveTemplate("order_update")
 	last := ""

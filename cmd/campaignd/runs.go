@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/daemon"
 )
 
 // runFacts is a run as `runs` shows it.
@@ -22,6 +24,7 @@ type runFacts struct {
 	FollowUp  campaign.RunNo       `json:"follow_up_of,omitempty"`
 	CreatedAt time.Time            `json:"created_at,omitzero"`
 	EndedAt   time.Time            `json:"ended_at,omitzero"`
+	Holds     []campaign.HoldState `json:"holds,omitempty"`
 }
 
 func factsOf(r campaign.Run) runFacts {
@@ -41,6 +44,9 @@ func (f runFacts) stateOf() string {
 	if !f.State.Ended() && f.Wanted != campaign.WantRun && f.Wanted != "" && f.State != campaign.Paused {
 		s += ", wanted: " + string(f.Wanted)
 	}
+	if len(f.Holds) > 0 {
+		s += ", held"
+	}
 	return s
 }
 
@@ -53,7 +59,7 @@ func (p *program) cmdRuns() *cobra.Command {
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		l, _, err := p.openLedger(cmd.Context(), toRead)
+		l, c, err := p.openLedger(cmd.Context(), toRead)
 		if err != nil {
 			return err
 		}
@@ -62,9 +68,15 @@ func (p *program) cmdRuns() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		holds, err := l.Holds(cmd.Context(), false)
+		if err != nil {
+			return err
+		}
+		of, now := daemon.Origins(cmd.Context(), c, holds), time.Now()
 		facts := make([]runFacts, len(all))
 		for i, r := range all {
 			facts[i] = factsOf(r)
+			facts[i].Holds = campaign.HoldStates(campaign.RunHolds(r, holds, of, now), now)
 		}
 		if o.json() {
 			return writeJSON(p.stdout, facts)
@@ -73,7 +85,30 @@ func (p *program) cmdRuns() *cobra.Command {
 		for _, f := range facts {
 			rows = append(rows, []string{f.ID, f.stateOf(), strconv.FormatInt(f.Rows, 10), clock(f.CreatedAt), clock(f.EndedAt), f.List})
 		}
-		return writeTable(p.stdout, []string{"RUN", "STATE", "ROWS", "LAUNCHED", "ENDED", "LIST"}, rows)
+		if err := writeTable(p.stdout, []string{"RUN", "STATE", "ROWS", "LAUNCHED", "ENDED", "LIST"}, rows); err != nil {
+			return err
+		}
+		return p.writeHolds(facts)
 	}
 	return cmd
+}
+
+// writeHolds writes each hold of the runs once.
+func (p *program) writeHolds(facts []runFacts) error {
+	said := map[string]bool{}
+	for _, f := range facts {
+		for _, h := range f.Holds {
+			if said[h.Sentence] {
+				continue
+			}
+			if len(said) == 0 {
+				fmt.Fprintln(p.stdout)
+			}
+			said[h.Sentence] = true
+			if _, err := fmt.Fprintf(p.stdout, "held: %s\n", printable(h.Sentence)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/daemon"
 )
 
 func (p *program) cmdWhy() *cobra.Command {
@@ -21,8 +22,13 @@ The command reads the ledger, so it works beside a sender and after its end.`,
 	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withRun(cmd.Context(), toRead, args[0], func(l campaign.Ledger, r campaign.Run) error {
-			w, err := campaign.Explain(cmd.Context(), l, r, time.Now())
+		return p.withRunOf(cmd.Context(), toRead, args[0], func(l campaign.Ledger, c *daemon.Config, r campaign.Run) error {
+			holds, err := l.Holds(cmd.Context(), false)
+			if err != nil {
+				return err
+			}
+			of := daemon.Origins(cmd.Context(), c, holds)
+			w, err := campaign.Explain(cmd.Context(), l, r, campaign.WhyHolds{Holds: holds, Origin: of}, time.Now())
 			if err != nil {
 				return err
 			}
@@ -46,6 +52,11 @@ func (p *program) writeWhy(w campaign.Why) error {
 	}
 	if !w.Finish.IsZero() {
 		fmt.Fprintf(p.stdout, "at this rate sent by: %s\n", clock(w.Finish))
+	}
+	for _, h := range w.Holds {
+		if h.Sentence != w.Sentence {
+			fmt.Fprintf(p.stdout, "held: %s\n", printable(h.Sentence))
+		}
 	}
 	if len(w.Lanes) == 0 {
 		return nil

@@ -35,6 +35,13 @@ func (f *faulty) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign.Run
 	return f.Ledger.Runs(ctx, w)
 }
 
+func (f *faulty) Holds(ctx context.Context, ended bool) ([]campaign.Hold, error) {
+	if err := f.fault(); err != nil {
+		return nil, err
+	}
+	return f.Ledger.Holds(ctx, ended)
+}
+
 func (f *faulty) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
 	if err := f.fault(); err != nil {
 		return campaign.Run{}, err
@@ -98,13 +105,14 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 	}
 	config := *c.config
 	config.Campaigns = folder
+	open := snapshot{run: run, totals: map[campaign.Status]int64{campaign.Queued: 5}}
 	for _, tt := range []struct {
 		name  string
 		calls int // calls of the ledger that can fail
 		do    func(l *faulty, d *Daemon) error
 	}{
 		{"snapshot", 3, func(_ *faulty, d *Daemon) error { _, err := d.snapshot(t.Context(), run.No); return err }},
-		{"waiting", 2, func(_ *faulty, d *Daemon) error { _, err := d.waiting(t.Context(), run, 5); return err }},
+		{"waiting", 2, func(_ *faulty, d *Daemon) error { _, err := d.waiting(t.Context(), open); return err }},
 		{"newest", 2, func(l *faulty, _ *Daemon) error { _, err := newest(t.Context(), l, []campaign.Run{run}); return err }},
 		{"count", 2, func(l *faulty, _ *Daemon) error { return (&Quarantined{}).count(t.Context(), l) }},
 		{"due", 1, func(_ *faulty, d *Daemon) error { _, _, err := d.due(t.Context(), all[0], time.Now()); return err }},

@@ -13,7 +13,7 @@ import (
 
 // metrics returns a handler that serves the process's counters in the Prometheus text format.
 // Labels are connections and values of closed lists, never recipients.
-func (d *Daemon) metrics(e *sender.Engine) http.Handler {
+func (d *Daemon) metrics(e *sender.Engine, h *holdWatch) http.Handler {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if e != nil {
@@ -21,6 +21,9 @@ func (d *Daemon) metrics(e *sender.Engine) http.Handler {
 	}
 	if d.intake != nil {
 		reg.MustRegister(&intakeCollector{d.intake.Counts})
+	}
+	if h != nil {
+		reg.MustRegister(&holdCollector{h.counts})
 	}
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 }
@@ -124,4 +127,35 @@ func (c *intakeCollector) Collect(ch chan<- prometheus.Metric) {
 	for connection, at := range n.Verified {
 		ch <- prometheus.MustNewConstMetric(descVerified, prometheus.GaugeValue, float64(at.Unix()), connection)
 	}
+}
+
+// holdCollector counts the holds at each scrape.
+type holdCollector struct {
+	counts func() (now, began, ended map[holdKind]int)
+}
+
+var (
+	descHolds = desc("campaignd_holds", "Holds in force, and breakers that are tested.", "scope", "reason")
+	descBegan = desc("campaignd_holds_began_total", "Holds that began while this process looked.", "scope", "reason")
+	descEnded = desc("campaignd_holds_ended_total", "Holds that ended while this process looked.", "scope", "reason")
+)
+
+// Describe implements prometheus.Collector.
+func (c *holdCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descHolds, descBegan, descEnded} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *holdCollector) Collect(ch chan<- prometheus.Metric) {
+	now, began, ended := c.counts()
+	put := func(d *prometheus.Desc, t prometheus.ValueType, all map[holdKind]int) {
+		for k, n := range all {
+			ch <- prometheus.MustNewConstMetric(d, t, float64(n), k.scope, k.reason)
+		}
+	}
+	put(descHolds, prometheus.GaugeValue, now)
+	put(descBegan, prometheus.CounterValue, began)
+	put(descEnded, prometheus.CounterValue, ended)
 }

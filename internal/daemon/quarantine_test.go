@@ -118,7 +118,7 @@ func TestASenderContinuesAfterTheQuarantine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := campaign.Explain(t.Context(), l, run, time.Now())
+		w, err := campaign.Explain(t.Context(), l, run, campaign.WhyHolds{}, time.Now())
 		return err == nil && strings.Contains(w.Sentence, "held up by the ledger") &&
 			strings.Contains(w.Sentence, "run `campaignd ledger quarantine`") && w.Lanes[0].At.Sub(noticed) > time.Second
 	})

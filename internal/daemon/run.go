@@ -113,6 +113,12 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	if result.Report, err = reporting.Build(ctx, d.ledger, run); err != nil {
 		return result, err
 	}
+	holds, err := d.ledger.Holds(ctx, false)
+	if err != nil {
+		return result, fmt.Errorf("read the holds: %w", err)
+	}
+	now := time.Now()
+	result.Report.Holds = campaign.HoldStates(campaign.RunHolds(run, holds, d.directory.origin, now), now)
 	return result, nil
 }
 

@@ -22,7 +22,8 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 			return err
 		}
 	}
-	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, admin(d.metrics(engine), d.ready)); err != nil {
+	holds := newHoldWatch(d)
+	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, admin(d.metrics(engine, holds), d.ready)); err != nil {
 		return err
 	}
 	if d.intake == nil && d.cfg.Role != RoleSender {
@@ -36,6 +37,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	var wg sync.WaitGroup
 	errs := make(chan error, 2)
 	wg.Go(func() { errs <- d.admin.serve(inner, 2*time.Second) })
+	wg.Go(func() { holds.run(inner) })
 	if d.client != nil {
 		wg.Go(func() { d.refreshNumbers(inner, 0) })
 	}

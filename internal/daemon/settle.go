@@ -11,7 +11,7 @@ import (
 
 // Progress is the progress of a run, for a progress bar or a line.
 type Progress struct {
-	// Phase is checking, importing, uploading, sending, paused or settling.
+	// Phase is checking, importing, uploading, sending, held, paused or settling.
 	Phase string
 	// Run is the run as the ledger has it. It is zero before the import has ended.
 	Run campaign.Run
@@ -76,6 +76,7 @@ type snapshot struct {
 	run       campaign.Run
 	totals    map[campaign.Status]int64
 	lastEvent time.Time
+	held      campaign.Hold // holds the run up; its Scope is "" if one connection or more is free
 }
 
 // snapshot reads a run with its counts.
@@ -94,15 +95,22 @@ func (d *Daemon) snapshot(ctx context.Context, no campaign.RunNo) (s snapshot, e
 	if s.lastEvent, err = d.ledger.LastEventAt(ctx, no); err != nil {
 		return s, fmt.Errorf("read the last event: %w", err)
 	}
+	if s.run.State == campaign.Ready || s.run.State == campaign.Running {
+		holds, err := d.ledger.Holds(ctx, false)
+		if err != nil {
+			return s, fmt.Errorf("read the holds: %w", err)
+		}
+		s.held, _ = campaign.Held(s.run, holds, d.directory.origin, time.Now())
+	}
 	return s, nil
 }
 
 // watch calls progress until the run is settled, paused or ended, or ctx ends, and returns the run.
-// A pause that the service may end is waited for as long as a status, settle, because the time of a
-// template's approval is not known. A ledger that cannot be read is tried again for ledgerWait.
+// A hold that does not end by itself is waited for as long as a status, settle, because the time of
+// the event that ends it is not known. A ledger that cannot be read is tried again for ledgerWait.
 func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Duration, progress func(Progress)) (campaign.Run, error) {
 	var s activity
-	var paused time.Time // the start of the pause, zero while the run is not paused
+	var held time.Time // since when the run is held by what does not end by itself, zero while it is not
 	wait := settle
 	if d.intake == nil {
 		wait = 0 // without webhooks no status can come
@@ -114,7 +122,7 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 		seen, err := d.snapshot(ctx, no)
 		detail := ""
 		if err == nil {
-			detail, err = d.waiting(ctx, seen.run, seen.totals[campaign.Queued]+seen.totals[campaign.Sending])
+			detail, err = d.waiting(ctx, seen)
 		}
 		if err != nil {
 			if away.IsZero() {
@@ -144,16 +152,18 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 			p.Phase = "settling"
 		}
 		over := false
-		if run.State != campaign.Paused {
-			paused = time.Time{}
+		if hold := seen.held; open == 0 || hold.Scope == "" || !hold.Until.IsZero() {
+			held = time.Time{}
 		} else {
-			if p.Phase = "paused"; paused.IsZero() {
-				paused = now
+			if p.Phase = "held"; held.IsZero() {
+				held = now
 			}
-			if over = !run.Reason.Self() || now.Sub(paused) >= wait; !over {
-				p.Detail += "; waiting until " + paused.Add(wait).UTC().Format("15:04:05 UTC") +
-					" (--settle) for the service to approve it again"
+			if over = now.Sub(held) >= wait; !over {
+				p.Detail += "; waiting until " + held.Add(wait).UTC().Format("15:04:05 UTC") + " (--settle) for its end"
 			}
+		}
+		if run.State == campaign.Paused {
+			p.Phase, over = "paused", true
 		}
 		progress(p)
 		// With no row in doubt the engine is about to finish the run. Returning earlier would leave the
@@ -175,7 +185,8 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 
 // waiting returns what the run waits for now. It returns "" when the run is limited by the pace of
 // its numbers only, or by nothing.
-func (d *Daemon) waiting(ctx context.Context, run campaign.Run, open int64) (string, error) {
+func (d *Daemon) waiting(ctx context.Context, seen snapshot) (string, error) {
+	run, open := seen.run, seen.totals[campaign.Queued]+seen.totals[campaign.Sending]
 	if run.State == campaign.Paused {
 		return fmt.Sprintf("paused (%s): %s", run.Reason, run.Detail), nil
 	}
@@ -188,6 +199,9 @@ func (d *Daemon) waiting(ctx context.Context, run campaign.Run, open int64) (str
 	segments, err := d.ledger.SegmentStates(ctx, run.No)
 	if err != nil {
 		return "", fmt.Errorf("read the segments: %w", err)
+	}
+	if seen.held.Scope != "" {
+		return seen.held.Sentence(time.Now()), nil
 	}
 	if opens := campaign.WindowOpens(segments, time.Now()); !opens.IsZero() {
 		return "its sending window is closed until " + opens.UTC().Format("2006-01-02 15:04 UTC"), nil

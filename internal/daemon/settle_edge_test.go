@@ -94,6 +94,7 @@ func TestRunNamesWhatItWaitsFor(t *testing.T) {
 	closed := campaign.SegmentState{Segment: campaign.Segment{Hi: 5}, WakeAt: opens}
 	running := campaign.Run{No: 3, Campaign: "spring", State: campaign.Running}
 	paused, approval := running, running
+	hold := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "operator", Source: campaign.HoldByOperator, Since: now}
 	paused.State, paused.Reason, paused.Detail = campaign.Paused, campaign.PausedByAccount, "it is refused"
 	approval.State = campaign.WaitingApproval
 	for _, tt := range []struct {
@@ -101,27 +102,31 @@ func TestRunNamesWhatItWaitsFor(t *testing.T) {
 		seen seen
 		open int64
 		want string
+		held campaign.Hold
 	}{
-		{"a pause", seen{run: paused}, 5, "paused (account): it is refused"},
-		{"a pause with nothing open", seen{run: paused}, 0, "paused (account): it is refused"},
-		{"approval", seen{run: approval}, 5, "it waits for approval: `campaignd approve spring-3`"},
-		{"nothing is open", seen{run: running, lanes: []campaign.LaneReport{lane("ledger", 0)}}, 0, ""},
-		{"a window", seen{run: running, segments: []campaign.SegmentState{closed}, lanes: []campaign.LaneReport{lane("ledger", 0)}}, 5,
-			"its sending window is closed until " + opens.UTC().Format("2006-01-02 15:04") + " UTC"},
-		{"a limit", seen{run: running, lanes: []campaign.LaneReport{
+		{name: "a hold", seen: seen{run: running}, open: 5, want: hold.Sentence(now), held: hold},
+		{name: "a pause", seen: seen{run: paused}, open: 5, want: "paused (account): it is refused"},
+		{name: "a pause with nothing open", seen: seen{run: paused}, open: 0, want: "paused (account): it is refused"},
+		{name: "approval", seen: seen{run: approval}, open: 5, want: "it waits for approval: `campaignd approve spring-3`"},
+		{name: "nothing is open", seen: seen{run: running, lanes: []campaign.LaneReport{lane("ledger", 0)}}, open: 0, want: ""},
+		{name: "a window", seen: seen{run: running, segments: []campaign.SegmentState{closed}, lanes: []campaign.LaneReport{lane("ledger", 0)}}, open: 5,
+			want: "its sending window is closed until " + opens.UTC().Format("2006-01-02 15:04") + " UTC"},
+		{name: "a limit", seen: seen{run: running, lanes: []campaign.LaneReport{
 			lane("throughput", 0), lane("none", 0), lane("limiter", 0), lane("ledger", 0),
-		}}, 1, "limiter limits it"},
-		{"a sender that is gone", seen{run: running, lanes: []campaign.LaneReport{lane("limiter", time.Hour), lane("ledger", 0)}}, 5,
-			"ledger limits it"},
-		{"only the pace", seen{run: running, lanes: []campaign.LaneReport{lane("throughput", 0), lane("none", 0)}}, 5, ""},
+		}}, open: 1, want: "limiter limits it"},
+		{name: "a sender that is gone", seen: seen{run: running, lanes: []campaign.LaneReport{lane("limiter", time.Hour), lane("ledger", 0)}}, open: 5,
+			want: "ledger limits it"},
+		{name: "only the pace", seen: seen{run: running, lanes: []campaign.LaneReport{lane("throughput", 0), lane("none", 0)}}, open: 5, want: ""},
 	} {
-		got, err := (&Daemon{ledger: &tt.seen}).waiting(t.Context(), tt.seen.run, tt.open)
+		got, err := (&Daemon{ledger: &tt.seen}).waiting(t.Context(), snapshot{run: tt.seen.run, held: tt.held,
+			totals: map[campaign.Status]int64{campaign.Queued: tt.open}})
 		if err != nil || got != tt.want {
 			t.Errorf("%s: got %q and %v, want %q", tt.name, got, err, tt.want)
 		}
 	}
 	away := errors.New("away")
-	if _, err := (&Daemon{ledger: &seen{fault: away}}).waiting(t.Context(), running, 5); !errors.Is(err, away) {
+	if _, err := (&Daemon{ledger: &seen{fault: away}}).waiting(t.Context(),
+		snapshot{run: running, totals: map[campaign.Status]int64{campaign.Queued: 5}}); !errors.Is(err, away) {
 		t.Errorf("a ledger that is away: got %v, want %v", err, away)
 	}
 }

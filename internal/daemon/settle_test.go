@@ -72,12 +72,13 @@ func TestRunEndsWhenStatusesAreSettled(t *testing.T) {
 	}
 }
 
-// watched is a ledger with one run of ten rows, whose state changes with time. The run is paused
-// from 5 s to until, and then finished.
+// watched is a ledger with one run of ten rows, whose state changes with time. From 5 s to until the
+// run is paused, or held, and then finished.
 type watched struct {
 	campaign.Ledger
 	began  time.Time
-	reason campaign.PauseReason
+	paused bool
+	hold   campaign.Hold
 	until  time.Duration
 }
 
@@ -86,10 +87,17 @@ func (w *watched) Run(context.Context, campaign.RunNo) (campaign.Run, error) {
 	switch since := time.Since(w.began); {
 	case since >= w.until:
 		r.State = campaign.Finished
-	case since >= 5*time.Second:
-		r.State, r.Reason, r.Detail = campaign.Paused, w.reason, "it is refused"
+	case since >= 5*time.Second && w.paused:
+		r.State, r.Reason, r.Detail = campaign.Paused, campaign.PausedByOperator, "it is paused"
 	}
 	return r, nil
+}
+
+func (w *watched) Holds(context.Context, bool) ([]campaign.Hold, error) {
+	if time.Since(w.began) < 5*time.Second || w.hold.Scope == "" {
+		return nil, nil
+	}
+	return []campaign.Hold{w.hold}, nil
 }
 
 func (w *watched) Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
@@ -134,8 +142,8 @@ func TestRunOutlivesARestartOfItsLedger(t *testing.T) {
 		{time.Hour, 65 * time.Second, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			u := &unread{watched{began: time.Now(), until: 26 * time.Second, reason: campaign.PausedByTemplate}, c.away}
-			d := &Daemon{ledger: u, intake: &webhooks.Intake{}}
+			u := &unread{watched{began: time.Now(), until: 26 * time.Second}, c.away}
+			d := &Daemon{ledger: u, intake: &webhooks.Intake{}, directory: newDirectory(DefaultConfig())}
 			reported := 0
 			run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
 				if strings.Contains(p.Detail, "the ledger cannot be read") && strings.Contains(p.Detail, "connection refused") {
@@ -151,41 +159,49 @@ func TestRunOutlivesARestartOfItsLedger(t *testing.T) {
 	}
 }
 
-func TestRunWaitsOutAPauseNoLongerThanSettle(t *testing.T) {
+func TestRunWaitsOutAHoldNoLongerThanSettle(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		reason campaign.PauseReason
+		paused bool
+		ends   time.Duration // of the hold; 0: not by itself
 		until  time.Duration
 		deaf   bool // whether no webhooks are taken
-		ends   time.Duration
+		over   time.Duration
 		state  campaign.State
+		waits  bool
 	}{
-		{"the template is approved again", campaign.PausedByTemplate, 30 * time.Second, false, 30 * time.Second, campaign.Finished},
-		{"the template stays paused", campaign.PausedByTemplate, time.Hour, false, 35 * time.Second, campaign.Paused},
-		{"no webhooks are taken", campaign.PausedByTemplate, time.Hour, true, 5 * time.Second, campaign.Paused},
-		{"an operator must end it", campaign.PausedByAccount, time.Hour, false, 5 * time.Second, campaign.Paused},
+		{"an event ends the hold", false, 0, 30 * time.Second, false, 30 * time.Second, campaign.Finished, true},
+		{"nothing ends the hold", false, 0, time.Hour, false, 35 * time.Second, campaign.Running, true},
+		{"no webhooks are taken", false, 0, time.Hour, true, 5 * time.Second, campaign.Running, false},
+		{"the hold ends by itself", false, 2 * time.Hour, time.Hour, false, time.Hour, campaign.Finished, false},
+		{"the run is paused", true, 0, time.Hour, false, 5 * time.Second, campaign.Paused, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &watched{began: time.Now(), reason: c.reason, until: c.until}
-				d := &Daemon{ledger: w}
+				w := &watched{began: time.Now(), paused: c.paused, until: c.until}
+				if !c.paused {
+					w.hold = campaign.Hold{Scope: campaign.HoldRun, ID: "spring-1", Reason: "operator", Source: campaign.HoldByOperator, Since: w.began}
+				}
+				if c.ends > 0 {
+					w.hold.Until = w.began.Add(c.ends)
+				}
+				d := &Daemon{ledger: w, directory: newDirectory(DefaultConfig())}
 				if !c.deaf {
 					d.intake = &webhooks.Intake{}
 				}
 				details := ""
-				run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
-					if p.Phase == "paused" {
-						details += p.Detail + "\n"
-					}
-				})
+				run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) { details += p.Phase + " " + p.Detail + "\n" })
 				if err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(w.began); run.State != c.state || took < c.ends || took > c.ends+time.Second {
-					t.Errorf("got %s after %s, want %s after %s", run.State, took, c.state, c.ends)
+				if took := time.Since(w.began); run.State != c.state || took < c.over || took > c.over+time.Second {
+					t.Errorf("got %s after %s, want %s after %s", run.State, took, c.state, c.over)
 				}
-				if waits := c.ends > 5*time.Second; strings.Contains(details, "waiting until") != waits {
-					t.Errorf("got the details %q, want \"waiting until\" in them: %v", details, waits)
+				if strings.Contains(details, "waiting until") != c.waits {
+					t.Errorf("got the details %q, want \"waiting until\" in them: %v", details, c.waits)
+				}
+				if said := strings.Contains(details, "run spring-1 is held since"); said == c.paused {
+					t.Errorf("the progress names the hold: %t, want %t", said, !c.paused)
 				}
 			})
 		})

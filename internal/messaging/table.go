@@ -270,6 +270,23 @@ func Sentence(code string) string {
 	return "the service refused with a code that is not in its document"
 }
 
+// HealOf returns what ends the hold of a code, in the form that Sentence explains.
+func HealOf(code string) Heal {
+	if r, ok := serviceRows[code]; ok {
+		return r.Heal
+	}
+	if n, err := strconv.Atoi(code); err == nil {
+		r, _ := platformRow(n)
+		return r.Heal
+	}
+	if s, ok := strings.CutPrefix(code, "http_"); ok {
+		if n, err := strconv.Atoi(s); err == nil {
+			return statusRow(n, true).Heal
+		}
+	}
+	return HealNothing
+}
+
 // Failure is what a failed status means beyond its own delivery. It has no Action, because a
 // message that failed is never sent again.
 type Failure struct {

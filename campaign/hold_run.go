@@ -1,0 +1,58 @@
+package campaign
+
+import "time"
+
+// origins returns the origin of the run's messages over each of its connections. of tells what
+// holds can name of a connection. A definition that cannot be read has one unknown connection.
+func origins(run Run, of func(connection string) Origin) []Origin {
+	connections := []string{""}
+	if def, err := ParseDefinition(run.ID(), run.Definition); err == nil {
+		connections = def.Connections
+	}
+	all := make([]Origin, len(connections))
+	for i, c := range connections {
+		all[i] = of(c)
+		all[i].Template, all[i].Language, all[i].Run = run.Template, run.Language, run.ID()
+	}
+	return all
+}
+
+// RunHolds returns those of holds that are in force, or probe, and stop messages of the run over
+// one of its connections or more. An ended run has none.
+func RunHolds(run Run, holds []Hold, of func(connection string) Origin, now time.Time) []Hold {
+	if len(holds) == 0 || run.State.Ended() {
+		return nil
+	}
+	var found []Hold
+	all := origins(run, of)
+	for _, h := range holds {
+		if !h.InForce(now) && !h.Probing(now) {
+			continue
+		}
+		for _, o := range all {
+			if h.Stops(o) {
+				found = append(found, h)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// Held reports whether every connection of the run is held. It returns the longest hold of the first
+// connection.
+func Held(run Run, holds []Hold, of func(connection string) Origin, now time.Time) (first Hold, held bool) {
+	if len(holds) == 0 || run.State.Ended() {
+		return Hold{}, false
+	}
+	for i, o := range origins(run, of) {
+		h, held := HeldBy(holds, o, now)
+		if !held {
+			return Hold{}, false
+		}
+		if i == 0 {
+			first = h
+		}
+	}
+	return first, true
+}

@@ -1,0 +1,150 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Origins returns what holds can name of each connection, for a command that sends nothing. The
+// service is asked for its connections, for at most askOrigins, only if a hold is about a company, an
+// account or a portfolio: the configuration may not have it.
+func Origins(ctx context.Context, cfg *Config, holds []campaign.Hold) func(connection string) campaign.Origin {
+	d := newDirectory(cfg)
+	for _, h := range holds {
+		switch h.Scope {
+		case campaign.HoldCompany, campaign.HoldAccount, campaign.HoldPortfolio, campaign.HoldTemplate:
+		default:
+			continue
+		}
+		if cfg.Service.APIKey.IsZero() {
+			break
+		}
+		client, err := NewClient(cfg)
+		if err != nil {
+			break
+		}
+		defer client.Close()
+		ctx, stop := context.WithTimeout(ctx, askOrigins)
+		defer stop()
+		_, _ = d.refreshConnections(ctx, client) // without an answer the configuration alone counts
+		break
+	}
+	return d.origin
+}
+
+// askOrigins is the longest time that a command waits for the list of connections.
+const askOrigins = 2 * time.Second
+
+// RunHolds returns the holds that stop messages of the run now, as commands show them.
+func RunHolds(ctx context.Context, l campaign.HoldLedger, cfg *Config, run campaign.Run) ([]campaign.HoldState, error) {
+	holds, err := l.Holds(ctx, false)
+	if err != nil || len(holds) == 0 {
+		return []campaign.HoldState{}, err
+	}
+	now := time.Now()
+	return campaign.HoldStates(campaign.RunHolds(run, holds, Origins(ctx, cfg, holds), now), now), nil
+}
+
+// holdWatch knows the holds of the ledger as they were a second ago, for the log and the metrics.
+type holdWatch struct {
+	d *Daemon
+
+	mu           sync.Mutex
+	now          map[holdKey]campaign.Hold
+	began, ended map[holdKind]int
+}
+
+type holdKey struct {
+	scope      campaign.HoldScope
+	id, reason string
+}
+
+// holdKind labels the metrics of holds.
+type holdKind struct{ scope, reason string }
+
+func kindOf(h campaign.Hold) holdKind { return holdKind{string(h.Scope), h.Reason} }
+
+// watchHolds is how often the holds are read for the log and the metrics.
+const watchHolds = time.Second
+
+// run reads the holds every second until ctx ends, and logs one line when a hold begins and one when
+// it ends. A breaker that is tested is not over.
+func (w *holdWatch) run(ctx context.Context) {
+	t := time.NewTicker(watchHolds)
+	defer t.Stop()
+	for {
+		w.look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+func (w *holdWatch) look(ctx context.Context) {
+	holds, err := w.d.ledger.Holds(ctx, false)
+	if err != nil {
+		return // the sender says what this means
+	}
+	next := make(map[holdKey]campaign.Hold, len(holds))
+	for _, h := range holds {
+		next[holdKey{h.Scope, h.ID, h.Reason}] = h
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	gone := 0
+	for k := range w.now {
+		if _, still := next[k]; !still {
+			gone++
+		}
+	}
+	now := time.Now()
+	if gone > 0 {
+		ended, err := w.d.ledger.Holds(ctx, true)
+		if err != nil {
+			return
+		}
+		for _, h := range ended {
+			k := holdKey{h.Scope, h.ID, h.Reason}
+			if _, was := w.now[k]; !was {
+				continue
+			}
+			if _, still := next[k]; !still {
+				w.ended[kindOf(h)]++
+				w.d.log.Info("hold ended", "scope", h.Scope, "id", h.ID, "reason", h.Reason, "says", h.Sentence(now))
+			}
+		}
+	}
+	for k, h := range next {
+		if _, was := w.now[k]; !was {
+			w.began[kindOf(h)]++
+			w.d.log.Warn("hold began", "scope", h.Scope, "id", h.ID, "reason", h.Reason, "says", h.Sentence(now))
+		}
+	}
+	w.now = next
+}
+
+// counts returns how many holds of each kind there are, and how many began and ended while this
+// process looked.
+func (w *holdWatch) counts() (now, began, ended map[holdKind]int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now, began, ended = map[holdKind]int{}, map[holdKind]int{}, map[holdKind]int{}
+	for k := range w.began {
+		now[k] = 0 // a kind that was seen stays, so that its end is seen too
+		began[k] = w.began[k]
+		ended[k] = w.ended[k]
+	}
+	for _, h := range w.now {
+		now[kindOf(h)]++
+	}
+	return now, began, ended
+}
+
+func newHoldWatch(d *Daemon) *holdWatch {
+	return &holdWatch{d: d, now: map[holdKey]campaign.Hold{}, began: map[holdKind]int{}, ended: map[holdKind]int{}}
+}
