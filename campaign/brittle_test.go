@@ -83,11 +83,15 @@ func (b brittle) SetState(
 	return through(b.fuse, "SetState", func() (bool, error) { return b.Ledger.SetState(ctx, no, from, to, why, detail) })
 }
 
-func (b brittle) SetAsset(ctx context.Context, no campaign.RunNo, id string, until time.Time) error {
-	if err := b.call("SetAsset"); err != nil {
+func (b brittle) SetAssets(ctx context.Context, no campaign.RunNo, all []campaign.Asset) error {
+	if err := b.call("SetAssets"); err != nil {
 		return err
 	}
-	return b.Ledger.SetAsset(ctx, no, id, until)
+	return b.Ledger.SetAssets(ctx, no, all)
+}
+
+func (b brittle) Assets(ctx context.Context, no campaign.RunNo) ([]campaign.Asset, error) {
+	return through(b.fuse, "Assets", func() ([]campaign.Asset, error) { return b.Ledger.Assets(ctx, no) })
 }
 
 func (b brittle) AppendRows(

@@ -322,7 +322,11 @@ func (f *followUp) groups(ctx context.Context) (map[int64]string, error) {
 func (f *followUp) finish(ctx context.Context, def *Definition, rows int64) (FollowedUp, error) {
 	l := f.in.Ledger
 	if p := f.in.Parent; p.Asset != "" {
-		if err := l.SetAsset(ctx, f.run.No, p.Asset, p.AssetUntil); err != nil {
+		assets, err := l.Assets(ctx, p.No)
+		if err == nil {
+			err = l.SetAssets(ctx, f.run.No, assets)
+		}
+		if err != nil {
 			return FollowedUp{}, fmt.Errorf("header of %s: %w", f.run.ID(), err)
 		}
 	}

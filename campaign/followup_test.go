@@ -250,6 +250,9 @@ func TestAFollowUpTakesTheHeaderAndTheApprovalOver(t *testing.T) {
 	const extra = "policies: {approval: true}\n"
 	l, parent := endedRun(t, extra, campaign.Line{Status: campaign.Failed})
 	parent.Asset, parent.AssetUntil = "ast_1", time.Now().Add(48*time.Hour).UTC().Truncate(time.Second)
+	if err := l.SetAssets(t.Context(), parent.No, []campaign.Asset{{Connection: "conn_1", ID: "ast_1", Until: parent.AssetUntil}}); err != nil {
+		t.Fatal(err)
+	}
 	got, err := follow(l, parent, "failed")
 	if err != nil || got.Run.State != campaign.WaitingApproval || got.Run.Asset != "ast_1" || !got.Run.AssetUntil.Equal(parent.AssetUntil) {
 		t.Errorf("%+v, %v, want it to wait for approval with ast_1 until %v", got.Run, err, parent.AssetUntil)

@@ -290,12 +290,14 @@ func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list strin
 	}
 	if def.Template.Header.File() != "" && run.Asset == "" {
 		l.progress("uploading", counts.Rows)
-		asset, err := uploadHeader(ctx, l.Service, def, l.File)
+		kind, _ := def.Template.Header.Media()
+		path := Beside(l.File, def.Template.Header.File())
+		assets, err := uploadHeader(ctx, l.Service, kind, path, "", connectionsOf(def, checked.known))
 		if err != nil {
 			return Launched{}, err
 		}
-		// A crash before SetAsset uploads the header again: the service then keeps one asset too many.
-		if err := l.Ledger.SetAsset(ctx, run.No, asset.ID, asset.ExpiresAt); err != nil {
+		// A crash before SetAssets uploads the header again: the service then keeps assets too many.
+		if err := l.Ledger.SetAssets(ctx, run.No, assets); err != nil {
 			return Launched{}, fmt.Errorf("remember the uploaded header: %w", err)
 		}
 	}

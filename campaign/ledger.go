@@ -65,8 +65,11 @@ type RunLedger interface {
 	// those of a pause, "" otherwise. It reports whether the run moved. A run that is to be cancelled
 	// is never paused.
 	SetState(ctx context.Context, no RunNo, from []State, to State, reason PauseReason, detail string) (bool, error)
-	// SetAsset stores the id of the header media uploaded for this run, and until when it is kept.
-	SetAsset(ctx context.Context, no RunNo, assetID string, until time.Time) error
+	// SetAssets stores the header media uploaded for this run; each replaces that of its connection.
+	// Run.Asset becomes the first of them, and Run.AssetUntil the earliest time of all.
+	SetAssets(ctx context.Context, no RunNo, assets []Asset) error
+	// Assets returns the header media of a run, by connection.
+	Assets(ctx context.Context, no RunNo) ([]Asset, error)
 	// FinishRuns moves every Running or Ready run whose segments are all done to Finished, or to
 	// Cancelled when the operator wants that. It returns the runs it moved. A parked segment whose
 	// last doubt has been proven is done, although its wake time has not come.

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"campaignd/internal/messaging"
 )
 
 // mediaFormat is what the platform accepts as a header of one kind (docs/service.md#media).
@@ -101,22 +98,6 @@ func mediaTypeOf(f io.ReaderAt, kind, path string) (string, error) {
 			"the platform refuses a file whose name and content differ (131053)", path, found, extensions[0])
 	}
 	return found, nil
-}
-
-// uploadHeader uploads the local file of d's header to the service, for the company of its first
-// connection. The file's path is relative to the campaign file.
-func uploadHeader(ctx context.Context, service Service, d *Definition, campaignFile string) (asset messaging.Asset, err error) {
-	path := Beside(campaignFile, d.Template.Header.File())
-	kind, _ := d.Template.Header.Media()
-	f, contentType, err := openMedia(kind, path)
-	if err != nil {
-		return asset, fmt.Errorf("header file: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // read only
-	if asset, err = service.UploadMedia(ctx, d.Connections[0], filepath.Base(path), contentType, f); err != nil {
-		return asset, fmt.Errorf("upload %s: %w", path, err)
-	}
-	return asset, nil
 }
 
 // contentTypeOf detects the type by the first bytes. An office file is one of two kinds of archive;

@@ -94,6 +94,8 @@ type Preflight struct {
 
 	Template *messaging.TemplateRecord `json:"-"` // the service's record; nil when the service was not asked
 	Senders  []int64                   `json:"-"` // keys of the campaign's own numbers
+
+	known []messaging.Connection // that the API key reaches
 }
 
 // OK reports whether the campaign can be launched: no finding is an error, and at least one row can
@@ -224,6 +226,7 @@ func (c *check) service(ctx context.Context) error {
 		c.say(LevelWarning, "connections", "the service cannot be asked for its numbers now: "+err.Error(),
 			"nothing is sent over a connection before it tells the pace, unless numbers.CONNECTION.rate is configured")
 	}
+	c.p.known = known
 	var ids []string
 	for _, k := range known {
 		ids = append(ids, k.ID)

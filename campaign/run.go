@@ -91,8 +91,8 @@ type Run struct {
 	// Budget is max_messages; 0: no limit. Taken counts the intents against it.
 	Budget int64
 	Taken  int64
-	// Asset is the assetId of the header file uploaded for this run; "" if there is none. The service
-	// deletes it at AssetUntil, 30 days after the upload (docs/service.md#media).
+	// Asset is one of the Assets uploaded for this run; "" if there is none. The service deletes the
+	// first of them at AssetUntil, 30 days after the upload (docs/service.md#media).
 	Asset      string
 	AssetUntil time.Time
 	// Rows is the number of rows imported so far; of the whole list when State is past Importing.

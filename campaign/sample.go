@@ -183,15 +183,18 @@ func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*
 	if s.Skip != "" {
 		return nil, messaging.Receipt{}, fmt.Errorf("%w %d that can be sent: %s; choose another with --row", ErrNoRow, s.Row, s.Note)
 	}
-	var asset messaging.Asset
-	if s.definition.Template.Header.File() != "" {
-		if asset, err = uploadHeader(ctx, service, s.definition, in.File); err != nil {
+	asset, from := "", s.definition.Connections[0]
+	if file := s.definition.Template.Header.File(); file != "" {
+		kind, _ := s.definition.Template.Header.Media()
+		assets, err := uploadHeader(ctx, service, kind, Beside(in.File, file), "", []messaging.Connection{{ID: from}})
+		if err != nil {
 			return nil, messaging.Receipt{}, err
 		}
+		asset = assets[0].ID
 	}
 	d := s.delivery
 	d.To, d.Key = to, key
-	if s.Message, err = s.render.Message(s.definition.Connections[0], asset.ID, &d); err != nil {
+	if s.Message, err = s.render.Message(from, asset, &d); err != nil {
 		return nil, messaging.Receipt{}, err
 	}
 	s.To = to

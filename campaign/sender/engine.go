@@ -168,6 +168,9 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 			continue
 		}
 		if r, ok := e.prepared(s); ok {
+			if err := e.readAssets(ctx, r, s); err != nil {
+				return err
+			}
 			active = append(active, r)
 		}
 	}
@@ -279,6 +282,21 @@ func (e *Engine) run(s campaign.Run) (*run, error) {
 	}
 	r.observe(s)
 	return r, nil
+}
+
+// readAssets reads the uploaded headers of a run when they are new: they are renewed while a long
+// run lasts.
+func (e *Engine) readAssets(ctx context.Context, r *run, s campaign.Run) error {
+	if s.AssetUntil.Equal(r.assetUntil) {
+		return nil
+	}
+	assets, err := e.ledger.Assets(ctx, s.No)
+	if err != nil {
+		return fmt.Errorf("read the header media of %s: %w", s.ID(), err)
+	}
+	r.assets.Store(&assets)
+	r.assetUntil = s.AssetUntil
+	return nil
 }
 
 func (e *Engine) forget(no campaign.RunNo) {

@@ -141,7 +141,7 @@ func (p *poster) sleep(ctx context.Context, d time.Duration) {
 // them, and hands the result to the recorder.
 func (p *poster) send(ctx context.Context, a *attempt) {
 	r := a.segment.run
-	m, err := r.render.Message(p.number.connection, r.asset, &a.delivery)
+	m, err := r.render.Message(p.number.connection, r.asset(p.number.connection), &a.delivery)
 	if err != nil {
 		// The import rendered this row; only a changed program can come here. Nothing was posted.
 		p.e.rec.settle(p.number, a, campaign.Result{

@@ -19,13 +19,14 @@ type run struct {
 	connections []string
 	template    string
 	language    string
-	asset       string
-	rate        float64 // limits.rate; 0: none of its own
+	assetUntil  time.Time // with which assets were read
+	rate        float64   // limits.rate; 0: none of its own
 	policy      campaign.OnUncertain
 	doubtWindow time.Duration
 	notAfter    time.Duration
 	started     time.Time
 
+	assets   atomic.Pointer[[]campaign.Asset]    // the uploaded header of each connection
 	dropping atomic.Pointer[campaign.SkipReason] // what is queued becomes skipped for this reason
 	held     atomic.Bool                         // paused by a refusal; no attempt of it is posted any more
 	breaker  breaker
@@ -43,7 +44,7 @@ func compile(s campaign.Run, o Options) (*run, error) {
 	}
 	r := &run{
 		no: s.No, id: s.ID(), render: render, connections: d.Connections, template: s.Template, language: s.Language,
-		asset: s.Asset, rate: d.Limits.Rate, policy: d.Policies.OnUncertain,
+		rate: d.Limits.Rate, policy: d.Policies.OnUncertain,
 		doubtWindow: time.Duration(d.Policies.DoubtWindow), notAfter: time.Duration(d.Limits.NotAfter),
 		started: s.CreatedAt, zone: time.UTC,
 	}
@@ -66,6 +67,21 @@ func (r *run) observe(s campaign.Run) {
 	if r.expired(time.Now()) {
 		r.drop(campaign.Expired)
 	}
+}
+
+// asset is the assetId of the header for a connection; "" when no header was uploaded.
+func (r *run) asset(connection string) (id string) {
+	if all := r.assets.Load(); all != nil {
+		for _, a := range *all {
+			if a.Connection == connection {
+				return a.ID
+			}
+			if a.Connection == "" {
+				id = a.ID
+			}
+		}
+	}
+	return id
 }
 
 func (r *run) expired(now time.Time) bool {

@@ -15,7 +15,7 @@ import (
 // A run sends by the settings of its campaign file.
 func TestARunIsWhatItsCampaignSays(t *testing.T) {
 	s := campaign.Run{
-		No: 4, Campaign: "sale", Template: "spring", Language: "de", Asset: "media-1", CreatedAt: time.Unix(1e9, 0), Header: []string{"to"},
+		No: 4, Campaign: "sale", Template: "spring", Language: "de", CreatedAt: time.Unix(1e9, 0), Header: []string{"to"},
 		Definition: []byte(sale + `
 limits: {rate: 7.5, not_after: 2h}
 policies: {on_uncertain: resend, doubt_window: 40m}
@@ -29,8 +29,7 @@ schedule: {cron: "0 9 * * 1", timezone: Africa/Lagos}
 	}
 	want := &run{
 		no: 4, id: "sale-4", render: r.render, window: r.window, connections: []string{"conn_1", "conn_2"}, template: "spring", language: "de",
-		asset: "media-1",
-		rate:  7.5, policy: campaign.UncertainResend, doubtWindow: 40 * time.Minute, notAfter: 2 * time.Hour, started: time.Unix(1e9, 0), zone: r.zone,
+		rate: 7.5, policy: campaign.UncertainResend, doubtWindow: 40 * time.Minute, notAfter: 2 * time.Hour, started: time.Unix(1e9, 0), zone: r.zone,
 	}
 	if r.zone.String() != "Africa/Lagos" {
 		t.Errorf("the zone of its recipients without one is %v, want that of its schedule", r.zone)

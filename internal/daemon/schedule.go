@@ -95,6 +95,7 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 			}
 		}
 		d.resumeImports(ctx, l, e, all)
+		d.renewMedia(ctx, l, e)
 		t := time.NewTimer(scheduleEvery)
 		select {
 		case <-ctx.Done():

@@ -54,6 +54,14 @@ func ScanRun(scan func(...any) error) (r campaign.Run, err error) {
 	return r, json.Unmarshal([]byte(header), &r.Header)
 }
 
+// ScanAsset reads the columns of an asset in the order of its scan call.
+func ScanAsset(scan func(...any) error) (a campaign.Asset, err error) {
+	var until int64
+	err = scan(&a.Connection, &a.ID, &until, &a.File, &a.SHA256)
+	a.Until = TimeOf(until)
+	return a, err
+}
+
 // CheckWanted refuses a wish that no run knows.
 func CheckWanted(w campaign.Wanted) error {
 	switch w {

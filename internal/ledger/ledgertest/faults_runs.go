@@ -79,9 +79,11 @@ var runFaults = []faultyMethod{
 			return err
 		}
 	}},
-	{"SetAsset", func(f *fixture, _ Faults) func(context.Context) error {
+	{"SetAssets", func(f *fixture, _ Faults) func(context.Context) error {
 		no := f.imported(1).No
-		return func(ctx context.Context) error { return f.l.SetAsset(ctx, no, "asset", at(1)) }
+		return func(ctx context.Context) error {
+			return f.l.SetAssets(ctx, no, []campaign.Asset{{ID: "asset", Until: at(1)}})
+		}
 	}},
 	{"FinishRuns", func(f *fixture, _ Faults) func(context.Context) error {
 		for range 2 {

@@ -110,7 +110,7 @@ var runPromises = []promise{
 		_, _, err4 := f.l.Tallies(f.ctx, 9)
 		_, err5 := f.l.Audit(f.ctx, 9, 1)
 		_, err6 := f.l.LastEventAt(f.ctx, 9)
-		for i, err := range []error{err, err2, err3, f.l.SetAsset(f.ctx, 9, "a", at(0)), f.l.AppendRows(f.ctx, 9, 0, nil, nil),
+		for i, err := range []error{err, err2, err3, f.l.SetAssets(f.ctx, 9, nil), f.l.AppendRows(f.ctx, 9, 0, nil, nil),
 			f.l.FinishImport(f.ctx, 9, 0, campaign.Ready), err4, err5, err6} {
 			if !errors.Is(err, campaign.ErrNoRun) {
 				f.Errorf("call %d: %v, want ErrNoRun", i, err)
@@ -173,12 +173,30 @@ var runPromises = []promise{
 			f.Errorf("got %+v; want State Cancelled, Wanted WantRun", got)
 		}
 	}},
-	{"SetAssetIsRemembered", func(f *fixture) {
-		r := f.create()
-		f.ok(f.l.SetAsset(f.ctx, r.No, "ast_9", at(60)))
-		if got := f.run(r.No); got.Asset != "ast_9" || !got.AssetUntil.Equal(at(60)) {
-			f.Errorf(`got %+v; want Asset "ast_9", AssetUntil %+v`, got, at(60))
+	{"EachConnectionHasItsAsset", func(f *fixture) {
+		r := f.imported(1)
+		if all, err := f.l.Assets(f.ctx, r.No); err != nil || len(all) != 0 {
+			f.Errorf("at first: %+v, %v; want none", all, err)
 		}
+		one := campaign.Asset{Connection: "conn_1", ID: "ast_1", Until: at(60), File: "/a.png", SHA256: "aa"}
+		two := campaign.Asset{Connection: "conn_2", ID: "ast_2", Until: at(50), File: "/a.png", SHA256: "aa"}
+		f.ok(f.l.SetAssets(f.ctx, r.No, []campaign.Asset{two, one}))
+		f.ok(f.l.SetAssets(f.ctx, f.imported(1).No, []campaign.Asset{{ID: "other", Until: at(1)}}))
+		check := func(until time.Time, want ...campaign.Asset) {
+			f.Helper()
+			all, err := f.l.Assets(f.ctx, r.No)
+			f.ok(err)
+			if d := cmp.Diff(want, all); d != "" {
+				f.Errorf("-want +got:\n%s", d)
+			}
+			if got := f.run(r.No); got.Asset != "ast_1" || !got.AssetUntil.Equal(until) {
+				f.Errorf(`got %+v; want Asset "ast_1", AssetUntil %+v`, got, until)
+			}
+		}
+		check(at(50), one, two)
+		two.ID, two.Until = "ast_3", at(70)
+		f.ok(f.l.SetAssets(f.ctx, r.No, []campaign.Asset{two}))
+		check(at(60), one, two)
 	}},
 	{"FinishRunsEndsWhatIsDone", func(f *fixture) {
 		empty := f.imported(0)

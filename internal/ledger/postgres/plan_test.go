@@ -141,7 +141,9 @@ func everything(t *testing.T, l *Ledger) {
 	ok(err)
 	_, err = l.SetState(ctx, capped.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByCanary, "")
 	ok(err)
-	ok(l.SetAsset(ctx, capped.No, "asset", now))
+	ok(l.SetAssets(ctx, capped.No, []campaign.Asset{{Connection: "conn_1", ID: "asset", Until: now}}))
+	_, err = l.Assets(ctx, capped.No)
+	ok(err)
 	for _, w := range []campaign.RunFilter{
 		{Limit: 1}, {Unfinished: true}, {Unfinished: true, Limit: 1}, {Campaign: "capped", Fired: true, Limit: 1},
 		{Campaign: "capped", ListHash: "x", Limit: 1}, {Campaign: "capped", Launch: campaign.FiringKey + "1", Limit: 1},

@@ -198,18 +198,33 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 	return moved && err == nil, err
 }
 
-const sqlSetAsset = `UPDATE run SET asset = $1, asset_until = $2 WHERE no = $3`
+const (
+	sqlSetAsset = `INSERT INTO asset (run, connection, asset, until, file, hash) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (run, connection) DO UPDATE SET asset = excluded.asset, until = excluded.until, file = excluded.file, hash = excluded.hash`
+	sqlAssetOfRun = `UPDATE run SET asset = coalesce((SELECT a.asset FROM asset a WHERE a.run = no ORDER BY a.connection LIMIT 1), ''),
+		asset_until = coalesce((SELECT min(a.until) FROM asset a WHERE a.run = no), 0) WHERE no = $1`
+	sqlAssets = `SELECT connection, asset, until, file, hash FROM asset WHERE run = $1 ORDER BY connection`
+)
 
-// SetAsset implements campaign.RunLedger.
-func (l *Ledger) SetAsset(ctx context.Context, no campaign.RunNo, assetID string, until time.Time) error {
+// SetAssets implements campaign.RunLedger.
+func (l *Ledger) SetAssets(ctx context.Context, no campaign.RunNo, assets []campaign.Asset) error {
 	return l.change(ctx, l.sender, "", func(t *tx) error {
-		var n int64
-		err := t.do(stmt(&n, sqlSetAsset, plainText(assetID), ledger.Millis(until), int64(no)))
-		if err == nil && n == 0 {
-			err = campaign.ErrNoRun
+		if _, _, err := t.lockRun(no); err != nil {
+			return err
 		}
-		return err
+		var qs []*query
+		for _, a := range assets {
+			qs = append(qs, stmt(nil, sqlSetAsset, int64(no), plainText(a.Connection), plainText(a.ID), ledger.Millis(a.Until),
+				plainText(a.File), a.SHA256))
+		}
+		return t.do(append(qs, stmt(nil, sqlAssetOfRun, int64(no)))...)
 	})
+}
+
+// Assets implements campaign.RunLedger.
+func (l *Ledger) Assets(ctx context.Context, no campaign.RunNo) (all []campaign.Asset, err error) {
+	err = l.read(ctx, l.sender, list(&all, ledger.ScanAsset, sqlAssets, int64(no)))
+	return all, err
 }
 
 const (

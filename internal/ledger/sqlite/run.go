@@ -165,17 +165,38 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 	return moved && err == nil, err
 }
 
-const sqlSetAsset = `UPDATE run SET asset = ?, asset_until = ? WHERE no = ?`
+const (
+	sqlSetAsset = `INSERT INTO asset (run, connection, asset, until, file, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+		ON CONFLICT (run, connection) DO UPDATE SET asset = ?3, until = ?4, file = ?5, hash = ?6`
+	sqlAssetOfRun = `UPDATE run SET asset = coalesce((SELECT asset FROM asset WHERE run = no ORDER BY connection LIMIT 1), ''),
+		asset_until = coalesce((SELECT min(until) FROM asset WHERE run = no), 0) WHERE no = ?`
+	sqlAssets = `SELECT connection, asset, until, file, hash FROM asset WHERE run = ? ORDER BY connection`
+)
 
-// SetAsset implements campaign.RunLedger.
-func (l *Ledger) SetAsset(ctx context.Context, no campaign.RunNo, assetID string, until time.Time) error {
+// SetAssets implements campaign.RunLedger.
+func (l *Ledger) SetAssets(ctx context.Context, no campaign.RunNo, assets []campaign.Asset) error {
 	return l.write(ctx, results, func(t *tx) error {
-		n, err := t.exec(sqlSetAsset, assetID, ledger.Millis(until), int64(no))
+		for _, a := range assets {
+			if _, err := t.exec(sqlSetAsset, int64(no), a.Connection, a.ID, ledger.Millis(a.Until), a.File, a.SHA256); err != nil {
+				return err
+			}
+		}
+		n, err := t.exec(sqlAssetOfRun, int64(no))
 		if err == nil && n == 0 {
 			err = campaign.ErrNoRun
 		}
 		return err
 	})
+}
+
+// Assets implements campaign.RunLedger.
+func (l *Ledger) Assets(ctx context.Context, no campaign.RunNo) (all []campaign.Asset, err error) {
+	err = l.read().each(ctx, sqlAssets, args(int64(no)), func(scan scanFunc) error {
+		a, err := ledger.ScanAsset(scan)
+		all = append(all, a)
+		return err
+	})
+	return all, err
 }
 
 const (

@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/sender"
+)
+
+// renewMedia uploads the header files of runs again whose assets end soon. One replica does that
+// for a run; a replica without the file leaves it to one that has it.
+func (d *Daemon) renewMedia(ctx context.Context, l *launcher, e *sender.Engine) {
+	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return // the engine logs it
+	}
+	for _, r := range runs {
+		if r.AssetUntil.IsZero() || time.Until(r.AssetUntil) > campaign.AssetRenew || r.Wanted == campaign.WantCancel {
+			continue
+		}
+		l.try(ctx, "media "+r.ID(), func(ctx context.Context) error {
+			return d.rested(ctx, fmt.Sprint("media ", r.No), d.launch("", ""), func(ctx context.Context, l campaign.Launch) error {
+				renewed, err := campaign.RenewMedia(ctx, d.ledger, l.Service, r.No, time.Now())
+				if renewed {
+					d.log.Info("header file uploaded again", "run", r.ID())
+					e.Poke()
+				}
+				return err
+			})
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package daemon
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/sandbox"
+)
+
+// The service keeps a header file for one client. A campaign over the numbers of two clients sends
+// to all its recipients, because each client has the file.
+func TestEachClientSendsItsOwnHeader(t *testing.T) {
+	c := newCluster(t, "HIGH", 15*time.Second)
+	o := sandbox.Demo()
+	o.Statuses, o.Connections = sandbox.StatusProfile{}, o.Connections[:2]
+	o.Connections[1].Company = "co_2"
+	var err error
+	if c.service, err = sandbox.New(o); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(c.service)
+	t.Cleanup(server.Close)
+	c.config.Service.BaseURL = server.URL
+	var list strings.Builder
+	list.WriteString("phone,name\n")
+	const rows = 2 * campaign.SegmentSize / 16 // a short list is spread over both numbers
+	for i := range rows {
+		fmt.Fprintf(&list, "+234803%07d,Name\n", i)
+	}
+	for name, text := range map[string]string{
+		"banner.jpg": "\xff\xd8\xff\xe0\x00\x10JFIF",
+		"list.csv":   list.String(),
+		"banner.yaml": fmt.Sprintf(`name: banner
+connections: [%s, %s]
+template:
+  name: spring_sale_banner
+  language: en_US
+  header: {image: {file: banner.jpg}}
+  body: ["{{ .name }}", "10 %%"]
+  buttons: [{type: url, text: x}]
+recipients: {file: list.csv, columns: {to: phone}}
+`, o.Connections[0].ID, o.Connections[1].ID),
+	} {
+		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	launched, err := c.replica().launch(filepath.Join(c.dir, "banner.yaml"), "").Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.send(nil)
+	used := map[string]bool{}
+	c.until(30*time.Second, "every row is accepted", func() bool {
+		var accepted int
+		for line, err := range c.ledger.Lines(t.Context(), launched.Run.No) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line.Status == campaign.Refused {
+				t.Fatalf("row %d over %s: refused (%s), want accepted", line.Row, line.Connection, line.Code)
+			}
+			if line.Status == campaign.Accepted {
+				accepted++
+				used[line.Connection] = true
+			}
+		}
+		return accepted == rows
+	})
+	if len(used) != 2 {
+		t.Errorf("sent over %v, want both numbers", used)
+	}
+}
