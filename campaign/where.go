@@ -17,8 +17,8 @@ type Where struct {
 }
 
 // ParseWhere reads failed, failed=CODE, refused, refused=CODE, unknown, unknown=REASON, skipped or
-// skipped=REASON. It refuses other rows: accepted, sent, delivered and read ones were sent, and most skipped ones
-// must not be sent.
+// skipped=REASON. It refuses other rows: accepted, sent, delivered and read ones were sent, and
+// most skipped ones must not be sent.
 func ParseWhere(s string) (Where, error) {
 	status, detail, given := strings.Cut(s, "=")
 	w := Where{Status(status), detail}

@@ -20,8 +20,8 @@ type Assumed struct {
 	// The service's types of events, such as dlr: message.status. A value is message.status,
 	// message.received, template.status, number.updated, account.updated or preference.updated.
 	Events map[string]string `yaml:"events" json:"events"`
-	// Further forms of times, as layouts of Go, such as 2006-01-02 15:04:05 for a time in UTC. RFC 3339
-	// and unix numbers are always understood.
+	// Further forms of times, as layouts of Go, such as 2006-01-02 15:04:05 for a time in UTC. RFC
+	// 3339 and unix numbers are always understood.
 	Timestamps []string `yaml:"timestamps" json:"timestamps"`
 	// Header of an answer that tells how long to wait.
 	RetryAfter string `yaml:"retry_after" json:"retry_after"`

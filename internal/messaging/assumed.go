@@ -39,9 +39,9 @@ type Assumed struct {
 	// "meta.nextCursor"; CursorParameter is the name of the parameter that takes the cursor. Default:
 	// the names that services use (see cursor.go).
 	CursorField, CursorParameter string
-	// Fields renames fields of answers and events, for example "numbers.qualityRating": "health.quality".
-	// The key is one of AssumedFields; the value is the service's name, with dots where it stands in an
-	// object. The service's name is looked for before ours. Default: none.
+	// Fields renames fields of answers and events, for example "numbers.qualityRating":
+	// "health.quality". The key is one of AssumedFields; the value is the service's name, with dots
+	// where it stands in an object. The service's name is looked for before ours. Default: none.
 	Fields map[string]string
 	// Events renames event types. The key is the service's name; the value is one of ours:
 	// message.status, message.received, template.status, number.updated, account.updated,
@@ -58,8 +58,8 @@ type Assumed struct {
 	Throttled []StatusCode
 }
 
-// eventFields are our names of the fields of events (docs/service.md#events), by the shape that they
-// belong to.
+// eventFields are our names of the fields of events (docs/service.md#events), by the shape that
+// they belong to.
 var eventFields = map[string][]string{
 	"event":      {"id", "type", "createdAt", "connectionId", "data"},
 	"status":     {"messageId", "status", "timestamp", "to", "error"},
@@ -72,7 +72,8 @@ var eventFields = map[string][]string{
 }
 
 // eventTypes are our types of events.
-var eventTypes = []string{"message.status", "message.received", "template.status", "number.updated", "account.updated", "preference.updated"}
+var eventTypes = []string{"message.status", "message.received", "template.status", "number.updated", "account.updated",
+	"preference.updated"}
 
 // AssumedFields lists the keys of Assumed.Fields.
 func AssumedFields() []string {

@@ -106,9 +106,10 @@ func TestAnotherFormOfEventsByConfigurationAlone(t *testing.T) {
 			Inbound: &Inbound{From: "15555550101", Text: "STOP"}},
 		frame("model", `{"title":"sale","lang":"en-US","review":"PAUSED"}`): {Kind: KindTemplate,
 			Review: &Review{Name: "sale", Language: "en_US", Event: "PAUSED"}},
-		frame("consent", `{"person":"15555550101","wish":"stop"}`): {Kind: KindPreference, Preference: &Preference{From: "15555550101", Stop: true}},
-		frame("line", `{"line":"+15555550100"}`):                   {Kind: KindNumber, Number: "15555550100"},
-		frame("client", `{"owner":"co_1"}`):                        {Kind: KindAccount},
+		frame("consent", `{"person":"15555550101","wish":"stop"}`): {Kind: KindPreference,
+			Preference: &Preference{From: "15555550101", Stop: true}},
+		frame("line", `{"line":"+15555550100"}`): {Kind: KindNumber, Number: "15555550100"},
+		frame("client", `{"owner":"co_1"}`):      {Kind: KindAccount},
 	} {
 		got, err := another.DecodeEvents([]byte(body))
 		if err != nil || len(got) != 1 {

@@ -21,8 +21,8 @@ type Change struct {
 // restrictedMessaging is the restriction that concerns campaigns. An event may list several.
 const restrictedMessaging = "RESTRICTED_BIZ_INITIATED_MESSAGING"
 
-// change reads the state of a number, an account or a client. Change stays nil if the event tells no
-// state, as one about quality.
+// change reads the state of a number, an account or a client. Change stays nil if the event tells
+// no state, as one about quality.
 func (e *Event) change(v value) {
 	c := &Change{}
 	ban, restriction, state, event := "", "", "", ""

@@ -76,8 +76,8 @@ func (c *Client) refused(a *answer, requestID string) *Error {
 }
 
 // noID classifies a 2xx whose body holds no usable id: the message is accepted under an unknown id.
-// A body that is no JSON at all is not the service's. Whether the message reached the service is then
-// not known.
+// A body that is no JSON at all is not the service's. Whether the message reached the service is
+// then not known.
 func noID(a *answer, requestID string) *Error {
 	code, why := codeAcceptedNoID, "the answer holds no usable messageId"
 	switch body := trimSpace(a.body); {

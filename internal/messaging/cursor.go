@@ -89,8 +89,8 @@ type nextPage struct {
 func (n nextPage) none() bool { return n.address == "" && n.cursor == "" }
 
 // The names under which services tell the next page, with the parameter that takes a cursor. An
-// address is a value with a scheme, or a path or nothing before its query: a cursor may begin with /.
-// Case and underscores do not matter.
+// address is a value with a scheme, or a path or nothing before its query: a cursor may begin with
+// /. Case and underscores do not matter.
 var cursorNames = []struct{ name, parameter string }{
 	{"next", "cursor"}, {"next.href", "cursor"}, {"nextUrl", "cursor"}, {"nextLink", "cursor"}, {"nextPageUrl", "cursor"},
 	{"nextCursor", "cursor"}, {"nextPageToken", "pageToken"}, {"nextToken", "nextToken"}, {"nextPage", "page"},

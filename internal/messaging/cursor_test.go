@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// paged answers each query with a page, and notes the queries. A query that it does not know gets the
-// first page, as from a service that ignores parameters.
+// paged answers each query with a page, and notes the queries. A query that it does not know gets
+// the first page, as from a service that ignores parameters.
 type paged struct {
 	pages   map[string]string
 	header  map[string]string // the Link header, by query
@@ -54,9 +54,11 @@ func TestListingsFollowEveryKindOfCursor(t *testing.T) {
 			"":         `{"data":[{"id":"a"}],"paging":{"cursors":{"after":"y"}}}`,
 			"?after=y": `{"data":[{"id":"b"}],"paging":{"cursors":{"after":"z"}}}`, "?after=z": `{"data":[],"paging":{}}`}},
 		"address": {pages: map[string]string{
-			"": `{"data":[{"id":"a"}],"next":"http://HOST/api/v1/connections?page=2&size=1"}`, "?page=2&size=1": `{"data":[{"id":"b"}],"next":null}`}},
+			"":               `{"data":[{"id":"a"}],"next":"http://HOST/api/v1/connections?page=2&size=1"}`,
+			"?page=2&size=1": `{"data":[{"id":"b"}],"next":null}`}},
 		"address behind a proxy": {pages: map[string]string{
-			"": `{"data":[{"id":"a"}],"links":{"next":{"href":"https://HOST/api/v1/connections?p=2"}}}`, "?p=2": `{"data":[{"id":"b"}],"links":{}}`}},
+			"":     `{"data":[{"id":"a"}],"links":{"next":{"href":"https://HOST/api/v1/connections?p=2"}}}`,
+			"?p=2": `{"data":[{"id":"b"}],"links":{}}`}},
 		"relative address": {pages: map[string]string{
 			"": `{"data":[{"id":"a"}],"next":"?p=2"}`, "?p=2": `{"data":[{"id":"b"}],"next":false}`}},
 		"has more": {pages: map[string]string{

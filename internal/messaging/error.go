@@ -162,8 +162,8 @@ func (e *Error) Error() string {
 }
 
 // Proven reports whether the answer proves that the service is there and works: it refused the
-// message, and for a reason that is known. A time-out, a reset, a 5xx, an acceptance without an id and
-// a page of something in front of the service prove nothing.
+// message, and for a reason that is known. A time-out, a reset, a 5xx, an acceptance without an id
+// and a page of something in front of the service prove nothing.
 func (e *Error) Proven() bool {
 	return e.Proof == NotSent && e.Status != 0 && e.Action != RetryUnknown && e.Code != codeRedirect && e.Code != codeCDN
 }

@@ -18,8 +18,8 @@ func (c *Client) call(ctx context.Context, timeout time.Duration, req *http.Requ
 	return v, err
 }
 
-// ask makes one exchange that is not a send. It returns the whole answer. An error is an *Error with the same codes as those of Send. Its Proof is
-// NotSent, because the call sends no message.
+// ask makes one exchange that is not a send. It returns the whole answer. An error is an *Error
+// with the same codes as those of Send. Its Proof is NotSent, because the call sends no message.
 func (c *Client) ask(ctx context.Context, timeout time.Duration, req *http.Request) (value, http.Header, error) {
 	ctx, cancel := c.within(ctx, timeout)
 	defer cancel()

@@ -203,7 +203,7 @@ var serviceRows = map[string]row{
 	codeCancelled:    {Sentence: "the request was given up after it had been written; the message may have been sent"},
 	codeBadAnswer:    {Sentence: "the answer was not HTTP; the message may have been sent"},
 	codeAcceptedNoID: {Sentence: "the service accepted the message but its answer holds no usable id"},
-	codeNotService:   {Sentence: "the answer is a success but not the service's, for example a page of a proxy; the message may have been sent"},
+	codeNotService:   {Sentence: "the answer is a success but not the service's, such as a page of a proxy; the message may have been sent"},
 }
 
 // codeNotFound has two meanings (docs/service.md#errors); see Error.blame.

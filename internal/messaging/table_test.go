@@ -46,7 +46,8 @@ func TestThrottlingCodesCountNoTry(t *testing.T) {
 			t.Errorf("%d: %s, want %s", code, r.Action.word(), want.word())
 		}
 	}
-	for action, want := range map[Action]bool{Refuse: false, RetryOnce: false, RetryLater: false, Slow: true, WaitPair: true, RetryUnknown: false} {
+	for action := Refuse; action <= RetryUnknown; action++ {
+		want := action == Slow || action == WaitPair
 		if got := (&Error{Action: action}).Throttling(); got != want {
 			t.Errorf("Throttling() of %s = %t, want %t", action.word(), got, want)
 		}

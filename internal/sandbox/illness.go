@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Page is an HTML page that comes in place of the service's answer, as from a firewall or a proxy in
-// front of it. The page is about recipients: who gets it once gets it with every POST.
+// Page is an HTML page that comes in place of the service's answer, as from a firewall or a proxy
+// in front of it. The page is about recipients: who gets it once gets it with every POST.
 type Page struct {
 	// Status is the HTTP status of the page, for example 200, 403 or 502.
 	Status int `yaml:"status"`
@@ -88,8 +88,8 @@ func page(w http.ResponseWriter, status int) {
 	writeRaw(w, status, "text/html", fmt.Appendf(nil, "<html><head><title>%d %s</title></head></html>", status, http.StatusText(status)))
 }
 
-// failsLater returns what becomes of an accepted message because of Faults.FailLater, or because its
-// account is not paid for. The caller holds s.mu.
+// failsLater returns what becomes of an accepted message because of Faults.FailLater, or because
+// its account is not paid for. The caller holds s.mu.
 func (s *Sandbox) failsLater(f *Faults, p *post, nth uint64) (life, bool) {
 	if p.conn.company.account == "unpaid" {
 		s.fired[faultFailLater].Add(1)
@@ -118,8 +118,8 @@ func (s *Sandbox) away(w http.ResponseWriter, name string) bool {
 // numberCodes are the states of a number that cannot send, with the platform code of the refusal.
 var numberCodes = map[string]int{"restricted": 131048, "maintenance": 131057, "disconnected": 133010}
 
-// illness is the platform's refusal because of the state of the account or of the number, or nil. The
-// caller holds s.mu.
+// illness is the platform's refusal because of the state of the account or of the number, or nil.
+// The caller holds s.mu.
 func (s *Sandbox) illness(c *connection) *refusal {
 	if c.company.account == "locked" {
 		return platformRefusal(131031, "")
@@ -130,8 +130,8 @@ func (s *Sandbox) illness(c *connection) *refusal {
 	return nil
 }
 
-// SetNumber changes the state of a connection's number to connected, restricted (refused with 131048),
-// maintenance (131057) or disconnected (133010), and posts number.updated.
+// SetNumber changes the state of a connection's number to connected, restricted (refused with
+// 131048), maintenance (131057) or disconnected (133010), and posts number.updated.
 func (s *Sandbox) SetNumber(connection, status string) error {
 	s.mu.Lock()
 	pushed, err := s.setNumber(connection, status, time.Now())

@@ -127,7 +127,8 @@ func TestOneRecipientInAHundredIsPoison(t *testing.T) {
 
 func TestEveryMessageFailsLaterFromAMomentOn(t *testing.T) {
 	for _, code := range []int{131042, 131031, 131048, 132015, 130429} {
-		sick(t, fmt.Sprintf("timeline: [{after_messages: 1, faults: {fail_later: [{code: %d, share: 1, after: 2s, connections: [conn_1]}]}}]", code),
+		later := fmt.Sprintf("{fail_later: [{code: %d, share: 1, after: 2s, connections: [conn_1]}]}", code)
+		sick(t, "timeline: [{after_messages: 1, faults: "+later+"}]",
 			func(t *testing.T, c *scene) {
 				for n := range 3 {
 					wantAnswer(t, c, "conn_1", n, 200, `{"data`)

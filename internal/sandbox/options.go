@@ -72,8 +72,8 @@ type Options struct {
 	// RequireHTTPS answers plain http with 301. A request with X-Forwarded-Proto: http always gets
 	// 301.
 	RequireHTTPS bool `yaml:"require_https"`
-	// PageSize cuts the listings of connections, numbers and templates into pages of so many. Each page
-	// but the last has a nextCursor, for ?cursor=. 0 means one page.
+	// PageSize cuts the listings of connections, numbers and templates into pages of so many. Each
+	// page but the last has a nextCursor, for ?cursor=. 0 means one page.
 	PageSize int `yaml:"page_size"`
 	// HideNumbers answers GET /api/v1/numbers with 404.
 	HideNumbers bool `yaml:"hide_numbers"`
