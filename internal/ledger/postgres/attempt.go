@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"slices"
+
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 )
@@ -17,21 +19,27 @@ const (
 		CROSS JOIN LATERAL (SELECT connection FROM segment
 			WHERE id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096) OFFSET 0) s
 		WHERE o.state = 3 /* in doubt */ AND `
-	sqlProven = `DELETE FROM attempt WHERE rid = ANY($1)
-		AND (rid, attempt) IN (SELECT w.rid, w.attempt FROM unnest($1::bigint[], $2::bigint[]) w (rid, attempt))`
+	// The first condition is evaluated once: usually there is no open attempt near the results. IS TRUE
+	// keeps the planner from a join, which would compare each result with each.
+	sqlProven = `DELETE FROM attempt WHERE (SELECT true FROM attempt WHERE rid >= $3 AND rid <= $4 LIMIT 1) AND rid = ANY($1)
+		AND ((rid, attempt) IN (SELECT w.rid, w.attempt FROM unnest($1::bigint[], $2::bigint[]) w (rid, attempt))) IS TRUE`
 )
 
-// proven ends the open attempts that results are about. It comes before the outcomes are written:
+// provenBy ends the open attempts that results are about. It comes before the outcomes are written:
 // attempts are locked before outcomes everywhere.
-func proven(rs []campaign.Result) (qs []*query) {
+func provenBy(rs []campaign.Result) []*query {
 	var rids, attempts []int64
 	for i := range rs {
 		if r := &rs[i]; r.Kind != campaign.ResultDoubt {
 			rids, attempts = append(rids, ledger.RowID(r.Run, r.Seq)), append(attempts, int64(r.Attempt))
 		}
 	}
-	if len(rids) > 0 {
-		qs = append(qs, stmt(nil, sqlProven, rids, attempts))
+	return proven(rids, attempts)
+}
+
+func proven(rids, attempts []int64) []*query {
+	if len(rids) == 0 {
+		return nil
 	}
-	return qs
+	return []*query{stmt(nil, sqlProven, rids, attempts, slices.Min(rids), slices.Max(rids))}
 }

@@ -58,7 +58,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 				return err
 			}
 		}
-		qs := append(proven(rs), acceptResults(keep, &told)...)
+		qs := append(provenBy(rs), acceptResults(keep, &told)...)
 		for _, part := range merges {
 			qs = append(qs, mergeResults(part)...)
 		}

@@ -116,12 +116,11 @@ func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err 
 	}
 	now := ledger.Millis(time.Now())
 	var fresh, retries, first, undone, firstUndone int64
-	if err := t.do(
-		stmt(nil, sqlProven, doubts, attempts),
+	if err := t.do(append(proven(doubts, attempts),
 		rowOf([]any{&retries, &first}, sqlUndoRetries, open, now, ledger.CodeReleased),
 		stmt(&fresh, sqlDeferUnposted, open, now, ledger.CodeReleased),
 		rowOf([]any{&undone, &firstUndone}, sqlUndoDoubts, doubts, now, ledger.CodeReleased, owner),
-		stmt(nil, sqlWake, id)); err != nil {
+		stmt(nil, sqlWake, id))...); err != nil {
 		return 0, err
 	}
 	return int(fresh + retries + undone), t.giveBack(ledger.RunOf(id), id, fresh+first+firstUndone)
