@@ -288,30 +288,30 @@ const (
 	breakerMost = 5 * time.Minute
 )
 
-// Renew returns what becomes of the stored hold old when next is reported at now, and whether next
-// has an effect. A zero old is none. A report has no effect if its scope and id were healed after
+// Renew returns what becomes of the stored hold h when next is reported at now, and whether next
+// has an effect. A zero h is none. A report has no effect if its scope and id were healed after
 // it, or if its hold is over already. Events that come late or again therefore hold nothing.
-func (old Hold) Renew(next Hold, healed Healed, now time.Time) (Hold, bool) {
-	if healed.With(old.LiftedBy, old.Lifted).covers(next) {
-		return old, false
+func (h Hold) Renew(next Hold, healed Healed, now time.Time) (Hold, bool) {
+	if healed.With(h.LiftedBy, h.Lifted).covers(next) {
+		return h, false
 	}
 	breaker := next.Source == HoldByBreaker
 	if !breaker && !next.Until.IsZero() && !next.Until.After(now) {
-		return old, false
+		return h, false
 	}
 	next.Lifted, next.LiftedBy, next.Count, next.Latest = time.Time{}, "", 1, next.Since
-	known := old.Scope != "" && old.Lifted.IsZero()
+	known := h.Scope != "" && h.Lifted.IsZero()
 	switch {
-	case known && old.InForce(now):
-		next.Since, next.Latest, next.Count, next.Manual = old.Since, later(old.Latest, next.Since), old.Count, old.Manual || next.Manual
+	case known && h.InForce(now):
+		next.Since, next.Latest, next.Count, next.Manual = h.Since, later(h.Latest, next.Since), h.Count, h.Manual || next.Manual
 		switch {
 		case next.Source == HoldByOperator: // the operator's last word counts
-		case breaker, old.Until.IsZero(), !next.Until.IsZero() && next.Until.Before(old.Until):
-			next.Until = old.Until
+		case breaker, h.Until.IsZero(), !next.Until.IsZero() && next.Until.Before(h.Until):
+			next.Until = h.Until
 		}
 		return next, true
-	case known && now.Sub(old.Until) < holdRepeats:
-		next.Since, next.Count = old.Since, old.Count+1
+	case known && now.Sub(h.Until) < holdRepeats:
+		next.Since, next.Count = h.Since, h.Count+1
 	}
 	if breaker {
 		next.Until = now.Add(min(breakerRest<<min(next.Count-1, 10), breakerMost))

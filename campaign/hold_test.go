@@ -231,10 +231,11 @@ func TestARefusalHoldsWhatItSaysMustStop(t *testing.T) {
 		id    string
 		until time.Time
 	}{
-		"Key":             {messaging.Error{Hold: messaging.HoldKey}, whole, HoldKey, "k", time.Time{}},
-		"Company":         {messaging.Error{Hold: messaging.HoldCompany}, whole, HoldCompany, "c", time.Time{}},
-		"Account":         {messaging.Error{Hold: messaging.HoldAccount}, whole, HoldAccount, "a", time.Time{}},
-		"Connection":      {messaging.Error{Hold: messaging.HoldConnection, Heal: messaging.HealTime, Wait: time.Minute}, whole, HoldConnection, "n", second(62)},
+		"Key":     {messaging.Error{Hold: messaging.HoldKey}, whole, HoldKey, "k", time.Time{}},
+		"Company": {messaging.Error{Hold: messaging.HoldCompany}, whole, HoldCompany, "c", time.Time{}},
+		"Account": {messaging.Error{Hold: messaging.HoldAccount}, whole, HoldAccount, "a", time.Time{}},
+		"Connection": {messaging.Error{Hold: messaging.HoldConnection, Heal: messaging.HealTime, Wait: time.Minute}, whole, HoldConnection, "n",
+			second(62)},
 		"Template":        {messaging.Error{Hold: messaging.HoldTemplate}, whole, HoldTemplate, "a/sale/en", time.Time{}},
 		"UnknownCompany":  {messaging.Error{Hold: messaging.HoldCompany}, only, HoldConnection, "n", time.Time{}},
 		"UnknownTemplate": {messaging.Error{Hold: messaging.HoldTemplate}, only, "", "", time.Time{}},
@@ -255,7 +256,8 @@ func TestARefusalHoldsWhatItSaysMustStop(t *testing.T) {
 			t.Errorf("%s: holds %+v, %v; want %s %q for some_code since %s until %s", name, h, ok, c.scope, c.id, posted, c.until)
 		}
 	}
-	h, _ := RefusalHold(&messaging.Error{Proof: messaging.NotSent, Hold: messaging.HoldAccount, Code: "send_policy", Platform: 131042}, whole, posted, now)
+	refused := messaging.Error{Proof: messaging.NotSent, Hold: messaging.HoldAccount, Code: "send_policy", Platform: 131042}
+	h, _ := RefusalHold(&refused, whole, posted, now)
 	if want := "131042"; h.Reason != want {
 		t.Errorf("reason %q, want the platform's code %q", h.Reason, want)
 	}
@@ -282,7 +284,8 @@ func TestAFailedStatusHoldsWhatItsCodeSays(t *testing.T) {
 		if f := messaging.Failed(code); f.Heal == messaging.HealTime {
 			until = second(0).Add(f.Wait)
 		}
-		if got.Reason != strconv.Itoa(code) || got.Source != HoldByStatus || !got.Since.Equal(second(0)) || got.Detail == "" || !got.Until.Equal(until) {
+		if got.Reason != strconv.Itoa(code) || got.Source != HoldByStatus || !got.Since.Equal(second(0)) || got.Detail == "" ||
+			!got.Until.Equal(until) {
 			t.Errorf("%d holds %+v; want its code, by a status since %s until %s, with a sentence", code, got, second(0), until)
 		}
 	}

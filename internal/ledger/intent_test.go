@@ -25,6 +25,7 @@ func TestAnIntentIsAdmittedFencedHeldOrWrong(t *testing.T) {
 	t.Parallel()
 	none, fenced, held := campaign.Granted{}, campaign.Granted{Fenced: true}, campaign.Granted{Held: true, To: 2}
 	ofConnection := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131048"}
+	ofAnother := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_2", Reason: "131048"}
 	ofAccount := campaign.Hold{Scope: campaign.HoldAccount, ID: "acc", Reason: "131042"}
 	for name, c := range map[string]struct {
 		change  func(*Sending, *intent)
@@ -41,7 +42,7 @@ func TestAnIntentIsAdmittedFencedHeldOrWrong(t *testing.T) {
 		"Done":           {func(s *Sending, _ *intent) { s.Done = true }, fenced, false, ""},
 		"PauseWanted":    {func(s *Sending, _ *intent) { s.Wanted = campaign.WantPause }, held, false, ""},
 		"Paused":         {func(s *Sending, _ *intent) { s.State = campaign.Paused }, held, false, ""},
-		"HeldByAnother":  {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{{Scope: campaign.HoldConnection, ID: "conn_2"}} }, none, true, ""},
+		"HeldByAnother":  {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{ofAnother} }, none, true, ""},
 		"HeldByItsConnection": {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{ofConnection} },
 			campaign.Granted{Held: true, To: 2, HeldBy: ofConnection}, false, ""},
 		"HeldByItsAccount": {func(s *Sending, in *intent) { s.Holds, in.Origin.Account = []campaign.Hold{ofAccount}, "acc" },

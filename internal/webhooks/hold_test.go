@@ -188,10 +188,11 @@ func TestAnOptOutCoversWhatIsConfigured(t *testing.T) {
 			return campaign.Origin{Connection: c, Company: map[string]string{"conn_a": "co_a"}[c]}
 		}}
 		stop := `{"wa_id":"15555550103","value":"stop"}`
+		failed := `{"messageId":"wamid.1","status":"failed","to":"15555550104","errors":[{"code":131026}]}`
 		e, _ := folded(t, o,
 			serviceEvent("preference.updated", "conn_a", stop, noon),
 			serviceEvent("preference.updated", "conn_unknown", stop, noon),
-			serviceEvent("message.status", "conn_a", `{"messageId":"wamid.1","status":"failed","to":"15555550104","errors":[{"code":131026}]}`, noon),
+			serviceEvent("message.status", "conn_a", failed, noon),
 			serviceEvent("preference.updated", "conn_a", `{"wa_id":"15555550105","value":"resume"}`, noon))
 		var got []string
 		for _, s := range e.Suppressions {

@@ -121,7 +121,8 @@ var holdPromises = []promise{
 	}},
 	{"AHoldWithoutOriginNamesTheConnection", func(f *fixture) {
 		l := f.lease(f.imported(1).No, long)
-		f.holds(1, campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131048", Source: campaign.HoldByStatus, Since: minutes(-1)})
+		f.holds(1, campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131048", Source: campaign.HoldByStatus,
+			Since: minutes(-1)})
 		f.held(l, 0, campaign.Origin{}, "131048")
 	}},
 	{"AHoldEndsAtItsTime", func(f *fixture) {
@@ -231,7 +232,8 @@ var holdPromises = []promise{
 				f.Errorf("%+v: began %+v, %v; want an error", bad, began, err)
 			}
 		}
-		for _, bad := range []campaign.Lift{{Scope: "moon", ID: "acc", By: campaign.HoldByEvent}, {Scope: campaign.HoldAccount, By: campaign.HoldByEvent},
+		for _, bad := range []campaign.Lift{{Scope: "moon", ID: "acc", By: campaign.HoldByEvent},
+			{Scope: campaign.HoldAccount, By: campaign.HoldByEvent},
 			{Scope: campaign.HoldAccount, ID: "acc"}} {
 			if ended, err := f.l.LiftHolds(f.ctx, []campaign.Lift{bad}); err == nil || ended != nil {
 				f.Errorf("%+v: ended %+v, %v; want an error", bad, ended, err)

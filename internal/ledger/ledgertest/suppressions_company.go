@@ -14,7 +14,8 @@ var companyPromises = []promise{
 			s := campaign.NewSuppression(key(seq), "", campaign.ScopeMarketing, "stop", at(5))
 			return s.OfCompany(company)
 		}
-		if n, err := f.l.Suppress(f.ctx, []campaign.Suppression{stop(0, "c"), stop(0, "c"), stop(0, "c2"), stop(1, "c2"), stop(2, "")}); err != nil || n != 4 {
+		stops := []campaign.Suppression{stop(0, "c"), stop(0, "c"), stop(0, "c2"), stop(1, "c2"), stop(2, "")}
+		if n, err := f.l.Suppress(f.ctx, stops); err != nil || n != 4 {
 			f.Fatalf("suppressed %d, %v; want 4", n, err)
 		}
 		for _, from := range []int64{0, 2} {

@@ -67,7 +67,8 @@ func writeHolds(rows []campaign.Hold) []*query {
 	for _, h := range rows {
 		scopes, ids, reasons = append(scopes, string(h.Scope)), append(ids, h.ID), append(reasons, h.Reason)
 		details, sources = append(details, h.Detail), append(sources, string(h.Source))
-		since, latest, until = append(since, ledger.Millis(h.Since)), append(latest, ledger.Millis(h.Latest)), append(until, ledger.Millis(h.Until))
+		since, latest = append(since, ledger.Millis(h.Since)), append(latest, ledger.Millis(h.Latest))
+		until = append(until, ledger.Millis(h.Until))
 		manual, counts = append(manual, h.Manual), append(counts, int64(h.Count))
 		lifted, liftedBy = append(lifted, ledger.Millis(h.Lifted)), append(liftedBy, string(h.LiftedBy))
 	}

@@ -199,7 +199,8 @@ const (
 			next_due = excluded.next_due, request_id = excluded.request_id, trace_id = excluded.trace_id, granted_by = NULL
 		WHERE outcome.attempt = excluded.attempt
 		AND (outcome.state = 2 /* retrying */ OR outcome.state = 3 /* in doubt */ AND excluded.state <> 3 /* in doubt */)`
-	sqlFlagNoResend = `UPDATE outcome o SET flags = o.flags | 4 /* no resend */, code = w.code, detail = nullif(w.detail, ''), granted_by = NULL
+	sqlFlagNoResend = `UPDATE outcome o SET flags = o.flags | 4 /* no resend */, code = w.code, detail = nullif(w.detail, ''),
+			granted_by = NULL
 		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) w (rid, attempt, flags, code, detail)
 		WHERE o.rid = ANY($1) AND o.rid = w.rid AND w.flags = 4 /* no resend */ AND o.state = 3 /* in doubt */ AND o.attempt = w.attempt`
 )

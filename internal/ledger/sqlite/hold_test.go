@@ -40,7 +40,8 @@ func TestAHoldSurvivesARestart(t *testing.T) {
 	if err != nil || !g[0].Held || g[0].HeldBy.Reason != h.Reason {
 		t.Errorf("after a restart: %+v, %v; want it held by %s", g, err, h.Reason)
 	}
-	if ended, err := l.LiftHolds(t.Context(), []campaign.Lift{{Scope: h.Scope, ID: h.ID, By: campaign.HoldByOperator, At: time.Now()}}); err != nil || len(ended) != 1 {
+	lift := campaign.Lift{Scope: h.Scope, ID: h.ID, By: campaign.HoldByOperator, At: time.Now()}
+	if ended, err := l.LiftHolds(t.Context(), []campaign.Lift{lift}); err != nil || len(ended) != 1 {
 		t.Errorf("lifted %+v, %v; want one", ended, err)
 	}
 }
