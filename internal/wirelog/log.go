@@ -228,7 +228,7 @@ func (l *Log) void(why error) error {
 		return fmt.Errorf("wire log: %w", why)
 	}
 	l.voided.Store(true)
-	l.o.Log.Error("the wire log cannot be written: if this process is killed, all of its deliveries without an answer are in doubt", "err", why)
+	l.o.Log.Error("the wire log cannot be written: if this process is killed, its deliveries without an answer are in doubt", "err", why)
 	return nil
 }
 

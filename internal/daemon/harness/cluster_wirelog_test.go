@@ -60,9 +60,9 @@ func TestClusterTwoProcessesInOneFolderAreRefused(t *testing.T) {
 	if code := p.wait(lifeLimit); code != 1 {
 		t.Errorf("%s: exit code %d, want 1", p, code)
 	}
-	said := strings.TrimSpace(p.stderr.String())
-	if strings.Contains(said, "\n") || !strings.Contains(said, fmt.Sprint(c.replicas[0].process().cmd.Process.Pid)) || !strings.Contains(said, "data_dir") {
-		t.Errorf("got %q, want one line with the process %d and data_dir", said, c.replicas[0].process().cmd.Process.Pid)
+	said, first := strings.TrimSpace(p.stderr.String()), c.replicas[0].process().cmd.Process.Pid
+	if strings.Contains(said, "\n") || !strings.Contains(said, fmt.Sprint(first)) || !strings.Contains(said, "data_dir") {
+		t.Errorf("got %q, want one line with the process %d and data_dir", said, first)
 	}
 	if code := c.stop(c.replicas[0].process()); code != 0 {
 		t.Errorf("exit code %d after SIGTERM, want 0", code)
