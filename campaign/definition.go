@@ -39,8 +39,8 @@ type HeaderUse struct {
 	Document *MediaUse `yaml:"document,omitempty" json:"document,omitempty"`
 }
 
-// MediaUse is a media reference, or a local file that is uploaded once per run and client. Exactly one of
-// AssetID, ID, Link and File is set.
+// MediaUse is a media reference, or a local file that is uploaded once per run and client. Exactly
+// one of AssetID, ID, Link and File is set.
 type MediaUse struct {
 	AssetID string `yaml:"assetId,omitempty" json:"assetId,omitempty"`
 	ID      string `yaml:"id,omitempty" json:"id,omitempty"`

@@ -250,17 +250,18 @@ func TestAFollowUpTakesTheHeaderAndTheApprovalOver(t *testing.T) {
 	const extra = "policies: {approval: true}\n"
 	l, parent := endedRun(t, extra, campaign.Line{Status: campaign.Failed})
 	parent.Asset, parent.AssetUntil = "ast_1", time.Now().Add(48*time.Hour).UTC().Truncate(time.Second)
-	if err := l.SetAssets(t.Context(), parent.No, []campaign.Asset{{Connection: "conn_1", ID: "ast_1", Until: parent.AssetUntil}}); err != nil {
+	header := campaign.Asset{Connection: "conn_1", ID: "ast_1", Until: parent.AssetUntil}
+	if err := l.SetAssets(t.Context(), parent.No, []campaign.Asset{header}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := follow(l, parent, "failed")
 	if err != nil || got.Run.State != campaign.WaitingApproval || got.Run.Asset != "ast_1" || !got.Run.AssetUntil.Equal(parent.AssetUntil) {
 		t.Errorf("%+v, %v, want it to wait for approval with ast_1 until %v", got.Run, err, parent.AssetUntil)
 	}
-	const header = "name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en_US, header: {image: {file: a.png}}}\n"
+	const withFile = "name: a\nconnections: [conn_1]\ntemplate: {name: hello_world, language: en_US, header: {image: {file: a.png}}}\n"
 	for left, ok := range map[time.Duration]bool{23 * time.Hour: false, 25 * time.Hour: true} {
 		l, parent := endedRun(t, "", campaign.Line{Status: campaign.Failed})
-		parent.Definition, parent.Asset, parent.AssetUntil = []byte(header), "ast_1", time.Now().Add(left)
+		parent.Definition, parent.Asset, parent.AssetUntil = []byte(withFile), "ast_1", time.Now().Add(left)
 		if _, err := follow(l, parent, "failed"); (err == nil) != ok {
 			t.Errorf("a header that is kept for %v more: %v, want accepted %v", left, err, ok)
 		}

@@ -230,7 +230,8 @@ func TestARowSkippedElsewhereMayBeChosen(t *testing.T) {
 	if _, err := campaign.CancelRun(t.Context(), l, first.Run); err != nil {
 		t.Fatal(err)
 	}
-	leases, err := l.Claim(t.Context(), campaign.Claim{Owner: "a", Runs: []campaign.RunNo{first.Run.No}, Cancelled: true, Max: 1, Lease: time.Hour})
+	claim := campaign.Claim{Owner: "a", Runs: []campaign.RunNo{first.Run.No}, Cancelled: true, Max: 1, Lease: time.Hour}
+	leases, err := l.Claim(t.Context(), claim)
 	if err != nil || len(leases) != 1 {
 		t.Fatalf("claimed %v, %v, want one segment", leases, err)
 	}

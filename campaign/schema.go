@@ -174,7 +174,7 @@ func schemaNotes() []note {
 			note{path: path + ".id", text: "Media id of the platform.", more: variable},
 			note{path: path + ".link", text: "Address that the platform fetches; may hold {{ .column }}.", pattern: linkPattern,
 				examples: []any{"https://example.com/banner.jpg"}},
-			note{path: path + ".file", text: "Local file, relative to the campaign file; uploaded once per run.",
+			note{path: path + ".file", text: "Local file, relative to the campaign file; uploaded once per run and client.",
 				examples: []any{"banner.jpg"}, more: variable})
 	}
 	return append(notes, note{path: "template.header.document.filename", text: "Name that the recipient sees.",

@@ -42,9 +42,13 @@ func readSource(name string, src []byte) (s *source) {
 	return (&source{name: name, places: map[string]*token.Token{}}).read(src)
 }
 
-// read fills an empty source.
-func (s *source) read(src []byte) (out *source) {
-	out = s
+// read fills an empty source and returns it.
+func (s *source) read(src []byte) *source {
+	s.parse(src)
+	return s
+}
+
+func (s *source) parse(src []byte) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.root = nil
@@ -57,21 +61,21 @@ func (s *source) read(src []byte) (out *source) {
 	case len(src) > MaxFile:
 		s.add(nil, fmt.Sprintf("the file has %d bytes; a campaign file has at most %d",
 			len(src), MaxFile), "the recipients belong into a list of their own (recipients.file)")
-		return s
+		return
 	case !utf8.Valid(src) || bytes.IndexByte(src, 0) >= 0:
 		s.add(nil, "the file is not UTF-8 text", "save it as UTF-8")
-		return s
+		return
 	}
 	text := strings.ReplaceAll(string(src), "\r\n", "\n")
 	s.lines = strings.Split(text, "\n")
 	tokens := lexer.Tokenize(text)
 	if !s.plain(tokens) {
-		return s
+		return
 	}
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		s.addError(err)
-		return s
+		return
 	}
 	for _, doc := range file.Docs {
 		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
@@ -85,10 +89,9 @@ func (s *source) read(src []byte) (out *source) {
 	}
 	if s.root == nil {
 		s.add(nil, "the file holds no campaign", "see `campaignd config schema` for what belongs into it")
-		return s
+		return
 	}
 	s.shape(s.root, "", reflect.TypeFor[Definition]())
-	return s
 }
 
 // decode fills d. It is strict too, so that a gap in shape lets no key pass unread.

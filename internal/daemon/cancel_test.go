@@ -29,11 +29,13 @@ func (c *cluster) ready(name, more string, rows int) campaign.Run {
 // begun leases the first segment of a run to an owner that has granted some of it and died.
 func (c *cluster) begun(no campaign.RunNo, rows int64) {
 	c.Helper()
-	leases, err := c.ledger.Claim(c.Context(), campaign.Claim{Owner: "dead", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1, Lease: time.Hour})
+	claim := campaign.Claim{Owner: "dead", Connection: "conn_1", Runs: []campaign.RunNo{no}, Max: 1, Lease: time.Hour}
+	leases, err := c.ledger.Claim(c.Context(), claim)
 	if err != nil || len(leases) != 1 {
 		c.Fatalf("claimed %v, %v; want one segment", leases, err)
 	}
-	if _, err := c.ledger.Intend(c.Context(), []campaign.Intent{{Lease: leases[0], Owner: "dead", Connection: "conn_1", To: rows}}); err != nil {
+	intent := campaign.Intent{Lease: leases[0], Owner: "dead", Connection: "conn_1", To: rows}
+	if _, err := c.ledger.Intend(c.Context(), []campaign.Intent{intent}); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -72,7 +74,8 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 		"refused, imported": func(c *cluster) campaign.Run { return c.unsendable(campaign.Importing) },
 		"paused": func(c *cluster) campaign.Run {
 			r := c.ready("paused", "", 10)
-			if _, err := c.ledger.SetState(c.Context(), r.No, []campaign.State{campaign.Ready}, campaign.Paused, campaign.PausedByBreaker, "x"); err != nil {
+			from := []campaign.State{campaign.Ready}
+			if _, err := c.ledger.SetState(c.Context(), r.No, from, campaign.Paused, campaign.PausedByBreaker, "x"); err != nil {
 				c.Fatal(err)
 			}
 			return r

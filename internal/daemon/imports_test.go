@@ -137,7 +137,8 @@ func TestACorrectedListIsAnotherFiring(t *testing.T) {
 	}
 	c.fourFire(c.dir)
 	runs := c.runs()
-	if len(runs) != 2 || runs[0].State != campaign.Ready || runs[0].Launch != fmt.Sprintf("%s after %d", run.Launch, run.No) || runs[0].Rows != 10 {
+	key := fmt.Sprintf("%s after %d", run.Launch, run.No)
+	if len(runs) != 2 || runs[0].State != campaign.Ready || runs[0].Launch != key || runs[0].Rows != 10 {
 		t.Fatalf("runs %+v; want another firing, ready with 10 rows", runs)
 	}
 	if runs[1].State != campaign.RunStateFailed || !strings.Contains(runs[1].Detail, "launched again") {
@@ -164,7 +165,8 @@ func TestAStuckImportEndsAtItsGrace(t *testing.T) {
 	}
 	time.Sleep(time.Until(run.CreatedAt.Add(1100 * time.Millisecond)))
 	c.fourFire(c.dir)
-	if r, err := c.ledger.Run(t.Context(), run.No); err != nil || r.State != campaign.RunStateFailed || !strings.Contains(r.Detail, "grace of 1s") {
+	r, err := c.ledger.Run(t.Context(), run.No)
+	if err != nil || r.State != campaign.RunStateFailed || !strings.Contains(r.Detail, "grace of 1s") {
 		t.Errorf("the stuck import: %s %q, %v; want failed at its grace", r.State, r.Detail, err)
 	}
 }

@@ -202,7 +202,8 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	if len(lines) != 1 || !strings.Contains(lines[0], "run=daily-1 ") || !strings.Contains(lines[0], "rows=3") {
 		t.Errorf("got the log %q, want one launch of daily-1 with 3 rows", lines)
 	}
-	if err := d.fire(t.Context(), Scheduled{File: bad, Definition: &campaign.Definition{}}, cronKey+all[0].Next(time.Now()).Key, e); err == nil {
+	faulty := Scheduled{File: bad, Definition: &campaign.Definition{}}
+	if err := d.fire(t.Context(), faulty, cronKey+all[0].Next(time.Now()).Key, e); err == nil {
 		t.Errorf("fire of a faulty file = %v, want an error", err)
 	}
 }
