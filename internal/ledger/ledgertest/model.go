@@ -19,8 +19,20 @@ type modelRow struct {
 	status   campaign.Status // Queued (mark not passed), Sending (below the mark, no result), Accepted, Refused, Skipped, InDoubt, Unknown
 	deferred bool            // Queued below the mark
 	attempt  int
-	rank     int  // of what webhooks told: 1 sent, 2 failed, 3 delivered, 4 read
-	twice    bool // sent again while an earlier attempt was in doubt
+	rank     int          // of what webhooks told: 1 sent, 2 failed, 3 delivered, 4 read
+	twice    bool         // sent again while an earlier attempt was in doubt
+	open     map[int]bool // attempts that may have been sent, and that nothing proves
+	id       string       // of the message
+}
+
+// doubt begins the doubt of the newest attempt.
+func (r *modelRow) doubt() {
+	r.status, r.open[r.attempt] = campaign.InDoubt, true
+}
+
+// accept makes a message the delivery's.
+func (r *modelRow) accept(attempt int, id string) {
+	*r = modelRow{status: campaign.Accepted, attempt: attempt, id: id, open: r.open}
 }
 
 // ended is s, or Unknown if an earlier attempt may have been sent.
@@ -64,11 +76,15 @@ func (m *model) open() bool {
 func testModel(t *testing.T, open func(*testing.T) campaign.Ledger) {
 	f := newFixture(t, open)
 	rapid.Check(t, func(rt *rapid.T) {
-		r := f.imported(modelRows)
+		r := f.create()
 		m := &machine{f: f, no: r.No}
-		for i := range m.rows {
-			m.rows[i].status = campaign.Queued
+		rows := deliveries(0, modelRows)
+		for i := range rows {
+			rows[i].Key = m.key(int64(i)) // what another run left open is about other people
+			m.rows[i] = modelRow{status: campaign.Queued, open: map[int]bool{}}
 		}
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, rows, []campaign.Segment{{Run: r.No, Hi: modelRows}}))
+		f.ok(f.l.FinishImport(f.ctx, r.No, modelRows, campaign.Ready))
 		rt.Repeat(rapid.StateMachineActions(m))
 		if ps, err := f.l.Audit(f.ctx, r.No, 5); err != nil || len(ps) > 0 {
 			rt.Fatalf("audit: %+v %v", ps, err)
@@ -84,6 +100,9 @@ type machine struct {
 	lease campaign.Lease   // the newest
 	old   []campaign.Lease // fenced ones
 }
+
+// key is the phone key of seq in this run alone.
+func (m *machine) key(seq int64) int64 { return key(int64(m.no)*1000 + seq) }
 
 // Claim takes the segment over, as after the death of its owner, and recovers it.
 func (m *machine) Claim(t *rapid.T) {
@@ -104,7 +123,7 @@ func (m *machine) Claim(t *rapid.T) {
 	want := 0
 	for i := range m.rows {
 		if m.rows[i].status == campaign.Sending {
-			m.rows[i].status = campaign.InDoubt
+			m.rows[i].doubt()
 			want++
 		}
 	}
@@ -129,7 +148,7 @@ func (m *machine) Intend(t *rapid.T) {
 	}
 	for seq := m.mark; seq < to; seq++ {
 		if m.rows[seq].status == campaign.Queued {
-			m.rows[seq] = modelRow{status: campaign.Sending, attempt: 1}
+			m.rows[seq].status, m.rows[seq].attempt = campaign.Sending, 1
 		}
 	}
 	m.mark = to
@@ -200,17 +219,20 @@ func (m *machine) Record(t *rapid.T) {
 	x := result(l, seq, kind)
 	x.Attempt, x.MessageID, x.Code, x.NotBefore = attempt, messageID(m.no, seq), "code", at(0)
 	m.f.record(x)
+	if kind != campaign.ResultDoubt {
+		delete(row.open, attempt)
+	}
 	same := attempt == row.attempt
 	inFlight := row.status == campaign.Sending || row.status == campaign.InDoubt
 	switch {
 	case kind == campaign.ResultAccepted && row.status != campaign.Accepted:
-		*row = modelRow{status: campaign.Accepted, attempt: max(attempt, row.attempt)}
+		row.accept(max(attempt, row.attempt), x.MessageID)
 	case kind == campaign.ResultRefused && inFlight && same:
 		row.status, row.deferred = row.ended(campaign.Refused), false
 	case kind == campaign.ResultDeferred && inFlight && same:
 		row.status, row.deferred = campaign.Queued, true
 	case kind == campaign.ResultDoubt && row.status == campaign.Sending && same && current && m.held:
-		row.status = campaign.InDoubt
+		row.doubt()
 	}
 }
 
@@ -223,7 +245,7 @@ func (m *machine) Status(t *rapid.T) {
 	}
 	rank := rapid.IntRange(1, 4).Draw(t, "rank")
 	s := []campaign.Status{"", campaign.Sent, campaign.Failed, campaign.Delivered, campaign.Read}[rank]
-	m.f.apply(event(messageID(m.no, seq), key(seq), s, at(rapid.IntRange(1, 30).Draw(t, "at"))))
+	m.f.apply(event(row.id, m.key(seq), s, at(rapid.IntRange(1, 30).Draw(t, "at"))))
 	row.rank = max(row.rank, rank)
 }
 
