@@ -200,6 +200,7 @@ func TestClusterNobodyIsSentToTwiceOrLost(t *testing.T) {
 		o.Statuses.Failed = []sandbox.Failure{{Code: 131026, Share: 0.02, After: sandbox.Delay{Median: 100 * time.Millisecond}}}
 		o.Statuses.Stop, o.Statuses.StopAfter = 0.01, sandbox.Delay{Median: 200 * time.Millisecond}
 	})
+	c.wireLogs()
 	list := listOf(12500, draw)
 	c.schedule("orders", "order_update", list, all, held...)
 	c.startAll()
