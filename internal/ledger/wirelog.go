@@ -41,7 +41,7 @@ func (p WirePosts) Segments() []int64 { return slices.Sorted(maps.Keys(p.most)) 
 // without an intent proves that the ledger lost transactions.
 func (p WirePosts) Check(segment, mark int64) error {
 	if seq := p.most[segment]; seq >= mark {
-		return fmt.Errorf("%w: row %d of run %d was posted, and the ledger has no intent of it; run `campaignd ledger quarantine`",
+		return fmt.Errorf("%w: seq %d of run %d was posted, and the ledger has no intent of it; run `campaignd ledger quarantine`",
 			ErrRestored, seq, RunOf(segment))
 	}
 	return nil
