@@ -69,7 +69,7 @@ var templateSentences = map[string]string{
 func (e TemplateEvent) Hold(account string, at time.Time) Hold {
 	detail := templateSentences[e.Event]
 	if e.Reason != "" {
-		detail += " (" + e.Reason + ")"
+		detail += ": " + e.Reason
 	}
 	return Hold{Scope: HoldTemplate, ID: TemplateID(account, e.Name, e.Language), Reason: e.Event, Detail: detail, Source: HoldByEvent,
 		Since: at, Manual: e.Effect() == TemplateEnds}

@@ -55,12 +55,12 @@ func (a *accounts) connections(account string) []string {
 }
 
 // accountsOf returns the accounts, as holds name them, that an event is about: that of its
-// connection, else those of the connections that are known to belong to the platform's account, else
-// the platform's account itself. It is empty if the event names none of them.
+// connection, those of the connections that are known to belong to the platform's account, and if
+// there is none the platform's account itself. It is empty if the event names none of them.
 func (i *Intake) accountsOf(e *messaging.Event) []string {
-	connections := []string{e.Connection}
-	if e.Connection == "" {
-		connections = i.accounts.connections(e.Account)
+	connections := i.accounts.connections(e.Account)
+	if e.Connection != "" {
+		connections = append(connections, e.Connection)
 	}
 	var ids []string
 	for _, c := range connections {

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestHoldsAreAddedListedAndLifted(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
+	if got := d.want(0, "holds").stdout; got != "nothing is held\n" {
+		t.Errorf("got %q, want that nothing is held", got)
+	}
+	r := d.want(0, "holds", "add", "connection", "conn_1", "--for", "2h", "--reason", "maintenance")
+	wantIn(t, "the sentence", r.stdout, "connection conn_1 is held since ", "an operator holds it (maintenance); it ends at ",
+		"`campaignd holds lift connection conn_1` ends it earlier")
+	d.want(0, "holds", "add", "run", "latest")
+	d.want(0, "holds", "add", "template", "/order_update/en_US")
+	var states []struct {
+		Scope, ID, Reason, Detail, Source, Sentence string
+		Since                                       time.Time
+		Until, Ended                                *time.Time
+	}
+	list := func(args ...string) {
+		t.Helper()
+		states = nil
+		if err := json.Unmarshal([]byte(d.want(0, append([]string{"holds", "list", "-o", "json"}, args...)...).stdout), &states); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list()
+	if len(states) != 3 || states[0].Scope != "connection" || states[0].Until == nil || states[0].Until.Sub(states[0].Since) != 2*time.Hour ||
+		states[1].ID != "orders-1" || states[1].Until != nil || states[1].Source != "operator" {
+		t.Errorf("got %+v, want conn_1 for 2h, orders-1 and the template", states)
+	}
+	r = d.want(0, "holds", "lift", "connection", "conn_1")
+	wantIn(t, "the sentence", r.stdout, "connection conn_1 was held from ", "an operator lifted it")
+	wantIn(t, "again", d.want(0, "holds", "lift", "connection", "conn_1").stdout, "connection conn_1 was not held")
+	if list(); len(states) != 2 {
+		t.Errorf("%d holds, want 2", len(states))
+	}
+	if list("--all"); len(states) != 3 || states[0].Ended == nil {
+		t.Errorf("got %+v, want 3 with the first ended", states)
+	}
+	for args, want := range map[string]string{
+		"holds add conn conn_1":           `scope "conn" is unknown; give key, company, portfolio, account, template, connection or run`,
+		"holds add template order_update": "want ACCOUNT/NAME/LANGUAGE",
+		"holds add connection":            "want a SCOPE and an ID",
+		"holds lift run other-9":          "no such run",
+		"holds add connection a --for 0s": "--for 0s is not positive",
+		"holds lfit connection conn_1":    "did you mean `campaignd holds lift`?",
+		"holds list now":                  "takes no argument",
+	} {
+		wantIn(t, args, d.want(2, strings.Fields(args)...).stderr, want)
+	}
+}
