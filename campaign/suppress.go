@@ -109,6 +109,14 @@ func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionF
 		return counts, ofNoCampaign(err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	for _, name := range suppressionHeader[1:] {
+		first := slices.Index(r.Header(), name)
+		if first >= 0 && slices.Contains(r.Header()[first+1:], name) {
+			return counts, &recipients.FileError{
+				File: f.Path, Line: 1, Message: fmt.Sprintf("several columns are called %q", name), Remedy: "rename all but one in the first line",
+			}
+		}
+	}
 	columns := suppressionColumns{r.Column("scope"), r.Column("until"), r.Column("source"), r.Column("at")}
 	var batch []Suppression
 	flush := func() error {

@@ -30,7 +30,7 @@ type header struct {
 	names    []string
 	to       int            // column of the phone
 	timezone int            // -1: none
-	columns  map[string]int // field, variable or column name -> column
+	columns  map[string]int // field, variable or column name -> column; -1: several columns have the name
 }
 
 // keys are the names of the columns for gocsv. The list's own names are not used: a second column
@@ -75,10 +75,11 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 		case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
 			return nil, fail(fmt.Sprintf("the name of column %d holds a control character: %s", i+1, named(name)), "rename it in the first line")
 		}
-		if first, ok := h.columns[name]; ok {
-			return nil, fail(fmt.Sprintf("columns %d and %d are both called %s", first+1, i+1, named(name)), "rename one of them in the first line")
-		}
 		h.names[i] = name
+		if _, ok := h.columns[name]; ok {
+			h.columns[name] = -1 // a fault only where the name is used
+			continue
+		}
 		h.columns[name] = i
 	}
 	if err := h.mapColumns(o, fail); err != nil {
@@ -105,6 +106,9 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 			return fail(fmt.Sprintf("recipients.columns maps %q to column %s, which is not in the list; its columns are %s",
 				field, named(want), h.list()), h.nearest(field, want))
 		}
+		if i < 0 {
+			return h.shared(want, fail)
+		}
 		mapped[field] = i
 	}
 	if i, ok := mapped[FieldTo]; ok {
@@ -130,6 +134,11 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 	} else if found := h.alias(timezoneAliases); len(found) == 1 && found[0] != h.to {
 		h.timezone = found[0]
 	}
+	for _, i := range []int{h.to, h.timezone} {
+		if i >= 0 && h.columns[h.names[i]] < 0 {
+			return h.shared(h.names[i], fail)
+		}
+	}
 	if h.timezone == h.to {
 		return fail("recipients.columns maps \"to\" and \"timezone\" to the same column "+named(h.names[h.to]), "map them to two columns")
 	}
@@ -141,6 +150,13 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 		h.columns[FieldTimezone] = h.timezone
 	}
 	return nil
+}
+
+// shared is the error of a name that is used and that two columns have.
+func (h *header) shared(name string, fail func(message, remedy string) error) error {
+	first := slices.Index(h.names, name)
+	second := first + 1 + slices.Index(h.names[first+1:], name)
+	return fail(fmt.Sprintf("columns %d and %d are both called %s", first+1, second+1, named(name)), "rename one of them in the first line")
 }
 
 // headless is the error of a list that begins with its first recipient.

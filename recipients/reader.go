@@ -133,7 +133,7 @@ func (l *Reader) headerError(err error) error {
 func (l *Reader) Header() []string { return l.header.names }
 
 // Column returns the column of a field (to, timezone) or a variable: the one that Options.Columns
-// maps it to, else the one with that name; -1 if there is none.
+// maps it to, else the one with that name; -1 if there is none or if several columns have it.
 func (l *Reader) Column(name string) int {
 	if i, ok := l.header.columns[name]; ok {
 		return i

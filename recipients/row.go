@@ -49,27 +49,40 @@ func (l *Reader) read() (*Row, error) {
 		return nil, l.fatal(fmt.Errorf("gocsv gave a %T", v))
 	}
 	line, _ := l.csv.FieldPos(0)
-	row := &Row{Number: l.number, Line: line + l.shift, To: rec.To, Timezone: rec.Timezone, Cells: make([]string, len(l.keys))}
-	broken := -1
+	cells := make([]string, len(l.keys))
 	for i, key := range l.keys {
-		cell := rest[key]
 		switch i {
 		case l.header.to:
-			cell = rec.To
+			cells[i] = rec.To
 		case l.header.timezone:
-			cell = rec.Timezone
+			cells[i] = rec.Timezone
+		default:
+			cells[i] = rest[key]
 		}
+	}
+	return l.row(line+l.shift, cells), nil
+}
+
+// row is the row of a record that was read whole.
+func (l *Reader) row(line int, cells []string) *Row {
+	row := &Row{Number: l.number, Line: line, Cells: cells}
+	broken := -1
+	for i, cell := range cells {
 		if broken < 0 && !decoded(cell, l.dialect.Encoding) {
 			broken = i
 		}
-		row.Cells[i] = cell
+		cells[i] = textCell(cell)
+	}
+	row.To = cells[l.header.to]
+	if l.header.timezone >= 0 {
+		row.Timezone = cells[l.header.timezone]
 	}
 	if broken >= 0 {
 		l.undecodable(row, broken)
-		return row, nil
+		return row
 	}
 	l.checkPhone(row)
-	return row, nil
+	return row
 }
 
 // undecodable faults a row whose cell i is not in the list's encoding. A guess at another encoding
@@ -132,7 +145,13 @@ func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
 	if err := l.count(end); err != nil {
 		return nil, err
 	}
-	cells, columns := lenient(raw, l.csv.Comma), len(l.keys)
+	columns := len(l.keys)
+	if errors.Is(parse.Err, csv.ErrBareQuote) {
+		if cells := textCells(raw, l.csv.Comma, columns); cells != nil {
+			return l.row(line, cells), nil
+		}
+	}
+	cells := lenient(raw, l.csv.Comma)
 	where := fmt.Sprintf("line %d", line)
 	if last := line + bytes.Count(bytes.TrimRight(raw, "\r\n"), []byte("\n")); last > line {
 		where = fmt.Sprintf("lines %d to %d, read as one record", line, last)

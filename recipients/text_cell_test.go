@@ -1,0 +1,79 @@
+package recipients
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Exports write ="0803..." so that Excel keeps the zero: with and without quotes of CSV around it.
+func TestExcelsTextFormulaIsReadAsText(t *testing.T) {
+	list := strings.Join([]string{
+		`phone,name,code`,
+		`="08031234567",Ada,="007"`,
+		`"=""08031234568""","=""Bola, ""","=""say """"hi"""""""`,
+		`"+2348031234569","two` + "\n" + `lines",="a,b"`,
+		`08031234570,="",=""`,
+		`08031234571,=A1,"=""a""&""b"""`,
+		`08031234572,="a" b,x`,
+		`08031234573,="a",`,
+		`08031234574,="a"`,
+		`08031234575,Last,x`,
+	}, "\n") + "\n"
+	rows, _, err := all(strings.NewReader(list), Options{DefaultRegion: "NG"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range rows {
+		kind := "good"
+		if r.Fault != nil {
+			kind = string(r.Fault.Kind)
+		}
+		got = append(got, kind+" "+r.To+"|"+strings.Join(r.Cells[1:], "|"))
+	}
+	want := []string{
+		"good +2348031234567|Ada|007",
+		`good +2348031234568|Bola, |say "hi"`,
+		"good +2348031234569|two\nlines|a,b",
+		"good +2348031234570||",
+		`good +2348031234571|=A1|="a"&"b"`,
+		`malformed_row 08031234572|="a" b|x`,
+		"good +2348031234573|a|",
+		`malformed_row 08031234574|="a"|`,
+		"good +2348031234575|Last|x",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// A column that no field uses may have the name of another.
+func TestUnusedColumnsMayShareAName(t *testing.T) {
+	rows, r, err := all(strings.NewReader("to,note,name,note\n+12025550123,a,b,c\n"), Options{})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("got %d rows, %v, want 1 row", len(rows), err)
+	}
+	if diff := cmp.Diff([]string{"to", "note", "name", "note"}, r.Header()); diff != "" {
+		t.Errorf("header: -want +got\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"+12025550123", "a", "b", "c"}, rows[0].Cells); diff != "" {
+		t.Errorf("cells: -want +got\n%s", diff)
+	}
+	if got := r.Column("note"); got != -1 {
+		t.Errorf("Column of a name that two columns have: got %d, want -1", got)
+	}
+	for header, columns := range map[string]map[string]string{
+		"to,a,to":              nil,
+		"to,timezone,timezone": nil,
+		"a,b,a":                {"to": "a"},
+		"to,b,b":               {"name": "b"},
+		"to,z,z":               {"timezone": "z"},
+	} {
+		_, _, err := all(strings.NewReader(header+"\n+12025550123,a,b\n"), Options{Columns: columns})
+		if err == nil || !strings.Contains(err.Error(), "are both called") {
+			t.Errorf("header %s, mapped %v: got %v, want an error that two columns share the name", header, columns, err)
+		}
+	}
+}
