@@ -86,6 +86,8 @@ func LiftSuppressions(ctx context.Context, l SuppressionLedger, numbers []string
 // SuppressionFile is a CSV file of numbers that must not be sent to.
 type SuppressionFile struct {
 	Path string
+	// Input is read instead of Path, which then only names it in errors; nil reads Path.
+	Input io.Reader
 	// Scope is for rows without a scope of their own.
 	Scope Scope
 	// DefaultRegion is the region of numbers without +; "" refuses them.
@@ -104,7 +106,13 @@ func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionF
 	if _, err := ParseScope(string(f.Scope)); err != nil {
 		return counts, err
 	}
-	r, err := recipients.Open(f.Path, recipients.Options{DefaultRegion: f.DefaultRegion, Validate: recipients.ValidatePossible})
+	options := recipients.Options{DefaultRegion: f.DefaultRegion, Validate: recipients.ValidatePossible}
+	var r *recipients.Reader
+	if f.Input != nil {
+		r, err = recipients.NewReader(f.Input, f.Path, options)
+	} else {
+		r, err = recipients.Open(f.Path, options)
+	}
 	if err != nil {
 		return counts, ofNoCampaign(err)
 	}
@@ -166,6 +174,8 @@ var noCampaign = strings.NewReplacer(
 	"check the path; recipients.file is relative to the campaign file", "check the path",
 	"map it with recipients.columns: {to: COLUMN}", "call it to in the first line",
 	"give it a first line with a name for each column, such as to,first_name", "give it a first line such as to",
+	"give it a header line, such as to,first_name, and one recipient on each line after it",
+	"give it a first line such as to, and one number on each line after it",
 	"set recipients.encoding: utf-16le, or ", "", "set recipients.encoding: utf-16be, or ", "",
 	"set recipients.encoding, for example windows-1252", "save it as UTF-8",
 	", or set recipients.encoding to what it is (windows-1252?)", "")

@@ -110,11 +110,12 @@ func (p *program) cmdSuppressionsImport() *cobra.Command {
 	var scope, region string
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Suppress every number of a CSV file",
-		Long: `Reads a CSV file with a column to (or phone, mobile, msisdn, whatsapp). The optional columns scope, until and source are
-those of an export; the scope marketing@COMPANY blocks the messages of one client alone. Rows without a number are named on standard error and make the exit code 2; the other rows are imported all
-the same.`,
-		Example: "  campaignd suppressions import do-not-contact.csv --scope all",
+		Short: "Suppress every number of a CSV file, or of standard input (-)",
+		Long: `Reads a CSV file, or standard input if FILE is -, with a column to (or phone, mobile, msisdn, whatsapp). The optional
+columns scope, until and source are those of an export; the scope marketing@COMPANY blocks the messages of one client alone.
+Rows without a number are named on standard error and make the exit code 2; the other rows are imported all the same.`,
+		Example: "  campaignd suppressions import do-not-contact.csv --scope all\n" +
+			"  campaignd suppressions export | ssh host campaignd suppressions import -",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("want one FILE; for example `%s do-not-contact.csv`", cmd.CommandPath())
@@ -131,11 +132,13 @@ the same.`,
 		if _, err := recipients.NewPhones(recipients.ValidatePossible, region); err != nil {
 			return usage(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
 		}
+		file := campaign.SuppressionFile{Path: args[0], Scope: campaign.Scope(scope), DefaultRegion: region}
+		if file.Path == "-" {
+			file.Path, file.Input = "standard input", p.stdin
+		}
+		file.Rejected = func(line int, why string) { fmt.Fprintf(p.stderr, "%s:%d: %s\n", file.Path, line, printable(why)) }
 		return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) error {
-			counts, err := campaign.ImportSuppressions(cmd.Context(), l, campaign.SuppressionFile{
-				Path: args[0], Scope: campaign.Scope(scope), DefaultRegion: region,
-				Rejected: func(line int, why string) { fmt.Fprintf(p.stderr, "%s:%d: %s\n", args[0], line, printable(why)) },
-			})
+			counts, err := campaign.ImportSuppressions(cmd.Context(), l, file)
 			if err != nil {
 				return err
 			}

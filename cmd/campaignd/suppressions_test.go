@@ -43,6 +43,20 @@ func TestADashExportsToStandardOutput(t *testing.T) {
 	}
 }
 
+func TestADashImportsFromStandardInput(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	var stdout, stderr strings.Builder
+	input := strings.NewReader("to\n+2348031234567\n0803\n")
+	code := run(t.Context(), []string{"suppressions", "import", "-"}, input, &stdout, &stderr, d.env)
+	if code != 2 || stdout.String() != "2 rows: 1 added, 0 already there, 1 not read\n" ||
+		!strings.HasPrefix(stderr.String(), "standard input:3: ") {
+		t.Errorf("got %d, %q, %q, want 2, one of two rows added, and a fault of line 3", code, stdout.String(), stderr.String())
+	}
+	d.says(2, "", "campaignd: standard input: the list is empty; "+
+		"give it a first line such as to, and one number on each line after it\n", "suppressions", "import", "-")
+}
+
 func TestSuppressedNumbersAreNotSentTo(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
