@@ -96,6 +96,9 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 		if err != nil || w.Sentence != c.want {
 			t.Errorf("%s: %v\ngot  %s\nwant %s", name, err, w.Sentence, c.want)
 		}
+		if bound := name == "a lane is bound"; bound && (w.LimitedBy != "run_rate" || w.Lanes[0].LimitedBy != "run_rate") {
+			t.Errorf("%s: limited by %s and %s, want run_rate", name, w.LimitedBy, w.Lanes[0].LimitedBy)
+		}
 	}
 	for _, read := range []string{"tallies", "lanes", "segments"} {
 		if _, err := Explain(t.Context(), held{fails: read}, Run{No: 1, Campaign: "a"}, WhyHolds{}, now); !errors.Is(err, errDisk) ||
