@@ -28,10 +28,13 @@ func (s *Sandbox) beforeAcceptance(w http.ResponseWriter, r *http.Request, f *Fa
 	case s.fires(f, faultHangBefore, about...):
 		s.event(p.event("lost", "", faultHangBefore.String()))
 		s.hang(r, f)
-	case s.page(w, f, p, false):
-		s.event(p.event("lost", "", faultPage.String()))
 	default:
-		return false
+		g := s.page(f, p, false)
+		if g == nil {
+			return false
+		}
+		s.event(p.event("lost", "", faultPage.String()))
+		s.show(w, r, f, g)
 	}
 	return true
 }
@@ -110,9 +113,10 @@ func (s *Sandbox) answer(w http.ResponseWriter, r *http.Request, f *Faults, p *p
 		writeRaw(w, http.StatusOK, "text/plain; charset=UTF-8", nil)
 		return
 	}
-	if s.page(w, f, p, true) {
+	if g := s.page(f, p, true); g != nil {
 		s.records.answered(got.index, faultPage)
 		s.event(p.event("lost", got.id, faultPage.String()))
+		s.show(w, r, f, g)
 		return
 	}
 	id := got.id

@@ -12,8 +12,11 @@ import (
 // Page is an HTML page that comes in place of the service's answer, as from a firewall or a proxy
 // in front of it. The page is about recipients: who gets it once gets it with every POST.
 type Page struct {
-	// Status is the HTTP status of the page, for example 200, 403 or 502.
+	// Status is the HTTP status of the page, for example 200, 403 or 502. 0 means that no answer comes
+	// until Faults.HangFor has passed or the client leaves.
 	Status int `yaml:"status"`
+	// Body replaces the HTML with JSON, for example {"data":{}}: an acceptance without an id.
+	Body string `yaml:"body"`
 	// Share is the share of the recipients, 0 to 1.
 	Share float64 `yaml:"share"`
 	// Phones are recipients that get the page besides those of Share.
@@ -39,8 +42,8 @@ var awayNames = []string{"connections", "numbers", "templates", "media", "webhoo
 func (f *Faults) validateIllnesses() error {
 	var errs []error
 	for i, p := range f.Pages {
-		if p.Status < 200 || p.Status > 599 || p.Status/100 == 3 || p.Share < 0 || p.Share > 1 || p.Times < 0 {
-			errs = append(errs, fmt.Errorf("sandbox: faults.pages[%d]: needs a status (2xx, 4xx or 5xx) and a share between 0 and 1", i))
+		if p.Status != 0 && (p.Status < 200 || p.Status > 599 || p.Status/100 == 3) || p.Share < 0 || p.Share > 1 || p.Times < 0 {
+			errs = append(errs, fmt.Errorf("sandbox: faults.pages[%d]: needs a status (0, 2xx, 4xx or 5xx) and a share between 0 and 1", i))
 		}
 		for _, phone := range p.Phones {
 			if n, _ := parsePhone(phone); n == 0 {
@@ -66,9 +69,9 @@ func covered(connections []string, c *connection) bool {
 	return len(connections) == 0 || slices.Contains(connections, c.ID)
 }
 
-// page answers with the first page that is about the POST, and reports whether there is one.
-// accepted tells the pages after the acceptance from those before it.
-func (s *Sandbox) page(w http.ResponseWriter, f *Faults, p *post, accepted bool) bool {
+// page returns the first page that is about the POST and counts it; nil: there is none. accepted
+// tells the pages after the acceptance from those before it.
+func (s *Sandbox) page(f *Faults, p *post, accepted bool) *Page {
 	for i, g := range f.Pages {
 		if g.Accepted != accepted || !covered(g.Connections, p.conn) || g.Times > 0 && p.nth > uint64(g.Times) {
 			continue
@@ -78,10 +81,21 @@ func (s *Sandbox) page(w http.ResponseWriter, f *Faults, p *post, accepted bool)
 			continue
 		}
 		s.fired[faultPage].Add(1)
-		page(w, g.Status)
-		return true
+		return &g
 	}
-	return false
+	return nil
+}
+
+// show answers with the page.
+func (s *Sandbox) show(w http.ResponseWriter, r *http.Request, f *Faults, g *Page) {
+	switch {
+	case g.Status == 0:
+		s.hang(r, f)
+	case g.Body != "":
+		writeRaw(w, g.Status, "application/json", []byte(g.Body))
+	default:
+		page(w, g.Status)
+	}
 }
 
 func page(w http.ResponseWriter, status int) {

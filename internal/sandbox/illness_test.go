@@ -94,6 +94,25 @@ func TestPagesComeInPlaceOfTheAnswer(t *testing.T) {
 	}
 }
 
+// The illnesses of one number: no answer, or an acceptance without an id.
+func TestOneNumberGetsNoUsefulAnswer(t *testing.T) {
+	sick(t, `faults: {hang_for: 1h, pages: [{status: 0, share: 1, connections: [conn_1]}]}`, func(t *testing.T, c *scene) {
+		began := time.Now()
+		if _, err := c.post(t, templateBody("conn_1", recipient(1), "newsletter")); !errors.Is(err, io.EOF) || time.Since(began) != time.Hour {
+			t.Errorf("got %v after %v, want no answer for 1h", err, time.Since(began))
+		}
+		wantAnswer(t, c, "conn_2", 1, 200, `{"data`)
+	})
+	sick(t, `faults: {pages: [{status: 200, body: '{"data":{}}', share: 1, connections: [conn_1], accepted: true}]}`, func(t *testing.T, c *scene) {
+		wantAnswer(t, c, "conn_1", 1, 200, `{"data`)
+		for m := range c.s.Messages() {
+			if m.Answer != "page" {
+				t.Errorf("%s: answer %q, want page", m.ID, m.Answer)
+			}
+		}
+	})
+}
+
 // A poison row gets the page with every POST, and nobody else does.
 func TestOneRecipientInAHundredIsPoison(t *testing.T) {
 	sick(t, `faults: {pages: [{status: 403, share: 0.01, phones: ["+2348030000007"]}]}`, func(t *testing.T, c *scene) {
