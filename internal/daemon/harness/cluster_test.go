@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -85,11 +84,8 @@ func newCluster(t *testing.T, replicas, rate int, change func(*sandbox.Options))
 		}
 	})
 	t.Cleanup(c.balance.via.CloseIdleConnections)
-	if err := os.Mkdir(c.path("campaigns"), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	c.world.env = append(c.world.env, "CAMPAIGND_LEDGER="+c.postgres.URL("postgres"),
-		"CAMPAIGND_REDIS="+c.redis.URL(0), "CAMPAIGND_CAMPAIGNS="+c.path("campaigns"))
+		"CAMPAIGND_REDIS="+c.redis.URL(0))
 	for i := range replicas {
 		public, admin := replicaAddress(t), replicaAddress(t)
 		r := &replica{cluster: c, name: fmt.Sprintf("replica %d", i+1), hooks: public, admin: admin}
@@ -128,24 +124,6 @@ func (p *process) output() string {
 		return p.stderr.String()
 	default:
 		return "(runs)"
-	}
-}
-
-// schedule writes a campaign whose firing is due: every replica reads it, and one fires it.
-func (c *cluster) schedule(name, template string, list []entry, connections []string, policies ...string) {
-	c.t.Helper()
-	file := filepath.Join("campaigns", name+".yaml")
-	c.write(filepath.Join("campaigns", name+".csv"), fileOf(list))
-	c.write(file, fmt.Sprintf(`name: %s
-connections: [%s]
-template: {name: %s, language: en_US, %s}
-recipients: {file: %s.csv, columns: {to: phone}}
-schedule: {cron: "0 0 * * *", timezone: UTC, misfire: run, grace: 48h}
-policies: {%s}
-`, name, strings.Join(connections, ", "), template, fillings[template], name, strings.Join(policies, ", ")))
-	yesterday := time.Now().AddDate(0, 0, -1)
-	if err := os.Chtimes(c.path(file), yesterday, yesterday); err != nil {
-		c.t.Fatal(err)
 	}
 }
 

@@ -113,6 +113,10 @@ numbers:
 	w.env = []string{
 		"CAMPAIGND_SENDING_LEASE=" + leaseTime.String(),
 		"CAMPAIGND_SENDING_TICK=100ms", "CAMPAIGND_SENDING_BACKOFF=200ms",
+		"CAMPAIGND_CAMPAIGNS=" + w.path("campaigns"),
+	}
+	if err := os.Mkdir(w.path("campaigns"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 	return w
 }
@@ -163,6 +167,30 @@ recipients: {file: %s.csv, columns: {to: phone}}
 policies: {%s}
 `, name, template, fillings[template], name, strings.Join(policies, ", ")))
 	w.write(name+".csv", fileOf(list))
+}
+
+// schedule writes a campaign whose firing is due: every process that serves reads it, and one fires
+// it. more are further lines of its file.
+func (w *world) schedule(name, template string, list []entry, connections []string, policies ...string) {
+	w.t.Helper()
+	w.scheduleWith("", name, template, list, connections, policies...)
+}
+
+func (w *world) scheduleWith(more, name, template string, list []entry, connections []string, policies ...string) {
+	w.t.Helper()
+	file := filepath.Join("campaigns", name+".yaml")
+	w.write(filepath.Join("campaigns", name+".csv"), fileOf(list))
+	w.write(file, fmt.Sprintf(`name: %s
+connections: [%s]
+template: {name: %s, language: en_US, %s}
+recipients: {file: %s.csv, columns: {to: phone}}
+schedule: {cron: "0 0 * * *", timezone: UTC, misfire: run, grace: 48h}
+policies: {%s}
+%s`, name, strings.Join(connections, ", "), template, fillings[template], name, strings.Join(policies, ", "), more))
+	yesterday := time.Now().AddDate(0, 0, -1)
+	if err := os.Chtimes(w.path(file), yesterday, yesterday); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // run starts `campaignd run` of a campaign.
