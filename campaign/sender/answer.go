@@ -1,10 +1,8 @@
 package sender
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -25,9 +23,13 @@ func fault(err error) *messaging.Error {
 	return e
 }
 
+// unknownTries is how often a recipient is tried whose answer is not known.
+const unknownTries = 3
+
 // classify is the result of an attempt whose post ended with e: doubt, a retry at its time, or
-// the refusal of the recipient (docs/service.md#error-actions).
-func (a *attempt) classify(e *messaging.Error, backoff time.Duration, now time.Time) campaign.Result {
+// the refusal of the recipient (docs/service.md#error-actions). ill means that the connection's
+// breaker is not closed: an unknown answer is then the connection's matter.
+func (a *attempt) classify(e *messaging.Error, backoff time.Duration, ill bool, now time.Time) campaign.Result {
 	r := campaign.Result{At: now, Code: e.Code, Detail: clip(e.Message), RequestID: e.RequestID, TraceID: e.TraceID}
 	if e.Proof == messaging.Doubt || e.Proof == messaging.DoubtNoID {
 		r.Kind, r.NoResend = campaign.ResultDoubt, e.Proof == messaging.DoubtNoID
@@ -49,17 +51,17 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, now time.T
 		k := min(a.number-1, 4)
 		return later(6*time.Second<<(2*k) + a.spread(time.Second))
 	case messaging.RetryLater:
-		wait := e.Wait
-		if e.Heal != messaging.HealNothing {
-			wait = 0 // the hold keeps the delivery back, and may be lifted earlier
+		if e.Heal != messaging.HealNothing || e.Status == 0 {
+			return later(backoff + a.spread(time.Second)) // the hold keeps the delivery back, and may be lifted earlier
 		}
-		return later(max(wait, min(backoff<<min(a.number-1, 5), 5*time.Minute)) + a.spread(time.Second))
-	case messaging.RetryOnce, messaging.RetryUnknown:
-		tries := 1
-		if e.Action == messaging.RetryUnknown {
-			tries = 2
+		return later(max(e.Wait, min(backoff<<min(a.number-1, 5), 5*time.Minute)) + a.spread(time.Second))
+	case messaging.RetryUnknown:
+		if ill || a.tries < unknownTries-1 {
+			r.Counts = !ill
+			return later(backoff<<min(a.tries, 5) + a.spread(backoff))
 		}
-		if a.tries < tries {
+	case messaging.RetryOnce:
+		if a.tries == 0 {
 			r.Counts = true
 			return later(backoff + a.spread(backoff))
 		}
@@ -77,41 +79,59 @@ func (a *attempt) spread(d time.Duration) time.Duration {
 	return time.Duration((x ^ x>>31) % uint64(d)) //nolint:gosec // below d
 }
 
-// pauseFor pauses the runs that a refusal says must stop until somebody resumes them.
-func (p *poster) pauseFor(ctx context.Context, a *attempt, e *messaging.Error) {
-	if e.Proof == messaging.Doubt || e.Proof == messaging.DoubtNoID {
+// learn applies what the answer to a post says beyond its own recipient: of the rate, of the
+// connection's breaker, of the run's payload, and of all that a hold names. e is nil after an
+// acceptance; posted is when the request was sent.
+func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now time.Time) {
+	n, r := p.number, a.segment.run
+	n.answered(e)
+	v, code := judge(e), ""
+	if e != nil {
+		code = e.Code
+	}
+	switch n.circuit.settle(t, v, code, a.delivery.Key, a.tries > 0) {
+	case heals:
+		p.e.holds.lift(campaign.Lift{Scope: campaign.HoldConnection, ID: n.connection, Reason: breakerReason, At: now, By: campaign.HoldByBreaker})
+	case trips:
+		p.trip(v, e, now)
+	case stays:
+		if v == unreachable && n.unreached(now) {
+			p.trip(v, e, now)
+		}
+	}
+	switch {
+	case e == nil || e.Proof == messaging.NotSent && e.Hold == messaging.HoldNothing:
+		r.breaker.note("")
+	case e.Proof != messaging.NotSent:
+	case e.Hold == messaging.HoldPayload:
+		if r.breaker.note(e.Code) {
+			p.e.pause(r, clip(fmt.Sprintf("connection %s: %v", n.connection, e)))
+		}
+	}
+	if e == nil {
 		return
 	}
-	var reason campaign.PauseReason
-	var match func(*run) bool
-	this := a.segment.run
-	switch e.Hold {
-	case messaging.HoldNothing:
-		this.breaker.note("")
-		return
-	case messaging.HoldPayload:
-		if !this.breaker.note(e.Code) {
-			return
-		}
-		reason, match = campaign.PausedByBreaker, func(r *run) bool { return r == this }
-	case messaging.HoldConnection:
-		if e.Wait > 0 { // the number rests, and then goes on
-			return
-		}
-		reason, match = campaign.PausedByNumber, func(r *run) bool { return slices.Contains(r.connections, p.number.connection) }
-	case messaging.HoldTemplate:
-		reason, match = campaign.PausedByTemplate, func(r *run) bool { return r.template == this.template && r.language == this.language }
-	case messaging.HoldCompany:
-		reason, match = campaign.PausedByAccount, func(*run) bool { return true }
-		if e.Heal == messaging.HealTime {
-			reason = campaign.PausedByAllowance
-		}
-	case messaging.HoldAccount, messaging.HoldKey:
-		reason, match = campaign.PausedByAccount, func(*run) bool { return true }
+	if h, ok := campaign.RefusalHold(e, p.e.origin(n.connection, r), posted, now); ok {
+		p.e.holds.add(h, now)
 	}
-	// The refusal is a fact although the engine is asked to stop: its pause is written.
-	ctx = context.WithoutCancel(ctx)
-	p.e.pause(ctx, p.e.activeRuns(match), reason, clip(fmt.Sprintf("connection %s: %v", p.number.connection, e)))
+}
+
+// breakerReason is the reason of the hold of a connection's breaker.
+const breakerReason = "breaker"
+
+// trip opens the breaker of the connection.
+func (p *poster) trip(v verdict, e *messaging.Error, now time.Time) {
+	why := "most requests end without a clear answer"
+	switch v {
+	case unknown:
+		why = "recipient after recipient gets an answer that the service's document does not name"
+	case unreachable:
+		why = "the service cannot be reached"
+	}
+	p.e.holds.add(campaign.Hold{
+		Scope: campaign.HoldConnection, ID: p.number.connection, Reason: breakerReason,
+		Detail: clip(fmt.Sprintf("%s; the last: %v", why, e)), Source: campaign.HoldByBreaker, Since: now,
+	}, now)
 }
 
 // clip keeps a detail within what the ledger stores.

@@ -15,7 +15,7 @@ import (
 
 // pauseLedger is a ledger that notes which runs are paused, and for what.
 type pauseLedger struct {
-	Ledger
+	stubLedger
 	paused []string
 	err    error
 }
@@ -50,10 +50,12 @@ func answering(t *testing.T) (*worker, *attempt, *pauseLedger) {
 }
 
 // fails is what the poster does about a post that ended with e.
-func (w *worker) fails(ctx context.Context, a *attempt, e *messaging.Error, now time.Time) campaign.Result {
-	w.number.failed(e, now)
-	w.poster.pauseFor(ctx, a, e)
-	return a.classify(e, w.poster.e.o.Backoff, now)
+func (w *worker) fails(a *attempt, e *messaging.Error, now time.Time) campaign.Result {
+	state, b := w.poster.e.holds.circuit("conn_1", now)
+	t := w.number.circuit.ticket(b, state == halfOpen)
+	w.poster.learn(a, t, e, now, now)
+	state, _ = w.poster.e.holds.circuit("conn_1", now)
+	return a.classify(e, w.poster.e.o.Backoff, t.probe || state != closed, now)
 }
 
 // Each refusal gives its recipient a result and a wait. The table has the wait without the drawn
@@ -97,7 +99,7 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 					s.delivery.Seq = seq
 					e := &messaging.Error{Proof: messaging.NotSent, Action: tt.action, Wait: tt.asked, Status: 400, Code: "c", Message: "m",
 						RequestID: "r", TraceID: "t"}
-					got := w.fails(t.Context(), s, e, now)
+					got := w.fails(s, e, now)
 					if got.Kind != tt.kind || got.Counts != tt.counts || got.NoResend || got.Suppress != nil {
 						t.Fatalf("result = %+v, want kind %v, counts %v", got, tt.kind, tt.counts)
 					}
@@ -123,73 +125,22 @@ func TestARefusalHasTheWaitOfItsAction(t *testing.T) {
 	}
 }
 
-// A refusal that names a run, by its number, template or account, stops it; no other does.
-func TestAHoldStopsWhatItNames(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		hold messaging.Hold
-		act  messaging.Action
-		wait time.Duration
-		want []string
-		rest time.Duration
-	}{
-		{"nothing", messaging.HoldNothing, messaging.RetryLater, time.Minute, nil, 0},
-		{"throttled", messaging.HoldNothing, messaging.Slow, 0, nil, 0},
-		{"throttled for a minute", messaging.HoldNothing, messaging.Slow, time.Minute, nil, time.Minute},
-		{"pair", messaging.HoldNothing, messaging.WaitPair, time.Minute, nil, 0},
-		{"payload, once", messaging.HoldPayload, messaging.Refuse, 0, nil, 0},
-		{"number", messaging.HoldConnection, messaging.RetryLater, 0, []string{"1 number", "3 number"}, 0},
-		{"number for a while", messaging.HoldConnection, messaging.RetryLater, 90 * time.Second, nil, 90 * time.Second},
-		{"template", messaging.HoldTemplate, messaging.RetryLater, 0, []string{"1 template", "2 template"}, 0},
-		{"allowance", messaging.HoldCompany, messaging.RetryLater, time.Hour, []string{"1 allowance", "2 allowance", "3 allowance", "4 allowance"}, 0},
-		{"account", messaging.HoldAccount, messaging.RetryLater, 0, []string{"1 account", "2 account", "3 account", "4 account"}, 0},
-		{"configuration", messaging.HoldKey, messaging.RetryLater, 0, []string{"1 account", "2 account", "3 account", "4 account"}, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, s, l := answering(t)
-				now := time.Now()
-				e := messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait, Status: 400}
-				if tt.wait > 0 {
-					e.Heal = messaging.HealTime
-				}
-				w.fails(t.Context(), s, &e, now)
-				if !slices.Equal(l.paused, tt.want) {
-					t.Errorf("paused %q, want %q", l.paused, tt.want)
-				}
-				for _, r := range w.planner.e.order {
-					named := slices.ContainsFunc(tt.want, func(w string) bool { return w[0] == byte('0'+r.no) })
-					if held := r.held.Load(); held != named {
-						t.Errorf("run %d is held: %v, want %v", r.no, held, named)
-					}
-				}
-				if held, _ := w.number.heldFor(now); max(held, 0) != tt.rest {
-					t.Errorf("the number rests for %v, want %v", held, tt.rest)
-				}
-				w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: tt.act, Hold: tt.hold, Wait: tt.wait / 2, Status: 400}, now)
-				if !slices.Equal(l.paused, tt.want) {
-					t.Errorf("after a second answer paused %q, want %q", l.paused, tt.want)
-				}
-				if held, _ := w.number.heldFor(now); max(held, 0) != tt.rest {
-					t.Errorf("after a shorter wait the number rests for %v, want %v", held, tt.rest)
-				}
-			})
-		})
-	}
-}
-
 // A pause that could not be written is tried with the next refusal.
 func TestAPauseThatFailsIsTriedAgain(t *testing.T) {
 	w, s, l := answering(t)
-	e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater, Hold: messaging.HoldTemplate, Status: 400}
+	e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Hold: messaging.HoldPayload, Status: 400, Code: "x"}
 	l.err = errGone
-	w.fails(t.Context(), s, e, time.Now())
+	for range 20 {
+		w.fails(s, e, time.Now())
+	}
 	if s.segment.run.held.Load() {
 		t.Error("the run is held although its pause is not written, want it to go on")
 	}
 	l.err = nil
-	w.fails(t.Context(), s, e, time.Now())
-	if want := []string{"1 template", "2 template"}; !slices.Equal(l.paused, want) {
+	for range 20 {
+		w.fails(s, e, time.Now())
+	}
+	if want := []string{"1 breaker"}; !slices.Equal(l.paused, want) {
 		t.Errorf("paused %q, want %q", l.paused, want)
 	}
 }
@@ -218,7 +169,7 @@ func TestTheBreakerTripsAtTwentyOfTwentyFive(t *testing.T) {
 						e.Code = string(rune('a' + i%2))
 					}
 				}
-				w.fails(t.Context(), s, e, time.Now())
+				w.fails(s, e, time.Now())
 			}
 			if !slices.Equal(l.paused, tt.want) {
 				t.Errorf("paused %q, want %q", l.paused, tt.want)
@@ -237,72 +188,6 @@ func TestTheBreakerTripsAtTwentyOfTwentyFive(t *testing.T) {
 	}
 }
 
-// A service whose answers prove nothing lets the number rest for 30 s; a 200 without an id is not
-// such an answer.
-func TestDoubtsLetTheNumberRestForThirtySeconds(t *testing.T) {
-	w, s, _ := answering(t)
-	now := time.Now()
-	for range 19 {
-		if got := w.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now); got.Kind != campaign.ResultDoubt ||
-			got.NoResend {
-			t.Fatalf("result = %+v, want a doubt that may be resent", got)
-		}
-	}
-	if got := w.fails(t.Context(), s, &messaging.Error{Proof: messaging.DoubtNoID, Status: 200}, now); got.Kind != campaign.ResultDoubt ||
-		!got.NoResend {
-		t.Fatalf("result = %+v, want a doubt that is never resent", got)
-	}
-	if held, _ := w.number.heldFor(now); held > 0 {
-		t.Errorf("after 19 doubts the number rests for %v, want 0", held)
-	}
-	w.fails(t.Context(), s, &messaging.Error{Proof: messaging.Doubt, Status: 500}, now)
-	if held, why := w.number.heldFor(now); held != 30*time.Second || why.limit != "doubt" {
-		t.Errorf("after 20 doubts the number rests for %v (%s), want 30s (doubt)", held, why.limit)
-	}
-}
-
-// A message that the client itself refuses says nothing of the service, so the number sends on.
-func TestAMessageThatCannotBeSentHoldsNoNumber(t *testing.T) {
-	e, err := New(nil, nil, nil, Options{Owner: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := time.Now()
-	for _, tt := range []struct {
-		code   string
-		action messaging.Action
-		held   bool
-	}{{"not_e164", messaging.Refuse, false}, {"not_connected", messaging.RetryLater, true}} {
-		n := newNumber("conn_1", e.o)
-		n.failed(&messaging.Error{Proof: messaging.NotSent, Action: tt.action, Code: tt.code}, now)
-		if d, _ := n.heldFor(now); (d > 0) != tt.held {
-			t.Errorf("after %s the number is held for %v, want it held: %v", tt.code, d, tt.held)
-		}
-	}
-}
-
-// A service that cannot be reached is asked after 0.5 s, twice as long each time, at most 30 s; an
-// answer begins anew.
-func TestAnUnreachableServiceIsAskedLessOften(t *testing.T) {
-	w, s, _ := answering(t)
-	now := time.Now()
-	away := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater}
-	for i, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second,
-		16 * time.Second, 30 * time.Second, 30 * time.Second} {
-		w.fails(t.Context(), s, away, now)
-		w.fails(t.Context(), s, away, now.Add(want/2)) // of the same outage
-		if held, why := w.number.heldFor(now); held != want || why.limit != "unreachable" {
-			t.Errorf("hold %d is %v (%s), want %v (unreachable)", i, held, why.limit, want)
-		}
-		now = w.number.until
-	}
-	w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Status: 400}, now)
-	w.fails(t.Context(), s, away, now)
-	if held, _ := w.number.heldFor(now); held != 500*time.Millisecond {
-		t.Errorf("after an answer the hold is %v, want 500ms", held)
-	}
-}
-
 // An opt-out suppresses marketing for good. An unreachable number is suppressed for 90 days.
 func TestARefusalFeedsTheSuppressions(t *testing.T) {
 	w, s, _ := answering(t)
@@ -317,7 +202,7 @@ func TestARefusalFeedsTheSuppressions(t *testing.T) {
 		{messaging.FeedUnreachable, &campaign.Suppression{Key: 99, To: "+4915112345678", Scope: campaign.ScopeUnreachable, Source: "refused:c",
 			At: now, Until: now.Add(2160 * time.Hour)}},
 	} {
-		got := w.fails(t.Context(), s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Feed: tt.feed, Status: 400,
+		got := w.fails(s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Feed: tt.feed, Status: 400,
 			Code: "c"}, now).Suppress
 		if (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
 			t.Errorf("feed %v writes %+v, want %+v", tt.feed, got, tt.want)

@@ -2,7 +2,7 @@ package sender
 
 import "sync"
 
-// breaker trips when breakerSame of the last breakerOf results are the same fault
+// breaker counts faults of one kind. It trips when breakerSame of the last breakerOf results are the same fault
 // (docs/limits.md#slowing-down).
 type breaker struct {
 	mu   sync.Mutex
@@ -36,4 +36,11 @@ func (b *breaker) note(code string) bool {
 		return true
 	}
 	return false
+}
+
+// forget forgets all results.
+func (b *breaker) forget() {
+	b.mu.Lock()
+	b.last = [breakerOf]string{}
+	b.mu.Unlock()
 }

@@ -29,10 +29,16 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 	}
 	busy := make(map[*run]int, len(runs)) // segments with deliveries that had no intent yet
 	sum := 0
+	held := make(map[*run]bool, len(runs))
+	for _, r := range runs {
+		held[r] = r.dropping.Load() == nil && p.heldLong(r, now)
+	}
 	for _, s := range p.segments {
 		if !s.exhausted() && !s.lost.Load() {
 			busy[s.run]++
-			sum++
+			if !held[s.run] { // it takes nothing away from the others
+				sum++
+			}
 		}
 	}
 	most := min(int(math.Ceil(rate*5/campaign.SegmentSize))+1, 8)
@@ -42,6 +48,9 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 		r := runs[(i+p.turn)%len(runs)]
 		byNo[r.no] = r
 		all = append(all, r.no)
+		if held[r] && (busy[r] > 0 || len(r.connections) > 1) { // the run's other connections can send it
+			continue
+		}
 		if sum < most || busy[r] == 0 {
 			order = append(order, r.no)
 		}

@@ -18,7 +18,7 @@ import (
 // claimLedger is a ledger that notes each claim, answers with the leases that it is given, and
 // counts calls of Recover and Resolve.
 type claimLedger struct {
-	Ledger
+	stubLedger
 	asked         []campaign.Claim
 	has           map[bool][]campaign.Lease // by Claim.Begun; given once
 	fails         map[bool]error

@@ -22,7 +22,7 @@ const lookAgain = 15 * time.Second
 // go to the head of their own run (docs/limits.md#sharing-a-number). With an error it returns what
 // it had chosen.
 func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (drafts []draft, err error) {
-	runs := p.activeRuns()
+	runs := slices.DeleteFunc(slices.Clone(p.activeRuns()), func(r *run) bool { return p.standsStill(r, now) })
 	p.turn++
 	sharing := 0
 	for _, r := range runs {
@@ -40,9 +40,6 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 				take = max(n/sharing, 1)
 			}
 			sharing--
-		}
-		if r.held.Load() || r.dropping.Load() != nil {
-			continue
 		}
 		for _, s := range p.segments {
 			if take <= 0 {
@@ -94,7 +91,7 @@ func (p *planner) hasWork(r *run) bool {
 // draft fills an intent of one segment with up to n deliveries.
 func (p *planner) draft(ctx context.Context, s *segment, now time.Time, n int) (draft, error) {
 	d := draft{seg: s, Intent: campaign.Intent{
-		Lease: s.lease, Owner: p.e.o.Owner, Connection: p.number.connection, From: s.lease.Mark, To: s.lease.Mark,
+		Lease: s.lease, Owner: p.e.o.Owner, Connection: p.number.connection, Origin: p.e.origin(p.number.connection, s.run), From: s.lease.Mark, To: s.lease.Mark,
 	}}
 	if s.dueBy(now) || now.Sub(s.checked) >= lookAgain {
 		s.checked = now

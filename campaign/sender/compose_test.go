@@ -15,7 +15,7 @@ import (
 // retryLedger is a ledger with one deferred delivery in the first segment. Each of its calls may
 // fail once.
 type retryLedger struct {
-	Ledger
+	stubLedger
 	fails   map[string]error // by call; Due 2 is that of the second segment
 	granted int              // retries
 }
@@ -127,8 +127,8 @@ func TestRunsOfANumberShareItsGroups(t *testing.T) {
 		{"two", 8, nil, []string{"2:4 1:4", "1:4 2:4"}},
 		{"an odd group", 3, nil, []string{"2:1 1:2", "1:1 2:2"}},
 		{"one delivery", 1, nil, []string{"2:1", "1:1"}},
-		{"one is held", 8, func(first, _ *segment) { first.run.held.Store(true) }, []string{"2:4", "2:8"}},
-		{"one is dropped", 8, func(_, second *segment) { second.run.drop(campaign.OverLimit) }, []string{"1:8", "1:4"}},
+		{"one is held", 8, func(first, _ *segment) { first.run.held.Store(true) }, []string{"2:8", "2:8"}},
+		{"one is dropped", 8, func(_, second *segment) { second.run.drop(campaign.OverLimit) }, []string{"1:8", "1:8"}},
 		{"one ends", 8, func(_, second *segment) { second.lease.Hi = second.lease.Mark + 1 }, []string{"2:1 1:7", "1:4 2:1"}},
 		{"a lease runs out", 8, func(first, _ *segment) { first.until.Store(time.Now().Add(3 * time.Second).UnixNano()) },
 			[]string{"2:4", "2:8"}},

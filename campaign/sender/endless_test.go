@@ -16,7 +16,7 @@ import (
 // endlessLedger is a ledger with a segment for whoever asks, and a service that accepts everything
 // and counts by template.
 type endlessLedger struct {
-	Ledger
+	stubLedger
 	mu    sync.Mutex
 	next  map[campaign.RunNo]int64
 	asked int // transactions of intents

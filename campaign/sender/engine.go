@@ -18,6 +18,7 @@ type Ledger interface {
 	campaign.RunLedger
 	campaign.SendLedger
 	campaign.HoldLedger
+	campaign.JobLedger
 }
 
 // Sender posts one message. Its error is always a *messaging.Error.
@@ -44,6 +45,7 @@ type Engine struct {
 	sender  Sender
 	limiter throttle.Limiter
 	rec     *recorder
+	holds   *holds
 	zones   *zones
 	cancel  *canceller
 	poke    signal
@@ -62,10 +64,32 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{
+	e := &Engine{
 		o: o, ledger: l, sender: s, limiter: lim, rec: newRecorder(l, o), zones: newZones(o.Log), cancel: newCanceller(l, o),
 		refused: map[campaign.RunNo]string{}, poke: newSignal(), workers: map[string]*worker{}, runs: map[campaign.RunNo]*run{},
-	}, nil
+	}
+	e.holds = newHolds(l, o, e.holdsChanged)
+	return e, nil
+}
+
+// holdsChanged makes every worker look at the holds.
+func (e *Engine) holdsChanged() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, w := range e.workers {
+		w.holdsChanged()
+	}
+}
+
+// origin is what a hold can name of the messages of a run over a connection. Without a run it is the
+// part of it that all messages of the connection share.
+func (e *Engine) origin(connection string, r *run) campaign.Origin {
+	o := e.o.Origin(connection)
+	o.Connection = connection
+	if r != nil {
+		o.Template, o.Language, o.Run = r.template, r.language, r.id
+	}
+	return o
 }
 
 // Poke makes the engine look at the runs now: one was launched, paused, resumed or cancelled.
@@ -75,11 +99,13 @@ func (e *Engine) Poke() { e.poke.send() }
 // flight (at most Options.Request), and hands the segments back. Results that the ledger has not
 // taken stopBudget after the end of ctx are given up; they are doubts of the next owner.
 func (e *Engine) Run(ctx context.Context) error {
-	var workers, rec sync.WaitGroup
+	var workers, rec, holding sync.WaitGroup
 	rec.Go(func() { e.rec.run() })
 	defer context.AfterFunc(ctx, func() { e.rec.end(stopBudget) })()
 	defer func() {
 		workers.Wait() // the writer of results outlives the senders
+		holding.Wait()
+		e.holds.flush(e.rec.facts)
 		e.rec.stop()
 		rec.Wait()
 		e.rec.giveUp()
@@ -89,8 +115,18 @@ func (e *Engine) Run(ctx context.Context) error {
 	start := func(w *worker) { workers.Go(func() { w.run(ctx) }) }
 	report, failing := time.Now(), false
 	var finish time.Time // when ended runs are looked for
+	held := false        // the holds are known: before that nothing is sent
 	for {
-		err := e.refresh(ctx, start)
+		var err error
+		if !held {
+			err = e.holds.refresh(ctx)
+			if held = err == nil; held {
+				holding.Go(func() { e.holds.run(ctx, e.rec.facts) })
+			}
+		}
+		if held {
+			err = e.refresh(ctx, start)
+		}
 		if err == nil && !time.Now().Before(finish) {
 			if err = e.finish(ctx); err == nil {
 				finish = time.Now().Add(finishEvery)
@@ -310,39 +346,21 @@ func (e *Engine) setPaused(ctx context.Context, no campaign.RunNo, reason campai
 	return e.ledger.SetState(ctx, no, []campaign.State{campaign.Ready, campaign.Running}, campaign.Paused, reason, detail)
 }
 
-// pause takes runs out of sending because the service refused more than one recipient. It holds
-// each run in this process, and writes the state, so that no further intent is granted.
-func (e *Engine) pause(ctx context.Context, runs []*run, reason campaign.PauseReason, detail string) {
-	// A post waits for this, and the engine's end for the post: no longer than for results.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(e.rec.facts, cancel)()
-	for _, r := range runs {
-		if !r.held.CompareAndSwap(false, true) {
-			continue
-		}
-		moved, err := e.setPaused(ctx, r.no, reason, detail)
-		if err != nil {
-			r.held.Store(false) // the next refusal tries again
-			e.o.Log.Error("run cannot be paused", "run", r.id, "err", err)
-			continue
-		}
-		if moved {
-			e.o.Log.Warn("run paused", "run", r.id, "reason", reason, "detail", detail)
-		}
+// pause takes a run out of sending because its payload is refused again and again. It holds the run
+// in this process, and writes the state, so that no further intent is granted. The refusal is a fact
+// although the engine is asked to stop: the state is written for as long as results are.
+func (e *Engine) pause(r *run, detail string) {
+	if !r.held.CompareAndSwap(false, true) {
+		return
 	}
-	e.Poke()
-}
-
-// activeRuns are the runs of the last refresh that match.
-func (e *Engine) activeRuns(match func(*run) bool) []*run {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var out []*run
-	for _, r := range e.order {
-		if match(r) {
-			out = append(out, r)
-		}
+	defer e.Poke()
+	moved, err := e.setPaused(e.rec.facts, r.no, campaign.PausedByBreaker, detail)
+	if err != nil {
+		r.held.Store(false) // the next refusal tries again
+		e.o.Log.Error("run cannot be paused", "run", r.id, "err", err)
+		return
 	}
-	return out
+	if moved {
+		e.o.Log.Warn("run paused", "run", r.id, "reason", campaign.PausedByBreaker, "detail", detail)
+	}
 }

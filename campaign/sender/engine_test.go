@@ -18,7 +18,7 @@ import (
 
 // runsLedger is a ledger of runs that notes the states and the times that it is asked for.
 type runsLedger struct {
-	Ledger
+	stubLedger
 	runs    []campaign.Run // newest first
 	which   campaign.RunFilter
 	states  []string
@@ -221,15 +221,15 @@ func TestAPauseIsToldOnceItIsWritten(t *testing.T) {
 		held  bool
 		said  string
 	}{
-		{true, nil, true, `level=WARN msg="run paused" run=sale-7 reason=account detail=why`},
+		{true, nil, true, `level=WARN msg="run paused" run=sale-7 reason=breaker detail=why`},
 		{false, nil, true, ""},
 		{false, errGone, false, `level=ERROR msg="run cannot be paused" run=sale-7 err="connection refused"`},
 	} {
 		l := &runsLedger{moves: tt.moves, err: tt.err}
 		e, log := engineOf(t, l, Options{})
 		r := &run{no: 7, id: "sale-7"}
-		e.pause(t.Context(), []*run{r}, campaign.PausedByAccount, "why")
-		if want := []string{`7 [ready running] paused account "why"`}; !slices.Equal(l.states, want) || r.held.Load() != tt.held ||
+		e.pause(r, "why")
+		if want := []string{`7 [ready running] paused breaker "why"`}; !slices.Equal(l.states, want) || r.held.Load() != tt.held ||
 			len(e.poke) != 1 {
 			t.Errorf("%q, held %v, poked %d, want %q, %v, 1", l.states, r.held.Load(), len(e.poke), want, tt.held)
 		}

@@ -13,7 +13,7 @@ import (
 // faultyLedger is a ledger of one run with one segment of 20 deliveries, which an earlier owner
 // had. One of its methods fails some times, from a call on.
 type faultyLedger struct {
-	Ledger
+	stubLedger
 	fails       string // the method
 	from, times int    // its calls from .. from+times-1 fail
 

@@ -12,9 +12,9 @@ import (
 	"campaignd/throttle"
 )
 
-// silent is a service that answers after took until it falls silent. Then requests end with a
+// hushed is a service that answers after took until it falls silent. Then requests end with a
 // time-out after 10 s.
-type silent struct {
+type hushed struct {
 	took time.Duration
 	well time.Time // until then it answers
 
@@ -24,7 +24,7 @@ type silent struct {
 	most   int
 }
 
-func (s *silent) Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error) {
+func (s *hushed) Send(ctx context.Context, m *messaging.Message) (messaging.Receipt, error) {
 	now := time.Now()
 	s.mu.Lock()
 	s.posts = append(s.posts, now)
@@ -45,7 +45,7 @@ func (s *silent) Send(ctx context.Context, m *messaging.Message) (messaging.Rece
 }
 
 // after counts the posts that began at t or later.
-func (s *silent) after(t time.Time) (n int) {
+func (s *hushed) after(t time.Time) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, at := range s.posts {
@@ -72,7 +72,7 @@ func TestUnansweredPostsAreBounded(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &silent{took: tt.took, well: time.Now()}
+				s := &hushed{took: tt.took, well: time.Now()}
 				if tt.took > 0 {
 					s.well = s.well.Add(3*time.Second + 1)
 				}
@@ -109,7 +109,7 @@ func TestUnansweredPostsAreBounded(t *testing.T) {
 // A fast start is not slowed by the bound: 80/s with answers of 100 ms.
 func TestAFastStartIsNotSlowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &silent{took: 100 * time.Millisecond, well: time.Now().Add(time.Hour)}
+		s := &hushed{took: 100 * time.Millisecond, well: time.Now().Add(time.Hour)}
 		l := &awayLedger{n: 1 << 20, back: make(chan struct{})}
 		close(l.back)
 		e, err := New(l, s, throttle.NewLocal(), Options{Owner: "a", Pace: func(string) float64 { return 80 }})

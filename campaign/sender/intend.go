@@ -38,11 +38,15 @@ func (p *planner) intend(ctx context.Context, now time.Time, n, most int) (bool,
 	p.took(time.Since(began))
 	mutant.Crash("intent_committed")
 	var attempts []*attempt
+	held := 0
 	for i := range granted {
 		attempts = append(attempts, p.admit(intents[i], granted[i], began)...)
+		if granted[i].HeldBy.Scope != "" {
+			held++
+		}
 	}
 	p.queue.push(attempts)
-	return true, nil
+	return held < len(granted), nil
 }
 
 // draft is an intent in the making.
@@ -70,6 +74,11 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) []*attempt
 	}
 	if g.OverBudget {
 		s.run.drop(campaign.OverLimit) // also when an earlier process has used the budget up
+	}
+	if g.HeldBy.Scope != "" {
+		again([]draft{d}, began)
+		p.e.holds.learn(g.HeldBy, time.Now())
+		return nil
 	}
 	if g.Held {
 		again([]draft{d}, began)

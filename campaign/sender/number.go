@@ -18,14 +18,15 @@ type number struct {
 	o          Options
 	latency    latency
 	counts     counts
-	doubts     breaker // most answers prove nothing: the service is broken
+	circuit    circuit
+	probing    atomic.Int64 // unix nanoseconds until when this process may test a half-open breaker
+	probes     atomic.Int64 // tests under way
 
 	mu     sync.Mutex
 	part   float64   // of the configured pace that the limiter granted last
-	downs  int       // consecutive holds because the service could not be reached
+	downs  int       // consecutive rests because the service could not be reached
 	noSlot refused   // the limiter cannot be asked
-	until  time.Time // the whole number is held until then
-	why    limitedBy // by this
+	until  time.Time // the number rests until then
 }
 
 func newNumber(connection string, o Options) *number {
@@ -62,82 +63,52 @@ func (n *number) lease(ctx context.Context, l throttle.Limiter, want int) (throt
 	return slots, err
 }
 
-// accepted notes that the service took a message.
-func (n *number) accepted() {
-	n.reached()
-	n.doubts.note("")
-}
-
-// failed notes what an error of a post says of the number, whichever recipient the message was for.
-func (n *number) failed(e *messaging.Error, now time.Time) {
-	switch e.Proof {
-	case messaging.Doubt:
-		if n.doubts.note("doubt") {
-			n.hold(now.Add(doubtHold), limitedBy{"doubt", "most requests end without a clear answer"})
-			n.o.Log.Warn("number held: most requests end without a clear answer",
-				"connection", n.connection, "code", e.Code, "for", doubtHold)
-		}
+// answered notes what an answer to a post says of the number: e is nil after an acceptance. A doubt
+// and a request that was not sent say nothing.
+func (n *number) answered(e *messaging.Error) {
+	switch {
+	case e == nil:
+	case e.Proof != messaging.NotSent || e.Status == 0:
 		return
-	case messaging.DoubtNoID:
-		return
-	}
-	n.doubts.note("")
-	if e.Status == 0 { // no answer: that says nothing of the rate
-		if e.Action == messaging.RetryLater { // else the client refused the message itself
-			n.unreached(now)
-		}
-		return
-	}
-	n.reached()
-	if e.Wait > 0 && (e.Hold == messaging.HoldConnection || e.Hold == messaging.HoldNothing && e.Action == messaging.Slow) {
-		n.hold(now.Add(e.Wait), limitedBy{"throttled", "the service asked to wait (" + e.Code + ")"})
-	}
-	if e.Action == messaging.Slow {
+	case e.Action == messaging.Slow:
 		n.counts.throttled.Add(1)
 	}
-}
-
-// doubtHold is how long a number rests when 20 of its last 25 requests were doubts: a broken
-// service would otherwise turn the whole list into doubts.
-const doubtHold = 30 * time.Second
-
-// hold stops the whole number until then.
-func (n *number) hold(until time.Time, why limitedBy) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	if until.After(n.until) {
-		n.until, n.why = until, why
-	}
+	n.downs = 0
+	n.mu.Unlock()
 }
 
-// heldFor is how long the number is still held, and by what; 0 or less: it is not held.
-func (n *number) heldFor(now time.Time) (time.Duration, limitedBy) {
+// rests is how long the number sends nothing whatever the holds say, and why; 0 or less: it may send.
+func (n *number) rests(now time.Time) (time.Duration, limitedBy) {
 	if n.o.Pace(n.connection) <= 0 {
 		return time.Second, limitedBy{"limiter", "the service cannot be asked how fast this number may send, so nothing is sent over it"}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.until.Sub(now), n.why
+	return n.until.Sub(now), limitedBy{"unreachable", "the service cannot be reached"}
 }
 
-// unreached notes that no connection could be made: the number waits 0.5 s, then twice as long each
-// time, at most 30 s, so that an outage does not burn through the list.
-func (n *number) unreached(now time.Time) {
+// A number whose service cannot be reached rests for unreachedRest, twice as long each time. After
+// unreachedMost such rests it is no blip: the breaker opens.
+const (
+	unreachedRest = 500 * time.Millisecond
+	unreachedMost = 3
+)
+
+// unreached notes that no connection could be made. It reports true when the number has rested for
+// that often enough.
+func (n *number) unreached(now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.until.After(now) {
-		return
+	if n.until.After(now) { // another post of the same moment
+		return false
 	}
-	wait := min(500*time.Millisecond<<min(n.downs, 6), 30*time.Second)
-	n.until, n.why = now.Add(wait), limitedBy{"unreachable", "the service cannot be reached"}
+	if n.downs == unreachedMost {
+		return true
+	}
+	n.until = now.Add(unreachedRest << n.downs)
 	n.downs++
-}
-
-// reached notes that the service answered.
-func (n *number) reached() {
-	n.mu.Lock()
-	n.downs = 0
-	n.mu.Unlock()
+	return false
 }
 
 // refused is why the limiter gave no slot, and when.
@@ -158,8 +129,8 @@ func (n *number) unasked(now time.Time, err error) {
 	n.mu.Unlock()
 }
 
-// answered notes that the limiter could be asked.
-func (n *number) answered() {
+// asked notes that the limiter could be asked.
+func (n *number) asked() {
 	n.mu.Lock()
 	n.noSlot = refused{}
 	n.mu.Unlock()

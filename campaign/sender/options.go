@@ -39,6 +39,9 @@ type Options struct {
 	// Pace is the rate of a connection in messages per second; default 72. The
 	// daemon gives that of docs/limits.md#pace. 0: it is not known, and nothing is sent.
 	Pace func(connection string) float64
+	// Origin is what holds can name of a connection: key, company, account and portfolio; the sender
+	// adds the rest. Default: the connection alone, which is its own account.
+	Origin func(connection string) campaign.Origin
 	// Jitter may change a wait. Simulations use it so that no two timers share an instant
 	// (docs/protocol.md#simulation). Default: as given.
 	Jitter func(purpose string, d time.Duration) time.Duration
@@ -84,6 +87,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Pace == nil {
 		o.Pace = func(string) float64 { return 72 }
+	}
+	if o.Origin == nil {
+		o.Origin = func(c string) campaign.Origin { return campaign.Origin{Account: c} }
 	}
 	if o.Jitter == nil {
 		o.Jitter = func(_ string, d time.Duration) time.Duration { return d }

@@ -16,7 +16,7 @@ import (
 
 // outageLedger is a ledger that cannot be reached until it is 10 s old.
 type outageLedger struct {
-	Ledger
+	stubLedger
 	began time.Time
 	well  time.Duration // before that it can be reached
 
@@ -62,7 +62,7 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &outageLedger{began: time.Now()}
-		e := &Engine{o: o, ledger: l}
+		e := &Engine{o: o, ledger: l, holds: newHolds(l, o, func() {})}
 		w := newWorker(e, "conn_1")
 		s := newSegment(&run{no: 1}, campaign.Lease{}, nil)
 		s.pending.Add(1)
@@ -97,7 +97,7 @@ func TestSendingIsTakenUpAgainOnceTheLedgerAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := &outageLedger{began: time.Now(), well: 2 * time.Second}
-		w := newWorker(&Engine{o: o, ledger: l}, "conn_1")
+		w := newWorker(&Engine{o: o, ledger: l, holds: newHolds(l, o, func() {})}, "conn_1")
 		r := &run{no: 1, connections: []string{"conn_1"}}
 		w.planner.setRuns([]*run{r})
 		for i := range 3 { // more than it claims at this rate

@@ -84,7 +84,7 @@ func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 		if p.queue.isRefused(r, now) {
 			p.limit(r, "cap", ownLimit(r.rate))
 		}
-		wants = wants || p.capacity(r, most) >= half(r.ahead(most)) && !r.held.Load() && r.dropping.Load() == nil && p.canSend(r, now)
+		wants = wants || p.capacity(r, most) >= half(r.ahead(most)) && !p.standsStill(r, now) && p.canSend(r, now)
 	}
 	return wants
 }

@@ -34,6 +34,9 @@ type planner struct {
 	turn      int       // round robin over runs
 	own       ownRate
 	limits    map[campaign.RunNo]limitedBy
+
+	tests      campaign.JobLease // the right to test a half-open breaker; its Name is "" without it
+	testsAsked time.Time         // when it was last asked for
 }
 
 func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planner {
@@ -142,13 +145,21 @@ func (p *planner) step(ctx context.Context) (time.Duration, error) {
 		return p.e.o.Tick, nil
 	}
 	few, group := p.ahead(now, rate), p.group(rate)
-	p.queue.setLow(few, 2*group)
-	limited := p.wantsLimited(now, 2*group)
+	most := 2 * group
+	state, _ := p.e.holds.circuit(p.number.connection, now)
+	if mayProbe, err := p.probe(ctx, now, state); err != nil || state == halfOpen && !mayProbe {
+		return p.e.o.Tick, err
+	}
+	if state == halfOpen {
+		few, most = 0, halfOpenMost
+	}
+	p.queue.setLow(few, most)
+	limited := p.wantsLimited(now, most)
 	free := p.queue.free()
 	if free > few && !limited { // enough is ahead: the poster says when it is not
 		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil
 	}
-	asked, err := p.intend(ctx, now, min(2*group-free, p.e.o.GroupMax), 2*group)
+	asked, err := p.intend(ctx, now, min(most-free, p.e.o.GroupMax), most)
 	if err != nil || asked {
 		return 0, err
 	}
@@ -236,6 +247,7 @@ func (p *planner) release(ctx context.Context) {
 		unposted[a.segment] = append(unposted[a.segment], a.delivery.Seq)
 		a.segment.pending.Add(-1)
 	}
+	p.endProbe(ctx)
 	for _, s := range p.segments {
 		for s.pending.Load() > 0 && ctx.Err() == nil {
 			select {

@@ -18,7 +18,7 @@ import (
 // groupLedger is a ledger that notes reads and intents. It has every delivery, and due deferred
 // ones.
 type groupLedger struct {
-	Ledger
+	stubLedger
 	began   time.Time
 	claims  []time.Duration
 	err     error // of Claim

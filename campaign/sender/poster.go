@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -32,8 +33,9 @@ func newPoster(e *Engine, n *number, q *queue) *poster {
 func (p *poster) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
-		if held, _ := p.number.heldFor(now); held > 0 {
-			p.sleep(ctx, held)
+		most, wait := p.may(now)
+		if most == 0 {
+			p.await(ctx, wait)
 			continue
 		}
 		n, wait := p.queue.next(now)
@@ -41,13 +43,13 @@ func (p *poster) run(ctx context.Context) {
 			p.await(ctx, wait)
 			continue
 		}
-		slots, err := p.number.lease(ctx, p.e.limiter, n)
+		slots, err := p.number.lease(ctx, p.e.limiter, min(n, most))
 		if err != nil {
 			p.unavailable(ctx, err, now)
 			p.sleep(ctx, 100*time.Millisecond)
 			continue
 		}
-		p.number.answered()
+		p.number.asked()
 		if slots.N == 0 {
 			p.sleep(ctx, max(slots.Wait, time.Millisecond))
 			continue
@@ -60,6 +62,30 @@ func (p *poster) run(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// unheld is how many posts a number may begin that nothing holds.
+const unheld = math.MaxInt
+
+// may is how many posts the number may begin now: none while it rests or is held, a few while its
+// breaker is half-open. If it may begin none, wait is how long at most; 0: until it is woken.
+func (p *poster) may(now time.Time) (most int, wait time.Duration) {
+	if rest, _ := p.number.rests(now); rest > 0 {
+		return 0, rest
+	}
+	if h, held := p.e.holds.by(p.e.origin(p.number.connection, nil), now); held {
+		if h.Until.IsZero() {
+			return 0, 0
+		}
+		return 0, h.Until.Sub(now)
+	}
+	if state, _ := p.e.holds.circuit(p.number.connection, now); state != halfOpen {
+		return unheld, 0
+	}
+	if now.UnixNano() < p.number.probing.Load() {
+		most = max(halfOpenMost-int(p.number.probes.Load()), 0)
+	}
+	return most, probeAgain
 }
 
 // wait returns when no post is under way any more.
@@ -95,22 +121,40 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 			p.number.counts.forfeited.Add(1)
 			return ctx.Err() == nil
 		}
+		if most, _ := p.may(now); most == 0 {
+			p.inFlight.end()
+			return false
+		}
 		a := p.queue.take(now, p.own)
 		if a == nil {
 			p.inFlight.end()
 			return false
 		}
-		if r := a.segment.run; r.held.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) {
+		if r := a.segment.run; r.held.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) || p.stopped(r, now) {
 			p.e.rec.settle(p.number, a, notPosted(now))
 			continue
 		}
 		a.stage = p.stage
+		state, b := p.e.holds.circuit(p.number.connection, now)
+		t := p.number.circuit.ticket(b, state == halfOpen)
+		if t.probe {
+			p.number.probes.Add(1)
+		}
 		p.posts.Go(func() {
-			p.send(ctx, a)
+			p.send(ctx, a, t)
+			if t.probe {
+				p.number.probes.Add(-1)
+			}
 			p.inFlight.end()
 		})
 		return true
 	}
+}
+
+// stopped reports whether a hold stops the run's messages over this connection.
+func (p *poster) stopped(r *run, now time.Time) bool {
+	_, held := p.e.holds.by(p.e.origin(p.number.connection, r), now)
+	return held && !mutant.On("granted_kept")
 }
 
 // await waits until an attempt is queued, and no longer than d; 0: for ever.
@@ -137,9 +181,9 @@ func (p *poster) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// send makes the one POST of an attempt. It tells the number and the runs what the answer says of
-// them, and hands the result to the recorder.
-func (p *poster) send(ctx context.Context, a *attempt) {
+// send makes the one POST of an attempt. It applies what the answer says of others, and hands the
+// result to the recorder.
+func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 	r := a.segment.run
 	m, err := r.render.Message(p.number.connection, r.asset(p.number.connection), &a.delivery)
 	if err != nil {
@@ -150,19 +194,19 @@ func (p *poster) send(ctx context.Context, a *attempt) {
 		return
 	}
 	m.Before = p.noting(a)
+	posted := time.Now()
 	receipt, err := p.post(ctx, m)
 	now := time.Now()
 	if err != nil {
 		e := fault(err)
-		p.number.failed(e, now)
+		p.learn(a, t, e, posted, now)
 		p.observe(a, e)
-		p.pauseFor(ctx, a, e)
-		p.e.rec.settle(p.number, a, a.classify(e, p.e.o.Backoff, now))
+		state, _ := p.e.holds.circuit(p.number.connection, now)
+		p.e.rec.settle(p.number, a, a.classify(e, p.e.o.Backoff, t.probe || state != closed, now))
 		return
 	}
-	p.number.accepted()
+	p.learn(a, t, nil, posted, now)
 	p.observe(a, nil)
-	r.breaker.note("")
 	p.e.rec.settle(p.number, a, campaign.Result{
 		Kind: campaign.ResultAccepted, At: now,
 		MessageID: receipt.MessageID, Warning: receipt.Warning, RequestID: receipt.RequestID,

@@ -15,7 +15,7 @@ import (
 // resultLedger is a ledger that notes how many results are written, and when; the first writes
 // fail, or hang.
 type resultLedger struct {
-	Ledger
+	stubLedger
 	fails int
 	hangs bool
 	began time.Time

@@ -12,7 +12,7 @@ import (
 
 // renewing is a ledger that renews the leases that it still knows.
 type renewing struct {
-	Ledger
+	stubLedger
 	known []campaign.Lease
 	asked int
 	err   error

@@ -16,7 +16,7 @@ import (
 
 // laneLedger is a ledger that keeps the reports of lanes.
 type laneLedger struct {
-	Ledger
+	stubLedger
 	err  error
 	told [][]campaign.LaneReport
 	left time.Duration // of the last call's time

@@ -56,7 +56,7 @@ func TestAnUnprovenAnswerIsDoubt(t *testing.T) {
 			}
 			s := &attempt{segment: newSegment(r, campaign.Lease{}, nil), number: 3, delivery: campaign.Delivery{Run: 1, Seq: 7, Key: 99,
 				To: "+2348031234501", Cells: []string{"+2348031234501", tt.cell}}}
-			newWorker(e, "conn_1").poster.send(t.Context(), s)
+			newWorker(e, "conn_1").poster.send(t.Context(), s, ticket{})
 			got := (<-e.rec.in).result
 			if got.Kind != tt.want || got.Code != tt.code || tt.answer.sent != tt.sent || !got.At.Equal(time.Now()) {
 				t.Errorf("%s: kind %v, code %q after %d posts at %v, want %v, %q after %d now", tt.name, got.Kind, got.Code, tt.answer.sent, got.At,

@@ -95,6 +95,7 @@ func pass[T any](g *gate, name, whose string, effect func() (T, error)) (T, erro
 
 func (g *gate) kill() {
 	g.dead.Store(true)
+	g.w.policy.die(g.w)
 	g.end()
 }
 
@@ -177,6 +178,34 @@ func (g *gate) Record(ctx context.Context, rs []campaign.Result) error {
 		return nil // a dead process does not try again until its time is up
 	}
 	return err
+}
+
+func (g *gate) Holds(ctx context.Context, ended bool) ([]campaign.Hold, error) {
+	return pass(g, "Holds", "", func() ([]campaign.Hold, error) { return g.Ledger.Holds(ctx, ended) })
+}
+
+func (g *gate) AddHolds(ctx context.Context, hs []campaign.Hold) ([]campaign.Hold, error) {
+	return pass(g, "AddHolds", "", func() ([]campaign.Hold, error) { return g.Ledger.AddHolds(ctx, hs) })
+}
+
+func (g *gate) LiftHolds(ctx context.Context, ls []campaign.Lift) ([]campaign.Hold, error) {
+	return pass(g, "LiftHolds", "", func() ([]campaign.Hold, error) { return g.Ledger.LiftHolds(ctx, ls) })
+}
+
+func (g *gate) ReleaseJob(ctx context.Context, l campaign.JobLease) error {
+	return only(g, "ReleaseJob", l.Name, func() error { return g.Ledger.ReleaseJob(ctx, l) })
+}
+
+func (g *gate) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (campaign.JobLease, bool, error) {
+	type acquired struct {
+		lease campaign.JobLease
+		ok    bool
+	}
+	a, err := pass(g, "AcquireJob", name, func() (acquired, error) {
+		l, ok, err := g.Ledger.AcquireJob(ctx, name, owner, d)
+		return acquired{l, ok}, err
+	})
+	return a.lease, a.ok, err
 }
 
 func (g *gate) Resolve(ctx context.Context, l campaign.Lease, older time.Time, p campaign.OnUncertain) (int, error) {

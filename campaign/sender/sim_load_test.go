@@ -54,9 +54,11 @@ type campaignRun struct {
 	lastPost  time.Time // of any process
 	held      time.Time // an answer named it in this process; zero: no
 	heldBy    string
-	resumed   time.Time                     // by the operator
-	approved  time.Time                     // its template, again
-	named     map[campaign.PauseReason]bool // for what it may be paused
+	resumed   time.Time // by the operator
+	approved  time.Time // its template, again
+
+	disapproved bool                          // its template, until it is approved again
+	named       map[campaign.PauseReason]bool // for what it may be paused
 }
 
 func (r *campaignRun) marketing() bool { return r.category == "MARKETING" }

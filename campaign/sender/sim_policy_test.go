@@ -3,7 +3,6 @@ package sender_test
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -11,16 +10,19 @@ import (
 	"campaignd/throttle"
 )
 
-// policy compares the sender's acts with the answers that it got. Three promises: throttling never
-// counts as a try; a hold stops what it names and nothing else; a slot is used within its lateness,
-// or not at all.
+// policy compares the sender's acts with the answers that it got. Four promises: throttling never
+// counts as a try; a hold stops what it names and nothing else; a breaker opens and lets few requests
+// through; a slot is used within its lateness, or not at all.
 type policy struct {
-	heard  map[sent][]heard
-	slots  map[string][]time.Time // leased and not used, by connection
-	rests  map[string]rest        // of the process that lives, by connection
-	doubts map[string]*streak     // by connection: answers that proved nothing
-	faults map[string]*streak     // by template: payload faults
-	life   time.Time              // since when the process that lives can send: its start, or after a commit that was lost
+	heard    map[sent][]heard
+	slots    map[string][]time.Time // leased and not used, by connection
+	holds    map[holdName]*holding
+	lifted   map[holdName]time.Time // by the operator
+	asked    map[string]bool        // scope, id and reason of each hold that an answer asked for
+	breakers map[string]*breaker
+	faults   map[string]*streak // by template: payload faults
+	life     time.Time          // since when the process that lives can send: its start, or after a commit that was lost
+	died     time.Time          // the last process
 }
 
 // heard is an answer that a process has read.
@@ -30,9 +32,6 @@ type heard struct {
 	wait       time.Duration
 	nth        int // of the delivery's POSTs
 }
-
-// rest is a hold of a whole number that ends by itself.
-type rest struct{ from, until time.Time }
 
 // streak counts answers of one sort.
 type streak struct {
@@ -61,15 +60,13 @@ const (
 	// lie close are used together. The gate takes 0.1 ms more.
 	lateness = throttle.Lateness + 15*time.Millisecond
 	atGate   = 200 * time.Microsecond
-	// inHand is how long a held number may go on: with the slots that it has leased.
-	inHand = throttle.Horizon + lateness + 10*time.Millisecond
-	// stopped is how long a run that is stopped may go on: with the POST that is being made.
+	// stopped is how long what is stopped may go on: with the POST that is being made.
 	stopped = 50 * time.Millisecond
 )
 
 func newPolicy() policy {
-	return policy{heard: map[sent][]heard{}, slots: map[string][]time.Time{}, rests: map[string]rest{}, doubts: map[string]*streak{},
-		faults: map[string]*streak{}}
+	return policy{heard: map[sent][]heard{}, slots: map[string][]time.Time{}, holds: map[holdName]*holding{},
+		lifted: map[holdName]time.Time{}, asked: map[string]bool{}, breakers: map[string]*breaker{}, faults: map[string]*streak{}}
 }
 
 // begin says that a process begins: the memory of the one before is gone.
@@ -77,8 +74,7 @@ func (p *policy) begin(w *world) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(p.slots)
-	clear(p.rests)
-	clear(p.doubts)
+	p.survive()
 	clear(p.faults)
 	for _, r := range w.load.runs {
 		r.held = time.Time{}
@@ -130,8 +126,10 @@ func (p *policy) post(w *world, m posted, run *campaignRun) {
 		mine = mine[1:]
 	}
 	p.slots[c] = mine
-	if r := p.rests[c]; now.Sub(r.from) > inHand && now.Before(r.until) {
-		w.worse("%s was posted over %s, which was to rest for %v, %v after that was said", k.to, c, r.until.Sub(r.from), now.Sub(r.from))
+	p.test(w, c, now)
+	if name, h := p.held(c, k.template, now); h != nil && now.Sub(h.from) > stopped {
+		w.worse("%s was posted to %s over %s %v after the service had stopped %s %s (%s)", k.template, k.to, c, now.Sub(h.from), name.scope,
+			name.id, h.why)
 	}
 	if run == nil {
 		return
@@ -180,64 +178,41 @@ func (p *policy) hear(w *world, m posted, began time.Time, resp *http.Response, 
 	c, k := m.ConnectionID, m.sent()
 	h.nth = w.seen.posted[k]
 	p.heard[k] = append(p.heard[k], h)
-	if h.wait > 0 {
-		p.holds(c, h.at, h.wait)
-	}
-	if p.doubts[c] == nil {
-		p.doubts[c] = &streak{}
-	}
-	if p.doubts[c].note(h.kind == "doubt"); p.doubts[c].row == 20 {
-		// Earlier doubts may have made it rest sooner: then it rests for less time from now.
-		p.holds(c, h.at, 25*time.Second)
-		p.doubts[c].row = 0
-		w.counts["number rests because of doubts"]++
-	}
+	p.answer(w, m, h, code)
+	p.prove(w, c, h)
 	for _, r := range w.load.runs {
-		if reason := p.names(r, c, k, h); reason != "" {
-			r.named[reason] = true
+		if p.names(r, k, h) {
+			r.named[campaign.PausedByBreaker] = true
 			if r.held.IsZero() && began.After(r.resumed) {
 				r.held, r.heldBy = h.at, h.kind+" "+strconv.Itoa(code)
-				w.counts["stopped: "+string(reason)]++
+				w.counts["paused for its payload"]++
 			}
 		}
 	}
 }
 
-// names is the reason for which an answer stops a run; empty: it does not.
-func (p *policy) names(r *campaignRun, c string, k sent, h heard) campaign.PauseReason {
-	mine := r.template == k.template
-	switch h.kind {
-	case "number":
-		if slices.Contains(r.connections, c) {
-			return campaign.PausedByNumber
-		}
-	case "template":
-		if mine && h.posted.After(r.approved) {
-			return campaign.PausedByTemplate
-		}
-	case "account":
-		return campaign.PausedByAccount
-	case "allowance":
-		return campaign.PausedByAllowance
-	case "doubt":
-	default:
-		if !mine {
-			return ""
-		}
-		if p.faults[k.template] == nil {
-			p.faults[k.template] = &streak{}
-		}
-		f := p.faults[k.template]
-		f.note(h.kind == "payload")
-		if f.of30() >= 20 {
-			r.named[campaign.PausedByBreaker] = true
-		}
-		if f.row == 20 {
-			f.row = 0
-			return campaign.PausedByBreaker
-		}
+// names reports whether an answer is the one that pauses a run.
+func (p *policy) names(r *campaignRun, k sent, h heard) bool {
+	if r.template != k.template {
+		return false
 	}
-	return ""
+	switch h.kind {
+	case "doubt", "number", "template", "account", "allowance":
+		return false
+	}
+	if p.faults[k.template] == nil {
+		p.faults[k.template] = &streak{}
+	}
+	f := p.faults[k.template]
+	f.note(h.kind == "payload")
+	if f.of30() >= 20 {
+		r.named[campaign.PausedByBreaker] = true
+	}
+	if f.row == 20 {
+		f.row = 0
+		return true
+	}
+	return false
 }
 
 // resume says that a run is about to go on.

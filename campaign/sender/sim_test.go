@@ -61,15 +61,15 @@ var (
 		"people: suppress",
 		"skipped: opted_out", "skipped: over_limit", "skipped: expired", "skipped: cancelled", "two runs", "one phone in two runs",
 		"rate of its own",
-		"slot forfeited", "refused after its retry, throttled before", "number rests because of doubts", "stopped: number", "stopped: account",
-		"stopped: template",
+		"slot forfeited", "refused after its retry, throttled before", "breaker opened", "breaker tested", "held: number", "held: account",
+		"held: throttled", "hold of a connection", "hold of a company", "people: lift a hold",
 	}
 	seldom = []string{
 		"killed before Intend", "killed after Intend", "killed before Record", "killed after Record", "killed before Apply", "killed after Apply",
 		"killed before POST", "killed after POST", "killed before Claim", "killed after Claim", "killed before Recover", "killed after Recover",
 		"killed before Park", "killed after Park", "killed before Resolve", "killed after Resolve", "killed before Sweep", "killed after Sweep",
-		"paused: template", "paused: allowance", "skipped: suppressed", "window closed in the middle", "resent after doubt", "stopped: breaker",
-		"stopped: allowance",
+		"skipped: suppressed", "window closed in the middle", "resent after doubt", "paused for its payload", "held: allowance",
+		"held: template", "hold of a template",
 	}
 )
 
@@ -242,11 +242,15 @@ const pauseLasts = 20 * time.Second
 // watch waits until the process died (false) or nothing is left to do (true). It also is the
 // operator that resumes paused runs.
 func (w *world) watch(ctx context.Context, lived <-chan struct{}) bool {
+	seen := map[string]time.Time{}
 	for {
 		select {
 		case <-lived:
 			return false
 		case <-time.After(2*time.Second + 77*time.Nanosecond):
+		}
+		if err := w.operate(ctx, seen); err != nil {
+			w.bad("the holds cannot be read or lifted: %v", err)
 		}
 		left := w.service.Pending()
 		for _, r := range w.load.runs {

@@ -61,6 +61,9 @@ func (w *world) drawTrial(l *workload) {
 	t.run = w.draw("trial's run", len(l.runs))
 	t.from = 1 + w.draw("trial's first", 30)
 	t.lasts = time.Duration(1+w.draw("trial lasts", 8)) * time.Second
+	if t.kind == "outage" { // longer than the first rest of a breaker
+		t.lasts *= 3
+	}
 	if t.kind == "number" || t.kind == "account" || t.kind == "payload" {
 		t.lasts += 15 * time.Second // long enough to see a sender that goes on although it must not
 	}

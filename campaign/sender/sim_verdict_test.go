@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,20 +27,31 @@ func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
 	if r.limits != (campaign.Limits{}) || r.closes > 0 || !r.stopped.IsZero() || w.load.inFlight > 0 {
 		return
 	}
+	if r.disapproved {
+		return
+	}
 	since := p.life
 	for _, at := range []time.Time{r.lastPost, r.resumed, r.approved} {
 		if at.After(since) {
 			since = at
 		}
 	}
-	for c, rest := range p.rests {
-		if slices.Contains(r.connections, c) && rest.until.After(since) {
-			since = rest.until
+	for name, at := range p.lifted {
+		if at.After(since) && name.names(r) {
+			since = at
 		}
 	}
-	for c, d := range p.doubts {
-		if slices.Contains(r.connections, c) && d.of30() >= 15 {
+	for _, c := range r.connections {
+		if _, h := p.held(c, r.template, now); h != nil {
 			return
+		}
+		if b := p.breakers[c]; b != nil && (!b.opened.IsZero() || b.unproven() >= 15) {
+			return
+		}
+	}
+	for name, h := range p.holds {
+		if h.until.After(since) && name.names(r) {
+			since = h.until
 		}
 	}
 	if still := now.Sub(since); still > goesOn {
@@ -90,18 +100,6 @@ func told(all []heard) string {
 		kinds = append(kinds, h.kind)
 	}
 	return strings.Join(kinds, ", ")
-}
-
-// holds makes a number rest.
-func (p *policy) holds(c string, at time.Time, d time.Duration) {
-	r := p.rests[c]
-	if at.After(r.until) {
-		r.from = at
-	}
-	if until := at.Add(d); until.After(r.until) {
-		r.until = until
-	}
-	p.rests[c] = r
 }
 
 // meaning is what docs/states.md says of an answer; how long a number rests because of it; its

@@ -31,6 +31,9 @@ func (s *witness) grant(w *world, began time.Time, in []campaign.Intent, granted
 		if !r.held.IsZero() && began.Sub(r.held) > stopped {
 			late = append(late, "an intent of "+r.name+" was granted although the service had stopped it ("+r.heldBy+")")
 		}
+		if name, h := w.policy.held(in[i].Connection, r.template, began); h != nil && began.Sub(h.from) > stopped {
+			late = append(late, "an intent of "+r.name+" was granted over "+in[i].Connection+" although "+name.id+" was held ("+h.why+")")
+		}
 		if !r.stopped.IsZero() && began.After(r.stopped) {
 			late = append(late, "an intent of "+r.name+" was granted although the operator had stopped it")
 		}
@@ -156,7 +159,10 @@ func (s *witness) isCancelled(w *world, r *campaignRun) bool {
 func (s *witness) approve(w *world, r *campaignRun) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r.approved = time.Now()
+	r.approved, r.disapproved = time.Now(), false
+	for _, c := range w.load.connections {
+		w.policy.heal(holdName{campaign.HoldTemplate, campaign.TemplateID(simOrigin(c.ID).Account, r.template, "en_US")})
+	}
 	w.policy.resume(r)
 }
 
@@ -164,5 +170,5 @@ func (s *witness) approve(w *world, r *campaignRun) {
 func (s *witness) disapprove(w *world, r *campaignRun) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r.named[campaign.PausedByTemplate] = true
+	r.disapproved = true
 }

@@ -250,7 +250,7 @@ func newWorld(t *testing.T, seed uint64, trace io.Writer) *world {
 }
 
 func (w *world) open(ctx context.Context, sender bool) (campaign.Ledger, error) {
-	return sqlite.Open(ctx, filepath.Join(w.dir, "campaignd.db"), ledger.Options{Sender: sender})
+	return sqlite.Open(ctx, filepath.Join(w.dir, "campaignd.db"), ledger.Options{Sender: sender, Origin: simOrigin})
 }
 
 // backoff is the first wait after a refusal that may be retried.
@@ -282,7 +282,7 @@ func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
 		return
 	}
 	intake, err := webhooks.New(g, verifier, webhooks.Options{Sweep: w.load.sweep, SweepJitter: 999_983 * time.Nanosecond,
-		Seed: w.seed + uint64(nth)})
+		Seed: w.seed + uint64(nth), Origin: simOrigin})
 	if err != nil {
 		t.Error(err)
 		return
@@ -295,7 +295,7 @@ func (w *world) live(ctx context.Context, t *testing.T, nth int, d death) {
 	}
 	engine, err := sender.New(g, client, leased{throttle.NewLocal(), w, g}, sender.Options{
 		Owner: fmt.Sprintf("process %d", nth), Jitter: w.jitter(nth), Pace: w.load.pace, Tick: w.load.tick, Backoff: backoff,
-		MaxInFlight: w.load.inFlight, Wire: wire,
+		MaxInFlight: w.load.inFlight, Wire: wire, Origin: simOrigin,
 	})
 	if err != nil {
 		t.Error(err)

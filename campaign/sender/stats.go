@@ -46,11 +46,17 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	now := time.Now()
 	l := campaign.LaneReport{Run: r.no, Connection: s.Connection, Rate: s.Rate, At: now}
 	limited, working := w.planner.lane(r)
-	held, why := w.number.heldFor(now)
+	rest, why := w.number.rests(now)
 	failure := w.number.limiterFailure(now)
+	hold, held := w.planner.heldBy(r, now)
+	state, breaker := w.planner.e.holds.circuit(s.Connection, now)
 	switch {
-	case held > 0:
-		l.Rate, l.LimitedBy, l.Detail = 0, why.limit, fmt.Sprintf("%s; next try in %.0fs", why.detail, math.Ceil(held.Seconds()))
+	case held:
+		l.Rate, l.LimitedBy, l.Detail = 0, "hold", hold.Sentence(now)
+	case state == halfOpen:
+		l.Rate, l.LimitedBy, l.Detail = 0, "hold", breaker.Sentence(now)
+	case rest > 0:
+		l.Rate, l.LimitedBy, l.Detail = 0, why.limit, fmt.Sprintf("%s; next try in %.0fs", why.detail, math.Ceil(rest.Seconds()))
 	case failure != "":
 		l.Rate, l.LimitedBy, l.Detail = 0, "limiter", failure
 	case limited.limit != "":

@@ -23,7 +23,7 @@ func report(t *testing.T, before func(*worker)) (capped, free campaign.LaneRepor
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorker(&Engine{o: o}, "conn_1")
+	w := newWorker(&Engine{o: o, holds: newHolds(nil, o, func() {}), poke: newSignal()}, "conn_1")
 	w.planner.setRuns([]*run{{no: 1, rate: 5, connections: []string{"conn_1"}}, {no: 2, rate: 500, connections: []string{"conn_1"}}})
 	w.queue.push(blank(1)) // there is something to send
 	if before != nil {
@@ -77,21 +77,23 @@ func TestALaneSaysWhatHoldsItsNumberAndForHowLong(t *testing.T) {
 		}{
 			{func(w *worker) {
 				now := time.Now()
-				for range 4 { // 0.5, 1, 2, then 4 s
+				for range 3 { // 0.5, 1, then 2 s
 					w.number.unreached(now)
 					now = w.number.until
 				}
-				time.Sleep(time.Until(now) - 3500*time.Millisecond)
-			}, "unreachable", "the service cannot be reached; next try in 4s"},
+				time.Sleep(time.Until(now) - 1500*time.Millisecond)
+			}, "unreachable", "the service cannot be reached; next try in 2s"},
 			{func(w *worker) {
-				e := &messaging.Error{Code: "130429", Action: messaging.Slow, Wait: 30 * time.Second, Status: 429}
-				w.number.failed(e, time.Now())
-			}, "throttled", "the service asked to wait (130429); next try in 30s"},
+				w.fails(blank(1)[0], &messaging.Error{Proof: messaging.NotSent, Code: "130429", Message: "slowly", Action: messaging.Slow,
+					Wait: 30 * time.Second, Status: 429}, time.Now())
+			}, "hold", "connection conn_1 is held since 2000-01-01 00:00:02 UTC: the number's throughput is reached (130429); it ends at " +
+				"2000-01-01 00:00:32 UTC; `campaignd holds lift connection conn_1` ends it earlier"},
 			{func(w *worker) {
 				for range breakerSame {
-					w.number.failed(&messaging.Error{Proof: messaging.Doubt}, time.Now())
+					w.fails(blank(1)[0], &messaging.Error{Proof: messaging.Doubt, Code: "time_out"}, time.Now())
 				}
-			}, "doubt", "most requests end without a clear answer; next try in 30s"},
+			}, "hold", "connection conn_1 is held since 2000-01-01 00:00:02 UTC: most requests end without a clear answer; the last: time_out " +
+				"(breaker); a few requests test it from 2000-01-01 00:00:07 UTC on; `campaignd holds lift connection conn_1` ends it earlier"},
 		} {
 			if lane, _ := report(t, c.hold); lane.LimitedBy != c.limitedBy || lane.Detail != c.detail || lane.Rate != 0 {
 				t.Errorf("%g/s, %s: %q, want 0/s, %s: %q", lane.Rate, lane.LimitedBy, lane.Detail, c.limitedBy, c.detail)
@@ -220,6 +222,8 @@ func TestEachCounterHasItsOwnName(t *testing.T) {
 // A failure of the limiter counts for a second. Requests without an answer count when no other may
 // be made.
 func TestALaneNamesWhatItWaitsFor(t *testing.T) {
+	restricted := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131048", Detail: "restricted",
+		Since: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), Source: campaign.HoldByRefusal}
 	for _, tt := range []struct {
 		name              string
 		before            func(*worker)
@@ -231,7 +235,7 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 			"no send instant can be had, so nothing is sent: connection refused", 0},
 		{"refused before", func(w *worker) { w.number.unasked(time.Now().Add(-time.Second-1), errGone) }, "throughput",
 			"it sends at its pace of 72 messages per second", 72},
-		{"refused, then not", func(w *worker) { w.number.unasked(time.Now(), errGone); w.number.answered() }, "throughput",
+		{"refused, then not", func(w *worker) { w.number.unasked(time.Now(), errGone); w.number.asked() }, "throughput",
 			"it sends at its pace of 72 messages per second", 72},
 		{"29 in flight, no answer yet", func(w *worker) { w.poster.inFlight.n.Store(29) }, "throughput",
 			"it sends at its pace of 72 messages per second", 72},
@@ -257,8 +261,21 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 			w.queue.take(time.Now(), nil)
 			w.planner.working = map[campaign.RunNo]bool{2: true}
 		}, "throughput", "it sends at its pace of 72 messages per second", 72},
-		{"held until now", func(w *worker) { w.number.hold(time.Now(), limitedBy{"doubt", "x"}) }, "throughput",
+		{"not reached before", func(w *worker) { w.number.until = time.Now() }, "throughput",
 			"it sends at its pace of 72 messages per second", 72},
+		{"not reached", func(w *worker) { w.number.unreached(time.Now()) }, "unreachable",
+			"the service cannot be reached; next try in 1s", 0},
+		{"a hold of the number", func(w *worker) {
+			w.planner.e.holds.add(restricted, time.Now())
+		}, "hold", restricted.Sentence(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)), 0},
+		{"a hold of another number", func(w *worker) {
+			w.planner.e.holds.add(campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_2", Reason: "131048"}, time.Now())
+		}, "throughput", "it sends at its pace of 72 messages per second", 72},
+		{"a breaker that is tested", func(w *worker) {
+			w.planner.e.holds.add(campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "breaker", Detail: "silence",
+				Source: campaign.HoldByBreaker, Since: time.Now().Add(-5 * time.Second)}, time.Now().Add(-5*time.Second))
+		}, "hold", "connection conn_1 is tried with at most 3 requests at a time, since 2000-01-01 00:00:00 UTC: silence (breaker); the first " +
+			"proven answer ends it, or `campaignd holds lift connection conn_1`", 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			_, got := report(t, tt.before)

@@ -21,7 +21,7 @@ import (
 // awayLedger is a ledger of one run of n deliveries that takes no result and no segment back, until
 // it is back.
 type awayLedger struct {
-	Ledger
+	stubLedger
 	n       int64
 	hangs   bool // Record and SetState do not fail at once: they wait until their caller gives up
 	claimed atomic.Bool

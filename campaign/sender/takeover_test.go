@@ -15,7 +15,7 @@ import (
 // takeoverLedger is a ledger with three segments that an earlier owner left; the second meets a
 // fault.
 type takeoverLedger struct {
-	Ledger
+	stubLedger
 	recover, resolve error
 	stop             func() // called before the fault
 	released         []int64

@@ -38,7 +38,7 @@ func (p *planner) tend(ctx context.Context, now time.Time) error {
 
 // tendOne reports true when the planner no longer owns the segment.
 func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
-	if s.lost.Load() || s.run.held.Load() || s.run.over() || !active {
+	if s.lost.Load() || s.run.held.Load() || s.run.over() || !active || p.heldLong(s.run, now) {
 		p.unpost(s)
 	}
 	if s.lost.Load() {
@@ -67,6 +67,8 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 		wake = opens
 		p.limit(s.run, "window", "outside the sending window until "+opens.UTC().Format(time.RFC3339))
 	case s.exhausted() && !s.dueSoon(now):
+	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && p.heldLong(s.run, now):
+		wake = now.Add(heldPark) // another connection of the run can send it
 	default:
 		return false, nil
 	}
@@ -80,6 +82,10 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 	}
 	return true, nil
 }
+
+// heldPark is how long a segment that a held connection has not begun is left to the run's other
+// connections.
+const heldPark = 5 * time.Second
 
 // dueSoon reports whether a deferred delivery comes due within a second, so that parking is not
 // worth it.

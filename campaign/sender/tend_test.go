@@ -13,7 +13,7 @@ import (
 
 // parkLedger is a ledger that notes which segments are parked and dropped.
 type parkLedger struct {
-	Ledger
+	stubLedger
 	parked  []time.Time // the wake times asked for
 	windows []time.Duration
 	dropped []campaign.SkipReason

@@ -25,6 +25,14 @@ func newWorker(e *Engine, connection string) *worker {
 	return w
 }
 
+// holdsChanged wakes planner and poster: what was held may not be any more, or the other way round.
+func (w *worker) holdsChanged() {
+	w.number.circuit.see(w.planner.e.holds.breaker(w.number.connection))
+	w.planner.poke.send()
+	w.queue.added.send()
+	w.poster.inFlight.ended.send()
+}
+
 // run plans, posts and renews until ctx ends. Then it waits for the posts in flight and hands its
 // segments back with what was not posted.
 func (w *worker) run(ctx context.Context) {

@@ -83,6 +83,9 @@ recipients: {file: list.csv, columns: {to: phone}}
 `)
 	d.want(3, "run", file, "--settle", "0s") // the template is paused
 	d.approveTemplate("spring_sale_banner")
+	for _, c := range []string{"conn_1", "conn_2"} { // nobody took the event of the approval
+		d.want(0, "holds", "lift", "template", c+"/spring_sale_banner/en_US")
+	}
 	d.want(0, "run", file) // continues the run
 	d.want(0, "run", file) // reports it again
 	if n := d.accepted(); n != 40 {
@@ -258,6 +261,6 @@ func TestRunEndsWithThreeWhenTheTemplateStaysPaused(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, pausingTemplate)
 	r := d.want(3, "run", d.path("c.yaml"), "--settle", "1s")
-	wantIn(t, "exit code 3", r.stderr, "orders-1 is paused (template)", "campaignd resume orders-1")
+	wantIn(t, "exit code 3", r.stderr, "orders-1 waits: template order_update (en_US)", "campaignd holds lift template")
 	d.want(0, "audit", "latest")
 }

@@ -100,7 +100,12 @@ func (d *Daemon) snapshot(ctx context.Context, no campaign.RunNo) (s snapshot, e
 		if err != nil {
 			return s, fmt.Errorf("read the holds: %w", err)
 		}
-		s.held, _ = campaign.Held(s.run, holds, d.directory.origin, time.Now())
+		var held bool
+		if s.held, held = campaign.Held(s.run, holds, d.directory.origin, time.Now()); !held {
+			if s.held, err = d.stranded(ctx, s.run, holds); err != nil {
+				return s, err
+			}
+		}
 	}
 	return s, nil
 }

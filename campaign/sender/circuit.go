@@ -1,0 +1,169 @@
+package sender
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+	"campaignd/internal/mutant"
+)
+
+// circuit is the breaker of a connection (docs/limits.md#slowing-down). It is closed while requests
+// are proven; it opens when most of them prove nothing. Open means a durable hold of the ledger, so
+// all replicas have the same breaker. After the hold's rest the breaker is half-open: one replica has
+// up to halfOpenMost requests under way until one of them is proven.
+type circuit struct {
+	mu      sync.Mutex
+	rest    time.Time // the end of the rest of the hold that was seen last; zero: closed
+	term    int       // each change of the breaker begins another; answers to posts of an earlier one are ignored
+	failed  int       // the last term in which a test failed
+	last    breaker   // of the answers that prove nothing
+	code    string    // of the unknown answers in a row
+	strange []int64   // the recipients that got them
+}
+
+// halfOpenMost is how many requests a half-open breaker lets be under way.
+const halfOpenMost = 3
+
+// unknownSame is how many different recipients in a row must get the same unknown answer before it
+// counts as an illness of the connection.
+const unknownSame = 5
+
+// circuitState is what a breaker lets through: everything, nothing, or a few requests.
+type circuitState uint8
+
+const (
+	closed circuitState = iota
+	open
+	halfOpen
+)
+
+// circuit is the state of the breaker of a connection.
+func (h *holds) circuit(connection string, now time.Time) (circuitState, campaign.Hold) {
+	b := h.breaker(connection)
+	switch {
+	case b.Source == "" || mutant.On("no_half_open") && b.Probing(now):
+		return closed, b
+	case b.Probing(now):
+		return halfOpen, b
+	}
+	return open, b
+}
+
+// ticket is what a post knows of the breaker when it begins.
+type ticket struct {
+	term  int
+	probe bool // it tests a half-open breaker
+}
+
+// see notes the hold of the breaker, also of one that another replica opened or closed.
+func (c *circuit) see(b campaign.Hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.rest.Equal(b.Until) {
+		c.begin(b.Until)
+	}
+}
+
+// ticket begins a post under the breaker's hold b.
+func (c *circuit) ticket(b campaign.Hold, probe bool) ticket {
+	c.see(b)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return ticket{c.term, probe}
+}
+
+// begin forgets what was learned before a change of the breaker. The caller holds the lock.
+func (c *circuit) begin(rest time.Time) {
+	c.rest = rest
+	c.term++ // never 0 again
+	c.last.forget()
+	c.code, c.strange = "", nil
+}
+
+// verdict is what an answer says of the service.
+type verdict uint8
+
+const (
+	neutral     verdict = iota // nothing: the client itself refused the message
+	proven                     // it is there and works
+	unproven                   // nothing is proven
+	unknown                    // an answer that is not known: of the service, or about this one recipient
+	unreachable                // nothing was written
+)
+
+// judge gives the verdict of an exchange; e is nil after an acceptance.
+func judge(e *messaging.Error) verdict {
+	switch {
+	case e == nil || e.Proven():
+		return proven
+	case e.Action == messaging.RetryUnknown:
+		return unknown
+	case e.Proof == messaging.NotSent && e.Status == 0 && e.Action == messaging.RetryLater:
+		return unreachable
+	case e.Proof == messaging.NotSent && e.Status == 0:
+		return neutral
+	}
+	return unproven
+}
+
+// change is what follows from an answer for the breaker.
+type change uint8
+
+const (
+	stays change = iota
+	trips
+	heals
+)
+
+// settle counts the answer to a post and says what follows. The answers to posts that began before a
+// change of the breaker are ignored. again means that the recipient has had a try that counted: an
+// unknown answer to it says nothing new of the connection.
+func (c *circuit) settle(t ticket, v verdict, code string, key int64, again bool) change {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.probe && v == proven && (t.term == c.term || t.term == c.failed) {
+		c.begin(c.rest)
+		c.failed = 0
+		return heals // also after another test of the same round has failed
+	}
+	if t.term != c.term || v == neutral {
+		return stays
+	}
+	if t.probe {
+		c.failed = c.term
+		c.begin(c.rest)
+		return trips
+	}
+	if c.trips(v, code, key, again) {
+		c.begin(c.rest)
+		return trips
+	}
+	return stays
+}
+
+// trips counts the answer to a post of a closed breaker. The caller holds the lock.
+func (c *circuit) trips(v verdict, code string, key int64, again bool) bool {
+	switch v {
+	case proven:
+		c.last.note("")
+		c.code, c.strange = "", nil
+	case unproven:
+		c.code, c.strange = "", nil
+		return c.last.note("unproven")
+	case unknown:
+		if again {
+			return false
+		}
+		if code != c.code {
+			c.code, c.strange = code, nil
+		}
+		if !slices.Contains(c.strange, key) {
+			c.strange = append(c.strange, key)
+		}
+		return c.last.note("unproven") || len(c.strange) >= unknownSame
+	}
+	return false
+}

@@ -1,0 +1,319 @@
+package sender
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/mutant"
+)
+
+const (
+	// holdsEvery is how often the ledger's holds are read.
+	holdsEvery = time.Second
+	// holdsLinger is how long a change waits for others before it is written: many requests under way
+	// get the same refusal.
+	holdsLinger = 50 * time.Millisecond
+	// shortHold is the length below which a hold stays in this process: the others know of it later
+	// than it ends. Granted attempts stay queued meanwhile.
+	shortHold = time.Second
+	// holdExtends is by how much an answer must prolong a known hold, so that it counts.
+	holdExtends = 100 * time.Millisecond
+)
+
+// holds are what may not be sent now (docs/protocol.md#holds), as this process knows it: the ledger's
+// holds of a second ago, and what its own answers said since. It is safe for concurrent use.
+type holds struct {
+	o      Options
+	ledger campaign.HoldLedger
+	tell   func() // called after each change
+	wake   signal // a change waits to be written
+	now    atomic.Pointer[snapshot]
+
+	mu      sync.Mutex
+	stored  []campaign.Hold // the last reading, and what was written since
+	short   []campaign.Hold // never written
+	pending changes
+	writing changes // on their way to the ledger
+	failing string  // why the ledger does not answer; "": it does
+}
+
+// changes are holds and lifts that the ledger does not have yet.
+type changes struct {
+	reports []campaign.Hold
+	holds   []campaign.Hold // what becomes of the known ones by the reports
+	lifts   []campaign.Lift
+}
+
+// snapshot is a list of holds that does not change.
+type snapshot struct {
+	all []campaign.Hold
+
+	mu sync.Mutex
+	of map[campaign.Origin][]campaign.Hold // those that name the origin; made when it is asked for
+}
+
+func newHolds(l campaign.HoldLedger, o Options, tell func()) *holds {
+	h := &holds{o: o, ledger: l, tell: tell, wake: newSignal()}
+	h.now.Store(&snapshot{})
+	return h
+}
+
+// naming returns the holds that name the origin, whether in force or not.
+func (s *snapshot) naming(o campaign.Origin) []campaign.Hold {
+	if len(s.all) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, known := s.of[o]
+	if !known {
+		for _, h := range s.all {
+			if h.Stops(o) {
+				found = append(found, h)
+			}
+		}
+		if s.of == nil {
+			s.of = map[campaign.Origin][]campaign.Hold{}
+		}
+		s.of[o] = found
+	}
+	return found
+}
+
+// by returns the hold that stops the origin longest; false: none does.
+func (h *holds) by(o campaign.Origin, now time.Time) (campaign.Hold, bool) {
+	return campaign.HeldBy(h.now.Load().naming(o), o, now)
+}
+
+// breaker returns the hold of the breaker of a connection. Its Source is "" while the breaker is
+// closed.
+func (h *holds) breaker(connection string) campaign.Hold {
+	for _, one := range h.now.Load().all {
+		if one.Source == campaign.HoldByBreaker && one.Scope == campaign.HoldConnection && one.ID == connection && one.Lifted.IsZero() {
+			return one
+		}
+	}
+	return campaign.Hold{}
+}
+
+// add notes a hold that an answer or a breaker began. It counts here at once.
+func (h *holds) add(one campaign.Hold, now time.Time) {
+	if mutant.On("hold_scope_too_wide") && one.Scope == campaign.HoldCompany {
+		one.ID = campaign.HoldAny
+	}
+	if !one.Until.IsZero() { // a ledger keeps milliseconds: no earlier than was asked
+		one.Until = one.Until.Add(time.Millisecond - 1).Truncate(time.Millisecond)
+	}
+	h.mu.Lock()
+	old := h.find(h.now.Load().all, one)
+	switch {
+	case covers(old, one, now, holdExtends):
+		h.mu.Unlock()
+		return
+	case !one.Until.IsZero() && one.Until.Sub(now) < shortHold:
+		h.short = put(h.short, one)
+	default:
+		h.pending.reports = put(h.pending.reports, one)
+		one, _ = old.Renew(one, campaign.Healed{}, now)
+		h.pending.holds = put(h.pending.holds, one)
+		h.wake.send()
+	}
+	h.publish(now)
+	h.mu.Unlock()
+	h.tell()
+}
+
+// lift notes that the holds that l ends are over.
+func (h *holds) lift(l campaign.Lift) {
+	h.mu.Lock()
+	h.pending.reports = changes{lifts: []campaign.Lift{l}}.after(h.pending.reports) // lifts are written first
+	h.pending.holds = changes{lifts: []campaign.Lift{l}}.after(h.pending.holds)
+	h.pending.lifts = append(h.pending.lifts, l)
+	h.wake.send()
+	h.publish(l.At)
+	h.mu.Unlock()
+	h.tell()
+}
+
+// learn notes a hold of the ledger that is newer than the last reading.
+func (h *holds) learn(one campaign.Hold, now time.Time) {
+	h.mu.Lock()
+	h.stored = put(h.stored, one)
+	h.publish(now)
+	h.mu.Unlock()
+	h.tell()
+}
+
+// covers reports whether a known hold is in force, and the report of another one does not prolong it
+// by more than d.
+func covers(old, next campaign.Hold, now time.Time, d time.Duration) bool {
+	if old.Scope == "" || !old.InForce(now) {
+		return false
+	}
+	return next.Source == campaign.HoldByBreaker || old.Until.IsZero() || !next.Until.IsZero() && next.Until.Sub(old.Until) <= d
+}
+
+func sameHold(a, b campaign.Hold) bool {
+	return a.Scope == b.Scope && a.ID == b.ID && a.Reason == b.Reason
+}
+
+// put replaces a hold of a list, or adds it.
+func put(all []campaign.Hold, one campaign.Hold) []campaign.Hold {
+	if i := slices.IndexFunc(all, func(h campaign.Hold) bool { return sameHold(h, one) }); i >= 0 {
+		all = slices.Clone(all)
+		all[i] = one
+		return all
+	}
+	return append(slices.Clip(all), one)
+}
+
+func (h *holds) find(all []campaign.Hold, one campaign.Hold) campaign.Hold {
+	for _, old := range all {
+		if sameHold(old, one) {
+			return old
+		}
+	}
+	return campaign.Hold{}
+}
+
+// after returns the holds that remain of all after the changes.
+func (c changes) after(all []campaign.Hold) []campaign.Hold {
+	all = slices.DeleteFunc(slices.Clone(all), func(h campaign.Hold) bool {
+		return slices.ContainsFunc(c.lifts, func(l campaign.Lift) bool { return l.Ends(h) })
+	})
+	for _, one := range c.holds {
+		all = put(all, one)
+	}
+	return all
+}
+
+// publish makes the snapshot. The caller holds the lock. It reports whether the snapshot differs
+// from the one before.
+func (h *holds) publish(now time.Time) bool {
+	h.short = slices.DeleteFunc(h.short, func(one campaign.Hold) bool { return !one.InForce(now) })
+	all := h.pending.after(h.writing.after(h.stored))
+	for _, one := range h.short {
+		if old := h.find(all, one); !covers(old, one, now, 0) {
+			all = put(all, one)
+		}
+	}
+	old := h.now.Load()
+	h.now.Store(&snapshot{all: all})
+	return !slices.Equal(old.all, all)
+}
+
+// run reads the holds once a second, and writes changes soon, until ctx ends.
+func (h *holds) run(ctx context.Context, facts context.Context) {
+	for ctx.Err() == nil {
+		t := time.NewTimer(h.o.Jitter("holds", holdsEvery))
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		case <-h.wake:
+			t.Reset(h.o.Jitter("holds changed", holdsLinger))
+			select {
+			case <-ctx.Done():
+			case <-t.C:
+			}
+		}
+		t.Stop()
+		if ctx.Err() == nil {
+			h.refresh(facts)
+		}
+	}
+}
+
+// refresh writes what is pending and reads the holds. What cannot be written is written with the
+// next reading. It returns the error of the ledger.
+func (h *holds) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	err := h.write(ctx)
+	if err == nil {
+		var read []campaign.Hold
+		if read, err = h.ledger.Holds(ctx, false); err == nil {
+			h.mu.Lock()
+			h.stored = read
+			changed := h.publish(time.Now())
+			h.mu.Unlock()
+			if changed {
+				h.tell()
+			}
+		}
+	}
+	h.said(ctx, err)
+	return err
+}
+
+// flush writes what is pending, once.
+func (h *holds) flush(ctx context.Context) {
+	h.mu.Lock()
+	none := len(h.pending.reports)+len(h.pending.lifts) == 0
+	h.mu.Unlock()
+	if none {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, handBackTime)
+	defer cancel()
+	if err := h.write(ctx); err != nil {
+		h.o.Log.Warn("holds not written: the next refusal tells again", "err", err)
+	}
+}
+
+// said logs an outage of the ledger once, and its end.
+func (h *holds) said(ctx context.Context, err error) {
+	switch {
+	case err == nil && h.failing != "":
+		h.failing = ""
+		h.o.Log.Info("holds can be read and written again")
+	case err != nil && ctx.Err() == nil && cause(err) != h.failing:
+		h.failing = cause(err)
+		h.o.Log.Error("holds cannot be read or written: the known ones are obeyed", "err", err)
+	}
+}
+
+// write stores the pending changes: lifts first, because a breaker that trips again does so after
+// its last lift.
+func (h *holds) write(ctx context.Context) error {
+	h.mu.Lock()
+	h.writing, h.pending = h.pending, changes{}
+	w := h.writing
+	h.mu.Unlock()
+	var began, ended []campaign.Hold
+	var err error
+	if len(w.lifts) > 0 {
+		if ended, err = h.ledger.LiftHolds(ctx, w.lifts); err == nil {
+			w.lifts = nil
+			h.mu.Lock()
+			h.stored = changes{lifts: h.writing.lifts}.after(h.stored)
+			h.mu.Unlock()
+		}
+	}
+	if err == nil && len(w.reports) > 0 {
+		began, err = h.ledger.AddHolds(ctx, w.reports)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil { // again with the next reading; what came meanwhile is newer
+		newer := h.pending
+		h.pending = changes{
+			reports: changes{holds: newer.reports, lifts: newer.lifts}.after(w.reports),
+			holds:   newer.after(w.holds),
+			lifts:   append(w.lifts, newer.lifts...),
+		}
+	} else {
+		h.stored = h.writing.after(h.stored)
+	}
+	h.writing = changes{}
+	for _, one := range ended {
+		h.o.Log.Info("hold ended", "hold", one.Sentence(time.Now()))
+	}
+	for _, one := range began {
+		h.o.Log.Warn("hold began", "hold", one.Sentence(time.Now()))
+	}
+	return err
+}

@@ -1,0 +1,27 @@
+package sender
+
+import (
+	"context"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// stubLedger is embedded by the ledgers of tests. It holds nothing, and gives every job lease.
+type stubLedger struct{ Ledger }
+
+func (stubLedger) Holds(context.Context, bool) ([]campaign.Hold, error) { return nil, nil }
+
+func (stubLedger) AddHolds(_ context.Context, hs []campaign.Hold) ([]campaign.Hold, error) {
+	return hs, nil
+}
+
+func (stubLedger) LiftHolds(context.Context, []campaign.Lift) ([]campaign.Hold, error) {
+	return nil, nil
+}
+
+func (stubLedger) AcquireJob(_ context.Context, name, owner string, d time.Duration) (campaign.JobLease, bool, error) {
+	return campaign.JobLease{Name: name, Owner: owner, Epoch: 1, Until: time.Now().Add(d)}, true, nil
+}
+
+func (stubLedger) ReleaseJob(context.Context, campaign.JobLease) error { return nil }
