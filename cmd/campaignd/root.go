@@ -91,7 +91,8 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	}
 	group("send", p.cmdRun(), p.cmdServe(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
 	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdSchedule())
-	group("control", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdHolds(), p.cmdSuppressions())
+	group("control", p.cmdPause(), p.cmdResume(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdHolds(),
+		p.cmdSuppressions())
 	group("setup", p.cmdInit(), p.cmdSandbox(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
 	p.complete(root)
 	root.InitDefaultCompletionCmd()
@@ -223,7 +224,9 @@ func (p *program) withRun(ctx context.Context, why purpose, id string, do func(c
 }
 
 // withRunOf is withRun with the configuration.
-func (p *program) withRunOf(ctx context.Context, why purpose, id string, do func(campaign.Ledger, *daemon.Config, campaign.Run) error) (err error) {
+func (p *program) withRunOf(
+	ctx context.Context, why purpose, id string, do func(campaign.Ledger, *daemon.Config, campaign.Run) error,
+) (err error) {
 	if id != "latest" {
 		if _, err := campaign.ParseRunID(id); err != nil {
 			return usage(err)

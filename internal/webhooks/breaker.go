@@ -32,8 +32,7 @@ type breaker struct {
 	last   [breakerWindow]bool // throttled?
 	n      int                 // statuses in last, at most breakerWindow
 	next   int
-	closed bool // a delivery was seen since the last trip; at the start nothing is known
-	code   int
+	closed bool      // a delivery was seen since the last trip; at the start nothing is known
 	tripAt time.Time // own time of the status that tripped
 	told   time.Time
 }

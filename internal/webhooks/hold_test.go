@@ -75,7 +75,8 @@ func TestAPlatformsAccountIsLearntFromItsNumbers(t *testing.T) {
 	pause := platformEvent("2001", "message_template_status_update",
 		`{"event":"PAUSED","message_template_name":"promo","message_template_language":"en-US"}`, noon)
 	banned := platformEvent("2001", "account_update", `{"event":"DISABLED_UPDATE","ban_info":{"waba_ban_state":"DISABLE"}}`, noon)
-	e, _ := folded(t, clients, banned, status("2001", "15555550100"), status("2001", "15555550101"), status("2002", "15555550102"), pause, banned)
+	e, _ := folded(t, clients, banned, status("2001", "15555550100"), status("2001", "15555550101"), status("2002", "15555550102"),
+		pause, banned)
 	want := []string{
 		"hold account 2001 DISABLE since 12:00", // not known yet
 		"hold template acc_a/promo/en_US PAUSED since 12:00",

@@ -29,7 +29,8 @@ func TestEveryTemplateEventIsToldAndCounted(t *testing.T) {
 		t.Run(event, func(t *testing.T) {
 			var log bytes.Buffer
 			e, c := folded(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))},
-				`{"type":"template.status","connectionId":"conn_1","createdAt":"2026-09-21T12:00:00Z","data":{"name":"promo","language":"en-US","event":"`+
+				`{"type":"template.status","connectionId":"conn_1","createdAt":"2026-09-21T12:00:00Z","data":`+
+					`{"name":"promo","language":"en-US","event":"`+
 					strings.ToLower(event)+`","reason":"WHY"}}`)
 			var holds, lifts int
 			switch {
