@@ -153,7 +153,8 @@ type SendLedger interface {
 	// maybe_duplicate. Rows with NoResend always become unknown. It returns how many.
 	Resolve(ctx context.Context, l Lease, olderThan time.Time, p OnUncertain) (int, error)
 	// Drop turns everything of the segment that is queued (at or above the mark, or deferred) into
-	// skipped(reason). It returns how many.
+	// skipped(reason). For OverLimit it leaves what the budget has counted: deferred deliveries that
+	// were granted and not given back. It returns how many.
 	Drop(ctx context.Context, l Lease, reason SkipReason) (int, error)
 	// Park gives the segment back until wake, or for good when it is done. With a zero wake the
 	// ledger chooses the earliest due time of its deferred rows and doubts; a doubt is due

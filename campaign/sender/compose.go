@@ -22,7 +22,9 @@ const lookAgain = 15 * time.Second
 // go to the head of their own run (docs/limits.md#sharing-a-number). With an error it returns what
 // it had chosen.
 func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (drafts []draft, err error) {
-	runs := slices.DeleteFunc(slices.Clone(p.activeRuns()), func(r *run) bool { return p.standsStill(r, now) })
+	runs := slices.DeleteFunc(slices.Clone(p.activeRuns()), func(r *run) bool {
+		return p.standsStill(r, now) || r.dropping.Load() != nil && !p.canSend(r, now)
+	})
 	p.turn++
 	sharing := 0
 	for _, r := range runs {
@@ -77,7 +79,8 @@ func (p *planner) open(s *segment, now time.Time) bool {
 // canSend reports whether the run has something to post now.
 func (p *planner) canSend(r *run, now time.Time) bool {
 	return slices.ContainsFunc(p.segments, func(s *segment) bool {
-		return s.run == r && (!s.exhausted() || s.dueBy(now)) && p.open(s, now)
+		fresh := !s.exhausted() && r.dropping.Load() == nil // over its limit only retries are left
+		return s.run == r && (fresh || s.dueBy(now)) && p.open(s, now)
 	})
 }
 
@@ -106,7 +109,7 @@ func (p *planner) draft(ctx context.Context, s *segment, now time.Time, n int) (
 		}
 		d.Retries = due
 	}
-	if fresh := n - len(d.Retries); fresh > 0 && !s.exhausted() {
+	if fresh := n - len(d.Retries); fresh > 0 && !s.exhausted() && s.run.dropping.Load() == nil {
 		if len(s.buf) == 0 {
 			rows, err := p.e.ledger.Deliveries(ctx, s.lease.Run, s.lease.Mark, min(s.lease.Hi, s.lease.Mark+readAhead))
 			if err != nil {

@@ -66,7 +66,7 @@ func (p *planner) hasSendable(now time.Time) bool {
 // standsStill reports whether no intent of the run is to be asked for now: it is paused, ends, or is
 // held.
 func (p *planner) standsStill(r *run, now time.Time) bool {
-	if r.held.Load() || r.dropping.Load() != nil {
+	if r.held.Load() || r.over() {
 		return true
 	}
 	_, held := p.heldBy(r, now)

@@ -45,8 +45,10 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 		return s.pending.Load() == 0, nil
 	}
 	// Again when a result came in that may be retried: it was in flight while the rest was dropped.
-	if reason := s.run.dropping.Load(); reason != nil && (!s.dropped || s.nextDue.Load() != 0) {
-		s.nextDue.Store(0)
+	if reason := s.run.dropping.Load(); reason != nil && (!s.dropped || s.run.over() && s.nextDue.Load() != 0) {
+		if s.run.over() { // else retries of what the budget has counted are left
+			s.nextDue.Store(0)
+		}
 		n, err := p.e.ledger.Drop(ctx, s.lease, *reason)
 		if err != nil {
 			return false, fmt.Errorf("drop what is queued: %w", err)
@@ -63,7 +65,7 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 	switch {
 	case s.run.held.Load() || !active:
 		wake = now
-	case !opens.IsZero() && !s.dropped:
+	case !opens.IsZero() && (!s.dropped || !s.run.over()):
 		wake = opens
 		p.limit(s.run, "window", "outside the sending window until "+opens.UTC().Format(time.RFC3339))
 	case s.exhausted() && !s.dueSoon(now):

@@ -75,6 +75,11 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 		{"cancelled", seg{drop: &cancelled}, false, []time.Time{{}}, []campaign.SkipReason{cancelled}, 0},
 		{"cancelled with attempts queued", seg{drop: &cancelled, queued: true}, true, nil, []campaign.SkipReason{cancelled}, 1},
 		{"over its budget, what was granted goes out", seg{drop: &over, queued: true}, true, nil, []campaign.SkipReason{over}, 0},
+		{"over its budget, a retry is due later", seg{drop: &over, dropped: true, mark: 9, due: now.Add(time.Hour)}, false,
+			[]time.Time{{}}, nil, 0},
+		{"over its budget, a retry is due", seg{drop: &over, dropped: true, mark: 9, due: now}, true, nil, nil, 0},
+		{"over its budget, shut with a retry", seg{drop: &over, dropped: true, mark: 9, due: now, shut: true}, false,
+			[]time.Time{opens}, nil, 0},
 		{"dropped before", seg{drop: &cancelled, dropped: true, mark: 9, pending: 1}, true, nil, nil, 0},
 		{"a retry came in since", seg{drop: &cancelled, dropped: true, mark: 9, due: now.Add(time.Hour)}, false, []time.Time{{}},
 			[]campaign.SkipReason{cancelled}, 0},
@@ -137,7 +142,7 @@ func TestASegmentIsGivenBackWhenNothingIsToBeSent(t *testing.T) {
 			if len(tt.dropped) > 0 && (!s.dropped || !s.exhausted() || s.nextDue.Load() != 0) {
 				t.Errorf("dropped %v, exhausted %v, next due %d, want true, true, 0", s.dropped, s.exhausted(), s.nextDue.Load())
 			}
-			if _, limited := w.planner.limits[1]; limited != (tt.seg.shut && tt.seg.drop == nil) {
+			if _, limited := w.planner.limits[1]; limited != (tt.seg.shut && tt.seg.drop != &cancelled) {
 				t.Errorf("limited by %v, want the window: %v", w.planner.limits, tt.seg.shut)
 			}
 		})

@@ -148,3 +148,36 @@ var cancelPromises = []promise{
 		f.sound(r.No)
 	}},
 }
+
+var overLimitPromises = []promise{
+	{"OverTheLimitOnlyWhatWasNeverCountedIsDropped", func(f *fixture) {
+		r := f.imported(5, func(r *campaign.Run) { r.Budget = 3 })
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 3)
+		f.record(acceptance(l, 0), deferral(l, 1, at(0)))
+		f.ok(f.l.Release(f.ctx, l, []int64{2})) // given back: the budget does not count it
+		l = f.lease(r.No, long)
+		n, err := f.l.Drop(f.ctx, l, campaign.OverLimit)
+		f.ok(err)
+		if n != 3 {
+			f.Errorf("dropped %d; want 3", n)
+		}
+		f.status(r.No, 1, campaign.Queued)
+		for seq := int64(2); seq < 5; seq++ {
+			if line := f.status(r.No, seq, campaign.Skipped); line.Reason != string(campaign.OverLimit) {
+				f.Errorf("seq %d: %q; want over_limit", seq, line.Reason)
+			}
+		}
+		f.sentRetry(l, 5, 1, 2)
+		again := acceptance(l, 1)
+		again.Attempt = 2
+		f.record(again)
+		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		f.ok(err)
+		if !p.Done {
+			f.Errorf("parked %+v; want Done", p)
+		}
+		f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 2, campaign.Skipped: 3})
+		f.sound(r.No)
+	}},
+}

@@ -29,6 +29,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"FollowUps", followUpPromises},
 		{"Leases", leasePromises},
 		{"Cancel", cancelPromises},
+		{"OverLimit", overLimitPromises},
 		{"Park", parkPromises},
 		{"Intents", intentPromises},
 		{"Bounds", boundPromises},

@@ -303,14 +303,14 @@ const (
 	sqlSkipDeferred = `UPDATE outcome
 		SET state = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = $3,
 			result_at = $4, next_due = NULL
-		WHERE rid >= $1 AND rid < $2 AND state = 1 /* deferred */`
+		WHERE rid >= $1 AND rid < $2 AND state = 1 /* deferred */ AND (attempt = 0 OR $5)`
 	sqlSkipQueued = `INSERT INTO outcome (rid, state, code, result_at) SELECT d.rid, 7 /* skipped */, $3, $4
 		FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + ` ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`
 	sqlMarkEnd = `UPDATE segment SET mark = hi WHERE id = $1`
 )
 
 // Drop implements campaign.SendLedger. It moves the mark to the segment's end, because every
-// delivery above it has an outcome now. Park then finds the segment done.
+// delivery above it has an outcome now. Park then finds the segment done, unless retries are left.
 func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign.SkipReason) (n int, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		s, err := t.owned(lease)
@@ -320,7 +320,7 @@ func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign
 		now := ledger.Millis(time.Now())
 		var above, below int64
 		err = t.do(
-			stmt(&below, sqlSkipDeferred, s.First(), s.End(), string(reason), now),
+			stmt(&below, sqlSkipDeferred, s.First(), s.End(), string(reason), now, reason != campaign.OverLimit),
 			stmt(&above, sqlSkipQueued, s.Marked(), s.End(), string(reason), now),
 			stmt(nil, sqlMarkEnd, s.Key))
 		n = int(above + below)

@@ -309,12 +309,12 @@ const (
 	sqlSkipDeferred = `UPDATE outcome
 		SET state = CASE WHEN flags & 2 /* may be a duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?3,
 			result_at = ?4, next_due = 0
-		WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) /* open */ AND state = 1 /* deferred */`
+		WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) /* open */ AND state = 1 /* deferred */ AND (attempt = 0 OR ?5)`
 	sqlMarkEnd = `UPDATE segment SET mark = hi WHERE id = ?`
 )
 
 // Drop implements campaign.SendLedger. It moves the mark to the segment's end, because every
-// delivery above it has an outcome now. Park then finds the segment done.
+// delivery above it has an outcome now. Park then finds the segment done, unless retries are left.
 func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign.SkipReason) (n int, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
 		s, err := t.owned(lease)
@@ -326,7 +326,7 @@ func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign
 		if err != nil {
 			return err
 		}
-		below, err := t.exec(sqlSkipDeferred, s.First(), s.End(), string(reason), now)
+		below, err := t.exec(sqlSkipDeferred, s.First(), s.End(), string(reason), now, reason != campaign.OverLimit)
 		if err != nil {
 			return err
 		}
