@@ -143,11 +143,4 @@ func TestEndsAndOpenStatesAreClosedLists(t *testing.T) {
 			t.Errorf("%s open = %v, want %v", status, got, want)
 		}
 	}
-	for _, reason := range []campaign.PauseReason{campaign.PausedByOperator, campaign.PausedByCanary,
-		campaign.PausedByBreaker, campaign.PausedByTemplate,
-		campaign.PausedByNumber, campaign.PausedByAccount, campaign.PausedByAllowance, campaign.PausedByLedger} {
-		if got, want := reason.Self(), reason == "template"; got != want {
-			t.Errorf("a pause by %s ends by itself: %v, want %v", reason, got, want)
-		}
-	}
 }

@@ -40,33 +40,20 @@ const (
 	WantCancel Wanted = "cancel"
 )
 
-// PauseReason is why a run is Paused. The list is closed.
+// PauseReason is why a run is Paused. The list is closed. Only an operator ends a pause: what ends by
+// itself is a Hold.
 type PauseReason string
 
 // The reasons of docs/states.md#a-run.
 const (
-	PausedByOperator  PauseReason = "operator"
-	PausedByCanary    PauseReason = "canary"
-	PausedByBreaker   PauseReason = "breaker"   // the same fault of the message again and again
-	PausedByTemplate  PauseReason = "template"  // the template is not approved; ends when a webhook approves it
-	PausedByNumber    PauseReason = "number"    // the connection may not send
-	PausedByAccount   PauseReason = "account"   // the API key, the client or the business account was refused
-	PausedByAllowance PauseReason = "allowance" // 402 plan_limit_messages
-	PausedByLedger    PauseReason = "ledger"    // the ledger went back in time
+	PausedByOperator PauseReason = "operator"
+	PausedByCanary   PauseReason = "canary"
+	PausedByBreaker  PauseReason = "breaker" // the same fault of the message again and again
+	PausedByLedger   PauseReason = "ledger"  // the ledger went back in time
 )
 
-// Self reports whether such a pause can end without an operator. A pause for a template does,
-// unless the template was disabled or deleted.
-func (r PauseReason) Self() bool { return r == PausedByTemplate }
-
 // Remedy says how the pause of the run named id ends.
-func (r PauseReason) Remedy(id string) string {
-	if r.Self() {
-		return "it goes on by itself when the service approves the template again and `campaignd serve` runs to receive that, " +
-			"unless the template was disabled or deleted; otherwise `campaignd resume " + id + "` lets it go on"
-	}
-	return "`campaignd resume " + id + "` lets it go on"
-}
+func (r PauseReason) Remedy(id string) string { return "`campaignd resume " + id + "` lets it go on" }
 
 // Run is one launch of a campaign over one frozen list.
 type Run struct {

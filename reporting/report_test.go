@@ -41,8 +41,8 @@ func TestReportForPeople(t *testing.T) {
 	}{
 		{"report.txt", 0, func(*campaign.Run) {}},
 		{"report_narrow.txt", 60, func(r *campaign.Run) {
-			r.State, r.Reason = campaign.Paused, campaign.PausedByTemplate
-			r.Detail = "the template spring_sale (en_US) was paused by the platform: FIRST_PAUSE"
+			r.State, r.Reason = campaign.Paused, campaign.PausedByBreaker
+			r.Detail = "20 of the last 25 messages were refused for the same reason: a parameter of the template is wrong (132000)"
 		}},
 		{"report_finished.txt", 100, func(r *campaign.Run) { r.State, r.EndedAt = campaign.Finished, at(754.4) }},
 	} {

@@ -104,7 +104,7 @@ func TestRunIsUnsureOfOpenAndUnknownRowsOnly(t *testing.T) {
 
 func TestRunSaysAtItsEndWhatToDo(t *testing.T) {
 	paused := ended(campaign.Paused, reporting.Totals{campaign.Queued: 3})
-	paused.Report.Run.Reason, paused.Report.Run.Detail = campaign.PausedByAccount, "it is\x1b refused"
+	paused.Report.Run.Reason, paused.Report.Run.Detail = campaign.PausedByBreaker, "it is\x1b refused"
 	before := ended(campaign.Finished, reporting.Totals{campaign.Read: 1, campaign.Unknown: 2})
 	before.Ended = true
 	interrupted, cancel := context.WithCancel(t.Context())
@@ -114,7 +114,7 @@ func TestRunSaysAtItsEndWhatToDo(t *testing.T) {
 		doubt = "campaignd: 2 rows are in doubt until a webhook proves them or their window (policies.doubt_window) is over: " +
 			"give the same command again then, or leave orders-1 to `campaignd serve`\n"
 		unknown = "campaignd: 2 rows may or may not have been sent: `campaignd resolve orders-1` shows them\n"
-		account = "campaignd: orders-1 is paused (account): it is\uFFFD refused; `campaignd resume orders-1` lets it go on\n"
+		breaker = "campaignd: orders-1 is paused (breaker): it is\uFFFD refused; `campaignd resume orders-1` lets it go on\n"
 		again   = "campaignd: interrupted; the same command goes on with orders-1\n"
 	)
 	for _, tt := range []struct {
@@ -129,7 +129,7 @@ func TestRunSaysAtItsEndWhatToDo(t *testing.T) {
 		{"unknown", t.Context(), ended(campaign.Finished, reporting.Totals{campaign.Unknown: 2, campaign.Read: 1}), 3, unknown},
 		{"both", t.Context(), ended(campaign.Running, reporting.Totals{campaign.InDoubt: 2, campaign.Unknown: 2}), 3, doubt + unknown},
 		{"queued", t.Context(), ended(campaign.Running, reporting.Totals{campaign.Queued: 3}), 3, ""},
-		{"paused", t.Context(), paused, 3, account},
+		{"paused", t.Context(), paused, 3, breaker},
 		{"ended before", t.Context(), before, 3, had + unknown},
 		{"interrupted", interrupted, paused, 130, again},
 		{"interrupted when all was sent", interrupted, ended(campaign.Finished, reporting.Totals{campaign.Read: 3}), 130, again},

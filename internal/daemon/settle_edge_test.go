@@ -95,7 +95,7 @@ func TestRunNamesWhatItWaitsFor(t *testing.T) {
 	running := campaign.Run{No: 3, Campaign: "spring", State: campaign.Running}
 	paused, approval := running, running
 	hold := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "operator", Source: campaign.HoldByOperator, Since: now}
-	paused.State, paused.Reason, paused.Detail = campaign.Paused, campaign.PausedByAccount, "it is refused"
+	paused.State, paused.Reason, paused.Detail = campaign.Paused, campaign.PausedByBreaker, "it is refused"
 	approval.State = campaign.WaitingApproval
 	for _, tt := range []struct {
 		name string
@@ -105,8 +105,8 @@ func TestRunNamesWhatItWaitsFor(t *testing.T) {
 		held campaign.Hold
 	}{
 		{name: "a hold", seen: seen{run: running}, open: 5, want: hold.Sentence(now), held: hold},
-		{name: "a pause", seen: seen{run: paused}, open: 5, want: "paused (account): it is refused"},
-		{name: "a pause with nothing open", seen: seen{run: paused}, open: 0, want: "paused (account): it is refused"},
+		{name: "a pause", seen: seen{run: paused}, open: 5, want: "paused (breaker): it is refused"},
+		{name: "a pause with nothing open", seen: seen{run: paused}, open: 0, want: "paused (breaker): it is refused"},
 		{name: "approval", seen: seen{run: approval}, open: 5, want: "it waits for approval: `campaignd approve spring-3`"},
 		{name: "nothing is open", seen: seen{run: running, lanes: []campaign.LaneReport{lane("ledger", 0)}}, open: 0, want: ""},
 		{name: "a window", seen: seen{run: running, segments: []campaign.SegmentState{closed}, lanes: []campaign.LaneReport{lane("ledger", 0)}},

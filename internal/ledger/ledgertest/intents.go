@@ -88,7 +88,7 @@ var intentPromises = []promise{
 		_, err = f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
 		f.ok(err)
 		f.sent(l, 1, 2)
-		_, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByNumber, "")
+		_, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.Paused, campaign.PausedByBreaker, "")
 		f.ok(err)
 		if g := f.intend(intent(l, 2, 3)); !g.Held {
 			f.Errorf("paused: %+v; want Held", g)

@@ -108,7 +108,7 @@ func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {
 		must(err)
 		return r
 	}
-	ready, template, operator := run(), pause(campaign.PausedByTemplate, "it is reviewed"), pause(campaign.PausedByOperator, "")
+	ready, broken, operator := run(), pause(campaign.PausedByBreaker, "it is reviewed"), pause(campaign.PausedByOperator, "")
 	cancelled := run()
 	_, err := l.SetWanted(t.Context(), cancelled.No, campaign.WantCancel)
 	must(err)
@@ -126,8 +126,7 @@ func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {
 		detail string
 	}{
 		{ready, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "replayed"},
-		{template, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "it was paused before: template it is reviewed"},
-		// otherwise an APPROVED would resume it
+		{broken, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "it was paused before: breaker it is reviewed"},
 		{operator, campaign.Paused, campaign.PausedByOperator, campaign.WantRun, ""},
 		{cancelled, campaign.Ready, "", campaign.WantCancel, ""},
 		{importing, campaign.Importing, "", campaign.WantPause, ""},
