@@ -57,3 +57,27 @@ func TestHoldsAreAddedListedAndLifted(t *testing.T) {
 		wantIn(t, args, d.want(2, strings.Fields(args)...).stderr, want)
 	}
 }
+
+// A run that an operator holds waits, says why, and goes on when the hold is lifted.
+func TestAHeldRunSaysSoEverywhere(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.want(0, "suppressions", "export") // makes the ledger
+	d.want(0, "holds", "add", "connection", "*", "--reason", "maintenance")
+	r := d.want(3, "run", d.path("c.yaml"), "--settle", "1s")
+	const held = "every connection is held since "
+	wantIn(t, "run", r.stderr, held, "only an operator ends it: `campaignd holds lift connection '*'`")
+	wantIn(t, "report", d.want(0, "report", "latest").stdout, "held", held)
+	wantIn(t, "why", d.want(0, "why", "latest").stdout, held)
+	wantIn(t, "runs", d.want(0, "runs").stdout, ", held", "held: "+held)
+	wantIn(t, "json", d.want(0, "why", "latest", "-o", "json").stdout, `"limited_by": "hold"`)
+	wantIn(t, "json", d.want(0, "report", "latest", "--format", "json").stdout, `"scope": "connection"`)
+	if d.accepted() != 0 {
+		t.Errorf("%d accepted while all connections are held, want 0", d.accepted())
+	}
+	d.want(0, "holds", "lift", "connection", "*")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
+	if d.accepted() == 0 {
+		t.Error("0 accepted after the lift, want all")
+	}
+}
