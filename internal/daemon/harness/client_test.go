@@ -1,0 +1,102 @@
+//go:build mutants
+
+package harness
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/internal/sandbox"
+	"campaignd/throttle/throttletest"
+)
+
+// Three of four clients under one key become ill in the middle of their runs: one is suspended, the
+// allowance of one ends, a template of one is paused. Each stops alone, with all of its numbers, and
+// goes on within 10 s after it is healed. An old approval that comes again heals nothing. The fourth
+// client goes on at its pace.
+func TestAClientsTroubleIsItsOwn(t *testing.T) {
+	t.Parallel()
+	const rate = 40
+	w := newWorld(t, rate, func(o *sandbox.Options) {
+		clients("co_1", "co_1", "co_2", "co_3", "co_4")(o)
+		noStatuses(o)
+		for _, id := range []string{"co_1", "co_2", "co_3", "co_4"} {
+			o.Companies = append(o.Companies, sandbox.Company{ID: id, Allowance: 100_000})
+		}
+	})
+	runs := []struct{ name, template, connections, hold string }{
+		{"suspended", "order_update", "conn_1 conn_2", "company co_1 account_deactivated"},
+		{"used", "order_update", "conn_3", "company co_2 plan_limit_messages"},
+		{"paused", "newsletter", "conn_4", "template conn_4/newsletter/en_US PAUSED"},
+		{"healthy", "order_update", "conn_5", ""},
+	}
+	lists := map[string][]entry{}
+	var sick []string
+	for i, r := range runs {
+		list := people(10_000*i, 4000)
+		lists[r.name] = list
+		connections := strings.Fields(r.connections)
+		w.schedule(r.name, r.template, list, connections, held...)
+		if r.hold != "" {
+			sick = append(sick, connections...)
+		}
+	}
+	tape := w.record()
+	p := w.serve()
+	w.waits(lifeLimit, "every number sends", func() bool {
+		for _, n := range w.service.Stats().Connections {
+			if n.Accepted < 20 {
+				return false
+			}
+		}
+		return true
+	})
+
+	began := time.Now()
+	watched := throttletest.Watch()
+	for _, err := range []error{
+		w.service.SetCompany("co_1", "suspended"), w.service.SetAllowance("co_2", 0), w.service.SetTemplate("newsletter", "", "paused"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.waits(5*time.Second, "every sick client is held", func() bool {
+		got := w.held()
+		return !slices.ContainsFunc(runs[:3], func(r struct{ name, template, connections, hold string }) bool {
+			return !slices.ContainsFunc(got, func(h string) bool { return strings.HasPrefix(h, strings.TrimSuffix(r.hold, "PAUSED")) })
+		})
+	})
+	stopped := time.Now().Add(requestTimeout / 2)
+	for _, r := range runs[:3] {
+		if got := w.limited(w.fired()[r.name].ID); got != "hold" {
+			t.Errorf("%s waits for %q, want a hold", r.name, got)
+		}
+	}
+	if err := w.service.Announce(sandbox.Announcement{Type: "template.status", Connection: "conn_4", Ago: 24 * time.Hour,
+		Data: map[string]any{"name": "newsletter", "language": "en-US", "event": "APPROVED", "category": "MARKETING"}}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * time.Second)
+	for _, c := range sick {
+		if n := tape.count(c, stopped, time.Now()); n > 0 {
+			t.Errorf("%s: %d posts while it was held, want 0; holds %q", c, n, w.held())
+		}
+	}
+	tape.steady(t, rate, began.Add(time.Second), time.Now(), watched(), "conn_5")
+
+	healed := time.Now()
+	for _, err := range []error{
+		w.service.SetCompany("co_1", "active"), w.service.SetAllowance("co_2", 100_000), w.service.SetTemplate("newsletter", "", "approved"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.hold("lift", "company", "co_2") // an allowance has no event
+	w.goesOn(tape, healed, 10*time.Second, sick...)
+	w.waits(5*time.Second, "nothing is held", func() bool { return len(w.held()) == 0 })
+	w.close(p, lists)
+}

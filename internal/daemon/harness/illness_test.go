@@ -1,0 +1,199 @@
+//go:build mutants
+
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"campaignd/internal/sandbox"
+	"campaignd/throttle/throttletest"
+)
+
+// Five numbers of one run become sick after 500 messages, each in its own way: requests are swallowed,
+// answers have no id, and pages come in their place. Each posts at most 30 messages, those that may be
+// unanswered, and 3 for each test of its breaker. The sixth number goes on, and the others do within
+// 10 s of the rest that follows their recovery.
+func TestSickNumbersBurnNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, standard, func(o *sandbox.Options) {
+		clients("co_1", "co_1", "co_1", "co_1", "co_1", "co_1")(o)
+		noStatuses(o)
+		o.Faults.Latency = sandbox.Delay{Median: 20 * time.Millisecond}
+	})
+	numbers := []string{"conn_1", "conn_2", "conn_3", "conn_4", "conn_5", "conn_6"}
+	sick := numbers[:5]
+	list := people(0, 12000)
+	w.schedule("orders", "order_update", list, numbers, held...)
+	tape := w.record()
+	p := w.serve()
+	w.waits(lifeLimit, "500 messages are sent", func() bool { return w.taken() >= 500 })
+
+	faults := w.service.Faults()
+	healthy := faults
+	for i, page := range []sandbox.Page{
+		{Status: 0}, {Status: 200, Body: `{"data":{}}`, Accepted: true}, {Status: 200}, {Status: 403}, {Status: 502},
+	} {
+		page.Share, page.Connections = 1, sick[i:i+1]
+		faults.Pages = append(faults.Pages, page)
+	}
+	if err := w.service.SetFaults(faults); err != nil {
+		t.Fatal(err)
+	}
+	ill := time.Now()
+	watched := throttletest.Watch()
+	time.Sleep(3 * time.Second) // each breaker is open
+	var breakers []string
+	for _, c := range sick {
+		breakers = append(breakers, fmt.Sprintf("connection %s breaker", c))
+	}
+	if got := w.held(); !slices.Equal(got, breakers) {
+		t.Errorf("holds %q, want %q", got, breakers)
+	}
+	time.Sleep(time.Until(ill.Add(9 * time.Second))) // the first rest of 5 s and a test are over
+	recovered := time.Now()
+	if err := w.service.SetFaults(healthy); err != nil {
+		t.Fatal(err)
+	}
+	tape.steady(t, standard, ill.Add(time.Second), recovered, watched(), "conn_6")
+	for _, c := range sick {
+		// 30 answers without proof, 30 requests without an answer, and one test.
+		if n := tape.count(c, ill, recovered); n > 30+30+3 || n < 5 {
+			t.Errorf("%s: %d posts while it was sick, want 5 to 63", c, n)
+		}
+	}
+	// 20s: the rest after the failed test, which began a second or more ago, is of 10 s.
+	w.goesOn(tape, recovered, 20*time.Second, sick...)
+	w.close(p, map[string][]entry{"orders": list})
+}
+
+// A firewall's page about one row's text in a hundred is about that row: it is refused after 3 tries.
+// Everybody else is sent to, and nothing is held.
+func TestPoisonRowsAreRefusedAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, standard, noStatuses)
+	list := people(0, 600)
+	poison := map[string]bool{}
+	for i := 50; i < len(list); i += 100 {
+		poison[list[i].to] = true
+	}
+	faults := w.service.Faults()
+	page := sandbox.Page{Status: 403}
+	for to := range poison {
+		page.Phones = append(page.Phones, to)
+	}
+	faults.Pages = []sandbox.Page{page}
+	if err := w.service.SetFaults(faults); err != nil {
+		t.Fatal(err)
+	}
+	w.campaign("orders", "order_update", list)
+	w.finish("orders", time.Minute)
+	tries := map[string]int{}
+	for pair, n := range w.service.Truth().Posts {
+		tries[pair.To] += n
+	}
+	for _, l := range w.lines("latest") {
+		status, code, n := "accepted", "", 1
+		if poison[l["to"]] {
+			status, code, n = "refused", "http_403", 3
+		}
+		if l["status"] != status || l["code"] != code || tries[l["to"]] != n {
+			t.Errorf("%s: %s (%s) after %d tries, want %s (%s) after %d", l["to"], l["status"], l["code"], tries[l["to"]], status, code, n)
+		}
+	}
+	if got := w.held(); len(got) > 0 {
+		t.Errorf("holds %q, want none", got)
+	}
+	want(t, w.settle(time.Minute, func() []problem {
+		return compare(list, w.lines("latest"), w.sent("order_update"))
+	}))
+	want(t, w.audited("latest"))
+}
+
+// Every message of five clients fails later, each for another reason, which a webhook tells. At most
+// the messages of 3 s more are posted. The hold has the scope that the code says, ends by the event
+// that heals it, by time or by the operator, and sending goes on within 10 s. The sixth client is not
+// disturbed.
+func TestFailuresByWebhookStopWhatTheyAreAbout(t *testing.T) {
+	t.Parallel()
+	const rate, after = 40, 300 * time.Millisecond
+	w := newWorld(t, rate, clients("co_1", "co_2", "co_3", "co_4", "co_5", "co_6"))
+	ills := []struct {
+		code int
+		hold string
+		heal func() error // nil: it ends by itself
+	}{
+		{131042, "account conn_1 131042", func() error { return w.service.SetAccount("co_1", "active") }},
+		{131031, "account conn_2 131031", func() error { w.hold("lift", "account", "conn_2"); return nil }},
+		{131048, "connection conn_3 131048", func() error { return w.service.SetNumber("conn_3", "connected") }},
+		{132015, "template conn_4/order_update/en_US 132015", func() error { return w.service.SetTemplate("order_update", "", "approved") }},
+		{130429, "connection conn_5 130429", nil}, // the first delivery ends it
+	}
+	lists := map[string][]entry{}
+	name := func(i int) string { return fmt.Sprint("client", i+1) }
+	for i := range 6 {
+		list := people(10_000*i, 3000)
+		lists[name(i)] = list
+		w.schedule(name(i), "order_update", list, []string{fmt.Sprint("conn_", i+1)}, held...)
+	}
+	tape := w.record()
+	p := w.serve()
+	w.waits(lifeLimit, "every client sends", func() bool {
+		for _, n := range w.service.Stats().Connections {
+			if n.Accepted < 20 {
+				return false
+			}
+		}
+		return true
+	})
+	faults := w.service.Faults()
+	healthy := faults
+	var expect []string
+	for i, ill := range ills {
+		faults.FailLater = append(faults.FailLater, sandbox.LaterFailure{
+			Failure:     sandbox.Failure{Code: ill.code, Share: 1, After: sandbox.Delay{Median: after}},
+			Connections: []string{fmt.Sprint("conn_", i+1)},
+		})
+		expect = append(expect, ill.hold)
+	}
+	slices.Sort(expect)
+	if err := w.service.SetFaults(faults); err != nil {
+		t.Fatal(err)
+	}
+	ill := time.Now()
+	watched := throttletest.Watch()
+	w.waits(after+5*time.Second, fmt.Sprintf("the holds are %q", expect), func() bool { return slices.Equal(w.held(), expect) })
+	runs := w.fired()
+	for i := range ills {
+		c := fmt.Sprint("conn_", i+1)
+		if n, most := tape.count(c, ill, time.Now()), most(rate, after+3*time.Second); n > most {
+			t.Errorf("%d: %d posts after it began, want at most %d", ills[i].code, n, most)
+		}
+		w.waits(5*time.Second, c+" waits for a hold", func() bool { return w.limited(runs[name(i)].ID) == "hold" })
+	}
+	// 130429 is tested again after 5 s. The others stay as they are.
+	stopped := time.Now()
+	time.Sleep(2 * time.Second)
+	for i := range 4 {
+		if n := tape.count(fmt.Sprint("conn_", i+1), stopped, time.Now()); n > 0 {
+			t.Errorf("%d: %d posts while it was held, want 0", ills[i].code, n)
+		}
+	}
+	tape.steady(t, rate, ill.Add(time.Second), time.Now(), watched(), "conn_6")
+	if err := w.service.SetFaults(healthy); err != nil {
+		t.Fatal(err)
+	}
+	for i, ill := range ills {
+		healed := time.Now()
+		if ill.heal != nil {
+			if err := ill.heal(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.goesOn(tape, healed, 15*time.Second, fmt.Sprint("conn_", i+1)) // 130429: a rest of at most 5 s before
+	}
+	w.waits(10*time.Second, "nothing is held", func() bool { return len(w.held()) == 0 })
+	w.close(p, lists)
+}
