@@ -81,7 +81,7 @@ var skipSentences = map[SkipReason]string{
 	InvalidPhone:       "the phone number is not a valid international number",
 	Duplicate:          "the same number stands in an earlier row of this list",
 	MissingVariable:    "a variable of the template has no value in this row",
-	InvalidVariable:    "a variable's value is not allowed in a template",
+	InvalidVariable:    "a variable's value is not allowed in a template, or the campaign forbids it",
 	OptedOut:           "the recipient opted out of marketing messages",
 	Suppressed:         "the number is on the suppression list",
 	Unreachable:        "the number was reported unreachable not long ago",

@@ -162,15 +162,16 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 
 // check is a preflight while it runs.
 type check struct {
-	in      PreflightInput
-	d       *Definition
-	p       *Preflight
-	src     *source
-	render  *Renderer
-	longest int   // characters of the longest coupon code
-	badZone int64 // rows whose time zone does not exist
-	noZone  int64 // rows without a time zone
-	tiers   int64 // sum of the tiers of the numbers; 0: unknown
+	in       PreflightInput
+	d        *Definition
+	p        *Preflight
+	src      *source
+	render   *Renderer
+	longest  int   // characters of the longest coupon code
+	badZone  int64 // rows whose time zone does not exist
+	noZone   int64 // rows without a time zone
+	tiers    int64 // sum of the tiers of the numbers; 0: unknown
+	suspects suspects
 	// companies are the clients that the connections belong to; "": one is not known.
 	companies []string
 }

@@ -121,6 +121,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 		return strings.Compare(a.Country, b.Country)
 	})
 	c.zoneFindings(j)
+	c.suspectFindings()
 	if len(c.p.Errors()) == 0 {
 		sum, err := list.Sum()
 		if err != nil {
@@ -164,6 +165,7 @@ func (c *check) count(r *pending, where *countries, perCountry map[string]int64)
 		c.p.Sendable++
 		perCountry[where.of(r.To)]++
 		c.longest = max(c.longest, c.render.codeLength(r.Cells))
+		c.suspects.add(c.render, r.Row, r.Cells)
 		return nil
 	}
 	c.p.Skipped[r.Skip]++

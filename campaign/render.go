@@ -33,6 +33,9 @@ func (s *slot) value(cells []string) (string, *VariableError) {
 		cell = cells[s.column]
 	}
 	v := clean(cell)
+	if why := s.forbid.refuses(v); why != "" {
+		return "", &VariableError{Reason: InvalidVariable, Column: s.header, Value: shorten(v), Sentence: why}
+	}
 	if v == "" {
 		v = s.fallback
 	}

@@ -38,7 +38,9 @@ type slot struct {
 	text     string // of a literal
 	column   int    // index into the row's cells; -1 for a literal
 	header   string
-	fallback string // Variable.Default
+	variable string     // name in the campaign file; "" for a literal
+	fallback string     // Variable.Default
+	forbid   *forbidden // Variable.Forbid
 }
 
 // missingColumn is a variable for which the list has no column.
@@ -124,7 +126,9 @@ func (d *Definition) bind(u use, path, text string, header []string) (parameter,
 		case at < 0:
 			missing = append(missing, missingColumn{path, fmt.Sprintf("the list has no column %q", name), columnsOf(name, header)})
 		}
-		p.slots = append(p.slots, slot{column: at, header: name, fallback: clean(d.Variables[part.text].Default)})
+		of := d.Variables[part.text]
+		p.slots = append(p.slots, slot{column: at, header: name, variable: part.text,
+			fallback: clean(of.Default), forbid: newForbidden(part.text, of.Forbid)})
 	}
 	return p, missing
 }

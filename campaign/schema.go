@@ -115,10 +115,18 @@ func schemaNotes() []note {
 			more: func(s *jsonschema.Schema) { s.Default = "valid" }},
 		{path: "variables", text: "How single variables are filled.", more: func(s *jsonschema.Schema) {
 			s.PropertyNames = names
-			s.AdditionalProperties.Required = []string{"default"}
+			s.AdditionalProperties.MinProperties = ptr(1)
 		}},
 		{path: "variables{}.default", text: "Used where a row has no value. Without it the row is skipped (missing_variable).",
 			examples: []any{"friend"}, more: variable},
+		{path: "variables{}.forbid",
+			text: "Values that are not sent: exact texts, and the kinds error_values (#N/A, NULL, nan), formulas and placeholders ({{name}}). " +
+				"Such a row is skipped (invalid_variable).",
+			examples: []any{forbidKinds(), []string{"Test"}},
+			more: func(s *jsonschema.Schema) {
+				s.MinItems, s.UniqueItems = ptr(1), true
+				s.Items.MinLength = ptr(1)
+			}},
 		{path: "schedule", text: "Launches the campaign at set times (`campaignd serve`)."},
 		{path: "schedule.cron", text: "Five fields, or a descriptor such as @daily.", examples: []any{"0 9 * * MON"}, more: variable},
 		{path: "schedule.timezone", text: "IANA time zone of cron.", examples: []any{"Africa/Lagos"},

@@ -159,11 +159,14 @@ func (s *source) checkVariables(d *Definition) {
 		if strings.Contains(v.Default, "{{") {
 			s.at(path+".default", "a default is a text, not another variable", "")
 		}
+		s.checkForbid(path, v)
 		value := clean(v.Default)
 		if value == "" {
-			s.at(path,
-				"has no default, and nothing else can be said of a variable",
-				"give default, or remove the entry: without it such rows are skipped (missing_variable)")
+			if len(v.Forbid) == 0 {
+				s.at(path,
+					"has neither default nor forbid",
+					"give one of them, or remove the entry: without a default, rows without a value are skipped (missing_variable)")
+			}
 			continue
 		}
 		if _, why := fault(value); why != "" {
@@ -173,5 +176,23 @@ func (s *source) checkVariables(d *Definition) {
 				s.at(path+".default", fmt.Sprintf("%q %s", shorten(value), why), "")
 			}
 		}
+	}
+}
+
+// checkForbid finds values that forbid cannot mean. A misspelt kind would count as a text that no
+// row has, and would refuse nothing.
+func (s *source) checkForbid(path string, v Variable) {
+	for i, text := range v.Forbid {
+		at := fmt.Sprintf("%s.forbid[%d]", path, i)
+		near := spelling.Nearest(text, forbidKinds())
+		switch {
+		case clean(text) == "":
+			s.at(at, "empty, and a row without a value is never sent", `write a text, in quotes if it is "NULL" or begins with #`)
+		case near != "" && near != text:
+			s.at(at, fmt.Sprintf("%q is no kind of value", shorten(text)), fmt.Sprintf("did you mean %q?", near))
+		}
+	}
+	if f := newForbidden("", v.Forbid); clean(v.Default) != "" && f.refuses(clean(v.Default)) != "" {
+		s.at(path+".default", "forbid refuses this text", "take it out of forbid, or choose another default")
 	}
 }

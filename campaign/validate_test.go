@@ -177,7 +177,7 @@ func TestValuesOfAFileAreHeldToTheirBounds(t *testing.T) {
 		{template("body: ['{{ .name }}']") + "variables: {nam: {default: a}}\n",
 			`variables.nam: the template does not use this variable; did you mean "name"?`},
 		{template("body: ['{{ .x }}']") + "variables: {x: {default: ' '}}\n",
-			"variables.x: has no default, and nothing else can be said of a variable"},
+			"variables.x: has neither default nor forbid"},
 		{template("body: ['{{ .x }}']") + "variables: {x: {default: '{{ .y }}'}}\n",
 			"variables.x.default: a default is a text, not another variable"},
 		{template("body: ['{{ .x }}']") + "variables: {x: {default: \"a\\tb\"}}\n", "variables.x.default: the text has a tab"},

@@ -1,6 +1,6 @@
-// Package spelling finds the known name that is nearest in spelling to an unknown one. The readers
-// of campaign files and of the configuration, the check of templates and the commands call it for
-// the remedy of an unknown name. Its functions are pure and take names of any length.
+// Package spelling finds the known name that is nearest in spelling to an unknown one, and writes
+// counts. The readers of campaign files and of the configuration, the check of templates and the
+// commands call it for the remedy of an unknown name, and wherever a sentence counts. Its functions are pure and take names of any length.
 package spelling
 
 import (
@@ -34,6 +34,14 @@ func DidYouMean(name string, candidates []string) string {
 		return fmt.Sprintf("did you mean %q?", n)
 	}
 	return "known here: " + strings.Join(candidates, ", ")
+}
+
+// Count is a number with its noun: "1 row", "2 rows". The plural of noun is noun with an s.
+func Count(n int64, noun string) string {
+	if n == 1 || n == -1 {
+		return fmt.Sprintf("%d %s", n, noun)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func plain(s string) string {
