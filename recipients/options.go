@@ -112,6 +112,9 @@ func delimiterOf(s string) (rune, error) {
 	return r, nil
 }
 
+// Comma is the character of Delimiter; 0 when it is to be detected.
+func (o Options) Comma() (rune, error) { return delimiterOf(o.Delimiter) }
+
 // The encodings a list may have.
 const (
 	UTF8        = "utf-8"

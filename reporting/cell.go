@@ -62,3 +62,13 @@ func plainNumber(s string) bool {
 	}
 	return digits > 0 && points <= 1
 }
+
+// ExcelCell writes a number as ="+2348031234567" if Excel would take digits or a sign from it: with
+// a +, with leading zeros, or with more than 11 digits, which it shows as 2.34803E+12. Such a
+// formula computes nothing. Any other cell stays unchanged.
+func ExcelCell(s string) string {
+	if !plainNumber(s) || s[0] != '+' && !(len(s) > 1 && s[0] == '0' && s[1] != '.') && len(s) <= 11 {
+		return s
+	}
+	return `="` + s + `"`
+}

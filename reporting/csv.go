@@ -30,7 +30,27 @@ var columns = [...]string{
 // A row with fewer cells than the header is padded. In a row with more cells (malformed_row) the
 // surplus is left out, since no reader could tell which columns it belongs to.
 func WriteCSV(ctx context.Context, w io.Writer, l campaign.ReportLedger, run campaign.Run) error {
-	out := csv.NewWriter(bufio.NewWriterSize(w, 64<<10))
+	return export(ctx, csv.NewWriter(bufio.NewWriterSize(w, 64<<10)), l, run, nil)
+}
+
+// WriteExcel writes the lines of WriteCSV so that Excel opens them as they are: with a byte order
+// mark, CRLF, and cells separated by comma, which is to be the list's own delimiter. A number that
+// Excel would round or shorten is written as ="08031234567"; recipients reads such a cell as text.
+func WriteExcel(ctx context.Context, w io.Writer, l campaign.ReportLedger, run campaign.Run, comma rune) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	if _, err := b.WriteString("\uFEFF"); err != nil {
+		return fmt.Errorf("export of run %s: %w", run.ID(), err)
+	}
+	out := csv.NewWriter(b)
+	out.Comma, out.UseCRLF = comma, true
+	if err := export(ctx, out, l, run, ExcelCell); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// export writes the header and the lines. cell changes each cell once more; nil changes none.
+func export(ctx context.Context, out *csv.Writer, l campaign.ReportLedger, run campaign.Run, cell func(string) string) error {
 	record := exportHeader(run.Header)
 	if err := out.Write(record); err != nil {
 		return fmt.Errorf("export of run %s: %w", run.ID(), err)
@@ -39,7 +59,13 @@ func WriteCSV(ctx context.Context, w io.Writer, l campaign.ReportLedger, run cam
 		if err != nil {
 			return fmt.Errorf("export of run %s: %w", run.ID(), err)
 		}
-		if err := out.Write(appendLine(record[:0], &line, len(run.Header))); err != nil {
+		record = appendLine(record[:0], &line, len(run.Header))
+		if cell != nil {
+			for i := range record {
+				record[i] = cell(record[i])
+			}
+		}
+		if err := out.Write(record); err != nil {
 			return fmt.Errorf("export of run %s, row %d: %w", run.ID(), line.Row, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"campaignd/campaign"
+	"campaignd/recipients"
 )
 
 func TestExportIsAsScriptsExpect(t *testing.T) {
@@ -25,6 +26,33 @@ func TestExportIsAsScriptsExpect(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "report.csv", b.Bytes())
+}
+
+// Excel opens the file by a double click: with its letters, in columns, and with whole numbers.
+func TestAnExportForExcelKeepsNumbersAndLetters(t *testing.T) {
+	m := &memory{lines: []campaign.Line{{
+		Delivery: campaign.Delivery{Row: 1, To: "+2348031234567", Cells: []string{"08031234567", "Zoë; Ltd", "=SUM(1)", "12.50", "123456789012", "0.5"}},
+		Status:   campaign.Queued,
+	}}}
+	run := campaign.Run{No: 1, Campaign: "c", Header: []string{"phone", "name", "f", "price", "id", "share"}}
+	var b bytes.Buffer
+	if err := WriteExcel(t.Context(), &b, m, run, ';'); err != nil {
+		t.Fatal(err)
+	}
+	want := "\uFEFF" + strings.Join(append(slices.Clone(columns[:]), run.Header...), ";") + "\r\n" +
+		`1;"=""+2348031234567""";;queued;;;;0;;;;;;"=""08031234567""";"Zoë; Ltd";'=SUM(1);12.50;"=""123456789012""";0.5` + "\r\n"
+	if b.String() != want {
+		t.Errorf("got\n%q\nwant\n%q", b.String(), want)
+	}
+	r, err := recipients.NewReader(&b, "report.csv", recipients.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	row, err := r.Next()
+	if err != nil || row.To != "+2348031234567" || row.Cells[len(columns)] != "08031234567" {
+		t.Errorf("read again as a list: got %+v, %v, want the number and the list's own cell", row, err)
+	}
 }
 
 func TestExportOfAnEmptyListIsAHeader(t *testing.T) {

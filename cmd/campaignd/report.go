@@ -8,22 +8,29 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
+	"campaignd/recipients"
 	"campaignd/reporting"
 )
 
 func (p *program) cmdReport() *cobra.Command {
 	var format string
+	var excel bool
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Print what became of a run: totals, or every row of its list",
 		Long: `Prints the figures of a run (table, json) or one line per row of its list, in its order (csv). RUN is what
-"campaignd runs" prints, its number, or latest. The command also works while the run is sending.`,
+"campaignd runs" prints, its number, or latest. The command also works while the run is sending.
+
+--excel writes the CSV so that Excel opens it by a double click: with a byte order mark, the delimiter of the list, and long
+numbers as text.`,
 		Example: `  campaignd report latest
   campaignd report spring-sale-3 --format json
-  campaignd report 3 --format csv > report.csv`,
+  campaignd report 3 --format csv > report.csv
+  campaignd report 3 --excel > report.csv`,
 		Args: oneRun,
 	}
 	cmd.Flags().StringVarP(&format, "format", "o", "table", "table, json or csv")
+	cmd.Flags().BoolVar(&excel, "excel", false, "CSV for Excel: byte order mark, the list's own delimiter, numbers as text")
 	cmd.Flags().StringVar(&format, "output", "table", "the same as --format")
 	_ = cmd.Flags().MarkHidden("output")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -32,7 +39,14 @@ func (p *program) cmdReport() *cobra.Command {
 		default:
 			return usage(fmt.Errorf("--format %q is unknown; give table, json or csv", format))
 		}
+		given := cmd.Flags().Changed("format") || cmd.Flags().Changed("output")
+		if excel && given && format != "csv" {
+			return usage(fmt.Errorf("--excel writes CSV, not %s; leave out --format", format))
+		}
 		return p.withRunOf(cmd.Context(), toRead, args[0], func(l campaign.Ledger, c *daemon.Config, r campaign.Run) error {
+			if excel {
+				return reporting.WriteExcel(cmd.Context(), p.stdout, l, r, p.commaOf(r))
+			}
 			if format == "csv" {
 				w := bufio.NewWriter(p.stdout)
 				if err := reporting.WriteCSV(cmd.Context(), w, l, r); err != nil {
@@ -51,6 +65,25 @@ func (p *program) cmdReport() *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// commaOf is the delimiter of the run's list: as the campaign names it, else as the list is written.
+// It is a comma, and standard error says so, if the list can no longer be read.
+func (p *program) commaOf(r campaign.Run) rune {
+	var options recipients.Options
+	if d, err := campaign.ParseStored(r.Campaign, r.Definition); err == nil {
+		options = d.Recipients.Options()
+	}
+	if comma, err := options.Comma(); err == nil && comma != 0 {
+		return comma
+	}
+	list, err := recipients.Open(r.ListName, options)
+	if err != nil {
+		fmt.Fprintf(p.stderr, "campaignd: %s cannot be read now, so its delimiter is not known: this file has commas\n", printable(r.ListName))
+		return ','
+	}
+	defer func() { _ = list.Close() }() // it was only read
+	return list.Dialect().Delimiter
 }
 
 // writeReport writes a report as a table or as JSON.

@@ -114,8 +114,7 @@ func (p *program) cmdSuppressionsImport() *cobra.Command {
 		Long: `Reads a CSV file, or standard input if FILE is -, with a column to (or phone, mobile, msisdn, whatsapp). The optional
 columns scope, until and source are those of an export; the scope marketing@COMPANY blocks the messages of one client alone.
 Rows without a number are named on standard error and make the exit code 2; the other rows are imported all the same.`,
-		Example: "  campaignd suppressions import do-not-contact.csv --scope all\n" +
-			"  campaignd suppressions export | ssh host campaignd suppressions import -",
+		Example: "  campaignd suppressions import do-not-contact.csv --scope all",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("want one FILE; for example `%s do-not-contact.csv`", cmd.CommandPath())
