@@ -85,7 +85,7 @@ func TestFourReplicasMakeOnePreflight(t *testing.T) {
 		}
 		makeDue(t, file)
 	}
-	write(strings.Replace(string(good), "order_update", "not_approved_yet", 1))
+	write(strings.Replace(string(good), `, "{{ .order }}"]`, "]", 1)) // the template has two variables
 	for range 3 {
 		c.fourFire(c.dir)
 	}
