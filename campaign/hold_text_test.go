@@ -16,7 +16,8 @@ func TestEachHoldIsOneSentence(t *testing.T) {
 		"connection conn_1 is held since 2026-09-21 12:00:00 UTC: an operator holds it (maintenance); it ends at 2026-09-21 14:00:00 UTC; " +
 			"`campaignd holds lift connection conn_1` ends it earlier": {
 			Scope: HoldConnection, ID: "conn_1", Reason: "operator", Detail: "maintenance", Source: HoldByOperator, Until: at(2 * time.Hour)},
-		"run spring-3 is held since 2026-09-21 12:00:00 UTC: an operator holds it; only an operator ends it: `campaignd holds lift run spring-3`": {
+		"run spring-3 is held since 2026-09-21 12:00:00 UTC: an operator holds it; " +
+			"only an operator ends it: `campaignd holds lift run spring-3`": {
 			Scope: HoldRun, ID: "spring-3", Reason: "operator", Source: HoldByOperator},
 		"everything that is sent from business account acc is held since 2026-09-21 12:00:00 UTC: the business account has a payment or " +
 			"eligibility problem (131042); an event that the account is active again ends it; " +
@@ -27,7 +28,8 @@ func TestEachHoldIsOneSentence(t *testing.T) {
 		"everything that is sent for company co_1 is held since 2026-09-21 12:00:00 UTC: the service reports it as suspended (SUSPENDED); " +
 			"an event that the company is active again ends it; `campaignd holds lift company co_1` ends it earlier": {
 			Scope: HoldCompany, ID: "co_1", Reason: "SUSPENDED", Detail: "the service reports it as suspended", Source: HoldByEvent},
-		"template promo (en_US) of account acc is held since 2026-09-21 12:00:00 UTC: the platform has paused the template because of its quality " +
+		"template promo (en_US) of account acc is held since 2026-09-21 12:00:00 UTC: " +
+			"the platform has paused the template because of its quality " +
 			"(PAUSED); the approval of the template ends it; `campaignd holds lift template acc/promo/en_US` ends it earlier": {
 			Scope: HoldTemplate, ID: "acc/promo/en_US", Reason: "PAUSED", Detail: templateSentences["PAUSED"], Source: HoldByEvent},
 		"template promo (en_US) of every account is held since 2026-09-21 12:00:00 UTC: the platform has disabled the template (DISABLED); " +
@@ -64,7 +66,8 @@ func TestEachHoldIsOneSentence(t *testing.T) {
 
 func TestARunIsHeldWhenEachConnectionIs(t *testing.T) {
 	run := Run{No: 1, Campaign: "spring", State: Running, Template: "promo", Language: "en_US",
-		Definition: []byte("name: spring\nconnections: [a, b]\ntemplate: {name: promo, language: en_US}\nrecipients: {file: x.csv, columns: {to: phone}}\n")}
+		Definition: []byte("name: spring\nconnections: [a, b]\ntemplate: {name: promo, language: en_US}\n" +
+			"recipients: {file: x.csv, columns: {to: phone}}\n")}
 	of := func(c string) Origin { return Origin{Connection: c, Account: "acc_" + c, Company: "co"} }
 	hold := func(scope HoldScope, id string) Hold { return Hold{Scope: scope, ID: id, Since: holdNoon} }
 	for name, c := range map[string]struct {
@@ -96,7 +99,8 @@ func TestARunIsHeldWhenEachConnectionIs(t *testing.T) {
 
 func TestWhyNamesTheHold(t *testing.T) {
 	run := Run{No: 1, Campaign: "spring", State: Running,
-		Definition: []byte("name: spring\nconnections: [a]\ntemplate: {name: promo, language: en_US}\nrecipients: {file: x.csv, columns: {to: phone}}\n")}
+		Definition: []byte("name: spring\nconnections: [a]\ntemplate: {name: promo, language: en_US}\n" +
+			"recipients: {file: x.csv, columns: {to: phone}}\n")}
 	h := Hold{Scope: HoldAccount, ID: "acc", Reason: "131042", Source: HoldByStatus, Since: holdNoon}
 	of := func(c string) Origin { return Origin{Connection: c, Account: "acc"} }
 	l := held{tallies: []Tally{{Status: Queued, N: 5}}, segments: []SegmentState{{Segment: Segment{Hi: 5}, LeaseUntil: minute(2)}}}

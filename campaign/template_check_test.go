@@ -30,7 +30,8 @@ func TestATemplateIsFoundByNameAndLanguage(t *testing.T) {
 		{"sale", "de", 1, nil}, {"hello", "en-US", 2, nil},
 		{"sale", "en", -1, []string{`warning template.language: the service lists template "sale", but not in en, on connection c1` + follows +
 			`it lists it in fr, de`}},
-		{"sales", "de", -1, []string{`warning template.name: the service lists no template "sales" on connection c1` + follows + `did you mean "sale"?`}},
+		{"sales", "de", -1, []string{
+			`warning template.name: the service lists no template "sales" on connection c1` + follows + `did you mean "sale"?`}},
 		{"autumn", "de", -1, []string{`warning template.name: the service lists no template "autumn" on connection c1` + follows +
 			`create it at the service and wait for its approval`}},
 	} {

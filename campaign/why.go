@@ -202,9 +202,6 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 				continue
 			}
 		}
-		if r.LimitedBy == "cap" { // the word of the senders
-			r.LimitedBy = "run_rate"
-		}
 		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.LimitedBy, r.Detail, r.Rate, r.At, r.Stale(now)})
 	}
 	for _, p := range pace {

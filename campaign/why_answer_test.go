@@ -79,11 +79,11 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 		"nobody ends sending": {Run{State: Running}, held{tallies: sending, segments: ended}, "nobody is sending it" + start},
 		"nobody settles": {Run{State: Running}, held{tallies: doubts, segments: ended},
 			"2 rows are in doubt, and nobody is there to settle them" + start},
-		"a lane is bound": {Run{State: Running}, held{tallies: queued, segments: leased, lanes: lane("cap", "the tier is used up")},
+		"a lane is bound": {Run{State: Running}, held{tallies: queued, segments: leased, lanes: lane("run_rate", "the tier is used up")},
 			"conn_1: the tier is used up"},
 		"nothing is ready": {Run{State: Running},
 			held{tallies: queued, segments: leased, lanes: lane("none", "nothing is ready")}, "it is being sent"},
-		"no word of a lane":   {Run{State: Running}, held{tallies: sending, segments: leased, lanes: lane("cap", "")}, "it is being sent"},
+		"no word of a lane":   {Run{State: Running}, held{tallies: sending, segments: leased, lanes: lane("run_rate", "")}, "it is being sent"},
 		"leased, no lane yet": {Run{State: Running}, held{tallies: queued, segments: leased}, "it is being sent"},
 		"only doubts": {Run{State: Running}, held{tallies: doubts, lanes: lane("none", "")},
 			"2 rows are in doubt until a webhook proves them sent or their window is over"},
@@ -150,7 +150,7 @@ func TestALaneWithoutReportsIsStale(t *testing.T) {
 	}
 	serving := LaneReport{Connection: "a", Owner: "x/1/1", LimitedBy: "none", At: now}
 	for age, want := range map[time.Duration]int{10 * time.Minute: 2, 10*time.Minute + 1: 1} {
-		missed := LaneReport{Connection: "a", Owner: "y/1/1", LimitedBy: "cap", At: now.Add(-age)}
+		missed := LaneReport{Connection: "a", Owner: "y/1/1", LimitedBy: "run_rate", At: now.Add(-age)}
 		var w Why
 		w.show([]LaneReport{serving, missed}, now)
 		if len(w.Lanes) != want {
@@ -183,7 +183,7 @@ func TestWhyGivesAFinishOnlyWhileItIsSent(t *testing.T) {
 		"1e8 s":             {Running, 100_000_000, 1, 1, 0},
 	} {
 		h := held{tallies: []Tally{{Status: Queued, N: c.queued}},
-			lanes:    []LaneReport{{Connection: "a", LimitedBy: "cap", Rate: c.rate, At: now}},
+			lanes:    []LaneReport{{Connection: "a", LimitedBy: "run_rate", Rate: c.rate, At: now}},
 			segments: []SegmentState{{Segment: Segment{Hi: 1}, LeaseUntil: now.Add(c.lease)}}}
 		w, err := Explain(t.Context(), h, Run{No: 1, Campaign: "a", State: c.state}, WhyHolds{}, now)
 		want := now.Add(c.want)

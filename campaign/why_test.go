@@ -87,7 +87,8 @@ func TestWhyCountsALimitOnceAndNoGoneSender(t *testing.T) {
 		"under the campaign's own": {capped, []LaneReport{lane("a", 2, 0), lane("b", 2, 0)}, 10 * time.Second, 0},
 		"one of them is gone":      {run, []LaneReport{lane("a", 2, 0), lane("b", 2, 16*time.Second)}, 10 * time.Second, 1},
 	} {
-		w, err := Explain(t.Context(), waiting{c.lanes, []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}}, c.run, WhyHolds{}, now)
+		w, err := Explain(t.Context(), waiting{c.lanes, []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}},
+			c.run, WhyHolds{}, now)
 		if err != nil {
 			t.Fatal(err)
 		}

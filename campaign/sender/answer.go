@@ -91,7 +91,9 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 	}
 	switch n.circuit.settle(t, v, code, a.delivery.Key, a.tries > 0) {
 	case heals:
-		p.e.holds.lift(campaign.Lift{Scope: campaign.HoldConnection, ID: n.connection, Reason: breakerReason, At: now, By: campaign.HoldByBreaker})
+		p.e.holds.lift(campaign.Lift{
+			Scope: campaign.HoldConnection, ID: n.connection, Reason: breakerReason, At: now, By: campaign.HoldByBreaker,
+		})
 	case trips:
 		p.trip(v, e, now)
 	case stays:

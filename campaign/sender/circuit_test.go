@@ -80,8 +80,8 @@ func TestAHalfOpenBreakerIsTested(t *testing.T) {
 			w.fails(a, doubt, time.Now())
 		}
 		for i, rest := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
-			if b := h.breaker("conn_1"); b.Until.Sub(time.Now()) != rest {
-				t.Errorf("rest %d is %v, want %v", i, b.Until.Sub(time.Now()), rest)
+			if b := h.breaker("conn_1"); time.Until(b.Until) != rest {
+				t.Errorf("rest %d is %v, want %v", i, time.Until(b.Until), rest)
 			}
 			time.Sleep(rest)
 			if state, _ := h.circuit("conn_1", time.Now()); state != halfOpen {
@@ -164,7 +164,6 @@ func TestAnUnreachableServiceOpensTheBreakerAfterThreeRests(t *testing.T) {
 type holdLedger struct {
 	stubLedger
 	added  [][]campaign.Hold
-	lifted int
 	stored []campaign.Hold
 }
 
@@ -196,7 +195,7 @@ func TestHoldsAreWrittenOnce(t *testing.T) {
 		}
 		held := func() time.Duration {
 			one, _ := h.by(campaign.Origin{Connection: "conn_1"}, time.Now())
-			return one.Until.Sub(time.Now())
+			return time.Until(one.Until)
 		}
 		h.add(wait(900*time.Millisecond), time.Now())
 		if got := held(); got != 900*time.Millisecond {

@@ -222,7 +222,7 @@ func (h *holds) run(ctx context.Context, facts context.Context) {
 		}
 		t.Stop()
 		if ctx.Err() == nil {
-			h.refresh(facts)
+			_ = h.refresh(facts) // it has logged its error, and the next reading tries again
 		}
 	}
 }
@@ -310,10 +310,10 @@ func (h *holds) write(ctx context.Context) error {
 	}
 	h.writing = changes{}
 	for _, one := range ended {
-		h.o.Log.Info("hold ended", "hold", one.Sentence(time.Now()))
+		h.o.Log.Debug("hold ended", "hold", one.Sentence(time.Now()))
 	}
 	for _, one := range began {
-		h.o.Log.Warn("hold began", "hold", one.Sentence(time.Now()))
+		h.o.Log.Debug("hold began", "hold", one.Sentence(time.Now()))
 	}
 	return err
 }

@@ -82,7 +82,7 @@ func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 			continue
 		}
 		if p.queue.isRefused(r, now) {
-			p.limit(r, "cap", ownLimit(r.rate))
+			p.limit(r, "run_rate", ownLimit(r.rate))
 		}
 		wants = wants || p.capacity(r, most) >= half(r.ahead(most)) && !p.standsStill(r, now) && p.canSend(r, now)
 	}

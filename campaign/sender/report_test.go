@@ -112,7 +112,7 @@ func TestALimitAppliesOnlyBelowThePace(t *testing.T) {
 		for _, tt := range []struct {
 			limit, rate float64
 			limitedBy   string
-		}{{0, 72, "throughput"}, {0.5, 0.5, "cap"}, {71.9, 71.9, "cap"}, {72, 72, "throughput"}, {72.1, 72, "throughput"}} {
+		}{{0, 72, "throughput"}, {0.5, 0.5, "run_rate"}, {71.9, 71.9, "run_rate"}, {72, 72, "throughput"}, {72.1, 72, "throughput"}} {
 			got, _ := report(t, func(w *worker) {
 				w.planner.setRuns([]*run{{no: 1, rate: tt.limit, connections: []string{"conn_1"}}, {no: 2, connections: []string{"conn_1"}}})
 			})

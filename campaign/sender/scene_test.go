@@ -65,7 +65,8 @@ type request struct {
 const pace = 68
 
 func newScene(t *testing.T) *scene {
-	s := &scene{t: t, limiter: throttle.NewLocal(), began: time.Now(), runs: map[string]campaign.Run{}, flying: map[string]int{}, nth: map[string]int{}}
+	s := &scene{t: t, limiter: throttle.NewLocal(), began: time.Now(), runs: map[string]campaign.Run{},
+		flying: map[string]int{}, nth: map[string]int{}}
 	base := "/dev/shm"
 	if _, err := os.Stat(base); err != nil {
 		base = ""
@@ -210,7 +211,8 @@ func respond(status int, body string) *http.Response {
 
 // refuse is a refusal by a code of the platform.
 func refuse(code int) *http.Response {
-	return respond(400, fmt.Sprintf(`{"error":"send_account","message":"Refused.","meta":{"errorClass":"account","retryable":false,"code":%d}}`, code))
+	return respond(400, fmt.Sprintf(
+		`{"error":"send_account","message":"Refused.","meta":{"errorClass":"account","retryable":false,"code":%d}}`, code))
 }
 
 // count counts the requests from one instant to another that match; nil matches all.
@@ -227,10 +229,6 @@ func (s *scene) count(from, to time.Time, match func(*request) bool) (n int) {
 
 func over(connection string) func(*request) bool {
 	return func(q *request) bool { return q.connection == connection }
-}
-
-func with(template string) func(*request) bool {
-	return func(q *request) bool { return q.template == template }
 }
 
 // steady requires that a number or run sent at its full rate, within 5 %.

@@ -68,7 +68,7 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 		l.Rate, l.LimitedBy = r.paced(s.Rate), "none"
 		l.Detail = "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt"
 	case r.paced(s.Rate) < s.Rate:
-		l.Rate, l.LimitedBy, l.Detail = r.rate, "cap", ownLimit(r.rate)
+		l.Rate, l.LimitedBy, l.Detail = r.rate, "run_rate", ownLimit(r.rate)
 	default:
 		l.LimitedBy, l.Detail = "throughput", fmt.Sprintf("it sends at its pace of %.4g messages per second", s.Rate)
 	}

@@ -38,7 +38,7 @@ func report(t *testing.T, before func(*worker)) (capped, free campaign.LaneRepor
 
 func TestALaneSendsAtTheSmallerOfPaceAndLimit(t *testing.T) {
 	capped, free := report(t, nil)
-	if capped.Rate != 5 || capped.LimitedBy != "cap" || capped.Detail != "the campaign's own limit of 5 messages per second" {
+	if capped.Rate != 5 || capped.LimitedBy != "run_rate" || capped.Detail != "the campaign's own limit of 5 messages per second" {
 		t.Errorf("below the number's pace: %+v, want 5/s limited by cap", capped)
 	}
 	if free.Rate != 72 || free.LimitedBy != "throughput" {
@@ -60,7 +60,7 @@ func TestALaneIsLimitedBetweenTwoPermissions(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if free.LimitedBy != "cap" || free.Detail != "the campaign's own limit of 500 messages per second" {
+		if free.LimitedBy != "run_rate" || free.Detail != "the campaign's own limit of 500 messages per second" {
 			t.Errorf("refused: limited by %s (%s), want cap", free.LimitedBy, free.Detail)
 		}
 		if capped.LimitedBy != "none" {

@@ -22,11 +22,10 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	config.Ledger = "sqlite:" + filepath.Join(c.dir, "ill.db")
 	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	scene := sandbox.Demo()
-	d := new(Daemon)
 	api := httptest.NewUnstartedServer(nil)
 	config.Service.BaseURL = "http://" + api.Listener.Addr().String()
-	var err error
-	if d, err = New(t.Context(), &config, Options{}); err != nil {
+	d, err := New(t.Context(), &config, Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {

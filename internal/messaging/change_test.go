@@ -24,10 +24,13 @@ func TestStatesOfNumbersAndAccountsOfEveryShape(t *testing.T) {
 			KindAccount, "2001", Change{Word: "DISABLE"}},
 		{platform("account_update", `{"event":"DISABLED_UPDATE","ban_info":{"waba_ban_state":"REINSTATE"}}`),
 			KindAccount, "2001", Change{Word: "REINSTATE"}},
-		{platform("account_update", `{"event":"ACCOUNT_RESTRICTION","restriction_info":[{"restriction_type":"RESTRICTED_ADD_PHONE_NUMBER_ACTION"},`+
-			`{"restriction_type":"RESTRICTED_BIZ_INITIATED_MESSAGING","expiration":"1790003600"},{"restriction_type":"RESTRICTED_UTILITY_TEMPLATES"}]}`),
+		{platform("account_update", `{"event":"ACCOUNT_RESTRICTION","restriction_info":[`+
+			`{"restriction_type":"RESTRICTED_ADD_PHONE_NUMBER_ACTION"},`+
+			`{"restriction_type":"RESTRICTED_BIZ_INITIATED_MESSAGING","expiration":"1790003600"},`+
+			`{"restriction_type":"RESTRICTED_UTILITY_TEMPLATES"}]}`),
 			KindAccount, "2001", Change{Word: "RESTRICTED_BIZ_INITIATED_MESSAGING", Until: ends}},
-		{platform("account_update", `{"event":"ACCOUNT_RESTRICTION","restriction_info":[{"restriction_type":"RESTRICTED_ADD_PHONE_NUMBER_ACTION"}]}`),
+		{platform("account_update", `{"event":"ACCOUNT_RESTRICTION","restriction_info":[`+
+			`{"restriction_type":"RESTRICTED_ADD_PHONE_NUMBER_ACTION"}]}`),
 			KindAccount, "2001", Change{Word: "RESTRICTED_ADD_PHONE_NUMBER_ACTION"}},
 		{platform("account_update", `{"event":"ACCOUNT_VIOLATION","violation_info":{"violation_type":"SCAM"}}`),
 			KindAccount, "2001", Change{Word: "ACCOUNT_VIOLATION"}},

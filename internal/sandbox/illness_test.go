@@ -103,7 +103,8 @@ func TestOneNumberGetsNoUsefulAnswer(t *testing.T) {
 		}
 		wantAnswer(t, c, "conn_2", 1, 200, `{"data`)
 	})
-	sick(t, `faults: {pages: [{status: 200, body: '{"data":{}}', share: 1, connections: [conn_1], accepted: true}]}`, func(t *testing.T, c *scene) {
+	const page = `faults: {pages: [{status: 200, body: '{"data":{}}', share: 1, connections: [conn_1], accepted: true}]}`
+	sick(t, page, func(t *testing.T, c *scene) {
 		wantAnswer(t, c, "conn_1", 1, 200, `{"data`)
 		for m := range c.s.Messages() {
 			if m.Answer != "page" {

@@ -260,7 +260,8 @@ func (s *Sandbox) platformRules(f *Faults, p *post, now time.Time) *refusal {
 		}
 	}
 	for _, r := range f.Refusals {
-		if covered(r.Connections, p.conn) && (r.Times == 0 || p.nth <= uint64(r.Times)) && unit(s.hash(drawRefusal+purpose(r.Code), p.to)) < r.Share {
+		if covered(r.Connections, p.conn) && (r.Times == 0 || p.nth <= uint64(r.Times)) &&
+			unit(s.hash(drawRefusal+purpose(r.Code), p.to)) < r.Share {
 			s.coded[r.Code]++
 			return platformRefusal(r.Code, "")
 		}

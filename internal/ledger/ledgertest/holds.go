@@ -11,7 +11,8 @@ import (
 )
 
 // origin is that of every intent of the promises on holds.
-var origin = campaign.Origin{Key: "k", Company: "c", Account: "acc", Portfolio: "p", Connection: "conn_1", Template: "sale", Language: "en_US",
+var origin = campaign.Origin{Key: "k", Company: "c", Account: "acc", Portfolio: "p", Connection: "conn_1",
+	Template: "sale", Language: "en_US",
 	Run: "spring-1"}
 
 // minutes is so many minutes from now, to the millisecond. Holds end by the real clock.

@@ -136,7 +136,7 @@ var reportPromises = []promise{
 		b := campaign.LaneReport{Run: r.No, Connection: "conn_2", LimitedBy: "window", At: at(1)}
 		f.ok(f.l.ReportLanes(f.ctx, "one", []campaign.LaneReport{a, {Run: r.No + 1, Connection: "conn_1", At: at(0)}}))
 		f.ok(f.l.ReportLanes(f.ctx, "two", []campaign.LaneReport{b}))
-		a.LimitedBy = "cap"
+		a.LimitedBy = "run_rate"
 		f.ok(f.l.ReportLanes(f.ctx, "one", []campaign.LaneReport{a}))
 		got, err := f.l.Lanes(f.ctx, r.No)
 		f.ok(err)

@@ -60,7 +60,8 @@ var olderRuns = []olderRun{
 // an unknown one, one that waits to be sent again, one that is being sent again, a doubt of a
 // quarantine that any connection may have sent, and a doubt of which no event tells.
 func (r olderRun) statements() []string {
-	const accepted = "INSERT INTO outcome (rid, state, attempt, mh, message_id, result_at) VALUES (%d, 5 /* accepted */, 1, %d, 'wamid.%d', %d)"
+	const accepted = "INSERT INTO outcome (rid, state, attempt, mh, message_id, result_at) " +
+		"VALUES (%d, 5 /* accepted */, 1, %d, 'wamid.%d', %d)"
 	id, ms := int64(r.no)<<32, at(0).UnixMilli()
 	all := []string{
 		fmt.Sprintf(`INSERT INTO run (no, state, wanted, reason, marketing, budget, template, language, template_event, detail, created_at,

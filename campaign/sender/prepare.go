@@ -1,0 +1,62 @@
+package sender
+
+import (
+	"context"
+	"fmt"
+
+	"campaignd/campaign"
+)
+
+// prepared returns the compiled run. A run that this version cannot send stays as it is: another
+// replica may be of the version that can, and its operator can cancel it.
+func (e *Engine) prepared(s campaign.Run) (*run, bool) {
+	r, err := e.run(s)
+	if err != nil {
+		if why := err.Error(); e.refused[s.No] != why { // once, not at each look
+			e.refused[s.No] = why
+			e.o.Log.Error("run cannot be prepared", "run", s.ID(), "err", err)
+		}
+		return nil, false
+	}
+	delete(e.refused, s.No)
+	return r, true
+}
+
+// run returns the compiled run, compiling it when it is new.
+func (e *Engine) run(s campaign.Run) (*run, error) {
+	e.mu.Lock()
+	r := e.runs[s.No]
+	e.mu.Unlock()
+	if r == nil {
+		var err error
+		if r, err = compile(s, e.o); err != nil {
+			return nil, err
+		}
+		e.mu.Lock()
+		e.runs[s.No] = r
+		e.mu.Unlock()
+	}
+	r.observe(s)
+	return r, nil
+}
+
+// readAssets reads the uploaded headers of a run when they are new: they are renewed while a long
+// run lasts.
+func (e *Engine) readAssets(ctx context.Context, r *run, s campaign.Run) error {
+	if s.AssetUntil.Equal(r.assetUntil) {
+		return nil
+	}
+	assets, err := e.ledger.Assets(ctx, s.No)
+	if err != nil {
+		return fmt.Errorf("read the header media of %s: %w", s.ID(), err)
+	}
+	r.assets.Store(&assets)
+	r.assetUntil = s.AssetUntil
+	return nil
+}
+
+func (e *Engine) forget(no campaign.RunNo) {
+	e.mu.Lock()
+	delete(e.runs, no)
+	e.mu.Unlock()
+}
