@@ -132,7 +132,8 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &groupLedger{took: 30 * time.Millisecond}
 		w, s := planning(t, l, Options{})
-		w.planner.limits, w.planner.limitedBy = map[campaign.RunNo]limitedBy{1: {"run_rate", "x"}}, map[campaign.RunNo]limitedBy{1: {"run_rate", "x"}}
+		w.planner.limits = map[campaign.RunNo]limitedBy{1: {"run_rate", "x"}}
+		w.planner.limitedBy = map[campaign.RunNo]limitedBy{1: {"run_rate", "x"}}
 		wait, err := w.planner.step(t.Context())
 		if err != nil || wait != 0 || !w.planner.heard || w.planner.slow != 60*time.Millisecond {
 			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, w.planner.heard, w.planner.slow)

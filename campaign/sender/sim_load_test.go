@@ -100,7 +100,8 @@ func (w *world) drawWorkload() workload {
 	}
 	for i := range runs {
 		k := uint64(i)
-		r := &campaignRun{name: fmt.Sprintf("sim%d", i), template: fmt.Sprintf("template_%d", i), category: "UTILITY", policy: campaign.UncertainHold}
+		r := &campaignRun{name: fmt.Sprintf("sim%d", i), template: fmt.Sprintf("template_%d", i), category: "UTILITY",
+			policy: campaign.UncertainHold}
 		r.from = i * w.draw("overlap", 80)
 		r.to = r.from + 40 + w.draw("rows", 120, k)
 		r.doubt = []time.Duration{20 * time.Second, time.Minute, 3 * time.Minute}[w.draw("doubt window", 3, k)]

@@ -142,7 +142,8 @@ func TestAnEngineEndsAlthoughItsLedgerIsAway(t *testing.T) {
 				time.Sleep(tt.after)
 				synctest.Wait()
 				posted := e.Stats()[0].Posted
-				if tt.n == campaign.SegmentSize && (posted <= 2048+fewUnanswered || len(e.rec.in) < 2048) || tt.n < campaign.SegmentSize && posted != tt.n {
+				if tt.n == campaign.SegmentSize && (posted <= 2048+fewUnanswered || len(e.rec.in) < 2048) ||
+					tt.n < campaign.SegmentSize && posted != tt.n {
 					t.Errorf("%d posted and %d results wait: not what is to be tried", posted, len(e.rec.in))
 				}
 				stop()

@@ -110,7 +110,8 @@ func TestEachBoundOfTheConfigurationIsChecked(t *testing.T) {
 		{"ledger: postgresql://h/x\n", "ledger: a.db\n", `ledger: "a.db"` + ledger},
 		{"redis: rediss://h\n", "redis: http://h\n", `redis: "http://h"` + redis},
 		{"redis: redis://h\n", "redis: 'redis://'\n", `redis: "redis://"` + redis},
-		{"suppressions: {scope: company}\n", "suppressions: {scope: client}\n", `suppressions.scope: "client" is unknown; give everywhere, company`},
+		{"suppressions: {scope: company}\n", "suppressions: {scope: client}\n",
+			`suppressions.scope: "client" is unknown; give everywhere, company`},
 		{"correlation: off\n", "correlation: on\n", `correlation: "on" is unknown; give off, tag`},
 		{"plan: {monthly_messages: 0}\n", "plan: {monthly_messages: 1}\n", "plan.monthly_messages: this version does not count " +
 			"the plan's messages; leave it 0, the service's 402 then pauses the runs"},

@@ -22,7 +22,8 @@ func minutes(n int) time.Time {
 
 // ill is a hold of the account that a failed status reports.
 func ill(since time.Time) campaign.Hold {
-	return campaign.Hold{Scope: campaign.HoldAccount, ID: "acc", Reason: "131042", Detail: "payment", Source: campaign.HoldByStatus, Since: since}
+	return campaign.Hold{Scope: campaign.HoldAccount, ID: "acc", Reason: "131042", Detail: "payment",
+		Source: campaign.HoldByStatus, Since: since}
 }
 
 // well lifts the holds of the account.

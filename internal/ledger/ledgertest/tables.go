@@ -109,7 +109,8 @@ func anOlderSchemaIsNotRead(t *testing.T, l Tables) {
 	knows := stored(t, l, newest)
 	alter(t, l, `DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)`)
 	err := l.ReadOnly(t.Context())
-	want := "its schema (" + stored(t, l, newest) + ") is older than this program's (" + knows + "): open it once with `campaignd serve` or `run`"
+	want := "its schema (" + stored(t, l, newest) + ") is older than this program's (" + knows +
+		"): open it once with `campaignd serve` or `run`"
 	if err == nil || errors.Is(err, campaign.ErrNewer) || !strings.Contains(err.Error(), want) {
 		t.Errorf("read: %v; want an error with %q", err, want)
 	}
