@@ -72,6 +72,16 @@ type ConnectionCheck struct {
 	Pace float64 `json:"pace"`
 }
 
+// WindowCheck says whether a campaign may send at the time of the check.
+type WindowCheck struct {
+	Window string    `json:"window"`
+	Open   int64     `json:"open"`            // sendable rows whose window is open
+	Closed int64     `json:"closed"`          // sendable rows whose window is closed
+	Begins time.Time `json:"begins,omitzero"` // when the first row may be sent; absent if no window opens within a year
+	// Sentence says the same for a person.
+	Sentence string `json:"sentence"`
+}
+
 // Preflight is what a check of a campaign and its list found, before anything is sent.
 type Preflight struct {
 	Campaign    string               `json:"campaign"`
@@ -91,6 +101,11 @@ type Preflight struct {
 	Duration    time.Duration        `json:"-"`                // of sending alone, without windows and tiers; 0: unknown
 	Seconds     float64              `json:"duration_seconds"` // Duration
 	Findings    []Finding            `json:"findings,omitempty"`
+	Window      *WindowCheck         `json:"window,omitempty"` // nil without a window; `check` fills it
+
+	// Zones counts the sendable rows by time zone: all under "" unless the window is in the
+	// recipients' zones.
+	Zones map[string]int64 `json:"-"`
 
 	Template *messaging.TemplateRecord `json:"-"` // the service's record; nil when the service was not asked
 	Senders  []int64                   `json:"-"` // keys of the campaign's own numbers
@@ -135,7 +150,7 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 	d := in.Definition
 	c := &check{in: in, d: d, p: &Preflight{
 		Campaign: d.Name, List: in.List, Category: d.Template.Category,
-		Skipped: map[SkipReason]int64{}, Senders: slices.Clone(in.Senders),
+		Skipped: map[SkipReason]int64{}, Zones: map[string]int64{}, Senders: slices.Clone(in.Senders),
 	}}
 	src := in.Source
 	if src == nil {

@@ -43,6 +43,7 @@ func (c *check) fault(err error) {
 type pending struct {
 	Delivery
 	line int
+	zone string // window group; "" when the window is the same for all rows
 }
 
 func (c *check) rows(ctx context.Context, list *List) error {
@@ -101,7 +102,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 				}
 			}
 		}
-		batch = append(batch, pending{d, row.Line})
+		batch = append(batch, pending{d, row.Line, j.groupOf(row)})
 		if bytes += width(d.Cells); len(batch) == suppressionBatch || bytes > wideBatch {
 			if err := flush(); err != nil {
 				return err
@@ -163,6 +164,7 @@ func (c *check) count(r *pending, where *countries, perCountry map[string]int64)
 	c.p.Rows++
 	if r.Skip == "" {
 		c.p.Sendable++
+		c.p.Zones[r.zone]++
 		perCountry[where.of(r.To)]++
 		c.longest = max(c.longest, c.render.codeLength(r.Cells))
 		c.suspects.add(c.render, r.Row, r.Cells)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,9 +40,10 @@ func (p *program) cmdCheck() *cobra.Command {
 		Use:   "check CAMPAIGN.yaml",
 		Short: "Check a campaign and its list; nothing is sent or stored",
 		Long: `Reads the campaign file and every row of its list, asks the service for connections, numbers and the template, and says
-what would become of each row, what is wrong where, and how long sending takes. The exit code is 2 when the campaign has a
-fault or no row can be sent. If only some rows are bad it is 0, or 2 with --strict. Bad rows are listed with line and reason:
-on a terminal the first of each reason; in a file, a pipe or JSON the first thousand of each; with --rejects all of them.`,
+what would become of each row, what is wrong where, whether the window is open, and how long sending takes. The exit code is
+2 when the campaign has a fault or no row can be sent. If only some rows are bad it is 0, or 2 with --strict. Bad rows are
+listed with line and reason: on a terminal the first of each reason; in a file, a pipe or JSON the first thousand of each;
+with --rejects all of them.`,
 		Example: `  campaignd check spring.yaml --recipients list.csv
   campaignd check spring.yaml --recipients list.csv --strict --rejects bad-rows.csv
   campaignd check spring.yaml --recipients list.csv --offline -o json`,
@@ -129,7 +131,10 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 		defer func() { err = errors.Join(err, done()) }()
 	}
 	found, err := campaign.RunPreflight(ctx, in)
-	return found, withRemedy(c, err)
+	if err != nil {
+		return nil, withRemedy(c, err)
+	}
+	return found, checkWindow(def, found, time.Now())
 }
 
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know
@@ -207,6 +212,9 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	}
 	if f.Duration > 0 {
 		fmt.Fprintf(w, "sending takes about %s at %.4g messages per second\n", campaign.Duration(f.Duration), f.Pace)
+	}
+	if f.Window != nil {
+		fmt.Fprintf(w, "window %s: %s\n", f.Window.Window, f.Window.Sentence)
 	}
 	var countries []string
 	for i, c := range f.Countries {

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/internal/spelling"
+)
+
+// checkWindow says in found whether the campaign may send now, if it has a window.
+func checkWindow(d *campaign.Definition, found *campaign.Preflight, now time.Time) error {
+	if d.Window == nil || found.Sendable == 0 {
+		return nil
+	}
+	w, err := plan.ParseWindow(*d.Window)
+	if err != nil {
+		return err
+	}
+	var groups []plan.Group
+	for name, rows := range found.Zones {
+		zone, err := plan.Zone(name)
+		if err != nil {
+			return err
+		}
+		groups = append(groups, plan.Group{Remaining: rows, Zone: zone})
+	}
+	o := plan.OpeningAt(now, w, groups...)
+	found.Window = &campaign.WindowCheck{Window: w.String(), Open: o.Open, Closed: o.Closed, Begins: o.Opens}
+	if o.Open > 0 {
+		found.Window.Begins = now.UTC()
+	}
+	found.Window.Sentence = windowSentence(o)
+	if d.Policies.Approval && !found.Window.Begins.IsZero() {
+		found.Window.Sentence += ", after `campaignd approve`"
+	}
+	return nil
+}
+
+// windowSentence says when sending would begin, in the zone of the window.
+func windowSentence(o plan.Opening) string {
+	local := func(t time.Time) string { return t.In(o.Zone).Format("Mon 2006-01-02 15:04 MST") }
+	part := fmt.Sprintf("open for %d of %s", o.Open, spelling.Count(o.Open+o.Closed, "recipient"))
+	switch {
+	case o.Open == 0 && o.Opens.IsZero():
+		return "closed, and it does not open within a year"
+	case o.Open == 0:
+		return "closed; sending would begin " + local(o.Opens)
+	case o.Closed > 0 && o.Opens.IsZero():
+		return part + ", and it does not open for the others within a year; sending would begin now"
+	case o.Closed > 0:
+		return part + ", for the next from " + local(o.Opens) + "; sending would begin now"
+	case o.Closes.IsZero():
+		return "always open; sending would begin now"
+	}
+	return "open until " + local(o.Closes) + "; sending would begin now"
+}
