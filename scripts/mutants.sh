@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Applies each named mutation (internal/mutant) and requires that a test detects it: the simulation
-# of the send path, else the tests of the package with the mutation. The test binaries are built
-# once; CAMPAIGND_MUTANT chooses the mutation. The script fails if a mutation survives.
+# of the send path and a scene of it, else the tests of the package with the mutation. The test
+# binaries are built once; CAMPAIGND_MUTANT chooses the mutation. The script fails if a mutation
+# survives.
 #
 #   scripts/mutants.sh            every mutation in the code
 #   scripts/mutants.sh NAME...    these mutations
@@ -30,7 +31,7 @@ try() {
 	b=$(binary "$1")
 	[ -x "$b" ] || go test -c -tags mutants -o "$b" "$1"
 	case $1 in
-	"$simulation") set -- "$1" "$2" -test.run '^TestSimulation' -seeds "$seeds" -failures 1 ;;
+	"$simulation") set -- "$1" "$2" -test.run '^Test(Simulation|WhatWasGranted)' -seeds "$seeds" -failures 1 ;;
 	./internal/ledger/sqlite | ./internal/ledger/postgres) set -- "$1" "$2" -test.run '^TestEachMutation' ;;
 	esac
 	(cd "$1" && CAMPAIGND_MUTANT=$2 "$b" -test.short -test.failfast -test.timeout 90s "${@:3}") >"$work/log" 2>&1

@@ -3,6 +3,7 @@
 package throttle_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -26,8 +27,8 @@ func TestFullBucketForAMissingKeyIsCaught(t *testing.T) {
 	if worst := throttletest.WorstSecond(incident(t, server.URL(0), limit, 3*time.Second, empty)); worst > limit {
 		t.Errorf("without the mutation %d messages in one second, want at most %d", worst, limit)
 	}
+	defer mutant.Set(os.Getenv("CAMPAIGND_MUTANT"))
 	mutant.Set("missing_key_full_bucket")
-	defer mutant.Set("")
 	worst := throttletest.WorstSecond(incident(t, server.URL(1), limit, 3*time.Second, empty))
 	t.Logf("with the mutation the worst second has %d messages, limit %d", worst, limit)
 	if worst <= limit {
@@ -42,8 +43,8 @@ func TestARateThatIsNotSharedIsCaught(t *testing.T) {
 	if got := shared(t, server, 0); got[0] != 56 {
 		t.Errorf("without the mutation the replicas send at %v per second, want 56", got)
 	}
+	defer mutant.Set(os.Getenv("CAMPAIGND_MUTANT"))
 	mutant.Set("cubic_unshared")
-	defer mutant.Set("")
 	if got := shared(t, server, 1); got[0] == 56 {
 		t.Errorf("a rate that is not shared goes unnoticed: the replicas send at %v per second, want more than 56", got)
 	}

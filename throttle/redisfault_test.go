@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -241,11 +243,21 @@ func (p *proxy) track(c net.Conn, on bool) {
 	}
 }
 
-// cut closes every connection.
+// cut closes every connection, and returns when they are closed: a Close beside another one does not
+// wait for it.
 func (p *proxy) cut() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.conns {
+	old := maps.Clone(p.conns)
+	p.mu.Unlock()
+	for c := range old {
 		c.Close()
+	}
+	for left := true; left; {
+		p.mu.Lock()
+		left = slices.ContainsFunc(slices.Collect(maps.Keys(old)), func(c net.Conn) bool { return p.conns[c] })
+		p.mu.Unlock()
+		if left {
+			<-time.After(time.Millisecond)
+		}
 	}
 }
