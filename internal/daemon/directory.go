@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"campaignd/campaign"
@@ -57,6 +59,29 @@ func (d *directory) origin(connection string) campaign.Origin {
 	o.Account = cmp.Or(own.Account, told.AccountID, connection)
 	o.Portfolio = cmp.Or(own.Portfolio, o.Company)
 	return o
+}
+
+// peers returns the accounts that may be the business account of a connection, beside its own. If the
+// service does not tell accounts, each connection of a company is an account of its own, although
+// several may share one.
+func (d *directory) peers(connection string) (accounts []string) {
+	o := d.origin(connection)
+	if o.Company == "" || o.Account != connection {
+		return nil
+	}
+	d.mu.RLock()
+	ids := slices.Collect(maps.Keys(d.known))
+	d.mu.RUnlock()
+	for id := range d.cfg.Numbers {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		if other := d.origin(id); id != connection && other.Company == o.Company && other.Account == id {
+			accounts = append(accounts, id)
+		}
+	}
+	return accounts
 }
 
 // refresh asks the service for its connections and their rates. The configuration and the defaults

@@ -138,7 +138,7 @@ func TestAServiceThatCannotTellIsAnErrorWithARemedy(t *testing.T) {
 // Holds name these ids. They are the same in every process, and no key is shown.
 func TestOriginsComeFromConfigurationAndService(t *testing.T) {
 	c := serviceOf(t, 200, `{"data": []}`)
-	c.Numbers = map[string]Number{"b": {Company: "co_b", Account: "acc", Portfolio: "main"}, "alone": {Account: "acc"}}
+	c.Numbers = map[string]Number{"b": {Company: "co_b", Account: "acc", Portfolio: "main"}, "alone": {Account: "acc"}, "c": {Company: "co"}}
 	d := newDirectory(c)
 	client, err := NewClient(c)
 	if err != nil {
@@ -156,6 +156,11 @@ func TestOriginsComeFromConfigurationAndService(t *testing.T) {
 	} {
 		if got := d.origin(want.Connection); got != want {
 			t.Errorf("origin of %s = %+v, want %+v", want.Connection, got, want)
+		}
+	}
+	for connection, want := range map[string]string{"a": "[c]", "c": "[a]", "b": "[]", "alone": "[]", "other": "[]"} {
+		if got := fmt.Sprint(d.peers(connection)); got != want {
+			t.Errorf("accounts that may be that of %s = %s, want %s", connection, got, want)
 		}
 	}
 	if got := fingerprint(messaging.Secret{}); got != "" {

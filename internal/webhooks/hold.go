@@ -74,6 +74,19 @@ func (i *Intake) accountsOf(e *messaging.Event) []string {
 	return ids
 }
 
+// healedBy returns the accounts that an event heals: those that it is about (accountsOf), and those
+// that may be the same because nobody tells the account of their connections. A hold that ends too
+// early begins again with the next refusal; one that no event ends needs an operator.
+func (i *Intake) healedBy(e *messaging.Event, about []string) []string {
+	ids := slices.Clone(about)
+	for _, id := range i.o.Peers(e.Connection) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // foldTemplate logs every template event for the operator. The ledger gets only those that begin or
 // end a hold. own is the event's own time: an event without a time ends nothing.
 func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own time.Time) {
@@ -115,6 +128,7 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 	if own.IsZero() {
 		return
 	}
+	accounts = i.healedBy(e, accounts)
 	if accounts[0] != "" { // also what was held while the account was not known
 		accounts = append(accounts, "")
 	}
@@ -162,6 +176,9 @@ func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time
 		level, line = slog.LevelWarn, "event without a time: it ends no hold"
 	default:
 		line = "event that ends holds"
+		if scope == campaign.HoldAccount {
+			ids = i.healedBy(e, ids)
+		}
 		for _, id := range ids {
 			facts.Lifts = append(facts.Lifts, campaign.Lift{Scope: scope, ID: id, At: e.At, By: campaign.HoldByEvent})
 		}

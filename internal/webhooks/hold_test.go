@@ -121,6 +121,30 @@ func TestAccountAndNumberEventsHoldAndHeal(t *testing.T) {
 	}
 }
 
+// Where nobody tells the accounts, conn_1 and conn_2 of one client may share one, and the event that
+// heals it names one of them.
+func TestAHealingEventHealsAccountsNobodyTells(t *testing.T) {
+	o := Options{Peers: func(c string) []string { return map[string][]string{"conn_1": {"conn_2"}}[c] }}
+	promo := func(word string) string { return `{"name":"promo","language":"en_US","event":"` + word + `"}` }
+	e, _ := folded(t, o,
+		serviceEvent("account.updated", "conn_1", `{"status":"disabled"}`, noon),
+		serviceEvent("account.updated", "conn_1", `{"status":"active"}`, noon.Add(time.Minute)),
+		serviceEvent("number.updated", "conn_1", `{"status":"connected"}`, noon.Add(2*time.Minute)),
+		serviceEvent("template.status", "conn_1", promo("APPROVED"), noon.Add(3*time.Minute)))
+	want := []string{
+		"hold account conn_1 DISABLED since 12:00", // the other one finds out for itself
+		"lift account conn_1  at 12:01",
+		"lift account conn_2  at 12:01",
+		"lift connection conn_1  at 12:02",
+		"lift template conn_1/promo/en_US  at 12:03",
+		"lift template conn_2/promo/en_US  at 12:03",
+		"lift template /promo/en_US  at 12:03",
+	}
+	if d := cmp.Diff(want, short(e)); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
 // Events without a time begin what they begin at their receipt, and end nothing.
 func TestAnEventWithoutATimeEndsNothing(t *testing.T) {
 	e, _ := folded(t, clients,

@@ -51,6 +51,10 @@ type Options struct {
 	// Origin returns what is known of a connection: the ids that holds name. It is called by many
 	// goroutines at once. Default: the connection alone, which is its own account.
 	Origin func(connection string) campaign.Origin
+	// Peers returns the accounts of other connections that may be the business account of this one,
+	// because nobody tells it. An event that heals the one heals them too. It is called by many
+	// goroutines at once. Default: none.
+	Peers func(connection string) []string
 	// PerCompany keeps an opt-out to the company of its connection. Default: it is one from all.
 	PerCompany bool
 	// OptOut knows the messages and button payloads that mean "stop". The zero value knows the
@@ -133,6 +137,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Origin == nil {
 		o.Origin = func(c string) campaign.Origin { return campaign.Origin{Connection: c, Account: c} }
+	}
+	if o.Peers == nil {
+		o.Peers = func(string) []string { return nil }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
