@@ -114,7 +114,7 @@ func TestAHalfOpenBreakerIsTested(t *testing.T) {
 
 // An unknown answer counts as a try of its recipient, the third is the end. While the breaker is not
 // closed the connection is at fault, and nobody's tries are counted.
-func TestAnUnknownAnswerIsItsRecipientsWhileTheBreakerIsClosed(t *testing.T) {
+func TestAnUnknownAnswerIsItsRecipientsMatter(t *testing.T) {
 	e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryUnknown, Status: 403, Code: "http_403"}
 	for _, tt := range []struct {
 		tries  int
@@ -134,7 +134,7 @@ func TestAnUnknownAnswerIsItsRecipientsWhileTheBreakerIsClosed(t *testing.T) {
 
 // A service that cannot be reached is asked after 0.5 s, 1 s and 2 s; then the breaker opens. An
 // answer begins anew.
-func TestAnUnreachableServiceOpensTheBreakerAfterThreeRests(t *testing.T) {
+func TestThreeFailedConnectionsOpenTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a, _ := answering(t)
 		away := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryLater, Code: "not_connected"}

@@ -125,8 +125,8 @@ func (c *cluster) stuckImport(age time.Duration) (campaign.Run, string) {
 // A stuck import says why, is launched again when its list is corrected, and ends.
 func TestACorrectedListIsAnotherFiring(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	c.config.Sending.Lease = campaign.Duration(time.Millisecond)
-	run, _ := c.stuckImport(20 * time.Millisecond)
+	c.config.Sending.Lease = campaign.Duration(500 * time.Millisecond) // an import as old is not left to its creator
+	run, _ := c.stuckImport(600 * time.Millisecond)
 	c.fourFire(c.dir)
 	stuck, err := c.ledger.Run(t.Context(), run.No)
 	if err != nil || stuck.State != campaign.Importing || !strings.Contains(stuck.Detail, "not here") {
@@ -149,8 +149,8 @@ func TestACorrectedListIsAnotherFiring(t *testing.T) {
 // A stuck import ends at its grace, and does not hold up the schedule.
 func TestAStuckImportEndsAtItsGrace(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	c.config.Sending.Lease = campaign.Duration(time.Millisecond)
-	run, file := c.stuckImport(20 * time.Millisecond)
+	c.config.Sending.Lease = campaign.Duration(500 * time.Millisecond) // an import as old is not left to its creator
+	run, file := c.stuckImport(600 * time.Millisecond)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
