@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )
 
@@ -221,8 +222,8 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 	settled := p.EndedAt.Add(def.Policies.DoubtWindow.Std()) // a cancelled run does not wait for it
 	switch {
 	case rows == 0 && f.Elsewhere > 0:
-		return fmt.Errorf("%w: the %d rows of %s that are %s are in another follow-up run already; `campaignd runs` lists it",
-			ErrNobody, f.Elsewhere, p.ID(), f.where)
+		return fmt.Errorf("%w: %s in another follow-up run already of those of %s that are %s; `campaignd runs` lists it",
+			ErrNobody, spelling.Count(f.Elsewhere, "row is", "rows are"), p.ID(), f.where)
 	case rows == 0 && f.NoID > 0:
 		return fmt.Errorf("%w: the service answered all %d of them with a success without an id, so none is sent again; "+
 			"--where unknown=accepted_no_id and --where unknown=not_the_service send them all the same, some of them a second time",
@@ -230,11 +231,11 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 	case rows == 0:
 		return fmt.Errorf("%w: %s has no row that is %s; see `campaignd report %[2]s`", ErrNobody, p.ID(), f.where)
 	case doubtful > 0 && p.State == Cancelled && now.Before(settled):
-		return fmt.Errorf("%w: %d rows were in doubt when %s was cancelled, and a webhook may still prove them sent; wait until %s",
-			ErrNotNow, doubtful, p.ID(), settled.Format(time.RFC3339))
+		return fmt.Errorf("%w: %s in doubt when %s was cancelled, and a webhook may still prove them sent; wait until %s",
+			ErrNotNow, spelling.Count(doubtful, "row was", "rows were"), p.ID(), settled.Format(time.RFC3339))
 	case early > 0 && !f.in.Early:
-		return fmt.Errorf("%w: %d rows failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",
-			ErrNotNow, early, until.Format(time.RFC3339))
+		return fmt.Errorf("%w: %s failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",
+			ErrNotNow, spelling.Count(early, "row", "rows"), until.Format(time.RFC3339))
 	}
 	var err error
 	f.run, err = f.in.Ledger.CreateRun(ctx, Run{

@@ -188,7 +188,7 @@ func TestAskingTwiceForAFollowUpSendsNobodyTwice(t *testing.T) {
 		t.Errorf("all failed: %+v, %v, want 1 chosen and 1 elsewhere", rest, err)
 	}
 	if _, err := follow(l, parent, "failed=3"); !errors.Is(err, campaign.ErrNobody) ||
-		!strings.Contains(err.Error(), "the 1 rows of a-1 that are failed=3 are in another follow-up run already") {
+		!strings.Contains(err.Error(), "1 row is in another follow-up run already of those of a-1 that are failed=3") {
 		t.Errorf("nobody left: %v, want %v", err, campaign.ErrNobody)
 	}
 	// The same selection of another parent is another run.
@@ -221,9 +221,9 @@ func TestAFollowUpWaitsUntilItMaySend(t *testing.T) {
 		says  string
 	}{
 		"limited an hour ago": {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: hour}, false, campaign.ErrNotNow,
-			"1 rows failed with 131049 less than 24 hours ago and would fail again; wait until " + hour.Add(24*time.Hour).Format(time.RFC3339)},
+			"1 row failed with 131049 less than 24 hours ago and would fail again; wait until " + hour.Add(24*time.Hour).Format(time.RFC3339)},
 		"limited nearly a day ago": {campaign.Line{Status: campaign.Failed, Code: "131049",
-			FailedAt: time.Now().Add(-24*time.Hour + time.Minute)}, false, campaign.ErrNotNow, "1 rows failed with 131049"},
+			FailedAt: time.Now().Add(-24*time.Hour + time.Minute)}, false, campaign.ErrNotNow, "1 row failed with 131049"},
 		"limited a day ago": {campaign.Line{Status: campaign.Failed, Code: "131049",
 			FailedAt: time.Now().Add(-24*time.Hour - time.Second)}, false, nil, ""},
 		"limited, and early is meant":   {campaign.Line{Status: campaign.Failed, Code: "131049", FailedAt: time.Now()}, true, nil, ""},

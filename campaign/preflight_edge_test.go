@@ -152,9 +152,9 @@ func TestRowsWithoutATimeZoneAreCounted(t *testing.T) {
 	}{
 		"none": {row(1, "Africa/Lagos"), nil}, "one that is none": {row(1, "Mars/Olympus"), []string{named}},
 		"two": {row(1, "Mars/Olympus") + row(2, "Nowhere"),
-			[]string{named, "window.timezone: 2 rows name a time zone that does not exist: they are sent by the clock of Africa/Accra"}},
+			[]string{named, "window.timezone: 2 rows name a time zone that does not exist: sent by the clock of Africa/Accra"}},
 		"empty": {row(1, " ") + row(2, "Africa/Lagos"),
-			[]string{"window.timezone: 1 rows have no time zone: they are sent by the clock of Africa/Accra"}},
+			[]string{"window.timezone: 1 row has no time zone: sent by the clock of Africa/Accra"}},
 		"a skipped": {row(1, "Africa/Lagos") + row(1, "Mars/Olympus"), nil},
 	} {
 		in := springInput(t, file, "to,tz\n"+c.rows)

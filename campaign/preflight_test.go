@@ -56,7 +56,7 @@ func TestPreflightCountsWhatARunWillDo(t *testing.T) {
 	if sum, _, err := recipients.Hash(in.List); err != nil || p.ListHash != sum {
 		t.Errorf("hash = %s, %v, want %s", p.ListHash, err, sum)
 	}
-	if w := p.Warnings(); len(w) != 1 || !strings.Contains(w[0].What, "1 recipients have US numbers") {
+	if w := p.Warnings(); len(w) != 1 || !strings.Contains(w[0].What, "1 recipient has US numbers") {
 		t.Errorf("warnings = %v, want one, of the US number", w)
 	}
 	// 0.9 x 0.95 x 80 + 0.9 x 0.7 x 20
@@ -221,7 +221,7 @@ func TestLimitsAreAnnounced(t *testing.T) {
 	}
 	p := preflight(t, springInput(t, springFile+"window: {timezone: recipient}\n", springList))
 	if w := p.Warnings(); len(w) != 3 ||
-		!strings.Contains(w[2].What+w[1].What, "5 rows have no time zone: they are sent by the clock of UTC") {
+		!strings.Contains(w[2].What+w[1].What, "5 rows have no time zone: sent by the clock of UTC") {
 		t.Errorf("warnings = %v, want 3, one of rows without a time zone", w)
 	}
 }

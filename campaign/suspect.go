@@ -183,7 +183,7 @@ func (c *check) suspectFindings() {
 		c.p.Findings = append(c.p.Findings, Finding{
 			Level: LevelWarning, Where: c.in.List,
 			What: fmt.Sprintf("variable %s: %s would be sent %s such as %q (%s)",
-				key.variable, spelling.Count(of.count, "recipient"), kind.one, of.value, in),
+				key.variable, spelling.Count(of.count, "recipient", "recipients"), kind.one, of.value, in),
 			Remedy: fmt.Sprintf("correct them, or skip such rows with variables: {%s: {forbid: [%s]}}", key.variable, kind.name),
 		})
 	}

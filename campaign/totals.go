@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 // DefaultPace is the pace of a number without configuration, in messages per second: f x (R -
@@ -33,7 +34,8 @@ func (c *check) totals() {
 	send := p.Sendable
 	if most := d.Limits.MaxMessages; most > 0 && send > most {
 		c.say(LevelWarning, "limits.max_messages",
-			fmt.Sprintf("%d rows can be sent and the limit is %d: %d become skipped (over_limit)", send, most, send-most),
+			fmt.Sprintf("%s can be sent and the limit is %d: %s skipped (over_limit)", spelling.Count(send, "row", "rows"), most,
+				spelling.Count(send-most, "becomes", "become")),
 			"")
 		send = most
 	}
@@ -56,8 +58,8 @@ func (c *check) totals() {
 	// Without a Service the tiers are unknown (0), and there is no finding.
 	if c.tiers > 0 && send > c.tiers {
 		c.say(LevelWarning, "connections",
-			fmt.Sprintf("%d recipients, but the numbers may reach at most %d people in 24 hours. campaignd does not count them: "+
-				"it sends all, and the platform refuses or fails what is beyond", send, c.tiers),
+			fmt.Sprintf("%s, but the numbers may reach at most %d people in 24 hours. campaignd does not count them: "+
+				"it sends all, and the platform refuses or fails what is beyond", spelling.Count(send, "recipient", "recipients"), c.tiers),
 			fmt.Sprintf("send at most %d a day, with limits.max_messages or in shorter lists; portfolios may share their limit", c.tiers))
 	}
 	if p.Marketing {
@@ -65,8 +67,8 @@ func (c *check) totals() {
 			if n.Country == "US" {
 				// Since 1 April 2025; 131049 arrives by webhook (docs/service.md#errors).
 				c.say(LevelWarning, "template.category",
-					fmt.Sprintf("%d recipients have US numbers: the platform delivers no marketing templates to them (131049), "+
-						"and each attempt counts against the allowance", n.Rows),
+					fmt.Sprintf("%s US numbers: the platform delivers no marketing templates to them (131049), "+
+						"and each attempt counts against the allowance", spelling.Count(n.Rows, "recipient has", "recipients have")),
 					"take them out of the list")
 			}
 		}
@@ -80,7 +82,7 @@ func (c *check) totals() {
 	if p.Sendable == 0 && len(p.Errors()) == 0 {
 		p.Findings = append(p.Findings, Finding{
 			Level: LevelError, Where: c.in.List,
-			What:   fmt.Sprintf("none of the %d rows can be sent", p.Rows),
+			What:   fmt.Sprintf("none of the %s can be sent", spelling.Count(p.Rows, "row", "rows")),
 			Remedy: "see the reasons of the rows",
 		})
 	}
@@ -93,12 +95,12 @@ func (c *check) zoneFindings(j *judge) {
 	}
 	if n := c.badZone; n > 1 {
 		c.say(LevelWarning, "window.timezone",
-			fmt.Sprintf("%d rows name a time zone that does not exist: they are sent by the clock of %s", n, j.zones.fallback),
+			fmt.Sprintf("%s a time zone that does not exist: sent by the clock of %s", spelling.Count(n, "row names", "rows name"), j.zones.fallback),
 			"")
 	}
 	if n := c.noZone; n > 0 {
 		c.say(LevelWarning, "window.timezone",
-			fmt.Sprintf("%d rows have no time zone: they are sent by the clock of %s", n, j.zones.fallback),
+			fmt.Sprintf("%s no time zone: sent by the clock of %s", spelling.Count(n, "row has", "rows have"), j.zones.fallback),
 			"add a column timezone, or map it with recipients.columns: {timezone: COLUMN}")
 	}
 }

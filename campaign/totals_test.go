@@ -61,14 +61,14 @@ func TestWarningsBeginBeyondTheirLimits(t *testing.T) {
 	}{
 		"as many as max_messages": {limits: Limits{MaxMessages: 5}, sendable: 5},
 		"one more": {limits: Limits{MaxMessages: 5}, sendable: 6,
-			want: []string{"6 rows can be sent and the limit is 5: 1 become skipped (over_limit)"}},
+			want: []string{"6 rows can be sent and the limit is 5: 1 becomes skipped (over_limit)"}},
 		"a limit of one": {limits: Limits{MaxMessages: 1}, sendable: 2,
-			want: []string{"2 rows can be sent and the limit is 1: 1 become skipped (over_limit)"}},
+			want: []string{"2 rows can be sent and the limit is 1: 1 becomes skipped (over_limit)"}},
 		"until not_after": {limits: Limits{NotAfter: Duration(10 * time.Second)}, sendable: 10, pace: 1},
 		"a second after it": {limits: Limits{NotAfter: Duration(10 * time.Second)}, sendable: 11, pace: 1,
 			want: []string{"sending takes about 11s at 1.0 messages per second: what is left after 10s is skipped (expired)"}},
 		"max_messages before that": {limits: Limits{NotAfter: Duration(10 * time.Second), MaxMessages: 10}, sendable: 11, pace: 1,
-			want: []string{"11 rows can be sent and the limit is 10: 1 become skipped (over_limit)"}},
+			want: []string{"11 rows can be sent and the limit is 10: 1 becomes skipped (over_limit)"}},
 		"media for 25 days": {header: &HeaderUse{Image: &MediaUse{ID: "1"}}, sendable: 25 * day, pace: 1},
 		"media for longer": {header: &HeaderUse{Image: &MediaUse{ID: "1"}}, sendable: 25*day + 1, pace: 1,
 			want: []string{"sending takes about 600h1s, and the service deletes media 30 days after upload"}},
@@ -87,7 +87,7 @@ func TestWarningsBeginBeyondTheirLimits(t *testing.T) {
 			want: []string{"2 recipients, but the numbers may reach at most 1 people in 24 hours. campaignd does not count them: " +
 				"it sends all, and the platform refuses or fails what is beyond"}},
 		"tiers of the limited": {limits: Limits{MaxMessages: 100}, sendable: 101, tiers: 100,
-			want: []string{"101 rows can be sent and the limit is 100: 1 become skipped (over_limit)"}},
+			want: []string{"101 rows can be sent and the limit is 100: 1 becomes skipped (over_limit)"}},
 	} {
 		k := &check{p: &Preflight{Rows: c.sendable, Sendable: c.sendable, Pace: c.pace},
 			d: &Definition{Limits: c.limits, Template: TemplateUse{Header: c.header}}, tiers: c.tiers, src: readSource("c.yaml", nil)}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"campaignd/internal/spelling"
 )
 
 // laneFresh is how old a lane's report may be. Senders write one every two seconds, and a machine
@@ -233,11 +235,11 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 	switch run.State {
 	case Importing:
 		if run.Detail != "" {
-			return "none", fmt.Sprintf("its import failed after %d rows, and `campaignd serve` tries it again: %s; `campaignd cancel %s` ends it",
-				run.Rows, run.Detail, run.ID())
+			return "none", fmt.Sprintf("its import failed after %s, and `campaignd serve` tries it again: %s; `campaignd cancel %s` ends it",
+				spelling.Count(run.Rows, "row", "rows"), run.Detail, run.ID())
 		}
-		return "none", fmt.Sprintf("its list is being imported (%d rows so far); if the importing process is gone, "+
-			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file", run.Rows)
+		return "none", fmt.Sprintf("its list is being imported (%s so far); if the importing process is gone, "+
+			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file", spelling.Count(run.Rows, "row", "rows"))
 	case WaitingApproval:
 		return "pause", fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
 	case Paused:
@@ -279,8 +281,8 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 		case open > 0:
 			return "none", "nobody is sending it: start `campaignd serve`, or `campaignd run` with its files"
 		case w.Totals.InDoubt > 0:
-			return "doubt", fmt.Sprintf("%d rows are in doubt, and nobody is there to settle them: "+
-				"start `campaignd serve`, or `campaignd run` with its files", w.Totals.InDoubt)
+			return "doubt", fmt.Sprintf("%s in doubt, and nobody is there to settle them: "+
+				"start `campaignd serve`, or `campaignd run` with its files", spelling.Count(w.Totals.InDoubt, "row is", "rows are"))
 		}
 	}
 	for _, l := range w.Lanes {
@@ -292,7 +294,8 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 	case open > 0:
 		return "throughput", "it is being sent"
 	case w.Totals.InDoubt > 0:
-		return "doubt", fmt.Sprintf("%d rows are in doubt until a webhook proves them sent or their window is over", w.Totals.InDoubt)
+		return "doubt", fmt.Sprintf("%s in doubt until a webhook proves them sent or their window is over",
+			spelling.Count(w.Totals.InDoubt, "row is", "rows are"))
 	}
 	return "none", "it is about to finish"
 }

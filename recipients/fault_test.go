@@ -134,7 +134,7 @@ func TestMalformedRowsSayWhatAndWhere(t *testing.T) {
 	for name, c := range map[string]struct{ row, want string }{
 		"too few":  {"+12025550124,a\n", "line 3: 2 cells where the header has 3; add the missing ones, empty if need be"},
 		"too many": {"+12025550124,a,b,c\n", "line 3: 4 cells where the header has 3; quote a cell that holds the delimiter (comma)"},
-		"one":      {"+12025550124\n", "line 3: 1 cells where the header has 3; add the missing ones, empty if need be"},
+		"one":      {"+12025550124\n", "line 3: 1 cell where the header has 3; add the missing ones, empty if need be"},
 		"over two lines": {"+12025550124,\"a\nb\"\n",
 			"lines 3 to 4, read as one record: 2 cells where the header has 3; add the missing ones, empty if need be"},
 		"bare returns": {"+12025550124,a,b\r+12025550125,a,b\n",

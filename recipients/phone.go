@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/nyaruka/phonenumbers"
+
+	"campaignd/internal/spelling"
 )
 
 // Phones checks phone numbers as people write them. It is not safe for concurrent use: it
@@ -75,7 +77,7 @@ func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
 	case digits[0] == '0':
 		return "", 0, invalid(s, "has a 0 after the +, where the country code begins", "write + and the country code")
 	case len(digits) < 7:
-		return "", 0, invalid(s, fmt.Sprintf("has %d digits, fewer than any international number", len(digits)), "complete it")
+		return "", 0, invalid(s, fmt.Sprintf("has %s, fewer than any international number", spelling.Count(len(digits), "digit", "digits")), "complete it")
 	}
 	return "", 0, invalid(s, fmt.Sprintf("has %d digits, more than the 15 of E.164", len(digits)), "write one number without an extension")
 }
@@ -124,13 +126,14 @@ func (p *Phones) misfit(s, e164 string, plan *numbering, national string) *Fault
 	}
 	switch {
 	case len(national) < least:
-		return invalid(s, fmt.Sprintf("is too short: %d digits after +%d, where there should be %s",
-			len(national), plan.code, want), "complete it")
+		return invalid(s, fmt.Sprintf("is too short: %s after +%d, where there should be %s",
+			spelling.Count(len(national), "digit", "digits"), plan.code, want), "complete it")
 	case len(national) > most:
-		return invalid(s, fmt.Sprintf("is too long: %d digits after +%d, where there should be %s",
-			len(national), plan.code, want), "write one number without an extension")
+		return invalid(s, fmt.Sprintf("is too long: %s after +%d, where there should be %s",
+			spelling.Count(len(national), "digit", "digits"), plan.code, want), "write one number without an extension")
 	case !plan.isPossible(national):
-		return invalid(s, fmt.Sprintf("has %d digits after +%d, a length that no number there has", len(national), plan.code), "check it")
+		return invalid(s, fmt.Sprintf("has %s after +%d, a length that no number there has",
+			spelling.Count(len(national), "digit", "digits"), plan.code), "check it")
 	}
 	return invalid(s, fmt.Sprintf("is not an assigned number under +%d",
 		plan.code), "check it, or set recipients.validate: possible if it is new")

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"campaignd/internal/spelling"
 )
 
 // Row is one record of the list.
@@ -162,13 +164,13 @@ func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
 		fault.Message = fmt.Sprintf(`%s: a quote stands in the wrong place (line %d, byte %d); `+
 			`quote a whole cell or none of it, and write a quote inside as ""`, where, parse.Line+l.shift, parse.Column)
 	case bytes.ContainsRune(bytes.TrimRight(raw, "\r\n"), '\r'):
-		fault.Message = fmt.Sprintf("%s: %d cells where the header has %d, and a carriage return without line feed among them; "+
-			"save the list with LF or CRLF line ends", where, len(cells), columns)
+		fault.Message = fmt.Sprintf("%s: %s where the header has %d, and a carriage return without line feed among them; "+
+			"save the list with LF or CRLF line ends", where, spelling.Count(len(cells), "cell", "cells"), columns)
 	case len(cells) > columns:
-		fault.Message = fmt.Sprintf("%s: %d cells where the header has %d; quote a cell that holds the delimiter (%s)",
-			where, len(cells), columns, delimiterName(l.csv.Comma))
+		fault.Message = fmt.Sprintf("%s: %s where the header has %d; quote a cell that holds the delimiter (%s)",
+			where, spelling.Count(len(cells), "cell", "cells"), columns, delimiterName(l.csv.Comma))
 	default:
-		fault.Message = fmt.Sprintf("%s: %d cells where the header has %d; add the missing ones, empty if need be", where, len(cells), columns)
+		fault.Message = fmt.Sprintf("%s: %s where the header has %d; add the missing ones, empty if need be", where, spelling.Count(len(cells), "cell", "cells"), columns)
 	}
 	row := &Row{Number: l.number, Line: line, Cells: make([]string, columns), Fault: fault}
 	for i := range row.Cells[:min(columns, len(cells))] {

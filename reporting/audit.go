@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
+	"campaignd/internal/spelling"
 )
 
 // MaxProblems is how many problems an audit names; further ones are only counted.
@@ -218,18 +219,20 @@ func (r *reading) compare() {
 	switch {
 	case r.run.State == campaign.Importing:
 		if sum < r.run.Rows || r.counted < r.before.Sum() || r.counted > sum {
-			r.add(0, 0, "while importing: %d rows were stored, the totals then added up to %d and later to %d, and %d deliveries were read",
-				r.run.Rows, r.before.Sum(), sum, r.counted)
+			r.add(0, 0, "while importing: %s stored, the totals then added up to %d and later to %d, and %s read",
+				spelling.Count(r.run.Rows, "row was", "rows were"), r.before.Sum(), sum,
+				spelling.Count(r.counted, "delivery was", "deliveries were"))
 		}
 	case sum != r.rows:
-		r.add(0, 0, "the totals add up to %d, the list has %d rows", sum, r.rows)
+		r.add(0, 0, "the totals add up to %d, the list has %s", sum, spelling.Count(r.rows, "row", "rows"))
 	case r.counted != r.rows:
-		r.add(0, 0, "%d deliveries were read, the list has %d rows", r.counted, r.rows)
+		r.add(0, 0, "%s read, the list has %s",
+			spelling.Count(r.counted, "delivery was", "deliveries were"), spelling.Count(r.rows, "row", "rows"))
 	}
 	if !r.moving {
 		for _, s := range campaign.Statuses {
 			if r.statuses[s] != r.after[s] {
-				r.add(0, 0, "%d rows are %s, the totals say %d", r.statuses[s], s, r.after[s])
+				r.add(0, 0, "%s %s, the totals say %d", spelling.Count(r.statuses[s], "row is", "rows are"), s, r.after[s])
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func TestAuditFindsEachKindOfFault(t *testing.T) {
 			m.lines = m.lines[:15]
 		}, problems{
 			{16, 0, "this row has no delivery"}, {0, 0, "15 deliveries were read, the list has 16 rows"},
-			{0, 0, "1 rows are queued, the totals say 2"}}},
+			{0, 0, "1 row is queued, the totals say 2"}}},
 		"a row twice": {func(_ *campaign.Run, m *memory) {
 			l := m.lines[9]
 			l.Seq = 99
@@ -89,10 +89,10 @@ func TestAuditFindsEachKindOfFault(t *testing.T) {
 			{15, 0, "the same phone number as row 5, and neither is skipped"}}},
 		"a wrong total": {func(_ *campaign.Run, m *memory) {
 			sumAs(m, func(sum map[campaign.Status]int64) { sum[campaign.Sent]++; sum[campaign.Read]-- })
-		}, problems{{0, 0, "1 rows are sent, the totals say 2"}, {0, 0, "1 rows are read, the totals say 0"}}},
+		}, problems{{0, 0, "1 row is sent, the totals say 2"}, {0, 0, "1 row is read, the totals say 0"}}},
 		"a total too small": {func(_ *campaign.Run, m *memory) {
 			sumAs(m, func(sum map[campaign.Status]int64) { sum[campaign.Sent]-- })
-		}, problems{{0, 0, "the totals add up to 15, the list has 16 rows"}, {0, 0, "1 rows are sent, the totals say 0"}}},
+		}, problems{{0, 0, "the totals add up to 15, the list has 16 rows"}, {0, 0, "1 row is sent, the totals say 0"}}},
 		"a skip reason outside the list": {func(_ *campaign.Run, m *memory) { m.lines[8].Reason = "felt_like_it" }, problems{
 			{9, 8, `skipped for the unknown reason "felt_like_it"`}}},
 		"a skipped row that was posted": {func(_ *campaign.Run, m *memory) { m.lines[8].MessageID = "wamid.X" }, problems{
@@ -139,7 +139,7 @@ func TestAuditFindsEachKindOfFault(t *testing.T) {
 			sumAs(m, func(map[campaign.Status]int64) {})
 			m.lines = m.lines[:15]
 		}, problems{{0, 0, "while importing: 15 rows were stored, the totals then added up to 16 and later to 16, and 15 deliveries were read"},
-			{0, 0, "1 rows are queued, the totals say 2"}}},
+			{0, 0, "1 row is queued, the totals say 2"}}},
 		"more rows read than counted while importing": {func(r *campaign.Run, m *memory) {
 			r.State, r.Rows = campaign.Importing, 15
 			sumAs(m, func(sum map[campaign.Status]int64) { sum[campaign.Queued]-- })

@@ -19,6 +19,7 @@ import (
 	"campaignd/campaign/plan"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 	"campaignd/reporting"
 )
 
@@ -80,7 +81,7 @@ with --rejects all of them.`,
 		case !found.OK():
 			return &exitError{exitUsage, &campaign.PreflightError{Preflight: found}}
 		case f.strict && found.BadRows() > 0:
-			return invalid(fmt.Errorf("%d rows of %s are at fault (--strict)", found.BadRows(), found.List))
+			return invalid(fmt.Errorf("%s at fault in %s (--strict)", spelling.Count(found.BadRows(), "row is", "rows are"), found.List))
 		}
 		return nil
 	}
@@ -204,7 +205,7 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	if f.Dialect != "" {
 		fmt.Fprintf(w, " (%s)", f.Dialect)
 	}
-	fmt.Fprintf(w, "\n%d rows, %d can be sent\n", f.Rows, f.Sendable)
+	fmt.Fprintf(w, "\n%s, %d can be sent\n", spelling.Count(f.Rows, "row", "rows"), f.Sendable)
 	for _, reason := range campaign.SkipReasons {
 		if n := f.Skipped[reason]; n > 0 {
 			fmt.Fprintf(w, "  %d %s: %s\n", n, reason, reason.Sentence())

@@ -164,7 +164,7 @@ func TestCheckSendsNothingAndNamesEveryBadRow(t *testing.T) {
 func TestCheckFailsBadRowsWhenStrictOnly(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	strict := "campaignd: 1 rows of " + d.path("list.csv") + " are at fault (--strict)\n"
+	strict := "campaignd: 1 row is at fault in " + d.path("list.csv") + " (--strict)\n"
 	for _, tt := range []struct {
 		list   string
 		flags  []string
@@ -177,7 +177,7 @@ func TestCheckFailsBadRowsWhenStrictOnly(t *testing.T) {
 		{listOf(3) + "0803,X,A\n", []string{"--strict"}, 2, strict},
 		{listOf(3) + "0803,X,A\n", []string{"--strict", "--offline", "-o", "json"}, 2, strict},
 		{"phone,first_name,order\n0803,X,A\n", nil, 2,
-			"campaignd: " + d.path("list.csv") + ": none of the 1 rows can be sent; see the reasons of the rows\n"},
+			"campaignd: " + d.path("list.csv") + ": none of the 1 row can be sent; see the reasons of the rows\n"},
 	} {
 		d.write("list.csv", tt.list)
 		r := d.run(append([]string{"check", d.path("c.yaml")}, tt.flags...)...)
@@ -221,7 +221,7 @@ func TestAPreflightIsWrittenForAPerson(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	f = &campaign.Preflight{Campaign: "spring", List: "l.csv", Rows: 1, Sendable: 1, Countries: countries[:8]}
-	want = "spring with l.csv\n1 rows, 1 can be sent\ncountries: C0 20, no country 19, C2 18, C3 17, C4 16, C5 15, C6 14, C7 13\n"
+	want = "spring with l.csv\n1 row, 1 can be sent\ncountries: C0 20, no country 19, C2 18, C3 17, C4 16, C5 15, C6 14, C7 13\n"
 	if got := printed(t, func(p *program) error { return p.writePreflight(f, true) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

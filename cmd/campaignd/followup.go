@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdFollowUp() *cobra.Command {
@@ -71,8 +72,8 @@ func factsOfFollowUp(f campaign.FollowedUp) followUpFacts {
 
 func (p *program) writeFollowUp(f campaign.FollowedUp) error {
 	if f.Existed {
-		_, err := fmt.Fprintf(p.stdout, "%s was made of the same rows before (%d rows, %s); nothing was added\n",
-			f.Run.ID(), f.Chosen, f.Run.State)
+		_, err := fmt.Fprintf(p.stdout, "%s was made of the same rows before (%s, %s); nothing was added\n",
+			f.Run.ID(), spelling.Count(f.Chosen, "row", "rows"), f.Run.State)
 		return err
 	}
 	left := ""
@@ -89,6 +90,6 @@ func (p *program) writeFollowUp(f campaign.FollowedUp) error {
 	if f.Run.State == campaign.WaitingApproval {
 		next = "`campaignd approve " + f.Run.ID() + "` releases it"
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s: %d rows%s; %s\n", f.Run.ID(), f.Chosen, left, next)
+	_, err := fmt.Fprintf(p.stdout, "%s: %s%s; %s\n", f.Run.ID(), spelling.Count(f.Chosen, "row", "rows"), left, next)
 	return err
 }

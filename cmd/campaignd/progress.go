@@ -13,6 +13,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
+	"campaignd/internal/spelling"
 )
 
 // progress shows how far a run is, on standard error: as a bar on a terminal, else as a line every
@@ -86,9 +87,9 @@ func (p *progress) show(now daemon.Progress) {
 	if now.Phase == "uploading" {
 		line += " the file of the header"
 	} else if now.Rows > 0 {
-		line += fmt.Sprintf(" %d of %d rows", now.Done, now.Rows)
+		line += fmt.Sprintf(" %d of %s", now.Done, spelling.Count(now.Rows, "row", "rows"))
 	} else if now.Done > 0 {
-		line += fmt.Sprintf(" %d rows", now.Done)
+		line += " " + spelling.Count(now.Done, "row", "rows")
 	}
 	for _, more := range []string{p.left(), statuses(now), printable(now.Detail)} {
 		if more != "" {
@@ -135,9 +136,9 @@ func (p *progress) draw(shown string) {
 func (p *progress) tail(s decor.Statistics) string {
 	switch {
 	case s.Completed:
-		return fmt.Sprintf("%d rows", s.Current)
+		return spelling.Count(s.Current, "row", "rows")
 	case s.Aborted:
-		return fmt.Sprintf("%d rows of %d", s.Current, s.Total)
+		return fmt.Sprintf("%s of %d", spelling.Count(s.Current, "row", "rows"), s.Total)
 	}
 	text := []rune(fmt.Sprintf("%d/%d %s", s.Current, s.Total, *p.suffix.Load()))
 	if free := max(0, s.AvailableWidth-p.width-besides); len(text) > free {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/spelling"
 )
 
 // listedDoubts is the number of uncertain rows that are listed. The report has all of them.
@@ -72,7 +73,7 @@ func resolved(u campaign.Uncertainty, f *campaign.FollowedUp) resolvedFacts {
 }
 
 func (p *program) writeResolved(u campaign.Uncertainty, f *campaign.FollowedUp, keep bool) error {
-	if _, err := fmt.Fprintf(p.stdout, "%s: %d rows unknown, %d still in doubt\n", u.Run, u.Unknown, u.InDoubt); err != nil {
+	if _, err := fmt.Fprintf(p.stdout, "%s: %s unknown, %d still in doubt\n", u.Run, spelling.Count(u.Unknown, "row", "rows"), u.InDoubt); err != nil {
 		return err
 	}
 	for _, reason := range slices.Sorted(maps.Keys(u.ByReason)) {

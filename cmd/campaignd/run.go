@@ -10,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
+	"campaignd/internal/spelling"
 	"campaignd/reporting"
 )
 
@@ -118,11 +119,12 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, json bool
 	}
 	totals := result.Report.Totals
 	if n := totals[campaign.InDoubt]; n > 0 {
-		fmt.Fprintf(p.stderr, "campaignd: %d rows are in doubt until a webhook proves them or their window (policies.doubt_window) is over: "+
-			"give the same command again then, or leave %s to `campaignd serve`\n", n, run.ID)
+		fmt.Fprintf(p.stderr, "campaignd: %s in doubt until a webhook proves them or their window (policies.doubt_window) is over: "+
+			"give the same command again then, or leave %s to `campaignd serve`\n", spelling.Count(n, "row is", "rows are"), run.ID)
 	}
 	if n := totals[campaign.Unknown]; n > 0 {
-		fmt.Fprintf(p.stderr, "campaignd: %d rows may or may not have been sent: `campaignd resolve %s` shows them\n", n, run.ID)
+		fmt.Fprintf(p.stderr, "campaignd: %s may or may not have been sent: `campaignd resolve %s` shows them\n",
+			spelling.Count(n, "row", "rows"), run.ID)
 	}
 	return silent(exitUnsure)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )
 
@@ -141,8 +142,8 @@ Rows without a number are named on standard error and make the exit code 2; the 
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%d rows: %d added, %d already there, %d not read\n",
-				counts.Rows, counts.Added, counts.Known, counts.Rejected)
+			_, err = fmt.Fprintf(p.stdout, "%s: %d added, %d already there, %d not read\n",
+				spelling.Count(counts.Rows, "row", "rows"), counts.Added, counts.Known, counts.Rejected)
 			if err != nil {
 				return err
 			}

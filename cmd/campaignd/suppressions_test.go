@@ -20,7 +20,7 @@ func TestFaultsOfAnImportNameFlagsOfTheCommand(t *testing.T) {
 			`write + and the country code, or give --default-region if the whole file is of one country`},
 		{"to\n00234803\n", "write + instead of 00, or give --default-region"},
 		{"to,scope,scope\n+2348031234567,all,marketing\n", `several columns are called "scope"; rename all but one in the first line`},
-		{"to,scope\n+2348031234567\n", "s.csv:2: 1 cells where the header has 2"},
+		{"to,scope\n+2348031234567\n", "s.csv:2: 1 cell where the header has 2"},
 	} {
 		d.write("s.csv", tt.list)
 		r := d.want(2, "suppressions", "import", d.path("s.csv"))
@@ -104,7 +104,7 @@ func TestSuppressionsSayHowManyAndFailWholly(t *testing.T) {
 	d.says(0, "2 added, 0 already there\n", "", "suppressions", "add", "+2348031234567", "+2348031234568")
 	d.says(0, "1 removed, 1 were not there\n", "", "suppressions", "remove", "+2348031234567", "+2348031234569")
 	d.says(0, "0 removed, 1 were not there\n", "", "suppressions", "remove", "+2348031234568", "--scope", "all")
-	d.says(0, "1 rows: 1 added, 0 already there, 0 not read\n", "", "suppressions", "import", d.write("s.csv", "to\n+2348031234567\n"))
+	d.says(0, "1 row: 1 added, 0 already there, 0 not read\n", "", "suppressions", "import", d.write("s.csv", "to\n+2348031234567\n"))
 	file := d.path("out.csv")
 	d.says(0, "", "", "suppressions", "export", file)
 	printed := d.want(0, "suppressions", "export").stdout

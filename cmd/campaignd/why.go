@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
+	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdWhy() *cobra.Command {
@@ -45,8 +46,9 @@ func (p *program) writeWhy(w campaign.Why) error {
 	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, printable(w.Sentence)); err != nil || w.State.Ended() {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "%d of %d rows queued, %d being sent, %d in doubt; %d of %d segments done, %d with a sender, %d waiting\n",
-		w.Totals.Queued, w.Totals.Rows, w.Totals.Sending, w.Totals.InDoubt, w.Segments.Done, w.Segments.All, w.Segments.Leased, w.Segments.Parked)
+	fmt.Fprintf(p.stdout, "%d of %s queued, %d being sent, %d in doubt; %d of %s done, %d with a sender, %d waiting\n",
+		w.Totals.Queued, spelling.Count(w.Totals.Rows, "row", "rows"), w.Totals.Sending, w.Totals.InDoubt, w.Segments.Done,
+		spelling.Count(w.Segments.All, "segment", "segments"), w.Segments.Leased, w.Segments.Parked)
 	if !w.Segments.Wake.IsZero() {
 		fmt.Fprintf(p.stdout, "next time to look: %s\n", clock(w.Segments.Wake))
 	}

@@ -41,7 +41,7 @@ func checkWindow(d *campaign.Definition, found *campaign.Preflight, now time.Tim
 // windowSentence says when sending would begin, in the zone of the window.
 func windowSentence(o plan.Opening) string {
 	local := func(t time.Time) string { return t.In(o.Zone).Format("Mon 2006-01-02 15:04 MST") }
-	part := fmt.Sprintf("open for %d of %s", o.Open, spelling.Count(o.Open+o.Closed, "recipient"))
+	part := fmt.Sprintf("open for %d of %s", o.Open, spelling.Count(o.Open+o.Closed, "recipient", "recipients"))
 	switch {
 	case o.Open == 0 && o.Opens.IsZero():
 		return "closed, and it does not open within a year"

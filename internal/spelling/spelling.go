@@ -36,12 +36,12 @@ func DidYouMean(name string, candidates []string) string {
 	return "known here: " + strings.Join(candidates, ", ")
 }
 
-// Count is a number with its noun: "1 row", "2 rows". The plural of noun is noun with an s.
-func Count(n int64, noun string) string {
-	if n == 1 || n == -1 {
-		return fmt.Sprintf("%d %s", n, noun)
+// Count is a number with the words that agree with it: Count(1, "row is", "rows are") is "1 row is".
+func Count[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return fmt.Sprintf("%d %s", n, one)
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func plain(s string) string {

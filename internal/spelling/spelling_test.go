@@ -91,7 +91,7 @@ func TestDistanceCompares64Letters(t *testing.T) {
 
 func TestACountAgreesWithItsNoun(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 rows", 1: "1 row", 2: "2 rows", 21: "21 rows"} {
-		if got := Count(n, "row"); got != want {
+		if got := Count(n, "row", "rows"); got != want {
 			t.Errorf("Count(%d) = %q, want %q", n, got, want)
 		}
 	}
