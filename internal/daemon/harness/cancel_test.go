@@ -78,7 +78,9 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"running", "paused", "held", "closed", "approval", "importing"} {
+	w.schedule("live", "order_update", people(200_000, 200_000), []string{"conn_4"})
+	w.waits(lifeLimit, "an import begins", func() bool { return states("live") != "" })
+	for _, name := range []string{"live", "running", "paused", "held", "closed", "approval", "importing"} {
 		cancel(name)
 	}
 	if !p.kill() {
@@ -87,5 +89,6 @@ func TestCancelEndsARunInEveryState(t *testing.T) {
 	cancel("left")
 	p = w.serve()
 	w.answering(p)
+	want(t, w.audited(w.fired()["live"].ID))
 	w.close(p, lists)
 }

@@ -14,8 +14,8 @@ import (
 
 // Three of four clients under one key become ill in the middle of their runs: one is suspended, the
 // allowance of one ends, a template of one is paused. Each stops alone, with all of its numbers, and
-// goes on within 10 s after it is healed. An old approval that comes again heals nothing. The fourth
-// client goes on at its pace.
+// goes on within 10 s after it is healed. Good news that are old, or do not say when, heal nothing.
+// The fourth client goes on at its pace.
 func TestAClientsTroubleIsItsOwn(t *testing.T) {
 	t.Parallel()
 	const rate = 40
@@ -75,9 +75,18 @@ func TestAClientsTroubleIsItsOwn(t *testing.T) {
 			t.Errorf("%s waits for %q, want a hold", r.name, got)
 		}
 	}
-	if err := w.service.Announce(sandbox.Announcement{Type: "template.status", Connection: "conn_4", Ago: 24 * time.Hour,
-		Data: map[string]any{"name": "newsletter", "language": "en-US", "event": "APPROVED", "category": "MARKETING"}}); err != nil {
-		t.Fatal(err)
+	// Old good news come again, and news that do not say when.
+	approved := map[string]any{"name": "newsletter", "language": "en-US", "event": "APPROVED", "category": "MARKETING"}
+	active := map[string]any{"companyId": "co_1", "status": "active"}
+	for _, news := range []sandbox.Announcement{
+		{Type: "template.status", Connection: "conn_4", Ago: 24 * time.Hour, Data: approved},
+		{Type: "template.status", Connection: "conn_4", NoTime: true, Data: approved},
+		{Type: "account.updated", Company: "co_1", Ago: 24 * time.Hour, Data: active},
+		{Type: "account.updated", Company: "co_1", NoTime: true, Data: active},
+	} {
+		if err := w.service.Announce(news); err != nil {
+			t.Fatal(err)
+		}
 	}
 	time.Sleep(3 * time.Second)
 	for _, c := range sick {
