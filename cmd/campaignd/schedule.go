@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,6 +33,9 @@ func (p *program) cmdSchedule() *cobra.Command {
 		c, err := p.load()
 		if err != nil {
 			return err
+		}
+		if err := daemon.CheckFolder(c.Campaigns); err != nil {
+			fmt.Fprintf(p.stderr, "campaignd: %s\n", printable(err.Error()))
 		}
 		all, faults := daemon.ReadSchedule(c.Campaigns)
 		facts := []firingFacts{}

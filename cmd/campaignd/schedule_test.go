@@ -27,6 +27,19 @@ func TestScheduleListsTheNextFirings(t *testing.T) {
 	wantIn(t, "schedule with a faulty file", r.stderr, "bad.yaml")
 }
 
+func TestScheduleSaysThatItsFolderIsMissing(t *testing.T) {
+	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{}}
+	d.env["CAMPAIGND_CAMPAIGNS"] = d.path("absent")
+	r := d.want(0, "schedule", "-o", "json")
+	want := "campaignd: there is no campaigns folder " + d.path("absent") +
+		": no schedule fires; make it, or name another in the configuration (campaigns)\n"
+	if r.stderr != want || r.stdout != "[]\n" {
+		t.Errorf("got %q and %q, want %q and an empty list", r.stderr, r.stdout, want)
+	}
+	d.env["CAMPAIGND_CAMPAIGNS"] = d.write("c.yaml", campaignFile)
+	wantIn(t, "a file for a folder", d.want(0, "schedule").stderr, "is a file: no schedule fires; name a folder")
+}
+
 // Each command that reads a faulty schedule prints the same line, with the place of the fault.
 func TestAScheduleThatCannotFireIsNamedWithItsLine(t *testing.T) {
 	t.Parallel()

@@ -83,6 +83,13 @@ func (l *launcher) logOnce(key, message string, err error) {
 	}
 }
 
+// checkFolder logs once that there is no campaigns folder.
+func (l *launcher) checkFolder(dir string) {
+	if err := CheckFolder(dir); l.isNew("no folder", err) {
+		l.d.log.Warn("campaigns cannot be read", "err", err)
+	}
+}
+
 // logFindingsOnce logs a fault as logOnce does, with one line for each finding of a file.
 func (l *launcher) logFindingsOnce(key, message string, err error) {
 	var file *campaign.FileError

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -125,5 +127,22 @@ func TestAFaultIsLoggedOnceUntilItChanges(t *testing.T) {
 		if got := strings.Count(log.String(), message); got != 3 {
 			t.Errorf("%q is logged %d times, want 3:\n%s", message, got, log)
 		}
+	}
+}
+
+func TestAMissingCampaignsFolderIsLoggedOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "campaigns")
+	l, log := launching()
+	l.checkFolder(dir)
+	l.checkFolder(dir)
+	if got := log.String(); strings.Count(got, "there is no campaigns folder "+dir) != 1 {
+		t.Errorf("got the log %q, want one line that there is no folder %s", got, dir)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log.Reset()
+	if l.checkFolder(dir); log.Len() > 0 {
+		t.Errorf("with the folder: got %q, want no line", log.String())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -68,6 +69,21 @@ func ReadSchedule(dir string) ([]Scheduled, error) {
 	return out, nil
 }
 
+// CheckFolder says that the campaigns folder does not exist or cannot be one. Nothing of it fires
+// then, which is as it should be where no campaign has a schedule.
+func CheckFolder(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no campaigns folder %s: no schedule fires; make it, or name another in the configuration (campaigns)", dir)
+	case err != nil:
+		return fmt.Errorf("campaigns folder: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("campaigns folder %s is a file: no schedule fires; name a folder in the configuration (campaigns)", dir)
+	}
+	return nil
+}
+
 func readScheduled(file string) (Scheduled, error) {
 	def, src, err := campaign.LoadDefinition(file)
 	if err != nil {
@@ -85,6 +101,7 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 	l := newLauncher(d)
 	defer l.running.Wait()
 	for {
+		l.checkFolder(d.cfg.Campaigns)
 		all, err := ReadSchedule(d.cfg.Campaigns)
 		l.logFindingsOnce("folder", "a campaign file is not used", err)
 		for _, s := range all {
