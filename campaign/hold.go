@@ -73,14 +73,18 @@ func RefusalHold(e *messaging.Error, o Origin, posted, now time.Time) (Hold, boo
 }
 
 // FailureHold returns the hold that a failed status begins; false: none. o is the origin of the
-// message, and at the time of the event.
-func FailureHold(code int, o Origin, at time.Time) (Hold, bool) {
+// message, accepted when the service took it (zero: not known), and at the time of the event. What
+// healed after the acceptance covers the failure: messages that were taken before fail for a while.
+func FailureHold(code int, o Origin, accepted, at time.Time) (Hold, bool) {
 	f := messaging.Failed(code)
 	h, ok := holdOf(f.Hold, o)
 	if !ok {
 		return Hold{}, false
 	}
 	h.Reason, h.Detail, h.Source, h.Since = strconv.Itoa(code), f.Sentence, HoldByStatus, at
+	if !accepted.IsZero() && accepted.Before(at) {
+		h.Since = accepted
+	}
 	h.heal(f.Heal, at, f.Wait)
 	return h, true
 }
@@ -130,7 +134,7 @@ type Hold struct {
 	Detail string // a sentence for people
 	Source HoldSource
 	// Since is when the reason was known: the time of the event itself, or when the refused request
-	// was posted.
+	// was posted, or when the message that failed was accepted.
 	Since time.Time
 	// Latest is when the reason was last reported, by the same clock as Since. Renew sets it.
 	Latest time.Time
@@ -217,8 +221,8 @@ type Lift struct {
 	By HoldSource
 }
 
-// holdSkew is how far the clocks of this machine and of the service may differ. The time of a
-// refusal is by the one, that of an event by the other.
+// holdSkew is how far the clocks of this machine and of the service may differ. The times of a
+// refusal and of an acceptance are by the one, that of an event by the other.
 const holdSkew = 5 * time.Second
 
 // Ends reports whether the lift ends the hold. An operator's lift ends every hold; an event ends
@@ -239,7 +243,7 @@ func (l Lift) Ends(h Hold) bool {
 
 // skew is the tolerance in a comparison of a hold of this source with the time of an event.
 func (s HoldSource) skew() time.Duration {
-	if s == HoldByRefusal {
+	if s == HoldByRefusal || s == HoldByStatus {
 		return holdSkew
 	}
 	return 0

@@ -104,9 +104,10 @@ func TestALiftEndsWhatItMay(t *testing.T) {
 		"Event":             {Lift{At: second(10), By: HoldByEvent}, held(HoldByStatus, 10), true},
 		"ThatReason":        {Lift{At: second(10), By: HoldByEvent, Reason: "131042"}, held(HoldByStatus, 0), true},
 		"AnotherReason":     {Lift{At: second(10), By: HoldByEvent, Reason: "368"}, held(HoldByStatus, 0), false},
-		"OlderEvent":        {Lift{At: second(10), By: HoldByEvent}, held(HoldByStatus, 11), false},
+		"OlderEvent":        {Lift{At: second(10), By: HoldByEvent}, held(HoldByEvent, 11), false},
 		"OlderThanLatest":   {Lift{At: second(10), By: HoldByEvent}, again, false},
 		"SkewOfRefusal":     {Lift{At: second(10), By: HoldByEvent}, held(HoldByRefusal, 15), true},
+		"SkewOfAcceptance":  {Lift{At: second(10), By: HoldByEvent}, held(HoldByStatus, 15), true},
 		"BeyondTheSkew":     {Lift{At: second(10), By: HoldByEvent}, held(HoldByRefusal, 16), false},
 		"EventWithoutTime":  {Lift{By: HoldByEvent}, held(HoldByStatus, 0), false},
 		"EventOfManual":     {Lift{At: second(10), By: HoldByEvent}, manual, false},
@@ -157,6 +158,7 @@ func TestAReportRenewsItsHold(t *testing.T) {
 	wasManualNow := stored(0, 60, 0, 1)
 	wasManualNow.Manual = true
 	refusal := func(h Hold) Hold { h.Source = HoldByRefusal; return h }
+	told := func(h Hold) Hold { h.Source = HoldByEvent; return h }
 	operator := func(h Hold) Hold { h.Source = HoldByOperator; return h }
 	event, command := Healed{Event: second(60)}, Healed{Operator: second(60)}
 	for name, c := range map[string]struct {
@@ -177,7 +179,9 @@ func TestAReportRenewsItsHold(t *testing.T) {
 		"OlderThanItsLift":       {lifted, report(50, 0), Healed{}, lifted, false},
 		"OverAlready":            {stored(0, 0, 90, 2), report(60, 100), Healed{}, stored(0, 0, 90, 2), false},
 		"OlderThanItsEvent":      {Hold{}, report(60, 0), event, Hold{}, false},
-		"NewerThanItsEvent":      {Hold{}, report(61, 0), event, stored(61, 61, 0, 1), true},
+		"NewerThanItsEvent":      {Hold{}, told(report(61, 0)), event, told(stored(61, 61, 0, 1)), true},
+		"StatusWithinTheSkew":    {Hold{}, report(65, 0), event, Hold{}, false},
+		"StatusBeyondTheSkew":    {Hold{}, report(66, 0), event, stored(66, 66, 0, 1), true},
 		"RefusalWithinTheSkew":   {Hold{}, refusal(report(65, 0)), event, Hold{}, false},
 		"RefusalBeyondTheSkew":   {Hold{}, refusal(report(66, 0)), event, refusal(stored(66, 66, 0, 1)), true},
 		"OlderThanItsCommand":    {Hold{}, refusal(report(60, 0)), command, Hold{}, false},
@@ -273,7 +277,7 @@ func TestAFailedStatusHoldsWhatItsCodeSays(t *testing.T) {
 		131026: {},
 		999999: {},
 	} {
-		got, ok := FailureHold(code, whole, second(0))
+		got, ok := FailureHold(code, whole, time.Time{}, second(0))
 		if ok != (want.Scope != "") || got.Scope != want.Scope || got.ID != want.ID {
 			t.Errorf("%d holds %+v, %v; want %s %q", code, got, ok, want.Scope, want.ID)
 		}
@@ -288,6 +292,18 @@ func TestAFailedStatusHoldsWhatItsCodeSays(t *testing.T) {
 			!got.Until.Equal(until) {
 			t.Errorf("%d holds %+v; want its code, by a status since %s until %s, with a sentence", code, got, second(0), until)
 		}
+	}
+}
+
+func TestAFailureIsAsOldAsItsMessage(t *testing.T) {
+	t.Parallel()
+	h, _ := FailureHold(131064, whole, second(-60), second(0))
+	if want := second(0).Add(messaging.Failed(131064).Wait); !h.Since.Equal(second(-60)) || !h.Until.Equal(want) {
+		t.Errorf("holds since %s until %s; want since the acceptance at %s, and the wait from the event on, until %s",
+			h.Since, h.Until, second(-60), want)
+	}
+	if h, _ := FailureHold(131042, whole, second(5), second(0)); !h.Since.Equal(second(0)) {
+		t.Errorf("by a clock that is ahead: since %s, want %s", h.Since, second(0))
 	}
 }
 

@@ -11,8 +11,12 @@ import (
 )
 
 // Failures are the failed statuses of a transaction whose codes hold something: for each segment
-// and code the latest time, in milliseconds.
-type Failures map[failure]int64
+// and code the latest times.
+type Failures map[failure]failed
+
+// failed has the times of a failed message in milliseconds: its acceptance, 0 if it is not known, and
+// the event.
+type failed struct{ accepted, at int64 }
 
 type failure struct {
 	segment int64
@@ -23,8 +27,9 @@ func (a failure) compare(b failure) int {
 	return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.code, b.code))
 }
 
-// Add adds a failed status of the delivery rid, unless its code holds nothing.
-func (f *Failures) Add(rid int64, code string, at int64) {
+// Add adds a failed status of the delivery rid, unless its code holds nothing. accepted is when the
+// service took the message.
+func (f *Failures) Add(rid int64, code string, accepted, at int64) {
 	n, ok := holdingCode(code)
 	if !ok {
 		return
@@ -33,7 +38,8 @@ func (f *Failures) Add(rid int64, code string, at int64) {
 		*f = Failures{}
 	}
 	of := failure{SegmentOf(rid), n}
-	(*f)[of] = max((*f)[of], at)
+	old := (*f)[of]
+	(*f)[of] = failed{max(old.accepted, accepted), max(old.at, at)}
 }
 
 // Holding reports whether a failed status with this code holds something.
@@ -90,7 +96,7 @@ func (f Failures) Holds(from []SentFrom, origin func(connection string) campaign
 		origins[s.Segment] = o
 	}
 	for _, of := range slices.SortedFunc(maps.Keys(f), failure.compare) {
-		if h, ok := campaign.FailureHold(of.code, origins[of.segment], TimeOf(f[of])); ok {
+		if h, ok := campaign.FailureHold(of.code, origins[of.segment], TimeOf(f[of].accepted), TimeOf(f[of].at)); ok {
 			hs = append(hs, h)
 		}
 	}

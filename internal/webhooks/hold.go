@@ -146,7 +146,7 @@ func clip(s string) string { return s[:min(len(s), 512)] }
 // holds of that scope, or is only logged. own is the event's own time.
 func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time.Time) {
 	if e.Code != 0 { // an error of the number
-		if h, ok := campaign.FailureHold(e.Code, i.o.Origin(e.Connection), e.At); ok {
+		if h, ok := campaign.FailureHold(e.Code, i.o.Origin(e.Connection), time.Time{}, e.At); ok {
 			h.Source = campaign.HoldByEvent
 			facts.Holds = append(facts.Holds, h)
 		}

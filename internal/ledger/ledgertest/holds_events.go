@@ -55,13 +55,37 @@ var failureHoldPromises = []promise{
 		hs, err := f.l.Holds(f.ctx, false)
 		f.ok(err)
 		if len(hs) != 1 || hs[0].Scope != campaign.HoldAccount || hs[0].ID != "acc" || hs[0].Source != campaign.HoldByStatus ||
-			!hs[0].Latest.Equal(at(6)) || hs[0].Detail == "" {
-			f.Errorf("holds %+v; want one of the account acc, by a status, last at %s, with a sentence", hs, at(6))
+			!hs[0].Since.Equal(at(1)) || hs[0].Detail == "" {
+			f.Errorf("holds %+v; want one of the account acc, by a status, since the acceptance at %s, with a sentence", hs, at(1))
 		}
 		f.lifts(1, well(campaign.HoldByOperator, at(7)))
 		f.apply(failure(messageID(r.No, 0), "131042", at(4)), failure(messageID(r.No, 1), "131042", at(3)))
 		f.listed(false) // the same events again, and an older one
 		f.held(next, 0, Origin("conn_2"), "")
+	}},
+	{"AMessageOfBeforeTheHealHoldsNothing", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 4)
+		for seq, when := range []time.Time{at(1), at(2), at(40)} {
+			a := acceptance(l, int64(seq))
+			a.At = when
+			f.record(a)
+		}
+		f.apply(failure(messageID(r.No, 0), "131042", at(10)))
+		f.lifts(1, well(campaign.HoldByEvent, at(20)))
+		f.apply(failure(messageID(r.No, 1), "131042", at(30)))
+		f.listed(false) // it was accepted while the account was ill
+		next := f.lease(f.imported(1).No, long)
+		f.held(next, 0, Origin("conn_1"), "")
+		f.apply(failure(messageID(r.No, 2), "131042", at(42)))
+		f.held(next, 0, Origin("conn_1"), "131042")
+		f.lifts(1, well(campaign.HoldByEvent, at(41))) // the event of the heal comes after that of the failure
+		f.apply(failure(messageID(r.No, 3), "131042", at(50)))
+		late := acceptance(l, 3)
+		late.At = at(39)
+		f.record(late) // its failed status came before its receipt
+		f.listed(false)
 	}},
 	{"AFailedStatusHoldsTheTemplateOfItsRun", func(f *fixture) {
 		r := f.accepts(1)

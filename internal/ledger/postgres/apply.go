@@ -144,18 +144,18 @@ const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, null
 			nullif(failed, 0) AS failed, CASE WHEN failed <> 0 THEN code END AS code, rank, last, i
 		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[], $9::bigint[])
 		WITH ORDINALITY w (mh, id, sent, delivered, read, failed, code, rank, last, i)),
-	m AS MATERIALIZED (SELECT e.*, o.rid,
+	m AS MATERIALIZED (SELECT e.*, o.rid, o.result_at,
 		coalesce((e.sent < coalesce(o.sent_at, 9223372036854775807))::int, 0)
 		+ coalesce((e.delivered < coalesce(o.delivered_at, 9223372036854775807))::int, 0)
 		+ coalesce((e.read < coalesce(o.read_at, 9223372036854775807))::int, 0)
 		+ coalesce((e.failed < coalesce(o.failed_at, 9223372036854775807)
 			OR e.failed = o.failed_at AND e.code < o.fail_code)::int, 0) AS fresh
-		FROM e CROSS JOIN LATERAL (SELECT rid, sent_at, delivered_at, read_at, failed_at, fail_code FROM outcome
+		FROM e CROSS JOIN LATERAL (SELECT rid, sent_at, delivered_at, read_at, failed_at, fail_code, result_at FROM outcome
 			WHERE mh = e.mh AND message_id = e.id OFFSET 0) o),
 	u AS (`
 
 var sqlReturnStatuses = ` RETURNING o.rid), t AS (` + touchRuns(`$10::bigint`) + `)
-	SELECT i, fresh, rid FROM m`
+	SELECT i, fresh, rid, coalesce(result_at, 0) FROM m`
 
 // sqlForward and sqlOnward move forward rows that exist: times to the earliest, rank to the
 // highest, and the code of a failure with its earliest time. An upsert finds its row by the key
@@ -210,11 +210,11 @@ func moveStatuses(all []*news, known []int64, failures *ledger.Failures) *query 
 		sql = sqlOverwriteStatuses
 	}
 	return each(func(scan scanFunc) error {
-		var i, fresh, rid int64
-		err := scan(&i, &fresh, &rid)
+		var i, fresh, rid, accepted int64
+		err := scan(&i, &fresh, &rid, &accepted)
 		known[i-1] = max(known[i-1], 1+fresh)
 		if n := all[i-1]; fresh > 0 && n.at[ledger.RankFailed] != 0 {
-			failures.Add(rid, n.code, n.at[ledger.RankFailed])
+			failures.Add(rid, n.code, accepted, n.at[ledger.RankFailed])
 		}
 		return err
 	}, sql, mhs, ids, at[ledger.RankSent], at[ledger.RankDelivered], at[ledger.RankRead], at[ledger.RankFailed], codes, ranks, lasts,

@@ -117,8 +117,9 @@ var sqlAbsorb = `WITH d AS (DELETE FROM orphan o WHERE o.mh = ANY($1)
 		CROSS JOIN LATERAL (SELECT rid FROM outcome WHERE mh = m.mh AND message_id = m.message_id OFFSET 0) x
 		ORDER BY x.rid` + sqlOnward + ` RETURNING o.rid),
 	t AS (` + touchRuns(`$2::bigint`) + `)
-	SELECT n, coalesce(failed, 0), coalesce(code, ''), CASE WHEN failed IS NULL THEN 0
-		ELSE (SELECT min(rid) FROM outcome x WHERE x.mh = m.mh AND x.message_id = m.message_id) END FROM m`
+	SELECT n, coalesce(failed, 0), coalesce(code, ''), coalesce(f.rid, 0), coalesce(f.result_at, 0) FROM m
+		LEFT JOIN LATERAL (SELECT rid, result_at FROM outcome x WHERE failed IS NOT NULL AND x.mh = m.mh AND x.message_id = m.message_id
+			ORDER BY rid LIMIT 1) f ON true`
 
 // absorbed is what orphans told that deliveries have absorbed.
 type absorbed struct {
@@ -129,11 +130,11 @@ type absorbed struct {
 // absorb runs sqlAbsorb; a receives its result.
 func absorb(a *absorbed, hashes []int64) *query {
 	return each(func(scan scanFunc) error {
-		var n, failed, rid int64
+		var n, failed, rid, accepted int64
 		var code string
-		err := scan(&n, &failed, &code, &rid)
+		err := scan(&n, &failed, &code, &rid, &accepted)
 		if a.n += n; failed != 0 {
-			a.failures.Add(rid, code, failed)
+			a.failures.Add(rid, code, accepted, failed)
 		}
 		return err
 	}, sqlAbsorb, hashes, ledger.Millis(time.Now()))

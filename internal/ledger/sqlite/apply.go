@@ -198,7 +198,9 @@ func (t *tx) move(s messageStatus, at ridsByHash, did *moved) (known, news bool,
 			did.runs[ledger.RunOf(rid)] = true
 			known, news = true, true
 			if s.rank == ledger.RankFailed {
-				did.failures.Add(rid, s.code, s.at)
+				if err := t.failed(rid, s, did); err != nil {
+					return false, false, err
+				}
 			}
 			if s.rank == ledger.RankFailed && mutant.On("failed_resends") {
 				if err := t.resendFailed(rid, s.at); err != nil {
@@ -216,6 +218,21 @@ func (t *tx) move(s messageStatus, at ridsByHash, did *moved) (known, news bool,
 		}
 	}
 	return known, news, nil
+}
+
+const sqlAcceptedAt = `SELECT result_at FROM outcome WHERE rid = ?`
+
+// failed adds a failed status to did if its code holds something.
+func (t *tx) failed(rid int64, s messageStatus, did *moved) error {
+	if !ledger.Holding(s.code) {
+		return nil
+	}
+	var accepted int64
+	if err := t.row(sqlAcceptedAt, args(rid), &accepted); err != nil {
+		return err
+	}
+	did.failures.Add(rid, s.code, accepted, s.at)
+	return nil
 }
 
 const (
