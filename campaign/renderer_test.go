@@ -137,15 +137,14 @@ func TestASchemaHasEveryPathThatIsNoted(t *testing.T) {
 		"limits.rate.most.x": "campaign schema: limits.rate.most: nothing below",
 	} {
 		got := ""
-		if err := withdraw(s, path); err != nil {
+		if err := refuse(s, unsupported{path: path, instead: "wait"}); err != nil {
 			got = err.Error()
 		}
 		if got != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
-		_, left := limits.Properties.Get("rate")
-		if left == (want == "") {
-			t.Errorf("%s: limits.rate is left = %v, want %v", path, left, want != "")
+		if rate, _ := limits.Properties.Get("rate"); rate == nil || rate.Deprecated != (want == "") {
+			t.Errorf("%s: limits.rate is %+v, want it refused: %v", path, rate, want == "")
 		}
 		limits.Properties.Set("rate", &jsonschema.Schema{Type: "number"})
 	}

@@ -14,7 +14,7 @@ const SchemaID = "https://campaignd.dev/schema/campaign.json"
 
 // Schema is the JSON Schema (draft 2020-12) of campaign files, indented. Editors complete and check
 // with it (# yaml-language-server: $schema=campaign.schema.json). It has names, types and closed
-// lists; ParseDefinition checks more. Keys that this version does not execute are not in it.
+// lists; ParseDefinition checks more. Keys that this version refuses are marked and accept nothing.
 func Schema() ([]byte, error) {
 	r := &jsonschema.Reflector{
 		DoNotReference: true, ExpandedStruct: true, Anonymous: true, FieldNameTag: "yaml",
@@ -30,7 +30,7 @@ func Schema() ([]byte, error) {
 	s.Description = "A campaign: one approved template, a list of recipients, and how to send it. Durations are text: 15m, 24h, 7d."
 	s.Required = []string{"name", "connections", "template"} // not recipients: the list may come from --recipients
 	for _, u := range notExecuted() {
-		if err := withdraw(s, u.path); err != nil {
+		if err := refuse(s, u); err != nil {
 			return nil, err
 		}
 	}
@@ -159,7 +159,7 @@ func schemaNotes() []note {
 			more: func(s *jsonschema.Schema) { s.Const = 1 }},
 		{path: "policies", text: "What to do about doubts, and whether to wait for approval."},
 		{path: "policies.on_uncertain",
-			text:  "What happens to a message that may or may not have been sent: hold (ends as unknown) or resend (may duplicate).",
+			text:  "What happens to a message that may or may not have been sent: hold (ends as unknown) or resend (may duplicate). This version refuses evidence.",
 			oneOf: uncertain(),
 			more:  func(s *jsonschema.Schema) { s.Default = string(UncertainHold) }},
 		{path: "policies.doubt_window", text: "How long a webhook may still settle a doubt.",
@@ -211,16 +211,20 @@ func property(s *jsonschema.Schema, path string) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// withdraw removes a property.
-func withdraw(s *jsonschema.Schema, path string) error {
-	at := strings.LastIndexByte(path, '.')
-	parent, err := property(s, path[:at])
+// refuse marks a property that this version refuses, so that an editor says what to do instead.
+func refuse(s *jsonschema.Schema, u unsupported) error {
+	at := strings.LastIndexByte(u.path, '.')
+	parent, err := property(s, u.path[:at])
 	if err != nil {
 		return err
 	}
-	if _, ok := parent.Properties.Delete(path[at+1:]); !ok {
-		return fmt.Errorf("campaign schema: %s: no such property", path)
+	if _, ok := parent.Properties.Get(u.path[at+1:]); !ok {
+		return fmt.Errorf("campaign schema: %s: no such property", u.path)
 	}
+	parent.Properties.Set(u.path[at+1:], &jsonschema.Schema{
+		Not: &jsonschema.Schema{}, Deprecated: true,
+		Description: "Refused by this version, which does not execute it. Instead: " + u.instead + ".",
+	})
 	return nil
 }
 

@@ -108,9 +108,47 @@ func TestTheSchemaExplainsEveryKey(t *testing.T) {
 	if keys < 45 {
 		t.Errorf("got %d keys, want 45 or more", keys)
 	}
-	for _, absent := range []string{"canary", "frequency_cap", "follow_up", "deadline"} {
-		if bytes.Contains(text, []byte(`"`+absent+`"`)) {
-			t.Errorf("the schema has the key %s, want none of the keys that this version refuses", absent)
+}
+
+// An editor says of a key that this version refuses what to do instead, and marks its use.
+func TestTheSchemaMarksWhatThisVersionRefuses(t *testing.T) {
+	text, err := campaign.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root struct {
+		Properties map[string]struct {
+			Properties map[string]struct {
+				Description string
+				Deprecated  bool
+				Not         any
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/states.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := compiled(t)
+	for _, path := range []string{"policies.canary", "policies.frequency_cap", "policies.follow_up", "limits.deadline"} {
+		group, key, _ := strings.Cut(path, ".")
+		p := root.Properties[group].Properties[key]
+		if !strings.HasPrefix(p.Description, "Refused by this version, ") || !p.Deprecated || p.Not == nil {
+			t.Errorf("%s: got %+v, want it marked as refused", path, p)
+		}
+		if !bytes.Contains(page, []byte("`"+path+"`")) {
+			t.Errorf("docs/states.md: got no `%s`, want it among what this version refuses", path)
+		}
+		v := instance(t, "../testdata/campaigns/minimal.yaml").(map[string]any)
+		if err := s.Validate(v); err != nil {
+			t.Fatalf("minimal.yaml: got %v, want it accepted", err)
+		}
+		v[group] = map[string]any{key: map[string]any{}}
+		if err := s.Validate(v); err == nil {
+			t.Errorf("a file with %s: got no error, want it refused", path)
 		}
 	}
 }
