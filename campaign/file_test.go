@@ -59,7 +59,9 @@ func TestAFullFileMeansWhatItSays(t *testing.T) {
 		},
 		Recipients: campaign.Audience{File: "list.csv",
 			Columns: map[string]string{"to": "phone", "timezone": "tz", "first_name": "First Name"}, DefaultRegion: "NG"},
-		Variables: map[string]campaign.Variable{"first_name": {Default: "friend", Forbid: []string{"error_values", "formulas", "placeholders", "Test"}}},
+		Variables: map[string]campaign.Variable{
+			"first_name": {Default: "friend", Forbid: []string{"error_values", "formulas", "placeholders", "Test"}},
+		},
 		Schedule: &campaign.Schedule{Cron: "0 9 * * MON", Timezone: "Africa/Lagos", Misfire: "skip",
 			Grace: campaign.Duration(30 * time.Minute)},
 		Window:   &campaign.Window{Hours: "09:00-18:00", Days: []string{"mon", "tue", "wed", "thu", "fri"}, Timezone: "recipient"},

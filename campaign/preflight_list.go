@@ -189,3 +189,13 @@ func (c *check) count(r *pending, where *countries, perCountry map[string]int64)
 	}
 	return nil
 }
+
+// WindowCheck says whether a campaign may send at the time of the check.
+type WindowCheck struct {
+	Window string    `json:"window"`
+	Open   int64     `json:"open"`            // sendable rows whose window is open
+	Closed int64     `json:"closed"`          // sendable rows whose window is closed
+	Begins time.Time `json:"begins,omitzero"` // when the first row may be sent; absent if no window opens within a year
+	// Sentence says the same for a person.
+	Sentence string `json:"sentence"`
+}

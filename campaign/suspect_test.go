@@ -89,7 +89,9 @@ func TestForbiddenValuesSkipTheirRows(t *testing.T) {
 		}
 	}
 	const refused = `column "first_name" holds an error or empty value of a program (variables.first_name.forbid); correct the cell`
-	want := []string{"1: line 2: " + refused, "2: line 3: " + refused, "3: line 4: " + refused, "4: line 5: " + refused, "5: line 6: " + refused}
+	want := []string{
+		"1: line 2: " + refused, "2: line 3: " + refused, "3: line 4: " + refused, "4: line 5: " + refused, "5: line 6: " + refused,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("examples: -want +got\n%s", diff)
 	}

@@ -31,8 +31,9 @@ func TestExportIsAsScriptsExpect(t *testing.T) {
 // Excel opens the file by a double click: with its letters, in columns, and with whole numbers.
 func TestAnExportForExcelKeepsNumbersAndLetters(t *testing.T) {
 	m := &memory{lines: []campaign.Line{{
-		Delivery: campaign.Delivery{Row: 1, To: "+2348031234567", Cells: []string{"08031234567", "Zoë; Ltd", "=SUM(1)", "12.50", "123456789012", "0.5"}},
-		Status:   campaign.Queued,
+		Delivery: campaign.Delivery{Row: 1, To: "+2348031234567",
+			Cells: []string{"08031234567", "Zoë; Ltd", "=SUM(1)", "12.50", "123456789012", "0.5"}},
+		Status: campaign.Queued,
 	}}}
 	run := campaign.Run{No: 1, Campaign: "c", Header: []string{"phone", "name", "f", "price", "id", "share"}}
 	var b bytes.Buffer
