@@ -33,12 +33,14 @@ type holds struct {
 	wake   signal // a change waits to be written
 	now    atomic.Pointer[snapshot]
 
+	turn    chan struct{} // full while a goroutine writes and reads the ledger's holds: one at a time does
+	failing string        // why the ledger does not answer; "": it does. turn guards it
+
 	mu      sync.Mutex
 	stored  []campaign.Hold // the last reading, and what was written since
 	short   []campaign.Hold // never written
 	pending changes
 	writing changes // on their way to the ledger
-	failing string  // why the ledger does not answer; "": it does
 }
 
 // changes are holds and lifts that the ledger does not have yet.
@@ -57,7 +59,7 @@ type snapshot struct {
 }
 
 func newHolds(l campaign.HoldLedger, o Options, tell func()) *holds {
-	h := &holds{o: o, ledger: l, tell: tell, wake: newSignal()}
+	h := &holds{o: o, ledger: l, tell: tell, wake: newSignal(), turn: make(chan struct{}, 1)}
 	h.now.Store(&snapshot{})
 	return h
 }
@@ -230,6 +232,8 @@ func (h *holds) run(ctx context.Context, facts context.Context) {
 // refresh writes what is pending and reads the holds. What cannot be written is written with the
 // next reading. It returns the error of the ledger.
 func (h *holds) refresh(ctx context.Context) error {
+	h.turn <- struct{}{}
+	defer func() { <-h.turn }()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	err := h.write(ctx)
@@ -251,6 +255,8 @@ func (h *holds) refresh(ctx context.Context) error {
 
 // flush writes what is pending, once.
 func (h *holds) flush(ctx context.Context) {
+	h.turn <- struct{}{} // also what another goroutine is writing
+	defer func() { <-h.turn }()
 	h.mu.Lock()
 	none := len(h.pending.reports)+len(h.pending.lifts) == 0
 	h.mu.Unlock()

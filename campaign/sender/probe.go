@@ -34,19 +34,30 @@ func (p *planner) probe(ctx context.Context, now time.Time, state circuitState) 
 	if err != nil {
 		return false, fmt.Errorf("ask for the right to test %s: %w", p.number.connection, err)
 	}
-	if ok {
-		p.tests = l
-		p.number.probing.Store(l.Until.Add(-p.e.o.Request).UnixNano())
+	if !ok {
+		return false, nil
 	}
-	return ok, nil
+	p.tests = l
+	// The last reading may be a second old: another replica's test may have failed meanwhile.
+	if err := p.e.holds.refresh(ctx); err != nil {
+		p.endProbe(ctx)
+		return false, nil // the holds have logged it
+	}
+	if state, _ := p.e.holds.circuit(p.number.connection, time.Now()); state != halfOpen {
+		p.endProbe(ctx)
+		return false, nil
+	}
+	p.number.probing.Store(l.Until.Add(-p.e.o.Request).UnixNano())
+	return true, nil
 }
 
-// endProbe gives back the right to test the breaker.
+// endProbe gives back the right to test the breaker, once the ledger has what came of the test.
 func (p *planner) endProbe(ctx context.Context) {
 	if p.tests.Name == "" {
 		return
 	}
 	p.number.probing.Store(0)
+	p.e.holds.flush(ctx)
 	if err := p.e.ledger.ReleaseJob(ctx, p.tests); err != nil && ctx.Err() == nil {
 		p.e.o.Log.Debug("right to test not given back: it must run out", "connection", p.number.connection, "err", err)
 	}

@@ -4,10 +4,12 @@ package harness
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/sandbox"
 	"campaignd/throttle/throttletest"
 )
 
@@ -53,12 +55,56 @@ func TestClusterOperatorsHoldsUnderLoad(t *testing.T) {
 	lifted := time.Now()
 	c.hold("lift", campaign.HoldConnection, "conn_1")
 	c.goesOn(tape, lifted, 2*time.Second+time.Since(lifted), "conn_1")
-	// The replicas stop first: the last one that is left ends what is cancelled.
+	c.closeAll(lists)
+	c.withinLimits()
+}
+
+// Three replicas share the breaker of a number that swallows requests. Each may have 30 unanswered,
+// and 20 more may begin while those time out; then one replica tests it, with 3 requests at a time.
+// Another replica's restart changes nothing.
+func TestClusterReplicasShareABreaker(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 3, standard, noStatuses)
+	list := people(0, 6000)
+	c.schedule("orders", "order_update", list, all[:2], held...)
+	tape := c.record()
+	c.startAll()
+	c.until(lifeLimit, "500 messages are sent", func() bool { return c.accepted() >= 500 })
+	healthy := c.service.Faults()
+	if err := c.service.SetFaults(sandbox.Faults{Pages: []sandbox.Page{{Status: 0, Share: 1, Connections: all[:1]}}}); err != nil {
+		t.Fatal(err)
+	}
+	ill := time.Now()
+	time.Sleep(3 * time.Second)
+	opened := time.Now()
+	if got := c.held(); !slices.Equal(got, []string{"connection conn_1 breaker"}) {
+		t.Errorf("holds %q, want that of the breaker", got)
+	}
+	x := c.trouble(drawOf(t))
+	x.kill(x.idle(), 0)
+	x.healing.Wait()
+	time.Sleep(time.Until(ill.Add(9 * time.Second)))
+	if n := tape.count("conn_1", ill, opened); n > 3*(30+20) || n < 20 {
+		t.Errorf("%d posts before the breaker opened, want 20 to 150", n)
+	}
+	if n := tape.count("conn_1", opened, time.Now()); n > 3 {
+		t.Errorf("%d posts after the breaker had opened, want at most the 3 of one test", n)
+	}
+	recovered := time.Now()
+	if err := c.service.SetFaults(healthy); err != nil {
+		t.Fatal(err)
+	}
+	c.goesOn(tape, recovered, 20*time.Second, "conn_1") // a rest of 10 s before
+	c.closeAll(map[string][]entry{"orders": list})
+}
+
+// closeAll stops all replicas but one, and closes the world with that.
+func (c *cluster) closeAll(lists map[string][]entry) {
+	c.t.Helper()
 	for _, r := range c.replicas[1:] {
 		if code := c.stop(r.process()); code != 0 && code != 130 {
-			t.Errorf("%s: exit code %d after SIGTERM, want 0 or 130\n%s", r.name, code, tail(r.process().stderr.String(), 20))
+			c.t.Errorf("%s: exit code %d after SIGTERM, want 0 or 130\n%s", r.name, code, tail(r.process().stderr.String(), 20))
 		}
 	}
 	c.close(c.replicas[0].process(), lists)
-	c.withinLimits()
 }
