@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"campaignd/internal/messaging"
@@ -169,13 +170,15 @@ func (h Hold) Stops(o Origin) bool {
 	case HoldKey:
 		return o.Key != "" && h.ID == o.Key
 	case HoldCompany:
-		return o.Company != "" && h.ID == o.Company
+		return o.Unasked || o.Company != "" && h.ID == o.Company
 	case HoldAccount:
-		return o.Account != "" && h.ID == o.Account
+		return o.Unasked || o.Account != "" && h.ID == o.Account
 	case HoldTemplate:
-		return o.Template != "" && (h.ID == TemplateID(o.Account, o.Template, o.Language) || h.ID == TemplateID("", o.Template, o.Language))
+		every := TemplateID("", o.Template, o.Language)
+		return o.Template != "" && (h.ID == TemplateID(o.Account, o.Template, o.Language) || h.ID == every ||
+			o.Unasked && strings.HasSuffix(h.ID, every))
 	case HoldPortfolio:
-		return o.Portfolio != "" && h.ID == o.Portfolio
+		return o.Unasked || o.Portfolio != "" && h.ID == o.Portfolio
 	case HoldConnection:
 		return o.Connection != "" && h.ID == o.Connection
 	case HoldRun:
@@ -190,6 +193,9 @@ type Origin struct {
 	Key, Company, Account, Portfolio, Connection string
 	Template, Language                           string
 	Run                                          string // Run.ID
+	// Unasked means that the company, the account and the portfolio are not known yet, because the
+	// service was not reached. Until then every hold of these scopes may be about the message.
+	Unasked bool
 }
 
 // HeldBy returns the hold of holds that stops the origin longest at now; false: none does.

@@ -39,6 +39,23 @@ func TestAHoldStopsExactlyItsScope(t *testing.T) {
 	}
 }
 
+// A process that starts while the service is away does not know whose its connections are.
+func TestHoldsStopWhatIsNotKnownYet(t *testing.T) {
+	t.Parallel()
+	o := Origin{Key: "k", Account: "n", Connection: "n", Template: "sale", Language: "en", Run: "spring-1", Unasked: true}
+	for id, want := range map[HoldScope]bool{HoldKey: false, HoldCompany: true, HoldAccount: true, HoldPortfolio: true,
+		HoldConnection: false, HoldRun: false, HoldTemplate: false} {
+		if got := (Hold{Scope: id, ID: "x"}).Stops(o); got != want {
+			t.Errorf("a hold of a %s stops a message of an unknown one: %v, want %v", id, got, want)
+		}
+	}
+	for id, want := range map[string]bool{"a/sale/en": true, "/sale/en": true, "a/sale/de": false, "a/on_sale/en": false} {
+		if got := (Hold{Scope: HoldTemplate, ID: id}).Stops(o); got != want {
+			t.Errorf("a hold of the template %s stops a message of an unknown account: %v, want %v", id, got, want)
+		}
+	}
+}
+
 func TestATemplateHoldIsOneAccountsIfKnown(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

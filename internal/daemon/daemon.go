@@ -205,7 +205,7 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff),
-		Pace: d.directory.pace, Origin: d.directory.origin, Log: d.log,
+		Pace: d.directory.pace, Origin: d.directory.sending, Log: d.log,
 	})
 }
 

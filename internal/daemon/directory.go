@@ -29,6 +29,7 @@ type directory struct {
 	byPhone map[int64]string                // connection id by recipients.Key of its phone number
 	rates   map[string]float64              // pace in messages per second
 	asked   bool                            // the list of numbers was read, or the service has none
+	listed  bool                            // the list of connections was read
 }
 
 func newDirectory(cfg *Config) *directory {
@@ -58,6 +59,17 @@ func (d *directory) origin(connection string) campaign.Origin {
 	o.Company = cmp.Or(own.Company, told.CompanyID)
 	o.Account = cmp.Or(own.Account, told.AccountID, connection)
 	o.Portfolio = cmp.Or(own.Portfolio, o.Company)
+	return o
+}
+
+// sending is the origin of a message that is about to be sent. Until the list of connections was
+// read, a connection whose company or account is not configured is of every one that is held: a
+// process that starts while the service is away obeys the holds that it finds.
+func (d *directory) sending(connection string) campaign.Origin {
+	o, own := d.origin(connection), d.cfg.Numbers[connection]
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	o.Unasked = !d.listed && (own.Company == "" || own.Account == "")
 	return o
 }
 
@@ -101,6 +113,7 @@ func (d *directory) refreshConnections(ctx context.Context, c *messaging.Client)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.listed = true
 	for _, c := range conns {
 		d.known[c.ID] = c
 		if k := recipients.Key(c.Phone); k != 0 {

@@ -144,8 +144,16 @@ func TestOriginsComeFromConfigurationAndService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for connection, want := range map[string]bool{"a": true, "b": false, "alone": true} {
+		if got := d.sending(connection).Unasked; got != want {
+			t.Errorf("before the service was asked: Unasked of %s = %v, want %v", connection, got, want)
+		}
+	}
 	if _, err := d.refresh(t.Context(), client); err != nil {
 		t.Fatal(err)
+	}
+	if d.sending("a") != d.origin("a") || d.sending("other").Unasked {
+		t.Errorf("after the service was asked: %+v, want %+v", d.sending("a"), d.origin("a"))
 	}
 	const key = "8254c329a92850f6" // SHA-256 of "k"
 	for _, want := range []campaign.Origin{
