@@ -22,9 +22,9 @@ func (p *program) cmdRun() *cobra.Command {
 		Long: `Checks the campaign, freezes its list, sends, and keeps taking webhooks until all statuses are settled or --settle has
 passed after the last answer. The command may be interrupted or killed at any time: given again, it continues the same run, and
 nobody is sent to twice. A run is identified by its campaign and the content of its list, so a finished run is reported again
-and sends nothing; --new launches another. The command waits for windows, and says so. It waits --settle for a template that the
-service has taken out of use. The exit code is 3 when a row is still queued, in doubt or unknown, and
-when the run is paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
+and sends nothing; --new launches another. The command waits for windows and for holds that end by themselves, and says so. It
+waits --settle for the end of a hold that only an event or an operator ends. The exit code is 3 when a row is still queued, in
+doubt or unknown, and when the run is paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
 		Example: `  campaignd run spring.yaml --recipients list.csv
   campaignd run spring.yaml --recipients list.csv --settle 2m -o json > report.json
   campaignd run spring.yaml --recipients list.csv --new`,
@@ -32,7 +32,7 @@ when the run is paused or cancelled. Skipped and refused rows are outcomes: the 
 	}
 	cmd.Flags().StringVar(&o.List, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second,
-		"how long to wait for statuses after the last answer, and for a paused template")
+		"how long to wait for statuses after the last answer, and for a hold without a time")
 	cmd.Flags().BoolVar(&o.New, "new", false, "launch another run although this list has one")
 	out := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
