@@ -16,6 +16,7 @@ import (
 // the account: at most the messages of 3 s more are posted. An event that the account is active again
 // lets the run go on.
 func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
+	t.Parallel() // it waits
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	config := *c.config
 	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
@@ -70,7 +71,7 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	ended := make(chan result, 1)
 	said := make(chan string, 1)
 	go func() {
-		r, err := d.RunCampaign(ctx, RunOptions{File: c.campaign(t.TempDir(), "ill", "", 600), Settle: 15 * time.Second,
+		r, err := d.RunCampaign(ctx, RunOptions{File: c.campaign(t.TempDir(), "ill", "", 700), Settle: 5 * time.Second,
 			Progress: func(p Progress) {
 				if p.Phase == "held" {
 					select {
@@ -95,7 +96,11 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 		return err != nil
 	})
 	failed := posts()
-	detail := <-said
+	detail := ""
+	select {
+	case detail = <-said:
+	case <-time.After(10 * time.Second):
+	}
 	for _, want := range []string{"everything that is sent from business account conn_1 is held since", "(131042)",
 		"`campaignd holds lift account conn_1` ends it earlier"} {
 		if !strings.Contains(detail, want) {

@@ -173,7 +173,7 @@ func TestRunWaitsOutAHoldNoLongerThanSettle(t *testing.T) {
 		{"an event ends the hold", false, 0, 30 * time.Second, false, 30 * time.Second, campaign.Finished, true},
 		{"nothing ends the hold", false, 0, time.Hour, false, 35 * time.Second, campaign.Running, true},
 		{"no webhooks are taken", false, 0, time.Hour, true, 5 * time.Second, campaign.Running, false},
-		{"the hold ends by itself", false, 2 * time.Hour, time.Hour, false, time.Hour, campaign.Finished, false},
+		{"the hold ends by itself", false, 10 * time.Minute, 5 * time.Minute, false, 5 * time.Minute, campaign.Finished, false},
 		{"the run is paused", true, 0, time.Hour, false, 5 * time.Second, campaign.Paused, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
