@@ -155,6 +155,11 @@ func (h Hold) InForce(now time.Time) bool {
 	return h.Lifted.IsZero() && (h.Until.IsZero() || h.Until.After(now))
 }
 
+// EndsBefore reports whether the hold ends by itself, and other does so later or not at all.
+func (h Hold) EndsBefore(other Hold) bool {
+	return !h.Until.IsZero() && (other.Until.IsZero() || h.Until.Before(other.Until))
+}
+
 // Probing reports whether the hold is a breaker whose rest is over and which nothing has proven
 // healthy yet. Its connection may have a few requests under way, no more.
 func (h Hold) Probing(now time.Time) bool {
@@ -204,7 +209,7 @@ func HeldBy(holds []Hold, o Origin, now time.Time) (longest Hold, held bool) {
 		if !h.InForce(now) || !h.Stops(o) {
 			continue
 		}
-		if !held || !longest.Until.IsZero() && (h.Until.IsZero() || h.Until.After(longest.Until)) {
+		if !held || longest.EndsBefore(h) {
 			longest, held = h, true
 		}
 	}

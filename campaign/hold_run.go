@@ -39,8 +39,8 @@ func RunHolds(run Run, holds []Hold, of func(connection string) Origin, now time
 	return found
 }
 
-// Held reports whether every connection of the run is held. It returns the longest hold of the first
-// connection.
+// Held reports whether every connection of the run is held. It returns the hold whose end lets the
+// run go on: the longest of the connection that is free first.
 func Held(run Run, holds []Hold, of func(connection string) Origin, now time.Time) (first Hold, held bool) {
 	if len(holds) == 0 || run.State.Ended() {
 		return Hold{}, false
@@ -50,7 +50,7 @@ func Held(run Run, holds []Hold, of func(connection string) Origin, now time.Tim
 		if !held {
 			return Hold{}, false
 		}
-		if i == 0 {
+		if i == 0 || h.EndsBefore(first) {
 			first = h
 		}
 	}

@@ -97,6 +97,21 @@ func TestARunIsHeldWhenEachConnectionIs(t *testing.T) {
 	}
 }
 
+// A run goes on when one of its connections is free, so its wait is that of the first.
+func TestARunWaitsForTheConnectionFreeFirst(t *testing.T) {
+	run := Run{No: 1, Campaign: "spring", State: Running,
+		Definition: []byte("name: spring\nconnections: [a, b, c]\ntemplate: {name: promo, language: en_US}\n" +
+			"recipients: {file: x.csv, columns: {to: phone}}\n")}
+	of := func(c string) Origin { return Origin{Connection: c} }
+	hold := func(id, reason string, until time.Time) Hold {
+		return Hold{Scope: HoldConnection, ID: id, Reason: reason, Since: holdNoon, Until: until}
+	}
+	holds := []Hold{hold("a", "131031", time.Time{}), hold("b", "2", minute(5)), hold("b", "131057", minute(3)), hold("c", "2", minute(9))}
+	if got, held := Held(run, holds, of, minute(1)); !held || got != holds[1] {
+		t.Errorf("held by %+v, %t; want by that of b until 12:05", got, held)
+	}
+}
+
 func TestWhyNamesTheHold(t *testing.T) {
 	run := Run{No: 1, Campaign: "spring", State: Running,
 		Definition: []byte("name: spring\nconnections: [a]\ntemplate: {name: promo, language: en_US}\n" +

@@ -25,6 +25,13 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 			i.counters.clamped.Add(1)
 		}
 		e.At = at
+		switch e.Kind {
+		case messaging.KindTemplate, messaging.KindNumber, messaging.KindAccount:
+			// A clock that is ahead must not make refusals of the next minutes look older than a healing event.
+			if e.At.After(received) {
+				e.At = received
+			}
+		}
 		if e.Connection == "" && e.Number != "" {
 			e.Connection = i.o.Connections(e.Number)
 		}

@@ -105,7 +105,7 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 	case campaign.TemplateNoted:
 		line = "template event that holds nothing"
 	case campaign.TemplatePauses:
-		line = "template cannot be sent; it is held until it is approved"
+		line = "template cannot be sent; it is held until it is approved, unless that was later than this event"
 	case campaign.TemplateEnds:
 		line = "template cannot be sent; it is held until an operator lifts it"
 	case campaign.TemplateResumes:
@@ -115,7 +115,7 @@ func (i *Intake) foldTemplate(facts *campaign.Events, e *messaging.Event, own ti
 		}
 	}
 	i.o.Log.Log(context.Background(), level, line,
-		"template", clip(r.Name), "language", clip(r.Language), "event", r.Event, "reason", r.Reason)
+		"template", clip(r.Name), "language", clip(r.Language), "event", r.Event, "reason", r.Reason, "at", e.At)
 	switch effect {
 	case campaign.TemplateNoted:
 		return
@@ -168,7 +168,7 @@ func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time
 	case len(ids) == 0:
 		level, line = slog.LevelWarn, "event that names nothing known: it holds nothing"
 	case effect != campaign.TemplateResumes:
-		level, line = slog.LevelWarn, "event that holds"
+		level, line = slog.LevelWarn, "event that holds, unless a later one healed"
 		for _, id := range ids {
 			facts.Holds = append(facts.Holds, campaign.ChangeHold(scope, id, *e.Change, e.At))
 		}
@@ -176,12 +176,19 @@ func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time
 		level, line = slog.LevelWarn, "event without a time: it ends no hold"
 	default:
 		line = "event that ends holds"
+		lift := func(scope campaign.HoldScope, ids []string) {
+			for _, id := range ids {
+				facts.Lifts = append(facts.Lifts, campaign.Lift{Scope: scope, ID: id, At: e.At, By: campaign.HoldByEvent})
+			}
+		}
 		if scope == campaign.HoldAccount {
 			ids = i.healedBy(e, ids)
 		}
-		for _, id := range ids {
-			facts.Lifts = append(facts.Lifts, campaign.Lift{Scope: scope, ID: id, At: e.At, By: campaign.HoldByEvent})
+		lift(scope, ids)
+		if scope == campaign.HoldCompany { // a client that is active again has active accounts
+			lift(campaign.HoldAccount, i.accountsOf(e))
 		}
 	}
-	i.o.Log.Log(context.Background(), level, line, "kind", e.Kind.String(), "event", e.Change.Word, "scope", string(scope), "ids", ids)
+	i.o.Log.Log(context.Background(), level, line, "kind", e.Kind.String(), "event", e.Change.Word, "scope", string(scope), "ids", ids,
+		"at", e.At)
 }

@@ -109,6 +109,7 @@ func TestAccountAndNumberEventsHoldAndHeal(t *testing.T) {
 		"hold account 2009 ACCOUNT_DELETED since 12:06 manual",
 		"hold account acc_b 131031 since 12:07",
 		"lift company co_a  at 12:01",
+		"lift account acc_a  at 12:01",
 		"lift connection conn_b  at 12:04",
 	}
 	if d := cmp.Diff(want, short(e)); d != "" {
@@ -229,5 +230,28 @@ func TestAnOptOutCoversWhatIsConfigured(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("per company: %v (-want +got):\n%s", per, d)
 		}
+	}
+}
+
+// The clock of a service may be ahead. Its events are not newer than their receipt, or the refusals
+// of the next minutes would look healed.
+func TestAnEventIsNotNewerThanItsReceipt(t *testing.T) {
+	e, _ := folded(t, clients,
+		serviceEvent("template.status", "conn_b", `{"name":"promo","language":"en-US","event":"APPROVED"}`, time.Now().Add(4*time.Minute)))
+	for _, l := range e.Lifts {
+		if now := time.Now(); l.At.After(now) {
+			t.Errorf("lifted at %v, want %v or earlier", l.At, now)
+		}
+	}
+	if len(e.Lifts) == 0 {
+		t.Error("got no lift, want one")
+	}
+}
+
+func TestAClientThatIsActiveHasActiveAccounts(t *testing.T) {
+	e, _ := folded(t, clients, serviceEvent("account.updated", "conn_b", `{"companyId":"co_1","status":"active"}`, noon))
+	want := []string{"lift company co_1  at 12:00", "lift account acc_b  at 12:00"}
+	if d := cmp.Diff(want, short(e)); d != "" {
+		t.Errorf("-want +got:\n%s", d)
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestEveryTemplateEventIsToldAndCounted(t *testing.T) {
 	const (
 		goesOn  = `level=INFO msg="template can be sent"`
-		waits   = `level=WARN msg="template cannot be sent; it is held until it is approved"`
+		waits   = `level=WARN msg="template cannot be sent; it is held until it is approved, unless that was later than this event"`
 		ends    = `level=WARN msg="template cannot be sent; it is held until an operator lifts it"`
 		nothing = `level=WARN msg="template event that holds nothing"`
 	)
@@ -47,7 +47,7 @@ func TestEveryTemplateEventIsToldAndCounted(t *testing.T) {
 			if len(e.Holds) != holds || len(e.Lifts) != lifts {
 				t.Errorf("%d holds and %d lifts, want %d and %d", len(e.Holds), len(e.Lifts), holds, lifts)
 			}
-			if want := line + " template=promo language=en_US event=" + event + " reason=WHY\n"; !strings.HasSuffix(log.String(), want) ||
+			if want := line + " template=promo language=en_US event=" + event + " reason=WHY at=2026-09-21T12:00:00.000Z\n"; !strings.HasSuffix(log.String(), want) ||
 				strings.Count(log.String(), "\n") != 1 {
 				t.Errorf("the log says\n%s\nwant one line, ending in\n%s", log.String(), want)
 			}

@@ -122,6 +122,9 @@ func readFile(path string) (h header, posts []campaign.Post, err error) {
 		return h, nil, err
 	}
 	defer f.Close()
+	if err := f.Sync(); err != nil { // a page that could not be written may have lost a post
+		return h, nil, err
+	}
 	b, err := io.ReadAll(f)
 	if err != nil {
 		return h, nil, err
