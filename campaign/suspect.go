@@ -99,7 +99,7 @@ func (f *forbidden) refuses(value string) string {
 	if f == nil {
 		return ""
 	}
-	what := ""
+	var what string
 	if slices.Contains(f.texts, value) {
 		what = "a text that the campaign refuses"
 	} else if kind := suspect(value); kind != unsuspicious && f.kinds[kind] {

@@ -95,7 +95,8 @@ func (c *check) zoneFindings(j *judge) {
 	}
 	if n := c.badZone; n > 1 {
 		c.say(LevelWarning, "window.timezone",
-			fmt.Sprintf("%s a time zone that does not exist: sent by the clock of %s", spelling.Count(n, "row names", "rows name"), j.zones.fallback),
+			fmt.Sprintf("%s a time zone that does not exist: sent by the clock of %s",
+				spelling.Count(n, "row names", "rows name"), j.zones.fallback),
 			"")
 	}
 	if n := c.noZone; n > 0 {

@@ -239,7 +239,8 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 				spelling.Count(run.Rows, "row", "rows"), run.Detail, run.ID())
 		}
 		return "none", fmt.Sprintf("its list is being imported (%s so far); if the importing process is gone, "+
-			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file", spelling.Count(run.Rows, "row", "rows"))
+			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file",
+			spelling.Count(run.Rows, "row", "rows"))
 	case WaitingApproval:
 		return "pause", fmt.Sprintf("it waits for approval: `campaignd approve %s`", run.ID())
 	case Paused:

@@ -77,7 +77,8 @@ func (p *Phones) Parse(cell string) (to string, key int64, fault *Fault) {
 	case digits[0] == '0':
 		return "", 0, invalid(s, "has a 0 after the +, where the country code begins", "write + and the country code")
 	case len(digits) < 7:
-		return "", 0, invalid(s, fmt.Sprintf("has %s, fewer than any international number", spelling.Count(len(digits), "digit", "digits")), "complete it")
+		return "", 0, invalid(s, fmt.Sprintf("has %s, fewer than any international number",
+			spelling.Count(len(digits), "digit", "digits")), "complete it")
 	}
 	return "", 0, invalid(s, fmt.Sprintf("has %d digits, more than the 15 of E.164", len(digits)), "write one number without an extension")
 }

@@ -170,7 +170,8 @@ func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
 		fault.Message = fmt.Sprintf("%s: %s where the header has %d; quote a cell that holds the delimiter (%s)",
 			where, spelling.Count(len(cells), "cell", "cells"), columns, delimiterName(l.csv.Comma))
 	default:
-		fault.Message = fmt.Sprintf("%s: %s where the header has %d; add the missing ones, empty if need be", where, spelling.Count(len(cells), "cell", "cells"), columns)
+		fault.Message = fmt.Sprintf("%s: %s where the header has %d; add the missing ones, empty if need be",
+			where, spelling.Count(len(cells), "cell", "cells"), columns)
 	}
 	row := &Row{Number: l.number, Line: line, Cells: make([]string, columns), Fault: fault}
 	for i := range row.Cells[:min(columns, len(cells))] {

@@ -39,11 +39,8 @@ func (p *planner) probe(ctx context.Context, now time.Time, state circuitState) 
 	}
 	p.tests = l
 	// The last reading may be a second old: another replica's test may have failed meanwhile.
-	if p.e.holds.refresh(ctx) != nil { // it has logged its error
-		p.endProbe(ctx)
-		return false, nil
-	}
-	if state, _ := p.e.holds.circuit(p.number.connection, time.Now()); state != halfOpen {
+	unread := p.e.holds.refresh(ctx) != nil // it has logged its error
+	if state, _ := p.e.holds.circuit(p.number.connection, time.Now()); unread || state != halfOpen {
 		p.endProbe(ctx)
 		return false, nil
 	}

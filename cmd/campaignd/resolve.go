@@ -73,7 +73,8 @@ func resolved(u campaign.Uncertainty, f *campaign.FollowedUp) resolvedFacts {
 }
 
 func (p *program) writeResolved(u campaign.Uncertainty, f *campaign.FollowedUp, keep bool) error {
-	if _, err := fmt.Fprintf(p.stdout, "%s: %s unknown, %d still in doubt\n", u.Run, spelling.Count(u.Unknown, "row", "rows"), u.InDoubt); err != nil {
+	unknown := spelling.Count(u.Unknown, "row", "rows")
+	if _, err := fmt.Fprintf(p.stdout, "%s: %s unknown, %d still in doubt\n", u.Run, unknown, u.InDoubt); err != nil {
 		return err
 	}
 	for _, reason := range slices.Sorted(maps.Keys(u.ByReason)) {

@@ -156,7 +156,8 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	d.closers = append(d.closers, sweep.end)
 	if d.intake, err = webhooks.New(d.ledger, verifier, webhooks.Options{
 		Decode: d.cfg.Service.assumed().DecodeEvents, Connections: d.directory.connectionOf, Origin: d.directory.origin,
-		Peers: d.directory.peers, PerCompany: d.cfg.Suppressions.Scope == perCompany, Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
+		Peers: d.directory.peers, PerCompany: d.cfg.Suppressions.Scope == perCompany,
+		Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
 	}); err != nil {
 		return err
 	}

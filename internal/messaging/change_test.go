@@ -61,7 +61,9 @@ func TestStatesOfNumbersAndAccountsOfEveryShape(t *testing.T) {
 }
 
 func TestThrottlingCodesAreKnown(t *testing.T) {
-	for code, want := range map[int]bool{4: true, 80007: true, 130429: true, 133016: true, 131056: false, 131026: false, 0: false, 424242: false} {
+	for code, want := range map[int]bool{
+		4: true, 80007: true, 130429: true, 133016: true, 131056: false, 131026: false, 0: false, 424242: false,
+	} {
 		if got := Throttling(code); got != want {
 			t.Errorf("Throttling(%d) = %t, want %t", code, got, want)
 		}

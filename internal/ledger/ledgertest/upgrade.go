@@ -66,7 +66,8 @@ func (r olderRun) statements() []string {
 	all := []string{
 		fmt.Sprintf(`INSERT INTO run (no, state, wanted, reason, marketing, budget, template, language, template_event, detail, created_at,
 			started_at, parent, campaign, list_hash, launch, list_name, asset, asset_until, header, definition)
-			VALUES (%d, '%s', '%s', '%s', true, 0, 'sale', 'en', 'PAUSED', 'why', %d, %d, 0, 'older', 'hash%d', '', 'list.csv', '', 0, '["name"]', '')`,
+			VALUES (%d, '%s', '%s', '%s', true, 0, 'sale', 'en', 'PAUSED', 'why', %d, %d, 0, 'older', 'hash%d', '', 'list.csv',
+				'', 0, '["name"]', '')`,
 			r.no, r.state, r.wanted, r.reason, ms, ms, r.no),
 		fmt.Sprintf(`INSERT INTO run_count (no, rows, taken) VALUES (%d, %d, %d)`, r.no, r.rows, r.mark),
 		fmt.Sprintf(`INSERT INTO segment (id, run, lo, hi, mark, epoch, done, closed, lease_until, intents_since, connection, owner, zone)
