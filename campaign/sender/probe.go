@@ -42,7 +42,7 @@ func (p *planner) probe(ctx context.Context, now time.Time, state circuitState) 
 	unread := p.e.holds.refresh(ctx) != nil // it has logged its error
 	if state, _ := p.e.holds.circuit(p.number.connection, time.Now()); unread || state != halfOpen {
 		p.endProbe(ctx)
-		return false, nil
+		return false, nil //nolint:nilerr // refresh tells of its error, once an outage
 	}
 	p.number.probing.Store(l.Until.Add(-p.e.o.Request).UnixNano())
 	return true, nil

@@ -47,8 +47,8 @@ func TestEveryTemplateEventIsToldAndCounted(t *testing.T) {
 			if len(e.Holds) != holds || len(e.Lifts) != lifts {
 				t.Errorf("%d holds and %d lifts, want %d and %d", len(e.Holds), len(e.Lifts), holds, lifts)
 			}
-			if want := line + " template=promo language=en_US event=" + event + " reason=WHY at=2026-09-21T12:00:00.000Z\n"; !strings.HasSuffix(log.String(), want) ||
-				strings.Count(log.String(), "\n") != 1 {
+			want := line + " template=promo language=en_US event=" + event + " reason=WHY at=2026-09-21T12:00:00.000Z\n"
+			if !strings.HasSuffix(log.String(), want) || strings.Count(log.String(), "\n") != 1 {
 				t.Errorf("the log says\n%s\nwant one line, ending in\n%s", log.String(), want)
 			}
 			for effect, n := range c.Templates {
