@@ -38,7 +38,7 @@ test: ## run every test
 .PHONY: race
 race: ## run the concurrent packages under the race detector
 	CGO_ENABLED=1 go test -race -short $(filter-out ./campaign/...,$(CONCURRENT)) ./campaign ./campaign/plan
-	CGO_ENABLED=1 go test -race ./campaign/sender -seeds 10 -replay 0
+	CGO_ENABLED=1 go test -race -short ./campaign/sender -seeds 10 -replay 0
 
 .PHONY: lint
 lint: $(GOLANGCI) ## vet, formatting and golangci-lint
