@@ -126,8 +126,8 @@ func renewMedia(ctx context.Context, l RunLedger, s Service, run Run) ([]Asset, 
 	return uploadHeader(ctx, s, kind, old[0].File, old[0].SHA256, connectionsOf(def, known))
 }
 
-// connectionsOf are the connections of a campaign, in its order. Of one that the service does not
-// list only the id is known.
+// connectionsOf are the connections of a campaign, in its order. If the service does not list
+// a connection, only its id is known.
 func connectionsOf(d *Definition, known []messaging.Connection) (all []messaging.Connection) {
 	for _, id := range d.Connections {
 		c := messaging.Connection{ID: id}

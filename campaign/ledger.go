@@ -81,8 +81,8 @@ type ImportLedger interface {
 	// AppendRows adds one chunk in one transaction. after is the number of rows that the caller
 	// believes the run has; if it differs, another process imports the run: ErrFenced. Deliveries
 	// with Skip set get their outcome in the same transaction. Segments are inserted, or their Hi is
-	// raised; they cannot be claimed before FinishImport. Of a run with a Parent, no recipient may be
-	// in another run of that parent, unless it was skipped there: ErrFollowedUp, and nothing is added.
+	// raised; they cannot be claimed before FinishImport. A recipient of a run with a Parent may not
+	// be in another run of that parent, unless it was skipped there: ErrFollowedUp, and nothing is added.
 	AppendRows(ctx context.Context, no RunNo, after int64, rows []Delivery, segments []Segment) error
 	// FinishImport moves the run from Importing to state (Ready or WaitingApproval). It checks that
 	// the run has the given number of rows. A second call has no effect.

@@ -34,8 +34,8 @@ func newCanceller(l Ledger, o Options) *canceller {
 }
 
 // EndCancelled ends a run whose wanted state is cancel: it skips the queued rows and sends nothing.
-// It returns when the run has ended, or its last state when ctx ends. Of the options it uses Owner
-// and Lease.
+// It returns when the run has ended, or its last state when ctx ends. It uses the options
+// Owner and Lease only.
 func EndCancelled(ctx context.Context, l Ledger, no campaign.RunNo, o Options) (campaign.Run, error) {
 	o, err := o.withDefaults()
 	if err != nil {

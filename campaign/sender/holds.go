@@ -229,8 +229,8 @@ func (h *holds) run(ctx context.Context, facts context.Context) {
 	}
 }
 
-// refresh writes what is pending and reads the holds. What cannot be written is written with the
-// next reading. It returns the error of the ledger.
+// refresh writes what is pending and reads the holds. A change that cannot be written is written
+// with the next reading. It returns the error of the ledger.
 func (h *holds) refresh(ctx context.Context) error {
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()

@@ -126,7 +126,7 @@ func (p *program) cmdHoldsAdd() *cobra.Command {
 		Use:   "add SCOPE ID",
 		Short: "Hold a scope, for a time or until it is lifted",
 		Long: `SCOPE is key, company, account, template, portfolio, connection or run; ID * is all of a scope. A template is
-ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. What is in flight is recorded. Without --for only
+ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests in flight are recorded. Without --for only
 ` + "`campaignd holds lift`" + ` ends the hold. Adding it again replaces its end and its reason.`,
 		Example: `  campaignd holds add connection conn_1 --for 2h --reason maintenance
   campaignd holds add template /spring_sale/en_US
