@@ -50,6 +50,11 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 		company = "co_1"
 	}
 
+	type result struct {
+		RunResult
+		err error
+	}
+	ended := make(chan result, 1)
 	posts := func() (n int) {
 		for _, p := range service.Truth().Posts {
 			n += p
@@ -60,15 +65,15 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(most); !is(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("got nothing within %v, want that %s", most, what)
+				select {
+				case r := <-ended:
+					t.Fatalf("the run ended with %v and totals %v, want that %s", r.err, r.Report.Totals, what)
+				default:
+					t.Fatalf("got %d posts and nothing more within %v, want that %s", posts(), most, what)
+				}
 			}
 		}
 	}
-	type result struct {
-		RunResult
-		err error
-	}
-	ended := make(chan result, 1)
 	said := make(chan string, 1)
 	go func() {
 		r, err := d.RunCampaign(ctx, RunOptions{File: c.campaign(t.TempDir(), "ill", "", 700), Settle: 5 * time.Second,
@@ -88,12 +93,15 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	}
 	until("a message fails", 20*time.Second, func() bool {
 		tallies, _, err := d.ledger.Tallies(ctx, 1)
+		if err != nil {
+			t.Fatalf("Tallies = %v, want nil", err)
+		}
 		for _, x := range tallies {
 			if x.Status == campaign.Failed && x.Reason == "131042" {
 				return true
 			}
 		}
-		return err != nil
+		return false
 	})
 	failed := posts()
 	detail := ""
