@@ -53,6 +53,14 @@ type Intent struct {
 	// Keys are the recipients.Key of From..To in the order of seq, then those of Retries. The ledger
 	// reads the suppressions of exactly these inside the transaction.
 	Keys []int64
+	// Tier is that of the connection's portfolio. Each recipient that the portfolio has not reached in
+	// 24 hours takes a place of it in the same transaction.
+	Tier Tier
+	// Cap is the run's policies.frequency_cap; nil: it has none.
+	Cap *FrequencyLimit
+	// Pair asks for PairSpace between this message and the last one to its recipient over the
+	// connection. It is set where another run can meet the recipient.
+	Pair bool
 }
 
 // Granted answers an Intent.
@@ -71,6 +79,12 @@ type Granted struct {
 	// Skipped lists the seqs, of the group or of the retries, that this transaction skipped. They
 	// must not be posted.
 	Skipped map[int64]SkipReason
+	// Limit is what ended the grant at To, other than the budget: the deliveries from To on, and
+	// retries that are in Skipped, were not granted because of it. With Held nothing was.
+	Limit Limit
+	// Deferred lists the seqs that the mark passed, or retries, that this transaction queued again for
+	// a later time because of their recipient. They must not be posted.
+	Deferred map[int64]time.Time
 }
 
 // ResultKind is what the exchange of an attempt proved (docs/protocol.md#what-an-answer-proves).

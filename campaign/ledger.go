@@ -95,8 +95,8 @@ type LaneReport struct {
 	Connection string
 	// Owner is the process that reports; ReportLanes sets it from its own argument.
 	Owner string
-	// LimitedBy is what the lane waits for, from a closed list: throughput, run_rate, window, hold,
-	// unreachable, in_flight, ledger, limiter, none, stopped.
+	// LimitedBy is what the lane waits for, from a closed list: throughput, run_rate, share, tier,
+	// allowance, ramp, window, hold, pause, in_flight, doubt, ledger, limiter, unreachable, none, stopped.
 	LimitedBy string
 	// Detail is a sentence for people.
 	Detail string

@@ -31,7 +31,7 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 	sum := 0
 	held := make(map[*run]bool, len(runs))
 	for _, r := range runs {
-		held[r] = r.dropping.Load() == nil && p.heldLong(r, now)
+		held[r] = r.dropping.Load() == nil && (p.heldLong(r, now) || p.waitsLong(r, now))
 	}
 	for _, s := range p.segments {
 		if !s.exhausted() && !s.lost.Load() {

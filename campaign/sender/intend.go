@@ -80,12 +80,18 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) []*attempt
 		p.e.holds.learn(g.HeldBy, time.Now())
 		return nil
 	}
+	if g.Limit.By != "" {
+		p.wait(s.run, g.Limit, time.Now())
+		again([]draft{d}, began) // its retries may be among what was not granted
+	}
 	if g.Held {
 		again([]draft{d}, began)
-		if !g.OverBudget {
+		if !g.OverBudget && g.Limit.By == "" {
 			s.run.held.Store(true) // until the next refresh finds it active again
 		}
-		p.e.Poke()
+		if g.Limit.By == "" {
+			p.e.Poke()
+		}
 		return nil
 	}
 	var attempts []*attempt
@@ -93,6 +99,10 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) []*attempt
 		if reason, skipped := g.Skipped[dl.Seq]; skipped {
 			p.number.counts.skipped.Add(1)
 			p.e.o.Log.Debug("skipped at the intent", "run", s.run.id, "row", dl.Row, "reason", reason)
+			return
+		}
+		if due, deferred := g.Deferred[dl.Seq]; deferred {
+			s.due(due)
 			return
 		}
 		attempts = append(attempts, &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began})

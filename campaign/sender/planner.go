@@ -34,13 +34,15 @@ type planner struct {
 	turn      int       // round robin over runs
 	own       ownRate
 	limits    map[campaign.RunNo]limitedBy
+	waits     map[*run]waiting // lanes that a limit keeps from their next intent
 
 	tests      campaign.JobLease // the right to test a half-open breaker; its Name is "" without it
 	testsAsked time.Time         // when it was last asked for
 }
 
 func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planner {
-	return &planner{e: e, number: n, queue: q, renewer: w, poke: poke, limits: map[campaign.RunNo]limitedBy{}}
+	return &planner{e: e, number: n, queue: q, renewer: w, poke: poke, limits: map[campaign.RunNo]limitedBy{},
+		waits: map[*run]waiting{}}
 }
 
 // setRuns says which runs are active; the planner keeps those of its number.
@@ -135,6 +137,7 @@ func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	rate := p.number.pace()
 	p.limits = map[campaign.RunNo]limitedBy{}
 	defer p.publish()
+	p.forgetWaits(now)
 	if err := p.tend(ctx, now); err != nil {
 		return 0, err
 	}

@@ -71,10 +71,10 @@ func (p *planner) hasSendable(now time.Time) bool {
 	return false
 }
 
-// standsStill reports whether no intent of the run is to be asked for now: it is paused, ends, or is
-// held.
+// standsStill reports whether no intent of the run is to be asked for now: it is paused, ends, waits
+// for a limit, or is held.
 func (p *planner) standsStill(r *run, now time.Time) bool {
-	if r.held.Load() || r.over() {
+	if r.held.Load() || r.over() || p.waitsFor(r, now).By != "" {
 		return true
 	}
 	_, held := p.heldBy(r, now)

@@ -69,7 +69,7 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 		wake = opens
 		p.limit(s.run, "window", "outside the sending window until "+opens.UTC().Format(time.RFC3339))
 	case s.exhausted() && !s.dueSoon(now):
-	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && p.heldLong(s.run, now):
+	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && (p.heldLong(s.run, now) || p.waitsLong(s.run, now)):
 		wake = now.Add(heldPark) // another connection of the run can send it
 	default:
 		return false, nil
