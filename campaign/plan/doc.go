@@ -1,7 +1,8 @@
 // Package plan holds the calendar rules of campaigns as pure functions of now: when a
 // window is open (Window), when a cron schedule fires (Cron), what happens to a firing
-// that was missed (Misfire), when the rest of a list will have been sent (Forecast), what a plan allows in
-// a month (Allowance), and what a number may send on a day of its warm-up (Ramp).
+// that was missed (Misfire), what a plan allows in a month (Allowance), what a number may send on a
+// day of its warm-up (Ramp), how runs share a number (Shares), and when runs will have been sent
+// (Situation.Forecast).
 //
 // The senders, preflight and the commands call it. It promises that equal arguments give equal
 // answers on every replica: it reads no clock, no host time zone and no database. Local hours

@@ -8,80 +8,297 @@ import (
 // farthest is how far ahead a forecast looks; a later finish counts as never.
 const farthest = 366 * 24 * time.Hour
 
-// Group is the rest of a list for recipients in the same time zone.
+// Group is a part of the rest of a list whose recipients are in the same time zone.
 type Group struct {
 	Remaining int64          // deliveries still to be sent
 	Zone      *time.Location // used only when the window is per recipient
+	Number    string         // the connection that has begun it; "": none has
 }
 
-// Forecast says when the rest of a list will have been sent.
+// Forecast says when the rest of a run will have been sent, and what limits it until then. Times are
+// zero and counts are 0 where they are not known.
 type Forecast struct {
-	Finish  time.Time     // zero when Never
-	Never   bool          // not within 366 days: the rate is 0, or the window never opens
-	Waiting time.Duration // part of the time until Finish in which no window is open
-	Sending time.Duration // part of the time until Finish in which messages are sent
+	Run string `json:"run,omitempty"`
+	// Seconds is the time from the first message to the last answer.
+	Seconds float64   `json:"seconds"`
+	First   time.Time `json:"first,omitzero"`
+	Finish  time.Time `json:"finish,omitzero"`
+	// Low and High are the band: the finish lies before Low, or after High, in one of ten cases each.
+	Low  time.Time `json:"low,omitzero"`
+	High time.Time `json:"high,omitzero"`
+	// Never means that it is not done within 366 days.
+	Never bool `json:"never,omitempty"`
+	// LimitedBy is what limits it for the longest part of its time, from the list of
+	// LaneReport.LimitedBy.
+	LimitedBy     string    `json:"limited_by"`
+	Deadline      time.Time `json:"deadline,omitzero"`
+	DeadlineHolds bool      `json:"deadline_holds"` // true without a deadline
+	// Messages is how many will be sent. Unsent rows will not: not_after or max_messages skips them.
+	Messages int64 `json:"messages"`
+	Unsent   int64 `json:"unsent"`
+	// Hours are the hours of the clock from now to the finish.
+	Hours   []Hour         `json:"hours"`
+	Numbers []NumberShare  `json:"numbers"`
+	RunsOut []RunsOut      `json:"runs_out"`
+	Asset   *AssetForecast `json:"asset,omitempty"` // nil: no medium is deleted before the end
+	Helps   []Help         `json:"helps"`
+
+	Waiting time.Duration `json:"-"` // part of the time until Finish in which no window is open
 }
 
-// ETA computes when groups will have been sent at rate messages per second within the window (nil:
-// always open). Groups whose window is open share the rate in proportion to their remaining
-// deliveries, as a fluid: this is exact for one group, and for several within the time between two
-// openings. ETA knows nothing of other runs, the tier or the allowance; rate is what they leave.
-func ETA(now time.Time, rate float64, window *Window, groups ...Group) Forecast {
-	left := make([]float64, len(groups))
-	var total float64
-	for i, g := range groups {
-		left[i] = float64(max(0, g.Remaining))
-		total += left[i]
+// Hour is what is sent between two full hours of the clock in UTC.
+type Hour struct {
+	Start    time.Time `json:"start"`
+	Messages int64     `json:"messages"`
+	// LimitedBy is the limit that binds: if it alone were higher, more would be sent in this hour.
+	LimitedBy string `json:"limited_by"`
+}
+
+// NumberShare is what one number sends of a run.
+type NumberShare struct {
+	Connection string `json:"connection"`
+	Messages   int64  `json:"messages"`
+}
+
+// RunsOut is where a limit of count is used up.
+type RunsOut struct {
+	LimitedBy string    `json:"limited_by"` // tier, allowance or ramp
+	At        time.Time `json:"at"`
+	Row       int64     `json:"row"` // the first that waits, counted from 1 in the order of sending
+}
+
+// AssetForecast is a header medium that the service deletes before the end of the run.
+type AssetForecast struct {
+	Until  time.Time `json:"until"`
+	Unsent int64     `json:"unsent"` // messages that are not sent by then
+}
+
+// Help is one change that makes a run finish sooner.
+type Help struct {
+	What     string    `json:"what"` // number, tier, window, allowance, ramp, rate
+	Sentence string    `json:"sentence"`
+	Finish   time.Time `json:"finish"`
+	// Hours is how many it saves; of a run that would never be done, of the 366 days.
+	Hours float64 `json:"hours"`
+}
+
+// Forecast computes when s.Runs[run] will have been sent. It lets all runs compete as the senders do,
+// on a virtual clock. The work grows with segments and events, not with rows.
+func (s *Situation) Forecast(run int) Forecast {
+	edges := calendars(s)
+	c := newCourse(s, edges, s.Past.expected(), run)
+	c.hourly = true
+	c.play()
+	f := c.forecast()
+	if f.Never {
+		f.Helps = s.helps(run, f)
+		return f
 	}
-	var f Forecast
-	if !(rate > 0) && total > 0 {
-		return Forecast{Never: true}
+	f.Low, f.High = s.band(edges, run, c)
+	if f.Low.After(f.Finish) {
+		f.Low = f.Finish
 	}
-	rate = math.Min(rate, 1e9) // so that infinity can be computed with
-	limit := now.Add(farthest)
-	for at := now; ; {
-		if total < 1e-6 {
-			f.Finish = at
-			return f
-		}
-		if !at.Before(limit) {
-			return Forecast{Never: true}
-		}
-		// Until a window of any group next opens or closes, each open group drains evenly.
-		var open float64
-		until := limit
-		draining := make([]bool, len(groups))
-		for i, g := range groups {
-			if left[i] == 0 {
-				continue
-			}
-			ok, changes := window.Open(at, g.Zone)
-			if ok {
-				open += left[i]
-				draining[i] = true
-			}
-			if !changes.IsZero() && changes.Before(until) {
-				until = changes
-			}
-		}
-		span := until.Sub(at)
-		if open == 0 {
-			f.Waiting += span
-			at = until
-			continue
-		}
-		if need := open / rate; need < span.Seconds() {
-			span = time.Duration(math.Ceil(need * float64(time.Second)))
-		}
-		part := math.Min(1, rate*span.Seconds()/open)
-		for i := range left {
-			if draining[i] {
-				sent := left[i] * part
-				left[i] -= sent
-				total -= sent
-			}
-		}
-		f.Sending += span
-		at = at.Add(span)
+	if f.High.Before(f.Finish) {
+		f.High = f.Finish
 	}
+	f.Helps = s.helps(run, f)
+	return f
+}
+
+// course is one passage of a fluid, seen from one of its runs.
+type course struct {
+	*fluid
+	run     *flowRun
+	hourly  bool // the curve by hours is wanted
+	latency float64
+	steps   int
+
+	first   float64 // when the first row is sent; below 0: none is yet
+	end     float64 // when the last row is sent; +Inf: never
+	rows    float64 // sent
+	unsent  float64
+	waiting float64
+	hours   []hour
+	byTime  map[string]float64
+	numbers []float64
+	runsOut []RunsOut
+	asset   float64 // rows sent when the asset is deleted; below 0: it is not
+}
+
+// hour is one hour of a course.
+type hour struct {
+	start   float64
+	rows    float64
+	seconds map[string]float64
+	last    string
+}
+
+func newCourse(s *Situation, edges []*calendar, d draw, run int) *course {
+	f := newFluid(s, edges, d)
+	return &course{fluid: f, run: &f.runs[run], latency: d.latency, first: -1, end: math.Inf(1), byTime: map[string]float64{},
+		numbers: make([]float64, len(f.runs[run].numbers)), asset: -1}
+}
+
+// play runs until the run is done, or until nothing will change any more.
+func (c *course) play() {
+	limit := farthest.Seconds()
+	asset := seconds(c.run.run.AssetUntil, c.s.Now)
+	for c.run.rows > least && c.t < limit {
+		most := limit - c.t
+		if c.hourly {
+			most = min(most, c.untilHour())
+			if asset > c.t {
+				most = min(most, asset-c.t)
+			} else if c.asset < 0 {
+				c.asset = c.rows
+			}
+		}
+		before := c.run.rows
+		dt := c.step(limit - c.t)
+		if c.run.rows <= least { // the rest was given up: not_after or max_messages
+			c.unsent = before
+			break
+		}
+		dt = min(dt, most)
+		if c.eventless {
+			c.note(dt)
+			return
+		}
+		c.steps++
+		c.note(dt)
+		c.advance(dt)
+	}
+	if c.run.rows <= least {
+		c.end = c.t
+	}
+}
+
+// note writes down what a step does for the run.
+func (c *course) note(dt float64) {
+	var flow float64
+	for k, b := range c.run.current {
+		if b >= 0 {
+			flow += c.run.flow[k]
+			c.numbers[k] += c.run.flow[k] * dt
+		}
+	}
+	if flow > 0 && c.first < 0 {
+		c.first = c.t
+	}
+	by := c.run.by
+	if c.hourly {
+		c.out(by)
+		h := c.hour()
+		h.rows += flow * dt
+		h.seconds[by] += dt
+		h.last = by
+	}
+	if by == byWindow {
+		c.waiting += dt
+	}
+	c.byTime[by] += dt
+	c.rows += flow * dt
+}
+
+// out notes where a limit of count is used up for the first time.
+func (c *course) out(by string) {
+	if by != byTier && by != byAllowance && by != byRamp {
+		return
+	}
+	for _, r := range c.runsOut {
+		if r.LimitedBy == by {
+			return
+		}
+	}
+	c.runsOut = append(c.runsOut, RunsOut{by, instantAt(c.s.Now, c.t), c.run.run.Done + 1 + int64(math.Round(c.rows))})
+}
+
+// untilHour is how long it is until the clock shows a full hour.
+func (c *course) untilHour() float64 {
+	start := c.s.Now.Truncate(time.Hour).Sub(c.s.Now).Seconds()
+	return 3600 - math.Mod(c.t-start+tiny, 3600) + tiny
+}
+
+// hour is the one in which the course is.
+func (c *course) hour() *hour {
+	start := c.s.Now.Truncate(time.Hour).Sub(c.s.Now).Seconds()
+	start += 3600 * math.Floor((c.t-start+tiny)/3600)
+	if n := len(c.hours); n > 0 && c.hours[n-1].start >= start-1 {
+		return &c.hours[n-1]
+	}
+	c.hours = append(c.hours, hour{start: start, seconds: map[string]float64{}})
+	return &c.hours[len(c.hours)-1]
+}
+
+// limitedBy names the limit that binds in an hour. A limit of count that is used up at the end of the
+// hour binds, since a higher rate would only use it up sooner. Otherwise it is what limited the
+// sending for longest. Only an hour in which nothing is sent is limited by a window or a hold.
+func (h *hour) limitedBy() string {
+	switch h.last {
+	case byTier, byAllowance, byRamp:
+		return h.last
+	}
+	best := byNone
+	idle := func(by string) bool { return by == byWindow || by == byHold || by == byNone || by == "pause" }
+	for _, by := range []string{byThroughput, byRunRate, byShare, byTier, byAllowance, byRamp, byWindow, byHold, "pause"} {
+		s := h.seconds[by]
+		if s > 0 && (best == byNone || !idle(by) && s > h.seconds[best] || idle(by) && idle(best) && s > h.seconds[best]) {
+			best = by
+		}
+	}
+	return best
+}
+
+// forecast is what the course says.
+func (c *course) forecast() Forecast {
+	r := c.run.run
+	at := func(s float64) time.Time { return instantAt(c.s.Now, s) }
+	f := Forecast{Run: r.ID, Deadline: r.Deadline, DeadlineHolds: true, Hours: []Hour{}, Numbers: []NumberShare{}, RunsOut: c.runsOut,
+		Helps: []Help{}, LimitedBy: byNone, Never: math.IsInf(c.end, 1), Waiting: time.Duration(c.waiting * 1e9).Round(time.Millisecond)}
+	if f.RunsOut == nil {
+		f.RunsOut = []RunsOut{}
+	}
+	if c.first >= 0 {
+		f.First = at(c.first)
+	}
+	longest := 0.0
+	for _, by := range []string{byThroughput, byRunRate, byShare, byTier, byAllowance, byRamp, byWindow, byHold, "pause"} {
+		if c.byTime[by] > longest {
+			f.LimitedBy, longest = by, c.byTime[by]
+		}
+	}
+	if !f.Never {
+		end := c.end
+		if c.rows > 0 {
+			end += c.latency
+			f.Seconds = math.Round(1000*(end-c.first)) / 1000
+		}
+		f.Finish = at(end)
+	} else if n := len(c.run.current); n > 0 && longest == 0 {
+		f.LimitedBy = c.run.by
+	}
+	if !r.Deadline.IsZero() {
+		f.DeadlineHolds = !f.Never && !f.Finish.After(r.Deadline)
+	}
+	f.Messages, f.Unsent = int64(math.Round(c.rows*c.sent)), int64(math.Round(c.unsent))
+	var sum float64
+	var told int64
+	for i := range c.hours {
+		h := &c.hours[i]
+		sum += h.rows * c.sent
+		f.Hours = append(f.Hours, Hour{at(h.start).UTC(), int64(math.Round(sum)) - told, h.limitedBy()})
+		told = int64(math.Round(sum))
+	}
+	if f.Never {
+		for n := len(f.Hours); n > 1 && f.Hours[n-1].Messages == 0 && f.Hours[n-2].Messages == 0; n-- {
+			f.Hours = f.Hours[:n-1]
+		}
+	}
+	for k, n := range c.run.numbers {
+		f.Numbers = append(f.Numbers, NumberShare{c.s.Numbers[n].ID, int64(math.Round(c.numbers[k] * c.sent))})
+	}
+	if c.asset >= 0 {
+		f.Asset = &AssetForecast{r.AssetUntil, f.Messages - int64(math.Round(c.asset*c.sent))}
+	}
+	return f
 }

@@ -70,6 +70,27 @@ func Zone(name string) (*time.Location, error) {
 // PerRecipient reports whether the window is in each recipient's zone. Open then needs that zone.
 func (w *Window) PerRecipient() bool { return w != nil && w.recipient }
 
+// Widen is the same window, opened earlier and closed later by d.
+func (w *Window) Widen(d time.Duration) *Window {
+	if w.Always() {
+		return w
+	}
+	by := int64(d / time.Second)
+	out := &Window{zone: w.zone, recipient: w.recipient, text: w.text}
+	for _, s := range w.spans {
+		from, to := s.from-by, min(s.to+by, s.from-by+week)
+		if from < 0 {
+			from, to = from+week, to+week
+		}
+		if from >= week {
+			from, to = from-week, to-week
+		}
+		out.add(from, to)
+	}
+	out.join()
+	return out
+}
+
 // Always reports whether the window never closes.
 func (w *Window) Always() bool {
 	return w == nil || len(w.spans) == 1 && w.spans[0] == span{0, week}

@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// defaultDrift is how far a forecast is off although the averages are right: waits between polls,
+// and segments whose ends do not meet.
+const defaultDrift = 0.005
+
+// draw is one possible course of what the past gives as averages.
+type draw struct {
+	refused, throttled, dropped float64
+	slowed                      float64
+	drift                       []float64 // by number; nil: none
+	latency                     float64   // seconds
+}
+
+// speed is the part of a number's pace that is used.
+func (d draw) speed(number int) float64 {
+	part := 1 - d.slowed
+	if d.drift != nil {
+		part *= math.Exp(d.drift[number])
+	}
+	return part
+}
+
+// expected are the averages themselves.
+func (p Past) expected() draw {
+	return draw{refused: within(p.Refused.Mean), throttled: within(p.Throttled.Mean), dropped: within(p.Dropped.Mean),
+		slowed: within(p.Slowed.Mean), latency: max(p.Latency.Mean, 0)}
+}
+
+// within keeps a part between 0 and 0.98.
+func within(part float64) float64 { return min(max(part, 0), 0.98) }
+
+// drawn is one possible course for a run of so many rows: an average differs between runs, and
+// within a run by chance.
+func (p Past) drawn(r *rand.Rand, rows float64, numbers int) draw {
+	part := func(a Average) float64 {
+		chance := 0.0
+		if m := within(a.Mean); rows > 0 {
+			chance = m * (1 - m) / rows
+		}
+		return within(a.Mean + r.NormFloat64()*math.Sqrt(a.Deviation*a.Deviation+chance))
+	}
+	d := draw{refused: part(p.Refused), throttled: part(p.Throttled), dropped: part(p.Dropped)}
+	d.slowed = within(p.Slowed.Mean + r.NormFloat64()*p.Slowed.Deviation)
+	d.latency = max(p.Latency.Mean+r.NormFloat64()*p.Latency.Deviation, 0)
+	drift := p.Drift
+	if drift <= 0 {
+		drift = defaultDrift
+	}
+	whole := r.NormFloat64() * drift // what the numbers have in common
+	for range numbers {
+		d.drift = append(d.drift, whole)
+	}
+	return d
+}
+
+// The draws of a band, and how much work they may be together.
+const (
+	mostDraws  = 100
+	leastDraws = 16
+	drawBudget = 4_000_000 // visits of segments
+)
+
+// band is where the finish lies in eight of ten courses.
+func (s *Situation) band(edges []*calendar, run int, expected *course) (low, high time.Time) {
+	blocks := 1
+	for _, r := range s.Runs {
+		blocks += len(r.Groups)
+	}
+	draws := min(max(drawBudget/(1+expected.steps*blocks), leastDraws), mostDraws)
+	ends := make([]float64, 0, draws)
+	for k := range draws {
+		r := rand.New(rand.NewPCG(s.Seed, uint64(k))) //nolint:gosec // a draw, no secret
+		c := newCourse(s, edges, s.Past.drawn(r, expected.rows, len(s.Numbers)), run)
+		c.play()
+		ends = append(ends, c.end+c.latency)
+	}
+	slices.Sort(ends)
+	at := func(part float64) time.Time {
+		end := ends[int(math.Round(part*float64(len(ends)-1)))]
+		return instantAt(s.Now, min(end, farthest.Seconds()))
+	}
+	return at(0.10), at(0.90)
+}

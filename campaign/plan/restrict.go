@@ -1,0 +1,139 @@
+package plan
+
+import "math"
+
+// What limits a run: the words of LaneReport.LimitedBy.
+const (
+	byNone       = "none"
+	byThroughput = "throughput"
+	byRunRate    = "run_rate"
+	byShare      = "share"
+	byTier       = "tier"
+	byAllowance  = "allowance"
+	byRamp       = "ramp"
+	byWindow     = "window"
+	byHold       = "hold"
+)
+
+// restrict lowers the flows to what tiers, allowances and ramps permit, notes what limits each run,
+// and tells until of the times at which that changes.
+func (f *fluid) restrict(until func(at float64)) {
+	for i := range f.runs {
+		f.runs[i].by = f.unrestricted(&f.runs[i])
+	}
+	for i := range f.budgets {
+		f.spend(i, until)
+	}
+	for i := range f.tiers {
+		f.occupy(i, until)
+	}
+}
+
+// unrestricted is what limits a run as far as windows, holds and the rates of numbers go.
+func (f *fluid) unrestricted(r *flowRun) string {
+	switch {
+	case r.rows <= least:
+		return byNone
+	case f.t < r.from:
+		if r.run.Waits != "" {
+			return r.run.Waits
+		}
+		return byNone
+	case !r.open:
+		return byWindow
+	}
+	var flow, pace float64
+	for k, b := range r.current {
+		if b >= 0 {
+			flow += r.flow[k]
+			pace += f.numbers[r.numbers[k]].pace / f.post
+		}
+	}
+	own := r.run.Rate / f.post
+	switch {
+	case pace == 0: // every number is held, or begun segments of others are all that is left
+		return byHold
+	case r.run.Rate > 0 && flow >= own*(1-1e-9) && own < pace*(1-1e-9):
+		return byRunRate
+	case r.behind:
+		return byShare
+	}
+	return byThroughput
+}
+
+// spend stops what a budget no longer permits.
+func (f *fluid) spend(i int, until func(at float64)) {
+	b := &f.budgets[i]
+	var rate [2]float64 // messages per second: of all runs, of marketing
+	f.over(func(n *flowNumber) bool { return n.allowance == i || n.ramp == i }, func(r *flowRun, k int) {
+		if b.of(r.run.Marketing) <= least {
+			r.flow[k] = 0
+			r.by = byRamp
+			if f.numbers[r.numbers[k]].allowance == i {
+				r.by = byAllowance
+			}
+			return
+		}
+		part := f.sent
+		if f.numbers[r.numbers[k]].allowance == i {
+			part = f.kept
+		}
+		rate[0] += r.flow[k] * part
+		if r.run.Marketing {
+			rate[1] += r.flow[k] * part
+		}
+	})
+	if rate[0] > 0 {
+		until(f.t + math.Max(b.left/rate[0], tiny))
+		if rate[1] > 0 {
+			until(f.t + math.Max(b.of(true)/rate[0], tiny))
+		}
+	}
+}
+
+// occupy lowers the flows over the numbers of a tier to what its free places permit.
+func (f *fluid) occupy(i int, until func(at float64)) {
+	p := &f.tiers[i]
+	if math.IsInf(p.limit, 1) {
+		return
+	}
+	free, changes := p.free(f.t)
+	var rate float64
+	over := func(n *flowNumber) bool { return n.tier == i }
+	f.over(over, func(r *flowRun, k int) { rate += r.flow[k] * f.kept * (1 - r.run.Known) })
+	if rate == 0 && free == 0 {
+		if p.used > least {
+			until(changes)
+		}
+		return
+	}
+	until(changes)
+	switch {
+	case p.full() && rate > free:
+		part := free / rate
+		if p.used > p.limit+1e-3 { // the tier was lowered: places become free first
+			part = 0
+			until(f.t + (p.used-p.limit)/math.Max(free, 1e-12))
+		}
+		f.over(over, func(r *flowRun, k int) {
+			if r.flow[k] > 0 && r.run.Known < 1 {
+				r.flow[k] *= part
+				r.by = byTier
+			}
+		})
+	case rate > free:
+		until(f.t + math.Max((p.limit-p.used)/(rate-free), tiny))
+	}
+}
+
+// over calls do for every run and each of its numbers that match and are sending.
+func (f *fluid) over(match func(*flowNumber) bool, do func(r *flowRun, k int)) {
+	for i := range f.runs {
+		r := &f.runs[i]
+		for k, b := range r.current {
+			if b >= 0 && match(&f.numbers[r.numbers[k]]) {
+				do(r, k)
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package plan
+
+import "time"
+
+// Situation is what a forecast starts from: the numbers, the limits that they share, every run that
+// is known, and what was observed lately. The caller fills it from the ledger and the service; a
+// forecast reads no clock.
+type Situation struct {
+	Now        time.Time
+	Numbers    []Number
+	Tiers      []Tier
+	Allowances []Quota
+	// Runs are all runs that compete for the numbers, in the order of their launch.
+	Runs []Run
+	Past Past
+	// Seed begins the draws of the band. Equal situations with equal seeds have equal forecasts.
+	Seed uint64
+}
+
+// Number is a connection as a forecast sees it.
+type Number struct {
+	ID string
+	// Pace is in messages per second (throttle.Number.Pace). 0: it is not known, so nothing is sent.
+	Pace float64
+	// Tier and Allowance name those of Situation.Tiers and Situation.Allowances; "": none is known.
+	Tier, Allowance string
+	// Ramp is its warm-up; nil: the number is warm. RampState is how far it has come, and Ramped how many
+	// messages it has sent on the day of Situation.Now.
+	Ramp      *Ramp
+	RampState RampState
+	Ramped    int64
+	// Quality is what the service tells of the number; a ramp obeys it.
+	Quality string
+	// Held is until when a hold stops the number; zero: none does.
+	Held time.Time
+}
+
+// Tier is the limit of distinct recipients in any 24 hours, of a portfolio.
+type Tier struct {
+	Name  string
+	Limit int64 // 0: unlimited
+	// Reached counts those of the last 24 hours, in the order of time and without overlap.
+	Reached []Reached
+}
+
+// Reached counts recipients that were reached for the last time between From and To. Their places
+// are free 24 hours later.
+type Reached struct {
+	From, To time.Time
+	N        int64
+}
+
+// Quota is an allowance, and how much of its month is used at Situation.Now.
+type Quota struct {
+	Name string
+	Allowance
+	Used int64
+}
+
+// Run is a run as a forecast sees it.
+type Run struct {
+	ID      string
+	Numbers []string // ids of Situation.Numbers
+	Done    int64    // rows that have ended before
+	// Groups are the rest of the list in the order of sending, one for each segment: a number that has
+	// begun a segment goes on with it, and takes the next that is open and that no other has begun.
+	Groups []Group
+	// Move means that what one number still has is given to another that is free.
+	Move   bool
+	Window *Window
+	Rate   float64 // its own limit in messages per second over all numbers; 0: none
+	Class  Class
+	// Weight is the run's part of a number among its class; 0 counts as 1.
+	Weight float64
+	// Deadline is when it should be done; zero: there is none. Launched is when it began.
+	Deadline, Launched time.Time
+	// NotAfter is when what is still queued expires; zero: never.
+	NotAfter time.Time
+	// Budget is how many messages it may still send (max_messages); below 0: any number.
+	Budget int64
+	// Marketing runs leave the reserve of an allowance alone.
+	Marketing bool
+	// Known is the part of its recipients whom the portfolio has reached within 24 hours: they take no
+	// further place of the tier.
+	Known float64
+	// From is when it may begin: its launch, or the end of what holds or pauses it. zero: now.
+	From time.Time
+	// Waits is what it waits for until From: hold or pause.
+	Waits string
+	// AssetUntil is when the service deletes its header medium; zero: it has none.
+	AssetUntil time.Time
+}
+
+// Average is what was observed, and how far single runs were from it.
+type Average struct{ Mean, Deviation float64 }
+
+// Past is what was observed of earlier runs. Its zero value expects no refusal and full speed.
+type Past struct {
+	// Refused is the part of the messages that the service refuses for good. A refusal costs a slot,
+	// and gives its place of the tier and its message of the allowance back.
+	Refused Average
+	// Throttled is the part of the posts that the service answers with throttling; they are repeated.
+	Throttled Average
+	// Dropped is the part of the rows that are skipped before they are posted, after the import: opt-outs.
+	Dropped Average
+	// Slowed is the part of the pace that is lost while the service throttles or much comes in.
+	Slowed Average
+	// Latency is that of an answer, in seconds.
+	Latency Average
+	// Drift is how far the whole was off in earlier forecasts; 0 counts as 0.5 %.
+	Drift float64
+}
