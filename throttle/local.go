@@ -23,8 +23,10 @@ type Local struct {
 	arrivals map[string]time.Time
 	// heard is what the service answered of the keys.
 	heard map[string]*hearing
-	sweep time.Time // when idle keys were last forgotten
-	base  time.Time // monotonic; the multiplier's clock is the time since then
+	// quotas are the counts of the quotas that Take is asked for.
+	quotas map[string]*quotaState
+	sweep  time.Time // when idle keys were last forgotten
+	base   time.Time // monotonic; the multiplier's clock is the time since then
 }
 
 // pacing is the state of one key.
@@ -35,12 +37,15 @@ type pacing struct {
 	next    time.Time     // one interval after the last slot
 }
 
-var _ Limiter = (*Local)(nil)
+var (
+	_ Limiter = (*Local)(nil)
+	_ Counter = (*Local)(nil)
+)
 
 // NewLocal returns a limiter for one process.
 func NewLocal() *Local {
 	return &Local{keys: make(map[string]*pacing), arrivals: make(map[string]time.Time), heard: make(map[string]*hearing),
-		base: time.Now()}
+		quotas: make(map[string]*quotaState), base: time.Now()}
 }
 
 // Lease hands out slots as Limiter says. A key that was idle for a minute is forgotten; that

@@ -5,9 +5,11 @@ package throttle_test
 import (
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"campaignd/internal/mutant"
+	"campaignd/throttle"
 	"campaignd/throttle/redistest"
 	"campaignd/throttle/throttletest"
 )
@@ -47,5 +49,26 @@ func TestARateThatIsNotSharedIsCaught(t *testing.T) {
 	mutant.Set("cubic_unshared")
 	if got := shared(t, server, 1); got[0] == 56 {
 		t.Errorf("a rate that is not shared goes unnoticed: the replicas send at %v per second, want more than 56", got)
+	}
+}
+
+// Each mutation breaks one rule of counted limits. The scene finds it with both counters.
+func TestMutationsOfQuotasAreCaught(t *testing.T) {
+	defer mutant.Set(os.Getenv("CAMPAIGND_MUTANT"))
+	const rebuild = 300 * time.Millisecond
+	for _, name := range []string{"", "unit_not_charged", "unit_not_refunded", "unit_charged_twice", "unit_marker_ignored", "unit_reserve_ignored"} {
+		mutant.Set(name)
+		synctest.Test(t, func(t *testing.T) {
+			if err := throttletest.Exact(t.Context(), throttle.NewLocal(), func() throttle.Counter { return throttle.NewLocal() }); (err != nil) != (name != "") {
+				t.Errorf("Local with mutation %q: got %v, want a fault exactly with a mutation", name, err)
+			}
+		})
+		all := counters(t, redistest.Start(t), 1, rebuild)
+		if err := throttletest.Exact(t.Context(), all.Counters[0], func() throttle.Counter {
+			all.Lose()
+			return all.Counters[0]
+		}); (err != nil) != (name != "") {
+			t.Errorf("Redis with mutation %q: got %v, want a fault exactly with a mutation", name, err)
+		}
 	}
 }

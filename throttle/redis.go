@@ -57,8 +57,12 @@ type Redis struct {
 	log    *slog.Logger
 	script string // SHA-1 of slots, as EVALSHA wants it
 	allow  string // SHA-1 of allow
-	server server
-	clock  clock
+	// bucket and restore are the SHA-1 of the scripts of these names.
+	bucket, restore string
+	rebuildAfter    time.Duration // that of the package
+	unitsFor        time.Duration // UnitsFor
+	server          server
+	clock           clock
 
 	mu    sync.Mutex
 	keys  map[string]*memory
@@ -77,7 +81,10 @@ type memory struct {
 	answers  answers // not sent yet; guarded by Redis.mu
 }
 
-var _ Limiter = (*Redis)(nil)
+var (
+	_ Limiter = (*Redis)(nil)
+	_ Counter = (*Redis)(nil)
+)
 
 // NewRedis connects to the server at url: redis://user:password@host:port/db, rediss:// for TLS,
 // unix:///path. It fails only when the url cannot be read. A server that does not answer yet is
@@ -110,8 +117,9 @@ func NewRedis(ctx context.Context, url string, o Options) (*Redis, error) {
 		log:    o.Log,
 		script: redis.NewScript(slots).Hash(),
 		allow:  redis.NewScript(allow).Hash(),
-		clock:  clock{base: time.Now()},
-		keys:   make(map[string]*memory),
+		bucket: redis.NewScript(bucket).Hash(), restore: redis.NewScript(restore).Hash(), rebuildAfter: rebuildAfter, unitsFor: UnitsFor,
+		clock: clock{base: time.Now()},
+		keys:  make(map[string]*memory),
 	}
 	r.server.init(options, o.Log)
 	if err := r.Ping(ctx); err != nil {

@@ -1,0 +1,137 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Quota is a limit of how many messages a period has: a plan's allowance of a month, the ramp of a
+// number for a day. It is counted in units, one for each message that was accepted or may have been
+// (docs/limits.md#allowance).
+type Quota struct {
+	// Key names who shares the units.
+	Key string
+	// From and To are the period, To exclusive.
+	From, To time.Time
+	// Limit is the number of units of the period. It may change while the period lasts.
+	Limit int64
+	// Kept is the part of Limit that only a request with Ask.Reserve gets.
+	Kept int64
+}
+
+// Ask is a request for units.
+type Ask struct {
+	N       int  // how many are wanted; 0: units are only given back
+	Reserve bool // the request may also have what is kept
+	// Back is how many units of Generation are given back: they were not used, or the service refused
+	// their messages.
+	Back       int
+	Generation int64
+}
+
+// Units are what a request got.
+type Units struct {
+	N        int
+	Reserved bool // they are of Quota.Kept: only messages that may have the reserve use them
+	// Generation is for Ask.Generation. It changes when the count is rebuilt.
+	Generation int64
+	// Until is when the units must be used, by the local clock. Unused units are given back.
+	Until time.Time
+	// Wait is how long it takes, with N 0, until asking again may help.
+	Wait time.Duration
+	// Rebuild is not 0 when the count of the period is lost or not known yet. The caller counts in the
+	// ledger what the period has used, and calls Restore with this number.
+	Rebuild int64
+	// Empty means that the period has no units left for the request.
+	Empty bool
+	// Used is how many units of the period are used or leased.
+	Used int64
+}
+
+// Counter leases the units of quotas. Local and Redis pass the same suite. It promises that the
+// units of a period that are used never exceed Quota.Limit, if every message takes a unit before
+// its intent is committed, the intent is committed within UnitsFor and UnitsGrace of the lease, and
+// Restore gets the ledger's count.
+type Counter interface {
+	// Take leases up to Ask.N units of q, at most Chunk, and takes back what the caller gives back. It
+	// does not wait for units. Units of an earlier generation, or of another period, are not taken back.
+	// The error wraps ErrQuota for impossible arguments, ErrUnavailable while the limiter cannot answer,
+	// or is the context's. After an error Ask.Back is lost.
+	Take(ctx context.Context, q Quota, a Ask) (Units, error)
+
+	// Restore says how many units of q the ledger counts as used, for the Rebuild of a Take that
+	// answered before the ledger was asked. It reports false when the count was lost again since, or
+	// another caller has restored it.
+	Restore(ctx context.Context, q Quota, rebuild, used int64) (bool, error)
+}
+
+// ErrQuota is wrapped by the error of a Take that is a mistake of the caller.
+var ErrQuota = errors.New("no such quota")
+
+// Chunk is the most units of one lease. A process that dies strands the chunks that it holds, one
+// for each of its numbers, until the count is rebuilt.
+const Chunk = 256
+
+// A lease near the end of a quota is smaller: a chunkPart of what is left, and at least chunkLeast.
+const (
+	chunkPart  = 64
+	chunkLeast = 16
+)
+
+// UnitsFor is how long leased units may be used. UnitsGrace is how long after that the commit of an
+// intent that began in time may take.
+const (
+	UnitsFor   = 5 * time.Second
+	UnitsGrace = 2 * time.Second
+)
+
+// rebuildAfter is how long after the loss of a count nothing is leased, so that everything that was
+// leased before is in the ledger or is not used any more. 8s: UnitsFor + UnitsGrace + 1 s for the
+// commit to be seen.
+const rebuildAfter = 8 * time.Second
+
+// countFor is how long one caller has for the count in the ledger, before another may try.
+const countFor = 10 * time.Second
+
+// recountAfter is how often a quota without units is counted again, because dead processes may have
+// stranded some.
+const recountAfter = 10 * time.Minute
+
+// askAgain is how often a quota without units is asked: others may give units back.
+const askAgain = 2 * time.Second
+
+// check refuses what no quota is.
+func (q Quota) check(a Ask) error {
+	switch {
+	case q.Key == "":
+		return fmt.Errorf("%w: the key is empty", ErrQuota)
+	case !q.From.Before(q.To):
+		return fmt.Errorf("%w: %s: the period from %v to %v is empty", ErrQuota, q.Key, q.From, q.To)
+	case q.Limit < 0 || q.Kept < 0 || q.Kept > q.Limit:
+		return fmt.Errorf("%w: %s: %d units, %d of them kept", ErrQuota, q.Key, q.Limit, q.Kept)
+	case a.N < 0 || a.Back < 0:
+		return fmt.Errorf("%w: %s: %d units wanted, %d given back", ErrQuota, q.Key, a.N, a.Back)
+	}
+	return nil
+}
+
+// share is how many of n wanted units are leased, and whether they are of the kept part. bucket.lua
+// has the same.
+func (q Quota) share(used int64, n int, reserve bool) (granted int64, reserved bool) {
+	left := q.Limit - q.Kept - used
+	if reserve && left <= 0 {
+		left, reserved = q.Limit-used, true
+	}
+	return max(min(int64(n), Chunk, left, max(left/chunkPart, chunkLeast)), 0), reserved
+}
+
+// FreeAt is how many units of the quota are left for a message at the given use: those who may not
+// have the reserve leave the kept part.
+func (q Quota) FreeAt(used int64, reserve bool) int64 {
+	if reserve {
+		return max(q.Limit-used, 0)
+	}
+	return max(q.Limit-q.Kept-used, 0)
+}

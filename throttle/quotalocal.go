@@ -1,0 +1,98 @@
+package throttle
+
+import (
+	"context"
+	"time"
+
+	"campaignd/internal/mutant"
+)
+
+// quotaState is the count of one quota. The fields are those of the hash in bucket.lua.
+type quotaState struct {
+	from       time.Time // the period of the count
+	generation int64     // 0: the count is not known
+	used       int64
+	leased     bool      // since the count was built
+	built      time.Time // when the count was last built
+	since      time.Time // when the loss of the count was noticed; zero: it is known
+	rebuild    int64     // the number of the loss
+	counting   time.Time // when somebody was last told to count
+}
+
+// Take leases units as Counter says.
+func (l *Local) Take(ctx context.Context, q Quota, a Ask) (Units, error) {
+	if err := q.check(a); err != nil {
+		return Units{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Units{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if now.Before(q.From) || !now.Before(q.To) { // the caller's period is not the present one
+		return Units{Wait: max(min(q.From.Sub(now), askAgain), time.Millisecond)}, nil
+	}
+	s := l.quotas[q.Key]
+	if s == nil {
+		// This process has leased nothing of it, and no other one leases it: there is nothing to wait for.
+		s = &quotaState{since: now.Add(-rebuildAfter), from: q.From, rebuild: now.UnixMicro()}
+		l.quotas[q.Key] = s
+	}
+	return s.take(now, q, a), nil
+}
+
+// take is the arithmetic of a lease; bucket.lua does the same line by line.
+func (s *quotaState) take(now time.Time, q Quota, a Ask) Units {
+	if known := s.generation != 0 && s.from.Equal(q.From); !known && (s.since.IsZero() || !s.from.Equal(q.From) || s.since.After(now)) {
+		s.lose(now, q)
+	}
+	if s.since.IsZero() {
+		if a.Generation == s.generation {
+			s.used = max(s.used-int64(a.Back), 0)
+		}
+		n, reserved := q.share(s.used, a.N, a.Reserve)
+		s.used += n
+		s.leased = s.leased || n > 0
+		u := Units{N: int(n), Reserved: reserved, Generation: s.generation, Until: now.Add(UnitsFor), Used: s.used}
+		if n > 0 || a.N == 0 {
+			return u
+		}
+		if !s.leased || now.Sub(s.built) < recountAfter {
+			u.Empty, u.Wait = true, min(q.To.Sub(now), askAgain)
+			return u
+		}
+		s.lose(now, q)
+	}
+	switch wait := s.since.Add(rebuildAfter).Sub(now); {
+	case wait > 0 && !mutant.On("unit_marker_ignored"):
+		return Units{Wait: wait}
+	case now.Sub(s.counting) < countFor && !s.counting.After(now):
+		return Units{Wait: askAgain}
+	}
+	if a.N == 0 {
+		return Units{}
+	}
+	s.counting = now
+	return Units{Rebuild: s.rebuild}
+}
+
+// lose forgets the count.
+func (s *quotaState) lose(now time.Time, q Quota) {
+	*s = quotaState{from: q.From, since: now, rebuild: now.UnixMicro()}
+}
+
+// Restore sets the count as Counter says.
+func (l *Local) Restore(ctx context.Context, q Quota, rebuild, used int64) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.quotas[q.Key]
+	if s == nil || s.since.IsZero() || s.rebuild != rebuild || !s.from.Equal(q.From) {
+		return false, nil
+	}
+	*s = quotaState{from: q.From, generation: rebuild, used: used, built: time.Now()}
+	return true, nil
+}

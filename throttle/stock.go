@@ -1,0 +1,190 @@
+package throttle
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"campaignd/internal/mutant"
+)
+
+// Stock is what one number of one process has in hand of a quota: at most a Chunk. The sender draws
+// a unit from it for each message before it composes the intent, and gives back what it does not
+// use. Draw and Tidy are for one goroutine; Refund may be called by others at the same time.
+type Stock struct {
+	counter Counter
+	count   func(ctx context.Context, q Quota) (int64, error)
+
+	mu     sync.Mutex
+	hand   Units
+	back   int // units of backOf that are given back with the next question
+	backOf int64
+
+	// Below is the drawing goroutine's.
+	quota Quota
+	again [2]Drawn // by class: what the last question without units was answered; At is when to ask again
+}
+
+// Drawn are units for messages.
+type Drawn struct {
+	N          int
+	Generation int64 // for Refund
+	reserved   bool  // as Units.Reserved
+	// Until is when the commit of their intent must have begun; UnitsGrace later it must be over.
+	Until time.Time
+	// At is, with N 0, when asking again may help.
+	At time.Time
+	// Empty means that the period has no units left. Otherwise, with N 0, the count is being rebuilt.
+	Empty bool
+}
+
+// NewStock makes an empty stock. count asks the ledger how many units of the quota's period are
+// used: accepted, or perhaps accepted.
+func NewStock(c Counter, count func(ctx context.Context, q Quota) (int64, error)) *Stock {
+	return &Stock{counter: c, count: count}
+}
+
+// Draw takes up to n units of q out of the stock. It asks the counter when the stock has none, and
+// does not wait. reserve says that the messages may have what the quota keeps. The error is that of
+// Counter.Take, or of the count in the ledger.
+func (s *Stock) Draw(ctx context.Context, q Quota, n int, reserve bool) (Drawn, error) {
+	if mutant.On("unit_reserve_ignored") {
+		reserve = true
+	}
+	now := time.Now()
+	s.settle(q, now, func(u Units) bool { return u.Reserved && !reserve })
+	if d := s.fromHand(n); d.N > 0 {
+		return d, nil
+	}
+	if last := s.again[class(reserve)]; now.Before(last.At) {
+		return last, nil
+	}
+	u, err := s.ask(ctx, q, Ask{N: Chunk, Reserve: reserve})
+	if err == nil && u.Rebuild != 0 {
+		if err = s.rebuild(ctx, q, u.Rebuild); err == nil {
+			u, err = s.ask(ctx, q, Ask{N: Chunk, Reserve: reserve})
+		}
+	}
+	if err != nil {
+		return Drawn{}, err
+	}
+	if u.N == 0 {
+		d := Drawn{At: time.Now().Add(max(u.Wait, time.Millisecond)), Empty: u.Empty}
+		s.again[class(reserve)] = d
+		return d, nil
+	}
+	s.again = [2]Drawn{}
+	s.mu.Lock()
+	s.hand = u
+	s.mu.Unlock()
+	return s.fromHand(n), nil
+}
+
+func class(reserve bool) int {
+	if reserve {
+		return 1
+	}
+	return 0
+}
+
+// fromHand takes up to n units of the hand.
+func (s *Stock) fromHand(n int) Drawn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := Drawn{N: min(n, s.hand.N), Generation: s.hand.Generation, reserved: s.hand.Reserved, Until: s.hand.Until}
+	switch {
+	case mutant.On("unit_not_charged"):
+	case mutant.On("unit_charged_twice"):
+		s.hand.N = max(s.hand.N-2*d.N, 0)
+	default:
+		s.hand.N -= d.N
+	}
+	return d
+}
+
+// settle moves what is in hand to what is given back, if it is of another quota or period, is over,
+// or unfit says so.
+func (s *Stock) settle(q Quota, now time.Time, unfit func(Units) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.quota.Key != q.Key || !s.quota.From.Equal(q.From) {
+		s.hand, s.back, s.again = Units{}, 0, [2]Drawn{} // the count of its period is over
+	}
+	s.quota = q
+	if s.hand.N > 0 && (!now.Before(s.hand.Until) || unfit(s.hand)) {
+		s.giveBack(s.hand.N, s.hand.Generation)
+		s.hand.N = 0
+	}
+}
+
+// giveBack notes units for the next question. Those of an older generation are lost: the rebuilt
+// count may have left them out. The caller holds the lock.
+func (s *Stock) giveBack(n int, generation int64) {
+	switch {
+	case generation == s.backOf:
+		s.back += n
+	case generation > s.backOf:
+		s.back, s.backOf = n, generation
+	}
+}
+
+// ask puts one question, and gives back with it.
+func (s *Stock) ask(ctx context.Context, q Quota, a Ask) (Units, error) {
+	s.mu.Lock()
+	a.Back, a.Generation = s.back, s.backOf
+	s.back = 0 // also after an error: the question may have been answered
+	s.mu.Unlock()
+	return s.counter.Take(ctx, q, a)
+}
+
+// rebuild counts the ledger, and tells the counter.
+func (s *Stock) rebuild(ctx context.Context, q Quota, rebuild int64) error {
+	used, err := s.count(ctx, q)
+	if err != nil {
+		return err
+	}
+	if mutant.On("unit_marker_ignored") {
+		used = 0
+	}
+	_, err = s.counter.Restore(ctx, q, rebuild, used)
+	return err
+}
+
+// PutBack returns n of the units that Draw gave: no intent used them.
+func (s *Stock) PutBack(d Drawn, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d.Generation == s.hand.Generation && d.reserved == s.hand.Reserved && d.Until.Equal(s.hand.Until) {
+		s.hand.N += n
+		return
+	}
+	s.giveBack(n, d.Generation)
+}
+
+// Refund returns the unit of a message that was not sent: it was never posted, or the service
+// refused it.
+func (s *Stock) Refund(generation int64) {
+	if mutant.On("unit_not_refunded") {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.giveBack(1, generation)
+}
+
+// Tidy gives back what is in hand and over, and what was refunded, at the latest when leaving is
+// true: then all that is in hand.
+func (s *Stock) Tidy(ctx context.Context, leaving bool) error {
+	if s.quota.Key == "" {
+		return nil
+	}
+	s.settle(s.quota, time.Now(), func(Units) bool { return leaving })
+	s.mu.Lock()
+	none := s.back == 0
+	s.mu.Unlock()
+	if none {
+		return nil
+	}
+	_, err := s.ask(ctx, s.quota, Ask{})
+	return err
+}

@@ -1,0 +1,184 @@
+package throttletest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"campaignd/throttle"
+)
+
+// Plays of neverMore.
+const (
+	playNumbers = 4 // senders of each counter
+	playLimit   = 600
+	playKept    = 60
+)
+
+// Book is what a ledger knows of messages, and what the service counts: by the time of acceptance.
+type Book struct {
+	mu       sync.Mutex
+	pending  int64
+	accepted []time.Time
+	kept     map[time.Time]int // marketing messages by their time of acceptance
+}
+
+// Count is how many units of the quota's period are used: accepted in it, or perhaps to be.
+func (b *Book) Count(_ context.Context, q throttle.Quota) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.pending
+	for _, at := range b.accepted {
+		if !at.Before(q.From) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (b *Book) intend(n int) {
+	b.mu.Lock()
+	b.pending += int64(n)
+	b.mu.Unlock()
+}
+
+func (b *Book) answer(accepted, marketing bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pending--
+	if accepted {
+		at := time.Now()
+		b.accepted = append(b.accepted, at)
+		if marketing {
+			b.kept[at]++
+		}
+	}
+}
+
+// In returns how many messages the service accepted from from on and before to, and how many of them
+// were marketing.
+func (b *Book) In(from, to time.Time) (all, marketing int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, at := range b.accepted {
+		if !at.Before(from) && at.Before(to) {
+			all++
+		}
+	}
+	for at, n := range b.kept {
+		if !at.Before(from) && at.Before(to) {
+			marketing += n
+		}
+	}
+	return all, marketing
+}
+
+// Play has the numbers of all counters send as much as they can for some periods, with refusals,
+// unused units, late answers, and senders that die with a chunk in hand. It returns what was sent,
+// when the first period began, and how many chunks died.
+func Play(t *testing.T, all Shared, period time.Duration, periods int, seed uint64) (b *Book, first time.Time, died int) {
+	t.Helper()
+	b = &Book{kept: map[time.Time]int{}}
+	first = time.Now().Truncate(time.Millisecond)
+	end := first.Add(time.Duration(periods) * period)
+	quotaNow := func() throttle.Quota {
+		n := time.Since(first) / period
+		from := first.Add(n * period)
+		return throttle.Quota{Key: "plan:co", From: from, To: from.Add(period), Limit: playLimit, Kept: playKept}
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for i, c := range all.Counters {
+		for number := range playNumbers {
+			wg.Go(func() {
+				draw := rand.New(rand.NewPCG(seed, uint64(i*playNumbers+number))) //nolint:gosec // small
+				marketing := number%2 == 0
+				var answers sync.WaitGroup
+				defer answers.Wait()
+				for born := time.Now(); time.Now().Before(end); born = time.Now() {
+					dies := born.Add(time.Duration(draw.Int64N(int64(2 * period))))
+					s := throttle.NewStock(c, b.Count)
+					for time.Now().Before(end) && time.Now().Before(dies) {
+						sendSome(t, s, b, quotaNow(), draw, marketing, period, &answers)
+					}
+					mu.Lock()
+					died++
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	if all.Lose != nil {
+		wg.Go(func() {
+			for time.Now().Before(end) {
+				time.Sleep(period * 7 / 10)
+				all.Lose()
+			}
+		})
+	}
+	wg.Wait()
+	return b, first, died
+}
+
+// sendSome sends a group as a planner and a poster do.
+func sendSome(t *testing.T, s *throttle.Stock, b *Book, q throttle.Quota, draw *rand.Rand, marketing bool, period time.Duration, answers *sync.WaitGroup) {
+	most := 1 + draw.IntN(40)
+	pause := time.Duration(draw.Int64N(int64(period / 100)))
+	d, err := s.Draw(context.Background(), q, most, !marketing)
+	if err != nil {
+		time.Sleep(retry)
+		return
+	}
+	used := d.N - draw.IntN(d.N/4+1)
+	s.PutBack(d, d.N-used)
+	b.intend(used)
+	for range used {
+		late, refused := time.Duration(draw.Int64N(int64(period/20))), draw.IntN(10) == 0
+		answers.Go(func() {
+			time.Sleep(late)
+			b.answer(!refused, marketing)
+			if refused {
+				s.Refund(d.Generation)
+			}
+		})
+	}
+	time.Sleep(max(pause, time.Millisecond))
+	_ = s.Tidy(context.Background(), false)
+}
+
+// Judge returns what is wrong with a play: more than the limit in a period, or less than what the
+// senders that died can explain.
+func Judge(b *Book, first time.Time, period time.Duration, periods int) error {
+	for i := range periods {
+		from := first.Add(time.Duration(i) * period)
+		all, marketing := b.In(from, from.Add(period))
+		if all > playLimit {
+			return fmt.Errorf("period %d: %d messages, want at most %d", i, all, playLimit)
+		}
+		if marketing > playLimit-playKept {
+			return fmt.Errorf("period %d: %d marketing messages, want at most %d: the reserve is kept", i, marketing, playLimit-playKept)
+		}
+	}
+	return nil
+}
+
+func neverMore(t *testing.T, s quotaSuite, all Shared) {
+	b, first, died := Play(t, all, s.period, s.periods, 1)
+	if err := Judge(b, first, s.period, s.periods); err != nil {
+		t.Error(err)
+	}
+	for i := range s.periods {
+		from := first.Add(time.Duration(i) * s.period)
+		n, marketing := b.In(from, from.Add(s.period))
+		t.Logf("period %d: %d of %d messages, %d of %d marketing; %d senders died in all", i, n, playLimit, marketing, playLimit-playKept, died)
+		if least := playLimit / 2; s.virtual && n < least {
+			t.Errorf("period %d: %d messages, want %d or more", i, n, least)
+		}
+		if n == 0 {
+			t.Errorf("period %d: 0 messages, want some", i)
+		}
+	}
+}
