@@ -18,6 +18,7 @@ type LaunchLedger interface {
 	ImportLedger
 	SuppressionLedger
 	JobLedger
+	LineLedger
 	SegmentStates(ctx context.Context, no RunNo) ([]SegmentState, error)
 }
 
@@ -31,8 +32,14 @@ type Launch struct {
 	File string
 	// List is the path of the list; "" takes recipients.file of the campaign.
 	List string
-	// New launches another run even though this list already has one.
+	// New launches another run although this list has one that ended, or another list of the campaign
+	// one that is unfinished.
 	New bool
+	// Command is the operator's command without --new, for messages; "" names none.
+	Command string
+	// Beside is called when New launches a run although another list has one that is unfinished, with
+	// the difference of the lists; it may be nil.
+	Beside func(Run, ListDifference)
 	// Key is that of a scheduled firing and begins with FiringKey: one run per key. "" otherwise.
 	Key string
 	// Owner names this process in the lease of the import, since one process imports a list at a time.
@@ -86,8 +93,10 @@ func (e *ChangedError) Error() string {
 
 // Start finds or creates the run of a launch and brings it to Ready: it checks the campaign,
 // freezes the list and uploads the header. The campaign and the SHA-256 of the list identify a run.
-// An unfinished run is resumed; an ended one is returned unchanged, unless New is set. Start may be
-// interrupted anywhere and called again.
+// An unfinished run is resumed; an ended one is returned unchanged, unless New is set. A launch that
+// is no firing returns an *UnfinishedError, and stores nothing, if New is set for a list with an
+// unfinished run, or if it is not set and only another list of the campaign has one. Start may be
+// interrupted anywhere and called again; a run that it had stored is returned with the error.
 func (l Launch) Start(ctx context.Context) (Launched, error) {
 	def, source, err := LoadDefinition(l.File)
 	if err != nil {
@@ -105,24 +114,30 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 			return Launched{}, err
 		}
 	}
+	run, err := l.existing(ctx, def.Name, hash, key)
+	switch found := err == nil; {
+	case err != nil && !errors.Is(err, ErrNoRun):
+		return Launched{}, err
+	case found && l.New && !run.State.Ended() && run.Wanted != WantCancel:
+		return Launched{}, &UnfinishedError{Run: run, Command: l.Command}
+	case l.New || !found:
+	case run.State.Ended():
+		return Launched{Run: run, Ended: true}, nil
+	case key != "" && run.State != Importing: // another process has launched this firing
+		return Launched{Run: run, Resumed: true}, nil
+	default:
+		if diff := Differences(run.Definition, source); len(diff) > 0 {
+			return Launched{}, &ChangedError{run, diff}
+		}
+		return l.resume(ctx, def, run, list)
+	}
+	if key == "" {
+		if err := l.beside(ctx, def, list); err != nil {
+			return Launched{}, err
+		}
+	}
 	if l.New {
 		key = "new " + time.Now().UTC().Format(time.RFC3339Nano)
-	} else {
-		run, err := l.existing(ctx, def.Name, hash, key)
-		switch {
-		case errors.Is(err, ErrNoRun):
-		case err != nil:
-			return Launched{}, err
-		case run.State.Ended():
-			return Launched{Run: run, Ended: true}, nil
-		case key != "" && run.State != Importing: // another process has launched this firing
-			return Launched{Run: run, Resumed: true}, nil
-		default:
-			if diff := Differences(run.Definition, source); len(diff) > 0 {
-				return Launched{}, &ChangedError{run, diff}
-			}
-			return l.resume(ctx, def, run, list)
-		}
 	}
 	if hash == "" {
 		if hash, _, err = recipients.Hash(list); err != nil {
@@ -133,7 +148,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 	if err != nil {
 		return Launched{}, err
 	}
-	run, err := l.Ledger.CreateRun(ctx, Run{
+	run, err = l.Ledger.CreateRun(ctx, Run{
 		Campaign: def.Name, ListHash: hash, ListName: list, Launch: key, Definition: source, Header: checked.Header,
 		Template: def.Template.Name, Language: def.Template.Language, Marketing: checked.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: WantRun,
@@ -147,22 +162,6 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 	return l.bring(ctx, run, func(ctx context.Context, run Run) (Launched, error) {
 		return l.freeze(ctx, def, run, list, checked)
 	})
-}
-
-// existing is the newest run of this list, or the run of this firing.
-func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, error) {
-	w := RunFilter{Campaign: name, ListHash: hash, Limit: 1}
-	if key != "" {
-		w.ListHash, w.Launch = "", key
-	}
-	runs, err := l.Ledger.Runs(ctx, w)
-	if err != nil {
-		return Run{}, fmt.Errorf("read runs: %w", err)
-	}
-	if len(runs) == 0 {
-		return Run{}, ErrNoRun
-	}
-	return runs[0], nil
 }
 
 // resume continues an unfinished run.
@@ -234,6 +233,9 @@ func (l Launch) bring(ctx context.Context, run Run, do func(context.Context, Run
 		if now, readErr := l.Ledger.Run(ctx, run.No); readErr == nil && now.Wanted == WantCancel {
 			return Launched{Run: now, Resumed: true}, nil // its import was fenced by the cancellation
 		}
+	}
+	if err != nil {
+		launched.Run = run
 	}
 	return launched, err
 }

@@ -92,6 +92,7 @@ type Preflight struct {
 	Seconds     float64              `json:"duration_seconds"` // Duration
 	Findings    []Finding            `json:"findings,omitempty"`
 	Window      *WindowCheck         `json:"window,omitempty"` // nil without a window; `check` fills it
+	Launch      *LaunchCheck         `json:"launch,omitempty"` // nil with a fault; `check` fills it
 
 	// Zones counts the sendable rows by time zone: all under "" unless the window is in the
 	// recipients' zones.

@@ -52,7 +52,7 @@ func TestARunIsInterruptedOnlyByItsEndedContext(t *testing.T) {
 		{"a failure while it is interrupted", ended, away, exitFailed, "disk full"},
 		{"an end without a signal", going, context.Canceled, exitFailed, "context canceled"},
 	} {
-		err := beforeSending(tt.ctx, tt.err)
+		err := beforeSending(tt.ctx, "the same command", tt.err)
 		if code, _ := classify(tt.ctx, err); fmt.Sprint(err) != tt.want || code != tt.code {
 			t.Errorf("%s: got %v with exit code %d, want %s with %d", tt.name, err, code, tt.want, tt.code)
 		}

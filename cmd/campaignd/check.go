@@ -41,10 +41,10 @@ func (p *program) cmdCheck() *cobra.Command {
 		Use:   "check CAMPAIGN.yaml",
 		Short: "Check a campaign and its list; nothing is sent or stored",
 		Long: `Reads the campaign file and every row of its list, asks the service for connections, numbers and the template, and says
-what would become of each row, what is wrong where, whether the window is open, and how long sending takes. The exit code is
-2 when the campaign has a fault or no row can be sent. If only some rows are bad it is 0, or 2 with --strict. Bad rows are
-listed with line and reason: on a terminal the first of each reason; in a file, a pipe or JSON the first thousand of each;
-with --rejects all of them.`,
+what would become of each row, what is wrong where, whether the window is open, how long sending takes, and whether run would
+launch a new run or go on with one, with how many numbers an earlier run has too. The exit code is 2 when the campaign has a
+fault or no row can be sent. If only some rows are bad it is 0, or 2 with --strict. Bad rows are listed with line and reason:
+on a terminal the first of each reason; in a file, a pipe or JSON the first thousand of each; with --rejects all of them.`,
 		Example: `  campaignd check spring.yaml --recipients list.csv
   campaignd check spring.yaml --recipients list.csv --strict --rejects bad-rows.csv
   campaignd check spring.yaml --recipients list.csv --offline -o json`,
@@ -116,9 +116,9 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 		defer client.Close()
 		in.Service = client
 	}
+	var l campaign.Ledger
 	if !c.NoLedger() {
-		l, err := daemon.OpenLedger(ctx, c, false, p.log(c, true))
-		if err != nil {
+		if l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true)); err != nil {
 			return nil, err
 		}
 		defer closing(l, &err)
@@ -134,6 +134,13 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 	found, err := campaign.RunPreflight(ctx, in)
 	if err != nil {
 		return nil, withRemedy(c, err)
+	}
+	if l != nil && found.OK() {
+		launch, err := campaign.CheckLaunch(ctx, l, def, src, in.List, found.ListHash)
+		if err != nil {
+			return nil, err
+		}
+		found.Launch = &launch
 	}
 	return found, checkWindow(def, found, time.Now())
 }
@@ -216,6 +223,9 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	}
 	if f.Window != nil {
 		fmt.Fprintf(w, "window %s: %s\n", f.Window.Window, f.Window.Sentence)
+	}
+	if f.Launch != nil {
+		fmt.Fprintf(w, "launch: %s\n", printable(f.Launch.Sentence))
 	}
 	var countries []string
 	for i, c := range f.Countries {

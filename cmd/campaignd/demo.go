@@ -71,7 +71,7 @@ func (p *program) demo(ctx context.Context, o daemon.DemoOptions, serve, json bo
 	if err != nil {
 		return err
 	}
-	ended := p.finish(ctx, result, json)
+	ended := p.finish(ctx, result, "the same command", json)
 	fmt.Fprintf(p.stderr, `
 look closer: campaignd report latest --format csv --config %s
              campaignd audit latest --config %[1]s

@@ -75,13 +75,14 @@ func classify(ctx context.Context, err error) (code int, quiet bool) {
 	var file *campaign.FileError
 	var preflight *campaign.PreflightError
 	var changed *campaign.ChangedError
+	var unfinished *campaign.UnfinishedError
 	var list *recipients.FileError
 	switch {
 	case errors.As(err, &exit):
 		return exit.code, exit.err == nil
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted, true
-	case errors.As(err, &file), errors.As(err, &preflight), errors.As(err, &changed), errors.As(err, &list),
+	case errors.As(err, &file), errors.As(err, &preflight), errors.As(err, &changed), errors.As(err, &unfinished), errors.As(err, &list),
 		errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrNoRow), errors.Is(err, campaign.ErrNoNumber),
 		errors.Is(err, fs.ErrNotExist):
 		return exitUsage, false
@@ -90,10 +91,11 @@ func classify(ctx context.Context, err error) (code int, quiet bool) {
 }
 
 // oneLine joins the lines of a library's error. Each finding of a campaign file keeps a line of its
-// own.
+// own, and so do the ways out of an unfinished run.
 func oneLine(err error) string {
 	var file *campaign.FileError
-	if errors.As(err, &file) {
+	var unfinished *campaign.UnfinishedError
+	if errors.As(err, &file) || errors.As(err, &unfinished) {
 		return err.Error()
 	}
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", " ")), " ")

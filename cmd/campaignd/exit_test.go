@@ -95,7 +95,7 @@ func TestRunIsUnsureOfOpenAndUnknownRowsOnly(t *testing.T) {
 			want = 3
 		}
 		p := &program{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
-		err := p.finish(t.Context(), ended(campaign.Finished, reporting.Totals{s: 3}), false)
+		err := p.finish(t.Context(), ended(campaign.Finished, reporting.Totals{s: 3}), "the same command", false)
 		if code, _ := classify(t.Context(), err); err != nil && code != want || err == nil && want != 0 {
 			t.Errorf("3 rows %s: exit code %d (%v), want %d", s, code, err, want)
 		}
@@ -135,7 +135,7 @@ func TestRunSaysAtItsEndWhatToDo(t *testing.T) {
 		{"interrupted when all was sent", interrupted, ended(campaign.Finished, reporting.Totals{campaign.Read: 3}), 130, again},
 	} {
 		var stdout, stderr bytes.Buffer
-		err := (&program{stdout: &stdout, stderr: &stderr}).finish(tt.ctx, tt.result, false)
+		err := (&program{stdout: &stdout, stderr: &stderr}).finish(tt.ctx, tt.result, "the same command", false)
 		if code := conclude(tt.ctx, err, &stderr, false); code != tt.code || stderr.String() != tt.stderr {
 			t.Errorf("%s: got %d with\n%swant %d with\n%s", tt.name, code, stderr.String(), tt.code, tt.stderr)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,9 @@ func (p *program) cmdRun() *cobra.Command {
 		Long: `Checks the campaign, freezes its list, sends, and keeps taking webhooks until all statuses are settled or --settle has
 passed after the last answer. The command may be interrupted or killed at any time: given again, it continues the same run, and
 nobody is sent to twice. A run is identified by its campaign and the content of its list, so a finished run is reported again
-and sends nothing; --new launches another. The command waits for windows and for holds that end by themselves, and says so. It
+and sends nothing; --new launches another. While the campaign has an unfinished run, the command refuses an edited or re-saved
+list, and --new for the same list: it says how the lists differ, and what goes on. With --new the other list is launched beside
+the unfinished run, and a warning says how many numbers are in both. The command waits for windows and for holds that end by themselves, and says so. It
 waits --settle for the end of a hold that only an event or an operator ends. The exit code is 3 when a row is still queued, in
 doubt or unknown, and when the run is paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
 		Example: `  campaignd run spring.yaml --recipients list.csv
@@ -33,7 +36,7 @@ doubt or unknown, and when the run is paused or cancelled. Skipped and refused r
 	cmd.Flags().StringVar(&o.List, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second,
 		"how long to wait for statuses after the last answer, and for a hold without a time")
-	cmd.Flags().BoolVar(&o.New, "new", false, "launch another run although this list has one")
+	cmd.Flags().BoolVar(&o.New, "new", false, "launch another run although this list has one that ended, or another list an unfinished one")
 	out := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.Settle < 0 {
@@ -50,6 +53,13 @@ doubt or unknown, and when the run is paused or cancelled. Skipped and refused r
 			fmt.Fprintf(p.stderr, "warning: %v; statuses and opt-outs are not seen\n", err)
 		}
 		o.File = args[0]
+		o.Command = "campaignd run " + shellWord(o.File)
+		if p.configGiven() {
+			o.Command += " --config " + shellWord(p.config)
+		}
+		if o.List != "" {
+			o.Command += " --recipients " + shellWord(o.List)
+		}
 		return p.send(cmd.Context(), c, o, out.json())
 	}
 	return cmd
@@ -61,29 +71,41 @@ func (p *program) send(ctx context.Context, c *daemon.Config, o daemon.RunOption
 	d, err := daemon.New(ctx, c, daemon.Options{Log: p.logOn(bar, c, true)})
 	if err != nil {
 		bar.close()
-		return beforeSending(ctx, err)
+		return beforeSending(ctx, "the same command", err)
 	}
 	defer closing(d, &err)
-	o.Progress, o.Checked = bar.show, bar.warn
+	o.Progress, o.Checked, o.Beside = bar.show, bar.warn, bar.beside
 	result, err := d.RunCampaign(ctx, o)
 	bar.close()
-	if err != nil {
-		return beforeSending(ctx, err)
+	again := "the same command"
+	if o.New && result.Run.No != 0 {
+		again = "`" + o.Command + "`"
 	}
-	err = p.finish(ctx, result, json)
+	if err != nil {
+		return beforeSending(ctx, again, err)
+	}
+	err = p.finish(ctx, result, again, json)
 	if ctx.Err() == nil && !result.Ended && c.CanReceive() == nil {
 		p.stillToCome(result.Report)
 	}
 	return err
 }
 
-// beforeSending returns the error of a run that ended before it sent anything. A run that is
-// interrupted later prints its report instead.
-func beforeSending(ctx context.Context, err error) error {
+// beforeSending returns the error of a run that ended before it sent anything; the command again
+// goes on with it. A run that is interrupted later prints its report instead.
+func beforeSending(ctx context.Context, again string, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return &exitError{exitInterrupted, errors.New("interrupted while the list was read; the same command goes on")}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted while the list was read; %s goes on", again)}
 	}
 	return err
+}
+
+// shellWord returns a word that a shell reads as s.
+func shellWord(s string) string {
+	if s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=./,:@%") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // stillToCome names the commands that take the statuses for which a run did not wait.
@@ -94,15 +116,16 @@ func (p *program) stillToCome(r *reporting.Report) {
 	}
 }
 
-// finish prints the report of a run that ended, and decides the exit code.
-func (p *program) finish(ctx context.Context, result daemon.RunResult, json bool) error {
+// finish prints the report of a run that ended, and decides the exit code. The command again goes on
+// with the run.
+func (p *program) finish(ctx context.Context, result daemon.RunResult, again string, json bool) error {
 	if err := p.writeReport(result.Report, json); err != nil {
 		return err
 	}
 	run := result.Report.Run
 	switch {
 	case ctx.Err() != nil:
-		fmt.Fprintf(p.stderr, "campaignd: interrupted; the same command goes on with %s\n", run.ID)
+		fmt.Fprintf(p.stderr, "campaignd: interrupted; %s goes on with %s\n", again, run.ID)
 		return silent(exitInterrupted)
 	case result.Ended:
 		fmt.Fprintf(p.stderr, "campaignd: %s had ended before, so nothing was sent; --new launches another run of this list\n", run.ID)
@@ -120,7 +143,7 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, json bool
 	totals := result.Report.Totals
 	if n := totals[campaign.InDoubt]; n > 0 {
 		fmt.Fprintf(p.stderr, "campaignd: %s in doubt until a webhook proves them or their window (policies.doubt_window) is over: "+
-			"give the same command again then, or leave %s to `campaignd serve`\n", spelling.Count(n, "row is", "rows are"), run.ID)
+			"give %s again then, or leave %s to `campaignd serve`\n", spelling.Count(n, "row is", "rows are"), again, run.ID)
 	}
 	if n := totals[campaign.Unknown]; n > 0 {
 		fmt.Fprintf(p.stderr, "campaignd: %s may or may not have been sent: `campaignd resolve %s` shows them\n",

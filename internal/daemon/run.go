@@ -19,8 +19,10 @@ type RunOptions struct {
 	File string
 	// List is the path of the list. "" takes recipients.file of the campaign.
 	List string
-	// New launches another run of a list that already has one.
-	New bool
+	// New, Command and Beside are those of campaign.Launch.
+	New     bool
+	Command string
+	Beside  func(campaign.Run, campaign.ListDifference)
 	// Settle is how long statuses are awaited after the last answer. 0: not at all.
 	Settle time.Duration
 	// Checked, if not nil, gets the preflight of a new run.
@@ -32,6 +34,9 @@ type RunOptions struct {
 
 // RunResult is the result of `campaignd run`.
 type RunResult struct {
+	// Run is set once the run is stored, also when an error is returned.
+	Run campaign.Run
+	// Report is nil with an error.
 	Report *reporting.Report
 	// Resumed means that the run had been started before.
 	Resumed bool
@@ -78,18 +83,18 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	usual := debug.SetGCPercent(50)
 	defer debug.SetGCPercent(usual)
 	launched, err := campaign.Launch{
-		Ledger: d.ledger, Service: d.client, File: o.File, List: o.List, New: o.New, Checked: o.Checked,
-		Rate: d.cfg.Rate, Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease),
+		Ledger: d.ledger, Service: d.client, File: o.File, List: o.List, New: o.New, Command: o.Command, Checked: o.Checked,
+		Beside: o.Beside, Rate: d.cfg.Rate, Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease),
 		Progress: func(phase string, rows int64) { o.Progress(Progress{Phase: phase, Done: rows}) },
 	}.Start(ctx)
 	if d.cfg.sharedLedger() {
 		debug.SetGCPercent(usual)
 	}
 	if err != nil {
-		return RunResult{}, err
+		return RunResult{Run: launched.Run}, err
 	}
 	run := launched.Run
-	result := RunResult{Resumed: launched.Resumed, Ended: launched.Ended}
+	result := RunResult{Run: run, Resumed: launched.Resumed, Ended: launched.Ended}
 	if !launched.Ended {
 		if _, err := campaign.ParseStored(run.ID(), run.Definition); err != nil && run.Wanted != campaign.WantCancel {
 			return result, fmt.Errorf("this version cannot send %s, which `campaignd cancel %[1]s` ends: %w", run.ID(), err)
