@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -14,15 +15,18 @@ import (
 
 // Every message is accepted and fails later, because the account is not paid for. Its statuses hold
 // the account: at most the messages of 3 s more are posted. An event that the account is active again
-// lets the run go on.
+// lets the run go on. The list is too long to come to its end meanwhile, on any machine.
 func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	t.Parallel() // it waits
+	const rows = 10_000
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	config := *c.config
 	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
 	config.Ledger = "sqlite:" + filepath.Join(c.dir, "ill.db")
 	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
 	scene := sandbox.Demo()
+	scene.Connections = scene.Connections[:1]
+	scene.Connections[0].Throughput = "STANDARD" // 69/s
 	api := httptest.NewUnstartedServer(nil)
 	config.Service.BaseURL = "http://" + api.Listener.Addr().String()
 	d, err := New(t.Context(), &config, Options{})
@@ -43,7 +47,8 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	api.Start()
 	t.Cleanup(api.Close)
 	ran := make(chan error, 1)
-	ctx := t.Context()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	go func() { ran <- service.Run(ctx) }()
 	company := scene.Connections[0].Company
 	if company == "" {
@@ -61,8 +66,9 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 		}
 		return n
 	}
-	until := func(what string, most time.Duration, is func() bool) {
+	until := func(what string, is func() bool) {
 		t.Helper()
+		const most = 2 * time.Minute
 		for deadline := time.Now().Add(most); !is(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				select {
@@ -76,7 +82,7 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	}
 	said := make(chan string, 1)
 	go func() {
-		r, err := d.RunCampaign(ctx, RunOptions{File: c.campaign(t.TempDir(), "ill", "", 700), Settle: 5 * time.Second,
+		r, err := d.RunCampaign(ctx, RunOptions{File: c.campaign(t.TempDir(), "ill", "", rows), Settle: 10 * time.Minute,
 			Progress: func(p Progress) {
 				if p.Phase == "held" {
 					select {
@@ -87,11 +93,11 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 			}})
 		ended <- result{r, err}
 	}()
-	until("100 messages are posted", 20*time.Second, func() bool { return posts() >= 100 })
+	until("100 messages are posted", func() bool { return posts() >= 100 })
 	if err := service.SetAccount(company, "unpaid"); err != nil {
 		t.Fatal(err)
 	}
-	until("a message fails", 20*time.Second, func() bool {
+	until("a message fails", func() bool {
 		tallies, _, err := d.ledger.Tallies(ctx, 1)
 		if err != nil {
 			t.Fatalf("Tallies = %v, want nil", err)
@@ -105,33 +111,37 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	})
 	failed := posts()
 	detail := ""
-	select {
-	case detail = <-said:
-	case <-time.After(10 * time.Second):
-	}
+	until("the progress says held", func() bool {
+		select {
+		case detail = <-said:
+		default:
+		}
+		return detail != ""
+	})
 	for _, want := range []string{"everything that is sent from business account conn_1 is held since", "(131042)",
 		"`campaignd holds lift account conn_1` ends it earlier"} {
 		if !strings.Contains(detail, want) {
 			t.Errorf("the progress says %q, want %q in it", detail, want)
 		}
 	}
-	time.Sleep(3 * time.Second)
-	stopped := posts()
-	if more, most := stopped-failed, 3*69; more > most {
-		t.Errorf("%d messages were posted after the first failed, want at most %d", more, most)
-	}
-	time.Sleep(2 * time.Second)
-	if more := posts() - stopped; more != 0 {
-		t.Errorf("%d messages were posted while the account was held, want 0", more)
+	stopped, since := posts(), time.Now()
+	until("no message is posted for 2 s", func() bool {
+		if now := posts(); now != stopped {
+			stopped, since = now, time.Now()
+		}
+		return time.Since(since) >= 2*time.Second
+	})
+	if more, most := stopped-failed, 3*69; more > most || stopped >= rows {
+		t.Errorf("%d messages were posted, %d after the first failed, want at most %d, and less than %d", stopped, more, most, rows)
 	}
 	if err := service.SetAccount(company, "active"); err != nil {
 		t.Fatal(err)
 	}
 	healed := time.Now()
-	until("the run goes on", 10*time.Second, func() bool { return posts() > stopped })
+	until("the run goes on", func() bool { return posts() > stopped+20 })
 	t.Logf("%d posts before the first failure was known, %d after; healed in %v", failed, stopped-failed, time.Since(healed))
-	r := <-ended
-	if r.err != nil || r.Report.Totals[campaign.Queued] != 0 || len(r.Report.Holds) != 0 {
-		t.Errorf("the run ended with %v, totals %v, holds %v; want all sent and nothing held", r.err, r.Report.Totals, r.Report.Holds)
+	stop()
+	if r := <-ended; r.err != nil || len(r.Report.Holds) != 0 {
+		t.Errorf("the run ended with %v, holds %v; want nil and nothing held", r.err, r.Report.Holds)
 	}
 }

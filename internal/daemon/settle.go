@@ -110,6 +110,9 @@ func (d *Daemon) snapshot(ctx context.Context, no campaign.RunNo) (s snapshot, e
 	return s, nil
 }
 
+// mostWatch is the longest time between two looks at a run.
+const mostWatch = 5 * time.Second
+
 // watch calls progress until the run is settled, paused or ended, or ctx ends, and returns the run.
 // A hold that does not end by itself is waited for as long as a status, settle, because the time of
 // the event that ends it is not known. A ledger that cannot be read is tried again for ledgerWait.
@@ -177,8 +180,9 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 		if over || run.State != campaign.Paused && !closing && s.settled(totals, now, lastEvent, wait) {
 			return run, nil
 		}
-		// Counting a large run takes time: at most 5 % of this loop.
-		t := time.NewTimer(max(250*time.Millisecond, 20*now.Sub(began)))
+		// Counting a large run takes time: at most 5 % of this loop, unless a slow machine would make
+		// the next look late.
+		t := time.NewTimer(min(max(250*time.Millisecond, 20*now.Sub(began)), mostWatch))
 		select {
 		case <-ctx.Done():
 			t.Stop()
