@@ -128,8 +128,8 @@ func (d *Daemon) endStuck(ctx context.Context, r campaign.Run, s Scheduled, e *s
 	if r.Detail == "" {
 		return false, nil
 	}
-	grace := time.Duration(s.Definition.Schedule.Grace)
-	late := plan.Misfire(s.Definition.Schedule.Misfire, grace, r.CreatedAt, time.Now()) != plan.Fire
+	// The misfire policy is about a firing that no process could launch. This one was launched.
+	late := plan.Misfire("skip", time.Duration(s.Definition.Schedule.Grace), r.CreatedAt, time.Now()) == plan.Skip
 	why := fmt.Sprintf("its import did not end within its grace of %s: %s", s.Definition.Schedule.Grace, r.Detail)
 	if changed := s.changedSince(r); !late && !changed {
 		return false, nil

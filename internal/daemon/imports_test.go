@@ -146,27 +146,33 @@ func TestACorrectedListIsAnotherFiring(t *testing.T) {
 	}
 }
 
-// A stuck import ends at its grace, and does not hold up the schedule.
+// A stuck import ends at its grace, and does not hold up the schedule, whatever its misfire policy.
 func TestAStuckImportEndsAtItsGrace(t *testing.T) {
-	c := newCluster(t, "STANDARD", 15*time.Second)
-	c.config.Sending.Lease = campaign.Duration(500 * time.Millisecond) // an import as old is not left to its creator
-	run, file := c.stuckImport(600 * time.Millisecond)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.fourFire(c.dir)
-	soon := strings.Replace(string(text), "misfire: run, grace: 48h", "misfire: skip, grace: 1s", 1)
-	if soon == string(text) {
-		t.Fatalf("the schedule is %q, want one with misfire: run, grace: 48h", text)
-	}
-	if err := os.WriteFile(file, []byte(soon), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(time.Until(run.CreatedAt.Add(1100 * time.Millisecond)))
-	c.fourFire(c.dir)
-	r, err := c.ledger.Run(t.Context(), run.No)
-	if err != nil || r.State != campaign.RunStateFailed || !strings.Contains(r.Detail, "grace of 1s") {
-		t.Errorf("the stuck import: %s %q, %v; want failed at its grace", r.State, r.Detail, err)
+	t.Parallel() // it waits
+	for _, policy := range []string{"skip", "run"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t, "STANDARD", 15*time.Second)
+			c.config.Sending.Lease = campaign.Duration(500 * time.Millisecond) // an import as old is not left to its creator
+			run, file := c.stuckImport(600 * time.Millisecond)
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.fourFire(c.dir)
+			soon := strings.Replace(string(text), "misfire: run, grace: 48h", "misfire: "+policy+", grace: 1s", 1)
+			if soon == string(text) {
+				t.Fatalf("the schedule is %q, want one with misfire: run, grace: 48h", text)
+			}
+			if err := os.WriteFile(file, []byte(soon), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Until(run.CreatedAt.Add(1100 * time.Millisecond)))
+			c.fourFire(c.dir)
+			r, err := c.ledger.Run(t.Context(), run.No)
+			if err != nil || r.State != campaign.RunStateFailed || !strings.Contains(r.Detail, "grace of 1s") {
+				t.Errorf("the stuck import: %s %q, %v; want failed at its grace", r.State, r.Detail, err)
+			}
+		})
 	}
 }

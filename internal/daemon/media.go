@@ -9,15 +9,32 @@ import (
 	"campaignd/campaign/sender"
 )
 
-// renewMedia uploads the header files of runs again whose assets end soon. One replica does that
-// for a run; a replica without the file leaves it to one that has it.
-func (d *Daemon) renewMedia(ctx context.Context, l *launcher, e *sender.Engine) {
+// keepMedia renews the header file of one run until ctx ends, as serve does for all.
+func (d *Daemon) keepMedia(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
+	l := newLauncher(d)
+	defer l.running.Wait()
+	t := time.NewTicker(launchAgain)
+	defer t.Stop()
+	for {
+		d.renewMedia(ctx, l, e, only)
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// renewMedia uploads the header files of runs again whose assets end soon: of one run, or with 0 of
+// all. One replica does that for a run; a replica without the file leaves it to one that has it.
+func (d *Daemon) renewMedia(ctx context.Context, l *launcher, e *sender.Engine, only campaign.RunNo) {
 	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return // the engine logs it
 	}
 	for _, r := range runs {
-		if r.AssetUntil.IsZero() || time.Until(r.AssetUntil) > campaign.AssetRenew || r.Wanted == campaign.WantCancel {
+		if r.AssetUntil.IsZero() || time.Until(r.AssetUntil) > campaign.AssetRenew || r.Wanted == campaign.WantCancel ||
+			only != 0 && r.No != only {
 			continue
 		}
 		l.try(ctx, "media "+r.ID(), func(ctx context.Context) error {

@@ -1,11 +1,15 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,5 +79,63 @@ recipients: {file: list.csv, columns: {to: phone}}
 	})
 	if len(used) != 2 {
 		t.Errorf("sent over %v, want both numbers", used)
+	}
+}
+
+// A command that sends one run also renews its header file. The first upload ends in 6 days.
+func TestRunRenewsItsHeaderFile(t *testing.T) {
+	c := newCluster(t, "HIGH", 15*time.Second)
+	var uploads atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/v1/media" {
+			c.service.ServeHTTP(w, r)
+			return
+		}
+		answer := httptest.NewRecorder()
+		c.service.ServeHTTP(answer, r)
+		body := answer.Body.Bytes()
+		if uploads.Add(1) == 1 {
+			soon := time.Now().Add(6 * 24 * time.Hour).UTC().Format(time.RFC3339)
+			body = regexp.MustCompile(`"expiresAt":"[^"]*"`).ReplaceAll(body, []byte(`"expiresAt":"`+soon+`"`))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(body)
+	}))
+	t.Cleanup(server.Close)
+	c.config.Service.BaseURL = server.URL
+	for name, text := range map[string]string{
+		"banner.jpg": "\xff\xd8\xff\xe0\x00\x10JFIF",
+		"list.csv":   "phone,name\n+2348030000001,Ada\n",
+		"banner.yaml": `name: banner
+connections: [conn_1]
+template:
+  name: spring_sale_banner
+  language: en_US
+  header: {image: {file: banner.jpg}}
+  body: ["{{ .name }}", "10 %"]
+  buttons: [{type: url, text: x}]
+recipients: {file: list.csv, columns: {to: phone}}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	d := c.replica()
+	go func() {
+		_, err := d.RunCampaign(ctx, RunOptions{File: filepath.Join(c.dir, "banner.yaml"), Settle: time.Minute})
+		ended <- err
+	}()
+	c.until(time.Minute, "the header file is uploaded again", func() bool {
+		runs, err := c.ledger.Runs(t.Context(), campaign.RunFilter{})
+		return err == nil && len(runs) == 1 && time.Until(runs[0].AssetUntil) > 20*24*time.Hour && uploads.Load() == 2
+	})
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("RunCampaign = %v, want nil", err)
 	}
 }

@@ -112,7 +112,7 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 			}
 		}
 		d.resumeImports(ctx, l, e, all)
-		d.renewMedia(ctx, l, e)
+		d.renewMedia(ctx, l, e, 0)
 		t := time.NewTimer(scheduleEvery)
 		select {
 		case <-ctx.Done():
