@@ -6,6 +6,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/internal/mutant"
 	"campaignd/recipients"
 )
 
@@ -20,6 +21,9 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		e := &events[n]
 		i.counters.kinds[e.Kind].Add(1)
 		own := e.At
+		if mutant.On("event_time_ignored") {
+			own = received
+		}
 		at, clamped := campaign.EventTime(own, received)
 		if clamped {
 			i.counters.clamped.Add(1)

@@ -20,7 +20,8 @@ func within(t *testing.T, l Tables, began time.Time, query string) {
 	}
 }
 
-// The ledger gives what comes without a time the time of the call.
+// The ledger gives what comes without a time the time of the call, except a lift, which then lifts
+// nothing.
 func whatHasNoTimeHappenedNow(t *testing.T, l Tables) {
 	began := time.Now().Truncate(time.Millisecond)
 	r := Load(t, l, 4)
@@ -46,8 +47,8 @@ func whatHasNoTimeHappenedNow(t *testing.T, l Tables) {
 	if _, err := l.Apply(t.Context(), campaign.Events{Lifted: []campaign.Suppression{{Key: 1}}}); err != nil {
 		t.Fatalf("lifting: %v; want no error", err)
 	}
-	if got := stored(t, l, `SELECT count(*) || '' FROM suppression`); got != "0" {
-		t.Errorf("suppressions after a lift without a time: %s; want 0", got)
+	if got := stored(t, l, `SELECT count(*) || '' FROM suppression`); got != "1" {
+		t.Errorf("suppressions after a lift without a time: %s; want 1, because it may be older than the opt-out", got)
 	}
 
 	e := campaign.StatusEvent{MessageID: rs[3].MessageID, Status: campaign.Sent}

@@ -71,10 +71,11 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 
 const sqlLift = `DELETE FROM suppression WHERE key = $1 AND scope = $2 AND at <= $3`
 
-// lift deletes an opt-out from marketing that is not newer than the opt-in.
+// lift deletes an opt-out from marketing that is not newer than the opt-in. An opt-in without a time
+// is older than all.
 func lift(s campaign.Suppression) *query {
 	s.Scope = campaign.ScopeMarketing
-	return stmt(nil, sqlLift, s.Key, plainText(s.ScopeText()), ledger.Millis(ledger.OrNow(s.At)))
+	return stmt(nil, sqlLift, s.Key, plainText(s.ScopeText()), ledger.Millis(s.At))
 }
 
 // Suppress implements campaign.SuppressionLedger.

@@ -35,10 +35,11 @@ func (t *tx) suppress(s campaign.Suppression) (added bool, err error) {
 
 const sqlLift = `DELETE FROM suppression WHERE key = ? AND scope = ? AND at <= ?`
 
-// lift removes an opt-out from marketing that is not newer than the wish to resume.
+// lift deletes an opt-out from marketing that is not newer than the opt-in. An opt-in without a time
+// is older than all.
 func (t *tx) lift(s campaign.Suppression) error {
 	s.Scope = campaign.ScopeMarketing
-	_, err := t.exec(sqlLift, s.Key, s.ScopeText(), ledger.Millis(ledger.OrNow(s.At)))
+	_, err := t.exec(sqlLift, s.Key, s.ScopeText(), ledger.Millis(s.At))
 	return err
 }
 
