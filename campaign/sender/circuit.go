@@ -20,6 +20,7 @@ type circuit struct {
 	term    int       // each change of the breaker begins another; answers to posts of an earlier one are ignored
 	failed  int       // the last term in which a test failed
 	last    breaker   // of the answers that prove nothing
+	barren  int       // answers in a row that prove nothing
 	code    string    // of the unknown answers in a row
 	strange []int64   // the recipients that got them
 }
@@ -64,6 +65,7 @@ func (c *circuit) see(b campaign.Hold) {
 	defer c.mu.Unlock()
 	if !c.rest.Equal(b.Until) {
 		c.begin(b.Until)
+		c.barren = 0 // not when it trips: until its hold is known, nothing is posted in the place of others
 	}
 }
 
@@ -81,6 +83,13 @@ func (c *circuit) begin(rest time.Time) {
 	c.term++ // never 0 again
 	c.last.forget()
 	c.code, c.strange = "", nil
+}
+
+// unproven is how many answers in a row have proven nothing.
+func (c *circuit) unproven() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.barren
 }
 
 // verdict is what an answer says of the service.
@@ -126,7 +135,7 @@ func (c *circuit) settle(t ticket, v verdict, code string, key int64, again bool
 	defer c.mu.Unlock()
 	if t.probe && v == proven && (t.term == c.term || t.term == c.failed) {
 		c.begin(c.rest)
-		c.failed = 0
+		c.failed, c.barren = 0, 0
 		return heals // also after another test of the same round has failed
 	}
 	if t.term != c.term || v == neutral {
@@ -149,14 +158,16 @@ func (c *circuit) trips(v verdict, code string, key int64, again bool) bool {
 	switch v {
 	case proven:
 		c.last.note("")
-		c.code, c.strange = "", nil
+		c.barren, c.code, c.strange = 0, "", nil
 	case unproven:
+		c.barren++
 		c.code, c.strange = "", nil
 		return c.last.note("unproven")
 	case unknown:
 		if again {
 			return false
 		}
+		c.barren++
 		if code != c.code {
 			c.code, c.strange = code, nil
 		}

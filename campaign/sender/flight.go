@@ -38,10 +38,15 @@ func (n *number) mostUnanswered() int {
 	return min(most, n.o.MaxInFlight)
 }
 
-// full reports whether no more posts may begin before one ends.
+// full reports whether no more posts may begin before one ends. Answers in a row that prove nothing
+// count as posts under way: while the requests to a silent service time out, none is posted in their
+// place. The breaker trips before they alone fill the bound.
 func (p *poster) full() bool {
-	under := int(p.inFlight.n.Load())
-	return under >= min(fewUnanswered, p.e.o.MaxInFlight) && under >= p.number.mostUnanswered()
+	under, most := int(p.inFlight.n.Load()), p.number.mostUnanswered()
+	if under > 0 && most >= breakerSame {
+		under += p.number.circuit.unproven()
+	}
+	return under >= min(fewUnanswered, p.e.o.MaxInFlight) && under >= most
 }
 
 // enter begins one more post. While the service stalls it waits for an answer, and the slots that
