@@ -101,6 +101,11 @@ type Window struct {
 	Days []string `yaml:"days,omitempty" json:"days,omitempty"`
 	// Timezone is an IANA name, or ZoneOfRecipient; default UTC.
 	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
+	// Countries chooses the zone of a country's numbers (ISO 3166 -> IANA name) where the row names
+	// none. It goes with ZoneOfRecipient.
+	Countries map[string]string `yaml:"countries,omitempty" json:"countries,omitempty"`
+	// Holidays are dates (2026-12-25) by the clock of Timezone on which nothing is sent.
+	Holidays []string `yaml:"holidays,omitempty" json:"holidays,omitempty"`
 }
 
 // Limits bound a run.

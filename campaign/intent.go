@@ -53,6 +53,9 @@ type Intent struct {
 	// Keys are the recipients.Key of From..To in the order of seq, then those of Retries. The ledger
 	// reads the suppressions of exactly these inside the transaction.
 	Keys []int64
+	// Until is when the window of these recipients closes, or the run's time is up. A transaction that
+	// begins then or later grants nothing. Zero: never.
+	Until time.Time
 	// Tier is that of the connection's portfolio. Each recipient that the portfolio has not reached in
 	// 24 hours takes a place of it in the same transaction.
 	Tier Tier

@@ -142,17 +142,4 @@ func TestRowsAreJudgedByNumberAndZone(t *testing.T) {
 			t.Errorf("unsupportedCountry(%s) = %q, want %q", to, got, want)
 		}
 	}
-	z := zones{fallback: "Africa/Accra", known: map[string]string{}}
-	for range 2 {
-		for cell, want := range map[string]string{"Africa/Lagos": "Africa/Lagos", " Africa/Lagos ": "Africa/Lagos", "": "",
-			"Mars/Olympus": "", "Local": ""} {
-			wantOK := want != ""
-			if !wantOK {
-				want = "Africa/Accra"
-			}
-			if got, ok := z.group(cell); got != want || ok != wantOK {
-				t.Errorf("the zone of %q is %q, %v, want %q, %v", cell, got, ok, want, wantOK)
-			}
-		}
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"campaignd/recipients"
 )
@@ -26,10 +25,7 @@ func newJudge(d *Definition, render *Renderer, run RunNo, senders []int64) *judg
 		j.senders[key] = key != 0
 	}
 	if d.Window != nil && d.Window.Timezone == ZoneOfRecipient {
-		j.zones = &zones{fallback: "UTC", known: map[string]string{}}
-		if d.Schedule != nil && d.Schedule.Timezone != "" {
-			j.zones.fallback = d.Schedule.Timezone
-		}
+		j.zones = newZones(d)
 	}
 	return j
 }
@@ -97,38 +93,4 @@ func cut(s string, n int) string {
 		n--
 	}
 	return s
-}
-
-// zones turns a row's time zone into a window group.
-type zones struct {
-	fallback string
-	known    map[string]string // cell -> zone; "" for an invalid cell
-}
-
-// group is the zone of a row. For an empty or unknown zone it is the schedule's zone, or UTC, and
-// ok is false.
-func (z *zones) group(cell string) (zone string, ok bool) {
-	zone, met := z.known[cell]
-	if !met {
-		if name := strings.TrimSpace(cell); checkZone(name) == nil {
-			loc, _ := time.LoadLocation(name)
-			zone = loc.String()
-		}
-		if len(z.known) < 4096 { // there are 600 zones; a broken column may have any number of values
-			z.known[strings.Clone(cell)] = zone
-		}
-	}
-	if zone == "" {
-		return z.fallback, false
-	}
-	return zone, true
-}
-
-// groupOf is the window group of a row: "" when the window is the same for all rows.
-func (j *judge) groupOf(row *recipients.Row) string {
-	if j.zones == nil {
-		return ""
-	}
-	zone, _ := j.zones.group(row.Timezone)
-	return zone
 }

@@ -10,8 +10,12 @@ type Limit struct {
 	Detail string // a sentence for people
 }
 
-// LimitTier is Limit.By of a tier without a free place.
-const LimitTier = "tier"
+// LimitTier is Limit.By of a tier without a free place. LimitWindow is that of an intent that came
+// after its Until: it concerns one segment, not the lane.
+const (
+	LimitTier   = "tier"
+	LimitWindow = "window"
+)
 
 // Tier is how many people a portfolio may reach in any 24 hours (docs/limits.md#tier). Its zero
 // value is no limit.

@@ -94,8 +94,8 @@ type Preflight struct {
 	Window      *WindowCheck         `json:"window,omitempty"` // nil without a window; `check` fills it
 	Launch      *LaunchCheck         `json:"launch,omitempty"` // nil with a fault; `check` fills it
 
-	// Zones counts the sendable rows by time zone: all under "" unless the window is in the
-	// recipients' zones.
+	// Zones counts the sendable rows by window group (plan.Zones): all under "" unless the window is
+	// in the recipients' zones.
 	Zones map[string]int64 `json:"-"`
 
 	Template *messaging.TemplateRecord `json:"-"` // the service's record; nil when the service was not asked
@@ -173,9 +173,8 @@ type check struct {
 	p        *Preflight
 	src      *source
 	render   *Renderer
-	longest  int   // characters of the longest coupon code
-	badZone  int64 // rows whose time zone does not exist
-	noZone   int64 // rows without a time zone
+	longest  int // characters of the longest coupon code
+	zones    zoneCounts
 	tiers    int64 // sum of the tiers of the numbers; 0: unknown
 	suspects suspects
 	// companies are the clients that the connections belong to; "": one is not known.

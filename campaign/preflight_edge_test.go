@@ -137,40 +137,6 @@ func TestConnectionsAreShownAsTheServiceTells(t *testing.T) {
 	}
 }
 
-// The first zone that does not exist is named with its line; from the second on they are counted.
-// Rows without a zone are counted.
-func TestRowsWithoutATimeZoneAreCounted(t *testing.T) {
-	file := strings.Replace(minimal, "name: a", "name: zones", 1) +
-		"recipients: {validate: possible, columns: {timezone: tz}}\n" +
-		"window: {timezone: recipient}\n" +
-		"schedule: {cron: '@daily', timezone: Africa/Accra}\n"
-	row := func(i int, zone string) string { return fmt.Sprintf("+234803123450%d,%s\n", i, zone) }
-	const named = `"Mars/Olympus" is not a time zone: such rows are sent by the clock of Africa/Accra`
-	for name, c := range map[string]struct {
-		rows string
-		want []string
-	}{
-		"none": {row(1, "Africa/Lagos"), nil}, "one that is none": {row(1, "Mars/Olympus"), []string{named}},
-		"two": {row(1, "Mars/Olympus") + row(2, "Nowhere"),
-			[]string{named, "window.timezone: 2 rows name a time zone that does not exist: sent by the clock of Africa/Accra"}},
-		"empty": {row(1, " ") + row(2, "Africa/Lagos"),
-			[]string{"window.timezone: 1 row has no time zone: sent by the clock of Africa/Accra"}},
-		"a skipped": {row(1, "Africa/Lagos") + row(1, "Mars/Olympus"), nil},
-	} {
-		in := springInput(t, file, "to,tz\n"+c.rows)
-		in.Service = nil
-		p := preflight(t, in)
-		if diff := cmp.Diff(c.want, whats(p.Findings)); diff != "" {
-			t.Errorf("%s: findings -want +got:\n%s", name, diff)
-		}
-		if strings.HasPrefix(name, "one") &&
-			(!strings.HasSuffix(p.Findings[0].Where, "list.csv:2") || p.Findings[0].Remedy != "write IANA names such as Africa/Lagos" ||
-				p.Findings[0].Level != campaign.LevelWarning) {
-			t.Errorf("%s: got %+v, want a warning of line 2", name, p.Findings[0])
-		}
-	}
-}
-
 // Five rows of each reason are shown, or as many as are asked for. Progress is reported after each
 // thousand.
 func TestAPreflightShowsTheFirstRowsOfEachReason(t *testing.T) {

@@ -89,20 +89,11 @@ func (c *check) rows(ctx context.Context, list *List) error {
 			break
 		}
 		d := j.delivery(row)
+		group := ""
 		if d.Skip == "" && j.zones != nil {
-			if _, ok := j.zones.group(row.Timezone); !ok && strings.TrimSpace(row.Timezone) == "" {
-				c.noZone++
-			} else if !ok {
-				if c.badZone++; c.badZone == 1 {
-					c.p.Findings = append(c.p.Findings, Finding{
-						Level: LevelWarning, Where: fmt.Sprintf("%s:%d", c.in.List, row.Line),
-						What:   fmt.Sprintf("%q is not a time zone: such rows are sent by the clock of %s", shorten(row.Timezone), j.zones.fallback),
-						Remedy: "write IANA names such as Africa/Lagos",
-					})
-				}
-			}
+			group = c.zone(j.zones, row)
 		}
-		batch = append(batch, pending{d, row.Line, j.groupOf(row)})
+		batch = append(batch, pending{d, row.Line, group})
 		if bytes += width(d.Cells); len(batch) == suppressionBatch || bytes > wideBatch {
 			if err := flush(); err != nil {
 				return err
@@ -121,7 +112,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 		}
 		return strings.Compare(a.Country, b.Country)
 	})
-	c.zoneFindings(j)
+	c.zoneFindings(j.zones)
 	c.suspectFindings()
 	if len(c.p.Errors()) == 0 {
 		sum, err := list.Sum()

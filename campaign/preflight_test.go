@@ -219,11 +219,6 @@ func TestLimitsAreAnnounced(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", limits, p.Findings, want)
 		}
 	}
-	p := preflight(t, springInput(t, springFile+"window: {timezone: recipient}\n", springList))
-	if w := p.Warnings(); len(w) != 3 ||
-		!strings.Contains(w[2].What+w[1].What, "5 rows have no time zone: sent by the clock of UTC") {
-		t.Errorf("warnings = %v, want 3, one of rows without a time zone", w)
-	}
 }
 
 func TestACouponBetweenTheTwoLimitsGetsAWarning(t *testing.T) {

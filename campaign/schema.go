@@ -144,8 +144,20 @@ func schemaNotes() []note {
 			}
 		}},
 		{path: "window.timezone",
-			text:     "IANA time zone, or recipient: each recipient's own (column timezone; without one, the zone of the schedule, or UTC).",
+			text: "IANA time zone, or recipient: each recipient's own (column timezone; without one, that of the number's country; " +
+				"without that, the zone of the schedule, or UTC).",
 			examples: []any{"Africa/Lagos", ZoneOfRecipient}, more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
+		{path: "window.countries",
+			text: "Country (ISO 3166) -> the zone of its numbers, where the row names none. Without it, a country with several zones is " +
+				"sent to while the window is open in all of them.",
+			examples: []any{map[string]string{"US": "America/Chicago"}},
+			more:     func(s *jsonschema.Schema) { s.PropertyNames = &jsonschema.Schema{Pattern: regionPattern} }},
+		{path: "window.holidays", text: "Dates on which nothing is sent, by the clock of timezone; nor in hours that began on one.",
+			examples: []any{[]string{"2026-12-25", "2027-01-01"}},
+			more: func(s *jsonschema.Schema) {
+				s.MinItems, s.UniqueItems = ptr(1), true
+				s.Items.Pattern = datePattern
+			}},
 		{path: "limits", text: "Limits of a run."},
 		{path: "limits.rate", text: "Messages per second over all connections of the run; without it, only the numbers' own limits count.",
 			examples: []any{40},

@@ -87,21 +87,3 @@ func (c *check) totals() {
 		})
 	}
 }
-
-// zoneFindings counts the rows without a valid time zone.
-func (c *check) zoneFindings(j *judge) {
-	if j.zones == nil {
-		return
-	}
-	if n := c.badZone; n > 1 {
-		c.say(LevelWarning, "window.timezone",
-			fmt.Sprintf("%s a time zone that does not exist: sent by the clock of %s",
-				spelling.Count(n, "row names", "rows name"), j.zones.fallback),
-			"")
-	}
-	if n := c.noZone; n > 0 {
-		c.say(LevelWarning, "window.timezone",
-			fmt.Sprintf("%s no time zone: sent by the clock of %s", spelling.Count(n, "row has", "rows have"), j.zones.fallback),
-			"add a column timezone, or map it with recipients.columns: {timezone: COLUMN}")
-	}
-}

@@ -19,6 +19,7 @@ const (
 	languagePattern = `^[a-z]{2,3}(_[A-Za-z0-9]{2,8})*$`
 	regionPattern   = `^[A-Z]{2}$`
 	hoursPattern    = `^([01][0-9]|2[0-3]):[0-5][0-9]-(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`
+	datePattern     = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 	linkPattern     = `^(https?://|\{\{)`
 )
 
@@ -138,6 +139,22 @@ func (s *source) checkWindow(w *Window) {
 	}
 	if w.Timezone != ZoneOfRecipient {
 		s.zone("window.timezone", w.Timezone)
+	}
+	for country, zone := range w.Countries {
+		path := "window.countries." + country
+		s.matches(path, country, regionPattern, "want two capital letters (ISO 3166) to the left, for example NG: Africa/Lagos")
+		s.zone(path, zone)
+	}
+	if len(w.Countries) > 0 && w.Timezone != ZoneOfRecipient {
+		s.at("window.countries", "has no effect: the window is in one zone for all", "set window.timezone: recipient")
+	}
+	for i, day := range w.Holidays {
+		path := fmt.Sprintf("window.holidays[%d]", i)
+		if _, err := time.Parse(time.DateOnly, day); err != nil {
+			s.at(path, fmt.Sprintf("%q is not a date", shorten(day)), "want for example 2026-12-25")
+		} else if slices.Index(w.Holidays, day) < i {
+			s.at(path, fmt.Sprintf("%q stands here twice", day), "keep one")
+		}
 	}
 }
 

@@ -1,14 +1,15 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
 
-// calendar holds when a window of one zone changes, in seconds since Situation.Now. Courses share it.
+// calendar holds when the window of one window group changes, in seconds since Situation.Now. Courses share it.
 type calendar struct {
 	window *Window
-	zone   *time.Location
+	zones  []*time.Location
 	now    time.Time
 	open   bool      // before the first change
 	edges  []float64 // known changes
@@ -32,7 +33,7 @@ func (c *calendar) at(t float64, cursor *int) (open bool, changes float64) {
 		if n := len(c.edges); n > 0 {
 			from = instantAt(c.now, c.edges[n-1])
 		}
-		_, next := c.window.Open(from, c.zone)
+		_, next := c.window.Open(from, c.zones...)
 		if c.last = next.IsZero(); !c.last {
 			c.edges = append(c.edges, next.Sub(c.now).Seconds())
 		}
@@ -43,19 +44,19 @@ func (c *calendar) at(t float64, cursor *int) (open bool, changes float64) {
 func calendars(s *Situation) []*calendar {
 	type key struct {
 		window *Window
-		zone   *time.Location
+		zones  string
 	}
 	known := map[key]*calendar{}
 	var all []*calendar
 	for _, r := range s.Runs {
 		for _, g := range r.Groups {
-			k := key{r.Window, g.Zone}
-			if !r.Window.PerRecipient() {
-				k.zone = nil
+			k := key{window: r.Window}
+			if r.Window.PerRecipient() {
+				k.zones = fmt.Sprint(g.Zones)
 			}
 			if known[k] == nil {
-				open, _ := r.Window.Open(s.Now, g.Zone)
-				known[k] = &calendar{window: r.Window, zone: g.Zone, now: s.Now, open: open}
+				open, _ := r.Window.Open(s.Now, g.Zones...)
+				known[k] = &calendar{window: r.Window, zones: g.Zones, now: s.Now, open: open}
 			}
 			all = append(all, known[k])
 		}

@@ -203,7 +203,7 @@ func (f *fluid) needs(r *flowRun) bool {
 	now := instantAt(f.s.Now, f.t)
 	r.need = 0
 	for c, rows := range groups {
-		g := Group{Remaining: int64(math.Ceil(rows)), Zone: c.zone}
+		g := Group{Remaining: int64(math.Ceil(rows)), Zones: c.zones}
 		r.need += JustEnough(now, r.run.Launched, r.run.Deadline, r.run.Window, g)
 	}
 	r.needed = math.Min(f.t+math.Max(60, (r.deadline-f.t)/32), math.Max(r.changes, f.t+tiny))

@@ -8,11 +8,11 @@ import (
 // farthest is how far ahead a forecast looks; a later finish counts as never.
 const farthest = 366 * 24 * time.Hour
 
-// Group is a part of the rest of a list whose recipients are in the same time zone.
+// Group is a part of the rest of a list: the recipients of one window group.
 type Group struct {
-	Remaining int64          // deliveries still to be sent
-	Zone      *time.Location // used only when the window is per recipient
-	Number    string         // the connection that has begun it; "": none has
+	Remaining int64            // deliveries still to be sent
+	Zones     []*time.Location // of Zones; used only when the window is per recipient
+	Number    string           // the connection that has begun it; "": none has
 }
 
 // Forecast says when the rest of a run will have been sent, and what limits it until then. Times are

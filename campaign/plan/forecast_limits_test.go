@@ -231,7 +231,7 @@ func large(runs, numbers int, rows int64) *plan.Situation {
 	for i := range runs {
 		r := plan.Run{ID: fmt.Sprint("run-", i), Numbers: ids[:1+i%numbers], Budget: -1, Weight: float64(1 + i%3), Class: plan.Class(i % 2), Window: office}
 		for left := rows / int64(runs); left > 0; left -= campaign.SegmentSize {
-			r.Groups = append(r.Groups, plan.Group{Remaining: min(left, campaign.SegmentSize), Zone: zones[len(r.Groups)%len(zones)]})
+			r.Groups = append(r.Groups, plan.Group{Remaining: min(left, campaign.SegmentSize), Zones: zones[len(r.Groups)%len(zones):][:1]})
 		}
 		s.Runs = append(s.Runs, r)
 	}

@@ -42,11 +42,13 @@ func TestAForecastCountsOnlyOpenHours(t *testing.T) {
 		{"a second more than a year", "2026-03-02T00:00:00Z", 1, nil, []plan.Group{{Remaining: 366*24*3600 + 1}}, "", 0},
 		// Both are open from 08:00Z to 11:00Z and share the rate in proportion, so both finish last.
 		{"two groups at once", "2026-03-02T08:00:00Z", 1, local,
-			[]plan.Group{{Remaining: 3600, Zone: lagos}, {Remaining: 1800, Zone: lagos}}, "2026-03-02T09:30:00Z", 0},
+			[]plan.Group{{Remaining: 3600, Zones: []*time.Location{lagos}},
+				{Remaining: 1800, Zones: []*time.Location{lagos}}}, "2026-03-02T09:30:00Z", 0},
 		{"more than a year", "2026-03-02T08:00:00Z", 0.001, nil, []plan.Group{{Remaining: 1 << 40}}, "", 0},
 		// Lagos is open 08:00Z to 11:00Z, New York 14:00Z to 17:00Z: each has an hour of work of its own.
 		{"two zones, one after the other", "2026-03-02T08:00:00Z", 1, local,
-			[]plan.Group{{Remaining: 3600, Zone: lagos}, {Remaining: 3600, Zone: newYork}}, "2026-03-02T15:00:00Z", 5 * time.Hour},
+			[]plan.Group{{Remaining: 3600, Zones: []*time.Location{lagos}},
+				{Remaining: 3600, Zones: []*time.Location{newYork}}}, "2026-03-02T15:00:00Z", 5 * time.Hour},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			now := instant(t, c.now)

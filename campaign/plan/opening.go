@@ -15,10 +15,14 @@ type Opening struct {
 func OpeningAt(now time.Time, window *Window, groups ...Group) Opening {
 	var o Opening
 	for _, g := range groups {
-		open, changes := window.Open(now, g.Zone)
-		zone := g.Zone
+		open, changes := window.Open(now, g.Zones...)
+		zones := g.Zones
 		if window != nil && !window.recipient {
-			zone = window.zone
+			zones = window.zone
+		}
+		var zone *time.Location
+		if len(zones) > 0 {
+			zone = zones[0]
 		}
 		if !open {
 			o.Closed += g.Remaining

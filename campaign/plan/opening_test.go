@@ -18,7 +18,8 @@ func TestAnOpeningCountsWhoMayBeSentToNow(t *testing.T) {
 	lagos, berlin, tokyo := zone("Africa/Lagos"), zone("Europe/Berlin"), zone("Asia/Tokyo")
 	now := time.Date(2026, 7, 1, 7, 30, 0, 0, time.UTC) // Wednesday: Lagos 08:30, Berlin 09:30, Tokyo 16:30
 	at := func(h, m int) time.Time { return time.Date(2026, 7, 1, h, m, 0, 0, time.UTC) }
-	groups := []Group{{Remaining: 3, Zone: lagos}, {Remaining: 5, Zone: berlin}, {Remaining: 7, Zone: tokyo}}
+	in := func(zones ...*time.Location) []*time.Location { return zones }
+	groups := []Group{{Remaining: 3, Zones: in(lagos)}, {Remaining: 5, Zones: in(berlin)}, {Remaining: 7, Zones: in(tokyo)}}
 	for _, c := range []struct {
 		window *campaign.Window
 		want   Opening

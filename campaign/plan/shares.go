@@ -148,20 +148,20 @@ func JustEnough(now, launched, deadline time.Time, window *Window, groups ...Gro
 		if g.Remaining <= 0 {
 			continue
 		}
-		if open, _ := window.Open(now, g.Zone); !open {
+		if open, _ := window.Open(now, g.Zones...); !open {
 			continue
 		}
-		open := window.OpenBetween(now, end, g.Zone)
+		open := window.OpenBetween(now, end, g.Zones...)
 		need += float64(g.Remaining) / max(open.Seconds(), 1)
 	}
 	return need
 }
 
 // OpenBetween is how much of the time from one instant to another the window is open for recipients
-// of a zone.
-func (w *Window) OpenBetween(from, to time.Time, zone *time.Location) (sum time.Duration) {
+// of one zone, or of several (Zones).
+func (w *Window) OpenBetween(from, to time.Time, zones ...*time.Location) (sum time.Duration) {
 	for at := from; at.Before(to); {
-		open, changes := w.Open(at, zone)
+		open, changes := w.Open(at, zones...)
 		end := to
 		if !changes.IsZero() && changes.Before(to) {
 			end = changes

@@ -179,7 +179,8 @@ func TestANeedCountsTheOpenTime(t *testing.T) {
 		{"the deadline has passed", time.Minute, time.Minute, nil, []Group{{Remaining: 50}}, 0, "12s"},
 		{"two days of a window", time.Hour, 48 * time.Hour, day, []Group{{Remaining: 10800}}, 1, "2h24m0s"},
 		{"the window is closed", 3 * time.Hour, 48 * time.Hour, day, []Group{{Remaining: 10800}}, 0, "2h24m0s"},
-		{"zones", 0, 24 * time.Hour, local, []Group{{Remaining: 7200, Zone: time.UTC}, {Remaining: 7200, Zone: tokyo}}, 1, "1h12m0s"},
+		{"zones", 0, 24 * time.Hour, local, []Group{{Remaining: 7200, Zones: []*time.Location{time.UTC}},
+			{Remaining: 7200, Zones: []*time.Location{tokyo}}}, 1, "1h12m0s"},
 	} {
 		got := JustEnough(launched.Add(tt.at), launched, launched.Add(tt.deadline), tt.window, tt.groups...)
 		if m := deadlineMargin(tt.deadline); fmt.Sprint(m) != tt.margin || math.Abs(got-tt.want) > 1e-9 {

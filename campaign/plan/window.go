@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/spelling"
 )
 
 // week is a week in seconds, the unit in which Window computes.
@@ -17,8 +18,11 @@ const week = 7 * 24 * 3600
 // campaign: a moment is inside when that clock shows a time inside. So the rule needs no exception
 // for a change of offset. A nil *Window is always open.
 type Window struct {
-	spans     []span // of the local week; sorted, with gaps between them
-	zone      *time.Location
+	spans     []span           // of the local week; sorted, with gaps between them
+	edges     []int64          // seconds of the week at which the window may change
+	carried   int64            // seconds of the hours after midnight: they belong to the day before
+	holidays  map[int]bool     // local dates on which no hours begin and nothing is sent; by dateOf
+	zone      []*time.Location // one; nil for a window of the recipient
 	recipient bool
 	text      string
 }
@@ -28,8 +32,9 @@ type span struct{ from, to int64 }
 
 // ParseWindow reads the window of a campaign file. Hours are "HH:MM-HH:MM"; they may cross midnight
 // or end at 24:00, and belong to the day on which they begin: fri 22:00-02:00 ends on Saturday. No
-// hours means the whole day, no days means every day. The zone is an IANA name, "" for UTC, or
-// "recipient" for each recipient's own zone. An error names the field and the remedy.
+// hours means the whole day, no days means every day. On a holiday nothing is sent, nor after its
+// midnight in hours that began on it. The zone is an IANA name, "" for UTC, or "recipient" for each
+// recipient's own zone. An error names the field and the remedy.
 func ParseWindow(w campaign.Window) (*Window, error) {
 	from, to, err := parseHours(w.Hours)
 	if err != nil {
@@ -39,11 +44,20 @@ func ParseWindow(w campaign.Window) (*Window, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Window{text: describe(w)}
+	out := &Window{text: describe(w), carried: max(0, to-24*3600), holidays: map[int]bool{}}
 	if strings.EqualFold(w.Timezone, "recipient") {
 		out.recipient = true
-	} else if out.zone, err = Zone(w.Timezone); err != nil {
+	} else if zone, err := Zone(w.Timezone); err != nil {
 		return nil, fmt.Errorf("window.timezone: %w, or recipient for each recipient's own", err)
+	} else {
+		out.zone = []*time.Location{zone}
+	}
+	for _, day := range w.Holidays {
+		date, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			return nil, fmt.Errorf("window.holidays: %q is not a date; want for example 2026-12-25", day)
+		}
+		out.holidays[dateOf(date)] = true
 	}
 	for day, on := range days {
 		if on {
@@ -52,6 +66,7 @@ func ParseWindow(w campaign.Window) (*Window, error) {
 		}
 	}
 	out.join()
+	out.edge()
 	return out, nil
 }
 
@@ -67,6 +82,19 @@ func Zone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
+// Zones loads the zones of a window group: the names of one or more, separated by commas. Its
+// recipients may be sent to while the window is open in all of them.
+func Zones(group string) (zones []*time.Location, err error) {
+	for name := range strings.SplitSeq(group, ",") {
+		zone, err := Zone(name)
+		if err != nil {
+			return nil, err
+		}
+		zones = append(zones, zone)
+	}
+	return zones, nil
+}
+
 // PerRecipient reports whether the window is in each recipient's zone. Open then needs that zone.
 func (w *Window) PerRecipient() bool { return w != nil && w.recipient }
 
@@ -76,7 +104,7 @@ func (w *Window) Widen(d time.Duration) *Window {
 		return w
 	}
 	by := int64(d / time.Second)
-	out := &Window{zone: w.zone, recipient: w.recipient, text: w.text}
+	out := &Window{zone: w.zone, recipient: w.recipient, text: w.text, carried: w.carried, holidays: w.holidays}
 	for _, s := range w.spans {
 		from, to := s.from-by, min(s.to+by, s.from-by+week)
 		if from < 0 {
@@ -88,12 +116,13 @@ func (w *Window) Widen(d time.Duration) *Window {
 		out.add(from, to)
 	}
 	out.join()
+	out.edge()
 	return out
 }
 
 // Always reports whether the window never closes.
 func (w *Window) Always() bool {
-	return w == nil || len(w.spans) == 1 && w.spans[0] == span{0, week}
+	return w == nil || len(w.holidays) == 0 && len(w.spans) == 1 && w.spans[0] == span{0, week}
 }
 
 // String is the window as a person writes it: "09:00-18:00 mon tue, recipient".
@@ -102,54 +131,6 @@ func (w *Window) String() string {
 		return "always"
 	}
 	return w.text
-}
-
-// Open reports whether sending is allowed at now, and when that changes next: the closing while
-// open, the opening while closed. changes is zero when it never changes. loc is the recipient's
-// zone; it is used only when the window is PerRecipient, and such a window is always closed
-// without it.
-func (w *Window) Open(now time.Time, loc *time.Location) (open bool, changes time.Time) {
-	if w == nil {
-		return true, time.Time{}
-	}
-	if !w.recipient {
-		loc = w.zone
-	}
-	if loc == nil {
-		return false, time.Time{}
-	}
-	open = w.covers(weekSecond(now.In(loc)))
-	if len(w.spans) == 0 || w.Always() {
-		return open, time.Time{}
-	}
-	// Between two changes of offset the local clock runs evenly, so the next change of the window can
-	// be computed. At a change of offset the clock jumps: check there, then go on after it.
-	limit := now.AddDate(1, 0, 1)
-	for at := now; at.Before(limit); {
-		local := at.In(loc)
-		end := offsetUntil(at, loc)
-		flip := local.Truncate(time.Second).Add(time.Duration(w.until(weekSecond(local), open)) * time.Second)
-		if end.IsZero() || flip.Before(end) {
-			return open, flip.UTC()
-		}
-		if w.covers(weekSecond(end.In(loc))) != open {
-			return open, end.UTC()
-		}
-		at = end
-	}
-	return open, time.Time{} // no local clock shows these hours within a year
-}
-
-// offsetUntil is a moment after at until which loc keeps its offset; zero when it keeps it for
-// ever. The offset does not always change at that moment.
-func offsetUntil(at time.Time, loc *time.Location) time.Time {
-	_, end := at.In(loc).ZoneBounds()
-	if !end.IsZero() && !end.After(at) {
-		// For years beyond those in a zone file, ZoneBounds ends each year after 365 days, so the last
-		// day of a leap year lies after its own end (Go 1.26, time.tzset).
-		return at.Add(time.Hour)
-	}
-	return end
 }
 
 // add puts [from, to) into the week. The part after Sunday midnight goes to Monday.
@@ -173,42 +154,6 @@ func (w *Window) join() {
 		joined = append(joined, s)
 	}
 	w.spans = joined
-}
-
-func (w *Window) covers(second int64) bool {
-	for _, s := range w.spans {
-		if second >= s.from && second < s.to {
-			return true
-		}
-	}
-	return false
-}
-
-// until is how many seconds an evenly running local clock takes until the window changes from open.
-func (w *Window) until(second int64, open bool) int64 {
-	least := int64(week)
-	for _, s := range w.spans {
-		edge := s.from
-		if open {
-			edge = s.to % week
-			if w.covers(edge) { // Sunday midnight inside a span
-				continue
-			}
-		}
-		d := (edge - second) % week
-		if d <= 0 {
-			d += week
-		}
-		least = min(least, d)
-	}
-	return least
-}
-
-// weekSecond is the reading of the local clock, in seconds since Monday 00:00.
-func weekSecond(local time.Time) int64 {
-	day := (int64(local.Weekday()) + 6) % 7
-	h, m, s := local.Clock()
-	return day*24*3600 + int64(h)*3600 + int64(m)*60 + int64(s)
 }
 
 // parseHours returns seconds of the day; to is more than 24 h when the hours cross midnight.
@@ -278,6 +223,9 @@ func describe(w campaign.Window) string {
 	}
 	if len(w.Days) > 0 {
 		hours += " " + strings.ToLower(strings.Join(w.Days, " "))
+	}
+	if n := len(w.Holidays); n > 0 {
+		hours += " except " + spelling.Count(int64(n), "holiday", "holidays")
 	}
 	return hours + ", " + zone
 }

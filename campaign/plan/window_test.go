@@ -105,6 +105,15 @@ func TestWindowOpensAndClosesOnTheLocalClock(t *testing.T) {
 		// Samoa has no 2011-12-30.
 		{"a day that was skipped", in(campaign.Window{Days: []string{"fri"}}, "Pacific/Apia"), "2011-12-29T12:00:00-10:00", false,
 			"2012-01-06T00:00:00+14:00"},
+		{"a holiday", in(campaign.Window{Hours: "09:00-18:00", Holidays: []string{"2026-03-03", "2026-03-04"}}, "Africa/Lagos"),
+			"2026-03-02T18:00:00+01:00", false, "2026-03-05T09:00:00+01:00"},
+		{"all day until a holiday", campaign.Window{Holidays: []string{"2026-12-25"}}, "2026-12-24T10:00:00Z", true, "2026-12-25T00:00:00Z"},
+		{"all day after a holiday", campaign.Window{Holidays: []string{"2026-12-25"}}, "2026-12-25T10:00:00Z", false, "2026-12-26T00:00:00Z"},
+		{"a night that begins on a holiday", campaign.Window{Hours: "22:00-02:00", Holidays: []string{"2026-12-25"}}, "2026-12-26T01:00:00Z",
+			false, "2026-12-26T22:00:00Z"},
+		{"a night that ends on a holiday", campaign.Window{Hours: "22:00-02:00", Holidays: []string{"2026-12-25"}}, "2026-12-24T23:00:00Z",
+			true, "2026-12-25T00:00:00Z"},
+		{"a holiday that is past", campaign.Window{Holidays: []string{"2020-12-25"}}, "2026-12-25T10:00:00Z", true, ""},
 		{"the last day of a leap year far off", in(office, "America/New_York"), "2040-12-31T06:00:00Z", false, "2040-12-31T14:00:00Z"},
 		{"a part of a second", campaign.Window{Hours: "09:00-18:00"}, "2026-03-02T17:59:59.25Z", true, "2026-03-02T18:00:00Z"},
 	} {
@@ -163,6 +172,7 @@ func TestWindowRefusalsNameTheFieldAndTheRemedy(t *testing.T) {
 		{campaign.Window{Hours: "+9:00-18:00"}, "HH:MM"},
 		{campaign.Window{Hours: "09:00-09:00"}, "leave hours out"},
 		{campaign.Window{Days: []string{"montag"}}, "mon tue wed"},
+		{campaign.Window{Holidays: []string{"25.12.2026"}}, "2026-12-25"},
 		{campaign.Window{Timezone: "Lagos"}, "Africa/Lagos"},
 		{campaign.Window{Timezone: "Local"}, "machine"},
 		{campaign.Window{Timezone: "../../etc/passwd"}, "not known"},
@@ -197,6 +207,7 @@ func TestWindowIsShownAsAPersonWritesIt(t *testing.T) {
 		"all day, UTC":                  {},
 		"09:00-18:00, UTC":              {Hours: "09:00-18:00"},
 		"all day mon sun, Africa/Lagos": {Days: []string{"Mon", "SUN"}, Timezone: "Africa/Lagos"},
+		"all day except 1 holiday, UTC": {Holidays: []string{"2026-12-25"}},
 		"09:00-18:00 tue, recipient":    {Hours: "09:00-18:00", Days: []string{"tue"}, Timezone: "recipient"},
 	} {
 		if got := window(t, w).String(); got != want {

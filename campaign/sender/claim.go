@@ -97,7 +97,7 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 // without an outcome have been recovered.
 func (p *planner) take(ctx context.Context, r *run, l campaign.Lease, now time.Time) error {
 	s := newSegment(r, l, p.poke)
-	s.zone = p.e.zones.of(r, l.Group)
+	s.zones = p.e.zones.of(r, l.Group)
 	// Below the mark without an outcome: the earlier owner may have posted it.
 	if l.Mark > l.Lo || l.Recovered {
 		n, err := p.e.ledger.Recover(ctx, l, now)

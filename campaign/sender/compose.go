@@ -95,7 +95,7 @@ func (p *planner) hasWork(r *run) bool {
 func (p *planner) draft(ctx context.Context, s *segment, now time.Time, n int) (draft, error) {
 	d := draft{seg: s, Intent: campaign.Intent{
 		Lease: s.lease, Owner: p.e.o.Owner, Connection: p.number.connection, Origin: p.e.origin(p.number.connection, s.run),
-		From: s.lease.Mark, To: s.lease.Mark,
+		From: s.lease.Mark, To: s.lease.Mark, Until: s.ends(),
 	}}
 	if s.dueBy(now) || now.Sub(s.checked) >= lookAgain {
 		s.checked = now

@@ -80,6 +80,11 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) []*attempt
 		p.e.holds.learn(g.HeldBy, time.Now())
 		return nil
 	}
+	if g.Limit.By == campaign.LimitWindow { // tend gives the segment back, or drops what has expired
+		again([]draft{d}, began)
+		p.e.Poke()
+		return nil
+	}
 	if g.Limit.By != "" {
 		p.wait(s.run, g.Limit, time.Now())
 		again([]draft{d}, began) // its retries may be among what was not granted

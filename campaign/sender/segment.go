@@ -11,7 +11,7 @@ import (
 type segment struct {
 	run     *run
 	planner signal              // of the connection that holds it
-	zone    *time.Location      // of its recipients
+	zones   []*time.Location    // of its recipients
 	claimed campaign.Lease      // as claimed; never changed, so the renewer may read it
 	lease   campaign.Lease      // with the mark as it is now
 	buf     []campaign.Delivery // read ahead: the deliveries from lease.Mark on, in order
@@ -19,15 +19,16 @@ type segment struct {
 	checked time.Time           // when deferred deliveries were last looked for
 
 	until   atomic.Int64 // unix nanoseconds by the local clock: not to be used after
-	closes  atomic.Int64 // unix nanoseconds: nothing is posted from then on, the window closes; 0: it has none
+	closes  atomic.Int64 // unix nanoseconds: nothing is posted from then on, the window closes or the run expires; 0: neither
 	lost    atomic.Bool  // the lease is gone: nothing more is posted or decided
 	pending atomic.Int64 // attempts whose result is not durable yet
 	nextDue atomic.Int64 // unix nanoseconds of the earliest known deferred delivery; 0: none known
 }
 
 func newSegment(r *run, l campaign.Lease, planner signal) *segment {
-	s := &segment{run: r, planner: planner, zone: time.UTC, claimed: l, lease: l}
+	s := &segment{run: r, planner: planner, zones: []*time.Location{time.UTC}, claimed: l, lease: l}
 	s.until.Store(l.Until.UnixNano())
+	s.close(time.Time{})
 	return s
 }
 
@@ -41,6 +42,26 @@ func (s *segment) mayPost(now time.Time, margin time.Duration) bool {
 	return !s.lost.Load() && n < s.until.Load()-int64(margin) && (closes == 0 || n < closes)
 }
 
+// close notes when the window closes; zero: it does not. The run's not_after may come before that.
+func (s *segment) close(at time.Time) {
+	if r := s.run; r.notAfter > 0 {
+		if expires := r.started.Add(r.notAfter); at.IsZero() || expires.Before(at) {
+			at = expires
+		}
+	}
+	if !at.IsZero() {
+		s.closes.Store(at.UnixNano())
+	}
+}
+
+// ends is the instant from which on nothing of the segment may be posted; zero: there is none.
+func (s *segment) ends() time.Time {
+	if n := s.closes.Load(); n != 0 {
+		return time.Unix(0, n)
+	}
+	return time.Time{}
+}
+
 // closedUntil is the instant at which the run's window opens for the segment, or zero while it is
 // open. The window closes one second early, so that what is queued is posted before the hour
 // (docs/limits.md#clocks); what is held up meanwhile must not be posted after it either.
@@ -49,16 +70,16 @@ func (s *segment) closedUntil(now time.Time) time.Time {
 	if window == nil {
 		return time.Time{}
 	}
-	open, changes := window.Open(now, s.zone)
+	open, changes := window.Open(now, s.zones...)
 	if !open {
 		return changes
 	}
 	if changes.IsZero() {
 		return time.Time{}
 	}
-	s.closes.Store(changes.UnixNano())
+	s.close(changes)
 	if soon := now.Add(time.Second); !soon.Before(changes) {
-		if open, again := window.Open(soon, s.zone); !open {
+		if open, again := window.Open(soon, s.zones...); !open {
 			return again
 		}
 	}

@@ -44,6 +44,31 @@ func TestASegmentEndsBeforeItsLeaseAndItsWindow(t *testing.T) {
 	}
 }
 
+// The time of a run ends its segments like a window, and an intent names the earlier of the two.
+func TestAnExpiredRunPostsNothing(t *testing.T) {
+	window, err := plan.ParseWindow(campaign.Window{Hours: "09:00-18:00"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	launched := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+	for after, ends := range map[time.Duration]time.Duration{0: 9 * time.Hour, time.Hour: time.Hour, 12 * time.Hour: 9 * time.Hour} {
+		s := newSegment(&run{window: window, notAfter: after, started: launched}, campaign.Lease{Until: launched.Add(24 * time.Hour)}, nil)
+		s.closedUntil(launched)
+		if got, want := s.ends(), launched.Add(ends); !got.Equal(want) {
+			t.Errorf("not_after %v: an intent is for before %s, want %s", after, got.UTC(), want)
+		}
+		for before, want := range map[time.Duration]bool{time.Millisecond: true, 0: false} {
+			if got := s.mayPost(launched.Add(ends-before), time.Second); got != want {
+				t.Errorf("not_after %v: %v before the end it may be posted: %v, want %v", after, before, got, want)
+			}
+		}
+	}
+	forever := newSegment(&run{}, campaign.Lease{Until: launched}, nil)
+	if got := forever.ends(); !got.IsZero() {
+		t.Errorf("without a window and not_after: ends at %s, want never", got)
+	}
+}
+
 // Only the granted rows of an intent are posted; the others keep their place.
 func TestOnlyWhatIsGrantedIsPosted(t *testing.T) {
 	w, s, _ := answering(t)

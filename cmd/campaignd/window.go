@@ -20,11 +20,11 @@ func checkWindow(d *campaign.Definition, found *campaign.Preflight, now time.Tim
 	}
 	var groups []plan.Group
 	for name, rows := range found.Zones {
-		zone, err := plan.Zone(name)
+		zones, err := plan.Zones(name)
 		if err != nil {
 			return err
 		}
-		groups = append(groups, plan.Group{Remaining: rows, Zone: zone})
+		groups = append(groups, plan.Group{Remaining: rows, Zones: zones})
 	}
 	o := plan.OpeningAt(now, w, groups...)
 	found.Window = &campaign.WindowCheck{Window: w.String(), Open: o.Open, Closed: o.Closed, Begins: o.Opens}

@@ -72,6 +72,9 @@ func (s *Sending) Admit(in *campaign.Intent) (answer campaign.Granted, ok bool, 
 	if s.Wanted != campaign.WantRun || s.State != campaign.Running && s.State != campaign.Ready {
 		return campaign.Granted{Held: true, To: in.From}, false, nil
 	}
+	if !in.Until.IsZero() && !time.Now().Before(in.Until) && !mutant.On("window_unchecked") {
+		return campaign.Granted{Held: true, To: in.From, Limit: campaign.Limit{By: campaign.LimitWindow}}, false, nil
+	}
 	if h, held := campaign.HeldBy(s.Holds, IntentOrigin(in), time.Now()); held && !mutant.On("holds_unread") {
 		return campaign.Granted{Held: true, HeldBy: h, To: in.From}, false, nil
 	}

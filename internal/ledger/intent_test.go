@@ -3,6 +3,7 @@ package ledger
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
 
@@ -42,7 +43,10 @@ func TestAnIntentIsAdmittedFencedHeldOrWrong(t *testing.T) {
 		"Done":           {func(s *Sending, _ *intent) { s.Done = true }, fenced, false, ""},
 		"PauseWanted":    {func(s *Sending, _ *intent) { s.Wanted = campaign.WantPause }, held, false, ""},
 		"Paused":         {func(s *Sending, _ *intent) { s.State = campaign.Paused }, held, false, ""},
-		"HeldByAnother":  {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{ofAnother} }, none, true, ""},
+		"InTime":         {func(_ *Sending, in *intent) { in.Until = time.Now().Add(time.Hour) }, none, true, ""},
+		"Late": {func(_ *Sending, in *intent) { in.Until = time.Now() },
+			campaign.Granted{Held: true, To: 2, Limit: campaign.Limit{By: campaign.LimitWindow}}, false, ""},
+		"HeldByAnother": {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{ofAnother} }, none, true, ""},
 		"HeldByItsConnection": {func(s *Sending, _ *intent) { s.Holds = []campaign.Hold{ofConnection} },
 			campaign.Granted{Held: true, To: 2, HeldBy: ofConnection}, false, ""},
 		"HeldByItsAccount": {func(s *Sending, in *intent) { s.Holds, in.Origin.Account = []campaign.Hold{ofAccount}, "acc" },

@@ -102,6 +102,23 @@ var intentPromises = []promise{
 			f.Errorf("resumed under the same lease, the run is %s; want State Running", got.State)
 		}
 	}},
+	{"AnIntentAfterItsWindowGrantsNothing", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		in := intent(l, 0, 2)
+		in.Until = time.Now().Add(-time.Millisecond)
+		want := campaign.Granted{Held: true, Limit: campaign.Limit{By: campaign.LimitWindow}}
+		if d := cmp.Diff(want, f.intend(in)); d != "" {
+			f.Errorf("-want +got:\n%s", d)
+		}
+		if s := f.segmentState(r.No, 0); s.Mark != 0 {
+			f.Errorf("mark %d, want 0", s.Mark)
+		}
+		in.Until = time.Now().Add(time.Hour)
+		if g := f.intend(in); g.Held || g.To != 2 {
+			f.Errorf("in time: %+v; want not Held, To 2", g)
+		}
+	}},
 	{"AStopBeforeTheIntentIsObeyed", func(f *fixture) {
 		r := f.imported(8)
 		l := f.lease(r.No, long)
