@@ -202,6 +202,7 @@ func TestHoldsAreWrittenOnce(t *testing.T) {
 			t.Errorf("held for %v, want 900ms", got)
 		}
 		time.Sleep(3 * time.Second)
+		synctest.Wait()
 		if len(l.added) != 0 {
 			t.Errorf("%d writes of a short hold, want 0", len(l.added))
 		}
@@ -210,11 +211,13 @@ func TestHoldsAreWrittenOnce(t *testing.T) {
 			time.Sleep(100 * time.Microsecond)
 		}
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if len(l.added) != 1 || len(l.added[0]) != 1 {
 			t.Errorf("writes %v, want one of one hold", l.added)
 		}
 		h.add(wait(20*time.Second), time.Now())
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if got := held(); len(l.added) != 2 || got != 19*time.Second {
 			t.Errorf("%d writes, held for %v; want 2, 19s", len(l.added), got)
 		}

@@ -40,6 +40,7 @@ var ranks = map[string]int{
 	"internal/sandbox":  20, // imports nothing of ours; sandboxImporters may import it
 	"internal/mutant":   10, // imports nothing of ours, and every package may import it
 	"internal/spelling": 10,
+	"internal/filelock": 10,
 }
 
 // sandboxImporters may import the sandbox outside tests.

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"campaignd/campaign"
+	"campaignd/internal/filelock"
 	"campaignd/internal/mutant"
 )
 
@@ -32,7 +33,7 @@ type Options struct {
 // Log is the wire log of this process. Note and Settled are safe for concurrent use.
 type Log struct {
 	o    Options
-	lock *os.File
+	lock *filelock.Lock
 	dead []Dead
 
 	f      *os.File
@@ -70,14 +71,18 @@ func Open(o Options) (_ *Log, err error) {
 		return nil, fmt.Errorf("data_dir %s is no folder that can be read: create it, or name another", o.Dir)
 	}
 	l := &Log{o: o}
-	if l.lock, err = lock(filepath.Join(o.Dir, o.Name+".wire.lock")); err != nil {
-		return nil, err
+	if l.lock, err = filelock.Take(filepath.Join(o.Dir, o.Name+".wire.lock")); err != nil {
+		var held *filelock.HeldError
+		if errors.As(err, &held) {
+			return nil, fmt.Errorf("%w: %w; give each process a data_dir of its own", campaign.ErrLocked, held)
+		}
+		return nil, fmt.Errorf("data_dir: %w: the folder must be writable by this user", err)
 	}
 	if l.dead, err = l.readDead(); err == nil {
 		err = l.begin()
 	}
 	if err != nil {
-		l.lock.Close()
+		_ = l.lock.Release() // the error is the first one's
 		return nil, fmt.Errorf("wire log: data_dir %s: %w", o.Dir, err)
 	}
 	return l, nil
@@ -247,4 +252,4 @@ func (l *Log) Settled(slot int) {
 
 // Close unlocks the folder. The file stays: what this process granted and did not post is known from
 // it, whyever it ends.
-func (l *Log) Close() error { return errors.Join(l.f.Close(), l.lock.Close()) }
+func (l *Log) Close() error { return errors.Join(l.f.Close(), l.lock.Release()) }

@@ -1,14 +1,10 @@
 package wirelog
 
 import (
-	"errors"
-	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 
-	"campaignd/campaign"
 	"campaignd/internal/mutant"
 )
 
@@ -32,31 +28,4 @@ func inode(f *os.File) (uint64, error) {
 		return 0, err
 	}
 	return s.Sys().(*syscall.Stat_t).Ino, nil
-}
-
-// lock takes an advisory lock, which the kernel releases when the process dies, and writes this
-// process's id into the file.
-func lock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("data_dir: %w: the folder must be writable by this user", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		defer f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			b := make([]byte, 32)
-			n, _ := f.ReadAt(b, 0)
-			return nil, fmt.Errorf("%w: process %s holds %s; give each process a data_dir of its own",
-				campaign.ErrLocked, strings.TrimSpace(string(b[:n])), path)
-		}
-		return nil, fmt.Errorf("data_dir: lock %s: %w", path, err)
-	}
-	if err = f.Truncate(0); err == nil {
-		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("data_dir: lock %s: %w", path, err)
-	}
-	return f, nil
 }

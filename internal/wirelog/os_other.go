@@ -9,5 +9,3 @@ import "os"
 func bootID() (string, error) { return "", ErrUnsupported }
 
 func inode(*os.File) (uint64, error) { return 0, ErrUnsupported }
-
-func lock(string) (*os.File, error) { return nil, ErrUnsupported }

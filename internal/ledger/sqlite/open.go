@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"sync"
 	"sync/atomic"
 
 	"campaignd/campaign"
+	"campaignd/internal/filelock"
 	"campaignd/internal/ledger"
 )
 
@@ -20,7 +22,7 @@ const readers = 4
 type Ledger struct {
 	path    string
 	log     *slog.Logger
-	lock    *fileLock      // nil unless opened as sender
+	lock    *filelock.Lock // nil unless opened as sender
 	options ledger.Options // as it was opened
 
 	reads     *sql.DB
@@ -72,8 +74,8 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 		}
 	}()
 	if o.Sender {
-		if l.lock, err = lockFile(path + ".lock"); err != nil {
-			return nil, err
+		if l.lock, err = filelock.Take(path + ".lock"); err != nil {
+			return nil, explainLock(err)
 		}
 	}
 	if l.reads, err = sql.Open(driver, dsn(path, "mode="+readMode(o), "_pragma=query_only(1)")); err != nil {
@@ -110,6 +112,15 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	return l, nil
 }
 
+// explainLock adds the remedy to the error of a lock.
+func explainLock(err error) error {
+	var held *filelock.HeldError
+	if errors.As(err, &held) {
+		return fmt.Errorf("%w: %w; stop it first, or use the commands that work beside it (report, pause, resume)", campaign.ErrLocked, held)
+	}
+	return fmt.Errorf("ledger lock: %w: the ledger's folder must be writable by this user, or set `ledger` to another path", err)
+}
+
 func readMode(o ledger.Options) string {
 	if o.ReadOnly {
 		return "ro"
@@ -136,7 +147,7 @@ func (l *Ledger) Close() error {
 			}
 		}
 		if l.lock != nil {
-			errs = append(errs, l.lock.release())
+			errs = append(errs, l.lock.Release())
 		}
 		if l.copied != "" {
 			errs = append(errs, os.RemoveAll(l.copied))

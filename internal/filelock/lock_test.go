@@ -1,6 +1,6 @@
 //go:build unix
 
-package sqlite
+package filelock
 
 import (
 	"errors"
@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"campaignd/campaign"
 )
 
 // The lock's file holds the id of the process that has the lock, and nothing of an earlier one.
@@ -21,18 +19,19 @@ func TestALockNamesItsHolder(t *testing.T) {
 		t.Fatalf("writing: %v; want no error", err)
 	}
 	for range 2 { // a released lock can be taken again
-		l, err := lockFile(path)
+		l, err := Take(path)
 		if err != nil {
 			t.Fatalf("locking: %v; want no error", err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != fmt.Sprintln(os.Getpid()) {
 			t.Errorf("the lock's file has %q, %v; want %d and a line feed", got, err, os.Getpid())
 		}
-		want := fmt.Sprintf("process %d holds %s; stop it first", os.Getpid(), path)
-		if _, err := lockFile(path); !errors.Is(err, campaign.ErrLocked) || !strings.Contains(err.Error(), want) {
-			t.Errorf("locking twice: %v; want ErrLocked with %q", err, want)
+		want := fmt.Sprintf("process %d holds %s", os.Getpid(), path)
+		var held *HeldError
+		if _, err := Take(path); !errors.As(err, &held) || err.Error() != want {
+			t.Errorf("locking twice: %v; want a HeldError, %q", err, want)
 		}
-		if err := l.release(); err != nil {
+		if err := l.Release(); err != nil {
 			t.Errorf("releasing: %v; want no error", err)
 		}
 	}
@@ -44,7 +43,7 @@ func TestALockThatCannotBeWrittenIsAnError(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skipf("this system has no /dev/full: %v", err)
 	}
-	if l, err := lockFile("/dev/full"); err == nil || !strings.Contains(err.Error(), "ledger lock /dev/full: ") {
-		t.Errorf(`locking /dev/full: %v, %v; want an error with "ledger lock /dev/full: "`, l, err)
+	if l, err := Take("/dev/full"); err == nil || !strings.Contains(err.Error(), "lock /dev/full: ") {
+		t.Errorf(`locking /dev/full: %v, %v; want an error with "lock /dev/full: "`, l, err)
 	}
 }

@@ -1,0 +1,21 @@
+//go:build !unix
+
+package filelock
+
+import (
+	"errors"
+	"os"
+)
+
+// open makes the file. Without flock, its existence is the lock.
+func open(path string) (*os.File, error) {
+	_ = os.Remove(path) // fails while another process holds it open
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if os.IsExist(err) {
+		return nil, held(path)
+	}
+	return f, err
+}
+
+// Release ends the lock and removes its file.
+func (l *Lock) Release() error { return errors.Join(l.f.Close(), os.Remove(l.f.Name())) }

@@ -1,0 +1,31 @@
+//go:build unix
+
+package filelock
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// open takes an advisory lock (https://man7.org/linux/man-pages/man2/flock.2.html), which the kernel
+// releases when the process dies.
+func open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, held(path)
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Release ends the lock. The file stays: if it were removed, a third process could make and lock a
+// new file of the same name while a second one holds the old file.
+func (l *Lock) Release() error { return l.f.Close() }
