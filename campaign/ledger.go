@@ -45,6 +45,7 @@ type Ledger interface {
 	ReportLedger
 	JobLedger
 	HoldLedger
+	LimitLedger
 	Close() error
 }
 

@@ -1,6 +1,9 @@
 package campaign
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Limit is what keeps a lane from its next intent. Its zero value is no limit.
 type Limit struct {
@@ -10,11 +13,15 @@ type Limit struct {
 	Detail string // a sentence for people
 }
 
-// LimitTier is Limit.By of a tier without a free place. LimitWindow is that of an intent that came
-// after its Until: it concerns one segment, not the lane.
+// Values of Limit.By: a tier without a free place, an allowance or a ramp without a message left, a
+// limiter that cannot answer. LimitWindow is that of an intent that came after its Until: it concerns
+// one segment, not the lane.
 const (
-	LimitTier   = "tier"
-	LimitWindow = "window"
+	LimitTier      = "tier"
+	LimitAllowance = "allowance"
+	LimitRamp      = "ramp"
+	LimitLimiter   = "limiter"
+	LimitWindow    = "window"
 )
 
 // Tier is how many people a portfolio may reach in any 24 hours (docs/limits.md#tier). Its zero
@@ -27,3 +34,29 @@ type Tier struct {
 // PairSpace is the least time between two messages to one recipient over one connection
 // (docs/limits.md#pair-limit).
 const PairSpace = 6 * time.Second
+
+// RampState is how far the warm-up of a number has come (docs/limits.md#warm-up-ramps).
+type RampState struct {
+	// Day is the day for which Steps was decided last, as plan.RampDay numbers it; 0: none.
+	Day int64
+	// Steps is how many steps the number is above the start of its ramp.
+	Steps int64
+	// Cut means that the quality RED of this day has taken its step back already.
+	Cut bool
+}
+
+// LimitLedger keeps what limits of a period are decided by.
+type LimitLedger interface {
+	// Spent counts the messages, by connection, that were accepted since a time, may have been, or may
+	// be being posted now. since is a multiple of 15 minutes; an earlier one counts. It is quick although
+	// the period is long: what a done segment sent is counted once, and kept.
+	Spent(ctx context.Context, since time.Time) (map[string]int64, error)
+	// Ramps returns the state of every number that has one.
+	Ramps(ctx context.Context) (map[string]RampState, error)
+	// SetRamp moves the state of a number from one to another. It reports false if the stored state is
+	// not from; a zero from is none.
+	SetRamp(ctx context.Context, connection string, from, to RampState) (bool, error)
+	// SetPlan stores the messages that the plan has in a month, and returns what was stored before; 0:
+	// nothing was.
+	SetPlan(ctx context.Context, messages int64) (before int64, err error)
+}

@@ -1,6 +1,10 @@
 package plan
 
-import "time"
+import (
+	"time"
+
+	"campaignd/campaign"
+)
 
 // Ramp warms a number up: it may send Start messages on its first day, Step more on each day that
 // follows a day on which it sent, and at most Ceiling (docs/limits.md#warm-up-ramps). Days are those
@@ -10,14 +14,7 @@ type Ramp struct {
 }
 
 // RampState is how far a number has come.
-type RampState struct {
-	// Day is the day for which Steps was decided last, as RampDay numbers it; 0: none.
-	Day int64
-	// Steps is how many steps the number is above Start.
-	Steps int64
-	// Cut means that the quality RED of this day has taken its step back already.
-	Cut bool
-}
+type RampState = campaign.RampState
 
 // The ratings of a number's quality that a ramp obeys; every other one lets it grow.
 const (

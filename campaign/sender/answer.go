@@ -114,6 +114,9 @@ func (p *poster) learn(a *attempt, t ticket, e *messaging.Error, posted, now tim
 		return
 	}
 	if h, ok := campaign.RefusalHold(e, p.e.origin(n.connection, r), posted, now); ok {
+		if h.Reason == messaging.PlanUsedUp && p.e.o.PlanEnds != nil {
+			h.Until = p.e.o.PlanEnds(now)
+		}
 		p.e.holds.add(h, now)
 	}
 }

@@ -43,6 +43,10 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 			}
 			sharing--
 		}
+		if !slices.ContainsFunc(p.segments, func(s *segment) bool { return s.run == r && p.open(s, now) }) {
+			continue // it needs no units
+		}
+		take, units := p.charge(ctx, r, take, now)
 		for _, s := range p.segments {
 			if take <= 0 {
 				break
@@ -51,10 +55,12 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 				continue
 			}
 			d, err := p.draft(ctx, s, now, take)
+			d.charge = units
+			took := len(d.rows) + len(d.Retries)
 			if err != nil {
+				units.putBack(take - took)
 				return append(drafts, d), err
 			}
-			took := len(d.rows) + len(d.Retries)
 			if took == 0 {
 				continue
 			}
@@ -64,6 +70,7 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 				n -= took
 			}
 		}
+		units.putBack(take)
 	}
 	return drafts, nil
 }

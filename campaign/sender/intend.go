@@ -4,21 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/mutant"
+	"campaignd/throttle"
 )
 
 // intend commits the next group (see compose) and queues its attempts. It reports whether there was
 // anything to ask for.
 func (p *planner) intend(ctx context.Context, now time.Time, n, most int) (bool, error) {
 	intents, err := p.compose(ctx, now, n, most)
-	if err != nil || len(intents) == 0 {
+	began := time.Now()
+	late := slices.ContainsFunc(intents, func(d draft) bool { return d.overdue(began, 0) })
+	if err != nil || len(intents) == 0 || late {
 		again(intents, now)
+		uncharge(intents)
 		return false, err
 	}
-	began := time.Now()
 	ask := make([]campaign.Intent, len(intents))
 	for i := range intents {
 		ask[i] = intents[i].Intent
@@ -31,6 +35,8 @@ func (p *planner) intend(ctx context.Context, now time.Time, n, most int) (bool,
 			for i := range intents {
 				intents[i].seg.lost.Store(true)
 			}
+		} else {
+			uncharge(intents)
 		}
 		return false, fmt.Errorf("commit intents: %w", err)
 	}
@@ -45,15 +51,29 @@ func (p *planner) intend(ctx context.Context, now time.Time, n, most int) (bool,
 			held++
 		}
 	}
-	p.queue.push(attempts)
+	p.queue.push(p.stillCharged(intents, attempts))
 	return held < len(granted), nil
+}
+
+// stillCharged returns the attempts that may be posted. The ledger took so long to commit the others
+// that the count of a quota may have been rebuilt without them: they are queued again.
+func (p *planner) stillCharged(intents []draft, attempts []*attempt) []*attempt {
+	now := time.Now()
+	if !slices.ContainsFunc(intents, func(d draft) bool { return d.overdue(now, throttle.UnitsGrace) }) {
+		return attempts
+	}
+	for _, a := range attempts {
+		p.e.rec.settle(p.number, a, notPosted(now))
+	}
+	return nil
 }
 
 // draft is an intent in the making.
 type draft struct {
 	campaign.Intent
-	seg  *segment
-	rows []campaign.Delivery // of From..To
+	seg    *segment
+	rows   []campaign.Delivery // of From..To
+	charge *charge             // has units for all of it
 }
 
 // again makes the retries of drafts due again: they were not granted.
@@ -66,8 +86,9 @@ func again(drafts []draft, now time.Time) {
 }
 
 // admit turns a granted intent into attempts.
-func (p *planner) admit(d draft, g campaign.Granted, began time.Time) []*attempt {
+func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts []*attempt) {
 	s := d.seg
+	defer func() { d.charge.putBack(len(d.rows) + len(d.Retries) - len(attempts)) }()
 	if g.Fenced {
 		s.lost.Store(true)
 		return nil
@@ -99,7 +120,6 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) []*attempt
 		}
 		return nil
 	}
-	var attempts []*attempt
 	add := func(dl campaign.Delivery, number, tries int) {
 		if reason, skipped := g.Skipped[dl.Seq]; skipped {
 			p.number.counts.skipped.Add(1)
@@ -110,7 +130,7 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) []*attempt
 			s.due(due)
 			return
 		}
-		attempts = append(attempts, &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began})
+		attempts = append(attempts, &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began, charge: d.charge})
 	}
 	for _, r := range d.Retries {
 		add(r.Delivery, r.Attempt, r.Tries)

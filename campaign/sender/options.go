@@ -1,11 +1,13 @@
 package sender
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/throttle"
 )
 
 // Options tune an Engine. The zero value of each field means its default.
@@ -42,6 +44,16 @@ type Options struct {
 	// Origin is what holds can name of a connection: key, company, account and portfolio; the sender
 	// adds the rest. Default: the connection alone, which is its own account.
 	Origin func(connection string) campaign.Origin
+	// Quotas are the limits of a period on a connection now, which Counter counts. It is called for each
+	// group. nil: there are none.
+	Quotas func(connection string, now time.Time) []Quota
+	// Counter leases the units of the quotas. It is required with Quotas.
+	Counter throttle.Counter
+	// Spent asks the ledger how many units of a quota's period are used. It is required with Quotas.
+	Spent func(ctx context.Context, q throttle.Quota) (int64, error)
+	// PlanEnds is until when the client of a connection is held when the service says that the plan's
+	// allowance is used up; nil: for an hour.
+	PlanEnds func(now time.Time) time.Time
 	// Jitter may change a wait. Simulations use it so that no two timers share an instant
 	// (docs/protocol.md#simulation). Default: as given.
 	Jitter func(purpose string, d time.Duration) time.Duration
@@ -64,6 +76,9 @@ type Wire interface {
 func (o Options) withDefaults() (Options, error) {
 	if o.Owner == "" {
 		return o, errors.New("sender: Options.Owner is required")
+	}
+	if o.Quotas != nil && (o.Counter == nil || o.Spent == nil) {
+		return o, errors.New("sender: Options.Quotas needs Counter and Spent")
 	}
 	def := func(d *time.Duration, v time.Duration) {
 		if *d <= 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/throttle"
 )
 
 // planner turns segments of runs into attempts with a committed intent. It keeps between one and
@@ -34,7 +35,8 @@ type planner struct {
 	turn      int       // round robin over runs
 	own       ownRate
 	limits    map[campaign.RunNo]limitedBy
-	waits     map[*run]waiting // lanes that a limit keeps from their next intent
+	waits     map[*run]waiting           // lanes that a limit keeps from their next intent
+	stocks    map[string]*throttle.Stock // by Quota.By
 
 	tests      campaign.JobLease // the right to test a half-open breaker; its Name is "" without it
 	testsAsked time.Time         // when it was last asked for
@@ -42,7 +44,7 @@ type planner struct {
 
 func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planner {
 	return &planner{e: e, number: n, queue: q, renewer: w, poke: poke, limits: map[campaign.RunNo]limitedBy{},
-		waits: map[*run]waiting{}}
+		waits: map[*run]waiting{}, stocks: map[string]*throttle.Stock{}}
 }
 
 // setRuns says which runs are active; the planner keeps those of its number.
@@ -138,6 +140,7 @@ func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	p.limits = map[campaign.RunNo]limitedBy{}
 	defer p.publish()
 	p.forgetWaits(now)
+	p.tidyUnits(ctx, false)
 	if err := p.tend(ctx, now); err != nil {
 		return 0, err
 	}
@@ -248,9 +251,11 @@ func (p *planner) release(ctx context.Context) {
 	unposted := map[*segment][]int64{}
 	for _, a := range p.queue.remove(func(*attempt) bool { return true }) {
 		unposted[a.segment] = append(unposted[a.segment], a.delivery.Seq)
+		a.charge.refund()
 		a.segment.pending.Add(-1)
 	}
 	p.endProbe(ctx)
+	defer p.tidyUnits(ctx, true)
 	for _, s := range p.segments {
 		for s.pending.Load() > 0 && ctx.Err() == nil {
 			select {

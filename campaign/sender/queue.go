@@ -18,6 +18,7 @@ type attempt struct {
 	tries    int          // earlier attempts that counted
 	intentAt time.Time    // before the intent's transaction began
 	slot     atomic.Int64 // one more than its slot in the wire log; 0: it has none
+	charge   *charge      // its units
 	stage    int64        // of the slot in which it was posted (throttle.Slots)
 }
 

@@ -45,6 +45,9 @@ func (r *recorder) settle(n *number, a *attempt, res campaign.Result) {
 	res.Connection, res.Attempt = n.connection, a.number
 	res.IntentAt, res.Epoch = a.intentAt, a.segment.claimed.Epoch
 	n.counts.note(res)
+	if res.Kind == campaign.ResultRefused || res.Kind == campaign.ResultDeferred {
+		a.charge.refund()
+	}
 	r.put(settled{res, a.segment, int(a.slot.Load()) - 1})
 }
 

@@ -19,6 +19,7 @@ type run struct {
 	connections []string
 	template    string
 	language    string
+	marketing   bool
 	assetUntil  time.Time // with which assets were read
 	rate        float64   // limits.rate; 0: none of its own
 	policy      campaign.OnUncertain
@@ -43,7 +44,7 @@ func compile(s campaign.Run, o Options) (*run, error) {
 		return nil, fmt.Errorf("the stored campaign of %s: %w", s.ID(), err)
 	}
 	r := &run{
-		no: s.No, id: s.ID(), render: render, connections: d.Connections, template: s.Template, language: s.Language,
+		no: s.No, id: s.ID(), render: render, connections: d.Connections, template: s.Template, language: s.Language, marketing: s.Marketing,
 		rate: d.Limits.Rate, policy: d.Policies.OnUncertain,
 		doubtWindow: time.Duration(d.Policies.DoubtWindow), notAfter: time.Duration(d.Limits.NotAfter),
 		started: s.CreatedAt, zone: time.UTC,

@@ -36,6 +36,7 @@ type scene struct {
 	began   time.Time
 	group   time.Duration           // sender.Options.Group
 	runs    map[string]campaign.Run // by template
+	options func(*sender.Options)   // changes those of start; nil: it does not
 
 	// answer is what the service says to a request; nil: it accepts. It is called in the request's own
 	// goroutine and may sleep.
@@ -111,7 +112,7 @@ func (s *scene) launch(template string, rows int, connections ...string) {
 		s.t.Fatal(err)
 	}
 	run, err := s.ledger.CreateRun(s.t.Context(), campaign.Run{Campaign: def.Name, ListHash: hash, ListName: path,
-		Definition: []byte(source), Header: []string{"to"}, Template: template, Language: "en_US", Wanted: campaign.WantRun})
+		Definition: []byte(source), Header: []string{"to"}, Template: template, Language: "en_US", Marketing: template == "promo", Wanted: campaign.WantRun})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -134,9 +135,11 @@ func origin(connection string) campaign.Origin {
 // start runs an engine until the returned function is called.
 func (s *scene) start(owner string) (engine *sender.Engine, stop func()) {
 	s.t.Helper()
-	engine, err := sender.New(s.ledger, s, s.limiter, sender.Options{
-		Owner: owner, Origin: origin, Pace: func(string) float64 { return pace }, Group: s.group,
-	})
+	o := sender.Options{Owner: owner, Origin: origin, Pace: func(string) float64 { return pace }, Group: s.group}
+	if s.options != nil {
+		s.options(&o)
+	}
+	engine, err := sender.New(s.ledger, s, s.limiter, o)
 	if err != nil {
 		s.t.Fatal(err)
 	}

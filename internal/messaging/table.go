@@ -70,6 +70,9 @@ func byOperator(r row) row {
 // renewed, and a refused message costs nothing (docs/service.md#send-response).
 const allowanceWait = time.Hour
 
+// PlanUsedUp is the error code of an answer that says that the plan's allowance is used up.
+const PlanUsedUp = "plan_limit_messages"
+
 // platformRows holds every platform code of docs/service.md#error-actions, by meta.code. The codes
 // 200 to 299 share one row (see platformRow). Read only.
 var platformRows = map[int]row{
@@ -186,7 +189,7 @@ var serviceRows = map[string]row{
 	"send_recipient_permanent": perm("the recipient cannot be reached on the platform"),
 	"send_retryable":           retry("the platform refused for the moment"),
 	"send_media":               retryFix("the platform could not process the media"),
-	"plan_limit_messages":      holdCompany(allowanceWait, "the plan's monthly message allowance is used up"),
+	PlanUsedUp:                 holdCompany(allowanceWait, "the plan's monthly message allowance is used up"),
 	"recipient_opted_out":      optOut("the recipient has opted out of marketing"),
 	"account_deactivated":      holdCompany(0, "the client is suspended"),
 	"partner_key_required":     skip("this call needs a partner-wide key"),

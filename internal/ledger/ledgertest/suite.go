@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Reports", reportPromises},
 		{"Pages", pagePromises},
 		{"Jobs", jobPromises},
+		{"Limits", spentPromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
 			t.Parallel() // a promise mostly waits for its database

@@ -59,6 +59,7 @@ var tablePromises = []struct {
 	{"WhatStaysAmbiguousKeepsNobodyWaiting", whatStaysAmbiguousKeepsNobodyWaiting, false},
 	{"MessagesOfOneRecipientProveEachItsOwn", messagesOfOneRecipientProveEachItsOwn, false},
 	{"ADoubtIsProvenAmongManyStrangersMessages", aDoubtIsProvenAmongManyStrangersMessages, false},
+	{"ADoneSegmentIsCountedOnce", aDoneSegmentIsCountedOnce, true},
 	{"AnOlderSchemaIsNotRead", anOlderSchemaIsNotRead, true},
 }
 

@@ -1,0 +1,146 @@
+package sender
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/mutant"
+	"campaignd/throttle"
+)
+
+// Quota is a limit of a period on what a connection sends: the plan's allowance, the ramp of the
+// number. Each message takes a unit of every quota of its connection before its intent is composed.
+type Quota struct {
+	throttle.Quota
+	// By is campaign.LimitAllowance or LimitRamp.
+	By string
+	// Full says, in a sentence for people, that the period has no units left.
+	Full string
+	// Unknown means that the limit is not known yet: nothing is sent, for the reason in Full.
+	Unknown bool
+}
+
+// charge is the units that a part of a group has, one of each quota for each message. A nil charge
+// has none, because the connection has no quota.
+type charge struct {
+	drawn []drawn
+}
+
+type drawn struct {
+	stock *throttle.Stock
+	throttle.Drawn
+}
+
+// putBack returns the units of n messages that no intent used.
+func (c *charge) putBack(n int) {
+	if c == nil || n <= 0 {
+		return
+	}
+	for _, d := range c.drawn {
+		d.stock.PutBack(d.Drawn, n)
+	}
+}
+
+// refund returns the units of one message that was definitely not sent.
+func (c *charge) refund() {
+	if c == nil {
+		return
+	}
+	for _, d := range c.drawn {
+		d.stock.Refund(d.Generation)
+	}
+}
+
+// until is when the commit of an intent with these units must have begun; zero: any time.
+func (c *charge) until() (first time.Time) {
+	if c == nil {
+		return first
+	}
+	for _, d := range c.drawn {
+		if first.IsZero() || d.Until.Before(first) {
+			first = d.Until
+		}
+	}
+	return first
+}
+
+// charge draws the units of up to n messages of a run. It returns for how many it got them. With none
+// the run's lane waits for the limit.
+func (p *planner) charge(ctx context.Context, r *run, n int, now time.Time) (int, *charge) {
+	if p.e.o.Quotas == nil || n <= 0 {
+		return n, nil
+	}
+	var c *charge
+	for _, q := range p.e.o.Quotas(p.number.connection, now) {
+		if mutant.On("unit_wrong_scope") {
+			q.Key = "connection:" + p.number.connection
+		}
+		got, wait := p.draw(ctx, q, r, n, now)
+		if wait.By != "" {
+			c.putBack(n)
+			p.wait(r, wait, now)
+			return 0, nil
+		}
+		if c == nil {
+			c = &charge{}
+		}
+		c.putBack(n - got.N)
+		n = got.N
+		c.drawn = append(c.drawn, got)
+	}
+	return n, c
+}
+
+// draw draws up to n units of one quota, or returns the limit that the lane waits for.
+func (p *planner) draw(ctx context.Context, q Quota, r *run, n int, now time.Time) (drawn, campaign.Limit) {
+	limit := campaign.Limit{By: q.By, Detail: q.Full}
+	if q.Unknown {
+		limit.Until = now.Add(p.e.o.Tick)
+		return drawn{}, limit
+	}
+	s := p.stocks[q.By]
+	if s == nil {
+		s = throttle.NewStock(p.e.o.Counter, p.e.o.Spent)
+		p.stocks[q.By] = s
+	}
+	d, err := s.Draw(ctx, q.Quota, n, !r.marketing)
+	switch {
+	case errors.Is(err, throttle.ErrUnavailable):
+		p.number.unasked(now, err)
+		limit = campaign.Limit{By: campaign.LimitLimiter, Until: now.Add(p.e.o.Tick), Detail: err.Error()}
+	case err != nil:
+		limit = campaign.Limit{By: "ledger", Until: now.Add(time.Second), Detail: "the ledger cannot be asked what was sent: " + err.Error()}
+	case d.N > 0:
+		return drawn{s, d}, campaign.Limit{}
+	case d.Empty:
+		limit.Until = q.To
+	default:
+		limit.Until, limit.Detail = d.At, "what was sent since "+q.From.UTC().Format(time.RFC3339)+" is being counted"
+	}
+	return drawn{}, limit
+}
+
+// tidyUnits gives back units that are over or refunded; all of them when the planner is leaving.
+func (p *planner) tidyUnits(ctx context.Context, leaving bool) {
+	for by, s := range p.stocks {
+		if err := s.Tidy(ctx, leaving); err != nil && ctx.Err() == nil {
+			p.e.o.Log.Debug("units not given back: they are counted again later", "connection", p.number.connection, "limit", by, "err", err)
+		}
+	}
+}
+
+// uncharge returns the units of drafts that no intent uses.
+func uncharge(drafts []draft) {
+	for _, d := range drafts {
+		d.charge.putBack(len(d.rows) + len(d.Retries))
+	}
+}
+
+// overdue reports whether the units of a draft are over at now: the count of their quota may be
+// rebuilt without them.
+func (d *draft) overdue(now time.Time, grace time.Duration) bool {
+	until := d.charge.until()
+	return !until.IsZero() && !now.Before(until.Add(grace))
+}

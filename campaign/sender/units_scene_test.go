@@ -1,0 +1,197 @@
+package sender_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/campaign/sender"
+	"campaignd/throttle"
+)
+
+// month is the plan of the scenes below.
+func month(t *testing.T) plan.Allowance {
+	t.Helper()
+	zone, err := plan.Zone("Pacific/Auckland")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan.Allowance{Messages: 300, Reserve: 0.1, Day: 1, Zone: zone}
+}
+
+// counted gives the scene's engines an allowance that all connections share, and with ramp a limit of
+// each number for a day.
+func (s *scene) counted(a plan.Allowance, ramp int64) {
+	s.options = func(o *sender.Options) {
+		o.Counter = s.limiter.(throttle.Counter)
+		o.Quotas = func(connection string, now time.Time) []sender.Quota {
+			from, to := a.Period(now)
+			q := throttle.Quota{Key: "plan:co", From: from, To: to, Limit: a.Messages, Kept: a.Kept()}
+			all := []sender.Quota{{Quota: q, By: campaign.LimitAllowance, Full: "the allowance is used up"}}
+			if ramp > 0 {
+				from, to := plan.RampPeriod(now)
+				q := throttle.Quota{Key: "ramp:" + connection, From: from, To: to, Limit: ramp}
+				all = append(all, sender.Quota{Quota: q, By: campaign.LimitRamp, Full: "the day's places are used"})
+			}
+			return all
+		}
+		o.Spent = func(ctx context.Context, q throttle.Quota) (n int64, err error) {
+			all, err := s.ledger.Spent(ctx, q.From)
+			for connection, spent := range all {
+				if by, of, _ := strings.Cut(q.Key, ":"); by == "plan" || of == connection {
+					n += spent
+				}
+			}
+			return n, err
+		}
+		o.PlanEnds = func(now time.Time) time.Time {
+			_, to := a.Period(now)
+			return to
+		}
+	}
+}
+
+// limits is what limits the lanes of a template now, by connection.
+func limits(e *sender.Engine, no campaign.RunNo) (all []string) {
+	for _, s := range e.Stats() {
+		for _, l := range s.Lanes {
+			if l.Run == no {
+				all = append(all, l.LimitedBy)
+			}
+		}
+	}
+	return all
+}
+
+// acceptedIn counts the accepted messages of templates with the prefix, by the time of the request.
+func (s *scene) acceptedIn(from, to time.Time, prefix string) int {
+	return s.count(from, to, func(q *request) bool { return q.accepted && strings.HasPrefix(q.template, prefix) })
+}
+
+// turnOfTheMonth sends over two numbers of one company across the turn of a month in Auckland, with
+// refusals, a restart, and more recipients than two months allow. It returns what is wrong with the
+// counts.
+func turnOfTheMonth(t *testing.T) (wrong []string) {
+	a := month(t)
+	// The first of February in Auckland is 31 January 11:00 in UTC. The bubble's clock begins a month before.
+	turn := time.Date(2000, 1, 31, 11, 0, 0, 0, time.UTC)
+	time.Sleep(time.Until(turn.Add(-time.Minute)))
+	s := newScene(t)
+	s.counted(a, 0)
+	s.answer = func(q *request) *http.Response {
+		if q.nth%10 == 0 {
+			return respond(400, `{"error":"send_recipient_permanent","message":"No.","meta":{"errorClass":"recipient_permanent","retryable":false,"code":131026}}`)
+		}
+		return nil
+	}
+	s.launch("promo", 1200, "conn_1")
+	s.launch("note", 100, "conn_2")
+	start := time.Now()
+	engine, stop := s.start("a")
+	time.Sleep(30 * time.Second)
+	if by := fmt.Sprint(limits(engine, s.runs["promo"].No)); by != "[allowance]" {
+		wrong = append(wrong, fmt.Sprintf("with the allowance used the lanes are limited by %s, want [allowance]", by))
+	}
+	stop()
+	s.limiter = throttle.NewLocal() // a new process, which knows nothing
+	engine, stop = s.start("b")
+	time.Sleep(time.Until(turn.Add(-time.Second)))
+	first, promo := s.acceptedIn(start, turn, ""), s.acceptedIn(start, turn, "promo")
+	time.Sleep(time.Until(turn.Add(time.Minute)))
+	second, later := s.acceptedIn(turn, time.Now(), ""), s.acceptedIn(turn, time.Now(), "promo")
+	stop()
+	t.Logf("before the turn %d messages, %d of them marketing; after it %d and %d", first, promo, second, later)
+	// 300 a month, 30 of them kept: the 90 that are not marketing and the others share 270. A restart
+	// strands nothing, because the process ends in order.
+	if first > 300 || promo > 270 || second > 300 || later > 270 {
+		wrong = append(wrong, fmt.Sprintf("%d (%d marketing) and %d (%d) messages, want at most 300 (270)", first, promo, second, later))
+	}
+	if promo != 180 || later != 270 {
+		wrong = append(wrong, fmt.Sprintf("%d and %d marketing messages, want 180 and 270", promo, later))
+	}
+	if n := s.acceptedIn(start, time.Now(), "note"); n != 90 {
+		wrong = append(wrong, fmt.Sprintf("%d messages that are not marketing, want 90: all that were not refused", n))
+	}
+	s.end()
+	return wrong
+}
+
+func TestTheAllowanceHoldsAcrossTheMonth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, w := range turnOfTheMonth(t) {
+			t.Errorf("got %s", w)
+		}
+	})
+}
+
+// Two numbers of a company with an allowance for both warm up: neither sends more than its places of
+// a day of UTC.
+func TestARampHoldsItsNumberForTheDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := month(t)
+		a.Messages = 100_000
+		midnight := time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)
+		time.Sleep(time.Until(midnight.Add(-30 * time.Second)))
+		s := newScene(t)
+		s.counted(a, 100)
+		s.launch("note", 150, "conn_1")
+		s.launch("other", 150, "conn_2")
+		start := time.Now()
+		engine, stop := s.start("a")
+		time.Sleep(20 * time.Second)
+		if by := fmt.Sprint(limits(engine, s.runs["note"].No)); by != "[ramp]" {
+			t.Errorf("with the places used the lanes are limited by %s, want the ramp", by)
+		}
+		time.Sleep(time.Minute)
+		stop()
+		for _, c := range []string{"conn_1", "conn_2"} {
+			if n := s.count(start, midnight, over(c)); n != 100 {
+				t.Errorf("%s on the first day: got %d messages, want 100", c, n)
+			}
+			if n := s.count(midnight, time.Now(), over(c)); n > 100 {
+				t.Errorf("%s on the second day: got %d messages, want at most 100", c, n)
+			}
+		}
+		if n := s.acceptedIn(start, time.Now(), ""); n != 300 {
+			t.Errorf("on both days: got %d messages, want 300", n)
+		}
+		s.end()
+	})
+}
+
+// A 402 holds the client until the month ends. Nobody is refused for it.
+func TestA402HoldsUntilTheMonthEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn := time.Date(2000, 1, 31, 11, 0, 0, 0, time.UTC)
+		time.Sleep(time.Until(turn.Add(-5 * time.Minute)))
+		s := newScene(t)
+		a := month(t)
+		a.Messages = 100_000
+		s.counted(a, 0)
+		s.answer = func(q *request) *http.Response {
+			if q.nth > 20 && q.at.Before(turn) {
+				return respond(402, `{"error":"plan_limit_messages","message":"The monthly message allowance is used up."}`)
+			}
+			return nil
+		}
+		s.launch("note", 200, "conn_1")
+		start := time.Now()
+		_, stop := s.start("a")
+		time.Sleep(time.Until(turn.Add(-time.Second)))
+		if n := s.count(start, time.Now(), nil); n > 60 || fmt.Sprint(s.holds()) != "[company company_1 plan_limit_messages]" {
+			t.Errorf("in 5 minutes: got %d posts and the holds %v, want at most 60 and one of the company", n, s.holds())
+		}
+		time.Sleep(2 * time.Minute)
+		stop()
+		if n := s.tallies("note")["accepted"]; n != 200 {
+			t.Errorf("after the turn: got %v, want all 200 accepted", s.tallies("note"))
+		}
+		s.end()
+	})
+}

@@ -1,0 +1,155 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	sqlKeptSpent = `SELECT connection, sum(n)::bigint FROM spent WHERE quarter >= $1 GROUP BY connection`
+	sqlBegun     = `SELECT s.id, s.lo, s.mark, s.hi, s.done, s.connection FROM segment s JOIN run r ON r.no = s.run
+		WHERE s.id > $1 AND s.id <= $2 AND s.mark > s.lo AND (r.ended_at = 0 OR r.ended_at >= $3)
+			AND NOT (s.done AND EXISTS (SELECT 1 FROM spent p WHERE p.segment = s.id))
+		ORDER BY s.id LIMIT $4`
+	sqlSpent = `SELECT w.i, g.* FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY w (a, b, i) CROSS JOIN LATERAL (
+		SELECT coalesce(result_at, 0) / 900000, count(*),
+			count(*) FILTER (WHERE state = 3 /* in doubt */ OR state = 4 /* unknown */ OR state = 5 /* accepted */),
+			count(*) FILTER (WHERE state = 2 /* retrying */), count(*) FILTER (WHERE flags & 2 /* may be a duplicate */ <> 0)
+		FROM outcome WHERE rid >= w.a AND rid < w.b GROUP BY 1) g`
+	sqlLastSegment = `SELECT coalesce(max(id), 0) FROM segment`
+	sqlFoldSpent   = `INSERT INTO spent (segment, quarter, connection, n)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) ON CONFLICT DO NOTHING`
+)
+
+// Spent implements campaign.LimitLedger. It counts a page of segments at a time, each in a snapshot
+// of its own, so that a long count does not keep dead rows from being cleaned up.
+func (l *Ledger) Spent(ctx context.Context, since time.Time) (map[string]int64, error) {
+	var c *ledger.SpentCount
+	last := int64(0)
+	if err := l.snapshot(ctx, l.reports, func(t *tx) error { // what is kept, before more is
+		c = ledger.NewSpent(since)
+		return t.do(row(&last, sqlLastSegment), each(func(scan scanFunc) error {
+			var connection string
+			var n int64
+			err := scan(&connection, &n)
+			c.Kept(connection, n)
+			return err
+		}, sqlKeptSpent, c.Since()))
+	}); err != nil {
+		return nil, err
+	}
+	for after := int64(0); ; {
+		var page []ledger.Begun
+		var groups map[int][]ledger.SpentGroup
+		if err := l.snapshot(ctx, l.reports, func(t *tx) (err error) {
+			page, groups, err = t.begun(after, last, since)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		for i, b := range page {
+			c.Add(b, groups[i])
+		}
+		if err := l.fold(ctx, c.Folds()); err != nil {
+			return nil, err
+		}
+		if len(page) < ledger.SpentPage {
+			return c.Sum(), nil
+		}
+		after = page[len(page)-1].Key
+	}
+}
+
+// begun reads the page of segments behind the key after, and counts their outcomes.
+func (t *tx) begun(after, last int64, since time.Time) (page []ledger.Begun, groups map[int][]ledger.SpentGroup, err error) {
+	if err := t.do(list(&page, ledger.ScanBegun, sqlBegun, after, last, ledger.Millis(since), ledger.SpentPage)); err != nil || len(page) == 0 {
+		return nil, nil, err
+	}
+	var from, to []int64
+	for _, b := range page {
+		from, to = append(from, b.From), append(to, b.To)
+	}
+	groups = map[int][]ledger.SpentGroup{}
+	err = t.do(each(func(scan scanFunc) error {
+		var i int
+		g, err := ledger.ScanSpentGroup(scan, &i)
+		groups[i-1] = append(groups[i-1], g)
+		return err
+	}, sqlSpent, from, to))
+	return page, groups, err
+}
+
+// fold keeps the counts of done segments. A ledger that is open for reading keeps none.
+func (l *Ledger) fold(ctx context.Context, folds []ledger.Folded) error {
+	if len(folds) == 0 || l.readOnly {
+		return nil
+	}
+	var segments, quarters, ns []int64
+	var connections []string
+	for _, f := range folds {
+		segments, quarters = append(segments, f.Segment), append(quarters, f.Quarter)
+		connections, ns = append(connections, f.Connection), append(ns, f.N)
+	}
+	return l.change(ctx, l.sender, "", func(t *tx) error {
+		t.last(stmt(nil, sqlFoldSpent, segments, quarters, connections, ns))
+		return nil
+	})
+}
+
+const (
+	sqlRamps   = `SELECT connection, day, steps, cut FROM ramp`
+	sqlSetRamp = `INSERT INTO ramp (connection, day, steps, cut) SELECT $1, $2, $3, $4
+		WHERE $5 = 0::bigint OR EXISTS (SELECT 1 FROM ramp WHERE connection = $1)
+		ON CONFLICT (connection) DO UPDATE SET day = $2, steps = $3, cut = $4
+		WHERE ramp.day = $5 AND ramp.steps = $6 AND ramp.cut = $7`
+)
+
+// Ramps implements campaign.LimitLedger.
+func (l *Ledger) Ramps(ctx context.Context) (map[string]campaign.RampState, error) {
+	type ramp struct {
+		connection string
+		campaign.RampState
+	}
+	var stored []ramp
+	err := l.read(ctx, l.reports, list(&stored, func(scan scanFunc) (r ramp, err error) {
+		err = scan(&r.connection, &r.Day, &r.Steps, &r.Cut)
+		return r, err
+	}, sqlRamps))
+	all := map[string]campaign.RampState{}
+	for _, r := range stored {
+		all[r.connection] = r.RampState
+	}
+	return all, err
+}
+
+// SetRamp implements campaign.LimitLedger.
+func (l *Ledger) SetRamp(ctx context.Context, connection string, from, to campaign.RampState) (bool, error) {
+	var n int64
+	err := l.change(ctx, l.sender, "", func(t *tx) error {
+		return t.do(stmt(&n, sqlSetRamp, plainText(connection), to.Day, to.Steps, to.Cut, from.Day, from.Steps, from.Cut))
+	})
+	return n == 1, err
+}
+
+const (
+	sqlPlan    = `SELECT messages FROM plan FOR UPDATE`
+	sqlSetPlan = `INSERT INTO plan (one, messages) VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET messages = $1`
+)
+
+// SetPlan implements campaign.LimitLedger.
+func (l *Ledger) SetPlan(ctx context.Context, messages int64) (before int64, err error) {
+	err = l.change(ctx, l.sender, "", func(t *tx) error {
+		before = 0
+		if err := t.do(row(&before, sqlPlan)); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		return t.do(stmt(nil, sqlSetPlan, messages))
+	})
+	return before, err
+}

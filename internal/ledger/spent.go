@@ -1,0 +1,105 @@
+package ledger
+
+import (
+	"time"
+
+	"campaignd/campaign"
+)
+
+// quarter is the grain of what is kept of done segments, in milliseconds. Midnight is a multiple of
+// it in every time zone.
+const quarter = int64(15 * time.Minute / time.Millisecond)
+
+// SpentPage is how many segments one snapshot counts: a few milliseconds of reading.
+const SpentPage = 16
+
+// Begun is a segment of which something may have been sent, and whose count is not kept yet.
+type Begun struct {
+	Key        int64
+	From, To   int64 // row ids of the deliveries below its mark
+	Done       bool
+	Connection string
+}
+
+// ScanBegun reads key, lo, mark, hi and done of a segment, and its connection.
+func ScanBegun(scan func(...any) error) (b Begun, err error) {
+	var lo, mark, hi int64
+	err = scan(&b.Key, &lo, &mark, &hi, &b.Done, &b.Connection)
+	if b.Done {
+		mark = hi
+	}
+	no := campaign.RunNo(b.Key >> 32)
+	b.From, b.To = RowID(no, lo), RowID(no, mark)
+	return b, err
+}
+
+// SpentGroup counts the outcomes of a segment of one quarter of an hour.
+type SpentGroup struct {
+	Quarter int64
+	Rows    int64
+	// Sent is how many were accepted or may have been; Retrying how many are posted again now; Twice how
+	// many may have been accepted once more before.
+	Sent, Retrying, Twice int64
+}
+
+// ScanSpentGroup reads the columns of a group behind those of lead.
+func ScanSpentGroup(scan func(...any) error, lead ...any) (g SpentGroup, err error) {
+	err = scan(append(lead, &g.Quarter, &g.Rows, &g.Sent, &g.Retrying, &g.Twice)...)
+	return g, err
+}
+
+// Folded is a row of the table spent.
+type Folded struct {
+	Segment, Quarter int64
+	Connection       string
+	N                int64
+}
+
+// SpentCount adds up what was sent since a time.
+type SpentCount struct {
+	since int64 // the quarter
+	sum   map[string]int64
+	folds []Folded
+}
+
+// NewSpent begins a count.
+func NewSpent(since time.Time) *SpentCount {
+	return &SpentCount{since: max(Millis(since), 0) / quarter, sum: map[string]int64{}}
+}
+
+// Kept adds a sum of the table spent.
+func (c *SpentCount) Kept(connection string, n int64) { c.sum[connection] += n }
+
+// Since is the first quarter of an hour that counts.
+func (c *SpentCount) Since() int64 { return c.since }
+
+// Add adds a segment with its groups. A delivery below the mark without an outcome is being posted,
+// or its owner died. The count of a done segment is kept.
+func (c *SpentCount) Add(b Begun, groups []SpentGroup) {
+	rows, kept := int64(0), len(c.folds)
+	for _, g := range groups {
+		rows += g.Rows
+		n := g.Sent + g.Twice
+		if g.Quarter >= c.since {
+			c.sum[b.Connection] += n
+		}
+		if c.sum[b.Connection] += g.Retrying; b.Done && n > 0 {
+			c.folds = append(c.folds, Folded{b.Key, g.Quarter, b.Connection, n})
+		}
+	}
+	if !b.Done {
+		c.sum[b.Connection] += b.To - b.From - rows
+	} else if len(c.folds) == kept {
+		c.folds = append(c.folds, Folded{b.Key, 0, b.Connection, 0}) // nothing was sent
+	}
+}
+
+// Folds returns what is to be kept, and forgets it.
+func (c *SpentCount) Folds() []Folded {
+	folds := c.folds
+	c.folds = nil
+	return folds
+}
+
+// Sum returns the messages by connection.
+func (c *SpentCount) Sum() map[string]int64 { return c.sum }
