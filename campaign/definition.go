@@ -87,11 +87,23 @@ type Schedule struct {
 	Cron string `yaml:"cron" json:"cron"`
 	// Timezone is an IANA name; default UTC.
 	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
-	// Misfire is run or skip (the default).
+	// Misfire is what becomes of a firing that no process was there to fire in time: skip (the default)
+	// or run, which launches it up to Grace late.
 	Misfire string `yaml:"misfire,omitempty" json:"misfire,omitempty"`
-	// Grace is how late a firing may start; default 30m.
+	// Grace is how late a firing may be launched, also when its launch failed and is tried again;
+	// default 30m.
 	Grace Duration `yaml:"grace,omitempty" json:"grace,omitempty"`
+	// Overlap is what becomes of a firing while an earlier run of the campaign is unfinished: OverlapSkip
+	// (the default), OverlapQueue or OverlapCancel.
+	Overlap string `yaml:"overlap,omitempty" json:"overlap,omitempty"`
 }
+
+// The values of Schedule.Overlap.
+const (
+	OverlapSkip   = "skip"   // the firing is skipped
+	OverlapQueue  = "queue"  // one firing waits until the earlier run has ended; further ones are skipped
+	OverlapCancel = "cancel" // the earlier run is cancelled, and the firing is launched when it has ended
+)
 
 // Window is when sending is allowed.
 type Window struct {

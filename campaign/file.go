@@ -88,6 +88,9 @@ func (d *Definition) setDefaults() {
 		if d.Schedule.Grace == 0 {
 			d.Schedule.Grace = defaultGrace
 		}
+		if d.Schedule.Overlap == "" {
+			d.Schedule.Overlap = OverlapSkip
+		}
 		if d.Schedule.Timezone == "" {
 			d.Schedule.Timezone = "UTC"
 		}

@@ -62,7 +62,7 @@ func TestAFullFileMeansWhatItSays(t *testing.T) {
 		Variables: map[string]campaign.Variable{
 			"first_name": {Default: "friend", Forbid: []string{"error_values", "formulas", "placeholders", "Test"}},
 		},
-		Schedule: &campaign.Schedule{Cron: "0 9 * * MON", Timezone: "Africa/Lagos", Misfire: "skip",
+		Schedule: &campaign.Schedule{Cron: "0 9 * * MON", Timezone: "Africa/Lagos", Misfire: "skip", Overlap: "skip",
 			Grace: campaign.Duration(30 * time.Minute)},
 		Window:   &campaign.Window{Hours: "09:00-18:00", Days: []string{"mon", "tue", "wed", "thu", "fri"}, Timezone: "recipient"},
 		Limits:   campaign.Limits{Rate: 40, NotAfter: campaign.Duration(48 * time.Hour), MaxMessages: 200000},

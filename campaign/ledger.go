@@ -44,6 +44,7 @@ type Ledger interface {
 	SuppressionLedger
 	ReportLedger
 	JobLedger
+	FiringLedger
 	HoldLedger
 	LimitLedger
 	Close() error

@@ -34,6 +34,7 @@ func buttonTypes() []string { return []string{"url", "quick_reply", "copy_code",
 func categories() []string  { return []string{"MARKETING", "UTILITY", "AUTHENTICATION"} }
 func weekdays() []string    { return []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} }
 func misfires() []string    { return []string{"skip", "run"} }
+func overlaps() []string    { return []string{OverlapSkip, OverlapQueue, OverlapCancel} }
 func encodings() []string   { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
 func validations() []string { return []string{"valid", "possible", "none"} }
 func uncertain() []string   { return []string{string(UncertainHold), string(UncertainResend)} }
@@ -113,6 +114,7 @@ func (s *source) checkSchedule(c *Schedule) {
 	}
 	s.zone("schedule.timezone", c.Timezone)
 	s.oneOf("schedule.misfire", c.Misfire, misfires())
+	s.oneOf("schedule.overlap", c.Overlap, overlaps())
 	s.between("schedule.grace", c.Grace, time.Second, 7*24*time.Hour)
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DefaultGrace is how late a firing may start when the campaign does not say.
+// DefaultGrace is how late a firing may be launched when the campaign does not say.
 const DefaultGrace = 30 * time.Minute
 
 // Verdict is what to do about a firing now.
@@ -29,8 +29,13 @@ func ParseMisfire(policy string) (string, error) {
 	return "", fmt.Errorf("schedule.misfire %q: want run (launch late) or skip (leave it out)", policy)
 }
 
-// Misfire decides about a firing that was due. Up to grace late it is launched; later only when the
-// policy is "run". Any other policy skips it. A grace of 0 or less means DefaultGrace.
+// InTime is how late a firing still counts as fired in time: a replica that takes over, or a process
+// that is restarted, needs seconds.
+const InTime = time.Minute
+
+// Misfire decides about a firing that was due and that no process has seen so far. Up to InTime late it
+// is launched. A later one was missed: it is launched only when the policy is "run", and any other
+// policy skips it. Nothing is launched later than grace; 0 or less means DefaultGrace.
 func Misfire(policy string, grace time.Duration, due, now time.Time) Verdict {
 	if grace <= 0 {
 		grace = DefaultGrace
@@ -38,7 +43,7 @@ func Misfire(policy string, grace time.Duration, due, now time.Time) Verdict {
 	switch late := now.Sub(due); {
 	case late < 0:
 		return NotYet
-	case late <= grace || policy == "run":
+	case late <= grace && (late <= InTime || policy == "run"):
 		return Fire
 	default:
 		return Skip

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func TestScheduleListsTheNextFirings(t *testing.T) {
@@ -95,7 +96,8 @@ func TestScheduleIsATableOfTheNextFirings(t *testing.T) {
     "cron": "0 9 * * MON",
     "timezone": "Africa/Lagos",
     "at": "2000-01-03T08:00:00Z",
-    "local": "Mon 2000-01-03 09:00 WAT"
+    "local": "Mon 2000-01-03 09:00 WAT",
+    "outcome": "next"
   }
 ]
 `, "", "schedule", "--next", "1", "-o", "json")
@@ -104,4 +106,25 @@ func TestScheduleIsATableOfTheNextFirings(t *testing.T) {
 		}
 		d.says(0, "[]\n", "", "schedule", "-o", "json")
 	})
+}
+
+// What became of the last firings stands below the next ones.
+func TestScheduleSaysWhatBecameOfTheLastFirings(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := d.write("campaigns/c.yaml", campaignFile+"schedule: {cron: \"0 9 * * *\", timezone: Africa/Lagos}\n")
+	d.write("campaigns/list.csv", listOf(1))
+	written := time.Now().AddDate(0, 0, -3)
+	if err := os.Chtimes(file, written, written); err != nil {
+		t.Fatal(err)
+	}
+	d.serveUntil(func() bool { return strings.Contains(d.run("schedule").stdout, "OUTCOME") })
+	wantIn(t, "schedule", d.want(0, "schedule").stdout, "  missed  ", "no process fired it in time; first seen ", "; 2 before it missed since ")
+	wantIn(t, "schedule", d.want(0, "schedule", "--next", "0", "-o", "json").stdout, `"outcome": "missed"`, `"missed": 2`, `"missed_since": "`)
+	if got := d.want(0, "schedule", "--last", "0").stdout; strings.Contains(got, "OUTCOME") {
+		t.Errorf("--last 0: got %s, want no past firings", got)
+	}
 }

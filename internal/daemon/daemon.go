@@ -46,9 +46,10 @@ type Daemon struct {
 	public    *listener        // nil without intake
 	admin     *listener        // nil before Serve
 	owner     string           // names this process in leases
-	wire      *wirelog.Log     // nil without a folder for it
-	unstated  []wirelog.Dead   // the logs of dead processes whose statements the ledger has not taken yet
-	closers   []func() error   // in the order of opening; Close calls them in reverse
+	fired     firingCounts
+	wire      *wirelog.Log   // nil without a folder for it
+	unstated  []wirelog.Dead // the logs of dead processes whose statements the ledger has not taken yet
+	closers   []func() error // in the order of opening; Close calls them in reverse
 }
 
 // OpenLedger opens the configured ledger. sender takes the lock that only one sending process of an

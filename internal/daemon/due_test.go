@@ -23,14 +23,29 @@ const springFile = "name: spring\nconnections: [conn_1]\ntemplate: {name: a, lan
 // fired is a ledger with the scheduled runs of one campaign.
 type fired struct {
 	campaign.Ledger
-	runs  []campaign.Run
-	asked campaign.RunFilter
-	fault error
+	runs    []campaign.Run
+	firings []campaign.Firing
+	asked   campaign.RunFilter // the first question for runs
+	fault   error
 }
 
 func (f *fired) Runs(_ context.Context, w campaign.RunFilter) ([]campaign.Run, error) {
-	f.asked = w
+	if f.asked == (campaign.RunFilter{}) {
+		f.asked = w
+	}
+	if w.Unfinished && w.Campaign != "" {
+		return nil, f.fault
+	}
 	return f.runs, f.fault
+}
+
+func (f *fired) Firings(_ context.Context, w campaign.FiringFilter) (found []campaign.Firing, err error) {
+	for _, firing := range f.firings {
+		if !w.Open || firing.Outcome.Open() {
+			found = append(found, firing)
+		}
+	}
+	return found, f.fault
 }
 
 func (f *fired) AcquireJob(context.Context, string, string, time.Duration) (campaign.JobLease, bool, error) {
@@ -55,15 +70,16 @@ func TestAFiringIsDueWithinItsGrace(t *testing.T) {
 	}{
 		{"on the instant", "", nine.Add(-time.Hour), nil, nine, true, nine},
 		{"a moment before", "", nine.Add(-time.Hour), nil, nine.Add(-time.Second), false, time.Time{}},
-		{"at the end of the default grace", "", nine.Add(-time.Hour), nil, nine.Add(30 * time.Minute), true, nine},
-		{"beyond the default grace", "", nine.Add(-time.Hour), nil, nine.Add(30*time.Minute + time.Second), false, nine},
-		{"within its own grace", ", grace: 2h", nine.Add(-time.Hour), nil, nine.Add(2 * time.Hour), true, nine},
-		{"beyond its own grace", ", grace: 2h", nine.Add(-time.Hour), nil, nine.Add(2*time.Hour + time.Second), false, nine},
-		{"late, with misfire: run", ", misfire: run", nine.Add(-time.Hour), nil, nine.Add(20 * time.Hour), true, nine},
-		{"late, with misfire: skip", ", misfire: skip", nine.Add(-time.Hour), nil, nine.Add(20 * time.Hour), false, nine},
+		{"a minute late", "", nine.Add(-time.Hour), nil, nine.Add(time.Minute), true, nine},
+		{"later than a minute", "", nine.Add(-time.Hour), nil, nine.Add(time.Minute + time.Second), false, time.Time{}},
+		{"2 m 29 s late, with misfire: skip", ", misfire: skip, grace: 2h", nine.Add(-time.Hour), nil, nine.Add(149 * time.Second), false, time.Time{}},
+		{"late, with misfire: run", ", misfire: run", nine.Add(-time.Hour), nil, nine.Add(30 * time.Minute), true, nine},
+		{"beyond the default grace", ", misfire: run", nine.Add(-time.Hour), nil, nine.Add(30*time.Minute + time.Second), false, time.Time{}},
+		{"within its own grace", ", misfire: run, grace: 2h", nine.Add(-time.Hour), nil, nine.Add(2 * time.Hour), true, nine},
+		{"3 m 14 s late with a grace of 1 m", ", misfire: run, grace: 1m", nine.Add(-time.Hour), nil, nine.Add(194 * time.Second), false, time.Time{}},
 		{"written afterwards", "", nine.Add(time.Minute), nil, nine.Add(2 * time.Minute), false, time.Time{}},
 		{"fired already", "", nine.Add(-time.Hour), []campaign.Run{done}, nine.Add(time.Minute), false, time.Time{}},
-		{"fired the day before", "", nine.Add(time.Minute), []campaign.Run{before}, nine.Add(2 * time.Minute), true, nine},
+		{"fired the day before", "", nine.Add(time.Minute), []campaign.Run{before}, nine.Add(time.Minute), true, nine},
 		{"its last import is stuck", "", nine.Add(-time.Hour), []campaign.Run{importing}, nine.Add(time.Minute), true, nine},
 		{"its import of today is stuck", "", nine.Add(-time.Hour), []campaign.Run{today}, nine.Add(time.Minute), false, time.Time{}},
 	} {

@@ -35,6 +35,13 @@ func (f *faulty) Runs(ctx context.Context, w campaign.RunFilter) ([]campaign.Run
 	return f.Ledger.Runs(ctx, w)
 }
 
+func (f *faulty) Firings(ctx context.Context, w campaign.FiringFilter) ([]campaign.Firing, error) {
+	if err := f.fault(); err != nil {
+		return nil, err
+	}
+	return f.Ledger.Firings(ctx, w)
+}
+
 func (f *faulty) Holds(ctx context.Context, ended bool) ([]campaign.Hold, error) {
 	if err := f.fault(); err != nil {
 		return nil, err
@@ -115,9 +122,9 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 		{"waiting", 2, func(_ *faulty, d *Daemon) error { _, err := d.waiting(t.Context(), open); return err }},
 		{"newest", 2, func(l *faulty, _ *Daemon) error { _, err := newest(t.Context(), l, []campaign.Run{run}); return err }},
 		{"count", 2, func(l *faulty, _ *Daemon) error { return (&Quarantined{}).count(t.Context(), l) }},
-		{"due", 1, func(_ *faulty, d *Daemon) error { _, _, err := d.due(t.Context(), all[0], time.Now()); return err }},
+		{"due", 4, func(_ *faulty, d *Daemon) error { _, _, err := d.due(t.Context(), all[0], time.Now()); return err }},
 		{"ready", 1, func(_ *faulty, d *Daemon) error { _, err := d.ready(); return err }},
-		{"closeFirings", 3, func(l *faulty, d *Daemon) error {
+		{"closeFirings", 6, func(l *faulty, d *Daemon) error {
 			return (&Quarantined{}).closeFirings(t.Context(), &config, l, c.runs(), d.log)
 		}},
 	} {
@@ -148,7 +155,7 @@ func TestARepeatedQuarantineClosesTheFiring(t *testing.T) {
 	for _, tt := range []struct {
 		at     int
 		states []campaign.State
-	}{{3, []campaign.State{campaign.Importing}}, {0, []campaign.State{campaign.Cancelled}}, {0, []campaign.State{campaign.Cancelled}}} {
+	}{{6, []campaign.State{campaign.Importing}}, {0, []campaign.State{campaign.Cancelled}}, {0, []campaign.State{campaign.Cancelled}}} {
 		err := (&Quarantined{}).closeFirings(t.Context(), c.config, &faulty{Ledger: c.ledger, at: tt.at}, c.runs(), d.log)
 		if (err != nil) != (tt.at > 0) {
 			t.Errorf("closeFirings with a fault at %d = %v, want an error if there is a fault", tt.at, err)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/campaign/plan"
 	"campaignd/campaign/sender"
 	"campaignd/internal/messaging"
 )
@@ -128,14 +127,13 @@ func (d *Daemon) endStuck(ctx context.Context, r campaign.Run, s Scheduled, e *s
 	if r.Detail == "" {
 		return false, nil
 	}
-	// The misfire policy is about a firing that no process could launch. This one was launched.
-	late := plan.Misfire("skip", time.Duration(s.Definition.Schedule.Grace), r.CreatedAt, time.Now()) == plan.Skip
+	late := time.Since(r.CreatedAt) > time.Duration(s.Definition.Schedule.Grace)
 	why := fmt.Sprintf("its import did not end within its grace of %s: %s", s.Definition.Schedule.Grace, r.Detail)
 	if changed := s.changedSince(r); !late && !changed {
 		return false, nil
 	} else if !late {
 		key := fmt.Sprintf("%s after %d", r.Launch, r.No)
-		if err := d.fire(ctx, s, key, e); err != nil {
+		if _, err := d.fire(ctx, s, key, e); err != nil {
 			return false, err
 		}
 		why = "its campaign file or list was corrected, and launched again: " + r.Detail

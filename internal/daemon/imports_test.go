@@ -56,10 +56,10 @@ func (c *cluster) fourFire(dir string) {
 		firing.Go(func() {
 			l := newLauncher(d)
 			for _, s := range all {
-				err := d.fireOnce(c.Context(), s, e)
+				err := d.lookAndFire(c.Context(), s, e)
 				var refused *campaign.PreflightError
 				if err != nil && !errors.Is(err, campaign.ErrTaken) && !errors.As(err, &refused) {
-					c.Errorf("fireOnce = %v, want nil, taken, or a preflight", err)
+					c.Errorf("lookAndFire = %v, want nil, taken, or a preflight", err)
 				}
 			}
 			d.resumeImports(c.Context(), l, e, all)

@@ -25,6 +25,9 @@ func (d *Daemon) metrics(e *sender.Engine, h *holdWatch) http.Handler {
 	if h != nil {
 		reg.MustRegister(&holdCollector{h.counts})
 	}
+	if d.cfg.Role != RoleIntake {
+		reg.MustRegister(&firingCollector{&d.fired})
+	}
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 }
 

@@ -151,7 +151,7 @@ func TestReplicasFireACampaignOnceWithListsThatDiffer(t *testing.T) {
 			t.Fatal(err)
 		}
 		firing.Go(func() {
-			if err := d.fireOnce(t.Context(), all[0], e); err != nil && !errors.Is(err, campaign.ErrTaken) {
+			if err := d.lookAndFire(t.Context(), all[0], e); err != nil && !errors.Is(err, campaign.ErrTaken) {
 				t.Error(err)
 			}
 		})

@@ -95,8 +95,7 @@ func readScheduled(file string) (Scheduled, error) {
 
 // schedule fires the campaigns of the folder and resumes imports whose process died, until ctx
 // ends. The key of a firing's run holds its time, so a restart neither repeats a firing nor forgets
-// one within its grace. A job lets one replica at a time fire a campaign, so that several replicas
-// fire it once.
+// one. A job lets one replica at a time fire a campaign, so that several replicas fire it once.
 func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 	l := newLauncher(d)
 	defer l.running.Wait()
@@ -105,10 +104,10 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 		all, err := ReadSchedule(d.cfg.Campaigns)
 		l.logFindingsOnce("folder", "a campaign file is not used", err)
 		for _, s := range all {
-			_, due, err := d.due(ctx, s, time.Now())
+			firing, err := d.look(ctx, s, time.Now())
 			l.logOnce(s.File, "a scheduled campaign cannot be checked", err)
-			if due {
-				l.try(ctx, cronKey+s.Definition.Name, func(ctx context.Context) error { return d.fireOnce(ctx, s, e) })
+			if firing != nil {
+				l.try(ctx, cronKey+s.Definition.Name, func(ctx context.Context) error { return d.fireOnce(ctx, s, *firing, e) })
 			}
 		}
 		d.resumeImports(ctx, l, e, all)
@@ -123,18 +122,24 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 	}
 }
 
-// fireOnce takes the campaign's job and fires s if it is still due: another replica may have fired
-// it before this process got the job.
-func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, e *sender.Engine) error {
+// fireOnce takes the campaign's job and launches a firing. The run of a firing that another replica
+// has launched is found by its key.
+func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, f campaign.Firing, e *sender.Engine) error {
 	return d.job(cronKey+s.Definition.Name).Do(ctx, func(ctx context.Context) error {
-		firing, due, err := d.due(ctx, s, time.Now())
-		if err != nil || !due {
+		run, err := d.fire(ctx, s, cronKey+f.Key, e)
+		switch {
+		case errors.Is(err, campaign.ErrTaken): // its launch failed a moment ago, and rests
+			return err
+		case err != nil:
+			err = fmt.Errorf("%s, due %s: %w", s.File, f.At.Format(time.RFC3339), err)
+			f.Detail = err.Error()
+		default:
+			f.Outcome, f.Run, f.Detail = campaign.FiringLaunched, run.No, ""
+		}
+		if ctx.Err() != nil {
 			return err
 		}
-		if err := d.fire(ctx, s, cronKey+firing.Key, e); err != nil {
-			return fmt.Errorf("%s, due %s: %w", s.File, firing.At.Format(time.RFC3339), err)
-		}
-		return nil
+		return errors.Join(err, d.note(ctx, f, false))
 	})
 }
 
@@ -147,48 +152,26 @@ func (d *Daemon) launch(file, key string) campaign.Launch {
 	}
 }
 
-// due returns the firing of s that should be launched now; ok is false for none. Firings count from
-// the campaign's last scheduled run, else from the time at which its file was written. The
-// campaign's misfire policy decides about a late firing.
-func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (firing plan.Firing, ok bool, err error) {
-	last, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: s.Definition.Name, Fired: true, Limit: 1})
-	if err != nil {
-		return firing, false, fmt.Errorf("read runs: %w", err)
-	}
-	info, err := os.Stat(s.File)
-	if err != nil {
-		return firing, false, err
-	}
-	after := info.ModTime()
-	for _, r := range last {
-		after = r.CreatedAt // also when its import was interrupted: resumeImports continues that
-	}
-	firing, _, ok = s.Cron.Latest(after, now)
-	if !ok {
-		return firing, false, nil
-	}
-	decision := plan.Misfire(s.Definition.Schedule.Misfire, time.Duration(s.Definition.Schedule.Grace), firing.At, now)
-	return firing, decision == plan.Fire, nil
-}
-
 // cronKey begins the Launch key of scheduled runs, and the name of the job that fires a campaign.
 const cronKey = campaign.FiringKey
 
 // fire launches one firing under its key. The ledger refuses a second run with the same key. A
 // firing that failed rests at all replicas, unless its campaign file or the size of its list has
 // changed since.
-func (d *Daemon) fire(ctx context.Context, s Scheduled, key string, e *sender.Engine) error {
+func (d *Daemon) fire(ctx context.Context, s Scheduled, key string, e *sender.Engine) (run campaign.Run, err error) {
 	size := int64(-1)
 	if info, err := os.Stat(s.list()); err == nil {
 		size = info.Size()
 	}
 	job := fmt.Sprintf("%s of %s, file %x, list %d", key, s.Definition.Name, sha256.Sum256(s.Source), size)
-	return d.rested(ctx, job, d.launch(s.File, key), func(ctx context.Context, l campaign.Launch) error {
+	err = d.rested(ctx, job, d.launch(s.File, key), func(ctx context.Context, l campaign.Launch) error {
 		launched, err := l.Start(ctx)
+		run = launched.Run
 		if err == nil && launched.Imported {
 			d.log.Info("scheduled campaign launched", "run", launched.Run.ID(), "key", key, "rows", launched.Run.Rows)
 			e.Poke()
 		}
 		return err
 	})
+	return run, err
 }

@@ -195,7 +195,7 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.fire(t.Context(), all[0], cronKey+all[0].Next(time.Now()).Key, e); err != nil {
+	if _, err := d.fire(t.Context(), all[0], cronKey+all[0].Next(time.Now()).Key, e); err != nil {
 		t.Fatal(err)
 	}
 	lines := log.lines("scheduled campaign launched")
@@ -203,7 +203,7 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 		t.Errorf("got the log %q, want one launch of daily-1 with 3 rows", lines)
 	}
 	faulty := Scheduled{File: bad, Definition: &campaign.Definition{}}
-	if err := d.fire(t.Context(), faulty, cronKey+all[0].Next(time.Now()).Key, e); err == nil {
+	if _, err := d.fire(t.Context(), faulty, cronKey+all[0].Next(time.Now()).Key, e); err == nil {
 		t.Errorf("fire of a faulty file = %v, want an error", err)
 	}
 }

@@ -71,6 +71,19 @@ var reportFaults = []faultyMethod{
 }
 
 var jobFaults = []faultyMethod{
+	{"NoteFiring", func(f *fixture, _ Faults) func(context.Context) error {
+		key := fmt.Sprint("firing ", f.ids)
+		return func(ctx context.Context) error {
+			_, err := f.l.NoteFiring(ctx, campaign.Firing{Campaign: "spring", Key: key, At: time.Unix(1, 0), Outcome: campaign.FiringLaunching})
+			return err
+		}
+	}},
+	{"Firings", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := f.l.Firings(ctx, campaign.FiringFilter{Campaign: "spring", Limit: 1})
+			return err
+		}
+	}},
 	{"AcquireJob", func(f *fixture, _ Faults) func(context.Context) error {
 		f.ids++
 		name := fmt.Sprint("job ", f.ids)

@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Pages", pagePromises},
 		{"Jobs", jobPromises},
 		{"Limits", spentPromises},
+		{"Firings", firingPromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
 			t.Parallel() // a promise mostly waits for its database

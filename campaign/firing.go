@@ -1,0 +1,55 @@
+package campaign
+
+import (
+	"context"
+	"time"
+)
+
+// FiringOutcome is what has become of a firing of a schedule. The list is closed; it labels the metric
+// campaignd_firings_total.
+type FiringOutcome string
+
+// The outcomes (docs/operations.md#schedules). Launching and waiting are open; the others are final.
+const (
+	FiringLaunching FiringOutcome = "launching" // its run is being launched; a launch that fails is tried again
+	FiringWaiting   FiringOutcome = "waiting"   // it waits for an earlier run of the campaign
+	FiringLaunched  FiringOutcome = "launched"
+	FiringSkipped   FiringOutcome = "skipped" // an earlier run or firing was unfinished
+	FiringMissed    FiringOutcome = "missed"  // no process was there to fire it in time
+	FiringFailed    FiringOutcome = "failed"  // no launch succeeded within its grace
+)
+
+// Open reports whether the outcome is not final.
+func (o FiringOutcome) Open() bool { return o == FiringLaunching || o == FiringWaiting }
+
+// Firing is one firing of a schedule that was due, and what has become of it.
+type Firing struct {
+	Campaign string
+	Key      string // of plan.Firing
+	At       time.Time
+	// Missed is how many firings before this one, the first at MissedSince, were missed with no process
+	// there to fire any of them.
+	Missed      int64
+	MissedSince time.Time
+	// Since is when a launch was first possible: grace counts from it.
+	Since   time.Time
+	Outcome FiringOutcome
+	Detail  string // why, in a sentence
+	Run     RunNo  // of a launched firing
+}
+
+// FiringFilter selects firings of a campaign, the newest first.
+type FiringFilter struct {
+	Campaign string
+	Open     bool // only those with an open outcome
+	Limit    int  // at most this many; 0: all
+}
+
+// FiringLedger keeps what became of the firings of schedules: the newest thousand of each campaign. The
+// proof that a firing launches one run is CreateRun, not this record.
+type FiringLedger interface {
+	// NoteFiring stores a firing, or changes one whose outcome is open; a final outcome stays. It
+	// reports whether the outcome changed.
+	NoteFiring(ctx context.Context, f Firing) (changed bool, err error)
+	Firings(ctx context.Context, f FiringFilter) ([]Firing, error)
+}

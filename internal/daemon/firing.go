@@ -1,0 +1,227 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+)
+
+// firings is what the schedule knows of one campaign when it looks.
+type firings struct {
+	after      time.Time         // later firings were not seen so far
+	open       []campaign.Firing // newest first
+	launched   map[string]campaign.RunNo
+	unfinished []campaign.Run // newest first
+}
+
+// firingsOf reads what is known of the firings of s. Firings count from the newest that is recorded,
+// else from the campaign's last scheduled run, else from the time at which its file was written.
+func (d *Daemon) firingsOf(ctx context.Context, s Scheduled) (w firings, err error) {
+	name := s.Definition.Name
+	newest, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Limit: 1})
+	if err != nil {
+		return w, fmt.Errorf("read firings: %w", err)
+	}
+	last, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Fired: true, Limit: 1})
+	if err != nil {
+		return w, fmt.Errorf("read runs: %w", err)
+	}
+	info, err := os.Stat(s.File)
+	if err != nil {
+		return w, err
+	}
+	w.after = info.ModTime()
+	if len(newest)+len(last) > 0 {
+		w.after = time.Time{}
+	}
+	for _, f := range newest {
+		w.after = f.At
+	}
+	for _, r := range last {
+		if r.CreatedAt.After(w.after) {
+			w.after = r.CreatedAt // also when its import was interrupted: resumeImports continues that
+		}
+	}
+	if w.open, err = d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Open: true}); err != nil {
+		return w, fmt.Errorf("read firings: %w", err)
+	}
+	w.launched = map[string]campaign.RunNo{}
+	for _, f := range w.open {
+		runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Launch: cronKey + f.Key, Limit: 1})
+		if err != nil {
+			return w, fmt.Errorf("read runs: %w", err)
+		}
+		for _, r := range runs {
+			w.launched[f.Key] = r.No
+		}
+	}
+	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Unfinished: true})
+	if err != nil {
+		return w, fmt.Errorf("read runs: %w", err)
+	}
+	for _, r := range runs {
+		// A follow-up run sends to rows of a run that ended. An import that failed holds up no later firing.
+		if r.Parent == 0 && (r.State != campaign.Importing || r.Detail == "") {
+			w.unfinished = append(w.unfinished, r)
+		}
+	}
+	return w, nil
+}
+
+// step is what is to be done about the firings of a campaign.
+type step struct {
+	note   []campaign.Firing // the outcomes that changed
+	seen   string            // the key of a firing that was not known before
+	cancel []campaign.Run
+	open   *campaign.Firing // that is to be launched now or, if it waits, later
+	launch bool
+}
+
+// next decides what is to be done now. It is pure: the same facts give the same step in each replica.
+func (w firings) next(s Scheduled, now time.Time) (out step) {
+	schedule := s.Definition.Schedule
+	grace := time.Duration(schedule.Grace)
+	var waiting *campaign.Firing // of the open firings, the one that is to be launched
+	for i := range w.open {
+		f := w.open[i]
+		switch no := w.launched[f.Key]; {
+		case no != 0:
+			f.Outcome, f.Run, f.Detail = campaign.FiringLaunched, no, ""
+			out.note = append(out.note, f)
+		case f.Outcome == campaign.FiringLaunching && now.Sub(f.Since) > grace:
+			f.Outcome, f.Detail = campaign.FiringFailed, fmt.Sprintf("no launch succeeded within its grace of %s: %s", schedule.Grace, f.Detail)
+			out.note = append(out.note, f)
+		default:
+			waiting = &f
+		}
+	}
+	firing, missed, ok := s.Cron.Latest(w.after, now)
+	if ok {
+		f := campaign.Firing{Campaign: s.Definition.Name, Key: firing.Key, At: firing.At, Since: now}
+		out.seen = f.Key
+		if missed > 0 {
+			f.Missed, f.MissedSince = int64(missed), s.Cron.Next(w.after).At
+		}
+		switch {
+		case plan.Misfire(schedule.Misfire, grace, firing.At, now) != plan.Fire:
+			f.Outcome = campaign.FiringMissed
+			f.Detail = fmt.Sprintf("no process fired it in time; first seen %s late", now.Sub(firing.At).Round(time.Second))
+			out.note = append(out.note, f)
+		case waiting == nil && len(w.unfinished) == 0:
+			f.Outcome = campaign.FiringLaunching
+			out.note, waiting = append(out.note, f), &f
+		default:
+			waiting = w.overlap(schedule.Overlap, f, waiting, &out)
+		}
+	}
+	if waiting != nil && waiting.Outcome == campaign.FiringWaiting && len(w.unfinished) == 0 {
+		f := *waiting
+		f.Outcome, f.Since, f.Detail = campaign.FiringLaunching, now, ""
+		out.note, waiting = append(out.note, f), &f
+	}
+	out.open = waiting
+	out.launch = waiting != nil && waiting.Outcome == campaign.FiringLaunching
+	if waiting != nil && !out.launch && schedule.Overlap == campaign.OverlapCancel {
+		out.cancel = w.unfinished
+	}
+	return out
+}
+
+// overlap decides about the firing f while an earlier run or the firing before is unfinished. It
+// returns the firing that is to be launched.
+func (w firings) overlap(policy string, f campaign.Firing, before *campaign.Firing, out *step) *campaign.Firing {
+	why := ""
+	if len(w.unfinished) > 0 {
+		why = fmt.Sprintf("%s is %s", w.unfinished[0].ID(), w.unfinished[0].State)
+	} else {
+		why = fmt.Sprintf("the firing of %s is being launched", before.At.Format(time.RFC3339))
+	}
+	switch {
+	case policy == campaign.OverlapQueue && before == nil, policy == campaign.OverlapCancel && before == nil:
+		f.Outcome, f.Detail = campaign.FiringWaiting, why
+	case policy == campaign.OverlapCancel && before.Outcome == campaign.FiringWaiting:
+		older := *before
+		older.Outcome, older.Detail = campaign.FiringSkipped, "a later firing has taken its place"
+		out.note = append(out.note, older)
+		f.Outcome, f.Detail = campaign.FiringWaiting, why
+	default:
+		if policy == campaign.OverlapQueue && before.Outcome == campaign.FiringWaiting {
+			why = fmt.Sprintf("%s, and the firing of %s waits already", why, before.At.Format(time.RFC3339))
+		}
+		f.Outcome, f.Detail = campaign.FiringSkipped, why
+		out.note = append(out.note, f)
+		return before
+	}
+	out.note = append(out.note, f)
+	return &f
+}
+
+// look records what became of the firings of s, and returns the one to launch now, nil for none.
+func (d *Daemon) look(ctx context.Context, s Scheduled, now time.Time) (*campaign.Firing, error) {
+	w, err := d.firingsOf(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	next := w.next(s, now)
+	for _, f := range next.note {
+		if err := d.note(ctx, f, f.Key == next.seen); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range next.cancel {
+		if r.Wanted == campaign.WantCancel {
+			continue
+		}
+		if _, err := d.ledger.SetWanted(ctx, r.No, campaign.WantCancel); err != nil {
+			return nil, fmt.Errorf("cancel %s for the next firing: %w", r.ID(), err)
+		}
+		d.log.Warn("a run is cancelled for the next firing of its campaign", "run", r.ID())
+	}
+	if !next.launch {
+		return nil, nil
+	}
+	return next.open, nil
+}
+
+// due returns the firing of s that would be launched now if no run of the campaign were unfinished; ok
+// is false for none.
+func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (f campaign.Firing, ok bool, err error) {
+	w, err := d.firingsOf(ctx, s)
+	if err != nil {
+		return f, false, err
+	}
+	w.unfinished = nil
+	if next := w.next(s, now); next.open != nil {
+		return *next.open, true, nil
+	}
+	return f, false, nil
+}
+
+// note records a firing. It logs and counts an outcome that is new and, with a firing that was not seen
+// before, those that were missed before it.
+func (d *Daemon) note(ctx context.Context, f campaign.Firing, seen bool) error {
+	changed, err := d.ledger.NoteFiring(ctx, f)
+	if err != nil || !changed {
+		return err
+	}
+	if seen && f.Missed > 0 {
+		d.log.Warn("firings were missed", "campaign", f.Campaign, "firings", f.Missed, "since", f.MissedSince, "before", f.At)
+		d.fired.add(campaign.FiringMissed, f.Missed)
+	}
+	switch f.Outcome {
+	case campaign.FiringMissed, campaign.FiringSkipped:
+		d.log.Warn("a firing was "+string(f.Outcome), "campaign", f.Campaign, "at", f.At, "why", f.Detail)
+	case campaign.FiringFailed:
+		d.log.Error("a firing failed", "campaign", f.Campaign, "at", f.At, "why", f.Detail)
+	case campaign.FiringWaiting:
+		d.log.Info("a firing waits", "campaign", f.Campaign, "at", f.At, "why", f.Detail)
+	}
+	if !f.Outcome.Open() {
+		d.fired.add(f.Outcome, 1)
+	}
+	return nil
+}

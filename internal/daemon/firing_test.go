@@ -1,0 +1,174 @@
+package daemon
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaignd/campaign"
+	"campaignd/campaign/sender"
+)
+
+// lookAndFire launches the firing of s that is to be launched now.
+func (d *Daemon) lookAndFire(ctx context.Context, s Scheduled, e *sender.Engine) error {
+	f, err := d.look(ctx, s, time.Now())
+	if err != nil || f == nil {
+		return err
+	}
+	return d.fireOnce(ctx, s, *f, e)
+}
+
+// hourly reads a campaign that fires at each full hour.
+func hourly(t *testing.T, more string) Scheduled {
+	t.Helper()
+	s, err := readScheduled(write(t, "spring.yaml", springFile+"schedule: {cron: \"0 * * * *\", timezone: UTC"+more+"}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// outcome is what a test compares of a noted firing.
+type outcome struct {
+	Key     string
+	Outcome campaign.FiringOutcome
+	Detail  string
+	Missed  int64
+}
+
+// decided is what a test compares of a step.
+type decided struct {
+	Notes  []outcome
+	Launch string
+	Cancel int
+}
+
+func (w firings) decided(s Scheduled, now time.Time) (d decided) {
+	step := w.next(s, now)
+	for _, f := range step.note {
+		d.Notes = append(d.Notes, outcome{f.Key, f.Outcome, f.Detail, f.Missed})
+	}
+	if step.launch {
+		d.Launch = step.open.Key
+	}
+	d.Cancel = len(step.cancel)
+	return d
+}
+
+// Each hour has one firing; nine is one of them.
+func TestEachFiringHasOneOutcome(t *testing.T) {
+	nine := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	const eightKey, nineKey = "2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z"
+	busy := []campaign.Run{{No: 3, Campaign: "spring", State: campaign.Running}}
+	open := func(o campaign.FiringOutcome, detail string) []campaign.Firing {
+		at := nine.Add(-time.Hour)
+		return []campaign.Firing{{Campaign: "spring", Key: eightKey, At: at, Since: at, Outcome: o, Detail: detail}}
+	}
+	const running = "spring-3 is running"
+	for _, tt := range []struct {
+		name, schedule string
+		w              firings
+		now            time.Time
+		want           decided
+	}{
+		{"nothing due", "", firings{after: nine}, nine.Add(time.Minute), decided{}},
+		{"in time", "", firings{after: nine.Add(-time.Hour)}, nine.Add(time.Minute),
+			decided{Notes: []outcome{{nineKey, campaign.FiringLaunching, "", 0}}, Launch: nineKey}},
+		{"late, skip", "", firings{after: nine.Add(-3 * time.Hour)}, nine.Add(149 * time.Second),
+			decided{Notes: []outcome{{nineKey, campaign.FiringMissed, "no process fired it in time; first seen 2m29s late", 2}}}},
+		{"late, run", ", misfire: run, grace: 10m", firings{after: nine.Add(-3 * time.Hour)}, nine.Add(10 * time.Minute),
+			decided{Notes: []outcome{{nineKey, campaign.FiringLaunching, "", 2}}, Launch: nineKey}},
+		{"too late, run", ", misfire: run, grace: 1m", firings{after: nine.Add(-time.Hour)}, nine.Add(194 * time.Second),
+			decided{Notes: []outcome{{nineKey, campaign.FiringMissed, "no process fired it in time; first seen 3m14s late", 0}}}},
+		{"launched by another replica", "", firings{after: nine, open: open(campaign.FiringLaunching, ""),
+			launched: map[string]campaign.RunNo{eightKey: 3}, unfinished: busy}, nine.Add(time.Second),
+			decided{Notes: []outcome{{eightKey, campaign.FiringLaunched, "", 0}}}},
+		{"its launch is tried again", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "away")}, nine.Add(-30 * time.Minute),
+			decided{Launch: eightKey}},
+		{"its launch failed too long", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "away")}, nine.Add(-time.Second),
+			decided{Notes: []outcome{{eightKey, campaign.FiringFailed, "no launch succeeded within its grace of 30m: away", 0}}}},
+		{"while the one before is launched", ", grace: 2h", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "")}, nine,
+			decided{Notes: []outcome{{nineKey, campaign.FiringSkipped, "the firing of 2026-11-20T08:00:00Z is being launched", 0}}, Launch: eightKey}},
+		{"overlap: skip", "", firings{after: nine.Add(-time.Hour), unfinished: busy}, nine,
+			decided{Notes: []outcome{{nineKey, campaign.FiringSkipped, running, 0}}}},
+		{"overlap: queue", ", overlap: queue", firings{after: nine.Add(-time.Hour), unfinished: busy}, nine,
+			decided{Notes: []outcome{{nineKey, campaign.FiringWaiting, running, 0}}}},
+		{"overlap: queue, behind another", ", overlap: queue",
+			firings{after: nine.Add(-time.Hour), unfinished: busy, open: open(campaign.FiringWaiting, running)}, nine,
+			decided{Notes: []outcome{{nineKey, campaign.FiringSkipped, running + ", and the firing of 2026-11-20T08:00:00Z waits already", 0}}}},
+		{"overlap: queue, the run has ended", ", overlap: queue",
+			firings{after: nine, open: open(campaign.FiringWaiting, running)}, nine.Add(59 * time.Minute),
+			decided{Notes: []outcome{{eightKey, campaign.FiringLaunching, "", 0}}, Launch: eightKey}},
+		{"overlap: cancel", ", overlap: cancel", firings{after: nine.Add(-time.Hour), unfinished: busy}, nine,
+			decided{Notes: []outcome{{nineKey, campaign.FiringWaiting, running, 0}}, Cancel: 1}},
+		{"overlap: cancel, another waits", ", overlap: cancel",
+			firings{after: nine.Add(-time.Hour), unfinished: busy, open: open(campaign.FiringWaiting, running)}, nine,
+			decided{Notes: []outcome{{eightKey, campaign.FiringSkipped, "a later firing has taken its place", 0},
+				{nineKey, campaign.FiringWaiting, running, 0}}, Cancel: 1}},
+		{"overlap: cancel, the run has ended", ", overlap: cancel",
+			firings{after: nine, open: open(campaign.FiringWaiting, running)}, nine.Add(time.Minute),
+			decided{Notes: []outcome{{eightKey, campaign.FiringLaunching, "", 0}}, Launch: eightKey}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.w.decided(hourly(t, tt.schedule), tt.now)); diff != "" {
+			t.Errorf("%s: step -want +got:\n%s", tt.name, diff)
+		}
+	}
+}
+
+// Firings that come while a window is closed pile up as one run, in the ledger, the log and the
+// metric.
+func TestFiringsBehindAnUnfinishedRunAreSkipped(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	file := c.campaign(c.dir, "spring", "schedule: {cron: \"0 * * * *\", misfire: run, grace: 90m}\n", 3)
+	makeDue(t, file)
+	c.config.Campaigns = c.dir
+	s, err := readScheduled(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, log := c.replica(), &notes{}
+	d.log = logTo(log)
+	e, err := d.engine(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.lookAndFire(t.Context(), s, e); err != nil {
+		t.Fatal(err)
+	}
+	hour := time.Now().UTC().Truncate(time.Hour)
+	for i := range 3 { // two firings that come, and a look without one
+		now := hour.Add(time.Duration(min(i, 1)+1) * time.Hour)
+		if f, err := d.look(t.Context(), s, now); f != nil || err != nil {
+			t.Fatalf("look = %v and %v, want no launch", f, err)
+		}
+	}
+	got, err := c.ledger.Firings(t.Context(), campaign.FiringFilter{Campaign: "spring"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outcomes []outcome
+	for _, f := range got {
+		outcomes = append(outcomes, outcome{f.At.Sub(hour).String(), f.Outcome, f.Detail, min(f.Missed, 1)})
+	}
+	want := []outcome{
+		{"2h0m0s", campaign.FiringSkipped, "spring-1 is ready", 0}, {"1h0m0s", campaign.FiringSkipped, "spring-1 is ready", 0},
+		{"0s", campaign.FiringLaunched, "", 1},
+	}
+	if diff := cmp.Diff(want, outcomes); diff != "" {
+		t.Errorf("firings -want +got:\n%s", diff)
+	}
+	if runs := c.runs(); len(runs) != 1 {
+		t.Errorf("got %d runs, want 1", len(runs))
+	}
+	if n := len(log.lines("a firing was skipped")); n != 2 {
+		t.Errorf("got %d lines of skipped firings, want 2", n)
+	}
+	missed := got[len(got)-1].Missed
+	for o, want := range map[campaign.FiringOutcome]int64{campaign.FiringLaunched: 1, campaign.FiringSkipped: 2, campaign.FiringMissed: missed, campaign.FiringFailed: 0} {
+		if n := d.fired.of(o); n != want || o == campaign.FiringMissed && n == 0 {
+			t.Errorf("%s: got a count of %d, want %d", o, n, want)
+		}
+	}
+}

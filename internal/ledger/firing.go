@@ -1,0 +1,33 @@
+package ledger
+
+import (
+	"strconv"
+
+	"campaignd/campaign"
+)
+
+// FiringsKept is how many firings of a campaign a ledger keeps.
+const FiringsKept = 1000
+
+// FiringClause is the end of a SELECT of firings that reads what f asks for, with its arguments.
+// dialect is that of RunClause.
+func FiringClause(f campaign.FiringFilter, dialect string) (sql string, args []any) {
+	sql, args = " WHERE campaign = "+dialect+"1", []any{f.Campaign}
+	if f.Open {
+		sql += " AND outcome IN ('launching', 'waiting')"
+	}
+	sql += " ORDER BY at DESC, key DESC"
+	if f.Limit > 0 {
+		args = append(args, int64(f.Limit))
+		sql += " LIMIT " + dialect + strconv.Itoa(len(args))
+	}
+	return sql, args
+}
+
+// ScanFiring reads campaign, key, at, missed, missed_since, since, outcome, detail and run.
+func ScanFiring(scan func(...any) error) (f campaign.Firing, err error) {
+	var at, missedSince, since int64
+	err = scan(&f.Campaign, &f.Key, &at, &f.Missed, &missedSince, &since, &f.Outcome, &f.Detail, &f.Run)
+	f.At, f.MissedSince, f.Since = TimeOf(at), TimeOf(missedSince), TimeOf(since)
+	return f, err
+}

@@ -1,0 +1,82 @@
+package ledgertest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaignd/campaign"
+)
+
+// note stores a firing and says whether its outcome changed.
+func (f *fixture) note(firing campaign.Firing) bool {
+	f.Helper()
+	changed, err := f.l.NoteFiring(f.ctx, firing)
+	f.ok(err)
+	return changed
+}
+
+// firings reads the firings that the filter selects.
+func (f *fixture) firings(filter campaign.FiringFilter) []campaign.Firing {
+	f.Helper()
+	all, err := f.l.Firings(f.ctx, filter)
+	f.ok(err)
+	return all
+}
+
+var firingPromises = []promise{
+	{"AFiringKeepsItsFinalOutcome", func(f *fixture) {
+		at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+		firing := campaign.Firing{Campaign: "spring", Key: "2026-03-02T09:00", At: at, Missed: 7, MissedSince: at.Add(-7 * time.Hour),
+			Since: at.Add(time.Second), Outcome: campaign.FiringWaiting, Detail: "spring-1 is running"}
+		if !f.note(firing) || f.note(firing) {
+			f.Error("a firing that was noted twice: want a change at first only")
+		}
+		firing.Outcome, firing.Since, firing.Detail = campaign.FiringLaunching, at.Add(time.Minute), ""
+		if !f.note(firing) {
+			f.Error("waiting to launching: got no change, want one")
+		}
+		firing.Detail = "the service does not answer"
+		if f.note(firing) {
+			f.Error("another detail: got a change of the outcome, want none")
+		}
+		firing.Outcome, firing.Run = campaign.FiringLaunched, 3
+		if !f.note(firing) {
+			f.Error("launching to launched: got no change, want one")
+		}
+		late := firing
+		late.Outcome, late.Run, late.Detail = campaign.FiringFailed, 0, "too late"
+		if f.note(late) {
+			f.Error("a final outcome changed, want it kept")
+		}
+		if diff := cmp.Diff([]campaign.Firing{firing}, f.firings(campaign.FiringFilter{Campaign: "spring"})); diff != "" {
+			f.Errorf("firings -want +got:\n%s", diff)
+		}
+	}},
+	{"FiringsAreReadNewestFirst", func(f *fixture) {
+		at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+		for i, outcome := range []campaign.FiringOutcome{campaign.FiringWaiting, campaign.FiringSkipped, campaign.FiringLaunching, campaign.FiringMissed} {
+			f.note(campaign.Firing{Campaign: "spring", Key: fmt.Sprint("k", i), At: at.Add(time.Duration(i) * time.Hour), Outcome: outcome})
+		}
+		f.note(campaign.Firing{Campaign: "summer", Key: "k", At: at, Outcome: campaign.FiringWaiting})
+		for _, tt := range []struct {
+			filter campaign.FiringFilter
+			want   []string
+		}{
+			{campaign.FiringFilter{Campaign: "spring"}, []string{"k3", "k2", "k1", "k0"}},
+			{campaign.FiringFilter{Campaign: "spring", Limit: 2}, []string{"k3", "k2"}},
+			{campaign.FiringFilter{Campaign: "spring", Open: true}, []string{"k2", "k0"}},
+			{campaign.FiringFilter{Campaign: "spring", Open: true, Limit: 1}, []string{"k2"}},
+			{campaign.FiringFilter{Campaign: "autumn"}, nil},
+		} {
+			var got []string
+			for _, firing := range f.firings(tt.filter) {
+				got = append(got, firing.Key)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				f.Errorf("%+v: keys -want +got:\n%s", tt.filter, diff)
+			}
+		}
+	}},
+}

@@ -1,0 +1,54 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	sqlFiringOutcome = `SELECT outcome FROM firing WHERE campaign = $1 AND key = $2 FOR UPDATE`
+	sqlNoteFiring    = `INSERT INTO firing (campaign, key, at, missed, missed_since, since, outcome, detail, run)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (campaign, key) DO UPDATE SET since = excluded.since, outcome = excluded.outcome, detail = excluded.detail,
+			run = excluded.run WHERE firing.outcome IN ('launching', 'waiting')`
+	sqlDropFirings = `DELETE FROM firing WHERE campaign = $1 AND outcome NOT IN ('launching', 'waiting')
+		AND at < (SELECT at FROM firing WHERE campaign = $1 ORDER BY at DESC LIMIT 1 OFFSET $2)`
+)
+
+// NoteFiring implements campaign.FiringLedger.
+func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed bool, err error) {
+	err = l.change(ctx, l.sender, "", func(t *tx) error {
+		var was string
+		err := t.do(row(&was, sqlFiringOutcome, plainText(f.Campaign), plainText(f.Key)))
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		if outcome := campaign.FiringOutcome(was); was != "" && !outcome.Open() {
+			changed = false
+			return nil
+		}
+		var n int64
+		if err := t.do(stmt(&n, sqlNoteFiring, plainText(f.Campaign), plainText(f.Key), ledger.Millis(f.At), f.Missed,
+			ledger.Millis(f.MissedSince), ledger.Millis(f.Since), string(f.Outcome),
+			plainText(ledger.Clip(f.Detail, ledger.MaxDetail)), int64(f.Run))); err != nil {
+			return err
+		}
+		changed = n > 0 && was != string(f.Outcome) // n is 0 if another replica gave it a final outcome meanwhile
+		return t.do(stmt(nil, sqlDropFirings, plainText(f.Campaign), ledger.FiringsKept-1))
+	})
+	return changed, err
+}
+
+const sqlFirings = `SELECT campaign, key, at, missed, missed_since, since, outcome, detail, run FROM firing`
+
+// Firings implements campaign.FiringLedger.
+func (l *Ledger) Firings(ctx context.Context, f campaign.FiringFilter) (all []campaign.Firing, err error) {
+	clause, args := ledger.FiringClause(f, "$")
+	err = l.read(ctx, l.sender, list(&all, ledger.ScanFiring, sqlFirings+clause, args...))
+	return all, err
+}

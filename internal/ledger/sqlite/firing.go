@@ -1,0 +1,55 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const (
+	sqlFiringOutcome = `SELECT outcome FROM firing WHERE campaign = ? AND key = ?`
+	sqlNoteFiring    = `INSERT INTO firing (campaign, key, at, missed, missed_since, since, outcome, detail, run)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (campaign, key) DO UPDATE SET since = excluded.since, outcome = excluded.outcome, detail = excluded.detail,
+			run = excluded.run`
+	sqlDropFirings = `DELETE FROM firing WHERE campaign = ?1 AND outcome NOT IN ('launching', 'waiting')
+		AND at < (SELECT at FROM firing WHERE campaign = ?1 ORDER BY at DESC LIMIT 1 OFFSET ?2)`
+)
+
+// NoteFiring implements campaign.FiringLedger.
+func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed bool, err error) {
+	err = l.write(ctx, results, func(t *tx) error {
+		var was campaign.FiringOutcome
+		err := t.row(sqlFiringOutcome, args(f.Campaign, f.Key), &was)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if changed = was != f.Outcome; was != "" && !was.Open() {
+			changed = false
+			return nil
+		}
+		if _, err := t.exec(sqlNoteFiring, f.Campaign, f.Key, ledger.Millis(f.At), f.Missed, ledger.Millis(f.MissedSince),
+			ledger.Millis(f.Since), string(f.Outcome), ledger.Clip(f.Detail, ledger.MaxDetail), int64(f.Run)); err != nil {
+			return err
+		}
+		_, err = t.exec(sqlDropFirings, f.Campaign, ledger.FiringsKept-1)
+		return err
+	})
+	return changed, err
+}
+
+const sqlFirings = `SELECT campaign, key, at, missed, missed_since, since, outcome, detail, run FROM firing`
+
+// Firings implements campaign.FiringLedger.
+func (l *Ledger) Firings(ctx context.Context, f campaign.FiringFilter) (all []campaign.Firing, err error) {
+	clause, args := ledger.FiringClause(f, "?")
+	err = l.read().each(ctx, sqlFirings+clause, args, func(scan scanFunc) error {
+		firing, err := ledger.ScanFiring(scan)
+		all = append(all, firing)
+		return err
+	})
+	return all, err
+}
