@@ -120,6 +120,8 @@ type Line struct {
 	DeliveredAt,
 	ReadAt,
 	FailedAt time.Time
-	RequestID string // x-request-id of a refusal or doubt
-	TraceID   string // meta.traceId of a refusal or doubt
+	// DoubtSince is when the doubt of a row began that is in doubt or unknown.
+	DoubtSince time.Time
+	RequestID  string // x-request-id of a refusal or doubt
+	TraceID    string // meta.traceId of a refusal or doubt
 }

@@ -16,7 +16,7 @@ name: spring-sale
 template: {name: spring_sale, language: en_US, body: ["{{ .first_name }}", '{{ .discount }}'],
   header: {image: {assetId: ast_1}}, buttons: [{type: url, text: "{{ .slug }}"}]}
 recipients: {validate: possible, columns: {to: phone}}
-policies: {on_uncertain: hold, doubt_window: 900s}
+policies: {on_uncertain: hold, doubt_window: 2400s}
 `
 	if got := campaign.Differences([]byte(springFile), []byte(same)); got != nil {
 		t.Errorf("differences = %q, want none", got)

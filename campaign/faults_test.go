@@ -176,7 +176,7 @@ func TestEveryFailureIsReturnedAndCanBeTriedAgain(t *testing.T) {
 				if b, ok := l.(brittle); ok {
 					l = brittle{tells, b.fuse}
 				}
-				_, err := campaign.ReadUncertainty(ctx, l, run, 5)
+				_, err := campaign.ReadUncertainty(ctx, l, run, 5, alwaysListening())
 				return err
 			}
 		}},

@@ -14,7 +14,7 @@ import (
 
 // The defaults of a campaign file.
 const (
-	defaultDoubtWindow = Duration(15 * time.Minute)
+	defaultDoubtWindow = Duration(40 * time.Minute)
 	defaultGrace       = Duration(30 * time.Minute)
 	defaultMisfire     = "skip"
 )

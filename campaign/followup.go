@@ -29,6 +29,7 @@ type FollowUpLedger interface {
 	ImportLedger
 	ReportLedger
 	JobLedger
+	ListenLedger
 }
 
 // FollowUpInput asks for a follow-up run: a new run whose frozen list is selected rows of Parent.
@@ -219,7 +220,14 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 		return err
 	}
 	p := f.in.Parent
-	settled := p.EndedAt.Add(def.Policies.DoubtWindow.Std()) // a cancelled run does not wait for it
+	var settled time.Time // the end of a doubt window for which a cancelled run did not wait
+	if doubtful > 0 && p.State == Cancelled {
+		listening, err := ReadListening(ctx, f.in.Ledger, nil, now)
+		if err != nil {
+			return err
+		}
+		settled = listening.Ends(p.EndedAt, def.Policies.DoubtWindow.Std())
+	}
 	switch {
 	case rows == 0 && f.Elsewhere > 0:
 		return fmt.Errorf("%w: %s in another follow-up run already of those of %s that are %s; `campaignd runs` lists it",
@@ -230,8 +238,9 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 			ErrNobody, f.NoID)
 	case rows == 0:
 		return fmt.Errorf("%w: %s has no row that is %s; see `campaignd report %[2]s`", ErrNobody, p.ID(), f.where)
-	case doubtful > 0 && p.State == Cancelled && now.Before(settled):
-		return fmt.Errorf("%w: %s in doubt when %s was cancelled, and a webhook may still prove them sent; wait until %s",
+	case now.Before(settled):
+		return fmt.Errorf("%w: %s in doubt when %s was cancelled, and a webhook may still prove them sent; "+
+			"wait until %s, while `campaignd serve` takes webhooks",
 			ErrNotNow, spelling.Count(doubtful, "row was", "rows were"), p.ID(), settled.Format(time.RFC3339))
 	case early > 0 && !f.in.Early:
 		return fmt.Errorf("%w: %s failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",

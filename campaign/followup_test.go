@@ -21,6 +21,10 @@ type fixedRows struct {
 	lines []campaign.Line
 }
 
+func (l *fixedRows) Listened(context.Context, time.Time) ([]campaign.Span, error) {
+	return []campaign.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, nil
+}
+
 func (l *fixedRows) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
 	if no != l.no {
 		return l.Ledger.Lines(ctx, no)
@@ -210,7 +214,7 @@ func TestUncertainRowsAreListedWithTheirEvidence(t *testing.T) {
 		campaign.Line{Status: campaign.Unknown, Reason: "time_out", Connection: "conn_1", Attempts: 2, RequestID: "r", TraceID: "t"},
 		campaign.Line{Status: campaign.InDoubt, Code: "http_502"}, campaign.Line{Status: campaign.Read, Reason: "time_out"},
 		campaign.Line{Status: campaign.Unknown, Reason: "accepted_no_id"}, campaign.Line{Status: campaign.Unknown, Reason: "time_out"})
-	got, err := campaign.ReadUncertainty(t.Context(), l, run, 3)
+	got, err := campaign.ReadUncertainty(t.Context(), l, run, 3, alwaysListening())
 	want := campaign.Uncertainty{Run: "a-1", InDoubt: 1, Unknown: 3,
 		ByReason: map[string]int64{"time_out": 2, "http_502": 1, "accepted_no_id": 1}, Rows: []campaign.Doubtful{
 			{Row: 1, To: l.lines[0].To, Status: campaign.Unknown, Connection: "conn_1", Reason: "time_out", Attempts: 2,

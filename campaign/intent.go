@@ -165,18 +165,18 @@ type SendLedger interface {
 	// Record merges results. A doubt with a stale epoch is dropped, because the new owner's Recover
 	// has written it.
 	Record(ctx context.Context, rs []Result) error
-	// Resolve applies the policy to doubts of the segment that began before olderThan:
-	// UncertainHold makes them unknown, UncertainResend deferred with the flag
-	// maybe_duplicate. Rows with NoResend always become unknown. It returns how many.
-	Resolve(ctx context.Context, l Lease, olderThan time.Time, p OnUncertain) (int, error)
+	// Resolve applies the policy to doubts of the segment that began within the span: UncertainHold
+	// makes them unknown, UncertainResend deferred with the flag maybe_duplicate. Rows with NoResend
+	// always become unknown. It returns how many.
+	Resolve(ctx context.Context, l Lease, began Span, p OnUncertain) (int, error)
 	// Drop turns everything of the segment that is queued (at or above the mark, or deferred) into
 	// skipped(reason). For OverLimit it leaves what the budget has counted: deferred deliveries that
 	// were granted and not given back. It returns how many.
 	Drop(ctx context.Context, l Lease, reason SkipReason) (int, error)
 	// Park gives the segment back until wake, or for good when it is done. With a zero wake the
-	// ledger chooses the earliest due time of its deferred rows and doubts; a doubt is due
-	// doubtWindow after it began.
-	Park(ctx context.Context, l Lease, wake time.Time, doubtWindow time.Duration) (Parked, error)
+	// ledger chooses the earliest due time of its deferred rows and doubts; a doubt that began at
+	// since is due at ends(since).
+	Park(ctx context.Context, l Lease, wake time.Time, ends func(since time.Time) time.Time) (Parked, error)
 	// ReportLanes replaces what this owner reported of its lanes, for `why`.
 	ReportLanes(ctx context.Context, owner string, lanes []LaneReport) error
 }

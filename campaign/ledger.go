@@ -47,6 +47,7 @@ type Ledger interface {
 	FiringLedger
 	HoldLedger
 	LimitLedger
+	ListenLedger
 	Close() error
 }
 
@@ -142,8 +143,9 @@ type Swept struct {
 	Left      int
 }
 
-// EventLedger stores what webhooks report.
+// EventLedger stores what webhooks report, and when they were taken.
 type EventLedger interface {
+	ListenLedger
 	// Apply stores one batch durably. A status whose message is unknown is kept as an orphan.
 	Apply(ctx context.Context, e Events) (Applied, error)
 	// Sweep matches orphans: by message id, else by adoption (docs/protocol.md#adoption). It commits

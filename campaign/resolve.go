@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Doubtful is one row that may or may not have been sent, with the evidence that exists.
@@ -28,6 +29,10 @@ type Uncertainty struct {
 	Unknown  int64            `json:"unknown"`  // their doubt window is over; a late webhook may still prove them accepted
 	ByReason map[string]int64 `json:"by_reason"`
 	Rows     []Doubtful       `json:"rows"` // the first of them
+	// Late counts the unknown rows whose webhooks the service may still deliver, until LateUntil:
+	// webhooks were not taken all the time since the rows were sent.
+	Late      int64     `json:"late_webhooks,omitzero"`
+	LateUntil time.Time `json:"late_webhooks_until,omitzero"`
 }
 
 // WithoutID lists the reasons of rows that only a follow-up by that very reason sends again.
@@ -37,7 +42,7 @@ func (u Uncertainty) WithoutID() []string {
 
 // ReadUncertainty collects the uncertain rows of a run and lists at most limit of them. `resolve`
 // shows them to the operator.
-func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int) (Uncertainty, error) {
+func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int, listening Listening) (Uncertainty, error) {
 	e := Uncertainty{Run: run.ID(), ByReason: map[string]int64{}, Rows: []Doubtful{}}
 	for line, err := range l.Lines(ctx, run.No) {
 		if err != nil {
@@ -48,6 +53,12 @@ func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int) (U
 			e.InDoubt++
 		case Unknown:
 			e.Unknown++
+			if due := listening.Due(line.DoubtSince); !due.IsZero() {
+				e.Late++
+				if due.After(e.LateUntil) {
+					e.LateUntil = due
+				}
+			}
 		default:
 			continue
 		}

@@ -179,7 +179,7 @@ func schemaNotes() []note {
 				"This version refuses evidence.",
 			oneOf: uncertain(),
 			more:  func(s *jsonschema.Schema) { s.Default = string(UncertainHold) }},
-		{path: "policies.doubt_window", text: "How long a webhook may still settle a doubt.",
+		{path: "policies.doubt_window", text: "How long a webhook may still settle a doubt, counted while webhooks are taken.",
 			more: func(s *jsonschema.Schema) { s.Default = defaultDoubtWindow.String() }},
 		{path: "policies.approval", text: "Wait for `campaignd approve` after the import."},
 	}

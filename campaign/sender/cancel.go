@@ -121,10 +121,10 @@ func (c *canceller) dropSegment(ctx context.Context, l campaign.Lease) error {
 		return err
 	}
 	// The clocks of other replicas may be ahead of this one's.
-	if _, err := c.ledger.Resolve(ctx, l, now.Add(time.Hour), campaign.UncertainHold); err != nil {
+	if _, err := c.ledger.Resolve(ctx, l, campaign.Span{Until: now.Add(time.Hour)}, campaign.UncertainHold); err != nil {
 		return err
 	}
-	_, err := c.ledger.Park(ctx, l, now, time.Second)
+	_, err := c.ledger.Park(ctx, l, now, func(since time.Time) time.Time { return since })
 	return err
 }
 

@@ -111,11 +111,8 @@ func (p *planner) take(ctx context.Context, r *run, l campaign.Lease, now time.T
 			p.e.o.Log.Info("deliveries of an earlier owner are in doubt",
 				"run", r.id, "connection", p.number.connection, "deliveries", n)
 		}
-		older := now.Add(-r.doubtWindow)
-		if n, err = p.e.ledger.Resolve(ctx, l, older, r.policy); err != nil && !errors.Is(err, campaign.ErrFenced) {
-			return fmt.Errorf("resolve doubts: %w", err)
-		} else if n > 0 {
-			p.e.o.Log.Info("doubt window is over", "run", r.id, "deliveries", n, "policy", r.policy)
+		if err := p.resolve(ctx, r, l); err != nil {
+			return err
 		}
 		s.due(now) // deferred deliveries may be waiting
 	}
@@ -123,6 +120,26 @@ func (p *planner) take(ctx context.Context, r *run, l campaign.Lease, now time.T
 		p.segments = slices.Insert(p.segments, 0, s)
 	} else {
 		p.segments = append(p.segments, s)
+	}
+	return nil
+}
+
+// resolve decides the doubts of a segment whose window is over.
+func (p *planner) resolve(ctx context.Context, r *run, l campaign.Lease) error {
+	listening, err := p.e.listening.read(ctx)
+	if err != nil {
+		return err
+	}
+	for _, began := range listening.Over(r.doubtWindow) {
+		n, err := p.e.ledger.Resolve(ctx, l, began, r.policy)
+		switch {
+		case errors.Is(err, campaign.ErrFenced):
+			return nil
+		case err != nil:
+			return fmt.Errorf("resolve doubts: %w", err)
+		case n > 0:
+			p.e.o.Log.Info("doubt window is over", "run", r.id, "deliveries", n, "policy", r.policy)
+		}
 	}
 	return nil
 }

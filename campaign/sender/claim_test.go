@@ -42,8 +42,8 @@ func (l *claimLedger) Recover(_ context.Context, _ campaign.Lease, at time.Time)
 	return l.recover, nil
 }
 
-func (l *claimLedger) Resolve(_ context.Context, _ campaign.Lease, older time.Time, p campaign.OnUncertain) (int, error) {
-	l.older, l.policy, l.calls = older, p, l.calls+1
+func (l *claimLedger) Resolve(_ context.Context, _ campaign.Lease, began campaign.Span, p campaign.OnUncertain) (int, error) {
+	l.older, l.policy, l.calls = began.Until, p, l.calls+1
 	return l.over, l.resolveErr
 }
 

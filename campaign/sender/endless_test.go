@@ -66,7 +66,7 @@ func (l *endlessLedger) Renew(_ context.Context, leases []campaign.Lease, _ time
 	return leases, nil
 }
 
-func (l *endlessLedger) Park(context.Context, campaign.Lease, time.Time, time.Duration) (campaign.Parked, error) {
+func (l *endlessLedger) Park(context.Context, campaign.Lease, time.Time, func(time.Time) time.Time) (campaign.Parked, error) {
 	return campaign.Parked{Done: true}, nil
 }
 

@@ -19,6 +19,7 @@ type Ledger interface {
 	campaign.SendLedger
 	campaign.HoldLedger
 	campaign.JobLedger
+	campaign.ListenLedger
 }
 
 // Sender posts one message. Its error is always a *messaging.Error.
@@ -50,6 +51,8 @@ type Engine struct {
 	cancel  *canceller
 	poke    signal
 
+	listening *listening
+
 	refused map[campaign.RunNo]string // why this version cannot send a run; of the goroutine of Run
 
 	mu      sync.Mutex
@@ -68,7 +71,7 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 		o: o, ledger: l, sender: s, limiter: lim, rec: newRecorder(l, o), zones: newZones(o.Log), cancel: newCanceller(l, o),
 		refused: map[campaign.RunNo]string{}, poke: newSignal(), workers: map[string]*worker{}, runs: map[campaign.RunNo]*run{},
 	}
-	e.holds = newHolds(l, o, e.holdsChanged)
+	e.holds, e.listening = newHolds(l, o, e.holdsChanged), &listening{ledger: l, o: o}
 	return e, nil
 }
 

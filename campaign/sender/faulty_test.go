@@ -101,7 +101,7 @@ func (l *faultyLedger) Recover(context.Context, campaign.Lease, time.Time) (int,
 	return 0, l.begin("Recover")
 }
 
-func (l *faultyLedger) Resolve(context.Context, campaign.Lease, time.Time, campaign.OnUncertain) (int, error) {
+func (l *faultyLedger) Resolve(context.Context, campaign.Lease, campaign.Span, campaign.OnUncertain) (int, error) {
 	defer l.mu.Unlock()
 	return 0, l.begin("Resolve")
 }
@@ -182,7 +182,7 @@ func (l *faultyLedger) Drop(context.Context, campaign.Lease, campaign.SkipReason
 	return n, err
 }
 
-func (l *faultyLedger) Park(context.Context, campaign.Lease, time.Time, time.Duration) (campaign.Parked, error) {
+func (l *faultyLedger) Park(context.Context, campaign.Lease, time.Time, func(time.Time) time.Time) (campaign.Parked, error) {
 	err := l.begin("Park")
 	defer l.mu.Unlock()
 	if err == nil {

@@ -60,6 +60,9 @@ type Options struct {
 	// Wire is told of each attempt before its request is written; nil: what a killed process had posted
 	// is not known.
 	Wire Wire
+	// Repeats are the waits between the service's tries to deliver a webhook; default
+	// campaign.ServiceRepeats.
+	Repeats campaign.Repeats
 	// Log is where incidents are told; default: nowhere.
 	Log *slog.Logger
 }
@@ -108,6 +111,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Jitter == nil {
 		o.Jitter = func(_ string, d time.Duration) time.Duration { return d }
+	}
+	if o.Repeats == nil {
+		o.Repeats = campaign.ServiceRepeats()
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -208,16 +208,16 @@ func (g *gate) AcquireJob(ctx context.Context, name, owner string, d time.Durati
 	return a.lease, a.ok, err
 }
 
-func (g *gate) Resolve(ctx context.Context, l campaign.Lease, older time.Time, p campaign.OnUncertain) (int, error) {
-	return pass(g, "Resolve", whose(l), func() (int, error) { return g.Ledger.Resolve(ctx, l, older, p) })
+func (g *gate) Resolve(ctx context.Context, l campaign.Lease, began campaign.Span, p campaign.OnUncertain) (int, error) {
+	return pass(g, "Resolve", whose(l), func() (int, error) { return g.Ledger.Resolve(ctx, l, began, p) })
 }
 
 func (g *gate) Drop(ctx context.Context, l campaign.Lease, reason campaign.SkipReason) (int, error) {
 	return pass(g, "Drop", whose(l), func() (int, error) { return g.Ledger.Drop(ctx, l, reason) })
 }
 
-func (g *gate) Park(ctx context.Context, l campaign.Lease, wake time.Time, doubt time.Duration) (campaign.Parked, error) {
-	return pass(g, "Park", whose(l), func() (campaign.Parked, error) { return g.Ledger.Park(ctx, l, wake, doubt) })
+func (g *gate) Park(ctx context.Context, l campaign.Lease, wake time.Time, ends func(time.Time) time.Time) (campaign.Parked, error) {
+	return pass(g, "Park", whose(l), func() (campaign.Parked, error) { return g.Ledger.Park(ctx, l, wake, ends) })
 }
 
 func (g *gate) ReportLanes(ctx context.Context, owner string, lanes []campaign.LaneReport) error {
@@ -226,6 +226,14 @@ func (g *gate) ReportLanes(ctx context.Context, owner string, lanes []campaign.L
 
 func (g *gate) Apply(ctx context.Context, e campaign.Events) (campaign.Applied, error) {
 	return pass(g, "Apply", "", func() (campaign.Applied, error) { return g.Ledger.Apply(ctx, e) })
+}
+
+func (g *gate) Listen(ctx context.Context, s campaign.Span) error {
+	return only(g, "Listen", "", func() error { return g.Ledger.Listen(ctx, s) })
+}
+
+func (g *gate) Listened(ctx context.Context, after time.Time) ([]campaign.Span, error) {
+	return pass(g, "Listened", "", func() ([]campaign.Span, error) { return g.Ledger.Listened(ctx, after) })
 }
 
 func (g *gate) Sweep(ctx context.Context, now time.Time) (campaign.Swept, error) {

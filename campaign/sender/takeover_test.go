@@ -44,7 +44,7 @@ func (l *takeoverLedger) Recover(ctx context.Context, lease campaign.Lease, _ ti
 	return l.meets(ctx, lease, l.recover)
 }
 
-func (l *takeoverLedger) Resolve(ctx context.Context, lease campaign.Lease, _ time.Time, _ campaign.OnUncertain) (int, error) {
+func (l *takeoverLedger) Resolve(ctx context.Context, lease campaign.Lease, _ campaign.Span, _ campaign.OnUncertain) (int, error) {
 	return l.meets(ctx, lease, l.resolve)
 }
 

@@ -74,7 +74,13 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 	default:
 		return false, nil
 	}
-	parked, err := p.e.ledger.Park(ctx, s.lease, wake, s.run.doubtWindow)
+	listening, err := p.e.listening.read(ctx)
+	if err != nil {
+		return false, err
+	}
+	parked, err := p.e.ledger.Park(ctx, s.lease, wake, func(since time.Time) time.Time {
+		return listening.Ends(since, s.run.doubtWindow)
+	})
 	if err != nil {
 		return false, fmt.Errorf("park segment: %w", err)
 	}

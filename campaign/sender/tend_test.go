@@ -22,8 +22,8 @@ type parkLedger struct {
 	drop    error
 }
 
-func (l *parkLedger) Park(_ context.Context, _ campaign.Lease, wake time.Time, doubts time.Duration) (campaign.Parked, error) {
-	l.parked, l.windows = append(l.parked, wake), append(l.windows, doubts)
+func (l *parkLedger) Park(_ context.Context, _ campaign.Lease, wake time.Time, ends func(time.Time) time.Time) (campaign.Parked, error) {
+	l.parked, l.windows = append(l.parked, wake), append(l.windows, ends(time.Unix(1e9, 0)).Sub(time.Unix(1e9, 0)))
 	return campaign.Parked{Done: l.done}, l.park
 }
 

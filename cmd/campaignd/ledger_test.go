@@ -110,6 +110,7 @@ func TestARestoredLedgerSendsNobodyTwice(t *testing.T) {
 	const rows = 150
 	d := newDesk(t, nil)
 	d.env["CAMPAIGND_NUMBERS"] = "{conn_1: {rate: 40}}" // paced at 34.2 a second
+	d.env["CAMPAIGND_SENDING_REPEATS"] = "[100ms]"
 	d.write("list.csv", listOf(rows))
 	d.write("c.yaml", campaignFile+"policies: {doubt_window: 1s}\n")
 	d.sendUntil(10)

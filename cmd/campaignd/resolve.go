@@ -5,10 +5,12 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/daemon"
 	"campaignd/internal/spelling"
 )
 
@@ -35,8 +37,12 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 		if unknown != "" && unknown != "resend" && unknown != "keep" {
 			return usage(fmt.Errorf("--unknown %q is neither resend nor keep", unknown))
 		}
-		return p.withRun(cmd.Context(), toChange, args[0], func(l campaign.Ledger, r campaign.Run) error {
-			seen, err := campaign.ReadUncertainty(cmd.Context(), l, r, listedDoubts)
+		return p.withRunOf(cmd.Context(), toChange, args[0], func(l campaign.Ledger, c *daemon.Config, r campaign.Run) error {
+			listening, err := campaign.ReadListening(cmd.Context(), l, c.Sending.Waits(), time.Now())
+			if err != nil {
+				return err
+			}
+			seen, err := campaign.ReadUncertainty(cmd.Context(), l, r, listedDoubts, listening)
 			if err != nil {
 				return err
 			}
@@ -48,6 +54,9 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 				}
 				next = &f
 			}
+			if seen.Late > 0 {
+				fmt.Fprintf(p.stderr, "campaignd: %s\n", lateWebhooks(seen))
+			}
 			if o.json() {
 				return writeJSON(p.stdout, resolved(seen, next))
 			}
@@ -55,6 +64,12 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 		})
 	}
 	return cmd
+}
+
+// lateWebhooks warns of webhooks that may still come.
+func lateWebhooks(u campaign.Uncertainty) string {
+	return fmt.Sprintf("webhooks about %s of %s may still come until %s, because none were taken for a while: "+
+		"who is sent to again before may get the message twice", spelling.Count(u.Late, "unknown row", "unknown rows"), u.Run, clock(u.LateUntil))
 }
 
 // resolvedFacts is the answer of resolve in JSON.

@@ -207,6 +207,8 @@ type Sending struct {
 	Tick campaign.Duration `yaml:"tick" json:"tick"`
 	// First wait after a refusal that may be tried again, from 1ms to 10m.
 	Backoff campaign.Duration `yaml:"backoff" json:"backoff"`
+	// Waits of the service between its tries to deliver a webhook (docs/service.md#delivery-of-events).
+	Repeats []campaign.Duration `yaml:"repeats" json:"repeats"`
 	// Requests that may be open at once for each connection. It bounds memory and sockets: at
 	// 1,000 a second and answers of 500 ms, 500 are open at once.
 	InFlight int `yaml:"in_flight" json:"in_flight" jsonschema:"minimum=1,maximum=10000"`
@@ -239,9 +241,26 @@ func DefaultConfig() *Config {
 			Flush:    campaign.Duration(20 * time.Millisecond),
 			Tick:     campaign.Duration(250 * time.Millisecond),
 			Backoff:  campaign.Duration(5 * time.Second),
+			Repeats:  defaultRepeats(),
 			InFlight: 512,
 		},
 	}
+}
+
+// defaultRepeats are those of the service.
+func defaultRepeats() (all []campaign.Duration) {
+	for _, d := range campaign.ServiceRepeats() {
+		all = append(all, campaign.Duration(d))
+	}
+	return all
+}
+
+// Waits returns Repeats as campaign takes them.
+func (s Sending) Waits() (all campaign.Repeats) {
+	for _, d := range s.Repeats {
+		all = append(all, d.Std())
+	}
+	return all
 }
 
 // LoadConfig reads the defaults, then the YAML file path, then the environment, and validates the

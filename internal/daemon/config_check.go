@@ -220,6 +220,14 @@ func (s *Sending) check(request time.Duration) error {
 	); err != nil {
 		return err
 	}
+	for _, d := range s.Repeats {
+		if err := between("sending.repeats", d, time.Millisecond, 24*time.Hour); err != nil {
+			return err
+		}
+	}
+	if len(s.Repeats) == 0 || len(s.Repeats) > 20 {
+		return fmt.Errorf("sending.repeats: %d waits; give 1 to 20, such as [1m, 5m, 30m, 2h, 6h]", len(s.Repeats))
+	}
 	if s.InFlight < 1 || s.InFlight > 10000 {
 		return fmt.Errorf("sending.in_flight: %d is out of bounds; give 1 to 10000", s.InFlight)
 	}

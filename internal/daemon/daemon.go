@@ -206,7 +206,7 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 		Owner: d.owner, Only: only,
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
-		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff),
+		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff), Repeats: d.cfg.Sending.Waits(),
 		Pace: d.directory.pace, Origin: d.directory.sending, Log: d.log,
 	})
 }

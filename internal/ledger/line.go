@@ -82,6 +82,9 @@ func (k *lineOutcome) line(d campaign.Delivery, connection string, mark int64, a
 		}
 	default:
 		l.Reason = k.code
+		if k.state == Doubt || k.state == Unknown {
+			l.DoubtSince = TimeOf(k.at)
+		}
 	}
 	return l
 }
@@ -92,4 +95,11 @@ func ScanLane(scan func(...any) error) (r campaign.LaneReport, err error) {
 	err = scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &at)
 	r.At = TimeOf(at)
 	return r, err
+}
+
+// ScanSpan reads since and until.
+func ScanSpan(scan func(...any) error) (campaign.Span, error) {
+	var since, until int64
+	err := scan(&since, &until)
+	return campaign.Span{Since: TimeOf(since), Until: TimeOf(until)}, err
 }

@@ -17,8 +17,8 @@ type Unsettled struct {
 
 // Park says whether the segment is done, and otherwise when it may be claimed again. Deliveries
 // below the mark whose results are not recorded yet wake it at once, whatever wake says: if their
-// owner dies now, somebody must find them.
-func (s Segment) Park(u Unsettled, now, wake time.Time, doubtWindow time.Duration) (p campaign.Parked) {
+// owner dies now, somebody must find them. ends says when the window of a doubt is over.
+func (s Segment) Park(u Unsettled, now, wake time.Time, ends func(since time.Time) time.Time) (p campaign.Parked) {
 	if mutant.On("doubts_not_claimable") {
 		u.Doubts = 0
 	}
@@ -35,8 +35,10 @@ func (s Segment) Park(u Unsettled, now, wake time.Time, doubtWindow time.Duratio
 		if u.Deferred > 0 {
 			p.Wake = TimeOf(u.NextDue)
 		}
-		if ends := TimeOf(u.DoubtSince).Add(doubtWindow); u.Doubts > 0 && (p.Wake.IsZero() || ends.Before(p.Wake)) {
-			p.Wake = ends
+		if u.Doubts > 0 {
+			if over := ends(TimeOf(u.DoubtSince)); p.Wake.IsZero() || over.Before(p.Wake) {
+				p.Wake = over
+			}
 		}
 	}
 	p.Wake = TimeOf(Millis(p.Wake))

@@ -34,7 +34,7 @@ func TestAParkedSegmentWakesWhenItMust(t *testing.T) {
 			campaign.Parked{Wake: later(50)}},
 		"AWakeOfFineTimeIsRound": {5, Unsettled{}, later(9).Add(time.Microsecond), campaign.Parked{Wake: later(9)}},
 	} {
-		if got := (Segment{Hi: 8, Mark: c.mark}).Park(c.u, now, c.wake, window); got != c.want {
+		if got := (Segment{Hi: 8, Mark: c.mark}).Park(c.u, now, c.wake, func(since time.Time) time.Time { return since.Add(window) }); got != c.want {
 			t.Errorf("%s: parked %+v; want %+v", name, got, c.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,8 @@ type memory struct {
 	gate    chan struct{} // Apply waits until it can receive, or its context ends
 	sweeps  []time.Time
 	swept   campaign.Swept
+
+	listened []campaign.Span
 }
 
 func (m *memory) Apply(ctx context.Context, e campaign.Events) (campaign.Applied, error) {
@@ -51,6 +54,21 @@ func (m *memory) Sweep(context.Context, time.Time) (campaign.Swept, error) {
 	defer m.mu.Unlock()
 	m.sweeps = append(m.sweeps, time.Now())
 	return m.swept, m.fail
+}
+
+func (m *memory) Listen(_ context.Context, s campaign.Span) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail == nil {
+		m.listened = append(m.listened, s)
+	}
+	return m.fail
+}
+
+func (m *memory) Listened(context.Context, time.Time) ([]campaign.Span, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.listened), nil
 }
 
 func (m *memory) setFail(err error) {

@@ -90,7 +90,12 @@ func TestNoRequestIsHeldLongerThanTenSeconds(t *testing.T) {
 	})
 }
 
-type stuckLedger struct{ release chan struct{} }
+type stuckLedger struct {
+	campaign.ListenLedger
+	release chan struct{}
+}
+
+func (s *stuckLedger) Listen(context.Context, campaign.Span) error { return nil }
 
 func (s *stuckLedger) Apply(context.Context, campaign.Events) (campaign.Applied, error) {
 	<-s.release

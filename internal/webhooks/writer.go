@@ -10,7 +10,8 @@ import (
 	"campaignd/campaign"
 )
 
-// Run commits the requests that ServeHTTP queues and sweeps orphans, until ctx ends. Then it
+// Run commits the requests that ServeHTTP queues, sweeps orphans and records that webhooks are taken,
+// until ctx ends. Then it
 // commits the waiting requests, for at most Options.Drain, and returns. Stop the listener of the
 // HTTP server first: a request that comes after ctx has ended gets a 503. Run may be called once.
 // An error means that some requests were not committed; the service repeats them.
@@ -18,9 +19,10 @@ func (i *Intake) Run(ctx context.Context) error {
 	if !i.running.CompareAndSwap(false, true) {
 		return errors.New("webhooks: Run was called before")
 	}
-	var sweeper sync.WaitGroup
-	sweeper.Go(func() { i.sweepUntil(ctx) })
-	defer sweeper.Wait()
+	var beside sync.WaitGroup
+	beside.Go(func() { i.sweepUntil(ctx) })
+	beside.Go(func() { i.listenUntil(ctx) })
+	defer beside.Wait()
 	defer close(i.stopped)
 
 	// New requests are rejected as soon as ctx ends, even while a slow commit is under way.

@@ -113,6 +113,7 @@ numbers:
 	w.env = []string{
 		"CAMPAIGND_SENDING_LEASE=" + leaseTime.String(),
 		"CAMPAIGND_SENDING_TICK=100ms", "CAMPAIGND_SENDING_BACKOFF=200ms",
+		"CAMPAIGND_SENDING_REPEATS=" + "[200ms, 400ms, 800ms, 1s600ms, 3s, 6s, 6s, 6s, 6s, 6s]",
 		"CAMPAIGND_CAMPAIGNS=" + w.path("campaigns"),
 	}
 	if err := os.Mkdir(w.path("campaigns"), 0o700); err != nil {

@@ -31,7 +31,7 @@ var adoptionPromises = []promise{
 		if d := cmp.Diff(campaign.Funnel{Accepted: 2, Sent: 1, Delivered: 1, Read: 1, Adopted: 1}, funnel); d != "" {
 			f.Errorf("-want +got:\n%s", d)
 		}
-		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
 		f.ok(err)
 		if !p.Done {
 			f.Errorf("got %+v; want Done", p)
@@ -43,9 +43,9 @@ var adoptionPromises = []promise{
 		l := f.lease(r.No, long)
 		f.sent(l, 0, 1)
 		f.record(doubtful(l, 0))
-		_, err := f.l.Resolve(f.ctx, l, at(900), campaign.UncertainHold)
+		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(900)}, campaign.UncertainHold)
 		f.ok(err)
-		_, err = f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		_, err = f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
 		f.ok(err)
 		rs, err := f.l.FinishRuns(f.ctx)
 		f.ok(err)

@@ -86,7 +86,7 @@ var cancelPromises = []promise{
 		l := f.claimCancelled(false, r.No)[0]
 		_, err := f.l.Drop(f.ctx, l, campaign.RunCancelled)
 		f.ok(err)
-		p, err := f.l.Park(f.ctx, l, time.Now(), time.Second)
+		p, err := f.l.Park(f.ctx, l, time.Now(), After(time.Second))
 		f.ok(err)
 		_, err = f.l.FinishRuns(f.ctx)
 		f.ok(err)
@@ -101,7 +101,7 @@ var cancelPromises = []promise{
 		bound := f.lease(r.No, long)
 		f.sent(bound, 0, 1)
 		f.record(acceptance(bound, 0))
-		_, err := f.l.Park(f.ctx, bound, time.Now().Add(long), time.Minute)
+		_, err := f.l.Park(f.ctx, bound, time.Now().Add(long), After(time.Minute))
 		f.ok(err)
 		if ls := f.claimCancelled(true, r.No); len(ls) != 0 {
 			f.Errorf("of a run that is not to be cancelled claimed %+v; want length 0", ls)
@@ -136,9 +136,9 @@ var cancelPromises = []promise{
 		f.ok(err)
 		_, err = f.l.Drop(f.ctx, ls[0], campaign.RunCancelled)
 		f.ok(err)
-		_, err = f.l.Resolve(f.ctx, ls[0], time.Now(), campaign.UncertainHold)
+		_, err = f.l.Resolve(f.ctx, ls[0], campaign.Span{Until: time.Now()}, campaign.UncertainHold)
 		f.ok(err)
-		p, err := f.l.Park(f.ctx, ls[0], time.Now(), time.Second)
+		p, err := f.l.Park(f.ctx, ls[0], time.Now(), After(time.Second))
 		f.ok(err)
 		if !p.Done {
 			f.Errorf("parked %+v; want Done", p)
@@ -172,7 +172,7 @@ var overLimitPromises = []promise{
 		again := acceptance(l, 1)
 		again.Attempt = 2
 		f.record(again)
-		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
 		f.ok(err)
 		if !p.Done {
 			f.Errorf("parked %+v; want Done", p)

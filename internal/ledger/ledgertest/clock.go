@@ -71,7 +71,7 @@ var clockPromises = []struct {
 	{"AParkedSegmentWakesAtItsTime", func(f *clockFixture) {
 		r := f.imported(1)
 		l := f.lease(r.No, long)
-		if p, err := f.l.Park(f.ctx, l, f.Now().Add(time.Hour), time.Minute); err != nil || p.Done {
+		if p, err := f.l.Park(f.ctx, l, f.Now().Add(time.Hour), After(time.Minute)); err != nil || p.Done {
 			f.Fatalf("parked %+v, %v; want it open", p, err)
 		}
 		f.Pass(time.Hour - instant)

@@ -63,7 +63,7 @@ func (f *fixture) resendGivenBack() (campaign.Run, campaign.Lease) {
 // resolved applies a policy to the doubts that began before a time, and fails unless there were want.
 func (f *fixture) resolved(l campaign.Lease, before time.Time, p campaign.OnUncertain, want int) {
 	f.Helper()
-	n, err := f.l.Resolve(f.ctx, l, before, p)
+	n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: before}, p)
 	f.ok(err)
 	if n != want {
 		f.Errorf("%s resolved %d doubts from before %s, want %d", p, n, before.Format(time.TimeOnly), want)

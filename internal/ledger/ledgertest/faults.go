@@ -137,7 +137,7 @@ func failingSweep(f *fixture, faults Faults) {
 		if sum != want {
 			f.Fatalf("swept %+v in all after statement %d failed; want %+v. It was %s", sum, n, want, what)
 		}
-		if p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil || !p.Done {
+		if p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil || !p.Done {
 			f.Fatalf("parked %+v, %v; want it done", p, err)
 		}
 	}

@@ -26,7 +26,7 @@ var reportFaults = []faultyMethod{
 		l := f.lease(r.No, long)
 		f.sent(l, 0, 1)
 		f.record(acceptance(l, 0))
-		if p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil || !p.Done {
+		if p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil || !p.Done {
 			f.Fatalf("parked %+v, %v; want it done", p, err)
 		}
 		return func(ctx context.Context) error { _, _, err := f.l.Tallies(ctx, r.No); return err }

@@ -64,7 +64,7 @@ var runFaults = []faultyMethod{
 	}},
 	{"SetWantedCancel", func(f *fixture, _ Faults) func(context.Context) error {
 		no := f.imported(1).No
-		if _, err := f.l.Park(f.ctx, f.lease(no, long), at(0).AddDate(50, 0, 0), time.Minute); err != nil {
+		if _, err := f.l.Park(f.ctx, f.lease(no, long), at(0).AddDate(50, 0, 0), After(time.Minute)); err != nil {
 			f.Fatalf("parking: %v; want no error", err)
 		}
 		return func(ctx context.Context) error { _, err := f.l.SetWanted(ctx, no, campaign.WantCancel); return err }
@@ -90,7 +90,7 @@ var runFaults = []faultyMethod{
 			l := f.lease(f.imported(1).No, long)
 			f.sent(l, 0, 1)
 			f.record(acceptance(l, 0))
-			if p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil || !p.Done {
+			if p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil || !p.Done {
 				f.Fatalf("parked %+v, %v; want it done", p, err)
 			}
 		}

@@ -101,7 +101,7 @@ var sendFaults = []faultyMethod{
 		never.NoResend = true
 		f.record(doubtful(l, 0), never)
 		return func(ctx context.Context) error {
-			n, err := f.l.Resolve(ctx, l, at(100), campaign.UncertainResend)
+			n, err := f.l.Resolve(ctx, l, campaign.Span{Until: at(100)}, campaign.UncertainResend)
 			return none(f, n, err)
 		}
 	}},
@@ -114,6 +114,9 @@ var sendFaults = []faultyMethod{
 	}},
 	{"Park", func(f *fixture, _ Faults) func(context.Context) error {
 		_, l := f.retried()
-		return func(ctx context.Context) error { _, err := f.l.Park(ctx, l, time.Time{}, time.Minute); return err }
+		return func(ctx context.Context) error {
+			_, err := f.l.Park(ctx, l, time.Time{}, After(time.Minute))
+			return err
+		}
 	}},
 }

@@ -24,6 +24,11 @@ const (
 	gone = -time.Second
 )
 
+// After is a doubt window that lasts d, whether webhooks are taken or not.
+func After(d time.Duration) func(since time.Time) time.Time {
+	return func(since time.Time) time.Time { return since.Add(d) }
+}
+
 // fixture is a ledger with the steps that many promises need.
 type fixture struct {
 	*testing.T

@@ -291,7 +291,7 @@ var intentPromises = []promise{
 		l := f.lease(r.No, long)
 		f.sent(l, 0, 1)
 		f.record(doubtful(l, 0))
-		_, err := f.l.Resolve(f.ctx, l, at(50), campaign.UncertainResend)
+		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainResend)
 		f.ok(err)
 		f.record(acceptance(l, 0))
 		g := f.intend(retry(l, 1, 0, 2))

@@ -133,9 +133,9 @@ var leasePromises = []promise{
 			f.Errorf("renewed %+v, %v; want no error, length 1, Epoch %+v", ls, err, l.Epoch)
 		}
 		_, err := f.l.Recover(f.ctx, old, at(1))
-		_, err2 := f.l.Resolve(f.ctx, old, at(999), campaign.UncertainResend)
+		_, err2 := f.l.Resolve(f.ctx, old, campaign.Span{Until: at(999)}, campaign.UncertainResend)
 		_, err3 := f.l.Drop(f.ctx, old, campaign.Expired)
-		_, err4 := f.l.Park(f.ctx, old, time.Time{}, time.Minute)
+		_, err4 := f.l.Park(f.ctx, old, time.Time{}, After(time.Minute))
 		for i, err := range []error{err, err2, err3, err4, f.l.Release(f.ctx, old, []int64{0, 1})} {
 			if !errors.Is(err, campaign.ErrFenced) {
 				f.Errorf("decision %d of the old owner: %v, want ErrFenced", i, err)

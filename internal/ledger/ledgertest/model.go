@@ -266,7 +266,7 @@ func (m *machine) Resolve(t *rapid.T) {
 			}
 		}
 	}
-	if n, err := m.f.l.Resolve(m.f.ctx, m.lease, time.Now().Add(time.Hour), policy); err != nil || n != want {
+	if n, err := m.f.l.Resolve(m.f.ctx, m.lease, campaign.Span{Until: time.Now().Add(time.Hour)}, policy); err != nil || n != want {
 		t.Fatalf("resolved %d %v, want %d", n, err, want)
 	}
 }
@@ -294,7 +294,7 @@ func (m *machine) Park(t *rapid.T) {
 	if !m.held {
 		t.Skip("no lease")
 	}
-	p, err := m.f.l.Park(m.f.ctx, m.lease, at(0), time.Minute)
+	p, err := m.f.l.Park(m.f.ctx, m.lease, at(0), After(time.Minute))
 	if err != nil || p.Done == m.open() {
 		t.Fatalf("parked %+v %v, open %v: %+v; want no error, Done other than %+v", p, err, m.open(), m.rows, m.open())
 	}

@@ -32,7 +32,7 @@ func (f *fixture) spread(segments int64) campaign.Run {
 // ended parks a segment and fails unless it is done.
 func (f *fixture) ended(l campaign.Lease) {
 	f.Helper()
-	p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+	p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
 	f.ok(err)
 	if !p.Done {
 		f.Errorf("segment %d: parked %+v, want Done", l.Index, p)

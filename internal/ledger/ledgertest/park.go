@@ -55,7 +55,7 @@ var parkPromises = []promise{
 		l := f.lease(r.No, long)
 		f.sent(l, 0, 4)
 		f.record(acceptance(l, 0), refusal(l, 1), acceptance(l, 2), acceptance(l, 3))
-		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
 		f.ok(err)
 		if !p.Done {
 			f.Errorf("got %+v; want Done", p)
@@ -70,7 +70,7 @@ var parkPromises = []promise{
 		l := f.lease(r.No, long)
 		f.sent(l, 0, 1)
 		f.record(doubtful(l, 0))
-		p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute)
+		p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute))
 		f.ok(err)
 		if p.Done || !p.Wake.Equal(at(61)) {
 			f.Errorf("parked %+v, want its wake a window after the doubt began", p)
@@ -83,7 +83,7 @@ var parkPromises = []promise{
 		r := f.imported(1)
 		l := f.lease(r.No, long)
 		f.sent(l, 0, 1)
-		p, err := f.l.Park(f.ctx, l, time.Now().Add(time.Hour), time.Minute)
+		p, err := f.l.Park(f.ctx, l, time.Now().Add(time.Hour), After(time.Minute))
 		f.ok(err)
 		if p.Done || p.Wake.After(time.Now()) {
 			f.Errorf("got %+v; want not Done, Wake not after %+v", p, time.Now())
@@ -98,7 +98,7 @@ var parkPromises = []promise{
 		f.sent(l, 0, 1)
 		soon := time.Now().Add(time.Hour)
 		f.record(deferral(l, 0, soon))
-		p, err := f.l.Park(f.ctx, l, soon, time.Minute)
+		p, err := f.l.Park(f.ctx, l, soon, After(time.Minute))
 		f.ok(err)
 		if p.Done || p.Wake.Sub(soon).Abs() > time.Millisecond {
 			f.Errorf("%+v, want %s", p, soon)
@@ -115,7 +115,7 @@ var parkPromises = []promise{
 		l := f.lease(r.No, long)
 		f.sent(l, 0, 3)
 		f.record(deferral(l, 0, at(500)), deferral(l, 1, at(400)), doubtful(l, 2))
-		p, err := f.l.Park(f.ctx, l, time.Time{}, 10*time.Minute)
+		p, err := f.l.Park(f.ctx, l, time.Time{}, After(10*time.Minute))
 		f.ok(err)
 		if p.Done || !p.Wake.Equal(at(400)) {
 			f.Errorf("got %+v; want not Done, Wake %+v", p, at(400))
@@ -148,7 +148,7 @@ var parkPromises = []promise{
 // parked fails unless Park leaves the segment open until want. It allows for the time of the test.
 func (f *fixture) parked(l campaign.Lease, wake time.Time, window time.Duration, want time.Time) {
 	f.Helper()
-	p, err := f.l.Park(f.ctx, l, wake, window)
+	p, err := f.l.Park(f.ctx, l, wake, After(window))
 	f.ok(err)
 	if p.Done || p.Wake.Before(want.Add(-instant)) || p.Wake.After(want) && p.Wake.After(time.Now()) {
 		f.Errorf("parked until %s, done %v; want %s, not done", p.Wake, p.Done, want)
@@ -158,7 +158,7 @@ func (f *fixture) parked(l campaign.Lease, wake time.Time, window time.Duration,
 // sleeps gives a segment with an open doubt back, and fails unless it sleeps.
 func (f *fixture) sleeps(l campaign.Lease, doubtWindow time.Duration) {
 	f.Helper()
-	if p, err := f.l.Park(f.ctx, l, time.Time{}, doubtWindow); err != nil || p.Done || !p.Wake.After(time.Now()) {
+	if p, err := f.l.Park(f.ctx, l, time.Time{}, After(doubtWindow)); err != nil || p.Done || !p.Wake.After(time.Now()) {
 		f.Fatalf("parked %+v, %v; want it open, and to wake later", p, err)
 	}
 }

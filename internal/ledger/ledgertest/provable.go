@@ -182,7 +182,7 @@ func SettleDoubts(b *testing.B, l campaign.Ledger) {
 					b.Fatal(err)
 				}
 			}
-			if p, err := l.Park(b.Context(), s, time.Time{}, 24*time.Hour); err != nil || p.Done {
+			if p, err := l.Park(b.Context(), s, time.Time{}, After(24*time.Hour)); err != nil || p.Done {
 				b.Fatalf("parked %+v, %v; want it open", p, err)
 			}
 		}

@@ -30,7 +30,7 @@ var reportPromises = []promise{
 		young := doubtful(l, 10)
 		young.At = at(90)
 		f.record(young)
-		_, err := f.l.Resolve(f.ctx, l, at(50), campaign.UncertainHold)
+		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold)
 		f.ok(err)
 		got, funnel, err := f.l.Tallies(f.ctx, r.No)
 		f.ok(err)

@@ -21,7 +21,7 @@ var resultPromises = []promise{
 			0: {Status: campaign.Accepted, MessageID: messageID(r.No, 0), AcceptedAt: at(1)},
 			1: {Status: campaign.Refused, Code: "send_recipient_permanent", RequestID: "req-1", TraceID: "trace-1"},
 			2: {Status: campaign.Queued, Reason: "send_retryable"},
-			3: {Status: campaign.InDoubt, Reason: "time_out"},
+			3: {Status: campaign.InDoubt, Reason: "time_out", DoubtSince: at(1)},
 		} {
 			want.Delivery = deliveries(seq, seq+1)[0]
 			want.Run, want.Connection, want.Attempts = r.No, "conn_1", 1
@@ -56,7 +56,7 @@ var resultPromises = []promise{
 		f.sent(l, 0, 6)
 		f.record(refusal(l, 0), deferral(l, 1, at(0)), doubtful(l, 2), doubtful(l, 3), deferral(l, 4, at(0)))
 		f.sentRetry(l, 6, 4, 2)
-		_, err := f.l.Resolve(f.ctx, l, at(50), campaign.UncertainHold)
+		_, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, campaign.UncertainHold)
 		f.ok(err)
 		_, err = f.l.Drop(f.ctx, l, campaign.Expired)
 		f.ok(err)
@@ -101,12 +101,12 @@ var resultPromises = []promise{
 		f.status(r.No, 1, campaign.Refused)
 		f.status(r.No, 2, campaign.Queued)
 		f.status(r.No, 3, campaign.InDoubt)
-		n, err := f.l.Resolve(f.ctx, l, at(99), campaign.UncertainResend) // its doubt began at(100), when it was recovered
+		n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(99)}, campaign.UncertainResend) // its doubt began at(100), when it was recovered
 		f.ok(err)
 		if n != 0 {
 			f.Errorf("%d doubts resolved: a stale doubt replaced the new owner's; want 0", n)
 		}
-		n, err = f.l.Resolve(f.ctx, l, at(101), campaign.UncertainResend)
+		n, err = f.l.Resolve(f.ctx, l, campaign.Span{Until: at(101)}, campaign.UncertainResend)
 		f.ok(err)
 		if n != 2 {
 			f.Errorf("%d doubts resolved, want 2", n)
@@ -127,7 +127,7 @@ var resultPromises = []promise{
 		noID = doubtful(l, 2)
 		noID.Code, noID.NoResend = "accepted_no_id", true
 		f.record(noID)
-		n, err := f.l.Resolve(f.ctx, l, at(999), campaign.UncertainResend)
+		n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(999)}, campaign.UncertainResend)
 		f.ok(err)
 		if n != 3 {
 			f.Errorf("resolved %d; want 3", n)
@@ -147,7 +147,7 @@ var resultPromises = []promise{
 			young := doubtful(l, 1)
 			young.At = at(60)
 			f.record(doubtful(l, 0), young)
-			n, err := f.l.Resolve(f.ctx, l, at(60), c.policy)
+			n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: at(60)}, c.policy)
 			f.ok(err)
 			if n != 1 {
 				f.Errorf("%s resolved %d; want 1", c.policy, n)
@@ -166,7 +166,7 @@ var resultPromises = []promise{
 			again := doubtful(l, 0)
 			again.Attempt = 2
 			f.record(again)
-			_, err = f.l.Resolve(f.ctx, l, at(50), c.policy)
+			_, err = f.l.Resolve(f.ctx, l, campaign.Span{Until: at(50)}, c.policy)
 			f.ok(err)
 			f.status(r.No, 0, campaign.Queued)
 		}

@@ -66,7 +66,7 @@ var spentPromises = []promise{
 			l := f.lease(r.No, long)
 			f.sent(l, 0, 2)
 			f.record(acceptance(l, 0), refusal(l, 1))
-			if _, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil {
+			if _, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil {
 				f.Fatalf("park: %v; want no error", err)
 			}
 		}
@@ -118,7 +118,7 @@ func aDoneSegmentIsCountedOnce(t *testing.T, l Tables) {
 	if err := l.Record(t.Context(), []campaign.Result{acceptance(lease, 0), acceptance(lease, 1), refusal(lease, 2), acceptance(lease, 3)}); err != nil {
 		t.Fatalf("record: %v; want no error", err)
 	}
-	if p, err := l.Park(t.Context(), lease, time.Time{}, time.Minute); err != nil || !p.Done {
+	if p, err := l.Park(t.Context(), lease, time.Time{}, After(time.Minute)); err != nil || !p.Done {
 		t.Fatalf("park: %+v, %v; want done and no error", p, err)
 	}
 	for _, forget := range []string{"", `DELETE FROM outcome`} {

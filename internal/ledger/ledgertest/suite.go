@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"FailureHolds", failureHoldPromises},
 		{"Adoption", adoptionPromises},
 		{"Doubts", doubtPromises},
+		{"Listening", listeningPromises},
 		{"WireLog", wireLogPromises},
 		{"Suppressions", suppressionPromises},
 		{"Companies", companyPromises},

@@ -134,7 +134,7 @@ func (f *fixture) goesOnReady(no campaign.RunNo) {
 		}
 		f.record(r)
 	}
-	if p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil || !p.Done {
+	if p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil || !p.Done {
 		f.Errorf("parked %+v, %v; want Done", p, err)
 	}
 	f.counted(no, map[campaign.Status]int64{campaign.Accepted: 4})
@@ -147,14 +147,14 @@ func (f *fixture) goesOnDoubtful(no campaign.RunNo) {
 	l := f.olderClaim(no, 2)
 	f.apply(event("wamid.x1", key(int64(no)*100+1), campaign.Sent, at(1)), event("wamid.x2", key(int64(no)*100+2), campaign.Sent, at(1)))
 	f.sweptAt(at(2), campaign.Swept{Adopted: 2})
-	if n, err := f.l.Resolve(f.ctx, l, time.Now(), campaign.UncertainHold); err != nil || n != 2 {
+	if n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: time.Now()}, campaign.UncertainHold); err != nil || n != 2 {
 		f.Errorf("resolved %d, %v; want 2", n, err)
 	}
 	f.sent(campaign.Lease{Segment: l.Segment, Epoch: l.Epoch}, 5, 6)
 	r := acceptance(l, 5)
 	r.Key = key(int64(no)*100 + 5)
 	f.record(r)
-	if p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil || !p.Done {
+	if p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil || !p.Done {
 		f.Errorf("parked %+v, %v; want Done", p, err)
 	}
 	f.counted(no, map[campaign.Status]int64{campaign.Accepted: 2, campaign.Sent: 2, campaign.Unknown: 2})
@@ -166,10 +166,10 @@ func (f *fixture) goesOnAdopting(no campaign.RunNo) {
 	f.sweptAt(at(5), campaign.Swept{Adopted: 4, Left: 1}) // one fits the retry in flight, too
 	l := f.olderClaim(no, 1)
 	f.sweptAt(at(5), campaign.Swept{Adopted: 1})
-	if n, err := f.l.Resolve(f.ctx, l, time.Now(), campaign.UncertainHold); err != nil || n != 1 {
+	if n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: time.Now()}, campaign.UncertainHold); err != nil || n != 1 {
 		f.Errorf("resolved %d, %v; want 1", n, err)
 	}
-	if p, err := f.l.Park(f.ctx, l, time.Time{}, time.Minute); err != nil || !p.Done {
+	if p, err := f.l.Park(f.ctx, l, time.Time{}, After(time.Minute)); err != nil || !p.Done {
 		f.Errorf("parked %+v, %v; want Done", p, err)
 	}
 	f.counted(no, map[campaign.Status]int64{campaign.Sent: 5, campaign.Unknown: 1})

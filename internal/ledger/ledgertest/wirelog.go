@@ -188,7 +188,7 @@ var wireLogPromises = []promise{
 		r := f.imported(3)
 		f.sent(f.leaseOf("dead", r.No, gone), 0, 3)
 		heir := f.leaseOf("heir", r.No, long)
-		p, err := f.l.Park(f.ctx, heir, time.Time{}, 1000*24*time.Hour)
+		p, err := f.l.Park(f.ctx, heir, time.Time{}, After(1000*24*time.Hour))
 		f.ok(err)
 		if p.Done || !p.Wake.After(time.Now()) {
 			f.Fatalf("parked: %+v, want until the doubts end", p)

@@ -301,7 +301,7 @@ const (
 
 // Park implements campaign.SendLedger, by the rule of ledger.Segment.Park. Facts that arrive at the
 // same time change nothing, because a settled delivery stays settled.
-func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time, doubtWindow time.Duration) (p campaign.Parked, err error) {
+func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time, ends func(since time.Time) time.Time) (p campaign.Parked, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		p = campaign.Parked{}
 		s, err := t.owned(lease)
@@ -316,7 +316,7 @@ func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time,
 			return err
 		}
 		u.Missing = s.Mark - s.Lo - below
-		p = s.Park(u, now, wake, doubtWindow)
+		p = s.Park(u, now, wake, ends)
 		until := ledger.Millis(p.Wake)
 		if !p.Wake.After(now) {
 			until = 0 // at once, even if the server's clock is behind

@@ -19,7 +19,7 @@ func TestAMarkIsRememberedUntilItsSegmentIsDone(t *testing.T) {
 	lease := ledgertest.ClaimAll(t, l, r.No)[0]
 	park := func(done bool) {
 		t.Helper()
-		p, err := l.Park(t.Context(), lease, time.Time{}, time.Hour)
+		p, err := l.Park(t.Context(), lease, time.Time{}, ledgertest.After(time.Hour))
 		if err != nil || p.Done != done {
 			t.Fatalf("parked %+v, %v; want done %v", p, err, done)
 		}

@@ -97,7 +97,7 @@ func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
 	}
 	<-upgraded
 	send(2900, 3000)
-	if p, err := old.Park(t.Context(), s, time.Time{}, time.Minute); err != nil || !p.Done {
+	if p, err := old.Park(t.Context(), s, time.Time{}, ledgertest.After(time.Minute)); err != nil || !p.Done {
 		t.Errorf("got %+v %v; want no error, Done", p, err)
 	}
 	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} { // an older program that starts now is refused

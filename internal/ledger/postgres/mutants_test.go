@@ -217,7 +217,7 @@ func TestEachMutationShows(t *testing.T) {
 			if err := l.Record(t.Context(), ledgertest.Acceptances(fresh, 2, 4)); err != nil {
 				t.Fatal(err)
 			}
-			p, err := l.Park(t.Context(), fresh, time.Time{}, time.Minute)
+			p, err := l.Park(t.Context(), fresh, time.Time{}, ledgertest.After(time.Minute))
 			return err == nil && p.Done
 		},
 	} {

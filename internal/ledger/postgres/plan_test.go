@@ -127,12 +127,12 @@ func everything(t *testing.T, l *Ledger) {
 	_, err = l.Recover(ctx, ls[0], now)
 	ok(err)
 	for _, p := range []campaign.OnUncertain{campaign.UncertainResend, campaign.UncertainHold} {
-		_, err = l.Resolve(ctx, ls[0], now.Add(time.Minute), p)
+		_, err = l.Resolve(ctx, ls[0], campaign.Span{Until: now.Add(time.Minute)}, p)
 		ok(err)
 	}
 	_, err = l.Drop(ctx, ls[0], campaign.Expired)
 	ok(err)
-	_, err = l.Park(ctx, ls[0], time.Time{}, time.Minute)
+	_, err = l.Park(ctx, ls[0], time.Time{}, ledgertest.After(time.Minute))
 	ok(err)
 	ok(l.ReportLanes(ctx, "a", []campaign.LaneReport{{Run: r.No, Connection: "conn_1", At: now}}))
 	_, err = l.FinishRuns(ctx)

@@ -170,7 +170,7 @@ func TestARestartedServerIsSentFromWithoutACallFailing(t *testing.T) {
 			t.Fatalf("got %+v, %v; want no error, Matched 1", a, err)
 		}
 	}
-	if p, err := l.Park(t.Context(), lease, time.Time{}, time.Minute); err != nil || !p.Done {
+	if p, err := l.Park(t.Context(), lease, time.Time{}, ledgertest.After(time.Minute)); err != nil || !p.Done {
 		t.Errorf("got %+v %v; want no error, Done", p, err)
 	}
 	if ps, err := l.Audit(t.Context(), r.No, 5); err != nil || len(ps) > 0 {

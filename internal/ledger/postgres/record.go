@@ -273,23 +273,23 @@ func (t *tx) unfenced(rs []receipt) (ours []receipt, err error) {
 
 const (
 	sqlResend = `UPDATE outcome SET state = 1 /* deferred */, flags = flags | 2 /* may be a duplicate */, next_due = $4
-		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND result_at < $3 AND $5 AND flags & 4 /* no resend */ = 0`
+		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND result_at >= $6 AND result_at < $3 AND $5 AND flags & 4 /* no resend */ = 0`
 	sqlEndDoubts = `UPDATE outcome SET state = 4 /* unknown */
-		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND result_at < $3`
+		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND result_at < $3 AND result_at >= $4`
 )
 
 // Resolve implements campaign.SendLedger.
-func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan time.Time, p campaign.OnUncertain) (n int, err error) {
+func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campaign.Span, p campaign.OnUncertain) (n int, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		s, err := t.owned(lease)
 		if err != nil {
 			return err
 		}
 		var again, ended int64
-		until := ledger.Millis(olderThan)
+		since, until := ledger.Millis(began.Since), ledger.Millis(began.Until)
 		err = t.do(
-			stmt(&again, sqlResend, s.First(), s.End(), until, ledger.Millis(time.Now()), p == campaign.UncertainResend),
-			stmt(&ended, sqlEndDoubts, s.First(), s.End(), until))
+			stmt(&again, sqlResend, s.First(), s.End(), until, ledger.Millis(time.Now()), p == campaign.UncertainResend, since),
+			stmt(&ended, sqlEndDoubts, s.First(), s.End(), until, since))
 		n = int(again + ended)
 		return err
 	})

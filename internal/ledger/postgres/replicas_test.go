@@ -162,7 +162,7 @@ func sendAll(t *testing.T, ctx context.Context, l *Ledger, no campaign.RunNo, wo
 			}
 			s.Mark = to
 		}
-		_, _ = l.Park(ctx, s, time.Time{}, time.Minute) // ErrFenced when it was taken over
+		_, _ = l.Park(ctx, s, time.Time{}, ledgertest.After(time.Minute)) // ErrFenced when it was taken over
 	}
 	t.Error("the run is not done; want it done within 2 minutes")
 }

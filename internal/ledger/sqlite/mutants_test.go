@@ -86,7 +86,7 @@ func TestEachMutationShows(t *testing.T) {
 		"follow_up_key_missing": func(t *testing.T, l *Ledger) bool { return ledgertest.FollowedTwice(t, l) },
 		"doubts_not_claimable": func(t *testing.T, l *Ledger) bool {
 			_, s := doubted(t, l)
-			p, err := l.Park(t.Context(), s, time.Time{}, time.Minute)
+			p, err := l.Park(t.Context(), s, time.Time{}, ledgertest.After(time.Minute))
 			return err == nil && p.Done
 		},
 	} {

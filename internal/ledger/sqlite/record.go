@@ -258,13 +258,13 @@ func (t *tx) merge(r *campaign.Result) error {
 
 const (
 	sqlOldDoubts = `SELECT rid, flags FROM outcome INDEXED BY outcome_open
-		WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */ AND state = 3 /* in doubt */ AND result_at < ?`
+		WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */ AND state = 3 /* in doubt */ AND result_at >= ? AND result_at < ?`
 	sqlEndDoubt = `UPDATE outcome SET state = 4 /* unknown */ WHERE rid = ?`
 	sqlResend   = `UPDATE outcome SET state = 1 /* deferred */, flags = flags | 2 /* may be a duplicate */, next_due = ? WHERE rid = ?`
 )
 
 // Resolve implements campaign.SendLedger.
-func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan time.Time, p campaign.OnUncertain) (n int, err error) {
+func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campaign.Span, p campaign.OnUncertain) (n int, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: 64, run: func(t *tx) error {
 		s, err := t.owned(lease)
 		if err != nil {
@@ -275,7 +275,7 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, olderThan ti
 			flags int
 		}
 		var doubts []doubt
-		if err := t.each(sqlOldDoubts, args(s.First(), s.End(), ledger.Millis(olderThan)), func(scan scanFunc) error {
+		if err := t.each(sqlOldDoubts, args(s.First(), s.End(), ledger.Millis(began.Since), ledger.Millis(began.Until)), func(scan scanFunc) error {
 			var d doubt
 			err := scan(&d.rid, &d.flags)
 			doubts = append(doubts, d)

@@ -1,0 +1,39 @@
+package sender
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// listening is when webhooks were taken, as this process last read it. It is safe for concurrent use.
+type listening struct {
+	ledger campaign.ListenLedger
+	o      Options
+
+	mu    sync.Mutex
+	spans []campaign.Span
+	at    time.Time // of the last reading
+}
+
+// listeningOld is the age at which a reading is repeated: what it says changes every
+// campaign.ListenEvery.
+const listeningOld = 2 * time.Second
+
+// read returns when webhooks were taken.
+func (l *listening) read(ctx context.Context) (campaign.Listening, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if l.at.IsZero() || now.Sub(l.at) >= listeningOld {
+		spans, err := l.ledger.Listened(ctx, now.Add(-campaign.ListenKept))
+		if err != nil {
+			return campaign.Listening{}, fmt.Errorf("read when webhooks were taken: %w", err)
+		}
+		l.spans, l.at = spans, now
+	}
+	return campaign.NewListening(l.spans, l.o.Repeats, now), nil
+}

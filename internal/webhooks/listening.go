@@ -1,0 +1,43 @@
+package webhooks
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// listenTime is the longest time of one record that webhooks are taken.
+const listenTime = 5 * time.Second
+
+// listenUntil records in the ledger that webhooks are taken, every campaign.ListenEvery until ctx
+// ends. While the ledger does not take the record, it does not take events either: what follows is a
+// span of its own.
+func (i *Intake) listenUntil(ctx context.Context) {
+	jitter := rand.New(rand.NewPCG(i.o.Seed, 0x6c697374656e)) // "listen": the purpose of the draws
+	// A record is whole although ctx ends meanwhile, and the last one follows that end.
+	lasting := context.WithoutCancel(ctx)
+	var span campaign.Span
+	record := func() {
+		ctx, cancel := context.WithTimeout(lasting, listenTime)
+		defer cancel()
+		if span.Until = time.Now().UTC(); span.Since.IsZero() {
+			span.Since = span.Until
+		}
+		if err := i.ledger.Listen(ctx, span); err != nil {
+			span.Since = time.Time{}
+		}
+	}
+	for {
+		record()
+		pause := time.NewTimer(campaign.ListenEvery - time.Duration(jitter.Int64N(int64(i.o.SweepJitter)+1)))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			record()
+			return
+		}
+	}
+}
