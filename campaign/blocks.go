@@ -6,15 +6,19 @@ package campaign
 type blocks struct {
 	run  RunNo
 	full int64 // deliveries in a segment, at most SegmentSize
+	bird int64 // deliveries in a segment of the canary
 	next int64 // index of the next segment
 	open map[blockKey]*block
 	used []*block // since the last take
 }
 
 type blockKey struct {
-	group  string
-	closed bool
+	group string
+	kind  blockKind
 }
+
+// blockKind keeps rows apart that are sent at other times.
+type blockKind struct{ closed, afterCanary bool }
 
 type block struct {
 	Segment
@@ -37,7 +41,7 @@ func newBlocks(run RunNo, full int64, segments []SegmentState) *blocks {
 	b := &blocks{run: run, full: full, open: map[blockKey]*block{}}
 	for _, s := range segments {
 		b.next = max(b.next, s.Index+1)
-		key := blockKey{s.Group, s.Closed}
+		key := blockKey{s.Group, blockKind{s.Closed, s.AfterCanary}}
 		if last := b.open[key]; last == nil || last.Index < s.Index {
 			b.open[key] = &block{Segment: s.Segment}
 		}
@@ -46,16 +50,20 @@ func newBlocks(run RunNo, full int64, segments []SegmentState) *blocks {
 }
 
 // assign gives a row its seq.
-func (b *blocks) assign(group string, closed bool) int64 {
-	key := blockKey{group, closed}
+func (b *blocks) assign(group string, kind blockKind) int64 {
+	key := blockKey{group, kind}
 	at := b.open[key]
 	full := b.full
-	if closed {
+	switch {
+	case kind.closed:
 		full = SegmentSize // no sender claims closed segments, so a few full ones do
+	case b.bird > 0 && !kind.afterCanary:
+		full = b.bird
 	}
 	if at == nil || at.Hi-at.Lo >= full {
 		lo := b.next * SegmentSize
-		at = &block{Segment: Segment{Run: b.run, Index: b.next, Group: group, Lo: lo, Hi: lo, Closed: closed}}
+		at = &block{Segment: Segment{Run: b.run, Index: b.next, Group: group, Lo: lo, Hi: lo,
+			Closed: kind.closed, AfterCanary: kind.afterCanary}}
 		b.open[key] = at
 		b.next++
 	}

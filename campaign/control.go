@@ -58,6 +58,11 @@ func ResumeRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	case r.State == WaitingApproval:
 		return Controlled{}, fmt.Errorf("%w: %s waits for approval; `campaignd approve %[2]s` releases it", ErrNotNow, r.ID())
 	}
+	if r.Reason == PausedByCanary { // before the run is Ready: an operator who is interrupted repeats the command
+		if err := l.ReleaseCanary(ctx, r.No); err != nil {
+			return Controlled{}, fmt.Errorf("release %s: %w", r.ID(), err)
+		}
+	}
 	return want(ctx, l, r, WantRun, "%s goes on as soon as a sender (`campaignd serve` or `run`) has it")
 }
 

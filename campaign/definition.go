@@ -154,11 +154,14 @@ type FollowUp struct {
 	Max   int      `yaml:"max,omitempty" json:"max,omitempty"`
 }
 
-// Canary is the policy that sends to a few recipients first. It is not executed.
+// Canary is the policy that sends to a few recipients first, and to the others when few of those
+// messages failed.
 type Canary struct {
-	Count     int64    `yaml:"count" json:"count"`
-	MaxFailed float64  `yaml:"max_failed,omitempty" json:"max_failed,omitempty"`
-	Wait      Duration `yaml:"wait,omitempty" json:"wait,omitempty"`
+	Count int64 `yaml:"count" json:"count"`
+	// MaxFailed is the share of them that may fail; default 0.05.
+	MaxFailed float64 `yaml:"max_failed,omitempty" json:"max_failed,omitempty"`
+	// Wait is how long statuses are awaited after the last answer; default 15m.
+	Wait Duration `yaml:"wait,omitempty" json:"wait,omitempty"`
 }
 
 // FrequencyLimit bounds the messages to one recipient over all campaigns. It is not executed.

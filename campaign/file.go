@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 // The defaults of a campaign file.
 const (
 	defaultDoubtWindow = Duration(40 * time.Minute)
+	defaultCanaryWait  = Duration(15 * time.Minute)
+	defaultMaxFailed   = 0.05
 	defaultGrace       = Duration(30 * time.Minute)
 	defaultMisfire     = "skip"
 )
@@ -80,6 +83,9 @@ func (d *Definition) setDefaults() {
 	}
 	if d.Policies.DoubtWindow == 0 {
 		d.Policies.DoubtWindow = defaultDoubtWindow
+	}
+	if c := d.Policies.Canary; c != nil {
+		c.Wait, c.MaxFailed = cmp.Or(c.Wait, defaultCanaryWait), cmp.Or(c.MaxFailed, defaultMaxFailed)
 	}
 	if d.Schedule != nil {
 		if d.Schedule.Misfire == "" {

@@ -127,7 +127,7 @@ func TestEveryFaultHasLineColumnAndExcerpt(t *testing.T) {
 
 func TestKeysThatAreNotExecutedAreRefused(t *testing.T) {
 	for _, key := range []string{
-		"policies: {canary: {count: 200}}", "policies: {frequency_cap: {messages: 1, per: 24h}}", "policies: {follow_up: {codes: [131049]}}",
+		"policies: {frequency_cap: {messages: 1, per: 24h}}", "policies: {follow_up: {codes: [131049]}}",
 		"policies: {on_uncertain: evidence}", "limits: {weight: 2}", "limits: {deadline: 6h}",
 	} {
 		_, err := campaign.ParseDefinition("c.yaml", []byte(minimal+key+"\n"))
@@ -279,7 +279,7 @@ func TestAStoredCampaignOfAnotherVersionIsReadLeniently(t *testing.T) {
 		"limits: {per_person: 3}\n":                          false,
 		"window: {holidays: skip}\n":                         false,
 		"variables: {name: {shout: true}}\n":                 false,
-		"policies: {canary: {count: 3}}\n":                   false,
+		"policies: {canary: {count: 0}}\n":                   false,
 	} {
 		if _, err := campaign.ParseDefinition("a", []byte(minimal+add)); err == nil {
 			t.Errorf("%q in a campaign file: no error, want one", add)

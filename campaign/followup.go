@@ -299,7 +299,7 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 			return nil
 		}
 		rows = append(rows, Delivery{
-			Run: no, Seq: seqs.assign(groups[line.Seq/SegmentSize], false), Row: at + int64(len(rows)) + 1,
+			Run: no, Seq: seqs.assign(groups[line.Seq/SegmentSize], blockKind{}), Row: at + int64(len(rows)) + 1,
 			To: line.To, Key: line.Key, Cells: slices.Clone(line.Cells),
 		})
 		if len(rows) < importChunk {

@@ -47,6 +47,9 @@ type ImportInput struct {
 	// SegmentRows is how many deliveries a segment holds, so that a short list spreads over its
 	// connections; 0 means SegmentSize.
 	SegmentRows int64
+	// Sendable is how many rows the preflight counted, of which policies.canary chooses some; 0 chooses
+	// the first.
+	Sendable int64
 	// Progress is called after each chunk with the rows in the ledger so far; it may be nil.
 	Progress func(rows int64)
 }
@@ -112,7 +115,7 @@ func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, 
 	go func() {
 		defer close(chunks)
 		failed <- readChunks(reading, in, list, newJudge(in.Definition, render, in.Run.No, in.Senders),
-			newBlocks(in.Run.No, in.SegmentRows, segments), &counts, chunks)
+			newCanary(in.Definition.Policies.Canary, in.Run.No, in.Sendable, segments), in.blocks(segments), &counts, chunks)
 	}()
 	at := in.Run.Rows
 	for c := range chunks {
@@ -144,6 +147,17 @@ func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, 
 	return counts, nil
 }
 
+// blocks makes the segments of the run. Those of the canary are short, so that all connections take
+// part in it.
+func (in *ImportInput) blocks(segments []SegmentState) *blocks {
+	b := newBlocks(in.Run.No, in.SegmentRows, segments)
+	if c := in.Definition.Policies.Canary; c != nil {
+		n := int64(max(len(in.Definition.Connections), 1))
+		b.bird = min((c.Count+n-1)/n, b.full)
+	}
+	return b
+}
+
 // chunk is what one transaction appends.
 type chunk struct {
 	rows     []Delivery
@@ -151,7 +165,8 @@ type chunk struct {
 }
 
 // readChunks reads the list to its end. It stops when ctx ends.
-func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, b *blocks, counts *ImportCounts, out chan<- chunk) error {
+func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, first *canary, b *blocks, counts *ImportCounts,
+	out chan<- chunk) error {
 	var c chunk
 	bytes := 0 // of the cells in c
 	flush := func() error {
@@ -185,14 +200,19 @@ func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, b *bl
 		} else {
 			counts.Queued++
 		}
-		if row.Number <= in.Run.Rows {
-			continue // the ledger has this row
+		if row.Number <= in.Run.Rows { // the ledger has this row
+			if first != nil && d.Skip == "" {
+				first.passes()
+			}
+			continue
 		}
 		group := ""
 		if d.Skip == "" {
 			group = j.groupOf(row)
 		}
-		d.Seq = b.assign(group, d.Skip != "")
+		kind := blockKind{closed: d.Skip != ""}
+		kind.afterCanary = !kind.closed && first != nil && !first.chooses(d.Key)
+		d.Seq = b.assign(group, kind)
 		if c.rows == nil {
 			c.rows = make([]Delivery, 0, importChunk)
 		}

@@ -73,6 +73,8 @@ type RunLedger interface {
 	SetAssets(ctx context.Context, no RunNo, assets []Asset) error
 	// Assets returns the header media of a run, by connection.
 	Assets(ctx context.Context, no RunNo) ([]Asset, error)
+	// ReleaseCanary lets the segments of a run be claimed that wait for its canary. It may be repeated.
+	ReleaseCanary(ctx context.Context, no RunNo) error
 	// FinishRuns moves every Running or Ready run whose segments are all done to Finished, or to
 	// Cancelled when the operator wants that. It returns the runs it moved. A parked segment whose
 	// last doubt has been proven is done, although its wake time has not come.

@@ -139,4 +139,6 @@ type Segment struct {
 	// and never claimed. Closed segments keep the seqs of skipped rows apart, and an interrupted
 	// import continues after them.
 	Closed bool
+	// AfterCanary means that the segment cannot be claimed before ReleaseCanary.
+	AfterCanary bool
 }

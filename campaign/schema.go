@@ -181,6 +181,17 @@ func schemaNotes() []note {
 			more:  func(s *jsonschema.Schema) { s.Default = string(UncertainHold) }},
 		{path: "policies.doubt_window", text: "How long a webhook may still settle a doubt, counted while webhooks are taken.",
 			more: func(s *jsonschema.Schema) { s.Default = defaultDoubtWindow.String() }},
+		{path: "policies.canary", text: "Send to a few recipients first, and to the others when few of those messages failed."},
+		{path: "policies.canary.count", text: "How many recipients, chosen by a hash.", examples: []any{200},
+			more: func(s *jsonschema.Schema) { s.Minimum, s.Maximum = "1", json.Number(fmt.Sprint(maxCanary)) }},
+		{path: "policies.canary.max_failed",
+			text:     "The share of them that may fail, be refused or end as unknown. Above it the run is paused.",
+			examples: []any{0.02},
+			more: func(s *jsonschema.Schema) {
+				s.ExclusiveMinimum, s.Maximum, s.Default = "0", "1", defaultMaxFailed
+			}},
+		{path: "policies.canary.wait", text: "How long statuses are awaited after the last of them was answered.",
+			more: func(s *jsonschema.Schema) { s.Default = defaultCanaryWait.String() }},
 		{path: "policies.approval", text: "Wait for `campaignd approve` after the import."},
 	}
 	for _, kind := range []string{"image", "video", "document"} {

@@ -13,8 +13,6 @@ type unsupported struct {
 // notExecuted lists them for validation and for the JSON Schema.
 func notExecuted() []unsupported {
 	return []unsupported{
-		{"policies.canary", func(d *Definition) bool { return d.Policies.Canary != nil },
-			"start with a list of a few hundred rows of its own, or set approval: true and look at the preflight"},
 		{"policies.frequency_cap", func(d *Definition) bool { return d.Policies.FrequencyCap != nil },
 			"leave recipients of recent messages out of the list, or suppress them"},
 		{"policies.follow_up", func(d *Definition) bool { return d.Policies.FollowUp != nil },

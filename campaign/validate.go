@@ -25,6 +25,7 @@ const (
 
 const (
 	maxConnections = 100
+	maxCanary      = 1000000
 	maxButtons     = 10 // docs/service.md#templates
 	minRate        = throttle.MinRate
 	maxRate        = 10000.0 // messages per second: ten numbers of the platform's highest throughput
@@ -57,6 +58,7 @@ func (s *source) checkDefinition(d *Definition) {
 	if d.Policies.OnUncertain != UncertainEvidence { // checkExecuted refuses evidence
 		s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
 	}
+	s.checkCanary(d.Policies.Canary)
 	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)
 }
 
@@ -172,6 +174,20 @@ func checkHours(hours string) error {
 		return fmt.Errorf("%q begin and end at the same minute: want an end after the begin, or no hours for the whole day", hours)
 	}
 	return nil
+}
+
+func (s *source) checkCanary(c *Canary) {
+	if c == nil {
+		return
+	}
+	if c.Count < 1 || c.Count > maxCanary {
+		s.at("policies.canary.count", fmt.Sprintf("%d; want 1 to %d recipients", c.Count, int64(maxCanary)), "")
+	}
+	if s.places["policies.canary.max_failed"] != nil && !(c.MaxFailed > 0 && c.MaxFailed <= 1) { // also NaN
+		s.at("policies.canary.max_failed", fmt.Sprintf("%g; want a share above 0, at most 1", c.MaxFailed),
+			"a share below 1 / count lets none fail")
+	}
+	s.between("policies.canary.wait", c.Wait, time.Second, 72*time.Hour)
 }
 
 func (s *source) checkLimits(l *Limits) {

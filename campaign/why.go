@@ -55,8 +55,9 @@ type Why struct {
 	// unknown.
 	Finish time.Time `json:"finish,omitzero"`
 
-	heldBy Hold // if every connection is held: the hold of the first
-	at     time.Time
+	heldBy      Hold  // if every connection is held: the hold of the first
+	afterCanary int64 // deliveries that wait for the verdict on the canary
+	at          time.Time
 }
 
 // WhyTotals counts the rows of the list, and those that are not finished.
@@ -146,6 +147,8 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 		switch {
 		case s.Done || s.Closed:
 			w.Segments.Done++
+		case s.AfterCanary:
+			w.Segments.Parked++
 		case s.LeaseUntil.After(now):
 			w.Segments.Leased++
 		case s.WakeAt.After(now):
@@ -156,6 +159,7 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 		}
 	}
 	w.Opens = WindowOpens(segments, now)
+	w.afterCanary = AwaitingCanary(segments)
 	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == Running && w.Segments.Leased > 0 {
 		if seconds := left / rate; seconds < 1e8 { // three years; a later finish counts as unknown
 			w.Finish = now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
@@ -220,7 +224,7 @@ func WindowOpens(segments []SegmentState, now time.Time) time.Time {
 	var opens time.Time
 	for _, s := range segments {
 		switch {
-		case s.Done || s.Closed:
+		case s.Done || s.Closed || s.AfterCanary:
 		case s.LeaseUntil.After(now) || !s.WakeAt.After(now):
 			return time.Time{}
 		case s.Mark < s.Hi && (opens.IsZero() || s.WakeAt.Before(opens)):
@@ -276,6 +280,10 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 			s += nobodyThen
 		}
 		return "window", s
+	}
+	if w.afterCanary > 0 && open == w.afterCanary {
+		return "pause", fmt.Sprintf("%s for the verdict on its canary, which `campaignd serve` or `run` gives "+
+			"when policies.canary.wait is over", spelling.Count(open, "row waits", "rows wait"))
 	}
 	if !w.fresh() && w.Segments.Leased == 0 {
 		switch {

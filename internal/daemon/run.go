@@ -99,9 +99,9 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 		if _, err := campaign.ParseStored(run.ID(), run.Definition); err != nil && run.Wanted != campaign.WantCancel {
 			return result, fmt.Errorf("this version cannot send %s, which `campaignd cancel %[1]s` ends: %w", run.ID(), err)
 		}
-		if run.State == campaign.Paused && run.Reason != campaign.PausedByOperator && run.Reason != campaign.PausedByLedger {
-			// The command is given again, so the run continues and tries once more what paused it. A pause
-			// by the operator or by a quarantine ends only by `resume`.
+		if run.State == campaign.Paused && run.Reason == campaign.PausedByBreaker {
+			// The command is given again, so the run continues and tries once more what paused it. Any other
+			// pause ends only by `resume`.
 			if run, err = d.ledger.SetWanted(ctx, run.No, campaign.WantRun); err != nil {
 				return result, fmt.Errorf("resume the run: %w", err)
 			}
@@ -142,6 +142,7 @@ func (d *Daemon) sendUntilSettled(ctx context.Context, run campaign.Run, o RunOp
 		sendErr = d.send(sending, engine)
 	})
 	wg.Go(func() { d.keepMedia(sending, engine, run.No) })
+	wg.Go(func() { d.care(sending, engine, run.No) })
 	_, err = d.watch(sending, run.No, o.Settle, o.Progress)
 	stop()
 	wg.Wait()

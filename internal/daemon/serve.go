@@ -46,6 +46,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	var schedule sync.WaitGroup
 	if engine != nil {
 		schedule.Go(func() { d.schedule(scheduling, engine) })
+		schedule.Go(func() { d.care(scheduling, engine, 0) })
 	}
 	err = d.send(ctx, engine)
 	halt()

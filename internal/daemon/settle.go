@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/spelling"
 )
 
 // Progress is the progress of a run, for a progress bar or a line.
@@ -211,6 +212,9 @@ func (d *Daemon) waiting(ctx context.Context, seen snapshot) (string, error) {
 	}
 	if seen.held.Scope != "" {
 		return seen.held.Sentence(time.Now()), nil
+	}
+	if n := campaign.AwaitingCanary(segments); n > 0 && n == open {
+		return fmt.Sprintf("%s for the verdict on the canary", spelling.Count(n, "row waits", "rows wait")), nil
 	}
 	if opens := campaign.WindowOpens(segments, time.Now()); !opens.IsZero() {
 		return "its sending window is closed until " + opens.UTC().Format("2006-01-02 15:04 UTC"), nil

@@ -29,11 +29,23 @@ func (s *Segment) Advance(ahead, since int64) (first int64) {
 	return first
 }
 
+// AfterCanary is the wake time, in milliseconds, of a segment that waits for the canary of its run: the
+// last day of the year 9999. A claim passes over it like over any segment whose time has not come.
+const AfterCanary = 253402214400000
+
+// WakeTime is the wake time of a new segment.
+func WakeTime(s campaign.Segment) int64 {
+	if s.AfterCanary {
+		return AfterCanary
+	}
+	return 0
+}
+
 // ScanSegmentState reads index, zone, lo, hi, closed, mark, epoch, owner, the end of the lease, the
 // wake time, connection and done of a segment of a run.
 func ScanSegmentState(no campaign.RunNo, scan func(...any) error) (s campaign.SegmentState, err error) {
 	var lease, wake int64
 	err = scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done)
-	s.Run, s.LeaseUntil, s.WakeAt = no, TimeOf(lease), TimeOf(wake)
+	s.Run, s.LeaseUntil, s.WakeAt, s.AfterCanary = no, TimeOf(lease), TimeOf(wake), wake == AfterCanary
 	return s, err
 }

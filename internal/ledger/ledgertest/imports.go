@@ -46,6 +46,45 @@ var importPromises = []promise{
 		}
 		f.sound(r.No)
 	}},
+	{"SegmentsAfterTheCanaryWaitForTheirRelease", func(f *fixture) {
+		r := f.create()
+		second := int64(campaign.SegmentSize)
+		segments := []campaign.Segment{{Run: r.No, Lo: 0, Hi: 2}, {Run: r.No, Index: 1, Lo: second, Hi: second + 2, AfterCanary: true}}
+		rows := append(deliveries(0, 2), deliveries(second, second+2)...)
+		rows[2].Row, rows[3].Row = 3, 4
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, rows, segments))
+		grown := deliveries(second+2, second+3)
+		grown[0].Row, segments[1].Hi = 5, second+3
+		f.ok(f.l.AppendRows(f.ctx, r.No, 4, grown, segments[1:]))
+		f.ok(f.l.FinishImport(f.ctx, r.No, 5, campaign.Ready))
+		waits := func() (all []bool) {
+			ss, err := f.l.SegmentStates(f.ctx, r.No)
+			f.ok(err)
+			for _, s := range ss {
+				all = append(all, s.AfterCanary)
+			}
+			return all
+		}
+		if d := cmp.Diff([]bool{false, true}, waits()); d != "" {
+			f.Errorf("segments that wait: -want +got:\n%s", d)
+		}
+		if ls := f.claim(r.No, long, 9); len(ls) != 1 || ls[0].Index != 0 {
+			f.Errorf("before the release %+v could be claimed, want segment 0", ls)
+		}
+		if rs, err := f.l.FinishRuns(f.ctx); err != nil || len(rs) != 0 {
+			f.Errorf("ended %+v, %v; want none", rs, err)
+		}
+		for range 2 {
+			f.ok(f.l.ReleaseCanary(f.ctx, r.No))
+		}
+		if d := cmp.Diff([]bool{false, false}, waits()); d != "" {
+			f.Errorf("segments that wait: -want +got:\n%s", d)
+		}
+		if ls := f.claim(r.No, long, 9); len(ls) != 1 || ls[0].Index != 1 || ls[0].Hi != second+3 {
+			f.Errorf("after the release %+v could be claimed, want segment 1", ls)
+		}
+		f.sound(r.No)
+	}},
 	{"AppendRowsFencesASecondImporter", func(f *fixture) {
 		r := f.create()
 		seg := func(hi int64) []campaign.Segment { return []campaign.Segment{{Run: r.No, Lo: 0, Hi: hi}} }

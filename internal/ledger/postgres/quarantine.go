@@ -96,7 +96,8 @@ const (
 		WHERE wanted <> 'cancel'
 		AND (state IN ('ready', 'running') OR state = 'paused' AND reason NOT IN ('operator', 'ledger'))`
 	sqlPauseImports = `UPDATE run SET wanted = 'pause' WHERE state = 'importing' AND wanted = 'run'`
-	sqlFenceUndone  = `UPDATE segment s SET epoch = epoch + 1, lease_until = 0, wake_at = 0, owner = ''
+	sqlFenceUndone  = `UPDATE segment s SET epoch = epoch + 1, lease_until = 0, owner = '',
+			wake_at = CASE WHEN wake_at = 253402214400000 /* after the canary */ THEN wake_at ELSE 0 END
 		WHERE id IN (SELECT id FROM segment WHERE NOT done ORDER BY id FOR UPDATE)`
 	sqlUndoneSegments = `SELECT id, lo, hi, mark, intents_since FROM segment WHERE NOT done ORDER BY id`
 )

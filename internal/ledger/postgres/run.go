@@ -198,6 +198,16 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 	return moved && err == nil, err
 }
 
+const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = $1 AND NOT done AND wake_at = 253402214400000 /* after the canary */`
+
+// ReleaseCanary implements campaign.RunLedger. Nobody else locks more than one of these segments, and a
+// claim of a cancelled run passes over those that are locked.
+func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo) error {
+	return l.change(ctx, l.sender, "", func(t *tx) error {
+		return t.do(stmt(nil, sqlReleaseCanary, int64(no)))
+	})
+}
+
 const (
 	sqlSetAsset = `INSERT INTO asset (run, connection, asset, until, file, hash) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (run, connection) DO UPDATE SET asset = excluded.asset, until = excluded.until, file = excluded.file, hash = excluded.hash`

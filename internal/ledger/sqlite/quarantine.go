@@ -156,7 +156,8 @@ const (
 			state = 3 /* in doubt */
 		WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) /* open */
 		AND (state = 2 /* retrying */ OR state = 1 /* deferred */ AND next_due <= ?3)`
-	sqlAdvanceMark = `UPDATE segment SET mark = ?, epoch = epoch + 1, lease_until = 0, wake_at = 0, owner = '' WHERE id = ?`
+	sqlAdvanceMark = `UPDATE segment SET mark = ?, epoch = epoch + 1, lease_until = 0, owner = '',
+		wake_at = CASE WHEN wake_at = 253402214400000 /* after the canary */ THEN wake_at ELSE 0 END WHERE id = ?`
 	// The lost time cannot have granted more than the budget allowed.
 	sqlTakeRestored = `UPDATE run_count
 		SET taken = CASE WHEN r.budget > 0 THEN max(taken, min(taken + ?1, r.budget)) ELSE taken + ?1 END

@@ -165,6 +165,16 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 	return moved && err == nil, err
 }
 
+const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = ? AND done = 0 AND wake_at = 253402214400000 /* after the canary */`
+
+// ReleaseCanary implements campaign.RunLedger.
+func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo) error {
+	return l.write(ctx, results, func(t *tx) error {
+		_, err := t.exec(sqlReleaseCanary, int64(no))
+		return err
+	})
+}
+
 const (
 	sqlSetAsset = `INSERT INTO asset (run, connection, asset, until, file, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 		ON CONFLICT (run, connection) DO UPDATE SET asset = ?3, until = ?4, file = ?5, hash = ?6`

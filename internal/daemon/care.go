@@ -1,0 +1,87 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/sender"
+)
+
+// careEvery is how often the runs are looked at for what their policies ask beside sending.
+const careEvery = 5 * time.Second
+
+// carer does what the policies of runs ask beside sending.
+type carer struct {
+	d       *Daemon
+	engine  *sender.Engine
+	only    campaign.RunNo                          // 0: every run
+	defs    map[campaign.RunNo]*campaign.Definition // nil: this version cannot read it
+	failing bool
+}
+
+// care looks after every unfinished run, or the run only, until ctx ends. Leases of jobs let one
+// replica act at a time.
+func (d *Daemon) care(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
+	c := &carer{d: d, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{}}
+	for {
+		t := time.NewTimer(careEvery)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		err := c.look(ctx)
+		if failing := err != nil; failing != c.failing && ctx.Err() == nil {
+			if c.failing = failing; failing {
+				d.log.Error("the policies of runs cannot be looked after: trying again until they can", "err", err)
+			}
+		}
+	}
+}
+
+func (c *carer) look(ctx context.Context) error {
+	runs, err := c.d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		if c.only != 0 && run.No != c.only {
+			continue
+		}
+		def := c.definition(run)
+		if def == nil {
+			continue
+		}
+		if err := c.canary(ctx, run, def); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// definition reads the campaign of a run once.
+func (c *carer) definition(run campaign.Run) *campaign.Definition {
+	def, met := c.defs[run.No]
+	if !met {
+		def, _ = campaign.ParseStored(run.ID(), run.Definition) // the engine says what is wrong with it
+		c.defs[run.No] = def
+	}
+	return def
+}
+
+func (c *carer) canary(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
+	v, err := campaign.JudgeCanary(ctx, c.d.ledger, run, def.Policies.Canary, c.d.owner)
+	switch {
+	case err != nil:
+		return err
+	case v.Released:
+		c.d.log.Info("the canary passed: the rest of the list is sent", "run", run.ID(), "verdict", v.Sentence, "rows", v.Waiting)
+		c.engine.Poke()
+	case v.Paused:
+		c.d.log.Warn("run paused", "run", run.ID(), "reason", campaign.PausedByCanary, "detail", v.Sentence)
+		c.engine.Poke()
+	}
+	return nil
+}
