@@ -23,6 +23,7 @@ type fluid struct {
 
 	wants []Want // of one number, used again
 	whose []int  // the runs of wants
+	taken []float64
 }
 
 type flowRun struct {
@@ -60,6 +61,14 @@ type flowNumber struct {
 	allowance int // -1: none
 	ramp      int // -1: none
 	held      float64
+	last      shared
+}
+
+// shared is how a number was divided last.
+type shared struct {
+	wants  []Want
+	got    []float64
+	behind []bool
 }
 
 // newFluid begins a course. speed is the part of each number's pace that is used.
@@ -85,7 +94,7 @@ func newFluid(s *Situation, edges []*calendar, d draw) *fluid {
 	}
 	for i, n := range s.Numbers {
 		index["number "+n.ID] = i
-		own := flowNumber{n.Pace * d.speed(i), find("tier", n.Tier), find("allowance", n.Allowance), -1, math.Max(seconds(n.Held, s.Now), 0)}
+		own := flowNumber{n.Pace * d.speed(i), find("tier", n.Tier), find("allowance", n.Allowance), -1, math.Max(seconds(n.Held, s.Now), 0), shared{}}
 		if n.Held.IsZero() {
 			own.held = 0
 		}
@@ -230,11 +239,18 @@ func (f *fluid) share() {
 			}
 			f.wants, f.whose = append(f.wants, w), append(f.whose, i)
 		}
-		got := Shares(pace, f.wants)
+		last := &f.numbers[n].last
+		if last.got == nil || !slices.Equal(last.wants, f.wants) { // most steps change few numbers
+			last.wants = append(last.wants[:0], f.wants...)
+			last.got, last.behind = Shares(pace, f.wants), last.behind[:0]
+			for j := range f.wants {
+				last.behind = append(last.behind, Behind(pace, f.wants, last.got, j))
+			}
+		}
 		for j, i := range f.whose {
 			r := &f.runs[i]
-			r.flow[slices.Index(r.numbers, n)] = got[j]
-			r.behind = r.behind || Behind(pace, f.wants, got, j)
+			r.flow[slices.Index(r.numbers, n)] = last.got[j]
+			r.behind = r.behind || last.behind[j]
 		}
 	}
 }
@@ -269,7 +285,10 @@ func (f *fluid) ownPart(r *flowRun, k int) float64 {
 
 // advance lets the rates flow for dt.
 func (f *fluid) advance(dt float64) {
-	taken := make([]float64, len(f.tiers))
+	if f.taken == nil {
+		f.taken = make([]float64, len(f.tiers))
+	}
+	clear(f.taken)
 	for i := range f.runs {
 		r := &f.runs[i]
 		for k, b := range r.current {
@@ -285,7 +304,7 @@ func (f *fluid) advance(dt float64) {
 			r.budget -= rows * f.sent
 			n := &f.numbers[r.numbers[k]]
 			if n.tier >= 0 {
-				taken[n.tier] += r.flow[k] * f.kept * (1 - r.run.Known)
+				f.taken[n.tier] += r.flow[k] * f.kept * (1 - r.run.Known)
 			}
 			if n.allowance >= 0 {
 				f.budgets[n.allowance].left -= rows * f.kept
@@ -297,7 +316,7 @@ func (f *fluid) advance(dt float64) {
 	}
 	for i := range f.tiers {
 		free, _ := f.tiers[i].free(f.t)
-		f.tiers[i].take(f.t, dt, taken[i], free)
+		f.tiers[i].take(f.t, dt, f.taken[i], free)
 	}
 	f.t += dt
 }
