@@ -15,49 +15,38 @@ const defaultDrift = 0.005
 type draw struct {
 	refused, throttled, dropped float64
 	slowed                      float64
-	drift                       []float64 // by number; nil: none
-	latency                     float64   // seconds
-}
-
-// speed is the part of a number's pace that is used.
-func (d draw) speed(number int) float64 {
-	part := 1 - d.slowed
-	if d.drift != nil {
-		part *= math.Exp(d.drift[number])
-	}
-	return part
+	drift                       float64 // of all rates, as a logarithm
+	latency                     float64 // seconds
 }
 
 // expected are the averages themselves.
 func (p Past) expected() draw {
 	return draw{refused: within(p.Refused.Mean), throttled: within(p.Throttled.Mean), dropped: within(p.Dropped.Mean),
-		slowed: within(p.Slowed.Mean), latency: max(p.Latency.Mean, 0)}
+		slowed: min(p.Slowed.Mean, 0.98), latency: max(p.Latency.Mean, 0)}
 }
 
 // within keeps a part between 0 and 0.98.
 func within(part float64) float64 { return min(max(part, 0), 0.98) }
 
-// drawn is one possible course for a run of so many rows: an average differs between runs, and
-// within a run by chance.
-func (p Past) drawn(r *rand.Rand, rows float64, numbers int) draw {
-	part := func(a Average) float64 {
+// drawn is one possible course for a run of so many rows and hours: an average differs between runs,
+// and within a run by chance.
+func (p Past) drawn(r *rand.Rand, rows, hours float64) draw {
+	part := func(a Average, normal float64) float64 {
 		chance := 0.0
-		if m := within(a.Mean); rows > 0 {
+		if m := within(a.Mean); rows > 0 && a.Hours <= 0 { // else the hours differed by it too
 			chance = m * (1 - m) / rows
 		}
-		return within(a.Mean + r.NormFloat64()*math.Sqrt(a.Deviation*a.Deviation+chance))
+		return within(a.Mean + normal*math.Sqrt(a.of(hours)*a.of(hours)+chance))
 	}
-	d := draw{refused: part(p.Refused), throttled: part(p.Throttled), dropped: part(p.Dropped)}
-	d.slowed = within(p.Slowed.Mean + r.NormFloat64()*p.Slowed.Deviation)
+	busy := r.NormFloat64() // a run that is throttled more is slowed more
+	d := draw{refused: part(p.Refused, r.NormFloat64()), throttled: part(p.Throttled, busy), dropped: part(p.Dropped, r.NormFloat64())}
+	d.slowed = min(p.Slowed.Mean+busy*p.Slowed.of(hours), 0.98) // below 0: faster than expected
 	d.latency = max(p.Latency.Mean+r.NormFloat64()*p.Latency.Deviation, 0)
 	drift := p.Drift
 	if drift <= 0 {
 		drift = defaultDrift
 	}
-	whole := r.NormFloat64() * drift // what the numbers have in common
-	for range numbers {
-		d.drift = append(d.drift, whole)
-	}
+	d.drift = r.NormFloat64() * drift
 	return d
 }
 
@@ -75,10 +64,11 @@ func (s *Situation) band(edges []*calendar, run int, expected *course) (low, hig
 		blocks += len(r.Groups)
 	}
 	draws := min(max(drawBudget/(1+expected.steps*blocks), leastDraws), mostDraws)
+	hours := (expected.end - expected.first - expected.waiting) / 3600
 	ends := make([]float64, 0, draws)
 	for k := range draws {
 		r := rand.New(rand.NewPCG(s.Seed, uint64(k))) //nolint:gosec // a draw, no secret
-		c := newCourse(s, edges, s.Past.drawn(r, expected.rows, len(s.Numbers)), run)
+		c := newCourse(s, edges, s.Past.drawn(r, expected.rows, hours), run)
 		c.play()
 		ends = append(ends, c.end+c.latency)
 	}

@@ -19,6 +19,7 @@ type fluid struct {
 	post      float64 // posts for each row
 	sent      float64 // messages for each row
 	kept      float64 // messages for each row that stay counted
+	speed     float64 // of what every rate promises
 	eventless bool    // nothing flows, and nothing will change
 
 	wants []Want // of one number, used again
@@ -71,12 +72,13 @@ type shared struct {
 	behind []bool
 }
 
-// newFluid begins a course. speed is the part of each number's pace that is used.
+// newFluid begins a course in which the past is as drawn.
 func newFluid(s *Situation, edges []*calendar, d draw) *fluid {
 	f := &fluid{s: s, edges: edges}
 	f.sent = 1 - d.dropped
 	f.post = f.sent / (1 - d.throttled)
 	f.kept = f.sent * (1 - d.refused)
+	f.speed = math.Exp(d.drift)
 	index := map[string]int{}
 	for i, t := range s.Tiers {
 		index["tier "+t.Name] = i
@@ -94,7 +96,7 @@ func newFluid(s *Situation, edges []*calendar, d draw) *fluid {
 	}
 	for i, n := range s.Numbers {
 		index["number "+n.ID] = i
-		own := flowNumber{n.Pace * d.speed(i), find("tier", n.Tier), find("allowance", n.Allowance), -1, math.Max(seconds(n.Held, s.Now), 0), shared{}}
+		own := flowNumber{n.Pace * f.speed * (1 - d.slowed), find("tier", n.Tier), find("allowance", n.Allowance), -1, math.Max(seconds(n.Held, s.Now), 0), shared{}}
 		if n.Held.IsZero() {
 			own.held = 0
 		}
@@ -266,10 +268,13 @@ func (f *fluid) part(r *flowRun, k int) float64 {
 	return f.numbers[r.numbers[k]].pace / all
 }
 
+// own is a run's own limit in rows per second.
+func (f *fluid) own(r *flowRun) float64 { return r.run.Rate * f.speed / f.post }
+
 // ownPart is what a run's own limit leaves for its kth number, in rows per second: the numbers before
 // it have their parts already, those behind it count with their pace.
 func (f *fluid) ownPart(r *flowRun, k int) float64 {
-	left, behind := r.run.Rate/f.post, 0.0
+	left, behind := f.own(r), 0.0
 	for j, n := range r.numbers {
 		switch {
 		case r.current[j] < 0 || j == k:

@@ -49,7 +49,7 @@ func (f *fluid) unrestricted(r *flowRun) string {
 			pace += f.numbers[r.numbers[k]].pace / f.post
 		}
 	}
-	own := r.run.Rate / f.post
+	own := f.own(r)
 	switch {
 	case pace == 0: // every number is held, or begun segments of others are all that is left
 		return byHold

@@ -1,6 +1,9 @@
 package plan
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Situation is what a forecast starts from: the numbers, the limits that they share, every run that
 // is known, and what was observed lately. The caller fills it from the ledger and the service; a
@@ -91,8 +94,17 @@ type Run struct {
 	AssetUntil time.Time
 }
 
-// Average is what was observed, and how far single runs were from it.
-type Average struct{ Mean, Deviation float64 }
+// Average is what was observed. Deviation is that between hours of sending if Hours tells how many were
+// observed, else that between runs.
+type Average struct{ Mean, Deviation, Hours float64 }
+
+// of is how far the mean of a run of so many hours may be from the one that was observed.
+func (a Average) of(hours float64) float64 {
+	if a.Hours <= 0 {
+		return a.Deviation
+	}
+	return a.Deviation * math.Sqrt(1/max(hours, 0.1)+1/a.Hours)
+}
 
 // Past is what was observed of earlier runs. Its zero value expects no refusal and full speed.
 type Past struct {
@@ -109,4 +121,17 @@ type Past struct {
 	Latency Average
 	// Drift is how far the whole was off in earlier forecasts; 0 counts as 0.5 %.
 	Drift float64
+}
+
+// AverageOf is that of what single runs showed; of none it is zero.
+func AverageOf(runs []float64) (a Average) {
+	n := float64(len(runs))
+	for _, v := range runs {
+		a.Mean += v / n
+	}
+	for _, v := range runs {
+		a.Deviation += (v - a.Mean) * (v - a.Mean)
+	}
+	a.Deviation = math.Sqrt(a.Deviation / max(n-1, 1))
+	return a
 }

@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// RunOf is a run of a ledger as a forecast sees it: its definition and what its segments still hold.
+// The caller adds what neither tells: Marketing when the category is the service's, From and Waits.
+func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.SegmentState) (Run, error) {
+	r := Run{ID: run.ID(), Numbers: def.Connections, Rate: def.Limits.Rate, Weight: float64(def.Limits.Weight), Budget: -1,
+		Marketing: run.Marketing, Launched: run.CreatedAt, AssetUntil: run.AssetUntil}
+	if !run.Marketing {
+		r.Class = Transactional
+	} else {
+		r.Class = Bulk
+	}
+	if run.Budget > 0 {
+		r.Budget = max(run.Budget-run.Taken, 0)
+	}
+	if d := time.Duration(def.Limits.Deadline); d > 0 {
+		r.Deadline = run.CreatedAt.Add(d)
+	}
+	if d := time.Duration(def.Limits.NotAfter); d > 0 {
+		r.NotAfter = run.CreatedAt.Add(d)
+	}
+	if def.Window != nil {
+		w, err := ParseWindow(*def.Window)
+		if err != nil {
+			return Run{}, err
+		}
+		r.Window = w
+	}
+	for _, s := range segments {
+		left := s.Hi - s.Mark
+		if s.Closed {
+			continue
+		}
+		r.Done += s.Mark - s.Lo
+		if s.Done || left <= 0 {
+			continue
+		}
+		zones, err := ZonesOf(def, s.Group)
+		if err != nil {
+			return Run{}, err
+		}
+		g := Group{Remaining: left, Zones: zones}
+		if s.Mark > s.Lo {
+			g.Number = s.Connection
+		}
+		r.Groups = append(r.Groups, g)
+	}
+	return r, nil
+}
+
+// ZonesOf are the time zones of a window group: its own, else that of the campaign's schedule.
+func ZonesOf(def *campaign.Definition, group string) ([]*time.Location, error) {
+	if group == "" && def.Schedule != nil {
+		group = def.Schedule.Timezone
+	}
+	return Zones(group)
+}
+
+// Blocks are the groups of a list that is not imported yet: the rows of each zone in segments, in the
+// order in which an import begins them if the zones are mixed evenly.
+func Blocks(def *campaign.Definition, zones map[string]int64) ([]Group, error) {
+	var out []Group
+	type one struct {
+		Group
+		at float64 // of its first row in the list
+	}
+	var all []one
+	for _, name := range slices.Sorted(maps.Keys(zones)) {
+		in, err := ZonesOf(def, name)
+		if err != nil {
+			return nil, err
+		}
+		rows := zones[name]
+		for first := int64(0); first < rows; first += campaign.SegmentSize {
+			all = append(all, one{Group{Remaining: min(rows-first, campaign.SegmentSize), Zones: in}, float64(first) / float64(rows)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(a.at, b.at) })
+	for _, o := range all {
+		out = append(out, o.Group)
+	}
+	return out, nil
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/internal/daemon"
+	"campaignd/internal/spelling"
+)
+
+// forecast is what `campaignd forecast` prints.
+type forecast struct {
+	plan.Forecast
+	// Note is what the forecast takes for granted; "": nothing.
+	Note string `json:"note,omitempty"`
+	// Assumed are the connections whose throughput nobody told.
+	Assumed []string `json:"assumed,omitempty"`
+}
+
+func (p *program) cmdForecast() *cobra.Command {
+	var list string
+	cmd := &cobra.Command{
+		Use:   "forecast CAMPAIGN.yaml | RUN",
+		Short: "Say when a campaign or a run will be done, and what limits it",
+		Long: `Plays the rules of the senders on a virtual clock, beside every unfinished run of the ledger, and says when the last row will
+be sent, what limits each hour until then, whether the deadline holds, and which change would help most. A campaign file is
+forecast as if it were launched now, with its list; a run from where it is. Nothing is sent or stored.`,
+		Example: `  campaignd forecast spring.yaml --recipients list.csv
+  campaignd forecast spring-sale-3
+  campaignd forecast latest -o json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("want one campaign file or one run; for example `%s spring.yaml` or `%[1]s latest`", cmd.CommandPath())
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&list, "recipients", "", "the list of a campaign (default: recipients.file of the campaign)")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var f forecast
+		var err error
+		if isCampaignFile(args[0]) {
+			f, err = p.forecastCampaign(cmd.Context(), args[0], list)
+		} else {
+			if list != "" {
+				return usage(fmt.Errorf("%s is no campaign file, and --recipients goes with one", args[0]))
+			}
+			f, err = p.forecastRun(cmd.Context(), args[0])
+		}
+		if err != nil {
+			return err
+		}
+		if o.json() {
+			return writeJSON(p.stdout, f)
+		}
+		return p.writeForecast(f)
+	}
+	return cmd
+}
+
+// isCampaignFile reports whether an argument names a campaign file and not a run.
+func isCampaignFile(arg string) bool {
+	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
+		return true
+	}
+	info, err := os.Stat(arg)
+	return err == nil && info.Mode()&fs.ModeType == 0
+}
+
+// forecastCampaign forecasts a campaign as if it were launched now.
+func (p *program) forecastCampaign(ctx context.Context, file, list string) (f forecast, err error) {
+	if err := oneCampaign(p.root(), []string{file}); err != nil {
+		return forecast{}, usage(err)
+	}
+	found, err := p.check(ctx, file, checkFlags{list: list})
+	if err != nil {
+		return forecast{}, err
+	}
+	switch {
+	case len(found.Errors()) > 0:
+		return forecast{}, &campaign.FileError{Name: file, Findings: found.Errors()}
+	case !found.OK():
+		return forecast{}, &exitError{exitUsage, &campaign.PreflightError{Preflight: found}}
+	}
+	c, err := p.load()
+	if err != nil {
+		return forecast{}, err
+	}
+	def, _, err := campaign.LoadDefinition(file)
+	if err != nil {
+		return forecast{}, err
+	}
+	var l campaign.Ledger
+	if !c.NoLedger() {
+		if l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true)); err != nil {
+			return forecast{}, err
+		}
+		defer closing(l, &err)
+	}
+	o, err := daemon.NewOutlook(ctx, l, c, time.Now().UTC())
+	if err != nil {
+		return forecast{}, err
+	}
+	r, err := plan.RunOf(campaign.Run{Campaign: def.Name, CreatedAt: o.Now, Marketing: found.Marketing, Budget: def.Limits.MaxMessages}, def, nil)
+	if err != nil {
+		return forecast{}, err
+	}
+	r.ID = def.Name
+	if r.Groups, err = plan.Blocks(def, found.Zones); err != nil {
+		return forecast{}, err
+	}
+	return forecast{Forecast: o.Forecast(o.Add(r)), Assumed: o.Assumed, Note: "as if it were launched now"}, nil
+}
+
+// forecastRun forecasts a run of the ledger.
+func (p *program) forecastRun(ctx context.Context, id string) (f forecast, err error) {
+	err = p.withRunOf(ctx, toRead, id, func(l campaign.Ledger, c *daemon.Config, run campaign.Run) error {
+		if run.State.Ended() || run.State == campaign.Importing {
+			f = forecast{Note: fmt.Sprintf("it is %s", run.State)}
+			f.Run, f.LimitedBy, f.DeadlineHolds = run.ID(), "none", true
+			f.Hours, f.Numbers, f.RunsOut, f.Helps = []plan.Hour{}, []plan.NumberShare{}, []plan.RunsOut{}, []plan.Help{}
+			return nil
+		}
+		o, err := daemon.NewOutlook(ctx, l, c, time.Now().UTC())
+		if err != nil {
+			return err
+		}
+		i, err := o.AddRun(ctx, l, run)
+		if err != nil {
+			return err
+		}
+		f.Forecast, f.Assumed = o.Forecast(i), o.Assumed
+		switch {
+		case run.State == campaign.WaitingApproval:
+			f.Note = "as if it were approved now"
+		case run.State == campaign.Paused || run.Wanted == campaign.WantPause:
+			f.Note = "as if it were resumed now"
+		}
+		return nil
+	})
+	return f, err
+}
+
+// writeForecast writes a forecast for a person.
+func (p *program) writeForecast(f forecast) error {
+	w := &strings.Builder{}
+	fmt.Fprintf(w, "%s: ", printable(f.Run))
+	switch {
+	case f.Never && f.Messages == 0:
+		fmt.Fprintf(w, "nothing will be sent within a year, because of: %s\n", f.LimitedBy)
+	case f.Never:
+		fmt.Fprintf(w, "not done within a year; %s would be sent\n", spelling.Count(f.Messages, "message", "messages"))
+	case f.Messages == 0 && f.Unsent == 0:
+		fmt.Fprintln(w, "nothing is left to send")
+	default:
+		fmt.Fprintf(w, "%s, done at %s", spelling.Count(f.Messages, "message", "messages"), clock(f.Finish))
+		if f.High.Sub(f.Low) >= 2*time.Second {
+			fmt.Fprintf(w, ", in eight of ten cases between %s and %s", clock(f.Low), clock(f.High))
+		}
+		fmt.Fprintf(w, "\n%s from the first message to the last answer; limited by: %s\n",
+			campaign.Duration(time.Duration(f.Seconds)*time.Second), f.LimitedBy)
+	}
+	if f.Note != "" {
+		fmt.Fprintf(w, "%s\n", f.Note)
+	}
+	if f.Unsent > 0 {
+		fmt.Fprintf(w, "not sent: %s, because of not_after or max_messages\n", spelling.Count(f.Unsent, "row", "rows"))
+	}
+	if !f.Deadline.IsZero() {
+		holds := "holds"
+		if !f.DeadlineHolds {
+			holds = "does not hold"
+		}
+		fmt.Fprintf(w, "deadline %s %s\n", clock(f.Deadline), holds)
+	}
+	for _, r := range f.RunsOut {
+		fmt.Fprintf(w, "%s used up at %s: row %d waits\n", r.LimitedBy, clock(r.At), r.Row)
+	}
+	if f.Asset != nil {
+		fmt.Fprintf(w, "the service deletes the header medium at %s, before %s\n", clock(f.Asset.Until),
+			spelling.Count(f.Asset.Unsent, "message is sent", "messages are sent"))
+	}
+	for _, id := range f.Assumed {
+		fmt.Fprintf(w, "the service does not tell the throughput of %s: 80 a second (STANDARD) is assumed\n", printable(id))
+	}
+	if len(f.Numbers) > 1 {
+		for _, n := range f.Numbers {
+			fmt.Fprintf(w, "%s sends %d\n", printable(n.Connection), n.Messages)
+		}
+	}
+	for _, h := range f.Helps {
+		fmt.Fprintf(w, "%s: %s sooner\n", h.Sentence, hoursText(h.Hours))
+	}
+	if len(f.Hours) > 0 {
+		fmt.Fprintln(w)
+		bars := 0
+		if isTerminal(p.stdout) {
+			bars = 30
+		}
+		if err := writeTable(w, curveHeads(bars), curveRows(f.Hours, bars)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprint(p.stdout, w.String())
+	return err
+}
+
+// hoursText is a number of hours for a person: 40 minutes, 3.5 hours, 12 days.
+func hoursText(h float64) string {
+	switch {
+	case h < 1:
+		return spelling.Count(int(h*60), "minute", "minutes")
+	case h < 72:
+		return fmt.Sprintf("%.1f hours", h)
+	}
+	return fmt.Sprintf("%.0f days", h/24)
+}
+
+// mostLines is how many lines a curve has: longer ones are told by days.
+const mostLines = 48
+
+func curveHeads(bars int) []string {
+	if bars > 0 {
+		return []string{"FROM", "MESSAGES", "", "LIMITED BY"}
+	}
+	return []string{"FROM", "MESSAGES", "LIMITED BY"}
+}
+
+// curveRows are the lines of a curve. Hours in which nothing is sent for the same reason are one line.
+func curveRows(hours []plan.Hour, bars int) (rows [][]string) {
+	var lines []plan.Hour
+	days := len(hours) > mostLines
+	for _, h := range hours {
+		last := len(lines) - 1
+		switch {
+		case days && last >= 0 && sameDay(lines[last].Start, h.Start):
+			if h.Messages > 0 {
+				lines[last].LimitedBy = h.LimitedBy
+			}
+			lines[last].Messages += h.Messages
+		case !days && last >= 0 && h.Messages == 0 && lines[last].Messages == 0 && h.LimitedBy == lines[last].LimitedBy:
+		default:
+			lines = append(lines, h)
+		}
+	}
+	var most int64 = 1
+	for _, l := range lines {
+		most = max(most, l.Messages)
+	}
+	for _, l := range lines {
+		from := l.Start.Local().Format("Mon 2006-01-02 15:04")
+		if days {
+			from = l.Start.Local().Format("Mon 2006-01-02")
+		}
+		row := []string{from, strconv.FormatInt(l.Messages, 10)}
+		if bars > 0 {
+			row = append(row, strings.Repeat("#", int((int64(bars)*l.Messages+most-1)/most)))
+		}
+		rows = append(rows, append(row, l.LimitedBy))
+	}
+	return rows
+}
+
+func sameDay(a, b time.Time) bool {
+	return a.Local().Format(time.DateOnly) == b.Local().Format(time.DateOnly)
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/campaign/plan"
+)
+
+func TestForecastSaysWhenACampaignWouldBeDone(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.write("slow.yaml", campaignFile+"limits: {rate: 0.01}\n")
+	before := time.Now()
+	out := d.want(0, "forecast", d.path("slow.yaml")).stdout
+	wantIn(t, "forecast", out, "orders: 40 messages, done at ", "limited by: run_rate", "as if it were launched now",
+		"no limits.rate of its own: 1.1 hours sooner", "FROM ", "run_rate\n")
+	var f forecast
+	if err := json.Unmarshal([]byte(d.want(0, "forecast", d.path("slow.yaml"), "-o", "json").stdout), &f); err != nil {
+		t.Fatal(err)
+	}
+	if f.Seconds < 3999 || f.Seconds > 4001 || f.Messages != 40 || !f.DeadlineHolds || f.LimitedBy != "run_rate" || len(f.Hours) < 2 {
+		t.Errorf("forecast: got %+v, want 40 messages in 4,000 s limited by run_rate", f)
+	}
+	if took := f.Finish.Sub(before); took < 4000*time.Second || took > 4060*time.Second || f.Low.After(f.Finish) || f.High.Before(f.Finish) {
+		t.Errorf("forecast: got done after %v, in %v to %v, want after 4,000 s and within the band", took, f.Low, f.High)
+	}
+	if r := d.want(2, "runs"); !strings.Contains(r.stderr, "there is no ledger") {
+		t.Errorf("runs after a forecast: got %s, want no ledger", r.stderr)
+	}
+}
+
+// Before and after: a run that has ended is told so; one that is not sent yet has its whole list left.
+func TestForecastSaysWhenARunWillBeDone(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.write("c.yaml", campaignFile+"policies: {approval: true}\nlimits: {rate: 0.5}\n")
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan result, 1)
+	go func() { ended <- d.runIn(ctx, "run", d.path("c.yaml")) }()
+	d.eventually("the run waits for approval", func() bool {
+		return strings.Contains(d.run("why", "latest").stdout, "waits for approval")
+	})
+	stop()
+	<-ended
+	wantIn(t, "forecast of a run", d.want(0, "forecast", "latest").stdout,
+		"orders-1: 40 messages, done at ", "1m20s from the first message", "as if it were approved now")
+	d.want(0, "cancel", "latest")
+	wantIn(t, "forecast of an ended run", d.want(0, "forecast", "latest").stdout, "orders-1: nothing is left to send\nit is cancelled\n")
+	d.want(0, "forecast", "latest", "-o", "json")
+}
+
+func TestForecastRefusesWhatIsNoCampaignAndNoRun(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	for _, args := range [][]string{{"forecast"}, {"forecast", d.path("none.yaml")}, {"forecast", "nothing"}, {"forecast", "latest", "--recipients", "x.csv"}} {
+		if r := d.run(args...); r.code != exitUsage || r.stdout != "" {
+			t.Errorf("%v: exit code %d and %q, want 2 and nothing on standard output", args, r.code, r.stdout)
+		}
+	}
+}
+
+func TestAForecastIsWrittenForAPerson(t *testing.T) {
+	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	f := forecast{Assumed: []string{"conn_1"}}
+	f.Run, f.Messages, f.Unsent, f.Seconds, f.LimitedBy = "spring-1", 500, 20, 7200, "tier"
+	f.Finish, f.Low, f.High, f.Deadline = at.Add(2*time.Hour), at.Add(time.Hour), at.Add(3*time.Hour), at
+	f.RunsOut = []plan.RunsOut{{LimitedBy: "tier", At: at, Row: 251}}
+	f.Asset = &plan.AssetForecast{Until: at, Unsent: 7}
+	f.Numbers = []plan.NumberShare{{Connection: "conn_1", Messages: 300}, {Connection: "conn_2", Messages: 200}}
+	f.Helps = []plan.Help{{Sentence: "the next higher tier", Hours: 96}, {Sentence: "one more", Hours: 0.5}}
+	never := forecast{}
+	never.Run, never.Never, never.LimitedBy = "spring-1", true, "hold"
+	some := never
+	some.Messages = 1
+	for _, tt := range []struct {
+		name string
+		f    forecast
+		want string
+	}{
+		{"all of it", f, "spring-1: 500 messages, done at " + clock(at.Add(2*time.Hour)) + ", in eight of ten cases between " +
+			clock(at.Add(time.Hour)) + " and " + clock(at.Add(3*time.Hour)) + "\n2h from the first message to the last answer; limited by: tier\n" +
+			"not sent: 20 rows, because of not_after or max_messages\ndeadline " + clock(at) + " does not hold\n" +
+			"tier used up at " + clock(at) + ": row 251 waits\nthe service deletes the header medium at " + clock(at) +
+			", before 7 messages are sent\nthe service does not tell the throughput of conn_1: 80 a second (STANDARD) is assumed\n" +
+			"conn_1 sends 300\nconn_2 sends 200\nthe next higher tier: 4 days sooner\none more: 30 minutes sooner\n"},
+		{"nothing within a year", never, "spring-1: nothing will be sent within a year, because of: hold\n"},
+		{"a part within a year", some, "spring-1: not done within a year; 1 message would be sent\n"},
+	} {
+		if got := printed(t, func(p *program) error { return p.writeForecast(tt.f) }); got != tt.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A curve of more than two days is told by days; hours without a message for one reason are one line.
+func TestACurveFitsAScreen(t *testing.T) {
+	start := time.Date(2026, 11, 21, 0, 0, 0, 0, time.Local)
+	var hours []plan.Hour
+	for i := range 72 {
+		h := plan.Hour{Start: start.Add(time.Duration(i) * time.Hour), LimitedBy: "window"}
+		if hour := i % 24; hour >= 9 && hour < 18 {
+			h.Messages, h.LimitedBy = int64(100*(1+i/24)), "throughput"
+		}
+		hours = append(hours, h)
+	}
+	rows := curveRows(hours, 10)
+	if len(rows) != 3 || strings.Join(rows[0], " ") != "Sat 2026-11-21 900 #### throughput" || rows[2][1] != "2700" {
+		t.Errorf("three days: got %v, want 900, 1800 and 2700 messages in three lines", rows)
+	}
+	rows = curveRows(hours[:24], 0)
+	if len(rows) != 11 || strings.Join(rows[10], " ") != "Sat 2026-11-21 18:00 0 window" {
+		t.Errorf("one day: got %v, want 11 lines, the last one from 18:00 on", rows)
+	}
+}

@@ -1,0 +1,188 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+)
+
+// Outlook is what forecasts start from: the unfinished runs of a ledger and their numbers.
+type Outlook struct {
+	plan.Situation
+	// Assumed are the connections whose throughput nobody told: forecasts take that of a STANDARD number.
+	Assumed []string `json:"assumed,omitempty"`
+
+	directory *directory
+	holds     []campaign.Hold
+	tiers     map[string]int64 // by connection, as the service tells
+}
+
+// askNumbers is the longest time that a forecast waits for the service.
+const askNumbers = 5 * time.Second
+
+// NewOutlook gathers what a forecast starts from at now. The service is asked for its numbers; a
+// service that does not answer is no error. l may be nil: then no run is known.
+func NewOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, now time.Time) (*Outlook, error) {
+	o := &Outlook{directory: newDirectory(cfg), tiers: map[string]int64{}}
+	o.Now = now
+	o.Past = defaultPast()
+	o.ask(ctx, cfg)
+	if l == nil {
+		return o, nil
+	}
+	var err error
+	if o.holds, err = l.Holds(ctx, false); err != nil {
+		return nil, fmt.Errorf("read the holds: %w", err)
+	}
+	runs, err := l.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return nil, fmt.Errorf("read the runs: %w", err)
+	}
+	slices.Reverse(runs) // the oldest first
+	for _, run := range runs {
+		if err := o.addStored(ctx, l, run); err != nil {
+			return nil, err
+		}
+	}
+	return o, o.remember(ctx, l)
+}
+
+// defaultPast is what is expected where nothing was observed: a finish within some per cent.
+func defaultPast() plan.Past { return plan.Past{Drift: 0.03} }
+
+// ask asks the service for its connections and numbers.
+func (o *Outlook) ask(ctx context.Context, cfg *Config) {
+	if cfg.Service.APIKey.IsZero() {
+		return
+	}
+	client, err := NewClient(cfg)
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	ctx, stop := context.WithTimeout(ctx, askNumbers)
+	defer stop()
+	if _, err := o.directory.refresh(ctx, client); err != nil {
+		return
+	}
+	health, err := client.Numbers(ctx)
+	if err != nil {
+		return
+	}
+	for _, h := range health {
+		if h.TierLimit > 0 {
+			o.tiers[h.ConnectionID] = h.TierLimit
+		}
+	}
+}
+
+// addStored adds a run of the ledger. A run that its operator paused, or whose list is not imported,
+// competes with nobody.
+func (o *Outlook) addStored(ctx context.Context, l campaign.Ledger, run campaign.Run) error {
+	if run.State != campaign.Ready && run.State != campaign.Running || run.Wanted != campaign.WantRun {
+		return nil
+	}
+	_, err := o.AddRun(ctx, l, run)
+	return err
+}
+
+// AddRun adds a run of the ledger as if it went on now, and returns its index. A run that is there
+// already is not added again.
+func (o *Outlook) AddRun(ctx context.Context, l campaign.Ledger, run campaign.Run) (int, error) {
+	if i := slices.IndexFunc(o.Runs, func(r plan.Run) bool { return r.ID == run.ID() }); i >= 0 {
+		return i, nil
+	}
+	def, err := campaign.ParseStored(run.ID(), run.Definition)
+	if err != nil {
+		return 0, err
+	}
+	segments, err := l.SegmentStates(ctx, run.No)
+	if err != nil {
+		return 0, fmt.Errorf("read the segments of %s: %w", run.ID(), err)
+	}
+	r, err := plan.RunOf(run, def, segments)
+	if err != nil {
+		return 0, err
+	}
+	o.hold(&r, run)
+	return o.Add(r), nil
+}
+
+// hold notes until when the run is held on every connection.
+func (o *Outlook) hold(r *plan.Run, run campaign.Run) {
+	if h, held := campaign.Held(run, o.holds, o.directory.origin, o.Now); held {
+		r.From, r.Waits = o.ends(h), "hold"
+	}
+}
+
+// ends is when a hold ends: one without an end lasts longer than any forecast.
+func (o *Outlook) ends(h campaign.Hold) time.Time {
+	if h.Until.IsZero() {
+		return o.Now.AddDate(10, 0, 0)
+	}
+	return h.Until
+}
+
+// Add adds a run, and the numbers that it names, and returns its index.
+func (o *Outlook) Add(r plan.Run) int {
+	for _, id := range r.Numbers {
+		if slices.ContainsFunc(o.Numbers, func(n plan.Number) bool { return n.ID == id }) {
+			continue
+		}
+		n := plan.Number{ID: id, Pace: o.directory.pace(id)}
+		if n.Pace <= 0 {
+			n.Pace = o.directory.assumedPace(id)
+			o.Assumed = append(o.Assumed, id)
+		}
+		origin := o.directory.origin(id)
+		if h, held := campaign.HeldBy(o.holds, origin, o.Now); held {
+			n.Held = o.ends(h)
+		}
+		if limit := cmp.Or(o.directory.cfg.Numbers[id].Tier, o.tiers[id]); limit > 0 {
+			n.Tier = cmp.Or(origin.Portfolio, "the portfolio of "+id)
+			if !slices.ContainsFunc(o.Tiers, func(t plan.Tier) bool { return t.Name == n.Tier }) {
+				o.Tiers = append(o.Tiers, plan.Tier{Name: n.Tier, Limit: limit})
+			}
+		}
+		o.Numbers = append(o.Numbers, n)
+	}
+	o.Runs = append(o.Runs, r)
+	return len(o.Runs) - 1
+}
+
+// remembered is how many ended runs a forecast looks back at.
+const remembered = 10
+
+// remember observes the runs that have ended: how much the service refused.
+func (o *Outlook) remember(ctx context.Context, l campaign.Ledger) error {
+	runs, err := l.Runs(ctx, campaign.RunFilter{Limit: 3 * remembered})
+	if err != nil {
+		return fmt.Errorf("read the ended runs: %w", err)
+	}
+	var refused []float64
+	for _, run := range runs {
+		if run.State != campaign.Finished || len(refused) == remembered {
+			continue
+		}
+		tallies, funnel, err := l.Tallies(ctx, run.No)
+		if err != nil {
+			return fmt.Errorf("count %s: %w", run.ID(), err)
+		}
+		var n int64
+		for _, t := range tallies {
+			if t.Status == campaign.Refused {
+				n += t.N
+			}
+		}
+		if posted := n + funnel.Accepted; posted >= 100 {
+			refused = append(refused, float64(n)/float64(posted))
+		}
+	}
+	o.Past.Refused = plan.AverageOf(refused)
+	return nil
+}
