@@ -35,10 +35,14 @@ demo: ## send a messy list of 2,000 rows to the built-in sandbox and print the r
 test: ## run every test
 	go test ./...
 
+# SQLite is C that was translated to Go. Watching each of its memory accesses took three quarters of
+# the step's time, and its memory is its own: what is passed to it is copied.
+RACE := CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false -short
+
 .PHONY: race
 race: ## run the concurrent packages under the race detector
-	CGO_ENABLED=1 go test -race -short $(filter-out ./campaign/...,$(CONCURRENT)) ./campaign ./campaign/plan
-	CGO_ENABLED=1 go test -race -short ./campaign/sender -seeds 10 -replay 0
+	$(RACE) $(filter-out ./campaign/...,$(CONCURRENT)) ./campaign ./campaign/plan
+	$(RACE) ./campaign/sender -seeds 10 -replay 0
 
 .PHONY: lint
 lint: $(GOLANGCI) ## vet, formatting and golangci-lint

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Applies each named mutation (internal/mutant) and requires that a test detects it: the simulation
 # of the send path and a scene of it, else the tests of the package with the mutation. The test
-# binaries are built once; CAMPAIGND_MUTANT chooses the mutation. The script fails if a mutation
-# survives.
+# binaries are built once; CAMPAIGND_MUTANT chooses the mutation. Two mutations are tried at a time.
+# The script fails if a mutation survives.
 #
 #   scripts/mutants.sh            every mutation in the code
 #   scripts/mutants.sh NAME...    these mutations
@@ -25,47 +25,50 @@ mapfile -t names < <(if [ $# -gt 0 ]; then printf '%s\n' "$@"; else awk '{print 
 
 binary() { echo "$work/$(tr ./ __ <<<"$1").test"; }
 
-# try PACKAGE MUTATION runs a package's tests with the mutation applied. It fails when a test fails.
+# try PACKAGE MUTATION LOG runs a package's tests with the mutation applied. It fails when a test fails.
 try() {
-	local b
+	local b log=$3
 	b=$(binary "$1")
-	[ -x "$b" ] || go test -c -tags mutants -o "$b" "$1"
 	case $1 in
 	"$simulation") set -- "$1" "$2" -test.run '^Test(Simulation|WhatWasGranted)' -seeds "$seeds" -failures 1 ;;
 	./internal/ledger/sqlite | ./internal/ledger/postgres) set -- "$1" "$2" -test.run '^TestEachMutation' ;;
+	*) set -- "$1" "$2" ;;
 	esac
-	(cd "$1" && CAMPAIGND_MUTANT=$2 "$b" -test.short -test.failfast -test.timeout 90s "${@:3}") >"$work/log" 2>&1
+	(cd "$1" && CAMPAIGND_MUTANT=$2 "$b" -test.short -test.failfast -test.timeout 90s "${@:3}") >"$log" 2>&1
 }
 
-# sound PACKAGE checks once that the package's tests pass without a mutation. Otherwise a failure
-# with a mutation would prove nothing.
-sound() {
-	[ ! -e "$(binary "$1").sound" ] || return 0
-	try "$1" "" || { cat "$work/log"; echo "mutants.sh: the tests of $1 fail without a mutation" >&2; exit 1; }
-	touch "$(binary "$1").sound"
+# packages MUTATION lists the packages whose tests may detect it.
+packages() {
+	local places
+	places=$(awk -v n="$1" '$3 == n' <<<"$mutations")
+	grep -vE "$elsewhere" <<<"$places" | sed "s|.*|$simulation|" | head -n 1
+	awk '{print $1}' <<<"$places" | uniq
 }
 
-survivors=()
-for name in "${names[@]}"; do
-	start=$SECONDS
-	by=""
-	places=$(awk -v n="$name" '$3 == n' <<<"$mutations")
-	for package in $(grep -vE "$elsewhere" <<<"$places" | sed "s|.*|$simulation|" | head -n 1) $(awk '{print $1}' <<<"$places" | uniq); do
-		sound "$package"
-		if try "$package" "$name"; then
+# detect MUTATION prints which package detects it.
+detect() {
+	local package start=$SECONDS log=$work/$1.log
+	for package in $(packages "$1"); do
+		if try "$package" "$1" "$log"; then
 			continue
 		fi
-		grep -qE '^\s*--- FAIL|^panic: test timed out' "$work/log" ||
-			{ cat "$work/log"; echo "mutants.sh: $name ended without a failing test" >&2; exit 1; }
-		by=$package
-		break
+		grep -qE '^\s*--- FAIL|^panic: test timed out' "$log" ||
+			{ cat "$log"; echo "mutants.sh: $1 ended without a failing test" >&2; return 1; }
+		printf 'detected  %-26s by %s, %d s\n' "$1" "$package" $((SECONDS - start))
+		return
 	done
-	if [ -n "$by" ]; then
-		printf 'detected  %-26s by %s, %d s\n' "$name" "$by" $((SECONDS - start))
-	else
-		printf 'SURVIVED  %s\n' "$name"
-		survivors+=("$name")
-	fi
+	echo "SURVIVED  $1" | tee -a "$work/survived"
+}
+
+# The packages' tests must pass without a mutation. Otherwise a failure with one would prove nothing.
+for package in $(for name in "${names[@]}"; do packages "$name"; done | sort -u); do
+	go test -c -tags mutants -o "$(binary "$package")" "$package"
+	try "$package" "" "$work/sound" ||
+		{ cat "$work/sound"; echo "mutants.sh: the tests of $package fail without a mutation" >&2; exit 1; }
 done
-[ ${#survivors[@]} -eq 0 ] || { echo "mutants.sh: detected by no test: ${survivors[*]}" >&2; exit 1; }
+
+export -f binary try packages detect
+export simulation seeds work mutations elsewhere
+printf '%s\n' "${names[@]}" | xargs -P 2 -I NAME bash -c 'detect NAME'
+[ ! -e "$work/survived" ] || { echo "mutants.sh: detected by no test: $(awk '{print $2}' "$work/survived" | xargs)" >&2; exit 1; }
 echo "mutants: ${#names[@]} mutations, all detected"

@@ -18,14 +18,26 @@ import (
 // The fourth client goes on at its pace.
 func TestAClientsTroubleIsItsOwn(t *testing.T) {
 	t.Parallel()
-	const rate = 40
-	w := newWorld(t, rate, func(o *sandbox.Options) {
-		clients("co_1", "co_1", "co_2", "co_3", "co_4")(o)
-		noStatuses(o)
-		for _, id := range []string{"co_1", "co_2", "co_3", "co_4"} {
-			o.Companies = append(o.Companies, sandbox.Company{ID: id, Allowance: 100_000})
-		}
-	})
+	aClientsTrouble(t, newWorld(t, troubledRate, troubledClients).stage())
+}
+
+func TestClusterAClientsTroubleIsItsOwn(t *testing.T) {
+	t.Parallel()
+	aClientsTrouble(t, newCluster(t, 2, troubledRate, troubledClients).stage())
+}
+
+const troubledRate = 40
+
+func troubledClients(o *sandbox.Options) {
+	clients("co_1", "co_1", "co_2", "co_3", "co_4")(o)
+	noStatuses(o)
+	for _, id := range []string{"co_1", "co_2", "co_3", "co_4"} {
+		o.Companies = append(o.Companies, sandbox.Company{ID: id, Allowance: 100_000})
+	}
+}
+
+func aClientsTrouble(t *testing.T, w stage) {
+	const rate = troubledRate
 	runs := []struct{ name, template, connections, hold string }{
 		{"suspended", "order_update", "conn_1 conn_2", "company co_1 account_deactivated"},
 		{"used", "order_update", "conn_3", "company co_2 plan_limit_messages"},
@@ -44,7 +56,7 @@ func TestAClientsTroubleIsItsOwn(t *testing.T) {
 		}
 	}
 	tape := w.record()
-	p := w.serve()
+	w.begin()
 	w.waits(lifeLimit, "every number sends", func() bool {
 		for _, n := range w.service.Stats().Connections {
 			if n.Accepted < 20 {
@@ -107,5 +119,5 @@ func TestAClientsTroubleIsItsOwn(t *testing.T) {
 	w.hold("lift", "company", "co_2") // an allowance has no event
 	w.goesOn(tape, healed, 10*time.Second, sick...)
 	w.waits(5*time.Second, "nothing is held", func() bool { return len(w.held()) == 0 })
-	w.close(p, lists)
+	w.end(lists)
 }

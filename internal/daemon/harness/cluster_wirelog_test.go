@@ -43,8 +43,8 @@ func TestClusterAKillLeavesOnlyTheWireInDoubt(t *testing.T) {
 	want(t, c.audited("latest"))
 	state, totals := left("latest")
 	swallowed, unposted := c.unsure(c.lines("latest"))
-	x.log("%s: %v; unknown: %d that the service swallowed, %d that were noted and not posted in %d deaths there",
-		state, totals, len(swallowed), len(unposted), noted)
+	x.log("%s: %v; up to %d in a second; unknown: %d that the service swallowed, %d that were noted and not posted in %d deaths there",
+		state, totals, c.fastest(), len(swallowed), len(unposted), noted)
 	if most := 3*noted + 1 + *wireKills/20; len(unposted) > most {
 		t.Errorf("got %d rows in doubt that were never posted, want at most %d: %v", len(unposted), most, unposted)
 	}

@@ -29,6 +29,20 @@ func clients(companies ...string) func(*sandbox.Options) {
 	}
 }
 
+// stage is where a scene is played: one process on SQLite, or replicas on PostgreSQL and Redis.
+type stage struct {
+	*world
+	begin func()                         // starts what serves
+	end   func(lists map[string][]entry) // as world.close
+}
+
+func (w *world) stage() stage {
+	var p *process
+	return stage{w, func() { p = w.serve() }, func(lists map[string][]entry) { w.close(p, lists) }}
+}
+
+func (c *cluster) stage() stage { return stage{c.world, c.startAll, c.closeAll} }
+
 // people returns a list of so many good rows, from the given number on.
 func people(from, rows int) []entry {
 	list := make([]entry, rows)
@@ -195,7 +209,8 @@ func (w *world) close(p *process, lists map[string][]entry) {
 		}
 		return true
 	})
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	// A minute: replicas that were stopped take no webhooks, which come again later.
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
 	if err := w.service.Settle(ctx); err != nil {
 		w.t.Fatalf("the service still has %d webhooks to deliver, want none", w.service.Pending())
