@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
 	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 )
@@ -49,7 +50,7 @@ type Config struct {
 	Correlation string `yaml:"correlation" json:"correlation" jsonschema:"enum=off,enum=tag"`
 	// The limits of each connection, by its id at the service.
 	Numbers map[string]Number `yaml:"numbers" json:"numbers"`
-	// The messages that the account's plan allows.
+	// The messages that the plan of a client allows.
 	Plan Plan `yaml:"plan" json:"plan"`
 	// Who is not sent to any more.
 	Suppressions Suppressions `yaml:"suppressions" json:"suppressions"`
@@ -155,17 +156,31 @@ type Number struct {
 	// The business account of the connection. Empty: the one that the service tells, else the
 	// connection is an account of its own.
 	Account string `yaml:"account,omitempty" json:"account,omitempty"`
+	// The warm-up of the number, in messages per day of UTC. Without it the number has none.
+	Ramp *Ramp `yaml:"ramp,omitempty" json:"ramp,omitempty"`
 	// The portfolio of the business, which a hold can name. Empty: the company.
 	Portfolio string `yaml:"portfolio,omitempty" json:"portfolio,omitempty"`
 }
 
-// Plan is the account's monthly allowance.
+// Ramp is the warm-up of a number (docs/limits.md#warm-up-ramps).
+type Ramp struct {
+	// Messages on the first day.
+	Start int64 `yaml:"start" json:"start" jsonschema:"minimum=1"`
+	// Messages more on each day that follows one on which the number sent.
+	Step int64 `yaml:"step" json:"step" jsonschema:"minimum=0"`
+	// Most messages on any day.
+	Ceiling int64 `yaml:"ceiling" json:"ceiling" jsonschema:"minimum=1"`
+}
+
+func (r *Ramp) plan() plan.Ramp { return plan.Ramp{Start: r.Start, Step: r.Step, Ceiling: r.Ceiling} }
+
+// Plan is the monthly allowance of each client.
 type Plan struct {
-	// Messages in a month; 0: unknown, the service's 402 decides. This version accepts only 0.
+	// Messages in a month of each client; 0: unknown, the service's 402 decides.
 	MonthlyMessages int64 `yaml:"monthly_messages" json:"monthly_messages" jsonschema:"minimum=0"`
 	// The day on which the allowance starts again.
 	Resets Resets `yaml:"resets" json:"resets"`
-	// Share kept back for messages that other programs send.
+	// Share that only templates that are not marketing use.
 	Reserve float64 `yaml:"reserve" json:"reserve" jsonschema:"minimum=0,maximum=1"`
 }
 

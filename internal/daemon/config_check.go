@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
 	"campaignd/internal/messaging"
 )
 
@@ -32,6 +33,7 @@ func (c *Config) Validate() error {
 		c.Service.check(),
 		c.Webhooks.check(),
 		c.checkNumbers(),
+		c.Plan.check(),
 		oneOf("suppressions.scope", c.Suppressions.Scope, everywhere, perCompany),
 		oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"),
 		oneOf("log.format", c.Log.Format, "text", "json"),
@@ -74,9 +76,6 @@ func (c *Config) checkUnsupported() error {
 		return oneOf("correlation", c.Correlation, "off", "tag")
 	case c.Correlation == "tag":
 		return errors.New("correlation: tag is not executed by this version; give off")
-	case c.Plan.MonthlyMessages != 0:
-		return errors.New("plan.monthly_messages: this version does not count the plan's messages; " +
-			"leave it 0, the service's 402 then pauses the runs")
 	case len(c.Drops) > 0:
 		return errors.New("drops: this version watches no buckets; start lists with `campaignd run CAMPAIGN.yaml --recipients FILE`")
 	}
@@ -200,12 +199,42 @@ const (
 
 func (c *Config) checkNumbers() error {
 	for _, id := range slices.Sorted(maps.Keys(c.Numbers)) {
+		if err := c.Numbers[id].Ramp.check(id); err != nil {
+			return err
+		}
 		switch r := c.Numbers[id].Rate; {
 		case r == 0: // the rate that the service tells
 		case !(r >= minNumberRate && r <= maxNumberRate): // also NaN
 			return fmt.Errorf("numbers.%s.rate: %v messages per second is out of bounds; give %v to %v, "+
 				"for example 80 (STANDARD) or 1000 (HIGH), or 0 for what the service tells", id, r, minNumberRate, maxNumberRate)
 		}
+	}
+	return nil
+}
+
+// check refuses a ramp that does not rise to its ceiling.
+func (r *Ramp) check(connection string) error {
+	if r == nil || r.Start >= 1 && r.Step >= 0 && r.Ceiling >= r.Start && r.Ceiling <= maxMessages {
+		return nil
+	}
+	return fmt.Errorf("numbers.%s.ramp: start %d, step %d, ceiling %d is no warm-up; give a start of 1 or more, a step of 0 or more, "+
+		"and a ceiling from the start to %d", connection, r.Start, r.Step, r.Ceiling, int64(maxMessages))
+}
+
+// maxMessages is the most messages of a month or a day that a limit may have.
+const maxMessages = 1e12
+
+func (p *Plan) check() error {
+	if _, err := plan.Zone(p.Resets.Timezone); err != nil {
+		return fmt.Errorf("plan.resets.timezone: %w", err)
+	}
+	switch {
+	case p.MonthlyMessages < 0 || p.MonthlyMessages > maxMessages:
+		return fmt.Errorf("plan.monthly_messages: %d is out of bounds; give 0 to %d", p.MonthlyMessages, int64(maxMessages))
+	case p.Resets.Day < 1 || p.Resets.Day > 28:
+		return fmt.Errorf("plan.resets.day: %d is out of bounds; give 1 to 28, a day that every month has", p.Resets.Day)
+	case !(p.Reserve >= 0 && p.Reserve <= 1): // also NaN
+		return fmt.Errorf("plan.reserve: %v is out of bounds; give a share from 0 to 1", p.Reserve)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestEnvironmentOverrulesTheFile(t *testing.T) {
 	got := fmt.Sprint(c.Listen.Public, " ", c.Service.APIKey.Reveal(), " ", len(c.Webhooks.Secrets), c.Webhooks.Secrets[1].Reveal(),
 		" ", c.Webhooks.Signature.Encoding, " ", c.Numbers, " ", c.Sending.Flush, " ", c.Sending.InFlight,
 		" ", time.Duration(c.Service.Timeout))
-	want := ":2 from-a-file 2new base64 map[b:{7.5 0   }] 7ms 9 3s"
+	want := ":2 from-a-file 2new base64 map[b:{7.5 0   <nil> }] 7ms 9 3s"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

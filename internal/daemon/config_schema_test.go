@@ -51,7 +51,7 @@ redis:    ""
 service:  {base_url: "http://127.0.0.1:8090", api_key: "", timeout: 10s}
 webhooks: {path: /webhooks/messaging, secrets: []}
 numbers:  {conn_1: {rate: 80, tier: 100000, portfolio: main}}
-plan:     {monthly_messages: 0, resets: {day: 1, timezone: UTC}, reserve: 0.05}
+plan:     {monthly_messages: 100000, resets: {day: 1, timezone: UTC}, reserve: 0.05}
 campaigns: ./campaigns
 drops:    [{bucket: "file:///var/lib/campaignd/inbox", prefix: "spring/", campaign: spring-sale}]
 `

@@ -122,7 +122,7 @@ func TestBadConfigurationIsOneLineWithPlaceAndRemedy(t *testing.T) {
 		{"ledger: postgres://h/x\nreplicas: -1\n", nil, "replicas: -1 is out of bounds"},
 		{"redis: localhost:6379\n", nil, "redis: "},
 		{"drops: [{bucket: file:///x, prefix: a/, campaign: b}]\n", nil, "drops: this version"},
-		{"plan: {monthly_messages: 10}\n", nil, "plan.monthly_messages: this version"},
+		{"plan: {resets: {timezone: Mars}}\n", nil, "plan.resets.timezone: "},
 		{"numbers: {a: {tier: 10}}\n", nil, "numbers.a: this version"},
 		{"numbers: {a: {rate: -1}}\n", nil, "numbers.a.rate: -1"},
 		{"numbers: {a: {rate: .nan}}\n", nil, "numbers.a.rate: NaN"},

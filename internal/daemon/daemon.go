@@ -28,6 +28,12 @@ import (
 	"campaignd/throttle"
 )
 
+// limiter is what the two of package throttle are: slots, and units of quotas.
+type limiter interface {
+	throttle.Limiter
+	throttle.Counter
+}
+
 // Options holds what a command decides and the configuration does not.
 type Options struct {
 	// Log takes the log. Nil: nothing is logged.
@@ -40,8 +46,10 @@ type Daemon struct {
 	log       *slog.Logger
 	ledger    campaign.Ledger
 	client    *messaging.Client
-	limiter   throttle.Limiter
+	limiter   limiter
 	directory *directory
+	quotas    *quotas
+	changed   chan struct{}    // an event tells that a number has changed
 	intake    *webhooks.Intake // nil without secrets, because no event could be verified
 	public    *listener        // nil without intake
 	admin     *listener        // nil before Serve
@@ -97,7 +105,7 @@ func New(ctx context.Context, cfg *Config, o Options) (*Daemon, error) {
 // Open opens the ledger, as its sender unless the role is intake, and makes client and limiter. The
 // daemon takes no webhooks, and sends nothing yet.
 func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
-	d := &Daemon{cfg: cfg, log: o.Log, owner: ownerName(), directory: newDirectory(cfg)}
+	d := &Daemon{cfg: cfg, log: o.Log, owner: ownerName(), directory: newDirectory(cfg), changed: make(chan struct{}, 1)}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
@@ -110,6 +118,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 		return nil, err
 	}
 	d.closers = append(d.closers, d.ledger.Close)
+	d.quotas = newQuotas(cfg, d.directory, d.ledger, d.log)
 	if cfg.Role == RoleIntake && cfg.Service.APIKey.IsZero() {
 		return d, nil // an intake without a key asks the service for nothing
 	}
@@ -135,7 +144,7 @@ func ownerName() string {
 }
 
 // openLimiter makes the limiter: shared over redis if that is configured, else of this process.
-func (d *Daemon) openLimiter(ctx context.Context) (throttle.Limiter, error) {
+func (d *Daemon) openLimiter(ctx context.Context) (limiter, error) {
 	if d.cfg.Redis == "" {
 		return throttle.NewLocal(), nil
 	}
@@ -159,6 +168,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 		Decode: d.cfg.Service.assumed().DecodeEvents, Connections: d.directory.connectionOf, Origin: d.directory.origin,
 		Peers: d.directory.peers, PerCompany: d.cfg.Suppressions.Scope == perCompany,
 		Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
+		OnChange: d.numberChanged,
 	}); err != nil {
 		return err
 	}
@@ -201,14 +211,19 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 	if d.wire != nil {
 		wire = d.wire
 	}
-	return sender.New(d.ledger, d.client, d.limiter, sender.Options{
+	o := sender.Options{
 		Wire:  wire,
 		Owner: d.owner, Only: only,
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff), Repeats: d.cfg.Sending.Waits(),
 		Pace: d.directory.pace, Origin: d.directory.sending, Log: d.log,
-	})
+		PlanEnds: d.quotas.planEnds,
+	}
+	if d.quotas.any() {
+		o.Quotas, o.Counter, o.Spent = d.quotas.of, d.limiter, d.quotas.spent
+	}
+	return sender.New(d.ledger, d.client, d.limiter, o)
 }
 
 // webhooksUntil is how long after ctx the listener goes on while the engine still writes results.
@@ -254,6 +269,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	if e != nil {
 		sender = func(ctx context.Context) error { return d.alone(ctx, e.Run) }
 		start(failed, d.restate)
+		start(failed, d.quotas.run)
 	}
 	ended := make(chan struct{})
 	sending := start(failed, sender)

@@ -28,13 +28,15 @@ type directory struct {
 	known   map[string]messaging.Connection // by id
 	byPhone map[int64]string                // connection id by recipients.Key of its phone number
 	rates   map[string]float64              // pace in messages per second
+	quality map[string]string               // messaging.Number.Quality
 	asked   bool                            // the list of numbers was read, or the service has none
 	listed  bool                            // the list of connections was read
 }
 
 func newDirectory(cfg *Config) *directory {
 	return &directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey),
-		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]float64{}}
+		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]float64{},
+		quality: map[string]string{}}
 }
 
 // fingerprint names a key without showing it: the first 8 bytes of its SHA-256, in hex; "" without a
@@ -73,6 +75,25 @@ func (d *directory) sending(connection string) campaign.Origin {
 	return o
 }
 
+// qualityOf returns the rating that the service told last; "" if it told none.
+func (d *directory) qualityOf(connection string) string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.quality[connection]
+}
+
+// ids returns every known connection, in order.
+func (d *directory) ids() []string {
+	d.mu.RLock()
+	ids := slices.Collect(maps.Keys(d.known))
+	d.mu.RUnlock()
+	for id := range d.cfg.Numbers {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 // peers returns the accounts that may be the business account of a connection, beside its own. If the
 // service does not tell accounts, each connection of a company is an account of its own, although
 // several may share one.
@@ -81,14 +102,7 @@ func (d *directory) peers(connection string) (accounts []string) {
 	if o.Company == "" || o.Account != connection {
 		return nil
 	}
-	d.mu.RLock()
-	ids := slices.Collect(maps.Keys(d.known))
-	d.mu.RUnlock()
-	for id := range d.cfg.Numbers {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range slices.Compact(ids) {
+	for _, id := range d.ids() {
 		if other := d.origin(id); id != connection && other.Company == o.Company && other.Account == id {
 			accounts = append(accounts, id)
 		}
@@ -133,6 +147,7 @@ func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) error
 	defer d.mu.Unlock()
 	d.asked = true
 	for _, h := range health {
+		d.quality[h.ConnectionID] = h.Quality
 		d.rates[h.ConnectionID] = throttle.Number{Limit: h.Throughput, Level: h.Level, Coexistence: h.Coexistence}.Pace().Rate
 	}
 	return nil

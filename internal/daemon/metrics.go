@@ -22,6 +22,9 @@ func (d *Daemon) metrics(e *sender.Engine, h *holdWatch) http.Handler {
 	if d.intake != nil {
 		reg.MustRegister(&intakeCollector{d.intake.Counts})
 	}
+	if d.quotas != nil && d.quotas.any() {
+		reg.MustRegister(&quotaCollector{d.quotas.known})
+	}
 	if h != nil {
 		reg.MustRegister(&holdCollector{h.counts})
 	}

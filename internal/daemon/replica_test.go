@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -28,7 +27,7 @@ import (
 type cluster struct {
 	*testing.T
 	ledger  campaign.Ledger
-	limiter throttle.Limiter
+	limiter limiter
 	service *sandbox.Sandbox
 	config  *Config
 	dir     string
@@ -91,9 +90,10 @@ func (c *cluster) replica() *Daemon {
 	}
 	d := newDirectory(&config)
 	d.asked = true // the pace of conn_1 is that of STANDARD
+	log := slog.New(slog.DiscardHandler)
 	return &Daemon{
-		cfg: &config, log: slog.New(slog.NewTextHandler(io.Discard, nil)), ledger: c.ledger, client: client, limiter: c.limiter,
-		directory: d, owner: ownerName(),
+		cfg: &config, log: log, ledger: c.ledger, client: client, limiter: c.limiter,
+		directory: d, quotas: newQuotas(&config, d, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName(),
 	}
 }
 

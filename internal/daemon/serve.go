@@ -87,9 +87,25 @@ func (d *Daemon) ready() (note string, err error) {
 	return "", err
 }
 
-// numbersEvery is how often the service is asked for its numbers. The platform allows 200
-// management calls an hour (docs/service.md#limits), and a limit changes about every 6 hours.
-const numbersEvery = 10 * time.Minute
+// numbersEvery is how often the service is asked for its numbers, so that a changed rate, tier or
+// quality counts within a minute, and connectionsEvery for its connections. The platform allows an
+// account with a registered number 5,000 management calls an hour, any other 200
+// (docs/service.md#limits); this makes 66 of each process.
+const (
+	numbersEvery     = time.Minute
+	connectionsEvery = 10 * time.Minute
+)
+
+// changedEvery is the least time between two questions that events cause.
+const changedEvery = 5 * time.Second
+
+// numberChanged makes refreshNumbers ask now: an event tells of a number or an account.
+func (d *Daemon) numberChanged() {
+	select {
+	case d.changed <- struct{}{}:
+	default:
+	}
+}
 
 // The waits after a failure: from askAgain on while no rate is known, because nothing is sent then,
 // doubled up to mostAskAgain; a minute later.
@@ -102,6 +118,7 @@ const (
 // last known values hold.
 func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 	again := askAgain
+	var asked, listed time.Time
 	for {
 		t := time.NewTimer(wait)
 		select {
@@ -109,9 +126,23 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 			t.Stop()
 			return
 		case <-t.C:
+		case <-d.changed:
+			t.Stop()
+			if wait = changedEvery - time.Since(asked); wait > 0 {
+				continue
+			}
 		}
-		wait = numbersEvery
-		if _, err := d.directory.refresh(ctx, d.client); err == nil || ctx.Err() != nil {
+		wait, asked = numbersEvery, time.Now()
+		err := error(nil)
+		if asked.Sub(listed) >= connectionsEvery {
+			if _, err = d.directory.refreshConnections(ctx, d.client); err == nil {
+				listed = asked
+			}
+		}
+		if err == nil {
+			err = d.directory.refreshRates(ctx, d.client)
+		}
+		if err == nil || ctx.Err() != nil {
 			continue
 		} else if d.directory.ready() {
 			wait = time.Minute

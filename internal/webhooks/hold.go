@@ -145,6 +145,9 @@ func clip(s string) string { return s[:min(len(s), 512)] }
 // foldChange handles an event about a number, an account or a client: it begins a hold, ends the
 // holds of that scope, or is only logged. own is the event's own time.
 func (i *Intake) foldChange(facts *campaign.Events, e *messaging.Event, own time.Time) {
+	if i.o.OnChange != nil {
+		i.o.OnChange()
+	}
 	if e.Code != 0 { // an error of the number
 		if h, ok := campaign.FailureHold(e.Code, i.o.Origin(e.Connection), time.Time{}, e.At); ok {
 			h.Source = campaign.HoldByEvent

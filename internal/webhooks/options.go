@@ -64,6 +64,9 @@ type Options struct {
 	// OnCommit gets the result of each commit: its number of events, its duration, its error. One
 	// goroutine calls it. It must not block. It may be nil.
 	OnCommit func(events int, took time.Duration, err error)
+	// OnChange is called for each verified event about a number, an account or a client, by many goroutines
+	// at once. It must not block. It may be nil.
+	OnChange func()
 	// Log gets a line when something fails, and when it works again. Default: discarded.
 	Log *slog.Logger
 }

@@ -1,0 +1,297 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/campaign/sender"
+	"campaignd/internal/messaging"
+	"campaignd/throttle"
+)
+
+// quotas are the limits of a period that this process obeys: the plan's allowance, one for each
+// company, and the ramps of numbers (docs/limits.md#allowance). It is safe for concurrent use.
+type quotas struct {
+	cfg       *Config
+	directory *directory
+	ledger    campaign.Ledger
+	log       *slog.Logger
+	plan      plan.Allowance
+
+	mu       sync.Mutex
+	from, to time.Time                     // the month of the plan that was computed last
+	ramps    map[string]campaign.RampState // as decided, or read, last
+	used     map[string]int64              // by Quota.Key: what the ledger counted last
+}
+
+// The prefixes of throttle.Quota.Key, before the company or the connection.
+const (
+	planKey = "plan:"
+	rampKey = "ramp:"
+)
+
+func newQuotas(cfg *Config, d *directory, l campaign.Ledger, log *slog.Logger) *quotas {
+	zone, err := plan.Zone(cfg.Plan.Resets.Timezone)
+	if err != nil {
+		zone = time.UTC // Validate refuses it
+	}
+	return &quotas{cfg: cfg, directory: d, ledger: l, log: log, ramps: map[string]campaign.RampState{}, used: map[string]int64{},
+		plan: plan.Allowance{Messages: cfg.Plan.MonthlyMessages, Reserve: cfg.Plan.Reserve, Day: cfg.Plan.Resets.Day, Zone: zone}}
+}
+
+// any reports whether anything is counted.
+func (q *quotas) any() bool {
+	return q.plan.Messages > 0 || slices.ContainsFunc(slices.Collect(maps.Values(q.cfg.Numbers)), func(n Number) bool { return n.Ramp != nil })
+}
+
+// month returns the month of the plan in which now lies.
+func (q *quotas) month(now time.Time) (from, to time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if now.Before(q.from) || !now.Before(q.to) {
+		q.from, q.to = q.plan.Period(now)
+	}
+	return q.from, q.to
+}
+
+// of returns the quotas of a connection at now, as sender.Options.Quotas.
+func (q *quotas) of(connection string, now time.Time) (all []sender.Quota) {
+	if q.plan.Messages > 0 {
+		all = append(all, q.allowance(connection, now))
+	}
+	if r := q.cfg.Numbers[connection].Ramp; r != nil {
+		all = append(all, q.ramp(connection, r.plan(), now))
+	}
+	return all
+}
+
+func (q *quotas) allowance(connection string, now time.Time) sender.Quota {
+	o := q.directory.sending(connection)
+	if o.Company == "" && o.Unasked {
+		return sender.Quota{By: campaign.LimitAllowance, Unknown: true,
+			Full: "the service cannot be asked whose connection this is, so its allowance is not known"}
+	}
+	from, to := q.month(now)
+	return sender.Quota{
+		Quota: throttle.Quota{Key: planKey + o.Company, From: from, To: to, Limit: q.plan.Messages, Kept: q.plan.Kept()},
+		By:    campaign.LimitAllowance,
+		Full: fmt.Sprintf("the plan's %d messages of the month until %s are used, or kept for templates that are not marketing",
+			q.plan.Messages, to.In(q.plan.Zone).Format("2 Jan 15:04 MST")),
+	}
+}
+
+func (q *quotas) ramp(connection string, r plan.Ramp, now time.Time) sender.Quota {
+	q.mu.Lock()
+	state := q.ramps[connection]
+	q.mu.Unlock()
+	if state.Day != plan.RampDay(now) {
+		return sender.Quota{By: campaign.LimitRamp, Unknown: true, Full: "how far the warm-up of this number is on this day is being decided"}
+	}
+	from, to := plan.RampPeriod(now)
+	places := r.Places(state.Steps)
+	return sender.Quota{
+		Quota: throttle.Quota{Key: rampKey + connection, From: from, To: to, Limit: places},
+		By:    campaign.LimitRamp,
+		Full:  fmt.Sprintf("the %d messages of this day of its warm-up are sent; the next day begins at 00:00 UTC", places),
+	}
+}
+
+// spent is how many units of a quota's period the ledger counts as used. What has no connection
+// counts for everybody.
+func (q *quotas) spent(ctx context.Context, t throttle.Quota) (n int64, err error) {
+	all, err := q.ledger.Spent(ctx, t.From)
+	if err != nil {
+		return 0, err
+	}
+	for connection, spent := range all {
+		if q.counts(t.Key, connection) {
+			n += spent
+		}
+	}
+	q.mu.Lock()
+	q.used[t.Key] = n
+	q.mu.Unlock()
+	return n, nil
+}
+
+// counts reports whether messages of the connection take units of the quota with this key.
+func (q *quotas) counts(key, connection string) bool {
+	company, ofPlan := strings.CutPrefix(key, planKey)
+	switch {
+	case connection == "":
+		return true
+	case ofPlan:
+		return q.directory.origin(connection).Company == company
+	}
+	return key == rampKey+connection
+}
+
+// clocksDiffer is how long after the turn of the month a 402 may come from a service whose clock is
+// behind. It holds the company for that time, not for a month.
+const clocksDiffer = 5 * time.Minute
+
+// planEnds is until when a 402 holds its company.
+func (q *quotas) planEnds(now time.Time) time.Time {
+	from, to := q.month(now)
+	if now.Sub(from) < clocksDiffer {
+		return now.Add(clocksDiffer)
+	}
+	return to
+}
+
+const (
+	// decideEvery is how often the ramps are decided: on a new day, and when the quality changes.
+	decideEvery = 5 * time.Second
+	// countEvery is how often the ledger is counted for the metrics. It also keeps what is done, so that
+	// a rebuild is quick.
+	countEvery = 5 * time.Minute
+)
+
+// run lifts the holds of a plan that was raised, decides the ramps, and counts, until ctx ends.
+func (q *quotas) run(ctx context.Context) error {
+	raised := false
+	var counted time.Time
+	t := time.NewTicker(decideEvery)
+	defer t.Stop()
+	for {
+		err := error(nil)
+		if !raised {
+			err = q.raise(ctx)
+			raised = err == nil
+		}
+		if err == nil {
+			err = q.decide(ctx, time.Now())
+		}
+		if err == nil && q.any() && time.Since(counted) >= countEvery {
+			counted = time.Now()
+			err = q.count(ctx, counted)
+		}
+		if err != nil && ctx.Err() == nil {
+			q.log.Warn("the limits of periods cannot be decided: trying again", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+// raise stores the configured allowance. If it is more than before, the service's last word that the
+// plan is used up does not count any more.
+func (q *quotas) raise(ctx context.Context) error {
+	before, err := q.ledger.SetPlan(ctx, q.plan.Messages)
+	if err != nil || q.plan.Messages <= before {
+		return err
+	}
+	holds, err := q.ledger.Holds(ctx, false)
+	if err != nil {
+		return err
+	}
+	var lifts []campaign.Lift
+	for _, h := range holds {
+		if h.Reason == messaging.PlanUsedUp {
+			lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: time.Now(), By: campaign.HoldByOperator})
+		}
+	}
+	if len(lifts) == 0 {
+		return nil
+	}
+	if _, err = q.ledger.LiftHolds(ctx, lifts); err == nil {
+		q.log.Info("the plan was raised: what its end held goes on", "messages", q.plan.Messages, "before", before)
+	}
+	return err
+}
+
+// decide brings the ramps to the day of now, and to the quality that the service tells.
+func (q *quotas) decide(ctx context.Context, now time.Time) error {
+	day := plan.RampDay(now)
+	if !q.directory.ready() { // the quality is not known
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(q.cfg.Numbers)) {
+		r := q.cfg.Numbers[id].Ramp
+		if r == nil {
+			continue
+		}
+		quality := q.directory.qualityOf(id)
+		q.mu.Lock()
+		state := q.ramps[id]
+		q.mu.Unlock()
+		if state.Day == day && (quality != plan.QualityRed || state.Cut) {
+			continue
+		}
+		if err := q.decideOne(ctx, id, r.plan(), day, quality); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *quotas) decideOne(ctx context.Context, connection string, r plan.Ramp, day int64, quality string) error {
+	all, err := q.ledger.Ramps(ctx)
+	if err != nil {
+		return err
+	}
+	stored, sent := all[connection], false
+	if stored.Day > 0 && stored.Day < day {
+		spent, err := q.ledger.Spent(ctx, time.Unix((stored.Day-1)*86400, 0))
+		if err != nil {
+			return err
+		}
+		sent = spent[connection] > 0
+	}
+	next := r.Next(stored, day, quality, sent)
+	if next != stored {
+		moved, err := q.ledger.SetRamp(ctx, connection, stored, next)
+		if err != nil || !moved { // another replica decided: the next look reads it
+			return err
+		}
+		q.log.Info("day of a warm-up", "connection", connection, "messages", r.Places(next.Steps), "quality", quality)
+	}
+	q.mu.Lock()
+	q.ramps[connection] = next
+	q.mu.Unlock()
+	return nil
+}
+
+// count asks the ledger what is used of every quota.
+func (q *quotas) count(ctx context.Context, now time.Time) error {
+	for _, one := range q.known(now) {
+		if _, err := q.spent(ctx, one.Quota.Quota); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quotaUse is a quota with what is used of it.
+type quotaUse struct {
+	sender.Quota
+	owner string // the company or the connection
+	used  int64
+}
+
+// known lists the quotas of every known connection, each once.
+func (q *quotas) known(now time.Time) (all []quotaUse) {
+	for _, c := range q.directory.ids() {
+		for _, one := range q.of(c, now) {
+			if one.Unknown || slices.ContainsFunc(all, func(u quotaUse) bool { return u.Key == one.Key }) {
+				continue
+			}
+			_, owner, _ := strings.Cut(one.Key, ":")
+			q.mu.Lock()
+			all = append(all, quotaUse{one, owner, q.used[one.Key]})
+			q.mu.Unlock()
+		}
+	}
+	return all
+}

@@ -1,0 +1,279 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
+)
+
+// The same run under three plans: the service's 402 alone, an allowance that is known, and one that is
+// raised. Nothing is sent above the allowance, nobody is refused for it, and a raised plan lifts what
+// the 402 held.
+func TestThePlanIsNeverExceeded(t *testing.T) {
+	t.Parallel() // it waits
+	c := newCluster(t, "HIGH", 15*time.Second)
+	config := *c.config
+	config.Ledger = "sqlite:" + filepath.Join(c.dir, "plan.db")
+	config.Listen.Public, config.Webhooks.Secrets = "127.0.0.1:0", []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
+	file := c.campaign(t.TempDir(), "spring", "", 150)
+	for _, step := range []struct {
+		monthly, more int64
+		ends          string // what the lane is limited by at the end; "": the run ends
+		accepted      int64
+	}{
+		{0, 50, "hold", 50},
+		{100, 500, "allowance", 100}, // it is not marketing: the reserve too
+		{200, 500, "", 150},
+	} {
+		config := config
+		config.Plan = Plan{MonthlyMessages: step.monthly, Resets: Resets{Day: 1, Timezone: "UTC"}, Reserve: 0.1}
+		for _, company := range []string{"", "co_1"} {
+			if err := c.service.SetAllowance(company, step.more); err != nil && company == "" {
+				t.Fatal(err)
+			}
+		}
+		d, err := New(t.Context(), &config, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := d.RunCampaign(ctx, RunOptions{File: file})
+			ended <- err
+		}()
+		if step.ends != "" {
+			waitLane(t, d, step.ends)
+			stop()
+		}
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("a plan of %d: the run ended with %v, want nil", step.monthly, err)
+		}
+		stop()
+		all, _, err := d.ledger.Tallies(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[campaign.Status]int64{}
+		for _, one := range all {
+			got[one.Status] += one.N
+		}
+		if n := got[campaign.Accepted] + got[campaign.Sent] + got[campaign.Delivered]; n != step.accepted || got[campaign.Refused] > 0 {
+			t.Errorf("a plan of %d: got %v, want %d accepted and none refused", step.monthly, got, step.accepted)
+		}
+		holds, err := d.ledger.Holds(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, month := plan.Allowance{Day: 1, Zone: time.UTC}.Period(time.Now())
+		if held := len(holds) == 1 && holds[0].Until.Equal(month); held != (step.ends == "hold") {
+			t.Errorf("a plan of %d: got the holds %+v, want one until %v if the service alone says the end", step.monthly, holds, month)
+		}
+		if err := d.Close(); err != nil {
+			t.Errorf("Close = %v, want nil", err)
+		}
+	}
+}
+
+// waitLane waits until the lane of run 1 is limited by this.
+func waitLane(t *testing.T, d *Daemon, by string) {
+	t.Helper()
+	var lanes []campaign.LaneReport
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		var err error
+		if lanes, err = d.ledger.Lanes(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if len(lanes) > 0 && lanes[len(lanes)-1].LimitedBy == by {
+			return
+		}
+	}
+	t.Fatalf("after a minute the lanes are %+v, want one limited by %s", lanes, by)
+}
+
+// told is a service that answers GETs from memory, and counts them.
+type told struct {
+	numbers               atomic.Pointer[string]
+	asked, askedForOthers atomic.Int64
+}
+
+func (s *told) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := `{"data": [{"id": "a", "phoneNumber": "+15555550100", "companyId": "co", "status": "connected"}]}`
+	if strings.HasSuffix(r.URL.Path, "/numbers") {
+		s.asked.Add(1)
+		body = *s.numbers.Load()
+	} else {
+		s.askedForOthers.Add(1)
+	}
+	return &http.Response{StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
+}
+
+func (s *told) tell(rest string) {
+	text := `{"data": [{"connectionId": "a", ` + rest + `}]}`
+	s.numbers.Store(&text)
+}
+
+// What the service tells of a number counts within a minute, and at once when an event says so. An
+// hour takes 66 calls.
+func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := &told{}
+		service.tell(`"throughput": {"level": "STANDARD"}, "qualityRating": "GREEN"`)
+		client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret("k"), Transport: service,
+			Timeout: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := DefaultConfig()
+		d := &Daemon{cfg: cfg, log: slog.New(slog.DiscardHandler), client: client, directory: newDirectory(cfg), changed: make(chan struct{}, 1)}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			d.refreshNumbers(ctx, 0)
+		}()
+		for _, c := range []struct {
+			tell  string
+			event bool
+			after time.Duration
+			want  string
+		}{
+			{`"throughput": {"level": "STANDARD"}, "qualityRating": "GREEN"`, false, time.Second, "68.4 GREEN"},
+			{`"throughput": {"level": "STANDARD"}, "coexistence": true, "qualityRating": "YELLOW"`, false, time.Minute, "12.6 YELLOW"},
+			{`"throughput": {"level": "HIGH"}, "qualityRating": "RED"`, true, changedEvery, "902.5 RED"},
+			{`"throughput": {"level": "STANDARD"}, "qualityRating": "RED"`, true, changedEvery, "68.4 RED"},
+			{`"throughput": {"level": "STANDARD"}, "qualityRating": "GREEN"`, true, changedEvery + time.Millisecond, "68.4 GREEN"},
+		} {
+			if service.tell(c.tell); c.event {
+				d.numberChanged()
+			}
+			time.Sleep(c.after)
+			synctest.Wait()
+			if got := fmt.Sprintf("%.4g %s", d.directory.pace("a"), d.directory.qualityOf("a")); got != c.want {
+				t.Errorf("%s after %s: got %s, want %s", c.tell, c.after, got, c.want)
+			}
+		}
+		service.asked.Store(0)
+		service.askedForOthers.Store(0)
+		time.Sleep(time.Hour)
+		if n, others := service.asked.Load(), service.askedForOthers.Load(); n > 61 || others > 7 {
+			t.Errorf("in an hour: got %d questions for numbers and %d for connections, want about 60 and 6", n, others)
+		}
+		stop()
+		<-ended
+		client.Close()
+	})
+}
+
+// The day of a ramp is decided once by all replicas, follows the quality, and survives a restart.
+func TestARampFollowsDaysAndQuality(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "r.db"), ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cfg := DefaultConfig()
+	cfg.Numbers = map[string]Number{"a": {Ramp: &Ramp{Start: 100, Step: 50, Ceiling: 500}}, "b": {}}
+	spent := &spending{Ledger: l, n: map[string]int64{"a": 1}}
+	replica := func() (*quotas, *directory) {
+		d := newDirectory(cfg)
+		d.asked = true
+		return newQuotas(cfg, d, spent, slog.New(slog.DiscardHandler)), d
+	}
+	first, d := replica()
+	second, other := replica()
+	day := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var got []string
+	for _, quality := range []string{"GREEN", "GREEN", "YELLOW", "GREEN", "RED", "RED", "GREEN"} {
+		d.quality["a"], other.quality["a"] = quality, quality
+		if one := first.of("a", day); len(one) != 1 || !one[0].Unknown {
+			t.Errorf("before the day is decided: got %+v, want nothing known", one)
+		}
+		for _, q := range []*quotas{first, second, first} {
+			if err := q.decide(t.Context(), day); err != nil {
+				t.Fatal(err)
+			}
+		}
+		third, e := replica()
+		e.quality["a"] = quality
+		if err := third.decide(t.Context(), day); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []*quotas{first, second, third} {
+			if one := q.of("a", day); len(one) != 1 || one[0].Limit != first.of("a", day)[0].Limit || one[0].Key != "ramp:a" {
+				t.Errorf("a replica has %+v, want the places of the first", one)
+			}
+		}
+		got = append(got, fmt.Sprint(first.of("a", day)[0].Limit))
+		day = day.AddDate(0, 0, 1)
+	}
+	if want := "[100 150 150 200 150 100 150]"; fmt.Sprint(got) != want {
+		t.Errorf("places by day: got %v, want %s", got, want)
+	}
+	if all := first.of("b", day); len(all) != 0 {
+		t.Errorf("a number without a ramp has the quotas %+v, want none", all)
+	}
+}
+
+// spending is a ledger that counts n.
+type spending struct {
+	campaign.Ledger
+	n     map[string]int64
+	ramps map[string]campaign.RampState
+}
+
+func (s *spending) Spent(context.Context, time.Time) (map[string]int64, error) { return s.n, nil }
+
+func (s *spending) Ramps(ctx context.Context) (map[string]campaign.RampState, error) {
+	if s.ramps == nil {
+		return s.Ledger.Ramps(ctx)
+	}
+	return s.ramps, nil
+}
+
+// An allowance is that of a company; a ramp is that of a number; what has no connection counts for all.
+func TestUnitsAreCountedInTheirScope(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Plan.MonthlyMessages = 1000
+	cfg.Numbers = map[string]Number{"a": {Company: "co", Account: "x", Ramp: &Ramp{Start: 10, Ceiling: 10}}, "b": {Company: "co", Account: "x"},
+		"c": {Company: "other", Account: "x"}}
+	d := newDirectory(cfg)
+	q := newQuotas(cfg, d, &spending{n: map[string]int64{"a": 1, "b": 20, "c": 300, "": 4000}}, slog.New(slog.DiscardHandler))
+	now := time.Now()
+	q.ramps["a"] = campaign.RampState{Day: plan.RampDay(now)}
+	if err := q.count(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range q.known(now) {
+		got = append(got, fmt.Sprint(u.Key, " ", u.Limit, " ", u.Kept, " ", u.used))
+	}
+	if want := "[plan:co 1000 50 4021 ramp:a 10 0 4001 plan:other 1000 50 4300]"; fmt.Sprint(got) != want {
+		t.Errorf("quotas: got %v, want %s", got, want)
+	}
+	from, _ := q.month(now)
+	if got := q.planEnds(from.Add(time.Minute)); !got.Equal(from.Add(time.Minute + clocksDiffer)) {
+		t.Errorf("a 402 just after the turn holds until %v, want %v more", got, clocksDiffer)
+	}
+	d.cfg.Numbers = nil
+	if all := q.of("z", now); len(all) != 1 || !all[0].Unknown {
+		t.Errorf("before the connections are known: got %+v, want an unknown allowance", all)
+	}
+}
