@@ -144,7 +144,7 @@ type Policies struct {
 	Canary       *Canary         `yaml:"canary,omitempty" json:"canary,omitempty"`
 	FrequencyCap *FrequencyLimit `yaml:"frequency_cap,omitempty" json:"frequency_cap,omitempty"`
 	// Approval makes the run wait for `campaignd approve` after its import.
-	Approval bool `yaml:"approval,omitempty" json:"approval,omitempty"`
+	Approval Approval `yaml:"approval,omitempty" json:"approval,omitempty"`
 }
 
 // FollowUp is the policy of an automatic follow-up run. It is not executed.

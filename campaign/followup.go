@@ -341,7 +341,7 @@ func (f *followUp) finish(ctx context.Context, def *Definition, rows int64) (Fol
 		}
 	}
 	state := Ready
-	if def.Policies.Approval {
+	if def.Policies.Approval.Needed(rows) {
 		state = WaitingApproval
 	}
 	if err := l.FinishImport(ctx, f.run.No, rows, state); err != nil {

@@ -304,7 +304,7 @@ func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list strin
 		}
 	}
 	state := Ready
-	if def.Policies.Approval {
+	if def.Policies.Approval.Needed(counts.Queued) {
 		state = WaitingApproval
 	}
 	if err := l.Ledger.FinishImport(ctx, run.No, counts.Rows, state); err != nil {

@@ -22,6 +22,9 @@ func Schema() ([]byte, error) {
 			if t == reflect.TypeFor[Duration]() {
 				return &jsonschema.Schema{Type: "string", Pattern: durationPattern, MinLength: ptr(2), Examples: []any{"15m", "24h", "7d"}}
 			}
+			if t == reflect.TypeFor[Approval]() {
+				return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "integer", Minimum: "1"}}, Examples: []any{true, 50000}}
+			}
 			return nil
 		},
 	}
@@ -192,7 +195,7 @@ func schemaNotes() []note {
 			}},
 		{path: "policies.canary.wait", text: "How long statuses are awaited after the last of them was answered.",
 			more: func(s *jsonschema.Schema) { s.Default = defaultCanaryWait.String() }},
-		{path: "policies.approval", text: "Wait for `campaignd approve` after the import."},
+		{path: "policies.approval", text: "Wait for `campaignd approve` after the import: true, or the number of recipients above which to wait."},
 	}
 	for _, kind := range []string{"image", "video", "document"} {
 		path := "template.header." + kind

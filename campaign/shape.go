@@ -70,6 +70,14 @@ func (s *source) shape(n ast.Node, path string, t reflect.Type) {
 		} else if d == 0 { // 0 would count as absent
 			s.add(n.GetToken(), field(path)+"0 could mean at once or without limit", "remove it for the default")
 		}
+	case t == reflect.TypeFor[Approval]():
+		if number, isNumber := n.(*ast.IntegerNode); isNumber {
+			if err := new(Approval).UnmarshalYAML([]byte(number.GetToken().Value)); err != nil {
+				s.add(n.GetToken(), fmt.Sprintf("%s%s: %s", field(path), number.GetToken().Value, err), "")
+			}
+		} else if n.Type() != ast.BoolType {
+			want = "true, false, or a number of recipients"
+		}
 	case t.Kind() == reflect.String:
 		if n.Type() != ast.StringType && n.Type() != ast.LiteralType {
 			want = "text"

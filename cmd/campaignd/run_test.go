@@ -154,7 +154,7 @@ func TestUncertainRowsAreExitThreeAndResentOnce(t *testing.T) {
 func TestCancelledRowsGoIntoAFollowUp(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	d.write("c.yaml", campaignFile+"policies: {approval: true}\n")
+	d.write("c.yaml", campaignFile+"policies: {approval: 1}\n")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan result, 1)

@@ -32,7 +32,7 @@ func checkWindow(d *campaign.Definition, found *campaign.Preflight, now time.Tim
 		found.Window.Begins = now.UTC()
 	}
 	found.Window.Sentence = windowSentence(o)
-	if d.Policies.Approval && !found.Window.Begins.IsZero() {
+	if d.Policies.Approval.Needed(found.Sendable) && !found.Window.Begins.IsZero() {
 		found.Window.Sentence += ", after `campaignd approve`"
 	}
 	return nil

@@ -26,7 +26,11 @@ func TestCheckSaysWhenSendingWouldBegin(t *testing.T) {
 		{&campaign.Window{}, false, "always open; sending would begin now", now},
 	} {
 		p := &campaign.Preflight{Sendable: 10, Zones: map[string]int64{"Africa/Lagos": 3, "Asia/Tokyo": 7}}
-		d := &campaign.Definition{Window: c.window, Policies: campaign.Policies{Approval: c.approval}}
+		approval := campaign.Approval(0)
+		if c.approval {
+			approval = campaign.ApproveAlways
+		}
+		d := &campaign.Definition{Window: c.window, Policies: campaign.Policies{Approval: approval}}
 		if err := checkWindow(d, p, now); err != nil {
 			t.Fatal(err)
 		}
