@@ -128,8 +128,9 @@ type Limits struct {
 	NotAfter Duration `yaml:"not_after,omitempty" json:"not_after,omitempty"`
 	// MaxMessages is the most messages of a run; further rows are skipped(over_limit). 0: no limit.
 	MaxMessages int64 `yaml:"max_messages,omitempty" json:"max_messages,omitempty"`
-	// Weight is 0 or 1: this version executes no other.
-	Weight   int      `yaml:"weight,omitempty" json:"weight,omitempty"`
+	// Weight is the run's part of a number that it shares, from 1 to 100; 0: 1.
+	Weight int `yaml:"weight,omitempty" json:"weight,omitempty"`
+	// Deadline is how long after the launch the run is to be done; 0: it has none.
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty"`
 }
 

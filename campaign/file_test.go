@@ -128,14 +128,14 @@ func TestEveryFaultHasLineColumnAndExcerpt(t *testing.T) {
 func TestKeysThatAreNotExecutedAreRefused(t *testing.T) {
 	for _, key := range []string{
 		"policies: {frequency_cap: {messages: 1, per: 24h}}", "policies: {follow_up: {codes: [131049]}}",
-		"policies: {on_uncertain: evidence}", "limits: {weight: 2}", "limits: {deadline: 6h}",
+		"policies: {on_uncertain: evidence}",
 	} {
 		_, err := campaign.ParseDefinition("c.yaml", []byte(minimal+key+"\n"))
 		if err == nil || !strings.Contains(err.Error(), "not executed by this version") || !strings.HasPrefix(err.Error(), "c.yaml:4:") {
 			t.Errorf("%s: got %v, want c.yaml:4: ... not executed by this version", key, err)
 		}
 	}
-	parse(t, minimal+"limits: {weight: 1}\npolicies: {approval: true, on_uncertain: resend}\n")
+	parse(t, minimal+"limits: {weight: 3, deadline: 6h}\npolicies: {approval: true, on_uncertain: resend}\n")
 }
 
 func TestHostileFilesEndInAnErrorQuickly(t *testing.T) {

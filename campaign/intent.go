@@ -177,6 +177,10 @@ type SendLedger interface {
 	// ledger chooses the earliest due time of its deferred rows and doubts; a doubt that began at
 	// since is due at ends(since).
 	Park(ctx context.Context, l Lease, wake time.Time, ends func(since time.Time) time.Time) (Parked, error)
+	// Backlog counts the deliveries of a run at or above the marks of its segments, by Segment.Group.
+	Backlog(ctx context.Context, no RunNo) (map[string]int64, error)
+	// LiveLanes returns the lanes of all runs that were reported within d, by the database's clock.
+	LiveLanes(ctx context.Context, d time.Duration) ([]LaneReport, error)
 	// ReportLanes replaces what this owner reported of its lanes, for `why`.
 	ReportLanes(ctx context.Context, owner string, lanes []LaneReport) error
 }

@@ -64,6 +64,9 @@ type RunLedger interface {
 	// ErrCancelled. It makes a run Ready that is Paused, WaitingApproval or Importing, so that a sender
 	// drops what the ledger has of it; its import can write nothing more. An ended run does not change.
 	SetWanted(ctx context.Context, no RunNo, w Wanted) (Run, error)
+	// SetLimits changes limits of a run: the fields of c that are not nil replace what they were. It
+	// returns the run after the change, or ErrNoRun. An ended run does not change.
+	SetLimits(ctx context.Context, no RunNo, c LimitChange) (Run, error)
 	// SetState moves a run to the state to if it is in one of the states from. reason and detail are
 	// those of a pause, "" otherwise. It reports whether the run moved. A run that is to be cancelled
 	// is never paused.
@@ -105,6 +108,8 @@ type LaneReport struct {
 	LimitedBy string
 	// Detail is a sentence for people.
 	Detail string
+	// Wants means that the lane has something to send now: the run takes part in sharing the number.
+	Wants bool
 	// Rate is in messages per second: the number's pace now, or the run's own limit when that is
 	// lower; 0 while the number is held.
 	Rate float64

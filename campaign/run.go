@@ -87,8 +87,10 @@ type Run struct {
 	State  State
 	Reason PauseReason // of Paused
 	// Detail is a sentence for the operator: what was refused, with which code.
-	Detail    string
-	Wanted    Wanted
+	Detail string
+	Wanted Wanted
+	// Changed is what the operator changed of the limits since the launch; see LimitsNow.
+	Changed   LimitChange
 	CreatedAt time.Time
 	StartedAt time.Time
 	EndedAt   time.Time

@@ -174,8 +174,13 @@ func schemaNotes() []note {
 		{path: "limits.not_after", text: "Time after the launch; rows that are still queued then are skipped (expired).", examples: []any{"48h"}},
 		{path: "limits.max_messages", text: "The most messages of a run; rows beyond are skipped (over_limit).", examples: []any{200000},
 			more: func(s *jsonschema.Schema) { s.Minimum = "1" }},
-		{path: "limits.weight", text: "Share of a number among runs. This version executes 1 only.",
-			more: func(s *jsonschema.Schema) { s.Const = 1 }},
+		{path: "limits.weight", text: "Part of a number that the run gets beside other runs of it: one of weight 3 gets three times as much as one of weight 1.",
+			more: func(s *jsonschema.Schema) {
+				s.Minimum, s.Maximum, s.Default = "1", json.Number(fmt.Sprint(maxWeight)), 1
+			}},
+		{path: "limits.deadline",
+			text:     "Time after the launch at which the run is to be done: it gets just enough of its numbers for that, the earliest deadline first.",
+			examples: []any{"6h"}},
 		{path: "policies", text: "What to do about doubts, and whether to wait for approval."},
 		{path: "policies.on_uncertain",
 			text: "What happens to a message that may or may not have been sent: hold (ends as unknown) or resend (may duplicate). " +

@@ -1,7 +1,5 @@
 package campaign
 
-import "fmt"
-
 // unsupported is a part of the campaign file that this version reads but does not execute. It is
 // refused, because a limit that is read and not obeyed would be worse than none.
 type unsupported struct {
@@ -17,8 +15,6 @@ func notExecuted() []unsupported {
 			"leave recipients of recent messages out of the list, or suppress them"},
 		{"policies.follow_up", func(d *Definition) bool { return d.Policies.FollowUp != nil },
 			"when the run has ended, `campaignd follow-up RUN --where failed=131049` sends to them once more"},
-		{"limits.deadline", func(d *Definition) bool { return d.Limits.Deadline != 0 },
-			"limits.not_after drops what is late, and `campaignd check` says how long the run takes"},
 	}
 }
 
@@ -28,11 +24,6 @@ func (s *source) checkExecuted(d *Definition) {
 		if u.used(d) {
 			s.at(u.path, "not executed by this version", u.instead)
 		}
-	}
-	if w := d.Limits.Weight; w != 0 && w != 1 {
-		s.at("limits.weight",
-			fmt.Sprintf("%d: weights are not executed by this version", w),
-			"remove it; limits.rate bounds what one run takes of a number")
 	}
 	if d.Policies.OnUncertain == UncertainEvidence {
 		s.at("policies.on_uncertain",

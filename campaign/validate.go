@@ -28,6 +28,7 @@ const (
 	maxCanary      = 1000000
 	maxButtons     = 10 // docs/service.md#templates
 	minRate        = throttle.MinRate
+	maxWeight      = 100
 	maxRate        = 10000.0 // messages per second: ten numbers of the platform's highest throughput
 )
 
@@ -200,11 +201,18 @@ func (s *source) checkLimits(l *Limits) {
 	if l.NotAfter != 0 {
 		s.between("limits.not_after", l.NotAfter, time.Second, 90*24*time.Hour)
 	}
+	if l.Deadline != 0 {
+		s.between("limits.deadline", l.Deadline, time.Minute, 90*24*time.Hour)
+	}
+	if l.Weight != 0 && (l.Weight < 1 || l.Weight > maxWeight) {
+		s.at("limits.weight", fmt.Sprintf("%d; want 1 to %d", l.Weight, maxWeight), "remove it for 1")
+	}
 	if l.MaxMessages < 0 {
 		s.at("limits.max_messages", fmt.Sprintf("%d; want a number above 0", l.MaxMessages), "remove it for no limit")
 	}
 	// 0 in the file would mean "no limit", although its author may mean the opposite.
-	for path, zero := range map[string]bool{"limits.rate": l.Rate == 0, "limits.max_messages": l.MaxMessages == 0} {
+	for path, zero := range map[string]bool{"limits.rate": l.Rate == 0, "limits.max_messages": l.MaxMessages == 0,
+		"limits.weight": l.Weight == 0, "limits.deadline": l.Deadline == 0} {
 		if zero && s.places[path] != nil {
 			s.at(path, "0 could mean none or no limit", "remove it for no limit")
 		}

@@ -51,6 +51,10 @@ type Why struct {
 	Segments WhySegments `json:"segments"`
 	// Opens is when the window opens that the run waits for; zero when it waits for none.
 	Opens time.Time `json:"window_opens_at,omitzero"`
+	// Limits are those by which it shares its numbers; the zero value if this version cannot read them.
+	Limits RunLimits `json:"limits"`
+	// Due is its deadline; zero when it has none.
+	Due time.Time `json:"due,omitzero"`
 	// Finish is when the queued rows will have been sent at the current rate; zero when that is
 	// unknown.
 	Finish time.Time `json:"finish,omitzero"`
@@ -135,8 +139,12 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 	}
 	rate := w.show(lanes, now)
 	def, refused := ParseStored(run.ID(), run.Definition)
-	if refused == nil && def.Limits.Rate > 0 {
-		rate = min(rate, def.Limits.Rate) // all numbers of a run share this limit
+	if refused == nil {
+		w.Limits = run.LimitsNow(def)
+		w.Due = w.Limits.Ends(run.CreatedAt)
+		if w.Limits.Rate > 0 {
+			rate = min(rate, w.Limits.Rate) // all numbers of a run share this limit
+		}
 	}
 	segments, err := l.SegmentStates(ctx, run.No)
 	if err != nil {

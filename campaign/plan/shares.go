@@ -174,8 +174,8 @@ func (w *Window) OpenBetween(from, to time.Time, zones ...*time.Location) (sum t
 	return sum
 }
 
-// Behind reports whether others have precedence over the i-th run: it gets less than its weight's
-// part of the pace, and could use more.
+// Behind reports whether others have precedence over the i-th run: its share is less than its
+// weight's part of the pace, and the run could use more.
 func Behind(pace float64, wants []Want, got []float64, i int) bool {
 	var weights float64
 	for _, w := range wants {

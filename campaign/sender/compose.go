@@ -17,41 +17,22 @@ const readAhead = campaign.SegmentSize / 4
 // owner set.
 const lookAgain = 15 * time.Second
 
-// compose chooses deliveries for the next intents: up to n of runs without a limit of their own,
-// which take turns, and of each run with one what brings it to at most most attempts. Due retries
+// compose chooses deliveries for the next intents by the runs' shares: up to n of runs without a
+// limit of their own, and of each run with one what brings it to at most most attempts. Due retries
 // go to the head of their own run (docs/limits.md#sharing-a-number). With an error it returns what
 // it had chosen.
 func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (drafts []draft, err error) {
-	runs := slices.DeleteFunc(slices.Clone(p.activeRuns()), func(r *run) bool {
-		return p.standsStill(r, now) || r.dropping.Load() != nil && !p.canSend(r, now)
-	})
 	p.turn++
-	sharing := 0
-	for _, r := range runs {
-		if r.rate <= 0 {
-			sharing++
-		}
-	}
-	for i := range runs {
-		r := runs[(i+p.turn)%len(runs)]
-		take := 0
-		if r.rate > 0 {
-			take = min(p.capacity(r, most), p.e.o.GroupMax)
-		} else {
-			if n > 0 {
-				take = max(n/sharing, 1)
-			}
-			sharing--
-		}
-		if !slices.ContainsFunc(p.segments, func(s *segment) bool { return s.run == r && p.open(s, now) }) {
-			continue // it needs no units
-		}
-		take, units := p.charge(ctx, r, take, now)
+	lots := p.divide(now, p.number.pace())
+	p.choose(lots, now, n, most)
+	for _, l := range lots {
+		take, units := p.charge(ctx, l.run, p.permitted(ctx, l, now), now)
+		unused := l.n - take
 		for _, s := range p.segments {
 			if take <= 0 {
 				break
 			}
-			if s.run != r || !p.open(s, now) {
+			if s.run != l.run || !p.open(s, now) {
 				continue
 			}
 			d, err := p.draft(ctx, s, now, take)
@@ -66,11 +47,9 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 			}
 			drafts = append(drafts, d)
 			take -= took
-			if r.rate <= 0 {
-				n -= took
-			}
 		}
 		units.putBack(take)
+		p.giveBack(l, unused+take)
 	}
 	return drafts, nil
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaignd/campaign"
@@ -54,6 +55,8 @@ type Engine struct {
 	listening *listening
 
 	refused map[campaign.RunNo]string // why this version cannot send a run; of the goroutine of Run
+
+	crowd atomic.Pointer[[]campaign.LaneReport] // lanes of other replicas that want a number
 
 	mu      sync.Mutex
 	workers map[string]*worker
@@ -210,8 +213,14 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 			if err := e.readAssets(ctx, r, s); err != nil {
 				return err
 			}
+			if err := e.setTerms(ctx, r, s, time.Now()); err != nil {
+				return err
+			}
 			active = append(active, r)
 		}
+	}
+	if err := e.readCrowd(ctx, active); err != nil {
+		return err
 	}
 	e.mu.Lock()
 	for _, s := range cancelled { // also in the segments that this process still holds

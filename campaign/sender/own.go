@@ -28,7 +28,7 @@ type permission struct {
 
 // use takes one permission to post for the run at now. A run without a limit needs none.
 func (h permissions) use(r *run, now time.Time) bool {
-	if r.rate <= 0 {
+	if r.ownRate() <= 0 {
 		return true
 	}
 	p := h[r]
@@ -49,7 +49,7 @@ func (p *poster) permit(ctx context.Context, slots int, now time.Time) {
 		if p.own[r].n > 0 {
 			continue
 		}
-		granted, wait, err := p.e.limiter.Allow(ctx, "run:"+r.id, r.rate, want)
+		granted, wait, err := p.e.limiter.Allow(ctx, "run:"+r.id, r.ownRate(), want)
 		if err != nil {
 			p.unavailable(ctx, err, now)
 		}
@@ -71,18 +71,18 @@ func (p *poster) unavailable(ctx context.Context, err error, now time.Time) {
 // ahead is how many attempts of a run with a limit of its own may be queued for a number: what the
 // limit allows in the limiter's horizon, and no more than of a run without a limit.
 func (r *run) ahead(most int) int {
-	return min(max(int(math.Ceil(r.rate*throttle.Horizon.Seconds())), 1), most)
+	return min(max(int(math.Ceil(r.ownRate()*throttle.Horizon.Seconds())), 1), most)
 }
 
 // wantsLimited reports whether a run with a limit of its own has something to send, and at
 // most half of the attempts that it may have are queued. Otherwise it joins the next group.
 func (p *planner) wantsLimited(now time.Time, most int) (wants bool) {
 	for _, r := range p.activeRuns() {
-		if r.rate <= 0 {
+		if r.ownRate() <= 0 {
 			continue
 		}
 		if p.queue.isRefused(r, now) {
-			p.limit(r, "run_rate", ownLimit(r.rate))
+			p.limit(r, "run_rate", ownLimit(r.ownRate()))
 		}
 		wants = wants || p.capacity(r, most) >= half(r.ahead(most)) && !p.standsStill(r, now) && p.canSend(r, now)
 	}

@@ -25,14 +25,20 @@ type planner struct {
 	runs      []*run
 	limitedBy map[campaign.RunNo]limitedBy // what limited each lane at the last step
 	working   map[campaign.RunNo]bool      // whether there was then something to send in the lane, now or later
+	shares    map[campaign.RunNo]share     // of the runs that then wanted the number here
 	slow      time.Duration                // what the ledger has needed for intents lately, and a margin
 
 	// Below is the planner's own goroutine's.
 	segments  []*segment
-	claimedAt time.Time // when there was nothing to claim
-	begunAt   time.Time // when it last looked for what others have begun
-	heard     bool      // the ledger answered in this step
-	turn      int       // round robin over runs
+	claimedAt time.Time          // when there was nothing to claim
+	begunAt   time.Time          // when it last looked for what others have begun
+	heard     bool               // the ledger answered in this step
+	turn      int                // which run is first among equals
+	lots      []*lot             // of the last step
+	uneven    bool               // some replica of the number lacks a run that another has
+	tags      map[*run]float64   // of start-time fair queueing, in seconds
+	virtual   float64            // the tag of the run that was served last
+	shareUsed map[*run]time.Time // runs whose share is used up, until then
 	own       ownRate
 	limits    map[campaign.RunNo]limitedBy
 	waits     map[*run]waiting           // lanes that a limit keeps from their next intent
@@ -44,7 +50,7 @@ type planner struct {
 
 func newPlanner(e *Engine, n *number, q *queue, w *renewer, poke signal) *planner {
 	return &planner{e: e, number: n, queue: q, renewer: w, poke: poke, limits: map[campaign.RunNo]limitedBy{},
-		waits: map[*run]waiting{}, stocks: map[string]*throttle.Stock{}}
+		waits: map[*run]waiting{}, stocks: map[string]*throttle.Stock{}, tags: map[*run]float64{}, shareUsed: map[*run]time.Time{}}
 }
 
 // setRuns says which runs are active; the planner keeps those of its number.
@@ -137,7 +143,7 @@ func (p *planner) heldUp(err error) {
 func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	now := time.Now()
 	rate := p.number.pace()
-	p.limits = map[campaign.RunNo]limitedBy{}
+	p.limits, p.lots = map[campaign.RunNo]limitedBy{}, nil
 	defer p.publish()
 	p.forgetWaits(now)
 	p.tidyUnits(ctx, false)
@@ -163,13 +169,14 @@ func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	limited := p.wantsLimited(now, most)
 	free := p.queue.free()
 	if free > few && !limited { // enough is ahead: the poster says when it is not
+		p.divide(now, rate)
 		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil
 	}
 	asked, err := p.intend(ctx, now, min(most-free, p.e.o.GroupMax), most)
 	if err != nil || asked {
 		return 0, err
 	}
-	return p.e.o.Tick, nil
+	return p.shareAt(now, p.e.o.Tick), nil
 }
 
 // publish lets `why` read what the step found.
@@ -178,8 +185,14 @@ func (p *planner) publish() {
 	for _, r := range p.activeRuns() {
 		working[r.no] = p.hasWork(r)
 	}
+	shares := map[campaign.RunNo]share{}
+	for _, l := range p.lots {
+		if l.local {
+			shares[l.run.no] = share{l.rate, len(p.lots)}
+		}
+	}
 	p.mu.Lock()
-	p.limitedBy, p.working = p.limits, working
+	p.limitedBy, p.working, p.shares = p.limits, working, shares
 	p.mu.Unlock()
 }
 
@@ -189,6 +202,20 @@ func (p *planner) lane(r *run) (by limitedBy, working bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.limitedBy[r.no], p.working[r.no]
+}
+
+// share is what a run that wants the number gets of it, in messages per second, and of how many runs.
+type share struct {
+	rate float64
+	runs int
+}
+
+// shareOf is the run's share at the last step; ok is false when the run did not want the number here.
+func (p *planner) shareOf(r *run) (s share, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, ok = p.shares[r.no]
+	return s, ok
 }
 
 // limit notes what limits a run's lane at this step.

@@ -19,6 +19,7 @@ type attempt struct {
 	intentAt time.Time    // before the intent's transaction began
 	slot     atomic.Int64 // one more than its slot in the wire log; 0: it has none
 	charge   *charge      // its units
+	limited  bool         // its run had a limit of its own when it was queued
 	stage    int64        // of the slot in which it was posted (throttle.Slots)
 }
 
@@ -31,7 +32,7 @@ type queue struct {
 
 	mu       sync.Mutex
 	attempts []*attempt
-	limited  int                // how many of them are of runs with a limit of their own
+	limited  int                // how many of them are of runs that had a limit of their own when they were queued
 	refused  map[*run]time.Time // by their own limit, until then
 	few      int                // the planner is told when so many of runs without a limit are left
 	most     int                // how many of one run may be queued
@@ -47,7 +48,7 @@ func (q *queue) push(attempts []*attempt) {
 	q.mu.Lock()
 	q.attempts = append(q.attempts, attempts...)
 	for _, a := range attempts {
-		if a.segment.run.rate > 0 {
+		if a.limited = a.segment.run.ownRate() > 0; a.limited {
 			q.limited++
 		}
 	}
@@ -157,7 +158,7 @@ func (q *queue) asking(now time.Time, slots int) (all []asking) {
 		if slots--; slots < 0 {
 			break
 		}
-		if r.rate <= 0 {
+		if !a.limited || r.ownRate() <= 0 {
 			continue
 		}
 		i := slices.IndexFunc(all, func(one asking) bool { return one.run == r })
@@ -183,16 +184,16 @@ func (q *queue) take(now time.Time, own permissions) *attempt {
 	defer q.mu.Unlock()
 	for i, a := range q.attempts {
 		r := a.segment.run
-		if !own.use(r, now) {
+		if a.limited && !own.use(r, now) {
 			continue
 		}
 		copy(q.attempts[1:i+1], q.attempts[:i])
 		q.attempts[0] = nil
 		q.attempts = q.attempts[1:]
-		if r.rate > 0 {
+		if a.limited {
 			q.limited--
 		}
-		if r.rate > 0 && q.countOf(r) == r.ahead(q.most)/2 || r.rate <= 0 && len(q.attempts)-q.limited == q.few {
+		if a.limited && q.countOf(r) == r.ahead(q.most)/2 || !a.limited && len(q.attempts)-q.limited == q.few {
 			q.low.send()
 		}
 		return a
@@ -208,7 +209,7 @@ func (q *queue) remove(match func(*attempt) bool) (out []*attempt) {
 	for _, a := range q.attempts {
 		if match(a) {
 			out = append(out, a)
-			if a.segment.run.rate > 0 {
+			if a.limited {
 				q.limited--
 			}
 		} else {

@@ -21,13 +21,15 @@ type run struct {
 	language    string
 	marketing   bool
 	assetUntil  time.Time // with which assets were read
-	rate        float64   // limits.rate; 0: none of its own
+	rate        float64   // limits.rate as launched; 0: none of its own
+	definition  *campaign.Definition
 	policy      campaign.OnUncertain
 	doubtWindow time.Duration
 	notAfter    time.Duration
 	started     time.Time
 
 	assets   atomic.Pointer[[]campaign.Asset]    // the uploaded header of each connection
+	shared   atomic.Pointer[terms]               // as of the last look at the runs
 	dropping atomic.Pointer[campaign.SkipReason] // what is queued becomes skipped for this reason
 	held     atomic.Bool                         // paused by a refusal; no attempt of it is posted any more
 	breaker  breaker
@@ -45,7 +47,7 @@ func compile(s campaign.Run, o Options) (*run, error) {
 	}
 	r := &run{
 		no: s.No, id: s.ID(), render: render, connections: d.Connections, template: s.Template, language: s.Language, marketing: s.Marketing,
-		rate: d.Limits.Rate, policy: d.Policies.OnUncertain,
+		rate: d.Limits.Rate, definition: d, policy: d.Policies.OnUncertain,
 		doubtWindow: time.Duration(d.Policies.DoubtWindow), notAfter: time.Duration(d.Limits.NotAfter),
 		started: s.CreatedAt, zone: time.UTC,
 	}
@@ -100,8 +102,8 @@ func (r *run) over() bool {
 
 // paced is the rate of the run over a number of a rate: no more than its own limit.
 func (r *run) paced(rate float64) float64 {
-	if r.rate > 0 {
-		return min(r.rate, rate)
+	if own := r.ownRate(); own > 0 {
+		return min(own, rate)
 	}
 	return rate
 }

@@ -29,13 +29,13 @@ schedule: {cron: "0 9 * * 1", timezone: Africa/Lagos}
 	}
 	want := &run{
 		no: 4, id: "sale-4", render: r.render, window: r.window, connections: []string{"conn_1", "conn_2"}, template: "spring", language: "de",
-		rate: 7.5, policy: campaign.UncertainResend,
+		rate: 7.5, definition: r.definition, policy: campaign.UncertainResend,
 		doubtWindow: 40 * time.Minute, notAfter: 2 * time.Hour, started: time.Unix(1e9, 0), zone: r.zone,
 	}
 	if r.zone.String() != "Africa/Lagos" {
 		t.Errorf("the zone of its recipients without one is %v, want that of its schedule", r.zone)
 	}
-	if !reflect.DeepEqual(r, want) || r.render == nil || r.window == nil {
+	if !reflect.DeepEqual(r, want) || r.render == nil || r.window == nil || r.definition == nil {
 		t.Errorf("run %+v, want %+v with a renderer and a window", r, want)
 	}
 	for _, tt := range []struct{ definition, header, want string }{

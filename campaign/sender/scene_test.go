@@ -92,6 +92,12 @@ func newScene(t *testing.T) *scene {
 // thousands.
 func (s *scene) launch(template string, rows int, connections ...string) {
 	s.t.Helper()
+	s.launchAs(template, rows, "UTILITY", "{}", connections...)
+}
+
+// launchAs is launch with a category of the template, and limits.
+func (s *scene) launchAs(template string, rows int, category, limits string, connections ...string) {
+	s.t.Helper()
 	var list strings.Builder
 	list.WriteString("to\n")
 	for i := range rows {
@@ -101,8 +107,8 @@ func (s *scene) launch(template string, rows int, connections ...string) {
 	if err := os.WriteFile(path, []byte(list.String()), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	source := fmt.Sprintf("name: %s\nconnections: [%s]\ntemplate: {name: %s, language: en_US, category: UTILITY}\n",
-		template, strings.Join(connections, ", "), template)
+	source := fmt.Sprintf("name: %s\nconnections: [%s]\ntemplate: {name: %s, language: en_US, category: %s}\nlimits: %s\n",
+		template, strings.Join(connections, ", "), template, category, limits)
 	def, err := campaign.ParseDefinition(template+".yaml", []byte(source))
 	if err != nil {
 		s.t.Fatal(err)
@@ -112,7 +118,8 @@ func (s *scene) launch(template string, rows int, connections ...string) {
 		s.t.Fatal(err)
 	}
 	run, err := s.ledger.CreateRun(s.t.Context(), campaign.Run{Campaign: def.Name, ListHash: hash, ListName: path,
-		Definition: []byte(source), Header: []string{"to"}, Template: template, Language: "en_US", Marketing: template == "promo", Wanted: campaign.WantRun})
+		Definition: []byte(source), Header: []string{"to"}, Template: template, Language: "en_US",
+		Marketing: category == "MARKETING" || template == "promo", Wanted: campaign.WantRun})
 	if err != nil {
 		s.t.Fatal(err)
 	}

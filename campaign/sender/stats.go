@@ -50,6 +50,11 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	failure := w.number.limiterFailure(now)
 	hold, held := w.planner.heldBy(r, now)
 	state, breaker := w.planner.e.holds.circuit(s.Connection, now)
+	part, wants := w.planner.shareOf(r)
+	l.Wants = wants
+	if part.runs > 1 {
+		s.Rate = part.rate
+	}
 	switch {
 	case held:
 		l.Rate, l.LimitedBy, l.Detail = 0, "hold", hold.Sentence(now)
@@ -68,7 +73,11 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 		l.Rate, l.LimitedBy = r.paced(s.Rate), "none"
 		l.Detail = "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt"
 	case r.paced(s.Rate) < s.Rate:
-		l.Rate, l.LimitedBy, l.Detail = r.rate, "run_rate", ownLimit(r.rate)
+		l.Rate, l.LimitedBy, l.Detail = r.ownRate(), "run_rate", ownLimit(r.ownRate())
+	case part.runs > 1:
+		l.Rate, l.LimitedBy = part.rate, "throughput"
+		l.Detail = fmt.Sprintf("it sends at its share of %.4g of the number's %.4g messages per second, of which %d runs want some",
+			part.rate, w.number.pace(), part.runs)
 	default:
 		l.LimitedBy, l.Detail = "throughput", fmt.Sprintf("it sends at its pace of %.4g messages per second", s.Rate)
 	}

@@ -30,3 +30,9 @@ func (stubLedger) ReleaseJob(context.Context, campaign.JobLease) error { return 
 func (stubLedger) Listened(context.Context, time.Time) ([]campaign.Span, error) {
 	return []campaign.Span{{Since: time.Unix(0, 0), Until: time.Now()}}, nil
 }
+
+func (stubLedger) LiveLanes(context.Context, time.Duration) ([]campaign.LaneReport, error) {
+	return nil, nil
+}
+
+func (stubLedger) Backlog(context.Context, campaign.RunNo) (map[string]int64, error) { return nil, nil }

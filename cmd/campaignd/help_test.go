@@ -63,7 +63,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"run", "serve", "demo", "check", "report", "audit", "why", "runs", "pause", "resume", "cancel", "approve", "suppressions", "preview",
+		"run", "serve", "demo", "check", "report", "audit", "why", "runs", "pause", "resume", "limits", "cancel", "approve", "suppressions", "preview",
 		"test", "resolve", "follow-up", "sandbox", "schedule", "config", "version",
 	} {
 		if !slices.Contains(names, want) {
@@ -93,7 +93,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 		switch name, _ := strings.CutPrefix(c.CommandPath(), "campaignd "); name {
 		case "campaignd", "serve", "sandbox", "demo": // they do not end, or take long; other tests run them
 			return
-		case "pause", "resume", "cancel", "approve", "follow-up", "resolve": // they refuse a run that has ended, or has no such rows
+		case "pause", "resume", "limits", "cancel", "approve", "follow-up", "resolve": // they refuse a run that has ended, or has no such rows
 			return
 		case "completion bash", "completion zsh", "completion fish", "completion powershell": // their examples are commands of a shell
 			return

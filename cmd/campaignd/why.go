@@ -52,6 +52,9 @@ func (p *program) writeWhy(w campaign.Why) error {
 	if !w.Segments.Wake.IsZero() {
 		fmt.Fprintf(p.stdout, "next time to look: %s\n", clock(w.Segments.Wake))
 	}
+	if w.Limits.Weight > 1 || !w.Due.IsZero() {
+		fmt.Fprintf(p.stdout, "limits: %s\n", w.Limits)
+	}
 	if !w.Finish.IsZero() {
 		fmt.Fprintf(p.stdout, "at this rate sent by: %s\n", clock(w.Finish))
 	}

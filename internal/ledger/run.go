@@ -43,14 +43,19 @@ func RunClause(f campaign.RunFilter, dialect string) (sql string, args []any) {
 
 // ScanRun reads the columns of a run in the order of its scan call, times in milliseconds.
 func ScanRun(scan func(...any) error) (r campaign.Run, err error) {
-	var header string
+	var header, limits string
 	var assetUntil, created, started, ended int64
 	if err := scan(&r.No, &r.Campaign, &r.ListHash, &r.ListName, &r.Launch, &r.Parent, &r.Definition, &header,
 		&r.Template, &r.Language, &r.Marketing, &r.Budget, &r.Taken, &r.Asset, &assetUntil, &r.Rows, &r.State, &r.Reason, &r.Detail,
-		&r.Wanted, &created, &started, &ended); err != nil {
+		&r.Wanted, &limits, &created, &started, &ended); err != nil {
 		return r, err
 	}
 	r.AssetUntil, r.CreatedAt, r.StartedAt, r.EndedAt = TimeOf(assetUntil), TimeOf(created), TimeOf(started), TimeOf(ended)
+	if limits != "" {
+		if err := json.Unmarshal([]byte(limits), &r.Changed); err != nil {
+			return r, err
+		}
+	}
 	return r, json.Unmarshal([]byte(header), &r.Header)
 }
 
@@ -107,4 +112,14 @@ func StateTimes(to campaign.State, now time.Time) (started, ended int64) {
 		ended = Millis(now)
 	}
 	return started, ended
+}
+
+// Limits is how a ledger stores what an operator changed of a run's limits: its column limits with
+// the change c of them.
+func Limits(was campaign.LimitChange, c campaign.LimitChange) (string, error) {
+	if err := c.Check(); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(was.Over(c))
+	return string(text), err
 }

@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Jobs", jobPromises},
 		{"Limits", spentPromises},
 		{"Firings", firingPromises},
+		{"Shares", sharePromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
 			t.Parallel() // a promise mostly waits for its database

@@ -98,10 +98,10 @@ const laneKept = 10 * 60 * 1000
 
 const (
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`
-	sqlInsertLanes = `INSERT INTO lane (owner, run, connection, binding, detail, rate, at, told_at)
-		SELECT $1, w.*, ledger_now() FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::bigint[]) w
+	sqlInsertLanes = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, told_at)
+		SELECT $1, w.*, ledger_now() FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::boolean[], $8::bigint[]) w
 		ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail,
-			rate = excluded.rate, at = excluded.at, told_at = excluded.told_at`
+			rate = excluded.rate, wants = excluded.wants, at = excluded.at, told_at = excluded.told_at`
 )
 
 // ReportLanes implements campaign.SendLedger.
@@ -113,6 +113,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	var runs, ats []int64
 	var connections, limits, details []string
 	var rates []float64
+	var wants []bool
 	seen := map[lane]bool{}
 	for i := len(lanes) - 1; i >= 0; i-- { // the last report of a lane stays
 		r := lanes[i]
@@ -120,22 +121,51 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 			seen[k] = true
 			runs, ats, rates = append(runs, int64(r.Run)), append(ats, ledger.Millis(r.At)), append(rates, r.Rate)
 			connections, limits = append(connections, k.connection), append(limits, plainText(r.LimitedBy))
+			wants = append(wants, r.Wants)
 			details = append(details, plainText(ledger.Clip(r.Detail, ledger.MaxDetail)))
 		}
 	}
 	owner = plainText(owner)
 	return l.change(ctx, l.sender, "", func(t *tx) error {
 		t.last(stmt(nil, sqlDeleteLanes, owner, int64(laneKept)),
-			stmt(nil, sqlInsertLanes, owner, runs, connections, limits, details, rates, ats))
+			stmt(nil, sqlInsertLanes, owner, runs, connections, limits, details, rates, wants, ats))
 		return nil
 	})
 }
 
-const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = $1 ORDER BY connection, owner`
+const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at FROM lane WHERE run = $1 ORDER BY connection, owner`
 
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
 	err = l.read(ctx, l.reports, list(&all, ledger.ScanLane, sqlLanes, int64(no)))
+	return all, err
+}
+
+const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at FROM lane
+	WHERE told_at > ledger_now() - $1::bigint ORDER BY connection, owner, run`
+
+// LiveLanes implements campaign.SendLedger.
+func (l *Ledger) LiveLanes(ctx context.Context, d time.Duration) (all []campaign.LaneReport, err error) {
+	err = l.read(ctx, l.sender, list(&all, ledger.ScanLane, sqlLiveLanes, d.Milliseconds()))
+	return all, err
+}
+
+const sqlBacklog = `SELECT zone, sum(hi - mark)::bigint FROM segment WHERE run = $1 AND NOT done GROUP BY zone`
+
+// Backlog implements campaign.SendLedger.
+func (l *Ledger) Backlog(ctx context.Context, no campaign.RunNo) (map[string]int64, error) {
+	type group struct {
+		zone string
+		n    int64
+	}
+	var groups []group
+	err := l.read(ctx, l.sender, list(&groups, func(scan scanFunc) (g group, err error) {
+		return g, scan(&g.zone, &g.n)
+	}, sqlBacklog, int64(no)))
+	all := map[string]int64{}
+	for _, g := range groups {
+		all[g.zone] = g.n
+	}
 	return all, err
 }
 

@@ -21,7 +21,7 @@ const sqlRuns = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.
 	CASE WHEN r.budget > 0 THEN c.taken
 		ELSE (SELECT coalesce(sum(s.taken), 0)::bigint FROM segment s WHERE s.id >= r.no << 32 AND s.id < (r.no + 1) << 32) END,
 	r.asset, r.asset_until, c.rows, r.state, r.reason, r.detail,
-	r.wanted, r.created_at, r.started_at, r.ended_at FROM run r JOIN run_count c ON c.no = r.no `
+	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at FROM run r JOIN run_count c ON c.no = r.no `
 
 const (
 	sqlRun       = sqlRuns + `WHERE r.no = $1`
@@ -112,6 +112,31 @@ func (l *Ledger) Runs(ctx context.Context, f campaign.RunFilter) (all []campaign
 	clause, args := ledger.RunClause(f, "$")
 	err = l.read(ctx, l.sender, list(&all, ledger.ScanRun, sqlRuns+clause, args...))
 	return all, err
+}
+
+const sqlSetLimits = `UPDATE run SET limits = $1 WHERE no = $2`
+
+// SetLimits implements campaign.RunLedger.
+func (l *Ledger) SetLimits(ctx context.Context, no campaign.RunNo, c campaign.LimitChange) (out campaign.Run, err error) {
+	err = l.change(ctx, l.sender, "", func(t *tx) error {
+		if _, _, err := t.lockRun(no); err != nil {
+			return err
+		}
+		r, err := t.run(sqlRun, int64(no))
+		if out = r; err != nil || r.State.Ended() {
+			return err
+		}
+		limits, err := ledger.Limits(r.Changed, c)
+		if err != nil {
+			return err
+		}
+		if err := t.do(stmt(nil, sqlSetLimits, limits, int64(no))); err != nil {
+			return err
+		}
+		out, err = t.run(sqlRun, int64(no))
+		return err
+	})
+	return out, err
 }
 
 const sqlSetWanted = `UPDATE run SET wanted = $1 WHERE no = $2`

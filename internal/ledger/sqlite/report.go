@@ -108,9 +108,9 @@ func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64) (
 
 const (
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = ?`
-	sqlInsertLane  = `INSERT INTO lane (owner, run, connection, binding, detail, rate, at) VALUES (?, ?, ?, ?, ?, ?, ?)
+	sqlInsertLane  = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail,
-			rate = excluded.rate, at = excluded.at`
+			rate = excluded.rate, wants = excluded.wants, at = excluded.at`
 )
 
 // ReportLanes implements campaign.SendLedger.
@@ -121,7 +121,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 		}
 		for _, r := range lanes {
 			if _, err := t.exec(sqlInsertLane, owner, int64(r.Run), r.Connection, r.LimitedBy,
-				ledger.Clip(r.Detail, ledger.MaxDetail), r.Rate, ledger.Millis(r.At)); err != nil {
+				ledger.Clip(r.Detail, ledger.MaxDetail), r.Rate, r.Wants, ledger.Millis(r.At)); err != nil {
 				return err
 			}
 		}
@@ -129,13 +129,40 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	}})
 }
 
-const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, at FROM lane WHERE run = ? ORDER BY connection, owner`
+const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at FROM lane WHERE run = ? ORDER BY connection, owner`
 
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
 	err = l.read().each(ctx, sqlLanes, args(int64(no)), func(scan scanFunc) error {
 		r, err := ledger.ScanLane(scan)
 		all = append(all, r)
+		return err
+	})
+	return all, err
+}
+
+const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at FROM lane WHERE at > ? ORDER BY connection, owner, run`
+
+// LiveLanes implements campaign.SendLedger. The database's clock is this host's.
+func (l *Ledger) LiveLanes(ctx context.Context, d time.Duration) (all []campaign.LaneReport, err error) {
+	err = l.read().each(ctx, sqlLiveLanes, args(ledger.Millis(time.Now().Add(-d))), func(scan scanFunc) error {
+		r, err := ledger.ScanLane(scan)
+		all = append(all, r)
+		return err
+	})
+	return all, err
+}
+
+const sqlBacklog = `SELECT zone, sum(hi - mark) FROM segment INDEXED BY segment_undone WHERE run = ? AND done = 0 GROUP BY zone`
+
+// Backlog implements campaign.SendLedger.
+func (l *Ledger) Backlog(ctx context.Context, no campaign.RunNo) (map[string]int64, error) {
+	all := map[string]int64{}
+	err := l.read().each(ctx, sqlBacklog, args(int64(no)), func(scan scanFunc) error {
+		var zone string
+		var n int64
+		err := scan(&zone, &n)
+		all[zone] = n
 		return err
 	})
 	return all, err

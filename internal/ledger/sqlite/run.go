@@ -16,7 +16,7 @@ import (
 // sqlRuns is the head of every query whose rows ledger.ScanRun reads.
 const sqlRuns = `SELECT r.no, r.campaign, r.list_hash, r.list_name, r.launch, r.parent, r.definition, r.header,
 	r.template, r.language, r.marketing, r.budget, c.taken, r.asset, r.asset_until, c.rows, r.state, r.reason, r.detail,
-	r.wanted, r.created_at, r.started_at, r.ended_at FROM run r JOIN run_count c ON c.no = r.no `
+	r.wanted, r.limits, r.created_at, r.started_at, r.ended_at FROM run r JOIN run_count c ON c.no = r.no `
 
 const (
 	sqlRun       = sqlRuns + `WHERE r.no = ?`
@@ -127,6 +127,28 @@ func (l *Ledger) SetWanted(ctx context.Context, no campaign.RunNo, w campaign.Wa
 			if err := t.setState(no, campaign.Ready, "", ""); err != nil {
 				return err
 			}
+		}
+		out, err = t.run(sqlRun, int64(no))
+		return err
+	})
+	return out, err
+}
+
+const sqlSetLimits = `UPDATE run SET limits = ? WHERE no = ?`
+
+// SetLimits implements campaign.RunLedger.
+func (l *Ledger) SetLimits(ctx context.Context, no campaign.RunNo, c campaign.LimitChange) (out campaign.Run, err error) {
+	err = l.write(ctx, results, func(t *tx) error {
+		r, err := t.run(sqlRun, int64(no))
+		if out = r; err != nil || r.State.Ended() {
+			return err
+		}
+		limits, err := ledger.Limits(r.Changed, c)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(sqlSetLimits, limits, int64(no)); err != nil {
+			return err
 		}
 		out, err = t.run(sqlRun, int64(no))
 		return err

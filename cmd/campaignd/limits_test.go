@@ -1,0 +1,31 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// The limits of a run are shown, and change one by one while it has not ended.
+func TestLimitsOfARunChangeOneByOne(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.write("c.yaml", strings.Replace(campaignFile, "connections:", "policies: {approval: true}\nlimits: {weight: 2, rate: 40}\nconnections:", 1))
+	d.write("list.csv", listOf(3))
+	d.want(3, "run", d.path("c.yaml"), "--recipients", d.path("list.csv"))
+	const first = "orders-1: class transactional, weight 2, at most 40 messages per second\n"
+	d.says(0, first, "", "limits", "latest")
+	d.says(0, "orders-1: class transactional, weight 5, to be done 6h after its launch; its senders follow within a second\n", "",
+		"limits", "latest", "--weight", "5", "--rate", "none", "--deadline", "6h")
+	d.says(0, "orders-1: class bulk, weight 5, to be done 6h after its launch; its senders follow within a second\n", "",
+		"limits", "latest", "--class", "bulk")
+	d.says(0, `{"run":"orders-1","class":"bulk","weight":5,"deadline":"6h"}`+"\n", "", "limits", "latest", "-o", "json")
+	for flag, want := range map[string]string{
+		"--weight=0": "weight 0: want 1 to 100", "--rate=fast": `--rate "fast": want messages per second, for example 40, or none`,
+		"--deadline=6": `--deadline "6" is not a duration: want a number with a unit, for example 15m, 24h or 7d, or none`,
+		"--class=high": `class "high": want transactional or bulk`,
+	} {
+		d.says(2, "", "campaignd: "+want+"\n", "limits", "latest", flag)
+	}
+	d.want(0, "cancel", "latest")
+	d.says(1, "", "campaignd: not possible now: orders-1 is cancelled, there is nothing to share\n", "limits", "latest", "--weight", "1")
+}
