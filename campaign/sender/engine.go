@@ -74,7 +74,7 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 		o: o, ledger: l, sender: s, limiter: lim, rec: newRecorder(l, o), zones: newZones(o.Log), cancel: newCanceller(l, o),
 		refused: map[campaign.RunNo]string{}, poke: newSignal(), workers: map[string]*worker{}, runs: map[campaign.RunNo]*run{},
 	}
-	e.holds, e.listening = newHolds(l, o, e.holdsChanged), &listening{ledger: l, o: o}
+	e.holds, e.listening = newHolds(l, o, e.holdsChanged), newListening(l, o)
 	return e, nil
 }
 

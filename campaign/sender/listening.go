@@ -3,7 +3,6 @@ package sender
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"campaignd/campaign"
@@ -14,9 +13,13 @@ type listening struct {
 	ledger campaign.ListenLedger
 	o      Options
 
-	mu    sync.Mutex
+	turn  chan struct{} // full while a goroutine reads the ledger: one at a time does. It guards the rest
 	spans []campaign.Span
 	at    time.Time // of the last reading
+}
+
+func newListening(l campaign.ListenLedger, o Options) *listening {
+	return &listening{ledger: l, o: o, turn: make(chan struct{}, 1)}
 }
 
 // listeningOld is the age at which a reading is repeated: what it says changes every
@@ -25,8 +28,12 @@ const listeningOld = 2 * time.Second
 
 // read returns when webhooks were taken.
 func (l *listening) read(ctx context.Context) (campaign.Listening, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return campaign.Listening{}, ctx.Err()
+	}
 	now := time.Now()
 	if l.at.IsZero() || now.Sub(l.at) >= listeningOld {
 		spans, err := l.ledger.Listened(ctx, now.Add(-campaign.ListenKept))
