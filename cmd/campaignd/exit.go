@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
+	"campaignd/internal/api"
 	"campaignd/recipients"
 )
 
@@ -91,11 +92,13 @@ func classify(ctx context.Context, err error) (code int, quiet bool) {
 }
 
 // oneLine joins the lines of a library's error. Each finding of a campaign file keeps a line of its
-// own, and so do the ways out of an unfinished run.
+// own, and so do the ways out of an unfinished run, also when
+// another process tells them.
 func oneLine(err error) string {
 	var file *campaign.FileError
 	var unfinished *campaign.UnfinishedError
-	if errors.As(err, &file) || errors.As(err, &unfinished) {
+	var told *api.Error
+	if errors.As(err, &file) || errors.As(err, &unfinished) || errors.As(err, &told) {
 		return err.Error()
 	}
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", " ")), " ")

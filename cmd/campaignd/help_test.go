@@ -63,7 +63,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"run", "serve", "demo", "check", "report", "audit", "why", "runs", "pause", "resume", "limits", "cancel", "approve", "suppressions", "preview",
+		"run", "serve", "launch", "demo", "check", "report", "audit", "why", "runs", "pause", "resume", "limits", "cancel", "approve", "suppressions", "preview",
 		"test", "resolve", "follow-up", "sandbox", "schedule", "config", "version",
 	} {
 		if !slices.Contains(names, want) {
@@ -91,7 +91,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 			paste(sub)
 		}
 		switch name, _ := strings.CutPrefix(c.CommandPath(), "campaignd "); name {
-		case "campaignd", "serve", "sandbox", "demo": // they do not end, or take long; other tests run them
+		case "campaignd", "serve", "sandbox", "demo", "launch": // they do not end, take long, or want a serve; other tests run them
 			return
 		case "pause", "resume", "limits", "cancel", "approve", "follow-up", "resolve": // they refuse a run that has ended, or has no such rows
 			return

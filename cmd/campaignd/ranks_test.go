@@ -20,6 +20,7 @@ var ranks = map[string]int{
 	"cmd/campaignd": 90,
 
 	"internal/daemon": 80,
+	"internal/api":    70,
 
 	"internal/ledger/sqlite":   61, // the backends import the rules of the ledger
 	"internal/ledger/postgres": 61,

@@ -89,7 +89,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 			root.AddCommand(c)
 		}
 	}
-	group("send", p.cmdRun(), p.cmdServe(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
+	group("send", p.cmdRun(), p.cmdServe(), p.cmdLaunch(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
 	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdForecast(), p.cmdSchedule())
 	group("control", p.cmdPause(), p.cmdResume(), p.cmdLimits(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdHolds(),
 		p.cmdSuppressions())

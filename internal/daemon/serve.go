@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -23,8 +24,19 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 		}
 	}
 	holds := newHoldWatch(d)
-	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, admin(d.metrics(engine, holds), d.ready)); err != nil {
+	operators, access, err := d.operatorsAPI(ctx, engine)
+	if err != nil {
 		return err
+	}
+	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, admin(d.metrics(engine, holds), operators, d.ready)); err != nil {
+		return err
+	}
+	if operators != nil {
+		access.URL = d.admin.url()
+		if err := access.Write(d.cfg.accessFile()); err != nil {
+			return err
+		}
+		defer os.Remove(d.cfg.accessFile())
 	}
 	if d.intake == nil && d.cfg.Role != RoleSender {
 		d.log.Warn("no webhooks are taken: webhooks.secrets is empty, so no event could be verified; statuses and opt-outs are not seen")

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/internal/api"
+	"campaignd/internal/daemon"
+	"campaignd/internal/spelling"
+)
+
+func (p *program) cmdLaunch() *cobra.Command {
+	var r api.Request
+	cmd := &cobra.Command{
+		Use:   "launch CAMPAIGN.yaml",
+		Short: "Give a list to a running `campaignd serve`, which imports and sends it",
+		Long: `Launches a run that a running serve sends, and returns when its list is imported. Beside an SQLite ledger the campaign and
+its list go to the process that holds the ledger, over its admin listener. That process writes the listener's address and a key
+into the file LEDGER.api, which its user alone may read; the command reads it there. With a PostgreSQL ledger the command
+imports the list itself.
+
+Everything that identifies or refuses a run is as in run: the same list again is the same run, so the command may be repeated
+after an interruption.`,
+		Example: `  campaignd launch spring.yaml --recipients list.csv
+  campaignd launch spring.yaml --recipients list.csv -o json
+  campaignd launch spring.yaml --recipients list.csv --new`,
+		Args: oneCampaign,
+	}
+	cmd.Flags().StringVar(&r.List, "recipients", "", "the list (default: recipients.file of the campaign)")
+	cmd.Flags().BoolVar(&r.New, "new", false, "launch another run although this list has one that ended, or another list an unfinished one")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		r.Campaign = args[0]
+		if err := resolveLaunch(&r); err != nil {
+			return err
+		}
+		launched, err := p.launch(cmd.Context(), c, r)
+		if err != nil {
+			return launchError(cmd.Context(), err)
+		}
+		for _, w := range launched.Warnings {
+			fmt.Fprintf(p.stderr, "warning: %s\n", printable(w))
+		}
+		if o.json() {
+			return writeJSON(p.stdout, launched)
+		}
+		_, err = fmt.Fprintln(p.stdout, launchSentence(launched))
+		return err
+	}
+	return cmd
+}
+
+// resolveLaunch reads the campaign for the paths of its files, and opens the list once: a fault of
+// either is told with its place before anything is sent to another process.
+func resolveLaunch(r *api.Request) error {
+	def, src, err := campaign.LoadDefinition(r.Campaign)
+	if err != nil {
+		return err
+	}
+	if _, err := plan.CronOf(r.Campaign, src, def); err != nil {
+		return err
+	}
+	r.Header = campaign.Beside(r.Campaign, def.Template.Header.File())
+	if r.List == "" {
+		if r.List = campaign.Beside(r.Campaign, def.Recipients.File); r.List == "" {
+			return usage(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", r.Campaign))
+		}
+	}
+	list, err := campaign.OpenList(r.List, def.Recipients.Options())
+	if err != nil {
+		return err
+	}
+	return list.Close()
+}
+
+// launch launches beside the process that holds an SQLite ledger, or in this one.
+func (p *program) launch(ctx context.Context, c *daemon.Config, r api.Request) (out api.Launched, err error) {
+	if c.LaunchesBeside() {
+		return daemon.LaunchBeside(ctx, c, r)
+	}
+	if err := c.CanSend(); err != nil {
+		return out, invalid(err)
+	}
+	return daemon.LaunchInto(ctx, c, r, p.log(c, true))
+}
+
+// launchError returns the error of a launch with its exit code; one of the other process is told like
+// one of this.
+func launchError(ctx context.Context, err error) error {
+	var told *api.Error
+	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return &exitError{exitInterrupted, errors.New("interrupted; the same command goes on with the run, if it was launched already")}
+	case errors.As(err, &told) && told.Invalid():
+		return invalid(err)
+	}
+	return err
+}
+
+// launchSentence says what became of a launch.
+func launchSentence(l api.Launched) string {
+	rows := spelling.Count(l.Run.Rows, "row", "rows")
+	switch {
+	case l.Ended:
+		return fmt.Sprintf("%s had ended before (%s, %s), so nothing is sent; --new launches another run of this list", l.Run.ID, l.Run.State, rows)
+	case l.Run.State == campaign.WaitingApproval:
+		return fmt.Sprintf("%s: %s; `campaignd approve %[1]s` lets it begin", l.Run.ID, rows)
+	case l.Resumed:
+		return fmt.Sprintf("%s was launched before and is %s: %s; `campaignd why %[1]s` says what it waits for", l.Run.ID, l.Run.State, rows)
+	}
+	return fmt.Sprintf("%s: %s; `campaignd why %[1]s` says what it waits for", l.Run.ID, rows)
+}

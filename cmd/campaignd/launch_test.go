@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"campaignd/internal/api"
+)
+
+func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	r := d.want(1, "launch", d.path("c.yaml"))
+	wantIn(t, "without a serve", r.stderr, "campaignd: no `campaignd serve` takes launches for the ledger "+d.path("campaignd.db"), "`campaignd run`")
+	stop := d.serving()
+	if info, err := os.Stat(d.path("campaignd.db.api")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file with the key: got %v (%v), want mode 0600", info.Mode(), err)
+	}
+	wantIn(t, "launch", d.want(0, "launch", d.path("c.yaml")).stdout, "orders-1: 40 rows; `campaignd why orders-1`")
+	d.eventually("the run is finished", func() bool { return d.runs()[0].State == "finished" })
+	var again api.Launched
+	if err := json.Unmarshal([]byte(d.want(0, "launch", d.path("c.yaml"), "-o", "json").stdout), &again); err != nil {
+		t.Fatal(err)
+	}
+	if !again.Ended || again.Run.ID != "orders-1" || d.accepted() != 40 {
+		t.Errorf("the same list again: got %+v with %d messages, want orders-1, which has ended, with 40", again, d.accepted())
+	}
+	wantIn(t, "the same list again", d.want(0, "launch", d.path("c.yaml")).stdout, "orders-1 had ended before (finished, 40 rows), so nothing is sent")
+
+	d.write("c.yaml", campaignFile+"policies: {approval: true}\n")
+	d.write("list.csv", listOf(41))
+	wantIn(t, "approval", d.want(0, "launch", d.path("c.yaml")).stdout, "orders-2: 41 rows; `campaignd approve orders-2`")
+	wantIn(t, "an unfinished run", d.want(0, "launch", d.path("c.yaml")).stdout, "orders-2")
+	wantIn(t, "--new of an unfinished list", d.want(2, "launch", d.path("c.yaml"), "--new").stderr,
+		"campaignd: orders-2 of just now has this list and is unfinished", "\ncampaignd: the same command without --new goes on with it")
+	d.write("list.csv", listOf(42))
+	wantIn(t, "another list", d.want(2, "launch", d.path("c.yaml")).stderr, "1 row added; 41 numbers are in both\n")
+	r = d.want(0, "launch", d.path("c.yaml"), "--new")
+	wantIn(t, "--new of another list", r.stderr, "warning: orders-2 is unfinished and has another list: 1 row added; 41 numbers are in both")
+	d.write("list.csv", "phone,first_name,order\nnobody,A,B\n")
+	wantIn(t, "a list without a number", d.want(2, "launch", d.path("c.yaml"), "--new").stderr, "list.csv: none of the 1 row can be sent")
+	d.write("list.csv", listOf(3))
+	d.write("c.yaml", strings.Replace(campaignFile, `, "{{ .order }}"`, "", 1))
+	wantIn(t, "a value too few", d.want(2, "launch", d.path("c.yaml"), "--new").stderr, "campaignd: c.yaml:3:", "template.body")
+
+	stop()
+	if _, err := os.Stat(d.path("campaignd.db.api")); !os.IsNotExist(err) {
+		t.Errorf("the file with the key after the end: got %v, want that it does not exist", err)
+	}
+	if left, err := filepath.Glob(d.path("campaignd.db.uploads/*/*.csv")); err != nil || len(left) > 0 {
+		t.Errorf("got the uploaded lists %v (%v), want none once they are imported", left, err)
+	}
+}
+
+// A header file goes with the list, and a faulty campaign is told with its own path.
+func TestLaunchSendsTheHeaderFileOfACampaign(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	if err := os.Mkdir(d.path("media"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.write("media/banner.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", 1000))
+	file := func(header string) string {
+		return d.write("banner.yaml", `name: banner
+connections: [conn_1]
+template:
+  name: spring_sale_banner
+  language: en_US
+  header: {image: {file: `+header+`}}
+  body: ["{{ .first_name }}", "{{ .order }}"]
+  buttons: [{type: url, text: "{{ .order }}"}]
+recipients: {file: list.csv, columns: {to: phone}}
+`)
+	}
+	defer d.serving()()
+	for _, outside := range []string{"../banner.png", d.path("media/banner.png")} {
+		d.write("../banner.png", "x")
+		wantIn(t, outside, d.want(2, "launch", file(outside)).stderr, "names a file in its own folder or below it")
+	}
+	d.want(0, "launch", file("media/banner.png"))
+	d.eventually("the run is finished", func() bool { return d.runs()[0].State == "finished" })
+	if n := len(d.truth().Uploads); n != 1 || d.accepted() != 40 {
+		t.Errorf("got %d uploads and %d messages, want 1 and 40", n, d.accepted())
+	}
+	bad := d.write("bad.yaml", "nme: x\n")
+	wantIn(t, "a faulty campaign", d.want(2, "launch", bad).stderr, bad+":1:")
+	wantIn(t, "a list that is missing", d.want(2, "launch", d.path("c.yaml"), "--recipients", d.path("none.csv")).stderr, d.path("none.csv"))
+}

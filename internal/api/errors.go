@@ -1,0 +1,92 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"campaignd/campaign"
+	"campaignd/recipients"
+)
+
+// The stable codes of errors.
+const (
+	codeUnauthorized = "unauthorized"
+	codeInvalid      = "invalid_request"
+	codeTooLarge     = "too_large"
+	codeBusy         = "busy"
+	codeStopping     = "stopping"
+	codeCampaign     = "invalid_campaign"
+	codeNotSendable  = "not_sendable"
+	codeList         = "invalid_list"
+	codeChanged      = "changed_campaign"
+	codeUnfinished   = "unfinished_run"
+	codeInternal     = "internal"
+)
+
+// Error is the body of a failure, in the form of the service's own (docs/service.md#conventions).
+type Error struct {
+	Status  int            `json:"-"`
+	Code    string         `json:"error"`
+	Message string         `json:"message"`
+	Meta    map[string]any `json:"meta,omitempty"`
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Invalid reports whether the request itself is at fault, so that the same one fails again.
+func (e *Error) Invalid() bool {
+	return e.Status >= 400 && e.Status < 500 && e.Code != codeUnauthorized
+}
+
+// errorOf turns an error of a launch into that of the API.
+func errorOf(ctx context.Context, err error) *Error {
+	var mine *Error
+	var file *campaign.FileError
+	var preflight *campaign.PreflightError
+	var list *recipients.FileError
+	var changed *campaign.ChangedError
+	var unfinished *campaign.UnfinishedError
+	switch {
+	case errors.As(err, &mine):
+		return mine
+	case ctx.Err() != nil:
+		return &Error{http.StatusServiceUnavailable, codeStopping, "campaignd is stopping; the same command goes on with the run", nil}
+	case errors.As(err, &file):
+		return &Error{http.StatusUnprocessableEntity, codeCampaign, err.Error(), nil}
+	case errors.As(err, &preflight):
+		return &Error{http.StatusUnprocessableEntity, codeNotSendable, err.Error(), map[string]any{"findings": preflight.Preflight.Findings}}
+	case errors.As(err, &list):
+		return &Error{http.StatusUnprocessableEntity, codeList, err.Error(), nil}
+	case errors.As(err, &changed):
+		return &Error{http.StatusConflict, codeChanged, err.Error(), map[string]any{"run": changed.Run.ID(), "differences": changed.Differences}}
+	case errors.As(err, &unfinished):
+		return &Error{http.StatusConflict, codeUnfinished, err.Error(),
+			map[string]any{"run": unfinished.Run.ID(), "difference": unfinished.Difference}}
+	}
+	return &Error{http.StatusInternalServerError, codeInternal, err.Error(), nil}
+}
+
+// withoutPath removes the folder of an upload: its caller knows the files by their own names.
+func withoutPath(text, dir string) string {
+	if dir == "" {
+		return text
+	}
+	return strings.NewReplacer(dir+"/campaign-", "", dir+"/list-", "", dir+"/", "").Replace(text)
+}
+
+// write answers with an error of an upload in dir, "" for none.
+func (e *Error) write(w http.ResponseWriter, dir string) {
+	out := *e
+	out.Message = withoutPath(out.Message, dir)
+	writeJSON(w, out.Status, out)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the caller has gone
+}
