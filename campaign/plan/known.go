@@ -12,19 +12,16 @@ import (
 // RunOf is a run of a ledger as a forecast sees it: its definition and what its segments still hold.
 // The caller adds what neither tells: Marketing when the category is the service's, From and Waits.
 func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.SegmentState) (Run, error) {
-	r := Run{ID: run.ID(), Numbers: def.Connections, Rate: def.Limits.Rate, Weight: float64(def.Limits.Weight), Budget: -1,
+	limits := run.LimitsNow(def)
+	r := Run{ID: run.ID(), Numbers: def.Connections, Rate: limits.Rate, Weight: float64(limits.Weight), Budget: -1,
 		Marketing: run.Marketing, Launched: run.CreatedAt, AssetUntil: run.AssetUntil}
-	if !run.Marketing {
-		r.Class = Transactional
-	} else {
+	if limits.Class == campaign.ClassBulk {
 		r.Class = Bulk
 	}
 	if run.Budget > 0 {
 		r.Budget = max(run.Budget-run.Taken, 0)
 	}
-	if d := time.Duration(def.Limits.Deadline); d > 0 {
-		r.Deadline = run.CreatedAt.Add(d)
-	}
+	r.Deadline = limits.Ends(run.CreatedAt)
 	if d := time.Duration(def.Limits.NotAfter); d > 0 {
 		r.NotAfter = run.CreatedAt.Add(d)
 	}

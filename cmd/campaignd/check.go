@@ -138,6 +138,9 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 	if err := daemon.CheckQuotas(ctx, c, l, found, time.Now()); err != nil {
 		return nil, err
 	}
+	if err := daemon.CheckDeadline(ctx, c, l, def, found, time.Now()); err != nil {
+		return nil, err
+	}
 	if l != nil && found.OK() {
 		launch, err := campaign.CheckLaunch(ctx, l, def, src, in.List, found.ListHash)
 		if err != nil {

@@ -165,6 +165,7 @@ func (d *Daemon) fire(ctx context.Context, s Scheduled, key string, e *sender.En
 	}
 	job := fmt.Sprintf("%s of %s, file %x, list %d", key, s.Definition.Name, sha256.Sum256(s.Source), size)
 	err = d.rested(ctx, job, d.launch(s.File, key), func(ctx context.Context, l campaign.Launch) error {
+		l.Checked = d.checkLaunch(ctx, s.File, nil)
 		launched, err := l.Start(ctx)
 		run = launched.Run
 		if err == nil && launched.Imported {
