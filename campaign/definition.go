@@ -148,11 +148,14 @@ type Policies struct {
 	Approval Approval `yaml:"approval,omitempty" json:"approval,omitempty"`
 }
 
-// FollowUp is the policy of an automatic follow-up run. It is not executed.
+// FollowUp is the policy of automatic follow-up runs (`campaignd serve` only).
 type FollowUp struct {
-	Codes []int    `yaml:"codes" json:"codes"`
+	// Codes are those of the failures and refusals that are sent again.
+	Codes []int `yaml:"codes" json:"codes"`
+	// After counts from the end of the run; default 24h.
 	After Duration `yaml:"after,omitempty" json:"after,omitempty"`
-	Max   int      `yaml:"max,omitempty" json:"max,omitempty"`
+	// Max is how often, one follow-up after the other; default 1.
+	Max int `yaml:"max,omitempty" json:"max,omitempty"`
 }
 
 // Canary is the policy that sends to a few recipients first, and to the others when few of those

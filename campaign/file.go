@@ -84,6 +84,9 @@ func (d *Definition) setDefaults() {
 	if d.Policies.DoubtWindow == 0 {
 		d.Policies.DoubtWindow = defaultDoubtWindow
 	}
+	if f := d.Policies.FollowUp; f != nil {
+		f.After, f.Max = cmp.Or(f.After, Duration(limitedWait)), cmp.Or(f.Max, 1)
+	}
 	if c := d.Policies.Canary; c != nil {
 		c.Wait, c.MaxFailed = cmp.Or(c.Wait, defaultCanaryWait), cmp.Or(c.MaxFailed, defaultMaxFailed)
 	}

@@ -41,6 +41,8 @@ type FollowUpInput struct {
 	Where []Where
 	// Early includes rows that failed with 131049 less than a day ago.
 	Early bool
+	// Automatic marks the run as one of policies.follow_up.
+	Automatic bool
 	// Owner names this process in the lease of the parent's follow-ups; "" means its process id.
 	Owner string
 	// Progress is called with the rows written so far; it may be nil.
@@ -246,9 +248,13 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 		return fmt.Errorf("%w: %s failed with 131049 less than 24 hours ago and would fail again; wait until %s, or pass --early",
 			ErrNotNow, spelling.Count(early, "row", "rows"), until.Format(time.RFC3339))
 	}
+	launch := "follow-up"
+	if f.in.Automatic {
+		launch = AutoFollowUp
+	}
 	var err error
 	f.run, err = f.in.Ledger.CreateRun(ctx, Run{
-		Campaign: p.Campaign, ListHash: f.hash, ListName: fmt.Sprintf("%s of %s", f.where, p.ID()), Launch: "follow-up", Parent: p.No,
+		Campaign: p.Campaign, ListHash: f.hash, ListName: fmt.Sprintf("%s of %s", f.where, p.ID()), Launch: launch, Parent: p.No,
 		Definition: p.Definition, Header: p.Header, Template: p.Template, Language: p.Language, Marketing: p.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: WantRun,
 	})

@@ -189,6 +189,19 @@ func schemaNotes() []note {
 			more:  func(s *jsonschema.Schema) { s.Default = string(UncertainHold) }},
 		{path: "policies.doubt_window", text: "How long a webhook may still settle a doubt, counted while webhooks are taken.",
 			more: func(s *jsonschema.Schema) { s.Default = defaultDoubtWindow.String() }},
+		{path: "policies.follow_up",
+			text: "Send again to recipients whose message failed with one of these codes, in a follow-up run of its own (`campaignd serve`)."},
+		{path: "policies.follow_up.codes", text: "The codes, of failed statuses and of refusals.", examples: []any{[]int{131049}},
+			more: func(s *jsonschema.Schema) {
+				s.MinItems, s.UniqueItems = ptr(1), true
+				s.Items.Minimum = "1"
+			}},
+		{path: "policies.follow_up.after", text: "How long after the end of the run; at least 24h for 131049.",
+			more: func(s *jsonschema.Schema) { s.Default = Duration(limitedWait).String() }},
+		{path: "policies.follow_up.max", text: "How often, one follow-up run after the other.",
+			more: func(s *jsonschema.Schema) {
+				s.Minimum, s.Maximum, s.Default = "1", json.Number(fmt.Sprint(maxFollowUps)), 1
+			}},
 		{path: "policies.canary", text: "Send to a few recipients first, and to the others when few of those messages failed."},
 		{path: "policies.canary.count", text: "How many recipients, chosen by a hash.", examples: []any{200},
 			more: func(s *jsonschema.Schema) { s.Minimum, s.Maximum = "1", json.Number(fmt.Sprint(maxCanary)) }},

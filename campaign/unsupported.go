@@ -13,8 +13,6 @@ func notExecuted() []unsupported {
 	return []unsupported{
 		{"policies.frequency_cap", func(d *Definition) bool { return d.Policies.FrequencyCap != nil },
 			"leave recipients of recent messages out of the list, or suppress them"},
-		{"policies.follow_up", func(d *Definition) bool { return d.Policies.FollowUp != nil },
-			"when the run has ended, `campaignd follow-up RUN --where failed=131049` sends to them once more"},
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 
 const (
 	maxConnections = 100
+	maxFollowUps   = 10
 	maxCanary      = 1000000
 	maxButtons     = 10 // docs/service.md#templates
 	minRate        = throttle.MinRate
@@ -59,6 +60,7 @@ func (s *source) checkDefinition(d *Definition) {
 	if d.Policies.OnUncertain != UncertainEvidence { // checkExecuted refuses evidence
 		s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
 	}
+	s.checkFollowUp(d.Policies.FollowUp)
 	s.checkCanary(d.Policies.Canary)
 	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)
 }

@@ -209,7 +209,7 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 		if s.State != campaign.Ready && s.State != campaign.Running {
 			continue
 		}
-		if r, ok := e.prepared(s); ok {
+		if r, ok := e.prepared(ctx, s); ok {
 			if err := e.readAssets(ctx, r, s); err != nil {
 				return err
 			}

@@ -3,14 +3,15 @@ package sender
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"campaignd/campaign"
 )
 
 // prepared returns the compiled run. A run that this version cannot send stays as it is: another
 // replica may be of the version that can, and its operator can cancel it.
-func (e *Engine) prepared(s campaign.Run) (*run, bool) {
-	r, err := e.run(s)
+func (e *Engine) prepared(ctx context.Context, s campaign.Run) (*run, bool) {
+	r, err := e.run(ctx, s)
 	if err != nil {
 		if why := err.Error(); e.refused[s.No] != why { // once, not at each look
 			e.refused[s.No] = why
@@ -23,7 +24,7 @@ func (e *Engine) prepared(s campaign.Run) (*run, bool) {
 }
 
 // run returns the compiled run, compiling it when it is new.
-func (e *Engine) run(s campaign.Run) (*run, error) {
+func (e *Engine) run(ctx context.Context, s campaign.Run) (*run, error) {
 	e.mu.Lock()
 	r := e.runs[s.No]
 	e.mu.Unlock()
@@ -32,12 +33,28 @@ func (e *Engine) run(s campaign.Run) (*run, error) {
 		if r, err = compile(s, e.o); err != nil {
 			return nil, err
 		}
+		if r.started, err = e.launched(ctx, s); err != nil {
+			return nil, err
+		}
 		e.mu.Lock()
 		e.runs[s.No] = r
 		e.mu.Unlock()
 	}
 	r.observe(s)
 	return r, nil
+}
+
+// launched is when the limits of a run begin to count: an automatic follow-up ends with the run that
+// began its chain.
+func (e *Engine) launched(ctx context.Context, s campaign.Run) (time.Time, error) {
+	for s.Launch == campaign.AutoFollowUp && s.Parent != 0 {
+		parent, err := e.ledger.Run(ctx, s.Parent)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("read the run that %s follows: %w", s.ID(), err)
+		}
+		s = parent
+	}
+	return s.CreatedAt, nil
 }
 
 // readAssets reads the uploaded headers of a run when they are new: they are renewed while a long

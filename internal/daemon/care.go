@@ -13,17 +13,20 @@ const careEvery = 5 * time.Second
 
 // carer does what the policies of runs ask beside sending.
 type carer struct {
-	d       *Daemon
-	engine  *sender.Engine
-	only    campaign.RunNo                          // 0: every run
-	defs    map[campaign.RunNo]*campaign.Definition // nil: this version cannot read it
-	failing bool
+	d        *Daemon
+	engine   *sender.Engine
+	only     campaign.RunNo                          // 0: every run
+	defs     map[campaign.RunNo]*campaign.Definition // nil: this version cannot read it
+	failing  bool
+	followAt time.Time                    // when ended runs are looked at next
+	again    map[campaign.RunNo]time.Time // when a follow-up is tried again
 }
 
 // care looks after every unfinished run, or the run only, until ctx ends. Leases of jobs let one
 // replica act at a time.
 func (d *Daemon) care(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
-	c := &carer{d: d, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{}}
+	c := &carer{d: d, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{},
+		again: map[campaign.RunNo]time.Time{}}
 	for {
 		t := time.NewTimer(careEvery)
 		select {
@@ -58,7 +61,7 @@ func (c *carer) look(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return c.followUps(ctx)
 }
 
 // definition reads the campaign of a run once.

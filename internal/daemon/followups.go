@@ -1,0 +1,69 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"campaignd/campaign"
+)
+
+const (
+	// followUpEvery is how often ended runs are looked at; their times are hours.
+	followUpEvery = time.Minute
+	// followUpRuns is how many runs are looked at, the newest: a ledger keeps runs for ever.
+	followUpRuns = 1000
+	// followUpAgain is when a follow-up is tried again for which nobody was chosen, or that had to wait:
+	// a try reads all rows of its parent.
+	followUpAgain = 15 * time.Minute
+)
+
+// followUps starts the follow-up runs that policies.follow_up wants. The lease of a job lets one
+// replica do so. The ledger lets no recipient into two follow-ups of one run
+// (docs/protocol.md#follow-ups), so doing it twice adds nobody.
+func (c *carer) followUps(ctx context.Context) error {
+	now := time.Now()
+	if c.only != 0 || now.Before(c.followAt) {
+		return nil
+	}
+	c.followAt = now.Add(followUpEvery)
+	err := c.d.job("follow-ups").Do(ctx, c.followEach)
+	if errors.Is(err, campaign.ErrTaken) {
+		return nil
+	}
+	return err
+}
+
+func (c *carer) followEach(ctx context.Context) error {
+	all, err := c.d.ledger.Runs(ctx, campaign.RunFilter{Limit: followUpRuns})
+	if err != nil {
+		return err
+	}
+	runs := make(map[campaign.RunNo]campaign.Run, len(all))
+	for _, r := range all {
+		runs[r.No] = r
+	}
+	now := time.Now()
+	var errs []error
+	for _, run := range all {
+		if run.State != campaign.Finished || now.Before(c.again[run.No]) {
+			continue
+		}
+		def := c.definition(run)
+		if def == nil || !campaign.FollowUpDue(run, def, runs, now) {
+			continue
+		}
+		c.again[run.No] = now.Add(followUpAgain)
+		followed, started, why, err := campaign.StartAutoFollowUp(ctx, c.d.ledger, run, def.Policies.FollowUp, c.d.owner)
+		switch {
+		case err != nil:
+			errs = append(errs, err) // the other runs are followed up all the same
+		case started:
+			c.d.log.Info("follow-up run started", "run", followed.Run.ID(), "of", run.ID(), "rows", followed.Chosen, "state", followed.Run.State)
+			c.engine.Poke()
+		default:
+			c.d.log.Debug("no follow-up run yet", "of", run.ID(), "why", why)
+		}
+	}
+	return errors.Join(errs...)
+}
