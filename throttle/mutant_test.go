@@ -56,12 +56,14 @@ func TestARateThatIsNotSharedIsCaught(t *testing.T) {
 func TestMutationsOfQuotasAreCaught(t *testing.T) {
 	defer mutant.Set(os.Getenv("CAMPAIGND_MUTANT"))
 	const rebuild = 300 * time.Millisecond
-	for _, name := range []string{"", "unit_not_charged", "unit_not_refunded", "unit_charged_twice", "unit_marker_ignored", "unit_reserve_ignored"} {
+	for _, name := range []string{"", "unit_not_charged", "unit_not_refunded", "unit_charged_twice", "unit_marker_ignored",
+		"unit_reserve_ignored"} {
 		if name != "" { // else that of CAMPAIGND_MUTANT, which the gate applies
 			mutant.Set(name)
 		}
 		synctest.Test(t, func(t *testing.T) {
-			if err := throttletest.Exact(t.Context(), throttle.NewLocal(), func() throttle.Counter { return throttle.NewLocal() }); (err != nil) != (name != "") {
+			err := throttletest.Exact(t.Context(), throttle.NewLocal(), func() throttle.Counter { return throttle.NewLocal() })
+			if (err != nil) != (name != "") {
 				t.Errorf("Local with mutation %q: got %v, want a fault exactly with a mutation", name, err)
 			}
 		})

@@ -160,6 +160,18 @@ func TestARestartedServerLeasesNothing(t *testing.T) {
 	}
 }
 
+func BenchmarkDraw(b *testing.B) {
+	count := func(context.Context, throttle.Quota) (int64, error) { return 0, nil }
+	s := throttle.NewStock(throttle.NewLocal(), count)
+	now := time.Now()
+	q := throttle.Quota{Key: "plan:co", From: now, To: now.Add(time.Hour), Limit: 1 << 40}
+	for b.Loop() {
+		if d, err := s.Draw(context.Background(), q, 4, false); err != nil || d.N == 0 {
+			b.Fatal(d, err)
+		}
+	}
+}
+
 func ExampleStock() {
 	accepted := func(context.Context, throttle.Quota) (int64, error) { return 97, nil } // what the ledger counts
 	stock := throttle.NewStock(throttle.NewLocal(), accepted)

@@ -11,7 +11,8 @@ import (
 // or lie far from UTC: the months follow each other without a gap, and each begins with the first
 // instant of its day.
 func TestMonthsOfAPlanMeetWithoutAGap(t *testing.T) {
-	for _, name := range []string{"UTC", "Pacific/Auckland", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "America/Havana", "Asia/Beirut"} {
+	for _, name := range []string{"UTC", "Pacific/Auckland", "America/New_York", "Australia/Lord_Howe",
+		"Pacific/Apia", "America/Havana", "Asia/Beirut"} {
 		zone, err := plan.Zone(name)
 		if err != nil {
 			t.Fatal(err)

@@ -86,7 +86,8 @@ func turnOfTheMonth(t *testing.T) (wrong []string) {
 	s.counted(a, 0)
 	s.answer = func(q *request) *http.Response {
 		if q.nth%10 == 0 {
-			return respond(400, `{"error":"send_recipient_permanent","message":"No.","meta":{"errorClass":"recipient_permanent","retryable":false,"code":131026}}`)
+			return respond(400, `{"error":"send_recipient_permanent","message":"No.",
+				"meta":{"errorClass":"recipient_permanent","retryable":false,"code":131026}}`)
 		}
 		return nil
 	}
@@ -100,7 +101,7 @@ func turnOfTheMonth(t *testing.T) (wrong []string) {
 	}
 	stop()
 	s.limiter = throttle.NewLocal() // a new process, which knows nothing
-	engine, stop = s.start("b")
+	_, stop = s.start("b")
 	time.Sleep(time.Until(turn.Add(-time.Second)))
 	first, promo := s.acceptedIn(start, turn, ""), s.acceptedIn(start, turn, "promo")
 	time.Sleep(time.Until(turn.Add(time.Minute)))

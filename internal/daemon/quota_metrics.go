@@ -15,9 +15,11 @@ type quotaCollector struct {
 
 var (
 	descAllowance = desc("campaignd_allowance_messages", "Messages that the plan has in this month.", "company")
-	descSpent     = desc("campaignd_allowance_used", "Messages of this month that were accepted or may have been; counted every 5 minutes.", "company")
-	descPlaces    = desc("campaignd_ramp_messages", "Messages that the number may send on this day of its warm-up.", "connection")
-	descDay       = desc("campaignd_ramp_used", "Messages of this day that were accepted or may have been; counted every 5 minutes.", "connection")
+	descSpent     = desc("campaignd_allowance_used",
+		"Messages of this month that were accepted or may have been; counted every 5 minutes.", "company")
+	descPlaces = desc("campaignd_ramp_messages", "Messages that the number may send on this day of its warm-up.", "connection")
+	descDay    = desc("campaignd_ramp_used",
+		"Messages of this day that were accepted or may have been; counted every 5 minutes.", "connection")
 )
 
 // Describe implements prometheus.Collector.

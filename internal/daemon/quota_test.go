@@ -121,8 +121,8 @@ func (s *told) RoundTrip(r *http.Request) (*http.Response, error) {
 	} else {
 		s.askedForOthers.Add(1)
 	}
-	return &http.Response{StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
+	return &http.Response{StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
 }
 
 func (s *told) tell(rest string) {
@@ -252,8 +252,8 @@ func (s *spending) Ramps(ctx context.Context) (map[string]campaign.RampState, er
 func TestUnitsAreCountedInTheirScope(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Plan.MonthlyMessages = 1000
-	cfg.Numbers = map[string]Number{"a": {Company: "co", Account: "x", Ramp: &Ramp{Start: 10, Ceiling: 10}}, "b": {Company: "co", Account: "x"},
-		"c": {Company: "other", Account: "x"}}
+	cfg.Numbers = map[string]Number{"a": {Company: "co", Account: "x", Ramp: &Ramp{Start: 10, Ceiling: 10}},
+		"b": {Company: "co", Account: "x"}, "c": {Company: "other", Account: "x"}}
 	d := newDirectory(cfg)
 	q := newQuotas(cfg, d, &spending{n: map[string]int64{"a": 1, "b": 20, "c": 300, "": 4000}}, slog.New(slog.DiscardHandler))
 	now := time.Now()

@@ -87,7 +87,7 @@ func Play(t *testing.T, all Shared, period time.Duration, periods int, seed uint
 	quotaNow := func() throttle.Quota {
 		n := time.Since(first) / period
 		from := first.Add(n * period)
-		return throttle.Quota{Key: "plan:co", From: from, To: from.Add(period), Limit: playLimit, Kept: playKept}
+		return throttle.Quota{Key: fmt.Sprint("plan:co_", seed), From: from, To: from.Add(period), Limit: playLimit, Kept: playKept}
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -102,7 +102,7 @@ func Play(t *testing.T, all Shared, period time.Duration, periods int, seed uint
 					dies := born.Add(time.Duration(draw.Int64N(int64(2 * period))))
 					s := throttle.NewStock(c, b.Count)
 					for time.Now().Before(end) && time.Now().Before(dies) {
-						sendSome(t, s, b, quotaNow(), draw, marketing, period, &answers)
+						sendSome(s, b, quotaNow(), draw, marketing, period, &answers)
 					}
 					mu.Lock()
 					died++
@@ -124,7 +124,8 @@ func Play(t *testing.T, all Shared, period time.Duration, periods int, seed uint
 }
 
 // sendSome sends a group as a planner and a poster do.
-func sendSome(t *testing.T, s *throttle.Stock, b *Book, q throttle.Quota, draw *rand.Rand, marketing bool, period time.Duration, answers *sync.WaitGroup) {
+func sendSome(s *throttle.Stock, b *Book, q throttle.Quota, draw *rand.Rand, marketing bool, period time.Duration,
+	answers *sync.WaitGroup) {
 	most := 1 + draw.IntN(40)
 	pause := time.Duration(draw.Int64N(int64(period / 100)))
 	d, err := s.Draw(context.Background(), q, most, !marketing)
@@ -166,19 +167,27 @@ func Judge(b *Book, first time.Time, period time.Duration, periods int) error {
 }
 
 func neverMore(t *testing.T, s quotaSuite, all Shared) {
-	b, first, died := Play(t, all, s.period, s.periods, 1)
+	for seed := range s.plays {
+		neverMoreOf(t, s, all, uint64(seed)+1) //nolint:gosec // small
+	}
+}
+
+// neverMoreOf is one play. Its seed repeats it in virtual time.
+func neverMoreOf(t *testing.T, s quotaSuite, all Shared, seed uint64) {
+	b, first, died := Play(t, all, s.period, s.periods, seed)
 	if err := Judge(b, first, s.period, s.periods); err != nil {
-		t.Error(err)
+		t.Errorf("seed %d: got %v", seed, err)
 	}
 	for i := range s.periods {
 		from := first.Add(time.Duration(i) * s.period)
 		n, marketing := b.In(from, from.Add(s.period))
-		t.Logf("period %d: %d of %d messages, %d of %d marketing; %d senders died in all", i, n, playLimit, marketing, playLimit-playKept, died)
+		t.Logf("seed %d, period %d: %d of %d messages, %d of %d marketing; %d senders died in all", seed, i, n, playLimit,
+			marketing, playLimit-playKept, died)
 		if least := playLimit / 2; s.virtual && n < least {
-			t.Errorf("period %d: %d messages, want %d or more", i, n, least)
+			t.Errorf("seed %d, period %d: %d messages, want %d or more", seed, i, n, least)
 		}
 		if n == 0 {
-			t.Errorf("period %d: 0 messages, want some", i)
+			t.Errorf("seed %d, period %d: 0 messages, want some", seed, i)
 		}
 	}
 }

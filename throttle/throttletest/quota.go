@@ -25,7 +25,7 @@ func RunQuotas(t *testing.T, rebuild time.Duration, open func(t *testing.T) Shar
 	for _, c := range quotaCases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, quotaSuite{rebuild: rebuild, period: 4 * rebuild, periods: 2}, open(t))
+			c.run(t, quotaSuite{rebuild: rebuild, period: 4 * rebuild, periods: 2, plays: 1}, open(t))
 		})
 	}
 }
@@ -37,7 +37,7 @@ func RunQuotasVirtual(t *testing.T, open func(t *testing.T) Shared) {
 	for _, c := range quotaCases {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c.run(t, quotaSuite{rebuild: rebuild, period: 10 * rebuild, periods: 6, virtual: true}, open(t))
+				c.run(t, quotaSuite{rebuild: rebuild, period: 10 * rebuild, periods: 4, plays: 5, virtual: true}, open(t))
 			})
 		})
 	}
@@ -48,6 +48,7 @@ type quotaSuite struct {
 	rebuild time.Duration // nothing is leased for so long after a loss
 	period  time.Duration // of the quota in NeverMoreThanTheLimit
 	periods int
+	plays   int // each with another seed
 	virtual bool
 }
 
@@ -62,6 +63,7 @@ var quotaCases = []struct {
 	{"ALimitMayChange", limitChanges},
 	{"QuotasAreIndependent", quotasIndependent},
 	{"AnotherPeriodLeasesNothing", otherPeriod},
+	{"ADeadProcessStrandsAChunkForEachNumber", strands},
 	{"QuotaMistakesAreRefused", quotaMistakes},
 }
 
@@ -207,6 +209,26 @@ func otherPeriod(t *testing.T, _ quotaSuite, all Shared) {
 		if u, err := all.Counters[0].Take(t.Context(), q, throttle.Ask{N: 1}); err != nil || u.N != 0 || u.Rebuild != 0 || u.Wait <= 0 {
 			t.Errorf("period %v to %v: got %+v and %v, want a wait", q.From, q.To, u, err)
 		}
+	}
+}
+
+// strands has a process die with a chunk of three numbers in hand. The others send the rest, and no
+// more.
+func strands(t *testing.T, s quotaSuite, all Shared) {
+	const numbers, limit = 3, 40 * throttle.Chunk
+	q := quota(limit, 0)
+	dead, sent := 0, 0
+	for range numbers {
+		dead += s.take(t, all.Counters[0], q, throttle.Ask{N: throttle.Chunk}, 0).N
+	}
+	for {
+		u := s.take(t, all.Counters[len(all.Counters)-1], q, throttle.Ask{N: throttle.Chunk}, 0)
+		if sent += u.N; u.Empty {
+			break
+		}
+	}
+	if least := limit - numbers*throttle.Chunk; sent < least || sent+dead > limit {
+		t.Errorf("got %d units beside the %d of the dead, want %d or more, and at most %d in all", sent, dead, least, limit)
 	}
 }
 

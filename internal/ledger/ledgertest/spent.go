@@ -115,7 +115,8 @@ func aDoneSegmentIsCountedOnce(t *testing.T, l Tables) {
 	if _, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Owner: "a", Connection: "conn_1", To: 4}}); err != nil {
 		t.Fatalf("intend: %v; want no error", err)
 	}
-	if err := l.Record(t.Context(), []campaign.Result{acceptance(lease, 0), acceptance(lease, 1), refusal(lease, 2), acceptance(lease, 3)}); err != nil {
+	answers := []campaign.Result{acceptance(lease, 0), acceptance(lease, 1), refusal(lease, 2), acceptance(lease, 3)}
+	if err := l.Record(t.Context(), answers); err != nil {
 		t.Fatalf("record: %v; want no error", err)
 	}
 	if p, err := l.Park(t.Context(), lease, time.Time{}, After(time.Minute)); err != nil || !p.Done {

@@ -68,7 +68,8 @@ func (l *Ledger) Spent(ctx context.Context, since time.Time) (map[string]int64, 
 
 // begun reads the page of segments behind the key after, and counts their outcomes.
 func (t *tx) begun(after, last int64, since time.Time) (page []ledger.Begun, groups map[int][]ledger.SpentGroup, err error) {
-	if err := t.do(list(&page, ledger.ScanBegun, sqlBegun, after, last, ledger.Millis(since), ledger.SpentPage)); err != nil || len(page) == 0 {
+	err = t.do(list(&page, ledger.ScanBegun, sqlBegun, after, last, ledger.Millis(since), ledger.SpentPage))
+	if err != nil || len(page) == 0 {
 		return nil, nil, err
 	}
 	var from, to []int64
