@@ -139,15 +139,6 @@ func TestMisfirePolicies(t *testing.T) {
 			t.Errorf("policy %q, grace %v, %v late: %s, want %s", c.policy, c.grace, c.late, got, c.want)
 		}
 	}
-	for policy, want := range map[string]string{"": "skip", "skip": "skip", "run": "run"} {
-		if got, err := plan.ParseMisfire(policy); got != want || err != nil {
-			t.Errorf("misfire %q is read as %q, %v, want %q", policy, got, err, want)
-		}
-	}
-	const want = `schedule.misfire "later": want run (launch late) or skip (leave it out)`
-	if got, err := plan.ParseMisfire("later"); got != "" || err == nil || err.Error() != want {
-		t.Errorf("misfire later: got %q, %v, want %s", got, err, want)
-	}
 }
 
 // Any text of a campaign file is read without a panic, and a schedule always advances.

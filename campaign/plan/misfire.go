@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -17,17 +16,6 @@ const (
 	Fire   Verdict = "fire"    // launch the run
 	Skip   Verdict = "skip"    // too late: record the firing as missed and launch nothing
 )
-
-// ParseMisfire checks a campaign's misfire policy: "run" or "skip"; "" is skip.
-func ParseMisfire(policy string) (string, error) {
-	switch policy {
-	case "":
-		return "skip", nil
-	case "run", "skip":
-		return policy, nil
-	}
-	return "", fmt.Errorf("schedule.misfire %q: want run (launch late) or skip (leave it out)", policy)
-}
 
 // InTime is how late a firing still counts as fired in time: a replica that takes over, or a process
 // that is restarted, needs seconds.

@@ -42,13 +42,6 @@ func newPlaces(t Tier, now time.Time) places {
 	return p
 }
 
-// clone is a copy that shares nothing that take changes.
-func (p *places) clone() places {
-	c := *p
-	c.spans = append(make([]freeing, 0, 2*len(p.spans)+64), p.spans...)
-	return c
-}
-
 // free is the rate at which places become free at a time, and when that changes.
 func (p *places) free(at float64) (rate, until float64) {
 	for p.first < len(p.spans) && p.spans[p.first].to <= at {

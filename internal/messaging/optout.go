@@ -62,9 +62,6 @@ func (o OptOut) MatchMessage(in *Inbound) bool {
 	return in != nil && (o.Match(in.Text) || o.Match(in.ButtonPayload))
 }
 
-// IsOptOut is OptOut.Match with only the built-in list.
-func IsOptOut(text string) bool { return OptOut{}.Match(text) }
-
 func foldAll(words ...string) map[string]bool {
 	out := make(map[string]bool, len(words))
 	for _, w := range words {

@@ -34,7 +34,7 @@ func wireEvent(e Event) map[string]any {
 		put("type", in.Type)
 		put("button", in.ButtonPayload)
 		put("context", in.ContextID)
-		out["opt_out"] = IsOptOut(in.Text)
+		out["opt_out"] = OptOut{}.Match(in.Text)
 	}
 	if r := e.Review; r != nil {
 		put("name", r.Name)
