@@ -168,10 +168,14 @@ type Canary struct {
 	Wait Duration `yaml:"wait,omitempty" json:"wait,omitempty"`
 }
 
-// FrequencyLimit bounds the messages to one recipient over all campaigns. It is not executed.
+// FrequencyLimit bounds the messages to one recipient over all campaigns that have one
+// (docs/limits.md#frequency-cap).
 type FrequencyLimit struct {
-	Messages int      `yaml:"messages" json:"messages"`
-	Per      Duration `yaml:"per" json:"per"`
+	Messages int `yaml:"messages" json:"messages"`
+	// Per is at most 744h.
+	Per Duration `yaml:"per" json:"per"`
+	// Action is CapSkip (the default) or CapDefer.
+	Action string `yaml:"action,omitempty" json:"action,omitempty"`
 }
 
 // Duration is a time.Duration that is written as 15m or 24h, in files and in JSON.

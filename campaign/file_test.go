@@ -127,7 +127,6 @@ func TestEveryFaultHasLineColumnAndExcerpt(t *testing.T) {
 
 func TestKeysThatAreNotExecutedAreRefused(t *testing.T) {
 	for _, key := range []string{
-		"policies: {frequency_cap: {messages: 1, per: 24h}}",
 		"policies: {on_uncertain: evidence}",
 	} {
 		_, err := campaign.ParseDefinition("c.yaml", []byte(minimal+key+"\n"))

@@ -134,6 +134,15 @@ type Events struct {
 	Lifted       []Suppression // from user_preferences: resume; only of scope marketing
 	Holds        []Hold        // from account, number and template events
 	Lifts        []Lift        // from events that heal
+	Inbound      []Inbound     // messages of recipients, over connections with a tier
+}
+
+// Inbound is a message of a recipient. It opens a service window of 24 hours, in which messages to
+// the recipient over the connection take no place of a tier.
+type Inbound struct {
+	Key        int64 // recipients.Key
+	Connection string
+	At         time.Time
 }
 
 // Applied counts what a batch did.

@@ -60,3 +60,16 @@ type LimitLedger interface {
 	// nothing was.
 	SetPlan(ctx context.Context, messages int64) (before int64, err error)
 }
+
+// PostWithin is the longest time from an intent that counts people to its post. An attempt that is
+// older goes back unposted.
+const PostWithin = 45 * time.Second
+
+// MostCapPer is the longest FrequencyLimit.Per.
+const MostCapPer = 31 * 24 * time.Hour
+
+// What becomes of a recipient who has got as many messages as the frequency cap allows.
+const (
+	CapSkip  = "skip"  // the default: skipped(frequency_cap)
+	CapDefer = "defer" // the delivery waits until the cap allows it
+)

@@ -133,7 +133,7 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 		{"suspended", func(a *account) { a.connections[1].Status = "SUSPENDED" }, campaign.LevelWarning, `this connection is suspended`},
 		{"quality", func(a *account) { a.numbers[0].Quality = "RED" }, campaign.LevelWarning, `quality of this number is low`},
 		{"tier", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, 1 }, campaign.LevelWarning,
-			`reach at most 2 people in 24 hours. campaignd does not count them`},
+			`reach at most 2 people in 24 hours: the others wait`},
 		{"not offered", func(a *account) { a.notOffered = true }, campaign.LevelWarning, `the service lists no templates`},
 	} {
 		in := springInput(t, springFile, springList)

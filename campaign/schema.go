@@ -213,6 +213,14 @@ func schemaNotes() []note {
 			}},
 		{path: "policies.canary.wait", text: "How long statuses are awaited after the last of them was answered.",
 			more: func(s *jsonschema.Schema) { s.Default = defaultCanaryWait.String() }},
+		{path: "policies.frequency_cap", text: "How many messages one recipient gets, over all campaigns that have a frequency_cap."},
+		{path: "policies.frequency_cap.messages", text: "The most messages in the time of per.", examples: []any{1},
+			more: func(s *jsonschema.Schema) { s.Minimum, s.Maximum = "1", json.Number(fmt.Sprint(maxCapMessages)) }},
+		{path: "policies.frequency_cap.per", text: "The time back from each message in which others count; at most 744h.",
+			examples: []any{"24h"}},
+		{path: "policies.frequency_cap.action",
+			text:  "What becomes of a recipient who has got as many: skip (skipped, frequency_cap) or defer (sent when the cap allows).",
+			oneOf: capActions(), more: func(s *jsonschema.Schema) { s.Default = CapSkip }},
 		{path: "policies.approval", text: "Wait for `campaignd approve` after the import: true, or the number of recipients above which to wait."},
 	}
 	for _, kind := range []string{"image", "video", "document"} {

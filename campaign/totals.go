@@ -58,9 +58,9 @@ func (c *check) totals() {
 	// Without a Service the tiers are unknown (0), and there is no finding.
 	if c.tiers > 0 && send > c.tiers {
 		c.say(LevelWarning, "connections",
-			fmt.Sprintf("%s, but the numbers may reach at most %d people in 24 hours. campaignd does not count them: "+
-				"it sends all, and the platform refuses or fails what is beyond", spelling.Count(send, "recipient", "recipients"), c.tiers),
-			fmt.Sprintf("send at most %d a day, with limits.max_messages or in shorter lists; portfolios may share their limit", c.tiers))
+			fmt.Sprintf("%s, but the numbers may reach at most %d people in 24 hours: "+
+				"the others wait until places of the tier are free", spelling.Count(send, "recipient", "recipients"), c.tiers),
+			"add connections of another portfolio, or let it take longer; connections of one portfolio share its tier")
 	}
 	if p.Marketing {
 		for _, n := range p.Countries {

@@ -75,17 +75,17 @@ func TestWarningsBeginBeyondTheirLimits(t *testing.T) {
 		"a link for longer":         {header: &HeaderUse{Image: &MediaUse{Link: "https://a/b"}}, sendable: 25*day + 1, pace: 1},
 		"all in the tiers of a day": {sendable: 100, tiers: 100},
 		"one beyond the tiers": {sendable: 101, tiers: 100,
-			want: []string{"101 recipients, but the numbers may reach at most 100 people in 24 hours. campaignd does not count them: " +
-				"it sends all, and the platform refuses or fails what is beyond"}},
+			want: []string{"101 recipients, but the numbers may reach at most 100 people in 24 hours: " +
+				"the others wait until places of the tier are free"}},
 		"two tiers": {sendable: 200, tiers: 100,
-			want: []string{"200 recipients, but the numbers may reach at most 100 people in 24 hours. campaignd does not count them: " +
-				"it sends all, and the platform refuses or fails what is beyond"}},
+			want: []string{"200 recipients, but the numbers may reach at most 100 people in 24 hours: " +
+				"the others wait until places of the tier are free"}},
 		"more than two tiers": {sendable: 201, tiers: 100,
-			want: []string{"201 recipients, but the numbers may reach at most 100 people in 24 hours. campaignd does not count them: " +
-				"it sends all, and the platform refuses or fails what is beyond"}},
+			want: []string{"201 recipients, but the numbers may reach at most 100 people in 24 hours: " +
+				"the others wait until places of the tier are free"}},
 		"tiers of one": {sendable: 2, tiers: 1,
-			want: []string{"2 recipients, but the numbers may reach at most 1 people in 24 hours. campaignd does not count them: " +
-				"it sends all, and the platform refuses or fails what is beyond"}},
+			want: []string{"2 recipients, but the numbers may reach at most 1 people in 24 hours: " +
+				"the others wait until places of the tier are free"}},
 		"tiers of the limited": {limits: Limits{MaxMessages: 100}, sendable: 101, tiers: 100,
 			want: []string{"101 rows can be sent and the limit is 100: 1 becomes skipped (over_limit)"}},
 	} {

@@ -10,10 +10,7 @@ type unsupported struct {
 
 // notExecuted lists them for validation and for the JSON Schema.
 func notExecuted() []unsupported {
-	return []unsupported{
-		{"policies.frequency_cap", func(d *Definition) bool { return d.Policies.FrequencyCap != nil },
-			"leave recipients of recent messages out of the list, or suppress them"},
-	}
+	return []unsupported{}
 }
 
 // checkExecuted adds a finding for everything that d asks for and this version does not execute.

@@ -30,6 +30,7 @@ const (
 	maxButtons     = 10 // docs/service.md#templates
 	minRate        = throttle.MinRate
 	maxWeight      = 100
+	maxCapMessages = 1000
 	maxRate        = 10000.0 // messages per second: ten numbers of the platform's highest throughput
 )
 
@@ -40,6 +41,7 @@ func misfires() []string    { return []string{"skip", "run"} }
 func overlaps() []string    { return []string{OverlapSkip, OverlapQueue, OverlapCancel} }
 func encodings() []string   { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
 func validations() []string { return []string{"valid", "possible", "none"} }
+func capActions() []string  { return []string{CapSkip, CapDefer} }
 func uncertain() []string   { return []string{string(UncertainHold), string(UncertainResend)} }
 
 // checkDefinition adds everything that is wrong with the values of a definition of the right shape.
@@ -63,6 +65,13 @@ func (s *source) checkDefinition(d *Definition) {
 	s.checkFollowUp(d.Policies.FollowUp)
 	s.checkCanary(d.Policies.Canary)
 	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)
+	if c := d.Policies.FrequencyCap; c != nil {
+		if c.Messages < 1 || c.Messages > maxCapMessages {
+			s.at("policies.frequency_cap.messages", fmt.Sprintf("%d; want 1 to %d", c.Messages, maxCapMessages), "")
+		}
+		s.between("policies.frequency_cap.per", c.Per, time.Minute, MostCapPer)
+		s.oneOf("policies.frequency_cap.action", c.Action, capActions())
+	}
 }
 
 func (s *source) checkConnections(ids []string) {

@@ -51,6 +51,7 @@ type Engine struct {
 	zones   *zones
 	cancel  *canceller
 	poke    signal
+	meet    atomic.Pointer[meetings]
 
 	listening *listening
 
@@ -75,6 +76,7 @@ func New(l Ledger, s Sender, lim throttle.Limiter, o Options) (*Engine, error) {
 		refused: map[campaign.RunNo]string{}, poke: newSignal(), workers: map[string]*worker{}, runs: map[campaign.RunNo]*run{},
 	}
 	e.holds, e.listening = newHolds(l, o, e.holdsChanged), newListening(l, o)
+	e.meet.Store(&meetings{})
 	return e, nil
 }
 
@@ -222,6 +224,7 @@ func (e *Engine) refresh(ctx context.Context, start func(*worker)) error {
 	if err := e.readCrowd(ctx, active); err != nil {
 		return err
 	}
+	e.meet.Store(meetingsOf(stored, active))
 	e.mu.Lock()
 	for _, s := range cancelled { // also in the segments that this process still holds
 		if r := e.runs[s.No]; r != nil {

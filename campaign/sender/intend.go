@@ -130,7 +130,11 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 			s.due(due)
 			return
 		}
-		attempts = append(attempts, &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began, charge: d.charge})
+		a := &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began, charge: d.charge, pair: d.Pair}
+		if d.Tier.Places > 0 || d.Cap != nil || d.Pair {
+			a.within = began.Add(campaign.PostWithin)
+		}
+		attempts = append(attempts, a)
 	}
 	for _, r := range d.Retries {
 		add(r.Delivery, r.Attempt, r.Tries)

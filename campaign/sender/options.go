@@ -54,6 +54,9 @@ type Options struct {
 	// PlanEnds is until when the client of a connection is held when the service says that the plan's
 	// allowance is used up; nil: for an hour.
 	PlanEnds func(now time.Time) time.Time
+	// Tier is how many people the portfolio of a connection may reach in 24 hours (campaign.Tier). It is
+	// asked before each intent, so it may change. Default: no limit.
+	Tier func(connection string) campaign.Tier
 	// Jitter may change a wait. Simulations use it so that no two timers share an instant
 	// (docs/protocol.md#simulation). Default: as given.
 	Jitter func(purpose string, d time.Duration) time.Duration
@@ -108,6 +111,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Origin == nil {
 		o.Origin = func(c string) campaign.Origin { return campaign.Origin{Account: c} }
+	}
+	if o.Tier == nil {
+		o.Tier = func(string) campaign.Tier { return campaign.Tier{} }
 	}
 	if o.Jitter == nil {
 		o.Jitter = func(_ string, d time.Duration) time.Duration { return d }

@@ -21,6 +21,7 @@ type poster struct {
 	posts    sync.WaitGroup
 	own      permissions // run's goroutine's
 	stage    int64       // of the slots in hand; run's goroutine's
+	pairs    pairs       // run's goroutine's
 }
 
 func newPoster(e *Engine, n *number, q *queue) *poster {
@@ -130,8 +131,15 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 			p.inFlight.end()
 			return false
 		}
-		if r := a.segment.run; r.held.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) || p.stopped(r, now) {
+		if r := a.segment.run; r.held.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) || p.stopped(r, now) ||
+			!a.within.IsZero() && now.After(a.within) {
 			p.e.rec.settle(p.number, a, notPosted(now))
+			continue
+		}
+		if until := p.pairs.wait(a, now); !until.IsZero() {
+			late := notPosted(now)
+			late.NotBefore, late.Code = until, "pair_limit"
+			p.e.rec.settle(p.number, a, late)
 			continue
 		}
 		a.stage = p.stage

@@ -20,6 +20,8 @@ type attempt struct {
 	slot     atomic.Int64 // one more than its slot in the wire log; 0: it has none
 	charge   *charge      // its units
 	limited  bool         // its run had a limit of its own when it was queued
+	within   time.Time    // not to be posted after; zero: the intent counted nobody
+	pair     bool         // other runs may meet its recipient
 	stage    int64        // of the slot in which it was posted (throttle.Slots)
 }
 

@@ -24,6 +24,7 @@ type run struct {
 	rate        float64   // limits.rate as launched; 0: none of its own
 	definition  *campaign.Definition
 	policy      campaign.OnUncertain
+	cap         *campaign.FrequencyLimit // policies.frequency_cap; nil: none
 	doubtWindow time.Duration
 	notAfter    time.Duration
 	started     time.Time
@@ -47,7 +48,7 @@ func compile(s campaign.Run, o Options) (*run, error) {
 	}
 	r := &run{
 		no: s.No, id: s.ID(), render: render, connections: d.Connections, template: s.Template, language: s.Language, marketing: s.Marketing,
-		rate: d.Limits.Rate, definition: d, policy: d.Policies.OnUncertain,
+		rate: d.Limits.Rate, definition: d, policy: d.Policies.OnUncertain, cap: d.Policies.FrequencyCap,
 		doubtWindow: time.Duration(d.Policies.DoubtWindow), notAfter: time.Duration(d.Limits.NotAfter),
 		started: s.CreatedAt, zone: time.UTC,
 	}

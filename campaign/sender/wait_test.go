@@ -55,7 +55,7 @@ func TestALaneWaitsForItsLimitAndAsksAgain(t *testing.T) {
 		if n := steps(2 * waitAgain); n != 2 {
 			t.Errorf("%d intents in %s, want 2: one each %s", n, 2*waitAgain, waitAgain)
 		}
-		l.free, l.until = 100, time.Time{}
+		l.free, l.until = 10_000, time.Time{}
 		if steps(waitAgain); granted == 6 {
 			t.Error("nothing more was granted after places came free, want more")
 		}

@@ -149,8 +149,9 @@ type Number struct {
 	// Messages per second that the platform grants this number; campaignd paces a little below.
 	// 0: the rate that the service tells, else 80.
 	Rate float64 `yaml:"rate" json:"rate" jsonschema:"minimum=0,maximum=10000"`
-	// Unique recipients in a rolling 24 hours. This version accepts only 0.
-	Tier int64 `yaml:"tier,omitempty" json:"tier,omitempty"`
+	// Unique recipients that the portfolio may reach in any 24 hours. 0: the tier that the service tells.
+	// -1: no limit.
+	Tier int64 `yaml:"tier,omitempty" json:"tier,omitempty" jsonschema:"minimum=-1,maximum=100000000"`
 	// The client that the connection belongs to. Empty: the companyId that the service tells.
 	Company string `yaml:"company,omitempty" json:"company,omitempty"`
 	// The business account of the connection. Empty: the one that the service tells, else the
@@ -158,7 +159,8 @@ type Number struct {
 	Account string `yaml:"account,omitempty" json:"account,omitempty"`
 	// The warm-up of the number, in messages per day of UTC. Without it the number has none.
 	Ramp *Ramp `yaml:"ramp,omitempty" json:"ramp,omitempty"`
-	// The portfolio of the business, which a hold can name. Empty: the company.
+	// The portfolio of the business, whose connections share a tier, and which a hold can name. Empty:
+	// the company.
 	Portfolio string `yaml:"portfolio,omitempty" json:"portfolio,omitempty"`
 }
 

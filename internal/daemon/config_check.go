@@ -79,12 +79,6 @@ func (c *Config) checkUnsupported() error {
 	case len(c.Drops) > 0:
 		return errors.New("drops: this version watches no buckets; start lists with `campaignd run CAMPAIGN.yaml --recipients FILE`")
 	}
-	for _, id := range slices.Sorted(maps.Keys(c.Numbers)) {
-		if n := c.Numbers[id]; n.Tier != 0 {
-			return fmt.Errorf("numbers.%s: this version does not count unique recipients per day; "+
-				"remove tier, and keep lists below the tier", id)
-		}
-	}
 	return nil
 }
 
@@ -195,6 +189,7 @@ func (w *Webhooks) check() error {
 const (
 	minNumberRate = 1e-4
 	maxNumberRate = 1e4
+	maxTier       = 100_000_000
 )
 
 func (c *Config) checkNumbers() error {
@@ -207,6 +202,10 @@ func (c *Config) checkNumbers() error {
 		case !(r >= minNumberRate && r <= maxNumberRate): // also NaN
 			return fmt.Errorf("numbers.%s.rate: %v messages per second is out of bounds; give %v to %v, "+
 				"for example 80 (STANDARD) or 1000 (HIGH), or 0 for what the service tells", id, r, minNumberRate, maxNumberRate)
+		}
+		if n := c.Numbers[id].Tier; n < -1 || n > maxTier {
+			return fmt.Errorf("numbers.%s.tier: %d people in 24 hours; give 1 to %d, -1 for no limit, or 0 for the tier that the service tells",
+				id, n, maxTier)
 		}
 	}
 	return nil

@@ -87,8 +87,8 @@ func TestEachBoundOfTheConfigurationIsChecked(t *testing.T) {
 		{"webhooks: {sweep: 1m}\n", "webhooks: {sweep: 1m1ms}\n", "webhooks.sweep: 1m1ms is out of bounds; give 10ms to 1m"},
 		{"numbers: {a: {rate: 0.0001}}\n", "numbers: {a: {rate: 0.000099}}\n", "numbers.a.rate: 9.9e-05" + rates},
 		{"numbers: {a: {rate: 10000}}\n", "numbers: {a: {rate: 10000.5}}\n", "numbers.a.rate: 10000.5" + rates},
-		{"numbers: {a: {rate: 0}}\n", "numbers: {a: {tier: 100000}}\n", "numbers.a: this version does not count unique recipients " +
-			"per day; remove tier, and keep lists below the tier"},
+		{"numbers: {a: {rate: 0, tier: -1}}\n", "numbers: {a: {tier: -2}}\n", "numbers.a.tier: -2 people in 24 hours; give 1 to 100000000, " +
+			"-1 for no limit, or 0 for the tier that the service tells"},
 		{"sending: {lease: 500ms}\nservice: {timeout: 400ms}\n", "sending: {lease: 499ms}\nservice: {timeout: 400ms}\n",
 			"sending.lease: 499ms is out of bounds; give 500ms to 5m"},
 		{"sending: {lease: 5m}\n", "sending: {lease: 5m1ms}\n", "sending.lease: 5m1ms is out of bounds; give 500ms to 5m"},

@@ -123,7 +123,6 @@ func TestBadConfigurationIsOneLineWithPlaceAndRemedy(t *testing.T) {
 		{"redis: localhost:6379\n", nil, "redis: "},
 		{"drops: [{bucket: file:///x, prefix: a/, campaign: b}]\n", nil, "drops: this version"},
 		{"plan: {resets: {timezone: Mars}}\n", nil, "plan.resets.timezone: "},
-		{"numbers: {a: {tier: 10}}\n", nil, "numbers.a: this version"},
 		{"numbers: {a: {rate: -1}}\n", nil, "numbers.a.rate: -1"},
 		{"numbers: {a: {rate: .nan}}\n", nil, "numbers.a.rate: NaN"},
 		{"numbers: {a: {rate: .inf}}\n", nil, "numbers.a.rate: +Inf"},

@@ -166,7 +166,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	d.closers = append(d.closers, sweep.end)
 	if d.intake, err = webhooks.New(d.ledger, verifier, webhooks.Options{
 		Decode: d.cfg.Service.assumed().DecodeEvents, Connections: d.directory.connectionOf, Origin: d.directory.origin,
-		Peers: d.directory.peers, PerCompany: d.cfg.Suppressions.Scope == perCompany,
+		Peers: d.directory.peers, Tiered: d.directory.tiered, PerCompany: d.cfg.Suppressions.Scope == perCompany,
 		Sweep: time.Duration(d.cfg.Webhooks.Sweep), SweepTurn: sweep.ours, Log: d.log,
 		OnChange: d.numberChanged,
 	}); err != nil {
@@ -217,7 +217,7 @@ func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff), Repeats: d.cfg.Sending.Waits(),
-		Pace: d.directory.pace, Origin: d.directory.sending, Log: d.log,
+		Pace: d.directory.pace, Origin: d.directory.sending, Tier: d.directory.tier, Log: d.log,
 		PlanEnds: d.quotas.planEnds,
 	}
 	if d.quotas.any() {

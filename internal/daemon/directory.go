@@ -29,6 +29,7 @@ type directory struct {
 	byPhone map[int64]string                // connection id by recipients.Key of its phone number
 	rates   map[string]float64              // pace in messages per second
 	quality map[string]string               // messaging.Number.Quality
+	tiers   map[string]int64                // messaging.Number.TierLimit
 	asked   bool                            // the list of numbers was read, or the service has none
 	listed  bool                            // the list of connections was read
 }
@@ -36,7 +37,7 @@ type directory struct {
 func newDirectory(cfg *Config) *directory {
 	return &directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey),
 		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]float64{},
-		quality: map[string]string{}}
+		quality: map[string]string{}, tiers: map[string]int64{}}
 }
 
 // fingerprint names a key without showing it: the first 8 bytes of its SHA-256, in hex; "" without a
@@ -94,6 +95,19 @@ func (d *directory) ids() []string {
 	return slices.Compact(ids)
 }
 
+// tier is how many people the connection's portfolio may reach in 24 hours: the configured tier, else
+// the one that the service tells. A connection whose company is not known shares its tier with none.
+func (d *directory) tier(connection string) campaign.Tier {
+	d.mu.RLock()
+	told := d.tiers[connection]
+	d.mu.RUnlock()
+	return campaign.Tier{Portfolio: cmp.Or(d.origin(connection).Portfolio, connection),
+		Places: max(0, cmp.Or(d.cfg.Numbers[connection].Tier, told))}
+}
+
+// tiered reports whether the connection has a tier.
+func (d *directory) tiered(connection string) bool { return d.tier(connection).Places > 0 }
+
 // peers returns the accounts that may be the business account of a connection, beside its own. If the
 // service does not tell accounts, each connection of a company is an account of its own, although
 // several may share one.
@@ -148,6 +162,7 @@ func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) error
 	d.asked = true
 	for _, h := range health {
 		d.quality[h.ConnectionID] = h.Quality
+		d.tiers[h.ConnectionID] = h.TierLimit
 		d.rates[h.ConnectionID] = throttle.Number{Limit: h.Throughput, Level: h.Level, Coexistence: h.Coexistence}.Pace().Rate
 	}
 	return nil

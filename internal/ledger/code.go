@@ -2,11 +2,14 @@ package ledger
 
 import "slices"
 
-// Sets of outcomes that statements name: those of the partial index outcome_open, and those that the
-// schema before the table attempt adopted.
+// Sets of outcomes that statements name: those of the partial index outcome_open, those that the
+// schema before the table attempt adopted, those whose last attempt was not sent, and those that may
+// have reached their recipients.
 var (
 	openOutcomes      = []int{int(Deferred), int(Retrying), int(Doubt)}
 	adoptableOutcomes = []int{int(Doubt), int(Unknown)}
+	unsentOutcomes    = []int{int(Deferred), int(Refused)}
+	reachingOutcomes  = []int{int(Doubt), int(Unknown), int(Accepted)}
 )
 
 // CodeName is the name of the codes that the column state, flags or rank holds, or "" if they have
@@ -18,6 +21,10 @@ func CodeName(column string, codes ...int) string {
 		return "open"
 	case column == "state" && slices.Equal(codes, adoptableOutcomes):
 		return "adoptable"
+	case column == "state" && slices.Equal(codes, unsentOutcomes):
+		return "not sent"
+	case column == "state" && slices.Equal(codes, reachingOutcomes):
+		return "perhaps sent"
 	case len(codes) != 1:
 		return ""
 	}

@@ -24,6 +24,8 @@ type Sending struct {
 	Left      int64 // deliveries that the budget still allows, or Unlimited
 
 	Holds []campaign.Hold // in force: all that can stop the intent, and perhaps others
+
+	People *People // nil when the intent does not depend on it (CountsPeople)
 }
 
 // SendingRows are the rows that an intent is about, by their keys (RowID).
@@ -31,6 +33,7 @@ type SendingRows struct {
 	Settled    map[int64]bool                // deliveries of From..To that have an outcome
 	Suppressed map[int64]campaign.SkipReason // recipients that must not be sent to
 	Retries    map[int64]Waiting             // outcomes of the retries
+	Keys       map[int64]int64               // recipients.Key; where Sending.People is set
 }
 
 // Waiting is the outcome of a delivery that a retry is about.
@@ -50,6 +53,11 @@ type Decision struct {
 	Grant []campaign.Retry              // retries that begin
 	Drop  map[int64]campaign.SkipReason // by seq: retries that are suppressed
 	Start bool                          // the run was resumed while its leases were held: it is running
+
+	Defer    map[int64]Deferral // by seq: queued again because of their recipients; below From: retries
+	Reached  []Reached          // places of the tier
+	Contacts []Contact
+	Full     *Full // the tier that ended the grant; the caller sets Answer.Limit by People.Limit
 }
 
 // Admit answers an intent that needs no look at its rows: ok is false when the answer, or the
@@ -87,20 +95,27 @@ func (s *Sending) Admit(in *campaign.Intent) (answer campaign.Granted, ok bool, 
 }
 
 // Grant decides an intent that Admit let pass: its deliveries in their order, then its retries,
-// until the budget ends.
+// until the budget ends or the tier is full.
 func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 	d := Decision{Mark: in.From}
 	s.group(in, rows, &d)
 	stale, short := s.retries(in, rows, &d)
 	d.Answer = campaign.Granted{To: d.Mark, OverBudget: s.Left == d.Count}
-	if short && len(d.Grant)+len(d.Drop) == 0 {
-		stale = nil // the budget was short: the answer is Held, and all are asked for again
+	done := len(d.Grant) + len(d.Drop) + len(d.Defer)
+	if short && done == 0 {
+		stale = nil // a limit was short: the answer is Held, and all are asked for again
 	}
-	if nothing := d.Mark == in.From && len(d.Grant)+len(d.Drop)+len(stale) == 0; nothing && (in.To > in.From || short) {
-		d.Answer.Held = true // by the budget
-		return Decision{Answer: d.Answer}
+	if nothing := d.Mark == in.From && done+len(stale) == 0; nothing && (in.To > in.From || short) {
+		d.Answer.Held = true // by the budget or the tier
+		return Decision{Answer: d.Answer, Full: d.Full}
 	}
 	d.Write, d.Start = true, s.State == campaign.Ready
+	for seq, wait := range d.Defer {
+		if d.Answer.Deferred == nil {
+			d.Answer.Deferred = make(map[int64]time.Time, len(d.Defer))
+		}
+		d.Answer.Deferred[seq] = TimeOf(wait.At)
+	}
 	if n := len(d.Skip) + len(d.Drop) + len(stale); n > 0 {
 		d.Answer.Skipped = make(map[int64]campaign.SkipReason, n)
 		for _, seq := range stale {
@@ -115,16 +130,18 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 	return d
 }
 
-// group moves the mark over From..To until the budget ends. A delivery that the import skipped, or
-// that is suppressed now, costs nothing.
+// group moves the mark over From..To until the budget ends or the tier is full. A delivery that the
+// import skipped, that is suppressed now, or that its recipient defers costs nothing.
 func (s *Sending) group(in *campaign.Intent, rows SendingRows, d *Decision) {
 	for seq := in.From; seq < in.To; seq++ {
 		id := RowID(in.Lease.Run, seq)
-		switch why := rows.Suppressed[id]; {
+		switch why, wait := s.recipient(in, rows, id); {
 		case rows.Settled[id]:
 		case why != "":
 			d.Skip = withReason(d.Skip, seq, why)
-		case d.Count == s.Left:
+		case wait.At != 0:
+			d.postpone(seq, wait)
+		case d.Count == s.Left || !s.reach(in, rows.Keys[id], id, d):
 			return
 		default:
 			d.Count++
@@ -134,19 +151,22 @@ func (s *Sending) group(in *campaign.Intent, rows SendingRows, d *Decision) {
 }
 
 // retries takes the retries that are still due, not suppressed and, if they were never counted,
-// within the budget. It returns the others, and whether the budget was short of one.
+// within the budget. It returns the others, and whether the budget or the tier was short of one.
 func (s *Sending) retries(in *campaign.Intent, rows SendingRows, d *Decision) (stale []int64, short bool) {
 	for _, r := range in.Retries {
 		id := RowID(in.Lease.Run, r.Seq)
 		w, ok := rows.Retries[id]
 		again := slices.ContainsFunc(d.Grant, func(g campaign.Retry) bool { return g.Seq == r.Seq })
+		_, put := d.Defer[r.Seq]
 		uncounted := w.Attempt == 0 // never granted, or given back
-		switch why := rows.Suppressed[id]; {
-		case !ok || again || w.State != Deferred || w.Attempt != r.Attempt-1:
+		switch why, wait := s.recipient(in, rows, id); {
+		case !ok || again || put || w.State != Deferred || w.Attempt != r.Attempt-1:
 			stale = append(stale, r.Seq)
 		case why != "":
 			d.Drop = withReason(d.Drop, r.Seq, why)
-		case uncounted && d.Count == s.Left:
+		case wait.At != 0:
+			d.postpone(r.Seq, wait)
+		case uncounted && d.Count == s.Left || !s.reach(in, rows.Keys[id], id, d):
 			short, stale = true, append(stale, r.Seq)
 		default:
 			if uncounted {
@@ -156,6 +176,46 @@ func (s *Sending) retries(in *campaign.Intent, rows SendingRows, d *Decision) (s
 		}
 	}
 	return stale, short
+}
+
+// recipient says what the recipient of a delivery asks for: to be skipped, or to wait.
+func (s *Sending) recipient(in *campaign.Intent, rows SendingRows, id int64) (why campaign.SkipReason, wait Deferral) {
+	if why = rows.Suppressed[id]; why != "" || s.People == nil {
+		return why, wait
+	}
+	key := rows.Keys[id]
+	if until, capped := s.People.capped(in, key, id); capped {
+		if in.Cap.Action != campaign.CapDefer {
+			return campaign.FrequencyCap, wait
+		}
+		wait = Deferral{s.People.local(until), CodeCap}
+	}
+	if until := s.People.close(in, key); until != 0 && s.People.local(until) > wait.At {
+		wait = Deferral{s.People.local(until), CodePair}
+	}
+	return "", wait
+}
+
+// reach charges a delivery whose recipient may be reached; false: the tier is full.
+func (s *Sending) reach(in *campaign.Intent, key, id int64, d *Decision) bool {
+	if s.People == nil {
+		return true
+	}
+	if _, _, free := s.People.place(in, key); !free {
+		by := Portfolio(in)
+		d.Full = &Full{Portfolio: by, Places: in.Tier.Places, Taken: s.People.Used(by)}
+		return false
+	}
+	s.People.take(in, key, id, d)
+	return true
+}
+
+// postpone queues a delivery again.
+func (d *Decision) postpone(seq int64, wait Deferral) {
+	if d.Defer == nil {
+		d.Defer = map[int64]Deferral{}
+	}
+	d.Defer[seq] = wait
 }
 
 func withReason(m map[int64]campaign.SkipReason, seq int64, why campaign.SkipReason) map[int64]campaign.SkipReason {

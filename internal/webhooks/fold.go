@@ -48,7 +48,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		case messaging.KindStatus:
 			i.foldStatus(&facts, e, received)
 		case messaging.KindMessage:
-			i.foldMessage(&facts, e)
+			i.foldMessage(&facts, e, received)
 		case messaging.KindPreference:
 			if s, ok := i.suppression(e, e.Preference.From, campaign.ScopeMarketing, "user_preferences"); !ok {
 				continue
@@ -91,7 +91,14 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 	facts.Statuses = append(facts.Statuses, status)
 }
 
-func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event) {
+func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, received time.Time) {
+	if key := recipients.Key(e.Inbound.From); key != 0 && e.Connection != "" && i.o.Tiered(e.Connection) {
+		at := e.At
+		if at.After(received) { // a window is no longer open than 24 hours from now
+			at = received
+		}
+		facts.Inbound = append(facts.Inbound, campaign.Inbound{Key: key, Connection: e.Connection, At: at})
+	}
 	if !i.o.OptOut.MatchMessage(e.Inbound) {
 		return
 	}
@@ -127,6 +134,7 @@ func merge(into *campaign.Events, more campaign.Events) {
 	into.Lifted = append(into.Lifted, more.Lifted...)
 	into.Holds = append(into.Holds, more.Holds...)
 	into.Lifts = append(into.Lifts, more.Lifts...)
+	into.Inbound = append(into.Inbound, more.Inbound...)
 }
 
 // settle keeps only the later wish of a number if one batch both stops and resumes marketing to it,

@@ -55,6 +55,10 @@ type Options struct {
 	// because nobody tells it. An event that heals the one heals them too. It is called by many
 	// goroutines at once. Default: none.
 	Peers func(connection string) []string
+	// Tiered reports whether a connection has a tier: then a recipient's message is noted, because it
+	// opens a service window (docs/limits.md#tier). It is called by many goroutines at once. Default: none
+	// has one.
+	Tiered func(connection string) bool
 	// PerCompany keeps an opt-out to the company of its connection. Default: it is one from all.
 	PerCompany bool
 	// OptOut knows the messages and button payloads that mean "stop". The zero value knows the
@@ -143,6 +147,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Peers == nil {
 		o.Peers = func(string) []string { return nil }
+	}
+	if o.Tiered == nil {
+		o.Tiered = func(string) bool { return false }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

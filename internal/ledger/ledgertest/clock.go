@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ type Clock struct {
 // instant of a lease, and the age of what dead owners left. each runs a test on an empty ledger with
 // such a clock.
 func RunClock(t *testing.T, each func(*testing.T, func(*testing.T, campaign.Ledger, Clock))) {
-	for _, p := range clockPromises {
+	for _, p := range slices.Concat(clockPromises, peopleClockPromises) {
 		t.Run(p.name, func(t *testing.T) {
 			each(t, func(t *testing.T, l campaign.Ledger, c Clock) {
 				p.test(&clockFixture{fixture: newFixture(t, func(*testing.T) campaign.Ledger { return l }), Clock: c})
@@ -40,10 +41,13 @@ const (
 	late  = 70 * time.Second
 )
 
-var clockPromises = []struct {
+// clockPromise is one subtest.
+type clockPromise struct {
 	name string
 	test func(*clockFixture)
-}{
+}
+
+var clockPromises = []clockPromise{
 	{"ALeaseHoldsToItsLastMillisecond", func(f *clockFixture) {
 		r := f.imported(2)
 		f.sent(f.lease(r.No, 10*time.Second), 0, 1)

@@ -68,7 +68,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	if err == nil {
 		err = ledger.CheckHolds(e.Holds, e.Lifts)
 	}
-	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Holds)+len(e.Lifts) == 0 {
+	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Holds)+len(e.Lifts)+len(e.Inbound) == 0 {
 		return done, err
 	}
 	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
@@ -80,6 +80,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			t.last(moveStatuses(all, known, &failures))
 		}
 		t.last(suppress(nil, e.Suppressions)...)
+		t.last(wrote(e.Inbound)...)
 		for _, s := range e.Lifted {
 			t.last(lift(s))
 		}

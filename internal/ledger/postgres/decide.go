@@ -18,7 +18,7 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	if s == nil || r == nil {
 		return campaign.Granted{Fenced: true}, nil
 	}
-	in.Connection = plainText(in.Connection)
+	in.Connection, in.Tier.Portfolio = plainText(in.Connection), plainText(in.Tier.Portfolio)
 	sending := ledger.Sending{Epoch: s.epoch, Lo: s.lo, Hi: s.hi, Mark: s.mark, Done: s.done, Connection: s.connection,
 		State: r.state, Wanted: r.wanted, Marketing: r.marketing, Left: r.left, Holds: g.holds}
 	if mutant.On("no_epoch_in_swap") {
@@ -30,7 +30,13 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	}
 	rows := g.rows
 	rows.Suppressed = g.suppressed(&in, r.marketing)
+	if g.crowd != nil && ledger.CountsPeople(&in) {
+		sending.People, rows.Keys = g.crowd.people, g.crowd.keys
+	}
 	d := sending.Grant(&in, rows)
+	if d.Full != nil {
+		g.crowd.full = append(g.crowd.full, full{len(g.answers), d.Full})
+	}
 	if d.Write {
 		s.mark, s.connection, s.wrote = d.Mark, in.Connection, true
 		s.count += d.Count
@@ -38,6 +44,9 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 		r.count += d.Count
 		r.start = r.start || d.Start
 		g.add(in.Lease.Run, s, &d)
+		if g.crowd != nil {
+			g.crowd.add(&in, &d)
+		}
 	}
 	return d.Answer, nil
 }
@@ -78,6 +87,9 @@ func (g *grants) add(no campaign.RunNo, s *segment, d *ledger.Decision) {
 		g.retryRids, g.retryAttempts = append(g.retryRids, id), append(g.retryAttempts, int64(r.Attempt))
 		s.retried, s.attempts = append(s.retried, id), append(s.attempts, int64(r.Attempt))
 		g.rows.Retries[id] = ledger.Waiting{State: ledger.Retrying, Attempt: r.Attempt} // for a later intent of the same transaction
+	}
+	for seq := range d.Defer {
+		g.rows.Retries[ledger.RowID(no, seq)] = ledger.Waiting{} // no later intent of the same transaction grants it
 	}
 	for seq, why := range d.Drop {
 		id := ledger.RowID(no, seq)

@@ -19,7 +19,8 @@ type grants struct {
 	byRow    map[int64][]string // of deliveries whose keys they did not give
 	holds    []campaign.Hold    // in force
 	answers  []campaign.Granted
-	at       int64 // now, in milliseconds
+	at       int64  // now, in milliseconds
+	crowd    *crowd // nil when no intent depends on its recipients
 
 	skipRids      []int64 // deliveries that are suppressed
 	skipWhy       []string
@@ -79,6 +80,11 @@ func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 		}
 		g.answers = append(g.answers, answer)
 	}
+	if g.crowd != nil {
+		if err := g.crowd.limits(t, g.answers); err != nil {
+			return nil, err
+		}
+	}
 	g.write(t)
 	return g, nil
 }
@@ -127,6 +133,10 @@ func (g *grants) read(t *tx, in []campaign.Intent, holds *query) error {
 	for _, s := range []*[]int64{&ids, &nos, &rids, &keys} {
 		slices.Sort(*s)
 		*s = slices.Compact(*s)
+	}
+	crowd, err := g.readCrowd(t, in)
+	if err != nil {
+		return err
 	}
 	qs := []*query{
 		each(func(scan scanFunc) error {
@@ -189,7 +199,11 @@ func (g *grants) read(t *tx, in []campaign.Intent, holds *query) error {
 			return err
 		}, sqlSuppressed, unkeyedFrom, unkeyedTo, g.at))
 	}
-	return t.do(qs...)
+	if err := t.do(append(qs, crowd...)...); err != nil || g.crowd == nil {
+		return err
+	}
+	g.crowd.ready()
+	return nil
 }
 
 const (
@@ -233,7 +247,12 @@ func (g *grants) write(t *tx) {
 			start = append(start, no)
 		}
 	}
+	var people []*query
+	if g.crowd != nil {
+		people = g.crowd.write(g.at)
+	}
 	if len(ids) == 0 {
+		t.last(people...) // places that are free again
 		return
 	}
 	move := sqlMoveMarks
@@ -256,7 +275,7 @@ func (g *grants) write(t *tx) {
 	if len(start) > 0 {
 		qs = append(qs, startRun(start...))
 	}
-	t.last(qs...)
+	t.last(append(qs, people...)...)
 }
 
 // check compares what was committed with what was decided. The rows were locked in between, so only

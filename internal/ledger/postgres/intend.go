@@ -21,6 +21,9 @@ func (l *Ledger) commitIntents(ctx context.Context, in []campaign.Intent) (grant
 	if err := l.checkIdentity(ctx); err != nil {
 		return nil, err
 	}
+	if err := l.countReached(ctx, in); err != nil {
+		return nil, err
+	}
 	mutant.Crash("intent_planned")
 	within, cancel := context.WithTimeoutCause(ctx, callTime, errSilent)
 	defer cancel()

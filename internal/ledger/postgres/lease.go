@@ -229,7 +229,7 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 				return err
 			}
 		}
-		t.last(stmt(nil, sqlEndLease, s.Key, false, int64(0)))
+		t.last(append(giveBackPeople(rids), stmt(nil, sqlEndLease, s.Key, false, int64(0)))...)
 		return nil
 	})
 }

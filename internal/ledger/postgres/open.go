@@ -36,7 +36,9 @@ type Ledger struct {
 	identityChanged atomic.Bool // a connection found another server: checkIdentity before anything is sent
 	marks           markMemory
 	groups          intentGroups
-	ownHolds        sync.Map // ids of the holds that this process wrote, for the mutation holds_unshared
+	tiers           ledger.Tiers
+	forgetAt        atomic.Int64 // Unix milliseconds: when contacts and service windows were last forgotten
+	ownHolds        sync.Map     // ids of the holds that this process wrote, for the mutation holds_unshared
 
 	adoptedTo      atomic.Int64 // the recipient's key up to which the search for adoptions has come; 0: it starts anew
 	searchExcessAt atomic.Int64 // Unix nanoseconds; no search for orphans over the cap before

@@ -25,6 +25,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	var receipts []receipt
 	var others []*campaign.Result
 	var suppressions []campaign.Suppression
+	var unsent []int64
 	for i := range rs {
 		r := &rs[i]
 		if err := ledger.CheckResult(r); err != nil {
@@ -35,6 +36,9 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 			receipts = append(receipts, receipt{ledger.RowID(r.Run, r.Seq), l.key.MessageHash(id), id, r})
 		} else {
 			others = append(others, r)
+			if r.Kind != campaign.ResultDoubt {
+				unsent = append(unsent, ledger.RowID(r.Run, r.Seq))
+			}
 		}
 		if r.Suppress != nil {
 			suppressions = append(suppressions, l.options.Refused(r))
@@ -62,6 +66,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 		for _, part := range merges {
 			qs = append(qs, mergeResults(part)...)
 		}
+		qs = append(qs, giveBackPeople(unsent)...)
 		t.last(append(qs, suppress(nil, suppressions)...)...)
 		return nil
 	}); err != nil {

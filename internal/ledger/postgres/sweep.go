@@ -23,6 +23,9 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 	if mutant.On("sweeper_off") {
 		return done, nil
 	}
+	if err := l.forgetPeople(ctx, now); err != nil {
+		return done, err
+	}
 	var some []int64
 	if err := l.read(ctx, l.hooks, list(&some, scanID, sqlAnyOrphan)); err != nil || len(some) == 0 {
 		return done, err

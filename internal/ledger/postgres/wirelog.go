@@ -123,5 +123,6 @@ func (t *tx) unpost(id int64, owner string, posts ledger.WirePosts) (n int, err 
 		stmt(nil, sqlWake, id))...); err != nil {
 		return 0, err
 	}
+	t.last(giveBackPeople(append(open, doubts...))...)
 	return int(fresh + retries + undone), t.giveBack(ledger.RunOf(id), id, fresh+first+firstUndone)
 }

@@ -46,7 +46,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		})
 		hashes = append(hashes, rows[len(rows)-1].mh)
 	}
-	n := len(rows) + len(e.Suppressions) + len(e.Lifted) + len(e.Holds) + len(e.Lifts)
+	n := len(rows) + len(e.Suppressions) + len(e.Lifted) + len(e.Holds) + len(e.Lifts) + len(e.Inbound)
 	if err := ledger.CheckHolds(e.Holds, e.Lifts); err != nil || n == 0 {
 		return done, err
 	}
@@ -63,6 +63,9 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			if err := t.lift(s); err != nil {
 				return err
 			}
+		}
+		if err := t.wrote(e.Inbound); err != nil {
+			return err
 		}
 		_, err = t.changeHolds(e.Holds, e.Lifts)
 		return err

@@ -24,6 +24,9 @@ func (l *Ledger) Intend(ctx context.Context, in []campaign.Intent) (granted []ca
 	if err := l.Restored(ctx); err != nil {
 		return nil, err
 	}
+	if err := l.countReached(ctx, in); err != nil {
+		return nil, err
+	}
 	rows := 1
 	for _, i := range in {
 		rows += 4 + len(i.Retries)
@@ -77,9 +80,19 @@ func (t *tx) intend(in *campaign.Intent) (campaign.Granted, error) {
 	if err != nil {
 		return answer, err
 	}
+	if s.People, rows.Keys, err = t.people(in, now); err != nil {
+		return answer, err
+	}
 	d := s.Grant(in, rows)
+	if d.Full != nil {
+		if d.Answer.Limit, err = t.full(s.People, d.Full); err != nil {
+			return d.Answer, err
+		}
+	}
 	if d.Write {
-		err = t.grant(in, id, now, &d)
+		if err = t.charge(in, now, &d, s.People); err == nil {
+			err = t.grant(in, id, now, &d)
+		}
 	}
 	return d.Answer, err
 }

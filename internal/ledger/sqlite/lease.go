@@ -158,6 +158,7 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 			return err
 		}
 		now, back := ledger.Millis(time.Now()), int64(0)
+		var rids []int64
 		for _, seq := range unposted {
 			if seq < s.Lo || seq >= s.Mark {
 				continue // its intent was never committed
@@ -169,6 +170,10 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 			if uncounted {
 				back++
 			}
+			rids = append(rids, ledger.RowID(lease.Run, seq))
+		}
+		if err := t.giveBack(rids...); err != nil {
+			return err
 		}
 		if _, err := t.exec(sqlGiveBackBudget, back, int64(lease.Run)); err != nil {
 			return err

@@ -34,6 +34,9 @@ type Ledger struct {
 	sweepAt   sweepPos       // where the next sweep goes on
 	adoptedTo atomic.Int64   // the recipient's key up to which the search for adoptions has come; 0: it starts anew
 
+	tiers    ledger.Tiers
+	forgetAt atomic.Int64 // Unix milliseconds: when contacts and service windows were last forgotten
+
 	restored atomic.Pointer[error] // why the ledger waits for its quarantine; nil when it does not
 
 	copied   string   // the temporary folder of a copy; "": the file itself is open

@@ -40,6 +40,7 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 		if err := t.accept(accepts, hashes); err != nil {
 			return err
 		}
+		var unsent []int64
 		for i := range rs {
 			r := &rs[i]
 			if r.Kind != campaign.ResultAccepted {
@@ -47,13 +48,16 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 					return err
 				}
 			}
+			if r.Kind == campaign.ResultRefused || r.Kind == campaign.ResultDeferred {
+				unsent = append(unsent, ledger.RowID(r.Run, r.Seq))
+			}
 			if r.Suppress != nil {
 				if _, err := t.suppress(t.options.Refused(r)); err != nil {
 					return err
 				}
 			}
 		}
-		return nil
+		return t.giveBack(unsent...)
 	}})
 }
 

@@ -30,6 +30,9 @@ func (l *Ledger) Sweep(ctx context.Context, now time.Time) (done campaign.Swept,
 	if mutant.On("sweeper_off") {
 		return done, nil
 	}
+	if err := l.forgetPeople(ctx, now); err != nil {
+		return done, err
+	}
 	var some bool
 	if err := l.read().row(ctx, sqlAnyOrphan, nil, &some); err != nil || !some {
 		return done, err

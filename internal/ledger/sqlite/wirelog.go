@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -118,6 +119,10 @@ func (t *tx) unpost(s heldSegment, owner string, posts ledger.WirePosts) (n int,
 		return 0, nil
 	}
 	now, back := ledger.Millis(time.Now()), int64(0)
+	rids := make([]int64, 0, n)
+	for _, a := range slices.Concat(open, doubts) {
+		rids = append(rids, a.rid)
+	}
 	for _, a := range open {
 		first, err := t.undo(a.rid, now)
 		if err != nil {
@@ -137,6 +142,9 @@ func (t *tx) unpost(s heldSegment, owner string, posts ledger.WirePosts) (n int,
 		if a.attempt == 1 {
 			back++
 		}
+	}
+	if err := t.giveBack(rids...); err != nil {
+		return 0, err
 	}
 	if _, err := t.exec(sqlGiveBackBudget, back, int64(ledger.RunOf(s.Key))); err != nil {
 		return 0, err

@@ -1,0 +1,57 @@
+package sender
+
+import (
+	"maps"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// meetings are the connections over which several runs may meet at one recipient. Their intents keep
+// campaign.PairSpace between two messages; the others need not be compared.
+type meetings struct {
+	everywhere  bool
+	connections map[string]int // runs that send over each
+}
+
+// meetingsOf finds them among all unfinished runs. A run that this engine does not send, because it is
+// imported or paused or another process sends it, may use any connection.
+func meetingsOf(unfinished []campaign.Run, active []*run) *meetings {
+	m := &meetings{everywhere: len(unfinished) > 1 && len(unfinished) > len(active), connections: map[string]int{}}
+	for _, r := range active {
+		for _, c := range r.connections {
+			m.connections[c]++
+		}
+	}
+	return m
+}
+
+// at reports whether runs may meet over the connection.
+func (m *meetings) at(connection string) bool { return m.everywhere || m.connections[connection] > 1 }
+
+// pairs are the recipients of the last PairSpace, of attempts whose recipients other runs may meet.
+// Intents keep them apart; a queue may bring two posts closer together.
+type pairs struct {
+	posted map[int64]time.Time // by recipients.Key
+	swept  time.Time
+}
+
+// wait returns until when an attempt must wait for another message to its recipient; zero: it is
+// posted at now.
+func (p *pairs) wait(a *attempt, now time.Time) time.Time {
+	if !a.pair || a.delivery.Key == 0 {
+		return time.Time{}
+	}
+	if until := p.posted[a.delivery.Key].Add(campaign.PairSpace); until.After(now) {
+		return until
+	}
+	if p.posted == nil {
+		p.posted = map[int64]time.Time{}
+	}
+	if now.Sub(p.swept) >= campaign.PairSpace {
+		p.swept = now
+		maps.DeleteFunc(p.posted, func(_ int64, at time.Time) bool { return now.Sub(at) >= campaign.PairSpace })
+	}
+	p.posted[a.delivery.Key] = now
+	return time.Time{}
+}

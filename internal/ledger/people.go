@@ -1,0 +1,208 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/mutant"
+)
+
+// Times of the limits that count people (docs/limits.md#tier).
+const (
+	// ReachFor is how long a recipient keeps a place of a tier after an intent. A message leaves within
+	// campaign.PostWithin of its intent, so two messages that share a place for one after the other are
+	// more than 24 hours apart at the service.
+	ReachFor = 24*time.Hour + time.Minute
+	// InboundFor is how long a recipient's own message keeps the service window open for an intent. The
+	// platform counts 24 hours; the message leaves within a minute.
+	InboundFor = 24*time.Hour - time.Minute
+	// ContactFor is how long a message counts for frequency caps: the longest `per`.
+	ContactFor = campaign.MostCapPer
+	// PairFor is how long a message counts for the pair limit. The second above PairSpace is for the
+	// time from the intent to the post.
+	PairFor = campaign.PairSpace + time.Second
+)
+
+// Reasons that the ledger writes where a delivery waits because of its recipient.
+const (
+	CodePair = "pair_limit"    // campaign.PairSpace after another message
+	CodeCap  = "frequency_cap" // policies.frequency_cap with action: defer
+)
+
+// CountsPeople reports whether the intent depends on whom messages have reached before.
+func CountsPeople(in *campaign.Intent) bool {
+	return in.Tier.Places > 0 || in.Cap != nil || in.Pair
+}
+
+// Portfolio is the key of the intent's tier.
+func Portfolio(in *campaign.Intent) string {
+	if mutant.On("tier_wrong_scope") {
+		return in.Connection
+	}
+	return cmp.Or(in.Tier.Portfolio, in.Connection)
+}
+
+// People is what a transaction of intents knows of its recipients. A backend fills it with what it
+// read under the lock of the portfolios; Grant keeps it up to date, so that later intents of the
+// transaction see what the earlier ones took. Times are in milliseconds by the ledger's clock.
+type People struct {
+	Now   int64
+	ahead int64 // the clock of this process less that of the ledger
+
+	taken    map[string]int64 // places taken, by portfolio
+	reached  map[person]bool  // by portfolio: recipients with a place
+	inbound  map[person]bool  // by connection: recipients with an open service window
+	contacts map[int64][]Contact
+}
+
+// person is a recipient as a portfolio or a connection knows them.
+type person struct {
+	key int64 // recipients.Key
+	by  string
+}
+
+// Contact is a message to a recipient that counts for the pair limit, and for frequency caps.
+type Contact struct {
+	Key, RID   int64
+	At         int64
+	Connection string
+	Capped     bool // the run has a frequency cap
+}
+
+// Until is how long the contact is kept.
+func (c Contact) Until() int64 {
+	if c.Capped {
+		return c.At + ContactFor.Milliseconds()
+	}
+	return c.At + PairFor.Milliseconds()
+}
+
+// Reached is a place of a tier that a granted delivery takes, or renews.
+type Reached struct {
+	Portfolio string
+	Key, RID  int64
+	New       bool // it takes one more place
+}
+
+// Deferral queues a delivery again because of its recipient.
+type Deferral struct {
+	At  int64 // by the clock of this process, in milliseconds
+	Why string
+}
+
+// NewPeople begins at now by the ledger's clock.
+func NewPeople(now int64) *People {
+	return &People{Now: now, ahead: Millis(time.Now()) - now, taken: map[string]int64{}, reached: map[person]bool{},
+		inbound: map[person]bool{}, contacts: map[int64][]Contact{}}
+}
+
+// Taken says how many places of a portfolio are taken; those that were kept for ReachFor are free.
+func (p *People) Taken(portfolio string, n int64) { p.taken[portfolio] = n }
+
+// Reach says that a recipient has a place.
+func (p *People) Reach(portfolio string, key int64) { p.reached[person{key, portfolio}] = true }
+
+// Inbound says that the service window of a recipient is open on a connection.
+func (p *People) Inbound(connection string, key int64) { p.inbound[person{key, connection}] = true }
+
+// Contact adds an earlier message.
+func (p *People) Contact(c Contact) { p.contacts[c.Key] = append(p.contacts[c.Key], c) }
+
+// Used is how many places of a portfolio are taken now.
+func (p *People) Used(portfolio string) int64 { return p.taken[portfolio] }
+
+// local is an instant by the clock of this process.
+func (p *People) local(at int64) int64 { return at + p.ahead }
+
+// capped says whether the frequency cap of the intent's run stops the delivery, and until when.
+func (p *People) capped(in *campaign.Intent, key, rid int64) (until int64, capped bool) {
+	if in.Cap == nil || key == 0 {
+		return 0, false
+	}
+	per := time.Duration(in.Cap.Per).Milliseconds()
+	var at []int64
+	for _, c := range p.contacts[key] {
+		own := c.RID == rid && !mutant.On("cap_charged_twice") // an earlier attempt of the same delivery
+		if !c.Capped || own || c.At <= p.Now-per || mutant.On("cap_wrong_scope") && RunOf(c.RID) != in.Lease.Run {
+			continue
+		}
+		at = append(at, c.At)
+	}
+	if len(at) < in.Cap.Messages {
+		return 0, false
+	}
+	slices.Sort(at)
+	return at[len(at)-in.Cap.Messages] + per, true
+}
+
+// close says until when the delivery is too close to another message to its recipient over the
+// same connection; 0: it is not.
+func (p *People) close(in *campaign.Intent, key int64) (until int64) {
+	if !in.Pair || key == 0 {
+		return 0
+	}
+	for _, c := range p.contacts[key] {
+		if c.Connection != in.Connection && !mutant.On("pair_wrong_scope") {
+			continue
+		}
+		if free := c.At + PairFor.Milliseconds(); free > p.Now {
+			until = max(until, free)
+		}
+	}
+	return until
+}
+
+// place reports whether the delivery needs a place of the tier, and whether it has or can have one.
+func (p *People) place(in *campaign.Intent, key int64) (needs, has, free bool) {
+	if in.Tier.Places <= 0 || key == 0 || p.inbound[person{key, in.Connection}] {
+		return false, false, true
+	}
+	has = p.reached[person{key, Portfolio(in)}] && !mutant.On("tier_charged_twice")
+	return true, has, has || p.taken[Portfolio(in)] < in.Tier.Places
+}
+
+// take charges a delivery that is granted.
+func (p *People) take(in *campaign.Intent, key, rid int64, d *Decision) {
+	if key == 0 {
+		return
+	}
+	if needs, has, _ := p.place(in, key); needs && !mutant.On("tier_not_charged") {
+		by := Portfolio(in)
+		d.Reached = append(d.Reached, Reached{Portfolio: by, Key: key, RID: rid, New: !has})
+		if !has {
+			p.taken[by]++
+			p.Reach(by, key)
+		}
+	}
+	if in.Cap == nil && !in.Pair || mutant.On("cap_not_charged") && in.Cap != nil || mutant.On("pair_not_charged") && in.Pair {
+		return
+	}
+	c := Contact{Key: key, RID: rid, At: p.Now, Connection: in.Connection, Capped: in.Cap != nil}
+	p.contacts[key] = append(slices.DeleteFunc(p.contacts[key], func(o Contact) bool { return o.RID == rid }), c)
+	d.Contacts = append(d.Contacts, c)
+}
+
+// Full is a tier that had no free place for a delivery.
+type Full struct {
+	Portfolio string
+	Places    int64
+	Taken     int64
+}
+
+// Over is how many of the oldest places must free before one is free for another recipient, less one.
+func (f Full) Over() int64 { return max(0, f.Taken-f.Places) }
+
+// Limit says what the lane waits for. at is when the place that frees next was taken; 0: it was
+// taken now.
+func (p *People) Limit(f Full, at int64) campaign.Limit {
+	if at == 0 {
+		at = p.Now
+	}
+	until := TimeOf(p.local(at + ReachFor.Milliseconds()))
+	return campaign.Limit{By: campaign.LimitTier, Until: until, Detail: fmt.Sprintf(
+		"portfolio %s has reached %d people in 24 hours, of %d that its tier allows; the next place frees at %s",
+		f.Portfolio, f.Taken, f.Places, until.UTC().Format(time.RFC3339))}
+}

@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/mutant"
+)
+
+// A refusal that proves that nothing was sent returns the delivery's place and its contact. The flag
+// says that an earlier attempt may have been sent. The places are locked first, by their portfolios.
+const (
+	sqlUnsent = `FROM unnest($1::bigint[]) w (r)
+		CROSS JOIN LATERAL (SELECT key FROM delivery WHERE rid = w.r OFFSET 0) d
+		CROSS JOIN LATERAL (SELECT true FROM outcome WHERE rid = w.r AND state IN (1, 6) /* not sent */
+			AND flags & 2 /* may be a duplicate */ = 0 OFFSET 0) o`
+	sqlLockPlaces = `SELECT id FROM portfolio WHERE (SELECT true FROM reach LIMIT 1) AND id IN (
+			SELECT x.portfolio ` + sqlUnsent + ` CROSS JOIN LATERAL (SELECT portfolio FROM reach WHERE key = d.key AND rid = w.r OFFSET 0) x)
+		ORDER BY id FOR NO KEY UPDATE`
+	sqlReturnPlaces = `WITH u AS MATERIALIZED (SELECT w.r, d.key ` + sqlUnsent + ` WHERE (SELECT true FROM reach LIMIT 1)),
+		x AS (DELETE FROM reach USING u WHERE reach.key = u.key AND reach.rid = u.r RETURNING reach.portfolio),
+		n AS (SELECT portfolio, count(*) AS n FROM x GROUP BY portfolio)
+		UPDATE portfolio p SET taken = greatest(0, p.taken - n.n) FROM n WHERE p.id = n.portfolio`
+	sqlReturnContacts = `WITH u AS MATERIALIZED (SELECT w.r, d.key ` + sqlUnsent + ` WHERE (SELECT true FROM contact LIMIT 1))
+		DELETE FROM contact USING u WHERE contact.key = u.key AND contact.rid = u.r`
+)
+
+// giveBackPeople returns what deliveries took of the limits that count people, if it is certain that
+// they were not sent. It follows the statements that write their outcomes.
+func giveBackPeople(rids []int64) (qs []*query) {
+	if len(rids) == 0 {
+		return nil
+	}
+	rids = slices.Clone(rids)
+	slices.Sort(rids)
+	rids = slices.Compact(rids)
+	if !mutant.On("tier_not_refunded") {
+		qs = append(qs, stmt(nil, sqlLockPlaces, rids), stmt(nil, sqlReturnPlaces, rids))
+	}
+	if !mutant.On("contact_not_refunded") {
+		qs = append(qs, stmt(nil, sqlReturnContacts, rids))
+	}
+	return qs
+}
+
+const (
+	sqlWrote = `INSERT INTO inbound (key, connection, at)
+		SELECT key, connection, max(at) FROM unnest($1::bigint[], $2::text[], $3::bigint[]) w (key, connection, at)
+		GROUP BY 1, 2 ORDER BY 1, 2
+		ON CONFLICT (key, connection) DO UPDATE SET at = excluded.at WHERE excluded.at > inbound.at`
+	sqlForgetInbound = `DELETE FROM inbound WHERE (key, connection) IN (SELECT key, connection FROM inbound WHERE at <= $1 ORDER BY at LIMIT $2)`
+	sqlForgetContact = `DELETE FROM contact WHERE (key, rid) IN (SELECT key, rid FROM contact WHERE until <= $1 ORDER BY until LIMIT $2)`
+)
+
+// wrote notes when recipients wrote.
+func wrote(all []campaign.Inbound) (qs []*query) {
+	if len(all) == 0 {
+		return nil
+	}
+	var keys, ats []int64
+	var connections []string
+	for _, i := range all {
+		keys, connections, ats = append(keys, i.Key), append(connections, plainText(i.Connection)), append(ats, ledger.Millis(i.At))
+	}
+	return []*query{stmt(nil, sqlWrote, keys, connections, ats)}
+}
+
+// forgetPeople deletes some of what no limit counts any more.
+func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
+	if !ledger.Forgets(&l.forgetAt, now) {
+		return nil
+	}
+	return l.change(ctx, l.hooks, "", func(t *tx) error {
+		t.last(stmt(nil, sqlForgetInbound, ledger.Millis(now.Add(-ledger.InboundFor)), ledger.SweepStep),
+			stmt(nil, sqlForgetContact, ledger.Millis(now), ledger.SweepStep))
+		return nil
+	})
+}

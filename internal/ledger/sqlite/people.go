@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const (
+	sqlFreePlaces = `DELETE FROM reach WHERE portfolio = ? AND at <= ?`
+	sqlTaken      = `SELECT taken FROM portfolio WHERE id = ?`
+	sqlSetTaken   = `INSERT INTO portfolio (id, taken) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET taken = ?2`
+	sqlKeysOf     = `SELECT rid, key FROM delivery WHERE rid >= ? AND rid < ?`
+	sqlReached    = `SELECT d.key FROM delivery d CROSS JOIN reach r ON r.key = d.key AND r.portfolio = ?3 WHERE d.rid >= ?1 AND d.rid < ?2`
+	sqlInbound    = `SELECT d.key FROM delivery d CROSS JOIN inbound i ON i.key = d.key AND i.connection = ?3
+		WHERE d.rid >= ?1 AND d.rid < ?2 AND i.at > ?4`
+	sqlContacts = `SELECT c.key, c.rid, c.at, c.connection, c.capped FROM delivery d CROSS JOIN contact c ON c.key = d.key
+		WHERE d.rid >= ?1 AND d.rid < ?2 AND c.until > ?3`
+)
+
+// people reads what an intent needs to know of its recipients, and their keys.
+func (t *tx) people(in *campaign.Intent, now int64) (p *ledger.People, keys map[int64]int64, err error) {
+	if !ledger.CountsPeople(in) {
+		return nil, nil, nil
+	}
+	p, keys = ledger.NewPeople(now), map[int64]int64{}
+	portfolio := ledger.Portfolio(in)
+	if in.Tier.Places > 0 {
+		taken, err := t.freePlaces(portfolio, now)
+		if err != nil {
+			return nil, nil, err
+		}
+		p.Taken(portfolio, taken)
+	}
+	read := func(first, end int64) error {
+		err := t.each(sqlKeysOf, args(first, end), func(scan scanFunc) error {
+			var id, key int64
+			err := scan(&id, &key)
+			keys[id] = key
+			return err
+		})
+		if err == nil && in.Tier.Places > 0 {
+			err = t.each(sqlReached, args(first, end, portfolio), func(scan scanFunc) error {
+				var key int64
+				err := scan(&key)
+				p.Reach(portfolio, key)
+				return err
+			})
+		}
+		if err == nil && in.Tier.Places > 0 {
+			err = t.each(sqlInbound, args(first, end, in.Connection, now-ledger.InboundFor.Milliseconds()), func(scan scanFunc) error {
+				var key int64
+				err := scan(&key)
+				p.Inbound(in.Connection, key)
+				return err
+			})
+		}
+		if err == nil && (in.Cap != nil || in.Pair) {
+			err = t.each(sqlContacts, args(first, end, now), func(scan scanFunc) error {
+				var c ledger.Contact
+				err := scan(&c.Key, &c.RID, &c.At, &c.Connection, &c.Capped)
+				p.Contact(c)
+				return err
+			})
+		}
+		return err
+	}
+	if in.To > in.From {
+		err = read(ledger.RowID(in.Lease.Run, in.From), ledger.RowID(in.Lease.Run, in.To))
+	}
+	for _, r := range in.Retries {
+		if id := ledger.RowID(in.Lease.Run, r.Seq); err == nil {
+			err = read(id, id+1)
+		}
+	}
+	return p, keys, err
+}
+
+// freePlaces frees the places of a portfolio whose time is over, and returns how many are taken.
+func (t *tx) freePlaces(portfolio string, now int64) (taken int64, err error) {
+	if err := t.row(sqlTaken, args(portfolio), &taken); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, err
+	}
+	freed, err := t.exec(sqlFreePlaces, portfolio, now-ledger.ReachFor.Milliseconds())
+	if err != nil || freed == 0 {
+		return taken, err
+	}
+	taken = max(0, taken-freed)
+	_, err = t.exec(sqlSetTaken, portfolio, taken)
+	return taken, err
+}
+
+const (
+	sqlCountReached = `INSERT INTO reach (key, portfolio, at, rid)
+		SELECT d.key, ?1, o.result_at, 0 FROM run r CROSS JOIN segment s ON s.id >= r.no << 32 AND s.id < (r.no + 1) << 32
+		CROSS JOIN outcome o ON o.rid >= (s.run << 32) + s.lo AND o.rid < (s.run << 32) + s.hi
+		CROSS JOIN delivery d ON d.rid = o.rid
+		WHERE (r.ended_at = 0 OR r.ended_at > ?3) AND s.connection = ?2 AND o.state IN (3, 4, 5) /* perhaps sent */
+		AND o.result_at > ?3 AND d.key <> 0
+		ON CONFLICT (key, portfolio) DO UPDATE SET at = max(at, excluded.at), rid = 0 WHERE excluded.at > at`
+	sqlRecount = `INSERT INTO portfolio (id, taken) SELECT ?1, count(*) FROM reach WHERE portfolio = ?1
+		ON CONFLICT (id) DO UPDATE SET taken = excluded.taken`
+)
+
+// countReached counts whom the connections of intents reached in the last 24 hours, once.
+func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
+	for _, m := range l.tiers.Uncounted(in) {
+		err := l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
+			if _, err := t.exec(sqlCountReached, m.Portfolio, m.Connection, ledger.Millis(time.Now().Add(-24*time.Hour))); err != nil {
+				return err
+			}
+			_, err := t.exec(sqlRecount, m.Portfolio)
+			return err
+		}})
+		if err != nil {
+			return err
+		}
+		l.tiers.Counted(m)
+	}
+	return nil
+}
+
+// sqlNextPlace finds when the place was taken that frees after ?2 others.
+const sqlNextPlace = `SELECT at FROM reach WHERE portfolio = ?1 ORDER BY at LIMIT 1 OFFSET ?2`
+
+// full says what limits an intent whose tier is full.
+func (t *tx) full(p *ledger.People, f *ledger.Full) (campaign.Limit, error) {
+	var at int64
+	err := t.row(sqlNextPlace, args(f.Portfolio, f.Over()), &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return p.Limit(*f, at), err
+}
+
+// The rows of one statement are deliveries that follow each other, so that most groups need one.
+const (
+	sqlReach = `INSERT INTO reach (key, portfolio, at, rid) SELECT key, ?3, ?4, rid FROM delivery WHERE rid >= ?1 AND rid < ?2
+		ON CONFLICT (key, portfolio) DO UPDATE SET at = ?4, rid = 0`
+	sqlContact = `INSERT INTO contact (key, rid, at, until, connection, capped)
+		SELECT key, rid, ?3, ?4, ?5, ?6 FROM delivery WHERE rid >= ?1 AND rid < ?2
+		ON CONFLICT (key, rid) DO UPDATE SET at = ?3, until = ?4`
+	sqlDeferFresh = `INSERT INTO outcome (rid, state, attempt, next_due, code, result_at) VALUES (?, 1 /* deferred */, 0, ?, ?, ?)`
+	sqlDeferAgain = `UPDATE outcome SET next_due = ?, code = ? WHERE rid = ? AND state = 1 /* deferred */`
+)
+
+// charge writes what an intent took of the limits that count people, and whom it made wait.
+func (t *tx) charge(in *campaign.Intent, now int64, d *ledger.Decision, p *ledger.People) error {
+	for seq, wait := range d.Defer {
+		var err error
+		if id := ledger.RowID(in.Lease.Run, seq); seq >= in.From {
+			_, err = t.exec(sqlDeferFresh, id, wait.At, wait.Why, now)
+		} else {
+			_, err = t.exec(sqlDeferAgain, wait.At, wait.Why, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if p == nil {
+		return nil
+	}
+	for _, r := range runsOf(d.Reached, func(r ledger.Reached) int64 { return r.RID }) {
+		if _, err := t.exec(sqlReach, r.first, r.end, ledger.Portfolio(in), p.Now); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(d.Reached, func(r ledger.Reached) bool { return r.New }) {
+		if _, err := t.exec(sqlSetTaken, ledger.Portfolio(in), p.Used(ledger.Portfolio(in))); err != nil {
+			return err
+		}
+	}
+	for _, r := range runsOf(d.Contacts, func(c ledger.Contact) int64 { return c.RID }) {
+		c := d.Contacts[0] // all are of the same instant, connection and run
+		if _, err := t.exec(sqlContact, r.first, r.end, c.At, c.Until(), c.Connection, c.Capped); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// span is the row ids [first, end).
+type span struct{ first, end int64 }
+
+// runsOf joins row ids that follow each other.
+func runsOf[T any](all []T, rid func(T) int64) (spans []span) {
+	for _, one := range all {
+		id := rid(one)
+		if n := len(spans); n > 0 && spans[n-1].end == id {
+			spans[n-1].end++
+			continue
+		}
+		spans = append(spans, span{id, id + 1})
+	}
+	return spans
+}

@@ -1,0 +1,105 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/mutant"
+)
+
+// A refusal that proves that nothing was sent returns the delivery's place and its contact. The flag
+// says that an earlier attempt may have been sent.
+const (
+	sqlAnyCounted = `SELECT EXISTS (SELECT 1 FROM reach), EXISTS (SELECT 1 FROM contact)`
+	sqlUnsentKey  = `SELECT d.key FROM delivery d CROSS JOIN outcome o ON o.rid = d.rid
+		WHERE d.rid = ? AND o.state IN (1, 6) /* not sent */ AND o.flags & 2 /* may be a duplicate */ = 0`
+	sqlReturnPlace = `DELETE FROM reach WHERE key = ? AND rid = ? RETURNING portfolio`
+	sqlOnePlace    = `UPDATE portfolio SET taken = max(0, taken - 1) WHERE id = ?`
+	sqlUncontact   = `DELETE FROM contact WHERE key = ? AND rid = ?`
+)
+
+// giveBack returns what deliveries took of the limits that count people, if it is certain that they
+// were not sent.
+func (t *tx) giveBack(rids ...int64) error {
+	if len(rids) == 0 {
+		return nil
+	}
+	var places, contacts bool
+	if err := t.row(sqlAnyCounted, nil, &places, &contacts); err != nil || !places && !contacts {
+		return err
+	}
+	for _, rid := range rids {
+		var key int64
+		err := t.row(sqlUnsentKey, args(rid), &key)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		var of []string
+		if places && !mutant.On("tier_not_refunded") {
+			if err := t.each(sqlReturnPlace, args(key, rid), func(scan scanFunc) error {
+				var portfolio string
+				err := scan(&portfolio)
+				of = append(of, portfolio)
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		for _, portfolio := range of {
+			if _, err := t.exec(sqlOnePlace, portfolio); err != nil {
+				return err
+			}
+		}
+		if contacts && !mutant.On("contact_not_refunded") {
+			if _, err := t.exec(sqlUncontact, key, rid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	sqlWrote = `INSERT INTO inbound (key, connection, at) VALUES (?1, ?2, ?3)
+		ON CONFLICT (key, connection) DO UPDATE SET at = ?3 WHERE ?3 > at`
+	sqlForgetInbound = `DELETE FROM inbound WHERE (key, connection) IN (SELECT key, connection FROM inbound WHERE at <= ? ORDER BY at LIMIT ?)`
+	sqlForgetContact = `DELETE FROM contact WHERE (key, rid) IN (SELECT key, rid FROM contact WHERE until <= ? ORDER BY until LIMIT ?)`
+)
+
+// wrote notes when recipients wrote.
+func (t *tx) wrote(all []campaign.Inbound) error {
+	for _, i := range all {
+		if _, err := t.exec(sqlWrote, i.Key, i.Connection, ledger.Millis(i.At)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetPeople deletes some of what no limit counts any more.
+func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
+	if !ledger.Forgets(&l.forgetAt, now) {
+		return nil
+	}
+	var old bool
+	a := args(ledger.Millis(now.Add(-ledger.InboundFor)), ledger.Millis(now))
+	if err := l.read().row(ctx, sqlAnyForgotten, a, &old); err != nil || !old {
+		return err
+	}
+	return l.submit(ctx, &op{urgency: results, rows: ledger.SweepStep, run: func(t *tx) error {
+		if _, err := t.exec(sqlForgetInbound, a[0], ledger.SweepStep); err != nil {
+			return err
+		}
+		_, err := t.exec(sqlForgetContact, a[1], ledger.SweepStep)
+		return err
+	}})
+}
+
+const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?) OR EXISTS (SELECT 1 FROM contact WHERE until <= ?)`

@@ -1,0 +1,61 @@
+package ledger
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Tiers are the connections whose places this process has counted since it sends with a tier over
+// them. Before the first such intent a backend counts whom the connection reached in the last 24
+// hours: while it had no tier, or in an older version, nothing noted that. The zero value is empty.
+type Tiers struct {
+	mu    sync.Mutex
+	known map[Member]bool
+}
+
+// Member is a connection of a portfolio.
+type Member struct{ Portfolio, Connection string }
+
+// Uncounted returns the members of intents with a tier that are not counted yet. A connection that
+// sends without a tier now is counted again when it has one.
+func (t *Tiers) Uncounted(in []campaign.Intent) (fresh []Member) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range in {
+		x := &in[i]
+		m := Member{Portfolio(x), x.Connection}
+		switch {
+		case x.Tier.Places <= 0 && len(t.known) > 0:
+			for k := range t.known {
+				if k.Connection == m.Connection {
+					delete(t.known, k)
+				}
+			}
+		case x.Tier.Places > 0 && !t.known[m]:
+			fresh = append(fresh, m)
+		}
+	}
+	return fresh
+}
+
+// Counted notes that a member is counted.
+func (t *Tiers) Counted(m Member) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil {
+		t.known = map[Member]bool{}
+	}
+	t.known[m] = true
+}
+
+// forgetEvery is how often a sweep deletes contacts and service windows that nothing counts any more.
+const forgetEvery = time.Minute
+
+// Forgets reports whether a sweep at now does that, and notes it in last (Unix milliseconds).
+func Forgets(last *atomic.Int64, now time.Time) bool {
+	old := last.Load()
+	return (old == 0 || now.Sub(TimeOf(old)) >= forgetEvery || now.Before(TimeOf(old))) && last.CompareAndSwap(old, Millis(now))
+}
