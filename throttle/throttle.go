@@ -7,6 +7,9 @@
 //
 // A run's own rate is the operator's wish, and may be uneven: Allow permits uses of it within a
 // Tolerance, without instants (docs/limits.md#a-runs-own-rate).
+//
+// A Quota limits how many messages a period has. A Counter leases its units, a Stock holds those of
+// one number, and the ledger's count restores what is lost (docs/limits.md#allowance).
 package throttle
 
 import (
