@@ -90,7 +90,8 @@ func TestAKillLeavesOnlyTheWireInDoubt(t *testing.T) {
 	want(t, w.settle(time.Minute, func() []problem { return compare(list, w.lines("latest"), w.sent("order_update")) }))
 	want(t, w.audited("latest"))
 	swallowed, unposted := w.unsure(w.lines("latest"))
-	t.Logf("%d kills, %d messages, up to %d in a second, unknown: %d that the service swallowed, %d that were noted and not posted in %d deaths there",
+	t.Logf("%d kills, %d messages, up to %d in a second; "+
+		"unknown: %d that the service swallowed, %d that were noted and not posted in %d deaths there",
 		*wireKills, len(w.sent("order_update")), w.fastest(), len(swallowed), len(unposted), noted)
 	// A kill at a random time may hit the same few microseconds.
 	if most := 3*noted + 1 + *wireKills/20; len(unposted) > most {
