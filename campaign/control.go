@@ -49,12 +49,31 @@ func PauseRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	return want(ctx, l, r, WantPause, "%s will not send from the next intent on; `campaignd resume %[1]s` lets it go on")
 }
 
+// sender names the commands that send a run.
+func (r Run) sender() string {
+	if r.Parent != 0 {
+		return "`campaignd serve`"
+	}
+	return "`campaignd serve` or `run`"
+}
+
+// another names the command that launches a run to the same people.
+func (r Run) another() string {
+	if r.Parent != 0 {
+		return fmt.Sprintf("`campaignd follow-up %s` makes another", r.parentID())
+	}
+	return "`campaignd run --new` launches another"
+}
+
+// parentID is the id of the run whose rows a follow-up has.
+func (r Run) parentID() string { return Run{No: r.Parent, Campaign: r.Campaign}.ID() }
+
 // ResumeRun withdraws a pause and makes a Paused run Ready. It returns ErrNotNow for a run that has
 // ended, is being cancelled, or waits for approval.
 func ResumeRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	switch {
 	case r.State.Ended():
-		return Controlled{}, fmt.Errorf("%w: %s is %s; `campaignd run --new` launches another", ErrNotNow, r.ID(), r.State)
+		return Controlled{}, fmt.Errorf("%w: %s is %s; %s", ErrNotNow, r.ID(), r.State, r.another())
 	case r.State == WaitingApproval:
 		return Controlled{}, fmt.Errorf("%w: %s waits for approval; `campaignd approve %[2]s` releases it", ErrNotNow, r.ID())
 	}
@@ -63,7 +82,7 @@ func ResumeRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 			return Controlled{}, fmt.Errorf("release %s: %w", r.ID(), err)
 		}
 	}
-	return want(ctx, l, r, WantRun, "%s goes on as soon as a sender (`campaignd serve` or `run`) has it")
+	return want(ctx, l, r, WantRun, "%s goes on as soon as a sender ("+r.sender()+") has it")
 }
 
 // CancelRun asks for the end of a run; its queued rows become skipped(cancelled). It returns
@@ -88,14 +107,14 @@ func ApproveRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	if !moved {
 		return Controlled{}, fmt.Errorf("%w: %s is %s, it does not wait for approval", ErrNotNow, r.ID(), r.State)
 	}
-	return Controlled{r, fmt.Sprintf("%s is approved; it is sent as soon as a sender (`campaignd serve` or `run`) has it", r.ID())}, nil
+	return Controlled{r, fmt.Sprintf("%s is approved; it is sent as soon as a sender (%s) has it", r.ID(), r.sender())}, nil
 }
 
 func want(ctx context.Context, l RunLedger, r Run, w Wanted, sentence string) (Controlled, error) {
 	after, err := l.SetWanted(ctx, r.No, w)
 	if errors.Is(err, ErrCancelled) {
-		return Controlled{}, fmt.Errorf("%w: %s is being cancelled, which cannot be taken back; `campaignd run --new` launches another",
-			ErrNotNow, r.ID())
+		return Controlled{}, fmt.Errorf("%w: %s is being cancelled, which cannot be taken back; %s",
+			ErrNotNow, r.ID(), r.another())
 	}
 	if err != nil {
 		return Controlled{}, fmt.Errorf("%s: %w", r.ID(), err)

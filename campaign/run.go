@@ -52,6 +52,11 @@ const (
 	PausedByLedger   PauseReason = "ledger"  // the ledger went back in time
 )
 
+// PauseReasons lists every PauseReason.
+func PauseReasons() []PauseReason {
+	return []PauseReason{PausedByOperator, PausedByCanary, PausedByBreaker, PausedByLedger}
+}
+
 // Remedy says how the pause of the run named id ends.
 func (r PauseReason) Remedy(id string) string { return "`campaignd resume " + id + "` lets it go on" }
 

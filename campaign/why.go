@@ -250,6 +250,10 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 			return "none", fmt.Sprintf("its import failed after %s, and `campaignd serve` tries it again: %s; `campaignd cancel %s` ends it",
 				spelling.Count(run.Rows, "row", "rows"), run.Detail, run.ID())
 		}
+		if run.Parent != 0 {
+			return "none", fmt.Sprintf("its rows are being copied (%s so far); if the process that does it is gone, "+
+				"the same `campaignd follow-up %s` command goes on with it", spelling.Count(run.Rows, "row", "rows"), run.parentID())
+		}
 		return "none", fmt.Sprintf("its list is being imported (%s so far); if the importing process is gone, "+
 			"a `campaignd serve` that can read the list continues the import, or launch it again with the same file",
 			spelling.Count(run.Rows, "row", "rows"))
@@ -273,7 +277,11 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 		}
 		return "none", "it is being cancelled"
 	}
-	const nobodyThen = ", and nobody is there to send it then: start `campaignd serve`, or `campaignd run` with its files"
+	start := "start `campaignd serve`, or `campaignd run` with its files"
+	if run.Parent != 0 { // `run` sends the runs of a campaign file and a list alone
+		start = "start `campaignd serve`, which sends follow-ups too"
+	}
+	nobodyThen := ", and nobody is there to send it then: " + start
 	open := w.Totals.Queued + w.Totals.Sending
 	if w.heldBy.Scope != "" && open > 0 {
 		s := w.heldBy.Sentence(w.at)
@@ -296,10 +304,10 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 	if !w.fresh() && w.Segments.Leased == 0 {
 		switch {
 		case open > 0:
-			return "none", "nobody is sending it: start `campaignd serve`, or `campaignd run` with its files"
+			return "none", "nobody is sending it: " + start
 		case w.Totals.InDoubt > 0:
-			return "doubt", fmt.Sprintf("%s in doubt, and nobody is there to settle them: "+
-				"start `campaignd serve`, or `campaignd run` with its files", spelling.Count(w.Totals.InDoubt, "row is", "rows are"))
+			return "doubt", fmt.Sprintf("%s in doubt, and nobody is there to settle them: %s",
+				spelling.Count(w.Totals.InDoubt, "row is", "rows are"), start)
 		}
 	}
 	for _, l := range w.Lanes {

@@ -174,7 +174,7 @@ func (p *Phones) national(s, digits string) (string, int64, *Fault) {
 		return "", 0, invalid(s, "holds no digits", "fill in the number or remove the row")
 	case p.region == "" && strings.HasPrefix(digits, "00"):
 		return "", 0, invalid(s, "begins with 00, an international prefix of some countries only",
-			"write + instead of 00, or set recipients.default_region")
+			"write + instead of 00")
 	case p.region == "":
 		return "", 0, invalid(s, "has no + and country code, so its country is unknown",
 			"write + and the country code, or set recipients.default_region if the whole list is of one country")

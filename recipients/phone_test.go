@@ -108,7 +108,7 @@ func TestPhonesReadsWhatTheSettingsAllow(t *testing.T) {
 		{"", "", "+", `"+" holds no digits; fill in the number or remove the row`},
 		{"", "", "( )", `"( )" holds no digits; fill in the number or remove the row`},
 		{"", "", "00 234 803", `"00 234 803" begins with 00, an international prefix of some countries only; ` +
-			`write + instead of 00, or set recipients.default_region`},
+			`write + instead of 00`},
 		{"", "", "+0 123 4567", `"+0 123 4567" has a 0 after the +, where the country code begins; write + and the country code`},
 		{"", "", "+5", `"+5" has 1 digit, fewer than any international number; complete it`},
 		{"", "", "+1 0", `"+1 0" has 2 digits, fewer than any international number; complete it`},

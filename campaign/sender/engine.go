@@ -280,7 +280,7 @@ func (e *Engine) finish(ctx context.Context) error {
 		return fmt.Errorf("finish runs: %w", err)
 	}
 	for _, r := range ended {
-		e.o.Log.Info("run ended", "run", r.ID(), "state", r.State)
+		e.o.Ended(ctx, r)
 		e.forget(r.No)
 	}
 	return nil

@@ -30,7 +30,9 @@ type number struct {
 }
 
 func newNumber(connection string, o Options) *number {
-	return &number{connection: connection, o: o, part: 1}
+	n := &number{connection: connection, o: o, part: 1}
+	n.counts.last.Store(time.Now().UnixNano())
+	return n
 }
 
 // jitter changes a wait as the options say; each connection draws its own.
@@ -150,6 +152,7 @@ func (n *number) limiterFailure(now time.Time) string {
 type counts struct {
 	posted, accepted, refused, deferred, doubts,
 	skipped, recovered, forfeited, throttled, noSlot atomic.Int64
+	last atomic.Int64 // Unix nanoseconds of the last post, or of the beginning
 }
 
 func (c *counts) note(r campaign.Result) {

@@ -16,6 +16,9 @@ type Options struct {
 	Owner string
 	// Only is the one run to serve; 0: every run.
 	Only campaign.RunNo
+	// Ended is told of each run that this engine ends; default: a line of the log. It delays only what
+	// the engine does for all connections.
+	Ended func(ctx context.Context, r campaign.Run)
 	// Lease is the term of a segment's lease; default 15s: request 10s + results 2s + margin.
 	Lease time.Duration
 	// Group is how much sending a group of intents covers; default 50ms. A number has up to two
@@ -123,6 +126,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Ended == nil {
+		o.Ended = func(_ context.Context, r campaign.Run) { o.Log.Info("run ended", "run", r.ID(), "state", r.State) }
 	}
 	return o, nil
 }

@@ -237,6 +237,7 @@ func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Rece
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.e.o.Request)
 	defer cancel()
 	p.number.counts.posted.Add(1)
+	p.number.counts.last.Store(time.Now().UnixNano())
 	began := time.Now()
 	receipt, err := p.e.sender.Send(ctx, m)
 	mutant.Crash("answer_read")

@@ -71,7 +71,7 @@ func TestARunWithoutASecretWarnsOfMissingEvents(t *testing.T) {
 	d.env["CAMPAIGND_WEBHOOKS_SECRETS"] = ""
 	r := d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
 	const want = "warning: webhooks.secrets is empty, so no event of the service could be verified: set CAMPAIGND_WEBHOOKS_SECRETS"
-	if !strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, "; statuses and opt-outs are not seen\n") {
+	if !strings.Contains(r.stderr, want) || !strings.Contains(r.stderr, "warning: statuses and opt-outs are not seen\n") {
 		t.Errorf("got %q, want %q", r.stderr, want)
 	}
 	if n := d.accepted(); n != 40 {

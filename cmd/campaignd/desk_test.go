@@ -116,7 +116,9 @@ func (d *desk) runIn(ctx context.Context, args ...string) result {
 	d.t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, args, strings.NewReader(""), &stdout, &stderr, d.env)
-	return result{code, stdout.String(), stderr.String()}
+	r := result{code, stdout.String(), stderr.String()}
+	d.reads(r, args)
+	return r
 }
 
 // want runs a command and fails the test unless it exits with code.

@@ -169,16 +169,28 @@ ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests 
 
 func (p *program) cmdHoldsLift() *cobra.Command {
 	var reason string
+	var all bool
 	cmd := &cobra.Command{
-		Use:   "lift SCOPE ID",
-		Short: "End the holds of a scope and id",
-		Long: `Ends every hold of the scope and id, or with --reason one of them. Sending goes on within a second. If the cause is not
-gone, the next refusal begins the hold again.`,
+		Use:   "lift SCOPE ID | --all --reason REASON",
+		Short: "End the holds of a scope and id, or all of a reason",
+		Long: `Ends every hold of the scope and id, or with --reason one of them. --all ends every hold of a reason, such as 131042, or
+of a scope, such as account. Sending goes on within a second. If the cause is not gone, the next refusal begins the hold
+again.`,
 		Example: `  campaignd holds lift connection conn_1
-  campaignd holds lift account acc_1 --reason 131042`,
-		Args: scopeAndID,
+  campaignd holds lift account acc_1 --reason 131042
+  campaignd holds lift --all --reason account`,
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "only the hold with this reason")
+	cmd.Flags().StringVar(&reason, "reason", "", "only the holds with this reason; with --all also a scope")
+	cmd.Flags().BoolVar(&all, "all", false, "the holds of a reason, whatever they are about")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case !all:
+			return scopeAndID(cmd, args)
+		case len(args) > 0 || reason == "":
+			return errors.New("--all needs --reason, and no SCOPE and ID: `campaignd holds` lists the reasons")
+		}
+		return nil
+	}
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		l, _, err := p.openLedger(cmd.Context(), toChange)
@@ -186,12 +198,12 @@ gone, the next refusal begins the hold again.`,
 			return err
 		}
 		defer closing(l, &err)
-		scope, id, err := held(cmd.Context(), l, args)
+		now := time.Now().UTC()
+		lifts, what, err := liftsOf(cmd.Context(), l, args, reason, now)
 		if err != nil {
 			return err
 		}
-		now := time.Now().UTC()
-		ended, err := l.LiftHolds(cmd.Context(), []campaign.Lift{{Scope: scope, ID: id, Reason: reason, At: now, By: campaign.HoldByOperator}})
+		ended, err := l.LiftHolds(cmd.Context(), lifts)
 		if err != nil {
 			return err
 		}
@@ -200,7 +212,7 @@ gone, the next refusal begins the hold again.`,
 			return writeJSON(p.stdout, states)
 		}
 		if len(states) == 0 {
-			_, err = fmt.Fprintf(p.stdout, "%s %s was not held; `campaignd holds` lists what is\n", scope, printable(id))
+			_, err = fmt.Fprintf(p.stdout, "%s; `campaignd holds` lists what is\n", printable(what))
 			return err
 		}
 		for _, s := range states {
@@ -211,6 +223,22 @@ gone, the next refusal begins the hold again.`,
 		return nil
 	}
 	return cmd
+}
+
+// liftsOf returns the lifts of a scope and id, or without them of every hold whose reason or scope is
+// reason, and says what they are about.
+func liftsOf(ctx context.Context, l campaign.Ledger, args []string, reason string, now time.Time) (lifts []campaign.Lift, what string, err error) {
+	if len(args) > 0 {
+		scope, id, err := held(ctx, l, args)
+		return []campaign.Lift{{Scope: scope, ID: id, Reason: reason, At: now, By: campaign.HoldByOperator}}, fmt.Sprintf("%s %s was not held", scope, id), err
+	}
+	holds, err := l.Holds(ctx, false)
+	for _, h := range holds {
+		if h.Reason == reason || string(h.Scope) == reason {
+			lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: now, By: campaign.HoldByOperator})
+		}
+	}
+	return lifts, "nothing is held for the reason or in the scope " + reason, err
 }
 
 // completeHold completes a scope, and after it the ids that are held in it.

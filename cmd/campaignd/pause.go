@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,8 +50,89 @@ func (p *program) cmdPause() *cobra.Command {
 }
 
 func (p *program) cmdResume() *cobra.Command {
-	return p.control("resume", "Let a paused run go on",
-		"Ends a pause, whether the operator, a refusal of the service or the breaker caused it.", campaign.ResumeRun)
+	cmd := p.control("resume", "Let a paused run go on, or all of them",
+		`Ends a pause, whoever caused it: operator, canary, breaker (the same fault of the message again and again) or ledger (it
+went back in time). --all resumes every paused run, with --reason only those of that reason. Refusals of the service pause no
+run: they begin holds, which `+"`campaignd holds lift`"+` ends.`, campaign.ResumeRun)
+	cmd.Use = "resume RUN | --all [--reason REASON]"
+	cmd.Example += "\n  campaignd resume --all --reason breaker"
+	var all bool
+	var reason string
+	cmd.Flags().BoolVar(&all, "all", false, "every paused run")
+	cmd.Flags().StringVar(&reason, "reason", "", "with --all: operator, canary, breaker or ledger")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if !all && reason == "" {
+			return oneRun(cmd, args)
+		}
+		return allRuns(all, reason, args)
+	}
+	one := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !all {
+			return one(cmd, args)
+		}
+		return p.resumeAll(cmd, campaign.PauseReason(reason))
+	}
+	return cmd
+}
+
+// allRuns accepts --all without a run, and the reasons of a pause.
+func allRuns(all bool, reason string, args []string) error {
+	switch {
+	case !all:
+		return errors.New("--reason chooses among all paused runs: give --all too, or a RUN without --reason")
+	case len(args) > 0:
+		return fmt.Errorf("--all and the run %s: give one of them", args[0])
+	case reason == "" || slices.Contains(campaign.PauseReasons(), campaign.PauseReason(reason)):
+		return nil
+	}
+	return fmt.Errorf("--reason %q pauses no run: want operator, canary, breaker or ledger; "+
+		"refusals of the service are holds: `campaignd holds lift --all --reason %s` ends those", reason, shellWord(reason))
+}
+
+// resumeAll resumes the paused runs of a reason; "" is any.
+func (p *program) resumeAll(cmd *cobra.Command, reason campaign.PauseReason) (err error) {
+	l, _, err := p.openLedger(cmd.Context(), toChange)
+	if err != nil {
+		return err
+	}
+	defer closing(l, &err)
+	runs, err := l.Runs(cmd.Context(), campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return err
+	}
+	facts, sentences := []runFacts{}, []string{}
+	for _, r := range runs {
+		if r.Wanted == campaign.WantCancel || r.State != campaign.Paused && r.Wanted != campaign.WantPause || !pausedBy(r, reason) {
+			continue
+		}
+		s, err := campaign.ResumeRun(cmd.Context(), l, r)
+		if errors.Is(err, campaign.ErrNotNow) { // it has ended meanwhile
+			continue
+		} else if err != nil {
+			return err
+		}
+		facts, sentences = append(facts, factsOf(s.Run)), append(sentences, s.Sentence)
+	}
+	if format, _ := cmd.Flags().GetString("output"); format == "json" {
+		return writeJSON(p.stdout, facts)
+	}
+	if len(sentences) == 0 {
+		sentences = append(sentences, "no run is paused; `campaignd holds` lists what else may not be sent")
+		if reason != "" {
+			sentences[0] = fmt.Sprintf("no run is paused (%s); `campaignd runs` lists the runs, `campaignd holds` what else may not be sent", reason)
+		}
+	}
+	_, err = fmt.Fprintln(p.stdout, strings.Join(sentences, "\n"))
+	return err
+}
+
+// pausedBy reports whether a run is paused, or to be paused, for a reason; "" is any.
+func pausedBy(r campaign.Run, reason campaign.PauseReason) bool {
+	if r.State != campaign.Paused {
+		return reason == "" || reason == campaign.PausedByOperator
+	}
+	return reason == "" || reason == r.Reason
 }
 
 func (p *program) cmdCancel() *cobra.Command {

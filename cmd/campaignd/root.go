@@ -111,8 +111,17 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 // flags.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
+		return fmt.Errorf("--%s %q is not a duration: want one such as 30s or 2h", invalid.GetFlag().Name, invalid.GetValue())
+	case errors.As(err, &invalid) && wantedValue(invalid.GetFlag().Value.Type()) != "":
+		return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), wantedValue(invalid.GetFlag().Value.Type()))
+	case errors.As(err, &invalid): // the error of a type of ours says what it wants
 		return err
+	default:
+		return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
@@ -120,6 +129,19 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; did you mean %s?", err, near)
 	}
 	return fmt.Errorf("%w; `%s --help` lists them", err, cmd.CommandPath())
+}
+
+// wantedValue describes the value of a flag of a type; "" for a type of ours.
+func wantedValue(flagType string) string {
+	switch flagType {
+	case "int", "int64":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	case "bool":
+		return "true or false"
+	}
+	return ""
 }
 
 // noArguments refuses any argument.

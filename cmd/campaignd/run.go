@@ -50,7 +50,7 @@ doubt or unknown, and when the run is paused or cancelled. Skipped and refused r
 			return invalid(err)
 		}
 		if err := c.CanReceive(); err != nil {
-			fmt.Fprintf(p.stderr, "warning: %v; statuses and opt-outs are not seen\n", err)
+			fmt.Fprintf(p.stderr, "warning: statuses and opt-outs are not seen\nwarning: %v\n", err)
 		}
 		o.File = args[0]
 		o.Command = "campaignd run " + shellWord(o.File)

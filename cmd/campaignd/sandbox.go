@@ -79,7 +79,7 @@ It can be ill. By --fault, by the timeline of a scenario, or by requests while i
 		}
 		for _, a := range faults {
 			if err := o.Faults.Set(a); err != nil {
-				return usage(fmt.Errorf("--fault: %w", err))
+				return usage(fmt.Errorf("--fault: %w; `campaignd sandbox --help` has examples", err))
 			}
 		}
 		o.Log = p.log(c, true)

@@ -18,7 +18,7 @@ func TestFaultsOfAnImportNameFlagsOfTheCommand(t *testing.T) {
 		{utf16("to\n+2348031234567\n"), "it looks like utf-16le; save it as UTF-8"},
 		{"to\n0803\n", `s.csv:2: column "to": "0803" has no + and country code, so its country is unknown; ` +
 			`write + and the country code, or give --default-region if the whole file is of one country`},
-		{"to\n00234803\n", "write + instead of 00, or give --default-region"},
+		{"to\n00234803\n", "write + instead of 00"},
 		{"to,scope,scope\n+2348031234567,all,marketing\n", `several columns are called "scope"; rename all but one in the first line`},
 		{"to,scope\n+2348031234567\n", "s.csv:2: 1 cell where the header has 2"},
 	} {

@@ -96,6 +96,9 @@ func TestWrongUseIsOneLineWithTheRemedy(t *testing.T) {
 		if len(lines) != 1 || !strings.HasPrefix(lines[0], "campaignd: ") || stackTrace.MatchString(r.stderr) {
 			t.Errorf("%s: got\n%s\nwant one plain line", command, r.stderr)
 		}
+		if !remedies.MatchString(r.stderr) {
+			t.Errorf("%s: got\n%s\nwant what to do instead", command, r.stderr)
+		}
 		if r.stdout != "" {
 			t.Errorf("%s: got %q on standard output, want nothing", command, r.stdout)
 		}

@@ -25,7 +25,44 @@ func (c *Config) readEnvironment(environment map[string]string) error {
 	if err != nil {
 		return err
 	}
-	return unknown(known, environment)
+	return unknown(known, below(reflect.TypeOf(*c), "CAMPAIGND"), environment)
+}
+
+// below returns, by prefix, the keys of the maps whose members are structs: CAMPAIGND_NUMBERS has
+// RATE, ACCOUNT and so on, behind the id of a member.
+func below(t reflect.Type, prefix string) map[string][]string {
+	members := map[string][]string{}
+	for f := range t.Fields() {
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		name := prefix + "_" + strings.ToUpper(key)
+		switch {
+		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Struct:
+			for m := range f.Type.Elem().Fields() {
+				key, _, _ := strings.Cut(m.Tag.Get("yaml"), ",")
+				members[name] = append(members[name], strings.ToUpper(key))
+			}
+		case f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[messaging.Secret]():
+			maps.Copy(members, below(f.Type, name))
+		}
+	}
+	return members
+}
+
+// nearestBelow returns the name that was most likely meant by one that begins like a map and names
+// none of its keys. An id may hold _ as well, so its last word decides.
+func nearestBelow(name string, members map[string][]string) string {
+	for prefix, keys := range members {
+		rest, ok := strings.CutPrefix(name, prefix+"_")
+		if !ok {
+			continue
+		}
+		if i := strings.LastIndexByte(rest, '_'); i > 0 {
+			if near := spelling.Nearest(rest[i+1:], keys); near != "" {
+				return prefix + "_" + rest[:i] + "_" + near
+			}
+		}
+	}
+	return ""
 }
 
 // walkEnvironment sets v from the variables that begin with prefix. known holds the names of all
@@ -128,7 +165,7 @@ var testVariables = []string{"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_S
 
 // unknown refuses a variable that names no key, and names the nearest key. Only the variables of
 // Kubernetes and those of the tests' build are let through.
-func unknown(known []string, environment map[string]string) error {
+func unknown(known []string, members map[string][]string, environment map[string]string) error {
 	const ours = "CAMPAIGND_"
 	keys := make([]string, len(known))
 	for i, name := range known {
@@ -138,6 +175,9 @@ func unknown(known []string, environment map[string]string) error {
 		key, ok := strings.CutPrefix(name, ours)
 		if !ok || environment[name] == "" || slices.Contains(known, name) || slices.Contains(testVariables, name) || discovery.MatchString(name) {
 			continue
+		}
+		if near := nearestBelow(name, members); near != "" {
+			return fmt.Errorf("%s in the environment names no key; did you mean %s?", name, near)
 		}
 		if near := spelling.Nearest(key, keys); near != "" {
 			return fmt.Errorf("%s in the environment names no key; did you mean %s%s?", name, ours, near)

@@ -54,10 +54,12 @@ func TestVariablesOfKubernetesAreIgnored(t *testing.T) {
 // A variable that nobody understands may be a limit that its operator relies on.
 func TestAVariableThatNamesNoKeyIsRefused(t *testing.T) {
 	for name, want := range map[string]string{
-		"CAMPAIGND_LEDGR":             "did you mean CAMPAIGND_LEDGER?",
-		"CAMPAIGND_VERSION":           "CAMPAIGND_VERSION in the environment names no key; `campaignd config show` lists the keys",
-		"CAMPAIGND_NUMBERS_CONN_1_RA": "CAMPAIGND_NUMBERS_CONN_1_RA in the environment names no key",
-		"CAMPAIGND_NUMBERS_RATE":      "CAMPAIGND_NUMBERS_RATE in the environment names no key",
+		"CAMPAIGND_LEDGR":               "did you mean CAMPAIGND_LEDGER?",
+		"CAMPAIGND_VERSION":             "CAMPAIGND_VERSION in the environment names no key; `campaignd config show` lists the keys",
+		"CAMPAIGND_NUMBERS_CONN_1_RA":   "CAMPAIGND_NUMBERS_CONN_1_RA in the environment names no key",
+		"CAMPAIGND_NUMBERS_CONN_1_RAET": "did you mean CAMPAIGND_NUMBERS_CONN_1_RATE?",
+		"CAMPAIGND_NUMBERS_X_ACOUNT":    "did you mean CAMPAIGND_NUMBERS_X_ACCOUNT?",
+		"CAMPAIGND_NUMBERS_RATE":        "CAMPAIGND_NUMBERS_RATE in the environment names no key",
 	} {
 		if _, err := LoadConfig("none", false, env(name, "5")); !strings.Contains(errorText(err), want) {
 			t.Errorf("%s: got %q, want %q in it", name, errorText(err), want)

@@ -207,13 +207,17 @@ func (d *Daemon) Close() error {
 
 // engine makes the sending engine for the run only, or for every run when only is 0.
 func (d *Daemon) engine(only campaign.RunNo) (*sender.Engine, error) {
+	ended := d.ended
+	if only != 0 {
+		ended = nil // its report follows
+	}
 	var wire sender.Wire
 	if d.wire != nil {
 		wire = d.wire
 	}
 	o := sender.Options{
 		Wire:  wire,
-		Owner: d.owner, Only: only,
+		Owner: d.owner, Only: only, Ended: ended,
 		Lease: time.Duration(d.cfg.Sending.Lease), Group: time.Duration(d.cfg.Sending.Group),
 		Flush: time.Duration(d.cfg.Sending.Flush), Tick: time.Duration(d.cfg.Sending.Tick), Request: time.Duration(d.cfg.Service.Timeout),
 		MaxInFlight: d.cfg.Sending.InFlight, Backoff: time.Duration(d.cfg.Sending.Backoff), Repeats: d.cfg.Sending.Waits(),

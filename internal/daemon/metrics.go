@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -28,6 +29,7 @@ func (d *Daemon) metrics(e *sender.Engine, h *holdWatch) http.Handler {
 	if h != nil {
 		reg.MustRegister(&holdCollector{h.counts})
 	}
+	reg.MustRegister(&runCollector{d.ledger})
 	if d.cfg.Role != RoleIntake {
 		reg.MustRegister(&firingCollector{&d.fired})
 	}
@@ -47,6 +49,7 @@ var (
 	descNoSlot   = desc("campaignd_limiter_unavailable_total", "Requests for slots that the limiter did not answer.", "connection")
 	descRate     = desc("campaignd_pace_messages_per_second", "Rate at which the connection is paced now.", "connection")
 	descFlight   = desc("campaignd_in_flight", "Requests without an answer.", "connection")
+	descSince    = desc("campaignd_seconds_since_post", "Seconds since the last request over the connection, or since it was taken up.", "connection")
 	descLatency  = desc("campaignd_request_seconds", "Smoothed time of a request.", "connection")
 )
 
@@ -79,6 +82,7 @@ func (c *sendCollector) Collect(ch chan<- prometheus.Metric) {
 		count(descNoSlot, s.NoSlot, s.Connection)
 		gauge(descRate, s.Rate, s.Connection)
 		gauge(descFlight, float64(s.InFlight), s.Connection)
+		gauge(descSince, time.Since(s.LastPost).Seconds(), s.Connection)
 		gauge(descLatency, s.Latency.Seconds(), s.Connection)
 	}
 }

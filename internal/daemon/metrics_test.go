@@ -52,7 +52,7 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`posts_total{connection="conn_1"} 19`, `skipped_total{connection="conn_1"} 1`, `recovered_total{connection="conn_1"} 0`,
+		`posts_total{connection="conn_1"} 19`, `runs{state="paused"} 0`, `skipped_total{connection="conn_1"} 1`, `recovered_total{connection="conn_1"} 0`,
 	} {
 		if !strings.Contains(page, "campaignd_"+want+"\n") {
 			t.Errorf("got\n%s\nwant campaignd_%s in it", page, want)
@@ -69,7 +69,7 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 		t.Errorf("the service accepted %d messages, want 19", n)
 	}
 	labels := regexp.MustCompile(`^campaignd_[a-z_]+\{(.*)\}`)
-	known := regexp.MustCompile(`^(connection|result|reason|kind|outcome)="[a-z_0-9]+"(,result="[a-z]+")?$`)
+	known := regexp.MustCompile(`^(connection|result|reason|kind|outcome|state)="[a-z_0-9]+"(,result="[a-z]+")?$`)
 	for _, line := range strings.Split(page, "\n") {
 		if found := labels.FindStringSubmatch(line); found != nil && !known.MatchString(found[1]) {
 			t.Errorf("labels: got %s, want %s", line, known)

@@ -44,6 +44,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	if started != nil {
 		started(d.PublicURL(), d.admin.url())
 	}
+	d.takeOver(ctx)
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var wg sync.WaitGroup

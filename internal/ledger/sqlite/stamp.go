@@ -32,7 +32,7 @@ func (s stamp) compare(path string) error {
 		if s.opens <= 1 { // a new ledger, or one whose first sender died before it wrote the file
 			return nil
 		}
-		return fmt.Errorf("%w: its companion %s is missing, as after a copy or a restore; run `campaignd ledger quarantine`, "+
+		return fmt.Errorf("%w: its companion %s is missing; run `campaignd ledger quarantine`, "+
 			"or with --lost 0s if nothing was sent since it was copied", ledger.ErrRestored, path)
 	case err != nil:
 		return err

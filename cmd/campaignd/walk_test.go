@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// walk is what misled strangers and operators in their first hours, and the tests that hold each. The
+// key is the folder and the name of a test, the value what happened once.
+var walk = map[string]string{
+	// Nobody is sent to twice by mistake of a hand.
+	"cmd/campaignd TestNewIsRefusedWhileItsListIsUnfinished":       "--new after Ctrl-C launched another run to the same people",
+	"cmd/campaignd TestAnEditedListIsRefusedBesideAnUnfinishedRun": "an edited or re-saved list launched a second run silently",
+	"cmd/campaignd TestTheCommandThatGoesOnCanBePasted":            "the command that goes on was not named",
+	"internal/daemon TestFiringsBehindAnUnfinishedRunAreSkipped":   "firings piled up behind a closed window",
+	// serve says what it took over.
+	"cmd/campaignd TestServeSaysWhatItTookOver":             "serve said nothing of unfinished runs, campaigns and ends",
+	"cmd/campaignd TestResumeAllChoosesByReason":            "each paused run had to be resumed by hand",
+	"internal/daemon TestMetricsCountMessagesAndNameNobody": "no gauge told paused runs or silent connections",
+	// Misfires do what their words say.
+	"internal/daemon TestEachFiringHasOneOutcome":              "a firing was late beyond its policy, or skipped without a trace",
+	"internal/daemon TestAFiringIsDueWithinItsGrace":           "skip started a firing 2 m 29 s late",
+	"cmd/campaignd TestScheduleSaysWhatBecameOfTheLastFirings": "a missed firing was not listed",
+	// Exit codes as written.
+	"cmd/campaignd TestRunIsUnsureOfOpenAndUnknownRowsOnly": "which ended rows make 3 was not said",
+	"cmd/campaignd TestCancelledRowsGoIntoAFollowUp":        "a cancelled run was exit code 0",
+	// Files.
+	"internal/ledger/sqlite TestOnlyTheOwnerReadsTheLedgersFiles": "ledger, stamp, lock and WAL were readable by all",
+	"cmd/campaignd TestAReaderNeedsNoRightToWriteTheLedger":       "report failed in a read-only folder",
+	// Every key is an environment variable.
+	"internal/daemon TestAVariableSetsOneKeyOfOneNumber":   "CAMPAIGND_NUMBERS_CONN_1_RATE was ignored",
+	"internal/daemon TestAVariableThatNamesNoKeyIsRefused": "a misspelled variable was ignored",
+	// Words.
+	"cmd/campaignd TestMessagesShowLettersOfAnyScript":           "names of columns were printed as escapes",
+	"cmd/campaignd TestCheckTellsEachRemedyOnce":                 "the same sentence hundreds of times",
+	"cmd/campaignd TestCheckNamesEachFaultInALineOfItsOwn":       "faults of check on both outputs",
+	"cmd/campaignd TestScheduleSaysThatItsFolderIsMissing":       "a missing campaigns folder was taken for an empty one",
+	"cmd/campaignd TestADashImportsFromStandardInput":            "suppressions import - looked for a file named -",
+	"cmd/campaignd TestBarsEndWhereverTheRunEnds":                "the bar jumped to full at Ctrl-C",
+	"cmd/campaignd TestTheTextAfterABarIsCutToTheTerminal":       "the bar was empty below 50 columns",
+	"cmd/campaignd TestProgressSaysHowLongSendingTakes":          "no time left was shown",
+	"campaign TestWhyOffersAFollowUpItsOwnCommand":               "why offered run for a follow-up",
+	"internal/daemon TestZeroConfigurationRunsAgainstTheSandbox": "run listened on all interfaces",
+	// Values nobody wants to send.
+	"cmd/campaignd TestReportForExcelHasTheListsDelimiter": "reports did not open in Excel",
+	"cmd/campaignd TestCheckSaysWhenSendingWouldBegin":     "check did not say that the window is closed",
+	"recipients TestExcelsTextFormulaIsReadAsText":         "=\"0803...\" was no number",
+	"recipients TestUnusedColumnsMayShareAName":            "two empty headers stopped a list",
+	// Doubt and downtime.
+	"campaign/sender TestDoubtsOutliveADowntime":           "40 minutes of downtime made doubts unknown at once",
+	"campaign TestTheDoubtWindowRunsWhileWebhooksAreTaken": "the window ran while nobody listened",
+	// The README's walk.
+	"cmd/campaignd TestTheReadmesWalkWorksAsPrinted": "the README's commands failed in an empty folder",
+}
+
+func TestEachStepOfTheWalkHasItsTest(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	test := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	for _, folder := range []string{"campaign", "campaign/sender", "cmd/campaignd", "internal/daemon", "internal/ledger/sqlite", "recipients"} {
+		files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("tests of %s: got %d files, %v; want one or more", folder, len(files), err)
+		}
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range test.FindAllStringSubmatch(string(src), -1) {
+				known[folder+" "+m[1]] = true
+			}
+		}
+	}
+	for name, happened := range walk {
+		if !known[name] {
+			t.Errorf("got no test %s, want one that holds: %s", name, happened)
+		}
+	}
+}

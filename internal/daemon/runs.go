@@ -1,0 +1,96 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"campaignd/campaign"
+)
+
+// startLines is the most runs and campaigns that the log names one by one at the start.
+const startLines = 20
+
+// takeOver logs what a process that begins to serve has before it: the unfinished runs, with what
+// they wait for, and the campaigns of the folder with their next firings. holdWatch logs the holds.
+func (d *Daemon) takeOver(ctx context.Context) {
+	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		d.log.Error("the unfinished runs cannot be read", "err", err)
+		return
+	}
+	states := map[campaign.State]int{}
+	for i, r := range runs {
+		states[r.State]++
+		if i >= startLines {
+			continue
+		}
+		line := []any{"run", r.ID(), "state", r.State, "rows", r.Rows}
+		if r.Reason != "" {
+			line = append(line, "reason", r.Reason)
+		}
+		if r.Detail != "" {
+			line = append(line, "detail", r.Detail)
+		}
+		if r.Wanted != campaign.WantRun {
+			line = append(line, "wanted", r.Wanted)
+		}
+		d.log.Info("unfinished run", line...)
+	}
+	if d.cfg.Role == RoleIntake {
+		return
+	}
+	all, _ := ReadSchedule(d.cfg.Campaigns) // the schedule logs the faults
+	for i, s := range all {
+		if i < startLines {
+			d.log.Info("campaign loaded", "campaign", s.Definition.Name, "cron", s.Cron.String(), "next", s.Next(time.Now()).At)
+		}
+	}
+	d.log.Info("taken over", "unfinished", len(runs), "running", states[campaign.Ready]+states[campaign.Running],
+		"paused", states[campaign.Paused], "campaigns", len(all))
+}
+
+// ended logs the end of a run with its totals.
+func (d *Daemon) ended(ctx context.Context, r campaign.Run) {
+	line := []any{"run", r.ID(), "state", r.State, "rows", r.Rows}
+	tallies, _, err := d.ledger.Tallies(ctx, r.No)
+	if err != nil {
+		line = append(line, "err", err)
+	}
+	totals := map[campaign.Status]int64{}
+	for _, t := range tallies {
+		totals[t.Status] += t.N
+	}
+	for _, s := range campaign.Statuses {
+		if totals[s] > 0 {
+			line = append(line, string(s), totals[s])
+		}
+	}
+	d.log.Info("run ended", line...)
+}
+
+// runCollector counts the unfinished runs of the ledger at each scrape.
+type runCollector struct{ ledger campaign.RunLedger }
+
+var descRuns = desc("campaignd_runs", "Unfinished runs of the ledger.", "state")
+
+// Describe implements prometheus.Collector.
+func (c *runCollector) Describe(ch chan<- *prometheus.Desc) { ch <- descRuns }
+
+// Collect implements prometheus.Collector. While the ledger does not answer there is no value.
+func (c *runCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
+	defer stop()
+	runs, err := c.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return
+	}
+	states := map[campaign.State]int{campaign.Importing: 0, campaign.WaitingApproval: 0, campaign.Ready: 0, campaign.Running: 0, campaign.Paused: 0}
+	for _, r := range runs {
+		states[r.State]++
+	}
+	for s, n := range states {
+		ch <- prometheus.MustNewConstMetric(descRuns, prometheus.GaugeValue, float64(n), string(s))
+	}
+}
