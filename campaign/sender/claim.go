@@ -111,7 +111,7 @@ func (p *planner) take(ctx context.Context, r *run, l campaign.Lease, now time.T
 			p.e.o.Log.Info("deliveries of an earlier owner are in doubt",
 				"run", r.id, "connection", p.number.connection, "deliveries", n)
 		}
-		if err := p.resolve(ctx, r, l); err != nil {
+		if err := p.resolve(ctx, r, l, now); err != nil {
 			return err
 		}
 		s.due(now) // deferred deliveries may be waiting
@@ -125,8 +125,8 @@ func (p *planner) take(ctx context.Context, r *run, l campaign.Lease, now time.T
 }
 
 // resolve decides the doubts of a segment whose window is over.
-func (p *planner) resolve(ctx context.Context, r *run, l campaign.Lease) error {
-	listening, err := p.e.listening.read(ctx)
+func (p *planner) resolve(ctx context.Context, r *run, l campaign.Lease, now time.Time) error {
+	listening, err := p.e.listening.read(ctx, now)
 	if err != nil {
 		return err
 	}

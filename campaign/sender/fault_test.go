@@ -207,7 +207,7 @@ func TestTheLastAnswerIsWrittenBeforeTheEngineEnds(t *testing.T) {
 		var log bytes.Buffer
 		l := newFaulty("", 0, 0)
 		e, err := New(l, answer{took: 9900 * time.Millisecond}, throttle.NewLocal(),
-			Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, nil))})
+			Options{Owner: "a", Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,15 +26,14 @@ func newListening(l campaign.ListenLedger, o Options) *listening {
 // campaign.ListenEvery.
 const listeningOld = 2 * time.Second
 
-// read returns when webhooks were taken.
-func (l *listening) read(ctx context.Context) (campaign.Listening, error) {
+// read returns when webhooks were taken, as it is known at now.
+func (l *listening) read(ctx context.Context, now time.Time) (campaign.Listening, error) {
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
 	case <-ctx.Done():
 		return campaign.Listening{}, ctx.Err()
 	}
-	now := time.Now()
 	if l.at.IsZero() || now.Sub(l.at) >= listeningOld {
 		spans, err := l.ledger.Listened(ctx, now.Add(-campaign.ListenKept))
 		if err != nil {

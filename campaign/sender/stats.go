@@ -16,7 +16,7 @@ type Stats struct {
 	Connection string
 	Rate       float64 // pace now, messages per second
 	InFlight   int
-	LastPost   time.Time // or when the connection was taken up
+	Idle       time.Duration // since the last POST, or since the connection was taken up
 	Posted, Accepted, Refused, Deferred, Doubts,
 	Skipped, Recovered, Forfeited, Throttled, NoSlot int64
 	Latency time.Duration // smoothed time of a POST
@@ -34,7 +34,7 @@ func (w *worker) stats() Stats {
 		Posted: c.posted.Load(), Accepted: c.accepted.Load(), Refused: c.refused.Load(),
 		Deferred: c.deferred.Load(), Doubts: c.doubts.Load(), Skipped: c.skipped.Load(),
 		Recovered: c.recovered.Load(), Forfeited: c.forfeited.Load(), Throttled: c.throttled.Load(),
-		NoSlot: c.noSlot.Load(), LastPost: time.Unix(0, c.last.Load()),
+		NoSlot: c.noSlot.Load(), Idle: time.Since(time.Unix(0, c.last.Load())),
 	}
 	for _, r := range w.planner.activeRuns() {
 		s.Lanes = append(s.Lanes, w.lane(r, s))

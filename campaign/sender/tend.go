@@ -74,7 +74,7 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 	default:
 		return false, nil
 	}
-	listening, err := p.e.listening.read(ctx)
+	listening, err := p.e.listening.read(ctx, now)
 	if err != nil {
 		return false, err
 	}

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -82,7 +81,7 @@ func (c *sendCollector) Collect(ch chan<- prometheus.Metric) {
 		count(descNoSlot, s.NoSlot, s.Connection)
 		gauge(descRate, s.Rate, s.Connection)
 		gauge(descFlight, float64(s.InFlight), s.Connection)
-		gauge(descSince, time.Since(s.LastPost).Seconds(), s.Connection)
+		gauge(descSince, s.Idle.Seconds(), s.Connection)
 		gauge(descLatency, s.Latency.Seconds(), s.Connection)
 	}
 }

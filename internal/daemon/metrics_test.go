@@ -122,7 +122,7 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 	differ(t, scrape(t, &sendCollector{func() []sender.Stats {
 		return []sender.Stats{{
 			Connection: "conn_1", Rate: 68.4, InFlight: 1, Posted: 2, Accepted: 3, Refused: 4, Deferred: 5, Doubts: 6,
-			Skipped: 7, Recovered: 8, Forfeited: 9, Throttled: 10, NoSlot: 11, Latency: 120 * time.Millisecond,
+			Skipped: 7, Recovered: 8, Forfeited: 9, Throttled: 10, NoSlot: 11, Latency: 120 * time.Millisecond, Idle: 90 * time.Second,
 		}}
 	}}), []string{
 		"campaignd_in_flight gauge", `campaignd_in_flight{connection="conn_1"} 1`,
@@ -135,6 +135,7 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		`campaignd_results_total{connection="conn_1",result="deferred"} 5`,
 		`campaignd_results_total{connection="conn_1",result="doubt"} 6`,
 		`campaignd_results_total{connection="conn_1",result="refused"} 4`,
+		"campaignd_seconds_since_post gauge", `campaignd_seconds_since_post{connection="conn_1"} 90`,
 		"campaignd_skipped_total counter", `campaignd_skipped_total{connection="conn_1"} 7`,
 		"campaignd_slots_forfeited_total counter", `campaignd_slots_forfeited_total{connection="conn_1"} 9`,
 		"campaignd_throttled_total counter", `campaignd_throttled_total{connection="conn_1"} 10`,
