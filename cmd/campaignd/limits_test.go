@@ -9,16 +9,17 @@ import (
 func TestLimitsOfARunChangeOneByOne(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	d.write("c.yaml", strings.Replace(campaignFile, "connections:", "policies: {approval: true}\nlimits: {weight: 2, rate: 40}\nconnections:", 1))
+	d.write("c.yaml", strings.Replace(campaignFile, "connections:", "limits: {weight: 2, rate: 40}\nconnections:", 1))
 	d.write("list.csv", listOf(3))
-	d.want(3, "run", d.path("c.yaml"), "--recipients", d.path("list.csv"))
+	d.want(0, "run", d.path("c.yaml"), "--settle", "0s")
+	d.spoil("UPDATE run SET state = 'waiting_approval', ended_at = 0")
 	const first = "orders-1: class transactional, weight 2, at most 40 messages per second\n"
 	d.says(0, first, "", "limits", "latest")
 	d.says(0, "orders-1: class transactional, weight 5, to be done 6h after its launch; its senders follow within a second\n", "",
 		"limits", "latest", "--weight", "5", "--rate", "none", "--deadline", "6h")
 	d.says(0, "orders-1: class bulk, weight 5, to be done 6h after its launch; its senders follow within a second\n", "",
 		"limits", "latest", "--class", "bulk")
-	d.says(0, `{"run":"orders-1","class":"bulk","weight":5,"deadline":"6h"}`+"\n", "", "limits", "latest", "-o", "json")
+	d.says(0, "{\n  \"run\": \"orders-1\",\n  \"class\": \"bulk\",\n  \"weight\": 5,\n  \"deadline\": \"6h\"\n}\n", "", "limits", "latest", "-o", "json")
 	for flag, want := range map[string]string{
 		"--weight=0": "weight 0: want 1 to 100", "--rate=fast": `--rate "fast": want messages per second, for example 40, or none`,
 		"--deadline=6": `--deadline "6" is not a duration: want a number with a unit, for example 15m, 24h or 7d, or none`,
