@@ -73,7 +73,8 @@ func CheckLaunch(ctx context.Context, l LaunchLedger, def *Definition, source []
 
 // checkSame is the check of a list that has a run.
 func checkSame(run Run, source []byte) LaunchCheck {
-	c := LaunchCheck{Does: "goes_on", Run: run.ID(), Sentence: fmt.Sprintf("`run` goes on with %s of %s", run.ID(), Ago(time.Since(run.CreatedAt)))}
+	c := LaunchCheck{Does: "goes_on", Run: run.ID(), Sentence: fmt.Sprintf("`run` goes on with %s of %s", run.ID(),
+		Ago(time.Since(run.CreatedAt)))}
 	switch {
 	case run.State.Ended():
 		c.Does = "reports"
@@ -82,7 +83,8 @@ func checkSame(run Run, source []byte) LaunchCheck {
 	default:
 		if diff := Differences(run.Definition, source); len(diff) > 0 {
 			c.Does = "refuses"
-			c.Sentence = fmt.Sprintf("`run` refuses: %s is unfinished and was launched with another campaign file: %s", run.ID(), strings.Join(diff, "; "))
+			c.Sentence = fmt.Sprintf("`run` refuses: %s is unfinished and was launched with another campaign file: %s", run.ID(),
+				strings.Join(diff, "; "))
 		}
 	}
 	return c

@@ -66,7 +66,8 @@ func TestListsAreComparedByNumber(t *testing.T) {
 			"the same rows; only the encoding, the line ends or the quotes differ; 2 numbers are in both"},
 		{"a number written otherwise", head + ada, head + "+234 803 123 4501,Ada\n", campaign.Ready,
 			campaign.ListDifference{Changed: 1, Both: 1}, "1 row changed; 1 number is in both"},
-		{"a row twice", head + ada, head + ada + ada, campaign.Ready, campaign.ListDifference{Added: 1, Both: 1}, "1 row added; 1 number is in both"},
+		{"a row twice", head + ada, head + ada + ada, campaign.Ready, campaign.ListDifference{Added: 1, Both: 1},
+			"1 row added; 1 number is in both"},
 		{"one of two rows of a number", head + ada + "+2348031234501,Ade\n", head + "+2348031234501,Ade\n" + bola, campaign.Ready,
 			campaign.ListDifference{Added: 1, Removed: 1, Both: 1}, "1 row added, 1 removed; 1 number is in both"},
 		{"bad rows", head + bad + ada, head + "nobody,Y\n" + ada, campaign.Ready,
@@ -80,7 +81,8 @@ func TestListsAreComparedByNumber(t *testing.T) {
 			campaign.ListDifference{Columns: "columns in another order", Both: 1}, "columns in another order; 1 number is in both"},
 		{"an import that was interrupted", head + ada, head + ada + bola, campaign.Importing,
 			campaign.ListDifference{Both: 1, Interrupted: true},
-			"the same rows; only the encoding, the line ends or the quotes differ; 1 number is in both; compared with the 1 row that its import had reached"},
+			"the same rows; only the encoding, the line ends or the quotes differ; 1 number is in both; " +
+				"compared with the 1 row that its import had reached"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -134,12 +134,15 @@ func schemaNotes() []note {
 		{path: "schedule.cron", text: "Five fields, or a descriptor such as @daily.", examples: []any{"0 9 * * MON"}, more: variable},
 		{path: "schedule.timezone", text: "IANA time zone of cron.", examples: []any{"Africa/Lagos"},
 			more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
-		{path: "schedule.misfire", text: "What becomes of a firing that was missed, because no process fired it within a minute of its time: skip leaves it out; " +
-			"run launches it, up to grace late.",
+		{path: "schedule.misfire",
+			text: "What becomes of a firing that was missed, because no process fired it within a minute of its time: skip leaves it out; " +
+				"run launches it, up to grace late.",
 			oneOf: misfires(), more: func(s *jsonschema.Schema) { s.Default = defaultMisfire }},
-		{path: "schedule.grace", text: "How late a firing may be launched, also when its launch failed and is tried again.", more: func(s *jsonschema.Schema) { s.Default = defaultGrace.String() }},
-		{path: "schedule.overlap", text: "What becomes of a firing while an earlier run of the campaign is unfinished: skip leaves it out; queue lets one " +
-			"firing wait for the end of that run; cancel cancels that run, and then launches.",
+		{path: "schedule.grace", text: "How late a firing may be launched, also when its launch failed and is tried again.",
+			more: func(s *jsonschema.Schema) { s.Default = defaultGrace.String() }},
+		{path: "schedule.overlap",
+			text: "What becomes of a firing while an earlier run of the campaign is unfinished: skip leaves it out; queue lets one " +
+				"firing wait for the end of that run; cancel cancels that run, and then launches.",
 			oneOf: overlaps(), more: func(s *jsonschema.Schema) { s.Default = OverlapSkip }},
 		{path: "window", text: "When sending is allowed."},
 		{path: "window.hours", text: "From (inclusive) to (exclusive); may cross midnight.", pattern: hoursPattern,

@@ -111,7 +111,8 @@ func launchSentence(l api.Launched) string {
 	rows := spelling.Count(l.Run.Rows, "row", "rows")
 	switch {
 	case l.Ended:
-		return fmt.Sprintf("%s had ended before (%s, %s), so nothing is sent; --new launches another run of this list", l.Run.ID, l.Run.State, rows)
+		return fmt.Sprintf("%s had ended before (%s, %s), so nothing is sent; --new launches another run of this list", l.Run.ID, l.Run.State,
+			rows)
 	case l.Run.State == campaign.WaitingApproval:
 		return fmt.Sprintf("%s: %s; `campaignd approve %[1]s` lets it begin", l.Run.ID, rows)
 	case l.Resumed:

@@ -14,7 +14,8 @@ func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
 	r := d.want(1, "launch", d.path("c.yaml"))
-	wantIn(t, "without a serve", r.stderr, "campaignd: no `campaignd serve` takes launches for the ledger "+d.path("campaignd.db"), "`campaignd run`")
+	wantIn(t, "without a serve", r.stderr, "campaignd: no `campaignd serve` takes launches for the ledger "+d.path("campaignd.db"),
+		"`campaignd run`")
 	stop := d.serving()
 	if info, err := os.Stat(d.path("campaignd.db.api")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file with the key: got %v (%v), want mode 0600", info.Mode(), err)
@@ -28,7 +29,8 @@ func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
 	if !again.Ended || again.Run.ID != "orders-1" || d.accepted() != 40 {
 		t.Errorf("the same list again: got %+v with %d messages, want orders-1, which has ended, with 40", again, d.accepted())
 	}
-	wantIn(t, "the same list again", d.want(0, "launch", d.path("c.yaml")).stdout, "orders-1 had ended before (finished, 40 rows), so nothing is sent")
+	wantIn(t, "the same list again", d.want(0, "launch", d.path("c.yaml")).stdout,
+		"orders-1 had ended before (finished, 40 rows), so nothing is sent")
 
 	d.write("c.yaml", campaignFile+"policies: {approval: true}\n")
 	d.write("list.csv", listOf(41))

@@ -21,13 +21,14 @@ func (p *program) cmdRun() *cobra.Command {
 		Use:   "run CAMPAIGN.yaml",
 		Short: "Send one campaign to its end and print the report",
 		Long: `Checks the campaign, freezes its list, sends, and keeps taking webhooks until all statuses are settled or --settle has
-passed after the last answer. The command may be interrupted or killed at any time: given again, it continues the same run, and
-nobody is sent to twice. A run is identified by its campaign and the content of its list, so a finished run is reported again
-and sends nothing; --new launches another. While the campaign has an unfinished run, the command refuses an edited or re-saved
-list, and --new for the same list: it says how the lists differ, and what goes on. With --new the other list is launched beside
-the unfinished run, and a warning says how many numbers are in both. The command waits for windows and for holds that end by themselves, and says so. It
-waits --settle for the end of a hold that only an event or an operator ends. The exit code is 3 when a row is still queued, in
-doubt or unknown, and when the run is paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
+passed after the last answer. The command may be interrupted or killed at any time: given again, it continues the same
+run, and nobody is sent to twice. A run is identified by its campaign and the content of its list, so a finished run is
+reported again and sends nothing; --new launches another. While the campaign has an unfinished run, the command refuses an
+edited or re-saved list, and --new for the same list: it says how the lists differ, and what goes on. With --new the other
+list is launched beside the unfinished run, and a warning says how many numbers are in both. The command waits for windows
+and for holds that end by themselves, and says so. It waits --settle for the end of a hold that only an event or an
+operator ends. The exit code is 3 when a row is still queued, in doubt or unknown, and when the run is paused or
+cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
 		Example: `  campaignd run spring.yaml --recipients list.csv
   campaignd run spring.yaml --recipients list.csv --settle 2m -o json > report.json
   campaignd run spring.yaml --recipients list.csv --new`,

@@ -122,7 +122,8 @@ func TestScheduleSaysWhatBecameOfTheLastFirings(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.serveUntil(func() bool { return strings.Contains(d.run("schedule").stdout, "OUTCOME") })
-	wantIn(t, "schedule", d.want(0, "schedule").stdout, "  missed  ", "no process fired it in time; first seen ", "; 2 before it missed since ")
+	wantIn(t, "schedule", d.want(0, "schedule").stdout, "  missed  ", "no process fired it in time; first seen ",
+		"; 2 before it missed since ")
 	wantIn(t, "schedule", d.want(0, "schedule", "--next", "0", "-o", "json").stdout, `"outcome": "missed"`, `"missed": 2`, `"missed_since": "`)
 	if got := d.want(0, "schedule", "--last", "0").stdout; strings.Contains(got, "OUTCOME") {
 		t.Errorf("--last 0: got %s, want no past firings", got)

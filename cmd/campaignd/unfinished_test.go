@@ -58,7 +58,8 @@ func TestNewIsRefusedWhileItsListIsUnfinished(t *testing.T) {
 	r := d.interruptAtApproval(append(command, "--new")...)
 	wantIn(t, "the interruption", r.stderr, "campaignd: interrupted; "+again+" goes on with orders-1\n")
 	wantIn(t, "--new again", d.want(2, append(command, "--new")...).stderr,
-		"campaignd: orders-1 of ", " has this list and is unfinished, so --new would send to its people twice\ncampaignd: "+again+" goes on with it; ",
+		"campaignd: orders-1 of ",
+		" has this list and is unfinished, so --new would send to its people twice\ncampaignd: "+again+" goes on with it; ",
 		"`campaignd cancel orders-1` ends it", "`campaignd follow-up orders-1` then")
 	wantIn(t, "check", d.want(0, "check", d.path("c.yaml")).stdout, "launch: `run` goes on with orders-1 of ")
 	d.want(0, "approve", "orders-1")
@@ -84,12 +85,14 @@ func TestAnEditedListIsRefusedBesideAnUnfinishedRun(t *testing.T) {
 	}
 	rows := strings.SplitAfter(list, "\n")
 	for name, tt := range map[string]struct{ list, want string }{
-		"one cell":      {strings.Replace(list, "Name 7,", "Name seven,", 1), "1 row changed; 41 numbers are in both"},
-		"rows":          {strings.Join(rows[:39], "") + "+2348031277777,New,A-50\n", "1 row added, 3 removed; 38 numbers are in both"},
-		"CRLF":          {strings.ReplaceAll(list, "\n", "\r\n"), "the same rows; only the encoding, the line ends or the quotes differ; 41 numbers are in both"},
+		"one cell": {strings.Replace(list, "Name 7,", "Name seven,", 1), "1 row changed; 41 numbers are in both"},
+		"rows":     {strings.Join(rows[:39], "") + "+2348031277777,New,A-50\n", "1 row added, 3 removed; 38 numbers are in both"},
+		"CRLF": {strings.ReplaceAll(list, "\n", "\r\n"),
+			"the same rows; only the encoding, the line ends or the quotes differ; 41 numbers are in both"},
 		"Windows-1252":  {latin, "the same rows; only the encoding, the line ends or the quotes differ; 41 numbers are in both"},
 		"another order": {rows[0] + strings.Join(rows[2:], "") + rows[1], "the same rows in another order; 41 numbers are in both"},
-		"a column":      {strings.Replace(strings.ReplaceAll(list, "\n", ",x\n"), ",x\n", ",note\n", 1), "columns added: note; 41 numbers are in both"},
+		"a column": {strings.Replace(strings.ReplaceAll(list, "\n", ",x\n"), ",x\n", ",note\n", 1),
+			"columns added: note; 41 numbers are in both"},
 	} {
 		d.write("list.csv", tt.list)
 		got := d.want(2, "run", d.path("c.yaml")).stderr

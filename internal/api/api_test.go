@@ -179,7 +179,8 @@ func TestAFaultyRequestHasItsCodeAndStoresNothing(t *testing.T) {
 			[]part{{"campaign", "c.yaml", strings.Repeat("#", campaign.MaxFile+1)}, list}, 413, "too_large"},
 		{"a header outside", "Bearer " + f.Key, runs, []part{header("../b.png"), {"header", "b.png", "x"}, list}, 422, "invalid_campaign"},
 		{"a header at a path", "Bearer " + f.Key, runs, []part{header("/etc/passwd"), {"header", "b.png", "x"}, list}, 422, "invalid_campaign"},
-		{"a header that is the campaign", "Bearer " + f.Key, runs, []part{header("campaign-c.yaml"), {"header", "b.png", "x"}, list}, 422, "invalid_campaign"},
+		{"a header that is the campaign", "Bearer " + f.Key, runs, []part{header("campaign-c.yaml"), {"header", "b.png", "x"}, list}, 422,
+			"invalid_campaign"},
 		{"no header", "Bearer " + f.Key, runs, []part{header("b.png"), list}, 400, "invalid_request"},
 	} {
 		status, e := f.post(t, tt.key, tt.path, tt.parts...)
@@ -191,7 +192,8 @@ func TestAFaultyRequestHasItsCodeAndStoresNothing(t *testing.T) {
 		t.Errorf("got %d launches and the uploads %v, want none", len(f.launched), left)
 	}
 	// A name that leads elsewhere becomes a plain one.
-	if status, e := f.post(t, "Bearer "+f.Key, runs, part{"campaign", "../../c.yaml", campaignFile}, part{"list", "..", "phone\n"}); status != 201 {
+	if status, e := f.post(t, "Bearer "+f.Key, runs, part{"campaign", "../../c.yaml", campaignFile}, part{"list", "..",
+		"phone\n"}); status != 201 {
 		t.Errorf("names with a path: got %d %+v, want 201", status, e)
 	}
 }

@@ -85,7 +85,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !bearer || subtle.ConstantTimeCompare([]byte(key), []byte(s.o.Key)) != 1:
 		w.Header().Set("Connection", "close") // the list is not read
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		(&Error{http.StatusUnauthorized, codeUnauthorized, "the key is not that of this process; it is in the file beside the ledger", nil}).write(w, "")
+		(&Error{http.StatusUnauthorized, codeUnauthorized, "the key is not that of this process; it is in the file beside the ledger",
+			nil}).write(w, "")
 	case r.URL.Path != "/api/v1/runs":
 		(&Error{http.StatusNotFound, "not_found", "there is no such route; POST /api/v1/runs launches a run", nil}).write(w, "")
 	case r.Method != http.MethodPost:

@@ -134,7 +134,7 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 // overlap decides about the firing f while an earlier run or the firing before is unfinished. It
 // returns the firing that is to be launched.
 func (w firings) overlap(policy string, f campaign.Firing, before *campaign.Firing, out *step) *campaign.Firing {
-	why := ""
+	var why string
 	if len(w.unfinished) > 0 {
 		why = fmt.Sprintf("%s is %s", w.unfinished[0].ID(), w.unfinished[0].State)
 	} else {

@@ -32,7 +32,8 @@ func (c *firingCounts) of(o campaign.FiringOutcome) int64 {
 // firingCollector reads the counts at each scrape.
 type firingCollector struct{ counts *firingCounts }
 
-var descFirings = desc("campaignd_firings_total", "Firings of schedules by their final outcome: launched, skipped, missed or failed.", "outcome")
+var descFirings = desc("campaignd_firings_total", "Firings of schedules by their final outcome: launched, skipped, missed or failed.",
+	"outcome")
 
 // Describe implements prometheus.Collector.
 func (c *firingCollector) Describe(ch chan<- *prometheus.Desc) { ch <- descFirings }

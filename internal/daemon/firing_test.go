@@ -85,12 +85,15 @@ func TestEachFiringHasOneOutcome(t *testing.T) {
 		{"launched by another replica", "", firings{after: nine, open: open(campaign.FiringLaunching, ""),
 			launched: map[string]campaign.RunNo{eightKey: 3}, unfinished: busy}, nine.Add(time.Second),
 			decided{Notes: []outcome{{eightKey, campaign.FiringLaunched, "", 0}}}},
-		{"its launch is tried again", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "away")}, nine.Add(-30 * time.Minute),
+		{"its launch is tried again", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "away")},
+			nine.Add(-30 * time.Minute),
 			decided{Launch: eightKey}},
-		{"its launch failed too long", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "away")}, nine.Add(-time.Second),
+		{"its launch failed too long", "", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "away")},
+			nine.Add(-time.Second),
 			decided{Notes: []outcome{{eightKey, campaign.FiringFailed, "no launch succeeded within its grace of 30m: away", 0}}}},
 		{"while the one before is launched", ", grace: 2h", firings{after: nine.Add(-time.Hour), open: open(campaign.FiringLaunching, "")}, nine,
-			decided{Notes: []outcome{{nineKey, campaign.FiringSkipped, "the firing of 2026-11-20T08:00:00Z is being launched", 0}}, Launch: eightKey}},
+			decided{Notes: []outcome{{nineKey, campaign.FiringSkipped, "the firing of 2026-11-20T08:00:00Z is being launched", 0}},
+				Launch: eightKey}},
 		{"overlap: skip", "", firings{after: nine.Add(-time.Hour), unfinished: busy}, nine,
 			decided{Notes: []outcome{{nineKey, campaign.FiringSkipped, running, 0}}}},
 		{"overlap: queue", ", overlap: queue", firings{after: nine.Add(-time.Hour), unfinished: busy}, nine,
@@ -166,7 +169,8 @@ func TestFiringsBehindAnUnfinishedRunAreSkipped(t *testing.T) {
 		t.Errorf("got %d lines of skipped firings, want 2", n)
 	}
 	missed := got[len(got)-1].Missed
-	for o, want := range map[campaign.FiringOutcome]int64{campaign.FiringLaunched: 1, campaign.FiringSkipped: 2, campaign.FiringMissed: missed, campaign.FiringFailed: 0} {
+	for o, want := range map[campaign.FiringOutcome]int64{campaign.FiringLaunched: 1, campaign.FiringSkipped: 2,
+		campaign.FiringMissed: missed, campaign.FiringFailed: 0} {
 		if n := d.fired.of(o); n != want || o == campaign.FiringMissed && n == 0 {
 			t.Errorf("%s: got a count of %d, want %d", o, n, want)
 		}

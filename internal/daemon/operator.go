@@ -95,10 +95,15 @@ func LaunchBeside(ctx context.Context, c *Config, r api.Request) (api.Launched, 
 	}
 	out, err := access.Launch(ctx, r)
 	var network *net.OpError
-	if errors.As(err, &network) && network.Op == "dial" && ctx.Err() == nil { // it was killed, and left its file
+	var told *api.Error
+	switch {
+	case err == nil, ctx.Err() != nil, errors.As(err, &told):
+		return out, err
+	case errors.As(err, &network) && network.Op == "dial": // it was killed, and left its file
 		return out, nobody
 	}
-	return out, err
+	return out, fmt.Errorf("the `campaignd serve` of the ledger %s gave no answer: when it serves again, the same command goes on: %w",
+		c.LedgerFile(), err)
 }
 
 // LaunchesBeside reports whether a launch has to go to the process that has the ledger's lock.

@@ -56,7 +56,8 @@ var firingPromises = []promise{
 	}},
 	{"FiringsAreReadNewestFirst", func(f *fixture) {
 		at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-		for i, outcome := range []campaign.FiringOutcome{campaign.FiringWaiting, campaign.FiringSkipped, campaign.FiringLaunching, campaign.FiringMissed} {
+		for i, outcome := range []campaign.FiringOutcome{campaign.FiringWaiting, campaign.FiringSkipped, campaign.FiringLaunching,
+			campaign.FiringMissed} {
 			f.note(campaign.Firing{Campaign: "spring", Key: fmt.Sprint("k", i), At: at.Add(time.Duration(i) * time.Hour), Outcome: outcome})
 		}
 		f.note(campaign.Firing{Campaign: "summer", Key: "k", At: at, Outcome: campaign.FiringWaiting})
