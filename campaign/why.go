@@ -45,9 +45,11 @@ type Why struct {
 	// Sentence is the answer in one sentence.
 	Sentence string `json:"sentence"`
 	// Holds stop messages of the run, over all of its connections or some.
-	Holds    []HoldState `json:"holds"`
-	Totals   WhyTotals   `json:"totals"`
-	Lanes    []LaneState `json:"lanes"`
+	Holds  []HoldState `json:"holds"`
+	Totals WhyTotals   `json:"totals"`
+	Lanes  []LaneState `json:"lanes"`
+	// Waits counts the queued rows by what they wait for.
+	Waits    []WhyWait   `json:"waits"`
 	Segments WhySegments `json:"segments"`
 	// Opens is when the window opens that the run waits for; zero when it waits for none.
 	Opens time.Time `json:"window_opens_at,omitzero"`
@@ -173,6 +175,7 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 			w.Finish = now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
 		}
 	}
+	w.Waits = w.waits(run, segments)
 	w.LimitedBy, w.Sentence = w.answer(run)
 	if refused != nil && len(run.Definition) > 0 && run.Wanted == WantRun && (run.State == Ready || run.State == Running) {
 		w.LimitedBy = "none"

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,26 +12,49 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
 	"campaignd/internal/spelling"
+	"campaignd/recipients"
 )
 
 func (p *program) cmdWhy() *cobra.Command {
+	var to string
 	cmd := &cobra.Command{
-		Use:   "why RUN",
-		Short: "Say what a run is waiting for now",
-		Long: `Says what the run waits for, what limits each of its connections, and when the last row will be sent at the present rate.
-The command reads the ledger, so it works beside a sender and after its end.`,
-		Example: "  campaignd why latest\n  campaignd why spring-sale-3 -o json",
-		Args:    oneRun,
+		Use:   "why RUN | CONNECTION",
+		Short: "Say what a run, a recipient or a number is waiting for now",
+		Long: `Says what the run waits for, how many rows wait for what and when each is free, what limits each of its connections, and when
+the last row will be sent at the present rate. With --to it says that of one recipient of the run. The id of a connection
+in place of the run: what limits that number, over all runs that are not finished. The command reads the ledger, so it
+works beside a sender and after its end.`,
+		Example: "  campaignd why latest\n  campaignd why spring-sale-3 -o json\n  campaignd why spring-sale-3 --to +2348031234567\n" +
+			"  campaignd why conn_1",
+		Args: oneRun,
 	}
+	cmd.Flags().StringVar(&to, "to", "", "the phone number of one recipient, with its country code")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		key := recipients.Key(to)
+		if to != "" && key == 0 {
+			return usage(fmt.Errorf("--to %s is no phone number with a country code; want for example +2348031234567", to))
+		}
+		number, err := p.whyNumber(cmd.Context(), args[0])
+		switch {
+		case err != nil:
+			return err
+		case number != nil && to != "":
+			return usage(fmt.Errorf("%s is a connection, and --to goes with a run", args[0]))
+		case number != nil && o.json():
+			return writeJSON(p.stdout, number)
+		case number != nil:
+			return p.writeWhyNumber(*number)
+		}
 		return p.withRunOf(cmd.Context(), toRead, args[0], func(l campaign.Ledger, c *daemon.Config, r campaign.Run) error {
-			holds, err := l.Holds(cmd.Context(), false)
+			holds, err := whyHolds(cmd.Context(), l, c)
 			if err != nil {
 				return err
 			}
-			of := daemon.Origins(cmd.Context(), c, holds)
-			w, err := campaign.Explain(cmd.Context(), l, r, campaign.WhyHolds{Holds: holds, Origin: of}, time.Now())
+			if to != "" {
+				return p.whyRecipient(cmd.Context(), l, r, holds, to, o.json())
+			}
+			w, err := campaign.Explain(cmd.Context(), l, r, holds, time.Now())
 			if err != nil {
 				return err
 			}
@@ -40,6 +65,84 @@ The command reads the ledger, so it works beside a sender and after its end.`,
 		})
 	}
 	return cmd
+}
+
+// whyHolds are the holds of the ledger, and what they can name.
+func whyHolds(ctx context.Context, l campaign.Ledger, c *daemon.Config) (campaign.WhyHolds, error) {
+	holds, err := l.Holds(ctx, false)
+	if err != nil {
+		return campaign.WhyHolds{}, err
+	}
+	return campaign.WhyHolds{Holds: holds, Origin: daemon.Origins(ctx, c, holds)}, nil
+}
+
+// whyRecipient prints what one recipient of a run waits for.
+func (p *program) whyRecipient(ctx context.Context, l campaign.Ledger, r campaign.Run, h campaign.WhyHolds, to string, asJSON bool) error {
+	w, found, err := campaign.ExplainRecipient(ctx, l, r, h, recipients.Key(to), time.Now())
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return invalid(fmt.Errorf("the list of %s has no row for %s", r.ID(), to))
+	case asJSON:
+		return writeJSON(p.stdout, w)
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, printable(w.Sentence))
+	return err
+}
+
+// whyNumber says what limits a connection, if arg is one: of the configuration, or of a run that is
+// not finished and no run's id. It returns nil if arg is none.
+func (p *program) whyNumber(ctx context.Context, arg string) (_ *campaign.WhyNumber, err error) {
+	configured := false
+	if c, err := p.load(); err == nil {
+		_, configured = c.Numbers[arg]
+	}
+	if _, err := campaign.ParseRunID(arg); !configured && (err == nil || arg == "latest") {
+		return nil, nil
+	}
+	l, c, err := p.openLedger(ctx, toRead)
+	if err != nil {
+		return nil, err
+	}
+	defer closing(l, &err)
+	stored, err := l.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return nil, err
+	}
+	var runs []campaign.Run
+	for _, r := range stored {
+		if def, err := campaign.ParseStored(r.ID(), r.Definition); err == nil && slices.Contains(def.Connections, arg) {
+			runs = append(runs, r)
+		}
+	}
+	if len(runs) == 0 && !configured {
+		return nil, nil
+	}
+	h, err := whyHolds(ctx, l, c)
+	if err != nil {
+		return nil, err
+	}
+	n, err := campaign.ExplainNumber(ctx, l, arg, runs, h, time.Now())
+	return &n, err
+}
+
+func (p *program) writeWhyNumber(n campaign.WhyNumber) error {
+	fmt.Fprintln(p.stdout, printable(n.Sentence))
+	for _, h := range n.Holds {
+		if h.Sentence != n.Sentence {
+			fmt.Fprintf(p.stdout, "held: %s\n", printable(h.Sentence))
+		}
+	}
+	if len(n.Runs) == 0 {
+		return nil
+	}
+	var rows [][]string
+	for _, r := range n.Runs {
+		rows = append(rows, []string{r.Run, strconv.FormatInt(r.Queued, 10), r.LimitedBy, r.Detail})
+	}
+	fmt.Fprintln(p.stdout)
+	return writeTable(p.stdout, []string{"RUN", "QUEUED", "LIMITED BY", "DETAIL"}, rows)
 }
 
 func (p *program) writeWhy(w campaign.Why) error {
@@ -57,6 +160,16 @@ func (p *program) writeWhy(w campaign.Why) error {
 	}
 	if !w.Finish.IsZero() {
 		fmt.Fprintf(p.stdout, "at this rate sent by: %s\n", clock(w.Finish))
+	}
+	for _, one := range w.Waits {
+		of := ""
+		if one.Connection != "" {
+			of = " of " + one.Connection
+		}
+		if !one.Until.IsZero() {
+			of += " until " + clock(one.Until)
+		}
+		fmt.Fprintf(p.stdout, "waiting for %s%s: %s\n", one.For, printable(of), spelling.Count(one.Rows, "row", "rows"))
 	}
 	for _, h := range w.Holds {
 		if h.Sentence != w.Sentence {

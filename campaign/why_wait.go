@@ -1,0 +1,275 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"campaignd/internal/spelling"
+)
+
+// WaitsForRetry is the WhyWait.For of rows that were refused for now and are tried again.
+const WaitsForRetry = "retry"
+
+// WhyWait counts the queued rows of a run that wait for the same thing.
+type WhyWait struct {
+	// For is a value of LaneReport.LimitedBy, or retry.
+	For string `json:"for"`
+	// Connection is that whose limit they wait for; "": any.
+	Connection string `json:"connection,omitempty"`
+	Rows       int64  `json:"rows"`
+	// Until is when the first of them is free; zero: that is not known.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// text is a wait for a person: "the window, until 2026-03-02 08:00 UTC".
+func (w WhyWait) text() string {
+	s := w.For
+	if w.Connection != "" {
+		s += " of " + w.Connection
+	}
+	if !w.Until.IsZero() {
+		s += ", until " + instant(w.Until)
+	}
+	return s
+}
+
+// waiting says what all queued rows of the run wait for, if it is one thing.
+func (w *Why) waiting(run Run) (WhyWait, bool) {
+	switch {
+	case run.State == Paused || run.State == WaitingApproval || run.Wanted == WantPause:
+		return WhyWait{For: "pause"}, true
+	case w.heldBy.Scope != "":
+		return WhyWait{For: "hold", Until: w.heldBy.Until}, true
+	}
+	return WhyWait{}, false
+}
+
+// fresh says what the rows above the mark of a segment wait for.
+func (w *Why) freshOf(s SegmentState) WhyWait {
+	switch {
+	case s.LeaseUntil.After(w.at):
+		for _, l := range w.Lanes {
+			if l.Connection == s.Connection && l.Live() && l.LimitedBy != "none" {
+				return WhyWait{For: l.LimitedBy, Connection: l.Connection}
+			}
+		}
+		return WhyWait{For: "throughput", Connection: s.Connection}
+	case s.WakeAt.After(w.at):
+		return WhyWait{For: "window", Until: s.WakeAt}
+	}
+	if !w.fresh() { // nobody sends it
+		return WhyWait{For: "none"}
+	}
+	return WhyWait{For: "throughput"}
+}
+
+// waits counts the queued rows by what they wait for, those that are free first at the top.
+func (w *Why) waits(run Run, segments []SegmentState) []WhyWait {
+	all := []WhyWait{}
+	if run.State.Ended() || run.State == Importing || w.Totals.Queued == 0 {
+		return all
+	}
+	if one, whole := w.waiting(run); whole {
+		one.Rows = w.Totals.Queued
+		return append(all, one)
+	}
+	add := func(one WhyWait, rows int64) {
+		for i := range all {
+			if all[i].For == one.For && all[i].Connection == one.Connection && all[i].Until.Equal(one.Until) {
+				all[i].Rows += rows
+				return
+			}
+		}
+		one.Rows = rows
+		all = append(all, one)
+	}
+	left := w.Totals.Queued
+	var retry time.Time
+	for _, s := range segments {
+		if s.Done || s.Closed {
+			continue
+		}
+		if rows := min(s.Hi-s.Mark, left); rows > 0 {
+			add(w.freshOf(s), rows)
+			left -= rows
+		} else if s.WakeAt.After(w.at) && (retry.IsZero() || s.WakeAt.Before(retry)) {
+			retry = s.WakeAt
+		}
+	}
+	if left > 0 { // below a mark: refused for now
+		add(WhyWait{For: WaitsForRetry, Until: retry}, left)
+	}
+	slices.SortStableFunc(all, func(a, b WhyWait) int {
+		return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(b.Rows, a.Rows))
+	})
+	return all
+}
+
+// WhyRow is what one recipient of a run waits for.
+type WhyRow struct {
+	Run    string `json:"run"`
+	To     string `json:"to"`
+	Row    int64  `json:"row"`
+	Status Status `json:"status"`
+	Reason string `json:"reason,omitempty"`
+	// LimitedBy is what a queued row waits for (WhyWait.For); none: it waits for nothing.
+	LimitedBy  string    `json:"limited_by"`
+	Connection string    `json:"connection,omitempty"`
+	Until      time.Time `json:"until,omitzero"`
+	// Ahead is how many rows of its segment go before it.
+	Ahead    int64  `json:"ahead"`
+	Sentence string `json:"sentence"`
+}
+
+// WhyRowLedger is the part of the ledger that ExplainRecipient reads.
+type WhyRowLedger interface {
+	WhyLedger
+	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]
+}
+
+// ExplainRecipient says what the row of a recipient waits for at now. key is recipients.Key of the
+// number. It reports false if the list has no such number.
+func ExplainRecipient(ctx context.Context, l WhyRowLedger, run Run, h WhyHolds, key int64, now time.Time) (WhyRow, bool, error) {
+	var line Line
+	found := false
+	for one, err := range l.Lines(ctx, run.No) {
+		if err != nil {
+			return WhyRow{}, false, fmt.Errorf("read the rows of %s: %w", run.ID(), err)
+		}
+		if one.Key != key || key == 0 || found && one.Status == Skipped { // a duplicate
+			continue
+		}
+		line, found = one, true
+		if one.Status != Skipped {
+			break
+		}
+	}
+	if !found {
+		return WhyRow{}, false, nil
+	}
+	w, err := Explain(ctx, l, run, h, now)
+	if err != nil {
+		return WhyRow{}, false, err
+	}
+	segments, err := l.SegmentStates(ctx, run.No)
+	if err != nil {
+		return WhyRow{}, false, fmt.Errorf("read the segments of %s: %w", run.ID(), err)
+	}
+	return w.row(run, line, segments), true, nil
+}
+
+// row says what a row waits for.
+func (w *Why) row(run Run, line Line, segments []SegmentState) WhyRow {
+	r := WhyRow{Run: w.Run, To: line.To, Row: line.Row, Status: line.Status, Reason: line.Reason, LimitedBy: "none",
+		Connection: line.Connection}
+	if r.Reason == "" {
+		r.Reason = line.Code
+	}
+	said := fmt.Sprintf("row %d is %s", r.Row, r.Status)
+	if r.Reason != "" {
+		said += " (" + r.Reason + ")"
+	}
+	r.Sentence = said
+	if r.Status == InDoubt {
+		r.LimitedBy = "doubt"
+		r.Sentence = said + " until a webhook proves it sent or its window is over"
+	}
+	if r.Status != Queued {
+		return r
+	}
+	wait, whole := w.waiting(run)
+	for _, s := range segments {
+		if line.Seq < s.Lo || line.Seq >= s.Hi || whole {
+			continue
+		}
+		if line.Seq < s.Mark {
+			wait = WhyWait{For: WaitsForRetry}
+			if s.WakeAt.After(w.at) {
+				wait.Until = s.WakeAt
+			}
+			break
+		}
+		wait = w.freshOf(s)
+		r.Ahead = line.Seq - s.Mark
+	}
+	r.LimitedBy, r.Until = wait.For, wait.Until
+	if wait.Connection != "" {
+		r.Connection = wait.Connection
+	}
+	r.Sentence = said + " and waits for: " + wait.text()
+	if wait.For == "none" {
+		r.Sentence = said + ", and nobody is sending it: start `campaignd serve`, or `campaignd run` with its files"
+	}
+	if r.Ahead > 0 {
+		r.Sentence += fmt.Sprintf("; %s of its segment go first", spelling.Count(r.Ahead, "row", "rows"))
+	}
+	return r
+}
+
+// WhyNumber is what limits a number, over all unfinished runs.
+type WhyNumber struct {
+	Connection string      `json:"connection"`
+	LimitedBy  string      `json:"limited_by"`
+	Sentence   string      `json:"sentence"`
+	Holds      []HoldState `json:"holds"`
+	Runs       []WhyLane   `json:"runs"`
+}
+
+// WhyLane is what one run waits for on a number.
+type WhyLane struct {
+	Run string `json:"run"`
+	LaneState
+	Queued int64     `json:"queued"` // of the whole run
+	Waits  []WhyWait `json:"waits"`  // of the whole run
+}
+
+// ExplainNumber says what limits a connection at now: what holds it, and what each of the runs that
+// are to be sent over it waits for there.
+func ExplainNumber(ctx context.Context, l WhyLedger, connection string, runs []Run, h WhyHolds, now time.Time) (WhyNumber, error) {
+	n := WhyNumber{Connection: connection, LimitedBy: "none", Holds: []HoldState{}, Runs: []WhyLane{}}
+	if h.Origin != nil {
+		var holds []Hold
+		for _, one := range h.Holds {
+			if one.InForce(now) && one.Stops(h.Origin(connection)) {
+				holds = append(holds, one)
+			}
+		}
+		n.Holds = HoldStates(holds, now)
+	}
+	for _, run := range runs {
+		w, err := Explain(ctx, l, run, h, now)
+		if err != nil {
+			return WhyNumber{}, err
+		}
+		lane := WhyLane{Run: w.Run, LaneState: LaneState{Connection: connection, LimitedBy: w.LimitedBy, Detail: w.Sentence},
+			Queued: w.Totals.Queued, Waits: w.Waits}
+		for _, one := range w.Lanes {
+			if one.Connection == connection {
+				lane.LaneState = one
+				break
+			}
+		}
+		n.Runs = append(n.Runs, lane)
+	}
+	n.Sentence = connection + " has nothing to send"
+	switch {
+	case len(n.Holds) > 0:
+		n.LimitedBy, n.Sentence = "hold", n.Holds[0].Sentence
+	default:
+		for _, one := range n.Runs {
+			if one.Live() && one.LimitedBy != "none" && one.LimitedBy != "" && !one.At.IsZero() {
+				n.LimitedBy, n.Sentence = one.LimitedBy, connection+": "+one.Detail
+				break
+			}
+		}
+		if n.LimitedBy == "none" && len(n.Runs) > 0 {
+			n.Sentence = fmt.Sprintf("nobody is sending over %s now; %s to be sent over it", connection,
+				spelling.Count(len(n.Runs), "run is", "runs are"))
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,131 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+)
+
+// queued is a ledger of one run with so many queued rows in segments of ten.
+type queued struct {
+	held
+	lines []Line
+}
+
+func (q queued) Lines(context.Context, RunNo) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		for _, l := range q.lines {
+			if !yield(l, q.err("lines")) {
+				return
+			}
+		}
+	}
+}
+
+func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	segment := func(i, mark int64, connection string, leased bool, wake time.Duration) SegmentState {
+		s := SegmentState{Segment: Segment{Index: i, Lo: 10 * i, Hi: 10*i + 10}, Mark: 10*i + mark, Connection: connection}
+		if leased {
+			s.LeaseUntil = now.Add(time.Second)
+		}
+		if wake > 0 {
+			s.WakeAt = now.Add(wake)
+		}
+		return s
+	}
+	lanes := []LaneReport{{Connection: "a", LimitedBy: "tier", Detail: "full", At: now}, {Connection: "b", LimitedBy: "throughput", At: now}}
+	segments := []SegmentState{segment(0, 4, "a", true, 0), segment(1, 0, "b", true, 0), segment(2, 0, "", false, time.Hour),
+		segment(3, 0, "", false, time.Hour), segment(4, 10, "b", false, time.Minute), segment(5, 0, "", false, 0)}
+	for _, c := range []struct {
+		name   string
+		run    Run
+		lanes  []LaneReport
+		queued int64
+		want   string
+	}{
+		{"each segment for its own", Run{State: Running}, lanes, 49,
+			"10 throughput b, 10 throughput , 6 tier a, 3 retry 1m0s, 20 window 1h0m0s"},
+		{"without a sender", Run{State: Running}, nil, 46, "10 throughput b, 10 none , 6 throughput a, 20 window 1h0m0s"},
+		{"a paused run", Run{State: Paused}, lanes, 49, "49 pause "},
+		{"an ended run", Run{State: Finished}, lanes, 49, ""},
+		{"nothing queued", Run{State: Running}, lanes, 0, ""},
+	} {
+		c.run.No, c.run.Campaign, c.run.Rows = 1, "spring", 60
+		w, err := Explain(t.Context(), held{[]Tally{{Status: Queued, N: c.queued}}, c.lanes, segments, ""}, c.run, WhyHolds{}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, one := range w.Waits {
+			when := one.Connection
+			if !one.Until.IsZero() {
+				when = one.Until.Sub(now).String()
+			}
+			got = append(got, fmt.Sprintf("%d %s %s", one.Rows, one.For, when))
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, strings.Join(got, ", "), c.want)
+		}
+	}
+}
+
+func TestWhySaysWhatARecipientWaitsFor(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	q := queued{held: held{tallies: []Tally{{Status: Queued, N: 15}},
+		segments: []SegmentState{{Segment: Segment{Lo: 0, Hi: 10}, Mark: 5, Connection: "a", WakeAt: now.Add(time.Minute)},
+			{Segment: Segment{Lo: 10, Hi: 20}, Mark: 10, WakeAt: now.Add(time.Hour)}},
+		lanes: []LaneReport{{Connection: "a", LimitedBy: "none", At: now}}}}
+	line := func(seq int64, status Status, reason string) Line {
+		return Line{Delivery: Delivery{Seq: seq, Row: seq + 1, Key: 100 + seq}, Status: status, Reason: reason}
+	}
+	q.lines = []Line{line(0, Read, ""), line(1, Skipped, "duplicate"), line(2, Queued, "throttled"), line(3, InDoubt, "timeout"),
+		line(13, Queued, "")}
+	q.lines[1].Key = 113 // of the last row too
+	for key, want := range map[int64]string{
+		100: "none: row 1 is read",
+		102: "retry: row 3 is queued (throttled) and waits for: retry, until 2026-11-21 05:01:00 UTC",
+		103: "doubt: row 4 is in_doubt (timeout) until a webhook proves it sent or its window is over",
+		113: "window: row 14 is queued and waits for: window, until 2026-11-21 06:00:00 UTC; 3 rows of its segment go first",
+	} {
+		w, found, err := ExplainRecipient(t.Context(), q, Run{No: 1, Campaign: "spring", State: Running, Rows: 20}, WhyHolds{}, key, now)
+		if got := w.LimitedBy + ": " + w.Sentence; err != nil || !found || got != want {
+			t.Errorf("%d: got %q (found: %v, %v), want %q", key, got, found, err, want)
+		}
+	}
+	if _, found, err := ExplainRecipient(t.Context(), q, Run{No: 1, State: Running}, WhyHolds{}, 7, now); found || err != nil {
+		t.Errorf("a number that is not in the list: got %v, %v, want not found", found, err)
+	}
+	q.fails = "lines"
+	if _, _, err := ExplainRecipient(t.Context(), q, Run{No: 1, State: Running}, WhyHolds{}, 100, now); err == nil {
+		t.Error("a ledger that cannot be read: got nil, want an error")
+	}
+}
+
+func TestWhySaysWhatLimitsANumber(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	hold := Hold{Scope: HoldConnection, ID: "a", Reason: "131048", Since: now.Add(-time.Minute), Until: now.Add(time.Hour)}
+	origin := func(c string) Origin { return Origin{Connection: c, Account: c} }
+	l := held{tallies: []Tally{{Status: Queued, N: 5}},
+		lanes:    []LaneReport{{Connection: "a", LimitedBy: "share", Detail: "spring-2 goes first", At: now}},
+		segments: []SegmentState{{Segment: Segment{Hi: 10}, Mark: 5, Connection: "a", LeaseUntil: now.Add(time.Second)}}}
+	runs := []Run{{No: 1, Campaign: "spring", State: Running, Rows: 10}}
+	for _, c := range []struct {
+		name string
+		runs []Run
+		h    WhyHolds
+		want string
+	}{
+		{"a lane", runs, WhyHolds{Origin: origin}, "share: a: spring-2 goes first"},
+		{"a hold", runs, WhyHolds{Holds: []Hold{hold}, Origin: origin}, "hold: " + hold.Sentence(now)},
+		{"no run", nil, WhyHolds{Origin: origin}, "none: a has nothing to send"},
+	} {
+		n, err := ExplainNumber(t.Context(), l, "a", c.runs, c.h, now)
+		if got := n.LimitedBy + ": " + n.Sentence; err != nil || got != c.want || len(n.Runs) != len(c.runs) {
+			t.Errorf("%s: got %q and %d runs (%v), want %q", c.name, got, len(n.Runs), err, c.want)
+		}
+	}
+}
