@@ -76,6 +76,11 @@ func TestAForecastNamesTheLimitOfEachHour(t *testing.T) {
 			s.Numbers[0].Ramp = &plan.Ramp{Start: 150, Step: 150, Ceiling: 1000}
 			s.Numbers[0].RampState = plan.RampState{Day: plan.RampDay(monday)}
 		}, 17*time.Hour + 18*time.Minute, "100th 20ra 0ra 0ra 0ra", "ramp at row 121 after 1h12m0s"},
+		{"an allowance and a ramp that end together", 40, func(s *plan.Situation) {
+			s.Numbers[0].Allowance, s.Allowances = "plan", []plan.Quota{{Name: "plan", Allowance: month(25, 0)}}
+			s.Numbers[0].Ramp = &plan.Ramp{Start: 10, Step: 5, Ceiling: 100}
+			s.Numbers[0].RampState = plan.RampState{Day: plan.RampDay(monday)}
+		}, 29*24*time.Hour + 16*time.Hour + 9*time.Minute, "10ra 0ra 0ra", "ramp at row 11 after 6m0s"},
 		{"a hold", 100, func(s *plan.Situation) { s.Numbers[0].Held = monday.Add(90 * time.Minute) }, 150 * time.Minute, "0ho 50th 50th", ""},
 		{"a pause", 100, func(s *plan.Situation) {
 			s.Runs[0].From, s.Runs[0].Waits = monday.Add(90*time.Minute), "pause"

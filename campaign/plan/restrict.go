@@ -22,10 +22,13 @@ func (f *fluid) restrict(until func(at float64)) {
 		f.runs[i].by = f.unrestricted(&f.runs[i])
 	}
 	for i := range f.budgets {
-		f.spend(i, until)
+		f.stop(i)
 	}
 	for i := range f.tiers {
 		f.occupy(i, until)
+	}
+	for i := range f.budgets { // with the rates that all limits leave
+		f.spend(i, until)
 	}
 }
 
@@ -61,33 +64,42 @@ func (f *fluid) unrestricted(r *flowRun) string {
 	return byThroughput
 }
 
-// spend stops what a budget no longer permits.
-func (f *fluid) spend(i int, until func(at float64)) {
+// uses reports whether a number uses a budget.
+func (n *flowNumber) uses(budget int) bool { return n.allowance == budget || n.ramp == budget }
+
+// stop ends the flows that a budget no longer permits.
+func (f *fluid) stop(i int) {
 	b := &f.budgets[i]
-	var rate [2]float64 // messages per second: of all runs, of marketing
-	f.over(func(n *flowNumber) bool { return n.allowance == i || n.ramp == i }, func(r *flowRun, k int) {
-		if b.of(r.run.Marketing) <= least {
-			r.flow[k] = 0
-			r.by = byRamp
-			if f.numbers[r.numbers[k]].allowance == i {
-				r.by = byAllowance
-			}
+	f.over(func(n *flowNumber) bool { return n.uses(i) }, func(r *flowRun, k int) {
+		if b.of(r.run.Marketing) > least {
 			return
 		}
+		r.flow[k], r.by = 0, byRamp
+		if f.numbers[r.numbers[k]].allowance == i {
+			r.by = byAllowance
+		}
+	})
+}
+
+// spend tells when a budget is used up at the rates that flow.
+func (f *fluid) spend(i int, until func(at float64)) {
+	b := &f.budgets[i]
+	var all, marketing float64 // messages per second
+	f.over(func(n *flowNumber) bool { return n.uses(i) }, func(r *flowRun, k int) {
 		part := f.sent
 		if f.numbers[r.numbers[k]].allowance == i {
 			part = f.kept
 		}
-		rate[0] += r.flow[k] * part
+		all += r.flow[k] * part
 		if r.run.Marketing {
-			rate[1] += r.flow[k] * part
+			marketing += r.flow[k] * part
 		}
 	})
-	if rate[0] > 0 {
-		until(f.t + math.Max(b.left/rate[0], tiny))
-		if rate[1] > 0 {
-			until(f.t + math.Max(b.of(true)/rate[0], tiny))
-		}
+	if all > 0 {
+		until(f.t + math.Max(b.left/all, tiny))
+	}
+	if marketing > 0 {
+		until(f.t + math.Max(b.of(true)/all, tiny))
 	}
 }
 

@@ -50,6 +50,9 @@ forecast as if it were launched now, with its list; a run from where it is. Noth
 		var f forecast
 		var err error
 		if isCampaignFile(args[0]) {
+			if err := oneCampaign(cmd, args); err != nil {
+				return usage(err)
+			}
 			f, err = p.forecastCampaign(cmd.Context(), args[0], list)
 		} else {
 			if list != "" {
@@ -79,9 +82,6 @@ func isCampaignFile(arg string) bool {
 
 // forecastCampaign forecasts a campaign as if it were launched now.
 func (p *program) forecastCampaign(ctx context.Context, file, list string) (f forecast, err error) {
-	if err := oneCampaign(p.root(), []string{file}); err != nil {
-		return forecast{}, usage(err)
-	}
 	found, err := p.check(ctx, file, checkFlags{list: list})
 	if err != nil {
 		return forecast{}, err
@@ -119,7 +119,11 @@ func (p *program) forecastCampaign(ctx context.Context, file, list string) (f fo
 	if r.Groups, err = plan.Blocks(def, found.Zones); err != nil {
 		return forecast{}, err
 	}
-	return forecast{Forecast: o.Forecast(o.Add(r)), Assumed: o.Assumed, Note: "as if it were launched now"}, nil
+	i, err := o.Add(ctx, r)
+	if err != nil {
+		return forecast{}, err
+	}
+	return forecast{Forecast: o.Forecast(i), Assumed: o.Assumed, Note: "as if it were launched now"}, nil
 }
 
 // forecastRun forecasts a run of the ledger.

@@ -116,3 +116,35 @@ func TestACurveFitsAScreen(t *testing.T) {
 		t.Errorf("one day: got %v, want 11 lines, the last one from 18:00 on", rows)
 	}
 }
+
+func TestForecastKnowsWhatIsLeftOfThePlan(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.env["CAMPAIGND_PLAN_MONTHLY_MESSAGES"] = "25"
+	d.write("campaignd.yaml", "numbers: {conn_1: {ramp: {start: 10, step: 5, ceiling: 100}}}\n")
+	out := d.want(0, "forecast", d.path("c.yaml"), "--config", d.path("campaignd.yaml")).stdout
+	wantIn(t, "forecast", out, "ramp used up at ", "row 11 waits", "allowance used up at ", "row 26 waits")
+	var f forecast
+	if err := json.Unmarshal([]byte(d.want(0, "forecast", d.path("c.yaml"), "-o", "json").stdout), &f); err != nil {
+		t.Fatal(err)
+	}
+	if now := time.Now().UTC(); f.Finish.UTC().Month() == now.Month() || f.Hours[0].Messages != 25 || f.LimitedBy != "allowance" {
+		t.Errorf("forecast: got done at %v, %+v, want 25 messages this month and the rest in the next", f.Finish, f.Hours[0])
+	}
+}
+
+func TestWhySaysWhatANumberAndARecipientWaitFor(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.want(0, "run", d.path("c.yaml"))
+	to := strings.Split(listOf(1), "\n")[1]
+	to = strings.Split(to, ",")[0]
+	wantIn(t, "why of a recipient", d.want(0, "why", "latest", "--to", to).stdout, "orders-1: row 1 is ")
+	wantIn(t, "why of a recipient as JSON", d.want(0, "why", "latest", "--to", to, "-o", "json").stdout, `"limited_by": "none"`)
+	wantIn(t, "why of a stranger", d.want(2, "why", "latest", "--to", "+4915100000000").stderr, "has no row for +4915100000000")
+	wantIn(t, "why of no number", d.want(2, "why", "latest", "--to", "me").stderr, "is no phone number")
+	d.write("campaignd.yaml", "numbers: {conn_1: {rate: 80}}\n")
+	wantIn(t, "why of a connection", d.want(0, "why", "conn_1", "--config", d.path("campaignd.yaml")).stdout, "conn_1 has nothing to send")
+	wantIn(t, "why of a connection as JSON", d.want(0, "why", "conn_1", "--config", d.path("campaignd.yaml"), "-o", "json").stdout, `"runs": []`)
+	wantIn(t, "why of what is no run", d.want(2, "why", "conn_1").stderr, "conn_1")
+}

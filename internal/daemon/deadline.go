@@ -26,7 +26,11 @@ func CheckDeadline(ctx context.Context, cfg *Config, l campaign.Ledger, def *cam
 	if r.Groups, err = plan.Blocks(def, p.Zones); err != nil {
 		return err
 	}
-	f := o.Forecast(o.Add(r))
+	i, err := o.Add(ctx, r)
+	if err != nil {
+		return err
+	}
+	f := o.Forecast(i)
 	if f.DeadlineHolds {
 		return nil
 	}

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/throttle"
 )
 
 // Outlook is what forecasts start from: the unfinished runs of a ledger and their numbers.
@@ -18,6 +20,8 @@ type Outlook struct {
 	Assumed []string `json:"assumed,omitempty"`
 
 	directory *directory
+	quotas    *quotas
+	ramps     map[string]campaign.RampState
 	holds     []campaign.Hold
 	tiers     map[string]int64 // by connection, as the service tells
 }
@@ -32,10 +36,14 @@ func NewOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, now time.Ti
 	o.Now = now
 	o.Past = defaultPast()
 	o.ask(ctx, cfg)
+	o.quotas = newQuotas(cfg, o.directory, l, slog.New(slog.DiscardHandler))
 	if l == nil {
 		return o, nil
 	}
 	var err error
+	if o.ramps, err = l.Ramps(ctx); err != nil {
+		return nil, fmt.Errorf("read the ramps: %w", err)
+	}
 	if o.holds, err = l.Holds(ctx, false); err != nil {
 		return nil, fmt.Errorf("read the holds: %w", err)
 	}
@@ -110,7 +118,7 @@ func (o *Outlook) AddRun(ctx context.Context, l campaign.Ledger, run campaign.Ru
 		return 0, err
 	}
 	o.hold(&r, run)
-	return o.Add(r), nil
+	return o.Add(ctx, r)
 }
 
 // hold notes until when the run is held on every connection.
@@ -129,12 +137,12 @@ func (o *Outlook) ends(h campaign.Hold) time.Time {
 }
 
 // Add adds a run, and the numbers that it names, and returns its index.
-func (o *Outlook) Add(r plan.Run) int {
+func (o *Outlook) Add(ctx context.Context, r plan.Run) (int, error) {
 	for _, id := range r.Numbers {
 		if slices.ContainsFunc(o.Numbers, func(n plan.Number) bool { return n.ID == id }) {
 			continue
 		}
-		n := plan.Number{ID: id, Pace: o.directory.pace(id)}
+		n := plan.Number{ID: id, Pace: o.directory.pace(id), Quality: o.directory.qualityOf(id)}
 		if n.Pace <= 0 {
 			n.Pace = o.directory.assumedPace(id)
 			o.Assumed = append(o.Assumed, id)
@@ -149,10 +157,48 @@ func (o *Outlook) Add(r plan.Run) int {
 				o.Tiers = append(o.Tiers, plan.Tier{Name: n.Tier, Limit: limit})
 			}
 		}
+		if err := o.addQuotas(ctx, &n, origin.Company); err != nil {
+			return 0, err
+		}
 		o.Numbers = append(o.Numbers, n)
 	}
 	o.Runs = append(o.Runs, r)
-	return len(o.Runs) - 1
+	return len(o.Runs) - 1, nil
+}
+
+// addQuotas adds the allowance and the warm-up of a number, with what is used of them.
+func (o *Outlook) addQuotas(ctx context.Context, n *plan.Number, company string) error {
+	spent := func(key string, from time.Time) (int64, error) {
+		if o.quotas.ledger == nil {
+			return 0, nil
+		}
+		used, err := o.quotas.spent(ctx, throttle.Quota{Key: key, From: from})
+		if err != nil {
+			return 0, fmt.Errorf("count what was sent: %w", err)
+		}
+		return used, nil
+	}
+	if a := o.quotas.plan; a.Messages > 0 {
+		n.Allowance = planKey + company
+		if !slices.ContainsFunc(o.Allowances, func(q plan.Quota) bool { return q.Name == n.Allowance }) {
+			from, _ := a.Period(o.Now)
+			used, err := spent(n.Allowance, from)
+			if err != nil {
+				return err
+			}
+			o.Allowances = append(o.Allowances, plan.Quota{Name: n.Allowance, Allowance: a, Used: used})
+		}
+	}
+	if own := o.directory.cfg.Numbers[n.ID].Ramp; own != nil {
+		ramp, state := own.plan(), o.ramps[n.ID]
+		from, _ := plan.RampPeriod(o.Now)
+		used, err := spent(rampKey+n.ID, from)
+		if err != nil {
+			return err
+		}
+		n.Ramp, n.RampState, n.Ramped = &ramp, ramp.Next(state, max(plan.RampDay(o.Now), state.Day), n.Quality, true), used
+	}
+	return nil
 }
 
 // remembered is how many ended runs a forecast looks back at.
