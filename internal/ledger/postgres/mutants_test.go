@@ -190,6 +190,14 @@ func TestEachMutationShows(t *testing.T) {
 			s, err := l.Sweep(t.Context(), time.Now())
 			return err == nil && s.Adopted == 0
 		},
+		"tier_not_refunded": func(t *testing.T, l *Ledger) bool {
+			place, _ := ledgertest.KeptOfARefusal(t, l)
+			return place
+		},
+		"contact_not_refunded": func(t *testing.T, l *Ledger) bool {
+			_, contact := ledgertest.KeptOfARefusal(t, l)
+			return contact
+		},
 		"no_intent": func(t *testing.T, l *Ledger) bool {
 			r := ledgertest.Load(t, l, 1)
 			g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ledgertest.ClaimAll(t, l, r.No)[0], Connection: "conn_1", To: 1}})
