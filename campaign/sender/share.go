@@ -186,7 +186,8 @@ func (p *planner) choose(lots []*lot, now time.Time, n, most int) {
 	for _, l := range lots {
 		l.tag = max(p.tags[l.run], p.virtual)
 		own := l.run.ownRate()
-		if own > 0 {
+		if own > 0 { // its part of the queue may have been full meanwhile, which is no idle time
+			l.tag = max(p.tags[l.run], p.virtual-throttle.Horizon.Seconds())
 			l.room = min(l.room, p.capacity(l.run, most), p.e.o.GroupMax)
 		}
 		if now.Before(p.shareUsed[l.run]) {
