@@ -137,7 +137,7 @@ type Limits struct {
 // Policies are the choices about doubts and about care. Members that this version does not execute
 // are refused (notExecuted).
 type Policies struct {
-	// OnUncertain is hold (the default) or resend; evidence is not executed.
+	// OnUncertain is hold (the default), evidence or resend.
 	OnUncertain OnUncertain `yaml:"on_uncertain,omitempty" json:"on_uncertain,omitempty"`
 	// DoubtWindow is how long a webhook may still settle a doubt, counted while webhooks are taken; default 40m.
 	DoubtWindow  Duration        `yaml:"doubt_window,omitempty" json:"doubt_window,omitempty"`

@@ -169,6 +169,9 @@ type SendLedger interface {
 	// makes them unknown, UncertainResend deferred with the flag maybe_duplicate. Rows with NoResend
 	// always become unknown. It returns how many.
 	Resolve(ctx context.Context, l Lease, began Span, p OnUncertain) (int, error)
+	// Heard reports whether a status has come of a message over the connection that was accepted at since
+	// or later. It looks at the 64 newest segments of the connection.
+	Heard(ctx context.Context, connection string, since time.Time) (bool, error)
 	// Drop turns everything of the segment that is queued (at or above the mark, or deferred) into
 	// skipped(reason). For OverLimit it leaves what the budget has counted: deferred deliveries that
 	// were granted and not given back. It returns how many.

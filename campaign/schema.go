@@ -186,8 +186,8 @@ func schemaNotes() []note {
 			examples: []any{"6h"}},
 		{path: "policies", text: "What to do about doubts, and whether to wait for approval."},
 		{path: "policies.on_uncertain",
-			text: "What happens to a message that may or may not have been sent: hold (ends as unknown) or resend (may duplicate). " +
-				"This version refuses evidence.",
+			text: "What happens to a message that may or may not have been sent: hold (ends as unknown), resend (may duplicate), or " +
+				"evidence (sent again only when a webhook of a later message over the same number has come; else as hold).",
 			oneOf: uncertain(),
 			more:  func(s *jsonschema.Schema) { s.Default = string(UncertainHold) }},
 		{path: "policies.doubt_window", text: "How long a webhook may still settle a doubt, counted while webhooks are taken.",

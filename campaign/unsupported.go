@@ -20,9 +20,4 @@ func (s *source) checkExecuted(d *Definition) {
 			s.at(u.path, "not executed by this version", u.instead)
 		}
 	}
-	if d.Policies.OnUncertain == UncertainEvidence {
-		s.at("policies.on_uncertain",
-			"evidence is not executed by this version",
-			"use hold (default: ends as unknown, sent to nobody twice) or resend (may duplicate)")
-	}
 }

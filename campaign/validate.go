@@ -42,7 +42,9 @@ func overlaps() []string    { return []string{OverlapSkip, OverlapQueue, Overlap
 func encodings() []string   { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
 func validations() []string { return []string{"valid", "possible", "none"} }
 func capActions() []string  { return []string{CapSkip, CapDefer} }
-func uncertain() []string   { return []string{string(UncertainHold), string(UncertainResend)} }
+func uncertain() []string {
+	return []string{string(UncertainHold), string(UncertainEvidence), string(UncertainResend)}
+}
 
 // checkDefinition adds everything that is wrong with the values of a definition of the right shape.
 func (s *source) checkDefinition(d *Definition) {
@@ -59,9 +61,7 @@ func (s *source) checkDefinition(d *Definition) {
 	}
 	s.checkWindow(d.Window)
 	s.checkLimits(&d.Limits)
-	if d.Policies.OnUncertain != UncertainEvidence { // checkExecuted refuses evidence
-		s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
-	}
+	s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
 	s.checkFollowUp(d.Policies.FollowUp)
 	s.checkCanary(d.Policies.Canary)
 	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)

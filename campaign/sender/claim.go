@@ -131,14 +131,18 @@ func (p *planner) resolve(ctx context.Context, r *run, l campaign.Lease, now tim
 		return err
 	}
 	for _, began := range listening.Over(r.doubtWindow) {
-		n, err := p.e.ledger.Resolve(ctx, l, began, r.policy)
+		policy, err := p.evident(ctx, r.policy, l.Connection, began)
+		if err != nil {
+			return err
+		}
+		n, err := p.e.ledger.Resolve(ctx, l, began, policy)
 		switch {
 		case errors.Is(err, campaign.ErrFenced):
 			return nil
 		case err != nil:
 			return fmt.Errorf("resolve doubts: %w", err)
 		case n > 0:
-			p.e.o.Log.Info("doubt window is over", "run", r.id, "deliveries", n, "policy", r.policy)
+			p.e.o.Log.Info("doubt window is over", "run", r.id, "deliveries", n, "policy", policy)
 		}
 	}
 	return nil

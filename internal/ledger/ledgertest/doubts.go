@@ -8,6 +8,32 @@ import (
 
 // doubtPromises are about when a delivery may have been sent: it adopts messages of that time only.
 var doubtPromises = []promise{
+	{"EvidenceIsAStatusOfALaterMessage", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 3)
+		heard := func(connection string, since int) bool {
+			f.Helper()
+			ok, err := f.l.Heard(f.ctx, connection, at(since))
+			f.ok(err)
+			return ok
+		}
+		accepted := acceptance(l, 1)
+		accepted.At = at(60)
+		f.record(acceptance(l, 0), accepted)
+		if heard("conn_1", 0) {
+			f.Error("heard before a status came, want not")
+		}
+		f.apply(campaign.StatusEvent{MessageID: accepted.MessageID, Connection: "conn_1", Status: campaign.Sent, At: at(61), ReceivedAt: at(61)})
+		for since, want := range map[int]bool{0: true, 60: true, 61: false} {
+			if got := heard("conn_1", since); got != want {
+				f.Errorf("a status of a message accepted at 60: heard since %d is %v, want %v", since, got, want)
+			}
+		}
+		if heard("conn_2", 0) {
+			f.Error("heard of a connection that sent nothing, want not")
+		}
+	}},
 	{"AResendGivenBackKeepsItsFirstIntent", func(f *fixture) {
 		r, l := f.resendGivenBack()
 		f.sentRetry(l, 1, 0, 2)

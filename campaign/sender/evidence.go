@@ -1,0 +1,34 @@
+package sender
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/mutant"
+)
+
+// evidenceMargin is how much later than the beginning of a doubt a message must have been accepted, so
+// that it was posted after the doubtful one: the time of a request.
+const evidenceMargin = 10 * time.Second
+
+// evident is what becomes of the doubts of a connection whose window is over. The policy evidence sends
+// them again when a webhook was taken of a message posted after all of them: then webhooks do come, and
+// theirs did not. Otherwise they become unknown.
+func (p *planner) evident(ctx context.Context, policy campaign.OnUncertain, connection string, began campaign.Span) (campaign.OnUncertain, error) {
+	if policy != campaign.UncertainEvidence {
+		return policy, nil
+	}
+	heard := mutant.On("evidence_ignored")
+	if !heard && connection != "" {
+		var err error
+		if heard, err = p.e.ledger.Heard(ctx, connection, began.Until.Add(evidenceMargin)); err != nil {
+			return policy, fmt.Errorf("look for evidence: %w", err)
+		}
+	}
+	if heard {
+		return campaign.UncertainResend, nil
+	}
+	return campaign.UncertainHold, nil
+}
