@@ -68,8 +68,13 @@ func BenchmarkImport(b *testing.B) {
 }
 
 func BenchmarkIntendRecord(b *testing.B) {
-	for _, group := range []int64{64, 256} {
-		b.Run(fmt.Sprintf("G=%d", group), func(b *testing.B) {
+	// G of each is the deliveries of an intent; people: with a tier and a frequency cap.
+	for _, c := range []struct {
+		group  int64
+		people bool
+	}{{64, false}, {64, true}, {256, false}, {256, true}} {
+		group := c.group
+		b.Run(fmt.Sprintf("G=%d,people=%v", group, c.people), func(b *testing.B) {
 			l := openTest(b, ledger.Options{})
 			var leases []campaign.Lease
 			var from, sent int64
@@ -84,6 +89,10 @@ func BenchmarkIntendRecord(b *testing.B) {
 				rs := ledgertest.Acceptances(s, from, from+group)
 				m.start()
 				in := []campaign.Intent{{Lease: s, Connection: "conn_1", From: from, To: from + group}}
+				if c.people {
+					in[0].Tier = campaign.Tier{Portfolio: "main", Places: 1e9}
+					in[0].Cap = &campaign.FrequencyLimit{Messages: 1000, Per: campaign.Duration(24 * time.Hour)}
+				}
 				if _, err := l.Intend(context.Background(), in); err != nil {
 					b.Fatal(err)
 				}
