@@ -121,14 +121,18 @@ type WhyRow struct {
 	Connection string    `json:"connection,omitempty"`
 	Until      time.Time `json:"until,omitzero"`
 	// Ahead is how many rows of its segment go before it.
-	Ahead    int64  `json:"ahead"`
-	Sentence string `json:"sentence"`
+	Ahead int64 `json:"ahead"`
+	// Suppressions are the entries of the suppression list that skip the row now. None: the row is not
+	// skipped for its number, or the entry that skipped it was removed since.
+	Suppressions []WhySuppression `json:"suppressions,omitempty"`
+	Sentence     string           `json:"sentence"`
 }
 
 // WhyRowLedger is the part of the ledger that ExplainRecipient reads.
 type WhyRowLedger interface {
 	WhyLedger
 	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]
+	Suppressions(ctx context.Context) iter.Seq2[Suppression, error]
 }
 
 // ExplainRecipient says what the row of a recipient waits for at now. key is recipients.Key of the
@@ -159,7 +163,13 @@ func ExplainRecipient(ctx context.Context, l WhyRowLedger, run Run, h WhyHolds, 
 	if err != nil {
 		return WhyRow{}, false, fmt.Errorf("read the segments of %s: %w", run.ID(), err)
 	}
-	return w.row(run, line, segments), true, nil
+	r := w.row(run, line, segments)
+	if scope, of := suppressedBy[SkipReason(line.Reason)]; of && line.Status == Skipped {
+		if err := r.suppressed(ctx, l, key, scope, now); err != nil {
+			return WhyRow{}, false, err
+		}
+	}
+	return r, true, nil
 }
 
 // row says what a row waits for.

@@ -12,7 +12,18 @@ import (
 // queued is a ledger of one run with so many queued rows in segments of ten.
 type queued struct {
 	held
-	lines []Line
+	lines      []Line
+	suppressed []Suppression
+}
+
+func (q queued) Suppressions(context.Context) iter.Seq2[Suppression, error] {
+	return func(yield func(Suppression, error) bool) {
+		for _, s := range q.suppressed {
+			if !yield(s, q.err("suppressions")) {
+				return
+			}
+		}
+	}
 }
 
 func (q queued) Lines(context.Context, RunNo) iter.Seq2[Line, error] {
@@ -102,6 +113,44 @@ func TestWhySaysWhatARecipientWaitsFor(t *testing.T) {
 	q.fails = "lines"
 	if _, _, err := ExplainRecipient(t.Context(), q, Run{No: 1, State: Running}, WhyHolds{}, 100, now); err == nil {
 		t.Error("a ledger that cannot be read: got nil, want an error")
+	}
+}
+
+func TestWhySaysWhoseOptOutSkipsARecipient(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	entry := func(key int64, scope Scope, source, company string) Suppression {
+		return NewSuppression(key, "", scope, source, now.Add(-time.Hour)).OfCompany(company)
+	}
+	old := entry(103, ScopeUnreachable, "refused:131026", "")
+	old.Until = now
+	q := queued{suppressed: []Suppression{entry(100, ScopeAll, "import", ""), entry(101, ScopeMarketing, "stop", ""),
+		entry(101, ScopeMarketing, "button", "co_1"), entry(102, ScopeUnreachable, "failed:131026", ""), old}}
+	line := func(seq int64, reason SkipReason) Line {
+		return Line{Delivery: Delivery{Seq: seq, Row: seq + 1, Key: 100 + seq}, Status: Skipped, Reason: string(reason)}
+	}
+	q.lines = []Line{line(0, Suppressed), line(1, OptedOut), line(2, Unreachable), line(3, Unreachable), line(4, Duplicate)}
+	const since = " since 2026-11-21 04:00:00 UTC, source "
+	for key, want := range map[int64]string{
+		100: "row 1 is skipped (suppressed): on the suppression list for all companies (all)" + since + "import",
+		101: "row 2 is skipped (opted_out): on the suppression list for all companies (marketing)" + since +
+			"stop; on the suppression list for company co_1 alone (marketing)" + since + "button",
+		102: "row 3 is skipped (unreachable): on the suppression list for all companies (unreachable)" + since +
+			"failed:131026, until 2027-02-19 04:00:00 UTC",
+		103: "row 4 is skipped (unreachable): its entry was removed from the suppression list since",
+		104: "row 5 is skipped (duplicate)",
+	} {
+		w, found, err := ExplainRecipient(t.Context(), q, Run{No: 1, State: Finished}, WhyHolds{}, key, now)
+		if err != nil || !found || w.Sentence != want {
+			t.Errorf("%d: got %q (found: %v, %v), want %q", key, w.Sentence, found, err, want)
+		}
+	}
+	if w, _, err := ExplainRecipient(t.Context(), q, Run{No: 1, State: Finished}, WhyHolds{}, 101, now); err != nil ||
+		len(w.Suppressions) != 2 || w.Suppressions[1].Company != "co_1" || w.Suppressions[1].Source != "button" {
+		t.Errorf("entries of the opt-out: got %+v (%v), want 2, the last of co_1 by button", w.Suppressions, err)
+	}
+	q.fails = "suppressions"
+	if _, _, err := ExplainRecipient(t.Context(), q, Run{No: 1, State: Finished}, WhyHolds{}, 101, now); err == nil {
+		t.Error("a list that cannot be read: got nil, want an error")
 	}
 }
 

@@ -143,6 +143,10 @@ func TestWhySaysWhatANumberAndARecipientWaitFor(t *testing.T) {
 	wantIn(t, "why of a recipient as JSON", d.want(0, "why", "latest", "--to", to, "-o", "json").stdout, `"limited_by": "none"`)
 	wantIn(t, "why of a stranger", d.want(2, "why", "latest", "--to", "+4915100000000").stderr, "has no row for +4915100000000")
 	wantIn(t, "why of no number", d.want(2, "why", "latest", "--to", "me").stderr, "is no phone number")
+	d.want(0, "suppressions", "add", to, "--scope", "all")
+	d.want(0, "run", d.path("c.yaml"), "--new")
+	wantIn(t, "why of a suppressed recipient", d.want(0, "why", "latest", "--to", to).stdout,
+		"for all companies (all) since ", ", source operator\n")
 	d.write("campaignd.yaml", "numbers: {conn_1: {rate: 80}}\n")
 	wantIn(t, "why of a connection", d.want(0, "why", "conn_1", "--config", d.path("campaignd.yaml")).stdout, "conn_1 has nothing to send")
 	wantIn(t, "why of a connection as JSON", d.want(0, "why", "conn_1", "--config", d.path("campaignd.yaml"), "-o", "json").stdout, `"runs": []`)
