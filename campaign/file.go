@@ -47,6 +47,7 @@ func (s *source) definition() (*Definition, error) {
 	if err := s.err(); err != nil {
 		return nil, err
 	}
+	s.checkCanary(d.Policies.Canary) // before the default of max_failed, which would hide a 0
 	d.setDefaults()
 	s.checkDefinition(d)
 	s.checkExecuted(d)

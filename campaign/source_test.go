@@ -94,7 +94,7 @@ func TestAWrongTypeIsNamedWithTheRightOne(t *testing.T) {
 		"name":                  {"text", []string{"text", "|\n  text"}, true},
 		"limits.rate":           {"a number", []string{"1", "1.5"}, false},
 		"limits.max_messages":   {"a whole number", []string{"1"}, false},
-		"policies.approval":     {"true or false", []string{"true"}, false},
+		"policies.approval":     {"true, false, or a number of recipients", []string{"true", "1"}, false},
 		"policies.doubt_window": {"a duration such as 15m, 24h or 7d", []string{"text"}, false},
 		"connections":           {"a list", []string{"[a]"}, false},
 		"limits":                {"keys with values", []string{"{a: b}", "\n  a: b"}, false},

@@ -63,7 +63,6 @@ func (s *source) checkDefinition(d *Definition) {
 	s.checkLimits(&d.Limits)
 	s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
 	s.checkFollowUp(d.Policies.FollowUp)
-	s.checkCanary(d.Policies.Canary)
 	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)
 	if c := d.Policies.FrequencyCap; c != nil {
 		if c.Messages < 1 || c.Messages > maxCapMessages {
@@ -199,7 +198,9 @@ func (s *source) checkCanary(c *Canary) {
 		s.at("policies.canary.max_failed", fmt.Sprintf("%g; want a share above 0, at most 1", c.MaxFailed),
 			"a share below 1 / count lets none fail")
 	}
-	s.between("policies.canary.wait", c.Wait, time.Second, 72*time.Hour)
+	if s.places["policies.canary.wait"] != nil {
+		s.between("policies.canary.wait", c.Wait, time.Second, 72*time.Hour)
+	}
 }
 
 func (s *source) checkLimits(l *Limits) {

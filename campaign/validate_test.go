@@ -126,7 +126,7 @@ func TestValuesOfAFileAreHeldToTheirBounds(t *testing.T) {
 		{minimal + "policies: {doubt_window: 999ms}\n", "policies.doubt_window: 999ms is out of bounds: want 1s to 72h"},
 		{minimal + "policies: {doubt_window: 72h1ms}\n", "policies.doubt_window: 72h1ms is out of bounds"},
 		{minimal + "policies: {on_uncertain: holt}\n",
-			`policies.on_uncertain: "holt" is not known; did you mean "hold"? want one of hold, resend`},
+			`policies.on_uncertain: "holt" is not known; did you mean "hold"? want one of hold, evidence, resend`},
 		{minimal + "limits: {not_after: 999ms}\n", "limits.not_after: 999ms is out of bounds: want 1s to 2160h"},
 		{minimal + "limits: {not_after: 90d1ms}\n", "limits.not_after: 2160h1ms is out of bounds"},
 		{minimal + "limits: {max_messages: -1}\n", "limits.max_messages: -1; want a number above 0; remove it for no limit"},

@@ -91,8 +91,8 @@ func (p *program) whyRecipient(ctx context.Context, l campaign.Ledger, r campaig
 	return err
 }
 
-// whyNumber says what limits a connection, if arg is one: of the configuration, or of a run that is
-// not finished and no run's id. It returns nil if arg is none.
+// whyNumber says what limits a connection, if arg is one: of the configuration, or of an unfinished
+// or recent run, and no id of a run. It returns nil if arg is none.
 func (p *program) whyNumber(ctx context.Context, arg string) (_ *campaign.WhyNumber, err error) {
 	configured := false
 	if c, err := p.load(); err == nil {
@@ -106,18 +106,15 @@ func (p *program) whyNumber(ctx context.Context, arg string) (_ *campaign.WhyNum
 		return nil, err
 	}
 	defer closing(l, &err)
-	stored, err := l.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	runs, err := runsOver(ctx, l, arg, campaign.RunFilter{Unfinished: true})
 	if err != nil {
 		return nil, err
 	}
-	var runs []campaign.Run
-	for _, r := range stored {
-		if def, err := campaign.ParseStored(r.ID(), r.Definition); err == nil && slices.Contains(def.Connections, arg) {
-			runs = append(runs, r)
-		}
-	}
 	if len(runs) == 0 && !configured {
-		return nil, nil
+		ended, err := runsOver(ctx, l, arg, campaign.RunFilter{Limit: 100})
+		if err != nil || len(ended) == 0 {
+			return nil, err
+		}
 	}
 	h, err := whyHolds(ctx, l, c)
 	if err != nil {
@@ -125,6 +122,17 @@ func (p *program) whyNumber(ctx context.Context, arg string) (_ *campaign.WhyNum
 	}
 	n, err := campaign.ExplainNumber(ctx, l, arg, runs, h, time.Now())
 	return &n, err
+}
+
+// runsOver are the runs of the filter that are sent over a connection.
+func runsOver(ctx context.Context, l campaign.Ledger, connection string, f campaign.RunFilter) (over []campaign.Run, err error) {
+	stored, err := l.Runs(ctx, f)
+	for _, r := range stored {
+		if def, err := campaign.ParseStored(r.ID(), r.Definition); err == nil && slices.Contains(def.Connections, connection) {
+			over = append(over, r)
+		}
+	}
+	return over, err
 }
 
 func (p *program) writeWhyNumber(n campaign.WhyNumber) error {
