@@ -65,7 +65,9 @@ func sender(order string) int {
 	return 0
 }
 
-// The promise itself: 1, 4 and 8 processes share a number of 20, 80 and 1,000 a second.
+// The promise itself: 1, 4 and 8 processes share a number of 20, 80 and 1,000 a second. They pace at
+// 0.95 of the limit, the highest factor that is a default (docs/limits.md#pace): what is left covers
+// Lateness and 30 ms by which a starved process misjudges Redis's clock.
 func TestRedisHoldsTheLimitOverProcesses(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -78,7 +80,7 @@ func TestRedisHoldsTheLimitOverProcesses(t *testing.T) {
 					t.Parallel()
 					var mean float64
 					var overslept time.Duration
-					want := 0.98 * limit
+					want := 0.95 * limit
 					for attempt := range 3 {
 						stop := throttletest.Watch()
 						sent := share(t, server.URL(0), fmt.Sprintf("conn_%d_%.0f_%d", processes, limit, attempt), want, processes,
