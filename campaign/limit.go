@@ -31,6 +31,13 @@ type Tier struct {
 	Places    int64  // 0: no limit
 }
 
+// Reached counts recipients whom a portfolio reached for the last time between From and To. Their
+// places are free 24 hours later.
+type Reached struct {
+	From, To time.Time
+	N        int64
+}
+
 // PairSpace is the least time between two messages to one recipient over one connection
 // (docs/limits.md#pair-limit).
 const PairSpace = 6 * time.Second
@@ -56,6 +63,9 @@ type LimitLedger interface {
 	// SetRamp moves the state of a number from one to another. It reports false if the stored state is
 	// not from; a zero from is none.
 	SetRamp(ctx context.Context, connection string, from, to RampState) (bool, error)
+	// Reached counts the recipients whom a portfolio with a tier reached after since, each at the last
+	// intent, by the hours of UTC and in the order of time.
+	Reached(ctx context.Context, portfolio string, since time.Time) ([]Reached, error)
 	// SetPlan stores the messages that the plan has in a month, and returns what was stored before; 0:
 	// nothing was.
 	SetPlan(ctx context.Context, messages int64) (before int64, err error)

@@ -53,8 +53,16 @@ func TestAForecastNamesTheLimitOfEachHour(t *testing.T) {
 		{"a tier that is used already", 100, func(s *plan.Situation) {
 			from := monday.Add(-22 * time.Hour)
 			s.Numbers[0].Tier = "p"
-			s.Tiers = []plan.Tier{{Name: "p", Limit: 150, Reached: []plan.Reached{{From: from, To: from.Add(time.Hour), N: 150}}}}
+			s.Tiers = []plan.Tier{{Name: "p", Limit: 150, Reached: []campaign.Reached{{From: from, To: from.Add(time.Hour), N: 150}}}}
 		}, 3*time.Hour + 0*time.Minute, "0ti 0ti 100th", "tier at row 1 after 0s"},
+		{"a tier whose places were used at once, and just now", 260, func(s *plan.Situation) {
+			s.Numbers[0].Tier = "p"
+			at := func(ago time.Duration, n int64) campaign.Reached {
+				return campaign.Reached{From: monday.Add(-ago), To: monday.Add(-ago), N: n}
+			}
+			s.Tiers = []plan.Tier{{Name: "p", Limit: 130, Reached: []campaign.Reached{at(22*time.Hour, 20),
+				at(22*time.Hour-500*time.Millisecond, 10), at(-time.Second, 50)}}}
+		}, 48*time.Hour + 30*time.Minute, "50ti 0ti 30ti 0ti 0ti", "tier at row 51 after 30m0s"},
 		{"recipients that the tier knows", 250, func(s *plan.Situation) {
 			s.Numbers[0].Tier, s.Tiers, s.Runs[0].Known = "p", []plan.Tier{{Name: "p", Limit: 150}}, 1
 		}, 150 * time.Minute, "100th 100th 50th", ""},

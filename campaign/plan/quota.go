@@ -8,6 +8,10 @@ import (
 // day is the time for which a recipient takes a place of a tier, in seconds.
 const day = 24 * 3600.0
 
+// shortest is the shortest time in which places become free, in seconds: people who were reached at
+// once become free over it.
+const shortest = 1.0
+
 // places are those of a tier as a fluid: what was reached at a rate becomes free at that rate.
 type places struct {
 	limit float64 // +Inf: unlimited
@@ -25,19 +29,27 @@ func newPlaces(t Tier, now time.Time) places {
 		p.limit = float64(t.Limit)
 	}
 	for _, r := range t.Reached {
-		from, to := r.From.Sub(now).Seconds()+day, r.To.Sub(now).Seconds()+day
+		// A clock that is ahead of now counts as now: later spans begin a day from now.
+		from, to := min(r.From.Sub(now).Seconds(), 0)+day, min(r.To.Sub(now).Seconds(), 0)+day
 		n := float64(r.N)
-		if to <= 0 || n <= 0 {
+		if to <= shortest || n <= 0 {
 			continue
-		}
-		if to-from < 1 {
-			to = from + 1
 		}
 		if from < 0 {
 			n, from = n*to/(to-from), 0
 		}
 		p.used += n
-		p.spans = append(p.spans, freeing{from, to, n / (to - from)})
+		last := len(p.spans) - 1
+		switch {
+		case to-from >= shortest:
+			p.spans = append(p.spans, freeing{from, to, n / (to - from)})
+		case last >= 0 && p.spans[last].to > to-shortest: // one span for both
+			s := &p.spans[last]
+			n += s.rate * (s.to - s.from)
+			s.to, s.rate = to, n/(to-s.from)
+		default:
+			p.spans = append(p.spans, freeing{to - shortest, to, n / shortest})
+		}
 	}
 	return p
 }

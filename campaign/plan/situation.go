@@ -3,6 +3,8 @@ package plan
 import (
 	"math"
 	"time"
+
+	"campaignd/campaign"
 )
 
 // Situation is what a forecast starts from: the numbers, the limits that they share, every run that
@@ -43,14 +45,7 @@ type Tier struct {
 	Name  string
 	Limit int64 // 0: unlimited
 	// Reached counts those of the last 24 hours, in the order of time and without overlap.
-	Reached []Reached
-}
-
-// Reached counts recipients that were reached for the last time between From and To. Their places
-// are free 24 hours later.
-type Reached struct {
-	From, To time.Time
-	N        int64
+	Reached []campaign.Reached
 }
 
 // Quota is an allowance, and how much of its month is used at Situation.Now.

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -23,7 +22,6 @@ type Outlook struct {
 	quotas    *quotas
 	ramps     map[string]campaign.RampState
 	holds     []campaign.Hold
-	tiers     map[string]int64 // by connection, as the service tells
 }
 
 // askNumbers is the longest time that a forecast waits for the service.
@@ -32,7 +30,7 @@ const askNumbers = 5 * time.Second
 // NewOutlook gathers what a forecast starts from at now. The service is asked for its numbers; a
 // service that does not answer is no error. l may be nil: then no run is known.
 func NewOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, now time.Time) (*Outlook, error) {
-	o := &Outlook{directory: newDirectory(cfg), tiers: map[string]int64{}}
+	o := &Outlook{directory: newDirectory(cfg)}
 	o.Now = now
 	o.Past = defaultPast()
 	o.ask(ctx, cfg)
@@ -75,18 +73,7 @@ func (o *Outlook) ask(ctx context.Context, cfg *Config) {
 	defer client.Close()
 	ctx, stop := context.WithTimeout(ctx, askNumbers)
 	defer stop()
-	if _, err := o.directory.refresh(ctx, client); err != nil {
-		return
-	}
-	health, err := client.Numbers(ctx)
-	if err != nil {
-		return
-	}
-	for _, h := range health {
-		if h.TierLimit > 0 {
-			o.tiers[h.ConnectionID] = h.TierLimit
-		}
-	}
+	_, _ = o.directory.refresh(ctx, client)
 }
 
 // addStored adds a run of the ledger. A run that its operator paused, or whose list is not imported,
@@ -151,11 +138,8 @@ func (o *Outlook) Add(ctx context.Context, r plan.Run) (int, error) {
 		if h, held := campaign.HeldBy(o.holds, origin, o.Now); held {
 			n.Held = o.ends(h)
 		}
-		if limit := cmp.Or(o.directory.cfg.Numbers[id].Tier, o.tiers[id]); limit > 0 {
-			n.Tier = cmp.Or(origin.Portfolio, "the portfolio of "+id)
-			if !slices.ContainsFunc(o.Tiers, func(t plan.Tier) bool { return t.Name == n.Tier }) {
-				o.Tiers = append(o.Tiers, plan.Tier{Name: n.Tier, Limit: limit})
-			}
+		if err := o.addTier(ctx, &n); err != nil {
+			return 0, err
 		}
 		if err := o.addQuotas(ctx, &n, origin.Company); err != nil {
 			return 0, err
@@ -164,6 +148,27 @@ func (o *Outlook) Add(ctx context.Context, r plan.Run) (int, error) {
 	}
 	o.Runs = append(o.Runs, r)
 	return len(o.Runs) - 1, nil
+}
+
+// addTier adds the tier of a number's portfolio, with the places that are taken.
+func (o *Outlook) addTier(ctx context.Context, n *plan.Number) error {
+	tier := o.directory.tier(n.ID)
+	if tier.Places == 0 {
+		return nil
+	}
+	n.Tier = tier.Portfolio
+	if slices.ContainsFunc(o.Tiers, func(t plan.Tier) bool { return t.Name == n.Tier }) {
+		return nil
+	}
+	own := plan.Tier{Name: n.Tier, Limit: tier.Places}
+	if o.quotas.ledger != nil {
+		var err error
+		if own.Reached, err = o.quotas.ledger.Reached(ctx, n.Tier, o.Now.Add(-24*time.Hour)); err != nil {
+			return fmt.Errorf("read whom %s has reached: %w", n.Tier, err)
+		}
+	}
+	o.Tiers = append(o.Tiers, own)
+	return nil
 }
 
 // addQuotas adds the allowance and the warm-up of a number, with what is used of them.

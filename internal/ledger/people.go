@@ -87,6 +87,14 @@ type Reached struct {
 	New       bool // it takes one more place
 }
 
+// ScanReached reads the first and the last time of an hour in which places were taken, and how many.
+func ScanReached(scan func(...any) error) (r campaign.Reached, err error) {
+	var from, to int64
+	err = scan(&from, &to, &r.N)
+	r.From, r.To = TimeOf(from), TimeOf(to)
+	return r, err
+}
+
 // Deferral queues a delivery again because of its recipient.
 type Deferral struct {
 	At  int64 // by the clock of this process, in milliseconds

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -37,6 +38,35 @@ var peopleClockPromises = []clockPromise{
 		f.grants(tiered(lb, 1, 4, 1), 1, campaign.LimitTier)
 		f.Pass(instant)
 		f.grants(tiered(lb, 1, 4, 1), 2, campaign.LimitTier)
+	}},
+	{"ReachedCountsThePlacesByTheHour", func(f *clockFixture) {
+		a, b := f.imported(6), f.imported(6)
+		la, lb := f.lease(a.No, long), f.lease(b.No, long)
+		start := f.Now()
+		f.grants(tiered(la, 0, 4, 9), 4, "")
+		f.Pass(2 * time.Hour)
+		other := tiered(lb, 2, 3, 9)
+		other.Tier.Portfolio = "other"
+		f.grants(tiered(lb, 0, 2, 9), 2, "") // they move to this hour
+		f.grants(other, 3, "")
+		f.grants(tiered(la, 4, 5, 9), 5, "")
+		var counts []int64
+		hours, err := f.l.Reached(f.ctx, "main", start.Add(-time.Minute))
+		f.ok(err)
+		for i, h := range hours {
+			counts = append(counts, h.N)
+			at := start.Add(time.Duration(i) * 2 * time.Hour)
+			if h.To.Before(h.From) || h.From.Sub(at).Abs() > 10*time.Second || h.To.Sub(at).Abs() > 10*time.Second {
+				f.Errorf("reached from %v to %v, want about %v", h.From, h.To, at)
+			}
+		}
+		if !slices.Equal(counts, []int64{2, 3}) {
+			f.Errorf("reached by the hour: %v, want [2 3]", counts)
+		}
+		f.Pass(time.Hour)
+		if last, err := f.l.Reached(f.ctx, "main", start.Add(time.Hour)); err != nil || len(last) != 1 || last[0].N != 3 {
+			f.Errorf("reached in the last hours: %v, %v; want 3 in one", last, err)
+		}
 	}},
 	{"ACapLooksBackForItsTime", func(f *clockFixture) {
 		a, b, c := f.imported(1), f.imported(1), f.imported(1)

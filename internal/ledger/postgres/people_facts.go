@@ -79,3 +79,11 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 		return nil
 	})
 }
+
+const sqlReachedSince = `SELECT min(at), max(at), count(*) FROM reach WHERE portfolio = $1 AND at > $2 GROUP BY at / 3600000 ORDER BY 1`
+
+// Reached implements campaign.LimitLedger.
+func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time) (all []campaign.Reached, err error) {
+	err = l.read(ctx, l.reports, list(&all, ledger.ScanReached, sqlReachedSince, plainText(portfolio), ledger.Millis(since)))
+	return all, err
+}

@@ -103,3 +103,15 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 }
 
 const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?) OR EXISTS (SELECT 1 FROM contact WHERE until <= ?)`
+
+const sqlReachedSince = `SELECT min(at), max(at), count(*) FROM reach WHERE portfolio = ? AND at > ? GROUP BY at / 3600000 ORDER BY 1`
+
+// Reached implements campaign.LimitLedger.
+func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time) (all []campaign.Reached, err error) {
+	err = l.read().each(ctx, sqlReachedSince, args(portfolio, ledger.Millis(since)), func(scan scanFunc) error {
+		r, err := ledger.ScanReached(scan)
+		all = append(all, r)
+		return err
+	})
+	return all, err
+}

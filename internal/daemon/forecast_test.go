@@ -1,0 +1,69 @@
+package daemon
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
+	"campaignd/internal/ledger/sqlite"
+)
+
+// stored makes a run of so many rows over conn_1, ready to be sent.
+func stored(t *testing.T, l campaign.Ledger, name string, rows int64) campaign.Run {
+	t.Helper()
+	source := fmt.Sprintf("name: %s\nconnections: [conn_1]\ntemplate: {name: a, language: en, category: UTILITY}\n", name)
+	r, err := l.CreateRun(t.Context(), campaign.Run{Campaign: name, ListHash: name, Definition: []byte(source), Wanted: campaign.WantRun})
+	if err == nil {
+		err = l.AppendRows(t.Context(), r.No, 0, ledgertest.Rows(0, rows), []campaign.Segment{{Run: r.No, Hi: rows}})
+	}
+	if err == nil {
+		err = l.FinishImport(t.Context(), r.No, rows, campaign.Ready)
+	}
+	if err == nil {
+		r, err = l.Run(t.Context(), r.No)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A live forecast counts the places of a tier that are taken already.
+func TestAForecastKnowsThePlacesThatAreTaken(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "f.db"), ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cfg := DefaultConfig()
+	cfg.Numbers = map[string]Number{"conn_1": {Rate: 1, Tier: 30, Portfolio: "main"}}
+	sent := stored(t, l, "sent", 20)
+	in := campaign.Intent{Lease: ledgertest.ClaimAll(t, l, sent.No)[0], Connection: "conn_1", To: 20,
+		Tier: campaign.Tier{Portfolio: "main", Places: 30}}
+	if g, err := l.Intend(t.Context(), []campaign.Intent{in}); err != nil || g[0].To != 20 {
+		t.Fatalf("intent: %+v, %v; want 20 rows", g, err)
+	}
+	run := stored(t, l, "next", 100)
+	now := time.Now().UTC()
+	o, err := NewOutlook(t.Context(), l, cfg, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := o.AddRun(t.Context(), l, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := o.Forecast(i)
+	if len(f.RunsOut) != 1 || f.RunsOut[0].LimitedBy != "tier" || f.RunsOut[0].Row != 11 || f.LimitedBy != "tier" {
+		t.Errorf("limited by %s, used up %+v; want the tier at row 11", f.LimitedBy, f.RunsOut)
+	}
+	// 10 now, and 30 on each of three days: the last of them needs places of the third.
+	if days := f.Finish.Sub(now).Hours() / 24; math.Abs(days-3) > 0.01 {
+		t.Errorf("done after %.3f days, want 3", days)
+	}
+}
