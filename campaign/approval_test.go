@@ -30,11 +30,14 @@ func TestApprovalIsForAllOrAboveANumber(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{
-		"0": "a.yaml:4:22: policies.approval: 0: want true, false, or a number", "-5": "policies.approval: -5: want true, false, or a number",
-		"'yes'": "policies.approval: want true, false, or a number of recipients, not text", "1.5": "policies.approval: want true, false, or a number",
-		"[]": "policies.approval: want true, false, or a number of recipients, not a list",
+		"0":     "a.yaml:4:22: policies.approval: 0: want true, false, or a number",
+		"-5":    "policies.approval: -5: want true, false, or a number",
+		"'yes'": "policies.approval: want true, false, or a number of recipients, not text",
+		"1.5":   "policies.approval: want true, false, or a number",
+		"[]":    "policies.approval: want true, false, or a number of recipients, not a list",
 	} {
-		if _, err := campaign.ParseDefinition("a.yaml", []byte(minimal+"policies: {approval: "+file+"}\n")); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := campaign.ParseDefinition("a.yaml", []byte(minimal+"policies: {approval: "+file+"}\n"))
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("approval: %s: got %v, want %s", file, err, want)
 		}
 	}

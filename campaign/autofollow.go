@@ -58,7 +58,9 @@ func FollowUpDue(run Run, def *Definition, runs map[RunNo]Run, now time.Time) bo
 
 // StartAutoFollowUp starts the follow-up that FollowUpDue wants. ok is false while it has to wait, or
 // when there is nobody to send to; why then says so.
-func StartAutoFollowUp(ctx context.Context, l FollowUpLedger, run Run, f *FollowUp, owner string) (followed FollowedUp, ok bool, why string, err error) {
+func StartAutoFollowUp(
+	ctx context.Context, l FollowUpLedger, run Run, f *FollowUp, owner string,
+) (followed FollowedUp, ok bool, why string, err error) {
 	followed, err = StartFollowUp(ctx, FollowUpInput{Ledger: l, Parent: run, Where: f.where(), Owner: owner, Automatic: true})
 	if errors.Is(err, ErrNobody) || errors.Is(err, ErrNotNow) {
 		return followed, false, err.Error(), nil

@@ -116,7 +116,8 @@ func JudgeCanary(ctx context.Context, l CanaryLedger, run Run, policy *Canary, o
 	}
 	if share := r.share(); share > policy.MaxFailed {
 		v.Sentence = fmt.Sprintf("%s of its canary failed, %.1f %% of the %d that were sent; at most %.1f %% may: %s; "+
-			"resume sends the other %d", spelling.Count(r.failed, "message", "messages"), 100*share, r.sent, 100*policy.MaxFailed, r.codes(), v.Waiting)
+			"resume sends the other %d",
+			spelling.Count(r.failed, "message", "messages"), 100*share, r.sent, 100*policy.MaxFailed, r.codes(), v.Waiting)
 		v.Paused, err = l.SetState(ctx, run.No, []State{Ready, Running}, Paused, PausedByCanary, v.Sentence)
 		return v, err
 	}

@@ -112,7 +112,9 @@ func TestACanaryIsChosenFromTheWholeList(t *testing.T) {
 // send claims all segments that can be claimed, and lets each message be accepted or fail.
 func sendCanary(t *testing.T, l campaign.Ledger, run campaign.Run, failed int) (n int) {
 	t.Helper()
-	leases, err := l.Claim(t.Context(), campaign.Claim{Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 100, Lease: time.Minute})
+	leases, err := l.Claim(t.Context(), campaign.Claim{
+		Owner: "a", Connection: "conn_1", Runs: []campaign.RunNo{run.No}, Max: 100, Lease: time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

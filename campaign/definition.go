@@ -134,8 +134,7 @@ type Limits struct {
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty"`
 }
 
-// Policies are the choices about doubts and about care. Members that this version does not execute
-// are refused (notExecuted).
+// Policies are the choices about doubts and about care.
 type Policies struct {
 	// OnUncertain is hold (the default), evidence or resend.
 	OnUncertain OnUncertain `yaml:"on_uncertain,omitempty" json:"on_uncertain,omitempty"`

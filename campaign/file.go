@@ -47,10 +47,8 @@ func (s *source) definition() (*Definition, error) {
 	if err := s.err(); err != nil {
 		return nil, err
 	}
-	s.checkCanary(d.Policies.Canary) // before the default of max_failed, which would hide a 0
-	d.setDefaults()
+	d.setDefaults(func(key string) bool { return s.places[key] != nil })
 	s.checkDefinition(d)
-	s.checkExecuted(d)
 	if err := s.err(); err != nil {
 		return nil, err
 	}
@@ -78,7 +76,8 @@ func LoadDefinition(path string) (*Definition, []byte, error) {
 	return d, src, nil
 }
 
-func (d *Definition) setDefaults() {
+// setDefaults fills in what the file does not have. given reports whether it has a key.
+func (d *Definition) setDefaults(given func(key string) bool) {
 	if d.Policies.OnUncertain == "" {
 		d.Policies.OnUncertain = UncertainHold
 	}
@@ -89,7 +88,10 @@ func (d *Definition) setDefaults() {
 		f.After, f.Max = cmp.Or(f.After, Duration(limitedWait)), cmp.Or(f.Max, 1)
 	}
 	if c := d.Policies.Canary; c != nil {
-		c.Wait, c.MaxFailed = cmp.Or(c.Wait, defaultCanaryWait), cmp.Or(c.MaxFailed, defaultMaxFailed)
+		c.Wait = cmp.Or(c.Wait, defaultCanaryWait)
+		if !given("policies.canary.max_failed") {
+			c.MaxFailed = defaultMaxFailed
+		}
 	}
 	if d.Schedule != nil {
 		if d.Schedule.Misfire == "" {

@@ -112,8 +112,8 @@ func TestLateWebhooksAreDueAfterAnOutage(t *testing.T) {
 			got[name] = fmt.Sprint("until ", due.Sub(minute(0)).Minutes())
 		}
 	}
-	want := map[string]string{"never down": "no", "down before": "no", "down since": "until 100", "down now": "until 606", "never up": "until 606", "down later": "no",
-		"all repeated": "no"}
+	want := map[string]string{"never down": "no", "down before": "no", "down since": "until 100",
+		"down now": "until 606", "never up": "until 606", "down later": "no", "all repeated": "no"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("late webhooks are due (-want +got):\n%s", diff)
 	}

@@ -14,7 +14,7 @@ const SchemaID = "https://campaignd.dev/schema/campaign.json"
 
 // Schema is the JSON Schema (draft 2020-12) of campaign files, indented. Editors complete and check
 // with it (# yaml-language-server: $schema=campaign.schema.json). It has names, types and closed
-// lists; ParseDefinition checks more. Keys that this version refuses are marked and accept nothing.
+// lists; ParseDefinition checks more.
 func Schema() ([]byte, error) {
 	r := &jsonschema.Reflector{
 		DoNotReference: true, ExpandedStruct: true, Anonymous: true, FieldNameTag: "yaml",
@@ -32,11 +32,6 @@ func Schema() ([]byte, error) {
 	s.ID, s.Title = SchemaID, "campaignd campaign"
 	s.Description = "A campaign: one approved template, a list of recipients, and how to send it. Durations are text: 15m, 24h, 7d."
 	s.Required = []string{"name", "connections", "template"} // not recipients: the list may come from --recipients
-	for _, u := range notExecuted() {
-		if err := refuse(s, u); err != nil {
-			return nil, err
-		}
-	}
 	for _, n := range schemaNotes() {
 		p, err := property(s, n.path)
 		if err != nil {
@@ -177,12 +172,14 @@ func schemaNotes() []note {
 		{path: "limits.not_after", text: "Time after the launch; rows that are still queued then are skipped (expired).", examples: []any{"48h"}},
 		{path: "limits.max_messages", text: "The most messages of a run; rows beyond are skipped (over_limit).", examples: []any{200000},
 			more: func(s *jsonschema.Schema) { s.Minimum = "1" }},
-		{path: "limits.weight", text: "Part of a number that the run gets beside other runs of it: one of weight 3 gets three times as much as one of weight 1.",
+		{path: "limits.weight",
+			text: "Part of a number that the run gets beside other runs of it: one of weight 3 gets three times as much as one of weight 1.",
 			more: func(s *jsonschema.Schema) {
 				s.Minimum, s.Maximum, s.Default = "1", json.Number(fmt.Sprint(maxWeight)), 1
 			}},
 		{path: "limits.deadline",
-			text:     "Time after the launch at which the run is to be done: it gets just enough of its numbers for that, the earliest deadline first.",
+			text: "Time after the launch at which the run is to be done: it gets just enough of its numbers for that, " +
+				"the earliest deadline first.",
 			examples: []any{"6h"}},
 		{path: "policies", text: "What to do about doubts, and whether to wait for approval."},
 		{path: "policies.on_uncertain",
@@ -224,7 +221,8 @@ func schemaNotes() []note {
 		{path: "policies.frequency_cap.action",
 			text:  "What becomes of a recipient who has got as many: skip (skipped, frequency_cap) or defer (sent when the cap allows).",
 			oneOf: capActions(), more: func(s *jsonschema.Schema) { s.Default = CapSkip }},
-		{path: "policies.approval", text: "Wait for `campaignd approve` after the import: true, or the number of recipients above which to wait."},
+		{path: "policies.approval",
+			text: "Wait for `campaignd approve` after the import: true, or the number of recipients above which to wait."},
 	}
 	for _, kind := range []string{"image", "video", "document"} {
 		path := "template.header." + kind
@@ -269,23 +267,6 @@ func property(s *jsonschema.Schema, path string) (*jsonschema.Schema, error) {
 		s = next
 	}
 	return s, nil
-}
-
-// refuse marks a property that this version refuses, so that an editor says what to do instead.
-func refuse(s *jsonschema.Schema, u unsupported) error {
-	at := strings.LastIndexByte(u.path, '.')
-	parent, err := property(s, u.path[:at])
-	if err != nil {
-		return err
-	}
-	if _, ok := parent.Properties.Get(u.path[at+1:]); !ok {
-		return fmt.Errorf("campaign schema: %s: no such property", u.path)
-	}
-	parent.Properties.Set(u.path[at+1:], &jsonschema.Schema{
-		Not: &jsonschema.Schema{}, Deprecated: true,
-		Description: "Refused by this version, which does not execute it. Instead: " + u.instead + ".",
-	})
-	return nil
 }
 
 func ptr(n uint64) *uint64 { return &n }

@@ -63,6 +63,7 @@ func (s *source) checkDefinition(d *Definition) {
 	s.checkLimits(&d.Limits)
 	s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
 	s.checkFollowUp(d.Policies.FollowUp)
+	s.checkCanary(d.Policies.Canary)
 	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)
 	if c := d.Policies.FrequencyCap; c != nil {
 		if c.Messages < 1 || c.Messages > maxCapMessages {
@@ -194,13 +195,11 @@ func (s *source) checkCanary(c *Canary) {
 	if c.Count < 1 || c.Count > maxCanary {
 		s.at("policies.canary.count", fmt.Sprintf("%d; want 1 to %d recipients", c.Count, int64(maxCanary)), "")
 	}
-	if s.places["policies.canary.max_failed"] != nil && !(c.MaxFailed > 0 && c.MaxFailed <= 1) { // also NaN
+	if !(c.MaxFailed > 0 && c.MaxFailed <= 1) { // also NaN
 		s.at("policies.canary.max_failed", fmt.Sprintf("%g; want a share above 0, at most 1", c.MaxFailed),
 			"a share below 1 / count lets none fail")
 	}
-	if s.places["policies.canary.wait"] != nil {
-		s.between("policies.canary.wait", c.Wait, time.Second, 72*time.Hour)
-	}
+	s.between("policies.canary.wait", c.Wait, time.Second, 72*time.Hour)
 }
 
 func (s *source) checkLimits(l *Limits) {

@@ -200,9 +200,12 @@ func TestWhyGivesAFinishOnlyWhileItIsSent(t *testing.T) {
 func TestWhyOffersAFollowUpItsOwnCommand(t *testing.T) {
 	w := Why{Totals: WhyTotals{Queued: 3}}
 	for run, want := range map[*Run]string{
-		{No: 4, Campaign: "sale", Parent: 3, State: Running, Wanted: WantRun}: "nobody is sending it: start `campaignd serve`, which sends follow-ups too",
-		{No: 4, Campaign: "sale", State: Running, Wanted: WantRun}:            "nobody is sending it: start `campaignd serve`, or `campaignd run` with its files",
-		{No: 4, Campaign: "sale", Parent: 3, State: Importing, Rows: 1}: "its rows are being copied (1 row so far); if the process that does it is gone, " +
+		{No: 4, Campaign: "sale", Parent: 3, State: Running, Wanted: WantRun}: "nobody is sending it: " +
+			"start `campaignd serve`, which sends follow-ups too",
+		{No: 4, Campaign: "sale", State: Running, Wanted: WantRun}: "nobody is sending it: " +
+			"start `campaignd serve`, or `campaignd run` with its files",
+		{No: 4, Campaign: "sale", Parent: 3, State: Importing, Rows: 1}: "its rows are being copied (1 row so far); " +
+			"if the process that does it is gone, " +
 			"the same `campaignd follow-up sale-3` command goes on with it",
 	} {
 		if _, got := w.answer(*run); got != want {

@@ -57,7 +57,8 @@ func (c *check) zoneFindings(z *zones) {
 	}
 	if n := c.zones.none; n > 0 {
 		c.say(LevelWarning, "window.timezone",
-			fmt.Sprintf("%s no time zone, and its number no country: sent by the clock of %s", spelling.Count(n, "row has", "rows have"), z.fallback),
+			fmt.Sprintf("%s no time zone, and its number no country: sent by the clock of %s",
+				spelling.Count(n, "row has", "rows have"), z.fallback),
 			column)
 	}
 	for _, country := range slices.Sorted(maps.Keys(c.zones.countries)) {

@@ -35,13 +35,16 @@ func TestRowsWithoutATimeZoneTakeTheirCountrys(t *testing.T) {
 		"several zones": {"", newYork + ",\n+13105550143,\n+12125550144,America/New_York\n", map[string]int64{us: 2, "America/New_York": 1},
 			[]string{"window.timezone: 2 rows of US name no time zone: sent only while the window is open in all 8 zones of the country; " + column +
 				"; or choose one clock: window.countries: {US: America/New_York}"}},
-		"several zones, chosen":          {", countries: {US: America/Chicago}", newYork + ",\n", map[string]int64{"America/Chicago": 1}, nil},
-		"the column of a chosen country": {", countries: {US: America/Chicago}", newYork + ",America/New_York\n", map[string]int64{"America/New_York": 1}, nil},
-		"Canada is not the US":           {", countries: {US: America/Chicago, CA: America/Toronto}", "+14165550143,\n", map[string]int64{"America/Toronto": 1}, nil},
-		"Kazakhstan is not Russia":       {", hours: '09:00-18:00'", "+77011234567,\n", map[string]int64{"Asia/Almaty": 1}, nil},
+		"several zones, chosen": {", countries: {US: America/Chicago}", newYork + ",\n", map[string]int64{"America/Chicago": 1}, nil},
+		"the column of a chosen country": {", countries: {US: America/Chicago}", newYork + ",America/New_York\n",
+			map[string]int64{"America/New_York": 1}, nil},
+		"Canada is not the US": {", countries: {US: America/Chicago, CA: America/Toronto}", "+14165550143,\n",
+			map[string]int64{"America/Toronto": 1}, nil},
+		"Kazakhstan is not Russia": {", hours: '09:00-18:00'", "+77011234567,\n", map[string]int64{"Asia/Almaty": 1}, nil},
 		"no country": {"", ship + ",\n", map[string]int64{"Africa/Accra": 1},
 			[]string{"window.timezone: 1 row has no time zone, and its number no country: sent by the clock of Africa/Accra; " + column}},
-		"a bad one": {"", lagos + ",Mars/Olympus\n", map[string]int64{"Africa/Lagos": 1}, []string{bad + "; write IANA names such as Africa/Lagos"}},
+		"a bad one": {"", lagos + ",Mars/Olympus\n", map[string]int64{"Africa/Lagos": 1},
+			[]string{bad + "; write IANA names such as Africa/Lagos"}},
 		"two bad ones": {"", lagos + ",Mars/Olympus\n+2348031234502,Local\n", map[string]int64{"Africa/Lagos": 2},
 			[]string{bad + "; write IANA names such as Africa/Lagos", "window.timezone: 2 rows name a time zone that does not exist"}},
 		"a skipped row": {"", lagos + ",\n" + lagos + ",Mars/Olympus\n", map[string]int64{"Africa/Lagos": 1}, nil},
@@ -73,7 +76,8 @@ func TestRowsWithoutATimeZoneTakeTheirCountrys(t *testing.T) {
 func TestAnImportGroupsRowsByTheirCountrysZone(t *testing.T) {
 	l := openLedger(t)
 	file := zonedFile + "window: {timezone: recipient, countries: {US: America/Chicago}}\n"
-	path := writeFile(t, "zones.csv", "to,tz\n+2348031234501,\n+12125550143,\n+12125550144,America/New_York\n+881612345678,\n+2348031234502,\n")
+	path := writeFile(t, "zones.csv",
+		"to,tz\n+2348031234501,\n+12125550143,\n+12125550144,America/New_York\n+881612345678,\n+2348031234502,\n")
 	d := parse(t, file)
 	run := newRun(t, l, d, path)
 	if _, err := campaign.Import(t.Context(), campaign.ImportInput{Ledger: l, Run: run, Definition: d, List: path}); err != nil {

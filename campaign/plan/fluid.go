@@ -53,7 +53,6 @@ type block struct {
 	edges  *calendar
 	cursor int
 	number int // -1: no number has begun it
-	counts float64
 }
 
 type flowNumber struct {
@@ -96,7 +95,10 @@ func newFluid(s *Situation, edges []*calendar, d draw) *fluid {
 	}
 	for i, n := range s.Numbers {
 		index["number "+n.ID] = i
-		own := flowNumber{n.Pace * f.speed * (1 - d.slowed), find("tier", n.Tier), find("allowance", n.Allowance), -1, math.Max(seconds(n.Held, s.Now), 0), shared{}}
+		own := flowNumber{
+			pace: n.Pace * f.speed * (1 - d.slowed), tier: find("tier", n.Tier), allowance: find("allowance", n.Allowance),
+			ramp: -1, held: math.Max(seconds(n.Held, s.Now), 0),
+		}
 		if n.Held.IsZero() {
 			own.held = 0
 		}

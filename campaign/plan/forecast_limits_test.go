@@ -220,7 +220,8 @@ func TestAForecastLosesNoRow(t *testing.T) {
 			numbers += n.Messages
 		}
 		if f.Never || f.Messages != rows || hours != rows || math.Abs(float64(numbers-rows)) > 3 {
-			t.Errorf("run %d: got %d messages, %d by hours, %d by numbers (never: %v), want %d of each", i, f.Messages, hours, numbers, f.Never, rows)
+			t.Errorf("run %d: got %d messages, %d by hours, %d by numbers (never: %v), want %d of each",
+				i, f.Messages, hours, numbers, f.Never, rows)
 		}
 	}
 }
@@ -242,7 +243,10 @@ func large(runs, numbers int, rows int64) *plan.Situation {
 	}
 	s.Past.Throttled = plan.Average{}
 	for i := range runs {
-		r := plan.Run{ID: fmt.Sprint("run-", i), Numbers: ids[:1+i%numbers], Budget: -1, Weight: float64(1 + i%3), Class: plan.Class(i % 2), Window: office}
+		r := plan.Run{
+			ID: fmt.Sprint("run-", i), Numbers: ids[:1+i%numbers], Budget: -1,
+			Weight: float64(1 + i%3), Class: plan.Class(i % 2), Window: office,
+		}
 		for left := rows / int64(runs); left > 0; left -= campaign.SegmentSize {
 			r.Groups = append(r.Groups, plan.Group{Remaining: min(left, campaign.SegmentSize), Zones: zones[len(r.Groups)%len(zones):][:1]})
 		}

@@ -16,7 +16,9 @@ const evidenceMargin = 10 * time.Second
 // evident is what becomes of the doubts of a connection whose window is over. The policy evidence sends
 // them again when a webhook was taken of a message posted after all of them: then webhooks do come, and
 // theirs did not. Otherwise they become unknown.
-func (p *planner) evident(ctx context.Context, policy campaign.OnUncertain, connection string, began campaign.Span) (campaign.OnUncertain, error) {
+func (p *planner) evident(
+	ctx context.Context, policy campaign.OnUncertain, connection string, began campaign.Span,
+) (campaign.OnUncertain, error) {
 	if policy != campaign.UncertainEvidence {
 		return policy, nil
 	}

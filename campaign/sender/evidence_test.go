@@ -49,7 +49,8 @@ func TestEvidenceIsAWebhookOfALaterMessage(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", name, got, err, c.want)
 		}
 		l.err = errors.New("away")
-		if _, err := p.evident(t.Context(), c.policy, "conn_1", campaign.Span{Until: until}); (err != nil) != (c.policy == campaign.UncertainEvidence) {
+		_, err = p.evident(t.Context(), c.policy, "conn_1", campaign.Span{Until: until})
+		if (err != nil) != (c.policy == campaign.UncertainEvidence) {
 			t.Errorf("%s: the ledger is away: %v", name, err)
 		}
 	}

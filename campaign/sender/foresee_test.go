@@ -152,7 +152,8 @@ func TestForecastAgainstTheTruth(t *testing.T) {
 	}
 	slices.Sort(off)
 	median, p95 := off[len(off)/2], off[min(len(off)-1, len(off)*95/100)]
-	t.Logf("%d scenarios: finish off by %.2f %% (median), %.2f %% (95th percentile); %.1f %% inside the band; limit right in %d of %d hours (%.1f %%)",
+	t.Logf("%d scenarios: finish off by %.2f %% (median), %.2f %% (95th percentile); %.1f %% inside the band; "+
+		"limit right in %d of %d hours (%.1f %%)",
 		len(all), 100*median, 100*p95, 100*float64(inside)/float64(len(all)), right, judged, 100*float64(right)/float64(max(judged, 1)))
 	if len(all) >= 20 && median > 0.03 || p95 > 0.10 {
 		t.Errorf("the finish is off by %.2f %% (median) and %.2f %% (95th percentile), want at most 3 and 10", 100*median, 100*p95)
@@ -198,8 +199,10 @@ func judge(t *testing.T, seed uint64) verdict {
 			v.wrong = append(v.wrong, fmt.Sprintf("%s %s: %d, then %d", h.Start.Format("15:04"), h.LimitedBy, counted, more[h.Start]))
 		}
 	}
-	v.told = fmt.Sprintf("seed %d: %d runs, %d rows, began %s, took %v, off by %+.2f %%, band %v..%v, inside %v, %s, wrong %v; %.3f %s", seed, len(f.runs), f.runs[0].rows,
-		base.began.Format("15:04"), last.Sub(first).Round(time.Second), 100*v.off, got.Low.Sub(last).Round(time.Second), got.High.Sub(last).Round(time.Second),
+	v.told = fmt.Sprintf("seed %d: %d runs, %d rows, began %s, took %v, off by %+.2f %%, band %v..%v, inside %v, "+
+		"%s, wrong %v; %.3f %s", seed, len(f.runs), f.runs[0].rows,
+		base.began.Format("15:04"), last.Sub(first).Round(time.Second), 100*v.off,
+		got.Low.Sub(last).Round(time.Second), got.High.Sub(last).Round(time.Second),
 		v.inside, got.LimitedBy, v.wrong, past, f)
 	return v
 }
@@ -228,6 +231,7 @@ func (f *foreseen) String() string {
 	for _, r := range f.runs {
 		fmt.Fprintf(&b, "%s %d rows over %v rate %.3f window %s %v; ", r.name, r.rows, r.numbers, r.rate, r.window, r.zones)
 	}
-	fmt.Fprintf(&b, "refused %.3f, stops %.3f, bursts %.1f/h of %v with %.2f", f.refused, f.stops, f.bursts, f.burstFor.Round(time.Second), f.throttled)
+	fmt.Fprintf(&b, "refused %.3f, stops %.3f, bursts %.1f/h of %v with %.2f",
+		f.refused, f.stops, f.bursts, f.burstFor.Round(time.Second), f.throttled)
 	return b.String()
 }

@@ -111,7 +111,9 @@ func (p *program) forecastCampaign(ctx context.Context, file, list string) (f fo
 	if err != nil {
 		return forecast{}, err
 	}
-	r, err := plan.RunOf(campaign.Run{Campaign: def.Name, CreatedAt: o.Now, Marketing: found.Marketing, Budget: def.Limits.MaxMessages}, def, nil)
+	r, err := plan.RunOf(campaign.Run{
+		Campaign: def.Name, CreatedAt: o.Now, Marketing: found.Marketing, Budget: def.Limits.MaxMessages,
+	}, def, nil)
 	if err != nil {
 		return forecast{}, err
 	}

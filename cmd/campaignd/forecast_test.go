@@ -56,7 +56,9 @@ func TestForecastSaysWhenARunWillBeDone(t *testing.T) {
 func TestForecastRefusesWhatIsNoCampaignAndNoRun(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
-	for _, args := range [][]string{{"forecast"}, {"forecast", d.path("none.yaml")}, {"forecast", "nothing"}, {"forecast", "latest", "--recipients", "x.csv"}} {
+	for _, args := range [][]string{
+		{"forecast"}, {"forecast", d.path("none.yaml")}, {"forecast", "nothing"}, {"forecast", "latest", "--recipients", "x.csv"},
+	} {
 		if r := d.run(args...); r.code != exitUsage || r.stdout != "" {
 			t.Errorf("%v: exit code %d and %q, want 2 and nothing on standard output", args, r.code, r.stdout)
 		}

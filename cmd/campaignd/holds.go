@@ -227,10 +227,13 @@ again.`,
 
 // liftsOf returns the lifts of a scope and id, or without them of every hold whose reason or scope is
 // reason, and says what they are about.
-func liftsOf(ctx context.Context, l campaign.Ledger, args []string, reason string, now time.Time) (lifts []campaign.Lift, what string, err error) {
+func liftsOf(
+	ctx context.Context, l campaign.Ledger, args []string, reason string, now time.Time,
+) (lifts []campaign.Lift, what string, err error) {
 	if len(args) > 0 {
 		scope, id, err := held(ctx, l, args)
-		return []campaign.Lift{{Scope: scope, ID: id, Reason: reason, At: now, By: campaign.HoldByOperator}}, fmt.Sprintf("%s %s was not held", scope, id), err
+		lifts = append(lifts, campaign.Lift{Scope: scope, ID: id, Reason: reason, At: now, By: campaign.HoldByOperator})
+		return lifts, fmt.Sprintf("%s %s was not held", scope, id), err
 	}
 	holds, err := l.Holds(ctx, false)
 	for _, h := range holds {

@@ -22,8 +22,9 @@ func (p *program) cmdLimits() *cobra.Command {
 		Long: `Without a flag it shows the limits of the run. A flag changes one of them for this run, whatever its campaign file says;
 its senders follow within a second, and a restart keeps the change. Runs of the class transactional come before bulk; within a
 class a run with a deadline gets just enough to meet it; the rest goes by weight. 10 % of a number are shared by weight alone.`,
-		Example: "  campaignd limits latest\n  campaignd limits spring-sale-3 --weight 4 --deadline 6h\n  campaignd limits spring-sale-3 --rate none",
-		Args:    oneRun,
+		Example: "  campaignd limits latest\n  campaignd limits spring-sale-3 --weight 4 --deadline 6h\n" +
+			"  campaignd limits spring-sale-3 --rate none",
+		Args: oneRun,
 	}
 	o := addOutput(cmd)
 	class := cmd.Flags().String("class", "", "transactional or bulk; at the launch the template's category says it")

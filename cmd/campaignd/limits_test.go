@@ -19,7 +19,8 @@ func TestLimitsOfARunChangeOneByOne(t *testing.T) {
 		"limits", "latest", "--weight", "5", "--rate", "none", "--deadline", "6h")
 	d.says(0, "orders-1: class bulk, weight 5, to be done 6h after its launch; its senders follow within a second\n", "",
 		"limits", "latest", "--class", "bulk")
-	d.says(0, "{\n  \"run\": \"orders-1\",\n  \"class\": \"bulk\",\n  \"weight\": 5,\n  \"deadline\": \"6h\"\n}\n", "", "limits", "latest", "-o", "json")
+	d.says(0, "{\n  \"run\": \"orders-1\",\n  \"class\": \"bulk\",\n  \"weight\": 5,\n  \"deadline\": \"6h\"\n}\n", "",
+		"limits", "latest", "-o", "json")
 	for flag, want := range map[string]string{
 		"--weight=0": "weight 0: want 1 to 100", "--rate=fast": `--rate "fast": want messages per second, for example 40, or none`,
 		"--deadline=6": `--deadline "6" is not a duration: want a number with a unit, for example 15m, 24h or 7d, or none`,

@@ -21,7 +21,8 @@ var (
 	// hold, whose sentence names the cause, what ends it and the command that ends it earlier.
 	foreign = regexp.MustCompile(`: dial tcp |SQL logic error|(is|are) held since `)
 	// remedies matches the words with which a message says what to do.
-	remedies = regexp.MustCompile(`; |\? ?$|did you mean|want |give |create |check |set |wait |neither|such as|no such run|takes no|for example|see |--help`)
+	remedies = regexp.MustCompile(`; |\? ?$|did you mean|want |give |create |check |set |wait |` +
+		`neither|such as|no such run|takes no|for example|see |--help`)
 )
 
 // unreadable says what a person cannot read in the messages of a command; dir is its folder.
@@ -50,7 +51,8 @@ func unreadable(messages, dir string) (faults []string) {
 func (d *desk) reads(r result, args []string) {
 	d.t.Helper()
 	for _, fault := range unreadable(r.stderr, d.dir) {
-		d.t.Errorf("campaignd %s: got a message of %s; want at most %d columns and no escaped letter", strings.Join(args, " "), fault, mostColumns)
+		d.t.Errorf("campaignd %s: got a message of %s; want at most %d columns and no escaped letter",
+			strings.Join(args, " "), fault, mostColumns)
 	}
 }
 
@@ -80,7 +82,8 @@ func TestMessagesShowLettersOfAnyScript(t *testing.T) {
 	for _, args := range [][]string{
 		{"check", d.path("表.yaml")}, {"run", d.path("表.yaml")}, {"preview", d.path("表.yaml")}, {"run", d.path("нет.yaml")},
 		{"report", "großer-1"}, {"follow-up", "latest", "--where", "größe"}, {"holds", "add", "größe", "x"}, {"größe"},
-		{"suppressions", "add", "größe"}, {"suppressions", "import", d.path("größe.csv")}, {"check", d.path("c.yaml"), "--recipients", d.path("größe.csv")},
+		{"suppressions", "add", "größe"}, {"suppressions", "import", d.path("größe.csv")},
+		{"check", d.path("c.yaml"), "--recipients", d.path("größe.csv")},
 	} {
 		if r := d.run(args...); r.code != 1 && r.code != 2 || !remedies.MatchString(r.stderr) {
 			t.Errorf("campaignd %s: got exit code %d with\n%s\nwant 1 or 2 with a remedy", strings.Join(args, " "), r.code, r.stderr)

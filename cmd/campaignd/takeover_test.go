@@ -51,7 +51,8 @@ func TestServeSaysWhatItTookOver(t *testing.T) {
 	if code := <-ended; code != 0 {
 		t.Errorf("serve: exit code %d, want 0", code)
 	}
-	wantIn(t, "the log", log.String(), `msg="unfinished run" run=orders-1 state=`, "wanted=pause", `msg="campaign loaded" campaign=daily cron="0 9 1 1 *" next=`,
+	wantIn(t, "the log", log.String(), `msg="unfinished run" run=orders-1 state=`, "wanted=pause",
+		`msg="campaign loaded" campaign=daily cron="0 9 1 1 *" next=`,
 		`msg="taken over" unfinished=1 `, "campaigns=1", `msg="hold began" scope=connection id=conn_1`, `msg="run taken up" run=orders-1 rows=`,
 		`msg="run ended" run=orders-1 state=finished rows=`)
 }
@@ -67,10 +68,11 @@ func TestResumeAllChoosesByReason(t *testing.T) {
 		"resume", "--all", "--reason", "breaker")
 	d.says(0, "orders-1 goes on as soon as a sender (`campaignd serve` or `run`) has it\n", "", "resume", "--all", "--reason", "operator")
 	d.says(0, "no run is paused; `campaignd holds` lists what else may not be sent\n", "", "resume", "--all")
-	d.says(2, "", "campaignd: --reason \"account\" pauses no run: want operator, canary, breaker or ledger; refusals of the service are holds: "+
-		"`campaignd holds lift --all --reason account` ends those\n", "resume", "--all", "--reason", "account")
+	d.says(2, "", "campaignd: --reason \"account\" pauses no run: want operator, canary, breaker or ledger; "+
+		"refusals of the service are holds: `campaignd holds lift --all --reason account` ends those\n", "resume", "--all", "--reason", "account")
 	d.says(2, "", "campaignd: --all and the run latest: give one of them\n", "resume", "latest", "--all")
-	d.says(2, "", "campaignd: --reason chooses among all paused runs: give --all too, or a RUN without --reason\n", "resume", "--reason", "breaker")
+	d.says(2, "", "campaignd: --reason chooses among all paused runs: give --all too, or a RUN without --reason\n",
+		"resume", "--reason", "breaker")
 	d.says(0, "nothing is held for the reason or in the scope account; `campaignd holds` lists what is\n", "",
 		"holds", "lift", "--all", "--reason", "account")
 	d.says(2, "", "campaignd: --all needs --reason, and no SCOPE and ID: `campaignd holds` lists the reasons\n", "holds", "lift", "--all")

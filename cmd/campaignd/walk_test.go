@@ -59,7 +59,8 @@ func TestEachStepOfTheWalkHasItsTest(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	test := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	for _, folder := range []string{"campaign", "campaign/sender", "cmd/campaignd", "internal/daemon", "internal/ledger/sqlite", "recipients"} {
+	for _, folder := range []string{"campaign", "campaign/sender", "cmd/campaignd", "internal/daemon",
+		"internal/ledger/sqlite", "recipients"} {
 		files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("tests of %s: got %d files, %v; want one or more", folder, len(files), err)

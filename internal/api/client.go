@@ -40,7 +40,7 @@ func (a Access) Launch(ctx context.Context, r Request) (out Launched, err error)
 		written <- err
 	}()
 	defer func() {
-		body.Close() // the writer ends too
+		_ = body.CloseWithError(nil) // the writer ends too
 		<-written
 	}()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, body)

@@ -113,8 +113,10 @@ func TestEachBoundOfTheConfigurationIsChecked(t *testing.T) {
 		{"suppressions: {scope: company}\n", "suppressions: {scope: client}\n",
 			`suppressions.scope: "client" is unknown; give everywhere, company`},
 		{"correlation: off\n", "correlation: on\n", `correlation: "on" is unknown; give off, tag`},
-		{"plan: {monthly_messages: 0}\n", "plan: {monthly_messages: -1}\n", "plan.monthly_messages: -1 is out of bounds; give 0 to 1000000000000"},
-		{"plan: {resets: {day: 28}}\n", "plan: {resets: {day: 29}}\n", "plan.resets.day: 29 is out of bounds; give 1 to 28, a day that every month has"},
+		{"plan: {monthly_messages: 0}\n", "plan: {monthly_messages: -1}\n",
+			"plan.monthly_messages: -1 is out of bounds; give 0 to 1000000000000"},
+		{"plan: {resets: {day: 28}}\n", "plan: {resets: {day: 29}}\n",
+			"plan.resets.day: 29 is out of bounds; give 1 to 28, a day that every month has"},
 		{"plan: {reserve: 1}\n", "plan: {reserve: 1.1}\n", "plan.reserve: 1.1 is out of bounds; give a share from 0 to 1"},
 		{"numbers: {a: {ramp: {start: 1, step: 0, ceiling: 1}}}\n", "numbers: {a: {ramp: {start: 2, step: 0, ceiling: 1}}}\n",
 			"numbers.a.ramp: start 2, step 0, ceiling 1 is no warm-up; give a start of 1 or more, a step of 0 or more, " +

@@ -11,7 +11,9 @@ import (
 
 // CheckDeadline adds a warning to the preflight of a campaign whose deadline cannot be met if it is
 // launched now, beside every unfinished run of the ledger. l may be nil: then no run is known.
-func CheckDeadline(ctx context.Context, cfg *Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time) error {
+func CheckDeadline(
+	ctx context.Context, cfg *Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+) error {
 	if def.Limits.Deadline == 0 || !p.OK() {
 		return nil
 	}

@@ -48,8 +48,9 @@ var (
 	descNoSlot   = desc("campaignd_limiter_unavailable_total", "Requests for slots that the limiter did not answer.", "connection")
 	descRate     = desc("campaignd_pace_messages_per_second", "Rate at which the connection is paced now.", "connection")
 	descFlight   = desc("campaignd_in_flight", "Requests without an answer.", "connection")
-	descSince    = desc("campaignd_seconds_since_post", "Seconds since the last request over the connection, or since it was taken up.", "connection")
-	descLatency  = desc("campaignd_request_seconds", "Smoothed time of a request.", "connection")
+	descSince    = desc("campaignd_seconds_since_post",
+		"Seconds since the last request over the connection, or since it was taken up.", "connection")
+	descLatency = desc("campaignd_request_seconds", "Smoothed time of a request.", "connection")
 )
 
 // desc describes a metric.

@@ -122,7 +122,8 @@ func (s *told) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.askedForOthers.Add(1)
 	}
 	return &http.Response{StatusCode: 200, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body:   io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
 }
 
 func (s *told) tell(rest string) {

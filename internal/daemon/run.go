@@ -83,8 +83,9 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	usual := debug.SetGCPercent(50)
 	defer debug.SetGCPercent(usual)
 	launched, err := campaign.Launch{
-		Ledger: d.ledger, Service: d.client, File: o.File, List: o.List, New: o.New, Command: o.Command, Checked: d.checkLaunch(ctx, o.File, o.Checked),
-		Beside: o.Beside, Rate: d.cfg.Rate, Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease),
+		Ledger: d.ledger, Service: d.client, File: o.File, List: o.List, New: o.New, Command: o.Command,
+		Checked: d.checkLaunch(ctx, o.File, o.Checked),
+		Beside:  o.Beside, Rate: d.cfg.Rate, Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease),
 		Progress: func(phase string, rows int64) { o.Progress(Progress{Phase: phase, Done: rows}) },
 	}.Start(ctx)
 	if d.cfg.sharedLedger() {

@@ -86,7 +86,10 @@ func (c *runCollector) Collect(ch chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
-	states := map[campaign.State]int{campaign.Importing: 0, campaign.WaitingApproval: 0, campaign.Ready: 0, campaign.Running: 0, campaign.Paused: 0}
+	states := map[campaign.State]int{}
+	for _, s := range []campaign.State{campaign.Importing, campaign.WaitingApproval, campaign.Ready, campaign.Running, campaign.Paused} {
+		states[s] = 0
+	}
 	for _, r := range runs {
 		states[r.State]++
 	}

@@ -34,7 +34,8 @@ func TestAParkedSegmentWakesWhenItMust(t *testing.T) {
 			campaign.Parked{Wake: later(50)}},
 		"AWakeOfFineTimeIsRound": {5, Unsettled{}, later(9).Add(time.Microsecond), campaign.Parked{Wake: later(9)}},
 	} {
-		if got := (Segment{Hi: 8, Mark: c.mark}).Park(c.u, now, c.wake, func(since time.Time) time.Time { return since.Add(window) }); got != c.want {
+		ends := func(since time.Time) time.Time { return since.Add(window) }
+		if got := (Segment{Hi: 8, Mark: c.mark}).Park(c.u, now, c.wake, ends); got != c.want {
 			t.Errorf("%s: parked %+v; want %+v", name, got, c.want)
 		}
 	}

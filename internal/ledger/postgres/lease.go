@@ -301,7 +301,9 @@ const (
 
 // Park implements campaign.SendLedger, by the rule of ledger.Segment.Park. Facts that arrive at the
 // same time change nothing, because a settled delivery stays settled.
-func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time, ends func(since time.Time) time.Time) (p campaign.Parked, err error) {
+func (l *Ledger) Park(
+	ctx context.Context, lease campaign.Lease, wake time.Time, ends func(since time.Time) time.Time,
+) (p campaign.Parked, err error) {
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		p = campaign.Parked{}
 		s, err := t.owned(lease)

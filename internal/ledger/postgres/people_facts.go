@@ -51,7 +51,8 @@ const (
 		SELECT key, connection, max(at) FROM unnest($1::bigint[], $2::text[], $3::bigint[]) w (key, connection, at)
 		GROUP BY 1, 2 ORDER BY 1, 2
 		ON CONFLICT (key, connection) DO UPDATE SET at = excluded.at WHERE excluded.at > inbound.at`
-	sqlForgetInbound = `DELETE FROM inbound WHERE (key, connection) IN (SELECT key, connection FROM inbound WHERE at <= $1 ORDER BY at LIMIT $2)`
+	sqlForgetInbound = `DELETE FROM inbound WHERE (key, connection) IN (
+		SELECT key, connection FROM inbound WHERE at <= $1 ORDER BY at LIMIT $2)`
 	sqlForgetContact = `DELETE FROM contact WHERE (key, rid) IN (SELECT key, rid FROM contact WHERE until <= $1 ORDER BY until LIMIT $2)`
 )
 

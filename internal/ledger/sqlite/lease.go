@@ -240,7 +240,9 @@ const sqlUnsettled = `SELECT
 	FROM outcome INDEXED BY outcome_open WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */`
 
 // Park implements campaign.SendLedger, by the rule of ledger.Segment.Park.
-func (l *Ledger) Park(ctx context.Context, lease campaign.Lease, wake time.Time, ends func(since time.Time) time.Time) (p campaign.Parked, err error) {
+func (l *Ledger) Park(
+	ctx context.Context, lease campaign.Lease, wake time.Time, ends func(since time.Time) time.Time,
+) (p campaign.Parked, err error) {
 	err = l.submit(ctx, &op{urgency: results, rows: 16, run: func(t *tx) error {
 		p = campaign.Parked{}
 		s, err := t.owned(lease)

@@ -279,7 +279,8 @@ func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campai
 			flags int
 		}
 		var doubts []doubt
-		if err := t.each(sqlOldDoubts, args(s.First(), s.End(), ledger.Millis(began.Since), ledger.Millis(began.Until)), func(scan scanFunc) error {
+		within := args(s.First(), s.End(), ledger.Millis(began.Since), ledger.Millis(began.Until))
+		if err := t.each(sqlOldDoubts, within, func(scan scanFunc) error {
 			var d doubt
 			err := scan(&d.rid, &d.flags)
 			doubts = append(doubts, d)

@@ -1,0 +1,106 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"campaignd/recipients"
+)
+
+// freeze copies the selected rows into the run. After an interruption the selection may be smaller,
+// since a webhook may have settled a doubt. Therefore rows that the run already holds are
+// recognised by their keys, not counted.
+func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, error) {
+	l, no := f.in.Ledger, f.run.No
+	var have recipients.KeySet
+	for line, err := range l.Lines(ctx, no) {
+		if err != nil {
+			return FollowedUp{}, fmt.Errorf("read %s: %w", f.run.ID(), err)
+		}
+		have.Add(line.Key)
+	}
+	groups, err := f.groups(ctx)
+	if err != nil {
+		return FollowedUp{}, err
+	}
+	segments, err := l.SegmentStates(ctx, no)
+	if err != nil {
+		return FollowedUp{}, fmt.Errorf("read the segments of %s: %w", f.run.ID(), err)
+	}
+	at, seqs := f.run.Rows, newBlocks(no, 0, segments)
+	rows := make([]Delivery, 0, importChunk)
+	flush := func() error {
+		if len(rows) == 0 {
+			return nil
+		}
+		if err := l.AppendRows(ctx, no, at, rows, seqs.take()); err != nil {
+			return fmt.Errorf("import %s after row %d: %w", f.run.ID(), at, err)
+		}
+		at += int64(len(rows))
+		rows = rows[:0]
+		if f.in.Progress != nil {
+			f.in.Progress(at)
+		}
+		return ctx.Err()
+	}
+	if err := f.chosen(ctx, func(line *Line) error {
+		if !have.Add(line.Key) {
+			return nil
+		}
+		rows = append(rows, Delivery{
+			Run: no, Seq: seqs.assign(groups[line.Seq/SegmentSize], blockKind{}), Row: at + int64(len(rows)) + 1,
+			To: line.To, Key: line.Key, Cells: slices.Clone(line.Cells),
+		})
+		if len(rows) < importChunk {
+			return nil
+		}
+		return flush()
+	}); err != nil {
+		return FollowedUp{}, err
+	}
+	if err := flush(); err != nil {
+		return FollowedUp{}, err
+	}
+	return f.finish(ctx, def, at)
+}
+
+// groups are the window groups of the parent's segments, by index. A recipient's zone does not
+// change.
+func (f *followUp) groups(ctx context.Context) (map[int64]string, error) {
+	states, err := f.in.Ledger.SegmentStates(ctx, f.in.Parent.No)
+	if err != nil {
+		return nil, fmt.Errorf("read the segments of %s: %w", f.in.Parent.ID(), err)
+	}
+	groups := map[int64]string{}
+	for _, s := range states {
+		groups[s.Index] = s.Group
+	}
+	return groups, nil
+}
+
+func (f *followUp) finish(ctx context.Context, def *Definition, rows int64) (FollowedUp, error) {
+	l := f.in.Ledger
+	if p := f.in.Parent; p.Asset != "" {
+		assets, err := l.Assets(ctx, p.No)
+		if err == nil {
+			err = l.SetAssets(ctx, f.run.No, assets)
+		}
+		if err != nil {
+			return FollowedUp{}, fmt.Errorf("header of %s: %w", f.run.ID(), err)
+		}
+	}
+	state := Ready
+	if def.Policies.Approval.Needed(rows) {
+		state = WaitingApproval
+	}
+	if err := l.FinishImport(ctx, f.run.No, rows, state); err != nil {
+		return FollowedUp{}, fmt.Errorf("finish the import of %s: %w", f.run.ID(), err)
+	}
+	run, err := l.Run(ctx, f.run.No)
+	if err != nil {
+		return FollowedUp{}, fmt.Errorf("read the run: %w", err)
+	}
+	f.FollowedUp.Run, f.Chosen = run, rows
+	return f.FollowedUp, nil
+}
