@@ -2,7 +2,6 @@ package sender
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -141,8 +140,8 @@ func (e *Engine) Run(ctx context.Context) error {
 				finish = time.Now().Add(finishEvery)
 			}
 		}
-		if fails := err != nil && !errors.Is(err, campaign.ErrUnwritable); ctx.Err() == nil && fails != failing {
-			if failing = fails; failing {
+		if ctx.Err() == nil && (err != nil) != failing {
+			if failing = err != nil; failing {
 				e.o.Log.Error("ledger cannot be read: trying again until it can", "err", err)
 			} else {
 				e.o.Log.Info("ledger can be read again")

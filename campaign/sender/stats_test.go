@@ -46,6 +46,20 @@ func TestALaneSendsAtTheSmallerOfPaceAndLimit(t *testing.T) {
 	}
 }
 
+// A run beside others that uses its own limit in full is limited by it, not by its share, which
+// is as much.
+func TestALaneBesideOthersIsLimitedByItsOwnRate(t *testing.T) {
+	capped, free := report(t, func(w *worker) {
+		w.planner.shares = map[campaign.RunNo]share{1: {rate: 5, runs: 2}, 2: {rate: 67, runs: 2}}
+	})
+	if capped.Rate != 5 || capped.LimitedBy != "run_rate" {
+		t.Errorf("with 5/s of its own: %g/s limited by %s, want 5/s by run_rate", capped.Rate, capped.LimitedBy)
+	}
+	if free.Rate != 67 || free.LimitedBy != "throughput" {
+		t.Errorf("beside it: %g/s limited by %s, want 67/s by throughput", free.Rate, free.LimitedBy)
+	}
+}
+
 // Between two permissions of the run's own limit nothing is ready, because of the limit.
 func TestALaneIsLimitedBetweenTwoPermissions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
