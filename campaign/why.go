@@ -28,16 +28,6 @@ func (r LaneReport) Stale(now time.Time) bool { return now.Sub(r.At) > laneFresh
 // Gone reports whether no sender serves the lane any more: it has ended, or is stale.
 func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.Stale(now) }
 
-// moving is the rate at which the lane sends. It is 0 while the lane waits for something other than
-// its next instant, such as a place of the tier, and r.Rate is only what its number may send.
-func (r LaneReport) moving() float64 {
-	switch r.LimitedBy {
-	case LimitTier, LimitAllowance, LimitRamp, LimitWindow, LimitLimiter, "hold", "unreachable":
-		return 0
-	}
-	return r.Rate
-}
-
 // sender names the process of the lane: host and process id, without its start time.
 func (r LaneReport) sender() string {
 	if i := strings.LastIndexByte(r.Owner, '/'); i > 0 {
@@ -180,7 +170,7 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 	}
 	w.Opens = WindowOpens(segments, now)
 	w.afterCanary = AwaitingCanary(segments)
-	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == Running && w.Segments.Leased > 0 {
+	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == Running && w.Segments.Leased > 0 && w.heldBy.Scope == "" {
 		if seconds := left / rate; seconds < 1e8 { // three years; a later finish counts as unknown
 			w.Finish = now.Add(time.Duration(seconds * float64(time.Second))).Truncate(time.Second)
 		}
@@ -217,7 +207,7 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	pace := map[string]float64{} // by connection, if a sender serves it: that of the first lane in the order above
 	for _, r := range lanes {
 		if _, known := pace[r.Connection]; !known && !r.Gone(now) {
-			pace[r.Connection] = r.moving()
+			pace[r.Connection] = r.Rate
 		}
 	}
 	for i, r := range lanes {

@@ -177,7 +177,11 @@ func (p *program) writeWhy(w campaign.Why) error {
 		if !one.Until.IsZero() {
 			of += " until " + clock(one.Until)
 		}
-		fmt.Fprintf(p.stdout, "waiting for %s%s: %s\n", one.For, printable(of), spelling.Count(one.Rows, "row", "rows"))
+		what := one.For
+		if what == "none" {
+			what = "a sender"
+		}
+		fmt.Fprintf(p.stdout, "waiting for %s%s: %s\n", what, printable(of), spelling.Count(one.Rows, "row", "rows"))
 	}
 	for _, h := range w.Holds {
 		if h.Sentence != w.Sentence {

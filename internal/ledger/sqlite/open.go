@@ -44,7 +44,6 @@ type Ledger struct {
 	closing  sync.Once
 	closeErr error
 	closed   atomic.Bool
-	outage   outage
 }
 
 var _ campaign.Ledger = (*Ledger)(nil)
@@ -68,7 +67,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if o, err = o.Check(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{path: path, log: o.Log, options: o, outage: outage{log: o.Log, path: path}}
+	l := &Ledger{path: path, log: o.Log, options: o}
 	if err := checkFile(path, o); err != nil {
 		return nil, err
 	}
@@ -120,7 +119,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 func explainLock(err error) error {
 	var held *filelock.HeldError
 	if errors.As(err, &held) {
-		return fmt.Errorf("%w: %w; stop it first, or use the commands that work beside it (report, pause, resume)", campaign.ErrLocked, held)
+		return fmt.Errorf("%w: %w; stop it first, or use the commands that work beside it (launch, report, pause, resume)", campaign.ErrLocked, held)
 	}
 	return fmt.Errorf("ledger lock: %w: the ledger's folder must be writable by this user, or set `ledger` to another path", err)
 }

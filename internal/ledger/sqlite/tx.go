@@ -15,7 +15,6 @@ type tx struct {
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt
 	options ledger.Options // as it was opened
-	changed bool           // exec changed a row in this transaction
 }
 
 // prepare returns the prepared statement; the texts are constants, so that few are kept.
@@ -44,9 +43,7 @@ func (t *tx) exec(query string, a ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := r.RowsAffected()
-	t.changed = t.changed || n > 0
-	return n, err
+	return r.RowsAffected()
 }
 
 // args separates the arguments of row and each from their targets.
