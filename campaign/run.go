@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ type Run struct {
 	Campaign string
 	// ListHash is the SHA-256 of the list as read, in lower-case hex.
 	ListHash string
-	// ListName is the path by which the operator named the list.
+	// ListName is the path of the list: as the operator named it, or that of an upload.
 	ListName string
 	// Launch tells several runs of one list apart: those of --new and of a schedule. "" for the first.
 	Launch string
@@ -128,6 +129,18 @@ func ParseRunID(s string) (RunNo, error) {
 		return 0, fmt.Errorf("run %q: want an id as `campaignd runs` prints it (for example spring-sale-3), its number, or latest", s)
 	}
 	return RunNo(n), nil
+}
+
+// List names the list for people: an uploaded one without the folder of its upload, which goes with
+// the run.
+func (r Run) List() string {
+	dir, file := filepath.Split(r.ListName)
+	dir = filepath.Clean(dir)
+	name, ok := strings.CutPrefix(file, "list-")
+	if ok && strings.HasPrefix(filepath.Base(dir), "upload-") && strings.HasSuffix(filepath.Dir(dir), ".uploads") {
+		return name
+	}
+	return r.ListName
 }
 
 // SegmentSize is the most deliveries of a segment, and the size of the block of seqs that a segment

@@ -150,7 +150,7 @@ func indented(v any) ([]byte, error) {
 func factsOf(run campaign.Run) RunFacts {
 	return RunFacts{
 		ID: run.ID(), Campaign: run.Campaign, State: run.State, Reason: run.Reason, Detail: run.Detail, Wanted: run.Wanted,
-		List: run.ListName, ListHash: run.ListHash, Launch: run.Launch, FollowUp: run.Parent,
+		List: run.List(), ListHash: run.ListHash, Launch: run.Launch, FollowUp: run.Parent,
 		Template: run.Template, Language: run.Language, Marketing: run.Marketing,
 		CreatedAt: run.CreatedAt.UTC(), StartedAt: run.StartedAt.UTC(), EndedAt: run.EndedAt.UTC(),
 	}

@@ -32,9 +32,15 @@ func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
 	wantIn(t, "the same list again", d.want(0, "launch", d.path("c.yaml")).stdout,
 		"orders-1 had ended before (finished, 40 rows), so nothing is sent")
 
-	d.write("c.yaml", campaignFile+"policies: {approval: true}\n")
+	if got := d.want(0, "runs").stdout; !strings.HasSuffix(got, "  list.csv\n") {
+		t.Errorf("runs: got %q, want the list by its own name at the end", got)
+	}
+
+	d.write("c.yaml", campaignFile+"policies: {approval: true}\nlimits: {rate: 0.01, deadline: 1h}\n")
 	d.write("list.csv", listOf(41))
-	wantIn(t, "approval", d.want(0, "launch", d.path("c.yaml")).stdout, "orders-2: 41 rows; `campaignd approve orders-2`")
+	r = d.want(0, "launch", d.path("c.yaml"))
+	wantIn(t, "approval", r.stdout, "orders-2: 41 rows; `campaignd approve orders-2`")
+	wantIn(t, "a deadline that cannot be met", r.stderr, "warning: limits.deadline: 1h after the launch cannot be met")
 	wantIn(t, "an unfinished run", d.want(0, "launch", d.path("c.yaml")).stdout, "orders-2")
 	wantIn(t, "--new of an unfinished list", d.want(2, "launch", d.path("c.yaml"), "--new").stderr,
 		"campaignd: orders-2 of just now has this list and is unfinished", "\ncampaignd: the same command without --new goes on with it")

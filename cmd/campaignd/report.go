@@ -79,7 +79,7 @@ func (p *program) commaOf(r campaign.Run) rune {
 	}
 	list, err := recipients.Open(r.ListName, options)
 	if err != nil {
-		fmt.Fprintf(p.stderr, "campaignd: %s cannot be read now, so its delimiter is not known: this file has commas\n", printable(r.ListName))
+		fmt.Fprintf(p.stderr, "campaignd: %s cannot be read now, so its delimiter is not known: this file has commas\n", printable(r.List()))
 		return ','
 	}
 	defer func() { _ = list.Close() }() // it was only read

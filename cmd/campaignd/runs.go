@@ -30,7 +30,7 @@ type runFacts struct {
 func factsOf(r campaign.Run) runFacts {
 	return runFacts{
 		ID: r.ID(), Campaign: r.Campaign, State: r.State, Reason: r.Reason, Detail: r.Detail, Wanted: r.Wanted, Rows: r.Rows,
-		List: r.ListName, FollowUp: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
+		List: r.List(), FollowUp: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
 	}
 }
 

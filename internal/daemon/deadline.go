@@ -46,8 +46,8 @@ func CheckDeadline(
 	return nil
 }
 
-// checkLaunch is Launch.Checked of this process: it warns of a deadline that cannot be met, in the
-// log, and among what then gets.
+// checkLaunch is Launch.Checked of this process: it warns of a deadline that cannot be met, among
+// what then gets, or in the log without then.
 func (d *Daemon) checkLaunch(ctx context.Context, file string, then func(*campaign.Preflight)) func(*campaign.Preflight) {
 	return func(p *campaign.Preflight) {
 		known := len(p.Findings)
@@ -58,11 +58,12 @@ func (d *Daemon) checkLaunch(ctx context.Context, file string, then func(*campai
 		if err != nil { // a warning less; the launch itself says what is wrong
 			d.log.Debug("deadline not checked", "campaign", file, "err", err)
 		}
-		for _, f := range p.Findings[known:] {
-			d.log.Warn("deadline cannot be met", "campaign", file, "detail", f.What)
-		}
 		if then != nil {
 			then(p)
+			return
+		}
+		for _, f := range p.Findings[known:] {
+			d.log.Warn("deadline cannot be met", "campaign", file, "detail", f.What)
 		}
 	}
 }

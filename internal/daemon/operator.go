@@ -50,11 +50,11 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (http.Handl
 func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool) (out api.Launched, err error) {
 	l := d.launch(file, "")
 	l.List, l.New, l.NoWait = list, another, false
-	l.Checked = func(p *campaign.Preflight) {
+	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
 		for _, w := range p.Warnings() {
 			out.Warnings = append(out.Warnings, w.String())
 		}
-	}
+	})
 	l.Beside = func(r campaign.Run, diff campaign.ListDifference) {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s is unfinished and has another list: %s", r.ID(), diff))
 	}

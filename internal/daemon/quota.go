@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -158,7 +157,7 @@ const (
 
 // run lifts the holds of a plan that was raised, decides the ramps, and counts, until ctx ends.
 func (q *quotas) run(ctx context.Context) error {
-	raised, failing := false, false
+	raised := false
 	var counted time.Time
 	t := time.NewTicker(decideEvery)
 	defer t.Stop()
@@ -175,12 +174,8 @@ func (q *quotas) run(ctx context.Context) error {
 			counted = time.Now()
 			err = q.count(ctx, counted)
 		}
-		if fails := err != nil && !errors.Is(err, campaign.ErrUnwritable); fails != failing && ctx.Err() == nil {
-			if failing = fails; failing {
-				q.log.Warn("the limits of periods cannot be decided: trying again until they can", "err", err)
-			} else {
-				q.log.Info("the limits of periods are decided again")
-			}
+		if err != nil && ctx.Err() == nil {
+			q.log.Warn("the limits of periods cannot be decided: trying again", "err", err)
 		}
 		select {
 		case <-ctx.Done():
