@@ -116,6 +116,7 @@ func TestRunSaysAtItsEndWhatToDo(t *testing.T) {
 		unknown = "campaignd: 2 rows may or may not have been sent: `campaignd resolve orders-1` shows them\n"
 		breaker = "campaignd: orders-1 is paused (breaker): it is\uFFFD refused; `campaignd resume orders-1` lets it go on\n"
 		again   = "campaignd: interrupted; the same command goes on with orders-1\n"
+		sent    = "campaignd: interrupted; orders-1 is finished, and nothing of it is left to send\n"
 	)
 	for _, tt := range []struct {
 		name   string
@@ -132,7 +133,7 @@ func TestRunSaysAtItsEndWhatToDo(t *testing.T) {
 		{"paused", t.Context(), paused, 3, breaker},
 		{"ended before", t.Context(), before, 3, had + unknown},
 		{"interrupted", interrupted, paused, 130, again},
-		{"interrupted when all was sent", interrupted, ended(campaign.Finished, reporting.Totals{campaign.Read: 3}), 130, again},
+		{"interrupted when all was sent", interrupted, ended(campaign.Finished, reporting.Totals{campaign.Read: 3}), 130, sent},
 	} {
 		var stdout, stderr bytes.Buffer
 		err := (&program{stdout: &stdout, stderr: &stderr}).finish(tt.ctx, tt.result, "the same command", false)

@@ -125,6 +125,10 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, again str
 	}
 	run := result.Report.Run
 	switch {
+	case ctx.Err() != nil && run.State.Ended():
+		fmt.Fprintf(p.stderr, "campaignd: interrupted; %s is %s, and nothing of it is left to send\n", run.ID, run.State)
+		p.stillToCome(result.Report)
+		return silent(exitInterrupted)
 	case ctx.Err() != nil:
 		fmt.Fprintf(p.stderr, "campaignd: interrupted; %s goes on with %s\n", again, run.ID)
 		return silent(exitInterrupted)
