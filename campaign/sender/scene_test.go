@@ -98,13 +98,18 @@ func (s *scene) launch(template string, rows int, connections ...string) {
 // launchAs is launch with a category of the template, and limits.
 func (s *scene) launchAs(template string, rows int, category, limits string, connections ...string) {
 	s.t.Helper()
-	var list strings.Builder
-	list.WriteString("to\n")
-	for i := range rows {
-		fmt.Fprintf(&list, "%s\n", phone(100_000*len(s.runs)+i))
+	list := make([]string, rows)
+	for i := range list {
+		list[i] = phone(100_000*len(s.runs) + i)
 	}
+	s.launchTo(template, list, category, limits, connections...)
+}
+
+// launchTo is launchAs with the phone numbers of the list.
+func (s *scene) launchTo(template string, list []string, category, limits string, connections ...string) {
+	s.t.Helper()
 	path := filepath.Join(s.dir, template+".csv")
-	if err := os.WriteFile(path, []byte(list.String()), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("to\n"+strings.Join(list, "\n")+"\n"), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 	source := fmt.Sprintf("name: %s\nconnections: [%s]\ntemplate: {name: %s, language: en_US, category: %s}\nlimits: %s\n",

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -181,6 +182,45 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 		<-ended
 		client.Close()
 	})
+}
+
+// The tier that the service tells counts from the next question on, raised or lowered; a configured
+// one, also -1 for none, comes before it.
+func TestATierFollowsTheServiceAndTheFile(t *testing.T) {
+	service := &told{}
+	client, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1", APIKey: messaging.NewSecret("k"), Transport: service,
+		Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, c := range []struct {
+		own  Number
+		want []campaign.Tier // before the first question, and after each
+	}{
+		{Number{}, []campaign.Tier{{Portfolio: "a"}, {Portfolio: "co", Places: 250}, {Portfolio: "co", Places: 2000},
+			{Portfolio: "co", Places: 250}, {Portfolio: "co"}, {Portfolio: "co"}}},
+		{Number{Tier: 100, Portfolio: "main"}, slices.Repeat([]campaign.Tier{{Portfolio: "main", Places: 100}}, 6)},
+		{Number{Tier: -1, Company: "other"}, slices.Repeat([]campaign.Tier{{Portfolio: "other"}}, 6)},
+	} {
+		cfg := DefaultConfig()
+		cfg.Numbers = map[string]Number{"a": c.own}
+		d := newDirectory(cfg)
+		got := []campaign.Tier{d.tier("a")}
+		for _, tier := range []string{`"TIER_250"`, `"TIER_2K"`, `"TIER_250"`, `"TIER_UNLIMITED"`, `null`} {
+			service.tell(`"tier": ` + tier)
+			if _, err := d.refresh(t.Context(), client); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, d.tier("a"))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("tiers with %+v: got %v, want %v", c.own, got, c.want)
+		}
+		if last := d.tier("a"); d.tiered("a") != (last.Places > 0) {
+			t.Errorf("tiered: got %v with %+v, want the other", d.tiered("a"), last)
+		}
+	}
 }
 
 // The day of a ramp is decided once by all replicas, follows the quality, and survives a restart.

@@ -279,3 +279,29 @@ func TestTheWebhooksOfTheWireAreStored(t *testing.T) {
 		})
 	}
 }
+
+// A message opens a service window on its connection, which a tier counts. It is never open for longer
+// than from when the message was received.
+func TestAMessageIsNotedWhereATierCounts(t *testing.T) {
+	tiered := Options{Tiered: func(connection string) bool { return connection == "conn_1" }}
+	before := time.Now()
+	e, _ := folded(t, tiered,
+		inbound("+15555550101", "hello", noon),
+		inbound("+15555550102", "from a wrong clock", before.AddDate(1, 0, 0)),
+		inbound("US.1349", "without a number", noon),
+		strings.Replace(inbound("+15555550104", "hello", noon), "conn_1", "conn_2", 1),
+		strings.Replace(inbound("+15555550105", "hello", noon), `"connectionId":"conn_1",`, "", 1),
+	)
+	if len(e.Inbound) != 2 {
+		t.Fatalf("noted %+v, want the messages of two numbers over conn_1", e.Inbound)
+	}
+	if want := (campaign.Inbound{Key: 15555550101, Connection: "conn_1", At: noon}); !cmp.Equal(e.Inbound[0], want) {
+		t.Errorf("noted %+v, want %+v", e.Inbound[0], want)
+	}
+	if late := e.Inbound[1]; late.Key != 15555550102 || late.At.Before(before.Add(-time.Second)) || late.At.After(time.Now()) {
+		t.Errorf("noted %+v, want 15555550102 when it was received", late)
+	}
+	if e, _ = folded(t, Options{}, inbound("+15555550101", "hello", noon)); len(e.Inbound) != 0 {
+		t.Errorf("noted %+v without a tier, want nothing", e.Inbound)
+	}
+}
