@@ -145,6 +145,9 @@ type Policies struct {
 	FrequencyCap *FrequencyLimit `yaml:"frequency_cap,omitempty" json:"frequency_cap,omitempty"`
 	// Approval makes the run wait for `campaignd approve` after its import.
 	Approval Approval `yaml:"approval,omitempty" json:"approval,omitempty"`
+	// MaxOptOuts is the share of opt-outs among the delivered messages above which the run is paused;
+	// default 0.10, 0: never.
+	MaxOptOuts float64 `yaml:"max_opt_outs,omitempty" json:"max_opt_outs,omitempty"`
 }
 
 // FollowUp is the policy of automatic follow-up runs (`campaignd serve` only).

@@ -18,6 +18,7 @@ const (
 	defaultDoubtWindow = Duration(40 * time.Minute)
 	defaultCanaryWait  = Duration(15 * time.Minute)
 	defaultMaxFailed   = 0.05
+	defaultMaxOptOuts  = 0.10
 	defaultGrace       = Duration(30 * time.Minute)
 	defaultMisfire     = "skip"
 )
@@ -86,6 +87,9 @@ func (d *Definition) setDefaults(given func(key string) bool) {
 	}
 	if f := d.Policies.FollowUp; f != nil {
 		f.After, f.Max = cmp.Or(f.After, Duration(limitedWait)), cmp.Or(f.Max, 1)
+	}
+	if !given("policies.max_opt_outs") {
+		d.Policies.MaxOptOuts = defaultMaxOptOuts
 	}
 	if c := d.Policies.Canary; c != nil {
 		c.Wait = cmp.Or(c.Wait, defaultCanaryWait)

@@ -224,6 +224,10 @@ type SuppressionLedger interface {
 	// SuppressedKeys returns which of keys are suppressed for a run of this kind and of these companies,
 	// for the counts of a preflight. If one of the companies is "", or there is none, it is not known.
 	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
+	// OptOuts counts opt-outs from marketing since an instant that recipients made or the service told:
+	// not imports, nor what an operator added. Those of a run are of recipients it did not skip; run 0
+	// counts all, which is far cheaper.
+	OptOuts(ctx context.Context, no RunNo, since time.Time) (int64, error)
 }
 
 // Tally counts the deliveries of a run with one status and reason.

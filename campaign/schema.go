@@ -221,6 +221,10 @@ func schemaNotes() []note {
 		{path: "policies.frequency_cap.action",
 			text:  "What becomes of a recipient who has got as many: skip (skipped, frequency_cap) or defer (sent when the cap allows).",
 			oneOf: capActions(), more: func(s *jsonschema.Schema) { s.Default = CapSkip }},
+		{path: "policies.max_opt_outs",
+			text:     "The share of opt-outs among the delivered messages above which, from 50 opt-outs on, the run is paused; 0: never.",
+			examples: []any{0.1},
+			more:     func(s *jsonschema.Schema) { s.Minimum, s.Maximum, s.Default = "0", "1", defaultMaxOptOuts }},
 		{path: "policies.approval",
 			text: "Wait for `campaignd approve` after the import: true, or the number of recipients above which to wait."},
 	}

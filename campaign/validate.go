@@ -64,6 +64,9 @@ func (s *source) checkDefinition(d *Definition) {
 	s.oneOf("policies.on_uncertain", string(d.Policies.OnUncertain), uncertain())
 	s.checkFollowUp(d.Policies.FollowUp)
 	s.checkCanary(d.Policies.Canary)
+	if n := d.Policies.MaxOptOuts; n < 0 || n > 1 {
+		s.at("policies.max_opt_outs", fmt.Sprintf("%g; want a share of 0 to 1", n), "0 never pauses")
+	}
 	s.between("policies.doubt_window", d.Policies.DoubtWindow, time.Second, 72*time.Hour)
 	if c := d.Policies.FrequencyCap; c != nil {
 		if c.Messages < 1 || c.Messages > maxCapMessages {

@@ -148,6 +148,7 @@ func TestValuesOfAFileAreHeldToTheirBounds(t *testing.T) {
 		{minimal + "policies: {follow_up: {codes: [131049], after: 23h}}\n", "policies.follow_up.after: 23h is out of bounds: want 24h to 720h"},
 		{minimal + "policies: {follow_up: {codes: [131026], after: 59m}}\n", "policies.follow_up.after: 59m is out of bounds: want 1h to 720h"},
 		{minimal + "policies: {follow_up: {codes: [131049], max: 11}}\n", "policies.follow_up.max: 11; want 1 to 10"},
+		{minimal + "policies: {max_opt_outs: 1.1}\n", "policies.max_opt_outs: 1.1; want a share of 0 to 1"},
 		{minimal + "policies: {canary: {}}\n", "policies.canary.count: 0; want 1 to 1000000 recipients"},
 		{minimal + "policies: {canary: {count: 9, max_failed: 0}}\n", "policies.canary.max_failed: 0; want a share above 0, at most 1"},
 		{minimal + "policies: {canary: {count: 9, max_failed: 1.5}}\n", "policies.canary.max_failed: 1.5; want a share"},

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"campaignd/campaign"
@@ -20,13 +21,14 @@ type carer struct {
 	failing  bool
 	followAt time.Time                    // when ended runs are looked at next
 	again    map[campaign.RunNo]time.Time // when a follow-up is tried again
+	optOuts  map[campaign.RunNo]optOuts
 }
 
 // care looks after every unfinished run, or the run only, until ctx ends. Leases of jobs let one
 // replica act at a time.
 func (d *Daemon) care(ctx context.Context, e *sender.Engine, only campaign.RunNo) {
 	c := &carer{d: d, engine: e, only: only, defs: map[campaign.RunNo]*campaign.Definition{},
-		again: map[campaign.RunNo]time.Time{}}
+		again: map[campaign.RunNo]time.Time{}, optOuts: map[campaign.RunNo]optOuts{}}
 	for {
 		t := time.NewTimer(careEvery)
 		select {
@@ -60,6 +62,9 @@ func (c *carer) look(ctx context.Context) error {
 		if err := c.canary(ctx, run, def); err != nil {
 			return err
 		}
+		if err := c.optedOut(ctx, run, def); err != nil {
+			return err
+		}
 	}
 	return c.followUps(ctx)
 }
@@ -85,6 +90,34 @@ func (c *carer) canary(ctx context.Context, run campaign.Run, def *campaign.Defi
 	case v.Paused:
 		c.d.log.Warn("run paused", "run", run.ID(), "reason", campaign.PausedByCanary, "detail", v.Sentence)
 		c.engine.Poke()
+	}
+	return nil
+}
+
+// optOuts is what is known of the opt-outs of a run.
+type optOuts struct {
+	delivered int64     // when they were counted last
+	next      time.Time // no judgement before: one reads the whole run
+}
+
+// optOutsEvery is how often the breaker of opt-outs is judged where it could trip.
+const optOutsEvery = 30 * time.Second
+
+func (c *carer) optedOut(ctx context.Context, run campaign.Run, def *campaign.Definition) error {
+	seen := c.optOuts[run.No]
+	if time.Now().Before(seen.next) {
+		return nil
+	}
+	v, err := campaign.JudgeOptOuts(ctx, c.d.ledger, run, def.Policies.MaxOptOuts, seen.delivered, c.d.owner)
+	if v.Counted {
+		c.optOuts[run.No] = optOuts{delivered: v.Delivered, next: time.Now().Add(optOutsEvery)}
+	}
+	if v.Paused {
+		c.d.log.Warn("run paused", "run", run.ID(), "reason", campaign.PausedByBreaker, "detail", v.Sentence)
+		c.engine.Poke()
+	}
+	if err != nil {
+		return fmt.Errorf("judge the opt-outs of %s: %w", run.ID(), err)
 	}
 	return nil
 }

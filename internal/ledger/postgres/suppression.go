@@ -143,3 +143,22 @@ func (l *Ledger) SuppressedKeys(
 	}
 	return found, nil
 }
+
+const (
+	sqlOptOuts = `SELECT count(*) FROM suppression
+		WHERE source NOT IN ('import', 'operator') AND at >= $1 AND (scope = 'marketing' OR starts_with(scope, 'marketing@'))`
+	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= $1 AND d.rid < $2
+		AND d.key IN (SELECT key FROM suppression
+			WHERE source NOT IN ('import', 'operator') AND at >= $3 AND (scope = 'marketing' OR starts_with(scope, 'marketing@')))
+		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
+)
+
+// OptOuts implements campaign.SuppressionLedger.
+func (l *Ledger) OptOuts(ctx context.Context, no campaign.RunNo, since time.Time) (n int64, err error) {
+	if no == 0 {
+		err = l.read(ctx, l.reports, row(&n, sqlOptOuts, ledger.Millis(since)))
+		return n, err
+	}
+	err = l.read(ctx, l.reports, row(&n, sqlRunOptOuts, ledger.RowID(no, 0), ledger.RowID(no+1, 0), ledger.Millis(since)))
+	return n, err
+}

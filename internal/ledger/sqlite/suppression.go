@@ -139,3 +139,22 @@ func (l *Ledger) SuppressedKeys(
 	}
 	return found, nil
 }
+
+const (
+	sqlOptOuts = `SELECT count(*) FROM suppression
+		WHERE source NOT IN ('import', 'operator') AND at >= ? AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
+	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= ? AND d.rid < ?
+		AND d.key IN (SELECT key FROM suppression
+			WHERE source NOT IN ('import', 'operator') AND at >= ? AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@'))
+		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
+)
+
+// OptOuts implements campaign.SuppressionLedger.
+func (l *Ledger) OptOuts(ctx context.Context, no campaign.RunNo, since time.Time) (n int64, err error) {
+	if no == 0 {
+		err = l.read().row(ctx, sqlOptOuts, args(ledger.Millis(since)), &n)
+		return n, err
+	}
+	err = l.read().row(ctx, sqlRunOptOuts, args(ledger.RowID(no, 0), ledger.RowID(no+1, 0), ledger.Millis(since)), &n)
+	return n, err
+}

@@ -1,0 +1,41 @@
+package ledgertest
+
+import (
+	"campaignd/campaign"
+)
+
+var optOutPromises = []promise{
+	{"OptOutsOfARunAreOfThoseItSentTo", func(f *fixture) {
+		other := func(r *campaign.Run) { r.Campaign = "other" }
+		r, o := f.imported(10), f.imported(10, other)
+		l := f.lease(r.No, long)
+		stop := func(seq int64, source string, second int) campaign.Suppression {
+			return campaign.Suppression{Key: key(seq), Scope: campaign.ScopeMarketing, Source: source, At: at(second)}
+		}
+		_, err := f.l.Suppress(f.ctx, []campaign.Suppression{stop(0, "stop", 20)}) // before the run reaches the recipient
+		f.ok(err)
+		f.intend(intent(l, 0, 8))
+		for seq := int64(1); seq < 8; seq++ {
+			f.record(acceptance(l, seq))
+		}
+		company, all := stop(4, "stop", 20), stop(5, "stop", 20)
+		company.Company, all.Scope = "c", campaign.ScopeAll
+		_, err = f.l.Suppress(f.ctx, []campaign.Suppression{
+			stop(1, "stop", 10), stop(2, "button", 9), stop(3, "user_preferences", 20), company, all,
+			stop(6, "import", 20), stop(7, "operator", 20), stop(8, "stop", 20), stop(100, "failed:131050", 20)})
+		f.ok(err)
+		for _, c := range []struct {
+			about string
+			no    campaign.RunNo
+			since int
+			want  int64
+		}{
+			{"of all since 10", 0, 10, 6}, {"of all since 9", 0, 9, 7}, {"of all since 21", 0, 21, 0},
+			{"of the run since 10", r.No, 10, 3}, {"of the run since 9", r.No, 9, 4}, {"of a run that sent nothing", o.No, 0, 0},
+		} {
+			if got, err := f.l.OptOuts(f.ctx, c.no, at(c.since)); err != nil || got != c.want {
+				f.Errorf("%s: got %d, %v; want %d", c.about, got, err, c.want)
+			}
+		}
+	}},
+}
