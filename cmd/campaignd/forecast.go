@@ -169,9 +169,9 @@ func (p *program) writeForecast(f forecast) error {
 	case f.Messages == 0 && f.Unsent == 0:
 		fmt.Fprintln(w, "nothing is left to send")
 	default:
-		fmt.Fprintf(w, "%s, done at %s", spelling.Count(f.Messages, "message", "messages"), clock(f.Finish))
+		fmt.Fprintf(w, "%s, done at %s", spelling.Count(f.Messages, "message", "messages"), zoned(f.Finish))
 		if f.High.Sub(f.Low) >= 2*time.Second {
-			fmt.Fprintf(w, ", in eight of ten cases between %s and %s", clock(f.Low), clock(f.High))
+			fmt.Fprintf(w, ", in eight of ten cases between %s and %s", zoned(f.Low), zoned(f.High))
 		}
 		fmt.Fprintf(w, "\n%s from the first message to the last answer; limited by: %s\n",
 			campaign.Duration(time.Duration(f.Seconds)*time.Second), f.LimitedBy)
@@ -187,13 +187,13 @@ func (p *program) writeForecast(f forecast) error {
 		if !f.DeadlineHolds {
 			holds = "does not hold"
 		}
-		fmt.Fprintf(w, "deadline %s %s\n", clock(f.Deadline), holds)
+		fmt.Fprintf(w, "deadline %s %s\n", zoned(f.Deadline), holds)
 	}
 	for _, r := range f.RunsOut {
-		fmt.Fprintf(w, "%s used up at %s: row %d waits\n", r.LimitedBy, clock(r.At), r.Row)
+		fmt.Fprintf(w, "%s used up at %s: row %d waits\n", r.LimitedBy, zoned(r.At), r.Row)
 	}
 	if f.Asset != nil {
-		fmt.Fprintf(w, "the service deletes the header medium at %s, before %s\n", clock(f.Asset.Until),
+		fmt.Fprintf(w, "the service deletes the header medium at %s, before %s\n", zoned(f.Asset.Until),
 			spelling.Count(f.Asset.Unsent, "message is sent", "messages are sent"))
 	}
 	for _, id := range f.Assumed {

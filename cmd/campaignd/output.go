@@ -76,3 +76,11 @@ func clock(t time.Time) string {
 	}
 	return t.Local().Format("2006-01-02 15:04:05")
 }
+
+// zoned is clock with the name of the time zone, for sentences.
+func zoned(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02 15:04:05 MST")
+}

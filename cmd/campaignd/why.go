@@ -161,13 +161,13 @@ func (p *program) writeWhy(w campaign.Why) error {
 		w.Totals.Queued, spelling.Count(w.Totals.Rows, "row", "rows"), w.Totals.Sending, w.Totals.InDoubt, w.Segments.Done,
 		spelling.Count(w.Segments.All, "segment", "segments"), w.Segments.Leased, w.Segments.Parked)
 	if !w.Segments.Wake.IsZero() {
-		fmt.Fprintf(p.stdout, "next time to look: %s\n", clock(w.Segments.Wake))
+		fmt.Fprintf(p.stdout, "next time to look: %s\n", zoned(w.Segments.Wake))
 	}
 	if w.Limits.Weight > 1 || !w.Due.IsZero() {
 		fmt.Fprintf(p.stdout, "limits: %s\n", w.Limits)
 	}
 	if !w.Finish.IsZero() {
-		fmt.Fprintf(p.stdout, "at this rate sent by: %s\n", clock(w.Finish))
+		fmt.Fprintf(p.stdout, "at this rate sent by: %s\n", zoned(w.Finish))
 	}
 	for _, one := range w.Waits {
 		of := ""
@@ -175,7 +175,7 @@ func (p *program) writeWhy(w campaign.Why) error {
 			of = " of " + one.Connection
 		}
 		if !one.Until.IsZero() {
-			of += " until " + clock(one.Until)
+			of += " until " + zoned(one.Until)
 		}
 		what := one.For
 		if what == "none" {
@@ -196,9 +196,9 @@ func (p *program) writeWhy(w campaign.Why) error {
 		rate, limitedBy, detail := strconv.FormatFloat(l.Rate, 'f', 1, 64), l.LimitedBy, l.Detail
 		switch {
 		case l.LimitedBy == campaign.LaneStopped:
-			rate, detail = "-", "its sender ended at "+clock(l.At)
+			rate, detail = "-", "its sender ended at "+zoned(l.At)
 		case l.Stale:
-			rate, limitedBy, detail = "-", "stale", "not heard of since "+clock(l.At)+", when it said: "+detail
+			rate, limitedBy, detail = "-", "stale", "not heard of since "+zoned(l.At)+", when it said: "+detail
 		}
 		rows = append(rows, []string{l.Connection, l.Sender, rate, limitedBy, detail})
 	}
