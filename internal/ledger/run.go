@@ -102,6 +102,9 @@ func MayMove(s campaign.State, wanted campaign.Wanted, from []campaign.State, to
 	return slices.Contains(from, s) && (to != campaign.Paused || wanted != campaign.WantCancel)
 }
 
+// FailedStep is how many segments of failed runs one query finds.
+const FailedStep = 64
+
 // StateTimes are the times that go with a new state, in milliseconds: when the run started, unless it
 // had before, and when it ended; 0 for neither.
 func StateTimes(to campaign.State, now time.Time) (started, ended int64) {

@@ -75,6 +75,46 @@ var cancelPromises = []promise{
 			}
 		}
 	}},
+	{"AFailedRunHasNothingQueued", func(f *fixture) {
+		r := f.create()
+		const rows = campaign.SegmentSize + 2
+		segments := append(oneSegment(r.No, campaign.SegmentSize),
+			campaign.Segment{Run: r.No, Index: 1, Lo: campaign.SegmentSize, Hi: rows})
+		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, rows), segments))
+		moved, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Importing}, campaign.RunStateFailed, "", "the list changed")
+		f.ok(err)
+		if got := f.run(r.No); !moved || got.State != campaign.RunStateFailed || got.EndedAt.IsZero() {
+			f.Errorf("moved %v: %+v; want State RunStateFailed, EndedAt set", moved, got)
+		}
+		f.counted(r.No, map[campaign.Status]int64{campaign.Skipped: rows})
+		for _, seq := range []int64{0, rows - 1} {
+			if line := f.status(r.No, seq, campaign.Skipped); line.Reason != string(campaign.RunFailed) {
+				f.Errorf("seq %d: %q; want run_failed", seq, line.Reason)
+			}
+		}
+		ended, err := f.l.FinishRuns(f.ctx)
+		f.ok(err)
+		if len(ended) != 0 {
+			f.Errorf("ended %+v; want length 0", ended)
+		}
+		f.sound(r.No)
+	}},
+	{"AFailedRunKeepsWhatWasPosted", func(f *fixture) {
+		r := f.imported(4)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 3)
+		f.record(acceptance(l, 0), deferral(l, 1, at(0)))
+		_, err := f.l.Park(f.ctx, l, time.Now(), After(time.Minute))
+		f.ok(err)
+		_, err = f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running}, campaign.RunStateFailed, "", "why")
+		f.ok(err)
+		f.status(r.No, 0, campaign.Accepted)
+		f.status(r.No, 1, campaign.Skipped)
+		if line := f.status(r.No, 3, campaign.Skipped); line.Reason != string(campaign.RunFailed) {
+			f.Errorf("seq 3: %q; want run_failed", line.Reason)
+		}
+		f.sound(r.No)
+	}},
 	{"ACancelledImportTakesNoMoreRows", func(f *fixture) {
 		r := f.create()
 		f.ok(f.l.AppendRows(f.ctx, r.No, 0, deliveries(0, 2), oneSegment(r.No, 2)))

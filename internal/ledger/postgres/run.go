@@ -220,6 +220,9 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 		moved = t.again && state == to // an earlier try of this call may have moved it
 		return nil
 	})
+	if moved && err == nil && to == campaign.RunStateFailed {
+		_ = l.skipFailed(ctx) // the run has failed; FinishRuns skips what is left
+	}
 	return moved && err == nil, err
 }
 
@@ -285,6 +288,9 @@ const (
 
 // FinishRuns implements campaign.RunLedger. Each run is moved by one replica.
 func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err error) {
+	if err := l.skipFailed(ctx); err != nil {
+		return nil, err
+	}
 	var some bool // callers poll: queries outside a transaction say that there is nothing to do
 	var settled []int64
 	if err := l.read(ctx, l.sender, row(&some, sqlAnySentRun), list(&settled, scanID, sqlSettledSegments)); err != nil ||

@@ -184,6 +184,9 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 		}
 		return t.setState(no, to, reason, detail)
 	})
+	if moved && err == nil && to == campaign.RunStateFailed {
+		_ = l.skipFailed(ctx) // the run has failed; FinishRuns skips what is left
+	}
 	return moved && err == nil, err
 }
 
@@ -248,6 +251,9 @@ const (
 
 // FinishRuns implements campaign.RunLedger.
 func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err error) {
+	if err := l.skipFailed(ctx); err != nil {
+		return nil, err
+	}
 	var no int64 // callers poll: a reader, not the writer, says that there is nothing to do
 	var settled []int64
 	if err := l.read().each(ctx, sqlSettledSegments, args(ledger.Millis(time.Now())), func(scan scanFunc) error {
