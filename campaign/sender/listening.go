@@ -28,6 +28,9 @@ const listeningOld = 2 * time.Second
 
 // read returns when webhooks were taken, as it is known at now.
 func (l *listening) read(ctx context.Context, now time.Time) (campaign.Listening, error) {
+	if err := ctx.Err(); err != nil { // select would choose by chance, and a simulation would not repeat
+		return campaign.Listening{}, err
+	}
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
