@@ -21,6 +21,9 @@ var (
 	// ErrUnknownCommit says that the connection broke during the commit, so its result is not known.
 	// Intend reads back what was written before it returns this error.
 	ErrUnknownCommit = errors.New("commit outcome unknown")
+	// ErrUnwritable says that the ledger takes no writes now, for example because its disk is full. The
+	// ledger has logged that outage, and logs its end: callers try again without a line of their own.
+	ErrUnwritable = errors.New("the ledger takes no writes")
 	// ErrLocked says that another process holds the sender's lock of this ledger.
 	ErrLocked = errors.New("ledger is in use by another campaignd")
 	// ErrNewer says that the ledger's schema is newer than this program.

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -140,8 +141,8 @@ func (e *Engine) Run(ctx context.Context) error {
 				finish = time.Now().Add(finishEvery)
 			}
 		}
-		if ctx.Err() == nil && (err != nil) != failing {
-			if failing = err != nil; failing {
+		if fails := err != nil && !errors.Is(err, campaign.ErrUnwritable); ctx.Err() == nil && fails != failing {
+			if failing = fails; failing {
 				e.o.Log.Error("ledger cannot be read: trying again until it can", "err", err)
 			} else {
 				e.o.Log.Info("ledger can be read again")

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -276,7 +277,7 @@ func (h *holds) said(ctx context.Context, err error) {
 	case err == nil && h.failing != "":
 		h.failing = ""
 		h.o.Log.Info("holds can be read and written again")
-	case err != nil && ctx.Err() == nil && cause(err) != h.failing:
+	case err != nil && ctx.Err() == nil && cause(err) != h.failing && !errors.Is(err, campaign.ErrUnwritable):
 		h.failing = cause(err)
 		h.o.Log.Error("holds cannot be read or written: the known ones are obeyed", "err", err)
 	}

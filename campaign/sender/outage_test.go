@@ -19,6 +19,7 @@ type outageLedger struct {
 	stubLedger
 	began time.Time
 	well  time.Duration // before that it can be reached
+	full  bool          // its disk is full then, in place of that
 
 	mu    sync.Mutex
 	lanes []campaign.LaneReport // what was told of them last
@@ -26,6 +27,9 @@ type outageLedger struct {
 
 func (l *outageLedger) fault() error {
 	if age := time.Since(l.began); age >= l.well && age < 10*time.Second {
+		if l.full {
+			return campaign.ErrUnwritable
+		}
 		return errors.New("connection refused")
 	}
 	return nil
@@ -83,6 +87,38 @@ func TestAnOutageOfTheLedgerIsSaidOnce(t *testing.T) {
 			if n := strings.Count(log.String(), said); n != 1 {
 				t.Errorf("%d times %q, want once, in\n%s", n, said, log.String())
 			}
+		}
+	})
+}
+
+// A ledger that takes no writes says so itself: each part tries again without a line of its own.
+func TestAFullLedgerIsNotSaidByEachPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		o, err := Options{Owner: "a", Lease: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &outageLedger{began: time.Now(), full: true}
+		e := &Engine{o: o, ledger: l, holds: newHolds(l, o, func() {})}
+		w := newWorker(e, "conn_1")
+		r := &run{no: 1, connections: []string{"conn_1"}}
+		w.planner.setRuns([]*run{r})
+		s := newSegment(r, campaign.Lease{}, nil)
+		s.pending.Add(1)
+		w.renewer.keep([]*segment{s})
+		ctx, stop := context.WithCancel(t.Context())
+		var parts sync.WaitGroup
+		parts.Go(func() { w.renewer.run(ctx) })
+		parts.Go(func() { w.planner.run(ctx) })
+		newRecorder(l, o).write([]settled{{segment: s}})
+		e.holds.said(ctx, l.fault())
+		e.holds.said(ctx, campaign.ErrUnwritable)
+		time.Sleep(5 * time.Second)
+		stop()
+		parts.Wait()
+		if log.Len() > 0 || s.pending.Load() != 0 {
+			t.Errorf("got %d results not written and these lines, want none:\n%s", s.pending.Load(), &log)
 		}
 	})
 }

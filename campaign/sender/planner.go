@@ -84,7 +84,7 @@ func (p *planner) run(ctx context.Context) {
 		case err == nil && failed > 0 && !p.heard: // the ledger was not asked: nothing is known of it
 			p.heldUp(last)
 		case err == nil:
-			if failed > 0 {
+			if said != "" {
 				p.e.o.Log.Info("the ledger takes sending up again", "connection", p.number.connection)
 			}
 			failed, said = 0, ""
@@ -94,7 +94,7 @@ func (p *planner) run(ctx context.Context) {
 			failed = min(max(2*failed, 100*time.Millisecond), 2*time.Second)
 			wait, last = failed, err
 			p.heldUp(err)
-			if why := cause(err); why != said { // once, not at each try
+			if why := cause(err); why != said && !errors.Is(err, campaign.ErrUnwritable) { // once, not at each try
 				said = why
 				p.e.o.Log.Error("sending is held up by the ledger: trying again until it is not",
 					"connection", p.number.connection, "err", err)

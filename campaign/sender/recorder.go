@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -186,7 +187,7 @@ func (r *recorder) write(batch []settled) {
 		if err == nil {
 			break
 		}
-		if why := cause(err); why != said { // once, not at each try
+		if why := cause(err); why != said && !errors.Is(err, campaign.ErrUnwritable) { // once, not at each try
 			said = why
 			r.o.Log.Error("results cannot be written: trying again until they can", "results", len(rs), "err", err)
 		}

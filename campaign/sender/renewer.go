@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -38,7 +39,8 @@ func (w *renewer) run(ctx context.Context) {
 		asked, err := w.renew(ctx)
 		switch {
 		case err != nil:
-			if why := cause(err); ctx.Err() == nil && why != said { // once, not at each try
+			// Once, not at each try.
+			if why := cause(err); ctx.Err() == nil && why != said && !errors.Is(err, campaign.ErrUnwritable) {
 				said = why
 				w.e.o.Log.Error("leases cannot be renewed: they run out unless they can be soon",
 					"connection", w.number.connection, "err", err)

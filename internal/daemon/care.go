@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,9 +39,11 @@ func (d *Daemon) care(ctx context.Context, e *sender.Engine, only campaign.RunNo
 		case <-t.C:
 		}
 		err := c.look(ctx)
-		if failing := err != nil; failing != c.failing && ctx.Err() == nil {
+		if failing := err != nil && !errors.Is(err, campaign.ErrUnwritable); failing != c.failing && ctx.Err() == nil {
 			if c.failing = failing; failing {
 				d.log.Error("the policies of runs cannot be looked after: trying again until they can", "err", err)
+			} else {
+				d.log.Info("the policies of runs are looked after again")
 			}
 		}
 	}

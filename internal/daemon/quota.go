@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -157,7 +158,7 @@ const (
 
 // run lifts the holds of a plan that was raised, decides the ramps, and counts, until ctx ends.
 func (q *quotas) run(ctx context.Context) error {
-	raised := false
+	raised, failing := false, false
 	var counted time.Time
 	t := time.NewTicker(decideEvery)
 	defer t.Stop()
@@ -174,8 +175,12 @@ func (q *quotas) run(ctx context.Context) error {
 			counted = time.Now()
 			err = q.count(ctx, counted)
 		}
-		if err != nil && ctx.Err() == nil {
-			q.log.Warn("the limits of periods cannot be decided: trying again", "err", err)
+		if fails := err != nil && !errors.Is(err, campaign.ErrUnwritable); fails != failing && ctx.Err() == nil {
+			if failing = fails; failing {
+				q.log.Warn("the limits of periods cannot be decided: trying again until they can", "err", err)
+			} else {
+				q.log.Info("the limits of periods are decided again")
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -68,8 +68,8 @@ func (s *activity) settled(totals map[campaign.Status]int64, now, lastEvent time
 	return totals[campaign.Delivered] == 0 || now.Sub(latest) >= min(quietTime, settle)
 }
 
-// ledgerWait is how long run tries to read a ledger that does not answer. PostgreSQL restarts
-// within seconds, and a standby is promoted within half a minute.
+// ledgerWait is how long run tries to read a ledger that does not answer, and to write one whose disk
+// is full. PostgreSQL restarts within seconds, and a standby is promoted within half a minute.
 const ledgerWait = time.Minute
 
 // snapshot is a run with its counts.
@@ -116,11 +116,12 @@ const mostWatch = 5 * time.Second
 
 // watch calls progress until the run is settled, paused or ended, or ctx ends, and returns the run.
 // A hold that does not end by itself is waited for as long as a status, settle, because the time of
-// the event that ends it is not known. A ledger that cannot be read is tried again for ledgerWait.
+// the event that ends it is not known. A ledger that cannot be read or written is tried again for ledgerWait.
 func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Duration, progress func(Progress)) (campaign.Run, error) {
 	var s activity
 	var held time.Time // since when the run is held by what does not end by itself, zero while it is not
 	wait := settle
+	outage, mayFail := d.ledger.(interface{ Unwritable() (time.Time, error) })
 	if d.intake == nil {
 		wait = 0 // without webhooks no status can come
 	}
@@ -133,15 +134,21 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 		if err == nil {
 			detail, err = d.waiting(ctx, seen)
 		}
-		if err != nil {
-			if away.IsZero() {
-				away = began
+		tell := "read"
+		if err != nil && away.IsZero() {
+			away = began
+		}
+		if err == nil && mayFail {
+			if away, err = outage.Unwritable(); err != nil {
+				tell = "written"
 			}
+		}
+		if err != nil {
 			until := away.Add(ledgerWait)
 			if ctx.Err() != nil || errors.Is(err, campaign.ErrNoRun) || !time.Now().Before(until) {
 				return seen.run, err
 			}
-			p.Detail = "the ledger cannot be read, trying again until " + until.UTC().Format("15:04:05 UTC") + ": " + err.Error()
+			p.Detail = "the ledger cannot be " + tell + ", trying again until " + until.UTC().Format("15:04:05 UTC") + ": " + err.Error()
 			progress(p)
 			t := time.NewTimer(time.Second)
 			select {

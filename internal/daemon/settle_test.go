@@ -159,6 +159,50 @@ func TestRunOutlivesARestartOfItsLedger(t *testing.T) {
 	}
 }
 
+// unwritten is a watched ledger that takes no writes from 5 s on for the time away.
+type unwritten struct{ unread }
+
+func (u *unwritten) Unwritable() (time.Time, error) {
+	if since := time.Since(u.began); since >= 5*time.Second && since < 5*time.Second+u.away {
+		return u.began.Add(5 * time.Second), errors.New("the disk is full")
+	}
+	return time.Time{}, nil
+}
+
+func (u *unwritten) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
+	return u.watched.Run(ctx, no)
+}
+
+// A full disk can still be read.
+func TestRunGivesUpAMinuteAfterItsDiskIsFull(t *testing.T) {
+	for _, c := range []struct {
+		away, ends time.Duration
+		fails      bool
+	}{
+		{20 * time.Second, 26 * time.Second, false},
+		{time.Hour, 65 * time.Second, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &unwritten{unread{watched{began: time.Now(), until: 26 * time.Second}, c.away}}
+			if c.fails {
+				u.until = time.Hour
+			}
+			d := &Daemon{ledger: u, intake: &webhooks.Intake{}, directory: newDirectory(DefaultConfig())}
+			reported := 0
+			run, err := d.watch(t.Context(), 1, 30*time.Second, func(p Progress) {
+				if strings.Contains(p.Detail, "the ledger cannot be written, trying again until") && strings.Contains(p.Detail, "disk is full") {
+					reported++
+				}
+			})
+			took := time.Since(u.began)
+			if (err != nil) != c.fails || took < c.ends || took > c.ends+2*time.Second || reported == 0 {
+				t.Errorf("full for %v: got the end after %v as %s (%v), reported %d times, want it after %v, failed: %v",
+					c.away, took, run.State, err, reported, c.ends, c.fails)
+			}
+		})
+	}
+}
+
 func TestRunWaitsOutAHoldNoLongerThanSettle(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -2,8 +2,11 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
+
+	"campaignd/campaign"
 )
 
 // sweepTime is the longest time of one sweep. A table of a million orphans takes a few seconds.
@@ -38,9 +41,8 @@ func (i *Intake) sweepUntil(ctx context.Context) {
 			return
 		}
 		i.counters.swept(swept, err)
-		if (err != nil) != failing {
-			failing = err != nil
-			if failing {
+		if fails := err != nil && !errors.Is(err, campaign.ErrUnwritable); fails != failing {
+			if failing = fails; failing {
 				i.o.Log.Error("early webhooks cannot be matched; tried again each second", "error", err)
 			} else {
 				i.o.Log.Info("early webhooks are matched again")

@@ -108,7 +108,7 @@ gather:
 		q.answer <- err
 		w.batch[n] = nil
 	}
-	if failing := err != nil; failing != w.failing {
+	if failing := err != nil && !errors.Is(err, campaign.ErrUnwritable); failing != w.failing {
 		w.failing = failing
 		if failing {
 			w.o.Log.Error("webhooks cannot be stored; answered 503 until they can", "error", err, "events", events)

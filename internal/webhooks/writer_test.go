@@ -42,6 +42,25 @@ func TestNothingIsAnsweredBeforeTheCommit(t *testing.T) {
 	})
 }
 
+// A ledger that takes no writes says so itself.
+func TestAFullLedgerIsNotSaidByTheIntake(t *testing.T) {
+	var log strings.Builder
+	m := &memory{fail: fmt.Errorf("disk full: %w", campaign.ErrUnwritable)}
+	i := newIntake(t, m, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	stop := start(t, i)
+	for _, want := range []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusNoContent} {
+		if want == http.StatusNoContent {
+			m.setFail(nil)
+		}
+		if got := post(i, status(1, "sent", time.Now())).Code; got != want {
+			t.Errorf("a webhook: answered %d, want %d", got, want)
+		}
+	}
+	if err := stop(); err != nil || log.Len() > 0 {
+		t.Errorf("got %v and the lines below, want no error and none:\n%s", err, &log)
+	}
+}
+
 // The requests of a failed commit are answered 503, and no other requests.
 func TestTheAnswerIsThatOfItsOwnCommit(t *testing.T) {
 	for failing := range 4 {

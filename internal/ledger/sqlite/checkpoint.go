@@ -20,6 +20,7 @@ type checkpointer struct {
 	ended   chan struct{}
 	long    atomic.Bool // the log is long: the writer moves the rest
 	alarmed bool        // a warning was logged and the log is still too long
+	failed  int         // checkpoints in succession
 }
 
 // walLong is the size in bytes above which the writer helps: one second at 20,000 messages a
@@ -28,6 +29,10 @@ const walLong = 16 << 20
 
 // walAlarm is the size in bytes above which some reader must be holding the log.
 const walAlarm = 256 << 20
+
+// fullWait is how many checkpoints fail on a full disk before that is logged. The writer meets the
+// full disk too, within seconds unless its log has room, and logs the outage.
+const fullWait = 10
 
 const (
 	sqlCheckpoint = `PRAGMA wal_checkpoint(PASSIVE)`  // what is possible without waiting
@@ -88,9 +93,16 @@ func (c *checkpointer) loop() {
 func (c *checkpointer) run(query string) {
 	var blocked, frames, moved int64
 	if err := c.ledger.checks.QueryRowContext(context.Background(), query).Scan(&blocked, &frames, &moved); err != nil {
-		c.ledger.log.Warn("ledger checkpoint failed", "path", c.ledger.path, "error", err)
+		at := 1 // once, not each second
+		if takesNoWrites(err) {
+			at = fullWait
+		}
+		if c.failed++; c.failed == at && !c.ledger.outage.logged() {
+			c.ledger.log.Warn("ledger checkpoint failed: trying again until one succeeds", "path", c.ledger.path, "error", err)
+		}
 		return
 	}
+	c.failed = 0
 	s, err := os.Stat(c.ledger.path + "-wal")
 	if err != nil {
 		return

@@ -44,6 +44,7 @@ type Ledger struct {
 	closing  sync.Once
 	closeErr error
 	closed   atomic.Bool
+	outage   outage
 }
 
 var _ campaign.Ledger = (*Ledger)(nil)
@@ -67,7 +68,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if o, err = o.Check(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{path: path, log: o.Log, options: o}
+	l := &Ledger{path: path, log: o.Log, options: o, outage: outage{log: o.Log, path: path}}
 	if err := checkFile(path, o); err != nil {
 		return nil, err
 	}

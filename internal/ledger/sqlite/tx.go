@@ -15,6 +15,7 @@ type tx struct {
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt
 	options ledger.Options // as it was opened
+	changed bool           // exec changed a row in this transaction
 }
 
 // prepare returns the prepared statement; the texts are constants, so that few are kept.
@@ -43,7 +44,9 @@ func (t *tx) exec(query string, a ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return r.RowsAffected()
+	n, err := r.RowsAffected()
+	t.changed = t.changed || n > 0
+	return n, err
 }
 
 // args separates the arguments of row and each from their targets.

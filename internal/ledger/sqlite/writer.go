@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -180,7 +181,16 @@ func (w *writer) commit(batch []*op) {
 		if o.err == nil {
 			o.err = err
 		}
-		o.err = w.explain(o.err)
+	}
+	if n := slices.IndexFunc(batch, func(o *op) bool { return takesNoWrites(o.err) }); n >= 0 {
+		w.ledger.outage.failed(batch[n].err)
+	}
+	for _, o := range batch {
+		if err := w.explain(o.err); takesNoWrites(o.err) {
+			o.err = unwritable{err}
+		} else {
+			o.err = err
+		}
 		close(o.done)
 	}
 }
@@ -225,6 +235,7 @@ func (w *writer) attempt(batch []*op) (failed bool, err error) {
 	if _, err := t.exec(sqlBegin); err != nil {
 		return false, err
 	}
+	t.changed = false
 	for _, o := range batch {
 		if o.err = o.run(t); o.err != nil {
 			t.rollback()
@@ -241,6 +252,9 @@ func (w *writer) attempt(batch []*op) (failed bool, err error) {
 	if _, err := t.exec(sqlCommit); err != nil {
 		t.rollback()
 		return false, fmt.Errorf("%w: %w", campaign.ErrUnknownCommit, err)
+	}
+	if t.changed { // one that changes nothing succeeds on a full disk too
+		w.ledger.outage.wrote()
 	}
 	return false, nil
 }
