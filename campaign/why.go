@@ -28,6 +28,16 @@ func (r LaneReport) Stale(now time.Time) bool { return now.Sub(r.At) > laneFresh
 // Gone reports whether no sender serves the lane any more: it has ended, or is stale.
 func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.Stale(now) }
 
+// moving is the rate at which the lane sends. It is 0 while the lane waits for something other than
+// its next instant, such as a place of the tier, and r.Rate is only what its number may send.
+func (r LaneReport) moving() float64 {
+	switch r.LimitedBy {
+	case LimitTier, LimitAllowance, LimitRamp, LimitWindow, LimitLimiter, "hold", "unreachable":
+		return 0
+	}
+	return r.Rate
+}
+
 // sender names the process of the lane: host and process id, without its start time.
 func (r LaneReport) sender() string {
 	if i := strings.LastIndexByte(r.Owner, '/'); i > 0 {
@@ -207,7 +217,7 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 	pace := map[string]float64{} // by connection, if a sender serves it: that of the first lane in the order above
 	for _, r := range lanes {
 		if _, known := pace[r.Connection]; !known && !r.Gone(now) {
-			pace[r.Connection] = r.Rate
+			pace[r.Connection] = r.moving()
 		}
 	}
 	for i, r := range lanes {

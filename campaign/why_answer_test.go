@@ -196,6 +196,23 @@ func TestWhyGivesAFinishOnlyWhileItIsSent(t *testing.T) {
 	}
 }
 
+func TestWhyGivesNoFinishWhileALimitOfADayBinds(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	for _, limit := range []string{LimitTier, LimitAllowance, LimitRamp, LimitWindow, LimitLimiter, "hold", "unreachable"} {
+		lanes := []LaneReport{{Connection: "a", LimitedBy: limit, Rate: 10, At: now}, {Connection: "b", LimitedBy: "share", Rate: 1, At: now}}
+		h := held{tallies: []Tally{{Status: Queued, N: 10}}, segments: []SegmentState{{Segment: Segment{Hi: 10}, LeaseUntil: now.Add(1)}}}
+		for n, want := range []time.Time{1: {}, 2: now.Add(10 * time.Second)} {
+			if h.lanes = lanes[:n]; n == 0 {
+				continue
+			}
+			w, err := Explain(t.Context(), h, Run{No: 1, Campaign: "a", State: Running}, WhyHolds{}, now)
+			if err != nil || !w.Finish.Equal(want) {
+				t.Errorf("%s, %d lanes: sent by %v, %v, want %v", limit, n, w.Finish, err, want)
+			}
+		}
+	}
+}
+
 // `run` sends the runs of a campaign file and a list; a follow-up has neither.
 func TestWhyOffersAFollowUpItsOwnCommand(t *testing.T) {
 	w := Why{Totals: WhyTotals{Queued: 3}}

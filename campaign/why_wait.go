@@ -64,7 +64,22 @@ func (w *Why) freshOf(s SegmentState) WhyWait {
 	if !w.fresh() { // nobody sends it
 		return WhyWait{For: "none"}
 	}
-	return WhyWait{For: "throughput"}
+	return WhyWait{For: w.standstill()}
+}
+
+// standstill is what limits every live lane of the run, if none of them sends; else throughput.
+func (w *Why) standstill() string {
+	limit := ""
+	for _, l := range w.Lanes {
+		switch {
+		case !l.Live():
+		case l.LimitedBy == "none", (LaneReport{Rate: 1, LimitedBy: l.LimitedBy}).moving() > 0, limit != "" && limit != l.LimitedBy:
+			return "throughput"
+		default:
+			limit = l.LimitedBy
+		}
+	}
+	return cmp.Or(limit, "throughput")
 }
 
 // waits counts the queued rows by what they wait for, those that are free first at the top.

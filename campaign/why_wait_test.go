@@ -60,6 +60,8 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 	}{
 		{"each segment for its own", Run{State: Running}, lanes, 49,
 			"10 throughput b, 10 throughput , 6 tier a, 3 retry 1m0s, 20 window 1h0m0s"},
+		{"all lanes at a standstill", Run{State: Running}, lanes[:1], 49,
+			"10 throughput b, 10 tier , 6 tier a, 3 retry 1m0s, 20 window 1h0m0s"},
 		{"without a sender", Run{State: Running}, nil, 46, "10 throughput b, 10 none , 6 throughput a, 20 window 1h0m0s"},
 		{"a paused run", Run{State: Paused}, lanes, 49, "49 pause "},
 		{"an ended run", Run{State: Finished}, lanes, 49, ""},

@@ -22,8 +22,10 @@ type launcher struct {
 	d       *Daemon
 	slots   chan struct{}
 	running sync.WaitGroup
+	freed   chan struct{} // a launch has ended after another one found no slot
 
 	mu     sync.Mutex
+	full   bool // a launch found no slot since the last one ended
 	busy   map[string]bool
 	again  map[string]time.Time // when a failed launch may be tried again, by its key
 	logged map[string]string    // the last fault that was logged, by its key
@@ -31,7 +33,7 @@ type launcher struct {
 
 func newLauncher(d *Daemon) *launcher {
 	return &launcher{
-		d: d, slots: make(chan struct{}, launchesAtOnce),
+		d: d, slots: make(chan struct{}, launchesAtOnce), freed: make(chan struct{}, 1),
 		busy: map[string]bool{}, again: map[string]time.Time{}, logged: map[string]string{},
 	}
 }
@@ -47,6 +49,7 @@ func (l *launcher) try(ctx context.Context, key string, launch func(context.Cont
 	select {
 	case l.slots <- struct{}{}:
 	default:
+		l.full = true
 		return // it is still due at the next try
 	}
 	l.busy[key] = true
@@ -62,6 +65,13 @@ func (l *launcher) ended(ctx context.Context, key string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.busy, key)
+	if l.full {
+		l.full = false
+		select {
+		case l.freed <- struct{}{}:
+		default:
+		}
+	}
 	switch {
 	case err == nil:
 		delete(l.again, key)

@@ -108,6 +108,9 @@ func TestTwoListsAreImportedAtOnce(t *testing.T) {
 		}
 		close(end)
 		l.running.Wait()
+		if got := len(l.freed); got != 1 {
+			t.Errorf("after c found no slot, the ends ask for %d looks, want 1", got)
+		}
 		try("c")
 		try("a")
 		l.running.Wait()

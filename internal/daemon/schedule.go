@@ -117,6 +117,8 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 		case <-ctx.Done():
 			t.Stop()
 			return
+		case <-l.freed: // campaigns that are due at the same minute do not wait for the next tick
+			t.Stop()
 		case <-t.C:
 		}
 	}
