@@ -64,9 +64,10 @@ func TestAFullFileMeansWhatItSays(t *testing.T) {
 		},
 		Schedule: &campaign.Schedule{Cron: "0 9 * * MON", Timezone: "Africa/Lagos", Misfire: "skip", Overlap: "skip",
 			Grace: campaign.Duration(30 * time.Minute)},
-		Window:   &campaign.Window{Hours: "09:00-18:00", Days: []string{"mon", "tue", "wed", "thu", "fri"}, Timezone: "recipient"},
-		Limits:   campaign.Limits{Rate: 40, NotAfter: campaign.Duration(48 * time.Hour), MaxMessages: 200000},
-		Policies: campaign.Policies{OnUncertain: campaign.UncertainHold, DoubtWindow: campaign.Duration(15 * time.Minute)},
+		Window: &campaign.Window{Hours: "09:00-18:00", Days: []string{"mon", "tue", "wed", "thu", "fri"}, Timezone: "recipient"},
+		Limits: campaign.Limits{Rate: 40, NotAfter: campaign.Duration(48 * time.Hour), MaxMessages: 200000},
+		Policies: campaign.Policies{OnUncertain: campaign.UncertainHold, DoubtWindow: campaign.Duration(15 * time.Minute),
+			MaxOptOuts: 0.10},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("definition -want +got:\n%s", diff)

@@ -49,7 +49,8 @@ func (s WhySuppression) text() string {
 	if s.Company != "" {
 		of = "company " + s.Company + " alone"
 	}
-	text := fmt.Sprintf("on the suppression list for %s (%s) since %s, source %s", of, s.Scope, s.At.UTC().Format("2006-01-02 15:04:05 UTC"), s.Source)
+	text := fmt.Sprintf("on the suppression list for %s (%s) since %s, source %s", of, s.Scope,
+		s.At.UTC().Format("2006-01-02 15:04:05 UTC"), s.Source)
 	if !s.Until.IsZero() {
 		text += ", until " + s.Until.UTC().Format("2006-01-02 15:04:05 UTC")
 	}

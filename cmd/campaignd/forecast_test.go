@@ -151,6 +151,7 @@ func TestWhySaysWhatANumberAndARecipientWaitFor(t *testing.T) {
 		"for all companies (all) since ", ", source operator\n")
 	d.write("campaignd.yaml", "numbers: {conn_1: {rate: 80}}\n")
 	wantIn(t, "why of a connection", d.want(0, "why", "conn_1", "--config", d.path("campaignd.yaml")).stdout, "conn_1 has nothing to send")
-	wantIn(t, "why of a connection as JSON", d.want(0, "why", "conn_1", "--config", d.path("campaignd.yaml"), "-o", "json").stdout, `"runs": []`)
+	wantIn(t, "why of a connection as JSON",
+		d.want(0, "why", "conn_1", "--config", d.path("campaignd.yaml"), "-o", "json").stdout, `"runs": []`)
 	wantIn(t, "why of what is no run", d.want(2, "why", "conn_9").stderr, "conn_9")
 }

@@ -52,8 +52,8 @@ func (p *program) cmdPause() *cobra.Command {
 func (p *program) cmdResume() *cobra.Command {
 	cmd := p.control("resume", "Let a paused run go on, or all of them",
 		`Ends a pause, whoever caused it: operator, canary, breaker (the same fault of the message again and again, or
-too many opt-outs) or ledger (it went back in time). --all resumes every paused run, with --reason only those of that reason. Refusals of the service pause no
-run: they begin holds, which `+"`campaignd holds lift`"+` ends.`, campaign.ResumeRun)
+too many opt-outs) or ledger (it went back in time). --all resumes every paused run, with --reason only those of that
+reason. Refusals of the service pause no run: they begin holds, which `+"`campaignd holds lift`"+` ends.`, campaign.ResumeRun)
 	cmd.Use = "resume RUN | --all [--reason REASON]"
 	cmd.Example += "\n  campaignd resume --all --reason breaker"
 	var all bool

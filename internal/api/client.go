@@ -33,11 +33,10 @@ func (a Access) Launch(ctx context.Context, r Request) (out Launched, err error)
 	}
 	body, into := io.Pipe()
 	form := multipart.NewWriter(into)
-	written := make(chan error, 1)
+	written := make(chan struct{})
 	go func() {
-		err := writeParts(form, r)
-		into.CloseWithError(err)
-		written <- err
+		defer close(written)
+		into.CloseWithError(writeParts(form, r)) // the request fails with its error
 	}()
 	defer func() {
 		_ = body.CloseWithError(nil) // the writer ends too

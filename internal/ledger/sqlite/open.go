@@ -120,7 +120,8 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 func explainLock(err error) error {
 	var held *filelock.HeldError
 	if errors.As(err, &held) {
-		return fmt.Errorf("%w: %w; stop it first, or use the commands that work beside it (launch, report, pause, resume)", campaign.ErrLocked, held)
+		return fmt.Errorf("%w: %w; stop it first, or use the commands that work beside it (launch, report, pause, resume)",
+			campaign.ErrLocked, held)
 	}
 	return fmt.Errorf("ledger lock: %w: the ledger's folder must be writable by this user, or set `ledger` to another path", err)
 }

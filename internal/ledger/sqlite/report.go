@@ -141,7 +141,8 @@ func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.L
 	return all, err
 }
 
-const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at FROM lane WHERE at > ? ORDER BY connection, owner, run`
+const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at FROM lane
+	WHERE at > ? ORDER BY connection, owner, run`
 
 // LiveLanes implements campaign.SendLedger. The database's clock is this host's.
 func (l *Ledger) LiveLanes(ctx context.Context, d time.Duration) (all []campaign.LaneReport, err error) {
