@@ -57,6 +57,9 @@ func (w *Why) freshOf(s SegmentState) WhyWait {
 				return WhyWait{For: l.LimitedBy, Connection: l.Connection}
 			}
 		}
+		if s.Connection == "" { // the sender has taken it for whichever connection comes first
+			return WhyWait{For: w.standstill()}
+		}
 		return WhyWait{For: "throughput", Connection: s.Connection}
 	case s.WakeAt.After(w.at):
 		return WhyWait{For: "window", Until: s.WakeAt}
