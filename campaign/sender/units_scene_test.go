@@ -113,8 +113,10 @@ func turnOfTheMonth(t *testing.T) (wrong []string) {
 	if first > 300 || promo > 270 || second > 300 || later > 270 {
 		wrong = append(wrong, fmt.Sprintf("%d (%d marketing) and %d (%d) messages, want at most 300 (270)", first, promo, second, later))
 	}
-	if promo != 180 || later != 270 {
-		wrong = append(wrong, fmt.Sprintf("%d and %d marketing messages, want 180 and 270", promo, later))
+	// Those of the 90 that leave when marketing has had its part come out of the 30: so many more are marketing.
+	if promo < 180 || promo > 210 || first < 270 || later != 270 {
+		wrong = append(wrong, fmt.Sprintf("%d and %d marketing messages of %d and %d, want 180 to 210 of 270 or more, and 270",
+			promo, later, first, second))
 	}
 	if n := s.acceptedIn(start, time.Now(), "note"); n != 90 {
 		wrong = append(wrong, fmt.Sprintf("%d messages that are not marketing, want 90: all that were not refused", n))
