@@ -41,6 +41,11 @@ func TestServeSaysWhatItTookOver(t *testing.T) {
 	log := &sharedLog{}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
+	defer func() {
+		if t.Failed() {
+			t.Logf("the log of serve:\n%s", log)
+		}
+	}()
 	ended := make(chan int, 1)
 	go func() { ended <- run(ctx, []string{"serve"}, strings.NewReader(""), log, log, d.env) }()
 	d.eventually("serve says what it took over", func() bool { return strings.Contains(log.String(), `msg="taken over"`) })
