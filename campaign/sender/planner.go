@@ -33,6 +33,7 @@ type planner struct {
 	claimedAt time.Time          // when there was nothing to claim
 	begunAt   time.Time          // when it last looked for what others have begun
 	heard     bool               // the ledger answered in this step
+	outage    error              // of the last step that asked the ledger
 	turn      int                // which run is first among equals
 	lots      []*lot             // of the last step
 	uneven    bool               // some replica of the number lacks a run that another has
@@ -76,13 +77,10 @@ func (p *planner) activeRuns() []*run {
 // run plans until ctx ends.
 func (p *planner) run(ctx context.Context) {
 	failed, said := time.Duration(0), ""
-	var last error
 	for ctx.Err() == nil {
-		p.heard = false
 		wait, err := p.step(ctx)
 		switch {
-		case err == nil && failed > 0 && !p.heard: // the ledger was not asked: nothing is known of it
-			p.heldUp(last)
+		case err == nil && p.outage != nil: // the ledger was not asked: nothing is known of it
 		case err == nil:
 			if said != "" {
 				p.e.o.Log.Info("the ledger takes sending up again", "connection", p.number.connection)
@@ -92,8 +90,7 @@ func (p *planner) run(ctx context.Context) {
 			return
 		default:
 			failed = min(max(2*failed, 100*time.Millisecond), 2*time.Second)
-			wait, last = failed, err
-			p.heldUp(err)
+			wait = failed
 			if why := cause(err); why != said && !errors.Is(err, campaign.ErrUnwritable) { // once, not at each try
 				said = why
 				p.e.o.Log.Error("sending is held up by the ledger: trying again until it is not",
@@ -126,25 +123,14 @@ func cause(err error) string {
 	}
 }
 
-// heldUp tells `why` that the ledger limits every lane.
-func (p *planner) heldUp(err error) {
-	all := map[campaign.RunNo]limitedBy{}
-	for _, r := range p.activeRuns() {
-		all[r.no] = limitedBy{"ledger", "held up by the ledger: " + err.Error()}
-	}
-	p.mu.Lock()
-	p.limitedBy = all
-	p.mu.Unlock()
-}
-
 // step does what is due, in the order of a delivery's walk: it gives back the segments that have
 // nothing to do, claims others, and commits the intents of the next group. It says how long nothing
 // will be due.
-func (p *planner) step(ctx context.Context) (time.Duration, error) {
+func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	now := time.Now()
 	rate := p.number.pace()
-	p.limits, p.lots = map[campaign.RunNo]limitedBy{}, nil
-	defer p.publish()
+	p.limits, p.lots, p.heard = map[campaign.RunNo]limitedBy{}, nil, false
+	defer func() { p.publish(ctx, err) }()
 	p.forgetWaits(now)
 	p.tidyUnits(ctx, false)
 	if err := p.tend(ctx, now); err != nil {
@@ -179,11 +165,18 @@ func (p *planner) step(ctx context.Context) (time.Duration, error) {
 	return p.shareAt(now, p.e.o.Tick), nil
 }
 
-// publish lets `why` read what the step found.
-func (p *planner) publish() {
+// publish lets `why` read what a step found. An outage of the ledger limits every lane until a step
+// without an error has asked the ledger.
+func (p *planner) publish(ctx context.Context, err error) {
+	if ctx.Err() == nil && (err != nil || p.heard) {
+		p.outage = err
+	}
 	working := map[campaign.RunNo]bool{}
 	for _, r := range p.activeRuns() {
 		working[r.no] = p.hasWork(r)
+		if p.outage != nil {
+			p.limit(r, "ledger", "held up by the ledger: "+p.outage.Error())
+		}
 	}
 	shares := map[campaign.RunNo]share{}
 	for _, l := range p.lots {
