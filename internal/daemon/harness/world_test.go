@@ -4,6 +4,7 @@ package harness
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,7 +63,9 @@ func newWorld(t *testing.T, rate int, change func(*sandbox.Options)) *world {
 		200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond,
 		3 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second,
 	}
-	o.WebhookURL, o.WebhookSecret = "http://"+w.hooks+"/webhooks/messaging", sandbox.DemoSecret
+	// Each world has a secret of its own: the port of a replica that has ended may become that of another
+	// world, which must not take its webhooks.
+	o.WebhookURL, o.WebhookSecret = "http://"+w.hooks+"/webhooks/messaging", rand.Text()
 	o.OnEvent = func(e sandbox.Event) {
 		if f := w.events.Load(); f != nil {
 			(*f)(e)
@@ -109,7 +112,7 @@ listen: {public: "%s", admin: "127.0.0.1:0"}
 service: {base_url: "http://%s", api_key: %s, timeout: %s}
 webhooks: {secrets: [%s], sweep: 200ms}
 numbers:
-%s`, w.hooks, api.Addr(), sandbox.DemoKey, requestTimeout, sandbox.DemoSecret, numbers.String()))
+%s`, w.hooks, api.Addr(), sandbox.DemoKey, requestTimeout, o.WebhookSecret, numbers.String()))
 	w.env = []string{
 		"CAMPAIGND_SENDING_LEASE=" + leaseTime.String(),
 		"CAMPAIGND_SENDING_TICK=100ms", "CAMPAIGND_SENDING_BACKOFF=200ms",
