@@ -23,13 +23,14 @@ type waiting struct {
 	again time.Time
 }
 
-// wait notes that a limit keeps the run's lane from its next intent.
+// wait notes, also for `why`, that a limit keeps the run's lane from its next intent.
 func (p *planner) wait(r *run, l campaign.Limit, now time.Time) {
 	again := now.Add(waitAgain)
 	if !l.Until.IsZero() && l.Until.Before(again) {
 		again = l.Until
 	}
 	p.waits[r] = waiting{l, again}
+	p.limit(r, l.By, l.Detail)
 }
 
 // waitsFor returns what the run's lane waits for; its By is "" while the lane waits for nothing.
