@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/goccy/go-yaml/token"
+
+	"campaignd/internal/regular"
 )
 
 // The defaults of a campaign file.
@@ -56,10 +57,11 @@ func (s *source) definition() (*Definition, error) {
 	return d, nil
 }
 
-// LoadDefinition reads the campaign file at path. It also returns the bytes, which a run keeps
-// verbatim (Run.Definition). Errors are *FileError and those of package os.
+// LoadDefinition reads the campaign file at path, a regular file of its folder: it does not wait for a
+// pipe, and follows no link out of the folder. It also returns the bytes, which a run keeps verbatim
+// (Run.Definition). Errors are *FileError and those of package regular.
 func LoadDefinition(path string) (*Definition, []byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	f, err := regular.Within(filepath.Dir(path), filepath.Base(path))
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, nil, fmt.Errorf("campaign file: %w; check its permissions", err)
 	}

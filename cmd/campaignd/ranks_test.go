@@ -42,6 +42,7 @@ var ranks = map[string]int{
 	"internal/mutant":   10, // imports nothing of ours, and every package may import it
 	"internal/spelling": 10,
 	"internal/filelock": 10,
+	"internal/regular":  10,
 }
 
 // sandboxImporters may import the sandbox outside tests.
