@@ -84,6 +84,36 @@ var jobFaults = []faultyMethod{
 			return err
 		}
 	}},
+	{"ClaimFile", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		file := dropped(fmt.Sprint("file ", f.ids), "1")
+		return func(ctx context.Context) error {
+			_, claimed, err := f.l.ClaimFile(ctx, file)
+			if claimed && err != nil {
+				f.Errorf("claimed with the error %v; want a claim only without one", err)
+			}
+			return err
+		}
+	}},
+	{"UpdateFile", func(f *fixture, _ Faults) func(context.Context) error {
+		f.ids++
+		file, _ := f.take(dropped(fmt.Sprint("file ", f.ids), "1"))
+		file.Hash, file.State = fmt.Sprint("hash ", f.ids), campaign.DropLaunched
+		return func(ctx context.Context) error { return f.l.UpdateFile(ctx, file) }
+	}},
+	{"DroppedFiles", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := f.l.DroppedFiles(ctx, campaign.DropFilter{Limit: 1})
+			return err
+		}
+	}},
+	{"NoteWaits", func(f *fixture, _ Faults) func(context.Context) error {
+		waits := []campaign.DropWait{{Key: "a.csv", Reason: "it is being written", Since: dropTime}}
+		return func(ctx context.Context) error { return f.l.NoteWaits(ctx, "file:///inbox", "a/", waits) }
+	}},
+	{"DropWaits", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := f.l.DropWaits(ctx); return err }
+	}},
 	{"AcquireJob", func(f *fixture, _ Faults) func(context.Context) error {
 		f.ids++
 		name := fmt.Sprint("job ", f.ids)
