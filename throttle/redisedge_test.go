@@ -50,6 +50,30 @@ func TestClockStepsAreMoreThan50Milliseconds(t *testing.T) {
 	}
 }
 
+// The first exchange of a process is its slowest, because it connects. The quick ones after it do not
+// say that the clock stepped.
+func TestASlowExchangeIsNoStepOfTheClock(t *testing.T) {
+	const ms = time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		k := clock{base: time.Now()}
+		for _, c := range []struct {
+			sent, back time.Duration // on the way to Redis, and on the way back
+			offset     time.Duration
+		}{{20 * ms, 150 * ms, 150 * ms}, {0, ms, ms}, {180 * ms, 0, 0}, {0, 190 * ms, 0}, {0, 0, 0}} {
+			asked := k.now()
+			time.Sleep(c.sent)
+			read := k.now()
+			time.Sleep(c.back)
+			if !k.observe(asked, read) {
+				t.Errorf("%v there and %v back: got a step, want none", c.sent, c.back)
+			}
+			if got := k.local(0).Sub(k.base); got != c.offset {
+				t.Errorf("%v there and %v back: got an offset of %v, want %v", c.sent, c.back, got, c.offset)
+			}
+		}
+	})
+}
+
 // A reading counts for half a minute to a minute: the halves change places after 30 s.
 func TestClockReadingsCountForAMinute(t *testing.T) {
 	const ms = time.Millisecond
