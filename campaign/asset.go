@@ -38,13 +38,14 @@ const MediaChanged = "media_file"
 // ErrMediaChanged says that a header file is not what it was when the run was launched.
 var ErrMediaChanged = errors.New("the header file has changed since the run was launched")
 
-// uploadHeader uploads the local header file at path once for each client of the connections.
-// hash, if not "", is the SHA-256 that the file must have.
-func uploadHeader(ctx context.Context, s Service, kind, path, hash string, connections []messaging.Connection) (all []Asset, err error) {
-	if path, err = filepath.Abs(path); err != nil {
+// uploadHeader uploads the header file of a folder once for each client of the connections. hash, if
+// not "", is the SHA-256 that the file must have.
+func uploadHeader(ctx context.Context, s Service, kind, folder, file, hash string, connections []messaging.Connection) (all []Asset, err error) {
+	path, err := filepath.Abs(within(folder, file))
+	if err != nil {
 		return nil, fmt.Errorf("header file: %w", err)
 	}
-	f, contentType, err := openMedia(kind, path)
+	f, contentType, err := openMedia(kind, folder, file)
 	if err != nil {
 		return nil, fmt.Errorf("header file: %w", err)
 	}
@@ -123,7 +124,7 @@ func renewMedia(ctx context.Context, l RunLedger, s Service, run Run) ([]Asset, 
 		return nil, fmt.Errorf("ask the service for its connections: %w", err)
 	}
 	kind, _ := def.Template.Header.Media()
-	return uploadHeader(ctx, s, kind, old[0].File, old[0].SHA256, connectionsOf(def, known))
+	return uploadHeader(ctx, s, kind, filepath.Dir(old[0].File), filepath.Base(old[0].File), old[0].SHA256, connectionsOf(def, known))
 }
 
 // connectionsOf are the connections of a campaign, in its order. If the service does not list

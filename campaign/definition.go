@@ -15,6 +15,9 @@ type Definition struct {
 	Window      *Window             `yaml:"window,omitempty" json:"window,omitempty"`
 	Limits      Limits              `yaml:"limits,omitempty" json:"limits"`
 	Policies    Policies            `yaml:"policies,omitempty" json:"policies"`
+
+	folder     string // of the file that it was read from; "" if it was not
+	unattended bool   // Launch.Unattended
 }
 
 // TemplateUse is the template and how its variables are filled. The strings of Body, Buttons, OTP

@@ -76,6 +76,7 @@ func LoadDefinition(path string) (*Definition, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	d.folder = filepath.Dir(path)
 	return d, src, nil
 }
 
@@ -130,9 +131,11 @@ func (d *Definition) Marketing(serviceSays string) bool {
 
 // Beside resolves a file named in the campaign file at path: relative to that file's folder. An
 // empty name stays empty.
-func Beside(path, file string) string {
+func Beside(path, file string) string { return within(filepath.Dir(path), file) }
+
+func within(folder, file string) string {
 	if file == "" || filepath.IsAbs(file) {
 		return file
 	}
-	return filepath.Join(filepath.Dir(path), file)
+	return filepath.Join(folder, file)
 }

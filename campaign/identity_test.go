@@ -147,7 +147,7 @@ func TestAChangedCampaignDoesNotResumeARun(t *testing.T) {
 	}
 }
 
-func TestAListIsBesideTheCampaignOrAtItsPath(t *testing.T) {
+func TestAListIsBesideTheCampaignOrNamed(t *testing.T) {
 	dir := t.TempDir()
 	list := overwrite(t, filepath.Join(dir, "list.csv"), springList)
 	with := func(name, at string) string {
@@ -155,7 +155,6 @@ func TestAListIsBesideTheCampaignOrAtItsPath(t *testing.T) {
 	}
 	for what, l := range map[string]campaign.Launch{
 		"beside":       {File: with("beside.yaml", "list.csv")},
-		"absolute":     {File: with("absolute.yaml", list)},
 		"another path": {File: with("other.yaml", "none.csv"), List: list},
 	} {
 		l.Ledger, l.Service = openLedger(t), service()

@@ -74,7 +74,7 @@ type ImportCounts struct {
 // imports the run; *recipients.FileError when the list cannot be read to its end; *FileError when a
 // variable has no column.
 func Import(ctx context.Context, in ImportInput) (ImportCounts, error) {
-	list, err := OpenList(in.List, in.Definition.Recipients.Options())
+	list, err := OpenList(in.List, in.Definition.ListOptions(in.List))
 	if err != nil {
 		return ImportCounts{}, err
 	}

@@ -48,6 +48,8 @@ type Launch struct {
 	Lease time.Duration
 	// NoWait makes Start return ErrTaken while another process imports, instead of waiting for it.
 	NoWait bool
+	// Unattended says that errors go to a log: they do not name the columns of the list.
+	Unattended bool
 	// Checked is called with the preflight before anything is stored; it may be nil.
 	Checked func(*Preflight)
 	// Progress is called while rows are checked or imported; it may be nil.
@@ -102,6 +104,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 	if err != nil {
 		return Launched{}, err
 	}
+	def.unattended = l.Unattended
 	list := l.List
 	if list == "" {
 		if list = Beside(l.File, def.Recipients.File); list == "" {
@@ -260,7 +263,8 @@ func (l Launch) Resume(ctx context.Context, run Run) (Launched, error) {
 	if err != nil {
 		return Launched{}, fmt.Errorf("the stored campaign of %s: %w", run.ID(), err)
 	}
-	if file := def.Template.Header.File(); file != "" && run.Asset == "" && !filepath.IsAbs(file) && l.File == "" {
+	def.unattended = l.Unattended
+	if file := def.Template.Header.File(); file != "" && run.Asset == "" && l.File == "" {
 		return Launched{}, fmt.Errorf("%w: its header file %s is beside the campaign file", ErrListElsewhere, file)
 	}
 	list := cmp.Or(l.List, run.ListName)
@@ -293,8 +297,7 @@ func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list strin
 	if def.Template.Header.File() != "" && run.Asset == "" {
 		l.progress("uploading", counts.Rows)
 		kind, _ := def.Template.Header.Media()
-		path := Beside(l.File, def.Template.Header.File())
-		assets, err := uploadHeader(ctx, l.Service, kind, path, "", connectionsOf(def, checked.known))
+		assets, err := uploadHeader(ctx, l.Service, kind, filepath.Dir(l.File), def.Template.Header.File(), "", connectionsOf(def, checked.known))
 		if err != nil {
 			return Launched{}, err
 		}

@@ -56,7 +56,7 @@ func CheckLaunch(ctx context.Context, l LaunchLedger, def *Definition, source []
 		return c, nil
 	}
 	run := runs[0]
-	diff, err := CompareList(ctx, l, run, path, def.Recipients.Options())
+	diff, err := CompareList(ctx, l, run, path, def.ListOptions(path))
 	ago := Ago(time.Since(run.CreatedAt))
 	switch {
 	case err != nil:

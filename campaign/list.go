@@ -22,6 +22,17 @@ func (a Audience) Options() recipients.Options {
 	}
 }
 
+// ListOptions returns how the list at path is to be read. The list that the campaign file names must lie
+// in the folder of that file; one that the operator names may lie anywhere.
+func (d *Definition) ListOptions(path string) recipients.Options {
+	o := d.Recipients.Options()
+	o.HideNames = d.unattended
+	if d.folder != "" && path == within(d.folder, d.Recipients.File) {
+		o.Within = d.folder
+	}
+	return o
+}
+
 // List is a list being read. The bytes that are hashed are the bytes that are read, so an exchange
 // of the file in between is noticed.
 type List struct {
@@ -33,17 +44,9 @@ type List struct {
 
 // OpenList opens the list at path. The error is a *recipients.FileError, or names a wrong option.
 func OpenList(path string, o recipients.Options) (*List, error) {
-	st, err := os.Stat(path)
-	if err == nil && (!st.Mode().IsRegular() || st.Size() == 0) || err != nil {
-		r, err := recipients.Open(path, o) // returns the sentence for each of these faults
-		if err == nil {
-			err = errors.Join(&recipients.FileError{File: path, Message: "the list changed while it was opened", Remedy: "try again"}, r.Close())
-		}
-		return nil, err
-	}
-	f, err := os.Open(path) //nolint:gosec // the operator names the list
+	f, err := recipients.OpenFile(path, o.Within)
 	if err != nil {
-		return nil, &recipients.FileError{File: path, Message: "the list cannot be opened", Err: err, Remedy: "check its permissions"}
+		return nil, err
 	}
 	l := &List{file: f, sum: sha256.New()}
 	l.raw = io.TeeReader(f, l.sum)

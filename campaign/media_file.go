@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"campaignd/internal/regular"
 )
 
 // mediaFormat is what the platform accepts as a header of one kind (docs/service.md#media).
@@ -37,11 +39,11 @@ func mediaFormats(kind string) mediaFormat {
 	}}
 }
 
-// CheckMedia checks a local file for a header of kind image, video or document, and returns its
-// content type. It looks at the bytes: most refusals of media by the platform (131053) concern a
+// CheckMedia checks a file for a header of kind image, video or document, which lies in the folder of its
+// campaign file or below it, and returns its content type. It looks at the bytes: most refusals of media by the platform (131053) concern a
 // file whose content is not what its name says.
-func CheckMedia(kind, path string) (contentType string, err error) {
-	f, contentType, err := openMedia(kind, path)
+func CheckMedia(kind, folder, file string) (contentType string, err error) {
+	f, contentType, err := openMedia(kind, folder, file)
 	if err != nil {
 		return "", err
 	}
@@ -49,29 +51,37 @@ func CheckMedia(kind, path string) (contentType string, err error) {
 }
 
 // openMedia opens a file that CheckMedia accepts, at its beginning. The caller closes it.
-func openMedia(kind, path string) (f *os.File, contentType string, err error) {
-	st, err := os.Stat(path) // before os.Open, which would block on a pipe
+func openMedia(kind, folder, file string) (f *os.File, contentType string, err error) {
+	path := within(folder, file)
+	f, err = regular.Within(folder, file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, "", fmt.Errorf("%s: there is no such file; header files are relative to the campaign file", path)
+	case errors.Is(err, regular.ErrNotRegular):
+		return nil, "", fmt.Errorf("%s: is not a file", path)
+	case errors.Is(err, regular.ErrOutside):
+		return nil, "", fmt.Errorf("%s: is not in the folder of the campaign file or below it; copy it there", path)
 	case err != nil:
 		return nil, "", err
-	case !st.Mode().IsRegular():
-		return nil, "", fmt.Errorf("%s: is not a file", path)
-	case st.Size() == 0:
-		return nil, "", fmt.Errorf("%s: is empty", path)
 	}
-	if most := mediaFormats(kind).most; st.Size() > most {
-		return nil, "", fmt.Errorf("%s: has %.1f MB; the platform takes at most %d MB of a header of type %s",
-			path, float64(st.Size())/(1<<20), most>>20, kind)
-	}
-	if f, err = os.Open(path); err != nil { //nolint:gosec // the operator's campaign file names it
-		return nil, "", err
-	}
-	if contentType, err = mediaTypeOf(f, kind, path); err != nil {
+	if contentType, err = checkMedia(f, kind, path); err != nil {
 		return nil, "", errors.Join(err, f.Close())
 	}
 	return f, contentType, nil
+}
+
+func checkMedia(f *os.File, kind, path string) (contentType string, err error) {
+	st, err := f.Stat()
+	switch most := mediaFormats(kind).most; {
+	case err != nil:
+		return "", err
+	case st.Size() == 0:
+		return "", fmt.Errorf("%s: is empty", path)
+	case st.Size() > most:
+		return "", fmt.Errorf("%s: has %.1f MB; the platform takes at most %d MB of a header of type %s",
+			path, float64(st.Size())/(1<<20), most>>20, kind)
+	}
+	return mediaTypeOf(f, kind, path)
 }
 
 // mediaTypeOf is the content type by the first bytes of f, if a header of that kind may have it and

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -198,7 +199,7 @@ func (c *check) media() {
 	path := "template.header." + kind
 	switch {
 	case m.File != "":
-		if _, err := CheckMedia(kind, Beside(c.in.File, m.File)); err != nil {
+		if _, err := CheckMedia(kind, filepath.Dir(c.in.File), m.File); err != nil {
 			c.say(LevelError, path+".file", err.Error(), "")
 		}
 	case m.AssetID != "" && c.d.Schedule != nil:

@@ -191,7 +191,7 @@ func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := campaign.CheckMedia(c.kind, path)
+		got, err := campaign.CheckMedia(c.kind, dir, c.name)
 		if err != nil {
 			got += strings.TrimPrefix(err.Error(), path)
 		}
@@ -199,9 +199,14 @@ func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
 			t.Errorf("%s\ngot  %s, %v\nwant %s", c.name, got, err, c.want)
 		}
 	}
-	for path, want := range map[string]string{dir: "is not a file", filepath.Join(dir, "a.png", "x"): "not a directory",
-		filepath.Join(dir, "none"): "there is no such file"} {
-		if got, err := campaign.CheckMedia("image", path); err == nil || got != "" || !strings.Contains(err.Error(), want) {
+	if err := errors.Join(os.WriteFile(filepath.Join(filepath.Dir(dir), "passwd"), []byte("root:x:0:0"), 0o600),
+		os.Symlink("../passwd", filepath.Join(dir, "link.txt")), os.Symlink("/etc/passwd", filepath.Join(dir, "absolute.txt"))); err != nil {
+		t.Fatal(err)
+	}
+	const outside = "is not in the folder of the campaign file or below it"
+	for path, want := range map[string]string{".": "is not a file", "a.png/x": "not a directory", "none": "there is no such file",
+		"link.txt": outside, "absolute.txt": outside, "../passwd": outside, "/etc/passwd": outside} {
+		if got, err := campaign.CheckMedia("document", dir, path); err == nil || got != "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %q, %v, want %s", path, got, err, want)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // list reads every row of the list.
 func (c *check) list(ctx context.Context) error {
-	list, err := OpenList(c.in.List, c.d.Recipients.Options())
+	list, err := OpenList(c.in.List, c.d.ListOptions(c.in.List))
 	if err != nil {
 		c.fault(err)
 		return nil

@@ -124,7 +124,7 @@ func (d *Definition) bind(u use, path, text string, header []string) (parameter,
 		case twice:
 			missing = append(missing, missingColumn{path, fmt.Sprintf("the list has several columns %q", name), "rename all but one"})
 		case at < 0:
-			missing = append(missing, missingColumn{path, fmt.Sprintf("the list has no column %q", name), columnsOf(name, header)})
+			missing = append(missing, missingColumn{path, fmt.Sprintf("the list has no column %q", name), d.columnsOf(name, header)})
 		}
 		of := d.Variables[part.text]
 		p.slots = append(p.slots, slot{column: at, header: name, variable: part.text,
@@ -134,7 +134,10 @@ func (d *Definition) bind(u use, path, text string, header []string) (parameter,
 }
 
 // columnsOf is the remedy for a column that the list does not have.
-func columnsOf(name string, header []string) string {
+func (d *Definition) columnsOf(name string, header []string) string {
+	if d.unattended {
+		return "`campaignd check` shows its columns"
+	}
 	shown := make([]string, 0, len(header))
 	for _, h := range header[:min(len(header), 20)] {
 		shown = append(shown, shorten(h))

@@ -21,11 +21,11 @@ func TestColumnsAreListedUpToTwenty(t *testing.T) {
 	all := strings.Join(header[:20], ", ")
 	for n, want := range map[int]string{20: "the list's columns: " + all, 21: "the list's columns: " + all + ", ...",
 		1: "the list's columns: column-a", 0: "the list's columns: "} {
-		if got := columnsOf("x", header[:n]); got != want {
+		if got := new(Definition).columnsOf("x", header[:n]); got != want {
 			t.Errorf("%d columns: got %s, want %s", n, got, want)
 		}
 	}
-	if got, want := columnsOf("Column A", header[:2]), `did you mean "column-a"? (the list's columns: column-a, column-b)`; got != want {
+	if got, want := new(Definition).columnsOf("Column A", header[:2]), `did you mean "column-a"? (the list's columns: column-a, column-b)`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ func ReadSample(ctx context.Context, in SampleInput) (*Sample, error) {
 	if path == "" {
 		return nil, noList(in.File)
 	}
-	list, err := OpenList(path, def.Recipients.Options())
+	list, err := OpenList(path, def.ListOptions(path))
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func SendTest(ctx context.Context, service Tester, in SampleInput, to string) (*
 	asset, from := "", s.definition.Connections[0]
 	if file := s.definition.Template.Header.File(); file != "" {
 		kind, _ := s.definition.Template.Header.Media()
-		assets, err := uploadHeader(ctx, service, kind, Beside(in.File, file), "", []messaging.Connection{{ID: from}})
+		assets, err := uploadHeader(ctx, service, kind, filepath.Dir(in.File), file, "", []messaging.Connection{{ID: from}})
 		if err != nil {
 			return nil, messaging.Receipt{}, err
 		}

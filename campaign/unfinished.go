@@ -64,7 +64,7 @@ func (l Launch) beside(ctx context.Context, def *Definition, list string) error 
 	}
 	l.progress("comparing", 0)
 	for _, run := range runs {
-		diff, err := CompareList(ctx, l.Ledger, run, list, def.Recipients.Options())
+		diff, err := CompareList(ctx, l.Ledger, run, list, def.ListOptions(list))
 		switch {
 		case err != nil:
 			return fmt.Errorf("compare the list with that of %s: %w", run.ID(), err)

@@ -52,11 +52,11 @@ func TestAFileThatMayNotBeReadIsNamed(t *testing.T) {
 			!errors.Is(err, fs.ErrPermission) || err.Error() != want {
 			t.Errorf("campaign: got %q, %v, want nothing and %s", source, err, want)
 		}
-		kind, err := campaign.CheckMedia("image", banner)
+		kind, err := campaign.CheckMedia("image", dir, filepath.Base(banner))
 		if kind != "" || !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), banner) {
 			t.Errorf("header file: got %q, %v, want %v of %s", kind, err, fs.ErrPermission, banner)
 		}
-		const said, remedy = "the list cannot be opened", "check its permissions"
+		const said, remedy = "the list cannot be opened", "check its path and permissions"
 		_, err = campaign.OpenList(in.List, d.Recipients.Options())
 		var bad *recipients.FileError
 		if !errors.As(err, &bad) || bad.File != in.List || bad.Message != said || bad.Remedy != remedy || !errors.Is(err, fs.ErrPermission) {
@@ -71,7 +71,7 @@ func TestAFileThatMayNotBeReadIsNamed(t *testing.T) {
 			t.Errorf("preflight: got %+v, %v, want one finding", p, err)
 			return
 		}
-		if f, want := p.Errors()[0], said+": open "+in.List+": permission denied"; f.Where != in.List || f.What != want || f.Remedy != remedy {
+		if f, want := p.Errors()[0], said+": permission denied"; f.Where != in.List || f.What != want || f.Remedy != remedy {
 			t.Errorf("preflight: got %+v, want %s: %s; %s", f, in.List, want, remedy)
 		}
 	})

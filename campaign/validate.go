@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -95,7 +96,16 @@ func (s *source) checkConnections(ids []string) {
 	}
 }
 
+// inFolder refuses a file that is not named as one of the campaign file's folder or below it. Opening it
+// also refuses links that lead out.
+func (s *source) inFolder(path, file, remedy string) {
+	if file != "" && !s.stored && !filepath.IsLocal(file) {
+		s.at(path, fmt.Sprintf("%q is not in the folder of the campaign file or below it", shorten(file)), remedy)
+	}
+}
+
 func (s *source) checkAudience(a *Audience) {
+	s.inFolder("recipients.file", a.File, "copy the list there, or name it with --recipients")
 	for name, column := range a.Columns {
 		path := "recipients.columns." + name
 		if !isIdentifier(name) {

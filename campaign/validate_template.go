@@ -71,6 +71,7 @@ func (s *source) checkHeader(h *HeaderUse) {
 				s.at(path+"."+key, "variables are not read here", "only link can differ from row to row")
 			}
 		}
+		s.inFolder(path+".file", m.File, "copy it there")
 		if m.Link != "" {
 			s.parameter(path+".link", inLink, m.Link)
 		}

@@ -31,6 +31,7 @@ type header struct {
 	to       int            // column of the phone
 	timezone int            // -1: none
 	columns  map[string]int // field, variable or column name -> column; -1: several columns have the name
+	hide     bool           // Options.HideNames
 }
 
 // keys are the names of the columns for gocsv. The list's own names are not used: a second column
@@ -52,7 +53,7 @@ func (h *header) keys() []string {
 
 // readHeader checks the names and maps the columns. record is the first record; it begins on line.
 func readHeader(record []string, file string, line int, o Options) (*header, error) {
-	h := &header{names: make([]string, len(record)), timezone: -1, columns: make(map[string]int, len(record)+2)}
+	h := &header{names: make([]string, len(record)), timezone: -1, columns: make(map[string]int, len(record)+2), hide: o.HideNames}
 	fail := func(message, remedy string) error {
 		return &FileError{File: file, Line: line, Message: message, Remedy: remedy}
 	}
@@ -65,7 +66,7 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 		switch {
 		case !utf8.ValidString(raw):
 			return nil, fail(fmt.Sprintf("the name of column %d is not UTF-8: %s",
-				i+1, named(raw)), "set recipients.encoding, for example windows-1252")
+				i+1, h.named(raw)), "set recipients.encoding, for example windows-1252")
 		case name == "" && len(record) == 1:
 			return nil, fail("the header has no column names", "give the list a first line with a name for each column")
 		case name == "":
@@ -73,7 +74,7 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 		case strings.ContainsRune(name, '\r'):
 			return nil, fail("the lines end with a carriage return alone, as on the first Macs", "save the list with LF or CRLF line ends")
 		case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
-			return nil, fail(fmt.Sprintf("the name of column %d holds a control character: %s", i+1, named(name)), "rename it in the first line")
+			return nil, fail(fmt.Sprintf("the name of column %d holds a control character: %s", i+1, h.named(name)), "rename it in the first line")
 		}
 		h.names[i] = name
 		if _, ok := h.columns[name]; ok {
@@ -119,6 +120,9 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 		case len(found) == 1:
 			h.to = found[0]
 		case len(found) > 1:
+			if h.hide {
+				return fail(fmt.Sprintf("%d columns may be the phone number", len(found)), "say which with recipients.columns: {to: COLUMN}")
+			}
 			return fail(fmt.Sprintf("columns %s may all be the phone number",
 				h.list(found...)), "say which with recipients.columns: {to: "+h.names[found[0]]+"}")
 		default:
@@ -140,7 +144,7 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 		}
 	}
 	if h.timezone == h.to {
-		return fail("recipients.columns maps \"to\" and \"timezone\" to the same column "+named(h.names[h.to]), "map them to two columns")
+		return fail("recipients.columns maps \"to\" and \"timezone\" to the same column "+h.named(h.names[h.to]), "map them to two columns")
 	}
 	for field, i := range mapped { // a mapping hides a column of the same name
 		h.columns[field] = i
@@ -156,7 +160,7 @@ func (h *header) mapColumns(o Options, fail func(message, remedy string) error) 
 func (h *header) shared(name string, fail func(message, remedy string) error) error {
 	first := slices.Index(h.names, name)
 	second := first + 1 + slices.Index(h.names[first+1:], name)
-	return fail(fmt.Sprintf("columns %d and %d are both called %s", first+1, second+1, named(name)), "rename one of them in the first line")
+	return fail(fmt.Sprintf("columns %d and %d are both called %s", first+1, second+1, h.named(name)), "rename one of them in the first line")
 }
 
 // headless is the error of a list that begins with its first recipient.
@@ -181,6 +185,9 @@ func (h *header) alias(names []string) (found []int) {
 
 // list names columns for a message: all, or only the given ones; at most twelve.
 func (h *header) list(only ...int) string {
+	if h.hide {
+		return fmt.Sprintf("not shown in a log (%d columns)", len(h.names))
+	}
 	if len(only) == 0 {
 		for i := range h.names {
 			only = append(only, i)
@@ -200,7 +207,18 @@ func (h *header) list(only ...int) string {
 	return b.String()
 }
 
+// named quotes a column's name for a message.
+func (h *header) named(name string) string {
+	if h.hide {
+		return "not shown in a log"
+	}
+	return named(name)
+}
+
 func (h *header) nearest(field, want string) string {
+	if h.hide {
+		return "see `campaignd check`"
+	}
 	if near := spelling.Nearest(want, h.names); near != "" {
 		return "did you mean {" + field + ": " + near + "}?"
 	}

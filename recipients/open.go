@@ -7,12 +7,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+
+	"campaignd/internal/regular"
 )
 
 // Open opens the list at path, a regular file, and reads it as NewReader does. Close closes the
 // file.
 func Open(path string, o Options) (*Reader, error) {
-	f, err := openFile(path)
+	f, err := OpenFile(path, o.Within)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +32,7 @@ func Open(path string, o Options) (*Reader, error) {
 // Hash returns the SHA-256 (lower-case hex) and the size in bytes of the file as stored, before any
 // unpacking or decoding: the identity of a list. The errors are those of Open.
 func Hash(path string) (sha256hex string, size int64, err error) {
-	f, err := openFile(path)
+	f, err := OpenFile(path, "")
 	if err != nil {
 		return "", 0, err
 	}
@@ -42,41 +45,61 @@ func Hash(path string) (sha256hex string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, nil
 }
 
-// openFile opens a regular file that is not empty. It calls Stat first, because opening a pipe
-// would block.
-func openFile(path string) (*os.File, error) {
-	st, err := os.Stat(path)
-	switch {
-	case path == "":
+// OpenFile opens a regular file that is not empty, as it is stored. within is Options.Within. The error is
+// a *FileError.
+func OpenFile(path, within string) (*os.File, error) {
+	if path == "" {
 		return nil, &FileError{File: "recipients", Message: "no list was given", Remedy: "name it with --recipients or recipients.file"}
+	}
+	f, err := open(path, within)
+	if err == nil {
+		var st fs.FileInfo
+		if st, err = f.Stat(); err == nil && st.Size() > 0 {
+			return f, nil
+		}
+		_ = f.Close() // it was not read
+	}
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &FileError{
 			File:    path,
 			Message: "there is no such file",
 			Remedy:  "check the path; recipients.file is relative to the campaign file",
 		}
-	case err != nil:
-		return nil, &FileError{File: path, Message: "the list cannot be opened", Err: cause(err), Remedy: "check its path and permissions"}
-	case st.IsDir():
-		return nil, &FileError{File: path, Message: "this is a folder", Remedy: "name a CSV file in it"}
-	case !st.Mode().IsRegular():
+	case errors.Is(err, regular.ErrOutside):
+		return nil, &FileError{
+			File:    path,
+			Message: "the list that a campaign file names is not in the folder of that file or below it",
+			Remedy:  "copy it there, or name it with --recipients",
+		}
+	case errors.Is(err, regular.ErrNotRegular):
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			return nil, &FileError{File: path, Message: "this is a folder", Remedy: "name a CSV file in it"}
+		}
 		return nil, &FileError{
 			File:    path,
 			Message: "this is not a regular file",
 			Remedy:  "save the list to a file first: it is read more than once",
 		}
-	case st.Size() == 0:
-		return nil, &FileError{
-			File:    path,
-			Message: "the list is empty",
-			Remedy:  "give it a header line, such as to,first_name, and one recipient on each line after it",
-		}
-	}
-	f, err := os.Open(path)
-	if err != nil {
+	case err != nil:
 		return nil, &FileError{File: path, Message: "the list cannot be opened", Err: cause(err), Remedy: "check its path and permissions"}
 	}
-	return f, nil
+	return nil, &FileError{
+		File:    path,
+		Message: "the list is empty",
+		Remedy:  "give it a header line, such as to,first_name, and one recipient on each line after it",
+	}
+}
+
+func open(path, within string) (*os.File, error) {
+	if within == "" {
+		return regular.Open(path)
+	}
+	name, err := filepath.Rel(within, path)
+	if err != nil {
+		return nil, regular.ErrOutside
+	}
+	return regular.Within(within, name)
 }
 
 // cause removes the path from an error, since FileError names it.

@@ -1,27 +1,54 @@
 package reporting
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Cell makes a value safe for a spreadsheet
 // (https://owasp.org/www-community/attacks/CSV_Injection). A cell that a program may take for a
 // formula gets a leading apostrophe, which spreadsheets hide: one that begins with = + - @ TAB CR
 // LF, or with a full-width = + - @. A cell of only a sign, digits and one point stays unchanged: a
 // plain number computes nothing, and phone numbers begin with +.
+//
+// A spreadsheet whose separator is another one than the file's splits a cell, also a quoted one. The part
+// behind such a separator gets an apostrophe too if it begins with = + - @.
 func Cell(s string) string {
-	if !trigger(s) || plainNumber(s) {
-		return s
+	if trigger(s) && !plainNumber(s) {
+		s = "'" + s
 	}
-	return "'" + s
+	for i := 0; i < len(s); i++ {
+		if separator(s[i]) && formulaBehind(s[i+1:], s[i]) {
+			s = s[:i+1] + "'" + s[i+1:]
+		}
+	}
+	return s
 }
 
-// Restore returns the value that Cell was given, unless the value itself began with an apostrophe
-// before such a character. Cell leaves those unchanged, so that a report that is imported as a list
-// again and again does not collect apostrophes.
+// Restore returns the value that Cell was given, unless the value itself had an apostrophe before such
+// a character. Cell leaves those unchanged, so that a report that is imported as a list again and
+// again does not collect apostrophes.
 func Restore(s string) string {
+	for i := len(s) - 2; i >= 0; i-- {
+		if separator(s[i]) && s[i+1] == '\'' && formulaBehind(s[i+2:], s[i]) {
+			s = s[:i+1] + s[i+2:]
+		}
+	}
 	if len(s) > 1 && s[0] == '\'' && trigger(s[1:]) && !plainNumber(s[1:]) {
 		return s[1:]
 	}
 	return s
+}
+
+// separator reports whether a spreadsheet may end a cell at c.
+func separator(c byte) bool { return strings.IndexByte(",;|\t\r\n", c) >= 0 }
+
+// formulaBehind reports whether the part s of a cell, behind the separator by, begins with a formula,
+// perhaps in quotes. A tab or a line break does not begin one there: text has several.
+func formulaBehind(s string, by byte) bool {
+	s, _, _ = strings.Cut(s, string(by))
+	s = strings.TrimLeft(s, `"`)
+	return s != "" && !separator(s[0]) && trigger(s) && !plainNumber(s)
 }
 
 // trigger reports whether s begins with a character that starts a formula.

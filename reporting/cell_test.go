@@ -1,6 +1,7 @@
 package reporting
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -40,9 +41,18 @@ func TestCellDefusesFormulasAndKeepsNumbers(t *testing.T) {
 		"@SUM(1+9)*cmd|' /C calc'!A0":        "'@SUM(1+9)*cmd|' /C calc'!A0",
 		"=cmd|' /C calc'!A0":                 "'=cmd|' /C calc'!A0",
 		`=HYPERLINK("http://x.example","a")`: `'=HYPERLINK("http://x.example","a")`,
-		"\t=1":                               "'\t=1",
-		"\r=1":                               "'\r=1",
-		"\n=1":                               "'\n=1",
+		"\t=1":                               "'\t'=1",
+		"\r=1":                               "'\r'=1",
+		"\n=1":                               "'\n'=1",
+		"x;=cmd|' /C calc'!A0":               "x;'=cmd|' /C calc'!A0",
+		"x,=1;@a|-b\t＋c":                     "x,'=1;'@a|'-b\t'＋c",
+		`x;"=1`:                              `x;'"=1`,
+		"one\r\n=2":                          "one\r\n'=2",
+		"one\r\n\r\n\ttwo":                   "one\r\n\r\n\ttwo",
+		"+1;+2348012345678,-5":               "'+1;'+2348012345678,-5",
+		"a;+2348012345678;-5":                "a;+2348012345678;-5",
+		"=1;=2":                              "'=1;'=2",
+		"a, -5 off; @home":                   "a, -5 off; @home",
 		"＝1+1":                               "'＝1+1",
 		"＋1":                                 "'＋1",
 		"－1":                                 "'－1",
@@ -66,6 +76,7 @@ func cells() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.String(),
 		rapid.StringMatching(`['=+\-@\t\r\n＝＋－＠]{0,3}[0-9.]{0,4}.{0,3}`),
+		rapid.StringMatching(`([a1'"=+\-@;,|\t\r\n＝]{0,4}[0-9.]{0,2}){0,3}`),
 		rapid.StringMatching(`[+-]?[0-9]{0,3}\.?[0-9]{0,3}`),
 	)
 }
@@ -98,7 +109,15 @@ func TestAnExportedCellIsNoFormula(t *testing.T) {
 		if Cell(out) != out {
 			t.Fatalf("Cell(%q) = %q, and Cell of that = %q, want the same", in, out, Cell(out))
 		}
-		if ambiguous := len(in) > 0 && in[0] == '\'' && Cell(in[1:]) != in[1:]; !ambiguous && Restore(out) != in {
+		for _, by := range ",;|\t\r\n" {
+			for n, part := range strings.Split(out, string(by)) {
+				part = strings.TrimLeft(part, `"`)
+				if first, _ := utf8.DecodeRuneInString(part); n > 0 && strings.ContainsRune("=@＝＋－＠", first) {
+					t.Fatalf("Cell(%q) = %q, want no formula behind %q", in, out, by)
+				}
+			}
+		}
+		if ambiguous := Restore(in) != in; !ambiguous && Restore(out) != in {
 			t.Fatalf("Restore(%q) = %q, want %q", out, Restore(out), in)
 		}
 	})

@@ -96,7 +96,7 @@ func TestReimportedExportRestoresEveryValue(t *testing.T) {
 		}
 		for i, cells := range rows {
 			for j, want := range cells {
-				if strings.HasPrefix(want, "'") && Cell(want[1:]) != want[1:] {
+				if Restore(want) != want {
 					continue // Restore documents this exception
 				}
 				want = strings.ReplaceAll(want, "\r\n", "\n") // encoding/csv reads a quoted CRLF as LF
@@ -153,7 +153,7 @@ func TestExportQuotesCellsThatWouldBreakARow(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, got, _ := strings.Cut(b.String(), "\n")
-	want := "1,+1,,queued,,,,0,,,,,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\" lead\",tail ,,a;b,'\t=1,plain\n"
+	want := "1,+1,,queued,,,,0,,,,,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\" lead\",tail ,,a;b,'\t'=1,plain\n"
 	if got != want {
 		t.Errorf("row\ngot  %q\nwant %q", got, want)
 	}

@@ -182,7 +182,7 @@ func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, e
 			return nil, usage(fmt.Errorf("--rejects %s would overwrite %s; name another file", path, read))
 		}
 	}
-	list, err := campaign.OpenList(in.List, in.Definition.Recipients.Options())
+	list, err := campaign.OpenList(in.List, in.Definition.ListOptions(in.List))
 	if err != nil {
 		return nil, err
 	}

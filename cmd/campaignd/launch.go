@@ -75,7 +75,7 @@ func resolveLaunch(r *api.Request) error {
 			return usage(fmt.Errorf("%s names no list: set recipients.file, or pass --recipients FILE", r.Campaign))
 		}
 	}
-	list, err := campaign.OpenList(r.List, def.Recipients.Options())
+	list, err := campaign.OpenList(r.List, def.ListOptions(r.List))
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ recipients: {file: list.csv, columns: {to: phone}}
 	defer d.serving()()
 	for _, outside := range []string{"../banner.png", d.path("media/banner.png")} {
 		d.write("../banner.png", "x")
-		wantIn(t, outside, d.want(2, "launch", file(outside)).stderr, "names a file in its own folder or below it")
+		wantIn(t, outside, d.want(2, "launch", file(outside)).stderr, "is not in the folder of the campaign file or below it")
 	}
 	d.want(0, "launch", file("media/banner.png"))
 	d.eventually("the run is finished", func() bool { return d.runs()[0].State == "finished" })

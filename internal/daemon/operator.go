@@ -49,7 +49,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (http.Handl
 // ledger sends it.
 func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool) (out api.Launched, err error) {
 	l := d.launch(file, "")
-	l.List, l.New, l.NoWait = list, another, false
+	l.List, l.New, l.NoWait, l.Unattended = list, another, false, false
 	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
 		for _, w := range p.Warnings() {
 			out.Warnings = append(out.Warnings, w.String())

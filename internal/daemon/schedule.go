@@ -150,7 +150,7 @@ func (d *Daemon) launch(file, key string) campaign.Launch {
 	return campaign.Launch{
 		Rate:   d.cfg.Rate,
 		Ledger: d.ledger, Service: d.client, File: file, Key: key,
-		Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease), NoWait: true,
+		Owner: d.owner, Lease: time.Duration(d.cfg.Sending.Lease), NoWait: true, Unattended: true,
 	}
 }
 
