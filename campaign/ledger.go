@@ -73,7 +73,7 @@ type RunLedger interface {
 	SetLimits(ctx context.Context, no RunNo, c LimitChange) (Run, error)
 	// SetState moves a run to the state to if it is in one of the states from. reason and detail are
 	// those of a pause, "" otherwise. It reports whether the run moved. A run that is to be cancelled
-	// is never paused.
+	// is never paused, and PausedByOperator pauses only a run of which a pause is wanted.
 	SetState(ctx context.Context, no RunNo, from []State, to State, reason PauseReason, detail string) (bool, error)
 	// SetAssets stores the header media uploaded for this run; each replaces that of its connection.
 	// Run.Asset becomes the first of them, and Run.AssetUntil the earliest time of all.

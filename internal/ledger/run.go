@@ -97,9 +97,18 @@ func CheckWish(is, w campaign.Wanted) error {
 	return nil
 }
 
-// MayMove says whether a run in state s may move to the state to, when only the states from may.
-func MayMove(s campaign.State, wanted campaign.Wanted, from []campaign.State, to campaign.State) bool {
-	return slices.Contains(from, s) && (to != campaign.Paused || wanted != campaign.WantCancel)
+// MayMove says whether a run in state s may move to the state to for a reason, when only the states
+// from may. A pause of the operator is made late, by a sender: by then the operator may want otherwise.
+func MayMove(s campaign.State, wanted campaign.Wanted, from []campaign.State, to campaign.State, reason campaign.PauseReason) bool {
+	switch {
+	case !slices.Contains(from, s):
+		return false
+	case to != campaign.Paused:
+		return true
+	case reason == campaign.PausedByOperator:
+		return wanted == campaign.WantPause
+	}
+	return wanted != campaign.WantCancel
 }
 
 // FailedStep is how many segments of failed runs one query finds.

@@ -104,6 +104,10 @@ func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {
 	}
 	pause := func(reason campaign.PauseReason, detail string) campaign.Run {
 		r := run()
+		if reason == campaign.PausedByOperator {
+			_, err := l.SetWanted(t.Context(), r.No, campaign.WantPause)
+			must(err)
+		}
 		_, err := l.SetState(t.Context(), r.No, []campaign.State{campaign.Ready}, campaign.Paused, reason, detail)
 		must(err)
 		return r
@@ -127,7 +131,7 @@ func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {
 	}{
 		{ready, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "replayed"},
 		{broken, campaign.Paused, campaign.PausedByLedger, campaign.WantRun, "it was paused before: breaker it is reviewed"},
-		{operator, campaign.Paused, campaign.PausedByOperator, campaign.WantRun, ""},
+		{operator, campaign.Paused, campaign.PausedByOperator, campaign.WantPause, ""},
 		{cancelled, campaign.Ready, "", campaign.WantCancel, ""},
 		{importing, campaign.Importing, "", campaign.WantPause, ""},
 	} {

@@ -145,6 +145,26 @@ var runPromises = []promise{
 			f.Errorf("got %+v; want State Ready, Wanted WantPause", got)
 		}
 	}},
+	{"AResumeBeforeTheSenderPausesWins", func(f *fixture) {
+		r := f.imported(1)
+		_, err := f.l.SetWanted(f.ctx, r.No, campaign.WantPause) // the sender reads it
+		f.ok(err)
+		_, err = f.l.SetWanted(f.ctx, r.No, campaign.WantRun)
+		f.ok(err)
+		pause := func() bool {
+			moved, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Ready}, campaign.Paused, campaign.PausedByOperator, "")
+			f.ok(err)
+			return moved
+		}
+		if moved, got := pause(), f.run(r.No); moved || got.State != campaign.Ready {
+			f.Errorf("resumed, then paused by the sender: got moved %v, %s, want false, ready", moved, got.State)
+		}
+		_, err = f.l.SetWanted(f.ctx, r.No, campaign.WantPause)
+		f.ok(err)
+		if moved, got := pause(), f.run(r.No); !moved || got.State != campaign.Paused {
+			f.Errorf("paused by the sender: got moved %v, %s, want true, paused", moved, got.State)
+		}
+	}},
 	{"SetStateMovesOnlyFromTheNamedStates", func(f *fixture) {
 		r := f.imported(1)
 		ok, err := f.l.SetState(f.ctx, r.No, []campaign.State{campaign.Running, campaign.Paused}, campaign.Finished, "", "")

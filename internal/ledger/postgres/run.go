@@ -213,7 +213,7 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 		if err != nil {
 			return err
 		}
-		if ledger.MayMove(state, wanted, from, to) {
+		if ledger.MayMove(state, wanted, from, to, reason) {
 			moved = true
 			return t.do(setState(no, to, reason, detail))
 		}

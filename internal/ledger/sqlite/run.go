@@ -179,7 +179,7 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 		} else if err != nil {
 			return err
 		}
-		if moved = ledger.MayMove(state, wanted, from, to); !moved {
+		if moved = ledger.MayMove(state, wanted, from, to, reason); !moved {
 			return nil
 		}
 		return t.setState(no, to, reason, detail)
