@@ -221,12 +221,15 @@ func guardOf(every time.Duration) time.Duration {
 	return max(Guard, Horizon+min(every, time.Second))
 }
 
-// hand turns a grant into local instants.
+// hand turns a grant into local instants. Slots that it cannot place within clockStep are given up.
 func (r *Redis) hand(m *memory, g grant, every time.Duration) Slots {
 	now := time.Now()
 	first := r.clock.local(g.first)
 	if g.n == 0 {
 		return Slots{Interval: every, Wait: max(first.Sub(now)-Horizon, time.Millisecond)}
+	}
+	if !r.clock.placed() {
+		return Slots{Interval: every, Wait: time.Millisecond}
 	}
 	n := g.n
 	if first.Before(m.end) {
