@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -147,7 +146,7 @@ func (s *scene) taken(since time.Time) int {
 }
 
 // Two numbers of a portfolio with a tier of 250 send three runs over the same 1,000 people, of whom
-// the service refuses one in 100. One of two processes is killed while it sends, and all are started
+// the service refuses one message in 20. One of two processes is killed while it sends, and all are started
 // anew before each of two days is over.
 func TestThreeRunsShareTheTierOfAPortfolio(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -156,9 +155,9 @@ func TestThreeRunsShareTheTierOfAPortfolio(t *testing.T) {
 			o.Tier = func(string) campaign.Tier { return campaign.Tier{Portfolio: "main", Places: places} }
 		}
 		s.answer = func(q *request) *http.Response {
-			if strings.HasSuffix(q.to, "47") { // one in 100
-				return respond(400, `{"error":"send_recipient_permanent","message":"No.",
-					"meta":{"errorClass":"recipient_permanent","retryable":false,"code":131026}}`)
+			if q.nth%20 == 0 {
+				return respond(400, `{"error":"send_permanent","message":"No.",
+					"meta":{"errorClass":"permanent","retryable":false,"code":131049}}`)
 			}
 			return nil
 		}

@@ -102,7 +102,7 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 	stale, short := s.retries(in, rows, &d)
 	d.Answer = campaign.Granted{To: d.Mark, OverBudget: s.Left == d.Count}
 	done := len(d.Grant) + len(d.Drop) + len(d.Defer)
-	if short && done == 0 {
+	if short && done == 0 && d.Mark == in.From {
 		stale = nil // a limit was short: the answer is Held, and all are asked for again
 	}
 	if nothing := d.Mark == in.From && done+len(stale) == 0; nothing && (in.To > in.From || short) {

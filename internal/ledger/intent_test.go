@@ -128,8 +128,8 @@ func TestAnIntentIsGrantedUntilTheBudgetEnds(t *testing.T) {
 			SendingRows{Retries: waiting(Deferred, 0, 1)},
 			Decision{Answer: campaign.Granted{To: 2, OverBudget: true, Held: true}}},
 		"ARetryBeyondTheBudgetOfTheGroup": {func(_ *Sending, in *intent) { in.To, in.Retries = 4, first },
-			SendingRows{Retries: waiting(Deferred, 0, 1)},
-			Decision{Answer: over(4, nil), Write: true, Mark: 4, Count: 2}},
+			SendingRows{Retries: waiting(Deferred, 0, 1)}, // it is not granted: it must not be posted
+			Decision{Answer: over(4, skips{1: ""}), Write: true, Mark: 4, Count: 2}},
 		"OneBeyondItBesideAStoppedOne": {func(s *Sending, in *intent) { s.Left, in.To, in.Retries = 0, 2, append(retries(0), first...) },
 			SendingRows{Retries: map[int64]Waiting{row(0): {Deferred, 1}, row(1): {Deferred, 0}}, Suppressed: stop(0)},
 			Decision{Answer: over(2, skips{0: campaign.OptedOut, 1: ""}), Write: true, Mark: 2, Drop: skips{0: campaign.OptedOut}}},

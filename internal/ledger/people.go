@@ -12,7 +12,7 @@ import (
 
 // Times of the limits that count people (docs/limits.md#tier).
 const (
-	// ReachFor is how long a recipient keeps a place of a tier after an intent. A message leaves within
+	// ReachFor is how long a message holds its recipient's place of a tier after its intent. A message leaves within
 	// campaign.PostWithin of its intent, so two messages that share a place for one after the other are
 	// more than 24 hours apart at the service.
 	ReachFor = 24*time.Hour + time.Minute
@@ -80,7 +80,8 @@ func (c Contact) Until() int64 {
 	return c.At + PairFor.Milliseconds()
 }
 
-// Reached is a place of a tier that a granted delivery takes, or renews.
+// Reached is a place of a tier that a granted delivery holds, alone or beside other messages to the
+// same recipient.
 type Reached struct {
 	Portfolio string
 	Key, RID  int64

@@ -99,6 +99,24 @@ var peoplePromises = []promise{
 		}
 		f.record(refusal(la, 1)) // the other run holds the place too
 		f.grants(tiered(la, 3, 4, 3), 3, campaign.LimitTier)
+		f.record(refusal(lb, 1))
+		f.grants(tiered(la, 3, 4, 3), 4, "")
+	}},
+	{"APlaceIsFreeWhenNobodyHoldsIt", func(f *fixture) {
+		a, b, c := f.imported(4), f.imported(4), f.imported(4)
+		la, lb, lc := f.lease(a.No, long), f.lease(b.No, long), f.lease(c.No, long)
+		f.grants(tiered(la, 0, 3, 3), 3, "")
+		f.grants(over("conn_2", tiered(lb, 0, 3, 3)), 3, "")
+		f.grants(tiered(lc, 0, 2, 3), 2, "")
+		f.record(refusal(la, 0), refusal(lb, 0), refusal(la, 1), refusal(lc, 1))
+		f.grants(tiered(la, 3, 4, 3), 3, campaign.LimitTier) // c holds the first place, b the second
+		f.record(acceptance(lb, 1), refusal(lc, 0), refusal(lc, 0))
+		f.grants(tiered(la, 3, 4, 3), 4, "")
+		f.grants(over("conn_2", tiered(lb, 3, 4, 3)), 4, "")
+		f.record(refusal(la, 2), refusal(lb, 2)) // both at once
+		f.record(refusal(la, 3), acceptance(lb, 3))
+		d := f.imported(6)
+		f.grants(tiered(f.lease(d.No, long), 0, 6, 3), 2, campaign.LimitTier) // seq 0 takes the free one, 1 has one
 	}},
 	{"ARefusalReturnsAPlaceAndADoubtDoesNot", func(f *fixture) {
 		r := f.imported(10)
@@ -114,6 +132,20 @@ var peoplePromises = []promise{
 		f.grants(tiered(l, 6, 10, 5), 6, campaign.LimitTier)
 		f.record(refusal(l, 1)) // a late answer ends the doubt
 		f.grants(tiered(l, 6, 10, 5), 7, campaign.LimitTier)
+	}},
+	{"ARetryBeyondTheTierIsNotPosted", func(f *fixture) {
+		r := f.imported(10)
+		l := f.lease(r.No, long)
+		f.grants(tiered(l, 0, 2, 2), 2, "")
+		f.record(deferral(l, 0, at(0)))
+		in := tiered(l, 2, 10, 2)
+		in.Keys = nil
+		in.Retries = []campaign.Retry{{Delivery: campaign.Delivery{Run: r.No, Seq: 0, Key: key(0)}, Attempt: 2}}
+		g := f.grants(in, 3, campaign.LimitTier) // the fresh delivery took the last place
+		if d := cmp.Diff(map[int64]campaign.SkipReason{0: ""}, g.Skipped); d != "" {
+			f.Errorf("not granted (-want +got):\n%s", d)
+		}
+		f.counted(r.No, map[campaign.Status]int64{campaign.Sending: 2, campaign.Queued: 8})
 	}},
 	{"WhatWasNotPostedReturnsItsPlace", func(f *fixture) {
 		r := f.imported(10)

@@ -39,6 +39,19 @@ var peopleClockPromises = []clockPromise{
 		f.Pass(instant)
 		f.grants(tiered(lb, 1, 4, 1), 2, campaign.LimitTier)
 	}},
+	{"ARefusedRepetitionHoldsNoPlace", func(f *clockFixture) {
+		a, b := f.imported(1), f.imported(4)
+		la, lb := f.lease(a.No, long), f.lease(b.No, long)
+		f.grants(tiered(la, 0, 1, 1), 1, "")
+		f.record(acceptance(la, 0))
+		f.Pass(20 * time.Hour)
+		f.grants(tiered(lb, 0, 1, 1), 1, "")
+		f.record(refusal(lb, 0))
+		g := f.grants(tiered(lb, 1, 4, 1), 1, campaign.LimitTier)
+		f.freesIn(g, placeTime-20*time.Hour)
+		f.Pass(placeTime - 20*time.Hour)
+		f.grants(tiered(lb, 1, 4, 1), 2, campaign.LimitTier)
+	}},
 	{"ReachedCountsThePlacesByTheHour", func(f *clockFixture) {
 		a, b := f.imported(6), f.imported(6)
 		la, lb := f.lease(a.No, long), f.lease(b.No, long)
@@ -149,7 +162,6 @@ func testTierOfDays(f *clockFixture) {
 				g := f.intend(in)
 				var results []campaign.Result
 				for seq := in.From; seq < g.To; seq++ {
-					before, reached := last[key(seq)]
 					r := acceptance(l.lease, seq)
 					r.Connection, r.At, r.IntentAt = l.connection, f.Now(), f.Now()
 					switch rnd.IntN(20) {
@@ -158,8 +170,8 @@ func testTierOfDays(f *clockFixture) {
 					case 1:
 						r.Kind, r.MessageID, r.Code = campaign.ResultDoubt, "", "time_out"
 					}
-					if r.Kind != campaign.ResultRefused || reached && f.Now().Sub(before) < placeTime {
-						last[key(seq)] = f.Now() // a repetition that is refused keeps the place for longer
+					if r.Kind != campaign.ResultRefused {
+						last[key(seq)] = f.Now()
 					}
 					if step == 14 && l == lanes[0] && seq == g.To-1 {
 						continue // it is in flight when its owner dies

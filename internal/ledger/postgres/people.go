@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,11 +16,12 @@ const (
 	sqlNow = `SELECT ledger_now()`
 	// A portfolio's row is the lock of its places. It is locked before rows of reach everywhere.
 	sqlLockPortfolios = `SELECT id, taken FROM portfolio WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
-	sqlFreePlaces     = `WITH d AS (DELETE FROM reach WHERE portfolio = ANY($1) AND at <= ledger_now() - $2::bigint RETURNING portfolio)
-		SELECT portfolio, count(*) FROM d GROUP BY portfolio`
+	sqlFreePlaces     = `WITH d AS (DELETE FROM reach WHERE portfolio = ANY($1) AND at <= ledger_now() - $2::bigint RETURNING portfolio, key)
+		SELECT portfolio, count(DISTINCT key) FROM d WHERE NOT EXISTS (SELECT 1 FROM reach n
+			WHERE n.key = d.key AND n.portfolio = d.portfolio AND n.at > ledger_now() - $2::bigint) GROUP BY portfolio`
 	sqlKeysOf = `SELECT d.rid, d.key FROM unnest($1::bigint[], $2::bigint[]) w (a, b)
 		CROSS JOIN LATERAL (SELECT rid, key FROM delivery WHERE rid >= w.a AND rid < w.b OFFSET 0) d`
-	sqlReached  = `SELECT portfolio, key FROM reach WHERE key = ANY($1) AND portfolio = ANY($2)`
+	sqlReached  = `SELECT DISTINCT portfolio, key FROM reach WHERE key = ANY($1) AND portfolio = ANY($2)`
 	sqlInbound  = `SELECT connection, key FROM inbound WHERE key = ANY($1) AND connection = ANY($2) AND at > ledger_now() - $3::bigint`
 	sqlContacts = `SELECT key, rid, at, connection, capped FROM contact WHERE key = ANY($1) AND until > ledger_now()`
 )
@@ -32,7 +32,7 @@ type crowd struct {
 	keys   map[int64]int64
 	now    int64
 	taken  map[string]int64 // by portfolio, as stored
-	freed  map[string]int64 // places whose time is over: deleted
+	freed  map[string]int64 // places whose last hold is over: deleted
 
 	places, windows []ledger.Reached // Portfolio of a window is its connection
 	contacts        []ledger.Contact
@@ -172,14 +172,14 @@ const (
 	sqlNewPortfolio = `INSERT INTO portfolio (id, taken) VALUES ($1, 0) ON CONFLICT (id) DO NOTHING`
 	// LATERAL with OFFSET 0, because the planner could turn the joins round (see each).
 	sqlCountReached = `INSERT INTO reach (key, portfolio, at, rid)
-		SELECT d.key, $1, max(o.result_at), 0 FROM run r
+		SELECT d.key, $1, o.result_at, o.rid FROM run r
 		CROSS JOIN LATERAL (SELECT run, lo, hi FROM segment WHERE id >= r.no << 32 AND id < (r.no + 1) << 32 AND connection = $2 OFFSET 0) s
 		CROSS JOIN LATERAL (SELECT rid, result_at FROM outcome WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi
 			AND state IN (3, 4, 5) /* perhaps sent */ AND result_at > $3 OFFSET 0) o
 		CROSS JOIN LATERAL (SELECT key FROM delivery WHERE rid = o.rid AND key <> 0 OFFSET 0) d
-		WHERE r.ended_at = 0 OR r.ended_at > $3 GROUP BY d.key ORDER BY d.key
-		ON CONFLICT (key, portfolio) DO UPDATE SET at = greatest(reach.at, excluded.at), rid = 0 WHERE excluded.at > reach.at`
-	sqlRecount = `UPDATE portfolio SET taken = (SELECT count(*) FROM reach WHERE portfolio = $1) WHERE id = $1`
+		WHERE r.ended_at = 0 OR r.ended_at > $3 ORDER BY d.key, o.rid
+		ON CONFLICT (key, portfolio, rid) DO NOTHING`
+	sqlRecount = `UPDATE portfolio SET taken = (SELECT count(DISTINCT key) FROM reach WHERE portfolio = $1) WHERE id = $1`
 )
 
 // countReached counts whom the connections of intents reached in the last 24 hours, once.
@@ -199,7 +199,10 @@ func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 }
 
 // sqlNextPlace finds when the place was taken that frees after $2 others.
-const sqlNextPlace = `SELECT at FROM reach WHERE portfolio = $1 ORDER BY at LIMIT 1 OFFSET $2`
+const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = $1 AND ` + sqlLastHold + ` ORDER BY r.at LIMIT 1 OFFSET $2`
+
+// sqlLastHold holds for the last message to a recipient: the place is free when that one is over.
+const sqlLastHold = `NOT EXISTS (SELECT 1 FROM reach n WHERE n.key = r.key AND n.portfolio = r.portfolio AND (n.at, n.rid) > (r.at, r.rid))`
 
 // limits says of each answer that a full tier limits when it may be asked for again.
 func (c *crowd) limits(t *tx, answers []campaign.Granted) error {
@@ -215,8 +218,8 @@ func (c *crowd) limits(t *tx, answers []campaign.Granted) error {
 
 const (
 	sqlReach = `INSERT INTO reach (key, portfolio, at, rid)
-		SELECT w.key, w.portfolio, $4, w.rid FROM unnest($1::bigint[], $2::text[], $3::bigint[]) w (key, portfolio, rid) ORDER BY 1, 2
-		ON CONFLICT (key, portfolio) DO UPDATE SET at = excluded.at, rid = 0`
+		SELECT w.key, w.portfolio, $4, w.rid FROM unnest($1::bigint[], $2::text[], $3::bigint[]) w (key, portfolio, rid) ORDER BY 1, 2, 4
+		ON CONFLICT (key, portfolio, rid) DO UPDATE SET at = excluded.at`
 	sqlSetTaken = `UPDATE portfolio p SET taken = w.n FROM unnest($1::text[], $2::bigint[]) w (id, n) WHERE p.id = w.id`
 	sqlContact  = `INSERT INTO contact (key, rid, at, until, connection, capped)
 		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::boolean[]) ORDER BY 1, 2
@@ -232,17 +235,9 @@ const (
 // process, in milliseconds.
 func (c *crowd) write(at int64) (qs []*query) {
 	if len(c.reach) > 0 {
-		// A recipient may be asked for by two runs in one transaction; a statement changes a row once.
-		slices.SortStableFunc(c.reach, func(a, b ledger.Reached) int {
-			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Portfolio, b.Portfolio))
-		})
 		var keys, rids []int64
 		var portfolios []string
-		for i, r := range c.reach {
-			if n := len(keys); i > 0 && keys[n-1] == r.Key && portfolios[n-1] == r.Portfolio {
-				rids[n-1] = 0
-				continue
-			}
+		for _, r := range c.reach {
 			keys, portfolios, rids = append(keys, r.Key), append(portfolios, r.Portfolio), append(rids, r.RID)
 		}
 		qs = append(qs, stmt(nil, sqlReach, keys, portfolios, rids, c.now))

@@ -10,8 +10,9 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// A refusal that proves that nothing was sent returns the delivery's place and its contact. The flag
-// says that an earlier attempt may have been sent. The places are locked first, by their portfolios.
+// A refusal that proves that nothing was sent ends the delivery's hold on its place, and its contact.
+// The place is free when no other message to the recipient holds it. The flag says that an earlier
+// attempt may have been sent. The places are locked first, by their portfolios.
 const (
 	sqlUnsent = `FROM unnest($1::bigint[]) w (r)
 		CROSS JOIN LATERAL (SELECT key FROM delivery WHERE rid = w.r OFFSET 0) d
@@ -21,8 +22,9 @@ const (
 			SELECT x.portfolio ` + sqlUnsent + ` CROSS JOIN LATERAL (SELECT portfolio FROM reach WHERE key = d.key AND rid = w.r OFFSET 0) x)
 		ORDER BY id FOR NO KEY UPDATE`
 	sqlReturnPlaces = `WITH u AS MATERIALIZED (SELECT w.r, d.key ` + sqlUnsent + ` WHERE (SELECT true FROM reach LIMIT 1)),
-		x AS (DELETE FROM reach USING u WHERE reach.key = u.key AND reach.rid = u.r RETURNING reach.portfolio),
-		n AS (SELECT portfolio, count(*) AS n FROM x GROUP BY portfolio)
+		x AS (DELETE FROM reach USING u WHERE reach.key = u.key AND reach.rid = u.r RETURNING reach.portfolio, reach.key, reach.rid),
+		n AS (SELECT portfolio, count(DISTINCT key) AS n FROM x WHERE $2 OR NOT EXISTS (
+			SELECT 1 FROM reach o WHERE o.key = x.key AND o.portfolio = x.portfolio AND o.rid NOT IN (SELECT rid FROM x)) GROUP BY portfolio)
 		UPDATE portfolio p SET taken = greatest(0, p.taken - n.n) FROM n WHERE p.id = n.portfolio`
 	sqlReturnContacts = `WITH u AS MATERIALIZED (SELECT w.r, d.key ` + sqlUnsent + ` WHERE (SELECT true FROM contact LIMIT 1))
 		DELETE FROM contact USING u WHERE contact.key = u.key AND contact.rid = u.r`
@@ -38,7 +40,7 @@ func giveBackPeople(rids []int64) (qs []*query) {
 	slices.Sort(rids)
 	rids = slices.Compact(rids)
 	if !mutant.On("tier_not_refunded") {
-		qs = append(qs, stmt(nil, sqlLockPlaces, rids), stmt(nil, sqlReturnPlaces, rids))
+		qs = append(qs, stmt(nil, sqlLockPlaces, rids), stmt(nil, sqlReturnPlaces, rids, mutant.On("tier_freed_early")))
 	}
 	if !mutant.On("contact_not_refunded") {
 		qs = append(qs, stmt(nil, sqlReturnContacts, rids))
@@ -81,7 +83,8 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 	})
 }
 
-const sqlReachedSince = `SELECT min(at), max(at), count(*) FROM reach WHERE portfolio = $1 AND at > $2 GROUP BY at / 3600000 ORDER BY 1`
+const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = $1 AND r.at > $2 AND ` + sqlLastHold + `
+	GROUP BY r.at / 3600000 ORDER BY 1`
 
 // Reached implements campaign.LimitLedger.
 func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time) (all []campaign.Reached, err error) {

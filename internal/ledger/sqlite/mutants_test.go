@@ -76,6 +76,7 @@ func TestEachMutationShows(t *testing.T) {
 			place, _ := ledgertest.KeptOfARefusal(t, l)
 			return place
 		},
+		"tier_freed_early": func(t *testing.T, l *Ledger) bool { return ledgertest.FreedEarly(t, l) },
 		"contact_not_refunded": func(t *testing.T, l *Ledger) bool {
 			_, contact := ledgertest.KeptOfARefusal(t, l)
 			return contact

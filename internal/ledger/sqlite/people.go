@@ -12,7 +12,10 @@ import (
 )
 
 const (
-	sqlFreePlaces = `DELETE FROM reach WHERE portfolio = ? AND at <= ?`
+	sqlCountFree = `SELECT count(DISTINCT r.key), count(*) FROM reach r WHERE r.portfolio = ?1 AND r.at <= ?2`
+	sqlCountLate = `SELECT count(DISTINCT r.key) FROM reach r CROSS JOIN reach n ON n.key = r.key AND n.portfolio = r.portfolio AND n.at > ?2
+		WHERE r.portfolio = ?1 AND r.at <= ?2`
+	sqlFreePlaces = `DELETE FROM reach WHERE portfolio = ?1 AND at <= ?2`
 	sqlTaken      = `SELECT taken FROM portfolio WHERE id = ?`
 	sqlSetTaken   = `INSERT INTO portfolio (id, taken) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET taken = ?2`
 	sqlKeysOf     = `SELECT rid, key FROM delivery WHERE rid >= ? AND rid < ?`
@@ -86,24 +89,31 @@ func (t *tx) freePlaces(portfolio string, now int64) (taken int64, err error) {
 	if err := t.row(sqlTaken, args(portfolio), &taken); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
 	}
-	freed, err := t.exec(sqlFreePlaces, portfolio, now-ledger.ReachFor.Milliseconds())
-	if err != nil || freed == 0 {
+	var people, late, messages int64
+	a := args(portfolio, now-ledger.ReachFor.Milliseconds())
+	if err := t.row(sqlCountFree, a, &people, &messages); err != nil || messages == 0 {
 		return taken, err
 	}
-	taken = max(0, taken-freed)
+	if err := t.row(sqlCountLate, a, &late); err != nil {
+		return 0, err
+	}
+	if _, err := t.exec(sqlFreePlaces, a...); err != nil {
+		return 0, err
+	}
+	taken = max(0, taken-(people-late))
 	_, err = t.exec(sqlSetTaken, portfolio, taken)
 	return taken, err
 }
 
 const (
 	sqlCountReached = `INSERT INTO reach (key, portfolio, at, rid)
-		SELECT d.key, ?1, o.result_at, 0 FROM run r CROSS JOIN segment s ON s.id >= r.no << 32 AND s.id < (r.no + 1) << 32
+		SELECT d.key, ?1, o.result_at, o.rid FROM run r CROSS JOIN segment s ON s.id >= r.no << 32 AND s.id < (r.no + 1) << 32
 		CROSS JOIN outcome o ON o.rid >= (s.run << 32) + s.lo AND o.rid < (s.run << 32) + s.hi
 		CROSS JOIN delivery d ON d.rid = o.rid
 		WHERE (r.ended_at = 0 OR r.ended_at > ?3) AND s.connection = ?2 AND o.state IN (3, 4, 5) /* perhaps sent */
 		AND o.result_at > ?3 AND d.key <> 0
-		ON CONFLICT (key, portfolio) DO UPDATE SET at = max(at, excluded.at), rid = 0 WHERE excluded.at > at`
-	sqlRecount = `INSERT INTO portfolio (id, taken) SELECT ?1, count(*) FROM reach WHERE portfolio = ?1
+		ON CONFLICT (key, portfolio, rid) DO NOTHING`
+	sqlRecount = `INSERT INTO portfolio (id, taken) SELECT ?1, count(DISTINCT key) FROM reach WHERE portfolio = ?1
 		ON CONFLICT (id) DO UPDATE SET taken = excluded.taken`
 )
 
@@ -126,7 +136,10 @@ func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 }
 
 // sqlNextPlace finds when the place was taken that frees after ?2 others.
-const sqlNextPlace = `SELECT at FROM reach WHERE portfolio = ?1 ORDER BY at LIMIT 1 OFFSET ?2`
+const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = ?1 AND ` + sqlLastHold + ` ORDER BY r.at LIMIT 1 OFFSET ?2`
+
+// sqlLastHold holds for the last message to a recipient: the place is free when that one is over.
+const sqlLastHold = `NOT EXISTS (SELECT 1 FROM reach n WHERE n.key = r.key AND n.portfolio = r.portfolio AND (n.at, n.rid) > (r.at, r.rid))`
 
 // full says what limits an intent whose tier is full.
 func (t *tx) full(p *ledger.People, f *ledger.Full) (campaign.Limit, error) {
@@ -141,7 +154,7 @@ func (t *tx) full(p *ledger.People, f *ledger.Full) (campaign.Limit, error) {
 // The rows of one statement are deliveries that follow each other, so that most groups need one.
 const (
 	sqlReach = `INSERT INTO reach (key, portfolio, at, rid) SELECT key, ?3, ?4, rid FROM delivery WHERE rid >= ?1 AND rid < ?2
-		ON CONFLICT (key, portfolio) DO UPDATE SET at = ?4, rid = 0`
+		ON CONFLICT (key, portfolio, rid) DO UPDATE SET at = ?4`
 	sqlContact = `INSERT INTO contact (key, rid, at, until, connection, capped)
 		SELECT key, rid, ?3, ?4, ?5, ?6 FROM delivery WHERE rid >= ?1 AND rid < ?2
 		ON CONFLICT (key, rid) DO UPDATE SET at = ?3, until = ?4`

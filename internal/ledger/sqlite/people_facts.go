@@ -11,15 +11,16 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// A refusal that proves that nothing was sent returns the delivery's place and its contact. The flag
-// says that an earlier attempt may have been sent.
+// A refusal that proves that nothing was sent ends the delivery's hold on its place, and its contact.
+// The place is free when no other message to the recipient holds it. The flag says that an earlier attempt may have been sent.
 const (
 	sqlAnyCounted = `SELECT EXISTS (SELECT 1 FROM reach), EXISTS (SELECT 1 FROM contact)`
 	sqlUnsentKey  = `SELECT d.key FROM delivery d CROSS JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid = ? AND o.state IN (1, 6) /* not sent */ AND o.flags & 2 /* may be a duplicate */ = 0`
 	sqlReturnPlace = `DELETE FROM reach WHERE key = ? AND rid = ? RETURNING portfolio`
-	sqlOnePlace    = `UPDATE portfolio SET taken = max(0, taken - 1) WHERE id = ?`
-	sqlUncontact   = `DELETE FROM contact WHERE key = ? AND rid = ?`
+	sqlOnePlace    = `UPDATE portfolio SET taken = max(0, taken - 1) WHERE id = ?1 AND (?3 OR NOT EXISTS (
+		SELECT 1 FROM reach WHERE key = ?2 AND portfolio = ?1))`
+	sqlUncontact = `DELETE FROM contact WHERE key = ? AND rid = ?`
 )
 
 // giveBack returns what deliveries took of the limits that count people, if it is certain that they
@@ -53,7 +54,7 @@ func (t *tx) giveBack(rids ...int64) error {
 			}
 		}
 		for _, portfolio := range of {
-			if _, err := t.exec(sqlOnePlace, portfolio); err != nil {
+			if _, err := t.exec(sqlOnePlace, portfolio, key, mutant.On("tier_freed_early")); err != nil {
 				return err
 			}
 		}
@@ -104,7 +105,8 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 
 const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?) OR EXISTS (SELECT 1 FROM contact WHERE until <= ?)`
 
-const sqlReachedSince = `SELECT min(at), max(at), count(*) FROM reach WHERE portfolio = ? AND at > ? GROUP BY at / 3600000 ORDER BY 1`
+const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = ? AND r.at > ? AND ` + sqlLastHold + `
+	GROUP BY r.at / 3600000 ORDER BY 1`
 
 // Reached implements campaign.LimitLedger.
 func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time) (all []campaign.Reached, err error) {
