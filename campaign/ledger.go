@@ -48,6 +48,7 @@ type Ledger interface {
 	ReportLedger
 	JobLedger
 	FiringLedger
+	AccessLedger
 	DropLedger
 	HoldLedger
 	LimitLedger

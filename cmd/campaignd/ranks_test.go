@@ -19,8 +19,10 @@ const module = "campaignd"
 var ranks = map[string]int{
 	"cmd/campaignd": 90,
 
-	"internal/daemon": 80,
-	"internal/api":    70,
+	"internal/daemon":   80,
+	"internal/api":      70,
+	"internal/operator": 65,
+	"client":            62,
 
 	"internal/ledger/sqlite":   61, // the backends import the rules of the ledger
 	"internal/ledger/postgres": 61,

@@ -14,6 +14,8 @@ import (
 // The stable codes of errors.
 const (
 	codeUnauthorized = "unauthorized"
+	codeForbidden    = "forbidden"
+	codeTooMany      = "too_many_wrong_keys"
 	codeInvalid      = "invalid_request"
 	codeTooLarge     = "too_large"
 	codeBusy         = "busy"

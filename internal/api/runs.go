@@ -2,14 +2,13 @@ package api
 
 import (
 	"context"
-	"crypto/subtle"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
@@ -19,6 +18,8 @@ import (
 // Options holds what a Server needs; all of it is required.
 type Options struct {
 	Key string // of the Access
+	// Keys has the other keys; nil: there is none.
+	Keys keyring
 	// Dir is the folder of the uploads. It is made when it is needed, for this user alone.
 	Dir string
 	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the request.
@@ -52,8 +53,9 @@ func FactsOf(r campaign.Run) RunFacts {
 
 // Server answers the API. Make it with New.
 type Server struct {
-	o   Options
-	ctx context.Context // ends when the process stops; it is that of every launch
+	o     Options
+	guard *guard
+	ctx   context.Context // ends when the process stops; it is that of every launch
 
 	mu   sync.Mutex
 	busy map[string]bool // folders of the uploads under way
@@ -64,7 +66,7 @@ const uploadsAtOnce = 2
 
 // New makes a Server, whose launches end with ctx, and removes the uploads that no run needs any more.
 func New(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{o: o, ctx: ctx, busy: map[string]bool{}}
+	s := &Server{o: o, guard: newGuard(o.Key, o.Keys), ctx: ctx, busy: map[string]bool{}}
 	return s, s.clean(ctx)
 }
 
@@ -80,13 +82,21 @@ func (s *Server) clean(ctx context.Context) error {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	key, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	who, err := s.guard.admit(r.Context(), r)
 	switch {
-	case !bearer || subtle.ConstantTimeCompare([]byte(key), []byte(s.o.Key)) != 1:
+	case err != nil:
 		w.Header().Set("Connection", "close") // the list is not read
-		w.Header().Set("WWW-Authenticate", "Bearer")
-		(&Error{http.StatusUnauthorized, codeUnauthorized, "the key is not that of this process; it is in the file beside the ledger",
-			nil}).write(w, "")
+		e := errorOf(s.ctx, err)
+		switch e.Status {
+		case http.StatusUnauthorized:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		case http.StatusTooManyRequests:
+			w.Header().Set("Retry-After", strconv.Itoa(int(wrongRefill.Seconds())))
+		}
+		e.write(w, "")
+	case !who.scope.Allows(campaign.KeyOperate) || who.company != "":
+		w.Header().Set("Connection", "close")
+		(&Error{http.StatusForbidden, codeForbidden, "a launch needs a key of the scope operate, for all companies", nil}).write(w, "")
 	case r.URL.Path != "/api/v1/runs":
 		(&Error{http.StatusNotFound, "not_found", "there is no such route; POST /api/v1/runs launches a run", nil}).write(w, "")
 	case r.Method != http.MethodPost:

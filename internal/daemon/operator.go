@@ -30,7 +30,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (http.Handl
 	}
 	access := api.NewAccess("")
 	s, err := api.New(ctx, api.Options{
-		Key: access.Key, Dir: dir, Log: d.log,
+		Key: access.Key, Keys: d.ledger, Dir: dir, Log: d.log,
 		Launch: func(ctx context.Context, file, list string, another bool) (api.Launched, error) {
 			out, err := d.LaunchList(ctx, file, list, another)
 			if err == nil {

@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Jobs", jobPromises},
 		{"Limits", spentPromises},
 		{"Firings", firingPromises},
+		{"Access", accessPromises},
 		{"Drops", dropPromises},
 		{"Shares", sharePromises},
 	} {

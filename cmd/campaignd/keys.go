@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/internal/operator"
+)
+
+// withDesk opens the ledger for an operator of this machine.
+func (p *program) withDesk(ctx context.Context, why purpose, do func(*operator.Desk) error) (err error) {
+	l, _, err := p.openLedger(ctx, why)
+	if err != nil {
+		return err
+	}
+	defer closing(l, &err)
+	return deskError(do(&operator.Desk{Ledger: l, By: operator.LocalUser()}))
+}
+
+// deskError gives a fault of the request its exit code.
+func deskError(err error) error {
+	if errors.Is(err, operator.ErrInvalid) || errors.Is(err, campaign.ErrNoKey) {
+		return invalid(err)
+	}
+	return err
+}
+
+func (p *program) cmdKeys() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "keys",
+		Short: "Make, list and revoke keys of the operator's API",
+		Long: `A key lets a program or another machine use the API of the admin listener. Its scope is read (look), operate (also launch and
+control runs, holds and suppressions) or admin (also keys and the log of actions). The ledger keeps a hash: nobody can read a key again.`,
+		Args: noSubcommand,
+		RunE: help,
+	}
+	cmd.AddCommand(p.cmdKeysCreate(), p.cmdKeysList(), p.cmdKeysRevoke())
+	return cmd
+}
+
+// oneName accepts one argument.
+func oneName(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("want one %s; for example `%s %s`", what, cmd.CommandPath(), example)
+		}
+		return nil
+	}
+}
+
+func (p *program) cmdKeysCreate() *cobra.Command {
+	var scope, company string
+	cmd := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Make a key and print it once",
+		Long:  "Makes a key and prints it on standard output. NAME says who has it. With --company the key reaches the runs of one client alone.",
+		Example: `  campaignd keys create desk-lagos --scope operate
+  campaignd keys create dashboard --company comp_1 -o json`,
+		Args: oneName("NAME", "desk-lagos"),
+	}
+	cmd.Flags().StringVar(&scope, "scope", string(campaign.KeyRead), "read, operate or admin")
+	cmd.Flags().StringVar(&company, "company", "", "companyId of the client whose runs alone it reaches (default: of all)")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withDesk(cmd.Context(), toCreate, func(d *operator.Desk) error {
+			k, err := d.CreateKey(cmd.Context(), args[0], scope, company)
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				return writeJSON(p.stdout, k)
+			}
+			fmt.Fprintf(p.stderr, "key %s, scope %s: nobody can read it again; `campaignd keys revoke %[1]s` ends it\n", k.ID, k.Scope)
+			_, err = fmt.Fprintln(p.stdout, k.Secret)
+			return err
+		})
+	}
+	return cmd
+}
+
+func (p *program) cmdKeysList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the keys, newest first, also those that were revoked",
+		Example: "  campaignd keys list\n  campaignd keys list -o json",
+		Args:    noArguments,
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return p.withDesk(cmd.Context(), toRead, func(d *operator.Desk) error {
+			keys, err := d.Keys(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				return writeJSON(p.stdout, keys)
+			}
+			var rows [][]string
+			for _, k := range keys {
+				state := "in force"
+				if k.RevokedAt != nil {
+					state = "revoked " + clock(*k.RevokedAt)
+				}
+				company := k.Company
+				if company == "" {
+					company = "-"
+				}
+				rows = append(rows, []string{k.ID, k.Name, k.Scope, company, clock(k.CreatedAt), state})
+			}
+			return writeTable(p.stdout, []string{"KEY", "NAME", "SCOPE", "COMPANY", "CREATED", "STATE"}, rows)
+		})
+	}
+	return cmd
+}
+
+func (p *program) cmdKeysRevoke() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "revoke KEY",
+		Short:   "End a key for ever",
+		Long:    "Ends the key with an id as `campaignd keys list` prints it. Every process refuses it with its next request.",
+		Example: "  campaignd keys revoke 3f9a1c02",
+		Args:    oneName("KEY", "3f9a1c02"),
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withDesk(cmd.Context(), toChange, func(d *operator.Desk) error {
+			k, err := d.RevokeKey(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				return writeJSON(p.stdout, k)
+			}
+			_, err = fmt.Fprintf(p.stdout, "%s (%s) is revoked\n", k.ID, printable(k.Name))
+			return err
+		})
+	}
+	return cmd
+}
+
+func (p *program) cmdActions() *cobra.Command {
+	var last int
+	cmd := &cobra.Command{
+		Use:   "actions",
+		Short: "List what operators asked for, newest first",
+		Long: `Every action of an operator that changes something is written into the ledger before it is done, with its time and who asked:
+a key of the API, or a user of this machine.`,
+		Example: "  campaignd actions\n  campaignd actions --last 1000 -o json",
+		Args:    noArguments,
+	}
+	cmd.Flags().IntVar(&last, "last", 50, "actions to list, at most 10000")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if last < 1 || last > 10_000 {
+			return usage(fmt.Errorf("--last %d: want 1 to 10000", last))
+		}
+		return p.withDesk(cmd.Context(), toRead, func(d *operator.Desk) error {
+			actions, err := d.Actions(cmd.Context(), campaign.ActionFilter{Limit: last})
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				return writeJSON(p.stdout, actions)
+			}
+			var rows [][]string
+			for _, a := range actions {
+				rows = append(rows, []string{clock(a.At), a.By, a.What, a.On, a.Detail})
+			}
+			return writeTable(p.stdout, []string{"AT", "BY", "WHAT", "ON", "DETAIL"}, rows)
+		})
+	}
+	return cmd
+}

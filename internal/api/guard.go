@@ -1,0 +1,136 @@
+package api
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"campaignd/campaign"
+	"campaignd/internal/operator"
+)
+
+// caller is who sent a request.
+type caller struct {
+	by      string // for the log of actions
+	scope   campaign.KeyScope
+	company string // "": all
+}
+
+// The limit on wrong keys: an address may send burst of them at once, and one more every refill.
+// Another key of that address is then not looked up, unless it was right before.
+const (
+	wrongBurst  = 10
+	wrongRefill = 6 * time.Second
+	// mostAddresses bounds the memory of who sent wrong keys; beyond it all others share one limit.
+	mostAddresses = 1024
+	// mostGood bounds the memory of right keys.
+	mostGood = 1024
+)
+
+// keyring is the ledger as it finds keys.
+type keyring interface {
+	Key(ctx context.Context, id string) (campaign.OperatorKey, error)
+}
+
+// guard checks the keys of requests.
+type guard struct {
+	local  string // the key of the Access, which is admin
+	ledger keyring
+
+	mu    sync.Mutex
+	wrong map[string]*rate.Limiter // by address; "" for all others
+	good  map[string]bool          // ids of keys that were right; a key is looked up all the same
+}
+
+func newGuard(local string, l keyring) *guard {
+	return &guard{local: local, ledger: l, wrong: map[string]*rate.Limiter{}, good: map[string]bool{}}
+}
+
+// admit returns who sent the request.
+func (g *guard) admit(ctx context.Context, r *http.Request) (caller, error) {
+	secret, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if bearer && g.local != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(g.local)) == 1 {
+		return caller{by: operator.LocalUser(), scope: campaign.KeyAdmin}, nil
+	}
+	address := addressOf(r)
+	id, isKey := operator.SecretID(secret)
+	if !g.mayAsk(address, id) {
+		return caller{}, &Error{http.StatusTooManyRequests, codeTooMany, "too many wrong keys from this address; wait before the next one", nil}
+	}
+	if bearer && isKey && g.ledger != nil {
+		k, err := g.ledger.Key(ctx, id)
+		switch {
+		case err == nil && operator.Opens(k, secret):
+			g.remember(id)
+			return caller{by: "key " + k.ID + " (" + k.Name + ")", scope: k.Scope, company: k.Company}, nil
+		case err != nil && !errors.Is(err, campaign.ErrNoKey):
+			return caller{}, err
+		}
+	}
+	g.failed(address)
+	return caller{}, &Error{http.StatusUnauthorized, codeUnauthorized,
+		"no key in force was given: want the header Authorization: Bearer KEY, with a key of `campaignd keys create`", nil}
+}
+
+// addressOf is the caller's address without its port.
+func addressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// mayAsk reports whether a key from an address is looked up.
+func (g *guard) mayAsk(address, id string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.good[id] || g.limiter(address).Tokens() >= 1
+}
+
+// limiter returns the limit of an address. The caller has the lock.
+func (g *guard) limiter(address string) *rate.Limiter {
+	if l, ok := g.wrong[address]; ok {
+		return l
+	}
+	if len(g.wrong) >= mostAddresses {
+		for a, l := range g.wrong {
+			if l.Tokens() >= wrongBurst { // it is as if it had never sent one
+				delete(g.wrong, a)
+			}
+		}
+	}
+	if len(g.wrong) >= mostAddresses {
+		if l, ok := g.wrong[""]; ok {
+			return l
+		}
+		address = ""
+	}
+	l := rate.NewLimiter(rate.Every(wrongRefill), wrongBurst)
+	g.wrong[address] = l
+	return l
+}
+
+// failed counts a wrong key.
+func (g *guard) failed(address string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.limiter(address).Allow()
+}
+
+// remember notes the id of a right key.
+func (g *guard) remember(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.good) >= mostGood {
+		clear(g.good)
+	}
+	g.good[id] = true
+}

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/operator"
+)
+
+// desk opens a new ledger.
+func desk(t *testing.T) *operator.Desk {
+	t.Helper()
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return &operator.Desk{Ledger: l, By: "test"}
+}
+
+// asks returns the status and the caller of a request with a header Authorization.
+func asks(t *testing.T, g *guard, header, address string) (int, caller) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Authorization", header)
+	r.RemoteAddr = address + ":1"
+	who, err := g.admit(t.Context(), r)
+	var e *Error
+	switch {
+	case err == nil:
+		return http.StatusOK, who
+	case errors.As(err, &e):
+		return e.Status, who
+	}
+	t.Fatalf("%q: got %v, want an answer", header, err)
+	return 0, who
+}
+
+func TestOnlyAKeyInForceIsAdmitted(t *testing.T) {
+	d := desk(t)
+	k, err := d.CreateKey(t.Context(), "ci", "operate", "comp_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGuard("local", d.Ledger)
+	flipped := k.Secret[:len(k.Secret)-1] + map[bool]string{true: "1", false: "0"}[strings.HasSuffix(k.Secret, "0")]
+	other, err := d.CreateKey(t.Context(), "other", "read", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, header string
+		want         int
+	}{
+		{"no key", "", 401}, {"the secret alone", k.Secret, 401}, {"another scheme", "Basic " + k.Secret, 401},
+		{"one character changed", "Bearer " + flipped, 401}, {"the id alone", "Bearer cpd_" + k.ID, 401},
+		{"the id with another secret", "Bearer cpd_" + k.ID + other.Secret[12:], 401},
+		{"the key", "Bearer " + k.Secret, 200}, {"the local key", "Bearer local", 200},
+	} {
+		if got, _ := asks(t, g, tt.header, "192.0.2.1"); got != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
+		}
+	}
+	_, who := asks(t, g, "Bearer "+k.Secret, "192.0.2.1")
+	if want := (caller{"key " + k.ID + " (ci)", campaign.KeyOperate, "comp_1"}); who != want {
+		t.Errorf("got the caller %+v, want %+v", who, want)
+	}
+	if _, err := d.RevokeKey(t.Context(), k.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := asks(t, g, "Bearer "+k.Secret, "192.0.2.2"); got != 401 {
+		t.Errorf("a revoked key: got %d, want 401", got)
+	}
+}
+
+// fakeKeys are keys without a database, which a bubble of virtual time could not wait for.
+type fakeKeys []campaign.OperatorKey
+
+func (f fakeKeys) Key(_ context.Context, id string) (campaign.OperatorKey, error) {
+	for _, k := range f {
+		if k.ID == id {
+			return k, nil
+		}
+	}
+	return campaign.OperatorKey{}, campaign.ErrNoKey
+}
+
+func TestWrongKeysOfAnAddressAreLimited(t *testing.T) {
+	d := desk(t)
+	good, err := d.CreateKey(t.Context(), "ci", "read", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, err := d.CreateKey(t.Context(), "late", "read", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []campaign.OperatorKey
+	for _, id := range []string{good.ID, late.ID} {
+		k, err := d.Ledger.Key(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, k)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuard("", fakeKeys(keys))
+		if got, _ := asks(t, g, "Bearer "+good.Secret, "192.0.2.1"); got != 200 {
+			t.Fatalf("the key: got %d, want 200", got)
+		}
+		var statuses []int
+		for range wrongBurst + 2 {
+			got, _ := asks(t, g, "Bearer x", "192.0.2.1")
+			statuses = append(statuses, got)
+		}
+		if statuses[wrongBurst-1] != 401 || statuses[wrongBurst] != 429 {
+			t.Errorf("wrong keys: got %v, want 401 for %d of them, then 429", statuses, wrongBurst)
+		}
+		for _, tt := range []struct {
+			name, secret, address string
+			want                  int
+		}{
+			{"a key that was right before", good.Secret, "192.0.2.1", 200}, {"a key that was not", late.Secret, "192.0.2.1", 429},
+			{"another address", late.Secret, "192.0.2.9", 200},
+		} {
+			if got, _ := asks(t, g, "Bearer "+tt.secret, tt.address); got != tt.want {
+				t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
+			}
+		}
+		time.Sleep(wrongRefill + time.Second)
+		if got, _ := asks(t, g, "Bearer y", "192.0.2.1"); got != 401 {
+			t.Errorf("after %v: got %d, want 401", wrongRefill, got)
+		}
+		for i := range 2 * mostAddresses { // from as many addresses as it pleases
+			asks(t, g, "Bearer z", "a"+strings.Repeat("b", i%64)+string(rune('0'+i%10))+strings.Repeat("c", i/64))
+		}
+		if got := len(g.wrong); got > mostAddresses+1 {
+			t.Errorf("got %d addresses in memory, want at most %d", got, mostAddresses+1)
+		}
+	})
+}

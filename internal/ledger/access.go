@@ -1,0 +1,41 @@
+package ledger
+
+import (
+	"strconv"
+
+	"campaignd/campaign"
+)
+
+// MaxAction is the most bytes kept of the detail of an action.
+const MaxAction = 500
+
+// ScanKey reads id, name, hash, scope, company, created_at and revoked_at.
+func ScanKey(scan func(...any) error) (k campaign.OperatorKey, err error) {
+	var created, revoked int64
+	err = scan(&k.ID, &k.Name, &k.Hash, &k.Scope, &k.Company, &created, &revoked)
+	k.CreatedAt, k.RevokedAt = TimeOf(created), TimeOf(revoked)
+	return k, err
+}
+
+// ScanAction reads id, at, who, what, target and detail.
+func ScanAction(scan func(...any) error) (a campaign.Action, err error) {
+	var at int64
+	err = scan(&a.ID, &at, &a.By, &a.What, &a.On, &a.Detail)
+	a.At = TimeOf(at)
+	return a, err
+}
+
+// ActionClause is the end of a SELECT of actions that reads what f asks for, with its arguments.
+// dialect is that of RunClause.
+func ActionClause(f campaign.ActionFilter, dialect string) (sql string, args []any) {
+	if !f.Before.IsZero() {
+		sql = " WHERE (at, id) < (" + dialect + "1, " + dialect + "2)"
+		args = append(args, Millis(f.Before), f.BeforeID)
+	}
+	sql += " ORDER BY at DESC, id DESC"
+	if f.Limit > 0 {
+		args = append(args, int64(f.Limit))
+		sql += " LIMIT " + dialect + strconv.Itoa(len(args))
+	}
+	return sql, args
+}

@@ -1,0 +1,62 @@
+package operator
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Desk does what one operator asks for.
+type Desk struct {
+	Ledger campaign.Ledger
+	// By is who asks, for the log of actions.
+	By string
+}
+
+// ErrInvalid says that a request is at fault and that the same one fails again.
+var ErrInvalid = errors.New("invalid request")
+
+// invalid returns an error that is ErrInvalid and reads as the sentence alone.
+func invalid(format string, a ...any) error { return &fault{fmt.Sprintf(format, a...)} }
+
+type fault struct{ sentence string }
+
+func (f *fault) Error() string { return f.sentence }
+
+func (f *fault) Is(err error) bool { return err == ErrInvalid }
+
+// LocalUser names the user of this process as the log of actions has it.
+func LocalUser() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return name + "@" + host
+}
+
+// note writes an action into the log before it is done. An action that cannot be logged is not done.
+func (d *Desk) note(ctx context.Context, what, on, detail string) error {
+	a := campaign.Action{ID: random(8), At: time.Now().UTC(), By: d.By, What: what, On: on, Detail: detail}
+	if err := d.Ledger.NoteAction(ctx, a); err != nil {
+		return fmt.Errorf("the log of actions takes no line, so nothing was done: %w", err)
+	}
+	return nil
+}
+
+// random returns n random bytes in hex.
+func random(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // it never fails
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,88 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/client"
+)
+
+// mostName is the most bytes of the name of a key.
+const mostName = 100
+
+// CreateKey makes a key of the operator's API. The answer alone has its secret.
+func (d *Desk) CreateKey(ctx context.Context, name, scope, company string) (client.NewKey, error) {
+	k := campaign.OperatorKey{Name: strings.TrimSpace(name), Scope: campaign.KeyScope(scope), Company: company,
+		CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	switch {
+	case k.Name == "" || len(k.Name) > mostName:
+		return client.NewKey{}, invalid("the name of a key has 1 to %d bytes: it says who has the key", mostName)
+	case !slices.Contains(campaign.KeyScopes, k.Scope):
+		return client.NewKey{}, invalid("scope %q: want read, operate or admin", scope)
+	case k.Scope == campaign.KeyAdmin && company != "":
+		return client.NewKey{}, invalid("a key of one company cannot have the scope admin, which covers the keys of all")
+	}
+	var secret string
+	secret, k.ID = newSecret()
+	k.Hash = hashOf(secret)
+	if err := d.note(ctx, "keys create", k.ID, keyDetail(k)); err != nil {
+		return client.NewKey{}, err
+	}
+	if err := d.Ledger.AddKey(ctx, k); err != nil {
+		return client.NewKey{}, err
+	}
+	return client.NewKey{Key: keyFacts(k), Secret: secret}, nil
+}
+
+func keyDetail(k campaign.OperatorKey) string {
+	s := fmt.Sprintf("%s, scope %s", k.Name, k.Scope)
+	if k.Company != "" {
+		s += ", company " + k.Company
+	}
+	return s
+}
+
+// Keys lists the keys, the newest first, also those that were revoked.
+func (d *Desk) Keys(ctx context.Context) ([]client.Key, error) {
+	all, err := d.Ledger.Keys(ctx)
+	keys := make([]client.Key, len(all))
+	for i, k := range all {
+		keys[i] = keyFacts(k)
+	}
+	return keys, err
+}
+
+// RevokeKey ends a key for ever. The error is campaign.ErrNoKey for one that is not there.
+func (d *Desk) RevokeKey(ctx context.Context, id string) (client.Key, error) {
+	k, err := d.Ledger.Key(ctx, id)
+	if err != nil {
+		return client.Key{}, err
+	}
+	if err := d.note(ctx, "keys revoke", id, k.Name); err != nil {
+		return client.Key{}, err
+	}
+	k, err = d.Ledger.RevokeKey(ctx, id, time.Now().UTC())
+	return keyFacts(k), err
+}
+
+func keyFacts(k campaign.OperatorKey) client.Key {
+	out := client.Key{ID: k.ID, Name: k.Name, Scope: string(k.Scope), Company: k.Company, CreatedAt: k.CreatedAt.UTC()}
+	if revoked := k.RevokedAt.UTC(); !k.RevokedAt.IsZero() {
+		out.RevokedAt = &revoked
+	}
+	return out
+}
+
+// Actions lists what operators asked for, the newest first.
+func (d *Desk) Actions(ctx context.Context, f campaign.ActionFilter) ([]client.Action, error) {
+	all, err := d.Ledger.Actions(ctx, f)
+	actions := make([]client.Action, len(all))
+	for i, a := range all {
+		actions[i] = client.Action{ID: a.ID, At: a.At.UTC(), By: a.By, What: a.What, On: a.On, Detail: a.Detail}
+	}
+	return actions, err
+}
