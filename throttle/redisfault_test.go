@@ -26,7 +26,7 @@ func long(d time.Duration) time.Duration {
 	return d
 }
 
-// incident sends from four limiters for d at 0.98 of limit, calls happen once they are under way,
+// incident sends from four limiters for d at 0.95 of limit, calls happen once they are under way,
 // and returns the instants of sending.
 func incident(t *testing.T, url string, limit float64, d time.Duration, happen func()) []time.Time {
 	t.Helper()
@@ -39,7 +39,7 @@ func incident(t *testing.T, url string, limit float64, d time.Duration, happen f
 	for range senders {
 		l := connect(t, url)
 		wg.Go(func() {
-			pace(ctx, l, "conn_1", 0.98*limit, senders, func(now time.Time) {
+			pace(ctx, l, "conn_1", 0.95*limit, senders, func(now time.Time) {
 				mu.Lock()
 				sent = append(sent, now)
 				mu.Unlock()
