@@ -137,6 +137,10 @@ func (b brittle) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 	return each(b.fuse, "Suppressions", b.Ledger.Suppressions(ctx))
 }
 
+func (b brittle) SuppressionsOf(ctx context.Context, key int64) ([]campaign.Suppression, error) {
+	return through(b.fuse, "SuppressionsOf", func() ([]campaign.Suppression, error) { return b.Ledger.SuppressionsOf(ctx, key) })
+}
+
 func (b brittle) SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
 ) (map[int64]campaign.SkipReason, error) {
 	return through(b.fuse, "SuppressedKeys", func() (map[int64]campaign.SkipReason, error) {

@@ -139,7 +139,13 @@ type Events struct {
 	Lifted       []Suppression // from user_preferences: resume; only of scope marketing
 	Holds        []Hold        // from account, number and template events
 	Lifts        []Lift        // from events that heal
+	Moved        []Move        // recipients who changed their number
 	Inbound      []Inbound     // messages of recipients, over connections with a tier
+}
+
+// Len is how many facts the batch holds.
+func (e *Events) Len() int {
+	return len(e.Statuses) + len(e.Suppressions) + len(e.Lifted) + len(e.Holds) + len(e.Lifts) + len(e.Moved) + len(e.Inbound)
 }
 
 // Inbound is a message of a recipient. It opens a service window of 24 hours, in which messages to
@@ -218,6 +224,8 @@ type Suppression struct {
 	Source  string // import, operator, stop, button, user_preferences, refused:CODE, failed:CODE
 	At      time.Time
 	Until   time.Time // zero: for ever
+	// Proof shows how it came about. A repeated suppression keeps the first that is not empty.
+	Proof Proof
 }
 
 // SuppressionLedger keeps the numbers that must not be sent to.
@@ -226,6 +234,8 @@ type SuppressionLedger interface {
 	// Unsuppress removes suppressions. One without a company stands for those of every company too.
 	Unsuppress(ctx context.Context, s []Suppression) (removed int, err error)
 	Suppressions(ctx context.Context) iter.Seq2[Suppression, error] // by number
+	// SuppressionsOf returns those of one number, by scope, also those that have ended.
+	SuppressionsOf(ctx context.Context, key int64) ([]Suppression, error)
 	// SuppressedKeys returns which of keys are suppressed for a run of this kind and of these companies,
 	// for the counts of a preflight. If one of the companies is "", or there is none, it is not known.
 	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)

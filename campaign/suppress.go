@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -90,6 +91,10 @@ type SuppressionFile struct {
 	Input io.Reader
 	// Scope is for rows without a scope of their own.
 	Scope Scope
+	// Source names the list, and At says since when its numbers are suppressed, for rows that do not
+	// say so themselves. The defaults are "import" and now.
+	Source string
+	At     time.Time
 	// DefaultRegion is the region of numbers without +; "" refuses them.
 	DefaultRegion string
 	// Rejected is called for each row that is not imported; it may be nil.
@@ -104,6 +109,9 @@ type SuppressionCounts struct{ Rows, Added, Known, Rejected int }
 // Errors are *recipients.FileError and those of the ledger.
 func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionFile) (counts SuppressionCounts, err error) {
 	if _, err := ParseScope(string(f.Scope)); err != nil {
+		return counts, err
+	}
+	if err := ParseListName(f.Source); err != nil {
 		return counts, err
 	}
 	options := recipients.Options{DefaultRegion: f.DefaultRegion, Validate: recipients.ValidatePossible}
@@ -150,7 +158,7 @@ func ImportSuppressions(ctx context.Context, l SuppressionLedger, f SuppressionF
 			return counts, errors.Join(ofNoCampaign(err), flush())
 		}
 		counts.Rows++
-		s, why := columns.read(row, f.Scope, now)
+		s, why := columns.read(row, &f, now)
 		if why != "" {
 			counts.Rejected++
 			if f.Rejected != nil {
@@ -197,6 +205,14 @@ func ofNoCampaign(err error) error {
 // over.
 var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}(:[A-Za-z0-9_.-]{1,32})?$`)
 
+// ParseListName returns an error for a text that does not name the source of an import.
+func ParseListName(name string) error {
+	if name != "" && !sourceName.MatchString("import:"+name) {
+		return fmt.Errorf("source %q: want at most 32 letters, digits, dots, hyphens and underscores, such as crm-2026", shorten(name))
+	}
+	return nil
+}
+
 // companyName is the form of a company id of the service. No formula has it.
 var companyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$`)
 
@@ -204,7 +220,7 @@ var companyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$`)
 type suppressionColumns struct{ scope, until, source, at int }
 
 // read makes a suppression of a row, or says what is wrong with the row.
-func (c suppressionColumns) read(row *recipients.Row, scope Scope, now time.Time) (Suppression, string) {
+func (c suppressionColumns) read(row *recipients.Row, f *SuppressionFile, now time.Time) (Suppression, string) {
 	if row.Fault != nil {
 		why := strings.TrimPrefix(row.Fault.Message, fmt.Sprintf("line %d", row.Line)) // Rejected gets the line
 		return Suppression{}, noCampaign.Replace(strings.TrimLeft(why, ",: "))
@@ -215,7 +231,7 @@ func (c suppressionColumns) read(row *recipients.Row, scope Scope, now time.Time
 		}
 		return row.Cells[i]
 	}
-	company := ""
+	scope, company := f.Scope, ""
 	if own := cell(c.scope); own != "" {
 		kind, of, one := strings.Cut(own, "@")
 		if one && !companyName.MatchString(of) {
@@ -227,9 +243,14 @@ func (c suppressionColumns) read(row *recipients.Row, scope Scope, now time.Time
 		}
 		company = of
 	}
-	s := NewSuppression(row.Key, row.To, scope, "operator", now.UTC())
-	s.Source = "import"
+	if !f.At.IsZero() {
+		now = f.At
+	}
+	s := NewSuppression(row.Key, row.To, scope, "import", now.UTC())
 	s.Company = company
+	if f.Source != "" {
+		s.Source += ":" + f.Source
+	}
 	if own := cell(c.source); sourceName.MatchString(own) {
 		s.Source = own
 	}
@@ -246,7 +267,7 @@ func (c suppressionColumns) read(row *recipients.Row, scope Scope, now time.Time
 		}
 		*t.at = parsed.UTC()
 	}
-	return s, ""
+	return s.Proven(Proof{File: filepath.Base(f.Path), Line: row.Line}), ""
 }
 
 // suppressionHeader are the columns of an export, which ImportSuppressions can read.

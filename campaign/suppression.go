@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"strings"
 	"time"
 
 	"campaignd/internal/messaging"
@@ -17,6 +18,63 @@ func NewSuppression(key int64, to string, scope Scope, source string, at time.Ti
 	if scope == ScopeUnreachable {
 		s.Until = at.Add(UnreachableFor)
 	}
+	return s
+}
+
+// Proof shows how a suppression came about. What it does not know is empty.
+type Proof struct {
+	// Source and At are those of the event or the act that it is of. A suppression may be older, or
+	// have been repeated since.
+	Source string    `json:"source,omitempty"`
+	At     time.Time `json:"at,omitzero"`
+	// Connection is that of the message.
+	Connection string `json:"connection,omitempty"`
+	// Message is the id of the recipient's message, or of ours that failed.
+	Message string `json:"message,omitempty"`
+	// Answers is the id of our message that the recipient's message answers.
+	Answers string `json:"answers,omitempty"`
+	// Text is what the recipient wrote, or the payload of the pressed button, at most maxProofText bytes.
+	Text string `json:"text,omitempty"`
+	// Run and Row are those of the message that the service refused, Request the service's id of it.
+	Run     RunNo  `json:"run,omitempty"`
+	Row     int64  `json:"row,omitempty"`
+	Request string `json:"request,omitempty"`
+	// File and Line are those of an import.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// MovedFrom is the number that the recipient had, E.164, and MovedAt when it changed.
+	MovedFrom string    `json:"moved_from,omitempty"`
+	MovedAt   time.Time `json:"moved_at,omitzero"`
+}
+
+// maxProofText bounds Proof.Text in bytes. The longest built-in stop word has 36.
+const maxProofText = 64
+
+// Proven returns the suppression with a proof of its source and time.
+func (s Suppression) Proven(p Proof) Suppression {
+	p.Source, p.At = s.Source, s.At
+	if len(p.Text) > maxProofText {
+		p.Text = strings.ToValidUTF8(p.Text[:maxProofText], "")
+	}
+	s.Proof = p
+	return s
+}
+
+// Move is a recipient who changed the number. Opt-outs of the old number that are not newer go along.
+type Move struct {
+	From, To  int64  // recipients.Key of the old and of the new number
+	FromPhone string // E.164
+	ToPhone   string // E.164
+	At        time.Time
+}
+
+// Carried returns the suppression of the old number as one of the new number.
+func (m Move) Carried(s Suppression) Suppression {
+	s.Key, s.To = m.To, m.ToPhone
+	if s.Proof.Source == "" {
+		s.Proof.Source, s.Proof.At = s.Source, s.At
+	}
+	s.Proof.MovedFrom, s.Proof.MovedAt = m.FromPhone, m.At
 	return s
 }
 

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -15,25 +16,97 @@ type WhySuppression struct {
 	Source  string    `json:"source"` // Suppression.Source
 	At      time.Time `json:"at"`
 	Until   time.Time `json:"until,omitzero"`
+	Proof   Proof     `json:"proof,omitzero"`
 }
+
+// ShownSuppression is a suppression as people and scripts see it.
+type ShownSuppression struct {
+	To string `json:"to"`
+	WhySuppression
+	// InForce is false when it has ended.
+	InForce  bool   `json:"in_force"`
+	Sentence string `json:"sentence"`
+}
+
+// ShowSuppressions returns the entries of a number, with the proof of each: when, how, by which
+// message. The number is in international form with +. The errors are those of ParseSuppressions and of the ledger.
+func ShowSuppressions(ctx context.Context, l SuppressionLedger, number string, now time.Time) ([]ShownSuppression, error) {
+	typed, err := ParseSuppressions([]string{number}, ScopeAll, now)
+	if err != nil {
+		return nil, err
+	}
+	all, err := l.SuppressionsOf(ctx, typed[0].Key)
+	if err != nil {
+		return nil, fmt.Errorf("read the suppressions: %w", err)
+	}
+	shown := make([]ShownSuppression, 0, len(all))
+	for _, s := range all {
+		one := ShownSuppression{To: cmp.Or(s.To, typed[0].To), WhySuppression: s.why(), InForce: s.Until.IsZero() || s.Until.After(now)}
+		one.Sentence = one.To + " is " + one.text()
+		if !one.InForce {
+			one.Sentence = one.To + " was " + one.text() + "; it has ended"
+		}
+		if p := s.Proof.text(); p != "" {
+			one.Sentence += ": " + p
+		}
+		shown = append(shown, one)
+	}
+	return shown, nil
+}
+
+func (s Suppression) why() WhySuppression {
+	return WhySuppression{Scope: s.Scope, Company: s.Company, Source: s.Source, At: s.At, Until: s.Until, Proof: s.Proof}
+}
+
+// text says how and by which message a suppression came about; "" if nothing but its source is known.
+func (p Proof) text() string {
+	var said []string
+	of := func(format string, value string) string {
+		if value == "" {
+			return ""
+		}
+		return fmt.Sprintf(format, value)
+	}
+	over := of(" over connection %s", p.Connection)
+	switch {
+	case p.File != "":
+		said = append(said, fmt.Sprintf("line %d of the file %s", p.Line, p.File))
+	case p.Run != 0:
+		said = append(said, fmt.Sprintf("the service refused the message of run %d, row %d", p.Run, p.Row)+of(" (request %s)", p.Request))
+	case p.Text != "":
+		said = append(said, fmt.Sprintf("the recipient sent %q", p.Text)+of(" in message %s", p.Message)+over+
+			of(", in answer to message %s", p.Answers))
+	case p.Message != "":
+		said = append(said, "message "+p.Message+over+" failed")
+	case p.Connection != "":
+		said = append(said, "the recipient said it of the company of connection "+p.Connection)
+	}
+	if len(said) > 0 && !p.At.IsZero() {
+		said[0] += " at " + p.At.UTC().Format(whyTime)
+	}
+	if p.MovedFrom != "" {
+		said = append(said, "the recipient had the number "+p.MovedFrom+" until "+p.MovedAt.UTC().Format(whyTime))
+	}
+	return strings.Join(said, "; ")
+}
+
+const whyTime = "2006-01-02 15:04:05 UTC"
 
 // suppressedBy is the scope of the entries that skip a row, by its reason.
 var suppressedBy = map[SkipReason]Scope{OptedOut: ScopeMarketing, Suppressed: ScopeAll, Unreachable: ScopeUnreachable}
 
-// suppressed adds the entries of a number in a scope. The list is read up to the number.
+// suppressed adds the entries of a number in a scope.
 func (r *WhyRow) suppressed(ctx context.Context, l WhyRowLedger, key int64, scope Scope, now time.Time) error {
 	var said []string
-	for s, err := range l.Suppressions(ctx) {
-		if err != nil {
-			return fmt.Errorf("read the suppressions: %w", err)
-		}
-		if s.Key > key {
-			break
-		}
-		if s.Key != key || s.Scope != scope || !s.Until.IsZero() && !s.Until.After(now) {
+	all, err := l.SuppressionsOf(ctx, key)
+	if err != nil {
+		return fmt.Errorf("read the suppressions: %w", err)
+	}
+	for _, s := range all {
+		if s.Scope != scope || !s.Until.IsZero() && !s.Until.After(now) {
 			continue
 		}
-		one := WhySuppression{Scope: s.Scope, Company: s.Company, Source: s.Source, At: s.At, Until: s.Until}
+		one := s.why()
 		r.Suppressions, said = append(r.Suppressions, one), append(said, one.text())
 	}
 	if len(said) == 0 {
@@ -50,9 +123,9 @@ func (s WhySuppression) text() string {
 		of = "company " + s.Company + " alone"
 	}
 	text := fmt.Sprintf("on the suppression list for %s (%s) since %s, source %s", of, s.Scope,
-		s.At.UTC().Format("2006-01-02 15:04:05 UTC"), s.Source)
+		s.At.UTC().Format(whyTime), s.Source)
 	if !s.Until.IsZero() {
-		text += ", until " + s.Until.UTC().Format("2006-01-02 15:04:05 UTC")
+		text += ", until " + s.Until.UTC().Format(whyTime)
 	}
 	return text
 }

@@ -150,7 +150,7 @@ type WhyRow struct {
 type WhyRowLedger interface {
 	WhyLedger
 	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]
-	Suppressions(ctx context.Context) iter.Seq2[Suppression, error]
+	SuppressionsOf(ctx context.Context, key int64) ([]Suppression, error)
 }
 
 // ExplainRecipient says what the row of a recipient waits for at now. key is recipients.Key of the

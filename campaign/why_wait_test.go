@@ -16,14 +16,13 @@ type queued struct {
 	suppressed []Suppression
 }
 
-func (q queued) Suppressions(context.Context) iter.Seq2[Suppression, error] {
-	return func(yield func(Suppression, error) bool) {
-		for _, s := range q.suppressed {
-			if !yield(s, q.err("suppressions")) {
-				return
-			}
+func (q queued) SuppressionsOf(_ context.Context, key int64) (all []Suppression, err error) {
+	for _, s := range q.suppressed {
+		if s.Key == key {
+			all = append(all, s)
 		}
 	}
+	return all, q.err("suppressions")
 }
 
 func (q queued) Lines(context.Context, RunNo) iter.Seq2[Line, error] {

@@ -36,7 +36,8 @@ func (a *attempt) classify(e *messaging.Error, backoff time.Duration, ill bool, 
 		return r
 	}
 	if scope := campaign.ScopeOf(e.Feed); scope != "" {
-		sp := campaign.NewSuppression(a.delivery.Key, a.delivery.To, scope, "refused:"+e.Code, now)
+		sp := campaign.NewSuppression(a.delivery.Key, a.delivery.To, scope, "refused:"+e.Code, now).
+			Proven(campaign.Proof{Run: a.delivery.Run, Row: a.delivery.Row, Request: e.RequestID})
 		r.Suppress = &sp
 	}
 	later := func(d time.Duration) campaign.Result {

@@ -198,12 +198,12 @@ func TestARefusalFeedsTheSuppressions(t *testing.T) {
 	}{
 		{messaging.FeedNothing, nil},
 		{messaging.FeedOptOut, &campaign.Suppression{Key: 99, To: "+4915112345678", Scope: campaign.ScopeMarketing, Source: "refused:c",
-			At: now}},
+			At: now, Proof: campaign.Proof{Source: "refused:c", At: now, Run: 1, Request: "req_1"}}},
 		{messaging.FeedUnreachable, &campaign.Suppression{Key: 99, To: "+4915112345678", Scope: campaign.ScopeUnreachable, Source: "refused:c",
-			At: now, Until: now.Add(2160 * time.Hour)}},
+			At: now, Until: now.Add(2160 * time.Hour), Proof: campaign.Proof{Source: "refused:c", At: now, Run: 1, Request: "req_1"}}},
 	} {
 		got := w.fails(s, &messaging.Error{Proof: messaging.NotSent, Action: messaging.Refuse, Feed: tt.feed, Status: 400,
-			Code: "c"}, now).Suppress
+			Code: "c", RequestID: "req_1"}, now).Suppress
 		if (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
 			t.Errorf("feed %v writes %+v, want %+v", tt.feed, got, tt.want)
 		}

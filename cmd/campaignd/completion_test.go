@@ -54,7 +54,7 @@ func TestShellsCompleteNothingWhereNothingFits(t *testing.T) {
 			t.Errorf("completion of %q: got %q, want %q", tt.args, got, tt.want)
 		}
 	}
-	d.spoil("ALTER TABLE run RENAME COLUMN state TO gone; INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '')")
+	d.spoil("ALTER TABLE run RENAME COLUMN state TO gone; INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '', '')")
 	if got := d.want(0, "__complete", "report", "").stdout; got != noFiles {
 		t.Errorf("completion with a damaged ledger: got %q, want %q", got, noFiles)
 	}

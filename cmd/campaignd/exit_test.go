@@ -174,7 +174,7 @@ func TestAnUnreadableLedgerIsExitOne(t *testing.T) {
 	d := newDesk(t, nil)
 	d.want(0, "suppressions", "export")
 	d.write("stop.csv", "to\n+2348031234567\n")
-	d.spoil("ALTER TABLE run RENAME COLUMN state TO gone; INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '')")
+	d.spoil("ALTER TABLE run RENAME COLUMN state TO gone; INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '', '')")
 	d.spoil("DELETE FROM suppression")
 	for _, args := range [][]string{
 		{"report", "latest"}, {"report", "1"}, {"audit", "latest"}, {"why", "latest"}, {"runs"},
@@ -184,7 +184,7 @@ func TestAnUnreadableLedgerIsExitOne(t *testing.T) {
 			t.Errorf("%s: got %q and standard error %q, want what SQLite said", args[0], r.stdout, r.stderr)
 		}
 	}
-	d.spoil("INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '')")
+	d.spoil("INSERT INTO suppression VALUES (1, 'all', 0, 0, '', '', '')")
 	d.spoil("ALTER TABLE suppression RENAME COLUMN dest TO gone; DELETE FROM suppression")
 	for _, args := range [][]string{{"import", d.path("stop.csv")}, {"export"}, {"add", "+2348031234567"}} {
 		if r := d.want(1, append([]string{"suppressions"}, args...)...); !strings.Contains(r.stderr, "column") {

@@ -26,7 +26,7 @@ the service, or with suppressions.scope: company in the configuration the one cl
 		Args: noSubcommand,
 		RunE: help,
 	}
-	cmd.AddCommand(p.cmdSuppressionsAdd(), p.cmdSuppressionsRemove(), p.cmdSuppressionsImport(), p.cmdSuppressionsExport())
+	cmd.AddCommand(p.cmdSuppressionsAdd(), p.cmdSuppressionsRemove(), p.cmdSuppressionsImport(), p.cmdSuppressionsExport(), p.cmdSuppressionsShow())
 	return cmd
 }
 
@@ -108,14 +108,16 @@ again only after a new opt-in.`,
 }
 
 func (p *program) cmdSuppressionsImport() *cobra.Command {
-	var scope, region string
+	var scope, region, source, date string
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Suppress every number of a CSV file, or of standard input (-)",
 		Long: `Reads a CSV file, or standard input if FILE is -, with a column to (or phone, mobile, msisdn, whatsapp). The optional
-columns scope, until and source are those of an export; the scope marketing@COMPANY blocks the messages of one client alone.
+columns scope, source, at and until are those of an export; the scope marketing@COMPANY blocks the messages of one client alone.
+--source and --date tell where the numbers come from and since when they are suppressed, for rows that have no source or at of their own.
 Rows without a number are named on standard error and make the exit code 2; the other rows are imported all the same.`,
-		Example: "  campaignd suppressions import do-not-contact.csv --scope all",
+		Example: `  campaignd suppressions import do-not-contact.csv --scope all
+  campaignd suppressions import do-not-contact.csv --source crm-2026 --date 2026-10-01`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("want one FILE; for example `%s do-not-contact.csv`", cmd.CommandPath())
@@ -125,6 +127,8 @@ Rows without a number are named on standard error and make the exit code 2; the 
 	}
 	scopeFlag(cmd, &scope)
 	cmd.Flags().StringVar(&region, "default-region", "", "ISO 3166 country of numbers written without +, for example NG")
+	cmd.Flags().StringVar(&source, "source", "", "name of where the numbers come from, for example crm-2026")
+	cmd.Flags().StringVar(&date, "date", "", "day or RFC 3339 time since when they are suppressed (default: now)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseScope(scope); err != nil {
 			return usage(err) // before withSuppressions creates a ledger
@@ -132,7 +136,13 @@ Rows without a number are named on standard error and make the exit code 2; the 
 		if _, err := recipients.NewPhones(recipients.ValidatePossible, region); err != nil {
 			return usage(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
 		}
-		file := campaign.SuppressionFile{Path: args[0], Scope: campaign.Scope(scope), DefaultRegion: region}
+		file := campaign.SuppressionFile{Path: args[0], Scope: campaign.Scope(scope), DefaultRegion: region, Source: source}
+		if err := campaign.ParseListName(source); err != nil {
+			return usage(fmt.Errorf("--source: %w", err))
+		}
+		if err := readDate(date, &file.At); err != nil {
+			return usage(err)
+		}
 		if file.Path == "-" {
 			file.Path, file.Input = "standard input", p.stdin
 		}
@@ -152,6 +162,69 @@ Rows without a number are named on standard error and make the exit code 2; the 
 			}
 			return nil
 		})
+	}
+	return cmd
+}
+
+// readDate reads a day, which begins in UTC, or an instant; "" changes nothing.
+func readDate(text string, at *time.Time) (err error) {
+	if text == "" {
+		return nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if *at, err = time.Parse(layout, text); err == nil {
+			break
+		}
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("--date %q: want a day such as 2026-10-01, or a time such as 2026-10-01T09:00:00Z", text)
+	case at.After(time.Now()):
+		return fmt.Errorf("--date %q is in the future", text)
+	}
+	return nil
+}
+
+func (p *program) cmdSuppressionsShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show NUMBER",
+		Short: "Show why a number is not sent to: since when, how, by which message",
+		Example: `  campaignd suppressions show +2348031234567
+  campaignd suppressions show +2348031234567 -o json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("want one NUMBER; for example `%s +2348031234567`", cmd.CommandPath())
+			}
+			return nil
+		},
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		now := time.Now()
+		if _, err := campaign.ParseSuppressions(args, campaign.ScopeAll, now); err != nil {
+			return usage(err)
+		}
+		l, _, err := p.openLedger(cmd.Context(), toRead)
+		if err != nil {
+			return err
+		}
+		defer closing(l, &err)
+		shown, err := campaign.ShowSuppressions(cmd.Context(), l, args[0], now)
+		if err != nil {
+			return err
+		}
+		if o.json() {
+			return writeJSON(p.stdout, shown)
+		}
+		for _, s := range shown {
+			if _, err := fmt.Fprintln(p.stdout, printable(s.Sentence)); err != nil {
+				return err
+			}
+		}
+		if len(shown) == 0 {
+			_, err = fmt.Fprintln(p.stdout, printable(args[0])+" is not on the suppression list")
+		}
+		return err
 	}
 	return cmd
 }

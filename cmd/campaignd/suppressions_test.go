@@ -116,3 +116,25 @@ func TestSuppressionsSayHowManyAndFailWholly(t *testing.T) {
 	}
 	d.says(2, "", "campaignd: "+file+" exists; name another file\n", "suppressions", "export", file)
 }
+
+func TestAnImportIsProvedByItsFile(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	const number = "+2348031234567"
+	d.says(2, "", "campaignd: --source: source \"c r m\": want at most 32 letters, digits, dots, hyphens and underscores, such as crm-2026\n",
+		"suppressions", "import", "s.csv", "--source", "c r m")
+	d.says(2, "", "campaignd: --date \"1.10.26\": want a day such as 2026-10-01, or a time such as 2026-10-01T09:00:00Z\n",
+		"suppressions", "import", "s.csv", "--date", "1.10.26")
+	d.says(2, "", "campaignd: --date \"2999-01-01\" is in the future\n", "suppressions", "import", "s.csv", "--date", "2999-01-01")
+	file := d.write("s.csv", "to,at\n+2348031234568,2025-01-02T03:04:05Z\n"+number+",\n")
+	d.want(0, "suppressions", "import", file, "--source", "crm-2026", "--date", "2025-10-01", "--scope", "all")
+	d.says(0, number+" is on the suppression list for all companies (all) since 2025-10-01 00:00:00 UTC, source import:crm-2026: "+
+		"line 3 of the file s.csv at 2025-10-01 00:00:00 UTC\n", "", "suppressions", "show", number)
+	d.says(0, "+2348031234568 is on the suppression list for all companies (all) since 2025-01-02 03:04:05 UTC, source import:crm-2026: "+
+		"line 2 of the file s.csv at 2025-01-02 03:04:05 UTC\n", "", "suppressions", "show", "+2348031234568")
+	d.says(0, "+2348031234569 is not on the suppression list\n", "", "suppressions", "show", "+2348031234569")
+	d.says(0, "[]\n", "", "suppressions", "show", "+2348031234569", "-o", "json")
+	wantIn(t, "show -o json", d.want(0, "suppressions", "show", number, "-o", "json").stdout, `"file": "s.csv"`)
+	d.oneLineOf(2, nil, "suppressions", "show", "0803")
+	d.oneLineOf(2, nil, "suppressions", "show")
+}

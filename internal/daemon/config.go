@@ -136,6 +136,9 @@ type Suppressions struct {
 	// everywhere: an opt-out from one client's marketing is one from all clients'. company: it is one
 	// from that client's alone.
 	Scope string `yaml:"scope" json:"scope" jsonschema:"enum=everywhere,enum=company"`
+	// Whole messages and payloads of buttons that mean stop, beside the built-in words of many
+	// languages. Case, accents and punctuation do not matter.
+	Words []string `yaml:"words" json:"words"`
 }
 
 // Values of Suppressions.Scope.

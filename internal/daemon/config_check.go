@@ -35,10 +35,21 @@ func (c *Config) Validate() error {
 		c.checkNumbers(),
 		c.Plan.check(),
 		oneOf("suppressions.scope", c.Suppressions.Scope, everywhere, perCompany),
+		c.Suppressions.checkWords(),
 		oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"),
 		oneOf("log.format", c.Log.Format, "text", "json"),
 		c.Sending.check(time.Duration(c.Service.Timeout)),
 	)
+}
+
+// checkWords refuses words that no message can be.
+func (s Suppressions) checkWords() error {
+	for i, w := range s.Words {
+		if !messaging.NewOptOut(w).Match(w) {
+			return fmt.Errorf("suppressions.words[%d]: want a word or a short message with letters or digits, of at most 256 bytes", i)
+		}
+	}
+	return nil
 }
 
 // CanSend returns what a sender needs and this configuration lacks, and nil when it can send.

@@ -112,6 +112,8 @@ func TestEachBoundOfTheConfigurationIsChecked(t *testing.T) {
 		{"redis: redis://h\n", "redis: 'redis://'\n", `redis: "redis://"` + redis},
 		{"suppressions: {scope: company}\n", "suppressions: {scope: client}\n",
 			`suppressions.scope: "client" is unknown; give everywhere, company`},
+		{"suppressions: {words: [unwatch, нет]}\n", "suppressions: {words: [unwatch, '!']}\n",
+			"suppressions.words[1]: want a word or a short message with letters or digits, of at most 256 bytes"},
 		{"correlation: off\n", "correlation: on\n", `correlation: "on" is unknown; give off, tag`},
 		{"plan: {monthly_messages: 0}\n", "plan: {monthly_messages: -1}\n",
 			"plan.monthly_messages: -1 is out of bounds; give 0 to 1000000000000"},

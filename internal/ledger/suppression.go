@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,11 +40,68 @@ func (o Options) Refused(r *campaign.Result) campaign.Suppression {
 	return *r.Suppress
 }
 
-// ScanSuppression reads key, scope, until, at, dest and source.
+// SuppressionColumns are the columns that ScanSuppression reads.
+const SuppressionColumns = `s.key, s.scope, s.until, s.at, s.dest, s.source, s.proof`
+
+// ProofText is a proof as the ledger stores it: JSON, or "" for none.
+func ProofText(p campaign.Proof) string {
+	if p == (campaign.Proof{}) {
+		return ""
+	}
+	text, _ := json.Marshal(p) // texts, numbers and times always marshal
+	return string(text)
+}
+
+// maxMoves bounds how often an opt-out follows a recipient from number to number at once.
+const maxMoves = 8
+
+// Carry gives suppressions that were written to the numbers that their recipients have now. find
+// returns what moves the numbers with these keys, as what goes along; write writes it.
+func Carry(list []campaign.Suppression, find func(keys []int64) ([]campaign.Suppression, error), write func([]campaign.Suppression) error) error {
+	for range maxMoves {
+		var keys []int64
+		for _, s := range list {
+			if s.Key != 0 {
+				keys = append(keys, s.Key)
+			}
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		slices.Sort(keys)
+		var err error
+		if list, err = find(slices.Compact(keys)); err != nil {
+			return err
+		}
+		if err = write(list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ScanCarried reads SuppressionColumns of a number that moved, and dest, target, new and at of the
+// move, as the suppression of the new number.
+func ScanCarried(scan func(...any) error) (campaign.Suppression, error) {
+	var m campaign.Move
+	var at int64
+	s, err := ScanSuppression(func(into ...any) error { return scan(append(into, &m.FromPhone, &m.To, &m.ToPhone, &at)...) })
+	m.At = TimeOf(at)
+	return m.Carried(s), err
+}
+
+// Moves returns the moves that can be obeyed: from one number to another.
+func Moves(all []campaign.Move) []campaign.Move {
+	return slices.DeleteFunc(slices.Clone(all), func(m campaign.Move) bool { return m.From == 0 || m.To == 0 || m.From == m.To })
+}
+
+// ScanSuppression reads SuppressionColumns.
 func ScanSuppression(scan func(...any) error) (s campaign.Suppression, err error) {
-	var scope string
+	var scope, proof string
 	var until, at int64
-	err = scan(&s.Key, &scope, &until, &at, &s.To, &s.Source)
+	if err = scan(&s.Key, &scope, &until, &at, &s.To, &s.Source, &proof); err == nil && proof != "" {
+		err = json.Unmarshal([]byte(proof), &s.Proof)
+	}
 	s.Until, s.At = TimeOf(until), TimeOf(at)
 	kind, company, _ := strings.Cut(scope, "@")
 	s.Scope, s.Company = campaign.Scope(kind), company

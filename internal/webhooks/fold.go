@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -50,7 +51,7 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		case messaging.KindMessage:
 			i.foldMessage(&facts, e, received)
 		case messaging.KindPreference:
-			if s, ok := i.suppression(e, e.Preference.From, campaign.ScopeMarketing, "user_preferences"); !ok {
+			if s, ok := i.suppression(e, e.Preference.From, campaign.ScopeMarketing, "user_preferences", campaign.Proof{}); !ok {
 				continue
 			} else if e.Preference.Stop {
 				facts.Suppressions = append(facts.Suppressions, s)
@@ -76,7 +77,7 @@ func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received
 			status.Code = strconv.Itoa(e.Code)
 		}
 		if scope := campaign.ScopeOf(messaging.FailedFeed(e.Code)); scope != "" {
-			if s, ok := i.suppression(e, e.Recipient, scope, "failed:"+status.Code); ok {
+			if s, ok := i.suppression(e, e.Recipient, scope, "failed:"+status.Code, campaign.Proof{Message: e.MessageID}); ok {
 				facts.Suppressions = append(facts.Suppressions, s)
 			}
 		}
@@ -99,6 +100,10 @@ func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, receive
 		}
 		facts.Inbound = append(facts.Inbound, campaign.Inbound{Key: key, Connection: e.Connection, At: at})
 	}
+	if e.Inbound.MovedTo != "" {
+		i.foldMove(facts, e)
+		return
+	}
 	if !i.o.OptOut.MatchMessage(e.Inbound) {
 		return
 	}
@@ -106,21 +111,39 @@ func (i *Intake) foldMessage(facts *campaign.Events, e *messaging.Event, receive
 	if e.Inbound.ButtonPayload != "" || e.Inbound.Type == "button" || e.Inbound.Type == "interactive" {
 		source = "button"
 	}
-	if s, ok := i.suppression(e, e.Inbound.From, campaign.ScopeMarketing, source); ok {
+	proof := campaign.Proof{Message: e.MessageID, Answers: e.Inbound.ContextID, Text: cmp.Or(e.Inbound.Text, e.Inbound.ButtonPayload)}
+	if source == "button" && !i.o.OptOut.Match(e.Inbound.Text) {
+		proof.Text = e.Inbound.ButtonPayload
+	}
+	if s, ok := i.suppression(e, e.Inbound.From, campaign.ScopeMarketing, source, proof); ok {
 		facts.Suppressions = append(facts.Suppressions, s)
 	}
+}
+
+// foldMove adds the move of a customer to another number (docs/service.md#opt-outs). An event
+// without the old number tells nothing.
+func (i *Intake) foldMove(facts *campaign.Events, e *messaging.Event) {
+	from, to := e.Inbound.From, e.Inbound.MovedTo
+	m := campaign.Move{From: recipients.Key(from), To: recipients.Key(to), FromPhone: "+" + from, ToPhone: "+" + to, At: e.At}
+	if m.From == 0 || m.To == 0 {
+		i.counters.nobody.Add(1)
+		return
+	}
+	facts.Moved = append(facts.Moved, m)
 }
 
 // suppression returns the suppression of a number in digits (docs/service.md#opt-outs), for the
 // company of the event's connection if opt-outs are so configured. A customer who is known only by a
 // platform user id, without a phone number, cannot be suppressed; the case is counted.
-func (i *Intake) suppression(e *messaging.Event, digits string, scope campaign.Scope, source string) (campaign.Suppression, bool) {
+func (i *Intake) suppression(e *messaging.Event, digits string, scope campaign.Scope, source string, proof campaign.Proof,
+) (campaign.Suppression, bool) {
 	key := recipients.Key(digits)
 	if key == 0 {
 		i.counters.nobody.Add(1)
 		return campaign.Suppression{}, false
 	}
-	s := campaign.NewSuppression(key, "+"+digits, scope, source, e.At)
+	proof.Connection = e.Connection
+	s := campaign.NewSuppression(key, "+"+digits, scope, source, e.At).Proven(proof)
 	if i.o.PerCompany {
 		s = s.OfCompany(i.o.Origin(e.Connection).Company)
 	}
@@ -134,6 +157,7 @@ func merge(into *campaign.Events, more campaign.Events) {
 	into.Lifted = append(into.Lifted, more.Lifted...)
 	into.Holds = append(into.Holds, more.Holds...)
 	into.Lifts = append(into.Lifts, more.Lifts...)
+	into.Moved = append(into.Moved, more.Moved...)
 	into.Inbound = append(into.Inbound, more.Inbound...)
 }
 

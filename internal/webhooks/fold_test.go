@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,15 +48,41 @@ func TestAStopIsASuppressionBeforeTheAnswer(t *testing.T) {
 		pressed("15555550106", `"type":"button","button":{"text":"Stop"}`),
 		pressed("15555550107", `"type":"interactive","interactive":{"button_reply":{"title":"Stop"}}`),
 	)
+	press := time.Unix(1790000000, 0).UTC()
+	stopped := func(digits, source string, at time.Time, text string) campaign.Suppression {
+		key, _ := strconv.ParseInt(digits, 10, 64)
+		return campaign.NewSuppression(key, "+"+digits, campaign.ScopeMarketing, source, at).Proven(campaign.Proof{Text: text})
+	}
+	for n := range e.Suppressions {
+		if e.Suppressions[n].Proof.Message == "" {
+			t.Errorf("%+v has no message as its proof, want the recipient's", e.Suppressions[n])
+		}
+		e.Suppressions[n].Proof.Message, e.Suppressions[n].Proof.Connection = "", ""
+	}
 	want := []campaign.Suppression{
-		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeMarketing, Source: "stop", At: noon},
-		{Key: 15555550103, To: "+15555550103", Scope: campaign.ScopeMarketing, Source: "stop", At: noon},
-		{Key: 15555550104, To: "+15555550104", Scope: campaign.ScopeMarketing, Source: "button", At: time.Unix(1790000000, 0).UTC()},
-		{Key: 15555550106, To: "+15555550106", Scope: campaign.ScopeMarketing, Source: "button", At: time.Unix(1790000000, 0).UTC()},
-		{Key: 15555550107, To: "+15555550107", Scope: campaign.ScopeMarketing, Source: "button", At: time.Unix(1790000000, 0).UTC()},
+		stopped("15555550101", "stop", noon, "Stop!"),
+		stopped("15555550103", "stop", noon, "arrêt"),
+		stopped("15555550104", "button", press, "NO_MORE_OFFERS"),
+		stopped("15555550106", "button", press, "Stop"),
+		stopped("15555550107", "button", press, "Stop"),
 	}
 	if d := cmp.Diff(want, e.Suppressions); d != "" {
 		t.Errorf("suppressions -want +got:\n%s", d)
+	}
+}
+
+// The form of the platform: the event has no contacts, and the text is for people.
+func TestAChangedNumberIsAMove(t *testing.T) {
+	moved := func(from, to string) string {
+		return `{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages","value":{
+			"metadata":{"display_phone_number":"15555550100"},"messages":[{"from":"` + from + `","id":"wamid.S","timestamp":"1790000600",
+			"type":"system","system":{"body":"User changed from one number to another","wa_id":"` + to + `","type":"user_changed_number"}}]}}]}]}`
+	}
+	e, c := folded(t, Options{}, moved("15555550101", "15555550199"), moved("US.1349", "15555550198"))
+	want := []campaign.Move{{From: 15555550101, To: 15555550199, FromPhone: "+15555550101", ToPhone: "+15555550199",
+		At: time.Unix(1790000600, 0).UTC()}}
+	if d := cmp.Diff(want, e.Moved); d != "" || len(e.Suppressions) != 0 || c.Nobody != 1 {
+		t.Errorf("%d suppressions and %d without a number, want none and 1; moves -want +got:\n%s", len(e.Suppressions), c.Nobody, d)
 	}
 }
 
@@ -85,8 +112,10 @@ func TestAFailureFeedsTheSuppressions(t *testing.T) {
 	at := time.Unix(1790000000, 0).UTC()
 	e, _ := folded(t, Options{}, failed("131050"), failed("131026"), failed("131049"), failed("131031"))
 	want := []campaign.Suppression{
-		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeMarketing, Source: "failed:131050", At: at},
-		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeUnreachable, Source: "failed:131026", At: at, Until: at.AddDate(0, 0, 90)},
+		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeMarketing, Source: "failed:131050", At: at,
+			Proof: campaign.Proof{Source: "failed:131050", At: at, Connection: "conn_1", Message: "wamid.F131050"}},
+		{Key: 15555550101, To: "+15555550101", Scope: campaign.ScopeUnreachable, Source: "failed:131026", At: at, Until: at.AddDate(0, 0, 90),
+			Proof: campaign.Proof{Source: "failed:131026", At: at, Connection: "conn_1", Message: "wamid.F131026"}},
 	}
 	if d := cmp.Diff(want, e.Suppressions); d != "" {
 		t.Errorf("suppressions -want +got:\n%s", d)

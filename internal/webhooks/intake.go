@@ -133,7 +133,7 @@ func (i *Intake) open(h http.Header, body []byte, received time.Time) (*queued, 
 		return nil, RejectedUndecodable
 	}
 	facts := i.fold(events, received.UTC())
-	n := len(facts.Statuses) + len(facts.Suppressions) + len(facts.Lifted) + len(facts.Holds) + len(facts.Lifts) + len(facts.Inbound)
+	n := facts.Len()
 	return &queued{facts: facts, events: n, answer: make(chan error, 1)}, ""
 }
 

@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"WireLog", wireLogPromises},
 		{"Suppressions", suppressionPromises},
 		{"Companies", companyPromises},
+		{"Moves", movePromises},
 		{"OptOuts", optOutPromises},
 		{"Reports", reportPromises},
 		{"Pages", pagePromises},

@@ -68,7 +68,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	if err == nil {
 		err = ledger.CheckHolds(e.Holds, e.Lifts)
 	}
-	if err != nil || len(e.Statuses)+len(e.Suppressions)+len(e.Lifted)+len(e.Holds)+len(e.Lifts)+len(e.Inbound) == 0 {
+	if err != nil || e.Len() == 0 {
 		return done, err
 	}
 	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
@@ -79,7 +79,13 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if len(all) > 0 {
 			t.last(moveStatuses(all, known, &failures))
 		}
+		if len(e.Moved) > 0 {
+			t.last(stmt(nil, sqlLockSuppressions)) // before suppress takes a weaker lock
+		}
 		t.last(suppress(nil, e.Suppressions)...)
+		if err := t.carry(e.Suppressions, e.Moved); err != nil {
+			return err
+		}
 		t.last(wrote(e.Inbound)...)
 		for _, s := range e.Lifted {
 			t.last(lift(s))

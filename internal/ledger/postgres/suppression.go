@@ -11,11 +11,12 @@ import (
 	"campaignd/internal/ledger"
 )
 
-const sqlInsertSuppressions = `WITH s AS (INSERT INTO suppression (key, scope, until, at, dest, source)
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
+const sqlInsertSuppressions = `WITH s AS (INSERT INTO suppression (key, scope, until, at, dest, source, proof)
+		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[])
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(suppression.at, excluded.at),
 			until = CASE WHEN suppression.until = 0 OR excluded.until = 0 THEN 0 ELSE greatest(suppression.until, excluded.until) END,
-			dest = CASE WHEN suppression.dest = '' THEN excluded.dest ELSE suppression.dest END
+			dest = CASE WHEN suppression.dest = '' THEN excluded.dest ELSE suppression.dest END,
+			proof = CASE WHEN suppression.proof = '' THEN excluded.proof ELSE suppression.proof END
 		RETURNING xmax = 0 AS fresh)
 	SELECT count(*) FILTER (WHERE fresh) FROM s`
 
@@ -29,7 +30,7 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 	}
 	once := map[of]int{}
 	var keys, untils, ats []int64
-	var scopes, dests, sources []string
+	var scopes, dests, sources, proofs []string
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b campaign.Suppression) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ScopeText(), b.ScopeText()))
@@ -54,11 +55,15 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 			if dests[i] == "" {
 				dests[i] = plainText(s.To)
 			}
+			if proofs[i] == "" {
+				proofs[i] = ledger.ProofText(s.Proof)
+			}
 			continue
 		}
 		once[of{s.Key, scope}] = len(keys)
 		keys, untils, ats = append(keys, s.Key), append(untils, until), append(ats, at)
 		scopes, dests, sources = append(scopes, scope), append(dests, plainText(s.To)), append(sources, plainText(s.Source))
+		proofs = append(proofs, ledger.ProofText(s.Proof))
 	}
 	if len(keys) == 0 {
 		return nil
@@ -66,7 +71,37 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 	if added == nil {
 		added = new(int64)
 	}
-	return []*query{row(added, sqlInsertSuppressions, keys, scopes, untils, ats, dests, sources)}
+	return []*query{row(added, sqlInsertSuppressions, keys, scopes, untils, ats, dests, sources, proofs)}
+}
+
+const (
+	// Without the lock, an opt-out and a move of one number that are written at the same time would not
+	// see each other, and the opt-out would stay behind. Moves are rare.
+	sqlLockSuppressions = `LOCK TABLE suppression IN SHARE ROW EXCLUSIVE MODE`
+
+	sqlMoved = `INSERT INTO moved (key, dest, target, new, at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (key) DO UPDATE SET target = excluded.target, new = excluded.new, at = excluded.at WHERE excluded.at > moved.at`
+	sqlCarried = `SELECT ` + ledger.SuppressionColumns + `, m.dest, m.target, m.new, m.at FROM moved m JOIN suppression s ON s.key = m.key
+		WHERE m.key = ANY($1) AND s.at <= m.at AND s.scope <> 'unreachable' ORDER BY s.key, s.scope`
+)
+
+// carry writes the moves, and gives the opt-outs of numbers that moved, and these new ones, to the
+// numbers that their recipients have now. The transaction has written the new ones.
+func (t *tx) carry(news []campaign.Suppression, moves []campaign.Move) error {
+	moves = ledger.Moves(moves)
+	slices.SortFunc(moves, func(a, b campaign.Move) int { return cmp.Compare(a.From, b.From) })
+	for _, m := range moves {
+		t.last(stmt(nil, sqlMoved, m.From, plainText(m.FromPhone), m.To, plainText(m.ToPhone), ledger.Millis(ledger.OrNow(m.At))))
+		news = append(slices.Clip(news), campaign.Suppression{Key: m.From})
+	}
+	return ledger.Carry(news, func(keys []int64) (found []campaign.Suppression, err error) {
+		t.last(list(&found, ledger.ScanCarried, sqlCarried, keys))
+		err = t.flush()
+		return found, err
+	}, func(found []campaign.Suppression) error {
+		t.last(suppress(nil, found)...)
+		return nil
+	})
 }
 
 const sqlLift = `DELETE FROM suppression WHERE key = $1 AND scope = $2 AND at <= $3`
@@ -81,7 +116,10 @@ func lift(s campaign.Suppression) *query {
 // Suppress implements campaign.SuppressionLedger.
 func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added int, err error) {
 	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {
-		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(suppress(&n, step)...) })
+		err = l.change(ctx, l.hooks, "", func(t *tx) error {
+			t.last(suppress(&n, step)...)
+			return t.carry(step, nil)
+		})
 		return n, err
 	})
 }
@@ -103,8 +141,8 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 	})
 }
 
-const sqlSuppressions = `SELECT key, scope, until, at, dest, source FROM suppression
-	WHERE (key, scope) > ($1, $2) ORDER BY key, scope LIMIT $3`
+const sqlSuppressions = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s
+	WHERE (s.key, s.scope) > ($1, $2) ORDER BY s.key, s.scope LIMIT $3`
 
 // Suppressions implements campaign.SuppressionLedger.
 func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppression, error] {
@@ -116,6 +154,14 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 		err = l.read(ctx, l.reports, list(&page, ledger.ScanSuppression, sqlSuppressions, key, scope, ledger.SuppressionPage))
 		return page, err
 	})
+}
+
+const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key = $1 ORDER BY s.scope`
+
+// SuppressionsOf implements campaign.SuppressionLedger.
+func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.Suppression, err error) {
+	err = l.read(ctx, l.reports, list(&all, ledger.ScanSuppression, sqlSuppressionsOf, key))
+	return all, err
 }
 
 // SuppressedKeys implements campaign.SuppressionLedger.
@@ -146,10 +192,10 @@ func (l *Ledger) SuppressedKeys(
 
 const (
 	sqlOptOuts = `SELECT count(*) FROM suppression
-		WHERE source NOT IN ('import', 'operator') AND at >= $1 AND (scope = 'marketing' OR starts_with(scope, 'marketing@'))`
+		WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= $1 AND (scope = 'marketing' OR starts_with(scope, 'marketing@'))`
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= $1 AND d.rid < $2
 		AND d.key IN (SELECT key FROM suppression
-			WHERE source NOT IN ('import', 'operator') AND at >= $3 AND (scope = 'marketing' OR starts_with(scope, 'marketing@')))
+			WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= $3 AND (scope = 'marketing' OR starts_with(scope, 'marketing@')))
 		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
 )
 

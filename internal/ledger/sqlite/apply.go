@@ -46,7 +46,7 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		})
 		hashes = append(hashes, rows[len(rows)-1].mh)
 	}
-	n := len(rows) + len(e.Suppressions) + len(e.Lifted) + len(e.Holds) + len(e.Lifts) + len(e.Inbound)
+	n := e.Len()
 	if err := ledger.CheckHolds(e.Holds, e.Lifts); err != nil || n == 0 {
 		return done, err
 	}
@@ -58,6 +58,9 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 			if _, err := t.suppress(s); err != nil {
 				return err
 			}
+		}
+		if err := t.carry(e.Suppressions, e.Moved); err != nil {
+			return err
 		}
 		for _, s := range e.Lifted {
 			if err := t.lift(s); err != nil {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -10,11 +11,11 @@ import (
 )
 
 const (
-	sqlInsertSuppression = `INSERT INTO suppression (key, scope, until, at, dest, source) VALUES (?, ?, ?, ?, ?, ?)
+	sqlInsertSuppression = `INSERT INTO suppression (key, scope, until, at, dest, source, proof) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`
 	sqlMergeSuppression = `UPDATE suppression SET at = max(at, ?3),
 			until = CASE WHEN until = 0 OR ?4 = 0 THEN 0 ELSE max(until, ?4) END,
-			dest = CASE WHEN dest = '' THEN ?5 ELSE dest END
+			dest = CASE WHEN dest = '' THEN ?5 ELSE dest END, proof = CASE WHEN proof = '' THEN ?6 ELSE proof END
 		WHERE key = ?1 AND scope = ?2`
 )
 
@@ -25,12 +26,56 @@ func (t *tx) suppress(s campaign.Suppression) (added bool, err error) {
 		return false, nil // no number
 	}
 	at, until := ledger.Millis(ledger.OrNow(s.At)), ledger.Millis(s.Until)
-	n, err := t.exec(sqlInsertSuppression, s.Key, s.ScopeText(), until, at, s.To, s.Source)
+	n, err := t.exec(sqlInsertSuppression, s.Key, s.ScopeText(), until, at, s.To, s.Source, ledger.ProofText(s.Proof))
 	if err != nil || n == 1 {
 		return n == 1, err
 	}
-	_, err = t.exec(sqlMergeSuppression, s.Key, s.ScopeText(), at, until, s.To)
+	_, err = t.exec(sqlMergeSuppression, s.Key, s.ScopeText(), at, until, s.To, ledger.ProofText(s.Proof))
 	return false, err
+}
+
+const (
+	sqlMoved = `INSERT INTO moved (key, dest, target, new, at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (key) DO UPDATE SET target = excluded.target, new = excluded.new, at = excluded.at WHERE excluded.at > moved.at`
+	sqlAnyMoved = `SELECT EXISTS (SELECT 1 FROM moved)`
+	sqlCarried  = `SELECT ` + ledger.SuppressionColumns + `, m.dest, m.target, m.new, m.at FROM moved m CROSS JOIN suppression s ON s.key = m.key
+		WHERE m.key = ? AND s.at <= m.at AND s.scope <> 'unreachable'`
+)
+
+// carry writes the moves, and gives the opt-outs of numbers that moved, and these new ones, to the
+// numbers that their recipients have now.
+func (t *tx) carry(news []campaign.Suppression, moves []campaign.Move) error {
+	for _, m := range ledger.Moves(moves) {
+		if _, err := t.exec(sqlMoved, m.From, m.FromPhone, m.To, m.ToPhone, ledger.Millis(ledger.OrNow(m.At))); err != nil {
+			return err
+		}
+		news = append(slices.Clip(news), campaign.Suppression{Key: m.From})
+	}
+	var some bool
+	if len(news) > 0 {
+		if err := t.row(sqlAnyMoved, nil, &some); err != nil || !some {
+			return err
+		}
+	}
+	return ledger.Carry(news, func(keys []int64) (found []campaign.Suppression, err error) {
+		for _, key := range keys {
+			if err := t.each(sqlCarried, args(key), func(scan scanFunc) error {
+				s, err := ledger.ScanCarried(scan)
+				found = append(found, s)
+				return err
+			}); err != nil {
+				return nil, err
+			}
+		}
+		return found, nil
+	}, func(found []campaign.Suppression) error {
+		for _, s := range found {
+			if _, err := t.suppress(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 const sqlLift = `DELETE FROM suppression WHERE key = ? AND scope = ? AND at <= ?`
@@ -57,7 +102,7 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 					n++
 				}
 			}
-			return nil
+			return t.carry(step, nil)
 		}})
 		return n, err
 	})
@@ -83,8 +128,8 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 	})
 }
 
-const sqlSuppressions = `SELECT key, scope, until, at, dest, source FROM suppression
-	WHERE (key, scope) > (?, ?) ORDER BY key, scope LIMIT ?`
+const sqlSuppressions = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s
+	WHERE (s.key, s.scope) > (?, ?) ORDER BY s.key, s.scope LIMIT ?`
 
 // Suppressions implements campaign.SuppressionLedger.
 func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppression, error] {
@@ -100,6 +145,18 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 		})
 		return page, err
 	})
+}
+
+const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key = ? ORDER BY s.scope`
+
+// SuppressionsOf implements campaign.SuppressionLedger.
+func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.Suppression, err error) {
+	err = l.read().each(ctx, sqlSuppressionsOf, args(key), func(scan scanFunc) error {
+		s, err := ledger.ScanSuppression(scan)
+		all = append(all, s)
+		return err
+	})
+	return all, err
 }
 
 // keysWidth is how many keys one statement looks for. Fewer are filled up with 0, which no number
@@ -142,10 +199,10 @@ func (l *Ledger) SuppressedKeys(
 
 const (
 	sqlOptOuts = `SELECT count(*) FROM suppression
-		WHERE source NOT IN ('import', 'operator') AND at >= ? AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
+		WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= ? AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= ? AND d.rid < ?
 		AND d.key IN (SELECT key FROM suppression
-			WHERE source NOT IN ('import', 'operator') AND at >= ? AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@'))
+			WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= ? AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@'))
 		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
 )
 
