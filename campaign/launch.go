@@ -32,8 +32,8 @@ type Launch struct {
 	File string
 	// List is the path of the list; "" takes recipients.file of the campaign.
 	List string
-	// New launches another run although this list has one that ended, or another list of the campaign
-	// one that is unfinished.
+	// New launches another run although this list has one that ended, another list of the campaign has
+	// one that is unfinished, or one that ended had numbers of this list.
 	New bool
 	// Command is the operator's command without --new, for messages; "" names none.
 	Command string
@@ -97,8 +97,9 @@ func (e *ChangedError) Error() string {
 // freezes the list and uploads the header. The campaign and the SHA-256 of the list identify a run.
 // An unfinished run is resumed; an ended one is returned unchanged, unless New is set. A launch that
 // is no firing returns an *UnfinishedError, and stores nothing, if New is set for a list with an
-// unfinished run, or if it is not set and only another list of the campaign has one. Start may be
-// interrupted anywhere and called again; a run that it had stored is returned with the error.
+// unfinished run, or if it is not set and only another list of the campaign has one; without New it
+// returns a *RepeatError if a run that has ended had numbers of the list. Start may be interrupted
+// anywhere and called again; a run that it had stored is returned with the error.
 func (l Launch) Start(ctx context.Context) (Launched, error) {
 	def, source, err := LoadDefinition(l.File)
 	if err != nil {
@@ -135,7 +136,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 		return l.resume(ctx, def, run, list)
 	}
 	if key == "" {
-		if err := l.beside(ctx, def, list); err != nil {
+		if err := l.beside(ctx, def, list, hash); err != nil {
 			return Launched{}, err
 		}
 	}

@@ -14,8 +14,7 @@ import (
 type LaunchCheck struct {
 	// Does is goes_on, reports (the run has ended), launches, or refuses.
 	Does string `json:"does"`
-	// Run is the run that goes on, is reported, or stands in the way; with launches, the newest run of
-	// the campaign if it has numbers of the list. "" for none.
+	// Run is the run that goes on, is reported, or stands in the way. "" for none.
 	Run string `json:"run,omitempty"`
 	// Difference is how the list differs from that of Run; nil if it does not, or without Run.
 	Difference *ListDifference `json:"difference,omitempty"`
@@ -23,52 +22,32 @@ type LaunchCheck struct {
 	Sentence string `json:"sentence"`
 }
 
-// newestRuns is how many runs of a campaign are searched for one that is no follow-up.
-const newestRuns = 20
-
 // CheckLaunch says what `run` without --new would do. hash is the SHA-256 of the list at path, and
 // source the campaign file of def.
-func CheckLaunch(ctx context.Context, l LaunchLedger, def *Definition, source []byte, path, hash string) (c LaunchCheck, err error) {
-	same, err := Launch{Ledger: l}.existing(ctx, def.Name, hash, "")
+func CheckLaunch(ctx context.Context, l LaunchLedger, def *Definition, source []byte, path, hash string) (LaunchCheck, error) {
+	launch := Launch{Ledger: l}
+	same, err := launch.existing(ctx, def.Name, hash, "")
 	if err == nil {
 		return checkSame(same, source), nil
 	} else if !errors.Is(err, ErrNoRun) {
-		return c, err
+		return LaunchCheck{}, err
 	}
-	runs, err := Unfinished(ctx, l, def.Name)
-	if err != nil {
-		return c, err
-	}
-	refused := len(runs) > 0
-	if !refused {
-		all, err := l.Runs(ctx, RunFilter{Campaign: def.Name, Limit: newestRuns})
-		if err != nil {
-			return c, fmt.Errorf("read runs: %w", err)
-		}
-		for _, r := range all {
-			if r.Parent == 0 {
-				runs = append(runs, r)
-			}
-		}
-	}
-	c = LaunchCheck{Does: "launches", Sentence: "`run` launches a new run"}
-	if len(runs) == 0 {
-		return c, nil
-	}
-	run := runs[0]
-	diff, err := CompareList(ctx, l, run, path, def.ListOptions(path))
-	ago := Ago(time.Since(run.CreatedAt))
+	err = launch.beside(ctx, def, path, hash)
+	var unfinished *UnfinishedError
+	var repeat *RepeatError
 	switch {
-	case err != nil:
-		return c, fmt.Errorf("compare the list with that of %s: %w", run.ID(), err)
-	case refused:
-		return LaunchCheck{Does: "refuses", Run: run.ID(), Difference: &diff, Sentence: fmt.Sprintf(
-			"`run` refuses this list while %s of %s is unfinished, and --new launches a new run beside it: %s", run.ID(), ago, diff)}, nil
-	case diff.Both > 0:
-		c.Run, c.Difference = run.ID(), &diff
-		c.Sentence += fmt.Sprintf("; %s in %s of %s", spelling.Count(diff.Both, "of its numbers is", "of its numbers are"), run.ID(), ago)
+	case errors.As(err, &unfinished):
+		id, diff := unfinished.Run.ID(), unfinished.Difference
+		return LaunchCheck{Does: "refuses", Run: id, Difference: diff, Sentence: fmt.Sprintf(
+			"`run` refuses this list while %s of %s is unfinished, and --new launches a new run beside it: %s",
+			id, Ago(time.Since(unfinished.Run.CreatedAt)), diff)}, nil
+	case errors.As(err, &repeat):
+		id, diff := repeat.Run.ID(), repeat.Difference
+		return LaunchCheck{Does: "refuses", Run: id, Difference: &diff, Sentence: fmt.Sprintf(
+			"`run` refuses this list, because %s in %s of %s, and --new sends to all of them again: %s",
+			spelling.Count(diff.Both, "of its numbers is", "of its numbers are"), id, Ago(time.Since(repeat.Run.CreatedAt)), diff)}, nil
 	}
-	return c, nil
+	return LaunchCheck{Does: "launches", Sentence: "`run` launches a new run"}, err
 }
 
 // checkSame is the check of a list that has a run.

@@ -10,7 +10,6 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/api"
-	"campaignd/recipients"
 )
 
 // The exit codes (docs/operations.md#commands-and-exit-codes).
@@ -73,18 +72,13 @@ func conclude(ctx context.Context, err error, stderr io.Writer, terminal bool) i
 // classify returns the exit code of err. quiet means that err itself is not printed.
 func classify(ctx context.Context, err error) (code int, quiet bool) {
 	var exit *exitError
-	var file *campaign.FileError
-	var preflight *campaign.PreflightError
-	var changed *campaign.ChangedError
-	var unfinished *campaign.UnfinishedError
-	var list *recipients.FileError
+	refusal, _ := campaign.RefusalOf(err)
 	switch {
 	case errors.As(err, &exit):
 		return exit.code, exit.err == nil
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted, true
-	case errors.As(err, &file), errors.As(err, &preflight), errors.As(err, &changed), errors.As(err, &unfinished), errors.As(err, &list),
-		errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrNoRow), errors.Is(err, campaign.ErrNoNumber),
+	case refusal != "", errors.Is(err, campaign.ErrNoRun), errors.Is(err, campaign.ErrNoRow), errors.Is(err, campaign.ErrNoNumber),
 		errors.Is(err, fs.ErrNotExist):
 		return exitUsage, false
 	}
@@ -92,13 +86,11 @@ func classify(ctx context.Context, err error) (code int, quiet bool) {
 }
 
 // oneLine joins the lines of a library's error. Each finding of a campaign file keeps a line of its
-// own, and so do the ways out of an unfinished run, also when
-// another process tells them.
+// own, and so do the ways out of an earlier run, also when another process tells them.
 func oneLine(err error) string {
-	var file *campaign.FileError
-	var unfinished *campaign.UnfinishedError
 	var told *api.Error
-	if errors.As(err, &file) || errors.As(err, &unfinished) || errors.As(err, &told) {
+	switch refusal, _ := campaign.RefusalOf(err); {
+	case refusal == campaign.RefusedCampaign, refusal == campaign.RefusedUnfinished, refusal == campaign.RefusedRepeat, errors.As(err, &told):
 		return err.Error()
 	}
 	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", " ")), " ")

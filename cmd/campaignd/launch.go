@@ -32,7 +32,7 @@ after an interruption.`,
 		Args: oneCampaign,
 	}
 	cmd.Flags().StringVar(&r.List, "recipients", "", "the list (default: recipients.file of the campaign)")
-	cmd.Flags().BoolVar(&r.New, "new", false, "launch another run although this list has one that ended, or another list an unfinished one")
+	cmd.Flags().BoolVar(&r.New, "new", false, "launch another run although an earlier one of the campaign has this list, or numbers of it")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := p.load()

@@ -38,7 +38,9 @@ func TestLaunchGivesAListToTheServeOfItsLedger(t *testing.T) {
 
 	d.write("c.yaml", campaignFile+"policies: {approval: true}\nlimits: {rate: 0.01, deadline: 1h}\n")
 	d.write("list.csv", listOf(41))
-	r = d.want(0, "launch", d.path("c.yaml"))
+	wantIn(t, "an edited list", d.want(2, "launch", d.path("c.yaml")).stderr,
+		"campaignd: orders-1 of ", " is finished and had numbers of this list: 1 row added; 40 numbers are in both\ncampaignd: --new sends")
+	r = d.want(0, "launch", d.path("c.yaml"), "--new")
 	wantIn(t, "approval", r.stdout, "orders-2: 41 rows; `campaignd approve orders-2`")
 	wantIn(t, "a deadline that cannot be met", r.stderr, "warning: limits.deadline: 1h after the launch cannot be met")
 	wantIn(t, "an unfinished run", d.want(0, "launch", d.path("c.yaml")).stdout, "orders-2")

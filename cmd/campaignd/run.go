@@ -24,11 +24,11 @@ func (p *program) cmdRun() *cobra.Command {
 passed after the last answer. The command may be interrupted or killed at any time: given again, it continues the same
 run, and nobody is sent to twice. A run is identified by its campaign and the content of its list, so a finished run is
 reported again and sends nothing; --new launches another. While the campaign has an unfinished run, the command refuses an
-edited or re-saved list, and --new for the same list: it says how the lists differ, and what goes on. With --new the other
-list is launched beside the unfinished run, and a warning says how many numbers are in both. The command waits for windows
-and for holds that end by themselves, and says so. It waits --settle for the end of a hold that only an event or an
-operator ends. The exit code is 3 when a row is still queued, in doubt or unknown, and when the run is paused or
-cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
+edited or re-saved list, and --new for the same list: it says how the lists differ, and what goes on. A list with numbers of
+a run that has ended is refused in the same way. With --new the other list is launched, also beside an unfinished run. The
+command waits for windows and for holds that end by themselves, and says so. It waits --settle for the end of a hold that
+only an event or an operator ends. The exit code is 3 when a row is still queued, in doubt or unknown, and when the run is
+paused or cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
 		Example: `  campaignd run spring.yaml --recipients list.csv
   campaignd run spring.yaml --recipients list.csv --settle 2m -o json > report.json
   campaignd run spring.yaml --recipients list.csv --new`,
@@ -37,7 +37,7 @@ cancelled. Skipped and refused rows are outcomes: the exit code is 0.`,
 	cmd.Flags().StringVar(&o.List, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().DurationVar(&o.Settle, "settle", 30*time.Second,
 		"how long to wait for statuses after the last answer, and for a hold without a time")
-	cmd.Flags().BoolVar(&o.New, "new", false, "launch another run although this list has one that ended, or another list an unfinished one")
+	cmd.Flags().BoolVar(&o.New, "new", false, "launch another run although an earlier one of the campaign has this list, or numbers of it")
 	out := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.Settle < 0 {

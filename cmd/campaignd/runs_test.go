@@ -18,7 +18,7 @@ func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 	d.write("list.csv", listOf(3))
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.write("list.csv", listOf(12))
-	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s", "--new")
 	d.spoil("UPDATE run SET state = 'running', wanted = 'pause', ended_at = 0 WHERE no = 2")
 	var facts []runFacts
 	text := d.want(0, "runs", "-o", "json").stdout

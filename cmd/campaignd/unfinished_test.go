@@ -120,8 +120,22 @@ func TestAnEditedListIsRefusedBesideAnUnfinishedRun(t *testing.T) {
 	wantIn(t, "check after the cancellation", d.want(0, "check", d.path("c.yaml")).stdout, "launch: `run` launches a new run\n")
 	d.want(0, "run", d.path("c.yaml"))
 	d.write("list.csv", listOf(6))
+	const differs = "1 row added; 5 numbers are in both\n"
 	wantIn(t, "check after a run", d.want(0, "check", d.path("c.yaml")).stdout,
-		"launch: `run` launches a new run; 5 of its numbers are in orders-3 of ")
+		"launch: `run` refuses this list, because 5 of its numbers are in orders-3 of ", differs)
+	wantIn(t, "an edited list after a run", d.want(2, "run", d.path("c.yaml")).stderr, "campaignd: orders-3 of ",
+		" is finished and had numbers of this list: "+differs, "campaignd: --new sends to all of this list", "`campaignd follow-up orders-3 ")
+	d.write("list.csv", "phone,first_name,order\n+2348031277777,New,A-50\n")
+	wantIn(t, "check of new people", d.want(0, "check", d.path("c.yaml")).stdout, "launch: `run` launches a new run\n")
+	d.want(0, "run", d.path("c.yaml"))
+	if n := d.accepted(); n != 6 {
+		t.Errorf("got %d messages, want 5 and one to the new number", n)
+	}
+	d.write("list.csv", listOf(6))
+	d.want(0, "run", d.path("c.yaml"), "--new")
+	if n := d.accepted(); n != 12 {
+		t.Errorf("--new of the edited list: got %d messages, want 6 more", n)
+	}
 }
 
 func TestTheCommandThatGoesOnCanBePasted(t *testing.T) {

@@ -8,10 +8,9 @@ import (
 	"strings"
 
 	"campaignd/campaign"
-	"campaignd/recipients"
 )
 
-// The stable codes of errors.
+// The stable codes of errors; a refused launch has the reason of campaign.RefusalOf.
 const (
 	codeUnauthorized = "unauthorized"
 	codeForbidden    = "forbidden"
@@ -20,11 +19,6 @@ const (
 	codeTooLarge     = "too_large"
 	codeBusy         = "busy"
 	codeStopping     = "stopping"
-	codeCampaign     = "invalid_campaign"
-	codeNotSendable  = "not_sendable"
-	codeList         = "invalid_list"
-	codeChanged      = "changed_campaign"
-	codeUnfinished   = "unfinished_run"
 	codeInternal     = "internal"
 )
 
@@ -46,27 +40,18 @@ func (e *Error) Invalid() bool {
 // errorOf turns an error of a launch into that of the API.
 func errorOf(ctx context.Context, err error) *Error {
 	var mine *Error
-	var file *campaign.FileError
-	var preflight *campaign.PreflightError
-	var list *recipients.FileError
-	var changed *campaign.ChangedError
-	var unfinished *campaign.UnfinishedError
 	switch {
 	case errors.As(err, &mine):
 		return mine
 	case ctx.Err() != nil:
 		return &Error{http.StatusServiceUnavailable, codeStopping, "campaignd is stopping; the same command goes on with the run", nil}
-	case errors.As(err, &file):
-		return &Error{http.StatusUnprocessableEntity, codeCampaign, err.Error(), nil}
-	case errors.As(err, &preflight):
-		return &Error{http.StatusUnprocessableEntity, codeNotSendable, err.Error(), map[string]any{"findings": preflight.Preflight.Findings}}
-	case errors.As(err, &list):
-		return &Error{http.StatusUnprocessableEntity, codeList, err.Error(), nil}
-	case errors.As(err, &changed):
-		return &Error{http.StatusConflict, codeChanged, err.Error(), map[string]any{"run": changed.Run.ID(), "differences": changed.Differences}}
-	case errors.As(err, &unfinished):
-		return &Error{http.StatusConflict, codeUnfinished, err.Error(),
-			map[string]any{"run": unfinished.Run.ID(), "difference": unfinished.Difference}}
+	}
+	switch reason, facts := campaign.RefusalOf(err); reason {
+	case "":
+	case campaign.RefusedCampaign, campaign.RefusedPreflight, campaign.RefusedList:
+		return &Error{http.StatusUnprocessableEntity, reason, err.Error(), facts}
+	default:
+		return &Error{http.StatusConflict, reason, err.Error(), facts}
 	}
 	return &Error{http.StatusInternalServerError, codeInternal, err.Error(), nil}
 }

@@ -46,7 +46,7 @@ func receive(dir string, parts *multipart.Reader) (u upload, err error) {
 	header := def.Template.Header.File()
 	if header != "" {
 		if !filepath.IsLocal(header) || filepath.Clean(header) == name {
-			return u, &Error{http.StatusUnprocessableEntity, codeCampaign,
+			return u, &Error{http.StatusUnprocessableEntity, campaign.RefusedCampaign,
 				fmt.Sprintf("header file %q: a campaign that is launched over the API names a file in its own folder or below it", header), nil}
 		}
 		if err := root.MkdirAll(filepath.Dir(header), 0o700); err != nil {
