@@ -132,7 +132,7 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	p.limits, p.lots, p.heard = map[campaign.RunNo]limitedBy{}, nil, false
 	defer func() { p.publish(ctx, err) }()
 	p.forgetWaits(now)
-	p.tidyUnits(ctx, false)
+	p.tidyUnits(ctx, p.idles(now))
 	if err := p.tend(ctx, now); err != nil {
 		return 0, err
 	}

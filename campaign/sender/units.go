@@ -1,8 +1,10 @@
 package sender
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -67,13 +69,16 @@ func (c *charge) until() (first time.Time) {
 }
 
 // charge draws the units of up to n messages of a run. It returns for how many it got them. With none
-// the run's lane waits for the limit.
+// the run's lane waits for the limit. Limits of the number alone are asked first: without a unit of
+// its ramp a lane takes none of an allowance that other numbers may use.
 func (p *planner) charge(ctx context.Context, r *run, n int, now time.Time) (int, *charge) {
 	if p.e.o.Quotas == nil || n <= 0 {
 		return n, nil
 	}
 	var c *charge
-	for _, q := range p.e.o.Quotas(p.number.connection, now) {
+	quotas := slices.Clone(p.e.o.Quotas(p.number.connection, now))
+	slices.SortStableFunc(quotas, func(a, b Quota) int { return cmp.Compare(shared(a), shared(b)) })
+	for _, q := range quotas {
 		if mutant.On("unit_wrong_scope") {
 			q.Key = "connection:" + p.number.connection
 		}
@@ -91,6 +96,14 @@ func (p *planner) charge(ctx context.Context, r *run, n int, now time.Time) (int
 		c.drawn = append(c.drawn, got)
 	}
 	return n, c
+}
+
+// shared is 1 for a quota of several numbers.
+func shared(q Quota) int {
+	if q.By == campaign.LimitRamp {
+		return 0
+	}
+	return 1
 }
 
 // draw draws up to n units of one quota, or returns the limit that the lane waits for.
@@ -122,10 +135,15 @@ func (p *planner) draw(ctx context.Context, q Quota, r *run, n int, now time.Tim
 	return drawn{}, limit
 }
 
-// tidyUnits gives back units that are over or refunded; all of them when the planner is leaving.
-func (p *planner) tidyUnits(ctx context.Context, leaving bool) {
+// idles reports whether lanes wait for a limit and no other lane of the number can send.
+func (p *planner) idles(now time.Time) bool {
+	return len(p.waits) > 0 && len(p.sendable(now)) == 0
+}
+
+// tidyUnits gives back units that are over or refunded; all of them when nothing here uses them.
+func (p *planner) tidyUnits(ctx context.Context, unused bool) {
 	for by, s := range p.stocks {
-		if err := s.Tidy(ctx, leaving); err != nil && ctx.Err() == nil {
+		if err := s.Tidy(ctx, unused); err != nil && ctx.Err() == nil {
 			p.e.o.Log.Debug("units not given back: they are counted again later", "connection", p.number.connection, "limit", by, "err", err)
 		}
 	}

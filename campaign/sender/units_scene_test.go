@@ -168,6 +168,56 @@ func TestARampHoldsItsNumberForTheDay(t *testing.T) {
 	})
 }
 
+// Three numbers share an allowance. One waits for its ramp and one for its tier: neither keeps units
+// that the third can send with, and `why` names what each waits for.
+func TestWaitingLanesLeaveTheAllowanceToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2000, 1, 2, 1, 0, 0, 0, time.UTC)))
+		s := newScene(t)
+		a := month(t)
+		a.Messages, a.Reserve = 600, 0
+		s.counted(a, 100)
+		count := s.options
+		s.options = func(o *sender.Options) {
+			count(o)
+			quotas := o.Quotas
+			o.Quotas = func(connection string, now time.Time) []sender.Quota {
+				all := quotas(connection, now)
+				if connection != "conn_1" {
+					return all[:1]
+				}
+				return all
+			}
+			o.Tier = func(connection string) campaign.Tier {
+				if connection == "conn_2" {
+					return campaign.Tier{Portfolio: "small", Places: 50}
+				}
+				return campaign.Tier{}
+			}
+		}
+		for i, name := range []string{"ramped", "tiered", "free"} {
+			s.launch(name, 1000, fmt.Sprintf("conn_%d", i+1))
+		}
+		engine, stop := s.start("a")
+		time.Sleep(4 * time.Second)
+		for name, want := range map[string]string{"ramped": "[ramp]", "tiered": "[tier]", "free": "[throughput]"} {
+			if by := fmt.Sprint(limits(engine, s.runs[name].No)); by != want {
+				t.Errorf("%s is limited by %s, want %s", name, by, want)
+			}
+		}
+		time.Sleep(time.Minute)
+		if by := fmt.Sprint(limits(engine, s.runs["free"].No)); by != "[allowance]" {
+			t.Errorf("with the allowance used free is limited by %s, want [allowance]", by)
+		}
+		stop()
+		got := fmt.Sprint(s.tallies("ramped")["accepted"], s.tallies("tiered")["accepted"], s.tallies("free")["accepted"])
+		if got != "100 50 450" {
+			t.Errorf("sent %s of the allowance of 600, want 100 50 450", got)
+		}
+		s.end()
+	})
+}
+
 // A 402 holds the client until the month ends. Nobody is refused for it.
 func TestA402HoldsUntilTheMonthEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
