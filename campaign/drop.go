@@ -19,6 +19,9 @@ const (
 	DropGone     DropState = "gone"     // the file was removed or replaced before it was read
 )
 
+// Open reports whether the state is not final.
+func (s DropState) Open() bool { return s == DropClaimed || s == DropLaunched }
+
 // DropStates lists every DropState.
 func DropStates() []DropState {
 	return []DropState{DropClaimed, DropLaunched, DropSettled, DropRejected, DropGone}
@@ -50,9 +53,12 @@ func (f DroppedFile) Launch() string { return fmt.Sprint(DropKey, f.No) }
 
 // DropFilter selects dropped files, the newest first; with Due the longest due first.
 type DropFilter struct {
-	Bucket string    // only of this bucket; "": of any
-	Due    time.Time // only open files whose NextAt is not later; zero: any
-	Limit  int       // at most this many; 0: all
+	No       int64     // only this file; 0: any
+	Bucket   string    // only of this bucket; "": of any
+	Campaign string    // only of this campaign; "": of any
+	Hash     string    // only of this content; "": of any
+	Due      time.Time // only open files whose NextAt is not later; zero: any
+	Limit    int       // at most this many; 0: all
 }
 
 // DropWait is a file that is in a watched place and is not taken, and why.

@@ -30,6 +30,8 @@ type Launch struct {
 	Rate func(connection string) float64
 	// File is the path of the campaign file; header files are relative to it.
 	File string
+	// Source is what the campaign file held when it was read; nil reads it now.
+	Source []byte
 	// List is the path of the list; "" takes recipients.file of the campaign.
 	List string
 	// New launches another run although this list has one that ended, another list of the campaign has
@@ -40,7 +42,8 @@ type Launch struct {
 	// Beside is called when New launches a run although another list has one that is unfinished, with
 	// the difference of the lists; it may be nil.
 	Beside func(Run, ListDifference)
-	// Key is that of a scheduled firing and begins with FiringKey: one run per key. "" otherwise.
+	// Key is that of a scheduled firing, and begins with FiringKey, or of a dropped file, and begins with
+	// DropKey: one run per key. "" otherwise.
 	Key string
 	// Owner names this process in the lease of the import, since one process imports a list at a time.
 	Owner string
@@ -52,6 +55,8 @@ type Launch struct {
 	Unattended bool
 	// Checked is called with the preflight before anything is stored; it may be nil.
 	Checked func(*Preflight)
+	// Rejects is that of PreflightInput; it may be nil.
+	Rejects func(Reject) error
 	// Progress is called while rows are checked or imported; it may be nil.
 	Progress func(phase string, rows int64)
 }
@@ -101,7 +106,7 @@ func (e *ChangedError) Error() string {
 // returns a *RepeatError if a run that has ended had numbers of the list. Start may be interrupted
 // anywhere and called again; a run that it had stored is returned with the error.
 func (l Launch) Start(ctx context.Context) (Launched, error) {
-	def, source, err := LoadDefinition(l.File)
+	def, source, err := l.definition()
 	if err != nil {
 		return Launched{}, err
 	}
@@ -168,6 +173,15 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 	})
 }
 
+// definition is what the campaign file says.
+func (l Launch) definition() (*Definition, []byte, error) {
+	if l.Source == nil {
+		return LoadDefinition(l.File)
+	}
+	d, err := ParseDefinition(l.File, l.Source)
+	return d, l.Source, err
+}
+
 // resume continues an unfinished run.
 func (l Launch) resume(ctx context.Context, def *Definition, run Run, list string) (Launched, error) {
 	if run.State != Importing {
@@ -196,8 +210,8 @@ func (l Launch) again(ctx context.Context, def *Definition, run Run, list string
 // check runs the preflight. It returns a *PreflightError when the campaign cannot be sent.
 func (l Launch) check(ctx context.Context, def *Definition, list string) (*Preflight, error) {
 	checked, err := RunPreflight(ctx, PreflightInput{
-		Definition: def, File: l.File, List: list, Service: l.Service, Rate: l.Rate, Suppressions: l.Ledger,
-		Progress: func(rows int64) { l.progress("checking", rows) },
+		Definition: def, Source: l.Source, File: l.File, List: list, Service: l.Service, Rate: l.Rate, Suppressions: l.Ledger,
+		Rejects: l.Rejects, Progress: func(rows int64) { l.progress("checking", rows) },
 	})
 	if err != nil {
 		return nil, err

@@ -102,12 +102,17 @@ type Preflight struct {
 	Template *messaging.TemplateRecord `json:"-"` // the service's record; nil when the service was not asked
 	Senders  []int64                   `json:"-"` // keys of the campaign's own numbers
 
-	known []messaging.Connection // that the API key reaches
+	known     []messaging.Connection // that the API key reaches
+	listFault bool                   // an error is about the list
 }
 
 // OK reports whether the campaign can be launched: no finding is an error, and at least one row can
 // be sent.
 func (p *Preflight) OK() bool { return len(p.Errors()) == 0 && p.Sendable > 0 }
+
+// ListAtFault reports whether another list could be launched where this one cannot: it cannot be read,
+// lacks a column that the campaign uses, or has no row that can be sent.
+func (p *Preflight) ListAtFault() bool { return p.listFault || len(p.Errors()) == 0 && p.Sendable == 0 }
 
 // Errors lists the findings that prevent a launch.
 func (p *Preflight) Errors() []Finding { return p.level(LevelError) }

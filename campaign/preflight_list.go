@@ -25,6 +25,7 @@ func (c *check) list(ctx context.Context) error {
 
 // fault adds an error of the list as a finding.
 func (c *check) fault(err error) {
+	c.p.listFault = true
 	f := Finding{Level: LevelError, Where: c.in.List, What: err.Error()}
 	var bad *recipients.FileError
 	if errors.As(err, &bad) {
@@ -53,6 +54,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 		c.say(LevelError, m.path, m.what, m.remedy)
 	}
 	if len(missing) > 0 {
+		c.p.listFault = true
 		render = &Renderer{fixed: -1, otp: -1, link: -1} // the phone numbers can still be checked
 	} else if c.p.Template != nil {
 		render.hydrate(c.d, c.p.Template)

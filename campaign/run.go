@@ -69,7 +69,7 @@ type Run struct {
 	ListHash string
 	// ListName is the path of the list: as the operator named it, or that of an upload.
 	ListName string
-	// Launch tells several runs of one list apart: those of --new and of a schedule. "" for the first.
+	// Launch tells several runs of one list apart: those of --new, of a schedule and of dropped files. "" for the first.
 	Launch string
 	// Parent is the run that a follow-up run selected its rows from; 0 otherwise.
 	Parent RunNo
@@ -131,10 +131,13 @@ func ParseRunID(s string) (RunNo, error) {
 	return RunNo(n), nil
 }
 
-// List names the list for people: an uploaded one without the folder of its upload, which goes with
-// the run.
+// List names the list for people: an uploaded or dropped one without the folder of its copy, which goes
+// with the run.
 func (r Run) List() string {
 	dir, file := filepath.Split(r.ListName)
+	if strings.HasPrefix(r.Launch, DropKey) {
+		return file
+	}
 	dir = filepath.Clean(dir)
 	name, ok := strings.CutPrefix(file, "list-")
 	if ok && strings.HasPrefix(filepath.Base(dir), "upload-") && strings.HasSuffix(filepath.Dir(dir), ".uploads") {

@@ -65,7 +65,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	for _, want := range []string{
 		"run", "serve", "launch", "demo", "check", "report", "audit", "why", "runs", "pause", "resume", "limits", "cancel", "approve",
 		"suppressions",
-		"preview", "test", "resolve", "follow-up", "sandbox", "schedule", "config", "version",
+		"preview", "test", "resolve", "follow-up", "sandbox", "schedule", "drops", "config", "version",
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("got the commands %v, want %s among them", names, want)

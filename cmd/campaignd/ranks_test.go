@@ -21,6 +21,7 @@ var ranks = map[string]int{
 
 	"internal/daemon":   80,
 	"internal/api":      70,
+	"internal/drops":    70,
 	"internal/operator": 65,
 	"client":            62,
 

@@ -56,8 +56,7 @@ type Config struct {
 	Suppressions Suppressions `yaml:"suppressions" json:"suppressions"`
 	// Folder of the campaign files that serve runs. It is read again every few seconds.
 	Campaigns string `yaml:"campaigns" json:"campaigns"`
-	// Lists that start a run when they appear. This version accepts none: `campaignd run` starts a
-	// list.
+	// Places in which a list that appears starts a run of a campaign (docs/operations.md#dropped-files).
 	Drops []Drop `yaml:"drops" json:"drops"`
 	// The log on standard error.
 	Log Log `yaml:"log" json:"log"`
@@ -197,10 +196,15 @@ type Resets struct {
 	Timezone string `yaml:"timezone" json:"timezone"`
 }
 
-// Drop is one entry of drops, which this version refuses.
+// Drop is one watched place: a list that appears there starts a run of the campaign.
 type Drop struct {
-	Bucket   string `yaml:"bucket" json:"bucket" jsonschema:"example=file:///var/lib/campaignd/inbox"`
-	Prefix   string `yaml:"prefix" json:"prefix"`
+	// file:///FOLDER, or file:FOLDER relative to the working directory.
+	Bucket string `yaml:"bucket" json:"bucket" jsonschema:"example=file:///var/lib/campaignd/inbox"`
+	// Begin of the names that are taken, such as spring/; what lies in folders below it is not.
+	Prefix string `yaml:"prefix" json:"prefix"`
+	// Patterns of the last part of the name. Empty: *.csv, *.csv.gz, *.csv.zst and *.tsv.
+	Patterns []string `yaml:"patterns" json:"patterns"`
+	// Name of a campaign of the folder campaigns.
 	Campaign string `yaml:"campaign" json:"campaign"`
 }
 

@@ -34,6 +34,7 @@ func (c *Config) Validate() error {
 		c.Webhooks.check(),
 		c.checkNumbers(),
 		c.Plan.check(),
+		c.checkDrops(),
 		oneOf("suppressions.scope", c.Suppressions.Scope, everywhere, perCompany),
 		c.Suppressions.checkWords(),
 		oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"),
@@ -87,8 +88,6 @@ func (c *Config) checkUnsupported() error {
 		return oneOf("correlation", c.Correlation, "off", "tag")
 	case c.Correlation == "tag":
 		return errors.New("correlation: tag is not executed by this version; give off")
-	case len(c.Drops) > 0:
-		return errors.New("drops: this version watches no buckets; start lists with `campaignd run CAMPAIGN.yaml --recipients FILE`")
 	}
 	return nil
 }

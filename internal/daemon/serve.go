@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/internal/drops"
 	"campaignd/internal/ledger"
 	"campaignd/throttle"
 )
@@ -18,8 +19,12 @@ import (
 // if not nil, gets the URLs of both listeners before anything is sent.
 func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) (err error) {
 	var engine *sender.Engine
+	var dropped *drops.Watcher // nil where no place is watched
 	if d.cfg.Role != RoleIntake {
 		if engine, err = d.engine(0); err != nil {
+			return err
+		}
+		if dropped, err = d.watcher(engine); err != nil {
 			return err
 		}
 	}
@@ -58,6 +63,9 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	scheduling, halt := context.WithCancel(ctx)
 	var schedule sync.WaitGroup
 	if engine != nil {
+		if dropped != nil {
+			schedule.Go(func() { dropped.Run(scheduling) })
+		}
 		schedule.Go(func() { d.schedule(scheduling, engine) })
 		schedule.Go(func() { d.care(scheduling, engine, 0) })
 	}

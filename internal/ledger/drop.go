@@ -11,14 +11,25 @@ import (
 // dialect is that of RunClause.
 func DropClause(f campaign.DropFilter, dialect string) (sql string, args []any) {
 	var all []string
+	add := func(condition string, value any) {
+		args = append(args, value)
+		all = append(all, condition+dialect+strconv.Itoa(len(args)))
+	}
+	if f.No != 0 {
+		add("no = ", f.No)
+	}
 	if f.Bucket != "" {
-		args = append(args, f.Bucket)
-		all = append(all, "bucket = "+dialect+"1")
+		add("bucket = ", f.Bucket)
+	}
+	if f.Campaign != "" {
+		add("campaign = ", f.Campaign)
+	}
+	if f.Hash != "" {
+		add("hash = ", f.Hash)
 	}
 	order := "no DESC"
-	if !f.Due.IsZero() {
-		args = append(args, Millis(f.Due))
-		all = append(all, "state IN ('claimed', 'launched') AND next_at <= "+dialect+strconv.Itoa(len(args)))
+	if !f.Due.IsZero() { // as the index dropped_file_due says it
+		add("state IN ('claimed', 'launched') AND next_at <= ", Millis(f.Due))
 		order = "next_at, no"
 	}
 	if len(all) > 0 {

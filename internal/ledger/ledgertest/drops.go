@@ -108,7 +108,7 @@ var dropPromises = []promise{
 			file := dropped(fmt.Sprint(i, ".csv"), "1")
 			file.Bucket = []string{"file:///inbox", "s3://inbox"}[i/5]
 			file, _ = f.take(file)
-			file.State, file.NextAt = state, dropTime.Add(-time.Duration(i)*time.Second)
+			file.State, file.Hash, file.NextAt = state, fmt.Sprint(i), dropTime.Add(-time.Duration(i)*time.Second)
 			f.ok(f.l.UpdateFile(f.ctx, file))
 		}
 		for _, tt := range []struct {
@@ -116,6 +116,9 @@ var dropPromises = []promise{
 			want   []string
 		}{
 			{campaign.DropFilter{}, []string{"5.csv", "4.csv", "3.csv", "2.csv", "1.csv", "0.csv"}},
+			{campaign.DropFilter{No: 999}, nil},
+			{campaign.DropFilter{Campaign: "spring", Hash: "4"}, []string{"4.csv"}},
+			{campaign.DropFilter{Campaign: "summer"}, nil},
 			{campaign.DropFilter{Limit: 2}, []string{"5.csv", "4.csv"}},
 			{campaign.DropFilter{Bucket: "s3://inbox"}, []string{"5.csv"}},
 			{campaign.DropFilter{Due: dropTime}, []string{"5.csv", "1.csv", "0.csv"}},

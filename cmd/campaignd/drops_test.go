@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// drops reads what `campaignd drops` lists, the newest of each name.
+func (d *desk) drops() map[string]dropFacts {
+	d.t.Helper()
+	var all []dropFacts
+	if err := json.Unmarshal([]byte(d.want(0, "drops", "-o", "json").stdout), &all); err != nil {
+		d.t.Fatal(err)
+	}
+	by := map[string]dropFacts{}
+	for _, f := range all {
+		if _, newer := by[f.Key]; !newer {
+			by[f.Key] = f
+		}
+	}
+	return by
+}
+
+// watching is a desk whose folder inbox is watched for the campaign orders.
+func watching(t *testing.T) *desk {
+	t.Helper()
+	d := newDesk(t, nil)
+	for _, dir := range []string{"inbox", "campaigns"} {
+		if err := os.Mkdir(d.path(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.env["CAMPAIGND_DROPS"] = "[{bucket: 'file://" + d.path("inbox") + "', campaign: orders}]"
+	return d
+}
+
+// put puts a file into the inbox at once, as a copy that is renamed.
+func (d *desk) put(name, text string) {
+	d.t.Helper()
+	if err := os.Rename(d.write("dropped", text), d.path("inbox/"+name)); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) text(name string) string {
+	d.t.Helper()
+	text, err := os.ReadFile(d.path(name))
+	if err != nil {
+		d.t.Error(err)
+	}
+	return string(text)
+}
+
+func TestADroppedFileIsSentAndReported(t *testing.T) {
+	t.Parallel()
+	d := watching(t)
+	d.put("list.csv", listOf(40)+"nobody,A,B\n")
+	stop := d.serving()
+	d.eventually("the file waits for its campaign", func() bool {
+		return strings.Contains(d.drops()["list.csv"].Detail, "has the campaign orders")
+	})
+	d.write("campaigns/orders.yaml", campaignFile)
+	d.eventually("the results are complete", func() bool { return d.drops()["list.csv"].State == "settled" && d.read("list.csv", 40) })
+	f := d.drops()["list.csv"]
+	if f.Run != "orders-1" || f.Place != "done/list.csv" || f.Campaign != "orders" || len(f.SHA256) != 64 || f.TakenAt.IsZero() {
+		t.Errorf("got %+v, want orders-1 and done/list.csv", f)
+	}
+	wantIn(t, "accepted.json", d.text("inbox/done/list.csv.accepted.json"), `"run": "orders-1"`, `"rows": 41`)
+	wantIn(t, "rejected.csv", d.text("inbox/done/list.csv.rejected.csv"),
+		"phone,first_name,order,reject_line,reject_reason,reject_note\n", "nobody,A,B,42,invalid_phone,")
+	if got := d.text("inbox/done/list.csv.report.csv"); strings.Count(got, "\n") != 42 || strings.Count(got, ",read,") != 40 {
+		t.Errorf("report.csv: got\n%s\nwant a header, 40 rows that are read, and one that is skipped", got)
+	}
+	if got := d.text("inbox/done/list.csv"); got != listOf(40)+"nobody,A,B\n" {
+		t.Errorf("the moved file: got %q, want what was dropped", got)
+	}
+
+	d.put("again.csv", listOf(40)+"nobody,A,B\n")
+	d.put("bad.csv", "name,order\nA,B\n")
+	d.put("list.csv", listOf(3)) // its name is taken in done/
+	d.put("side.csv.yaml", "recipients: {columns: {to: mobile}}\n")
+	d.put("side.csv", strings.ReplaceAll(listOf(2), "phone", "mobile"))
+	d.put("wrong.csv.yaml", "policies: {approval: false}\n")
+	d.put("wrong.csv", listOf(4))
+	d.eventually("all are taken", func() bool {
+		all := d.drops()
+		return all["bad.csv"].State == "rejected" && all["again.csv"].State == "rejected" && all["wrong.csv"].State == "rejected" &&
+			d.read("side.csv", 2) && d.read("list-2.csv", 3)
+	})
+	wantIn(t, "the same list again", d.text("inbox/rejected/again.csv.report.json"), `"error": "duplicate"`, "the list of orders-1, launched")
+	wantIn(t, "a list without a number", d.text("inbox/rejected/bad.csv.report.json"), `"error": "invalid_list"`, "phone")
+	wantIn(t, "a sidecar that overrides too much", d.text("inbox/rejected/wrong.csv.report.json"), `"error": "invalid_sidecar"`,
+		`"where": "wrong.csv.yaml:1:1"`)
+	if got := d.accepted(); got != 45 {
+		t.Errorf("the sandbox accepted %d messages, want 40 + 2 + 3", got)
+	}
+	stop()
+	wantIn(t, "the table", d.want(0, "drops").stdout, "FILE ", "bad.csv ", " rejected ", " orders-3 ", "done/list-2.csv")
+	wantIn(t, "runs", d.want(0, "runs").stdout, "  side.csv\n")
+}
+
+// read reports whether the report beside a file in done/ says that so many rows are read.
+func (d *desk) read(name string, rows int64) bool {
+	d.t.Helper()
+	text, err := os.ReadFile(d.path("inbox/done/" + name + ".report.json"))
+	var r reportFacts
+	return err == nil && json.Unmarshal(text, &r) == nil && r.Totals["read"] == rows
+}

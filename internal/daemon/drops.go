@@ -1,0 +1,299 @@
+package daemon
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/sender"
+	"campaignd/internal/drops"
+	"campaignd/internal/messaging"
+	"campaignd/reporting"
+)
+
+// checkDrops returns the first fault of drops.
+func (c *Config) checkDrops() error {
+	seen := map[string]int{}
+	for i, r := range c.Drops {
+		key := fmt.Sprintf("drops[%d]", i)
+		_, err := r.open()
+		place := r.Bucket + " " + r.Prefix
+		before, twice := seen[place]
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s.bucket: %w", key, err)
+		case r.Prefix != "" && (strings.HasPrefix(r.Prefix, "/") || path.Clean("/"+r.Prefix) != strings.TrimSuffix("/"+r.Prefix, "/")):
+			return fmt.Errorf("%s.prefix: %q is not the begin of a name; give for example spring/", key, r.Prefix)
+		case r.Campaign == "":
+			return fmt.Errorf("%s.campaign: name the campaign that a list starts", key)
+		case twice:
+			return fmt.Errorf("%s: drops[%d] has the same bucket and prefix; give both patterns in one", key, before)
+		}
+		seen[place] = i
+		for j, p := range r.Patterns {
+			if _, err := path.Match(p, ""); err != nil || p == "" || strings.Contains(p, "/") {
+				return fmt.Errorf("%s.patterns[%d]: %q is not a pattern of a name; give for example *.csv", key, j, p)
+			}
+		}
+	}
+	return nil
+}
+
+// open opens the bucket of a rule, without asking it.
+func (r *Drop) open() (drops.Bucket, error) {
+	u, err := url.Parse(r.Bucket)
+	if err != nil || u.Scheme != "file" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" || u.Path == "" && u.Opaque == "" {
+		return nil, fmt.Errorf("%q is no place to watch; give file:///FOLDER, or file:FOLDER", redactURL(r.Bucket))
+	}
+	dir := u.Path
+	if u.Opaque != "" {
+		if dir, err = url.PathUnescape(u.Opaque); err != nil {
+			return nil, fmt.Errorf("%q: %w", r.Bucket, err)
+		}
+	}
+	return drops.OpenFolder(filepath.FromSlash(dir)), nil
+}
+
+// watcher makes the watcher of drops, nil if there are none.
+func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
+	if len(d.cfg.Drops) == 0 {
+		return nil, nil
+	}
+	spool, err := d.spool()
+	if err != nil {
+		return nil, err
+	}
+	w := &dropLauncher{d: d, e: e, service: &recent{Service: d.client}}
+	o := drops.Options{Ledger: d.ledger, Spool: spool, Launch: w.launch, Missing: w.missing, Owner: d.owner,
+		Lease: time.Duration(d.cfg.Sending.Lease), Log: d.log}
+	for _, r := range d.cfg.Drops {
+		b, err := r.open()
+		if err != nil {
+			return nil, err
+		}
+		o.Rules = append(o.Rules, drops.Rule{Name: r.Bucket, Bucket: b, Prefix: r.Prefix, Patterns: r.Patterns, Campaign: r.Campaign})
+	}
+	return drops.New(o), nil
+}
+
+// spool returns a folder of this process alone in which dropped lists are read: beside an SQLite ledger,
+// in data_dir, or one that goes with the process.
+func (d *Daemon) spool() (string, error) {
+	switch {
+	case !d.cfg.sharedLedger():
+		return filepath.Abs(d.cfg.LedgerFile() + ".drops")
+	case d.cfg.DataDir != "":
+		return filepath.Abs(filepath.Join(d.cfg.DataDir, "drops"))
+	}
+	dir, err := os.MkdirTemp("", "campaignd-drops-*")
+	if err == nil {
+		d.closers = append(d.closers, func() error { return os.RemoveAll(dir) })
+	}
+	return dir, err
+}
+
+// dropLauncher launches dropped lists.
+type dropLauncher struct {
+	d       *Daemon
+	e       *sender.Engine
+	service *recent
+}
+
+// find returns the path and the text of the campaign's file.
+func (l *dropLauncher) find(name string) (file string, def *campaign.Definition, source []byte, err error) {
+	dir := l.d.cfg.Campaigns
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return "", nil, nil, fmt.Errorf("campaigns folder %q: %w", dir, err)
+	}
+	var broken error
+	for _, file := range files {
+		def, source, err := campaign.LoadDefinition(file)
+		if err == nil && def.Name == name {
+			return file, def, source, nil
+		}
+		broken = cmp.Or(broken, err)
+	}
+	if broken != nil {
+		return "", nil, nil, fmt.Errorf("no file of the folder %s that can be read has the campaign %s: %w", dir, name, broken)
+	}
+	return "", nil, nil, fmt.Errorf("no file of the folder %s has the campaign %s", dir, name)
+}
+
+// missing implements drops.Options.Missing.
+func (l *dropLauncher) missing(name string) error {
+	_, _, _, err := l.find(name)
+	return err
+}
+
+// launch implements drops.Options.Launch.
+func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaign.Run, err error) {
+	file, def, source, err := l.find(r.Campaign)
+	if err != nil {
+		return run, err
+	}
+	if r.Sidecar != nil {
+		if source, err = campaign.Override(source, r.SidecarName, r.Sidecar); err != nil {
+			return run, refused("invalid_sidecar", err)
+		}
+		if def, err = campaign.ParseDefinition(r.SidecarName, source); err != nil {
+			return run, refused("invalid_sidecar", err)
+		}
+	}
+	runs, err := l.d.ledger.Runs(ctx, campaign.RunFilter{Campaign: r.Campaign, Launch: r.Key, Limit: 1})
+	if err != nil {
+		return run, fmt.Errorf("read runs: %w", err)
+	}
+	launch := l.d.launch(file, r.Key)
+	launch.Source, launch.List, launch.Service = source, r.List, l.service
+	rejects := &rejectsFile{path: r.Rejects}
+	defer func() { err = errors.Join(err, rejects.drop()) }()
+	if err := rejects.create(r.List, def); err != nil {
+		return run, err
+	}
+	if rejects.rows != nil {
+		launch.Rejects = rejects.rows.Add
+	}
+	var closed error
+	launch.Checked = l.d.checkLaunch(ctx, file, func(*campaign.Preflight) { closed = rejects.keep() })
+	var launched campaign.Launched
+	switch {
+	case len(runs) == 0:
+		launched, err = launch.Start(ctx)
+	case runs[0].State == campaign.Importing: // with the campaign as it was
+		launched, err = launch.Resume(ctx, runs[0])
+	default:
+		return runs[0], nil
+	}
+	var fault *campaign.PreflightError
+	switch {
+	case errors.As(err, &fault) && fault.Preflight.ListAtFault():
+		return run, refused("invalid_list", err)
+	case err != nil:
+		return run, err
+	}
+	l.e.Poke()
+	return launched.Run, closed
+}
+
+// refused is a fault of a dropped file with its findings, which name the file without its path.
+func refused(code string, err error) error {
+	out := &drops.Refused{Code: code, Message: err.Error()}
+	var file *campaign.FileError
+	var list *campaign.PreflightError
+	switch {
+	case errors.As(err, &file):
+		out.Findings = file.Findings
+	case errors.As(err, &list):
+		path := list.Preflight.List
+		out.Message = strings.ReplaceAll(out.Message, path, filepath.Base(path))
+		out.Findings = slices.Clone(list.Preflight.Errors())
+		for i, f := range out.Findings {
+			out.Findings[i].Where = strings.ReplaceAll(f.Where, path, filepath.Base(path))
+			out.Findings[i].What = strings.ReplaceAll(f.What, path, filepath.Base(path))
+		}
+	}
+	return out
+}
+
+// rejectsFile is the file of the rows that are not sent. It gets its name when it is complete.
+type rejectsFile struct {
+	path string
+	file *os.File
+	out  *bufio.Writer
+	rows *reporting.Rejects
+}
+
+// create begins the file for a list. It does nothing for a list that cannot be read, which the launch
+// reports.
+func (r *rejectsFile) create(list string, def *campaign.Definition) error {
+	l, err := campaign.OpenList(list, def.Recipients.Options())
+	if err != nil {
+		return nil //nolint:nilerr // the launch reads it again
+	}
+	header := slices.Clone(l.Header())
+	if err := l.Close(); err != nil {
+		return err
+	}
+	if r.file, err = os.OpenFile(r.path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		return err
+	}
+	r.out = bufio.NewWriter(r.file)
+	r.rows, err = reporting.NewRejects(r.out, header)
+	return err
+}
+
+// keep ends the file. It is called once.
+func (r *rejectsFile) keep() error {
+	if r.file == nil {
+		return nil
+	}
+	f := r.file
+	r.file = nil
+	return errors.Join(r.rows.Close(), r.out.Flush(), f.Close(), os.Rename(r.path+".part", r.path))
+}
+
+// drop removes a file that was not kept.
+func (r *rejectsFile) drop() error {
+	if r.file == nil {
+		return nil
+	}
+	return errors.Join(r.file.Close(), os.Remove(r.path+".part"))
+}
+
+// recentFor is how long an answer of the service counts for dropped files. Ten thousand files would ask
+// thirty thousand times, and the platform allows an account 200 calls an hour (docs/service.md#limits).
+const recentFor = time.Minute
+
+// recent is a service that remembers its answers.
+type recent struct {
+	campaign.Service
+
+	mu      sync.Mutex
+	answers map[string]answer
+}
+
+type answer struct {
+	value any
+	until time.Time
+}
+
+// lately returns the answer to a question, asked at most every recentFor.
+func lately[T any](r *recent, question string, ask func() (T, error)) (T, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a, ok := r.answers[question]; ok && time.Now().Before(a.until) {
+		return a.value.(T), nil //nolint:forcetypeassert // each question has one type
+	}
+	v, err := ask()
+	if err == nil {
+		if r.answers == nil {
+			r.answers = map[string]answer{}
+		}
+		r.answers[question] = answer{v, time.Now().Add(recentFor)}
+	}
+	return v, err
+}
+
+func (r *recent) Connections(ctx context.Context) ([]messaging.Connection, error) {
+	return lately(r, "connections", func() ([]messaging.Connection, error) { return r.Service.Connections(ctx) })
+}
+
+func (r *recent) Numbers(ctx context.Context) ([]messaging.Number, error) {
+	return lately(r, "numbers", func() ([]messaging.Number, error) { return r.Service.Numbers(ctx) })
+}
+
+func (r *recent) Templates(ctx context.Context, connection string) ([]messaging.TemplateRecord, error) {
+	return lately(r, "templates "+connection, func() ([]messaging.TemplateRecord, error) { return r.Service.Templates(ctx, connection) })
+}

@@ -1,0 +1,192 @@
+package drops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// The names of results, appended to that of the file.
+const (
+	acceptedName = ".accepted.json"
+	rejectedName = ".rejected.csv"
+	reportCSV    = ".report.csv"
+	reportJSON   = ".report.json"
+)
+
+// acceptance is the content of NAME.accepted.json.
+type acceptance struct {
+	File     int64     `json:"file"` // its number, as `campaignd drops` lists it
+	Run      string    `json:"run"`
+	Rows     int64     `json:"rows"`
+	Campaign string    `json:"campaign"`
+	From     string    `json:"from"`
+	SHA256   string    `json:"sha256"`
+	Bytes    int64     `json:"bytes"`
+	TakenAt  time.Time `json:"taken_at"`
+}
+
+// rejection is the content of the NAME.report.json of a rejected file.
+type rejection struct {
+	File     int64              `json:"file"`
+	Error    string             `json:"error"`
+	Message  string             `json:"message"`
+	Findings []campaign.Finding `json:"findings,omitempty"`
+	Campaign string             `json:"campaign"`
+	From     string             `json:"from"`
+	TakenAt  time.Time          `json:"taken_at"`
+}
+
+// mostNames bounds the search for a name that is free.
+const mostNames = 10_000
+
+// settle chooses the name of the file in folder, and keeps it by writing first, the result that tells
+// whose name it is. A name that another file or result has is not touched.
+func (t *task) settle(ctx context.Context, folder, first string, content any) error {
+	text, err := json.MarshalIndent(content, "", "  ")
+	if err != nil {
+		return err
+	}
+	for n := 1; n <= mostNames; n++ {
+		key := beside(t.f.Key, folder, numbered(path.Base(t.f.Key), n))
+		ours, free, err := t.owner(ctx, key+first)
+		if err != nil {
+			return err
+		}
+		if free {
+			if _, err := t.p.Bucket.Stat(ctx, key); err == nil {
+				continue
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			err := t.p.Bucket.Create(ctx, key+first, append(text, '\n'))
+			if errors.Is(err, fs.ErrExist) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			ours = true
+		}
+		if ours {
+			t.f.Place = key
+			return t.store(ctx)
+		}
+	}
+	return fmt.Errorf("%d files have the name %s in %s", mostNames, path.Base(t.f.Key), folder)
+}
+
+// owner reads whose result is at key.
+func (t *task) owner(ctx context.Context, key string) (ours, free bool, err error) {
+	o, err := t.p.Bucket.Stat(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, true, nil
+	}
+	if err != nil || o.Fault != "" {
+		return false, false, err
+	}
+	r, err := t.p.Bucket.Open(ctx, o, 0)
+	if err != nil {
+		return false, false, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, campaign.MaxFile))
+	if err = errors.Join(err, r.Close()); err != nil {
+		return false, false, err
+	}
+	var found acceptance
+	return json.Unmarshal(text, &found) == nil && found.File == t.f.No && found.From == t.f.Key, false, nil
+}
+
+// move brings the file to its place. A version that was replaced since leaves its own content there.
+func (t *task) move(ctx context.Context) error {
+	err := t.p.Bucket.Move(ctx, t.object(), t.f.Place)
+	if errors.Is(err, ErrChanged) || errors.Is(err, fs.ErrNotExist) {
+		if _, there := t.p.Bucket.Stat(ctx, t.f.Place); there == nil {
+			return nil // an earlier try moved it
+		}
+		f, missing := os.Open(t.list())
+		if missing != nil {
+			return nil //nolint:nilerr // neither the bucket nor the spool has it: its rows are in the ledger
+		}
+		return errors.Join(t.p.Bucket.Put(ctx, t.f.Place, f), f.Close())
+	}
+	return err
+}
+
+// moveSidecar brings the sidecar to the place of its list.
+func (t *task) moveSidecar(ctx context.Context) error {
+	o, err := t.p.Bucket.Stat(ctx, sidecar(t.f.Key))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && o.Fault != "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err = t.p.Bucket.Move(ctx, o, sidecar(t.f.Place)); errors.Is(err, ErrChanged) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// accept writes what is there at once, and moves the file.
+func (t *task) accept(ctx context.Context) error {
+	run, err := t.o.Ledger.Run(ctx, t.f.Run)
+	if err != nil {
+		return err
+	}
+	if t.f.Place == "" {
+		if err := t.settle(ctx, doneFolder, acceptedName, acceptance{File: t.f.No, Run: run.ID(), Rows: run.Rows, Campaign: t.f.Campaign,
+			From: t.f.Key, SHA256: t.f.Hash, Bytes: t.f.Size, TakenAt: t.f.TakenAt}); err != nil {
+			return fmt.Errorf("write the results: %w", err)
+		}
+	}
+	if err := errors.Join(t.move(ctx), t.moveSidecar(ctx)); err != nil {
+		return fmt.Errorf("move to %s: %w", t.f.Place, err)
+	}
+	if err := t.putRejects(ctx, run); err != nil {
+		return fmt.Errorf("write %s: %w", t.f.Place+rejectedName, err)
+	}
+	t.f.State, t.f.Detail, t.f.NextAt = campaign.DropLaunched, "", time.Now()
+	return errors.Join(t.store(ctx), t.clean(run))
+}
+
+// rejecting reports whether the file was found to be at fault.
+func (t *task) rejecting() bool {
+	return strings.HasPrefix(t.f.Place, beside(t.f.Key, rejectedFolder, "")+"/")
+}
+
+// reject writes why a file has no run, and moves it.
+func (t *task) reject(ctx context.Context, why *Refused) error {
+	if t.f.Detail = why.Message; why.Code == "duplicate" {
+		t.f.Hash = "" // the content is another file's
+	}
+	t.o.Log.Warn("dropped file rejected", "bucket", t.f.Bucket, "file", t.f.Key, "why", why.Message)
+	if err := t.settle(ctx, rejectedFolder, reportJSON, rejection{File: t.f.No, Error: why.Code, Message: why.Message,
+		Findings: why.Findings, Campaign: t.f.Campaign, From: t.f.Key, TakenAt: t.f.TakenAt}); err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	return t.rejected(ctx)
+}
+
+// rejected moves a file that was found to be at fault.
+func (t *task) rejected(ctx context.Context) error {
+	if f, err := os.Open(t.rejects()); err == nil {
+		if err := errors.Join(t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f), f.Close()); err != nil {
+			return fmt.Errorf("write %s: %w", t.f.Place+rejectedName, err)
+		}
+	}
+	if err := errors.Join(t.move(ctx), t.moveSidecar(ctx)); err != nil {
+		return fmt.Errorf("move to %s: %w", t.f.Place, err)
+	}
+	t.f.State = campaign.DropRejected
+	return errors.Join(t.store(ctx), os.RemoveAll(t.dir))
+}

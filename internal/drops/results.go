@@ -1,0 +1,141 @@
+package drops
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/reporting"
+)
+
+// The times of results (docs/operations.md#dropped-files).
+const (
+	// oftenest and seldomest bound how often results are looked after; in between it is a tenth of the
+	// age of the run, so that a report is at most that late.
+	oftenest  = 2 * time.Second
+	seldomest = time.Hour
+	// perRow keeps the writing of a large report below a few percent of a core.
+	perRow = 200 * time.Microsecond
+	// readsUntil is how long after the last event of a run with delivered messages a read may still come.
+	readsUntil = 24 * time.Hour
+	// statusesUntil is how long after its end a run waits for the status of an accepted message.
+	statusesUntil = 7 * 24 * time.Hour
+)
+
+// nextReport is when the results of a run of this age are looked after again.
+func nextReport(age time.Duration, rows int64) time.Duration {
+	return max(min(age/10, seldomest), oftenest, time.Duration(rows)*perRow)
+}
+
+// report writes the results of a launched file, if they have changed.
+func (t *task) report(ctx context.Context) error {
+	if _, err := t.p.Bucket.Stat(ctx, t.f.Place+acceptedName); errors.Is(err, fs.ErrNotExist) {
+		// The results were taken away, or this replica has another folder under that name.
+		t.f.NextAt = time.Now().Add(seldomest)
+		return t.store(ctx)
+	} else if err != nil {
+		return err
+	}
+	run, err := t.o.Ledger.Run(ctx, t.f.Run)
+	if err != nil {
+		return err
+	}
+	report, err := reporting.Build(ctx, t.o.Ledger, run)
+	if err != nil {
+		return err
+	}
+	text, err := report.JSON()
+	if err != nil {
+		return err
+	}
+	last, err := t.o.Ledger.LastEventAt(ctx, run.No)
+	if err != nil {
+		return err
+	}
+	now, sum := time.Now(), sha256.Sum256(text)
+	t.mu.Lock()
+	written := t.stated[t.f.No] == sum
+	t.mu.Unlock()
+	if !written {
+		if err := errors.Join(t.put(ctx, reportJSON, func(w io.Writer) error { _, err := w.Write(text); return err }),
+			t.put(ctx, reportCSV, func(w io.Writer) error { return reporting.WriteCSV(ctx, w, t.o.Ledger, run) })); err != nil {
+			return err
+		}
+	}
+	t.mu.Lock()
+	t.stated[t.f.No] = sum
+	t.mu.Unlock()
+	t.f.Detail, t.f.NextAt = "", now.Add(nextReport(now.Sub(run.CreatedAt), run.Rows))
+	if settled(run, report, last, now) {
+		t.f.State = campaign.DropSettled
+		t.mu.Lock()
+		delete(t.stated, t.f.No)
+		t.mu.Unlock()
+	}
+	return t.store(ctx)
+}
+
+// settled reports whether no status is awaited any more.
+func settled(run campaign.Run, r *reporting.Report, last, now time.Time) bool {
+	switch t := r.Totals; {
+	case !run.State.Ended():
+		return false
+	case now.Sub(run.EndedAt) > statusesUntil:
+		return true
+	case t[campaign.Accepted]+t[campaign.Sent]+t[campaign.InDoubt]+t[campaign.Queued]+t[campaign.Sending] > 0:
+		return false
+	default:
+		return t[campaign.Delivered] == 0 || now.Sub(last) > readsUntil && now.Sub(run.EndedAt) > readsUntil
+	}
+}
+
+// put writes one result of the file, over the spool because a bucket wants to know its size.
+func (t *task) put(ctx context.Context, name string, write func(io.Writer) error) (err error) {
+	if err := os.MkdirAll(t.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(t.dir, "result"+name)) //nolint:gosec // a name of ours in our own folder
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.RemoveAll(t.dir)) }()
+	b := bufio.NewWriterSize(f, 64<<10)
+	if err := errors.Join(write(b), b.Flush()); err != nil {
+		return err
+	}
+	return t.p.Bucket.Put(ctx, t.f.Place+name, f)
+}
+
+// putRejects writes the rows that are not sent: those that the launch found, with place and remedy, or
+// what the ledger has of them if that was lost with its process.
+func (t *task) putRejects(ctx context.Context, run campaign.Run) error {
+	if f, err := os.Open(t.rejects()); err == nil {
+		return errors.Join(t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f), f.Close())
+	}
+	return t.put(ctx, rejectedName, func(w io.Writer) error {
+		out, err := reporting.NewRejects(w, run.Header)
+		if err != nil {
+			return err
+		}
+		for line, err := range t.o.Ledger.Lines(ctx, run.No) {
+			if err != nil {
+				return err
+			}
+			if line.Status != campaign.Skipped {
+				continue
+			}
+			reason := campaign.SkipReason(line.Reason)
+			if err := out.Add(campaign.Reject{Row: line.Row, To: line.To, Reason: reason, Note: reason.Sentence(), Cells: line.Cells}); err != nil {
+				return err
+			}
+		}
+		return out.Close()
+	})
+}

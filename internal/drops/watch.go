@@ -1,0 +1,311 @@
+package drops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// Ledger is the part of the ledger that a Watcher needs.
+type Ledger interface {
+	campaign.DropLedger
+	campaign.RunLedger
+	campaign.ReportLedger
+	campaign.JobLedger
+}
+
+// Request asks for the run of a dropped file.
+type Request struct {
+	Campaign string
+	List     string // path of the list in the spool
+	Key      string // launch key: one run per key
+	// Sidecar is the content of the file SidecarName, which overrides fields of the campaign; nil: none.
+	Sidecar     []byte
+	SidecarName string
+	// Rejects is the path of a file for the rows that will not be sent.
+	Rejects string
+}
+
+// Refused says that a list can have no run, whatever is tried again.
+type Refused struct {
+	Code     string // invalid_list, invalid_sidecar, duplicate
+	Message  string
+	Findings []campaign.Finding
+}
+
+// Error implements error.
+func (e *Refused) Error() string { return e.Message }
+
+// Options holds what a Watcher needs.
+type Options struct {
+	Rules  []Rule
+	Ledger Ledger
+	// Spool is a folder of this process alone, in which lists are read. It survives a restart if the
+	// caller gives the same.
+	Spool string
+	// Launch brings the run of a request to Ready. It may be called again with the same Key. It returns a
+	// *Refused for a list at fault; any other error is tried again.
+	Launch func(ctx context.Context, r Request) (campaign.Run, error)
+	// Missing says why no file of the campaign can be launched now, nil if it can.
+	Missing func(campaign string) error
+	Owner   string        // of jobs
+	Lease   time.Duration // of jobs
+	Log     *slog.Logger
+}
+
+// launchesAtOnce bounds the files that a process works on: each import takes a core and 16 bytes a row.
+const launchesAtOnce = 2
+
+// Watcher looks after the places of its rules. Make it with New.
+type Watcher struct {
+	o      Options
+	places []*place
+	freed  chan struct{} // a slot was freed
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	busy   map[int64]bool     // files that this process works on
+	stated map[int64][32]byte // the report that was written last, by file
+}
+
+// place is where a rule looks.
+type place struct {
+	Rule
+	next   time.Time
+	seen   map[string]sighting
+	waits  map[string]campaign.DropWait // by key
+	noted  []campaign.DropWait          // as stored
+	ready  []Object                     // complete, and not claimed yet
+	failed string                       // the fault that was logged last
+}
+
+// sighting is a version that was seen, and what is known of it.
+type sighting struct {
+	etag  string
+	since time.Time
+	taken string // why it is not taken any more; "" while it may be
+}
+
+// New makes a Watcher.
+func New(o Options) *Watcher {
+	w := &Watcher{o: o, freed: make(chan struct{}, 1), busy: map[int64]bool{}, stated: map[int64][32]byte{}}
+	for _, r := range o.Rules {
+		w.places = append(w.places, &place{Rule: r, seen: map[string]sighting{}, waits: map[string]campaign.DropWait{}})
+	}
+	return w
+}
+
+// step is the longest time between two looks at what is due.
+const step = 500 * time.Millisecond
+
+// Run watches until ctx ends, and returns when nothing of it is left.
+func (w *Watcher) Run(ctx context.Context) {
+	defer w.work.Wait()
+	for {
+		now := time.Now()
+		for _, p := range w.places {
+			if !now.Before(p.next) {
+				w.look(ctx, p)
+				p.next = time.Now().Add(max(p.Bucket.Every(), 20*time.Since(now))) // at most 5 % of the time
+			}
+			w.claim(ctx, p)
+			w.due(ctx, p)
+		}
+		t := time.NewTimer(step)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-w.freed:
+			t.Stop()
+		case <-t.C:
+		}
+	}
+}
+
+// look lists a place, and judges what is there.
+func (w *Watcher) look(ctx context.Context, p *place) {
+	now := time.Now()
+	seen, waits := map[string]sighting{}, map[string]campaign.DropWait{}
+	wait := func(key, reason string) {
+		since := now
+		if before, ok := p.waits[key]; ok && before.Reason == reason {
+			since = before.Since
+		}
+		waits[key] = campaign.DropWait{Bucket: p.Name, Prefix: p.Prefix, Key: key, Reason: reason, Since: since}
+	}
+	missing := sync.OnceValue(func() error { return w.o.Missing(p.Campaign) })
+	p.ready = p.ready[:0]
+	for o, err := range p.Bucket.List(ctx, p.Prefix) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			wait("", "it cannot be read: "+err.Error())
+			seen = p.seen // what was seen before the fault counts after it
+			p.ready = nil
+			break
+		}
+		if !p.takes(o.Key) {
+			continue
+		}
+		s, ok := p.seen[o.Key]
+		if !ok || s.etag != o.ETag {
+			s = sighting{etag: o.ETag, since: now}
+		}
+		seen[o.Key] = s
+		if s.taken != "" {
+			wait(o.Key, s.taken)
+			continue
+		}
+		if why := fault(o); why != "" {
+			wait(o.Key, why)
+			continue
+		}
+		if err := missing(); err != nil {
+			wait(o.Key, err.Error())
+			continue
+		}
+		switch least, written := p.Bucket.Quiet(o); {
+		case written:
+			wait(o.Key, "a process is writing it")
+		case now.Sub(s.since) < least:
+			if now.Sub(s.since) >= quietKnown {
+				wait(o.Key, fmt.Sprintf("it is taken when it has stayed unchanged for %s", least))
+			}
+		default:
+			p.ready = append(p.ready, o)
+			if now.Sub(s.since) > 2*time.Second+least { // it has waited for a slot
+				wait(o.Key, "it is taken when one of the files before it is launched")
+			}
+		}
+	}
+	slices.SortFunc(p.ready, func(a, b Object) int { return strings.Compare(a.Key, b.Key) })
+	p.seen, p.waits = seen, waits
+	w.note(ctx, p)
+}
+
+// mostWaits is the most waiting files of a place that the ledger keeps.
+const mostWaits = 200
+
+// note stores what waits, when that has changed.
+func (w *Watcher) note(ctx context.Context, p *place) {
+	all := make([]campaign.DropWait, 0, len(p.waits))
+	for _, wait := range p.waits {
+		all = append(all, wait)
+	}
+	slices.SortFunc(all, func(a, b campaign.DropWait) int { return strings.Compare(a.Key, b.Key) })
+	if len(all) > mostWaits {
+		all = append(all[:mostWaits:mostWaits], campaign.DropWait{Bucket: p.Name, Prefix: p.Prefix, Key: "…",
+			Reason: "more files wait here", Since: all[0].Since})
+	}
+	place := p.waits[""].Reason
+	if place != p.failed {
+		if p.failed = place; place != "" {
+			w.o.Log.Error("a watched place cannot be read; it is tried again", "bucket", p.Name, "prefix", p.Prefix, "err", place)
+		} else {
+			w.o.Log.Info("a watched place can be read again", "bucket", p.Name, "prefix", p.Prefix)
+		}
+	}
+	if slices.Equal(all, p.noted) && p.noted != nil {
+		return
+	}
+	if err := w.o.Ledger.NoteWaits(ctx, p.Name, p.Prefix, all); err == nil {
+		p.noted = all
+	}
+}
+
+// claim claims files that are complete, while there are slots.
+func (w *Watcher) claim(ctx context.Context, p *place) {
+	for len(p.ready) > 0 && w.free() && ctx.Err() == nil {
+		o := p.ready[0]
+		p.ready = p.ready[1:]
+		now := time.Now()
+		f, claimed, err := w.o.Ledger.ClaimFile(ctx, campaign.DroppedFile{Bucket: p.Name, Key: o.Key, ETag: o.ETag, Size: o.Size,
+			Campaign: p.Campaign, TakenAt: now, NextAt: now.Add(w.lease())})
+		switch s := p.seen[o.Key]; {
+		case err != nil:
+			return // the engine logs a ledger that is away
+		case claimed:
+			w.o.Log.Info("file taken", "bucket", p.Name, "file", o.Key, "bytes", o.Size)
+			w.start(ctx, p, f)
+		case f.State == campaign.DropClaimed:
+		default:
+			s.taken = takenBefore(f)
+			p.seen[o.Key] = s
+		}
+	}
+}
+
+// takenBefore says why a file that lies there again is not taken.
+func takenBefore(f campaign.DroppedFile) string {
+	at := f.TakenAt.UTC().Format("2006-01-02 15:04:05 UTC")
+	switch {
+	case f.State == campaign.DropRejected:
+		return fmt.Sprintf("this version was rejected (taken %s): %s", at, f.Detail)
+	case f.Run != 0:
+		return fmt.Sprintf("this version was taken %s and launched as %s; `campaignd launch` with --new launches a list again", at,
+			campaign.Run{No: f.Run, Campaign: f.Campaign}.ID())
+	}
+	return "this version was taken " + at
+}
+
+func (w *Watcher) lease() time.Duration {
+	if w.o.Lease > 0 {
+		return w.o.Lease
+	}
+	return 15 * time.Second
+}
+
+// due starts what is due of the files of a bucket: a file whose process died, one that is tried again,
+// or results that are to be written.
+func (w *Watcher) due(ctx context.Context, p *place) {
+	if !w.free() {
+		return
+	}
+	files, err := w.o.Ledger.DroppedFiles(ctx, campaign.DropFilter{Bucket: p.Name, Due: time.Now(), Limit: 2 * launchesAtOnce})
+	if err != nil {
+		return // the engine logs a ledger that is away
+	}
+	for _, f := range files {
+		w.start(ctx, p, f)
+	}
+}
+
+// free reports whether a slot is free.
+func (w *Watcher) free() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.busy) < launchesAtOnce
+}
+
+// start works on a file in the background, unless this process does already or has no slot.
+func (w *Watcher) start(ctx context.Context, p *place, f campaign.DroppedFile) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy[f.No] || len(w.busy) >= launchesAtOnce {
+		return
+	}
+	w.busy[f.No] = true
+	w.work.Go(func() {
+		err := w.tend(ctx, p, f)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, campaign.ErrTaken) && !errors.Is(err, campaign.ErrFenced) &&
+			!errors.Is(err, campaign.ErrUnwritable) {
+			w.o.Log.Warn("a dropped file is tried again", "file", f.Key, "err", err)
+		}
+		w.mu.Lock()
+		delete(w.busy, f.No)
+		w.mu.Unlock()
+		select {
+		case w.freed <- struct{}{}:
+		default:
+		}
+	})
+}
