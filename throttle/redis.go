@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,14 +88,39 @@ var (
 	_ Counter = (*Redis)(nil)
 )
 
-// NewRedis connects to the server at url: redis://user:password@host:port/db, rediss:// for TLS,
-// unix:///path. It fails only when the url cannot be read. A server that does not answer yet is
-// not an error: leases return ErrUnavailable until it answers. Ping asks whether it does.
-func NewRedis(ctx context.Context, url string, o Options) (*Redis, error) {
-	options, err := redis.ParseURL(url)
+// parseAddress reads an address. Its errors do not show it.
+func parseAddress(address string) (*redis.Options, error) {
+	plain := false
+	if u, err := url.Parse(address); err == nil && u.Scheme == "redis" && u.Query().Get("sslmode") == "disable" {
+		q := u.Query()
+		q.Del("sslmode")
+		u.RawQuery, plain = q.Encode(), true
+		address = u.String()
+	}
+	options, err := redis.ParseURL(address)
 	if err != nil {
 		// Not err itself: net/url quotes the address with its password.
 		return nil, errors.New("redis: the address cannot be read; want redis://host:6379, rediss://user:password@host:6379/0 or unix:///path")
+	}
+	if !plain && options.TLSConfig == nil && options.Network != "unix" && options.Password != "" {
+		host, _, err := net.SplitHostPort(options.Addr)
+		ip := net.ParseIP(host)
+		if err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return nil, fmt.Errorf("redis: the password would travel to %s unencrypted: give rediss://, "+
+				"or add ?sslmode=disable to permit it in a network of your own", options.Addr)
+		}
+	}
+	return options, nil
+}
+
+// NewRedis connects to the server at url: redis://user:password@host:port/db, rediss:// for TLS,
+// unix:///path. It fails only when the url cannot be read, or would send a password to another machine
+// without TLS; redis://...?sslmode=disable permits that. A server that does not answer yet is
+// not an error: leases return ErrUnavailable until it answers. Ping asks whether it does.
+func NewRedis(ctx context.Context, address string, o Options) (*Redis, error) {
+	options, err := parseAddress(address)
+	if err != nil {
+		return nil, err
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

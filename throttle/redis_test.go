@@ -46,6 +46,26 @@ func TestRedisRefusesAnAddressWithoutShowingItsPassword(t *testing.T) {
 	}
 }
 
+func TestAPasswordNeedsTLSBeyondThisMachine(t *testing.T) {
+	for address, want := range map[string]bool{
+		"redis://:hush@redis.example.com:6379": false, "redis://u:hush@10.0.0.7": false, "redis://:hush@localhost.example.com": false,
+		"redis://:hush@redis.example.com:6379?sslmode=prefer":  false,
+		"redis://:hush@redis.example.com:6379?sslmode=disable": true, "redis://10.0.0.7:6379": true,
+		"redis://:hush@127.0.0.1": true, "redis://:hush@localhost:1": true, "redis://:hush@[::1]:1": true,
+		"rediss://:hush@redis.example.com": true, "unix://:hush@/run/redis.sock": true,
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // nothing is dialled
+		r, err := throttle.NewRedis(ctx, address, throttle.Options{})
+		if (err == nil) != want || err != nil && strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: got %v, want accepted %v and no password", address, err, want)
+		}
+		if err == nil {
+			_ = r.Close()
+		}
+	}
+}
+
 // While a server is away, a lease costs the sender an error and hardly any time: the breaker
 // answers.
 func TestRedisAwayIsUnavailableAtOnce(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ It can be ill. By --fault, by the timeline of a scenario, or by requests while i
 	f := cmd.Flags()
 	f.StringVar(&addr, "addr", "127.0.0.1:8090", "address to listen on")
 	f.StringVar(&webhook, "webhook", "", "URL that events are posted to")
-	f.StringVar(&secret, "webhook-secret", sandbox.DemoSecret, "secret that they are signed with")
+	f.StringVar(&secret, "webhook-secret-file", "", "file that holds the secret that they are signed with (default \"sandbox-secret\")")
 	f.StringSliceVar(&retries, "retry-schedule", nil, "waits before each retry of a webhook (default 1m,5m,30m,2h,6h)")
 	f.StringVar(&scenario, "scenario", "", "YAML file: numbers, templates, recipients, faults, timeline")
 	f.StringArrayVar(&faults, "fault", nil,
@@ -69,8 +70,14 @@ It can be ill. By --fault, by the timeline of a scenario, or by requests while i
 			}
 			o.WebhookURL = webhook
 		}
-		if f.Changed("webhook-secret") {
-			o.WebhookSecret = secret
+		if secret != "" { // a file, because every user of the machine sees the arguments of a process
+			text, err := os.ReadFile(secret)
+			if err != nil {
+				return usage(fmt.Errorf("--webhook-secret-file: %w", err))
+			}
+			if o.WebhookSecret = strings.TrimRight(string(text), "\r\n"); o.WebhookSecret == "" {
+				return usage(fmt.Errorf("--webhook-secret-file: %s is empty", secret))
+			}
 		}
 		if len(retries) > 0 {
 			if o.RetrySchedule, err = durations(retries); err != nil {

@@ -74,13 +74,20 @@ webhook_secret: of the scenario
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	secretFile := func(text string) string {
+		path := filepath.Join(t.TempDir(), "secret")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	for _, tt := range []struct {
 		flags  []string
 		secret string
 	}{
 		{nil, "of the scenario"},
-		{[]string{"--webhook-secret", sandbox.DemoSecret}, sandbox.DemoSecret},
-		{[]string{"--webhook-secret", "of the flag"}, "of the flag"},
+		{[]string{"--webhook-secret-file", secretFile(sandbox.DemoSecret)}, sandbox.DemoSecret},
+		{[]string{"--webhook-secret-file", secretFile("of the file\n")}, "of the file"},
 	} {
 		verifier, err := messaging.NewVerifier(messaging.SignatureForm{}, messaging.NewSecret(tt.secret))
 		if err != nil {

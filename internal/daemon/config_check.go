@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
 )
 
 // Validate returns the first fault of the configuration, with its key and the remedy. LoadConfig
@@ -32,6 +34,7 @@ func (c *Config) Validate() error {
 		c.checkReplicas(),
 		c.Service.check(),
 		c.Webhooks.check(),
+		c.checkSecrets(),
 		c.checkNumbers(),
 		c.Plan.check(),
 		c.checkDrops(),
@@ -98,9 +101,17 @@ func (c *Config) checkLedger() error {
 	}
 	if path, found := strings.CutPrefix(c.Ledger, "sqlite:"); !found || path == "" {
 		return fmt.Errorf("ledger: %q is not a ledger; give sqlite:FILE, for example sqlite:campaignd.db, or postgres://USER@HOST/DATABASE",
-			redactURL(c.Ledger))
+			shownAddress(c.Ledger))
 	}
 	return nil
+}
+
+// shownAddress is an address for a message. Text that is no address may be the secret alone.
+func shownAddress(s string) string {
+	if strings.Contains(s, "://") || strings.HasPrefix(s, "sqlite:") || strings.HasSuffix(s, ".db") {
+		return redactURL(s)
+	}
+	return "***"
 }
 
 func (c *Config) checkReplicas() error {
@@ -139,7 +150,7 @@ func (c *Config) NoLedger() bool {
 
 func (c *Config) checkRedis() error {
 	if u, err := url.Parse(c.Redis); c.Redis != "" && (err != nil || u.Host == "" || u.Scheme != "redis" && u.Scheme != "rediss") {
-		return fmt.Errorf("redis: %q is not the address of a Redis; give redis://HOST:PORT, or rediss:// for TLS", redactURL(c.Redis))
+		return fmt.Errorf("redis: %q is not the address of a Redis; give redis://HOST:PORT, or rediss:// for TLS", shownAddress(c.Redis))
 	}
 	return nil
 }
@@ -172,12 +183,53 @@ func (s *Service) check() error {
 		between("service.timeout", s.Timeout, 10*time.Millisecond, 25*time.Second))
 }
 
+// reached reports whether a request to a path arrives at what the public listener serves there. The
+// router redirects one that is not in its shortest form.
+func reached(path string) bool {
+	r, err := http.NewRequest(http.MethodPost, "http://host"+path, nil)
+	if err != nil {
+		return false
+	}
+	arrived := false
+	public(path, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived = true })).ServeHTTP(unanswered{}, r)
+	return arrived
+}
+
+// unanswered is a ResponseWriter whose answer nobody reads.
+type unanswered struct{}
+
+func (unanswered) Header() http.Header         { return http.Header{} }
+func (unanswered) Write(p []byte) (int, error) { return len(p), nil }
+func (unanswered) WriteHeader(int)             {}
+
+// checkSecrets refuses signing secrets that can be guessed, with which anybody could forge events. That of
+// the sandbox is known to all, and serves on this machine only.
+func (c *Config) checkSecrets() error {
+	u, err := url.Parse(c.Service.BaseURL)
+	here := err == nil && loopback(u.Hostname())
+	for i, s := range c.Webhooks.Secrets {
+		if s.Reveal() == sandbox.DemoSecret {
+			if here {
+				continue
+			}
+			return fmt.Errorf("webhooks.secrets[%d] is the one of the sandbox, which everybody knows: give the one that the service signs with", i)
+		}
+		if n := c.Webhooks.form().SecretBytes(s); n > 0 && n < messaging.LeastSecret {
+			return fmt.Errorf("webhooks.secrets[%d] has %d bytes and can be guessed: have the service sign with one of %d or more, better %d, "+
+				"such as `openssl rand -hex 32` draws", i, n, messaging.LeastSecret, messaging.ShortSecret)
+		}
+	}
+	return nil
+}
+
 func (w *Webhooks) check() error {
 	switch {
 	case !strings.HasPrefix(w.Path, "/") || strings.ContainsAny(w.Path, "?# {}"):
 		return fmt.Errorf("webhooks.path: %q is not a path; it begins with / and has no ?, #, blank or brace", w.Path)
 	case w.Path == "/healthz":
 		return errors.New("webhooks.path: /healthz is taken by the health check; give another")
+	case !reached(w.Path):
+		return fmt.Errorf("webhooks.path: no request reaches %q; give one without //, . and .. as parts, and %%", w.Path)
 	case w.Signature.Header == "" || strings.ContainsAny(w.Signature.Header, " :\t\r\n"):
 		return fmt.Errorf("webhooks.signature.header: %q is not the name of a header", w.Signature.Header)
 	}

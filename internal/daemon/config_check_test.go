@@ -75,7 +75,7 @@ func TestEachBoundOfTheConfigurationIsChecked(t *testing.T) {
 			`webhooks.signature.header: "X:" is not the name of a header`},
 		{"webhooks: {signature: {header: X}}\n", "webhooks: {signature: {header: ''}}\n",
 			`webhooks.signature.header: "" is not the name of a header`},
-		{"webhooks: {secrets: [a, b]}\n", "webhooks: {secrets: [a, '']}\n",
+		{"webhooks: {secrets: [0123456789abcdef, fedcba9876543210]}\n", "webhooks: {secrets: [0123456789abcdef, '']}\n",
 			"webhooks.secrets[1] is empty: remove it, or give the secret that the service signs with"},
 		{"webhooks: {signature: {encoding: base64}}\n", "webhooks: {signature: {encoding: hexx}}\n",
 			`webhooks.signature.encoding: "hexx" is unknown; give hex, base64`},

@@ -15,7 +15,7 @@ func TestEnvironmentOverrulesTheFile(t *testing.T) {
 		"CAMPAIGND_LISTEN_PUBLIC", ":2",
 		"CAMPAIGND_SERVICE_BASE_URL", "https://api.example.com",
 		"CAMPAIGND_SERVICE_API_KEY_FILE", key,
-		"CAMPAIGND_WEBHOOKS_SECRETS", "old, new",
+		"CAMPAIGND_WEBHOOKS_SECRETS", "old-0123456789ab, new-0123456789ab",
 		"CAMPAIGND_WEBHOOKS_SIGNATURE_ENCODING", "base64",
 		"CAMPAIGND_NUMBERS", "{b: {rate: 7.5}}",
 		"CAMPAIGND_SENDING_FLUSH", "7ms",
@@ -28,7 +28,7 @@ func TestEnvironmentOverrulesTheFile(t *testing.T) {
 	got := fmt.Sprint(c.Listen.Public, " ", c.Service.APIKey.Reveal(), " ", len(c.Webhooks.Secrets), c.Webhooks.Secrets[1].Reveal(),
 		" ", c.Webhooks.Signature.Encoding, " ", c.Numbers, " ", c.Sending.Flush, " ", c.Sending.InFlight,
 		" ", time.Duration(c.Service.Timeout))
-	want := ":2 from-a-file 2new base64 map[b:{7.5 0   <nil> }] 7ms 9 3s"
+	want := ":2 from-a-file 2new-0123456789ab base64 map[b:{7.5 0   <nil> }] 7ms 9 3s"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -144,14 +144,14 @@ func TestAWrongVariableNamesTheFormItWants(t *testing.T) {
 		}
 	}
 	var got []string
-	c, err := LoadConfig("none", false, env("CAMPAIGND_WEBHOOKS_SECRETS", " a ,\r\nb,, ,c\n"))
+	c, err := LoadConfig("none", false, env("CAMPAIGND_WEBHOOKS_SECRETS", " a-0123456789abcd ,\r\nb-0123456789abcd,, ,c-0123456789abcd\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range c.Webhooks.Secrets {
 		got = append(got, s.Reveal())
 	}
-	if want := []string{"a", "b", "c"}; !reflect.DeepEqual(got, want) {
+	if want := []string{"a-0123456789abcd", "b-0123456789abcd", "c-0123456789abcd"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("secrets = %q, want %q", got, want)
 	}
 }

@@ -10,7 +10,7 @@ import (
 func TestShownConfigurationHidesSecretsAndReadsBack(t *testing.T) {
 	c, err := LoadConfig("none", false, env(
 		"CAMPAIGND_SERVICE_BASE_URL", "https://api.example.com", "CAMPAIGND_SERVICE_API_KEY", "canary-1",
-		"CAMPAIGND_WEBHOOKS_SECRETS", "canary-2,canary-3", "CAMPAIGND_REDIS", "redis://u:canary-4@h:1"))
+		"CAMPAIGND_WEBHOOKS_SECRETS", "canary-2-0123456789,canary-3-0123456789", "CAMPAIGND_REDIS", "redis://u:canary-4@h:1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,8 @@ func TestShownConfigurationHidesSecretsAndReadsBack(t *testing.T) {
 			t.Errorf("got\n%s\nwant no secret", out)
 		}
 	}
-	if _, err := LoadConfig(write(t, "shown.yaml", string(text)), true, noEnv); err != nil {
+	filled := strings.ReplaceAll(string(text), `- "***"`, "- 0123456789abcdef") // *** would be a secret that anybody can guess
+	if _, err := LoadConfig(write(t, "shown.yaml", filled), true, noEnv); err != nil {
 		t.Errorf("reading the printed configuration: got %v, want nil\n%s", err, text)
 	}
 }

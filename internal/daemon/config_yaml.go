@@ -31,7 +31,11 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 		f := campaign.Finding{Level: campaign.LevelError, Where: path, What: what, Remedy: remedy}
 		if t != nil && t.Position != nil {
 			f.Where = fmt.Sprintf("%s:%d:%d", path, t.Position.Line, t.Position.Column)
-			f.Excerpt = excerpt(src, t.Position.Line, t.Position.Column)
+			if secretLine(src, t.Position.Line) {
+				f.What, f.Remedy = withoutValue(f.What, f.Remedy)
+			} else {
+				f.Excerpt = excerpt(src, t.Position.Line, t.Position.Column)
+			}
 		}
 		return &campaign.FileError{Name: path, Findings: []campaign.Finding{f}}
 	}
@@ -70,6 +74,11 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 	if err := yaml.UnmarshalWithOptions(src, c, yaml.Strict()); err != nil {
 		var at yaml.Error
 		if !errors.As(err, &at) {
+			if slices.ContainsFunc(tokens, func(t *token.Token) bool {
+				return t.Position != nil && len(t.Value) > 2 && strings.Contains(err.Error(), t.Value) && secretLine(src, t.Position.Line)
+			}) {
+				return fault(nil, "the value of a key that holds a secret is not of its form", schemaRemedy)
+			}
 			// An error of a type's own UnmarshalText has no place. Its message begins with the value.
 			for _, t := range tokens {
 				if strings.HasPrefix(err.Error(), strconv.Quote(t.Value)+" ") {
@@ -82,6 +91,43 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 		return fault(at.GetToken(), what, remedy)
 	}
 	return nil
+}
+
+// secretKey matches a key whose value may be a secret, also a misspelled one, and the indentation of its
+// line.
+var secretKey = regexp.MustCompile(`(?i)^(\s*).*?[\w-]*(key|secret|passw|token|auth|ledger|redis)[\w-]*["']?\s*:`)
+
+// plainKey matches a line that begins with a key.
+var plainKey = regexp.MustCompile(`^(\s*)["']?[\w-]+["']?\s*:`)
+
+// secretLine reports whether a line, counted from 1, may hold a part of a secret: it has such a key, or
+// belongs to the value of one above it.
+func secretLine(src []byte, line int) bool {
+	secret, indent := false, 0
+	for i, text := range bytes.Split(src, []byte("\n")) {
+		if m := secretKey.FindSubmatch(text); m != nil {
+			secret, indent = true, len(m[1])
+		} else if m := plainKey.FindSubmatch(text); m != nil && len(m[1]) <= indent {
+			secret = false
+		}
+		if i+1 == line {
+			return secret
+		}
+	}
+	return false
+}
+
+// withoutValue keeps of a fault in the line of a secret what names keys or types only.
+func withoutValue(what, remedy string) (string, string) {
+	for _, begins := range []string{"unknown key ", "want ", "anchors, aliases and tags", "a second document", "nested more", "a tab stands"} {
+		if strings.HasPrefix(what, begins) {
+			if strings.HasPrefix(remedy, "write [") {
+				remedy = "write [VALUE]"
+			}
+			return what, remedy
+		}
+	}
+	return "the value of a key that holds a secret is not of its form", schemaRemedy
 }
 
 // schemaRemedy is the remedy of a fault of form.

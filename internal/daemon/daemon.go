@@ -23,6 +23,7 @@ import (
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
 	"campaignd/internal/webhooks"
 	"campaignd/internal/wirelog"
 	"campaignd/throttle"
@@ -158,6 +159,12 @@ func (d *Daemon) openLimiter(ctx context.Context) (limiter, error) {
 
 // openIntake makes the webhook intake and binds the public listener.
 func (d *Daemon) openIntake(ctx context.Context) error {
+	for i, s := range d.cfg.Webhooks.Secrets {
+		if n := d.cfg.Webhooks.form().SecretBytes(s); n < messaging.ShortSecret && s.Reveal() != sandbox.DemoSecret {
+			d.log.Warn("a signing secret is short; whoever guesses it can forge events", "key", fmt.Sprintf("webhooks.secrets[%d]", i),
+				"bytes", n, "want", messaging.ShortSecret)
+		}
+	}
 	verifier, err := messaging.NewVerifier(d.cfg.Webhooks.form(), d.cfg.Webhooks.Secrets...)
 	if err != nil {
 		return err

@@ -35,6 +35,10 @@ const (
 // (docs/protocol.md#security).
 const ShortSecret = 32
 
+// LeastSecret is the length in bytes below which a signing secret is refused: 128 bits, if it was drawn
+// (RFC 2104, section 3).
+const LeastSecret = 16
+
 // SignatureForm is the form in which the service signs: HMAC-SHA256 in the header
 // X-Service-Signature (docs/service.md#signature). The document does not show the signed input, the
 // encoding and the form of the secret. The zero value is our assumption: hex over the raw body,
@@ -110,6 +114,15 @@ func NewVerifier(form SignatureForm, secrets ...Secret) (*Verifier, error) {
 		v.keys = append(v.keys, k)
 	}
 	return v, nil
+}
+
+// SecretBytes is the length of the key that a secret stands for; 0 if it stands for none.
+func (f SignatureForm) SecretBytes(s Secret) int {
+	key, err := f.key(s)
+	if err != nil {
+		return 0
+	}
+	return len(key)
 }
 
 func (f SignatureForm) key(s Secret) ([]byte, error) {

@@ -60,15 +60,23 @@ type counters struct {
 
 	templates [campaign.TemplateResumes + 1]atomic.Uint64
 
-	last sync.Map // connection -> *atomic.Int64: unix nanoseconds
+	labels atomic.Int64 // entries of last, and attempts at more
+	last   sync.Map     // connection -> *atomic.Int64: unix nanoseconds
 
 	mu     sync.Mutex // guards counts
 	counts Counts     // the numbers of the writer and the sweeper
 }
 
+// maxVerified bounds the connections of Counts.Verified, each of which is a label of a metric. Later ones
+// count as an event without a connection.
+const maxVerified = 2000
+
 func (c *counters) verified(connection string, at time.Time) {
 	v, ok := c.last.Load(connection)
 	if !ok {
+		if c.labels.Add(1) > maxVerified {
+			connection = ""
+		}
 		v, _ = c.last.LoadOrStore(connection, new(atomic.Int64))
 	}
 	v.(*atomic.Int64).Store(at.UnixNano())

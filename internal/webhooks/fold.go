@@ -3,7 +3,10 @@ package webhooks
 import (
 	"cmp"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
@@ -40,6 +43,9 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		if e.Connection == "" && e.Number != "" {
 			e.Connection = i.o.Connections(e.Number)
 		}
+		if !sane(e.Connection) || !sane(e.Account) {
+			e.Connection, e.Account = "", ""
+		}
 		i.accounts.learn(e.Account, e.Connection)
 		if n == 0 || e.Connection != seen {
 			seen = e.Connection
@@ -65,6 +71,12 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		}
 	}
 	return facts
+}
+
+// sane reports whether text can be the id of a connection or an account: the service's own have some 30
+// characters. A longer one is kept out of metrics, logs and memory.
+func sane(id string) bool {
+	return len(id) <= 200 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
 func (i *Intake) foldStatus(facts *campaign.Events, e *messaging.Event, received time.Time) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"campaignd/internal/ledger"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Ledger is a ledger that any number of replicas share. See the package comment.
@@ -106,7 +108,39 @@ func parseAddress(dsn string) (*pgx.ConnConfig, error) {
 		}
 		return nil, fmt.Errorf("ledger %s: the address cannot be read: %s", ledger.Redact(dsn), text)
 	}
+	if host := fallsBack(config); host != "" {
+		return nil, fmt.Errorf("ledger %s: the password and all numbers may travel to %s unencrypted: add sslmode=verify-full to the address, "+
+			"or sslmode=require for a certificate that cannot be checked; sslmode=disable permits it in a network of your own",
+			ledger.Redact(dsn), host)
+	}
 	return config, nil
+}
+
+// fallsBack returns a host on another machine to which the address permits both TLS and a connection
+// without it, "" for none: sslmode prefer, the default, and allow. A server, or a stranger between, then
+// gets the password in clear by refusing TLS
+// (https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION).
+func fallsBack(config *pgx.ConnConfig) (host string) {
+	clear, encrypted := "", false
+	see := func(host string, port uint16, tls bool) {
+		network, _ := pgconn.NetworkAddress(host, port)
+		ip := net.ParseIP(host)
+		switch {
+		case network == "unix" || host == "localhost" || ip != nil && ip.IsLoopback():
+		case tls:
+			encrypted = true
+		default:
+			clear = host
+		}
+	}
+	see(config.Host, config.Port, config.TLSConfig != nil)
+	for _, f := range config.Fallbacks {
+		see(f.Host, f.Port, f.TLSConfig != nil)
+	}
+	if encrypted {
+		return clear
+	}
+	return ""
 }
 
 // Close waits for the calls in progress and ends all connections. Later calls return
