@@ -102,6 +102,7 @@ func (p *policy) answer(w *world, m posted, h heard, code int) {
 // heal says that an operator or an event is about to lift the holds of a name.
 func (p *policy) heal(name holdName) {
 	delete(p.holds, name)
+	delete(p.perhaps, name)
 	p.lifted[name] = time.Now()
 }
 
@@ -123,11 +124,13 @@ func (p *policy) survive() {
 	for name, h := range p.holds {
 		if p.died.Sub(h.said) < written {
 			delete(p.holds, name)
+			p.perhaps[name] = true
 		}
 	}
 	for c, b := range p.breakers {
 		if b.opened.IsZero() || p.died.Sub(b.opened) < written {
 			delete(p.breakers, c)
+			p.perhaps[holdName{campaign.HoldConnection, c}] = true
 		}
 		b.last = nil
 	}
@@ -198,6 +201,7 @@ func (w *world) operate(ctx context.Context, seen map[string]time.Time) error {
 	for _, h := range all {
 		key := fmt.Sprint(h.Scope, " ", h.ID, " ", h.Reason)
 		w.mu.Lock()
+		w.policy.stored[holdName{h.Scope, h.ID}] = now
 		known := w.policy.asked[key] || h.Source == campaign.HoldByEvent ||
 			h.Source == campaign.HoldByRefusal && w.policy.asked[fmt.Sprint(h.Scope, " ", h.ID, " throttled")]
 		if !known {

@@ -17,6 +17,8 @@ type policy struct {
 	heard    map[sent][]heard
 	slots    map[string][]time.Time // leased and not used, by connection
 	holds    map[holdName]*holding
+	perhaps  map[holdName]bool      // of a process that died before the hold was certainly written
+	stored   map[holdName]time.Time // when the ledger was last seen to have it
 	lifted   map[holdName]time.Time // by the operator
 	asked    map[string]bool        // scope, id and reason of each hold that an answer asked for
 	breakers map[string]*breaker
@@ -66,6 +68,7 @@ const (
 
 func newPolicy() policy {
 	return policy{heard: map[sent][]heard{}, slots: map[string][]time.Time{}, holds: map[holdName]*holding{},
+		perhaps: map[holdName]bool{}, stored: map[holdName]time.Time{},
 		lifted: map[holdName]time.Time{}, asked: map[string]bool{}, breakers: map[string]*breaker{}, faults: map[string]*streak{}}
 }
 

@@ -54,6 +54,11 @@ func (p *policy) look(w *world, r *campaignRun, run campaign.Run) {
 			since = h.until
 		}
 	}
+	for name := range p.perhaps { // what the dead process had written after all
+		if at := p.stored[name]; at.After(since) && name.names(r) {
+			since = at
+		}
+	}
 	if still := now.Sub(since); still > goesOn {
 		w.worse("%s stands still for %v at delivery %d of %d, and nothing names it", r.name, still, r.granted, len(r.phones))
 	}
