@@ -59,6 +59,7 @@ var driverPackages = []struct{ driver, home string }{
 	{"database/sql", "internal/ledger"},
 	{"github.com/redis/go-redis", "throttle"},
 	{"github.com/gocarina/gocsv", "recipients"},
+	{"github.com/minio/minio-go", "internal/drops"},
 }
 
 // emptyNames are package names that say nothing about the content.

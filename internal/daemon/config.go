@@ -198,7 +198,8 @@ type Resets struct {
 
 // Drop is one watched place: a list that appears there starts a run of the campaign.
 type Drop struct {
-	// file:///FOLDER, or file:FOLDER relative to the working directory.
+	// file:///FOLDER, file:FOLDER relative to the working directory, s3://BUCKET?endpoint=URL&region=NAME,
+	// or gs://BUCKET.
 	Bucket string `yaml:"bucket" json:"bucket" jsonschema:"example=file:///var/lib/campaignd/inbox"`
 	// Begin of the names that are taken, such as spring/; what lies in folders below it is not.
 	Prefix string `yaml:"prefix" json:"prefix"`

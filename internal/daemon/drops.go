@@ -53,8 +53,15 @@ func (c *Config) checkDrops() error {
 // open opens the bucket of a rule, without asking it.
 func (r *Drop) open() (drops.Bucket, error) {
 	u, err := url.Parse(r.Bucket)
-	if err != nil || u.Scheme != "file" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" || u.Path == "" && u.Opaque == "" {
-		return nil, fmt.Errorf("%q is no place to watch; give file:///FOLDER, or file:FOLDER", redactURL(r.Bucket))
+	switch {
+	case err == nil && (u.Scheme == "s3" || u.Scheme == "gs"):
+		b, err := drops.OpenS3(u)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", redactURL(r.Bucket), err)
+		}
+		return b, nil
+	case err != nil || u.Scheme != "file" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" || u.Path == "" && u.Opaque == "":
+		return nil, fmt.Errorf("%q is no place to watch; give file:///FOLDER, file:FOLDER, s3://BUCKET or gs://BUCKET", redactURL(r.Bucket))
 	}
 	dir := u.Path
 	if u.Opaque != "" {

@@ -1,0 +1,264 @@
+package drops
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// store is a bucket of a server in this process.
+type store struct {
+	*testing.T
+	*S3
+	denied atomic.Bool // each request is answered 403
+	cut    atomic.Int64
+}
+
+func newStore(t *testing.T) *store {
+	t.Helper()
+	back := s3mem.New()
+	if err := back.CreateBucket("lists"); err != nil {
+		t.Fatal(err)
+	}
+	s := &store{T: t}
+	fake := gofakes3.New(back).Server()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.denied.Load() {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>Access Denied.</Message></Error>")
+			return
+		}
+		if n := s.cut.Load(); n > 0 && r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, ".csv") {
+			w = &cutting{w, n}
+		}
+		fake.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	client, err := minio.NewCore(strings.TrimPrefix(server.URL, "http://"), &minio.Options{
+		Creds: credentials.NewStaticV4("key", "secret", ""), Region: "us-east-1", MaxRetries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.S3 = &S3{client: *client, bucket: "lists"}
+	return s
+}
+
+// cutting breaks a body off after n bytes.
+type cutting struct {
+	http.ResponseWriter
+	n int64
+}
+
+func (c *cutting) Write(p []byte) (int, error) {
+	if int64(len(p)) > c.n {
+		_, _ = c.ResponseWriter.Write(p[:c.n])
+		panic(http.ErrAbortHandler)
+	}
+	c.n -= int64(len(p))
+	return c.ResponseWriter.Write(p)
+}
+
+func (s *store) ok(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("got %v, want no error", err)
+	}
+}
+
+func (s *store) write(key, text string) {
+	s.Helper()
+	_, err := s.client.Client.PutObject(s.Context(), "lists", key, strings.NewReader(text), int64(len(text)), minio.PutObjectOptions{})
+	s.ok(err)
+}
+
+func (s *store) stat(key string) Object {
+	s.Helper()
+	o, err := s.Stat(s.Context(), key)
+	s.ok(err)
+	return o
+}
+
+// text reads an object, "" if there is none.
+func (s *store) text(key string) string {
+	s.Helper()
+	o, err := s.Stat(s.Context(), key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	s.ok(err)
+	r, err := s.Open(s.Context(), o, 0)
+	s.ok(err)
+	defer r.Close()
+	text, err := io.ReadAll(r)
+	s.ok(err)
+	return string(text)
+}
+
+func (s *store) keys(prefix string) (keys []string) {
+	s.Helper()
+	for o, err := range s.List(s.Context(), prefix) {
+		s.ok(err)
+		keys = append(keys, o.Key)
+	}
+	return keys
+}
+
+func TestABucketListsOneFolder(t *testing.T) {
+	s := newStore(t)
+	for _, key := range []string{"spring/a b.csv", "spring/é.csv", "spring/done/old.csv", "spring/", "springtime.csv", "x.csv"} {
+		s.write(key, "phone\n")
+	}
+	if diff := cmp.Diff([]string{"spring/a b.csv", "spring/é.csv"}, s.keys("spring/")); diff != "" {
+		t.Errorf("spring/ -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"springtime.csv"}, s.keys("spring")); diff != "" {
+		t.Errorf("spring -want +got:\n%s", diff)
+	}
+	if _, err := s.Stat(t.Context(), "spring/a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the begin of a key: got %v, want that it does not exist", err)
+	}
+	s.denied.Store(true)
+	for _, err := range s.List(t.Context(), "spring/") {
+		if err == nil || !strings.Contains(err.Error(), "Access Denied") {
+			t.Errorf("without rights: got %v, want Access Denied", err)
+		}
+	}
+	if _, err := s.Stat(t.Context(), "x.csv"); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without rights: got %v, want an error that does not say that there is no file", err)
+	}
+}
+
+func TestAnObjectIsReadAsItWasListed(t *testing.T) {
+	s := newStore(t)
+	s.write("list.csv", "phone\n1\n")
+	o := s.stat("list.csv")
+	r, err := s.Open(t.Context(), o, 6)
+	s.ok(err)
+	text, err := io.ReadAll(r)
+	if err = errors.Join(err, r.Close()); err != nil || string(text) != "1\n" {
+		t.Errorf("from 6 on: got %q and %v, want %q", text, err, "1\n")
+	}
+	s.write("list.csv", "phone\n2\n")
+	if _, err := s.Open(t.Context(), o, 0); !errors.Is(err, ErrChanged) {
+		t.Errorf("another version: got %v, want ErrChanged", err)
+	}
+	s.ok(s.client.RemoveObject(t.Context(), "lists", "list.csv", minio.RemoveObjectOptions{}))
+	if _, err := s.Open(t.Context(), o, 0); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no object: got %v, want that it does not exist", err)
+	}
+}
+
+func TestAMovedObjectReplacesNothing(t *testing.T) {
+	s := newStore(t)
+	s.write("list.csv", "new list")
+	s.write("done/list.csv", "old")
+	o := s.stat("list.csv")
+	if err := s.Move(t.Context(), o, "done/list.csv"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("onto another object: got %v, want that it exists", err)
+	}
+	s.ok(s.Create(t.Context(), "done/list-2.csv.accepted.json", []byte("{}")))
+	if err := s.Create(t.Context(), "done/list-2.csv.accepted.json", []byte("x")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("create: got %v, want that it exists", err)
+	}
+	// The process died between the copy and the removal.
+	s.write("done/list-2.csv", "new list")
+	s.ok(s.Move(t.Context(), o, "done/list-2.csv"))
+	if err := s.Move(t.Context(), o, "done/list-2.csv"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("again: got %v, want that it does not exist", err)
+	}
+	s.write("list.csv", "newer")
+	if err := s.Move(t.Context(), o, "done/list-3.csv"); !errors.Is(err, ErrChanged) || s.text("list.csv") != "newer" {
+		t.Errorf("a newer one: got %v and %q, want ErrChanged and newer", err, s.text("list.csv"))
+	}
+	if s.text("done/list.csv") != "old" || s.text("done/list-2.csv") != "new list" || s.text("done/list-2.csv.accepted.json") != "{}" {
+		t.Errorf("got %q, %q and %q, want old, new list and {}", s.text("done/list.csv"), s.text("done/list-2.csv"),
+			s.text("done/list-2.csv.accepted.json"))
+	}
+}
+
+// A connection that breaks again and again costs no byte twice.
+func TestABrokenReadIsResumed(t *testing.T) {
+	s := newStore(t)
+	list := bytes.Repeat([]byte("+2348031234567\n"), 100_000)
+	s.write("list.csv", string(list))
+	o := s.stat("list.csv")
+	s.cut.Store(int64(len(list)/5) + 1)
+	k := &task{Watcher: New(Options{}), p: &place{Rule: Rule{Bucket: s}}, dir: t.TempDir()}
+	k.f.Key, k.f.ETag, k.f.Size = o.Key, o.ETag, o.Size
+	path, err := k.fetch(t.Context())
+	s.ok(err)
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, list) || len(k.f.Hash) != 64 {
+		t.Errorf("got %d bytes, %v and the hash %q, want %d bytes", len(got), err, k.f.Hash, len(list))
+	}
+	first := k.f.Hash
+	s.ok(os.Truncate(path, 777)) // of a process that died
+	if _, err = k.fetch(t.Context()); err != nil || k.f.Hash != first {
+		t.Errorf("resumed: got %v and the hash %s, want %s", err, k.f.Hash, first)
+	}
+	s.cut.Store(0)
+	s.write("list.csv", "phone\n")
+	if _, err = k.fetch(t.Context()); !errors.Is(err, ErrChanged) {
+		t.Errorf("replaced after it was read: got %v, want ErrChanged", err)
+	}
+}
+
+func TestAPutReplacesAnObject(t *testing.T) {
+	s := newStore(t)
+	f, err := os.Create(filepath.Join(t.TempDir(), "report"))
+	s.ok(err)
+	defer f.Close()
+	for i := range 2 {
+		text := fmt.Sprint("report ", i)
+		_, err := f.WriteAt([]byte(text), 0)
+		s.ok(err)
+		s.ok(s.Put(t.Context(), "done/list.csv.report.csv", f))
+		if got := s.text("done/list.csv.report.csv"); got != text {
+			t.Errorf("got %q, want %q", got, text)
+		}
+	}
+}
+
+func TestCredentialsAreThoseOfTheEnvironment(t *testing.T) {
+	for _, tt := range []struct{ url, host, region string }{
+		{"s3://lists?region=eu-west-1", "s3.amazonaws.com", "eu-west-1"},
+		{"s3://lists", "s3.amazonaws.com", "af-south-1"},
+		{"gs://lists", "storage.googleapis.com", "af-south-1"},
+		{"s3://lists?endpoint=https://x.r2.cloudflarestorage.com&region=auto", "x.r2.cloudflarestorage.com", "auto"},
+	} {
+		t.Setenv("AWS_REGION", "af-south-1")
+		t.Setenv("AWS_ACCESS_KEY_ID", "id")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", "hush")
+		u, err := url.Parse(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := OpenS3(u)
+		if err != nil {
+			t.Fatalf("%s: %v, want no error", tt.url, err)
+		}
+		v, err := b.client.GetCreds()
+		if err != nil || v.AccessKeyID != "id" || v.SecretAccessKey != "hush" || !strings.HasSuffix(b.client.EndpointURL().Host, tt.host) {
+			t.Errorf("%s: got %s at %s and %v, want id at %s", tt.url, v.AccessKeyID, b.client.EndpointURL(), err, tt.host)
+		}
+		if region, err := b.client.GetBucketLocation(context.Background(), "lists"); err != nil || region != tt.region {
+			t.Errorf("%s: got the region %q and %v, want %q without a request", tt.url, region, err, tt.region)
+		}
+	}
+}
