@@ -78,7 +78,7 @@ const PostWithin = 45 * time.Second
 // MostCapPer is the longest FrequencyLimit.Per.
 const MostCapPer = 31 * 24 * time.Hour
 
-// What becomes of a recipient who has got as many messages as the frequency cap allows.
+// The outcomes of a recipient who has got as many messages as the frequency cap allows.
 const (
 	CapSkip  = "skip"  // the default: skipped(frequency_cap)
 	CapDefer = "defer" // the delivery waits until the cap allows it

@@ -65,7 +65,7 @@ func TestTheDoubtWindowRunsWhileWebhooksAreTaken(t *testing.T) {
 	}
 }
 
-// What is over now is what ended by now, at each time and for each doubt.
+// Exactly the times that ended by now are over, at each time and for each doubt.
 func TestWhatIsOverHasEnded(t *testing.T) {
 	draw := rand.New(rand.NewPCG(11, 9))
 	for range 3000 {

@@ -88,12 +88,17 @@ type Preflight struct {
 	Examples    []Reject             `json:"examples,omitempty"` // the first rows of each reason
 	Countries   []CountryCount       `json:"countries,omitempty"`
 	Connections []ConnectionCheck    `json:"connections,omitempty"`
-	Pace        float64              `json:"pace"`             // messages per second over all connections
-	Duration    time.Duration        `json:"-"`                // of sending alone, without windows and tiers; 0: unknown
-	Seconds     float64              `json:"duration_seconds"` // Duration
-	Findings    []Finding            `json:"findings,omitempty"`
-	Window      *WindowCheck         `json:"window,omitempty"` // nil without a window; `check` fills it
-	Launch      *LaunchCheck         `json:"launch,omitempty"` // nil with a fault; `check` fills it
+	Pace        float64              `json:"pace"` // messages per second over all connections
+	// Duration is from the first message to the last answer: at Pace alone, unless LimitedBy is set. 0
+	// means that it is not known.
+	Duration time.Duration `json:"-"`
+	Seconds  float64       `json:"duration_seconds"` // Duration
+	// LimitedBy is what binds longest (LaneReport.LimitedBy); `check` fills it, and then Duration, from
+	// the forecast.
+	LimitedBy string       `json:"limited_by,omitempty"`
+	Findings  []Finding    `json:"findings,omitempty"`
+	Window    *WindowCheck `json:"window,omitempty"` // nil without a window; `check` fills it
+	Launch    *LaunchCheck `json:"launch,omitempty"` // nil with a fault; `check` fills it
 
 	// Zones counts the sendable rows by window group (plan.Zones): all under "" unless the window is
 	// in the recipients' zones.

@@ -146,6 +146,16 @@ func (r Run) List() string {
 	return r.ListName
 }
 
+// withoutUpload removes the folder of the upload of r, if it has one, from a message: people know the
+// files by their own names.
+func (r Run) withoutUpload(text string) string {
+	if r.List() == r.ListName {
+		return text
+	}
+	dir := filepath.Dir(r.ListName)
+	return strings.NewReplacer(dir+"/campaign-", "", dir+"/list-", "", dir+"/", "").Replace(text)
+}
+
 // SegmentSize is the most deliveries of a segment, and the size of the block of seqs that a segment
 // owns: segment i of a run has the seqs from i*SegmentSize.
 const SegmentSize = 4096

@@ -219,7 +219,7 @@ func schemaNotes() []note {
 		{path: "policies.frequency_cap.per", text: "The time back from each message in which others count; at most 744h.",
 			examples: []any{"24h"}},
 		{path: "policies.frequency_cap.action",
-			text:  "What becomes of a recipient who has got as many: skip (skipped, frequency_cap) or defer (sent when the cap allows).",
+			text:  "The outcome of a recipient who has got as many: skip (skipped, frequency_cap) or defer (sent when the cap allows).",
 			oneOf: capActions(), more: func(s *jsonschema.Schema) { s.Default = CapSkip }},
 		{path: "policies.max_opt_outs",
 			text:     "The share of opt-outs among the delivered messages above which, from 50 opt-outs on, the run is paused; 0: never.",

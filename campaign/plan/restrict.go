@@ -2,7 +2,7 @@ package plan
 
 import "math"
 
-// What limits a run: the words of LaneReport.LimitedBy.
+// These words say what limits a run; they are those of LaneReport.LimitedBy.
 const (
 	byNone       = "none"
 	byThroughput = "throughput"

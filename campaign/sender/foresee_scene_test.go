@@ -18,14 +18,14 @@ type foreseen struct {
 	begins  time.Duration // after newYear
 	numbers []foreseenNumber
 	runs    []foreseenRun
-	// What the service does by chance. A forecast sees only what it did in an earlier run.
+	// The service does these by chance. A forecast sees only how often they came in an earlier run.
 	refused   float64 // part of the answers
 	stops     float64 // part of the people who opt out during the run
 	bursts    float64 // of throttling, per hour
 	burstFor  time.Duration
 	throttled float64       // part of the answers in a burst
 	latency   time.Duration // median
-	// What is observed of the course: raised limits begin at an hour.
+	// The course as it is observed: raised limits begin at an hour.
 	raise raised
 }
 

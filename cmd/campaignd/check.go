@@ -138,7 +138,11 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 	if err := daemon.CheckQuotas(ctx, c, l, found, time.Now()); err != nil {
 		return nil, err
 	}
-	if err := daemon.CheckDeadline(ctx, c, l, def, found, time.Now()); err != nil {
+	forecast := daemon.CheckForecast
+	if f.offline {
+		forecast = daemon.CheckDeadline
+	}
+	if err := forecast(ctx, c, l, def, found, time.Now()); err != nil {
 		return nil, err
 	}
 	if l != nil && found.OK() {
@@ -218,13 +222,21 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	if f.Dialect != "" {
 		fmt.Fprintf(w, " (%s)", f.Dialect)
 	}
-	fmt.Fprintf(w, "\n%s, %d can be sent\n", spelling.Count(f.Rows, "row", "rows"), f.Sendable)
+	if f.Rows == 0 && len(f.Errors()) > 0 {
+		fmt.Fprint(w, "\nits rows were not judged\n")
+	} else {
+		fmt.Fprintf(w, "\n%s, %d can be sent\n", spelling.Count(f.Rows, "row", "rows"), f.Sendable)
+	}
 	for _, reason := range campaign.SkipReasons {
 		if n := f.Skipped[reason]; n > 0 {
 			fmt.Fprintf(w, "  %d %s: %s\n", n, reason, reason.Sentence())
 		}
 	}
-	if f.Duration > 0 {
+	switch {
+	case f.Duration <= 0:
+	case f.LimitedBy != "" && f.LimitedBy != "throughput":
+		fmt.Fprintf(w, "sending takes about %s, limited by %s; `campaignd forecast` shows its hours\n", campaign.Duration(f.Duration), f.LimitedBy)
+	default:
 		fmt.Fprintf(w, "sending takes about %s at %.4g messages per second\n", campaign.Duration(f.Duration), f.Pace)
 	}
 	if f.Window != nil {

@@ -194,7 +194,7 @@ func TestAFindingIsShownWithItsExcerpt(t *testing.T) {
 	f := &campaign.Preflight{Campaign: "spring", List: "l.csv", Findings: []campaign.Finding{
 		{Level: campaign.LevelWarning, What: "odd"}, {Level: campaign.LevelError, Where: "c.yaml:2:3", What: "bad", Excerpt: "    2 | x"},
 	}}
-	want := "spring with l.csv\n0 rows, 0 can be sent\nwarning: odd\nerror: c.yaml:2:3: bad\n    2 | x\n"
+	want := "spring with l.csv\nits rows were not judged\nwarning: odd\nerror: c.yaml:2:3: bad\n    2 | x\n"
 	if got := printed(t, func(p *program) error { return p.writePreflight(f, true) }); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

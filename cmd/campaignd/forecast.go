@@ -107,25 +107,9 @@ func (p *program) forecastCampaign(ctx context.Context, file, list string) (f fo
 		}
 		defer closing(l, &err)
 	}
-	o, err := daemon.NewOutlook(ctx, l, c, time.Now().UTC())
-	if err != nil {
-		return forecast{}, err
-	}
-	r, err := plan.RunOf(campaign.Run{
-		Campaign: def.Name, CreatedAt: o.Now, Marketing: found.Marketing, Budget: def.Limits.MaxMessages,
-	}, def, nil)
-	if err != nil {
-		return forecast{}, err
-	}
-	r.ID = def.Name
-	if r.Groups, err = plan.Blocks(def, found.Zones); err != nil {
-		return forecast{}, err
-	}
-	i, err := o.Add(ctx, r)
-	if err != nil {
-		return forecast{}, err
-	}
-	return forecast{Forecast: o.Forecast(i), Assumed: o.Assumed, Note: "as if it were launched now"}, nil
+	f.Forecast, f.Assumed, err = daemon.ForecastLaunch(ctx, c, l, def, found, time.Now())
+	f.Note = "as if it were launched now"
+	return f, err
 }
 
 // forecastRun forecasts a run of the ledger.

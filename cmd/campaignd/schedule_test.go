@@ -108,7 +108,7 @@ func TestScheduleIsATableOfTheNextFirings(t *testing.T) {
 	})
 }
 
-// What became of the last firings stands below the next ones.
+// The outcomes of the last firings stand below the next ones.
 func TestScheduleSaysWhatBecameOfTheLastFirings(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)

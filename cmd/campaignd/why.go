@@ -157,9 +157,10 @@ func (p *program) writeWhy(w campaign.Why) error {
 	if _, err := fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, printable(w.Sentence)); err != nil || w.State.Ended() {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "%d of %s queued, %d being sent, %d in doubt; %d of %s done, %d with a sender, %d waiting\n",
+	fmt.Fprintf(p.stdout, "%d of %s queued, %d being sent, %d in doubt; %d of %s done, %d with a sender, %d free, %d waiting\n",
 		w.Totals.Queued, spelling.Count(w.Totals.Rows, "row", "rows"), w.Totals.Sending, w.Totals.InDoubt, w.Segments.Done,
-		spelling.Count(w.Segments.All, "segment", "segments"), w.Segments.Leased, w.Segments.Parked)
+		spelling.Count(w.Segments.All, "segment", "segments"), w.Segments.Leased,
+		w.Segments.All-w.Segments.Done-w.Segments.Leased-w.Segments.Parked, w.Segments.Parked)
 	if !w.Segments.Wake.IsZero() {
 		fmt.Fprintf(p.stdout, "next time to look: %s\n", zoned(w.Segments.Wake))
 	}

@@ -37,14 +37,14 @@ func TestWhyShowsTheOpenRowsAndWhenTheyAreSent(t *testing.T) {
 	w := campaign.Why{
 		Run: "spring-1", State: campaign.Running, Sentence: "it is\x1b being sent", Finish: at.Add(time.Hour),
 		Totals:   campaign.WhyTotals{Rows: 9, Queued: 4, Sending: 3, InDoubt: 2},
-		Segments: campaign.WhySegments{All: 8, Done: 5, Leased: 1, Parked: 6, Wake: at},
+		Segments: campaign.WhySegments{All: 14, Done: 5, Leased: 1, Parked: 6, Wake: at},
 		Lanes: []campaign.LaneState{
 			{Connection: "conn_1", Sender: "host/9", LimitedBy: "throughput", Detail: "conn_1 sends", Rate: 68.44, At: at},
 		},
 	}
 	const (
 		sentence = "spring-1: it is\uFFFD being sent\n"
-		open     = "4 of 9 rows queued, 3 being sent, 2 in doubt; 5 of 8 segments done, 1 with a sender, 6 waiting\n"
+		open     = "4 of 9 rows queued, 3 being sent, 2 in doubt; 5 of 14 segments done, 1 with a sender, 2 free, 6 waiting\n"
 		lanes    = "\nCONNECTION  SENDER  PER SECOND  LIMITED BY  DETAIL\nconn_1      host/9  68.4        throughput  conn_1 sends\n"
 	)
 	quiet := w

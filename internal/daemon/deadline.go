@@ -17,24 +17,63 @@ func CheckDeadline(
 	if def.Limits.Deadline == 0 || !p.OK() {
 		return nil
 	}
-	o, err := NewOutlook(ctx, l, cfg, now.UTC())
+	f, _, err := ForecastLaunch(ctx, cfg, l, def, p, now)
 	if err != nil {
 		return err
+	}
+	warnDeadline(def, p, f)
+	return nil
+}
+
+// CheckForecast does the same, and writes into the preflight how long sending takes and what limits
+// it, also without a deadline.
+func CheckForecast(
+	ctx context.Context, cfg *Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+) error {
+	if !p.OK() {
+		return nil
+	}
+	f, _, err := ForecastLaunch(ctx, cfg, l, def, p, now)
+	if err != nil {
+		return err
+	}
+	if !f.Never {
+		p.Seconds, p.LimitedBy = f.Seconds, f.LimitedBy
+		p.Duration = time.Duration(f.Seconds * float64(time.Second))
+	}
+	warnDeadline(def, p, f)
+	return nil
+}
+
+// ForecastLaunch forecasts a campaign whose list was checked as if it were launched now, beside every
+// unfinished run of the ledger. assumed are the connections whose throughput nobody told. l may be
+// nil: then no run is known.
+func ForecastLaunch(
+	ctx context.Context, cfg *Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+) (f plan.Forecast, assumed []string, err error) {
+	o, err := NewOutlook(ctx, l, cfg, now.UTC())
+	if err != nil {
+		return f, nil, err
 	}
 	r, err := plan.RunOf(campaign.Run{Campaign: def.Name, CreatedAt: o.Now, Marketing: p.Marketing, Budget: def.Limits.MaxMessages}, def, nil)
 	if err != nil {
-		return err
+		return f, nil, err
 	}
+	r.ID = def.Name
 	if r.Groups, err = plan.Blocks(def, p.Zones); err != nil {
-		return err
+		return f, nil, err
 	}
 	i, err := o.Add(ctx, r)
 	if err != nil {
-		return err
+		return f, nil, err
 	}
-	f := o.Forecast(i)
-	if f.DeadlineHolds {
-		return nil
+	return o.Forecast(i), o.Assumed, nil
+}
+
+// warnDeadline adds a warning if the deadline does not hold.
+func warnDeadline(def *campaign.Definition, p *campaign.Preflight, f plan.Forecast) {
+	if def.Limits.Deadline == 0 || f.DeadlineHolds {
+		return
 	}
 	done := "it is not done within a year"
 	if !f.Never {
@@ -43,7 +82,6 @@ func CheckDeadline(
 	p.Findings = append(p.Findings, campaign.Finding{Level: campaign.LevelWarning, Where: "limits.deadline",
 		What:   fmt.Sprintf("%s after the launch cannot be met: %s, limited by %s", def.Limits.Deadline, done, f.LimitedBy),
 		Remedy: "`campaignd forecast` says what would help"})
-	return nil
 }
 
 // checkLaunch is Launch.Checked of this process: it warns of a deadline that cannot be met, among
