@@ -119,6 +119,9 @@ type LaneReport struct {
 	// lower; 0 while the number is held.
 	Rate float64
 	At   time.Time
+	// Until is when a limit may let the lane go on: the next place of a tier, the next month or day of
+	// an allowance or a ramp, the window; zero: that is not known, or the lane does not wait.
+	Until time.Time
 }
 
 // StatusEvent is one status of one message, from a verified webhook.

@@ -90,9 +90,10 @@ type LaneState struct {
 	Sender     string `json:"sender"` // host/process id
 	LimitedBy  string `json:"limited_by"`
 	Detail     string `json:"detail"`
-	// Rate is LaneReport.Rate, in messages per second.
-	Rate float64   `json:"rate"`
-	At   time.Time `json:"at"`
+	// Rate, At and Until are those of LaneReport; the rate is in messages per second.
+	Rate  float64   `json:"rate"`
+	At    time.Time `json:"at"`
+	Until time.Time `json:"until,omitzero"`
 	// Stale means that the report is too old: the sender is gone, or it stalls.
 	Stale bool `json:"stale"`
 }
@@ -229,7 +230,7 @@ func (w *Why) show(lanes []LaneReport, now time.Time) (rate float64) {
 				continue
 			}
 		}
-		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.LimitedBy, r.Detail, r.Rate, r.At, r.Stale(now)})
+		w.Lanes = append(w.Lanes, LaneState{r.Connection, r.sender(), r.LimitedBy, r.Detail, r.Rate, r.At, r.Until, r.Stale(now)})
 	}
 	for _, p := range pace {
 		rate += p

@@ -54,11 +54,11 @@ func (w *Why) freshOf(s SegmentState) WhyWait {
 	case s.LeaseUntil.After(w.at):
 		for _, l := range w.Lanes {
 			if l.Connection == s.Connection && l.Live() && l.LimitedBy != "none" {
-				return WhyWait{For: l.LimitedBy, Connection: l.Connection}
+				return WhyWait{For: l.LimitedBy, Connection: l.Connection, Until: l.Until}
 			}
 		}
 		if s.Connection == "" { // the sender has taken it for whichever connection comes first
-			return WhyWait{For: w.standstill()}
+			return w.standstill()
 		}
 		return WhyWait{For: "throughput", Connection: s.Connection}
 	case s.WakeAt.After(w.at):
@@ -67,22 +67,26 @@ func (w *Why) freshOf(s SegmentState) WhyWait {
 	if !w.fresh() { // nobody sends it
 		return WhyWait{For: "none"}
 	}
-	return WhyWait{For: w.standstill()}
+	return w.standstill()
 }
 
-// standstill is what limits every live lane of the run, if none of them sends; else throughput.
-func (w *Why) standstill() string {
-	limit := ""
+// standstill is what limits every live lane of the run, if none of them sends, and until when the first
+// of them waits; else throughput.
+func (w *Why) standstill() WhyWait {
+	limit, until := "", time.Time{}
 	for _, l := range w.Lanes {
 		switch {
 		case !l.Live():
 		case l.LimitedBy == "none", (LaneReport{Rate: 1, LimitedBy: l.LimitedBy}).moving() > 0, limit != "" && limit != l.LimitedBy:
-			return "throughput"
+			return WhyWait{For: "throughput"}
 		default:
 			limit = l.LimitedBy
+			if until.IsZero() || !l.Until.IsZero() && l.Until.Before(until) {
+				until = l.Until
+			}
 		}
 	}
-	return cmp.Or(limit, "throughput")
+	return WhyWait{For: cmp.Or(limit, "throughput"), Until: until}
 }
 
 // waits counts the queued rows by what they wait for, those that are free first at the top.

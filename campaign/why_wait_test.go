@@ -47,7 +47,8 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 		}
 		return s
 	}
-	lanes := []LaneReport{{Connection: "a", LimitedBy: "tier", Detail: "full", At: now}, {Connection: "b", LimitedBy: "throughput", At: now}}
+	lanes := []LaneReport{{Connection: "a", LimitedBy: "tier", Detail: "full", At: now, Until: now.Add(3 * time.Hour)},
+		{Connection: "b", LimitedBy: "throughput", At: now}}
 	segments := []SegmentState{segment(0, 4, "a", true, 0), segment(1, 0, "b", true, 0), segment(2, 0, "", false, time.Hour),
 		segment(3, 0, "", false, time.Hour), segment(4, 10, "b", false, time.Minute), segment(5, 0, "", false, 0), segment(6, 9, "", true, 0)}
 	for _, c := range []struct {
@@ -58,9 +59,9 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 		want   string
 	}{
 		{"each segment for its own", Run{State: Running}, lanes, 49,
-			"11 throughput , 10 throughput b, 6 tier a, 2 retry 1m0s, 20 window 1h0m0s"},
+			"11 throughput , 10 throughput b, 2 retry 1m0s, 20 window 1h0m0s, 6 tier 3h0m0s"},
 		{"all lanes at a standstill", Run{State: Running}, lanes[:1], 49,
-			"11 tier , 10 throughput b, 6 tier a, 2 retry 1m0s, 20 window 1h0m0s"},
+			"10 throughput b, 2 retry 1m0s, 20 window 1h0m0s, 11 tier 3h0m0s, 6 tier 3h0m0s"},
 		{"without a sender", Run{State: Running}, nil, 46, "10 throughput b, 10 none , 6 throughput a, 20 window 1h0m0s"},
 		{"a paused run", Run{State: Paused}, lanes, 49, "49 pause "},
 		{"an ended run", Run{State: Finished}, lanes, 49, ""},

@@ -83,11 +83,11 @@ func (n *number) answered(e *messaging.Error) {
 // rests is how long the number sends nothing whatever the holds say, and why; 0 or less: it may send.
 func (n *number) rests(now time.Time) (time.Duration, limitedBy) {
 	if n.o.Pace(n.connection) <= 0 {
-		return time.Second, limitedBy{"limiter", "the service cannot be asked how fast this number may send, so nothing is sent over it"}
+		return time.Second, limitedBy{limit: "limiter", detail: "the service cannot be asked how fast this number may send, so nothing is sent over it"}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.until.Sub(now), limitedBy{"unreachable", "the service cannot be reached"}
+	return n.until.Sub(now), limitedBy{limit: "unreachable", detail: "the service cannot be reached"}
 }
 
 // A number whose service cannot be reached rests for unreachedRest, twice as long each time. After

@@ -212,7 +212,14 @@ func (p *planner) shareOf(r *run) (s share, ok bool) {
 }
 
 // limit notes what limits a run's lane at this step.
-func (p *planner) limit(r *run, by, detail string) { p.limits[r.no] = limitedBy{by, detail} }
+func (p *planner) limit(r *run, by, detail string) {
+	p.limits[r.no] = limitedBy{limit: by, detail: detail}
+}
+
+// limitBy notes that a limit keeps a run's lane from its next intent.
+func (p *planner) limitBy(r *run, l campaign.Limit) {
+	p.limits[r.no] = limitedBy{l.By, l.Detail, l.Until}
+}
 
 // group is Group's worth of deliveries at a rate: clamp(rate x Group, 1, GroupMax). Two are
 // outstanding at most. While the ledger takes longer than that for a commit, a group covers its

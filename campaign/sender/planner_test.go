@@ -132,8 +132,8 @@ func TestAStepKnowsWhatItLearned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &groupLedger{took: 30 * time.Millisecond}
 		w, s := planning(t, l, Options{})
-		w.planner.limits = map[campaign.RunNo]limitedBy{1: {"run_rate", "x"}}
-		w.planner.limitedBy = map[campaign.RunNo]limitedBy{1: {"run_rate", "x"}}
+		w.planner.limits = map[campaign.RunNo]limitedBy{1: {limit: "run_rate", detail: "x"}}
+		w.planner.limitedBy = map[campaign.RunNo]limitedBy{1: {limit: "run_rate", detail: "x"}}
 		wait, err := w.planner.step(t.Context())
 		if err != nil || wait != 0 || !w.planner.heard || w.planner.slow != 60*time.Millisecond {
 			t.Errorf("%v, next in %v, heard %v, a group covers %v, want nil, 0, true, 60ms", err, wait, w.planner.heard, w.planner.slow)
@@ -169,7 +169,7 @@ func TestThePlannerTriesAtLeastEveryTwoSeconds(t *testing.T) {
 		if want := []time.Duration{0, 100 * ms, 300 * ms, 700 * ms, 1500 * ms, 3100 * ms, 5100 * ms, 7100 * ms}; !slices.Equal(l.claims, want) {
 			t.Errorf("asked at %v, want %v", l.claims, want)
 		}
-		if got := w.planner.limitedBy[1]; got != (limitedBy{"ledger", "held up by the ledger: claim segments: connection refused"}) {
+		if got := w.planner.limitedBy[1]; got != (limitedBy{limit: "ledger", detail: "held up by the ledger: claim segments: connection refused"}) {
 			t.Errorf("limited by %+v, want the ledger", got)
 		}
 	})

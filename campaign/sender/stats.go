@@ -24,7 +24,10 @@ type Stats struct {
 }
 
 // limitedBy is what a lane waits for.
-type limitedBy struct{ limit, detail string }
+type limitedBy struct {
+	limit, detail string
+	until         time.Time // when it may end; zero: that is not known
+}
 
 // stats reads the counters; safe from any goroutine.
 func (w *worker) stats() Stats {
@@ -66,7 +69,7 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	case failure != "":
 		l.Rate, l.LimitedBy, l.Detail = 0, "limiter", failure
 	case limited.limit != "":
-		l.Rate, l.LimitedBy, l.Detail = r.paced(s.Rate), limited.limit, limited.detail
+		l.Rate, l.LimitedBy, l.Detail, l.Until = r.paced(s.Rate), limited.limit, limited.detail, limited.until
 	case w.poster.full():
 		l.Rate, l.LimitedBy = r.paced(s.Rate), "in_flight"
 		l.Detail = fmt.Sprintf("%d requests wait for an answer (%s each)", s.InFlight, s.Latency.Round(time.Millisecond))

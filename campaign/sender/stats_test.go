@@ -267,7 +267,9 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 				w.poster.inFlight.begin()
 			}
 		}, "in_flight", "512 requests wait for an answer (2.5s each)", 72},
-		{"the planner", func(w *worker) { w.planner.limitedBy = map[campaign.RunNo]limitedBy{2: {"window", "it is shut"}} }, "window",
+		{"the planner", func(w *worker) {
+			w.planner.limitedBy = map[campaign.RunNo]limitedBy{2: {limit: "window", detail: "it is shut"}}
+		}, "window",
 			"it is shut", 72},
 		{"nothing", func(w *worker) { w.queue.take(time.Now(), nil) }, "none",
 			"nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},

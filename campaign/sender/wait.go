@@ -30,7 +30,7 @@ func (p *planner) wait(r *run, l campaign.Limit, now time.Time) {
 		again = l.Until
 	}
 	p.waits[r] = waiting{l, again}
-	p.limit(r, l.By, l.Detail)
+	p.limitBy(r, l)
 }
 
 // waitsFor returns what the run's lane waits for; its By is "" while the lane waits for nothing.
@@ -57,7 +57,7 @@ func (p *planner) forgetWaits(now time.Time) {
 	maps.DeleteFunc(p.waits, func(r *run, _ waiting) bool { return !slices.Contains(runs, r) })
 	for r := range p.waits {
 		if l := p.waitsFor(r, now); l.By != "" {
-			p.limit(r, l.By, l.Detail)
+			p.limitBy(r, l)
 		}
 	}
 }

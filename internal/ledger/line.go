@@ -91,9 +91,9 @@ func (k *lineOutcome) line(d campaign.Delivery, connection string, mark int64, a
 
 // ScanLane reads run, connection, owner, what limits the lane, detail, rate and time of a report.
 func ScanLane(scan func(...any) error) (r campaign.LaneReport, err error) {
-	var at int64
-	err = scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &r.Wants, &at)
-	r.At = TimeOf(at)
+	var at, until int64
+	err = scan(&r.Run, &r.Connection, &r.Owner, &r.LimitedBy, &r.Detail, &r.Rate, &r.Wants, &at, &until)
+	r.At, r.Until = TimeOf(at), TimeOf(until)
 	return r, err
 }
 

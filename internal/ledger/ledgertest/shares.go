@@ -68,7 +68,7 @@ var sharePromises = []promise{
 		a := campaign.LaneReport{Run: r.No, Connection: "conn_1", LimitedBy: "share", Rate: 7, Wants: true,
 			At: time.Now().UTC().Truncate(time.Millisecond)}
 		b := a
-		b.Run, b.Wants = r.No+1, false
+		b.Run, b.Wants, b.Until = r.No+1, false, a.At.Add(time.Hour)
 		f.ok(f.l.ReportLanes(f.ctx, "one", []campaign.LaneReport{a, b}))
 		got, err := f.l.LiveLanes(f.ctx, time.Minute)
 		f.ok(err)

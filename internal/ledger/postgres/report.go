@@ -98,10 +98,11 @@ const laneKept = 10 * 60 * 1000
 
 const (
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = $1 OR told_at < ledger_now() - $2::bigint`
-	sqlInsertLanes = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, told_at)
-		SELECT $1, w.*, ledger_now() FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::boolean[], $8::bigint[]) w
+	sqlInsertLanes = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, until, told_at)
+		SELECT $1, w.*, ledger_now()
+		FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::boolean[], $8::bigint[], $9::bigint[]) w
 		ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail,
-			rate = excluded.rate, wants = excluded.wants, at = excluded.at, told_at = excluded.told_at`
+			rate = excluded.rate, wants = excluded.wants, at = excluded.at, until = excluded.until, told_at = excluded.told_at`
 )
 
 // ReportLanes implements campaign.SendLedger.
@@ -110,7 +111,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 		run        campaign.RunNo
 		connection string
 	}
-	var runs, ats []int64
+	var runs, ats, untils []int64
 	var connections, limits, details []string
 	var rates []float64
 	var wants []bool
@@ -120,6 +121,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 		if k := (lane{r.Run, plainText(r.Connection)}); !seen[k] {
 			seen[k] = true
 			runs, ats, rates = append(runs, int64(r.Run)), append(ats, ledger.Millis(r.At)), append(rates, r.Rate)
+			untils = append(untils, ledger.Millis(r.Until))
 			connections, limits = append(connections, k.connection), append(limits, plainText(r.LimitedBy))
 			wants = append(wants, r.Wants)
 			details = append(details, plainText(ledger.Clip(r.Detail, ledger.MaxDetail)))
@@ -128,12 +130,12 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	owner = plainText(owner)
 	return l.change(ctx, l.sender, "", func(t *tx) error {
 		t.last(stmt(nil, sqlDeleteLanes, owner, int64(laneKept)),
-			stmt(nil, sqlInsertLanes, owner, runs, connections, limits, details, rates, wants, ats))
+			stmt(nil, sqlInsertLanes, owner, runs, connections, limits, details, rates, wants, ats, untils))
 		return nil
 	})
 }
 
-const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at FROM lane WHERE run = $1 ORDER BY connection, owner`
+const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane WHERE run = $1 ORDER BY connection, owner`
 
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
@@ -141,7 +143,7 @@ func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.L
 	return all, err
 }
 
-const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at FROM lane
+const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane
 	WHERE told_at > ledger_now() - $1::bigint ORDER BY connection, owner, run`
 
 // LiveLanes implements campaign.SendLedger.

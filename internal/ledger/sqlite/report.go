@@ -108,9 +108,9 @@ func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64) (
 
 const (
 	sqlDeleteLanes = `DELETE FROM lane WHERE owner = ?`
-	sqlInsertLane  = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	sqlInsertLane  = `INSERT INTO lane (owner, run, connection, binding, detail, rate, wants, at, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, run, connection) DO UPDATE SET binding = excluded.binding, detail = excluded.detail,
-			rate = excluded.rate, wants = excluded.wants, at = excluded.at`
+			rate = excluded.rate, wants = excluded.wants, at = excluded.at, until = excluded.until`
 )
 
 // ReportLanes implements campaign.SendLedger.
@@ -121,7 +121,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 		}
 		for _, r := range lanes {
 			if _, err := t.exec(sqlInsertLane, owner, int64(r.Run), r.Connection, r.LimitedBy,
-				ledger.Clip(r.Detail, ledger.MaxDetail), r.Rate, r.Wants, ledger.Millis(r.At)); err != nil {
+				ledger.Clip(r.Detail, ledger.MaxDetail), r.Rate, r.Wants, ledger.Millis(r.At), ledger.Millis(r.Until)); err != nil {
 				return err
 			}
 		}
@@ -129,7 +129,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	}})
 }
 
-const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at FROM lane WHERE run = ? ORDER BY connection, owner`
+const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane WHERE run = ? ORDER BY connection, owner`
 
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {
@@ -141,7 +141,7 @@ func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.L
 	return all, err
 }
 
-const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at FROM lane
+const sqlLiveLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane
 	WHERE at > ? ORDER BY connection, owner, run`
 
 // LiveLanes implements campaign.SendLedger. The database's clock is this host's.
