@@ -70,6 +70,10 @@ harness: ## kill real processes with SIGKILL and compare the ledger with the san
 cluster: ## kill, pause and restart three replicas, PostgreSQL and Redis, and compare with the sandbox's messages
 	$(FAULTS) -run '^TestCluster' ./internal/daemon/harness
 
+.PHONY: flood
+flood: ## send 80 a second while one core posts unsigned webhooks for 20 s; sending must keep 95 % of its rate
+	go test ./internal/daemon -run 'TestUnsignedPostsStopNothing$$' -flood 20s -count=1 -v
+
 .PHONY: faults
 faults: ## harness and cluster in one command, because each leaves the machine idle most of the time
 	$(FAULTS) ./internal/daemon/harness

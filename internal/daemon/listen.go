@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 )
 
@@ -14,11 +13,8 @@ import (
 // in use is an error at the start.
 type listener struct {
 	name string
-	ln   net.Listener
+	ln   *crowd
 	srv  *http.Server
-
-	mu     sync.Mutex
-	unused map[net.Conn]struct{} // connections without a request so far
 }
 
 // bind listens on addr and serves h there once serve is called. The error names the setting and the
@@ -28,7 +24,8 @@ func bind(ctx context.Context, setting, addr string, h http.Handler) (*listener,
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s (%s): %w; choose another address there, or stop what uses it", addr, setting, err)
 	}
-	l := &listener{name: setting, ln: ln, srv: &http.Server{
+	c := newCrowd(ln, descriptors())
+	l := &listener{name: setting, ln: c, srv: &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second, // header and body
@@ -36,37 +33,14 @@ func bind(ctx context.Context, setting, addr string, h http.Handler) (*listener,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}}
-	l.srv.ConnState = l.note
+	l.srv.ConnState = c.note
 	return l, nil
-}
-
-// note records in unused the connections that have carried no request yet.
-func (l *listener) note(c net.Conn, s http.ConnState) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if s != http.StateNew {
-		delete(l.unused, c)
-		return
-	}
-	if l.unused == nil {
-		l.unused = map[net.Conn]struct{}{}
-	}
-	l.unused[c] = struct{}{}
 }
 
 // unusedGrace is how long the end waits for the first request of an open connection.
 // http.Server.Shutdown would wait 5 s, and clients and load balancers open connections ahead of
 // need.
 const unusedGrace = 200 * time.Millisecond
-
-// closeUnused closes the connections that have carried no request.
-func (l *listener) closeUnused() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.unused {
-		_ = c.Close()
-	}
-}
 
 // url returns the listener's address as a client on this machine reaches it.
 func (l *listener) url() string { return "http://" + reachable(l.ln.Addr()) }
@@ -91,7 +65,7 @@ func (l *listener) serve(ctx context.Context, budget time.Duration) error {
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget)
 	defer cancel()
-	defer time.AfterFunc(unusedGrace, l.closeUnused).Stop()
+	defer time.AfterFunc(unusedGrace, l.ln.closeUnused).Stop()
 	if err := l.srv.Shutdown(end); err != nil {
 		_ = l.srv.Close() // cuts requests that did not finish; the service repeats its webhooks
 	}

@@ -3,10 +3,12 @@ package webhooks
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // smallBody is the capacity in bytes of the buffers that are used again. One event has 200 to
@@ -14,14 +16,25 @@ import (
 const smallBody = 16 << 10
 
 // bodies reads request bodies whole, because the signature covers the whole body. The sender is not
-// verified yet. Memory is therefore allocated only for bytes that have come, and all bodies longer
-// than smallBody get at most max bytes together.
+// verified yet. Memory is therefore allocated only for bytes that have come. All bodies longer than
+// smallBody get at most max bytes together, those of one address a quarter of it, and they must come
+// at leastRate.
 type bodies struct {
 	limit int64        // bytes of one body
 	max   int64        // bytes of all long bodies together
 	used  atomic.Int64 // bytes of max that are in use
 	small sync.Pool    // of *[]byte with the capacity smallBody
+
+	mu sync.Mutex
+	of map[string]int64 // bytes of used by address
 }
+
+// leastRate is the rate in bytes per second at which a long body must come, after rateGrace. The longest
+// one that may come takes 1 s + 4 MiB / (1 MiB/s) = 5 s, half of Options.Hold.
+const (
+	leastRate = 1 << 20
+	rateGrace = time.Second
+)
 
 // body is a request body that was read. The owner calls release when nothing refers to bytes any
 // more.
@@ -29,10 +42,11 @@ type body struct {
 	bytes    []byte
 	reserved int64
 	from     *bodies
+	address  string
 }
 
 func (b *body) release() {
-	b.from.used.Add(-b.reserved)
+	b.from.reserve(b.address, -b.reserved)
 	if cap(b.bytes) == smallBody {
 		buffer := b.bytes[:0]
 		b.from.small.Put(&buffer)
@@ -40,12 +54,43 @@ func (b *body) release() {
 	b.bytes = nil
 }
 
-// read reads the whole body of r. On a rejection there is nothing to release.
-func (s *bodies) read(w http.ResponseWriter, r *http.Request) (body, Rejection) {
+// share is how many bytes of max one address gets: one long body at least.
+func (s *bodies) share() int64 { return max(s.max/4, min(s.limit+1, s.max)) }
+
+// reserve takes more bytes of max for an address, or with less than 0 gives them back.
+func (s *bodies) reserve(address string, more int64) bool {
+	if more == 0 {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if more > 0 && (s.used.Load()+more > s.max || s.of[address]+more > s.share()) {
+		return false
+	}
+	if s.of == nil {
+		s.of = map[string]int64{}
+	}
+	s.used.Add(more)
+	if s.of[address] += more; s.of[address] == 0 {
+		delete(s.of, address)
+	}
+	return true
+}
+
+// read reads the whole body of r, by received plus hold. On a rejection there is nothing to release.
+func (s *bodies) read(w http.ResponseWriter, r *http.Request, received time.Time, hold time.Duration) (body, Rejection) {
 	if r.ContentLength > s.limit {
 		return body{}, RejectedTooLarge
 	}
-	b := body{from: s}
+	// A ResponseWriter without deadlines, such as a recorder, returns an error here; the server has a
+	// ReadTimeout of its own.
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(received.Add(hold))
+	address, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		address = r.RemoteAddr
+	}
+	b := body{from: s, address: address}
 	if kept, ok := s.small.Get().(*[]byte); ok {
 		b.bytes = *kept
 	} else {
@@ -53,9 +98,13 @@ func (s *bodies) read(w http.ResponseWriter, r *http.Request) (body, Rejection) 
 	}
 	in := http.MaxBytesReader(w, r.Body, s.limit)
 	for {
-		if len(b.bytes) == cap(b.bytes) && !s.grow(&b) {
-			b.release()
-			return body{}, RejectedMemory
+		if len(b.bytes) == cap(b.bytes) {
+			if !s.grow(&b) {
+				b.release()
+				return body{}, RejectedMemory
+			}
+			full := rateGrace + time.Duration(cap(b.bytes))*time.Second/leastRate // when the new buffer must be full
+			_ = control.SetReadDeadline(received.Add(min(hold, full)))
 		}
 		n, err := in.Read(b.bytes[len(b.bytes):cap(b.bytes)])
 		b.bytes = b.bytes[:len(b.bytes)+n]
@@ -80,8 +129,7 @@ func (s *bodies) read(w http.ResponseWriter, r *http.Request) (body, Rejection) 
 func (s *bodies) grow(b *body) bool {
 	size := min(int64(cap(b.bytes))*2, s.limit+1)
 	more := size - b.reserved
-	if s.used.Add(more) > s.max {
-		s.used.Add(-more)
+	if !s.reserve(b.address, more) {
 		return false
 	}
 	b.reserved = size

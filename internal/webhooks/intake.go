@@ -79,7 +79,12 @@ func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", http.MethodPost)
 	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
 		w.Header().Set("Connection", "close") // the rest of the body is not read
+	case http.StatusUnauthorized, http.StatusUnsupportedMediaType:
+		w.Header().Set("Connection", "close") // a stranger holds no connection open
 	case http.StatusServiceUnavailable:
+		if rejection == RejectedMemory {
+			w.Header().Set("Connection", "close") // the rest of the body is not read
+		}
 		w.Header().Set("Retry-After", strconv.Itoa(int(max(i.o.RetryAfter/time.Second, 1))))
 	}
 	w.WriteHeader(rejections[n].status)
@@ -96,16 +101,12 @@ func (i *Intake) take(w http.ResponseWriter, r *http.Request, received time.Time
 	if i.closing.Load() {
 		return RejectedStopping
 	}
-	// A ResponseWriter without deadlines, such as a recorder, returns an error here; the server has a
-	// ReadTimeout of its own. The deadline is removed after the body, because the server reads on to
-	// notice that the sender leaves.
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(received.Add(i.o.Hold))
-	body, rejection := i.bodies.read(w, r)
+	body, rejection := i.bodies.read(w, r, received, i.o.Hold)
 	if rejection != "" {
 		return rejection
 	}
-	_ = control.SetReadDeadline(time.Time{})
+	// The server reads on to notice that the sender leaves.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	q, rejection := i.open(r.Header, body.bytes, received)
 	body.release()
 	if rejection != "" || q.events == 0 {
