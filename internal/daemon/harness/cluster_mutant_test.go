@@ -76,9 +76,9 @@ var (
 		},
 		shows: func(c *cluster) (found []problem) {
 			for _, n := range c.service.Stats().Connections {
-				if n.WorstSecond > n.Limit {
+				if most := c.mostIn(n.Limit); n.WorstSecond > most {
 					found = append(found, problem{"too fast",
-						fmt.Sprintf("%s: %d POSTs in one second, its limit is %d", n.Connection, n.WorstSecond, n.Limit)})
+						fmt.Sprintf("%s: %d POSTs in one second, at most %d are right", n.Connection, n.WorstSecond, most)})
 				}
 			}
 			return found

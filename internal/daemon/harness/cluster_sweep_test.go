@@ -33,7 +33,7 @@ func sweptBetween(t *testing.T, mutation string) []problem {
 	})
 	c.env = append(c.env, "CAMPAIGND_MUTANT="+mutation, "CAMPAIGND_SENDING_LEASE=60s")
 	sender, intake := c.replicas[0], c.replicas[1]
-	c.balance.addrs = []string{intake.hooks}
+	c.balance.to(intake.hooks)
 	list := []entry{{to: phoneOf(0), text: phoneOf(0) + ",A,B"}}
 	c.schedule("orders", "order_update", list, all[:1], held...)
 	defer c.killAll()

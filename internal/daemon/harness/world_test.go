@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"campaignd/internal/sandbox"
+	"campaignd/throttle/throttletest"
 )
 
 // world is a folder with a configuration, and a service that runs longer than every process.
@@ -30,6 +32,23 @@ type world struct {
 	hooks   string // address of the webhook listener
 	env     []string
 	events  atomic.Pointer[func(sandbox.Event)] // gets the events of the service; nil: none does
+	busy    func() time.Duration                // stops the watch over this process and returns how late it was at worst
+}
+
+// mostIn is the most posts that this process may count in a second of a limit. The service runs in
+// this process, and notes a request as late as the process is.
+func (w *world) mostIn(limit int) int {
+	return limit + int(math.Ceil(float64(limit)*w.busy().Seconds()))
+}
+
+// withinLimits fails the test when a second of a number exceeded its limit.
+func (w *world) withinLimits() {
+	w.t.Helper()
+	for _, n := range w.service.Stats().Connections {
+		if most := w.mostIn(n.Limit); n.WorstSecond > most {
+			w.t.Errorf("%s: %d POSTs in one second, want at most %d", n.Connection, n.WorstSecond, most)
+		}
+	}
 }
 
 // The times of a world are shorter than the defaults of 10 s, 15 s and 15 min. The lease is longer
@@ -47,7 +66,8 @@ const standard = 80
 // seconds. change may alter its options.
 func newWorld(t *testing.T, rate int, change func(*sandbox.Options)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), hooks: quietAddress(t)}
+	w := &world{t: t, dir: t.TempDir(), hooks: quietAddress(t), busy: sync.OnceValue(throttletest.Watch())}
+	t.Cleanup(func() { w.busy() })
 	o := sandbox.Demo()
 	o.Seed = *seed
 	for i := range o.Connections {
