@@ -62,6 +62,11 @@ fuzz: ## fuzz each target for FUZZTIME (10s)
 sim: ## simulate the send path under virtual time with SEEDS (300) seeds
 	go test ./campaign/sender -run TestSimulation -count=1 -seeds $(SEEDS)
 
+.PHONY: drops
+drops: ## drop files at three watchers under virtual time with SEEDS (300) seeds, and 10,000 files at once (an hour)
+	go test ./internal/drops -run TestEachDroppedFileIsTakenOnce -count=1 -seeds $(SEEDS) -timeout 2h
+	go test ./internal/drops -run TestManyFilesAtOnce -count=1 -files 10000 -timeout 1h -v
+
 .PHONY: harness
 harness: ## kill real processes with SIGKILL and compare the ledger with the sandbox's messages
 	$(FAULTS) -skip '^TestCluster' ./internal/daemon/harness

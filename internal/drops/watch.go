@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -71,8 +72,9 @@ type Watcher struct {
 	work   sync.WaitGroup
 
 	mu     sync.Mutex
-	busy   map[int64]bool     // files that this process works on
-	stated map[int64][32]byte // the report that was written last, by file
+	busy   map[int64]bool      // files that this process works on
+	again  map[int64]time.Time // when files are tried again of which another process has the job, or the ledger is away
+	stated map[int64][32]byte  // the report that was written last, by file
 }
 
 // place is where a rule looks.
@@ -95,7 +97,7 @@ type sighting struct {
 
 // New makes a Watcher.
 func New(o Options) *Watcher {
-	w := &Watcher{o: o, freed: make(chan struct{}, 1), busy: map[int64]bool{}, stated: map[int64][32]byte{}}
+	w := &Watcher{o: o, freed: make(chan struct{}, 1), busy: map[int64]bool{}, again: map[int64]time.Time{}, stated: map[int64][32]byte{}}
 	for _, r := range o.Rules {
 		w.places = append(w.places, &place{Rule: r, seen: map[string]sighting{}, waits: map[string]campaign.DropWait{}})
 	}
@@ -264,13 +266,17 @@ func (w *Watcher) lease() time.Duration {
 	return 15 * time.Second
 }
 
+// mostDue is how many due files are read at a time: more than all processes work on, so that those of
+// other processes hide none.
+const mostDue = 64
+
 // due starts what is due of the files of a bucket: a file whose process died, one that is tried again,
 // or results that are to be written.
 func (w *Watcher) due(ctx context.Context, p *place) {
 	if !w.free() {
 		return
 	}
-	files, err := w.o.Ledger.DroppedFiles(ctx, campaign.DropFilter{Bucket: p.Name, Due: time.Now(), Limit: 2 * launchesAtOnce})
+	files, err := w.o.Ledger.DroppedFiles(ctx, campaign.DropFilter{Bucket: p.Name, Due: time.Now(), Limit: mostDue})
 	if err != nil {
 		return // the engine logs a ledger that is away
 	}
@@ -290,7 +296,7 @@ func (w *Watcher) free() bool {
 func (w *Watcher) start(ctx context.Context, p *place, f campaign.DroppedFile) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.busy[f.No] || len(w.busy) >= launchesAtOnce {
+	if w.busy[f.No] || len(w.busy) >= launchesAtOnce || time.Now().Before(w.again[f.No]) {
 		return
 	}
 	w.busy[f.No] = true
@@ -302,10 +308,23 @@ func (w *Watcher) start(ctx context.Context, p *place, f campaign.DroppedFile) {
 		}
 		w.mu.Lock()
 		delete(w.busy, f.No)
+		if delete(w.again, f.No); err != nil {
+			w.rest(f.No)
+		}
 		w.mu.Unlock()
 		select {
 		case w.freed <- struct{}{}:
 		default:
 		}
 	})
+}
+
+// rest keeps a file from being tried again at once, which would ask the ledger without a pause. The
+// caller has the lock.
+func (w *Watcher) rest(no int64) {
+	now := time.Now()
+	if len(w.again) > mostDue {
+		maps.DeleteFunc(w.again, func(_ int64, at time.Time) bool { return at.Before(now) })
+	}
+	w.again[no] = now.Add(w.lease() / 3)
 }
