@@ -26,7 +26,8 @@ the service, or with suppressions.scope: company in the configuration the one cl
 		Args: noSubcommand,
 		RunE: help,
 	}
-	cmd.AddCommand(p.cmdSuppressionsAdd(), p.cmdSuppressionsRemove(), p.cmdSuppressionsImport(), p.cmdSuppressionsExport(), p.cmdSuppressionsShow())
+	cmd.AddCommand(p.cmdSuppressionsAdd(), p.cmdSuppressionsRemove(), p.cmdSuppressionsImport(),
+		p.cmdSuppressionsExport(), p.cmdSuppressionsShow())
 	return cmd
 }
 

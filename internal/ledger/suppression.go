@@ -57,7 +57,9 @@ const maxMoves = 8
 
 // Carry gives suppressions that were written to the numbers that their recipients have now. find
 // returns what moves the numbers with these keys, as what goes along; write writes it.
-func Carry(list []campaign.Suppression, find func(keys []int64) ([]campaign.Suppression, error), write func([]campaign.Suppression) error) error {
+func Carry(
+	list []campaign.Suppression, find func(keys []int64) ([]campaign.Suppression, error), write func([]campaign.Suppression) error,
+) error {
 	for range maxMoves {
 		var keys []int64
 		for _, s := range list {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"campaignd/internal/ledger"
-	"campaignd/internal/mutant"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -40,33 +39,18 @@ const (
 // greet checks each new connection: its commits must be durable, and it must lead to the ledger
 // that was opened.
 func (l *Ledger) greet(ctx context.Context, c *pgx.Conn) error {
-	var commit, fsync, pages string
-	var standby bool
-	var version int
+	var set settings
 	var here serverIdentity
-	if err := send(ctx, &conn{Conn: c},
-		rowOf([]any{&commit, &fsync, &pages, &standby, &version}, sqlSettings),
-		rowOf([]any{&here.system, &here.timeline}, sqlServer)); err != nil {
+	if err := send(ctx, &conn{Conn: c}, set.query(), rowOf([]any{&here.system, &here.timeline}, sqlServer)); err != nil {
 		return err
 	}
 	if l.readOnly {
 		return nil
 	}
-	switch {
-	case standby:
-		return errStandby
-	case version < 130000:
-		return fmt.Errorf("%w: it is PostgreSQL %d, and 13 or newer is needed", errUnsafe, version/10000)
-	case commit != "on" && commit != "remote_write" && commit != "remote_apply" && !mutant.On("asynchronous_commit"):
-		return fmt.Errorf("%w: synchronous_commit is %s, so that a crash of the server would make recipients get a message twice: "+
-			"ALTER ROLE CURRENT_USER SET synchronous_commit = on", errUnsafe, commit)
-	case fsync != "on":
-		return fmt.Errorf("%w: fsync is %s, so that a power cut would destroy the ledger: "+
-			"set fsync = on in postgresql.conf", errUnsafe, fsync)
-	case pages != "on":
-		return fmt.Errorf("%w: full_page_writes is %s, so that a power cut would tear pages of the ledger: "+
-			"set full_page_writes = on in postgresql.conf", errUnsafe, pages)
+	if err := set.unsafe(); err != nil {
+		return err
 	}
+
 	if known := l.identity.Load(); known != nil && *known != here {
 		l.identityChanged.Store(true)
 	}

@@ -199,6 +199,17 @@ func TestAPromotedStandbyIsNoticedBeforeItsFirstIntent(t *testing.T) {
 func TestUnsafeDurabilityIsRefused(t *testing.T) {
 	t.Parallel()
 	s := own(t)
+	l, err := Open(t.Context(), s.URL("postgres"), ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := l.Facts(t.Context())
+	if err != nil || f.Unsafe != nil || !strings.Contains(f.Durable, "synchronous_commit=on, fsync=on") || f.Clock.IsZero() {
+		t.Errorf("facts of a safe server: %+v (%v), want its settings and its clock", f, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ set, reset, want string }{
 		{"ALTER ROLE postgres SET synchronous_commit = off", "ALTER ROLE postgres RESET synchronous_commit",
 			"ALTER ROLE CURRENT_USER SET synchronous_commit = on"},

@@ -192,10 +192,12 @@ func (l *Ledger) SuppressedKeys(
 
 const (
 	sqlOptOuts = `SELECT count(*) FROM suppression
-		WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= $1 AND (scope = 'marketing' OR starts_with(scope, 'marketing@'))`
+		WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= $1
+			AND (scope = 'marketing' OR starts_with(scope, 'marketing@'))`
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= $1 AND d.rid < $2
 		AND d.key IN (SELECT key FROM suppression
-			WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= $3 AND (scope = 'marketing' OR starts_with(scope, 'marketing@')))
+			WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= $3
+				AND (scope = 'marketing' OR starts_with(scope, 'marketing@')))
 		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
 )
 

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"campaignd/internal/ledger"
@@ -19,6 +20,9 @@ func TestOnlyTheOwnerReadsTheLedgersFiles(t *testing.T) {
 		t.Fatalf("open: %v; want no error", err)
 	}
 	defer l.Close()
+	if f, err := l.Facts(t.Context()); err != nil || f.Unsafe != nil || !f.Clock.IsZero() || !strings.Contains(f.Durable, "synchronous=FULL") {
+		t.Errorf("facts %+v (%v); want a durable ledger without a clock of its own", f, err)
+	}
 	for _, name := range []string{path, path + "-wal", path + "-shm", path + ".lock", path + ".stamp"} {
 		info, err := os.Stat(name)
 		if err != nil {

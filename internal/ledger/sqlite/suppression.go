@@ -38,7 +38,8 @@ const (
 	sqlMoved = `INSERT INTO moved (key, dest, target, new, at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET target = excluded.target, new = excluded.new, at = excluded.at WHERE excluded.at > moved.at`
 	sqlAnyMoved = `SELECT EXISTS (SELECT 1 FROM moved)`
-	sqlCarried  = `SELECT ` + ledger.SuppressionColumns + `, m.dest, m.target, m.new, m.at FROM moved m CROSS JOIN suppression s ON s.key = m.key
+	sqlCarried  = `SELECT ` + ledger.SuppressionColumns + `, m.dest, m.target, m.new, m.at
+		FROM moved m CROSS JOIN suppression s ON s.key = m.key
 		WHERE m.key = ? AND s.at <= m.at AND s.scope <> 'unreachable'`
 )
 
@@ -199,10 +200,12 @@ func (l *Ledger) SuppressedKeys(
 
 const (
 	sqlOptOuts = `SELECT count(*) FROM suppression
-		WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= ? AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
+		WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= ?
+			AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@')`
 	sqlRunOptOuts = `SELECT count(*) FROM delivery d WHERE d.rid >= ? AND d.rid < ?
 		AND d.key IN (SELECT key FROM suppression
-			WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= ? AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@'))
+			WHERE source NOT IN ('import', 'operator') AND source NOT LIKE 'import:%' AND at >= ?
+				AND (scope = 'marketing' OR substr(scope, 1, 10) = 'marketing@'))
 		AND EXISTS (SELECT 1 FROM outcome o WHERE o.rid = d.rid AND o.state <> 7 /* skipped */)`
 )
 

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/internal/daemon"
+)
+
+func (p *program) cmdDoctor() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the service, the key, clocks, ledger, disks, Redis, webhooks and time zones",
+		Long: `Checks what campaignd depends on, beside a running serve or without one, and says how to mend what is wrong. It sends no
+message and changes nothing. To each registered webhook endpoint it posts one unsigned event, which an intake refuses.
+
+The exit code is 1 if a check failed, and 0 if there are only warnings.`,
+		Example: "  campaignd doctor\n  campaignd doctor -o json",
+		Args:    noArguments,
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		checks := daemon.Diagnose(cmd.Context(), c)
+		if err := cmd.Context().Err(); err != nil {
+			return err
+		}
+		if o.json() {
+			err = writeJSON(p.stdout, checks)
+		} else {
+			rows := make([][]string, 0, len(checks))
+			for _, c := range checks {
+				said := c.Detail
+				if c.Remedy != "" {
+					said += ": " + c.Remedy
+				}
+				rows = append(rows, []string{string(c.Health), c.Name, said})
+			}
+			err = writeTable(p.stdout, []string{"RESULT", "CHECK", "SEEN"}, rows)
+		}
+		if err == nil && slices.ContainsFunc(checks, func(c daemon.Check) bool { return c.Health == daemon.HealthFail }) {
+			return silent(exitFailed)
+		}
+		return err
+	}
+	return cmd
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"testing"
+
+	"campaignd/internal/daemon"
+)
+
+// diagnosed is the result of the doctor by check; of several with one name the last.
+func (d *desk) diagnosed(code int) map[string]daemon.Check {
+	d.t.Helper()
+	var checks []daemon.Check
+	if r := d.want(code, "doctor", "-o", "json"); json.Unmarshal([]byte(r.stdout), &checks) != nil {
+		d.t.Fatalf("doctor -o json: got %q, want a list of checks", r.stdout)
+	}
+	by := map[string]daemon.Check{}
+	for _, c := range checks {
+		by[c.Name] = c
+		if (c.Remedy == "") != (c.Health == daemon.HealthOK) {
+			d.t.Errorf("check %+v: want a remedy with each fault, and none without", c)
+		}
+	}
+	return by
+}
+
+func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	is := func(about string, got daemon.Check, want daemon.Health) {
+		t.Helper()
+		if got.Health != want {
+			t.Errorf("%s: got %+v, want %s", about, got, want)
+		}
+	}
+	well := d.diagnosed(0)
+	for _, name := range []string{"service", "key", "clock", "ledger", "redis", "time zones"} {
+		is(name+" of a well machine", well[name], daemon.HealthOK)
+	}
+	is("an endpoint that nothing serves", well["webhooks"], daemon.HealthWarn)
+	d.want(0, "suppressions", "add", "+2348031234567") // makes the ledger
+	is("a ledger", d.diagnosed(0)["durability"], daemon.HealthOK)
+	wantIn(t, "the table", d.want(0, "doctor").stdout, "ok      time zones  ")
+
+	stop := d.serving()
+	is("an endpoint that is served", d.diagnosed(0)["webhooks"], daemon.HealthOK)
+	stop()
+
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := closed.Addr().String()
+	closed.Close()
+	d.env["CAMPAIGND_REDIS"] = "redis://" + address
+	is("a Redis that is away", d.diagnosed(1)["redis"], daemon.HealthFail)
+	d.env["CAMPAIGND_REDIS"] = ""
+	key := d.env["CAMPAIGND_SERVICE_API_KEY"]
+	d.env["CAMPAIGND_SERVICE_API_KEY"] = "another-key-of-nobody"
+	is("a wrong key", d.diagnosed(1)["key"], daemon.HealthFail)
+	d.env["CAMPAIGND_SERVICE_API_KEY"] = key
+	d.env["CAMPAIGND_NUMBERS"] = "{conn_of_another: {rate: 80}}"
+	is("a connection beyond the key", d.diagnosed(0)["key"], daemon.HealthWarn)
+	delete(d.env, "CAMPAIGND_NUMBERS")
+	d.env["CAMPAIGND_SERVICE_BASE_URL"] = "http://" + address
+	is("a service that is away", d.diagnosed(1)["service"], daemon.HealthFail)
+	d.write("campaignd.db", "this is no database, whatever its name says")
+	is("a file that is no ledger", d.diagnosed(1)["ledger"], daemon.HealthFail)
+}

@@ -1,0 +1,17 @@
+//go:build linux || darwin
+
+package daemon
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// freeSpace is how many bytes this user may still write in a folder.
+func freeSpace(folder string) (uint64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(folder, &s); err != nil {
+		return 0, &fs.PathError{Op: "statfs", Path: folder, Err: err}
+	}
+	return s.Bavail * uint64(s.Bsize), nil //nolint:gosec // a block has a positive size
+}

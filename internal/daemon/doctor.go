@@ -1,0 +1,216 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"campaignd/internal/ledger"
+	"campaignd/internal/messaging"
+)
+
+// Health is the result of one check of the doctor.
+type Health string
+
+// The results.
+const (
+	HealthOK   Health = "ok"
+	HealthWarn Health = "warn" // it works, and may not for long
+	HealthFail Health = "fail" // sending or receiving does not work
+)
+
+// Check is one thing that the doctor looked at.
+type Check struct {
+	Name   string `json:"check"`
+	Health Health `json:"result"`
+	// Detail is what was seen, in one line without a secret.
+	Detail string `json:"detail"`
+	// Remedy is what to do; "" with HealthOK.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+func good(name, format string, a ...any) Check {
+	return Check{Name: name, Health: HealthOK, Detail: fmt.Sprintf(format, a...)}
+}
+
+func warn(name, remedy, format string, a ...any) Check {
+	return Check{name, HealthWarn, fmt.Sprintf(format, a...), remedy}
+}
+
+func fail(name, remedy string, err error) Check {
+	return Check{name, HealthFail, messaging.Scrub(err.Error(), 300), remedy}
+}
+
+// doctorWait bounds each check: the longest time that a person waits for one answer.
+const doctorWait = 10 * time.Second
+
+// Diagnose checks what campaignd depends on, without changing anything or sending a message: the
+// service and its key, clocks, the ledger, disks, Redis, the webhook endpoint and the time zones.
+// The checks run at once; their order is always the same.
+func Diagnose(ctx context.Context, cfg *Config) []Check {
+	all := [...]func(context.Context, *Config) []Check{
+		checkService, checkLedger, checkDisks, checkRedis, checkEndpoint, checkZones,
+	}
+	var found [len(all)][]Check
+	var wait sync.WaitGroup
+	for i, check := range all {
+		wait.Go(func() {
+			within, cancel := context.WithTimeout(ctx, doctorWait)
+			defer cancel()
+			found[i] = check(within, cfg)
+		})
+	}
+	wait.Wait()
+	var checks []Check
+	for _, f := range found {
+		checks = append(checks, f...)
+	}
+	return checks
+}
+
+// watcher notes how far the service's clock is from ours, by the Date of its answers (RFC 9110,
+// section 6.6.1).
+type watcher struct {
+	next http.RoundTripper
+	mu   sync.Mutex
+	skew time.Duration
+	seen bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *watcher) RoundTrip(req *http.Request) (*http.Response, error) {
+	asked := time.Now()
+	resp, err := w.next.RoundTrip(req)
+	if err != nil {
+		return resp, err
+	}
+	now := time.Now()
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		w.mu.Lock()
+		w.skew, w.seen = skewOf(at.Add(500*time.Millisecond), asked, now), true // it is cut to the second
+		w.mu.Unlock()
+	}
+	return resp, nil
+}
+
+// direct returns a transport without a proxy, as messages have none.
+func direct() *http.Transport { return &http.Transport{TLSHandshakeTimeout: doctorWait} }
+
+// skewOf is how far our clock is ahead of another one that was read between asked and now.
+func skewOf(at, asked, now time.Time) time.Duration {
+	return asked.Add(now.Sub(asked) / 2).Sub(at).Round(100 * time.Millisecond)
+}
+
+// checkService lists the connections and the webhooks that the key can reach.
+func checkService(ctx context.Context, cfg *Config) []Check {
+	const name = "service"
+	if err := cfg.CanSend(); err != nil && cfg.Role != RoleIntake {
+		return []Check{fail("configuration", "change the configuration", err)}
+	}
+	if cfg.Service.APIKey.IsZero() {
+		return []Check{good(name, "an intake without a key asks the service for nothing")}
+	}
+	transport := direct()
+	defer transport.CloseIdleConnections()
+	clock := &watcher{next: transport}
+	client, err := messaging.New(messaging.Options{
+		BaseURL: cfg.Service.BaseURL, APIKey: cfg.Service.APIKey, Timeout: time.Duration(cfg.Service.Timeout),
+		AllowHTTP: cfg.Service.AllowHTTP, UserAgent: cfg.Service.UserAgent, Assumed: cfg.Service.assumed(), Transport: clock,
+	})
+	if err != nil {
+		return []Check{fail(name, "change service in the configuration", err)}
+	}
+	defer client.Close()
+	began := time.Now()
+	connections, err := client.Connections(ctx)
+	took := time.Since(began).Round(time.Millisecond)
+	checks := []Check{}
+	var e *messaging.Error
+	switch {
+	case errors.As(err, &e) && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden):
+		checks = append(checks, good(name, "%s answered in %s", cfg.Service.BaseURL, took),
+			fail("key", "check service.api_key, and its scope at the service", err))
+	case err != nil:
+		return []Check{fail(name, "check service.base_url, DNS and the firewall", err)}
+	default:
+		checks = append(checks, good(name, "%s answered in %s", cfg.Service.BaseURL, took), keyScope(cfg, connections))
+	}
+	if !clock.seen {
+		return checks
+	}
+	return append(checks, clockCheck("clock", "the service's", clock.skew))
+}
+
+// keyScope compares the connections that the key reaches with those of the configuration.
+func keyScope(cfg *Config, connections []messaging.Connection) Check {
+	reached, companies := map[string]bool{}, map[string]bool{}
+	for _, c := range connections {
+		reached[c.ID], companies[c.CompanyID] = true, true
+	}
+	var missing []string
+	for id := range cfg.Numbers {
+		if !reached[id] {
+			missing = append(missing, id)
+		}
+	}
+	switch {
+	case len(connections) == 0:
+		return warn("key", "connect a number at the service, or use a key of the right client", "it reaches no connection")
+	case len(missing) > 0:
+		return warn("key", "use a key of the client that has them, or take them out of numbers",
+			"it does not reach %s of the configuration", strings.Join(sorted(missing), ", "))
+	}
+	return good("key", "it reaches %d connections of %d clients", len(connections), len(companies))
+}
+
+// clockCheck judges how far our clock is from another. Signed webhooks allow 5 minutes.
+func clockCheck(name, whose string, skew time.Duration) Check {
+	const remedy = "synchronise the clock of this machine (NTP)"
+	detail := fmt.Sprintf("%s from %s", skew.Abs(), whose)
+	switch {
+	case skew.Abs() >= time.Minute:
+		return Check{name, HealthFail, detail, remedy}
+	case skew.Abs() >= 2*time.Second:
+		return Check{name, HealthWarn, detail, remedy}
+	}
+	return Check{Name: name, Health: HealthOK, Detail: detail}
+}
+
+// checkLedger reads the ledger and the settings that its durability rests on.
+func checkLedger(ctx context.Context, cfg *Config) []Check {
+	const name = "ledger"
+	if cfg.NoLedger() {
+		return []Check{good(name, "there is none yet; the first run makes it")}
+	}
+	l, err := ReadLedger(ctx, cfg, nil)
+	if err != nil {
+		return []Check{fail(name, "check ledger in the configuration, and that its server runs", err)}
+	}
+	defer l.Close()
+	asked := time.Now()
+	teller, ok := l.(interface {
+		Facts(ctx context.Context) (ledger.Facts, error)
+	})
+	if !ok {
+		return nil
+	}
+	f, err := teller.Facts(ctx)
+	now := time.Now()
+	if err != nil {
+		return []Check{fail(name, "check that its server runs", err)}
+	}
+	checks := []Check{good(name, "%s can be read", ledger.Redact(cfg.Ledger))}
+	if f.Unsafe != nil {
+		checks = append(checks, Check{"durability", HealthFail, f.Unsafe.Error(), "change that setting; nothing is sent before"})
+	} else {
+		checks = append(checks, good("durability", "%s", f.Durable))
+	}
+	if !f.Clock.IsZero() {
+		checks = append(checks, clockCheck("ledger clock", "the database server's", skewOf(f.Clock, asked, now)))
+	}
+	return checks
+}

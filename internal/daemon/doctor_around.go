@@ -1,0 +1,157 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/internal/messaging"
+	"campaignd/throttle"
+)
+
+func sorted(s []string) []string {
+	slices.Sort(s)
+	return s
+}
+
+// Bounds of free space. A message takes some 700 bytes of the ledger, so 1 GiB is a million and more.
+const (
+	diskWarn = 1 << 30
+	diskFail = 64 << 20
+)
+
+// checkDisks looks at the free space of the folders that campaignd writes to.
+func checkDisks(_ context.Context, cfg *Config) (checks []Check) {
+	folders := map[string]bool{}
+	if file := cfg.LedgerFile(); file != "" {
+		folders[filepath.Dir(file)] = true
+	}
+	if cfg.DataDir != "" {
+		folders[cfg.DataDir] = true
+	}
+	var names []string
+	for f := range folders {
+		names = append(names, f)
+	}
+	for _, f := range sorted(names) {
+		free, err := freeSpace(f)
+		const name, remedy = "disk", "make room, or move ledger and data_dir to a larger disk"
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+		case err != nil:
+			checks = append(checks, fail(name, "create the folder, or correct ledger and data_dir", err))
+		default:
+			text := fmt.Sprintf("%d MiB are free in %s", free>>20, f)
+			switch {
+			case free < diskFail:
+				checks = append(checks, Check{name, HealthFail, text, remedy})
+			case free < diskWarn:
+				checks = append(checks, Check{name, HealthWarn, text, remedy})
+			default:
+				checks = append(checks, good(name, "%s", text))
+			}
+		}
+	}
+	return checks
+}
+
+// checkRedis asks for the policy and the persistence of the shared limits. A lost limit is safe, and
+// costs a moment of silence (docs/limits.md#the-script).
+func checkRedis(ctx context.Context, cfg *Config) []Check {
+	const name = "redis"
+	if cfg.Redis == "" {
+		return []Check{good(name, "none: the limits are kept in the one process that sends")}
+	}
+	r, err := throttle.NewRedis(ctx, cfg.Redis, throttle.Options{})
+	if err != nil {
+		return []Check{fail(name, "check redis in the configuration, and that it runs", err)}
+	}
+	defer r.Close()
+	f, err := r.Facts(ctx)
+	switch {
+	case err != nil:
+		return []Check{fail(name, "check redis in the configuration, and that it runs", err)}
+	case f.Policy != "" && f.Policy != "noeviction":
+		return []Check{warn(name, "set maxmemory-policy noeviction",
+			"version %s with maxmemory-policy %s may evict limits: each time a number is silent for 400 ms", f.Version, f.Policy)}
+	case !f.Persistent:
+		return []Check{good(name, "version %s keeps nothing over a restart, which costs a moment of silence and no message twice", f.Version)}
+	}
+	return []Check{good(name, "version %s, append-only file, maxmemory-policy %s", f.Version, f.Policy)}
+}
+
+// checkEndpoint asks the service where it sends events, and posts nothing signed there: an intake
+// answers 401. From here it cannot be known whether the service reaches the endpoint, too.
+func checkEndpoint(ctx context.Context, cfg *Config) []Check {
+	const name = "webhooks"
+	if cfg.Role == RoleSender {
+		return []Check{good(name, "role: sender takes none")}
+	}
+	if err := cfg.CanReceive(); err != nil {
+		return []Check{{name, HealthWarn, err.Error(), "without webhooks no message is ever known as delivered"}}
+	}
+	if cfg.Service.APIKey.IsZero() {
+		return nil
+	}
+	client, err := NewClient(cfg)
+	if err != nil {
+		return nil // checkService tells it
+	}
+	defer client.Close()
+	registered, err := client.Webhooks(ctx)
+	if err != nil {
+		return []Check{warn(name, "register the endpoint at the service, and see that its events come",
+			"the service does not list its endpoints: %s", messaging.Scrub(err.Error(), 200))}
+	}
+	var checks []Check
+	for _, w := range registered {
+		checks = append(checks, reach(ctx, name, w.URL))
+	}
+	if len(checks) == 0 {
+		checks = append(checks, warn(name, "register the public address of listen.public with the path webhooks.path",
+			"no endpoint is registered at the service"))
+	}
+	return checks
+}
+
+// reach posts an unsigned event to an endpoint.
+func reach(ctx context.Context, name, url string) Check {
+	const remedy = "start serve, and check DNS, certificate and proxy in front of listen.public"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("{}"))
+	if err != nil {
+		return fail(name, "register an https address", err)
+	}
+	client := http.Client{Transport: direct(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil { // perhaps nothing serves yet, or only the outside reaches it
+		return warn(name, remedy, "%s", messaging.Scrub(err.Error(), 300))
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, 4096)
+	if resp.StatusCode != http.StatusUnauthorized {
+		return Check{name, HealthFail, fmt.Sprintf("%s answers %s to an unsigned event; want 401", url, resp.Status), remedy}
+	}
+	return good(name, "%s refuses unsigned events, seen from this machine; the service may see another network", url)
+}
+
+// checkZones loads zones that changed lately, and the configured one. Europe/Kyiv is of the release
+// 2022b, America/Coyhaique of 2025b (https://data.iana.org/time-zones/tzdb/NEWS).
+func checkZones(_ context.Context, cfg *Config) []Check {
+	const name, remedy = "time zones", "install tzdata, or unset ZONEINFO"
+	for _, zone := range []string{"UTC", "Africa/Lagos", "Europe/Kyiv", cfg.Plan.Resets.Timezone} {
+		if _, err := time.LoadLocation(zone); err != nil {
+			return []Check{fail(name, remedy, err)}
+		}
+	}
+	if _, err := time.LoadLocation("America/Coyhaique"); err != nil {
+		return []Check{warn(name, remedy, "the zone data is older than release 2025b")}
+	}
+	return []Check{good(name, "the zone data is of release 2025b or newer")}
+}

@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"campaignd/internal/ledger"
+	"campaignd/internal/mutant"
+)
+
+// settings are those of a session on which the durability of its commits rests.
+type settings struct {
+	commit, fsync, pages string
+	standby              bool
+	version              int
+}
+
+func (s *settings) query() *query {
+	return rowOf([]any{&s.commit, &s.fsync, &s.pages, &s.standby, &s.version}, sqlSettings)
+}
+
+// unsafe is what can lose a commit, and its remedy.
+func (s *settings) unsafe() error {
+	switch {
+	case s.standby:
+		return errStandby
+	case s.version < 130000:
+		return fmt.Errorf("%w: it is PostgreSQL %d, and 13 or newer is needed", errUnsafe, s.version/10000)
+	case s.commit != "on" && s.commit != "remote_write" && s.commit != "remote_apply" && !mutant.On("asynchronous_commit"):
+		return fmt.Errorf("%w: synchronous_commit is %s, so that a crash of the server would make recipients get a message twice: "+
+			"ALTER ROLE CURRENT_USER SET synchronous_commit = on", errUnsafe, s.commit)
+	case s.fsync != "on":
+		return fmt.Errorf("%w: fsync is %s, so that a power cut would destroy the ledger: "+
+			"set fsync = on in postgresql.conf", errUnsafe, s.fsync)
+	case s.pages != "on":
+		return fmt.Errorf("%w: full_page_writes is %s, so that a power cut would tear pages of the ledger: "+
+			"set full_page_writes = on in postgresql.conf", errUnsafe, s.pages)
+	}
+	return nil
+}
+
+const sqlFacts = `SELECT current_setting('synchronous_standby_names'), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
+
+// Facts reads the settings of the server, also of a ledger that is open for reading only.
+func (l *Ledger) Facts(ctx context.Context) (f ledger.Facts, err error) {
+	var set settings
+	var standbys string
+	var micros int64
+	if err := l.read(ctx, l.reports, set.query(), rowOf([]any{&standbys, &micros}, sqlFacts)); err != nil {
+		return f, err
+	}
+	f.Unsafe, f.Clock = set.unsafe(), time.UnixMicro(micros)
+	f.Durable = fmt.Sprintf("PostgreSQL %d with synchronous_commit=%s, fsync=%s, full_page_writes=%s", set.version/10000, set.commit,
+		set.fsync, set.pages)
+	if standbys == "" {
+		f.Durable += ", without a synchronous standby: a failover is followed by a quarantine"
+	}
+	return f, nil
+}
