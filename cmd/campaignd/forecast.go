@@ -24,6 +24,8 @@ type forecast struct {
 	Note string `json:"note,omitempty"`
 	// Assumed are the connections whose throughput nobody told.
 	Assumed []string `json:"assumed,omitempty"`
+	// Unread are unfinished runs that this version cannot read: they are left out.
+	Unread []string `json:"unread,omitempty"`
 }
 
 func (p *program) cmdForecast() *cobra.Command {
@@ -129,7 +131,7 @@ func (p *program) forecastRun(ctx context.Context, id string) (f forecast, err e
 		if err != nil {
 			return err
 		}
-		f.Forecast, f.Assumed = o.Forecast(i), o.Assumed
+		f.Forecast, f.Assumed, f.Unread = o.Forecast(i), o.Assumed, o.Unread
 		switch {
 		case run.State == campaign.WaitingApproval:
 			f.Note = "as if it were approved now"
@@ -162,6 +164,9 @@ func (p *program) writeForecast(f forecast) error {
 	}
 	if f.Note != "" {
 		fmt.Fprintf(w, "%s\n", f.Note)
+	}
+	if len(f.Unread) > 0 {
+		fmt.Fprintf(w, "left out, because this version cannot read them: %s\n", strings.Join(f.Unread, ", "))
 	}
 	if f.Unsent > 0 {
 		fmt.Fprintf(w, "not sent: %s, because of not_after or max_messages\n", spelling.Count(f.Unsent, "row", "rows"))

@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/internal/daemon"
 )
 
 // limitsFacts are the limits of a run for scripts.
@@ -64,7 +66,7 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 		if c == (campaign.LimitChange{}) {
 			access = toRead
 		}
-		return p.withRun(cmd.Context(), access, args[0], func(l campaign.Ledger, r campaign.Run) error {
+		return p.withRunOf(cmd.Context(), access, args[0], func(l campaign.Ledger, cfg *daemon.Config, r campaign.Run) error {
 			d, err := campaign.ParseStored(r.ID(), r.Definition)
 			if err != nil {
 				return err
@@ -76,6 +78,9 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 					return err
 				}
 				r, sentence = after.Run, after.Sentence
+				if missed, err := daemon.DeadlineMissed(cmd.Context(), cfg, l, r, time.Now()); err == nil && missed != "" { // the change is made
+					fmt.Fprintf(p.stderr, "warning: %s; `campaignd forecast %s` says what would help\n", missed, r.ID())
+				}
 			}
 			if o.json() {
 				return writeJSON(p.stdout, limitsFacts{r.ID(), r.LimitsNow(d)})

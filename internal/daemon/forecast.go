@@ -17,6 +17,8 @@ type Outlook struct {
 	plan.Situation
 	// Assumed are the connections whose throughput nobody told: forecasts take that of a STANDARD number.
 	Assumed []string `json:"assumed,omitempty"`
+	// Unread are runs that this version cannot read: a forecast leaves them out.
+	Unread []string `json:"unread,omitempty"`
 
 	directory *directory
 	quotas    *quotas
@@ -77,9 +79,13 @@ func (o *Outlook) ask(ctx context.Context, cfg *Config) {
 }
 
 // addStored adds a run of the ledger. A run that its operator paused, or whose list is not imported,
-// competes with nobody.
+// competes with nobody, and neither does one that this version cannot read: it does not send it.
 func (o *Outlook) addStored(ctx context.Context, l campaign.Ledger, run campaign.Run) error {
 	if run.State != campaign.Ready && run.State != campaign.Running || run.Wanted != campaign.WantRun {
+		return nil
+	}
+	if _, err := campaign.ParseStored(run.ID(), run.Definition); err != nil {
+		o.Unread = append(o.Unread, run.ID())
 		return nil
 	}
 	_, err := o.AddRun(ctx, l, run)
@@ -104,8 +110,39 @@ func (o *Outlook) AddRun(ctx context.Context, l campaign.Ledger, run campaign.Ru
 	if err != nil {
 		return 0, err
 	}
+	if err := returned(ctx, l, def, run, &r); err != nil {
+		return 0, err
+	}
 	o.hold(&r, run)
 	return o.Add(ctx, r)
+}
+
+// returned adds the rows below the marks that are queued again: a hold sent them back, or they are
+// tried once more.
+func returned(ctx context.Context, l campaign.Ledger, def *campaign.Definition, run campaign.Run, r *plan.Run) error {
+	tallies, _, err := l.Tallies(ctx, run.No)
+	if err != nil {
+		return fmt.Errorf("count %s: %w", run.ID(), err)
+	}
+	var again int64
+	for _, t := range tallies {
+		if t.Status == campaign.Queued {
+			again += t.N
+		}
+	}
+	for _, g := range r.Groups {
+		again -= g.Remaining
+	}
+	if again <= 0 {
+		return nil
+	}
+	zones, err := plan.ZonesOf(def, "")
+	if err != nil {
+		return err
+	}
+	r.Done = max(r.Done-again, 0)
+	r.Groups = append([]plan.Group{{Remaining: again, Zones: zones}}, r.Groups...)
+	return nil
 }
 
 // hold notes until when the run is held on every connection.

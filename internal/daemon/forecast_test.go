@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,5 +66,54 @@ func TestAForecastKnowsThePlacesThatAreTaken(t *testing.T) {
 	// 10 now, and 30 on each of three days: the last of them needs places of the third.
 	if days := f.Finish.Sub(now).Hours() / 24; math.Abs(days-3) > 0.01 {
 		t.Errorf("done after %.3f days, want 3", days)
+	}
+}
+
+// A run that cannot be read is left out of the forecasts of others. Rows that a hold sent back are
+// among those that are left.
+func TestAForecastCountsRowsThatCameBack(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "f.db"), ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	odd, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "odd", ListHash: "odd", Definition: []byte("later: 1"), Wanted: campaign.WantRun})
+	if err == nil {
+		err = l.FinishImport(t.Context(), odd.No, 0, campaign.Ready)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultConfig()
+	cfg.Numbers = map[string]Number{"conn_1": {Rate: 1}}
+	run := stored(t, l, "sent", 100)
+	lease := ledgertest.ClaimAll(t, l, run.No)[0]
+	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", To: 60}})
+	if err != nil || g[0].To != 60 {
+		t.Fatalf("intent: %+v, %v; want 60 rows", g, err)
+	}
+	if err := l.Release(t.Context(), lease, []int64{0, 1, 2, 3, 4}); err != nil {
+		t.Fatal(err)
+	}
+	o, err := NewOutlook(t.Context(), l, cfg, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := o.AddRun(t.Context(), l, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := o.Forecast(i); f.Messages != 45 || fmt.Sprint(o.Unread) != "["+odd.ID()+"]" {
+		t.Errorf("%d messages are left beside the unread runs %v, want 45 and [%s]", f.Messages, o.Unread, odd.ID())
+	}
+	for deadline, want := range map[time.Duration]string{time.Hour: "", time.Second: "1s after the launch cannot be met"} {
+		d := campaign.Duration(deadline)
+		changed, err := campaign.ChangeLimits(t.Context(), l, run, campaign.LimitChange{Deadline: &d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := DeadlineMissed(t.Context(), cfg, l, changed.Run, time.Now()); err != nil || !strings.HasPrefix(got, want) || got != "" && want == "" {
+			t.Errorf("with a deadline of %s: %q, %v; want %q", deadline, got, err, want)
+		}
 	}
 }
