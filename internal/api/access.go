@@ -2,6 +2,8 @@ package api
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -13,13 +15,31 @@ import (
 type Access struct {
 	URL string `json:"url"` // scheme, host and port
 	Key string `json:"key"`
+	// Pin is the SHA-256 of the certificate of an https URL, in hex.
+	Pin string `json:"pin,omitempty"`
 }
 
 // NewAccess draws a key.
 func NewAccess(url string) Access {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
-	return Access{url, hex.EncodeToString(key)}
+	return Access{URL: url, Key: hex.EncodeToString(key)}
+}
+
+// tls returns the settings of a connection to the process. Its certificate is known by its pin, because it
+// has the name that strangers call the machine.
+func (a Access) tls() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection compares the certificate itself
+		VerifyConnection: func(s tls.ConnectionState) error {
+			sum := sha256.Sum256(s.PeerCertificates[0].Raw)
+			if hex.EncodeToString(sum[:]) != a.Pin {
+				return errors.New("the certificate is not that of the process; if it was renewed just now, try again")
+			}
+			return nil
+		},
+	}
 }
 
 // Write writes the file at path, readable by its owner alone, in one step.

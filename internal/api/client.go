@@ -53,6 +53,7 @@ func (a Access) Launch(ctx context.Context, r Request) (out Launched, err error)
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{ // no proxy: the process is on this machine
 			DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, ExpectContinueTimeout: 5 * time.Second, DisableKeepAlives: true,
+			TLSClientConfig: a.tls(),
 		},
 	}
 	res, err := client.Do(req)

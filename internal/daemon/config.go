@@ -70,6 +70,18 @@ type Listen struct {
 	Public string `yaml:"public" json:"public"`
 	// Metrics, health and readiness; keep it inside.
 	Admin string `yaml:"admin" json:"admin"`
+	// The certificate of the public listener. Without it, it speaks plain HTTP, for a proxy that has one.
+	PublicTLS TLS `yaml:"public_tls,omitempty" json:"public_tls,omitzero"`
+	// The certificate of the admin listener.
+	AdminTLS TLS `yaml:"admin_tls,omitempty" json:"admin_tls,omitzero"`
+}
+
+// TLS names the files of a certificate. They are read again within a second of a change.
+type TLS struct {
+	// PEM file of the certificate and those that signed it.
+	Certificate string `yaml:"certificate" json:"certificate"`
+	// PEM file of its private key.
+	Key string `yaml:"key" json:"key"`
 }
 
 // Service holds the address and the key of the messaging service.

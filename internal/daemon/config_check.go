@@ -28,6 +28,8 @@ func (c *Config) Validate() error {
 		c.checkUnsupported(),
 		address("listen.public", c.Listen.Public),
 		address("listen.admin", c.Listen.Admin),
+		c.Listen.PublicTLS.check("listen.public_tls"),
+		c.Listen.AdminTLS.check("listen.admin_tls"),
 		c.checkLedger(),
 		c.checkRedis(),
 		oneOf("role", string(c.Role), string(RoleAll), string(RoleIntake), string(RoleSender)),
@@ -327,6 +329,13 @@ func (s *Sending) check(request time.Duration) error {
 	if least := request + request/5; time.Duration(s.Lease) <= least {
 		return fmt.Errorf("sending.lease: %s is too short for service.timeout %s; give more than %s",
 			s.Lease, campaign.Duration(request), campaign.Duration(least))
+	}
+	return nil
+}
+
+func (t TLS) check(key string) error {
+	if (t.Certificate == "") != (t.Key == "") {
+		return fmt.Errorf("%s: one of certificate and key is missing; name both files, or none for plain HTTP", key)
 	}
 	return nil
 }

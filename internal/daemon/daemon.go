@@ -182,7 +182,7 @@ func (d *Daemon) openIntake(ctx context.Context) error {
 	if d.public, err = bind(ctx, "listen.public", d.cfg.Listen.Public, public(d.cfg.Webhooks.Path, d.intake)); err != nil {
 		return err
 	}
-	return nil
+	return d.public.secure(d.cfg.Listen.PublicTLS, d.log)
 }
 
 // PublicURL returns the address at which webhooks are taken, and "" when none are taken.

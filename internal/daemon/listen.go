@@ -15,6 +15,8 @@ type listener struct {
 	name string
 	ln   *crowd
 	srv  *http.Server
+
+	certificate *certificate // nil: plain HTTP
 }
 
 // bind listens on addr and serves h there once serve is called. The error names the setting and the
@@ -43,7 +45,12 @@ func bind(ctx context.Context, setting, addr string, h http.Handler) (*listener,
 const unusedGrace = 200 * time.Millisecond
 
 // url returns the listener's address as a client on this machine reaches it.
-func (l *listener) url() string { return "http://" + reachable(l.ln.Addr()) }
+func (l *listener) url() string {
+	if l.certificate != nil {
+		return "https://" + reachable(l.ln.Addr())
+	}
+	return "http://" + reachable(l.ln.Addr())
+}
 
 // reachable turns a wildcard address into a loopback one.
 func reachable(a net.Addr) string {
@@ -57,7 +64,13 @@ func reachable(a net.Addr) string {
 // serve answers until ctx ends, then lets running requests finish within budget.
 func (l *listener) serve(ctx context.Context, budget time.Duration) error {
 	served := make(chan error, 1)
-	go func() { served <- l.srv.Serve(l.ln) }()
+	go func() {
+		if l.certificate != nil {
+			served <- l.srv.ServeTLS(l.ln, "", "")
+			return
+		}
+		served <- l.srv.Serve(l.ln)
+	}()
 	select {
 	case err := <-served:
 		return fmt.Errorf("%s: %w", l.name, err)

@@ -36,8 +36,19 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	if d.admin, err = bind(ctx, "listen.admin", d.cfg.Listen.Admin, admin(d.metrics(engine, holds), operators, d.ready)); err != nil {
 		return err
 	}
+	if err := d.admin.secure(d.cfg.Listen.AdminTLS, d.log); err != nil {
+		return err
+	}
 	if operators != nil {
-		access.URL = d.admin.url()
+		access.URL, access.Pin = d.admin.url(), d.admin.certificate.pin()
+		if c := d.admin.certificate; c != nil {
+			c.renewed = func() {
+				access.Pin = c.pin()
+				if err := access.Write(d.cfg.accessFile()); err != nil {
+					d.log.Warn("`campaignd launch` cannot reach this process until it starts again", "err", err)
+				}
+			}
+		}
 		if err := access.Write(d.cfg.accessFile()); err != nil {
 			return err
 		}
