@@ -44,7 +44,7 @@ func generate(url string, length time.Duration) {
 	}
 	var wg sync.WaitGroup
 	body := []byte(`{"type":"message.status","connectionId":"conn_1","data":{"messageId":"wamid.forged","status":"read"}}`)
-	for range 32 { // small posts, as many as there can be
+	for range 512 { // small posts, as many as there can be
 		wg.Go(func() {
 			for c := client(); time.Now().Before(end); offered.Add(1) {
 				req, _ := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))

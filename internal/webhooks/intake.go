@@ -26,6 +26,8 @@ type Intake struct {
 	trusted atomic.Bool   // a signature was right, or the log has said that none is
 	stopped chan struct{} // closed when Run has returned: no commit follows
 
+	strangers strangers
+
 	accounts accounts
 	breakers breakers
 	counters counters
@@ -74,6 +76,9 @@ func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	n := rejection.index()
 	i.counters.rejected[n].Add(1)
+	if rejection == RejectedSignature {
+		i.strangers.wait(r.Context(), received)
+	}
 	switch status := rejections[n].status; status {
 	case http.StatusMethodNotAllowed:
 		w.Header().Set("Allow", http.MethodPost)

@@ -94,6 +94,39 @@ func TestAWrongSignatureClosesTheConnection(t *testing.T) {
 	}
 }
 
+// Wrong signatures are answered at once while they are few, and late while they are many.
+func TestManyWrongSignaturesAreAnsweredLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s strangers
+		began := time.Now()
+		for range strangersFree {
+			s.wait(t.Context(), began)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the first %d: got %v, want no wait", strangersFree, took)
+		}
+		s.wait(t.Context(), began)
+		if took := time.Since(began); took != strangersWait {
+			t.Errorf("one more: got %v, want %v", took, strangersWait)
+		}
+		s.waiting.Store(strangersMost)
+		s.wait(t.Context(), began)
+		if took := time.Since(began); took != strangersWait || s.waiting.Load() != strangersMost {
+			t.Errorf("with %d waiting: got %v more and %d waiting, want none and as many", strangersMost, took-strangersWait, s.waiting.Load())
+		}
+		s.waiting.Store(0)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if s.wait(ctx, began); time.Since(began) != strangersWait {
+			t.Errorf("a stranger that left: got %v more, want none", time.Since(began)-strangersWait)
+		}
+		s.wait(t.Context(), began.Add(time.Second))
+		if took := time.Since(began); took != strangersWait {
+			t.Errorf("in the next second: got %v more, want none", took-strangersWait)
+		}
+	})
+}
+
 // Of 10,000 events in one second, in order and in the reverse order, each is stored before its answer.
 func TestTenThousandEventsAreAllDurable(t *testing.T) {
 	for _, backwards := range []bool{false, true} {
