@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
@@ -50,6 +51,9 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("got\n%s\nwant 19 accepted within 20 s", page)
 		}
+	}
+	if problems, err := promlint.New(strings.NewReader(page)).Lint(); err != nil || len(problems) > 0 {
+		t.Errorf("names, help and units of the metrics: got %+v (%v), want no complaint of promtool", problems, err)
 	}
 	for _, want := range []string{
 		`posts_total{connection="conn_1"} 19`, `runs{state="paused"} 0`, `skipped_total{connection="conn_1"} 1`,

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/internal/daemon"
+)
+
+func (p *program) cmdBackup() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write a copy of an SQLite ledger to a new file, also while messages are sent",
+		Long: `Writes the ledger as it is at one moment to a new file, which only you may read: it holds phone numbers. A copy made by
+other means while messages are sent may be damaged. What is sent after the moment is not in the copy, so a restored copy must be
+quarantined before anything is sent from it: campaignd ledger quarantine. A PostgreSQL ledger is backed up by its own tools.`,
+		Example: "  campaignd backup campaignd-backup.db",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return fmt.Errorf("want one FILE; for example `%s campaignd-backup.db`", cmd.CommandPath())
+			}
+			return nil
+		},
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		if err := c.CanBackUp(); err != nil {
+			return invalid(err)
+		}
+		if err := ledgerExists(c); err != nil {
+			return err
+		}
+		err = daemon.Backup(cmd.Context(), c, args[0], p.log(c, true))
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			return invalid(fmt.Errorf("%s exists; name another file", args[0]))
+		case errors.Is(err, fs.ErrNotExist):
+			return invalid(fmt.Errorf("%w; name a file in a folder that exists", err))
+		case err != nil:
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s is a copy of %s\n", printable(args[0]), printable(c.LedgerFile()))
+		return err
+	}
+	return cmd
+}

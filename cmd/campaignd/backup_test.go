@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"testing"
+)
+
+// The copy is made beside serve, and is quarantined before anything is sent from it.
+func TestABackupIsRestoredThroughTheQuarantine(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.says(2, "", "campaignd: there is no ledger "+d.path("campaignd.db")+": nothing has run here yet; "+
+		"go to its folder, or name it with --config or CAMPAIGND_LEDGER\n", "backup", d.path("b.db"))
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	want := d.want(0, "report", "latest", "-o", "csv").stdout
+	stop := d.serving()
+	file := d.path("b.db")
+	d.says(0, file+" is a copy of "+d.path("campaignd.db")+"\n", "", "backup", file)
+	stop()
+	d.says(2, "", "campaignd: "+file+" exists; name another file\n", "backup", file)
+	d.oneLineOf(2, []string{"name a file in a folder that exists"}, "backup", d.path("none/b.db"))
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the copy: got mode %v (%v), want 0600", info.Mode(), err)
+	}
+	for _, side := range []string{"", "-wal", "-shm", ".stamp"} {
+		if err := os.Remove(d.path("campaignd.db" + side)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(file, d.path("campaignd.db")); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.want(0, "report", "latest", "-o", "csv").stdout; got != want {
+		t.Errorf("the report of the copy: got\n%s\nwant\n%s", got, want)
+	}
+	d.oneLineOf(1, []string{"went back in time", "campaignd ledger quarantine"}, "serve")
+	d.want(0, "ledger", "quarantine", "--lost", "0s")
+	d.serving()()
+}

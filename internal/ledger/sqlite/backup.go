@@ -1,0 +1,67 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const (
+	sqlVacuumInto = `VACUUM INTO ?`
+	sqlQuickCheck = `PRAGMA quick_check(1)`
+)
+
+// Backup writes the ledger, as it is at one moment, into a new file that only its owner may read.
+// Senders go on meanwhile (https://www.sqlite.org/lang_vacuum.html#vacuuminto). The file is whole,
+// checked and on the disk when Backup returns nil; with an error there is none. A file that exists
+// is never overwritten: the error wraps fs.ErrExist.
+func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(fmt.Errorf("back up to %s: %w", file, err), os.Remove(file))
+		}
+	}()
+	from, err := sql.Open("sqlite", dsn(l.path))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if _, err := from.ExecContext(ctx, sqlVacuumInto, file); err != nil {
+		return explain(l.path, err)
+	}
+	if err := check(ctx, file); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// check reads the whole file as SQLite does.
+func check(ctx context.Context, file string) error {
+	db, err := sql.Open("sqlite", dsn(file, "mode=ro"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var said string
+	if err := db.QueryRowContext(ctx, sqlQuickCheck).Scan(&said); err != nil {
+		return err
+	}
+	if said != "ok" {
+		return fmt.Errorf("the copy is damaged: %s", said)
+	}
+	return nil
+}
