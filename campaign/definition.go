@@ -135,6 +135,9 @@ type Limits struct {
 	Weight int `yaml:"weight,omitempty" json:"weight,omitempty"`
 	// Deadline is how long after the launch the run is to be done; 0: it has none.
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty"`
+	// Move lets another connection of the run send what one still has queued while it is held, waits for a
+	// limit, or is far slower (docs/limits.md#several-numbers).
+	Move bool `yaml:"move,omitempty" json:"move,omitempty"`
 }
 
 // Policies are the choices about doubts and about care.

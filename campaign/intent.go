@@ -15,6 +15,7 @@ type Lease struct {
 	Until      time.Time // by the local clock, counted from before the request was made
 	// Recovered means that the segment had an owner before: Recover must run first.
 	Recovered bool
+	Moved     bool // earlier deliveries may be of other connections
 }
 
 // Claim describes the segments that a sender can take.
@@ -23,6 +24,7 @@ type Claim struct {
 	Connection string  // takes segments of this connection and segments without one
 	Runs       []RunNo // takes segments of these runs, in order of preference
 	Begun      bool    // takes only segments that had an owner: of a dead owner, or parked and due
+	Bound      bool    // takes no segment without a connection
 	// Cancelled takes segments of any connection, whatever time they wait for, of the runs that are to
 	// be cancelled, and of no other.
 	Cancelled bool
@@ -180,6 +182,10 @@ type SendLedger interface {
 	// ledger chooses the earliest due time of its deferred rows and doubts; a doubt that began at
 	// since is due at ends(since).
 	Park(ctx context.Context, l Lease, wake time.Time, ends func(since time.Time) time.Time) (Parked, error)
+	// Move gives the segment back, for the connection to alone, or for any if to is "". What is below the
+	// mark stays of the connection that posted it. It reports false, and nothing changes, while the
+	// result of an attempt is not recorded.
+	Move(ctx context.Context, l Lease, to string) (bool, error)
 	// Backlog counts the deliveries of a run at or above the marks of its segments, by Segment.Group.
 	Backlog(ctx context.Context, no RunNo) (map[string]int64, error)
 	// LiveLanes returns the lanes of all runs that were reported within d, by the database's clock.

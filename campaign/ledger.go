@@ -36,7 +36,7 @@ var (
 // milliseconds.
 //
 // Facts merge, decisions are fenced: Record, Apply and Sweep take facts from any process at any
-// time. Intend, Recover, Resolve, Drop and Park take decisions only from the holder of the
+// time. Intend, Recover, Resolve, Drop, Park and Move take decisions only from the holder of the
 // segment's current epoch (docs/protocol.md#invariants).
 type Ledger interface {
 	RunLedger
@@ -296,4 +296,5 @@ type SegmentState struct {
 	WakeAt     time.Time
 	Connection string
 	Done       bool
+	Moved      int64 // how often it was moved to another connection
 }

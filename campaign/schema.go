@@ -181,6 +181,10 @@ func schemaNotes() []note {
 			text: "Time after the launch at which the run is to be done: it gets just enough of its numbers for that, " +
 				"the earliest deadline first.",
 			examples: []any{"6h"}},
+		{path: "limits.move",
+			text: "Whether the other connections of the run send what one still has queued while it is held, waits for a tier, an allowance or a " +
+				"ramp, or is far slower.",
+			more: func(s *jsonschema.Schema) { s.Default = false }},
 		{path: "policies", text: "What to do about doubts, and whether to wait for approval."},
 		{path: "policies.on_uncertain",
 			text: "What happens to a message that may or may not have been sent: hold (ends as unknown), resend (may duplicate), or " +

@@ -82,6 +82,10 @@ func (s *source) shape(n ast.Node, path string, t reflect.Type) {
 		if n.Type() != ast.StringType && n.Type() != ast.LiteralType {
 			want = "text"
 		}
+	case t.Kind() == reflect.Bool:
+		if n.Type() != ast.BoolType {
+			want = "true or false"
+		}
 	case t.Kind() == reflect.Float64:
 		if n.Type() != ast.FloatType && n.Type() != ast.IntegerType {
 			want = "a number"

@@ -107,6 +107,7 @@ type WhySegments struct {
 	Done   int       `json:"done"`
 	Leased int       `json:"leased"`                // with a live owner
 	Parked int       `json:"parked"`                // waiting for a time
+	Moved  int       `json:"moved,omitempty"`       // to another connection (limits.move)
 	Wake   time.Time `json:"next_wake_at,omitzero"` // the earliest of these times
 }
 
@@ -165,6 +166,9 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 	}
 	for _, s := range segments {
 		w.Segments.All++
+		if s.Moved > 0 {
+			w.Segments.Moved++
+		}
 		switch {
 		case s.Done || s.Closed:
 			w.Segments.Done++

@@ -14,7 +14,7 @@ import (
 func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.SegmentState) (Run, error) {
 	limits := run.LimitsNow(def)
 	r := Run{ID: run.ID(), Numbers: def.Connections, Rate: limits.Rate, Weight: float64(limits.Weight), Budget: -1,
-		Marketing: run.Marketing, Launched: run.CreatedAt, AssetUntil: run.AssetUntil}
+		Marketing: run.Marketing, Move: def.Limits.Move, Launched: run.CreatedAt, AssetUntil: run.AssetUntil}
 	if limits.Class == campaign.ClassBulk {
 		r.Class = Bulk
 	}

@@ -18,9 +18,10 @@ const (
 	begunMost  = 8
 )
 
-// claim takes up segments while the planner holds less than a few seconds of work: at most
+// claim takes up segments while the planner holds less than five seconds of work: at most
 // ceil(rate x 5 s / 4096) + 1, so that a death strands little (docs/protocol.md#leases), and one of
-// each run, so that a long run does not keep another waiting. Segments that an earlier owner began
+// each run, so that a long run does not keep another waiting. A number takes up what is not begun as
+// fast as it sends it: that is how a list spreads over numbers of different rates. Segments that an earlier owner began
 // are taken up beyond that: a dead owner's deliveries do not wait until this one's are sent.
 func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error {
 	runs := p.activeRuns()
@@ -28,7 +29,7 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 		return nil
 	}
 	busy := make(map[*run]int, len(runs)) // segments with deliveries that had no intent yet
-	sum := 0
+	sum, left := 0, 0.0
 	held := make(map[*run]bool, len(runs))
 	for _, r := range runs {
 		held[r] = r.dropping.Load() == nil && (p.heldLong(r, now) || p.waitsLong(r, now))
@@ -38,20 +39,25 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 			busy[s.run]++
 			if !held[s.run] { // it takes nothing away from the others
 				sum++
+				left += float64(s.lease.Hi - s.lease.Mark)
 			}
 		}
 	}
 	most := min(int(math.Ceil(rate*5/campaign.SegmentSize))+1, 8)
 	byNo := make(map[campaign.RunNo]*run, len(runs))
-	var order, all []campaign.RunNo
+	var order, all, bound []campaign.RunNo
 	for i := range runs {
 		r := runs[(i+p.turn)%len(runs)]
 		byNo[r.no] = r
-		all = append(all, r.no)
+		if held[r] && p.e.anyAble(p, r, now) {
+			bound = append(bound, r.no)
+		} else {
+			all = append(all, r.no)
+		}
 		if held[r] && (busy[r] > 0 || len(r.connections) > 1) { // the run's other connections can send it
 			continue
 		}
-		if sum < most || busy[r] == 0 {
+		if sum < most && left < rate*5 || busy[r] == 0 {
 			order = append(order, r.no)
 		}
 	}
@@ -67,11 +73,16 @@ func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error 
 		}
 	}
 	p.heard = p.heard || len(order) > 0
-	if len(leases) == 0 && len(order) < len(all) && len(p.segments) < most+len(runs)+begunMost && now.Sub(p.begunAt) >= begunEvery {
+	if len(leases) == 0 && len(order) < len(runs) && len(p.segments) < most+len(runs)+begunMost && now.Sub(p.begunAt) >= begunEvery {
 		p.begunAt = now
-		c.Runs, c.Begun = all, true
-		if leases, err = p.e.ledger.Claim(ctx, c); err != nil {
-			return fmt.Errorf("claim segments that were begun: %w", err)
+		for _, again := range []campaign.Claim{{Runs: all}, {Runs: bound, Bound: true}} {
+			if len(leases) > 0 || len(again.Runs) == 0 {
+				continue
+			}
+			c.Runs, c.Begun, c.Bound = again.Runs, true, again.Bound
+			if leases, err = p.e.ledger.Claim(ctx, c); err != nil {
+				return fmt.Errorf("claim segments that were begun: %w", err)
+			}
 		}
 		p.heard = true
 		if len(leases) > 0 {
@@ -131,7 +142,7 @@ func (p *planner) resolve(ctx context.Context, r *run, l campaign.Lease, now tim
 		return err
 	}
 	for _, began := range listening.Over(r.doubtWindow) {
-		policy, err := p.evident(ctx, r.policy, l.Connection, began)
+		policy, err := p.evident(ctx, r.policy, mayHaveSent(r, l), began)
 		if err != nil {
 			return err
 		}

@@ -90,6 +90,9 @@ func TestANumberHoldsFiveSecondsOfWork(t *testing.T) {
 			w.holds(runs[0], busy+2)
 			w.planner.segments[0].lost.Store(true) // these two have nothing to send
 			w.planner.segments[1].lease.Mark = 10
+			for _, s := range w.planner.segments[2:] {
+				s.lease.Mark = 9
+			}
 			w.planner.begunAt = time.Now()
 			if err := w.planner.claim(t.Context(), time.Now(), tt.rate); err != nil {
 				t.Fatal(err)
@@ -97,6 +100,23 @@ func TestANumberHoldsFiveSecondsOfWork(t *testing.T) {
 			if asked := len(l.asked) > 0; asked != (busy < tt.most) || w.planner.heard != asked {
 				t.Errorf("at %v/s with %d segments it asks: %v, heard: %v, want %v", tt.rate, busy, asked, w.planner.heard, busy < tt.most)
 			}
+		}
+	}
+}
+
+// A number takes up what it can send: a slow one leaves the rest of a list to the others.
+func TestANumberClaimsWhenItsWorkIsNearlyDone(t *testing.T) {
+	for left, want := range map[int64]bool{4096: false, 360: false, 359: true} {
+		l := &claimLedger{}
+		w, runs, _ := claiming(t, l, 1)
+		w.holds(runs[0], 1)
+		w.planner.segments[0].lease.Hi = left
+		w.planner.begunAt = time.Now()
+		if err := w.planner.claim(t.Context(), time.Now(), 72); err != nil {
+			t.Fatal(err)
+		}
+		if asked := len(l.asked) > 0; asked != want {
+			t.Errorf("at 72/s with %d deliveries it asks: %v, want %v", left, asked, want)
 		}
 	}
 }

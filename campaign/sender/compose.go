@@ -56,7 +56,7 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 
 // open reports whether deliveries of the segment may be posted now.
 func (p *planner) open(s *segment, now time.Time) bool {
-	if !s.mayPost(now, p.e.o.Lease/5) {
+	if s.leaving || !s.mayPost(now, p.e.o.Lease/5) {
 		return false
 	}
 	return s.closedUntil(now).IsZero() // else tend parks it

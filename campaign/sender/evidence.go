@@ -13,19 +13,22 @@ import (
 // that it was posted after the doubtful one: the time of a request.
 const evidenceMargin = 10 * time.Second
 
-// evident is what becomes of the doubts of a connection whose window is over. The policy evidence sends
-// them again when a webhook was taken of a message posted after all of them: then webhooks do come, and
+// evident is what becomes of the doubts of connections whose window is over. The policy evidence sends
+// them again when, over each, a webhook was taken of a message posted after all of them: then webhooks do come, and
 // theirs did not. Otherwise they become unknown.
 func (p *planner) evident(
-	ctx context.Context, policy campaign.OnUncertain, connection string, began campaign.Span,
+	ctx context.Context, policy campaign.OnUncertain, connections []string, began campaign.Span,
 ) (campaign.OnUncertain, error) {
 	if policy != campaign.UncertainEvidence {
 		return policy, nil
 	}
 	heard := mutant.On("evidence_ignored")
-	if !heard && connection != "" {
+	for i, c := range connections {
+		if mutant.On("evidence_ignored") || c == "" || i > 0 && !heard {
+			break
+		}
 		var err error
-		if heard, err = p.e.ledger.Heard(ctx, connection, began.Until.Add(evidenceMargin)); err != nil {
+		if heard, err = p.e.ledger.Heard(ctx, c, began.Until.Add(evidenceMargin)); err != nil {
 			return policy, fmt.Errorf("look for evidence: %w", err)
 		}
 	}
@@ -33,4 +36,12 @@ func (p *planner) evident(
 		return campaign.UncertainResend, nil
 	}
 	return campaign.UncertainHold, nil
+}
+
+// mayHaveSent is which connections may have posted deliveries of a segment.
+func mayHaveSent(r *run, l campaign.Lease) []string {
+	if l.Moved {
+		return r.connections
+	}
+	return []string{l.Connection}
 }

@@ -44,12 +44,12 @@ func TestEvidenceIsAWebhookOfALaterMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := newWorker(e, "conn_1").planner
-		got, err := p.evident(t.Context(), c.policy, c.connection, campaign.Span{Since: until.Add(-time.Hour), Until: until})
+		got, err := p.evident(t.Context(), c.policy, []string{c.connection}, campaign.Span{Since: until.Add(-time.Hour), Until: until})
 		if err != nil || got != c.want {
 			t.Errorf("%s: %s, %v; want %s", name, got, err, c.want)
 		}
 		l.err = errors.New("away")
-		_, err = p.evident(t.Context(), c.policy, "conn_1", campaign.Span{Until: until})
+		_, err = p.evident(t.Context(), c.policy, []string{"conn_1"}, campaign.Span{Until: until})
 		if (err != nil) != (c.policy == campaign.UncertainEvidence) {
 			t.Errorf("%s: the ledger is away: %v", name, err)
 		}

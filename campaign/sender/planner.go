@@ -25,6 +25,7 @@ type planner struct {
 	runs      []*run
 	limitedBy map[campaign.RunNo]limitedBy // what limited each lane at the last step
 	working   map[campaign.RunNo]bool      // whether there was then something to send in the lane, now or later
+	idle      map[campaign.RunNo]time.Time // since when there was not
 	shares    map[campaign.RunNo]share     // of the runs that then wanted the number here
 	slow      time.Duration                // what the ledger has needed for intents lately, and a margin
 
@@ -185,8 +186,17 @@ func (p *planner) publish(ctx context.Context, err error) {
 		}
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	idle := map[campaign.RunNo]time.Time{}
+	for no, works := range working {
+		if since, was := p.idle[no]; works {
+			continue
+		} else if idle[no] = since; !was {
+			idle[no] = time.Now()
+		}
+	}
+	p.idle = idle
 	p.limitedBy, p.working, p.shares = p.limits, working, shares
-	p.mu.Unlock()
 }
 
 // lane is what limited a run's lane at the last step, and whether there was something to send in

@@ -17,6 +17,7 @@ type run struct {
 	window      *plan.Window   // nil: always open
 	zone        *time.Location // of recipients whose own is not known
 	connections []string
+	move        bool // limits.move
 	template    string
 	language    string
 	marketing   bool
@@ -47,7 +48,8 @@ func compile(s campaign.Run, o Options) (*run, error) {
 		return nil, fmt.Errorf("the stored campaign of %s: %w", s.ID(), err)
 	}
 	r := &run{
-		no: s.No, id: s.ID(), render: render, connections: d.Connections, template: s.Template, language: s.Language, marketing: s.Marketing,
+		no: s.No, id: s.ID(), render: render, connections: d.Connections, move: d.Limits.Move,
+		template: s.Template, language: s.Language, marketing: s.Marketing,
 		rate: d.Limits.Rate, definition: d, policy: d.Policies.OnUncertain, cap: d.Policies.FrequencyCap,
 		doubtWindow: time.Duration(d.Policies.DoubtWindow), notAfter: time.Duration(d.Limits.NotAfter),
 		started: s.CreatedAt, zone: time.UTC,

@@ -13,9 +13,11 @@ type segment struct {
 	planner signal              // of the connection that holds it
 	zones   []*time.Location    // of its recipients
 	claimed campaign.Lease      // as claimed; never changed, so the renewer may read it
+	taken   time.Time           // when that was
 	lease   campaign.Lease      // with the mark as it is now
 	buf     []campaign.Delivery // read ahead: the deliveries from lease.Mark on, in order
 	dropped bool                // what was queued has been dropped
+	leaving bool                // it goes to another connection when nothing of it is in flight
 	checked time.Time           // when deferred deliveries were last looked for
 
 	until   atomic.Int64 // unix nanoseconds by the local clock: not to be used after
@@ -26,7 +28,7 @@ type segment struct {
 }
 
 func newSegment(r *run, l campaign.Lease, planner signal) *segment {
-	s := &segment{run: r, planner: planner, zones: []*time.Location{time.UTC}, claimed: l, lease: l}
+	s := &segment{run: r, planner: planner, zones: []*time.Location{time.UTC}, claimed: l, taken: time.Now(), lease: l}
 	s.until.Store(l.Until.UnixNano())
 	s.close(time.Time{})
 	return s

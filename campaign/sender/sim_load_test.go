@@ -120,6 +120,9 @@ func (w *world) drawWorkload() workload {
 		if w.draw("not after", 100, k) < 10 {
 			r.limits.NotAfter = campaign.Duration(time.Duration(2+w.draw("when not after", 20, k)) * time.Second)
 		}
+		if len(l.connections) > 1 && w.draw("move", 100, k) < 40 {
+			r.limits.Move = true
+		}
 		l.templates = append(l.templates, sandbox.Template{
 			Name: r.template, Language: "en_US", Category: r.category,
 			Components: []sandbox.Component{{Type: "BODY", Text: "Hello {{1}}, your order {{2}} is on its way."}},
@@ -223,6 +226,9 @@ func (l *workload) source(r *campaignRun) []byte {
 		if r.limits.NotAfter > 0 {
 			fmt.Fprintf(&b, "  not_after: %s\n", time.Duration(r.limits.NotAfter))
 		}
+	}
+	if r.limits.Move {
+		b.WriteString("  move: true\n")
 	}
 	if r.closes > 0 {
 		hour := func(d time.Duration) string { return time.Time{}.Add(d).Format("15:04") }

@@ -38,7 +38,8 @@ func (p *planner) tend(ctx context.Context, now time.Time) error {
 
 // tendOne reports true when the planner no longer owns the segment.
 func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time.Time) (bool, error) {
-	if s.lost.Load() || s.run.held.Load() || s.run.over() || !active || p.heldLong(s.run, now) {
+	_, _, s.leaving = p.leaves(s, now)
+	if s.leaving || s.lost.Load() || s.run.held.Load() || s.run.over() || !active || p.heldLong(s.run, now) {
 		p.unpost(s)
 	}
 	if s.lost.Load() {
@@ -73,7 +74,7 @@ func (p *planner) tendOne(ctx context.Context, s *segment, active bool, now time
 	case s.lease.Connection == "" && len(s.run.connections) > 1 && !s.dropped && (p.heldLong(s.run, now) || p.waitsLong(s.run, now)):
 		wake = now.Add(heldPark) // another connection of the run can send it
 	default:
-		return false, nil
+		return p.move(ctx, s, now)
 	}
 	listening, err := p.e.listening.read(ctx, now)
 	if err != nil {

@@ -164,6 +164,9 @@ func (p *program) writeWhy(w campaign.Why) error {
 	if !w.Segments.Wake.IsZero() {
 		fmt.Fprintf(p.stdout, "next time to look: %s\n", zoned(w.Segments.Wake))
 	}
+	if w.Segments.Moved > 0 {
+		fmt.Fprintf(p.stdout, "%s moved to another connection\n", spelling.Count(int64(w.Segments.Moved), "segment was", "segments were"))
+	}
 	if w.Limits.Weight > 1 || !w.Due.IsZero() {
 		fmt.Fprintf(p.stdout, "limits: %s\n", w.Limits)
 	}

@@ -10,7 +10,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// Failures are the failed statuses of a transaction whose codes hold something: for each segment
+// Failures are the failed statuses of a transaction whose codes hold something: for each delivery
 // and code the latest times.
 type Failures map[failure]failed
 
@@ -19,12 +19,12 @@ type Failures map[failure]failed
 type failed struct{ accepted, at int64 }
 
 type failure struct {
-	segment int64
-	code    int
+	rid  int64
+	code int
 }
 
 func (a failure) compare(b failure) int {
-	return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.code, b.code))
+	return cmp.Or(cmp.Compare(a.rid, b.rid), cmp.Compare(a.code, b.code))
 }
 
 // Add adds a failed status of the delivery rid, unless its code holds nothing. accepted is when the
@@ -37,7 +37,7 @@ func (f *Failures) Add(rid int64, code string, accepted, at int64) {
 	if *f == nil {
 		*f = Failures{}
 	}
-	of := failure{SegmentOf(rid), n}
+	of := failure{rid, n}
 	old := (*f)[of]
 	(*f)[of] = failed{max(old.accepted, accepted), max(old.at, at)}
 }
@@ -61,28 +61,28 @@ func holdingCode(code string) (int, bool) {
 	return n, true
 }
 
-// Segments returns the ids of the segments, in order.
-func (f Failures) Segments() (ids []int64) {
+// Rows returns the row ids of the deliveries, in order.
+func (f Failures) Rows() (ids []int64) {
 	for of := range f {
-		ids = append(ids, of.segment)
+		ids = append(ids, of.rid)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// SentFrom is what a hold can name of the deliveries of a segment.
+// SentFrom is what a hold can name of a delivery.
 type SentFrom struct {
-	Segment                                  int64
+	RowID                                    int64
 	Campaign, Template, Language, Connection string
 }
 
 // ScanSentFrom reads its fields in their order.
 func ScanSentFrom(scan func(...any) error) (s SentFrom, err error) {
-	err = scan(&s.Segment, &s.Campaign, &s.Template, &s.Language, &s.Connection)
+	err = scan(&s.RowID, &s.Campaign, &s.Template, &s.Language, &s.Connection)
 	return s, err
 }
 
-// Holds returns the holds that the failures begin. from has their segments; origin returns what is
+// Holds returns the holds that the failures begin. from has their deliveries; origin returns what is
 // known of a connection.
 func (f Failures) Holds(from []SentFrom, origin func(connection string) campaign.Origin) (hs []campaign.Hold) {
 	origins := map[int64]campaign.Origin{}
@@ -92,11 +92,25 @@ func (f Failures) Holds(from []SentFrom, origin func(connection string) campaign
 			o = origin(s.Connection)
 		}
 		o.Connection, o.Template, o.Language = s.Connection, s.Template, s.Language
-		o.Run = campaign.Run{No: campaign.RunNo(s.Segment >> 32), Campaign: s.Campaign}.ID()
-		origins[s.Segment] = o
+		o.Run = campaign.Run{No: campaign.RunNo(s.RowID >> 32), Campaign: s.Campaign}.ID()
+		origins[s.RowID] = o
 	}
+	type cause struct {
+		origin campaign.Origin
+		code   int
+	}
+	latest := map[cause]failed{}
+	var causes []cause
 	for _, of := range slices.SortedFunc(maps.Keys(f), failure.compare) {
-		if h, ok := campaign.FailureHold(of.code, origins[of.segment], TimeOf(f[of].accepted), TimeOf(f[of].at)); ok {
+		c := cause{origins[of.rid], of.code}
+		old, known := latest[c]
+		if !known {
+			causes = append(causes, c)
+		}
+		latest[c] = failed{max(old.accepted, f[of].accepted), max(old.at, f[of].at)}
+	}
+	for _, c := range causes {
+		if h, ok := campaign.FailureHold(c.code, c.origin, TimeOf(latest[c].accepted), TimeOf(latest[c].at)); ok {
 			hs = append(hs, h)
 		}
 	}

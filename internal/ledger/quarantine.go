@@ -1,6 +1,10 @@
 package ledger
 
-import "errors"
+import (
+	"errors"
+
+	"campaignd/campaign"
+)
 
 // ErrRehearsed rolls the transaction of a rehearsal back.
 var ErrRehearsed = errors.New("rehearsed")
@@ -11,3 +15,10 @@ const (
 	RestoredDetail = "the ledger went back in time: have the webhooks of the lost time replayed before it goes on"
 	PausedBefore   = "; it was paused before: "
 )
+
+// MayHaveMoved reports whether segments of a run with this definition move to other connections: then
+// any of them may have posted what the lost time posted.
+func MayHaveMoved(definition []byte) bool {
+	d, err := campaign.ParseStored("run", definition)
+	return err == nil && d.Limits.Move
+}

@@ -42,10 +42,16 @@ func WakeTime(s campaign.Segment) int64 {
 }
 
 // ScanSegmentState reads index, zone, lo, hi, closed, mark, epoch, owner, the end of the lease, the
-// wake time, connection and done of a segment of a run.
+// wake time, connection, done and moves of a segment of a run.
 func ScanSegmentState(no campaign.RunNo, scan func(...any) error) (s campaign.SegmentState, err error) {
 	var lease, wake int64
-	err = scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done)
+	err = scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done, &s.Moved)
 	s.Run, s.LeaseUntil, s.WakeAt, s.AfterCanary = no, TimeOf(lease), TimeOf(wake), wake == AfterCanary
 	return s, err
+}
+
+// MayMoveAway says whether the segment may go to another connection: each delivery below the mark has
+// an outcome (below of them do), and no retry is without a result.
+func MayMoveAway(s Segment, below, retrying int64) bool {
+	return retrying == 0 && below == s.Mark-s.Lo
 }

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -35,8 +37,9 @@ func ScanBegun(scan func(...any) error) (b Begun, err error) {
 
 // SpentGroup counts the outcomes of a segment of one quarter of an hour.
 type SpentGroup struct {
-	Quarter int64
-	Rows    int64
+	Connection string // "": that of the segment
+	Quarter    int64
+	Rows       int64
 	// Sent is how many were accepted or may have been; Retrying how many are posted again now; Twice how
 	// many may have been accepted once more before.
 	Sent, Retrying, Twice int64
@@ -44,7 +47,7 @@ type SpentGroup struct {
 
 // ScanSpentGroup reads the columns of a group behind those of lead.
 func ScanSpentGroup(scan func(...any) error, lead ...any) (g SpentGroup, err error) {
-	err = scan(append(lead, &g.Quarter, &g.Rows, &g.Sent, &g.Retrying, &g.Twice)...)
+	err = scan(append(lead, &g.Connection, &g.Quarter, &g.Rows, &g.Sent, &g.Retrying, &g.Twice)...)
 	return g, err
 }
 
@@ -74,22 +77,24 @@ func (c *SpentCount) Kept(connection string, n int64) { c.sum[connection] += n }
 func (c *SpentCount) Since() int64 { return c.since }
 
 // Add adds a segment with its groups. A delivery below the mark without an outcome is being posted,
-// or its owner died. The count of a done segment is kept.
+// or its owner died. The count of a done segment is kept, unless it was moved.
 func (c *SpentCount) Add(b Begun, groups []SpentGroup) {
 	rows, kept := int64(0), len(c.folds)
+	several := slices.ContainsFunc(groups, func(g SpentGroup) bool { return g.Connection != "" && g.Connection != b.Connection })
 	for _, g := range groups {
 		rows += g.Rows
 		n := g.Sent + g.Twice
+		by := cmp.Or(g.Connection, b.Connection)
 		if g.Quarter >= c.since {
-			c.sum[b.Connection] += n
+			c.sum[by] += n
 		}
-		if c.sum[b.Connection] += g.Retrying; b.Done && n > 0 {
+		if c.sum[by] += g.Retrying; b.Done && n > 0 && !several {
 			c.folds = append(c.folds, Folded{b.Key, g.Quarter, b.Connection, n})
 		}
 	}
 	if !b.Done {
 		c.sum[b.Connection] += b.To - b.From - rows
-	} else if len(c.folds) == kept {
+	} else if len(c.folds) == kept && !several {
 		c.folds = append(c.folds, Folded{b.Key, 0, b.Connection, 0}) // nothing was sent
 	}
 }

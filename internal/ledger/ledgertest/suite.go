@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Cancel", cancelPromises},
 		{"OverLimit", overLimitPromises},
 		{"Park", parkPromises},
+		{"SegmentMoves", segmentMovePromises},
 		{"Intents", intentPromises},
 		{"People", peoplePromises},
 		{"Bounds", boundPromises},

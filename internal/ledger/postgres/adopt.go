@@ -116,8 +116,8 @@ const (
 		SELECT d.rid, d.key, p.connection, p.intents_since FROM short p CROSS JOIN LATERAL (
 			SELECT d.rid, d.key FROM delivery d WHERE d.rid >= p.first AND d.rid < p.marked
 			AND (d.key IN (SELECT unnest($1::bigint[]))) IS TRUE AND ` + sqlNoOutcome + ` OFFSET 0) d`
-	sqlRetriesInFlight = `SELECT o.rid, d.key, s.connection, coalesce(o.intent_at, s.intents_since) FROM segment s
-		CROSS JOIN LATERAL (SELECT rid, intent_at FROM outcome
+	sqlRetriesInFlight = `SELECT o.rid, d.key, coalesce(o.connection, s.connection), coalesce(o.intent_at, s.intents_since) FROM segment s
+		CROSS JOIN LATERAL (SELECT rid, intent_at, connection FROM outcome
 			WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi AND state = 2 /* retrying */ OFFSET 0) o
 		CROSS JOIN LATERAL (SELECT key FROM delivery WHERE rid = o.rid OFFSET 0) d
 		WHERE NOT s.done AND s.mark > s.lo AND (d.key IN (SELECT unnest($1::bigint[]))) IS TRUE`
@@ -141,12 +141,12 @@ const (
 	// result ended them meanwhile. A delivery that has another message already keeps it.
 	sqlAdopt = `WITH a AS (DELETE FROM attempt t USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[])
 			w (rid, attempt, mh, id, at) WHERE t.rid = ANY($1) AND t.rid = w.rid AND t.attempt = w.attempt
-			RETURNING t.rid, w.mh, w.id, w.at)
-		INSERT INTO outcome AS o (rid, state, mh, message_id, result_at)
-		SELECT rid, 5 /* accepted */, mh, id, at FROM a ORDER BY rid
+			RETURNING t.rid, w.mh, w.id, w.at, t.connection)
+		INSERT INTO outcome AS o (rid, state, mh, message_id, result_at, connection)
+		SELECT rid, 5 /* accepted */, mh, id, at, nullif(connection, '') FROM a ORDER BY rid
 		ON CONFLICT (rid) DO UPDATE SET state = 5 /* accepted */, flags = o.flags | 1 /* adopted */, mh = excluded.mh,
 			message_id = excluded.message_id, result_at = excluded.result_at, code = NULL, detail = NULL, intent_at = NULL,
-			next_due = NULL
+			next_due = NULL, connection = CASE WHEN o.connection IS NOT NULL THEN coalesce(excluded.connection, o.connection) END
 		WHERE o.state <> 5 /* accepted */`
 	sqlFlagAmbiguous = `UPDATE outcome SET flags = flags | 8 /* ambiguous */
 		WHERE rid = ANY($1) AND flags & 8 /* ambiguous */ = 0 AND state <> 5 /* accepted */`

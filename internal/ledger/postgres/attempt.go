@@ -14,7 +14,7 @@ const (
 	sqlOpenAttemptsIn = sqlOpen + `o.rid >= $1 AND o.rid < $2 ORDER BY o.rid ON CONFLICT (rid, attempt) DO NOTHING`
 	// A segment without a connection was moved by Quarantine: any connection may have sent it.
 	sqlOpen = `INSERT INTO attempt (rid, attempt, key, connection, intent_at, doubt_at)
-		SELECT o.rid, o.attempt, d.key, s.connection, coalesce(o.intent_at, 0), coalesce(o.result_at, 0) FROM outcome o
+		SELECT o.rid, o.attempt, d.key, coalesce(o.connection, s.connection), coalesce(o.intent_at, 0), coalesce(o.result_at, 0) FROM outcome o
 		CROSS JOIN LATERAL (SELECT key FROM delivery WHERE rid = o.rid OFFSET 0) d
 		CROSS JOIN LATERAL (SELECT connection FROM segment
 			WHERE id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096) OFFSET 0) s

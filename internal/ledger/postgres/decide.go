@@ -85,6 +85,7 @@ func (g *grants) add(no campaign.RunNo, s *segment, d *ledger.Decision) {
 	for _, r := range d.Grant {
 		id := ledger.RowID(no, r.Seq)
 		g.retryRids, g.retryAttempts = append(g.retryRids, id), append(g.retryAttempts, int64(r.Attempt))
+		g.retryBy = append(g.retryBy, plainText(s.connection))
 		s.retried, s.attempts = append(s.retried, id), append(s.attempts, int64(r.Attempt))
 		g.rows.Retries[id] = ledger.Waiting{State: ledger.Retrying, Attempt: r.Attempt} // for a later intent of the same transaction
 	}

@@ -26,7 +26,8 @@ type grants struct {
 	skipWhy       []string
 	retryRids     []int64 // retries that begin
 	retryAttempts []int64
-	dropRids      []int64 // retries that are suppressed
+	retryBy       []string // their connections
+	dropRids      []int64  // retries that are suppressed
 	dropWhy       []string
 	marked, begun int64 // rows that sqlMoveMarks and sqlBeginRetries changed
 }
@@ -218,8 +219,9 @@ const (
 
 	sqlInsertSkips = `INSERT INTO outcome (rid, state, code, result_at)
 		SELECT r, 7 /* skipped */, why, $3 FROM unnest($1::bigint[], $2::text[]) w (r, why) ORDER BY r`
-	sqlBeginRetries = `UPDATE outcome o SET state = 2 /* retrying */, attempt = w.attempt, intent_at = $3, next_due = NULL
-		FROM unnest($1::bigint[], $2::bigint[]) w (r, attempt)
+	sqlBeginRetries = `UPDATE outcome o SET state = 2 /* retrying */, attempt = w.attempt, intent_at = $3, next_due = NULL,
+			connection = CASE WHEN o.connection IS NOT NULL THEN w.connection END
+		FROM unnest($1::bigint[], $2::bigint[], $4::text[]) w (r, attempt, connection)
 		WHERE o.rid = ANY($1) AND o.rid = w.r AND o.state = 1 /* deferred */`
 	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
 	sqlDropRetries = `UPDATE outcome o
@@ -264,7 +266,7 @@ func (g *grants) write(t *tx) {
 		qs = append(qs, stmt(nil, sqlInsertSkips, g.skipRids, g.skipWhy, g.at))
 	}
 	if len(g.retryRids) > 0 {
-		qs = append(qs, stmt(&g.begun, sqlBeginRetries, g.retryRids, g.retryAttempts, g.at))
+		qs = append(qs, stmt(&g.begun, sqlBeginRetries, g.retryRids, g.retryAttempts, g.at, g.retryBy))
 	}
 	if len(g.dropRids) > 0 {
 		qs = append(qs, stmt(nil, sqlDropRetries, g.dropRids, g.dropWhy, g.at))

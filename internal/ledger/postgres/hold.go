@@ -152,9 +152,10 @@ func (l *Ledger) readHolds(in []campaign.Intent, now int64, found *[]campaign.Ho
 	}, sqlHoldsInForce, ids, now)
 }
 
-const sqlSentFrom = `SELECT s.id, r.campaign, r.template, r.language, s.connection
-	FROM segment s CROSS JOIN LATERAL (SELECT campaign, template, language FROM run WHERE no = s.run OFFSET 0) r
-	WHERE s.id = ANY($1) ORDER BY s.id`
+const sqlSentFrom = `SELECT o.rid, r.campaign, r.template, r.language, coalesce(o.connection, s.connection) FROM outcome o
+	CROSS JOIN LATERAL (SELECT connection FROM segment WHERE id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096) OFFSET 0) s
+	CROSS JOIN LATERAL (SELECT campaign, template, language FROM run WHERE no = o.rid >> 32 OFFSET 0) r
+	WHERE o.rid = ANY($1) ORDER BY o.rid`
 
 // failureHolds returns the holds that failed statuses begin. do runs a query.
 func (l *Ledger) failureHolds(do func(...*query) error, f ledger.Failures) ([]campaign.Hold, error) {
@@ -162,7 +163,7 @@ func (l *Ledger) failureHolds(do func(...*query) error, f ledger.Failures) ([]ca
 		return nil, nil
 	}
 	var from []ledger.SentFrom
-	if err := do(list(&from, ledger.ScanSentFrom, sqlSentFrom, f.Segments())); err != nil {
+	if err := do(list(&from, ledger.ScanSentFrom, sqlSentFrom, f.Rows())); err != nil {
 		return nil, err
 	}
 	return f.Holds(from, l.options.Origin), nil

@@ -19,12 +19,13 @@ import (
 // list is materialized: a plan that evaluated it more than once would lock more than it takes.
 const sqlClaim = `WITH free AS MATERIALIZED (
 		SELECT id FROM segment WHERE run = $1 AND NOT done AND lease_until <= ledger_now() AND wake_at <= ledger_now()
-		AND connection IN ('', $2) AND (epoch > 0 OR NOT $3) ORDER BY connection = '', id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)
+		AND (connection = $2 OR connection = '' AND NOT $7) AND (epoch > 0 OR NOT $3)
+		ORDER BY connection = '', id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)
 	UPDATE segment s SET epoch = s.epoch + 1, owner = $5, lease_until = ledger_now() + $6,
 		granted_by = CASE WHEN s.epoch = 0 THEN $5 ELSE s.granted_by END,
 		intents_since = CASE WHEN s.intents_since = 0 THEN ledger_now() ELSE s.intents_since END
 	WHERE s.id = ANY(ARRAY(SELECT id FROM free))
-	RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection`
+	RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection, s.moved > 0`
 
 const (
 	// Of a run that is to be cancelled, any segment; $5 takes live leases too.
@@ -34,7 +35,7 @@ const (
 		UPDATE segment s SET epoch = s.epoch + 1, owner = $3, lease_until = ledger_now() + $4,
 			intents_since = CASE WHEN s.intents_since = 0 THEN ledger_now() ELSE s.intents_since END
 		WHERE s.id = ANY(ARRAY(SELECT id FROM free))
-		RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection`
+		RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection, s.moved > 0`
 	sqlCancelledRuns = `SELECT w.no FROM unnest($1::bigint[]) WITH ORDINALITY w (no, i) JOIN run r ON r.no = w.no
 		WHERE r.state IN ('ready', 'running') AND r.wanted = 'cancel' AND EXISTS (SELECT 1 FROM segment WHERE run = w.no AND NOT done
 		AND (lease_until <= ledger_now() OR $2)) ORDER BY w.i`
@@ -43,7 +44,7 @@ const (
 // sqlClaimableRuns finds the runs that have a free segment, in the order of the list.
 const sqlClaimableRuns = `SELECT w.no FROM unnest($1::bigint[]) WITH ORDINALITY w (no, i) JOIN run r ON r.no = w.no
 	WHERE r.state IN ('ready', 'running') AND EXISTS (SELECT 1 FROM segment WHERE run = w.no AND NOT done AND lease_until <= ledger_now()
-	AND wake_at <= ledger_now() AND connection IN ('', $2) AND (epoch > 0 OR NOT $3)) ORDER BY w.i`
+	AND wake_at <= ledger_now() AND (connection = $2 OR connection = '' AND NOT $4) AND (epoch > 0 OR NOT $3)) ORDER BY w.i`
 
 const sqlTimeline = `SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint`
 
@@ -60,7 +61,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 	connection, owner := plainText(c.Connection), plainText(c.Owner)
 	var nos []int64
 	var timeline int64
-	query, a := sqlClaimableRuns, []any{runNos(c.Runs), connection, c.Begun}
+	query, a := sqlClaimableRuns, []any{runNos(c.Runs), connection, c.Begun, c.Bound}
 	if c.Cancelled {
 		query, a = sqlCancelledRuns, []any{runNos(c.Runs), c.Seize}
 	}
@@ -89,14 +90,14 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 				break
 			}
 			var free []campaign.Lease
-			query, a := sqlClaim, []any{no, connection, c.Begun, c.Max - len(leases), owner, c.Lease.Milliseconds()}
+			query, a := sqlClaim, []any{no, connection, c.Begun, c.Max - len(leases), owner, c.Lease.Milliseconds(), c.Bound}
 			if c.Cancelled {
 				query, a = sqlClaimCancelled, []any{no, c.Max - len(leases), owner, c.Lease.Milliseconds(), c.Seize}
 			}
 			// The run before its segments, as SetWanted locks them.
 			if err := t.do(startRun(no), each(func(scan scanFunc) error {
 				s := campaign.Lease{Segment: campaign.Segment{Run: campaign.RunNo(no)}, Until: asked.Add(c.Lease)}
-				err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Mark, &s.Epoch, &s.Connection)
+				err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Mark, &s.Epoch, &s.Connection, &s.Moved)
 				s.Recovered = s.Epoch > 1
 				free = append(free, s)
 				return err

@@ -173,9 +173,10 @@ const (
 	// LATERAL with OFFSET 0, because the planner could turn the joins round (see each).
 	sqlCountReached = `INSERT INTO reach (key, portfolio, at, rid)
 		SELECT d.key, $1, o.result_at, o.rid FROM run r
-		CROSS JOIN LATERAL (SELECT run, lo, hi FROM segment WHERE id >= r.no << 32 AND id < (r.no + 1) << 32 AND connection = $2 OFFSET 0) s
+		CROSS JOIN LATERAL (SELECT run, lo, hi, connection FROM segment
+			WHERE id >= r.no << 32 AND id < (r.no + 1) << 32 AND (connection = $2 OR moved > 0) OFFSET 0) s
 		CROSS JOIN LATERAL (SELECT rid, result_at FROM outcome WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi
-			AND state IN (3, 4, 5) /* perhaps sent */ AND result_at > $3 OFFSET 0) o
+			AND coalesce(connection, s.connection) = $2 AND state IN (3, 4, 5) /* perhaps sent */ AND result_at > $3 OFFSET 0) o
 		CROSS JOIN LATERAL (SELECT key FROM delivery WHERE rid = o.rid AND key <> 0 OFFSET 0) d
 		WHERE r.ended_at = 0 OR r.ended_at > $3 ORDER BY d.key, o.rid
 		ON CONFLICT (key, portfolio, rid) DO NOTHING`

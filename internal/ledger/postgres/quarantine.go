@@ -138,7 +138,9 @@ const (
 			result_at = $3, next_due = NULL, code = $5, detail = NULL, request_id = NULL, trace_id = NULL,
 			intent_at = least(intent_at, $4), state = 3 /* in doubt */
 		WHERE rid >= $1 AND rid < $2 AND (state = 2 /* retrying */ OR state = 1 /* deferred */ AND next_due <= $3)`
-	sqlAdvanceMark = `UPDATE segment SET mark = $2, taken = taken + $3 WHERE id = $1`
+	sqlAdvanceMark   = `UPDATE segment SET mark = $2, taken = taken + $3 WHERE id = $1`
+	sqlDefinition    = `SELECT definition FROM run WHERE no = $1`
+	sqlAnyConnection = `UPDATE attempt SET connection = '' WHERE rid >= $1 AND rid < $2 AND doubt_at = $3`
 	// The lost time cannot have granted more than the budget allowed.
 	sqlTakeRestored = `UPDATE run_count c SET taken = greatest(c.taken, least(c.taken + $2, r.budget)) FROM run r
 		WHERE c.no = $1 AND r.no = c.no AND r.budget > 0`
@@ -158,8 +160,16 @@ func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (int64
 		return 0, err
 	}
 	taken := fresh + ungranted
+	var definition []byte
+	if err := t.do(row(&definition, sqlDefinition, int64(ledger.RunOf(s.Key))), stmt(nil, sqlOpenAttemptsIn, s.First(), s.End())); err != nil {
+		return 0, err
+	}
+	if ledger.MayHaveMoved(definition) {
+		if err := t.do(stmt(nil, sqlAnyConnection, s.First(), s.End(), now)); err != nil {
+			return 0, err
+		}
+	}
 	return flying + fresh + retried, t.do(
-		stmt(nil, sqlOpenAttemptsIn, s.First(), s.End()),
 		stmt(nil, sqlAdvanceMark, s.Key, s.Mark, taken),
 		stmt(nil, sqlTakeRestored, int64(ledger.RunOf(s.Key)), taken))
 }

@@ -72,7 +72,7 @@ func (t *tx) tallyFrom(no campaign.RunNo, after int64) (sum *ledger.Tally, last 
 const sqlLines = `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM delivery
 		WHERE rid >> 32 = $1 AND row > $2 ORDER BY row LIMIT $3)
 	SELECT d.rid, d.key, d.row, d.dest, d.cells,
-	coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
+	coalesce(o.connection, s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
 	o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
 	o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
 	FROM d LEFT JOIN LATERAL (SELECT * FROM outcome x WHERE x.rid = d.rid OFFSET 0) o ON true
@@ -171,7 +171,7 @@ func (l *Ledger) Backlog(ctx context.Context, no campaign.RunNo) (map[string]int
 	return all, err
 }
 
-const sqlSegmentStates = `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done
+const sqlSegmentStates = `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done, moved
 	FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`
 
 // SegmentStates implements campaign.ReportLedger.

@@ -126,8 +126,9 @@ const (
 	sqlCountOutcomes  = `SELECT count(*) FROM outcome WHERE rid >= ? AND rid < ?`
 	sqlWithoutOutcome = `SELECT d.rid, d.key FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid
 		WHERE d.rid >= ? AND d.rid < ? AND o.rid IS NULL`
-	sqlRetriesInFlight = `SELECT o.rid, d.key, o.intent_at FROM outcome o INDEXED BY outcome_open CROSS JOIN delivery d ON d.rid = o.rid
-		WHERE o.rid >= ? AND o.rid < ? AND o.state IN (1, 2, 3) /* open */ AND o.state = 2 /* retrying */`
+	sqlRetriesInFlight = `SELECT o.rid, d.key, o.intent_at, CASE WHEN o.connection <> '' THEN o.connection ELSE ?3 END
+		FROM outcome o INDEXED BY outcome_open CROSS JOIN delivery d ON d.rid = o.rid
+		WHERE o.rid >= ?1 AND o.rid < ?2 AND o.state IN (1, 2, 3) /* open */ AND o.state = 2 /* retrying */`
 )
 
 // inFlightOf reads, for these recipients, the deliveries that may have been posted and have no
@@ -156,7 +157,7 @@ func inFlightOf(each queryFunc, keys []int64) (ledger.Attempts, error) {
 			return err
 		}
 		posted := func(scan scanFunc) error { return add(scan(&a.RowID, &a.Key)) }
-		retried := func(scan scanFunc) error { return add(scan(&a.RowID, &a.Key, &a.IntentAt)) }
+		retried := func(scan scanFunc) error { return add(scan(&a.RowID, &a.Key, &a.IntentAt, &a.Connection)) }
 		var settled int64
 		if err := each(sqlCountOutcomes, args(s.first, s.end), func(scan scanFunc) error { return scan(&settled) }); err != nil {
 			return nil, err
@@ -166,7 +167,7 @@ func inFlightOf(each queryFunc, keys []int64) (ledger.Attempts, error) {
 				return nil, err
 			}
 		}
-		if err := each(sqlRetriesInFlight, args(s.first, s.end), retried); err != nil {
+		if err := each(sqlRetriesInFlight, args(s.first, s.end, s.Connection), retried); err != nil {
 			return nil, err
 		}
 	}
@@ -176,7 +177,8 @@ func inFlightOf(each queryFunc, keys []int64) (ledger.Attempts, error) {
 const (
 	// A delivery that has another message already keeps it.
 	sqlAdopt = `UPDATE outcome SET state = 5 /* accepted */, flags = flags | 1 /* adopted */, mh = ?2, message_id = ?3,
-			result_at = ?4, code = '', detail = '', intent_at = 0, next_due = 0
+			result_at = ?4, code = '', detail = '', intent_at = 0, next_due = 0,
+			connection = CASE WHEN connection <> '' AND ?5 <> '' THEN ?5 ELSE connection END
 		WHERE rid = ?1 AND state <> 5 /* accepted */`
 	sqlFlagAmbiguous = `UPDATE outcome SET flags = flags | 8 /* ambiguous */
 		WHERE rid = ? AND flags & 8 /* ambiguous */ = 0 AND state <> 5 /* accepted */`
@@ -188,7 +190,8 @@ func (t *tx) adopt(v ledger.Verdict, done *campaign.Swept) error {
 		if _, err := t.exec(sqlProven, a.Attempt.RowID, a.Attempt.Number); err != nil {
 			return err
 		}
-		n, err := t.exec(sqlAdopt, a.Attempt.RowID, a.Orphan.Hash, a.Orphan.MessageID, a.Orphan.First)
+		n, err := t.exec(sqlAdopt, a.Attempt.RowID, a.Orphan.Hash, a.Orphan.MessageID, a.Orphan.First,
+			a.Attempt.Connection)
 		if err != nil {
 			return err
 		}

@@ -276,7 +276,8 @@ func (t *tx) keep(s orphanRow) (news bool, err error) {
 
 const (
 	sqlTouch    = `UPDATE run_count SET event_at = max(event_at, ?) WHERE no = ?`
-	sqlSentFrom = `SELECT s.id, r.campaign, r.template, r.language, s.connection FROM segment s JOIN run r ON r.no = s.run WHERE s.id = ?`
+	sqlSentFrom = `SELECT o.rid, r.campaign, r.template, r.language, CASE WHEN o.connection <> '' THEN o.connection ELSE s.connection END
+		FROM outcome o JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 0xffffffff) / 4096) JOIN run r ON r.no = s.run WHERE o.rid = ?`
 )
 
 // touch writes down that statuses of the runs were applied now, and holds what the failed ones say
@@ -289,7 +290,7 @@ func (t *tx) touch(did moved) error {
 		}
 	}
 	var from []ledger.SentFrom
-	for _, id := range did.failures.Segments() {
+	for _, id := range did.failures.Rows() {
 		if err := t.each(sqlSentFrom, args(id), func(scan scanFunc) error {
 			s, err := ledger.ScanSentFrom(scan)
 			from = append(from, s)

@@ -12,7 +12,7 @@ import (
 // moved by Quarantine: any connection may have sent it.
 const (
 	sqlOpenAttempts = `INSERT INTO attempt (rid, attempt, key, connection, intent_at, doubt_at)
-		SELECT o.rid, o.attempt, d.key, s.connection, o.intent_at, o.result_at
+		SELECT o.rid, o.attempt, d.key, CASE WHEN o.connection <> '' THEN o.connection ELSE s.connection END, o.intent_at, o.result_at
 		FROM outcome o INDEXED BY outcome_open CROSS JOIN delivery d ON d.rid = o.rid
 		CROSS JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 0xffffffff) / 4096)
 		WHERE o.rid >= ?1 AND o.rid < ?2 AND o.state IN (1, 2, 3) /* open */ AND o.state = 3 /* in doubt */

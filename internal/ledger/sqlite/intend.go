@@ -168,8 +168,9 @@ func (t *tx) sendingRows(in *campaign.Intent, marketing bool, now int64) (rows l
 const (
 	sqlMoveMark   = `UPDATE segment SET mark = ?, connection = ? WHERE id = ?`
 	sqlInsertSkip = `INSERT INTO outcome (rid, state, code, result_at) VALUES (?, 7 /* skipped */, ?, ?)`
-	sqlBeginRetry = `UPDATE outcome SET state = 2 /* retrying */, attempt = ?, next_due = 0, intent_at = ? WHERE rid = ?`
-	sqlDropRetry  = `UPDATE outcome
+	sqlBeginRetry = `UPDATE outcome SET state = 2 /* retrying */, attempt = ?1, next_due = 0, intent_at = ?2,
+		connection = CASE WHEN connection = '' THEN '' ELSE ?4 END WHERE rid = ?3`
+	sqlDropRetry = `UPDATE outcome
 		SET state = CASE WHEN flags & 2 /* may be a duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?,
 			result_at = ?, next_due = 0
 		WHERE rid = ?`
@@ -188,7 +189,7 @@ func (t *tx) grant(in *campaign.Intent, id, now int64, d *ledger.Decision) error
 		}
 	}
 	for _, r := range d.Grant {
-		if _, err := t.exec(sqlBeginRetry, r.Attempt, now, ledger.RowID(no, r.Seq)); err != nil {
+		if _, err := t.exec(sqlBeginRetry, r.Attempt, now, ledger.RowID(no, r.Seq), in.Connection); err != nil {
 			return err
 		}
 	}

@@ -46,11 +46,12 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 }
 
 const (
-	sqlFreeSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection FROM segment
-		WHERE run = ?1 AND done = 0 AND lease_until <= ?2 AND wake_at <= ?2 AND connection IN ('', ?3) AND (epoch > 0 OR NOT ?5)
+	sqlFreeSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection, moved > 0 FROM segment
+		WHERE run = ?1 AND done = 0 AND lease_until <= ?2 AND wake_at <= ?2
+			AND (connection = ?3 OR connection = '' AND NOT ?6) AND (epoch > 0 OR NOT ?5)
 		ORDER BY connection = '', id LIMIT ?4`
 	// Of a run that is to be cancelled: ?4 takes live leases too.
-	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection FROM segment
+	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection, moved > 0 FROM segment
 		WHERE run = ?1 AND done = 0 AND (lease_until <= ?2 OR ?4) ORDER BY id LIMIT ?3`
 	// Until Recover has run, what is open was granted to an earlier owner.
 	sqlClaim = `UPDATE segment SET granted_by = CASE WHEN epoch = 0 THEN ?2 ELSE granted_by END, epoch = ?1, owner = ?2, lease_until = ?3,
@@ -69,13 +70,13 @@ func (t *tx) claim(c *campaign.Claim, no campaign.RunNo, n int, now time.Time) (
 	if state != campaign.Ready && state != campaign.Running || c.Cancelled && wanted != campaign.WantCancel {
 		return nil, nil
 	}
-	query, a := sqlFreeSegments, args(int64(no), ledger.Millis(now), c.Connection, n, c.Begun)
+	query, a := sqlFreeSegments, args(int64(no), ledger.Millis(now), c.Connection, n, c.Begun, c.Bound)
 	if c.Cancelled {
 		query, a = sqlCancelledSegments, args(int64(no), ledger.Millis(now), n, c.Seize)
 	}
 	if err := t.each(query, a, func(scan scanFunc) error {
 		s := campaign.Lease{Segment: campaign.Segment{Run: no}}
-		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Mark, &s.Epoch, &s.Connection)
+		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Mark, &s.Epoch, &s.Connection, &s.Moved)
 		s.Recovered = s.Epoch > 0
 		s.Epoch++
 		free = append(free, s)

@@ -81,6 +81,8 @@ func TestEachMutationShows(t *testing.T) {
 			_, contact := ledgertest.KeptOfARefusal(t, l)
 			return contact
 		},
+		"move_without_epoch": func(t *testing.T, l *Ledger) bool { return ledgertest.MovedByAFormerOwner(t, l) },
+		"move_takes_all":     func(t *testing.T, l *Ledger) bool { return ledgertest.MovedWhatWasSent(t, l) },
 		"no_intent": func(t *testing.T, l *Ledger) bool {
 			r := ledgertest.Load(t, l, 1)
 			s := ledgertest.ClaimAll(t, l, r.No)[0]

@@ -107,10 +107,12 @@ func (t *tx) freePlaces(portfolio string, now int64) (taken int64, err error) {
 
 const (
 	sqlCountReached = `INSERT INTO reach (key, portfolio, at, rid)
-		SELECT d.key, ?1, o.result_at, o.rid FROM run r CROSS JOIN segment s ON s.id >= r.no << 32 AND s.id < (r.no + 1) << 32
+		SELECT d.key, ?1, o.result_at, o.rid FROM run r
+		CROSS JOIN segment s ON s.id >= r.no << 32 AND s.id < (r.no + 1) << 32 AND (s.connection = ?2 OR s.moved > 0)
 		CROSS JOIN outcome o ON o.rid >= (s.run << 32) + s.lo AND o.rid < (s.run << 32) + s.hi
 		CROSS JOIN delivery d ON d.rid = o.rid
-		WHERE (r.ended_at = 0 OR r.ended_at > ?3) AND s.connection = ?2 AND o.state IN (3, 4, 5) /* perhaps sent */
+		WHERE (r.ended_at = 0 OR r.ended_at > ?3) AND (o.connection = ?2 OR o.connection = '' AND s.connection = ?2)
+		AND o.state IN (3, 4, 5) /* perhaps sent */
 		AND o.result_at > ?3 AND d.key <> 0
 		ON CONFLICT (key, portfolio, rid) DO NOTHING`
 	sqlRecount = `INSERT INTO portfolio (id, taken) SELECT ?1, count(DISTINCT key) FROM reach WHERE portfolio = ?1

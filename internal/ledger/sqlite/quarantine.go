@@ -158,6 +158,8 @@ const (
 		AND (state = 2 /* retrying */ OR state = 1 /* deferred */ AND next_due <= ?3)`
 	sqlAdvanceMark = `UPDATE segment SET mark = ?, epoch = epoch + 1, lease_until = 0, owner = '',
 		wake_at = CASE WHEN wake_at = 253402214400000 /* after the canary */ THEN wake_at ELSE 0 END WHERE id = ?`
+	sqlDefinition    = `SELECT definition FROM run WHERE no = ?`
+	sqlAnyConnection = `UPDATE attempt SET connection = '' WHERE rid >= ? AND rid < ? AND doubt_at = ?`
 	// The lost time cannot have granted more than the budget allowed.
 	sqlTakeRestored = `UPDATE run_count
 		SET taken = CASE WHEN r.budget > 0 THEN max(taken, min(taken + ?1, r.budget)) ELSE taken + ?1 END
@@ -187,6 +189,15 @@ func (t *tx) quarantineSegment(s ledger.Segment, ahead, since, now int64) (n int
 	}
 	if _, err := t.exec(sqlOpenAttempts, s.First(), s.End()); err != nil {
 		return 0, err
+	}
+	var definition []byte
+	if err := t.row(sqlDefinition, args(int64(ledger.RunOf(s.Key))), &definition); err != nil {
+		return 0, err
+	}
+	if ledger.MayHaveMoved(definition) {
+		if _, err := t.exec(sqlAnyConnection, s.First(), s.End(), now); err != nil {
+			return 0, err
+		}
 	}
 	if _, err := t.exec(sqlAdvanceMark, s.Mark, s.Key); err != nil {
 		return 0, err

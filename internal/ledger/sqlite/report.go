@@ -12,7 +12,7 @@ import (
 )
 
 const sqlLines = `SELECT d.rid, d.key, d.row, d.dest, d.cells,
-		coalesce(s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until, 0) > ?,
+		CASE WHEN o.connection <> '' THEN o.connection ELSE coalesce(s.connection, '') END, coalesce(s.mark, 0), coalesce(s.lease_until, 0) > ?,
 		o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
 		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
 	FROM delivery d INDEXED BY delivery_row LEFT JOIN outcome o ON o.rid = d.rid
@@ -169,7 +169,7 @@ func (l *Ledger) Backlog(ctx context.Context, no campaign.RunNo) (map[string]int
 	return all, err
 }
 
-const sqlSegmentStates = `SELECT id & 0xffffffff, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done
+const sqlSegmentStates = `SELECT id & 0xffffffff, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done, moved
 	FROM segment WHERE id >= ? AND id < ? ORDER BY id`
 
 // SegmentStates implements campaign.ReportLedger.

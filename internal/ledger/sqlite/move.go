@@ -1,0 +1,48 @@
+package sqlite
+
+import (
+	"context"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/mutant"
+)
+
+const (
+	sqlOpenRetries = `SELECT count(*) FROM outcome INDEXED BY outcome_open
+		WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */ AND state = 2 /* retrying */`
+	sqlStaysOf = `UPDATE outcome SET connection = (SELECT connection FROM segment WHERE id = ?3)
+		WHERE rid >= ?1 AND rid < ?2 AND connection = ''`
+	sqlMoveSegment = `UPDATE segment SET connection = ?2, moved = moved + 1, epoch = epoch + 1, owner = '', lease_until = 0, wake_at = 0
+		WHERE id = ?1`
+)
+
+// Move implements campaign.SendLedger (docs/protocol.md#moves).
+func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (moved bool, err error) {
+	err = l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
+		moved = false
+		s, err := t.owned(lease)
+		if err != nil && !(err == campaign.ErrFenced && mutant.On("move_without_epoch")) {
+			return err
+		}
+		var below, retrying int64
+		if err := t.row(sqlCountOutcomes, args(s.First(), s.Marked()), &below); err != nil {
+			return err
+		}
+		if err := t.row(sqlOpenRetries, args(s.First(), s.End()), &retrying); err != nil {
+			return err
+		}
+		if !ledger.MayMoveAway(s, below, retrying) {
+			return nil
+		}
+		if !mutant.On("move_takes_all") {
+			if _, err := t.exec(sqlStaysOf, s.First(), s.Marked(), s.Key); err != nil {
+				return err
+			}
+		}
+		moved = true
+		_, err = t.exec(sqlMoveSegment, s.Key, to)
+		return err
+	}})
+	return moved && err == nil, err
+}
