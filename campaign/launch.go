@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -37,6 +38,8 @@ type Launch struct {
 	// New launches another run although this list has one that ended, another list of the campaign has
 	// one that is unfinished, or one that ended had numbers of this list.
 	New bool
+	// NewKey, with New, names the request: the run of an earlier one with the same key and list goes on.
+	NewKey string
 	// Command is the operator's command without --new, for messages; "" names none.
 	Command string
 	// Beside is called when New launches a run although another list has one that is unfinished, with
@@ -123,6 +126,19 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 			return Launched{}, err
 		}
 	}
+	newKey := ""
+	if l.New && l.NewKey != "" {
+		newKey = fmt.Sprintf("new %x", sha256.Sum256([]byte(l.NewKey)))
+		repeated, err := l.Ledger.Runs(ctx, RunFilter{Campaign: def.Name, ListHash: hash, Launch: newKey, Limit: 1})
+		switch {
+		case err != nil:
+			return Launched{}, err
+		case len(repeated) > 0 && repeated[0].State.Ended():
+			return Launched{Run: repeated[0], Ended: true}, nil
+		case len(repeated) > 0:
+			return l.resume(ctx, def, repeated[0], list)
+		}
+	}
 	run, err := l.existing(ctx, def.Name, hash, key)
 	switch found := err == nil; {
 	case err != nil && !errors.Is(err, ErrNoRun):
@@ -146,7 +162,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 		}
 	}
 	if l.New {
-		key = "new " + time.Now().UTC().Format(time.RFC3339Nano)
+		key = cmp.Or(newKey, "new "+time.Now().UTC().Format(time.RFC3339Nano))
 	}
 	if hash == "" {
 		if hash, _, err = recipients.Hash(list); err != nil {

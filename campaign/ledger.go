@@ -261,6 +261,9 @@ type Funnel struct {
 	Adopted, MaybeDuplicate, Ambiguous      int64
 }
 
+// FirstRow is before every row, for LinesAfter.
+const FirstRow = -1 << 62
+
 // Problem is one fault that an audit found.
 type Problem struct {
 	Row  int64 // 0 when the problem concerns the whole run
@@ -274,6 +277,9 @@ type ReportLedger interface {
 	// Lines yields every delivery of the run in the order of its rows. It reads in short pages, so a
 	// long report does not block the ledger.
 	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]
+	// LinesAfter returns at most n deliveries of the run behind a row (FirstRow: from the first one on), in
+	// the order of its rows, in one read.
+	LinesAfter(ctx context.Context, no RunNo, row int64, n int) ([]Line, error)
 	// Audit checks what SQL can check: each row exists once, each outcome has its delivery, marks are
 	// within bounds, nothing is accepted above a mark, no phone key is queued twice. It returns at
 	// most limit problems.

@@ -13,20 +13,10 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/client"
 	"campaignd/internal/daemon"
 	"campaignd/internal/spelling"
 )
-
-// forecast is what `campaignd forecast` prints.
-type forecast struct {
-	plan.Forecast
-	// Note is what the forecast takes for granted; "": nothing.
-	Note string `json:"note,omitempty"`
-	// Assumed are the connections whose throughput nobody told.
-	Assumed []string `json:"assumed,omitempty"`
-	// Unread are unfinished runs that this version cannot read: they are left out.
-	Unread []string `json:"unread,omitempty"`
-}
 
 func (p *program) cmdForecast() *cobra.Command {
 	var list string
@@ -49,7 +39,7 @@ forecast as if it were launched now, with its list; a run from where it is. Noth
 	cmd.Flags().StringVar(&list, "recipients", "", "the list of a campaign (default: recipients.file of the campaign)")
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var f forecast
+		var f client.Forecast
 		var err error
 		if isCampaignFile(args[0]) {
 			if err := oneCampaign(cmd, args); err != nil {
@@ -83,29 +73,29 @@ func isCampaignFile(arg string) bool {
 }
 
 // forecastCampaign forecasts a campaign as if it were launched now.
-func (p *program) forecastCampaign(ctx context.Context, file, list string) (f forecast, err error) {
+func (p *program) forecastCampaign(ctx context.Context, file, list string) (f client.Forecast, err error) {
 	found, err := p.check(ctx, file, checkFlags{list: list})
 	if err != nil {
-		return forecast{}, err
+		return client.Forecast{}, err
 	}
 	switch {
 	case len(found.Errors()) > 0:
-		return forecast{}, &campaign.FileError{Name: file, Findings: found.Errors()}
+		return client.Forecast{}, &campaign.FileError{Name: file, Findings: found.Errors()}
 	case !found.OK():
-		return forecast{}, &exitError{exitUsage, &campaign.PreflightError{Preflight: found}}
+		return client.Forecast{}, &exitError{exitUsage, &campaign.PreflightError{Preflight: found}}
 	}
 	c, err := p.load()
 	if err != nil {
-		return forecast{}, err
+		return client.Forecast{}, err
 	}
 	def, _, err := campaign.LoadDefinition(file)
 	if err != nil {
-		return forecast{}, err
+		return client.Forecast{}, err
 	}
 	var l campaign.Ledger
 	if !c.NoLedger() {
 		if l, err = daemon.OpenLedger(ctx, c, false, p.log(c, true)); err != nil {
-			return forecast{}, err
+			return client.Forecast{}, err
 		}
 		defer closing(l, &err)
 	}
@@ -115,36 +105,16 @@ func (p *program) forecastCampaign(ctx context.Context, file, list string) (f fo
 }
 
 // forecastRun forecasts a run of the ledger.
-func (p *program) forecastRun(ctx context.Context, id string) (f forecast, err error) {
+func (p *program) forecastRun(ctx context.Context, id string) (f client.Forecast, err error) {
 	err = p.withRunOf(ctx, toRead, id, func(l campaign.Ledger, c *daemon.Config, run campaign.Run) error {
-		if run.State.Ended() || run.State == campaign.Importing {
-			f = forecast{Note: fmt.Sprintf("it is %s", run.State)}
-			f.Run, f.LimitedBy, f.DeadlineHolds = run.ID(), "none", true
-			f.Hours, f.Numbers, f.RunsOut, f.Helps = []plan.Hour{}, []plan.NumberShare{}, []plan.RunsOut{}, []plan.Help{}
-			return nil
-		}
-		o, err := daemon.NewOutlook(ctx, l, c, time.Now().UTC())
-		if err != nil {
-			return err
-		}
-		i, err := o.AddRun(ctx, l, run)
-		if err != nil {
-			return err
-		}
-		f.Forecast, f.Assumed, f.Unread = o.Forecast(i), o.Assumed, o.Unread
-		switch {
-		case run.State == campaign.WaitingApproval:
-			f.Note = "as if it were approved now"
-		case run.State == campaign.Paused || run.Wanted == campaign.WantPause:
-			f.Note = "as if it were resumed now"
-		}
-		return nil
+		f, err = daemon.ForecastRun(ctx, l, c, run)
+		return err
 	})
 	return f, err
 }
 
 // writeForecast writes a forecast for a person.
-func (p *program) writeForecast(f forecast) error {
+func (p *program) writeForecast(f client.Forecast) error {
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "%s: ", printable(f.Run))
 	switch {

@@ -67,7 +67,7 @@ func (p *program) cmdKeysCreate() *cobra.Command {
 	o := addOutput(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return p.withDesk(cmd.Context(), toCreate, func(d *operator.Desk) error {
-			k, err := d.CreateKey(cmd.Context(), args[0], scope, company)
+			k, err := d.CreateKey(cmd.Context(), args[0], scope, company, "")
 			if err != nil {
 				return err
 			}

@@ -17,6 +17,9 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/api"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/operator"
 )
 
 const campaignFile = "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\n"
@@ -36,10 +39,16 @@ func serve(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{dir: filepath.Join(t.TempDir(), "uploads"), begun: make(chan struct{}, 10)}
 	f.Access = api.NewAccess("")
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
 	s, err := api.New(t.Context(), api.Options{
-		Key: f.Key, Dir: f.dir, Log: slog.New(slog.DiscardHandler),
+		Desk: operator.Desk{Ledger: l},
+		Key:  f.Key, Dir: f.dir, Log: slog.New(slog.DiscardHandler),
 		Unfinished: func(context.Context) ([]campaign.Run, error) { return f.runs, nil },
-		Launch: func(_ context.Context, file, list string, another bool) (api.Launched, error) {
+		Launch: func(_ context.Context, file, list string, another bool, _ string) (api.Launched, error) {
 			f.begun <- struct{}{}
 			if f.hold != nil {
 				<-f.hold
@@ -169,7 +178,7 @@ func TestAFaultyRequestHasItsCodeAndStoresNothing(t *testing.T) {
 		{"no key", "", runs, []part{good, list}, 401, "unauthorized"},
 		{"another key", "Bearer " + strings.Repeat("0", 64), runs, []part{good, list}, 401, "unauthorized"},
 		{"the key without its scheme", f.Key, runs, []part{good, list}, 401, "unauthorized"},
-		{"another route", "Bearer " + f.Key, "/api/v1/keys", nil, 404, "not_found"},
+		{"another route", "Bearer " + f.Key, "/api/v1/else", nil, 404, "not_found"},
 		{"new that is no word", "Bearer " + f.Key, runs + "?new=1", []part{good, list}, 400, "invalid_request"},
 		{"no part", "Bearer " + f.Key, runs, nil, 400, "invalid_request"},
 		{"no list", "Bearer " + f.Key, runs, []part{good}, 400, "invalid_request"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
+	"campaignd/internal/operator"
 )
 
 // The stable codes of errors; a refused launch has the reason of campaign.RefusalOf.
@@ -15,6 +16,10 @@ const (
 	codeUnauthorized = "unauthorized"
 	codeForbidden    = "forbidden"
 	codeTooMany      = "too_many_wrong_keys"
+	codeNotFound     = "not_found"
+	codeMethod       = "method_not_allowed"
+	codeNotNow       = "not_now"
+	codeRepeated     = "repeated"
 	codeInvalid      = "invalid_request"
 	codeTooLarge     = "too_large"
 	codeBusy         = "busy"
@@ -25,19 +30,22 @@ const (
 // Error is the body of a failure, in the form of the service's own (docs/service.md#conventions).
 type Error struct {
 	Status  int            `json:"-"`
-	Code    string         `json:"error"`
-	Message string         `json:"message"`
+	Code    string         `json:"error" doc:"a stable code"`
+	Message string         `json:"message" doc:"prose"`
 	Meta    map[string]any `json:"meta,omitempty"`
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// GetStatus implements huma.StatusError.
+func (e *Error) GetStatus() int { return e.Status }
 
 // Invalid reports whether the request itself is at fault, so that the same one fails again.
 func (e *Error) Invalid() bool {
 	return e.Status >= 400 && e.Status < 500 && e.Code != codeUnauthorized
 }
 
-// errorOf turns an error of a launch into that of the API.
+// errorOf turns an error into that of the API.
 func errorOf(ctx context.Context, err error) *Error {
 	var mine *Error
 	switch {
@@ -45,6 +53,16 @@ func errorOf(ctx context.Context, err error) *Error {
 		return mine
 	case ctx.Err() != nil:
 		return &Error{http.StatusServiceUnavailable, codeStopping, "campaignd is stopping; the same command goes on with the run", nil}
+	case operator.Absent(err):
+		return &Error{http.StatusNotFound, codeNotFound, err.Error(), nil}
+	case errors.Is(err, operator.ErrForbidden):
+		return &Error{http.StatusForbidden, codeForbidden, err.Error(), nil}
+	case errors.Is(err, campaign.ErrNotNow):
+		return &Error{http.StatusConflict, codeNotNow, err.Error(), nil}
+	case errors.Is(err, operator.ErrRepeated):
+		return &Error{http.StatusConflict, codeRepeated, err.Error(), nil}
+	case errors.Is(err, operator.ErrInvalid):
+		return &Error{http.StatusBadRequest, codeInvalid, err.Error(), nil}
 	}
 	switch reason, facts := campaign.RefusalOf(err); reason {
 	case "":

@@ -18,7 +18,7 @@ import (
 )
 
 // desk opens a new ledger.
-func desk(t *testing.T) *operator.Desk {
+func desk(t testing.TB) *operator.Desk {
 	t.Helper()
 	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), ledger.Options{})
 	if err != nil {
@@ -48,13 +48,13 @@ func asks(t *testing.T, g *guard, header, address string) (int, caller) {
 
 func TestOnlyAKeyInForceIsAdmitted(t *testing.T) {
 	d := desk(t)
-	k, err := d.CreateKey(t.Context(), "ci", "operate", "comp_1")
+	k, err := d.CreateKey(t.Context(), "ci", "operate", "comp_1", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := newGuard("local", d.Ledger)
 	flipped := k.Secret[:len(k.Secret)-1] + map[bool]string{true: "1", false: "0"}[strings.HasSuffix(k.Secret, "0")]
-	other, err := d.CreateKey(t.Context(), "other", "read", "")
+	other, err := d.CreateKey(t.Context(), "other", "read", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +97,11 @@ func (f fakeKeys) Key(_ context.Context, id string) (campaign.OperatorKey, error
 
 func TestWrongKeysOfAnAddressAreLimited(t *testing.T) {
 	d := desk(t)
-	good, err := d.CreateKey(t.Context(), "ci", "read", "")
+	good, err := d.CreateKey(t.Context(), "ci", "read", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	late, err := d.CreateKey(t.Context(), "late", "read", "")
+	late, err := d.CreateKey(t.Context(), "late", "read", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

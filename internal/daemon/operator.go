@@ -8,46 +8,106 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/campaign/sender"
+	"campaignd/client"
 	"campaignd/internal/api"
+	"campaignd/internal/operator"
 )
 
 // accessFile is the path of the file that tells how the process with the ledger's lock is reached.
 func (c *Config) accessFile() string { return c.LedgerFile() + ".api" }
 
-// operatorsAPI makes the operator's API, and the access to it without its URL. It is nil beside a
-// PostgreSQL ledger, which any process may launch into, and in a process that sends nothing.
-func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (http.Handler, api.Access, error) {
-	if d.cfg.sharedLedger() || e == nil {
-		return nil, api.Access{}, nil
+// uploads is the folder of lists that are being imported.
+func (c *Config) uploads() string {
+	if !c.sharedLedger() {
+		return c.LedgerFile() + ".uploads"
 	}
-	dir, err := filepath.Abs(d.cfg.LedgerFile() + ".uploads")
+	if c.DataDir != "" {
+		return filepath.Join(c.DataDir, "campaignd.uploads")
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("campaignd-%d.uploads", os.Getpid()))
+}
+
+// version is that of this program in the document of the API.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// numbersNow returns the connections with their limits as they are now.
+func (d *Daemon) numbersNow(ctx context.Context) ([]client.Number, error) {
+	holds, err := d.ledger.Holds(ctx, false)
 	if err != nil {
-		return nil, api.Access{}, err
+		return nil, err
 	}
-	access := api.NewAccess("")
-	s, err := api.New(ctx, api.Options{
-		Key: access.Key, Keys: d.ledger, Dir: dir, Log: d.log,
-		Launch: func(ctx context.Context, file, list string, another bool) (api.Launched, error) {
-			out, err := d.LaunchList(ctx, file, list, another)
+	now, out := time.Now(), []client.Number{}
+	for _, id := range d.directory.ids() {
+		o, tier := d.directory.origin(id), d.directory.tier(id)
+		n := client.Number{Connection: id, Company: o.Company, Account: o.Account, Portfolio: o.Portfolio, Rate: d.directory.pace(id),
+			Quality: d.directory.qualityOf(id), Tier: tier.Places}
+		if tier.Places > 0 {
+			reached, err := d.ledger.Reached(ctx, tier.Portfolio, now.Add(-24*time.Hour))
+			if err != nil {
+				return nil, err
+			}
+			n.Reached = int64(len(reached))
+		}
+		stop := slices.DeleteFunc(slices.Clone(holds), func(h campaign.Hold) bool { return !h.InForce(now) || !h.Stops(o) })
+		n.Holds = campaign.HoldStates(stop, now)
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// operatorsAPI makes the operator's API, and the access to it without its URL. The access has no key
+// beside a PostgreSQL ledger, whose own keys open the API of every process.
+func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (http.Handler, api.Access, error) {
+	access := api.Access{}
+	if !d.cfg.sharedLedger() && e != nil {
+		access = api.NewAccess("")
+	}
+	dir, err := filepath.Abs(d.cfg.uploads())
+	if err != nil {
+		return nil, access, err
+	}
+	o := api.Options{
+		Key: access.Key, Dir: dir, Log: d.log, Version: version(),
+		Desk: operator.Desk{Ledger: d.ledger, Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
+			return d.directory.origin
+		}},
+		Forecast: func(ctx context.Context, r campaign.Run) (client.Forecast, error) {
+			return ForecastRun(ctx, d.ledger, d.cfg, r)
+		},
+		Numbers: d.numbersNow,
+		Unfinished: func(ctx context.Context) ([]campaign.Run, error) {
+			return d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+		},
+	}
+	if e != nil {
+		o.Launch = func(ctx context.Context, file, list string, another bool, idempotency string) (api.Launched, error) {
+			out, err := d.LaunchList(ctx, file, list, another, idempotency)
 			if err == nil {
 				e.Poke()
 			}
 			return out, err
-		},
-		Unfinished: func(ctx context.Context) ([]campaign.Run, error) {
-			return d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
-		},
-	})
+		}
+	}
+	s, err := api.New(ctx, o)
 	return s, access, err
 }
 
 // LaunchList launches a campaign over a list and returns when the list is imported. A `serve` on the
 // ledger sends it.
-func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool) (out api.Launched, err error) {
+func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool, idempotency string) (out api.Launched, err error) {
 	l := d.launch(file, "")
 	l.List, l.New, l.NoWait, l.Unattended = list, another, false, false
 	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
@@ -77,7 +137,7 @@ func LaunchInto(ctx context.Context, c *Config, r api.Request, log *slog.Logger)
 	if d.client, err = NewClient(c); err != nil {
 		return out, err
 	}
-	return d.LaunchList(ctx, r.Campaign, r.List, r.New)
+	return d.LaunchList(ctx, r.Campaign, r.List, r.New, "")
 }
 
 // ErrNobodyServes says that no process takes launches for an SQLite ledger.

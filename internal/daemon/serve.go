@@ -39,7 +39,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 	if err := d.admin.secure(d.cfg.Listen.AdminTLS, d.log); err != nil {
 		return err
 	}
-	if operators != nil {
+	if access.Key != "" {
 		access.URL, access.Pin = d.admin.url(), d.admin.certificate.pin()
 		if c := d.admin.certificate; c != nil {
 			c.renewed = func() {

@@ -18,10 +18,21 @@ type Desk struct {
 	Ledger campaign.Ledger
 	// By is who asks, for the log of actions.
 	By string
+	// Company limits the desk to what is of one client; "": all.
+	Company string
+	// Origins returns what holds can name of each connection.
+	Origins func(ctx context.Context, holds []campaign.Hold) func(connection string) campaign.Origin
 }
 
 // ErrInvalid says that a request is at fault and that the same one fails again.
 var ErrInvalid = errors.New("invalid request")
+
+// ErrForbidden says that the operator may not do this.
+var ErrForbidden = errors.New("not allowed")
+
+// ErrRepeated says that a request with the same Idempotency-Key has been answered, and that its answer
+// cannot be given again.
+var ErrRepeated = errors.New("repeated")
 
 // invalid returns an error that is ErrInvalid and reads as the sentence alone.
 func invalid(format string, a ...any) error { return &fault{fmt.Sprintf(format, a...)} }
@@ -52,6 +63,13 @@ func (d *Desk) note(ctx context.Context, what, on, detail string) error {
 		return fmt.Errorf("the log of actions takes no line, so nothing was done: %w", err)
 	}
 	return nil
+}
+
+// Note writes an action of another operator into the log: a launch, whose run has its number only then.
+func (d *Desk) Note(ctx context.Context, by, what, on string) error {
+	other := *d
+	other.By = by
+	return other.note(ctx, what, on, "")
 }
 
 // random returns n random bytes in hex.

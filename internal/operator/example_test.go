@@ -25,7 +25,7 @@ func Example() {
 	}
 	defer l.Close()
 	desk := operator.Desk{Ledger: l, By: operator.LocalUser()}
-	key, err := desk.CreateKey(context.Background(), "dashboard", "read", "")
+	key, err := desk.CreateKey(context.Background(), "dashboard", "read", "", "")
 	if err != nil {
 		fmt.Println(err)
 		return

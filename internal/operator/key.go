@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +15,9 @@ import (
 // mostName is the most bytes of the name of a key.
 const mostName = 100
 
-// CreateKey makes a key of the operator's API. The answer alone has its secret.
-func (d *Desk) CreateKey(ctx context.Context, name, scope, company string) (client.NewKey, error) {
+// CreateKey makes a key of the operator's API. The answer alone has its secret. A second call with the
+// same idempotency key, if it is not "", is ErrRepeated.
+func (d *Desk) CreateKey(ctx context.Context, name, scope, company, idempotency string) (client.NewKey, error) {
 	k := campaign.OperatorKey{Name: strings.TrimSpace(name), Scope: campaign.KeyScope(scope), Company: company,
 		CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	switch {
@@ -27,7 +29,12 @@ func (d *Desk) CreateKey(ctx context.Context, name, scope, company string) (clie
 		return client.NewKey{}, invalid("a key of one company cannot have the scope admin, which covers the keys of all")
 	}
 	var secret string
-	secret, k.ID = newSecret()
+	secret, k.ID = newSecret(d.By, idempotency)
+	if _, err := d.Ledger.Key(ctx, k.ID); err == nil {
+		return client.NewKey{}, fmt.Errorf("%w: this request made the key %s, whose secret cannot be read again", ErrRepeated, k.ID)
+	} else if !errors.Is(err, campaign.ErrNoKey) {
+		return client.NewKey{}, err
+	}
 	k.Hash = hashOf(secret)
 	if err := d.note(ctx, "keys create", k.ID, keyDetail(k)); err != nil {
 		return client.NewKey{}, err

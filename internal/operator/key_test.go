@@ -28,7 +28,7 @@ func desk(t *testing.T) (*operator.Desk, string) {
 
 func TestTheLedgerHasNoUsableKey(t *testing.T) {
 	d, path := desk(t)
-	k, err := d.CreateKey(t.Context(), "ci", "operate", "")
+	k, err := d.CreateKey(t.Context(), "ci", "operate", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestAFaultyKeyIsNotMade(t *testing.T) {
 	for _, tt := range []struct{ name, scope, company string }{
 		{"", "read", ""}, {strings.Repeat("x", 101), "read", ""}, {"ci", "write", ""}, {"ci", "", ""}, {"ci", "admin", "comp_1"},
 	} {
-		if _, err := d.CreateKey(t.Context(), tt.name, tt.scope, tt.company); !errors.Is(err, operator.ErrInvalid) {
+		if _, err := d.CreateKey(t.Context(), tt.name, tt.scope, tt.company, ""); !errors.Is(err, operator.ErrInvalid) {
 			t.Errorf("%+v: got %v, want a fault of the request", tt, err)
 		}
 	}
@@ -84,7 +84,7 @@ func TestAScopeIncludesThoseBeforeIt(t *testing.T) {
 
 func TestEachActionIsInTheLog(t *testing.T) {
 	d, _ := desk(t)
-	k, err := d.CreateKey(t.Context(), "ci", "read", "comp_1")
+	k, err := d.CreateKey(t.Context(), "ci", "read", "comp_1", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,9 +20,12 @@ const (
 	secretBytes  = 32
 )
 
-// newSecret draws a secret and its id.
-func newSecret() (secret, id string) {
+// newSecret draws a secret and its id. The id is that of the idempotency key of who asks, if there is one.
+func newSecret(by, idempotency string) (secret, id string) {
 	id = random(idBytes)
+	if idempotency != "" {
+		id = hashOf(by + "\x00" + idempotency)[:2*idBytes]
+	}
 	body := secretPrefix + id + "_" + random(secretBytes)
 	return body + checksum(body), id
 }

@@ -40,6 +40,13 @@ var reportFaults = []faultyMethod{
 			return last
 		}
 	}},
+	{"LinesAfter", func(f *fixture, _ Faults) func(context.Context) error {
+		r, _ := f.retried()
+		return func(ctx context.Context) error {
+			_, err := f.l.LinesAfter(ctx, r.No, campaign.FirstRow, 3)
+			return err
+		}
+	}},
 	{"Audit", func(f *fixture, _ Faults) func(context.Context) error {
 		r, _ := f.retried()
 		return func(ctx context.Context) error { _, err := f.l.Audit(ctx, r.No, 9); return err }

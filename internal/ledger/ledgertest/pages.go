@@ -41,6 +41,25 @@ func (f *fixture) ended(l campaign.Lease) {
 
 // pagePromises are about reports that need more than one read of the ledger, of runs among others.
 var pagePromises = []promise{
+	{"LinesAfterARowAreThoseBehindIt", func(f *fixture) {
+		r := f.imported(7)
+		var all, pages []campaign.Line
+		for line, err := range f.l.Lines(f.ctx, r.No) {
+			f.ok(err)
+			all = append(all, line)
+		}
+		for row := int64(campaign.FirstRow); ; {
+			page, err := f.l.LinesAfter(f.ctx, r.No, row, 3)
+			f.ok(err)
+			if len(page) == 0 {
+				break
+			}
+			pages, row = append(pages, page...), page[len(page)-1].Row
+		}
+		if diff := cmp.Diff(all, pages); diff != "" || len(all) != 7 {
+			f.Errorf("%d lines, want 7; pages -want +got:\n%s", len(all), diff)
+		}
+	}},
 	{"EverySegmentIsCountedOnce", func(f *fixture) {
 		for _, segments := range []int64{1, 2, 3, 4, 5} {
 			r := f.spread(segments)

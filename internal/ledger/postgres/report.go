@@ -82,15 +82,20 @@ const sqlLines = `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM
 // Lines implements campaign.ReportLedger.
 func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
 	return ledger.Pages(ledger.LinePage, func(last *campaign.Line) (page []campaign.Line, err error) {
-		after := int64(-1 << 62)
+		after := int64(campaign.FirstRow)
 		if last != nil {
 			after = last.Row
 		} else if _, err := l.Run(ctx, no); err != nil {
 			return nil, err
 		}
-		err = l.read(ctx, l.reports, list(&page, ledger.ScanLine, sqlLines, int64(no), after, ledger.LinePage))
-		return page, err
+		return l.LinesAfter(ctx, no, after, ledger.LinePage)
 	})
+}
+
+// LinesAfter implements campaign.ReportLedger.
+func (l *Ledger) LinesAfter(ctx context.Context, no campaign.RunNo, row int64, n int) (page []campaign.Line, err error) {
+	err = l.read(ctx, l.reports, list(&page, ledger.ScanLine, sqlLines, int64(no), row, n))
+	return page, err
 }
 
 // laneKept is how long the report of a sender is kept that sends no other, in milliseconds.

@@ -22,20 +22,24 @@ const sqlLines = `SELECT d.rid, d.key, d.row, d.dest, d.cells,
 // Lines implements campaign.ReportLedger.
 func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
 	return ledger.Pages(ledger.LinePage, func(last *campaign.Line) (page []campaign.Line, err error) {
-		after := int64(-1 << 62)
+		after := int64(campaign.FirstRow)
 		if last != nil {
 			after = last.Row
 		} else if _, err := l.Run(ctx, no); err != nil {
 			return nil, err
 		}
-		a := args(ledger.Millis(time.Now()), int64(no), after, ledger.LinePage)
-		err = l.read().each(ctx, sqlLines, a, func(scan scanFunc) error {
-			line, err := ledger.ScanLine(scan)
-			page = append(page, line)
-			return err
-		})
-		return page, err
+		return l.LinesAfter(ctx, no, after, ledger.LinePage)
 	})
+}
+
+// LinesAfter implements campaign.ReportLedger.
+func (l *Ledger) LinesAfter(ctx context.Context, no campaign.RunNo, row int64, n int) (page []campaign.Line, err error) {
+	err = l.read().each(ctx, sqlLines, args(ledger.Millis(time.Now()), int64(no), row, n), func(scan scanFunc) error {
+		line, err := ledger.ScanLine(scan)
+		page = append(page, line)
+		return err
+	})
+	return page, err
 }
 
 const sqlLastEvent = `SELECT event_at FROM run_count WHERE no = ?`

@@ -4,30 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
-	"sync"
 	"time"
 
 	"campaignd/campaign"
 )
-
-// Options holds what a Server needs; all of it is required.
-type Options struct {
-	Key string // of the Access
-	// Keys has the other keys; nil: there is none.
-	Keys keyring
-	// Dir is the folder of the uploads. It is made when it is needed, for this user alone.
-	Dir string
-	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the request.
-	Launch func(ctx context.Context, file, list string, another bool) (Launched, error)
-	// Unfinished returns the unfinished runs, whose uploads are kept.
-	Unfinished func(context.Context) ([]campaign.Run, error)
-	Log        *slog.Logger
-}
 
 // Launched is the answer to a launch.
 type Launched struct {
@@ -51,24 +34,8 @@ func FactsOf(r campaign.Run) RunFacts {
 	return RunFacts{r.ID(), r.Campaign, r.State, r.Rows, r.CreatedAt}
 }
 
-// Server answers the API. Make it with New.
-type Server struct {
-	o     Options
-	guard *guard
-	ctx   context.Context // ends when the process stops; it is that of every launch
-
-	mu   sync.Mutex
-	busy map[string]bool // folders of the uploads under way
-}
-
 // uploadsAtOnce bounds the uploads under way: each imports with a core and 16 bytes a row.
 const uploadsAtOnce = 2
-
-// New makes a Server, whose launches end with ctx, and removes the uploads that no run needs any more.
-func New(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{o: o, guard: newGuard(o.Key, o.Keys), ctx: ctx, busy: map[string]bool{}}
-	return s, s.clean(ctx)
-}
 
 func (s *Server) clean(ctx context.Context) error {
 	runs, err := s.o.Unfinished(ctx)
@@ -80,35 +47,12 @@ func (s *Server) clean(ctx context.Context) error {
 	return s.sweep(runs)
 }
 
-// ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	who, err := s.guard.admit(r.Context(), r)
-	switch {
-	case err != nil:
-		w.Header().Set("Connection", "close") // the list is not read
-		e := errorOf(s.ctx, err)
-		switch e.Status {
-		case http.StatusUnauthorized:
-			w.Header().Set("WWW-Authenticate", "Bearer")
-		case http.StatusTooManyRequests:
-			w.Header().Set("Retry-After", strconv.Itoa(int(wrongRefill.Seconds())))
-		}
-		e.write(w, "")
-	case !who.scope.Allows(campaign.KeyOperate) || who.company != "":
-		w.Header().Set("Connection", "close")
-		(&Error{http.StatusForbidden, codeForbidden, "a launch needs a key of the scope operate, for all companies", nil}).write(w, "")
-	case r.URL.Path != "/api/v1/runs":
-		(&Error{http.StatusNotFound, "not_found", "there is no such route; POST /api/v1/runs launches a run", nil}).write(w, "")
-	case r.Method != http.MethodPost:
-		w.Header().Set("Allow", http.MethodPost)
-		(&Error{http.StatusMethodNotAllowed, "method_not_allowed", "POST launches a run", nil}).write(w, "")
-	default:
-		s.create(w, r)
-	}
-}
-
 // create answers POST /api/v1/runs.
 func (s *Server) create(w http.ResponseWriter, r *http.Request) {
+	if s.o.Launch == nil {
+		s.refuse(w, &Error{http.StatusServiceUnavailable, codeStopping, "this process takes no list: it does not send", nil})
+		return
+	}
 	dir, err := s.begin()
 	if err != nil {
 		w.Header().Set("Connection", "close")
@@ -117,6 +61,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	launched, err := s.launch(w, r, dir)
+	if err == nil && !launched.Ended {
+		err = s.o.Desk.Note(s.ctx, requestOf(r.Context()).by, "launch", launched.Run.ID)
+	}
 	s.end(dir)
 	switch {
 	case err != nil:
@@ -179,7 +126,7 @@ func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (Lau
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return Launched{}, err
 	}
-	launched, err := s.o.Launch(s.ctx, u.campaign, u.list, another == "true")
+	launched, err := s.o.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem)
 	for i, text := range launched.Warnings {
 		launched.Warnings[i] = withoutPath(text, dir)
 	}

@@ -1,0 +1,367 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/internal/operator"
+)
+
+// world is a server with two runs, one of each of two companies, and a key of each scope.
+type world struct {
+	*Server
+	desk *operator.Desk
+	keys map[string]string // by scope, and of one company: other
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	d := desk(t)
+	d.Origins = func(context.Context, []campaign.Hold) func(string) campaign.Origin {
+		return func(connection string) campaign.Origin {
+			return campaign.Origin{Connection: connection, Company: "comp_" + strings.TrimPrefix(connection, "conn_")}
+		}
+	}
+	w := &world{desk: d, keys: map[string]string{}}
+	for _, scope := range []string{"read", "operate", "admin"} {
+		w.key(t, scope, scope, "")
+	}
+	w.key(t, "other", "operate", "comp_2")
+	for i := range 2 {
+		file := strings.ReplaceAll("name: spring\nconnections: [conn_N]\ntemplate: {name: a, language: en}\n", "N", fmt.Sprint(i+1))
+		run, err := d.Ledger.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: fmt.Sprint(i), ListName: "list.csv",
+			Definition: []byte(file), Header: []string{"phone"}, Wanted: campaign.WantRun})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []campaign.Delivery
+		for seq := range int64(40) {
+			number := 2348031234567 + seq
+			rows = append(rows, campaign.Delivery{Run: run.No, Seq: seq, Row: seq + 2, Key: number, To: fmt.Sprintf("+%d", number),
+				Cells: []string{fmt.Sprint(number)}})
+		}
+		if err := d.Ledger.AppendRows(t.Context(), run.No, 0, rows, []campaign.Segment{{Run: run.No, Hi: 40}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Ledger.FinishImport(t.Context(), run.No, 40, campaign.Ready); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := New(t.Context(), Options{
+		Desk: *d, Dir: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
+		Launch: func(context.Context, string, string, bool, string) (Launched, error) {
+			return Launched{Run: RunFacts{ID: "spring-1"}}, nil
+		},
+		Unfinished: func(context.Context) ([]campaign.Run, error) { return nil, nil },
+		Forecast:   func(context.Context, campaign.Run) (client.Forecast, error) { return client.Forecast{}, nil },
+		Numbers:    func(context.Context) ([]client.Number, error) { return []client.Number{{Connection: "conn_1"}}, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Server = s
+	return w
+}
+
+func (w *world) key(t testing.TB, name, scope, company string) {
+	t.Helper()
+	k, err := w.desk.CreateKey(t.Context(), name, scope, company, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.keys[name] = k.Secret
+}
+
+// ask sends a request with a key of the world; "" is none.
+func (w *world) ask(t testing.TB, method, path, key, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body)).WithContext(t.Context())
+	r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", len(path+key)) // so that wrong keys do not use up one address
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+w.keys[key])
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	out := httptest.NewRecorder()
+	w.ServeHTTP(out, r)
+	if id := out.Header().Get("X-Request-Id"); id == "" {
+		t.Errorf("%s %s: got no x-request-id, want one", method, path)
+	}
+	return out
+}
+
+// wantError checks that an answer is a failure in the form of the API.
+func wantError(t testing.TB, what string, got *httptest.ResponseRecorder, status int, code string) {
+	t.Helper()
+	var e Error
+	if err := json.Unmarshal(got.Body.Bytes(), &e); err != nil || got.Code != status || e.Code != code || e.Message == "" {
+		t.Errorf("%s: got %d %s, want %d %s with a message", what, got.Code, got.Body, status, code)
+	}
+}
+
+// documented is one operation of the document.
+type documented struct {
+	method, path string
+	op           *huma.Operation
+}
+
+func (w *world) documented() (all []documented) {
+	for path, item := range w.api.OpenAPI().Paths {
+		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch, "PUT": item.Put,
+			"DELETE": item.Delete} {
+			if op != nil {
+				all = append(all, documented{method, path, op})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b documented) int { return strings.Compare(a.path+a.method, b.path+b.method) })
+	return all
+}
+
+// filled is the path with the examples of its parameters, for a run.
+func (d documented) filled(run string) string {
+	path, query := strings.NewReplacer("{run}", run, "{key}", "00000000").Replace(d.path), ""
+	for _, p := range d.op.Parameters {
+		if p.In == "query" && p.Required {
+			query += "&" + p.Name + "=" + strings.ReplaceAll(fmt.Sprint(p.Schema.Examples[0]), "+", "%2B")
+		}
+	}
+	return strings.TrimSuffix(path+"?"+strings.TrimPrefix(query, "&"), "?")
+}
+
+// body is the example of the request in the document.
+func (d documented) body(t testing.TB) string {
+	t.Helper()
+	if d.op.RequestBody == nil || d.op.RequestBody.Content["application/json"] == nil {
+		return ""
+	}
+	text, err := json.Marshal(d.op.RequestBody.Content["application/json"].Example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
+	w := newWorld(t)
+	all := w.documented()
+	if len(all) < 25 {
+		t.Fatalf("got %d operations, want 25 or more", len(all))
+	}
+	for _, d := range all {
+		name := d.method + " " + d.path
+		scope, _ := d.op.Extensions["x-scope"].(string)
+		if !slices.Contains(campaign.KeyScopes, campaign.KeyScope(scope)) {
+			t.Errorf("%s: got the scope %q, want read, operate or admin", name, scope)
+			continue
+		}
+		path, body, example := d.filled("spring-1"), d.body(t), false
+		for _, r := range d.op.Responses {
+			for _, c := range r.Content {
+				example = example || c.Example != nil
+			}
+		}
+		if !example || d.op.RequestBody != nil && d.path != "/api/v1/runs" && body == "null" {
+			t.Errorf("%s: got no example, want one of its answer and of its request", name)
+		}
+		documentsStatus := func(status int) {
+			if d.op.Responses[fmt.Sprint(status)] == nil {
+				t.Errorf("%s: the document has no answer %d, want it", name, status)
+			}
+		}
+		wantError(t, name+" without a key", w.ask(t, d.method, path, "", body), 401, codeUnauthorized)
+		documentsStatus(401)
+		wantError(t, name+" with a wrong method", w.ask(t, "PUT", path, "admin", body), 405, codeMethod)
+		if less := slices.Index(campaign.KeyScopes, campaign.KeyScope(scope)) - 1; less >= 0 {
+			wantError(t, name+" without its scope", w.ask(t, d.method, path, string(campaign.KeyScopes[less]), body), 403, codeForbidden)
+			documentsStatus(403)
+		}
+		if strings.Contains(d.path, "{run}") {
+			wantError(t, name+" of another company", w.ask(t, d.method, path, "other", body), 404, codeNotFound)
+			wantError(t, name+" of no run", w.ask(t, d.method, d.filled("spring-9"), "admin", body), 404, codeNotFound)
+			wantError(t, name+" of no id", w.ask(t, d.method, d.filled("x"), "admin", body), 400, codeInvalid)
+			documentsStatus(404)
+			documentsStatus(400)
+		}
+		if body != "" {
+			for what, text := range map[string]string{"cut": body[:len(body)-1], "a list": "[]", "an unknown member": `{"no such": 1}`,
+				"of the wrong type": strings.NewReplacer(`"`, "", "{", `{"scope": `).Replace(body)} {
+				wantError(t, name+" with a body that is "+what, w.ask(t, d.method, path, "admin", text), 400, codeInvalid)
+			}
+			large := `{"x": "` + strings.Repeat("x", mostBody) + `"}`
+			wantError(t, name+" that is too large", w.ask(t, d.method, path, "admin", large), 413, codeTooLarge)
+			documentsStatus(413)
+		}
+		for _, p := range d.op.Parameters {
+			if p.In == "query" && p.Schema.Type == "integer" {
+				wantError(t, name+" with a faulty "+p.Name, w.ask(t, d.method, path+"?"+p.Name+"=many", "admin", body), 400, codeInvalid)
+			}
+		}
+	}
+}
+
+// Each route answers its example with a documented status, in the order of the document.
+func TestEachRouteTakesItsExample(t *testing.T) {
+	w := newWorld(t)
+	for _, d := range w.documented() {
+		if d.path == "/api/v1/runs" && d.method == "POST" { // TestAnUploadArrivesAndLeavesNothing sends one
+			continue
+		}
+		path := d.filled("spring-1")
+		if d.op.OperationID == "cancel" { // of the other run, so that this one can be paused
+			path = d.filled("spring-2")
+		}
+		if strings.Contains(d.path, "{key}") {
+			keys, err := w.desk.Keys(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			path = strings.ReplaceAll(d.path, "{key}", keys[len(keys)-1].ID)
+		}
+		got := w.ask(t, d.method, path, "admin", d.body(t))
+		if got.Code != 200 && !(d.path == "/api/v1/runs/{run}/approve" && got.Code == 409) {
+			t.Errorf("%s %s: got %d %s, want 200", d.method, path, got.Code, got.Body)
+		}
+		tag := got.Header().Get("ETag")
+		if json := strings.HasPrefix(got.Header().Get("Content-Type"), "application/json"); d.method == "GET" && (tag != "") != json {
+			t.Errorf("GET %s: got the ETag %q, want one if it is JSON", path, tag)
+		}
+	}
+}
+
+func TestAnUnchangedAnswerIsNotSentAgain(t *testing.T) {
+	w := newWorld(t)
+	ask := func(tag string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, "/api/v1/runs/spring-1", nil)
+		r.Header.Set("Authorization", "Bearer "+w.keys["read"])
+		r.Header.Set("If-None-Match", tag)
+		out := httptest.NewRecorder()
+		w.ServeHTTP(out, r)
+		return out
+	}
+	first := ask("")
+	tag := first.Header().Get("ETag")
+	if again := ask(tag); again.Code != http.StatusNotModified || again.Body.Len() > 0 || again.Header().Get("ETag") != tag {
+		t.Errorf("the same tag: got %d with %d bytes, want 304 with none and the tag", again.Code, again.Body.Len())
+	}
+	if got := w.ask(t, http.MethodPost, "/api/v1/runs/spring-1/pause", "operate", ""); got.Code != 200 {
+		t.Fatalf("pause: got %d %s, want 200", got.Code, got.Body)
+	}
+	if changed := ask(tag); changed.Code != 200 || changed.Header().Get("ETag") == tag {
+		t.Errorf("after a pause: got %d, want 200 with another tag", changed.Code)
+	}
+	actions, err := w.desk.Actions(t.Context(), campaign.ActionFilter{Limit: 1})
+	if err != nil || len(actions) != 1 || actions[0].What != "pause" || actions[0].On != "spring-1" ||
+		!strings.HasSuffix(actions[0].By, "(operate)") {
+		t.Errorf("got the actions %+v (%v), want pause of spring-1 by the key operate", actions, err)
+	}
+}
+
+func TestPagesOfDeliveriesHaveEachRowOnce(t *testing.T) {
+	w := newWorld(t)
+	for _, filter := range []string{"", "&status=queued", "&status=failed", "&to=%2B2348031234570"} {
+		want := map[string]int{"": 40, "&status=queued": 40, "&to=%2B2348031234570": 1}[filter]
+		seen, after := map[int64]bool{}, ""
+		for {
+			var page struct {
+				Data []client.Delivery
+				Meta struct{ Next string }
+			}
+			got := w.ask(t, http.MethodGet, "/api/v1/runs/1/deliveries?limit=7"+filter+after, "read", "")
+			if err := json.Unmarshal(got.Body.Bytes(), &page); err != nil || got.Code != 200 || len(page.Data) > 7 {
+				t.Fatalf("%q: got %d %s, want a page of at most 7", filter, got.Code, got.Body)
+			}
+			for _, d := range page.Data {
+				if seen[d.Row] {
+					t.Errorf("%q: row %d came twice, want once", filter, d.Row)
+				}
+				seen[d.Row] = true
+			}
+			if page.Meta.Next == "" {
+				break
+			}
+			after = "&after=" + page.Meta.Next
+		}
+		if len(seen) != want {
+			t.Errorf("%q: got %d rows, want %d", filter, len(seen), want)
+		}
+	}
+}
+
+func TestARepeatedRequestMakesNoSecondKey(t *testing.T) {
+	w := newWorld(t)
+	var codes []int
+	for range 2 {
+		r := httptest.NewRequest(http.MethodPost, "/api/v1/keys", strings.NewReader(`{"name": "ci", "scope": "read"}`))
+		r.Header.Set("Authorization", "Bearer "+w.keys["admin"])
+		r.Header.Set("Idempotency-Key", "one")
+		out := httptest.NewRecorder()
+		w.ServeHTTP(out, r)
+		codes = append(codes, out.Code)
+	}
+	keys, err := w.desk.Keys(t.Context())
+	if err != nil || codes[0] != 200 || codes[1] != 409 || len(keys) != 5 {
+		t.Errorf("got %v and %d keys (%v), want 200, 409 and 5", codes, len(keys), err)
+	}
+}
+
+func TestTheDocumentIsWhole(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{"/api/v1/openapi.json", "/api/v1/openapi-3.0.json"} {
+		got := w.ask(t, http.MethodGet, path, "", "")
+		var doc struct {
+			OpenAPI string
+			Paths   map[string]map[string]any
+		}
+		if err := json.Unmarshal(got.Body.Bytes(), &doc); err != nil || got.Code != 200 || !strings.HasPrefix(doc.OpenAPI, "3.") ||
+			len(doc.Paths) < 20 {
+			t.Errorf("%s: got %d, version %q, %d paths (%v); want 200, 3, 20 or more", path, got.Code, doc.OpenAPI, len(doc.Paths), err)
+		}
+		for _, ref := range bytes.Split(got.Body.Bytes(), []byte(`"$ref":"#/components/schemas/`))[1:] {
+			name, _, _ := bytes.Cut(ref, []byte(`"`))
+			if w.api.OpenAPI().Components.Schemas.Map()[string(name)] == nil {
+				t.Errorf("%s: the schema %s is missing", path, name)
+			}
+		}
+	}
+}
+
+// What a stranger with a key sends is never a fault of the server.
+func FuzzRequestsAreNoFaultOfTheServer(f *testing.F) {
+	f.Add(uint8(0), "spring-1", "limit=1", `{"weight": 1}`)
+	f.Add(uint8(3), "latest", "status=failed&after=9", `{"numbers": ["+1"], "scope": "all"}`)
+	w := newWorld(f)
+	all := w.documented()
+	f.Fuzz(func(t *testing.T, route uint8, id, query, body string) {
+		d := all[int(route)%len(all)]
+		path := strings.NewReplacer("{run}", id, "{key}", id).Replace(d.path)
+		r, err := http.NewRequestWithContext(t.Context(), d.method, "http://x"+path+"?"+query, strings.NewReader(body))
+		if err != nil {
+			return // no client could send it
+		}
+		r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "192.0.2.1:1"
+		r.Header.Set("Authorization", "Bearer "+w.keys["admin"])
+		r.Header.Set("Content-Type", "application/json")
+		out := httptest.NewRecorder()
+		begun := time.Now()
+		w.ServeHTTP(out, r)
+		if out.Code >= 500 && out.Code != 503 {
+			t.Errorf("%s %s with %q: got %d %s after %v, want no fault of the server", d.method, r.URL, body, out.Code, out.Body, time.Since(begun))
+		}
+	})
+}

@@ -1,0 +1,230 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"campaignd/campaign"
+	"campaignd/internal/operator"
+)
+
+// documentPath is the path of the OpenAPI document, without its ending.
+const documentPath = "/api/v1/openapi"
+
+// mostBody is the largest body of a request that uploads no file, in bytes.
+const mostBody = 1 << 20
+
+// useErrors makes huma write failures in the form of this API. Huma has no other place for it than a
+// variable of its package.
+var useErrors = sync.OnceFunc(func() {
+	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
+		e := &Error{Status: status, Code: codeInternal, Message: message}
+		switch status {
+		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnsupportedMediaType, http.StatusNotAcceptable:
+			e.Status, e.Code = http.StatusBadRequest, codeInvalid
+		case http.StatusRequestEntityTooLarge:
+			e.Code = codeTooLarge
+		case http.StatusRequestTimeout:
+			e.Code = "timeout"
+		case http.StatusNotModified:
+			e.Code = "not_modified"
+		}
+		var at []map[string]string
+		for _, err := range errs {
+			var told huma.ErrorDetailer
+			switch {
+			case errors.As(err, &told):
+				d := told.ErrorDetail()
+				at = append(at, map[string]string{"where": d.Location, "message": d.Message})
+			case err != nil:
+				at = append(at, map[string]string{"message": err.Error()})
+			}
+		}
+		if len(at) > 0 {
+			e.Meta = map[string]any{"errors": at}
+			e.Message += ": " + strings.TrimSpace(at[0]["where"]+" "+at[0]["message"])
+		}
+		return e
+	}
+})
+
+// routes makes the routes and the document.
+func (s *Server) routes() {
+	useErrors()
+	config := huma.DefaultConfig("campaignd", s.o.Version)
+	config.CreateHooks = nil // no link to a schema in each answer
+	config.DocsPath, config.SchemasPath = "", ""
+	config.OpenAPIPath = documentPath
+	config.Info.Description = "The operator's API of campaignd. Failures and lists have one form: {data} or {error, message, meta}."
+	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"key": {Type: "http", Scheme: "bearer", Description: "A key of `campaignd keys create`"},
+	}
+	s.api = humago.New(s.mux, config)
+	s.runRoutes()
+	s.lookRoutes()
+	s.listRoutes()
+	s.launchRoute()
+}
+
+// schemaName names the schema of a type; those of a report are told apart from those of a run.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	if strings.HasSuffix(t.PkgPath(), "/reporting") && !strings.HasPrefix(name, "Report") {
+		return "Report" + name
+	}
+	return name
+}
+
+// route is one route of the API.
+type route struct {
+	method, path string
+	id           string // operationId
+	summary      string
+	scope        campaign.KeyScope
+	// all means that a key of one company is refused: the answer is about all of them.
+	all bool
+	// creates means that the route takes an Idempotency-Key.
+	creates bool
+	errors  []int
+	// body is the example of its request; nil: it has no body.
+	body any
+}
+
+// envelope is the body of every answer that is no failure.
+type envelope[O any] struct {
+	Data O     `json:"data"`
+	Meta *meta `json:"meta,omitempty"`
+}
+
+type meta struct {
+	Next string `json:"next,omitempty" doc:"give it as after for the next page; missing: there are no more"`
+}
+
+type answered[O any] struct {
+	ETag string `header:"ETag"`
+	Body envelope[O]
+}
+
+// operation is the operation of a route in the document.
+func (s *Server) operation(r route) huma.Operation {
+	op := huma.Operation{
+		Method: r.method, Path: r.path, OperationID: r.id, Summary: r.summary, MaxBodyBytes: mostBody,
+		Errors:     append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusBadRequest}, r.errors...),
+		Security:   []map[string][]string{{"key": {}}},
+		Extensions: map[string]any{"x-scope": string(r.scope)},
+		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
+			if e := r.allows(requestOf(ctx.Context()).caller); e != nil {
+				_, w := humago.Unwrap(ctx)
+				s.refuse(w, e)
+				return
+			}
+			next(ctx)
+		}},
+	}
+	if r.creates {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: "Idempotency-Key", In: "header", Schema: &huma.Schema{Type: "string"},
+			Description: "A second request with the same key does nothing again", Example: "7c1e-42"})
+	}
+	return op
+}
+
+// allows refuses a caller whose key does not have the scope of the route.
+func (r route) allows(who caller) *Error {
+	switch {
+	case !who.scope.Allows(r.scope):
+		return &Error{http.StatusForbidden, codeForbidden, "this route needs a key of the scope " + string(r.scope), nil}
+	case r.all && who.company != "":
+		return &Error{http.StatusForbidden, codeForbidden, "this route is not for a key of one company", nil}
+	}
+	return nil
+}
+
+// add adds a route that answers with an O, and with an ETag if it is a GET. do returns also where the
+// next page begins; "": there is none.
+func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Desk, in *I) (O, string, error)) {
+	op := s.operation(r)
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (*answered[O], error) {
+		req := requestOf(ctx)
+		desk := s.o.Desk
+		desk.By, desk.Company = req.by, req.company
+		data, next, err := do(ctx, &desk, in)
+		if err != nil {
+			e := errorOf(s.ctx, err)
+			if e.Status == http.StatusInternalServerError {
+				s.o.Log.Error("a request of the API failed", "route", r.id, "err", err)
+			}
+			return nil, e
+		}
+		out := &answered[O]{Body: envelope[O]{Data: data}}
+		if next != "" {
+			out.Body.Meta = &meta{next}
+		}
+		if r.method != http.MethodGet {
+			return out, nil
+		}
+		if out.ETag, err = tagOf(out.Body); err != nil {
+			return nil, err
+		}
+		if matches(req.none, out.ETag) {
+			return nil, huma.ErrorWithHeaders(huma.Status304NotModified(), http.Header{"ETag": {out.ETag}})
+		}
+		return out, nil
+	})
+	s.describe(r, envelope[O]{Data: example})
+}
+
+// describe adds the examples of a route to the document.
+func (s *Server) describe(r route, example any) {
+	op := operationAt(s.api.OpenAPI(), r.method, r.path)
+	op.Responses[strconv.Itoa(http.StatusOK)].Content["application/json"].Example = example
+	if r.body != nil && op.RequestBody != nil {
+		op.RequestBody.Content["application/json"].Example = r.body
+	}
+}
+
+// operationAt returns the operation of the document with a method and path.
+func operationAt(doc *huma.OpenAPI, method, path string) *huma.Operation {
+	item := doc.Paths[path]
+	switch method {
+	case http.MethodGet:
+		return item.Get
+	case http.MethodPost:
+		return item.Post
+	case http.MethodPatch:
+		return item.Patch
+	}
+	return item.Delete
+}
+
+// tagOf is the ETag of an answer.
+func tagOf(v any) (string, error) {
+	text, err := json.Marshal(v)
+	sum := sha256.Sum256(text)
+	return `"` + hex.EncodeToString(sum[:12]) + `"`, err
+}
+
+// matches reports whether a header If-None-Match has the tag.
+func matches(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == tag || one == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
+func statusText(status int) string { return strconv.Itoa(status) }

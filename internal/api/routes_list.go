@@ -1,0 +1,186 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/internal/operator"
+	"campaignd/reporting"
+)
+
+var exampleReport = &reporting.Report{
+	Run:    reporting.RunFacts{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Finished},
+	Rows:   2,
+	Totals: reporting.Totals{campaign.Delivered: 1, campaign.Skipped: 1}, Skipped: map[string]int64{"duplicate": 1},
+}
+
+func report(ctx context.Context, d *operator.Desk, in *OfRun) (*reporting.Report, string, error) {
+	r, err := d.Report(ctx, in.Run)
+	return r, "", err
+}
+
+type numbersBody struct {
+	Body struct {
+		Numbers []string       `json:"numbers" minItems:"1" maxItems:"1000" doc:"in international form with +"`
+		Scope   campaign.Scope `json:"scope,omitempty" enum:"marketing,all,unreachable"`
+	}
+}
+
+func (s *Server) listRoutes() {
+	s.holdRoutes()
+	s.suppressionRoutes()
+	s.keyRoutes()
+	add(s, route{method: http.MethodGet, path: "/api/v1/numbers", id: "numbers", summary: "The connections, with their limits now",
+		scope: campaign.KeyRead}, []client.Number{{Connection: "conn_1", Rate: 72, Quality: "GREEN", Holds: []campaign.HoldState{}}},
+		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]client.Number, string, error) {
+			all, err := s.o.Numbers(ctx)
+			out := []client.Number{}
+			for _, n := range all {
+				if d.Company == "" || n.Company == d.Company {
+					out = append(out, n)
+				}
+			}
+			return out, "", err
+		})
+}
+
+func (s *Server) holdRoutes() {
+	add(s, route{method: http.MethodGet, path: "/api/v1/holds", id: "holds", summary: "What may not be sent now", scope: campaign.KeyRead},
+		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Desk, in *struct {
+			All bool `query:"all" doc:"also those that have ended"`
+		}) ([]campaign.HoldState, string, error) {
+			h, err := d.Holds(ctx, in.All)
+			return h, "", err
+		})
+	add(s, route{method: http.MethodPost, path: "/api/v1/holds", id: "add-hold", summary: "Hold a scope, for a time or until it is lifted",
+		scope: campaign.KeyOperate, creates: true, errors: []int{404, 413},
+		body: client.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "maintenance"}},
+		exampleHold, func(ctx context.Context, d *operator.Desk, in *struct{ Body client.HoldRequest }) (campaign.HoldState, string, error) {
+			h, err := d.AddHold(ctx, in.Body)
+			return h, "", err
+		})
+	add(s, route{method: http.MethodPost, path: "/api/v1/holds/lift", id: "lift-holds", summary: "End holds", scope: campaign.KeyOperate,
+		errors: []int{404, 413}, body: client.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_1"}},
+		[]campaign.HoldState{exampleHold}, func(ctx context.Context, d *operator.Desk, in *struct{ Body client.LiftRequest },
+		) ([]campaign.HoldState, string, error) {
+			h, err := d.LiftHolds(ctx, in.Body)
+			return h, "", err
+		})
+}
+
+func (s *Server) suppressionRoutes() {
+	body := map[string]any{"numbers": []string{"+2348031234567"}, "scope": "marketing"}
+	add(s, route{method: http.MethodGet, path: "/api/v1/suppressions", id: "suppressions",
+		summary: "The numbers that must not be sent to, by pages",
+		scope:   campaign.KeyRead}, []client.Suppression{{To: "+2348031234567", Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime}},
+		func(ctx context.Context, d *operator.Desk, in *struct {
+			To    string `query:"to" maxLength:"40" doc:"only this number" example:"+2348031234567"`
+			After string `query:"after" maxLength:"40" doc:"meta.next of the page before"`
+			Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		}) ([]client.Suppression, string, error) {
+			return d.Suppressions(ctx, in.To, in.After, in.Limit)
+		})
+	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions", id: "add-suppressions", summary: "Suppress numbers",
+		scope: campaign.KeyOperate, creates: true, errors: []int{413}, body: body}, client.Suppressed{Changed: 1},
+		func(ctx context.Context, d *operator.Desk, in *numbersBody) (client.Suppressed, string, error) {
+			scope := in.Body.Scope
+			if scope == "" {
+				scope = campaign.ScopeMarketing
+			}
+			out, err := d.AddSuppressions(ctx, in.Body.Numbers, scope)
+			return out, "", err
+		})
+	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions/remove", id: "remove-suppressions", summary: "Take numbers off the list",
+		scope: campaign.KeyOperate, all: true, errors: []int{413}, body: body}, client.Suppressed{Changed: 1},
+		func(ctx context.Context, d *operator.Desk, in *numbersBody) (client.Suppressed, string, error) {
+			out, err := d.RemoveSuppressions(ctx, in.Body.Numbers, in.Body.Scope)
+			return out, "", err
+		})
+}
+
+// newKey is the input of a new key.
+type newKey struct {
+	Body struct {
+		Name    string            `json:"name" minLength:"1" maxLength:"100" doc:"who has the key"`
+		Scope   campaign.KeyScope `json:"scope" enum:"read,operate,admin"`
+		Company string            `json:"company,omitempty" maxLength:"200" doc:"whose runs alone it reaches; missing: those of all"`
+	}
+}
+
+func (s *Server) keyRoutes() {
+	key := client.Key{ID: "3f9a1c02", Name: "dashboard", Scope: "read", CreatedAt: exampleTime}
+	add(s, route{method: http.MethodGet, path: "/api/v1/keys", id: "keys", summary: "The keys, without their secrets",
+		scope: campaign.KeyAdmin, all: true}, []client.Key{key}, func(ctx context.Context, d *operator.Desk, _ *struct{},
+	) ([]client.Key, string, error) {
+		k, err := d.Keys(ctx)
+		return k, "", err
+	})
+	add(s, route{method: http.MethodPost, path: "/api/v1/keys", id: "create-key", summary: "Make a key", scope: campaign.KeyAdmin, all: true,
+		creates: true, errors: []int{409, 413}, body: map[string]any{"name": "dashboard", "scope": "read"}},
+		client.NewKey{Key: key, Secret: "cpd_3f9a1c02_..."},
+		func(ctx context.Context, d *operator.Desk, in *newKey) (client.NewKey, string, error) {
+			k, err := d.CreateKey(ctx, in.Body.Name, string(in.Body.Scope), in.Body.Company, requestOf(ctx).idem)
+			return k, "", err
+		})
+	add(s, route{method: http.MethodDelete, path: "/api/v1/keys/{key}", id: "revoke-key", summary: "End a key for ever",
+		scope: campaign.KeyAdmin, all: true, errors: []int{404}}, key, func(ctx context.Context, d *operator.Desk, in *struct {
+		Key string `path:"key" maxLength:"100" example:"3f9a1c02" doc:"the id of a key"`
+	}) (client.Key, string, error) {
+		k, err := d.RevokeKey(ctx, in.Key)
+		return k, "", err
+	})
+	add(s, route{method: http.MethodGet, path: "/api/v1/actions", id: "actions", summary: "What operators asked for, the newest first",
+		scope: campaign.KeyAdmin, all: true}, []client.Action{{ID: "a1", At: exampleTime, By: "key 3f9a1c02 (dashboard)", What: "pause",
+		On: "spring-sale-3"}}, func(ctx context.Context, d *operator.Desk, in *struct {
+		Before   time.Time `query:"before" doc:"only those older than this time"`
+		BeforeID string    `query:"before_id" maxLength:"100" doc:"with before: and than this action"`
+		Limit    int       `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	}) ([]client.Action, string, error) {
+		a, err := d.Actions(ctx, campaign.ActionFilter{Before: in.Before, BeforeID: in.BeforeID, Limit: in.Limit})
+		return a, "", err
+	})
+}
+
+// launchRoute adds the upload of a list, which goes to the disk as it comes.
+func (s *Server) launchRoute() {
+	r := route{method: http.MethodPost, path: "/api/v1/runs", id: "launch", summary: "Launch a campaign over an uploaded list",
+		scope: campaign.KeyOperate, all: true, creates: true}
+	op := s.operation(r)
+	op.Parameters = append(op.Parameters, &huma.Param{Name: "new", In: "query", Schema: &huma.Schema{Type: "boolean"},
+		Description: "launch another run although this list has one"})
+	file := &huma.Schema{Type: "string", ContentEncoding: "binary"}
+	op.RequestBody = &huma.RequestBody{Required: true, Description: "The parts in this order; header only if the campaign names a file.",
+		Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{Type: "object", Required: []string{"campaign", "list"},
+			Properties: map[string]*huma.Schema{"campaign": file, "header": file, "list": file}}}}}
+	example := envelope[Launched]{Data: Launched{Run: RunFacts{
+		ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Ready, Rows: 200_000,
+		CreatedAt: exampleTime,
+	}}}
+	op.Responses = map[string]*huma.Response{}
+	for status, text := range map[string]string{"200": "The run was launched before", "201": "The run is launched"} {
+		op.Responses[status] = &huma.Response{Description: text, Content: map[string]*huma.MediaType{"application/json": {
+			Schema: s.api.OpenAPI().Components.Schemas.Schema(typeOf[envelope[Launched]](), true, "Launched"), Example: example}}}
+	}
+	failure := s.api.OpenAPI().Components.Schemas.Schema(typeOf[Error](), true, "Error")
+	for _, status := range []int{400, 401, 403, 409, 413, 422, 429, 503} {
+		op.Responses[statusText(status)] = &huma.Response{Description: http.StatusText(status),
+			Content: map[string]*huma.MediaType{"application/json": {Schema: failure}}}
+	}
+	s.api.OpenAPI().AddOperation(&op)
+	s.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) {
+		if e := r.allows(requestOf(req.Context()).caller); e != nil {
+			s.refuse(w, e)
+			return
+		}
+		s.create(w, req)
+	})
+}
+
+// Document returns the OpenAPI document, of version 3.1.
+func (s *Server) Document() ([]byte, error) { return json.Marshal(s.api.OpenAPI()) }

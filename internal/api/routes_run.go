@@ -1,0 +1,205 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/internal/operator"
+)
+
+// OfRun is the input of a route about one run. Huma reads an embedded struct only if it is exported.
+type OfRun struct {
+	Run string `path:"run" maxLength:"200" example:"spring-sale-3" doc:"the id of a run, its number, or latest"`
+}
+
+// Examples of answers.
+var (
+	exampleTime = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	exampleRun  = client.Run{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Running, Wanted: campaign.WantRun, Rows: 200_000,
+		List: "list.csv", CreatedAt: exampleTime}
+	exampleHold = campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "operator", Detail: "maintenance",
+		Source: campaign.HoldByOperator, Since: exampleTime}.State(exampleTime)
+	exampleLimits = client.Limits{Run: "spring-sale-3", RunLimits: campaign.RunLimits{Class: campaign.ClassBulk, Weight: 4, Rate: 40}}
+)
+
+// listRuns is the input of the list of runs.
+type listRuns struct {
+	Unfinished bool   `query:"unfinished" doc:"only runs that can still change their state"`
+	Campaign   string `query:"campaign" maxLength:"200" doc:"only runs of this campaign"`
+	Limit      int    `query:"limit" minimum:"0" maximum:"10000" doc:"at most this many, the newest first; 0: all"`
+}
+
+// limitsBody is the input of a change of limits.
+type limitsBody struct {
+	OfRun
+	Body struct {
+		Class    *campaign.Class    `json:"class,omitempty" enum:"transactional,bulk"`
+		Weight   *int               `json:"weight,omitempty" minimum:"1" maximum:"100"`
+		Rate     *float64           `json:"rate,omitempty" minimum:"0" doc:"messages per second over all numbers; 0: none of its own"`
+		Deadline *campaign.Duration `json:"deadline,omitempty" doc:"from the launch, for example 6h; 0s: none"`
+	}
+}
+
+func (s *Server) runRoutes() {
+	const one = "/api/v1/runs/{run}"
+	add(s, route{method: http.MethodGet, path: "/api/v1/runs", id: "runs", summary: "List the runs", scope: campaign.KeyRead},
+		[]client.Run{exampleRun}, func(ctx context.Context, d *operator.Desk, in *listRuns) ([]client.Run, string, error) {
+			runs, err := d.Runs(ctx, campaign.RunFilter{Unfinished: in.Unfinished, Campaign: in.Campaign, Limit: in.Limit})
+			return runs, "", err
+		})
+	add(s, route{method: http.MethodGet, path: one, id: "run", summary: "One run", scope: campaign.KeyRead, errors: []int{404}},
+		exampleRun, func(ctx context.Context, d *operator.Desk, in *OfRun) (client.Run, string, error) {
+			r, err := d.Run(ctx, in.Run)
+			return r, "", err
+		})
+	for verb, c := range map[string]struct {
+		summary string
+		do      func(*operator.Desk, context.Context, string) (client.Controlled, error)
+	}{
+		"pause":   {"Stop sending a run; what is in flight is recorded", (*operator.Desk).Pause},
+		"resume":  {"Let a paused run go on", (*operator.Desk).Resume},
+		"cancel":  {"End a run; what is queued is not sent", (*operator.Desk).Cancel},
+		"approve": {"Release a run that waits for approval", (*operator.Desk).Approve},
+	} {
+		r := route{method: http.MethodPost, path: one + "/" + verb, id: verb, summary: c.summary, scope: campaign.KeyOperate,
+			errors: []int{404, 409}}
+		add(s, r, client.Controlled{Run: exampleRun, Sentence: "spring-sale-3: what happens next"},
+			func(ctx context.Context, d *operator.Desk, in *OfRun) (client.Controlled, string, error) {
+				out, err := c.do(d, ctx, in.Run)
+				return out, "", err
+			})
+	}
+	add(s, route{method: http.MethodGet, path: one + "/limits", id: "limits", summary: "The limits of a run now", scope: campaign.KeyRead,
+		errors: []int{404}}, exampleLimits, func(ctx context.Context, d *operator.Desk, in *OfRun) (client.Limits, string, error) {
+		l, err := d.Limits(ctx, in.Run)
+		return l, "", err
+	})
+	add(s, route{method: http.MethodPatch, path: one + "/limits", id: "change-limits", summary: "Change limits of a run while it is sent",
+		scope: campaign.KeyOperate, errors: []int{404, 409, 413}, body: map[string]any{"weight": 4, "deadline": "6h"}},
+		exampleLimits, func(ctx context.Context, d *operator.Desk, in *limitsBody) (client.Limits, string, error) {
+			l, err := d.ChangeLimits(ctx, in.Run, campaign.LimitChange{Class: in.Body.Class, Weight: in.Body.Weight, Rate: in.Body.Rate,
+				Deadline: in.Body.Deadline})
+			return l, "", err
+		})
+}
+
+// listDeliveries is the input of the list of deliveries.
+type listDeliveries struct {
+	OfRun
+	Status     string    `query:"status" enum:"queued,sending,accepted,sent,delivered,read,failed,refused,skipped,in_doubt,unknown"`
+	Reason     string    `query:"reason" maxLength:"200"`
+	Code       string    `query:"code" maxLength:"200" doc:"of failed and refused"`
+	Connection string    `query:"connection" maxLength:"200"`
+	To         string    `query:"to" maxLength:"40" example:"+2348031234567" doc:"a phone number with its country code"`
+	Since      time.Time `query:"since" doc:"only those whose latest time is not earlier"`
+	Before     time.Time `query:"before" doc:"only those whose latest time is earlier"`
+	After      int64     `query:"after" minimum:"0" doc:"meta.next of the page before"`
+	Limit      int       `query:"limit" minimum:"0" maximum:"1000" doc:"0: 100. A page may have fewer although more follow (meta.next)"`
+}
+
+// whyInput is the input of why.
+type whyInput struct {
+	OfRun
+	To string `query:"to" required:"true" maxLength:"40" example:"+2348031234567" doc:"a phone number with its country code"`
+}
+
+func (s *Server) lookRoutes() {
+	const one = "/api/v1/runs/{run}"
+	absent := []int{404}
+	add(s, route{method: http.MethodGet, path: one + "/why", id: "why", summary: "What a run waits for now", scope: campaign.KeyRead,
+		errors: absent},
+		campaign.Why{Run: "spring-sale-3", State: campaign.Running, LimitedBy: "throughput", Sentence: "it is sent as fast as its numbers allow",
+			Holds: []campaign.HoldState{}, Lanes: []campaign.LaneState{}, Waits: []campaign.WhyWait{}},
+		func(ctx context.Context, d *operator.Desk, in *OfRun) (campaign.Why, string, error) {
+			w, err := d.Why(ctx, in.Run)
+			return w, "", err
+		})
+	add(s, route{method: http.MethodGet, path: one + "/why/recipient", id: "why-recipient", summary: "What one recipient of a run waits for",
+		scope: campaign.KeyRead, errors: absent},
+		campaign.WhyRow{Run: "spring-sale-3", To: "+2348031234567", Row: 44, Status: campaign.Delivered, LimitedBy: "none",
+			Sentence: "it was delivered"},
+		func(ctx context.Context, d *operator.Desk, in *whyInput) (campaign.WhyRow, string, error) {
+			w, err := d.WhyRecipient(ctx, in.Run, in.To)
+			return w, "", err
+		})
+	add(s, route{method: http.MethodGet, path: one + "/report", id: "report", summary: "The figures of a run", scope: campaign.KeyRead,
+		errors: absent}, exampleReport, report)
+	add(s, route{method: http.MethodGet, path: one + "/forecast", id: "forecast", summary: "When a run will be done", scope: campaign.KeyRead,
+		errors: absent}, client.Forecast{}, func(ctx context.Context, d *operator.Desk, in *OfRun) (f client.Forecast, next string, err error) {
+		err = d.With(ctx, in.Run, func(r campaign.Run) error {
+			f, err = s.o.Forecast(ctx, r)
+			return err
+		})
+		return f, "", err
+	})
+	add(s, route{method: http.MethodGet, path: one + "/deliveries", id: "deliveries", summary: "The rows of a run's list, by pages",
+		scope: campaign.KeyRead, errors: absent},
+		[]client.Delivery{{Row: 2, To: "+2348031234567", Connection: "conn_1", Status: campaign.Accepted, MessageID: "wamid.x", Attempts: 1,
+			AcceptedAt: exampleTime}},
+		func(ctx context.Context, d *operator.Desk, in *listDeliveries) ([]client.Delivery, string, error) {
+			page, err := d.Deliveries(ctx, in.Run, client.DeliveryFilter{Status: campaign.Status(in.Status), Reason: in.Reason, Code: in.Code,
+				Connection: in.Connection, To: in.To, Since: in.Since, Before: in.Before, After: in.After, Limit: in.Limit})
+			next := ""
+			if page.Next > 0 {
+				next = strconv.FormatInt(page.Next, 10)
+			}
+			return page.Deliveries, next, err
+		})
+	s.export(route{method: http.MethodGet, path: one + "/export", id: "export", summary: "Every row of a run's list as CSV",
+		scope:  campaign.KeyRead,
+		errors: absent}, func(ctx context.Context, d *operator.Desk, run string) (operator.Writer, error) {
+		return d.Export(ctx, run)
+	})
+}
+
+// export adds a route that streams CSV.
+func (s *Server) export(r route, open func(context.Context, *operator.Desk, string) (operator.Writer, error)) {
+	op := s.operation(r)
+	op.Responses = map[string]*huma.Response{"200": {Description: "CSV", Content: map[string]*huma.MediaType{
+		"text/csv": {Schema: &huma.Schema{Type: "string"}, Example: "row,to,connection,status\n2,+2348031234567,conn_1,read\n"},
+	}}}
+	huma.Register(s.api, op, func(ctx context.Context, in *OfRun) (*huma.StreamResponse, error) {
+		req := requestOf(ctx)
+		desk := s.o.Desk
+		desk.By, desk.Company = req.by, req.company
+		write, err := open(ctx, &desk, in.Run)
+		if err != nil {
+			return nil, errorOf(s.ctx, err)
+		}
+		return &huma.StreamResponse{Body: func(hc huma.Context) { s.stream(hc, r.id, write) }}, nil
+	})
+}
+
+// stream writes a file of any length. An error on the way cuts the connection, so that nobody takes a
+// part for the whole.
+func (s *Server) stream(hc huma.Context, what string, write operator.Writer) {
+	_, w := humago.Unwrap(hc)
+	c := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+what+`.csv"`)
+	if err := write(&moved{w, c}); err != nil {
+		s.o.Log.Warn("an export ended early", "what", what, "err", err)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// moved is an answer that may take any time while its client reads.
+type moved struct {
+	http.ResponseWriter
+	c *http.ResponseController
+}
+
+func (m *moved) Write(p []byte) (int, error) {
+	if err := m.c.SetWriteDeadline(time.Now().Add(stall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return m.ResponseWriter.Write(p)
+}

@@ -1,0 +1,149 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/internal/operator"
+)
+
+// Options holds what a Server needs. Those without another word are required.
+type Options struct {
+	Key string // of the Access; "": the keys of the ledger alone are taken
+	// Desk has the ledger, and what its runs are sent over. Each request gets a desk of its own caller.
+	Desk operator.Desk
+	// Dir is the folder of the uploads. It is made when it is needed, for this user alone.
+	Dir string
+	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the request.
+	// A repeated idempotency key, if it is not "", finds the same run again. Nil: no list is taken.
+	Launch func(ctx context.Context, file, list string, another bool, idempotency string) (Launched, error)
+	// Unfinished returns the unfinished runs, whose uploads are kept.
+	Unfinished func(context.Context) ([]campaign.Run, error)
+	// Forecast says when a run will be done.
+	Forecast func(ctx context.Context, r campaign.Run) (client.Forecast, error)
+	// Numbers returns the connections, with their limits now.
+	Numbers func(ctx context.Context) ([]client.Number, error)
+	Version string
+	Log     *slog.Logger
+}
+
+// Server answers the API. Make it with New.
+type Server struct {
+	o     Options
+	guard *guard
+	mux   *http.ServeMux
+	api   huma.API
+	ctx   context.Context // ends when the process stops; it is that of every launch
+
+	mu   sync.Mutex
+	busy map[string]bool // folders of the uploads under way
+}
+
+// New makes a Server, whose launches end with ctx, and removes the uploads that no run needs any more.
+func New(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{o: o, guard: newGuard(o.Key, o.Desk.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{}}
+	s.routes()
+	return s, s.clean(ctx)
+}
+
+// request is what the handlers know of a request, beside its parameters.
+type request struct {
+	caller
+	none string // If-None-Match
+	idem string // Idempotency-Key
+}
+
+type requestKey struct{}
+
+// requestOf returns the request that ctx belongs to.
+func requestOf(ctx context.Context) request {
+	r, _ := ctx.Value(requestKey{}).(request)
+	return r
+}
+
+// mostIdempotency is the longest Idempotency-Key, in bytes.
+const mostIdempotency = 200
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Request-Id", requestID(r.Header.Get("X-Request-Id")))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "private, no-cache")
+	if r.URL.Path == documentPath+".json" || r.URL.Path == documentPath+"-3.0.json" {
+		s.mux.ServeHTTP(w, r) // it holds no secret, and generators send no key
+		return
+	}
+	who, err := s.guard.admit(r.Context(), r)
+	if err != nil {
+		s.refuse(w, errorOf(s.ctx, err))
+		return
+	}
+	if _, pattern := s.mux.Handler(r); pattern == "" {
+		s.unrouted(w, r)
+		return
+	}
+	in := request{caller: who, none: r.Header.Get("If-None-Match"), idem: r.Header.Get("Idempotency-Key")}
+	if len(in.idem) > mostIdempotency {
+		s.refuse(w, &Error{http.StatusBadRequest, codeInvalid, "the header Idempotency-Key has at most " +
+			strconv.Itoa(mostIdempotency) + " bytes", nil})
+		return
+	}
+	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, in)))
+}
+
+// requestID returns the caller's id of a request if it is a plain one, or a new one.
+func requestID(given string) string {
+	plain := func(r rune) bool {
+		return r == '-' || r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+	}
+	if given != "" && len(given) <= 100 && strings.IndexFunc(given, func(r rune) bool { return !plain(r) }) < 0 {
+		return given
+	}
+	b := make([]byte, 12)
+	_, _ = rand.Read(b) // it never fails
+	return hex.EncodeToString(b)
+}
+
+// refuse answers before the body is read.
+func (s *Server) refuse(w http.ResponseWriter, e *Error) {
+	w.Header().Set("Connection", "close") // the body is not read
+	switch e.Status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", strconv.Itoa(int(wrongRefill.Seconds())))
+	}
+	e.write(w, "")
+}
+
+// headers takes the headers and the status of an answer, and drops its body.
+type headers struct {
+	header http.Header
+	status int
+}
+
+func (h *headers) Header() http.Header         { return h.header }
+func (h *headers) Write(b []byte) (int, error) { return len(b), nil }
+func (h *headers) WriteHeader(status int)      { h.status = status }
+
+// unrouted answers for a path without a route, or with others for its method.
+func (s *Server) unrouted(w http.ResponseWriter, r *http.Request) {
+	told := &headers{header: http.Header{}}
+	s.mux.ServeHTTP(told, r)
+	if allow := told.header.Get("Allow"); told.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", allow)
+		s.refuse(w, &Error{http.StatusMethodNotAllowed, codeMethod, "this route takes " + allow, nil})
+		return
+	}
+	s.refuse(w, &Error{http.StatusNotFound, codeNotFound, "there is no such route; GET " + documentPath + ".json lists them", nil})
+}

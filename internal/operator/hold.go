@@ -1,0 +1,133 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/client"
+)
+
+// Holds lists what may not be sent now; with ended also what has ended.
+func (d *Desk) Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error) {
+	holds, err := d.Ledger.Holds(ctx, ended)
+	if err != nil {
+		return nil, err
+	}
+	if d.Company != "" {
+		of := d.Origins(ctx, holds)
+		holds = slices.DeleteFunc(holds, func(h campaign.Hold) bool { return !d.seesHold(ctx, of, h.Scope, h.ID) })
+	}
+	return campaign.HoldStates(holds, time.Now()), nil
+}
+
+// seesHold reports whether a scope and id are the company's own.
+func (d *Desk) seesHold(ctx context.Context, of func(string) campaign.Origin, scope campaign.HoldScope, id string) bool {
+	switch {
+	case d.Company == "":
+		return true
+	case scope == campaign.HoldCompany:
+		return id == d.Company
+	case scope == campaign.HoldConnection:
+		return of(id).Company == d.Company
+	case scope == campaign.HoldRun && id != campaign.HoldAny:
+		_, err := d.find(ctx, id)
+		return err == nil
+	}
+	return false // it may be about others too
+}
+
+// scopeAndID checks a scope and the id in it. The id of a run may be written as for every command.
+func (d *Desk) scopeAndID(ctx context.Context, scope campaign.HoldScope, id string) (string, error) {
+	switch {
+	case !slices.Contains(campaign.HoldScopes, scope):
+		return "", invalid("scope %q is unknown; give %s", scope, scopeWords())
+	case id == "":
+		return "", invalid("the ID is empty")
+	case scope == campaign.HoldTemplate && id != campaign.HoldAny && strings.Count(id, "/") < 2:
+		return "", invalid("template %q: want ACCOUNT/NAME/LANGUAGE; /NAME/LANGUAGE is the template of every account", id)
+	case scope == campaign.HoldRun && id != campaign.HoldAny:
+		r, err := d.find(ctx, id)
+		if err != nil {
+			return "", err
+		}
+		id = r.ID()
+	}
+	if d.Company != "" && !d.seesHold(ctx, d.Origins(ctx, nil), scope, id) {
+		return "", fmt.Errorf("%w: %s %s is not of the company of this key", ErrForbidden, scope, id)
+	}
+	return id, nil
+}
+
+func scopeWords() string {
+	var words []string
+	for _, s := range campaign.HoldScopes {
+		words = append(words, string(s))
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// AddHold holds a scope. Adding it again replaces its end and its reason.
+func (d *Desk) AddHold(ctx context.Context, q client.HoldRequest) (campaign.HoldState, error) {
+	if q.For != nil && *q.For <= 0 {
+		return campaign.HoldState{}, invalid("for %s: want a time above 0", *q.For)
+	}
+	id, err := d.scopeAndID(ctx, q.Scope, q.ID)
+	if err != nil {
+		return campaign.HoldState{}, err
+	}
+	now := time.Now().UTC()
+	h := campaign.Hold{Scope: q.Scope, ID: id, Reason: string(campaign.HoldByOperator), Detail: q.Reason,
+		Source: campaign.HoldByOperator, Since: now}
+	if q.For != nil {
+		h.Until = now.Add(q.For.Std())
+	}
+	if err := d.note(ctx, "holds add", string(q.Scope)+" "+id, q.Reason); err != nil {
+		return campaign.HoldState{}, err
+	}
+	if _, err := d.Ledger.AddHolds(ctx, []campaign.Hold{h}); err != nil {
+		return campaign.HoldState{}, err
+	}
+	return h.State(now), nil
+}
+
+// LiftHolds ends holds, and returns those that it ended.
+func (d *Desk) LiftHolds(ctx context.Context, q client.LiftRequest) ([]campaign.HoldState, error) {
+	now := time.Now().UTC()
+	var lifts []campaign.Lift
+	switch {
+	case q.Scope != "" || q.ID != "":
+		id, err := d.scopeAndID(ctx, q.Scope, q.ID)
+		if err != nil {
+			return nil, err
+		}
+		lifts = append(lifts, campaign.Lift{Scope: q.Scope, ID: id, Reason: q.Reason, At: now, By: campaign.HoldByOperator})
+	case q.Reason == "":
+		return nil, invalid("name a scope and an id, or a reason")
+	default:
+		holds, err := d.Ledger.Holds(ctx, false)
+		if err != nil {
+			return nil, err
+		}
+		of := func(string) campaign.Origin { return campaign.Origin{} }
+		if d.Company != "" {
+			of = d.Origins(ctx, holds)
+		}
+		for _, h := range holds {
+			if (h.Reason == q.Reason || string(h.Scope) == q.Reason) && d.seesHold(ctx, of, h.Scope, h.ID) {
+				lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: now, By: campaign.HoldByOperator})
+			}
+		}
+	}
+	if err := d.note(ctx, "holds lift", strings.TrimSpace(string(q.Scope)+" "+q.ID), q.Reason); err != nil {
+		return nil, err
+	}
+	ended, err := d.Ledger.LiftHolds(ctx, lifts)
+	if err != nil {
+		return nil, err
+	}
+	return campaign.HoldStates(ended, now), nil
+}

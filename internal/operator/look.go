@@ -1,0 +1,176 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/recipients"
+	"campaignd/reporting"
+)
+
+// With calls do with a run.
+func (d *Desk) With(ctx context.Context, id string, do func(campaign.Run) error) error {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	return do(r)
+}
+
+// Why says what a run waits for now.
+func (d *Desk) Why(ctx context.Context, id string) (campaign.Why, error) {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return campaign.Why{}, err
+	}
+	h, err := d.whyHolds(ctx)
+	if err != nil {
+		return campaign.Why{}, err
+	}
+	return campaign.Explain(ctx, d.Ledger, r, h, time.Now())
+}
+
+// WhyRecipient says what one recipient of a run waits for. to is a phone number with its country code.
+// The error is campaign.ErrNoRow if the list has no row for it.
+func (d *Desk) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
+	key := recipients.Key(to)
+	if key == 0 {
+		return campaign.WhyRow{}, invalid("%q is no phone number with a country code; want for example +2348031234567", to)
+	}
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return campaign.WhyRow{}, err
+	}
+	h, err := d.whyHolds(ctx)
+	if err != nil {
+		return campaign.WhyRow{}, err
+	}
+	w, found, err := campaign.ExplainRecipient(ctx, d.Ledger, r, h, key, time.Now())
+	if err == nil && !found {
+		err = fmt.Errorf("%w: the list of %s has none for %s", campaign.ErrNoRow, r.ID(), to)
+	}
+	return w, err
+}
+
+// Report returns the figures of a run.
+func (d *Desk) Report(ctx context.Context, id string) (*reporting.Report, error) {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	report, err := reporting.Build(ctx, d.Ledger, r)
+	if err != nil {
+		return nil, err
+	}
+	h, err := d.whyHolds(ctx)
+	now := time.Now()
+	report.Holds = campaign.HoldStates(campaign.RunHolds(r, h.Holds, h.Origin, now), now)
+	return report, err
+}
+
+// Writer writes a file.
+type Writer func(io.Writer) error
+
+// Export finds a run, and returns what writes one line for each row of its list, as CSV.
+func (d *Desk) Export(ctx context.Context, id string) (Writer, error) {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer) error { return reporting.WriteCSV(ctx, w, d.Ledger, r) }, nil
+}
+
+// The bounds of a page of deliveries.
+const (
+	pageSize = 100
+	mostPage = 1000
+	// pageTime is how long a page looks for deliveries before it ends with what it has. With one read of
+	// the ledger beyond it (some milliseconds), a page takes at most 20 ms.
+	pageTime = 10 * time.Millisecond
+	pageStep = 300 // rows of a read
+)
+
+// Deliveries returns a page of the rows of a run, in the order of the list.
+func (d *Desk) Deliveries(ctx context.Context, id string, f client.DeliveryFilter) (page client.DeliveryPage, err error) {
+	limit := f.Limit
+	if limit == 0 {
+		limit = pageSize
+	}
+	key := recipients.Key(f.To)
+	switch {
+	case limit < 1 || limit > mostPage:
+		return page, invalid("limit %d: want 1 to %d", limit, mostPage)
+	case f.To != "" && key == 0:
+		return page, invalid("%q is no phone number with a country code; want for example +2348031234567", f.To)
+	}
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return page, err
+	}
+	page.Deliveries = []client.Delivery{}
+	begun := time.Now()
+	last, size := f.After, min(limit+1, mostPage)
+	if f.After == 0 {
+		last = campaign.FirstRow
+	}
+	for {
+		lines, err := d.Ledger.LinesAfter(ctx, r.No, last, size)
+		if err != nil {
+			return page, err
+		}
+		for i := range lines {
+			if !selects(f, key, &lines[i]) {
+				last = lines[i].Row
+				continue
+			}
+			if len(page.Deliveries) == limit {
+				page.Next = last
+				return page, nil
+			}
+			last = lines[i].Row
+			page.Deliveries = append(page.Deliveries, deliveryOf(&lines[i]))
+		}
+		if len(lines) < size {
+			return page, nil
+		}
+		if time.Since(begun) > pageTime {
+			page.Next = last
+			return page, nil
+		}
+		size = pageStep // a filter that selects little reads larger steps
+	}
+}
+
+// selects reports whether the filter selects a line.
+func selects(f client.DeliveryFilter, key int64, l *campaign.Line) bool {
+	if f.Status != "" && l.Status != f.Status || f.Reason != "" && l.Reason != f.Reason || f.Code != "" && l.Code != f.Code ||
+		f.Connection != "" && l.Connection != f.Connection || key != 0 && l.Key != key {
+		return false
+	}
+	if f.Since.IsZero() && f.Before.IsZero() {
+		return true
+	}
+	var at time.Time
+	for _, t := range []time.Time{l.AcceptedAt, l.SentAt, l.DeliveredAt, l.ReadAt, l.FailedAt, l.DoubtSince} {
+		if t.After(at) {
+			at = t
+		}
+	}
+	return !at.IsZero() && !at.Before(f.Since) && (f.Before.IsZero() || at.Before(f.Before))
+}
+
+func deliveryOf(l *campaign.Line) client.Delivery {
+	return client.Delivery{Row: l.Row, To: l.To, Connection: l.Connection, Status: l.Status, Reason: l.Reason, Code: l.Code,
+		MessageID: l.MessageID, Attempts: l.Attempts, AcceptedAt: l.AcceptedAt, SentAt: l.SentAt, DeliveredAt: l.DeliveredAt,
+		ReadAt: l.ReadAt, FailedAt: l.FailedAt, RequestID: l.RequestID}
+}
+
+// Absent reports whether err says that there is no such run, row or key.
+func Absent(err error) bool {
+	return errors.Is(err, campaign.ErrNoRun) || errors.Is(err, campaign.ErrNoRow) || errors.Is(err, campaign.ErrNoKey)
+}

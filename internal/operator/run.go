@@ -1,0 +1,213 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/client"
+)
+
+// find finds a run that the desk may see. One of another company is campaign.ErrNoRun.
+func (d *Desk) find(ctx context.Context, id string) (campaign.Run, error) {
+	if id == "latest" && d.Company != "" {
+		all, err := d.visible(ctx, campaign.RunFilter{}, 1)
+		if err != nil || len(all) == 0 {
+			return campaign.Run{}, errors.Join(err, fmt.Errorf("%w: there is none yet", campaign.ErrNoRun))
+		}
+		return all[0], nil
+	}
+	if id != "latest" {
+		if _, err := campaign.ParseRunID(id); err != nil {
+			return campaign.Run{}, invalid("%v", err)
+		}
+	}
+	r, err := campaign.FindRun(ctx, d.Ledger, id)
+	if err == nil && !d.sees(ctx, r) {
+		return campaign.Run{}, fmt.Errorf("%w: %s; `campaignd runs` lists them", campaign.ErrNoRun, id)
+	}
+	return r, err
+}
+
+// sees reports whether the run is of the company of the desk, with all of its connections.
+func (d *Desk) sees(ctx context.Context, r campaign.Run) bool {
+	if d.Company == "" {
+		return true
+	}
+	def, err := campaign.ParseStored(r.ID(), r.Definition)
+	return err == nil && d.ofCompany(d.Origins(ctx, nil), def.Connections)
+}
+
+// ofCompany reports whether all of the connections are the company's.
+func (d *Desk) ofCompany(of func(string) campaign.Origin, connections []string) bool {
+	if d.Company == "" {
+		return true
+	}
+	for _, c := range connections {
+		if of(c).Company != d.Company {
+			return false
+		}
+	}
+	return len(connections) > 0
+}
+
+// visible returns the newest runs that the desk may see, at most limit; 0: all.
+func (d *Desk) visible(ctx context.Context, f campaign.RunFilter, limit int) (out []campaign.Run, err error) {
+	if d.Company == "" {
+		f.Limit = limit
+	}
+	all, err := d.Ledger.Runs(ctx, f)
+	for _, r := range all {
+		if d.sees(ctx, r) && (limit == 0 || len(out) < limit) {
+			out = append(out, r)
+		}
+	}
+	return out, err
+}
+
+// Runs lists the runs, the newest first, with their holds.
+func (d *Desk) Runs(ctx context.Context, f campaign.RunFilter) ([]client.Run, error) {
+	all, err := d.visible(ctx, f, f.Limit)
+	if err != nil {
+		return nil, err
+	}
+	h, err := d.whyHolds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	runs := make([]client.Run, len(all))
+	for i, r := range all {
+		runs[i] = client.RunOf(r)
+		runs[i].Holds = campaign.HoldStates(campaign.RunHolds(r, h.Holds, h.Origin, now), now)
+	}
+	return runs, nil
+}
+
+// Run returns one run with its holds. id is that of a run, its number, or latest.
+func (d *Desk) Run(ctx context.Context, id string) (client.Run, error) {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return client.Run{}, err
+	}
+	h, err := d.whyHolds(ctx)
+	if err != nil {
+		return client.Run{}, err
+	}
+	now, out := time.Now(), client.RunOf(r)
+	out.Holds = campaign.HoldStates(campaign.RunHolds(r, h.Holds, h.Origin, now), now)
+	return out, nil
+}
+
+// whyHolds are the holds of the ledger, and what they can name.
+func (d *Desk) whyHolds(ctx context.Context) (campaign.WhyHolds, error) {
+	holds, err := d.Ledger.Holds(ctx, false)
+	if err != nil {
+		return campaign.WhyHolds{}, err
+	}
+	return campaign.WhyHolds{Holds: holds, Origin: d.Origins(ctx, holds)}, nil
+}
+
+// control does what one of the verbs asks for.
+func (d *Desk) control(
+	ctx context.Context, verb, id string, do func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Controlled, error),
+) (client.Controlled, error) {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return client.Controlled{}, err
+	}
+	if err := d.note(ctx, verb, r.ID(), ""); err != nil {
+		return client.Controlled{}, err
+	}
+	c, err := do(ctx, d.Ledger, r)
+	return client.Controlled{Run: client.RunOf(c.Run), Sentence: c.Sentence}, err
+}
+
+// Pause asks that a run sends nothing more until it is resumed.
+func (d *Desk) Pause(ctx context.Context, id string) (client.Controlled, error) {
+	return d.control(ctx, "pause", id, campaign.PauseRun)
+}
+
+// Resume ends a pause.
+func (d *Desk) Resume(ctx context.Context, id string) (client.Controlled, error) {
+	return d.control(ctx, "resume", id, campaign.ResumeRun)
+}
+
+// Cancel ends a run; what is queued is not sent.
+func (d *Desk) Cancel(ctx context.Context, id string) (client.Controlled, error) {
+	return d.control(ctx, "cancel", id, campaign.CancelRun)
+}
+
+// Approve releases a run that waits for approval.
+func (d *Desk) Approve(ctx context.Context, id string) (client.Controlled, error) {
+	return d.control(ctx, "approve", id, campaign.ApproveRun)
+}
+
+// Limits returns the limits of a run as they are now.
+func (d *Desk) Limits(ctx context.Context, id string) (client.Limits, error) {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return client.Limits{}, err
+	}
+	return limitsOf(r, "")
+}
+
+// ChangeLimits changes limits of a run while it is sent.
+func (d *Desk) ChangeLimits(ctx context.Context, id string, c campaign.LimitChange) (client.Limits, error) {
+	if err := c.Check(); err != nil {
+		return client.Limits{}, invalid("%v", err)
+	}
+	if c == (campaign.LimitChange{}) {
+		return client.Limits{}, invalid("nothing to change: give class, weight, rate or deadline")
+	}
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return client.Limits{}, err
+	}
+	if err := d.note(ctx, "limits", r.ID(), changeText(c)); err != nil {
+		return client.Limits{}, err
+	}
+	after, err := campaign.ChangeLimits(ctx, d.Ledger, r, c)
+	if err != nil {
+		return client.Limits{}, err
+	}
+	return limitsOf(after.Run, after.Sentence)
+}
+
+func limitsOf(r campaign.Run, sentence string) (client.Limits, error) {
+	def, err := campaign.ParseStored(r.ID(), r.Definition)
+	if err != nil {
+		return client.Limits{}, err
+	}
+	l := client.Limits{Run: r.ID(), RunLimits: r.LimitsNow(def), Sentence: sentence}
+	if sentence == "" {
+		l.Sentence = fmt.Sprintf("%s: %s", l.Run, l.RunLimits)
+	}
+	return l, nil
+}
+
+// changeText says what is to be changed.
+func changeText(c campaign.LimitChange) string {
+	s := ""
+	add := func(format string, v any) {
+		if s != "" {
+			s += ", "
+		}
+		s += fmt.Sprintf(format, v)
+	}
+	if c.Class != nil {
+		add("class %s", *c.Class)
+	}
+	if c.Weight != nil {
+		add("weight %d", *c.Weight)
+	}
+	if c.Rate != nil {
+		add("rate %g", *c.Rate)
+	}
+	if c.Deadline != nil {
+		add("deadline %s", *c.Deadline)
+	}
+	return s
+}

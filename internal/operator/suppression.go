@@ -1,0 +1,92 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/recipients"
+)
+
+// Suppressions lists the numbers that must not be sent to, by number: at most limit behind the number
+// after. next is the number to go on behind; "": there are no more. to selects one number, "": all.
+func (d *Desk) Suppressions(ctx context.Context, to, after string, limit int) (list []client.Suppression, next string, err error) {
+	key, behind := recipients.Key(to), recipients.Key(after)
+	switch {
+	case limit < 1 || limit > mostPage:
+		return nil, "", invalid("limit %d: want 1 to %d", limit, mostPage)
+	case to != "" && key == 0:
+		return nil, "", invalid("%q is no phone number with a country code; want for example +2348031234567", to)
+	case after != "" && behind == 0:
+		return nil, "", invalid("%q is no phone number with a country code", after)
+	}
+	list = []client.Suppression{}
+	for s, err := range d.Ledger.Suppressions(ctx) {
+		if err != nil {
+			return nil, "", err
+		}
+		if s.Key <= behind && after != "" || to != "" && s.Key != key || d.Company != "" && s.Company != d.Company {
+			continue
+		}
+		if len(list) >= limit && list[len(list)-1].To != s.To {
+			return list, list[len(list)-1].To, nil
+		}
+		list = append(list, client.Suppression{To: s.To, Scope: s.Scope, Company: s.Company, Source: s.Source, At: s.At.UTC(), Until: s.Until})
+	}
+	return list, "", nil
+}
+
+// AddSuppressions suppresses numbers in international form with +; those of a company's desk for the
+// messages of that company alone.
+func (d *Desk) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error) {
+	list, err := campaign.ParseSuppressions(numbers, scope, time.Now())
+	if err != nil {
+		return client.Suppressed{}, invalid("%v", err)
+	}
+	for i := range list {
+		list[i].Company = d.Company
+	}
+	if err := d.note(ctx, "suppressions add", count(len(list)), "scope "+string(scope)); err != nil {
+		return client.Suppressed{}, err
+	}
+	n, err := d.Ledger.Suppress(ctx, list)
+	return client.Suppressed{Changed: n, Unchanged: len(list) - n}, err
+}
+
+// RemoveSuppressions takes numbers off the list: from one scope, or with "" from every scope.
+func (d *Desk) RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error) {
+	if d.Company != "" {
+		return client.Suppressed{}, fmt.Errorf("%w: a key of one company takes no number off the list", ErrForbidden)
+	}
+	check := scope
+	if check == "" {
+		check = campaign.ScopeAll
+	}
+	if _, err := campaign.ParseSuppressions(numbers, check, time.Now()); err != nil {
+		return client.Suppressed{}, invalid("%v", err)
+	}
+	if err := d.note(ctx, "suppressions remove", count(len(numbers)), "scope "+string(scope)); err != nil {
+		return client.Suppressed{}, err
+	}
+	lifted, absent, err := campaign.LiftSuppressions(ctx, d.Ledger, numbers, scope)
+	return client.Suppressed{Changed: lifted, Unchanged: absent}, err
+}
+
+// count names how many numbers an action is about: the log has no phone number.
+func count(n int) string {
+	if n == 1 {
+		return "1 number"
+	}
+	return fmt.Sprintf("%d numbers", n)
+}
+
+// ExportSuppressions writes the whole list as CSV.
+func (d *Desk) ExportSuppressions(ctx context.Context, w io.Writer) error {
+	if d.Company != "" {
+		return fmt.Errorf("%w: the whole list is not for a key of one company", ErrForbidden)
+	}
+	return campaign.ExportSuppressions(ctx, d.Ledger, w)
+}
