@@ -106,6 +106,9 @@ func (t *task) owner(ctx context.Context, key string) (ours, free bool, err erro
 	return json.Unmarshal(text, &found) == nil && found.File == t.f.No && found.From == t.f.Key, false, nil
 }
 
+// replaced is the detail of a file whose rows the ledger has, and whose text nobody has any more.
+const replaced = "the file was replaced or removed before it was moved, so it is not in its place; its report has its rows"
+
 // move brings the file to its place. A version that was replaced since leaves its own content there.
 func (t *task) move(ctx context.Context) error {
 	err := t.p.Bucket.Move(ctx, t.object(), t.f.Place)
@@ -114,8 +117,11 @@ func (t *task) move(ctx context.Context) error {
 			return nil // an earlier try moved it
 		}
 		f, missing := os.Open(t.list())
-		if missing != nil {
-			return nil //nolint:nilerr // neither the bucket nor the spool has it: its rows are in the ledger
+		if missing != nil { // neither the bucket nor this spool has it
+			if t.f.Detail == "" {
+				t.f.Detail = replaced
+			}
+			return nil
 		}
 		return errors.Join(t.p.Bucket.Put(ctx, t.f.Place, f), f.Close())
 	}
@@ -149,13 +155,14 @@ func (t *task) accept(ctx context.Context) error {
 			return fmt.Errorf("write the results: %w", err)
 		}
 	}
+	t.f.Detail = ""
 	if err := errors.Join(t.move(ctx), t.moveSidecar(ctx)); err != nil {
 		return fmt.Errorf("move to %s: %w", t.f.Place, err)
 	}
 	if err := t.putRejects(ctx, run); err != nil {
 		return fmt.Errorf("write %s: %w", t.f.Place+rejectedName, err)
 	}
-	t.f.State, t.f.Detail, t.f.NextAt = campaign.DropLaunched, "", time.Now()
+	t.f.State, t.f.NextAt = campaign.DropLaunched, time.Now()
 	return errors.Join(t.store(ctx), t.clean(run))
 }
 

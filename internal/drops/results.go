@@ -72,7 +72,10 @@ func (t *task) report(ctx context.Context) error {
 	t.mu.Lock()
 	t.stated[t.f.No] = sum
 	t.mu.Unlock()
-	t.f.Detail, t.f.NextAt = "", now.Add(nextReport(now.Sub(run.CreatedAt), run.Rows))
+	t.f.NextAt = now.Add(nextReport(now.Sub(run.CreatedAt), run.Rows))
+	if t.f.Detail != replaced {
+		t.f.Detail = "" // of a try that failed
+	}
 	if settled(run, report, last, now) {
 		t.f.State = campaign.DropSettled
 		t.mu.Lock()

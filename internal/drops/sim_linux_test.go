@@ -246,6 +246,12 @@ func eachOnce(t *testing.T, seed uint64) {
 	want := map[string]bool{} // contents that must have a run
 	for i := range 18 {
 		name, text := fmt.Sprintf("list%d.csv", i%14), list(i, 1+i%5)
+		for { // a list that is replaced before it was read is gone
+			if _, err := os.Lstat(w.path(name)); errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			time.Sleep(time.Second)
+		}
 		switch i % 6 {
 		case 0, 1, 2:
 			w.put(name, text)
@@ -300,8 +306,10 @@ func (w *world) judge(want map[string]bool) {
 			w.Errorf("%s is claimed: %s; want an end", f.Key, f.Detail)
 		case places[f.Place] != "":
 			w.Errorf("%s and %s are both at %s, want places of their own", f.Key, places[f.Place], f.Place)
+		case w.text(f.Place) == "" && f.Detail == replaced && w.text(f.Place+reportCSV) != "":
 		case w.text(f.Place) == "" || w.text(f.Place+reportJSON) == "":
-			w.Errorf("%s (%s): %s or its report is empty, want both", f.Key, f.State, f.Place)
+			w.Errorf("%s (%s, %s): got the list %q and the report %q at %s, want both", f.Key, f.State, f.Detail, w.text(f.Place),
+				w.text(f.Place+reportJSON), f.Place)
 		case f.Run != 0 && w.launched[w.text(f.Place)] != f.Launch():
 			w.Errorf("%s: %s is not the list of its run %q", f.Key, f.Place, f.Launch())
 		case err == nil || !errors.Is(err, fs.ErrNotExist):

@@ -46,7 +46,9 @@ func (w *Watcher) tend(ctx context.Context, p *place, f campaign.DroppedFile) er
 			return err
 		}
 		known := t.f.Detail == err.Error()
-		t.f.Detail, t.f.NextAt = err.Error(), time.Now().Add(tryAgain)
+		if t.f.NextAt = time.Now().Add(tryAgain); t.f.State != campaign.DropLaunched || t.f.Detail != replaced {
+			t.f.Detail = err.Error()
+		}
 		if e := t.store(ctx); e != nil || known { // it was logged when it happened first
 			return e
 		}

@@ -93,6 +93,8 @@ type sighting struct {
 	etag  string
 	since time.Time
 	taken string // why it is not taken any more; "" while it may be
+	// claimed is when a process was seen to have claimed it. It lies there until that has moved it.
+	claimed time.Time
 }
 
 // New makes a Watcher.
@@ -167,6 +169,9 @@ func (w *Watcher) look(ctx context.Context, p *place) {
 			wait(o.Key, s.taken)
 			continue
 		}
+		if now.Sub(s.claimed) < tryAgain {
+			continue
+		}
 		if why := fault(o); why != "" {
 			wait(o.Key, why)
 			continue
@@ -235,10 +240,13 @@ func (w *Watcher) claim(ctx context.Context, p *place) {
 		switch s := p.seen[o.Key]; {
 		case err != nil:
 			return // the engine logs a ledger that is away
-		case claimed:
-			w.o.Log.Info("file taken", "bucket", p.Name, "file", o.Key, "bytes", o.Size)
-			w.start(ctx, p, f)
 		case f.State == campaign.DropClaimed:
+			s.claimed = now
+			p.seen[o.Key] = s
+			if claimed {
+				w.o.Log.Info("file taken", "bucket", p.Name, "file", o.Key, "bytes", o.Size)
+				w.start(ctx, p, f)
+			}
 		default:
 			s.taken = takenBefore(f)
 			p.seen[o.Key] = s
