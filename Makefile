@@ -8,6 +8,10 @@ MUTATIONS ?= 150
 SEED     ?= 1
 GOLANGCI := bin/golangci-lint
 GOLANGCI_VERSION := v2.15.0
+HELM_VERSION := v4.3.1
+KUBECONFORM_VERSION := v0.8.0
+ARCH ?= $(shell go env GOARCH)
+KUBERNETES_VERSION := v1.36.3
 
 # The packages with goroutines of their own. The race detector is five to ten times slower, so it
 # runs over these only.
@@ -53,6 +57,32 @@ lint: $(GOLANGCI) ## vet, formatting and golangci-lint
 # The installation takes about 90 s. The binary stays in bin/.
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+.PHONY: helm
+helm: bin/helm bin/kubeconform bin/kubeschemas ## check the chart: lint, golden manifests, the schemas of Kubernetes
+	scripts/helm.sh
+
+# The installation takes about two minutes.
+bin/helm:
+	GOBIN=$(CURDIR)/bin go install helm.sh/helm/v4/cmd/helm@$(HELM_VERSION)
+
+bin/kubeconform:
+	GOBIN=$(CURDIR)/bin go install github.com/yannh/kubeconform/cmd/kubeconform@$(KUBECONFORM_VERSION)
+
+# The schemas are those of the module of Kubernetes itself.
+bin/kubeschemas:
+	go mod download k8s.io/kubernetes@$(KUBERNETES_VERSION)
+	go run ./tools/kubeschemas $$(go env GOMODCACHE)/k8s.io/kubernetes@$(KUBERNETES_VERSION)/api/openapi-spec/swagger.json $@
+
+# buildah needs no daemon and no root file system of its own. Two builds of one commit have one digest.
+IMAGE ?= campaignd:$(VERSION)
+.PHONY: image
+image: ## build the container image IMAGE with buildah, for ARCH (amd64 or arm64)
+	@mkdir -p bin/image
+	CGO_ENABLED=0 GOARCH=$(ARCH) go build -trimpath -ldflags '$(LDFLAGS)' -o bin/image/campaignd-$(ARCH) ./cmd/campaignd
+	cp /etc/ssl/certs/ca-certificates.crt bin/image/
+	buildah $(BUILDAH_FLAGS) bud --isolation chroot --timestamp 0 --arch $(ARCH) --build-arg TARGETARCH=$(ARCH) \
+		-f deploy/Dockerfile -t $(IMAGE) bin/image
 
 .PHONY: fuzz
 fuzz: ## fuzz each target for FUZZTIME (10s)

@@ -1,0 +1,189 @@
+{{- define "campaignd.name" -}}
+{{- printf "%s" .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "campaignd.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{ include "campaignd.selector" . }}
+{{- end -}}
+
+{{- define "campaignd.selector" -}}
+app.kubernetes.io/name: campaignd
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "campaignd.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+
+{{- /* The values that no schema can compare with each other. */ -}}
+{{- define "campaignd.check" -}}
+{{- if eq .Values.mode "cluster" -}}
+{{- if not .Values.secrets.ledger.name }}{{ fail "mode cluster needs secrets.ledger.name: a secret with the URL of PostgreSQL" }}{{ end -}}
+{{- if not .Values.secrets.redis.name }}{{ fail "mode cluster needs secrets.redis.name: a secret with the URL of Redis" }}{{ end -}}
+{{- if .Values.sandbox.enabled }}{{ fail "sandbox.enabled needs mode embedded" }}{{ end -}}
+{{- if and .Values.sender.autoscaling.enabled .Values.sender.keda.enabled }}{{ fail "sender.autoscaling and sender.keda are both enabled: keep one" }}{{ end -}}
+{{- end -}}
+{{- if not .Values.sandbox.enabled -}}
+{{- if not .Values.secrets.apiKey.name }}{{ fail "secrets.apiKey.name is empty: name the secret with the service's key, or try -f values-try.yaml" }}{{ end -}}
+{{- if not .Values.secrets.webhookSecrets.name }}{{ fail "secrets.webhookSecrets.name is empty: without the signing secret no status and no opt-out is seen" }}{{ end -}}
+{{- if not .Values.config.service.base_url }}{{ fail "config.service.base_url is empty: give the address of the messaging service" }}{{ end -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.host) }}{{ fail "ingress.host is empty" }}{{ end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}{{ fail "httpRoute.parentRefs is empty: name a Gateway" }}{{ end -}}
+{{- if and .Values.istio.enabled (not .Values.istio.host) }}{{ fail "istio.host is empty: give the host of config.service.base_url" }}{{ end -}}
+{{- end -}}
+
+{{- /* A secret as an environment variable that names its file, and as an item of the volume. */ -}}
+{{- define "campaignd.env" -}}
+{{- $s := .Values.secrets -}}
+{{- if .Values.sandbox.enabled }}
+- {name: CAMPAIGND_SERVICE_API_KEY, value: sandbox-key}
+- {name: CAMPAIGND_WEBHOOKS_SECRETS, value: sandbox-secret}
+{{- else }}
+- {name: CAMPAIGND_SERVICE_API_KEY_FILE, value: /run/secrets/campaignd/api-key}
+- {name: CAMPAIGND_WEBHOOKS_SECRETS_FILE, value: /run/secrets/campaignd/webhook-secrets}
+{{- end }}
+{{- if eq .Values.mode "cluster" }}
+- {name: CAMPAIGND_LEDGER_FILE, value: /run/secrets/campaignd/ledger-url}
+- {name: CAMPAIGND_REDIS_FILE, value: /run/secrets/campaignd/redis-url}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "campaignd.secretItem" -}}
+- secret:
+    name: {{ .from.name }}
+    items: [{key: {{ .from.key }}, path: {{ .path }}}]
+{{- end -}}
+
+{{- /* The pod of a role: (dict "root" $ "role" "all" "resources" ...). */ -}}
+{{- define "campaignd.pod" -}}
+{{- $root := .root -}}
+metadata:
+  labels:
+    {{- include "campaignd.selector" $root | nindent 4 }}
+    app.kubernetes.io/component: {{ .role }}
+    {{- with $root.Values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
+  annotations:
+    # A changed configuration restarts the pod. Changed campaign files do not: serve reads them again.
+    checksum/config: {{ include (print $root.Template.BasePath "/configmap.yaml") $root | sha256sum }}
+    {{- with $root.Values.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
+spec:
+  serviceAccountName: {{ include "campaignd.name" $root }}
+  automountServiceAccountToken: false
+  # Without this Kubernetes sets CAMPAIGND_SERVICE_HOST and its like for the Service of the release, and
+  # campaignd refuses variables that name no key.
+  enableServiceLinks: false
+  # 45s: preStop (5s, until endpoints forget the pod) + the ordered shutdown (30s) + reserve (10s).
+  terminationGracePeriodSeconds: 45
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 65532
+    runAsGroup: 65532
+    fsGroup: 65532
+    fsGroupChangePolicy: OnRootMismatch
+    seccompProfile: {type: RuntimeDefault}
+  {{- with $root.Values.image.pullSecrets }}
+  imagePullSecrets: {{ toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $root.Values.nodeSelector }}
+  nodeSelector: {{ toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $root.Values.tolerations }}
+  tolerations: {{ toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $root.Values.affinity }}
+  affinity: {{ toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if ne .role "all" }}
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector: &pods
+        matchLabels:
+          {{- include "campaignd.selector" $root | nindent 10 }}
+          app.kubernetes.io/component: {{ .role }}
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector: *pods
+  {{- end }}
+  containers:
+    - name: campaignd
+      image: {{ include "campaignd.image" $root }}
+      imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+      args: [serve, --config, /etc/campaignd/campaignd.yaml, --role, {{ .role }}]
+      workingDir: /data
+      env: {{- include "campaignd.env" $root | trim | nindent 8 }}
+      ports:
+        - {name: public, containerPort: 8080}
+        - {name: admin, containerPort: 8081}
+      startupProbe:
+        httpGet: {path: /healthz, port: admin}
+        periodSeconds: 2
+        failureThreshold: 60
+      livenessProbe:
+        httpGet: {path: /healthz, port: admin}
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 6
+      readinessProbe:
+        httpGet: {path: /readyz, port: admin}
+        periodSeconds: 5
+        timeoutSeconds: 5
+      lifecycle:
+        preStop: {sleep: {seconds: 5}}
+      securityContext: &restricted
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities: {drop: [ALL]}
+      resources: {{- toYaml .resources | nindent 8 }}
+      volumeMounts:
+        - {name: data, mountPath: /data}
+        - {name: tmp, mountPath: /tmp}
+        - {name: config, mountPath: /etc/campaignd, readOnly: true}
+        - {name: campaigns, mountPath: /var/campaigns, readOnly: true}
+        {{- if not $root.Values.sandbox.enabled }}
+        - {name: secrets, mountPath: /run/secrets/campaignd, readOnly: true}
+        {{- end }}
+    {{- if $root.Values.sandbox.enabled }}
+    - name: sandbox
+      image: {{ include "campaignd.image" $root }}
+      imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+      args: [sandbox, --webhook, "http://127.0.0.1:8080/webhooks/messaging"]
+      workingDir: /tmp
+      securityContext: *restricted
+      resources:
+        requests: {cpu: 50m, memory: 64Mi}
+        limits: {memory: 256Mi}
+      volumeMounts:
+        - {name: tmp, mountPath: /tmp}
+    {{- end }}
+  volumes:
+    {{- if ne .role "all" }}
+    # The wire log: it outlives a killed container, not the pod.
+    - {name: data, emptyDir: {sizeLimit: 64Mi}}
+    {{- end }}
+    - {name: tmp, emptyDir: {}}
+    - {name: config, configMap: {name: {{ include "campaignd.name" $root }}}}
+    - {name: campaigns, configMap: {name: {{ include "campaignd.name" $root }}-campaigns}}
+    {{- if not $root.Values.sandbox.enabled }}
+    - name: secrets
+      projected:
+        defaultMode: 0440
+        sources:
+          {{- $s := $root.Values.secrets }}
+          {{- include "campaignd.secretItem" (dict "from" $s.apiKey "path" "api-key") | nindent 10 }}
+          {{- include "campaignd.secretItem" (dict "from" $s.webhookSecrets "path" "webhook-secrets") | nindent 10 }}
+          {{- if eq $root.Values.mode "cluster" }}
+          {{- include "campaignd.secretItem" (dict "from" $s.ledger "path" "ledger-url") | nindent 10 }}
+          {{- include "campaignd.secretItem" (dict "from" $s.redis "path" "redis-url") | nindent 10 }}
+          {{- end }}
+    {{- end }}
+{{- end -}}

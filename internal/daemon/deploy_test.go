@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Each metric of the alerts and of the dashboard is described in this module with the labels that the
+// expression uses.
+func TestDeployedExpressionsNameMetricsThatExist(t *testing.T) {
+	t.Parallel()
+	labels := map[string]string{} // of each metric: its labels as the source writes them
+	described := regexp.MustCompile(`desc\(\s*"(campaignd_[a-z_]+)",\s*"[^"]*"((?:,\s*"[a-z_]+")*)`)
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range described.FindAllStringSubmatch(string(text), -1) {
+			labels[m[1]] = m[2]
+		}
+	}
+	if len(labels) < 25 {
+		t.Fatalf("got %d metrics in the source, want at least 25", len(labels))
+	}
+	used := regexp.MustCompile(`(campaignd_[a-z_]+)(?:\{\\?([a-z]+)=~?)?`)
+	by := regexp.MustCompile(`by \(([a-z, ]+)\) \((?:rate\()?(campaignd_[a-z_]+)`)
+	const folder = "../../deploy/helm/campaignd/"
+	for _, name := range []string{"files/alerts.yaml", "files/dashboard.json", "values.yaml"} {
+		text, err := os.ReadFile(folder + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := func(metric, label string) {
+			if known, ok := labels[metric]; !ok {
+				t.Errorf("%s: got the metric %s, want one of /metrics", name, metric)
+			} else if label != "" && !strings.Contains(known, `"`+label+`"`) {
+				t.Errorf("%s: got the label %s of %s, want one of %s", name, label, metric, known)
+			}
+		}
+		uses := used.FindAllStringSubmatch(string(text), -1)
+		if len(uses) == 0 {
+			t.Errorf("%s: got no metric, want some", name)
+		}
+		for _, m := range uses {
+			has(m[1], m[2])
+		}
+		for _, m := range by.FindAllStringSubmatch(string(text), -1) {
+			for label := range strings.SplitSeq(m[1], ", ") {
+				has(m[2], label)
+			}
+		}
+	}
+}

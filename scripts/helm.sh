@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Checks the chart: lint, the manifests of each value set in deploy/helm/campaignd/ci against their
+# golden files and the schemas of Kubernetes, and the values that must be refused. UPDATE_GOLDEN=1
+# writes the golden files.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+chart=deploy/helm/campaignd golden=deploy/helm/testdata
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+for values in "$chart"/ci/*.yaml; do
+	name=$(basename "$values" .yaml)
+	bin/helm lint --strict "$chart" -f "$values" >"$out/lint" 2>&1 || { cat "$out/lint"; exit 1; }
+	bin/helm template prod "$chart" -n campaigns -f "$values" >"$out/$name.golden.yaml"
+	[ -z "${UPDATE_GOLDEN:-}" ] || cp "$out/$name.golden.yaml" "$golden/"
+	diff -u "$golden/$name.golden.yaml" "$out/$name.golden.yaml"
+done
+cmp "$chart/values-try.yaml" "$chart/ci/try.yaml"
+
+# Kinds of other projects have no schema here.
+bin/kubeconform -strict -summary -schema-location 'bin/kubeschemas/{{.ResourceKind}}{{.KindSuffix}}.json' \
+	-skip ServiceMonitor,PrometheusRule,HTTPRoute,VirtualService,ScaledObject "$out"/*.golden.yaml
+
+# refuses MESSAGE FLAG... requires that the chart refuses these values and says MESSAGE.
+refuses() {
+	local message=$1
+	shift
+	if bin/helm template prod "$chart" "$@" >/dev/null 2>"$out/refused"; then
+		echo "the chart takes $*, and must refuse it"
+		exit 1
+	fi
+	grep -qF -- "$message" "$out/refused" || { echo "the refusal of $* does not say \"$message\":"; cat "$out/refused"; exit 1; }
+}
+ok="$chart/ci/embedded.yaml"
+refuses "secrets.apiKey.name is empty"
+refuses "/mode" -f "$ok" --set mode=both
+refuses "nonsense" -f "$ok" --set nonsense=1
+refuses "/config/service/api_key" -f "$ok" --set config.service.api_key=k
+refuses "/config/ledger" -f "$ok" --set config.ledger=postgres://u:p@db/c
+refuses "/intake/replicas" -f "$ok" --set intake.replicas=1
+refuses "mode cluster needs secrets.ledger.name" -f "$ok" --set mode=cluster --set secrets.ledger.name=
+refuses "sandbox.enabled needs mode embedded" -f "$ok" --set mode=cluster --set sandbox.enabled=true
+refuses "ingress.host is empty" -f "$ok" --set ingress.enabled=true
