@@ -85,9 +85,11 @@ type Variable struct {
 	Forbid []string `yaml:"forbid,omitempty" json:"forbid,omitempty"`
 }
 
-// Schedule launches the campaign at set times (`campaignd serve` only).
+// Schedule launches the campaign at set times (`campaignd serve` only). Either Cron or At is set.
 type Schedule struct {
-	Cron string `yaml:"cron" json:"cron"`
+	Cron string `yaml:"cron,omitempty" json:"cron,omitempty"`
+	// At is the only time: "2026-12-24T09:00" in Timezone, or RFC 3339.
+	At string `yaml:"at,omitempty" json:"at,omitempty"`
 	// Timezone is an IANA name; default UTC.
 	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
 	// Misfire is what becomes of a firing that no process was there to fire in time: skip (the default)

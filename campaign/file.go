@@ -61,23 +61,43 @@ func (s *source) definition() (*Definition, error) {
 // pipe, and follows no link out of the folder. It also returns the bytes, which a run keeps verbatim
 // (Run.Definition). Errors are *FileError and those of package regular.
 func LoadDefinition(path string) (*Definition, []byte, error) {
-	f, err := regular.Within(filepath.Dir(path), filepath.Base(path))
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, nil, fmt.Errorf("campaign file: %w; check its permissions", err)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("campaign file: %w", err)
-	}
-	src, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, nil, fmt.Errorf("campaign file %s: %w", path, err)
-	}
-	d, err := ParseDefinition(path, src)
+	src, err := ReadFile(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	d.folder = filepath.Dir(path)
+	d, err := ParseFile(path, src)
+	if err != nil {
+		return nil, nil, err
+	}
 	return d, src, nil
+}
+
+// ParseFile is ParseDefinition of what the file at path held. Files that the definition names are
+// looked for beside it.
+func ParseFile(path string, src []byte) (*Definition, error) {
+	d, err := ParseDefinition(path, src)
+	if err != nil {
+		return nil, err
+	}
+	d.folder = filepath.Dir(path)
+	return d, nil
+}
+
+// ReadFile reads the bytes of the campaign file at path, at most one more than MaxFile, as
+// LoadDefinition does. Errors are those of package regular.
+func ReadFile(path string) ([]byte, error) {
+	f, err := regular.Within(filepath.Dir(path), filepath.Base(path))
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("campaign file: %w; check its permissions", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("campaign file: %w", err)
+	}
+	src, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("campaign file %s: %w", path, err)
+	}
+	return src, nil
 }
 
 // setDefaults fills in what the file does not have. given reports whether it has a key.

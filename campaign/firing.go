@@ -19,6 +19,10 @@ const (
 	FiringFailed    FiringOutcome = "failed"  // no launch succeeded within its grace
 )
 
+// FiringAdded is the outcome of no firing. It marks since when a schedule, which Detail names, is known:
+// earlier firings of it are not due. Only a filter with this Outcome selects it.
+const FiringAdded FiringOutcome = "added"
+
 // Open reports whether the outcome is not final.
 func (o FiringOutcome) Open() bool { return o == FiringLaunching || o == FiringWaiting }
 
@@ -41,8 +45,10 @@ type Firing struct {
 // FiringFilter selects firings of a campaign, the newest first.
 type FiringFilter struct {
 	Campaign string
-	Open     bool // only those with an open outcome
-	Limit    int  // at most this many; 0: all
+	Open     bool          // only those with an open outcome
+	Outcome  FiringOutcome // only those with this outcome; "": any
+	Key      string        // only this one; "": any
+	Limit    int           // at most this many; 0: all
 }
 
 // FiringLedger keeps what became of the firings of schedules: the newest thousand of each campaign. The

@@ -194,7 +194,7 @@ func (l Launch) definition() (*Definition, []byte, error) {
 	if l.Source == nil {
 		return LoadDefinition(l.File)
 	}
-	d, err := ParseDefinition(l.File, l.Source)
+	d, err := ParseFile(l.File, l.Source)
 	return d, l.Source, err
 }
 

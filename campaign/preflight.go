@@ -212,7 +212,7 @@ func (c *check) media() {
 		if _, err := CheckMedia(kind, filepath.Dir(c.in.File), m.File); err != nil {
 			c.say(LevelError, path+".file", err.Error(), "")
 		}
-	case m.AssetID != "" && c.d.Schedule != nil:
+	case m.AssetID != "" && c.d.Schedule != nil && c.d.Schedule.At == "":
 		c.say(LevelWarning, path+".assetId",
 			"the service deletes an asset 30 days after its upload, and this campaign recurs",
 			"use file: it is uploaded again for each run")

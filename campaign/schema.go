@@ -125,9 +125,14 @@ func schemaNotes() []note {
 				s.MinItems, s.UniqueItems = ptr(1), true
 				s.Items.MinLength = ptr(1)
 			}},
-		{path: "schedule", text: "Launches the campaign at set times (`campaignd serve`)."},
+		{path: "schedule", text: "Launches the campaign at set times (`campaignd serve`): exactly one of cron and at.",
+			more: func(s *jsonschema.Schema) {
+				s.OneOf = []*jsonschema.Schema{{Required: []string{"cron"}}, {Required: []string{"at"}}}
+			}},
 		{path: "schedule.cron", text: "Five fields, or a descriptor such as @daily.", examples: []any{"0 9 * * MON"}, more: variable},
-		{path: "schedule.timezone", text: "IANA time zone of cron.", examples: []any{"Africa/Lagos"},
+		{path: "schedule.at", text: "The only time, instead of cron: in schedule.timezone, or with its offset (RFC 3339).",
+			examples: []any{"2026-12-24T09:00"}, more: variable},
+		{path: "schedule.timezone", text: "IANA time zone of cron and at.", examples: []any{"Africa/Lagos"},
 			more: func(s *jsonschema.Schema) { s.Default = "UTC" }},
 		{path: "schedule.misfire",
 			text: "What becomes of a firing that was missed, because no process fired it within a minute of its time: skip leaves it out; " +

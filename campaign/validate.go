@@ -136,8 +136,11 @@ func (s *source) checkSchedule(c *Schedule) {
 	if c == nil {
 		return
 	}
-	if strings.TrimSpace(c.Cron) == "" {
-		s.at("schedule.cron", "missing", `want five fields, for example "0 9 * * MON"`)
+	switch cron, at := strings.TrimSpace(c.Cron) != "", strings.TrimSpace(c.At) != ""; {
+	case !cron && !at:
+		s.at("schedule.cron", "missing", `want five fields, for example "0 9 * * MON", or schedule.at for a single time`)
+	case cron && at:
+		s.at("schedule.at", "stands beside schedule.cron", "give each of the two a campaign of its own")
 	}
 	s.zone("schedule.timezone", c.Timezone)
 	s.oneOf("schedule.misfire", c.Misfire, misfires())

@@ -24,6 +24,7 @@ type Cron struct {
 	fields *cron.SpecSchedule // evaluated on civil time, represented as UTC
 	every  time.Duration      // of @every; fields is nil then
 	hourly bool               // the hour field means every hour
+	once   Firing             // of schedule.at; fields is nil then
 	zone   *time.Location
 	text   string
 }
@@ -76,7 +77,13 @@ func CronOf(name string, src []byte, d *campaign.Definition) (*Cron, error) {
 	if d.Schedule == nil {
 		return nil, nil
 	}
-	c, err := ParseCron(d.Schedule.Cron, d.Schedule.Timezone)
+	var c *Cron
+	var err error
+	if d.Schedule.At != "" {
+		c, err = ParseOnce(d.Schedule.At, d.Schedule.Timezone)
+	} else {
+		c, err = ParseCron(d.Schedule.Cron, d.Schedule.Timezone)
+	}
 	var field *FieldError
 	if errors.As(err, &field) {
 		return nil, campaign.FaultAt(name, src, field.Field, field.Err.Error())
@@ -94,6 +101,11 @@ func (c *Cron) Zone() *time.Location { return c.zone }
 // century.
 func (c *Cron) Next(after time.Time) Firing {
 	switch {
+	case !c.once.At.IsZero():
+		if c.once.At.After(after) {
+			return c.once
+		}
+		return Firing{}
 	case c.every > 0:
 		return c.nextInterval(after)
 	case c.hourly:

@@ -15,7 +15,7 @@ import (
 type firingFacts struct {
 	Campaign string    `json:"campaign"`
 	File     string    `json:"file"`
-	Cron     string    `json:"cron"`
+	Schedule string    `json:"schedule"` // schedule.cron, or schedule.at
 	Timezone string    `json:"timezone"`
 	At       time.Time `json:"at"`
 	Local    string    `json:"local"`
@@ -81,7 +81,7 @@ run; skipped, because an earlier run was unfinished (schedule.overlap); missed, 
 // factsOfFiring are the facts of the schedule s with the firing at an instant.
 func factsOfFiring(s daemon.Scheduled, at time.Time) firingFacts {
 	zone := s.Cron.Zone()
-	return firingFacts{Campaign: s.Definition.Name, File: s.File, Cron: s.Cron.String(), Timezone: zone.String(), At: at,
+	return firingFacts{Campaign: s.Definition.Name, File: s.File, Schedule: s.Cron.String(), Timezone: zone.String(), At: at,
 		Local: at.In(zone).Format("Mon 2006-01-02 15:04 MST"), Outcome: "next"}
 }
 
@@ -130,9 +130,9 @@ func (p *program) pastFirings(ctx context.Context, c *daemon.Config, all []daemo
 func (p *program) writeFirings(next, past []firingFacts) error {
 	var rows [][]string
 	for _, f := range next {
-		rows = append(rows, []string{f.Campaign, f.Local, f.Cron, f.Timezone, f.File})
+		rows = append(rows, []string{f.Campaign, f.Local, f.Schedule, f.Timezone, f.File})
 	}
-	if err := writeTable(p.stdout, []string{"CAMPAIGN", "NEXT", "CRON", "ZONE", "FILE"}, rows); err != nil || len(past) == 0 {
+	if err := writeTable(p.stdout, []string{"CAMPAIGN", "NEXT", "SCHEDULE", "ZONE", "FILE"}, rows); err != nil || len(past) == 0 {
 		return err
 	}
 	rows = nil

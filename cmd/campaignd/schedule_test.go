@@ -72,7 +72,7 @@ func TestScheduleIsATableOfTheNextFirings(t *testing.T) {
 		d.env["CAMPAIGND_CAMPAIGNS"] = d.dir
 		file := d.write("c.yaml", campaignFile+"schedule: {cron: \"0 9 * * MON\", timezone: Africa/Lagos}\n")
 		table := func(days ...string) string {
-			file, heads := file+"\n", "CAMPAIGN  NEXT                      CRON         ZONE          FILE\n"
+			file, heads := file+"\n", "CAMPAIGN  NEXT                      SCHEDULE     ZONE          FILE\n"
 			for _, day := range days {
 				heads += "orders    Mon 2000-" + day + " 09:00 WAT  0 9 * * MON  Africa/Lagos  " + file
 			}
@@ -80,7 +80,7 @@ func TestScheduleIsATableOfTheNextFirings(t *testing.T) {
 		}
 		d.says(0, table("01-03", "01-10", "01-17"), "", "schedule")
 		d.says(0, table("01-03"), "", "schedule", "--next", "1")
-		d.says(0, "CAMPAIGN  NEXT  CRON  ZONE  FILE\n", "", "schedule", "--next", "0")
+		d.says(0, "CAMPAIGN  NEXT  SCHEDULE  ZONE  FILE\n", "", "schedule", "--next", "0")
 		for _, tt := range []struct {
 			next  string
 			lines int
@@ -93,7 +93,7 @@ func TestScheduleIsATableOfTheNextFirings(t *testing.T) {
   {
     "campaign": "orders",
     "file": "`+file+`",
-    "cron": "0 9 * * MON",
+    "schedule": "0 9 * * MON",
     "timezone": "Africa/Lagos",
     "at": "2000-01-03T08:00:00Z",
     "local": "Mon 2000-01-03 09:00 WAT",

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"campaignd/campaign"
@@ -13,38 +12,22 @@ import (
 // firings is what the schedule knows of one campaign when it looks.
 type firings struct {
 	after      time.Time         // later firings were not seen so far
+	added      *campaign.Firing  // the mark that this schedule is known from now on; nil if there is one
 	open       []campaign.Firing // newest first
 	launched   map[string]campaign.RunNo
 	unfinished []campaign.Run // newest first
 }
 
-// firingsOf reads what is known of the firings of s. Firings count from the newest that is recorded,
-// else from the campaign's last scheduled run, else from the time at which its file was written.
-func (d *Daemon) firingsOf(ctx context.Context, s Scheduled) (w firings, err error) {
+// firingsOf reads what is known of the firings of s.
+func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w firings, err error) {
 	name := s.Definition.Name
-	newest, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Limit: 1})
-	if err != nil {
-		return w, fmt.Errorf("read firings: %w", err)
+	if once, ok := s.Cron.Once(); ok {
+		w.after, err = d.afterOnce(ctx, name, once)
+	} else {
+		w.after, w.added, err = d.afterKnown(ctx, s, now)
 	}
-	last, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Fired: true, Limit: 1})
-	if err != nil {
-		return w, fmt.Errorf("read runs: %w", err)
-	}
-	info, err := os.Stat(s.File)
 	if err != nil {
 		return w, err
-	}
-	w.after = info.ModTime()
-	if len(newest)+len(last) > 0 {
-		w.after = time.Time{}
-	}
-	for _, f := range newest {
-		w.after = f.At
-	}
-	for _, r := range last {
-		if r.CreatedAt.After(w.after) {
-			w.after = r.CreatedAt // also when its import was interrupted: resumeImports continues that
-		}
 	}
 	if w.open, err = d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Open: true}); err != nil {
 		return w, fmt.Errorf("read firings: %w", err)
@@ -70,6 +53,69 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled) (w firings, err err
 		}
 	}
 	return w, nil
+}
+
+// afterOnce returns the time before or at the only firing of a schedule: at, if that was seen. The file
+// may be younger than the firing, which is missed then, or launched within its grace (Schedule.Misfire).
+func (d *Daemon) afterOnce(ctx context.Context, name string, once plan.Firing) (time.Time, error) {
+	seen, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Key: once.Key})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read firings: %w", err)
+	}
+	if len(seen) > 0 {
+		return once.At, nil
+	}
+	return once.At.Add(-time.Second), nil
+}
+
+// afterKnown returns the time up to which the firings of s are known: that of the newest that is
+// recorded, of the campaign's last scheduled run, or since when this schedule is known. For a schedule
+// that is new to the ledger that is when its file was written, and added is the mark to be stored. A
+// campaign that has fired before marks were kept counts from its last firing.
+func (d *Daemon) afterKnown(ctx context.Context, s Scheduled, now time.Time) (after time.Time, added *campaign.Firing, err error) {
+	name := s.Definition.Name
+	newest, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Limit: 1})
+	if err != nil {
+		return after, nil, fmt.Errorf("read firings: %w", err)
+	}
+	mark, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Outcome: campaign.FiringAdded, Limit: 1})
+	if err != nil {
+		return after, nil, fmt.Errorf("read firings: %w", err)
+	}
+	last, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Fired: true, Limit: 1})
+	if err != nil {
+		return after, nil, fmt.Errorf("read runs: %w", err)
+	}
+	for _, f := range append(newest, mark...) {
+		after = later(after, f.At)
+	}
+	for _, r := range last {
+		after = later(after, r.CreatedAt) // also when its import was interrupted: resumeImports continues that
+	}
+	written := s.Written
+	if written.After(now) {
+		written = now
+	}
+	schedule := s.Cron.String() + " in " + s.Cron.Zone().String()
+	switch {
+	case len(mark) == 0 && after.IsZero():
+		after = written
+	case len(mark) == 0:
+	case mark[0].Detail != schedule && written.After(mark[0].At): // a replica with an older file changes nothing
+		after = later(after, written)
+	default:
+		return after, nil, nil
+	}
+	return after, &campaign.Firing{Campaign: name, Key: "added " + after.UTC().Format(time.RFC3339Nano), At: after, Since: after,
+		Outcome: campaign.FiringAdded, Detail: schedule}, nil
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // step is what is to be done about the firings of a campaign.
@@ -162,9 +208,14 @@ func (w firings) overlap(policy string, f campaign.Firing, before *campaign.Firi
 
 // look records what became of the firings of s, and returns the one to launch now, nil for none.
 func (d *Daemon) look(ctx context.Context, s Scheduled, now time.Time) (*campaign.Firing, error) {
-	w, err := d.firingsOf(ctx, s)
+	w, err := d.firingsOf(ctx, s, now)
 	if err != nil {
 		return nil, err
+	}
+	if w.added != nil {
+		if _, err := d.ledger.NoteFiring(ctx, *w.added); err != nil {
+			return nil, fmt.Errorf("note the schedule: %w", err)
+		}
 	}
 	next := w.next(s, now)
 	for _, f := range next.note {
@@ -190,7 +241,7 @@ func (d *Daemon) look(ctx context.Context, s Scheduled, now time.Time) (*campaig
 // due returns the firing of s that would be launched now if no run of the campaign were unfinished; ok
 // is false for none.
 func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (f campaign.Firing, ok bool, err error) {
-	w, err := d.firingsOf(ctx, s)
+	w, err := d.firingsOf(ctx, s, now)
 	if err != nil {
 		return f, false, err
 	}

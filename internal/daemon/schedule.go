@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"campaignd/campaign"
@@ -23,51 +23,17 @@ const scheduleEvery = 5 * time.Second
 type Scheduled struct {
 	File       string
 	Definition *campaign.Definition
-	Source     []byte // the file as it was read
+	Source     []byte    // the file as it was read
+	Written    time.Time // of the file, when it was read
 	Cron       *plan.Cron
 }
 
 // Next returns the first firing after now.
 func (s Scheduled) Next(now time.Time) plan.Firing { return s.Cron.Next(now) }
 
-// ReadSchedule reads the campaign files of a folder and returns those with a schedule. A folder
-// that does not exist counts as empty. The faults of all files are one *campaign.FileError,
-// returned with the good files. If two files have the same campaign name, the second is a fault.
-func ReadSchedule(dir string) ([]Scheduled, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	if err != nil {
-		return nil, fmt.Errorf("campaigns folder %q: %w", dir, err)
-	}
-	var out []Scheduled
-	named := map[string]string{} // the file of each campaign
-	faults := &campaign.FileError{Name: dir}
-	for _, f := range files {
-		s, err := readScheduled(f)
-		var file *campaign.FileError
-		switch {
-		case errors.As(err, &file):
-			faults.Findings = append(faults.Findings, file.Findings...)
-		case err != nil:
-			faults.Findings = append(faults.Findings, campaign.Finding{Level: campaign.LevelError, What: err.Error()})
-		case s.Cron == nil:
-		case named[s.Definition.Name] != "":
-			// The key of a firing is made from the campaign's name, so only one of the two would be
-			// launched.
-			faults.Findings = append(faults.Findings, campaign.Finding{
-				Level: campaign.LevelError, Where: f,
-				What:   fmt.Sprintf("the name %s is that of %s too", s.Definition.Name, named[s.Definition.Name]),
-				Remedy: "give each campaign a name of its own",
-			})
-		default:
-			named[s.Definition.Name] = f
-			out = append(out, s)
-		}
-	}
-	if len(faults.Findings) > 0 {
-		return out, faults
-	}
-	return out, nil
-}
+// ReadSchedule reads the campaign files of a folder once, and returns those with a schedule
+// (folder.look).
+func ReadSchedule(dir string) ([]Scheduled, error) { return newFolder(dir).look() }
 
 // CheckFolder says that the campaigns folder does not exist or cannot be one. Nothing of it fires
 // then, which is as it should be where no campaign has a schedule.
@@ -84,25 +50,20 @@ func CheckFolder(dir string) error {
 	return nil
 }
 
-func readScheduled(file string) (Scheduled, error) {
-	def, src, err := campaign.LoadDefinition(file)
-	if err != nil {
-		return Scheduled{}, err
-	}
-	c, err := plan.CronOf(file, src, def)
-	return Scheduled{File: file, Definition: def, Source: src, Cron: c}, err
-}
-
 // schedule fires the campaigns of the folder and resumes imports whose process died, until ctx
 // ends. The key of a firing's run holds its time, so a restart neither repeats a firing nor forgets
-// one. A job lets one replica at a time fire a campaign, so that several replicas fire it once.
-func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
+// one. A job lets one replica at a time fire a campaign, so that several replicas fire it once. every
+// is how often it looks.
+func (d *Daemon) schedule(ctx context.Context, e *sender.Engine, every time.Duration) {
 	l := newLauncher(d)
 	defer l.running.Wait()
+	folder := newFolder(d.cfg.Campaigns)
+	var loaded loads
 	for {
 		l.checkFolder(d.cfg.Campaigns)
-		all, err := ReadSchedule(d.cfg.Campaigns)
+		all, err := folder.look()
 		l.logFindingsOnce("folder", "a campaign file is not used", err)
+		loaded.log(d.log, all)
 		for _, s := range all {
 			firing, err := d.look(ctx, s, time.Now())
 			l.logOnce(s.File, "a scheduled campaign cannot be checked", err)
@@ -112,7 +73,7 @@ func (d *Daemon) schedule(ctx context.Context, e *sender.Engine) {
 		}
 		d.resumeImports(ctx, l, e, all)
 		d.renewMedia(ctx, l, e, 0)
-		t := time.NewTimer(scheduleEvery)
+		t := time.NewTimer(every)
 		select {
 		case <-ctx.Done():
 			t.Stop()
@@ -167,7 +128,7 @@ func (d *Daemon) fire(ctx context.Context, s Scheduled, key string, e *sender.En
 	}
 	job := fmt.Sprintf("%s of %s, file %x, list %d", key, s.Definition.Name, sha256.Sum256(s.Source), size)
 	err = d.rested(ctx, job, d.launch(s.File, key), func(ctx context.Context, l campaign.Launch) error {
-		l.Checked = d.checkLaunch(ctx, s.File, nil)
+		l.Source, l.Checked = s.Source, d.checkLaunch(ctx, s.File, nil)
 		launched, err := l.Start(ctx)
 		run = launched.Run
 		if err == nil && launched.Imported {
@@ -177,4 +138,29 @@ func (d *Daemon) fire(ctx context.Context, s Scheduled, key string, e *sender.En
 		return err
 	})
 	return run, err
+}
+
+// loads knows which schedules were logged, by campaign.
+type loads map[string]string
+
+// log logs the schedules that were added, changed or removed since the last call. The first call logs
+// none: takeOver has.
+func (l *loads) log(log *slog.Logger, all []Scheduled) {
+	now := make(loads, len(all))
+	for _, s := range all {
+		now[s.Definition.Name] = string(s.Source)
+		switch source, known := (*l)[s.Definition.Name]; {
+		case *l == nil || source == string(s.Source):
+		case !known:
+			log.Info("campaign added", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.Next(time.Now()).At)
+		default:
+			log.Info("campaign changed", "campaign", s.Definition.Name, "file", s.File, "schedule", s.Cron.String(), "next", s.Next(time.Now()).At)
+		}
+	}
+	for name := range *l {
+		if _, stays := now[name]; !stays {
+			log.Info("campaign removed, it fires no more", "campaign", name)
+		}
+	}
+	*l = now
 }

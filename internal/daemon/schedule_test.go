@@ -153,7 +153,7 @@ func TestTheScheduleResumesAnAbandonedImport(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { d.schedule(ctx, e); close(ended) }()
+	go func() { d.schedule(ctx, e, scheduleEvery); close(ended) }()
 	c.until(20*time.Second, "the import is resumed and the fault logged", func() bool {
 		r, err := c.ledger.Run(t.Context(), run.No)
 		if err != nil {

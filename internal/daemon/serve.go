@@ -77,7 +77,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 		if dropped != nil {
 			schedule.Go(func() { dropped.Run(scheduling) })
 		}
-		schedule.Go(func() { d.schedule(scheduling, engine) })
+		schedule.Go(func() { d.schedule(scheduling, engine, scheduleEvery) })
 		schedule.Go(func() { d.care(scheduling, engine, 0) })
 	}
 	err = d.send(ctx, engine)

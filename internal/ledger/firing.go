@@ -16,6 +16,16 @@ func FiringClause(f campaign.FiringFilter, dialect string) (sql string, args []a
 	if f.Open {
 		sql += " AND outcome IN ('launching', 'waiting')"
 	}
+	if f.Outcome == "" {
+		sql += " AND outcome <> 'added'"
+	} else {
+		args = append(args, string(f.Outcome))
+		sql += " AND outcome = " + dialect + strconv.Itoa(len(args))
+	}
+	if f.Key != "" {
+		args = append(args, f.Key)
+		sql += " AND key = " + dialect + strconv.Itoa(len(args))
+	}
 	sql += " ORDER BY at DESC, key DESC"
 	if f.Limit > 0 {
 		args = append(args, int64(f.Limit))

@@ -16,7 +16,7 @@ const (
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (campaign, key) DO UPDATE SET since = excluded.since, outcome = excluded.outcome, detail = excluded.detail,
 			run = excluded.run WHERE firing.outcome IN ('launching', 'waiting')`
-	sqlDropFirings = `DELETE FROM firing WHERE campaign = $1 AND outcome NOT IN ('launching', 'waiting')
+	sqlDropFirings = `DELETE FROM firing WHERE campaign = $1 AND outcome NOT IN ('launching', 'waiting', 'added')
 		AND at < (SELECT at FROM firing WHERE campaign = $1 ORDER BY at DESC LIMIT 1 OFFSET $2)`
 )
 

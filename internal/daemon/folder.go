@@ -1,0 +1,148 @@
+package daemon
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+)
+
+// folder is the campaigns folder and what its files said when they were last good. It is read again at
+// each look, links followed, so that it also sees a ConfigMap whose link ..data was changed.
+//
+// A change counts when two looks in a row see the same bytes, because an editor may be writing. A file
+// that is broken then is a fault, and its last good version stays. A file that is gone is forgotten.
+type folder struct {
+	dir    string
+	looked bool // what the first look finds counts at once
+	files  map[string]*campaignFile
+}
+
+// campaignFile is one file of the folder.
+type campaignFile struct {
+	seen  []byte    // at the last look
+	used  []byte    // the version that good or fault is about
+	good  Scheduled // the last good version; Definition is nil before the first
+	fault error     // of the version used, if it is broken
+}
+
+func newFolder(dir string) *folder { return &folder{dir: dir, files: map[string]*campaignFile{}} }
+
+// look reads the folder and returns the campaigns with a schedule. A folder that does not exist counts
+// as empty. The faults of all files are one *campaign.FileError, returned with the good files. If two
+// files have the same campaign name, the second is a fault.
+func (d *folder) look() ([]Scheduled, error) {
+	names, err := filepath.Glob(filepath.Join(d.dir, "*.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("campaigns folder %q: %w", d.dir, err)
+	}
+	var out []Scheduled
+	before := d.files
+	d.files = make(map[string]*campaignFile, len(names))
+	named := map[string]string{} // the file of each campaign
+	faults := &campaign.FileError{Name: d.dir}
+	for _, name := range names {
+		f := cmp.Or(before[name], &campaignFile{})
+		f.look(name, !d.looked)
+		if f.used == nil && f.fault == nil && f.seen == nil {
+			continue // it was removed while we looked
+		}
+		d.files[name] = f
+		faults.Findings = append(faults.Findings, f.findings()...)
+		switch s := f.good; {
+		case s.Cron == nil:
+		case named[s.Definition.Name] != "":
+			// The key of a firing is made from the campaign's name, so only one of the two would be
+			// launched.
+			faults.Findings = append(faults.Findings, campaign.Finding{
+				Level: campaign.LevelError, Where: name,
+				What:   fmt.Sprintf("the name %s is that of %s too", s.Definition.Name, named[s.Definition.Name]),
+				Remedy: "give each campaign a name of its own",
+			})
+		default:
+			named[s.Definition.Name] = name
+			out = append(out, s)
+		}
+	}
+	d.looked = true
+	if len(faults.Findings) > 0 {
+		return out, faults
+	}
+	return out, nil
+}
+
+// look reads the file, and takes what it holds if that is stable or atOnce.
+func (f *campaignFile) look(name string, atOnce bool) {
+	src, written, err := readCampaign(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		*f = campaignFile{}
+		if _, link := os.Lstat(name); link == nil { // a link to nothing
+			f.fault = err
+		}
+		return
+	case err != nil:
+		f.fault, f.seen, f.used = err, nil, nil
+		return
+	case bytes.Equal(src, f.used):
+		f.seen = src
+		return
+	case !atOnce && !bytes.Equal(src, f.seen):
+		f.seen = src
+		return
+	}
+	f.seen, f.used = src, src
+	s, err := parseScheduled(name, src)
+	if f.fault = err; err == nil {
+		s.Written = written
+		f.good = s
+	}
+}
+
+// findings are the findings of a broken file. They say that its last good version stays.
+func (f *campaignFile) findings() []campaign.Finding {
+	if f.fault == nil {
+		return nil
+	}
+	all := []campaign.Finding{{Level: campaign.LevelError, What: f.fault.Error()}}
+	var file *campaign.FileError
+	if errors.As(f.fault, &file) {
+		all = append([]campaign.Finding{}, file.Findings...)
+	}
+	if f.good.Cron != nil {
+		const stays = "until it is corrected, its last good version fires"
+		last := &all[len(all)-1]
+		if last.Remedy != "" {
+			last.Remedy += "; "
+		}
+		last.Remedy += stays
+	}
+	return all
+}
+
+// readCampaign reads a campaign file, and when it was written.
+func readCampaign(name string) (src []byte, written time.Time, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, written, fmt.Errorf("campaign file: %w", err)
+	}
+	src, err = campaign.ReadFile(name)
+	return src, info.ModTime(), err
+}
+
+// parseScheduled reads the text of a campaign file.
+func parseScheduled(name string, src []byte) (s Scheduled, err error) {
+	def, err := campaign.ParseFile(name, src)
+	if err != nil {
+		return s, err
+	}
+	c, err := plan.CronOf(name, src, def)
+	return Scheduled{File: name, Definition: def, Source: src, Cron: c}, err
+}

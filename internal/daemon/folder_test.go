@@ -1,0 +1,202 @@
+package daemon
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaignd/campaign"
+)
+
+// readScheduled reads one campaign file.
+func readScheduled(name string) (Scheduled, error) {
+	src, written, err := readCampaign(name)
+	if err != nil {
+		return Scheduled{}, err
+	}
+	s, err := parseScheduled(name, src)
+	s.Written = written
+	return s, err
+}
+
+// put writes a file of a folder, with its parents, by the name that each test gives.
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// named is a campaign file with a schedule.
+func named(name, cron string) string {
+	return strings.Replace(springFile, "name: spring", "name: "+name, 1) + "schedule: {cron: \"" + cron + "\"}\n"
+}
+
+// looked is what a look finds: each campaign with its schedule, and the findings.
+func looked(d *folder) (schedules []string, faults string) {
+	all, err := d.look()
+	for _, s := range all {
+		schedules = append(schedules, s.Definition.Name+" "+s.Cron.String())
+	}
+	if err != nil {
+		faults = err.Error()
+	}
+	return schedules, faults
+}
+
+// wantLook compares two looks in a row: the first sees a change, and the second one takes it.
+func wantLook(t *testing.T, when string, d *folder, before, after []string, fault string) {
+	t.Helper()
+	if got, _ := looked(d); !slices.Equal(got, before) {
+		t.Errorf("%s, at the first look: got %q, want %q", when, got, before)
+	}
+	got, faults := looked(d)
+	if diff := cmp.Diff(after, got); diff != "" {
+		t.Errorf("%s: schedules -want +got:\n%s", when, diff)
+	}
+	if !strings.Contains(faults, fault) || fault == "" && faults != "" {
+		t.Errorf("%s: got the faults %q, want %q", when, faults, fault)
+	}
+}
+
+func TestTheFolderIsReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	spring, summer := filepath.Join(dir, "spring.yaml"), filepath.Join(dir, "summer.yaml")
+	put(t, spring, named("spring", "0 9 * * *"))
+	d := newFolder(dir)
+	nine, ten := []string{"spring 0 9 * * *"}, []string{"spring 0 10 * * *"}
+	if got, faults := looked(d); !slices.Equal(got, nine) || faults != "" {
+		t.Errorf("at the start: got %q and %q, want %q at once", got, faults, nine)
+	}
+	put(t, spring, named("spring", "0 10 * * *"))
+	wantLook(t, "a changed file", d, nine, ten, "")
+	put(t, spring, named("spring", "0 11 * * *"))
+	if got, _ := looked(d); !slices.Equal(got, ten) {
+		t.Errorf("a file that is being written: got %q, want %q", got, ten)
+	}
+	put(t, spring, "name: [")
+	wantLook(t, "a broken file", d, ten, ten, "spring.yaml:1:")
+	if _, faults := looked(d); !strings.Contains(faults, "; until it is corrected, its last good version fires") {
+		t.Errorf("a broken file: got %q, want it to say that its last good version stays", faults)
+	}
+	put(t, spring, springFile)
+	wantLook(t, "a file without a schedule", d, ten, nil, "")
+	put(t, spring, named("spring", "0 10 * * *"))
+	put(t, summer, "nme: summer")
+	wantLook(t, "a new file that is broken", d, nil, ten, "summer.yaml:1:")
+	if _, faults := looked(d); strings.Contains(faults, "last good") {
+		t.Errorf("a file that was never good: got %q, want no last good version", faults)
+	}
+	if err := os.Remove(spring); err != nil {
+		t.Fatal(err)
+	}
+	put(t, summer, named("summer", "0 9 * * *"))
+	wantLook(t, "one removed, one corrected", d, nil, []string{"summer 0 9 * * *"}, "")
+	if err := os.Remove(summer); err != nil {
+		t.Fatal(err)
+	}
+	wantLook(t, "all removed", d, nil, nil, "")
+}
+
+// The volume of a ConfigMap holds links to files below ..data, which is a link to a folder. An update
+// renames another link over ..data and removes the old folder
+// (https://pkg.go.dev/k8s.io/kubernetes/pkg/volume/util#AtomicWriter.Write).
+func TestTheFolderFollowsAConfigMap(t *testing.T) {
+	dir := t.TempDir()
+	version := func(name string, files map[string]string) {
+		t.Helper()
+		for file, text := range files {
+			put(t, filepath.Join(dir, name, file), text)
+		}
+		if err := os.Symlink(name, filepath.Join(dir, "..data_tmp")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")); err != nil {
+			t.Fatal(err)
+		}
+		for file := range files {
+			if err := os.Symlink(filepath.Join("..data", file), filepath.Join(dir, file)); err != nil && !os.IsExist(err) {
+				t.Fatal(err)
+			}
+		}
+	}
+	version("..one", map[string]string{"a.yaml": named("a", "0 9 * * *"), "b.yaml": named("b", "0 9 * * *")})
+	d := newFolder(dir)
+	one, two := []string{"a 0 9 * * *", "b 0 9 * * *"}, []string{"a 0 8 * * *", "c 0 9 * * *"}
+	wantLook(t, "at the start", d, one, one, "")
+	version("..two", map[string]string{"a.yaml": named("a", "0 8 * * *"), "c.yaml": named("c", "0 9 * * *")})
+	if got, faults := looked(d); !slices.Equal(got, one[:1]) || !strings.Contains(faults, "b.yaml") {
+		t.Errorf("a link to nothing: got %q and %q, want %q and a fault", got, faults, one[:1])
+	}
+	for _, gone := range []string{"b.yaml", "..one"} {
+		if err := os.RemoveAll(filepath.Join(dir, gone)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantLook(t, "another version", d, two, two, "")
+}
+
+func TestChangesOfTheFolderAreLogged(t *testing.T) {
+	dir, lines, l := t.TempDir(), &notes{}, loads(nil)
+	log, d := slog.New(slog.NewTextHandler(lines, nil)), newFolder(dir)
+	look := func() {
+		for range 2 {
+			all, _ := d.look()
+			l.log(log, all)
+		}
+	}
+	put(t, filepath.Join(dir, "a.yaml"), named("a", "0 9 * * *"))
+	look()
+	put(t, filepath.Join(dir, "a.yaml"), named("a", "0 8 * * *"))
+	put(t, filepath.Join(dir, "b.yaml"), named("b", "0 9 * * *"))
+	look()
+	if err := os.Remove(filepath.Join(dir, "b.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	for message, want := range map[string]string{"campaign changed": "campaign=a", "campaign added": "campaign=b", "campaign removed": "campaign=b"} {
+		if got := lines.lines(message); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%s: got the lines %q, want one with %s", message, got, want)
+		}
+	}
+}
+
+// The run of a firing has the definition that was read, also if its file was broken since.
+func TestABrokenFileFiresItsLastGoodVersion(t *testing.T) {
+	c := newCluster(t, "STANDARD", scheduleEvery)
+	file := c.campaign(c.dir, "spring", dailySchedule, 3)
+	makeDue(t, file)
+	folder := newFolder(c.dir)
+	all, err := folder.look()
+	if err != nil || len(all) != 1 {
+		t.Fatalf("look = %v and %v, want one campaign", all, err)
+	}
+	good := all[0].Source
+	put(t, file, "name: spring\nconnections: []\n")
+	for range 2 {
+		all, err = folder.look()
+	}
+	if err == nil || len(all) != 1 {
+		t.Fatalf("look = %v and %v, want the campaign and a fault", all, err)
+	}
+	d := c.replica()
+	e, err := d.engine(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.lookAndFire(t.Context(), all[0], e); err != nil {
+		t.Fatal(err)
+	}
+	runs := c.runs()
+	if len(runs) != 1 || runs[0].State != campaign.Ready || string(runs[0].Definition) != string(good) {
+		t.Errorf("got the runs %+v, want one with the good definition", runs)
+	}
+}
