@@ -19,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 mutations=$(git ls-files -co --exclude-standard '*.go' | grep -v '_test\.go$' | xargs grep -oE 'mutant\.On\("[^"]+"\)' |
 	sed -E 's|^(.*)/([^/]*):.*"(.*)".*|./\1 \2 \3|' | sort -u)
 # Code that the simulation does not run: it has a network of its own and an SQLite ledger.
-elsewhere='/webhooks |/messaging client|/messaging exchange|/wirelog |/throttle redis|/ledger/postgres |/ledger people|/ledger/sqlite people'
+elsewhere='/webhooks |/messaging client|/messaging exchange|/wirelog |/throttle redis|/ledger/postgres |/campaign listening|/ledger people|/ledger/sqlite people'
 mapfile -t names < <(if [ $# -gt 0 ]; then printf '%s\n' "$@"; else awk '{print $3}' <<<"$mutations" | sort -u; fi)
 [ ${#names[@]} -gt 0 ] && [ -n "${names[0]}" ] || { echo "mutants.sh: no mutant.On(\"...\") in the code" >&2; exit 1; }
 
@@ -30,7 +30,7 @@ try() {
 	local b log=$3
 	b=$(binary "$1")
 	case $1 in
-	"$simulation") set -- "$1" "$2" -test.run '^Test(Simulation|WhatWasGranted|Evidence|TheAllowance)' -seeds "$seeds" -failures 1 ;;
+	"$simulation") set -- "$1" "$2" -test.run '^Test(Simulation|WhatWasGranted|Evidence|TheAllowance|SharesFollow)' -seeds "$seeds" -failures 1 ;;
 	./internal/ledger/sqlite | ./internal/ledger/postgres) set -- "$1" "$2" -test.run '^TestEachMutation' ;;
 	*) set -- "$1" "$2" ;;
 	esac
