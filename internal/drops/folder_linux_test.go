@@ -80,7 +80,8 @@ func TestAFolderListsFilesAndOpensNothingElse(t *testing.T) {
 	b.write("spring/list.csv", "phone\n1\n")
 	b.write("spring/done/old.csv", "phone\n2\n")
 	b.write("springtime.csv", "phone\n3\n")
-	for name, target := range map[string]string{"link.csv": secret, "up.csv": "../springtime.csv", "none.csv": "nowhere", "self.csv": "list.csv"} {
+	for name, target := range map[string]string{"link.csv": secret, "up.csv": "../springtime.csv",
+		"none.csv": "nowhere", "self.csv": "list.csv"} {
 		b.ok(os.Symlink(target, b.path("spring/"+name)))
 	}
 	b.ok(syscall.Mkfifo(b.path("spring/pipe.csv"), 0o600))

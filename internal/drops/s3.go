@@ -79,7 +79,8 @@ func OpenS3(u *url.URL) (*S3, error) {
 	}
 	client, err := minio.NewCore(endpoint.Host, &minio.Options{
 		Secure: endpoint.Scheme == "https", Region: region, MaxRetries: 3,
-		Creds: credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}}),
+		Creds: credentials.NewChainCredentials([]credentials.Provider{
+			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}}),
 	})
 	if err != nil {
 		return nil, err

@@ -153,7 +153,8 @@ func (t *task) sidecar(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("sidecar: %w", err)
 	}
 	if o.Fault != "" || o.Size > campaign.MaxFile {
-		return nil, &Refused{Code: "invalid_sidecar", Message: fmt.Sprintf("%s: want a regular file of at most %d bytes", o.Key, campaign.MaxFile)}
+		return nil, &Refused{Code: "invalid_sidecar",
+			Message: fmt.Sprintf("%s: want a regular file of at most %d bytes", o.Key, campaign.MaxFile)}
 	}
 	r, err := t.p.Bucket.Open(ctx, o, 0)
 	if err != nil {

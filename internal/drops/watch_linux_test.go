@@ -104,7 +104,8 @@ func TestAPlaceWithoutRightsIsTriedAgain(t *testing.T) {
 		w.put("later.csv", list(2, 1))
 		time.Sleep(time.Minute)
 		f := w.dropped()["list.csv"]
-		if !strings.Contains(w.waiting()[""], errFault.Error()) || f.State != campaign.DropClaimed || !strings.Contains(f.Detail, errFault.Error()) {
+		if !strings.Contains(w.waiting()[""], errFault.Error()) || f.State != campaign.DropClaimed ||
+			!strings.Contains(f.Detail, errFault.Error()) {
 			t.Errorf("without rights: got the place %q and the file %+v, want %v at both", w.waiting()[""], f, errFault)
 		}
 		set(false)
