@@ -235,7 +235,8 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	switch {
 	case f.Duration <= 0:
 	case f.LimitedBy != "" && f.LimitedBy != "throughput":
-		fmt.Fprintf(w, "sending takes about %s, limited by %s; `campaignd forecast` shows its hours\n", campaign.Duration(f.Duration), f.LimitedBy)
+		fmt.Fprintf(w, "sending takes about %s, limited by %s; `campaignd forecast` shows its hours\n",
+			campaign.Duration(f.Duration), f.LimitedBy)
 	default:
 		fmt.Fprintf(w, "sending takes about %s at %.4g messages per second\n", campaign.Duration(f.Duration), f.Pace)
 	}
