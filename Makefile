@@ -31,6 +31,11 @@ help: ## list the targets
 build: ## build the static binary ./campaignd
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o campaignd ./cmd/campaignd
 
+.PHONY: sbom
+sbom: build ## write what the binary was built from (CycloneDX) to dist/campaignd.cdx.json
+	mkdir -p dist
+	go run ./tools/sbom campaignd > dist/campaignd.cdx.json
+
 .PHONY: demo
 demo: ## send a messy list of 2,000 rows to the built-in sandbox and print the report
 	go run ./cmd/campaignd demo

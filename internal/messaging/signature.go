@@ -32,7 +32,7 @@ const (
 )
 
 // ShortSecret is the length in bytes below which a signing secret gets a warning
-// (docs/protocol.md#security).
+// (docs/security.md#security).
 const ShortSecret = 32
 
 // LeastSecret is the length in bytes below which a signing secret is refused: 128 bits, if it was drawn
