@@ -176,3 +176,70 @@ func TestFiringsBehindAnUnfinishedRunAreSkipped(t *testing.T) {
 		}
 	}
 }
+
+// wantLooks compares what is launched at each instant, in order: the key of the firing, "" for none.
+func (c *cluster) wantLooks(s Scheduled, looks ...[2]string) {
+	c.Helper()
+	d := c.replica()
+	for _, look := range looks {
+		now, err := time.Parse(time.RFC3339, look[0])
+		if err != nil {
+			c.Fatal(err)
+		}
+		f, err := d.look(c.Context(), s, now)
+		if err != nil {
+			c.Fatal(err)
+		}
+		key := ""
+		if f != nil {
+			key = f.Key
+			f.Outcome = campaign.FiringLaunched
+			if err := d.note(c.Context(), *f, false); err != nil {
+				c.Fatal(err)
+			}
+		}
+		if key != look[1] {
+			c.Errorf("%s at %s: got the firing %q, want %q", s.Cron, look[0], key, look[1])
+		}
+	}
+}
+
+// scheduledAt is a campaign with a schedule whose file was written at a time.
+func scheduledAt(t *testing.T, written, schedule string) Scheduled {
+	t.Helper()
+	s, err := parseScheduled("spring.yaml", []byte(springFile+"schedule: {"+schedule+"}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Written, err = time.Parse(time.RFC3339, written); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A pod that starts again has a new file of the same schedule, whose firings of the outage are caught
+// up. Another schedule counts from when it was written.
+func TestAFileWrittenAnewForgetsNoFiring(t *testing.T) {
+	c := newCluster(t, "STANDARD", scheduleEvery)
+	const nine = "cron: '0 9 * * *', misfire: run, grace: 2h"
+	c.wantLooks(scheduledAt(t, "2026-03-01T10:00:00Z", nine), [2]string{"2026-03-02T08:00:00Z", ""})
+	c.wantLooks(scheduledAt(t, "2026-03-02T09:30:00Z", nine), [2]string{"2026-03-02T09:30:05Z", "2026-03-02T09:00"},
+		[2]string{"2026-03-02T09:30:10Z", ""})
+	early := scheduledAt(t, "2026-03-03T08:30:00Z", "cron: '0 8 * * *', misfire: run, grace: 2h")
+	c.wantLooks(early, [2]string{"2026-03-03T08:30:05Z", ""}, [2]string{"2026-03-04T08:00:02Z", "2026-03-04T08:00"})
+}
+
+func TestASingleTimeFiresOnce(t *testing.T) {
+	c := newCluster(t, "STANDARD", scheduleEvery)
+	once := scheduledAt(t, "2026-03-01T10:00:00Z", "at: 2026-03-02T09:00")
+	c.wantLooks(once, [2]string{"2026-03-02T08:59:58Z", ""}, [2]string{"2026-03-02T09:00:03Z", "2026-03-02T09:00:00"},
+		[2]string{"2026-03-02T09:00:08Z", ""}, [2]string{"2026-03-03T09:00:00Z", ""})
+	// The file may be younger than its time: then it is missed, or launched within its grace.
+	c.wantLooks(scheduledAt(t, "2026-03-02T12:30:00Z", "at: 2026-03-02T12:00"), [2]string{"2026-03-02T12:30:05Z", ""})
+	c.wantLooks(scheduledAt(t, "2026-03-02T13:10:00Z", "at: 2026-03-02T13:00, misfire: run"),
+		[2]string{"2026-03-02T13:10:05Z", "2026-03-02T13:00:00"}, [2]string{"2026-03-02T13:10:10Z", ""})
+	all, err := c.ledger.Firings(t.Context(), campaign.FiringFilter{Campaign: "spring", Outcome: campaign.FiringMissed})
+	if err != nil || len(all) != 1 || all[0].Key != "2026-03-02T12:00:00" {
+		t.Errorf("missed firings: got %+v and %v, want that of 12:00", all, err)
+	}
+}

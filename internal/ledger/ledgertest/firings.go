@@ -60,6 +60,7 @@ var firingPromises = []promise{
 			campaign.FiringMissed} {
 			f.note(campaign.Firing{Campaign: "spring", Key: fmt.Sprint("k", i), At: at.Add(time.Duration(i) * time.Hour), Outcome: outcome})
 		}
+		f.note(campaign.Firing{Campaign: "spring", Key: "mark", At: at.Add(time.Hour), Outcome: campaign.FiringAdded})
 		f.note(campaign.Firing{Campaign: "summer", Key: "k", At: at, Outcome: campaign.FiringWaiting})
 		for _, tt := range []struct {
 			filter campaign.FiringFilter
@@ -69,6 +70,10 @@ var firingPromises = []promise{
 			{campaign.FiringFilter{Campaign: "spring", Limit: 2}, []string{"k3", "k2"}},
 			{campaign.FiringFilter{Campaign: "spring", Open: true}, []string{"k2", "k0"}},
 			{campaign.FiringFilter{Campaign: "spring", Open: true, Limit: 1}, []string{"k2"}},
+			{campaign.FiringFilter{Campaign: "spring", Outcome: campaign.FiringMissed}, []string{"k3"}},
+			{campaign.FiringFilter{Campaign: "spring", Key: "k1"}, []string{"k1"}},
+			{campaign.FiringFilter{Campaign: "spring", Outcome: campaign.FiringMissed, Key: "k1"}, nil},
+			{campaign.FiringFilter{Campaign: "spring", Outcome: campaign.FiringAdded}, []string{"mark"}},
 			{campaign.FiringFilter{Campaign: "autumn"}, nil},
 		} {
 			var got []string
