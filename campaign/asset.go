@@ -40,7 +40,8 @@ var ErrMediaChanged = errors.New("the header file has changed since the run was 
 
 // uploadHeader uploads the header file of a folder once for each client of the connections. hash, if
 // not "", is the SHA-256 that the file must have.
-func uploadHeader(ctx context.Context, s Service, kind, folder, file, hash string, connections []messaging.Connection) (all []Asset, err error) {
+func uploadHeader(ctx context.Context, s Service, kind, folder, file, hash string, connections []messaging.Connection) (
+	all []Asset, err error) {
 	path, err := filepath.Abs(within(folder, file))
 	if err != nil {
 		return nil, fmt.Errorf("header file: %w", err)

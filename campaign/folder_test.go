@@ -71,18 +71,21 @@ func TestACampaignReachesNothingOutsideItsFolder(t *testing.T) {
 func TestAnOperatorsListLiesAnywhere(t *testing.T) {
 	file := hostile(t, "list.csv", "")
 	elsewhere := overwrite(t, filepath.Join(t.TempDir(), "list.csv"), springList)
-	if _, err := (campaign.Launch{Ledger: openLedger(t), Service: service(), File: file, List: elsewhere, Owner: "here"}).Start(t.Context()); err != nil {
+	l := campaign.Launch{Ledger: openLedger(t), Service: service(), File: file, List: elsewhere, Owner: "here"}
+	if _, err := l.Start(t.Context()); err != nil {
 		t.Errorf("got %v, want the list", err)
 	}
 }
 
 // The first line of a list is told to an operator, but not to a log.
 func TestALogHasNoHeaderOfAList(t *testing.T) {
-	for _, first := range []string{secretText, "hush,hush,first_name,discount", "phone,hush", "phone,hu\x01sh", "phone,hush\xff", "phone,mobile,hush"} {
+	for _, first := range []string{secretText, "hush,hush,first_name,discount",
+		"phone,hush", "phone,hu\x01sh", "phone,hush\xff", "phone,mobile,hush"} {
 		for _, unattended := range []bool{false, true} {
 			file := hostile(t, "list.csv", "")
 			overwrite(t, filepath.Join(filepath.Dir(file), "list.csv"), first+"\n+2348012345678,a,b,c\n")
-			_, err := campaign.Launch{Ledger: openLedger(t), Service: service(), File: file, Owner: "here", Unattended: unattended}.Start(t.Context())
+			l := campaign.Launch{Ledger: openLedger(t), Service: service(), File: file, Owner: "here", Unattended: unattended}
+			_, err := l.Start(t.Context())
 			if err == nil {
 				t.Errorf("%q: got no error, want one", first)
 			} else if named := strings.Contains(err.Error(), "hu"); unattended && named {

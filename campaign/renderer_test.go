@@ -25,7 +25,8 @@ func TestColumnsAreListedUpToTwenty(t *testing.T) {
 			t.Errorf("%d columns: got %s, want %s", n, got, want)
 		}
 	}
-	if got, want := new(Definition).columnsOf("Column A", header[:2]), `did you mean "column-a"? (the list's columns: column-a, column-b)`; got != want {
+	want := `did you mean "column-a"? (the list's columns: column-a, column-b)`
+	if got := new(Definition).columnsOf("Column A", header[:2]); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

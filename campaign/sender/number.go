@@ -83,7 +83,8 @@ func (n *number) answered(e *messaging.Error) {
 // rests is how long the number sends nothing whatever the holds say, and why; 0 or less: it may send.
 func (n *number) rests(now time.Time) (time.Duration, limitedBy) {
 	if n.o.Pace(n.connection) <= 0 {
-		return time.Second, limitedBy{limit: "limiter", detail: "the service cannot be asked how fast this number may send, so nothing is sent over it"}
+		return time.Second, limitedBy{limit: "limiter",
+			detail: "the service cannot be asked how fast this number may send, so nothing is sent over it"}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

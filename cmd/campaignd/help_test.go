@@ -94,7 +94,8 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 		switch name, _ := strings.CutPrefix(c.CommandPath(), "campaignd "); name {
 		case "campaignd", "serve", "sandbox", "demo", "launch": // they do not end, take long, or want a serve; other tests run them
 			return
-		case "pause", "resume", "limits", "cancel", "approve", "follow-up", "resolve", "keys revoke": // they refuse a run that has ended, or has no such rows or key
+		// They refuse a run that has ended, or has no such rows or key.
+		case "pause", "resume", "limits", "cancel", "approve", "follow-up", "resolve", "keys revoke":
 			return
 		case "completion bash", "completion zsh", "completion fish", "completion powershell": // their examples are commands of a shell
 			return

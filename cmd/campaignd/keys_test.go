@@ -20,7 +20,8 @@ func TestAKeyIsPrintedOnceAndListedWithoutIt(t *testing.T) {
 	if err := json.Unmarshal([]byte(listed), &keys); err != nil {
 		t.Fatal(err)
 	}
-	if len(keys) != 1 || keys[0].Name != "Lagos desk" || keys[0].Scope != "operate" || keys[0].Company != "comp_1" || keys[0].RevokedAt != nil {
+	if len(keys) != 1 || keys[0].Name != "Lagos desk" || keys[0].Scope != "operate" ||
+		keys[0].Company != "comp_1" || keys[0].RevokedAt != nil {
 		t.Fatalf("got %+v, want the one key", keys)
 	}
 	if strings.Contains(listed, secret[13:29]) {

@@ -43,7 +43,9 @@ func issue(t *testing.T, files TLS, serial int64) {
 		t.Fatal(err)
 	}
 	stamp := time.Unix(1_700_000_000+serial, 0) // each version has a time of its own
-	for path, block := range map[string]*pem.Block{files.Certificate: {Type: "CERTIFICATE", Bytes: der}, files.Key: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for path, block := range map[string]*pem.Block{
+		files.Certificate: {Type: "CERTIFICATE", Bytes: der}, files.Key: {Type: "PRIVATE KEY", Bytes: secret},
+	} {
 		if err := errors.Join(os.WriteFile(path, pem.EncodeToMemory(block), 0o600), os.Chtimes(path, stamp, stamp)); err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +193,8 @@ func TestHalfACertificateIsAFaultOfTheConfiguration(t *testing.T) {
 		t.Errorf("got %v, want the fault of listen.public_tls", err)
 	}
 	l := &listener{name: "listen.admin", srv: &http.Server{}}
-	if err := l.secure(TLS{"none.crt", "none.key"}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "listen.admin_tls: ") {
+	err := l.secure(TLS{"none.crt", "none.key"}, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "listen.admin_tls: ") {
 		t.Errorf("got %v, want the fault of listen.admin_tls", err)
 	}
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -188,7 +189,7 @@ func (s *Service) check() error {
 // reached reports whether a request to a path arrives at what the public listener serves there. The
 // router redirects one that is not in its shortest form.
 func reached(path string) bool {
-	r, err := http.NewRequest(http.MethodPost, "http://host"+path, nil)
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://host"+path, nil)
 	if err != nil {
 		return false
 	}

@@ -17,10 +17,13 @@ func TestAnErrorHasNoSecretOfTheConfiguration(t *testing.T) {
 		"service: {api_key: 'hush}\n", "service: {api_key: \"hush\\q\"}\n", "service: {api_key: &a hush}\n", "service: {api_key: !x hush}\n",
 		"service: {api_key: ha hush}\n", "service: {api_key: \"hush\\n\"}\n", "api_key: hush\n", "service: {api_key: *hush}\n",
 		"webhooks: {secrets: hush}\n", "webhooks: {secrets: {a: hush}}\n", "webhooks: {secrets: {hush: a}}\n", "webhooks: {secrets: [[hush]]}\n",
-		"webhooks: {secrets: [{a: hush}]}\n", "webhooks: {secret: hush}\n", "webhooks:\n  secrets:\n  - [hush]\n", "webhooks:\n  secrets:\n  - a: hush\n",
-		"webhooks: {secrets: [hush]}\n", "webhooks:\n  secrets: [\n  hush: a]\n", "webhooks: {secrets: [a, \"hush\\q\"]}\n", "webhooks:\n\tsecrets: hush\n",
+		"webhooks: {secrets: [{a: hush}]}\n", "webhooks: {secret: hush}\n", "webhooks:\n  secrets:\n  - [hush]\n",
+		"webhooks:\n  secrets:\n  - a: hush\n",
+		"webhooks: {secrets: [hush]}\n", "webhooks:\n  secrets: [\n  hush: a]\n", "webhooks: {secrets: [a, \"hush\\q\"]}\n",
+		"webhooks:\n\tsecrets: hush\n",
 		"ledger: [hush]\n", "ledger: {a: hush}\n", "ledger: hush\n", "ledger: mysql://u:hush@h/x\n", "ledger: 'mysql:hush'\n",
-		"redis: hush\n", "redis: default:hush\n", "redis: [hush]\n", "redis: 'redis://:hush'\n", "redis: '//u:hush@h'\n", "redis: http://u:hush@h\n",
+		"redis: hush\n", "redis: default:hush\n", "redis: [hush]\n", "redis: 'redis://:hush'\n",
+		"redis: '//u:hush@h'\n", "redis: http://u:hush@h\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -33,7 +36,8 @@ func TestAnErrorHasNoSecretOfTheConfiguration(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"CAMPAIGND_SERVICE_API_KEYS", "CAMPAIGND_LEDGER", "CAMPAIGND_REDIS", "CAMPAIGND_WEBHOOKS_SECRETS"} {
-		if _, err := LoadConfig(filepath.Join(t.TempDir(), "none"), false, map[string]string{name: canary}); err == nil || strings.Contains(err.Error(), canary) {
+		_, err := LoadConfig(filepath.Join(t.TempDir(), "none"), false, map[string]string{name: canary})
+		if err == nil || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: got %v, want an error without the secret", name, err)
 		}
 	}
@@ -57,7 +61,8 @@ func TestAGuessableSigningSecretIsRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
-	if err := os.WriteFile(path, []byte("service: {base_url: https://api.example.com}\nwebhooks: {secrets: [sandbox-secret]}\n"), 0o600); err != nil {
+	text := "service: {base_url: https://api.example.com}\nwebhooks: {secrets: [sandbox-secret]}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadConfig(path, true, nil); err == nil || !strings.Contains(err.Error(), "everybody knows") {
@@ -69,7 +74,8 @@ func TestAGuessableSigningSecretIsRefused(t *testing.T) {
 func TestAWebhookPathIsReached(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/webhooks/messaging": true, "/": true, "/hooks/": true, "/ä": true, "/a.b/c-d_e~f": true, "/healthz/x": true,
-		"/a//b": false, "//a": false, "/a/../b": false, "/a/./b": false, "/a/..": false, "/a%zz": false, "/a%2Fb": true, "/a\x00b": false, "/a\nb": false,
+		"/a//b": false, "//a": false, "/a/../b": false, "/a/./b": false, "/a/..": false, "/a%zz": false,
+		"/a%2Fb": true, "/a\x00b": false, "/a\nb": false,
 	} {
 		w := DefaultConfig().Webhooks
 		w.Path = path

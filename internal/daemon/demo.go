@@ -87,7 +87,8 @@ func StartDemo(ctx context.Context, o DemoOptions, d Options) (_ *DemoWorld, err
 		_ = api.Close()
 		return nil, fmt.Errorf("demo sandbox: %w", err)
 	}
-	server := &listener{name: "sandbox", ln: newCrowd(api, descriptors()), srv: &http.Server{Handler: service, ReadHeaderTimeout: 5 * time.Second}}
+	server := &listener{name: "sandbox", ln: newCrowd(api, descriptors()),
+		srv: &http.Server{Handler: service, ReadHeaderTimeout: 5 * time.Second}}
 	server.srv.ConnState = server.ln.note
 	w.running.Go(func() { w.errs <- service.Run(ctx) })
 	w.running.Go(func() { w.errs <- server.serve(ctx, time.Second) })

@@ -172,8 +172,10 @@ func TestUnsignedPostsStopNothing(t *testing.T) {
 	if err := errors.Join(err, scan); err != nil {
 		t.Fatalf("the generator: %v", err)
 	}
-	t.Logf("%d unsigned posts in %v (%.0f/s, %.0f/s answered); sending %.1f/s before and %.1f/s meanwhile; %d signed events taken, %d given up; %d MiB",
-		offered, length, float64(offered)/length.Seconds(), float64(answered)/length.Seconds(), calm, stormy, taken.Load(), refused.Load(), peak.Load()>>20)
+	t.Logf("%d unsigned posts in %v (%.0f/s, %.0f/s answered); sending %.1f/s before and %.1f/s meanwhile; "+
+		"%d signed events taken, %d given up; %d MiB",
+		offered, length, float64(offered)/length.Seconds(), float64(answered)/length.Seconds(), calm, stormy,
+		taken.Load(), refused.Load(), peak.Load()>>20)
 	if taken.Load() == 0 || refused.Load() > 0 {
 		t.Errorf("got %d signed events taken and %d given up, want all taken", taken.Load(), refused.Load())
 	}

@@ -162,7 +162,9 @@ func TestChangesOfTheFolderAreLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	look()
-	for message, want := range map[string]string{"campaign changed": "campaign=a", "campaign added": "campaign=b", "campaign removed": "campaign=b"} {
+	for message, want := range map[string]string{
+		"campaign changed": "campaign=a", "campaign added": "campaign=b", "campaign removed": "campaign=b",
+	} {
 		if got := lines.lines(message); len(got) != 1 || !strings.Contains(got[0], want) {
 			t.Errorf("%s: got the lines %q, want one with %s", message, got, want)
 		}

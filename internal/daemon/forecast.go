@@ -86,7 +86,7 @@ func (o *Outlook) addStored(ctx context.Context, l campaign.Ledger, run campaign
 	}
 	if _, err := campaign.ParseStored(run.ID(), run.Definition); err != nil {
 		o.Unread = append(o.Unread, run.ID())
-		return nil
+		return nil //nolint:nilerr // it is named, and the others are forecast
 	}
 	_, err := o.AddRun(ctx, l, run)
 	return err

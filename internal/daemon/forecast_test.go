@@ -77,7 +77,8 @@ func TestAForecastCountsRowsThatCameBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	odd, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "odd", ListHash: "odd", Definition: []byte("later: 1"), Wanted: campaign.WantRun})
+	odd, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "odd", ListHash: "odd", Definition: []byte("later: 1"),
+		Wanted: campaign.WantRun})
 	if err == nil {
 		err = l.FinishImport(t.Context(), odd.No, 0, campaign.Ready)
 	}
@@ -112,7 +113,8 @@ func TestAForecastCountsRowsThatCameBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := DeadlineMissed(t.Context(), cfg, l, changed.Run, time.Now()); err != nil || !strings.HasPrefix(got, want) || got != "" && want == "" {
+		got, err := DeadlineMissed(t.Context(), cfg, l, changed.Run, time.Now())
+		if err != nil || !strings.HasPrefix(got, want) || got != "" && want == "" {
 			t.Errorf("with a deadline of %s: %q, %v; want %q", deadline, got, err, want)
 		}
 	}

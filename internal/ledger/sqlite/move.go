@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -22,7 +23,7 @@ func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (mov
 	err = l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
 		moved = false
 		s, err := t.owned(lease)
-		if err != nil && !(err == campaign.ErrFenced && mutant.On("move_without_epoch")) {
+		if err != nil && !(errors.Is(err, campaign.ErrFenced) && mutant.On("move_without_epoch")) {
 			return err
 		}
 		var below, retrying int64
