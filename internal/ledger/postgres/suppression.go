@@ -81,7 +81,8 @@ const (
 
 	sqlMoved = `INSERT INTO moved (key, dest, target, new, at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (key) DO UPDATE SET target = excluded.target, new = excluded.new, at = excluded.at WHERE excluded.at > moved.at`
-	sqlCarried = `SELECT ` + ledger.SuppressionColumns + `, m.dest, m.target, m.new, m.at FROM moved m JOIN suppression s ON s.key = m.key
+	sqlCarried = `SELECT ` + ledger.SuppressionColumns + `, m.dest, m.target, m.new, m.at
+		FROM moved m CROSS JOIN LATERAL (SELECT * FROM suppression WHERE key = m.key OFFSET 0) s
 		WHERE m.key = ANY($1) AND s.at <= m.at AND s.scope <> 'unreachable' ORDER BY s.key, s.scope`
 )
 
