@@ -25,12 +25,12 @@ type fired struct {
 	campaign.Ledger
 	runs    []campaign.Run
 	firings []campaign.Firing
-	asked   campaign.RunFilter // the first question for runs
+	asked   campaign.RunFilter // the question for scheduled runs
 	fault   error
 }
 
 func (f *fired) Runs(_ context.Context, w campaign.RunFilter) ([]campaign.Run, error) {
-	if f.asked == (campaign.RunFilter{}) {
+	if w.Fired {
 		f.asked = w
 	}
 	if w.Unfinished && w.Campaign != "" {

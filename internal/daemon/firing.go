@@ -18,16 +18,20 @@ type firings struct {
 	unfinished []campaign.Run // newest first
 }
 
-// firingsOf reads what is known of the firings of s.
+// firingsOf reads what is known of the firings of s. Other replicas write meanwhile, so it reads in the
+// opposite order of a launch: a firing that another replica has begun in between is known, and is
+// neither a new one nor held up by its own run.
 func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w firings, err error) {
 	name := s.Definition.Name
-	if once, ok := s.Cron.Once(); ok {
-		w.after, err = d.afterOnce(ctx, name, once)
-	} else {
-		w.after, w.added, err = d.afterKnown(ctx, s, now)
-	}
+	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Unfinished: true})
 	if err != nil {
-		return w, err
+		return w, fmt.Errorf("read runs: %w", err)
+	}
+	for _, r := range runs {
+		// A follow-up run sends to rows of a run that ended. An import that failed holds up no later firing.
+		if r.Parent == 0 && (r.State != campaign.Importing || r.Detail == "") {
+			w.unfinished = append(w.unfinished, r)
+		}
 	}
 	if w.open, err = d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Open: true}); err != nil {
 		return w, fmt.Errorf("read firings: %w", err)
@@ -42,17 +46,12 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 			w.launched[f.Key] = r.No
 		}
 	}
-	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Unfinished: true})
-	if err != nil {
-		return w, fmt.Errorf("read runs: %w", err)
+	if once, ok := s.Cron.Once(); ok {
+		w.after, err = d.afterOnce(ctx, name, once)
+	} else {
+		w.after, w.added, err = d.afterKnown(ctx, s, now)
 	}
-	for _, r := range runs {
-		// A follow-up run sends to rows of a run that ended. An import that failed holds up no later firing.
-		if r.Parent == 0 && (r.State != campaign.Importing || r.Detail == "") {
-			w.unfinished = append(w.unfinished, r)
-		}
-	}
-	return w, nil
+	return w, err
 }
 
 // afterOnce returns the time before or at the only firing of a schedule: at, if that was seen. The file

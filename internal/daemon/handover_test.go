@@ -96,13 +96,13 @@ func TestAStoppedReplicaHandsOverInTwoSeconds(t *testing.T) {
 	run := c.launched(5*campaign.SegmentSize + 100)
 	a, b := c.send(nil), c.send(nil)
 	var left map[int64]int64
-	c.until(10*time.Second, "both replicas own segments and have begun them", func() bool {
+	c.until(30*time.Second, "both replicas own a segment and one has begun its own", func() bool {
 		left = c.owned(run.No, a.owner)
 		begun := false
 		for index, mark := range left {
 			begun = begun || mark > index*campaign.SegmentSize
 		}
-		return begun && len(left) >= 2 && len(c.owned(run.No, b.owner)) >= 2
+		return begun && len(c.owned(run.No, b.owner)) > 0
 	})
 	a.stop()
 	took := c.until(2*time.Second, "the other continues the begun segments", func() bool {
