@@ -25,16 +25,16 @@ type fired struct {
 	campaign.Ledger
 	runs    []campaign.Run
 	firings []campaign.Firing
-	asked   campaign.RunFilter // the question for scheduled runs
+	asked   campaign.RunFilter // the first question for other runs
 	fault   error
 }
 
 func (f *fired) Runs(_ context.Context, w campaign.RunFilter) ([]campaign.Run, error) {
-	if w.Fired {
-		f.asked = w
-	}
-	if w.Unfinished && w.Campaign != "" {
+	if w.Unfinished && w.Campaign != "" { // the runs that hold up a firing
 		return nil, f.fault
+	}
+	if f.asked == (campaign.RunFilter{}) {
+		f.asked = w
 	}
 	return f.runs, f.fault
 }
