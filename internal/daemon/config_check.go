@@ -2,13 +2,11 @@ package daemon
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -19,7 +17,6 @@ import (
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
 	"campaignd/internal/messaging"
-	"campaignd/internal/sandbox"
 )
 
 // Validate returns the first fault of the configuration, with its key and the remedy. LoadConfig
@@ -184,67 +181,6 @@ func (s *Service) check() error {
 	return cmp.Or(
 		headerText("service.api_key", s.APIKey),
 		between("service.timeout", s.Timeout, 10*time.Millisecond, 25*time.Second))
-}
-
-// reached reports whether a request to a path arrives at what the public listener serves there. The
-// router redirects one that is not in its shortest form.
-func reached(path string) bool {
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://host"+path, nil)
-	if err != nil {
-		return false
-	}
-	arrived := false
-	public(path, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived = true })).ServeHTTP(unanswered{}, r)
-	return arrived
-}
-
-// unanswered is a ResponseWriter whose answer nobody reads.
-type unanswered struct{}
-
-func (unanswered) Header() http.Header         { return http.Header{} }
-func (unanswered) Write(p []byte) (int, error) { return len(p), nil }
-func (unanswered) WriteHeader(int)             {}
-
-// checkSecrets refuses signing secrets that can be guessed, with which anybody could forge events. That of
-// the sandbox is known to all, and serves on this machine only.
-func (c *Config) checkSecrets() error {
-	u, err := url.Parse(c.Service.BaseURL)
-	here := err == nil && loopback(u.Hostname())
-	for i, s := range c.Webhooks.Secrets {
-		if s.Reveal() == sandbox.DemoSecret {
-			if here {
-				continue
-			}
-			return fmt.Errorf("webhooks.secrets[%d] is the one of the sandbox, which everybody knows: give the one that the service signs with", i)
-		}
-		if n := c.Webhooks.form().SecretBytes(s); n > 0 && n < messaging.LeastSecret {
-			return fmt.Errorf("webhooks.secrets[%d] has %d bytes and can be guessed: have the service sign with one of %d or more, better %d, "+
-				"such as `openssl rand -hex 32` draws", i, n, messaging.LeastSecret, messaging.ShortSecret)
-		}
-	}
-	return nil
-}
-
-func (w *Webhooks) check() error {
-	switch {
-	case !strings.HasPrefix(w.Path, "/") || strings.ContainsAny(w.Path, "?# {}"):
-		return fmt.Errorf("webhooks.path: %q is not a path; it begins with / and has no ?, #, blank or brace", w.Path)
-	case w.Path == "/healthz":
-		return errors.New("webhooks.path: /healthz is taken by the health check; give another")
-	case !reached(w.Path):
-		return fmt.Errorf("webhooks.path: no request reaches %q; give one without //, . and .. as parts, and %%", w.Path)
-	case w.Signature.Header == "" || strings.ContainsAny(w.Signature.Header, " :\t\r\n"):
-		return fmt.Errorf("webhooks.signature.header: %q is not the name of a header", w.Signature.Header)
-	}
-	for i, s := range w.Secrets {
-		if s.IsZero() {
-			return fmt.Errorf("webhooks.secrets[%d] is empty: remove it, or give the secret that the service signs with", i)
-		}
-	}
-	return cmp.Or(
-		oneOf("webhooks.signature.encoding", w.Signature.Encoding, "hex", "base64"),
-		between("webhooks.signature.tolerance", w.Signature.Tolerance, time.Second, 24*time.Hour),
-		between("webhooks.sweep", w.Sweep, 10*time.Millisecond, time.Minute))
 }
 
 // Bounds of a number's rate, in messages per second. The limiter refuses rates below

@@ -1,0 +1,41 @@
+package campaign
+
+import (
+	"strings"
+	"time"
+)
+
+// laneFresh is how old a lane's report may be. Senders write one every two seconds, and a machine
+// may stall.
+const laneFresh = 15 * time.Second
+
+// laneMissed is how long a sender that stopped reporting is shown beside others of its connection.
+const laneMissed = 10 * time.Minute
+
+// LaneStopped is the LimitedBy of a lane whose sender has ended in order.
+const LaneStopped = "stopped"
+
+// Stale reports whether the lane's sender has not reported for 15 seconds: it is gone, or it
+// stalls.
+func (r LaneReport) Stale(now time.Time) bool { return now.Sub(r.At) > laneFresh }
+
+// Gone reports whether no sender serves the lane any more: it has ended, or is stale.
+func (r LaneReport) Gone(now time.Time) bool { return r.LimitedBy == LaneStopped || r.Stale(now) }
+
+// moving is the rate at which the lane sends. It is 0 while the lane waits for something other than
+// its next instant, such as a place of the tier, and r.Rate is only what its number may send.
+func (r LaneReport) moving() float64 {
+	switch r.LimitedBy {
+	case LimitTier, LimitAllowance, LimitRamp, LimitWindow, LimitLimiter, "hold", "unreachable":
+		return 0
+	}
+	return r.Rate
+}
+
+// sender names the process of the lane: host and process id, without its start time.
+func (r LaneReport) sender() string {
+	if i := strings.LastIndexByte(r.Owner, '/'); i > 0 {
+		return r.Owner[:i]
+	}
+	return r.Owner
+}
