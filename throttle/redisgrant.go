@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	_ "embed"
 	"fmt"
 	"strconv"
 	"strings"

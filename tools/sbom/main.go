@@ -57,8 +57,10 @@ func write(w io.Writer, path string) error {
 		return err
 	}
 	b := bill{Format: "CycloneDX", Spec: "1.6", Version: 1,
-		Metadata:   metadata{component{Type: "application", Name: built.Main.Path, Version: built.Main.Version}},
-		Components: []component{{Type: "library", Name: "std", Version: strings.TrimPrefix(built.GoVersion, "go"), PURL: "pkg:golang/std@" + built.GoVersion}}}
+		Metadata: metadata{component{Type: "application", Name: built.Main.Path, Version: built.Main.Version}},
+		Components: []component{{
+			Type: "library", Name: "std", Version: strings.TrimPrefix(built.GoVersion, "go"), PURL: "pkg:golang/std@" + built.GoVersion,
+		}}}
 	for _, m := range built.Deps {
 		if m.Replace != nil {
 			m = m.Replace

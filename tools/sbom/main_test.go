@@ -14,7 +14,8 @@ func TestABillNamesWhatABinaryHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bill
-	if err := json.Unmarshal(out.Bytes(), &b); err != nil || b.Format != "CycloneDX" || len(b.Components) == 0 || b.Components[0].Name != "std" {
+	err := json.Unmarshal(out.Bytes(), &b)
+	if err != nil || b.Format != "CycloneDX" || len(b.Components) == 0 || b.Components[0].Name != "std" {
 		t.Errorf("got %s (%v), want a bill with the standard library", out.Bytes(), err)
 	}
 	if err := write(&out, "main.go"); err == nil {

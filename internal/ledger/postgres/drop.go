@@ -67,7 +67,7 @@ const (
 	sqlForgetWaits = `DELETE FROM drop_wait WHERE bucket = $1 AND prefix = $2`
 	sqlNoteWait    = `INSERT INTO drop_wait (bucket, prefix, key, reason, since) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (bucket, prefix, key) DO UPDATE SET reason = excluded.reason, since = excluded.since`
-	sqlDropWaits = `SELECT bucket, prefix, key, reason, since FROM drop_wait ORDER BY bucket, prefix, key` //nolint:gosec // key is that of an object
+	sqlDropWaits = `SELECT bucket, prefix, key, reason, since FROM drop_wait ORDER BY bucket, prefix, key` //nolint:gosec // no credentials
 )
 
 // NoteWaits implements campaign.DropLedger.

@@ -140,7 +140,8 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 	})
 }
 
-const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until FROM lane WHERE run = $1 ORDER BY connection, owner`
+const sqlLanes = `SELECT run, connection, owner, binding, detail, rate, wants, at, until
+	FROM lane WHERE run = $1 ORDER BY connection, owner`
 
 // Lanes implements campaign.ReportLedger.
 func (l *Ledger) Lanes(ctx context.Context, no campaign.RunNo) (all []campaign.LaneReport, err error) {

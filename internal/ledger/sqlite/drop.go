@@ -74,7 +74,7 @@ func (l *Ledger) DroppedFiles(ctx context.Context, f campaign.DropFilter) (all [
 const (
 	sqlForgetWaits = `DELETE FROM drop_wait WHERE bucket = ? AND prefix = ?`
 	sqlNoteWait    = `INSERT INTO drop_wait (bucket, prefix, key, reason, since) VALUES (?, ?, ?, ?, ?)`
-	sqlDropWaits   = `SELECT bucket, prefix, key, reason, since FROM drop_wait ORDER BY bucket, prefix, key` //nolint:gosec // key is that of an object
+	sqlDropWaits   = `SELECT bucket, prefix, key, reason, since FROM drop_wait ORDER BY bucket, prefix, key` //nolint:gosec // no credentials
 )
 
 // NoteWaits implements campaign.DropLedger.
