@@ -109,7 +109,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (http.Handl
 // ledger sends it.
 func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool, idempotency string) (out api.Launched, err error) {
 	l := d.launch(file, "")
-	l.List, l.New, l.NoWait, l.Unattended = list, another, false, false
+	l.List, l.New, l.NewKey, l.NoWait, l.Unattended = list, another, idempotency, false, false
 	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
 		for _, w := range p.Warnings() {
 			out.Warnings = append(out.Warnings, w.String())
