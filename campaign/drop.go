@@ -54,6 +54,7 @@ func (f DroppedFile) Launch() string { return fmt.Sprint(DropKey, f.No) }
 // DropFilter selects dropped files, the newest first; with Due the longest due first.
 type DropFilter struct {
 	No       int64     // only this file; 0: any
+	Before   int64     // only files with a lower number; 0: any
 	Bucket   string    // only of this bucket; "": of any
 	Campaign string    // only of this campaign; "": of any
 	Hash     string    // only of this content; "": of any

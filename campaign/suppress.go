@@ -95,6 +95,9 @@ type SuppressionFile struct {
 	// say so themselves. The defaults are "import" and now.
 	Source string
 	At     time.Time
+	// Company is the client whose messages alone the numbers stop; a row of another one is not imported.
+	// "": each row says it, or stops the messages of all.
+	Company string
 	// DefaultRegion is the region of numbers without +; "" refuses them.
 	DefaultRegion string
 	// Rejected is called for each row that is not imported; it may be nil.
@@ -242,6 +245,12 @@ func (c suppressionColumns) read(row *recipients.Row, f *SuppressionFile, now ti
 			return Suppression{}, err.Error()
 		}
 		company = of
+	}
+	if f.Company != "" {
+		if company != "" && company != f.Company {
+			return Suppression{}, fmt.Sprintf("scope %q is of another company", shorten(cell(c.scope)))
+		}
+		company = f.Company
 	}
 	if !f.At.IsZero() {
 		now = f.At

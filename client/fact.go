@@ -22,7 +22,7 @@ type Forecast struct {
 type Firing struct {
 	Campaign string    `json:"campaign"`
 	File     string    `json:"file"`
-	Cron     string    `json:"cron"`
+	Schedule string    `json:"schedule"` // schedule.cron, or schedule.at
 	Timezone string    `json:"timezone"`
 	At       time.Time `json:"at"`
 	Local    string    `json:"local"`

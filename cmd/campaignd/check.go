@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -131,28 +130,8 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 		}
 		defer func() { err = errors.Join(err, done()) }()
 	}
-	found, err := campaign.RunPreflight(ctx, in)
-	if err != nil {
-		return nil, withRemedy(c, err)
-	}
-	if err := daemon.CheckQuotas(ctx, c, l, found, time.Now()); err != nil {
-		return nil, err
-	}
-	forecast := daemon.CheckForecast
-	if f.offline {
-		forecast = daemon.CheckDeadline
-	}
-	if err := forecast(ctx, c, l, def, found, time.Now()); err != nil {
-		return nil, err
-	}
-	if l != nil && found.OK() {
-		launch, err := campaign.CheckLaunch(ctx, l, def, src, in.List, found.ListHash)
-		if err != nil {
-			return nil, err
-		}
-		found.Launch = &launch
-	}
-	return found, checkWindow(def, found, time.Now())
+	found, err := daemon.CheckCampaign(ctx, c, l, in)
+	return found, withRemedy(c, err)
 }
 
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know

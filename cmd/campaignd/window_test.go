@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/daemon"
 )
 
 func TestCheckSaysWhenSendingWouldBegin(t *testing.T) {
@@ -31,7 +32,7 @@ func TestCheckSaysWhenSendingWouldBegin(t *testing.T) {
 			approval = campaign.ApproveAlways
 		}
 		d := &campaign.Definition{Window: c.window, Policies: campaign.Policies{Approval: approval}}
-		if err := checkWindow(d, p, now); err != nil {
+		if err := daemon.CheckWindow(d, p, now); err != nil {
 			t.Fatal(err)
 		}
 		if p.Window.Sentence != c.want || !p.Window.Begins.Equal(c.begins) {

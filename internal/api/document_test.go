@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"campaignd/campaign"
+	"campaignd/campaign/plan"
 	"campaignd/client"
 	"campaignd/internal/operator"
 )
@@ -59,6 +60,14 @@ func newWorld(t testing.TB) *world {
 		if err := d.Ledger.FinishImport(t.Context(), run.No, 40, campaign.Ready); err != nil {
 			t.Fatal(err)
 		}
+		f, _, err := d.Ledger.ClaimFile(t.Context(), campaign.DroppedFile{Bucket: "file:inbox", Key: fmt.Sprint(i), Campaign: "spring"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.State, f.Run = campaign.DropLaunched, run.No
+		if err := d.Ledger.UpdateFile(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s, err := New(t.Context(), Options{
 		Desk: *d, Dir: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
@@ -67,13 +76,35 @@ func newWorld(t testing.TB) *world {
 		},
 		Unfinished: func(context.Context) ([]campaign.Run, error) { return nil, nil },
 		Forecast:   func(context.Context, campaign.Run) (client.Forecast, error) { return client.Forecast{}, nil },
-		Numbers:    func(context.Context) ([]client.Number, error) { return []client.Number{{Connection: "conn_1"}}, nil },
+		Folder:     w.folder,
+		Check: func(_ context.Context, f operator.File) (*campaign.Preflight, error) {
+			return &campaign.Preflight{Campaign: f.Definition.Name}, nil
+		},
+		ForecastLaunch: func(context.Context, operator.File) (client.Forecast, error) { return client.Forecast{}, nil },
+		Numbers:        func(context.Context) ([]client.Number, error) { return []client.Number{{Connection: "conn_1"}}, nil },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.Server = s
 	return w
+}
+
+// folder has a campaign of each company, with a schedule, and a file that cannot be read.
+func (w *world) folder() (files []operator.File, err error) {
+	for _, n := range []string{"1", "2"} {
+		def, err := campaign.ParseDefinition("spring.yaml", []byte("name: spring-"+n+"\nconnections: [conn_"+n+"]\n"+
+			"template: {name: a, language: en}\nschedule: {cron: \"0 9 * * MON\", timezone: UTC}\n"))
+		if err != nil {
+			return nil, err
+		}
+		cron, err := plan.CronOf("spring.yaml", nil, def)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, operator.File{Path: "spring-" + n + ".yaml", Definition: def, Cron: cron})
+	}
+	return append(files, operator.File{Path: "broken.yaml", Findings: []campaign.Finding{{Level: campaign.LevelError, What: "broken"}}}), nil
 }
 
 func (w *world) key(t testing.TB, name, scope, company string) {
@@ -95,12 +126,27 @@ func (w *world) ask(t testing.TB, method, path, key, body string) *httptest.Resp
 	}
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
+		if !strings.ContainsAny(body[:1], "{[") {
+			r.Header.Set("Content-Type", "text/csv")
+		}
 	}
 	out := httptest.NewRecorder()
 	w.ServeHTTP(out, r)
 	if id := out.Header().Get("X-Request-Id"); id == "" {
 		t.Errorf("%s %s: got no x-request-id, want one", method, path)
 	}
+	return out
+}
+
+// large sends a body of more than any route takes: its length is told, and it is not read.
+func (w *world) large(t testing.TB, d documented, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(d.method, path, strings.NewReader("to\n"))
+	r.ContentLength = 1 << 40
+	r.Header.Set("Authorization", "Bearer "+w.keys["admin"])
+	r.Header.Set("Content-Type", "text/csv")
+	out := httptest.NewRecorder()
+	w.ServeHTTP(out, r)
 	return out
 }
 
@@ -134,7 +180,8 @@ func (w *world) documented() (all []documented) {
 
 // filled is the path with the examples of its parameters, for a run.
 func (d documented) filled(run string) string {
-	path, query := strings.NewReplacer("{run}", run, "{key}", "00000000").Replace(d.path), ""
+	path, query := strings.NewReplacer("{run}", run, "{campaign}", run, "{key}", "00000000", "{file}", "1", "{number}", "+2348031234567").
+		Replace(d.path), ""
 	for _, p := range d.op.Parameters {
 		if p.In == "query" && p.Required {
 			query += "&" + p.Name + "=" + strings.ReplaceAll(fmt.Sprint(p.Schema.Examples[0]), "+", "%2B")
@@ -143,10 +190,16 @@ func (d documented) filled(run string) string {
 	return strings.TrimSuffix(path+"?"+strings.TrimPrefix(query, "&"), "?")
 }
 
-// body is the example of the request in the document.
+// body is the example of the request in the document; "" for an upload in parts.
 func (d documented) body(t testing.TB) string {
 	t.Helper()
-	if d.op.RequestBody == nil || d.op.RequestBody.Content["application/json"] == nil {
+	if d.op.RequestBody == nil {
+		return ""
+	}
+	if csv := d.op.RequestBody.Content["text/csv"]; csv != nil {
+		return fmt.Sprint(csv.Example)
+	}
+	if d.op.RequestBody.Content["application/json"] == nil {
 		return ""
 	}
 	text, err := json.Marshal(d.op.RequestBody.Content["application/json"].Example)
@@ -159,8 +212,8 @@ func (d documented) body(t testing.TB) string {
 func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 	w := newWorld(t)
 	all := w.documented()
-	if len(all) < 25 {
-		t.Fatalf("got %d operations, want 25 or more", len(all))
+	if len(all) < 36 {
+		t.Fatalf("got %d operations, want 36 or more", len(all))
 	}
 	for _, d := range all {
 		name := d.method + " " + d.path
@@ -190,20 +243,33 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 			wantError(t, name+" without its scope", w.ask(t, d.method, path, string(campaign.KeyScopes[less]), body), 403, codeForbidden)
 			documentsStatus(403)
 		}
-		if strings.Contains(d.path, "{run}") {
+		for _, of := range []string{"{run}", "{campaign}", "{file}"} {
+			if !strings.Contains(d.path, of) {
+				continue
+			}
+			absent := strings.NewReplacer("spring-1", "spring-9", "drops/1", "drops/9").Replace(path)
 			wantError(t, name+" of another company", w.ask(t, d.method, path, "other", body), 404, codeNotFound)
-			wantError(t, name+" of no run", w.ask(t, d.method, d.filled("spring-9"), "admin", body), 404, codeNotFound)
-			wantError(t, name+" of no id", w.ask(t, d.method, d.filled("x"), "admin", body), 400, codeInvalid)
+			wantError(t, name+" of none", w.ask(t, d.method, absent, "admin", body), 404, codeNotFound)
 			documentsStatus(404)
+		}
+		if strings.Contains(d.path, "{run}") {
+			wantError(t, name+" of no id", w.ask(t, d.method, d.filled("x"), "admin", body), 400, codeInvalid)
 			documentsStatus(400)
 		}
-		if body != "" {
+		if strings.HasPrefix(body, "{") {
 			for what, text := range map[string]string{"cut": body[:len(body)-1], "a list": "[]", "an unknown member": `{"no such": 1}`,
 				"of the wrong type": strings.NewReplacer(`"`, "", "{", `{"scope": `).Replace(body)} {
 				wantError(t, name+" with a body that is "+what, w.ask(t, d.method, path, "admin", text), 400, codeInvalid)
 			}
 			large := `{"x": "` + strings.Repeat("x", mostBody) + `"}`
 			wantError(t, name+" that is too large", w.ask(t, d.method, path, "admin", large), 413, codeTooLarge)
+			documentsStatus(413)
+		} else if body != "" {
+			for what, text := range map[string]string{"empty": "", "without a column of numbers": "name\nann\n", "cut": "to\n\"+234"} {
+				wantError(t, name+" with a body that is "+what, w.ask(t, d.method, path, "admin", text), 422, campaign.RefusedList)
+			}
+			wantError(t, name+" that is too large", w.large(t, d, path), 413, codeTooLarge)
+			documentsStatus(422)
 			documentsStatus(413)
 		}
 		for _, p := range d.op.Parameters {

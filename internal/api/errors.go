@@ -48,9 +48,12 @@ func (e *Error) Invalid() bool {
 // errorOf turns an error into that of the API.
 func errorOf(ctx context.Context, err error) *Error {
 	var mine *Error
+	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &mine):
 		return mine
+	case errors.As(err, &large):
+		return &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLarge, nil}
 	case ctx.Err() != nil:
 		return &Error{http.StatusServiceUnavailable, codeStopping, "campaignd is stopping; the same command goes on with the run", nil}
 	case operator.Absent(err):

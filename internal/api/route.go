@@ -75,6 +75,8 @@ func (s *Server) routes() {
 	s.runRoutes()
 	s.lookRoutes()
 	s.listRoutes()
+	s.folderRoutes()
+	s.dropRoutes()
 	s.launchRoute()
 }
 
@@ -156,16 +158,9 @@ func (r route) allows(who caller) *Error {
 func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Desk, in *I) (O, string, error)) {
 	op := s.operation(r)
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*answered[O], error) {
-		req := requestOf(ctx)
-		desk := s.o.Desk
-		desk.By, desk.Company = req.by, req.company
-		data, next, err := do(ctx, &desk, in)
+		data, next, err := do(ctx, s.deskOf(ctx), in)
 		if err != nil {
-			e := errorOf(s.ctx, err)
-			if e.Status == http.StatusInternalServerError {
-				s.o.Log.Error("a request of the API failed", "route", r.id, "err", err)
-			}
-			return nil, e
+			return nil, s.failed(r, err)
 		}
 		out := &answered[O]{Body: envelope[O]{Data: data}}
 		if next != "" {
@@ -177,12 +172,28 @@ func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d
 		if out.ETag, err = tagOf(out.Body); err != nil {
 			return nil, err
 		}
-		if matches(req.none, out.ETag) {
+		if matches(requestOf(ctx).none, out.ETag) {
 			return nil, huma.ErrorWithHeaders(huma.Status304NotModified(), http.Header{"ETag": {out.ETag}})
 		}
 		return out, nil
 	})
 	s.describe(r, envelope[O]{Data: example})
+}
+
+// deskOf returns the desk of the caller.
+func (s *Server) deskOf(ctx context.Context) *operator.Desk {
+	req, desk := requestOf(ctx), s.o.Desk
+	desk.By, desk.Company = req.by, req.company
+	return &desk
+}
+
+// failed returns the error of the API, and logs a fault of the server.
+func (s *Server) failed(r route, err error) error {
+	e := errorOf(s.ctx, err)
+	if e.Status == http.StatusInternalServerError {
+		s.o.Log.Error("a request of the API failed", "route", r.id, "err", err)
+	}
+	return e
 }
 
 // describe adds the examples of a route to the document.

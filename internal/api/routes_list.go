@@ -25,13 +25,6 @@ func report(ctx context.Context, d *operator.Desk, in *OfRun) (*reporting.Report
 	return r, "", err
 }
 
-type numbersBody struct {
-	Body struct {
-		Numbers []string       `json:"numbers" minItems:"1" maxItems:"1000" doc:"in international form with +"`
-		Scope   campaign.Scope `json:"scope,omitempty" enum:"marketing,all,unreachable"`
-	}
-}
-
 func (s *Server) listRoutes() {
 	s.holdRoutes()
 	s.suppressionRoutes()
@@ -71,36 +64,6 @@ func (s *Server) holdRoutes() {
 		) ([]campaign.HoldState, string, error) {
 			h, err := d.LiftHolds(ctx, in.Body)
 			return h, "", err
-		})
-}
-
-func (s *Server) suppressionRoutes() {
-	body := map[string]any{"numbers": []string{"+2348031234567"}, "scope": "marketing"}
-	add(s, route{method: http.MethodGet, path: "/api/v1/suppressions", id: "suppressions",
-		summary: "The numbers that must not be sent to, by pages",
-		scope:   campaign.KeyRead}, []client.Suppression{{To: "+2348031234567", Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime}},
-		func(ctx context.Context, d *operator.Desk, in *struct {
-			To    string `query:"to" maxLength:"40" doc:"only this number" example:"+2348031234567"`
-			After string `query:"after" maxLength:"40" doc:"meta.next of the page before"`
-			Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-		}) ([]client.Suppression, string, error) {
-			return d.Suppressions(ctx, in.To, in.After, in.Limit)
-		})
-	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions", id: "add-suppressions", summary: "Suppress numbers",
-		scope: campaign.KeyOperate, creates: true, errors: []int{413}, body: body}, client.Suppressed{Changed: 1},
-		func(ctx context.Context, d *operator.Desk, in *numbersBody) (client.Suppressed, string, error) {
-			scope := in.Body.Scope
-			if scope == "" {
-				scope = campaign.ScopeMarketing
-			}
-			out, err := d.AddSuppressions(ctx, in.Body.Numbers, scope)
-			return out, "", err
-		})
-	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions/remove", id: "remove-suppressions", summary: "Take numbers off the list",
-		scope: campaign.KeyOperate, all: true, errors: []int{413}, body: body}, client.Suppressed{Changed: 1},
-		func(ctx context.Context, d *operator.Desk, in *numbersBody) (client.Suppressed, string, error) {
-			out, err := d.RemoveSuppressions(ctx, in.Body.Numbers, in.Body.Scope)
-			return out, "", err
 		})
 }
 

@@ -153,26 +153,23 @@ func (s *Server) lookRoutes() {
 			}
 			return page.Deliveries, next, err
 		})
-	s.export(route{method: http.MethodGet, path: one + "/export", id: "export", summary: "Every row of a run's list as CSV",
-		scope:  campaign.KeyRead,
-		errors: absent}, func(ctx context.Context, d *operator.Desk, run string) (operator.Writer, error) {
-		return d.Export(ctx, run)
-	})
+	streamed(s, route{method: http.MethodGet, path: one + "/export", id: "export", summary: "Every row of a run's list as CSV",
+		scope: campaign.KeyRead, errors: absent}, "row,to,connection,status\n2,+2348031234567,conn_1,read\n",
+		func(ctx context.Context, d *operator.Desk, in *OfRun) (operator.Writer, error) {
+			return d.Export(ctx, in.Run)
+		})
 }
 
-// export adds a route that streams CSV.
-func (s *Server) export(r route, open func(context.Context, *operator.Desk, string) (operator.Writer, error)) {
+// streamed adds a route that streams CSV.
+func streamed[I any](s *Server, r route, example string, open func(context.Context, *operator.Desk, *I) (operator.Writer, error)) {
 	op := s.operation(r)
 	op.Responses = map[string]*huma.Response{"200": {Description: "CSV", Content: map[string]*huma.MediaType{
-		"text/csv": {Schema: &huma.Schema{Type: "string"}, Example: "row,to,connection,status\n2,+2348031234567,conn_1,read\n"},
+		"text/csv": {Schema: &huma.Schema{Type: "string"}, Example: example},
 	}}}
-	huma.Register(s.api, op, func(ctx context.Context, in *OfRun) (*huma.StreamResponse, error) {
-		req := requestOf(ctx)
-		desk := s.o.Desk
-		desk.By, desk.Company = req.by, req.company
-		write, err := open(ctx, &desk, in.Run)
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
+		write, err := open(ctx, s.deskOf(ctx), in)
 		if err != nil {
-			return nil, errorOf(s.ctx, err)
+			return nil, s.failed(r, err)
 		}
 		return &huma.StreamResponse{Body: func(hc huma.Context) { s.stream(hc, r.id, write) }}, nil
 	})

@@ -31,6 +31,12 @@ type Options struct {
 	Unfinished func(context.Context) ([]campaign.Run, error)
 	// Forecast says when a run will be done.
 	Forecast func(ctx context.Context, r campaign.Run) (client.Forecast, error)
+	// Folder returns the files of the campaigns folder, by name.
+	Folder func() ([]operator.File, error)
+	// Check says what a launch of a campaign over its own list would do, and ForecastLaunch when it would
+	// be done. Both read the whole list.
+	Check          func(ctx context.Context, f operator.File) (*campaign.Preflight, error)
+	ForecastLaunch func(ctx context.Context, f operator.File) (client.Forecast, error)
 	// Numbers returns the connections, with their limits now.
 	Numbers func(ctx context.Context) ([]client.Number, error)
 	Version string
@@ -44,6 +50,8 @@ type Server struct {
 	mux   *http.ServeMux
 	api   huma.API
 	ctx   context.Context // ends when the process stops; it is that of every launch
+	// checks has an element for each list that is read for a check or a forecast.
+	checks chan struct{}
 
 	mu   sync.Mutex
 	busy map[string]bool // folders of the uploads under way
@@ -51,7 +59,8 @@ type Server struct {
 
 // New makes a Server, whose launches end with ctx, and removes the uploads that no run needs any more.
 func New(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{o: o, guard: newGuard(o.Key, o.Desk.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{}}
+	s := &Server{o: o, guard: newGuard(o.Key, o.Desk.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
+		checks: make(chan struct{}, checksAtOnce)}
 	s.routes()
 	return s, s.clean(ctx)
 }
@@ -60,6 +69,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 type request struct {
 	caller
 	none string // If-None-Match
+	body *arriving
 	idem string // Idempotency-Key
 }
 
@@ -92,7 +102,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.unrouted(w, r)
 		return
 	}
-	in := request{caller: who, none: r.Header.Get("If-None-Match"), idem: r.Header.Get("Idempotency-Key")}
+	in := request{caller: who, none: r.Header.Get("If-None-Match"), idem: r.Header.Get("Idempotency-Key"),
+		body: &arriving{http.MaxBytesReader(w, r.Body, mostSuppressions), http.NewResponseController(w), r.ContentLength}}
 	if len(in.idem) > mostIdempotency {
 		s.refuse(w, &Error{http.StatusBadRequest, codeInvalid, "the header Idempotency-Key has at most " +
 			strconv.Itoa(mostIdempotency) + " bytes", nil})

@@ -47,6 +47,7 @@ type Daemon struct {
 	log       *slog.Logger
 	ledger    campaign.Ledger
 	client    *messaging.Client
+	asked     *recent // the client, for checks over the API; nil without one
 	limiter   limiter
 	directory *directory
 	quotas    *quotas

@@ -79,6 +79,9 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (http.Handl
 	if err != nil {
 		return nil, access, err
 	}
+	if d.client != nil {
+		d.asked = &recent{Service: d.client}
+	}
 	o := api.Options{
 		Key: access.Key, Dir: dir, Log: d.log, Version: version(),
 		Desk: operator.Desk{Ledger: d.ledger, Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
@@ -87,7 +90,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (http.Handl
 		Forecast: func(ctx context.Context, r campaign.Run) (client.Forecast, error) {
 			return ForecastRun(ctx, d.ledger, d.cfg, r)
 		},
-		Numbers: d.numbersNow,
+		Numbers: d.numbersNow, Folder: d.campaignFiles, Check: d.checkFile, ForecastLaunch: d.forecastFile,
 		Unfinished: func(ctx context.Context) ([]campaign.Run, error) {
 			return d.ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
 		},

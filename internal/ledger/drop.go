@@ -18,6 +18,9 @@ func DropClause(f campaign.DropFilter, dialect string) (sql string, args []any) 
 	if f.No != 0 {
 		add("no = ", f.No)
 	}
+	if f.Before != 0 {
+		add("no < ", f.Before)
+	}
 	if f.Bucket != "" {
 		add("bucket = ", f.Bucket)
 	}

@@ -170,7 +170,8 @@ func deliveryOf(l *campaign.Line) client.Delivery {
 		ReadAt: l.ReadAt, FailedAt: l.FailedAt, RequestID: l.RequestID}
 }
 
-// Absent reports whether err says that there is no such run, row or key.
+// Absent reports whether err says that there is no such run, row, key, campaign or dropped file.
 func Absent(err error) bool {
-	return errors.Is(err, campaign.ErrNoRun) || errors.Is(err, campaign.ErrNoRow) || errors.Is(err, campaign.ErrNoKey)
+	return errors.Is(err, campaign.ErrNoRun) || errors.Is(err, campaign.ErrNoRow) || errors.Is(err, campaign.ErrNoKey) ||
+		errors.Is(err, ErrAbsent)
 }

@@ -1,9 +1,14 @@
 package operator
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -81,6 +86,61 @@ func count(n int) string {
 		return "1 number"
 	}
 	return fmt.Sprintf("%d numbers", n)
+}
+
+// mostFaults is how many rejected rows an import tells.
+const mostFaults = 1000
+
+// ImportSuppressions suppresses the numbers of a CSV file, which it reads to its end; those of a company's
+// desk for the messages of that company alone. Rows that cannot be imported are told; the others are.
+func (d *Desk) ImportSuppressions(ctx context.Context, file io.Reader, q client.SuppressionImport) (out client.Imported, err error) {
+	scope := cmp.Or(q.Scope, campaign.ScopeMarketing)
+	if _, err := campaign.ParseScope(string(scope)); err != nil {
+		return out, invalid("%v", err)
+	}
+	if err := campaign.ParseListName(q.Source); err != nil {
+		return out, invalid("%v", err)
+	}
+	if _, err := recipients.NewPhones(recipients.ValidatePossible, q.DefaultRegion); err != nil {
+		return out, invalid("default region %s", strings.TrimPrefix(err.Error(), "recipients.default_region: "))
+	}
+	if q.At.After(time.Now()) {
+		return out, invalid("the date %s is in the future", q.At.Format(time.RFC3339))
+	}
+	name := filepath.Base(filepath.FromSlash(cmp.Or(q.File, "upload.csv")))
+	if err := d.note(ctx, "suppressions import", cmp.Or(q.Source, "import"), "scope "+string(scope)); err != nil {
+		return out, err
+	}
+	counts, err := campaign.ImportSuppressions(ctx, d.Ledger, campaign.SuppressionFile{
+		Path: name, Input: file, Scope: scope, Source: q.Source, At: q.At, Company: d.Company, DefaultRegion: q.DefaultRegion,
+		Rejected: func(line int, why string) {
+			if len(out.Faults) < mostFaults {
+				out.Faults = append(out.Faults, client.RowFault{Line: line, What: why})
+			}
+		},
+	})
+	out.Rows, out.Added, out.Known, out.Rejected = counts.Rows, counts.Added, counts.Known, counts.Rejected
+	return out, err
+}
+
+// ShowSuppressions returns the entries of one number, with the proof of each. A desk of one company sees
+// its own, and of those that stop the messages of all only that they are there.
+func (d *Desk) ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error) {
+	shown, err := campaign.ShowSuppressions(ctx, d.Ledger, number, time.Now())
+	if errors.Is(err, campaign.ErrNoNumber) {
+		return nil, invalid("%v", err)
+	}
+	if d.Company == "" {
+		return shown, err
+	}
+	shown = slices.DeleteFunc(shown, func(s campaign.ShownSuppression) bool { return s.Company != "" && s.Company != d.Company })
+	for i, s := range shown {
+		if s.Company == "" {
+			shown[i].Source, shown[i].Proof = "", campaign.Proof{}
+			shown[i].Sentence = s.To + " is on the suppression list for all companies"
+		}
+	}
+	return shown, err
 }
 
 // ExportSuppressions writes the whole list as CSV.

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// checkWindow says in found whether the campaign may send now, if it has a window.
-func checkWindow(d *campaign.Definition, found *campaign.Preflight, now time.Time) error {
+// CheckWindow says in found whether the campaign may send now, if it has a window.
+func CheckWindow(d *campaign.Definition, found *campaign.Preflight, now time.Time) error {
 	if d.Window == nil || found.Sendable == 0 {
 		return nil
 	}

@@ -1,0 +1,130 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/internal/operator"
+)
+
+var exampleShown = campaign.ShownSuppression{To: "+2348031234567", InForce: true, WhySuppression: campaign.WhySuppression{
+	Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime}, Sentence: "+2348031234567 is on the suppression list for all companies"}
+
+type numbersBody struct {
+	Body struct {
+		Numbers []string       `json:"numbers" minItems:"1" maxItems:"1000" doc:"in international form with +"`
+		Scope   campaign.Scope `json:"scope,omitempty" enum:"marketing,all,unreachable"`
+	}
+}
+
+func (s *Server) suppressionRoutes() {
+	body := map[string]any{"numbers": []string{"+2348031234567"}, "scope": "marketing"}
+	add(s, route{method: http.MethodGet, path: "/api/v1/suppressions", id: "suppressions",
+		summary: "The numbers that must not be sent to, by pages",
+		scope:   campaign.KeyRead}, []client.Suppression{{To: "+2348031234567", Scope: campaign.ScopeMarketing, Source: "stop", At: exampleTime}},
+		func(ctx context.Context, d *operator.Desk, in *struct {
+			To    string `query:"to" maxLength:"40" doc:"only this number" example:"+2348031234567"`
+			After string `query:"after" maxLength:"40" doc:"meta.next of the page before"`
+			Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		}) ([]client.Suppression, string, error) {
+			return d.Suppressions(ctx, in.To, in.After, in.Limit)
+		})
+	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions", id: "add-suppressions", summary: "Suppress numbers",
+		scope: campaign.KeyOperate, creates: true, errors: []int{413}, body: body}, client.Suppressed{Changed: 1},
+		func(ctx context.Context, d *operator.Desk, in *numbersBody) (client.Suppressed, string, error) {
+			scope := in.Body.Scope
+			if scope == "" {
+				scope = campaign.ScopeMarketing
+			}
+			out, err := d.AddSuppressions(ctx, in.Body.Numbers, scope)
+			return out, "", err
+		})
+	add(s, route{method: http.MethodPost, path: "/api/v1/suppressions/remove", id: "remove-suppressions", summary: "Take numbers off the list",
+		scope: campaign.KeyOperate, all: true, errors: []int{413}, body: body}, client.Suppressed{Changed: 1},
+		func(ctx context.Context, d *operator.Desk, in *numbersBody) (client.Suppressed, string, error) {
+			out, err := d.RemoveSuppressions(ctx, in.Body.Numbers, in.Body.Scope)
+			return out, "", err
+		})
+	add(s, route{method: http.MethodGet, path: "/api/v1/suppressions/{number}", id: "suppression", summary: "Why one number is not sent to",
+		scope: campaign.KeyRead}, []campaign.ShownSuppression{exampleShown},
+		func(ctx context.Context, d *operator.Desk, in *struct {
+			Number string `path:"number" maxLength:"40" example:"+2348031234567" doc:"in international form with +"`
+		}) ([]campaign.ShownSuppression, string, error) {
+			out, err := d.ShowSuppressions(ctx, in.Number)
+			return out, "", err
+		})
+	s.exportSuppressions()
+	s.importSuppressions()
+}
+
+// exportSuppressions adds the list as a file.
+func (s *Server) exportSuppressions() {
+	streamed(s, route{method: http.MethodGet, path: "/api/v1/suppressions/export", id: "export-suppressions",
+		summary: "The whole list as CSV, which an import can read", scope: campaign.KeyRead, all: true},
+		"to,scope,source,at,until\n+2348031234567,marketing,stop,2026-03-02T09:00:00Z,\n",
+		func(ctx context.Context, d *operator.Desk, _ *struct{}) (operator.Writer, error) {
+			return func(w io.Writer) error { return d.ExportSuppressions(ctx, w) }, nil
+		})
+}
+
+// mostSuppressions is the largest file of suppressions in bytes: 10 million numbers with their source.
+const (
+	mostSuppressions = 1 << 30
+	tooLarge         = "the file has more than 1 GiB; import it in parts"
+)
+
+// importQuery is the query of an import.
+type importQuery struct {
+	File          string         `query:"file" maxLength:"200" doc:"the name of the file, for the proof of each number" example:"crm.csv"`
+	Scope         campaign.Scope `query:"scope" enum:"marketing,all,unreachable" default:"marketing" doc:"of rows without one of their own"`
+	Source        string         `query:"source" maxLength:"32" doc:"name of where the numbers come from" example:"crm-2026"`
+	Date          time.Time      `query:"date" doc:"since when they are suppressed; missing: now" example:"2026-03-02T09:00:00Z"`
+	DefaultRegion string         `query:"default_region" maxLength:"2" doc:"ISO 3166 country of numbers written without +" example:"NG"`
+}
+
+// arriving is the body of a request that may take any time while it moves.
+type arriving struct {
+	io.Reader
+	c      *http.ResponseController
+	length int64 // -1: not told
+}
+
+func (a *arriving) Read(p []byte) (int, error) {
+	// The answer has the time of one more stall: an import of what was read takes far less.
+	err := errors.Join(a.c.SetReadDeadline(time.Now().Add(stall)), a.c.SetWriteDeadline(time.Now().Add(2*stall)))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return a.Reader.Read(p)
+}
+
+// importSuppressions adds the upload of a list, which is read as it comes.
+func (s *Server) importSuppressions() {
+	r := route{method: http.MethodPost, path: "/api/v1/suppressions/import", id: "import-suppressions",
+		summary: "Suppress every number of a CSV file, of any size", scope: campaign.KeyOperate, errors: []int{413, 422}}
+	op := s.operation(r)
+	op.SkipValidateBody, op.MaxBodyBytes, op.BodyReadTimeout = true, mostSuppressions, -1
+	op.RequestBody = &huma.RequestBody{Required: true, Description: "A column to (or phone); the columns scope, source, at and until may follow.",
+		Content: map[string]*huma.MediaType{"text/csv": {Schema: &huma.Schema{Type: "string"}, Example: "to\n+2348031234567\n"}}}
+	huma.Register(s.api, op, func(ctx context.Context, in *importQuery) (*answered[client.Imported], error) {
+		body := requestOf(ctx).body
+		if body.length > mostSuppressions {
+			return nil, &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLarge, nil}
+		}
+		out, err := s.deskOf(ctx).ImportSuppressions(ctx, body, client.SuppressionImport{File: in.File, Scope: in.Scope, Source: in.Source,
+			At: in.Date, DefaultRegion: in.DefaultRegion})
+		if err != nil {
+			return nil, s.failed(r, err)
+		}
+		return &answered[client.Imported]{Body: envelope[client.Imported]{Data: out}}, nil
+	})
+	s.describe(r, envelope[client.Imported]{Data: client.Imported{Rows: 2, Added: 1, Rejected: 1,
+		Faults: []client.RowFault{{Line: 3, What: "\"0803\" has no + and country code"}}}})
+}

@@ -1,0 +1,35 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// CheckCampaign runs a preflight, and adds what the configuration and the ledger say: quotas, the forecast, what a
+// launch would do, and the window. Without in.Service it asks the service nothing. l may be nil.
+func CheckCampaign(ctx context.Context, c *Config, l campaign.Ledger, in campaign.PreflightInput) (*campaign.Preflight, error) {
+	found, err := campaign.RunPreflight(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckQuotas(ctx, c, l, found, time.Now()); err != nil {
+		return nil, err
+	}
+	forecast := CheckForecast
+	if in.Service == nil {
+		forecast = CheckDeadline
+	}
+	if err := forecast(ctx, c, l, in.Definition, found, time.Now()); err != nil {
+		return nil, err
+	}
+	if l != nil && found.OK() {
+		launch, err := campaign.CheckLaunch(ctx, l, in.Definition, in.Source, in.List, found.ListHash)
+		if err != nil {
+			return nil, err
+		}
+		found.Launch = &launch
+	}
+	return found, CheckWindow(in.Definition, found, time.Now())
+}

@@ -1,0 +1,88 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	"campaignd/campaign"
+	"campaignd/client"
+)
+
+// Drops lists files of watched places: those that wait, then at most limit of those that were taken, the
+// newest first, behind the file before; 0: from the newest on. next is the file to go on behind; 0: there
+// are no more. A desk of one company sees the files that started a run of it.
+func (d *Desk) Drops(ctx context.Context, before int64, limit int) (all []client.Drop, next int64, err error) {
+	if limit < 1 || limit > mostPage {
+		return nil, 0, invalid("limit %d: want 1 to %d", limit, mostPage)
+	}
+	all = []client.Drop{}
+	if before == 0 && d.Company == "" {
+		waits, err := d.Ledger.DropWaits(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, w := range waits {
+			all = append(all, waitOf(w))
+		}
+	}
+	files, err := d.Ledger.DroppedFiles(ctx, campaign.DropFilter{Before: before, Limit: limit + 1})
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(files) > limit {
+		files = files[:limit]
+		next = files[limit-1].No
+	}
+	seen := map[campaign.RunNo]bool{}
+	for _, f := range files {
+		sees, known := seen[f.Run]
+		if !known {
+			sees = d.seesDrop(ctx, f)
+			seen[f.Run] = sees
+		}
+		if sees {
+			all = append(all, dropOf(f))
+		}
+	}
+	return all, next, nil
+}
+
+// Drop returns one file that was taken, by its number. The error is ErrAbsent if there is none.
+func (d *Desk) Drop(ctx context.Context, no int64) (client.Drop, error) {
+	files, err := d.Ledger.DroppedFiles(ctx, campaign.DropFilter{No: no, Limit: 1})
+	if err != nil {
+		return client.Drop{}, err
+	}
+	if no == 0 || len(files) == 0 || !d.seesDrop(ctx, files[0]) {
+		return client.Drop{}, fmt.Errorf("%w: no file with the number %d was taken; `campaignd drops` lists them", ErrAbsent, no)
+	}
+	return dropOf(files[0]), nil
+}
+
+func (d *Desk) seesDrop(ctx context.Context, f campaign.DroppedFile) bool {
+	if d.Company == "" {
+		return true
+	}
+	if f.Run == 0 {
+		return false
+	}
+	r, err := d.Ledger.Run(ctx, f.Run)
+	return err == nil && d.sees(ctx, r)
+}
+
+func waitOf(w campaign.DropWait) client.Drop {
+	out := client.Drop{Bucket: w.Bucket, Key: w.Key, State: client.DropWaiting, Detail: w.Reason, Since: w.Since}
+	if out.Key == "" {
+		out.Key = w.Prefix // the place itself
+	}
+	return out
+}
+
+func dropOf(f campaign.DroppedFile) client.Drop {
+	out := client.Drop{File: f.No, Bucket: f.Bucket, Key: f.Key, Campaign: f.Campaign, State: string(f.State), Place: f.Place,
+		Detail: f.Detail, Bytes: f.Size, SHA256: f.Hash, TakenAt: f.TakenAt}
+	if f.Run != 0 {
+		out.Run = campaign.Run{No: f.Run, Campaign: f.Campaign}.ID()
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/client"
+)
+
+// File is a file of the campaigns folder. Definition is nil if it cannot be read, and Cron is nil without
+// a schedule.
+type File struct {
+	Path       string
+	Source     []byte
+	Definition *campaign.Definition
+	Cron       *plan.Cron
+	Findings   []campaign.Finding
+}
+
+// ErrAbsent says that there is no such campaign or dropped file.
+var ErrAbsent = errors.New("not found")
+
+// mostFirings is the most firings listed for each campaign.
+const mostFirings = 1000
+
+// seesFile reports whether the file is of the company of the desk. One that cannot be read is of none.
+func (d *Desk) seesFile(ctx context.Context, f *File) bool {
+	return d.Company == "" || f.Definition != nil && d.ofCompany(d.Origins(ctx, nil), f.Definition.Connections)
+}
+
+// Campaigns lists files of the campaigns folder.
+func (d *Desk) Campaigns(ctx context.Context, files []File) []client.Campaign {
+	all := []client.Campaign{}
+	for i := range files {
+		if d.seesFile(ctx, &files[i]) {
+			all = append(all, campaignOf(&files[i]))
+		}
+	}
+	return all
+}
+
+func campaignOf(f *File) client.Campaign {
+	c := client.Campaign{File: filepath.Base(f.Path), Findings: f.Findings}
+	if d := f.Definition; d != nil {
+		c.Name, c.List, c.Connections = d.Name, d.Recipients.File, d.Connections
+		c.Template, c.Language = d.Template.Name, d.Template.Language
+	}
+	if f.Cron != nil {
+		c.Schedule, c.Timezone, c.Next = f.Cron.String(), f.Cron.Zone().String(), f.Cron.Next(time.Now()).At
+	}
+	return c
+}
+
+// Campaign returns the file of a campaign, and what the list says of it. The error is ErrAbsent if there
+// is none.
+func (d *Desk) Campaign(ctx context.Context, files []File, name string) (File, client.Campaign, error) {
+	for i := range files {
+		if def := files[i].Definition; def != nil && def.Name == name && d.seesFile(ctx, &files[i]) {
+			return files[i], campaignOf(&files[i]), nil
+		}
+	}
+	return File{}, client.Campaign{}, fmt.Errorf("%w: no file of the campaigns folder that can be read has the campaign %q", ErrAbsent, name)
+}
+
+// Schedule lists for each campaign with a schedule at most next firings to come and last past firings, the
+// newest of those first. name selects one campaign; "": all.
+func (d *Desk) Schedule(ctx context.Context, files []File, name string, next, last int) (all []client.Firing, err error) {
+	if next < 0 || next > mostFirings || last < 0 || last > mostFirings {
+		return nil, invalid("next %d, last %d: want 0 to %d", next, last, mostFirings)
+	}
+	all = []client.Firing{}
+	var past []client.Firing
+	for i := range files {
+		f := &files[i]
+		if f.Cron == nil || name != "" && f.Definition.Name != name || !d.seesFile(ctx, f) {
+			continue
+		}
+		at := time.Now()
+		for range next {
+			firing := f.Cron.Next(at)
+			if firing.At.IsZero() {
+				break
+			}
+			at = firing.At
+			all = append(all, firingOf(f, at))
+		}
+		if last == 0 {
+			continue
+		}
+		firings, err := d.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: f.Definition.Name, Limit: last})
+		if err != nil {
+			return nil, err
+		}
+		for _, was := range firings {
+			past = append(past, pastFiring(f, was))
+		}
+	}
+	return append(all, past...), nil
+}
+
+// firingOf is a firing to come.
+func firingOf(f *File, at time.Time) client.Firing {
+	zone := f.Cron.Zone()
+	return client.Firing{Campaign: f.Definition.Name, File: filepath.Base(f.Path), Schedule: f.Cron.String(), Timezone: zone.String(),
+		At: at, Local: at.In(zone).Format("Mon 2006-01-02 15:04 MST"), Outcome: "next"}
+}
+
+func pastFiring(f *File, was campaign.Firing) client.Firing {
+	out := firingOf(f, was.At)
+	out.Outcome, out.Detail, out.Missed, out.MissedSince = string(was.Outcome), was.Detail, was.Missed, was.MissedSince
+	if was.Run != 0 {
+		out.Run = campaign.Run{No: was.Run, Campaign: was.Campaign}.ID()
+	}
+	return out
+}
