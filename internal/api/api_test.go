@@ -30,9 +30,12 @@ type fixture struct {
 	dir      string
 	runs     []campaign.Run
 	launched [][2]string // campaign and list, as they were at the launch
+	lists    []string    // their paths
 	fault    error
 	hold     chan struct{} // a launch waits for it if it is not nil
 	begun    chan struct{}
+	after    func() // called at the end of a launch, if it is not nil
+	asked    func() // called after the unfinished runs were read, if it is not nil
 }
 
 func serve(t *testing.T) *fixture {
@@ -47,7 +50,14 @@ func serve(t *testing.T) *fixture {
 	s, err := api.New(t.Context(), api.Options{
 		Desk: operator.Desk{Ledger: l},
 		Key:  f.Key, Dir: f.dir, Log: slog.New(slog.DiscardHandler),
-		Unfinished: func(context.Context) ([]campaign.Run, error) { return f.runs, nil },
+		Unfinished: func(context.Context) ([]campaign.Run, error) {
+			runs := f.runs
+			if do := f.asked; do != nil {
+				f.asked = nil
+				do()
+			}
+			return runs, nil
+		},
 		Launch: func(_ context.Context, file, list string, another bool, _ string) (api.Launched, error) {
 			f.begun <- struct{}{}
 			if f.hold != nil {
@@ -58,7 +68,10 @@ func serve(t *testing.T) *fixture {
 			}
 			a, errA := os.ReadFile(file)
 			b, errB := os.ReadFile(list)
-			f.launched = append(f.launched, [2]string{string(a), string(b)})
+			f.launched, f.lists = append(f.launched, [2]string{string(a), string(b)}), append(f.lists, list)
+			if f.after != nil {
+				f.after()
+			}
 			out := api.Launched{Run: api.FactsOf(campaign.Run{No: 1, Campaign: "spring", State: campaign.Ready}), Resumed: another}
 			return out, errors.Join(errA, errB)
 		},
@@ -127,6 +140,24 @@ func TestTheUploadOfAnUnfinishedRunIsKept(t *testing.T) {
 
 // part is one part of a request.
 type part struct{ field, name, text string }
+
+// The run of an upload may become known after another upload's end has asked for the unfinished runs.
+func TestAnUploadThatEndsMeanwhileIsKept(t *testing.T) {
+	f := serve(t)
+	launch := func() {
+		if _, err := f.Launch(t.Context(), api.Request{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")}); err != nil {
+			t.Error(err)
+		}
+	}
+	f.asked = func() { // the second upload begins and ends here
+		f.after = func() { f.runs = []campaign.Run{{No: 2, Campaign: "spring", ListName: f.lists[1]}} }
+		launch()
+	}
+	launch()
+	if left := f.left(t); len(left) != 1 || left[0] != filepath.Dir(f.lists[1]) {
+		t.Errorf("got the uploads %v, want that of %s", left, f.lists[1])
+	}
+}
 
 func (f *fixture) post(t *testing.T, key, path string, parts ...part) (int, api.Error) {
 	t.Helper()

@@ -37,14 +37,20 @@ func FactsOf(r campaign.Run) RunFacts {
 // uploadsAtOnce bounds the uploads under way: each imports with a core and 16 bytes a row.
 const uploadsAtOnce = 2
 
+// clean removes the uploads that no run needs. It asks for the runs after it has looked for uploads that
+// have ended: the run of each is then known.
 func (s *Server) clean(ctx context.Context) error {
+	s.mu.Lock()
+	ended, err := s.ended()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	runs, err := s.o.Unfinished(ctx)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sweep(runs)
+	return sweep(ended, runs)
 }
 
 // create answers POST /api/v1/runs.

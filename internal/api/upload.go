@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"campaignd/campaign"
@@ -104,23 +105,25 @@ func plainName(name string) string {
 	return name[max(0, len(name)-80):]
 }
 
-// sweep removes the uploads of which no unfinished run has its list, and that are not under way.
-func (s *Server) sweep(unfinished []campaign.Run) error {
+// ended returns the folders of the uploads that are not under way. The caller has the lock.
+func (s *Server) ended() (dirs []string, err error) {
 	entries, err := os.ReadDir(s.o.Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
-	if err != nil {
-		return err
-	}
-	var errs []error
 	for _, e := range entries {
-		dir := filepath.Join(s.o.Dir, e.Name())
-		needed := s.busy[dir] || !e.IsDir() || !strings.HasPrefix(e.Name(), uploadPrefix)
-		for _, r := range unfinished {
-			needed = needed || filepath.Dir(r.ListName) == dir
+		if dir := filepath.Join(s.o.Dir, e.Name()); e.IsDir() && strings.HasPrefix(e.Name(), uploadPrefix) && !s.busy[dir] {
+			dirs = append(dirs, dir)
 		}
-		if !needed {
+	}
+	return dirs, err
+}
+
+// sweep removes the uploads of which no unfinished run has its list.
+func sweep(dirs []string, unfinished []campaign.Run) error {
+	var errs []error
+	for _, dir := range dirs {
+		if !slices.ContainsFunc(unfinished, func(r campaign.Run) bool { return filepath.Dir(r.ListName) == dir }) {
 			errs = append(errs, os.RemoveAll(dir))
 		}
 	}
