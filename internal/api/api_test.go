@@ -28,10 +28,13 @@ const campaignFile = "name: spring\nconnections: [conn_1]\ntemplate: {name: a, l
 type fixture struct {
 	api.Access
 	dir      string
+	log      bytes.Buffer
+	ledger   *sqlite.Ledger
 	runs     []campaign.Run
 	launched [][2]string // campaign and list, as they were at the launch
 	lists    []string    // their paths
 	fault    error
+	ended    bool
 	hold     chan struct{} // a launch waits for it if it is not nil
 	begun    chan struct{}
 	after    func() // called at the end of a launch, if it is not nil
@@ -47,9 +50,10 @@ func serve(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
+	f.ledger = l
 	s, err := api.New(t.Context(), api.Options{
 		Desk: operator.Desk{Ledger: l},
-		Key:  f.Key, Dir: f.dir, Log: slog.New(slog.DiscardHandler),
+		Key:  f.Key, Dir: f.dir, Log: slog.New(slog.NewTextHandler(&f.log, nil)),
 		Unfinished: func(context.Context) ([]campaign.Run, error) {
 			runs := f.runs
 			if do := f.asked; do != nil {
@@ -72,7 +76,7 @@ func serve(t *testing.T) *fixture {
 			if f.after != nil {
 				f.after()
 			}
-			out := api.Launched{Run: api.FactsOf(campaign.Run{No: 1, Campaign: "spring", State: campaign.Ready}), Resumed: another}
+			out := api.Launched{Run: api.FactsOf(campaign.Run{No: 1, Campaign: "spring", State: campaign.Ready}), Resumed: another, Ended: f.ended}
 			return out, errors.Join(errA, errB)
 		},
 	})
@@ -156,6 +160,33 @@ func TestAnUploadThatEndsMeanwhileIsKept(t *testing.T) {
 	launch()
 	if left := f.left(t); len(left) != 1 || left[0] != filepath.Dir(f.lists[1]) {
 		t.Errorf("got the uploads %v, want that of %s", left, f.lists[1])
+	}
+}
+
+// The run is launched: an answer that says otherwise would make its caller launch again.
+func TestALaunchSucceedsWithoutItsTraces(t *testing.T) {
+	f := serve(t)
+	f.after = func() {
+		if err := errors.Join(os.Remove(f.lists[0]), f.ledger.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	got, err := f.Launch(t.Context(), api.Request{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")})
+	if err != nil || got.Run.ID != "spring-1" || len(got.Warnings) != 1 {
+		t.Errorf("got %+v and %v, want spring-1 with a warning that the log of actions lacks it", got, err)
+	}
+	if log := f.log.String(); strings.Count(log, "level=") != 3 || !strings.Contains(log, "run=spring-1 rows=0 list=l.csv") {
+		t.Errorf("got the log\n%swant the launch, the file and the log of actions", log)
+	}
+}
+
+func TestARunThatHadEndedIsNoLaunchInTheLog(t *testing.T) {
+	f := serve(t)
+	f.ended = true
+	got, err := f.Launch(t.Context(), api.Request{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")})
+	actions, errActions := f.ledger.Actions(t.Context(), campaign.ActionFilter{Limit: 10})
+	if err := errors.Join(err, errActions); err != nil || !got.Ended || f.log.Len() > 0 || len(actions) > 0 {
+		t.Errorf("got %+v, %v, the log %q and %d actions; want an ended run and neither", got, err, f.log.String(), len(actions))
 	}
 }
 

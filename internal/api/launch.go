@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -66,11 +67,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		errorOf(s.ctx, err).write(w, s.o.Dir)
 		return
 	}
-	launched, err := s.launch(w, r, dir)
-	if err == nil && !launched.Ended {
-		err = s.o.Desk.Note(s.ctx, requestOf(r.Context()).by, "launch", launched.Run.ID)
-	}
-	s.end(dir)
+	launched, err := s.take(w, r, dir)
 	switch {
 	case err != nil:
 		errorOf(s.ctx, err).write(w, dir)
@@ -80,6 +77,27 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/api/v1/runs/"+launched.Run.ID)
 		writeJSON(w, http.StatusCreated, map[string]any{"data": launched})
 	}
+}
+
+// take launches the upload in dir, and removes what no run needs of it before the answer. The run is
+// launched whatever becomes of the log of actions and of the files.
+func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (Launched, error) {
+	defer s.end(dir)
+	launched, list, err := s.launch(w, r, dir)
+	if err != nil || launched.Ended {
+		return launched, err
+	}
+	if err := s.o.Desk.Note(s.ctx, requestOf(r.Context()).by, "launch", launched.Run.ID); err != nil {
+		s.o.Log.Error("a launch is not in the log of actions", "run", launched.Run.ID, "err", err)
+		launched.Warnings = append(launched.Warnings, "the log of actions has no line of this launch")
+	}
+	name := strings.TrimPrefix(filepath.Base(list), "list-")
+	if launched.Resumed {
+		s.o.Log.Info("a list of an unfinished run came again over the API", "run", launched.Run.ID, "list", name)
+	} else {
+		s.o.Log.Info("a list was launched over the API", "run", launched.Run.ID, "rows", launched.Run.Rows, "list", name)
+	}
+	return launched, nil
 }
 
 // begin makes the folder of an upload.
@@ -110,43 +128,40 @@ func (s *Server) end(dir string) {
 	}
 }
 
-func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (Launched, error) {
+// launch receives an upload into dir and launches it. list is the path of its list.
+func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (launched Launched, list string, err error) {
 	another := r.URL.Query().Get("new")
 	if another != "" && another != "true" && another != "false" {
-		return Launched{}, refuse("new=%q: want true or false", another)
+		return Launched{}, "", refuse("new=%q: want true or false", another)
 	}
 	// A list takes as long as it moves, and its import longer than an answer usually may.
 	c := http.NewResponseController(w)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		return Launched{}, err
+		return Launched{}, "", err
 	}
 	r.Body = &moving{r.Body, c}
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return Launched{}, refuse("%v: want multipart/form-data with the parts campaign, header and list", err)
+		return Launched{}, "", refuse("%v: want multipart/form-data with the parts campaign, header and list", err)
 	}
 	u, err := receive(dir, parts)
 	if err != nil {
-		return Launched{}, err
+		return Launched{}, "", err
 	}
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
-		return Launched{}, err
+		return Launched{}, "", err
 	}
-	launched, err := s.o.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem)
+	launched, err = s.o.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem)
 	for i, text := range launched.Warnings {
 		launched.Warnings[i] = withoutPath(text, dir)
 	}
 	if err == nil && launched.Run.State != campaign.Importing {
 		// The ledger has its rows. The header file stays, to be uploaded again (campaign.RenewMedia).
 		if err := os.Remove(u.list); err != nil {
-			return launched, err
+			s.o.Log.Warn("an uploaded list cannot be removed", "run", launched.Run.ID, "err", err)
 		}
 	}
-	if err == nil {
-		s.o.Log.Info("a list was launched over the API", "run", launched.Run.ID, "rows", launched.Run.Rows,
-			"resumed", launched.Resumed, "ended", launched.Ended, "list", filepath.Base(u.list))
-	}
-	return launched, err
+	return launched, u.list, err
 }
 
 // stall is how long a body may stand still.

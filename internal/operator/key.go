@@ -30,19 +30,32 @@ func (d *Desk) CreateKey(ctx context.Context, name, scope, company, idempotency 
 	}
 	var secret string
 	secret, k.ID = newSecret(d.By, idempotency)
-	if _, err := d.Ledger.Key(ctx, k.ID); err == nil {
-		return client.NewKey{}, fmt.Errorf("%w: this request made the key %s, whose secret cannot be read again", ErrRepeated, k.ID)
-	} else if !errors.Is(err, campaign.ErrNoKey) {
+	k.Hash = hashOf(secret)
+	if err := d.notMade(ctx, k); err != nil {
 		return client.NewKey{}, err
 	}
-	k.Hash = hashOf(secret)
 	if err := d.note(ctx, "keys create", k.ID, keyDetail(k)); err != nil {
 		return client.NewKey{}, err
 	}
 	if err := d.Ledger.AddKey(ctx, k); err != nil {
 		return client.NewKey{}, err
 	}
+	if err := d.notMade(ctx, k); err != nil { // a request at the same time was first
+		return client.NewKey{}, err
+	}
 	return client.NewKey{Key: keyFacts(k), Secret: secret}, nil
+}
+
+// notMade is ErrRepeated if there is another key with the id of k.
+func (d *Desk) notMade(ctx context.Context, k campaign.OperatorKey) error {
+	switch other, err := d.Ledger.Key(ctx, k.ID); {
+	case errors.Is(err, campaign.ErrNoKey):
+		return nil
+	case err == nil && other.Hash != k.Hash:
+		return fmt.Errorf("%w: this request made the key %s, whose secret cannot be read again", ErrRepeated, k.ID)
+	default:
+		return err
+	}
 }
 
 func keyDetail(k campaign.OperatorKey) string {

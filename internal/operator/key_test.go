@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -66,6 +67,31 @@ func TestAFaultyKeyIsNotMade(t *testing.T) {
 	actions, errActions := d.Actions(t.Context(), campaign.ActionFilter{})
 	if err := errors.Join(err, errActions); err != nil || len(keys)+len(actions) > 0 {
 		t.Errorf("got %d keys, %d actions, %v; want none", len(keys), len(actions), err)
+	}
+}
+
+// late finds no key the first time, as if another request made it a moment later.
+type late struct {
+	campaign.Ledger
+	asked bool
+}
+
+func (l *late) Key(ctx context.Context, id string) (campaign.OperatorKey, error) {
+	if !l.asked {
+		l.asked = true
+		return campaign.OperatorKey{}, campaign.ErrNoKey
+	}
+	return l.Ledger.Key(ctx, id)
+}
+
+func TestTwoRequestsAtOnceMakeOneKey(t *testing.T) {
+	d, _ := desk(t)
+	if _, err := d.CreateKey(t.Context(), "ci", "read", "", "monday"); err != nil {
+		t.Fatal(err)
+	}
+	d.Ledger = &late{Ledger: d.Ledger}
+	if _, err := d.CreateKey(t.Context(), "ci", "read", "", "monday"); !errors.Is(err, operator.ErrRepeated) {
+		t.Errorf("the second request: got %v, want %v", err, operator.ErrRepeated)
 	}
 }
 
