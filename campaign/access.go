@@ -44,7 +44,7 @@ type Action struct {
 	ID string
 	At time.Time
 	By string // a key (key ID, NAME), or a user of this machine (cli USER@HOST)
-	// What is from a closed list: the method and route of the API, or the command.
+	// The act, from a closed list: the method and route of the API, or the command.
 	What   string
 	On     string // what it was done to: a run, a key, a scope and its id
 	Detail string // what was asked for, and what came of it

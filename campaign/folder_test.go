@@ -67,7 +67,7 @@ func TestACampaignReachesNothingOutsideItsFolder(t *testing.T) {
 	}
 }
 
-// What the operator names at the command may lie anywhere.
+// A list that the operator names at the command may lie anywhere.
 func TestAnOperatorsListLiesAnywhere(t *testing.T) {
 	file := hostile(t, "list.csv", "")
 	elsewhere := overwrite(t, filepath.Join(t.TempDir(), "list.csv"), springList)

@@ -255,7 +255,7 @@ func (f *followUp) create(ctx context.Context, def *Definition, now time.Time) e
 	var err error
 	f.run, err = f.in.Ledger.CreateRun(ctx, Run{
 		Campaign: p.Campaign, ListHash: f.hash, ListName: fmt.Sprintf("%s of %s", f.where, p.ID()), Launch: launch, Parent: p.No,
-		Definition: p.Definition, Header: p.Header, Template: p.Template, Language: p.Language, Marketing: p.Marketing,
+		Definition: p.Definition, Header: p.Header, Delimiter: p.Delimiter, Template: p.Template, Language: p.Language, Marketing: p.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: WantRun,
 	})
 	if err != nil && !errors.Is(err, ErrRunExists) { // ErrRunExists: another process has just stored the same run

@@ -102,7 +102,7 @@ func TestARunKeepsWhatItWasLaunchedWith(t *testing.T) {
 		got := start(t, campaign.Launch{Ledger: openLedger(t), Service: service(), File: file, List: list, Key: key}).Run
 		want := campaign.Run{
 			No: 1, Campaign: "spring-sale", ListHash: sum, ListName: list, Launch: key, Definition: []byte(source),
-			Header: []string{"phone", "first_name", "discount", "slug"}, Template: "spring_sale", Language: "en_US",
+			Header: []string{"phone", "first_name", "discount", "slug"}, Delimiter: ",", Template: "spring_sale", Language: "en_US",
 			Marketing: true, Budget: 7, Rows: 8, State: campaign.Ready, Wanted: campaign.WantRun, CreatedAt: got.CreatedAt,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -65,8 +65,8 @@ type ImportCounts struct {
 
 // Import freezes a list: every row becomes exactly one delivery of the run, in chunks of one
 // transaction each. It may be interrupted anywhere and called again. It then continues after the
-// last row in the ledger, and reads the earlier rows once more to know the duplicates. What a row
-// becomes depends on the list and the definition alone. It needs 16 bytes of memory per row for the
+// last row in the ledger, and reads the earlier rows once more to know the duplicates. The outcome of
+// a row depends on the list and the definition alone. Import needs 16 bytes of memory per row for the
 // duplicates, and two chunks of at most 2,000 rows or 8 MiB.
 //
 // The caller then calls ImportLedger.FinishImport(rows). Errors: ErrListChanged, which also makes

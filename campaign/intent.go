@@ -182,8 +182,8 @@ type SendLedger interface {
 	// ledger chooses the earliest due time of its deferred rows and doubts; a doubt that began at
 	// since is due at ends(since).
 	Park(ctx context.Context, l Lease, wake time.Time, ends func(since time.Time) time.Time) (Parked, error)
-	// Move gives the segment back, for the connection to alone, or for any if to is "". What is below the
-	// mark stays of the connection that posted it. It reports false, and nothing changes, while the
+	// Move gives the segment back, for the connection to alone, or for any if to is "". Rows below the
+	// mark stay with the connection that posted them. It reports false, and nothing changes, while the
 	// result of an attempt is not recorded.
 	Move(ctx context.Context, l Lease, to string) (bool, error)
 	// Backlog counts the deliveries of a run at or above the marks of its segments, by Segment.Group.

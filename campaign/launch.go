@@ -144,7 +144,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 		return Launched{}, err
 	}
 	run, err = l.Ledger.CreateRun(ctx, Run{
-		Campaign: def.Name, ListHash: hash, ListName: list, Launch: key, Definition: source, Header: checked.Header,
+		Campaign: def.Name, ListHash: hash, ListName: list, Launch: key, Definition: source, Header: checked.Header, Delimiter: checked.delimiter,
 		Template: def.Template.Name, Language: def.Template.Language, Marketing: checked.Marketing,
 		Budget: def.Limits.MaxMessages, Wanted: WantRun,
 	})

@@ -104,6 +104,7 @@ type Preflight struct {
 
 	known     []messaging.Connection // that the API key reaches
 	listFault bool                   // an error is about the list
+	delimiter string                 // the character between the cells of the list; "": it cannot be read
 }
 
 // OK reports whether the campaign can be launched: no finding is an error, and at least one row can

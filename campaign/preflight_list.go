@@ -48,7 +48,7 @@ type pending struct {
 }
 
 func (c *check) rows(ctx context.Context, list *List) error {
-	c.p.Header, c.p.Dialect = list.Header(), list.Dialect().String()
+	c.p.Header, c.p.Dialect, c.p.delimiter = list.Header(), list.Dialect().String(), string(list.Dialect().Delimiter)
 	render, missing := c.d.compile(list.Header())
 	for _, m := range missing {
 		c.say(LevelError, m.path, m.what, m.remedy)

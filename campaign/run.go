@@ -75,7 +75,10 @@ type Run struct {
 	Parent RunNo
 	// Definition is the campaign file as launched, verbatim.
 	Definition []byte
-	Header     []string
+	// Header names the columns of the list, and Delimiter is the character between its cells; "" in runs
+	// of versions that did not store it.
+	Header    []string
+	Delimiter string
 	// Template and Language are those of Definition. Template events are matched with them.
 	Template string
 	Language string

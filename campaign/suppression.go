@@ -21,9 +21,9 @@ func NewSuppression(key int64, to string, scope Scope, source string, at time.Ti
 	return s
 }
 
-// Proof shows how a suppression came about. What it does not know is empty.
+// Proof shows how a suppression came about. An unknown field is empty.
 type Proof struct {
-	// Source and At are those of the event or the act that it is of. A suppression may be older, or
+	// Source and At are those of the event or the act that made it. A suppression may be older, or
 	// have been repeated since.
 	Source string    `json:"source,omitempty"`
 	At     time.Time `json:"at,omitzero"`

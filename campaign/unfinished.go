@@ -47,8 +47,8 @@ func (e *RepeatError) Error() string {
 		"a list without those numbers needs neither", e.Run.ID(), Ago(time.Since(e.Run.CreatedAt)), e.Run.State, e.Difference)
 }
 
-// existing is the run of this list: the newest that is unfinished, else the newest. Of a firing it is
-// the run of its key.
+// existing is the run of this list: the newest that is unfinished, else the newest. A firing has the
+// run of its key.
 func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, error) {
 	w := RunFilter{Campaign: name, ListHash: hash, Unfinished: true, Limit: 1}
 	if key != "" {

@@ -17,6 +17,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/text/encoding/unicode"
 	"pgregory.net/rapid"
+
+	"campaignd/internal/spreadsheet"
 )
 
 // all reads a list to its end.
@@ -338,7 +340,7 @@ func TestCellsSurviveEveryDialect(t *testing.T) {
 			t.Fatalf("%d rows, want %d", len(rows), len(want))
 		}
 		for i, row := range rows {
-			first, last := textCell(want[i][0]), textCell(want[i][1])
+			first, last := spreadsheet.Unescape(textCell(want[i][0])), spreadsheet.Unescape(textCell(want[i][1]))
 			if row.Fault != nil || row.Number != int64(i+1) || row.Cells[0] != first || row.Cells[2] != last {
 				t.Fatalf("row %d: %+q %v, want %+q", i+1, row.Cells, row.Fault, want[i])
 			}

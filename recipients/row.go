@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"campaignd/internal/spelling"
+	"campaignd/internal/spreadsheet"
 )
 
 // Row is one record of the list.
@@ -73,7 +74,7 @@ func (l *Reader) row(line int, cells []string) *Row {
 		if broken < 0 && !decoded(cell, l.dialect.Encoding) {
 			broken = i
 		}
-		cells[i] = textCell(cell)
+		cells[i] = spreadsheet.Unescape(textCell(cell))
 	}
 	row.To = cells[l.header.to]
 	if l.header.timezone >= 0 {

@@ -49,6 +49,23 @@ func TestExcelsTextFormulaIsReadAsText(t *testing.T) {
 	}
 }
 
+// Reports, and many other exports, write an apostrophe before a cell that would be a formula.
+func TestTheApostropheBeforeAFormulaIsTakenAway(t *testing.T) {
+	rows, _, err := all(strings.NewReader("phone,name,note\n+12025550123,'@ada,'-20% off\n+12025550124,'Tis I,O'Neil\n"+
+		"+12025550125,\"a;'=b\",'\n'+12025550126,'+1,\"'\"\n"), Options{})
+	if err != nil || len(rows) != 4 {
+		t.Fatalf("got %d rows, %v, want 4 rows", len(rows), err)
+	}
+	var got []string
+	for _, r := range rows {
+		got = append(got, strings.Join(r.Cells, "|"))
+	}
+	want := []string{"+12025550123|@ada|-20% off", "+12025550124|'Tis I|O'Neil", "+12025550125|a;=b|'", "'+12025550126|'+1|'"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 // A column that no field uses may have the name of another.
 func TestUnusedColumnsMayShareAName(t *testing.T) {
 	rows, r, err := all(strings.NewReader("to,note,name,note\n+12025550123,a,b,c\n"), Options{})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/spreadsheet"
 )
 
 // columns are the fixed columns of the export, in order
@@ -24,7 +25,7 @@ var columns = [...]string{
 // come first: row, to, connection, status, reason, code, message_id, attempts, accepted_at,
 // sent_at, delivered_at, read_at, failed_at. Times are RFC 3339 in UTC with milliseconds, or empty.
 // The list's own columns follow; one with the name of a fixed column is written list_NAME. Every
-// cell goes through Cell.
+// cell goes through spreadsheet.Escape.
 //
 // It streams: memory does not grow with the list, and rows are written at least every few hundred.
 // A row with fewer cells than the header is padded. In a row with more cells (malformed_row) the
@@ -43,7 +44,7 @@ func WriteExcel(ctx context.Context, w io.Writer, l campaign.ReportLedger, run c
 	}
 	out := csv.NewWriter(b)
 	out.Comma, out.UseCRLF = comma, true
-	if err := export(ctx, out, l, run, ExcelCell); err != nil {
+	if err := export(ctx, out, l, run, spreadsheet.AsText); err != nil {
 		return err
 	}
 	return b.Flush()
@@ -86,19 +87,19 @@ func exportHeader(list []string) []string {
 				name = "list_" + name
 			}
 		}
-		header = append(header, Cell(name))
+		header = append(header, spreadsheet.Escape(name))
 	}
 	return header
 }
 
 func appendLine(record []string, l *campaign.Line, own int) []string {
 	record = append(record,
-		strconv.FormatInt(l.Row, 10), Cell(l.To), Cell(l.Connection), string(l.Status), Cell(l.Reason), Cell(l.Code),
-		Cell(l.MessageID), strconv.Itoa(l.Attempts),
+		strconv.FormatInt(l.Row, 10), spreadsheet.Escape(l.To), spreadsheet.Escape(l.Connection), string(l.Status), spreadsheet.Escape(l.Reason), spreadsheet.Escape(l.Code),
+		spreadsheet.Escape(l.MessageID), strconv.Itoa(l.Attempts),
 		instant(l.AcceptedAt), instant(l.SentAt), instant(l.DeliveredAt), instant(l.ReadAt), instant(l.FailedAt))
 	for i := range own {
 		if i < len(l.Cells) {
-			record = append(record, Cell(l.Cells[i]))
+			record = append(record, spreadsheet.Escape(l.Cells[i]))
 		} else {
 			record = append(record, "")
 		}

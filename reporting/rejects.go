@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"campaignd/campaign"
+	"campaignd/internal/spreadsheet"
 )
 
 // Rejects writes the rows of a list that will not be sent. The result is a list again: its own
@@ -22,7 +23,7 @@ func NewRejects(w io.Writer, header []string) (*Rejects, error) {
 	r := &Rejects{csv.NewWriter(w), len(header)}
 	line := append(slices.Clone(header), "reject_line", "reject_reason", "reject_note")
 	for i := range line {
-		line[i] = Cell(line[i])
+		line[i] = spreadsheet.Escape(line[i])
 	}
 	return r, r.w.Write(line)
 }
@@ -33,11 +34,11 @@ func (r *Rejects) Add(row campaign.Reject) error {
 	for i := range r.columns {
 		cell := ""
 		if i < len(row.Cells) {
-			cell = Cell(row.Cells[i])
+			cell = spreadsheet.Escape(row.Cells[i])
 		}
 		line = append(line, cell)
 	}
-	return r.w.Write(append(line, strconv.Itoa(row.Line), string(row.Reason), Cell(row.Note)))
+	return r.w.Write(append(line, strconv.Itoa(row.Line), string(row.Reason), spreadsheet.Escape(row.Note)))
 }
 
 // Close writes the buffered rows. It does not close the writer.

@@ -81,7 +81,7 @@ func TestALostRateIsTakenFromThoseWhoKnowIt(t *testing.T) {
 	}
 }
 
-// What a process heard is not lost while Redis is away.
+// Answers that a process heard are not lost while Redis is away.
 func TestAnswersWaitForTheServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -35,8 +35,8 @@ func sumOf(m map[string]int) (sum int) {
 	return sum
 }
 
-// What a number cannot send because its tier is full moves to a number with free places, also when the
-// process that holds it dies.
+// Rows that a number cannot send because its tier is full move to a number with free places, also
+// when the process that holds them dies.
 func TestATierThatIsFullMovesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)

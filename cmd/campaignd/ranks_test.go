@@ -41,11 +41,12 @@ var ranks = map[string]int{
 	"throttle":           30,
 	"internal/messaging": 30,
 
-	"internal/sandbox":  20, // imports nothing of ours; sandboxImporters may import it
-	"internal/mutant":   10, // imports nothing of ours, and every package may import it
-	"internal/spelling": 10,
-	"internal/filelock": 10,
-	"internal/regular":  10,
+	"internal/sandbox":     20, // imports nothing of ours; sandboxImporters may import it
+	"internal/mutant":      10, // imports nothing of ours, and every package may import it
+	"internal/spelling":    10,
+	"internal/filelock":    10,
+	"internal/regular":     10,
+	"internal/spreadsheet": 10,
 }
 
 // sandboxImporters may import the sandbox outside tests.

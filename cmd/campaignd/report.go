@@ -3,12 +3,12 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
-	"campaignd/recipients"
 	"campaignd/reporting"
 )
 
@@ -67,23 +67,19 @@ numbers as text.`,
 	return cmd
 }
 
-// commaOf is the delimiter of the run's list: as the campaign names it, else as the list is written.
-// It is a comma, and standard error says so, if the list can no longer be read.
+// commaOf is the delimiter of the run's list. A run of a version that did not store it has the one that
+// the campaign names, else a comma, and standard error says so.
 func (p *program) commaOf(r campaign.Run) rune {
-	var options recipients.Options
-	if d, err := campaign.ParseStored(r.Campaign, r.Definition); err == nil {
-		options = d.Recipients.Options()
-	}
-	if comma, err := options.Comma(); err == nil && comma != 0 {
+	if comma, size := utf8.DecodeRuneInString(r.Delimiter); size > 0 {
 		return comma
 	}
-	list, err := recipients.Open(r.ListName, options)
-	if err != nil {
-		fmt.Fprintf(p.stderr, "campaignd: %s cannot be read now, so its delimiter is not known: this file has commas\n", printable(r.List()))
-		return ','
+	if d, err := campaign.ParseStored(r.Campaign, r.Definition); err == nil {
+		if comma, err := d.Recipients.Options().Comma(); err == nil && comma != 0 {
+			return comma
+		}
 	}
-	defer func() { _ = list.Close() }() // it was only read
-	return list.Dialect().Delimiter
+	fmt.Fprintf(p.stderr, "campaignd: the delimiter of %s was not stored: this file has commas\n", printable(r.List()))
+	return ','
 }
 
 // writeReport writes a report as a table or as JSON.

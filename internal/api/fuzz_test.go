@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What a stranger with a key sends is never a fault of the server.
+// A request of a stranger with a key never causes a fault of the server.
 func FuzzRequestsAreNoFaultOfTheServer(f *testing.F) {
 	f.Add(uint8(0), "spring-1", "limit=1", `{"weight": 1}`)
 	f.Add(uint8(3), "latest", "status=failed&after=9", `{"numbers": ["+1"], "scope": "all"}`)

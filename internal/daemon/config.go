@@ -52,7 +52,7 @@ type Config struct {
 	Numbers map[string]Number `yaml:"numbers" json:"numbers"`
 	// The messages that the plan of a client allows.
 	Plan Plan `yaml:"plan" json:"plan"`
-	// Who is not sent to any more.
+	// The rules of opt-outs: recipients who are not sent to any more.
 	Suppressions Suppressions `yaml:"suppressions" json:"suppressions"`
 	// Folder of the campaign files that serve runs. It is read again every few seconds.
 	Campaigns string `yaml:"campaigns" json:"campaigns"`
@@ -100,7 +100,7 @@ type Service struct {
 	UserAgent string `yaml:"user_agent" json:"user_agent"`
 	// Answers with a 5xx status that, at this service, prove that nothing was sent.
 	Refusals []Refusal `yaml:"refusals" json:"refusals"`
-	// What campaignd assumes where the service's document shows nothing.
+	// The assumptions where the service's document shows nothing.
 	Assumed Assumed `yaml:"assumed" json:"assumed"`
 }
 

@@ -27,7 +27,7 @@ type directory struct {
 	mu      sync.RWMutex
 	known   map[string]messaging.Connection // by id
 	byPhone map[int64]string                // connection id by recipients.Key of its phone number
-	rates   map[string]float64              // pace in messages per second
+	rates   map[string]throttle.Pace        // as the service tells
 	quality map[string]string               // messaging.Number.Quality
 	tiers   map[string]int64                // messaging.Number.TierLimit
 	asked   bool                            // the list of numbers was read, or the service has none
@@ -36,7 +36,7 @@ type directory struct {
 
 func newDirectory(cfg *Config) *directory {
 	return &directory{cfg: cfg, key: fingerprint(cfg.Service.APIKey),
-		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]float64{},
+		known: map[string]messaging.Connection{}, byPhone: map[int64]string{}, rates: map[string]throttle.Pace{},
 		quality: map[string]string{}, tiers: map[string]int64{}}
 }
 
@@ -131,7 +131,8 @@ func (d *directory) refresh(ctx context.Context, c *messaging.Client) ([]messagi
 	if err != nil {
 		return nil, err
 	}
-	return conns, d.refreshRates(ctx, c)
+	_, err = d.refreshRates(ctx, c)
+	return conns, err
 }
 
 func (d *directory) refreshConnections(ctx context.Context, c *messaging.Client) ([]messaging.Connection, error) {
@@ -151,21 +152,27 @@ func (d *directory) refreshConnections(ctx context.Context, c *messaging.Client)
 	return conns, nil
 }
 
-// refreshRates asks for the rates. After an error the last known ones hold.
-func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) error {
+// refreshRates asks for the rates, and returns those that are new or have changed. After an error the
+// last known ones hold. A rate of the configuration, which comes before the service's, is not listed.
+func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) (changed map[string]throttle.Pace, err error) {
 	health, err := c.Numbers(ctx)
 	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {
-		return d.withRemedy("numbers", err)
+		return nil, d.withRemedy("numbers", err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked = true
+	changed = map[string]throttle.Pace{}
 	for _, h := range health {
 		d.quality[h.ConnectionID] = h.Quality
 		d.tiers[h.ConnectionID] = h.TierLimit
-		d.rates[h.ConnectionID] = throttle.Number{Limit: h.Throughput, Level: h.Level, Coexistence: h.Coexistence}.Pace().Rate
+		p := throttle.Number{Limit: h.Throughput, Level: h.Level, Coexistence: h.Coexistence}.Pace()
+		if d.rates[h.ConnectionID] != p && d.cfg.Numbers[h.ConnectionID].Rate <= 0 {
+			changed[h.ConnectionID] = p
+		}
+		d.rates[h.ConnectionID] = p
 	}
-	return nil
+	return changed, nil
 }
 
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know
@@ -193,8 +200,8 @@ func (d *directory) pace(connection string) float64 {
 	}
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if r, ok := d.rates[connection]; ok {
-		return r
+	if p, ok := d.rates[connection]; ok {
+		return p.Rate
 	}
 	if !d.asked {
 		return 0

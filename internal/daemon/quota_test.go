@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -132,8 +133,8 @@ func (s *told) tell(rest string) {
 	s.numbers.Store(&text)
 }
 
-// What the service tells of a number counts within a minute, and at once when an event says so. An
-// hour takes 66 calls.
+// A number's health, as the service tells it, counts within a minute, and at once when an event says
+// so. An hour takes 66 calls.
 func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &told{}
@@ -144,7 +145,8 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg := DefaultConfig()
-		d := &Daemon{cfg: cfg, log: slog.New(slog.DiscardHandler), client: client, directory: newDirectory(cfg), changed: make(chan struct{}, 1)}
+		var log bytes.Buffer
+		d := &Daemon{cfg: cfg, log: slog.New(slog.NewTextHandler(&log, nil)), client: client, directory: newDirectory(cfg), changed: make(chan struct{}, 1)}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -181,6 +183,10 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 		stop()
 		<-ended
 		client.Close()
+		told := "msg=\"pace of a number\" connection=a pace="
+		if n := strings.Count(log.String(), told); n != 4 || !strings.Contains(log.String(), told+`"12.6/s = 0.9 x (20 as configured or told by the service - 6 (30 % for inbound and the phone))"`) {
+			t.Errorf("got %d paces of a, want 4 and that of coexistence with its terms; the log:\n%s", n, log.String())
+		}
 	})
 }
 

@@ -68,7 +68,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 	if _, err := d.directory.refreshConnections(ctx, d.client); err != nil {
 		return RunResult{}, err
 	}
-	ratesErr := d.directory.refreshRates(ctx, d.client)
+	_, ratesErr := d.directory.refreshRates(ctx, d.client)
 	if ratesErr != nil { // the run waits for them
 		d.log.Warn("the service does not tell its numbers", "err", ratesErr)
 	}

@@ -172,7 +172,11 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 			}
 		}
 		if err == nil {
-			err = d.directory.refreshRates(ctx, d.client)
+			var changed map[string]throttle.Pace
+			changed, err = d.directory.refreshRates(ctx, d.client)
+			for id, p := range changed {
+				d.log.Info("pace of a number", "connection", id, "pace", p.String())
+			}
 		}
 		if err == nil || ctx.Err() != nil {
 			continue

@@ -27,7 +27,7 @@ type task struct {
 	dir string               // its folder in the spool
 }
 
-// tend does what is to be done about a file, unless another process does. What fails is noted in the
+// tend does what is to be done about a file, unless another process does. A failure is noted in the
 // file, for people, and tried again.
 func (w *Watcher) tend(ctx context.Context, p *place, f campaign.DroppedFile) error {
 	job := campaign.Job{Ledger: w.o.Ledger, Name: f.Launch(), Owner: w.o.Owner, Lease: w.lease()}

@@ -45,7 +45,7 @@ func RunClause(f campaign.RunFilter, dialect string) (sql string, args []any) {
 func ScanRun(scan func(...any) error) (r campaign.Run, err error) {
 	var header, limits string
 	var assetUntil, created, started, ended int64
-	if err := scan(&r.No, &r.Campaign, &r.ListHash, &r.ListName, &r.Launch, &r.Parent, &r.Definition, &header,
+	if err := scan(&r.No, &r.Campaign, &r.ListHash, &r.ListName, &r.Launch, &r.Parent, &r.Definition, &header, &r.Delimiter,
 		&r.Template, &r.Language, &r.Marketing, &r.Budget, &r.Taken, &r.Asset, &assetUntil, &r.Rows, &r.State, &r.Reason, &r.Detail,
 		&r.Wanted, &limits, &created, &started, &ended); err != nil {
 		return r, err

@@ -124,7 +124,7 @@ func TestAnotherFormOfEventsByConfigurationAlone(t *testing.T) {
 			t.Errorf("%s:\n got %+v\nwant %+v", body, e, want)
 		}
 	}
-	// What has our names is still understood, as are times of the usual forms.
+	// Events with our names are still understood, as are times of the usual forms.
 	got, err := another.DecodeEvents([]byte(`[{"id":"e1","type":"message.status","createdAt":1790000000,"connectionId":"s1",` +
 		`"data":{"messageId":"wamid.X","status":"read","timestamp":"1790000001"}}]`))
 	if err != nil || len(got) != 1 || got[0].Status != StatusRead || !got[0].At.Equal(time.Unix(1790000001, 0)) {

@@ -20,7 +20,7 @@ type taker struct {
 
 func (c *taker) Write(p []byte) (int, error) { return c.took.Write(p) }
 
-// What a killed process had posted is known only if the log is written before the socket.
+// The posts of a killed process are known only if the log is written before the socket.
 func TestBeforeComesBeforeTheFirstByte(t *testing.T) {
 	conn, calls := &taker{}, 0
 	w := &wire{Conn: conn}

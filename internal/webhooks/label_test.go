@@ -9,7 +9,7 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// What the service names as a connection becomes a label of a metric: it is short, and there are few.
+// A connection that the service names becomes a label of a metric: it is short, and there are few.
 func TestNoEventMakesALongLabelOrTooManyLabels(t *testing.T) {
 	i := newIntake(t, &memory{}, Options{})
 	long := strings.Repeat("x", 2<<20)

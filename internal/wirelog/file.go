@@ -102,7 +102,7 @@ func decode(b []byte) (h header, posts []campaign.Post, err error) {
 	if !bytes.Equal(page, b[:headerSize]) {
 		return h, nil, fmt.Errorf("%w: the header's checksum is wrong", errDamaged)
 	}
-	// What comes behind the last slot is of a growth that did not end.
+	// Bytes behind the last slot belong to a growth that did not end.
 	if (len(b)-headerSize)/slotSize < n {
 		return h, nil, fmt.Errorf("%w: %d bytes for %d slots", errDamaged, len(b), n)
 	}

@@ -14,7 +14,7 @@ var runPromises = []promise{
 	{"CreateRunStoresEveryField", func(f *fixture) {
 		in := campaign.Run{Campaign: "spring", ListHash: "aa", ListName: "bucket/list.csv", Launch: "2", Parent: 7,
 			Definition: []byte("name: spring\n#é"),
-			Header:     []string{"phone", "näme"}, Template: "sale", Language: "en_US", Marketing: true,
+			Header:     []string{"phone", "näme"}, Delimiter: ";", Template: "sale", Language: "en_US", Marketing: true,
 			Budget: 10, Asset: "ast_1", AssetUntil: at(5)}
 		got, err := f.l.CreateRun(f.ctx, in)
 		f.ok(err)

@@ -108,7 +108,7 @@ var spentPromises = []promise{
 	}},
 }
 
-// What a done segment sent is counted once, and not read again.
+// The messages of a done segment are counted once, and not read again.
 func aDoneSegmentIsCountedOnce(t *testing.T, l Tables) {
 	r := budgeted(t, l, 4, 0)
 	lease := ClaimAll(t, l, r.No)[0]

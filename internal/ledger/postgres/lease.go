@@ -15,7 +15,7 @@ import (
 )
 
 // sqlClaim leases free segments of one run, and passes over those that another replica is claiming.
-// What is open of a segment that had an owner was granted to that one, until Recover has run. The
+// Open rows of a segment that had an owner were granted to that one, until Recover has run. The
 // list is materialized: a plan that evaluated it more than once would lock more than it takes.
 const sqlClaim = `WITH free AS MATERIALIZED (
 		SELECT id FROM segment WHERE run = $1 AND NOT done AND lease_until <= ledger_now() AND wake_at <= ledger_now()
@@ -28,7 +28,7 @@ const sqlClaim = `WITH free AS MATERIALIZED (
 	RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection, s.moved > 0`
 
 const (
-	// Of a run that is to be cancelled, any segment; $5 takes live leases too.
+	// Any segment of a run that is to be cancelled; $5 takes live leases too.
 	sqlClaimCancelled = `WITH free AS MATERIALIZED (
 			SELECT id FROM segment WHERE run = $1 AND NOT done AND (lease_until <= ledger_now() OR $5)
 			ORDER BY id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)

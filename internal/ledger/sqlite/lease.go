@@ -50,7 +50,7 @@ const (
 		WHERE run = ?1 AND done = 0 AND lease_until <= ?2 AND wake_at <= ?2
 			AND (connection = ?3 OR connection = '' AND NOT ?6) AND (epoch > 0 OR NOT ?5)
 		ORDER BY connection = '', id LIMIT ?4`
-	// Of a run that is to be cancelled: ?4 takes live leases too.
+	// Any segment of a run that is to be cancelled; ?4 takes live leases too.
 	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection, moved > 0 FROM segment
 		WHERE run = ?1 AND done = 0 AND (lease_until <= ?2 OR ?4) ORDER BY id LIMIT ?3`
 	// Until Recover has run, what is open was granted to an earlier owner.

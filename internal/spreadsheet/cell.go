@@ -1,19 +1,21 @@
-package reporting
+// Package spreadsheet writes and reads the cells of CSV files so that a spreadsheet takes none of them
+// for a formula. The reports escape each cell, and the reader of lists takes the escapes away.
+package spreadsheet
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// Cell makes a value safe for a spreadsheet
+// Escape makes a value safe for a spreadsheet
 // (https://owasp.org/www-community/attacks/CSV_Injection). A cell that a program may take for a
 // formula gets a leading apostrophe, which spreadsheets hide: one that begins with = + - @ TAB CR
 // LF, or with a full-width = + - @. A cell of only a sign, digits and one point stays unchanged: a
 // plain number computes nothing, and phone numbers begin with +.
 //
-// A spreadsheet whose separator is another one than the file's splits a cell, also a quoted one. The part
-// behind such a separator gets an apostrophe too if it begins with = + - @.
-func Cell(s string) string {
+// A spreadsheet whose separator is another one than the file's splits a cell, also a quoted one. The
+// part behind such a separator gets an apostrophe too if it begins with = + - @.
+func Escape(s string) string {
 	if trigger(s) && !plainNumber(s) {
 		s = "'" + s
 	}
@@ -25,10 +27,13 @@ func Cell(s string) string {
 	return s
 }
 
-// Restore returns the value that Cell was given, unless the value itself had an apostrophe before such
-// a character. Cell leaves those unchanged, so that a report that is imported as a list again and
-// again does not collect apostrophes.
-func Restore(s string) string {
+// Unescape returns the value that Escape was given, unless the value itself had an apostrophe before
+// such a character. Escape leaves those unchanged, so that a report that is imported as a list again
+// and again does not collect apostrophes.
+func Unescape(s string) string {
+	if strings.IndexByte(s, '\'') < 0 {
+		return s
+	}
 	for i := len(s) - 2; i >= 0; i-- {
 		if separator(s[i]) && s[i+1] == '\'' && formulaBehind(s[i+2:], s[i]) {
 			s = s[:i+1] + s[i+2:]
@@ -90,10 +95,10 @@ func plainNumber(s string) bool {
 	return digits > 0 && points <= 1
 }
 
-// ExcelCell writes a number as ="+2348031234567" if Excel would take digits or a sign from it: with
+// AsText writes a number as ="+2348031234567" if Excel would take digits or a sign from it: with
 // a +, with leading zeros, or with more than 11 digits, which it shows as 2.34803E+12. Such a
 // formula computes nothing. Any other cell stays unchanged.
-func ExcelCell(s string) string {
+func AsText(s string) string {
 	if !plainNumber(s) || s[0] != '+' && !(len(s) > 1 && s[0] == '0' && s[1] != '.') && len(s) <= 11 {
 		return s
 	}

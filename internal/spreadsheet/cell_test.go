@@ -1,4 +1,4 @@
-package reporting
+package spreadsheet
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 
 // The triggers of https://owasp.org/www-community/attacks/CSV_Injection get an apostrophe; text and
 // numbers stay unchanged.
-func TestCellDefusesFormulasAndKeepsNumbers(t *testing.T) {
+func TestEscapeDefusesFormulasAndKeepsNumbers(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                   "",
 		"Ada":                                "Ada",
@@ -60,12 +60,12 @@ func TestCellDefusesFormulasAndKeepsNumbers(t *testing.T) {
 		"ä=1":                                "ä=1",
 		"\xef":                               "\xef",
 	} {
-		if got := Cell(in); got != want {
-			t.Errorf("Cell(%q) = %q, want %q", in, got, want)
+		if got := Escape(in); got != want {
+			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
 		}
 		if in != "'=1" {
-			if got := Restore(want); got != in {
-				t.Errorf("Restore(%q) = %q, want %q", want, got, in)
+			if got := Unescape(want); got != in {
+				t.Errorf("Unescape(%q) = %q, want %q", want, got, in)
 			}
 		}
 	}
@@ -84,11 +84,11 @@ func cells() *rapid.Generator[string] {
 func TestAnExportedCellIsNoFormula(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := cells().Draw(t, "cell")
-		out := Cell(in)
+		out := Escape(in)
 		if first, _ := utf8.DecodeRuneInString(out); out != "" {
 			switch first {
 			case '=', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠':
-				t.Fatalf("Cell(%q) = %q, want no trigger at its beginning", in, out)
+				t.Fatalf("Escape(%q) = %q, want no trigger at its beginning", in, out)
 			case '+', '-':
 				digits, points := 0, 0
 				for _, r := range out[1:] {
@@ -98,27 +98,27 @@ func TestAnExportedCellIsNoFormula(t *testing.T) {
 					case r == '.':
 						points++
 					default:
-						t.Fatalf("Cell(%q) = %q, want a number after the sign", in, out)
+						t.Fatalf("Escape(%q) = %q, want a number after the sign", in, out)
 					}
 				}
 				if digits == 0 || points > 1 {
-					t.Fatalf("Cell(%q) = %q, want a number after the sign", in, out)
+					t.Fatalf("Escape(%q) = %q, want a number after the sign", in, out)
 				}
 			}
 		}
-		if Cell(out) != out {
-			t.Fatalf("Cell(%q) = %q, and Cell of that = %q, want the same", in, out, Cell(out))
+		if Escape(out) != out {
+			t.Fatalf("Escape(%q) = %q, and Cell of that = %q, want the same", in, out, Escape(out))
 		}
 		for _, by := range ",;|\t\r\n" {
 			for n, part := range strings.Split(out, string(by)) {
 				part = strings.TrimLeft(part, `"`)
 				if first, _ := utf8.DecodeRuneInString(part); n > 0 && strings.ContainsRune("=@＝＋－＠", first) {
-					t.Fatalf("Cell(%q) = %q, want no formula behind %q", in, out, by)
+					t.Fatalf("Escape(%q) = %q, want no formula behind %q", in, out, by)
 				}
 			}
 		}
-		if ambiguous := Restore(in) != in; !ambiguous && Restore(out) != in {
-			t.Fatalf("Restore(%q) = %q, want %q", out, Restore(out), in)
+		if ambiguous := Unescape(in) != in; !ambiguous && Unescape(out) != in {
+			t.Fatalf("Unescape(%q) = %q, want %q", out, Unescape(out), in)
 		}
 	})
 }
