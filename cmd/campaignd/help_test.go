@@ -92,10 +92,10 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 			paste(sub)
 		}
 		switch name, _ := strings.CutPrefix(c.CommandPath(), "campaignd "); name {
-		case "campaignd", "serve", "sandbox", "demo", "launch": // they do not end, take long, or want a serve; other tests run them
+		case "campaignd", "serve", "sandbox", "demo", "launch", "webhooks test": // they do not end, take long, or want a serve
 			return
-		// They refuse a run that has ended, or has no such rows or key.
-		case "pause", "resume", "limits", "cancel", "approve", "follow-up", "resolve", "keys revoke":
+		// They refuse a run that has ended, or has no such rows or key, or take away what others name.
+		case "pause", "resume", "limits", "cancel", "approve", "follow-up", "resolve", "keys revoke", "webhooks remove":
 			return
 		case "completion bash", "completion zsh", "completion fish", "completion powershell": // their examples are commands of a shell
 			return

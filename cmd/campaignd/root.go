@@ -93,7 +93,8 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdForecast(), p.cmdSchedule(), p.cmdActions(), p.cmdDrops())
 	group("control", p.cmdPause(), p.cmdResume(), p.cmdLimits(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdHolds(),
 		p.cmdSuppressions())
-	group("setup", p.cmdInit(), p.cmdKeys(), p.cmdSandbox(), p.cmdDoctor(), p.cmdBackup(), p.cmdLedger(), p.cmdConfig(), p.cmdVersion())
+	group("setup", p.cmdInit(), p.cmdKeys(), p.cmdWebhooks(), p.cmdSandbox(), p.cmdDoctor(), p.cmdBackup(), p.cmdLedger(),
+		p.cmdConfig(), p.cmdVersion())
 	p.complete(root)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

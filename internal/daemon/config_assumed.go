@@ -41,6 +41,8 @@ type AssumedPaths struct {
 	Media string `yaml:"media" json:"media"`
 	// Registers, lists and removes endpoints for events.
 	Webhooks string `yaml:"webhooks" json:"webhooks"`
+	// Posts past events again. A service that answers 404 does not offer it.
+	WebhookReplay string `yaml:"webhook_replay" json:"webhook_replay"`
 }
 
 // AssumedParameters are names of parameters of requests.
@@ -75,7 +77,8 @@ type Throttled struct {
 func defaultAssumed() Assumed {
 	return Assumed{
 		Paths: AssumedPaths{Connections: "/api/v1/connections", Numbers: "/api/v1/numbers", Templates: "/api/v1/templates",
-			Media: "/api/v1/media", Webhooks: "/api/v1/webhooks"},
+			Media: "/api/v1/media", Webhooks: "/api/v1/webhooks",
+			WebhookReplay: "/api/v1/webhooks/replay"},
 		Parameters: AssumedParameters{TemplateConnection: "connectionId", MediaFile: "file", MediaConnection: "connectionId"},
 		RetryAfter: "Retry-After",
 	}
@@ -86,7 +89,7 @@ func (s Service) assumed() messaging.Assumed {
 	a := s.Assumed
 	m := messaging.Assumed{
 		ConnectionsPath: a.Paths.Connections, NumbersPath: a.Paths.Numbers, TemplatesPath: a.Paths.Templates,
-		MediaPath: a.Paths.Media, WebhooksPath: a.Paths.Webhooks,
+		MediaPath: a.Paths.Media, WebhooksPath: a.Paths.Webhooks, ReplayPath: a.Paths.WebhookReplay,
 		TemplatesParameter: a.Parameters.TemplateConnection, MediaFileField: a.Parameters.MediaFile,
 		MediaConnectionField: a.Parameters.MediaConnection,
 		Lists:                a.Lists, CursorField: a.Cursor.Field, CursorParameter: a.Cursor.Parameter,

@@ -250,7 +250,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	outer, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var wg sync.WaitGroup
-	errs := make(chan error, 4)
+	errs := make(chan error, 5)
 	intake, stopIntake := context.WithCancel(outer)
 	defer stopIntake()
 	failed, fail := context.WithCancel(ctx)
@@ -271,6 +271,9 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	listen, stopListen := context.WithCancel(outer)
 	defer stopListen()
 	if d.intake != nil {
+		if since, due := d.outage(ctx, time.Now()); due {
+			start(failed, func(ctx context.Context) error { return d.askReplay(ctx, since) })
+		}
 		start(intake, d.intake.Run)
 		listening = start(listen, func(ctx context.Context) error { return d.public.serve(ctx, 5*time.Second) })
 	}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -100,7 +101,9 @@ var (
 	descWaiting   = desc("campaignd_webhooks_waiting", "Events that wait for a commit.")
 	descOrphans   = desc("campaignd_orphans", "Statuses whose message is not known yet.")
 	descAmbiguous = desc("campaignd_orphans_ambiguous", "Orphans that fit several deliveries.")
-	descVerified  = desc("campaignd_webhook_last_verified_seconds", "Unix time of the last verified event of a connection.", "connection")
+	descQuiet     = desc("campaignd_webhook_seconds_since_verified",
+		"Seconds since this process took a verified event, or since it began to take them.")
+	descVerified = desc("campaignd_webhook_last_verified_seconds", "Unix time of the last verified event of a connection.", "connection")
 )
 
 // Describe implements prometheus.Collector.
@@ -134,6 +137,11 @@ func (c *intakeCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descWaiting, n.Waiting)
 	gauge(descOrphans, n.Orphans)
 	gauge(descAmbiguous, n.Ambiguous)
+	last := n.LastVerified()
+	if last.IsZero() {
+		last = n.Since
+	}
+	ch <- prometheus.MustNewConstMetric(descQuiet, prometheus.GaugeValue, max(0, time.Since(last)).Seconds())
 	for connection, at := range n.Verified {
 		ch <- prometheus.MustNewConstMetric(descVerified, prometheus.GaugeValue, float64(at.Unix()), connection)
 	}

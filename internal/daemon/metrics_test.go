@@ -161,6 +161,7 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		"campaignd_webhook_commits_total counter", `campaignd_webhook_commits_total{result="failed"} 4`,
 		`campaignd_webhook_commits_total{result="ok"} 6`,
 		"campaignd_webhook_last_verified_seconds gauge", `campaignd_webhook_last_verified_seconds{connection="conn_1"} 1.8e+09`,
+		"campaignd_webhook_seconds_since_verified gauge", "campaignd_webhook_seconds_since_verified 0",
 		"campaignd_webhooks_rejected_total counter", `campaignd_webhooks_rejected_total{reason="signature"} 2`,
 		"campaignd_webhooks_taken_total counter", "campaignd_webhooks_taken_total 1",
 		"campaignd_webhooks_waiting gauge", "campaignd_webhooks_waiting 5",

@@ -79,6 +79,7 @@ func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) 
 		}
 		schedule.Go(func() { d.schedule(scheduling, engine, scheduleEvery) })
 		schedule.Go(func() { d.care(scheduling, engine, 0) })
+		schedule.Go(func() { d.watchSilence(scheduling, engine) })
 	}
 	err = d.send(ctx, engine)
 	halt()

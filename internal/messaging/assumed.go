@@ -32,6 +32,9 @@ type Assumed struct {
 	// WebhooksPath registers and lists endpoints; DELETE of WebhooksPath/ID removes one. Default
 	// /api/v1/webhooks.
 	WebhooksPath string
+	// ReplayPath posts past events again. Default /api/v1/webhooks/replay. A service that answers 404
+	// does not offer it.
+	ReplayPath string
 	// Lists says where the list stands in the answer of a listing, for example "numbers":
 	// "result.items". Default: under data, or the answer itself.
 	Lists map[string]string
@@ -95,13 +98,13 @@ func AssumedFields() []string {
 // Validate returns the first fault, with the name of the field of Assumed in lower case.
 func (a Assumed) Validate() error {
 	d := a.withDefaults()
-	for _, path := range []string{d.ConnectionsPath, d.NumbersPath, d.TemplatesPath, d.MediaPath, d.WebhooksPath} {
+	for _, path := range []string{d.ConnectionsPath, d.NumbersPath, d.TemplatesPath, d.MediaPath, d.WebhooksPath, d.ReplayPath} {
 		if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "?# \r\n") {
 			return fmt.Errorf("paths: %q is not a path such as /api/v1/numbers", path)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Lists)) {
-		if _, known := answerFields[key]; !known || key == "components" || key == "buttons" || key == "media" || a.Lists[key] == "" {
+		if !slices.Contains([]string{"connections", "numbers", "templates", "webhooks"}, key) || a.Lists[key] == "" {
 			return fmt.Errorf("lists: %q is not connections, numbers, templates or webhooks with a place such as data.items", key)
 		}
 	}
@@ -154,6 +157,7 @@ func (a Assumed) withDefaults() Assumed {
 		{&a.TemplatesPath, "/api/v1/templates"},
 		{&a.MediaPath, "/api/v1/media"},
 		{&a.WebhooksPath, "/api/v1/webhooks"},
+		{&a.ReplayPath, "/api/v1/webhooks/replay"},
 		{&a.MediaFileField, "file"},
 		{&a.MediaConnectionField, "connectionId"},
 		{&a.TemplatesParameter, "connectionId"},
@@ -208,9 +212,11 @@ var (
 		"secret": {"secret", "signingSecret"},
 		"events": {"events", "eventTypes"},
 	}
+	replayFields = map[string][]string{"deliveries": {"deliveries", "replayed", "count"}}
 	answerFields = map[string]map[string][]string{
 		"connections": connectionFields, "numbers": numberFields, "templates": templateFields, "components": componentFields,
 		"buttons": buttonFields, "media": mediaFields, "webhooks": webhookFields,
+		"replay": replayFields,
 	}
 )
 

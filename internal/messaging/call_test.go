@@ -154,7 +154,22 @@ func TestWebhookCallsSendAndReadWhatTheySay(t *testing.T) {
 			t.Errorf("id %q: %v and %d requests, want an error and none", id, err, server.hits-hits)
 		}
 	}
+	client, server = answering(t, 202, `{"data":{"replayed":"7"}}`, Options{Assumed: Assumed{ReplayPath: "/api/v1/again"}})
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	if n, err := client.ReplayWebhooks(t.Context(), at, at.Add(time.Hour)); err != nil || n != 7 ||
+		server.request.URL.Path != "/api/v1/again" {
+		t.Errorf("a replay: got %d, %v at %s; want 7 at the configured path", n, err, server.request.URL.Path)
+	}
+	for _, since := range []time.Time{{}, at.Add(time.Hour), at.Add(2 * time.Hour)} {
+		hits := server.hits
+		if _, err := client.ReplayWebhooks(t.Context(), since, at.Add(time.Hour)); err == nil || server.hits != hits {
+			t.Errorf("a replay since %v: %v and %d requests, want an error and none", since, err, server.hits-hits)
+		}
+	}
 	client, _ = answering(t, 404, `{"error":"not_found"}`, Options{})
+	if _, err := client.ReplayWebhooks(t.Context(), at, at.Add(time.Hour)); !errors.Is(err, ErrNotOffered) {
+		t.Errorf("a replay of a service without it: %v, want ErrNotOffered", err)
+	}
 	if err := client.DeleteWebhook(t.Context(), "whk_1"); err == nil {
 		t.Error("got no error for a webhook that is not there, want one")
 	}

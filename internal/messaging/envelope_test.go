@@ -255,7 +255,8 @@ func TestFieldsAreFoundByAnyOfTheirNames(t *testing.T) {
 	got := Assumed{}.withDefaults()
 	want := Assumed{ConnectionsPath: "/api/v1/connections", NumbersPath: "/api/v1/numbers",
 		TemplatesPath: "/api/v1/templates", MediaPath: "/api/v1/media",
-		MediaFileField: "file", MediaConnectionField: "connectionId", WebhooksPath: "/api/v1/webhooks", TemplatesParameter: "connectionId"}
+		MediaFileField: "file", MediaConnectionField: "connectionId", WebhooksPath: "/api/v1/webhooks", TemplatesParameter: "connectionId",
+		ReplayPath: "/api/v1/webhooks/replay"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults\n got %+v\nwant %+v", got, want)
 	}

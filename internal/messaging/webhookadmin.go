@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // Webhook is a registered endpoint.
@@ -65,6 +66,27 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	}
 	_, err := c.call(ctx, c.timeout, c.request(ctx, http.MethodDelete, c.assumed.WebhooksPath+"/"+id, ""))
 	return err
+}
+
+// ReplayWebhooks asks the service to post the events from since to until again, in whole seconds, to every
+// endpoint that the key covers (POST /api/v1/webhooks/replay, assumed). It returns how many deliveries the service says
+// that it makes, 0 if it does not tell. The error is ErrNotOffered if the service has no such operation.
+func (c *Client) ReplayWebhooks(ctx context.Context, since, until time.Time) (deliveries int64, err error) {
+	if since.IsZero() || !since.Before(until) {
+		return 0, errors.New("replay: want a time, and a later one")
+	}
+	body, err := json.Marshal(map[string]string{
+		"since": since.UTC().Format(time.RFC3339), "until": until.Add(time.Second - 1).UTC().Format(time.RFC3339)})
+	if err != nil {
+		return 0, err
+	}
+	v, err := c.call(ctx, c.timeout, c.jsonRequest(ctx, http.MethodPost, c.assumed.ReplayPath, body))
+	if err != nil {
+		return 0, notOffered(err)
+	}
+	record := c.assumed.record("replay", replayFields, v)
+	deliveries, _ = record.get("deliveries").integer()
+	return deliveries, nil
 }
 
 func (c *Client) webhook(v value) Webhook {

@@ -108,6 +108,13 @@ func TestListingsReadTheWire(t *testing.T) {
 		if list, err := c.Webhooks(ctx); err != nil || len(list) != 1 || len(list[0].Events) != 2 {
 			t.Errorf("got %v, %v; want one with two events", list, err)
 		}
+		c, server, req = wireClient(t, "webhookadmin", "03_replay")
+		since := time.Date(2026, 3, 2, 10, 0, 0, 0, time.FixedZone("", 3600))
+		if n, err := c.ReplayWebhooks(ctx, since, since.Add(210*time.Minute)); err != nil || n != 0 {
+			t.Errorf("got %d, %v; want 0 deliveries", n, err)
+		}
+		sameJSON(t, "body", server.body, req.Body)
+		requested(t, server, req)
 	})
 	t.Run("billing", func(t *testing.T) {
 		c, _, req := wireClient(t, "billing", "01_client_key")

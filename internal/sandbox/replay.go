@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"net/http"
 	"slices"
 	"time"
 )
@@ -18,7 +19,10 @@ type Replay struct {
 }
 
 // Replay posts past events again. It returns the number of postings to all endpoints.
-func (s *Sandbox) Replay(r Replay) int {
+func (s *Sandbox) Replay(r Replay) int { return s.replay(r, &Key{}) }
+
+// replay posts the events again that the key covers.
+func (s *Sandbox) replay(r Replay, key *Key) int {
 	now := time.Now()
 	if r.Until.IsZero() {
 		r.Until = now
@@ -39,6 +43,9 @@ func (s *Sandbox) Replay(r Replay) int {
 			}
 		})
 		for _, which := range due {
+			if _, company := s.about(item{index: i, slot: which}); !covers(key, company) {
+				continue
+			}
 			n += s.push(posting{slot: which, post: now, flags: flagCopy}, i)
 		}
 	}
@@ -51,7 +58,38 @@ func (s *Sandbox) Replay(r Replay) int {
 	}
 	s.mu.Unlock()
 	for _, i := range extras {
+		if _, company := s.about(item{index: uint32(i), slot: slotExtra}); !covers(key, company) {
+			continue
+		}
 		n += s.pushExtra(i, now)
 	}
 	return n
+}
+
+// replayed is the answer to a request for a replay.
+type replayed struct {
+	Deliveries int `json:"deliveries"`
+}
+
+// replayWebhooks is POST /api/v1/webhooks/replay {since, until}. All events of that time are posted again,
+// also those that were answered 2xx.
+func (s *Sandbox) replayWebhooks(w http.ResponseWriter, r *http.Request, key *Key) {
+	raw, ref := body(w, r)
+	if ref != nil {
+		refuse(w, ref)
+		return
+	}
+	var in struct{ since, until string }
+	if err := decodeObject(raw, "body", field{"since", &in.since}, field{"until", &in.until}); err != nil {
+		refuse(w, refuseRequest(err.Error()+"."))
+		return
+	}
+	since, err := time.Parse(time.RFC3339, in.since)
+	until, other := time.Parse(time.RFC3339, in.until)
+	if err != nil || other != nil || !since.Before(until) {
+		refuse(w, &refusal{400, "missing_fields", "since and until are required, as times of RFC 3339.", nil})
+		return
+	}
+	n := s.replay(Replay{All: true, Since: since, Until: until}, key)
+	writeJSON(w, http.StatusOK, single[replayed]{Data: replayed{n}})
 }

@@ -74,6 +74,8 @@ func (s *Sandbox) route(w http.ResponseWriter, r *http.Request, key *Key, path s
 		s.registerWebhook(w, r, key)
 	case path == "/webhooks" && get:
 		s.listWebhooks(w, key)
+	case path == "/webhooks/replay" && post:
+		s.replayWebhooks(w, r, key)
 	case strings.HasPrefix(path, "/webhooks/") && r.Method == http.MethodDelete:
 		s.deleteWebhook(w, key, strings.TrimPrefix(path, "/webhooks/"))
 	case path == "/billing" || strings.HasPrefix(path, "/billing/"):

@@ -48,6 +48,18 @@ type Counts struct {
 	// Verified is the time of the last verified event of each connection. The key "" is for events
 	// that name no connection.
 	Verified map[string]time.Time
+	// Since is when the Intake was made.
+	Since time.Time
+}
+
+// LastVerified is the time of the last verified event of any connection, zero if there was none.
+func (c Counts) LastVerified() (last time.Time) {
+	for _, at := range c.Verified {
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // counters hold the numbers of Counts while they are counted.
@@ -138,6 +150,7 @@ func (i *Intake) Counts() Counts {
 	for effect := range c.templates {
 		out.Templates[campaign.TemplateEffect(effect).String()] = c.templates[effect].Load()
 	}
+	out.Since = i.made
 	out.Verified = map[string]time.Time{}
 	c.last.Range(func(connection, at any) bool {
 		out.Verified[connection.(string)] = time.Unix(0, at.(*atomic.Int64).Load()).UTC()

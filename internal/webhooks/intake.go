@@ -20,10 +20,11 @@ type Intake struct {
 
 	bodies  bodies
 	queue   chan *queued
-	waiting atomic.Int64  // events in queue
-	running atomic.Bool   // Run was called
-	closing atomic.Bool   // the context of Run has ended
-	trusted atomic.Bool   // a signature was right, or the log has said that none is
+	waiting atomic.Int64 // events in queue
+	running atomic.Bool  // Run was called
+	closing atomic.Bool  // the context of Run has ended
+	trusted atomic.Bool  // a signature was right, or the log has said that none is
+	made    time.Time
 	stopped chan struct{} // closed when Run has returned: no commit follows
 
 	strangers strangers
@@ -58,6 +59,7 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 		bodies: bodies{limit: o.MaxBody, max: o.MaxBodies},
 		// A queued request holds at least one event. 65,536 pointers of 8 bytes are 512 KiB.
 		queue:   make(chan *queued, o.MaxWaiting),
+		made:    time.Now().UTC(),
 		stopped: make(chan struct{}),
 
 		counters: counters{rejected: make([]atomic.Uint64, len(rejections))},

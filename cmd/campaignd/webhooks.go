@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/internal/daemon"
+	"campaignd/internal/messaging"
+)
+
+func (p *program) cmdWebhooks() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "webhooks",
+		Short: "Register, list, rotate, test and remove the endpoint for events; ask for a replay",
+		Long: `The service posts its events (statuses, replies, template reviews) to registered endpoints, and signs them with a secret that
+it shows once. These commands call the service's management operations with service.api_key.`,
+		Args: noSubcommand,
+		RunE: help,
+	}
+	cmd.AddCommand(p.cmdWebhooksRegister(), p.cmdWebhooksList(), p.cmdWebhooksRotate(), p.cmdWebhooksRemove(), p.cmdWebhooksTest(),
+		p.cmdWebhooksReplay())
+	return cmd
+}
+
+// withService calls do with the client of the configured service.
+func (p *program) withService(do func(*daemon.Config, *messaging.Client) error) error {
+	c, err := p.load()
+	if err != nil {
+		return err
+	}
+	if c.Service.APIKey.IsZero() {
+		return invalid(errors.New("service.api_key is empty: " +
+			"set CAMPAIGND_SERVICE_API_KEY, or CAMPAIGND_SERVICE_API_KEY_FILE to the file that holds it"))
+	}
+	client, err := daemon.NewClient(c)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return do(c, client)
+}
+
+// endpointFacts is one endpoint in JSON. Secret is there once, in the answer to its registration.
+type endpointFacts struct {
+	ID     string   `json:"id"`
+	URL    string   `json:"url"`
+	Events []string `json:"events"`
+	Secret string   `json:"secret,omitempty"`
+}
+
+func factsOfEndpoint(w messaging.Webhook) endpointFacts {
+	f := endpointFacts{ID: w.ID, URL: w.URL, Events: w.Events, Secret: w.Secret.Reveal()}
+	if f.Events == nil {
+		f.Events = []string{}
+	}
+	return f
+}
+
+// secretFile adds the flag --secret-file.
+func secretFile(cmd *cobra.Command) *string {
+	return cmd.Flags().String("secret-file", "",
+		"add the secret as a line to this file, which CAMPAIGND_WEBHOOKS_SECRETS_FILE can name, and do not print it")
+}
+
+// registered shows a new endpoint and keeps its secret, which nobody can read again.
+func (p *program) registered(w messaging.Webhook, file string, json bool) error {
+	if w.Secret.IsZero() {
+		return fmt.Errorf("the service registered %s as %s and gave no secret: look for it in its dashboard", w.URL, w.ID)
+	}
+	facts := factsOfEndpoint(w)
+	if file != "" {
+		if err := daemon.KeepSecret(file, w.Secret); err != nil {
+			return fmt.Errorf("%s is registered, and its secret could not be kept, so remove it with `campaignd webhooks remove %[1]s`: %w",
+				w.ID, err)
+		}
+		facts.Secret = ""
+	}
+	if json {
+		return writeJSON(p.stdout, facts)
+	}
+	fmt.Fprintf(p.stderr, "endpoint %s posts to %s\n", printable(w.ID), printable(w.URL))
+	if file != "" {
+		fmt.Fprintf(p.stderr, "its secret is the last line of %s\n", file)
+		return nil
+	}
+	_, err := fmt.Fprintln(p.stdout, w.Secret.Reveal())
+	return err
+}
+
+func (p *program) cmdWebhooksRegister() *cobra.Command {
+	var events []string
+	cmd := &cobra.Command{
+		Use:   "register URL",
+		Short: "Register an HTTPS endpoint and print its signing secret once",
+		Long: `Registers the public address of this campaignd: that of listen.public with webhooks.path, over HTTPS. The service shows the
+signing secret once. It is printed on standard output, or added to --secret-file; it belongs to webhooks.secrets.`,
+		Example: `  campaignd webhooks register https://hooks.example/webhooks/messaging
+  campaignd webhooks register https://hooks.example/webhooks/messaging --secret-file secrets.txt`,
+		Args: oneName("URL", "https://hooks.example/webhooks/messaging"),
+	}
+	cmd.Flags().StringSliceVar(&events, "event", nil, "type of events that it gets, such as message.status; may be repeated (default: all)")
+	file := secretFile(cmd)
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
+			w, err := c.RegisterWebhook(cmd.Context(), args[0], events)
+			if err != nil {
+				return err
+			}
+			return p.registered(w, *file, o.json())
+		})
+	}
+	return cmd
+}
+
+func (p *program) cmdWebhooksList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the registered endpoints, without their secrets",
+		Example: "  campaignd webhooks list\n  campaignd webhooks list -o json",
+		Args:    noArguments,
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
+			all, err := c.Webhooks(cmd.Context())
+			if err != nil {
+				return err
+			}
+			facts, rows := []endpointFacts{}, [][]string{}
+			for _, w := range all {
+				facts = append(facts, factsOfEndpoint(w))
+				events := strings.Join(w.Events, ", ")
+				if events == "" {
+					events = "all"
+				}
+				rows = append(rows, []string{printable(w.ID), printable(w.URL), printable(events)})
+			}
+			if o.json() {
+				return writeJSON(p.stdout, facts)
+			}
+			return writeTable(p.stdout, []string{"ENDPOINT", "URL", "EVENTS"}, rows)
+		})
+	}
+	return cmd
+}
+
+// endpointOf finds a registered endpoint.
+func endpointOf(ctx context.Context, c *messaging.Client, id string) (messaging.Webhook, error) {
+	all, err := c.Webhooks(ctx)
+	if err != nil {
+		return messaging.Webhook{}, err
+	}
+	i := slices.IndexFunc(all, func(w messaging.Webhook) bool { return w.ID == id })
+	if i < 0 {
+		return messaging.Webhook{}, invalid(fmt.Errorf("no endpoint %q is registered; `campaignd webhooks list` lists them", id))
+	}
+	return all[i], nil
+}
+
+func (p *program) cmdWebhooksRotate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rotate ENDPOINT",
+		Short: "Begin a new signing secret without a gap",
+		Long: `Registers the address of ENDPOINT once more, which gives a second endpoint with a secret of its own, and prints that secret once.
+Until the first one is removed the service posts every event twice, signed with either secret. That changes nothing in the
+ledger, and no event is lost whichever secret a process knows:
+
+  1. add the new secret to webhooks.secrets, keep the old one, and restart every process
+  2. campaignd webhooks test: both secrets are taken
+  3. campaignd webhooks remove ENDPOINT
+  4. remove the old secret from webhooks.secrets, and restart every process, at the earliest 9 hours later: the service
+     repeats deliveries of the removed endpoint for up to 8 h 36 min`,
+		Example: "  campaignd webhooks rotate whk_1\n  campaignd webhooks rotate whk_1 --secret-file secrets.txt",
+		Args:    oneName("ENDPOINT", "whk_1"),
+	}
+	file := secretFile(cmd)
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
+			old, err := endpointOf(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			w, err := c.RegisterWebhook(cmd.Context(), old.URL, old.Events)
+			if err != nil {
+				return err
+			}
+			if err := p.registered(w, *file, o.json()); err != nil {
+				return err
+			}
+			fmt.Fprintf(p.stderr, "next: add it to webhooks.secrets beside the old one, restart every process, "+
+				"`campaignd webhooks test`, and `campaignd webhooks remove %s`\n", printable(old.ID))
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (p *program) cmdWebhooksRemove() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "remove ENDPOINT",
+		Short:   "Remove an endpoint: the service posts nothing to it any more",
+		Example: "  campaignd webhooks remove whk_1",
+		Args:    oneName("ENDPOINT", "whk_1"),
+	}
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
+			w, err := endpointOf(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			if err := c.DeleteWebhook(cmd.Context(), w.ID); err != nil {
+				return err
+			}
+			if o.json() {
+				return writeJSON(p.stdout, factsOfEndpoint(w))
+			}
+			_, err = fmt.Fprintf(p.stdout, "endpoint %s is removed\n", printable(w.ID))
+			return err
+		})
+	}
+	return cmd
+}

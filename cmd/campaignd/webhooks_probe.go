@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/internal/daemon"
+	"campaignd/internal/messaging"
+)
+
+func (p *program) cmdWebhooksTest() *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use:   "test",
+		Short: "Post a signed event to the endpoint, once with each configured secret",
+		Long: `Posts a harmless event to every registered endpoint that ends with webhooks.path, or to --url, signed with each secret of
+webhooks.secrets in turn. It goes the way of the service's events, through DNS, certificate and proxy, as seen from this
+machine. The exit code is 1 if one is not taken.`,
+		Example: "  campaignd webhooks test\n  campaignd webhooks test --url http://127.0.0.1:8080/webhooks/messaging -o json",
+		Args:    noArguments,
+	}
+	cmd.Flags().StringVar(&address, "url", "", "address to post to (default: the registered ones)")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if address != "" {
+			c, err := p.load()
+			if err != nil {
+				return err
+			}
+			return p.testEndpoints(cmd.Context(), c, []string{address}, o.json())
+		}
+		return p.withService(func(cfg *daemon.Config, c *messaging.Client) error {
+			all, err := c.Webhooks(cmd.Context())
+			if err != nil {
+				return err
+			}
+			own := daemon.OwnEndpoints(cfg, all)
+			if len(own) == 0 {
+				return fmt.Errorf("no registered endpoint ends with %s (webhooks.path): register one, or give --url", cfg.Webhooks.Path)
+			}
+			return p.testEndpoints(cmd.Context(), cfg, own, o.json())
+		})
+	}
+	return cmd
+}
+
+func (p *program) testEndpoints(ctx context.Context, c *daemon.Config, addresses []string, json bool) error {
+	tests, err := daemon.TestEndpoints(ctx, c, addresses)
+	if err != nil {
+		return err
+	}
+	if json {
+		err = writeJSON(p.stdout, tests)
+	} else {
+		var rows [][]string
+		for _, t := range tests {
+			result := "taken"
+			if !t.Taken {
+				result = "not taken"
+			}
+			rows = append(rows, []string{result, printable(t.URL), fmt.Sprintf("webhooks.secrets[%d]", t.Secret), printable(t.Answer)})
+		}
+		err = writeTable(p.stdout, []string{"RESULT", "URL", "SECRET", "ANSWER"}, rows)
+	}
+	if err == nil && slices.ContainsFunc(tests, func(t daemon.EndpointTest) bool { return !t.Taken }) {
+		return silent(exitFailed)
+	}
+	return err
+}
+
+func (p *program) cmdWebhooksReplay() *cobra.Command {
+	var since, until string
+	cmd := &cobra.Command{
+		Use:   "replay --since TIME",
+		Short: "Ask the service to post past events again",
+		Long: `Asks the service to post the events of a time again, to every endpoint of the key. Events that were taken before change nothing.
+TIME is of RFC 3339, or a duration before now such as 6h. serve asks by itself after webhooks were not taken for longer than
+two minutes. A service without this operation answers 404; it repeats each delivery for 8 h 36 min, and older events come only
+by its dashboard or support.`,
+		Example: "  campaignd webhooks replay --since 6h\n  campaignd webhooks replay --since 2026-03-02T09:00:00Z --until 2026-03-02T12:00:00Z",
+		Args:    noArguments,
+	}
+	cmd.Flags().StringVar(&since, "since", "", "from when on: a time of RFC 3339, or a duration before now")
+	cmd.Flags().StringVar(&until, "until", "", "until when (default: now)")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		now := time.Now()
+		from, err := instant("--since", since, now)
+		if err != nil {
+			return err
+		}
+		to := now
+		if until != "" {
+			if to, err = instant("--until", until, now); err != nil {
+				return err
+			}
+		}
+		if !from.Before(to) {
+			return usage(fmt.Errorf("--since %s is not before --until", since))
+		}
+		return p.withService(func(_ *daemon.Config, c *messaging.Client) error {
+			n, err := c.ReplayWebhooks(cmd.Context(), from, to)
+			if errors.Is(err, messaging.ErrNotOffered) {
+				return fmt.Errorf("the service offers no replay; ask for it in its dashboard or by its support: %w", err)
+			}
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				return writeJSON(p.stdout, map[string]any{"since": from.UTC(), "until": to.UTC(), "deliveries": n})
+			}
+			_, err = fmt.Fprintf(p.stdout, "the service posts %d deliveries again, of %s to %s\n", n, clock(from), clock(to))
+			return err
+		})
+	}
+	return cmd
+}
+
+// instant reads a time of RFC 3339, or a duration before now.
+func instant(flag, text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(-d), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, usage(fmt.Errorf("%s %q: want a time such as 2026-03-02T09:00:00Z, or a duration such as 6h", flag, text))
+	}
+	return at, nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
+)
+
+// endpoints lists what is registered.
+func (d *desk) endpoints() (all []endpointFacts) {
+	d.t.Helper()
+	if err := json.Unmarshal([]byte(d.want(0, "webhooks", "list", "-o", "json").stdout), &all); err != nil {
+		d.t.Fatal(err)
+	}
+	return all
+}
+
+func TestAnEndpointIsRegisteredAndRemoved(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, func(o *sandbox.Options) { o.WebhookURL = "" })
+	const url = "https://hooks.example/webhooks/messaging"
+	secret := strings.TrimSpace(d.want(0, "webhooks", "register", url, "--event", "message.status").stdout)
+	if n := len(secret); n < messaging.LeastSecret {
+		t.Errorf("got a secret of %d bytes on standard output, want %d or more", n, messaging.LeastSecret)
+	}
+	file := d.write("secrets.txt", "an older secret")
+	if out := d.want(0, "webhooks", "register", url, "--secret-file", file).stdout; out != "" {
+		t.Errorf("got %q on standard output with --secret-file, want nothing", out)
+	}
+	kept, err := os.ReadFile(file)
+	if lines := strings.Split(string(kept), "\n"); err != nil || len(lines) != 3 || lines[0] != "an older secret" || len(lines[1]) < 16 {
+		t.Errorf("got the file %q, %v; want the older secret and a new one", kept, err)
+	}
+	all := d.endpoints()
+	if len(all) != 2 || all[0].URL != url || len(all[0].Events) != 1 || all[0].Secret != "" {
+		t.Fatalf("got %+v, want two endpoints without secrets, the first with one event", all)
+	}
+	d.want(0, "webhooks", "remove", all[0].ID)
+	if left := d.endpoints(); len(left) != 1 || left[0].ID != all[1].ID {
+		t.Errorf("got %+v, want the second endpoint alone", left)
+	}
+	d.want(2, "webhooks", "remove", all[0].ID)
+	d.want(1, "webhooks", "register", "http://hooks.example/plain")
+	d.want(2, "webhooks", "rotate", "whk_99")
+}
+
+// The steps are those of docs/operations.md#a-new-signing-secret.
+func TestASecretIsRotatedWithoutAGap(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	step := func(what, secrets string, tests int) {
+		t.Helper()
+		d.env["CAMPAIGND_WEBHOOKS_SECRETS"] = secrets
+		stop := d.serving()
+		defer stop()
+		r := d.want(0, "webhooks", "test")
+		if n := strings.Count(r.stdout, "204 No Content"); n != tests {
+			t.Errorf("%s: %d tests were taken, want %d:\n%s", what, n, tests, r.stdout)
+		}
+		before := d.accepted()
+		d.want(0, "launch", d.path("c.yaml"), "--recipients", d.path("list.csv"), "--new")
+		d.eventually(what+": every message is read", func() bool {
+			return d.accepted() == before+40 && d.report("latest").Totals["read"] == 40
+		})
+	}
+	step("before", sandbox.DemoSecret, 1)
+	old := d.endpoints()[0].ID
+	var next endpointFacts
+	if err := json.Unmarshal([]byte(d.want(0, "webhooks", "rotate", old, "-o", "json").stdout), &next); err != nil {
+		t.Fatal(err)
+	}
+	both := sandbox.DemoSecret + "," + next.Secret
+	step("registered, not configured yet", sandbox.DemoSecret, 1)
+	step("both secrets", both, 2)
+	d.want(0, "webhooks", "remove", old)
+	step("the old endpoint removed", both, 2)
+	step("the new secret alone", next.Secret, 1)
+	d.env["CAMPAIGND_WEBHOOKS_SECRETS"] = both
+	d.want(1, "webhooks", "test") // nothing serves
+}
+
+func TestAReplayIsAskedFor(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.want(0, "run", d.path("c.yaml"), "--recipients", d.path("list.csv"))
+	var told struct{ Deliveries int64 }
+	r := d.want(0, "webhooks", "replay", "--since", "1h", "-o", "json")
+	if err := json.Unmarshal([]byte(r.stdout), &told); err != nil || told.Deliveries < 40 {
+		t.Errorf("got %s, %v; want one status or more of each of 40 messages", r.stdout, err)
+	}
+	d.want(2, "webhooks", "replay")
+	d.want(2, "webhooks", "replay", "--since", "1h", "--until", "2h")
+	d.env["CAMPAIGND_SERVICE_ASSUMED_PATHS_WEBHOOK_REPLAY"] = "/api/v1/elsewhere"
+	wantIn(t, "a service without it", d.want(1, "webhooks", "replay", "--since", "1h").stderr, "offers no replay")
+}

@@ -1,0 +1,107 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"campaignd/internal/messaging"
+)
+
+// EndpointTest is what an endpoint answered to an event that one of the configured secrets signed.
+type EndpointTest struct {
+	URL string `json:"url"`
+	// Secret is the place of the secret in webhooks.secrets, from 0.
+	Secret int `json:"secret"`
+	// Taken means that the endpoint answered 2xx: it knows the secret.
+	Taken bool `json:"taken"`
+	// Answer is the status line, or why there is none.
+	Answer string `json:"answer"`
+}
+
+// OwnEndpoints returns the addresses among the registered ones that end with webhooks.path, each once.
+func OwnEndpoints(cfg *Config, registered []messaging.Webhook) (addresses []string) {
+	for _, w := range registered {
+		u, err := url.Parse(w.URL)
+		if err == nil && strings.HasSuffix(u.Path, cfg.Webhooks.Path) && !slices.Contains(addresses, w.URL) {
+			addresses = append(addresses, w.URL)
+		}
+	}
+	return addresses
+}
+
+// TestEndpoints posts one event to each address for each configured secret. The event is of a type that
+// the intake counts and that changes nothing.
+func TestEndpoints(ctx context.Context, cfg *Config, addresses []string) (all []EndpointTest, err error) {
+	if err := cfg.CanReceive(); err != nil {
+		return nil, err
+	}
+	client := http.Client{Transport: direct(), Timeout: 10 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	for _, address := range addresses {
+		for i, secret := range cfg.Webhooks.Secrets {
+			t := EndpointTest{URL: address, Secret: i}
+			if t.Taken, t.Answer, err = postSigned(ctx, &client, cfg.Webhooks.form(), secret, address); err != nil {
+				return nil, err
+			}
+			all = append(all, t)
+		}
+	}
+	return all, nil
+}
+
+// postSigned posts one signed test event.
+func postSigned(ctx context.Context, client *http.Client, form messaging.SignatureForm, secret messaging.Secret,
+	address string) (taken bool, answer string, err error) {
+	now := time.Now().UTC()
+	body, err := json.Marshal(map[string]any{"id": "test_" + rand.Text(), "type": "webhook.test", "createdAt": now, "data": struct{}{}})
+	if err != nil {
+		return false, "", err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return false, "", fmt.Errorf("%q is not an address: %w", address, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if err := form.Sign(req.Header, secret, body, now); err != nil {
+		return false, "", err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false, messaging.Scrub(err.Error(), 300), ctx.Err()
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, 4096)
+	return resp.StatusCode >= 200 && resp.StatusCode <= 299, resp.Status, nil
+}
+
+// KeepSecret adds a signing secret as a line to a file that CAMPAIGND_WEBHOOKS_SECRETS_FILE can name. The
+// secrets that the file has stay.
+func KeepSecret(path string, secret messaging.Secret) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	text := secret.Reveal() + "\n"
+	if was, err := io.ReadAll(io.LimitReader(f, 64<<10)); err == nil && len(was) > 0 && was[len(was)-1] != '\n' {
+		text = "\n" + text
+	}
+	_, err = f.WriteString(text)
+	if syncErr := f.Sync(); err == nil {
+		err = syncErr
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

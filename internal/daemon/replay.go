@@ -1,0 +1,76 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+const (
+	// replayAfter is how long webhooks must not have been taken for a replay to be asked for. The service
+	// repeats after one minute by itself (docs/service.md#delivery-of-events).
+	replayAfter = 2 * time.Minute
+	// replayBefore is how much earlier a replay begins than the outage: a delivery may wait in a proxy, and
+	// the last word of the intake in the ledger may be listenEvery old.
+	replayBefore = 5 * time.Minute
+	// replayLease keeps replicas that start together from asking for the same replay.
+	replayLease = 5 * time.Minute
+)
+
+// replayWaits are the waits between tries to ask for a replay.
+var replayWaits = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute}
+
+// outage returns when webhooks were taken last, if that was so long ago that a replay is due. It is
+// called before this process takes any.
+func (d *Daemon) outage(ctx context.Context, now time.Time) (since time.Time, due bool) {
+	if d.intake == nil || d.client == nil {
+		return since, false
+	}
+	spans, err := d.ledger.Listened(ctx, now.Add(-campaign.ListenKept))
+	if err != nil {
+		return since, false // the intake says that the ledger is away
+	}
+	for _, s := range spans {
+		if s.Until.After(since) {
+			since = s.Until
+		}
+	}
+	return since, !since.IsZero() && now.Sub(since) > replayAfter
+}
+
+// askReplay asks the service once to post the events of an outage again. Without it the service repeats
+// them too, but for 8 h 36 min only and hours apart.
+func (d *Daemon) askReplay(ctx context.Context, outage time.Time) error {
+	job := d.job("replay webhooks")
+	if _, ours, err := job.Ledger.AcquireJob(ctx, job.Name, job.Owner, replayLease); err != nil || !ours {
+		return nil //nolint:nilerr // a replica asks, or the ledger is away and the service repeats
+	}
+	since, until := outage.Add(-replayBefore), time.Now()
+	for n := 0; ; n++ {
+		deliveries, err := d.client.ReplayWebhooks(ctx, since, until)
+		switch {
+		case err == nil:
+			d.log.Info("no webhooks were taken for a while: the service posts them again", "since", since, "until", until,
+				"deliveries", deliveries)
+			return nil
+		case errors.Is(err, messaging.ErrNotOffered):
+			d.log.Info("no webhooks were taken for a while, and the service offers no replay: it repeats them for 8 h 36 min by itself",
+				"since", outage)
+			return nil
+		case n == len(replayWaits):
+			d.log.Warn("no webhooks were taken for a while, and the service takes no request to post them again: "+
+				"`campaignd webhooks replay` asks later", "since", since, "err", err)
+			return nil
+		}
+		t := time.NewTimer(replayWaits[n])
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-t.C:
+		}
+	}
+}

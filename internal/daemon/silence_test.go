@@ -1,0 +1,119 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/campaign/sender"
+	"campaignd/internal/messaging"
+	"campaignd/internal/sandbox"
+	"campaignd/internal/webhooks"
+)
+
+func TestSilenceIsLoggedOnceAndItsEnd(t *testing.T) {
+	var log bytes.Buffer
+	accepted := int64(0)
+	s := &silence{d: &Daemon{log: slog.New(slog.NewTextHandler(&log, nil))},
+		stats: func() []sender.Stats { return []sender.Stats{{Accepted: accepted}, {}} }}
+	began := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		minute, accepted, event int // event: the minute of the last one, -1: none came
+		lines                   int // so far
+	}{
+		{0, 0, -1, 0}, {1, 10, -1, 0}, {10, 20, -1, 0}, {11, 30, -1, 1}, {12, 40, -1, 1}, {40, 50, -1, 1},
+		{41, 60, 41, 2}, {42, 60, 41, 2}, {60, 60, 41, 2}, // nothing is accepted any more: silence is no fault
+		{61, 70, 41, 2}, {70, 70, 41, 2}, {71, 70, 41, 3},
+	} {
+		accepted = int64(c.accepted)
+		last := time.Time{}
+		if c.event >= 0 {
+			last = began.Add(time.Duration(c.event) * time.Minute)
+		}
+		s.look(began.Add(time.Duration(c.minute)*time.Minute), last)
+		if n := strings.Count(log.String(), "\n"); n != c.lines {
+			t.Fatalf("minute %d: %d lines in the log, want %d:\n%s", c.minute, n, c.lines, log.String())
+		}
+	}
+}
+
+// listened is a ledger in which webhooks were taken until a time.
+type listened struct {
+	campaign.Ledger
+	until time.Time
+	err   error
+	taken bool
+}
+
+func (l *listened) Listened(context.Context, time.Time) ([]campaign.Span, error) {
+	if l.until.IsZero() {
+		return nil, l.err
+	}
+	return []campaign.Span{{Since: l.until.Add(-time.Hour), Until: l.until}, {Until: l.until.Add(-time.Hour)}}, l.err
+}
+
+func (l *listened) AcquireJob(context.Context, string, string, time.Duration) (campaign.JobLease, bool, error) {
+	first := !l.taken
+	l.taken = true
+	return campaign.JobLease{}, first, nil
+}
+
+func TestAReplayFollowsAnOutageOfTheIntake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := sandbox.Demo()
+		service, err := sandbox.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		cfg := DefaultConfig()
+		d := &Daemon{cfg: cfg, intake: &webhooks.Intake{}, log: slog.New(slog.NewTextHandler(&log, nil))}
+		client := func(path string) *messaging.Client {
+			c, err := messaging.New(messaging.Options{BaseURL: "http://127.0.0.1:1", APIKey: messaging.NewSecret(sandbox.DemoKey),
+				Transport: sandbox.NewTransport(service), Assumed: messaging.Assumed{ReplayPath: path}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		d.client = client("")
+		defer d.client.Close()
+		now := time.Now()
+		for name, c := range map[string]struct {
+			until time.Time
+			err   error
+			due   bool
+		}{
+			"the first start":  {},
+			"a short break":    {until: now.Add(-time.Minute)},
+			"a long break":     {until: now.Add(-3 * time.Minute), due: true},
+			"no answer at all": {until: now.Add(-time.Hour), err: errors.New("away")},
+		} {
+			d.ledger = &listened{until: c.until, err: c.err}
+			if since, due := d.outage(t.Context(), now); due != c.due || due && !since.Equal(c.until) {
+				t.Errorf("%s: got %v since %s, want %v since %s", name, due, since, c.due, c.until)
+			}
+		}
+		d.ledger = &listened{}
+		for range 2 { // two replicas
+			if err := d.askReplay(t.Context(), now.Add(-time.Hour)); err != nil {
+				t.Errorf("askReplay = %v, want nil", err)
+			}
+		}
+		if n := strings.Count(log.String(), "posts them again"); n != 1 {
+			t.Errorf("got %d replays, want 1:\n%s", n, log.String())
+		}
+		d.client = client("/api/v1/elsewhere")
+		defer d.client.Close()
+		d.ledger = &listened{}
+		if err := d.askReplay(t.Context(), now.Add(-time.Hour)); err != nil || !strings.Contains(log.String(), "offers no replay") {
+			t.Errorf("a service without replays: %v, want nil and a line in the log:\n%s", err, log.String())
+		}
+	})
+}
