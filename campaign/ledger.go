@@ -26,7 +26,7 @@ var (
 	ErrUnwritable = errors.New("the ledger takes no writes")
 	// ErrLocked says that another process holds the sender's lock of this ledger.
 	ErrLocked = errors.New("ledger is in use by another campaignd")
-	// ErrNewer says that the ledger's schema is newer than this program.
+	// ErrNewer says that the ledger's schema is newer than this program can use.
 	ErrNewer = errors.New("ledger was written by a newer campaignd")
 )
 

@@ -10,6 +10,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/daemon"
+	"campaignd/internal/ledger"
 )
 
 func (p *program) cmdLedger() *cobra.Command {
@@ -19,8 +20,36 @@ func (p *program) cmdLedger() *cobra.Command {
 		Args:  noSubcommand,
 		RunE:  help,
 	}
-	cmd.AddCommand(p.cmdLedgerQuarantine())
+	cmd.AddCommand(p.cmdLedgerMigrate(), p.cmdLedgerQuarantine())
 	return cmd
+}
+
+func (p *program) cmdLedgerMigrate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the ledger's schema up to date, beside programs that send",
+		Long: `Every command that opens the ledger to write does this by itself. On its own it makes the change before the first new
+process starts: as the hook of the Helm chart does, or with the rights of another role of PostgreSQL. Processes of the older
+version go on beside the newer schema. A ledger that is up to date stays as it is.`,
+		Example: `  campaignd ledger migrate
+  CAMPAIGND_LEDGER_FILE=/run/secrets/ledger-url campaignd ledger migrate`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.load()
+			if err != nil {
+				return err
+			}
+			l, err := daemon.OpenLedger(cmd.Context(), c, false, p.log(c, true))
+			if err != nil {
+				return err
+			}
+			if err := l.Close(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(p.stdout, "%s is up to date\n", printable(ledger.Redact(c.Ledger)))
+			return err
+		},
+	}
 }
 
 func (p *program) cmdLedgerQuarantine() *cobra.Command {

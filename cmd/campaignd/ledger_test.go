@@ -217,3 +217,13 @@ func TestQuarantineNamesWhatPreventsIt(t *testing.T) {
 	stop()
 	d.want(0, "ledger", "quarantine", "--force", "--ahead", "3")
 }
+
+func TestMigrateMakesALedgerAndLeavesItAsItIs(t *testing.T) {
+	d := newDesk(t, nil)
+	for range 2 {
+		r := d.want(exitDone, "ledger", "migrate")
+		if want := "campaignd.db is up to date\n"; !strings.HasSuffix(r.stdout, want) {
+			t.Errorf("got %q, want %q at its end", r.stdout, want)
+		}
+	}
+}

@@ -37,14 +37,15 @@ func TestReplicasThatMigrateAtOnceAgree(t *testing.T) {
 	ledgertest.Load(t, l, 3)
 }
 
-// next returns the schema of a newer program: this program's schema and two more columns.
-func next(t *testing.T) fs.FS {
+// next returns the schema of a newer program: this program's schema and two more columns, under the
+// given version.
+func next(t *testing.T, version string) fs.FS {
 	t.Helper()
 	dir, err := migrations()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := fstest.MapFS{"00099_next.sql": {Data: []byte("-- +goose Up\nALTER TABLE outcome ADD COLUMN more text;\n" +
+	all := fstest.MapFS{version + "_next.sql": {Data: []byte("-- +goose Up\nALTER TABLE outcome ADD COLUMN more text;\n" +
 		"ALTER TABLE segment ADD COLUMN more bigint NOT NULL DEFAULT 0;\n")}}
 	names, err := fs.Glob(dir, "*.sql")
 	if err != nil {
@@ -70,7 +71,7 @@ func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
 	go func() {
 		defer close(upgraded)
 		<-halfway
-		young, err := openMigrated(context.Background(), dsn, ledger.Options{Sender: true}, next(t))
+		young, err := openMigrated(context.Background(), dsn, ledger.Options{Sender: true}, next(t, "00999"))
 		if err != nil {
 			t.Error(err)
 			return
@@ -100,13 +101,36 @@ func TestARollingUpgradeLetsTheOlderProgramGoOn(t *testing.T) {
 	if p, err := old.Park(t.Context(), s, time.Time{}, ledgertest.After(time.Minute)); err != nil || !p.Done {
 		t.Errorf("got %+v %v; want no error, Done", p, err)
 	}
-	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} { // an older program that starts now is refused
+	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} { // an older program that starts now goes on, too
+		l, err := Open(t.Context(), dsn, o)
+		if err != nil {
+			t.Fatalf("%+v: %v, want no error", o, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	back := openAt(t, dsn, ledger.Options{Sender: true})
+	ledgertest.Load(t, back, 3)
+}
+
+func TestASchemaOfTheNextGenerationIsRefused(t *testing.T) {
+	t.Parallel()
+	dsn := server(t).Database(t)
+	if _, err := openMigrated(t.Context(), dsn, ledger.Options{ReadOnly: true}, next(t, "01000")); err == nil {
+		t.Error("a reader opened a database without a schema, want an error")
+	}
+	young, err := openMigrated(t.Context(), dsn, ledger.Options{Sender: true}, next(t, "01000"))
+	if err != nil {
+		t.Fatalf("migrating: %v, want no error", err)
+	}
+	if err := young.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} {
 		if _, err := Open(t.Context(), dsn, o); !errors.Is(err, campaign.ErrNewer) {
 			t.Errorf("%+v: %v, want ErrNewer", o, err)
 		}
-	}
-	if _, err := openMigrated(t.Context(), server(t).Database(t), ledger.Options{ReadOnly: true}, next(t)); err == nil {
-		t.Error("a reader opened a database without a schema, want an error")
 	}
 }
 

@@ -55,10 +55,10 @@ var _ campaign.Ledger = (*Ledger)(nil)
 // as senders. Close ends it.
 //
 // Open refuses a server whose settings can lose a committed transaction; the error names the
-// remedy. It returns campaign.ErrNewer when a newer campaignd migrated the database. It returns
-// ledger.ErrRestored when a sender finds the database on another server or timeline than before: on
-// a restored backup, or on a standby that was promoted and may lack the last intents. It cannot
-// detect a restored disk snapshot of the same server.
+// remedy. It returns campaign.ErrNewer when the schema is of a later generation than this program's
+// (ledger.CheckSchema). It returns ledger.ErrRestored when a sender finds the database on another
+// server or timeline than before: on a restored backup, or on a standby that was promoted and may
+// lack the last intents. It cannot detect a restored disk snapshot of the same server.
 func Open(ctx context.Context, dsn string, o ledger.Options) (*Ledger, error) {
 	dir, err := migrations()
 	if err != nil {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"testing"
@@ -14,20 +15,52 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-func TestANewerSchemaIsRefused(t *testing.T) {
+func TestASchemaOfTheNextGenerationIsRefused(t *testing.T) {
 	l := openTest(t, ledger.Options{})
-	db, err := sql.Open("sqlite", l.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`); err != nil {
-		t.Fatal(err)
-	}
+	newerSchema(t, l.Path(), 1000)
 	for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} {
 		if _, err := Open(t.Context(), l.Path(), o); !errors.Is(err, campaign.ErrNewer) {
 			t.Errorf("%+v: %v; want ErrNewer", o, err)
 		}
+	}
+}
+
+// The way back after an upgrade: a program goes on with a newer schema of its generation.
+func TestAnOlderProgramGoesOnWithANewerSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "campaignd.db")
+	for _, newer := range []bool{false, true} {
+		if newer {
+			newerSchema(t, path, 999)
+		}
+		for _, o := range []ledger.Options{{}, {Sender: true}, {ReadOnly: true}} {
+			l, err := Open(t.Context(), path, o)
+			if err != nil {
+				t.Fatalf("%+v: %v; want no error", o, err)
+			}
+			if o.Sender {
+				ledgertest.Load(t, l, 3)
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// newerSchema makes the schema of a ledger one of a newer program.
+func newerSchema(t *testing.T, path string, version int) {
+	t.Helper()
+	db := beside(t, path)
+	for _, stmt := range []string{
+		fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, 1)`, version),
+		`ALTER TABLE outcome ADD COLUMN more TEXT`, `ALTER TABLE segment ADD COLUMN more INTEGER NOT NULL DEFAULT 0`,
+	} {
+		if _, err := db.ExecContext(t.Context(), stmt); err != nil {
+			t.Fatalf("%s: %v; want no error", stmt, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
