@@ -90,6 +90,13 @@ image: ## build the container image IMAGE with buildah, for ARCH (amd64 or arm64
 	buildah $(BUILDAH_FLAGS) bud --isolation chroot --timestamp 0 --arch $(ARCH) --build-arg TARGETARCH=$(ARCH) \
 		-f deploy/Dockerfile -t $(IMAGE) bin/image
 
+bin/bench: $(wildcard tools/bench/*.go)
+	CGO_ENABLED=0 go build -trimpath -o $@ ./tools/bench
+
+.PHONY: container
+container: ## run the image as the chart sets it: doctor, the demo, ROWS (1,000,000) rows (root, crun and buildah)
+	scripts/container.sh $(ROWS)
+
 .PHONY: fuzz
 fuzz: ## fuzz each target for FUZZTIME (10s)
 	scripts/fuzz.sh $(FUZZTIME)
@@ -110,6 +117,21 @@ harness: ## kill real processes with SIGKILL and compare the ledger with the san
 .PHONY: cluster
 cluster: ## kill, pause and restart three replicas, PostgreSQL and Redis, and compare with the sandbox's messages
 	$(FAULTS) -run '^TestCluster' ./internal/daemon/harness
+
+# OLD is a commit from which is upgraded, with no way back. Without it, this commit is the older
+# program: a newer one is built with one more migration, and the way back is gone, too.
+OLD ?=
+UPGRADE := go test -tags mutants -count=1 -v -run 'TestUpgradeInTheMiddleOfARun$$' ./internal/daemon/harness -upgrade 50000
+.PHONY: upgrade
+upgrade: ## replace three replicas and the schema in the middle of a run of 50,000 rows, and go back (OLD=COMMIT: from there)
+ifeq ($(OLD),)
+	$(UPGRADE)
+else
+	rm -rf bin/old && mkdir -p bin && git worktree prune && git worktree add -f --detach bin/old $(OLD)
+	cd bin/old && CGO_ENABLED=0 go build -tags mutants -o ../campaignd-old ./cmd/campaignd
+	git worktree remove --force bin/old
+	$(UPGRADE) -old $(CURDIR)/bin/campaignd-old
+endif
 
 .PHONY: flood
 flood: ## send 80 a second while one core posts unsigned webhooks for 20 s; sending must keep 95 % of its rate

@@ -140,7 +140,7 @@ func (r *replica) start(env ...string) *process {
 	defer r.mu.Unlock()
 	// Concat makes a new slice, because replicas are started at the same time.
 	env = slices.Concat(r.world.env, r.env, env)
-	r.p = start(r.t, r.dir, env, "serve", "--config", "campaignd.yaml", "--log-level", "warn")
+	r.p = startProgram(r.t, r.program, r.dir, env, "serve", "--config", "campaignd.yaml", "--log-level", "warn")
 	return r.p
 }
 

@@ -61,7 +61,13 @@ type process struct {
 // start starts a process. It is killed at the end of the test at the latest.
 func start(t *testing.T, dir string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), done: make(chan struct{})}
+	return startProgram(t, binary, dir, env, args...)
+}
+
+// startProgram is start for a campaignd that is perhaps another version.
+func startProgram(t *testing.T, program, dir string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(program, args...), done: make(chan struct{})}
 	return p.begin(dir, env)
 }
 

@@ -31,6 +31,7 @@ type world struct {
 	service *sandbox.Sandbox
 	hooks   string // address of the webhook listener
 	env     []string
+	program string                              // which runs the commands, and the replicas that are started
 	events  atomic.Pointer[func(sandbox.Event)] // gets the events of the service; nil: none does
 	busy    func() time.Duration                // stops the watch over this process and returns how late it was at worst
 }
@@ -66,7 +67,7 @@ const standard = 80
 // seconds. change may alter its options.
 func newWorld(t *testing.T, rate int, change func(*sandbox.Options)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), hooks: quietAddress(t), busy: sync.OnceValue(throttletest.Watch())}
+	w := &world{t: t, dir: t.TempDir(), program: binary, hooks: quietAddress(t), busy: sync.OnceValue(throttletest.Watch())}
 	t.Cleanup(func() { w.busy() })
 	o := sandbox.Demo()
 	o.Seed = *seed
@@ -260,7 +261,7 @@ func (w *world) listen(f func(sandbox.Event)) {
 // ask runs a command to its end and returns its exit code and standard output.
 func (w *world) ask(args ...string) (int, string) {
 	w.t.Helper()
-	p := start(w.t, w.dir, w.env, append(args, "--config", "campaignd.yaml")...)
+	p := startProgram(w.t, w.program, w.dir, w.env, append(args, "--config", "campaignd.yaml")...)
 	code := p.wait(30 * time.Second)
 	if code < 0 || code == 2 {
 		w.t.Fatalf("%s: exit code %d, want none of wrong usage\n%s", p, code, tail(p.stderr.String(), 20))
