@@ -241,14 +241,14 @@ func (r *rejectsFile) create(list string, def *campaign.Definition) error {
 	return err
 }
 
-// keep ends the file. It is called once.
+// keep ends the file. It is called once. The name is that of a complete file also after a loss of power.
 func (r *rejectsFile) keep() error {
 	if r.file == nil {
 		return nil
 	}
 	f := r.file
 	r.file = nil
-	return errors.Join(r.rows.Close(), r.out.Flush(), f.Close(), os.Rename(r.path+".part", r.path))
+	return errors.Join(r.rows.Close(), r.out.Flush(), f.Sync(), f.Close(), os.Rename(r.path+".part", r.path))
 }
 
 // drop removes a file that was not kept.

@@ -2,11 +2,9 @@ package drops
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path"
@@ -48,23 +46,12 @@ func (t *task) fetch(ctx context.Context) (list string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	sum := sha256.New()
-	have, err := io.Copy(sum, f)
-	if err != nil {
+	s := newSpool(f, t.dir)
+	if err := s.resume(t.f); err != nil {
 		return "", err
 	}
-	if have > t.f.Size {
-		sum.Reset()
-		if have, err = f.Seek(0, io.SeekStart); err != nil {
-			return "", err
-		}
-		if err := f.Truncate(0); err != nil {
-			return "", err
-		}
-	}
-	for tries := 0; have < t.f.Size; {
-		n, err := t.read(ctx, f, sum, have)
-		have += n
+	for tries := 0; s.have < t.f.Size; {
+		n, err := t.read(ctx, s)
 		if n > 0 {
 			tries = 0
 		}
@@ -72,8 +59,11 @@ func (t *task) fetch(ctx context.Context) (list string, err error) {
 			return "", err
 		}
 	}
-	if have > t.f.Size {
+	if s.have > t.f.Size {
 		return "", ErrChanged
+	}
+	if err := s.mark(); err != nil {
+		return "", err
 	}
 	now, err := t.p.Bucket.Stat(ctx, t.f.Key)
 	if err != nil {
@@ -82,19 +72,19 @@ func (t *task) fetch(ctx context.Context) (list string, err error) {
 	if now.ETag != t.f.ETag {
 		return "", ErrChanged
 	}
-	t.f.Hash = hex.EncodeToString(sum.Sum(nil))
+	t.f.Hash = hex.EncodeToString(s.sum.Sum(nil))
 	return list, nil
 }
 
-// read appends to f and sum what the version has from an offset on.
-func (t *task) read(ctx context.Context, f io.Writer, sum hash.Hash, offset int64) (n int64, err error) {
-	r, err := t.p.Bucket.Open(ctx, t.object(), offset)
+// read appends what the version has from the end of the spool on.
+func (t *task) read(ctx context.Context, s *spool) (n int64, err error) {
+	r, err := t.p.Bucket.Open(ctx, t.object(), s.have)
 	if err != nil {
 		return 0, err
 	}
-	n, err = io.Copy(io.MultiWriter(f, sum), io.LimitReader(r, t.f.Size-offset+1))
-	if err = errors.Join(err, r.Close()); err == nil && offset+n < t.f.Size {
-		err = fmt.Errorf("%w after %d of %d bytes", io.ErrUnexpectedEOF, offset+n, t.f.Size)
+	n, err = io.Copy(s, io.LimitReader(r, t.f.Size-s.have+1))
+	if err = errors.Join(err, r.Close()); err == nil && s.have < t.f.Size {
+		err = fmt.Errorf("%w after %d of %d bytes", io.ErrUnexpectedEOF, s.have, t.f.Size)
 	}
 	return n, err
 }

@@ -266,7 +266,7 @@ func (b *Folder) Move(_ context.Context, o Object, to string) error {
 	if err != nil {
 		return notThere(err)
 	}
-	aside := temporaryOf(o.Key)
+	aside := asideOf(o.Key)
 	if err := at.putBack(aside, o, to); err != nil {
 		return err
 	}
@@ -305,8 +305,13 @@ func (b *Folder) Move(_ context.Context, o Object, to string) error {
 	return at.putBack(aside, o, to)
 }
 
-// putBack ends a move: what was set aside is removed if it is the file that is at its new name, and gets
-// its old name back if it is a newer one.
+// asideOf is the name of what a move has taken from key. It is no name that another program gives to a
+// copy under way.
+func asideOf(key string) string { return path.Join(path.Dir(key), "."+path.Base(key)+".campaignd") }
+
+// putBack ends a move: what was set aside is removed if it is the file that is at its new name. A newer
+// file gets its old name back, or the next free one, for example list-2.csv, if a third version has the
+// name by now.
 func (b folder) putBack(aside string, o Object, to string) error {
 	was, err := b.lstat(aside)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -315,12 +320,22 @@ func (b folder) putBack(aside string, o Object, to string) error {
 	if err != nil {
 		return err
 	}
-	moved, err := b.lstat(to)
-	if err == nil && moved.ETag == was.ETag {
+	if moved, err := b.lstat(to); err == nil && moved.ETag == was.ETag {
 		return b.Remove(aside)
 	}
-	if err := b.Link(aside, o.Key); err != nil {
-		return err
+	for n := 1; n <= mostNames; n++ {
+		name := path.Join(path.Dir(o.Key), numbered(path.Base(o.Key), n))
+		err := b.Link(aside, name)
+		if errors.Is(err, fs.ErrExist) {
+			if there, e := b.lstat(name); e != nil || there.ETag != was.ETag {
+				continue
+			}
+			err = nil // it got the name before the process died
+		}
+		if err != nil {
+			return err
+		}
+		return b.Remove(aside)
 	}
-	return b.Remove(aside)
+	return fmt.Errorf("%d files have the name %s; a newer version of it waits as %s", mostNames, o.Key, aside)
 }

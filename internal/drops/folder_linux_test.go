@@ -197,7 +197,7 @@ func TestAMoveLosesNoNewerFile(t *testing.T) {
 		"linked": func(b *inbox) { b.ok(os.Link(b.path("list.csv"), b.path("done/list.csv"))) },
 		"set aside": func(b *inbox) {
 			b.ok(os.Link(b.path("list.csv"), b.path("done/list.csv")))
-			b.ok(os.Rename(b.path("list.csv"), b.path(".list.csv.part")))
+			b.ok(os.Rename(b.path("list.csv"), b.path(asideOf("list.csv"))))
 		},
 		"newer before": func(b *inbox) { b.write("newer", "newer"); b.ok(os.Rename(b.path("newer"), b.path("list.csv"))) },
 		"newer linked": func(b *inbox) {
@@ -207,7 +207,7 @@ func TestAMoveLosesNoNewerFile(t *testing.T) {
 		},
 		"newer set aside": func(b *inbox) {
 			b.ok(os.Rename(b.path("list.csv"), b.path("done/list.csv")))
-			b.write(".list.csv.part", "newer")
+			b.write(asideOf("list.csv"), "newer")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,6 +232,52 @@ func TestAMoveLosesNoNewerFile(t *testing.T) {
 				t.Errorf("got the files %v, want no other ones", b.files())
 			}
 		})
+	}
+}
+
+// Three versions of one name within an instant: the second was set aside for the first, and the third
+// got the name meanwhile. The second one gets another name, also when the process died as it gave it.
+func TestAMoveHidesNoVersion(t *testing.T) {
+	for name, crash := range map[string]func(b *inbox){
+		"set aside":    func(*inbox) {},
+		"second there": func(b *inbox) { b.write("list-2.csv", "of another") },
+		"linked":       func(b *inbox) { b.ok(os.Link(b.path(asideOf("list.csv")), b.path("list-2.csv"))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newInbox(t)
+			b.write("list.csv", "first")
+			o := b.stat("list.csv")
+			b.ok(os.Mkdir(b.path("done"), 0o700))
+			b.ok(os.Rename(b.path("list.csv"), b.path("done/list.csv")))
+			b.write(asideOf("list.csv"), "second")
+			b.write("list.csv", "third")
+			crash(b)
+			if err := b.Move(t.Context(), o, "done/list.csv"); !errors.Is(err, ErrChanged) {
+				t.Errorf("got %v, want ErrChanged", err)
+			}
+			want := map[string]string{"done/list.csv": "first", "list-2.csv": "second", "list.csv": "third"}
+			if name == "second there" {
+				want["list-2.csv"], want["list-3.csv"] = "of another", "second"
+			}
+			got := map[string]string{}
+			for _, key := range b.files() {
+				got[key] = b.text(key)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("files -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Programs give copies under way such names as .list.csv.part.
+func TestAMoveLeavesCopiesOfOthersAlone(t *testing.T) {
+	b := newInbox(t)
+	b.write("list.csv", "old")
+	b.write(".list.csv.part", "half of a new one")
+	b.ok(b.Move(t.Context(), b.stat("list.csv"), "done/list.csv"))
+	if got := b.text(".list.csv.part"); got != "half of a new one" || b.text("done/list.csv") != "old" {
+		t.Errorf("got the copy %q and the moved list %q, want both untouched", got, b.text("done/list.csv"))
 	}
 }
 

@@ -116,16 +116,34 @@ func (t *task) move(ctx context.Context) error {
 		if _, there := t.p.Bucket.Stat(ctx, t.f.Place); there == nil {
 			return nil // an earlier try moved it
 		}
-		f, missing := os.Open(t.list())
-		if missing != nil { // neither the bucket nor this spool has it
-			if t.f.Detail == "" {
-				t.f.Detail = replaced
-			}
-			return nil
-		}
-		return errors.Join(t.p.Bucket.Put(ctx, t.f.Place, f), f.Close())
+		return t.putList(ctx)
 	}
 	return err
+}
+
+// putList writes the list of the spool to its place, if the spool still has the whole of it.
+func (t *task) putList(ctx context.Context) (err error) {
+	f, err := os.OpenFile(t.list(), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		defer func() { err = errors.Join(err, f.Close()) }()
+		s := newSpool(f, t.dir)
+		if err := s.resume(t.f); err != nil {
+			return err
+		}
+		if s.have == t.f.Size {
+			return t.p.Bucket.Put(ctx, t.f.Place, f)
+		}
+	}
+	if t.f.Detail == "" { // neither the bucket nor this spool has it
+		t.f.Detail = replaced
+	}
+	return nil
 }
 
 // moveSidecar brings the sidecar to the place of its list.

@@ -3,6 +3,7 @@ package drops
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -239,8 +240,14 @@ func (b *S3) Move(ctx context.Context, o Object, to string) error {
 	}
 	there, err := b.Stat(ctx, to)
 	switch {
-	case err == nil && there.Size != o.Size:
-		return fs.ErrExist
+	case err == nil:
+		same, err := b.equal(ctx, o, there)
+		if err != nil {
+			return err
+		}
+		if !same {
+			return fs.ErrExist
+		}
 	case errors.Is(err, fs.ErrNotExist):
 		from := minio.CopySrcOptions{Bucket: b.bucket, Object: o.Key, MatchETag: o.mark()}
 		dst := minio.CopyDestOptions{Bucket: b.bucket, Object: to}
@@ -252,7 +259,7 @@ func (b *S3) Move(ctx context.Context, o Object, to string) error {
 		if err != nil {
 			return fault3(err)
 		}
-	case err != nil:
+	default:
 		return err
 	}
 	if err := b.same(ctx, o); err != nil {
@@ -270,4 +277,27 @@ func (b *S3) same(ctx context.Context, o Object) error {
 		err = ErrChanged
 	}
 	return err
+}
+
+// equal reports whether two objects have the same content. Equal marks prove it. Different ones prove
+// nothing: an object that was uploaded in parts, or is encrypted with a key of the service, has another
+// mark than its copy (https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html).
+func (b *S3) equal(ctx context.Context, o, p Object) (bool, error) {
+	if o.Size != p.Size || o.mark() == p.mark() {
+		return o.Size == p.Size, nil
+	}
+	var sums [2][sha256.Size]byte
+	for i, o := range []Object{o, p} {
+		r, err := b.Open(ctx, o, 0)
+		if err != nil {
+			return false, err
+		}
+		sum := sha256.New()
+		_, err = io.Copy(sum, r)
+		if err = errors.Join(err, r.Close()); err != nil {
+			return false, err
+		}
+		sum.Sum(sums[i][:0])
+	}
+	return sums[0] == sums[1], nil
 }

@@ -124,21 +124,31 @@ func duplicateOf(r campaign.Run) error {
 		"`campaignd launch` with --new launches it again", r.ID(), r.CreatedAt.UTC().Format("2006-01-02 15:04:05 UTC"))}
 }
 
-// duplicate refuses a list that another dropped file has too.
+// duplicate refuses a list that another dropped file has too. While that one has no run, and may still
+// be rejected, this one waits.
 func (t *task) duplicate(ctx context.Context) error {
-	all, err := t.o.Ledger.DroppedFiles(ctx, campaign.DropFilter{Campaign: t.f.Campaign, Hash: t.f.Hash})
+	hash := t.f.Hash
+	t.f.Hash = "" // it is the other file's
+	all, err := t.o.Ledger.DroppedFiles(ctx, campaign.DropFilter{Campaign: t.f.Campaign, Hash: hash})
 	if err != nil {
 		return err
 	}
 	for _, o := range all {
-		if o.No == t.f.No || o.State == campaign.DropRejected || o.State == campaign.DropGone {
-			continue
-		}
-		if run, err := t.o.Ledger.Run(ctx, o.Run); err == nil {
+		switch {
+		case o.No == t.f.No || o.State == campaign.DropRejected || o.State == campaign.DropGone:
+		case o.Run == 0:
+			return fmt.Errorf("%s has the same content and is not launched yet", o.Key)
+		default:
+			run, err := t.o.Ledger.Run(ctx, o.Run)
+			if errors.Is(err, campaign.ErrNoRun) {
+				return &Refused{Code: "duplicate", Message: fmt.Sprintf("%s, taken %s, has the same content", o.Key,
+					o.TakenAt.UTC().Format("2006-01-02 15:04:05 UTC"))}
+			}
+			if err != nil {
+				return err
+			}
 			return duplicateOf(run)
 		}
-		return &Refused{Code: "duplicate", Message: fmt.Sprintf("%s, taken %s, has the same content", o.Key,
-			o.TakenAt.UTC().Format("2006-01-02 15:04:05 UTC"))}
 	}
 	return campaign.ErrSameContent // the other one was rejected meanwhile
 }

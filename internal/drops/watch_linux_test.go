@@ -134,6 +134,52 @@ func TestAFileThatLiesThereAgainWaits(t *testing.T) {
 	})
 }
 
+// deaf is a ledger that cannot read runs for a time.
+type deaf struct {
+	campaign.Ledger
+	until time.Time
+}
+
+func (l deaf) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) {
+	if time.Now().Before(l.until) {
+		return campaign.Run{}, campaign.ErrUnwritable
+	}
+	return l.Ledger.Run(ctx, no)
+}
+
+// A list of the same content is rejected for the run that the other one has, and for no other reason.
+func TestADuplicateIsJudgedByTheOtherRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.least = 20 * time.Second
+		o := w.watcher("a").o
+		o.Ledger = deaf{w.ledger, time.Now().Add(2 * time.Minute)}
+		stop := w.running(New(o))
+		defer stop()
+		w.put("bad.csv", "bad")
+		w.put("list.csv", list(1, 1))
+		time.Sleep(5 * time.Second) // the first one is being launched
+		w.put("worse.csv", "bad")
+		w.put("other.csv", list(1, 1))
+		time.Sleep(10 * time.Second)
+		if f := w.dropped()["other.csv"]; f.State != campaign.DropClaimed || !strings.Contains(f.Detail, "list.csv has the same content and is not launched yet") {
+			t.Errorf("while the other one is launched: got %s, %s, want that it waits", f.State, f.Detail)
+		}
+		time.Sleep(time.Minute)
+		if f := w.dropped()["other.csv"]; f.State != campaign.DropClaimed || !strings.Contains(f.Detail, campaign.ErrUnwritable.Error()) {
+			t.Errorf("while the ledger cannot be read: got %s, %s, want that it waits", f.State, f.Detail)
+		}
+		time.Sleep(2 * time.Minute)
+		all := w.dropped()
+		if f := all["other.csv"]; f.State != campaign.DropRejected || !strings.Contains(f.Detail, "the list of spring-1") {
+			t.Errorf("got %s, %s, want it rejected for the run spring-1", f.State, f.Detail)
+		}
+		if f := all["worse.csv"]; f.State != campaign.DropRejected || f.Detail != "it is bad" {
+			t.Errorf("beside one that was rejected: got %s, %s, want it rejected for its own fault", f.State, f.Detail)
+		}
+	})
+}
+
 var many = flag.Int("files", 150, "number of files of TestManyFilesAtOnce")
 
 func TestManyFilesAtOnce(t *testing.T) {
