@@ -20,7 +20,8 @@ const (
 )
 
 // FiringAdded is the outcome of no firing. It marks since when a schedule, which Detail names, is known:
-// earlier firings of it are not due. Only a filter with this Outcome selects it.
+// earlier firings of it are not due. Without a Campaign it marks when the ledger was quarantined
+// (docs/protocol.md#when-the-ledger-goes-back-in-time). Only a filter with this Outcome selects it.
 const FiringAdded FiringOutcome = "added"
 
 // Open reports whether the outcome is not final.

@@ -81,8 +81,12 @@ run; skipped, because an earlier run was unfinished (schedule.overlap); missed, 
 // factsOfFiring are the facts of the schedule s with the firing at an instant.
 func factsOfFiring(s daemon.Scheduled, at time.Time) firingFacts {
 	zone := s.Cron.Zone()
+	layout := "Mon 2006-01-02 15:04 MST"
+	if at.Second() != 0 { // schedule.at may have seconds
+		layout = "Mon 2006-01-02 15:04:05 MST"
+	}
 	return firingFacts{Campaign: s.Definition.Name, File: s.File, Schedule: s.Cron.String(), Timezone: zone.String(), At: at,
-		Local: at.In(zone).Format("Mon 2006-01-02 15:04 MST"), Outcome: "next"}
+		Local: at.In(zone).Format(layout), Outcome: "next"}
 }
 
 // comingFirings lists the next firings of a schedule.

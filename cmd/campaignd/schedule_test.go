@@ -101,6 +101,9 @@ func TestScheduleIsATableOfTheNextFirings(t *testing.T) {
   }
 ]
 `, "", "schedule", "--next", "1", "-o", "json")
+		d.write("c.yaml", campaignFile+"schedule: {at: \"2000-01-03T09:00:05\", timezone: Africa/Lagos}\n")
+		d.says(0, "CAMPAIGN  NEXT                         SCHEDULE             ZONE          FILE\n"+
+			"orders    Mon 2000-01-03 09:00:05 WAT  2000-01-03T09:00:05  Africa/Lagos  "+file+"\n", "", "schedule")
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +80,7 @@ func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &dropLauncher{d: d, e: e, service: &recent{Service: d.client}}
+	w := &dropLauncher{d: d, e: e, service: &recent{Service: d.client}, folder: newFolder(d.cfg.Campaigns)}
 	o := drops.Options{Ledger: d.ledger, Spool: spool, Launch: w.launch, Missing: w.missing, Owner: d.owner,
 		Lease: time.Duration(d.cfg.Sending.Lease), Log: d.log}
 	for _, r := range d.cfg.Drops {
@@ -115,41 +114,40 @@ type dropLauncher struct {
 	d       *Daemon
 	e       *sender.Engine
 	service *recent
+
+	mu     sync.Mutex
+	folder *folder
+	looked time.Time
 }
 
-// find returns the path and the text of the campaign's file.
-func (l *dropLauncher) find(name string) (file string, def *campaign.Definition, source []byte, err error) {
-	dir := l.d.cfg.Campaigns
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	if err != nil {
-		return "", nil, nil, fmt.Errorf("campaigns folder %q: %w", dir, err)
+// findEvery is how often the campaigns folder is read for dropped files, at most.
+const findEvery = 500 * time.Millisecond
+
+// find returns the campaign as its file was last good, like the schedule: a file that is broken later
+// stops no drop.
+func (l *dropLauncher) find(name string) (Scheduled, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); now.Sub(l.looked) >= findEvery {
+		_, _ = l.folder.look() // the schedule logs the faults
+		l.looked = now
 	}
-	var broken error
-	for _, file := range files {
-		def, source, err := campaign.LoadDefinition(file)
-		if err == nil && def.Name == name {
-			return file, def, source, nil
-		}
-		broken = cmp.Or(broken, err)
-	}
-	if broken != nil {
-		return "", nil, nil, fmt.Errorf("no file of the folder %s that can be read has the campaign %s: %w", dir, name, broken)
-	}
-	return "", nil, nil, fmt.Errorf("no file of the folder %s has the campaign %s", dir, name)
+	return l.folder.find(name)
 }
 
 // missing implements drops.Options.Missing.
 func (l *dropLauncher) missing(name string) error {
-	_, _, _, err := l.find(name)
+	_, err := l.find(name)
 	return err
 }
 
 // launch implements drops.Options.Launch.
 func (l *dropLauncher) launch(ctx context.Context, r drops.Request) (run campaign.Run, err error) {
-	file, def, source, err := l.find(r.Campaign)
+	found, err := l.find(r.Campaign)
 	if err != nil {
 		return run, err
 	}
+	file, def, source := found.File, found.Definition, found.Source
 	if r.Sidecar != nil {
 		if source, err = campaign.Override(source, r.SidecarName, r.Sidecar); err != nil {
 			return run, refused("invalid_sidecar", err)

@@ -122,9 +122,9 @@ func TestAFaultOfTheLedgerIsReturned(t *testing.T) {
 		{"waiting", 2, func(_ *faulty, d *Daemon) error { _, err := d.waiting(t.Context(), open); return err }},
 		{"newest", 2, func(l *faulty, _ *Daemon) error { _, err := newest(t.Context(), l, []campaign.Run{run}); return err }},
 		{"count", 2, func(l *faulty, _ *Daemon) error { return (&Quarantined{}).count(t.Context(), l) }},
-		{"due", 5, func(_ *faulty, d *Daemon) error { _, _, err := d.due(t.Context(), all[0], time.Now()); return err }},
+		{"due", 6, func(_ *faulty, d *Daemon) error { _, _, err := d.due(t.Context(), all[0], time.Now()); return err }},
 		{"ready", 1, func(_ *faulty, d *Daemon) error { _, err := d.ready(); return err }},
-		{"closeFirings", 7, func(l *faulty, d *Daemon) error {
+		{"closeFirings", 8, func(l *faulty, d *Daemon) error {
 			return (&Quarantined{}).closeFirings(t.Context(), &config, l, c.runs(), d.log)
 		}},
 	} {
@@ -155,7 +155,7 @@ func TestARepeatedQuarantineClosesTheFiring(t *testing.T) {
 	for _, tt := range []struct {
 		at     int
 		states []campaign.State
-	}{{7, []campaign.State{campaign.Importing}}, {0, []campaign.State{campaign.Cancelled}}, {0, []campaign.State{campaign.Cancelled}}} {
+	}{{8, []campaign.State{campaign.Importing}}, {0, []campaign.State{campaign.Cancelled}}, {0, []campaign.State{campaign.Cancelled}}} {
 		err := (&Quarantined{}).closeFirings(t.Context(), c.config, &faulty{Ledger: c.ledger, at: tt.at}, c.runs(), d.log)
 		if (err != nil) != (tt.at > 0) {
 			t.Errorf("closeFirings with a fault at %d = %v, want an error if there is a fault", tt.at, err)

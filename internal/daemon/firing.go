@@ -16,7 +16,13 @@ type firings struct {
 	open       []campaign.Firing // newest first
 	launched   map[string]campaign.RunNo
 	unfinished []campaign.Run // newest first
+	// quarantined is when the ledger was quarantined last. A firing of before that it does not have may
+	// have been launched in the time that it lost.
+	quarantined time.Time
 }
+
+// lostFiring is the detail of a firing that was due before a quarantine.
+const lostFiring = "it may have been launched in the time that the ledger lost"
 
 // firingsOf reads what is known of the firings of s. Other replicas write meanwhile, so it reads in the
 // opposite order of a launch: a firing that another replica has begun in between is known, and is
@@ -45,6 +51,13 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 		for _, r := range runs {
 			w.launched[f.Key] = r.No
 		}
+	}
+	quarantined, err := d.ledger.Firings(ctx, campaign.FiringFilter{Outcome: campaign.FiringAdded, Limit: 1})
+	if err != nil {
+		return w, fmt.Errorf("read firings: %w", err)
+	}
+	for _, mark := range quarantined {
+		w.quarantined = mark.At
 	}
 	if once, ok := s.Cron.Once(); ok {
 		w.after, err = d.afterOnce(ctx, name, once)
@@ -137,6 +150,9 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 		case no != 0:
 			f.Outcome, f.Run, f.Detail = campaign.FiringLaunched, no, ""
 			out.note = append(out.note, f)
+		case !f.Since.After(w.quarantined):
+			f.Outcome, f.Detail = campaign.FiringMissed, lostFiring
+			out.note = append(out.note, f)
 		case f.Outcome == campaign.FiringLaunching && now.Sub(f.Since) > grace:
 			f.Outcome, f.Detail = campaign.FiringFailed, fmt.Sprintf("no launch succeeded within its grace of %s: %s", schedule.Grace, f.Detail)
 			out.note = append(out.note, f)
@@ -152,6 +168,9 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 			f.Missed, f.MissedSince = int64(missed), s.Cron.Next(w.after).At
 		}
 		switch {
+		case !f.At.After(w.quarantined):
+			f.Outcome, f.Detail = campaign.FiringMissed, lostFiring
+			out.note = append(out.note, f)
 		case plan.Misfire(schedule.Misfire, grace, firing.At, now) != plan.Fire:
 			f.Outcome = campaign.FiringMissed
 			f.Detail = fmt.Sprintf("no process fired it in time; first seen %s late", now.Sub(firing.At).Round(time.Second))

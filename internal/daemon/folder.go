@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -27,8 +29,8 @@ type folder struct {
 
 // campaignFile is one file of the folder.
 type campaignFile struct {
-	seen  []byte    // at the last look
-	used  []byte    // the version that good or fault is about
+	seen  []byte    // at the last look; nil: not read
+	used  []byte    // the version that good or fault is about; nil: none
 	good  Scheduled // the last good version; Definition is nil before the first
 	fault error     // of the version used, if it is broken
 }
@@ -78,6 +80,23 @@ func (d *folder) look() ([]Scheduled, error) {
 	return out, nil
 }
 
+// find returns the last good version of the file that has the campaign. The error names what may be at
+// fault.
+func (d *folder) find(name string) (Scheduled, error) {
+	var broken error
+	for _, file := range slices.Sorted(maps.Keys(d.files)) {
+		f := d.files[file]
+		if f.good.Definition != nil && f.good.Definition.Name == name {
+			return f.good, nil
+		}
+		broken = cmp.Or(broken, f.fault)
+	}
+	if broken != nil {
+		return Scheduled{}, fmt.Errorf("no file of the folder %s that can be read has the campaign %s: %w", d.dir, name, broken)
+	}
+	return Scheduled{}, fmt.Errorf("no file of the folder %s has the campaign %s", d.dir, name)
+}
+
 // look reads the file, and takes what it holds if that is stable or atOnce.
 func (f *campaignFile) look(name string, atOnce bool) {
 	src, written, err := readCampaign(name)
@@ -91,10 +110,10 @@ func (f *campaignFile) look(name string, atOnce bool) {
 	case err != nil:
 		f.fault, f.seen, f.used = err, nil, nil
 		return
-	case bytes.Equal(src, f.used):
+	case f.used != nil && bytes.Equal(src, f.used):
 		f.seen = src
 		return
-	case !atOnce && !bytes.Equal(src, f.seen):
+	case !atOnce && (f.seen == nil || !bytes.Equal(src, f.seen)):
 		f.seen = src
 		return
 	}
@@ -116,8 +135,8 @@ func (f *campaignFile) findings() []campaign.Finding {
 	if errors.As(f.fault, &file) {
 		all = append([]campaign.Finding{}, file.Findings...)
 	}
-	if f.good.Cron != nil {
-		const stays = "until it is corrected, its last good version fires"
+	if f.good.Definition != nil {
+		const stays = "until it is corrected, its last good version stays in use"
 		last := &all[len(all)-1]
 		if last.Remedy != "" {
 			last.Remedy += "; "
@@ -134,7 +153,7 @@ func readCampaign(name string) (src []byte, written time.Time, err error) {
 		return nil, written, fmt.Errorf("campaign file: %w", err)
 	}
 	src, err = campaign.ReadFile(name)
-	return src, info.ModTime(), err
+	return append([]byte{}, src...), info.ModTime(), err // an empty file was read too
 }
 
 // parseScheduled reads the text of a campaign file.

@@ -1,12 +1,15 @@
 package daemon
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -84,7 +87,7 @@ func TestTheFolderIsReadAgain(t *testing.T) {
 	}
 	put(t, spring, "name: [")
 	wantLook(t, "a broken file", d, ten, ten, "spring.yaml:1:")
-	if _, faults := looked(d); !strings.Contains(faults, "; until it is corrected, its last good version fires") {
+	if _, faults := looked(d); !strings.Contains(faults, "; until it is corrected, its last good version stays in use") {
 		t.Errorf("a broken file: got %q, want it to say that its last good version stays", faults)
 	}
 	put(t, spring, springFile)
@@ -104,6 +107,28 @@ func TestTheFolderIsReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLook(t, "all removed", d, nil, nil, "")
+}
+
+// An empty file is a fault at the first look, and later when it stays empty: a copy begins empty.
+func TestAnEmptyCampaignFileIsAFault(t *testing.T) {
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty.yaml")
+	put(t, empty, "")
+	d := newFolder(dir)
+	if _, faults := looked(d); !strings.Contains(faults, "empty.yaml") {
+		t.Errorf("at the first look: got %q, want a fault of empty.yaml", faults)
+	}
+	put(t, empty, named("spring", "0 9 * * *"))
+	wantLook(t, "written", d, nil, []string{"spring 0 9 * * *"}, "")
+	put(t, empty, "")
+	wantLook(t, "emptied", d, []string{"spring 0 9 * * *"}, []string{"spring 0 9 * * *"}, "empty.yaml")
+	put(t, filepath.Join(dir, "later.yaml"), "")
+	if _, faults := looked(d); strings.Contains(faults, "later.yaml") {
+		t.Errorf("a file that may be being written: got %q, want no fault of it yet", faults)
+	}
+	if _, faults := looked(d); !strings.Contains(faults, "later.yaml") {
+		t.Errorf("a file that stays empty: got %q, want a fault of later.yaml", faults)
+	}
 }
 
 // The volume of a ConfigMap holds links to files below ..data, which is a link to a folder. An update
@@ -169,6 +194,42 @@ func TestChangesOfTheFolderAreLogged(t *testing.T) {
 			t.Errorf("%s: got the lines %q, want one with %s", message, got, want)
 		}
 	}
+}
+
+// A dropped list starts the campaign as the schedule does: as its file was last good.
+func TestADropUsesTheLastGoodVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "spring.yaml")
+		l := &dropLauncher{folder: newFolder(dir)}
+		want := func(when, source, fault string) {
+			t.Helper()
+			for range 2 {
+				time.Sleep(findEvery)
+				_ = l.missing("spring")
+			}
+			got, err := l.find("spring")
+			if string(got.Source) != source || source != "" && (err != nil || l.missing("spring") != nil) {
+				t.Errorf("%s: got %q and %v, want %q", when, got.Source, err, source)
+			}
+			if source == "" && !strings.Contains(fmt.Sprint(l.missing("spring")), fault) {
+				t.Errorf("%s: got %v, want %q", when, err, fault)
+			}
+		}
+		want("no file", "", "no file of the folder")
+		put(t, file, "name: spring\nconnections: []\n")
+		want("broken from the start", "", "spring.yaml:2:")
+		put(t, file, springFile)
+		want("corrected", springFile, "")
+		put(t, file, "name: [")
+		want("broken", springFile, "")
+		put(t, file, "")
+		want("emptied", springFile, "")
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		want("removed", "", "no file of the folder")
+	})
 }
 
 // The run of a firing has the definition that was read, also if its file was broken since.

@@ -184,13 +184,13 @@ func newest(ctx context.Context, l campaign.ReportLedger, runs []campaign.Run) (
 const lostList = "(the firing of the lost time)"
 
 // closeFirings keeps the schedule from launching again what it may have launched in the lost time:
-// it makes a cancelled run without rows for each firing that is due. It comes before the quarantine
-// of the ledger, so that a quarantine that died in between is repeated as a whole.
+// it makes a cancelled run without rows for each firing that is due. A mark closes those of files that
+// are broken now, or are not there (firings.quarantined). It comes before the quarantine of the ledger,
+// so that a quarantine that died in between is repeated as a whole.
 func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.Ledger, runs []campaign.Run, log *slog.Logger) error {
 	all, err := ReadSchedule(cfg.Campaigns)
 	if err != nil {
-		// A faulty file launches nothing. Once corrected it has a new time, and no earlier firing is due.
-		log.Warn("a campaign file is not used", "err", err)
+		log.Warn("a campaign file is not used; its firings until now count as missed", "err", err)
 	}
 	d := &Daemon{cfg: cfg, ledger: l}
 	for _, r := range runs { // an earlier quarantine died before it cancelled this run
@@ -229,13 +229,21 @@ func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.
 		}
 		q.Firings = append(q.Firings, lost)
 	}
+	if q.DryRun {
+		return nil
+	}
+	now := time.Now()
+	_, err = l.NoteFiring(ctx, campaign.Firing{Key: "quarantined " + now.UTC().Format(time.RFC3339Nano), At: now, Since: now,
+		Outcome: campaign.FiringAdded})
+	if err != nil {
+		return fmt.Errorf("note the quarantine: %w", err)
+	}
 	return nil
 }
 
 // closeFiring cancels the run without rows that stands for a firing.
 func closeFiring(ctx context.Context, l campaign.Ledger, r campaign.Run) error {
-	if _, err := l.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "",
-		"it may have been launched in the time that the ledger lost"); err != nil {
+	if _, err := l.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "", lostFiring); err != nil {
 		return fmt.Errorf("close the firing of %s: %w", r.Campaign, err)
 	}
 	return nil

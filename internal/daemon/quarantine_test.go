@@ -3,7 +3,9 @@ package daemon
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -211,5 +213,57 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 	}
 	if q := quarantine(QuarantineOptions{Lost: time.Minute}); len(q.Firings) != 0 {
 		t.Errorf("a second quarantine: got %+v, want no firing", q)
+	}
+}
+
+// A file that is broken during the quarantine, and one that is not there, are corrected within the grace
+// of a firing of before it. The ledger knows one firing that waits, and no other one.
+func TestAQuarantineClosesTheFiringsOfBrokenFiles(t *testing.T) {
+	for name, schedule := range map[string]string{
+		"cron": dailySchedule,
+		"at":   fmt.Sprintf("schedule: {at: %q, misfire: run, grace: 48h}\n", time.Now().Add(-time.Hour).Format(time.RFC3339)),
+	} {
+		for _, known := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", known ", known), func(t *testing.T) {
+				c := newCluster(t, "STANDARD", 15*time.Second)
+				file := c.campaign(c.dir, "spring", schedule, 10)
+				makeDue(t, file)
+				good, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d := c.replica()
+				look := func() *campaign.Firing {
+					t.Helper()
+					all, err := ReadSchedule(c.dir)
+					if err != nil || len(all) != 1 {
+						t.Fatalf("%d schedules and %v, want 1", len(all), err)
+					}
+					f, err := d.look(t.Context(), all[0], time.Now())
+					if err != nil {
+						t.Fatal(err)
+					}
+					return f
+				}
+				if known && look() == nil {
+					t.Fatal("got no firing before the quarantine, want one")
+				}
+				put(t, file, "name: [")
+				config := *c.config
+				config.Ledger = "sqlite:" + filepath.Join(c.dir, "c.db")
+				if _, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Minute, Force: true, Ahead: -1}); err != nil {
+					t.Fatal(err)
+				}
+				put(t, file, string(good))
+				makeDue(t, file)
+				if f := look(); f != nil {
+					t.Errorf("corrected after the quarantine: got the firing of %s, want none", f.At)
+				}
+				firings, err := c.ledger.Firings(t.Context(), campaign.FiringFilter{Campaign: "spring"})
+				if err != nil || len(firings) != 1 || firings[0].Outcome != campaign.FiringMissed || firings[0].Detail != lostFiring {
+					t.Errorf("got the firings %+v and %v, want one, missed: %s", firings, err, lostFiring)
+				}
+			})
+		}
 	}
 }

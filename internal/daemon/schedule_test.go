@@ -199,8 +199,9 @@ func TestTheScheduleLogsItsLaunchesAndFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := log.lines("scheduled campaign launched")
-	if len(lines) != 1 || !strings.Contains(lines[0], "run=daily-1 ") || !strings.Contains(lines[0], "rows=3") {
-		t.Errorf("got the log %q, want one launch of daily-1 with 3 rows", lines)
+	if len(lines) != 1 || !strings.Contains(lines[0], "run=daily-1 ") || !strings.Contains(lines[0], "rows=3") ||
+		!strings.Contains(lines[0], "firing="+all[0].Next(time.Now()).Key) {
+		t.Errorf("got the log %q, want one launch of daily-1 with 3 rows and its firing", lines)
 	}
 	faulty := Scheduled{File: bad, Definition: &campaign.Definition{}}
 	if _, err := d.fire(t.Context(), faulty, cronKey+all[0].Next(time.Now()).Key, e); err == nil {
