@@ -77,6 +77,7 @@ func (s *Server) routes() {
 	s.listRoutes()
 	s.folderRoutes()
 	s.dropRoutes()
+	s.eventRoute()
 	s.launchRoute()
 }
 

@@ -52,6 +52,7 @@ type Server struct {
 	ctx   context.Context // ends when the process stops; it is that of every launch
 	// checks has an element for each list that is read for a check or a forecast.
 	checks chan struct{}
+	feed   *feed
 
 	mu   sync.Mutex
 	busy map[string]bool // folders of the uploads under way
@@ -61,9 +62,13 @@ type Server struct {
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o, guard: newGuard(o.Key, o.Desk.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
 		checks: make(chan struct{}, checksAtOnce)}
+	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).look, o.Log)
 	s.routes()
 	return s, s.clean(ctx)
 }
+
+// Run reads what the streams of events tell, until ctx ends.
+func (s *Server) Run(ctx context.Context) { s.feed.run(ctx) }
 
 // request is what the handlers know of a request, beside its parameters.
 type request struct {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -70,7 +69,7 @@ func (d *Daemon) numbersNow(ctx context.Context) ([]client.Number, error) {
 
 // operatorsAPI makes the operator's API, and the access to it without its URL. The access has no key
 // beside a PostgreSQL ledger, whose own keys open the API of every process.
-func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (http.Handler, api.Access, error) {
+func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Server, api.Access, error) {
 	access := api.Access{}
 	if !d.cfg.sharedLedger() && e != nil {
 		access = api.NewAccess("")

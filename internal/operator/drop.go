@@ -41,7 +41,7 @@ func (d *Desk) Drops(ctx context.Context, before int64, limit int) (all []client
 			seen[f.Run] = sees
 		}
 		if sees {
-			all = append(all, dropOf(f))
+			all = append(all, DropOf(f))
 		}
 	}
 	return all, next, nil
@@ -56,7 +56,7 @@ func (d *Desk) Drop(ctx context.Context, no int64) (client.Drop, error) {
 	if no == 0 || len(files) == 0 || !d.seesDrop(ctx, files[0]) {
 		return client.Drop{}, fmt.Errorf("%w: no file with the number %d was taken; `campaignd drops` lists them", ErrAbsent, no)
 	}
-	return dropOf(files[0]), nil
+	return DropOf(files[0]), nil
 }
 
 func (d *Desk) seesDrop(ctx context.Context, f campaign.DroppedFile) bool {
@@ -78,7 +78,8 @@ func waitOf(w campaign.DropWait) client.Drop {
 	return out
 }
 
-func dropOf(f campaign.DroppedFile) client.Drop {
+// DropOf is a file that was taken.
+func DropOf(f campaign.DroppedFile) client.Drop {
 	out := client.Drop{File: f.No, Bucket: f.Bucket, Key: f.Key, Campaign: f.Campaign, State: string(f.State), Place: f.Place,
 		Detail: f.Detail, Bytes: f.Size, SHA256: f.Hash, TakenAt: f.TakenAt}
 	if f.Run != 0 {

@@ -1,0 +1,190 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/internal/operator"
+)
+
+// How much of what is past the state of events has: the newest runs, and the newest firings of each
+// campaign and dropped files. More of them than this within one look are not told.
+const (
+	pastRuns    = 100
+	pastFirings = 20
+	pastDrops   = 200
+)
+
+// seldom is how often firings and drops are read. Their processes look at them every 5 s.
+const seldom = 5 * time.Second
+
+// observer reads the state that events tell.
+type observer struct {
+	s         *Server
+	origin    func(connection string) campaign.Origin
+	companies map[campaign.RunNo]string // of runs; a run does not change its connections
+	rare      picture
+	rareAt    time.Time
+}
+
+// look implements feed.look. One goroutine calls it.
+func (o *observer) look(ctx context.Context) (picture, error) {
+	now := picture{}
+	runs, err := o.runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.origin = o.s.o.Desk.Origins(ctx, nil)
+	for _, r := range runs {
+		company := o.companyOf(r)
+		if err := now.put("1 run "+r.ID(), entry{event: client.EventRun, company: company}, client.RunOf(r)); err != nil {
+			return nil, err
+		}
+		if r.State.Ended() || r.State == campaign.Importing {
+			continue
+		}
+		groups, err := o.s.o.Desk.Ledger.Backlog(ctx, r.No)
+		if err != nil {
+			return nil, err
+		}
+		p := client.Progress{Run: r.ID(), Rows: r.Rows}
+		for _, n := range groups {
+			p.Left += n
+		}
+		if err := now.put("2 progress "+r.ID(), entry{event: client.EventProgress, company: company}, p); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.holds(ctx, now); err != nil {
+		return nil, err
+	}
+	if time.Since(o.rareAt) >= seldom {
+		rare := picture{}
+		if err := errors.Join(o.firings(ctx, rare), o.drops(ctx, rare)); err != nil {
+			return nil, err
+		}
+		o.rare, o.rareAt = rare, time.Now()
+	}
+	for k, e := range o.rare {
+		now[k] = e
+	}
+	return now, nil
+}
+
+// put adds what an event tells.
+func (p picture) put(key string, e entry, v any) (err error) {
+	e.data, err = json.Marshal(v)
+	p[key] = e
+	return err
+}
+
+// runs returns the unfinished runs, and the newest.
+func (o *observer) runs(ctx context.Context) ([]campaign.Run, error) {
+	all, err := o.s.o.Desk.Ledger.Runs(ctx, campaign.RunFilter{Limit: pastRuns})
+	if err != nil || len(all) < pastRuns {
+		return all, err
+	}
+	unfinished, err := o.s.o.Desk.Ledger.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	for _, r := range unfinished {
+		if r.No < all[pastRuns-1].No {
+			all = append(all, r)
+		}
+	}
+	return all, err
+}
+
+// companyOf returns the company that all connections of a run are of; "": there is none. It is asked once.
+func (o *observer) companyOf(r campaign.Run) string {
+	if c, ok := o.companies[r.No]; ok {
+		return c
+	}
+	def, err := campaign.ParseStored(r.ID(), r.Definition)
+	if err != nil || len(def.Connections) == 0 {
+		return ""
+	}
+	c := o.common(def.Connections)
+	if c != "" { // perhaps the service has not told its connections yet
+		o.companies[r.No] = c
+	}
+	return c
+}
+
+// common returns the company of all connections.
+func (o *observer) common(connections []string) string {
+	c := o.origin(connections[0]).Company
+	for _, other := range connections[1:] {
+		if o.origin(other).Company != c {
+			return ""
+		}
+	}
+	return c
+}
+
+func (o *observer) holds(ctx context.Context, now picture) error {
+	holds, err := o.s.o.Desk.Ledger.Holds(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, h := range holds {
+		e := entry{event: client.EventHold, gone: client.EventLifted}
+		switch {
+		case h.Scope == campaign.HoldCompany:
+			e.company = h.ID
+		case h.Scope == campaign.HoldConnection:
+			e.company = o.origin(h.ID).Company
+		case h.Scope == campaign.HoldRun && h.ID != campaign.HoldAny:
+			if no, err := campaign.ParseRunID(h.ID); err == nil {
+				e.company = o.companies[no]
+			}
+		}
+		// The state of a hold has the time it is asked at: its own times alone tell a change.
+		if err := now.put(fmt.Sprintf("3 hold %s %s %s", h.Scope, h.ID, h.Reason), e, h.State(h.Since)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *observer) firings(ctx context.Context, now picture) error {
+	files, err := o.s.o.Folder()
+	if err != nil {
+		return err
+	}
+	desk := o.s.o.Desk
+	all, err := desk.Schedule(ctx, files, "", 0, pastFirings)
+	if err != nil {
+		return err
+	}
+	companies := map[string]string{}
+	for _, f := range files {
+		if f.Definition != nil && len(f.Definition.Connections) > 0 {
+			companies[f.Definition.Name] = o.common(f.Definition.Connections)
+		}
+	}
+	for _, f := range all {
+		e := entry{event: client.EventFiring, company: companies[f.Campaign]}
+		if err := now.put("4 firing "+f.At.UTC().Format(time.RFC3339)+" "+f.Campaign, e, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *observer) drops(ctx context.Context, now picture) error {
+	files, err := o.s.o.Desk.Ledger.DroppedFiles(ctx, campaign.DropFilter{Limit: pastDrops})
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := now.put(fmt.Sprintf("5 drop %020d", f.No), entry{event: client.EventDrop, company: o.companies[f.Run]},
+			operator.DropOf(f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"campaignd/campaign"
+)
+
+// The bounds of a stream of events.
+const (
+	// heartbeat is how often a stream says that it lives, and its key is looked up again.
+	heartbeat = 15 * time.Second
+	// slowest is how long one write to a client may take.
+	slowest = 10 * time.Second
+	// mostStreams bounds the streams at a time.
+	mostStreams = 1000
+)
+
+const exampleEvents = "id: 5f2b1c9a03d4-17\nevent: run\ndata: {\"id\":\"spring-sale-3\",\"state\":\"running\"}\n\n" +
+	"id: 5f2b1c9a03d4-18\nevent: progress\ndata: {\"run\":\"spring-sale-3\",\"rows\":200000,\"left\":150000}\n\n"
+
+// eventRoute adds the stream of events.
+func (s *Server) eventRoute() {
+	r := route{method: http.MethodGet, path: "/api/v1/events", id: "events", scope: campaign.KeyRead, errors: []int{503},
+		summary: "What changes, as server-sent events: runs, progress, holds, firings, drops"}
+	op := s.operation(r)
+	op.Responses = map[string]*huma.Response{"200": {Description: "Events until the client leaves. A client without Last-Event-ID, or with " +
+		"one that is not known any more, gets reset, then the state as it is now, then ready; then what changes.",
+		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: "string"}, Example: exampleEvents}}}}
+	huma.Register(s.api, op, func(ctx context.Context, in *struct {
+		Last string `header:"Last-Event-ID" maxLength:"100" doc:"the id of the last event that the client has seen"`
+	}) (*huma.StreamResponse, error) {
+		if s.feed.listeners.Load() >= mostStreams {
+			return nil, &Error{http.StatusServiceUnavailable, codeBusy, "too many clients listen to events; try again later", nil}
+		}
+		return &huma.StreamResponse{Body: func(hc huma.Context) {
+			r, w := humago.Unwrap(hc)
+			s.follow(r, w, in.Last)
+		}}, nil
+	})
+}
+
+// follow sends events until the client leaves or is too slow, its key ends, or the process stops.
+func (s *Server) follow(r *http.Request, w http.ResponseWriter, last string) {
+	ctx, c := r.Context(), http.NewResponseController(w)
+	place := s.feed.at(last, requestOf(ctx).company)
+	defer s.feed.leave()
+	send := func(text []byte) bool {
+		if err := c.SetWriteDeadline(time.Now().Add(slowest)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return false
+		}
+		_, err := w.Write(text)
+		return err == nil && c.Flush() == nil
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy that buffers would hold the events back
+	if err := c.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return
+	}
+	if !send([]byte("retry: 2000\n\n")) {
+		return
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		text, more, slow := s.feed.next(place)
+		if slow || len(text) > 0 && !send(text) {
+			return // it comes again with the last id that it has seen
+		}
+		select {
+		case <-more:
+		case <-beat.C:
+			if _, err := s.guard.admit(ctx, r); err != nil || !send([]byte(": heartbeat\n\n")) {
+				return
+			}
+		case <-ctx.Done():
+			return
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
