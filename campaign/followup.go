@@ -79,6 +79,9 @@ func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 	if err != nil {
 		return FollowedUp{}, fmt.Errorf("the stored campaign of %s: %w", p.ID(), err)
 	}
+	if gone := p.Retired.Sentence(p.Rows); gone != "" {
+		return FollowedUp{}, fmt.Errorf("%s has no rows to choose from: %s; launch a list of their own", p.ID(), gone)
+	}
 	now := time.Now()
 	if def.Template.Header.File() != "" && p.AssetUntil.Before(now.Add(limitedWait)) {
 		return FollowedUp{}, fmt.Errorf("the header file uploaded for %s is kept by the service until %s only; "+

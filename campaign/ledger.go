@@ -46,6 +46,7 @@ type Ledger interface {
 	EventLedger
 	SuppressionLedger
 	ReportLedger
+	RetentionLedger
 	JobLedger
 	FiringLedger
 	AccessLedger

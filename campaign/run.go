@@ -103,6 +103,8 @@ type Run struct {
 	CreatedAt time.Time
 	StartedAt time.Time
 	EndedAt   time.Time
+	// Retired is what retention deleted of its deliveries.
+	Retired Retired
 }
 
 // ID names the run for people and scripts: campaign-no.

@@ -19,14 +19,15 @@ type Run struct {
 	FollowUp  campaign.RunNo       `json:"follow_up_of,omitempty"` // number of the earlier run
 	CreatedAt time.Time            `json:"created_at,omitzero"`
 	EndedAt   time.Time            `json:"ended_at,omitzero"`
-	Holds     []campaign.HoldState `json:"holds,omitempty"` // those that stop messages of the run now
+	Retired   campaign.Retired     `json:"retired,omitzero"` // rows that retention deleted; totals count them
+	Holds     []campaign.HoldState `json:"holds,omitempty"`  // those that stop messages of the run now
 }
 
 // RunOf is a run without its holds.
 func RunOf(r campaign.Run) Run {
 	return Run{
 		ID: r.ID(), Campaign: r.Campaign, State: r.State, Reason: r.Reason, Detail: r.Detail, Wanted: r.Wanted, Rows: r.Rows,
-		List: r.List(), FollowUp: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
+		List: r.List(), FollowUp: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Retired: r.Retired,
 	}
 }
 

@@ -51,6 +51,7 @@ type RunFacts struct {
 	CreatedAt time.Time            `json:"created_at,omitzero"`
 	StartedAt time.Time            `json:"started_at,omitzero"`
 	EndedAt   time.Time            `json:"ended_at,omitzero"`
+	Retired   campaign.Retired     `json:"retired,omitzero"` // rows that retention deleted; the totals count them
 }
 
 // Totals counts the deliveries of each status. Every status is always a key.
@@ -152,7 +153,7 @@ func factsOf(run campaign.Run) RunFacts {
 		ID: run.ID(), Campaign: run.Campaign, State: run.State, Reason: run.Reason, Detail: run.Detail, Wanted: run.Wanted,
 		List: run.List(), ListHash: run.ListHash, Launch: run.Launch, FollowUp: run.Parent,
 		Template: run.Template, Language: run.Language, Marketing: run.Marketing,
-		CreatedAt: run.CreatedAt.UTC(), StartedAt: run.StartedAt.UTC(), EndedAt: run.EndedAt.UTC(),
+		CreatedAt: run.CreatedAt.UTC(), StartedAt: run.StartedAt.UTC(), EndedAt: run.EndedAt.UTC(), Retired: run.Retired,
 	}
 }
 

@@ -59,6 +59,7 @@ func (p page) head(r *Report) {
 		{"started", "", clock(run.StartedAt)},
 		{"ended", "", clock(run.EndedAt)},
 		{"detail", "", run.Detail},
+		{"deleted", "", run.Retired.Sentence(r.Rows)},
 	}
 	if took := run.EndedAt.Sub(run.StartedAt); !run.EndedAt.IsZero() && !run.StartedAt.IsZero() && took >= 0 {
 		facts[4].words += ", after " + took.Round(time.Second).String()

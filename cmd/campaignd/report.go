@@ -44,6 +44,9 @@ numbers as text.`,
 			return usage(fmt.Errorf("--excel writes CSV, not %s; leave out --format", format))
 		}
 		return p.withRunOf(cmd.Context(), toRead, args[0], func(l campaign.Ledger, c *daemon.Config, r campaign.Run) error {
+			if gone := r.Retired.Sentence(r.Rows); gone != "" && (excel || format == "csv") {
+				fmt.Fprintf(p.stderr, "campaignd: %s\n", gone)
+			}
 			if excel {
 				return reporting.WriteExcel(cmd.Context(), p.stdout, l, r, p.commaOf(r))
 			}

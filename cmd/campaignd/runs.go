@@ -24,13 +24,14 @@ type runFacts struct {
 	FollowUp  campaign.RunNo       `json:"follow_up_of,omitempty"`
 	CreatedAt time.Time            `json:"created_at,omitzero"`
 	EndedAt   time.Time            `json:"ended_at,omitzero"`
+	Retired   campaign.Retired     `json:"retired,omitzero"`
 	Holds     []campaign.HoldState `json:"holds,omitempty"`
 }
 
 func factsOf(r campaign.Run) runFacts {
 	return runFacts{
 		ID: r.ID(), Campaign: r.Campaign, State: r.State, Reason: r.Reason, Detail: r.Detail, Wanted: r.Wanted, Rows: r.Rows,
-		List: r.List(), FollowUp: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
+		List: r.List(), FollowUp: r.Parent, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Retired: r.Retired,
 	}
 }
 
@@ -43,6 +44,9 @@ func (f runFacts) stateOf() string {
 	}
 	if !f.State.Ended() && f.Wanted != campaign.WantRun && f.Wanted != "" && f.State != campaign.Paused {
 		s += ", wanted: " + string(f.Wanted)
+	}
+	if f.Retired.Rows > 0 {
+		s += ", rows deleted"
 	}
 	if len(f.Holds) > 0 {
 		s += ", held"

@@ -54,6 +54,8 @@ type Config struct {
 	Plan Plan `yaml:"plan" json:"plan"`
 	// The rules of opt-outs: recipients who are not sent to any more.
 	Suppressions Suppressions `yaml:"suppressions" json:"suppressions"`
+	// How long what is over is kept.
+	Retention Retention `yaml:"retention" json:"retention"`
 	// Folder of the campaign files that serve runs. It is read again every few seconds.
 	Campaigns string `yaml:"campaigns" json:"campaigns"`
 	// Places in which a list that appears starts a run of a campaign (docs/operations.md#dropped-files).
@@ -157,6 +159,13 @@ const (
 	everywhere = "everywhere"
 	perCompany = "company"
 )
+
+// Retention says how long what is over is kept.
+type Retention struct {
+	// How long the deliveries of a run that has ended are kept after its last status, at least 32d. Then
+	// serve deletes them; the totals of reports stay. 0s: for ever.
+	Deliveries campaign.Duration `yaml:"deliveries" json:"deliveries"`
+}
 
 // Number holds the limits of one connection.
 type Number struct {

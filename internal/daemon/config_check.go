@@ -40,6 +40,7 @@ func (c *Config) Validate() error {
 		c.checkDrops(),
 		oneOf("suppressions.scope", c.Suppressions.Scope, everywhere, perCompany),
 		c.Suppressions.checkWords(),
+		c.Retention.check(),
 		oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"),
 		oneOf("log.format", c.Log.Format, "text", "json"),
 		c.Sending.check(time.Duration(c.Service.Timeout)),

@@ -44,13 +44,14 @@ func RunClause(f campaign.RunFilter, dialect string) (sql string, args []any) {
 // ScanRun reads the columns of a run in the order of its scan call, times in milliseconds.
 func ScanRun(scan func(...any) error) (r campaign.Run, err error) {
 	var header, limits string
-	var assetUntil, created, started, ended int64
+	var assetUntil, created, started, ended, retired int64
 	if err := scan(&r.No, &r.Campaign, &r.ListHash, &r.ListName, &r.Launch, &r.Parent, &r.Definition, &header, &r.Delimiter,
 		&r.Template, &r.Language, &r.Marketing, &r.Budget, &r.Taken, &r.Asset, &assetUntil, &r.Rows, &r.State, &r.Reason, &r.Detail,
-		&r.Wanted, &limits, &created, &started, &ended); err != nil {
+		&r.Wanted, &limits, &created, &started, &ended, &r.Retired.Rows, &retired); err != nil {
 		return r, err
 	}
 	r.AssetUntil, r.CreatedAt, r.StartedAt, r.EndedAt = TimeOf(assetUntil), TimeOf(created), TimeOf(started), TimeOf(ended)
+	r.Retired.At = TimeOf(retired)
 	if limits != "" {
 		if err := json.Unmarshal([]byte(limits), &r.Changed); err != nil {
 			return r, err

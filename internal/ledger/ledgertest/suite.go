@@ -55,6 +55,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Access", accessPromises},
 		{"Drops", dropPromises},
 		{"Shares", sharePromises},
+		{"Retention", retentionPromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
 			t.Parallel() // a promise mostly waits for its database

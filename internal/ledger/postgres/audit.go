@@ -74,9 +74,10 @@ func (l *Ledger) Audit(ctx context.Context, no campaign.RunNo, limit int) (found
 }
 
 const (
-	sqlCountDeliveries = `SELECT count(*) FROM delivery WHERE rid >= $1 AND rid < $2`
-	sqlCountCovered    = `SELECT coalesce(sum(hi - lo), 0)::bigint FROM segment WHERE id >= $1 AND id < $2`
-	sqlBrokenSegments  = `SELECT id & 4294967295, lo, hi, mark FROM segment WHERE id >= $1 AND id < $2 AND
+	sqlCountDeliveries = `SELECT count(*) + (SELECT coalesce(sum(rows), 0)::bigint FROM retired WHERE segment >= $3 AND segment < $4)
+		FROM delivery WHERE rid >= $1 AND rid < $2`
+	sqlCountCovered   = `SELECT coalesce(sum(hi - lo), 0)::bigint FROM segment WHERE id >= $1 AND id < $2`
+	sqlBrokenSegments = `SELECT id & 4294967295, lo, hi, mark FROM segment WHERE id >= $1 AND id < $2 AND
 		(mark < lo OR mark > hi OR hi < lo OR hi > lo + 4096 OR lo <> (id & 4294967295) * 4096)`
 )
 
@@ -88,7 +89,7 @@ func (t *tx) auditCounts(no campaign.RunNo) (found []campaign.Problem, err error
 	}
 	first, end := ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)
 	var deliveries, covered int64
-	if err := t.do(row(&deliveries, sqlCountDeliveries, ledger.RowID(no, 0), ledger.RowID(no+1, 0)),
+	if err := t.do(row(&deliveries, sqlCountDeliveries, ledger.RowID(no, 0), ledger.RowID(no+1, 0), first, end),
 		row(&covered, sqlCountCovered, first, end)); err != nil {
 		return nil, err
 	}

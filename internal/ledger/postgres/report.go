@@ -37,6 +37,8 @@ const (
 			count(sent_at), count(failed_at), count(*) FILTER (WHERE flags & 1 /* adopted */ <> 0),
 			count(*) FILTER (WHERE flags & 2 /* may be a duplicate */ <> 0), count(*) FILTER (WHERE flags & 8 /* ambiguous */ <> 0)
 		FROM outcome WHERE rid >= w.a AND rid < w.b GROUP BY 1, 2, 3) g`
+	sqlRetiredTally = `SELECT segment, state, rank, code, n, sent, failed, adopted, duplicate, ambiguous FROM retired_total
+		WHERE segment > $1 AND segment <= $2`
 )
 
 // tallyFrom counts the page of segments behind the index after. It returns the index of the last
@@ -62,7 +64,13 @@ func (t *tx) tallyFrom(no campaign.RunNo, after int64) (sum *ledger.Tally, last 
 			sum.Count(&parts[i-1], g)
 		}
 		return err
-	}, sqlTally, from, to)); err != nil {
+	}, sqlTally, from, to), each(func(scan scanFunc) error {
+		var segment int64
+		var g ledger.Group
+		err := g.Scan(scan, &segment)
+		sum.CountRetired(parts, segment, g)
+		return err
+	}, sqlRetiredTally, ledger.SegmentKey(no, after), ledger.SegmentKey(no, last))); err != nil {
 		return sum, -1, err
 	}
 	sum.Rest(parts)

@@ -83,9 +83,10 @@ func (l *Ledger) Audit(ctx context.Context, no campaign.RunNo, limit int) (found
 }
 
 const (
-	sqlCountDeliveries = `SELECT count(*) FROM delivery WHERE rid >= ? AND rid < ?`
-	sqlCountCovered    = `SELECT coalesce(sum(hi - lo), 0) FROM segment WHERE id >= ? AND id < ?`
-	sqlBrokenSegments  = `SELECT id & 0xffffffff, lo, hi, mark FROM segment WHERE id >= ? AND id < ? AND
+	sqlCountDeliveries = `SELECT count(*) + (SELECT coalesce(sum(rows), 0) FROM retired WHERE segment >= ?3 AND segment < ?4)
+		FROM delivery WHERE rid >= ?1 AND rid < ?2`
+	sqlCountCovered   = `SELECT coalesce(sum(hi - lo), 0) FROM segment WHERE id >= ? AND id < ?`
+	sqlBrokenSegments = `SELECT id & 0xffffffff, lo, hi, mark FROM segment WHERE id >= ? AND id < ? AND
 		(mark < lo OR mark > hi OR hi < lo OR hi > lo + 4096 OR lo <> (id & 0xffffffff) * 4096)`
 )
 
@@ -97,7 +98,7 @@ func (r reader) auditCounts(ctx context.Context, no campaign.RunNo, add func(cam
 	}
 	segments := args(ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))
 	var deliveries, covered int64
-	if err := r.row(ctx, sqlCountDeliveries, args(ledger.RowID(no, 0), ledger.RowID(no+1, 0)), &deliveries); err != nil {
+	if err := r.row(ctx, sqlCountDeliveries, append(args(ledger.RowID(no, 0), ledger.RowID(no+1, 0)), segments...), &deliveries); err != nil {
 		return err
 	}
 	if err := r.row(ctx, sqlCountCovered, segments, &covered); err != nil {

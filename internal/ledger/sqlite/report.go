@@ -78,6 +78,8 @@ const (
 			sum(sent_at > 0), sum(failed_at > 0), sum(flags & 1 /* adopted */),
 			sum(flags & 2 /* may be a duplicate */) / 2, sum(flags & 8 /* ambiguous */) / 8
 		FROM outcome WHERE rid >= ? AND rid < ? GROUP BY 1, 2, 3`
+	sqlRetiredTally = `SELECT segment, state, rank, code, n, sent, failed, adopted, duplicate, ambiguous FROM retired_total
+		WHERE segment > ? AND segment <= ?`
 )
 
 // tallyFrom counts the page of segments behind the index after. It returns the index of the last
@@ -105,6 +107,16 @@ func (r reader) tallyFrom(ctx context.Context, no campaign.RunNo, after int64) (
 		}); err != nil {
 			return nil, -1, err
 		}
+	}
+	a = args(ledger.SegmentKey(no, after), ledger.SegmentKey(no, max(after, last)))
+	if err := r.each(ctx, sqlRetiredTally, a, func(scan scanFunc) error {
+		var segment int64
+		var g ledger.Group
+		err := g.Scan(scan, &segment)
+		sum.CountRetired(parts, segment, g)
+		return err
+	}); err != nil {
+		return nil, -1, err
 	}
 	sum.Rest(parts)
 	return sum, last, nil

@@ -1,0 +1,53 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"campaignd/internal/ledger"
+)
+
+const (
+	// The follow-up runs come after their parent: their recipients keep it from a second one.
+	sqlRetirable = `SELECT s.id, s.lo, s.hi FROM run r JOIN run_event e ON e.no = r.no JOIN run_count n ON n.no = r.no
+		CROSS JOIN LATERAL (SELECT id, lo, hi FROM segment x WHERE x.id >= r.no << 32 AND x.id < (r.no + 1) << 32 AND x.done
+			AND NOT EXISTS (SELECT 1 FROM retired t WHERE t.segment = x.id) ORDER BY x.id LIMIT 1) s
+		WHERE r.retired_rows < n.rows AND r.ended_at > 0 AND r.ended_at < $1 AND e.event_at < $1
+			AND NOT EXISTS (SELECT 1 FROM run p JOIN run_count pn ON pn.no = p.no WHERE p.no = r.parent AND p.retired_rows < pn.rows)
+			AND NOT EXISTS (SELECT 1 FROM run c WHERE c.parent = r.no AND c.ended_at = 0)
+		ORDER BY r.no LIMIT 1`
+	sqlRetire = `INSERT INTO retired (segment, rows, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+	// The totals are those of the rows as they are deleted: a status may have been applied a moment before.
+	sqlRetireOutcomes = `WITH d AS (DELETE FROM outcome WHERE rid >= $2 AND rid < $3
+			RETURNING state, rank, coalesce(CASE WHEN state >= 6 /* refused */ THEN code WHEN rank = 2 /* failed */ THEN fail_code END, '') AS code,
+				sent_at, failed_at, flags)
+		INSERT INTO retired_total (segment, state, rank, code, n, sent, failed, adopted, duplicate, ambiguous)
+		SELECT $1, state, rank, code, count(*), count(sent_at), count(failed_at), count(*) FILTER (WHERE flags & 1 /* adopted */ <> 0),
+			count(*) FILTER (WHERE flags & 2 /* may be a duplicate */ <> 0), count(*) FILTER (WHERE flags & 8 /* ambiguous */ <> 0)
+		FROM d GROUP BY state, rank, code`
+	sqlRetireAttempts  = `DELETE FROM attempt WHERE rid >= $1 AND rid < $2`
+	sqlRetireFollowUps = `DELETE FROM follow_up WHERE parent = $3 AND key IN (SELECT key FROM delivery WHERE rid >= $1 AND rid < $2)`
+	sqlRetireRows      = `DELETE FROM delivery WHERE rid >= $1 AND rid < $2`
+	sqlRetireRun       = `UPDATE run SET retired_rows = retired_rows + $2, retired_at = $3 WHERE no = $1`
+)
+
+// Retire implements campaign.RetentionLedger. The server reuses the space when autovacuum has passed.
+func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err error) {
+	var s ledger.Retirable
+	var some bool
+	if err := l.read(ctx, l.reports, &query{sql: sqlRetirable, args: []any{ledger.Millis(before)}, anew: func() { some = false },
+		scan: func(scan scanFunc) error { some = true; return s.Scan(scan) }}); err != nil || !some {
+		return 0, err
+	}
+	now := ledger.Millis(time.Now())
+	err = l.change(ctx, l.reports, "", func(t *tx) error {
+		var ours int64
+		if err := t.do(stmt(&ours, sqlRetire, s.Segment, s.Hi-s.Lo, now)); err != nil || ours == 0 {
+			return err // another process has just deleted them, or an earlier try did
+		}
+		return t.do(stmt(nil, sqlRetireOutcomes, s.Segment, s.First(), s.End()), stmt(nil, sqlRetireAttempts, s.First(), s.End()),
+			stmt(nil, sqlRetireFollowUps, s.First(), s.End(), int64(s.Run())), stmt(nil, sqlRetireRows, s.First(), s.End()),
+			stmt(nil, sqlRetireRun, int64(s.Run()), s.Hi-s.Lo, now))
+	})
+	return s.Hi - s.Lo, err
+}
