@@ -9,6 +9,7 @@ SEED     ?= 1
 GOLANGCI := bin/golangci-lint
 GOLANGCI_VERSION := v2.15.0
 HELM_VERSION := v4.3.1
+HELM_UNITTEST_VERSION := v1.1.2
 KUBECONFORM_VERSION := v0.8.0
 ARCH ?= $(shell go env GOARCH)
 KUBERNETES_VERSION := v1.36.3
@@ -65,7 +66,7 @@ $(GOLANGCI):
 	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
 .PHONY: helm
-helm: bin/helm bin/kubeconform bin/kubeschemas ## check the chart: lint, golden manifests, the schemas of Kubernetes
+helm: bin/helm bin/helm-unittest bin/kubeconform bin/kubeschemas ## check the chart: lint, golden manifests, unit tests, the schemas of Kubernetes
 	scripts/helm.sh
 
 # The installation takes about two minutes.
@@ -75,10 +76,19 @@ bin/helm:
 bin/kubeconform:
 	GOBIN=$(CURDIR)/bin go install github.com/yannh/kubeconform/cmd/kubeconform@$(KUBECONFORM_VERSION)
 
+# helm-unittest replaces a module, so it is built in a module of its own.
+bin/helm-unittest:
+	rm -rf bin/build && mkdir -p bin/build && cd bin/build && go mod init build 2>/dev/null && go mod edit \
+		-require github.com/helm-unittest/helm-unittest@$(HELM_UNITTEST_VERSION) \
+		-replace github.com/vmware-labs/yaml-jsonpath=github.com/helm-unittest/yaml-jsonpath@v0.4.0 && \
+		CGO_ENABLED=0 go build -trimpath -mod=mod -o ../helm-unittest github.com/helm-unittest/helm-unittest/cmd/helm-unittest
+	rm -rf bin/build
+
 # The schemas are those of the module of Kubernetes itself.
-bin/kubeschemas:
+bin/kubeschemas: tools/kubeschemas/main.go
 	go mod download k8s.io/kubernetes@$(KUBERNETES_VERSION)
 	go run ./tools/kubeschemas $$(go env GOMODCACHE)/k8s.io/kubernetes@$(KUBERNETES_VERSION)/api/openapi-spec/swagger.json $@
+	touch $@
 
 # buildah needs no daemon and no root file system of its own. Two builds of one commit have one digest.
 IMAGE ?= campaignd:$(VERSION)

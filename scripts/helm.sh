@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the chart: lint, the manifests of each value set in deploy/helm/campaignd/ci against their
-# golden files and the schemas of Kubernetes, and the values that must be refused. UPDATE_GOLDEN=1
-# writes the golden files.
+# golden files and the schemas of Kubernetes, its unit tests, its README against values.yaml, and the
+# values that must be refused. UPDATE_GOLDEN=1 writes the golden files and the README.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 chart=deploy/helm/campaignd golden=deploy/helm/testdata
@@ -16,6 +16,11 @@ for values in "$chart"/ci/*.yaml; do
 	diff -u "$golden/$name.golden.yaml" "$out/$name.golden.yaml"
 done
 cmp "$chart/values-try.yaml" "$chart/ci/try.yaml"
+bin/helm-unittest "$chart"
+
+go run ./tools/chartdoc "$chart/values.yaml" >"$out/README.md"
+[ -z "${UPDATE_GOLDEN:-}" ] || cp "$out/README.md" "$chart/"
+diff -u "$chart/README.md" "$out/README.md" || { echo "UPDATE_GOLDEN=1 scripts/helm.sh writes it"; exit 1; }
 
 # Kinds of other projects have no schema here.
 bin/kubeconform -strict -summary -schema-location 'bin/kubeschemas/{{.ResourceKind}}{{.KindSuffix}}.json' \

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -47,16 +48,19 @@ func TestUpgradeInTheMiddleOfARun(t *testing.T) {
 	const replicas = 3
 	c := newCluster(t, 3*replicas, 250, nil)
 	c.env = append(c.env, "CAMPAIGND_SENDING_LEASE=15s", "CAMPAIGND_SENDING_TICK=250ms", "CAMPAIGND_SERVICE_TIMEOUT=10s")
+	// Keys that an older program does not know.
+	c.env = slices.DeleteFunc(c.env, func(v string) bool { return strings.HasPrefix(v, "CAMPAIGND_SENDING_REPEATS=") })
 	c.program = older
 	gaps := c.gaps()
 	defer c.killAll()
 	list := listOf(*upgrade, drawOf(t))
 	serving := c.replicas[:replicas]
-	var starting sync.WaitGroup
 	for _, r := range serving {
-		starting.Go(func() { r.revive() })
+		r.start()
 	}
-	starting.Wait()
+	for _, r := range serving {
+		r.ready()
+	}
 	c.facing(serving)
 	c.schedule("orders", "order_update", list, all, held...)
 	reached := func(share float64) {
@@ -133,7 +137,7 @@ func (c *cluster) roll(old, next []*replica, program string) []*replica {
 	c.program = program
 	serving := old
 	for i, r := range next {
-		r.revive()
+		r.start()
 		r.ready()
 		serving = append(serving[1:len(serving):len(serving)], r)
 		c.facing(serving)
@@ -156,7 +160,7 @@ func (r *replica) ready() {
 	r.t.Helper()
 	client := http.Client{Timeout: time.Second}
 	defer client.CloseIdleConnections()
-	r.until(time.Minute, r.name+" is ready", func() bool {
+	r.until(2*time.Minute, r.name+" is ready", func() bool {
 		a, err := client.Get("http://" + r.admin + "/readyz")
 		if err != nil {
 			return false

@@ -79,7 +79,8 @@ spec:
   # Without this Kubernetes sets CAMPAIGND_SERVICE_HOST and its like for the Service of the release, and
   # campaignd refuses variables that name no key.
   enableServiceLinks: false
-  # 45s: preStop (5s, until endpoints forget the pod) + the ordered shutdown (30s) + reserve (10s).
+  # 45s: preStop (5s, until endpoints forget the pod) + requests under way and their results (20s) + webhooks
+  # that wait for a commit (5s) + their writer (5s) + reserve (10s). docs/architecture.md#goroutines
   terminationGracePeriodSeconds: 45
   securityContext:
     runAsNonRoot: true
