@@ -317,7 +317,7 @@ func (f *fluid) advance(dt float64) {
 				f.budgets[n.allowance].left -= rows * f.kept
 			}
 			if n.ramp >= 0 {
-				f.budgets[n.ramp].left -= rows * f.sent
+				f.budgets[n.ramp].left -= rows * f.kept
 			}
 		}
 	}

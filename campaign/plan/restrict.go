@@ -86,13 +86,9 @@ func (f *fluid) spend(i int, until func(at float64)) {
 	b := &f.budgets[i]
 	var all, marketing float64 // messages per second
 	f.over(func(n *flowNumber) bool { return n.uses(i) }, func(r *flowRun, k int) {
-		part := f.sent
-		if f.numbers[r.numbers[k]].allowance == i {
-			part = f.kept
-		}
-		all += r.flow[k] * part
+		all += r.flow[k] * f.kept
 		if r.run.Marketing {
-			marketing += r.flow[k] * part
+			marketing += r.flow[k] * f.kept
 		}
 	})
 	if all > 0 {

@@ -15,7 +15,7 @@ import (
 // service and the people then do.
 type foreseen struct {
 	seed    uint64
-	begins  time.Duration // after newYear
+	begins  time.Duration // after the beginning of the clock of a bubble, the year 2000
 	numbers []foreseenNumber
 	runs    []foreseenRun
 	// The service does these by chance. A forecast sees only how often they came in an earlier run.
@@ -25,6 +25,7 @@ type foreseen struct {
 	burstFor  time.Duration
 	throttled float64       // part of the answers in a burst
 	latency   time.Duration // median
+	limits    foreseenLimits
 	// The course as it is observed: raised limits begin at an hour.
 	raise raised
 }
@@ -48,6 +49,10 @@ type foreseenRun struct {
 	rate    float64
 	window  string // of the campaign file
 	zones   []string
+	// Its place among others: weight 0 counts as 1, and deadline 0 is none.
+	utility  bool
+	weight   int
+	deadline time.Duration
 }
 
 // foresee draws a scenario.
@@ -91,6 +96,7 @@ func foresee(seed uint64) *foreseen {
 		}
 		f.runs = append(f.runs, one)
 	}
+	f.limit()
 	return f
 }
 
@@ -98,11 +104,11 @@ func foresee(seed uint64) *foreseen {
 // forecast knows of the service.
 func (f *foreseen) yesterday() *foreseen {
 	y := *f
-	y.seed, y.begins, y.raise = f.seed^0x5eed, 0, raised{}
+	y.seed, y.begins, y.raise, y.limits = f.seed^0x5eed, 0, raised{}, foreseenLimits{}
 	y.runs = nil
 	for i, r := range f.runs {
 		n := f.numbers[slices.IndexFunc(f.numbers, func(n foreseenNumber) bool { return n.id == r.numbers[0] })]
-		past := foreseenRun{name: fmt.Sprintf("past%d", i), numbers: r.numbers, rate: r.rate}
+		past := foreseenRun{name: fmt.Sprintf("past%d", i), numbers: r.numbers, rate: r.rate, utility: f.runs[0].utility}
 		if past.rows = int(n.limit * 3600 * 3); r.rate > 0 {
 			past.rows = int(r.rate * 3600 * 3)
 		}
@@ -153,18 +159,16 @@ func (f *foreseen) throttles(connection, to string, nth int, at time.Time) bool 
 // source is the campaign file of a run.
 func (f *foreseen) source(r *foreseenRun) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "name: %s\nconnections: [%s]\ntemplate: {name: %s, language: en_US, category: MARKETING}\n",
-		r.name, strings.Join(r.numbers, ", "), r.name)
+	category := "MARKETING"
+	if r.utility {
+		category = "UTILITY"
+	}
+	fmt.Fprintf(&b, "name: %s\nconnections: [%s]\ntemplate: {name: %s, language: en_US, category: %s}\n",
+		r.name, strings.Join(r.numbers, ", "), r.name, category)
 	if len(r.zones) > 0 {
 		b.WriteString("recipients: {columns: {timezone: tz}}\n")
 	}
-	if r.rate > 0 {
-		rate := r.rate
-		if f.raise.limit == "run_rate" {
-			rate *= 1.1
-		}
-		fmt.Fprintf(&b, "limits: {rate: %g}\n", rate)
-	}
+	b.WriteString(r.limitsText())
 	if r.window != "" {
 		fmt.Fprintf(&b, "window: {%s}\n", r.window)
 	}

@@ -229,8 +229,9 @@ func (f *foreseen) String() string {
 		fmt.Fprintf(&b, "%s %.3f/s inbound %.2f; ", n.id, n.limit, n.inbound)
 	}
 	for _, r := range f.runs {
-		fmt.Fprintf(&b, "%s %d rows over %v rate %.3f window %s %v; ", r.name, r.rows, r.numbers, r.rate, r.window, r.zones)
+		fmt.Fprintf(&b, "%s %d rows over %v %swindow %s %v utility %v; ", r.name, r.rows, r.numbers, r.limitsText(), r.window, r.zones, r.utility)
 	}
+	fmt.Fprintf(&b, "tier %d, allowance %d, ramps %v; ", f.limits.tier, f.limits.allowance.Messages, f.limits.ramps)
 	fmt.Fprintf(&b, "refused %.3f, stops %.3f, bursts %.1f/h of %v with %.2f",
 		f.refused, f.stops, f.bursts, f.burstFor.Round(time.Second), f.throttled)
 	return b.String()

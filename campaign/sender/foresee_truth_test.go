@@ -36,6 +36,7 @@ type truth struct {
 	tries   map[string]int
 	answers []answered
 	open    map[string]int // messages of a run that have no last answer yet
+	ramps   map[string]plan.RampState
 
 	forecast plan.Forecast // before launch of the first run
 }
@@ -54,7 +55,7 @@ func (f *foreseen) play(t *testing.T, past *plan.Past, until time.Time) (w *trut
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(f.begins)
-		w = &truth{f: f, began: time.Now(), tries: map[string]int{}, open: map[string]int{}}
+		w = &truth{f: f, began: time.Now(), tries: map[string]int{}, open: map[string]int{}, ramps: map[string]plan.RampState{}}
 		base := "/dev/shm"
 		if _, err := os.Stat(base); err != nil {
 			base = ""
@@ -107,7 +108,7 @@ func (w *truth) launch(t *testing.T, dir string, r *foreseenRun) campaign.Run {
 		t.Fatal(err)
 	}
 	run, err := w.ledger.CreateRun(t.Context(), campaign.Run{Campaign: r.name, ListHash: sum, ListName: path, Definition: source,
-		Header: header, Template: r.name, Language: "en_US", Marketing: true, Wanted: campaign.WantRun})
+		Header: header, Template: r.name, Language: "en_US", Marketing: !r.utility, Wanted: campaign.WantRun})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +129,7 @@ func (w *truth) foresee(t *testing.T, runs []campaign.Run, past plan.Past) plan.
 	for _, n := range w.f.numbers {
 		s.Numbers = append(s.Numbers, plan.Number{ID: n.id, Pace: throttle.Number{Limit: n.limit}.Pace().Rate})
 	}
+	w.f.limits.situation(&s)
 	for _, run := range runs {
 		def, err := campaign.ParseStored(run.ID(), run.Definition)
 		if err != nil {
@@ -162,7 +164,8 @@ func (w *truth) send(t *testing.T, runs []campaign.Run, until time.Time) {
 		}
 		return 0
 	}
-	engine, err := sender.New(w.ledger, client, throttle.NewLocal(), sender.Options{
+	limiter := throttle.NewLocal()
+	o := sender.Options{
 		Owner: "forecast", Pace: pace, Tick: 15 * time.Second, Lease: 10 * time.Minute, Group: 20 * time.Second,
 		Flush: time.Second, Request: 20 * time.Second,
 		Jitter: func(purpose string, d time.Duration) time.Duration { // holds are read seldom: there are none
@@ -171,7 +174,9 @@ func (w *truth) send(t *testing.T, runs []campaign.Run, until time.Time) {
 			}
 			return d
 		},
-	})
+	}
+	w.limited(&o, limiter)
+	engine, err := sender.New(w.ledger, client, limiter, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,6 +188,7 @@ func (w *truth) send(t *testing.T, runs []campaign.Run, until time.Time) {
 		}
 	})
 	running.Go(func() { w.people(ctx, t, runs) })
+	running.Go(func() { w.change(ctx, t, runs[0]) })
 	for {
 		time.Sleep(30 * time.Second)
 		run, err := w.ledger.Run(ctx, runs[0].No)
