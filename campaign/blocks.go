@@ -25,10 +25,10 @@ type block struct {
 	used bool
 }
 
-// segmentFor is how many deliveries a segment should hold, so that a list of this many rows spreads
+// SegmentFor is how many deliveries a segment should hold, so that a list of this many rows spreads
 // over its connections: about four segments for each connection, and at least 64 deliveries in
 // each.
-func segmentFor(rows int64, connections int) int64 {
+func SegmentFor(rows int64, connections int) int64 {
 	return min(max(rows/int64(4*max(connections, 1)), 64), SegmentSize)
 }
 

@@ -16,8 +16,8 @@ func TestSegmentsSpreadAListOverItsConnections(t *testing.T) {
 		{0, 1, 64}, {259, 1, 64}, {260, 1, 65}, {1000, 1, 250}, {1000, 2, 125}, {1000, 0, 250}, {1000, -1, 250},
 		{16_384, 1, 4096}, {16_383, 1, 4095}, {1_000_000, 1, 4096}, {40_000, 10, 1000},
 	} {
-		if got := segmentFor(c.rows, c.connections); got != c.want {
-			t.Errorf("segmentFor(%d, %d) = %d, want %d", c.rows, c.connections, got, c.want)
+		if got := SegmentFor(c.rows, c.connections); got != c.want {
+			t.Errorf("SegmentFor(%d, %d) = %d, want %d", c.rows, c.connections, got, c.want)
 		}
 	}
 }

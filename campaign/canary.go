@@ -101,8 +101,7 @@ func JudgeCanary(ctx context.Context, l CanaryLedger, run Run, policy *Canary, o
 	if r.open > v.Waiting && !mutant.On("canary_not_awaited") {
 		return v, nil
 	}
-	job := fmt.Sprint("canary ", run.No)
-	lease, ok, err := l.AcquireJob(ctx, job, owner, policy.Wait.Std())
+	lease, ok, err := l.AcquireJob(ctx, CanaryJob(run.No), owner, policy.Wait.Std())
 	switch {
 	case err != nil:
 		return v, fmt.Errorf("judge the canary of %s: %w", run.ID(), err)
@@ -128,6 +127,9 @@ func JudgeCanary(ctx context.Context, l CanaryLedger, run Run, policy *Canary, o
 	v.Released = true
 	return v, nil
 }
+
+// CanaryJob is the job whose first lease is the wait for the statuses of a run's canary.
+func CanaryJob(no RunNo) string { return fmt.Sprint("canary ", no) }
 
 // AwaitingCanary counts the deliveries of segments that wait for the verdict on the run's canary.
 func AwaitingCanary(segments []SegmentState) (n int64) {

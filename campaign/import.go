@@ -152,10 +152,15 @@ func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, 
 func (in *ImportInput) blocks(segments []SegmentState) *blocks {
 	b := newBlocks(in.Run.No, in.SegmentRows, segments)
 	if c := in.Definition.Policies.Canary; c != nil {
-		n := int64(max(len(in.Definition.Connections), 1))
-		b.bird = min((c.Count+n-1)/n, b.full)
+		b.bird = CanarySegment(c, in.Definition.Connections, b.full)
 	}
 	return b
+}
+
+// CanarySegment is how many deliveries a segment of a canary holds, where others hold full.
+func CanarySegment(c *Canary, connections []string, full int64) int64 {
+	n := int64(max(len(connections), 1))
+	return max(min((c.Count+n-1)/n, full), 1)
 }
 
 // chunk is what one transaction appends.

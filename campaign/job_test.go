@@ -45,6 +45,8 @@ func (l *leases) ReleaseJob(ctx context.Context, lease JobLease) error {
 	return l.frees
 }
 
+func (l *leases) JobLeft(context.Context, string) (time.Duration, error) { return 0, nil }
+
 func TestAJobIsLeasedRenewedAndReleased(t *testing.T) {
 	for _, c := range []struct {
 		lease, work time.Duration

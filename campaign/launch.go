@@ -288,7 +288,7 @@ var ErrListElsewhere = errors.New("the list that the import began with is not he
 func (l Launch) freeze(ctx context.Context, def *Definition, run Run, list string, checked *Preflight) (Launched, error) {
 	in := ImportInput{
 		Ledger: l.Ledger, Run: run, Definition: def, List: list, Senders: checked.Senders,
-		Template: checked.Template, SegmentRows: segmentFor(checked.Sendable, len(def.Connections)), Sendable: checked.Sendable,
+		Template: checked.Template, SegmentRows: SegmentFor(checked.Sendable, len(def.Connections)), Sendable: checked.Sendable,
 		Progress: func(rows int64) { l.progress("importing", rows) },
 	}
 	counts, err := Import(ctx, in)

@@ -206,6 +206,8 @@ type JobLedger interface {
 	RenewJob(ctx context.Context, l JobLease, d time.Duration) (JobLease, error)
 	// ReleaseJob ends a lease, so that the job can be acquired at once. It ignores a lost lease.
 	ReleaseJob(ctx context.Context, l JobLease) error
+	// JobLeft is how long a lease of the job still runs on the database's clock; 0: none does.
+	JobLeft(ctx context.Context, name string) (time.Duration, error)
 }
 
 // Scope is the kind of messages that a suppression stops.

@@ -18,12 +18,13 @@ func (f *fluid) choose(r *flowRun) {
 	if f.t < r.from {
 		return
 	}
+	f.judge(r)
 	taken := 0
 	free := func(b *block, k int) bool { return b.number == r.numbers[k] }
 	for pass := range 2 { // what a number has begun goes first, in the order of the list
 		for i := r.first; i < len(r.blocks) && taken < len(r.numbers); i++ {
 			b := &r.blocks[i]
-			if b.left <= 0 {
+			if b.left <= 0 || r.awaits && b.after {
 				continue
 			}
 			open, changes := b.edges.at(f.t, &b.cursor)
@@ -52,6 +53,22 @@ func (f *fluid) choose(r *flowRun) {
 	}
 }
 
+// judge releases what waits for the run's canary: its wait begins with the canary's last answer. A
+// canary is taken to be good; a bad one pauses its run.
+func (f *fluid) judge(r *flowRun) {
+	if !r.awaits {
+		return
+	}
+	if math.IsInf(r.release, 1) && r.canary <= least {
+		r.release = f.t + f.latency + r.run.CanaryWait.Seconds()
+	}
+	if f.t >= r.release {
+		r.awaits = false
+		return
+	}
+	r.changes = math.Min(r.changes, r.release)
+}
+
 // move gives a part of the longest open block to each number of the run that has none, and both parts
 // end together.
 func (f *fluid) move(r *flowRun) {
@@ -62,7 +79,7 @@ func (f *fluid) move(r *flowRun) {
 		longest := -1
 		for i := r.first; i < len(r.blocks); i++ {
 			b := &r.blocks[i]
-			if b.left < 2 || longest >= 0 && b.left <= r.blocks[longest].left {
+			if b.left < 2 || r.awaits && b.after || longest >= 0 && b.left <= r.blocks[longest].left {
 				continue
 			}
 			if open, _ := b.edges.at(f.t, &b.cursor); open {

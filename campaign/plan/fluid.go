@@ -20,6 +20,7 @@ type fluid struct {
 	sent      float64 // messages for each row
 	kept      float64 // messages for each row that stay counted
 	speed     float64 // of what every rate promises
+	latency   float64 // seconds
 	eventless bool    // nothing flows, and nothing will change
 
 	wants []Want // of one number, used again
@@ -46,13 +47,17 @@ type flowRun struct {
 	changes  float64   // when a closed block opens, or an open one closes
 	by       string    // what limits it
 	behind   bool      // others have precedence on one of its numbers
+	awaits   bool      // blocks wait for the canary
+	canary   float64   // rows of the canary that are left
+	release  float64   // when the verdict on the canary releases the others; +Inf: not known yet
 }
 
 type block struct {
 	left   float64
 	edges  *calendar
 	cursor int
-	number int // -1: no number has begun it
+	number int  // -1: no number has begun it
+	after  bool // it waits for the canary
 }
 
 type flowNumber struct {
@@ -78,6 +83,7 @@ func newFluid(s *Situation, edges []*calendar, d draw) *fluid {
 	f.post = f.sent / (1 - d.throttled)
 	f.kept = f.sent * (1 - d.refused)
 	f.speed = math.Exp(d.drift)
+	f.latency = d.latency
 	index := map[string]int{}
 	for i, t := range s.Tiers {
 		index["tier "+t.Name] = i
@@ -115,7 +121,8 @@ func newFluid(s *Situation, edges []*calendar, d draw) *fluid {
 	next := 0
 	for i := range s.Runs {
 		r := &s.Runs[i]
-		fr := flowRun{run: r, order: i, budget: math.Inf(1), until: seconds(r.NotAfter, s.Now), deadline: seconds(r.Deadline, s.Now)}
+		fr := flowRun{run: r, order: i, budget: math.Inf(1), until: seconds(r.NotAfter, s.Now), deadline: seconds(r.Deadline, s.Now),
+			release: seconds(r.Released, s.Now)}
 		if r.Budget >= 0 {
 			fr.budget = float64(r.Budget)
 		}
@@ -128,7 +135,10 @@ func newFluid(s *Situation, edges []*calendar, d draw) *fluid {
 			}
 		}
 		for _, g := range r.Groups {
-			b := block{left: float64(max(0, g.Remaining)), edges: edges[next], number: -1}
+			b := block{left: float64(max(0, g.Remaining)), edges: edges[next], number: -1, after: g.AfterCanary}
+			if fr.awaits = fr.awaits || b.after; !b.after {
+				fr.canary += b.left
+			}
 			next++
 			if g.Number != "" {
 				b.number = find("number", g.Number)
@@ -308,6 +318,9 @@ func (f *fluid) advance(dt float64) {
 				r.blocks[b].left = 0
 			}
 			r.rows -= rows
+			if !r.blocks[b].after {
+				r.canary -= rows
+			}
 			r.budget -= rows * f.sent
 			n := &f.numbers[r.numbers[k]]
 			if n.tier >= 0 {

@@ -13,6 +13,8 @@ type Group struct {
 	Remaining int64            // deliveries still to be sent
 	Zones     []*time.Location // of Zones; used only when the window is per recipient
 	Number    string           // the connection that has begun it; "": none has
+	// AfterCanary rows wait for the verdict on the run's canary, which is the rest (docs/limits.md#canary).
+	AfterCanary bool
 }
 
 // Forecast says when the rest of a run will have been sent, and what limits it until then. Times are
@@ -239,8 +241,8 @@ func (h *hour) limitedBy() string {
 		return h.last
 	}
 	best := byNone
-	idle := func(by string) bool { return by == byWindow || by == byHold || by == byNone || by == "pause" }
-	for _, by := range []string{byThroughput, byRunRate, byShare, byTier, byAllowance, byRamp, byWindow, byHold, "pause"} {
+	idle := func(by string) bool { return by == byWindow || by == byHold || by == byNone || by == byPause }
+	for _, by := range []string{byThroughput, byRunRate, byShare, byTier, byAllowance, byRamp, byWindow, byHold, byPause} {
 		s := h.seconds[by]
 		if s > 0 && (best == byNone || !idle(by) && s > h.seconds[best] || idle(by) && idle(best) && s > h.seconds[best]) {
 			best = by
@@ -262,7 +264,7 @@ func (c *course) forecast() Forecast {
 		f.First = at(c.first)
 	}
 	longest := 0.0
-	for _, by := range []string{byThroughput, byRunRate, byShare, byTier, byAllowance, byRamp, byWindow, byHold, "pause"} {
+	for _, by := range []string{byThroughput, byRunRate, byShare, byTier, byAllowance, byRamp, byWindow, byHold, byPause} {
 		if c.byTime[by] > longest {
 			f.LimitedBy, longest = by, c.byTime[by]
 		}

@@ -89,6 +89,24 @@ func TestAForecastNamesTheLimitOfEachHour(t *testing.T) {
 			s.Numbers[0].Ramp = &plan.Ramp{Start: 10, Step: 5, Ceiling: 100}
 			s.Numbers[0].RampState = plan.RampState{Day: plan.RampDay(monday)}
 		}, 29*24*time.Hour + 16*time.Hour + 9*time.Minute, "10ra 0ra 0ra", "ramp at row 11 after 6m0s"},
+		{"a canary", 100, canary(50, 50), 91 * time.Minute, "50th 50th", ""},
+		{"a canary with answers that take long", 100, func(s *plan.Situation) {
+			canary(25, 75)(s)
+			s.Past.Latency.Mean = 60
+		}, 93 * time.Minute, "47th 53th", ""},
+		{"a canary whose wait has begun", 100, func(s *plan.Situation) {
+			canary(0, 100)(s)
+			s.Runs[0].Released = monday.Add(15 * time.Minute)
+		}, 75 * time.Minute, "75th 25th", ""},
+		{"the rest of a canary moves to another number", 300, func(s *plan.Situation) {
+			canary(50, 250)(s)
+			s.Numbers = append(s.Numbers, plan.Number{ID: "b", Pace: 200.0 / 3600})
+			s.Runs[0].Numbers, s.Runs[0].Move = []string{"a", "b"}, true
+		}, 91 * time.Minute, "145th 155th", ""},
+		{"a canary with a long wait", 100, func(s *plan.Situation) {
+			canary(50, 50)(s)
+			s.Runs[0].CanaryWait = 90 * time.Minute
+		}, 150 * time.Minute, "50th 0pa 50th", ""},
 		{"a hold", 100, func(s *plan.Situation) { s.Numbers[0].Held = monday.Add(90 * time.Minute) }, 150 * time.Minute, "0ho 50th 50th", ""},
 		{"a pause", 100, func(s *plan.Situation) {
 			s.Runs[0].From, s.Runs[0].Waits = monday.Add(90*time.Minute), "pause"
@@ -263,5 +281,41 @@ func BenchmarkForecast(b *testing.B) {
 		if f := s.Forecast(49); f.Never {
 			b.Fatal("never, want a finish")
 		}
+	}
+}
+
+// canary divides the first run into a canary and what waits for it, half an hour and a minute.
+func canary(first, rest int64) func(*plan.Situation) {
+	return func(s *plan.Situation) {
+		s.Runs[0].CanaryWait = 31 * time.Minute
+		s.Runs[0].Groups = []plan.Group{{Remaining: first}, {Remaining: rest, AfterCanary: true}}
+	}
+}
+
+// A launch divides a list as an import does: into segments for each connection, with those of the
+// canary first.
+func TestALaunchIsDividedLikeAnImport(t *testing.T) {
+	def := &campaign.Definition{Connections: []string{"a", "b"}}
+	zones := map[string]int64{"UTC": 3000, "Africa/Lagos": 1000}
+	count := func() (canary, rest, largest int64) {
+		all, err := plan.Blocks(def, zones)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range all {
+			if largest = max(largest, g.Remaining); g.AfterCanary {
+				rest += g.Remaining
+			} else {
+				canary += g.Remaining
+			}
+		}
+		return canary, rest, largest
+	}
+	if all, rest, largest := count(); all != 4000 || rest != 0 || largest != 500 {
+		t.Errorf("without a canary: got %d rows, %d that wait, segments of up to %d; want 4000, 0 and 500", all, rest, largest)
+	}
+	def.Policies.Canary = &campaign.Canary{Count: 200}
+	if first, rest, largest := count(); first != 200 || rest != 3800 || largest != 500 {
+		t.Errorf("with a canary: got %d rows, %d that wait, segments of up to %d; want 200, 3800 and 500", first, rest, largest)
 	}
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // The caller adds what neither tells: Marketing when the category is the service's, From and Waits.
 func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.SegmentState) (Run, error) {
 	limits := run.LimitsNow(def)
-	r := Run{ID: run.ID(), Numbers: def.Connections, Rate: limits.Rate, Weight: float64(limits.Weight), Budget: -1,
+	r := Run{ID: run.ID(), Campaign: run.Campaign, Numbers: def.Connections, Rate: limits.Rate, Weight: float64(limits.Weight), Budget: -1,
 		Marketing: run.Marketing, Move: def.Limits.Move, Launched: run.CreatedAt, AssetUntil: run.AssetUntil}
 	if limits.Class == campaign.ClassBulk {
 		r.Class = Bulk
@@ -24,6 +25,9 @@ func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.Segme
 	r.Deadline = limits.Ends(run.CreatedAt)
 	if d := time.Duration(def.Limits.NotAfter); d > 0 {
 		r.NotAfter = run.CreatedAt.Add(d)
+	}
+	if c := def.Policies.Canary; c != nil {
+		r.CanaryWait = c.Wait.Std()
 	}
 	if def.Window != nil {
 		w, err := ParseWindow(*def.Window)
@@ -45,7 +49,7 @@ func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.Segme
 		if err != nil {
 			return Run{}, err
 		}
-		g := Group{Remaining: left, Zones: zones}
+		g := Group{Remaining: left, Zones: zones, AfterCanary: s.AfterCanary}
 		if s.Mark > s.Lo {
 			g.Number = s.Connection
 		}
@@ -71,15 +75,31 @@ func Blocks(def *campaign.Definition, zones map[string]int64) ([]Group, error) {
 		at float64 // of its first row in the list
 	}
 	var all []one
+	var sendable, canary, bird int64
+	for _, rows := range zones {
+		sendable += rows
+	}
+	size := campaign.SegmentFor(sendable, len(def.Connections))
+	if c := def.Policies.Canary; c != nil {
+		canary, bird = c.Count, campaign.CanarySegment(c, def.Connections, size)
+	}
 	for _, name := range slices.Sorted(maps.Keys(zones)) {
 		in, err := ZonesOf(def, name)
 		if err != nil {
 			return nil, err
 		}
 		rows := zones[name]
-		for first := int64(0); first < rows; first += campaign.SegmentSize {
-			all = append(all, one{Group{Remaining: min(rows-first, campaign.SegmentSize), Zones: in}, float64(first) / float64(rows)})
+		add := func(from, to, size int64, after bool) {
+			for first := from; first < to; first += size {
+				all = append(all, one{Group{Remaining: min(to-first, size), Zones: in, AfterCanary: after}, float64(first) / float64(rows)})
+			}
 		}
+		chosen := int64(0) // of the canary, which takes from each zone alike
+		if canary > 0 {
+			chosen = min(int64(math.Round(float64(canary)*float64(rows)/float64(sendable))), rows)
+			add(0, chosen, bird, false)
+		}
+		add(chosen, rows, size, canary > 0)
 	}
 	slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(a.at, b.at) })
 	for _, o := range all {

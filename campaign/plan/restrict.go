@@ -13,6 +13,7 @@ const (
 	byRamp       = "ramp"
 	byWindow     = "window"
 	byHold       = "hold"
+	byPause      = "pause" // also the wait for the verdict on a canary
 )
 
 // restrict lowers the flows to what tiers, allowances and ramps permit, notes what limits each run,
@@ -42,6 +43,8 @@ func (f *fluid) unrestricted(r *flowRun) string {
 			return r.run.Waits
 		}
 		return byNone
+	case !r.open && r.awaits && r.canary <= least:
+		return byPause
 	case !r.open:
 		return byWindow
 	}

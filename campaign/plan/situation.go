@@ -57,9 +57,9 @@ type Quota struct {
 
 // Run is a run as a forecast sees it.
 type Run struct {
-	ID      string
-	Numbers []string // ids of Situation.Numbers
-	Done    int64    // rows that have ended before
+	ID, Campaign string
+	Numbers      []string // ids of Situation.Numbers
+	Done         int64    // rows that have ended before
 	// Groups are the rest of the list in the order of sending, one for each segment: a number that has
 	// begun a segment goes on with it, and takes the next that is open and that no other has begun.
 	Groups []Group
@@ -85,6 +85,10 @@ type Run struct {
 	From time.Time
 	// Waits is what it waits for until From: hold or pause.
 	Waits string
+	// CanaryWait is how long Groups that are AfterCanary wait from the last answer of the others on.
+	// Released is when they are released, if that wait has begun already; zero: it has not.
+	CanaryWait time.Duration
+	Released   time.Time
 	// AssetUntil is when the service deletes its header medium; zero: it has none.
 	AssetUntil time.Time
 }

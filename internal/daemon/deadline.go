@@ -55,19 +55,16 @@ func ForecastLaunch(
 	if err != nil {
 		return f, nil, err
 	}
-	r, err := plan.RunOf(campaign.Run{Campaign: def.Name, CreatedAt: o.Now, Marketing: p.Marketing, Budget: def.Limits.MaxMessages}, def, nil)
+	r, err := launched(def, p, o.Now)
 	if err != nil {
-		return f, nil, err
-	}
-	r.ID = def.Name
-	if r.Groups, err = plan.Blocks(def, p.Zones); err != nil {
 		return f, nil, err
 	}
 	i, err := o.Add(ctx, r)
 	if err != nil {
 		return f, nil, err
 	}
-	return o.Forecast(i), o.Assumed, nil
+	f, err = o.foresee(ctx, cfg, i)
+	return f, o.Assumed, err
 }
 
 // warnDeadline adds a warning if the deadline does not hold.
@@ -107,10 +104,11 @@ func DeadlineMissed(ctx context.Context, cfg *Config, l campaign.Ledger, run cam
 	if err != nil {
 		return "", err
 	}
-	if f := o.Forecast(i); !f.DeadlineHolds {
-		return missed(limits.Deadline, f), nil
+	f, err := o.foresee(ctx, cfg, i)
+	if err != nil || f.DeadlineHolds {
+		return "", err
 	}
-	return "", nil
+	return missed(limits.Deadline, f), nil
 }
 
 // checkLaunch is Launch.Checked of this process: it warns of a deadline that cannot be met, among

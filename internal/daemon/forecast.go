@@ -24,6 +24,13 @@ type Outlook struct {
 	quotas    *quotas
 	ramps     map[string]campaign.RampState
 	holds     []campaign.Hold
+
+	suppressions suppressedKeys // nil: no ledger is known
+}
+
+// suppressedKeys is what a preflight asks a ledger.
+type suppressedKeys interface {
+	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]campaign.SkipReason, error)
 }
 
 // askNumbers is the longest time that a forecast waits for the service.
@@ -40,6 +47,7 @@ func NewOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, now time.Ti
 	if l == nil {
 		return o, nil
 	}
+	o.suppressions = l
 	var err error
 	if o.ramps, err = l.Ramps(ctx); err != nil {
 		return nil, fmt.Errorf("read the ramps: %w", err)
@@ -112,6 +120,11 @@ func (o *Outlook) AddRun(ctx context.Context, l campaign.Ledger, run campaign.Ru
 	}
 	if err := returned(ctx, l, def, run, &r); err != nil {
 		return 0, err
+	}
+	if left, err := l.JobLeft(ctx, campaign.CanaryJob(run.No)); err != nil {
+		return 0, err
+	} else if left > 0 {
+		r.Released = o.Now.Add(left)
 	}
 	o.hold(&r, run)
 	return o.Add(ctx, r)

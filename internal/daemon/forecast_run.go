@@ -26,7 +26,10 @@ func ForecastRun(ctx context.Context, l campaign.Ledger, cfg *Config, run campai
 	if err != nil {
 		return f, err
 	}
-	f.Forecast, f.Assumed, f.Unread = o.Forecast(i), o.Assumed, o.Unread
+	if f.Forecast, err = o.foresee(ctx, cfg, i); err != nil {
+		return f, err
+	}
+	f.Assumed, f.Unread = o.Assumed, o.Unread
 	switch {
 	case run.State == campaign.WaitingApproval:
 		f.Note = "as if it were approved now"

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -116,6 +117,66 @@ func TestAForecastCountsRowsThatCameBack(t *testing.T) {
 		got, err := DeadlineMissed(t.Context(), cfg, l, changed.Run, time.Now())
 		if err != nil || !strings.HasPrefix(got, want) || got != "" && want == "" {
 			t.Errorf("with a deadline of %s: %q, %v; want %q", deadline, got, err, want)
+		}
+	}
+}
+
+// A run is forecast beside the firings of the campaigns folder that use its numbers. Those of other
+// numbers, of the run's own campaign, and after its end change nothing.
+func TestAForecastKnowsTheFiringsOfTheFolder(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "f.db"), ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cfg := DefaultConfig()
+	cfg.Campaigns = t.TempDir()
+	cfg.Numbers = map[string]Number{"conn_1": {Rate: 1}, "conn_2": {Rate: 1}}
+	run := stored(t, l, "sent", 4000)
+	done := func() time.Duration {
+		now := time.Now().UTC()
+		o, err := NewOutlook(t.Context(), l, cfg, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := o.AddRun(t.Context(), l, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := o.foresee(t.Context(), cfg, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Finish.Sub(now)
+	}
+	alone := done()
+	var list strings.Builder
+	list.WriteString("to\n")
+	for i := range 300 {
+		fmt.Fprintf(&list, "+234803%07d\n", i)
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(cfg.Campaigns, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("list.csv", list.String())
+	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format("2006-01-02T15:04:05") }
+	for _, c := range []struct {
+		name, connection, at string
+		later                time.Duration
+	}{
+		{"other", "conn_2", at(10 * time.Minute), 0},
+		{"sent", "conn_1", at(10 * time.Minute), 0},
+		{"far", "conn_1", at(5 * time.Hour), 0},
+		{"due", "conn_1", at(10 * time.Minute), 350 * time.Second},
+	} {
+		write(c.name+".yaml", fmt.Sprintf("name: %s\nconnections: [%s]\ntemplate: {name: a, language: en, category: UTILITY}\n"+
+			"recipients: {file: list.csv}\nschedule: {at: %q, timezone: UTC}\n", c.name, c.connection, c.at))
+		got := done() - alone
+		if want := c.later.Seconds(); got.Seconds() < 0.9*want-2 || got.Seconds() > 1.1*want+2 {
+			t.Errorf("with the firing of %s: got done %s later, want %s", c.name, got, c.later)
 		}
 	}
 }

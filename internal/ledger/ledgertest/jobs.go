@@ -26,6 +26,13 @@ var jobPromises = []promise{
 			f.Fatalf(`got %+v %v; want ok, Name "sweep", Owner "a", Epoch 1, Until not before %+v, Until not after %+v`, l, ok, before.Add(long),
 				time.Now().Add(long))
 		}
+		for name, want := range map[string]time.Duration{"sweep": long, "sweep 1": 0} {
+			left, err := f.l.JobLeft(f.ctx, name)
+			f.ok(err)
+			if left > want || left < want/2 {
+				f.Errorf("%s is left for %s, want %s or a little less", name, left, want)
+			}
+		}
 		for _, owner := range []string{"a", "b"} {
 			if got, ok := f.job("sweep", owner, long); ok {
 				f.Errorf("%s acquired a job that runs: %+v; want not ok", owner, got)
@@ -57,6 +64,9 @@ var jobPromises = []promise{
 	{"AReleasedJobIsFreeAtOnceAndFenced", func(f *fixture) {
 		a, _ := f.job("sweep", "a", long)
 		f.ok(f.l.ReleaseJob(f.ctx, a))
+		if left, err := f.l.JobLeft(f.ctx, "sweep"); err != nil || left != 0 {
+			f.Errorf("a released job is left for %s, %v; want 0", left, err)
+		}
 		if _, err := f.l.RenewJob(f.ctx, a, long); !errors.Is(err, campaign.ErrFenced) {
 			f.Errorf("renewed after the release: %v, want ErrFenced", err)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	sqlJobRuns    = `SELECT EXISTS (SELECT 1 FROM job WHERE name = $1 AND lease_until > ledger_now())`
+	sqlJobLeft    = `SELECT coalesce((SELECT lease_until - ledger_now() FROM job WHERE name = $1), 0)`
 	sqlAcquireJob = `INSERT INTO job (name, owner, epoch, lease_until) VALUES ($1, $2, 1, ledger_now() + $3)
 		ON CONFLICT (name) DO UPDATE SET owner = $2, epoch = job.epoch + 1, lease_until = ledger_now() + $3
 		WHERE job.lease_until <= ledger_now() RETURNING epoch`
@@ -21,9 +21,9 @@ const (
 // AcquireJob implements campaign.JobLedger, on the server's clock.
 func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (lease campaign.JobLease, ok bool, err error) {
 	asked := time.Now()
-	var runs bool // callers poll: a query outside a transaction says that another holds it
-	if err := l.read(ctx, l.sender, row(&runs, sqlJobRuns, plainText(name))); err != nil || runs {
-		return lease, false, ledger.JobError(name, err)
+	// Callers poll: a query outside a transaction says that another holds it.
+	if left, err := l.JobLeft(ctx, name); err != nil || left > 0 {
+		return lease, false, err
 	}
 	err = l.change(ctx, l.sender, "", func(t *tx) error {
 		lease = campaign.JobLease{Name: name, Owner: owner, Until: asked.Add(d)}
@@ -37,6 +37,15 @@ func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Dura
 		return campaign.JobLease{}, false, ledger.JobError(name, err)
 	}
 	return lease, true, nil
+}
+
+// JobLeft implements campaign.JobLedger.
+func (l *Ledger) JobLeft(ctx context.Context, name string) (time.Duration, error) {
+	var left int64
+	if err := l.read(ctx, l.sender, row(&left, sqlJobLeft, plainText(name))); err != nil {
+		return 0, ledger.JobError(name, err)
+	}
+	return max(time.Duration(left)*time.Millisecond, 0), nil
 }
 
 const sqlRenewJob = `UPDATE job SET lease_until = ledger_now() + $4 WHERE name = $1 AND owner = $2 AND epoch = $3 AND lease_until <> 0`

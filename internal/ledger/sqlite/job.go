@@ -16,7 +16,8 @@ const sqlAcquireJob = `INSERT INTO job (name, owner, epoch, lease_until) VALUES 
 // AcquireJob implements campaign.JobLedger. This host's clock is the database's clock.
 func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Duration) (lease campaign.JobLease, ok bool, err error) {
 	asked := time.Now()
-	if l.jobRuns(ctx, name, asked) { // callers poll: a reader, not the writer, says that another holds it
+	// Callers poll: a reader, not the writer, says that another holds it. The writer decides otherwise.
+	if left, err := l.JobLeft(ctx, name); err == nil && left > 0 {
 		return lease, false, nil
 	}
 	err = l.write(ctx, results, func(t *tx) error {
@@ -36,11 +37,16 @@ func (l *Ledger) AcquireJob(ctx context.Context, name, owner string, d time.Dura
 
 const sqlJobLease = `SELECT lease_until FROM job WHERE name = ?`
 
-// jobRuns reports whether a lease of the job is live at now. It reports false when it cannot read.
-func (l *Ledger) jobRuns(ctx context.Context, name string, now time.Time) bool {
+// JobLeft implements campaign.JobLedger.
+func (l *Ledger) JobLeft(ctx context.Context, name string) (time.Duration, error) {
 	var until int64
-	err := l.read().row(ctx, sqlJobLease, args(name), &until)
-	return err == nil && until > ledger.Millis(now)
+	switch err := l.read().row(ctx, sqlJobLease, args(name), &until); {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, nil
+	case err != nil:
+		return 0, ledger.JobError(name, err)
+	}
+	return max(time.Duration(until-ledger.Millis(time.Now()))*time.Millisecond, 0), nil
 }
 
 const sqlRenewJob = `UPDATE job SET lease_until = ? WHERE name = ? AND owner = ? AND epoch = ? AND lease_until <> 0`
