@@ -130,6 +130,7 @@ func TestForecastAgainstTheTruth(t *testing.T) {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
 				v := judge(t, seed)
+				t.Log(v.told)
 				mu.Lock()
 				all = append(all, v)
 				mu.Unlock()
@@ -148,7 +149,6 @@ func TestForecastAgainstTheTruth(t *testing.T) {
 		if v.inside {
 			inside++
 		}
-		t.Log(v.told)
 	}
 	slices.Sort(off)
 	median, p95 := off[len(off)/2], off[min(len(off)-1, len(off)*95/100)]
@@ -200,10 +200,10 @@ func judge(t *testing.T, seed uint64) verdict {
 		}
 	}
 	v.told = fmt.Sprintf("seed %d: %d runs, %d rows, began %s, took %v, off by %+.2f %%, band %v..%v, inside %v, "+
-		"%s, wrong %v; %.3f %s", seed, len(f.runs), f.runs[0].rows,
+		"%s, judged %d, wrong %v; %.3f %s", seed, len(f.runs), f.runs[0].rows,
 		base.began.Format("15:04"), last.Sub(first).Round(time.Second), 100*v.off,
 		got.Low.Sub(last).Round(time.Second), got.High.Sub(last).Round(time.Second),
-		v.inside, got.LimitedBy, v.wrong, past, f)
+		v.inside, got.LimitedBy, v.judged, v.wrong, past, f)
 	return v
 }
 

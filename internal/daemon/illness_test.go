@@ -2,14 +2,11 @@ package daemon
 
 import (
 	"context"
-	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"campaignd/campaign"
-	"campaignd/internal/messaging"
 	"campaignd/internal/sandbox"
 )
 
@@ -20,37 +17,10 @@ func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	t.Parallel() // it waits
 	const rows = 10_000
 	c := newCluster(t, "STANDARD", 15*time.Second)
-	config := *c.config
-	config.Listen = Listen{Public: "127.0.0.1:0", Admin: "127.0.0.1:0"}
-	config.Ledger = "sqlite:" + filepath.Join(c.dir, "ill.db")
-	config.Webhooks.Secrets = []messaging.Secret{messaging.NewSecret(sandbox.DemoSecret)}
-	scene := sandbox.Demo()
-	scene.Connections = scene.Connections[:1]
-	scene.Connections[0].Throughput = "STANDARD" // 69/s
-	api := httptest.NewUnstartedServer(nil)
-	config.Service.BaseURL = "http://" + api.Listener.Addr().String()
-	d, err := New(t.Context(), &config, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := d.Close(); err != nil {
-			t.Errorf("Close = %v, want nil", err)
-		}
-	}()
-	scene.WebhookURL, scene.WebhookSecret = d.PublicURL(), sandbox.DemoSecret
-	service, err := sandbox.New(scene)
-	if err != nil {
-		t.Fatal(err)
-	}
-	api.Config.Handler = service
-	api.Start()
-	t.Cleanup(api.Close)
-	ran := make(chan error, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	go func() { ran <- service.Run(ctx) }()
-	company := scene.Connections[0].Company
+	var company string
+	d, service := c.live(ctx, func(o *sandbox.Options) { company = o.Connections[0].Company })
 	if company == "" {
 		company = "co_1"
 	}
