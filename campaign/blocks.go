@@ -17,8 +17,11 @@ type blockKey struct {
 	kind  blockKind
 }
 
-// blockKind keeps rows apart that are sent at other times.
-type blockKind struct{ closed, afterCanary bool }
+// blockKind keeps rows apart that are sent at other times, or by one connection alone.
+type blockKind struct {
+	closed, afterCanary bool
+	bound               string // Segment.Bound
+}
 
 type block struct {
 	Segment
@@ -41,7 +44,7 @@ func newBlocks(run RunNo, full int64, segments []SegmentState) *blocks {
 	b := &blocks{run: run, full: full, open: map[blockKey]*block{}}
 	for _, s := range segments {
 		b.next = max(b.next, s.Index+1)
-		key := blockKey{s.Group, blockKind{s.Closed, s.AfterCanary}}
+		key := blockKey{s.Group, blockKind{s.Closed, s.AfterCanary, s.Bound}}
 		if last := b.open[key]; last == nil || last.Index < s.Index {
 			b.open[key] = &block{Segment: s.Segment}
 		}
@@ -63,7 +66,7 @@ func (b *blocks) assign(group string, kind blockKind) int64 {
 	if at == nil || at.Hi-at.Lo >= full {
 		lo := b.next * SegmentSize
 		at = &block{Segment: Segment{Run: b.run, Index: b.next, Group: group, Lo: lo, Hi: lo,
-			Closed: kind.closed, AfterCanary: kind.afterCanary}}
+			Closed: kind.closed, AfterCanary: kind.afterCanary, Bound: kind.bound}}
 		b.open[key] = at
 		b.next++
 	}
@@ -73,6 +76,14 @@ func (b *blocks) assign(group string, kind blockKind) int64 {
 	}
 	at.Hi++
 	return at.Hi - 1
+}
+
+// place gives rows their seqs, and returns the segments that they are in.
+func (b *blocks) place(rows []Delivery, places []place) []Segment {
+	for i := range rows {
+		rows[i].Seq = b.assign(places[i].group, places[i].kind)
+	}
+	return b.take()
 }
 
 // take returns the segments that grew since the last take.

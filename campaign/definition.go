@@ -7,18 +7,26 @@ import "time"
 type Definition struct {
 	Name string `yaml:"name" json:"name"`
 	// Connections are ids of the service's connections; segments are spread over them.
-	Connections []string            `yaml:"connections" json:"connections"`
-	Template    TemplateUse         `yaml:"template" json:"template"`
-	Recipients  Audience            `yaml:"recipients" json:"recipients"`
-	Variables   map[string]Variable `yaml:"variables,omitempty" json:"variables,omitempty"`
-	Schedule    *Schedule           `yaml:"schedule,omitempty" json:"schedule,omitempty"`
-	Window      *Window             `yaml:"window,omitempty" json:"window,omitempty"`
-	Limits      Limits              `yaml:"limits,omitempty" json:"limits"`
-	Policies    Policies            `yaml:"policies,omitempty" json:"policies"`
+	Connections []string `yaml:"connections" json:"connections"`
+	// Numbers says which connection sends to whom: NumbersSpread (the default) or NumbersSticky.
+	Numbers    string              `yaml:"numbers,omitempty" json:"numbers,omitempty"`
+	Template   TemplateUse         `yaml:"template" json:"template"`
+	Recipients Audience            `yaml:"recipients" json:"recipients"`
+	Variables  map[string]Variable `yaml:"variables,omitempty" json:"variables,omitempty"`
+	Schedule   *Schedule           `yaml:"schedule,omitempty" json:"schedule,omitempty"`
+	Window     *Window             `yaml:"window,omitempty" json:"window,omitempty"`
+	Limits     Limits              `yaml:"limits,omitempty" json:"limits"`
+	Policies   Policies            `yaml:"policies,omitempty" json:"policies"`
 
 	folder     string // of the file that it was read from; "" if it was not
 	unattended bool   // Launch.Unattended
 }
+
+// The values of Definition.Numbers.
+const (
+	NumbersSpread = "spread" // each recipient by a connection that has capacity
+	NumbersSticky = "sticky" // a recipient whom a connection reached before by that one again
+)
 
 // TemplateUse is the template and how its variables are filled. The strings of Body, Buttons, OTP
 // and header links may contain {{ .column }}. The values of a row are data: they are inserted once

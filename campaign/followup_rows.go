@@ -28,17 +28,24 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 	if err != nil {
 		return FollowedUp{}, fmt.Errorf("read the segments of %s: %w", f.run.ID(), err)
 	}
+	numbers, err := newSticky(ctx, l, def)
+	if err != nil {
+		return FollowedUp{}, err
+	}
 	at, seqs := f.run.Rows, newBlocks(no, 0, segments)
-	rows := make([]Delivery, 0, importChunk)
+	rows, places := make([]Delivery, 0, importChunk), make([]place, 0, importChunk)
 	flush := func() error {
 		if len(rows) == 0 {
 			return nil
 		}
-		if err := l.AppendRows(ctx, no, at, rows, seqs.take()); err != nil {
+		if err := numbers.bind(ctx, rows, places); err != nil {
+			return err
+		}
+		if err := l.AppendRows(ctx, no, at, rows, seqs.place(rows, places)); err != nil {
 			return fmt.Errorf("import %s after row %d: %w", f.run.ID(), at, err)
 		}
 		at += int64(len(rows))
-		rows = rows[:0]
+		rows, places = rows[:0], places[:0]
 		if f.in.Progress != nil {
 			f.in.Progress(at)
 		}
@@ -49,9 +56,9 @@ func (f *followUp) freeze(ctx context.Context, def *Definition) (FollowedUp, err
 			return nil
 		}
 		rows = append(rows, Delivery{
-			Run: no, Seq: seqs.assign(groups[line.Seq/SegmentSize], blockKind{}), Row: at + int64(len(rows)) + 1,
-			To: line.To, Key: line.Key, Cells: slices.Clone(line.Cells),
+			Run: no, Row: at + int64(len(rows)) + 1, To: line.To, Key: line.Key, Cells: slices.Clone(line.Cells),
 		})
+		places = append(places, place{group: groups[line.Seq/SegmentSize]})
 		if len(rows) < importChunk {
 			return nil
 		}

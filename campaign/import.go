@@ -107,6 +107,10 @@ func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, 
 	if err != nil {
 		return counts, fmt.Errorf("read the segments of %s: %w", in.Run.ID(), err)
 	}
+	sticky, err := newSticky(ctx, in.Ledger, in.Definition)
+	if err != nil {
+		return counts, err
+	}
 
 	// One goroutine reads and judges rows (processor) while this one writes chunks (disk).
 	reading, stop := context.WithCancel(ctx)
@@ -115,7 +119,7 @@ func importList(ctx context.Context, in ImportInput, list *List) (ImportCounts, 
 	go func() {
 		defer close(chunks)
 		failed <- readChunks(reading, in, list, newJudge(in.Definition, render, in.Run.No, in.Senders),
-			newCanary(in.Definition.Policies.Canary, in.Run.No, in.Sendable, segments), in.blocks(segments), &counts, chunks)
+			newCanary(in.Definition.Policies.Canary, in.Run.No, in.Sendable, segments), in.blocks(segments), sticky, &counts, chunks)
 	}()
 	at := in.Run.Rows
 	for c := range chunks {
@@ -169,16 +173,27 @@ type chunk struct {
 	segments []Segment
 }
 
+// place says which segments a row may be in.
+type place struct {
+	group string
+	kind  blockKind
+}
+
 // readChunks reads the list to its end. It stops when ctx ends.
-func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, first *canary, b *blocks, counts *ImportCounts,
-	out chan<- chunk) error {
+func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, first *canary, b *blocks, numbers *sticky,
+	counts *ImportCounts, out chan<- chunk) error {
 	var c chunk
-	bytes := 0 // of the cells in c
+	places := make([]place, 0, importChunk) // of the rows in c
+	bytes := 0                              // of the cells in c
 	flush := func() error {
 		if len(c.rows) == 0 {
 			return nil
 		}
-		c.segments = b.take()
+		if err := numbers.bind(ctx, c.rows, places); err != nil {
+			return err
+		}
+		c.segments = b.place(c.rows, places)
+		places = places[:0]
 		select {
 		case out <- c:
 			c, bytes = chunk{}, 0
@@ -217,7 +232,7 @@ func readChunks(ctx context.Context, in ImportInput, list *List, j *judge, first
 		}
 		kind := blockKind{closed: d.Skip != ""}
 		kind.afterCanary = !kind.closed && first != nil && !first.chooses(d.Key)
-		d.Seq = b.assign(group, kind)
+		places = append(places, place{group, kind})
 		if c.rows == nil {
 			c.rows = make([]Delivery, 0, importChunk)
 		}

@@ -184,7 +184,7 @@ type SendLedger interface {
 	Park(ctx context.Context, l Lease, wake time.Time, ends func(since time.Time) time.Time) (Parked, error)
 	// Move gives the segment back, for the connection to alone, or for any if to is "". Rows below the
 	// mark stay with the connection that posted them. It reports false, and nothing changes, while the
-	// result of an attempt is not recorded.
+	// result of an attempt is not recorded, and always for a bound segment.
 	Move(ctx context.Context, l Lease, to string) (bool, error)
 	// Backlog counts the deliveries of a run at or above the marks of its segments, by Segment.Group.
 	Backlog(ctx context.Context, no RunNo) (map[string]int64, error)

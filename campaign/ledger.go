@@ -98,6 +98,13 @@ type ImportLedger interface {
 	// raised; they cannot be claimed before FinishImport. A recipient of a run with a Parent may not
 	// be in another run of that parent, unless it was skipped there: ErrFollowedUp, and nothing is added.
 	AppendRows(ctx context.Context, no RunNo, after int64, rows []Delivery, segments []Segment) error
+	// FoldSenders brings up to date what LastSenders knows. The messages of a done segment are read once;
+	// those of a segment that is being sent each time. It commits in steps. A ledger that is open for reading
+	// changes nothing.
+	FoldSenders(ctx context.Context) error
+	// LastSenders returns by which of the connections the recipients were reached last. A message counts
+	// that was accepted and did not fail. Recipients whom none of the connections reached are not in the map.
+	LastSenders(ctx context.Context, keys []int64, connections []string) (map[int64]string, error)
 	// FinishImport moves the run from Importing to state (Ready or WaitingApproval). It checks that
 	// the run has the given number of rows. A second call has no effect.
 	FinishImport(ctx context.Context, no RunNo, rows int64, state State) error

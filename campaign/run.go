@@ -179,4 +179,6 @@ type Segment struct {
 	Closed bool
 	// AfterCanary means that the segment cannot be claimed before ReleaseCanary.
 	AfterCanary bool
+	// Bound is the connection that alone sends the segment (NumbersSticky); "": any of the run's may.
+	Bound string
 }

@@ -80,6 +80,10 @@ func schemaNotes() []note {
 				s.MinItems, s.MaxItems, s.UniqueItems = ptr(1), ptr(maxConnections), true
 				s.Items.MinLength = ptr(1)
 			}},
+		{path: "numbers",
+			text: "Which connection sends to a recipient: spread (one that has capacity), or sticky (the one whose message reached the " +
+				"recipient last; others by capacity).",
+			oneOf: spreads(), more: func(s *jsonschema.Schema) { s.Default = NumbersSpread }},
 		{path: "template", text: "The approved template, and what its variables are filled with. Text may hold {{ .column }}."},
 		{path: "template.name", text: "Name of the template at the service.", pattern: templatePattern, examples: []any{"spring_sale"}},
 		{path: "template.language", text: "Language in which the template is approved.", pattern: languagePattern, examples: []any{"en_US"}},

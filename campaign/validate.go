@@ -43,6 +43,7 @@ func overlaps() []string    { return []string{OverlapSkip, OverlapQueue, Overlap
 func encodings() []string   { return []string{"utf-8", "utf-16le", "utf-16be", "windows-1252"} }
 func validations() []string { return []string{"valid", "possible", "none"} }
 func capActions() []string  { return []string{CapSkip, CapDefer} }
+func spreads() []string     { return []string{NumbersSpread, NumbersSticky} }
 func uncertain() []string {
 	return []string{string(UncertainHold), string(UncertainEvidence), string(UncertainResend)}
 }
@@ -54,6 +55,7 @@ func (s *source) checkDefinition(d *Definition) {
 		s.at("name", `"latest" names the newest run on the command line`, "choose another name")
 	}
 	s.checkConnections(d.Connections)
+	s.oneOf("numbers", d.Numbers, spreads())
 	s.checkTemplate(&d.Template)
 	s.checkAudience(&d.Recipients)
 	s.checkVariables(d)

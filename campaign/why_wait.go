@@ -50,19 +50,24 @@ func (w *Why) waiting(run Run) (WhyWait, bool) {
 
 // fresh says what the rows above the mark of a segment wait for.
 func (w *Why) freshOf(s SegmentState) WhyWait {
-	switch {
-	case s.LeaseUntil.After(w.at):
+	leased, served := s.LeaseUntil.After(w.at), false
+	if !leased && s.WakeAt.After(w.at) {
+		return WhyWait{For: "window", Until: s.WakeAt}
+	}
+	if leased || s.Bound != "" {
 		for _, l := range w.Lanes {
-			if l.Connection == s.Connection && l.Live() && l.LimitedBy != "none" {
-				return WhyWait{For: l.LimitedBy, Connection: l.Connection, Until: l.Until}
+			if l.Connection == s.Connection && l.Live() {
+				if served = true; l.LimitedBy != "none" {
+					return WhyWait{For: l.LimitedBy, Connection: l.Connection, Until: l.Until}
+				}
 			}
 		}
-		if s.Connection == "" { // the sender has taken it for whichever connection comes first
+		if leased && s.Connection == "" { // the sender has taken it for whichever connection comes first
 			return w.standstill()
 		}
-		return WhyWait{For: "throughput", Connection: s.Connection}
-	case s.WakeAt.After(w.at):
-		return WhyWait{For: "window", Until: s.WakeAt}
+		if leased || served {
+			return WhyWait{For: "throughput", Connection: s.Connection}
+		}
 	}
 	if !w.fresh() { // nobody sends it
 		return WhyWait{For: "none"}

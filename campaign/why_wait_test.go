@@ -180,3 +180,37 @@ func TestWhySaysWhatLimitsANumber(t *testing.T) {
 		}
 	}
 }
+
+// Rows that the import bound wait for their own number, also before it has claimed them.
+func TestWhyNamesTheNumberOfBoundRows(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	segments := []SegmentState{
+		{Segment: Segment{Index: 0, Hi: 10, Bound: "a"}, Connection: "a"},
+		{Segment: Segment{Index: 1, Lo: 10, Hi: 15, Bound: "b"}, Mark: 10, Connection: "b"},
+		{Segment: Segment{Index: 2, Lo: 20, Hi: 22}, Mark: 20},
+		{Segment: Segment{Index: 3, Lo: 30, Hi: 33, Bound: "c"}, Mark: 30, Connection: "c", WakeAt: now.Add(time.Hour)},
+	}
+	for _, c := range []struct {
+		lanes []LaneReport
+		want  string
+	}{
+		{[]LaneReport{{Connection: "a", LimitedBy: "hold", At: now}, {Connection: "b", LimitedBy: "none", At: now}},
+			"10 hold a, 5 throughput b, 2 throughput , 3 window "},
+		{[]LaneReport{{Connection: "b", LimitedBy: "throughput", At: now}},
+			"12 throughput , 5 throughput b, 3 window "},
+		{nil, "17 none , 3 window "},
+	} {
+		w, err := Explain(t.Context(), held{[]Tally{{Status: Queued, N: 20}}, c.lanes, segments, ""},
+			Run{No: 1, Campaign: "spring", State: Running, Rows: 20}, WhyHolds{}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, one := range w.Waits {
+			got = append(got, fmt.Sprintf("%d %s %s", one.Rows, one.For, one.Connection))
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("with %d lanes: %s; want %s", len(c.lanes), s, c.want)
+		}
+	}
+}

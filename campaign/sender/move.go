@@ -22,7 +22,7 @@ const moveGain = 5 * time.Second
 // any. It reports false while the segment stays.
 func (p *planner) leaves(s *segment, now time.Time) (to, why string, leaves bool) {
 	r := s.run
-	if !r.move || len(r.connections) < 2 || s.dropped || s.lease.Connection == "" || !s.claimedFor(now) {
+	if !r.move || len(r.connections) < 2 || s.dropped || s.lease.Connection == "" || s.lease.Bound != "" || !s.claimedFor(now) {
 		return "", "", false
 	}
 	switch wait := p.waitsFor(r, now); {

@@ -1,11 +1,15 @@
 package ledger
 
-import "campaignd/campaign"
+import (
+	"campaignd/campaign"
+	"campaignd/internal/mutant"
+)
 
 // Segment is a segment whose epoch the transaction has checked.
 type Segment struct {
 	Key          int64
 	Lo, Hi, Mark int64  // seq
+	Bound        bool   // the import bound it to its connection
 	Since        int64  // when its first intent since the last Recover was possible, in milliseconds
 	GrantedBy    string // the owner that was granted what is open; "": not known
 }
@@ -42,16 +46,31 @@ func WakeTime(s campaign.Segment) int64 {
 }
 
 // ScanSegmentState reads index, zone, lo, hi, closed, mark, epoch, owner, the end of the lease, the
-// wake time, connection, done and moves of a segment of a run.
+// wake time, connection, done, moves and bound of a segment of a run.
 func ScanSegmentState(no campaign.RunNo, scan func(...any) error) (s campaign.SegmentState, err error) {
 	var lease, wake int64
-	err = scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done, &s.Moved)
+	var bound bool
+	err = scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done, &s.Moved, &bound)
 	s.Run, s.LeaseUntil, s.WakeAt, s.AfterCanary = no, TimeOf(lease), TimeOf(wake), wake == AfterCanary
+	if bound {
+		s.Bound = s.Connection
+	}
 	return s, err
 }
 
-// MayMoveAway says whether the segment may go to another connection: each delivery below the mark has
-// an outcome (below of them do), and no retry is without a result.
+// ScanLease reads index, zone, lo, hi, mark, epoch, connection, whether it was moved, and bound of a
+// segment of a run.
+func ScanLease(no campaign.RunNo, scan func(...any) error) (l campaign.Lease, err error) {
+	var bound bool
+	err = scan(&l.Index, &l.Group, &l.Lo, &l.Hi, &l.Mark, &l.Epoch, &l.Connection, &l.Moved, &bound)
+	if l.Run = no; bound {
+		l.Bound = l.Connection
+	}
+	return l, err
+}
+
+// MayMoveAway says whether the segment may go to another connection: the import did not bind it, each
+// delivery below the mark has an outcome (below of them do), and no retry is without a result.
 func MayMoveAway(s Segment, below, retrying int64) bool {
-	return retrying == 0 && below == s.Mark-s.Lo
+	return (!s.Bound || mutant.On("move_takes_bound")) && retrying == 0 && below == s.Mark-s.Lo
 }

@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"OverLimit", overLimitPromises},
 		{"Park", parkPromises},
 		{"SegmentMoves", segmentMovePromises},
+		{"Senders", senderPromises},
 		{"Intents", intentPromises},
 		{"People", peoplePromises},
 		{"Bounds", boundPromises},

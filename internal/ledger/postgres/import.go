@@ -24,7 +24,7 @@ type chunk struct {
 		ids, los, his []int64
 		wakes         []int64
 		closed        []bool
-		zones         []string
+		zones, bound  []string
 	}
 }
 
@@ -49,7 +49,7 @@ func newChunk(no campaign.RunNo, rows []campaign.Delivery, segments []campaign.S
 		x := &c.segments
 		x.ids, x.los, x.his = append(x.ids, ledger.SegmentKey(no, s.Index)), append(x.los, s.Lo), append(x.his, s.Hi)
 		x.closed, x.zones = append(x.closed, s.Closed), append(x.zones, plainText(s.Group))
-		x.wakes = append(x.wakes, ledger.WakeTime(s))
+		x.wakes, x.bound = append(x.wakes, ledger.WakeTime(s)), append(x.bound, plainText(s.Bound))
 	}
 	return c, nil
 }
@@ -89,9 +89,10 @@ const (
 	sqlImportedRows = `SELECT rows FROM run_count WHERE no = $1 FOR NO KEY UPDATE`
 	// A cancellation waits for the chunk, or the chunk for it.
 	sqlImporting      = `SELECT state, parent FROM run WHERE no = $1 FOR SHARE`
-	sqlInsertSegments = `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone, wake_at)
-		SELECT s.id, $2, s.lo, s.hi, s.lo, s.closed, s.closed, s.zone, s.wake
-		FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::boolean[], $6::text[], $7::bigint[]) s (id, lo, hi, closed, zone, wake)
+	sqlInsertSegments = `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone, wake_at, connection, bound)
+		SELECT s.id, $2, s.lo, s.hi, s.lo, s.closed, s.closed, s.zone, s.wake, s.bound, s.bound <> ''
+		FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::boolean[], $6::text[], $7::bigint[], $8::text[])
+			s (id, lo, hi, closed, zone, wake, bound)
 		ON CONFLICT (id) DO UPDATE SET hi = greatest(segment.hi, excluded.hi)`
 	// The key of docs/protocol.md#follow-ups: a recipient of a parent is in one follow-up run.
 	sqlFollowUp = `INSERT INTO follow_up (parent, key, rid) SELECT $1, w.key, w.rid FROM unnest($2::bigint[], $3::bigint[]) w (key, rid)
@@ -153,7 +154,7 @@ func (l *Ledger) AppendRows(
 		}
 		s := &c.segments
 		return t.do(
-			stmt(nil, sqlInsertSegments, s.ids, int64(no), s.los, s.his, s.closed, s.zones, s.wakes),
+			stmt(nil, sqlInsertSegments, s.ids, int64(no), s.los, s.his, s.closed, s.zones, s.wakes, s.bound),
 			stmt(nil, sqlAddRows, int64(no), int64(len(rows))))
 	})
 	var said *pgconn.PgError

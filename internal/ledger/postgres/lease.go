@@ -25,7 +25,7 @@ const sqlClaim = `WITH free AS MATERIALIZED (
 		granted_by = CASE WHEN s.epoch = 0 THEN $5 ELSE s.granted_by END,
 		intents_since = CASE WHEN s.intents_since = 0 THEN ledger_now() ELSE s.intents_since END
 	WHERE s.id = ANY(ARRAY(SELECT id FROM free))
-	RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection, s.moved > 0`
+	RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection, s.moved > 0, s.bound`
 
 const (
 	// Any segment of a run that is to be cancelled; $5 takes live leases too.
@@ -35,7 +35,7 @@ const (
 		UPDATE segment s SET epoch = s.epoch + 1, owner = $3, lease_until = ledger_now() + $4,
 			intents_since = CASE WHEN s.intents_since = 0 THEN ledger_now() ELSE s.intents_since END
 		WHERE s.id = ANY(ARRAY(SELECT id FROM free))
-		RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection, s.moved > 0`
+		RETURNING s.id & 4294967295, s.zone, s.lo, s.hi, s.mark, s.epoch, s.connection, s.moved > 0, s.bound`
 	sqlCancelledRuns = `SELECT w.no FROM unnest($1::bigint[]) WITH ORDINALITY w (no, i) JOIN run r ON r.no = w.no
 		WHERE r.state IN ('ready', 'running') AND r.wanted = 'cancel' AND EXISTS (SELECT 1 FROM segment WHERE run = w.no AND NOT done
 		AND (lease_until <= ledger_now() OR $2)) ORDER BY w.i`
@@ -96,9 +96,8 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 			}
 			// The run before its segments, as SetWanted locks them.
 			if err := t.do(startRun(no), each(func(scan scanFunc) error {
-				s := campaign.Lease{Segment: campaign.Segment{Run: campaign.RunNo(no)}, Until: asked.Add(c.Lease)}
-				err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Mark, &s.Epoch, &s.Connection, &s.Moved)
-				s.Recovered = s.Epoch > 1
+				s, err := ledger.ScanLease(campaign.RunNo(no), scan)
+				s.Recovered, s.Until = s.Epoch > 1, asked.Add(c.Lease)
 				free = append(free, s)
 				return err
 			}, query, a...)); err != nil {
@@ -176,14 +175,14 @@ func (l *Ledger) Renew(ctx context.Context, leases []campaign.Lease, d time.Dura
 	return ours, nil
 }
 
-const sqlOwnedSegment = `SELECT epoch, lo, hi, mark, intents_since, granted_by FROM segment WHERE id = $1 FOR NO KEY UPDATE`
+const sqlOwnedSegment = `SELECT epoch, lo, hi, mark, bound, intents_since, granted_by FROM segment WHERE id = $1 FOR NO KEY UPDATE`
 
 // owned reads and locks the segment of the lease; campaign.ErrFenced when it has another epoch by
 // now.
 func (t *tx) owned(l campaign.Lease) (s ledger.Segment, err error) {
 	var epoch int64
 	s.Key = ledger.SegmentKey(l.Run, l.Index)
-	err = t.do(rowOf([]any{&epoch, &s.Lo, &s.Hi, &s.Mark, &s.Since, &s.GrantedBy}, sqlOwnedSegment, s.Key))
+	err = t.do(rowOf([]any{&epoch, &s.Lo, &s.Hi, &s.Mark, &s.Bound, &s.Since, &s.GrantedBy}, sqlOwnedSegment, s.Key))
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && epoch != l.Epoch {
 		return s, campaign.ErrFenced
 	}

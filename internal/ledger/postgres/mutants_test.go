@@ -201,6 +201,7 @@ func TestEachMutationShows(t *testing.T) {
 		},
 		"move_without_epoch": func(t *testing.T, l *Ledger) bool { return ledgertest.MovedByAFormerOwner(t, l) },
 		"move_takes_all":     func(t *testing.T, l *Ledger) bool { return ledgertest.MovedWhatWasSent(t, l) },
+		"move_takes_bound":   func(t *testing.T, l *Ledger) bool { return ledgertest.MovedWhatIsBound(t, l) },
 		"no_intent": func(t *testing.T, l *Ledger) bool {
 			r := ledgertest.Load(t, l, 1)
 			g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: ledgertest.ClaimAll(t, l, r.No)[0], Connection: "conn_1", To: 1}})

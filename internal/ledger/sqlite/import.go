@@ -56,8 +56,8 @@ func (t *tx) insertAll(i insert, flat []any) error {
 
 const (
 	sqlImported      = `SELECT r.state, r.parent, c.rows FROM run r JOIN run_count c ON c.no = r.no WHERE r.no = ?`
-	sqlInsertSegment = `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone, wake_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	sqlInsertSegment = `INSERT INTO segment (id, run, lo, hi, mark, done, closed, zone, wake_at, connection, bound)
+		VALUES (?1, ?2, ?3, ?4, ?3, ?5, ?5, ?6, ?7, ?8, ?8 <> '')
 		ON CONFLICT (id) DO UPDATE SET hi = max(hi, excluded.hi)`
 	// The key of docs/protocol.md#follow-ups: a recipient of a parent is in one follow-up run.
 	sqlFollowUp = `INSERT INTO follow_up (parent, key, rid) VALUES (?1, ?2, ?3) ON CONFLICT (parent, key) DO UPDATE SET rid = ?3
@@ -111,7 +111,7 @@ func (l *Ledger) AppendRows(
 		}
 		for _, s := range segments {
 			if _, err := t.exec(sqlInsertSegment,
-				ledger.SegmentKey(no, s.Index), int64(no), s.Lo, s.Hi, s.Lo, s.Closed, s.Closed, s.Group, ledger.WakeTime(s)); err != nil {
+				ledger.SegmentKey(no, s.Index), int64(no), s.Lo, s.Hi, s.Closed, s.Group, ledger.WakeTime(s), s.Bound); err != nil {
 				return err
 			}
 		}

@@ -46,12 +46,12 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 }
 
 const (
-	sqlFreeSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection, moved > 0 FROM segment
+	sqlFreeSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection, moved > 0, bound FROM segment
 		WHERE run = ?1 AND done = 0 AND lease_until <= ?2 AND wake_at <= ?2
 			AND (connection = ?3 OR connection = '' AND NOT ?6) AND (epoch > 0 OR NOT ?5)
 		ORDER BY connection = '', id LIMIT ?4`
 	// Any segment of a run that is to be cancelled; ?4 takes live leases too.
-	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection, moved > 0 FROM segment
+	sqlCancelledSegments = `SELECT id & 0xffffffff, zone, lo, hi, mark, epoch, connection, moved > 0, bound FROM segment
 		WHERE run = ?1 AND done = 0 AND (lease_until <= ?2 OR ?4) ORDER BY id LIMIT ?3`
 	// Until Recover has run, what is open was granted to an earlier owner.
 	sqlClaim = `UPDATE segment SET granted_by = CASE WHEN epoch = 0 THEN ?2 ELSE granted_by END, epoch = ?1, owner = ?2, lease_until = ?3,
@@ -75,8 +75,7 @@ func (t *tx) claim(c *campaign.Claim, no campaign.RunNo, n int, now time.Time) (
 		query, a = sqlCancelledSegments, args(int64(no), ledger.Millis(now), n, c.Seize)
 	}
 	if err := t.each(query, a, func(scan scanFunc) error {
-		s := campaign.Lease{Segment: campaign.Segment{Run: no}}
-		err := scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Mark, &s.Epoch, &s.Connection, &s.Moved)
+		s, err := ledger.ScanLease(no, scan)
 		s.Recovered = s.Epoch > 0
 		s.Epoch++
 		free = append(free, s)
@@ -125,13 +124,13 @@ func (l *Ledger) Renew(ctx context.Context, leases []campaign.Lease, d time.Dura
 	return ours, nil
 }
 
-const sqlOwnedSegment = `SELECT epoch, lo, hi, mark, intents_since, granted_by FROM segment WHERE id = ?`
+const sqlOwnedSegment = `SELECT epoch, lo, hi, mark, bound, intents_since, granted_by FROM segment WHERE id = ?`
 
 // owned reads the lease's segment; campaign.ErrFenced when the segment has another epoch by now.
 func (t *tx) owned(l campaign.Lease) (s ledger.Segment, err error) {
 	var epoch int64
 	s.Key = ledger.SegmentKey(l.Run, l.Index)
-	err = t.row(sqlOwnedSegment, args(s.Key), &epoch, &s.Lo, &s.Hi, &s.Mark, &s.Since, &s.GrantedBy)
+	err = t.row(sqlOwnedSegment, args(s.Key), &epoch, &s.Lo, &s.Hi, &s.Mark, &s.Bound, &s.Since, &s.GrantedBy)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && epoch != l.Epoch {
 		return s, campaign.ErrFenced
 	}

@@ -164,6 +164,17 @@ func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.
 // has.
 const keysWidth = 256
 
+// nextKeys are the arguments for the first keysWidth of keys, and the keys behind them.
+func nextKeys(keys []int64) (a []any, rest []int64) {
+	a = make([]any, keysWidth, keysWidth+1)
+	for i := range a {
+		if a[i] = int64(0); i < len(keys) {
+			a[i] = keys[i]
+		}
+	}
+	return a, keys[min(len(keys), keysWidth):]
+}
+
 var sqlSuppressedKeys = `SELECT key, scope FROM suppression WHERE key IN ` + values(1, keysWidth) +
 	` AND key <> 0 AND (until = 0 OR until > ?)`
 
@@ -172,17 +183,10 @@ func (l *Ledger) SuppressedKeys(
 	ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
 ) (map[int64]campaign.SkipReason, error) {
 	found := map[int64]campaign.SkipReason{}
-	a := make([]any, keysWidth+1)
 	for len(keys) > 0 {
-		step := keys[:min(len(keys), keysWidth)]
-		keys = keys[len(step):]
-		for i := range keysWidth {
-			a[i] = int64(0)
-			if i < len(step) {
-				a[i] = step[i]
-			}
-		}
-		a[keysWidth] = ledger.Millis(now)
+		var a []any
+		a, keys = nextKeys(keys)
+		a = append(a, ledger.Millis(now))
 		if err := l.read().each(ctx, sqlSuppressedKeys, a, func(scan scanFunc) error {
 			var key int64
 			var scope string

@@ -1,0 +1,54 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+)
+
+// sticky binds the rows of an import to the connections that reached their recipients before
+// (docs/limits.md#sticky-numbers). nil binds nobody.
+type sticky struct {
+	ledger      senderLedger
+	connections []string
+	keys        []int64 // for one use after the other
+}
+
+// senderLedger knows which connection reached whom.
+type senderLedger interface {
+	FoldSenders(ctx context.Context) error
+	LastSenders(ctx context.Context, keys []int64, connections []string) (map[int64]string, error)
+}
+
+// newSticky returns nil unless the campaign asks for it and has several connections.
+func newSticky(ctx context.Context, l senderLedger, d *Definition) (*sticky, error) {
+	if d.Numbers != NumbersSticky || len(d.Connections) < 2 {
+		return nil, nil
+	}
+	if err := l.FoldSenders(ctx); err != nil {
+		return nil, fmt.Errorf("read which number reached whom: %w", err)
+	}
+	return &sticky{ledger: l, connections: d.Connections}, nil
+}
+
+// bind sets the connection of each place whose recipient one of the connections reached.
+func (s *sticky) bind(ctx context.Context, rows []Delivery, places []place) error {
+	if s == nil {
+		return nil
+	}
+	s.keys = s.keys[:0]
+	for i := range rows {
+		if !places[i].kind.closed {
+			s.keys = append(s.keys, rows[i].Key)
+		}
+	}
+	by, err := s.ledger.LastSenders(ctx, s.keys, s.connections)
+	if err != nil {
+		return fmt.Errorf("read which number reached whom: %w", err)
+	}
+	for i := range rows {
+		if !places[i].kind.closed {
+			places[i].kind.bound = by[rows[i].Key]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package ledger
+
+// FoldPage is how many segments one query finds whose messages are to be folded into the table sender.
+const FoldPage = 1000
+
+// Unfolded is a segment with messages that the table sender may not have.
+type Unfolded struct {
+	Key      int64
+	From, To int64 // row ids of the deliveries that may have been sent
+}
+
+// ScanUnfolded reads id, lo, mark, hi and done of a segment.
+func ScanUnfolded(scan func(...any) error) (u Unfolded, err error) {
+	var lo, mark, hi int64
+	var done bool
+	err = scan(&u.Key, &lo, &mark, &hi, &done)
+	if done {
+		mark = hi
+	}
+	no := RunOf(u.Key)
+	u.From, u.To = RowID(no, lo), RowID(no, mark)
+	return u, err
+}
+
+// LastSender chooses among the connections that reached a recipient.
+type LastSender struct {
+	own  map[string]string
+	last map[int64]reached
+}
+
+type reached struct {
+	connection string
+	at         int64
+}
+
+// NewLastSender chooses among these connections only.
+func NewLastSender(connections []string) *LastSender {
+	l := &LastSender{map[string]string{}, map[int64]reached{}}
+	for _, c := range connections {
+		l.own[c] = c
+	}
+	return l
+}
+
+// Add reads key, connection and at of a row of the table sender.
+func (l *LastSender) Add(scan func(...any) error) error {
+	var key, at int64
+	var connection string
+	if err := scan(&key, &connection, &at); err != nil {
+		return err
+	}
+	own, ok := l.own[connection]
+	if was := l.last[key]; ok && (was.connection == "" || at > was.at || at == was.at && own < was.connection) {
+		l.last[key] = reached{own, at}
+	}
+	return nil
+}
+
+// Of returns the connection of each recipient.
+func (l *LastSender) Of() map[int64]string {
+	of := make(map[int64]string, len(l.last))
+	for key, r := range l.last {
+		of[key] = r.connection
+	}
+	return of
+}
