@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"campaignd/campaign"
 
@@ -163,6 +164,18 @@ var senderPromises = []promise{
 		if heard, err := f.l.Heard(f.ctx, "conn_1", at(0)); !heard || err != nil {
 			f.Errorf("heard %v, %v; want true", heard, err)
 		}
+	}},
+	{"SendersAreForgottenWithTheDeliveries", func(f *fixture) {
+		old := f.reached("conn_1", 10, 2, 0, 1)
+		f.ended(old)
+		_, err := f.l.FinishRuns(f.ctx)
+		f.ok(err)
+		before := f.between()
+		f.ended(f.reached("conn_2", 20+int(time.Since(noon).Seconds()), 2, 1))
+		f.ok(f.l.FoldSenders(f.ctx))
+		f.retires(before, 2)
+		f.senders(map[int64]string{key(1): "conn_2"}, "conn_1", "conn_2")
+		f.senders(map[int64]string{}, "conn_1")
 	}},
 	{"ABoundSegmentIsDroppedWithItsRun", func(f *fixture) {
 		r := f.bindsTo("conn_2", 3)

@@ -27,8 +27,11 @@ const (
 		FROM d GROUP BY state, rank, code`
 	sqlRetireAttempts  = `DELETE FROM attempt WHERE rid >= $1 AND rid < $2`
 	sqlRetireFollowUps = `DELETE FROM follow_up WHERE parent = $3 AND key IN (SELECT key FROM delivery WHERE rid >= $1 AND rid < $2)`
-	sqlRetireRows      = `DELETE FROM delivery WHERE rid >= $1 AND rid < $2`
-	sqlRetireRun       = `UPDATE run SET retired_rows = retired_rows + $2, retired_at = $3 WHERE no = $1`
+	// In the order of the keys, as FoldSenders: transactions that lock rows in one order do not deadlock.
+	sqlRetireSenders = `DELETE FROM sender WHERE (key, connection) IN (SELECT s.key, s.connection FROM sender s JOIN delivery d ON d.key = s.key
+		WHERE d.rid >= $1 AND d.rid < $2 AND s.at < $3 ORDER BY 1, 2 FOR UPDATE OF s)`
+	sqlRetireRows = `DELETE FROM delivery WHERE rid >= $1 AND rid < $2`
+	sqlRetireRun  = `UPDATE run SET retired_rows = retired_rows + $2, retired_at = $3 WHERE no = $1`
 )
 
 // Retire implements campaign.RetentionLedger. The server reuses the space when autovacuum has passed.
@@ -46,7 +49,8 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 			return err // another process has just deleted them, or an earlier try did
 		}
 		return t.do(stmt(nil, sqlRetireOutcomes, s.Segment, s.First(), s.End()), stmt(nil, sqlRetireAttempts, s.First(), s.End()),
-			stmt(nil, sqlRetireFollowUps, s.First(), s.End(), int64(s.Run())), stmt(nil, sqlRetireRows, s.First(), s.End()),
+			stmt(nil, sqlRetireFollowUps, s.First(), s.End(), int64(s.Run())), stmt(nil, sqlRetireSenders, s.First(), s.End(), ledger.Millis(before)),
+			stmt(nil, sqlRetireRows, s.First(), s.End()),
 			stmt(nil, sqlRetireRun, int64(s.Run()), s.Hi-s.Lo, now))
 	})
 	return s.Hi - s.Lo, err

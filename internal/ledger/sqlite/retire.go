@@ -27,6 +27,7 @@ const (
 	sqlRetireOutcomes  = `DELETE FROM outcome WHERE rid >= ? AND rid < ?`
 	sqlRetireAttempts  = `DELETE FROM attempt WHERE rid >= ? AND rid < ?`
 	sqlRetireFollowUps = `DELETE FROM follow_up WHERE parent = ?3 AND key IN (SELECT key FROM delivery WHERE rid >= ?1 AND rid < ?2)`
+	sqlRetireSenders   = `DELETE FROM sender WHERE at < ?3 AND key IN (SELECT key FROM delivery WHERE rid >= ?1 AND rid < ?2)`
 	sqlRetireRows      = `DELETE FROM delivery WHERE rid >= ? AND rid < ?`
 	sqlRetireRun       = `UPDATE run SET retired_rows = retired_rows + ?2, retired_at = ?3 WHERE no = ?1`
 )
@@ -52,6 +53,9 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 			return err
 		}
 		if _, err := t.exec(sqlRetireFollowUps, s.First(), s.End(), int64(s.Run())); err != nil {
+			return err
+		}
+		if _, err := t.exec(sqlRetireSenders, s.First(), s.End(), ledger.Millis(before)); err != nil {
 			return err
 		}
 		for _, remove := range []string{sqlRetireOutcomes, sqlRetireAttempts, sqlRetireRows} {
