@@ -8,8 +8,10 @@ MUTATIONS ?= 150
 SEED     ?= 1
 GOLANGCI := bin/golangci-lint
 GOLANGCI_VERSION := v2.15.0
+GORELEASER_VERSION := v2.16.0
 HELM_VERSION := v4.3.1
 HELM_UNITTEST_VERSION := v1.1.2
+PROMETHEUS_VERSION := v0.316.0
 KUBECONFORM_VERSION := v0.8.0
 ARCH ?= $(shell go env GOARCH)
 KUBERNETES_VERSION := v1.36.3
@@ -76,6 +78,14 @@ bin/helm:
 bin/kubeconform:
 	GOBIN=$(CURDIR)/bin go install github.com/yannh/kubeconform/cmd/kubeconform@$(KUBECONFORM_VERSION)
 
+.PHONY: rules
+rules: bin/promtool ## check the alerts: their form, their unit tests, and the runbook that each one links to
+	scripts/rules.sh
+
+# Without service discovery, which needs the clients of twenty clouds.
+bin/promtool:
+	GOBIN=$(CURDIR)/bin CGO_ENABLED=0 go install -tags remove_all_sd github.com/prometheus/prometheus/cmd/promtool@$(PROMETHEUS_VERSION)
+
 # helm-unittest replaces a module, so it is built in a module of its own.
 bin/helm-unittest:
 	rm -rf bin/build && mkdir -p bin/build && cd bin/build && go mod init build 2>/dev/null && go mod edit \
@@ -99,6 +109,19 @@ image: ## build the container image IMAGE with buildah, for ARCH (amd64 or arm64
 	cp /etc/ssl/certs/ca-certificates.crt bin/image/
 	buildah $(BUILDAH_FLAGS) bud --isolation chroot --timestamp 0 --arch $(ARCH) --build-arg TARGETARCH=$(ARCH) \
 		-f deploy/Dockerfile -t $(IMAGE) bin/image
+
+.PHONY: snapshot
+snapshot: bin/goreleaser ## build archives, packages, SBOMs and checksums of the commit into dist/release; nothing is published
+	scripts/release.sh $(CURDIR)/dist/release
+
+.PHONY: reproducible
+reproducible: bin/goreleaser ## build the snapshot twice, and the image twice, and require the same bytes
+	scripts/release.sh --twice $(CURDIR)/dist/release
+	$(MAKE) -s image && buildah $(BUILDAH_FLAGS) inspect --format '{{.FromImageID}}' $(IMAGE) >bin/image/first
+	$(MAKE) -s image && buildah $(BUILDAH_FLAGS) inspect --format '{{.FromImageID}}' $(IMAGE) | diff bin/image/first -
+
+bin/goreleaser:
+	GOBIN=$(CURDIR)/bin CGO_ENABLED=0 go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 
 bin/bench: $(wildcard tools/bench/*.go)
 	CGO_ENABLED=0 go build -trimpath -o $@ ./tools/bench

@@ -16,6 +16,7 @@ type recorder struct {
 	ledger  Ledger
 	in      chan settled
 	waiting atomic.Int64 // how many were put and not collected
+	since   atomic.Int64 // Unix nanoseconds: since when a batch is being written; 0: none is
 	enough  signal       // sent when minBatch results wait, and when a whole batch does
 	quit    chan struct{}
 	ending  atomic.Bool // the process is asked to stop: few large transactions, so that all is written in time
@@ -175,6 +176,8 @@ func (r *recorder) write(batch []settled) {
 	for i := range batch {
 		rs[i] = batch[i].result
 	}
+	r.since.Store(time.Now().UnixNano())
+	defer r.since.Store(0)
 	wait, said := 20*time.Millisecond, ""
 	for {
 		if r.facts.Err() != nil {

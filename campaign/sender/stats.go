@@ -109,6 +109,15 @@ func (e *Engine) Stats() []Stats {
 	return out
 }
 
+// LedgerLag is how long the results that are being written wait for the ledger; 0 while none are.
+func (e *Engine) LedgerLag() time.Duration {
+	since := e.rec.since.Load()
+	if since == 0 {
+		return 0
+	}
+	return max(0, time.Since(time.Unix(0, since)))
+}
+
 // report tells the ledger what limits each lane, for `why` in another process.
 func (e *Engine) report(ctx context.Context) {
 	var all []campaign.LaneReport

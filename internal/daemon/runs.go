@@ -73,10 +73,17 @@ func (d *Daemon) ended(ctx context.Context, r campaign.Run) {
 // runCollector counts the unfinished runs of the ledger at each scrape.
 type runCollector struct{ ledger campaign.RunLedger }
 
-var descRuns = desc("campaignd_runs", "Unfinished runs of the ledger.", "state")
+var (
+	descRuns  = desc("campaignd_runs", "Unfinished runs of the ledger.", "state")
+	descAsset = desc("campaignd_asset_expiry_timestamp_seconds",
+		"Unix time until which the service keeps the header files of the unfinished runs, the earliest of them.")
+)
 
 // Describe implements prometheus.Collector.
-func (c *runCollector) Describe(ch chan<- *prometheus.Desc) { ch <- descRuns }
+func (c *runCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- descRuns
+	ch <- descAsset
+}
 
 // Collect implements prometheus.Collector. While the ledger does not answer there is no value.
 func (c *runCollector) Collect(ch chan<- prometheus.Metric) {
@@ -90,8 +97,15 @@ func (c *runCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range []campaign.State{campaign.Importing, campaign.WaitingApproval, campaign.Ready, campaign.Running, campaign.Paused} {
 		states[s] = 0
 	}
+	var until time.Time
 	for _, r := range runs {
 		states[r.State]++
+		if !r.AssetUntil.IsZero() && (until.IsZero() || r.AssetUntil.Before(until)) {
+			until = r.AssetUntil
+		}
+	}
+	if !until.IsZero() {
+		ch <- prometheus.MustNewConstMetric(descAsset, prometheus.GaugeValue, float64(until.Unix()))
 	}
 	for s, n := range states {
 		ch <- prometheus.MustNewConstMetric(descRuns, prometheus.GaugeValue, float64(n), string(s))

@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// near is a ledger with people whom a portfolio has reached, and runs with header files.
+type near struct{ campaign.Ledger }
+
+func (near) Reached(_ context.Context, portfolio string, _ time.Time) ([]campaign.Reached, error) {
+	if portfolio != "pf_1" {
+		return nil, fmt.Errorf("got the portfolio %q, want pf_1", portfolio)
+	}
+	return []campaign.Reached{{N: 40}, {N: 2}}, nil
+}
+
+func (near) Runs(context.Context, campaign.RunFilter) ([]campaign.Run, error) {
+	return []campaign.Run{
+		{State: campaign.Running, AssetUntil: time.Unix(2_000_000_000, 0)}, {State: campaign.Running},
+		{State: campaign.Paused, AssetUntil: time.Unix(1_900_000_000, 0)},
+	}, nil
+}
+
+func TestWhatComesNearItsEndIsMeasured(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.Numbers = map[string]Number{
+		"conn_1": {Portfolio: "pf_1", Tier: 1000}, "conn_2": {Portfolio: "pf_1", Tier: 1000}, "conn_3": {Tier: -1},
+	}
+	files := certificateFiles(t)
+	issue(t, files, 1)
+	c := &certificate{files: files, log: slog.New(slog.DiscardHandler)}
+	if err := c.load(); err != nil {
+		t.Fatal(err)
+	}
+	d := &Daemon{cfg: cfg, owner: "h/1/x", directory: newDirectory(cfg), ledger: near{}, log: slog.New(slog.DiscardHandler),
+		public: &listener{name: "listen.public", certificate: c}}
+	d.quotas = newQuotas(cfg, d.directory, d.ledger, d.log)
+	engine, err := d.engine(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differ(t, scrape(t, &nearCollector{d, engine}), []string{
+		"campaignd_certificate_expiry_timestamp_seconds gauge",
+		`campaignd_certificate_expiry_timestamp_seconds{listener="listen.public"} 8.589934592e+09`,
+		"campaignd_ledger_lag_seconds gauge", "campaignd_ledger_lag_seconds 0",
+		"campaignd_tier_recipients gauge", `campaignd_tier_recipients{portfolio="pf_1"} 1000`,
+		"campaignd_tier_used gauge", `campaignd_tier_used{portfolio="pf_1"} 42`,
+	})
+	differ(t, scrape(t, &runCollector{near{}})[:2], []string{
+		"campaignd_asset_expiry_timestamp_seconds gauge", "campaignd_asset_expiry_timestamp_seconds 1.9e+09",
+	})
+}
