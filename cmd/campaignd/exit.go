@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"campaignd/campaign"
-	"campaignd/internal/api"
+	"campaignd/client"
 )
 
 // The exit codes (docs/operations.md#commands-and-exit-codes).
@@ -88,7 +88,7 @@ func classify(ctx context.Context, err error) (code int, quiet bool) {
 // oneLine joins the lines of a library's error. Each finding of a campaign file keeps a line of its
 // own, and so do the ways out of an earlier run, also when another process tells them.
 func oneLine(err error) string {
-	var told *api.Error
+	var told *client.Error
 	switch refusal, _ := campaign.RefusalOf(err); {
 	case refusal == campaign.RefusedCampaign, refusal == campaign.RefusedUnfinished, refusal == campaign.RefusedRepeat, errors.As(err, &told):
 		return err.Error()

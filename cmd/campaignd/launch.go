@@ -9,13 +9,13 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
-	"campaignd/internal/api"
+	"campaignd/client"
 	"campaignd/internal/daemon"
 	"campaignd/internal/spelling"
 )
 
 func (p *program) cmdLaunch() *cobra.Command {
-	var r api.Request
+	var r client.Launch
 	cmd := &cobra.Command{
 		Use:   "launch CAMPAIGN.yaml",
 		Short: "Give a list to a running `campaignd serve`, which imports and sends it",
@@ -61,7 +61,7 @@ after an interruption.`,
 
 // resolveLaunch reads the campaign for the paths of its files, and opens the list once: a fault of
 // either is told with its place before anything is sent to another process.
-func resolveLaunch(r *api.Request) error {
+func resolveLaunch(r *client.Launch) error {
 	def, src, err := campaign.LoadDefinition(r.Campaign)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func resolveLaunch(r *api.Request) error {
 }
 
 // launch launches beside the process that holds an SQLite ledger, or in this one.
-func (p *program) launch(ctx context.Context, c *daemon.Config, r api.Request) (out api.Launched, err error) {
+func (p *program) launch(ctx context.Context, c *daemon.Config, r client.Launch) (out client.Launched, err error) {
 	if c.LaunchesBeside() {
 		return daemon.LaunchBeside(ctx, c, r)
 	}
@@ -96,7 +96,7 @@ func (p *program) launch(ctx context.Context, c *daemon.Config, r api.Request) (
 // launchError returns the error of a launch with its exit code; one of the other process is told like
 // one of this.
 func launchError(ctx context.Context, err error) error {
-	var told *api.Error
+	var told *client.Error
 	switch {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return &exitError{exitInterrupted, errors.New("interrupted; the same command goes on with the run, if it was launched already")}
@@ -107,7 +107,7 @@ func launchError(ctx context.Context, err error) error {
 }
 
 // launchSentence says what became of a launch.
-func launchSentence(l api.Launched) string {
+func launchSentence(l client.Launched) string {
 	rows := spelling.Count(l.Run.Rows, "row", "rows")
 	switch {
 	case l.Ended:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"campaignd/client"
 	"campaignd/internal/api"
 )
 
@@ -33,7 +34,7 @@ func TestARepeatedLaunchSendsNothingTwice(t *testing.T) {
 }
 
 // launchNew posts a launch with new=true and an Idempotency-Key.
-func launchNew(t *testing.T, a api.Access, key, campaign, list string) api.Launched {
+func launchNew(t *testing.T, a api.Access, key, campaign, list string) client.Launched {
 	t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -64,7 +65,7 @@ func launchNew(t *testing.T, a api.Access, key, campaign, list string) api.Launc
 	}
 	defer res.Body.Close()
 	var out struct {
-		Data    api.Launched
+		Data    client.Launched
 		Message string
 	}
 	if err := json.NewDecoder(res.Body).Decode(&out); err != nil || res.StatusCode/100 != 2 {

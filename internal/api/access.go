@@ -8,7 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
+	"time"
+
+	"campaignd/client"
 )
 
 // Access is how a process of this user reaches the API.
@@ -24,6 +29,14 @@ func NewAccess(url string) Access {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
 	return Access{URL: url, Key: hex.EncodeToString(key)}
+}
+
+// Client returns a client of the process.
+func (a Access) Client() (*client.Client, error) {
+	return client.New(a.URL, a.Key, client.Options{HTTP: &http.Client{Transport: &http.Transport{ // no proxy: the process is on this machine
+		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, ExpectContinueTimeout: 5 * time.Second, DisableKeepAlives: true,
+		TLSClientConfig: a.tls(),
+	}}})
 }
 
 // tls returns the settings of a connection to the process. Its certificate is known by its pin, because it

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/internal/api"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
@@ -62,13 +63,13 @@ func serve(t *testing.T) *fixture {
 			}
 			return runs, nil
 		},
-		Launch: func(_ context.Context, file, list string, another bool, _ string) (api.Launched, error) {
+		Launch: func(_ context.Context, file, list string, another bool, _ string) (client.Launched, error) {
 			f.begun <- struct{}{}
 			if f.hold != nil {
 				<-f.hold
 			}
 			if f.fault != nil {
-				return api.Launched{}, f.fault
+				return client.Launched{}, f.fault
 			}
 			a, errA := os.ReadFile(file)
 			b, errB := os.ReadFile(list)
@@ -76,7 +77,7 @@ func serve(t *testing.T) *fixture {
 			if f.after != nil {
 				f.after()
 			}
-			out := api.Launched{Run: api.FactsOf(campaign.Run{No: 1, Campaign: "spring", State: campaign.Ready}), Resumed: another, Ended: f.ended}
+			out := client.Launched{Run: client.LaunchedRunOf(campaign.Run{No: 1, Campaign: "spring", State: campaign.Ready}), Resumed: another, Ended: f.ended}
 			return out, errors.Join(errA, errB)
 		},
 	})
@@ -87,6 +88,14 @@ func serve(t *testing.T) *fixture {
 	t.Cleanup(server.Close)
 	f.URL = server.URL
 	return f
+}
+
+func (f *fixture) Launch(ctx context.Context, l client.Launch) (client.Launched, error) {
+	c, err := f.Client()
+	if err != nil {
+		return client.Launched{}, err
+	}
+	return c.Launch(ctx, l)
 }
 
 func put(t *testing.T, name, text string) string {
@@ -110,7 +119,7 @@ func (f *fixture) left(t *testing.T) []string {
 func TestAnUploadArrivesAndLeavesNothing(t *testing.T) {
 	f := serve(t)
 	list := "phone\n" + strings.Repeat("+2348031234567\n", 200_000)
-	got, err := f.Launch(t.Context(), api.Request{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "my list.csv", list)})
+	got, err := f.Launch(t.Context(), client.Launch{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "my list.csv", list)})
 	if err != nil || got.Run.ID != "spring-1" || got.Resumed {
 		t.Fatalf("got %+v and %v, want spring-1, new", got, err)
 	}
@@ -149,7 +158,7 @@ type part struct{ field, name, text string }
 func TestAnUploadThatEndsMeanwhileIsKept(t *testing.T) {
 	f := serve(t)
 	launch := func() {
-		if _, err := f.Launch(t.Context(), api.Request{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")}); err != nil {
+		if _, err := f.Launch(t.Context(), client.Launch{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -171,7 +180,7 @@ func TestALaunchSucceedsWithoutItsTraces(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	got, err := f.Launch(t.Context(), api.Request{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")})
+	got, err := f.Launch(t.Context(), client.Launch{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")})
 	if err != nil || got.Run.ID != "spring-1" || len(got.Warnings) != 1 {
 		t.Errorf("got %+v and %v, want spring-1 with a warning that the log of actions lacks it", got, err)
 	}
@@ -183,7 +192,7 @@ func TestALaunchSucceedsWithoutItsTraces(t *testing.T) {
 func TestARunThatHadEndedIsNoLaunchInTheLog(t *testing.T) {
 	f := serve(t)
 	f.ended = true
-	got, err := f.Launch(t.Context(), api.Request{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")})
+	got, err := f.Launch(t.Context(), client.Launch{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")})
 	actions, errActions := f.ledger.Actions(t.Context(), campaign.ActionFilter{Limit: 10})
 	if err := errors.Join(err, errActions); err != nil || !got.Ended || f.log.Len() > 0 || len(actions) > 0 {
 		t.Errorf("got %+v, %v, the log %q and %d actions; want an ended run and neither", got, err, f.log.String(), len(actions))
@@ -276,13 +285,13 @@ func TestTwoUploadsAtMostAreUnderWay(t *testing.T) {
 	ended := make(chan error, 2)
 	for range 2 {
 		go func() {
-			_, err := f.Launch(context.WithoutCancel(t.Context()), api.Request{Campaign: file, List: list, New: true})
+			_, err := f.Launch(context.WithoutCancel(t.Context()), client.Launch{Campaign: file, List: list, New: true})
 			ended <- err
 		}()
 		<-f.begun
 	}
-	var e *api.Error
-	if _, err := f.Launch(t.Context(), api.Request{Campaign: file, List: list}); !errors.As(err, &e) || e.Code != "busy" || e.Invalid() {
+	var e *client.Error
+	if _, err := f.Launch(t.Context(), client.Launch{Campaign: file, List: list}); !errors.As(err, &e) || e.Code != "busy" || e.Invalid() {
 		t.Errorf("a third upload: got %v, want busy, which may be tried again", err)
 	}
 	f.fault = &campaign.UnfinishedError{Run: campaign.Run{No: 7, Campaign: "spring"}}
@@ -313,11 +322,15 @@ func TestTheAccessIsForItsUserAlone(t *testing.T) {
 	}
 }
 
-func ExampleAccess_Launch() {
+func ExampleAccess_Client() {
 	access, err := api.ReadAccess("campaignd.db.api")
 	if err != nil {
 		return // nobody serves
 	}
-	_, _ = access.Launch(context.Background(), api.Request{Campaign: "spring.yaml", List: "list.csv"})
+	beside, err := access.Client()
+	if err != nil {
+		return
+	}
+	_, _ = beside.Launch(context.Background(), client.Launch{Campaign: "spring.yaml", List: "list.csv"})
 	// Output:
 }

@@ -1,4 +1,4 @@
-// Package api is the operator's REST API on the admin listener, and the client of its launches.
+// Package api is the operator's REST API on the admin listener, and how this user reaches it (Access).
 // internal/daemon serves it; `campaignd launch` calls it.
 //
 // Each route decodes a request, calls one method of an operator.Desk, and encodes what it returns; the

@@ -71,8 +71,8 @@ func newWorld(t testing.TB) *world {
 	}
 	s, err := New(t.Context(), Options{
 		Desk: *d, Dir: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
-		Launch: func(context.Context, string, string, bool, string) (Launched, error) {
-			return Launched{Run: RunFacts{ID: "spring-1"}}, nil
+		Launch: func(context.Context, string, string, bool, string) (client.Launched, error) {
+			return client.Launched{Run: client.LaunchedRun{ID: "spring-1"}}, nil
 		},
 		Unfinished: func(context.Context) ([]campaign.Run, error) { return nil, nil },
 		Forecast:   func(context.Context, campaign.Run) (client.Forecast, error) { return client.Forecast{}, nil },

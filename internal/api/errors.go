@@ -8,23 +8,24 @@ import (
 	"strings"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/internal/operator"
 )
 
 // The stable codes of errors; a refused launch has the reason of campaign.RefusalOf.
 const (
-	codeUnauthorized = "unauthorized"
-	codeForbidden    = "forbidden"
-	codeTooMany      = "too_many_wrong_keys"
-	codeNotFound     = "not_found"
-	codeMethod       = "method_not_allowed"
-	codeNotNow       = "not_now"
-	codeRepeated     = "repeated"
-	codeInvalid      = "invalid_request"
-	codeTooLarge     = "too_large"
-	codeBusy         = "busy"
-	codeStopping     = "stopping"
-	codeInternal     = "internal"
+	codeUnauthorized = client.CodeUnauthorized
+	codeForbidden    = client.CodeForbidden
+	codeTooMany      = client.CodeTooMany
+	codeNotFound     = client.CodeNotFound
+	codeMethod       = client.CodeMethod
+	codeNotNow       = client.CodeNotNow
+	codeRepeated     = client.CodeRepeated
+	codeInvalid      = client.CodeInvalid
+	codeTooLarge     = client.CodeTooLarge
+	codeBusy         = client.CodeBusy
+	codeStopping     = client.CodeStopping
+	codeInternal     = client.CodeInternal
 )
 
 // Error is the body of a failure, in the form of the service's own (docs/service.md#conventions).
@@ -39,11 +40,6 @@ func (e *Error) Error() string { return e.Message }
 
 // GetStatus implements huma.StatusError.
 func (e *Error) GetStatus() int { return e.Status }
-
-// Invalid reports whether the request itself is at fault, so that the same one fails again.
-func (e *Error) Invalid() bool {
-	return e.Status >= 400 && e.Status < 500 && e.Code != codeUnauthorized
-}
 
 // errorOf turns an error into that of the API.
 func errorOf(ctx context.Context, err error) *Error {

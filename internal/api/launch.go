@@ -11,29 +11,8 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/client"
 )
-
-// Launched is the answer to a launch.
-type Launched struct {
-	Run      RunFacts `json:"run"`
-	Resumed  bool     `json:"resumed"` // the run had been launched before, and goes on
-	Ended    bool     `json:"ended"`   // the run had ended before: nothing is sent
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-// RunFacts is a run in answers.
-type RunFacts struct {
-	ID        string         `json:"id"`
-	Campaign  string         `json:"campaign"`
-	State     campaign.State `json:"state"`
-	Rows      int64          `json:"rows"`
-	CreatedAt time.Time      `json:"created_at"`
-}
-
-// FactsOf returns the facts of a run.
-func FactsOf(r campaign.Run) RunFacts {
-	return RunFacts{r.ID(), r.Campaign, r.State, r.Rows, r.CreatedAt}
-}
 
 // uploadsAtOnce bounds the uploads under way: each imports with a core and 16 bytes a row.
 const uploadsAtOnce = 2
@@ -81,7 +60,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 
 // take launches the upload in dir, and removes what no run needs of it before the answer. The run is
 // launched whatever becomes of the log of actions and of the files.
-func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (Launched, error) {
+func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (client.Launched, error) {
 	defer s.end(dir)
 	launched, list, err := s.launch(w, r, dir)
 	if err != nil || launched.Ended {
@@ -129,27 +108,27 @@ func (s *Server) end(dir string) {
 }
 
 // launch receives an upload into dir and launches it. list is the path of its list.
-func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (launched Launched, list string, err error) {
+func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (launched client.Launched, list string, err error) {
 	another := r.URL.Query().Get("new")
 	if another != "" && another != "true" && another != "false" {
-		return Launched{}, "", refuse("new=%q: want true or false", another)
+		return client.Launched{}, "", refuse("new=%q: want true or false", another)
 	}
 	// A list takes as long as it moves, and its import longer than an answer usually may.
 	c := http.NewResponseController(w)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		return Launched{}, "", err
+		return client.Launched{}, "", err
 	}
 	r.Body = &moving{r.Body, c}
 	parts, err := r.MultipartReader()
 	if err != nil {
-		return Launched{}, "", refuse("%v: want multipart/form-data with the parts campaign, header and list", err)
+		return client.Launched{}, "", refuse("%v: want multipart/form-data with the parts campaign, header and list", err)
 	}
 	u, err := receive(dir, parts)
 	if err != nil {
-		return Launched{}, "", err
+		return client.Launched{}, "", err
 	}
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
-		return Launched{}, "", err
+		return client.Launched{}, "", err
 	}
 	launched, err = s.o.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem)
 	for i, text := range launched.Warnings {

@@ -121,14 +121,14 @@ func (s *Server) launchRoute() {
 	op.RequestBody = &huma.RequestBody{Required: true, Description: "The parts in this order; header only if the campaign names a file.",
 		Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{Type: "object", Required: []string{"campaign", "list"},
 			Properties: map[string]*huma.Schema{"campaign": file, "header": file, "list": file}}}}}
-	example := envelope[Launched]{Data: Launched{Run: RunFacts{
+	example := envelope[client.Launched]{Data: client.Launched{Run: client.LaunchedRun{
 		ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Ready, Rows: 200_000,
 		CreatedAt: exampleTime,
 	}}}
 	op.Responses = map[string]*huma.Response{}
 	for status, text := range map[string]string{"200": "The run was launched before", "201": "The run is launched"} {
 		op.Responses[status] = &huma.Response{Description: text, Content: map[string]*huma.MediaType{"application/json": {
-			Schema: s.api.OpenAPI().Components.Schemas.Schema(typeOf[envelope[Launched]](), true, "Launched"), Example: example}}}
+			Schema: s.api.OpenAPI().Components.Schemas.Schema(typeOf[envelope[client.Launched]](), true, "Launched"), Example: example}}}
 	}
 	failure := s.api.OpenAPI().Components.Schemas.Schema(typeOf[Error](), true, "Error")
 	for _, status := range []int{400, 401, 403, 409, 413, 422, 429, 503} {

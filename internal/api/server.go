@@ -26,7 +26,7 @@ type Options struct {
 	Dir string
 	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the request.
 	// A repeated idempotency key, if it is not "", finds the same run again. Nil: no list is taken.
-	Launch func(ctx context.Context, file, list string, another bool, idempotency string) (Launched, error)
+	Launch func(ctx context.Context, file, list string, another bool, idempotency string) (client.Launched, error)
 	// Unfinished returns the unfinished runs, whose uploads are kept.
 	Unfinished func(context.Context) ([]campaign.Run, error)
 	// Forecast says when a run will be done.

@@ -22,6 +22,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"campaignd/client"
 	"campaignd/internal/api"
 )
 
@@ -167,7 +168,7 @@ func TestTheAdminCertificateIsKnownByItsPin(t *testing.T) {
 		t.Fatalf("Serve = %v, want it to serve", err)
 	}
 	file := c.campaign(t.TempDir(), "spring", "", 3)
-	request := api.Request{Campaign: file, List: filepath.Join(filepath.Dir(file), "spring.csv")}
+	request := client.Launch{Campaign: file, List: filepath.Join(filepath.Dir(file), "spring.csv")}
 	out, err := LaunchBeside(t.Context(), &config, request)
 	if err != nil || out.Run.Rows != 3 {
 		t.Errorf("got %+v, %v, want a run of 3 rows", out, err)
@@ -177,7 +178,11 @@ func TestTheAdminCertificateIsKnownByItsPin(t *testing.T) {
 		t.Fatal(err)
 	}
 	access.Pin = strings.Repeat("0", 64)
-	if _, err := access.Launch(t.Context(), request); err == nil || !strings.Contains(err.Error(), "not that of the process") {
+	other, err := access.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Launch(t.Context(), request); err == nil || !strings.Contains(err.Error(), "not that of the process") {
 		t.Errorf("another certificate: got %v, want it refused", err)
 	}
 	stop()

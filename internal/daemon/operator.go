@@ -95,7 +95,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 		},
 	}
 	if e != nil {
-		o.Launch = func(ctx context.Context, file, list string, another bool, idempotency string) (api.Launched, error) {
+		o.Launch = func(ctx context.Context, file, list string, another bool, idempotency string) (client.Launched, error) {
 			out, err := d.LaunchList(ctx, file, list, another, idempotency)
 			if err == nil {
 				e.Poke()
@@ -109,7 +109,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 
 // LaunchList launches a campaign over a list and returns when the list is imported. A `serve` on the
 // ledger sends it.
-func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool, idempotency string) (out api.Launched, err error) {
+func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool, idempotency string) (out client.Launched, err error) {
 	l := d.launch(file, "")
 	l.List, l.New, l.NewKey, l.NoWait, l.Unattended = list, another, idempotency, false, false
 	l.Checked = d.checkLaunch(ctx, file, func(p *campaign.Preflight) {
@@ -122,14 +122,14 @@ func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool
 	}
 	launched, err := l.Start(ctx)
 	if err != nil {
-		return api.Launched{}, err
+		return client.Launched{}, err
 	}
-	out.Run, out.Resumed, out.Ended = api.FactsOf(launched.Run), launched.Resumed, launched.Ended
+	out.Run, out.Resumed, out.Ended = client.LaunchedRunOf(launched.Run), launched.Resumed, launched.Ended
 	return out, nil
 }
 
 // LaunchInto launches into a PostgreSQL ledger, beside its senders.
-func LaunchInto(ctx context.Context, c *Config, r api.Request, log *slog.Logger) (out api.Launched, err error) {
+func LaunchInto(ctx context.Context, c *Config, r client.Launch, log *slog.Logger) (out client.Launched, err error) {
 	d := &Daemon{cfg: c, log: log, owner: ownerName(), directory: newDirectory(c)}
 	if d.ledger, err = openLedger(ctx, c, false, log, d.directory); err != nil {
 		return out, err
@@ -146,18 +146,22 @@ func LaunchInto(ctx context.Context, c *Config, r api.Request, log *slog.Logger)
 var ErrNobodyServes = errors.New("no `campaignd serve` takes launches")
 
 // LaunchBeside sends a launch to the process that has the lock of the SQLite ledger.
-func LaunchBeside(ctx context.Context, c *Config, r api.Request) (api.Launched, error) {
+func LaunchBeside(ctx context.Context, c *Config, r client.Launch) (client.Launched, error) {
 	nobody := fmt.Errorf("%w for the ledger %s; start one, or send the list with `campaignd run`", ErrNobodyServes, c.LedgerFile())
 	access, err := api.ReadAccess(c.accessFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return api.Launched{}, nobody
+		return client.Launched{}, nobody
 	}
 	if err != nil {
-		return api.Launched{}, err
+		return client.Launched{}, err
 	}
-	out, err := access.Launch(ctx, r)
+	beside, err := access.Client()
+	if err != nil {
+		return client.Launched{}, err
+	}
+	out, err := beside.Launch(ctx, r)
 	var network *net.OpError
-	var told *api.Error
+	var told *client.Error
 	switch {
 	case err == nil, ctx.Err() != nil, errors.As(err, &told):
 		return out, err

@@ -1,0 +1,224 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Client calls the API of one campaignd. Make it with New. Many goroutines may use it at once.
+type Client struct {
+	base *url.URL
+	key  string
+	http *http.Client
+	// timeout bounds a call that moves no file.
+	timeout time.Duration
+
+	mu   sync.Mutex
+	seen map[string]seen // by URL: the last answers with an ETag
+}
+
+// seen is an answer that the server may tell to be as it was.
+type seen struct {
+	tag  string
+	body []byte
+}
+
+// The bounds of what a Client remembers for ETags: answers, and bytes of each.
+const (
+	mostSeen     = 64
+	mostSeenSize = 64 << 10
+)
+
+// Options are what a Client may do without.
+type Options struct {
+	// HTTP sends the requests; nil: a client with time limits on connecting. Its redirects are not
+	// followed: the key would go with them.
+	HTTP *http.Client
+	// Timeout bounds each call that moves no file; 0: 1 minute.
+	Timeout time.Duration
+}
+
+// callTimeout is the default of Options.Timeout. A forecast takes seconds, everything else less.
+const callTimeout = time.Minute
+
+// New makes a Client for the campaignd whose admin listener has an address such as
+// https://campaignd.example:8081, and for a key of `campaignd keys create`.
+func New(address, key string, o Options) (*Client, error) {
+	base, err := url.Parse(address)
+	switch {
+	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
+		return nil, fmt.Errorf("address %q: want scheme, host and port, for example https://campaignd.example:8081", address)
+	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return nil, fmt.Errorf("address of %s: want scheme, host and port alone; the key goes apart from it", base.Host)
+	case key == "":
+		return nil, errors.New("the key is empty: want one of `campaignd keys create`")
+	}
+	c := &Client{base: base, key: key, timeout: cmp.Or(o.Timeout, callTimeout), seen: map[string]seen{}}
+	sender := http.Client{Transport: transport()}
+	if o.HTTP != nil {
+		sender = *o.HTTP
+	}
+	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http = &sender
+	return c, nil
+}
+
+func transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	t.ExpectContinueTimeout = 5 * time.Second
+	return t
+}
+
+// call is one request.
+type call struct {
+	method string
+	path   string // under /api/v1, escaped
+	query  url.Values
+	body   any // sent as JSON; nil: none
+	// Instead of body: a file of a type, which may be of any length.
+	file     io.Reader
+	fileType string
+	// once is an Idempotency-Key; "": none.
+	once string
+}
+
+// send sends a call, and returns its answer if that is no failure.
+func (c *Client) send(ctx context.Context, q call, change func(*http.Request)) (*http.Response, error) {
+	address := c.base.JoinPath("/api/v1").String() + q.path
+	if len(q.query) > 0 {
+		address += "?" + q.query.Encode()
+	}
+	body := q.file
+	if q.body != nil {
+		text, err := json.Marshal(q.body)
+		if err != nil {
+			return nil, err
+		}
+		body, q.fileType = bytes.NewReader(text), "application/json"
+	}
+	r, err := http.NewRequestWithContext(ctx, q.method, address, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+c.key)
+	if q.fileType != "" {
+		r.Header.Set("Content-Type", q.fileType)
+	}
+	if q.file != nil {
+		r.Header.Set("Expect", "100-continue") // a refusal comes before the file is sent
+	}
+	if q.once != "" {
+		r.Header.Set("Idempotency-Key", q.once)
+	}
+	if change != nil {
+		change(r)
+	}
+	res, err := c.http.Do(r)
+	if err != nil {
+		var where *url.Error
+		if errors.As(err, &where) {
+			err = where.Err
+		}
+		return nil, fmt.Errorf("no answer of %s: %w", c.base.Host, err)
+	}
+	if res.StatusCode/100 == 2 || res.StatusCode == http.StatusNotModified {
+		return res, nil
+	}
+	defer res.Body.Close()
+	return nil, failure(res)
+}
+
+// mostAnswer is the longest answer that is no file. A page of 1,000 deliveries is half a MiB, a list of
+// 10,000 runs 4 MiB.
+const mostAnswer = 64 << 20
+
+// answer is the form of every answer in JSON.
+type answer[T any] struct {
+	Data T
+	Meta struct{ Next string }
+}
+
+// fetch sends a call, and reads its answer. next is "" if there is no more.
+func fetch[T any](ctx context.Context, c *Client, q call) (data T, next string, err error) {
+	if q.file == nil {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, c.timeout)
+		defer stop()
+	}
+	key := q.path + "?" + q.query.Encode()
+	var was seen
+	if q.method == http.MethodGet {
+		c.mu.Lock()
+		was = c.seen[key]
+		c.mu.Unlock()
+	}
+	res, err := c.send(ctx, q, func(r *http.Request) {
+		if was.tag != "" {
+			r.Header.Set("If-None-Match", was.tag)
+		}
+	})
+	if err != nil {
+		return data, "", err
+	}
+	defer res.Body.Close()
+	text := was.body
+	if res.StatusCode != http.StatusNotModified {
+		if text, err = io.ReadAll(io.LimitReader(res.Body, mostAnswer)); err != nil {
+			return data, "", fmt.Errorf("the answer of %s ended early: %w", c.base.Host, err)
+		}
+		if tag := res.Header.Get("ETag"); q.method == http.MethodGet && tag != "" {
+			c.remember(key, seen{tag, text})
+		}
+	}
+	var out answer[T]
+	if err := json.Unmarshal(text, &out); err != nil {
+		return data, "", fmt.Errorf("%s gave an answer that is not understood (%s): %w", c.base.Host, res.Status, err)
+	}
+	return out.Data, out.Meta.Next, nil
+}
+
+// remember keeps an answer. When there are too many, any other goes.
+func (c *Client) remember(key string, s seen) {
+	if len(s.body) > mostSeenSize {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.seen[key]; !known && len(c.seen) >= mostSeen {
+		for other := range c.seen {
+			delete(c.seen, other)
+			break
+		}
+	}
+	c.seen[key] = s
+}
+
+// one is fetch for an answer without a next page.
+func one[T any](ctx context.Context, c *Client, q call) (T, error) {
+	data, _, err := fetch[T](ctx, c, q)
+	return data, err
+}
+
+// file sends a call whose answer is a file, and copies it to w. A file that ends early is an error.
+func (c *Client) file(ctx context.Context, q call, w io.Writer) error {
+	res, err := c.send(ctx, q, nil)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(w, res.Body); err != nil {
+		return fmt.Errorf("the file of %s ended early: %w", c.base.Host, err)
+	}
+	return nil
+}

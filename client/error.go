@@ -1,0 +1,62 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// The stable codes of failures (Error.Code). A refused launch or list has the reason of campaign.RefusalOf.
+const (
+	CodeUnauthorized = "unauthorized"
+	CodeForbidden    = "forbidden" // the key's scope or company does not allow it
+	CodeTooMany      = "too_many_wrong_keys"
+	CodeNotFound     = "not_found"
+	CodeMethod       = "method_not_allowed"
+	CodeNotNow       = "not_now" // the run's state does not allow it
+	CodeRepeated     = "repeated"
+	CodeInvalid      = "invalid_request"
+	CodeTooLarge     = "too_large"
+	CodeBusy         = "busy"
+	CodeStopping     = "stopping"
+	CodeInternal     = "internal"
+)
+
+// Error is a failure that the API answered with.
+type Error struct {
+	Status    int            `json:"-"` // of HTTP
+	Code      string         `json:"error"`
+	Message   string         `json:"message"`
+	Meta      map[string]any `json:"meta"`
+	RequestID string         `json:"-"` // x-request-id, for the log of the server
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Invalid reports whether the request itself is at fault, so that the same one fails again.
+func (e *Error) Invalid() bool {
+	switch e.Code {
+	case CodeUnauthorized, CodeTooMany, CodeNotNow, CodeRepeated:
+		return false
+	}
+	return e.Status >= 400 && e.Status < 500
+}
+
+// Temporary reports whether the same request may succeed a while later.
+func (e *Error) Temporary() bool {
+	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
+}
+
+// failure reads a failure of at most 1 MiB.
+func failure(res *http.Response) error {
+	e := &Error{Status: res.StatusCode, RequestID: res.Header.Get("X-Request-Id")}
+	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		return fmt.Errorf("%s ended in its midst: %w", res.Status, err)
+	}
+	if err := json.Unmarshal(text, e); err != nil || e.Message == "" || e.Code == "" {
+		return fmt.Errorf("%s gave no answer of campaignd (%s): %.100q", res.Request.URL.Host, res.Status, text)
+	}
+	return e
+}

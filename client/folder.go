@@ -1,0 +1,68 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"campaignd/campaign"
+)
+
+// Campaigns lists the files of the campaigns folder.
+func (c *Client) Campaigns(ctx context.Context) ([]Campaign, error) {
+	return one[[]Campaign](ctx, c, call{method: http.MethodGet, path: "/campaigns"})
+}
+
+// ofCampaign is a call about one campaign of the folder, by its name.
+func ofCampaign(name, rest string) call {
+	return call{method: http.MethodGet, path: "/campaigns/" + url.PathEscape(name) + rest}
+}
+
+// Campaign returns one campaign of the folder, by its name.
+func (c *Client) Campaign(ctx context.Context, name string) (Campaign, error) {
+	return one[Campaign](ctx, c, ofCampaign(name, ""))
+}
+
+// CheckCampaign says what a launch of a campaign of the folder over its list would do.
+func (c *Client) CheckCampaign(ctx context.Context, name string) (*campaign.Preflight, error) {
+	return one[*campaign.Preflight](ctx, c, ofCampaign(name, "/check"))
+}
+
+// ForecastCampaign says when a campaign of the folder would be done if it were launched now.
+func (c *Client) ForecastCampaign(ctx context.Context, name string) (Forecast, error) {
+	return one[Forecast](ctx, c, ofCampaign(name, "/forecast"))
+}
+
+// Schedule lists for each campaign with a schedule at most next firings to come and last past firings.
+// name selects one campaign; "": all.
+func (c *Client) Schedule(ctx context.Context, name string, next, last int) ([]Firing, error) {
+	q := url.Values{"next": {strconv.Itoa(next)}, "last": {strconv.Itoa(last)}}
+	set(q, "campaign", name)
+	return one[[]Firing](ctx, c, call{method: http.MethodGet, path: "/schedules", query: q})
+}
+
+// Drops lists files of watched places: those that wait, then at most limit (1 to 1000) of those that were
+// taken, the newest first, behind the file after; 0: from the newest on. next is the file to go on behind;
+// 0: there are no more.
+func (c *Client) Drops(ctx context.Context, after int64, limit int) (all []Drop, next int64, err error) {
+	q := url.Values{}
+	setInt(q, "after", after)
+	setInt(q, "limit", int64(limit))
+	all, behind, err := fetch[[]Drop](ctx, c, call{method: http.MethodGet, path: "/drops", query: q})
+	if err == nil && behind != "" {
+		next, err = strconv.ParseInt(behind, 10, 64)
+	}
+	return all, next, err
+}
+
+// AllDrops yields every file of watched places.
+func (c *Client) AllDrops(ctx context.Context) iter.Seq2[Drop, error] {
+	return pages(func(after int64) ([]Drop, int64, error) { return c.Drops(ctx, after, 1000) })
+}
+
+// Drop returns one file that was taken, by its number.
+func (c *Client) Drop(ctx context.Context, file int64) (Drop, error) {
+	return one[Drop](ctx, c, call{method: http.MethodGet, path: "/drops/" + strconv.FormatInt(file, 10)})
+}

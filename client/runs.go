@@ -1,0 +1,172 @@
+package client
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/reporting"
+)
+
+// Runs lists the runs, the newest first, with their holds.
+func (c *Client) Runs(ctx context.Context, f campaign.RunFilter) ([]Run, error) {
+	q := url.Values{}
+	set(q, "campaign", f.Campaign)
+	setInt(q, "limit", int64(f.Limit))
+	if f.Unfinished {
+		q.Set("unfinished", "true")
+	}
+	return one[[]Run](ctx, c, call{method: http.MethodGet, path: "/runs", query: q})
+}
+
+func set(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
+
+func setInt(q url.Values, name string, value int64) {
+	if value != 0 {
+		q.Set(name, strconv.FormatInt(value, 10))
+	}
+}
+
+func setTime(q url.Values, name string, at time.Time) {
+	if !at.IsZero() {
+		q.Set(name, at.UTC().Format(time.RFC3339Nano))
+	}
+}
+
+// ofRun is a call about one run, which its id, its number or latest names.
+func ofRun(method, run, rest string) call {
+	return call{method: method, path: "/runs/" + url.PathEscape(run) + rest}
+}
+
+// Run returns one run with its holds. id is that of a run, its number, or latest.
+func (c *Client) Run(ctx context.Context, id string) (Run, error) {
+	return one[Run](ctx, c, ofRun(http.MethodGet, id, ""))
+}
+
+// Pause asks that a run sends nothing more until it is resumed. The error has CodeNotNow if its state does
+// not allow that; so have those of Resume, Cancel and Approve.
+func (c *Client) Pause(ctx context.Context, id string) (Controlled, error) {
+	return one[Controlled](ctx, c, ofRun(http.MethodPost, id, "/pause"))
+}
+
+// Resume ends a pause.
+func (c *Client) Resume(ctx context.Context, id string) (Controlled, error) {
+	return one[Controlled](ctx, c, ofRun(http.MethodPost, id, "/resume"))
+}
+
+// Cancel ends a run; what is queued is not sent.
+func (c *Client) Cancel(ctx context.Context, id string) (Controlled, error) {
+	return one[Controlled](ctx, c, ofRun(http.MethodPost, id, "/cancel"))
+}
+
+// Approve releases a run that waits for approval.
+func (c *Client) Approve(ctx context.Context, id string) (Controlled, error) {
+	return one[Controlled](ctx, c, ofRun(http.MethodPost, id, "/approve"))
+}
+
+// Limits returns the limits of a run as they are now.
+func (c *Client) Limits(ctx context.Context, id string) (Limits, error) {
+	return one[Limits](ctx, c, ofRun(http.MethodGet, id, "/limits"))
+}
+
+// ChangeLimits changes limits of a run while it is sent.
+func (c *Client) ChangeLimits(ctx context.Context, id string, change campaign.LimitChange) (Limits, error) {
+	q := ofRun(http.MethodPatch, id, "/limits")
+	q.body = struct {
+		Class    *campaign.Class    `json:"class,omitempty"`
+		Weight   *int               `json:"weight,omitempty"`
+		Rate     *float64           `json:"rate,omitempty"`
+		Deadline *campaign.Duration `json:"deadline,omitempty"`
+	}{change.Class, change.Weight, change.Rate, change.Deadline}
+	return one[Limits](ctx, c, q)
+}
+
+// Why says what a run waits for now.
+func (c *Client) Why(ctx context.Context, id string) (campaign.Why, error) {
+	return one[campaign.Why](ctx, c, ofRun(http.MethodGet, id, "/why"))
+}
+
+// WhyRecipient says what one recipient of a run waits for. to is a phone number with its country code.
+func (c *Client) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
+	q := ofRun(http.MethodGet, id, "/why/recipient")
+	q.query = url.Values{"to": {to}}
+	return one[campaign.WhyRow](ctx, c, q)
+}
+
+// Report returns the figures of a run.
+func (c *Client) Report(ctx context.Context, id string) (*reporting.Report, error) {
+	return one[*reporting.Report](ctx, c, ofRun(http.MethodGet, id, "/report"))
+}
+
+// Forecast says when a run will be done.
+func (c *Client) Forecast(ctx context.Context, id string) (Forecast, error) {
+	return one[Forecast](ctx, c, ofRun(http.MethodGet, id, "/forecast"))
+}
+
+// Export writes one line for each row of a run's list, as CSV. After an error w has a part of the file.
+func (c *Client) Export(ctx context.Context, id string, w io.Writer) error {
+	return c.file(ctx, ofRun(http.MethodGet, id, "/export"), w)
+}
+
+// Deliveries returns a page of the rows of a run, in the order of the list.
+func (c *Client) Deliveries(ctx context.Context, id string, f DeliveryFilter) (page DeliveryPage, err error) {
+	q := ofRun(http.MethodGet, id, "/deliveries")
+	q.query = url.Values{}
+	set(q.query, "status", string(f.Status))
+	set(q.query, "reason", f.Reason)
+	set(q.query, "code", f.Code)
+	set(q.query, "connection", f.Connection)
+	set(q.query, "to", f.To)
+	setTime(q.query, "since", f.Since)
+	setTime(q.query, "before", f.Before)
+	setInt(q.query, "after", f.After)
+	setInt(q.query, "limit", int64(f.Limit))
+	all, next, err := fetch[[]Delivery](ctx, c, q)
+	if err == nil && next != "" {
+		page.Next, err = strconv.ParseInt(next, 10, 64)
+	}
+	page.Deliveries = all
+	return page, err
+}
+
+// AllDeliveries yields the rows of a run that the filter selects, from as many pages as it takes.
+func (c *Client) AllDeliveries(ctx context.Context, id string, f DeliveryFilter) iter.Seq2[Delivery, error] {
+	return pages(func(after int64) ([]Delivery, int64, error) {
+		f.After = max(f.After, after)
+		page, err := c.Deliveries(ctx, id, f)
+		return page.Deliveries, page.Next, err
+	})
+}
+
+// pages yields what is on the pages of a list, from the first one on. It ends with the first error.
+func pages[T any, N comparable](page func(after N) ([]T, N, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none, after N
+		for {
+			all, next, err := page(after)
+			if err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			for _, one := range all {
+				if !yield(one, nil) {
+					return
+				}
+			}
+			if next == none {
+				return
+			}
+			after = next
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"campaignd/campaign"
+)
+
+// Suppressions lists the numbers that must not be sent to, by number: at most limit (1 to 1000) behind the
+// number after. next is the number to go on behind; "": there are no more. to selects one number, "": all.
+func (c *Client) Suppressions(ctx context.Context, to, after string, limit int) (list []Suppression, next string, err error) {
+	q := url.Values{}
+	set(q, "to", to)
+	set(q, "after", after)
+	setInt(q, "limit", int64(limit))
+	return fetch[[]Suppression](ctx, c, call{method: http.MethodGet, path: "/suppressions", query: q})
+}
+
+// AllSuppressions yields every number that must not be sent to.
+func (c *Client) AllSuppressions(ctx context.Context) iter.Seq2[Suppression, error] {
+	return pages(func(after string) ([]Suppression, string, error) { return c.Suppressions(ctx, "", after, 1000) })
+}
+
+// ShowSuppressions returns the entries of one number, with the proof of each.
+func (c *Client) ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error) {
+	return one[[]campaign.ShownSuppression](ctx, c, call{method: http.MethodGet, path: "/suppressions/" + url.PathEscape(number)})
+}
+
+type numbersBody struct {
+	Numbers []string       `json:"numbers"`
+	Scope   campaign.Scope `json:"scope,omitempty"`
+}
+
+// AddSuppressions suppresses at most 1000 numbers in international form with +.
+func (c *Client) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (Suppressed, error) {
+	return one[Suppressed](ctx, c, call{method: http.MethodPost, path: "/suppressions", body: numbersBody{numbers, scope}})
+}
+
+// RemoveSuppressions takes at most 1000 numbers off the list: from one scope, or with "" from every scope.
+func (c *Client) RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (Suppressed, error) {
+	return one[Suppressed](ctx, c, call{method: http.MethodPost, path: "/suppressions/remove", body: numbersBody{numbers, scope}})
+}
+
+// ImportSuppressions suppresses the numbers of a CSV file of any size, which it reads to its end. To send
+// the same file again changes nothing more.
+func (c *Client) ImportSuppressions(ctx context.Context, file io.Reader, i SuppressionImport) (Imported, error) {
+	q := url.Values{}
+	set(q, "file", i.File)
+	set(q, "scope", string(i.Scope))
+	set(q, "source", i.Source)
+	setTime(q, "date", i.At)
+	set(q, "default_region", i.DefaultRegion)
+	return one[Imported](ctx, c, call{method: http.MethodPost, path: "/suppressions/import", query: q, file: file, fileType: "text/csv"})
+}
+
+// ExportSuppressions writes the whole list as CSV. After an error w has a part of the file.
+func (c *Client) ExportSuppressions(ctx context.Context, w io.Writer) error {
+	return c.file(ctx, call{method: http.MethodGet, path: "/suppressions/export"}, w)
+}

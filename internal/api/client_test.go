@@ -1,0 +1,222 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"campaignd/campaign"
+	"campaignd/client"
+)
+
+// clientCalls has a call of package client for each route, by the operationId of the document.
+var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.Client) error{
+	"runs": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.Runs(ctx, campaign.RunFilter{Limit: 1})
+	}),
+	"run":     calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Run(ctx, "spring-1") }),
+	"pause":   calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Pause(ctx, "spring-1") }),
+	"resume":  calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Resume(ctx, "spring-1") }),
+	"cancel":  calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Cancel(ctx, "spring-1") }),
+	"approve": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Approve(ctx, "spring-1") }),
+	"limits":  calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Limits(ctx, "spring-1") }),
+	"change-limits": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		weight := 4
+		return c.ChangeLimits(ctx, "spring-1", campaign.LimitChange{Weight: &weight})
+	}),
+	"why": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Why(ctx, "spring-1") }),
+	"why-recipient": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.WhyRecipient(ctx, "spring-1", "+2348031234570")
+	}),
+	"report":   calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Report(ctx, "spring-1") }),
+	"forecast": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Forecast(ctx, "spring-1") }),
+	"export": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return nil, c.Export(ctx, "spring-1", io.Discard)
+	}),
+	"deliveries": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.Deliveries(ctx, "spring-1", client.DeliveryFilter{Limit: 2})
+	}),
+	"numbers": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Numbers(ctx) }),
+	"holds":   calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Holds(ctx, true) }),
+	"add-hold": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.AddHold(ctx, client.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1"})
+	}),
+	"lift-holds": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.LiftHolds(ctx, client.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_1"})
+	}),
+	"suppressions": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		all, _, err := c.Suppressions(ctx, "", "", 10)
+		return all, err
+	}),
+	"suppression": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.ShowSuppressions(ctx, "+2348031234570")
+	}),
+	"add-suppressions": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.AddSuppressions(ctx, []string{"+2348031234570"}, campaign.ScopeAll)
+	}),
+	"remove-suppressions": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.RemoveSuppressions(ctx, []string{"+2348031234570"}, "")
+	}),
+	"import-suppressions": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.ImportSuppressions(ctx, strings.NewReader("to\n+2348031200003\n"), client.SuppressionImport{File: "crm.csv", Source: "crm"})
+	}),
+	"export-suppressions": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return nil, c.ExportSuppressions(ctx, io.Discard)
+	}),
+	"keys": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Keys(ctx) }),
+	"create-key": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.CreateKey(ctx, "ci", "read", "", "once")
+	}),
+	"revoke-key": func(ctx context.Context, _ *testing.T, c *client.Client) error {
+		all, err := c.Keys(ctx)
+		for _, k := range all {
+			if k.Name == "read" {
+				_, err = c.RevokeKey(ctx, k.ID)
+			}
+		}
+		return err
+	},
+	"actions": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.Actions(ctx, campaign.ActionFilter{Limit: 5})
+	}),
+	"campaigns": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Campaigns(ctx) }),
+	"campaign":  calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Campaign(ctx, "spring-1") }),
+	"check":     calls(func(ctx context.Context, c *client.Client) (any, error) { return c.CheckCampaign(ctx, "spring-1") }),
+	"forecast-campaign": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.ForecastCampaign(ctx, "spring-1")
+	}),
+	"schedules": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Schedule(ctx, "", 1, 1) }),
+	"drops": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		all, _, err := c.Drops(ctx, 0, 10)
+		return all, err
+	}),
+	"drop": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Drop(ctx, 1) }),
+	"launch": func(ctx context.Context, t *testing.T, c *client.Client) error {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"c.yaml": "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\n",
+			"l.csv": "phone\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				return err
+			}
+		}
+		_, err := c.Launch(ctx, client.Launch{Campaign: filepath.Join(dir, "c.yaml"), List: filepath.Join(dir, "l.csv"), New: true, Once: "x"})
+		return err
+	},
+}
+
+func calls(do func(context.Context, *client.Client) (any, error)) func(context.Context, *testing.T, *client.Client) error {
+	return func(ctx context.Context, _ *testing.T, c *client.Client) error {
+		_, err := do(ctx, c)
+		return err
+	}
+}
+
+// asked notes the routes that were asked for, and the statuses of the answers.
+type asked struct {
+	w *world
+
+	mu       sync.Mutex
+	routes   []string
+	statuses []int
+}
+
+func (a *asked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, pattern := a.w.mux.Handler(r)
+	told := &statusOf{ResponseWriter: w, status: http.StatusOK}
+	a.w.ServeHTTP(told, r)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.routes, a.statuses = append(a.routes, pattern), append(a.statuses, told.status)
+}
+
+type statusOf struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *statusOf) WriteHeader(status int) {
+	s.status = status
+	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *statusOf) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// clientOf returns a client of a world, with a key of a name.
+func clientOf(t *testing.T, w *world, key string) (*client.Client, *asked) {
+	t.Helper()
+	a := &asked{w: w}
+	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, w.keys[key], client.Options{HTTP: server.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, a
+}
+
+func TestEachRouteHasAMethodOfTheClient(t *testing.T) {
+	w := newWorld(t)
+	c, a := clientOf(t, w, "admin")
+	for _, d := range w.documented() {
+		do := clientCalls[d.op.OperationID]
+		if do == nil {
+			t.Errorf("%s %s: got no method of package client for %s, want one", d.method, d.path, d.op.OperationID)
+			continue
+		}
+		t.Run(d.op.OperationID, func(t *testing.T) {
+			err := do(t.Context(), t, c)
+			var told *client.Error
+			if err != nil && (!errors.As(err, &told) || told.Code != client.CodeNotNow) {
+				t.Errorf("got %v, want an answer of the route", err)
+			}
+			want := d.method + " " + d.path
+			if len(a.routes) == 0 || a.routes[len(a.routes)-1] != want {
+				t.Errorf("got the routes %v, want %s", a.routes, want)
+			}
+		})
+	}
+}
+
+func TestAListThatHasNotChangedIsNotSentAgain(t *testing.T) {
+	w := newWorld(t)
+	c, a := clientOf(t, w, "read")
+	for range 2 {
+		if runs, err := c.Runs(t.Context(), campaign.RunFilter{}); err != nil || len(runs) != 2 {
+			t.Errorf("got %d runs (%v), want 2", len(runs), err)
+		}
+	}
+	if a.statuses[0] != 200 || a.statuses[1] != 304 {
+		t.Errorf("got the statuses %v, want 200 and 304", a.statuses)
+	}
+}
+
+func TestEachPageOfTheClientFollowsTheLast(t *testing.T) {
+	w := newWorld(t)
+	c, _ := clientOf(t, w, "read")
+	var rows []int64
+	for d, err := range c.AllDeliveries(t.Context(), "spring-1", client.DeliveryFilter{Limit: 7}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, d.Row)
+	}
+	if len(rows) != 40 || rows[0] >= rows[39] {
+		t.Errorf("got %d rows %v, want the 40 of the list in order", len(rows), rows)
+	}
+	var told *client.Error
+	for _, err := range c.AllDeliveries(t.Context(), "spring-9", client.DeliveryFilter{}) {
+		if !errors.As(err, &told) || told.Code != client.CodeNotFound || told.RequestID == "" || !told.Invalid() || told.Temporary() {
+			t.Errorf("got %v, want not_found with the id of the request", err)
+		}
+	}
+	if told == nil {
+		t.Error("a run that is not there: got no error, want not_found")
+	}
+}
