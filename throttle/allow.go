@@ -8,14 +8,16 @@ import (
 )
 
 // Tolerance is by how much the uses that Allow permits may be uneven: in any time t there are at
-// most rate x (t + Tolerance) of them, at rates below 1 per second one more.
+// most rate x (t + Tolerance) of them, and one more.
 const Tolerance = time.Second
 
 // AllowFor is how long a permission may be used. It is part of the Tolerance.
 const AllowFor = 300 * time.Millisecond
 
-// burstOf is how many uses may be permitted at once after idle time, as a time at the rate.
-func burstOf(every time.Duration) time.Duration { return max(Tolerance-AllowFor, every) }
+// burstOf is how many uses may be permitted at once after idle time, as a time at the rate. Beyond one
+// use it is what a caller may ask late without a loss: a sender asks when a slot of its number is in
+// hand, which for a slow number is half a second after the permission was free.
+func burstOf(every time.Duration) time.Duration { return every + Tolerance - AllowFor }
 
 // Allow permits uses as Limiter says. A key idle for a minute is forgotten: it starts without a
 // burst.

@@ -101,6 +101,28 @@ func TestReplicasSendALimitedRunAtItsLimit(t *testing.T) {
 	}
 }
 
+// A run of a low rate gets all of it on a number whose slots are far apart, beside another run. Each
+// permission is asked for when there is a slot, up to half a second late.
+func TestALowLimitIsUsedUpOnASlowNumber(t *testing.T) {
+	for _, c := range []struct{ limit, pace float64 } /* per second */ {
+		{0.1, 2.5}, {0.3, 2.5}, {0.8, 2.5}, {0.8, 4}, {1.2, 12.6}, {0.5, 68.4},
+	} {
+		for n := 1; n <= 2; n++ {
+			synctest.Test(t, func(t *testing.T) {
+				l := newEndlessLedger()
+				all := serving(t, l, throttle.NewLocal(), n, c.pace, template(t, 1, "capped", c.limit), template(t, 2, "free", 0))
+				from := time.Now().Add(10 * time.Second)
+				time.Sleep(10*time.Second + 10*time.Minute)
+				to := from.Add(10 * time.Minute)
+				if got := l.within("capped", from, to); got < 0.95*c.limit || got > c.limit+2/to.Sub(from).Seconds() {
+					t.Errorf("%d senders of a number of %v/s send %.3f/s of the run, want %v", n, c.pace, got, c.limit)
+				}
+				all.stop()
+			})
+		}
+	}
+}
+
 // granting is a limiter that answers as it is told, and notes what it was asked for.
 type granting struct {
 	throttle.Limiter

@@ -70,11 +70,11 @@ func permitStart(t *testing.T, s suite, l throttle.Limiter) {
 	}
 }
 
-// permitIdle: after a silence there is a burst, of the Tolerance less what AllowFor takes of it.
+// permitIdle: after a silence there is a burst, of one use and the Tolerance less what AllowFor takes of it.
 func permitIdle(t *testing.T, s suite, l throttle.Limiter) {
 	s.allow(t, l, "idle", 20, 1)
 	time.Sleep(2 * throttle.Tolerance)
-	want := int(20 * (throttle.Tolerance - throttle.AllowFor).Seconds())
+	want := 1 + int(20*(throttle.Tolerance-throttle.AllowFor).Seconds())
 	if n, _ := s.allow(t, l, "idle", 20, 1000); n != want {
 		t.Errorf("after two seconds: got %d permissions, want %d", n, want)
 	}
