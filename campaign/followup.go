@@ -184,7 +184,7 @@ func (f *followUp) chosen(ctx context.Context, yield func(*Line) error) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", f.in.Parent.ID(), err)
 		}
-		if l.Key == 0 || !slices.ContainsFunc(f.in.Where, func(w Where) bool { return w.match(&l) }) {
+		if l.Key <= 0 || !slices.ContainsFunc(f.in.Where, func(w Where) bool { return w.match(&l) }) {
 			continue
 		}
 		switch {

@@ -47,6 +47,7 @@ type Ledger interface {
 	SuppressionLedger
 	ReportLedger
 	RetentionLedger
+	ErasureLedger
 	JobLedger
 	FiringLedger
 	AccessLedger

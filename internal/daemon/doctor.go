@@ -11,6 +11,7 @@ import (
 
 	"campaignd/internal/ledger"
 	"campaignd/internal/messaging"
+	"campaignd/internal/spelling"
 )
 
 // Health is the result of one check of the doctor.
@@ -164,7 +165,8 @@ func keyScope(cfg *Config, connections []messaging.Connection) Check {
 		return warn("key", "use a key of the client that has them, or take them out of numbers",
 			"it does not reach %s of the configuration", strings.Join(sorted(missing), ", "))
 	}
-	return good("key", "it reaches %d connections of %d clients", len(connections), len(companies))
+	return good("key", "it reaches %s of %s", spelling.Count(int64(len(connections)), "connection", "connections"),
+		spelling.Count(int64(len(companies)), "client", "clients"))
 }
 
 // clockCheck judges how far our clock is from another. Signed webhooks allow 5 minutes.

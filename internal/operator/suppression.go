@@ -150,3 +150,19 @@ func (d *Desk) ExportSuppressions(ctx context.Context, w io.Writer) error {
 	}
 	return campaign.ExportSuppressions(ctx, d.Ledger, w)
 }
+
+// Erase removes a number in international form with + from the ledger (campaign.ErasureLedger). The log
+// of actions does not name it.
+func (d *Desk) Erase(ctx context.Context, number string) (campaign.Erased, error) {
+	if d.Company != "" {
+		return campaign.Erased{}, fmt.Errorf("%w: a key of one company erases no number", ErrForbidden)
+	}
+	typed, err := campaign.ParseSuppressions([]string{number}, campaign.ScopeAll, time.Now())
+	if err != nil {
+		return campaign.Erased{}, invalid("%v", err)
+	}
+	if err := d.note(ctx, "erase", count(1), ""); err != nil {
+		return campaign.Erased{}, err
+	}
+	return d.Ledger.Erase(ctx, typed[0].Key)
+}

@@ -5,6 +5,33 @@ import (
 )
 
 var optOutPromises = []promise{
+	{"AStopDeliveredAgainDoesNotUndoALaterResume", func(f *fixture) {
+		of := func(second int, company string) []campaign.Suppression {
+			return []campaign.Suppression{{Key: key(1), Scope: campaign.ScopeMarketing, Company: company, Source: "stop", At: at(second)}}
+		}
+		in := func(e campaign.Events, want int) {
+			f.Helper()
+			_, err := f.l.Apply(f.ctx, e)
+			f.ok(err)
+			if all := f.suppressed(); len(all) != want {
+				f.Errorf("after %+v: %+v; want %d suppressions", e, all, want)
+			}
+		}
+		in(campaign.Events{Suppressions: of(10, "")}, 1)
+		in(campaign.Events{Lifted: of(20, "")}, 0)
+		in(campaign.Events{Suppressions: of(10, "")}, 0) // the service delivers it again
+		in(campaign.Events{Lifted: of(15, "")}, 0)       // and an older resume
+		in(campaign.Events{Suppressions: of(18, "")}, 0)
+		in(campaign.Events{Suppressions: of(18, "c")}, 1) // that resume was not of this client
+		in(campaign.Events{Suppressions: of(21, "")}, 2)
+		if n, err := f.l.Suppress(f.ctx, of(5, "")); err != nil || n != 0 {
+			f.Errorf("an import: %d, %v; want 0 added", n, err)
+		}
+		in(campaign.Events{Lifted: of(30, "")}, 1)
+		if n, err := f.l.Suppress(f.ctx, of(5, "")); err != nil || n != 1 { // an operator decides anew
+			f.Errorf("an import after a resume: %d, %v; want 1 added", n, err)
+		}
+	}},
 	{"OptOutsOfARunAreOfThoseItSentTo", func(f *fixture) {
 		other := func(r *campaign.Run) { r.Campaign = "other" }
 		r, o := f.imported(10), f.imported(10, other)

@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Drops", dropPromises},
 		{"Shares", sharePromises},
 		{"Retention", retentionPromises},
+		{"Erasure", erasurePromises},
 	} {
 		t.Run(chapter.name, func(t *testing.T) {
 			t.Parallel() // a promise mostly waits for its database

@@ -71,6 +71,11 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	if err != nil || e.Len() == 0 {
 		return done, err
 	}
+	erased, err := l.erasedOf(l.reading(ctx, l.hooks), ledger.KeysOfEvents(&e))
+	if err != nil {
+		return done, err
+	}
+	e = ledger.Unerased(e, erased)
 	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
 	holding := len(e.Holds)+len(e.Lifts) > 0 || slices.ContainsFunc(all, func(n *news) bool { return ledger.Holding(n.code) })
 	if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *tx) error {
@@ -79,16 +84,16 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 		if len(all) > 0 {
 			t.last(moveStatuses(all, known, &failures))
 		}
-		if len(e.Moved) > 0 {
+		if len(e.Moved)+len(e.Lifted) > 0 {
 			t.last(stmt(nil, sqlLockSuppressions)) // before suppress takes a weaker lock
 		}
-		t.last(suppress(nil, e.Suppressions)...)
+		t.last(suppressBy(sqlObeyOptOuts, nil, e.Suppressions)...)
 		if err := t.carry(e.Suppressions, e.Moved); err != nil {
 			return err
 		}
 		t.last(wrote(e.Inbound)...)
 		for _, s := range e.Lifted {
-			t.last(lift(s))
+			t.last(lift(s)...)
 		}
 		if mutant.On("failed_resends") {
 			t.last(stmt(nil, sqlResendFailed))

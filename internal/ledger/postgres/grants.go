@@ -63,7 +63,7 @@ type budget struct {
 func (l *Ledger) intend(t *tx, in []campaign.Intent) (*grants, error) {
 	g := &grants{segments: map[int64]*segment{}, runs: map[int64]*budget{}, byKey: map[int64][]string{}, byRow: map[int64][]string{},
 		at: ledger.Millis(time.Now()), rows: ledger.SendingRows{Settled: map[int64]bool{}, Retries: map[int64]ledger.Waiting{}}}
-	if err := g.read(t, in, l.readHolds(in, g.at, &g.holds)); err != nil {
+	if err := l.readGrants(t, g, in, l.readHolds(in, g.at, &g.holds)); err != nil {
 		return nil, err
 	}
 	for id, s := range g.segments {
@@ -105,10 +105,10 @@ const (
 		CROSS JOIN LATERAL (SELECT scope FROM suppression x WHERE x.key = d.key AND (x.until = 0 OR x.until > $3) OFFSET 0) s`
 )
 
-// read reads all rows that the intents depend on, in one round trip. It locks the segments, the
+// readGrants reads all rows that the intents depend on, in one round trip. It locks the segments, the
 // counters of runs with a budget, and the outcomes of the retries, each in the order of their keys,
 // so what is decided stays true until the commit.
-func (g *grants) read(t *tx, in []campaign.Intent, holds *query) error {
+func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query) error {
 	var ids, nos, from, to, rids, keys, unkeyedFrom, unkeyedTo []int64
 	for i := range in {
 		x := &in[i]
@@ -131,6 +131,8 @@ func (g *grants) read(t *tx, in []campaign.Intent, holds *query) error {
 			unkeyedFrom, unkeyedTo = append(unkeyedFrom, ledger.RowID(no, r.Seq)), append(unkeyedTo, ledger.RowID(no, r.Seq)+1)
 		}
 	}
+	pseudonyms, of := l.key.Pseudonyms(keys) // of keys that a planner read before an erasure
+	keys = append(keys, pseudonyms...)
 	for _, s := range []*[]int64{&ids, &nos, &rids, &keys} {
 		slices.Sort(*s)
 		*s = slices.Compact(*s)
@@ -187,6 +189,9 @@ func (g *grants) read(t *tx, in []campaign.Intent, holds *query) error {
 			var key int64
 			var scope string
 			err := scan(&key, &scope)
+			if key < 0 && of[key] != 0 {
+				key = of[key]
+			}
 			g.byKey[key] = append(g.byKey[key], scope)
 			return err
 		}, sqlSuppressedKeys, keys, g.at))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -101,6 +102,18 @@ const (
 	sqlAddRows = `UPDATE run_count SET rows = rows + $2 WHERE no = $1`
 )
 
+// forget returns the chunk without the numbers that were erased. An erasure that comes later finds its rows.
+func (l *Ledger) forget(t *tx, c *chunk, rows []campaign.Delivery, segments []campaign.Segment) (*chunk, error) {
+	if err := t.do(stmt(nil, sqlLockImports)); err != nil {
+		return nil, err
+	}
+	erased, err := l.erasedOf(t.do, ledger.KeysOf(rows))
+	if err != nil || len(erased) == 0 && !slices.ContainsFunc(rows, func(d campaign.Delivery) bool { return d.Key < 0 }) {
+		return c, err
+	}
+	return newChunk(c.no, l.key.Forgotten(rows, erased), segments)
+}
+
 // followUp takes the recipients of a follow-up run for it; campaign.ErrFollowedUp when another
 // follow-up of the parent has one of them.
 func (c *chunk) followUp(t *tx, parent int64) error {
@@ -145,6 +158,10 @@ func (l *Ledger) AppendRows(
 			return c.confirm(t) // an earlier try may have been committed
 		case state != campaign.Importing || have != after:
 			return campaign.ErrFenced
+		}
+		c, err := l.forget(t, c, rows, segments)
+		if err != nil {
+			return err
 		}
 		if err := c.followUp(t, parent); err != nil {
 			return err

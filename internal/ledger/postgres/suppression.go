@@ -11,8 +11,13 @@ import (
 	"campaignd/internal/ledger"
 )
 
-const sqlInsertSuppressions = `WITH s AS (INSERT INTO suppression (key, scope, until, at, dest, source, proof)
+const (
+	sqlSuppressFrom = `WITH s AS (INSERT INTO suppression (key, scope, until, at, dest, source, proof)
 		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[])
+			w (key, scope, until, at, dest, source, proof)`
+	// An opt-out that is delivered again after its recipient resumed does not count.
+	sqlNotResumed = ` WHERE NOT EXISTS (SELECT 1 FROM opt_in o WHERE o.key = w.key AND o.scope = w.scope AND o.at > w.at)`
+	sqlSuppressTo = `
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(suppression.at, excluded.at),
 			until = CASE WHEN suppression.until = 0 OR excluded.until = 0 THEN 0 ELSE greatest(suppression.until, excluded.until) END,
 			dest = CASE WHEN suppression.dest = '' THEN excluded.dest ELSE suppression.dest END,
@@ -20,10 +25,19 @@ const sqlInsertSuppressions = `WITH s AS (INSERT INTO suppression (key, scope, u
 		RETURNING xmax = 0 AS fresh)
 	SELECT count(*) FILTER (WHERE fresh) FROM s`
 
+	sqlInsertSuppressions = sqlSuppressFrom + sqlSuppressTo
+	sqlObeyOptOuts        = sqlSuppressFrom + sqlNotResumed + sqlSuppressTo
+)
+
 // suppress writes suppressions, in the order of their keys and each once. An opt-out that is
 // repeated keeps its first source and its latest time, so that an older opt-in cannot lift it, and
 // the later of two ends. added, unless it is nil, receives how many are new.
 func suppress(added *int64, list []campaign.Suppression) []*query {
+	return suppressBy(sqlInsertSuppressions, added, list)
+}
+
+// suppressBy is suppress by one of the two statements.
+func suppressBy(sql string, added *int64, list []campaign.Suppression) []*query {
 	type of struct {
 		key   int64
 		scope string
@@ -71,7 +85,7 @@ func suppress(added *int64, list []campaign.Suppression) []*query {
 	if added == nil {
 		added = new(int64)
 	}
-	return []*query{row(added, sqlInsertSuppressions, keys, scopes, untils, ats, dests, sources, proofs)}
+	return []*query{row(added, sql, keys, scopes, untils, ats, dests, sources, proofs)}
 }
 
 const (
@@ -105,18 +119,31 @@ func (t *tx) carry(news []campaign.Suppression, moves []campaign.Move) error {
 	})
 }
 
-const sqlLift = `DELETE FROM suppression WHERE key = $1 AND scope = $2 AND at <= $3`
+const (
+	sqlLift  = `DELETE FROM suppression WHERE key = $1 AND scope = $2 AND at <= $3`
+	sqlOptIn = `INSERT INTO opt_in (key, scope, at) VALUES ($1, $2, $3)
+		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(opt_in.at, excluded.at)`
+)
 
-// lift deletes an opt-out from marketing that is not newer than the opt-in. An opt-in without a time
-// is older than all.
-func lift(s campaign.Suppression) *query {
+// lift deletes an opt-out from marketing that is not newer than the opt-in, and remembers the opt-in.
+// An opt-in without a time is older than all.
+func lift(s campaign.Suppression) []*query {
 	s.Scope = campaign.ScopeMarketing
-	return stmt(nil, sqlLift, s.Key, plainText(s.ScopeText()), ledger.Millis(s.At))
+	a := []any{s.Key, plainText(s.ScopeText()), ledger.Millis(s.At)}
+	if s.Key == 0 || s.At.IsZero() {
+		return []*query{stmt(nil, sqlLift, a...)}
+	}
+	return []*query{stmt(nil, sqlLift, a...), stmt(nil, sqlOptIn, a...)}
 }
 
 // Suppress implements campaign.SuppressionLedger.
 func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added int, err error) {
 	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {
+		erased, err := l.erasedOf(l.reading(ctx, l.hooks), ledger.KeysOfEvents(&campaign.Events{Suppressions: step}))
+		if err != nil {
+			return 0, err
+		}
+		step = ledger.UnerasedOf(step, erased)
 		err = l.change(ctx, l.hooks, "", func(t *tx) error {
 			t.last(suppress(&n, step)...)
 			return t.carry(step, nil)
@@ -136,6 +163,9 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 		var every []bool
 		for _, x := range step {
 			keys, scopes, every = append(keys, x.Key), append(scopes, plainText(x.ScopeText())), append(every, x.Company == "")
+			if x.Key > 0 && x.Scope == campaign.ScopeAll && x.Company == "" {
+				keys, scopes, every = append(keys, l.key.Pseudonym(x.Key)), append(scopes, string(x.Scope)), append(every, false)
+			}
 		}
 		err = l.change(ctx, l.hooks, "", func(t *tx) error { return t.do(stmt(&n, sqlUnsuppress, keys, scopes, every)) })
 		return n, err
@@ -148,7 +178,7 @@ const sqlSuppressions = `SELECT ` + ledger.SuppressionColumns + ` FROM suppressi
 // Suppressions implements campaign.SuppressionLedger.
 func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppression, error] {
 	return ledger.Pages(ledger.SuppressionPage, func(last *campaign.Suppression) (page []campaign.Suppression, err error) {
-		key, scope := int64(-1<<63), ""
+		key, scope := int64(0), "" // an erased number has a key below 0, and nobody can read it
 		if last != nil {
 			key, scope = last.Key, last.ScopeText()
 		}
@@ -157,11 +187,15 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 	})
 }
 
-const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key = $1 ORDER BY s.scope`
+const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key = ANY($1) ORDER BY s.scope`
 
 // SuppressionsOf implements campaign.SuppressionLedger.
 func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.Suppression, err error) {
-	err = l.read(ctx, l.reports, list(&all, ledger.ScanSuppression, sqlSuppressionsOf, key))
+	err = l.read(ctx, l.reports, list(&all, func(scan scanFunc) (campaign.Suppression, error) {
+		s, err := ledger.ScanSuppression(scan)
+		s.Key = key
+		return s, err
+	}, sqlSuppressionsOf, []int64{key, l.key.Pseudonym(key)}))
 	return all, err
 }
 
@@ -181,6 +215,13 @@ func (l *Ledger) SuppressedKeys(
 			return s, err
 		}, sqlSuppressedKeys, step, ledger.Millis(now))); err != nil {
 			return nil, err
+		}
+		erased, err := l.erasedOf(l.reading(ctx, l.reports), step)
+		if err != nil {
+			return nil, err
+		}
+		for key := range erased {
+			stops = append(stops, stop{key, string(campaign.ScopeAll)})
 		}
 		for _, s := range stops {
 			if why := ledger.SkipFor(s.scope, marketing, companies...); why != "" {

@@ -50,12 +50,17 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	if err := ledger.CheckHolds(e.Holds, e.Lifts); err != nil || n == 0 {
 		return done, err
 	}
+	erased, err := l.erasedOf(l.reading(ctx), ledger.KeysOfEvents(&e))
+	if err != nil {
+		return done, err
+	}
+	e = ledger.Unerased(e, erased)
 	err = l.submit(ctx, &op{urgency: events, rows: n, crash: "webhook_uncommitted", run: func(t *tx) (err error) {
 		if done, err = t.statuses(rows, hashes); err != nil {
 			return err
 		}
 		for _, s := range e.Suppressions {
-			if _, err := t.suppress(s); err != nil {
+			if err := t.optOut(s); err != nil {
 				return err
 			}
 		}

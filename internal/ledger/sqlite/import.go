@@ -69,20 +69,12 @@ const (
 func (l *Ledger) AppendRows(
 	ctx context.Context, no campaign.RunNo, after int64, rows []campaign.Delivery, segments []campaign.Segment,
 ) error {
-	deliveries := make([]any, 0, len(rows)*5)
-	var skips []any
-	now := ledger.Millis(time.Now())
-	for i := range rows { // encoded here, so that the writer only writes
-		d := &rows[i]
-		cells, err := ledger.Cells(no, d)
-		if err != nil {
-			return err
-		}
-		deliveries = append(deliveries, ledger.RowID(no, d.Seq), d.Key, d.Row, d.To, cells)
-		if d.Skip != "" {
-			note := ledger.Clip(d.Note, ledger.MaxDetail)
-			skips = append(skips, ledger.RowID(no, d.Seq), int(ledger.Skipped), string(d.Skip), note, now)
-		}
+	if slices.ContainsFunc(rows, func(d campaign.Delivery) bool { return d.Key < 0 }) {
+		rows = l.key.Forgotten(rows, nil) // a follow-up run of rows that were erased
+	}
+	deliveries, skips, err := encode(no, rows) // here, so that the writer only writes
+	if err != nil {
+		return err
 	}
 	if err := ledger.CheckSegments(no, segments); err != nil {
 		return err
@@ -98,6 +90,17 @@ func (l *Ledger) AppendRows(
 			return err
 		case state != campaign.Importing || have != after:
 			return campaign.ErrFenced
+		}
+		erased, err := l.erasedOf(t.row, ledger.KeysOf(rows))
+		if err != nil {
+			return err
+		}
+		rows, deliveries, skips := rows, deliveries, skips
+		if len(erased) > 0 {
+			rows = l.key.Forgotten(rows, erased)
+			if deliveries, skips, err = encode(no, rows); err != nil {
+				return err
+			}
 		}
 		if err := t.followUp(no, parent, rows); err != nil {
 			return err
@@ -118,6 +121,25 @@ func (l *Ledger) AppendRows(
 		_, err = t.exec(sqlAddRows, len(rows), int64(no))
 		return err
 	}})
+}
+
+// encode makes the columns of deliveries, and of the outcomes of the skipped ones.
+func encode(no campaign.RunNo, rows []campaign.Delivery) (deliveries, skips []any, err error) {
+	deliveries = make([]any, 0, len(rows)*5)
+	now := ledger.Millis(time.Now())
+	for i := range rows {
+		d := &rows[i]
+		cells, err := ledger.Cells(no, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		deliveries = append(deliveries, ledger.RowID(no, d.Seq), d.Key, d.Row, d.To, cells)
+		if d.Skip != "" {
+			note := ledger.Clip(d.Note, ledger.MaxDetail)
+			skips = append(skips, ledger.RowID(no, d.Seq), int(ledger.Skipped), string(d.Skip), note, now)
+		}
+	}
+	return deliveries, skips, nil
 }
 
 // followUp takes the recipients of a follow-up run for it; campaign.ErrFollowedUp when another

@@ -79,19 +79,44 @@ func (t *tx) carry(news []campaign.Suppression, moves []campaign.Move) error {
 	})
 }
 
-const sqlLift = `DELETE FROM suppression WHERE key = ? AND scope = ? AND at <= ?`
+const (
+	sqlLift  = `DELETE FROM suppression WHERE key = ? AND scope = ? AND at <= ?`
+	sqlOptIn = `INSERT INTO opt_in (key, scope, at) VALUES (?, ?, ?)
+		ON CONFLICT (key, scope) DO UPDATE SET at = max(at, excluded.at)`
+	sqlResumed = `SELECT EXISTS (SELECT 1 FROM opt_in WHERE key = ? AND scope = ? AND at > ?)`
+)
 
-// lift deletes an opt-out from marketing that is not newer than the opt-in. An opt-in without a time
-// is older than all.
+// lift deletes an opt-out from marketing that is not newer than the opt-in, and remembers the opt-in.
+// An opt-in without a time is older than all.
 func (t *tx) lift(s campaign.Suppression) error {
 	s.Scope = campaign.ScopeMarketing
 	_, err := t.exec(sqlLift, s.Key, s.ScopeText(), ledger.Millis(s.At))
+	if err != nil || s.Key == 0 || s.At.IsZero() {
+		return err
+	}
+	_, err = t.exec(sqlOptIn, s.Key, s.ScopeText(), ledger.Millis(s.At))
+	return err
+}
+
+// optOut writes the suppression of an event, unless its recipient has resumed since: then the event was
+// delivered again.
+func (t *tx) optOut(s campaign.Suppression) error {
+	var resumed bool
+	if err := t.row(sqlResumed, args(s.Key, s.ScopeText(), ledger.Millis(ledger.OrNow(s.At))), &resumed); err != nil || resumed {
+		return err
+	}
+	_, err := t.suppress(s)
 	return err
 }
 
 // Suppress implements campaign.SuppressionLedger.
 func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added int, err error) {
 	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {
+		erased, err := l.erasedOf(l.reading(ctx), ledger.KeysOfEvents(&campaign.Events{Suppressions: step}))
+		if err != nil {
+			return 0, err
+		}
+		step = ledger.UnerasedOf(step, erased)
 		err = l.submit(ctx, &op{urgency: bulk, rows: len(step), run: func(t *tx) error {
 			n = 0
 			for _, x := range step {
@@ -122,6 +147,12 @@ func (l *Ledger) Unsuppress(ctx context.Context, s []campaign.Suppression) (remo
 					return err
 				}
 				n += m
+				if x.Key > 0 && x.Scope == campaign.ScopeAll && x.Company == "" {
+					if m, err = t.exec(sqlUnsuppress, l.key.Pseudonym(x.Key), string(x.Scope), false); err != nil {
+						return err
+					}
+					n += m
+				}
 			}
 			return nil
 		}})
@@ -135,7 +166,7 @@ const sqlSuppressions = `SELECT ` + ledger.SuppressionColumns + ` FROM suppressi
 // Suppressions implements campaign.SuppressionLedger.
 func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppression, error] {
 	return ledger.Pages(ledger.SuppressionPage, func(last *campaign.Suppression) (page []campaign.Suppression, err error) {
-		key, scope := int64(-1<<63), ""
+		key, scope := int64(0), "" // an erased number has a key below 0, and nobody can read it
 		if last != nil {
 			key, scope = last.Key, last.ScopeText()
 		}
@@ -148,12 +179,13 @@ func (l *Ledger) Suppressions(ctx context.Context) iter.Seq2[campaign.Suppressio
 	})
 }
 
-const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key = ? ORDER BY s.scope`
+const sqlSuppressionsOf = `SELECT ` + ledger.SuppressionColumns + ` FROM suppression s WHERE s.key IN (?, ?) ORDER BY s.scope`
 
 // SuppressionsOf implements campaign.SuppressionLedger.
 func (l *Ledger) SuppressionsOf(ctx context.Context, key int64) (all []campaign.Suppression, err error) {
-	err = l.read().each(ctx, sqlSuppressionsOf, args(key), func(scan scanFunc) error {
+	err = l.read().each(ctx, sqlSuppressionsOf, args(key, l.key.Pseudonym(key)), func(scan scanFunc) error {
 		s, err := ledger.ScanSuppression(scan)
+		s.Key = key
 		all = append(all, s)
 		return err
 	})
@@ -183,6 +215,13 @@ func (l *Ledger) SuppressedKeys(
 	ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
 ) (map[int64]campaign.SkipReason, error) {
 	found := map[int64]campaign.SkipReason{}
+	erased, err := l.erasedOf(l.reading(ctx), keys)
+	if err != nil {
+		return nil, err
+	}
+	for key := range erased {
+		found[key] = campaign.Suppressed
+	}
 	for len(keys) > 0 {
 		var a []any
 		a, keys = nextKeys(keys)

@@ -1,0 +1,27 @@
+package campaign
+
+import "context"
+
+// Of a number that was erased: what stands for it in a report, and the source of its suppression.
+const (
+	ErasedNumber  = "erased"
+	SourceErasure = "erasure"
+)
+
+// Erased counts what ErasureLedger.Erase did.
+type Erased struct {
+	// Rows are the deliveries of every run that no longer name the recipient.
+	Rows int64 `json:"rows"`
+	// UnderWay are deliveries that keep the number until an answer or an event has settled them. Erase
+	// is to be called again then; nothing new is sent to the number meanwhile.
+	UnderWay int64 `json:"under_way"`
+}
+
+// ErasureLedger forgets people (docs/operations.md#erasure).
+type ErasureLedger interface {
+	// Erase removes a number from the ledger: its variables, message ids, opt-outs with their proofs, and
+	// events. Totals stay. A keyed hash of the number stays suppressed in ScopeAll, so that a later list
+	// with the number sends nothing and stores neither the number nor its variables. Unsuppress with
+	// ScopeAll ends that. Erase may be interrupted and called again. key is recipients.Key.
+	Erase(ctx context.Context, key int64) (Erased, error)
+}

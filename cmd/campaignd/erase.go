@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/internal/operator"
+	"campaignd/internal/spelling"
+)
+
+func (p *program) cmdErase() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "erase NUMBER",
+		Short: "Remove a number from the ledger for ever; it is never sent to again",
+		Long: `Removes a number from every run (with its variables and message ids), from the suppression list and from the events that wait.
+Totals stay. Instead of the number the ledger keeps a keyed hash of it: a later list with the number skips that row (suppressed), and
+stores neither the number nor its variables.
+
+Messages under way keep the number until their answer is known; the exit code is then 3, and the command is to be repeated.
+What lies outside the ledger stays: lists, exports, files beside a dropped list, backups, logs of level debug.`,
+		Example: "  campaignd erase +2348031234567\n  campaignd erase +2348031234567 --yes",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("want one NUMBER; for example `%s +2348031234567`", cmd.CommandPath())
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for the number again")
+	o := addOutput(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !yes {
+			fmt.Fprint(p.stderr, "This cannot be undone. Type the number again: ")
+			typed, _ := bufio.NewReader(p.stdin).ReadString('\n')
+			if strings.TrimSpace(typed) != strings.TrimSpace(args[0]) {
+				fmt.Fprintln(p.stderr)
+				return usage(errors.New("nothing was erased: the two numbers differ; --yes does not ask"))
+			}
+		}
+		return p.withDesk(cmd.Context(), toCreate, func(d *operator.Desk) error {
+			done, err := d.Erase(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				if err := writeJSON(p.stdout, done); err != nil {
+					return err
+				}
+			} else if _, err := fmt.Fprintf(p.stdout, "the number is erased from %s and is never sent to again\n",
+				spelling.Count(done.Rows, "row", "rows")); err != nil {
+				return err
+			}
+			if done.UnderWay > 0 {
+				fmt.Fprintf(p.stderr, "campaignd: %s under way and keep the number until they settle: repeat the command then\n",
+					spelling.Count(done.UnderWay, "row is", "rows are"))
+				return silent(exitUnsure)
+			}
+			return nil
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"slices"
+	"strconv"
+
+	"campaignd/campaign"
+)
+
+// Pseudonym is the key of a number that was erased: a keyed hash, below 0, which no number's key is.
+// It is no secret from a reader of the ledger who tries every number, because the ledger holds the key
+// of the hash.
+func (k HashKey) Pseudonym(key int64) int64 {
+	return -1 - int64(k.sum("erased "+strconv.FormatInt(key, 10))>>1)
+}
+
+// Pseudonyms returns the pseudonyms of keys, and whose each one is.
+func (k HashKey) Pseudonyms(keys []int64) (all []int64, of map[int64]int64) {
+	of = make(map[int64]int64, len(keys))
+	for _, key := range keys {
+		if key > 0 {
+			p := k.Pseudonym(key)
+			all, of[p] = append(all, p), key
+		}
+	}
+	return all, of
+}
+
+// Forgotten returns rows in which erased numbers are skipped and no longer named. erased are keys whose
+// pseudonyms are suppressed. The rows of the caller stay as they are.
+func (k HashKey) Forgotten(rows []campaign.Delivery, erased map[int64]bool) []campaign.Delivery {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		d := &rows[i]
+		if d.Key > 0 && erased[d.Key] {
+			d.Key = k.Pseudonym(d.Key)
+		}
+		if d.Key < 0 { // also a row of an earlier run
+			d.To, d.Cells, d.Note = campaign.ErasedNumber, nil, ""
+			if d.Skip == "" {
+				d.Skip = campaign.Suppressed
+			}
+		}
+	}
+	return rows
+}
+
+// KeysOf are the keys of rows with a number.
+func KeysOf(rows []campaign.Delivery) (keys []int64) {
+	for i := range rows {
+		if rows[i].Key > 0 {
+			keys = append(keys, rows[i].Key)
+		}
+	}
+	return keys
+}
+
+// Unerased returns the events without those that would store an erased number again.
+func Unerased(e campaign.Events, erased map[int64]bool) campaign.Events {
+	if len(erased) == 0 {
+		return e
+	}
+	e.Suppressions = UnerasedOf(e.Suppressions, erased)
+	e.Moved = slices.DeleteFunc(slices.Clone(e.Moved), func(m campaign.Move) bool { return erased[m.From] || erased[m.To] })
+	e.Inbound = slices.DeleteFunc(slices.Clone(e.Inbound), func(i campaign.Inbound) bool { return erased[i.Key] })
+	return e
+}
+
+// UnerasedOf returns the suppressions of numbers that were not erased: the others are suppressed already.
+func UnerasedOf(all []campaign.Suppression, erased map[int64]bool) []campaign.Suppression {
+	if len(erased) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s campaign.Suppression) bool { return erased[s.Key] })
+}
+
+// KeysOfEvents are the keys of numbers that events would store beside statuses.
+func KeysOfEvents(e *campaign.Events) (keys []int64) {
+	for i := range e.Suppressions {
+		keys = append(keys, e.Suppressions[i].Key)
+	}
+	for _, m := range e.Moved {
+		keys = append(keys, m.From, m.To)
+	}
+	for _, i := range e.Inbound {
+		keys = append(keys, i.Key)
+	}
+	return keys
+}
+
+// ErasePage is how many deliveries one query of Erase looks at. No index finds a number, because it
+// would take 34 MB for each million rows.
+const ErasePage = 100_000
+
+// Erasures are the suppressions that Erase writes first: the pseudonym, and the number itself until no
+// delivery has it any more.
+func (k HashKey) Erasures(key int64) []campaign.Suppression {
+	of := func(key int64) campaign.Suppression {
+		return campaign.Suppression{Key: key, Scope: campaign.ScopeAll, Source: campaign.SourceErasure}
+	}
+	return []campaign.Suppression{of(k.Pseudonym(key)), of(key)}
+}

@@ -1,0 +1,135 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const (
+	sqlAnyErased  = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key < 0)`
+	sqlErasedKeys = `SELECT key FROM suppression WHERE key = ANY($1)`
+	// A chunk of an import that was read before an erasure is stored before it too, so that Erase finds its rows.
+	sqlLockImports = `LOCK TABLE delivery IN ROW EXCLUSIVE MODE`
+	sqlLockErasure = `LOCK TABLE delivery IN SHARE ROW EXCLUSIVE MODE`
+)
+
+// erasedOf returns which of the keys were erased. ask runs queries.
+func (l *Ledger) erasedOf(ask func(...*query) error, keys []int64) (map[int64]bool, error) {
+	var some bool
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	if err := ask(row(&some, sqlAnyErased)); err != nil || !some {
+		return nil, err
+	}
+	pseudonyms, of := l.key.Pseudonyms(keys)
+	var found []int64
+	if err := ask(list(&found, scanID, sqlErasedKeys, pseudonyms)); err != nil {
+		return nil, err
+	}
+	erased := map[int64]bool{}
+	for _, p := range found {
+		erased[of[p]] = true
+	}
+	return erased, nil
+}
+
+// reading is read over a pool, for erasedOf.
+func (l *Ledger) reading(ctx context.Context, p *pool) func(...*query) error {
+	return func(qs ...*query) error { return l.read(ctx, p, qs...) }
+}
+
+const (
+	// The rows with the number among the next ErasePage, then the last of these, as a row id below 0.
+	sqlErasePage = `WITH p AS MATERIALIZED (SELECT rid, key FROM delivery WHERE rid > $1 ORDER BY rid LIMIT $3)
+		SELECT rid FROM p WHERE key = $2 UNION ALL SELECT -max(rid) FROM p HAVING count(*) > 0`
+	sqlEraseSegments = `SELECT id FROM segment WHERE id IN (
+			SELECT ((r >> 32) << 32) | ((r & 4294967295) / 4096) FROM unnest($1::bigint[]) w (r))
+		ORDER BY id FOR NO KEY UPDATE`
+	sqlUnderWay = `SELECT w.r FROM unnest($1::bigint[]) w (r)
+		JOIN segment s ON s.id = ((w.r >> 32) << 32) | ((w.r & 4294967295) / 4096) LEFT JOIN outcome o ON o.rid = w.r
+		WHERE o.state = 2 /* retrying */ OR o.state = 3 /* in doubt */
+			OR o.rid IS NULL AND (w.r & 4294967295) < s.mark AND NOT s.closed`
+	sqlEraseRows     = `UPDATE delivery SET key = $2, dest = 'erased', cells = '[]' WHERE rid = ANY($1)`
+	sqlEraseOutcomes = `UPDATE outcome SET message_id = CASE WHEN message_id IS NOT NULL THEN 'erased' END, key = NULL,
+		detail = NULL, warning = NULL, request_id = NULL, trace_id = NULL WHERE rid = ANY($1)`
+	sqlEraseAttempts = `UPDATE attempt SET key = $2 WHERE rid = ANY($1)`
+)
+
+// Erase implements campaign.ErasureLedger. From the first step on nothing is sent to the number. The
+// server's files keep the old rows until autovacuum has passed.
+func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, err error) {
+	if key <= 0 {
+		return done, fmt.Errorf("erase: %d is no key of a number", key)
+	}
+	pseudonym := l.key.Pseudonym(key)
+	if err := l.change(ctx, l.reports, "", func(t *tx) error {
+		if err := t.do(stmt(nil, sqlLockErasure)); err != nil {
+			return err
+		}
+		t.last(suppress(nil, l.key.Erasures(key))...)
+		return nil
+	}); err != nil {
+		return done, err
+	}
+	for after, more := int64(0), true; more; {
+		var found []int64
+		if err := l.read(ctx, l.reports, list(&found, scanID, sqlErasePage, after, key, int64(ledger.ErasePage))); err != nil {
+			return done, err
+		}
+		if more = len(found) > 0; more {
+			after, found = -found[len(found)-1], found[:len(found)-1]
+		}
+		if len(found) == 0 {
+			continue
+		}
+		var underWay []int64
+		if err := l.change(ctx, l.reports, "", func(t *tx) error {
+			// The lock waits for intents that began before the number was suppressed.
+			if err := t.do(stmt(nil, sqlEraseSegments, found), list(&underWay, scanID, sqlUnderWay, found)); err != nil {
+				return err
+			}
+			rids := slices.DeleteFunc(slices.Clone(found), func(rid int64) bool { return slices.Contains(underWay, rid) })
+			t.last(stmt(nil, sqlEraseRows, rids, pseudonym), stmt(nil, sqlEraseOutcomes, rids), stmt(nil, sqlEraseAttempts, rids, pseudonym))
+			return nil
+		}); err != nil {
+			return done, err
+		}
+		done.UnderWay += int64(len(underWay))
+		done.Rows += int64(len(found) - len(underWay))
+	}
+	return done, l.eraseRest(ctx, key, pseudonym, done.UnderWay > 0)
+}
+
+const (
+	sqlEraseCarried = `UPDATE suppression SET proof = '' WHERE key IN (SELECT target FROM moved WHERE key = $1)
+		AND proof LIKE '%"moved_from":"+' || $1::bigint || '"%'`
+	sqlEraseMoved    = `DELETE FROM moved WHERE key = $1 OR target = $1`
+	sqlEraseOrphans  = `DELETE FROM orphan WHERE key = $1 AND key <> 0`
+	sqlEraseInbound  = `DELETE FROM inbound WHERE key = $1`
+	sqlEraseContact  = `DELETE FROM contact WHERE key = $1`
+	sqlEraseOptIn    = `DELETE FROM opt_in WHERE key = $1`
+	sqlEraseSender   = `DELETE FROM sender WHERE key = $1`
+	sqlEraseReach    = `UPDATE reach SET key = $2 WHERE key = $1`
+	sqlEraseFollowUp = `UPDATE follow_up SET key = $2 WHERE key = $1`
+	// While deliveries are under way the number itself stays suppressed.
+	sqlEraseOptOuts = `DELETE FROM suppression WHERE key = $1 AND NOT ($2 AND scope = 'all')`
+	sqlEraseProof   = `UPDATE suppression SET dest = '', proof = '', source = 'erasure', until = 0 WHERE key = $1`
+)
+
+// eraseRest erases the number outside the runs.
+func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay bool) error {
+	return l.change(ctx, l.reports, "", func(t *tx) error {
+		t.last(stmt(nil, sqlEraseCarried, key), stmt(nil, sqlEraseMoved, key), stmt(nil, sqlEraseInbound, key), stmt(nil, sqlEraseContact, key),
+			stmt(nil, sqlEraseOptIn, key), stmt(nil, sqlEraseSender, key), stmt(nil, sqlEraseReach, key, pseudonym), stmt(nil, sqlEraseFollowUp, key, pseudonym),
+			stmt(nil, sqlEraseOptOuts, key, underWay), stmt(nil, sqlEraseProof, key))
+		if !underWay { // an event that waits may prove what is under way
+			t.last(stmt(nil, sqlEraseOrphans, key))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const (
+	sqlAnyErased = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key < 0)`
+	sqlIsErased  = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key = ?)`
+)
+
+// erasedOf returns which of the keys were erased. row reads one.
+func (l *Ledger) erasedOf(row func(sql string, a []any, into ...any) error, keys []int64) (map[int64]bool, error) {
+	var some bool
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	if err := row(sqlAnyErased, nil, &some); err != nil || !some {
+		return nil, err
+	}
+	erased := map[int64]bool{}
+	for _, key := range keys {
+		if key <= 0 {
+			continue
+		}
+		var is bool
+		if err := row(sqlIsErased, args(l.key.Pseudonym(key)), &is); err != nil {
+			return nil, err
+		}
+		if is {
+			erased[key] = true
+		}
+	}
+	return erased, nil
+}
+
+// reading is a read of one row, for erasedOf.
+func (l *Ledger) reading(ctx context.Context) func(sql string, a []any, into ...any) error {
+	return func(sql string, a []any, into ...any) error { return l.read().row(ctx, sql, a, into...) }
+}
+
+const (
+	// The rows with the number among the next ErasePage, then the last of these, as a row id below 0.
+	sqlErasePage = `WITH p AS MATERIALIZED (SELECT rid, key FROM delivery WHERE rid > ?1 ORDER BY rid LIMIT ?3)
+		SELECT rid FROM p WHERE key = ?2 UNION ALL SELECT -max(rid) FROM p HAVING count(*) > 0`
+	sqlUnderWay = `SELECT EXISTS (SELECT 1 FROM delivery d
+		JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096) LEFT JOIN outcome o ON o.rid = d.rid
+		WHERE d.rid = ? AND (o.state = 2 /* retrying */ OR o.state = 3 /* in doubt */
+			OR o.rid IS NULL AND (d.rid & 0xffffffff) < s.mark AND s.closed = 0))`
+	sqlEraseRow     = `UPDATE delivery SET key = ?2, dest = 'erased', cells = '[]' WHERE rid = ?1`
+	sqlEraseOutcome = `UPDATE outcome SET message_id = CASE WHEN message_id <> '' THEN 'erased' ELSE '' END, key = 0,
+		detail = '', warning = '', request_id = '', trace_id = '' WHERE rid = ?`
+	sqlEraseAttempts = `UPDATE attempt SET key = ?2 WHERE rid = ?1`
+)
+
+// Erase implements campaign.ErasureLedger. From the first step on nothing is sent to the number. Free
+// pages of the file may keep what was in them until they are used again; a copy of Backup has none.
+func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, err error) {
+	if key <= 0 {
+		return done, fmt.Errorf("erase: %d is no key of a number", key)
+	}
+	pseudonym := l.key.Pseudonym(key)
+	if err := l.submit(ctx, &op{urgency: results, rows: 2, run: func(t *tx) error {
+		for _, s := range l.key.Erasures(key) {
+			if _, err := t.suppress(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}); err != nil {
+		return done, err
+	}
+	for after, more := int64(0), true; more; {
+		var found []int64
+		if err := l.read().each(ctx, sqlErasePage, args(after, key, ledger.ErasePage), func(scan scanFunc) error {
+			var rid int64
+			err := scan(&rid)
+			found = append(found, rid)
+			return err
+		}); err != nil {
+			return done, err
+		}
+		if more = len(found) > 0; more {
+			after, found = -found[len(found)-1], found[:len(found)-1]
+		}
+		if len(found) == 0 {
+			continue
+		}
+		underWay := int64(0)
+		if err := l.submit(ctx, &op{urgency: results, rows: len(found), run: func(t *tx) (err error) {
+			underWay, err = t.eraseRows(found, pseudonym)
+			return err
+		}}); err != nil {
+			return done, err
+		}
+		done.UnderWay += underWay
+		done.Rows += int64(len(found)) - underWay
+	}
+	return done, l.eraseRest(ctx, key, pseudonym, done.UnderWay > 0)
+}
+
+// eraseRows erases deliveries that are not under way, and counts the others.
+func (t *tx) eraseRows(rids []int64, pseudonym int64) (underWay int64, err error) {
+	for _, rid := range rids {
+		var busy bool
+		if err := t.row(sqlUnderWay, args(rid), &busy); err != nil {
+			return 0, err
+		}
+		if busy {
+			underWay++
+			continue
+		}
+		if _, err := t.exec(sqlEraseRow, rid, pseudonym); err != nil {
+			return 0, err
+		}
+		if _, err := t.exec(sqlEraseOutcome, rid); err != nil {
+			return 0, err
+		}
+		if _, err := t.exec(sqlEraseAttempts, rid, pseudonym); err != nil {
+			return 0, err
+		}
+	}
+	return underWay, nil
+}
+
+const (
+	sqlEraseCarried = `UPDATE suppression SET proof = '' WHERE key IN (SELECT target FROM moved WHERE key = ?1)
+		AND proof LIKE '%"moved_from":"+' || ?1 || '"%'`
+	sqlEraseMoved    = `DELETE FROM moved WHERE key = ?1 OR target = ?1`
+	sqlEraseOrphans  = `DELETE FROM orphan WHERE key = ?1 AND key <> 0`
+	sqlEraseInbound  = `DELETE FROM inbound WHERE key = ?1`
+	sqlEraseContact  = `DELETE FROM contact WHERE key = ?1`
+	sqlEraseOptIn    = `DELETE FROM opt_in WHERE key = ?1`
+	sqlEraseSender   = `DELETE FROM sender WHERE key = ?1`
+	sqlEraseReach    = `UPDATE reach SET key = ?2 WHERE key = ?1`
+	sqlEraseFollowUp = `UPDATE follow_up SET key = ?2 WHERE key = ?1`
+	// While deliveries are under way the number itself stays suppressed.
+	sqlEraseOptOuts = `DELETE FROM suppression WHERE key = ?1 AND NOT (?2 AND scope = 'all')`
+	sqlEraseProof   = `UPDATE suppression SET dest = '', proof = '', source = 'erasure', until = 0 WHERE key = ?1`
+)
+
+// eraseRest erases the number outside the runs.
+func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay bool) error {
+	return l.submit(ctx, &op{urgency: results, rows: 10, run: func(t *tx) error {
+		of := []string{sqlEraseCarried, sqlEraseMoved, sqlEraseInbound, sqlEraseContact, sqlEraseOptIn, sqlEraseSender}
+		if !underWay { // an event that waits may prove what is under way
+			of = append(of, sqlEraseOrphans)
+		}
+		for _, erase := range of {
+			if _, err := t.exec(erase, key); err != nil {
+				return err
+			}
+		}
+		for _, erase := range []string{sqlEraseReach, sqlEraseFollowUp} {
+			if _, err := t.exec(erase, key, pseudonym); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec(sqlEraseOptOuts, key, underWay); err != nil {
+			return err
+		}
+		_, err := t.exec(sqlEraseProof, key)
+		return err
+	}})
+}
