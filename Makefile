@@ -14,6 +14,7 @@ HELM_UNITTEST_VERSION := v1.1.2
 PROMETHEUS_VERSION := v0.316.0
 KUBECONFORM_VERSION := v0.8.0
 ARCH ?= $(shell go env GOARCH)
+VERSITYGW_VERSION := v1.8.0
 KUBERNETES_VERSION := v1.36.3
 
 # The packages with goroutines of their own. The race detector is five to ten times slower, so it
@@ -142,6 +143,24 @@ sim: ## simulate the send path under virtual time with SEEDS (300) seeds
 drops: ## drop files at three watchers under virtual time with SEEDS (300) seeds, and 10,000 files at once (an hour)
 	go test ./internal/drops -run TestEachDroppedFileIsTakenOnce -count=1 -seeds $(SEEDS) -timeout 2h
 	go test ./internal/drops -run TestManyFilesAtOnce -count=1 -files 10000 -timeout 1h -v
+
+.PHONY: scene
+scene: ## a day of a minute cron, then a month of an hourly one, with files and restarts, under virtual time (hours)
+	go test -tags mutants ./internal/daemon -run EachFiringAndFile -count=1 -v -timeout 6h -scene 24h -scene-files 100
+	go test -tags mutants ./internal/daemon -run EachFiringAndFile -count=1 -v -timeout 6h -scene 720h -scene-cron '0 * * * *' -scene-files 100
+
+.PHONY: s3
+s3: bin/versitygw ## test watched buckets against versitygw, which checks signatures; 3 minutes of it with kills
+	go test ./internal/drops -tags mutants -run 'Bucket|Object|Put|Read|Spool|Server' -count=1 -v -versitygw $(CURDIR)/bin/versitygw
+	$(FAULTS) ./internal/daemon/harness -run FiringsAndFiles -scene 3m -scene-files 30 -versitygw $(CURDIR)/bin/versitygw
+
+.PHONY: drop-large
+drop-large: ## drop 1,000,000 rows into a bucket and kill the process five times; memory, and time to the first message
+	$(FAULTS) ./internal/daemon/harness -run ALargeDrop -drop-rows 1000000 -drop-lives 6s
+
+# The installation takes about two minutes.
+bin/versitygw:
+	GOBIN=$(CURDIR)/bin go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION)
 
 .PHONY: harness
 harness: ## kill real processes with SIGKILL and compare the ledger with the sandbox's messages

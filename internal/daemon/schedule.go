@@ -133,7 +133,8 @@ func (d *Daemon) fire(ctx context.Context, s Scheduled, key string, e *sender.En
 		launched, err := l.Start(ctx)
 		run = launched.Run
 		if err == nil && launched.Imported {
-			d.log.Info("scheduled campaign launched", "run", launched.Run.ID(), "firing", strings.TrimPrefix(key, cronKey), "rows", launched.Run.Rows)
+			d.log.Info("scheduled campaign launched", "run", launched.Run.ID(), "firing", strings.TrimPrefix(key, cronKey),
+				"rows", launched.Run.Rows)
 			e.Poke()
 		}
 		return err

@@ -162,7 +162,8 @@ func TestADuplicateIsJudgedByTheOtherRun(t *testing.T) {
 		w.put("worse.csv", "bad")
 		w.put("other.csv", list(1, 1))
 		time.Sleep(10 * time.Second)
-		if f := w.dropped()["other.csv"]; f.State != campaign.DropClaimed || !strings.Contains(f.Detail, "list.csv has the same content and is not launched yet") {
+		const waits = "list.csv has the same content and is not launched yet"
+		if f := w.dropped()["other.csv"]; f.State != campaign.DropClaimed || !strings.Contains(f.Detail, waits) {
 			t.Errorf("while the other one is launched: got %s, %s, want that it waits", f.State, f.Detail)
 		}
 		time.Sleep(time.Minute)
