@@ -213,6 +213,16 @@ bench: ## sends per second, CPU per message, import speed and peak memory, besid
 bench-cluster: ## replicas on private PostgreSQL and Redis servers: rate, CPU, COPY, webhook events, bytes per delivery
 	go run ./tools/bench -cluster
 
+LARGE ?= 10000000
+.PHONY: large
+large: ## import and send LARGE (10,000,000) rows with four replicas on PostgreSQL (an hour or two, 20 GB)
+	go run ./tools/bench -large $(LARGE)
+
+# Not part of the gate: building the servers takes ten minutes.
+.PHONY: kubernetes
+kubernetes: bin/helm ## install, upgrade, roll back and uninstall the chart on a real API server
+	KUBERNETES_VERSION=$(KUBERNETES_VERSION) scripts/kubernetes.sh
+
 .PHONY: services
 services: ## install redis-server and PostgreSQL for the tests that start them
 	scripts/services.sh

@@ -76,7 +76,7 @@ func (b *bench) cluster() (_ *shared, err error) {
 	}
 	if !b.quick {
 		c.note("%d rows on %d replicas", millionRows, millionReplicas)
-		m, err := c.million()
+		m, err := c.million(millionRows, millionReplicas, nil)
 		if err != nil {
 			return nil, fmt.Errorf("%d rows on %d replicas: %w", millionRows, millionReplicas, err)
 		}

@@ -7,7 +7,7 @@
 //   - rows per second of an import and of encoding/csv alone on the same file;
 //   - peak memory of importing and sending 100,000 and 1,000,000 rows.
 //
-// With -cluster it measures several replicas on PostgreSQL and Redis instead (see cluster.go).
+// With -large N it measures a list of N rows (large.go). With -cluster it measures several replicas on PostgreSQL and Redis instead (see cluster.go).
 //
 // `make bench` and `make bench-cluster` run it. The measured program runs in a child process of its
 // own, and so does the service that both send to, which gives constant answers (see sink.go). CPU
@@ -34,6 +34,7 @@ type options struct {
 	repetitions int
 	messages    int
 	rows        int
+	rowsLarge   int
 	workers     int
 	posters     int
 	cluster     bool
@@ -77,6 +78,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.BoolVar(&o.profile, "profile", false, "print a CPU profile of campaignd instead (needs the go tool)")
 	f.StringVar(&o.output, "o", "table", "table or json")
 	f.StringVar(&o.dir, "dir", "", "folder of the ledgers and lists, on the disk to measure; default: a temporary one")
+	f.IntVar(&o.rowsLarge, "large", 0, "measure only a list of so many rows on four replicas over PostgreSQL and Redis")
 	f.DurationVar(&o.deadline, "deadline", 10*time.Minute, "the longest time of one child")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -143,9 +145,12 @@ func measure(ctx context.Context, args []string, stdout, stderr io.Writer) (err 
 		return b.profiles(stdout)
 	}
 	var r interface{ print(out io.Writer) error }
-	if o.cluster {
+	switch {
+	case o.rowsLarge > 0:
+		r, err = b.large()
+	case o.cluster:
 		r, err = b.cluster()
-	} else {
+	default:
 		r, err = b.all()
 	}
 	if err != nil {

@@ -40,8 +40,11 @@ func (b *bench) scheduled(n int) (folder string, err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
+	if err := os.Link(list, filepath.Join(folder, "list.csv")); err != nil { // a list lies in the folder of its campaign
+		return "", err
+	}
 	file := filepath.Join(folder, "bench.yaml")
-	text := campaignFile + fmt.Sprintf("recipients: {file: %q}\n", list) +
+	text := campaignFile + "recipients: {file: list.csv}\n" +
 		"schedule: {cron: \"0 0 * * *\", timezone: UTC, misfire: run, grace: 48h}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return "", err
@@ -52,16 +55,19 @@ func (b *bench) scheduled(n int) (folder string, err error) {
 
 // million measures the long list. It fails when a message or a status is missing in the ledger at
 // the end.
-func (c *cluster) million() (m million, err error) {
-	m.Rows = millionRows
+//
+// before is called with the database before it is dropped; nil: not.
+func (c *cluster) million(rows, replicas int, before func(database string) error) (m million, err error) {
+	m.Rows = int64(rows)
+	limit := max(1, time.Duration(rows/millionRows)) * millionDeadline
 	usual := c.deadline
-	c.deadline = millionDeadline + time.Minute
+	c.deadline = limit + time.Minute
 	defer func() { c.deadline = usual }()
-	folder, err := c.scheduled(millionRows)
+	folder, err := c.scheduled(rows)
 	if err != nil {
 		return m, err
 	}
-	f, err := c.serve(millionReplicas, sinkJob{Batch: 64, Posters: c.posters},
+	f, err := c.serve(replicas, sinkJob{Batch: 64, Posters: c.posters},
 		productJob{Campaigns: folder, Rate: unpaced, InFlight: c.workers / connections})
 	if err != nil {
 		return m, err
@@ -69,10 +75,10 @@ func (c *cluster) million() (m million, err error) {
 	defer func() { err = errors.Join(err, f.end()) }()
 	began := time.Now()
 	var seen figures
-	for end := began.Add(millionDeadline); seen.Acked < m.Rows*int64(len(stages)); {
+	for end := began.Add(limit); seen.Acked < m.Rows*int64(len(stages)); {
 		if time.Now().After(end) {
 			return m, fmt.Errorf("after %v %d of %d messages are accepted and %d statuses answered",
-				millionDeadline, seen.Accepted, m.Rows, seen.Acked)
+				limit, seen.Accepted, m.Rows, seen.Acked)
 		}
 		if err := c.pause(200 * time.Millisecond); err != nil {
 			return m, err
@@ -98,6 +104,9 @@ func (c *cluster) million() (m million, err error) {
 	}
 	if seen.Accepted != m.Rows || strings.TrimSpace(read) != fmt.Sprint(m.Rows) {
 		return m, fmt.Errorf("%d of %d messages were accepted, and %s are read in the ledger", seen.Accepted, m.Rows, read)
+	}
+	if before != nil {
+		return m, before(f.database)
 	}
 	return m, nil
 }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// largeReplicas is how many replicas send a large list.
+const largeReplicas = 4
+
+// large holds the figures of a list of -large rows that four replicas import and send on PostgreSQL,
+// to a service without latency.
+type large struct {
+	Go, OS, PostgreSQL string
+	CPUs               int
+	Million            million
+	DatabaseBytes      map[string]string // of the database, and of its largest tables with their indexes
+	ReportSeconds      float64           // of `campaignd report`
+	AuditSeconds       float64           // of `campaignd audit`
+}
+
+// large measures such a list.
+func (b *bench) large() (_ *large, err error) {
+	c := &cluster{bench: b}
+	if c.postgres, err = startPostgres(b.ctx, filepath.Join(b.dir, "postgres")); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.postgres.end()) }()
+	if c.redis, err = startRedis(b.ctx, filepath.Join(b.dir, "redis")); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.redis.end()) }()
+	r := &large{Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), DatabaseBytes: map[string]string{}}
+	if r.PostgreSQL, err = c.postgres.psql(b.ctx, "postgres", "SHOW server_version"); err != nil {
+		return nil, err
+	}
+	program := filepath.Join(b.dir, "campaignd")
+	if out, err := exec.CommandContext(b.ctx, "go", "build", "-o", program, "campaignd/cmd/campaignd").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building campaignd: %w: %s", err, out)
+	}
+	c.note("%d rows on %d replicas", b.rowsLarge, largeReplicas)
+	r.Million, err = c.million(b.rowsLarge, largeReplicas, func(database string) error {
+		if err := c.sizes(r, database); err != nil {
+			return err
+		}
+		var err1, err2 error
+		r.ReportSeconds, err1 = b.timed(program, c.postgres.url(database), "report", "latest")
+		r.AuditSeconds, err2 = b.timed(program, c.postgres.url(database), "audit", "latest")
+		return errors.Join(err1, err2)
+	})
+	return r, err
+}
+
+// sizes reads the size of the database and of its largest tables.
+func (c *cluster) sizes(r *large, database string) error {
+	text, err := c.postgres.psql(c.ctx, database, `SELECT 'database', pg_size_pretty(pg_database_size(current_database()))`,
+		`SELECT relname, pg_size_pretty(pg_total_relation_size(oid)) FROM pg_class
+			WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY pg_total_relation_size(oid) DESC LIMIT 4`)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(text) {
+		name, size, _ := strings.Cut(strings.TrimSpace(line), "|")
+		r.DatabaseBytes[name] = size
+	}
+	return nil
+}
+
+// timed runs a command of campaignd and returns how long it took.
+func (b *bench) timed(program, ledger string, args ...string) (float64, error) {
+	cmd := exec.CommandContext(b.ctx, program, args...)
+	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "CAMPAIGND_LEDGER="+ledger)
+	began := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("campaignd %s: %w: %s", args[0], err, out)
+	}
+	return time.Since(began).Seconds(), nil
+}
+
+// print writes the figures as a table.
+func (r *large) print(out io.Writer) error {
+	m := r.Million
+	fmt.Fprintf(out, "%s, %s, %d processors, PostgreSQL %s, %d replicas\n", r.Go, r.OS, r.CPUs, r.PostgreSQL, len(m.Peak))
+	fmt.Fprintf(out, "%d rows: first message after %.1f s, %.0f messages a second from then to the last status\n", m.Rows, m.Imported, m.PerSecond)
+	for i := range m.Peak {
+		fmt.Fprintf(out, "replica %d: %d messages, peak memory %.0f MB\n", i+1, m.Posts[i], float64(m.Peak[i])/1e6)
+	}
+	for name, size := range r.DatabaseBytes {
+		fmt.Fprintf(out, "%s: %s\n", name, size)
+	}
+	_, err := fmt.Fprintf(out, "report %.1f s, audit %.1f s\n", r.ReportSeconds, r.AuditSeconds)
+	return err
+}
