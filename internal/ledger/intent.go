@@ -109,6 +109,12 @@ func (s *Sending) Grant(in *campaign.Intent, rows SendingRows) Decision {
 		d.Answer.Held = true // by the budget or the tier
 		return Decision{Answer: d.Answer, Full: d.Full}
 	}
+	switch {
+	case mutant.On("budget_not_charged"):
+		d.Count = 0
+	case mutant.On("budget_charged_twice"):
+		d.Count *= 2
+	}
 	d.Write, d.Start = true, s.State == campaign.Ready
 	for seq, wait := range d.Defer {
 		if d.Answer.Deferred == nil {

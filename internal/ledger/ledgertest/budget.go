@@ -101,3 +101,49 @@ func anIntentForNothingIsNotHeld(t *testing.T, l Tables) {
 		}
 	}
 }
+
+// BudgetKept gives one delivery of a run with a budget of one back, and reports whether the budget is
+// used up all the same. The tests of the backends use it to detect the mutation that returns nothing.
+func BudgetKept(t *testing.T, l campaign.Ledger) bool {
+	t.Helper()
+	r := budgeted(t, l, 2, 1)
+	lease := ClaimAll(t, l, r.No)[0]
+	grantedTo(t, l, lease, 0, 1)
+	if err := l.Release(t.Context(), lease, []int64{0}); err != nil {
+		t.Fatalf("giving one back: %v; want no error", err)
+	}
+	return grantedTo(t, l, ClaimAll(t, l, r.No)[0], 1, 2) != 2
+}
+
+// BudgetOfASegment sends over two segments of a run with a budget of one, and reports whether each had
+// it. The tests of the backends use it to detect the mutation that counts a segment alone.
+func BudgetOfASegment(t *testing.T, l campaign.Ledger) bool {
+	t.Helper()
+	r, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: "two segments", Budget: 1})
+	for i := range int64(2) {
+		lo := i * campaign.SegmentSize
+		if err == nil {
+			err = l.AppendRows(t.Context(), r.No, i, Rows(lo, lo+1), []campaign.Segment{{Run: r.No, Index: i, Lo: lo, Hi: lo + 1}})
+		}
+	}
+	if err == nil {
+		err = l.FinishImport(t.Context(), r.No, 2, campaign.Ready)
+	}
+	if err != nil {
+		t.Fatalf("making a run: %v; want no error", err)
+	}
+	leases := ClaimAll(t, l, r.No)
+	first := grantedTo(t, l, leases[0], leases[0].Lo, leases[0].Hi)
+	second := grantedTo(t, l, leases[1], leases[1].Lo, leases[1].Hi)
+	return first == leases[0].Hi && second == leases[1].Hi
+}
+
+// grantedTo intends the deliveries [from, to), and returns the new mark.
+func grantedTo(t *testing.T, l campaign.Ledger, lease campaign.Lease, from, to int64) int64 {
+	t.Helper()
+	g, err := l.Intend(t.Context(), []campaign.Intent{{Lease: lease, Connection: "conn_1", From: from, To: to}})
+	if err != nil || len(g) != 1 {
+		t.Fatalf("intending %d to %d: %+v, %v; want one answer and no error", from, to, g, err)
+	}
+	return g[0].To
+}

@@ -21,6 +21,9 @@ func (g *grants) decide(in campaign.Intent) (campaign.Granted, error) {
 	in.Connection, in.Tier.Portfolio = plainText(in.Connection), plainText(in.Tier.Portfolio)
 	sending := ledger.Sending{Epoch: s.epoch, Lo: s.lo, Hi: s.hi, Mark: s.mark, Done: s.done, Connection: s.connection,
 		State: r.state, Wanted: r.wanted, Marketing: r.marketing, Left: r.left, Holds: g.holds}
+	if mutant.On("budget_wrong_scope") && r.limit > 0 {
+		sending.Left = r.limit - (s.mark - s.lo)
+	}
 	if mutant.On("no_epoch_in_swap") {
 		sending.Epoch = in.Lease.Epoch
 	}

@@ -67,6 +67,9 @@ func (t *tx) intend(in *campaign.Intent) (campaign.Granted, error) {
 	}
 	if s.Left = ledger.Unlimited; budget > 0 {
 		s.Left = max(0, budget-taken)
+		if mutant.On("budget_wrong_scope") {
+			s.Left = budget - (s.Mark - s.Lo)
+		}
 	}
 	now := ledger.Millis(time.Now())
 	if s.Holds, err = t.holdsInForce(ledger.IntentOrigin(in), now); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/mutant"
 )
 
 // Claim implements campaign.SendLedger. Segments that are bound to the connection come before
@@ -167,7 +168,7 @@ func (l *Ledger) Release(ctx context.Context, lease campaign.Lease, unposted []i
 			if err != nil {
 				return err
 			}
-			if uncounted {
+			if uncounted && !mutant.On("budget_not_refunded") {
 				back++
 			}
 			rids = append(rids, ledger.RowID(lease.Run, seq))

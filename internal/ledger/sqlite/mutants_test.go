@@ -72,6 +72,8 @@ func TestEachMutationShows(t *testing.T) {
 			s, err := l.Sweep(t.Context(), time.Now())
 			return err == nil && s.Adopted == 0
 		},
+		"budget_not_refunded": func(t *testing.T, l *Ledger) bool { return ledgertest.BudgetKept(t, l) },
+		"budget_wrong_scope":  func(t *testing.T, l *Ledger) bool { return ledgertest.BudgetOfASegment(t, l) },
 		"tier_not_refunded": func(t *testing.T, l *Ledger) bool {
 			place, _ := ledgertest.KeptOfARefusal(t, l)
 			return place
