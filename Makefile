@@ -209,6 +209,10 @@ mutate: ## apply MUTATIONS (150) random mutations of one line (SEED=1); fail whe
 bench: ## sends per second, CPU per message, import speed and peak memory, beside a bare loop
 	go run ./tools/bench
 
+.PHONY: bench-step
+bench-step: ## time and memory of a planning step: 1,000,000 rows, 50 runs, 20 numbers
+	go test ./campaign/sender -run XXX -bench PlanningStep -benchtime 3000x -step-rows 1000000
+
 .PHONY: bench-cluster
 bench-cluster: ## replicas on private PostgreSQL and Redis servers: rate, CPU, COPY, webhook events, bytes per delivery
 	go run ./tools/bench -cluster

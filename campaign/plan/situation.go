@@ -122,7 +122,8 @@ type Past struct {
 	Drift float64
 }
 
-// AverageOf is that of what single runs showed; of none it is zero.
+// AverageOf is that of what single runs showed; of none it is zero. Deviation is that of the next run
+// from the mean. One run does not tell how far runs differ: then it is as large as the mean.
 func AverageOf(runs []float64) (a Average) {
 	n := float64(len(runs))
 	for _, v := range runs {
@@ -131,6 +132,10 @@ func AverageOf(runs []float64) (a Average) {
 	for _, v := range runs {
 		a.Deviation += (v - a.Mean) * (v - a.Mean)
 	}
-	a.Deviation = math.Sqrt(a.Deviation / max(n-1, 1))
+	if n == 1 {
+		a.Deviation = a.Mean
+	} else if n > 1 {
+		a.Deviation = math.Sqrt(a.Deviation/(n-1)) * math.Sqrt(1+1/n)
+	}
 	return a
 }

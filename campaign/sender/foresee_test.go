@@ -81,7 +81,7 @@ func (w *truth) observed() plan.Past {
 	return plan.Past{
 		Refused: plan.Average{Mean: share, Deviation: math.Sqrt(share * (1 - share) / all)},
 		Slowed:  average(slowed, hours), Throttled: average(throttled, hours), Latency: plan.Average{Mean: took / all},
-		Dropped: plan.Average{Mean: dropped, Deviation: dropped / 2},
+		Dropped: plan.AverageOf([]float64{dropped}),
 	}
 }
 

@@ -113,7 +113,7 @@ func (c *cluster) repeat(r *shared, i int) error {
 		if i%2 == 1 {
 			f = r.Replicas[len(r.Replicas)-1-k]
 		}
-		c.note("four numbers of %v/s, sent over for %v by %d", f.Rate, c.period, f.Replicas)
+		c.note("four numbers of %v/s, sent over for %v by %d, with limits: %v", f.Rate, c.period, f.Replicas, f.Limits)
 		s, err := c.share(f.setting)
 		if err != nil {
 			return fmt.Errorf("%d replicas: %w", f.Replicas, err)

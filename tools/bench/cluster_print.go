@@ -73,7 +73,11 @@ func (r *shared) printReplicas(out io.Writer) error {
 	for _, f := range r.Replicas {
 		all := f.Periods
 		rate := each(all, period.perSecond)
-		fmt.Fprintf(w, "%d\t%v/s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Replicas, f.Rate, rate.print(1), rate.Median/f.Pace,
+		how := fmt.Sprintf("%v/s", f.Rate)
+		if f.Limits {
+			how += " with tier, allowance, cap"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Replicas, how, rate.print(1), rate.Median/f.Pace,
 			each(all, period.perMessage).print(0), f.CPURatio.print(2), each(all, period.costliest).print(0),
 			each(all, period.ofDatabase).print(0), each(all, period.ofSink).print(0),
 			each(all, period.ofCommits).print(2), each(all, period.ofRedis).print(2))

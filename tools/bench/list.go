@@ -22,6 +22,12 @@ template:
   buttons: [{type: url, text: "{{ .slug }}"}]
 `
 
+// capped writes the campaign with a frequency cap, and returns its path.
+func (b *bench) capped() (file string, err error) {
+	file = filepath.Join(b.dir, "campaign-capped.yaml")
+	return file, os.WriteFile(file, []byte(campaignFile+"policies: {frequency_cap: {messages: 2, per: 24h}}\n"), 0o600)
+}
+
 // row is one recipient.
 type row struct{ to, name, discount, slug string }
 

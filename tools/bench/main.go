@@ -41,6 +41,7 @@ type options struct {
 	period      time.Duration
 	quick       bool
 	profile     bool
+	limits      bool
 	output      string
 	dir         string
 	deadline    time.Duration
@@ -76,6 +77,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.DurationVar(&o.period, "period", 10*time.Second, "with -cluster: how long replicas are measured")
 	f.BoolVar(&o.quick, "quick", false, "leave out the million rows; with -cluster: also one repetition with short periods only")
 	f.BoolVar(&o.profile, "profile", false, "print a CPU profile of campaignd instead (needs the go tool)")
+	f.BoolVar(&o.limits, "limits", false, "with -profile: with a tier, an allowance and a frequency cap")
 	f.StringVar(&o.output, "o", "table", "table or json")
 	f.StringVar(&o.dir, "dir", "", "folder of the ledgers and lists, on the disk to measure; default: a temporary one")
 	f.IntVar(&o.rowsLarge, "large", 0, "measure only a list of so many rows on four replicas over PostgreSQL and Redis")

@@ -25,6 +25,7 @@ type productJob struct {
 	Rate       float64 // messages per second of each number
 	InFlight   int     // requests on each connection
 	Profile    string  // file for the CPU profile of sending; "": none
+	Limits     bool    // a tier that all numbers share, and an allowance
 	Postgres   int     // process id of a server whose CPU time is measured too; 0: none
 }
 
@@ -38,10 +39,20 @@ func (job productJob) config() *daemon.Config {
 	cfg.Sending.InFlight = job.InFlight
 	cfg.Numbers = map[string]daemon.Number{}
 	for i := range connections {
-		cfg.Numbers[fmt.Sprintf("conn_%d", i+1)] = daemon.Number{Rate: job.Rate}
+		n := daemon.Number{Rate: job.Rate}
+		if job.Limits {
+			n.Tier, n.Portfolio, n.Company = plenty, "bench", "bench"
+		}
+		cfg.Numbers[fmt.Sprintf("conn_%d", i+1)] = n
+	}
+	if job.Limits {
+		cfg.Plan.MonthlyMessages = plenty
 	}
 	return cfg
 }
+
+// plenty is a tier and an allowance that no measurement uses up.
+const plenty = 50_000_000
 
 // unpaced is the highest rate that a number can have. It limits nothing here.
 const unpaced = 10_000

@@ -31,12 +31,16 @@ const (
 type setting struct {
 	Replicas int
 	Rate     float64
+	Limits   bool // a tier that all numbers share, an allowance and a frequency cap
 }
 
 // settings holds the measured settings. In the last one, one replica has the rate of each of four
 // replicas: at a low rate the processor sleeps between messages and its caches are cold, so a
 // message costs more CPU time also without other replicas.
-var settings = []setting{{1, 100}, {2, 100}, {4, 100}, {1, 25}}
+var settings = []setting{
+	{Replicas: 1, Rate: 100}, {Replicas: 2, Rate: 100}, {Replicas: 4, Rate: 100}, {Replicas: 4, Rate: 100, Limits: true},
+	{Replicas: 1, Rate: 25},
+}
 
 // pace returns the pace of all numbers together. It is below their limits by a margin and by the
 // share for inbound messages (docs/limits.md#pace).
@@ -205,9 +209,14 @@ func (c *cluster) share(many setting) (s period, err error) {
 	if err != nil {
 		return s, err
 	}
+	if many.Limits {
+		if file, err = c.capped(); err != nil {
+			return s, err
+		}
+	}
 	none := filepath.Join(c.dir, "no campaigns")
 	f, err := c.serve(many.Replicas, sinkJob{Batch: 64, Posters: c.posters, Delay: slowAnswer},
-		productJob{Campaigns: none, Rate: many.Rate, InFlight: c.workers})
+		productJob{Campaigns: none, Rate: many.Rate, InFlight: c.workers, Limits: many.Limits})
 	if err != nil {
 		return s, err
 	}

@@ -41,9 +41,12 @@ func (f figure) print(digits int) string {
 type comparison struct {
 	Batch           int // statuses in one POST
 	Bare, Campaignd []sent
+	Limited         []sent // campaignd with a tier, an allowance and a frequency cap
 	// Ratio is messages per second of campaignd divided by those of the bare loop. CPURatio is the
 	// same of CPU time per message.
 	Ratio, CPURatio figure
+	// LimitedRatio and LimitedCPURatio divide Limited by Campaignd.
+	LimitedRatio, LimitedCPURatio figure
 }
 
 // importComparison compares the import of a file with encoding/csv.
@@ -68,7 +71,7 @@ func newResults(o options) *results {
 	}
 }
 
-func (r *results) add(batch int, bare, campaignd sent) {
+func (r *results) add(batch int, bare, campaignd, limited sent) {
 	at := slices.IndexFunc(r.Sending, func(b *comparison) bool { return b.Batch == batch })
 	if at < 0 {
 		at = len(r.Sending)
@@ -76,8 +79,10 @@ func (r *results) add(batch int, bare, campaignd sent) {
 	}
 	r.Sending[at].Bare = append(r.Sending[at].Bare, bare)
 	b := r.Sending[at]
-	b.Campaignd = append(b.Campaignd, campaignd)
+	b.Campaignd, b.Limited = append(b.Campaignd, campaignd), append(b.Limited, limited)
 	b.Ratio, b.CPURatio = ratio(b.Campaignd, b.Bare, sent.perSecond), ratio(b.Campaignd, b.Bare, sent.perMessage)
+	b.LimitedRatio = ratio(b.Limited, b.Campaignd, sent.perSecond)
+	b.LimitedCPURatio = ratio(b.Limited, b.Campaignd, sent.perMessage)
 }
 
 func (b *importComparison) add(i imported) {
@@ -135,11 +140,12 @@ func (r *results) print(out io.Writer) error {
 		for _, side := range []struct {
 			name string
 			all  []sent
-		}{{"bare net/http loop", b.Bare}, {"campaignd", b.Campaignd}} {
+		}{{"bare net/http loop", b.Bare}, {"campaignd", b.Campaignd}, {"with tier, allowance, cap", b.Limited}} {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", how, side.name, each(side.all, sent.perSecond).print(0),
 				each(side.all, sent.perMessage).print(1), each(side.all, sent.ofSink).print(1))
 		}
-		fmt.Fprintf(w, "%s\tratio\t%s\t%s\t\n", how, b.Ratio.print(2), b.CPURatio.print(2))
+		fmt.Fprintf(w, "%s\tcampaignd / bare\t%s\t%s\t\n", how, b.Ratio.print(2), b.CPURatio.print(2))
+		fmt.Fprintf(w, "%s\twith limits / without\t%s\t%s\t\n", how, b.LimitedRatio.print(2), b.LimitedCPURatio.print(2))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -27,15 +27,15 @@ type sent struct {
 	AcceptSeconds float64 // from the first message to the last answer
 }
 
-// sending measures both sides at each batch size, one directly after the other.
+// sending measures the sides at each batch size, one directly after the other.
 func (b *bench) sending(r *results) error {
 	for i := range b.repetitions {
 		for _, batch := range batches {
 			b.note("sending %d messages, %d statuses in a POST, repetition %d of %d", b.messages, batch, i+1, b.repetitions)
-			sides := []func(int) (sent, error){b.bareLoop, b.campaignd}
-			var got [2]sent
+			sides := []func(int) (sent, error){b.bareLoop, b.campaignd, b.limited}
+			var got [3]sent
 			for k := range sides {
-				side := (k + i) % 2 // the order alternates between repetitions
+				side := (k + i) % len(sides) // the order alternates between repetitions
 				var err error
 				if got[side], err = sides[side](batch); err != nil {
 					return err
@@ -44,7 +44,7 @@ func (b *bench) sending(r *results) error {
 			if got[0].Bytes != got[1].Bytes {
 				return fmt.Errorf("the bare loop posted %d bytes, campaignd %d: the requests differ", got[0].Bytes, got[1].Bytes)
 			}
-			r.add(batch, got[0], got[1])
+			r.add(batch, got[0], got[1], got[2])
 		}
 	}
 	return nil
@@ -58,21 +58,28 @@ func (b *bench) bareLoop(batch int) (s sent, err error) {
 }
 
 // campaignd measures campaignd.
-func (b *bench) campaignd(batch int) (sent, error) { return b.product(batch, b.messages, "") }
+func (b *bench) campaignd(batch int) (sent, error) { return b.product(batch, b.messages, productJob{}) }
 
-// product measures campaignd with an SQLite ledger.
-func (b *bench) product(batch, rows int, profile string) (s sent, err error) {
+// limited measures campaignd with a tier, an allowance and a frequency cap, none of which binds.
+func (b *bench) limited(batch int) (sent, error) {
+	return b.product(batch, b.messages, productJob{Limits: true})
+}
+
+// product measures campaignd with an SQLite ledger. with has the Limits and the Profile.
+func (b *bench) product(batch, rows int, with productJob) (s sent, err error) {
 	file, list, err := b.list(rows)
+	if with.Limits && err == nil {
+		file, err = b.capped()
+	}
 	if err != nil {
 		return s, err
 	}
 	ledger := b.ledger()
 	defer func() { err = errors.Join(err, drop(ledger)) }()
 	return b.against(batch, rows, "campaignd", func(sink string) any {
-		return productJob{
-			Sink: sink, File: file, List: list, Ledger: "sqlite:" + ledger,
-			Rate: unpaced, InFlight: b.workers / connections, Profile: profile,
-		}
+		with.Sink, with.File, with.List, with.Ledger = sink, file, list, "sqlite:"+ledger
+		with.Rate, with.InFlight = unpaced, b.workers/connections
+		return with
 	})
 }
 
@@ -153,7 +160,7 @@ func (b *bench) memory(r *results) error {
 	}
 	for _, n := range sizes {
 		b.note("importing and sending %d rows, 64 statuses in a POST", n)
-		s, err := b.product(64, n, "")
+		s, err := b.product(64, n, productJob{})
 		if err != nil {
 			return err
 		}
@@ -167,7 +174,7 @@ func (b *bench) profiles(out io.Writer) error {
 	for _, batch := range batches {
 		path := filepath.Join(os.TempDir(), fmt.Sprintf("campaignd-bench-%d.prof", batch))
 		b.note("sending %d messages with a profile, %d statuses in a POST", b.messages, batch)
-		s, err := b.product(batch, b.messages, path)
+		s, err := b.product(batch, b.messages, productJob{Profile: path, Limits: b.limits})
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,112 @@
+package sender
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite"
+)
+
+var stepRows = flag.Int64("step-rows", 20_000, "rows of all 50 runs of BenchmarkPlanningStep; make bench-step takes 1,000,000")
+
+// BenchmarkPlanningStep has the planners of 20 numbers step in turn over 50 runs of an SQLite ledger,
+// with tier and shares: each step claims segments, composes a group and commits its intents. It prints
+// the median and the 99th percentile of a step's time, and the peak memory of the process.
+func BenchmarkPlanningStep(b *testing.B) {
+	const numbers, runs = 20, 50
+	ctx := b.Context()
+	l, err := sqlite.Open(ctx, filepath.Join(b.TempDir(), "step.db"), ledger.Options{Sender: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // a benchmark
+	var ids []string
+	for i := range numbers {
+		ids = append(ids, fmt.Sprintf("conn_%d", i+1))
+	}
+	for i := range runs {
+		load(ctx, b, l, i, ids, *stepRows/runs)
+	}
+	e, err := New(l, nil, nil, Options{Owner: "a", Lease: time.Hour,
+		Tier: func(string) campaign.Tier { return campaign.Tier{Portfolio: "main", Places: 100_000_000} }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var workers []*worker
+	if err := e.refresh(ctx, func(w *worker) { workers = append(workers, w) }); err != nil {
+		b.Fatal(err)
+	}
+	var took []time.Duration
+	granted := 0
+	for i := 0; b.Loop(); i++ {
+		p := workers[i%numbers].planner
+		began := time.Now()
+		if _, err := p.step(ctx); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+		granted += len(p.queue.remove(func(*attempt) bool { return true }))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "us/median")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "us/p99")
+	b.ReportMetric(float64(granted)/float64(len(took)), "rows/step")
+	b.ReportMetric(peakMemory(), "MB/peak")
+}
+
+// load makes a run of so many rows that is ready.
+func load(ctx context.Context, b *testing.B, l campaign.Ledger, i int, connections []string, rows int64) {
+	b.Helper()
+	source := fmt.Sprintf("name: run%d\nconnections: [%s]\ntemplate: {name: a, language: en, category: UTILITY}\nlimits: {weight: %d}\n",
+		i, strings.Join(connections, ", "), 1+i%5)
+	r, err := l.CreateRun(ctx, campaign.Run{Campaign: fmt.Sprint("run", i), ListHash: "step", Definition: []byte(source),
+		Header: []string{"to"}, Template: "a", Language: "en", Wanted: campaign.WantRun})
+	if err != nil {
+		b.Fatal(err)
+	}
+	size := campaign.SegmentFor(rows, len(connections))
+	for n, done := int64(0), int64(0); done < rows; n++ {
+		lo, m := n*campaign.SegmentSize, min(size, rows-done)
+		var all []campaign.Delivery
+		for k := range m {
+			to := 2_348_030_000_000 + int64(i)*rows + done + k
+			all = append(all, campaign.Delivery{Seq: lo + k, Row: done + k + 1, To: fmt.Sprintf("+%d", to), Key: to, Cells: []string{fmt.Sprint(to)}})
+		}
+		if err := l.AppendRows(ctx, r.No, done, all, []campaign.Segment{{Run: r.No, Index: n, Lo: lo, Hi: lo + m}}); err != nil {
+			b.Fatal(err)
+		}
+		done += m
+	}
+	if err := l.FinishImport(ctx, r.No, rows, campaign.Ready); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// peakMemory is the most that the process had in memory, in megabytes; 0 where the system does not
+// tell.
+func peakMemory() float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	if found == nil {
+		return 0
+	}
+	kb, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		return 0
+	}
+	return kb / 1000
+}
