@@ -29,6 +29,8 @@ type PreflightInput struct {
 	Suppressions interface {
 		SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
 	}
+	// Reached tells which number reached whom before, for NumbersSticky; nil does not count it.
+	Reached senderLedger
 	// Rate returns the configured limit of a connection in messages per second, 0 for none; may be nil.
 	Rate func(connection string) float64
 	// Examples is how many rows are shown for each reason; 0 means 5.
@@ -70,20 +72,22 @@ type ConnectionCheck struct {
 
 // Preflight is what a check of a campaign and its list found, before anything is sent.
 type Preflight struct {
-	Campaign    string               `json:"campaign"`
-	List        string               `json:"list"`
-	ListHash    string               `json:"list_sha256,omitempty"` // "" when the list cannot be read to its end
-	Dialect     string               `json:"dialect,omitempty"`
-	Header      []string             `json:"header,omitempty"`
-	Category    string               `json:"category,omitempty"`
-	Marketing   bool                 `json:"marketing"` // opt-outs apply
-	Rows        int64                `json:"rows"`
-	Sendable    int64                `json:"sendable"`
-	Skipped     map[SkipReason]int64 `json:"skipped"`
-	Examples    []Reject             `json:"examples,omitempty"` // the first rows of each reason
-	Countries   []CountryCount       `json:"countries,omitempty"`
-	Connections []ConnectionCheck    `json:"connections,omitempty"`
-	Pace        float64              `json:"pace"` // messages per second over all connections
+	Campaign  string               `json:"campaign"`
+	List      string               `json:"list"`
+	ListHash  string               `json:"list_sha256,omitempty"` // "" when the list cannot be read to its end
+	Dialect   string               `json:"dialect,omitempty"`
+	Header    []string             `json:"header,omitempty"`
+	Category  string               `json:"category,omitempty"`
+	Marketing bool                 `json:"marketing"` // opt-outs apply
+	Rows      int64                `json:"rows"`
+	Sendable  int64                `json:"sendable"`
+	Skipped   map[SkipReason]int64 `json:"skipped"`
+	Examples  []Reject             `json:"examples,omitempty"` // the first rows of each reason
+	Countries []CountryCount       `json:"countries,omitempty"`
+	// Bound counts the sendable rows by the connection that reached their recipients before (NumbersSticky).
+	Bound       map[string]int64  `json:"bound,omitempty"`
+	Connections []ConnectionCheck `json:"connections,omitempty"`
+	Pace        float64           `json:"pace"` // messages per second over all connections
 	// Duration is from the first message to the last answer: at Pace alone, unless LimitedBy is set. 0
 	// means that it is not known.
 	Duration time.Duration `json:"-"`
@@ -166,6 +170,13 @@ func RunPreflight(ctx context.Context, in PreflightInput) (*Preflight, error) {
 		}
 	}
 	c.p.Marketing = d.Marketing(c.p.Category)
+	if in.Reached != nil {
+		var err error
+		if c.sticky, err = newSticky(ctx, in.Reached, d); err != nil {
+			return nil, err
+		}
+		c.p.Bound = map[string]int64{}
+	}
 	if err := c.list(ctx); err != nil {
 		return nil, err
 	}
@@ -184,6 +195,7 @@ type check struct {
 	zones    zoneCounts
 	tiers    int64 // sum of the tiers of the numbers; 0: unknown
 	suspects suspects
+	sticky   *sticky
 	// companies are the clients that the connections belong to; "": one is not known.
 	companies []string
 }

@@ -69,6 +69,9 @@ func (c *check) rows(ctx context.Context, list *List) error {
 		if err := c.suppress(ctx, batch); err != nil {
 			return err
 		}
+		if err := c.bound(ctx, batch); err != nil {
+			return err
+		}
 		for i := range batch {
 			if err := c.count(&batch[i], where, perCountry); err != nil {
 				return err
@@ -147,6 +150,26 @@ func (c *check) suppress(ctx context.Context, batch []pending) error {
 	for i := range batch {
 		if r := reasons[batch[i].Key]; r != "" && batch[i].Skip == "" {
 			batch[i].Skip, batch[i].Note = r, fmt.Sprintf("line %d: %s", batch[i].line, r.Sentence())
+		}
+	}
+	return nil
+}
+
+// bound counts the rows of a batch that the import would bind to a connection.
+func (c *check) bound(ctx context.Context, batch []pending) error {
+	if c.sticky == nil {
+		return nil
+	}
+	rows, places := make([]Delivery, len(batch)), make([]place, len(batch))
+	for i := range batch {
+		rows[i].Key, places[i].kind.closed = batch[i].Key, batch[i].Skip != ""
+	}
+	if err := c.sticky.bind(ctx, rows, places); err != nil {
+		return err
+	}
+	for _, p := range places {
+		if p.kind.bound != "" {
+			c.p.Bound[p.kind.bound]++
 		}
 	}
 	return nil

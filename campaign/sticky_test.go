@@ -176,3 +176,22 @@ func TestACanaryOfStickyRowsIsBound(t *testing.T) {
 		t.Errorf("rows by connection and canary: %v; want 100 of the canary, and 1000 bound to conn_1, 20 and more of them of the canary", got)
 	}
 }
+
+// A check counts whom each number reached, and suppressed recipients not.
+func TestACheckCountsWhomEachNumberReached(t *testing.T) {
+	l := openLedger(t)
+	reachedBy(t, l, "conn_1", 0, 1500)
+	reachedBy(t, l, "conn_2", 1500, 2000)
+	if _, err := l.Suppress(t.Context(), []campaign.Suppression{{Key: 2348030000000, Scope: campaign.ScopeAll, Source: "operator"}}); err != nil {
+		t.Fatal(err)
+	}
+	d := stickyCampaign(t, "[conn_1, conn_2]", "")
+	p, err := campaign.RunPreflight(t.Context(), campaign.PreflightInput{Definition: d, File: "a.yaml", Source: []byte(minimal),
+		List: writeFile(t, "sticky.csv", numberList(0, 3000)), Suppressions: l, Reached: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int64{"conn_1": 1499, "conn_2": 500}, p.Bound); diff != "" {
+		t.Errorf("bound -want +got:\n%s", diff)
+	}
+}

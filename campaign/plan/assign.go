@@ -79,7 +79,7 @@ func (f *fluid) move(r *flowRun) {
 		longest := -1
 		for i := r.first; i < len(r.blocks); i++ {
 			b := &r.blocks[i]
-			if b.left < 2 || r.awaits && b.after || longest >= 0 && b.left <= r.blocks[longest].left {
+			if b.bound || b.left < 2 || r.awaits && b.after || longest >= 0 && b.left <= r.blocks[longest].left {
 				continue
 			}
 			if open, _ := b.edges.at(f.t, &b.cursor); open {

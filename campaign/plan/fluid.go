@@ -57,6 +57,7 @@ type block struct {
 	edges  *calendar
 	cursor int
 	number int  // -1: no number has begun it
+	bound  bool // to its number: it does not move
 	after  bool // it waits for the canary
 }
 
@@ -135,7 +136,7 @@ func newFluid(s *Situation, edges []*calendar, d draw) *fluid {
 			}
 		}
 		for _, g := range r.Groups {
-			b := block{left: float64(max(0, g.Remaining)), edges: edges[next], number: -1, after: g.AfterCanary}
+			b := block{left: float64(max(0, g.Remaining)), edges: edges[next], number: -1, bound: g.Bound, after: g.AfterCanary}
 			if fr.awaits = fr.awaits || b.after; !b.after {
 				fr.canary += b.left
 			}

@@ -13,6 +13,8 @@ type Group struct {
 	Remaining int64            // deliveries still to be sent
 	Zones     []*time.Location // of Zones; used only when the window is per recipient
 	Number    string           // the connection that has begun it; "": none has
+	// Bound means that no other connection than Number sends it (docs/limits.md#sticky-numbers).
+	Bound bool
 	// AfterCanary rows wait for the verdict on the run's canary, which is the rest (docs/limits.md#canary).
 	AfterCanary bool
 }

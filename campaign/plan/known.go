@@ -50,8 +50,8 @@ func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.Segme
 			return Run{}, err
 		}
 		g := Group{Remaining: left, Zones: zones, AfterCanary: s.AfterCanary}
-		if s.Mark > s.Lo {
-			g.Number = s.Connection
+		if s.Mark > s.Lo || s.Bound != "" {
+			g.Number, g.Bound = s.Connection, s.Bound != ""
 		}
 		r.Groups = append(r.Groups, g)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -121,7 +122,7 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 			return nil, err
 		}
 		defer closing(l, &err)
-		in.Suppressions = l
+		in.Suppressions, in.Reached = l, l
 	}
 	if f.rejects != "" {
 		done, e := rejectsInto(f.rejects, &in)
@@ -224,6 +225,9 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	}
 	if f.Launch != nil {
 		fmt.Fprintf(w, "launch: %s\n", printable(f.Launch.Sentence))
+	}
+	for _, c := range slices.Sorted(maps.Keys(f.Bound)) {
+		fmt.Fprintf(w, "%s reached %s before and sends to them again\n", printable(c), spelling.Count(f.Bound[c], "recipient", "recipients"))
 	}
 	var countries []string
 	for i, c := range f.Countries {
