@@ -262,7 +262,7 @@ type SuppressionLedger interface {
 // Tally counts the deliveries of a run with one status and reason.
 type Tally struct {
 	Status Status
-	Reason string // SkipReason, or the code of refused and failed
+	Reason string // SkipReason, or the code of refused, of failed, and of queued for another attempt
 	N      int64
 }
 

@@ -35,8 +35,9 @@ type Why struct {
 	// unknown.
 	Finish time.Time `json:"finish,omitzero"`
 
-	heldBy      Hold  // if every connection is held: the hold of the first
-	afterCanary int64 // deliveries that wait for the verdict on the canary
+	heldBy      Hold             // if every connection is held: the hold of the first
+	afterCanary int64            // deliveries that wait for the verdict on the canary
+	postponed   map[string]int64 // queued rows by Tally.Reason
 	at          time.Time
 }
 
@@ -92,7 +93,8 @@ type WhyHolds struct {
 // Explain says what a run waits for at now, from the ledger alone: it works beside a sender, and
 // after the sender's death.
 func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Time) (Why, error) {
-	w := Why{Run: run.ID(), State: run.State, Totals: WhyTotals{Rows: run.Rows}, Lanes: []LaneState{}, Holds: []HoldState{}, at: now}
+	w := Why{Run: run.ID(), State: run.State, Totals: WhyTotals{Rows: run.Rows}, Lanes: []LaneState{}, Holds: []HoldState{},
+		postponed: map[string]int64{}, at: now}
 	if len(h.Holds) > 0 {
 		w.Holds = HoldStates(RunHolds(run, h.Holds, h.Origin, now), now)
 		w.heldBy, _ = Held(run, h.Holds, h.Origin, now)
@@ -105,6 +107,7 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 		switch t.Status {
 		case Queued:
 			w.Totals.Queued += t.N
+			w.postponed[t.Reason] += t.N
 		case Sending:
 			w.Totals.Sending += t.N
 		case InDoubt:

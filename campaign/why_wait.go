@@ -11,12 +11,17 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// WaitsForRetry is the WhyWait.For of rows that were refused for now and are tried again.
-const WaitsForRetry = "retry"
+// The values of WhyWait.For for rows that an intent passed over or that were posted before. They are
+// tried again.
+const (
+	WaitsForRetry = "retry"         // refused for now
+	WaitsForCap   = "frequency_cap" // their recipients had as many messages as policies.frequency_cap allows
+	WaitsForPair  = "pair_limit"    // their recipients had a message less than PairSpace ago
+)
 
 // WhyWait counts the queued rows of a run that wait for the same thing.
 type WhyWait struct {
-	// For is a value of LaneReport.LimitedBy, or retry.
+	// For is a value of LaneReport.LimitedBy, or retry, frequency_cap or pair_limit.
 	For string `json:"for"`
 	// Connection is that whose limit they wait for; "": any.
 	Connection string `json:"connection,omitempty"`
@@ -127,7 +132,13 @@ func (w *Why) waits(run Run, segments []SegmentState) []WhyWait {
 			retry = s.WakeAt
 		}
 	}
-	if left > 0 { // below a mark: refused for now
+	for _, reason := range []string{WaitsForCap, WaitsForPair} { // below a mark, as all that are left
+		if rows := min(w.postponed[reason], left); rows > 0 {
+			add(WhyWait{For: reason, Until: retry}, rows)
+			left -= rows
+		}
+	}
+	if left > 0 {
 		add(WhyWait{For: WaitsForRetry, Until: retry}, left)
 	}
 	slices.SortStableFunc(all, func(a, b WhyWait) int {
@@ -225,6 +236,9 @@ func (w *Why) row(run Run, line Line, segments []SegmentState) WhyRow {
 		}
 		if line.Seq < s.Mark {
 			wait = WhyWait{For: WaitsForRetry}
+			if r.Reason == WaitsForCap || r.Reason == WaitsForPair {
+				wait.For = r.Reason
+			}
 			if s.WakeAt.After(w.at) {
 				wait.Until = s.WakeAt
 			}

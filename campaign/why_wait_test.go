@@ -56,19 +56,22 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 		run    Run
 		lanes  []LaneReport
 		queued int64
+		cap    int64 // of them, queued again for frequency_cap
 		want   string
 	}{
-		{"each segment for its own", Run{State: Running}, lanes, 49,
+		{"each segment for its own", Run{State: Running}, lanes, 49, 0,
 			"11 throughput , 10 throughput b, 2 retry 1m0s, 20 window 1h0m0s, 6 tier 3h0m0s"},
-		{"all lanes at a standstill", Run{State: Running}, lanes[:1], 49,
+		{"all lanes at a standstill", Run{State: Running}, lanes[:1], 49, 0,
 			"10 throughput b, 2 retry 1m0s, 20 window 1h0m0s, 11 tier 3h0m0s, 6 tier 3h0m0s"},
-		{"without a sender", Run{State: Running}, nil, 46, "10 throughput b, 10 none , 6 throughput a, 20 window 1h0m0s"},
-		{"a paused run", Run{State: Paused}, lanes, 49, "49 pause "},
-		{"an ended run", Run{State: Finished}, lanes, 49, ""},
-		{"nothing queued", Run{State: Running}, lanes, 0, ""},
+		{"without a sender", Run{State: Running}, nil, 46, 0, "10 throughput b, 10 none , 6 throughput a, 20 window 1h0m0s"},
+		{"a recipient at its cap", Run{State: Running}, lanes, 49, 1,
+			"11 throughput , 10 throughput b, 1 frequency_cap 1m0s, 1 retry 1m0s, 20 window 1h0m0s, 6 tier 3h0m0s"},
+		{"a paused run", Run{State: Paused}, lanes, 49, 0, "49 pause "},
+		{"an ended run", Run{State: Finished}, lanes, 49, 0, ""},
+		{"nothing queued", Run{State: Running}, lanes, 0, 0, ""},
 	} {
 		c.run.No, c.run.Campaign, c.run.Rows = 1, "spring", 60
-		w, err := Explain(t.Context(), held{[]Tally{{Status: Queued, N: c.queued}}, c.lanes, segments, ""}, c.run, WhyHolds{}, now)
+		w, err := Explain(t.Context(), held{[]Tally{{Status: Queued, N: c.queued - c.cap}, {Status: Queued, Reason: WaitsForCap, N: c.cap}}, c.lanes, segments, ""}, c.run, WhyHolds{}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,12 +98,13 @@ func TestWhySaysWhatARecipientWaitsFor(t *testing.T) {
 	line := func(seq int64, status Status, reason string) Line {
 		return Line{Delivery: Delivery{Seq: seq, Row: seq + 1, Key: 100 + seq}, Status: status, Reason: reason}
 	}
-	q.lines = []Line{line(0, Read, ""), line(1, Skipped, "duplicate"), line(2, Queued, "throttled"), line(3, InDoubt, "timeout"),
+	q.lines = []Line{line(0, Read, ""), line(4, Queued, WaitsForPair), line(1, Skipped, "duplicate"), line(2, Queued, "throttled"), line(3, InDoubt, "timeout"),
 		line(13, Queued, "")}
-	q.lines[1].Key = 113 // of the last row too
+	q.lines[2].Key = 113 // of the last row too
 	for key, want := range map[int64]string{
 		100: "none: row 1 is read",
 		102: "retry: row 3 is queued (throttled) and waits for: retry, until 2026-11-21 05:01:00 UTC",
+		104: "pair_limit: row 5 is queued (pair_limit) and waits for: pair_limit, until 2026-11-21 05:01:00 UTC",
 		103: "doubt: row 4 is in_doubt (timeout) until a webhook proves it sent or its window is over",
 		113: "window: row 14 is queued and waits for: window, until 2026-11-21 06:00:00 UTC; 3 rows of its segment go first",
 	} {

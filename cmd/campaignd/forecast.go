@@ -125,9 +125,9 @@ func (p *program) writeForecast(f client.Forecast) error {
 	case f.Messages == 0 && f.Unsent == 0:
 		fmt.Fprintln(w, "nothing is left to send")
 	default:
-		fmt.Fprintf(w, "%s, done at %s", spelling.Count(f.Messages, "message", "messages"), zoned(f.Finish))
+		fmt.Fprintf(w, "%s, done at %s", spelling.Count(f.Messages, "message", "messages"), clock(f.Finish))
 		if f.High.Sub(f.Low) >= 2*time.Second {
-			fmt.Fprintf(w, ", in eight of ten cases between %s and %s", zoned(f.Low), zoned(f.High))
+			fmt.Fprintf(w, ", in eight of ten cases between %s and %s", clock(f.Low), clock(f.High))
 		}
 		fmt.Fprintf(w, "\n%s from the first message to the last answer; limited by: %s\n",
 			campaign.Duration(time.Duration(f.Seconds)*time.Second), f.LimitedBy)
@@ -146,13 +146,13 @@ func (p *program) writeForecast(f client.Forecast) error {
 		if !f.DeadlineHolds {
 			holds = "does not hold"
 		}
-		fmt.Fprintf(w, "deadline %s %s\n", zoned(f.Deadline), holds)
+		fmt.Fprintf(w, "deadline %s %s\n", clock(f.Deadline), holds)
 	}
 	for _, r := range f.RunsOut {
-		fmt.Fprintf(w, "%s used up at %s: row %d waits\n", r.LimitedBy, zoned(r.At), r.Row)
+		fmt.Fprintf(w, "%s used up at %s: row %d waits\n", r.LimitedBy, clock(r.At), r.Row)
 	}
 	if f.Asset != nil {
-		fmt.Fprintf(w, "the service deletes the header medium at %s, before %s\n", zoned(f.Asset.Until),
+		fmt.Fprintf(w, "the service deletes the header medium at %s, before %s\n", clock(f.Asset.Until),
 			spelling.Count(f.Asset.Unsent, "message is sent", "messages are sent"))
 	}
 	for _, id := range f.Assumed {
@@ -196,9 +196,9 @@ const mostLines = 48
 
 func curveHeads(bars int) []string {
 	if bars > 0 {
-		return []string{"FROM", "MESSAGES", "", "LIMITED BY"}
+		return []string{"FROM (UTC)", "MESSAGES", "", "LIMITED BY"}
 	}
-	return []string{"FROM", "MESSAGES", "LIMITED BY"}
+	return []string{"FROM (UTC)", "MESSAGES", "LIMITED BY"}
 }
 
 // curveRows are the lines of a curve. Hours in which nothing is sent for the same reason are one line.
@@ -223,9 +223,9 @@ func curveRows(hours []plan.Hour, bars int) (rows [][]string) {
 		most = max(most, l.Messages)
 	}
 	for _, l := range lines {
-		from := l.Start.Local().Format("Mon 2006-01-02 15:04")
+		from := l.Start.UTC().Format("Mon 2006-01-02 15:04")
 		if days {
-			from = l.Start.Local().Format("Mon 2006-01-02")
+			from = l.Start.UTC().Format("Mon 2006-01-02")
 		}
 		row := []string{from, strconv.FormatInt(l.Messages, 10)}
 		if bars > 0 {
@@ -237,5 +237,5 @@ func curveRows(hours []plan.Hour, bars int) (rows [][]string) {
 }
 
 func sameDay(a, b time.Time) bool {
-	return a.Local().Format(time.DateOnly) == b.Local().Format(time.DateOnly)
+	return a.UTC().Format(time.DateOnly) == b.UTC().Format(time.DateOnly)
 }

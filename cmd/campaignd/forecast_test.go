@@ -84,10 +84,10 @@ func TestAForecastIsWrittenForAPerson(t *testing.T) {
 		f    client.Forecast
 		want string
 	}{
-		{"all of it", f, "spring-1: 500 messages, done at " + zoned(at.Add(2*time.Hour)) + ", in eight of ten cases between " +
-			zoned(at.Add(time.Hour)) + " and " + zoned(at.Add(3*time.Hour)) + "\n2h from the first message to the last answer; limited by: tier\n" +
-			"not sent: 20 rows, because of not_after or max_messages\ndeadline " + zoned(at) + " does not hold\n" +
-			"tier used up at " + zoned(at) + ": row 251 waits\nthe service deletes the header medium at " + zoned(at) +
+		{"all of it", f, "spring-1: 500 messages, done at " + clock(at.Add(2*time.Hour)) + ", in eight of ten cases between " +
+			clock(at.Add(time.Hour)) + " and " + clock(at.Add(3*time.Hour)) + "\n2h from the first message to the last answer; limited by: tier\n" +
+			"not sent: 20 rows, because of not_after or max_messages\ndeadline " + clock(at) + " does not hold\n" +
+			"tier used up at " + clock(at) + ": row 251 waits\nthe service deletes the header medium at " + clock(at) +
 			", before 7 messages are sent\nthe service does not tell the throughput of conn_1: 80 a second (STANDARD) is assumed\n" +
 			"conn_1 sends 300\nconn_2 sends 200\nthe next higher tier: 4 days sooner\none more: 30 minutes sooner\n"},
 		{"nothing within a year", never, "spring-1: nothing will be sent within a year, because of: hold\n"},
@@ -101,7 +101,7 @@ func TestAForecastIsWrittenForAPerson(t *testing.T) {
 
 // A curve of more than two days is told by days; hours without a message for one reason are one line.
 func TestACurveFitsAScreen(t *testing.T) {
-	start := time.Date(2026, 11, 21, 0, 0, 0, 0, time.Local)
+	start := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	var hours []plan.Hour
 	for i := range 72 {
 		h := plan.Hour{Start: start.Add(time.Duration(i) * time.Hour), LimitedBy: "window"}

@@ -69,18 +69,11 @@ func printable(s string) string {
 	}, s)
 }
 
-// clock formats t in the local time zone, and the zero time as "-".
+// clock formats t in UTC, as the sentences of the ledger and the API do, and the zero time as "-".
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// zoned is clock with the name of the time zone, for sentences.
-func zoned(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.Local().Format("2006-01-02 15:04:05 MST")
-}

@@ -33,8 +33,8 @@ func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 		t.Errorf("second run: got %v to %v, want a launch after %v and no end", second.CreatedAt, second.EndedAt, first.EndedAt)
 	}
 	list := d.path("list.csv")
-	want := "RUN       STATE                   ROWS  LAUNCHED             ENDED                LIST\n" +
-		fmt.Sprintf("orders-2  running, wanted: pause  12    %s  -                    %s\n", clock(second.CreatedAt), list) +
+	want := "RUN       STATE                   ROWS  LAUNCHED                 ENDED                    LIST\n" +
+		fmt.Sprintf("orders-2  running, wanted: pause  12    %s  -                        %s\n", clock(second.CreatedAt), list) +
 		fmt.Sprintf("orders-1  finished                3     %s  %s  %s\n", clock(first.CreatedAt), clock(first.EndedAt), list)
 	d.says(0, want, "", "runs")
 }

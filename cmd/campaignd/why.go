@@ -162,7 +162,7 @@ func (p *program) writeWhy(w campaign.Why) error {
 		spelling.Count(w.Segments.All, "segment", "segments"), w.Segments.Leased,
 		w.Segments.All-w.Segments.Done-w.Segments.Leased-w.Segments.Parked, w.Segments.Parked)
 	if !w.Segments.Wake.IsZero() {
-		fmt.Fprintf(p.stdout, "next time to look: %s\n", zoned(w.Segments.Wake))
+		fmt.Fprintf(p.stdout, "next time to look: %s\n", clock(w.Segments.Wake))
 	}
 	if w.Segments.Moved > 0 {
 		fmt.Fprintf(p.stdout, "%s moved to another connection\n", spelling.Count(int64(w.Segments.Moved), "segment was", "segments were"))
@@ -171,7 +171,7 @@ func (p *program) writeWhy(w campaign.Why) error {
 		fmt.Fprintf(p.stdout, "limits: %s\n", w.Limits)
 	}
 	if !w.Finish.IsZero() {
-		fmt.Fprintf(p.stdout, "at this rate sent by: %s\n", zoned(w.Finish))
+		fmt.Fprintf(p.stdout, "at this rate sent by: %s\n", clock(w.Finish))
 	}
 	for _, one := range w.Waits {
 		of := ""
@@ -179,7 +179,7 @@ func (p *program) writeWhy(w campaign.Why) error {
 			of = " of " + one.Connection
 		}
 		if !one.Until.IsZero() {
-			of += " until " + zoned(one.Until)
+			of += " until " + clock(one.Until)
 		}
 		what := one.For
 		if what == "none" {
@@ -200,9 +200,9 @@ func (p *program) writeWhy(w campaign.Why) error {
 		rate, limitedBy, detail := strconv.FormatFloat(l.Rate, 'f', 1, 64), l.LimitedBy, l.Detail
 		switch {
 		case l.LimitedBy == campaign.LaneStopped:
-			rate, detail = "-", "its sender ended at "+zoned(l.At)
+			rate, detail = "-", "its sender ended at "+clock(l.At)
 		case l.Stale:
-			rate, limitedBy, detail = "-", "stale", "not heard of since "+zoned(l.At)+", when it said: "+detail
+			rate, limitedBy, detail = "-", "stale", "not heard of since "+clock(l.At)+", when it said: "+detail
 		}
 		rows = append(rows, []string{l.Connection, l.Sender, rate, limitedBy, detail})
 	}

@@ -23,8 +23,8 @@ func TestWhyShowsNoRateOfASenderThatIsGone(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, want := range []string{
-		"conn_1 host/9 72.0 throughput conn_1 sends", "conn_2 host/7 - stale not heard of since " + zoned(at),
-		"conn_3 host/8 - stopped its sender ended at " + zoned(at),
+		"conn_1 host/9 72.0 throughput conn_1 sends", "conn_2 host/7 - stale not heard of since " + clock(at),
+		"conn_3 host/8 - stopped its sender ended at " + clock(at),
 	} {
 		if got := strings.Join(strings.Fields(lines[len(lines)-3+i]), " "); !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q in\n%s", got, want, out.String())
@@ -57,7 +57,7 @@ func TestWhyShowsTheOpenRowsAndWhenTheyAreSent(t *testing.T) {
 		want string
 	}{
 		{"with times and lanes", w,
-			sentence + open + "next time to look: " + zoned(at) + "\nat this rate sent by: " + zoned(at.Add(time.Hour)) + "\n" + lanes},
+			sentence + open + "next time to look: " + clock(at) + "\nat this rate sent by: " + clock(at.Add(time.Hour)) + "\n" + lanes},
 		{"without times and lanes", quiet, sentence + open},
 		{"an ended run", ended, sentence},
 	} {

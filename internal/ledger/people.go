@@ -28,8 +28,8 @@ const (
 
 // Reasons that the ledger writes where a delivery waits because of its recipient.
 const (
-	CodePair = "pair_limit"    // campaign.PairSpace after another message
-	CodeCap  = "frequency_cap" // policies.frequency_cap with action: defer
+	CodePair = campaign.WaitsForPair // campaign.PairSpace after another message
+	CodeCap  = campaign.WaitsForCap  // policies.frequency_cap with action: defer
 )
 
 // CountsPeople reports whether the intent depends on whom messages have reached before.

@@ -32,7 +32,7 @@ func (t *Tally) add(s campaign.Status, reason string, n int64) {
 type Group struct {
 	State Outcome
 	Rank  Rank
-	Code  string // of refused and skipped deliveries; of failed ones the code of the failure
+	Code  string // of deferred, refused and skipped deliveries; of failed ones the code of the failure
 	N     int64
 
 	Sent, Failed, Adopted, MaybeDuplicate, Ambiguous int64 // how many of them have the time or the flag

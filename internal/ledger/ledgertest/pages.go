@@ -144,7 +144,8 @@ var pagePromises = []promise{
 
 		got, funnel, err := f.l.Tallies(f.ctx, r.No)
 		f.ok(err)
-		want := []campaign.Tally{tally(campaign.Queued, "", 2+2+3), tally(campaign.Sending, "", 1), tally(campaign.Accepted, "", 1+3),
+		want := []campaign.Tally{tally(campaign.Queued, "", 2+3), tally(campaign.Queued, "time_out", 2),
+			tally(campaign.Sending, "", 1), tally(campaign.Accepted, "", 1+3),
 			tally(campaign.Sent, "", 1),
 			tally(campaign.Delivered, "", 1+3), tally(campaign.Read, "", 1), tally(campaign.Failed, "131026", 1),
 			tally(campaign.Failed, "131049", 2),

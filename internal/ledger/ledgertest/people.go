@@ -243,6 +243,11 @@ var peoplePromises = []promise{
 		if line := f.status(b.No, 0, campaign.Queued); line.Attempts != 0 || line.Reason != "frequency_cap" {
 			f.Errorf("%d attempts, reason %q; want 0 and frequency_cap", line.Attempts, line.Reason)
 		}
+		tallies, _, err := f.l.Tallies(f.ctx, b.No)
+		f.ok(err)
+		if want := (campaign.Tally{Status: campaign.Queued, Reason: campaign.WaitsForCap, N: 2}); !slices.Contains(tallies, want) {
+			f.Errorf("got the tallies %v, want %v among them", tallies, want)
+		}
 		f.sound(b.No)
 	}},
 	{"APairOfMessagesIsKeptApart", func(f *fixture) {
