@@ -76,4 +76,3 @@ func clock(t time.Time) string {
 	}
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
-

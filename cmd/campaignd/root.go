@@ -96,6 +96,11 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 	group("setup", p.cmdInit(), p.cmdKeys(), p.cmdWebhooks(), p.cmdSandbox(), p.cmdDoctor(), p.cmdBackup(), p.cmdLedger(),
 		p.cmdConfig(), p.cmdVersion())
 	p.complete(root)
+	columns := helpWidth
+	if w := width(p.stdout); w > 0 {
+		columns = min(max(w, 40), helpWidth)
+	}
+	fitHelp(root, columns)
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {

@@ -38,7 +38,7 @@ It can be ill. By --fault, by the timeline of a scenario, or by requests while i
   POST /sandbox/numbers/conn_1/status               {"status": "restricted"}, maintenance, disconnected or connected
   POST /sandbox/templates/spring_sale/status        {"status": "paused"} or approved
   POST /sandbox/allowance                           {"messages": 0}: how many more the plan allows
-  POST /sandbox/events                              {"type": "template.status", "ago": "24h", "data": {}}: any event, of any age
+  POST /sandbox/events                              {"type": "template.status", "ago": "24h", "data": {}}: any event
   POST /sandbox/replay                              {"all": true}: past events again`,
 		Example: `  campaignd sandbox --webhook http://127.0.0.1:8080/webhooks/messaging
   campaignd sandbox --fault lost_after=0.05 --fault webhook_late=0.2 --retry-schedule 1s,5s,30s

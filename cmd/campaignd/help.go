@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpWidth is the width of help in columns where it is not printed on a terminal, and at most there.
+const helpWidth = 100
+
+// fitHelp wraps the description of a command and of those below it at so many columns.
+func fitHelp(c *cobra.Command, columns int) {
+	c.Long = fit(c.Long, columns)
+	for _, below := range c.Commands() {
+		fitHelp(below, columns)
+	}
+}
+
+// fit wraps text at so many columns. Empty lines end a paragraph, and indented lines stay as they are.
+func fit(text string, columns int) string {
+	var out []string
+	used := 0 // columns of the last line; 0: the next word begins a line
+	for _, line := range strings.Split(text, "\n") {
+		if line == "" || line[0] == ' ' {
+			out, used = append(out, line), 0
+			continue
+		}
+		for _, word := range strings.Fields(line) {
+			n := len([]rune(word))
+			if used > 0 && used+1+n <= columns {
+				out[len(out)-1] += " " + word
+				used += 1 + n
+			} else {
+				out, used = append(out, word), n
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
