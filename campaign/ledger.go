@@ -52,6 +52,7 @@ type Ledger interface {
 	FiringLedger
 	AccessLedger
 	DropLedger
+	NotificationLedger
 	HoldLedger
 	LimitLedger
 	ListenLedger

@@ -29,6 +29,7 @@ var ranks = map[string]int{
 	"internal/ledger/postgres": 61,
 	"internal/webhooks":        60,
 	"internal/wirelog":         60,
+	"internal/notify":          60,
 	"internal/ledger":          60,
 	"reporting":                60,
 

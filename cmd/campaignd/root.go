@@ -90,7 +90,8 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 		}
 	}
 	group("send", p.cmdRun(), p.cmdServe(), p.cmdLaunch(), p.cmdDemo(), p.cmdCheck(), p.cmdPreview(), p.cmdTest())
-	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdForecast(), p.cmdSchedule(), p.cmdActions(), p.cmdDrops())
+	group("look", p.cmdRuns(), p.cmdReport(), p.cmdAudit(), p.cmdWhy(), p.cmdForecast(), p.cmdSchedule(), p.cmdActions(), p.cmdDrops(),
+		p.cmdNotifications())
 	group("control", p.cmdPause(), p.cmdResume(), p.cmdLimits(), p.cmdCancel(), p.cmdApprove(), p.cmdResolve(), p.cmdFollowUp(), p.cmdHolds(),
 		p.cmdSuppressions(), p.cmdErase())
 	group("setup", p.cmdInit(), p.cmdKeys(), p.cmdWebhooks(), p.cmdSandbox(), p.cmdDoctor(), p.cmdBackup(), p.cmdLedger(),

@@ -60,6 +60,9 @@ type Config struct {
 	Campaigns string `yaml:"campaigns" json:"campaigns"`
 	// Places in which a list that appears starts a run of a campaign (docs/operations.md#dropped-files).
 	Drops []Drop `yaml:"drops" json:"drops"`
+	// Addresses that are told of runs, holds, drops and schedules (docs/operations.md#notifications), by a
+	// name of your own.
+	Notifications map[string]Notification `yaml:"notifications" json:"notifications"`
 	// The log on standard error.
 	Log Log `yaml:"log" json:"log"`
 	// Timing of the send protocol. The defaults are measured; change them in tests only.
@@ -228,6 +231,19 @@ type Drop struct {
 	Patterns []string `yaml:"patterns" json:"patterns"`
 	// Name of a campaign of the folder campaigns.
 	Campaign string `yaml:"campaign" json:"campaign"`
+}
+
+// Notification is one address that is told of events.
+type Notification struct {
+	// The address: https, or http on this machine. It is treated as a secret.
+	URL messaging.Secret `yaml:"url" json:"url" secret:"value"`
+	// standard: signed, in the form of Standard Webhooks; slack: a text, for an incoming webhook of Slack.
+	Format string `yaml:"format,omitempty" json:"format,omitempty" jsonschema:"enum=standard,enum=slack"`
+	// Signing secrets, each whsec_ and base64; several while one is rotated. Format slack has none.
+	Secrets []messaging.Secret `yaml:"secrets,omitempty" json:"secrets,omitempty" secret:"value"`
+	// Kinds of events: run.started, run.paused, run.finished, run.settled, approval.needed, hold.raised,
+	// breaker.tripped, drop.rejected, schedule.missed. Empty: all.
+	Events []string `yaml:"events,omitempty" json:"events,omitempty"`
 }
 
 // Log holds the level and the format of the log.

@@ -16,7 +16,8 @@ import (
 const anotherService = `service:
   api_key: key_1
   assumed:
-    paths: {connections: /v2/senders, numbers: /v2/health, templates: /v2/models, media: /v2/files, webhooks: /v2/hooks}
+    paths: {connections: /v2/senders, numbers: /v2/health, templates: /v2/models, media: /v2/files, webhooks: /v2/hooks,
+      webhook_replay: /v2/again}
     parameters: {template_connection: sender, media_file: upload, media_connection: sender}
     lists: {connections: result.senders}
     cursor: {field: result.marker, parameter: start}
@@ -40,6 +41,7 @@ func TestEachAssumptionIsObeyed(t *testing.T) {
 	got := c.Service.assumed()
 	want := messaging.Assumed{
 		ConnectionsPath: "/v2/senders", NumbersPath: "/v2/health", TemplatesPath: "/v2/models", MediaPath: "/v2/files", WebhooksPath: "/v2/hooks",
+		ReplayPath:         "/v2/again",
 		TemplatesParameter: "sender", MediaFileField: "upload", MediaConnectionField: "sender",
 		Lists: map[string]string{"numbers": "health"}, CursorField: "result.marker", CursorParameter: "start",
 		Fields: map[string]string{"connections.id": "ref", "event.type": "topic", "status.messageId": "message.ref"},

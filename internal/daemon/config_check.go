@@ -38,6 +38,7 @@ func (c *Config) Validate() error {
 		c.checkNumbers(),
 		c.Plan.check(),
 		c.checkDrops(),
+		c.checkNotifications(),
 		oneOf("suppressions.scope", c.Suppressions.Scope, everywhere, perCompany),
 		c.Suppressions.checkWords(),
 		c.Retention.check(),

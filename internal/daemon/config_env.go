@@ -120,6 +120,9 @@ func walkMap(v reflect.Value, prefix string, environment map[string]string) (kno
 		}
 		for f := range v.Type().Elem().Fields() {
 			key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			if f.Tag.Get("secret") != "" {
+				rest = strings.TrimSuffix(rest, "_FILE")
+			}
 			if upper, ok := strings.CutSuffix(rest, "_"+strings.ToUpper(key)); ok && upper != "" && members[upper] == "" {
 				members[upper] = strings.ToLower(upper)
 			}

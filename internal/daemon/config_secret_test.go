@@ -24,6 +24,9 @@ func TestAnErrorHasNoSecretOfTheConfiguration(t *testing.T) {
 		"ledger: [hush]\n", "ledger: {a: hush}\n", "ledger: hush\n", "ledger: mysql://u:hush@h/x\n", "ledger: 'mysql:hush'\n",
 		"redis: hush\n", "redis: default:hush\n", "redis: [hush]\n", "redis: 'redis://:hush'\n",
 		"redis: '//u:hush@h'\n", "redis: http://u:hush@h\n",
+		"notifications: {ops: {url: [hush]}}\n", "notifications:\n  ops:\n    url: [hush]\n", "notifications: {ops: {url: hush}}\n",
+		"notifications: {ops: {url: http://h/hush}}\n", "notifications: {ops: {url: 'https://h/x', secrets: [hush]}}\n",
+		"notifications: {ops: {url: 'https://h/x', secrets: [whsec_hush]}}\n", "notifications:\n  ops:\n    url: {hush: x}\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -35,11 +38,33 @@ func TestAnErrorHasNoSecretOfTheConfiguration(t *testing.T) {
 			t.Errorf("%q: got %v, want no word of the secret", text, err)
 		}
 	}
-	for _, name := range []string{"CAMPAIGND_SERVICE_API_KEYS", "CAMPAIGND_LEDGER", "CAMPAIGND_REDIS", "CAMPAIGND_WEBHOOKS_SECRETS"} {
+	for _, name := range []string{"CAMPAIGND_SERVICE_API_KEYS", "CAMPAIGND_LEDGER", "CAMPAIGND_REDIS", "CAMPAIGND_WEBHOOKS_SECRETS",
+		"CAMPAIGND_NOTIFICATIONS_OPS_URL"} {
 		_, err := LoadConfig(filepath.Join(t.TempDir(), "none"), false, map[string]string{name: canary})
 		if err == nil || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: got %v, want an error without the secret", name, err)
 		}
+	}
+}
+
+func TestADestinationIsGivenByFiles(t *testing.T) {
+	url, secret := filepath.Join(t.TempDir(), "url"), filepath.Join(t.TempDir(), "secret")
+	for file, text := range map[string]string{url: "https://hooks.example/x\n", secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := LoadConfig(filepath.Join(t.TempDir(), "none"), false, map[string]string{
+		"CAMPAIGND_NOTIFICATIONS_OPS_URL_FILE": url, "CAMPAIGND_NOTIFICATIONS_OPS_SECRETS_FILE": secret})
+	if err != nil {
+		t.Fatalf("got %v, want the destination", err)
+	}
+	if n := c.Notifications["ops"]; n.URL.Reveal() != "https://hooks.example/x" || len(n.Secrets) != 1 {
+		t.Errorf("got %+v, want the address and one secret", n)
+	}
+	text, err := c.YAML()
+	if err != nil || strings.Contains(string(text), "hooks.example") || strings.Contains(string(text), "whsec_") {
+		t.Errorf("got %s, %v; want both as ***", text, err)
 	}
 }
 

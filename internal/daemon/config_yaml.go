@@ -95,7 +95,7 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 
 // secretKey matches a key whose value may be a secret, also a misspelled one, and the indentation of its
 // line.
-var secretKey = regexp.MustCompile(`(?i)^(\s*).*?[\w-]*(key|secret|passw|token|auth|ledger|redis)[\w-]*["']?\s*:`)
+var secretKey = regexp.MustCompile(`(?i)^(\s*).*?(?:[\w-]*(?:key|secret|passw|token|auth|ledger|redis)[\w-]*|\burl)["']?\s*:`)
 
 // plainKey matches a line that begins with a key.
 var plainKey = regexp.MustCompile(`^(\s*)["']?[\w-]+["']?\s*:`)

@@ -23,6 +23,7 @@ import (
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
+	"campaignd/internal/notify"
 	"campaignd/internal/sandbox"
 	"campaignd/internal/webhooks"
 	"campaignd/internal/wirelog"
@@ -51,6 +52,7 @@ type Daemon struct {
 	limiter   limiter
 	directory *directory
 	quotas    *quotas
+	notifier  *notify.Sender   // nil where nobody is told
 	changed   chan struct{}    // an event tells that a number has changed
 	intake    *webhooks.Intake // nil without secrets, because no event could be verified
 	public    *listener        // nil without intake
@@ -76,7 +78,7 @@ func ReadLedger(ctx context.Context, cfg *Config, log *slog.Logger) (campaign.Le
 // openLedger opens the ledger with a directory, which names what a failed status holds.
 func openLedger(ctx context.Context, cfg *Config, sender bool, log *slog.Logger, of *directory) (campaign.Ledger, error) {
 	return ledger.Open(ctx, cfg.Ledger, ledger.Options{Sender: sender, Log: log, Origin: of.origin,
-		PerCompany: cfg.Suppressions.Scope == perCompany}, sqlite.Open, postgres.Open)
+		PerCompany: cfg.Suppressions.Scope == perCompany, Notify: cfg.notified()}, sqlite.Open, postgres.Open)
 }
 
 // NewClient makes the client of the configured service.
@@ -120,6 +122,9 @@ func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 		return nil, err
 	}
 	d.closers = append(d.closers, d.ledger.Close)
+	if d.notifier, err = cfg.notifier(d.ledger, d.log); err != nil {
+		return nil, err
+	}
 	d.quotas = newQuotas(cfg, d.directory, d.ledger, d.log)
 	if cfg.Role == RoleIntake && cfg.Service.APIKey.IsZero() {
 		return d, nil // an intake without a key asks the service for nothing
@@ -250,7 +255,7 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 	outer, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var wg sync.WaitGroup
-	errs := make(chan error, 5)
+	errs := make(chan error, 6)
 	intake, stopIntake := context.WithCancel(outer)
 	defer stopIntake()
 	failed, fail := context.WithCancel(ctx)
@@ -266,6 +271,12 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 			}
 		})
 		return &one
+	}
+	if d.notifier != nil {
+		start(failed, func(ctx context.Context) error {
+			d.notifier.Run(ctx)
+			return nil
+		})
 	}
 	var listening *sync.WaitGroup
 	listen, stopListen := context.WithCancel(outer)

@@ -30,6 +30,9 @@ func (d *Daemon) metrics(e *sender.Engine, h *holdWatch) http.Handler {
 		reg.MustRegister(&holdCollector{h.counts})
 	}
 	reg.MustRegister(&runCollector{d.ledger}, &nearCollector{d, e})
+	if d.notifier != nil {
+		reg.MustRegister(&notificationCollector{d.ledger})
+	}
 	if d.cfg.Role != RoleIntake {
 		reg.MustRegister(&firingCollector{&d.fired})
 	}

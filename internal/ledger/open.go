@@ -20,6 +20,10 @@ type Options struct {
 	// is one from all.
 	PerCompany bool
 
+	// Notify returns the destinations that are told of a kind of event; it makes a notification for each.
+	// Nil: none.
+	Notify func(campaign.NotificationKind) []string
+
 	// Sender takes the ledger for sending. On SQLite it locks PATH.lock until Close, or
 	// fails with campaign.ErrLocked naming the process that holds it; and since nobody
 	// else can be sending then, every lease in the ledger ends at once. On PostgreSQL any number

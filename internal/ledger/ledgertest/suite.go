@@ -17,8 +17,8 @@ type promise struct {
 	test func(*fixture)
 }
 
-// Run runs the suite. open gives an empty ledger, with Origin as its option of that name and PerCompany, and closes
-// it when the test ends.
+// Run runs the suite. open gives an empty ledger, with Origin and Notify as its options of those names and
+// PerCompany, and closes it when the test ends.
 func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 	for _, chapter := range []struct {
 		name     string
@@ -55,6 +55,7 @@ func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 		{"Firings", firingPromises},
 		{"Access", accessPromises},
 		{"Drops", dropPromises},
+		{"Notifications", notificationPromises},
 		{"Shares", sharePromises},
 		{"Retention", retentionPromises},
 		{"Erasure", erasurePromises},

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -19,6 +20,7 @@ const (
 		ON CONFLICT (bucket, key, etag) DO UPDATE SET campaign = excluded.campaign, hash = '', state = 'claimed', detail = '',
 			taken_at = excluded.taken_at, next_at = excluded.next_at WHERE dropped_file.state = 'gone'`
 	sqlDroppedVersion = sqlDroppedFiles + ` WHERE bucket = $1 AND key = $2 AND etag = $3`
+	sqlFileState      = `SELECT state FROM dropped_file WHERE no = $1 FOR UPDATE`
 	sqlUpdateFile     = `UPDATE dropped_file SET hash = $1, state = $2, run = $3, place = $4, detail = $5, next_at = $6 WHERE no = $7`
 )
 
@@ -46,6 +48,15 @@ func (l *Ledger) ClaimFile(ctx context.Context, f campaign.DroppedFile) (out cam
 // UpdateFile implements campaign.DropLedger.
 func (l *Ledger) UpdateFile(ctx context.Context, f campaign.DroppedFile) error {
 	err := l.change(ctx, l.sender, "", func(t *tx) error {
+		if t.options.Notify != nil && f.State == campaign.DropRejected {
+			var was string
+			if err := t.do(row(&was, sqlFileState, f.No)); err != nil {
+				return err
+			}
+			if was != string(f.State) {
+				t.last(notify(t.options.NotifyRejected(f, time.Now()))...)
+			}
+		}
 		return t.do(stmt(nil, sqlUpdateFile, f.Hash, string(f.State), int64(f.Run), plainText(f.Place),
 			plainText(ledger.Clip(f.Detail, ledger.MaxDetail)), ledger.Millis(f.NextAt), f.No))
 	})

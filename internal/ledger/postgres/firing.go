@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -39,7 +40,11 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 			return err
 		}
 		changed = n > 0 && was != string(f.Outcome) // n is 0 if another replica gave it a final outcome meanwhile
-		return t.do(stmt(nil, sqlDropFirings, plainText(f.Campaign), ledger.FiringsKept-1))
+		qs := []*query{stmt(nil, sqlDropFirings, plainText(f.Campaign), ledger.FiringsKept-1)}
+		if changed {
+			qs = append(qs, notify(t.options.NotifyFiring(f, campaign.FiringOutcome(was), time.Now()))...)
+		}
+		return t.do(qs...)
 	})
 	return changed, err
 }

@@ -280,7 +280,7 @@ func (g *grants) write(t *tx) {
 		qs = append(qs, stmt(nil, sqlTakeBudgets, nos, used))
 	}
 	if len(start) > 0 {
-		qs = append(qs, startRun(start...))
+		qs = append(qs, t.startRun(start...))
 	}
 	t.last(append(qs, people...)...)
 }

@@ -54,6 +54,7 @@ func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds
 		s.Lift(l, now)
 	}
 	t.last(writeHolds(s.Changed())...)
+	t.last(notify(t.options.NotifyHolds(s.Began, now))...)
 	return s, nil
 }
 

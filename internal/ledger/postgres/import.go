@@ -237,7 +237,7 @@ func (l *Ledger) FinishImport(ctx context.Context, no campaign.RunNo, rows int64
 		if err := ledger.CheckImportRows(no, have, rows); err != nil {
 			return err
 		}
-		return t.do(setState(no, state, "", ""))
+		return t.do(append(notify(t.options.NotifyState(no, state, "", "", false, time.Now())), setState(no, state, "", ""))...)
 	}); err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (l *Ledger) Claim(ctx context.Context, c campaign.Claim) (leases []campaign
 				query, a = sqlClaimCancelled, []any{no, c.Max - len(leases), owner, c.Lease.Milliseconds(), c.Seize}
 			}
 			// The run before its segments, as SetWanted locks them.
-			if err := t.do(startRun(no), each(func(scan scanFunc) error {
+			if err := t.do(t.startRun(no), each(func(scan scanFunc) error {
 				s, err := ledger.ScanLease(campaign.RunNo(no), scan)
 				s.Recovered, s.Until = s.Epoch > 1, asked.Add(c.Lease)
 				free = append(free, s)

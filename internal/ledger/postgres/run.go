@@ -189,8 +189,13 @@ func (t *tx) lockRun(no campaign.RunNo) (state campaign.State, wanted campaign.W
 const (
 	sqlSetState = `UPDATE run SET state = $1, reason = $2, detail = $3,
 		started_at = CASE WHEN started_at = 0 THEN $4 ELSE started_at END, ended_at = $5 WHERE no = $6`
-	sqlStartRuns = `UPDATE run SET state = 'running', reason = '', detail = '',
-		started_at = CASE WHEN started_at = 0 THEN $2 ELSE started_at END WHERE no = ANY($1) AND state = 'ready'`
+	// The instant tells a first start from a later one; a start in the same millisecond is the same.
+	sqlStartRuns = `WITH moved AS (UPDATE run SET state = 'running', reason = '', detail = '',
+			started_at = CASE WHEN started_at = 0 THEN $2 ELSE started_at END WHERE no = ANY($1) AND state = 'ready'
+			RETURNING no, campaign, started_at)
+		INSERT INTO notification (destination, kind, run, campaign, subject, reason, detail, at, state, since, next_at)
+		SELECT d, 'run.started', no, campaign, '', '', '', $2, 'pending', $2, $2 FROM moved CROSS JOIN unnest($3::text[]) d
+		WHERE started_at = $2`
 )
 
 // setState writes a state and the times that go with it.
@@ -200,8 +205,8 @@ func setState(no campaign.RunNo, to campaign.State, reason campaign.PauseReason,
 }
 
 // startRun makes runs Running that are still Ready.
-func startRun(nos ...int64) *query {
-	return stmt(nil, sqlStartRuns, nos, ledger.Millis(time.Now()))
+func (t *tx) startRun(nos ...int64) *query {
+	return stmt(nil, sqlStartRuns, nos, ledger.Millis(time.Now()), t.startDestinations())
 }
 
 // SetState implements campaign.RunLedger.
@@ -215,7 +220,8 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 		}
 		if ledger.MayMove(state, wanted, from, to, reason) {
 			moved = true
-			return t.do(setState(no, to, reason, detail))
+			return t.do(append(notify(t.options.NotifyState(no, to, reason, detail, false, time.Now())),
+				setState(no, to, reason, detail))...)
 		}
 		moved = t.again && state == to // an earlier try of this call may have moved it
 		return nil
@@ -304,7 +310,13 @@ func (l *Ledger) FinishRuns(ctx context.Context) (moved []campaign.Run, err erro
 			list(&nos, scanID, sqlFinishRuns, ledger.Millis(time.Now()))); err != nil || len(nos) == 0 {
 			return err
 		}
-		return t.do(list(&moved, ledger.ScanRun, sqlRunsOf, nos))
+		if err := t.do(list(&moved, ledger.ScanRun, sqlRunsOf, nos)); err != nil {
+			return err
+		}
+		for _, r := range moved {
+			t.last(notify(t.options.NotifyState(r.No, r.State, "", "", false, time.Now()))...)
+		}
+		return nil
 	}); err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func openAt(t testing.TB, dsn string, o ledger.Options) *Ledger {
 func TestPostgresKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) campaign.Ledger {
-		return openShared(t, ledger.Options{Origin: ledgertest.Origin, PerCompany: true})
+		return openShared(t, ledger.Options{Origin: ledgertest.Origin, Notify: ledgertest.Notify, PerCompany: true})
 	})
 }
 

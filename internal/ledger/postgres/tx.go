@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/ledger"
 	"campaignd/internal/mutant"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -38,6 +39,8 @@ type tx struct {
 	begin string   // the statement that begins it; "" when it has begun
 	again bool     // an earlier try of the same transaction may have been committed
 	tail  []*query // sent with the commit
+
+	options *ledger.Options // as the ledger was opened
 }
 
 // do runs statements in one round trip.
@@ -105,7 +108,7 @@ func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, aga
 		return err
 	}
 	defer p.release(c)
-	t := &tx{conn: c, ctx: ctx, begin: begin, again: again}
+	t := &tx{conn: c, ctx: ctx, begin: begin, again: again, options: &l.options}
 	err = f(t)
 	if err == nil && t.begin != "" && len(t.tail) == 0 {
 		return nil // it had nothing to do

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -20,6 +21,7 @@ const (
 	sqlDroppedVersion = sqlDroppedFiles + ` WHERE bucket = ? AND key = ? AND etag = ?`
 	sqlSameContent    = `SELECT o.no FROM dropped_file o JOIN dropped_file f ON f.no = ?1 WHERE o.campaign = f.campaign AND o.hash = ?2
 		AND o.hash <> '' AND o.no <> ?1 AND o.state NOT IN ('rejected', 'gone') LIMIT 1`
+	sqlFileState  = `SELECT state FROM dropped_file WHERE no = ?`
 	sqlUpdateFile = `UPDATE dropped_file SET hash = ?, state = ?, run = ?, place = ?, detail = ?, next_at = ? WHERE no = ?`
 )
 
@@ -52,6 +54,17 @@ func (l *Ledger) UpdateFile(ctx context.Context, f campaign.DroppedFile) error {
 				return campaign.ErrSameContent
 			case !errors.Is(err, sql.ErrNoRows):
 				return err
+			}
+		}
+		if t.options.Notify != nil && f.State == campaign.DropRejected {
+			var was campaign.DropState
+			if err := t.row(sqlFileState, args(f.No), &was); err != nil {
+				return err
+			}
+			if was != f.State {
+				if err := t.notify(t.options.NotifyRejected(f, time.Now())); err != nil {
+					return err
+				}
 			}
 		}
 		_, err := t.exec(sqlUpdateFile, f.Hash, string(f.State), int64(f.Run), f.Place, ledger.Clip(f.Detail, ledger.MaxDetail),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
@@ -35,8 +36,10 @@ func (l *Ledger) NoteFiring(ctx context.Context, f campaign.Firing) (changed boo
 			ledger.Millis(f.Since), string(f.Outcome), ledger.Clip(f.Detail, ledger.MaxDetail), int64(f.Run)); err != nil {
 			return err
 		}
-		_, err = t.exec(sqlDropFirings, f.Campaign, ledger.FiringsKept-1)
-		return err
+		if _, err = t.exec(sqlDropFirings, f.Campaign, ledger.FiringsKept-1); err != nil || !changed {
+			return err
+		}
+		return t.notify(t.options.NotifyFiring(f, was, time.Now()))
 	})
 	return changed, err
 }

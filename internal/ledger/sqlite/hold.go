@@ -54,7 +54,7 @@ func (t *tx) changeHolds(hs []campaign.Hold, ls []campaign.Lift) (s ledger.Holds
 			return s, err
 		}
 	}
-	return s, nil
+	return s, t.notify(t.options.NotifyHolds(s.Began, now))
 }
 
 // AddHolds implements campaign.HoldLedger.

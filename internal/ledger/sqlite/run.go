@@ -161,7 +161,11 @@ const sqlSetState = `UPDATE run SET state = ?1, reason = ?2, detail = ?3,
 
 // setState writes a state and the times that go with it.
 func (t *tx) setState(no campaign.RunNo, to campaign.State, reason campaign.PauseReason, detail string) error {
-	started, ended := ledger.StateTimes(to, time.Now())
+	now := time.Now()
+	if err := t.notifyState(no, to, reason, detail, now); err != nil {
+		return err
+	}
+	started, ended := ledger.StateTimes(to, now)
 	_, err := t.exec(sqlSetState, string(to), string(reason), detail, started, ended, int64(no))
 	return err
 }

@@ -58,7 +58,7 @@ func openThrough(t testing.TB, driver string, o ledger.Options) *Ledger {
 func TestSQLiteKeepsEveryPromiseOfTheLedger(t *testing.T) {
 	t.Parallel()
 	ledgertest.Run(t, func(t *testing.T) campaign.Ledger {
-		return openTest(t, ledger.Options{Origin: ledgertest.Origin, PerCompany: true})
+		return openTest(t, ledger.Options{Origin: ledgertest.Origin, Notify: ledgertest.Notify, PerCompany: true})
 	})
 }
 

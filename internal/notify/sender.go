@@ -1,0 +1,259 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+// Ledger is what the sender needs of the ledger.
+type Ledger interface {
+	campaign.NotificationLedger
+	Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error)
+	LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time, error)
+}
+
+// Options are those of New.
+type Options struct {
+	Ledger       Ledger
+	Destinations []Destination
+	// Transport makes the requests. Nil: one that follows no proxy of its own accord but that of the
+	// environment, with keep-alives.
+	Transport http.RoundTripper
+	Log       *slog.Logger
+}
+
+const (
+	every    = time.Second      // Sender.every
+	batch    = 50               // notifications of one look
+	within   = 10 * time.Second // one request
+	taken    = time.Minute      // how long a try belongs to the process that took it: the request and the record
+	giveUp   = 72 * time.Hour   // after this no try is begun
+	kept     = 30 * 24 * time.Hour
+	tidied   = time.Hour
+	settling = time.Minute        // how soon an ended run is looked at again
+	quiet    = 10 * time.Minute   // without an event a run whose messages are delivered is settled
+	latest   = 7 * 24 * time.Hour // after this a run is settled, whatever its statuses are
+	mostWait = 24 * time.Hour     // of a Retry-After
+	answer   = 4 << 10            // bytes of an answer that are read
+)
+
+// waits are those between the tries: 71 h 36 min in all, after the example of Standard Webhooks.
+var waits = []time.Duration{5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+	10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 20 * time.Hour}
+
+// Sender sends notifications.
+type Sender struct {
+	o      Options
+	client *http.Client
+	every  time.Duration // how often the outbox is read
+}
+
+// New makes a Sender. An error names the destination and the key at fault.
+func New(o Options) (*Sender, error) {
+	for i := range o.Destinations {
+		if err := o.Destinations[i].Check(); err != nil {
+			return nil, fmt.Errorf("notifications.%s.%w", o.Destinations[i].Name, err)
+		}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxResponseHeaderBytes = 64 << 10
+		o.Transport = t
+	}
+	// A redirect could lead a signed request to an address that nobody configured.
+	return &Sender{o: o, every: every, client: &http.Client{Transport: o.Transport, Timeout: within,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+}
+
+// Run sends what is due until ctx ends. A destination that does not answer delays no other.
+func (s *Sender) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for i := range s.o.Destinations {
+		wg.Go(func() { s.tend(ctx, &s.o.Destinations[i]) })
+	}
+	for ctx.Err() == nil {
+		if _, err := s.o.Ledger.TidyNotifications(ctx, time.Now().Add(-kept)); err != nil && ctx.Err() == nil {
+			s.o.Log.Debug("old notifications cannot be removed", "err", err)
+		}
+		pause(ctx, tidied)
+	}
+	wg.Wait()
+	s.client.CloseIdleConnections()
+}
+
+// tend looks after one destination.
+func (s *Sender) tend(ctx context.Context, d *Destination) {
+	failing := false
+	for ctx.Err() == nil {
+		now := time.Now()
+		due, err := s.o.Ledger.Notifications(ctx, campaign.NotificationFilter{Destination: d.Name, Due: now, Limit: batch})
+		if f := err != nil; f != failing && ctx.Err() == nil {
+			if failing = f; f {
+				s.o.Log.Warn("the outbox cannot be read: trying again", "destination", d.Name, "err", err)
+			}
+		}
+		for _, n := range due {
+			if ctx.Err() != nil {
+				return
+			}
+			if n.State == campaign.NotificationWaiting {
+				s.settle(ctx, n)
+			} else {
+				s.try(ctx, d, n)
+			}
+		}
+		if len(due) < batch {
+			pause(ctx, s.every)
+		}
+	}
+}
+
+// pause waits for d, or for the end of ctx.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// update stores a notification, and reports whether it was as this process knows it.
+func (s *Sender) update(ctx context.Context, was, is campaign.Notification) bool {
+	// What was sent is recorded although the process ends.
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer stop()
+	same, err := s.o.Ledger.UpdateNotification(ctx, was, is)
+	if err != nil {
+		s.o.Log.Debug("a notification cannot be recorded; it is sent again with the same id", "notification", is.ID, "err", err)
+	}
+	return same && err == nil
+}
+
+// settle makes the notification of an ended run pending when its statuses do not change any more.
+func (s *Sender) settle(ctx context.Context, n campaign.Notification) {
+	totals, err := s.totals(ctx, n)
+	if err != nil {
+		return
+	}
+	last, err := s.o.Ledger.LastEventAt(ctx, n.Run)
+	if err != nil {
+		return
+	}
+	if last.Before(n.At) {
+		last = n.At
+	}
+	now, is := time.Now(), n
+	open := totals[string(campaign.Accepted)] + totals[string(campaign.Sent)] + totals[string(campaign.InDoubt)]
+	switch {
+	case open == 0 && (totals[string(campaign.Delivered)] == 0 || now.Sub(last) >= quiet), now.Sub(n.At) >= latest:
+		is.State, is.Since, is.NextAt = campaign.NotificationPending, now, now
+	default:
+		is.NextAt = now.Add(max(settling, now.Sub(n.At)/10)) // counting a large run takes time
+	}
+	s.update(ctx, n, is)
+}
+
+// totals counts the rows of the run of a notification.
+func (s *Sender) totals(ctx context.Context, n campaign.Notification) (map[string]int64, error) {
+	tallies, _, err := s.o.Ledger.Tallies(ctx, n.Run)
+	totals := map[string]int64{}
+	for _, t := range tallies {
+		totals[string(t.Status)] += t.N
+	}
+	return totals, err
+}
+
+// try sends a notification once, unless another process does.
+func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notification) {
+	now, was := time.Now(), n
+	n.Attempts++
+	n.NextAt = now.Add(taken)
+	if n.Body == "" {
+		var totals map[string]int64
+		var err error
+		if n.Kind == campaign.NotifyRunFinished || n.Kind == campaign.NotifyRunSettled {
+			if totals, err = s.totals(ctx, n); err != nil {
+				return
+			}
+		}
+		if n.Body, err = body(d.Format, n, totals); err != nil {
+			return
+		}
+	}
+	if !s.update(ctx, was, n) {
+		return
+	}
+	wait, err := s.post(ctx, d, n, now)
+	if ctx.Err() != nil && err != nil {
+		return // the process ends; another one tries again when this try is over
+	}
+	after := n
+	after.Error = ""
+	switch {
+	case err == nil:
+		after.State = campaign.NotificationSent
+	case errors.Is(err, errGone), n.Attempts > len(waits), time.Since(n.Since) >= giveUp:
+		after.State, after.Error = campaign.NotificationDead, err.Error()
+		s.o.Log.Error("a notification is given up; `campaignd notifications send` sends it again", "destination", d.Name,
+			"notification", n.No, "kind", n.Kind, "attempts", n.Attempts, "err", err)
+	default:
+		after.Error = err.Error()
+		after.NextAt = time.Now().Add(max(waits[n.Attempts-1], min(wait, mostWait)))
+		if n.Attempts == 1 {
+			s.o.Log.Warn("a notification was not taken: trying again for three days", "destination", d.Name, "notification", n.No,
+				"kind", n.Kind, "err", err)
+		}
+	}
+	s.update(ctx, n, after)
+}
+
+// errGone says that the receiver wants no more of it.
+var errGone = errors.New("410 Gone")
+
+// post makes one request. wait is what the answer asks for.
+func (s *Sender) post(ctx context.Context, d *Destination, n campaign.Notification, now time.Time) (wait time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL.Reveal(), strings.NewReader(n.Body))
+	if err != nil {
+		return 0, errors.New("the address is none") // the error has the address
+	}
+	req.GetBody = nil // no transport repeats it by itself
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "campaignd")
+	if d.Format != Slack {
+		sign(req.Header, d.keys, n.ID, n.Body, now)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		var told interface{ Unwrap() error }
+		if errors.As(err, &told) { // *url.Error has the address, which may be the secret
+			err = told.Unwrap()
+		}
+		return 0, errors.New(messaging.Scrub(err.Error(), 300))
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, answer)
+	switch {
+	case resp.StatusCode >= 200 && resp.StatusCode <= 299:
+		return 0, nil
+	case resp.StatusCode == http.StatusGone:
+		return 0, errGone
+	}
+	if seconds, err := time.ParseDuration(resp.Header.Get("Retry-After") + "s"); err == nil && seconds > 0 {
+		wait = seconds
+	}
+	return wait, fmt.Errorf("answered %d", resp.StatusCode)
+}

@@ -1,0 +1,333 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/messaging"
+)
+
+// outbox is a ledger in memory, with the conditional update of the real ones.
+type outbox struct {
+	mu      sync.Mutex
+	all     []campaign.Notification
+	tallies []campaign.Tally
+	last    time.Time
+}
+
+func (o *outbox) add(n campaign.Notification) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n.No = int64(len(o.all) + 1)
+	if n.ID == "" {
+		n.ID = "ntf_" + strings.Repeat("0", len(o.all)+1)
+	}
+	if n.At = time.Now(); n.State == "" {
+		n.State = campaign.NotificationPending
+	}
+	n.Since, n.NextAt = n.At, n.At
+	o.all = append(o.all, n)
+}
+
+func (o *outbox) get(no int64) campaign.Notification {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all[no-1]
+}
+
+func (o *outbox) Notifications(_ context.Context, f campaign.NotificationFilter) (all []campaign.Notification, _ error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, n := range o.all {
+		open := n.State == campaign.NotificationPending || n.State == campaign.NotificationWaiting
+		if n.Destination == f.Destination && open && !n.NextAt.After(f.Due) && len(all) < f.Limit {
+			all = append(all, n)
+		}
+	}
+	return all, nil
+}
+
+func (o *outbox) UpdateNotification(_ context.Context, was, is campaign.Notification) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all[was.No-1] != was {
+		return false, nil
+	}
+	o.all[was.No-1] = is
+	return true, nil
+}
+
+func (o *outbox) TidyNotifications(context.Context, time.Time) (int64, error) { return 0, nil }
+
+func (o *outbox) NotificationBacklogs(context.Context) ([]campaign.NotificationBacklog, error) {
+	return nil, nil
+}
+
+func (o *outbox) Tallies(context.Context, campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
+	return o.tallies, campaign.Funnel{}, nil
+}
+
+func (o *outbox) LastEventAt(context.Context, campaign.RunNo) (time.Time, error) { return o.last, nil }
+
+// receiver answers requests, and remembers them.
+type receiver struct {
+	mu     sync.Mutex
+	answer func(*http.Request) (status int, header http.Header)
+	ids    []string
+	bodies []string
+	at     []time.Time
+}
+
+func (r *receiver) set(answer func(*http.Request) (int, http.Header)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.ids, r.bodies, r.at = append(r.ids, req.Header.Get("webhook-id")), append(r.bodies, string(text)), append(r.at, time.Now())
+	answer := r.answer
+	r.mu.Unlock()
+	status, header := answer(req)
+	if status == 0 {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("")), Request: req}, nil
+}
+
+func (r *receiver) tries() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.ids)
+}
+
+func always(status int) func(*http.Request) (int, http.Header) {
+	return func(*http.Request) (int, http.Header) { return status, nil }
+}
+
+const aSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// destination is one named name.
+func destination(name string) Destination {
+	return Destination{Name: name, URL: messaging.NewSecret("https://" + name + ".example/in"),
+		Secrets: []messaging.Secret{messaging.NewSecret(aSecret)}}
+}
+
+// running runs senders over one outbox until the returned function is called.
+func running(t *testing.T, o *outbox, r *receiver, senders int, names ...string) (stop func()) {
+	t.Helper()
+	return looking(t, every, o, r, senders, names...)
+}
+
+// looking is running with another time between two looks at the outbox.
+func looking(t *testing.T, every time.Duration, o *outbox, r *receiver, senders int, names ...string) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range senders {
+		var all []Destination
+		for _, name := range names {
+			all = append(all, destination(name))
+		}
+		s, err := New(Options{Ledger: o, Destinations: all, Transport: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.every = every
+		wg.Go(func() { s.Run(ctx) })
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+func TestANotificationIsTriedForThreeDays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, r := &outbox{}, &receiver{answer: always(500)}
+		began := time.Now()
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunPaused, Run: 3, Campaign: "spring"})
+		const look = time.Minute
+		stop := looking(t, look, o, r, 2, "ops")
+		defer stop()
+		time.Sleep(4 * 24 * time.Hour)
+		n := o.get(1)
+		if r.tries() != len(waits)+1 || n.State != campaign.NotificationDead || n.Error != "answered 500" {
+			t.Fatalf("got %d tries and %+v, want %d and that it is given up", r.tries(), n, len(waits)+1)
+		}
+		if last := r.at[len(waits)].Sub(began); last < 71*time.Hour || last > giveUp+look {
+			t.Errorf("the last try came after %s, want within three days", last)
+		}
+		for i, w := range waits {
+			if apart := r.at[i+1].Sub(r.at[i]); apart < w || apart > w+2*look {
+				t.Errorf("try %d came %s after the one before, want %s", i+2, apart, w)
+			}
+		}
+		again := n
+		again.State, again.Attempts, again.Since, again.NextAt = campaign.NotificationPending, 0, time.Now(), time.Now()
+		r.set(always(204))
+		if ok, err := o.UpdateNotification(t.Context(), n, again); err != nil || !ok {
+			t.Fatalf("sending it again: %v, %v; want true", ok, err)
+		}
+		time.Sleep(2 * look)
+		if got := o.get(1); got.State != campaign.NotificationSent || got.Error != "" || r.tries() != len(waits)+2 {
+			t.Errorf("got %+v after %d tries, want it sent by one more", got, r.tries())
+		}
+		if ids, bodies := slices.Compact(r.ids), slices.Compact(r.bodies); len(ids) != 1 || len(bodies) != 1 {
+			t.Errorf("got the ids %q and the bodies %q, want one of each", ids, bodies)
+		}
+	})
+}
+
+func TestReplicasSendEachNotificationOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, r := &outbox{}, &receiver{answer: always(200)}
+		stop := running(t, o, r, 3, "ops", "chat")
+		defer stop()
+		for i := range 120 {
+			o.add(campaign.Notification{Destination: []string{"ops", "chat"}[i%2], Kind: campaign.NotifyHold, Detail: "held"})
+		}
+		time.Sleep(time.Minute)
+		if slices.Sort(r.ids); r.tries() != 120 || len(slices.Compact(r.ids)) != 120 {
+			t.Errorf("got %d requests with %d ids, want 120 of each", r.tries(), len(slices.Compact(r.ids)))
+		}
+	})
+}
+
+// A process that dies after its request and before the record leaves a try that is taken.
+func TestADeadProcessTryIsRepeatedWithItsID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, r := &outbox{}, &receiver{answer: always(0)} // no answer comes before the end
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunStarted, Run: 1, Campaign: "a"})
+		stop := running(t, o, r, 1, "ops")
+		time.Sleep(5 * time.Second)
+		stop()
+		r.set(always(200))
+		defer running(t, o, r, 1, "ops")()
+		time.Sleep(2 * taken)
+		if got := o.get(1); r.tries() != 2 || r.ids[0] != r.ids[1] || got.State != campaign.NotificationSent {
+			t.Errorf("got %d tries with the ids %q and %+v, want two with one id, and that it is sent", r.tries(), r.ids, got)
+		}
+	})
+}
+
+func TestAnAnswerSaysWhatFollows(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		header http.Header
+		state  campaign.NotificationState
+		next   time.Duration // of the next try
+	}{
+		"a redirect is not followed": {302, http.Header{"Location": {"http://169.254.169.254/"}}, campaign.NotificationPending, waits[0]},
+		"gone":                       {410, nil, campaign.NotificationDead, 0},
+		"Retry-After":                {429, http.Header{"Retry-After": {"120"}}, campaign.NotificationPending, 2 * time.Minute},
+		"a Retry-After of a year":    {503, http.Header{"Retry-After": {"31536000"}}, campaign.NotificationPending, mostWait},
+		"no answer in time":          {0, nil, campaign.NotificationPending, waits[0]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, r := &outbox{}, &receiver{answer: func(*http.Request) (int, http.Header) { return c.status, c.header }}
+				o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunStarted})
+				s, err := New(Options{Ledger: o, Destinations: []Destination{destination("ops")}, Transport: r})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.try(t.Context(), &s.o.Destinations[0], o.get(1))
+				got := o.get(1)
+				if got.State != c.state || c.next > 0 && time.Until(got.NextAt) != c.next || r.tries() != 1 || got.Error == "" {
+					t.Errorf("got %+v after %d requests, want %s, the next try in %s", got, r.tries(), c.state, c.next)
+				}
+			})
+		})
+	}
+}
+
+func TestASlowDestinationDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		r := &receiver{answer: func(req *http.Request) (int, http.Header) {
+			if req.URL.Host == "slow.example" {
+				return 0, nil
+			}
+			return 200, nil
+		}}
+		for range 20 {
+			o.add(campaign.Notification{Destination: "slow", Kind: campaign.NotifyHold})
+		}
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyHold})
+		defer running(t, o, r, 1, "slow", "ops")()
+		time.Sleep(within)
+		if got := o.get(21); got.State != campaign.NotificationSent {
+			t.Errorf("got %+v, want it sent", got)
+		}
+	})
+}
+
+func TestARunSettlesWhenNoStatusIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		o, r := &outbox{last: began}, &receiver{answer: always(200)}
+		o.tallies = []campaign.Tally{{Status: campaign.Sent, N: 1}, {Status: campaign.Delivered, N: 4}}
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunSettled, Run: 7, Campaign: "spring",
+			State: campaign.NotificationWaiting})
+		stop := running(t, o, r, 1, "ops")
+		time.Sleep(time.Hour)
+		stop()
+		if r.tries() != 0 {
+			t.Fatalf("got %d requests while a message is sent and not delivered, want none", r.tries())
+		}
+		o.tallies = []campaign.Tally{{Status: campaign.Delivered, N: 5}}
+		o.last = time.Now()
+		defer running(t, o, r, 1, "ops")()
+		time.Sleep(quiet - time.Second)
+		if r.tries() != 0 {
+			t.Errorf("got %d requests while a read may follow, want none", r.tries())
+		}
+		time.Sleep(time.Hour)
+		var got Message
+		if r.tries() != 1 || json.Unmarshal([]byte(r.bodies[0]), &got) != nil {
+			t.Fatalf("got %d requests with %q, want one with JSON", r.tries(), r.bodies)
+		}
+		want := Facts{Text: "spring-7 is settled (5 delivered)", Run: "spring-7", Campaign: "spring"}
+		if got.Type != campaign.NotifyRunSettled || !got.Timestamp.Equal(began) || got.Data.Text != want.Text || got.Data.Run != want.Run ||
+			got.Data.Totals["delivered"] != 5 {
+			t.Errorf("got %+v, want %+v at %s", got, want, began)
+		}
+	})
+}
+
+func TestAnAddressThatCannotBeReachedIsNotLogged(t *testing.T) {
+	o, r := &outbox{}, failing{}
+	o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyHold})
+	s, err := New(Options{Ledger: o, Destinations: []Destination{{Name: "ops", URL: messaging.NewSecret("https://x.example/hush"),
+		Format: Slack}}, Transport: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.try(t.Context(), &s.o.Destinations[0], o.get(1))
+	if got := o.get(1).Error; got != "no such host" {
+		t.Errorf("got the error %q, want it without the address", got)
+	}
+}
+
+type failing struct{}
+
+func (failing) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("no such host")
+}
