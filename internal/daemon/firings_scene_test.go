@@ -106,7 +106,7 @@ func playScene(t *testing.T) {
 		replicas.Go(func() {
 			for ctx.Err() == nil {
 				life, end := context.WithTimeout(ctx, 20*time.Second+upTo(10*time.Minute))
-				c.live(life, i)
+				c.process(life, i)
 				end()
 				time.Sleep(upTo(15 * time.Second))
 				mu.Lock()
@@ -145,8 +145,8 @@ func playScene(t *testing.T) {
 	t.Logf("%v with %d restarts", *sceneLength, restarts)
 }
 
-// live is one process until its end.
-func (c *cluster) live(ctx context.Context, no int) {
+// process is one process until its end.
+func (c *cluster) process(ctx context.Context, no int) {
 	config := *c.config
 	config.Ledger = fmt.Sprintf("sqlite:%s/replica%d.db", c.dir, no) // names the folder in which lists are read
 	client, err := messaging.New(messaging.Options{BaseURL: config.Service.BaseURL, APIKey: config.Service.APIKey, AllowHTTP: true,
