@@ -227,6 +227,17 @@ large: ## import and send LARGE (10,000,000) rows with four replicas on PostgreS
 kubernetes: bin/helm ## install, upgrade, roll back and uninstall the chart on a real API server
 	KUBERNETES_VERSION=$(KUBERNETES_VERSION) scripts/kubernetes.sh
 
+# The validators are in a module of their own, and in no build of campaignd.
+.PHONY: openapi
+openapi: ## check the OpenAPI documents (3.1 and 3.0.3) with two validators
+	@mkdir -p dist/openapi
+	go test ./internal/api -run 'TestTheDocumentIsWhole$$' -count=1 -documents $(CURDIR)/dist/openapi
+	cd tools/openapi && go run . $(CURDIR)/dist/openapi/openapi.json $(CURDIR)/dist/openapi/openapi-3.0.json
+
+.PHONY: bench-api
+bench-api: ## pages of the deliveries of a run of 1,000,000 rows on a private PostgreSQL, with every filter
+	go test ./internal/ledger/postgres -run '^$$' -bench PagesOfDeliveries -pagerows 1000000 -benchtime 30x -timeout 20m
+
 .PHONY: services
 services: ## install redis-server and PostgreSQL for the tests that start them
 	scripts/services.sh

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,7 +72,7 @@ func newWorld(t testing.TB) *world {
 		}
 	}
 	s, err := New(t.Context(), Options{
-		Desk: *d, Dir: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
+		Version: "test", Desk: *d, Dir: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
 		Launch: func(context.Context, string, string, bool, string) (client.Launched, error) {
 			return client.Launched{Run: client.LaunchedRun{ID: "spring-1"}}, nil
 		},
@@ -386,6 +388,9 @@ func TestARepeatedRequestMakesNoSecondKey(t *testing.T) {
 	}
 }
 
+// documents is a folder for the documents, which `make openapi` gives to two validators.
+var documents = flag.String("documents", "", "write the OpenAPI documents into this folder")
+
 func TestTheDocumentIsWhole(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{"/api/v1/openapi.json", "/api/v1/openapi-3.0.json"} {
@@ -402,6 +407,11 @@ func TestTheDocumentIsWhole(t *testing.T) {
 			name, _, _ := bytes.Cut(ref, []byte(`"`))
 			if w.api.OpenAPI().Components.Schemas.Map()[string(name)] == nil {
 				t.Errorf("%s: the schema %s is missing", path, name)
+			}
+		}
+		if *documents != "" {
+			if err := os.WriteFile(filepath.Join(*documents, filepath.Base(path)), got.Body.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}

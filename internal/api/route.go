@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -79,6 +80,21 @@ func (s *Server) routes() {
 	s.dropRoutes()
 	s.eventRoute()
 	s.launchRoute()
+}
+
+// mediaType is a word of OpenAPI 3.1 that huma leaves in the document of 3.0.3, beside format: binary,
+// which says the same there.
+var mediaType = []byte(`"contentMediaType":"application/octet-stream",`)
+
+// older writes the document of version 3.0.3.
+func (s *Server) older(w http.ResponseWriter) {
+	text, err := s.api.OpenAPI().Downgrade()
+	if err != nil {
+		errorOf(s.ctx, err).write(w, "")
+		return
+	}
+	w.Header().Set("Content-Type", "application/vnd.oai.openapi+json")
+	_, _ = w.Write(bytes.ReplaceAll(text, mediaType, nil)) // the caller has gone
 }
 
 // schemaName names the schema of a type; those of a report are told apart from those of a run.

@@ -18,6 +18,7 @@ var exampleReport = &reporting.Report{
 	Run:    reporting.RunFacts{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Finished},
 	Rows:   2,
 	Totals: reporting.Totals{campaign.Delivered: 1, campaign.Skipped: 1}, Skipped: map[string]int64{"duplicate": 1},
+	Failed: map[string]int64{}, Refused: map[string]int64{},
 }
 
 func report(ctx context.Context, d *operator.Desk, in *OfRun) (*reporting.Report, string, error) {
@@ -117,7 +118,7 @@ func (s *Server) launchRoute() {
 	op := s.operation(r)
 	op.Parameters = append(op.Parameters, &huma.Param{Name: "new", In: "query", Schema: &huma.Schema{Type: "boolean"},
 		Description: "launch another run although this list has one"})
-	file := &huma.Schema{Type: "string", ContentEncoding: "binary"}
+	file := &huma.Schema{Type: "string", Format: "binary"}
 	op.RequestBody = &huma.RequestBody{Required: true, Description: "The parts in this order; header only if the campaign names a file.",
 		Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{Type: "object", Required: []string{"campaign", "list"},
 			Properties: map[string]*huma.Schema{"campaign": file, "header": file, "list": file}}}}}

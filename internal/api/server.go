@@ -39,6 +39,7 @@ type Options struct {
 	ForecastLaunch func(ctx context.Context, f operator.File) (client.Forecast, error)
 	// Numbers returns the connections, with their limits now.
 	Numbers func(ctx context.Context) ([]client.Number, error)
+	// Version is that of the program, in the document; it is not empty.
 	Version string
 	Log     *slog.Logger
 }
@@ -94,8 +95,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Request-Id", requestID(r.Header.Get("X-Request-Id")))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "private, no-cache")
-	if r.URL.Path == documentPath+".json" || r.URL.Path == documentPath+"-3.0.json" {
-		s.mux.ServeHTTP(w, r) // it holds no secret, and generators send no key
+	if r.URL.Path == documentPath+".json" { // it holds no secret, and generators send no key
+		s.mux.ServeHTTP(w, r)
+		return
+	}
+	if r.URL.Path == documentPath+"-3.0.json" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		s.older(w)
 		return
 	}
 	who, err := s.guard.admit(r.Context(), r)
