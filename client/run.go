@@ -41,7 +41,7 @@ type Controlled struct {
 type Limits struct {
 	Run string `json:"run"`
 	campaign.RunLimits
-	Sentence string `json:"-"`
+	Sentence string `json:"sentence,omitempty"`
 }
 
 // Delivery is one row of a run's list, with what became of it.

@@ -2,12 +2,10 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-
-	"campaignd/campaign"
 )
 
 func (p *program) cmdApprove() *cobra.Command {
 	return p.control("approve", "Release a run that waits for approval (policies.approval)",
 		"A campaign with policies.approval: true, or with more recipients than the number there, imports its list and then\n"+
-			"waits. Look at `campaignd report RUN` first.", campaign.ApproveRun)
+			"waits. Look at `campaignd report RUN` first.", operations.Approve)
 }

@@ -5,16 +5,18 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"campaignd/client"
 )
 
 // drops reads what `campaignd drops` lists, the newest of each name.
-func (d *desk) drops() map[string]dropFacts {
+func (d *desk) drops() map[string]client.Drop {
 	d.t.Helper()
-	var all []dropFacts
+	var all []client.Drop
 	if err := json.Unmarshal([]byte(d.want(0, "drops", "-o", "json").stdout), &all); err != nil {
 		d.t.Fatal(err)
 	}
-	by := map[string]dropFacts{}
+	by := map[string]client.Drop{}
 	for _, f := range all {
 		if _, newer := by[f.Key]; !newer {
 			by[f.Key] = f

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"campaignd/internal/operator"
 	"campaignd/internal/spelling"
 )
 
@@ -42,7 +41,7 @@ What lies outside the ledger stays: lists, exports, files beside a dropped list,
 				return usage(errors.New("nothing was erased: the two numbers differ; --yes does not ask"))
 			}
 		}
-		return p.withDesk(cmd.Context(), toCreate, func(d *operator.Desk) error {
+		return p.withLedgerDesk(cmd.Context(), toCreate, func(d *atDesk) error {
 			done, err := d.Erase(cmd.Context(), args[0])
 			if err != nil {
 				return err

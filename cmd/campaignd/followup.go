@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/internal/spelling"
 )
 
@@ -58,16 +59,16 @@ accepted_no_id have the message already, and get it a second time.`,
 
 // followUpFacts is a follow-up run in JSON.
 type followUpFacts struct {
-	Run       runFacts `json:"run"`
-	Rows      int64    `json:"rows"`
-	Elsewhere int64    `json:"in_other_follow_ups"`
-	NoID      int64    `json:"accepted_without_id"`
-	Released  int64    `json:"released_without_id"`
-	Existed   bool     `json:"existed"`
+	Run       client.Run `json:"run"`
+	Rows      int64      `json:"rows"`
+	Elsewhere int64      `json:"in_other_follow_ups"`
+	NoID      int64      `json:"accepted_without_id"`
+	Released  int64      `json:"released_without_id"`
+	Existed   bool       `json:"existed"`
 }
 
 func factsOfFollowUp(f campaign.FollowedUp) followUpFacts {
-	return followUpFacts{factsOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed}
+	return followUpFacts{client.RunOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed}
 }
 
 func (p *program) writeFollowUp(f campaign.FollowedUp) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -38,12 +39,16 @@ forecast as if it were launched now, with its list; a run from where it is. Noth
 	}
 	cmd.Flags().StringVar(&list, "recipients", "", "the list of a campaign (default: recipients.file of the campaign)")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var f client.Forecast
 		var err error
 		if isCampaignFile(args[0]) {
 			if err := oneCampaign(cmd, args); err != nil {
 				return usage(err)
+			}
+			if p.server != "" {
+				return usage(errors.New("--server goes with a run; launch the campaign there first, or forecast it here"))
 			}
 			f, err = p.forecastCampaign(cmd.Context(), args[0], list)
 		} else {
@@ -104,10 +109,10 @@ func (p *program) forecastCampaign(ctx context.Context, file, list string) (f cl
 	return f, err
 }
 
-// forecastRun forecasts a run of the ledger.
+// forecastRun forecasts a run.
 func (p *program) forecastRun(ctx context.Context, id string) (f client.Forecast, err error) {
-	err = p.withRunOf(ctx, toRead, id, func(l campaign.Ledger, c *daemon.Config, run campaign.Run) error {
-		f, err = daemon.ForecastRun(ctx, l, c, run)
+	err = p.withDesk(ctx, toRead, func(d operations) error {
+		f, err = d.Forecast(ctx, id)
 		return err
 	})
 	return f, err

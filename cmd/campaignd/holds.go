@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/client"
 )
 
 func (p *program) cmdHolds() *cobra.Command {
@@ -27,6 +27,7 @@ end by themselves. Everything else goes on. All processes obey a hold within a s
 	}
 	list := p.cmdHoldsList()
 	o, all := holdsFlags(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.listHolds(cmd.Context(), *all, o.json()) }
 	cmd.AddCommand(list, p.cmdHoldsAdd(), p.cmdHoldsLift())
 	return cmd
@@ -45,22 +46,20 @@ func (p *program) cmdHoldsList() *cobra.Command {
 		Args:    noArguments,
 	}
 	o, all := holdsFlags(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.listHolds(cmd.Context(), *all, o.json()) }
 	return cmd
 }
 
 func (p *program) listHolds(ctx context.Context, ended, json bool) (err error) {
-	l, _, err := p.openLedger(ctx, toRead)
+	var states []campaign.HoldState
+	err = p.withDesk(ctx, toRead, func(d operations) error {
+		states, err = d.Holds(ctx, ended)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer closing(l, &err)
-	holds, err := l.Holds(ctx, ended)
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	states := campaign.HoldStates(holds, now)
 	if json {
 		return writeJSON(p.stdout, states)
 	}
@@ -84,41 +83,6 @@ func scopeAndID(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// held returns the scope and the id of the arguments. The id of a run may be written as for every
-// other command.
-func held(ctx context.Context, l campaign.RunLedger, args []string) (campaign.HoldScope, string, error) {
-	scope, id := campaign.HoldScope(args[0]), args[1]
-	if !slices.Contains(campaign.HoldScopes, scope) {
-		return "", "", usage(fmt.Errorf("scope %q is unknown; give %s", args[0], scopeWords()))
-	}
-	switch {
-	case id == "":
-		return "", "", usage(errors.New("the ID is empty"))
-	case scope == campaign.HoldTemplate && id != campaign.HoldAny && strings.Count(id, "/") < 2:
-		return "", "", usage(fmt.Errorf("template %q: want ACCOUNT/NAME/LANGUAGE; /NAME/LANGUAGE is the template of every account", id))
-	case scope == campaign.HoldRun && id != campaign.HoldAny:
-		if id != "latest" {
-			if _, err := campaign.ParseRunID(id); err != nil {
-				return "", "", usage(err)
-			}
-		}
-		r, err := campaign.FindRun(ctx, l, id)
-		if err != nil {
-			return "", "", err
-		}
-		id = r.ID()
-	}
-	return scope, id, nil
-}
-
-func scopeWords() string {
-	var words []string
-	for _, s := range campaign.HoldScopes {
-		words = append(words, string(s))
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
-}
-
 func (p *program) cmdHoldsAdd() *cobra.Command {
 	var length time.Duration
 	var reason string
@@ -136,33 +100,26 @@ ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests 
 	cmd.Flags().DurationVar(&length, "for", 0, "how long; without it, until it is lifted")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who find it")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if length < 0 || cmd.Flags().Changed("for") && length == 0 {
 			return usage(fmt.Errorf("--for %v is not positive", length))
 		}
-		l, _, err := p.openLedger(cmd.Context(), toChange)
-		if err != nil {
-			return err
-		}
-		defer closing(l, &err)
-		scope, id, err := held(cmd.Context(), l, args)
-		if err != nil {
-			return err
-		}
-		now := time.Now().UTC()
-		h := campaign.Hold{Scope: scope, ID: id, Reason: string(campaign.HoldByOperator), Detail: reason,
-			Source: campaign.HoldByOperator, Since: now}
+		q := client.HoldRequest{Scope: campaign.HoldScope(args[0]), ID: args[1], Reason: reason}
 		if length > 0 {
-			h.Until = now.Add(length)
+			q.For = (*campaign.Duration)(&length)
 		}
-		if _, err := l.AddHolds(cmd.Context(), []campaign.Hold{h}); err != nil {
+		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+			h, err := d.AddHold(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				return writeJSON(p.stdout, h)
+			}
+			_, err = fmt.Fprintln(p.stdout, printable(h.Sentence))
 			return err
-		}
-		if o.json() {
-			return writeJSON(p.stdout, h.State(now))
-		}
-		_, err = fmt.Fprintln(p.stdout, printable(h.Sentence(now)))
-		return err
+		})
 	}
 	return cmd
 }
@@ -192,22 +149,21 @@ again.`,
 		return nil
 	}
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		l, _, err := p.openLedger(cmd.Context(), toChange)
+		q, what := client.LiftRequest{Reason: reason}, "nothing is held for the reason or in the scope "+reason
+		if len(args) > 0 {
+			q.Scope, q.ID = campaign.HoldScope(args[0]), args[1]
+			what = fmt.Sprintf("%s %s was not held", q.Scope, q.ID)
+		}
+		var states []campaign.HoldState
+		err = p.withDesk(cmd.Context(), toChange, func(d operations) error {
+			states, err = d.LiftHolds(cmd.Context(), q)
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		defer closing(l, &err)
-		now := time.Now().UTC()
-		lifts, what, err := liftsOf(cmd.Context(), l, args, reason, now)
-		if err != nil {
-			return err
-		}
-		ended, err := l.LiftHolds(cmd.Context(), lifts)
-		if err != nil {
-			return err
-		}
-		states := campaign.HoldStates(ended, now)
 		if o.json() {
 			return writeJSON(p.stdout, states)
 		}
@@ -225,25 +181,6 @@ again.`,
 	return cmd
 }
 
-// liftsOf returns the lifts of a scope and id, or without them of every hold whose reason or scope is
-// reason, and says what they are about.
-func liftsOf(
-	ctx context.Context, l campaign.Ledger, args []string, reason string, now time.Time,
-) (lifts []campaign.Lift, what string, err error) {
-	if len(args) > 0 {
-		scope, id, err := held(ctx, l, args)
-		lifts = append(lifts, campaign.Lift{Scope: scope, ID: id, Reason: reason, At: now, By: campaign.HoldByOperator})
-		return lifts, fmt.Sprintf("%s %s was not held", scope, id), err
-	}
-	holds, err := l.Holds(ctx, false)
-	for _, h := range holds {
-		if h.Reason == reason || string(h.Scope) == reason {
-			lifts = append(lifts, campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: h.Reason, At: now, By: campaign.HoldByOperator})
-		}
-	}
-	return lifts, "nothing is held for the reason or in the scope " + reason, err
-}
-
 // completeHold completes a scope, and after it the ids that are held in it.
 func (p *program) completeHold(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var words []string
@@ -253,12 +190,11 @@ func (p *program) completeHold(cmd *cobra.Command, args []string, _ string) ([]s
 			words = append(words, string(s))
 		}
 	case 1:
-		l, _, err := p.openLedger(cmd.Context(), toRead)
-		if err != nil {
-			break
-		}
-		defer l.Close()
-		holds, err := l.Holds(cmd.Context(), false)
+		var holds []campaign.HoldState
+		err := p.withDesk(cmd.Context(), toRead, func(d operations) (err error) {
+			holds, err = d.Holds(cmd.Context(), false)
+			return err
+		})
 		if err != nil {
 			break
 		}

@@ -1,33 +1,12 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/operator"
 )
-
-// withDesk opens the ledger for an operator of this machine.
-func (p *program) withDesk(ctx context.Context, why purpose, do func(*operator.Desk) error) (err error) {
-	l, _, err := p.openLedger(ctx, why)
-	if err != nil {
-		return err
-	}
-	defer closing(l, &err)
-	return deskError(do(&operator.Desk{Ledger: l, By: operator.LocalUser()}))
-}
-
-// deskError gives a fault of the request its exit code.
-func deskError(err error) error {
-	if errors.Is(err, operator.ErrInvalid) || errors.Is(err, campaign.ErrNoKey) {
-		return invalid(err)
-	}
-	return err
-}
 
 func (p *program) cmdKeys() *cobra.Command {
 	cmd := &cobra.Command{
@@ -65,8 +44,9 @@ func (p *program) cmdKeysCreate() *cobra.Command {
 	cmd.Flags().StringVar(&scope, "scope", string(campaign.KeyRead), "read, operate or admin")
 	cmd.Flags().StringVar(&company, "company", "", "companyId of the client whose runs alone it reaches (default: of all)")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withDesk(cmd.Context(), toCreate, func(d *operator.Desk) error {
+		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {
 			k, err := d.CreateKey(cmd.Context(), args[0], scope, company, "")
 			if err != nil {
 				return err
@@ -90,8 +70,9 @@ func (p *program) cmdKeysList() *cobra.Command {
 		Args:    noArguments,
 	}
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withDesk(cmd.Context(), toRead, func(d *operator.Desk) error {
+		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
 			keys, err := d.Keys(cmd.Context())
 			if err != nil {
 				return err
@@ -126,8 +107,9 @@ func (p *program) cmdKeysRevoke() *cobra.Command {
 		Args:    oneName("KEY", "3f9a1c02"),
 	}
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withDesk(cmd.Context(), toChange, func(d *operator.Desk) error {
+		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
 			k, err := d.RevokeKey(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -154,11 +136,12 @@ a key of the API, or a user of this machine.`,
 	}
 	cmd.Flags().IntVar(&last, "last", 50, "actions to list, at most 10000")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if last < 1 || last > 10_000 {
 			return usage(fmt.Errorf("--last %d: want 1 to 10000", last))
 		}
-		return p.withDesk(cmd.Context(), toRead, func(d *operator.Desk) error {
+		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
 			actions, err := d.Actions(cmd.Context(), campaign.ActionFilter{Limit: last})
 			if err != nil {
 				return err

@@ -22,7 +22,7 @@ func (p *program) cmdLaunch() *cobra.Command {
 		Long: `Launches a run that a running serve sends, and returns when its list is imported. Beside an SQLite ledger the campaign and
 its list go to the process that holds the ledger, over its admin listener. That process writes the listener's address and a key
 into the file LEDGER.api, which its user alone may read; the command reads it there. With a PostgreSQL ledger the command
-imports the list itself.
+imports the list itself. --server uploads both to another machine.
 
 Everything that identifies or refuses a run is as in run: the same list again is the same run, so the command may be repeated
 after an interruption.`,
@@ -34,16 +34,23 @@ after an interruption.`,
 	cmd.Flags().StringVar(&r.List, "recipients", "", "the list (default: recipients.file of the campaign)")
 	cmd.Flags().BoolVar(&r.New, "new", false, "launch another run although an earlier one of the campaign has this list, or numbers of it")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := p.load()
+		r.Campaign = args[0]
+		far, err := p.remote()
 		if err != nil {
 			return err
 		}
-		r.Campaign = args[0]
 		if err := resolveLaunch(&r); err != nil {
 			return err
 		}
-		launched, err := p.launch(cmd.Context(), c, r)
+		var launched client.Launched
+		if far != nil {
+			launched, err = far.Launch(cmd.Context(), r)
+			err = deskError(err)
+		} else {
+			launched, err = p.launch(cmd.Context(), r)
+		}
 		if err != nil {
 			return launchError(cmd.Context(), err)
 		}
@@ -83,7 +90,11 @@ func resolveLaunch(r *client.Launch) error {
 }
 
 // launch launches beside the process that holds an SQLite ledger, or in this one.
-func (p *program) launch(ctx context.Context, c *daemon.Config, r client.Launch) (out client.Launched, err error) {
+func (p *program) launch(ctx context.Context, r client.Launch) (out client.Launched, err error) {
+	c, err := p.load()
+	if err != nil {
+		return out, err
+	}
 	if c.LaunchesBeside() {
 		return daemon.LaunchBeside(ctx, c, r)
 	}

@@ -3,19 +3,13 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/internal/daemon"
 )
-
-// limitsFacts are the limits of a run for scripts.
-type limitsFacts struct {
-	Run string `json:"run"`
-	campaign.RunLimits
-}
 
 func (p *program) cmdLimits() *cobra.Command {
 	cmd := &cobra.Command{
@@ -29,6 +23,7 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 		Args: oneRun,
 	}
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	class := cmd.Flags().String("class", "", "transactional or bulk; at the launch the template's category says it")
 	weight := cmd.Flags().Int("weight", 0, "part of a number beside other runs, 1 to 100")
 	rate := cmd.Flags().String("rate", "", "messages per second over all numbers, or none")
@@ -66,26 +61,27 @@ class a run with a deadline gets just enough to meet it; the rest goes by weight
 		if c == (campaign.LimitChange{}) {
 			access = toRead
 		}
-		return p.withRunOf(cmd.Context(), access, args[0], func(l campaign.Ledger, cfg *daemon.Config, r campaign.Run) error {
-			d, err := campaign.ParseStored(r.ID(), r.Definition)
+		return p.withDesk(cmd.Context(), access, func(d operations) error {
+			var l client.Limits
+			var err error
+			if access == toRead {
+				l, err = d.Limits(cmd.Context(), args[0])
+			} else {
+				l, err = d.ChangeLimits(cmd.Context(), args[0], c)
+			}
 			if err != nil {
 				return err
 			}
-			sentence := fmt.Sprintf("%s: %s", r.ID(), r.LimitsNow(d))
-			if access == toChange {
-				after, err := campaign.ChangeLimits(cmd.Context(), l, r, c)
-				if err != nil {
-					return err
-				}
-				r, sentence = after.Run, after.Sentence
-				if missed, err := daemon.DeadlineMissed(cmd.Context(), cfg, l, r, time.Now()); err == nil && missed != "" { // the change is made
-					fmt.Fprintf(p.stderr, "warning: %s; `campaignd forecast %s` says what would help\n", missed, r.ID())
+			if access == toChange && l.Deadline != 0 {
+				if f, err := d.Forecast(cmd.Context(), l.Run); err == nil && !f.DeadlineHolds { // the change is made
+					fmt.Fprintf(p.stderr, "warning: %s; `campaignd forecast %s` says what would help\n", daemon.Missed(l.Deadline, f.Forecast), l.Run)
 				}
 			}
 			if o.json() {
-				return writeJSON(p.stdout, limitsFacts{r.ID(), r.LimitsNow(d)})
+				l.Sentence = "" // it is for people
+				return writeJSON(p.stdout, l)
 			}
-			_, err = fmt.Fprintln(p.stdout, sentence)
+			_, err = fmt.Fprintln(p.stdout, l.Sentence)
 			return err
 		})
 	}

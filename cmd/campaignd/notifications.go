@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/operator"
 )
 
 // notificationFacts is one notification in JSON.
@@ -83,7 +82,7 @@ func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) er
 		default:
 			return usage(fmt.Errorf("--state %q: want waiting, pending, sent or dead", *state))
 		}
-		return p.withDesk(ctx, toRead, func(d *operator.Desk) error {
+		return p.withLedgerDesk(ctx, toRead, func(d *atDesk) error {
 			all, err := d.Notifications(ctx, f)
 			if err != nil {
 				return err
@@ -131,7 +130,7 @@ func (p *program) cmdNotificationsShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.withDesk(cmd.Context(), toRead, func(d *operator.Desk) error {
+		return p.withLedgerDesk(cmd.Context(), toRead, func(d *atDesk) error {
 			n, err := d.Notification(cmd.Context(), no)
 			if err != nil {
 				return err
@@ -157,7 +156,7 @@ for three days from now.`,
 		if err != nil {
 			return err
 		}
-		return p.withDesk(cmd.Context(), toChange, func(d *operator.Desk) error {
+		return p.withLedgerDesk(cmd.Context(), toChange, func(d *atDesk) error {
 			n, err := d.SendNotification(cmd.Context(), no)
 			if err != nil {
 				return err

@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/daemon"
+	"campaignd/client"
 )
 
-// controlFunc writes one wanted state of a run into the ledger.
-type controlFunc func(context.Context, campaign.RunLedger, campaign.Run) (campaign.Controlled, error)
+// controlFunc asks for one wanted state of a run.
+type controlFunc func(operations, context.Context, string) (client.Controlled, error)
 
 // control makes a command that calls do for one run and prints the answer.
 func (p *program) control(use, short, long string, do controlFunc) *cobra.Command {
@@ -27,14 +26,15 @@ func (p *program) control(use, short, long string, do controlFunc) *cobra.Comman
 		Args:    oneRun,
 	}
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withRun(cmd.Context(), toChange, args[0], func(l campaign.Ledger, r campaign.Run) error {
-			s, err := do(cmd.Context(), l, r)
+		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+			s, err := do(d, cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if o.json() {
-				return writeJSON(p.stdout, factsOf(s.Run))
+				return writeJSON(p.stdout, s.Run)
 			}
 			_, err = fmt.Fprintln(p.stdout, s.Sentence)
 			return err
@@ -46,14 +46,14 @@ func (p *program) control(use, short, long string, do controlFunc) *cobra.Comman
 func (p *program) cmdPause() *cobra.Command {
 	return p.control("pause", "Stop sending a run; what is in flight is recorded",
 		"Writes the request into the ledger. The sending process obeys it from its next intent on, within a fraction of a second.",
-		campaign.PauseRun)
+		operations.Pause)
 }
 
 func (p *program) cmdResume() *cobra.Command {
 	cmd := p.control("resume", "Let a paused run go on, or all of them",
 		`Ends a pause, whoever caused it: operator, canary, breaker (the same fault of the message again and again, or
 too many opt-outs) or ledger (it went back in time). --all resumes every paused run, with --reason only those of that
-reason. Refusals of the service pause no run: they begin holds, which `+"`campaignd holds lift`"+` ends.`, campaign.ResumeRun)
+reason. Refusals of the service pause no run: they begin holds, which `+"`campaignd holds lift`"+` ends.`, operations.Resume)
 	cmd.Use = "resume RUN | --all [--reason REASON]"
 	cmd.Example += "\n  campaignd resume --all --reason breaker"
 	var all bool
@@ -92,30 +92,31 @@ func allRuns(all bool, reason string, args []string) error {
 
 // resumeAll resumes the paused runs of a reason; "" is any.
 func (p *program) resumeAll(cmd *cobra.Command, reason campaign.PauseReason) (err error) {
-	l, _, err := p.openLedger(cmd.Context(), toChange)
-	if err != nil {
-		return err
-	}
-	defer closing(l, &err)
-	runs, err := l.Runs(cmd.Context(), campaign.RunFilter{Unfinished: true})
-	if err != nil {
-		return err
-	}
-	facts, sentences := []runFacts{}, []string{}
-	for _, r := range runs {
-		if r.Wanted == campaign.WantCancel || r.State != campaign.Paused && r.Wanted != campaign.WantPause || !pausedBy(r, reason) {
-			continue
-		}
-		s, err := campaign.ResumeRun(cmd.Context(), l, r)
-		if errors.Is(err, campaign.ErrNotNow) { // it has ended meanwhile
-			continue
-		} else if err != nil {
+	runs, sentences := []client.Run{}, []string{}
+	err = p.withDesk(cmd.Context(), toChange, func(d operations) error {
+		all, err := d.Runs(cmd.Context(), campaign.RunFilter{Unfinished: true})
+		if err != nil {
 			return err
 		}
-		facts, sentences = append(facts, factsOf(s.Run)), append(sentences, s.Sentence)
+		for _, r := range all {
+			if r.Wanted == campaign.WantCancel || r.State != campaign.Paused && r.Wanted != campaign.WantPause || !pausedBy(r, reason) {
+				continue
+			}
+			s, err := d.Resume(cmd.Context(), r.ID)
+			if notNow(err) { // it has ended meanwhile
+				continue
+			} else if err != nil {
+				return err
+			}
+			runs, sentences = append(runs, s.Run), append(sentences, s.Sentence)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if format, _ := cmd.Flags().GetString("output"); format == "json" {
-		return writeJSON(p.stdout, facts)
+		return writeJSON(p.stdout, runs)
 	}
 	if len(sentences) == 0 {
 		sentences = append(sentences, "no run is paused; `campaignd holds` lists what else may not be sent")
@@ -128,7 +129,7 @@ func (p *program) resumeAll(cmd *cobra.Command, reason campaign.PauseReason) (er
 }
 
 // pausedBy reports whether a run is paused, or to be paused, for a reason; "" is any.
-func pausedBy(r campaign.Run, reason campaign.PauseReason) bool {
+func pausedBy(r client.Run, reason campaign.PauseReason) bool {
 	if r.State != campaign.Paused {
 		return reason == "" || reason == campaign.PausedByOperator
 	}
@@ -139,31 +140,5 @@ func (p *program) cmdCancel() *cobra.Command {
 	return p.control("cancel", "End a run: what is queued is not sent any more",
 		`Queued rows become skipped(cancelled): at once when no process is sending, else by the sending process. The answers to
 requests in flight are recorded. A cancelled run cannot be resumed.`,
-		func(ctx context.Context, l campaign.RunLedger, r campaign.Run) (campaign.Controlled, error) {
-			s, err := campaign.CancelRun(ctx, l, r)
-			if err != nil {
-				return s, err
-			}
-			return p.endCancelled(ctx, s)
-		})
+		operations.Cancel)
 }
-
-// endCancelled finishes a cancelled run in this process when no sender has its ledger open.
-func (p *program) endCancelled(ctx context.Context, s campaign.Controlled) (_ campaign.Controlled, err error) {
-	c, err := p.load()
-	if err != nil {
-		return s, err
-	}
-	run, err := daemon.EndCancelled(ctx, c, s.Run.No, cancelBudget, p.log(c, true))
-	if errors.Is(err, campaign.ErrLocked) {
-		return s, nil // the sender does it
-	}
-	if err == nil && run.State.Ended() {
-		s = campaign.Controlled{Run: run, Sentence: fmt.Sprintf("%s is %s; `campaignd report %[1]s` tells who got it", run.ID(), run.State)}
-	}
-	return s, err
-}
-
-// cancelBudget is how long cancel waits for the run to end. Skipping a million rows takes a few
-// seconds.
-const cancelBudget = 30 * time.Second

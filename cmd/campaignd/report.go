@@ -2,13 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/daemon"
 	"campaignd/reporting"
 )
 
@@ -43,30 +44,30 @@ numbers as text.`,
 		if excel && given && format != "csv" {
 			return usage(fmt.Errorf("--excel writes CSV, not %s; leave out --format", format))
 		}
-		return p.withRunOf(cmd.Context(), toRead, args[0], func(l campaign.Ledger, c *daemon.Config, r campaign.Run) error {
-			if gone := r.Retired.Sentence(r.Rows); gone != "" && (excel || format == "csv") {
-				fmt.Fprintf(p.stderr, "campaignd: %s\n", gone)
+		if excel {
+			if far, err := p.remote(); err != nil || far != nil {
+				return cmp.Or(err, usage(errors.New("--excel reads the ledger of this machine; with --server give --format csv")))
 			}
-			if excel {
+			return p.withRun(cmd.Context(), toRead, args[0], func(l campaign.Ledger, r campaign.Run) error {
 				return reporting.WriteExcel(cmd.Context(), p.stdout, l, r, p.commaOf(r))
-			}
+			})
+		}
+		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
 			if format == "csv" {
 				w := bufio.NewWriter(p.stdout)
-				if err := reporting.WriteCSV(cmd.Context(), w, l, r); err != nil {
+				if err := d.Export(cmd.Context(), args[0], w); err != nil {
 					return err
 				}
 				return w.Flush()
 			}
-			report, err := reporting.Build(cmd.Context(), l, r)
+			report, err := d.Report(cmd.Context(), args[0])
 			if err != nil {
-				return err
-			}
-			if report.Holds, err = daemon.RunHolds(cmd.Context(), l, c, r); err != nil {
 				return err
 			}
 			return p.writeReport(report, format == "json")
 		})
 	}
+	p.addServer(cmd)
 	return cmd
 }
 

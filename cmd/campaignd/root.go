@@ -31,6 +31,8 @@ type program struct {
 	started bool
 	// configGiven reports whether --config was given.
 	configGiven func() bool
+	// server is --server: the address of another campaignd.
+	server string
 }
 
 // run is the whole program, shared by main and the tests: it parses args, runs one command and

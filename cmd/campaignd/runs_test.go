@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/client"
 )
 
 func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
@@ -20,7 +21,7 @@ func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 	d.write("list.csv", listOf(12))
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s", "--new")
 	d.spoil("UPDATE run SET state = 'running', wanted = 'pause', ended_at = 0 WHERE no = 2")
-	var facts []runFacts
+	var facts []client.Run
 	text := d.want(0, "runs", "-o", "json").stdout
 	if err := json.Unmarshal([]byte(text), &facts); err != nil || len(facts) != 2 {
 		t.Fatalf("runs -o json has %d runs (%v), want 2:\n%s", len(facts), err, text)
@@ -41,16 +42,16 @@ func TestRunsIsATableOfTheRunsNewestFirst(t *testing.T) {
 
 func TestAStateIsShownWithItsReason(t *testing.T) {
 	for _, tt := range []struct {
-		facts runFacts
+		facts client.Run
 		want  string
 	}{
-		{runFacts{State: campaign.Running, Wanted: campaign.WantRun}, "running"},
-		{runFacts{State: campaign.Running}, "running"},
-		{runFacts{State: campaign.Running, Wanted: campaign.WantPause}, "running, wanted: pause"},
-		{runFacts{State: campaign.Paused, Wanted: campaign.WantPause, Reason: campaign.PausedByOperator}, "paused (operator)"},
-		{runFacts{State: campaign.Cancelled, Wanted: campaign.WantCancel}, "cancelled"},
+		{client.Run{State: campaign.Running, Wanted: campaign.WantRun}, "running"},
+		{client.Run{State: campaign.Running}, "running"},
+		{client.Run{State: campaign.Running, Wanted: campaign.WantPause}, "running, wanted: pause"},
+		{client.Run{State: campaign.Paused, Wanted: campaign.WantPause, Reason: campaign.PausedByOperator}, "paused (operator)"},
+		{client.Run{State: campaign.Cancelled, Wanted: campaign.WantCancel}, "cancelled"},
 	} {
-		if got := tt.facts.stateOf(); got != tt.want {
+		if got := stateOf(tt.facts); got != tt.want {
 			t.Errorf("%+v: got %q, want %q", tt.facts, got, tt.want)
 		}
 	}

@@ -64,17 +64,17 @@ func (p *program) cmdSuppressionsAdd() *cobra.Command {
 		Args:    someNumbers,
 	}
 	scopeFlag(cmd, &scope)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		list, err := campaign.ParseSuppressions(args, campaign.Scope(scope), time.Now())
-		if err != nil {
-			return usage(err)
+		if _, err := campaign.ParseSuppressions(args, campaign.Scope(scope), time.Now()); err != nil {
+			return usage(err) // before withDesk creates a ledger
 		}
-		return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) error {
-			n, err := l.Suppress(cmd.Context(), list)
+		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {
+			n, err := d.AddSuppressions(cmd.Context(), args, campaign.Scope(scope))
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%d added, %d already there\n", n, len(list)-n)
+			_, err = fmt.Fprintf(p.stdout, "%d added, %d already there\n", n.Changed, n.Unchanged)
 			return err
 		})
 	}
@@ -92,16 +92,17 @@ again only after a new opt-in.`,
 		Args:    someNumbers,
 	}
 	cmd.Flags().StringVar(&scope, "scope", "", "marketing, all or unreachable (default: every scope)")
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseSuppressions(args, campaign.Scope(cmp.Or(scope, string(campaign.ScopeAll))), time.Now()); err != nil {
-			return usage(err) // before withSuppressions creates a ledger
+			return usage(err) // before withDesk creates a ledger
 		}
-		return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) error {
-			lifted, absent, err := campaign.LiftSuppressions(cmd.Context(), l, args, campaign.Scope(scope))
+		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {
+			n, err := d.RemoveSuppressions(cmd.Context(), args, campaign.Scope(scope))
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%d removed, %d were not there\n", lifted, absent)
+			_, err = fmt.Fprintf(p.stdout, "%d removed, %d were not there\n", n.Changed, n.Unchanged)
 			return err
 		})
 	}
@@ -200,17 +201,17 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 		},
 	}
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		now := time.Now()
 		if _, err := campaign.ParseSuppressions(args, campaign.ScopeAll, now); err != nil {
 			return usage(err)
 		}
-		l, _, err := p.openLedger(cmd.Context(), toRead)
-		if err != nil {
+		var shown []campaign.ShownSuppression
+		err = p.withDesk(cmd.Context(), toRead, func(d operations) error {
+			shown, err = d.ShowSuppressions(cmd.Context(), args[0])
 			return err
-		}
-		defer closing(l, &err)
-		shown, err := campaign.ShowSuppressions(cmd.Context(), l, args[0], now)
+		})
 		if err != nil {
 			return err
 		}

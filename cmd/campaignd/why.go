@@ -23,19 +23,24 @@ func (p *program) cmdWhy() *cobra.Command {
 		Long: `Says what the run waits for, how many rows wait for what and when each is free, what limits each of its connections, and when
 the last row will be sent at the present rate. With --to it says that of one recipient of the run, and of an opt-out the
 company and the source. The id of a connection in place of the run: what limits that number, over all runs that are not
-finished. The command reads the ledger, so it works beside a sender and after its end.`,
+finished. The command reads the ledger, so it works beside a sender and after its end. --server answers for runs alone.`,
 		Example: "  campaignd why latest\n  campaignd why spring-sale-3 -o json\n  campaignd why spring-sale-3 --to +2348031234567\n" +
 			"  campaignd why conn_1",
 		Args: oneRun,
 	}
 	cmd.Flags().StringVar(&to, "to", "", "the phone number of one recipient, with its country code")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		key := recipients.Key(to)
 		if to != "" && key == 0 {
 			return usage(fmt.Errorf("--to %s is no phone number with a country code; want for example +2348031234567", to))
 		}
-		number, err := p.whyNumber(cmd.Context(), args[0])
+		var number *campaign.WhyNumber
+		far, err := p.remote()
+		if err == nil && far == nil {
+			number, err = p.whyNumber(cmd.Context(), args[0])
+		}
 		switch {
 		case err != nil:
 			return err
@@ -46,15 +51,12 @@ finished. The command reads the ledger, so it works beside a sender and after it
 		case number != nil:
 			return p.writeWhyNumber(*number)
 		}
-		return p.withRunOf(cmd.Context(), toRead, args[0], func(l campaign.Ledger, c *daemon.Config, r campaign.Run) error {
-			holds, err := whyHolds(cmd.Context(), l, c)
-			if err != nil {
-				return err
-			}
+		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
 			if to != "" {
-				return p.whyRecipient(cmd.Context(), l, r, holds, to, o.json())
+				w, err := d.WhyRecipient(cmd.Context(), args[0], to)
+				return p.told(err, o, w, fmt.Sprintf("%s: %s", w.Run, printable(w.Sentence)))
 			}
-			w, err := campaign.Explain(cmd.Context(), l, r, holds, time.Now())
+			w, err := d.Why(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -67,6 +69,18 @@ finished. The command reads the ledger, so it works beside a sender and after it
 	return cmd
 }
 
+// told prints an answer: v as JSON, else the sentence.
+func (p *program) told(err error, o *output, v any, sentence string) error {
+	switch {
+	case err != nil:
+		return err
+	case o.json():
+		return writeJSON(p.stdout, v)
+	}
+	_, err = fmt.Fprintln(p.stdout, sentence)
+	return err
+}
+
 // whyHolds are the holds of the ledger, and what they can name.
 func whyHolds(ctx context.Context, l campaign.Ledger, c *daemon.Config) (campaign.WhyHolds, error) {
 	holds, err := l.Holds(ctx, false)
@@ -74,21 +88,6 @@ func whyHolds(ctx context.Context, l campaign.Ledger, c *daemon.Config) (campaig
 		return campaign.WhyHolds{}, err
 	}
 	return campaign.WhyHolds{Holds: holds, Origin: daemon.Origins(ctx, c, holds)}, nil
-}
-
-// whyRecipient prints what one recipient of a run waits for.
-func (p *program) whyRecipient(ctx context.Context, l campaign.Ledger, r campaign.Run, h campaign.WhyHolds, to string, asJSON bool) error {
-	w, found, err := campaign.ExplainRecipient(ctx, l, r, h, recipients.Key(to), time.Now())
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		return invalid(fmt.Errorf("the list of %s has no row for %s", r.ID(), to))
-	case asJSON:
-		return writeJSON(p.stdout, w)
-	}
-	_, err = fmt.Fprintf(p.stdout, "%s: %s\n", w.Run, printable(w.Sentence))
-	return err
 }
 
 // whyNumber says what limits a connection, if arg is one: of the configuration, or of an unfinished

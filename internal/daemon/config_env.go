@@ -166,6 +166,9 @@ var discovery = regexp.MustCompile(`_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT(_[
 // testVariables are the variables that the tests' build reads (internal/mutant).
 var testVariables = []string{"CAMPAIGND_MUTANT", "CAMPAIGND_CRASH", "CAMPAIGND_STOP", "CAMPAIGND_LONG", "CAMPAIGND_BOOT_ID"}
 
+// remoteVariables name another campaignd for the commands that take --server.
+var remoteVariables = []string{"CAMPAIGND_SERVER", "CAMPAIGND_KEY"}
+
 // unknown refuses a variable that names no key, and names the nearest key. Only the variables of
 // Kubernetes and those of the tests' build are let through.
 func unknown(known []string, members map[string][]string, environment map[string]string) error {
@@ -176,7 +179,8 @@ func unknown(known []string, members map[string][]string, environment map[string
 	}
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
 		key, ok := strings.CutPrefix(name, ours)
-		if !ok || environment[name] == "" || slices.Contains(known, name) || slices.Contains(testVariables, name) || discovery.MatchString(name) {
+		if !ok || environment[name] == "" || slices.Contains(known, name) || slices.Contains(testVariables, name) ||
+			slices.Contains(remoteVariables, name) || discovery.MatchString(name) {
 			continue
 		}
 		if near := nearestBelow(name, members); near != "" {

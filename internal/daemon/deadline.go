@@ -73,42 +73,16 @@ func warnDeadline(def *campaign.Definition, p *campaign.Preflight, f plan.Foreca
 		return
 	}
 	p.Findings = append(p.Findings, campaign.Finding{Level: campaign.LevelWarning, Where: "limits.deadline",
-		What: missed(def.Limits.Deadline, f), Remedy: "`campaignd forecast` says what would help"})
+		What: Missed(def.Limits.Deadline, f), Remedy: "`campaignd forecast` says what would help"})
 }
 
-// missed says that a deadline cannot be met.
-func missed(deadline campaign.Duration, f plan.Forecast) string {
+// Missed says that a deadline cannot be met.
+func Missed(deadline campaign.Duration, f plan.Forecast) string {
 	done := "it is not done within a year"
 	if !f.Never {
 		done = "it is done at about " + f.Finish.Format("2006-01-02 15:04 MST")
 	}
 	return fmt.Sprintf("%s after the launch cannot be met: %s, limited by %s", deadline, done, f.LimitedBy)
-}
-
-// DeadlineMissed says that a run will miss its deadline as its limits are now; "": it has none, or
-// will meet it.
-func DeadlineMissed(ctx context.Context, cfg *Config, l campaign.Ledger, run campaign.Run, now time.Time) (string, error) {
-	def, err := campaign.ParseStored(run.ID(), run.Definition)
-	if err != nil {
-		return "", err
-	}
-	limits := run.LimitsNow(def)
-	if limits.Deadline == 0 {
-		return "", nil
-	}
-	o, err := NewOutlook(ctx, l, cfg, now.UTC())
-	if err != nil {
-		return "", err
-	}
-	i, err := o.AddRun(ctx, l, run)
-	if err != nil {
-		return "", err
-	}
-	f, err := o.foresee(ctx, cfg, i)
-	if err != nil || f.DeadlineHolds {
-		return "", err
-	}
-	return missed(limits.Deadline, f), nil
 }
 
 // checkLaunch is Launch.Checked of this process: it warns of a deadline that cannot be met, among

@@ -35,13 +35,17 @@ var ErrForbidden = errors.New("not allowed")
 var ErrRepeated = errors.New("repeated")
 
 // invalid returns an error that is ErrInvalid and reads as the sentence alone.
-func invalid(format string, a ...any) error { return &fault{fmt.Sprintf(format, a...)} }
+func invalid(format string, a ...any) error { return &fault{fmt.Sprintf(format, a...), ErrInvalid} }
 
-type fault struct{ sentence string }
+// fault reads as its sentence alone.
+type fault struct {
+	sentence string
+	is       error
+}
 
 func (f *fault) Error() string { return f.sentence }
 
-func (f *fault) Is(err error) bool { return err == ErrInvalid }
+func (f *fault) Is(err error) bool { return err == f.is }
 
 // LocalUser names the user of this process as the log of actions has it.
 func LocalUser() string {

@@ -52,7 +52,7 @@ func (d *Desk) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow
 	}
 	w, found, err := campaign.ExplainRecipient(ctx, d.Ledger, r, h, key, time.Now())
 	if err == nil && !found {
-		err = fmt.Errorf("%w: the list of %s has none for %s", campaign.ErrNoRow, r.ID(), to)
+		err = &fault{fmt.Sprintf("the list of %s has no row for %s", r.ID(), to), campaign.ErrNoRow}
 	}
 	return w, err
 }

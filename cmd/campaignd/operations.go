@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/internal/daemon"
+	"campaignd/internal/operator"
+	"campaignd/reporting"
+)
+
+// operations are what the commands ask for: of the ledger of this machine, or with --server of another
+// campaignd. operator.Desk and client.Client document them.
+type operations interface {
+	Runs(ctx context.Context, f campaign.RunFilter) ([]client.Run, error)
+	Pause(ctx context.Context, id string) (client.Controlled, error)
+	Resume(ctx context.Context, id string) (client.Controlled, error)
+	Cancel(ctx context.Context, id string) (client.Controlled, error)
+	Approve(ctx context.Context, id string) (client.Controlled, error)
+	Limits(ctx context.Context, id string) (client.Limits, error)
+	ChangeLimits(ctx context.Context, id string, c campaign.LimitChange) (client.Limits, error)
+	Why(ctx context.Context, id string) (campaign.Why, error)
+	WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error)
+	Report(ctx context.Context, id string) (*reporting.Report, error)
+	Export(ctx context.Context, id string, w io.Writer) error
+	Forecast(ctx context.Context, id string) (client.Forecast, error)
+	Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error)
+	AddHold(ctx context.Context, h client.HoldRequest) (campaign.HoldState, error)
+	LiftHolds(ctx context.Context, l client.LiftRequest) ([]campaign.HoldState, error)
+	AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error)
+	RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error)
+	ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error)
+	CreateKey(ctx context.Context, name, scope, company, idempotency string) (client.NewKey, error)
+	Keys(ctx context.Context) ([]client.Key, error)
+	RevokeKey(ctx context.Context, id string) (client.Key, error)
+	Actions(ctx context.Context, f campaign.ActionFilter) ([]client.Action, error)
+	Drops(ctx context.Context, after int64, limit int) ([]client.Drop, int64, error)
+}
+
+var (
+	_ operations = (*client.Client)(nil)
+	_ operations = (*atDesk)(nil)
+)
+
+// atDesk is a Desk on the ledger of this machine, with what needs its configuration.
+type atDesk struct {
+	*operator.Desk
+	p *program
+	c *daemon.Config
+}
+
+// Export writes one line for each row of a run's list.
+func (d *atDesk) Export(ctx context.Context, id string, w io.Writer) error {
+	write, err := d.Desk.Export(ctx, id)
+	if err != nil {
+		return err
+	}
+	return write(w)
+}
+
+// Forecast says when a run will be done.
+func (d *atDesk) Forecast(ctx context.Context, id string) (f client.Forecast, err error) {
+	err = d.With(ctx, id, func(r campaign.Run) error {
+		f, err = daemon.ForecastRun(ctx, d.Ledger, d.c, r)
+		return err
+	})
+	return f, err
+}
+
+// Cancel ends a run. Without a sender beside it this process ends it.
+func (d *atDesk) Cancel(ctx context.Context, id string) (client.Controlled, error) {
+	done, err := d.Desk.Cancel(ctx, id)
+	if err != nil {
+		return done, err
+	}
+	no, err := campaign.ParseRunID(done.Run.ID)
+	if err != nil {
+		return done, err
+	}
+	run, err := daemon.EndCancelled(ctx, d.c, no, cancelBudget, d.p.log(d.c, true))
+	switch {
+	case errors.Is(err, campaign.ErrLocked): // the sender does it
+		return done, nil
+	case err == nil && run.State.Ended():
+		done = client.Controlled{Run: client.RunOf(run),
+			Sentence: fmt.Sprintf("%s is %s; `campaignd report %[1]s` tells who got it", run.ID(), run.State)}
+	}
+	return done, err
+}
+
+// cancelBudget is how long cancel waits for the run to end. Skipping a million rows takes a few
+// seconds.
+const cancelBudget = 30 * time.Second
+
+// The variables of the environment that name another campaignd and the key for it.
+const (
+	serverVariable = "CAMPAIGND_SERVER"
+	keyVariable    = "CAMPAIGND_KEY"
+)
+
+// addServer gives a command --server. The key has no flag: the list of processes would show it.
+func (p *program) addServer(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.server, "server", "", "another campaignd, for example https://host:8081; its key is in CAMPAIGND_KEY")
+}
+
+// remote returns the client of --server or CAMPAIGND_SERVER; nil: the command is about this machine.
+func (p *program) remote() (*client.Client, error) {
+	address := cmp.Or(p.server, p.environment[serverVariable])
+	if address == "" {
+		return nil, nil
+	}
+	if p.environment[keyVariable] == "" {
+		return nil, usage(fmt.Errorf("%s is empty: `campaignd keys create NAME` beside that campaignd makes a key for it", keyVariable))
+	}
+	c, err := client.New(address, p.environment[keyVariable], client.Options{})
+	if err != nil {
+		return nil, usage(err)
+	}
+	return c, nil
+}
+
+// withDesk calls do with the campaignd that the command is about.
+func (p *program) withDesk(ctx context.Context, why purpose, do func(operations) error) error {
+	far, err := p.remote()
+	if err != nil {
+		return err
+	}
+	if far != nil {
+		return deskError(do(far))
+	}
+	return p.withLedgerDesk(ctx, why, func(d *atDesk) error { return do(d) })
+}
+
+// withLedgerDesk opens the ledger of this machine for its user.
+func (p *program) withLedgerDesk(ctx context.Context, why purpose, do func(*atDesk) error) (err error) {
+	l, c, err := p.openLedger(ctx, why)
+	if err != nil {
+		return err
+	}
+	defer closing(l, &err)
+	d := &operator.Desk{Ledger: l, By: operator.LocalUser(), Origins: func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
+		return daemon.Origins(ctx, c, h)
+	}}
+	return deskError(do(&atDesk{d, p, c}))
+}
+
+// deskError gives a fault of the request its exit code, the same for both ways.
+func deskError(err error) error {
+	var told *client.Error
+	switch {
+	case errors.Is(err, operator.ErrInvalid), errors.Is(err, campaign.ErrNoKey), errors.Is(err, operator.ErrAbsent),
+		errors.As(err, &told) && (told.Invalid() || told.Code == client.CodeUnauthorized):
+		return invalid(err)
+	}
+	return err
+}
+
+// notNow reports whether the state of a run does not allow what was asked for.
+func notNow(err error) bool {
+	var told *client.Error
+	return errors.Is(err, campaign.ErrNotNow) || errors.As(err, &told) && told.Code == client.CodeNotNow
+}

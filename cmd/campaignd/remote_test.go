@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"campaignd/internal/api"
+)
+
+// A command says the same of the ledger beside it and of a campaignd elsewhere.
+func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.want(0, "suppressions", "add", "+2348031299999")
+	stop := d.serving()
+	defer stop()
+	access, err := api.ReadAccess(d.path("campaignd.db.api"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := &desk{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": access.URL, "CAMPAIGND_KEY": access.Key}}
+	for _, command := range []string{
+		"runs", "runs -o json", "report latest", "report 1 -o json", "report orders-1 -o csv", "why latest", "why latest -o json",
+		"why latest --to +2348031200003", "why latest --to +2348031288888", "forecast latest -o json", "limits latest", "limits latest -o json",
+		"pause latest", "resume latest", "cancel latest", "approve latest", "resume --all", "why orders-9", "why x9x", "limits latest --weight 4",
+		"holds", "holds add connection conn_9 --reason x", "holds lift connection conn_9", "holds lift connection conn_9", "holds lift --all --reason x",
+		"holds add connection", "holds add nothing 1", "holds add template x", "suppressions add +2348031299999", "suppressions add 0803",
+		"suppressions remove +2348031277777", "suppressions show +2348031299999", "suppressions show +2348031277777", "drops", "drops -o json",
+	} {
+		near, over := d.run(strings.Fields(command)...), far.run(strings.Fields(command)...)
+		if strings.HasPrefix(command, "holds add connection conn_9") { // the sentence has its time
+			near.stdout, over.stdout = near.stdout[:10], over.stdout[:10]
+		}
+		if strings.HasPrefix(command, "holds lift connection conn_9") {
+			continue // what the first lifts, the second does not find
+		}
+		if near != over {
+			t.Errorf("campaignd %s:\ngot  %+v over the network\nwant %+v", command, over, near)
+		}
+	}
+	actions := d.want(0, "actions").stdout
+	wantIn(t, "the log of actions", actions, "limits", "holds add", "suppressions add")
+	if got := strings.Count(actions, "limits"); got != 2 {
+		t.Errorf("got %d changes of limits in the log of actions, want that of the ledger and that of the network", got)
+	}
+	far.env["CAMPAIGND_KEY"] = "cpd_wrong"
+	if r := far.run("runs"); r.code != 2 || !strings.Contains(r.stderr, "no key in force") {
+		t.Errorf("a wrong key: got %+v, want exit code 2", r)
+	}
+	delete(far.env, "CAMPAIGND_KEY")
+	if r := far.run("runs", "--server", access.URL); r.code != 2 || !strings.Contains(r.stderr, "CAMPAIGND_KEY is empty") {
+		t.Errorf("no key: got %+v, want exit code 2", r)
+	}
+}
