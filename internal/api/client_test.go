@@ -165,6 +165,9 @@ func TestEachRouteHasAMethodOfTheClient(t *testing.T) {
 	w := newWorld(t)
 	c, a := clientOf(t, w, "admin")
 	for _, d := range w.documented() {
+		if d.op.OperationID == "events" { // TestTheClientReadsEvents
+			continue
+		}
 		do := clientCalls[d.op.OperationID]
 		if do == nil {
 			t.Errorf("%s %s: got no method of package client for %s, want one", d.method, d.path, d.op.OperationID)

@@ -1,0 +1,54 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// mostEventLine is the longest line of an event in bytes.
+const mostEventLine = 1 << 20
+
+// Events calls do with each event, in their order, until do returns an error, which Events then returns,
+// or ctx ends or the connection does. last is the id of the last event that the program has seen: then
+// what changed since comes first. "": the state as it is now comes first (EventReset).
+func (c *Client) Events(ctx context.Context, last string, do func(Event) error) error {
+	res, err := c.send(ctx, call{method: http.MethodGet, path: "/events"}, func(r *http.Request) {
+		if last != "" {
+			r.Header.Set("Last-Event-ID", last)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, mostEventLine)
+	var e Event
+	for lines.Scan() {
+		field, value, _ := strings.Cut(lines.Text(), ": ")
+		switch field {
+		case "id":
+			e.ID = value
+		case "event":
+			e.Type = value
+		case "data":
+			e.Data = json.RawMessage(value)
+		case "":
+			if e.Type != "" {
+				if err := do(e); err != nil {
+					return err
+				}
+			}
+			e = Event{}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("the events of %s ended: %w", c.base.Host, err)
+	}
+	return fmt.Errorf("the events of %s ended: %w", c.base.Host, io.ErrUnexpectedEOF)
+}
