@@ -88,7 +88,8 @@ func (b *bench) timed(program, ledger string, args ...string) (float64, error) {
 func (r *large) print(out io.Writer) error {
 	m := r.Million
 	fmt.Fprintf(out, "%s, %s, %d processors, PostgreSQL %s, %d replicas\n", r.Go, r.OS, r.CPUs, r.PostgreSQL, len(m.Peak))
-	fmt.Fprintf(out, "%d rows: first message after %.1f s, %.0f messages a second from then to the last status\n", m.Rows, m.Imported, m.PerSecond)
+	fmt.Fprintf(out, "%d rows: first message after %.1f s, %.0f messages a second from then to the last status\n",
+		m.Rows, m.Imported, m.PerSecond)
 	for i := range m.Peak {
 		fmt.Fprintf(out, "replica %d: %d messages, peak memory %.0f MB\n", i+1, m.Posts[i], float64(m.Peak[i])/1e6)
 	}

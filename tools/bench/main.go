@@ -7,7 +7,9 @@
 //   - rows per second of an import and of encoding/csv alone on the same file;
 //   - peak memory of importing and sending 100,000 and 1,000,000 rows.
 //
-// With -large N it measures a list of N rows (large.go). With -cluster it measures several replicas on PostgreSQL and Redis instead (see cluster.go).
+// With -large N it measures a list of N rows (large.go).
+//
+// With -cluster it measures several replicas on PostgreSQL and Redis instead (see cluster.go).
 //
 // `make bench` and `make bench-cluster` run it. The measured program runs in a child process of its
 // own, and so does the service that both send to, which gives constant answers (see sink.go). CPU
