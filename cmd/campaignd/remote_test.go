@@ -15,6 +15,7 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 	d.want(0, "suppressions", "add", "+2348031299999")
 	stop := d.serving()
 	defer stop()
+	d.eventually("every status has come", func() bool { return d.report("latest").Totals["read"] == 40 }) // nothing changes any more
 	access, err := api.ReadAccess(d.path("campaignd.db.api"))
 	if err != nil {
 		t.Fatal(err)
