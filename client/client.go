@@ -74,10 +74,10 @@ func New(address, key string, o Options) (*Client, error) {
 }
 
 func transport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
-	t.ExpectContinueTimeout = 5 * time.Second
-	return t
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: 5 * time.Second, IdleConnTimeout: 90 * time.Second,
+	}
 }
 
 // call is one request.

@@ -13,7 +13,8 @@ import (
 )
 
 func TestAFaultyAddressIsToldWithoutItsKey(t *testing.T) {
-	for _, address := range []string{"", "campaignd.example:8081", "ftp://campaignd.example", "https://", "https://u:geheim@h", "https://h?key=geheim"} {
+	for _, address := range []string{"", "campaignd.example:8081", "ftp://campaignd.example", "https://",
+		"https://u:geheim@h", "https://h?key=geheim"} {
 		if _, err := client.New(address, "cpd_1", client.Options{}); err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%q: got %v, want a fault without what may be a key", address, err)
 		}

@@ -146,9 +146,10 @@ func (p *program) withLedgerDesk(ctx context.Context, why purpose, do func(*atDe
 		return err
 	}
 	defer closing(l, &err)
-	d := &operator.Desk{Ledger: l, By: operator.LocalUser(), Origins: func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
+	d := &operator.Desk{Ledger: l, By: operator.LocalUser()}
+	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
 		return daemon.Origins(ctx, c, h)
-	}}
+	}
 	return deskError(do(&atDesk{d, p, c}))
 }
 

@@ -25,7 +25,8 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 		"runs", "runs -o json", "report latest", "report 1 -o json", "report orders-1 -o csv", "why latest", "why latest -o json",
 		"why latest --to +2348031200003", "why latest --to +2348031288888", "forecast latest -o json", "limits latest", "limits latest -o json",
 		"pause latest", "resume latest", "cancel latest", "approve latest", "resume --all", "why orders-9", "why x9x", "limits latest --weight 4",
-		"holds", "holds add connection conn_9 --reason x", "holds lift connection conn_9", "holds lift connection conn_9", "holds lift --all --reason x",
+		"holds", "holds add connection conn_9 --reason x", "holds lift connection conn_9", "holds lift connection conn_9",
+		"holds lift --all --reason x",
 		"holds add connection", "holds add nothing 1", "holds add template x", "suppressions add +2348031299999", "suppressions add 0803",
 		"suppressions remove +2348031277777", "suppressions show +2348031299999", "suppressions show +2348031277777", "drops", "drops -o json",
 	} {

@@ -77,7 +77,8 @@ func serve(t *testing.T) *fixture {
 			if f.after != nil {
 				f.after()
 			}
-			out := client.Launched{Run: client.LaunchedRunOf(campaign.Run{No: 1, Campaign: "spring", State: campaign.Ready}), Resumed: another, Ended: f.ended}
+			run := campaign.Run{No: 1, Campaign: "spring", State: campaign.Ready}
+			out := client.Launched{Run: client.LaunchedRunOf(run), Resumed: another, Ended: f.ended}
 			return out, errors.Join(errA, errB)
 		},
 	})
@@ -158,7 +159,8 @@ type part struct{ field, name, text string }
 func TestAnUploadThatEndsMeanwhileIsKept(t *testing.T) {
 	f := serve(t)
 	launch := func() {
-		if _, err := f.Launch(t.Context(), client.Launch{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")}); err != nil {
+		request := client.Launch{Campaign: put(t, "c.yaml", campaignFile), List: put(t, "l.csv", "phone\n")}
+		if _, err := f.Launch(t.Context(), request); err != nil {
 			t.Error(err)
 		}
 	}
