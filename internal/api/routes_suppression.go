@@ -111,8 +111,9 @@ func (s *Server) importSuppressions() {
 		summary: "Suppress every number of a CSV file, of any size", scope: campaign.KeyOperate, errors: []int{413, 422}}
 	op := s.operation(r)
 	op.SkipValidateBody, op.MaxBodyBytes, op.BodyReadTimeout = true, mostSuppressions, -1
-	op.RequestBody = &huma.RequestBody{Required: true, Description: "A column to (or phone); the columns scope, source, at and until may follow.",
-		Content: map[string]*huma.MediaType{"text/csv": {Schema: &huma.Schema{Type: "string"}, Example: "to\n+2348031234567\n"}}}
+	op.RequestBody = &huma.RequestBody{Required: true,
+		Description: "A column to (or phone); the columns scope, source, at and until may follow.",
+		Content:     map[string]*huma.MediaType{"text/csv": {Schema: &huma.Schema{Type: "string"}, Example: "to\n+2348031234567\n"}}}
 	huma.Register(s.api, op, func(ctx context.Context, in *importQuery) (*answered[client.Imported], error) {
 		body := requestOf(ctx).body
 		if body.length > mostSuppressions {

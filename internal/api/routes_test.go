@@ -44,7 +44,8 @@ func TestAnImportIsOfTheCompanyOfItsKey(t *testing.T) {
 		t.Errorf("the second import: got %+v, want 2 known", again)
 	}
 	export := w.ask(t, "GET", "/api/v1/suppressions/export", "read", "")
-	if text := export.Body.String(); export.Code != 200 || strings.Count(text, "\n") != 3 || !strings.Contains(text, "marketing@comp_2,import:crm,") {
+	text := export.Body.String()
+	if export.Code != 200 || strings.Count(text, "\n") != 3 || !strings.Contains(text, "marketing@comp_2,import:crm,") {
 		t.Errorf("the export: got %d %q, want a header and two rows", export.Code, text)
 	}
 	actions, err := w.desk.Actions(t.Context(), campaign.ActionFilter{Limit: 10})
