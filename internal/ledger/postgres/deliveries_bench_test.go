@@ -56,7 +56,8 @@ func pages(b *testing.B, rows int64) (*operator.Desk, campaign.Run) {
 			if at == 0 {
 				all = append(all, stmt(nil, `DELETE FROM delivery`), stmt(nil, `DELETE FROM segment`), stmt(nil, `DELETE FROM outcome`))
 			}
-			return t.do(append(all, stmt(nil, sqlFillDeliveries, int64(r.No), at, to), stmt(nil, sqlFillOutcomes, int64(r.No), at, min(to, sent)))...)
+			return t.do(append(all,
+				stmt(nil, sqlFillDeliveries, int64(r.No), at, to), stmt(nil, sqlFillOutcomes, int64(r.No), at, min(to, sent)))...)
 		}); err != nil {
 			b.Fatal(err)
 		}
