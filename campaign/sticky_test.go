@@ -182,7 +182,8 @@ func TestACheckCountsWhomEachNumberReached(t *testing.T) {
 	l := openLedger(t)
 	reachedBy(t, l, "conn_1", 0, 1500)
 	reachedBy(t, l, "conn_2", 1500, 2000)
-	if _, err := l.Suppress(t.Context(), []campaign.Suppression{{Key: 2348030000000, Scope: campaign.ScopeAll, Source: "operator"}}); err != nil {
+	stop := campaign.Suppression{Key: 2348030000000, Scope: campaign.ScopeAll, Source: "operator"}
+	if _, err := l.Suppress(t.Context(), []campaign.Suppression{stop}); err != nil {
 		t.Fatal(err)
 	}
 	d := stickyCampaign(t, "[conn_1, conn_2]", "")

@@ -71,7 +71,8 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 		{"nothing queued", Run{State: Running}, lanes, 0, 0, ""},
 	} {
 		c.run.No, c.run.Campaign, c.run.Rows = 1, "spring", 60
-		w, err := Explain(t.Context(), held{[]Tally{{Status: Queued, N: c.queued - c.cap}, {Status: Queued, Reason: WaitsForCap, N: c.cap}}, c.lanes, segments, ""}, c.run, WhyHolds{}, now)
+		tallies := []Tally{{Status: Queued, N: c.queued - c.cap}, {Status: Queued, Reason: WaitsForCap, N: c.cap}}
+		w, err := Explain(t.Context(), held{tallies, c.lanes, segments, ""}, c.run, WhyHolds{}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,8 @@ func TestWhySaysWhatARecipientWaitsFor(t *testing.T) {
 	line := func(seq int64, status Status, reason string) Line {
 		return Line{Delivery: Delivery{Seq: seq, Row: seq + 1, Key: 100 + seq}, Status: status, Reason: reason}
 	}
-	q.lines = []Line{line(0, Read, ""), line(4, Queued, WaitsForPair), line(1, Skipped, "duplicate"), line(2, Queued, "throttled"), line(3, InDoubt, "timeout"),
+	q.lines = []Line{line(0, Read, ""), line(4, Queued, WaitsForPair), line(1, Skipped, "duplicate"), line(2, Queued, "throttled"),
+		line(3, InDoubt, "timeout"),
 		line(13, Queued, "")}
 	q.lines[2].Key = 113 // of the last row too
 	for key, want := range map[int64]string{

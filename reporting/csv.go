@@ -94,8 +94,8 @@ func exportHeader(list []string) []string {
 
 func appendLine(record []string, l *campaign.Line, own int) []string {
 	record = append(record,
-		strconv.FormatInt(l.Row, 10), spreadsheet.Escape(l.To), spreadsheet.Escape(l.Connection), string(l.Status), spreadsheet.Escape(l.Reason), spreadsheet.Escape(l.Code),
-		spreadsheet.Escape(l.MessageID), strconv.Itoa(l.Attempts),
+		strconv.FormatInt(l.Row, 10), spreadsheet.Escape(l.To), spreadsheet.Escape(l.Connection), string(l.Status),
+		spreadsheet.Escape(l.Reason), spreadsheet.Escape(l.Code), spreadsheet.Escape(l.MessageID), strconv.Itoa(l.Attempts),
 		instant(l.AcceptedAt), instant(l.SentAt), instant(l.DeliveredAt), instant(l.ReadAt), instant(l.FailedAt))
 	for i := range own {
 		if i < len(l.Cells) {

@@ -22,7 +22,8 @@ func TestAForecastMovesNothingThatIsBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &Situation{Now: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC), Numbers: []Number{{ID: "a", Pace: 10}, {ID: "b", Pace: 10}}, Runs: []Run{r}}
+		s := &Situation{Now: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC),
+			Numbers: []Number{{ID: "a", Pace: 10}, {ID: "b", Pace: 10}}, Runs: []Run{r}}
 		if got := s.Forecast(0).Seconds; got < 0.98*c.want || got > 1.02*c.want {
 			t.Errorf("bound to %q: done after %.0f s, want about %.0f", c.bound, got, c.want)
 		}

@@ -81,7 +81,8 @@ func load(ctx context.Context, b *testing.B, l campaign.Ledger, i int, connectio
 		var all []campaign.Delivery
 		for k := range m {
 			to := 2_348_030_000_000 + int64(i)*rows + done + k
-			all = append(all, campaign.Delivery{Seq: lo + k, Row: done + k + 1, To: fmt.Sprintf("+%d", to), Key: to, Cells: []string{fmt.Sprint(to)}})
+			all = append(all, campaign.Delivery{Seq: lo + k, Row: done + k + 1, To: fmt.Sprintf("+%d", to), Key: to,
+				Cells: []string{fmt.Sprint(to)}})
 		}
 		if err := l.AppendRows(ctx, r.No, done, all, []campaign.Segment{{Run: r.No, Index: n, Lo: lo, Hi: lo + m}}); err != nil {
 			b.Fatal(err)

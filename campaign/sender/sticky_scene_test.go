@@ -31,8 +31,8 @@ func TestStickyRecipientsKeepTheirNumber(t *testing.T) {
 		for i := range 300 {
 			list = append(list, phone(500_000+i))
 		}
-		if _, err := s.ledger.AddHolds(t.Context(), []campaign.Hold{{Scope: campaign.HoldAccount, ID: "account_1", Reason: "operator", Source: campaign.HoldByOperator,
-			Since: time.Now(), Until: time.Now().Add(10 * time.Minute)}}); err != nil {
+		if _, err := s.ledger.AddHolds(t.Context(), []campaign.Hold{{Scope: campaign.HoldAccount, ID: "account_1", Reason: "operator",
+			Source: campaign.HoldByOperator, Since: time.Now(), Until: time.Now().Add(10 * time.Minute)}}); err != nil {
 			t.Fatal(err)
 		}
 		first := len(s.requests)

@@ -70,7 +70,8 @@ func (o *Outlook) addFirings(ctx context.Context, s Scheduled, until time.Time) 
 
 // launched is a campaign whose list was checked as if it were launched at a time.
 func launched(def *campaign.Definition, p *campaign.Preflight, at time.Time) (r plan.Run, err error) {
-	if r, err = plan.RunOf(campaign.Run{Campaign: def.Name, CreatedAt: at, Marketing: p.Marketing, Budget: def.Limits.MaxMessages}, def, nil); err != nil {
+	as := campaign.Run{Campaign: def.Name, CreatedAt: at, Marketing: p.Marketing, Budget: def.Limits.MaxMessages}
+	if r, err = plan.RunOf(as, def, nil); err != nil {
 		return r, err
 	}
 	r.ID = def.Name

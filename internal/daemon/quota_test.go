@@ -146,7 +146,8 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 		}
 		cfg := DefaultConfig()
 		var log bytes.Buffer
-		d := &Daemon{cfg: cfg, log: slog.New(slog.NewTextHandler(&log, nil)), client: client, directory: newDirectory(cfg), changed: make(chan struct{}, 1)}
+		d := &Daemon{cfg: cfg, log: slog.New(slog.NewTextHandler(&log, nil)), client: client, directory: newDirectory(cfg),
+			changed: make(chan struct{}, 1)}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -184,7 +185,8 @@ func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 		<-ended
 		client.Close()
 		told := "msg=\"pace of a number\" connection=a pace="
-		if n := strings.Count(log.String(), told); n != 4 || !strings.Contains(log.String(), told+`"12.6/s = 0.9 x (20 as configured or told by the service - 6 (30 % for inbound and the phone))"`) {
+		terms := `"12.6/s = 0.9 x (20 as configured or told by the service - 6 (30 % for inbound and the phone))"`
+		if n := strings.Count(log.String(), told); n != 4 || !strings.Contains(log.String(), told+terms) {
 			t.Errorf("got %d paces of a, want 4 and that of coexistence with its terms; the log:\n%s", n, log.String())
 		}
 	})

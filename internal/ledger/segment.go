@@ -50,7 +50,8 @@ func WakeTime(s campaign.Segment) int64 {
 func ScanSegmentState(no campaign.RunNo, scan func(...any) error) (s campaign.SegmentState, err error) {
 	var lease, wake int64
 	var bound bool
-	err = scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done, &s.Moved, &bound)
+	err = scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done,
+		&s.Moved, &bound)
 	s.Run, s.LeaseUntil, s.WakeAt, s.AfterCanary = no, TimeOf(lease), TimeOf(wake), wake == AfterCanary
 	if bound {
 		s.Bound = s.Connection

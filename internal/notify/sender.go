@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -69,9 +70,10 @@ func New(o Options) (*Sender, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxResponseHeaderBytes = 64 << 10
-		o.Transport = t
+		o.Transport = &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, ForceAttemptHTTP2: true,
+			TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+		}
 	}
 	// A redirect could lead a signed request to an address that nobody configured.
 	return &Sender{o: o, every: every, client: &http.Client{Transport: o.Transport, Timeout: within,

@@ -39,11 +39,9 @@ func TestUpgradeInTheMiddleOfARun(t *testing.T) {
 	if *upgrade == 0 {
 		t.Skip("make upgrade")
 	}
-	older, newer := binary, *oldOne
+	older, newer := *oldOne, binary
 	if *oldOne == "" {
-		newer = laterProgram(t)
-	} else {
-		older, newer = *oldOne, binary
+		older, newer = binary, laterProgram(t)
 	}
 	const replicas = 3
 	c := newCluster(t, 3*replicas, 250, nil)
@@ -108,7 +106,8 @@ func laterProgram(t *testing.T) string {
 	replace := map[string]string{}
 	for _, backend := range []string{"postgres", "sqlite"} {
 		file := filepath.Join(dir, backend+".sql")
-		text := "-- +goose Up\nALTER TABLE outcome ADD COLUMN next_version text;\nALTER TABLE run ADD COLUMN next_version bigint NOT NULL DEFAULT 0;\n" +
+		text := "-- +goose Up\nALTER TABLE outcome ADD COLUMN next_version text;\n" +
+			"ALTER TABLE run ADD COLUMN next_version bigint NOT NULL DEFAULT 0;\n" +
 			"CREATE TABLE next_version (id bigint PRIMARY KEY);\n"
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -125,7 +125,8 @@ const (
 func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay bool) error {
 	return l.change(ctx, l.reports, "", func(t *tx) error {
 		t.last(stmt(nil, sqlEraseCarried, key), stmt(nil, sqlEraseMoved, key), stmt(nil, sqlEraseInbound, key), stmt(nil, sqlEraseContact, key),
-			stmt(nil, sqlEraseOptIn, key), stmt(nil, sqlEraseSender, key), stmt(nil, sqlEraseReach, key, pseudonym), stmt(nil, sqlEraseFollowUp, key, pseudonym),
+			stmt(nil, sqlEraseOptIn, key), stmt(nil, sqlEraseSender, key), stmt(nil, sqlEraseReach, key, pseudonym),
+			stmt(nil, sqlEraseFollowUp, key, pseudonym),
 			stmt(nil, sqlEraseOptOuts, key, underWay), stmt(nil, sqlEraseProof, key))
 		if !underWay { // an event that waits may prove what is under way
 			t.last(stmt(nil, sqlEraseOrphans, key))

@@ -7,7 +7,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-const sqlHeard = `SELECT EXISTS (SELECT 1 FROM (SELECT run, lo, hi FROM segment WHERE connection = $1 AND mark > lo ORDER BY id DESC LIMIT 64) s
+const sqlHeard = `SELECT EXISTS (SELECT 1 FROM (
+	SELECT run, lo, hi FROM segment WHERE connection = $1 AND mark > lo ORDER BY id DESC LIMIT 64) s
 	CROSS JOIN LATERAL (SELECT 1 FROM outcome WHERE rid >= (s.run << 32) + s.lo AND rid < (s.run << 32) + s.hi
 	AND coalesce(connection, $1) = $1 AND state = 5 /* accepted */ AND rank > 0 /* none */ AND result_at >= $2 OFFSET 0) o)`
 

@@ -33,7 +33,8 @@ const (
 		WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`
 	sqlTally = `SELECT w.i, g.* FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY w (a, b, i) CROSS JOIN LATERAL (
 		SELECT state, rank,
-			coalesce(CASE WHEN state >= 6 /* refused */ OR state = 1 /* deferred */ THEN code WHEN rank = 2 /* failed */ THEN fail_code END, ''), count(*),
+			coalesce(CASE WHEN state >= 6 /* refused */ OR state = 1 /* deferred */ THEN code
+				WHEN rank = 2 /* failed */ THEN fail_code END, ''), count(*),
 			count(sent_at), count(failed_at), count(*) FILTER (WHERE flags & 1 /* adopted */ <> 0),
 			count(*) FILTER (WHERE flags & 2 /* may be a duplicate */ <> 0), count(*) FILTER (WHERE flags & 8 /* ambiguous */ <> 0)
 		FROM outcome WHERE rid >= w.a AND rid < w.b GROUP BY 1, 2, 3) g`
@@ -185,8 +186,8 @@ func (l *Ledger) Backlog(ctx context.Context, no campaign.RunNo) (map[string]int
 	return all, err
 }
 
-const sqlSegmentStates = `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done, moved, bound
-	FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`
+const sqlSegmentStates = `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done, moved,
+	bound FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`
 
 // SegmentStates implements campaign.ReportLedger.
 func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {

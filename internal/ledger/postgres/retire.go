@@ -28,8 +28,8 @@ const (
 	sqlRetireAttempts  = `DELETE FROM attempt WHERE rid >= $1 AND rid < $2`
 	sqlRetireFollowUps = `DELETE FROM follow_up WHERE parent = $3 AND key IN (SELECT key FROM delivery WHERE rid >= $1 AND rid < $2)`
 	// In the order of the keys, as FoldSenders: transactions that lock rows in one order do not deadlock.
-	sqlRetireSenders = `DELETE FROM sender WHERE (key, connection) IN (SELECT s.key, s.connection FROM sender s JOIN delivery d ON d.key = s.key
-		WHERE d.rid >= $1 AND d.rid < $2 AND s.at < $3 ORDER BY 1, 2 FOR UPDATE OF s)`
+	sqlRetireSenders = `DELETE FROM sender WHERE (key, connection) IN (SELECT s.key, s.connection
+		FROM sender s JOIN delivery d ON d.key = s.key WHERE d.rid >= $1 AND d.rid < $2 AND s.at < $3 ORDER BY 1, 2 FOR UPDATE OF s)`
 	sqlRetireRows = `DELETE FROM delivery WHERE rid >= $1 AND rid < $2`
 	sqlRetireRun  = `UPDATE run SET retired_rows = retired_rows + $2, retired_at = $3 WHERE no = $1`
 )

@@ -7,7 +7,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-const sqlHeard = `SELECT EXISTS (SELECT 1 FROM (SELECT run, lo, hi FROM segment WHERE connection = ?1 AND mark > lo ORDER BY id DESC LIMIT 64) s
+const sqlHeard = `SELECT EXISTS (SELECT 1 FROM (
+	SELECT run, lo, hi FROM segment WHERE connection = ?1 AND mark > lo ORDER BY id DESC LIMIT 64) s
 	CROSS JOIN outcome o WHERE o.rid >= (s.run << 32) + s.lo AND o.rid < (s.run << 32) + s.hi
 	AND o.connection IN ('', ?1) AND o.state = 5 /* accepted */ AND o.rank > 0 /* none */ AND o.result_at >= ?2)`
 

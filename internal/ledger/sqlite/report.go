@@ -74,7 +74,8 @@ const (
 	sqlSegmentPage = `SELECT id & 0xffffffff, lo, hi, mark, done, lease_until > ? FROM segment
 		WHERE id > ? AND id < ? ORDER BY id LIMIT ?`
 	sqlTally = `SELECT state, rank,
-			CASE WHEN state >= 6 /* refused */ OR state = 1 /* deferred */ THEN code WHEN rank = 2 /* failed */ THEN fail_code ELSE '' END, count(*),
+			CASE WHEN state >= 6 /* refused */ OR state = 1 /* deferred */ THEN code
+				WHEN rank = 2 /* failed */ THEN fail_code ELSE '' END, count(*),
 			sum(sent_at > 0), sum(failed_at > 0), sum(flags & 1 /* adopted */),
 			sum(flags & 2 /* may be a duplicate */) / 2, sum(flags & 8 /* ambiguous */) / 8
 		FROM outcome WHERE rid >= ? AND rid < ? GROUP BY 1, 2, 3`
