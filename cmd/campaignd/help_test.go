@@ -95,7 +95,7 @@ func TestExamplesOfHelpWorkWhenPasted(t *testing.T) {
 		case "campaignd", "serve", "sandbox", "demo", "launch", "webhooks test": // they do not end, take long, or want a serve
 			return
 		// They refuse a run that has ended, or has no such rows or key, or take away what others name.
-		case "pause", "resume", "limits", "cancel", "approve", "follow-up", "resolve", "keys revoke", "webhooks remove",
+		case "pause", "resume", "limits", "cancel", "approve", "follow-up", "resolve", "keys revoke", "webhooks remove", "erase",
 			"notifications show", "notifications send":
 			return
 		case "completion bash", "completion zsh", "completion fish", "completion powershell": // their examples are commands of a shell

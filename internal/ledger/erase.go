@@ -26,8 +26,9 @@ func (k HashKey) Pseudonyms(keys []int64) (all []int64, of map[int64]int64) {
 	return all, of
 }
 
-// Forgotten returns rows in which erased numbers are skipped and no longer named. erased are keys whose
-// pseudonyms are suppressed. The rows of the caller stay as they are.
+// Forgotten returns rows in which erased numbers are no longer named. erased are keys whose pseudonyms
+// are suppressed. The intent skips such a row: it is in a segment that is sent, and a row that has an
+// outcome above the mark would keep its segment open. The rows of the caller stay as they are.
 func (k HashKey) Forgotten(rows []campaign.Delivery, erased map[int64]bool) []campaign.Delivery {
 	rows = slices.Clone(rows)
 	for i := range rows {
@@ -37,9 +38,6 @@ func (k HashKey) Forgotten(rows []campaign.Delivery, erased map[int64]bool) []ca
 		}
 		if d.Key < 0 { // also a row of an earlier run
 			d.To, d.Cells, d.Note = campaign.ErasedNumber, nil, ""
-			if d.Skip == "" {
-				d.Skip = campaign.Suppressed
-			}
 		}
 	}
 	return rows

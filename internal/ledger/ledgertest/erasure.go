@@ -66,11 +66,14 @@ var erasurePromises = []promise{
 		}
 		r := f.imported(3)
 		f.anonymous(r.No, 1)
+		l := f.lease(r.No, long)
+		g := f.intend(intent(l, 0, 3))
+		if want := map[int64]campaign.SkipReason{1: campaign.Suppressed}; g.To != 3 || !cmp.Equal(g.Skipped, want) {
+			f.Errorf("an intent for the list: %+v; want To 3, skipped %v", g, want)
+		}
 		if l := f.status(r.No, 1, campaign.Skipped); l.Reason != string(campaign.Suppressed) {
 			f.Errorf("skipped for %q; want %q", l.Reason, campaign.Suppressed)
 		}
-		l := f.lease(r.No, long)
-		f.sent(l, 0, 3)
 		f.record(acceptance(l, 0), acceptance(l, 2))
 		f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 2, campaign.Skipped: 1})
 		f.sound(r.No)
@@ -139,6 +142,11 @@ var erasurePromises = []promise{
 		row := []campaign.Delivery{{Run: child.No, Row: 1, To: line.To, Key: line.Key, Cells: []string{"x"}}}
 		f.ok(f.l.AppendRows(f.ctx, child.No, 0, row, oneSegment(child.No, 1)))
 		f.anonymous(child.No, 0)
-		f.status(child.No, 0, campaign.Skipped)
+		f.ok(f.l.FinishImport(f.ctx, child.No, 1, campaign.Ready))
+		l := f.lease(child.No, long)
+		if g := f.intend(intent(l, 0, 1)); g.To != 1 || g.Skipped[0] != campaign.Suppressed {
+			f.Errorf("an intent for the row: %+v; want To 1, skipped as suppressed", g)
+		}
+		f.ended(l)
 	}},
 }
