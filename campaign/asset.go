@@ -38,8 +38,8 @@ const MediaChanged = "media_file"
 // ErrMediaChanged says that a header file is not what it was when the run was launched.
 var ErrMediaChanged = errors.New("the header file has changed since the run was launched")
 
-// uploadHeader uploads the header file of a folder once for each client of the connections. hash, if
-// not "", is the SHA-256 that the file must have.
+// uploadHeader uploads the header file of a folder once for each client of the connections. hash,
+// if not "", is the SHA-256 that the file must have.
 func uploadHeader(ctx context.Context, s Service, kind, folder, file, hash string, connections []messaging.Connection) (
 	all []Asset, err error) {
 	path, err := filepath.Abs(within(folder, file))
@@ -83,8 +83,8 @@ type MediaLedger interface {
 }
 
 // RenewMedia uploads the header file of a run again when the first of its assets ends within
-// AssetRenew. It fails when the file is gone or has changed; within AssetHold of the end it then also
-// holds the run, until a later call succeeds.
+// AssetRenew. It fails when the file is gone or has changed; within AssetHold of the end it then
+// also holds the run, until a later call succeeds.
 func RenewMedia(ctx context.Context, l MediaLedger, s Service, no RunNo, now time.Time) (renewed bool, err error) {
 	run, err := l.Run(ctx, no)
 	if err != nil || run.AssetUntil.IsZero() || run.State.Ended() || run.AssetUntil.Sub(now) > AssetRenew {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// AutoFollowUp is the Launch of a follow-up run that policies.follow_up started. Its limits count from
-// the launch of the first run of the chain.
+// AutoFollowUp is the Launch of a follow-up run that policies.follow_up started. Its limits count
+// from the launch of the first run of the chain.
 const AutoFollowUp = "follow-up auto"
 
 // lateFollowUp is how late an automatic follow-up may begin. Later, nobody expects it any more: the
@@ -25,9 +25,9 @@ func (f *FollowUp) where() (all []Where) {
 	return all
 }
 
-// FollowUpDue says whether policies.follow_up wants a follow-up of an ended run now. runs are all that
-// its ledger has; def is the campaign of run. Each automatic follow-up of a chain counts against max,
-// and so does one that an operator made.
+// FollowUpDue says whether policies.follow_up wants a follow-up of an ended run now. runs are all
+// that its ledger has; def is the campaign of run. Each automatic follow-up of a chain counts
+// against max, and so does one that an operator made.
 func FollowUpDue(run Run, def *Definition, runs map[RunNo]Run, now time.Time) bool {
 	f := def.Policies.FollowUp
 	if f == nil || run.State != Finished {
@@ -56,8 +56,8 @@ func FollowUpDue(run Run, def *Definition, runs map[RunNo]Run, now time.Time) bo
 	return depth < f.Max
 }
 
-// StartAutoFollowUp starts the follow-up that FollowUpDue wants. ok is false while it has to wait, or
-// when there is nobody to send to; why then says so.
+// StartAutoFollowUp starts the follow-up that FollowUpDue wants. ok is false while it has to wait,
+// or when there is nobody to send to; why then says so.
 func StartAutoFollowUp(
 	ctx context.Context, l FollowUpLedger, run Run, f *FollowUp, owner string,
 ) (followed FollowedUp, ok bool, why string, err error) {

@@ -57,8 +57,8 @@ func TestAFollowUpIsDueOnceAndInsideTheLimits(t *testing.T) {
 	}
 }
 
-// Only rows with one of the codes are in the follow-up. Rows that failed less than a day ago make it
-// wait, and so does a selection of nobody.
+// Only rows with one of the codes are in the follow-up. Rows that failed less than a day ago make
+// it wait, and so does a selection of nobody.
 func TestAnAutomaticFollowUpTakesTheFailuresOfItsCodes(t *testing.T) {
 	for _, c := range []struct {
 		failed time.Time

@@ -14,8 +14,8 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// canary chooses the rows that are sent first: exactly so many of the whole list, each by a hash of run
-// and phone number.
+// canary chooses the rows that are sent first: exactly so many of the whole list, each by a hash of
+// run and phone number.
 type canary struct {
 	run  RunNo
 	rows int64 // that can be sent and have not been looked at
@@ -40,8 +40,8 @@ func newCanary(policy *Canary, run RunNo, sendable int64, segments []SegmentStat
 // passes notes a row that can be sent and that the ledger has already.
 func (c *canary) passes() { c.rows-- }
 
-// chooses reports whether a row is of the canary: with the probability that as many are chosen of the
-// rows that are left as are still to be chosen (selection sampling).
+// chooses reports whether a row is of the canary: with the probability that as many are chosen of
+// the rows that are left as are still to be chosen (selection sampling).
 func (c *canary) chooses(key int64) bool {
 	c.rows--
 	if c.left <= 0 {
@@ -78,10 +78,10 @@ type CanaryVerdict struct {
 // canaryJudging is how long another process waits for the verdict of one that may have died.
 const canaryJudging = 15 * time.Second
 
-// JudgeCanary looks at the canary of a run. When all of its messages have an answer, and the policy's
-// wait is over, it releases the rest of the list, or pauses the run because too many failed. It may be
-// called often and by every replica: the lease of a job measures the wait on the ledger's clock and
-// lets one of them judge (docs/limits.md#canary).
+// JudgeCanary looks at the canary of a run. When all of its messages have an answer, and the
+// policy's wait is over, it releases the rest of the list, or pauses the run because too many
+// failed. It may be called often and by every replica: the lease of a job measures the wait on the
+// ledger's clock and lets one of them judge (docs/limits.md#canary).
 func JudgeCanary(ctx context.Context, l CanaryLedger, run Run, policy *Canary, owner string) (v CanaryVerdict, err error) {
 	if policy == nil || run.State != Ready && run.State != Running || run.Wanted != WantRun {
 		return v, nil

@@ -60,8 +60,9 @@ func regionOf(to string) string {
 	return phonenumbers.GetRegionCodeForNumber(number)
 }
 
-// zonesOf returns the time zones of a country that are distinct in the year from now on, by libphonenumber's
-// map of prefixes; none for no country, or one that the map does not know. to is a number of it.
+// zonesOf returns the time zones of a country that are distinct in the year from now on, by
+// libphonenumber's map of prefixes; none for no country, or one that the map does not know. to is a
+// number of it.
 func zonesOf(country, to string, now time.Time) []string {
 	if country == "" {
 		return nil

@@ -100,14 +100,14 @@ type Schedule struct {
 	At string `yaml:"at,omitempty" json:"at,omitempty"`
 	// Timezone is an IANA name; default UTC.
 	Timezone string `yaml:"timezone,omitempty" json:"timezone,omitempty"`
-	// Misfire is what becomes of a firing that no process was there to fire in time: skip (the default)
-	// or run, which launches it up to Grace late.
+	// Misfire is what becomes of a firing that no process was there to fire in time: skip (the
+	// default) or run, which launches it up to Grace late.
 	Misfire string `yaml:"misfire,omitempty" json:"misfire,omitempty"`
 	// Grace is how late a firing may be launched, also when its launch failed and is tried again;
 	// default 30m.
 	Grace Duration `yaml:"grace,omitempty" json:"grace,omitempty"`
-	// Overlap is what becomes of a firing while an earlier run of the campaign is unfinished: OverlapSkip
-	// (the default), OverlapQueue or OverlapCancel.
+	// Overlap is what becomes of a firing while an earlier run of the campaign is unfinished:
+	// OverlapSkip (the default), OverlapQueue or OverlapCancel.
 	Overlap string `yaml:"overlap,omitempty" json:"overlap,omitempty"`
 }
 
@@ -145,8 +145,8 @@ type Limits struct {
 	Weight int `yaml:"weight,omitempty" json:"weight,omitempty"`
 	// Deadline is how long after the launch the run is to be done; 0: it has none.
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty"`
-	// Move lets another connection of the run send what one still has queued while it is held, waits for a
-	// limit, or is far slower (docs/limits.md#several-numbers).
+	// Move lets another connection of the run send what one still has queued while it is held, waits
+	// for a limit, or is far slower (docs/limits.md#several-numbers).
 	Move bool `yaml:"move,omitempty" json:"move,omitempty"`
 }
 
@@ -154,7 +154,8 @@ type Limits struct {
 type Policies struct {
 	// OnUncertain is hold (the default), evidence or resend.
 	OnUncertain OnUncertain `yaml:"on_uncertain,omitempty" json:"on_uncertain,omitempty"`
-	// DoubtWindow is how long a webhook may still settle a doubt, counted while webhooks are taken; default 40m.
+	// DoubtWindow is how long a webhook may still settle a doubt, counted while webhooks are taken;
+	// default 40m.
 	DoubtWindow  Duration        `yaml:"doubt_window,omitempty" json:"doubt_window,omitempty"`
 	FollowUp     *FollowUp       `yaml:"follow_up,omitempty" json:"follow_up,omitempty"`
 	Canary       *Canary         `yaml:"canary,omitempty" json:"canary,omitempty"`

@@ -10,7 +10,8 @@ import (
 // DropState is what has become of a dropped file. The list is closed.
 type DropState string
 
-// The states (docs/operations.md#dropped-files). Claimed and launched are open; the others are final.
+// The states (docs/operations.md#dropped-files). Claimed and launched are open; the others are
+// final.
 const (
 	DropClaimed  DropState = "claimed"  // it is read and launched by the process that has its job
 	DropLaunched DropState = "launched" // its run exists; results beside the file follow its statuses
@@ -27,7 +28,8 @@ func DropStates() []DropState {
 	return []DropState{DropClaimed, DropLaunched, DropSettled, DropRejected, DropGone}
 }
 
-// DropKey begins the Launch of a run that a dropped file started; the rest is the number of the file.
+// DropKey begins the Launch of a run that a dropped file started; the rest is the number of the
+// file.
 const DropKey = "drop "
 
 // DroppedFile is one version of a file in a watched bucket or folder that was taken.
@@ -73,8 +75,8 @@ type DropWait struct {
 // ErrSameContent says that another dropped file of the campaign has the same content.
 var ErrSameContent = errors.New("a file of the same content was taken before")
 
-// DropLedger keeps which dropped files were taken. Its unique keys are the proof that a version, and a
-// content of a campaign, is taken once by any number of processes.
+// DropLedger keeps which dropped files were taken. Its unique keys are the proof that a version,
+// and a content of a campaign, is taken once by any number of processes.
 type DropLedger interface {
 	// ClaimFile stores f as claimed and reports true, unless its version (Bucket, Key, ETag) is stored
 	// already: then it returns what is stored and false. A version that was gone is claimed again. It

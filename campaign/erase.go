@@ -19,9 +19,10 @@ type Erased struct {
 
 // ErasureLedger forgets people (docs/operations.md#erasure).
 type ErasureLedger interface {
-	// Erase removes a number from the ledger: its variables, message ids, opt-outs with their proofs, and
-	// events. Totals stay. A keyed hash of the number stays suppressed in ScopeAll, so that a later list
-	// with the number sends nothing and stores neither the number nor its variables. Unsuppress with
-	// ScopeAll ends that. Erase may be interrupted and called again. key is recipients.Key.
+	// Erase removes a number from the ledger: its variables, message ids, opt-outs with their proofs,
+	// and events. Totals stay. A keyed hash of the number stays suppressed in ScopeAll, so that a
+	// later list with the number sends nothing and stores neither the number nor its variables.
+	// Unsuppress with ScopeAll ends that. Erase may be interrupted and called again. key is
+	// recipients.Key.
 	Erase(ctx context.Context, key int64) (Erased, error)
 }

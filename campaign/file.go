@@ -35,7 +35,8 @@ func ParseDefinition(name string, src []byte) (*Definition, error) {
 
 // ParseStored reads the campaign of a run (Run.Definition), which another version of this program
 // may have launched. It ignores the schedule, and keys that this version does not know, except
-// where they would change what is sent, when or how much: in template, variables, window and limits.
+// where they would change what is sent, when or how much: in template, variables, window and
+// limits.
 func ParseStored(name string, src []byte) (*Definition, error) {
 	s := &source{name: name, places: map[string]*token.Token{}, stored: true}
 	return s.read(src).definition()
@@ -57,9 +58,9 @@ func (s *source) definition() (*Definition, error) {
 	return d, nil
 }
 
-// LoadDefinition reads the campaign file at path, a regular file of its folder: it does not wait for a
-// pipe, and follows no link out of the folder. It also returns the bytes, which a run keeps verbatim
-// (Run.Definition). Errors are *FileError and those of package regular.
+// LoadDefinition reads the campaign file at path, a regular file of its folder: it does not wait
+// for a pipe, and follows no link out of the folder. It also returns the bytes, which a run keeps
+// verbatim (Run.Definition). Errors are *FileError and those of package regular.
 func LoadDefinition(path string) (*Definition, []byte, error) {
 	src, err := ReadFile(path)
 	if err != nil {

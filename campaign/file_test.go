@@ -127,7 +127,8 @@ func TestEveryFaultHasLineColumnAndExcerpt(t *testing.T) {
 	}
 }
 
-// A limit that is read and not obeyed would be worse than none: no key of a campaign file is refused.
+// A limit that is read and not obeyed would be worse than none: no key of a campaign file is
+// refused.
 func TestEveryKeyOfACampaignIsExecuted(t *testing.T) {
 	for _, key := range []string{
 		"policies: {canary: {count: 200}}", "policies: {frequency_cap: {messages: 1, per: 24h}}", "policies: {follow_up: {codes: [131049]}}",

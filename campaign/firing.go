@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// FiringOutcome is what has become of a firing of a schedule. The list is closed; it labels the metric
-// campaignd_firings_total.
+// FiringOutcome is what has become of a firing of a schedule. The list is closed; it labels the
+// metric campaignd_firings_total.
 type FiringOutcome string
 
-// The outcomes (docs/operations.md#schedules). Launching and waiting are open; the others are final.
+// The outcomes (docs/operations.md#schedules). Launching and waiting are open; the others are
+// final.
 const (
 	FiringLaunching FiringOutcome = "launching" // its run is being launched; a launch that fails is tried again
 	FiringWaiting   FiringOutcome = "waiting"   // it waits for an earlier run of the campaign
@@ -19,9 +20,10 @@ const (
 	FiringFailed    FiringOutcome = "failed"  // no launch succeeded within its grace
 )
 
-// FiringAdded is the outcome of no firing. It marks since when a schedule, which Detail names, is known:
-// earlier firings of it are not due. Without a Campaign it marks when the ledger was quarantined
-// (docs/protocol.md#when-the-ledger-goes-back-in-time). Only a filter with this Outcome selects it.
+// FiringAdded is the outcome of no firing. It marks since when a schedule, which Detail names, is
+// known: earlier firings of it are not due. Without a Campaign it marks when the ledger was
+// quarantined (docs/protocol.md#when-the-ledger-goes-back-in-time). Only a filter with this Outcome
+// selects it.
 const FiringAdded FiringOutcome = "added"
 
 // Open reports whether the outcome is not final.
@@ -32,8 +34,8 @@ type Firing struct {
 	Campaign string
 	Key      string // of plan.Firing
 	At       time.Time
-	// Missed is how many firings before this one, the first at MissedSince, were missed with no process
-	// there to fire any of them.
+	// Missed is how many firings before this one, the first at MissedSince, were missed with no
+	// process there to fire any of them.
 	Missed      int64
 	MissedSince time.Time
 	// Since is when a launch was first possible: grace counts from it.
@@ -52,8 +54,8 @@ type FiringFilter struct {
 	Limit    int           // at most this many; 0: all
 }
 
-// FiringLedger keeps what became of the firings of schedules: the newest thousand of each campaign. The
-// proof that a firing launches one run is CreateRun, not this record.
+// FiringLedger keeps what became of the firings of schedules: the newest thousand of each campaign.
+// The proof that a firing launches one run is CreateRun, not this record.
 type FiringLedger interface {
 	// NoteFiring stores a firing, or changes one whose outcome is open; a final outcome stays. It
 	// reports whether the outcome changed.

@@ -28,8 +28,8 @@ func (u *uploads) UploadMedia(ctx context.Context, connection, name, contentType
 
 const secretText = "root:x:0:0:hush:/root:/bin/sh"
 
-// hostile is a folder with the campaign file a.yaml, which names the list and the header file, beside a
-// file that is none of its business.
+// hostile is a folder with the campaign file a.yaml, which names the list and the header file,
+// beside a file that is none of its business.
 func hostile(t *testing.T, list, header string) (file string) {
 	t.Helper()
 	base := t.TempDir()
@@ -49,8 +49,8 @@ func hostile(t *testing.T, list, header string) (file string) {
 	return file
 }
 
-// Neither by its name nor by a link does a campaign file reach a file outside its folder, and nothing of
-// such a file is told.
+// Neither by its name nor by a link does a campaign file reach a file outside its folder, and
+// nothing of such a file is told.
 func TestACampaignReachesNothingOutsideItsFolder(t *testing.T) {
 	for _, c := range []struct{ list, header string }{
 		{"../passwd", ""}, {"/etc/passwd", ""}, {"link.txt", ""}, {"up/passwd", ""},

@@ -67,8 +67,8 @@ var ErrNobody = errors.New("no row is chosen")
 // two follow-up runs of one parent, so asking twice sends to nobody twice. A recipient who has
 // opted out or was suppressed since is skipped in the transaction of the intent, as in any run.
 // StartFollowUp may be interrupted anywhere and called again. While another process makes a
-// follow-up run of the same parent, it waits. Errors: ErrNotNow while the parent may still change or
-// when the follow-up run is cancelled meanwhile, ErrNobody.
+// follow-up run of the same parent, it waits. Errors: ErrNotNow while the parent may still change
+// or when the follow-up run is cancelled meanwhile, ErrNobody.
 func StartFollowUp(ctx context.Context, in FollowUpInput) (FollowedUp, error) {
 	p := in.Parent
 	if !p.State.Ended() {

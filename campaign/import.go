@@ -47,8 +47,8 @@ type ImportInput struct {
 	// SegmentRows is how many deliveries a segment holds, so that a short list spreads over its
 	// connections; 0 means SegmentSize.
 	SegmentRows int64
-	// Sendable is how many rows the preflight counted, of which policies.canary chooses some; 0 chooses
-	// the first.
+	// Sendable is how many rows the preflight counted, of which policies.canary chooses some; 0
+	// chooses the first.
 	Sendable int64
 	// Progress is called after each chunk with the rows in the ledger so far; it may be nil.
 	Progress func(rows int64)
@@ -65,9 +65,9 @@ type ImportCounts struct {
 
 // Import freezes a list: every row becomes exactly one delivery of the run, in chunks of one
 // transaction each. It may be interrupted anywhere and called again. It then continues after the
-// last row in the ledger, and reads the earlier rows once more to know the duplicates. The outcome of
-// a row depends on the list and the definition alone. Import needs 16 bytes of memory per row for the
-// duplicates, and two chunks of at most 2,000 rows or 8 MiB.
+// last row in the ledger, and reads the earlier rows once more to know the duplicates. The outcome
+// of a row depends on the list and the definition alone. Import needs 16 bytes of memory per row
+// for the duplicates, and two chunks of at most 2,000 rows or 8 MiB.
 //
 // The caller then calls ImportLedger.FinishImport(rows). Errors: ErrListChanged, which also makes
 // the run failed, because part of it may come from another list; ErrFenced when another process

@@ -28,8 +28,8 @@ type Claim struct {
 	// Cancelled takes segments of any connection, whatever time they wait for, of the runs that are to
 	// be cancelled, and of no other.
 	Cancelled bool
-	// Seize also takes segments whose owner has a live lease. It goes with Cancelled: their owner, which
-	// does not let go, may be dead, and its results still merge if it is not.
+	// Seize also takes segments whose owner has a live lease. It goes with Cancelled: their owner,
+	// which does not let go, may be dead, and its results still merge if it is not.
 	Seize bool
 	Max   int
 	Lease time.Duration
@@ -171,8 +171,8 @@ type SendLedger interface {
 	// makes them unknown, UncertainResend deferred with the flag maybe_duplicate. Rows with NoResend
 	// always become unknown. It returns how many.
 	Resolve(ctx context.Context, l Lease, began Span, p OnUncertain) (int, error)
-	// Heard reports whether a status has come of a message over the connection that was accepted at since
-	// or later. It looks at the 64 newest segments of the connection.
+	// Heard reports whether a status has come of a message over the connection that was accepted at
+	// since or later. It looks at the 64 newest segments of the connection.
 	Heard(ctx context.Context, connection string, since time.Time) (bool, error)
 	// Drop turns everything of the segment that is queued (at or above the mark, or deferred) into
 	// skipped(reason). For OverLimit it leaves what the budget has counted: deferred deliveries that

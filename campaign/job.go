@@ -26,11 +26,11 @@ type Job struct {
 	Rest func(error) time.Duration
 }
 
-// Do acquires the job, calls do, and releases the job, after a failure when its rest is over. While do works, it renews the lease every
-// third of its length. When another process has the job, it returns ErrTaken without calling do.
-// When another process takes the job over meanwhile, the context of do ends with the cause
-// ErrFenced, and Do returns that. A ledger that cannot be reached changes nothing, since no other
-// process can then take the job over.
+// Do acquires the job, calls do, and releases the job, after a failure when its rest is over. While
+// do works, it renews the lease every third of its length. When another process has the job, it
+// returns ErrTaken without calling do. When another process takes the job over meanwhile, the
+// context of do ends with the cause ErrFenced, and Do returns that. A ledger that cannot be reached
+// changes nothing, since no other process can then take the job over.
 func (j Job) Do(ctx context.Context, do func(context.Context) error) error {
 	if j.Lease <= 0 {
 		j.Lease = jobLease

@@ -37,15 +37,16 @@ type Launch struct {
 	// New launches another run although this list has one that ended, another list of the campaign has
 	// one that is unfinished, or one that ended had numbers of this list.
 	New bool
-	// NewKey, with New, names the request: the run of an earlier one with the same key and list goes on.
+	// NewKey, with New, names the request: the run of an earlier one with the same key and list goes
+	// on.
 	NewKey string
 	// Command is the operator's command without --new, for messages; "" names none.
 	Command string
 	// Beside is called when New launches a run although another list has one that is unfinished, with
 	// the difference of the lists; it may be nil.
 	Beside func(Run, ListDifference)
-	// Key is that of a scheduled firing, and begins with FiringKey, or of a dropped file, and begins with
-	// DropKey: one run per key. "" otherwise.
+	// Key is that of a scheduled firing, and begins with FiringKey, or of a dropped file, and begins
+	// with DropKey: one run per key. "" otherwise.
 	Key string
 	// Owner names this process in the lease of the import, since one process imports a list at a time.
 	Owner string
@@ -73,11 +74,11 @@ type Launched struct {
 
 // Start finds or creates the run of a launch and brings it to Ready: it checks the campaign,
 // freezes the list and uploads the header. The campaign and the SHA-256 of the list identify a run.
-// An unfinished run is resumed; an ended one is returned unchanged, unless New is set. A launch that
-// is no firing returns an *UnfinishedError, and stores nothing, if New is set for a list with an
-// unfinished run, or if it is not set and only another list of the campaign has one; without New it
-// returns a *RepeatError if a run that has ended had numbers of the list. Start may be interrupted
-// anywhere and called again; a run that it had stored is returned with the error.
+// An unfinished run is resumed; an ended one is returned unchanged, unless New is set. A launch
+// that is no firing returns an *UnfinishedError, and stores nothing, if New is set for a list with
+// an unfinished run, or if it is not set and only another list of the campaign has one; without New
+// it returns a *RepeatError if a run that has ended had numbers of the list. Start may be
+// interrupted anywhere and called again; a run that it had stored is returned with the error.
 func (l Launch) Start(ctx context.Context) (Launched, error) {
 	def, source, err := l.definition()
 	if err != nil {
@@ -255,10 +256,10 @@ func (l Launch) note(ctx context.Context, run Run, err error) {
 	}
 }
 
-// Resume continues a run whose import was interrupted, from what the ledger holds of it. The list is
-// l.List, or the one that the run names. When this
-// process cannot read the list as it was, it changes nothing and returns an error that wraps
-// ErrListElsewhere. While another process imports, it neither reads the list nor asks the service.
+// Resume continues a run whose import was interrupted, from what the ledger holds of it. The list
+// is l.List, or the one that the run names. When this process cannot read the list as it was, it
+// changes nothing and returns an error that wraps ErrListElsewhere. While another process imports,
+// it neither reads the list nor asks the service.
 func (l Launch) Resume(ctx context.Context, run Run) (Launched, error) {
 	def, err := ParseStored(run.ID(), run.Definition)
 	if err != nil {

@@ -21,8 +21,9 @@ var (
 	// ErrUnknownCommit says that the connection broke during the commit, so its result is not known.
 	// Intend reads back what was written before it returns this error.
 	ErrUnknownCommit = errors.New("commit outcome unknown")
-	// ErrUnwritable says that the ledger takes no writes now, for example because its disk is full. The
-	// ledger has logged that outage, and logs its end: callers try again without a line of their own.
+	// ErrUnwritable says that the ledger takes no writes now, for example because its disk is full.
+	// The ledger has logged that outage, and logs its end: callers try again without a line of their
+	// own.
 	ErrUnwritable = errors.New("the ledger takes no writes")
 	// ErrLocked says that another process holds the sender's lock of this ledger.
 	ErrLocked = errors.New("ledger is in use by another campaignd")
@@ -69,8 +70,9 @@ type RunLedger interface {
 	Runs(ctx context.Context, f RunFilter) ([]Run, error) // newest first
 	// SetWanted writes what the operator wants and returns the run after the change, or ErrNoRun.
 	// WantRun also makes a Paused run Ready. WantCancel is final: any later wish returns the run and
-	// ErrCancelled. It makes a run Ready that is Paused, WaitingApproval or Importing, so that a sender
-	// drops what the ledger has of it; its import can write nothing more. An ended run does not change.
+	// ErrCancelled. It makes a run Ready that is Paused, WaitingApproval or Importing, so that a
+	// sender drops what the ledger has of it; its import can write nothing more. An ended run does not
+	// change.
 	SetWanted(ctx context.Context, no RunNo, w Wanted) (Run, error)
 	// SetLimits changes limits of a run: the fields of c that are not nil replace what they were. It
 	// returns the run after the change, or ErrNoRun. An ended run does not change.
@@ -84,7 +86,8 @@ type RunLedger interface {
 	SetAssets(ctx context.Context, no RunNo, assets []Asset) error
 	// Assets returns the header media of a run, by connection.
 	Assets(ctx context.Context, no RunNo) ([]Asset, error)
-	// ReleaseCanary lets the segments of a run be claimed that wait for its canary. It may be repeated.
+	// ReleaseCanary lets the segments of a run be claimed that wait for its canary. It may be
+	// repeated.
 	ReleaseCanary(ctx context.Context, no RunNo) error
 	// FinishRuns moves every Running or Ready run whose segments are all done to Finished, or to
 	// Cancelled when the operator wants that. It returns the runs it moved. A parked segment whose
@@ -95,17 +98,19 @@ type RunLedger interface {
 // ImportLedger freezes a list.
 type ImportLedger interface {
 	// AppendRows adds one chunk in one transaction. after is the number of rows that the caller
-	// believes the run has; if it differs, another process imports the run: ErrFenced. Deliveries
-	// with Skip set get their outcome in the same transaction. Segments are inserted, or their Hi is
+	// believes the run has; if it differs, another process imports the run: ErrFenced. Deliveries with
+	// Skip set get their outcome in the same transaction. Segments are inserted, or their Hi is
 	// raised; they cannot be claimed before FinishImport. A recipient of a run with a Parent may not
-	// be in another run of that parent, unless it was skipped there: ErrFollowedUp, and nothing is added.
+	// be in another run of that parent, unless it was skipped there: ErrFollowedUp, and nothing is
+	// added.
 	AppendRows(ctx context.Context, no RunNo, after int64, rows []Delivery, segments []Segment) error
-	// FoldSenders brings up to date what LastSenders knows. The messages of a done segment are read once;
-	// those of a segment that is being sent each time. It commits in steps. A ledger that is open for reading
-	// changes nothing.
+	// FoldSenders brings up to date what LastSenders knows. The messages of a done segment are read
+	// once; those of a segment that is being sent each time. It commits in steps. A ledger that is
+	// open for reading changes nothing.
 	FoldSenders(ctx context.Context) error
-	// LastSenders returns by which of the connections the recipients were reached last. A message counts
-	// that was accepted and did not fail. Recipients whom none of the connections reached are not in the map.
+	// LastSenders returns by which of the connections the recipients were reached last. A message
+	// counts that was accepted and did not fail. Recipients whom none of the connections reached are
+	// not in the map.
 	LastSenders(ctx context.Context, keys []int64, connections []string) (map[int64]string, error)
 	// FinishImport moves the run from Importing to state (Ready or WaitingApproval). It checks that
 	// the run has the given number of rows. A second call has no effect.
@@ -119,7 +124,8 @@ type LaneReport struct {
 	// Owner is the process that reports; ReportLanes sets it from its own argument.
 	Owner string
 	// LimitedBy is what the lane waits for, from a closed list: throughput, run_rate, share, tier,
-	// allowance, ramp, window, hold, pause, in_flight, doubt, ledger, limiter, unreachable, none, stopped.
+	// allowance, ramp, window, hold, pause, in_flight, doubt, ledger, limiter, unreachable, none,
+	// stopped.
 	LimitedBy string
 	// Detail is a sentence for people.
 	Detail string
@@ -251,12 +257,13 @@ type SuppressionLedger interface {
 	Suppressions(ctx context.Context) iter.Seq2[Suppression, error] // by number
 	// SuppressionsOf returns those of one number, by scope, also those that have ended.
 	SuppressionsOf(ctx context.Context, key int64) ([]Suppression, error)
-	// SuppressedKeys returns which of keys are suppressed for a run of this kind and of these companies,
-	// for the counts of a preflight. If one of the companies is "", or there is none, it is not known.
+	// SuppressedKeys returns which of keys are suppressed for a run of this kind and of these
+	// companies, for the counts of a preflight. If one of the companies is "", or there is none, it is
+	// not known.
 	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
-	// OptOuts counts opt-outs from marketing since an instant that recipients made or the service told:
-	// not imports, nor what an operator added. Those of a run are of recipients it did not skip; run 0
-	// counts all, which is far cheaper.
+	// OptOuts counts opt-outs from marketing since an instant that recipients made or the service
+	// told: not imports, nor what an operator added. Those of a run are of recipients it did not skip;
+	// run 0 counts all, which is far cheaper.
 	OptOuts(ctx context.Context, no RunNo, since time.Time) (int64, error)
 }
 
@@ -289,8 +296,8 @@ type ReportLedger interface {
 	// Lines yields every delivery of the run in the order of its rows. It reads in short pages, so a
 	// long report does not block the ledger.
 	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]
-	// LinesAfter returns at most n deliveries of the run behind a row (FirstRow: from the first one on), in
-	// the order of its rows, in one read.
+	// LinesAfter returns at most n deliveries of the run behind a row (FirstRow: from the first one
+	// on), in the order of its rows, in one read.
 	LinesAfter(ctx context.Context, no RunNo, row int64, n int) ([]Line, error)
 	// Audit checks what SQL can check: each row exists once, each outcome has its delivery, marks are
 	// within bounds, nothing is accepted above a mark, no phone key is queued twice. It returns at

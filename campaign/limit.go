@@ -14,8 +14,8 @@ type Limit struct {
 }
 
 // Values of Limit.By: a tier without a free place, an allowance or a ramp without a message left, a
-// limiter that cannot answer. LimitWindow is that of an intent that came after its Until: it concerns
-// one segment, not the lane.
+// limiter that cannot answer. LimitWindow is that of an intent that came after its Until: it
+// concerns one segment, not the lane.
 const (
 	LimitTier      = "tier"
 	LimitAllowance = "allowance"
@@ -55,8 +55,8 @@ type RampState struct {
 // LimitLedger keeps what limits of a period are decided by.
 type LimitLedger interface {
 	// Spent counts the messages, by connection, that were accepted since a time, may have been, or may
-	// be being posted now. since is a multiple of 15 minutes; an earlier one counts. It is quick although
-	// the period is long: what a done segment sent is counted once, and kept.
+	// be being posted now. since is a multiple of 15 minutes; an earlier one counts. It is quick
+	// although the period is long: what a done segment sent is counted once, and kept.
 	Spent(ctx context.Context, since time.Time) (map[string]int64, error)
 	// Ramps returns the state of every number that has one.
 	Ramps(ctx context.Context) (map[string]RampState, error)

@@ -17,8 +17,8 @@ const (
 	ClassBulk          Class = "bulk"          // MARKETING, or a category that is not known
 )
 
-// LimitChange is what an operator changed of a run's limits since its launch. A nil field stays as it
-// was launched.
+// LimitChange is what an operator changed of a run's limits since its launch. A nil field stays as
+// it was launched.
 type LimitChange struct {
 	Class    *Class    `json:"class,omitempty"`
 	Weight   *int      `json:"weight,omitempty"`

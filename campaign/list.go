@@ -22,8 +22,8 @@ func (a Audience) Options() recipients.Options {
 	}
 }
 
-// ListOptions returns how the list at path is to be read. The list that the campaign file names must lie
-// in the folder of that file; one that the operator names may lie anywhere.
+// ListOptions returns how the list at path is to be read. The list that the campaign file names
+// must lie in the folder of that file; one that the operator names may lie anywhere.
 func (d *Definition) ListOptions(path string) recipients.Options {
 	o := d.Recipients.Options()
 	o.HideNames = d.unattended

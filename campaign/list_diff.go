@@ -16,8 +16,8 @@ import (
 	"campaignd/recipients"
 )
 
-// ListDifference says how a list differs from that of a run. Rows are matched by the phone key; rows
-// without a number by all their cells.
+// ListDifference says how a list differs from that of a run. Rows are matched by the phone key;
+// rows without a number by all their cells.
 type ListDifference struct {
 	Added   int64 `json:"added"`   // rows whose number the run does not have
 	Removed int64 `json:"removed"` // rows of the run whose number the list does not have
@@ -70,8 +70,8 @@ type LineLedger interface {
 	Lines(ctx context.Context, no RunNo) iter.Seq2[Line, error]
 }
 
-// CompareList compares the list at path with the frozen list of a run. It needs 16 bytes of memory a
-// row of both, and reads each of them once.
+// CompareList compares the list at path with the frozen list of a run. It needs 16 bytes of memory
+// a row of both, and reads each of them once.
 func CompareList(ctx context.Context, l LineLedger, run Run, path string, o recipients.Options) (d ListDifference, err error) {
 	list, err := OpenList(path, o)
 	if err != nil {
@@ -112,8 +112,8 @@ func CompareList(ctx context.Context, l LineLedger, run Run, path string, o reci
 	return d, nil
 }
 
-// compareColumns returns the columns that are compared, as indexes into was and is, and says how the
-// headers differ.
+// compareColumns returns the columns that are compared, as indexes into was and is, and says how
+// the headers differ.
 func compareColumns(was, is []string) (how string, a, b []int) {
 	var gone, came []string
 	for i, name := range was {

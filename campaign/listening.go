@@ -112,8 +112,8 @@ func ReadListening(ctx context.Context, l ListenLedger, repeats Repeats, now tim
 	return NewListening(spans, repeats, now), nil
 }
 
-// outage takes in the next time without webhooks. An outage that begins while repetitions of the one
-// before are due may miss them too, so both count as one.
+// outage takes in the next time without webhooks. An outage that begins while repetitions of the
+// one before are due may miss them too, so both count as one.
 func (l *Listening) outage(since, until time.Time) {
 	if !l.gap.Since.IsZero() && since.Before(l.due) {
 		since = l.gap.Since
@@ -122,9 +122,9 @@ func (l *Listening) outage(since, until time.Time) {
 	l.due = until.Add(l.repeats.after(until.Sub(since)))
 }
 
-// Ends returns when the window of a doubt that began at since is over, if webhooks are taken from now
-// on: after as much time in which they were taken, and not before the repetitions of an outage have
-// come. At the latest, it is over when the service has given up as well.
+// Ends returns when the window of a doubt that began at since is over, if webhooks are taken from
+// now on: after as much time in which they were taken, and not before the repetitions of an outage
+// have come. At the latest, it is over when the service has given up as well.
 func (l Listening) Ends(since time.Time, window time.Duration) time.Time {
 	latest := since.Add(window + l.repeats.all())
 	ends, rest := time.Time{}, window
@@ -188,8 +188,8 @@ func (l Listening) Over(window time.Duration) []Span {
 	return []Span{givenUp}
 }
 
-// firstWebhook is how long after a message its first webhook is tried, with much to spare: an outage
-// that begins later delays no proof.
+// firstWebhook is how long after a message its first webhook is tried, with much to spare: an
+// outage that begins later delays no proof.
 const firstWebhook = 10 * time.Minute
 
 // Due returns until when the service may still deliver the first webhook about a message that was

@@ -39,9 +39,10 @@ func mediaFormats(kind string) mediaFormat {
 	}}
 }
 
-// CheckMedia checks a file for a header of kind image, video or document, which lies in the folder of its
-// campaign file or below it, and returns its content type. It looks at the bytes: most refusals of media by the platform (131053) concern a
-// file whose content is not what its name says.
+// CheckMedia checks a file for a header of kind image, video or document, which lies in the folder
+// of its campaign file or below it, and returns its content type. It looks at the bytes: most
+// refusals of media by the platform (131053) concern a file whose content is not what its name
+// says.
 func CheckMedia(kind, folder, file string) (contentType string, err error) {
 	f, contentType, err := openMedia(kind, folder, file)
 	if err != nil {

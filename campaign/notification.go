@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// NotificationKind is what a notification is about. The list is closed (docs/operations.md#notifications).
+// NotificationKind is what a notification is about. The list is closed
+// (docs/operations.md#notifications).
 type NotificationKind string
 
 // The kinds.
@@ -28,8 +29,8 @@ var NotificationKinds = []NotificationKind{NotifyRunStarted, NotifyRunPaused, No
 // NotificationState is how far a notification has come.
 type NotificationState string
 
-// The states. Waiting becomes pending, pending becomes sent or dead; an operator may make any of these
-// pending again.
+// The states. Waiting becomes pending, pending becomes sent or dead; an operator may make any of
+// these pending again.
 const (
 	NotificationWaiting NotificationState = "waiting" // its run has ended, and its statuses may still change
 	NotificationPending NotificationState = "pending" // to be sent at NextAt
@@ -80,8 +81,9 @@ type NotificationBacklog struct {
 // NotificationLedger is the outbox. Notifications are added by the changes that they tell of.
 type NotificationLedger interface {
 	Notifications(ctx context.Context, f NotificationFilter) ([]Notification, error)
-	// UpdateNotification stores State, Attempts, Since, NextAt, Error and Body of is, if State, Attempts
-	// and NextAt are still those of was. It reports whether they were: one of many processes takes a try.
+	// UpdateNotification stores State, Attempts, Since, NextAt, Error and Body of is, if State,
+	// Attempts and NextAt are still those of was. It reports whether they were: one of many processes
+	// takes a try.
 	UpdateNotification(ctx context.Context, was, is Notification) (bool, error)
 	// TidyNotifications removes those that were sent or given up whose tries began before a time.
 	TidyNotifications(ctx context.Context, before time.Time) (removed int64, err error)

@@ -33,9 +33,9 @@ type OptOutVerdict struct {
 }
 
 // JudgeOptOuts pauses a run whose recipients opt out: more than the share most of those to whom it
-// delivered, and at least optOutsLeast. delivered is that of an earlier verdict, or 0. It may be called
-// often and by every replica: the lease of a job lets one of them judge, and stays after a pause, so
-// that the breaker trips once per run (docs/limits.md#opt-outs).
+// delivered, and at least optOutsLeast. delivered is that of an earlier verdict, or 0. It may be
+// called often and by every replica: the lease of a job lets one of them judge, and stays after a
+// pause, so that the breaker trips once per run (docs/limits.md#opt-outs).
 func JudgeOptOuts(ctx context.Context, l OptOutLedger, run Run, most float64, delivered int64, owner string) (v OptOutVerdict, err error) {
 	v.Delivered = delivered
 	if most <= 0 || run.StartedAt.IsZero() || run.State != Ready && run.State != Running || run.Wanted != WantRun {
@@ -70,8 +70,8 @@ func JudgeOptOuts(ctx context.Context, l OptOutLedger, run Run, most float64, de
 	return v, err
 }
 
-// deliveredOf counts the messages of a run that were delivered. While no status says so, it counts the
-// accepted ones.
+// deliveredOf counts the messages of a run that were delivered. While no status says so, it counts
+// the accepted ones.
 func deliveredOf(ctx context.Context, l OptOutLedger, no RunNo) (int64, error) {
 	_, funnel, err := l.Tallies(ctx, no)
 	if funnel.Delivered == 0 {

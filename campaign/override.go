@@ -9,14 +9,14 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// overridable are the keys of a campaign file that the sidecar of a dropped list may have: how its list
-// is read, when it is sent, and how much. The template, the numbers and the policies stay those that the
-// operator chose.
+// overridable are the keys of a campaign file that the sidecar of a dropped list may have: how its
+// list is read, when it is sent, and how much. The template, the numbers and the policies stay
+// those that the operator chose.
 var overridable = []string{"recipients", "window", "limits"}
 
-// Override merges the sidecar of a list into the campaign file src: a value of the sidecar replaces that
-// of the campaign, and maps are merged. Messages about the sidecar call it name. A fault of the sidecar
-// is a *FileError.
+// Override merges the sidecar of a list into the campaign file src: a value of the sidecar replaces
+// that of the campaign, and maps are merged. Messages about the sidecar call it name. A fault of
+// the sidecar is a *FileError.
 func Override(src []byte, name string, sidecar []byte) ([]byte, error) {
 	s := readSource(name, sidecar)
 	for _, path := range slices.Sorted(maps.Keys(s.places)) {

@@ -31,7 +31,8 @@ type PreflightInput struct {
 	}
 	// Reached tells which number reached whom before, for NumbersSticky; nil does not count it.
 	Reached senderLedger
-	// Rate returns the configured limit of a connection in messages per second, 0 for none; may be nil.
+	// Rate returns the configured limit of a connection in messages per second, 0 for none; may be
+	// nil.
 	Rate func(connection string) float64
 	// Examples is how many rows are shown for each reason; 0 means 5.
 	Examples int
@@ -84,7 +85,8 @@ type Preflight struct {
 	Skipped   map[SkipReason]int64 `json:"skipped"`
 	Examples  []Reject             `json:"examples,omitempty"` // the first rows of each reason
 	Countries []CountryCount       `json:"countries,omitempty"`
-	// Bound counts the sendable rows by the connection that reached their recipients before (NumbersSticky).
+	// Bound counts the sendable rows by the connection that reached their recipients before
+	// (NumbersSticky).
 	Bound       map[string]int64  `json:"bound,omitempty"`
 	Connections []ConnectionCheck `json:"connections,omitempty"`
 	Pace        float64           `json:"pace"` // messages per second over all connections
@@ -92,8 +94,8 @@ type Preflight struct {
 	// means that it is not known.
 	Duration time.Duration `json:"-"`
 	Seconds  float64       `json:"duration_seconds"` // Duration
-	// LimitedBy is what binds longest (LaneReport.LimitedBy); `check` fills it, and then Duration, from
-	// the forecast.
+	// LimitedBy is what binds longest (LaneReport.LimitedBy); `check` fills it, and then Duration,
+	// from the forecast.
 	LimitedBy string       `json:"limited_by,omitempty"`
 	Findings  []Finding    `json:"findings,omitempty"`
 	Window    *WindowCheck `json:"window,omitempty"` // nil without a window; `check` fills it
@@ -115,8 +117,8 @@ type Preflight struct {
 // be sent.
 func (p *Preflight) OK() bool { return len(p.Errors()) == 0 && p.Sendable > 0 }
 
-// ListAtFault reports whether another list could be launched where this one cannot: it cannot be read,
-// lacks a column that the campaign uses, or has no row that can be sent.
+// ListAtFault reports whether another list could be launched where this one cannot: it cannot be
+// read, lacks a column that the campaign uses, or has no row that can be sent.
 func (p *Preflight) ListAtFault() bool { return p.listFault || len(p.Errors()) == 0 && p.Sendable == 0 }
 
 // Errors lists the findings that prevent a launch.

@@ -6,8 +6,8 @@ import (
 	"campaignd/recipients"
 )
 
-// The reasons for which a launch is refused, as RefusalOf returns them. Those about an earlier run are
-// RefusedChanged and after.
+// The reasons for which a launch is refused, as RefusalOf returns them. Those about an earlier run
+// are RefusedChanged and after.
 const (
 	RefusedCampaign   = "invalid_campaign"
 	RefusedPreflight  = "not_sendable"
@@ -17,9 +17,9 @@ const (
 	RefusedRepeat     = "sent_before"
 )
 
-// RefusalOf returns why err refuses a launch, and the facts of it for JSON. The reason is "" if err is
-// no fault of the campaign file or the list, and no earlier run stands in the way: the same launch may
-// then succeed later.
+// RefusalOf returns why err refuses a launch, and the facts of it for JSON. The reason is "" if err
+// is no fault of the campaign file or the list, and no earlier run stands in the way: the same
+// launch may then succeed later.
 func RefusalOf(err error) (reason string, facts map[string]any) {
 	var file *FileError
 	var preflight *PreflightError

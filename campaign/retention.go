@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Retired says how many deliveries of a run retention.deliveries deleted, and when it last did. Their
-// totals stay. Its zero value: none.
+// Retired says how many deliveries of a run retention.deliveries deleted, and when it last did.
+// Their totals stay. Its zero value: none.
 type Retired struct {
 	Rows int64     `json:"rows"`
 	At   time.Time `json:"at"`
@@ -24,9 +24,9 @@ func (r Retired) Sentence(rows int64) string {
 
 // RetentionLedger deletes what is old enough (docs/operations.md#retention).
 type RetentionLedger interface {
-	// Retire deletes the deliveries of at most one segment, with their outcomes and attempts, and keeps
-	// their totals for reports (Run.Retired). Its run has ended, and its last status was applied, before
-	// the instant; its parent was deleted before it, and none of its follow-up runs is under way. rows is
-	// how many deliveries were deleted; 0: none is old enough.
+	// Retire deletes the deliveries of at most one segment, with their outcomes and attempts, and
+	// keeps their totals for reports (Run.Retired). Its run has ended, and its last status was
+	// applied, before the instant; its parent was deleted before it, and none of its follow-up runs is
+	// under way. rows is how many deliveries were deleted; 0: none is old enough.
 	Retire(ctx context.Context, before time.Time) (rows int64, err error)
 }

@@ -41,8 +41,8 @@ const (
 	WantCancel Wanted = "cancel"
 )
 
-// PauseReason is why a run is Paused. The list is closed. Only an operator ends a pause: what ends by
-// itself is a Hold.
+// PauseReason is why a run is Paused. The list is closed. Only an operator ends a pause: what ends
+// by itself is a Hold.
 type PauseReason string
 
 // The reasons of docs/states.md#a-run.
@@ -69,14 +69,15 @@ type Run struct {
 	ListHash string
 	// ListName is the path of the list: as the operator named it, or that of an upload.
 	ListName string
-	// Launch tells several runs of one list apart: those of --new, of a schedule and of dropped files. "" for the first.
+	// Launch tells several runs of one list apart: those of --new, of a schedule and of dropped files.
+	// "" for the first.
 	Launch string
 	// Parent is the run that a follow-up run selected its rows from; 0 otherwise.
 	Parent RunNo
 	// Definition is the campaign file as launched, verbatim.
 	Definition []byte
-	// Header names the columns of the list, and Delimiter is the character between its cells; "" in runs
-	// of versions that did not store it.
+	// Header names the columns of the list, and Delimiter is the character between its cells; "" in
+	// runs of versions that did not store it.
 	Header    []string
 	Delimiter string
 	// Template and Language are those of Definition. Template events are matched with them.
@@ -136,8 +137,8 @@ func ParseRunID(s string) (RunNo, error) {
 	return RunNo(n), nil
 }
 
-// List names the list for people: an uploaded or dropped one without the folder of its copy, which goes
-// with the run.
+// List names the list for people: an uploaded or dropped one without the folder of its copy, which
+// goes with the run.
 func (r Run) List() string {
 	dir, file := filepath.Split(r.ListName)
 	if strings.HasPrefix(r.Launch, DropKey) {
@@ -151,8 +152,8 @@ func (r Run) List() string {
 	return r.ListName
 }
 
-// withoutUpload removes the folder of the upload of r, if it has one, from a message: people know the
-// files by their own names.
+// withoutUpload removes the folder of the upload of r, if it has one, from a message: people know
+// the files by their own names.
 func (r Run) withoutUpload(text string) string {
 	if r.List() == r.ListName {
 		return text

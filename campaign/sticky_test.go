@@ -28,7 +28,8 @@ func numberList(from, to int) string {
 	return b.String()
 }
 
-// reachedBy has a connection send to the numbers from one to another, in a run of its own that ends.
+// reachedBy has a connection send to the numbers from one to another, in a run of its own that
+// ends.
 func reachedBy(t testing.TB, l campaign.Ledger, connection string, from, to int) {
 	t.Helper()
 	d := parse(t, minimal+"recipients: {validate: none}\n")
@@ -84,8 +85,9 @@ func boundTo(t testing.TB, l campaign.Ledger, no campaign.RunNo) map[int64]strin
 	return bound
 }
 
-// A recipient whom one of the campaign's numbers reached before is bound to it; one whom it did not, or
-// whose number left the campaign, is not. An import that was interrupted goes on in the same way.
+// A recipient whom one of the campaign's numbers reached before is bound to it; one whom it did
+// not, or whose number left the campaign, is not. An import that was interrupted goes on in the
+// same way.
 func TestStickyRowsAreBoundToTheirNumber(t *testing.T) {
 	lost := errors.New("the disk is gone")
 	d := stickyCampaign(t, "[conn_1, conn_2]", "")

@@ -33,7 +33,8 @@ type Proof struct {
 	Message string `json:"message,omitempty"`
 	// Answers is the id of our message that the recipient's message answers.
 	Answers string `json:"answers,omitempty"`
-	// Text is what the recipient wrote, or the payload of the pressed button, at most maxProofText bytes.
+	// Text is what the recipient wrote, or the payload of the pressed button, at most maxProofText
+	// bytes.
 	Text string `json:"text,omitempty"`
 	// Run and Row are those of the message that the service refused, Request the service's id of it.
 	Run     RunNo  `json:"run,omitempty"`
@@ -60,7 +61,8 @@ func (s Suppression) Proven(p Proof) Suppression {
 	return s
 }
 
-// Move is a recipient who changed the number. Opt-outs of the old number that are not newer go along.
+// Move is a recipient who changed the number. Opt-outs of the old number that are not newer go
+// along.
 type Move struct {
 	From, To  int64  // recipients.Key of the old and of the new number
 	FromPhone string // E.164

@@ -8,7 +8,8 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// UnfinishedError says that a launch would send to people of an unfinished run of the same campaign.
+// UnfinishedError says that a launch would send to people of an unfinished run of the same
+// campaign.
 type UnfinishedError struct {
 	Run Run
 	// Difference is how the list differs from that of the run; nil if the launch was to be another run
@@ -47,8 +48,8 @@ func (e *RepeatError) Error() string {
 		"a list without those numbers needs neither", e.Run.ID(), Ago(time.Since(e.Run.CreatedAt)), e.Run.State, e.Difference)
 }
 
-// existing is the run of this list: the newest that is unfinished, else the newest. A firing has the
-// run of its key.
+// existing is the run of this list: the newest that is unfinished, else the newest. A firing has
+// the run of its key.
 func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, error) {
 	w := RunFilter{Campaign: name, ListHash: hash, Unfinished: true, Limit: 1}
 	if key != "" {
@@ -69,9 +70,9 @@ func (l Launch) existing(ctx context.Context, name, hash, key string) (Run, erro
 }
 
 // beside returns an *UnfinishedError when another list of the campaign has an unfinished run, and a
-// *RepeatError when a run that has ended had numbers of the list. With New, it calls Beside for each
-// unfinished run instead. Runs of the same list, whose SHA-256 is hash, do not count: another process
-// has just launched one.
+// *RepeatError when a run that has ended had numbers of the list. With New, it calls Beside for
+// each unfinished run instead. Runs of the same list, whose SHA-256 is hash, do not count: another
+// process has just launched one.
 func (l Launch) beside(ctx context.Context, def *Definition, list, hash string) error {
 	runs, err := Unfinished(ctx, l.Ledger, def.Name)
 	if err != nil || l.New && l.Beside == nil {
@@ -121,9 +122,9 @@ func (l Launch) compare(ctx context.Context, def *Definition, run Run, list stri
 	return diff, nil
 }
 
-// Unfinished returns the runs of a campaign that may still send, the newest first. Follow-up runs are
-// not among them, because their rows are those of an earlier run, and runs that are to be cancelled
-// send nothing more.
+// Unfinished returns the runs of a campaign that may still send, the newest first. Follow-up runs
+// are not among them, because their rows are those of an earlier run, and runs that are to be
+// cancelled send nothing more.
 func Unfinished(ctx context.Context, l RunLedger, campaign string) ([]Run, error) {
 	all, err := l.Runs(ctx, RunFilter{Campaign: campaign, Unfinished: true})
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"campaignd/recipients"
 )
 
-// A file of opt-outs that cannot be read is an error with the file's name; it never counts as empty.
+// A file of opt-outs that cannot be read is an error with the file's name; it never counts as
+// empty.
 func TestSuppressionsThatMayNotBeReadAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{filepath.Dir(dir), dir} {

@@ -98,8 +98,8 @@ func (s *source) checkConnections(ids []string) {
 	}
 }
 
-// inFolder refuses a file that is not named as one of the campaign file's folder or below it. Opening it
-// also refuses links that lead out.
+// inFolder refuses a file that is not named as one of the campaign file's folder or below it.
+// Opening it also refuses links that lead out.
 func (s *source) inFolder(path, file, remedy string) {
 	if file != "" && !s.stored && !filepath.IsLocal(file) {
 		s.at(path, fmt.Sprintf("%q is not in the folder of the campaign file or below it", shorten(file)), remedy)

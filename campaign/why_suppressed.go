@@ -29,7 +29,8 @@ type ShownSuppression struct {
 }
 
 // ShowSuppressions returns the entries of a number, with the proof of each: when, how, by which
-// message. The number is in international form with +. The errors are those of ParseSuppressions and of the ledger.
+// message. The number is in international form with +. The errors are those of ParseSuppressions
+// and of the ledger.
 func ShowSuppressions(ctx context.Context, l SuppressionLedger, number string, now time.Time) ([]ShownSuppression, error) {
 	typed, err := ParseSuppressions([]string{number}, ScopeAll, now)
 	if err != nil {
@@ -58,7 +59,8 @@ func (s Suppression) why() WhySuppression {
 	return WhySuppression{Scope: s.Scope, Company: s.Company, Source: s.Source, At: s.At, Until: s.Until, Proof: s.Proof}
 }
 
-// text says how and by which message a suppression came about; "" if nothing but its source is known.
+// text says how and by which message a suppression came about; "" if nothing but its source is
+// known.
 func (p Proof) text() string {
 	var said []string
 	of := func(format string, value string) string {

@@ -11,8 +11,8 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// The values of WhyWait.For for rows that an intent passed over or that were posted before. They are
-// tried again.
+// The values of WhyWait.For for rows that an intent passed over or that were posted before. They
+// are tried again.
 const (
 	WaitsForRetry = "retry"         // refused for now
 	WaitsForCap   = "frequency_cap" // their recipients had as many messages as policies.frequency_cap allows
@@ -80,8 +80,8 @@ func (w *Why) freshOf(s SegmentState) WhyWait {
 	return w.standstill()
 }
 
-// standstill is what limits every live lane of the run, if none of them sends, and until when the first
-// of them waits; else throughput.
+// standstill is what limits every live lane of the run, if none of them sends, and until when the
+// first of them waits; else throughput.
 func (w *Why) standstill() WhyWait {
 	limit, until := "", time.Time{}
 	for _, l := range w.Lanes {

@@ -14,8 +14,8 @@ const zonedFile = "name: a\nconnections: [conn_1]\ntemplate: {name: hello_world,
 	"schedule: {cron: '@daily', timezone: Africa/Accra}\n"
 
 // The zone of a row is that of its column, else the one that its number's country has or that the
-// campaign chooses for it. Rows of a country with several zones, and rows of no country, are counted
-// and sent.
+// campaign chooses for it. Rows of a country with several zones, and rows of no country, are
+// counted and sent.
 func TestRowsWithoutATimeZoneTakeTheirCountrys(t *testing.T) {
 	const (
 		lagos, london, newYork, ship = "+2348031234501", "+447911123456", "+12125550143", "+881612345678"

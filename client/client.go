@@ -139,8 +139,8 @@ func (c *Client) send(ctx context.Context, q call, change func(*http.Request)) (
 	return nil, failure(res)
 }
 
-// mostAnswer is the longest answer that is no file. A page of 1,000 deliveries is half a MiB, a list of
-// 10,000 runs 4 MiB.
+// mostAnswer is the longest answer that is no file. A page of 1,000 deliveries is half a MiB, a
+// list of 10,000 runs 4 MiB.
 const mostAnswer = 64 << 20
 
 // answer is the form of every answer in JSON.

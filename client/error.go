@@ -7,7 +7,8 @@ import (
 	"net/http"
 )
 
-// The stable codes of failures (Error.Code). A refused launch or list has the reason of campaign.RefusalOf.
+// The stable codes of failures (Error.Code). A refused launch or list has the reason of
+// campaign.RefusalOf.
 const (
 	CodeUnauthorized = "unauthorized"
 	CodeForbidden    = "forbidden" // the key's scope or company does not allow it

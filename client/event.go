@@ -14,8 +14,8 @@ const (
 	EventDrop     = "drop"        // a Drop was taken, or changed its state
 )
 
-// Event is one event of the operator's API. A program that was away gives the last ID it saw, and gets
-// what has changed since.
+// Event is one event of the operator's API. A program that was away gives the last ID it saw, and
+// gets what has changed since.
 type Event struct {
 	ID   string // "": of the state that follows a reset
 	Type string

@@ -13,9 +13,10 @@ import (
 // mostEventLine is the longest line of an event in bytes.
 const mostEventLine = 1 << 20
 
-// Events calls do with each event, in their order, until do returns an error, which Events then returns,
-// or ctx ends or the connection does. last is the id of the last event that the program has seen: then
-// what changed since comes first. "": the state as it is now comes first (EventReset).
+// Events calls do with each event, in their order, until do returns an error, which Events then
+// returns, or ctx ends or the connection does. last is the id of the last event that the program
+// has seen: then what changed since comes first. "": the state as it is now comes first
+// (EventReset).
 func (c *Client) Events(ctx context.Context, last string, do func(Event) error) error {
 	res, err := c.send(ctx, call{method: http.MethodGet, path: "/events"}, func(r *http.Request) {
 		if last != "" {

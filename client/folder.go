@@ -35,17 +35,17 @@ func (c *Client) ForecastCampaign(ctx context.Context, name string) (Forecast, e
 	return one[Forecast](ctx, c, ofCampaign(name, "/forecast"))
 }
 
-// Schedule lists for each campaign with a schedule at most next firings to come and last past firings.
-// name selects one campaign; "": all.
+// Schedule lists for each campaign with a schedule at most next firings to come and last past
+// firings. name selects one campaign; "": all.
 func (c *Client) Schedule(ctx context.Context, name string, next, last int) ([]Firing, error) {
 	q := url.Values{"next": {strconv.Itoa(next)}, "last": {strconv.Itoa(last)}}
 	set(q, "campaign", name)
 	return one[[]Firing](ctx, c, call{method: http.MethodGet, path: "/schedules", query: q})
 }
 
-// Drops lists files of watched places: those that wait, then at most limit (1 to 1000) of those that were
-// taken, the newest first, behind the file after; 0: from the newest on. next is the file to go on behind;
-// 0: there are no more.
+// Drops lists files of watched places: those that wait, then at most limit (1 to 1000) of those
+// that were taken, the newest first, behind the file after; 0: from the newest on. next is the file
+// to go on behind; 0: there are no more.
 func (c *Client) Drops(ctx context.Context, after int64, limit int) (all []Drop, next int64, err error) {
 	q := url.Values{}
 	setInt(q, "after", after)

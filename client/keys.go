@@ -10,7 +10,8 @@ import (
 )
 
 // CreateKey makes a key of the API. The answer alone has its secret. A second call with the same
-// idempotency key, if it is not "", fails with CodeRepeated. All calls about keys need the scope admin.
+// idempotency key, if it is not "", fails with CodeRepeated. All calls about keys need the scope
+// admin.
 func (c *Client) CreateKey(ctx context.Context, name, scope, company, idempotency string) (NewKey, error) {
 	return one[NewKey](ctx, c, call{method: http.MethodPost, path: "/keys", once: idempotency, body: struct {
 		Name    string `json:"name"`

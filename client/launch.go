@@ -20,8 +20,8 @@ type Launch struct {
 	List     string
 	// New launches another run although the list has one.
 	New bool
-	// Once makes a launch with New safe to repeat: a second one with the same word finds the run of the
-	// first. Without New the list itself does that.
+	// Once makes a launch with New safe to repeat: a second one with the same word finds the run of
+	// the first. Without New the list itself does that.
 	Once string
 }
 
@@ -47,8 +47,8 @@ func LaunchedRunOf(r campaign.Run) LaunchedRun {
 	return LaunchedRun{r.ID(), r.Campaign, r.State, r.Rows, r.CreatedAt}
 }
 
-// Launch uploads a campaign and its list, of any size, and returns when they are imported: minutes for
-// millions of rows. After an error the same call goes on with the same run.
+// Launch uploads a campaign and its list, of any size, and returns when they are imported: minutes
+// for millions of rows. After an error the same call goes on with the same run.
 func (c *Client) Launch(ctx context.Context, l Launch) (out Launched, err error) {
 	body, into := io.Pipe()
 	form := multipart.NewWriter(into)

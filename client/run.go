@@ -75,8 +75,8 @@ type DeliveryFilter struct {
 	Limit         int   // at most this many, 1 to 1000; 0: 100
 }
 
-// DeliveryPage is a page of deliveries, in the order of the list. It may have fewer than were asked for,
-// also none, although more follow: reading one takes some milliseconds, whatever the filter.
+// DeliveryPage is a page of deliveries, in the order of the list. It may have fewer than were asked
+// for, also none, although more follow: reading one takes some milliseconds, whatever the filter.
 type DeliveryPage struct {
 	Deliveries []Delivery
 	Next       int64 // 0: there are no more
@@ -91,8 +91,8 @@ type HoldRequest struct {
 	For *campaign.Duration `json:"for,omitempty"`
 }
 
-// LiftRequest asks for the end of holds: those of a Scope and ID, of any reason or one. Without Scope
-// and ID, those of a reason or in a scope, which Reason then names.
+// LiftRequest asks for the end of holds: those of a Scope and ID, of any reason or one. Without
+// Scope and ID, those of a reason or in a scope, which Reason then names.
 type LiftRequest struct {
 	Scope  campaign.HoldScope `json:"scope,omitempty"`
 	ID     string             `json:"id,omitempty"`

@@ -52,8 +52,8 @@ func (c *Client) Run(ctx context.Context, id string) (Run, error) {
 	return one[Run](ctx, c, ofRun(http.MethodGet, id, ""))
 }
 
-// Pause asks that a run sends nothing more until it is resumed. The error has CodeNotNow if its state does
-// not allow that; so have those of Resume, Cancel and Approve.
+// Pause asks that a run sends nothing more until it is resumed. The error has CodeNotNow if its
+// state does not allow that; so have those of Resume, Cancel and Approve.
 func (c *Client) Pause(ctx context.Context, id string) (Controlled, error) {
 	return one[Controlled](ctx, c, ofRun(http.MethodPost, id, "/pause"))
 }
@@ -95,7 +95,8 @@ func (c *Client) Why(ctx context.Context, id string) (campaign.Why, error) {
 	return one[campaign.Why](ctx, c, ofRun(http.MethodGet, id, "/why"))
 }
 
-// WhyRecipient says what one recipient of a run waits for. to is a phone number with its country code.
+// WhyRecipient says what one recipient of a run waits for. to is a phone number with its country
+// code.
 func (c *Client) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
 	q := ofRun(http.MethodGet, id, "/why/recipient")
 	q.query = url.Values{"to": {to}}
@@ -112,7 +113,8 @@ func (c *Client) Forecast(ctx context.Context, id string) (Forecast, error) {
 	return one[Forecast](ctx, c, ofRun(http.MethodGet, id, "/forecast"))
 }
 
-// Export writes one line for each row of a run's list, as CSV. After an error w has a part of the file.
+// Export writes one line for each row of a run's list, as CSV. After an error w has a part of the
+// file.
 func (c *Client) Export(ctx context.Context, id string, w io.Writer) error {
 	return c.file(ctx, ofRun(http.MethodGet, id, "/export"), w)
 }

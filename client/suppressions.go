@@ -10,8 +10,9 @@ import (
 	"campaignd/campaign"
 )
 
-// Suppressions lists the numbers that must not be sent to, by number: at most limit (1 to 1000) behind the
-// number after. next is the number to go on behind; "": there are no more. to selects one number, "": all.
+// Suppressions lists the numbers that must not be sent to, by number: at most limit (1 to 1000)
+// behind the number after. next is the number to go on behind; "": there are no more. to selects
+// one number, "": all.
 func (c *Client) Suppressions(ctx context.Context, to, after string, limit int) (list []Suppression, next string, err error) {
 	q := url.Values{}
 	set(q, "to", to)
@@ -40,13 +41,14 @@ func (c *Client) AddSuppressions(ctx context.Context, numbers []string, scope ca
 	return one[Suppressed](ctx, c, call{method: http.MethodPost, path: "/suppressions", body: numbersBody{numbers, scope}})
 }
 
-// RemoveSuppressions takes at most 1000 numbers off the list: from one scope, or with "" from every scope.
+// RemoveSuppressions takes at most 1000 numbers off the list: from one scope, or with "" from every
+// scope.
 func (c *Client) RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (Suppressed, error) {
 	return one[Suppressed](ctx, c, call{method: http.MethodPost, path: "/suppressions/remove", body: numbersBody{numbers, scope}})
 }
 
-// ImportSuppressions suppresses the numbers of a CSV file of any size, which it reads to its end. To send
-// the same file again changes nothing more.
+// ImportSuppressions suppresses the numbers of a CSV file of any size, which it reads to its end.
+// To send the same file again changes nothing more.
 func (c *Client) ImportSuppressions(ctx context.Context, file io.Reader, i SuppressionImport) (Imported, error) {
 	q := url.Values{}
 	set(q, "file", i.File)

@@ -62,8 +62,8 @@ func (e *FileError) Error() string {
 // Unwrap returns the cause, or nil.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// shown quotes a value in ASCII, so that invisible characters and look-alikes can be told apart, and
-// shortens it: a cell may hold a megabyte.
+// shown quotes a value in ASCII, so that invisible characters and look-alikes can be told apart,
+// and shortens it: a cell may hold a megabyte.
 func shown(s string) string { return quoted(s, strconv.QuoteToASCII) }
 
 // named quotes the name of a column and shortens it. Letters of every script stay as they are;

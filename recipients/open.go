@@ -45,8 +45,8 @@ func Hash(path string) (sha256hex string, size int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), size, nil
 }
 
-// OpenFile opens a regular file that is not empty, as it is stored. within is Options.Within. The error is
-// a *FileError.
+// OpenFile opens a regular file that is not empty, as it is stored. within is Options.Within. The
+// error is a *FileError.
 func OpenFile(path, within string) (*os.File, error) {
 	if path == "" {
 		return nil, &FileError{File: "recipients", Message: "no list was given", Remedy: "name it with --recipients or recipients.file"}

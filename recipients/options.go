@@ -26,8 +26,8 @@ type Options struct {
 	// Within is a folder that the list must lie in, itself and not by a link that leads out; "" is any
 	// folder.
 	Within string
-	// HideNames keeps the names of the list's columns out of errors: a log may have more readers than the
-	// list, and the file may not be a list.
+	// HideNames keeps the names of the list's columns out of errors: a log may have more readers than
+	// the list, and the file may not be a list.
 	HideNames bool
 	// Limits bound the cost of a list.
 	Limits Limits

@@ -14,9 +14,9 @@ const Tolerance = time.Second
 // AllowFor is how long a permission may be used. It is part of the Tolerance.
 const AllowFor = 300 * time.Millisecond
 
-// burstOf is how many uses may be permitted at once after idle time, as a time at the rate. Beyond one
-// use it is what a caller may ask late without a loss: a sender asks when a slot of its number is in
-// hand, which for a slow number is half a second after the permission was free.
+// burstOf is how many uses may be permitted at once after idle time, as a time at the rate. Beyond
+// one use it is what a caller may ask late without a loss: a sender asks when a slot of its number
+// is in hand, which for a slow number is half a second after the permission was free.
 func burstOf(every time.Duration) time.Duration { return every + Tolerance - AllowFor }
 
 // Allow permits uses as Limiter says. A key idle for a minute is forgotten: it starts without a

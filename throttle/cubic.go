@@ -38,9 +38,9 @@ const (
 
 // cubic adapts the rate of a key to how the service answers all that send at it. Rates are parts of
 // the ceiling, the rate that Lease is asked for, so a new ceiling needs no conversion. A throttling
-// answer cuts the rate, which then grows back along a cubic curve: slowly near the rate where it was
-// cut, fast far from it. When nearly all messages are refused, one a second is sent until one is
-// accepted. Throttling that goes on at a lower rate is noise, and is let pass.
+// answer cuts the rate, which then grows back along a cubic curve: slowly near the rate where it
+// was cut, fast far from it. When nearly all messages are refused, one a second is sent until one
+// is accepted. Throttling that goes on at a lower rate is noise, and is let pass.
 //
 // Local runs it; cubic.lua is the same arithmetic for Redis, and a test drives both. It is a plain
 // value driven by the caller's clock in microseconds, which must not go back.

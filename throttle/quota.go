@@ -56,9 +56,9 @@ type Units struct {
 // Restore gets the ledger's count.
 type Counter interface {
 	// Take leases up to Ask.N units of q, at most Chunk, and takes back what the caller gives back. It
-	// does not wait for units. Units of an earlier generation, or of another period, are not taken back.
-	// The error wraps ErrQuota for impossible arguments, ErrUnavailable while the limiter cannot answer,
-	// or is the context's. After an error Ask.Back is lost.
+	// does not wait for units. Units of an earlier generation, or of another period, are not taken
+	// back. The error wraps ErrQuota for impossible arguments, ErrUnavailable while the limiter cannot
+	// answer, or is the context's. After an error Ask.Back is lost.
 	Take(ctx context.Context, q Quota, a Ask) (Units, error)
 
 	// Restore says how many units of q the ledger counts as used, for the Rebuild of a Take that

@@ -112,9 +112,9 @@ func parseAddress(address string) (*redis.Options, error) {
 }
 
 // NewRedis connects to the server at url: redis://user:password@host:port/db, rediss:// for TLS,
-// unix:///path. It fails only when the url cannot be read, or would send a password to another machine
-// without TLS; redis://...?sslmode=disable permits that. A server that does not answer yet is
-// not an error: leases return ErrUnavailable until it answers. Ping asks whether it does.
+// unix:///path. It fails only when the url cannot be read, or would send a password to another
+// machine without TLS; redis://...?sslmode=disable permits that. A server that does not answer yet
+// is not an error: leases return ErrUnavailable until it answers. Ping asks whether it does.
 func NewRedis(ctx context.Context, address string, o Options) (*Redis, error) {
 	options, err := parseAddress(address)
 	if err != nil {

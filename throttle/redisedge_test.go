@@ -50,8 +50,8 @@ func TestClockStepsAreMoreThan50Milliseconds(t *testing.T) {
 	}
 }
 
-// The first exchange of a process is often slow, because it connects. No slot is placed by it, and the
-// quick one after it does not say that the clock stepped. Three slow ones are the way to Redis.
+// The first exchange of a process is often slow, because it connects. No slot is placed by it, and
+// the quick one after it does not say that the clock stepped. Three slow ones are the way to Redis.
 func TestASlowFirstExchangePlacesNoSlot(t *testing.T) {
 	const ms = time.Millisecond
 	synctest.Test(t, func(t *testing.T) {

@@ -243,8 +243,8 @@ func (p *proxy) track(c net.Conn, on bool) {
 	}
 }
 
-// cut closes every connection, and returns when they are closed: a Close beside another one does not
-// wait for it.
+// cut closes every connection, and returns when they are closed: a Close beside another one does
+// not wait for it.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	old := maps.Clone(p.conns)

@@ -65,9 +65,9 @@ func sender(order string) int {
 	return 0
 }
 
-// The promise itself: 1, 4 and 8 processes share a number of 20, 80 and 1,000 a second. They pace at
-// 0.95 of the limit, the highest factor that is a default (docs/limits.md#pace): what is left covers
-// Lateness and 30 ms by which a starved process misjudges Redis's clock.
+// The promise itself: 1, 4 and 8 processes share a number of 20, 80 and 1,000 a second. They pace
+// at 0.95 of the limit, the highest factor that is a default (docs/limits.md#pace): what is left
+// covers Lateness and 30 ms by which a starved process misjudges Redis's clock.
 func TestRedisHoldsTheLimitOverProcesses(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

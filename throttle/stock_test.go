@@ -40,8 +40,8 @@ func all(t *testing.T, s *throttle.Stock, q throttle.Quota) (n int) {
 	}
 }
 
-// Three numbers of a process die with a chunk in hand. What they strand is at most that, and is found
-// again when the empty quota is counted anew.
+// Three numbers of a process die with a chunk in hand. What they strand is at most that, and is
+// found again when the empty quota is counted anew.
 func TestADeadSenderStrandsAtMostAChunk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, q, sent := throttle.NewLocal(), hour(2000), int64(0)
@@ -144,8 +144,8 @@ func TestARestartedServerLeasesNothing(t *testing.T) {
 	if d, err := throttle.NewStock(c, used(&sent)).Draw(t.Context(), q, 1, false); err != nil || d.N != 1 {
 		t.Fatalf("draw: got %+v and %v, want one unit", d, err)
 	}
-	// The count with the marker of another server: as after a restart with a file of the memory, or in a
-	// replica that became master.
+	// The count with the marker of another server: as after a restart with a file of the memory, or in
+	// a replica that became master.
 	server.Do("HSET", "{c:plan:co}:units", "run", "0123456789")
 	u, err := c.Take(t.Context(), q, throttle.Ask{N: 10})
 	if err != nil || u.N != 0 || u.Rebuild != 0 || u.Wait <= 0 {

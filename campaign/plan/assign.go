@@ -69,8 +69,8 @@ func (f *fluid) judge(r *flowRun) {
 	r.changes = math.Min(r.changes, r.release)
 }
 
-// move gives a part of the longest open block to each number of the run that has none, and both parts
-// end together.
+// move gives a part of the longest open block to each number of the run that has none, and both
+// parts end together.
 func (f *fluid) move(r *flowRun) {
 	for k := range r.current {
 		if r.current[k] >= 0 || f.t < f.numbers[r.numbers[k]].held || f.numbers[r.numbers[k]].pace == 0 {

@@ -28,8 +28,8 @@ func (p Past) expected() draw {
 // within keeps a part between 0 and 0.98.
 func within(part float64) float64 { return min(max(part, 0), 0.98) }
 
-// drawn is one possible course for a run of so many rows and hours: an average differs between runs,
-// and within a run by chance.
+// drawn is one possible course for a run of so many rows and hours: an average differs between
+// runs, and within a run by chance.
 func (p Past) drawn(r *rand.Rand, rows, hours float64) draw {
 	part := func(a Average, normal float64) float64 {
 		chance := 0.0

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// calendar holds when the window of one window group changes, in seconds since Situation.Now. Courses share it.
+// calendar holds when the window of one window group changes, in seconds since Situation.Now.
+// Courses share it.
 type calendar struct {
 	window *Window
 	zones  []*time.Location

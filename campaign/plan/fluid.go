@@ -211,8 +211,8 @@ func (f *fluid) step(limit float64) float64 {
 	return dt
 }
 
-// needs computes the rate that a run's deadline needs, if it is time for that, and reports whether it
-// has a deadline.
+// needs computes the rate that a run's deadline needs, if it is time for that, and reports whether
+// it has a deadline.
 func (f *fluid) needs(r *flowRun) bool {
 	if math.IsInf(r.deadline, 1) {
 		return false
@@ -284,8 +284,8 @@ func (f *fluid) part(r *flowRun, k int) float64 {
 // own is a run's own limit in rows per second.
 func (f *fluid) own(r *flowRun) float64 { return r.run.Rate * f.speed / f.post }
 
-// ownPart is what a run's own limit leaves for its kth number, in rows per second: the numbers before
-// it have their parts already, those behind it count with their pace.
+// ownPart is what a run's own limit leaves for its kth number, in rows per second: the numbers
+// before it have their parts already, those behind it count with their pace.
 func (f *fluid) ownPart(r *flowRun, k int) float64 {
 	left, behind := f.own(r), 0.0
 	for j, n := range r.numbers {

@@ -15,12 +15,13 @@ type Group struct {
 	Number    string           // the connection that has begun it; "": none has
 	// Bound means that no other connection than Number sends it (docs/limits.md#sticky-numbers).
 	Bound bool
-	// AfterCanary rows wait for the verdict on the run's canary, which is the rest (docs/limits.md#canary).
+	// AfterCanary rows wait for the verdict on the run's canary, which is the rest
+	// (docs/limits.md#canary).
 	AfterCanary bool
 }
 
-// Forecast says when the rest of a run will have been sent, and what limits it until then. Times are
-// zero and counts are 0 where they are not known.
+// Forecast says when the rest of a run will have been sent, and what limits it until then. Times
+// are zero and counts are 0 where they are not known.
 type Forecast struct {
 	Run string `json:"run,omitempty"`
 	// Seconds is the time from the first message to the last answer.
@@ -86,8 +87,8 @@ type Help struct {
 	Hours float64 `json:"hours"`
 }
 
-// Forecast computes when s.Runs[run] will have been sent. It lets all runs compete as the senders do,
-// on a virtual clock. The work grows with segments and events, not with rows.
+// Forecast computes when s.Runs[run] will have been sent. It lets all runs compete as the senders
+// do, on a virtual clock. The work grows with segments and events, not with rows.
 func (s *Situation) Forecast(run int) Forecast {
 	edges := calendars(s)
 	c := newCourse(s, edges, s.Past.expected(), run)
@@ -234,8 +235,8 @@ func (c *course) hour() *hour {
 	return &c.hours[len(c.hours)-1]
 }
 
-// limitedBy names the limit that binds in an hour. A limit of count that is used up at the end of the
-// hour binds, since a higher rate would only use it up sooner. Otherwise it is what limited the
+// limitedBy names the limit that binds in an hour. A limit of count that is used up at the end of
+// the hour binds, since a higher rate would only use it up sooner. Otherwise it is what limited the
 // sending for longest. Only an hour in which nothing is sent is limited by a window or a hold.
 func (h *hour) limitedBy() string {
 	switch h.last {

@@ -76,8 +76,8 @@ func (s *Situation) clone() *Situation {
 	return &c
 }
 
-// oneMore gives the run another number like its fastest. A list of one segment is split, since a new
-// launch would spread it.
+// oneMore gives the run another number like its fastest. A list of one segment is split, since a
+// new launch would spread it.
 func oneMore(o *Situation, r *Run) bool {
 	best := -1
 	for i, n := range o.Numbers {

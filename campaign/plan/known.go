@@ -10,8 +10,9 @@ import (
 	"campaignd/campaign"
 )
 
-// RunOf is a run of a ledger as a forecast sees it: its definition and what its segments still hold.
-// The caller adds what neither tells: Marketing when the category is the service's, From and Waits.
+// RunOf is a run of a ledger as a forecast sees it: its definition and what its segments still
+// hold. The caller adds what neither tells: Marketing when the category is the service's, From and
+// Waits.
 func RunOf(run campaign.Run, def *campaign.Definition, segments []campaign.SegmentState) (Run, error) {
 	limits := run.LimitsNow(def)
 	r := Run{ID: run.ID(), Campaign: run.Campaign, Numbers: def.Connections, Rate: limits.Rate, Weight: float64(limits.Weight), Budget: -1,
@@ -66,8 +67,8 @@ func ZonesOf(def *campaign.Definition, group string) ([]*time.Location, error) {
 	return Zones(group)
 }
 
-// Blocks are the groups of a list that is not imported yet: the rows of each zone in segments, in the
-// order in which an import begins them if the zones are mixed evenly.
+// Blocks are the groups of a list that is not imported yet: the rows of each zone in segments, in
+// the order in which an import begins them if the zones are mixed evenly.
 func Blocks(def *campaign.Definition, zones map[string]int64) ([]Group, error) {
 	var out []Group
 	type one struct {

@@ -17,13 +17,13 @@ const (
 	Skip   Verdict = "skip"    // too late: record the firing as missed and launch nothing
 )
 
-// InTime is how late a firing still counts as fired in time: a replica that takes over, or a process
-// that is restarted, needs seconds.
+// InTime is how late a firing still counts as fired in time: a replica that takes over, or a
+// process that is restarted, needs seconds.
 const InTime = time.Minute
 
-// Misfire decides about a firing that was due and that no process has seen so far. Up to InTime late it
-// is launched. A later one was missed: it is launched only when the policy is "run", and any other
-// policy skips it. Nothing is launched later than grace; 0 or less means DefaultGrace.
+// Misfire decides about a firing that was due and that no process has seen so far. Up to InTime
+// late it is launched. A later one was missed: it is launched only when the policy is "run", and
+// any other policy skips it. Nothing is launched later than grace; 0 or less means DefaultGrace.
 func Misfire(policy string, grace time.Duration, due, now time.Time) Verdict {
 	if grace <= 0 {
 		grace = DefaultGrace

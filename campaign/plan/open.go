@@ -65,8 +65,8 @@ func (w *Window) covers(local time.Time) bool {
 }
 
 // next is the first moment after at at which the window may change in the zone. Between two changes
-// of offset the local clock runs evenly, so the next edge can be computed. At a change of offset the
-// clock jumps, so the caller looks there too.
+// of offset the local clock runs evenly, so the next edge can be computed. At a change of offset
+// the clock jumps, so the caller looks there too.
 func (w *Window) next(at time.Time, zone *time.Location) time.Time {
 	local := at.In(zone)
 	second, least := weekSecond(local), int64(week)

@@ -7,8 +7,8 @@ import (
 )
 
 // Ramp warms a number up: it may send Start messages on its first day, Step more on each day that
-// follows a day on which it sent, and at most Ceiling (docs/limits.md#warm-up-ramps). Days are those
-// of UTC.
+// follows a day on which it sent, and at most Ceiling (docs/limits.md#warm-up-ramps). Days are
+// those of UTC.
 type Ramp struct {
 	Start, Step, Ceiling int64
 }
@@ -39,9 +39,9 @@ func (r Ramp) Places(steps int64) int64 {
 	return max(min(r.Start+steps*r.Step, r.Ceiling), 0)
 }
 
-// Next returns the state of day, which is not before the day of s. sent says whether the number sent
-// a message since s was decided. A day without a message, and quality YELLOW, keep the step; quality
-// RED takes one back, once each day.
+// Next returns the state of day, which is not before the day of s. sent says whether the number
+// sent a message since s was decided. A day without a message, and quality YELLOW, keep the step;
+// quality RED takes one back, once each day.
 func (r Ramp) Next(s RampState, day int64, quality string, sent bool) RampState {
 	next := RampState{Day: day, Steps: s.Steps, Cut: s.Cut && s.Day == day}
 	switch {

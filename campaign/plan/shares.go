@@ -127,8 +127,8 @@ func level(pace, left float64, wants []Want, class []int, got []float64) (used f
 	return used
 }
 
-// deadlineMargin is how long before its deadline a run is to be done: 5 % of the time between launch
-// and deadline, at least 30 s, and at most a fifth of that time.
+// deadlineMargin is how long before its deadline a run is to be done: 5 % of the time between
+// launch and deadline, at least 30 s, and at most a fifth of that time.
 func deadlineMargin(whole time.Duration) time.Duration {
 	return min(max(whole/20, 30*time.Second), whole/5)
 }

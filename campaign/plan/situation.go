@@ -29,8 +29,8 @@ type Number struct {
 	Pace float64
 	// Tier and Allowance name those of Situation.Tiers and Situation.Allowances; "": none is known.
 	Tier, Allowance string
-	// Ramp is its warm-up; nil: the number is warm. RampState is how far it has come, and Ramped how many
-	// messages it has sent on the day of Situation.Now.
+	// Ramp is its warm-up; nil: the number is warm. RampState is how far it has come, and Ramped how
+	// many messages it has sent on the day of Situation.Now.
 	Ramp      *Ramp
 	RampState RampState
 	Ramped    int64
@@ -93,8 +93,8 @@ type Run struct {
 	AssetUntil time.Time
 }
 
-// Average is what was observed. Deviation is that between hours of sending if Hours tells how many were
-// observed, else that between runs.
+// Average is what was observed. Deviation is that between hours of sending if Hours tells how many
+// were observed, else that between runs.
 type Average struct{ Mean, Deviation, Hours float64 }
 
 // of is how far the mean of a run of so many hours may be from the one that was observed.
@@ -112,7 +112,8 @@ type Past struct {
 	Refused Average
 	// Throttled is the part of the posts that the service answers with throttling; they are repeated.
 	Throttled Average
-	// Dropped is the part of the rows that are skipped before they are posted, after the import: opt-outs.
+	// Dropped is the part of the rows that are skipped before they are posted, after the import:
+	// opt-outs.
 	Dropped Average
 	// Slowed is the part of the pace that is lost while the service throttles or much comes in.
 	Slowed Average
@@ -122,8 +123,8 @@ type Past struct {
 	Drift float64
 }
 
-// AverageOf is that of what single runs showed; of none it is zero. Deviation is that of the next run
-// from the mean. One run does not tell how far runs differ: then it is as large as the mean.
+// AverageOf is that of what single runs showed; of none it is zero. Deviation is that of the next
+// run from the mean. One run does not tell how far runs differ: then it is as large as the mean.
 func AverageOf(runs []float64) (a Average) {
 	n := float64(len(runs))
 	for _, v := range runs {

@@ -2,8 +2,8 @@ package sender
 
 import "sync"
 
-// breaker counts faults of one kind. It trips when breakerSame of the last breakerOf results are the same fault
-// (docs/limits.md#slowing-down).
+// breaker counts faults of one kind. It trips when breakerSame of the last breakerOf results are
+// the same fault (docs/limits.md#slowing-down).
 type breaker struct {
 	mu   sync.Mutex
 	last [breakerOf]string // codes; "" for anything else

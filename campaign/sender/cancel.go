@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// seizeAfter is how long a cancelled run waits for the owners of its segments. A living owner obeys
-	// within a second and then awaits its posts; a dead one never does. The rest of the 5 s within
-	// which a run is cancelled is for dropping.
+	// seizeAfter is how long a cancelled run waits for the owners of its segments. A living owner
+	// obeys within a second and then awaits its posts; a dead one never does. The rest of the 5 s
+	// within which a run is cancelled is for dropping.
 	seizeAfter = 3 * time.Second
 	// dropAtOnce bounds how many segments of a cancelled run one claim takes, and dropFor how long the
 	// other runs wait meanwhile.

@@ -22,8 +22,8 @@ func (l *chainLedger) Run(_ context.Context, no campaign.RunNo) (campaign.Run, e
 	return r, nil
 }
 
-// An automatic follow-up expires with the run that began its chain; that of an operator has a time of
-// its own.
+// An automatic follow-up expires with the run that began its chain; that of an operator has a time
+// of its own.
 func TestAnAutomaticFollowUpExpiresWithItsFirstRun(t *testing.T) {
 	launched := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	day := func(n int) time.Time { return launched.AddDate(0, 0, n) }

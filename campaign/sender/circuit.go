@@ -12,8 +12,8 @@ import (
 
 // circuit is the breaker of a connection (docs/limits.md#slowing-down). It is closed while requests
 // are proven; it opens when most of them prove nothing. Open means a durable hold of the ledger, so
-// all replicas have the same breaker. After the hold's rest the breaker is half-open: one replica has
-// up to halfOpenMost requests under way until one of them is proven.
+// all replicas have the same breaker. After the hold's rest the breaker is half-open: one replica
+// has up to halfOpenMost requests under way until one of them is proven.
 type circuit struct {
 	mu      sync.Mutex
 	rest    time.Time // the end of the rest of the hold that was seen last; zero: closed
@@ -127,9 +127,9 @@ const (
 	heals
 )
 
-// settle counts the answer to a post and says what follows. The answers to posts that began before a
-// change of the breaker are ignored. again means that the recipient has had a try that counted: an
-// unknown answer to it says nothing new of the connection.
+// settle counts the answer to a post and says what follows. The answers to posts that began before
+// a change of the breaker are ignored. again means that the recipient has had a try that counted:
+// an unknown answer to it says nothing new of the connection.
 func (c *circuit) settle(t ticket, v verdict, code string, key int64, again bool) change {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"campaignd/internal/messaging"
 )
 
-// A breaker opens at the 20th of 25 answers that prove nothing, or when 5 recipients in a row get the
-// same unknown answer.
+// A breaker opens at the 20th of 25 answers that prove nothing, or when 5 recipients in a row get
+// the same unknown answer.
 func TestTheBreakerOfAConnectionOpens(t *testing.T) {
 	doubt := &messaging.Error{Proof: messaging.Doubt, Code: "time_out"}
 	noID := &messaging.Error{Proof: messaging.DoubtNoID, Status: 200, Code: "accepted_no_id"}
@@ -68,8 +68,8 @@ func TestTheBreakerOfAConnectionOpens(t *testing.T) {
 	}
 }
 
-// A half-open breaker closes with the first test that is proven, also after another test of the same
-// round has failed. Answers to requests from before say nothing.
+// A half-open breaker closes with the first test that is proven, also after another test of the
+// same round has failed. Answers to requests from before say nothing.
 func TestAHalfOpenBreakerIsTested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, a, _ := answering(t)
@@ -112,8 +112,8 @@ func TestAHalfOpenBreakerIsTested(t *testing.T) {
 	})
 }
 
-// An unknown answer counts as a try of its recipient, the third is the end. While the breaker is not
-// closed the connection is at fault, and nobody's tries are counted.
+// An unknown answer counts as a try of its recipient, the third is the end. While the breaker is
+// not closed the connection is at fault, and nobody's tries are counted.
 func TestAnUnknownAnswerIsItsRecipientsMatter(t *testing.T) {
 	e := &messaging.Error{Proof: messaging.NotSent, Action: messaging.RetryUnknown, Status: 403, Code: "http_403"}
 	for _, tt := range []struct {

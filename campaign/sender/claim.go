@@ -18,11 +18,12 @@ const (
 	begunMost  = 8
 )
 
-// claim takes up segments while the planner holds less than five seconds of work: at most
-// ceil(rate x 5 s / 4096) + 1, so that a death strands little (docs/protocol.md#leases), and one of
-// each run, so that a long run does not keep another waiting. A number takes up what is not begun as
-// fast as it sends it: that is how a list spreads over numbers of different rates. Segments that an earlier owner began
-// are taken up beyond that: a dead owner's deliveries do not wait until this one's are sent.
+// claim takes up segments while the planner holds less than five seconds of work: at most ceil(rate
+// x 5 s / 4096) + 1, so that a death strands little (docs/protocol.md#leases), and one of each run,
+// so that a long run does not keep another waiting. A number takes up what is not begun as fast as
+// it sends it: that is how a list spreads over numbers of different rates. Segments that an earlier
+// owner began are taken up beyond that: a dead owner's deliveries do not wait until this one's are
+// sent.
 func (p *planner) claim(ctx context.Context, now time.Time, rate float64) error {
 	runs := p.activeRuns()
 	if len(runs) == 0 || now.Sub(p.claimedAt) < p.e.o.Tick {

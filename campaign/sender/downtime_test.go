@@ -51,8 +51,8 @@ func newDowntime(t *testing.T) *downtime {
 	return &downtime{T: t, ledger: l, run: run.No}
 }
 
-// live runs a process that sends, and takes webhooks if it listens, for d. With a hook it calls that
-// after half of the time.
+// live runs a process that sends, and takes webhooks if it listens, for d. With a hook it calls
+// that after half of the time.
 func (w *downtime) live(d time.Duration, listens bool, hook func()) {
 	w.Helper()
 	verifier, err := messaging.NewVerifier(messaging.SignatureForm{}, messaging.NewSecret(simSecret))

@@ -90,8 +90,8 @@ func (e *Engine) holdsChanged() {
 	}
 }
 
-// origin is what a hold can name of the messages of a run over a connection. Without a run it is the
-// part of it that all messages of the connection share.
+// origin is what a hold can name of the messages of a run over a connection. Without a run it is
+// the part of it that all messages of the connection share.
 func (e *Engine) origin(connection string, r *run) campaign.Origin {
 	o := e.o.Origin(connection)
 	o.Connection = connection
@@ -309,8 +309,8 @@ func (e *Engine) setPaused(ctx context.Context, no campaign.RunNo, reason campai
 }
 
 // pause takes a run out of sending because its payload is refused again and again. It holds the run
-// in this process, and writes the state, so that no further intent is granted. The refusal is a fact
-// although the engine is asked to stop: the state is written for as long as results are.
+// in this process, and writes the state, so that no further intent is granted. The refusal is a
+// fact although the engine is asked to stop: the state is written for as long as results are.
 func (e *Engine) pause(r *run, detail string) {
 	if !r.held.CompareAndSwap(false, true) {
 		return

@@ -9,13 +9,13 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// evidenceMargin is how much later than the beginning of a doubt a message must have been accepted, so
-// that it was posted after the doubtful one: the time of a request.
+// evidenceMargin is how much later than the beginning of a doubt a message must have been accepted,
+// so that it was posted after the doubtful one: the time of a request.
 const evidenceMargin = 10 * time.Second
 
-// evident is what becomes of the doubts of connections whose window is over. The policy evidence sends
-// them again when, over each, a webhook was taken of a message posted after all of them: then webhooks do come, and
-// theirs did not. Otherwise they become unknown.
+// evident is what becomes of the doubts of connections whose window is over. The policy evidence
+// sends them again when, over each, a webhook was taken of a message posted after all of them: then
+// webhooks do come, and theirs did not. Otherwise they become unknown.
 func (p *planner) evident(
 	ctx context.Context, policy campaign.OnUncertain, connections []string, began campaign.Span,
 ) (campaign.OnUncertain, error) {

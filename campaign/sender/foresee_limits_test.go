@@ -23,8 +23,8 @@ type foreseenLimits struct {
 	ramps     map[string]plan.Ramp // by connection
 }
 
-// limit draws limits of count, classes, weights and deadlines for a scenario. They have draws of their
-// own, so that the rest of a seed stays as it is.
+// limit draws limits of count, classes, weights and deadlines for a scenario. They have draws of
+// their own, so that the rest of a seed stays as it is.
 func (f *foreseen) limit() {
 	r := rand.New(rand.NewPCG(f.seed, 2)) //nolint:gosec // a draw, no secret
 	between := func(a, b float64) float64 { return a + (b-a)*r.Float64() }
@@ -154,7 +154,8 @@ func (l *foreseenLimits) situation(s *plan.Situation) {
 	}
 }
 
-// change raises a limit of the first run while it is sent: its own rate, or its share by its weight.
+// change raises a limit of the first run while it is sent: its own rate, or its share by its
+// weight.
 func (w *truth) change(ctx context.Context, t *testing.T, run campaign.Run) {
 	r := w.f.runs[0]
 	var c campaign.LimitChange

@@ -11,8 +11,8 @@ import (
 	"campaignd/throttle"
 )
 
-// foreseen is one scenario of TestForecastAgainstTheTruth: what a forecast is asked for, and what the
-// service and the people then do.
+// foreseen is one scenario of TestForecastAgainstTheTruth: what a forecast is asked for, and what
+// the service and the people then do.
 type foreseen struct {
 	seed    uint64
 	begins  time.Duration // after the beginning of the clock of a bubble, the year 2000

@@ -19,7 +19,8 @@ var (
 	forecastFirst = flag.Uint64("forecast", 24, "the seed of the first scenario")
 )
 
-// finish is the last answer of a run, and hours how many messages had their last answer in each hour.
+// finish is the last answer of a run, and hours how many messages had their last answer in each
+// hour.
 func (w *truth) finish(run string) (first, last time.Time, hours map[time.Time]int64) {
 	hours = map[time.Time]int64{}
 	for _, a := range w.answers {
@@ -116,8 +117,8 @@ type verdict struct {
 	told          string
 }
 
-// TestForecastAgainstTheTruth forecasts random scenarios from what an earlier run was like, and then
-// sends them with the real sender, under virtual time. `make forecast` plays 200.
+// TestForecastAgainstTheTruth forecasts random scenarios from what an earlier run was like, and
+// then sends them with the real sender, under virtual time. `make forecast` plays 200.
 func TestForecastAgainstTheTruth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a scenario takes some seconds")

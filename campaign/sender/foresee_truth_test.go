@@ -25,8 +25,8 @@ import (
 	"campaignd/throttle"
 )
 
-// truth is what happened in a scenario: the real sender with SQLite and throttle.Local, under virtual
-// time.
+// truth is what happened in a scenario: the real sender with SQLite and throttle.Local, under
+// virtual time.
 type truth struct {
 	f      *foreseen
 	ledger campaign.Ledger

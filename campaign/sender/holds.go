@@ -25,8 +25,9 @@ const (
 	holdExtends = 100 * time.Millisecond
 )
 
-// holds are what may not be sent now (docs/protocol.md#holds), as this process knows it: the ledger's
-// holds of a second ago, and what its own answers said since. It is safe for concurrent use.
+// holds are what may not be sent now (docs/protocol.md#holds), as this process knows it: the
+// ledger's holds of a second ago, and what its own answers said since. It is safe for concurrent
+// use.
 type holds struct {
 	o      Options
 	ledger campaign.HoldLedger
@@ -151,8 +152,8 @@ func (h *holds) learn(one campaign.Hold, now time.Time) {
 	h.tell()
 }
 
-// covers reports whether a known hold is in force, and the report of another one does not prolong it
-// by more than d.
+// covers reports whether a known hold is in force, and the report of another one does not prolong
+// it by more than d.
 func covers(old, next campaign.Hold, now time.Time, d time.Duration) bool {
 	if old.Scope == "" || !old.InForce(now) {
 		return false

@@ -55,8 +55,8 @@ func (p *planner) intend(ctx context.Context, now time.Time, n, most int) (bool,
 	return held < len(granted), nil
 }
 
-// stillCharged returns the attempts that may be posted. The ledger took so long to commit the others
-// that the count of a quota may have been rebuilt without them: they are queued again.
+// stillCharged returns the attempts that may be posted. The ledger took so long to commit the
+// others that the count of a quota may have been rebuilt without them: they are queued again.
 func (p *planner) stillCharged(intents []draft, attempts []*attempt) []*attempt {
 	now := time.Now()
 	if !slices.ContainsFunc(intents, func(d draft) bool { return d.overdue(now, throttle.UnitsGrace) }) {

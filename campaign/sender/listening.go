@@ -8,7 +8,8 @@ import (
 	"campaignd/campaign"
 )
 
-// listening is when webhooks were taken, as this process last read it. It is safe for concurrent use.
+// listening is when webhooks were taken, as this process last read it. It is safe for concurrent
+// use.
 type listening struct {
 	ledger campaign.ListenLedger
 	o      Options

@@ -11,15 +11,15 @@ import (
 // A run with limits.move lets its other connections send what one of them cannot send now
 // (docs/protocol.md#moves). Segments that a connection has not begun are left to the others anyway.
 
-// moveIdle is how long a connection must have had nothing of a run to send before a slower one gives
-// it a segment: by then it has looked for free segments itself.
+// moveIdle is how long a connection must have had nothing of a run to send before a slower one
+// gives it a segment: by then it has looked for free segments itself.
 const moveIdle = 2 * time.Second
 
 // moveGain is by how much a move must bring the end of a segment forward, beyond halving its time.
 const moveGain = 5 * time.Second
 
-// leaves says why another connection of its run shall send what is left of a segment, and which one; "":
-// any. It reports false while the segment stays.
+// leaves says why another connection of its run shall send what is left of a segment, and which
+// one; "": any. It reports false while the segment stays.
 func (p *planner) leaves(s *segment, now time.Time) (to, why string, leaves bool) {
 	r := s.run
 	if !r.move || len(r.connections) < 2 || s.dropped || s.lease.Connection == "" || s.lease.Bound != "" || !s.claimedFor(now) {
@@ -55,7 +55,8 @@ func (p *planner) move(ctx context.Context, s *segment, now time.Time) (bool, er
 	return true, nil
 }
 
-// claimedFor reports whether the segment is held for long enough that a move does not chase the last.
+// claimedFor reports whether the segment is held for long enough that a move does not chase the
+// last.
 func (s *segment) claimedFor(now time.Time) bool { return now.Sub(s.taken) >= moveIdle }
 
 // workersOf returns the workers of a run's connections.

@@ -80,7 +80,8 @@ func (n *number) answered(e *messaging.Error) {
 	n.mu.Unlock()
 }
 
-// rests is how long the number sends nothing whatever the holds say, and why; 0 or less: it may send.
+// rests is how long the number sends nothing whatever the holds say, and why; 0 or less: it may
+// send.
 func (n *number) rests(now time.Time) (time.Duration, limitedBy) {
 	if n.o.Pace(n.connection) <= 0 {
 		return time.Second, limitedBy{limit: "limiter",

@@ -47,8 +47,8 @@ type Options struct {
 	// Origin is what holds can name of a connection: key, company, account and portfolio; the sender
 	// adds the rest. Default: the connection alone, which is its own account.
 	Origin func(connection string) campaign.Origin
-	// Quotas are the limits of a period on a connection now, which Counter counts. It is called for each
-	// group. nil: there are none.
+	// Quotas are the limits of a period on a connection now, which Counter counts. It is called for
+	// each group. nil: there are none.
 	Quotas func(connection string, now time.Time) []Quota
 	// Counter leases the units of the quotas. It is required with Quotas.
 	Counter throttle.Counter
@@ -57,14 +57,14 @@ type Options struct {
 	// PlanEnds is until when the client of a connection is held when the service says that the plan's
 	// allowance is used up; nil: for an hour.
 	PlanEnds func(now time.Time) time.Time
-	// Tier is how many people the portfolio of a connection may reach in 24 hours (campaign.Tier). It is
-	// asked before each intent, so it may change. Default: no limit.
+	// Tier is how many people the portfolio of a connection may reach in 24 hours (campaign.Tier). It
+	// is asked before each intent, so it may change. Default: no limit.
 	Tier func(connection string) campaign.Tier
 	// Jitter may change a wait. Simulations use it so that no two timers share an instant
 	// (docs/protocol.md#simulation). Default: as given.
 	Jitter func(purpose string, d time.Duration) time.Duration
-	// Wire is told of each attempt before its request is written; nil: what a killed process had posted
-	// is not known.
+	// Wire is told of each attempt before its request is written; nil: what a killed process had
+	// posted is not known.
 	Wire Wire
 	// Repeats are the waits between the service's tries to deliver a webhook; default
 	// campaign.ServiceRepeats.

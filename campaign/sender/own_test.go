@@ -101,8 +101,8 @@ func TestReplicasSendALimitedRunAtItsLimit(t *testing.T) {
 	}
 }
 
-// A run of a low rate gets all of it on a number whose slots are far apart, beside another run. Each
-// permission is asked for when there is a slot, up to half a second late.
+// A run of a low rate gets all of it on a number whose slots are far apart, beside another run.
+// Each permission is asked for when there is a slot, up to half a second late.
 func TestALowLimitIsUsedUpOnASlowNumber(t *testing.T) {
 	for _, c := range []struct{ limit, pace float64 } /* per second */ {
 		{0.1, 2.5}, {0.3, 2.5}, {0.8, 2.5}, {0.8, 4}, {1.2, 12.6}, {0.5, 68.4},

@@ -7,15 +7,15 @@ import (
 	"campaignd/campaign"
 )
 
-// meetings are the connections over which several runs may meet at one recipient. Their intents keep
-// campaign.PairSpace between two messages; the others need not be compared.
+// meetings are the connections over which several runs may meet at one recipient. Their intents
+// keep campaign.PairSpace between two messages; the others need not be compared.
 type meetings struct {
 	everywhere  bool
 	connections map[string]int // runs that send over each
 }
 
-// meetingsOf finds them among all unfinished runs. A run that this engine does not send, because it is
-// imported or paused or another process sends it, may use any connection.
+// meetingsOf finds them among all unfinished runs. A run that this engine does not send, because it
+// is imported or paused or another process sends it, may use any connection.
 func meetingsOf(unfinished []campaign.Run, active []*run) *meetings {
 	m := &meetings{everywhere: len(unfinished) > 1 && len(unfinished) > len(active), connections: map[string]int{}}
 	for _, r := range active {

@@ -207,13 +207,15 @@ func (p *planner) lane(r *run) (by limitedBy, working bool) {
 	return p.limitedBy[r.no], p.working[r.no]
 }
 
-// share is what a run that wants the number gets of it, in messages per second, and of how many runs.
+// share is what a run that wants the number gets of it, in messages per second, and of how many
+// runs.
 type share struct {
 	rate float64
 	runs int
 }
 
-// shareOf is the run's share at the last step; ok is false when the run did not want the number here.
+// shareOf is the run's share at the last step; ok is false when the run did not want the number
+// here.
 func (p *planner) shareOf(r *run) (s share, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

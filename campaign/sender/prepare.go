@@ -45,8 +45,8 @@ func (e *Engine) run(ctx context.Context, s campaign.Run) (*run, error) {
 	return r, nil
 }
 
-// launched is when the limits of a run begin to count: an automatic follow-up ends with the run that
-// began its chain.
+// launched is when the limits of a run begin to count: an automatic follow-up ends with the run
+// that began its chain.
 func (e *Engine) launched(ctx context.Context, s campaign.Run) (time.Time, error) {
 	for s.Launch == campaign.AutoFollowUp && s.Parent != 0 {
 		parent, err := e.ledger.Run(ctx, s.Parent)

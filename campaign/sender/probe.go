@@ -15,8 +15,8 @@ const probeAgain = 100 * time.Millisecond
 // probeAsk is how often a replica asks for the right to test a half-open breaker.
 const probeAsk = time.Second
 
-// probe gets the right to test the half-open breaker of the number, or gives it back. One replica at
-// a time has it, under the job lease probe/CONNECTION. It reports whether this one has it.
+// probe gets the right to test the half-open breaker of the number, or gives it back. One replica
+// at a time has it, under the job lease probe/CONNECTION. It reports whether this one has it.
 func (p *planner) probe(ctx context.Context, now time.Time, state circuitState) (bool, error) {
 	if state != halfOpen {
 		p.endProbe(ctx)
@@ -71,8 +71,8 @@ func (p *planner) hasSendable(now time.Time) bool {
 	return false
 }
 
-// standsStill reports whether no intent of the run is to be asked for now: it is paused, ends, waits
-// for a limit, or is held.
+// standsStill reports whether no intent of the run is to be asked for now: it is paused, ends,
+// waits for a limit, or is held.
 func (p *planner) standsStill(r *run, now time.Time) bool {
 	if r.held.Load() || r.over() || p.waitsFor(r, now).By != "" {
 		return true
@@ -86,8 +86,8 @@ func (p *planner) heldBy(r *run, now time.Time) (campaign.Hold, bool) {
 	return p.e.holds.by(p.e.origin(p.number.connection, r), now)
 }
 
-// heldLong reports whether a hold stops the run's messages for longer than a second: what was granted
-// goes back, and is checked again by its next intent.
+// heldLong reports whether a hold stops the run's messages for longer than a second: what was
+// granted goes back, and is checked again by its next intent.
 func (p *planner) heldLong(r *run, now time.Time) bool {
 	h, held := p.heldBy(r, now)
 	return held && (h.Until.IsZero() || h.Until.Sub(now) > shortHold) && !mutant.On("granted_kept")

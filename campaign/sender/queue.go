@@ -143,8 +143,9 @@ type asking struct {
 	n   int
 }
 
-// asking lists the runs whose own limit may be asked, in the order of their first attempts. It looks
-// at the attempts that the slots in hand can send: a permission for a later one might end unused.
+// asking lists the runs whose own limit may be asked, in the order of their first attempts. It
+// looks at the attempts that the slots in hand can send: a permission for a later one might end
+// unused.
 func (q *queue) asking(now time.Time, slots int) (all []asking) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -72,7 +72,8 @@ func (r *recorder) end(d time.Duration) {
 func (r *recorder) stop() { close(r.quit) }
 
 // endingBatch is the most results in one transaction while the process is asked to stop. 4,096: at
-// 2 s a commit, the 2,048 results that wait and the posts of four busy connections need two of them.
+// 2 s a commit, the 2,048 results that wait and the posts of four busy connections need two of
+// them.
 const endingBatch = 4096
 
 // most is the most results in one transaction.
@@ -117,9 +118,9 @@ func (r *recorder) run() {
 	}
 }
 
-// linger waits until the batch whose first result has come is worth a transaction. With
-// minBatch results or more that is after Flush, with fewer after maxLinger, with FlushMax results at
-// once. It reports false when run is to end.
+// linger waits until the batch whose first result has come is worth a transaction. With minBatch
+// results or more that is after Flush, with fewer after maxLinger, with FlushMax results at once.
+// It reports false when run is to end.
 func (r *recorder) linger() bool {
 	began := time.Now()
 	wait := r.o.Flush

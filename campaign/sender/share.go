@@ -83,7 +83,8 @@ func (t terms) want(pace float64) plan.Want {
 // lanesLive is how long a lane's report counts: two reports and a moment.
 const lanesLive = 3 * reportEvery
 
-// readCrowd reads which runs other replicas send over the same numbers. One run alone shares nothing.
+// readCrowd reads which runs other replicas send over the same numbers. One run alone shares
+// nothing.
 func (e *Engine) readCrowd(ctx context.Context, active []*run) error {
 	var others []campaign.LaneReport
 	if len(active) > 1 {
@@ -226,8 +227,8 @@ func (p *planner) choose(lots []*lot, now time.Time, n, most int) {
 // cost is what a delivery adds to the run's tag, in seconds.
 func (l *lot) cost() float64 { return 1 / max(l.slack*l.rate, throttle.MinRate) }
 
-// permitted is how many of the chosen deliveries of a run its share lets through, over all replicas.
-// Together the runs may use 2 % more than the pace, so that none of it is left.
+// permitted is how many of the chosen deliveries of a run its share lets through, over all
+// replicas. Together the runs may use 2 % more than the pace, so that none of it is left.
 func (p *planner) permitted(ctx context.Context, l *lot, now time.Time) int {
 	if !p.uneven || l.n == 0 || mutant.On("share_unasked") {
 		return l.n

@@ -190,8 +190,8 @@ func (p *policy) test(w *world, c string, now time.Time) {
 	}
 }
 
-// operate is the operator who looks at the holds every other second. Each must be one that an answer
-// asked for. The operator lifts what does not end by itself within a quarter of an hour.
+// operate is the operator who looks at the holds every other second. Each must be one that an
+// answer asked for. The operator lifts what does not end by itself within a quarter of an hour.
 func (w *world) operate(ctx context.Context, seen map[string]time.Time) error {
 	all, err := w.desk.Holds(ctx, false)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // policy compares the sender's acts with the answers that it got. Four promises: throttling never
-// counts as a try; a hold stops what it names and nothing else; a breaker opens and lets few requests
-// through; a slot is used within its lateness, or not at all.
+// counts as a try; a hold stops what it names and nothing else; a breaker opens and lets few
+// requests through; a slot is used within its lateness, or not at all.
 type policy struct {
 	heard    map[sent][]heard
 	slots    map[string][]time.Time // leased and not used, by connection

@@ -22,8 +22,8 @@ func (s *simWire) Note(p campaign.Post, epoch int64) (int, error) {
 	return s.Log.Note(p, epoch)
 }
 
-// openWire opens the wire log of the nth life, and states what earlier ones had not posted, in three
-// of four lives. In the others an earlier log is of another boot.
+// openWire opens the wire log of the nth life, and states what earlier ones had not posted, in
+// three of four lives. In the others an earlier log is of another boot.
 func (w *world) openWire(ctx context.Context, store campaign.Ledger, g *gate, nth int) (*simWire, error) {
 	boot := "a boot"
 	if w.draw("another boot", 4, uint64(nth)) == 0 { //nolint:gosec // lives are few

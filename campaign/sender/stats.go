@@ -76,7 +76,8 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 	case w.queue.empty() && !working: // between two groups the queue is empty too
 		l.Rate, l.LimitedBy = r.paced(s.Rate), "none"
 		l.Detail = "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt"
-	// Its share of the number equals its own limit when that limit binds, and is less when it does not.
+	// Its share of the number equals its own limit when that limit binds, and is less when it does
+	// not.
 	case r.ownRate() > 0 && r.ownRate() <= s.Rate && r.ownRate() < l.Rate:
 		l.Rate, l.LimitedBy, l.Detail = r.ownRate(), "run_rate", ownLimit(r.ownRate())
 	case part.runs > 1:

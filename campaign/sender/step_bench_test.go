@@ -20,9 +20,10 @@ import (
 
 var stepRows = flag.Int64("step-rows", 20_000, "rows of all 50 runs of BenchmarkPlanningStep; make bench-step takes 1,000,000")
 
-// BenchmarkPlanningStep has the planners of 20 numbers step in turn over 50 runs of an SQLite ledger,
-// with tier and shares: each step claims segments, composes a group and commits its intents. It prints
-// the median and the 99th percentile of a step's time, and the peak memory of the process.
+// BenchmarkPlanningStep has the planners of 20 numbers step in turn over 50 runs of an SQLite
+// ledger, with tier and shares: each step claims segments, composes a group and commits its
+// intents. It prints the median and the 99th percentile of a step's time, and the peak memory of
+// the process.
 func BenchmarkPlanningStep(b *testing.B) {
 	const numbers, runs = 20, 50
 	ctx := b.Context()

@@ -9,8 +9,8 @@ import (
 	"campaignd/campaign/sender"
 )
 
-// A recipient whom a number reached is sent by it again, and waits for it while it is held, also where
-// limits.move lets others move. The others take what is free.
+// A recipient whom a number reached is sent by it again, and waits for it while it is held, also
+// where limits.move lets others move. The others take what is free.
 func TestStickyRecipientsKeepTheirNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)

@@ -146,8 +146,8 @@ func (s *scene) taken(since time.Time) int {
 }
 
 // Two numbers of a portfolio with a tier of 250 send three runs over the same 1,000 people, of whom
-// the service refuses one message in 20. One of two processes is killed while it sends, and all are started
-// anew before each of two days is over.
+// the service refuses one message in 20. One of two processes is killed while it sends, and all are
+// started anew before each of two days is over.
 func TestThreeRunsShareTheTierOfAPortfolio(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)

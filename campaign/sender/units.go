@@ -68,9 +68,9 @@ func (c *charge) until() (first time.Time) {
 	return first
 }
 
-// charge draws the units of up to n messages of a run. It returns for how many it got them. With none
-// the run's lane waits for the limit. Limits of the number alone are asked first: without a unit of
-// its ramp a lane takes none of an allowance that other numbers may use.
+// charge draws the units of up to n messages of a run. It returns for how many it got them. With
+// none the run's lane waits for the limit. Limits of the number alone are asked first: without a
+// unit of its ramp a lane takes none of an allowance that other numbers may use.
 func (p *planner) charge(ctx context.Context, r *run, n int, now time.Time) (int, *charge) {
 	if p.e.o.Quotas == nil || n <= 0 {
 		return n, nil

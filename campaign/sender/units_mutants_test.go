@@ -10,7 +10,8 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// Each mutation breaks one rule of the units that a sender draws, and the turn of the month finds it.
+// Each mutation breaks one rule of the units that a sender draws, and the turn of the month finds
+// it.
 func TestMutationsOfUnitsAreCaught(t *testing.T) {
 	defer mutant.Set(os.Getenv("CAMPAIGND_MUTANT"))
 	for _, name := range []string{"", "unit_not_charged", "unit_not_refunded", "unit_charged_twice", "unit_marker_ignored",

@@ -25,8 +25,8 @@ func month(t *testing.T) plan.Allowance {
 	return plan.Allowance{Messages: 300, Reserve: 0.1, Day: 1, Zone: zone}
 }
 
-// counted gives the scene's engines an allowance that all connections share, and with ramp a limit of
-// each number for a day.
+// counted gives the scene's engines an allowance that all connections share, and with ramp a limit
+// of each number for a day.
 func (s *scene) counted(a plan.Allowance, ramp int64) {
 	s.options = func(o *sender.Options) {
 		o.Counter = s.limiter.(throttle.Counter)
@@ -79,7 +79,8 @@ func (s *scene) acceptedIn(from, to time.Time, prefix string) int {
 // counts.
 func turnOfTheMonth(t *testing.T) (wrong []string) {
 	a := month(t)
-	// The first of February in Auckland is 31 January 11:00 in UTC. The bubble's clock begins a month before.
+	// The first of February in Auckland is 31 January 11:00 in UTC. The bubble's clock begins a month
+	// before.
 	turn := time.Date(2000, 1, 31, 11, 0, 0, 0, time.UTC)
 	time.Sleep(time.Until(turn.Add(-time.Minute)))
 	s := newScene(t)
@@ -113,7 +114,8 @@ func turnOfTheMonth(t *testing.T) (wrong []string) {
 	if first > 300 || promo > 270 || second > 300 || later > 270 {
 		wrong = append(wrong, fmt.Sprintf("%d (%d marketing) and %d (%d) messages, want at most 300 (270)", first, promo, second, later))
 	}
-	// Those of the 90 that leave when marketing has had its part come out of the 30: so many more are marketing.
+	// Those of the 90 that leave when marketing has had its part come out of the 30: so many more are
+	// marketing.
 	if promo < 180 || promo > 210 || first < 270 || later != 270 {
 		wrong = append(wrong, fmt.Sprintf("%d and %d marketing messages of %d and %d, want 180 to 210 of 270 or more, and 270",
 			promo, later, first, second))
@@ -133,8 +135,8 @@ func TestTheAllowanceHoldsAcrossTheMonth(t *testing.T) {
 	})
 }
 
-// Two numbers of a company with an allowance for both warm up: neither sends more than its places of
-// a day of UTC.
+// Two numbers of a company with an allowance for both warm up: neither sends more than its places
+// of a day of UTC.
 func TestARampHoldsItsNumberForTheDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := month(t)
@@ -168,8 +170,8 @@ func TestARampHoldsItsNumberForTheDay(t *testing.T) {
 	})
 }
 
-// Three numbers share an allowance. One waits for its ramp and one for its tier: neither keeps units
-// that the third can send with, and `why` names what each waits for.
+// Three numbers share an allowance. One waits for its ramp and one for its tier: neither keeps
+// units that the third can send with, and `why` names what each waits for.
 func TestWaitingLanesLeaveTheAllowanceToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2000, 1, 2, 1, 0, 0, 0, time.UTC)))

@@ -9,9 +9,9 @@ import (
 )
 
 // A lane whose next intent is not granted because of a limit (campaign.Limit) waits: it asks again
-// when the limit frees, and every waitAgain before that, because a limit may be raised and a refusal
-// gives back what it took. Its segments stay where they are, except that those without a connection
-// are left to the run's other connections.
+// when the limit frees, and every waitAgain before that, because a limit may be raised and a
+// refusal gives back what it took. Its segments stay where they are, except that those without a
+// connection are left to the run's other connections.
 
 // waitAgain is the longest time between two questions of a lane that a limit keeps waiting: 5 s is
 // 0.006 % of the 24 hours of a tier.

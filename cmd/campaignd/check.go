@@ -194,8 +194,8 @@ func sameFile(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// writePreflight writes a preflight for a person to read. Without faults it leaves out the faults of
-// the campaign, which standard error shows.
+// writePreflight writes a preflight for a person to read. Without faults it leaves out the faults
+// of the campaign, which standard error shows.
 func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	w := bufio.NewWriter(p.stdout)
 	fmt.Fprintf(w, "%s with %s", printable(f.Campaign), printable(f.List))

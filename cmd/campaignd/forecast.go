@@ -206,7 +206,8 @@ func curveHeads(bars int) []string {
 	return []string{"FROM (UTC)", "MESSAGES", "LIMITED BY"}
 }
 
-// curveRows are the lines of a curve. Hours in which nothing is sent for the same reason are one line.
+// curveRows are the lines of a curve. Hours in which nothing is sent for the same reason are one
+// line.
 func curveRows(hours []plan.Hour, bars int) (rows [][]string) {
 	var lines []plan.Hour
 	days := len(hours) > mostLines

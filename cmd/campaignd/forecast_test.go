@@ -34,7 +34,8 @@ func TestForecastSaysWhenACampaignWouldBeDone(t *testing.T) {
 	}
 }
 
-// Before and after: a run that has ended is told so; one that is not sent yet has its whole list left.
+// Before and after: a run that has ended is told so; one that is not sent yet has its whole list
+// left.
 func TestForecastSaysWhenARunWillBeDone(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
@@ -99,7 +100,8 @@ func TestAForecastIsWrittenForAPerson(t *testing.T) {
 	}
 }
 
-// A curve of more than two days is told by days; hours without a message for one reason are one line.
+// A curve of more than two days is told by days; hours without a message for one reason are one
+// line.
 func TestACurveFitsAScreen(t *testing.T) {
 	start := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	var hours []plan.Hour

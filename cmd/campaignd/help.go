@@ -6,7 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpWidth is the width of help in columns where it is not printed on a terminal, and at most there.
+// helpWidth is the width of help in columns where it is not printed on a terminal, and at most
+// there.
 const helpWidth = 100
 
 // fitHelp wraps the description of a command and of those below it at so many columns.
@@ -17,7 +18,8 @@ func fitHelp(c *cobra.Command, columns int) {
 	}
 }
 
-// fit wraps text at so many columns. Empty lines end a paragraph, and indented lines stay as they are.
+// fit wraps text at so many columns. Empty lines end a paragraph, and indented lines stay as they
+// are.
 func fit(text string, columns int) string {
 	var out []string
 	used := 0 // columns of the last line; 0: the next word begins a line

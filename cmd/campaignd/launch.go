@@ -104,8 +104,8 @@ func (p *program) launch(ctx context.Context, r client.Launch) (out client.Launc
 	return daemon.LaunchInto(ctx, c, r, p.log(c, true))
 }
 
-// launchError returns the error of a launch with its exit code; one of the other process is told like
-// one of this.
+// launchError returns the error of a launch with its exit code; one of the other process is told
+// like one of this.
 func launchError(ctx context.Context, err error) error {
 	var told *client.Error
 	switch {

@@ -12,7 +12,8 @@ import (
 	"campaignd/internal/api"
 )
 
-// A program whose first answer was lost asks for the new run once more, perhaps after that run has ended.
+// A program whose first answer was lost asks for the new run once more, perhaps after that run has
+// ended.
 func TestARepeatedLaunchSendsNothingTwice(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)

@@ -18,7 +18,8 @@ import (
 	"testing"
 )
 
-// told is an address that takes notifications once it is open. Before that its requests have no answer.
+// told is an address that takes notifications once it is open. Before that its requests have no
+// answer.
 type told struct {
 	t    *testing.T
 	open chan struct{}
@@ -109,7 +110,8 @@ func (d *desk) notifications(args ...string) (all []notificationFacts) {
 	return all
 }
 
-// A process is killed while its first requests have no answer. Every event is told, each under one id.
+// A process is killed while its first requests have no answer. Every event is told, each under one
+// id.
 func TestAKilledProcessLosesNoNotification(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)

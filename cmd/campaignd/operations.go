@@ -17,8 +17,8 @@ import (
 	"campaignd/reporting"
 )
 
-// operations are what the commands ask for: of the ledger of this machine, or with --server of another
-// campaignd. operator.Desk and client.Client document them.
+// operations are what the commands ask for: of the ledger of this machine, or with --server of
+// another campaignd. operator.Desk and client.Client document them.
 type operations interface {
 	Runs(ctx context.Context, f campaign.RunFilter) ([]client.Run, error)
 	Pause(ctx context.Context, id string) (client.Controlled, error)
@@ -111,7 +111,8 @@ func (p *program) addServer(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.server, "server", "", "another campaignd, for example https://host:8081; its key is in CAMPAIGND_KEY")
 }
 
-// remote returns the client of --server or CAMPAIGND_SERVER; nil: the command is about this machine.
+// remote returns the client of --server or CAMPAIGND_SERVER; nil: the command is about this
+// machine.
 func (p *program) remote() (*client.Client, error) {
 	address := cmp.Or(p.server, p.environment[serverVariable])
 	if address == "" {

@@ -45,7 +45,8 @@ type start struct {
 	done int64
 }
 
-// A bar has a third of the terminal, within these bounds. Its name and the margins take besides columns.
+// A bar has a third of the terminal, within these bounds. Its name and the margins take besides
+// columns.
 const (
 	leastBar = 8
 	mostBar  = 40

@@ -71,8 +71,8 @@ numbers as text.`,
 	return cmd
 }
 
-// commaOf is the delimiter of the run's list. A run of a version that did not store it has the one that
-// the campaign names, else a comma, and standard error says so.
+// commaOf is the delimiter of the run's list. A run of a version that did not store it has the one
+// that the campaign names, else a comma, and standard error says so.
 func (p *program) commaOf(r campaign.Run) rune {
 	if comma, size := utf8.DecodeRuneInString(r.Delimiter); size > 0 {
 		return comma

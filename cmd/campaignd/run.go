@@ -117,8 +117,8 @@ func (p *program) stillToCome(r *reporting.Report) {
 	}
 }
 
-// finish prints the report of a run that ended, and decides the exit code. The command again goes on
-// with the run.
+// finish prints the report of a run that ended, and decides the exit code. The command again goes
+// on with the run.
 func (p *program) finish(ctx context.Context, result daemon.RunResult, again string, json bool) error {
 	if err := p.writeReport(result.Report, json); err != nil {
 		return err

@@ -26,8 +26,8 @@ func (l *sharedLog) String() string {
 	return l.text.String()
 }
 
-// The log of serve names the unfinished runs, the campaigns and the holds that it finds, and then what
-// becomes of a run.
+// The log of serve names the unfinished runs, the campaigns and the holds that it finds, and then
+// what becomes of a run.
 func TestServeSaysWhatItTookOver(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// interruptAtApproval gives a command whose run waits for approval, and interrupts it there. Nothing
-// was sent then.
+// interruptAtApproval gives a command whose run waits for approval, and interrupts it there.
+// Nothing was sent then.
 func (d *desk) interruptAtApproval(args ...string) result {
 	d.t.Helper()
 	ctx, stop := context.WithCancel(d.t.Context())

@@ -30,7 +30,8 @@ func (d *desk) asNobody(binary string, args ...string) result {
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// A colleague may read the ledger and not write it: reports work, and what would write says why not.
+// A colleague may read the ledger and not write it: reports work, and what would write says why
+// not.
 func TestAReaderNeedsNoRightToWriteTheLedger(t *testing.T) {
 	d := newDesk(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "5s")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// walk is what misled strangers and operators in their first hours, and the tests that hold each. The
-// key is the folder and the name of a test, the value what happened once.
+// walk is what misled strangers and operators in their first hours, and the tests that hold each.
+// The key is the folder and the name of a test, the value what happened once.
 var walk = map[string]string{
 	// Nobody is sent to twice by mistake of a hand.
 	"cmd/campaignd TestNewIsRefusedWhileItsListIsUnfinished":       "--new after Ctrl-C launched another run to the same people",

@@ -39,8 +39,8 @@ func (a Access) Client() (*client.Client, error) {
 	}}})
 }
 
-// tls returns the settings of a connection to the process. Its certificate is known by its pin, because it
-// has the name that strangers call the machine.
+// tls returns the settings of a connection to the process. Its certificate is known by its pin,
+// because it has the name that strangers call the machine.
 func (a Access) tls() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,

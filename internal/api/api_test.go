@@ -155,7 +155,8 @@ func TestTheUploadOfAnUnfinishedRunIsKept(t *testing.T) {
 // part is one part of a request.
 type part struct{ field, name, text string }
 
-// The run of an upload may become known after another upload's end has asked for the unfinished runs.
+// The run of an upload may become known after another upload's end has asked for the unfinished
+// runs.
 func TestAnUploadThatEndsMeanwhileIsKept(t *testing.T) {
 	f := serve(t)
 	launch := func() {

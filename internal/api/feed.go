@@ -43,9 +43,9 @@ const (
 	mostEvents = 4096
 )
 
-// feed looks at the ledger and tells what has changed. All clients share one look, and only the events:
-// each has a place in them, and none has a buffer of its own. While no client listens nobody looks; the
-// next look then tells what has changed in the meantime.
+// feed looks at the ledger and tells what has changed. All clients share one look, and only the
+// events: each has a place in them, and none has a buffer of its own. While no client listens
+// nobody looks; the next look then tells what has changed in the meantime.
 type feed struct {
 	look  func(context.Context) (picture, error)
 	log   *slog.Logger
@@ -189,8 +189,8 @@ func (f *feed) has(seq int64) bool {
 	return seq >= f.last || len(f.events) > 0 && f.events[0].seq <= seq+1
 }
 
-// next returns what a client has not been sent, and what is closed when there may be more. slow means
-// that events it has not seen are gone.
+// next returns what a client has not been sent, and what is closed when there may be more. slow
+// means that events it has not seen are gone.
 func (f *feed) next(p *place) (text []byte, more <-chan struct{}, slow bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -213,8 +213,8 @@ func (f *feed) next(p *place) (text []byte, more <-chan struct{}, slow bool) {
 	return text, f.moved, false
 }
 
-// state tells the whole picture. Its events have no id: a client that loses the connection amid it gets
-// it again. The caller has the lock.
+// state tells the whole picture. Its events have no id: a client that loses the connection amid it
+// gets it again. The caller has the lock.
 func (f *feed) state(p *place) []byte {
 	text := eventText("reset", "", []byte(`{"reason":"`+p.reset+`"}`))
 	for _, k := range slices.Sorted(maps.Keys(f.now)) {

@@ -17,8 +17,8 @@ import (
 // uploadsAtOnce bounds the uploads under way: each imports with a core and 16 bytes a row.
 const uploadsAtOnce = 2
 
-// clean removes the uploads that no run needs. It asks for the runs after it has looked for uploads that
-// have ended: the run of each is then known.
+// clean removes the uploads that no run needs. It asks for the runs after it has looked for uploads
+// that have ended: the run of each is then known.
 func (s *Server) clean(ctx context.Context) error {
 	s.mu.Lock()
 	ended, err := s.ended()
@@ -58,8 +58,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take launches the upload in dir, and removes what no run needs of it before the answer. The run is
-// launched whatever becomes of the log of actions and of the files.
+// take launches the upload in dir, and removes what no run needs of it before the answer. The run
+// is launched whatever becomes of the log of actions and of the files.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (client.Launched, error) {
 	defer s.end(dir)
 	launched, list, err := s.launch(w, r, dir)

@@ -98,7 +98,8 @@ func (o *observer) runs(ctx context.Context) ([]campaign.Run, error) {
 	return all, err
 }
 
-// companyOf returns the company that all connections of a run are of; "": there is none. It is asked once.
+// companyOf returns the company that all connections of a run are of; "": there is none. It is
+// asked once.
 func (o *observer) companyOf(r campaign.Run) string {
 	if c, ok := o.companies[r.No]; ok {
 		return c

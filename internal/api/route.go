@@ -26,8 +26,8 @@ const documentPath = "/api/v1/openapi"
 // mostBody is the largest body of a request that uploads no file, in bytes.
 const mostBody = 1 << 20
 
-// useErrors makes huma write failures in the form of this API. Huma has no other place for it than a
-// variable of its package.
+// useErrors makes huma write failures in the form of this API. Huma has no other place for it than
+// a variable of its package.
 var useErrors = sync.OnceFunc(func() {
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		e := &Error{Status: status, Code: codeInternal, Message: message}
@@ -82,8 +82,8 @@ func (s *Server) routes() {
 	s.launchRoute()
 }
 
-// mediaType is a word of OpenAPI 3.1 that huma leaves in the document of 3.0.3, beside format: binary,
-// which says the same there.
+// mediaType is a word of OpenAPI 3.1 that huma leaves in the document of 3.0.3, beside format:
+// binary, which says the same there.
 var mediaType = []byte(`"contentMediaType":"application/octet-stream",`)
 
 // older writes the document of version 3.0.3.
@@ -170,8 +170,8 @@ func (r route) allows(who caller) *Error {
 	return nil
 }
 
-// add adds a route that answers with an O, and with an ETag if it is a GET. do returns also where the
-// next page begins; "": there is none.
+// add adds a route that answers with an O, and with an ETag if it is a GET. do returns also where
+// the next page begins; "": there is none.
 func add[I, O any](s *Server, r route, example O, do func(ctx context.Context, d *operator.Desk, in *I) (O, string, error)) {
 	op := s.operation(r)
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*answered[O], error) {

@@ -15,7 +15,8 @@ import (
 	"campaignd/internal/operator"
 )
 
-// OfRun is the input of a route about one run. Huma reads an embedded struct only if it is exported.
+// OfRun is the input of a route about one run. Huma reads an embedded struct only if it is
+// exported.
 type OfRun struct {
 	Run string `path:"run" maxLength:"200" example:"spring-sale-3" doc:"the id of a run, its number, or latest"`
 }
@@ -175,8 +176,8 @@ func streamed[I any](s *Server, r route, example string, open func(context.Conte
 	})
 }
 
-// stream writes a file of any length. An error on the way cuts the connection, so that nobody takes a
-// part for the whole.
+// stream writes a file of any length. An error on the way cuts the connection, so that nobody takes
+// a part for the whole.
 func (s *Server) stream(hc huma.Context, what string, write operator.Writer) {
 	_, w := humago.Unwrap(hc)
 	c := http.NewResponseController(w)

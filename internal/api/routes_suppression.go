@@ -74,7 +74,8 @@ func (s *Server) exportSuppressions() {
 		})
 }
 
-// mostSuppressions is the largest file of suppressions in bytes: 10 million numbers with their source.
+// mostSuppressions is the largest file of suppressions in bytes: 10 million numbers with their
+// source.
 const (
 	mostSuppressions = 1 << 30
 	tooLarge         = "the file has more than 1 GiB; import it in parts"

@@ -20,12 +20,14 @@ import (
 // Options holds what a Server needs. Those without another word are required.
 type Options struct {
 	Key string // of the Access; "": the keys of the ledger alone are taken
-	// Desk has the ledger, and what its runs are sent over. Each request gets a desk of its own caller.
+	// Desk has the ledger, and what its runs are sent over. Each request gets a desk of its own
+	// caller.
 	Desk operator.Desk
 	// Dir is the folder of the uploads. It is made when it is needed, for this user alone.
 	Dir string
-	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the request.
-	// A repeated idempotency key, if it is not "", finds the same run again. Nil: no list is taken.
+	// Launch launches a campaign file over a list. ctx ends when the process stops, not with the
+	// request. A repeated idempotency key, if it is not "", finds the same run again. Nil: no list is
+	// taken.
 	Launch func(ctx context.Context, file, list string, another bool, idempotency string) (client.Launched, error)
 	// Unfinished returns the unfinished runs, whose uploads are kept.
 	Unfinished func(context.Context) ([]campaign.Run, error)
@@ -33,8 +35,8 @@ type Options struct {
 	Forecast func(ctx context.Context, r campaign.Run) (client.Forecast, error)
 	// Folder returns the files of the campaigns folder, by name.
 	Folder func() ([]operator.File, error)
-	// Check says what a launch of a campaign over its own list would do, and ForecastLaunch when it would
-	// be done. Both read the whole list.
+	// Check says what a launch of a campaign over its own list would do, and ForecastLaunch when it
+	// would be done. Both read the whole list.
 	Check          func(ctx context.Context, f operator.File) (*campaign.Preflight, error)
 	ForecastLaunch func(ctx context.Context, f operator.File) (client.Forecast, error)
 	// Numbers returns the connections, with their limits now.
@@ -59,7 +61,8 @@ type Server struct {
 	busy map[string]bool // folders of the uploads under way
 }
 
-// New makes a Server, whose launches end with ctx, and removes the uploads that no run needs any more.
+// New makes a Server, whose launches end with ctx, and removes the uploads that no run needs any
+// more.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o, guard: newGuard(o.Key, o.Desk.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
 		checks: make(chan struct{}, checksAtOnce)}

@@ -14,7 +14,8 @@ import (
 	"campaignd/campaign"
 )
 
-// The limits of an upload in bytes. The largest header file of the platform is a document of 100 MB.
+// The limits of an upload in bytes. The largest header file of the platform is a document of 100
+// MB.
 const (
 	maxHeader = 100 << 20
 	maxList   = 8 << 30
@@ -26,8 +27,8 @@ type upload struct {
 	campaign, list string // paths
 }
 
-// receive stores the parts of a request in dir: campaign, header if the campaign names a header file, and
-// list, in this order. A list of any size goes straight to the disk.
+// receive stores the parts of a request in dir: campaign, header if the campaign names a header
+// file, and list, in this order. A list of any size goes straight to the disk.
 func receive(dir string, parts *multipart.Reader) (u upload, err error) {
 	root, err := os.OpenRoot(dir) // no name leads out of it
 	if err != nil {

@@ -44,7 +44,8 @@ func withoutFolder(dir string, findings []campaign.Finding) []campaign.Finding {
 	return out
 }
 
-// checkFile checks a campaign of the folder and its own list. The service's answers may be a minute old.
+// checkFile checks a campaign of the folder and its own list. The service's answers may be a minute
+// old.
 func (d *Daemon) checkFile(ctx context.Context, f operator.File) (*campaign.Preflight, error) {
 	in := campaign.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples, Rate: d.cfg.Rate,
 		Suppressions: d.ledger, List: campaign.Beside(f.Path, f.Definition.Recipients.File)}

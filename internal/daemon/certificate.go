@@ -27,8 +27,8 @@ type certificate struct {
 // certificateEvery is how long after a look at the files a handshake looks again.
 const certificateEvery = time.Second
 
-// secure makes the listener speak TLS 1.2 or newer. It does not offer HTTP/2, whose streams the bound on
-// connections would not count.
+// secure makes the listener speak TLS 1.2 or newer. It does not offer HTTP/2, whose streams the
+// bound on connections would not count.
 func (l *listener) secure(files TLS, log *slog.Logger) error {
 	if files == (TLS{}) {
 		return nil
@@ -66,8 +66,9 @@ func (c *certificate) stamp() (s string) {
 	return s
 }
 
-// get returns the certificate for a handshake. When the files have changed it reads them first; the last
-// good certificate stays if they cannot be read, such as between the writing of the one and the other.
+// get returns the certificate for a handshake. When the files have changed it reads them first; the
+// last good certificate stays if they cannot be read, such as between the writing of the one and
+// the other.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +92,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.pair, nil
 }
 
-// pin is the SHA-256 of the certificate; "" without TLS. The caller is get, or before any handshake.
+// pin is the SHA-256 of the certificate; "" without TLS. The caller is get, or before any
+// handshake.
 func (c *certificate) pin() string {
 	if c == nil {
 		return ""

@@ -58,8 +58,8 @@ func certificateFiles(t *testing.T) TLS {
 	return TLS{filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")}
 }
 
-// A renewed certificate is served within a second of its change, without a restart; files that do not fit
-// together, as while they are exchanged, leave the last good one.
+// A renewed certificate is served within a second of its change, without a restart; files that do
+// not fit together, as while they are exchanged, leave the last good one.
 func TestARenewedCertificateIsServed(t *testing.T) {
 	files := certificateFiles(t)
 	issue(t, files, 1)

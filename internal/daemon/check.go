@@ -7,8 +7,9 @@ import (
 	"campaignd/campaign"
 )
 
-// CheckCampaign runs a preflight, and adds what the configuration and the ledger say: quotas, the forecast, what a
-// launch would do, and the window. Without in.Service it asks the service nothing. l may be nil.
+// CheckCampaign runs a preflight, and adds what the configuration and the ledger say: quotas, the
+// forecast, what a launch would do, and the window. Without in.Service it asks the service nothing.
+// l may be nil.
 func CheckCampaign(ctx context.Context, c *Config, l campaign.Ledger, in campaign.PreflightInput) (*campaign.Preflight, error) {
 	found, err := campaign.RunPreflight(ctx, in)
 	if err != nil {

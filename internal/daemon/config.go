@@ -58,10 +58,11 @@ type Config struct {
 	Retention Retention `yaml:"retention" json:"retention"`
 	// Folder of the campaign files that serve runs. It is read again every few seconds.
 	Campaigns string `yaml:"campaigns" json:"campaigns"`
-	// Places in which a list that appears starts a run of a campaign (docs/operations.md#dropped-files).
+	// Places in which a list that appears starts a run of a campaign
+	// (docs/operations.md#dropped-files).
 	Drops []Drop `yaml:"drops" json:"drops"`
-	// Addresses that are told of runs, holds, drops and schedules (docs/operations.md#notifications), by a
-	// name of your own.
+	// Addresses that are told of runs, holds, drops and schedules (docs/operations.md#notifications),
+	// by a name of your own.
 	Notifications map[string]Notification `yaml:"notifications" json:"notifications"`
 	// The log on standard error.
 	Log Log `yaml:"log" json:"log"`
@@ -75,7 +76,8 @@ type Listen struct {
 	Public string `yaml:"public" json:"public"`
 	// Metrics, health and readiness; keep it inside.
 	Admin string `yaml:"admin" json:"admin"`
-	// The certificate of the public listener. Without it, it speaks plain HTTP, for a proxy that has one.
+	// The certificate of the public listener. Without it, it speaks plain HTTP, for a proxy that has
+	// one.
 	PublicTLS TLS `yaml:"public_tls,omitempty" json:"public_tls,omitzero"`
 	// The certificate of the admin listener.
 	AdminTLS TLS `yaml:"admin_tls,omitempty" json:"admin_tls,omitzero"`
@@ -165,8 +167,8 @@ const (
 
 // Retention says how long what is over is kept.
 type Retention struct {
-	// How long the deliveries of a run that has ended are kept after its last status, at least 32d. Then
-	// serve deletes them; the totals of reports stay. 0s: for ever.
+	// How long the deliveries of a run that has ended are kept after its last status, at least 32d.
+	// Then serve deletes them; the totals of reports stay. 0s: for ever.
 	Deliveries campaign.Duration `yaml:"deliveries" json:"deliveries"`
 }
 
@@ -175,8 +177,8 @@ type Number struct {
 	// Messages per second that the platform grants this number; campaignd paces a little below.
 	// 0: the rate that the service tells, else 80.
 	Rate float64 `yaml:"rate" json:"rate" jsonschema:"minimum=0,maximum=10000"`
-	// Unique recipients that the portfolio may reach in any 24 hours. 0: the tier that the service tells.
-	// -1: no limit.
+	// Unique recipients that the portfolio may reach in any 24 hours. 0: the tier that the service
+	// tells. -1: no limit.
 	Tier int64 `yaml:"tier,omitempty" json:"tier,omitempty" jsonschema:"minimum=-1,maximum=100000000"`
 	// The client that the connection belongs to. Empty: the companyId that the service tells.
 	Company string `yaml:"company,omitempty" json:"company,omitempty"`
@@ -222,8 +224,8 @@ type Resets struct {
 
 // Drop is one watched place: a list that appears there starts a run of the campaign.
 type Drop struct {
-	// file:///FOLDER, file:FOLDER relative to the working directory, s3://BUCKET?endpoint=URL&region=NAME,
-	// or gs://BUCKET.
+	// file:///FOLDER, file:FOLDER relative to the working directory,
+	// s3://BUCKET?endpoint=URL&region=NAME, or gs://BUCKET.
 	Bucket string `yaml:"bucket" json:"bucket" jsonschema:"example=file:///var/lib/campaignd/inbox"`
 	// Begin of the names that are taken, such as spring/; what lies in folders below it is not.
 	Prefix string `yaml:"prefix" json:"prefix"`
@@ -237,12 +239,13 @@ type Drop struct {
 type Notification struct {
 	// The address: https, or http on this machine. It is treated as a secret.
 	URL messaging.Secret `yaml:"url" json:"url" secret:"value"`
-	// standard: signed, in the form of Standard Webhooks; slack: a text, for an incoming webhook of Slack.
+	// standard: signed, in the form of Standard Webhooks; slack: a text, for an incoming webhook of
+	// Slack.
 	Format string `yaml:"format,omitempty" json:"format,omitempty" jsonschema:"enum=standard,enum=slack"`
 	// Signing secrets, each whsec_ and base64; several while one is rotated. Format slack has none.
 	Secrets []messaging.Secret `yaml:"secrets,omitempty" json:"secrets,omitempty" secret:"value"`
-	// Kinds of events: run.started, run.paused, run.finished, run.settled, approval.needed, hold.raised,
-	// breaker.tripped, drop.rejected, schedule.missed. Empty: all.
+	// Kinds of events: run.started, run.paused, run.finished, run.settled, approval.needed,
+	// hold.raised, breaker.tripped, drop.rejected, schedule.missed. Empty: all.
 	Events []string `yaml:"events,omitempty" json:"events,omitempty"`
 }
 
@@ -269,7 +272,8 @@ type Sending struct {
 	Tick campaign.Duration `yaml:"tick" json:"tick"`
 	// First wait after a refusal that may be tried again, from 1ms to 10m.
 	Backoff campaign.Duration `yaml:"backoff" json:"backoff"`
-	// Waits of the service between its tries to deliver a webhook (docs/service.md#delivery-of-events).
+	// Waits of the service between its tries to deliver a webhook
+	// (docs/service.md#delivery-of-events).
 	Repeats []campaign.Duration `yaml:"repeats" json:"repeats"`
 	// Requests that may be open at once for each connection. It bounds memory and sockets: at
 	// 1,000 a second and answers of 500 ms, 500 are open at once.

@@ -33,8 +33,8 @@ func (unanswered) Header() http.Header         { return http.Header{} }
 func (unanswered) Write(p []byte) (int, error) { return len(p), nil }
 func (unanswered) WriteHeader(int)             {}
 
-// checkSecrets refuses signing secrets that can be guessed, with which anybody could forge events. That of
-// the sandbox is known to all, and serves on this machine only.
+// checkSecrets refuses signing secrets that can be guessed, with which anybody could forge events.
+// That of the sandbox is known to all, and serves on this machine only.
 func (c *Config) checkSecrets() error {
 	u, err := url.Parse(c.Service.BaseURL)
 	here := err == nil && loopback(u.Hostname())

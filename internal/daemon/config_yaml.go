@@ -93,15 +93,15 @@ func (c *Config) readYAML(path string, src []byte) (err error) {
 	return nil
 }
 
-// secretKey matches a key whose value may be a secret, also a misspelled one, and the indentation of its
-// line.
+// secretKey matches a key whose value may be a secret, also a misspelled one, and the indentation
+// of its line.
 var secretKey = regexp.MustCompile(`(?i)^(\s*).*?(?:[\w-]*(?:key|secret|passw|token|auth|ledger|redis)[\w-]*|\burl)["']?\s*:`)
 
 // plainKey matches a line that begins with a key.
 var plainKey = regexp.MustCompile(`^(\s*)["']?[\w-]+["']?\s*:`)
 
-// secretLine reports whether a line, counted from 1, may hold a part of a secret: it has such a key, or
-// belongs to the value of one above it.
+// secretLine reports whether a line, counted from 1, may hold a part of a secret: it has such a
+// key, or belongs to the value of one above it.
 func secretLine(src []byte, line int) bool {
 	secret, indent := false, 0
 	for i, text := range bytes.Split(src, []byte("\n")) {

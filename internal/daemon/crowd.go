@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// crowd is a net.Listener with a bound on its open connections, and on those of one address. The process
-// keeps the other file descriptors for itself: the ledger, the requests in flight, the lists. One
-// connection too many takes the place of one that waits for a request; if there is none, it is closed.
+// crowd is a net.Listener with a bound on its open connections, and on those of one address. The
+// process keeps the other file descriptors for itself: the ledger, the requests in flight, the
+// lists. One connection too many takes the place of one that waits for a request; if there is none,
+// it is closed.
 type crowd struct {
 	net.Listener
 	most int // connections
@@ -32,8 +33,8 @@ type guest struct {
 	gone    bool
 }
 
-// The share of the file descriptors that the connections of one listener take at most, and of these the
-// share of one address. A proxy in front of campaignd is one address.
+// The share of the file descriptors that the connections of one listener take at most, and of these
+// the share of one address. A proxy in front of campaignd is one address.
 const (
 	crowdShare   = 4
 	addressShare = 2
@@ -86,8 +87,8 @@ func (c *crowd) admit(g *guest) *guest {
 	return g
 }
 
-// waiting returns the connection that has waited longest for a request: one of address if own is set, else
-// one of the address with the most connections.
+// waiting returns the connection that has waited longest for a request: one of address if own is
+// set, else one of the address with the most connections.
 func (c *crowd) waiting(address string, own bool) (longest *guest) {
 	for g := range c.guests {
 		switch {

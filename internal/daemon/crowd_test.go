@@ -42,8 +42,8 @@ func comes(t *testing.T, c *crowd, address string) (*from, net.Conn) {
 	return f, g
 }
 
-// Strangers that hold all connections open, one after another from one address or from many, keep nobody
-// else out: one of theirs is closed.
+// Strangers that hold all connections open, one after another from one address or from many, keep
+// nobody else out: one of theirs is closed.
 func TestIdleConnectionsMakePlaceForOthers(t *testing.T) {
 	c := newCrowd(&queue{}, 40*crowdShare)
 	if c.most != 40 || c.each != 20 {

@@ -45,9 +45,9 @@ func CheckForecast(
 	return nil
 }
 
-// ForecastLaunch forecasts a campaign whose list was checked as if it were launched now, beside every
-// unfinished run of the ledger. assumed are the connections whose throughput nobody told. l may be
-// nil: then no run is known.
+// ForecastLaunch forecasts a campaign whose list was checked as if it were launched now, beside
+// every unfinished run of the ledger. assumed are the connections whose throughput nobody told. l
+// may be nil: then no run is known.
 func ForecastLaunch(
 	ctx context.Context, cfg *Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) (f plan.Forecast, assumed []string, err error) {

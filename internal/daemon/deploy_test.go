@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Each metric of the alerts and of the dashboard is described in this module with the labels that the
-// expression uses.
+// Each metric of the alerts and of the dashboard is described in this module with the labels that
+// the expression uses.
 func TestDeployedExpressionsNameMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	labels := map[string]string{} // of each metric: its labels as the source writes them

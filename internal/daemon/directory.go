@@ -40,8 +40,8 @@ func newDirectory(cfg *Config) *directory {
 		quality: map[string]string{}, tiers: map[string]int64{}}
 }
 
-// fingerprint names a key without showing it: the first 8 bytes of its SHA-256, in hex; "" without a
-// key.
+// fingerprint names a key without showing it: the first 8 bytes of its SHA-256, in hex; "" without
+// a key.
 func fingerprint(key messaging.Secret) string {
 	if key.IsZero() {
 		return ""
@@ -95,8 +95,9 @@ func (d *directory) ids() []string {
 	return slices.Compact(ids)
 }
 
-// tier is how many people the connection's portfolio may reach in 24 hours: the configured tier, else
-// the one that the service tells. A connection whose company is not known shares its tier with none.
+// tier is how many people the connection's portfolio may reach in 24 hours: the configured tier,
+// else the one that the service tells. A connection whose company is not known shares its tier with
+// none.
 func (d *directory) tier(connection string) campaign.Tier {
 	d.mu.RLock()
 	told := d.tiers[connection]
@@ -108,9 +109,9 @@ func (d *directory) tier(connection string) campaign.Tier {
 // tiered reports whether the connection has a tier.
 func (d *directory) tiered(connection string) bool { return d.tier(connection).Places > 0 }
 
-// peers returns the accounts that may be the business account of a connection, beside its own. If the
-// service does not tell accounts, each connection of a company is an account of its own, although
-// several may share one.
+// peers returns the accounts that may be the business account of a connection, beside its own. If
+// the service does not tell accounts, each connection of a company is an account of its own,
+// although several may share one.
 func (d *directory) peers(connection string) (accounts []string) {
 	o := d.origin(connection)
 	if o.Company == "" || o.Account != connection {
@@ -152,8 +153,9 @@ func (d *directory) refreshConnections(ctx context.Context, c *messaging.Client)
 	return conns, nil
 }
 
-// refreshRates asks for the rates, and returns those that are new or have changed. After an error the
-// last known ones hold. A rate of the configuration, which comes before the service's, is not listed.
+// refreshRates asks for the rates, and returns those that are new or have changed. After an error
+// the last known ones hold. A rate of the configuration, which comes before the service's, is not
+// listed.
 func (d *directory) refreshRates(ctx context.Context, c *messaging.Client) (changed map[string]throttle.Pace, err error) {
 	health, err := c.Numbers(ctx)
 	if err != nil && !errors.Is(err, messaging.ErrNotOffered) {

@@ -20,7 +20,8 @@ func sorted(s []string) []string {
 	return s
 }
 
-// Bounds of free space. A message takes some 700 bytes of the ledger, so 1 GiB is a million and more.
+// Bounds of free space. A message takes some 700 bytes of the ledger, so 1 GiB is a million and
+// more.
 const (
 	diskWarn = 1 << 30
 	diskFail = 64 << 20
@@ -61,8 +62,8 @@ func checkDisks(_ context.Context, cfg *Config) (checks []Check) {
 	return checks
 }
 
-// checkRedis asks for the policy and the persistence of the shared limits. A lost limit is safe, and
-// costs a moment of silence (docs/limits.md#the-script).
+// checkRedis asks for the policy and the persistence of the shared limits. A lost limit is safe,
+// and costs a moment of silence (docs/limits.md#the-script).
 func checkRedis(ctx context.Context, cfg *Config) []Check {
 	const name = "redis"
 	if cfg.Redis == "" {

@@ -93,8 +93,8 @@ func (d *Daemon) watcher(e *sender.Engine) (*drops.Watcher, error) {
 	return drops.New(o), nil
 }
 
-// spool returns a folder of this process alone in which dropped lists are read: beside an SQLite ledger,
-// in data_dir, or one that goes with the process.
+// spool returns a folder of this process alone in which dropped lists are read: beside an SQLite
+// ledger, in data_dir, or one that goes with the process.
 func (d *Daemon) spool() (string, error) {
 	switch {
 	case !d.cfg.sharedLedger():
@@ -123,8 +123,8 @@ type dropLauncher struct {
 // findEvery is how often the campaigns folder is read for dropped files, at most.
 const findEvery = 500 * time.Millisecond
 
-// find returns the campaign as its file was last good, like the schedule: a file that is broken later
-// stops no drop.
+// find returns the campaign as its file was last good, like the schedule: a file that is broken
+// later stops no drop.
 func (l *dropLauncher) find(name string) (Scheduled, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -220,8 +220,8 @@ type rejectsFile struct {
 	rows *reporting.Rejects
 }
 
-// create begins the file for a list. It does nothing for a list that cannot be read, which the launch
-// reports.
+// create begins the file for a list. It does nothing for a list that cannot be read, which the
+// launch reports.
 func (r *rejectsFile) create(list string, def *campaign.Definition) error {
 	l, err := campaign.OpenList(list, def.Recipients.Options())
 	if err != nil {
@@ -239,7 +239,8 @@ func (r *rejectsFile) create(list string, def *campaign.Definition) error {
 	return err
 }
 
-// keep ends the file. It is called once. The name is that of a complete file also after a loss of power.
+// keep ends the file. It is called once. The name is that of a complete file also after a loss of
+// power.
 func (r *rejectsFile) keep() error {
 	if r.file == nil {
 		return nil
@@ -257,8 +258,9 @@ func (r *rejectsFile) drop() error {
 	return errors.Join(r.file.Close(), os.Remove(r.path+".part"))
 }
 
-// recentFor is how long an answer of the service counts for dropped files. Ten thousand files would ask
-// thirty thousand times, and the platform allows an account 200 calls an hour (docs/service.md#limits).
+// recentFor is how long an answer of the service counts for dropped files. Ten thousand files would
+// ask thirty thousand times, and the platform allows an account 200 calls an hour
+// (docs/service.md#limits).
 const recentFor = time.Minute
 
 // recent is a service that remembers its answers.

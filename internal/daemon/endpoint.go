@@ -28,7 +28,8 @@ type EndpointTest struct {
 	Answer string `json:"answer"`
 }
 
-// OwnEndpoints returns the addresses among the registered ones that end with webhooks.path, each once.
+// OwnEndpoints returns the addresses among the registered ones that end with webhooks.path, each
+// once.
 func OwnEndpoints(cfg *Config, registered []messaging.Webhook) (addresses []string) {
 	for _, w := range registered {
 		u, err := url.Parse(w.URL)
@@ -39,8 +40,8 @@ func OwnEndpoints(cfg *Config, registered []messaging.Webhook) (addresses []stri
 	return addresses
 }
 
-// TestEndpoints posts one event to each address for each configured secret. The event is of a type that
-// the intake counts and that changes nothing.
+// TestEndpoints posts one event to each address for each configured secret. The event is of a type
+// that the intake counts and that changes nothing.
 func TestEndpoints(ctx context.Context, cfg *Config, addresses []string) (all []EndpointTest, err error) {
 	if err := cfg.CanReceive(); err != nil {
 		return nil, err
@@ -85,8 +86,8 @@ func postSigned(ctx context.Context, client *http.Client, form messaging.Signatu
 	return resp.StatusCode >= 200 && resp.StatusCode <= 299, resp.Status, nil
 }
 
-// KeepSecret adds a signing secret as a line to a file that CAMPAIGND_WEBHOOKS_SECRETS_FILE can name. The
-// secrets that the file has stay.
+// KeepSecret adds a signing secret as a line to a file that CAMPAIGND_WEBHOOKS_SECRETS_FILE can
+// name. The secrets that the file has stay.
 func KeepSecret(path string, secret messaging.Secret) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

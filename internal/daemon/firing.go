@@ -16,17 +16,17 @@ type firings struct {
 	open       []campaign.Firing // newest first
 	launched   map[string]campaign.RunNo
 	unfinished []campaign.Run // newest first
-	// quarantined is when the ledger was quarantined last. A firing of before that it does not have may
-	// have been launched in the time that it lost.
+	// quarantined is when the ledger was quarantined last. A firing of before that it does not have
+	// may have been launched in the time that it lost.
 	quarantined time.Time
 }
 
 // lostFiring is the detail of a firing that was due before a quarantine.
 const lostFiring = "it may have been launched in the time that the ledger lost"
 
-// firingsOf reads what is known of the firings of s. Other replicas write meanwhile, so it reads in the
-// opposite order of a launch: a firing that another replica has begun in between is known, and is
-// neither a new one nor held up by its own run.
+// firingsOf reads what is known of the firings of s. Other replicas write meanwhile, so it reads in
+// the opposite order of a launch: a firing that another replica has begun in between is known, and
+// is neither a new one nor held up by its own run.
 func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w firings, err error) {
 	name := s.Definition.Name
 	runs, err := d.ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Unfinished: true})
@@ -34,7 +34,8 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 		return w, fmt.Errorf("read runs: %w", err)
 	}
 	for _, r := range runs {
-		// A follow-up run sends to rows of a run that ended. An import that failed holds up no later firing.
+		// A follow-up run sends to rows of a run that ended. An import that failed holds up no later
+		// firing.
 		if r.Parent == 0 && (r.State != campaign.Importing || r.Detail == "") {
 			w.unfinished = append(w.unfinished, r)
 		}
@@ -67,8 +68,9 @@ func (d *Daemon) firingsOf(ctx context.Context, s Scheduled, now time.Time) (w f
 	return w, err
 }
 
-// afterOnce returns the time before or at the only firing of a schedule: at, if that was seen. The file
-// may be younger than the firing, which is missed then, or launched within its grace (Schedule.Misfire).
+// afterOnce returns the time before or at the only firing of a schedule: at, if that was seen. The
+// file may be younger than the firing, which is missed then, or launched within its grace
+// (Schedule.Misfire).
 func (d *Daemon) afterOnce(ctx context.Context, name string, once plan.Firing) (time.Time, error) {
 	seen, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Key: once.Key})
 	if err != nil {
@@ -81,9 +83,9 @@ func (d *Daemon) afterOnce(ctx context.Context, name string, once plan.Firing) (
 }
 
 // afterKnown returns the time up to which the firings of s are known: that of the newest that is
-// recorded, of the campaign's last scheduled run, or since when this schedule is known. For a schedule
-// that is new to the ledger that is when its file was written, and added is the mark to be stored. A
-// campaign that has fired before marks were kept counts from its last firing.
+// recorded, of the campaign's last scheduled run, or since when this schedule is known. For a
+// schedule that is new to the ledger that is when its file was written, and added is the mark to be
+// stored. A campaign that has fired before marks were kept counts from its last firing.
 func (d *Daemon) afterKnown(ctx context.Context, s Scheduled, now time.Time) (after time.Time, added *campaign.Firing, err error) {
 	name := s.Definition.Name
 	newest, err := d.ledger.Firings(ctx, campaign.FiringFilter{Campaign: name, Limit: 1})
@@ -139,7 +141,8 @@ type step struct {
 	launch bool
 }
 
-// next decides what is to be done now. It is pure: the same facts give the same step in each replica.
+// next decides what is to be done now. It is pure: the same facts give the same step in each
+// replica.
 func (w firings) next(s Scheduled, now time.Time) (out step) {
 	schedule := s.Definition.Schedule
 	grace := time.Duration(schedule.Grace)
@@ -256,8 +259,8 @@ func (d *Daemon) look(ctx context.Context, s Scheduled, now time.Time) (*campaig
 	return next.open, nil
 }
 
-// due returns the firing of s that would be launched now if no run of the campaign were unfinished; ok
-// is false for none.
+// due returns the firing of s that would be launched now if no run of the campaign were unfinished;
+// ok is false for none.
 func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (f campaign.Firing, ok bool, err error) {
 	w, err := d.firingsOf(ctx, s, now)
 	if err != nil {
@@ -270,8 +273,8 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (f campaig
 	return f, false, nil
 }
 
-// note records a firing. It logs and counts an outcome that is new and, with a firing that was not seen
-// before, those that were missed before it.
+// note records a firing. It logs and counts an outcome that is new and, with a firing that was not
+// seen before, those that were missed before it.
 func (d *Daemon) note(ctx context.Context, f campaign.Firing, seen bool) error {
 	changed, err := d.ledger.NoteFiring(ctx, f)
 	if err != nil || !changed {

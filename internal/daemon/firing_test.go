@@ -177,7 +177,8 @@ func TestFiringsBehindAnUnfinishedRunAreSkipped(t *testing.T) {
 	}
 }
 
-// wantLooks compares what is launched at each instant, in order: the key of the firing, "" for none.
+// wantLooks compares what is launched at each instant, in order: the key of the firing, "" for
+// none.
 func (c *cluster) wantLooks(s Scheduled, looks ...[2]string) {
 	c.Helper()
 	d := c.replica()
@@ -217,8 +218,8 @@ func scheduledAt(t *testing.T, written, schedule string) Scheduled {
 	return s
 }
 
-// A pod that starts again has a new file of the same schedule, whose firings of the outage are caught
-// up. Another schedule counts from when it was written.
+// A pod that starts again has a new file of the same schedule, whose firings of the outage are
+// caught up. Another schedule counts from when it was written.
 func TestAFileWrittenAnewForgetsNoFiring(t *testing.T) {
 	c := newCluster(t, "STANDARD", scheduleEvery)
 	const nine = "cron: '0 9 * * *', misfire: run, grace: 2h"

@@ -43,8 +43,8 @@ func (d inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer.Result(), r.Context().Err()
 }
 
-// A folder with three campaigns: one fires again and again, one once, and one for each dropped file.
-// Three replicas over one ledger start and stop at random instants, under virtual time.
+// A folder with three campaigns: one fires again and again, one once, and one for each dropped
+// file. Three replicas over one ledger start and stop at random instants, under virtual time.
 func TestEachFiringAndFileIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { playScene(t) })

@@ -22,7 +22,8 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// flood is how long unsigned posts come. `make flood` gives 20s, and then the rate of sending is judged.
+// flood is how long unsigned posts come. `make flood` gives 20s, and then the rate of sending is
+// judged.
 var flood = flag.Duration("flood", 0, "how long unsigned posts come in TestUnsignedPostsStopNothing; judges the rate")
 
 // strangers is the address that the unsigned posts come from. Linux answers to all of 127.0.0.0/8.
@@ -85,8 +86,8 @@ func generate(url string, length time.Duration) {
 	fmt.Println(offered.Load(), answered.Load())
 }
 
-// While unsigned posts come as fast as one core makes them, signed events are stored and the memory is
-// bounded. With -flood, sending keeps at least 95 % of its rate.
+// While unsigned posts come as fast as one core makes them, signed events are stored and the memory
+// is bounded. With -flood, sending keeps at least 95 % of its rate.
 func TestUnsignedPostsStopNothing(t *testing.T) {
 	length := max(*flood, time.Second)
 	c := newCluster(t, "STANDARD", 15*time.Second)

@@ -16,11 +16,12 @@ import (
 	"campaignd/campaign/plan"
 )
 
-// folder is the campaigns folder and what its files said when they were last good. It is read again at
-// each look, links followed, so that it also sees a ConfigMap whose link ..data was changed.
+// folder is the campaigns folder and what its files said when they were last good. It is read again
+// at each look, links followed, so that it also sees a ConfigMap whose link ..data was changed.
 //
-// A change counts when two looks in a row see the same bytes, because an editor may be writing. A file
-// that is broken then is a fault, and its last good version stays. A file that is gone is forgotten.
+// A change counts when two looks in a row see the same bytes, because an editor may be writing. A
+// file that is broken then is a fault, and its last good version stays. A file that is gone is
+// forgotten.
 type folder struct {
 	dir    string
 	looked bool // what the first look finds counts at once
@@ -37,9 +38,9 @@ type campaignFile struct {
 
 func newFolder(dir string) *folder { return &folder{dir: dir, files: map[string]*campaignFile{}} }
 
-// look reads the folder and returns the campaigns with a schedule. A folder that does not exist counts
-// as empty. The faults of all files are one *campaign.FileError, returned with the good files. If two
-// files have the same campaign name, the second is a fault.
+// look reads the folder and returns the campaigns with a schedule. A folder that does not exist
+// counts as empty. The faults of all files are one *campaign.FileError, returned with the good
+// files. If two files have the same campaign name, the second is a fault.
 func (d *folder) look() ([]Scheduled, error) {
 	names, err := filepath.Glob(filepath.Join(d.dir, "*.yaml"))
 	if err != nil {
@@ -80,8 +81,8 @@ func (d *folder) look() ([]Scheduled, error) {
 	return out, nil
 }
 
-// find returns the last good version of the file that has the campaign. The error names what may be at
-// fault.
+// find returns the last good version of the file that has the campaign. The error names what may be
+// at fault.
 func (d *folder) find(name string) (Scheduled, error) {
 	var broken error
 	for _, file := range slices.Sorted(maps.Keys(d.files)) {

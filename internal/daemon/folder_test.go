@@ -131,8 +131,8 @@ func TestAnEmptyCampaignFileIsAFault(t *testing.T) {
 	}
 }
 
-// The volume of a ConfigMap holds links to files below ..data, which is a link to a folder. An update
-// renames another link over ..data and removes the old folder
+// The volume of a ConfigMap holds links to files below ..data, which is a link to a folder. An
+// update renames another link over ..data and removes the old folder
 // (https://pkg.go.dev/k8s.io/kubernetes/pkg/volume/util#AtomicWriter.Write).
 func TestTheFolderFollowsAConfigMap(t *testing.T) {
 	dir := t.TempDir()

@@ -15,7 +15,8 @@ import (
 // Outlook is what forecasts start from: the unfinished runs of a ledger and their numbers.
 type Outlook struct {
 	plan.Situation
-	// Assumed are the connections whose throughput nobody told: forecasts take that of a STANDARD number.
+	// Assumed are the connections whose throughput nobody told: forecasts take that of a STANDARD
+	// number.
 	Assumed []string `json:"assumed,omitempty"`
 	// Unread are runs that this version cannot read: a forecast leaves them out.
 	Unread []string `json:"unread,omitempty"`
@@ -86,8 +87,9 @@ func (o *Outlook) ask(ctx context.Context, cfg *Config) {
 	_, _ = o.directory.refresh(ctx, client)
 }
 
-// addStored adds a run of the ledger. A run that its operator paused, or whose list is not imported,
-// competes with nobody, and neither does one that this version cannot read: it does not send it.
+// addStored adds a run of the ledger. A run that its operator paused, or whose list is not
+// imported, competes with nobody, and neither does one that this version cannot read: it does not
+// send it.
 func (o *Outlook) addStored(ctx context.Context, l campaign.Ledger, run campaign.Run) error {
 	if run.State != campaign.Ready && run.State != campaign.Running || run.Wanted != campaign.WantRun {
 		return nil

@@ -13,9 +13,10 @@ import (
 // mostFirings is how many firings of one campaign a forecast adds at most.
 const mostFirings = 10
 
-// foresee forecasts a run beside the scheduled firings that may compete with it: those of the campaigns
-// folder, within twice the time that the run takes without them. Each firing sends the list as it is
-// now. A firing of the same campaign is left out, because it does not overlap the run.
+// foresee forecasts a run beside the scheduled firings that may compete with it: those of the
+// campaigns folder, within twice the time that the run takes without them. Each firing sends the
+// list as it is now. A firing of the same campaign is left out, because it does not overlap the
+// run.
 func (o *Outlook) foresee(ctx context.Context, cfg *Config, run int) (plan.Forecast, error) {
 	f := o.Forecast(run)
 	until := o.Now.AddDate(0, 1, 0)
@@ -39,7 +40,8 @@ func (o *Outlook) foresee(ctx context.Context, cfg *Config, run int) (plan.Forec
 	return o.Forecast(run), nil
 }
 
-// addFirings adds the firings of a campaign until a time. A list that cannot be launched is left out.
+// addFirings adds the firings of a campaign until a time. A list that cannot be launched is left
+// out.
 func (o *Outlook) addFirings(ctx context.Context, s Scheduled, until time.Time) error {
 	var list *campaign.Preflight
 	at := s.Next(o.Now).At

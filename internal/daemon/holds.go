@@ -9,8 +9,8 @@ import (
 )
 
 // Origins returns what holds can name of each connection, for a command that sends nothing. The
-// service is asked for its connections, for at most askOrigins, only if a hold is about a company, an
-// account or a portfolio: the configuration may not have it.
+// service is asked for its connections, for at most askOrigins, only if a hold is about a company,
+// an account or a portfolio: the configuration may not have it.
 func Origins(ctx context.Context, cfg *Config, holds []campaign.Hold) func(connection string) campaign.Origin {
 	d := newDirectory(cfg)
 	for _, h := range holds {
@@ -70,8 +70,8 @@ func kindOf(h campaign.Hold) holdKind { return holdKind{string(h.Scope), h.Reaso
 // watchHolds is how often the holds are read for the log and the metrics.
 const watchHolds = time.Second
 
-// run reads the holds every second until ctx ends, and logs one line when a hold begins and one when
-// it ends. A breaker that is tested is not over.
+// run reads the holds every second until ctx ends, and logs one line when a hold begins and one
+// when it ends. A breaker that is tested is not over.
 func (w *holdWatch) run(ctx context.Context) {
 	t := time.NewTicker(watchHolds)
 	defer t.Stop()

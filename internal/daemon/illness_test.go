@@ -11,8 +11,8 @@ import (
 )
 
 // Every message is accepted and fails later, because the account is not paid for. Its statuses hold
-// the account: at most the messages of 3 s more are posted. An event that the account is active again
-// lets the run go on. The list is too long to come to its end meanwhile, on any machine.
+// the account: at most the messages of 3 s more are posted. An event that the account is active
+// again lets the run go on. The list is too long to come to its end meanwhile, on any machine.
 func TestAPaymentProblemStopsTheAccountInSeconds(t *testing.T) {
 	t.Parallel() // it waits
 	const rows = 10_000

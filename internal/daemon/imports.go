@@ -80,8 +80,8 @@ func (d *Daemon) resumeImports(ctx context.Context, l *launcher, e *sender.Engin
 	}
 	for _, r := range runs {
 		// A process creates a run before it leases the import, so a young run is left to its creator. The
-		// list of a follow-up is the ledger itself; the same `follow-up` command continues it. The list of a
-		// dropped file is read from its bucket again (internal/drops).
+		// list of a follow-up is the ledger itself; the same `follow-up` command continues it. The list
+		// of a dropped file is read from its bucket again (internal/drops).
 		if r.State != campaign.Importing || r.Wanted == campaign.WantCancel || r.Parent != 0 || strings.HasPrefix(r.Launch, campaign.DropKey) ||
 			time.Since(r.CreatedAt) < time.Duration(d.cfg.Sending.Lease) {
 			continue

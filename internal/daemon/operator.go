@@ -67,8 +67,8 @@ func (d *Daemon) numbersNow(ctx context.Context) ([]client.Number, error) {
 	return out, nil
 }
 
-// operatorsAPI makes the operator's API, and the access to it without its URL. The access has no key
-// beside a PostgreSQL ledger, whose own keys open the API of every process.
+// operatorsAPI makes the operator's API, and the access to it without its URL. The access has no
+// key beside a PostgreSQL ledger, whose own keys open the API of every process.
 func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Server, api.Access, error) {
 	access := api.Access{}
 	if !d.cfg.sharedLedger() && e != nil {
@@ -107,8 +107,8 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 	return s, access, err
 }
 
-// LaunchList launches a campaign over a list and returns when the list is imported. A `serve` on the
-// ledger sends it.
+// LaunchList launches a campaign over a list and returns when the list is imported. A `serve` on
+// the ledger sends it.
 func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool, idempotency string) (out client.Launched, err error) {
 	l := d.launch(file, "")
 	l.List, l.New, l.NewKey, l.NoWait, l.Unattended = list, another, idempotency, false, false

@@ -54,8 +54,8 @@ func (c *cluster) live(ctx context.Context, change func(*sandbox.Options)) (*Dae
 	return d, service
 }
 
-// Two of three recipients answer STOP: the run is paused with a sentence that says so, and the rest of
-// its list is not sent. The list is too long to come to its end meanwhile, on any machine.
+// Two of three recipients answer STOP: the run is paused with a sentence that says so, and the rest
+// of its list is not sent. The list is too long to come to its end meanwhile, on any machine.
 func TestManyStopsPauseTheRun(t *testing.T) {
 	t.Parallel() // it waits
 	if testing.Short() {

@@ -40,8 +40,8 @@ func deaf(t *testing.T, service http.Handler) (base string, away *atomic.Bool, p
 	return outer.URL, away, posts
 }
 
-// While the service cannot be asked for a number's pace, nothing is sent over it; `why` says so, and
-// the run goes on within seconds of the answer.
+// While the service cannot be asked for a number's pace, nothing is sent over it; `why` says so,
+// and the run goes on within seconds of the answer.
 func TestAnUnknownPaceSendsNothing(t *testing.T) {
 	c := newCluster(t, "STANDARD", 15*time.Second)
 	config := *c.config

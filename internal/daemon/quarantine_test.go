@@ -216,8 +216,8 @@ func TestAQuarantineKeepsTheScheduleFromFiringAgain(t *testing.T) {
 	}
 }
 
-// A file that is broken during the quarantine, and one that is not there, are corrected within the grace
-// of a firing of before it. The ledger knows one firing that waits, and no other one.
+// A file that is broken during the quarantine, and one that is not there, are corrected within the
+// grace of a firing of before it. The ledger knows one firing that waits, and no other one.
 func TestAQuarantineClosesTheFiringsOfBrokenFiles(t *testing.T) {
 	for name, schedule := range map[string]string{
 		"cron": dailySchedule,

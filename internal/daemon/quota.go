@@ -151,8 +151,8 @@ func (q *quotas) planEnds(now time.Time) time.Time {
 const (
 	// decideEvery is how often the ramps are decided: on a new day, and when the quality changes.
 	decideEvery = 5 * time.Second
-	// countEvery is how often the ledger is counted for the metrics. It also keeps what is done, so that
-	// a rebuild is quick.
+	// countEvery is how often the ledger is counted for the metrics. It also keeps what is done, so
+	// that a rebuild is quick.
 	countEvery = 5 * time.Minute
 )
 
@@ -190,8 +190,8 @@ func (q *quotas) run(ctx context.Context) error {
 	}
 }
 
-// raise stores the configured allowance. If it is more than before, the service's last word that the
-// plan is used up does not count any more.
+// raise stores the configured allowance. If it is more than before, the service's last word that
+// the plan is used up does not count any more.
 func (q *quotas) raise(ctx context.Context) error {
 	before, err := q.ledger.SetPlan(ctx, q.plan.Messages)
 	if err != nil || q.plan.Messages <= before {

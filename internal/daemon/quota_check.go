@@ -11,9 +11,9 @@ import (
 	"campaignd/internal/spelling"
 )
 
-// CheckQuotas adds a warning to a preflight whose list does not fit into the allowance of this month
-// or into a day of the warm-up of its numbers. l is the ledger that counts what was sent; nil: nothing
-// was.
+// CheckQuotas adds a warning to a preflight whose list does not fit into the allowance of this
+// month or into a day of the warm-up of its numbers. l is the ledger that counts what was sent;
+// nil: nothing was.
 func CheckQuotas(ctx context.Context, cfg *Config, l campaign.Ledger, p *campaign.Preflight, now time.Time) error {
 	q := newQuotas(cfg, newDirectory(cfg), l, slog.New(slog.DiscardHandler))
 	if q.plan.Messages > 0 {
@@ -52,8 +52,8 @@ func CheckQuotas(ctx context.Context, cfg *Config, l campaign.Ledger, p *campaig
 	return nil
 }
 
-// spentSince is what all connections have sent in the month of now: the company of each is not known
-// without asking the service.
+// spentSince is what all connections have sent in the month of now: the company of each is not
+// known without asking the service.
 func spentSince(ctx context.Context, l campaign.Ledger, q *quotas, now time.Time) (n int64, err error) {
 	if l == nil {
 		return 0, nil

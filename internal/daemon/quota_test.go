@@ -24,9 +24,9 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// The same run under three plans: the service's 402 alone, an allowance that is known, and one that is
-// raised. Nothing is sent above the allowance, nobody is refused for it, and a raised plan lifts what
-// the 402 held.
+// The same run under three plans: the service's 402 alone, an allowance that is known, and one that
+// is raised. Nothing is sent above the allowance, nobody is refused for it, and a raised plan lifts
+// what the 402 held.
 func TestThePlanIsNeverExceeded(t *testing.T) {
 	t.Parallel() // it waits
 	c := newCluster(t, "HIGH", 15*time.Second)
@@ -133,8 +133,8 @@ func (s *told) tell(rest string) {
 	s.numbers.Store(&text)
 }
 
-// A number's health, as the service tells it, counts within a minute, and at once when an event says
-// so. An hour takes 66 calls.
+// A number's health, as the service tells it, counts within a minute, and at once when an event
+// says so. An hour takes 66 calls.
 func TestTheHealthOfANumberCountsInAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &told{}
@@ -297,7 +297,8 @@ func (s *spending) Ramps(ctx context.Context) (map[string]campaign.RampState, er
 	return s.ramps, nil
 }
 
-// An allowance is that of a company; a ramp is that of a number; what has no connection counts for all.
+// An allowance is that of a company; a ramp is that of a number; what has no connection counts for
+// all.
 func TestUnitsAreCountedInTheirScope(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Plan.MonthlyMessages = 1000

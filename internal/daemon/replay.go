@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// replayAfter is how long webhooks must not have been taken for a replay to be asked for. The service
-	// repeats after one minute by itself (docs/service.md#delivery-of-events).
+	// replayAfter is how long webhooks must not have been taken for a replay to be asked for. The
+	// service repeats after one minute by itself (docs/service.md#delivery-of-events).
 	replayAfter = 2 * time.Minute
-	// replayBefore is how much earlier a replay begins than the outage: a delivery may wait in a proxy, and
-	// the last word of the intake in the ledger may be listenEvery old.
+	// replayBefore is how much earlier a replay begins than the outage: a delivery may wait in a
+	// proxy, and the last word of the intake in the ledger may be listenEvery old.
 	replayBefore = 5 * time.Minute
 	// replayLease keeps replicas that start together from asking for the same replay.
 	replayLease = 5 * time.Minute
@@ -41,8 +41,8 @@ func (d *Daemon) outage(ctx context.Context, now time.Time) (since time.Time, du
 	return since, !since.IsZero() && now.Sub(since) > replayAfter
 }
 
-// askReplay asks the service once to post the events of an outage again. Without it the service repeats
-// them too, but for 8 h 36 min only and hours apart.
+// askReplay asks the service once to post the events of an outage again. Without it the service
+// repeats them too, but for 8 h 36 min only and hours apart.
 func (d *Daemon) askReplay(ctx context.Context, outage time.Time) error {
 	job := d.job("replay webhooks")
 	if _, ours, err := job.Ledger.AcquireJob(ctx, job.Name, job.Owner, replayLease); err != nil || !ours {

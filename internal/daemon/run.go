@@ -44,8 +44,8 @@ type RunResult struct {
 	Ended bool
 }
 
-// Unsure returns the number of rows that are open or unknown. `run` exits with 3 if it is above 0, or
-// if the run is paused or cancelled.
+// Unsure returns the number of rows that are open or unknown. `run` exits with 3 if it is above 0,
+// or if the run is paused or cancelled.
 func (r RunResult) Unsure() int64 {
 	t := r.Report.Totals
 	return t[campaign.Queued] + t[campaign.Sending] + t[campaign.InDoubt] + t[campaign.Unknown]

@@ -53,8 +53,8 @@ func CheckFolder(dir string) error {
 
 // schedule fires the campaigns of the folder and resumes imports whose process died, until ctx
 // ends. The key of a firing's run holds its time, so a restart neither repeats a firing nor forgets
-// one. A job lets one replica at a time fire a campaign, so that several replicas fire it once. every
-// is how often it looks.
+// one. A job lets one replica at a time fire a campaign, so that several replicas fire it once.
+// every is how often it looks.
 func (d *Daemon) schedule(ctx context.Context, e *sender.Engine, every time.Duration) {
 	l := newLauncher(d)
 	defer l.running.Wait()
@@ -145,8 +145,8 @@ func (d *Daemon) fire(ctx context.Context, s Scheduled, key string, e *sender.En
 // loads knows which schedules were logged, by campaign.
 type loads map[string]string
 
-// log logs the schedules that were added, changed or removed since the last call. The first call logs
-// none: takeOver has.
+// log logs the schedules that were added, changed or removed since the last call. The first call
+// logs none: takeOver has.
 func (l *loads) log(log *slog.Logger, all []Scheduled) {
 	now := make(loads, len(all))
 	for _, s := range all {

@@ -149,8 +149,8 @@ const (
 	mostAskAgain = 30 * time.Second // 120 calls an hour
 )
 
-// refreshNumbers refreshes the numbers until ctx ends, the first time after wait. After an error the
-// last known values hold.
+// refreshNumbers refreshes the numbers until ctx ends, the first time after wait. After an error
+// the last known values hold.
 func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 	again := askAgain
 	var asked, listed time.Time

@@ -68,8 +68,8 @@ func (s *activity) settled(totals map[campaign.Status]int64, now, lastEvent time
 	return totals[campaign.Delivered] == 0 || now.Sub(latest) >= min(quietTime, settle)
 }
 
-// ledgerWait is how long run tries to read a ledger that does not answer, and to write one whose disk
-// is full. PostgreSQL restarts within seconds, and a standby is promoted within half a minute.
+// ledgerWait is how long run tries to read a ledger that does not answer, and to write one whose
+// disk is full. PostgreSQL restarts within seconds, and a standby is promoted within half a minute.
 const ledgerWait = time.Minute
 
 // snapshot is a run with its counts.
@@ -116,7 +116,8 @@ const mostWatch = 5 * time.Second
 
 // watch calls progress until the run is settled, paused or ended, or ctx ends, and returns the run.
 // A hold that does not end by itself is waited for as long as a status, settle, because the time of
-// the event that ends it is not known. A ledger that cannot be read or written is tried again for ledgerWait.
+// the event that ends it is not known. A ledger that cannot be read or written is tried again for
+// ledgerWait.
 func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Duration, progress func(Progress)) (campaign.Run, error) {
 	var s activity
 	var held time.Time // since when the run is held by what does not end by itself, zero while it is not

@@ -72,8 +72,8 @@ func TestRunEndsWhenStatusesAreSettled(t *testing.T) {
 	}
 }
 
-// watched is a ledger with one run of ten rows, whose state changes with time. From 5 s to until the
-// run is paused, or held, and then finished.
+// watched is a ledger with one run of ten rows, whose state changes with time. From 5 s to until
+// the run is paused, or held, and then finished.
 type watched struct {
 	campaign.Ledger
 	began  time.Time

@@ -44,7 +44,8 @@ func (d *Daemon) watchSilence(ctx context.Context, e *sender.Engine) {
 	}
 }
 
-// look logs one line when the silence is long, and one when it ends. last is the time of the last event.
+// look logs one line when the silence is long, and one when it ends. last is the time of the last
+// event.
 func (s *silence) look(now, last time.Time) {
 	accepted := int64(0)
 	for _, c := range s.stats() {

@@ -12,8 +12,8 @@ import (
 	"campaignd/internal/wirelog"
 )
 
-// wireLog returns the folder of the wire log, "" for none, and what its files' names begin with. Two
-// SQLite ledgers may lie in one folder.
+// wireLog returns the folder of the wire log, "" for none, and what its files' names begin with.
+// Two SQLite ledgers may lie in one folder.
 func (c *Config) wireLog() (dir, name string) {
 	if c.sharedLedger() {
 		return c.DataDir, "campaignd"

@@ -29,13 +29,13 @@ func (t *task) list() string {
 // rejects is the path of the rejected rows in the spool.
 func (t *task) rejects() string { return filepath.Join(t.dir, "rejected.csv") }
 
-// readsAtOnce is how often the reading of a file is resumed before it counts as failed. Only tries that
-// brought nothing count.
+// readsAtOnce is how often the reading of a file is resumed before it counts as failed. Only tries
+// that brought nothing count.
 const readsAtOnce = 3
 
-// fetch reads the claimed version into the spool, from where an earlier try stopped, and computes its
-// hash. At the end the bucket must still have that version: a copy that went on after a pause is not
-// taken.
+// fetch reads the claimed version into the spool, from where an earlier try stopped, and computes
+// its hash. At the end the bucket must still have that version: a copy that went on after a pause
+// is not taken.
 func (t *task) fetch(ctx context.Context) (list string, err error) {
 	list = t.list()
 	if err := os.MkdirAll(filepath.Dir(list), 0o700); err != nil {

@@ -17,24 +17,25 @@ import (
 
 // The rule of docs/operations.md#dropped-files for complete files.
 const (
-	// quietKnown is how long a file stays unchanged that no process has open for writing. An editor that
-	// saves twice, or writes a file and then its attributes, does so within milliseconds.
+	// quietKnown is how long a file stays unchanged that no process has open for writing. An editor
+	// that saves twice, or writes a file and then its attributes, does so within milliseconds.
 	quietKnown = time.Second
-	// quietUnknown counts where the kernel cannot tell: another system than Linux, another owner's file,
-	// a file system of the network. A copy that pauses longer is taken too early.
+	// quietUnknown counts where the kernel cannot tell: another system than Linux, another owner's
+	// file, a file system of the network. A copy that pauses longer is taken too early.
 	quietUnknown = 10 * time.Second
 	// folderEvery is how often a folder is listed.
 	folderEvery = 500 * time.Millisecond
 )
 
-// The modes of what Folder makes. Results hold phone numbers: the group reads them, and nobody else.
+// The modes of what Folder makes. Results hold phone numbers: the group reads them, and nobody
+// else.
 const (
 	dirMode  = 0o750
 	fileMode = 0o640
 )
 
-// Folder is a local folder as a bucket. No key, link or exchange of a link leads out of it. A folder
-// that is made, mounted or exchanged later is found then.
+// Folder is a local folder as a bucket. No key, link or exchange of a link leads out of it. A
+// folder that is made, mounted or exchanged later is found then.
 type Folder struct {
 	dir string
 
@@ -255,12 +256,12 @@ func (b folder) write(key string, from io.Reader, place func(temporary string) e
 	return place(temporary)
 }
 
-// temporaryOf is the name of what is not complete yet beside key; names that begin with a dot are never
-// taken.
+// temporaryOf is the name of what is not complete yet beside key; names that begin with a dot are
+// never taken.
 func temporaryOf(key string) string { return path.Join(path.Dir(key), "."+path.Base(key)+".part") }
 
-// Move implements Bucket. It links the file to its new name, which replaces nothing, and then takes the
-// old name away. A newer file that got the old name meanwhile gets it back.
+// Move implements Bucket. It links the file to its new name, which replaces nothing, and then takes
+// the old name away. A newer file that got the old name meanwhile gets it back.
 func (b *Folder) Move(_ context.Context, o Object, to string) error {
 	at, err := b.at()
 	if err != nil {
@@ -305,13 +306,13 @@ func (b *Folder) Move(_ context.Context, o Object, to string) error {
 	return at.putBack(aside, o, to)
 }
 
-// asideOf is the name of what a move has taken from key. It is no name that another program gives to a
-// copy under way.
+// asideOf is the name of what a move has taken from key. It is no name that another program gives
+// to a copy under way.
 func asideOf(key string) string { return path.Join(path.Dir(key), "."+path.Base(key)+".campaignd") }
 
-// putBack ends a move: what was set aside is removed if it is the file that is at its new name. A newer
-// file gets its old name back, or the next free one, for example list-2.csv, if a third version has the
-// name by now.
+// putBack ends a move: what was set aside is removed if it is the file that is at its new name. A
+// newer file gets its old name back, or the next free one, for example list-2.csv, if a third
+// version has the name by now.
 func (b folder) putBack(aside string, o Object, to string) error {
 	was, err := b.lstat(aside)
 	if errors.Is(err, fs.ErrNotExist) {

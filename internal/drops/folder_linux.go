@@ -14,14 +14,14 @@ const (
 	noLease   = syscall.F_UNLCK
 )
 
-// The file systems whose files other machines write too, so that this kernel does not know all writers
-// (https://man7.org/linux/man-pages/man2/statfs.2.html).
+// The file systems whose files other machines write too, so that this kernel does not know all
+// writers (https://man7.org/linux/man-pages/man2/statfs.2.html).
 var networks = map[uint32]bool{
 	0x6969: true, 0xff534d42: true, 0xfe534d42: true, 0x517b: true, 0x65735546: true, 0x01021997: true, 0x00c36400: true,
 }
 
-// hasWriter reports whether a process has f open for writing. The kernel grants a read lease only while
-// none has, and only to the owner of the file or to root; known is false if it cannot tell.
+// hasWriter reports whether a process has f open for writing. The kernel grants a read lease only
+// while none has, and only to the owner of the file or to root; known is false if it cannot tell.
 func hasWriter(f *os.File) (written, known bool) {
 	var at syscall.Statfs_t
 	if err := syscall.Fstatfs(int(f.Fd()), &at); err != nil || networks[uint32(at.Type)] { //nolint:gosec // a magic number of 32 bits

@@ -190,8 +190,8 @@ func TestAMoveReplacesNothing(t *testing.T) {
 	}
 }
 
-// Each instant of a move at which the process may be killed, and a newer file that gets the old name
-// at that instant.
+// Each instant of a move at which the process may be killed, and a newer file that gets the old
+// name at that instant.
 func TestAMoveLosesNoNewerFile(t *testing.T) {
 	for name, crash := range map[string]func(b *inbox){
 		"linked": func(b *inbox) { b.ok(os.Link(b.path("list.csv"), b.path("done/list.csv"))) },
@@ -235,8 +235,9 @@ func TestAMoveLosesNoNewerFile(t *testing.T) {
 	}
 }
 
-// Three versions of one name within an instant: the second was set aside for the first, and the third
-// got the name meanwhile. The second one gets another name, also when the process died as it gave it.
+// Three versions of one name within an instant: the second was set aside for the first, and the
+// third got the name meanwhile. The second one gets another name, also when the process died as it
+// gave it.
 func TestAMoveHidesNoVersion(t *testing.T) {
 	for name, crash := range map[string]func(b *inbox){
 		"set aside":    func(*inbox) {},

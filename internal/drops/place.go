@@ -49,8 +49,8 @@ type rejection struct {
 // mostNames bounds the search for a name that is free.
 const mostNames = 10_000
 
-// settle chooses the name of the file in folder, and keeps it by writing first, the result that tells
-// whose name it is. A name that another file or result has is not touched.
+// settle chooses the name of the file in folder, and keeps it by writing first, the result that
+// tells whose name it is. A name that another file or result has is not touched.
 func (t *task) settle(ctx context.Context, folder, first string, content any) error {
 	text, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
@@ -109,7 +109,8 @@ func (t *task) owner(ctx context.Context, key string) (ours, free bool, err erro
 // replaced is the detail of a file whose rows the ledger has, and whose text nobody has any more.
 const replaced = "the file was replaced or removed before it was moved, so it is not in its place; its report has its rows"
 
-// move brings the file to its place. A version that was replaced since leaves its own content there.
+// move brings the file to its place. A version that was replaced since leaves its own content
+// there.
 func (t *task) move(ctx context.Context) error {
 	err := t.p.Bucket.Move(ctx, t.object(), t.f.Place)
 	if errors.Is(err, ErrChanged) || errors.Is(err, fs.ErrNotExist) {

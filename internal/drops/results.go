@@ -23,7 +23,8 @@ const (
 	seldomest = time.Hour
 	// perRow keeps the writing of a large report below a few percent of a core.
 	perRow = 200 * time.Microsecond
-	// readsUntil is how long after the last event of a run with delivered messages a read may still come.
+	// readsUntil is how long after the last event of a run with delivered messages a read may still
+	// come.
 	readsUntil = 24 * time.Hour
 	// statusesUntil is how long after its end a run waits for the status of an accepted message.
 	statusesUntil = 7 * 24 * time.Hour
@@ -116,8 +117,8 @@ func (t *task) put(ctx context.Context, name string, write func(io.Writer) error
 	return t.p.Bucket.Put(ctx, t.f.Place+name, f)
 }
 
-// putRejects writes the rows that are not sent: those that the launch found, with place and remedy, or
-// what the ledger has of them if that was lost with its process.
+// putRejects writes the rows that are not sent: those that the launch found, with place and remedy,
+// or what the ledger has of them if that was lost with its process.
 func (t *task) putRejects(ctx context.Context, run campaign.Run) error {
 	if f, err := os.Open(t.rejects()); err == nil {
 		return errors.Join(t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f), f.Close())

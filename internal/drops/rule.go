@@ -22,11 +22,13 @@ type Rule struct {
 // DefaultPatterns are the names of lists where a rule says nothing.
 var DefaultPatterns = []string{"*.csv", "*.csv.gz", "*.csv.zst", "*.tsv"}
 
-// maxName is the longest last part of a key in bytes. A file system takes 255, and results append to it.
+// maxName is the longest last part of a key in bytes. A file system takes 255, and results append
+// to it.
 const maxName = 200
 
-// takes reports whether key is that of a list. Names that begin with a dot, or end with a tilde, are
-// those of copies under way and of editors: .list.csv.Xy3kQ9 of rsync, .list.csv.swp, list.csv~.
+// takes reports whether key is that of a list. Names that begin with a dot, or end with a tilde,
+// are those of copies under way and of editors: .list.csv.Xy3kQ9 of rsync, .list.csv.swp,
+// list.csv~.
 func (r *Rule) takes(key string) bool {
 	name := path.Base(key)
 	if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, "/") {

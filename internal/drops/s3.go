@@ -32,8 +32,8 @@ const (
 	mostCopy = 5 << 30
 )
 
-// S3 is a bucket of AWS or of anything else that speaks S3. An object appears when it is complete, so it
-// is taken at once.
+// S3 is a bucket of AWS or of anything else that speaks S3. An object appears when it is complete,
+// so it is taken at once.
 type S3 struct {
 	client minio.Core
 	bucket string
@@ -41,10 +41,10 @@ type S3 struct {
 
 var _ Bucket = (*S3)(nil)
 
-// OpenS3 returns the bucket of an URL, without asking for it: s3://BUCKET?endpoint=URL&region=NAME, or
-// gs://BUCKET for the S3 endpoint of Google Cloud Storage. The credentials are those of the environment
-// (AWS_ACCESS_KEY_ID), else of the shared file (AWS_PROFILE), else of the role: web identity, container
-// or machine.
+// OpenS3 returns the bucket of an URL, without asking for it: s3://BUCKET?endpoint=URL&region=NAME,
+// or gs://BUCKET for the S3 endpoint of Google Cloud Storage. The credentials are those of the
+// environment (AWS_ACCESS_KEY_ID), else of the shared file (AWS_PROFILE), else of the role: web
+// identity, container or machine.
 func OpenS3(u *url.URL) (*S3, error) {
 	q := u.Query()
 	for key := range q {
@@ -101,9 +101,9 @@ func (b *S3) Every() time.Duration { return s3Every }
 // Quiet implements Bucket.
 func (b *S3) Quiet(Object) (time.Duration, bool) { return 0, false }
 
-// etagOf is the identity of a version: the content's mark, and when it was written, so that the same
-// content that is put there again is another version. Listings alone tell the time, because the times of
-// two kinds of answers need not agree.
+// etagOf is the identity of a version: the content's mark, and when it was written, so that the
+// same content that is put there again is another version. Listings alone tell the time, because
+// the times of two kinds of answers need not agree.
 func etagOf(o minio.ObjectInfo) string {
 	return fmt.Sprintf("%s %d", o.ETag, o.LastModified.UnixMilli())
 }
@@ -232,8 +232,9 @@ func (b *S3) Put(ctx context.Context, key string, f *os.File) error {
 	return fault3(err)
 }
 
-// Move implements Bucket. It copies on the server, and removes the old name. An object that replaced the
-// old one between its last look and the removal would be lost with it; a versioned bucket keeps it.
+// Move implements Bucket. It copies on the server, and removes the old name. An object that
+// replaced the old one between its last look and the removal would be lost with it; a versioned
+// bucket keeps it.
 func (b *S3) Move(ctx context.Context, o Object, to string) error {
 	if err := b.same(ctx, o); err != nil {
 		return err
@@ -279,9 +280,9 @@ func (b *S3) same(ctx context.Context, o Object) error {
 	return err
 }
 
-// equal reports whether two objects have the same content. Equal marks prove it. Different ones prove
-// nothing: an object that was uploaded in parts, or is encrypted with a key of the service, has another
-// mark than its copy (https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html).
+// equal reports whether two objects have the same content. Equal marks prove it. Different ones
+// prove nothing: an object that was uploaded in parts, or is encrypted with a key of the service,
+// has another mark than its copy (https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html).
 func (b *S3) equal(ctx context.Context, o, p Object) (bool, error) {
 	if o.Size != p.Size || o.mark() == p.mark() {
 		return o.Size == p.Size, nil

@@ -46,8 +46,8 @@ func TestAServerChecksSignatures(t *testing.T) {
 	}
 }
 
-// An object that was uploaded in parts has another mark than its copy. A move that died between the copy
-// and the removal knows its copy by the content.
+// An object that was uploaded in parts has another mark than its copy. A move that died between the
+// copy and the removal knows its copy by the content.
 func TestAnObjectOfPartsIsMoved(t *testing.T) {
 	s := newSigned(t)
 	text := strings.Repeat("+2348031234567\n", 400_000) // 6 MB: a part has at least 5

@@ -16,9 +16,10 @@ import (
 // checkpoint is how many bytes a process that died reads again at most.
 const checkpoint = 4 << 20
 
-// spool is a list that is being read. Its checkpoint is a small file beside it with a length, and the
-// hash of that many bytes of the list. Only what the hash proves is kept: after a loss of power a file
-// can have its length, and zeros in place of text. For that reason nothing waits for the disk.
+// spool is a list that is being read. Its checkpoint is a small file beside it with a length, and
+// the hash of that many bytes of the list. Only what the hash proves is kept: after a loss of power
+// a file can have its length, and zeros in place of text. For that reason nothing waits for the
+// disk.
 type spool struct {
 	file  *os.File
 	sum   hash.Hash // of what it has
@@ -48,8 +49,8 @@ func (s *spool) mark() error {
 	return os.WriteFile(s.marks, fmt.Appendf(nil, "%d %x\n", s.have, s.sum.Sum(nil)), 0o600)
 }
 
-// resume goes to the end of what the last checkpoint proves, and removes the rest. f is the file that is
-// read; a list without a proof, or one that is longer than f, begins anew.
+// resume goes to the end of what the last checkpoint proves, and removes the rest. f is the file
+// that is read; a list without a proof, or one that is longer than f, begins anew.
 func (s *spool) resume(f campaign.DroppedFile) error {
 	text, err := os.ReadFile(s.marks)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

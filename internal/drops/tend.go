@@ -15,8 +15,8 @@ import (
 	"campaignd/campaign"
 )
 
-// tryAgain is when a file that could not be launched, or whose results could not be written, is tried
-// again.
+// tryAgain is when a file that could not be launched, or whose results could not be written, is
+// tried again.
 const tryAgain = 30 * time.Second
 
 // task is the work on one file, under its job.
@@ -124,8 +124,8 @@ func duplicateOf(r campaign.Run) error {
 		"`campaignd launch` with --new launches it again", r.ID(), r.CreatedAt.UTC().Format("2006-01-02 15:04:05 UTC"))}
 }
 
-// duplicate refuses a list that another dropped file has too. While that one has no run, and may still
-// be rejected, this one waits.
+// duplicate refuses a list that another dropped file has too. While that one has no run, and may
+// still be rejected, this one waits.
 func (t *task) duplicate(ctx context.Context) error {
 	hash := t.f.Hash
 	t.f.Hash = "" // it is the other file's

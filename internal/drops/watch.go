@@ -27,7 +27,8 @@ type Request struct {
 	Campaign string
 	List     string // path of the list in the spool
 	Key      string // launch key: one run per key
-	// Sidecar is the content of the file SidecarName, which overrides fields of the campaign; nil: none.
+	// Sidecar is the content of the file SidecarName, which overrides fields of the campaign; nil:
+	// none.
 	Sidecar     []byte
 	SidecarName string
 	// Rejects is the path of a file for the rows that will not be sent.
@@ -51,8 +52,8 @@ type Options struct {
 	// Spool is a folder of this process alone, in which lists are read. It survives a restart if the
 	// caller gives the same.
 	Spool string
-	// Launch brings the run of a request to Ready. It may be called again with the same Key. It returns a
-	// *Refused for a list at fault; any other error is tried again.
+	// Launch brings the run of a request to Ready. It may be called again with the same Key. It
+	// returns a *Refused for a list at fault; any other error is tried again.
 	Launch func(ctx context.Context, r Request) (campaign.Run, error)
 	// Missing says why no file of the campaign can be launched now, nil if it can.
 	Missing func(campaign string) error
@@ -61,7 +62,8 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// launchesAtOnce bounds the files that a process works on: each import takes a core and 16 bytes a row.
+// launchesAtOnce bounds the files that a process works on: each import takes a core and 16 bytes a
+// row.
 const launchesAtOnce = 2
 
 // Watcher looks after the places of its rules. Make it with New.
@@ -274,12 +276,12 @@ func (w *Watcher) lease() time.Duration {
 	return 15 * time.Second
 }
 
-// mostDue is how many due files are read at a time: more than all processes work on, so that those of
-// other processes hide none.
+// mostDue is how many due files are read at a time: more than all processes work on, so that those
+// of other processes hide none.
 const mostDue = 64
 
-// due starts what is due of the files of a bucket: a file whose process died, one that is tried again,
-// or results that are to be written.
+// due starts what is due of the files of a bucket: a file whose process died, one that is tried
+// again, or results that are to be written.
 func (w *Watcher) due(ctx context.Context, p *place) {
 	if !w.free() {
 		return

@@ -118,7 +118,8 @@ func TestAPlaceWithoutRightsIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A list that went back into the folder keeps its inode and times, so it is the version that was taken.
+// A list that went back into the folder keeps its inode and times, so it is the version that was
+// taken.
 func TestAFileThatLiesThereAgainWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
@@ -147,7 +148,8 @@ func (l deaf) Run(ctx context.Context, no campaign.RunNo) (campaign.Run, error) 
 	return l.Ledger.Run(ctx, no)
 }
 
-// A list of the same content is rejected for the run that the other one has, and for no other reason.
+// A list of the same content is rejected for the run that the other one has, and for no other
+// reason.
 func TestADuplicateIsJudgedByTheOtherRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

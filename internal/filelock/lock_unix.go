@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// open takes an advisory lock (https://man7.org/linux/man-pages/man2/flock.2.html), which the kernel
-// releases when the process dies.
+// open takes an advisory lock (https://man7.org/linux/man-pages/man2/flock.2.html), which the
+// kernel releases when the process dies.
 func open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Adoption finds the delivery of an event whose message id no delivery has: its answer was lost, and
-// the event is the only proof that the service accepted it (docs/protocol.md#adoption). The table
-// attempt holds what an event may prove: the attempts that may have been sent and have no answer.
+// Adoption finds the delivery of an event whose message id no delivery has: its answer was lost,
+// and the event is the only proof that the service accepted it (docs/protocol.md#adoption). The
+// table attempt holds what an event may prove: the attempts that may have been sent and have no
+// answer.
 
 // adoptionLate is how long after the beginning of a doubt its first event may come: 10 s for the
 // request, 60 s for clocks.
@@ -39,9 +40,9 @@ type Attempt struct {
 	InFlight   bool   // it has no result yet, so it cannot adopt, but the message may be its own
 }
 
-// fits says whether the orphan may be the message of a. Its earliest event decides: if that is older
-// than the intent, another program sent the message. An event without a time of its own may be of
-// any time since the intent.
+// fits says whether the orphan may be the message of a. Its earliest event decides: if that is
+// older than the intent, another program sent the message. An event without a time of its own may
+// be of any time since the intent.
 func (a Attempt) fits(o Orphan) bool {
 	if a.Connection != "" && o.Connection != "" && a.Connection != o.Connection {
 		return false
@@ -144,8 +145,8 @@ func byFirst(a, b Orphan) int {
 
 // NextKeys chooses the recipients of the next page of a search from the keys of the next AdoptPage
 // orphans and open attempts: the list that reaches further, because it costs less. A few orphans
-// among a million unknown outcomes are one page, and so are a few doubts among a million orphans. to
-// is the last key that the page covers, 0 when it covers all.
+// among a million unknown outcomes are one page, and so are a few doubts among a million orphans.
+// to is the last key that the page covers, 0 when it covers all.
 func NextKeys(orphans, attempts []int64) (keys []int64, to int64) {
 	reach := func(keys []int64) int64 {
 		if len(keys) < AdoptPage {

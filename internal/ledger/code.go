@@ -3,8 +3,8 @@ package ledger
 import "slices"
 
 // Sets of outcomes that statements name: those of the partial index outcome_open, those that the
-// schema before the table attempt adopted, those whose last attempt was not sent, and those that may
-// have reached their recipients.
+// schema before the table attempt adopted, those whose last attempt was not sent, and those that
+// may have reached their recipients.
 var (
 	openOutcomes      = []int{int(Deferred), int(Retrying), int(Doubt)}
 	adoptableOutcomes = []int{int(Doubt), int(Unknown)}

@@ -27,14 +27,13 @@
 //	outcome accepted, rank         accepted, sent, failed, delivered, read
 //	outcome refused, skipped       for good
 //
-// After its insertion an accepted outcome changes only in the columns that webhooks
-// write. Each of them moves one way (times to the earliest, rank to the highest), and
-// no index holds any of them. A webhook finds its row by an 8-byte keyed hash of
-// the message id; the index is not unique, so the full id is compared. A status that
-// finds no row waits in the table orphan. The transaction that records the receipt applies it, or a
-// sweep takes it as the proof for the one delivery that it can be about. The table attempt holds the
-// candidates: each attempt from the beginning of its doubt until its result or an event proves what
-// became of it (docs/protocol.md#adoption).
+// After its insertion an accepted outcome changes only in the columns that webhooks write. Each of
+// them moves one way (times to the earliest, rank to the highest), and no index holds any of them.
+// A webhook finds its row by an 8-byte keyed hash of the message id; the index is not unique, so
+// the full id is compared. A status that finds no row waits in the table orphan. The transaction
+// that records the receipt applies it, or a sweep takes it as the proof for the one delivery that
+// it can be about. The table attempt holds the candidates: each attempt from the beginning of its
+// doubt until its result or an event proves what became of it (docs/protocol.md#adoption).
 //
 // The column scope of a suppression is its ScopeText: its scope, and behind an @ the company whose
 // messages alone it stops.

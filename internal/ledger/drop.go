@@ -7,8 +7,8 @@ import (
 	"campaignd/campaign"
 )
 
-// DropClause is the end of a SELECT of dropped files that reads what f asks for, with its arguments.
-// dialect is that of RunClause.
+// DropClause is the end of a SELECT of dropped files that reads what f asks for, with its
+// arguments. dialect is that of RunClause.
 func DropClause(f campaign.DropFilter, dialect string) (sql string, args []any) {
 	var all []string
 	add := func(condition string, value any) {

@@ -7,9 +7,9 @@ import (
 	"campaignd/campaign"
 )
 
-// Pseudonym is the key of a number that was erased: a keyed hash, below 0, which no number's key is.
-// It is no secret from a reader of the ledger who tries every number, because the ledger holds the key
-// of the hash.
+// Pseudonym is the key of a number that was erased: a keyed hash, below 0, which no number's key
+// is. It is no secret from a reader of the ledger who tries every number, because the ledger holds
+// the key of the hash.
 func (k HashKey) Pseudonym(key int64) int64 {
 	return -1 - int64(k.sum("erased "+strconv.FormatInt(key, 10))>>1)
 }
@@ -26,9 +26,10 @@ func (k HashKey) Pseudonyms(keys []int64) (all []int64, of map[int64]int64) {
 	return all, of
 }
 
-// Forgotten returns rows in which erased numbers are no longer named. erased are keys whose pseudonyms
-// are suppressed. The intent skips such a row: it is in a segment that is sent, and a row that has an
-// outcome above the mark would keep its segment open. The rows of the caller stay as they are.
+// Forgotten returns rows in which erased numbers are no longer named. erased are keys whose
+// pseudonyms are suppressed. The intent skips such a row: it is in a segment that is sent, and a
+// row that has an outcome above the mark would keep its segment open. The rows of the caller stay
+// as they are.
 func (k HashKey) Forgotten(rows []campaign.Delivery, erased map[int64]bool) []campaign.Delivery {
 	rows = slices.Clone(rows)
 	for i := range rows {
@@ -64,7 +65,8 @@ func Unerased(e campaign.Events, erased map[int64]bool) campaign.Events {
 	return e
 }
 
-// UnerasedOf returns the suppressions of numbers that were not erased: the others are suppressed already.
+// UnerasedOf returns the suppressions of numbers that were not erased: the others are suppressed
+// already.
 func UnerasedOf(all []campaign.Suppression, erased map[int64]bool) []campaign.Suppression {
 	if len(erased) == 0 {
 		return all
@@ -90,8 +92,8 @@ func KeysOfEvents(e *campaign.Events) (keys []int64) {
 // would take 34 MB for each million rows.
 const ErasePage = 100_000
 
-// Erasures are the suppressions that Erase writes first: the pseudonym, and the number itself until no
-// delivery has it any more.
+// Erasures are the suppressions that Erase writes first: the pseudonym, and the number itself until
+// no delivery has it any more.
 func (k HashKey) Erasures(key int64) []campaign.Suppression {
 	of := func(key int64) campaign.Suppression {
 		return campaign.Suppression{Key: key, Scope: campaign.ScopeAll, Source: campaign.SourceErasure}

@@ -14,8 +14,8 @@ import (
 // and code the latest times.
 type Failures map[failure]failed
 
-// failed has the times of a failed message in milliseconds: its acceptance, 0 if it is not known, and
-// the event.
+// failed has the times of a failed message in milliseconds: its acceptance, 0 if it is not known,
+// and the event.
 type failed struct{ accepted, at int64 }
 
 type failure struct {
@@ -82,8 +82,8 @@ func ScanSentFrom(scan func(...any) error) (s SentFrom, err error) {
 	return s, err
 }
 
-// Holds returns the holds that the failures begin. from has their deliveries; origin returns what is
-// known of a connection.
+// Holds returns the holds that the failures begin. from has their deliveries; origin returns what
+// is known of a connection.
 func (f Failures) Holds(from []SentFrom, origin func(connection string) campaign.Origin) (hs []campaign.Hold) {
 	origins := map[int64]campaign.Origin{}
 	for _, s := range from {

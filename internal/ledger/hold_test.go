@@ -7,7 +7,8 @@ import (
 	"campaignd/campaign"
 )
 
-// The backends look for holds by these ids alone, so a missing one would be a hold that stops nothing.
+// The backends look for holds by these ids alone, so a missing one would be a hold that stops
+// nothing.
 func TestEveryHoldOfAnOriginIsLookedFor(t *testing.T) {
 	t.Parallel()
 	full := campaign.Origin{Key: "k", Company: "c", Account: "acc", Portfolio: "p", Connection: "conn_1", Template: "sale", Language: "en",

@@ -27,10 +27,10 @@ type lineOutcome struct {
 	code, failCode, detail, messageID, requestID, traceID string
 }
 
-// ScanLine reads what ScanDelivery reads, then connection and mark of the segment, whether its lease
-// is live, and of the outcome, each NULL where there is none: state, rank, flags, attempt, the times
-// of the result and of sent, delivered, read and failed, code, failure's code, detail, message id,
-// request id and trace id.
+// ScanLine reads what ScanDelivery reads, then connection and mark of the segment, whether its
+// lease is live, and of the outcome, each NULL where there is none: state, rank, flags, attempt,
+// the times of the result and of sent, delivered, read and failed, code, failure's code, detail,
+// message id, request id and trace id.
 func ScanLine(scan func(...any) error) (campaign.Line, error) {
 	var connection string
 	var mark int64

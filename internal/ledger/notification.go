@@ -24,8 +24,8 @@ func (o Options) notify(n campaign.Notification) (all []campaign.Notification) {
 	return all
 }
 
-// NotifyState returns what the move of a run to a state has to tell. started means that it is Running
-// for the first time.
+// NotifyState returns what the move of a run to a state has to tell. started means that it is
+// Running for the first time.
 func (o Options) NotifyState(no campaign.RunNo, to campaign.State, reason campaign.PauseReason, detail string, started bool,
 	now time.Time) []campaign.Notification {
 	n := campaign.Notification{Run: no, Reason: string(reason), Detail: detail, At: now}

@@ -16,12 +16,12 @@ type Options struct {
 	// Origin returns what is known of a connection: the ids that the holds of its failed statuses
 	// name. Nil: only the connection is known.
 	Origin func(connection string) campaign.Origin
-	// PerCompany keeps an opt-out that a refusal tells of to the company of its connection. Default: it
-	// is one from all.
+	// PerCompany keeps an opt-out that a refusal tells of to the company of its connection. Default:
+	// it is one from all.
 	PerCompany bool
 
-	// Notify returns the destinations that are told of a kind of event; it makes a notification for each.
-	// Nil: none.
+	// Notify returns the destinations that are told of a kind of event; it makes a notification for
+	// each. Nil: none.
 	Notify func(campaign.NotificationKind) []string
 
 	// Sender takes the ledger for sending. On SQLite it locks PATH.lock until Close, or

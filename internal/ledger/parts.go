@@ -15,8 +15,8 @@ type Part struct {
 }
 
 // ScanParts reads index, lo, hi and mark of a segment, whether it is done, and whether its lease is
-// live. It adds the parts of the segment, below the mark and above it. A segment that is done is one
-// part, together with the one before if that is done too.
+// live. It adds the parts of the segment, below the mark and above it. A segment that is done is
+// one part, together with the one before if that is done too.
 func ScanParts(no campaign.RunNo, parts []Part, scan func(...any) error) (all []Part, index int64, err error) {
 	var lo, hi, mark int64
 	var p Part
@@ -53,9 +53,9 @@ func (t *Tally) Rest(parts []Part) {
 	}
 }
 
-// Tallies adds up a run, a page of segments at a time. count counts the page behind the segment index
-// after in a snapshot of its own, and returns the last index of the page, or -1 when there is none.
-// No delivery changes its segment, so the sum is exact all the same.
+// Tallies adds up a run, a page of segments at a time. count counts the page behind the segment
+// index after in a snapshot of its own, and returns the last index of the page, or -1 when there is
+// none. No delivery changes its segment, so the sum is exact all the same.
 func Tallies(count func(after int64) (page *Tally, last int64, err error)) ([]campaign.Tally, campaign.Funnel, error) {
 	sum := NewTally()
 	for after := int64(-1); ; {

@@ -12,12 +12,12 @@ import (
 
 // Times of the limits that count people (docs/limits.md#tier).
 const (
-	// ReachFor is how long a message holds its recipient's place of a tier after its intent. A message leaves within
-	// campaign.PostWithin of its intent, so two messages that share a place for one after the other are
-	// more than 24 hours apart at the service.
+	// ReachFor is how long a message holds its recipient's place of a tier after its intent. A message
+	// leaves within campaign.PostWithin of its intent, so two messages that share a place for one
+	// after the other are more than 24 hours apart at the service.
 	ReachFor = 24*time.Hour + time.Minute
-	// InboundFor is how long a recipient's own message keeps the service window open for an intent. The
-	// platform counts 24 hours; the message leaves within a minute.
+	// InboundFor is how long a recipient's own message keeps the service window open for an intent.
+	// The platform counts 24 hours; the message leaves within a minute.
 	InboundFor = 24*time.Hour - time.Minute
 	// ContactFor is how long a message counts for frequency caps: the longest `per`.
 	ContactFor = campaign.MostCapPer
@@ -88,7 +88,8 @@ type Reached struct {
 	New       bool // it takes one more place
 }
 
-// ScanReached reads the first and the last time of an hour in which places were taken, and how many.
+// ScanReached reads the first and the last time of an hour in which places were taken, and how
+// many.
 func ScanReached(scan func(...any) error) (r campaign.Reached, err error) {
 	var from, to int64
 	err = scan(&from, &to, &r.N)
@@ -201,7 +202,8 @@ type Full struct {
 	Taken     int64
 }
 
-// Over is how many of the oldest places must free before one is free for another recipient, less one.
+// Over is how many of the oldest places must free before one is free for another recipient, less
+// one.
 func (f Full) Over() int64 { return max(0, f.Taken-f.Places) }
 
 // Limit says what the lane waits for. at is when the place that frees next was taken; 0: it was

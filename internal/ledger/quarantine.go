@@ -16,8 +16,8 @@ const (
 	PausedBefore   = "; it was paused before: "
 )
 
-// MayHaveMoved reports whether segments of a run with this definition move to other connections: then
-// any of them may have posted what the lost time posted.
+// MayHaveMoved reports whether segments of a run with this definition move to other connections:
+// then any of them may have posted what the lost time posted.
 func MayHaveMoved(definition []byte) bool {
 	d, err := campaign.ParseStored("run", definition)
 	return err == nil && d.Limits.Move

@@ -99,7 +99,8 @@ func CheckWish(is, w campaign.Wanted) error {
 }
 
 // MayMove says whether a run in state s may move to the state to for a reason, when only the states
-// from may. A pause of the operator is made late, by a sender: by then the operator may want otherwise.
+// from may. A pause of the operator is made late, by a sender: by then the operator may want
+// otherwise.
 func MayMove(s campaign.State, wanted campaign.Wanted, from []campaign.State, to campaign.State, reason campaign.PauseReason) bool {
 	switch {
 	case !slices.Contains(from, s):
@@ -115,8 +116,8 @@ func MayMove(s campaign.State, wanted campaign.Wanted, from []campaign.State, to
 // FailedStep is how many segments of failed runs one query finds.
 const FailedStep = 64
 
-// StateTimes are the times that go with a new state, in milliseconds: when the run started, unless it
-// had before, and when it ended; 0 for neither.
+// StateTimes are the times that go with a new state, in milliseconds: when the run started, unless
+// it had before, and when it ended; 0 for neither.
 func StateTimes(to campaign.State, now time.Time) (started, ended int64) {
 	if to == campaign.Running {
 		started = Millis(now)

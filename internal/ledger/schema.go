@@ -6,16 +6,16 @@ import (
 	"campaignd/campaign"
 )
 
-// generation is how many versions of the schema belong together. Within one generation (25 and 26, 1000
-// and 1001) a migration only adds: tables, indexes, and columns whose default is right for the rows that an
-// older program writes. That program goes on beside the newer schema and may be started on it, which a
-// rolling upgrade and a way back need (docs/operations.md#upgrading). A migration that takes something
-// away begins the next generation.
+// generation is how many versions of the schema belong together. Within one generation (25 and 26,
+// 1000 and 1001) a migration only adds: tables, indexes, and columns whose default is right for the
+// rows that an older program writes. That program goes on beside the newer schema and may be
+// started on it, which a rolling upgrade and a way back need (docs/operations.md#upgrading). A
+// migration that takes something away begins the next generation.
 const generation = 1000
 
-// CheckSchema compares the version of a ledger's schema with this program's: older says that it must
-// be migrated, which a reader cannot. A newer schema of the same generation is taken as it is. remedy
-// is what to do instead of installing a newer program.
+// CheckSchema compares the version of a ledger's schema with this program's: older says that it
+// must be migrated, which a reader cannot. A newer schema of the same generation is taken as it is.
+// remedy is what to do instead of installing a newer program.
 func CheckSchema(have, want int64, readOnly bool, remedy string) (older bool, err error) {
 	switch {
 	case have/generation > want/generation:

@@ -33,8 +33,9 @@ func (s *Segment) Advance(ahead, since int64) (first int64) {
 	return first
 }
 
-// AfterCanary is the wake time, in milliseconds, of a segment that waits for the canary of its run: the
-// last day of the year 9999. A claim passes over it like over any segment whose time has not come.
+// AfterCanary is the wake time, in milliseconds, of a segment that waits for the canary of its run:
+// the last day of the year 9999. A claim passes over it like over any segment whose time has not
+// come.
 const AfterCanary = 253402214400000
 
 // WakeTime is the wake time of a new segment.
@@ -59,8 +60,8 @@ func ScanSegmentState(no campaign.RunNo, scan func(...any) error) (s campaign.Se
 	return s, err
 }
 
-// ScanLease reads index, zone, lo, hi, mark, epoch, connection, whether it was moved, and bound of a
-// segment of a run.
+// ScanLease reads index, zone, lo, hi, mark, epoch, connection, whether it was moved, and bound of
+// a segment of a run.
 func ScanLease(no campaign.RunNo, scan func(...any) error) (l campaign.Lease, err error) {
 	var bound bool
 	err = scan(&l.Index, &l.Group, &l.Lo, &l.Hi, &l.Mark, &l.Epoch, &l.Connection, &l.Moved, &bound)
@@ -70,8 +71,8 @@ func ScanLease(no campaign.RunNo, scan func(...any) error) (l campaign.Lease, er
 	return l, err
 }
 
-// MayMoveAway says whether the segment may go to another connection: the import did not bind it, each
-// delivery below the mark has an outcome (below of them do), and no retry is without a result.
+// MayMoveAway says whether the segment may go to another connection: the import did not bind it,
+// each delivery below the mark has an outcome (below of them do), and no retry is without a result.
 func MayMoveAway(s Segment, below, retrying int64) bool {
 	return (!s.Bound || mutant.On("move_takes_bound")) && retrying == 0 && below == s.Mark-s.Lo
 }

@@ -1,6 +1,7 @@
 package ledger
 
-// FoldPage is how many segments one query finds whose messages are to be folded into the table sender.
+// FoldPage is how many segments one query finds whose messages are to be folded into the table
+// sender.
 const FoldPage = 1000
 
 // Unfolded is a segment with messages that the table sender may not have.

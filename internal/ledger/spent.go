@@ -40,8 +40,8 @@ type SpentGroup struct {
 	Connection string // "": that of the segment
 	Quarter    int64
 	Rows       int64
-	// Sent is how many were accepted or may have been; Retrying how many are posted again now; Twice how
-	// many may have been accepted once more before.
+	// Sent is how many were accepted or may have been; Retrying how many are posted again now; Twice
+	// how many may have been accepted once more before.
 	Sent, Retrying, Twice int64
 }
 

@@ -6,8 +6,8 @@ import (
 	"campaignd/campaign"
 )
 
-// An acceptance replaces every outcome except an acceptance; other results replace only the outcome of
-// their own attempt.
+// An acceptance replaces every outcome except an acceptance; other results replace only the outcome
+// of their own attempt.
 func TestOnlyItsOwnAttemptIsAnswered(t *testing.T) {
 	t.Parallel()
 	states := []Outcome{Deferred, Retrying, Doubt, Unknown, Accepted, Refused, Skipped}

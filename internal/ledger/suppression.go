@@ -12,8 +12,9 @@ import (
 // suppressionStep is how many suppressions one transaction takes.
 const suppressionStep = 2000
 
-// InSteps calls write for each suppressionStep of a list and adds up how many rows it changed. Each step
-// is durable by itself: after an error those before it stand, and repeating the call is harmless.
+// InSteps calls write for each suppressionStep of a list and adds up how many rows it changed. Each
+// step is durable by itself: after an error those before it stand, and repeating the call is
+// harmless.
 func InSteps(list []campaign.Suppression, write func(step []campaign.Suppression) (int64, error)) (changed int, err error) {
 	for _, s := range list {
 		switch s.Scope {

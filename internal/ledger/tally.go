@@ -38,8 +38,8 @@ type Group struct {
 	Sent, Failed, Adopted, MaybeDuplicate, Ambiguous int64 // how many of them have the time or the flag
 }
 
-// Scan reads state, rank, code, how many there are, and how many have the time of sent, of failed, and
-// the flags adopted, may be a duplicate and ambiguous. before are columns before these.
+// Scan reads state, rank, code, how many there are, and how many have the time of sent, of failed,
+// and the flags adopted, may be a duplicate and ambiguous. before are columns before these.
 func (g *Group) Scan(scan func(...any) error, before ...any) error {
 	return scan(append(before, &g.State, &g.Rank, &g.Code, &g.N, &g.Sent, &g.Failed, &g.Adopted, &g.MaybeDuplicate, &g.Ambiguous)...)
 }

@@ -51,7 +51,8 @@ func (t *Tiers) Counted(m Member) {
 	t.known[m] = true
 }
 
-// forgetEvery is how often a sweep deletes contacts and service windows that nothing counts any more.
+// forgetEvery is how often a sweep deletes contacts and service windows that nothing counts any
+// more.
 const forgetEvery = time.Minute
 
 // Forgets reports whether a sweep at now does that, and notes it in last (Unix milliseconds).

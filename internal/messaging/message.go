@@ -32,9 +32,9 @@ type Message struct {
 	Raw             json.RawMessage `json:"raw,omitempty"`
 
 	// Before, if not nil, is called before the first byte of the request leaves, and once more if that
-	// byte could not be written and the transport takes another connection. A goroutine of the transport
-	// may call it, even after Send has returned a doubt. If it returns an error, the request is not
-	// written.
+	// byte could not be written and the transport takes another connection. A goroutine of the
+	// transport may call it, even after Send has returned a doubt. If it returns an error, the request
+	// is not written.
 	Before func() error `json:"-"`
 }
 

@@ -68,9 +68,10 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	return err
 }
 
-// ReplayWebhooks asks the service to post the events from since to until again, in whole seconds, to every
-// endpoint that the key covers (POST /api/v1/webhooks/replay, assumed). It returns how many deliveries the service says
-// that it makes, 0 if it does not tell. The error is ErrNotOffered if the service has no such operation.
+// ReplayWebhooks asks the service to post the events from since to until again, in whole seconds,
+// to every endpoint that the key covers (POST /api/v1/webhooks/replay, assumed). It returns how
+// many deliveries the service says that it makes, 0 if it does not tell. The error is ErrNotOffered
+// if the service has no such operation.
 func (c *Client) ReplayWebhooks(ctx context.Context, since, until time.Time) (deliveries int64, err error) {
 	if since.IsZero() || !since.Before(until) {
 		return 0, errors.New("replay: want a time, and a later one")

@@ -29,8 +29,8 @@ type Destination struct {
 	keys [][]byte
 }
 
-// Check returns the first fault, beginning with the key of the configuration below the destination. It
-// holds no word of a secret.
+// Check returns the first fault, beginning with the key of the configuration below the destination.
+// It holds no word of a secret.
 func (d *Destination) Check() error {
 	u, err := url.Parse(d.URL.Reveal())
 	switch {

@@ -35,8 +35,8 @@ func keyOf(s messaging.Secret) ([]byte, error) {
 	return key, nil
 }
 
-// sign sets the three headers. Each secret gives one signature, so that a receiver may know either while
-// one is rotated.
+// sign sets the three headers. Each secret gives one signature, so that a receiver may know either
+// while one is rotated.
 func sign(h http.Header, keys [][]byte, id, body string, at time.Time) {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	var signatures []string

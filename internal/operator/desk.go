@@ -30,8 +30,8 @@ var ErrInvalid = errors.New("invalid request")
 // ErrForbidden says that the operator may not do this.
 var ErrForbidden = errors.New("not allowed")
 
-// ErrRepeated says that a request with the same Idempotency-Key has been answered, and that its answer
-// cannot be given again.
+// ErrRepeated says that a request with the same Idempotency-Key has been answered, and that its
+// answer cannot be given again.
 var ErrRepeated = errors.New("repeated")
 
 // invalid returns an error that is ErrInvalid and reads as the sentence alone.
@@ -60,7 +60,8 @@ func LocalUser() string {
 	return name + "@" + host
 }
 
-// note writes an action into the log before it is done. An action that cannot be logged is not done.
+// note writes an action into the log before it is done. An action that cannot be logged is not
+// done.
 func (d *Desk) note(ctx context.Context, what, on, detail string) error {
 	a := campaign.Action{ID: random(8), At: time.Now().UTC(), By: d.By, What: what, On: on, Detail: detail}
 	if err := d.Ledger.NoteAction(ctx, a); err != nil {
@@ -69,7 +70,8 @@ func (d *Desk) note(ctx context.Context, what, on, detail string) error {
 	return nil
 }
 
-// Note writes an action of another operator into the log: a launch, whose run has its number only then.
+// Note writes an action of another operator into the log: a launch, whose run has its number only
+// then.
 func (d *Desk) Note(ctx context.Context, by, what, on string) error {
 	other := *d
 	other.By = by

@@ -8,9 +8,9 @@ import (
 	"campaignd/client"
 )
 
-// Drops lists files of watched places: those that wait, then at most limit of those that were taken, the
-// newest first, behind the file before; 0: from the newest on. next is the file to go on behind; 0: there
-// are no more. A desk of one company sees the files that started a run of it.
+// Drops lists files of watched places: those that wait, then at most limit of those that were
+// taken, the newest first, behind the file before; 0: from the newest on. next is the file to go on
+// behind; 0: there are no more. A desk of one company sees the files that started a run of it.
 func (d *Desk) Drops(ctx context.Context, before int64, limit int) (all []client.Drop, next int64, err error) {
 	if limit < 1 || limit > mostPage {
 		return nil, 0, invalid("limit %d: want 1 to %d", limit, mostPage)

@@ -12,8 +12,8 @@ import (
 	"campaignd/client"
 )
 
-// File is a file of the campaigns folder. Definition is nil if it cannot be read, and Cron is nil without
-// a schedule.
+// File is a file of the campaigns folder. Definition is nil if it cannot be read, and Cron is nil
+// without a schedule.
 type File struct {
 	Path       string
 	Source     []byte
@@ -28,7 +28,8 @@ var ErrAbsent = errors.New("not found")
 // mostFirings is the most firings listed for each campaign.
 const mostFirings = 1000
 
-// seesFile reports whether the file is of the company of the desk. One that cannot be read is of none.
+// seesFile reports whether the file is of the company of the desk. One that cannot be read is of
+// none.
 func (d *Desk) seesFile(ctx context.Context, f *File) bool {
 	return d.Company == "" || f.Definition != nil && d.ofCompany(d.Origins(ctx, nil), f.Definition.Connections)
 }
@@ -56,8 +57,8 @@ func campaignOf(f *File) client.Campaign {
 	return c
 }
 
-// Campaign returns the file of a campaign, and what the list says of it. The error is ErrAbsent if there
-// is none.
+// Campaign returns the file of a campaign, and what the list says of it. The error is ErrAbsent if
+// there is none.
 func (d *Desk) Campaign(ctx context.Context, files []File, name string) (File, client.Campaign, error) {
 	for i := range files {
 		if def := files[i].Definition; def != nil && def.Name == name && d.seesFile(ctx, &files[i]) {
@@ -67,8 +68,8 @@ func (d *Desk) Campaign(ctx context.Context, files []File, name string) (File, c
 	return File{}, client.Campaign{}, fmt.Errorf("%w: no file of the campaigns folder that can be read has the campaign %q", ErrAbsent, name)
 }
 
-// Schedule lists for each campaign with a schedule at most next firings to come and last past firings, the
-// newest of those first. name selects one campaign; "": all.
+// Schedule lists for each campaign with a schedule at most next firings to come and last past
+// firings, the newest of those first. name selects one campaign; "": all.
 func (d *Desk) Schedule(ctx context.Context, files []File, name string, next, last int) (all []client.Firing, err error) {
 	if next < 0 || next > mostFirings || last < 0 || last > mostFirings {
 		return nil, invalid("next %d, last %d: want 0 to %d", next, last, mostFirings)

@@ -15,8 +15,8 @@ import (
 // mostName is the most bytes of the name of a key.
 const mostName = 100
 
-// CreateKey makes a key of the operator's API. The answer alone has its secret. A second call with the
-// same idempotency key, if it is not "", is ErrRepeated.
+// CreateKey makes a key of the operator's API. The answer alone has its secret. A second call with
+// the same idempotency key, if it is not "", is ErrRepeated.
 func (d *Desk) CreateKey(ctx context.Context, name, scope, company, idempotency string) (client.NewKey, error) {
 	k := campaign.OperatorKey{Name: strings.TrimSpace(name), Scope: campaign.KeyScope(scope), Company: company,
 		CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}

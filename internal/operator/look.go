@@ -35,8 +35,8 @@ func (d *Desk) Why(ctx context.Context, id string) (campaign.Why, error) {
 	return campaign.Explain(ctx, d.Ledger, r, h, time.Now())
 }
 
-// WhyRecipient says what one recipient of a run waits for. to is a phone number with its country code.
-// The error is campaign.ErrNoRow if the list has no row for it.
+// WhyRecipient says what one recipient of a run waits for. to is a phone number with its country
+// code. The error is campaign.ErrNoRow if the list has no row for it.
 func (d *Desk) WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error) {
 	key := recipients.Key(to)
 	if key == 0 {
@@ -89,8 +89,8 @@ func (d *Desk) Export(ctx context.Context, id string) (Writer, error) {
 const (
 	pageSize = 100
 	mostPage = 1000
-	// pageTime is how long a page looks for deliveries before it ends with what it has. With one read of
-	// the ledger beyond it (some milliseconds), a page takes at most 20 ms.
+	// pageTime is how long a page looks for deliveries before it ends with what it has. With one read
+	// of the ledger beyond it (some milliseconds), a page takes at most 20 ms.
 	pageTime = 10 * time.Millisecond
 	pageStep = 300 // rows of a read
 )

@@ -11,16 +11,17 @@ import (
 	"campaignd/campaign"
 )
 
-// A secret is cpd_ID_RANDOM followed by a checksum, so that a scanner finds it in a file and a mistyped
-// one costs no look into the ledger: 8, 64 and 8 characters of hex. A fast hash is right for 256 random
-// bits: nobody can try them all.
+// A secret is cpd_ID_RANDOM followed by a checksum, so that a scanner finds it in a file and a
+// mistyped one costs no look into the ledger: 8, 64 and 8 characters of hex. A fast hash is right
+// for 256 random bits: nobody can try them all.
 const (
 	secretPrefix = "cpd_"
 	idBytes      = 4
 	secretBytes  = 32
 )
 
-// newSecret draws a secret and its id. The id is that of the idempotency key of who asks, if there is one.
+// newSecret draws a secret and its id. The id is that of the idempotency key of who asks, if there
+// is one.
 func newSecret(by, idempotency string) (secret, id string) {
 	id = random(idBytes)
 	if idempotency != "" {
@@ -48,8 +49,8 @@ func SecretID(secret string) (id string, ok bool) {
 	return rest[:2*idBytes], checksum(body) == secret[len(secret)-8:]
 }
 
-// Opens reports whether the secret is that of the key, and the key is in force. Its time does not tell
-// how much of a wrong secret is right.
+// Opens reports whether the secret is that of the key, and the key is in force. Its time does not
+// tell how much of a wrong secret is right.
 func Opens(k campaign.OperatorKey, secret string) bool {
 	return subtle.ConstantTimeCompare([]byte(k.Hash), []byte(hashOf(secret))) == 1 && k.RevokedAt.IsZero()
 }

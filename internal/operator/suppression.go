@@ -16,8 +16,9 @@ import (
 	"campaignd/recipients"
 )
 
-// Suppressions lists the numbers that must not be sent to, by number: at most limit behind the number
-// after. next is the number to go on behind; "": there are no more. to selects one number, "": all.
+// Suppressions lists the numbers that must not be sent to, by number: at most limit behind the
+// number after. next is the number to go on behind; "": there are no more. to selects one number,
+// "": all.
 func (d *Desk) Suppressions(ctx context.Context, to, after string, limit int) (list []client.Suppression, next string, err error) {
 	key, behind := recipients.Key(to), recipients.Key(after)
 	switch {
@@ -44,8 +45,8 @@ func (d *Desk) Suppressions(ctx context.Context, to, after string, limit int) (l
 	return list, "", nil
 }
 
-// AddSuppressions suppresses numbers in international form with +; those of a company's desk for the
-// messages of that company alone.
+// AddSuppressions suppresses numbers in international form with +; those of a company's desk for
+// the messages of that company alone.
 func (d *Desk) AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error) {
 	list, err := campaign.ParseSuppressions(numbers, scope, time.Now())
 	if err != nil {
@@ -91,8 +92,9 @@ func count(n int) string {
 // mostFaults is how many rejected rows an import tells.
 const mostFaults = 1000
 
-// ImportSuppressions suppresses the numbers of a CSV file, which it reads to its end; those of a company's
-// desk for the messages of that company alone. Rows that cannot be imported are told; the others are.
+// ImportSuppressions suppresses the numbers of a CSV file, which it reads to its end; those of a
+// company's desk for the messages of that company alone. Rows that cannot be imported are told; the
+// others are.
 func (d *Desk) ImportSuppressions(ctx context.Context, file io.Reader, q client.SuppressionImport) (out client.Imported, err error) {
 	scope := cmp.Or(q.Scope, campaign.ScopeMarketing)
 	if _, err := campaign.ParseScope(string(scope)); err != nil {
@@ -123,8 +125,8 @@ func (d *Desk) ImportSuppressions(ctx context.Context, file io.Reader, q client.
 	return out, err
 }
 
-// ShowSuppressions returns the entries of one number, with the proof of each. A desk of one company sees
-// its own, and of those that stop the messages of all only that they are there.
+// ShowSuppressions returns the entries of one number, with the proof of each. A desk of one company
+// sees its own, and of those that stop the messages of all only that they are there.
 func (d *Desk) ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error) {
 	shown, err := campaign.ShowSuppressions(ctx, d.Ledger, number, time.Now())
 	if errors.Is(err, campaign.ErrNoNumber) {
@@ -151,8 +153,8 @@ func (d *Desk) ExportSuppressions(ctx context.Context, w io.Writer) error {
 	return campaign.ExportSuppressions(ctx, d.Ledger, w)
 }
 
-// Erase removes a number in international form with + from the ledger (campaign.ErasureLedger). The log
-// of actions does not name it.
+// Erase removes a number in international form with + from the ledger (campaign.ErasureLedger). The
+// log of actions does not name it.
 func (d *Desk) Erase(ctx context.Context, number string) (campaign.Erased, error) {
 	if d.Company != "" {
 		return campaign.Erased{}, fmt.Errorf("%w: a key of one company erases no number", ErrForbidden)

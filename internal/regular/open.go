@@ -2,8 +2,8 @@
 // header files with it, recipients the lists.
 //
 // It promises that it opens regular files only and never waits: a named pipe without a writer, or a
-// device, is an error at once. Within also promises that no `..`, absolute path or link leads out of
-// the folder, also when a link is exchanged between two calls.
+// device, is an error at once. Within also promises that no `..`, absolute path or link leads out
+// of the folder, also when a link is exchanged between two calls.
 package regular
 
 import (
@@ -24,16 +24,16 @@ var (
 // readOnly does not wait: without O_NONBLOCK, opening a pipe waits for its writer.
 const readOnly = os.O_RDONLY | syscall.O_NONBLOCK
 
-// Open opens the file at path for reading, at its beginning. The error is a *fs.PathError, perhaps of
-// ErrNotRegular.
+// Open opens the file at path for reading, at its beginning. The error is a *fs.PathError, perhaps
+// of ErrNotRegular.
 func Open(path string) (*os.File, error) {
 	return open(path, func() (fs.FileInfo, error) { return os.Stat(path) },
 		func() (*os.File, error) { return os.OpenFile(path, readOnly, 0) }) //nolint:gosec // the caller's own path
 }
 
-// Within opens the file name of the folder dir, or of a folder below it, for reading. A link may lead to
-// another place below dir. The error is a *fs.PathError with the joined path, perhaps of ErrNotRegular or
-// ErrOutside; a link that is absolute counts as one that leads out.
+// Within opens the file name of the folder dir, or of a folder below it, for reading. A link may
+// lead to another place below dir. The error is a *fs.PathError with the joined path, perhaps of
+// ErrNotRegular or ErrOutside; a link that is absolute counts as one that leads out.
 func Within(dir, name string) (*os.File, error) {
 	path := filepath.Join(dir, name)
 	if filepath.IsAbs(name) {
@@ -58,8 +58,8 @@ func Within(dir, name string) (*os.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: path, Err: cause(err)}
 }
 
-// open asks before it opens, because opening a device can have an effect, and asks the open file again,
-// because the name may by then be that of another file.
+// open asks before it opens, because opening a device can have an effect, and asks the open file
+// again, because the name may by then be that of another file.
 func open(path string, stat func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, error) {
 	info, err := stat()
 	if err == nil && !info.Mode().IsRegular() {

@@ -31,7 +31,8 @@ func TestPipesAndDevicesAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// The name is a file and a pipe in turn, so that it can be a pipe between the question and the opening.
+// The name is a file and a pipe in turn, so that it can be a pipe between the question and the
+// opening.
 func TestAnExchangedFileIsNotWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	name, file, pipe := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "file"), filepath.Join(dir, "pipe")

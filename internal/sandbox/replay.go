@@ -71,8 +71,8 @@ type replayed struct {
 	Deliveries int `json:"deliveries"`
 }
 
-// replayWebhooks is POST /api/v1/webhooks/replay {since, until}. All events of that time are posted again,
-// also those that were answered 2xx.
+// replayWebhooks is POST /api/v1/webhooks/replay {since, until}. All events of that time are posted
+// again, also those that were answered 2xx.
 func (s *Sandbox) replayWebhooks(w http.ResponseWriter, r *http.Request, key *Key) {
 	raw, ref := body(w, r)
 	if ref != nil {

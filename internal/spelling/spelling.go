@@ -1,6 +1,7 @@
 // Package spelling finds the known name that is nearest in spelling to an unknown one, and writes
 // counts. The readers of campaign files and of the configuration, the check of templates and the
-// commands call it for the remedy of an unknown name, and wherever a sentence counts. Its functions are pure and take names of any length.
+// commands call it for the remedy of an unknown name, and wherever a sentence counts. Its functions
+// are pure and take names of any length.
 package spelling
 
 import (
@@ -36,7 +37,8 @@ func DidYouMean(name string, candidates []string) string {
 	return "known here: " + strings.Join(candidates, ", ")
 }
 
-// Count is a number with the words that agree with it: Count(1, "row is", "rows are") is "1 row is".
+// Count is a number with the words that agree with it: Count(1, "row is", "rows are") is "1 row
+// is".
 func Count[N int | int64](n N, one, many string) string {
 	if n == 1 {
 		return fmt.Sprintf("%d %s", n, one)

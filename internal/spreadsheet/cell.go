@@ -1,5 +1,5 @@
-// Package spreadsheet writes and reads the cells of CSV files so that a spreadsheet takes none of them
-// for a formula. The reports escape each cell, and the reader of lists takes the escapes away.
+// Package spreadsheet writes and reads the cells of CSV files so that a spreadsheet takes none of
+// them for a formula. The reports escape each cell, and the reader of lists takes the escapes away.
 package spreadsheet
 
 import (
@@ -13,8 +13,8 @@ import (
 // LF, or with a full-width = + - @. A cell of only a sign, digits and one point stays unchanged: a
 // plain number computes nothing, and phone numbers begin with +.
 //
-// A spreadsheet whose separator is another one than the file's splits a cell, also a quoted one. The
-// part behind such a separator gets an apostrophe too if it begins with = + - @.
+// A spreadsheet whose separator is another one than the file's splits a cell, also a quoted one.
+// The part behind such a separator gets an apostrophe too if it begins with = + - @.
 func Escape(s string) string {
 	if trigger(s) && !plainNumber(s) {
 		s = "'" + s
@@ -27,9 +27,9 @@ func Escape(s string) string {
 	return s
 }
 
-// Unescape returns the value that Escape was given, unless the value itself had an apostrophe before
-// such a character. Escape leaves those unchanged, so that a report that is imported as a list again
-// and again does not collect apostrophes.
+// Unescape returns the value that Escape was given, unless the value itself had an apostrophe
+// before such a character. Escape leaves those unchanged, so that a report that is imported as a
+// list again and again does not collect apostrophes.
 func Unescape(s string) string {
 	if strings.IndexByte(s, '\'') < 0 {
 		return s
@@ -48,8 +48,8 @@ func Unescape(s string) string {
 // separator reports whether a spreadsheet may end a cell at c.
 func separator(c byte) bool { return strings.IndexByte(",;|\t\r\n", c) >= 0 }
 
-// formulaBehind reports whether the part s of a cell, behind the separator by, begins with a formula,
-// perhaps in quotes. A tab or a line break does not begin one there: text has several.
+// formulaBehind reports whether the part s of a cell, behind the separator by, begins with a
+// formula, perhaps in quotes. A tab or a line break does not begin one there: text has several.
 func formulaBehind(s string, by byte) bool {
 	s, _, _ = strings.Cut(s, string(by))
 	s = strings.TrimLeft(s, `"`)

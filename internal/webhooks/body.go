@@ -17,8 +17,8 @@ const smallBody = 16 << 10
 
 // bodies reads request bodies whole, because the signature covers the whole body. The sender is not
 // verified yet. Memory is therefore allocated only for bytes that have come. All bodies longer than
-// smallBody get at most max bytes together, those of one address a quarter of it, and they must come
-// at leastRate.
+// smallBody get at most max bytes together, those of one address a quarter of it, and they must
+// come at leastRate.
 type bodies struct {
 	limit int64        // bytes of one body
 	max   int64        // bytes of all long bodies together
@@ -29,8 +29,8 @@ type bodies struct {
 	of map[string]int64 // bytes of used by address
 }
 
-// leastRate is the rate in bytes per second at which a long body must come, after rateGrace. The longest
-// one that may come takes 1 s + 4 MiB / (1 MiB/s) = 5 s, half of Options.Hold.
+// leastRate is the rate in bytes per second at which a long body must come, after rateGrace. The
+// longest one that may come takes 1 s + 4 MiB / (1 MiB/s) = 5 s, half of Options.Hold.
 const (
 	leastRate = 1 << 20
 	rateGrace = time.Second
@@ -77,7 +77,8 @@ func (s *bodies) reserve(address string, more int64) bool {
 	return true
 }
 
-// read reads the whole body of r, by received plus hold. On a rejection there is nothing to release.
+// read reads the whole body of r, by received plus hold. On a rejection there is nothing to
+// release.
 func (s *bodies) read(w http.ResponseWriter, r *http.Request, received time.Time, hold time.Duration) (body, Rejection) {
 	if r.ContentLength > s.limit {
 		return body{}, RejectedTooLarge

@@ -10,13 +10,14 @@ import (
 )
 
 // The breaker of throttled messages: the service accepts them, and the platform fails them later
-// because the number is too fast (130429). The limiter learns from answers to sends only. When 20 of
-// the last 25 messages of a connection failed so, the connection is held. It is half-open once the
-// hold has ended: the next such failure holds it again, a delivery ends the hold for good.
+// because the number is too fast (130429). The limiter learns from answers to sends only. When 20
+// of the last 25 messages of a connection failed so, the connection is held. It is half-open once
+// the hold has ended: the next such failure holds it again, a delivery ends the hold for good.
 const (
 	breakerWindow = 25
 	breakerTrips  = 20
-	// breakerOld is the age from which a status says nothing about now: the service repeats and replays.
+	// breakerOld is the age from which a status says nothing about now: the service repeats and
+	// replays.
 	breakerOld = 2 * time.Minute
 	// breakerEvery spaces the reports of one connection.
 	breakerEvery = time.Second
@@ -37,7 +38,8 @@ type breaker struct {
 	told   time.Time
 }
 
-// see counts a delivered or failed status. It returns the hold that begins or the lift that ends it.
+// see counts a delivered or failed status. It returns the hold that begins or the lift that ends
+// it.
 func (b *breakers) see(connection string, code int, at, received time.Time) (hold *campaign.Hold, lift *campaign.Lift) {
 	throttled := messaging.Throttling(code)
 	if connection == "" || received.Sub(at) > breakerOld {
@@ -74,8 +76,8 @@ func (b *breakers) see(connection string, code int, at, received time.Time) (hol
 		Source: campaign.HoldByBreaker, Since: at}, nil
 }
 
-// throughputReached is the platform's code of a number that is too fast. Every throttling code holds
-// under this one reason, so that one delivery ends the hold.
+// throughputReached is the platform's code of a number that is too fast. Every throttling code
+// holds under this one reason, so that one delivery ends the hold.
 const throughputReached = 130429
 
 // count returns how many of the last statuses were throttled.

@@ -79,8 +79,8 @@ type counters struct {
 	counts Counts     // the numbers of the writer and the sweeper
 }
 
-// maxVerified bounds the connections of Counts.Verified, each of which is a label of a metric. Later ones
-// count as an event without a connection.
+// maxVerified bounds the connections of Counts.Verified, each of which is a label of a metric.
+// Later ones count as an event without a connection.
 const maxVerified = 2000
 
 func (c *counters) verified(connection string, at time.Time) {

@@ -35,7 +35,8 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 		e.At = at
 		switch e.Kind {
 		case messaging.KindTemplate, messaging.KindNumber, messaging.KindAccount:
-			// A clock that is ahead must not make refusals of the next minutes look older than a healing event.
+			// A clock that is ahead must not make refusals of the next minutes look older than a healing
+			// event.
 			if e.At.After(received) {
 				e.At = received
 			}
@@ -73,8 +74,8 @@ func (i *Intake) fold(events []messaging.Event, received time.Time) campaign.Eve
 	return facts
 }
 
-// sane reports whether text can be the id of a connection or an account: the service's own have some 30
-// characters. A longer one is kept out of metrics, logs and memory.
+// sane reports whether text can be the id of a connection or an account: the service's own have
+// some 30 characters. A longer one is kept out of metrics, logs and memory.
 func sane(id string) bool {
 	return len(id) <= 200 && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
 }
@@ -145,8 +146,8 @@ func (i *Intake) foldMove(facts *campaign.Events, e *messaging.Event) {
 }
 
 // suppression returns the suppression of a number in digits (docs/service.md#opt-outs), for the
-// company of the event's connection if opt-outs are so configured. A customer who is known only by a
-// platform user id, without a phone number, cannot be suppressed; the case is counted.
+// company of the event's connection if opt-outs are so configured. A customer who is known only by
+// a platform user id, without a phone number, cannot be suppressed; the case is counted.
 func (i *Intake) suppression(e *messaging.Event, digits string, scope campaign.Scope, source string, proof campaign.Proof,
 ) (campaign.Suppression, bool) {
 	key := recipients.Key(digits)

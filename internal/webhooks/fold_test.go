@@ -309,8 +309,8 @@ func TestTheWebhooksOfTheWireAreStored(t *testing.T) {
 	}
 }
 
-// A message opens a service window on its connection, which a tier counts. It is never open for longer
-// than from when the message was received.
+// A message opens a service window on its connection, which a tier counts. It is never open for
+// longer than from when the message was received.
 func TestAMessageIsNotedWhereATierCounts(t *testing.T) {
 	tiered := Options{Tiered: func(connection string) bool { return connection == "conn_1" }}
 	before := time.Now()

@@ -122,8 +122,8 @@ func TestAccountAndNumberEventsHoldAndHeal(t *testing.T) {
 	}
 }
 
-// Where nobody tells the accounts, conn_1 and conn_2 of one client may share one, and the event that
-// heals it names one of them.
+// Where nobody tells the accounts, conn_1 and conn_2 of one client may share one, and the event
+// that heals it names one of them.
 func TestAHealingEventHealsAccountsNobodyTells(t *testing.T) {
 	o := Options{Peers: func(c string) []string { return map[string][]string{"conn_1": {"conn_2"}}[c] }}
 	promo := func(word string) string { return `{"name":"promo","language":"en_US","event":"` + word + `"}` }

@@ -56,8 +56,8 @@ type Options struct {
 	// goroutines at once. Default: none.
 	Peers func(connection string) []string
 	// Tiered reports whether a connection has a tier: then a recipient's message is noted, because it
-	// opens a service window (docs/limits.md#tier). It is called by many goroutines at once. Default: none
-	// has one.
+	// opens a service window (docs/limits.md#tier). It is called by many goroutines at once. Default:
+	// none has one.
 	Tiered func(connection string) bool
 	// PerCompany keeps an opt-out to the company of its connection. Default: it is one from all.
 	PerCompany bool
@@ -68,8 +68,8 @@ type Options struct {
 	// OnCommit gets the result of each commit: its number of events, its duration, its error. One
 	// goroutine calls it. It must not block. It may be nil.
 	OnCommit func(events int, took time.Duration, err error)
-	// OnChange is called for each verified event about a number, an account or a client, by many goroutines
-	// at once. It must not block. It may be nil.
+	// OnChange is called for each verified event about a number, an account or a client, by many
+	// goroutines at once. It must not block. It may be nil.
 	OnChange func()
 	// Log gets a line when something fails, and when it works again. Default: discarded.
 	Log *slog.Logger

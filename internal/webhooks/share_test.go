@@ -127,7 +127,8 @@ func TestManyWrongSignaturesAreAnsweredLate(t *testing.T) {
 	})
 }
 
-// Of 10,000 events in one second, in order and in the reverse order, each is stored before its answer.
+// Of 10,000 events in one second, in order and in the reverse order, each is stored before its
+// answer.
 func TestTenThousandEventsAreAllDurable(t *testing.T) {
 	for _, backwards := range []bool{false, true} {
 		m := &memory{}

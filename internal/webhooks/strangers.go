@@ -6,16 +6,18 @@ import (
 	"time"
 )
 
-// strangers delays the answers to wrong signatures while many come, so that they do not take the processor
-// from sending: a stranger who waits for its answer posts less often. The zero value is ready.
+// strangers delays the answers to wrong signatures while many come, so that they do not take the
+// processor from sending: a stranger who waits for its answer posts less often. The zero value is
+// ready.
 type strangers struct {
 	second  atomic.Int64 // Unix seconds
 	came    atomic.Int64 // wrong signatures in second
 	waiting atomic.Int64
 }
 
-// The first strangersFree wrong signatures of a second are answered at once, such as those of a service
-// whose secret was just rotated. Up to strangersMost answers wait at a time, of about 20 KiB each.
+// The first strangersFree wrong signatures of a second are answered at once, such as those of a
+// service whose secret was just rotated. Up to strangersMost answers wait at a time, of about 20
+// KiB each.
 const (
 	strangersFree = 100
 	strangersMost = 1024

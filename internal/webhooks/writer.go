@@ -10,11 +10,11 @@ import (
 	"campaignd/campaign"
 )
 
-// Run commits the requests that ServeHTTP queues, sweeps orphans and records that webhooks are taken,
-// until ctx ends. Then it
-// commits the waiting requests, for at most Options.Drain, and returns. Stop the listener of the
-// HTTP server first: a request that comes after ctx has ended gets a 503. Run may be called once.
-// An error means that some requests were not committed; the service repeats them.
+// Run commits the requests that ServeHTTP queues, sweeps orphans and records that webhooks are
+// taken, until ctx ends. Then it commits the waiting requests, for at most Options.Drain, and
+// returns. Stop the listener of the HTTP server first: a request that comes after ctx has ended
+// gets a 503. Run may be called once. An error means that some requests were not committed; the
+// service repeats them.
 func (i *Intake) Run(ctx context.Context) error {
 	if !i.running.CompareAndSwap(false, true) {
 		return errors.New("webhooks: Run was called before")

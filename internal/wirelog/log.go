@@ -250,6 +250,6 @@ func (l *Log) Settled(slot int) {
 	l.mu.Unlock()
 }
 
-// Close unlocks the folder. The file stays: what this process granted and did not post is known from
-// it, whyever it ends.
+// Close unlocks the folder. The file stays: what this process granted and did not post is known
+// from it, whyever it ends.
 func (l *Log) Close() error { return errors.Join(l.f.Close(), l.lock.Release()) }

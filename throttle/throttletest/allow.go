@@ -70,7 +70,8 @@ func permitStart(t *testing.T, s suite, l throttle.Limiter) {
 	}
 }
 
-// permitIdle: after a silence there is a burst, of one use and the Tolerance less what AllowFor takes of it.
+// permitIdle: after a silence there is a burst, of one use and the Tolerance less what AllowFor
+// takes of it.
 func permitIdle(t *testing.T, s suite, l throttle.Limiter) {
 	s.allow(t, l, "idle", 20, 1)
 	time.Sleep(2 * throttle.Tolerance)

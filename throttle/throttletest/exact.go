@@ -8,9 +8,10 @@ import (
 	"campaignd/throttle"
 )
 
-// Exact sends all of a quota of 100, of which 20 are kept, while every second message is refused. It
-// returns an error unless exactly 80 marketing messages, and then exactly 20 others, are accepted, and
-// none more when the count is lost. after loses the count, and returns the counter of the time after.
+// Exact sends all of a quota of 100, of which 20 are kept, while every second message is refused.
+// It returns an error unless exactly 80 marketing messages, and then exactly 20 others, are
+// accepted, and none more when the count is lost. after loses the count, and returns the counter of
+// the time after.
 func Exact(ctx context.Context, c throttle.Counter, after func() throttle.Counter) error {
 	now := time.Now()
 	q := throttle.Quota{Key: "plan:exact", From: now.Add(-time.Hour), To: now.Add(time.Hour), Limit: 100, Kept: 20}

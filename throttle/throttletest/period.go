@@ -58,8 +58,8 @@ func (b *Book) answer(accepted, marketing bool) {
 	}
 }
 
-// In returns how many messages the service accepted from from on and before to, and how many of them
-// were marketing.
+// In returns how many messages the service accepted from from on and before to, and how many of
+// them were marketing.
 func (b *Book) In(from, to time.Time) (all, marketing int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -19,8 +19,8 @@ type Shared struct {
 }
 
 // RunQuotas tests counters in real time. rebuild is how long after the loss of a count they lease
-// nothing; units are used within half of that. Each case gets new counters, and runs in parallel with
-// the others.
+// nothing; units are used within half of that. Each case gets new counters, and runs in parallel
+// with the others.
 func RunQuotas(t *testing.T, rebuild time.Duration, open func(t *testing.T) Shared) {
 	for _, c := range quotaCases {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Command chartdoc prints the README of the Helm chart from its values.yaml: each value with its default
-// and the comment above it. `make helm` compares the README with it. It is not shipped.
+// Command chartdoc prints the README of the Helm chart from its values.yaml: each value with its
+// default and the comment above it. `make helm` compares the README with it. It is not shipped.
 package main
 
 import (

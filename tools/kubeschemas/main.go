@@ -1,5 +1,5 @@
-// Command kubeschemas writes JSON Schemas for kubeconform from the OpenAPI document of Kubernetes, one
-// file for each kind that the chart makes. Unknown fields are refused.
+// Command kubeschemas writes JSON Schemas for kubeconform from the OpenAPI document of Kubernetes,
+// one file for each kind that the chart makes. Unknown fields are refused.
 //
 //	kubeschemas SWAGGER.json FOLDER
 package main

@@ -1,6 +1,6 @@
 // Command sbom prints what a Go binary was built from, as CycloneDX 1.6 in JSON
-// (https://cyclonedx.org/docs/1.6/json/). It reads the modules and their sums from the binary itself.
-// The gate and `make sbom` run it. It is not shipped.
+// (https://cyclonedx.org/docs/1.6/json/). It reads the modules and their sums from the binary
+// itself. The gate and `make sbom` run it. It is not shipped.
 package main
 
 import (

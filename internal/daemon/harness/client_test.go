@@ -13,9 +13,9 @@ import (
 )
 
 // Three of four clients under one key become ill in the middle of their runs: one is suspended, the
-// allowance of one ends, a template of one is paused. Each stops alone, with all of its numbers, and
-// goes on within 10 s after it is healed. Good news that are old, or do not say when, heal nothing.
-// The fourth client goes on at its pace.
+// allowance of one ends, a template of one is paused. Each stops alone, with all of its numbers,
+// and goes on within 10 s after it is healed. Good news that are old, or do not say when, heal
+// nothing. The fourth client goes on at its pace.
 func TestAClientsTroubleIsItsOwn(t *testing.T) {
 	t.Parallel()
 	aClientsTrouble(t, newWorld(t, troubledRate, troubledClients).stage())

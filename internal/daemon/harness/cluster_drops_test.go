@@ -30,9 +30,9 @@ type listedFiring struct {
 	Missed                 int
 }
 
-// Three replicas over one ledger are killed at random instants: a campaign fires each minute, one fires
-// once, and files come to a bucket. Each firing has one run, each file has one run and its reports, and
-// nobody got a run's message twice.
+// Three replicas over one ledger are killed at random instants: a campaign fires each minute, one
+// fires once, and files come to a bucket. Each firing has one run, each file has one run and its
+// reports, and nobody got a run's message twice.
 func TestClusterFiringsAndFilesSurviveKills(t *testing.T) {
 	t.Parallel()
 	draw := drawOf(t)

@@ -14,8 +14,8 @@ import (
 )
 
 // An operator's hold stops a number on three replicas within 2 s, also if one of them is killed and
-// another one started meanwhile, and its lift lets the number go on within 2 s. The other numbers keep
-// their pace.
+// another one started meanwhile, and its lift lets the number go on within 2 s. The other numbers
+// keep their pace.
 func TestClusterOperatorsHoldsUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 3, standard, noStatuses)

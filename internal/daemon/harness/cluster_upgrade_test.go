@@ -32,9 +32,9 @@ const longestPause = 10 * time.Second
 // grace is terminationGracePeriodSeconds of the chart.
 const grace = 45 * time.Second
 
-// Replicas are replaced one after the other as a Deployment does it (maxSurge 1, maxUnavailable 0), the
-// schema changes between, and then the way back is gone: in the middle of a run, in which nobody is sent
-// to twice, nobody is lost, and no pause is longer than 10 s.
+// Replicas are replaced one after the other as a Deployment does it (maxSurge 1, maxUnavailable 0),
+// the schema changes between, and then the way back is gone: in the middle of a run, in which
+// nobody is sent to twice, nobody is lost, and no pause is longer than 10 s.
 func TestUpgradeInTheMiddleOfARun(t *testing.T) {
 	if *upgrade == 0 {
 		t.Skip("make upgrade")
@@ -129,8 +129,8 @@ func laterProgram(t *testing.T) string {
 	return program
 }
 
-// roll replaces replicas one after the other: the next one is started, and when it is ready an old one is
-// ended. The service's webhooks go to those that serve. It returns the next ones.
+// roll replaces replicas one after the other: the next one is started, and when it is ready an old
+// one is ended. The service's webhooks go to those that serve. It returns the next ones.
 func (c *cluster) roll(old, next []*replica, program string) []*replica {
 	c.t.Helper()
 	c.program = program

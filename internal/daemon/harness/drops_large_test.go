@@ -25,7 +25,8 @@ var (
 	dropLives = flag.Duration("drop-lives", 3*time.Second, "longest life of a process after the least that its start takes")
 )
 
-// mostMemory is the most memory of a process while it reads, imports and sends a list of a million rows.
+// mostMemory is the most memory of a process while it reads, imports and sends a list of a million
+// rows.
 const mostMemory = 150 << 20
 
 // peak returns the most memory that a process had, in bytes.

@@ -25,8 +25,8 @@ import (
 
 var dropKills = flag.Int("drop-kills", 8, "number of processes that are killed while files are dropped")
 
-// A folder and a bucket get a file before each kill. In the end each list has one run, its results are
-// complete, and nobody was sent to twice.
+// A folder and a bucket get a file before each kill. In the end each list has one run, its results
+// are complete, and nobody was sent to twice.
 func TestDroppedFilesSurviveKills(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(*seed, 0x64726f7073)) // "drops"

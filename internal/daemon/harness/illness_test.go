@@ -12,10 +12,10 @@ import (
 	"campaignd/throttle/throttletest"
 )
 
-// Five numbers of one run become sick after 500 messages, each in its own way: requests are swallowed,
-// answers have no id, and pages come in their place. Each posts at most 30 messages, and 3 for each
-// test of its breaker. The sixth number goes on, and the others do within
-// 10 s of the rest that follows their recovery.
+// Five numbers of one run become sick after 500 messages, each in its own way: requests are
+// swallowed, answers have no id, and pages come in their place. Each posts at most 30 messages, and
+// 3 for each test of its breaker. The sixth number goes on, and the others do within 10 s of the
+// rest that follows their recovery.
 func TestSickNumbersBurnNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, standard, func(o *sandbox.Options) {
@@ -69,8 +69,8 @@ func TestSickNumbersBurnNobody(t *testing.T) {
 	w.close(p, map[string][]entry{"orders": list})
 }
 
-// A firewall's page about one row's text in a hundred is about that row: it is refused after 3 tries.
-// Everybody else is sent to, and nothing is held.
+// A firewall's page about one row's text in a hundred is about that row: it is refused after 3
+// tries. Everybody else is sent to, and nothing is held.
 func TestPoisonRowsAreRefusedAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, standard, noStatuses)
@@ -112,10 +112,10 @@ func TestPoisonRowsAreRefusedAlone(t *testing.T) {
 	want(t, w.audited("latest"))
 }
 
-// Every message of five clients fails later, each for another reason, which a webhook tells. At most
-// the messages of 3 s more are posted. The hold has the scope that the code says, ends by the event
-// that heals it, by time or by the operator, and sending goes on within 10 s. The sixth client is not
-// disturbed.
+// Every message of five clients fails later, each for another reason, which a webhook tells. At
+// most the messages of 3 s more are posted. The hold has the scope that the code says, ends by the
+// event that heals it, by time or by the operator, and sending goes on within 10 s. The sixth
+// client is not disturbed.
 func TestFailuresByWebhookStopWhatTheyAreAbout(t *testing.T) {
 	t.Parallel()
 	failuresByWebhook(t, newWorld(t, failingRate, failingClients).stage())

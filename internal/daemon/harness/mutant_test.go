@@ -39,7 +39,8 @@ func TestProcessMutationsAreDetected(t *testing.T) {
 			w.campaign("orders", "order_update", list)
 			applied := "CAMPAIGND_MUTANT=" + c.mutation
 			begin := func(env ...string) *process {
-				// In a folder of its own: the wire log would show the posts without an intent at the next start.
+				// In a folder of its own: the wire log would show the posts without an intent at the next
+				// start.
 				return w.run("orders", append(env, applied, "CAMPAIGND_DATA_DIR="+t.TempDir())...)
 			}
 			for _, d := range c.deaths {

@@ -10,9 +10,9 @@ import (
 	"campaignd/internal/sandbox"
 )
 
-// While the service does not tell the rates of its numbers, nothing is sent over a number whose rate
-// is not configured. It goes on soon after they are told, and a number that is also used in the app
-// has no second above its own 20.
+// While the service does not tell the rates of its numbers, nothing is sent over a number whose
+// rate is not configured. It goes on soon after they are told, and a number that is also used in
+// the app has no second above its own 20.
 func TestNothingIsSentAtAnUnknownRate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 20, func(o *sandbox.Options) {

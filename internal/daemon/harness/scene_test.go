@@ -89,7 +89,8 @@ func most(rate int, lasting time.Duration) int { return int(paceOf(rate)*lasting
 
 func paceOf(rate int) float64 { return throttle.Number{Limit: float64(rate)}.Pace().Rate }
 
-// steady requires that numbers sent at their pace, within 5 %. On a busy machine they may be slower.
+// steady requires that numbers sent at their pace, within 5 %. On a busy machine they may be
+// slower.
 func (p *tape) steady(t *testing.T, rate int, from, to time.Time, busy time.Duration, connections ...string) {
 	t.Helper()
 	share := 0.95
@@ -193,8 +194,9 @@ func (w *world) fired() map[string]fired {
 	return by
 }
 
-// close cancels what is left of each campaign, waits for the end of the runs and of the webhooks, and
-// requires that nobody was sent to twice, that every row has its outcome, and that the audit balances.
+// close cancels what is left of each campaign, waits for the end of the runs and of the webhooks,
+// and requires that nobody was sent to twice, that every row has its outcome, and that the audit
+// balances.
 func (w *world) close(p *process, lists map[string][]entry) {
 	w.t.Helper()
 	runs := w.fired()

@@ -60,8 +60,8 @@ func (w *world) unsure(lines []line) (swallowed, unposted []string) {
 }
 
 // A killed process leaves nobody in doubt who was not on the wire. The exception is an attempt that
-// was noted and not written: at most three for each death exactly there, because several posts may be
-// at that point.
+// was noted and not written: at most three for each death exactly there, because several posts may
+// be at that point.
 func TestAKillLeavesOnlyTheWireInDoubt(t *testing.T) {
 	t.Parallel()
 	draw := drawOf(t)

@@ -84,8 +84,8 @@ func newWorld(t *testing.T, rate int, change func(*sandbox.Options)) *world {
 		200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond,
 		3 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second,
 	}
-	// Each world has a secret of its own: the port of a replica that has ended may become that of another
-	// world, which must not take its webhooks.
+	// Each world has a secret of its own: the port of a replica that has ended may become that of
+	// another world, which must not take its webhooks.
 	o.WebhookURL, o.WebhookSecret = "http://"+w.hooks+"/webhooks/messaging", rand.Text()
 	o.OnEvent = func(e sandbox.Event) {
 		if f := w.events.Load(); f != nil {

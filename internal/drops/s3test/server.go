@@ -60,7 +60,8 @@ func Start(t testing.TB, wrap func(http.Handler) http.Handler) *httptest.Server 
 	return server
 }
 
-// Client returns a client of the server with other credentials than Key and Secret, if they are given.
+// Client returns a client of the server with other credentials than Key and Secret, if they are
+// given.
 func Client(t testing.TB, server *httptest.Server, credential ...string) *minio.Core {
 	t.Helper()
 	if len(credential) == 0 {

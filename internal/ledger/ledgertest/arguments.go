@@ -112,7 +112,8 @@ func aSegmentMayBeFullOrEmpty(t *testing.T, l Tables) {
 	Audited(t, l, r.No)
 }
 
-// A call that asks for nothing does nothing and returns no error, also for a run that does not exist.
+// A call that asks for nothing does nothing and returns no error, also for a run that does not
+// exist.
 func anEmptyCallDoesNothing(t *testing.T, l Tables) {
 	if err := l.Record(t.Context(), nil); err != nil {
 		t.Errorf("recording nothing: %v; want no error", err)

@@ -17,8 +17,8 @@ import (
 // farSegment is the first segment of the second step of Audit.
 const farSegment = ledger.AuditStep / campaign.SegmentSize
 
-// sparse makes a run of seq 0 to 5 and 65536 to 65538, with the rows 1 to 9. The second part lies in
-// another segment and in another step of Audit.
+// sparse makes a run of seq 0 to 5 and 65536 to 65538, with the rows 1 to 9. The second part lies
+// in another segment and in another step of Audit.
 func sparse(t *testing.T, l campaign.Ledger, name string, budget int64) campaign.Run {
 	t.Helper()
 	r, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: name, Budget: budget})
@@ -39,8 +39,8 @@ func sparse(t *testing.T, l campaign.Ledger, name string, budget int64) campaign
 	return r
 }
 
-// begin sends 0 to 3 and 65536 to 65537 of a sparse run. They become accepted, accepted, refused and
-// in doubt; accepted and in doubt.
+// begin sends 0 to 3 and 65536 to 65537 of a sparse run. They become accepted, accepted, refused
+// and in doubt; accepted and in doubt.
 func begin(t *testing.T, l campaign.Ledger, r campaign.Run) {
 	t.Helper()
 	ls := ClaimAll(t, l, r.No)
@@ -65,8 +65,8 @@ func begin(t *testing.T, l campaign.Ledger, r campaign.Run) {
 	}
 }
 
-// Audit reports exactly the fault of each case. The runs before and after, the rows around it and both
-// segments are sound.
+// Audit reports exactly the fault of each case. The runs before and after, the rows around it and
+// both segments are sound.
 func auditFindsEachFaultAndNothingElse(t *testing.T, l Tables) {
 	before, r, after := sparse(t, l, "before", 0), sparse(t, l, "r", 6), sparse(t, l, "after", 0)
 	begin(t, l, before)

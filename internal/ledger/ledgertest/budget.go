@@ -27,8 +27,8 @@ func budgeted(t *testing.T, l campaign.Ledger, n, budget int64) campaign.Run {
 	return r
 }
 
-// A delivery that was given back unposted does not count against the budget any more. Its retry needs
-// the budget again, and does not hold up other deliveries.
+// A delivery that was given back unposted does not count against the budget any more. Its retry
+// needs the budget again, and does not hold up other deliveries.
 func aRetryBeyondTheBudgetIsHeldAndNotSkipped(t *testing.T, l Tables) {
 	r := budgeted(t, l, 5, 3)
 	lease := ClaimAll(t, l, r.No)[0]
@@ -102,8 +102,9 @@ func anIntentForNothingIsNotHeld(t *testing.T, l Tables) {
 	}
 }
 
-// BudgetKept gives one delivery of a run with a budget of one back, and reports whether the budget is
-// used up all the same. The tests of the backends use it to detect the mutation that returns nothing.
+// BudgetKept gives one delivery of a run with a budget of one back, and reports whether the budget
+// is used up all the same. The tests of the backends use it to detect the mutation that returns
+// nothing.
 func BudgetKept(t *testing.T, l campaign.Ledger) bool {
 	t.Helper()
 	r := budgeted(t, l, 2, 1)
@@ -115,8 +116,8 @@ func BudgetKept(t *testing.T, l campaign.Ledger) bool {
 	return grantedTo(t, l, ClaimAll(t, l, r.No)[0], 1, 2) != 2
 }
 
-// BudgetOfASegment sends over two segments of a run with a budget of one, and reports whether each had
-// it. The tests of the backends use it to detect the mutation that counts a segment alone.
+// BudgetOfASegment sends over two segments of a run with a budget of one, and reports whether each
+// had it. The tests of the backends use it to detect the mutation that counts a segment alone.
 func BudgetOfASegment(t *testing.T, l campaign.Ledger) bool {
 	t.Helper()
 	r, err := l.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: "two segments", Budget: 1})

@@ -14,9 +14,9 @@ type Clock struct {
 	Pass func(time.Duration)
 }
 
-// RunClock runs the promises about exact milliseconds, which need a clock that stands still: the last
-// instant of a lease, and the age of what dead owners left. each runs a test on an empty ledger with
-// such a clock.
+// RunClock runs the promises about exact milliseconds, which need a clock that stands still: the
+// last instant of a lease, and the age of what dead owners left. each runs a test on an empty
+// ledger with such a clock.
 func RunClock(t *testing.T, each func(*testing.T, func(*testing.T, campaign.Ledger, Clock))) {
 	for _, p := range slices.Concat(clockPromises, peopleClockPromises) {
 		t.Run(p.name, func(t *testing.T) {
@@ -35,7 +35,8 @@ type clockFixture struct {
 // instant is the smallest difference of two times in a ledger.
 const instant = time.Millisecond
 
-// early is how much an event may be older than the intent, late how much it may be younger than the doubt.
+// early is how much an event may be older than the intent, late how much it may be younger than the
+// doubt.
 const (
 	early = 2 * time.Second
 	late  = 70 * time.Second

@@ -86,7 +86,8 @@ func (f *fixture) resendGivenBack() (campaign.Run, campaign.Lease) {
 	return r, l
 }
 
-// resolved applies a policy to the doubts that began before a time, and fails unless there were want.
+// resolved applies a policy to the doubts that began before a time, and fails unless there were
+// want.
 func (f *fixture) resolved(l campaign.Lease, before time.Time, p campaign.OnUncertain, want int) {
 	f.Helper()
 	n, err := f.l.Resolve(f.ctx, l, campaign.Span{Until: before}, p)

@@ -30,7 +30,8 @@ type quarantined interface {
 }
 
 // RunFaults makes each statement of each method fail in turn. The method must return the error and
-// change nothing, and the same call must succeed afterwards. The same holds for a context that ended.
+// change nothing, and the same call must succeed afterwards. The same holds for a context that
+// ended.
 func RunFaults(t *testing.T, open func(*testing.T) (campaign.Ledger, Faults)) {
 	var l campaign.Ledger
 	var faults Faults
@@ -100,8 +101,8 @@ func failing(f *fixture, faults Faults, call func(context.Context) error) {
 	}
 }
 
-// failingSweep is failing for a sweep, which commits in steps. A sweep must return what it did before
-// the fault with the error, and the next sweeps must do the rest.
+// failingSweep is failing for a sweep, which commits in steps. A sweep must return what it did
+// before the fault with the error, and the next sweeps must do the rest.
 func failingSweep(f *fixture, faults Faults) {
 	f.Helper()
 	want := campaign.Swept{Matched: 1, Adopted: 1, Expired: 1}
@@ -176,8 +177,8 @@ func none(f *fixture, did int, err error) error {
 	return err
 }
 
-// retried makes a run of ten: seq 0 is a retry in flight, 1 is deferred, 2 and 3 are posted without a
-// result, and 4 is accepted.
+// retried makes a run of ten: seq 0 is a retry in flight, 1 is deferred, 2 and 3 are posted without
+// a result, and 4 is accepted.
 func (f *fixture) retried(change ...func(*campaign.Run)) (campaign.Run, campaign.Lease) {
 	f.Helper()
 	r := f.imported(10, change...)

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The times of the suite are fixed and in the past, so that doubts, orphans and statuses can lie around
-// each other without waiting. Only leases use the real clock.
+// The times of the suite are fixed and in the past, so that doubts, orphans and statuses can lie
+// around each other without waiting. Only leases use the real clock.
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 // at is so many seconds after noon.

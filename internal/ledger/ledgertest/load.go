@@ -92,8 +92,8 @@ func Acceptances(l campaign.Lease, from, to int64) []campaign.Result {
 	return rs
 }
 
-// GrantedDespiteAHold holds an account through one ledger, and reports whether an intent of the same
-// account through another one, of the same database, is granted.
+// GrantedDespiteAHold holds an account through one ledger, and reports whether an intent of the
+// same account through another one, of the same database, is granted.
 func GrantedDespiteAHold(t *testing.T, through, asked campaign.Ledger) bool {
 	t.Helper()
 	s := ClaimAll(t, asked, Load(t, asked, 1).No)[0]

@@ -10,8 +10,8 @@ import (
 )
 
 // The model of one segment says in a few lines of Go what the ledger must answer. The state machine
-// below does what senders, dead owners, webhooks and operators do, in any order, on the ledger and on
-// the model, and compares every answer and every status.
+// below does what senders, dead owners, webhooks and operators do, in any order, on the ledger and
+// on the model, and compares every answer and every status.
 
 const modelRows = 12
 

@@ -158,7 +158,8 @@ var segmentMovePromises = []promise{
 	}},
 }
 
-// MovedByAFormerOwner reports whether an owner whose lease is over takes a segment from its next one.
+// MovedByAFormerOwner reports whether an owner whose lease is over takes a segment from its next
+// one.
 func MovedByAFormerOwner(t *testing.T, l campaign.Ledger) bool {
 	t.Helper()
 	f := &fixture{T: t, l: l, ctx: t.Context()}

@@ -12,8 +12,8 @@ import (
 	"campaignd/campaign"
 )
 
-// Notify is the option of that name of the ledgers of Run: two destinations, of which the second is told
-// of holds alone.
+// Notify is the option of that name of the ledgers of Run: two destinations, of which the second is
+// told of holds alone.
 func Notify(kind campaign.NotificationKind) []string {
 	if kind == campaign.NotifyHold || kind == campaign.NotifyBreaker {
 		return []string{"ops", "holds"}
@@ -21,7 +21,8 @@ func Notify(kind campaign.NotificationKind) []string {
 	return []string{"ops"}
 }
 
-// notified returns what the outbox has, the oldest first, as "DESTINATION KIND CAMPAIGN SUBJECT REASON STATE".
+// notified returns what the outbox has, the oldest first, as "DESTINATION KIND CAMPAIGN SUBJECT
+// REASON STATE".
 func (f *fixture) notified(filter campaign.NotificationFilter) (all []string) {
 	f.Helper()
 	found, err := f.l.Notifications(f.ctx, filter)

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// spread makes a run of so many segments of six deliveries each, ready to be sent. The rows are in the
-// opposite order of the seqs, with gaps.
+// spread makes a run of so many segments of six deliveries each, ready to be sent. The rows are in
+// the opposite order of the seqs, with gaps.
 func (f *fixture) spread(segments int64) campaign.Run {
 	f.Helper()
 	r := f.create()

@@ -30,8 +30,8 @@ func FreedEarly(t testing.TB, l campaign.Ledger) bool {
 }
 
 // KeptOfARefusal sends to one recipient with a tier of one place and a frequency cap, and refuses
-// the message. It reports whether another run then finds the place, or the contact, taken. The tests
-// of the backends use it to detect the mutations that return neither.
+// the message. It reports whether another run then finds the place, or the contact, taken. The
+// tests of the backends use it to detect the mutations that return neither.
 func KeptOfARefusal(t testing.TB, l campaign.Ledger) (place, contact bool) {
 	t.Helper()
 	ctx := context.Background()

@@ -10,7 +10,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// Provable puts n deliveries of a run in doubt by a quarantine, and stores the events that prove them.
+// Provable puts n deliveries of a run in doubt by a quarantine, and stores the events that prove
+// them.
 func Provable(t testing.TB, l Restorable, n int64) campaign.Run {
 	t.Helper()
 	r := Load(t, l, n)
@@ -39,8 +40,8 @@ func Replayed(t testing.TB, l campaign.Ledger, r campaign.Run, from, to int64, a
 	}
 }
 
-// SweepAll sweeps until a sweep adopts nothing, at most so many times. It returns the sum, and the time
-// of the longest sweep.
+// SweepAll sweeps until a sweep adopts nothing, at most so many times. It returns the sum, and the
+// time of the longest sweep.
 func SweepAll(t testing.TB, l campaign.Ledger, most int) (sum campaign.Swept, longest time.Duration) {
 	t.Helper()
 	for range most {
@@ -58,8 +59,8 @@ func SweepAll(t testing.TB, l campaign.Ledger, most int) (sum campaign.Swept, lo
 	return sum, longest
 }
 
-// After a quarantine and a replay of the webhooks all doubts can be proven. Sweeps must not adopt all of
-// them in one transaction.
+// After a quarantine and a replay of the webhooks all doubts can be proven. Sweeps must not adopt
+// all of them in one transaction.
 func anyNumberOfProvableDoubtsIsAdopted(t *testing.T, l Tables) {
 	const n = 2_100 // more than either adopts in one transaction
 	r := Provable(t, l, n)

@@ -30,7 +30,8 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		return campaign.Result{Run: r.No, Seq: seq, Key: 2348030000000 + seq, Connection: "conn_1", Attempt: 1, Kind: campaign.ResultDeferred,
 			At: now, Epoch: lease.Epoch, NotBefore: at, Code: "busy"}
 	}
-	// 0 to 3 are accepted, 4 was due before anybody noticed the loss, 5 is not due yet, 6 to 9 are in flight.
+	// 0 to 3 are accepted, 4 was due before anybody noticed the loss, 5 is not due yet, 6 to 9 are in
+	// flight.
 	if err := l.Record(t.Context(), append(Acceptances(lease, 0, 4), deferred(4, now.Add(-time.Second)),
 		deferred(5, now.Add(time.Hour)))); err != nil {
 		t.Fatal(err)
@@ -59,8 +60,8 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		t.Errorf("a sender that stayed: %+v %v; want no error, Fenced", g, err)
 	}
 
-	// The replayed webhooks prove what was posted, while the run is paused. No connection was bound to the
-	// second segment, so that any may have sent it.
+	// The replayed webhooks prove what was posted, while the run is paused. No connection was bound to
+	// the second segment, so that any may have sent it.
 	event := func(seq int64, connection string, at time.Time) campaign.StatusEvent {
 		return campaign.StatusEvent{MessageID: MessageID(r.No, seq), Connection: connection, Recipient: 2348030000000 + seq,
 			Status: campaign.Delivered, At: at, ReceivedAt: now}
@@ -178,8 +179,8 @@ func quarantineOfNothingAcceptsTheLedgerAsItStands(t *testing.T, l Tables) {
 	}
 }
 
-// The deliveries are edge cases: due now and a millisecond later, the last below the mark and the first
-// above it, in a bound segment, in one that was never bound and in one that is done.
+// The deliveries are edge cases: due now and a millisecond later, the last below the mark and the
+// first above it, in a bound segment, in one that was never bound and in one that is done.
 func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 	const now, since, far = 1_000_000, 500_000, ledger.AuditStep
 	before, r := sparse(t, l, "before", 0), sparse(t, l, "r", 0)
@@ -262,8 +263,8 @@ func quarantineStopsAtItsEdges(t *testing.T, l Tables) {
 	}
 }
 
-// A wire log covers what had no durable result. A ledger that went back in time lacks results, so no
-// log says what it may send again.
+// A wire log covers what had no durable result. A ledger that went back in time lacks results, so
+// no log says what it may send again.
 func quarantineEndsWhatWireLogsProve(t *testing.T, l Tables) {
 	f := &fixture{T: t, l: l, ctx: t.Context()}
 	for _, ahead := range []int64{0, 2} {

@@ -7,8 +7,8 @@ import (
 	"campaignd/campaign"
 )
 
-// Segments of a run with limits.move may have been moved in the time that is lost: a message over any
-// connection proves a doubt of it.
+// Segments of a run with limits.move may have been moved in the time that is lost: a message over
+// any connection proves a doubt of it.
 func quarantineKnowsThatSegmentsMove(t *testing.T, l Tables) {
 	now := time.Now()
 	since := now.Add(-time.Minute)

@@ -11,8 +11,8 @@ import (
 // later is after everything that a test does.
 func later() time.Time { return time.Now().Add(time.Hour) }
 
-// between returns an instant that is later than all before the call, and earlier than all after it, by
-// more than the precision of LastEventAt.
+// between returns an instant that is later than all before the call, and earlier than all after it,
+// by more than the precision of LastEventAt.
 func (f *fixture) between() time.Time {
 	time.Sleep(2 * time.Millisecond)
 	at := time.Now()

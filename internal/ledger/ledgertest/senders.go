@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reached imports a run of n deliveries and has a connection send them; the service accepts those of
-// seqs, at a second. The segment stays open.
+// reached imports a run of n deliveries and has a connection send them; the service accepts those
+// of seqs, at a second. The segment stays open.
 func (f *fixture) reached(connection string, second int, n int64, seqs ...int64) campaign.Lease {
 	f.Helper()
 	r := f.imported(n)

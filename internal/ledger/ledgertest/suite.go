@@ -1,8 +1,9 @@
 // Package ledgertest is the conformance suite of campaign.Ledger. The tests of each backend run it
-// against empty ledgers: Run knows the interface alone, RunTables also looks into the tables, RunFaults
-// makes statements fail, and RunClock stops the clock of leases. The name of a subtest is the promise
-// that it checks; the comments of the interface are the source of them all. The suite uses no virtual
-// time, because a database server has none: leases are either long, or over when they begin.
+// against empty ledgers: Run knows the interface alone, RunTables also looks into the tables,
+// RunFaults makes statements fail, and RunClock stops the clock of leases. The name of a subtest is
+// the promise that it checks; the comments of the interface are the source of them all. The suite
+// uses no virtual time, because a database server has none: leases are either long, or over when
+// they begin.
 package ledgertest
 
 import (
@@ -17,8 +18,8 @@ type promise struct {
 	test func(*fixture)
 }
 
-// Run runs the suite. open gives an empty ledger, with Origin and Notify as its options of those names and
-// PerCompany, and closes it when the test ends.
+// Run runs the suite. open gives an empty ledger, with Origin and Notify as its options of those
+// names and PerCompany, and closes it when the test ends.
 func Run(t *testing.T, open func(*testing.T) campaign.Ledger) {
 	for _, chapter := range []struct {
 		name     string

@@ -9,8 +9,8 @@ import (
 	"campaignd/internal/ledger"
 )
 
-// A sweep looks at 5,000 orphans and drops 5,000 old ones. The next goes on where it stopped. The answer
-// counts exactly what a sweep did.
+// A sweep looks at 5,000 orphans and drops 5,000 old ones. The next goes on where it stopped. The
+// answer counts exactly what a sweep did.
 func eachSweepTakesOneStepAndCountsIt(t *testing.T, l Tables) {
 	r := sparse(t, l, "r", 0)
 	begin(t, l, r)

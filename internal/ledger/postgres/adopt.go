@@ -30,8 +30,8 @@ const (
 )
 
 // adoptPage adopts what it finds among the next recipients, in one transaction of about 100 ms. It
-// reads first the orphans, then the attempts in flight, then the open attempts and orphans again: an
-// attempt that ends in between is seen in flight, or open, or its message is known.
+// reads first the orphans, then the attempts in flight, then the open attempts and orphans again:
+// an attempt that ends in between is seen in flight, or open, or its message is known.
 func (l *Ledger) adoptPage(ctx context.Context, after int64, done *campaign.Swept) (to int64, adopted int, err error) {
 	var v ledger.Verdict
 	var n int64

@@ -61,8 +61,9 @@ func (l *Ledger) gather(events []campaign.StatusEvent) ([]*news, error) {
 }
 
 // Apply implements campaign.EventLedger. A batch takes one round trip, some more when it changes
-// holds, and another one when it tells of messages that no delivery has. Those are stored in a transaction of their own: a batch
-// of which only the first part was committed is not acknowledged, so it comes again.
+// holds, and another one when it tells of messages that no delivery has. Those are stored in a
+// transaction of their own: a batch of which only the first part was committed is not acknowledged,
+// so it comes again.
 func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Applied, err error) {
 	all, err := l.gather(e.Statuses)
 	if err == nil {

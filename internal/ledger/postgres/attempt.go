@@ -19,8 +19,8 @@ const (
 		CROSS JOIN LATERAL (SELECT connection FROM segment
 			WHERE id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096) OFFSET 0) s
 		WHERE o.state = 3 /* in doubt */ AND `
-	// The first condition is evaluated once: usually there is no open attempt near the results. IS TRUE
-	// keeps the planner from a join, which would compare each result with each.
+	// The first condition is evaluated once: usually there is no open attempt near the results. IS
+	// TRUE keeps the planner from a join, which would compare each result with each.
 	sqlProven = `DELETE FROM attempt WHERE (SELECT true FROM attempt WHERE rid >= $3 AND rid <= $4 LIMIT 1) AND rid = ANY($1)
 		AND ((rid, attempt) IN (SELECT w.rid, w.attempt FROM unnest($1::bigint[], $2::bigint[]) w (rid, attempt))) IS TRUE`
 )

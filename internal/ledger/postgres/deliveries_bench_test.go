@@ -19,8 +19,8 @@ import (
 // pageRows is how many rows the run has whose deliveries BenchmarkPagesOfDeliveries reads.
 var pageRows = flag.Int64("pagerows", 100_000, "rows of BenchmarkPagesOfDeliveries")
 
-// A run at its end: of a hundred rows 90 are read, 5 delivered, 2 failed, 2 skipped and 1 refused, and a
-// handful in all was accepted only. The last segment is not sent yet.
+// A run at its end: of a hundred rows 90 are read, 5 delivered, 2 failed, 2 skipped and 1 refused,
+// and a handful in all was accepted only. The last segment is not sent yet.
 const (
 	sqlFillDeliveries = `INSERT INTO delivery (rid, key, row, dest, cells)
 		SELECT ($1::bigint << 32) | g, 2348000000000 + g, g + 2, '+' || (2348000000000 + g), '["x"]'
@@ -77,8 +77,8 @@ func pages(b *testing.B, rows int64) (*operator.Desk, campaign.Run) {
 	}}, r
 }
 
-// BenchmarkPagesOfDeliveries prints the median time of a page with each filter, from the first page on and
-// from the middle of the run, and how many rows a page had on average.
+// BenchmarkPagesOfDeliveries prints the median time of a page with each filter, from the first page
+// on and from the middle of the run, and how many rows a page had on average.
 func BenchmarkPagesOfDeliveries(b *testing.B) {
 	desk, r := pages(b, *pageRows)
 	at := func(row int64) time.Time { return time.UnixMilli(1767225600000 + row).UTC() }

@@ -12,7 +12,8 @@ import (
 const (
 	sqlAnyErased  = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key < 0)`
 	sqlErasedKeys = `SELECT key FROM suppression WHERE key = ANY($1)`
-	// A chunk of an import that was read before an erasure is stored before it too, so that Erase finds its rows.
+	// A chunk of an import that was read before an erasure is stored before it too, so that Erase
+	// finds its rows.
 	sqlLockImports = `LOCK TABLE delivery IN ROW EXCLUSIVE MODE`
 	sqlLockErasure = `LOCK TABLE delivery IN SHARE ROW EXCLUSIVE MODE`
 )
@@ -60,8 +61,8 @@ const (
 	sqlEraseAttempts = `UPDATE attempt SET key = $2 WHERE rid = ANY($1)`
 )
 
-// Erase implements campaign.ErasureLedger. From the first step on nothing is sent to the number. The
-// server's files keep the old rows until autovacuum has passed.
+// Erase implements campaign.ErasureLedger. From the first step on nothing is sent to the number.
+// The server's files keep the old rows until autovacuum has passed.
 func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, err error) {
 	if key <= 0 {
 		return done, fmt.Errorf("erase: %d is no key of a number", key)

@@ -23,8 +23,8 @@ func scanFailed(scan func(...any) error) (s campaign.SegmentState, err error) {
 	return s, err
 }
 
-// skipFailed skips what is queued of failed runs: run_failed. A transaction takes one segment. A call
-// that is interrupted is completed by the next FinishRuns.
+// skipFailed skips what is queued of failed runs: run_failed. A transaction takes one segment. A
+// call that is interrupted is completed by the next FinishRuns.
 func (l *Ledger) skipFailed(ctx context.Context) error {
 	for {
 		var found []campaign.SegmentState

@@ -105,9 +105,9 @@ const (
 		CROSS JOIN LATERAL (SELECT scope FROM suppression x WHERE x.key = d.key AND (x.until = 0 OR x.until > $3) OFFSET 0) s`
 )
 
-// readGrants reads all rows that the intents depend on, in one round trip. It locks the segments, the
-// counters of runs with a budget, and the outcomes of the retries, each in the order of their keys,
-// so what is decided stays true until the commit.
+// readGrants reads all rows that the intents depend on, in one round trip. It locks the segments,
+// the counters of runs with a budget, and the outcomes of the retries, each in the order of their
+// keys, so what is decided stays true until the commit.
 func (l *Ledger) readGrants(t *tx, g *grants, in []campaign.Intent, holds *query) error {
 	var ids, nos, from, to, rids, keys, unkeyedFrom, unkeyedTo []int64
 	for i := range in {

@@ -102,7 +102,8 @@ const (
 	sqlAddRows = `UPDATE run_count SET rows = rows + $2 WHERE no = $1`
 )
 
-// forget returns the chunk without the numbers that were erased. An erasure that comes later finds its rows.
+// forget returns the chunk without the numbers that were erased. An erasure that comes later finds
+// its rows.
 func (l *Ledger) forget(t *tx, c *chunk, rows []campaign.Delivery, segments []campaign.Segment) (*chunk, error) {
 	if err := t.do(stmt(nil, sqlLockImports)); err != nil {
 		return nil, err

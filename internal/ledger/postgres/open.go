@@ -116,9 +116,9 @@ func parseAddress(dsn string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// fallsBack returns a host on another machine to which the address permits both TLS and a connection
-// without it, "" for none: sslmode prefer, the default, and allow. A server, or a stranger between, then
-// gets the password in clear by refusing TLS
+// fallsBack returns a host on another machine to which the address permits both TLS and a
+// connection without it, "" for none: sslmode prefer, the default, and allow. A server, or a
+// stranger between, then gets the password in clear by refusing TLS
 // (https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION).
 func fallsBack(config *pgx.ConnConfig) (host string) {
 	clear, encrypted := "", false

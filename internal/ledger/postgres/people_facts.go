@@ -10,9 +10,9 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// A refusal that proves that nothing was sent ends the delivery's hold on its place, and its contact.
-// The place is free when no other message to the recipient holds it. The flag says that an earlier
-// attempt may have been sent. The places are locked first, by their portfolios.
+// A refusal that proves that nothing was sent ends the delivery's hold on its place, and its
+// contact. The place is free when no other message to the recipient holds it. The flag says that an
+// earlier attempt may have been sent. The places are locked first, by their portfolios.
 const (
 	sqlUnsent = `FROM unnest($1::bigint[]) w (r)
 		CROSS JOIN LATERAL (SELECT key FROM delivery WHERE rid = w.r OFFSET 0) d
@@ -30,8 +30,8 @@ const (
 		DELETE FROM contact USING u WHERE contact.key = u.key AND contact.rid = u.r`
 )
 
-// giveBackPeople returns what deliveries took of the limits that count people, if it is certain that
-// they were not sent. It follows the statements that write their outcomes.
+// giveBackPeople returns what deliveries took of the limits that count people, if it is certain
+// that they were not sent. It follows the statements that write their outcomes.
 func giveBackPeople(rids []int64) (qs []*query) {
 	if len(rids) == 0 {
 		return nil

@@ -104,9 +104,9 @@ func partResults(rs []*campaign.Result) (parts [][]*campaign.Result) {
 }
 
 // sqlAbsorb applies the orphans of the hashes $1 whose messages are known, deletes them, and
-// returns how many each message has, and the failed one with its row; $2 is now. It is one statement. As two (update from the orphans, then
-// delete those that are known) it lost every status that came in between
-// (docs/protocol.md#orphan-events).
+// returns how many each message has, and the failed one with its row; $2 is now. It is one
+// statement. As two (update from the orphans, then delete those that are known) it lost every
+// status that came in between (docs/protocol.md#orphan-events).
 //
 // It finds and changes rows without a join whose order the planner could reverse: a plan made while
 // the table was small stays in use when the table has grown, and would read all of it each time.

@@ -17,7 +17,8 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM run c WHERE c.parent = r.no AND c.ended_at = 0)
 		ORDER BY r.no LIMIT 1`
 	sqlRetire = `INSERT INTO retired (segment, rows, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
-	// The totals are those of the rows as they are deleted: a status may have been applied a moment before.
+	// The totals are those of the rows as they are deleted: a status may have been applied a moment
+	// before.
 	sqlRetireOutcomes = `WITH d AS (DELETE FROM outcome WHERE rid >= $2 AND rid < $3
 			RETURNING state, rank, coalesce(CASE WHEN state >= 6 /* refused */ THEN code WHEN rank = 2 /* failed */ THEN fail_code END, '') AS code,
 				sent_at, failed_at, flags)
@@ -27,14 +28,16 @@ const (
 		FROM d GROUP BY state, rank, code`
 	sqlRetireAttempts  = `DELETE FROM attempt WHERE rid >= $1 AND rid < $2`
 	sqlRetireFollowUps = `DELETE FROM follow_up WHERE parent = $3 AND key IN (SELECT key FROM delivery WHERE rid >= $1 AND rid < $2)`
-	// In the order of the keys, as FoldSenders: transactions that lock rows in one order do not deadlock.
+	// In the order of the keys, as FoldSenders: transactions that lock rows in one order do not
+	// deadlock.
 	sqlRetireSenders = `DELETE FROM sender WHERE (key, connection) IN (SELECT s.key, s.connection
 		FROM sender s JOIN delivery d ON d.key = s.key WHERE d.rid >= $1 AND d.rid < $2 AND s.at < $3 ORDER BY 1, 2 FOR UPDATE OF s)`
 	sqlRetireRows = `DELETE FROM delivery WHERE rid >= $1 AND rid < $2`
 	sqlRetireRun  = `UPDATE run SET retired_rows = retired_rows + $2, retired_at = $3 WHERE no = $1`
 )
 
-// Retire implements campaign.RetentionLedger. The server reuses the space when autovacuum has passed.
+// Retire implements campaign.RetentionLedger. The server reuses the space when autovacuum has
+// passed.
 func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err error) {
 	var s ledger.Retirable
 	var some bool

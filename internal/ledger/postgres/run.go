@@ -234,8 +234,8 @@ func (l *Ledger) SetState(ctx context.Context, no campaign.RunNo, from []campaig
 
 const sqlReleaseCanary = `UPDATE segment SET wake_at = 0 WHERE run = $1 AND NOT done AND wake_at = 253402214400000 /* after the canary */`
 
-// ReleaseCanary implements campaign.RunLedger. Nobody else locks more than one of these segments, and a
-// claim of a cancelled run passes over those that are locked.
+// ReleaseCanary implements campaign.RunLedger. Nobody else locks more than one of these segments,
+// and a claim of a cancelled run passes over those that are locked.
 func (l *Ledger) ReleaseCanary(ctx context.Context, no campaign.RunNo) error {
 	return l.change(ctx, l.sender, "", func(t *tx) error {
 		return t.do(stmt(nil, sqlReleaseCanary, int64(no)))

@@ -11,8 +11,8 @@ const (
 	sqlUnfolded = `SELECT id, lo, mark, hi, done FROM segment WHERE id > $1 AND NOT folded AND NOT closed AND mark > lo ORDER BY id LIMIT $2`
 	// First, so that two processes fold a segment one after the other.
 	sqlFolded = `UPDATE segment SET folded = done WHERE id = $1`
-	// A failed message did not reach its recipient. In the order of the keys: transactions that lock rows in
-	// one order do not deadlock.
+	// A failed message did not reach its recipient. In the order of the keys: transactions that lock
+	// rows in one order do not deadlock.
 	sqlFold = `INSERT INTO sender (key, connection, at)
 		SELECT d.key, coalesce(o.connection, s.connection), max(o.result_at)
 		FROM segment s CROSS JOIN outcome o JOIN delivery d ON d.rid = o.rid

@@ -89,8 +89,8 @@ func suppressBy(sql string, added *int64, list []campaign.Suppression) []*query 
 }
 
 const (
-	// Without the lock, an opt-out and a move of one number that are written at the same time would not
-	// see each other, and the opt-out would stay behind. Moves are rare.
+	// Without the lock, an opt-out and a move of one number that are written at the same time would
+	// not see each other, and the opt-out would stay behind. Moves are rare.
 	sqlLockSuppressions = `LOCK TABLE suppression IN SHARE ROW EXCLUSIVE MODE`
 
 	sqlMoved = `INSERT INTO moved (key, dest, target, new, at) VALUES ($1, $2, $3, $4, $5)
@@ -125,8 +125,8 @@ const (
 		ON CONFLICT (key, scope) DO UPDATE SET at = greatest(opt_in.at, excluded.at)`
 )
 
-// lift deletes an opt-out from marketing that is not newer than the opt-in, and remembers the opt-in.
-// An opt-in without a time is older than all.
+// lift deletes an opt-out from marketing that is not newer than the opt-in, and remembers the
+// opt-in. An opt-in without a time is older than all.
 func lift(s campaign.Suppression) []*query {
 	s.Scope = campaign.ScopeMarketing
 	a := []any{s.Key, plainText(s.ScopeText()), ledger.Millis(s.At)}

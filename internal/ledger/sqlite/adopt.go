@@ -11,7 +11,8 @@ import (
 // queryFunc runs a query, of the writer's transaction or of a reader, and calls f for every row.
 type queryFunc func(query string, a []any, f func(scan scanFunc) error) error
 
-// adoptBatch is for how many recipients one transaction adopts: about 50 ms, for which intents wait.
+// adoptBatch is for how many recipients one transaction adopts: about 50 ms, for which intents
+// wait.
 const adoptBatch = 250
 
 // adoptAll matches the orphans that an open attempt may be about (docs/protocol.md#adoption).

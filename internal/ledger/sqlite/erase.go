@@ -57,8 +57,9 @@ const (
 	sqlEraseAttempts = `UPDATE attempt SET key = ?2 WHERE rid = ?1`
 )
 
-// Erase implements campaign.ErasureLedger. From the first step on nothing is sent to the number. Free
-// pages of the file may keep what was in them until they are used again; a copy of Backup has none.
+// Erase implements campaign.ErasureLedger. From the first step on nothing is sent to the number.
+// Free pages of the file may keep what was in them until they are used again; a copy of Backup has
+// none.
 func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, err error) {
 	if key <= 0 {
 		return done, fmt.Errorf("erase: %d is no key of a number", key)

@@ -18,8 +18,9 @@ const (
 		WHERE rid >= ?2 AND rid < ?3 AND state NOT IN (1, 2, 3) /* open */)`
 )
 
-// skipFailed skips what is queued of failed runs: run_failed. A transaction takes one segment, because
-// intents wait for the writer. A call that is interrupted is completed by the next FinishRuns.
+// skipFailed skips what is queued of failed runs: run_failed. A transaction takes one segment,
+// because intents wait for the writer. A call that is interrupted is completed by the next
+// FinishRuns.
 func (l *Ledger) skipFailed(ctx context.Context) error {
 	for {
 		var found []campaign.SegmentState

@@ -115,8 +115,8 @@ const sqlAnyHold = `SELECT EXISTS (SELECT 1 FROM hold INDEXED BY hold_open WHERE
 var sqlHoldsInForce = sqlSelectHold + `INDEXED BY hold_open WHERE lifted = 0 AND reason <> '' AND (until = 0 OR until > ?1)
 	AND id IN (?2` + strings.Repeat(", ?", holdWidth-1) + `)`
 
-// holdsInForce reads the holds in force that can stop the origin. Measured, it takes 60 µs, and 5 µs
-// while there is none at all.
+// holdsInForce reads the holds in force that can stop the origin. Measured, it takes 60 µs, and 5
+// µs while there is none at all.
 func (t *tx) holdsInForce(o campaign.Origin, now int64) (found []campaign.Hold, err error) {
 	var some bool
 	if err := t.row(sqlAnyHold, nil, &some); err != nil || !some {

@@ -52,9 +52,10 @@ var _ campaign.Ledger = (*Ledger)(nil)
 // Open opens the ledger in the file path and brings its schema up to date. It makes a file that
 // does not exist, but not its folder. The caller ends the ledger with Close.
 //
-// Errors: campaign.ErrLocked when another sender holds the ledger, campaign.ErrNewer when its schema is
-// of a later generation than this program's (ledger.CheckSchema), ledger.ErrRestored when it is opened as
-// a sender and went back in time. Every other error is a sentence that names the file and the remedy.
+// Errors: campaign.ErrLocked when another sender holds the ledger, campaign.ErrNewer when its
+// schema is of a later generation than this program's (ledger.CheckSchema), ledger.ErrRestored when
+// it is opened as a sender and went back in time. Every other error is a sentence that names the
+// file and the remedy.
 func Open(ctx context.Context, path string, o ledger.Options) (*Ledger, error) {
 	l, err := openWith(ctx, "sqlite", path, o)
 	if err == nil || !o.Copy || !notWritable(err) {

@@ -72,8 +72,8 @@ func (o *outage) logged() bool {
 	return o.failures > 1
 }
 
-// Unwritable returns since when each write to the file has failed, and the error of the last one; nil
-// when the last write succeeded.
+// Unwritable returns since when each write to the file has failed, and the error of the last one;
+// nil when the last write succeeded.
 func (l *Ledger) Unwritable() (since time.Time, err error) {
 	o := &l.outage
 	o.mu.Lock()
@@ -84,8 +84,8 @@ func (l *Ledger) Unwritable() (since time.Time, err error) {
 	return o.since, explain(l.path, o.err)
 }
 
-// takesNoWrites reports whether err is that of a disk that is full or fails, or of a file that became
-// read-only.
+// takesNoWrites reports whether err is that of a disk that is full or fails, or of a file that
+// became read-only.
 func takesNoWrites(err error) bool {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {

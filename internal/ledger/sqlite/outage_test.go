@@ -79,8 +79,8 @@ func TestAFullDiskIsTwoLinesInTheLog(t *testing.T) {
 	})
 }
 
-// A command that writes once returns its error, without a line of the log beside it. The next outage
-// is logged again.
+// A command that writes once returns its error, without a line of the log beside it. The next
+// outage is logged again.
 func TestOneFailedWriteIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer

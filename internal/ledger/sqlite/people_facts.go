@@ -11,8 +11,9 @@ import (
 	"campaignd/internal/mutant"
 )
 
-// A refusal that proves that nothing was sent ends the delivery's hold on its place, and its contact.
-// The place is free when no other message to the recipient holds it. The flag says that an earlier attempt may have been sent.
+// A refusal that proves that nothing was sent ends the delivery's hold on its place, and its
+// contact. The place is free when no other message to the recipient holds it. The flag says that an
+// earlier attempt may have been sent.
 const (
 	sqlAnyCounted = `SELECT EXISTS (SELECT 1 FROM reach), EXISTS (SELECT 1 FROM contact)`
 	sqlUnsentKey  = `SELECT d.key FROM delivery d CROSS JOIN outcome o ON o.rid = d.rid

@@ -76,8 +76,8 @@ func (l *Ledger) quarantine(ctx context.Context, ahead int64, since time.Time, r
 	return n, s.write(stampPath(l.path))
 }
 
-// sqlForgetGrants forget who was granted what is open: a wire log covers what has no durable result,
-// and in a ledger that went back in time that is more than its owner knew.
+// sqlForgetGrants forget who was granted what is open: a wire log covers what has no durable
+// result, and in a ledger that went back in time that is more than its owner knew.
 var sqlForgetGrants = []string{
 	`UPDATE segment SET granted_by = '' WHERE granted_by <> '' AND done = 0`,
 	`UPDATE outcome INDEXED BY outcome_open SET granted_by = '' WHERE state IN (1, 2, 3) /* open */ AND granted_by <> ''`,

@@ -86,8 +86,8 @@ const (
 	sqlResumed = `SELECT EXISTS (SELECT 1 FROM opt_in WHERE key = ? AND scope = ? AND at > ?)`
 )
 
-// lift deletes an opt-out from marketing that is not newer than the opt-in, and remembers the opt-in.
-// An opt-in without a time is older than all.
+// lift deletes an opt-out from marketing that is not newer than the opt-in, and remembers the
+// opt-in. An opt-in without a time is older than all.
 func (t *tx) lift(s campaign.Suppression) error {
 	s.Scope = campaign.ScopeMarketing
 	_, err := t.exec(sqlLift, s.Key, s.ScopeText(), ledger.Millis(s.At))
@@ -98,8 +98,8 @@ func (t *tx) lift(s campaign.Suppression) error {
 	return err
 }
 
-// optOut writes the suppression of an event, unless its recipient has resumed since: then the event was
-// delivered again.
+// optOut writes the suppression of an event, unless its recipient has resumed since: then the event
+// was delivered again.
 func (t *tx) optOut(s campaign.Suppression) error {
 	var resumed bool
 	if err := t.row(sqlResumed, args(s.Key, s.ScopeText(), ledger.Millis(ledger.OrNow(s.At))), &resumed); err != nil || resumed {
