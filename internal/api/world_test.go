@@ -1,0 +1,208 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/client"
+	"campaignd/internal/operator"
+)
+
+// world is a server with two runs, one of each of two companies, and a key of each scope.
+type world struct {
+	*Server
+	desk *operator.Desk
+	keys map[string]string // by scope, and of one company: other
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	d := desk(t)
+	d.Origins = func(context.Context, []campaign.Hold) func(string) campaign.Origin {
+		return func(connection string) campaign.Origin {
+			return campaign.Origin{Connection: connection, Company: "comp_" + strings.TrimPrefix(connection, "conn_")}
+		}
+	}
+	w := &world{desk: d, keys: map[string]string{}}
+	for _, scope := range []string{"read", "operate", "admin"} {
+		w.key(t, scope, scope, "")
+	}
+	w.key(t, "other", "operate", "comp_2")
+	for i := range 2 {
+		file := strings.ReplaceAll("name: spring\nconnections: [conn_N]\ntemplate: {name: a, language: en}\n", "N", fmt.Sprint(i+1))
+		run, err := d.Ledger.CreateRun(t.Context(), campaign.Run{Campaign: "spring", ListHash: fmt.Sprint(i), ListName: "list.csv",
+			Definition: []byte(file), Header: []string{"phone"}, Wanted: campaign.WantRun})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []campaign.Delivery
+		for seq := range int64(40) {
+			number := 2348031234567 + seq
+			rows = append(rows, campaign.Delivery{Run: run.No, Seq: seq, Row: seq + 2, Key: number, To: fmt.Sprintf("+%d", number),
+				Cells: []string{fmt.Sprint(number)}})
+		}
+		if err := d.Ledger.AppendRows(t.Context(), run.No, 0, rows, []campaign.Segment{{Run: run.No, Hi: 40}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Ledger.FinishImport(t.Context(), run.No, 40, campaign.Ready); err != nil {
+			t.Fatal(err)
+		}
+		f, _, err := d.Ledger.ClaimFile(t.Context(), campaign.DroppedFile{Bucket: "file:inbox", Key: fmt.Sprint(i), Campaign: "spring"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.State, f.Run = campaign.DropLaunched, run.No
+		if err := d.Ledger.UpdateFile(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := New(t.Context(), Options{
+		Version: "test", Desk: *d, Dir: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
+		Launch: func(context.Context, string, string, bool, string) (client.Launched, error) {
+			return client.Launched{Run: client.LaunchedRun{ID: "spring-1"}}, nil
+		},
+		Unfinished: func(context.Context) ([]campaign.Run, error) { return nil, nil },
+		Forecast:   func(context.Context, campaign.Run) (client.Forecast, error) { return client.Forecast{}, nil },
+		Folder:     w.folder,
+		Check: func(_ context.Context, f operator.File) (*campaign.Preflight, error) {
+			return &campaign.Preflight{Campaign: f.Definition.Name}, nil
+		},
+		ForecastLaunch: func(context.Context, operator.File) (client.Forecast, error) { return client.Forecast{}, nil },
+		Numbers:        func(context.Context) ([]client.Number, error) { return []client.Number{{Connection: "conn_1"}}, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Server = s
+	return w
+}
+
+// folder has a campaign of each company, with a schedule, and a file that cannot be read.
+func (w *world) folder() (files []operator.File, err error) {
+	for _, n := range []string{"1", "2"} {
+		def, err := campaign.ParseDefinition("spring.yaml", []byte("name: spring-"+n+"\nconnections: [conn_"+n+"]\n"+
+			"template: {name: a, language: en}\nschedule: {cron: \"0 9 * * MON\", timezone: UTC}\n"))
+		if err != nil {
+			return nil, err
+		}
+		cron, err := plan.CronOf("spring.yaml", nil, def)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, operator.File{Path: "spring-" + n + ".yaml", Definition: def, Cron: cron})
+	}
+	return append(files, operator.File{Path: "broken.yaml", Findings: []campaign.Finding{{Level: campaign.LevelError, What: "broken"}}}), nil
+}
+
+func (w *world) key(t testing.TB, name, scope, company string) {
+	t.Helper()
+	k, err := w.desk.CreateKey(t.Context(), name, scope, company, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.keys[name] = k.Secret
+}
+
+// ask sends a request with a key of the world; "" is none.
+func (w *world) ask(t testing.TB, method, path, key, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body)).WithContext(t.Context())
+	r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", len(path+key)) // so that wrong keys do not use up one address
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+w.keys[key])
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+		if !strings.ContainsAny(body[:1], "{[") {
+			r.Header.Set("Content-Type", "text/csv")
+		}
+	}
+	out := httptest.NewRecorder()
+	w.ServeHTTP(out, r)
+	if id := out.Header().Get("X-Request-Id"); id == "" {
+		t.Errorf("%s %s: got no x-request-id, want one", method, path)
+	}
+	return out
+}
+
+// large sends a body of more than any route takes: its length is told, and it is not read.
+func (w *world) large(t testing.TB, d documented, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(d.method, path, strings.NewReader("to\n"))
+	r.ContentLength = 1 << 40
+	r.Header.Set("Authorization", "Bearer "+w.keys["admin"])
+	r.Header.Set("Content-Type", "text/csv")
+	out := httptest.NewRecorder()
+	w.ServeHTTP(out, r)
+	return out
+}
+
+// wantError checks that an answer is a failure in the form of the API.
+func wantError(t testing.TB, what string, got *httptest.ResponseRecorder, status int, code string) {
+	t.Helper()
+	var e Error
+	if err := json.Unmarshal(got.Body.Bytes(), &e); err != nil || got.Code != status || e.Code != code || e.Message == "" {
+		t.Errorf("%s: got %d %s, want %d %s with a message", what, got.Code, got.Body, status, code)
+	}
+}
+
+// documented is one operation of the document.
+type documented struct {
+	method, path string
+	op           *huma.Operation
+}
+
+func (w *world) documented() (all []documented) {
+	for path, item := range w.api.OpenAPI().Paths {
+		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch, "PUT": item.Put,
+			"DELETE": item.Delete} {
+			if op != nil {
+				all = append(all, documented{method, path, op})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b documented) int { return strings.Compare(a.path+a.method, b.path+b.method) })
+	return all
+}
+
+// filled is the path with the examples of its parameters, for a run.
+func (d documented) filled(run string) string {
+	path, query := strings.NewReplacer("{run}", run, "{campaign}", run, "{key}", "00000000", "{file}", "1", "{number}", "+2348031234567").
+		Replace(d.path), ""
+	for _, p := range d.op.Parameters {
+		if p.In == "query" && p.Required {
+			query += "&" + p.Name + "=" + strings.ReplaceAll(fmt.Sprint(p.Schema.Examples[0]), "+", "%2B")
+		}
+	}
+	return strings.TrimSuffix(path+"?"+strings.TrimPrefix(query, "&"), "?")
+}
+
+// body is the example of the request in the document; "" for an upload in parts.
+func (d documented) body(t testing.TB) string {
+	t.Helper()
+	if d.op.RequestBody == nil {
+		return ""
+	}
+	if csv := d.op.RequestBody.Content["text/csv"]; csv != nil {
+		return fmt.Sprint(csv.Example)
+	}
+	if d.op.RequestBody.Content["application/json"] == nil {
+		return ""
+	}
+	text, err := json.Marshal(d.op.RequestBody.Content["application/json"].Example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
