@@ -122,7 +122,8 @@ func laterProgram(t *testing.T) string {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "campaignd")
-	build := exec.Command("go", "build", "-tags", "mutants", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "campaignd/cmd/campaignd")
+	build := exec.Command("go", "build", "-tags", "mutants", "-overlay", filepath.Join(dir, "overlay.json"),
+		"-o", program, "campaignd/cmd/campaignd")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: got %v, want no error\n%s", build, err, out)
 	}

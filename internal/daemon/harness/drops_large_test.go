@@ -146,7 +146,8 @@ func TestALargeDropSurvivesFiveKills(t *testing.T) {
 		}
 	}
 	if sum != int64(*dropRows) || int64(len(got)) < int64(*dropRows)+1000-doubts {
-		t.Errorf("got %d rows in the report %v and messages for %d, want %d rows, and messages for all but the doubts", sum, totals, len(got), *dropRows)
+		t.Errorf("got %d rows in the report %v and messages for %d, want %d rows, and messages for all but the doubts",
+			sum, totals, len(got), *dropRows)
 	}
 	o, err := client.GetObject(t.Context(), s3test.Bucket, "in/done/large.csv.accepted.json", minio.GetObjectOptions{})
 	if err != nil {

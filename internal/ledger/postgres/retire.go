@@ -52,7 +52,8 @@ func (l *Ledger) Retire(ctx context.Context, before time.Time) (rows int64, err 
 			return err // another process has just deleted them, or an earlier try did
 		}
 		return t.do(stmt(nil, sqlRetireOutcomes, s.Segment, s.First(), s.End()), stmt(nil, sqlRetireAttempts, s.First(), s.End()),
-			stmt(nil, sqlRetireFollowUps, s.First(), s.End(), int64(s.Run())), stmt(nil, sqlRetireSenders, s.First(), s.End(), ledger.Millis(before)),
+			stmt(nil, sqlRetireFollowUps, s.First(), s.End(), int64(s.Run())),
+			stmt(nil, sqlRetireSenders, s.First(), s.End(), ledger.Millis(before)),
 			stmt(nil, sqlRetireRows, s.First(), s.End()),
 			stmt(nil, sqlRetireRun, int64(s.Run()), s.Hi-s.Lo, now))
 	})

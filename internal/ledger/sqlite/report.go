@@ -186,8 +186,8 @@ func (l *Ledger) Backlog(ctx context.Context, no campaign.RunNo) (map[string]int
 	return all, err
 }
 
-const sqlSegmentStates = `SELECT id & 0xffffffff, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done, moved, bound
-	FROM segment WHERE id >= ? AND id < ? ORDER BY id`
+const sqlSegmentStates = `SELECT id & 0xffffffff, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done, moved,
+	bound FROM segment WHERE id >= ? AND id < ? ORDER BY id`
 
 // SegmentStates implements campaign.ReportLedger.
 func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {

@@ -23,7 +23,8 @@ const (
 	sqlFiringRun = sqlRuns + `WHERE r.campaign = ? AND substr(r.launch, 1, 5) = 'cron ' AND r.launch = ?`
 	sqlLaunchRun = sqlRuns + `WHERE r.campaign = ? AND r.list_hash = ? AND r.launch = ?`
 	sqlInsertRun = `INSERT INTO run (state, wanted, marketing, budget, template, language, created_at, parent, campaign, list_hash,
-		launch, list_name, asset, asset_until, header, delimiter, definition) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no`
+		launch, list_name, asset, asset_until, header, delimiter, definition)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no`
 	sqlInsertRunCount = `INSERT INTO run_count (no) VALUES (?)`
 )
 
