@@ -111,6 +111,18 @@ func (p *program) addServer(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.server, "server", "", "another campaignd, for example https://host:8081; its key is in CAMPAIGND_KEY")
 }
 
+// sayLocal says that a command looks at this machine although CAMPAIGND_SERVER names another.
+func (p *program) sayLocal(cmd *cobra.Command) {
+	top := cmd
+	for top.HasParent() && top.Parent().HasParent() {
+		top = top.Parent()
+	}
+	if p.environment[serverVariable] == "" || cmd.Flags().Lookup("server") != nil || top.GroupID != "look" && top.GroupID != "control" {
+		return
+	}
+	fmt.Fprintf(p.stderr, "campaignd: %s is about the ledger of this machine, not about %s\n", cmd.Name(), serverVariable)
+}
+
 // remote returns the client of --server or CAMPAIGND_SERVER; nil: the command is about this
 // machine.
 func (p *program) remote() (*client.Client, error) {

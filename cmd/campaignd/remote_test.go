@@ -55,3 +55,15 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 		t.Errorf("no key: got %+v, want exit code 2", r)
 	}
 }
+
+// A command without --server looks at this machine, and says so to a user who named another one.
+func TestALocalCommandSaysThatItIsLocal(t *testing.T) {
+	t.Parallel()
+	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": "http://127.0.0.1:9", "CAMPAIGND_KEY": "cpd_x"}}
+	for command, local := range map[string]bool{"schedule": true, "audit latest": true, "runs": false, "version": false} {
+		r := d.run(strings.Fields(command)...)
+		if got := strings.Contains(r.stderr, "is about the ledger of this machine, not about CAMPAIGND_SERVER"); got != local {
+			t.Errorf("%s: got the note: %v, want %v:\n%s", command, got, local, r.stderr)
+		}
+	}
+}

@@ -61,12 +61,16 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
   campaignd check spring.yaml --recipients list.csv
   campaignd run spring.yaml --recipients list.csv
   campaignd report latest --format csv > report.csv`,
-		Version:           versionNow().String(),
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Args:              noSubcommand,
-		RunE:              help,
-		PersistentPreRunE: func(*cobra.Command, []string) error { p.started = true; return nil },
+		Version:       versionNow().String(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noSubcommand,
+		RunE:          help,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			p.started = true
+			p.sayLocal(cmd)
+			return nil
+		},
 	}
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
