@@ -77,7 +77,7 @@ func (d *Daemon) forecastFile(ctx context.Context, f operator.File) (out client.
 	case !found.OK():
 		return out, &campaign.PreflightError{Preflight: found}
 	}
-	out.Forecast, out.Assumed, err = ForecastLaunch(ctx, d.cfg, d.ledger, f.Definition, found, time.Now())
+	out.Forecast, out.Assumed, err = forecastLaunch(ctx, d.cfg, d.ledger, d.directory, f.Definition, found, time.Now())
 	if err != nil {
 		err = fmt.Errorf("forecast %s: %w", filepath.Base(f.Path), err)
 	}

@@ -50,8 +50,14 @@ func CheckForecast(
 // may be nil: then no run is known.
 func ForecastLaunch(
 	ctx context.Context, cfg *Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+) (plan.Forecast, []string, error) {
+	return forecastLaunch(ctx, cfg, l, nil, def, p, now)
+}
+
+func forecastLaunch(
+	ctx context.Context, cfg *Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) (f plan.Forecast, assumed []string, err error) {
-	o, err := NewOutlook(ctx, l, cfg, now.UTC())
+	o, err := newOutlook(ctx, l, cfg, known, now.UTC())
 	if err != nil {
 		return f, nil, err
 	}

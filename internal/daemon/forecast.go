@@ -40,10 +40,19 @@ const askNumbers = 5 * time.Second
 // NewOutlook gathers what a forecast starts from at now. The service is asked for its numbers; a
 // service that does not answer is no error. l may be nil: then no run is known.
 func NewOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, now time.Time) (*Outlook, error) {
-	o := &Outlook{directory: newDirectory(cfg)}
+	return newOutlook(ctx, l, cfg, nil, now)
+}
+
+// newOutlook is NewOutlook with what a process that serves knows of its numbers: it asks for them once
+// a minute, and forecasts that are polled add no calls to those. nil asks.
+func newOutlook(ctx context.Context, l campaign.Ledger, cfg *Config, known *directory, now time.Time) (*Outlook, error) {
+	o := &Outlook{directory: known}
 	o.Now = now
 	o.Past = defaultPast()
-	o.ask(ctx, cfg)
+	if known == nil || !known.ready() {
+		o.directory = newDirectory(cfg)
+		o.ask(ctx, cfg)
+	}
 	o.quotas = newQuotas(cfg, o.directory, l, slog.New(slog.DiscardHandler))
 	if l == nil {
 		return o, nil

@@ -11,14 +11,20 @@ import (
 )
 
 // ForecastRun forecasts a run of the ledger from where it is.
-func ForecastRun(ctx context.Context, l campaign.Ledger, cfg *Config, run campaign.Run) (f client.Forecast, err error) {
+func ForecastRun(ctx context.Context, l campaign.Ledger, cfg *Config, run campaign.Run) (client.Forecast, error) {
+	return forecastRun(ctx, l, cfg, nil, run)
+}
+
+func forecastRun(
+	ctx context.Context, l campaign.Ledger, cfg *Config, known *directory, run campaign.Run,
+) (f client.Forecast, err error) {
 	if run.State.Ended() || run.State == campaign.Importing {
 		f.Note = fmt.Sprintf("it is %s", run.State)
 		f.Run, f.LimitedBy, f.DeadlineHolds = run.ID(), "none", true
 		f.Hours, f.Numbers, f.RunsOut, f.Helps = []plan.Hour{}, []plan.NumberShare{}, []plan.RunsOut{}, []plan.Help{}
 		return f, nil
 	}
-	o, err := NewOutlook(ctx, l, cfg, time.Now().UTC())
+	o, err := newOutlook(ctx, l, cfg, known, time.Now().UTC())
 	if err != nil {
 		return f, err
 	}

@@ -87,7 +87,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 			return d.directory.origin
 		}},
 		Forecast: func(ctx context.Context, r campaign.Run) (client.Forecast, error) {
-			return ForecastRun(ctx, d.ledger, d.cfg, r)
+			return forecastRun(ctx, d.ledger, d.cfg, d.directory, r)
 		},
 		Numbers: d.numbersNow, Folder: d.campaignFiles, Check: d.checkFile, ForecastLaunch: d.forecastFile,
 		Unfinished: func(ctx context.Context) ([]campaign.Run, error) {
