@@ -45,11 +45,14 @@ var configSource string
 //go:embed config_assumed.go
 var assumedSource string
 
+//go:embed config_numbers.go
+var numbersSource string
+
 // fieldComments returns the comments above the fields of the structs in configSource, by
 // "Type.Field".
 func fieldComments() (map[string]string, error) {
 	comments := map[string]string{}
-	for _, source := range []string{configSource, assumedSource} {
+	for _, source := range []string{configSource, numbersSource, assumedSource} {
 		file, err := parser.ParseFile(token.NewFileSet(), "config.go", source, parser.ParseComments)
 		if err != nil {
 			return nil, fmt.Errorf("read the comments of the configuration: %w", err)
