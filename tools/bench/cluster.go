@@ -49,15 +49,11 @@ type fleetResult struct {
 
 // cluster measures everything.
 func (b *bench) cluster() (_ *shared, err error) {
-	c := &cluster{bench: b}
-	if c.postgres, err = startPostgres(b.ctx, filepath.Join(b.dir, "postgres")); err != nil {
+	c, end, err := b.servers()
+	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, c.postgres.end()) }()
-	if c.redis, err = startRedis(b.ctx, filepath.Join(b.dir, "redis")); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.redis.end()) }()
+	defer func() { err = errors.Join(err, end()) }()
 	r := &shared{
 		Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
 		Repetitions: b.repetitions, Messages: b.messages, Workers: b.workers,
@@ -83,6 +79,18 @@ func (b *bench) cluster() (_ *shared, err error) {
 		r.Million = &m
 	}
 	return r, nil
+}
+
+// servers starts PostgreSQL and Redis.
+func (b *bench) servers() (_ *cluster, end func() error, err error) {
+	c := &cluster{bench: b}
+	if c.postgres, err = startPostgres(b.ctx, filepath.Join(b.dir, "postgres")); err != nil {
+		return nil, nil, err
+	}
+	if c.redis, err = startRedis(b.ctx, filepath.Join(b.dir, "redis")); err != nil {
+		return nil, nil, errors.Join(err, c.postgres.end())
+	}
+	return c, func() error { return errors.Join(c.redis.end(), c.postgres.end()) }, nil
 }
 
 // repeat measures everything once. Compared measurements follow each other directly, and their

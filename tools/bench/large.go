@@ -24,19 +24,16 @@ type large struct {
 	DatabaseBytes      map[string]string // of the database, and of its largest tables with their indexes
 	ReportSeconds      float64           // of `campaignd report`
 	AuditSeconds       float64           // of `campaignd audit`
+	Retired            retired
 }
 
 // large measures such a list.
 func (b *bench) large() (_ *large, err error) {
-	c := &cluster{bench: b}
-	if c.postgres, err = startPostgres(b.ctx, filepath.Join(b.dir, "postgres")); err != nil {
+	c, end, err := b.servers()
+	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, c.postgres.end()) }()
-	if c.redis, err = startRedis(b.ctx, filepath.Join(b.dir, "redis")); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.redis.end()) }()
+	defer func() { err = errors.Join(err, end()) }()
 	r := &large{Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), DatabaseBytes: map[string]string{}}
 	if r.PostgreSQL, err = c.postgres.psql(b.ctx, "postgres", "SHOW server_version"); err != nil {
 		return nil, err
@@ -46,14 +43,18 @@ func (b *bench) large() (_ *large, err error) {
 		return nil, fmt.Errorf("building campaignd: %w: %s", err, out)
 	}
 	c.note("%d rows on %d replicas", b.rowsLarge, largeReplicas)
-	r.Million, err = c.million(b.rowsLarge, largeReplicas, func(database string) error {
-		if err := c.sizes(r, database); err != nil {
+	r.Million, err = c.million(b.rowsLarge, largeReplicas, func(f *running) (err error) {
+		if err := c.sizes(r, f.database); err != nil {
 			return err
 		}
-		var err1, err2 error
-		r.ReportSeconds, err1 = b.timed(program, c.postgres.url(database), "report", "latest")
-		r.AuditSeconds, err2 = b.timed(program, c.postgres.url(database), "audit", "latest")
-		return errors.Join(err1, err2)
+		if r.ReportSeconds, err = b.timed(program, c.postgres.url(f.database), "report", "latest"); err != nil {
+			return err
+		}
+		if r.AuditSeconds, err = b.timed(program, c.postgres.url(f.database), "audit", "latest"); err != nil {
+			return err
+		}
+		r.Retired, err = f.retire(b.rowsLarge)
+		return err
 	})
 	return r, err
 }
@@ -96,6 +97,6 @@ func (r *large) print(out io.Writer) error {
 	for name, size := range r.DatabaseBytes {
 		fmt.Fprintf(out, "%s: %s\n", name, size)
 	}
-	_, err := fmt.Fprintf(out, "report %.1f s, audit %.1f s\n", r.ReportSeconds, r.AuditSeconds)
-	return err
+	fmt.Fprintf(out, "report %.1f s, audit %.1f s\n", r.ReportSeconds, r.AuditSeconds)
+	return r.Retired.print(out)
 }

@@ -56,12 +56,12 @@ func (b *bench) scheduled(n int) (folder string, err error) {
 // million measures the long list. It fails when a message or a status is missing in the ledger at
 // the end.
 //
-// before is called with the database before it is dropped; nil: not.
-func (c *cluster) million(rows, replicas int, before func(database string) error) (m million, err error) {
+// then is called before the replicas end and the database is dropped; nil: not.
+func (c *cluster) million(rows, replicas int, then func(*running) error) (m million, err error) {
 	m.Rows = int64(rows)
 	limit := max(1, time.Duration(rows/millionRows)) * millionDeadline
 	usual := c.deadline
-	c.deadline = limit + time.Minute
+	c.deadline = limit + retiringDeadline + time.Minute
 	defer func() { c.deadline = usual }()
 	folder, err := c.scheduled(rows)
 	if err != nil {
@@ -105,8 +105,8 @@ func (c *cluster) million(rows, replicas int, before func(database string) error
 	if seen.Accepted != m.Rows || strings.TrimSpace(read) != fmt.Sprint(m.Rows) {
 		return m, fmt.Errorf("%d of %d messages were accepted, and %s are read in the ledger", seen.Accepted, m.Rows, read)
 	}
-	if before != nil {
-		return m, before(f.database)
+	if then != nil {
+		return m, then(f)
 	}
 	return m, nil
 }

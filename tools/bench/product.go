@@ -26,6 +26,7 @@ type productJob struct {
 	InFlight   int     // requests on each connection
 	Profile    string  // file for the CPU profile of sending; "": none
 	Limits     bool    // a tier that all numbers share, and an allowance
+	Retention  bool    // deliveries are deleted after 32 days
 	Postgres   int     // process id of a server whose CPU time is measured too; 0: none
 }
 
@@ -44,6 +45,9 @@ func (job productJob) config() *daemon.Config {
 			n.Tier, n.Portfolio, n.Company = plenty, "bench", "bench"
 		}
 		cfg.Numbers[fmt.Sprintf("conn_%d", i+1)] = n
+	}
+	if job.Retention {
+		cfg.Retention.Deliveries = campaign.Duration(32 * 24 * time.Hour)
 	}
 	if job.Limits {
 		cfg.Plan.MonthlyMessages = plenty

@@ -147,9 +147,10 @@ type running struct {
 	service  *child
 	sink     string // address of the service
 	replicas []*child
+	targets  []string // the replicas' addresses for webhooks
 }
 
-// serve starts n replicas and their service. It adds the addresses to the job.
+// serve starts n replicas and their service.
 func (c *cluster) serve(n int, service sinkJob, job productJob) (_ *running, err error) {
 	f := &running{cluster: c}
 	defer func() {
@@ -169,21 +170,28 @@ func (c *cluster) serve(n int, service sinkJob, job productJob) (_ *running, err
 	if err := f.service.receive(&f.sink); err != nil {
 		return nil, err
 	}
-	job.Sink, job.Ledger, job.Redis = f.sink, c.postgres.url(f.database), c.redisURL()
-	var targets []string
 	for range n {
-		r, err := c.start("replica", job)
-		if err != nil {
+		if err := f.join(job); err != nil {
 			return nil, err
 		}
-		f.replicas = append(f.replicas, r)
-		var target string
-		if err := r.receive(&target); err != nil {
-			return nil, err
-		}
-		targets = append(targets, target)
 	}
-	return f, register(c.ctx, f.sink, strings.Join(targets, "\n"))
+	return f, nil
+}
+
+// join starts one more replica.
+func (f *running) join(job productJob) error {
+	job.Sink, job.Ledger, job.Redis = f.sink, f.postgres.url(f.database), f.redisURL()
+	r, err := f.start("replica", job)
+	if err != nil {
+		return err
+	}
+	f.replicas = append(f.replicas, r)
+	var target string
+	if err := r.receive(&target); err != nil {
+		return err
+	}
+	f.targets = append(f.targets, target)
+	return register(f.ctx, f.sink, strings.Join(f.targets, "\n"))
 }
 
 // end ends the replicas and the service, and drops the database.
