@@ -151,7 +151,7 @@ scene: ## a day of a minute cron, then a month of an hourly one, with files and 
 
 .PHONY: s3
 s3: bin/versitygw ## test watched buckets against versitygw, which checks signatures; 3 minutes of it with kills
-	go test ./internal/drops -tags mutants -run 'Bucket|Object|Put|Read|Spool|Server' -count=1 -v -versitygw $(CURDIR)/bin/versitygw
+	go test ./internal/drops -tags mutants,s3 -run 'Bucket|Object|Put|Read|Spool|Server' -count=1 -v -versitygw $(CURDIR)/bin/versitygw
 	$(FAULTS) ./internal/daemon/harness -run FiringsAndFiles -scene 3m -scene-files 30 -versitygw $(CURDIR)/bin/versitygw
 
 .PHONY: drop-large
@@ -173,7 +173,7 @@ cluster: ## kill, pause and restart three replicas, PostgreSQL and Redis, and co
 # OLD is a commit from which is upgraded, with no way back. Without it, this commit is the older
 # program: a newer one is built with one more migration, and the way back is gone, too.
 OLD ?=
-UPGRADE := go test -tags mutants -count=1 -v -run 'TestUpgradeInTheMiddleOfARun$$' ./internal/daemon/harness -upgrade 50000
+UPGRADE := go test -tags mutants,upgrade -count=1 -v -run 'TestUpgradeInTheMiddleOfARun$$' ./internal/daemon/harness
 .PHONY: upgrade
 upgrade: ## replace three replicas and the schema in the middle of a run of 50,000 rows, and go back (OLD=COMMIT: from there)
 ifeq ($(OLD),)

@@ -2,7 +2,8 @@ package campaign
 
 import "context"
 
-// Of a number that was erased: what stands for it in a report, and the source of its suppression.
+// ErasedNumber stands in a report for a number that was erased, and SourceErasure is the source of
+// its suppression.
 const (
 	ErasedNumber  = "erased"
 	SourceErasure = "erasure"

@@ -284,8 +284,8 @@ func (w Healed) With(by HoldSource, at time.Time) Healed {
 	return w
 }
 
-// covers reports whether the report h is older than what healed its scope and id. What an operator
-// or a breaker holds is no report. No event heals what only an operator may end.
+// covers reports whether the report h is older than what healed its scope and id. A hold of an operator
+// or a breaker is no report. No event heals what only an operator may end.
 func (w Healed) covers(h Hold) bool {
 	if h.Source == HoldByOperator || h.Source == HoldByBreaker {
 		return false

@@ -55,7 +55,7 @@ const rereads = 3
 //   - each row's status agrees with what else is known of the row;
 //   - what the ledger itself can check (ReportLedger.Audit) holds.
 //
-// Of rows that retention deleted (campaign.Retired) it checks the totals alone.
+// It checks only the totals of rows that retention deleted (campaign.Retired).
 //
 // It may be called at any time, also while the run is imported or sends. An error means that the
 // ledger could not be read, not that the sum is wrong.

@@ -40,8 +40,8 @@ func all(t *testing.T, s *throttle.Stock, q throttle.Quota) (n int) {
 	}
 }
 
-// Three numbers of a process die with a chunk in hand. What they strand is at most that, and is
-// found again when the empty quota is counted anew.
+// Three numbers of a process die with a chunk in hand. At most those chunks are stranded, and
+// they are found again when the empty quota is counted anew.
 func TestADeadSenderStrandsAtMostAChunk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, q, sent := throttle.NewLocal(), hour(2000), int64(0)

@@ -7,7 +7,8 @@ import (
 	"campaignd/campaign"
 )
 
-// What the import bound to a number is sent by it alone, also when others have nothing left to do.
+// A number sends the rows that the import bound to it alone, also when others have nothing left to
+// do.
 func TestAForecastMovesNothingThatIsBound(t *testing.T) {
 	def := &campaign.Definition{Name: "spring", Connections: []string{"a", "b"}, Limits: campaign.Limits{Move: true}}
 	segment := func(i int64, bound string) campaign.SegmentState {

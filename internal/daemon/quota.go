@@ -105,8 +105,8 @@ func (q *quotas) ramp(connection string, r plan.Ramp, now time.Time) sender.Quot
 	}
 }
 
-// spent is how many units of a quota's period the ledger counts as used. What has no connection
-// counts for everybody.
+// spent is how many units of a quota's period the ledger counts as used. A message without a
+// connection counts for everybody.
 func (q *quotas) spent(ctx context.Context, t throttle.Quota) (n int64, err error) {
 	all, err := q.ledger.Spent(ctx, t.From)
 	if err != nil {

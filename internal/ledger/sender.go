@@ -57,8 +57,8 @@ func (l *LastSender) Add(scan func(...any) error) error {
 	return nil
 }
 
-// Of returns the connection of each recipient.
-func (l *LastSender) Of() map[int64]string {
+// Connections returns the connection of each recipient by its key.
+func (l *LastSender) Connections() map[int64]string {
 	of := make(map[int64]string, len(l.last))
 	for key, r := range l.last {
 		of[key] = r.connection

@@ -135,7 +135,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // update stores a notification, and reports whether it was as this process knows it.
 func (s *Sender) update(ctx context.Context, was, is campaign.Notification) bool {
-	// What was sent is recorded although the process ends.
+	// A notification that was sent is recorded although the process ends.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer stop()
 	same, err := s.o.Ledger.UpdateNotification(ctx, was, is)

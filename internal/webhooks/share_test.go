@@ -127,7 +127,7 @@ func TestManyWrongSignaturesAreAnsweredLate(t *testing.T) {
 	})
 }
 
-// Of 10,000 events in one second, in order and in the reverse order, each is stored before its
+// 10,000 events come in one second, in order and in the reverse order: each is stored before its
 // answer.
 func TestTenThousandEventsAreAllDurable(t *testing.T) {
 	for _, backwards := range []bool{false, true} {

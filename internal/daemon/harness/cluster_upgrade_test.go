@@ -1,4 +1,4 @@
-//go:build mutants
+//go:build mutants && upgrade
 
 package harness
 
@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	upgrade = flag.Int("upgrade", 0, "rows of the run in the middle of which replicas are upgraded; 0: not tested (make upgrade)")
+	upgrade = flag.Int("upgrade", 50_000, "rows of the run in the middle of which replicas are upgraded")
 	oldOne  = flag.String("old", "", "an older campaignd, from which is upgraded; without it, this one is the older, and a later one is built")
 )
 
@@ -36,9 +36,6 @@ const grace = 45 * time.Second
 // the schema changes between, and then the way back is gone: in the middle of a run, in which
 // nobody is sent to twice, nobody is lost, and no pause is longer than 10 s.
 func TestUpgradeInTheMiddleOfARun(t *testing.T) {
-	if *upgrade == 0 {
-		t.Skip("make upgrade")
-	}
 	older, newer := *oldOne, binary
 	if *oldOne == "" {
 		older, newer = binary, laterProgram(t)

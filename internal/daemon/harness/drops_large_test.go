@@ -135,7 +135,7 @@ func TestALargeDropSurvivesFiveKills(t *testing.T) {
 	for _, n := range totals {
 		sum += n
 	}
-	// Who was on the wire at a kill stays in doubt, and is not sent to again.
+	// A recipient whose message was on the wire at a kill stays in doubt, and is not sent to again.
 	got, doubts := map[string]int{}, totals["unknown"]+totals["in_doubt"]
 	for _, m := range w.sent("newsletter") {
 		got[m.To]++

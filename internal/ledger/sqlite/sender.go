@@ -61,5 +61,5 @@ func (l *Ledger) LastSenders(ctx context.Context, keys []int64, connections []st
 			return nil, err
 		}
 	}
-	return last.Of(), nil
+	return last.Connections(), nil
 }
