@@ -61,6 +61,7 @@ var tablePromises = []struct {
 	{"MessagesOfOneRecipientProveEachItsOwn", messagesOfOneRecipientProveEachItsOwn, false},
 	{"ADoubtIsProvenAmongManyStrangersMessages", aDoubtIsProvenAmongManyStrangersMessages, false},
 	{"ADoneSegmentIsCountedOnce", aDoneSegmentIsCountedOnce, true},
+	{"ASecondErasureMeetsTheFirst", aSecondErasureMeetsTheFirst, true},
 	{"AnOlderSchemaIsNotRead", anOlderSchemaIsNotRead, true},
 }
 

@@ -109,13 +109,18 @@ func (l *Ledger) Erase(ctx context.Context, key int64) (done campaign.Erased, er
 const (
 	sqlEraseCarried = `UPDATE suppression SET proof = '' WHERE key IN (SELECT target FROM moved WHERE key = $1)
 		AND proof LIKE '%"moved_from":"+' || $1::bigint || '"%'`
-	sqlEraseMoved    = `DELETE FROM moved WHERE key = $1 OR target = $1`
-	sqlEraseOrphans  = `DELETE FROM orphan WHERE key = $1 AND key <> 0`
-	sqlEraseInbound  = `DELETE FROM inbound WHERE key = $1`
-	sqlEraseContact  = `DELETE FROM contact WHERE key = $1`
-	sqlEraseOptIn    = `DELETE FROM opt_in WHERE key = $1`
-	sqlEraseSender   = `DELETE FROM sender WHERE key = $1`
+	sqlEraseMoved   = `DELETE FROM moved WHERE key = $1 OR target = $1`
+	sqlEraseOrphans = `DELETE FROM orphan WHERE key = $1 AND key <> 0`
+	sqlEraseInbound = `DELETE FROM inbound WHERE key = $1`
+	sqlEraseContact = `DELETE FROM contact WHERE key = $1`
+	sqlEraseOptIn   = `DELETE FROM opt_in WHERE key = $1`
+	sqlEraseSender  = `DELETE FROM sender WHERE key = $1`
+	// A row that was under way at an earlier erasure may have written its number again since.
+	sqlEraseTaken = `UPDATE portfolio SET taken = taken - 1 WHERE id IN (
+		SELECT portfolio FROM reach WHERE key = $1 INTERSECT SELECT portfolio FROM reach WHERE key = $2)`
+	sqlEraseReached  = `DELETE FROM reach WHERE key = $2 AND (portfolio, rid) IN (SELECT portfolio, rid FROM reach WHERE key = $1)`
 	sqlEraseReach    = `UPDATE reach SET key = $2 WHERE key = $1`
+	sqlEraseFollowed = `DELETE FROM follow_up WHERE key = $2 AND parent IN (SELECT parent FROM follow_up WHERE key = $1)`
 	sqlEraseFollowUp = `UPDATE follow_up SET key = $2 WHERE key = $1`
 	// While deliveries are under way the number itself stays suppressed.
 	sqlEraseOptOuts = `DELETE FROM suppression WHERE key = $1 AND NOT ($2 AND scope = 'all')`
@@ -126,8 +131,9 @@ const (
 func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay bool) error {
 	return l.change(ctx, l.reports, "", func(t *tx) error {
 		t.last(stmt(nil, sqlEraseCarried, key), stmt(nil, sqlEraseMoved, key), stmt(nil, sqlEraseInbound, key), stmt(nil, sqlEraseContact, key),
-			stmt(nil, sqlEraseOptIn, key), stmt(nil, sqlEraseSender, key), stmt(nil, sqlEraseReach, key, pseudonym),
-			stmt(nil, sqlEraseFollowUp, key, pseudonym),
+			stmt(nil, sqlEraseOptIn, key), stmt(nil, sqlEraseSender, key),
+			stmt(nil, sqlEraseTaken, key, pseudonym), stmt(nil, sqlEraseReached, key, pseudonym), stmt(nil, sqlEraseReach, key, pseudonym),
+			stmt(nil, sqlEraseFollowed, key, pseudonym), stmt(nil, sqlEraseFollowUp, key, pseudonym),
 			stmt(nil, sqlEraseOptOuts, key, underWay), stmt(nil, sqlEraseProof, key))
 		if !underWay { // an event that waits may prove what is under way
 			t.last(stmt(nil, sqlEraseOrphans, key))

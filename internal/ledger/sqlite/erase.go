@@ -131,13 +131,18 @@ func (t *tx) eraseRows(rids []int64, pseudonym int64) (underWay int64, err error
 const (
 	sqlEraseCarried = `UPDATE suppression SET proof = '' WHERE key IN (SELECT target FROM moved WHERE key = ?1)
 		AND proof LIKE '%"moved_from":"+' || ?1 || '"%'`
-	sqlEraseMoved    = `DELETE FROM moved WHERE key = ?1 OR target = ?1`
-	sqlEraseOrphans  = `DELETE FROM orphan WHERE key = ?1 AND key <> 0`
-	sqlEraseInbound  = `DELETE FROM inbound WHERE key = ?1`
-	sqlEraseContact  = `DELETE FROM contact WHERE key = ?1`
-	sqlEraseOptIn    = `DELETE FROM opt_in WHERE key = ?1`
-	sqlEraseSender   = `DELETE FROM sender WHERE key = ?1`
+	sqlEraseMoved   = `DELETE FROM moved WHERE key = ?1 OR target = ?1`
+	sqlEraseOrphans = `DELETE FROM orphan WHERE key = ?1 AND key <> 0`
+	sqlEraseInbound = `DELETE FROM inbound WHERE key = ?1`
+	sqlEraseContact = `DELETE FROM contact WHERE key = ?1`
+	sqlEraseOptIn   = `DELETE FROM opt_in WHERE key = ?1`
+	sqlEraseSender  = `DELETE FROM sender WHERE key = ?1`
+	// A row that was under way at an earlier erasure may have written its number again since.
+	sqlEraseTaken = `UPDATE portfolio SET taken = taken - 1 WHERE id IN (
+		SELECT portfolio FROM reach WHERE key = ?1 INTERSECT SELECT portfolio FROM reach WHERE key = ?2)`
+	sqlEraseReached  = `DELETE FROM reach WHERE key = ?2 AND (portfolio, rid) IN (SELECT portfolio, rid FROM reach WHERE key = ?1)`
 	sqlEraseReach    = `UPDATE reach SET key = ?2 WHERE key = ?1`
+	sqlEraseFollowed = `DELETE FROM follow_up WHERE key = ?2 AND parent IN (SELECT parent FROM follow_up WHERE key = ?1)`
 	sqlEraseFollowUp = `UPDATE follow_up SET key = ?2 WHERE key = ?1`
 	// While deliveries are under way the number itself stays suppressed.
 	sqlEraseOptOuts = `DELETE FROM suppression WHERE key = ?1 AND NOT (?2 AND scope = 'all')`
@@ -156,7 +161,7 @@ func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay b
 				return err
 			}
 		}
-		for _, erase := range []string{sqlEraseReach, sqlEraseFollowUp} {
+		for _, erase := range []string{sqlEraseTaken, sqlEraseReached, sqlEraseReach, sqlEraseFollowed, sqlEraseFollowUp} {
 			if _, err := t.exec(erase, key, pseudonym); err != nil {
 				return err
 			}
