@@ -30,11 +30,11 @@ func (k HashKey) Pseudonyms(keys []int64) (all []int64, of map[int64]int64) {
 // pseudonyms are suppressed. The intent skips such a row: it is in a segment that is sent, and a
 // row that has an outcome above the mark would keep its segment open. The rows of the caller stay
 // as they are.
-func (k HashKey) Forgotten(rows []campaign.Delivery, erased map[int64]bool) []campaign.Delivery {
+func (k HashKey) Forgotten(rows []campaign.Delivery, erased Erased) []campaign.Delivery {
 	rows = slices.Clone(rows)
 	for i := range rows {
 		d := &rows[i]
-		if d.Key > 0 && erased[d.Key] {
+		if d.Key > 0 && erased.Has(d.Key) {
 			d.Key = k.Pseudonym(d.Key)
 		}
 		if d.Key < 0 { // also a row of an earlier run
@@ -54,30 +54,58 @@ func KeysOf(rows []campaign.Delivery) (keys []int64) {
 	return keys
 }
 
-// Unerased returns the events without those that would store an erased number again.
-func Unerased(e campaign.Events, erased map[int64]bool) campaign.Events {
+// Erased tells which numbers were erased, and of each whether nothing of it is under way any more.
+type Erased map[int64]bool
+
+// Has reports whether a number was erased.
+func (e Erased) Has(key int64) bool {
+	_, erased := e[key]
+	return erased
+}
+
+// NewErased returns what found says, which are the keys below 0 and the keys above 0 that are
+// suppressed: the pseudonym of a number that was erased, and the number itself until nothing of it is
+// under way any more. of are those of Pseudonyms.
+func NewErased(found []int64, of map[int64]int64) Erased {
+	var e Erased
+	for _, p := range found {
+		if key := of[p]; key != 0 {
+			if e == nil {
+				e = make(Erased, len(found))
+			}
+			e[key] = !slices.Contains(found, key)
+		}
+	}
+	return e
+}
+
+// Unerased returns the events without those that would store an erased number. Statuses are
+// separate, because those of known messages store none.
+func Unerased(e campaign.Events, erased Erased) campaign.Events {
 	if len(erased) == 0 {
 		return e
 	}
-	e.Suppressions = UnerasedOf(e.Suppressions, erased)
-	e.Moved = slices.DeleteFunc(slices.Clone(e.Moved), func(m campaign.Move) bool { return erased[m.From] || erased[m.To] })
-	e.Inbound = slices.DeleteFunc(slices.Clone(e.Inbound), func(i campaign.Inbound) bool { return erased[i.Key] })
+	e.Suppressions, e.Lifted = UnerasedOf(e.Suppressions, erased), UnerasedOf(e.Lifted, erased)
+	e.Moved = slices.DeleteFunc(slices.Clone(e.Moved), func(m campaign.Move) bool { return erased.Has(m.From) || erased.Has(m.To) })
+	e.Inbound = slices.DeleteFunc(slices.Clone(e.Inbound), func(i campaign.Inbound) bool { return erased.Has(i.Key) })
 	return e
 }
 
 // UnerasedOf returns the suppressions of numbers that were not erased: the others are suppressed
 // already.
-func UnerasedOf(all []campaign.Suppression, erased map[int64]bool) []campaign.Suppression {
+func UnerasedOf(all []campaign.Suppression, erased Erased) []campaign.Suppression {
 	if len(erased) == 0 {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(s campaign.Suppression) bool { return erased[s.Key] })
+	return slices.DeleteFunc(slices.Clone(all), func(s campaign.Suppression) bool { return erased.Has(s.Key) })
 }
 
 // KeysOfEvents are the keys of numbers that events would store beside statuses.
 func KeysOfEvents(e *campaign.Events) (keys []int64) {
-	for i := range e.Suppressions {
-		keys = append(keys, e.Suppressions[i].Key)
+	for _, all := range [][]campaign.Suppression{e.Suppressions, e.Lifted} {
+		for i := range all {
+			keys = append(keys, all[i].Key)
+		}
 	}
 	for _, m := range e.Moved {
 		keys = append(keys, m.From, m.To)

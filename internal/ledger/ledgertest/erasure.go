@@ -125,6 +125,33 @@ var erasurePromises = []promise{
 			f.Errorf("the list shows %+v; want nothing", all)
 		}
 	}},
+	{"StatusesOfAnErasedRowStillCount", func(f *fixture) {
+		r, _ := f.accepted(2)
+		f.erases(0, campaign.Erased{Rows: 1})
+		read := event(messageID(r.No, 0), key(0), campaign.Read, at(30))
+		for _, want := range []campaign.Applied{{Matched: 1}, {Repeated: 1}} {
+			if got := f.apply(read); got != want {
+				f.Errorf("a status of the erased row: %+v; want %+v", got, want)
+			}
+		}
+		f.counted(r.No, map[campaign.Status]int64{campaign.Read: 1, campaign.Accepted: 1})
+		f.anonymous(r.No, 0)
+		f.sound(r.No)
+	}},
+	{"AResumeOfAnErasedNumberStoresNothing", func(f *fixture) {
+		f.erases(1, campaign.Erased{})
+		stop := campaign.Suppression{Key: key(1), To: fmt.Sprintf("+%d", key(1)), Scope: campaign.ScopeMarketing, Source: "stop", At: at(9)}
+		_, err := f.l.Apply(f.ctx, campaign.Events{Lifted: []campaign.Suppression{stop}})
+		f.ok(err)
+		_, err = f.l.Unsuppress(f.ctx, []campaign.Suppression{{Key: key(1), Scope: campaign.ScopeAll}})
+		f.ok(err)
+		stop.At = at(5) // older than the resume, which would win if it were stored
+		_, err = f.l.Apply(f.ctx, campaign.Events{Suppressions: []campaign.Suppression{stop}})
+		f.ok(err)
+		if all := f.suppressed(); len(all) != 1 {
+			f.Errorf("the list shows %+v; want the stop alone", all)
+		}
+	}},
 	{"AnOperatorMayEndAnErasure", func(f *fixture) {
 		f.erases(1, campaign.Erased{})
 		n, err := f.l.Unsuppress(f.ctx, []campaign.Suppression{{Key: key(1), Scope: campaign.ScopeAll}})

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	"campaignd/campaign"
@@ -45,6 +46,39 @@ func doubted(t *testing.T, l Tables, n int64) (campaign.Run, campaign.Lease) {
 	return r, s
 }
 
+// A message that no delivery has keeps its recipient's number while it may prove what is under way,
+// and then no more.
+func aStrangersStatusNamesNoErasedNumber(t *testing.T, l Tables) {
+	r, _ := doubted(t, l, 2)
+	status := func(id string, seq int64) {
+		t.Helper()
+		if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{event(id, key(seq), campaign.Sent, at(1))}}); err != nil {
+			t.Fatalf("applying: %v; want no error", err)
+		}
+	}
+	erase(t, l, 0, campaign.Erased{UnderWay: 1})
+	erase(t, l, 5, campaign.Erased{})
+	for _, seq := range []int64{0, 1, 5} {
+		status(fmt.Sprint("wamid.", seq), seq)
+	}
+	if got := stored(t, l, `SELECT CAST(count(*) AS text) FROM orphan`); got != "2" {
+		t.Errorf("%s events wait; want that of the row under way and that of a number not erased", got)
+	}
+	if _, err := l.Sweep(t.Context(), at(200)); err != nil {
+		t.Fatalf("sweeping: %v; want no error", err)
+	}
+	if got := Totals(t, l, r.No); got[campaign.Sent] != 2 {
+		t.Errorf("totals: %v; want both doubts proven", got)
+	}
+	erase(t, l, 0, campaign.Erased{Rows: 1})
+	status("wamid.late", 0)
+	status("wamid.0", 0)
+	for _, seq := range []int64{0, 5} {
+		nowhere(t, l, seq)
+	}
+	Audited(t, l, r.No)
+}
+
 // A row that was in doubt at the first erasure takes its places again with the number.
 func aSecondErasureMeetsTheFirst(t *testing.T, l Tables) {
 	r, s := doubted(t, l, 1)
@@ -69,5 +103,35 @@ func aSecondErasureMeetsTheFirst(t *testing.T, l Tables) {
 		if got := stored(t, l, c.query); got != c.want {
 			t.Errorf("%s: %s; want %s", c.query, got, c.want)
 		}
+	}
+}
+
+// An erasure and events of its number, at the same time, leave nothing of it.
+func eventsBesideAnErasureStoreNothing(t *testing.T, l Tables) {
+	for seq := range int64(20) {
+		number := fmt.Sprintf("+%d", key(seq))
+		stop := campaign.Suppression{Key: key(seq), To: number, Scope: campaign.ScopeMarketing, Source: "stop", At: at(1)}
+		var all sync.WaitGroup
+		for _, e := range []campaign.Events{
+			{Suppressions: []campaign.Suppression{stop}},
+			{Lifted: []campaign.Suppression{stop}},
+			{Moved: []campaign.Move{{From: key(seq), FromPhone: number, To: 2, ToPhone: "+2", At: at(2)}}},
+			{Inbound: []campaign.Inbound{{Key: key(seq), Connection: "conn_1", At: at(1)}}},
+			{Statuses: []campaign.StatusEvent{event(fmt.Sprint("wamid.", seq), key(seq), campaign.Sent, at(1))}},
+		} {
+			all.Go(func() {
+				if _, err := l.Apply(t.Context(), e); err != nil {
+					t.Errorf("applying %+v: %v; want no error", e, err)
+				}
+			})
+		}
+		all.Go(func() {
+			if _, err := l.Suppress(t.Context(), []campaign.Suppression{stop}); err != nil {
+				t.Errorf("suppressing: %v; want no error", err)
+			}
+		})
+		all.Go(func() { erase(t, l, seq, campaign.Erased{}) })
+		all.Wait()
+		nowhere(t, l, seq)
 	}
 }

@@ -61,7 +61,9 @@ var tablePromises = []struct {
 	{"MessagesOfOneRecipientProveEachItsOwn", messagesOfOneRecipientProveEachItsOwn, false},
 	{"ADoubtIsProvenAmongManyStrangersMessages", aDoubtIsProvenAmongManyStrangersMessages, false},
 	{"ADoneSegmentIsCountedOnce", aDoneSegmentIsCountedOnce, true},
+	{"AStrangersStatusNamesNoErasedNumber", aStrangersStatusNamesNoErasedNumber, false},
 	{"ASecondErasureMeetsTheFirst", aSecondErasureMeetsTheFirst, true},
+	{"EventsBesideAnErasureStoreNothing", eventsBesideAnErasureStoreNothing, false},
 	{"AnOlderSchemaIsNotRead", anOlderSchemaIsNotRead, true},
 }
 

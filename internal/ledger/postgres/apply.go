@@ -72,16 +72,16 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	if err != nil || e.Len() == 0 {
 		return done, err
 	}
-	erased, err := l.erasedOf(l.reading(ctx, l.hooks), ledger.KeysOfEvents(&e))
-	if err != nil {
-		return done, err
-	}
-	e = ledger.Unerased(e, erased)
 	known := make([]int64, len(all)) // 0: unknown; otherwise 1 + the number of statuses that are new
 	holding := len(e.Holds)+len(e.Lifts) > 0 || slices.ContainsFunc(all, func(n *news) bool { return ledger.Holding(n.code) })
 	if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *tx) error {
 		clear(known)
 		var failures ledger.Failures
+		erased, err := l.erasedOf(t, ledger.KeysOfEvents(&e))
+		if err != nil {
+			return err
+		}
+		e := ledger.Unerased(e, erased)
 		if len(all) > 0 {
 			t.last(moveStatuses(all, known, &failures))
 		}
@@ -123,7 +123,15 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	if len(unknown) > 0 {
 		var orphaned int64
 		if err := l.change(ctx, l.hooks, "webhook_uncommitted", func(t *tx) error {
-			t.last(keepOrphans(unknown, &orphaned))
+			keys := make([]int64, len(unknown))
+			for i, n := range unknown {
+				keys[i] = n.key
+			}
+			erased, err := l.erasedOf(t, keys)
+			if err != nil {
+				return err
+			}
+			t.last(keepOrphans(slices.DeleteFunc(slices.Clone(unknown), func(n *news) bool { return erased[n.key] }), &orphaned))
 			return nil
 		}); err != nil {
 			return campaign.Applied{}, err
@@ -143,7 +151,8 @@ const sqlResendFailed = `WITH f AS (UPDATE outcome
 // sqlMoveStatuses moves the statuses of known messages forward, so that events commute and may
 // repeat. All rows of a repeated message id move. For each row that it finds it returns the
 // message's place in the batch and how many of the statuses are new. No index holds any of the
-// columns, so the updates are heap-only. $10 is now.
+// columns, so the updates are heap-only. The row of an erased number has lost its message id, and
+// keeps the hash. $10 is now.
 var sqlMoveStatuses = sqlFindStatuses + sqlForward +
 	`SELECT rid, 5 /* accepted */, mh, id, rank, sent, delivered, read, failed, code FROM m WHERE fresh > 0 ORDER BY rid` +
 	sqlOnward + sqlReturnStatuses
@@ -164,7 +173,7 @@ const sqlFindStatuses = `WITH e AS (SELECT mh, id, nullif(sent, 0) AS sent, null
 		+ coalesce((e.failed < coalesce(o.failed_at, 9223372036854775807)
 			OR e.failed = o.failed_at AND e.code < o.fail_code)::int, 0) AS fresh
 		FROM e CROSS JOIN LATERAL (SELECT rid, sent_at, delivered_at, read_at, failed_at, fail_code, result_at FROM outcome
-			WHERE mh = e.mh AND message_id = e.id OFFSET 0) o),
+			WHERE mh = e.mh AND message_id IN (e.id, 'erased') OFFSET 0) o),
 	u AS (`
 
 var sqlReturnStatuses = ` RETURNING o.rid), t AS (` + touchRuns(`$10::bigint`) + `)
@@ -180,7 +189,7 @@ const (
 			failed_at = least(o.failed_at, excluded.failed_at),
 			fail_code = CASE WHEN excluded.failed_at IS NULL OR o.failed_at < excluded.failed_at THEN o.fail_code
 				WHEN o.failed_at = excluded.failed_at THEN least(o.fail_code, excluded.fail_code) ELSE excluded.fail_code END
-		WHERE o.message_id = excluded.message_id`
+		WHERE o.message_id IN (excluded.message_id, 'erased')`
 	sqlOverwrite = ` ON CONFLICT (rid) DO UPDATE SET rank = excluded.rank, sent_at = coalesce(excluded.sent_at, o.sent_at),
 			delivered_at = coalesce(excluded.delivered_at, o.delivered_at), read_at = coalesce(excluded.read_at, o.read_at),
 			failed_at = coalesce(excluded.failed_at, o.failed_at), fail_code = coalesce(excluded.fail_code, o.fail_code)`

@@ -10,38 +10,35 @@ import (
 )
 
 const (
-	sqlAnyErased  = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key < 0)`
-	sqlErasedKeys = `SELECT key FROM suppression WHERE key = ANY($1)`
-	// A chunk of an import that was read before an erasure is stored before it too, so that Erase
-	// finds its rows.
-	sqlLockImports = `LOCK TABLE delivery IN ROW EXCLUSIVE MODE`
-	sqlLockErasure = `LOCK TABLE delivery IN SHARE ROW EXCLUSIVE MODE`
+	sqlAnyErased      = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key < 0)`
+	sqlSuppressedOnes = `SELECT DISTINCT key FROM suppression WHERE key = ANY($1)`
+	// What was read before an erasure began is stored before it too, so that Erase finds it: chunks of
+	// an import, events and suppressions. A lock of a table would wait for its vacuum.
+	sqlLockNumbers = `SELECT pg_advisory_xact_lock_shared(7163384726178411)`
+	sqlLockErasure = `SELECT pg_advisory_xact_lock(7163384726178411)`
 )
 
-// erasedOf returns which of the keys were erased. ask runs queries.
-func (l *Ledger) erasedOf(ask func(...*query) error, keys []int64) (map[int64]bool, error) {
-	var some bool
-	if len(keys) == 0 {
+// erasedOf returns which of the keys were erased. What the transaction then stores of the others is
+// erased by an erasure that begins later.
+func (l *Ledger) erasedOf(t *tx, keys []int64) (ledger.Erased, error) {
+	if !slices.ContainsFunc(keys, func(key int64) bool { return key > 0 }) {
 		return nil, nil
 	}
-	if err := ask(row(&some, sqlAnyErased)); err != nil || !some {
+	return l.erasures(t.do, keys, stmt(nil, sqlLockNumbers))
+}
+
+// erasures returns which of the keys were erased. ask runs queries, first those of first.
+func (l *Ledger) erasures(ask func(...*query) error, keys []int64, first ...*query) (ledger.Erased, error) {
+	var some bool
+	if err := ask(append(first, row(&some, sqlAnyErased))...); err != nil || !some {
 		return nil, err
 	}
 	pseudonyms, of := l.key.Pseudonyms(keys)
 	var found []int64
-	if err := ask(list(&found, scanID, sqlErasedKeys, pseudonyms)); err != nil {
+	if err := ask(list(&found, scanID, sqlSuppressedOnes, append(pseudonyms, keys...))); err != nil {
 		return nil, err
 	}
-	erased := map[int64]bool{}
-	for _, p := range found {
-		erased[of[p]] = true
-	}
-	return erased, nil
-}
-
-// reading is read over a pool, for erasedOf.
-func (l *Ledger) reading(ctx context.Context, p *pool) func(...*query) error {
-	return func(qs ...*query) error { return l.read(ctx, p, qs...) }
+	return ledger.NewErased(found, of), nil
 }
 
 const (
@@ -130,6 +127,10 @@ const (
 // eraseRest erases the number outside the runs.
 func (l *Ledger) eraseRest(ctx context.Context, key, pseudonym int64, underWay bool) error {
 	return l.change(ctx, l.reports, "", func(t *tx) error {
+		// An event that is being stored for what was under way comes before, and is erased too.
+		if err := t.do(stmt(nil, sqlLockErasure)); err != nil {
+			return err
+		}
 		t.last(stmt(nil, sqlEraseCarried, key), stmt(nil, sqlEraseMoved, key), stmt(nil, sqlEraseInbound, key), stmt(nil, sqlEraseContact, key),
 			stmt(nil, sqlEraseOptIn, key), stmt(nil, sqlEraseSender, key),
 			stmt(nil, sqlEraseTaken, key, pseudonym), stmt(nil, sqlEraseReached, key, pseudonym), stmt(nil, sqlEraseReach, key, pseudonym),

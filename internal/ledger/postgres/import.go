@@ -105,10 +105,7 @@ const (
 // forget returns the chunk without the numbers that were erased. An erasure that comes later finds
 // its rows.
 func (l *Ledger) forget(t *tx, c *chunk, rows []campaign.Delivery, segments []campaign.Segment) (*chunk, error) {
-	if err := t.do(stmt(nil, sqlLockImports)); err != nil {
-		return nil, err
-	}
-	erased, err := l.erasedOf(t.do, ledger.KeysOf(rows))
+	erased, err := l.erasedOf(t, ledger.KeysOf(rows))
 	if err != nil || len(erased) == 0 && !slices.ContainsFunc(rows, func(d campaign.Delivery) bool { return d.Key < 0 }) {
 		return c, err
 	}

@@ -139,14 +139,14 @@ func lift(s campaign.Suppression) []*query {
 // Suppress implements campaign.SuppressionLedger.
 func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added int, err error) {
 	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {
-		erased, err := l.erasedOf(l.reading(ctx, l.hooks), ledger.KeysOfEvents(&campaign.Events{Suppressions: step}))
-		if err != nil {
-			return 0, err
-		}
-		step = ledger.UnerasedOf(step, erased)
 		err = l.change(ctx, l.hooks, "", func(t *tx) error {
-			t.last(suppress(&n, step)...)
-			return t.carry(step, nil)
+			erased, err := l.erasedOf(t, ledger.KeysOfEvents(&campaign.Events{Suppressions: step}))
+			if err != nil {
+				return err
+			}
+			news := ledger.UnerasedOf(step, erased)
+			t.last(suppress(&n, news)...)
+			return t.carry(news, nil)
 		})
 		return n, err
 	})
@@ -216,7 +216,7 @@ func (l *Ledger) SuppressedKeys(
 		}, sqlSuppressedKeys, step, ledger.Millis(now))); err != nil {
 			return nil, err
 		}
-		erased, err := l.erasedOf(l.reading(ctx, l.reports), step)
+		erased, err := l.erasures(func(qs ...*query) error { return l.read(ctx, l.reports, qs...) }, step)
 		if err != nil {
 			return nil, err
 		}

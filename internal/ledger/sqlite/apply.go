@@ -50,15 +50,15 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 	if err := ledger.CheckHolds(e.Holds, e.Lifts); err != nil || n == 0 {
 		return done, err
 	}
-	erased, err := l.erasedOf(l.reading(ctx), ledger.KeysOfEvents(&e))
-	if err != nil {
-		return done, err
-	}
-	e = ledger.Unerased(e, erased)
 	err = l.submit(ctx, &op{urgency: events, rows: n, crash: "webhook_uncommitted", run: func(t *tx) (err error) {
-		if done, err = t.statuses(rows, hashes); err != nil {
+		if done, err = t.statuses(rows, hashes, l.key); err != nil {
 			return err
 		}
+		erased, err := erasedOf(t.row, l.key, ledger.KeysOfEvents(&e))
+		if err != nil {
+			return err
+		}
+		e := ledger.Unerased(e, erased)
 		for _, s := range e.Suppressions {
 			if err := t.optOut(s); err != nil {
 				return err
@@ -85,29 +85,45 @@ func (l *Ledger) Apply(ctx context.Context, e campaign.Events) (done campaign.Ap
 }
 
 // statuses applies the statuses of messages that deliveries have, and keeps the others as orphans.
-func (t *tx) statuses(rows []orphanRow, hashes []any) (done campaign.Applied, err error) {
+func (t *tx) statuses(rows []orphanRow, hashes []any, hash ledger.HashKey) (done campaign.Applied, err error) {
 	at, err := t.locate(hashes)
 	if err != nil {
 		return done, err
 	}
 	var did moved
+	var unknown []orphanRow
 	for _, s := range rows {
 		known, news, err := t.move(s.messageStatus, at, &did)
-		if err != nil {
+		switch {
+		case err != nil:
 			return done, err
+		case !known:
+			unknown = append(unknown, s)
+		case news:
+			done.Matched++
+		default:
+			done.Repeated++
 		}
-		if !known {
+	}
+	keys := make([]int64, len(unknown))
+	for i := range unknown {
+		keys[i] = unknown[i].key
+	}
+	erased, err := erasedOf(t.row, hash, keys)
+	if err != nil {
+		return done, err
+	}
+	for _, s := range unknown {
+		news := false
+		if !erased[s.key] {
 			if news, err = t.keep(s); err != nil {
 				return done, err
 			}
 		}
-		switch {
-		case !news:
-			done.Repeated++
-		case known:
-			done.Matched++
-		default:
+		if news {
 			done.Orphaned++
+		} else {
+			done.Repeated++
 		}
 	}
 	return done, t.touch(did)
@@ -159,16 +175,17 @@ func (t *tx) locate(hashes []any) (ridsByHash, error) {
 //
 // Each statement names one row by its key. A search by the hash of the message would do the same,
 // but SQLite then expects several rows and copies each page first; with RETURNING it builds a
-// temporary table. Measured, each of the two doubles the cost.
+// temporary table. Measured, each of the two doubles the cost. The row of an erased number has lost
+// its message id, and keeps the hash.
 var sqlMove = [...]string{
 	ledger.RankSent: `UPDATE outcome SET rank = max(rank, 1 /* sent */), sent_at = ?3
-		WHERE rid = ?1 AND message_id = ?2 AND (sent_at = 0 OR sent_at > ?3) AND ?4 = ''`,
+		WHERE rid = ?1 AND message_id IN (?2, 'erased') AND (sent_at = 0 OR sent_at > ?3) AND ?4 = ''`,
 	ledger.RankDelivered: `UPDATE outcome SET rank = max(rank, 3 /* delivered */), delivered_at = ?3
-		WHERE rid = ?1 AND message_id = ?2 AND (delivered_at = 0 OR delivered_at > ?3) AND ?4 = ''`,
+		WHERE rid = ?1 AND message_id IN (?2, 'erased') AND (delivered_at = 0 OR delivered_at > ?3) AND ?4 = ''`,
 	ledger.RankRead: `UPDATE outcome SET rank = max(rank, 4 /* read */), read_at = ?3
-		WHERE rid = ?1 AND message_id = ?2 AND (read_at = 0 OR read_at > ?3) AND ?4 = ''`,
+		WHERE rid = ?1 AND message_id IN (?2, 'erased') AND (read_at = 0 OR read_at > ?3) AND ?4 = ''`,
 	ledger.RankFailed: `UPDATE outcome SET rank = max(rank, 2 /* failed */), failed_at = ?3, fail_code = ?4
-		WHERE rid = ?1 AND message_id = ?2
+		WHERE rid = ?1 AND message_id IN (?2, 'erased')
 		AND (failed_at = 0 OR failed_at > ?3 OR failed_at = ?3 AND fail_code > ?4)`,
 }
 
@@ -184,7 +201,7 @@ var sqlOverwrite = [...]string{
 		WHERE rid = ?1 AND message_id = ?2`,
 }
 
-const sqlHasMessageID = `SELECT message_id = ?2 FROM outcome WHERE rid = ?1`
+const sqlHasMessageID = `SELECT message_id IN (?2, 'erased') FROM outcome WHERE rid = ?1`
 
 // move applies one status to the deliveries of its hash and adds what it changed to did. All rows
 // of a repeated message id move. known is false when no delivery has the message
@@ -261,25 +278,6 @@ func (t *tx) resendFailed(rid, at int64) error {
 }
 
 const (
-	sqlInsertOrphan = `INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code, untimed)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO NOTHING`
-	sqlMergeOrphan = `UPDATE orphan SET code = CASE WHEN ?4 < at THEN ?5 WHEN ?4 = at THEN min(code, ?5) ELSE code END,
-			at = min(at, ?4), key = max(key, ?6), connection = max(connection, ?7), untimed = untimed AND ?8
-		WHERE mh = ?1 AND message_id = ?2 AND rank = ?3`
-)
-
-// keep stores a status whose message no delivery has. It reports false for a repetition.
-func (t *tx) keep(s orphanRow) (news bool, err error) {
-	n, err := t.exec(sqlInsertOrphan, s.mh, s.messageID, int(s.rank), s.at, s.received, s.key, s.connection, s.code, s.untimed)
-	if err != nil || n == 1 {
-		return true, err
-	}
-	_, err = t.exec(sqlMergeOrphan, s.mh, s.messageID, int(s.rank), s.at, s.code, s.key, s.connection, s.untimed)
-	return false, err
-}
-
-const (
 	sqlTouch    = `UPDATE run_count SET event_at = max(event_at, ?) WHERE no = ?`
 	sqlSentFrom = `SELECT o.rid, r.campaign, r.template, r.language, CASE WHEN o.connection <> '' THEN o.connection ELSE s.connection END
 		FROM outcome o JOIN segment s ON s.id = ((o.rid >> 32) << 32) | ((o.rid & 0xffffffff) / 4096) JOIN run r ON r.no = s.run WHERE o.rid = ?`
@@ -306,34 +304,4 @@ func (t *tx) touch(did moved) error {
 	}
 	_, err := t.changeHolds(did.failures.Holds(from, t.options.Origin), nil)
 	return err
-}
-
-const sqlDeleteOrphan = `DELETE FROM orphan WHERE mh = ? AND message_id = ? AND rank = ?`
-
-// absorb applies the orphans whose messages are known now, deletes them in the same transaction,
-// and returns how many they are.
-func (t *tx) absorb(found []messageStatus) (n int, err error) {
-	hashes := make([]any, len(found))
-	for i := range found {
-		hashes[i] = found[i].mh
-	}
-	at, err := t.locate(hashes)
-	if err != nil {
-		return 0, err
-	}
-	var did moved
-	for _, o := range found {
-		known, _, err := t.move(o, at, &did)
-		if err != nil {
-			return n, err
-		}
-		if !known {
-			continue
-		}
-		if _, err := t.exec(sqlDeleteOrphan, o.mh, o.messageID, int(o.rank)); err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, t.touch(did)
 }

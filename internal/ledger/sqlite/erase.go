@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	sqlAnyErased = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key < 0)`
-	sqlIsErased  = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key = ?)`
+	sqlAnyErased    = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key < 0)`
+	sqlIsSuppressed = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key = ?)`
 )
 
 // erasedOf returns which of the keys were erased. row reads one.
-func (l *Ledger) erasedOf(row func(sql string, a []any, into ...any) error, keys []int64) (map[int64]bool, error) {
+func erasedOf(row func(sql string, a []any, into ...any) error, hash ledger.HashKey, keys []int64) (ledger.Erased, error) {
 	var some bool
 	if len(keys) == 0 {
 		return nil, nil
@@ -22,25 +22,20 @@ func (l *Ledger) erasedOf(row func(sql string, a []any, into ...any) error, keys
 	if err := row(sqlAnyErased, nil, &some); err != nil || !some {
 		return nil, err
 	}
-	erased := map[int64]bool{}
-	for _, key := range keys {
-		if key <= 0 {
-			continue
-		}
-		var is bool
-		if err := row(sqlIsErased, args(l.key.Pseudonym(key)), &is); err != nil {
-			return nil, err
-		}
-		if is {
-			erased[key] = true
+	var found []int64
+	pseudonyms, of := hash.Pseudonyms(keys)
+	for _, p := range pseudonyms {
+		for _, key := range []int64{p, of[p]} {
+			var is bool
+			if err := row(sqlIsSuppressed, args(key), &is); err != nil {
+				return nil, err
+			}
+			if is {
+				found = append(found, key)
+			}
 		}
 	}
-	return erased, nil
-}
-
-// reading is a read of one row, for erasedOf.
-func (l *Ledger) reading(ctx context.Context) func(sql string, a []any, into ...any) error {
-	return func(sql string, a []any, into ...any) error { return l.read().row(ctx, sql, a, into...) }
+	return ledger.NewErased(found, of), nil
 }
 
 const (

@@ -91,7 +91,7 @@ func (l *Ledger) AppendRows(
 		case state != campaign.Importing || have != after:
 			return campaign.ErrFenced
 		}
-		erased, err := l.erasedOf(t.row, ledger.KeysOf(rows))
+		erased, err := erasedOf(t.row, l.key, ledger.KeysOf(rows))
 		if err != nil {
 			return err
 		}

@@ -112,14 +112,14 @@ func (t *tx) optOut(s campaign.Suppression) error {
 // Suppress implements campaign.SuppressionLedger.
 func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added int, err error) {
 	return ledger.InSteps(s, func(step []campaign.Suppression) (n int64, err error) {
-		erased, err := l.erasedOf(l.reading(ctx), ledger.KeysOfEvents(&campaign.Events{Suppressions: step}))
-		if err != nil {
-			return 0, err
-		}
-		step = ledger.UnerasedOf(step, erased)
 		err = l.submit(ctx, &op{urgency: bulk, rows: len(step), run: func(t *tx) error {
 			n = 0
-			for _, x := range step {
+			erased, err := erasedOf(t.row, l.key, ledger.KeysOfEvents(&campaign.Events{Suppressions: step}))
+			if err != nil {
+				return err
+			}
+			news := ledger.UnerasedOf(step, erased)
+			for _, x := range news {
 				ok, err := t.suppress(x)
 				if err != nil {
 					return err
@@ -128,7 +128,7 @@ func (l *Ledger) Suppress(ctx context.Context, s []campaign.Suppression) (added 
 					n++
 				}
 			}
-			return t.carry(step, nil)
+			return t.carry(news, nil)
 		}})
 		return n, err
 	})
@@ -215,7 +215,7 @@ func (l *Ledger) SuppressedKeys(
 	ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time,
 ) (map[int64]campaign.SkipReason, error) {
 	found := map[int64]campaign.SkipReason{}
-	erased, err := l.erasedOf(l.reading(ctx), keys)
+	erased, err := erasedOf(func(sql string, a []any, into ...any) error { return l.read().row(ctx, sql, a, into...) }, l.key, keys)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,50 @@
+package sqlite
+
+const (
+	sqlInsertOrphan = `INSERT INTO orphan (mh, message_id, rank, at, received_at, key, connection, code, untimed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`
+	sqlMergeOrphan = `UPDATE orphan SET code = CASE WHEN ?4 < at THEN ?5 WHEN ?4 = at THEN min(code, ?5) ELSE code END,
+			at = min(at, ?4), key = max(key, ?6), connection = max(connection, ?7), untimed = untimed AND ?8
+		WHERE mh = ?1 AND message_id = ?2 AND rank = ?3`
+)
+
+// keep stores a status whose message no delivery has. It reports false for a repetition.
+func (t *tx) keep(s orphanRow) (news bool, err error) {
+	n, err := t.exec(sqlInsertOrphan, s.mh, s.messageID, int(s.rank), s.at, s.received, s.key, s.connection, s.code, s.untimed)
+	if err != nil || n == 1 {
+		return true, err
+	}
+	_, err = t.exec(sqlMergeOrphan, s.mh, s.messageID, int(s.rank), s.at, s.code, s.key, s.connection, s.untimed)
+	return false, err
+}
+
+const sqlDeleteOrphan = `DELETE FROM orphan WHERE mh = ? AND message_id = ? AND rank = ?`
+
+// absorb applies the orphans whose messages are known now, deletes them in the same transaction,
+// and returns how many they are.
+func (t *tx) absorb(found []messageStatus) (n int, err error) {
+	hashes := make([]any, len(found))
+	for i := range found {
+		hashes[i] = found[i].mh
+	}
+	at, err := t.locate(hashes)
+	if err != nil {
+		return 0, err
+	}
+	var did moved
+	for _, o := range found {
+		known, _, err := t.move(o, at, &did)
+		if err != nil {
+			return n, err
+		}
+		if !known {
+			continue
+		}
+		if _, err := t.exec(sqlDeleteOrphan, o.mh, o.messageID, int(o.rank)); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, t.touch(did)
+}
