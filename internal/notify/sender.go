@@ -107,17 +107,18 @@ func (s *Sender) tend(ctx context.Context, d *Destination) {
 				s.o.Log.Warn("the outbox cannot be read: trying again", "destination", d.Name, "err", err)
 			}
 		}
+		stored := false
 		for _, n := range due {
 			if ctx.Err() != nil {
 				return
 			}
 			if n.State == campaign.NotificationWaiting {
-				s.settle(ctx, n)
+				stored = s.settle(ctx, n) || stored
 			} else {
-				s.try(ctx, d, n)
+				stored = s.try(ctx, d, n) || stored
 			}
 		}
-		if len(due) < batch {
+		if len(due) < batch || !stored { // what could not be stored is due again at once
 			pause(ctx, s.every)
 		}
 	}
@@ -146,14 +147,15 @@ func (s *Sender) update(ctx context.Context, was, is campaign.Notification) bool
 }
 
 // settle makes the notification of an ended run pending when its statuses do not change any more.
-func (s *Sender) settle(ctx context.Context, n campaign.Notification) {
+// It reports whether it stored something.
+func (s *Sender) settle(ctx context.Context, n campaign.Notification) bool {
 	totals, err := s.totals(ctx, n)
 	if err != nil {
-		return
+		return false
 	}
 	last, err := s.o.Ledger.LastEventAt(ctx, n.Run)
 	if err != nil {
-		return
+		return false
 	}
 	if last.Before(n.At) {
 		last = n.At
@@ -166,7 +168,7 @@ func (s *Sender) settle(ctx context.Context, n campaign.Notification) {
 	default:
 		is.NextAt = now.Add(max(settling, now.Sub(n.At)/10)) // counting a large run takes time
 	}
-	s.update(ctx, n, is)
+	return s.update(ctx, n, is)
 }
 
 // totals counts the rows of the run of a notification.
@@ -179,8 +181,8 @@ func (s *Sender) totals(ctx context.Context, n campaign.Notification) (map[strin
 	return totals, err
 }
 
-// try sends a notification once, unless another process does.
-func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notification) {
+// try sends a notification once, unless another process does. It reports whether it took the try.
+func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notification) bool {
 	now, was := time.Now(), n
 	n.Attempts++
 	n.NextAt = now.Add(taken)
@@ -189,19 +191,19 @@ func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notificatio
 		var err error
 		if n.Kind == campaign.NotifyRunFinished || n.Kind == campaign.NotifyRunSettled {
 			if totals, err = s.totals(ctx, n); err != nil {
-				return
+				return false
 			}
 		}
 		if n.Body, err = body(d.Format, n, totals); err != nil {
-			return
+			return false
 		}
 	}
 	if !s.update(ctx, was, n) {
-		return
+		return false
 	}
 	wait, err := s.post(ctx, d, n, now)
 	if ctx.Err() != nil && err != nil {
-		return // the process ends; another one tries again when this try is over
+		return true // the process ends; another one tries again when this try is over
 	}
 	after := n
 	after.Error = ""
@@ -221,6 +223,7 @@ func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notificatio
 		}
 	}
 	s.update(ctx, n, after)
+	return true
 }
 
 // errGone says that the receiver wants no more of it.

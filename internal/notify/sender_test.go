@@ -23,6 +23,8 @@ type outbox struct {
 	all     []campaign.Notification
 	tallies []campaign.Tally
 	last    time.Time
+	refuses error // of updates
+	reads   int
 }
 
 func (o *outbox) add(n campaign.Notification) {
@@ -48,6 +50,9 @@ func (o *outbox) get(no int64) campaign.Notification {
 func (o *outbox) Notifications(_ context.Context, f campaign.NotificationFilter) (all []campaign.Notification, _ error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.reads++; o.refuses != nil && o.reads >= 1000 {
+		return nil, errors.New("read too often without a pause") // the reader pauses after an error
+	}
 	for _, n := range o.all {
 		open := n.State == campaign.NotificationPending || n.State == campaign.NotificationWaiting
 		if n.Destination == f.Destination && open && !n.NextAt.After(f.Due) && len(all) < f.Limit {
@@ -60,8 +65,8 @@ func (o *outbox) Notifications(_ context.Context, f campaign.NotificationFilter)
 func (o *outbox) UpdateNotification(_ context.Context, was, is campaign.Notification) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.all[was.No-1] != was {
-		return false, nil
+	if o.refuses != nil || o.all[was.No-1] != was {
+		return false, o.refuses
 	}
 	o.all[was.No-1] = is
 	return true, nil
@@ -210,6 +215,24 @@ func TestReplicasSendEachNotificationOnce(t *testing.T) {
 			t.Errorf("got %d requests with %d ids, want 120 of each", n, len(ids))
 		}
 	})
+}
+
+// A ledger that is read and cannot be written, such as one on a full disk, is not asked without end.
+func TestAnOutboxThatTakesNoUpdateIsReadOnceASecond(t *testing.T) {
+	for _, state := range []campaign.NotificationState{campaign.NotificationPending, campaign.NotificationWaiting} {
+		synctest.Test(t, func(t *testing.T) {
+			o, r := &outbox{refuses: errors.New("the disk is full")}, &receiver{answer: always(200)}
+			for range batch {
+				o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyHold, State: state})
+			}
+			stop := running(t, o, r, 1, "ops")
+			time.Sleep(10*every + every/2)
+			stop()
+			if o.reads != 11 || r.tries() != 0 {
+				t.Errorf("%s: the outbox was read %d times in 10 s, with %d requests; want 11, 0", state, o.reads, r.tries())
+			}
+		})
+	}
 }
 
 // A process that dies after its request and before the record leaves a try that is taken.
