@@ -52,7 +52,7 @@ type Daemon struct {
 	limiter   limiter
 	directory *directory
 	quotas    *quotas
-	notifier  *notify.Sender   // nil where nobody is told
+	notifier  *notify.Sender
 	changed   chan struct{}    // an event tells that a number has changed
 	intake    *webhooks.Intake // nil without secrets, because no event could be verified
 	public    *listener        // nil without intake
@@ -272,12 +272,10 @@ func (d *Daemon) send(ctx context.Context, e *sender.Engine) error {
 		})
 		return &one
 	}
-	if d.notifier != nil {
-		start(failed, func(ctx context.Context) error {
-			d.notifier.Run(ctx)
-			return nil
-		})
-	}
+	start(failed, func(ctx context.Context) error {
+		d.notifier.Run(ctx)
+		return nil
+	})
 	var listening *sync.WaitGroup
 	listen, stopListen := context.WithCancel(outer)
 	defer stopListen()

@@ -29,10 +29,7 @@ func (d *Daemon) metrics(e *sender.Engine, h *holdWatch) http.Handler {
 	if h != nil {
 		reg.MustRegister(&holdCollector{h.counts})
 	}
-	reg.MustRegister(&runCollector{d.ledger}, &nearCollector{d, e})
-	if d.notifier != nil {
-		reg.MustRegister(&notificationCollector{d.ledger})
-	}
+	reg.MustRegister(&runCollector{d.ledger}, &nearCollector{d, e}, &notificationCollector{d.ledger})
 	if d.cfg.Role != RoleIntake {
 		reg.MustRegister(&firingCollector{&d.fired})
 	}

@@ -56,11 +56,8 @@ func (c *Config) notified() func(campaign.NotificationKind) []string {
 	return func(k campaign.NotificationKind) []string { return of[k] }
 }
 
-// notifier makes the sender of notifications; nil if there is no destination.
+// notifier makes the sender of notifications. Without a destination it only tidies.
 func (c *Config) notifier(l campaign.Ledger, log *slog.Logger) (*notify.Sender, error) {
-	if len(c.Notifications) == 0 {
-		return nil, nil //nolint:nilnil // nobody is told
-	}
 	return notify.New(notify.Options{Ledger: l, Destinations: c.destinations(), Log: log})
 }
 

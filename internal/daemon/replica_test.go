@@ -91,8 +91,12 @@ func (c *cluster) replica() *Daemon {
 	d := newDirectory(&config)
 	d.asked = true // the pace of conn_1 is that of STANDARD
 	log := slog.New(slog.DiscardHandler)
+	notifier, err := config.notifier(c.ledger, log)
+	if err != nil {
+		c.Fatal(err)
+	}
 	return &Daemon{
-		cfg: &config, log: log, ledger: c.ledger, client: client, limiter: c.limiter,
+		cfg: &config, log: log, ledger: c.ledger, client: client, limiter: c.limiter, notifier: notifier,
 		directory: d, quotas: newQuotas(&config, d, c.ledger, log), changed: make(chan struct{}, 1), owner: ownerName(),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -87,13 +88,44 @@ func (s *Sender) Run(ctx context.Context) {
 		wg.Go(func() { s.tend(ctx, &s.o.Destinations[i]) })
 	}
 	for ctx.Err() == nil {
-		if _, err := s.o.Ledger.TidyNotifications(ctx, time.Now().Add(-kept)); err != nil && ctx.Err() == nil {
+		if err := s.tidy(ctx); err != nil && ctx.Err() == nil {
 			s.o.Log.Debug("old notifications cannot be removed", "err", err)
 		}
 		pause(ctx, tidied)
 	}
 	wg.Wait()
 	s.client.CloseIdleConnections()
+}
+
+// tidy removes old notifications, and gives up those of destinations that the configuration no longer
+// has. A replica with an older configuration does not know a new one, whose notifications are looked
+// after within seconds.
+func (s *Sender) tidy(ctx context.Context) error {
+	all, err := s.o.Ledger.NotificationBacklogs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range all {
+		if slices.ContainsFunc(s.o.Destinations, func(d Destination) bool { return d.Name == b.Destination }) ||
+			b.State != campaign.NotificationPending && b.State != campaign.NotificationWaiting {
+			continue
+		}
+		for more := true; more && ctx.Err() == nil; {
+			left, err := s.o.Ledger.Notifications(ctx, campaign.NotificationFilter{Destination: b.Destination,
+				Due: time.Now().Add(-giveUp), Limit: batch})
+			if err != nil {
+				return err
+			}
+			more = len(left) == batch
+			for _, n := range left {
+				is := n
+				is.State, is.Error = campaign.NotificationDead, "no destination has this name any more"
+				more = s.update(ctx, n, is) && more
+			}
+		}
+	}
+	_, err = s.o.Ledger.TidyNotifications(ctx, time.Now().Add(-kept))
+	return err
 }
 
 // tend looks after one destination.

@@ -25,6 +25,7 @@ type outbox struct {
 	last    time.Time
 	refuses error // of updates
 	reads   int
+	tidied  time.Time
 }
 
 func (o *outbox) add(n campaign.Notification) {
@@ -72,10 +73,20 @@ func (o *outbox) UpdateNotification(_ context.Context, was, is campaign.Notifica
 	return true, nil
 }
 
-func (o *outbox) TidyNotifications(context.Context, time.Time) (int64, error) { return 0, nil }
+func (o *outbox) TidyNotifications(_ context.Context, before time.Time) (int64, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tidied = before
+	return 0, nil
+}
 
-func (o *outbox) NotificationBacklogs(context.Context) ([]campaign.NotificationBacklog, error) {
-	return nil, nil
+func (o *outbox) NotificationBacklogs(context.Context) (all []campaign.NotificationBacklog, _ error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, n := range o.all {
+		all = append(all, campaign.NotificationBacklog{Destination: n.Destination, State: n.State, N: 1, Oldest: n.At})
+	}
+	return all, nil
 }
 
 func (o *outbox) Tallies(context.Context, campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {
@@ -215,6 +226,34 @@ func TestReplicasSendEachNotificationOnce(t *testing.T) {
 			t.Errorf("got %d requests with %d ids, want 120 of each", n, len(ids))
 		}
 	})
+}
+
+// A replica that does not know the destination yet, or no more, leaves its notifications for three
+// days. A process without a destination tidies too.
+func TestNotificationsOfARemovedDestinationEnd(t *testing.T) {
+	for _, names := range [][]string{{"ops"}, nil} {
+		synctest.Test(t, func(t *testing.T) {
+			o, r := &outbox{}, &receiver{answer: always(200)}
+			for i := range batch + 10 {
+				state := []campaign.NotificationState{campaign.NotificationPending, campaign.NotificationWaiting}[i%2]
+				o.add(campaign.Notification{Destination: "gone", Kind: campaign.NotifyHold, State: state})
+			}
+			defer looking(t, time.Minute, o, r, 1, names...)()
+			time.Sleep(giveUp - time.Minute)
+			if got := o.get(1); got.State != campaign.NotificationPending {
+				t.Errorf("after %s: %s; want it pending", giveUp-time.Minute, got.State)
+			}
+			time.Sleep(2 * tidied)
+			for no := range int64(batch + 10) {
+				if got := o.get(no + 1); got.State != campaign.NotificationDead || got.Error == "" || got.Attempts != 0 {
+					t.Fatalf("notification %d: %+v; want it dead, untried, with the reason", no+1, got)
+				}
+			}
+			if age := time.Since(o.tidied); r.tries() != 0 || age < kept || age > kept+2*tidied {
+				t.Errorf("%d requests, and what is older than %s was removed; want 0, %s", r.tries(), age, kept)
+			}
+		})
+	}
 }
 
 // A ledger that is read and cannot be written, such as one on a full disk, is not asked without end.
