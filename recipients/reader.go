@@ -74,7 +74,8 @@ func (l *Reader) begin(plain *bufio.Reader, compression, told string, comma rune
 	} else if comma == 0 {
 		l.dialect.Delimiter = sniffDelimiter(text)
 	}
-	l.guard = &guard{src: text, name: l.name, comma: l.dialect.Delimiter, limit: l.limits.Record, size: l.limits.Size, line: 1 + l.shift}
+	l.guard = &guard{src: newTextCells(text, l.dialect.Delimiter, l.limits.Record), name: l.name, comma: l.dialect.Delimiter,
+		limit: l.limits.Record, size: l.limits.Size, line: 1 + l.shift}
 	l.csv = csv.NewReader(bufio.NewReaderSize(l.guard, block))
 	l.csv.Comma = l.dialect.Delimiter
 	l.csv.ReuseRecord = true // gocsv copies the strings

@@ -149,11 +149,6 @@ func (l *Reader) malformed(parse *csv.ParseError, end int64) (*Row, error) {
 		return nil, err
 	}
 	columns := len(l.keys)
-	if errors.Is(parse.Err, csv.ErrBareQuote) {
-		if cells := textCells(raw, l.csv.Comma, columns); cells != nil {
-			return l.row(line, cells), nil
-		}
-	}
 	cells := lenient(raw, l.csv.Comma)
 	where := fmt.Sprintf("line %d", line)
 	if last := line + bytes.Count(bytes.TrimRight(raw, "\r\n"), []byte("\n")); last > line {

@@ -1,8 +1,14 @@
 package recipients
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -14,6 +20,7 @@ func TestExcelsTextFormulaIsReadAsText(t *testing.T) {
 		`="08031234567",Ada,="007"`,
 		`"=""08031234568""","=""Bola, ""","=""say """"hi"""""""`,
 		`"+2348031234569","two` + "\n" + `lines",="a,b"`,
+		`="08031234576","two` + "\n\n" + `lines, ""=""""x"""",",="007"`,
 		`08031234570,="",=""`,
 		`08031234571,=A1,"=""a""&""b"""`,
 		`08031234572,="a" b,x`,
@@ -37,6 +44,7 @@ func TestExcelsTextFormulaIsReadAsText(t *testing.T) {
 		"good +2348031234567|Ada|007",
 		`good +2348031234568|Bola, |say "hi"`,
 		"good +2348031234569|two\nlines|a,b",
+		"good +2348031234576|two\n\nlines, \"=\"\"x\"\",|007",
 		"good +2348031234570||",
 		`good +2348031234571|=A1|="a"&"b"`,
 		`malformed_row 08031234572|="a" b|x`,
@@ -46,6 +54,34 @@ func TestExcelsTextFormulaIsReadAsText(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// A list that encoding/csv reads passes as it is. Of others, each line has all of its cells.
+func TestTextCellsChangeNoOtherCell(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		b := make([]byte, random.IntN(40))
+		for i := range b {
+			b[i] = `",=a`[random.IntN(4)]
+			if random.IntN(8) == 0 {
+				b[i] = "\r\n"[random.IntN(2)]
+			}
+		}
+		list := string(b)
+		got, err := io.ReadAll(newTextCells(bufio.NewReaderSize(iotest.OneByteReader(strings.NewReader(list)), 16), ',', 1000))
+		whole, _ := io.ReadAll(newTextCells(strings.NewReader(list), ',', 1000))
+		if err != nil || !bytes.Equal(got, whole) {
+			t.Fatalf("%q in small parts: got %q and %v, want %q", list, got, err, whole)
+		}
+		if bytes.Count(got, []byte("\n")) != strings.Count(list, "\n") {
+			t.Fatalf("%q: got %q, want as many lines", list, got)
+		}
+		cr := csv.NewReader(strings.NewReader(list))
+		cr.FieldsPerRecord = -1
+		if _, err := cr.ReadAll(); err == nil && string(got) != list {
+			t.Fatalf("%q, which csv reads: got %q, want it unchanged", list, got)
+		}
 	}
 }
 
