@@ -21,7 +21,7 @@ var (
 	// ErrUnknownCommit says that the connection broke during the commit, so its result is not known.
 	// Intend reads back what was written before it returns this error.
 	ErrUnknownCommit = errors.New("commit outcome unknown")
-	// ErrUnwritable says that the ledger takes no writes now, for example because its disk is full.
+	// ErrUnwritable says that the ledger takes no writes now: its disk is full or its server is away.
 	// The ledger has logged that outage, and logs its end: callers try again without a line of their
 	// own.
 	ErrUnwritable = errors.New("the ledger takes no writes")

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"campaignd/campaign"
@@ -60,6 +61,16 @@ func classify(err error) advice {
 	return final
 }
 
+// takesNoWrites reports whether err is that of a disk that is full or fails.
+func takesNoWrites(err error) bool {
+	var said *pgconn.PgError
+	return errors.As(err, &said) && (said.Code == "53100" || said.Code == "58030") // disk_full, io_error
+}
+
+// Unwritable returns since when each call that writes or reaches the server has failed, and the
+// error of the last one; nil when the last write succeeded.
+func (l *Ledger) Unwritable() (since time.Time, err error) { return l.outage.Since() }
+
 // explain turns an error of PostgreSQL into one line that says what it means and what to do.
 func (l *Ledger) explain(err error) error {
 	if err == nil || errors.Is(err, campaign.ErrFenced) || errors.Is(err, campaign.ErrNoRun) || errors.Is(err, campaign.ErrRunExists) ||
@@ -80,6 +91,8 @@ func (l *Ledger) explain(err error) error {
 			hint = "it holds another program's tables: give the ledger a database of its own, or a schema (search_path in the address)"
 		case "53100":
 			hint = "its disk is full: nothing more can be recorded, so nothing more is sent"
+		case "58030":
+			hint = "its disk fails"
 		case "53300":
 			hint = "it has no connection left: raise max_connections (12 a replica)"
 		case "25006":

@@ -25,6 +25,7 @@ type Ledger struct {
 	name     string // host, port and database, for messages
 	log      *slog.Logger
 	readOnly bool
+	outage   ledger.Outage
 	options  ledger.Options // as it was opened
 
 	// Each kind of work has its own connections (docs/protocol.md#postgresql).
@@ -78,6 +79,7 @@ func openMigrated(ctx context.Context, dsn string, o ledger.Options, dir fs.FS) 
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 5*time.Second)
 	l := &Ledger{name: fmt.Sprintf("%s:%d/%s", config.Host, config.Port, config.Database), log: o.Log, readOnly: o.ReadOnly, options: o}
+	l.outage.Log, l.outage.Name = o.Log, l.name
 	l.sender, l.hooks = l.pool(config, o, "sender", hot), l.pool(config, o, "webhooks", hot)
 	l.reports = l.pool(config, o, "reports", slow)
 	defer func() {

@@ -45,6 +45,8 @@ type pool struct {
 type conn struct {
 	*pgx.Conn
 	dies time.Time // when it is no longer used
+
+	changed bool // a statement of its transaction has changed rows
 }
 
 func newPool(name string, config *pgx.ConnConfig, within time.Duration, greet func(context.Context, *pgx.Conn) error) *pool {
@@ -113,7 +115,7 @@ func (p *pool) open(ctx context.Context) (*conn, error) {
 	defer p.mu.Unlock()
 	if err == nil {
 		p.fails, p.next, p.last = 0, time.Time{}, nil
-		return &conn{c, time.Now().Add(connLife + rand.N(connLife/4))}, nil
+		return &conn{Conn: c, dies: time.Now().Add(connLife + rand.N(connLife/4))}, nil
 	}
 	if ctx.Err() == nil { // otherwise the caller's time ended
 		// Between a half and the whole of 25, 50, 100 ... 1600 ms.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // query is a statement and the use of its answer.
@@ -78,16 +79,17 @@ func send(ctx context.Context, c *conn, qs ...*query) (err error) {
 		}
 	}()
 	for _, q := range qs {
-		if err := q.take(answers); err != nil {
+		if err := q.take(c, answers); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (q *query) take(answers pgx.BatchResults) error {
+func (q *query) take(c *conn, answers pgx.BatchResults) error {
 	if q.scan == nil {
 		tag, err := answers.Exec()
+		c.changed = c.changed || changes(tag)
 		if q.n != nil {
 			*q.n = tag.RowsAffected()
 		}
@@ -111,8 +113,15 @@ func (q *query) take(answers pgx.BatchResults) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
+	c.changed = c.changed || changes(rows.CommandTag())
 	if q.one && !q.seen {
 		return pgx.ErrNoRows
 	}
 	return nil
+}
+
+// changes reports whether a statement has changed rows. One that changes rows in a WITH and selects
+// is not known to.
+func changes(tag pgconn.CommandTag) bool {
+	return tag.RowsAffected() > 0 && (tag.Insert() || tag.Update() || tag.Delete())
 }

@@ -108,6 +108,7 @@ func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, aga
 		return err
 	}
 	defer p.release(c)
+	c.changed = false
 	t := &tx{conn: c, ctx: ctx, begin: begin, again: again, options: &l.options}
 	err = f(t)
 	if err == nil && t.begin != "" && len(t.tail) == 0 {
@@ -121,7 +122,9 @@ func (l *Ledger) transact(ctx context.Context, p *pool, begin, crash string, aga
 		mutant.Crash(crash)
 	}
 	if err == nil {
-		err = t.commit()
+		if err = t.commit(); err == nil && c.changed { // one that changes nothing succeeds on a full disk too
+			l.outage.Wrote()
+		}
 	}
 	if err != nil && !c.IsClosed() && c.PgConn().TxStatus() != 'I' {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -199,6 +202,10 @@ func (l *Ledger) retry(ctx context.Context, p *pool, f func() error) error {
 			p.forget()
 		}
 		if what == final || errors.Is(err, errAmongRows) || n+1 == tries || ctx.Err() != nil {
+			silent := p.within == callTime && errors.Is(context.Cause(ctx), errSilent)
+			if what == broken || silent || takesNoWrites(err) {
+				return l.outage.Failed(l.explain(err))
+			}
 			return l.explain(err)
 		}
 		// Between a half and the whole of 10, 20, 40, 80 ms, so that transactions that collided do not

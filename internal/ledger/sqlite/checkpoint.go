@@ -97,7 +97,7 @@ func (c *checkpointer) run(query string) {
 		if takesNoWrites(err) {
 			at = fullWait
 		}
-		if c.failed++; c.failed == at && !c.ledger.outage.logged() {
+		if c.failed++; c.failed == at && !c.ledger.outage.Logged() {
 			c.ledger.log.Warn("ledger checkpoint failed: trying again until one succeeds", "path", c.ledger.path, "error", err)
 		}
 		return

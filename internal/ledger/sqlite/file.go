@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"campaignd/internal/ledger"
 
@@ -119,3 +120,21 @@ func explain(path string, err error) error {
 	}
 	return fmt.Errorf("ledger %s: %s: %w", path, hint, err)
 }
+
+// takesNoWrites reports whether err is that of a disk that is full or fails, or of a file that
+// became read-only.
+func takesNoWrites(err error) bool {
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		return false
+	}
+	switch se.Code() & 0xff {
+	case sqlitelib.SQLITE_FULL, sqlitelib.SQLITE_IOERR, sqlitelib.SQLITE_READONLY:
+		return true
+	}
+	return false
+}
+
+// Unwritable returns since when each write to the file has failed, and the error of the last one;
+// nil when the last write succeeded.
+func (l *Ledger) Unwritable() (since time.Time, err error) { return l.outage.Since() }

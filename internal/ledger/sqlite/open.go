@@ -44,7 +44,7 @@ type Ledger struct {
 	closing  sync.Once
 	closeErr error
 	closed   atomic.Bool
-	outage   outage
+	outage   ledger.Outage
 }
 
 var _ campaign.Ledger = (*Ledger)(nil)
@@ -69,7 +69,7 @@ func openWith(ctx context.Context, driver, path string, o ledger.Options) (_ *Le
 	if o, err = o.Check(); err != nil {
 		return nil, err
 	}
-	l := &Ledger{path: path, log: o.Log, options: o, outage: outage{log: o.Log, path: path}}
+	l := &Ledger{path: path, log: o.Log, options: o, outage: ledger.Outage{Log: o.Log, Name: path}}
 	if err := checkFile(path, o); err != nil {
 		return nil, err
 	}

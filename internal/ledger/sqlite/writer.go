@@ -183,13 +183,16 @@ func (w *writer) commit(batch []*op) {
 		}
 	}
 	if n := slices.IndexFunc(batch, func(o *op) bool { return takesNoWrites(o.err) }); n >= 0 {
-		w.ledger.outage.failed(batch[n].err)
+		failed := w.ledger.outage.Failed(w.explain(batch[n].err)) // once for all of the batch
+		for _, o := range batch {
+			if takesNoWrites(o.err) {
+				o.err = failed
+			}
+		}
 	}
 	for _, o := range batch {
-		if err := w.explain(o.err); takesNoWrites(o.err) {
-			o.err = unwritable{err}
-		} else {
-			o.err = err
+		if !errors.Is(o.err, campaign.ErrUnwritable) {
+			o.err = w.explain(o.err)
 		}
 		close(o.done)
 	}
@@ -254,7 +257,7 @@ func (w *writer) attempt(batch []*op) (failed bool, err error) {
 		return false, fmt.Errorf("%w: %w", campaign.ErrUnknownCommit, err)
 	}
 	if t.changed { // one that changes nothing succeeds on a full disk too
-		w.ledger.outage.wrote()
+		w.ledger.outage.Wrote()
 	}
 	return false, nil
 }
