@@ -59,6 +59,7 @@ type Daemon struct {
 	admin     *listener        // nil before Serve
 	owner     string           // names this process in leases
 	fired     firingCounts
+	failing   causes         // of firings, by campaign
 	wire      *wirelog.Log   // nil without a folder for it
 	unstated  []wirelog.Dead // the logs of dead processes whose statements the ledger has not taken yet
 	closers   []func() error // in the order of opening; Close calls them in reverse

@@ -110,7 +110,7 @@ func (d *Daemon) afterKnown(ctx context.Context, s Scheduled, now time.Time) (af
 	if written.After(now) {
 		written = now
 	}
-	schedule := s.Cron.String() + " in " + s.Cron.Zone().String()
+	schedule := s.schedule()
 	switch {
 	case len(mark) == 0 && after.IsZero():
 		after = written
@@ -274,7 +274,8 @@ func (d *Daemon) due(ctx context.Context, s Scheduled, now time.Time) (f campaig
 }
 
 // note records a firing. It logs and counts an outcome that is new and, with a firing that was not
-// seen before, those that were missed before it.
+// seen before, those that were missed before it. Firings that fail for one cause after the other are
+// one line, and another line with their count when that changes.
 func (d *Daemon) note(ctx context.Context, f campaign.Firing, seen bool) error {
 	changed, err := d.ledger.NoteFiring(ctx, f)
 	if err != nil || !changed {
@@ -288,7 +289,13 @@ func (d *Daemon) note(ctx context.Context, f campaign.Firing, seen bool) error {
 	case campaign.FiringMissed, campaign.FiringSkipped:
 		d.log.Warn("a firing was "+string(f.Outcome), "campaign", f.Campaign, "at", f.At, "why", f.Detail)
 	case campaign.FiringFailed:
-		d.log.Error("a firing failed", "campaign", f.Campaign, "at", f.At, "why", f.Detail)
+		if changed, before := d.failing.failed(f.Campaign, f.Detail); changed {
+			d.log.Error("a firing failed", counting(before, "campaign", f.Campaign, "at", f.At, "why", f.Detail)...)
+		}
+	case campaign.FiringLaunched:
+		if times := d.failing.succeeded(f.Campaign); times > 0 {
+			d.log.Info("a firing was launched after others had failed", "campaign", f.Campaign, "at", f.At, "failures", times)
+		}
 	case campaign.FiringWaiting:
 		d.log.Info("a firing waits", "campaign", f.Campaign, "at", f.At, "why", f.Detail)
 	}

@@ -122,6 +122,9 @@ func (f *campaignFile) look(name string, atOnce bool) {
 	s, err := parseScheduled(name, src)
 	if f.fault = err; err == nil {
 		s.Written = written
+		if s.Cron != nil && f.good.Cron != nil && s.schedule() != f.good.schedule() {
+			s.Written = time.Now() // mv, rsync and archives keep an older time
+		}
 		f.good = s
 	}
 }

@@ -109,6 +109,35 @@ func TestTheFolderIsReadAgain(t *testing.T) {
 	wantLook(t, "all removed", d, nil, nil, "")
 }
 
+// mv, rsync and archives keep the time of a file. Firings of another schedule count from its change all
+// the same, and a changed word leaves the firings of an outage due.
+func TestAChangedScheduleCountsFromItsChange(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "spring.yaml")
+	d := newFolder(filepath.Dir(file))
+	old := time.Now().Add(-24 * time.Hour).Truncate(time.Second)
+	written := func(text string) time.Time {
+		put(t, file, text)
+		if err := os.Chtimes(file, old, old); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = d.look()
+		all, err := d.look()
+		if err != nil || len(all) != 1 {
+			t.Fatalf("got %d schedules and %v, want 1", len(all), err)
+		}
+		return all[0].Written
+	}
+	for _, text := range []string{named("spring", "0 9 * * *"), named("spring", "0 9 * * *") + "# a word\n"} {
+		if got := written(text); !got.Equal(old) {
+			t.Errorf("%s: got it written %s, want %s", text, got, old)
+		}
+	}
+	before := time.Now()
+	if got := written(named("spring", "0 10 * * *")); got.Before(before) {
+		t.Errorf("another schedule: got it written %s, want %s or later", got, before)
+	}
+}
+
 // An empty file is a fault at the first look, and later when it stays empty: a copy begins empty.
 func TestAnEmptyCampaignFileIsAFault(t *testing.T) {
 	dir := t.TempDir()

@@ -142,7 +142,9 @@ func (d *Daemon) endStuck(ctx context.Context, r campaign.Run, s Scheduled, e *s
 	err := d.job(fmt.Sprint("import ", r.No)).Do(ctx, func(ctx context.Context) error {
 		ended, err := d.ledger.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.RunStateFailed, "", why)
 		if err == nil && ended {
-			d.log.Error("a scheduled import was given up", "run", r.ID(), "why", why)
+			if changed, before := d.failing.failed("import of "+r.Campaign, why); changed {
+				d.log.Error("a scheduled import was given up", counting(before, "run", r.ID(), "why", why)...)
+			}
 		}
 		return err
 	})

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -24,17 +25,18 @@ type launcher struct {
 	running sync.WaitGroup
 	freed   chan struct{} // a launch has ended after another one found no slot
 
-	mu     sync.Mutex
-	full   bool // a launch found no slot since the last one ended
-	busy   map[string]bool
-	again  map[string]time.Time // when a failed launch may be tried again, by its key
-	logged map[string]string    // the last fault that was logged, by its key
+	faults causes // by key of the launch
+
+	mu    sync.Mutex
+	full  bool // a launch found no slot since the last one ended
+	busy  map[string]bool
+	again map[string]time.Time // when a failed launch may be tried again, by its key
 }
 
 func newLauncher(d *Daemon) *launcher {
 	return &launcher{
 		d: d, slots: make(chan struct{}, launchesAtOnce), freed: make(chan struct{}, 1),
-		busy: map[string]bool{}, again: map[string]time.Time{}, logged: map[string]string{},
+		busy: map[string]bool{}, again: map[string]time.Time{},
 	}
 }
 
@@ -60,7 +62,7 @@ func (l *launcher) try(ctx context.Context, key string, launch func(context.Cont
 	})
 }
 
-// ended records the end of a launch, and logs a new fault.
+// ended records the end of a launch, and logs a new fault, or how often the last one came.
 func (l *launcher) ended(ctx context.Context, key string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,13 +77,14 @@ func (l *launcher) ended(ctx context.Context, key string, err error) {
 	switch {
 	case err == nil:
 		delete(l.again, key)
-		delete(l.logged, key)
+		if times := l.faults.succeeded(key); times > 0 {
+			l.d.log.Info("a launch that failed has succeeded", "job", key, "failures", times)
+		}
 	case ctx.Err() != nil, errors.Is(err, campaign.ErrTaken), errors.Is(err, campaign.ErrFenced): // another process does the job
 	default:
 		l.again[key] = time.Now().Add(launchAgain)
-		if l.logged[key] != err.Error() {
-			l.logged[key] = err.Error()
-			l.d.log.Error("a launch failed and will be tried again", "job", key, "err", err)
+		if changed, before := l.faults.failed(key, causeOf(err)); changed {
+			l.d.log.Error("a launch failed and will be tried again", counting(before, "job", key, "err", err)...)
 		}
 	}
 }
@@ -116,13 +119,32 @@ func (l *launcher) logFindingsOnce(key, message string, err error) {
 
 // isNew reports whether err is not nil and differs from the last fault of key.
 func (l *launcher) isNew(key string, err error) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if err == nil {
-		delete(l.logged, key)
+		l.faults.succeeded(key)
 		return false
 	}
-	before := l.logged[key]
-	l.logged[key] = err.Error()
-	return before != err.Error()
+	changed, _ := l.faults.failed(key, err.Error())
+	return changed
+}
+
+// firingError is why a firing was not launched.
+type firingError struct {
+	file string
+	at   time.Time
+	err  error
+}
+
+func (e *firingError) Error() string {
+	return fmt.Sprintf("%s, due %s: %v", e.file, e.at.Format(time.RFC3339), e.err)
+}
+
+func (e *firingError) Unwrap() error { return e.err }
+
+// causeOf is what failed, the same for each firing.
+func causeOf(err error) string {
+	var firing *firingError
+	if errors.As(err, &firing) {
+		err = firing.err
+	}
+	return err.Error()
 }

@@ -60,7 +60,7 @@ func TestAFailedLaunchIsRepeatedAfterAMinute(t *testing.T) {
 		if tries != 5 {
 			t.Errorf("%d tries, want 5: a launch that succeeded is not delayed", tries)
 		}
-		if kept := len(l.busy) + len(l.again) + len(l.logged); kept != 0 {
+		if kept := len(l.busy) + len(l.again) + len(l.faults.of); kept != 0 {
 			t.Errorf("%d entries of a launch that succeeded are kept, want none", kept)
 		}
 		fault = errors.New("another fault")

@@ -25,12 +25,15 @@ type Scheduled struct {
 	File       string
 	Definition *campaign.Definition
 	Source     []byte    // the file as it was read
-	Written    time.Time // of the file, when it was read
+	Written    time.Time // of the file; of a schedule that was changed while the folder was watched, when that was seen
 	Cron       *plan.Cron
 }
 
 // Next returns the first firing after now.
 func (s Scheduled) Next(now time.Time) plan.Firing { return s.Cron.Next(now) }
+
+// schedule names the times of the firings.
+func (s Scheduled) schedule() string { return s.Cron.String() + " in " + s.Cron.Zone().String() }
 
 // ReadSchedule reads the campaign files of a folder once, and returns those with a schedule
 // (folder.look).
@@ -95,8 +98,8 @@ func (d *Daemon) fireOnce(ctx context.Context, s Scheduled, f campaign.Firing, e
 		case errors.Is(err, campaign.ErrTaken): // its launch failed a moment ago, and rests
 			return err
 		case err != nil:
-			err = fmt.Errorf("%s, due %s: %w", s.File, f.At.Format(time.RFC3339), err)
 			f.Detail = err.Error()
+			err = &firingError{s.File, f.At, err}
 		default:
 			f.Outcome, f.Run, f.Detail = campaign.FiringLaunched, run.No, ""
 		}

@@ -1,0 +1,49 @@
+package daemon
+
+import "sync"
+
+// causes knows the last fault of each job and how often it came, so that one that comes again and
+// again is one line of the log, and its count another.
+type causes struct {
+	mu sync.Mutex
+	of map[string]cause
+}
+
+type cause struct {
+	words string
+	times int
+}
+
+// failed takes note of a fault. It reports whether its words differ from those before, and how often
+// those came.
+func (c *causes) failed(job, words string) (changed bool, before int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := c.of[job]
+	if last.words == words {
+		c.of[job] = cause{words, last.times + 1}
+		return false, 0
+	}
+	if c.of == nil {
+		c.of = map[string]cause{}
+	}
+	c.of[job] = cause{words, 1}
+	return true, last.times
+}
+
+// counting adds to a line of the log how often the fault before came, if there was one.
+func counting(before int, line ...any) []any {
+	if before == 0 {
+		return line
+	}
+	return append(line, "failures_before", before)
+}
+
+// succeeded forgets the fault of a job, and returns how often it came.
+func (c *causes) succeeded(job string) (times int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	times = c.of[job].times
+	delete(c.of, job)
+	return times
+}
