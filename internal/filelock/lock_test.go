@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -34,6 +35,30 @@ func TestALockNamesItsHolder(t *testing.T) {
 		if err := l.Release(); err != nil {
 			t.Errorf("releasing: %v; want no error", err)
 		}
+	}
+}
+
+// A child has a copy of the open file between fork and exec.
+func TestACopyOfTheFileKeepsNoReleasedLock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.lock")
+	l, err := Take(path)
+	if err != nil {
+		t.Fatalf("locking: %v; want no error", err)
+	}
+	child, err := syscall.Dup(int(l.f.Fd()))
+	if err != nil {
+		t.Fatalf("copying: %v; want no error", err)
+	}
+	defer syscall.Close(child)
+	if err := l.Release(); err != nil {
+		t.Errorf("releasing: %v; want no error", err)
+	}
+	if l, err = Take(path); err != nil {
+		t.Fatalf("locking again: %v; want no error", err)
+	}
+	if err := l.Release(); err != nil {
+		t.Errorf("releasing again: %v; want no error", err)
 	}
 }
 

@@ -27,5 +27,8 @@ func open(path string) (*os.File, error) {
 }
 
 // Release ends the lock. The file stays: if it were removed, a third process could make and lock a
-// new file of the same name while a second one holds the old file.
-func (l *Lock) Release() error { return l.f.Close() }
+// new file of the same name while a second one holds the old file. Closing would not be enough: a
+// child that another goroutine starts has a copy of the open file until it executes its program.
+func (l *Lock) Release() error {
+	return errors.Join(syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN), l.f.Close())
+}
