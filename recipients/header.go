@@ -69,8 +69,8 @@ func readHeader(record []string, file string, line int, o Options) (*header, err
 				i+1, h.named(raw)), "set recipients.encoding, for example windows-1252")
 		case name == "" && len(record) == 1:
 			return nil, fail("the header has no column names", "give the list a first line with a name for each column")
-		case name == "":
-			return nil, fail(fmt.Sprintf("column %d of %d has no name", i+1, len(record)), "name it in the first line, or remove the column")
+		case name == "": // Excel exports the columns right of the table with the delimiters of empty cells
+			name = fmt.Sprintf("column %d", i+1)
 		case strings.ContainsRune(name, '\r'):
 			return nil, fail("the lines end with a carriage return alone, as on the first Macs", "save the list with LF or CRLF line ends")
 		case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):

@@ -62,8 +62,6 @@ func TestHeaderFaultsNameColumnAndRemedy(t *testing.T) {
 		"thirteen columns": {names(13), nil, none + quoted(12) + " and 1 more; map it with recipients.columns: {to: COLUMN}"},
 		"two may be meant": {"mobile,x,phone", nil,
 			`columns "mobile", "phone" may all be the phone number; say which with recipients.columns: {to: mobile}`},
-		"no name":           {"to,,x", nil, "column 2 of 3 has no name; name it in the first line, or remove the column"},
-		"blanks for a name": {"to, \u200b ,x", nil, "column 2 of 3 has no name; name it in the first line, or remove the column"},
 		"twice": {"to,a,b,a", map[string]string{"x": "a"},
 			`columns 2 and 4 are both called "a"; rename one of them in the first line`},
 		"twice but for blanks": {"to,a, a\ufeff", map[string]string{"x": "a"},

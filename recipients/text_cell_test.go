@@ -117,6 +117,12 @@ func TestUnusedColumnsMayShareAName(t *testing.T) {
 	if got := r.Column("note"); got != -1 {
 		t.Errorf("Column of a name that two columns have: got %d, want -1", got)
 	}
+	if _, r, err = all(strings.NewReader("to;;name; \u200b \n+12025550123;;b;\n"), Options{}); err != nil {
+		t.Fatalf("columns without a name: %v, want no error", err)
+	}
+	if diff := cmp.Diff([]string{"to", "column 2", "name", "column 4"}, r.Header()); diff != "" {
+		t.Errorf("columns without a name: -want +got\n%s", diff)
+	}
 	for header, columns := range map[string]map[string]string{
 		"to,a,to":              nil,
 		"to,timezone,timezone": nil,
