@@ -71,12 +71,13 @@ type DeliveryFilter struct {
 	To         string // a phone number with its country code
 	// Since and Before bound the latest time of a delivery; zero: no bound.
 	Since, Before time.Time
-	After         int64 // only rows behind this one: the Next of the page before
+	After         int64 // the Next of the page before; 0: the first page
 	Limit         int   // at most this many, 1 to 1000; 0: 100
 }
 
-// DeliveryPage is a page of deliveries, in the order of the list. It may have fewer than were asked
-// for, also none, although more follow: reading one takes some milliseconds, whatever the filter.
+// DeliveryPage is a page of deliveries, in the order in which the run sends them: that of the list
+// within each time zone. It may have fewer than were asked for, also none, although more follow:
+// reading one takes some milliseconds, whatever the filter.
 type DeliveryPage struct {
 	Deliveries []Delivery
 	Next       int64 // 0: there are no more

@@ -119,7 +119,7 @@ func (c *Client) Export(ctx context.Context, id string, w io.Writer) error {
 	return c.file(ctx, ofRun(http.MethodGet, id, "/export"), w)
 }
 
-// Deliveries returns a page of the rows of a run, in the order of the list.
+// Deliveries returns a page of the rows of a run, in the order of DeliveryPage.
 func (c *Client) Deliveries(ctx context.Context, id string, f DeliveryFilter) (page DeliveryPage, err error) {
 	q := ofRun(http.MethodGet, id, "/deliveries")
 	q.query = url.Values{}

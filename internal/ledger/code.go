@@ -3,13 +3,14 @@ package ledger
 import "slices"
 
 // Sets of outcomes that statements name: those of the partial index outcome_open, those that the
-// schema before the table attempt adopted, those whose last attempt was not sent, and those that
-// may have reached their recipients.
+// schema before the table attempt adopted, those whose last attempt was not sent, those that may
+// have reached their recipients, and those of the partial index outcome_trouble beside the failed.
 var (
 	openOutcomes      = []int{int(Deferred), int(Retrying), int(Doubt)}
 	adoptableOutcomes = []int{int(Doubt), int(Unknown)}
 	unsentOutcomes    = []int{int(Deferred), int(Refused)}
 	reachingOutcomes  = []int{int(Doubt), int(Unknown), int(Accepted)}
+	troubledOutcomes  = []int{int(Unknown), int(Refused), int(Skipped)}
 )
 
 // CodeName is the name of the codes that the column state, flags or rank holds, or "" if they have
@@ -25,6 +26,8 @@ func CodeName(column string, codes ...int) string {
 		return "not sent"
 	case column == "state" && slices.Equal(codes, reachingOutcomes):
 		return "perhaps sent"
+	case column == "state" && slices.Equal(codes, troubledOutcomes):
+		return "troubled"
 	case len(codes) != 1:
 		return ""
 	}

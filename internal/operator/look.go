@@ -89,13 +89,9 @@ func (d *Desk) Export(ctx context.Context, id string) (Writer, error) {
 const (
 	pageSize = 100
 	mostPage = 1000
-	// pageTime is how long a page looks for deliveries before it ends with what it has. With one read
-	// of the ledger beyond it (some milliseconds), a page takes at most 20 ms.
-	pageTime = 10 * time.Millisecond
-	pageStep = 300 // rows of a read
 )
 
-// Deliveries returns a page of the rows of a run, in the order of the list.
+// Deliveries returns a page of the rows of a run.
 func (d *Desk) Deliveries(ctx context.Context, id string, f client.DeliveryFilter) (page client.DeliveryPage, err error) {
 	limit := f.Limit
 	if limit == 0 {
@@ -112,56 +108,13 @@ func (d *Desk) Deliveries(ctx context.Context, id string, f client.DeliveryFilte
 	if err != nil {
 		return page, err
 	}
-	page.Deliveries = []client.Delivery{}
-	begun := time.Now()
-	last, size := f.After, min(limit+1, mostPage)
-	if f.After == 0 {
-		last = campaign.FirstRow
+	lines, next, err := d.Ledger.SelectLines(ctx, r.No, campaign.LineFilter{Status: f.Status, Reason: f.Reason, Code: f.Code,
+		Connection: f.Connection, Key: key, Since: f.Since, Before: f.Before}, f.After, limit)
+	page.Next, page.Deliveries = next, make([]client.Delivery, 0, len(lines))
+	for i := range lines {
+		page.Deliveries = append(page.Deliveries, deliveryOf(&lines[i]))
 	}
-	for {
-		lines, err := d.Ledger.LinesAfter(ctx, r.No, last, size)
-		if err != nil {
-			return page, err
-		}
-		for i := range lines {
-			if !selects(f, key, &lines[i]) {
-				last = lines[i].Row
-				continue
-			}
-			if len(page.Deliveries) == limit {
-				page.Next = last
-				return page, nil
-			}
-			last = lines[i].Row
-			page.Deliveries = append(page.Deliveries, deliveryOf(&lines[i]))
-		}
-		if len(lines) < size {
-			return page, nil
-		}
-		if time.Since(begun) > pageTime {
-			page.Next = last
-			return page, nil
-		}
-		size = pageStep // a filter that selects little reads larger steps
-	}
-}
-
-// selects reports whether the filter selects a line.
-func selects(f client.DeliveryFilter, key int64, l *campaign.Line) bool {
-	if f.Status != "" && l.Status != f.Status || f.Reason != "" && l.Reason != f.Reason || f.Code != "" && l.Code != f.Code ||
-		f.Connection != "" && l.Connection != f.Connection || key != 0 && l.Key != key {
-		return false
-	}
-	if f.Since.IsZero() && f.Before.IsZero() {
-		return true
-	}
-	var at time.Time
-	for _, t := range []time.Time{l.AcceptedAt, l.SentAt, l.DeliveredAt, l.ReadAt, l.FailedAt, l.DoubtSince} {
-		if t.After(at) {
-			at = t
-		}
-	}
-	return !at.IsZero() && !at.Before(f.Since) && (f.Before.IsZero() || at.Before(f.Before))
+	return page, err
 }
 
 func deliveryOf(l *campaign.Line) client.Delivery {

@@ -40,10 +40,10 @@ var reportFaults = []faultyMethod{
 			return last
 		}
 	}},
-	{"LinesAfter", func(f *fixture, _ Faults) func(context.Context) error {
+	{"SelectLines", func(f *fixture, _ Faults) func(context.Context) error {
 		r, _ := f.retried()
 		return func(ctx context.Context) error {
-			_, err := f.l.LinesAfter(ctx, r.No, campaign.FirstRow, 3)
+			_, _, err := f.l.SelectLines(ctx, r.No, campaign.LineFilter{}, 0, 3)
 			return err
 		}
 	}},

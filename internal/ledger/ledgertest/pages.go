@@ -41,23 +41,86 @@ func (f *fixture) ended(l campaign.Lease) {
 
 // pagePromises are about reports that need more than one read of the ledger, of runs among others.
 var pagePromises = []promise{
-	{"LinesAfterARowAreThoseBehindIt", func(f *fixture) {
-		r := f.imported(7)
-		var all, pages []campaign.Line
+	{"PagesHaveWhatTheirFilterSelects", func(f *fixture) {
+		r := f.spread(4)
+		f.imported(9) // its neighbour
+		ls := append(f.claim(r.No, long, 2), f.claim(r.No, gone, 1)...)
+		if len(ls) != 3 {
+			f.Fatalf("claimed %d segments, want 3", len(ls))
+		}
+		// One segment is done, with each rank.
+		f.sent(ls[0], 0, 6)
+		for seq := range int64(6) {
+			f.record(acceptance(ls[0], seq))
+			for i, s := range []campaign.Status{campaign.Sent, campaign.Failed, campaign.Delivered, campaign.Read}[:min(seq, 4)] {
+				e := event(messageID(r.No, seq), key(seq), s, at(5+10*i))
+				if s == campaign.Failed {
+					e.Code = "131049"
+				}
+				f.apply(e)
+			}
+		}
+		f.ended(ls[0])
+		// One is leased: two refusals, deferred, in doubt, sent again and in flight, and queued.
+		lo := ls[1].Lo
+		f.sent(ls[1], lo, lo+5)
+		f.record(refusal(ls[1], lo), refusal(ls[1], lo+1), deferral(ls[1], lo+2, at(0)), doubtful(ls[1], lo+3))
+		f.sentRetry(ls[1], lo+5, lo+2, 2)
+		// The owner of one is gone: unknown, deferred, without a result, and queued.
+		lo = ls[2].Lo
+		f.sent(ls[2], lo, lo+4)
+		f.record(doubtful(ls[2], lo), deferral(ls[2], lo+1, at(9)))
+		_, err := f.l.Resolve(f.ctx, ls[2], campaign.Span{Until: at(50)}, campaign.UncertainHold)
+		f.ok(err)
+
+		var all []campaign.Line
 		for line, err := range f.l.Lines(f.ctx, r.No) {
 			f.ok(err)
 			all = append(all, line)
 		}
-		for row := int64(campaign.FirstRow); ; {
-			page, err := f.l.LinesAfter(f.ctx, r.No, row, 3)
-			f.ok(err)
-			if len(page) == 0 {
-				break
+		slices.SortFunc(all, func(a, b campaign.Line) int { return int(a.Seq - b.Seq) })
+		filters := []campaign.LineFilter{{}, {Key: key(2)}, {Key: 1}, {Status: campaign.Accepted, Key: key(2)},
+			{Since: at(10)}, {Before: at(10)}, {Since: at(10), Before: at(30)}, {Since: at(10), Status: campaign.InDoubt},
+			{Since: at(10), Status: campaign.Queued}}
+		for _, connection := range []string{"", "conn_1", "conn_none"} {
+			filters = append(filters, campaign.LineFilter{Connection: connection})
+			for _, s := range campaign.Statuses {
+				filters = append(filters, campaign.LineFilter{Status: s, Connection: connection})
 			}
-			pages, row = append(pages, page...), page[len(page)-1].Row
+			for _, line := range all {
+				filters = append(filters, campaign.LineFilter{Reason: line.Reason, Code: line.Code, Connection: connection},
+					campaign.LineFilter{Status: line.Status, Reason: line.Reason, Code: line.Code, Connection: connection})
+			}
 		}
-		if diff := cmp.Diff(all, pages); diff != "" || len(all) != 7 {
-			f.Errorf("%d lines, want 7; pages -want +got:\n%s", len(all), diff)
+		shown := map[campaign.Status]bool{}
+		for _, filter := range filters {
+			var want, got []campaign.Line
+			for _, line := range all {
+				if filter.Selects(&line) {
+					want = append(want, line)
+					shown[line.Status] = true
+				}
+			}
+			for next, more := int64(0), true; more; more = next != 0 {
+				var page []campaign.Line
+				page, next, err = f.l.SelectLines(f.ctx, r.No, filter, next, 3)
+				f.ok(err)
+				if len(page) > 3 {
+					f.Errorf("%+v: a page of %d, want at most 3", filter, len(page))
+				}
+				got = append(got, page...)
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				f.Errorf("%+v: -want +got:\n%s", filter, d)
+			}
+		}
+		for _, s := range campaign.Statuses {
+			if s != campaign.Skipped && !shown[s] {
+				f.Errorf("no delivery is %s, want one of each status", s)
+			}
+		}
+		if page, next, err := f.l.SelectLines(f.ctx, r.No+100, campaign.LineFilter{}, 0, 3); len(page) != 0 || next != 0 || err != nil {
+			f.Errorf("a run that is not there: got %d lines, next %d and %v, want none", len(page), next, err)
 		}
 	}},
 	{"EverySegmentIsCountedOnce", func(f *fixture) {

@@ -139,21 +139,3 @@ func BenchmarkPostgresStatusesOfFour(b *testing.B) {
 func BenchmarkSettleDoubts(b *testing.B) {
 	ledgertest.SettleDoubts(b, openShared(b, ledger.Options{Sender: true}))
 }
-
-// A page of rows somewhere in a run of a million.
-func BenchmarkPostgresLinesAfter(b *testing.B) {
-	const rows = 1_000_000
-	l := openShared(b, ledger.Options{Sender: true})
-	r := ledgertest.Load(b, l, rows)
-	for _, size := range []int{101, 500, 1000} {
-		b.Run(fmt.Sprintf("rows=%d", size), func(b *testing.B) {
-			row := int64(1)
-			for b.Loop() {
-				row = (row*7919 + 104_729) % rows
-				if page, err := l.LinesAfter(context.Background(), r.No, row, size); err != nil || len(page) == 0 {
-					b.Fatalf("got %d rows behind %d, %v; want some", len(page), row, err)
-				}
-			}
-		})
-	}
-}

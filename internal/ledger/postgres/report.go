@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"time"
 
 	"campaignd/campaign"
@@ -79,32 +80,20 @@ func (t *tx) tallyFrom(no campaign.RunNo, after int64) (sum *ledger.Tally, last 
 }
 
 const sqlLines = `WITH d AS MATERIALIZED (SELECT rid, key, row, dest, cells FROM delivery
-		WHERE rid >> 32 = $1 AND row > $2 ORDER BY row LIMIT $3)
-	SELECT d.rid, d.key, d.row, d.dest, d.cells,
-	coalesce(o.connection, s.connection, ''), coalesce(s.mark, 0), coalesce(s.lease_until > ledger_now(), false),
-	o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
-	o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
-	FROM d LEFT JOIN LATERAL (SELECT * FROM outcome x WHERE x.rid = d.rid OFFSET 0) o ON true
-	LEFT JOIN LATERAL (SELECT * FROM segment x WHERE x.id = ((d.rid >> 32) << 32) | ((d.rid & 4294967295) / 4096) OFFSET 0) s ON true
-	ORDER BY d.row`
+		WHERE rid >> 32 = $1 AND row > $2 ORDER BY row LIMIT $3)` + lineOf + ` ORDER BY d.row`
 
 // Lines implements campaign.ReportLedger.
 func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
 	return ledger.Pages(ledger.LinePage, func(last *campaign.Line) (page []campaign.Line, err error) {
-		after := int64(campaign.FirstRow)
+		after := int64(math.MinInt64)
 		if last != nil {
 			after = last.Row
 		} else if _, err := l.Run(ctx, no); err != nil {
 			return nil, err
 		}
-		return l.LinesAfter(ctx, no, after, ledger.LinePage)
+		err = l.read(ctx, l.reports, list(&page, ledger.ScanLine, sqlLines, int64(no), after, ledger.LinePage))
+		return page, err
 	})
-}
-
-// LinesAfter implements campaign.ReportLedger.
-func (l *Ledger) LinesAfter(ctx context.Context, no campaign.RunNo, row int64, n int) (page []campaign.Line, err error) {
-	err = l.read(ctx, l.reports, list(&page, ledger.ScanLine, sqlLines, int64(no), row, n))
-	return page, err
 }
 
 // laneKept is how long the report of a sender is kept that sends no other, in milliseconds.

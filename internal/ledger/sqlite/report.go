@@ -5,41 +5,32 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
+	"math"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
 )
 
-const sqlLines = `SELECT d.rid, d.key, d.row, d.dest, d.cells,
-		CASE WHEN o.connection <> '' THEN o.connection ELSE coalesce(s.connection, '') END, coalesce(s.mark, 0), coalesce(s.lease_until, 0) > ?,
-		o.state, o.rank, o.flags, o.attempt, o.result_at, o.sent_at, o.delivered_at, o.read_at, o.failed_at,
-		o.code, o.fail_code, o.detail, o.message_id, o.request_id, o.trace_id
-	FROM delivery d INDEXED BY delivery_row LEFT JOIN outcome o ON o.rid = d.rid
-	LEFT JOIN segment s ON s.id = ((d.rid >> 32) << 32) | ((d.rid & 0xffffffff) / 4096)
-	WHERE d.rid >> 32 = ? AND d.row > ? ORDER BY d.row LIMIT ?`
+const sqlLines = lineColumns + `FROM delivery d INDEXED BY delivery_row` + lineTables +
+	`WHERE d.rid >> 32 = ?2 AND d.row > ?3 ORDER BY d.row LIMIT ?4`
 
 // Lines implements campaign.ReportLedger.
 func (l *Ledger) Lines(ctx context.Context, no campaign.RunNo) iter.Seq2[campaign.Line, error] {
 	return ledger.Pages(ledger.LinePage, func(last *campaign.Line) (page []campaign.Line, err error) {
-		after := int64(campaign.FirstRow)
+		after := int64(math.MinInt64)
 		if last != nil {
 			after = last.Row
 		} else if _, err := l.Run(ctx, no); err != nil {
 			return nil, err
 		}
-		return l.LinesAfter(ctx, no, after, ledger.LinePage)
+		err = l.read().each(ctx, sqlLines, args(ledger.Millis(time.Now()), int64(no), after, ledger.LinePage), func(scan scanFunc) error {
+			line, err := ledger.ScanLine(scan)
+			page = append(page, line)
+			return err
+		})
+		return page, err
 	})
-}
-
-// LinesAfter implements campaign.ReportLedger.
-func (l *Ledger) LinesAfter(ctx context.Context, no campaign.RunNo, row int64, n int) (page []campaign.Line, err error) {
-	err = l.read().each(ctx, sqlLines, args(ledger.Millis(time.Now()), int64(no), row, n), func(scan scanFunc) error {
-		line, err := ledger.ScanLine(scan)
-		page = append(page, line)
-		return err
-	})
-	return page, err
 }
 
 const sqlLastEvent = `SELECT event_at FROM run_count WHERE no = ?`

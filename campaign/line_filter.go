@@ -1,0 +1,38 @@
+package campaign
+
+import "time"
+
+// LineFilter selects deliveries of a run. A zero field selects all.
+type LineFilter struct {
+	Status     Status
+	Reason     string
+	Code       string // of failed and refused deliveries
+	Connection string
+	Key        int64 // recipients.Key of the number
+	// Since and Before bound the latest time of a delivery (Line.LatestAt): not earlier than Since,
+	// and earlier than Before.
+	Since, Before time.Time
+}
+
+// Selects reports whether the filter selects a delivery.
+func (f *LineFilter) Selects(l *Line) bool {
+	if f.Status != "" && l.Status != f.Status || f.Reason != "" && l.Reason != f.Reason || f.Code != "" && l.Code != f.Code ||
+		f.Connection != "" && l.Connection != f.Connection || f.Key != 0 && l.Key != f.Key {
+		return false
+	}
+	if f.Since.IsZero() && f.Before.IsZero() {
+		return true
+	}
+	at := l.LatestAt()
+	return !at.IsZero() && !at.Before(f.Since) && (f.Before.IsZero() || at.Before(f.Before))
+}
+
+// LatestAt is the latest of a delivery's times; zero if it has none.
+func (l *Line) LatestAt() (at time.Time) {
+	for _, t := range []time.Time{l.AcceptedAt, l.SentAt, l.DeliveredAt, l.ReadAt, l.FailedAt, l.DoubtSince} {
+		if t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
