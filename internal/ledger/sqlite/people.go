@@ -13,7 +13,7 @@ import (
 
 const (
 	sqlCountFree = `SELECT count(DISTINCT r.key), count(*) FROM reach r WHERE r.portfolio = ?1 AND r.at <= ?2`
-	sqlCountLate = `SELECT count(DISTINCT r.key) FROM reach r CROSS JOIN reach n ON n.key = r.key AND n.portfolio = r.portfolio AND n.at > ?2
+	sqlCountLate = `SELECT count(DISTINCT r.key) FROM reach r CROSS JOIN reach n ON n.key = r.key AND n.portfolio = r.portfolio AND +n.at > ?2
 		WHERE r.portfolio = ?1 AND r.at <= ?2`
 	sqlFreePlaces = `DELETE FROM reach WHERE portfolio = ?1 AND at <= ?2`
 	sqlTaken      = `SELECT taken FROM portfolio WHERE id = ?`
@@ -140,8 +140,10 @@ func (l *Ledger) countReached(ctx context.Context, in []campaign.Intent) error {
 // sqlNextPlace finds when the place was taken that frees after ?2 others.
 const sqlNextPlace = `SELECT r.at FROM reach r WHERE r.portfolio = ?1 AND ` + sqlLastHold + ` ORDER BY r.at LIMIT 1 OFFSET ?2`
 
-// sqlLastHold holds for the last message to a recipient: the place is free when that one is over.
-const sqlLastHold = `NOT EXISTS (SELECT 1 FROM reach n WHERE n.key = r.key AND n.portfolio = r.portfolio AND (n.at, n.rid) > (r.at, r.rid))`
+// sqlLastHold holds for the last message to a recipient: the place is free when that one is over. The
+// plus sign, also in sqlCountLate, keeps SQLite from the index of times, with which each row read all
+// later ones: 8 s of a processor for 19,000 people, 9 ms with the primary key.
+const sqlLastHold = `NOT EXISTS (SELECT 1 FROM reach n WHERE n.key = r.key AND n.portfolio = r.portfolio AND (+n.at, n.rid) > (r.at, r.rid))`
 
 // full says what limits an intent whose tier is full.
 func (t *tx) full(p *ledger.People, f *ledger.Full) (campaign.Limit, error) {
