@@ -52,6 +52,8 @@ var (
 	descSince    = desc("campaignd_seconds_since_post",
 		"Seconds since the last request over the connection, or since it was taken up.", "connection")
 	descLatency = desc("campaignd_request_seconds", "Smoothed time of a request.", "connection")
+	// limited_by is of the closed list of campaign.LaneReport.
+	descLanes = desc("campaignd_lanes", "Runs that this process sends over the connection, by what limits them.", "connection", "limited_by")
 )
 
 // desc describes a metric.
@@ -67,8 +69,8 @@ func (c *sendCollector) Collect(ch chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, n int64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
-	gauge := func(d *prometheus.Desc, v float64, label string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, label)
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	for _, s := range c.stats() {
 		count(descPosted, s.Posted, s.Connection)
@@ -85,6 +87,13 @@ func (c *sendCollector) Collect(ch chan<- prometheus.Metric) {
 		gauge(descFlight, float64(s.InFlight), s.Connection)
 		gauge(descSince, s.Idle.Seconds(), s.Connection)
 		gauge(descLatency, s.Latency.Seconds(), s.Connection)
+		lanes := map[string]int{}
+		for _, l := range s.Lanes {
+			lanes[l.LimitedBy]++
+		}
+		for by, n := range lanes {
+			gauge(descLanes, float64(n), s.Connection, by)
+		}
 	}
 }
 

@@ -74,7 +74,7 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 		t.Errorf("the service accepted %d messages, want 19", n)
 	}
 	labels := regexp.MustCompile(`^campaignd_[a-z_]+\{(.*)\}`)
-	known := regexp.MustCompile(`^(connection|portfolio|result|reason|kind|outcome|state)="[a-z_0-9]+"(,result="[a-z]+")?$`)
+	known := regexp.MustCompile(`^(connection|portfolio|result|reason|kind|outcome|state)="[a-z_0-9]+"(,(result|limited_by)="[a-z_]+")?$`)
 	for _, line := range strings.Split(page, "\n") {
 		if found := labels.FindStringSubmatch(line); found != nil && !known.MatchString(found[1]) {
 			t.Errorf("labels: got %s, want %s", line, known)
@@ -128,9 +128,12 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		return []sender.Stats{{
 			Connection: "conn_1", Rate: 68.4, InFlight: 1, Posted: 2, Accepted: 3, Refused: 4, Deferred: 5, Doubts: 6,
 			Skipped: 7, Recovered: 8, Forfeited: 9, Throttled: 10, NoSlot: 11, Latency: 120 * time.Millisecond, Idle: 90 * time.Second,
+			Lanes: []campaign.LaneReport{{Run: 1, LimitedBy: "throughput"}, {Run: 2, LimitedBy: "hold"}, {Run: 3, LimitedBy: "throughput"}},
 		}}
 	}}), []string{
 		"campaignd_in_flight gauge", `campaignd_in_flight{connection="conn_1"} 1`,
+		"campaignd_lanes gauge", `campaignd_lanes{connection="conn_1",limited_by="hold"} 1`,
+		`campaignd_lanes{connection="conn_1",limited_by="throughput"} 2`,
 		"campaignd_limiter_unavailable_total counter", `campaignd_limiter_unavailable_total{connection="conn_1"} 11`,
 		"campaignd_pace_messages_per_second gauge", `campaignd_pace_messages_per_second{connection="conn_1"} 68.4`,
 		"campaignd_posts_total counter", `campaignd_posts_total{connection="conn_1"} 2`,
