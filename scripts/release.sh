@@ -4,7 +4,8 @@
 # commit have no part in it.
 #
 #   scripts/release.sh FOLDER           build into FOLDER
-#   scripts/release.sh --twice FOLDER   build again elsewhere without a cache, and require the same bytes
+#   scripts/release.sh --twice FOLDER   build again elsewhere without a cache, and require the same bytes;
+#                                       then the same of the image for each architecture
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -32,3 +33,19 @@ GOCACHE=$other/cache build "$other/elsewhere/release" "$other/dist"
 (cd "$other/dist" && sha256sum -- * | sort) >"$other/second"
 diff "$other/first" "$other/second"
 printf 'two builds gave the same %d files\n' "$(wc -l <"$other/first")"
+
+# digest ARCH prints the digest of the image, which is built anew.
+version=$(git -C "$root" describe --tags --always --dirty)
+digest() {
+	local image=campaignd:twice-$1 store="--storage-driver vfs --root $other/store --runroot $other/run"
+	make -s -C "$root" image ARCH="$1" IMAGE="$image" VERSION="$version" BUILDAH_FLAGS="$store" >"$other/image.log" 2>&1 ||
+		{ cat "$other/image.log"; exit 1; }
+	# shellcheck disable=SC2086 # flags
+	buildah $store inspect --type image --format '{{.FromImageDigest}}' "$image"
+}
+for arch in amd64 arm64; do
+	first=$(digest $arch)
+	second=$(GOCACHE=$other/cache digest $arch)
+	[ "$first" = "$second" ] || { echo "two builds of the image for $arch gave $first and $second"; exit 1; }
+	echo "two builds of the image for $arch gave $first"
+done
