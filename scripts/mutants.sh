@@ -30,7 +30,7 @@ try() {
 	local b log=$3
 	b=$(binary "$1")
 	case $1 in
-	"$simulation") set -- "$1" "$2" -test.run '^Test(Simulation|WhatWasGranted|Evidence|TheAllowance|SharesFollow)' -seeds "$seeds" -failures 1 ;;
+	"$simulation") set -- "$1" "$2" -test.run '^Test(Simulation|WhatWasGranted|Evidence|TheAllowance|SharesFollow|ARampHolds|ARunsOwnLimitIs)' -seeds "$seeds" -failures 1 ;;
 	./internal/ledger/sqlite | ./internal/ledger/postgres) set -- "$1" "$2" -test.run '^TestEachMutation' ;;
 	*) set -- "$1" "$2" ;;
 	esac

@@ -220,6 +220,16 @@ func (g *gate) Park(ctx context.Context, l campaign.Lease, wake time.Time, ends 
 	return pass(g, "Park", whose(l), func() (campaign.Parked, error) { return g.Ledger.Park(ctx, l, wake, ends) })
 }
 
+func (g *gate) Move(ctx context.Context, l campaign.Lease, to string) (bool, error) {
+	return pass(g, "Move", whose(l), func() (bool, error) {
+		moved, err := g.Ledger.Move(ctx, l, to)
+		if moved {
+			g.w.count("moved")
+		}
+		return moved, err
+	})
+}
+
 func (g *gate) ReportLanes(ctx context.Context, owner string, lanes []campaign.LaneReport) error {
 	return only(g, "ReportLanes", "", func() error { return g.Ledger.ReportLanes(ctx, owner, lanes) })
 }

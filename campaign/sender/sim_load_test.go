@@ -63,6 +63,11 @@ type campaignRun struct {
 
 func (r *campaignRun) marketing() bool { return r.category == "MARKETING" }
 
+// moves reports whether some run allows moves.
+func (l *workload) moves() bool {
+	return slices.ContainsFunc(l.runs, func(r *campaignRun) bool { return r.limits.Move })
+}
+
 // act is one thing that people do during the run.
 type act struct {
 	at   time.Duration

@@ -69,7 +69,7 @@ var (
 		"killed before POST", "killed after POST", "killed before Claim", "killed after Claim", "killed before Recover", "killed after Recover",
 		"killed before Park", "killed after Park", "killed before Resolve", "killed after Resolve", "killed before Sweep", "killed after Sweep",
 		"skipped: suppressed", "window closed in the middle", "resent after doubt", "paused for its payload", "held: allowance",
-		"held: template", "hold of a template",
+		"held: template", "hold of a template", "moved",
 	}
 )
 
@@ -214,6 +214,9 @@ func (w *world) play(ctx context.Context, t *testing.T) {
 			k := uint64(nth)
 			chosen := deaths[w.draw("death", len(deaths), k)]
 			d = death{chosen.name, 1 + uint64(w.draw("death at", chosen.most, k)), phase(w.draw("phase", 2, k))}
+			if w.load.moves() && w.draw("death at a move", 3, k) == 0 {
+				d.name, d.nth = "Move", 1
+			}
 		}
 		life, stop := context.WithCancel(ctx)
 		lived := make(chan struct{})

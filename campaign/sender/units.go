@@ -82,6 +82,9 @@ func (p *planner) charge(ctx context.Context, r *run, n int, now time.Time) (int
 		if mutant.On("unit_wrong_scope") {
 			q.Key = "connection:" + p.number.connection
 		}
+		if mutant.On("ramp_wrong_scope") && q.By == campaign.LimitRamp {
+			q.Key = "ramp:all"
+		}
 		got, wait := p.draw(ctx, q, r, n, now)
 		if wait.By != "" {
 			c.putBack(n)

@@ -164,7 +164,7 @@ func (s *Sending) retries(in *campaign.Intent, rows SendingRows, d *Decision) (s
 		w, ok := rows.Retries[id]
 		again := slices.ContainsFunc(d.Grant, func(g campaign.Retry) bool { return g.Seq == r.Seq })
 		_, put := d.Defer[r.Seq]
-		uncounted := w.Attempt == 0 // never granted, or given back
+		uncounted := w.Attempt == 0 && !mutant.On("budget_marker_ignored") // never granted, or given back
 		switch why, wait := s.recipient(in, rows, id); {
 		case !ok || again || put || w.State != Deferred || w.Attempt != r.Attempt-1:
 			stale = append(stale, r.Seq)
