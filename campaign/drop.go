@@ -23,11 +23,6 @@ const (
 // Open reports whether the state is not final.
 func (s DropState) Open() bool { return s == DropClaimed || s == DropLaunched }
 
-// DropStates lists every DropState.
-func DropStates() []DropState {
-	return []DropState{DropClaimed, DropLaunched, DropSettled, DropRejected, DropGone}
-}
-
 // DropKey begins the Launch of a run that a dropped file started; the rest is the number of the
 // file.
 const DropKey = "drop "

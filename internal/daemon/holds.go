@@ -38,16 +38,6 @@ func Origins(ctx context.Context, cfg *Config, holds []campaign.Hold) func(conne
 // askOrigins is the longest time that a command waits for the list of connections.
 const askOrigins = 2 * time.Second
 
-// RunHolds returns the holds that stop messages of the run now, as commands show them.
-func RunHolds(ctx context.Context, l campaign.HoldLedger, cfg *Config, run campaign.Run) ([]campaign.HoldState, error) {
-	holds, err := l.Holds(ctx, false)
-	if err != nil || len(holds) == 0 {
-		return []campaign.HoldState{}, err
-	}
-	now := time.Now()
-	return campaign.HoldStates(campaign.RunHolds(run, holds, Origins(ctx, cfg, holds), now), now), nil
-}
-
 // holdWatch knows the holds of the ledger as they were a second ago, for the log and the metrics.
 type holdWatch struct {
 	d *Daemon
