@@ -196,18 +196,25 @@ func (f *running) join(job productJob) error {
 
 // end ends the replicas and the service, and drops the database.
 func (f *running) end() (err error) {
-	for _, r := range f.replicas {
-		_ = r.finish() // all replicas at the same time; end returns their errors
-	}
-	for _, r := range f.replicas {
-		err = errors.Join(err, r.end())
-	}
+	err = f.endReplicas()
 	if f.service != nil {
 		err = errors.Join(err, f.service.end())
 	}
 	if f.database != "" {
 		err = errors.Join(err, f.dropDatabase(f.database))
 	}
+	return err
+}
+
+// endReplicas ends all replicas at the same time.
+func (f *running) endReplicas() (err error) {
+	for _, r := range f.replicas {
+		_ = r.finish() // end returns its error
+	}
+	for _, r := range f.replicas {
+		err = errors.Join(err, r.end())
+	}
+	f.replicas = nil
 	return err
 }
 

@@ -26,7 +26,7 @@ type retired struct {
 	LongestPause   float64 // seconds in which none of its messages was accepted
 	DatabaseBefore string
 	DatabaseAfter  string // with the rows of the other run, after VACUUM
-	DatabaseFull   string // the same after VACUUM FULL
+	DatabaseFull   string // the same after the replicas have ended, and VACUUM FULL
 }
 
 // retire makes the run of rows rows old enough for retention, starts a replica that deletes it, and
@@ -79,18 +79,20 @@ func (f *running) retire(rows int) (r retired, err error) {
 	if err := f.watch(&r, before.Accepted+got.Import.Rows); err != nil {
 		return r, err
 	}
-	for _, vacuum := range []struct {
-		sql  string
-		size *string
-	}{{"VACUUM", &r.DatabaseAfter}, {"VACUUM FULL", &r.DatabaseFull}} {
-		if _, err := f.ask(vacuum.sql); err != nil {
-			return r, err
-		}
-		if *vacuum.size, err = f.ask(size); err != nil {
-			return r, err
-		}
+	if _, err := f.ask("VACUUM"); err != nil {
+		return r, err
 	}
-	return r, nil
+	if r.DatabaseAfter, err = f.ask(size); err != nil {
+		return r, err
+	}
+	if err := f.endReplicas(); err != nil { // VACUUM FULL locks the tables
+		return r, err
+	}
+	if _, err := f.ask("VACUUM FULL"); err != nil {
+		return r, err
+	}
+	r.DatabaseFull, err = f.ask(size)
+	return r, err
 }
 
 // watch waits until retention has deleted r.Rows rows, and measures the messages that the service
