@@ -249,6 +249,10 @@ openapi: ## check the OpenAPI documents (3.1 and 3.0.3) with two validators
 bench-api: ## pages of the deliveries of a run of 1,000,000 rows on a private PostgreSQL, with every filter
 	go test ./internal/ledger/postgres -run '^$$' -bench PagesOfDeliveries -pagerows 1000000 -benchtime 30x -timeout 20m
 
+.PHONY: bench-events
+bench-events: ## send at 1,000/s with 200 clients on the server-sent events and without; sending must keep 95 % of its rate
+	go test ./internal/daemon -run 'TestClientsThatListenCostTheSendingLittle$$' -listeners 200 -count=1 -v
+
 .PHONY: services
 services: ## install redis-server and PostgreSQL for the tests that start them
 	scripts/services.sh

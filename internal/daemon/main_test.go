@@ -11,7 +11,7 @@ import (
 // run at once unless -parallel is given.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if flooding() { // the generator of TestUnsignedPostsStopNothing
+	if flooding() || listening() { // of TestUnsignedPostsStopNothing, of TestClientsThatListenCostTheSendingLittle
 		return
 	}
 	given := false

@@ -34,8 +34,10 @@ const (
 			WHERE s.id = ((o.rid >> 32) << 32) | ((o.rid & 4294967295) / 4096))))
 		ORDER BY o.rid LIMIT $3`
 
-	sqlFindQueued = sqlBare + `d.rid >= greatest($1, ((s.id >> 32) << 32) + s.mark) AND d.rid < least($2, ((s.id >> 32) << 32) + s.hi)` + sqlBareEnd
-	sqlFindPosted = sqlBare + `d.rid >= greatest($1, ((s.id >> 32) << 32) + s.lo) AND d.rid < least($2, ((s.id >> 32) << 32) + s.mark)` + sqlBareEnd
+	sqlFindQueued = sqlBare + `
+		d.rid >= greatest($1, ((s.id >> 32) << 32) + s.mark) AND d.rid < least($2, ((s.id >> 32) << 32) + s.hi)` + sqlBareEnd
+	sqlFindPosted = sqlBare + `
+		d.rid >= greatest($1, ((s.id >> 32) << 32) + s.lo) AND d.rid < least($2, ((s.id >> 32) << 32) + s.mark)` + sqlBareEnd
 
 	sqlBare = `SELECT d.rid FROM segment s CROSS JOIN LATERAL (SELECT rid FROM delivery d WHERE `
 	// A segment that is done has an outcome for each delivery.
@@ -74,7 +76,8 @@ const sqlLastSeq = `SELECT hi FROM segment WHERE id >= $1 AND id < $2 ORDER BY i
 func (l *Ledger) SelectLines(ctx context.Context, no campaign.RunNo, f campaign.LineFilter, from int64, n int) (
 	page []campaign.Line, next int64, err error) {
 	var ends []int64
-	if err := l.read(ctx, l.reports, list(&ends, scanID, sqlLastSeq, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0))); err != nil || len(ends) == 0 {
+	err = l.read(ctx, l.reports, list(&ends, scanID, sqlLastSeq, ledger.SegmentKey(no, 0), ledger.SegmentKey(no+1, 0)))
+	if err != nil || len(ends) == 0 {
 		return nil, 0, err
 	}
 	return ledger.Select(&f, from, ends[0], n, func(s *ledger.Lookup, from, to int64, n int) (lines []campaign.Line, err error) {
