@@ -44,12 +44,17 @@ type Options struct {
 	// HTTP sends the requests; nil: a client with time limits on connecting. Its redirects are not
 	// followed: the key would go with them.
 	HTTP *http.Client
-	// Timeout bounds each call that moves no file; 0: 1 minute.
+	// Timeout bounds each call that moves no file; 0: 1 minute. One for whose answer the server reads a
+	// whole list has 11 minutes at least.
 	Timeout time.Duration
 }
 
 // callTimeout is the default of Options.Timeout. A forecast takes seconds, everything else less.
 const callTimeout = time.Minute
+
+// longTimeout bounds a call for whose answer the server reads a whole list, which it does within 10
+// minutes.
+const longTimeout = 11 * time.Minute
 
 // New makes a Client for the campaignd whose admin listener has an address such as
 // https://campaignd.example:8081, and for a key of `campaignd keys create`.
@@ -91,6 +96,8 @@ type call struct {
 	fileType string
 	// once is an Idempotency-Key; "": none.
 	once string
+	// long means that the server reads a whole list for the answer.
+	long bool
 }
 
 // send sends a call, and returns its answer if that is no failure.
@@ -153,7 +160,11 @@ type answer[T any] struct {
 func fetch[T any](ctx context.Context, c *Client, q call) (data T, next string, err error) {
 	if q.file == nil {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, c.timeout)
+		timeout := c.timeout
+		if q.long {
+			timeout = max(timeout, longTimeout)
+		}
+		ctx, stop = context.WithTimeout(ctx, timeout)
 		defer stop()
 	}
 	key := q.path + "?" + q.query.Encode()

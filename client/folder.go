@@ -17,7 +17,7 @@ func (c *Client) Campaigns(ctx context.Context) ([]Campaign, error) {
 
 // ofCampaign is a call about one campaign of the folder, by its name.
 func ofCampaign(name, rest string) call {
-	return call{method: http.MethodGet, path: "/campaigns/" + url.PathEscape(name) + rest}
+	return call{method: http.MethodGet, path: "/campaigns/" + url.PathEscape(name) + rest, long: rest != ""}
 }
 
 // Campaign returns one campaign of the folder, by its name.

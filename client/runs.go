@@ -108,6 +108,14 @@ func (c *Client) Report(ctx context.Context, id string) (*reporting.Report, erro
 	return one[*reporting.Report](ctx, c, ofRun(http.MethodGet, id, "/report"))
 }
 
+// Audit checks that every row of a run's list has exactly one outcome. The whole list is read:
+// seconds for a million rows.
+func (c *Client) Audit(ctx context.Context, id string) (*reporting.AuditResult, error) {
+	q := ofRun(http.MethodGet, id, "/audit")
+	q.long = true
+	return one[*reporting.AuditResult](ctx, c, q)
+}
+
 // Forecast says when a run will be done.
 func (c *Client) Forecast(ctx context.Context, id string) (Forecast, error) {
 	return one[Forecast](ctx, c, ofRun(http.MethodGet, id, "/forecast"))

@@ -2,9 +2,6 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-
-	"campaignd/campaign"
-	"campaignd/reporting"
 )
 
 func (p *program) cmdAudit() *cobra.Command {
@@ -15,9 +12,10 @@ func (p *program) cmdAudit() *cobra.Command {
 		Args:    oneRun,
 	}
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withRun(cmd.Context(), toRead, args[0], func(l campaign.Ledger, r campaign.Run) error {
-			result, err := reporting.Audit(cmd.Context(), l, r)
+		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
+			result, err := d.Audit(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -32,6 +32,7 @@ What lies outside the ledger stays: lists, exports, files beside a dropped list,
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for the number again")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !yes {
 			fmt.Fprint(p.stderr, "This cannot be undone. Type the number again: ")
@@ -41,7 +42,7 @@ What lies outside the ledger stays: lists, exports, files beside a dropped list,
 				return usage(errors.New("nothing was erased: the two numbers differ; --yes does not ask"))
 			}
 		}
-		return p.withLedgerDesk(cmd.Context(), toCreate, func(d *atDesk) error {
+		return p.withDesk(cmd.Context(), toCreate, func(d operations) error {
 			done, err := d.Erase(cmd.Context(), args[0])
 			if err != nil {
 				return err

@@ -1,46 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
 )
-
-// notificationFacts is one notification in JSON.
-type notificationFacts struct {
-	No          int64     `json:"no"`
-	ID          string    `json:"id"`
-	Destination string    `json:"destination"`
-	Kind        string    `json:"kind"`
-	Run         string    `json:"run,omitempty"`
-	Campaign    string    `json:"campaign,omitempty"`
-	Subject     string    `json:"subject,omitempty"`
-	Reason      string    `json:"reason,omitempty"`
-	Detail      string    `json:"detail,omitempty"`
-	At          time.Time `json:"at"`
-	State       string    `json:"state"`
-	Attempts    int       `json:"attempts"`
-	NextAt      time.Time `json:"next_at,omitzero"`
-	Error       string    `json:"error,omitempty"`
-	Body        string    `json:"body,omitempty"`
-}
-
-func factsOfNotification(n campaign.Notification) notificationFacts {
-	f := notificationFacts{No: n.No, ID: n.ID, Destination: n.Destination, Kind: string(n.Kind), Campaign: n.Campaign, Subject: n.Subject,
-		Reason: n.Reason, Detail: n.Detail, At: n.At, State: string(n.State), Attempts: n.Attempts, Error: n.Error, Body: n.Body}
-	if n.Run != 0 {
-		f.Run = campaign.Run{No: n.Run, Campaign: n.Campaign}.ID()
-	}
-	if n.State == campaign.NotificationPending || n.State == campaign.NotificationWaiting {
-		f.NextAt = n.NextAt
-	}
-	return f
-}
 
 // mostNotifications is the most notifications listed.
 const mostNotifications = 1000
@@ -73,36 +42,30 @@ func (p *program) notificationsList(cmd *cobra.Command) func(context.Context) er
 	state := cmd.Flags().String("state", "", "only waiting, pending, sent or dead")
 	last := cmd.Flags().Int("last", 50, "notifications to list, at most 1000")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	return func(ctx context.Context) error {
-		f := campaign.NotificationFilter{Limit: min(max(*last, 1), mostNotifications)}
-		switch s := campaign.NotificationState(*state); s {
-		case "":
-		case campaign.NotificationWaiting, campaign.NotificationPending, campaign.NotificationSent, campaign.NotificationDead:
-			f.States = []campaign.NotificationState{s}
+		switch campaign.NotificationState(*state) {
+		case "", campaign.NotificationWaiting, campaign.NotificationPending, campaign.NotificationSent, campaign.NotificationDead:
 		default:
 			return usage(fmt.Errorf("--state %q: want waiting, pending, sent or dead", *state))
 		}
-		return p.withLedgerDesk(ctx, toRead, func(d *atDesk) error {
-			all, err := d.Notifications(ctx, f)
+		return p.withDesk(ctx, toRead, func(d operations) error {
+			all, err := d.Notifications(ctx, campaign.NotificationState(*state), min(max(*last, 1), mostNotifications))
 			if err != nil {
 				return err
 			}
-			facts, rows := []notificationFacts{}, [][]string{}
+			if o.json() {
+				return writeJSON(p.stdout, all)
+			}
+			var rows [][]string
 			for _, n := range all {
-				facts = append(facts, factsOfNotification(n))
-				about := facts[len(facts)-1].Run
-				if about == "" {
-					about = n.Subject
-				}
+				about := cmp.Or(n.Run, n.Subject)
 				state := string(n.State)
 				if n.Error != "" {
 					state += ": " + n.Error
 				}
-				rows = append(rows, []string{strconv.FormatInt(n.No, 10), clock(n.At), n.Destination, string(n.Kind), printable(about),
+				rows = append(rows, []string{strconv.FormatInt(n.No, 10), clock(n.At), n.Destination, n.Kind, printable(about),
 					strconv.Itoa(n.Attempts), printable(state)})
-			}
-			if o.json() {
-				return writeJSON(p.stdout, facts)
 			}
 			return writeTable(p.stdout, []string{"NO", "AT", "DESTINATION", "KIND", "ABOUT", "TRIES", "STATE"}, rows)
 		})
@@ -125,17 +88,18 @@ func (p *program) cmdNotificationsShow() *cobra.Command {
 		Example: "  campaignd notifications show 12",
 		Args:    oneName("NO", "12"),
 	}
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		no, err := notificationNo(args[0])
 		if err != nil {
 			return err
 		}
-		return p.withLedgerDesk(cmd.Context(), toRead, func(d *atDesk) error {
+		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
 			n, err := d.Notification(cmd.Context(), no)
 			if err != nil {
 				return err
 			}
-			return writeJSON(p.stdout, factsOfNotification(n))
+			return writeJSON(p.stdout, n)
 		})
 	}
 	return cmd
@@ -151,18 +115,19 @@ for three days from now.`,
 		Args:    oneName("NO", "12"),
 	}
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		no, err := notificationNo(args[0])
 		if err != nil {
 			return err
 		}
-		return p.withLedgerDesk(cmd.Context(), toChange, func(d *atDesk) error {
+		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
 			n, err := d.SendNotification(cmd.Context(), no)
 			if err != nil {
 				return err
 			}
 			if o.json() {
-				return writeJSON(p.stdout, factsOfNotification(n))
+				return writeJSON(p.stdout, n)
 			}
 			_, err = fmt.Fprintf(p.stdout, "notification %d (%s) is sent again to %s\n", n.No, n.Kind, n.Destination)
 			return err

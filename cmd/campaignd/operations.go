@@ -30,6 +30,7 @@ type operations interface {
 	Why(ctx context.Context, id string) (campaign.Why, error)
 	WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error)
 	Report(ctx context.Context, id string) (*reporting.Report, error)
+	Audit(ctx context.Context, id string) (*reporting.AuditResult, error)
 	Export(ctx context.Context, id string, w io.Writer) error
 	Forecast(ctx context.Context, id string) (client.Forecast, error)
 	Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error)
@@ -37,12 +38,18 @@ type operations interface {
 	LiftHolds(ctx context.Context, l client.LiftRequest) ([]campaign.HoldState, error)
 	AddSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error)
 	RemoveSuppressions(ctx context.Context, numbers []string, scope campaign.Scope) (client.Suppressed, error)
+	ImportSuppressions(ctx context.Context, file io.Reader, i client.SuppressionImport) (client.Imported, error)
+	ExportSuppressions(ctx context.Context, w io.Writer) error
 	ShowSuppressions(ctx context.Context, number string) ([]campaign.ShownSuppression, error)
 	CreateKey(ctx context.Context, name, scope, company, idempotency string) (client.NewKey, error)
 	Keys(ctx context.Context) ([]client.Key, error)
 	RevokeKey(ctx context.Context, id string) (client.Key, error)
 	Actions(ctx context.Context, f campaign.ActionFilter) ([]client.Action, error)
 	Drops(ctx context.Context, after int64, limit int) ([]client.Drop, int64, error)
+	Notifications(ctx context.Context, state campaign.NotificationState, limit int) ([]client.Notification, error)
+	Notification(ctx context.Context, no int64) (client.Notification, error)
+	SendNotification(ctx context.Context, no int64) (client.Notification, error)
+	Erase(ctx context.Context, number string) (campaign.Erased, error)
 }
 
 var (

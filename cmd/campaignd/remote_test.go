@@ -29,6 +29,10 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 		"holds lift --all --reason x",
 		"holds add connection", "holds add nothing 1", "holds add template x", "suppressions add +2348031299999", "suppressions add 0803",
 		"suppressions remove +2348031277777", "suppressions show +2348031299999", "suppressions show +2348031277777", "drops", "drops -o json",
+		"audit latest", "audit latest -o json", "audit orders-9", "notifications", "notifications -o json", "notifications list --state dead",
+		"notifications list --state x", "notifications show 12", "notifications send 12", "suppressions export", "suppressions import absent.csv",
+		"suppressions import - --scope all", "suppressions import - --source x/y", "suppressions import - --date 2999-01-01",
+		"erase +2348031277777 --yes", "erase 0803 --yes", "erase +2348031277777 --yes -o json",
 	} {
 		near, over := d.run(strings.Fields(command)...), far.run(strings.Fields(command)...)
 		if strings.HasPrefix(command, "holds add connection conn_9") { // the sentence has its time
@@ -41,8 +45,13 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 			t.Errorf("campaignd %s:\ngot  %+v over the network\nwant %+v", command, over, near)
 		}
 	}
+	list := d.write("stop.csv", "to\n+2348031266666\n")
+	near, over := d.run("suppressions", "import", list, "--source", "near"), far.run("suppressions", "import", list, "--source", "far")
+	if near.stdout != "1 row: 1 added, 0 already there, 0 not read\n" || over.stdout != "1 row: 0 added, 1 already there, 0 not read\n" {
+		t.Errorf("import: got %+v, then %+v over the network; want 1 added, then none", near, over)
+	}
 	actions := d.want(0, "actions").stdout
-	wantIn(t, "the log of actions", actions, "limits", "holds add", "suppressions add")
+	wantIn(t, "the log of actions", actions, "limits", "holds add", "suppressions add", "erase", " near", " far")
 	if got := strings.Count(actions, "limits"); got != 2 {
 		t.Errorf("got %d changes of limits in the log of actions, want that of the ledger and that of the network", got)
 	}
@@ -60,7 +69,7 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 func TestALocalCommandSaysThatItIsLocal(t *testing.T) {
 	t.Parallel()
 	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": "http://127.0.0.1:9", "CAMPAIGND_KEY": "cpd_x"}}
-	for command, local := range map[string]bool{"schedule": true, "audit latest": true, "runs": false, "version": false} {
+	for command, local := range map[string]bool{"schedule": true, "resolve latest": true, "runs": false, "version": false} {
 		r := d.run(strings.Fields(command)...)
 		if got := strings.Contains(r.stderr, "is about the ledger of this machine, not about CAMPAIGND_SERVER"); got != local {
 			t.Errorf("%s: got the note: %v, want %v:\n%s", command, got, local, r.stderr)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )
@@ -34,17 +36,6 @@ the service, or with suppressions.scope: company in the configuration the one cl
 // scopeFlag gives a command --scope.
 func scopeFlag(cmd *cobra.Command, scope *string) {
 	cmd.Flags().StringVar(scope, "scope", string(campaign.ScopeMarketing), "marketing, all or unreachable")
-}
-
-// withSuppressions opens the ledger and calls do. It creates a missing ledger, because numbers may
-// be suppressed before the first run.
-func (p *program) withSuppressions(ctx context.Context, do func(campaign.Ledger) error) (err error) {
-	l, _, err := p.openLedger(ctx, toCreate)
-	if err != nil {
-		return err
-	}
-	defer closing(l, &err)
-	return do(l)
 }
 
 // someNumbers accepts one number or more.
@@ -131,41 +122,57 @@ Rows without a number are named on standard error and make the exit code 2; the 
 	cmd.Flags().StringVar(&region, "default-region", "", "ISO 3166 country of numbers written without +, for example NG")
 	cmd.Flags().StringVar(&source, "source", "", "name of where the numbers come from, for example crm-2026")
 	cmd.Flags().StringVar(&date, "date", "", "day or RFC 3339 time since when they are suppressed (default: now)")
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if _, err := campaign.ParseScope(scope); err != nil {
-			return usage(err) // before withSuppressions creates a ledger
+			return usage(err) // before withDesk creates a ledger
 		}
 		if _, err := recipients.NewPhones(recipients.ValidatePossible, region); err != nil {
 			return usage(errors.New("--default-region: " + strings.TrimPrefix(err.Error(), "recipients.default_region: ")))
 		}
-		file := campaign.SuppressionFile{Path: args[0], Scope: campaign.Scope(scope), DefaultRegion: region, Source: source}
 		if err := campaign.ParseListName(source); err != nil {
 			return usage(fmt.Errorf("--source: %w", err))
 		}
-		if err := readDate(date, &file.At); err != nil {
+		in := client.SuppressionImport{File: args[0], Scope: campaign.Scope(scope), Source: source, DefaultRegion: region}
+		if err := readDate(date, &in.At); err != nil {
 			return usage(err)
 		}
-		if file.Path == "-" {
-			file.Path, file.Input = "standard input", p.stdin
-		}
-		file.Rejected = func(line int, why string) { fmt.Fprintf(p.stderr, "%s:%d: %s\n", file.Path, line, printable(why)) }
-		return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) error {
-			counts, err := campaign.ImportSuppressions(cmd.Context(), l, file)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(p.stdout, "%s: %d added, %d already there, %d not read\n",
-				spelling.Count(counts.Rows, "row", "rows"), counts.Added, counts.Known, counts.Rejected)
-			if err != nil {
-				return err
-			}
-			if counts.Rejected > 0 {
-				return silent(exitUsage)
-			}
-			return nil
-		})
+		return p.importSuppressions(cmd.Context(), in)
 	}
 	return cmd
+}
+
+// importSuppressions imports the file that in names, and names the rows that cannot be imported.
+func (p *program) importSuppressions(ctx context.Context, in client.SuppressionImport) (err error) {
+	name, file := in.File, io.Reader(p.stdin)
+	if name == "-" {
+		in.File, name = "standard input", "standard input"
+	} else {
+		f, err := recipients.OpenFile(name, "")
+		if err != nil {
+			return err
+		}
+		defer closing(f, &err)
+		file = f
+	}
+	return p.withDesk(ctx, toCreate, func(d operations) error {
+		counts, err := d.ImportSuppressions(ctx, file, in)
+		for _, f := range counts.Faults {
+			fmt.Fprintf(p.stderr, "%s:%d: %s\n", name, f.Line, printable(f.What))
+		}
+		if more := counts.Rejected - len(counts.Faults); more > 0 {
+			fmt.Fprintf(p.stderr, "%s: %s more cannot be imported\n", name, spelling.Count(int64(more), "row", "rows"))
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s: %d added, %d already there, %d not read\n",
+			spelling.Count(counts.Rows, "row", "rows"), counts.Added, counts.Known, counts.Rejected)
+		if err == nil && counts.Rejected > 0 {
+			err = silent(exitUsage)
+		}
+		return err
+	})
 }
 
 // readDate reads a day, which begins in UTC, or an instant; "" changes nothing.
@@ -232,7 +239,7 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 }
 
 func (p *program) cmdSuppressionsExport() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:     "export [FILE]",
 		Short:   "Write the list as CSV to standard output (also -) or a new file",
 		Example: "  campaignd suppressions export > suppressions.csv",
@@ -242,25 +249,27 @@ func (p *program) cmdSuppressionsExport() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withSuppressions(cmd.Context(), func(l campaign.Ledger) (err error) {
-				w := p.stdout
-				if len(args) == 1 && args[0] != "-" {
-					f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-					if errors.Is(err, os.ErrExist) {
-						return invalid(fmt.Errorf("%s exists; name another file", args[0]))
-					}
-					if errors.Is(err, os.ErrNotExist) {
-						return invalid(fmt.Errorf("%w; name a file in a folder that exists", err))
-					}
-					if err != nil {
-						return err
-					}
-					defer closing(f, &err)
-					w = f
-				}
-				return campaign.ExportSuppressions(cmd.Context(), l, w)
-			})
-		},
 	}
+	p.addServer(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.withDesk(cmd.Context(), toCreate, func(d operations) (err error) {
+			w := p.stdout
+			if len(args) == 1 && args[0] != "-" {
+				f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+				if errors.Is(err, os.ErrExist) {
+					return invalid(fmt.Errorf("%s exists; name another file", args[0]))
+				}
+				if errors.Is(err, os.ErrNotExist) {
+					return invalid(fmt.Errorf("%w; name a file in a folder that exists", err))
+				}
+				if err != nil {
+					return err
+				}
+				defer closing(f, &err)
+				w = f
+			}
+			return d.ExportSuppressions(cmd.Context(), w)
+		})
+	}
+	return cmd
 }

@@ -36,6 +36,7 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 		return c.WhyRecipient(ctx, "spring-1", "+2348031234570")
 	}),
 	"report":   calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Report(ctx, "spring-1") }),
+	"audit":    calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Audit(ctx, "spring-1") }),
 	"forecast": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Forecast(ctx, "spring-1") }),
 	"export": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return nil, c.Export(ctx, "spring-1", io.Discard)
@@ -97,7 +98,13 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 		all, _, err := c.Drops(ctx, 0, 10)
 		return all, err
 	}),
-	"drop": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Drop(ctx, 1) }),
+	"notifications": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.Notifications(ctx, campaign.NotificationWaiting, 10)
+	}),
+	"notification":      calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Notification(ctx, 1) }),
+	"send-notification": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.SendNotification(ctx, 1) }),
+	"erase":             calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Erase(ctx, "+2348031239999") }),
+	"drop":              calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Drop(ctx, 1) }),
 	"launch": func(ctx context.Context, t *testing.T, c *client.Client) error {
 		dir := t.TempDir()
 		for name, text := range map[string]string{"c.yaml": "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\n",

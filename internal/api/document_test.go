@@ -20,8 +20,8 @@ import (
 func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 	w := newWorld(t)
 	all := w.documented()
-	if len(all) < 36 {
-		t.Fatalf("got %d operations, want 36 or more", len(all))
+	if len(all) < 41 {
+		t.Fatalf("got %d operations, want 41 or more", len(all))
 	}
 	for _, d := range all {
 		name := d.method + " " + d.path
@@ -50,6 +50,11 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 		if less := slices.Index(campaign.KeyScopes, campaign.KeyScope(scope)) - 1; less >= 0 {
 			wantError(t, name+" without its scope", w.ask(t, d.method, path, string(campaign.KeyScopes[less]), body), 403, codeForbidden)
 			documentsStatus(403)
+		}
+		if strings.Contains(d.path, "{notification}") {
+			wantError(t, name+" of a key of one company", w.ask(t, d.method, path, "other", body), 403, codeForbidden)
+			wantError(t, name+" of none", w.ask(t, d.method, strings.Replace(path, "/1", "/9", 1), "admin", body), 404, codeNotFound)
+			documentsStatus(404)
 		}
 		for _, of := range []string{"{run}", "{campaign}", "{file}"} {
 			if !strings.Contains(d.path, of) {

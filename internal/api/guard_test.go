@@ -20,7 +20,8 @@ import (
 // desk opens a new ledger.
 func desk(t testing.TB) *operator.Desk {
 	t.Helper()
-	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), ledger.Options{})
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "l.db"), ledger.Options{
+		Notify: func(campaign.NotificationKind) []string { return []string{"ops"} }})
 	if err != nil {
 		t.Fatal(err)
 	}

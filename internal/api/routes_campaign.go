@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"campaignd/campaign"
 	"campaignd/client"
@@ -33,7 +35,7 @@ type listFirings struct {
 	Last     int    `query:"last" minimum:"0" maximum:"1000" default:"3" doc:"past firings, of each campaign"`
 }
 
-// checksAtOnce bounds the lists that are read for checks and forecasts: each takes a core.
+// checksAtOnce bounds the lists that are read for checks, forecasts and audits: each takes a core.
 const checksAtOnce = 2
 
 // checking calls do with the file of a campaign, unless enough lists are being read.
@@ -46,10 +48,23 @@ func (s *Server) checking(ctx context.Context, d *operator.Desk, name string, do
 	if err != nil {
 		return err
 	}
+	return s.reading(ctx, func() error { return do(f) })
+}
+
+// mostReading is how long the reading of a whole list may take. 8 GiB of a slow disk are read in 3
+// minutes.
+const mostReading = 10 * time.Minute
+
+// reading calls do, which reads a whole list, unless enough lists are being read.
+func (s *Server) reading(ctx context.Context, do func() error) error {
 	select {
 	case s.checks <- struct{}{}:
 		defer func() { <-s.checks }()
-		return do(f)
+		err := requestOf(ctx).body.c.SetWriteDeadline(time.Now().Add(mostReading))
+		if err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		return do()
 	default:
 		return &Error{http.StatusServiceUnavailable, codeBusy, strconv.Itoa(checksAtOnce) + " lists are being read; try again in a moment", nil}
 	}

@@ -30,6 +30,8 @@ func (s *Server) listRoutes() {
 	s.holdRoutes()
 	s.suppressionRoutes()
 	s.keyRoutes()
+	s.notificationRoutes()
+	s.eraseRoute()
 	add(s, route{method: http.MethodGet, path: "/api/v1/numbers", id: "numbers", summary: "The connections, with their limits now",
 		scope: campaign.KeyRead}, []client.Number{{Connection: "conn_1", Rate: 72, Quality: "GREEN", Holds: []campaign.HoldState{}}},
 		func(ctx context.Context, d *operator.Desk, _ *struct{}) ([]client.Number, string, error) {

@@ -13,6 +13,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/client"
 	"campaignd/internal/operator"
+	"campaignd/reporting"
 )
 
 // OfRun is the input of a route about one run. Huma reads an embedded struct only if it is
@@ -133,6 +134,17 @@ func (s *Server) lookRoutes() {
 		})
 	add(s, route{method: http.MethodGet, path: one + "/report", id: "report", summary: "The figures of a run", scope: campaign.KeyRead,
 		errors: absent}, exampleReport, report)
+	add(s, route{method: http.MethodGet, path: one + "/audit", id: "audit", scope: campaign.KeyRead, errors: []int{404, 503},
+		summary: "Whether every row has exactly one outcome: the whole list is read"},
+		&reporting.AuditResult{Run: "spring-sale-3", Balanced: true, Rows: 2, Counted: 2, Totals: exampleReport.Totals,
+			Problems: []reporting.Problem{}},
+		func(ctx context.Context, d *operator.Desk, in *OfRun) (out *reporting.AuditResult, next string, err error) {
+			err = s.reading(ctx, func() error {
+				out, err = d.Audit(ctx, in.Run)
+				return err
+			})
+			return out, "", err
+		})
 	add(s, route{method: http.MethodGet, path: one + "/forecast", id: "forecast", summary: "When a run will be done", scope: campaign.KeyRead,
 		errors: absent}, client.Forecast{}, func(ctx context.Context, d *operator.Desk, in *OfRun) (f client.Forecast, next string, err error) {
 		err = d.With(ctx, in.Run, func(r campaign.Run) error {

@@ -67,6 +67,13 @@ func newWorld(t testing.TB) *world {
 			t.Fatal(err)
 		}
 	}
+	// A hold that has ended, for a notification.
+	if _, err := d.AddHold(t.Context(), client.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_9"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.LiftHolds(t.Context(), client.LiftRequest{Scope: campaign.HoldConnection, ID: "conn_9"}); err != nil {
+		t.Fatal(err)
+	}
 	s, err := New(t.Context(), Options{
 		Version: "test", Desk: *d, Dir: filepath.Join(t.TempDir(), "uploads"), Log: slog.New(slog.DiscardHandler),
 		Launch: func(context.Context, string, string, bool, string) (client.Launched, error) {
@@ -178,7 +185,7 @@ func (w *world) documented() (all []documented) {
 
 // filled is the path with the examples of its parameters, for a run.
 func (d documented) filled(run string) string {
-	path, query := strings.NewReplacer("{run}", run, "{campaign}", run, "{key}", "00000000", "{file}", "1", "{number}", "+2348031234567").
+	path, query := strings.NewReplacer("{run}", run, "{campaign}", run, "{key}", "00000000", "{file}", "1", "{notification}", "1", "{number}", "+2348031234567").
 		Replace(d.path), ""
 	for _, p := range d.op.Parameters {
 		if p.In == "query" && p.Required {

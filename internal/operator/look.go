@@ -73,6 +73,15 @@ func (d *Desk) Report(ctx context.Context, id string) (*reporting.Report, error)
 	return report, err
 }
 
+// Audit checks that every row of a run's list has exactly one outcome (reporting.Audit).
+func (d *Desk) Audit(ctx context.Context, id string) (*reporting.AuditResult, error) {
+	r, err := d.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return reporting.Audit(ctx, d.Ledger, r)
+}
+
 // Writer writes a file.
 type Writer func(io.Writer) error
 

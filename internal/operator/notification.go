@@ -7,24 +7,42 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/client"
 )
 
-// ErrNoNotification says that the outbox has no such notification.
-var ErrNoNotification = fmt.Errorf("%w: no such notification", ErrInvalid)
+// Notifications lists what is in the outbox, the newest first: at most limit (1 to 1000), in one
+// state; "": in any.
+func (d *Desk) Notifications(ctx context.Context, state campaign.NotificationState, limit int) ([]client.Notification, error) {
+	f := campaign.NotificationFilter{Limit: limit}
+	switch state {
+	case "":
+	case campaign.NotificationWaiting, campaign.NotificationPending, campaign.NotificationSent, campaign.NotificationDead:
+		f.States = []campaign.NotificationState{state}
+	default:
+		return nil, invalid("state %q: want waiting, pending, sent or dead", state)
+	}
+	if limit < 1 || limit > mostPage {
+		return nil, invalid("limit %d: want 1 to %d", limit, mostPage)
+	}
+	stored, err := d.notifications(ctx, f)
+	all := make([]client.Notification, len(stored))
+	for i := range stored {
+		all[i] = notificationFacts(stored[i])
+	}
+	return all, err
+}
 
-// Notifications lists what is in the outbox, the newest first.
-func (d *Desk) Notifications(ctx context.Context, f campaign.NotificationFilter) ([]campaign.Notification, error) {
+func (d *Desk) notifications(ctx context.Context, f campaign.NotificationFilter) ([]campaign.Notification, error) {
 	if d.Company != "" {
 		return nil, fmt.Errorf("%w: notifications are of every company", ErrForbidden)
 	}
 	return d.Ledger.Notifications(ctx, f)
 }
 
-// Notification finds one notification by its number.
-func (d *Desk) Notification(ctx context.Context, no int64) (campaign.Notification, error) {
-	found, err := d.Notifications(ctx, campaign.NotificationFilter{No: no})
+func (d *Desk) notification(ctx context.Context, no int64) (campaign.Notification, error) {
+	found, err := d.notifications(ctx, campaign.NotificationFilter{No: no})
 	if err == nil && (no < 1 || len(found) == 0) {
-		err = ErrNoNotification
+		err = fmt.Errorf("%w: no notification has the number %d", ErrAbsent, no)
 	}
 	if err != nil {
 		return campaign.Notification{}, err
@@ -32,20 +50,38 @@ func (d *Desk) Notification(ctx context.Context, no int64) (campaign.Notificatio
 	return found[0], nil
 }
 
+// Notification finds one notification by its number. The error is ErrAbsent if there is none.
+func (d *Desk) Notification(ctx context.Context, no int64) (client.Notification, error) {
+	n, err := d.notification(ctx, no)
+	return notificationFacts(n), err
+}
+
+func notificationFacts(n campaign.Notification) client.Notification {
+	f := client.Notification{No: n.No, ID: n.ID, Destination: n.Destination, Kind: string(n.Kind), Campaign: n.Campaign, Subject: n.Subject,
+		Reason: n.Reason, Detail: n.Detail, At: n.At, State: n.State, Attempts: n.Attempts, Error: n.Error, Body: n.Body}
+	if n.Run != 0 {
+		f.Run = campaign.Run{No: n.Run, Campaign: n.Campaign}.ID()
+	}
+	if n.State == campaign.NotificationPending || n.State == campaign.NotificationWaiting {
+		f.NextAt = n.NextAt
+	}
+	return f
+}
+
 // SendNotification has a notification sent again, for three days from now, with the id that it has.
-func (d *Desk) SendNotification(ctx context.Context, no int64) (campaign.Notification, error) {
-	n, err := d.Notification(ctx, no)
+func (d *Desk) SendNotification(ctx context.Context, no int64) (client.Notification, error) {
+	n, err := d.notification(ctx, no)
 	if err != nil {
-		return n, err
+		return client.Notification{}, err
 	}
 	if err := d.note(ctx, "notifications send", strconv.FormatInt(no, 10), n.Destination); err != nil {
-		return n, err
+		return client.Notification{}, err
 	}
 	now, was := time.Now().UTC(), n
 	n.State, n.Attempts, n.Since, n.NextAt, n.Error = campaign.NotificationPending, 0, now, now, ""
 	same, err := d.Ledger.UpdateNotification(ctx, was, n)
 	if err == nil && !same {
-		err = fmt.Errorf("notification %d was sent meanwhile; look at it again", no)
+		err = &fault{fmt.Sprintf("notification %d was sent meanwhile; look at it again", no), campaign.ErrNotNow}
 	}
-	return n, err
+	return notificationFacts(n), err
 }

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/internal/operator"
+)
+
+// OfNotification is the input of a route about one notification.
+type OfNotification struct {
+	Notification int64 `path:"notification" minimum:"1" example:"12" doc:"the number of a notification"`
+}
+
+func (s *Server) notificationRoutes() {
+	const one = "/api/v1/notifications/{notification}"
+	example := client.Notification{No: 12, ID: "msg_1", Destination: "ops", Kind: "run.finished", Run: "spring-sale-3", Campaign: "spring-sale",
+		At: exampleTime, State: campaign.NotificationSent, Attempts: 1}
+	add(s, route{method: http.MethodGet, path: "/api/v1/notifications", id: "notifications", scope: campaign.KeyRead, all: true,
+		summary: "What the operator's own addresses are told of, the newest first"}, []client.Notification{example},
+		func(ctx context.Context, d *operator.Desk, in *struct {
+			State campaign.NotificationState `query:"state" enum:"waiting,pending,sent,dead" doc:"only those in this state"`
+			Limit int                        `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		}) ([]client.Notification, string, error) {
+			all, err := d.Notifications(ctx, in.State, in.Limit)
+			return all, "", err
+		})
+	add(s, route{method: http.MethodGet, path: one, id: "notification", summary: "One notification", scope: campaign.KeyRead, all: true,
+		errors: []int{404}}, example,
+		func(ctx context.Context, d *operator.Desk, in *OfNotification) (client.Notification, string, error) {
+			n, err := d.Notification(ctx, in.Notification)
+			return n, "", err
+		})
+	add(s, route{method: http.MethodPost, path: one + "/send", id: "send-notification", scope: campaign.KeyOperate, all: true,
+		summary: "Send a notification again, for three days from now, with the id that it has", errors: []int{404, 409}}, example,
+		func(ctx context.Context, d *operator.Desk, in *OfNotification) (client.Notification, string, error) {
+			n, err := d.SendNotification(ctx, in.Notification)
+			return n, "", err
+		})
+}
+
+// eraseRoute adds the erasure of a number. The number is in the body: a path is often logged on the
+// way.
+func (s *Server) eraseRoute() {
+	add(s, route{method: http.MethodPost, path: "/api/v1/erase", id: "erase", scope: campaign.KeyAdmin, all: true, errors: []int{413},
+		summary: "Remove a number from the ledger for ever; repeat it while messages are under way", body: map[string]any{"number": "+2348031239999"}},
+		campaign.Erased{Rows: 3}, func(ctx context.Context, d *operator.Desk, in *struct {
+			Body struct {
+				Number string `json:"number" minLength:"1" maxLength:"40" doc:"in international form with +"`
+			}
+		}) (campaign.Erased, string, error) {
+			done, err := d.Erase(ctx, in.Body.Number)
+			return done, "", err
+		})
+}
