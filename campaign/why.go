@@ -263,7 +263,7 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 		}
 		return "none", "it is being cancelled"
 	}
-	start := "start `campaignd serve`, or `campaignd run` with its files"
+	start := "start `campaignd serve`, or `campaignd run` with its files; the log of one that runs says what holds it up"
 	if run.Parent != 0 { // `run` sends the runs of a campaign file and a list alone
 		start = "start `campaignd serve`, which sends follow-ups too"
 	}

@@ -47,7 +47,7 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 	leased := []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now.Add(time.Second)}}
 	ended := []SegmentState{{Segment: Segment{Hi: 20}, LeaseUntil: now}}
 	parked := []SegmentState{{Segment: Segment{Hi: 20}, WakeAt: now.Add(time.Hour)}}
-	const start = ": start `campaignd serve`, or `campaignd run` with its files"
+	const start = ": start `campaignd serve`, or `campaignd run` with its files; the log of one that runs says what holds it up"
 	for name, c := range map[string]struct {
 		run  Run
 		held held
@@ -220,7 +220,7 @@ func TestWhyOffersAFollowUpItsOwnCommand(t *testing.T) {
 		{No: 4, Campaign: "sale", Parent: 3, State: Running, Wanted: WantRun}: "nobody is sending it: " +
 			"start `campaignd serve`, which sends follow-ups too",
 		{No: 4, Campaign: "sale", State: Running, Wanted: WantRun}: "nobody is sending it: " +
-			"start `campaignd serve`, or `campaignd run` with its files",
+			"start `campaignd serve`, or `campaignd run` with its files; the log of one that runs says what holds it up",
 		{No: 4, Campaign: "sale", Parent: 3, State: Importing, Rows: 1}: "its rows are being copied (1 row so far); " +
 			"if the process that does it is gone, " +
 			"the same `campaignd follow-up sale-3` command goes on with it",

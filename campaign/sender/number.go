@@ -85,7 +85,7 @@ func (n *number) answered(e *messaging.Error) {
 func (n *number) rests(now time.Time) (time.Duration, limitedBy) {
 	if n.o.Pace(n.connection) <= 0 {
 		return time.Second, limitedBy{limit: "limiter",
-			detail: "the service cannot be asked how fast this number may send, so nothing is sent over it"}
+			detail: "the service cannot be asked how fast this number may send, so nothing is sent over it: `campaignd doctor` says why"}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -157,7 +157,11 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 			f.Outcome, f.Detail = campaign.FiringMissed, lostFiring
 			out.note = append(out.note, f)
 		case f.Outcome == campaign.FiringLaunching && now.Sub(f.Since) > grace:
-			f.Outcome, f.Detail = campaign.FiringFailed, fmt.Sprintf("no launch succeeded within its grace of %s: %s", schedule.Grace, f.Detail)
+			why := fmt.Sprintf("no launch succeeded within its grace of %s: %s", schedule.Grace, f.Detail)
+			if f.Detail == "" { // launches that fail are tried once a minute
+				why = fmt.Sprintf("no launch could begin within its grace of %s, because another one was tried or had just failed", schedule.Grace)
+			}
+			f.Outcome, f.Detail = campaign.FiringFailed, why
 			out.note = append(out.note, f)
 		default:
 			waiting = &f

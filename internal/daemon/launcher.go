@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/messaging"
 )
 
 const (
@@ -140,11 +142,16 @@ func (e *firingError) Error() string {
 
 func (e *firingError) Unwrap() error { return e.err }
 
-// causeOf is what failed, the same for each firing.
+// causeOf is what failed, the same for each firing and each request.
 func causeOf(err error) string {
 	var firing *firingError
 	if errors.As(err, &firing) {
 		err = firing.err
 	}
-	return err.Error()
+	words := err.Error()
+	var answer *messaging.Error
+	if errors.As(err, &answer) && answer.RequestID != "" {
+		words = strings.ReplaceAll(words, answer.RequestID, "")
+	}
+	return words
 }

@@ -154,6 +154,7 @@ const (
 func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 	again := askAgain
 	var asked, listed time.Time
+	var faults causes
 	for {
 		t := time.NewTimer(wait)
 		select {
@@ -181,15 +182,22 @@ func (d *Daemon) refreshNumbers(ctx context.Context, wait time.Duration) {
 				d.log.Info("pace of a number", "connection", id, "pace", p.String())
 			}
 		}
-		if err == nil || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			continue
-		} else if d.directory.ready() {
-			wait = time.Minute
-			d.log.Warn("the service does not tell its numbers; the last known pace holds", "err", err)
-		} else {
-			d.log.Warn("the service does not tell its numbers; nothing is sent over a number without numbers.CONNECTION.rate",
-				"err", err, "again", again)
+		}
+		if err == nil {
+			if times := faults.succeeded(""); times > 0 {
+				d.log.Info("the service tells its numbers again", "failures", times)
+			}
+			continue
+		}
+		message := "the service does not tell its numbers; the last known pace holds"
+		if wait = time.Minute; !d.directory.ready() {
+			message = "the service does not tell its numbers; nothing is sent over a number without numbers.CONNECTION.rate"
 			wait, again = again, min(2*again, mostAskAgain)
+		}
+		if changed, before := faults.failed("", causeOf(err)); changed {
+			d.log.Warn(message, counting(before, "err", err)...)
 		}
 	}
 }
