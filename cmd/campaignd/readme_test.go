@@ -34,7 +34,8 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// The commands of the README are run as they are printed, in an empty folder. Only the ports differ.
+// The commands of the README are run as they are printed, in an empty folder. Only the ports differ, and
+// the time that a person takes to look.
 func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	t.Parallel()
 	sh, err := exec.LookPath("bash")
@@ -45,10 +46,14 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	public, service := freePort(t), freePort(t)
+	public, admin, service := freePort(t), freePort(t), freePort(t)
 	script := block(t, readme(t), "```sh\ngo build ./cmd/campaignd\n")
+	// The second walk goes on in the folder of the first, before its sandbox ends.
+	drops := "mkdir campaigns inbox" + block(t, readme(t), "```sh\nmkdir campaigns inbox") +
+		"until test -e inbox/done/spring.csv.report.csv; do sleep 0.1; done\n../campaignd drops; kill %%\n"
+	script = strings.Replace(script, "# The sandbox ends.\n", drops, 1) + "wait\n"
 	for _, change := range [][2]string{
-		{"127.0.0.1:8080", public},
+		{"until test", "until test"}, {"127.0.0.1:8080", public},
 		{"./campaignd sandbox ", "./campaignd sandbox --addr " + service + " "},
 		{"run spring.yaml", "run spring.yaml --settle 15s"},
 	} {
@@ -61,11 +66,11 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(folder, "campaignd")); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, sh, "-e", "-m", "-c", script)
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), actAsCampaignd+"=1", "CAMPAIGND_LISTEN_PUBLIC="+public,
+	cmd.Env = append(os.Environ(), actAsCampaignd+"=1", "CAMPAIGND_LISTEN_PUBLIC="+public, "CAMPAIGND_LISTEN_ADMIN="+admin,
 		"CAMPAIGND_SERVICE_BASE_URL=http://"+service, "CAMPAIGND_SERVICE_API_KEY=sandbox-key", "CAMPAIGND_WEBHOOKS_SECRETS=sandbox-secret")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -73,7 +78,7 @@ func TestTheReadmesWalkWorksAsPrinted(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("the walk ended with %v, want exit code 0:\n%s", err, &out)
 	}
-	wantIn(t, "the walk", out.String(), "12 rows, 10 can be sent", "line 12, column \"phone\"", "the sum balances: 12 rows")
+	wantIn(t, "the walk", out.String(), "12 rows, 10 can be sent", "line 12, column \"phone\"", "the sum balances: 12 rows", "spring-sale-2")
 	outcomes, err := os.ReadFile(filepath.Join(folder, "first", "outcomes.csv"))
 	if got := bytes.Count(outcomes, []byte("\n")); err != nil || got != 13 {
 		t.Errorf("outcomes.csv: got %d lines and %v, want 13", got, err)

@@ -14,6 +14,7 @@ var walk = map[string]string{
 	"cmd/campaignd TestNewIsRefusedWhileItsListIsUnfinished":       "--new after Ctrl-C launched another run to the same people",
 	"cmd/campaignd TestAnEditedListIsRefusedBesideAnUnfinishedRun": "an edited or re-saved list launched a second run silently",
 	"cmd/campaignd TestTheCommandThatGoesOnCanBePasted":            "the command that goes on was not named",
+	"campaign TestListsAreComparedByNumber":                        "a re-saved list was another list, and how it differs was not said",
 	"internal/daemon TestFiringsBehindAnUnfinishedRunAreSkipped":   "firings piled up behind a closed window",
 	// serve says what it took over.
 	"cmd/campaignd TestServeSaysWhatItTookOver":             "serve said nothing of unfinished runs, campaigns and ends",
@@ -23,12 +24,19 @@ var walk = map[string]string{
 	"internal/daemon TestEachFiringHasOneOutcome":              "a firing was late beyond its policy, or skipped without a trace",
 	"internal/daemon TestAFiringIsDueWithinItsGrace":           "skip started a firing 2 m 29 s late",
 	"cmd/campaignd TestScheduleSaysWhatBecameOfTheLastFirings": "a missed firing was not listed",
+	"internal/daemon TestFiringsThatFailForOneCauseAreOneLine": "each firing of a campaign without its list was the same two errors",
+	"internal/daemon TestAChangedScheduleCountsFromItsChange":  "firings before a change of the schedule were missed",
 	// Exit codes as written.
 	"cmd/campaignd TestRunIsUnsureOfOpenAndUnknownRowsOnly": "which ended rows make 3 was not said",
 	"cmd/campaignd TestCancelledRowsGoIntoAFollowUp":        "a cancelled run was exit code 0",
 	// Files.
 	"internal/ledger/sqlite TestOnlyTheOwnerReadsTheLedgersFiles": "ledger, stamp, lock and WAL were readable by all",
 	"cmd/campaignd TestAReaderNeedsNoRightToWriteTheLedger":       "report failed in a read-only folder",
+	"internal/ledger/sqlite TestAFullDiskIsTwoLinesInTheLog":      "a full disk was 617 lines in ten minutes",
+	"internal/ledger/postgres TestAFullDiskOfPostgresIsOneLine":   "a full disk was a line of each part of the program",
+	"internal/ledger/postgres TestAServerThatIsAwayIsOneLine":     "and so was a server that was away",
+	"internal/daemon TestRunGivesUpAMinuteAfterItsDiskIsFull":     "run waited for ever on a full disk",
+	"internal/filelock TestACopyOfTheFileKeepsNoReleasedLock":     "a ledger was in use by a command that had ended",
 	// Every key is an environment variable.
 	"internal/daemon TestAVariableSetsOneKeyOfOneNumber":   "CAMPAIGND_NUMBERS_CONN_1_RATE was ignored",
 	"internal/daemon TestAVariableThatNamesNoKeyIsRefused": "a misspelled variable was ignored",
@@ -48,9 +56,15 @@ var walk = map[string]string{
 	"cmd/campaignd TestCheckSaysWhenSendingWouldBegin":     "check did not say that the window is closed",
 	"recipients TestExcelsTextFormulaIsReadAsText":         "=\"0803...\" was no number",
 	"recipients TestUnusedColumnsMayShareAName":            "two empty headers stopped a list",
+	"recipients TestTextCellsChangeNoOtherCell":            "=\"0803...\" beside a cell of several lines was two broken rows",
+	"campaign TestCheckWarnsOfValuesNobodyWantsToSend":     "#N/A, NULL, formulas and {{name}} were sent",
+	"campaign TestForbiddenValuesSkipTheirRows":            "such rows could not be skipped",
 	// Doubt and downtime.
 	"campaign/sender TestDoubtsOutliveADowntime":           "40 minutes of downtime made doubts unknown at once",
 	"campaign TestTheDoubtWindowRunsWhileWebhooksAreTaken": "the window ran while nobody listened",
+	"campaign TestLateWebhooksAreDueAfterAnOutage":         "resolve sent again while webhooks were due, without a word",
+	// A list for a running serve.
+	"cmd/campaignd TestLaunchGivesAListToTheServeOfItsLedger": "a list could not be given to the process that holds the ledger",
 	// The README's walk.
 	"cmd/campaignd TestTheReadmesWalkWorksAsPrinted": "the README's commands failed in an empty folder",
 }
@@ -60,7 +74,7 @@ func TestEachStepOfTheWalkHasItsTest(t *testing.T) {
 	known := map[string]bool{}
 	test := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	for _, folder := range []string{"campaign", "campaign/sender", "cmd/campaignd", "internal/daemon",
-		"internal/ledger/sqlite", "recipients"} {
+		"internal/filelock", "internal/ledger/postgres", "internal/ledger/sqlite", "recipients"} {
 		files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("tests of %s: got %d files, %v; want one or more", folder, len(files), err)
