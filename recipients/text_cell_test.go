@@ -57,7 +57,7 @@ func TestExcelsTextFormulaIsReadAsText(t *testing.T) {
 	}
 }
 
-// A list that encoding/csv reads passes as it is. Of others, each line has all of its cells.
+// A list that encoding/csv reads passes as it is. Each line of another list stays a line.
 func TestTextCellsChangeNoOtherCell(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {

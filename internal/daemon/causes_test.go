@@ -17,7 +17,7 @@ type noting struct{ campaign.Ledger }
 
 func (noting) NoteFiring(context.Context, campaign.Firing) (bool, error) { return true, nil }
 
-// Of five firings three fail for one cause and one for another. The same is true of their launches,
+// Three of five firings fail for one cause and one for another. The same is true of their launches,
 // whose errors also name the time of the firing.
 func TestFiringsThatFailForOneCauseAreOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
