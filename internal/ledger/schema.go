@@ -10,7 +10,8 @@ import (
 // 1000 and 1001) a migration only adds: tables, indexes, and columns whose default is right for the
 // rows that an older program writes. That program goes on beside the newer schema and may be
 // started on it, which a rolling upgrade and a way back need (docs/operations.md#upgrading). A
-// migration that takes something away begins the next generation.
+// migration that takes something away begins the next generation. Version 18 changed a key before
+// the first release: programs of an older schema cannot go on beside it.
 const generation = 1000
 
 // CheckSchema compares the version of a ledger's schema with this program's: older says that it

@@ -1,0 +1,47 @@
+package ledger_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A rolling upgrade and the way back need migrations that an older program does not notice. The two
+// exceptions were made before the first release.
+func TestMigrationsOnlyAdd(t *testing.T) {
+	t.Parallel()
+	before := map[string]bool{"00004_attempt.sql": true, "00018_holder.sql": true}
+	takes := regexp.MustCompile(`(?i)\b(drop|rename|alter column|truncate|delete from)\b.*`)
+	added := regexp.MustCompile(`(?i)add column [^,;]*`)
+	seen := 0
+	for _, backend := range []string{"sqlite", "postgres"} {
+		files, err := filepath.Glob(filepath.Join(backend, "migrations", "*.sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			up, _, _ := strings.Cut(string(text), "-- +goose Down")
+			up = regexp.MustCompile(`--.*`).ReplaceAllString(up, "")
+			if seen++; before[filepath.Base(file)] {
+				continue
+			}
+			if found := takes.FindString(up); found != "" {
+				t.Errorf("%s: got %q, want a migration that only adds, or one that begins a generation", file, found)
+			}
+			for _, column := range added.FindAllString(up, -1) {
+				if upper := strings.ToUpper(column); strings.Contains(upper, "NOT NULL") && !strings.Contains(upper, "DEFAULT") {
+					t.Errorf("%s: got %q, want a default for the rows of an older program", file, column)
+				}
+			}
+		}
+	}
+	if seen < 40 {
+		t.Errorf("got %d migrations, want at least 40", seen)
+	}
+}
