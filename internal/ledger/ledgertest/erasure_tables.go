@@ -52,7 +52,8 @@ func aStrangersStatusNamesNoErasedNumber(t *testing.T, l Tables) {
 	r, _ := doubted(t, l, 2)
 	status := func(id string, seq int64) {
 		t.Helper()
-		if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{event(id, key(seq), campaign.Sent, at(1))}}); err != nil {
+		e := campaign.Events{Statuses: []campaign.StatusEvent{event(id, key(seq), campaign.Sent, at(1))}}
+		if _, err := l.Apply(t.Context(), e); err != nil {
 			t.Fatalf("applying: %v; want no error", err)
 		}
 	}
@@ -85,7 +86,8 @@ func aSecondErasureMeetsTheFirst(t *testing.T, l Tables) {
 	rid := ledger.RowID(r.No, 0)
 	alter(t, l, `INSERT INTO portfolio (id, taken) VALUES ('main', 0), ('other', 0)`)
 	for i, portfolio := range []string{"'main'", "'main', 'other'"} {
-		alter(t, l, fmt.Sprintf(`INSERT INTO reach (key, portfolio, rid, at) SELECT %d, id, %d, 1 FROM portfolio WHERE id IN (%s)`, key(0), rid, portfolio))
+		alter(t, l, fmt.Sprintf(`INSERT INTO reach (key, portfolio, rid, at)
+			SELECT %d, id, %d, 1 FROM portfolio WHERE id IN (%s)`, key(0), rid, portfolio))
 		alter(t, l, `UPDATE portfolio SET taken = (SELECT count(DISTINCT key) FROM reach WHERE portfolio = id)`)
 		alter(t, l, fmt.Sprintf(`INSERT INTO follow_up (parent, key, rid) VALUES (7, %d, %d)`, key(0), rid+int64(i)))
 		erase(t, l, 0, campaign.Erased{UnderWay: 1})
