@@ -31,7 +31,8 @@ func (z *zones) of(r *run, group string) []*time.Location {
 		var err error
 		if all, err = plan.Zones(group); err != nil {
 			all = nil
-			z.log.Warn("time zone is not known here: its recipients are sent to by the campaign's", "zone", group, "campaign", r.zone, "err", err)
+			z.log.Warn("time zone is not known here: its recipients are sent to by the campaign's", "run", r.id, "zone", group,
+				"instead", r.zone, "err", err)
 		}
 		z.known[group] = all
 	}

@@ -50,7 +50,7 @@ func TestAnUnknownZoneFallsBackToTheCampaigns(t *testing.T) {
 	if len(open) != 3 || len(l.parked) != 1 || !l.parked[0].Equal(now.Add(30*time.Minute)) {
 		t.Errorf("open: %v, parked until %v, want 0, 1 and 3, and London's until 09:00", open, l.parked)
 	}
-	const said = `zone=Mars/Olympus campaign=Africa/Lagos err="time zone \"Mars/Olympus\" is not known`
+	const said = `zone=Mars/Olympus instead=Africa/Lagos err="time zone \"Mars/Olympus\" is not known`
 	if n := strings.Count(log.String(), said); n != 1 || strings.Count(log.String(), "level=WARN") != 1 {
 		t.Errorf("got %d warnings, want one:\n%s", n, log.String())
 	}

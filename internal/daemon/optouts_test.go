@@ -27,7 +27,7 @@ func (c *cluster) live(ctx context.Context, change func(*sandbox.Options)) (*Dae
 	change(&scene)
 	api := httptest.NewUnstartedServer(nil)
 	config.Service.BaseURL = "http://" + api.Listener.Addr().String()
-	d, err := New(c.Context(), &config, Options{})
+	d, err := New(c.Context(), &config, Options{Log: c.log})
 	if err != nil {
 		c.Fatal(err)
 	}

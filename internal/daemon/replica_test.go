@@ -31,7 +31,8 @@ type cluster struct {
 	service *sandbox.Sandbox
 	config  *Config
 	dir     string
-	first   int // number of the first recipient of the next list
+	first   int          // number of the first recipient of the next list
+	log     *slog.Logger // of live; nil: none
 }
 
 // dailySchedule fires at each midnight UTC, up to 48 h late.

@@ -244,18 +244,26 @@ func (s *Sender) try(ctx context.Context, d *Destination, n campaign.Notificatio
 		after.State = campaign.NotificationSent
 	case errors.Is(err, errGone), n.Attempts > len(waits), time.Since(n.Since) >= giveUp:
 		after.State, after.Error = campaign.NotificationDead, err.Error()
-		s.o.Log.Error("a notification is given up; `campaignd notifications send` sends it again", "destination", d.Name,
-			"notification", n.No, "kind", n.Kind, "attempts", n.Attempts, "err", err)
+		s.o.Log.Error("a notification is given up; `campaignd notifications send` sends it again",
+			append(about(d, n), "attempts", n.Attempts, "err", err)...)
 	default:
 		after.Error = err.Error()
 		after.NextAt = time.Now().Add(max(waits[n.Attempts-1], min(wait, mostWait)))
 		if n.Attempts == 1 {
-			s.o.Log.Warn("a notification was not taken: trying again for three days", "destination", d.Name, "notification", n.No,
-				"kind", n.Kind, "err", err)
+			s.o.Log.Warn("a notification was not taken: trying again for three days", append(about(d, n), "err", err)...)
 		}
 	}
 	s.update(ctx, n, after)
 	return true
+}
+
+// about is what a line of the log says of a notification, with its run if it is about one.
+func about(d *Destination, n campaign.Notification) []any {
+	line := []any{"destination", d.Name, "notification", n.No, "kind", n.Kind}
+	if n.Run != 0 {
+		line = append(line, "run", (&campaign.Run{No: n.Run, Campaign: n.Campaign}).ID())
+	}
+	return line
 }
 
 // errGone says that the receiver wants no more of it.
