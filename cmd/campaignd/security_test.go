@@ -16,11 +16,12 @@ var (
 	testOfFile = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9]+)\(`)
 )
 
-// Each row of docs/security.md names a test of this repository, or a step of the gate.
+// Each row of docs/security.md names a test of this repository, or a step of the gate. A test of the
+// sandbox is none: it shows how the service protects itself.
 func TestEachProtectionHasItsTest(t *testing.T) {
 	exist := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "internal/sandbox/") {
 			return err
 		}
 		text, err := os.ReadFile(path)
