@@ -13,6 +13,12 @@ func (c *Client) Numbers(ctx context.Context) ([]Number, error) {
 	return one[[]Number](ctx, c, call{method: http.MethodGet, path: "/numbers"})
 }
 
+// WhyNumber says what limits a connection now, over all runs that are not finished. The error has
+// CodeNotFound if it is neither configured nor one of a recent run.
+func (c *Client) WhyNumber(ctx context.Context, connection string) (campaign.WhyNumber, error) {
+	return one[campaign.WhyNumber](ctx, c, call{method: http.MethodGet, path: "/numbers/" + url.PathEscape(connection) + "/why"})
+}
+
 // Holds lists what may not be sent now; with ended also what has ended.
 func (c *Client) Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error) {
 	q := url.Values{}

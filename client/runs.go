@@ -127,6 +127,14 @@ func (c *Client) Export(ctx context.Context, id string, w io.Writer) error {
 	return c.file(ctx, ofRun(http.MethodGet, id, "/export"), w)
 }
 
+// ExportExcel is Export in the form that Excel opens by a double click: with a byte order mark, the
+// delimiter of the list, and long numbers as text.
+func (c *Client) ExportExcel(ctx context.Context, id string, w io.Writer) error {
+	q := ofRun(http.MethodGet, id, "/export")
+	q.query = url.Values{"excel": {"true"}}
+	return c.file(ctx, q, w)
+}
+
 // Deliveries returns a page of the rows of a run, in the order of DeliveryPage.
 func (c *Client) Deliveries(ctx context.Context, id string, f DeliveryFilter) (page DeliveryPage, err error) {
 	q := ofRun(http.MethodGet, id, "/deliveries")

@@ -28,10 +28,12 @@ type operations interface {
 	Limits(ctx context.Context, id string) (client.Limits, error)
 	ChangeLimits(ctx context.Context, id string, c campaign.LimitChange) (client.Limits, error)
 	Why(ctx context.Context, id string) (campaign.Why, error)
+	WhyNumber(ctx context.Context, connection string) (campaign.WhyNumber, error)
 	WhyRecipient(ctx context.Context, id, to string) (campaign.WhyRow, error)
 	Report(ctx context.Context, id string) (*reporting.Report, error)
 	Audit(ctx context.Context, id string) (*reporting.AuditResult, error)
 	Export(ctx context.Context, id string, w io.Writer) error
+	ExportExcel(ctx context.Context, id string, w io.Writer) error
 	Forecast(ctx context.Context, id string) (client.Forecast, error)
 	Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error)
 	AddHold(ctx context.Context, h client.HoldRequest) (campaign.HoldState, error)
@@ -67,6 +69,15 @@ type atDesk struct {
 // Export writes one line for each row of a run's list.
 func (d *atDesk) Export(ctx context.Context, id string, w io.Writer) error {
 	write, err := d.Desk.Export(ctx, id)
+	if err != nil {
+		return err
+	}
+	return write(w)
+}
+
+// ExportExcel is Export in the form that Excel opens by a double click.
+func (d *atDesk) ExportExcel(ctx context.Context, id string, w io.Writer) error {
+	write, err := d.Desk.ExportExcel(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -170,6 +181,10 @@ func (p *program) withLedgerDesk(ctx context.Context, why purpose, do func(*atDe
 	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
 		return daemon.Origins(ctx, c, h)
 	}
+	d.Configured = func(connection string) bool {
+		_, known := c.Numbers[connection]
+		return known
+	}
 	return deskError(do(&atDesk{d, p, c}))
 }
 
@@ -182,6 +197,12 @@ func deskError(err error) error {
 		return invalid(err)
 	}
 	return err
+}
+
+// absent reports whether there is no such thing.
+func absent(err error) bool {
+	var told *client.Error
+	return errors.Is(err, operator.ErrAbsent) || errors.As(err, &told) && told.Code == client.CodeNotFound
 }
 
 // notNow reports whether the state of a run does not allow what was asked for.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -13,6 +14,9 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 	d := newDesk(t, nil)
 	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
 	d.want(0, "suppressions", "add", "+2348031299999")
+	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	stop := d.serving()
 	defer stop()
 	d.eventually("every status has come", func() bool { return d.report("latest").Totals["read"] == 40 }) // nothing changes any more
@@ -29,6 +33,8 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 		"holds lift --all --reason x",
 		"holds add connection", "holds add nothing 1", "holds add template x", "suppressions add +2348031299999", "suppressions add 0803",
 		"suppressions remove +2348031277777", "suppressions show +2348031299999", "suppressions show +2348031277777", "drops", "drops -o json",
+		"why conn_1", "why conn_1 -o json", "why conn_1 --to +2348031200003", "why conn_9", "report latest --excel", "report orders-9 --excel",
+		"schedule", "schedule --next 0 -o json",
 		"audit latest", "audit latest -o json", "audit orders-9", "notifications", "notifications -o json", "notifications list --state dead",
 		"notifications list --state x", "notifications show 12", "notifications send 12", "suppressions export", "suppressions import absent.csv",
 		"suppressions import - --scope all", "suppressions import - --source x/y", "suppressions import - --date 2999-01-01",
@@ -69,7 +75,7 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 func TestALocalCommandSaysThatItIsLocal(t *testing.T) {
 	t.Parallel()
 	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": "http://127.0.0.1:9", "CAMPAIGND_KEY": "cpd_x"}}
-	for command, local := range map[string]bool{"schedule": true, "resolve latest": true, "runs": false, "version": false} {
+	for command, local := range map[string]bool{"resolve latest": true, "runs": false, "version": false} {
 		r := d.run(strings.Fields(command)...)
 		if got := strings.Contains(r.stderr, "is about the ledger of this machine, not about CAMPAIGND_SERVER"); got != local {
 			t.Errorf("%s: got the note: %v, want %v:\n%s", command, got, local, r.stderr)

@@ -2,14 +2,10 @@ package main
 
 import (
 	"bufio"
-	"cmp"
-	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"campaignd/campaign"
 	"campaignd/reporting"
 )
 
@@ -44,18 +40,13 @@ numbers as text.`,
 		if excel && given && format != "csv" {
 			return usage(fmt.Errorf("--excel writes CSV, not %s; leave out --format", format))
 		}
-		if excel {
-			if far, err := p.remote(); err != nil || far != nil {
-				return cmp.Or(err, usage(errors.New("--excel reads the ledger of this machine; with --server give --format csv")))
-			}
-			return p.withRun(cmd.Context(), toRead, args[0], func(l campaign.Ledger, r campaign.Run) error {
-				return reporting.WriteExcel(cmd.Context(), p.stdout, l, r, p.commaOf(r))
-			})
-		}
 		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
-			if format == "csv" {
+			if export := d.Export; excel || format == "csv" {
+				if excel {
+					export = d.ExportExcel
+				}
 				w := bufio.NewWriter(p.stdout)
-				if err := d.Export(cmd.Context(), args[0], w); err != nil {
+				if err := export(cmd.Context(), args[0], w); err != nil {
 					return err
 				}
 				return w.Flush()
@@ -69,21 +60,6 @@ numbers as text.`,
 	}
 	p.addServer(cmd)
 	return cmd
-}
-
-// commaOf is the delimiter of the run's list. A run of a version that did not store it has the one
-// that the campaign names, else a comma, and standard error says so.
-func (p *program) commaOf(r campaign.Run) rune {
-	if comma, size := utf8.DecodeRuneInString(r.Delimiter); size > 0 {
-		return comma
-	}
-	if d, err := campaign.ParseStored(r.Campaign, r.Definition); err == nil {
-		if comma, err := d.Recipients.Options().Comma(); err == nil && comma != 0 {
-			return comma
-		}
-	}
-	fmt.Fprintf(p.stderr, "campaignd: the delimiter of %s was not stored: this file has commas\n", printable(r.List()))
-	return ','
 }
 
 // writeReport writes a report as a table or as JSON.

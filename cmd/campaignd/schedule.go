@@ -3,30 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
+	"campaignd/client"
 	"campaignd/internal/daemon"
+	"campaignd/internal/operator"
 )
-
-// firingFacts is one firing of a schedule in JSON.
-type firingFacts struct {
-	Campaign string    `json:"campaign"`
-	File     string    `json:"file"`
-	Schedule string    `json:"schedule"` // schedule.cron, or schedule.at
-	Timezone string    `json:"timezone"`
-	At       time.Time `json:"at"`
-	Local    string    `json:"local"`
-	// Outcome is next for a firing that is still to come.
-	Outcome string `json:"outcome"`
-	Run     string `json:"run,omitempty"`
-	Detail  string `json:"detail,omitempty"`
-	// Missed counts the firings before this one that no process fired, from MissedSince on.
-	Missed      int64     `json:"missed,omitempty"`
-	MissedSince time.Time `json:"missed_since,omitzero"`
-}
 
 // mostFirings is the most firings listed for each campaign.
 const mostFirings = 1000
@@ -45,95 +30,122 @@ run; skipped, because an earlier run was unfinished (schedule.overlap); missed, 
 	cmd.Flags().IntVar(&next, "next", 3, "firings to come to list for each campaign, at most 1000")
 	cmd.Flags().IntVar(&last, "last", 3, "past firings to list for each campaign, at most 1000")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := p.load()
-		if err != nil {
-			return err
-		}
-		if err := daemon.CheckFolder(c.Campaigns); err != nil {
-			fmt.Fprintf(p.stderr, "campaignd: %s\n", printable(err.Error()))
-		}
-		all, faults := daemon.ReadSchedule(c.Campaigns)
-		facts := []firingFacts{}
-		for _, s := range all {
-			facts = append(facts, comingFirings(s, min(next, mostFirings))...)
-		}
-		past, err := p.pastFirings(cmd.Context(), c, all, min(last, mostFirings))
-		if err != nil {
-			return err
-		}
-		if o.json() {
-			err = writeJSON(p.stdout, append(facts, past...))
-		} else {
-			err = p.writeFirings(facts, past)
-		}
-		if err != nil {
-			return err
-		}
-		if faults != nil {
-			return invalid(faults)
-		}
-		return nil
+		return p.withFolder(cmd.Context(), func(d folderOperations) error {
+			all, err := d.Schedule(cmd.Context(), "", min(max(next, 0), mostFirings), min(max(last, 0), mostFirings))
+			if err != nil {
+				return err
+			}
+			if o.json() {
+				err = writeJSON(p.stdout, all)
+			} else {
+				err = p.writeFirings(all)
+			}
+			if err != nil {
+				return err
+			}
+			return d.Faults(cmd.Context())
+		})
 	}
 	return cmd
 }
 
-// factsOfFiring are the facts of the schedule s with the firing at an instant.
-func factsOfFiring(s daemon.Scheduled, at time.Time) firingFacts {
-	zone := s.Cron.Zone()
-	layout := "Mon 2006-01-02 15:04 MST"
-	if at.Second() != 0 { // schedule.at may have seconds
-		layout = "Mon 2006-01-02 15:04:05 MST"
-	}
-	return firingFacts{Campaign: s.Definition.Name, File: s.File, Schedule: s.Cron.String(), Timezone: zone.String(), At: at,
-		Local: at.In(zone).Format(layout), Outcome: "next"}
+// folderOperations are what is asked of a campaigns folder.
+type folderOperations interface {
+	Schedule(ctx context.Context, name string, next, last int) ([]client.Firing, error)
+	// Faults returns what is wrong with files of the folder.
+	Faults(ctx context.Context) error
 }
 
-// comingFirings lists the next firings of a schedule.
-func comingFirings(s daemon.Scheduled, count int) (facts []firingFacts) {
-	at := time.Now()
-	for range count {
-		f := s.Next(at)
-		if f.At.IsZero() {
-			break
+// farFolder is the folder of another campaignd.
+type farFolder struct{ *client.Client }
+
+// Faults returns the findings of the files that cannot be read.
+func (f farFolder) Faults(ctx context.Context) error {
+	all, err := f.Campaigns(ctx)
+	if err != nil {
+		return err
+	}
+	var faults campaign.FileError
+	for _, c := range all {
+		for _, one := range c.Findings {
+			if one.Level == campaign.LevelError {
+				faults.Findings = append(faults.Findings, one)
+			}
 		}
-		at = f.At
-		facts = append(facts, factsOfFiring(s, at))
 	}
-	return facts
+	if len(faults.Findings) == 0 {
+		return nil
+	}
+	return invalid(&faults)
 }
 
-// pastFirings lists the last firings of each schedule, the newest first, if there is a ledger.
-func (p *program) pastFirings(ctx context.Context, c *daemon.Config, all []daemon.Scheduled, count int) (facts []firingFacts, err error) {
-	if c.NoLedger() || count <= 0 || len(all) == 0 {
-		return nil, nil
-	}
-	l, err := daemon.ReadLedger(ctx, c, p.log(c, true))
+// nearFolder is the folder of this machine. Its ledger is nil if nothing has run here yet.
+type nearFolder struct {
+	*operator.Desk
+	dir string
+}
+
+// Schedule lists firings of the folder, with the path of each file.
+func (f nearFolder) Schedule(ctx context.Context, name string, next, last int) ([]client.Firing, error) {
+	files, err := daemon.CampaignFiles(f.dir)
 	if err != nil {
 		return nil, err
 	}
-	defer closing(l, &err)
-	for _, s := range all {
-		firings, err := l.Firings(ctx, campaign.FiringFilter{Campaign: s.Definition.Name, Limit: count})
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range firings {
-			fact := factsOfFiring(s, f.At)
-			fact.Outcome, fact.Detail, fact.Missed, fact.MissedSince = string(f.Outcome), f.Detail, f.Missed, f.MissedSince
-			if f.Run != 0 {
-				fact.Run = campaign.Run{No: f.Run, Campaign: f.Campaign}.ID()
-			}
-			facts = append(facts, fact)
-		}
+	if f.Ledger == nil {
+		last = 0
 	}
-	return facts, nil
+	all, err := f.Desk.Schedule(ctx, files, name, next, last)
+	for i := range all {
+		all[i].File = filepath.Join(f.dir, all[i].File)
+	}
+	return all, err
+}
+
+// Faults returns the findings of the files that cannot be read, with the path of each.
+func (f nearFolder) Faults(context.Context) error {
+	if _, err := daemon.ReadSchedule(f.dir); err != nil {
+		return invalid(err)
+	}
+	return nil
+}
+
+// withFolder calls do with the campaigns folder that the command is about. There may be no ledger.
+func (p *program) withFolder(ctx context.Context, do func(folderOperations) error) (err error) {
+	far, err := p.remote()
+	switch {
+	case err != nil:
+		return err
+	case far != nil:
+		return deskError(do(farFolder{far}))
+	}
+	c, err := p.load()
+	if err != nil {
+		return err
+	}
+	if err := daemon.CheckFolder(c.Campaigns); err != nil {
+		fmt.Fprintf(p.stderr, "campaignd: %s\n", printable(err.Error()))
+	}
+	near := nearFolder{&operator.Desk{}, c.Campaigns}
+	if !c.NoLedger() {
+		if near.Ledger, err = daemon.ReadLedger(ctx, c, p.log(c, true)); err != nil {
+			return err
+		}
+		defer closing(near.Ledger, &err)
+	}
+	return deskError(do(near))
 }
 
 // writeFirings writes both tables; that of past firings only if there are any.
-func (p *program) writeFirings(next, past []firingFacts) error {
+func (p *program) writeFirings(all []client.Firing) error {
 	var rows [][]string
-	for _, f := range next {
+	var past []client.Firing
+	for _, f := range all {
+		if f.Outcome != "next" {
+			past = append(past, f)
+			continue
+		}
 		rows = append(rows, []string{f.Campaign, f.Local, f.Schedule, f.Timezone, f.File})
 	}
 	if err := writeTable(p.stdout, []string{"CAMPAIGN", "NEXT", "SCHEDULE", "ZONE", "FILE"}, rows); err != nil || len(past) == 0 {

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/daemon"
 	"campaignd/internal/spelling"
 	"campaignd/recipients"
 )
@@ -23,7 +19,7 @@ func (p *program) cmdWhy() *cobra.Command {
 		Long: `Says what the run waits for, how many rows wait for what and when each is free, what limits each of its connections, and when
 the last row will be sent at the present rate. With --to it says that of one recipient of the run, and of an opt-out the
 company and the source. The id of a connection in place of the run: what limits that number, over all runs that are not
-finished. The command reads the ledger, so it works beside a sender and after its end. --server answers for runs alone.`,
+finished. The command reads the ledger, so it works beside a sender and after its end.`,
 		Example: "  campaignd why latest\n  campaignd why spring-sale-3 -o json\n  campaignd why spring-sale-3 --to +2348031234567\n" +
 			"  campaignd why conn_1",
 		Args: oneRun,
@@ -36,22 +32,19 @@ finished. The command reads the ledger, so it works beside a sender and after it
 		if to != "" && key == 0 {
 			return usage(fmt.Errorf("--to %s is no phone number with a country code; want for example +2348031234567", to))
 		}
-		var number *campaign.WhyNumber
-		far, err := p.remote()
-		if err == nil && far == nil {
-			number, err = p.whyNumber(cmd.Context(), args[0])
-		}
-		switch {
-		case err != nil:
-			return err
-		case number != nil && to != "":
-			return usage(fmt.Errorf("%s is a connection, and --to goes with a run", args[0]))
-		case number != nil && o.json():
-			return writeJSON(p.stdout, number)
-		case number != nil:
-			return p.writeWhyNumber(*number)
-		}
 		return p.withDesk(cmd.Context(), toRead, func(d operations) error {
+			number, err := d.WhyNumber(cmd.Context(), args[0])
+			switch {
+			case absent(err): // it is a run
+			case err != nil:
+				return err
+			case to != "":
+				return usage(fmt.Errorf("%s is a connection, and --to goes with a run", args[0]))
+			case o.json():
+				return writeJSON(p.stdout, number)
+			default:
+				return p.writeWhyNumber(number)
+			}
 			if to != "" {
 				w, err := d.WhyRecipient(cmd.Context(), args[0], to)
 				return p.told(err, o, w, fmt.Sprintf("%s: %s", w.Run, printable(w.Sentence)))
@@ -79,59 +72,6 @@ func (p *program) told(err error, o *output, v any, sentence string) error {
 	}
 	_, err = fmt.Fprintln(p.stdout, sentence)
 	return err
-}
-
-// whyHolds are the holds of the ledger, and what they can name.
-func whyHolds(ctx context.Context, l campaign.Ledger, c *daemon.Config) (campaign.WhyHolds, error) {
-	holds, err := l.Holds(ctx, false)
-	if err != nil {
-		return campaign.WhyHolds{}, err
-	}
-	return campaign.WhyHolds{Holds: holds, Origin: daemon.Origins(ctx, c, holds)}, nil
-}
-
-// whyNumber says what limits a connection, if arg is one: of the configuration, or of an unfinished
-// or recent run, and no id of a run. It returns nil if arg is none.
-func (p *program) whyNumber(ctx context.Context, arg string) (_ *campaign.WhyNumber, err error) {
-	configured := false
-	if c, err := p.load(); err == nil {
-		_, configured = c.Numbers[arg]
-	}
-	if _, err := campaign.ParseRunID(arg); !configured && (err == nil || arg == "latest") {
-		return nil, nil
-	}
-	l, c, err := p.openLedger(ctx, toRead)
-	if err != nil {
-		return nil, err
-	}
-	defer closing(l, &err)
-	runs, err := runsOver(ctx, l, arg, campaign.RunFilter{Unfinished: true})
-	if err != nil {
-		return nil, err
-	}
-	if len(runs) == 0 && !configured {
-		ended, err := runsOver(ctx, l, arg, campaign.RunFilter{Limit: 100})
-		if err != nil || len(ended) == 0 {
-			return nil, err
-		}
-	}
-	h, err := whyHolds(ctx, l, c)
-	if err != nil {
-		return nil, err
-	}
-	n, err := campaign.ExplainNumber(ctx, l, arg, runs, h, time.Now())
-	return &n, err
-}
-
-// runsOver are the runs of the filter that are sent over a connection.
-func runsOver(ctx context.Context, l campaign.Ledger, connection string, f campaign.RunFilter) (over []campaign.Run, err error) {
-	stored, err := l.Runs(ctx, f)
-	for _, r := range stored {
-		if def, err := campaign.ParseStored(r.ID(), r.Definition); err == nil && slices.Contains(def.Connections, connection) {
-			over = append(over, r)
-		}
-	}
-	return over, err
 }
 
 func (p *program) writeWhyNumber(n campaign.WhyNumber) error {

@@ -44,8 +44,9 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 	"deliveries": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return c.Deliveries(ctx, "spring-1", client.DeliveryFilter{Limit: 2})
 	}),
-	"numbers": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Numbers(ctx) }),
-	"holds":   calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Holds(ctx, true) }),
+	"why-number": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.WhyNumber(ctx, "conn_1") }),
+	"numbers":    calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Numbers(ctx) }),
+	"holds":      calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Holds(ctx, true) }),
 	"add-hold": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return c.AddHold(ctx, client.HoldRequest{Scope: campaign.HoldConnection, ID: "conn_1"})
 	}),

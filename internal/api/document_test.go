@@ -51,6 +51,11 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 			wantError(t, name+" without its scope", w.ask(t, d.method, path, string(campaign.KeyScopes[less]), body), 403, codeForbidden)
 			documentsStatus(403)
 		}
+		if strings.Contains(d.path, "{connection}") {
+			wantError(t, name+" of another company", w.ask(t, d.method, path, "other", body), 404, codeNotFound)
+			wantError(t, name+" of none", w.ask(t, d.method, strings.Replace(path, "conn_1", "conn_9", 1), "admin", body), 404, codeNotFound)
+			documentsStatus(404)
+		}
 		if strings.Contains(d.path, "{notification}") {
 			wantError(t, name+" of a key of one company", w.ask(t, d.method, path, "other", body), 403, codeForbidden)
 			wantError(t, name+" of none", w.ask(t, d.method, strings.Replace(path, "/1", "/9", 1), "admin", body), 404, codeNotFound)

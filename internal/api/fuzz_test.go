@@ -19,7 +19,7 @@ func FuzzRequestsAreNoFaultOfTheServer(f *testing.F) {
 		if d.op.OperationID == "launch" || d.op.OperationID == "events" { // a connection has deadlines, and a stream no end
 			return
 		}
-		path := strings.NewReplacer("{run}", id, "{key}", id, "{campaign}", id, "{file}", id, "{number}", id, "{notification}", id).Replace(d.path)
+		path := strings.NewReplacer("{run}", id, "{key}", id, "{campaign}", id, "{file}", id, "{number}", id, "{notification}", id, "{connection}", id).Replace(d.path)
 		r, err := http.NewRequestWithContext(t.Context(), d.method, "http://x"+path+"?"+query, strings.NewReader(body))
 		if err != nil {
 			return // no client could send it

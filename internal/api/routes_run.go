@@ -113,6 +113,12 @@ type whyInput struct {
 	To string `query:"to" required:"true" maxLength:"40" example:"+2348031234567" doc:"a phone number with its country code"`
 }
 
+// exportInput is the input of an export.
+type exportInput struct {
+	OfRun
+	Excel bool `query:"excel" doc:"for Excel: with a byte order mark, the delimiter of the list, and long numbers as text"`
+}
+
 func (s *Server) lookRoutes() {
 	const one = "/api/v1/runs/{run}"
 	absent := []int{404}
@@ -168,7 +174,10 @@ func (s *Server) lookRoutes() {
 		})
 	streamed(s, route{method: http.MethodGet, path: one + "/export", id: "export", summary: "Every row of a run's list as CSV",
 		scope: campaign.KeyRead, errors: absent}, "row,to,connection,status\n2,+2348031234567,conn_1,read\n",
-		func(ctx context.Context, d *operator.Desk, in *OfRun) (operator.Writer, error) {
+		func(ctx context.Context, d *operator.Desk, in *exportInput) (operator.Writer, error) {
+			if in.Excel {
+				return d.ExportExcel(ctx, in.Run)
+			}
 			return d.Export(ctx, in.Run)
 		})
 }

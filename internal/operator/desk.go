@@ -22,6 +22,8 @@ type Desk struct {
 	Company string
 	// Origins returns what holds can name of each connection.
 	Origins func(ctx context.Context, holds []campaign.Hold) func(connection string) campaign.Origin
+	// Configured reports whether the configuration names a connection; nil: it names none.
+	Configured func(connection string) bool
 }
 
 // ErrInvalid says that a request is at fault and that the same one fails again.

@@ -106,9 +106,12 @@ func (d *Desk) Schedule(ctx context.Context, files []File, name string, next, la
 
 // firingOf is a firing to come.
 func firingOf(f *File, at time.Time) client.Firing {
-	zone := f.Cron.Zone()
+	zone, layout := f.Cron.Zone(), "Mon 2006-01-02 15:04 MST"
+	if at.Second() != 0 { // schedule.at may have seconds
+		layout = "Mon 2006-01-02 15:04:05 MST"
+	}
 	return client.Firing{Campaign: f.Definition.Name, File: filepath.Base(f.Path), Schedule: f.Cron.String(), Timezone: zone.String(),
-		At: at, Local: at.In(zone).Format("Mon 2006-01-02 15:04 MST"), Outcome: "next"}
+		At: at, Local: at.In(zone).Format(layout), Outcome: "next"}
 }
 
 func pastFiring(f *File, was campaign.Firing) client.Firing {

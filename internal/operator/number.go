@@ -1,0 +1,53 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// WhyNumber says what limits a connection now, over all runs that are not finished. The error is
+// ErrAbsent if it is neither configured nor one of a recent run, or if the word names a run.
+func (d *Desk) WhyNumber(ctx context.Context, connection string) (campaign.WhyNumber, error) {
+	absent := fmt.Errorf("%w: %q is no connection of the configuration or of a run", ErrAbsent, connection)
+	configured := d.Configured != nil && d.Configured(connection)
+	if _, err := campaign.ParseRunID(connection); !configured && (err == nil || connection == "latest") {
+		return campaign.WhyNumber{}, absent
+	}
+	if d.Company != "" && !d.ofCompany(d.Origins(ctx, nil), []string{connection}) {
+		return campaign.WhyNumber{}, absent
+	}
+	runs, err := d.runsOver(ctx, connection, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return campaign.WhyNumber{}, err
+	}
+	if len(runs) == 0 && !configured {
+		ended, err := d.runsOver(ctx, connection, campaign.RunFilter{Limit: 100})
+		if err != nil {
+			return campaign.WhyNumber{}, err
+		}
+		if len(ended) == 0 {
+			return campaign.WhyNumber{}, absent
+		}
+	}
+	h, err := d.whyHolds(ctx)
+	if err != nil {
+		return campaign.WhyNumber{}, err
+	}
+	return campaign.ExplainNumber(ctx, d.Ledger, connection, runs, h, time.Now())
+}
+
+// runsOver are the runs of the filter that are sent over a connection.
+func (d *Desk) runsOver(ctx context.Context, connection string, f campaign.RunFilter) (over []campaign.Run, err error) {
+	stored, err := d.Ledger.Runs(ctx, f)
+	for _, r := range stored {
+		def, err := campaign.ParseStored(r.ID(), r.Definition)
+		if err == nil && slices.Contains(def.Connections, connection) && d.sees(ctx, r) {
+			over = append(over, r)
+		}
+	}
+	return over, err
+}
