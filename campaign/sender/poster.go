@@ -2,8 +2,10 @@ package sender
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaignd/campaign"
@@ -132,8 +134,7 @@ func (p *poster) use(ctx context.Context, slots int, slot, at time.Time) bool {
 			p.inFlight.end()
 			return false
 		}
-		if r := a.segment.run; r.held.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) || p.stopped(r, now) ||
-			!a.within.IsZero() && now.After(a.within) {
+		if p.withdrawn(a, now) {
 			p.e.rec.settle(p.number, a, notPosted(now))
 			continue
 		}
@@ -158,6 +159,14 @@ func (p *poster) use(ctx context.Context, slots int, slot, at time.Time) bool {
 		})
 		return true
 	}
+}
+
+// withdrawn reports whether an attempt with an intent must not be posted at now: its window has
+// closed, its run is stopped, its connection held, or its lease or its place runs out.
+func (p *poster) withdrawn(a *attempt, now time.Time) bool {
+	r := a.segment.run
+	return r.held.Load() || r.over() || !a.segment.mayPost(now, p.e.o.Lease/5) || p.stopped(r, now) ||
+		!a.within.IsZero() && now.After(a.within)
 }
 
 // stopped reports whether a hold stops the run's messages over this connection.
@@ -202,12 +211,17 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 		})
 		return
 	}
-	m.Before = p.noting(a)
+	var late atomic.Bool
+	m.Before = p.leaving(a, &late)
 	posted := time.Now()
 	receipt, err := p.post(ctx, m)
 	now := time.Now()
 	if err != nil {
 		e := fault(err)
+		if late.Load() && e.Proof == messaging.NotSent {
+			p.e.rec.settle(p.number, a, notPosted(now))
+			return
+		}
 		p.learn(a, t, e, posted, now)
 		p.observe(a, e)
 		state, _ := p.e.holds.circuit(p.number.connection, now)
@@ -246,6 +260,25 @@ func (p *poster) post(ctx context.Context, m *messaging.Message) (messaging.Rece
 		p.number.latency.add(time.Since(began)) // a request without an answer says nothing of how long one takes
 	}
 	return receipt, err
+}
+
+// errWithdrawn ends a request that must not leave any more.
+var errWithdrawn = errors.New("withdrawn before its first byte")
+
+// leaving is called before the first byte of a request leaves. A connection to the service may have
+// taken seconds to make: what must no longer be posted is not, and late says so.
+func (p *poster) leaving(a *attempt, late *atomic.Bool) func() error {
+	note := p.noting(a)
+	return func() error {
+		if p.withdrawn(a, time.Now()) {
+			late.Store(true)
+			return errWithdrawn
+		}
+		if note == nil {
+			return nil
+		}
+		return note()
+	}
 }
 
 // noting writes an attempt into the wire log, once; nil: there is none.

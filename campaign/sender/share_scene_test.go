@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/campaign/sender"
 )
 
 func of(template string) func(*request) bool {
@@ -103,6 +104,36 @@ func TestDeadlinesAreMetAndNobodyStarves(t *testing.T) {
 					t.Errorf("after its weight became that of bulk: %d of wide and %d of bulk, want as many", wide, bulk)
 				}
 				stop()
+				s.end()
+			})
+		})
+	}
+}
+
+// A run of one segment beside a large one on a number of 902/s gets its half at once, although one
+// replica alone has it.
+func TestASmallRunGetsItsPartOfAFastNumber(t *testing.T) {
+	const fast = 902.0 // per second: throttle.HighLimit with its factor
+	for _, replicas := range []int{1, 3} {
+		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t)
+				s.options = func(o *sender.Options) { o.Pace = func(string) float64 { return fast } }
+				s.launchAs("large", 9_500, "UTILITY", "{}", "conn_1")
+				s.launchAs("small", 4_000, "UTILITY", "{}", "conn_1")
+				stop := s.startAll(replicas)
+				time.Sleep(8 * time.Second)
+				stop()
+				to := time.Now()
+				from := to.Add(-4 * time.Second)
+				all, small := s.count(from, to, nil), s.count(from, to, of("small"))
+				t.Logf("%.1f %% of %.0f messages per second", 100*float64(small)/float64(all), float64(all)/4)
+				if float64(all) < 0.8*4*fast || float64(all) > 1.01*4*fast {
+					t.Errorf("%d messages in 4 s, want %.0f less 20 %% at most", all, 4*fast)
+				}
+				if part := float64(small) / float64(all); part < 0.45 || part > 0.55 {
+					t.Errorf("the small run gets %.3f of the number, want 0.5", part)
+				}
 				s.end()
 			})
 		})
