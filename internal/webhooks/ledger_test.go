@@ -3,11 +3,14 @@ package webhooks
 import (
 	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"campaignd/campaign"
 	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/ledgertest"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
 )
@@ -70,4 +73,75 @@ func TestAStopBeforeTheIntentKeepsTheMessageBack(t *testing.T) {
 		}
 	}
 	ok(stop())
+}
+
+// 10,000 events of 5,000 messages come at once to a real ledger, in order and in the reverse order.
+// After a restart the ledger has each of them and is sound.
+func TestTenThousandEventsBalanceAfterARestart(t *testing.T) {
+	t.Parallel()
+	for _, backwards := range []bool{false, true} {
+		const messages, each = 5000, 50
+		ctx := t.Context()
+		ok := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		file := "sqlite:" + filepath.Join(t.TempDir(), "campaignd.db")
+		open := func() campaign.Ledger {
+			l, err := ledger.Open(ctx, file, ledger.Options{Sender: true}, sqlite.Open, postgres.Open)
+			ok(err)
+			return l
+		}
+		l := open()
+		run := ledgertest.Load(t, l, messages)
+		for _, lease := range ledgertest.ClaimAll(t, l, run.No) {
+			_, err := l.Intend(ctx, []campaign.Intent{{Lease: lease, Connection: "conn_1", From: lease.Lo, To: lease.Hi}})
+			ok(err)
+			rs := ledgertest.Acceptances(lease, lease.Lo, lease.Hi)
+			for i := range rs {
+				rs[i].MessageID = wamid(int(rs[i].Seq))
+			}
+			ok(l.Record(ctx, rs))
+			_, err = l.Park(ctx, lease, time.Time{}, func(since time.Time) time.Time { return since })
+			ok(err)
+		}
+		var events []string
+		for n := range messages {
+			events = append(events, status(n, "sent", noon), status(n, "delivered", noon.Add(time.Second)))
+		}
+		if backwards {
+			slices.Reverse(events)
+		}
+		i := newIntake(t, l, Options{})
+		stop := start(t, i)
+		codes := make(chan int, len(events)/each)
+		for some := range slices.Chunk(events, each) {
+			go func() { codes <- post(i, "["+strings.Join(some, ",")+"]").Code }()
+		}
+		for range cap(codes) {
+			if code := <-codes; code != http.StatusNoContent {
+				t.Errorf("backwards %v: answered %d, want 204", backwards, code)
+			}
+		}
+		ok(stop())
+		ok(l.Close())
+		l = open()
+		for line, err := range l.Lines(ctx, run.No) {
+			ok(err)
+			if line.Status != campaign.Delivered || !line.SentAt.Equal(noon) || !line.DeliveredAt.Equal(noon.Add(time.Second)) {
+				t.Fatalf("backwards %v: row %d is %s, sent %v, delivered %v, want delivered with both times", backwards, line.Row,
+					line.Status, line.SentAt, line.DeliveredAt)
+			}
+		}
+		problems, err := l.Audit(ctx, run.No, 9)
+		ok(err)
+		tallies, _, err := l.Tallies(ctx, run.No)
+		ok(err)
+		if want := []campaign.Tally{{Status: campaign.Delivered, N: messages}}; len(problems) != 0 || !slices.Equal(tallies, want) {
+			t.Errorf("backwards %v: got the problems %+v and %+v, want no problem and %+v", backwards, problems, tallies, want)
+		}
+		ok(l.Close())
+	}
 }
