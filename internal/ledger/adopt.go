@@ -111,6 +111,15 @@ type Adoption struct {
 	Attempt Attempt
 }
 
+// Connection sent the message. told says that only the event names it: the delivery's segment may
+// have none, or another.
+func (a Adoption) Connection() (connection string, told bool) {
+	if a.Attempt.Connection != "" {
+		return a.Attempt.Connection, false
+	}
+	return a.Orphan.Connection, a.Orphan.Connection != ""
+}
+
 // Judge matches the orphans of the search. An orphan is adopted when exactly one delivery over all
 // runs fits, and none does that is in flight: its result will soon tell. orphans and open are as
 // they are now, inFlight as it was after the search and before these were read. At most one orphan

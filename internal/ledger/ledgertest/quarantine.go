@@ -93,6 +93,48 @@ func quarantineDoubtsWhatMayHaveBeenPosted(t *testing.T, l Tables) {
 		t.Errorf("adopted %+v %v, want 4", s, err)
 	}
 	Audited(t, l, r.No)
+	// The event tells who sent it, also after another connection has taken up the segment.
+	for seq, want := range map[int64]string{4: "conn_1", campaign.SegmentSize: "conn_2"} {
+		if got := lineOf(t, l, r.No, seq); got.Connection != want || got.Status != campaign.Delivered {
+			t.Errorf("delivery %d: got %s by %q, want delivered by %s", seq, got.Status, got.Connection, want)
+		}
+	}
+}
+
+// A segment that nobody had leased when the backup was made may have been sent to its end in the lost
+// time. Nobody leases it again, so its messages have the connection that their events name.
+func quarantineKeepsTheConnectionOfAnEvent(t *testing.T, l Tables) {
+	r, now := Load(t, l, 5), time.Now()
+	if n, err := l.Quarantine(t.Context(), 5, now.Add(-time.Minute)); err != nil || n != 5 {
+		t.Fatalf("put %d in doubt, %v; want 5", n, err)
+	}
+	if _, err := l.Apply(t.Context(), campaign.Events{Statuses: []campaign.StatusEvent{
+		{MessageID: MessageID(r.No, 2), Connection: "conn_2", Recipient: 2348030000002, Status: campaign.Read, At: now, ReceivedAt: now},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := l.Sweep(t.Context(), now); err != nil || s.Adopted != 1 {
+		t.Errorf("adopted %+v %v, want 1", s, err)
+	}
+	if got := lineOf(t, l, r.No, 2); got.Connection != "conn_2" || got.Status != campaign.Read {
+		t.Errorf("got %s by %q, want read by conn_2", got.Status, got.Connection)
+	}
+	Audited(t, l, r.No)
+}
+
+// lineOf returns the line of one delivery.
+func lineOf(t *testing.T, l Tables, no campaign.RunNo, seq int64) campaign.Line {
+	t.Helper()
+	for line, err := range l.Lines(t.Context(), no) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line.Seq == seq {
+			return line
+		}
+	}
+	t.Fatalf("got no line of delivery %d, want one", seq)
+	return campaign.Line{}
 }
 
 func quarantinePausesWhatCouldSend(t *testing.T, l Tables) {

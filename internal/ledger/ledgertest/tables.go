@@ -49,6 +49,7 @@ var tablePromises = []struct {
 	{"QuarantineEndsWhatWireLogsProve", quarantineEndsWhatWireLogsProve, true},
 	{"QuarantineDoubtsWhatMayHaveBeenPosted", quarantineDoubtsWhatMayHaveBeenPosted, false},
 	{"QuarantinePausesWhatCouldSend", quarantinePausesWhatCouldSend, false},
+	{"QuarantineKeepsTheConnectionOfAnEvent", quarantineKeepsTheConnectionOfAnEvent, false},
 	{"QuarantineKnowsThatSegmentsMove", quarantineKnowsThatSegmentsMove, false},
 	{"QuarantineCountsAgainstTheBudgetAndNotBeyondIt", quarantineCountsAgainstTheBudgetAndNotBeyondIt, false},
 	{"QuarantineOfNothingAcceptsTheLedgerAsItStands", quarantineOfNothingAcceptsTheLedgerAsItStands, false},

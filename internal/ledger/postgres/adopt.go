@@ -148,6 +148,9 @@ const (
 			message_id = excluded.message_id, result_at = excluded.result_at, code = NULL, detail = NULL, intent_at = NULL,
 			next_due = NULL, connection = CASE WHEN o.connection IS NOT NULL THEN coalesce(excluded.connection, o.connection) END
 		WHERE o.state <> 5 /* accepted */`
+	// An attempt of the lost time of a backup may be of any connection; the event tells which it was.
+	sqlTellConnection = `UPDATE outcome o SET connection = w.connection FROM unnest($1::bigint[], $2::bigint[], $3::text[]) w (rid, mh, connection)
+		WHERE o.rid = ANY($1) AND o.rid = w.rid AND o.mh = w.mh AND o.connection IS NULL`
 	sqlFlagAmbiguous = `UPDATE outcome SET flags = flags | 8 /* ambiguous */
 		WHERE rid = ANY($1) AND flags & 8 /* ambiguous */ = 0 AND state <> 5 /* accepted */`
 )
@@ -155,14 +158,20 @@ const (
 // adopt adds what follows from a verdict to the commit. n receives how many deliveries are
 // proven, told what their orphans told.
 func (t *tx) adopt(v ledger.Verdict, n *int64, told *absorbed) {
-	var rids, attempts, mhs, firsts []int64
-	var ids []string
+	var rids, attempts, mhs, firsts, toldOf, toldBy []int64
+	var ids, connections []string
 	for _, a := range v.Adopt {
+		if connection, told := a.Connection(); told {
+			toldOf, toldBy, connections = append(toldOf, a.Attempt.RowID), append(toldBy, a.Orphan.Hash), append(connections, connection)
+		}
 		rids, attempts = append(rids, a.Attempt.RowID), append(attempts, int64(a.Attempt.Number))
 		mhs, ids, firsts = append(mhs, a.Orphan.Hash), append(ids, a.Orphan.MessageID), append(firsts, a.Orphan.First)
 	}
 	if len(rids) > 0 {
 		t.last(stmt(n, sqlAdopt, rids, attempts, mhs, ids, firsts), absorb(told, slices.Sorted(slices.Values(mhs))))
+	}
+	if len(toldOf) > 0 {
+		t.last(stmt(nil, sqlTellConnection, toldOf, toldBy, connections))
 	}
 	if len(v.Unsure) > 0 {
 		t.last(stmt(nil, sqlFlagAmbiguous, v.Unsure))

@@ -179,7 +179,7 @@ const (
 	// A delivery that has another message already keeps it.
 	sqlAdopt = `UPDATE outcome SET state = 5 /* accepted */, flags = flags | 1 /* adopted */, mh = ?2, message_id = ?3,
 			result_at = ?4, code = '', detail = '', intent_at = 0, next_due = 0,
-			connection = CASE WHEN connection <> '' AND ?5 <> '' THEN ?5 ELSE connection END
+			connection = CASE WHEN (connection <> '' OR ?6 /* told by the event */) AND ?5 <> '' THEN ?5 ELSE connection END
 		WHERE rid = ?1 AND state <> 5 /* accepted */`
 	sqlFlagAmbiguous = `UPDATE outcome SET flags = flags | 8 /* ambiguous */
 		WHERE rid = ? AND flags & 8 /* ambiguous */ = 0 AND state <> 5 /* accepted */`
@@ -191,8 +191,8 @@ func (t *tx) adopt(v ledger.Verdict, done *campaign.Swept) error {
 		if _, err := t.exec(sqlProven, a.Attempt.RowID, a.Attempt.Number); err != nil {
 			return err
 		}
-		n, err := t.exec(sqlAdopt, a.Attempt.RowID, a.Orphan.Hash, a.Orphan.MessageID, a.Orphan.First,
-			a.Attempt.Connection)
+		connection, told := a.Connection()
+		n, err := t.exec(sqlAdopt, a.Attempt.RowID, a.Orphan.Hash, a.Orphan.MessageID, a.Orphan.First, connection, told)
 		if err != nil {
 			return err
 		}
