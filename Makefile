@@ -172,6 +172,11 @@ harness: ## kill real processes with SIGKILL and compare the ledger with the san
 cluster: ## kill, pause and restart three replicas, PostgreSQL and Redis, and compare with the sandbox's messages
 	$(FAULTS) -run '^TestCluster' ./internal/daemon/harness
 
+.PHONY: rehearse
+rehearse: ## lose a PostgreSQL server in the middle of a run, restore its backup, and send to nobody twice (10 minutes)
+	scripts/rehearse.sh dump
+	scripts/rehearse.sh base
+
 # OLD is a commit from which is upgraded, with no way back. Without it, this commit is the older
 # program: a newer one is built with one more migration, and the way back is gone, too.
 OLD ?=
