@@ -105,12 +105,13 @@ func TestClientsThatListenCostTheSendingLittle(t *testing.T) {
 		t.Fatalf("Serve = %v, want it to serve", err)
 	}
 	file := c.campaign(t.TempDir(), "spring", "", rows)
-	if _, err := LaunchBeside(t.Context(), &config, client.Launch{Campaign: file, List: strings.TrimSuffix(file, ".yaml") + ".csv"}); err != nil {
+	list := strings.TrimSuffix(file, ".yaml") + ".csv"
+	if _, err := LaunchBeside(t.Context(), &config, client.Launch{Campaign: file, List: list}); err != nil {
 		t.Fatal(err)
 	}
 	sent := func() (n int64) {
 		for _, conn := range c.service.Stats().Connections {
-			n += int64(conn.Accepted)
+			n += conn.Accepted
 		}
 		return n
 	}

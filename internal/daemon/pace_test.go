@@ -80,7 +80,8 @@ func TestAnUnknownPaceSendsNothing(t *testing.T) {
 			}
 		}
 	}
-	want := "the service cannot be asked how fast this number may send, so nothing is sent over it: `campaignd doctor` says why; next try in 1s"
+	want := "the service cannot be asked how fast this number may send, so nothing is sent over it: " +
+		"`campaignd doctor` says why; next try in 1s"
 	if why != want {
 		t.Errorf("why says %q, want %q", why, want)
 	}

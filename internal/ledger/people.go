@@ -136,7 +136,10 @@ func (p *People) capped(in *campaign.Intent, key, rid int64) (until int64, cappe
 	var at []int64
 	for _, c := range p.contacts[key] {
 		own := c.RID == rid && !mutant.On("cap_charged_twice") // an earlier attempt of the same delivery
-		if !c.Capped && !mutant.On("cap_marker_ignored") || own || c.At <= p.Now-per || mutant.On("cap_wrong_scope") && RunOf(c.RID) != in.Lease.Run {
+		if !c.Capped && !mutant.On("cap_marker_ignored") || own || c.At <= p.Now-per {
+			continue
+		}
+		if mutant.On("cap_wrong_scope") && RunOf(c.RID) != in.Lease.Run {
 			continue
 		}
 		at = append(at, c.At)

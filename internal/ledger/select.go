@@ -157,7 +157,7 @@ func Select(f *campaign.LineFilter, from, end int64, n int,
 			break
 		}
 		if more := 0.8 * float64(left) / float64(max(took, time.Microsecond)); more < 1 || len(found) <= n {
-			// What lies behind may be slower to read than what was read, so a span grows by steps.
+			// The next rows may be slower to read than these, so a span grows by steps.
 			span = max(leastSpan, int64(float64(span)*min(more, 8)))
 		}
 	}

@@ -149,7 +149,8 @@ const (
 			next_due = NULL, connection = CASE WHEN o.connection IS NOT NULL THEN coalesce(excluded.connection, o.connection) END
 		WHERE o.state <> 5 /* accepted */`
 	// An attempt of the lost time of a backup may be of any connection; the event tells which it was.
-	sqlTellConnection = `UPDATE outcome o SET connection = w.connection FROM unnest($1::bigint[], $2::bigint[], $3::text[]) w (rid, mh, connection)
+	sqlTellConnection = `UPDATE outcome o SET connection = w.connection
+		FROM unnest($1::bigint[], $2::bigint[], $3::text[]) w (rid, mh, connection)
 		WHERE o.rid = ANY($1) AND o.rid = w.rid AND o.mh = w.mh AND o.connection IS NULL`
 	sqlFlagAmbiguous = `UPDATE outcome SET flags = flags | 8 /* ambiguous */
 		WHERE rid = ANY($1) AND flags & 8 /* ambiguous */ = 0 AND state <> 5 /* accepted */`

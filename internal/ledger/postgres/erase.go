@@ -12,14 +12,14 @@ import (
 const (
 	sqlAnyErased      = `SELECT EXISTS (SELECT 1 FROM suppression WHERE key < 0)`
 	sqlSuppressedOnes = `SELECT DISTINCT key FROM suppression WHERE key = ANY($1)`
-	// What was read before an erasure began is stored before it too, so that Erase finds it: chunks of
-	// an import, events and suppressions. A lock of a table would wait for its vacuum.
+	// Chunks of an import, events and suppressions that were read before an erasure began are stored
+	// before it too, so that Erase finds them. A lock of a table would wait for its vacuum.
 	sqlLockNumbers = `SELECT pg_advisory_xact_lock_shared(7163384726178411)`
 	sqlLockErasure = `SELECT pg_advisory_xact_lock(7163384726178411)`
 )
 
-// erasedOf returns which of the keys were erased. What the transaction then stores of the others is
-// erased by an erasure that begins later.
+// erasedOf returns which of the keys were erased. An erasure that begins later
+// erases what the transaction then stores of the others.
 func (l *Ledger) erasedOf(t *tx, keys []int64) (ledger.Erased, error) {
 	if !slices.ContainsFunc(keys, func(key int64) bool { return key > 0 }) {
 		return nil, nil
