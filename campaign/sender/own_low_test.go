@@ -18,7 +18,8 @@ func TestASlowNumberIsSharedWithALimitedRun(t *testing.T) {
 		weight      int
 		free        int // runs without a limit
 	}{
-		{2.5, 1, 1, 1}, {2.5, 1.25, 1, 1}, {2.5, 2, 1, 1}, {4, 1.6, 1, 1}, {4, 3, 1, 1}, {4, 3, 1, 2}, {4, 3.5, 3, 1}, {12.6, 9, 1, 1}, {1, 5, 1, 1},
+		{2.5, 1, 1, 1}, {2.5, 1.25, 1, 1}, {2.5, 2, 1, 1}, {4, 1.6, 1, 1}, {4, 3, 1, 1}, {4, 3, 1, 2}, {4, 3.5, 3, 1},
+		{12.6, 9, 1, 1}, {1, 5, 1, 1},
 	} {
 		for n := 1; n <= 2; n++ {
 			t.Run(fmt.Sprintf("%v of %v, weight %d beside %d, %d senders", c.limit, c.pace, c.weight, c.free, n), func(t *testing.T) {

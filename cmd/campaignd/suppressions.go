@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -144,7 +143,7 @@ Rows without a number are named on standard error and make the exit code 2; the 
 
 // importSuppressions imports the file that in names, and names the rows that cannot be imported.
 func (p *program) importSuppressions(ctx context.Context, in client.SuppressionImport) (err error) {
-	name, file := in.File, io.Reader(p.stdin)
+	name, file := in.File, p.stdin
 	if name == "-" {
 		in.File, name = "standard input", "standard input"
 	} else {

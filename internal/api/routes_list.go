@@ -44,10 +44,10 @@ func (s *Server) listRoutes() {
 			}
 			return out, "", err
 		})
-	add(s, route{method: http.MethodGet, path: "/api/v1/numbers/{connection}/why", id: "why-number", scope: campaign.KeyRead, errors: []int{404},
-		summary: "What limits a connection now, over all runs that are not finished"},
-		campaign.WhyNumber{Connection: "conn_1", LimitedBy: "throughput", Sentence: "conn_1 sends as fast as it may", Holds: []campaign.HoldState{},
-			Runs: []campaign.WhyLane{}},
+	add(s, route{method: http.MethodGet, path: "/api/v1/numbers/{connection}/why", id: "why-number", scope: campaign.KeyRead,
+		errors: []int{404}, summary: "What limits a connection now, over all runs that are not finished"},
+		campaign.WhyNumber{Connection: "conn_1", LimitedBy: "throughput", Sentence: "conn_1 sends as fast as it may",
+			Holds: []campaign.HoldState{}, Runs: []campaign.WhyLane{}},
 		func(ctx context.Context, d *operator.Desk, in *struct {
 			Connection string `path:"connection" maxLength:"200" example:"conn_1" doc:"the id of a connection"`
 		}) (campaign.WhyNumber, string, error) {

@@ -16,8 +16,8 @@ type OfNotification struct {
 
 func (s *Server) notificationRoutes() {
 	const one = "/api/v1/notifications/{notification}"
-	example := client.Notification{No: 12, ID: "msg_1", Destination: "ops", Kind: "run.finished", Run: "spring-sale-3", Campaign: "spring-sale",
-		At: exampleTime, State: campaign.NotificationSent, Attempts: 1}
+	example := client.Notification{No: 12, ID: "msg_1", Destination: "ops", Kind: "run.finished", Run: "spring-sale-3",
+		Campaign: "spring-sale", At: exampleTime, State: campaign.NotificationSent, Attempts: 1}
 	add(s, route{method: http.MethodGet, path: "/api/v1/notifications", id: "notifications", scope: campaign.KeyRead, all: true,
 		summary: "What the operator's own addresses are told of, the newest first"}, []client.Notification{example},
 		func(ctx context.Context, d *operator.Desk, in *struct {
@@ -45,7 +45,8 @@ func (s *Server) notificationRoutes() {
 // way.
 func (s *Server) eraseRoute() {
 	add(s, route{method: http.MethodPost, path: "/api/v1/erase", id: "erase", scope: campaign.KeyAdmin, all: true, errors: []int{413},
-		summary: "Remove a number from the ledger for ever; repeat it while messages are under way", body: map[string]any{"number": "+2348031239999"}},
+		summary: "Remove a number from the ledger for ever; repeat it while messages are under way",
+		body:    map[string]any{"number": "+2348031239999"}},
 		campaign.Erased{Rows: 3}, func(ctx context.Context, d *operator.Desk, in *struct {
 			Body struct {
 				Number string `json:"number" minLength:"1" maxLength:"40" doc:"in international form with +"`
