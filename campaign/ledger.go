@@ -320,4 +320,5 @@ type SegmentState struct {
 	Connection string
 	Done       bool
 	Moved      int64 // how often it was moved to another connection
+	Moves      []SegmentMove
 }

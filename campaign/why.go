@@ -25,6 +25,8 @@ type Why struct {
 	// Waits counts the queued rows by what they wait for.
 	Waits    []WhyWait   `json:"waits"`
 	Segments WhySegments `json:"segments"`
+	// Moved counts the rows that moved between connections (limits.move).
+	Moved []MovedRows `json:"moved,omitempty"`
 	// Opens is when the window opens that the run waits for; zero when it waits for none.
 	Opens time.Time `json:"window_opens_at,omitzero"`
 	// Limits are those by which it shares its numbers; the zero value if this version cannot read
@@ -151,6 +153,7 @@ func Explain(ctx context.Context, l WhyLedger, run Run, h WhyHolds, now time.Tim
 			}
 		}
 	}
+	w.Moved = RowsMoved(segments)
 	w.Opens = WindowOpens(segments, now)
 	w.afterCanary = AwaitingCanary(segments)
 	if left := float64(w.Totals.Queued); rate > 0 && left > 0 && run.State == Running && w.Segments.Leased > 0 && w.heldBy.Scope == "" {

@@ -25,10 +25,15 @@ type memory struct {
 	tallies  []campaign.Tally // nil: counted from lines
 	funnel   *campaign.Funnel // nil: counted from lines
 	problems []campaign.Problem
+	segments []campaign.SegmentState
 	failAt   int            // Lines fails with fail after this many lines
 	fail     error          // with failAt 0, every method fails with it
 	between  func(read int) // called after each reading of the lines
 	reads    int
+}
+
+func (m *memory) SegmentStates(context.Context, campaign.RunNo) ([]campaign.SegmentState, error) {
+	return m.segments, nil
 }
 
 func (m *memory) Tallies(context.Context, campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error) {

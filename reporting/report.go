@@ -25,6 +25,8 @@ type Report struct {
 	// Refused counts by the service's error code.
 	Refused map[string]int64 `json:"refused"`
 	Funnel  Funnel           `json:"funnel"`
+	// Moved counts the rows that moved between connections (docs/limits.md#several-numbers).
+	Moved []campaign.MovedRows `json:"moved,omitempty"`
 	// Holds stop messages of the run now. The caller sets them: what a hold names of a connection is
 	// not in the ledger.
 	Holds []campaign.HoldState `json:"holds"`
@@ -121,6 +123,11 @@ func Build(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Rep
 			r.Refused[codeOr(reason)] += t.N
 		}
 	}
+	segments, err := l.SegmentStates(ctx, run.No)
+	if err != nil {
+		return nil, fmt.Errorf("report of run %s: %w", run.ID(), err)
+	}
+	r.Moved = campaign.RowsMoved(segments)
 	r.Funnel = Funnel{
 		Sendable: r.Totals.Sum() - r.Totals[campaign.Skipped],
 		Accepted: funnel.Accepted, Sent: funnel.Sent, Delivered: funnel.Delivered, Read: funnel.Read, Failed: funnel.Failed,

@@ -135,6 +135,28 @@ func TestTableCannotControlTheTerminal(t *testing.T) {
 	}
 }
 
+func TestTheReportCountsWhatMoved(t *testing.T) {
+	run, m := sample()
+	m.segments = []campaign.SegmentState{{Connection: "conn_2", Moves: []campaign.SegmentMove{{From: "conn_1", Rows: 3}}}}
+	var b bytes.Buffer
+	r := built(t, run, m)
+	if err := r.Table(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	text, err := r.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[string]string{
+		b.String():   "conn_2  given 3 rows, gave away 0 rows",
+		string(text): "\"connection\": \"conn_2\",\n      \"given\": 3,\n      \"gave_away\": 0",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s\nwant %s in it", got, want)
+		}
+	}
+}
+
 func TestTableTellsWhenTheSumIsWrong(t *testing.T) {
 	run, m := sample()
 	run.Rows++

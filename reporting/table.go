@@ -34,6 +34,7 @@ func (r *Report) Table(w io.Writer, width int) error {
 	page.reasons("refused by the service", r.Refused, codeSentence)
 	page.reasons("failed on the way", r.Failed, codeSentence)
 	page.funnel(r)
+	page.moved(r)
 	return b.Flush()
 }
 
@@ -129,6 +130,16 @@ func (p page) funnel(r *Report) {
 		}
 	}
 	p.block("funnel (each row in every stage that it reached)", lines)
+}
+
+func (p page) moved(r *Report) {
+	var lines []entry
+	for _, m := range r.Moved {
+		lines = append(lines, entry{cmp.Or(m.Connection, "(taken up by none yet)"), "", m.Sentence()})
+	}
+	if len(lines) > 0 {
+		p.block("moved between connections", lines)
+	}
 }
 
 func codeSentence(code string) string {

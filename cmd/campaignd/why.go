@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -105,6 +106,9 @@ func (p *program) writeWhy(w campaign.Why) error {
 	}
 	if w.Segments.Moved > 0 {
 		fmt.Fprintf(p.stdout, "%s moved to another connection\n", spelling.Count(int64(w.Segments.Moved), "segment was", "segments were"))
+	}
+	for _, m := range w.Moved {
+		fmt.Fprintf(p.stdout, "moved: %s %s\n", printable(cmp.Or(m.Connection, "(taken up by none yet)")), m.Sentence())
 	}
 	if w.Limits.Weight > 1 || !w.Due.IsZero() {
 		fmt.Fprintf(p.stdout, "limits: %s\n", w.Limits)

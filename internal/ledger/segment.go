@@ -1,6 +1,9 @@
 package ledger
 
 import (
+	"strconv"
+	"strings"
+
 	"campaignd/campaign"
 	"campaignd/internal/mutant"
 )
@@ -51,13 +54,27 @@ func WakeTime(s campaign.Segment) int64 {
 func ScanSegmentState(no campaign.RunNo, scan func(...any) error) (s campaign.SegmentState, err error) {
 	var lease, wake int64
 	var bound bool
+	var moves string
 	err = scan(&s.Index, &s.Group, &s.Lo, &s.Hi, &s.Closed, &s.Mark, &s.Epoch, &s.Owner, &lease, &wake, &s.Connection, &s.Done,
-		&s.Moved, &bound)
+		&s.Moved, &moves, &bound)
+	s.Moves = segmentMoves(moves)
 	s.Run, s.LeaseUntil, s.WakeAt, s.AfterCanary = no, TimeOf(lease), TimeOf(wake), wake == AfterCanary
 	if bound {
 		s.Bound = s.Connection
 	}
 	return s, err
+}
+
+// segmentMoves reads the lines of segment.moves: rows, a space, and the connection.
+func segmentMoves(text string) (all []campaign.SegmentMove) {
+	for line := range strings.Lines(text) {
+		rows, from, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		n, err := strconv.ParseInt(rows, 10, 64)
+		if err == nil {
+			all = append(all, campaign.SegmentMove{From: from, Rows: n})
+		}
+	}
+	return all
 }
 
 // ScanLease reads index, zone, lo, hi, mark, epoch, connection, whether it was moved, and bound of

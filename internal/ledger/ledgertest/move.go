@@ -129,6 +129,37 @@ var segmentMovePromises = []promise{
 			f.Errorf("segments %+v, %v; want one, moved once", ss, err)
 		}
 	}},
+	{"MovesCountTheRowsOfEachConnection", func(f *fixture) {
+		r := f.imported(6)
+		l := f.lease(r.No, long)
+		f.sent(l, 0, 2)
+		f.record(acceptance(l, 0), deferral(l, 1, at(2)))
+		f.moved(l, "conn_2") // 4 above the mark, and the deferred one
+		l = f.by("conn_2", r.No)[0]
+		f.intend(over("conn_2", intent(l, 2, 4)))
+		f.record(acceptance(l, 2), acceptance(l, 3))
+		f.moved(l, "")
+		moves := func(last string) {
+			f.Helper()
+			ss, err := f.l.SegmentStates(f.ctx, r.No)
+			f.ok(err)
+			want := map[string]campaign.MovedRows{
+				"conn_1": {Connection: "conn_1", GaveAway: 5}, "conn_2": {Connection: "conn_2", Given: 5, GaveAway: 3},
+				last: {Connection: last, Given: 3},
+			}
+			got := map[string]campaign.MovedRows{}
+			for _, m := range campaign.RowsMoved(ss) {
+				got[m.Connection] = m
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				f.Errorf("moved (-want +got):\n%s", d)
+			}
+		}
+		moves("")
+		l = f.by("conn_3", r.No)[0]
+		f.intend(over("conn_3", intent(l, 4, 5)))
+		moves("conn_3")
+	}},
 	{"ABoundClaimTakesNoFreeSegment", func(f *fixture) {
 		r := f.imported(2)
 		bound := func(c *campaign.Claim) { c.Bound = true }

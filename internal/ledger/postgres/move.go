@@ -14,8 +14,9 @@ const (
 	// In the order of the rows: transactions that lock rows in one order do not deadlock.
 	sqlStaysOf = `UPDATE outcome SET connection = (SELECT nullif(connection, '') FROM segment WHERE id = $3)
 		WHERE rid = ANY(ARRAY(SELECT rid FROM outcome WHERE rid >= $1 AND rid < $2 AND connection IS NULL ORDER BY rid FOR NO KEY UPDATE))`
-	sqlMoveSegment = `UPDATE segment SET connection = $2, moved = moved + 1, epoch = epoch + 1, owner = '', lease_until = 0, wake_at = 0
-		WHERE id = $1`
+	sqlMoveSegment = `UPDATE segment SET connection = $2, moved = moved + 1, epoch = epoch + 1, owner = '', lease_until = 0, wake_at = 0,
+		moves = moves || (hi - mark + (SELECT count(*) FROM outcome WHERE rid >= $3 AND rid < $4 AND state = 1 /* deferred */))
+			|| ' ' || connection || chr(10) WHERE id = $1`
 )
 
 // Move implements campaign.SendLedger (docs/protocol.md#moves).
@@ -38,7 +39,7 @@ func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (mov
 				return err
 			}
 		}
-		t.last(stmt(nil, sqlMoveSegment, s.Key, plainText(to)))
+		t.last(stmt(nil, sqlMoveSegment, s.Key, plainText(to), s.First(), s.End()))
 		return nil
 	})
 	return moved && err == nil, err

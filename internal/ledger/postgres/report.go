@@ -176,7 +176,7 @@ func (l *Ledger) Backlog(ctx context.Context, no campaign.RunNo) (map[string]int
 }
 
 const sqlSegmentStates = `SELECT id & 4294967295, zone, lo, hi, closed, mark, epoch, owner, lease_until, wake_at, connection, done, moved,
-	bound FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`
+	moves, bound FROM segment WHERE id >= $1 AND id < $2 ORDER BY id`
 
 // SegmentStates implements campaign.ReportLedger.
 func (l *Ledger) SegmentStates(ctx context.Context, no campaign.RunNo) (all []campaign.SegmentState, err error) {

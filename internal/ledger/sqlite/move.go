@@ -14,8 +14,10 @@ const (
 		WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */ AND state = 2 /* retrying */`
 	sqlStaysOf = `UPDATE outcome SET connection = (SELECT connection FROM segment WHERE id = ?3)
 		WHERE rid >= ?1 AND rid < ?2 AND connection = ''`
-	sqlMoveSegment = `UPDATE segment SET connection = ?2, moved = moved + 1, epoch = epoch + 1, owner = '', lease_until = 0, wake_at = 0
-		WHERE id = ?1`
+	sqlMoveSegment = `UPDATE segment SET connection = ?2, moved = moved + 1, epoch = epoch + 1, owner = '', lease_until = 0, wake_at = 0,
+		moves = moves || (hi - mark + (SELECT count(*) FROM outcome INDEXED BY outcome_open
+				WHERE rid >= ?3 AND rid < ?4 AND state IN (1, 2, 3) /* open */ AND state = 1 /* deferred */))
+			|| ' ' || connection || char(10) WHERE id = ?1`
 )
 
 // Move implements campaign.SendLedger (docs/protocol.md#moves).
@@ -42,7 +44,7 @@ func (l *Ledger) Move(ctx context.Context, lease campaign.Lease, to string) (mov
 			}
 		}
 		moved = true
-		_, err = t.exec(sqlMoveSegment, s.Key, to)
+		_, err = t.exec(sqlMoveSegment, s.Key, to, s.First(), s.End())
 		return err
 	}})
 	return moved && err == nil, err
