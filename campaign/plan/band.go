@@ -32,6 +32,9 @@ func within(part float64) float64 { return min(max(part, 0), 0.98) }
 // runs, and within a run by chance.
 func (p Past) drawn(r *rand.Rand, rows, hours float64) draw {
 	part := func(a Average, normal float64) float64 {
+		if a.Once {
+			return within(a.Mean * ratio(normal))
+		}
 		chance := 0.0
 		if m := within(a.Mean); rows > 0 && a.Hours <= 0 { // else the hours differed by it too
 			chance = m * (1 - m) / rows
@@ -48,6 +51,15 @@ func (p Past) drawn(r *rand.Rand, rows, hours float64) draw {
 	}
 	d.drift = r.NormFloat64() * drift
 	return d
+}
+
+// ratio is that of the next run's part to the one part that was observed, for a normal draw. Parts
+// that differ between runs as much as they are large are distributed exponentially. The ratio of two
+// exponential draws of one unknown mean is u/(1-u), u uniform in (0, 1): in eight of ten cases between
+// 1/9 and 9.
+func ratio(normal float64) float64 {
+	u := 0.5 * math.Erfc(-normal/math.Sqrt2)
+	return u / max(1-u, 1e-6)
 }
 
 // The draws of a band, and how much work they may be together.

@@ -94,8 +94,12 @@ type Run struct {
 }
 
 // Average is what was observed. Deviation is that between hours of sending if Hours tells how many
-// were observed, else that between runs.
-type Average struct{ Mean, Deviation, Hours float64 }
+// were observed, else that between runs. Once says that one run was observed, which does not tell how
+// far runs differ.
+type Average struct {
+	Mean, Deviation, Hours float64
+	Once                   bool
+}
 
 // of is how far the mean of a run of so many hours may be from the one that was observed.
 func (a Average) of(hours float64) float64 {
@@ -124,7 +128,7 @@ type Past struct {
 }
 
 // AverageOf is that of what single runs showed; of none it is zero. Deviation is that of the next
-// run from the mean. One run does not tell how far runs differ: then it is as large as the mean.
+// run from the mean. One run has none.
 func AverageOf(runs []float64) (a Average) {
 	n := float64(len(runs))
 	for _, v := range runs {
@@ -133,9 +137,8 @@ func AverageOf(runs []float64) (a Average) {
 	for _, v := range runs {
 		a.Deviation += (v - a.Mean) * (v - a.Mean)
 	}
-	if n == 1 {
-		a.Deviation = a.Mean
-	} else if n > 1 {
+	a.Once = n == 1
+	if n > 1 {
 		a.Deviation = math.Sqrt(a.Deviation/(n-1)) * math.Sqrt(1+1/n)
 	}
 	return a

@@ -201,7 +201,7 @@ func judge(t *testing.T, seed uint64) verdict {
 		}
 	}
 	v.told = fmt.Sprintf("seed %d: %d runs, %d rows, began %s, took %v, off by %+.2f %%, band %v..%v, inside %v, "+
-		"%s, judged %d, wrong %v; %.3f %s", seed, len(f.runs), f.runs[0].rows,
+		"%s, judged %d, wrong %v; %.3v %s", seed, len(f.runs), f.runs[0].rows,
 		base.began.Format("15:04"), last.Sub(first).Round(time.Second), 100*v.off,
 		got.Low.Sub(last).Round(time.Second), got.High.Sub(last).Round(time.Second),
 		v.inside, got.LimitedBy, v.judged, v.wrong, past, f)
