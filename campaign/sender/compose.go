@@ -27,7 +27,7 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 	p.choose(lots, now, n, most)
 	for _, l := range lots {
 		take, units := p.charge(ctx, l.run, p.permitted(ctx, l, now), now)
-		unused, tag := l.n-take, l.first
+		unused := l.n - take
 		for _, s := range p.segments {
 			if take <= 0 {
 				break
@@ -36,9 +36,8 @@ func (p *planner) compose(ctx context.Context, now time.Time, n, most int) (draf
 				continue
 			}
 			d, err := p.draft(ctx, s, now, take)
-			d.charge, d.tag, d.cost = units, tag, l.cost()
+			d.charge = units
 			took := len(d.rows) + len(d.Retries)
-			tag += float64(took) * d.cost
 			if err != nil {
 				units.putBack(take - took)
 				return append(drafts, d), err

@@ -74,8 +74,6 @@ type draft struct {
 	seg    *segment
 	rows   []campaign.Delivery // of From..To
 	charge *charge             // has units for all of it
-	tag    float64             // of its first delivery
-	cost   float64             // what each delivery adds to the tag
 }
 
 // again makes the retries of drafts due again: they were not granted.
@@ -122,7 +120,6 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 		}
 		return nil
 	}
-	tag := d.tag
 	add := func(dl campaign.Delivery, number, tries int) {
 		if reason, skipped := g.Skipped[dl.Seq]; skipped {
 			p.number.counts.skipped.Add(1)
@@ -133,8 +130,7 @@ func (p *planner) admit(d draft, g campaign.Granted, began time.Time) (attempts 
 			s.due(due)
 			return
 		}
-		a := &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began, charge: d.charge, pair: d.Pair, tag: tag}
-		tag += d.cost
+		a := &attempt{segment: s, delivery: dl, number: number, tries: tries, intentAt: began, charge: d.charge, pair: d.Pair}
 		if d.Tier.Places > 0 || d.Cap != nil || d.Pair {
 			a.within = began.Add(campaign.PostWithin)
 		}

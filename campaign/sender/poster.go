@@ -60,7 +60,7 @@ func (p *poster) run(ctx context.Context) {
 		p.stage = slots.Stage
 		for i := range slots.N {
 			p.permit(ctx, slots.N-i, time.Now())
-			if !p.use(ctx, slots.N-i, slots.At(i), slots.At(companion(slots, i))) {
+			if !p.use(ctx, slots.At(i), slots.At(companion(slots, i))) {
 				break
 			}
 		}
@@ -108,15 +108,14 @@ func companion(s throttle.Slots, i int) int {
 	return min(i-i%n+n, s.N) - 1
 }
 
-// use posts the next attempt with one of the slots in hand, at an instant that is not before it. It
-// reports false when the rest of the lease is useless.
-func (p *poster) use(ctx context.Context, slots int, slot, at time.Time) bool {
+// use posts the next attempt with one slot, at an instant that is not before it. It reports false
+// when the rest of the lease is useless.
+func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 	if !p.enter(ctx) {
 		return false
 	}
 	if d := time.Until(at); d > 0 {
 		p.sleep(ctx, d)
-		p.permit(ctx, slots, time.Now()) // the next may be an attempt that was queued meanwhile
 	}
 	for {
 		now := time.Now()

@@ -1,7 +1,6 @@
 package sender
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,14 +23,11 @@ type attempt struct {
 	within   time.Time    // not to be posted after; zero: the intent counted nobody
 	pair     bool         // other runs may meet its recipient
 	stage    int64        // of the slot in which it was posted (throttle.Slots)
-	tag      float64      // of its run when it was chosen: its place in the queue
 }
 
-// queue holds the attempts between the planner and the poster, the least tag first. A run of a low
-// limit has one attempt queued at a time: behind all that is queued of the others it would get less
-// than its share of a slow number. An attempt whose run is refused by its own limit waits in its
-// place, and those behind it go first. The planner bounds the queue: two groups, and what each run
-// with a limit of its own may have.
+// queue holds the attempts between the planner and the poster, the oldest first. An attempt whose
+// run is refused by its own limit waits in its place, and those behind it go first. The planner
+// bounds the queue: two groups, and what each run with a limit of its own may have.
 type queue struct {
 	added signal // sent when attempts were added
 	low   signal // sent when few attempts are left
@@ -42,7 +38,6 @@ type queue struct {
 	refused  map[*run]time.Time // by their own limit, until then
 	few      int                // the planner is told when so many of runs without a limit are left
 	most     int                // how many of one run may be queued
-	taken    float64            // the tag of the attempt that was taken last
 }
 
 // newQueue makes a queue that tells the planner by low.
@@ -50,11 +45,10 @@ func newQueue(low signal) *queue {
 	return &queue{added: newSignal(), low: low, refused: map[*run]time.Time{}}
 }
 
-// push adds attempts, each at the place of its tag.
+// push adds attempts at the end.
 func (q *queue) push(attempts []*attempt) {
 	q.mu.Lock()
 	q.attempts = append(q.attempts, attempts...)
-	slices.SortStableFunc(q.attempts, func(a, b *attempt) int { return cmp.Compare(a.tag, b.tag) })
 	for _, a := range attempts {
 		if a.limited = a.segment.run.ownRate() > 0; a.limited {
 			q.limited++
@@ -124,13 +118,6 @@ func (q *queue) forgive(now time.Time) {
 			delete(q.refused, r)
 		}
 	}
-}
-
-// tag is that of the attempt that was taken last.
-func (q *queue) tag() float64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.taken
 }
 
 // of is how many attempts of a run are queued.
@@ -206,7 +193,6 @@ func (q *queue) take(now time.Time, own permissions) *attempt {
 		copy(q.attempts[1:i+1], q.attempts[:i])
 		q.attempts[0] = nil
 		q.attempts = q.attempts[1:]
-		q.taken = a.tag
 		if a.limited {
 			q.limited--
 		}

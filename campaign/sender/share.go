@@ -104,7 +104,6 @@ type lot struct {
 	rate  float64 // its share, in messages per second
 	room  int     // deliveries that may join the queue here
 	tag   float64
-	first float64 // the tag of the first of them in the next group
 	slack float64 // the tag follows slack x rate
 	n     int     // of them in the next group
 	local bool
@@ -190,7 +189,7 @@ func (p *planner) choose(lots []*lot, now time.Time, n, most int) {
 		l.tag = max(p.tags[l.run], p.virtual)
 		own := l.run.ownRate()
 		if own > 0 { // its part of the queue may have been full meanwhile, which is no idle time
-			l.tag = max(p.tags[l.run], min(p.virtual, p.queue.tag())-throttle.Horizon.Seconds())
+			l.tag = max(p.tags[l.run], p.virtual-throttle.Horizon.Seconds())
 			l.room = min(l.room, p.capacity(l.run, most), p.e.o.GroupMax)
 		}
 		if now.Before(p.shareUsed[l.run]) {
@@ -199,7 +198,6 @@ func (p *planner) choose(lots []*lot, now time.Time, n, most int) {
 		if own > 0 && l.rate >= 0.99*l.run.terms().want(p.number.pace()).Rate {
 			l.slack = 1.05 // its own limit is to bind, not its tag
 		}
-		l.first = l.tag
 	}
 	for {
 		var next *lot
