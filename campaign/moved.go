@@ -15,8 +15,8 @@ type SegmentMove struct {
 }
 
 // MovedRows counts the rows that one connection of a run was given by moves, and that it gave away.
-// A row that moves twice counts twice. What it was given less what it gave away of them is what it
-// has sent, or still has to send.
+// A row that moves twice counts twice. The connection has sent, or still has to send, the rows
+// that it was given less those of them that it gave away.
 type MovedRows struct {
 	Connection string `json:"connection"` // "": no connection has taken them up yet
 	Given      int64  `json:"given"`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -202,6 +203,16 @@ func ofNoCampaign(err error) error {
 		own.Remedy = "call the right one to in the first line"
 	}
 	return &own
+}
+
+// OpenSuppressions opens a file of suppressions. The error is a *recipients.FileError that names no
+// key of a campaign file.
+func OpenSuppressions(path string) (*os.File, error) {
+	f, err := recipients.OpenFile(path, "")
+	if err != nil {
+		return nil, ofNoCampaign(err)
+	}
+	return f, nil
 }
 
 // sourceName is the form of a source. Any other text in a file could be a formula and is not taken

@@ -25,7 +25,7 @@ var stepRows = flag.Int64("step-rows", 20_000, "rows of all 50 runs of Benchmark
 // ledger, with tier and shares: each step claims segments, composes a group and commits its
 // intents. It prints the median and the 99th percentile of a step's time, the same of the processor
 // time of the planner's thread, which does not depend on the machine's load, the processor time of
-// the whole process for a step, and the peak memory of the process. What lies between both times is
+// the whole process for a step, and the peak memory of the process. The difference of both times is
 // the commit, on the ledger's thread, and the wait for a processor.
 func BenchmarkPlanningStep(b *testing.B) {
 	const numbers, runs = 20, 50

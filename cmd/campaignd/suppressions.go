@@ -147,7 +147,7 @@ func (p *program) importSuppressions(ctx context.Context, in client.SuppressionI
 	if name == "-" {
 		in.File, name = "standard input", "standard input"
 	} else {
-		f, err := recipients.OpenFile(name, "")
+		f, err := campaign.OpenSuppressions(name)
 		if err != nil {
 			return err
 		}
