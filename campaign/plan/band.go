@@ -54,13 +54,10 @@ func (p Past) drawn(r *rand.Rand, rows, hours float64) draw {
 }
 
 // ratio is that of the next run's part to the one part that was observed, for a normal draw. Parts
-// that differ between runs as much as they are large are distributed exponentially. The ratio of two
-// exponential draws of one unknown mean is u/(1-u), u uniform in (0, 1): in eight of ten cases between
-// 1/9 and 9.
-func ratio(normal float64) float64 {
-	u := 0.5 * math.Erfc(-normal/math.Sqrt2)
-	return u / max(1-u, 1e-6)
-}
+// that differ between runs as much as they are large, and whose logarithm is normal, have a variance
+// of ln 2 in it (deviation^2 = mean^2 (e^variance - 1)), and the ratio of two of them has 2 ln 2: in
+// eight of ten cases it lies between 1/4.5 and 4.5.
+func ratio(normal float64) float64 { return math.Exp(normal * math.Sqrt(2*math.Ln2)) }
 
 // The draws of a band, and how much work they may be together.
 const (
