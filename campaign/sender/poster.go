@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,14 +19,14 @@ type poster struct {
 	number   *number
 	queue    *queue
 	inFlight flight
-	posts    sync.WaitGroup
+	posts    *pool
 	own      permissions // run's goroutine's
 	stage    int64       // of the slots in hand; run's goroutine's
 	pairs    pairs       // run's goroutine's
 }
 
 func newPoster(e *Engine, n *number, q *queue) *poster {
-	return &poster{e: e, number: n, queue: q, inFlight: newFlight(), own: permissions{}}
+	return &poster{e: e, number: n, queue: q, inFlight: newFlight(), posts: newPool(), own: permissions{}}
 }
 
 // run leases slots while there are attempts, sleeps to each instant and posts, until ctx ends. A
@@ -91,8 +90,8 @@ func (p *poster) may(now time.Time) (most int, wait time.Duration) {
 	return most, probeAgain
 }
 
-// wait returns when no post is under way any more.
-func (p *poster) wait() { p.posts.Wait() }
+// wait returns when no post is under way any more. It is called once, after run.
+func (p *poster) wait() { p.posts.wait() }
 
 // A slot waits up to coalesceWindow for those behind it, so that one wake-up of the process sends
 // several messages. A slot older than lateness is forfeited. That adds at most 3.5 % to a second;
@@ -149,7 +148,7 @@ func (p *poster) use(ctx context.Context, slot, at time.Time) bool {
 		if t.probe {
 			p.number.probes.Add(1)
 		}
-		p.posts.Go(func() {
+		p.posts.run(func() {
 			p.send(ctx, a, t)
 			if t.probe {
 				p.number.probes.Add(-1)
