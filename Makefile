@@ -205,8 +205,8 @@ mutants: ## apply each named mutation and require that a test detects it
 	scripts/mutants.sh
 
 .PHONY: forecast
-forecast: ## forecast 200 random scenarios, then send them under virtual time and compare (half an hour)
-	go test ./campaign/sender -run 'TestForecastAgainstTheTruth$$' -forecast 1 -forecasts 200 -timeout 90m -v
+forecast: ## forecast 200 random scenarios, then send them under virtual time and compare (10 minutes)
+	go test ./campaign/sender -run 'TestForecastAgainstTheTruth$$' -forecast 1001 -forecasts 200 -timeout 90m -v
 
 .PHONY: mutate
 mutate: ## apply MUTATIONS (150) random mutations of one line (SEED=1); fail when the tests detect fewer than 90 % (half an hour)

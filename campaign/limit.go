@@ -31,8 +31,13 @@ type Tier struct {
 	Places    int64  // 0: no limit
 }
 
+// ReachFor is how long a message holds its recipient's place of a tier after its intent. A message
+// leaves within PostWithin of its intent, so two messages that share a place one after the other are
+// more than 24 hours apart at the service (docs/limits.md#tier).
+const ReachFor = 24*time.Hour + time.Minute
+
 // Reached counts recipients whom a portfolio reached for the last time between From and To. Their
-// places are free 24 hours later.
+// places are free ReachFor later.
 type Reached struct {
 	From, To time.Time
 	N        int64

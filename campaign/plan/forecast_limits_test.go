@@ -49,12 +49,12 @@ func TestAForecastNamesTheLimitOfEachHour(t *testing.T) {
 		{"an own rate above the pace", 250, func(s *plan.Situation) { s.Runs[0].Rate = 1 }, 150 * time.Minute, "100th 100th 50th", ""},
 		{"a tier", 250, func(s *plan.Situation) {
 			s.Numbers[0].Tier, s.Tiers = "p", []plan.Tier{{Name: "p", Limit: 150}}
-		}, 25 * time.Hour, "100th 50ti 0ti 0ti 0ti", "tier at row 151 after 1h30m0s"},
+		}, time.Hour + campaign.ReachFor, "100th 50ti 0ti 0ti 0ti", "tier at row 151 after 1h30m0s"},
 		{"a tier that is used already", 100, func(s *plan.Situation) {
 			from := monday.Add(-22 * time.Hour)
 			s.Numbers[0].Tier = "p"
 			s.Tiers = []plan.Tier{{Name: "p", Limit: 150, Reached: []campaign.Reached{{From: from, To: from.Add(time.Hour), N: 150}}}}
-		}, 3*time.Hour + 0*time.Minute, "0ti 0ti 100th", "tier at row 1 after 0s"},
+		}, 3*time.Hour + time.Minute, "0ti 0ti 98th 2th", "tier at row 1 after 0s"},
 		{"a tier whose places were used at once, and just now", 260, func(s *plan.Situation) {
 			s.Numbers[0].Tier = "p"
 			at := func(ago time.Duration, n int64) campaign.Reached {
@@ -62,7 +62,7 @@ func TestAForecastNamesTheLimitOfEachHour(t *testing.T) {
 			}
 			s.Tiers = []plan.Tier{{Name: "p", Limit: 130, Reached: []campaign.Reached{at(22*time.Hour, 20),
 				at(22*time.Hour-500*time.Millisecond, 10), at(-time.Second, 50)}}}
-		}, 48*time.Hour + 30*time.Minute, "50ti 0ti 30ti 0ti 0ti", "tier at row 51 after 30m0s"},
+		}, 48*time.Hour + 32*time.Minute - time.Second, "50ti 0ti 30ti 0ti 0ti", "tier at row 51 after 30m0s"},
 		{"recipients that the tier knows", 250, func(s *plan.Situation) {
 			s.Numbers[0].Tier, s.Tiers, s.Runs[0].Known = "p", []plan.Tier{{Name: "p", Limit: 150}}, 1
 		}, 150 * time.Minute, "100th 100th 50th", ""},

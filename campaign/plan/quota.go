@@ -3,10 +3,12 @@ package plan
 import (
 	"math"
 	"time"
+
+	"campaignd/campaign"
 )
 
-// day is the time for which a recipient takes a place of a tier, in seconds.
-const day = 24 * 3600.0
+// reachFor is the time for which a recipient takes a place of a tier, in seconds.
+const reachFor = float64(campaign.ReachFor / time.Second)
 
 // shortest is the shortest time in which places become free, in seconds: people who were reached at
 // once become free over it.
@@ -29,8 +31,8 @@ func newPlaces(t Tier, now time.Time) places {
 		p.limit = float64(t.Limit)
 	}
 	for _, r := range t.Reached {
-		// A clock that is ahead of now counts as now: later spans begin a day from now.
-		from, to := min(r.From.Sub(now).Seconds(), 0)+day, min(r.To.Sub(now).Seconds(), 0)+day
+		// A clock that is ahead of now counts as now: later spans begin reachFor from now.
+		from, to := min(r.From.Sub(now).Seconds(), 0)+reachFor, min(r.To.Sub(now).Seconds(), 0)+reachFor
 		n := float64(r.N)
 		if to <= shortest || n <= 0 {
 			continue
@@ -77,7 +79,7 @@ func (p *places) take(at, dt, rate, free float64) {
 	if rate <= 0 {
 		return
 	}
-	from := at + day
+	from := at + reachFor
 	if n := len(p.spans); n > p.first && math.Abs(p.spans[n-1].to-from) < 1e-6 && math.Abs(p.spans[n-1].rate-rate) < 1e-9*rate {
 		p.spans[n-1].to = from + dt
 		return

@@ -9,15 +9,16 @@ import (
 	"campaignd/campaign/plan"
 )
 
-// CheckDeadline adds a warning to the preflight of a campaign whose deadline cannot be met if it is
-// launched now, beside every unfinished run of the ledger. l may be nil: then no run is known.
-func CheckDeadline(
-	ctx context.Context, cfg *Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+// checkDeadline adds a warning to the preflight of a campaign whose deadline cannot be met if it is
+// launched now, beside every unfinished run of the ledger. l may be nil: then no run is known. known
+// is what a process that serves knows of its numbers; nil asks.
+func checkDeadline(
+	ctx context.Context, cfg *Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) error {
 	if def.Limits.Deadline == 0 || !p.OK() {
 		return nil
 	}
-	f, _, err := ForecastLaunch(ctx, cfg, l, def, p, now)
+	f, _, err := forecastLaunch(ctx, cfg, l, known, def, p, now)
 	if err != nil {
 		return err
 	}
@@ -25,15 +26,15 @@ func CheckDeadline(
 	return nil
 }
 
-// CheckForecast does the same, and writes into the preflight how long sending takes and what limits
+// checkForecast does the same, and writes into the preflight how long sending takes and what limits
 // it, also without a deadline.
-func CheckForecast(
-	ctx context.Context, cfg *Config, l campaign.Ledger, def *campaign.Definition, p *campaign.Preflight, now time.Time,
+func checkForecast(
+	ctx context.Context, cfg *Config, l campaign.Ledger, known *directory, def *campaign.Definition, p *campaign.Preflight, now time.Time,
 ) error {
 	if !p.OK() {
 		return nil
 	}
-	f, _, err := ForecastLaunch(ctx, cfg, l, def, p, now)
+	f, _, err := forecastLaunch(ctx, cfg, l, known, def, p, now)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (d *Daemon) checkLaunch(ctx context.Context, file string, then func(*campai
 		known := len(p.Findings)
 		def, _, err := campaign.LoadDefinition(file)
 		if err == nil {
-			err = CheckDeadline(ctx, d.cfg, d.ledger, def, p, time.Now())
+			err = checkDeadline(ctx, d.cfg, d.ledger, d.directory, def, p, time.Now())
 		}
 		if err != nil { // a warning less; the launch itself says what is wrong
 			d.log.Debug("deadline not checked", "campaign", file, "err", err)

@@ -30,7 +30,7 @@ func TestADeadlineThatCannotBeMetIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &campaign.Preflight{Rows: tt.rows, Sendable: tt.rows, Zones: map[string]int64{"": tt.rows}}
-		if err := CheckDeadline(t.Context(), DefaultConfig(), nil, def, p, now); err != nil {
+		if err := checkDeadline(t.Context(), DefaultConfig(), nil, nil, def, p, now); err != nil {
 			t.Fatal(err)
 		}
 		if said := len(p.Findings) > 0; said != (tt.binds != "") || said && !strings.Contains(p.Findings[0].What, tt.binds) {

@@ -12,10 +12,6 @@ import (
 
 // Times of the limits that count people (docs/limits.md#tier).
 const (
-	// ReachFor is how long a message holds its recipient's place of a tier after its intent. A message
-	// leaves within campaign.PostWithin of its intent, so two messages that share a place for one
-	// after the other are more than 24 hours apart at the service.
-	ReachFor = 24*time.Hour + time.Minute
 	// InboundFor is how long a recipient's own message keeps the service window open for an intent.
 	// The platform counts 24 hours; the message leaves within a minute.
 	InboundFor = 24*time.Hour - time.Minute
@@ -109,7 +105,7 @@ func NewPeople(now int64) *People {
 		inbound: map[person]bool{}, contacts: map[int64][]Contact{}}
 }
 
-// Taken says how many places of a portfolio are taken; those that were kept for ReachFor are free.
+// Taken says how many places of a portfolio are taken; those that were kept for campaign.ReachFor are free.
 func (p *People) Taken(portfolio string, n int64) { p.taken[portfolio] = n }
 
 // Reach says that a recipient has a place.
@@ -215,7 +211,7 @@ func (p *People) Limit(f Full, at int64) campaign.Limit {
 	if at == 0 {
 		at = p.Now
 	}
-	until := TimeOf(p.local(at + ReachFor.Milliseconds()))
+	until := TimeOf(p.local(at + campaign.ReachFor.Milliseconds()))
 	return campaign.Limit{By: campaign.LimitTier, Until: until, Detail: fmt.Sprintf(
 		"portfolio %s has reached %d people in 24 hours, of %d that its tier allows; the next place frees at %s",
 		f.Portfolio, f.Taken, f.Places, until.UTC().Format(time.RFC3339))}

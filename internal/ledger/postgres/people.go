@@ -93,7 +93,7 @@ func (g *grants) readCrowd(t *tx, in []campaign.Intent) (qs []*query, err error)
 	c.portfolios = slices.Compact(c.portfolios)
 	if len(c.portfolios) > 0 {
 		qs = append(qs, each(countsInto(c.taken), sqlLockPortfolios, c.portfolios),
-			each(countsInto(c.freed), sqlFreePlaces, c.portfolios, ledger.ReachFor.Milliseconds()),
+			each(countsInto(c.freed), sqlFreePlaces, c.portfolios, campaign.ReachFor.Milliseconds()),
 			list(&c.places, scanReached, sqlReached, keys, c.portfolios),
 			list(&c.windows, scanReached, sqlInbound, keys, connections, ledger.InboundFor.Milliseconds()))
 	}

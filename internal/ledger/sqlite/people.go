@@ -90,7 +90,7 @@ func (t *tx) freePlaces(portfolio string, now int64) (taken int64, err error) {
 		return 0, err
 	}
 	var people, late, messages int64
-	a := args(portfolio, now-ledger.ReachFor.Milliseconds())
+	a := args(portfolio, now-campaign.ReachFor.Milliseconds())
 	if err := t.row(sqlCountFree, a, &people, &messages); err != nil || messages == 0 {
 		return taken, err
 	}
