@@ -225,7 +225,8 @@ func TestUncertainRowsAreListedWithTheirEvidence(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
 	}
-	again, err := campaign.ResendUnknown(t.Context(), l, run)
+	again, err := campaign.StartFollowUp(t.Context(), campaign.FollowUpInput{Ledger: l, Parent: run,
+		Where: []campaign.Where{{Status: campaign.Unknown}}})
 	if err != nil || again.Chosen != 2 || again.NoID != 1 {
 		t.Errorf("resent %+v, %v, want 2 chosen and 1 that was accepted", again, err)
 	}

@@ -34,13 +34,16 @@ type PreflightInput struct {
 	// Rate returns the configured limit of a connection in messages per second, 0 for none; may be
 	// nil.
 	Rate func(connection string) float64
-	// Examples is how many rows are shown for each reason; 0 means 5.
+	// Examples is how many rows are shown for each reason; 0: FewExamples.
 	Examples int
 	// Rejects is called for each row that will not be sent, in the order of the list; may be nil.
 	Rejects func(Reject) error
 	// Progress is called every thousand rows with the rows read so far; may be nil.
 	Progress func(rows int64)
 }
+
+// FewExamples is how many rows of each reason a screen holds.
+const FewExamples = 5
 
 // Reject is a row that will not be sent.
 type Reject struct {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,10 +193,7 @@ func (c *check) count(r *pending, where *countries, perCountry map[string]int64)
 		return nil
 	}
 	c.p.Skipped[r.Skip]++
-	examples := c.in.Examples
-	if examples == 0 {
-		examples = 5
-	}
+	examples := cmp.Or(c.in.Examples, FewExamples)
 	reject := Reject{Row: r.Row, Line: r.line, To: r.To, Reason: r.Skip, Note: r.Note, Cells: r.Cells}
 	if c.p.Skipped[r.Skip] <= int64(examples) {
 		// A row may have a megabyte, shared by its cells: an example must not keep the row in memory.

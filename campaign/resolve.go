@@ -76,10 +76,3 @@ func ReadUncertainty(ctx context.Context, l ReportLedger, run Run, limit int, li
 	}
 	return e, nil
 }
-
-// ResendUnknown puts the unknown rows of an ended run into a follow-up run, except those that the
-// service is known to have accepted. The rows stay unknown in the run itself. A late webhook may
-// still prove that a message was sent; it was then sent twice, which the operator has accepted.
-func ResendUnknown(ctx context.Context, l FollowUpLedger, run Run) (FollowedUp, error) {
-	return StartFollowUp(ctx, FollowUpInput{Ledger: l, Parent: run, Where: []Where{{Status: Unknown}}})
-}

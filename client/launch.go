@@ -50,6 +50,26 @@ func LaunchedRunOf(r campaign.Run) LaunchedRun {
 // Launch uploads a campaign and its list, of any size, and returns when they are imported: minutes
 // for millions of rows. After an error the same call goes on with the same run.
 func (c *Client) Launch(ctx context.Context, l Launch) (out Launched, err error) {
+	q := call{method: http.MethodPost, path: "/runs", query: url.Values{}, once: l.Once}
+	if l.New {
+		q.query.Set("new", "true")
+	}
+	return upload[Launched](ctx, c, q, l)
+}
+
+// Check uploads a campaign and its list, and says what a launch would do. Nothing of them is kept.
+func (c *Client) Check(ctx context.Context, l Launch) (*campaign.Preflight, error) {
+	return upload[*campaign.Preflight](ctx, c, call{method: http.MethodPost, path: "/check"}, l)
+}
+
+// ForecastLaunch uploads a campaign and its list, and says when it would be done if it were launched
+// now. Nothing of them is kept.
+func (c *Client) ForecastLaunch(ctx context.Context, l Launch) (Forecast, error) {
+	return upload[Forecast](ctx, c, call{method: http.MethodPost, path: "/forecast"}, l)
+}
+
+// upload sends a call with the files of a launch.
+func upload[T any](ctx context.Context, c *Client, q call, l Launch) (T, error) {
 	body, into := io.Pipe()
 	form := multipart.NewWriter(into)
 	written := make(chan struct{})
@@ -61,11 +81,8 @@ func (c *Client) Launch(ctx context.Context, l Launch) (out Launched, err error)
 		_ = body.CloseWithError(nil) // the writer ends too
 		<-written
 	}()
-	q := call{method: http.MethodPost, path: "/runs", query: url.Values{}, file: body, fileType: form.FormDataContentType(), once: l.Once}
-	if l.New {
-		q.query.Set("new", "true")
-	}
-	return one[Launched](ctx, c, q)
+	q.file, q.fileType = body, form.FormDataContentType()
+	return one[T](ctx, c, q)
 }
 
 // writeParts writes the files of a launch, in the order that the server wants.

@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
 	"campaignd/campaign/plan"
+	"campaignd/client"
 	"campaignd/internal/daemon"
 	"campaignd/internal/messaging"
 	"campaignd/internal/spelling"
@@ -27,7 +29,8 @@ import (
 type checkFlags struct {
 	list, rejects   string
 	strict, offline bool
-	// examples is the number of rows listed for each reason. 0 means as many as a screen holds.
+	// examples is the number of rows listed for each reason; 0: campaign.FewExamples, which a screen
+	// holds.
 	examples int
 }
 
@@ -55,6 +58,7 @@ on a terminal the first of each reason; in a file, a pipe or JSON the first thou
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit 2 when a row of the list is at fault")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "do not ask the service: check only the files and the ledger")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		shown := isTerminal(p.stdout) && !o.json()
 		oneScreen := shown && isTerminal(p.stderr)
@@ -91,6 +95,13 @@ on a terminal the first of each reason; in a file, a pipe or JSON the first thou
 // check runs the preflight as the flags ask: with or without the service, and with a file for the
 // rejected rows.
 func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *campaign.Preflight, err error) {
+	far, err := p.remote()
+	if err != nil {
+		return nil, err
+	}
+	if far != nil {
+		return checkThere(ctx, far, file, f)
+	}
 	c, err := p.load()
 	if err != nil {
 		return nil, err
@@ -133,6 +144,32 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 	}
 	found, err := daemon.CheckCampaign(ctx, c, l, in)
 	return found, withRemedy(c, err)
+}
+
+// checkThere runs the preflight in another campaignd, which gets the campaign and the list.
+func checkThere(ctx context.Context, far *client.Client, file string, f checkFlags) (*campaign.Preflight, error) {
+	for flag, given := range map[string]bool{"--offline": f.offline, "--rejects": f.rejects != ""} {
+		if given {
+			return nil, usage(fmt.Errorf("%s works on this machine only: give neither --server nor %s with it", flag, serverVariable))
+		}
+	}
+	r := client.Launch{Campaign: file, List: f.list}
+	if err := resolveLaunch(&r); err != nil {
+		return nil, err
+	}
+	found, err := far.Check(ctx, r)
+	if err != nil {
+		return nil, deskError(err)
+	}
+	found.List, found.Duration = r.List, time.Duration(found.Seconds*float64(time.Second))
+	if f.examples == 0 {
+		shown := map[campaign.SkipReason]int{}
+		found.Examples = slices.DeleteFunc(found.Examples, func(r campaign.Reject) bool {
+			shown[r.Reason]++
+			return shown[r.Reason] > campaign.FewExamples
+		})
+	}
+	return found, nil
 }
 
 // withRemedy adds the remedy to the error of a service that does not answer, or that does not know

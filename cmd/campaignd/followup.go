@@ -31,25 +31,23 @@ accepted_no_id have the message already, and get it a second time.`,
 	cmd.Flags().StringArrayVar(&where, "where", nil, "status of the rows to send again; may be given several times")
 	cmd.Flags().BoolVar(&early, "early", false, "also rows that failed with 131049 less than 24 hours ago")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(where) == 0 {
 			return usage(errors.New("--where is missing: say which rows, for example --where failed=131049"))
 		}
-		var choice []campaign.Where
 		for _, s := range where {
-			w, err := campaign.ParseWhere(s)
-			if err != nil {
+			if _, err := campaign.ParseWhere(s); err != nil {
 				return usage(fmt.Errorf("--where %w", err))
 			}
-			choice = append(choice, w)
 		}
-		return p.withRun(cmd.Context(), toChange, args[0], func(l campaign.Ledger, r campaign.Run) error {
-			f, err := campaign.StartFollowUp(cmd.Context(), campaign.FollowUpInput{Ledger: l, Parent: r, Where: choice, Early: early})
+		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+			f, err := d.FollowUp(cmd.Context(), args[0], client.FollowUpRequest{Where: where, Early: early})
 			if err != nil {
 				return err
 			}
 			if o.json() {
-				return writeJSON(p.stdout, factsOfFollowUp(f))
+				return writeJSON(p.stdout, f)
 			}
 			return p.writeFollowUp(f)
 		})
@@ -57,24 +55,10 @@ accepted_no_id have the message already, and get it a second time.`,
 	return cmd
 }
 
-// followUpFacts is a follow-up run in JSON.
-type followUpFacts struct {
-	Run       client.Run `json:"run"`
-	Rows      int64      `json:"rows"`
-	Elsewhere int64      `json:"in_other_follow_ups"`
-	NoID      int64      `json:"accepted_without_id"`
-	Released  int64      `json:"released_without_id"`
-	Existed   bool       `json:"existed"`
-}
-
-func factsOfFollowUp(f campaign.FollowedUp) followUpFacts {
-	return followUpFacts{client.RunOf(f.Run), f.Chosen, f.Elsewhere, f.NoID, f.Released, f.Existed}
-}
-
-func (p *program) writeFollowUp(f campaign.FollowedUp) error {
+func (p *program) writeFollowUp(f client.FollowedUp) error {
 	if f.Existed {
 		_, err := fmt.Fprintf(p.stdout, "%s was made of the same rows before (%s, %s); nothing was added\n",
-			f.Run.ID(), spelling.Count(f.Chosen, "row", "rows"), f.Run.State)
+			f.Run.ID, spelling.Count(f.Rows, "row", "rows"), f.Run.State)
 		return err
 	}
 	left := ""
@@ -89,8 +73,8 @@ func (p *program) writeFollowUp(f campaign.FollowedUp) error {
 	}
 	next := "`campaignd serve` sends it"
 	if f.Run.State == campaign.WaitingApproval {
-		next = "`campaignd approve " + f.Run.ID() + "` releases it"
+		next = "`campaignd approve " + f.Run.ID + "` releases it"
 	}
-	_, err := fmt.Fprintf(p.stdout, "%s: %s%s; %s\n", f.Run.ID(), spelling.Count(f.Chosen, "row", "rows"), left, next)
+	_, err := fmt.Fprintf(p.stdout, "%s: %s%s; %s\n", f.Run.ID, spelling.Count(f.Rows, "row", "rows"), left, next)
 	return err
 }

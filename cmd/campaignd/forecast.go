@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -47,9 +46,6 @@ forecast as if it were launched now, with its list; a run from where it is. Noth
 			if err := oneCampaign(cmd, args); err != nil {
 				return usage(err)
 			}
-			if p.server != "" {
-				return usage(errors.New("--server goes with a run; launch the campaign there first, or forecast it here"))
-			}
 			f, err = p.forecastCampaign(cmd.Context(), args[0], list)
 		} else {
 			if list != "" {
@@ -79,6 +75,18 @@ func isCampaignFile(arg string) bool {
 
 // forecastCampaign forecasts a campaign as if it were launched now.
 func (p *program) forecastCampaign(ctx context.Context, file, list string) (f client.Forecast, err error) {
+	far, err := p.remote()
+	if err != nil {
+		return f, err
+	}
+	if far != nil {
+		r := client.Launch{Campaign: file, List: list}
+		if err := resolveLaunch(&r); err != nil {
+			return f, err
+		}
+		f, err = far.ForecastLaunch(ctx, r)
+		return f, deskError(err)
+	}
 	found, err := p.check(ctx, file, checkFlags{list: list})
 	if err != nil {
 		return client.Forecast{}, err

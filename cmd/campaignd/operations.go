@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,8 @@ type operations interface {
 	Export(ctx context.Context, id string, w io.Writer) error
 	ExportExcel(ctx context.Context, id string, w io.Writer) error
 	Forecast(ctx context.Context, id string) (client.Forecast, error)
+	Doubts(ctx context.Context, id string) (campaign.Uncertainty, error)
+	FollowUp(ctx context.Context, id string, r client.FollowUpRequest) (client.FollowedUp, error)
 	Holds(ctx context.Context, ended bool) ([]campaign.HoldState, error)
 	AddHold(ctx context.Context, h client.HoldRequest) (campaign.HoldState, error)
 	LiftHolds(ctx context.Context, l client.LiftRequest) ([]campaign.HoldState, error)
@@ -129,16 +132,27 @@ func (p *program) addServer(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.server, "server", "", "another campaignd, for example https://host:8081; its key is in CAMPAIGND_KEY")
 }
 
-// sayLocal says that a command looks at this machine although CAMPAIGND_SERVER names another.
+// mistakable are the commands without --server that a user may expect to work on another machine.
+var mistakable = []string{"run", "preview", "test", "ledger", "webhooks", "doctor", "backup"}
+
+// insteadOf names the command that does something like it on another machine.
+func insteadOf(command string) string {
+	if command == "run" {
+		return "; `campaignd launch` gives a list to the campaignd of another machine"
+	}
+	return ""
+}
+
+// sayLocal says that a command is about this machine although CAMPAIGND_SERVER names another.
 func (p *program) sayLocal(cmd *cobra.Command) {
 	top := cmd
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	if p.environment[serverVariable] == "" || cmd.Flags().Lookup("server") != nil || top.GroupID != "look" && top.GroupID != "control" {
+	if p.environment[serverVariable] == "" || cmd.Flags().Lookup("server") != nil || !slices.Contains(mistakable, top.Name()) {
 		return
 	}
-	fmt.Fprintf(p.stderr, "campaignd: %s is about the ledger of this machine, not about %s\n", cmd.Name(), serverVariable)
+	fmt.Fprintf(p.stderr, "campaignd: %s is about this machine, not about %s%s\n", cmd.Name(), serverVariable, insteadOf(cmd.Name()))
 }
 
 // remote returns the client of --server or CAMPAIGND_SERVER; nil: the command is about this
@@ -177,7 +191,7 @@ func (p *program) withLedgerDesk(ctx context.Context, why purpose, do func(*atDe
 		return err
 	}
 	defer closing(l, &err)
-	d := &operator.Desk{Ledger: l, By: operator.LocalUser()}
+	d := &operator.Desk{Ledger: l, By: operator.LocalUser(), Repeats: c.Sending.Waits()}
 	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
 		return daemon.Origins(ctx, c, h)
 	}

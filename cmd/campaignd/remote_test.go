@@ -38,6 +38,11 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 		"audit latest", "audit latest -o json", "audit orders-9", "notifications", "notifications -o json", "notifications list --state dead",
 		"notifications list --state x", "notifications show 12", "notifications send 12", "suppressions export", "suppressions import absent.csv",
 		"suppressions import - --scope all", "suppressions import - --source x/y", "suppressions import - --date 2999-01-01",
+		"resolve latest", "resolve latest -o json", "resolve latest --unknown keep", "resolve latest --unknown resend", "resolve orders-9",
+		"follow-up latest --where failed=131049", "follow-up latest --where skipped", "follow-up latest", "follow-up latest --where read",
+		"follow-up orders-9 --where failed",
+		"check " + d.path("c.yaml"), "check " + d.path("c.yaml") + " --strict", "check absent.yaml", "forecast absent.yaml",
+		"forecast " + d.path("c.yaml") + " --recipients absent.csv",
 		"erase +2348031277777 --yes", "erase 0803 --yes", "erase +2348031277777 --yes -o json",
 	} {
 		near, over := d.run(strings.Fields(command)...), far.run(strings.Fields(command)...)
@@ -49,6 +54,13 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 		}
 		if near != over {
 			t.Errorf("campaignd %s:\ngot  %+v over the network\nwant %+v", command, over, near)
+		}
+	}
+	forecast := []string{"forecast", d.path("c.yaml"), "-o", "json"}
+	wantIn(t, "the forecast of a campaign over the network", far.want(0, forecast...).stdout, `"messages"`, "as if it were launched now")
+	for _, flag := range []string{"--offline", "--rejects=x.csv"} {
+		if r := far.run("check", d.path("c.yaml"), flag); r.code != 2 || !strings.Contains(r.stderr, "on this machine only") {
+			t.Errorf("check %s over the network: got %+v, want exit code 2", flag, r)
 		}
 	}
 	list := d.write("stop.csv", "to\n+2348031266666\n")
@@ -75,9 +87,9 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 func TestALocalCommandSaysThatItIsLocal(t *testing.T) {
 	t.Parallel()
 	d := &desk{t: t, dir: t.TempDir(), env: map[string]string{"CAMPAIGND_SERVER": "http://127.0.0.1:9", "CAMPAIGND_KEY": "cpd_x"}}
-	for command, local := range map[string]bool{"resolve latest": true, "runs": false, "version": false} {
+	for command, local := range map[string]bool{"doctor": true, "init --help": false, "runs": false, "version": false} {
 		r := d.run(strings.Fields(command)...)
-		if got := strings.Contains(r.stderr, "is about the ledger of this machine, not about CAMPAIGND_SERVER"); got != local {
+		if got := strings.Contains(r.stderr, "is about this machine, not about CAMPAIGND_SERVER"); got != local {
 			t.Errorf("%s: got the note: %v, want %v:\n%s", command, got, local, r.stderr)
 		}
 	}

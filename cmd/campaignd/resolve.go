@@ -5,17 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"campaignd/campaign"
-	"campaignd/internal/daemon"
+	"campaignd/client"
 	"campaignd/internal/spelling"
 )
-
-// listedDoubts is the number of uncertain rows that are listed. The report has all of them.
-const listedDoubts = 50
 
 func (p *program) cmdResolve() *cobra.Command {
 	var unknown string
@@ -33,22 +29,19 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 	}
 	cmd.Flags().StringVar(&unknown, "unknown", "", "resend or keep")
 	o := addOutput(cmd)
+	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if unknown != "" && unknown != "resend" && unknown != "keep" {
 			return usage(fmt.Errorf("--unknown %q is neither resend nor keep", unknown))
 		}
-		return p.withRunOf(cmd.Context(), toChange, args[0], func(l campaign.Ledger, c *daemon.Config, r campaign.Run) error {
-			listening, err := campaign.ReadListening(cmd.Context(), l, c.Sending.Waits(), time.Now())
+		return p.withDesk(cmd.Context(), toChange, func(d operations) error {
+			seen, err := d.Doubts(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			seen, err := campaign.ReadUncertainty(cmd.Context(), l, r, listedDoubts, listening)
-			if err != nil {
-				return err
-			}
-			var next *campaign.FollowedUp
+			var next *client.FollowedUp
 			if unknown == "resend" {
-				f, err := campaign.ResendUnknown(cmd.Context(), l, r)
+				f, err := d.FollowUp(cmd.Context(), seen.Run, client.FollowUpRequest{Where: []string{string(campaign.Unknown)}})
 				if err != nil {
 					return err
 				}
@@ -58,7 +51,7 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 				fmt.Fprintf(p.stderr, "campaignd: %s\n", lateWebhooks(seen))
 			}
 			if o.json() {
-				return writeJSON(p.stdout, resolved(seen, next))
+				return writeJSON(p.stdout, resolvedFacts{seen, next})
 			}
 			return p.writeResolved(seen, next, unknown == "keep")
 		})
@@ -75,19 +68,10 @@ func lateWebhooks(u campaign.Uncertainty) string {
 // resolvedFacts is the answer of resolve in JSON.
 type resolvedFacts struct {
 	campaign.Uncertainty
-	FollowUp *followUpFacts `json:"follow_up,omitempty"`
+	FollowUp *client.FollowedUp `json:"follow_up,omitempty"`
 }
 
-func resolved(u campaign.Uncertainty, f *campaign.FollowedUp) resolvedFacts {
-	r := resolvedFacts{Uncertainty: u}
-	if f != nil {
-		facts := factsOfFollowUp(*f)
-		r.FollowUp = &facts
-	}
-	return r
-}
-
-func (p *program) writeResolved(u campaign.Uncertainty, f *campaign.FollowedUp, keep bool) error {
+func (p *program) writeResolved(u campaign.Uncertainty, f *client.FollowedUp, keep bool) error {
 	unknown := spelling.Count(u.Unknown, "row", "rows")
 	if _, err := fmt.Fprintf(p.stdout, "%s: %s unknown, %d still in doubt\n", u.Run, unknown, u.InDoubt); err != nil {
 		return err

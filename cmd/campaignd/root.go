@@ -126,6 +126,8 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedName() == "server":
+		return fmt.Errorf("%s works on its own machine only and has no --server%s", cmd.CommandPath(), insteadOf(cmd.Name()))
 	case errors.As(err, &unknown):
 	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
 		return fmt.Errorf("--%s %q is not a duration: want one such as 30s or 2h", invalid.GetFlag().Name, invalid.GetValue())
@@ -251,32 +253,6 @@ func ledgerExists(c *daemon.Config) error {
 	}
 	return invalid(fmt.Errorf("there is no ledger %s: nothing has run here yet; "+
 		"go to its folder, or name it with --config or CAMPAIGND_LEDGER", c.LedgerFile()))
-}
-
-// withRun opens the ledger, finds the run that id names and calls do.
-func (p *program) withRun(ctx context.Context, why purpose, id string, do func(campaign.Ledger, campaign.Run) error) error {
-	return p.withRunOf(ctx, why, id, func(l campaign.Ledger, _ *daemon.Config, r campaign.Run) error { return do(l, r) })
-}
-
-// withRunOf is withRun with the configuration.
-func (p *program) withRunOf(
-	ctx context.Context, why purpose, id string, do func(campaign.Ledger, *daemon.Config, campaign.Run) error,
-) (err error) {
-	if id != "latest" {
-		if _, err := campaign.ParseRunID(id); err != nil {
-			return usage(err)
-		}
-	}
-	l, c, err := p.openLedger(ctx, why)
-	if err != nil {
-		return err
-	}
-	defer closing(l, &err)
-	r, err := campaign.FindRun(ctx, l, id)
-	if err != nil {
-		return err
-	}
-	return do(l, c, r)
 }
 
 // isTerminal reports whether w is a terminal.

@@ -35,8 +35,12 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 	"why-recipient": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return c.WhyRecipient(ctx, "spring-1", "+2348031234570")
 	}),
-	"report":   calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Report(ctx, "spring-1") }),
-	"audit":    calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Audit(ctx, "spring-1") }),
+	"report": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Report(ctx, "spring-1") }),
+	"audit":  calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Audit(ctx, "spring-1") }),
+	"doubts": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Doubts(ctx, "spring-1") }),
+	"follow-up": calls(func(ctx context.Context, c *client.Client) (any, error) {
+		return c.FollowUp(ctx, "spring-1", client.FollowUpRequest{Where: []string{"failed"}})
+	}),
 	"forecast": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Forecast(ctx, "spring-1") }),
 	"export": calls(func(ctx context.Context, c *client.Client) (any, error) {
 		return nil, c.Export(ctx, "spring-1", io.Discard)
@@ -106,7 +110,24 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 	"send-notification": calls(func(ctx context.Context, c *client.Client) (any, error) { return c.SendNotification(ctx, 1) }),
 	"erase":             calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Erase(ctx, "+2348031239999") }),
 	"drop":              calls(func(ctx context.Context, c *client.Client) (any, error) { return c.Drop(ctx, 1) }),
-	"launch": func(ctx context.Context, t *testing.T, c *client.Client) error {
+	"launch": uploads(func(ctx context.Context, c *client.Client, l client.Launch) error {
+		l.New, l.Once = true, "x"
+		_, err := c.Launch(ctx, l)
+		return err
+	}),
+	"check-upload": uploads(func(ctx context.Context, c *client.Client, l client.Launch) error {
+		_, err := c.Check(ctx, l)
+		return err
+	}),
+	"forecast-upload": uploads(func(ctx context.Context, c *client.Client, l client.Launch) error {
+		_, err := c.ForecastLaunch(ctx, l)
+		return err
+	}),
+}
+
+// uploads calls do with the files of a launch.
+func uploads(do func(context.Context, *client.Client, client.Launch) error) func(context.Context, *testing.T, *client.Client) error {
+	return func(ctx context.Context, t *testing.T, c *client.Client) error {
 		dir := t.TempDir()
 		for name, text := range map[string]string{"c.yaml": "name: spring\nconnections: [conn_1]\ntemplate: {name: a, language: en}\n",
 			"l.csv": "phone\n"} {
@@ -114,9 +135,37 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 				return err
 			}
 		}
-		_, err := c.Launch(ctx, client.Launch{Campaign: filepath.Join(dir, "c.yaml"), List: filepath.Join(dir, "l.csv"), New: true, Once: "x"})
+		return do(ctx, c, client.Launch{Campaign: filepath.Join(dir, "c.yaml"), List: filepath.Join(dir, "l.csv")})
+	}
+}
+
+// An upload that is only checked leaves no file, and its caller reads the names of its own files.
+func TestAnUploadIsTried(t *testing.T) {
+	w := newWorld(t)
+	c, _ := clientOf(t, w, "operate")
+	err := uploads(func(ctx context.Context, c *client.Client, l client.Launch) error {
+		found, err := c.Check(ctx, l)
+		if err != nil {
+			return err
+		}
+		if len(found.Findings) != 1 || found.Campaign != "spring" || found.List != "l.csv" ||
+			found.Findings[0].Where != "c.yaml:3" || found.Findings[0].What != "l.csv is short" {
+			t.Errorf("got %+v, want the findings of c.yaml and l.csv by their own names", found)
+		}
+		return nil
+	})(t.Context(), t, c)
+	if left, _ := os.ReadDir(w.o.Dir); err != nil || len(left) != 0 {
+		t.Errorf("got %v and the files %v, want none", err, left)
+	}
+	other, _ := clientOf(t, w, "other")
+	err = uploads(func(ctx context.Context, c *client.Client, l client.Launch) error {
+		_, err := c.Check(ctx, l)
 		return err
-	},
+	})(t.Context(), t, other)
+	var told *client.Error
+	if !errors.As(err, &told) || told.Status != 403 {
+		t.Errorf("a key of one company: got %v, want 403", err)
+	}
 }
 
 func calls(do func(context.Context, *client.Client) (any, error)) func(context.Context, *testing.T, *client.Client) error {

@@ -56,7 +56,7 @@ func errorOf(ctx context.Context, err error) *Error {
 		return &Error{http.StatusNotFound, codeNotFound, err.Error(), nil}
 	case errors.Is(err, operator.ErrForbidden):
 		return &Error{http.StatusForbidden, codeForbidden, err.Error(), nil}
-	case errors.Is(err, campaign.ErrNotNow):
+	case errors.Is(err, campaign.ErrNotNow), errors.Is(err, campaign.ErrNobody):
 		return &Error{http.StatusConflict, codeNotNow, err.Error(), nil}
 	case errors.Is(err, operator.ErrRepeated):
 		return &Error{http.StatusConflict, codeRepeated, err.Error(), nil}

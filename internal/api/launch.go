@@ -39,11 +39,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, &Error{http.StatusServiceUnavailable, codeStopping, "this process takes no list: it does not send", nil})
 		return
 	}
-	dir, err := s.begin()
-	if err != nil {
-		w.Header().Set("Connection", "close")
-		w.Header().Set("Retry-After", "10")
-		errorOf(s.ctx, err).write(w, s.o.Dir)
+	dir, ok := s.begun(w)
+	if !ok {
 		return
 	}
 	launched, err := s.take(w, r, dir)
@@ -79,13 +76,24 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (clien
 	return launched, nil
 }
 
+// begun makes the folder of an upload, or answers that none can be made.
+func (s *Server) begun(w http.ResponseWriter) (dir string, ok bool) {
+	dir, err := s.begin()
+	if err != nil {
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Retry-After", "10")
+		errorOf(s.ctx, err).write(w, s.o.Dir)
+	}
+	return dir, err == nil
+}
+
 // begin makes the folder of an upload.
 func (s *Server) begin() (dir string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.busy) >= uploadsAtOnce {
 		return "", &Error{http.StatusServiceUnavailable, codeBusy,
-			fmt.Sprintf("%d lists are being imported; try again when one has ended", len(s.busy)), nil}
+			fmt.Sprintf("%d lists are being uploaded or imported; try again when one has ended", len(s.busy)), nil}
 	}
 	if err := os.MkdirAll(s.o.Dir, 0o700); err != nil {
 		return "", err
@@ -107,27 +115,33 @@ func (s *Server) end(dir string) {
 	}
 }
 
+// accept receives an upload into dir. A list takes as long as it moves, and its answer longer than one
+// usually may.
+func accept(w http.ResponseWriter, r *http.Request, dir string) (upload, error) {
+	c := http.NewResponseController(w)
+	if err := c.SetWriteDeadline(time.Time{}); err != nil {
+		return upload{}, err
+	}
+	r.Body = &moving{r.Body, c}
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return upload{}, refuse("%v: want multipart/form-data with the parts campaign, header and list", err)
+	}
+	u, err := receive(dir, parts)
+	if err != nil {
+		return upload{}, err
+	}
+	return u, c.SetReadDeadline(time.Time{})
+}
+
 // launch receives an upload into dir and launches it. list is the path of its list.
 func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (launched client.Launched, list string, err error) {
 	another := r.URL.Query().Get("new")
 	if another != "" && another != "true" && another != "false" {
 		return client.Launched{}, "", refuse("new=%q: want true or false", another)
 	}
-	// A list takes as long as it moves, and its import longer than an answer usually may.
-	c := http.NewResponseController(w)
-	if err := c.SetWriteDeadline(time.Time{}); err != nil {
-		return client.Launched{}, "", err
-	}
-	r.Body = &moving{r.Body, c}
-	parts, err := r.MultipartReader()
+	u, err := accept(w, r, dir)
 	if err != nil {
-		return client.Launched{}, "", refuse("%v: want multipart/form-data with the parts campaign, header and list", err)
-	}
-	u, err := receive(dir, parts)
-	if err != nil {
-		return client.Launched{}, "", err
-	}
-	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		return client.Launched{}, "", err
 	}
 	launched, err = s.o.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem)

@@ -79,7 +79,7 @@ func (s *Server) routes() {
 	s.folderRoutes()
 	s.dropRoutes()
 	s.eventRoute()
-	s.launchRoute()
+	s.uploadRoutes()
 }
 
 // mediaType is a word of OpenAPI 3.1 that huma leaves in the document of 3.0.3, beside format:

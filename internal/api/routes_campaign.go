@@ -93,7 +93,7 @@ func (s *Server) folderRoutes() {
 		summary: "What a launch of a campaign over its list would do: the whole list is read"}, examplePreflight,
 		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (found *campaign.Preflight, next string, err error) {
 			err = s.checking(ctx, d, in.Campaign, func(f operator.File) error {
-				found, err = s.o.Check(ctx, f)
+				found, err = s.o.Check(ctx, f, "")
 				return err
 			})
 			return found, "", err
@@ -102,7 +102,7 @@ func (s *Server) folderRoutes() {
 		summary: "When a campaign would be done if it were launched now: the whole list is read"}, client.Forecast{},
 		func(ctx context.Context, d *operator.Desk, in *OfCampaign) (out client.Forecast, next string, err error) {
 			err = s.checking(ctx, d, in.Campaign, func(f operator.File) error {
-				out, err = s.o.ForecastLaunch(ctx, f)
+				out, err = s.o.ForecastLaunch(ctx, f, "")
 				return err
 			})
 			return out, "", err

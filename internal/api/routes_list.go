@@ -124,24 +124,34 @@ func (s *Server) keyRoutes() {
 }
 
 // launchRoute adds the upload of a list, which goes to the disk as it comes.
-func (s *Server) launchRoute() {
-	r := route{method: http.MethodPost, path: "/api/v1/runs", id: "launch", summary: "Launch a campaign over an uploaded list",
+func (s *Server) uploadRoutes() {
+	launched := client.Launched{Run: client.LaunchedRun{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Ready, Rows: 200_000,
+		CreatedAt: exampleTime}}
+	launch := route{method: http.MethodPost, path: "/api/v1/runs", id: "launch", summary: "Launch a campaign over an uploaded list",
 		scope: campaign.KeyOperate, all: true, creates: true}
-	op := s.operation(r)
+	op := addUpload(s, launch, launched, map[string]string{"200": "The run was launched before", "201": "The run is launched"}, s.create)
 	op.Parameters = append(op.Parameters, &huma.Param{Name: "new", In: "query", Schema: &huma.Schema{Type: "boolean"},
 		Description: "launch another run although this list has one"})
+	check := route{method: http.MethodPost, path: "/api/v1/check", id: "check-upload", scope: campaign.KeyOperate, all: true,
+		summary: "What a launch of an uploaded campaign over an uploaded list would do; nothing of either is kept"}
+	addUpload(s, check, examplePreflight, map[string]string{"200": "The whole list was read"}, tried(s, s.check))
+	forecast := route{method: http.MethodPost, path: "/api/v1/forecast", id: "forecast-upload", scope: campaign.KeyOperate, all: true,
+		summary: "When an uploaded campaign would be done over an uploaded list; nothing of either is kept"}
+	addUpload(s, forecast, client.Forecast{}, map[string]string{"200": "The whole list was read"}, tried(s, s.o.ForecastLaunch))
+}
+
+// addUpload adds a route that takes a campaign and its list, and answers with an O.
+func addUpload[O any](s *Server, r route, example O, answers map[string]string, serve http.HandlerFunc) *huma.Operation {
+	op := s.operation(r)
 	file := &huma.Schema{Type: "string", Format: "binary"}
 	op.RequestBody = &huma.RequestBody{Required: true, Description: "The parts in this order; header only if the campaign names a file.",
 		Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{Type: "object", Required: []string{"campaign", "list"},
 			Properties: map[string]*huma.Schema{"campaign": file, "header": file, "list": file}}}}}
-	example := envelope[client.Launched]{Data: client.Launched{Run: client.LaunchedRun{
-		ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Ready, Rows: 200_000,
-		CreatedAt: exampleTime,
-	}}}
 	op.Responses = map[string]*huma.Response{}
-	for status, text := range map[string]string{"200": "The run was launched before", "201": "The run is launched"} {
+	answer := s.api.OpenAPI().Components.Schemas.Schema(typeOf[envelope[O]](), true, "")
+	for status, text := range answers {
 		op.Responses[status] = &huma.Response{Description: text, Content: map[string]*huma.MediaType{"application/json": {
-			Schema: s.api.OpenAPI().Components.Schemas.Schema(typeOf[envelope[client.Launched]](), true, "Launched"), Example: example}}}
+			Schema: answer, Example: envelope[O]{Data: example}}}}
 	}
 	failure := s.api.OpenAPI().Components.Schemas.Schema(typeOf[Error](), true, "Error")
 	for _, status := range []int{400, 401, 403, 409, 413, 422, 429, 503} {
@@ -154,8 +164,9 @@ func (s *Server) launchRoute() {
 			s.refuse(w, e)
 			return
 		}
-		s.create(w, req)
+		serve(w, req)
 	})
+	return &op
 }
 
 // Document returns the OpenAPI document, of version 3.1.

@@ -79,6 +79,17 @@ func (s *Server) runRoutes() {
 				return out, "", err
 			})
 	}
+	add(s, route{method: http.MethodPost, path: one + "/follow-ups", id: "follow-up", scope: campaign.KeyOperate,
+		summary: "Make a new run over rows of an ended one; the same choice is the same run", errors: []int{404, 409, 413, 503},
+		body: client.FollowUpRequest{Where: []string{"failed=131049"}}},
+		client.FollowedUp{Run: exampleRun, Rows: 120},
+		func(ctx context.Context, d *operator.Desk, in *followUpBody) (out client.FollowedUp, next string, err error) {
+			err = s.reading(ctx, func() error {
+				out, err = d.FollowUp(ctx, in.Run, in.Body)
+				return err
+			})
+			return out, "", err
+		})
 	add(s, route{method: http.MethodGet, path: one + "/limits", id: "limits", summary: "The limits of a run now", scope: campaign.KeyRead,
 		errors: []int{404}}, exampleLimits, func(ctx context.Context, d *operator.Desk, in *OfRun) (client.Limits, string, error) {
 		l, err := d.Limits(ctx, in.Run)
@@ -91,6 +102,12 @@ func (s *Server) runRoutes() {
 				Deadline: in.Body.Deadline})
 			return l, "", err
 		})
+}
+
+// followUpBody is the input of a follow-up.
+type followUpBody struct {
+	OfRun
+	Body client.FollowUpRequest
 }
 
 // listDeliveries is the input of the list of deliveries.
@@ -171,6 +188,16 @@ func (s *Server) lookRoutes() {
 				next = strconv.FormatInt(page.Next, 10)
 			}
 			return page.Deliveries, next, err
+		})
+	add(s, route{method: http.MethodGet, path: one + "/doubts", id: "doubts", scope: campaign.KeyRead, errors: []int{404, 503},
+		summary: "The rows of a run that may or may not have been sent: the whole run is read"},
+		campaign.Uncertainty{Run: "spring-sale-3", Unknown: 1, ByReason: map[string]int64{"no_answer": 1}, Rows: []campaign.Doubtful{}},
+		func(ctx context.Context, d *operator.Desk, in *OfRun) (out campaign.Uncertainty, next string, err error) {
+			err = s.reading(ctx, func() error {
+				out, err = d.Doubts(ctx, in.Run)
+				return err
+			})
+			return out, "", err
 		})
 	streamed(s, route{method: http.MethodGet, path: one + "/export", id: "export", summary: "Every row of a run's list as CSV",
 		scope: campaign.KeyRead, errors: absent}, "row,to,connection,status\n2,+2348031234567,conn_1,read\n",

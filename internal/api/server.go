@@ -35,10 +35,10 @@ type Options struct {
 	Forecast func(ctx context.Context, r campaign.Run) (client.Forecast, error)
 	// Folder returns the files of the campaigns folder, by name.
 	Folder func() ([]operator.File, error)
-	// Check says what a launch of a campaign over its own list would do, and ForecastLaunch when it
-	// would be done. Both read the whole list.
-	Check          func(ctx context.Context, f operator.File) (*campaign.Preflight, error)
-	ForecastLaunch func(ctx context.Context, f operator.File) (client.Forecast, error)
+	// Check says what a launch of a campaign over a list would do, and ForecastLaunch when it would be
+	// done. Both read the whole list; "" is that of the campaign.
+	Check          func(ctx context.Context, f operator.File, list string) (*campaign.Preflight, error)
+	ForecastLaunch func(ctx context.Context, f operator.File, list string) (client.Forecast, error)
 	// Numbers returns the connections, with their limits now.
 	Numbers func(ctx context.Context) ([]client.Number, error)
 	// Version is that of the program, in the document; it is not empty.

@@ -23,8 +23,9 @@ const (
 
 // upload is a campaign and its list in a folder of their own.
 type upload struct {
-	dir            string
 	campaign, list string // paths
+	source         []byte // of the campaign
+	definition     *campaign.Definition
 }
 
 // receive stores the parts of a request in dir: campaign, header if the campaign names a header
@@ -35,17 +36,15 @@ func receive(dir string, parts *multipart.Reader) (u upload, err error) {
 		return u, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	u.dir = dir
 	name, err := u.part(root, parts, "campaign", "", campaign.MaxFile)
 	if err != nil {
 		return u, err
 	}
 	u.campaign = filepath.Join(dir, name)
-	def, _, err := campaign.LoadDefinition(u.campaign)
-	if err != nil {
+	if u.definition, u.source, err = campaign.LoadDefinition(u.campaign); err != nil {
 		return u, err
 	}
-	header := def.Template.Header.File()
+	header := u.definition.Template.Header.File()
 	if header != "" {
 		if !filepath.IsLocal(header) || filepath.Clean(header) == name {
 			return u, &Error{http.StatusUnprocessableEntity, campaign.RefusedCampaign,

@@ -82,10 +82,11 @@ func newWorld(t testing.TB) *world {
 		Unfinished: func(context.Context) ([]campaign.Run, error) { return nil, nil },
 		Forecast:   func(context.Context, campaign.Run) (client.Forecast, error) { return client.Forecast{}, nil },
 		Folder:     w.folder,
-		Check: func(_ context.Context, f operator.File) (*campaign.Preflight, error) {
-			return &campaign.Preflight{Campaign: f.Definition.Name}, nil
+		Check: func(_ context.Context, f operator.File, list string) (*campaign.Preflight, error) {
+			return &campaign.Preflight{Campaign: f.Definition.Name, List: list,
+				Findings: []campaign.Finding{{Level: campaign.LevelWarning, Where: f.Path + ":3", What: list + " is short"}}}, nil
 		},
-		ForecastLaunch: func(context.Context, operator.File) (client.Forecast, error) { return client.Forecast{}, nil },
+		ForecastLaunch: func(context.Context, operator.File, string) (client.Forecast, error) { return client.Forecast{}, nil },
 		Numbers:        func(context.Context) ([]client.Number, error) { return []client.Number{{Connection: "conn_1"}}, nil },
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,11 +45,11 @@ func withoutFolder(dir string, findings []campaign.Finding) []campaign.Finding {
 	return out
 }
 
-// checkFile checks a campaign of the folder and its own list. The service's answers may be a minute
-// old.
-func (d *Daemon) checkFile(ctx context.Context, f operator.File) (*campaign.Preflight, error) {
+// checkFile checks a campaign and a list; "" is the campaign's own. The service's answers may be a
+// minute old.
+func (d *Daemon) checkFile(ctx context.Context, f operator.File, list string) (*campaign.Preflight, error) {
 	in := campaign.PreflightInput{Definition: f.Definition, Source: f.Source, File: f.Path, Examples: manyExamples, Rate: d.cfg.Rate,
-		Suppressions: d.ledger, List: campaign.Beside(f.Path, f.Definition.Recipients.File)}
+		Suppressions: d.ledger, Reached: d.ledger, List: cmp.Or(list, campaign.Beside(f.Path, f.Definition.Recipients.File))}
 	if in.List == "" {
 		return nil, &campaign.FileError{Name: filepath.Base(f.Path), Findings: []campaign.Finding{{Level: campaign.LevelError,
 			Where: filepath.Base(f.Path), What: "the campaign names no list", Remedy: "set recipients.file, or launch it with a list"}}}
@@ -56,7 +57,7 @@ func (d *Daemon) checkFile(ctx context.Context, f operator.File) (*campaign.Pref
 	if d.asked != nil {
 		in.Service = d.asked
 	}
-	found, err := CheckCampaign(ctx, d.cfg, d.ledger, in)
+	found, err := checkCampaign(ctx, d.cfg, d.ledger, d.directory, in)
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +69,10 @@ func (d *Daemon) checkFile(ctx context.Context, f operator.File) (*campaign.Pref
 // manyExamples is the number of rows that a check lists for each reason.
 const manyExamples = 1000
 
-// forecastFile forecasts a campaign of the folder over its own list, as if it were launched now.
-func (d *Daemon) forecastFile(ctx context.Context, f operator.File) (out client.Forecast, err error) {
-	found, err := d.checkFile(ctx, f)
+// forecastFile forecasts a campaign over a list, as if it were launched now; "" is the campaign's own
+// list.
+func (d *Daemon) forecastFile(ctx context.Context, f operator.File, list string) (out client.Forecast, err error) {
+	found, err := d.checkFile(ctx, f, list)
 	switch {
 	case err != nil:
 		return out, err

@@ -11,6 +11,13 @@ import (
 // forecast, what a launch would do, and the window. Without in.Service it asks the service nothing.
 // l may be nil.
 func CheckCampaign(ctx context.Context, c *Config, l campaign.Ledger, in campaign.PreflightInput) (*campaign.Preflight, error) {
+	return checkCampaign(ctx, c, l, nil, in)
+}
+
+// checkCampaign is CheckCampaign with what a process that serves knows of its numbers; nil asks.
+func checkCampaign(
+	ctx context.Context, c *Config, l campaign.Ledger, known *directory, in campaign.PreflightInput,
+) (*campaign.Preflight, error) {
 	found, err := campaign.RunPreflight(ctx, in)
 	if err != nil {
 		return nil, err
@@ -18,11 +25,11 @@ func CheckCampaign(ctx context.Context, c *Config, l campaign.Ledger, in campaig
 	if err := CheckQuotas(ctx, c, l, found, time.Now()); err != nil {
 		return nil, err
 	}
-	forecast := CheckForecast
+	forecast := checkForecast
 	if in.Service == nil {
-		forecast = CheckDeadline
+		forecast = checkDeadline
 	}
-	if err := forecast(ctx, c, l, in.Definition, found, time.Now()); err != nil {
+	if err := forecast(ctx, c, l, known, in.Definition, found, time.Now()); err != nil {
 		return nil, err
 	}
 	if l != nil && found.OK() {

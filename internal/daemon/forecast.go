@@ -224,7 +224,7 @@ func (o *Outlook) addTier(ctx context.Context, n *plan.Number) error {
 	own := plan.Tier{Name: n.Tier, Limit: tier.Places}
 	if o.quotas.ledger != nil {
 		var err error
-		if own.Reached, err = o.quotas.ledger.Reached(ctx, n.Tier, o.Now.Add(-24*time.Hour)); err != nil {
+		if own.Reached, err = o.quotas.ledger.Reached(ctx, n.Tier, o.Now.Add(-campaign.ReachFor)); err != nil {
 			return fmt.Errorf("read whom %s has reached: %w", n.Tier, err)
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"campaignd/campaign"
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/sqlite"
 	"campaignd/internal/messaging"
@@ -33,6 +35,15 @@ func TestAForecastOfAServeAsksTheServiceNothing(t *testing.T) {
 	f, err := forecastRun(t.Context(), l, cfg, known, run)
 	if err != nil || f.Messages != 100 || asked.Load() != 0 {
 		t.Errorf("beside a serve: got %d messages, %v and %d calls, want 100 and none", f.Messages, err, asked.Load())
+	}
+	def, err := campaign.ParseStored(run.ID(), run.Definition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := &campaign.Preflight{Rows: 10, Sendable: 10, Zones: map[string]int64{"": 10}}
+	err = checkForecast(t.Context(), cfg, l, known, def, checked, time.Now())
+	if err != nil || checked.Seconds <= 0 || asked.Load() != 0 {
+		t.Errorf("a check beside a serve: got %v s, %v and %d calls, want some seconds and no call", checked.Seconds, err, asked.Load())
 	}
 	if f, err = ForecastRun(t.Context(), l, cfg, run); err != nil || f.Messages != 100 || asked.Load() == 0 {
 		t.Errorf("alone: got %d messages, %v and %d calls, want 100 and one call or more", f.Messages, err, asked.Load())

@@ -83,12 +83,13 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 	}
 	o := api.Options{
 		Key: access.Key, Dir: dir, Log: d.log, Version: version(),
-		Desk: operator.Desk{Ledger: d.ledger, Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
-			return d.directory.origin
-		}, Configured: func(connection string) bool {
-			_, known := d.cfg.Numbers[connection]
-			return known
-		}},
+		Desk: operator.Desk{Ledger: d.ledger, Repeats: d.cfg.Sending.Waits(),
+			Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
+				return d.directory.origin
+			}, Configured: func(connection string) bool {
+				_, known := d.cfg.Numbers[connection]
+				return known
+			}},
 		Forecast: func(ctx context.Context, r campaign.Run) (client.Forecast, error) {
 			return forecastRun(ctx, d.ledger, d.cfg, d.directory, r)
 		},

@@ -189,9 +189,9 @@ func (d *Daemon) watch(ctx context.Context, no campaign.RunNo, settle time.Durat
 		if over || run.State != campaign.Paused && !closing && s.settled(totals, now, lastEvent, wait) {
 			return run, nil
 		}
-		// Counting a large run takes time: at most 5 % of this loop, unless a slow machine would make
+		// Counting a large run takes time: at most 2 % of this loop, unless a slow machine would make
 		// the next look late.
-		t := time.NewTimer(min(max(250*time.Millisecond, 20*now.Sub(began)), mostWatch))
+		t := time.NewTimer(min(max(250*time.Millisecond, 50*now.Sub(began)), mostWatch))
 		select {
 		case <-ctx.Done():
 			t.Stop()

@@ -22,6 +22,8 @@ type Desk struct {
 	Company string
 	// Origins returns what holds can name of each connection.
 	Origins func(ctx context.Context, holds []campaign.Hold) func(connection string) campaign.Origin
+	// Repeats says how long after a failed try the service posts an event again; nil: as it documents.
+	Repeats campaign.Repeats
 	// Configured reports whether the configuration names a connection; nil: it names none.
 	Configured func(connection string) bool
 }

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"campaignd/campaign"
+	"campaignd/campaign/plan"
+	"campaignd/internal/operator"
+)
+
+// tried returns the handler of a route that says what a launch of an uploaded campaign over an
+// uploaded list would do. Nothing of either is kept.
+func tried[O any](s *Server, do func(ctx context.Context, f operator.File, list string) (O, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		dir, ok := s.begun(w)
+		if !ok {
+			return
+		}
+		defer s.end(dir)
+		var out O
+		u, err := accept(w, r, dir)
+		if err == nil {
+			_, err = plan.CronOf(u.campaign, u.source, u.definition)
+		}
+		if err == nil {
+			err = s.reading(r.Context(), func() error {
+				out, err = do(r.Context(), operator.File{Path: u.campaign, Source: u.source, Definition: u.definition}, u.list)
+				return err
+			})
+		}
+		if err != nil {
+			errorOf(s.ctx, err).write(w, dir)
+			return
+		}
+		writeJSON(w, http.StatusOK, map[string]any{"data": out})
+	}
+}
+
+// check is Options.Check for an upload, whose caller knows its files by their own names.
+func (s *Server) check(ctx context.Context, f operator.File, list string) (*campaign.Preflight, error) {
+	found, err := s.o.Check(ctx, f, list)
+	if err != nil {
+		return nil, err
+	}
+	out, dir := *found, filepath.Dir(f.Path)
+	out.List = strings.TrimPrefix(filepath.Base(out.List), "list-")
+	out.Findings = nil
+	for _, found := range found.Findings {
+		found.Where, found.What = withoutPath(found.Where, dir), withoutPath(found.What, dir)
+		found.Remedy = withoutPath(found.Remedy, dir)
+		out.Findings = append(out.Findings, found)
+	}
+	if found.Launch != nil {
+		launch := *found.Launch
+		launch.Sentence = withoutPath(launch.Sentence, dir)
+		out.Launch = &launch
+	}
+	return &out, nil
+}
