@@ -19,6 +19,9 @@ const (
 	CodeRepeated     = "repeated"
 	CodeInvalid      = "invalid_request"
 	CodeTooLarge     = "too_large"
+	CodeWrongOffset  = "wrong_offset" // of a part; Meta["received"] is the right one
+	CodeWrongHash    = "wrong_hash"   // the uploaded list is not that of its hash
+	CodeNoSpace      = "no_space"     // for the part of a list
 	CodeBusy         = "busy"
 	CodeStopping     = "stopping"
 	CodeInternal     = "internal"
@@ -38,7 +41,7 @@ func (e *Error) Error() string { return e.Message }
 // Invalid reports whether the request itself is at fault, so that the same one fails again.
 func (e *Error) Invalid() bool {
 	switch e.Code {
-	case CodeUnauthorized, CodeTooMany, CodeNotNow, CodeRepeated:
+	case CodeUnauthorized, CodeTooMany, CodeNotNow, CodeRepeated, CodeWrongOffset, CodeWrongHash:
 		return false
 	}
 	return e.Status >= 400 && e.Status < 500
@@ -46,7 +49,11 @@ func (e *Error) Invalid() bool {
 
 // Temporary reports whether the same request may succeed a while later.
 func (e *Error) Temporary() bool {
-	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
+	switch e.Status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
+		return true
+	}
+	return false
 }
 
 // failure reads a failure of at most 1 MiB.

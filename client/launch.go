@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -23,6 +24,8 @@ type Launch struct {
 	// Once makes a launch with New safe to repeat: a second one with the same word finds the run of
 	// the first. Without New the list itself does that.
 	Once string
+	// Tell, if it is not nil, is told how a list of more than 16 MiB moves, which goes in parts.
+	Tell func(UploadProgress)
 }
 
 // Launched is the answer to a launch.
@@ -47,8 +50,9 @@ func LaunchedRunOf(r campaign.Run) LaunchedRun {
 	return LaunchedRun{r.ID(), r.Campaign, r.State, r.Rows, r.CreatedAt}
 }
 
-// Launch uploads a campaign and its list, of any size, and returns when they are imported: minutes
-// for millions of rows. After an error the same call goes on with the same run.
+// Launch uploads a campaign and its list, of up to 8 GiB, and returns when they are imported: minutes
+// for millions of rows. A list of more than 16 MiB goes on where its connection broke (UploadList).
+// After an error the same call goes on with the same run.
 func (c *Client) Launch(ctx context.Context, l Launch) (out Launched, err error) {
 	q := call{method: http.MethodPost, path: "/runs", query: url.Values{}, once: l.Once}
 	if l.New {
@@ -57,25 +61,36 @@ func (c *Client) Launch(ctx context.Context, l Launch) (out Launched, err error)
 	return upload[Launched](ctx, c, q, l)
 }
 
-// Check uploads a campaign and its list, and says what a launch would do. Nothing of them is kept.
+// Check uploads a campaign and its list, and says what a launch would do. Nothing of them is
+// kept, but a list that went in parts, for a day: a launch then need not upload it again.
 func (c *Client) Check(ctx context.Context, l Launch) (*campaign.Preflight, error) {
 	return upload[*campaign.Preflight](ctx, c, call{method: http.MethodPost, path: "/check"}, l)
 }
 
 // ForecastLaunch uploads a campaign and its list, and says when it would be done if it were launched
-// now. Nothing of them is kept.
+// now. The list is kept as by Check.
 func (c *Client) ForecastLaunch(ctx context.Context, l Launch) (Forecast, error) {
 	return upload[Forecast](ctx, c, call{method: http.MethodPost, path: "/forecast"}, l)
 }
 
 // upload sends a call with the files of a launch.
-func upload[T any](ctx context.Context, c *Client, q call, l Launch) (T, error) {
+func upload[T any](ctx context.Context, c *Client, q call, l Launch) (out T, err error) {
+	info, err := os.Stat(l.List)
+	if err != nil {
+		return out, err
+	}
+	var hash string
+	if info.Size() > partSize {
+		if hash, err = c.UploadList(ctx, l.List, l.Tell); err != nil {
+			return out, err
+		}
+	}
 	body, into := io.Pipe()
 	form := multipart.NewWriter(into)
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		into.CloseWithError(writeParts(form, l)) // the request fails with its error
+		into.CloseWithError(writeParts(form, l, hash)) // the request fails with its error
 	}()
 	defer func() {
 		_ = body.CloseWithError(nil) // the writer ends too
@@ -85,27 +100,38 @@ func upload[T any](ctx context.Context, c *Client, q call, l Launch) (T, error) 
 	return one[T](ctx, c, q)
 }
 
-// writeParts writes the files of a launch, in the order that the server wants.
-func writeParts(form *multipart.Writer, l Launch) error {
+// writeParts writes the files of a launch, in the order that the server wants. hash is that of a list
+// which the server has; "" if it does not.
+func writeParts(form *multipart.Writer, l Launch, hash string) error {
 	for _, part := range []struct{ field, path string }{{"campaign", l.Campaign}, {"header", l.Header}, {"list", l.List}} {
 		if part.path == "" {
 			continue
+		}
+		known := part.field == "list" && hash != ""
+		if known {
+			part.field = "upload"
 		}
 		w, err := form.CreateFormFile(part.field, filepath.Base(part.path))
 		if err != nil {
 			return err
 		}
-		f, err := os.Open(part.path)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(w, f)
-		if closed := f.Close(); err == nil {
-			err = closed
+		if known {
+			_, err = io.WriteString(w, hash)
+		} else {
+			err = copyFile(w, part.path)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return form.Close()
+}
+
+func copyFile(w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, f)
+	return errors.Join(err, f.Close())
 }

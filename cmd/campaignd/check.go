@@ -100,7 +100,7 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 		return nil, err
 	}
 	if far != nil {
-		return checkThere(ctx, far, file, f)
+		return p.checkThere(ctx, far, file, f)
 	}
 	c, err := p.load()
 	if err != nil {
@@ -147,14 +147,14 @@ func (p *program) check(ctx context.Context, file string, f checkFlags) (_ *camp
 }
 
 // checkThere runs the preflight in another campaignd, which gets the campaign and the list.
-func checkThere(ctx context.Context, far *client.Client, file string, f checkFlags) (*campaign.Preflight, error) {
+func (p *program) checkThere(ctx context.Context, far *client.Client, file string, f checkFlags) (*campaign.Preflight, error) {
 	for flag, given := range map[string]bool{"--offline": f.offline, "--rejects": f.rejects != ""} {
 		if given {
 			return nil, usage(fmt.Errorf("%s works on this machine only: give neither --server nor %s with it", flag, serverVariable))
 		}
 	}
 	r := client.Launch{Campaign: file, List: f.list}
-	if err := resolveLaunch(&r); err != nil {
+	if err := p.resolveLaunch(&r); err != nil {
 		return nil, err
 	}
 	found, err := far.Check(ctx, r)

@@ -81,7 +81,7 @@ func (p *program) forecastCampaign(ctx context.Context, file, list string) (f cl
 	}
 	if far != nil {
 		r := client.Launch{Campaign: file, List: list}
-		if err := resolveLaunch(&r); err != nil {
+		if err := p.resolveLaunch(&r); err != nil {
 			return f, err
 		}
 		f, err = far.ForecastLaunch(ctx, r)

@@ -22,7 +22,8 @@ func (p *program) cmdLaunch() *cobra.Command {
 		Long: `Launches a run that a running serve sends, and returns when its list is imported. Beside an SQLite ledger the campaign and
 its list go to the process that holds the ledger, over its admin listener. That process writes the listener's address and a key
 into the file LEDGER.api, which its user alone may read; the command reads it there. With a PostgreSQL ledger the command
-imports the list itself. --server uploads both to another machine.
+imports the list itself. --server uploads both to another machine: a list of more than 16 MiB in parts, which go on where a
+connection broke, or where the same command was stopped less than a day ago.
 
 Everything that identifies or refuses a run is as in run: the same list again is the same run, so the command may be repeated
 after an interruption.`,
@@ -41,7 +42,7 @@ after an interruption.`,
 		if err != nil {
 			return err
 		}
-		if err := resolveLaunch(&r); err != nil {
+		if err := p.resolveLaunch(&r); err != nil {
 			return err
 		}
 		var launched client.Launched
@@ -68,7 +69,8 @@ after an interruption.`,
 
 // resolveLaunch reads the campaign for the paths of its files, and opens the list once: a fault of
 // either is told with its place before anything is sent to another process.
-func resolveLaunch(r *client.Launch) error {
+func (p *program) resolveLaunch(r *client.Launch) error {
+	r.Tell = uploadLines(p.stderr)
 	def, src, err := campaign.LoadDefinition(r.Campaign)
 	if err != nil {
 		return err

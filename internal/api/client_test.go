@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -123,6 +125,29 @@ var clientCalls = map[string]func(ctx context.Context, t *testing.T, c *client.C
 		_, err := c.ForecastLaunch(ctx, l)
 		return err
 	}),
+	"upload": func(ctx context.Context, t *testing.T, c *client.Client) error {
+		_, err := c.Upload(ctx, staged(ctx, t, c))
+		return err
+	},
+	"upload-part": func(ctx context.Context, t *testing.T, c *client.Client) error {
+		staged(ctx, t, c)
+		return nil
+	},
+	"remove-upload": func(ctx context.Context, t *testing.T, c *client.Client) error {
+		return c.RemoveUpload(ctx, staged(ctx, t, c))
+	},
+}
+
+// staged uploads a list as a part, and returns its hash.
+func staged(ctx context.Context, t *testing.T, c *client.Client) string {
+	t.Helper()
+	text := "phone\n+4930" + t.Name() + "\n"
+	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	u, err := c.UploadPart(ctx, hash, 0, strings.NewReader(text))
+	if err != nil || u.Received != int64(len(text)) {
+		t.Fatalf("got %+v and %v, want %d bytes", u, err, len(text))
+	}
+	return hash
 }
 
 // uploads calls do with the files of a launch.

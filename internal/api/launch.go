@@ -67,7 +67,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, dir string) (clien
 		s.o.Log.Error("a launch is not in the log of actions", "run", launched.Run.ID, "err", err)
 		launched.Warnings = append(launched.Warnings, "the log of actions has no line of this launch")
 	}
-	name := strings.TrimPrefix(filepath.Base(list), "list-")
+	name := strings.TrimPrefix(filepath.Base(list), listPrefix)
 	if launched.Resumed {
 		s.o.Log.Info("a list of an unfinished run came again over the API", "run", launched.Run.ID, "list", name)
 	} else {
@@ -117,7 +117,7 @@ func (s *Server) end(dir string) {
 
 // accept receives an upload into dir. A list takes as long as it moves, and its answer longer than one
 // usually may.
-func accept(w http.ResponseWriter, r *http.Request, dir string) (upload, error) {
+func (s *Server) accept(w http.ResponseWriter, r *http.Request, dir string) (upload, error) {
 	c := http.NewResponseController(w)
 	if err := c.SetWriteDeadline(time.Time{}); err != nil {
 		return upload{}, err
@@ -127,7 +127,7 @@ func accept(w http.ResponseWriter, r *http.Request, dir string) (upload, error) 
 	if err != nil {
 		return upload{}, refuse("%v: want multipart/form-data with the parts campaign, header and list", err)
 	}
-	u, err := receive(dir, parts)
+	u, err := s.receive(r.Context(), dir, parts)
 	if err != nil {
 		return upload{}, err
 	}
@@ -140,13 +140,18 @@ func (s *Server) launch(w http.ResponseWriter, r *http.Request, dir string) (lau
 	if another != "" && another != "true" && another != "false" {
 		return client.Launched{}, "", refuse("new=%q: want true or false", another)
 	}
-	u, err := accept(w, r, dir)
+	u, err := s.accept(w, r, dir)
 	if err != nil {
 		return client.Launched{}, "", err
 	}
 	launched, err = s.o.Launch(s.ctx, u.campaign, u.list, another == "true", requestOf(r.Context()).idem)
 	for i, text := range launched.Warnings {
 		launched.Warnings[i] = withoutPath(text, dir)
+	}
+	if err == nil && u.staged != "" {
+		if err := s.staged.remove(u.staged); err != nil {
+			s.o.Log.Warn("an uploaded list cannot be removed; it is removed a day after its last part", "run", launched.Run.ID, "err", err)
+		}
 	}
 	if err == nil && launched.Run.State != campaign.Importing {
 		// The ledger has its rows. The header file stays, to be uploaded again (campaign.RenewMedia).

@@ -80,6 +80,7 @@ func (s *Server) routes() {
 	s.dropRoutes()
 	s.eventRoute()
 	s.uploadRoutes()
+	s.partRoutes()
 }
 
 // mediaType is a word of OpenAPI 3.1 that huma leaves in the document of 3.0.3, beside format:

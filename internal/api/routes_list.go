@@ -123,7 +123,7 @@ func (s *Server) keyRoutes() {
 	})
 }
 
-// launchRoute adds the upload of a list, which goes to the disk as it comes.
+// uploadRoutes adds the routes that take a list, which goes to the disk as it comes.
 func (s *Server) uploadRoutes() {
 	launched := client.Launched{Run: client.LaunchedRun{ID: "spring-sale-3", Campaign: "spring-sale", State: campaign.Ready, Rows: 200_000,
 		CreatedAt: exampleTime}}
@@ -144,9 +144,10 @@ func (s *Server) uploadRoutes() {
 func addUpload[O any](s *Server, r route, example O, answers map[string]string, serve http.HandlerFunc) *huma.Operation {
 	op := s.operation(r)
 	file := &huma.Schema{Type: "string", Format: "binary"}
-	op.RequestBody = &huma.RequestBody{Required: true, Description: "The parts in this order; header only if the campaign names a file.",
-		Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{Type: "object", Required: []string{"campaign", "list"},
-			Properties: map[string]*huma.Schema{"campaign": file, "header": file, "list": file}}}}}
+	op.RequestBody = &huma.RequestBody{Required: true, Description: "The parts in this order; header only if the campaign names a file; " +
+		"upload, the hash of a list that was uploaded in parts, in place of list.",
+		Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{Type: "object", Required: []string{"campaign"},
+			Properties: map[string]*huma.Schema{"campaign": file, "header": file, "list": file, "upload": file}}}}}
 	op.Responses = map[string]*huma.Response{}
 	answer := s.api.OpenAPI().Components.Schemas.Schema(typeOf[envelope[O]](), true, "")
 	for status, text := range answers {
@@ -154,7 +155,7 @@ func addUpload[O any](s *Server, r route, example O, answers map[string]string, 
 			Schema: answer, Example: envelope[O]{Data: example}}}}
 	}
 	failure := s.api.OpenAPI().Components.Schemas.Schema(typeOf[Error](), true, "Error")
-	for _, status := range []int{400, 401, 403, 409, 413, 422, 429, 503} {
+	for _, status := range []int{400, 401, 403, 404, 409, 413, 422, 429, 503} {
 		op.Responses[statusText(status)] = &huma.Response{Description: http.StatusText(status),
 			Content: map[string]*huma.MediaType{"application/json": {Schema: failure}}}
 	}

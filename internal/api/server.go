@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -56,6 +58,7 @@ type Server struct {
 	// checks has an element for each list that is read for a check or a forecast.
 	checks chan struct{}
 	feed   *feed
+	staged *staging
 
 	mu   sync.Mutex
 	busy map[string]bool // folders of the uploads under way
@@ -65,10 +68,10 @@ type Server struct {
 // more.
 func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o, guard: newGuard(o.Key, o.Desk.Ledger), mux: http.NewServeMux(), ctx: ctx, busy: map[string]bool{},
-		checks: make(chan struct{}, checksAtOnce)}
+		checks: make(chan struct{}, checksAtOnce), staged: &staging{dir: o.Dir, most: mostStaged, busy: map[string]bool{}}}
 	s.feed = newFeed((&observer{s: s, companies: map[campaign.RunNo]string{}}).look, o.Log)
 	s.routes()
-	return s, s.clean(ctx)
+	return s, errors.Join(s.clean(ctx), s.staged.expire(time.Now()))
 }
 
 // Run reads what the streams of events tell, until ctx ends.

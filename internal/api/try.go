@@ -21,7 +21,7 @@ func tried[O any](s *Server, do func(ctx context.Context, f operator.File, list 
 		}
 		defer s.end(dir)
 		var out O
-		u, err := accept(w, r, dir)
+		u, err := s.accept(w, r, dir)
 		if err == nil {
 			_, err = plan.CronOf(u.campaign, u.source, u.definition)
 		}
@@ -46,7 +46,7 @@ func (s *Server) check(ctx context.Context, f operator.File, list string) (*camp
 		return nil, err
 	}
 	out, dir := *found, filepath.Dir(f.Path)
-	out.List = strings.TrimPrefix(filepath.Base(out.List), "list-")
+	out.List = strings.TrimPrefix(filepath.Base(out.List), listPrefix)
 	out.Findings = nil
 	for _, found := range found.Findings {
 		found.Where, found.What = withoutPath(found.Where, dir), withoutPath(found.What, dir)

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -24,19 +26,24 @@ const (
 // upload is a campaign and its list in a folder of their own.
 type upload struct {
 	campaign, list string // paths
+	staged         string // hash of a list that arrived in parts; "": it came with the campaign
 	source         []byte // of the campaign
 	definition     *campaign.Definition
 }
 
 // receive stores the parts of a request in dir: campaign, header if the campaign names a header
-// file, and list, in this order. A list of any size goes straight to the disk.
-func receive(dir string, parts *multipart.Reader) (u upload, err error) {
+// file, and list or upload, in this order. A list of any size goes straight to the disk.
+func (s *Server) receive(ctx context.Context, dir string, parts *multipart.Reader) (u upload, err error) {
 	root, err := os.OpenRoot(dir) // no name leads out of it
 	if err != nil {
 		return u, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	name, err := u.part(root, parts, "campaign", "", campaign.MaxFile)
+	p, err := next(parts, "campaign")
+	if err != nil {
+		return u, err
+	}
+	name, err := p.store(root, "", campaign.MaxFile)
 	if err != nil {
 		return u, err
 	}
@@ -53,34 +60,63 @@ func receive(dir string, parts *multipart.Reader) (u upload, err error) {
 		if err := root.MkdirAll(filepath.Dir(header), 0o700); err != nil {
 			return u, err
 		}
-		if _, err := u.part(root, parts, "header", header, maxHeader); err != nil {
+		if p, err = next(parts, "header"); err != nil {
+			return u, err
+		}
+		if _, err := p.store(root, header, maxHeader); err != nil {
 			return u, err
 		}
 	}
-	if name, err = u.part(root, parts, "list", "", maxList); err != nil {
+	if p, err = next(parts, "list", "upload"); err != nil {
 		return u, err
 	}
-	u.list = filepath.Join(dir, name)
-	return u, nil
+	u.list = filepath.Join(dir, listPrefix+plainName(p.FileName()))
+	if p.FormName() == "list" {
+		_, err = p.store(root, filepath.Base(u.list), maxList)
+		return u, err
+	}
+	hash, err := io.ReadAll(io.LimitReader(p, sha256.Size*2+1))
+	if u.staged = string(hash); err != nil || !isHash(u.staged) {
+		return u, refuse("the part \"upload\": want the SHA-256 of the list, in 64 small hexadecimal letters")
+	}
+	return u, s.staged.link(ctx, u.staged, u.list)
 }
 
-// part stores the next part, which must have the name field, under as, or under its own plain name.
-func (u *upload) part(root *os.Root, parts *multipart.Reader, field, as string, most int64) (name string, err error) {
+// isHash reports whether text is a SHA-256 as OfUpload has it.
+func isHash(text string) bool {
+	return len(text) == sha256.Size*2 && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// listPrefix begins the name of each uploaded list in its folder.
+const listPrefix = "list-"
+
+// arrived is one part of a request.
+type arrived struct{ *multipart.Part }
+
+// next returns the next part, which must have the name of one of the fields.
+func next(parts *multipart.Reader, fields ...string) (arrived, error) {
+	want := strings.Join(fields, " or ")
 	part, err := parts.NextPart()
 	if err != nil {
-		return "", refuse("the part %q is missing: %v", field, err)
+		return arrived{}, refuse("the part %q is missing: %v", want, err)
 	}
-	if part.FormName() != field {
-		return "", refuse("the part %q comes where %q is wanted; the order is campaign, header, list", part.FormName(), field)
+	if !slices.Contains(fields, part.FormName()) {
+		return arrived{}, refuse("the part %q comes where %q is wanted; the order is campaign, header, list", part.FormName(), want)
 	}
+	return arrived{part}, nil
+}
+
+// store writes a part to a file with the name as, or with its own plain name.
+func (p arrived) store(root *os.Root, as string, most int64) (name string, err error) {
+	field := p.FormName()
 	if name = as; name == "" {
-		name = field + "-" + plainName(part.FileName())
+		name = field + "-" + plainName(p.FileName())
 	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", refuse("the part %q cannot be stored: %v", field, err)
 	}
-	n, err := io.Copy(f, io.LimitReader(part, most+1))
+	n, err := io.Copy(f, io.LimitReader(p, most+1))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", refuse("the part %q was not read to its end: %v", field, err)
 	}

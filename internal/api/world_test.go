@@ -180,14 +180,15 @@ func (w *world) documented() (all []documented) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b documented) int { return strings.Compare(a.path+a.method, b.path+b.method) })
+	last := func(d documented) string { return d.path + strings.ReplaceAll(d.method, "DELETE", "X") } // what is removed is read before
+	slices.SortFunc(all, func(a, b documented) int { return strings.Compare(last(a), last(b)) })
 	return all
 }
 
 // filled is the path with the examples of its parameters, for a run.
 func (d documented) filled(run string) string {
 	path, query := strings.NewReplacer("{run}", run, "{campaign}", run, "{key}", "00000000", "{file}", "1", "{notification}", "1",
-		"{connection}", "conn_1", "{number}", "+2348031234567").Replace(d.path), ""
+		"{connection}", "conn_1", "{hash}", exampleUpload.Hash, "{number}", "+2348031234567").Replace(d.path), ""
 	for _, p := range d.op.Parameters {
 		if p.In == "query" && p.Required {
 			query += "&" + p.Name + "=" + strings.ReplaceAll(fmt.Sprint(p.Schema.Examples[0]), "+", "%2B")

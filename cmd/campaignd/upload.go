@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"campaignd/client"
+)
+
+// uploadLines tells how a list moves to another process: a line every lineInterval, and one for each
+// time it stands still.
+func uploadLines(w io.Writer) func(client.UploadProgress) {
+	last := time.Now()
+	return func(p client.UploadProgress) {
+		const mega = 1e6
+		sent, size := float64(p.Sent)/mega, float64(p.Size)/mega
+		switch {
+		case p.Err != nil:
+			fmt.Fprintf(w, "the upload stands at %.0f of %.0f MB (%s); it goes on in %v\n", sent, size, printable(p.Err.Error()), p.Wait)
+		case time.Since(last) < lineInterval:
+			return
+		default:
+			fmt.Fprintf(w, "uploaded %.0f of %.0f MB\n", sent, size)
+		}
+		last = time.Now()
+	}
+}

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"campaignd/campaign"
+	"campaignd/client"
+	"campaignd/internal/operator"
+)
+
+// OfUpload names a list that arrives in parts.
+type OfUpload struct {
+	Hash string `path:"hash" pattern:"^[0-9a-f]{64}$" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08" doc:"the SHA-256 of the whole list, in small hexadecimal letters"`
+}
+
+var exampleUpload = client.Upload{Hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Received: 4,
+	ExpiresAt: exampleTime.Add(stagedFor)}
+
+// partRoutes adds the upload of a list in parts, which goes on where it broke off. A launch, a check
+// and a forecast then name the list by its hash.
+func (s *Server) partRoutes() {
+	const one = "/api/v1/uploads/{hash}"
+	add(s, route{method: http.MethodGet, path: one, id: "upload", scope: campaign.KeyOperate, all: true, errors: []int{404},
+		summary: "How much of a list has been uploaded"}, exampleUpload,
+		func(_ context.Context, _ *operator.Desk, in *OfUpload) (client.Upload, string, error) {
+			u, err := s.staged.look(in.Hash)
+			return u, "", err
+		})
+	s.partRoute(route{method: http.MethodPatch, path: one, id: "upload-part", scope: campaign.KeyOperate, all: true,
+		summary: "Append a part to a list. It is kept for a day after its last part", errors: []int{409, 413, 503, 507}})
+	add(s, route{method: http.MethodDelete, path: one, id: "remove-upload", scope: campaign.KeyOperate, all: true, errors: []int{503},
+		summary: "Forget a list that was uploaded"}, client.Upload{Hash: exampleUpload.Hash},
+		func(_ context.Context, _ *operator.Desk, in *OfUpload) (client.Upload, string, error) {
+			return client.Upload{Hash: in.Hash}, "", s.staged.remove(in.Hash)
+		})
+}
+
+// partRoute adds the route of a part, which goes to the disk as it comes.
+func (s *Server) partRoute(r route) {
+	op := s.operation(r)
+	op.SkipValidateBody, op.MaxBodyBytes, op.BodyReadTimeout = true, client.MostPart, -1
+	op.RequestBody = &huma.RequestBody{Required: true, Description: "The bytes of the list from the offset on; 32 MiB at most.",
+		Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: "string", Format: "binary"}, Example: "test"}}}
+	huma.Register(s.api, op, func(ctx context.Context, in *struct {
+		OfUpload
+		Offset int64 `query:"offset" minimum:"0" default:"0" doc:"the place of the part's first byte in the list: as much as has come"`
+	}) (*answered[client.Upload], error) {
+		body := requestOf(ctx).body
+		if body.length > client.MostPart {
+			return nil, &Error{http.StatusRequestEntityTooLarge, codeTooLarge, tooLargePart, nil}
+		}
+		if err := s.staged.expire(time.Now()); err != nil {
+			s.o.Log.Warn("an old upload cannot be removed; it is tried again with the next part", "err", err)
+		}
+		u, err := s.staged.add(in.Hash, in.Offset, body)
+		if err != nil {
+			return nil, s.failed(r, err)
+		}
+		return &answered[client.Upload]{Body: envelope[client.Upload]{Data: u}}, nil
+	})
+	s.describe(r, envelope[client.Upload]{Data: exampleUpload})
+}
