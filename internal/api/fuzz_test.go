@@ -26,7 +26,8 @@ func FuzzRequestsAreNoFaultOfTheServer(f *testing.F) {
 	f.Add(uint8(0), "spring-1", "limit=1", `{"weight": 1}`)
 	f.Add(uint8(3), "latest", "status=failed&after=9", `{"numbers": ["+1"], "scope": "all"}`)
 	for _, list := range []string{"phone\n+4930123\n", ""} {
-		f.Add(uint8(5), "spring-1", "new=true", "--b\r\nContent-Disposition: form-data; name=\"campaign\"; filename=\"a.yaml\"\r\n\r\nname: a\r\n"+
+		f.Add(uint8(5), "spring-1", "new=true", "--b\r\n"+
+			"Content-Disposition: form-data; name=\"campaign\"; filename=\"a.yaml\"\r\n\r\nname: a\r\n"+
 			"--b\r\nContent-Disposition: form-data; name=\"list\"; filename=\"a.csv\"\r\n\r\n"+list+"\r\n--b--\r\n")
 	}
 	w := newWorld(f)

@@ -14,7 +14,7 @@ import (
 
 // OfUpload names a list that arrives in parts.
 type OfUpload struct {
-	Hash string `path:"hash" pattern:"^[0-9a-f]{64}$" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08" doc:"the SHA-256 of the whole list, in small hexadecimal letters"`
+	Hash string `path:"hash" pattern:"^[0-9a-f]{64}$" doc:"the SHA-256 of the whole list, in small hexadecimal letters"`
 }
 
 var exampleUpload = client.Upload{Hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", Received: 4,
@@ -44,7 +44,8 @@ func (s *Server) partRoute(r route) {
 	op := s.operation(r)
 	op.SkipValidateBody, op.MaxBodyBytes, op.BodyReadTimeout = true, client.MostPart, -1
 	op.RequestBody = &huma.RequestBody{Required: true, Description: "The bytes of the list from the offset on; 32 MiB at most.",
-		Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: "string", Format: "binary"}, Example: "test"}}}
+		Content: map[string]*huma.MediaType{"application/octet-stream": {Example: "test",
+			Schema: &huma.Schema{Type: "string", Format: "binary"}}}}
 	huma.Register(s.api, op, func(ctx context.Context, in *struct {
 		OfUpload
 		Offset int64 `query:"offset" minimum:"0" default:"0" doc:"the place of the part's first byte in the list: as much as has come"`
