@@ -36,6 +36,10 @@ help: ## list the targets
 build: ## build the static binary ./campaignd
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o campaignd ./cmd/campaignd
 
+.PHONY: build-otel
+build-otel: ## build ./campaignd with OpenTelemetry traces
+	CGO_ENABLED=0 go build -trimpath -tags otel -ldflags '$(LDFLAGS)' -o campaignd ./cmd/campaignd
+
 .PHONY: sbom
 sbom: build ## write what the binary was built from (CycloneDX) to dist/campaignd.cdx.json
 	mkdir -p dist

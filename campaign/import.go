@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"campaignd/internal/messaging"
+	"campaignd/internal/tracing"
 )
 
 // importChunk is how many rows one transaction of an import holds. At 2,000 rows the commit costs
@@ -78,7 +79,13 @@ func Import(ctx context.Context, in ImportInput) (ImportCounts, error) {
 	if err != nil {
 		return ImportCounts{}, err
 	}
+	ctx, span := tracing.Begin(ctx, "import", tracing.Fact{Key: "campaignd.run", Text: in.Run.ID()})
 	counts, err := importList(ctx, in, list)
+	if err != nil {
+		span.End("not_imported")
+	} else {
+		span.End("")
+	}
 	if closeErr := list.Close(); err == nil && closeErr != nil {
 		err = fmt.Errorf("close the list: %w", closeErr)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/mutant"
+	"campaignd/internal/tracing"
 	"campaignd/throttle"
 )
 
@@ -27,8 +28,11 @@ func (p *planner) intend(ctx context.Context, now time.Time, n, most int) (bool,
 	for i := range intents {
 		ask[i] = intents[i].Intent
 	}
-	granted, err := p.e.ledger.Intend(ctx, ask)
+	intending, span := tracing.Begin(ctx, "commit intents", tracing.Fact{Key: "campaignd.connection", Text: p.number.connection},
+		tracing.Fact{Key: "campaignd.rows", Count: int64(len(ask))})
+	granted, err := p.e.ledger.Intend(intending, ask)
 	if err != nil {
+		span.End("not_stored")
 		again(intents, now)
 		if errors.Is(err, campaign.ErrUnknownCommit) {
 			// Nobody may post these: the next owner of the segments writes the doubts.
@@ -40,6 +44,7 @@ func (p *planner) intend(ctx context.Context, now time.Time, n, most int) (bool,
 		}
 		return false, fmt.Errorf("commit intents: %w", err)
 	}
+	span.End("")
 	p.heard = true
 	p.took(time.Since(began))
 	mutant.Crash("intent_committed")

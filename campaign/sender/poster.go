@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
 	"campaignd/internal/mutant"
+	"campaignd/internal/tracing"
 	"campaignd/throttle"
 )
 
@@ -212,10 +213,13 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 	var late atomic.Bool
 	m.Before = p.leaving(a, &late)
 	posted := time.Now()
+	ctx, span := tracing.Begin(ctx, "send", tracing.Fact{Key: "campaignd.run", Text: r.id},
+		tracing.Fact{Key: "campaignd.connection", Text: p.number.connection}, tracing.Fact{Key: "campaignd.row", Count: a.delivery.Row})
 	receipt, err := p.post(ctx, m)
 	now := time.Now()
 	if err != nil {
 		e := fault(err)
+		span.End(e.Code)
 		if late.Load() && e.Proof == messaging.NotSent {
 			p.e.rec.settle(p.number, a, notPosted(now))
 			return
@@ -226,6 +230,7 @@ func (p *poster) send(ctx context.Context, a *attempt, t ticket) {
 		p.e.rec.settle(p.number, a, a.classify(e, p.e.o.Backoff, t.probe || state != closed, now))
 		return
 	}
+	span.End("")
 	p.learn(a, t, nil, posted, now)
 	p.observe(a, nil)
 	p.e.rec.settle(p.number, a, campaign.Result{

@@ -48,6 +48,7 @@ var ranks = map[string]int{
 	"internal/filelock":    10,
 	"internal/regular":     10,
 	"internal/spreadsheet": 10,
+	"internal/tracing":     10,
 }
 
 // sandboxImporters may import the sandbox outside tests.
@@ -62,6 +63,7 @@ var driverPackages = []struct{ driver, home string }{
 	{"github.com/redis/go-redis", "throttle"},
 	{"github.com/gocarina/gocsv", "recipients"},
 	{"github.com/minio/minio-go", "internal/drops"},
+	{"go.opentelemetry.io", "internal/tracing"},
 }
 
 // emptyNames are package names that say nothing about the content.

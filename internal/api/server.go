@@ -17,6 +17,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/client"
 	"campaignd/internal/operator"
+	"campaignd/internal/tracing"
 )
 
 // Options holds what a Server needs. Those without another word are required.
@@ -114,7 +115,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, errorOf(s.ctx, err))
 		return
 	}
-	if _, pattern := s.mux.Handler(r); pattern == "" {
+	_, pattern := s.mux.Handler(r)
+	if pattern == "" {
 		s.unrouted(w, r)
 		return
 	}
@@ -125,7 +127,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			strconv.Itoa(mostIdempotency) + " bytes", nil})
 		return
 	}
-	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, in)))
+	ctx, span := tracing.Serve(r, pattern)
+	defer span.End("")
+	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(ctx, requestKey{}, in)))
 }
 
 // requestID returns the caller's id of a request if it is a plain one, or a new one.

@@ -25,6 +25,7 @@ import (
 	"campaignd/internal/messaging"
 	"campaignd/internal/notify"
 	"campaignd/internal/sandbox"
+	"campaignd/internal/tracing"
 	"campaignd/internal/webhooks"
 	"campaignd/internal/wirelog"
 	"campaignd/throttle"
@@ -119,6 +120,11 @@ func Open(ctx context.Context, cfg *Config, o Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.Close())
 		}
 	}()
+	stop, err := tracing.Start(ctx, d.log)
+	if err != nil {
+		return nil, err
+	}
+	d.closers = append(d.closers, stop)
 	if d.ledger, err = openLedger(ctx, cfg, cfg.Role != RoleIntake, d.log, d.directory); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaignd/internal/mutant"
+	"campaignd/internal/tracing"
 )
 
 // Client calls one service with one key. It is safe for concurrent use.
@@ -218,7 +219,13 @@ func (c *Client) exchange(ctx context.Context, req *http.Request, x *exchange) (
 		return nil, transportError(ctx, err, false)
 	}
 	// RoundTrip instead of http.Client: it follows no redirect, keeps no cookie and copies nothing.
+	span := tracing.Call(req)
 	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		span.Answered(0)
+	} else {
+		span.Answered(resp.StatusCode)
+	}
 	if mutant.On("follow_redirects") && err == nil && resp.StatusCode/100 == 3 {
 		again := req.Clone(ctx)
 		again.Method, again.Body, again.ContentLength = http.MethodGet, nil, 0

@@ -10,6 +10,7 @@ import (
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
 	"campaignd/internal/mutant"
+	"campaignd/internal/tracing"
 )
 
 // Intake is the HTTP handler of the service's webhooks. It answers 2xx only while Run runs.
@@ -70,7 +71,9 @@ func New(l campaign.EventLedger, v *messaging.Verifier, o Options) (*Intake, err
 // are durable, otherwise the status of the Rejection, without a body. A 503 carries Retry-After.
 func (i *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	received := time.Now()
+	_, span := tracing.Begin(r.Context(), "take webhook")
 	rejection := i.take(w, r, received)
+	span.End(string(rejection))
 	if rejection == "" {
 		i.counters.taken.Add(1)
 		w.WriteHeader(http.StatusNoContent)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaignd/campaign"
+	"campaignd/internal/tracing"
 )
 
 // Run commits the requests that ServeHTTP queues, sweeps orphans and records that webhooks are
@@ -95,8 +96,14 @@ gather:
 
 	began := time.Now()
 	applying, cancel := context.WithTimeout(ctx, w.o.Commit)
+	applying, span := tracing.Begin(applying, "apply events", tracing.Fact{Key: "campaignd.events", Count: int64(events)})
 	applied, err := w.ledger.Apply(applying, facts)
 	cancel()
+	if err != nil {
+		span.End("not_stored")
+	} else {
+		span.End("")
+	}
 	took := time.Since(began)
 
 	w.waiting.Add(-int64(events))
