@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // RunNo numbers the runs of a ledger from 1. Together with a delivery's seq it is the delivery's
@@ -110,6 +111,20 @@ type Run struct {
 
 // ID names the run for people and scripts: campaign-no.
 func (r Run) ID() string { return fmt.Sprintf("%s-%d", r.Campaign, r.No) }
+
+// Comma is the delimiter of the run's list. A run of a version that did not store it has the one that
+// the campaign names, else a comma.
+func (r Run) Comma() rune {
+	if comma, size := utf8.DecodeRuneInString(r.Delimiter); size > 0 {
+		return comma
+	}
+	if d, err := ParseStored(r.Campaign, r.Definition); err == nil {
+		if comma, err := d.Recipients.Options().Comma(); err == nil && comma != 0 {
+			return comma
+		}
+	}
+	return ','
+}
 
 // RunFilter selects runs. Its zero value selects every run. A ledger keeps runs for ever, so a
 // caller that asks often should ask for few.

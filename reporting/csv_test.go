@@ -162,34 +162,44 @@ func TestExportQuotesCellsThatWouldBreakARow(t *testing.T) {
 }
 
 func TestRejectsAreAListAgain(t *testing.T) {
-	var b bytes.Buffer
-	r, err := NewRejects(&b, []string{"phone", "=name"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range []campaign.Reject{
-		{Row: 1, Line: 2, To: "x", Reason: campaign.InvalidPhone, Note: "=line 2", Cells: []string{"x", "=1+1"}},
-		{Row: 2, Line: 3, Reason: campaign.MalformedRow, Cells: []string{"y"}},
-		{Row: 3, Line: 5, Reason: campaign.Duplicate, Note: "line 5: a, b", Cells: []string{"+234", "Ada", "surplus"}},
+	for _, tt := range []struct {
+		comma rune
+		want  string
+	}{
+		{',', "phone,'=name,reject_line,reject_reason,reject_note\n" +
+			"x,'=1+1,2,invalid_phone,'=line 2\n" +
+			"y,,3,malformed_row,\n" +
+			"+234,Ada,5,duplicate,\"line 5: a, b; c\"\n"},
+		{';', "phone;'=name;reject_line;reject_reason;reject_note\n" +
+			"x;'=1+1;2;invalid_phone;'=line 2\n" +
+			"y;;3;malformed_row;\n" +
+			"+234;Ada;5;duplicate;\"line 5: a, b; c\"\n"},
 	} {
-		if err := r.Add(row); err != nil {
+		var b bytes.Buffer
+		r, err := NewRejects(&b, []string{"phone", "=name"}, tt.comma)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	want := "phone,'=name,reject_line,reject_reason,reject_note\n" +
-		"x,'=1+1,2,invalid_phone,'=line 2\n" +
-		"y,,3,malformed_row,\n" +
-		"+234,Ada,5,duplicate,\"line 5: a, b\"\n"
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", &b, want)
+		for _, row := range []campaign.Reject{
+			{Row: 1, Line: 2, To: "x", Reason: campaign.InvalidPhone, Note: "=line 2", Cells: []string{"x", "=1+1"}},
+			{Row: 2, Line: 3, Reason: campaign.MalformedRow, Cells: []string{"y"}},
+			{Row: 3, Line: 5, Reason: campaign.Duplicate, Note: "line 5: a, b; c", Cells: []string{"+234", "Ada", "surplus"}},
+		} {
+			if err := r.Add(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != tt.want {
+			t.Errorf("got\n%s\nwant\n%s", &b, tt.want)
+		}
 	}
 }
 
 func TestRejectsAndExportPassAWriteErrorOn(t *testing.T) {
-	r, err := NewRejects(brokenPipe{}, []string{"phone"})
+	r, err := NewRejects(brokenPipe{}, []string{"phone"}, ',')
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +210,7 @@ func TestRejectsAndExportPassAWriteErrorOn(t *testing.T) {
 	if err := r.Add(campaign.Reject{Cells: []string{wide}}); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("Add: got %v, want %v", err, io.ErrClosedPipe)
 	}
-	if _, err := NewRejects(brokenPipe{}, []string{wide}); !errors.Is(err, io.ErrClosedPipe) {
+	if _, err := NewRejects(brokenPipe{}, []string{wide}, ','); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("NewRejects: got %v, want %v", err, io.ErrClosedPipe)
 	}
 	m := &memory{lines: []campaign.Line{{Delivery: campaign.Delivery{Row: 7, Cells: []string{wide}}}}}

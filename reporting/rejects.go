@@ -12,15 +12,17 @@ import (
 
 // Rejects writes the rows of a list that will not be sent. The result is a list again: its own
 // columns, then reject_line, reject_reason and reject_note. After correction it can be imported.
-// Every cell goes through Cell.
+// Every cell goes through Cell. It has the delimiter of the list, which a spreadsheet of the list's
+// country expects.
 type Rejects struct {
 	w       *csv.Writer
 	columns int
 }
 
 // NewRejects writes the header line; the error is the writer's.
-func NewRejects(w io.Writer, header []string) (*Rejects, error) {
+func NewRejects(w io.Writer, header []string, comma rune) (*Rejects, error) {
 	r := &Rejects{csv.NewWriter(w), len(header)}
+	r.w.Comma = comma
 	line := append(slices.Clone(header), "reject_line", "reject_reason", "reject_note")
 	for i := range line {
 		line[i] = spreadsheet.Escape(line[i])

@@ -207,7 +207,7 @@ func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, e
 	if err != nil {
 		return nil, err
 	}
-	header := slices.Clone(list.Header())
+	header, comma := slices.Clone(list.Header()), list.Dialect().Delimiter
 	if err := list.Close(); err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func rejectsInto(path string, in *campaign.PreflightInput) (done func() error, e
 		return nil, fmt.Errorf("--rejects: %w", err)
 	}
 	w := bufio.NewWriter(f)
-	rejects, err := reporting.NewRejects(w, header)
+	rejects, err := reporting.NewRejects(w, header, comma)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

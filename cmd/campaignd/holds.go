@@ -150,35 +150,43 @@ again.`,
 	}
 	o := addOutput(cmd)
 	p.addServer(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		q, what := client.LiftRequest{Reason: reason}, "nothing is held for the reason or in the scope "+reason
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		q := client.LiftRequest{Reason: reason}
 		if len(args) > 0 {
 			q.Scope, q.ID = campaign.HoldScope(args[0]), args[1]
-			what = fmt.Sprintf("%s %s was not held", q.Scope, q.ID)
 		}
-		var states []campaign.HoldState
-		err = p.withDesk(cmd.Context(), toChange, func(d operations) error {
-			states, err = d.LiftHolds(cmd.Context(), q)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if o.json() {
-			return writeJSON(p.stdout, states)
-		}
-		if len(states) == 0 {
-			_, err = fmt.Fprintf(p.stdout, "%s; `campaignd holds` lists what is\n", printable(what))
-			return err
-		}
-		for _, s := range states {
-			if _, err := fmt.Fprintln(p.stdout, printable(s.Sentence)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return p.lift(cmd.Context(), q, o.json())
 	}
 	return cmd
+}
+
+// lift ends holds, and says which.
+func (p *program) lift(ctx context.Context, q client.LiftRequest, asJSON bool) (err error) {
+	var states []campaign.HoldState
+	err = p.withDesk(ctx, toChange, func(d operations) error {
+		states, err = d.LiftHolds(ctx, q)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(p.stdout, states)
+	}
+	if len(states) == 0 {
+		what := fmt.Sprintf("%s %s was not held", q.Scope, q.ID)
+		if q.Scope == "" {
+			what = "nothing is held for the reason or in the scope " + q.Reason
+		}
+		_, err = fmt.Fprintf(p.stdout, "%s; `campaignd holds` lists what is\n", printable(what))
+		return err
+	}
+	for _, s := range states {
+		if _, err := fmt.Fprintln(p.stdout, printable(s.Sentence)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // completeHold completes a scope, and after it the ids that are held in it.

@@ -11,6 +11,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/client"
+	"campaignd/internal/spelling"
 )
 
 // controlFunc asks for one wanted state of a run.
@@ -53,13 +54,14 @@ func (p *program) cmdResume() *cobra.Command {
 	cmd := p.control("resume", "Let a paused run go on, or all of them",
 		`Ends a pause, whoever caused it: operator, canary, breaker (the same fault of the message again and again, or
 too many opt-outs) or ledger (it went back in time). --all resumes every paused run, with --reason only those of that
-reason. Refusals of the service pause no run: they begin holds, which `+"`campaignd holds lift`"+` ends.`, operations.Resume)
+reason. Refusals of the service pause no run: they begin holds. --all with the scope of a hold, such as account, or with its
+reason, such as 131042, ends those holds, as `+"`campaignd holds lift`"+` does.`, operations.Resume)
 	cmd.Use = "resume RUN | --all [--reason REASON]"
-	cmd.Example += "\n  campaignd resume --all --reason breaker"
+	cmd.Example += "\n  campaignd resume --all --reason breaker\n  campaignd resume --all --reason account"
 	var all bool
 	var reason string
 	cmd.Flags().BoolVar(&all, "all", false, "every paused run")
-	cmd.Flags().StringVar(&reason, "reason", "", "with --all: operator, canary, breaker or ledger")
+	cmd.Flags().StringVar(&reason, "reason", "", "with --all: operator, canary, breaker or ledger; or the scope or the reason of a hold")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if !all && reason == "" {
 			return oneRun(cmd, args)
@@ -71,23 +73,35 @@ reason. Refusals of the service pause no run: they begin holds, which `+"`campai
 		if !all {
 			return one(cmd, args)
 		}
+		if reason != "" && !slices.Contains(campaign.PauseReasons(), campaign.PauseReason(reason)) {
+			format, _ := cmd.Flags().GetString("output")
+			return p.lift(cmd.Context(), client.LiftRequest{Reason: reason}, format == "json")
+		}
 		return p.resumeAll(cmd, campaign.PauseReason(reason))
 	}
 	return cmd
 }
 
-// allRuns accepts --all without a run, and the reasons of a pause.
+// allRuns accepts --all without a run, and the reasons of a pause and of a hold. Those of the service
+// have digits.
 func allRuns(all bool, reason string, args []string) error {
 	switch {
 	case !all:
 		return errors.New("--reason chooses among all paused runs: give --all too, or a RUN without --reason")
 	case len(args) > 0:
 		return fmt.Errorf("--all and the run %s: give one of them", args[0])
-	case reason == "" || slices.Contains(campaign.PauseReasons(), campaign.PauseReason(reason)):
+	case reason == "" || slices.Contains(campaign.PauseReasons(), campaign.PauseReason(reason)),
+		slices.Contains(campaign.HoldScopes, campaign.HoldScope(reason)), strings.ContainsAny(reason, "0123456789"):
 		return nil
 	}
-	return fmt.Errorf("--reason %q pauses no run: want operator, canary, breaker or ledger; "+
-		"refusals of the service are holds: `campaignd holds lift --all --reason %s` ends those", reason, shellWord(reason))
+	var known []string
+	for _, r := range campaign.PauseReasons() {
+		known = append(known, string(r))
+	}
+	for _, s := range campaign.HoldScopes {
+		known = append(known, string(s))
+	}
+	return fmt.Errorf("--reason %q pauses nothing, and is no code of a hold such as 131042; %s", reason, spelling.DidYouMean(reason, known))
 }
 
 // resumeAll resumes the paused runs of a reason; "" is any.

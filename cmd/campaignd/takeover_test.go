@@ -73,8 +73,16 @@ func TestResumeAllChoosesByReason(t *testing.T) {
 		"resume", "--all", "--reason", "breaker")
 	d.says(0, "orders-1 goes on as soon as a sender (`campaignd serve` or `run`) has it\n", "", "resume", "--all", "--reason", "operator")
 	d.says(0, "no run is paused; `campaignd holds` lists what else may not be sent\n", "", "resume", "--all")
-	d.says(2, "", "campaignd: --reason \"account\" pauses no run: want operator, canary, breaker or ledger; "+
-		"refusals of the service are holds: `campaignd holds lift --all --reason account` ends those\n", "resume", "--all", "--reason", "account")
+	d.says(0, "nothing is held for the reason or in the scope account; `campaignd holds` lists what is\n", "",
+		"resume", "--all", "--reason", "account")
+	d.want(0, "holds", "add", "account", "acc_1", "--reason", "maintenance")
+	if r := d.want(0, "resume", "--all", "--reason", "account"); !strings.Contains(r.stdout, "account acc_1 was held") {
+		t.Errorf("resume of what an account held: got %q, want its hold", r.stdout)
+	}
+	d.says(0, "nothing is held for the reason or in the scope 131042; `campaignd holds` lists what is\n", "",
+		"resume", "--all", "--reason", "131042")
+	d.says(2, "", "campaignd: --reason \"acount\" pauses nothing, and is no code of a hold such as 131042; did you mean \"account\"?\n",
+		"resume", "--all", "--reason", "acount")
 	d.says(2, "", "campaignd: --all and the run latest: give one of them\n", "resume", "latest", "--all")
 	d.says(2, "", "campaignd: --reason chooses among all paused runs: give --all too, or a RUN without --reason\n",
 		"resume", "--reason", "breaker")

@@ -227,7 +227,7 @@ func (r *rejectsFile) create(list string, def *campaign.Definition) error {
 	if err != nil {
 		return nil //nolint:nilerr // the launch reads it again
 	}
-	header := slices.Clone(l.Header())
+	header, comma := slices.Clone(l.Header()), l.Dialect().Delimiter
 	if err := l.Close(); err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (r *rejectsFile) create(list string, def *campaign.Definition) error {
 		return err
 	}
 	r.out = bufio.NewWriter(r.file)
-	r.rows, err = reporting.NewRejects(r.out, header)
+	r.rows, err = reporting.NewRejects(r.out, header, comma)
 	return err
 }
 

@@ -124,7 +124,7 @@ func (t *task) putRejects(ctx context.Context, run campaign.Run) error {
 		return errors.Join(t.p.Bucket.Put(ctx, t.f.Place+rejectedName, f), f.Close())
 	}
 	return t.put(ctx, rejectedName, func(w io.Writer) error {
-		out, err := reporting.NewRejects(w, run.Header)
+		out, err := reporting.NewRejects(w, run.Header, run.Comma())
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"time"
-	"unicode/utf8"
 
 	"campaignd/campaign"
 	"campaignd/client"
@@ -102,21 +101,7 @@ func (d *Desk) ExportExcel(ctx context.Context, id string) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(w io.Writer) error { return reporting.WriteExcel(ctx, w, d.Ledger, r, commaOf(r)) }, nil
-}
-
-// commaOf is the delimiter of the run's list. A run of a version that did not store it has the one
-// that the campaign names, else a comma.
-func commaOf(r campaign.Run) rune {
-	if comma, size := utf8.DecodeRuneInString(r.Delimiter); size > 0 {
-		return comma
-	}
-	if d, err := campaign.ParseStored(r.Campaign, r.Definition); err == nil {
-		if comma, err := d.Recipients.Options().Comma(); err == nil && comma != 0 {
-			return comma
-		}
-	}
-	return ','
+	return func(w io.Writer) error { return reporting.WriteExcel(ctx, w, d.Ledger, r, r.Comma()) }, nil
 }
 
 // The bounds of a page of deliveries.
