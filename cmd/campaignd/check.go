@@ -261,7 +261,7 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 		fmt.Fprintf(w, "window %s: %s\n", f.Window.Window, f.Window.Sentence)
 	}
 	if f.Launch != nil {
-		fmt.Fprintf(w, "launch: %s\n", printable(f.Launch.Sentence))
+		writeParagraph(w, "launch: "+f.Launch.Sentence)
 	}
 	for _, c := range slices.Sorted(maps.Keys(f.Bound)) {
 		fmt.Fprintf(w, "%s reached %s before and sends to them again\n", printable(c), spelling.Count(f.Bound[c], "recipient", "recipients"))
@@ -285,7 +285,7 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 		if found.Level == campaign.LevelError && !faults {
 			continue
 		}
-		fmt.Fprintf(w, "%s: %s\n", found.Level, printable(found.String()))
+		writeParagraph(w, fmt.Sprintf("%s: %s", found.Level, found))
 		if found.Excerpt != "" {
 			fmt.Fprintln(w, found.Excerpt)
 		}

@@ -68,9 +68,7 @@ func (p *program) listHolds(ctx context.Context, ended, json bool) (err error) {
 		return err
 	}
 	for _, s := range states {
-		if _, err := fmt.Fprintln(p.stdout, printable(s.Sentence)); err != nil {
-			return err
-		}
+		writeParagraph(p.stdout, s.Sentence)
 	}
 	return nil
 }
@@ -117,8 +115,8 @@ ACCOUNT/NAME/LANGUAGE, or /NAME/LANGUAGE for every account. Answers to requests 
 			if o.json() {
 				return writeJSON(p.stdout, h)
 			}
-			_, err = fmt.Fprintln(p.stdout, printable(h.Sentence))
-			return err
+			writeParagraph(p.stdout, h.Sentence)
+			return nil
 		})
 	}
 	return cmd
@@ -182,9 +180,7 @@ func (p *program) lift(ctx context.Context, q client.LiftRequest, asJSON bool) (
 		return err
 	}
 	for _, s := range states {
-		if _, err := fmt.Fprintln(p.stdout, printable(s.Sentence)); err != nil {
-			return err
-		}
+		writeParagraph(p.stdout, s.Sentence)
 	}
 	return nil
 }

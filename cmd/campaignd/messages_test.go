@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,6 +53,15 @@ func (d *desk) reads(r result, args []string) {
 	d.t.Helper()
 	for _, fault := range unreadable(r.stderr, d.dir) {
 		d.t.Errorf("campaignd %s: got a message of %s; want at most %d columns and no escaped letter",
+			strings.Join(args, " "), fault, mostColumns)
+	}
+	for _, machine := range []string{"json", "schema", "export", "report"} {
+		if slices.Contains(args, machine) {
+			return
+		}
+	}
+	for _, fault := range unreadable(r.stdout, d.dir) {
+		d.t.Errorf("campaignd %s: got on standard output %s; want at most %d columns and no escaped letter",
 			strings.Join(args, " "), fault, mostColumns)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -45,7 +46,7 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // writeTable writes aligned columns: the heads, then the rows. It replaces unprintable characters
-// in the cells.
+// in the cells, and breaks a long last cell into lines.
 func writeTable(w io.Writer, heads []string, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, strings.Join(heads, "\t"))
@@ -53,9 +54,44 @@ func writeTable(w io.Writer, heads []string, rows [][]string) error {
 		for i := range r {
 			r[i] = printable(r[i])
 		}
-		fmt.Fprintln(t, strings.Join(r, "\t"))
+		for n, part := range wrapped(r[len(r)-1], mostCell) {
+			if n > 0 {
+				r = make([]string, len(heads))
+			}
+			r[len(r)-1] = part
+			fmt.Fprintln(t, strings.Join(r, "\t"))
+		}
 	}
 	return t.Flush()
+}
+
+// mostLine is the width from which a sentence goes on in the next line.
+const mostLine = 190
+
+// writeParagraph writes a sentence of any length. It replaces unprintable characters.
+func writeParagraph(w io.Writer, sentence string) {
+	fmt.Fprintln(w, strings.Join(wrapped(printable(sentence), mostLine), "\n  "))
+}
+
+// mostCell is the width from which the last column of a table, a sentence, goes on in the next line.
+const mostCell = 100
+
+// wrapped breaks text between words into lines of at most so many columns; a longer word has a line of
+// its own.
+func wrapped(text string, columns int) []string {
+	lines := []string{""}
+	for i, word := range strings.Split(text, " ") {
+		last := &lines[len(lines)-1]
+		switch {
+		case i == 0:
+			*last = word
+		case utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) > columns:
+			lines = append(lines, word)
+		default:
+			*last += " " + word
+		}
+	}
+	return lines
 }
 
 // printable replaces every unprintable character of s, so that text from a list or from the service

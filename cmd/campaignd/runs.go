@@ -72,9 +72,7 @@ func (p *program) writeHolds(facts []client.Run) error {
 				fmt.Fprintln(p.stdout)
 			}
 			said[h.Sentence] = true
-			if _, err := fmt.Fprintf(p.stdout, "held: %s\n", printable(h.Sentence)); err != nil {
-				return err
-			}
+			writeParagraph(p.stdout, "held: "+h.Sentence)
 		}
 	}
 	return nil

@@ -225,9 +225,7 @@ func (p *program) cmdSuppressionsShow() *cobra.Command {
 			return writeJSON(p.stdout, shown)
 		}
 		for _, s := range shown {
-			if _, err := fmt.Fprintln(p.stdout, printable(s.Sentence)); err != nil {
-				return err
-			}
+			writeParagraph(p.stdout, s.Sentence)
 		}
 		if len(shown) == 0 {
 			_, err = fmt.Fprintln(p.stdout, printable(args[0])+" is not on the suppression list")
