@@ -111,6 +111,12 @@ var erasurePromises = []promise{
 			}
 		}
 		f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 1, campaign.Unknown: 1, campaign.Queued: 1})
+		f.record(acceptance(l, 1)) // an answer that came late
+		f.counted(r.No, map[campaign.Status]int64{campaign.Accepted: 2, campaign.Queued: 1})
+		f.anonymous(r.No, 1)
+		if l := f.lines(r.No)[1]; l.MessageID != "erased" {
+			f.Errorf("the message of an erased row, accepted late: %q; want it erased", l.MessageID)
+		}
 		f.sound(r.No)
 	}},
 	{"EventsOfAnErasedNumberStoreNothing", func(f *fixture) {

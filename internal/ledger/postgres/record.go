@@ -146,11 +146,15 @@ func absorb(a *absorbed, hashes []int64) *query {
 }
 
 const (
-	sqlAccept = `INSERT INTO outcome (rid, state, attempt, mh, result_at, message_id, warning)
+	// sqlOfErased tells whether an outcome is of a number that was erased while the outcome was unknown.
+	sqlOfErased = `(SELECT d.key < 0 FROM delivery d WHERE d.rid = outcome.rid)`
+	sqlAccept   = `INSERT INTO outcome (rid, state, attempt, mh, result_at, message_id, warning)
 		SELECT w.rid, 5 /* accepted */, w.attempt, w.mh, w.at, w.id, nullif(w.warning, '')
 		FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) w (rid, attempt, mh, at, id, warning)
 		ON CONFLICT (rid) DO UPDATE SET state = 5 /* accepted */, attempt = greatest(outcome.attempt, excluded.attempt), mh = excluded.mh,
-			result_at = excluded.result_at, message_id = excluded.message_id, warning = excluded.warning,
+			result_at = excluded.result_at,
+			message_id = CASE WHEN ` + sqlOfErased + ` THEN 'erased' ELSE excluded.message_id END,
+			warning = CASE WHEN ` + sqlOfErased + ` THEN NULL ELSE excluded.warning END,
 			code = NULL, detail = NULL, intent_at = NULL, next_due = NULL
 		WHERE outcome.state <> 5 /* accepted */`
 	sqlFlagRepeated = `UPDATE outcome o SET flags = o.flags | 16 /* repeated id */

@@ -61,6 +61,9 @@ func (l *Ledger) Record(ctx context.Context, rs []campaign.Result) error {
 	}})
 }
 
+// sqlOfErased tells whether an outcome is of a number that was erased while the outcome was unknown.
+const sqlOfErased = `(SELECT d.key < 0 FROM delivery d WHERE d.rid = outcome.rid)`
+
 // Acceptances, of one delivery and of acceptWidth. An acceptance replaces every other outcome.
 var (
 	sqlAcceptOne  = acceptOf(1)
@@ -70,7 +73,9 @@ var (
 func acceptOf(rows int) string {
 	return `INSERT INTO outcome (rid, state, attempt, mh, result_at, message_id, warning) VALUES ` + values(rows, 7) + `
 		ON CONFLICT (rid) DO UPDATE SET state = 5 /* accepted */, attempt = max(attempt, excluded.attempt), mh = excluded.mh,
-			result_at = excluded.result_at, message_id = excluded.message_id, warning = excluded.warning,
+			result_at = excluded.result_at,
+			message_id = CASE WHEN ` + sqlOfErased + ` THEN 'erased' ELSE excluded.message_id END,
+			warning = CASE WHEN ` + sqlOfErased + ` THEN '' ELSE excluded.warning END,
 			code = '', detail = '', intent_at = 0, next_due = 0
 		WHERE outcome.state <> 5 /* accepted */`
 }
