@@ -60,7 +60,7 @@ func playScene(t *testing.T) {
 		return time.Duration(draw.Int64N(int64(d)))
 	}
 	o := sandbox.Demo()
-	o.WebhookURL = ""
+	o.WebhookURL, o.Statuses.Unreachable = "", 0 // each row is accepted
 	service, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 // fires scheduled campaigns, takes webhooks, or both. It also serves the admin listener. started,
 // if not nil, gets the URLs of both listeners before anything is sent.
 func (d *Daemon) Serve(ctx context.Context, started func(public, admin string)) (err error) {
+	if !d.cfg.sharedLedger() {
+		defer debug.SetGCPercent(debug.SetGCPercent(frugal))
+	}
 	var engine *sender.Engine
 	var dropped *drops.Watcher // nil where no place is watched
 	if d.cfg.Role != RoleIntake {
