@@ -22,7 +22,8 @@ func TestABackupIsRestoredThroughTheQuarantine(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the copy: got mode %v (%v), want 0600", info.Mode(), err)
 	}
-	for _, side := range []string{"", "-wal", "-shm", ".stamp"} {
+	// The companion file agrees with the copy: no sender has opened the ledger since.
+	for _, side := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(d.path("campaignd.db" + side)); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
@@ -32,6 +33,20 @@ func TestABackupIsRestoredThroughTheQuarantine(t *testing.T) {
 	}
 	if got := d.want(0, "report", "latest", "-o", "csv").stdout; got != want {
 		t.Errorf("the report of the copy: got\n%s\nwant\n%s", got, want)
+	}
+	d.oneLineOf(1, []string{"went back in time", "campaignd ledger quarantine"}, "serve")
+	d.want(0, "ledger", "quarantine", "--lost", "0s")
+	d.serving()()
+
+	// On another machine there is no companion file.
+	d.want(0, "backup", file)
+	for _, side := range []string{"", "-wal", "-shm", ".stamp"} {
+		if err := os.Remove(d.path("campaignd.db" + side)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(file, d.path("campaignd.db")); err != nil {
+		t.Fatal(err)
 	}
 	d.oneLineOf(1, []string{"went back in time", "campaignd ledger quarantine"}, "serve")
 	d.want(0, "ledger", "quarantine", "--lost", "0s")

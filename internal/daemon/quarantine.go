@@ -13,6 +13,7 @@ import (
 	"campaignd/internal/ledger"
 	"campaignd/internal/ledger/postgres"
 	"campaignd/internal/ledger/sqlite"
+	"campaignd/internal/wirelog"
 )
 
 // restorable is a ledger that can go back in time, as both backends can.
@@ -111,7 +112,12 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 		return q, fmt.Errorf("ledger %s cannot be quarantined", cfg.Masked().Ledger)
 	}
 	q = Quarantined{Ledger: cfg.Masked().Ledger, DryRun: o.DryRun, Runs: []QuarantinedRun{}}
-	switch err := l.Restored(ctx); {
+	wire, err := deadWire(cfg, l, o.Log)
+	if err != nil {
+		return q, err
+	}
+	defer func() { err = errors.Join(err, wire.Close()) }()
+	switch err := wentBack(ctx, l, wire); {
 	case errors.Is(err, ledger.ErrRestored):
 		q.WentBack = true
 	case err != nil:
@@ -148,8 +154,43 @@ func Quarantine(ctx context.Context, cfg *Config, o QuarantineOptions) (q Quaran
 	if err != nil {
 		return q, err
 	}
-	q.Done = !o.DryRun
+	if q.Done = !o.DryRun; q.Done {
+		// The doubts cover what the dead processes posted. Their logs name runs of the lost time, whose
+		// numbers other runs get now.
+		for _, dead := range wire.Dead() {
+			if err := wire.Stated(dead); err != nil {
+				return q, fmt.Errorf("a wire log of before the quarantine stays and would stop the next start: %w", err)
+			}
+		}
+	}
 	return q, q.count(ctx, l)
+}
+
+// deadWire opens the wire logs of the dead processes; nil where there are none.
+func deadWire(cfg *Config, l campaign.Ledger, log *slog.Logger) (*wirelog.Log, error) {
+	dir, name := cfg.wireLog()
+	if dir == "" {
+		return nil, nil
+	}
+	w, err := wirelog.Open(wirelog.Options{Dir: dir, Name: name, Ledger: l.LedgerID(), Owner: ownerName(), Log: log})
+	if errors.Is(err, wirelog.ErrUnsupported) {
+		return nil, nil
+	}
+	return w, err
+}
+
+// wentBack returns ledger.ErrRestored when the ledger or the wire log of a dead process shows that the
+// ledger went back in time. Other statements of wire logs are made, as the next start would make them.
+func wentBack(ctx context.Context, l restorable, wire *wirelog.Log) error {
+	if err := l.Restored(ctx); err != nil {
+		return err
+	}
+	for _, dead := range wire.Dead() {
+		if _, err := l.Unposted(ctx, dead.WireLog); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newest returns the time of the ledger's newest record. A sender reports its state every two

@@ -149,3 +149,47 @@ func TestAStatementIsRepeatedUntilItIsTaken(t *testing.T) {
 		})
 	}
 }
+
+// The wire log of a killed process is the only sign that a ledger lost a run, whose number the run that
+// stands for a lost firing gets.
+func TestTheQuarantineHeedsTheWireLog(t *testing.T) {
+	c := newCluster(t, "STANDARD", 15*time.Second)
+	config := *c.config
+	config.Ledger, config.Campaigns = "sqlite:"+filepath.Join(t.TempDir(), "l.db"), c.dir
+	d, err := Open(t.Context(), &config, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It posts row 24 of run 1, which the ledger loses.
+	if _, err := d.wire.Note(campaign.Post{Run: 1, Seq: 24, Attempt: 1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	makeDue(t, c.campaign(c.dir, "spring", dailySchedule, 10))
+	opens := func(what string, want error) {
+		t.Helper()
+		d, err := Open(t.Context(), &config, Options{})
+		if !errors.Is(err, want) {
+			t.Fatalf("%s: got %v, want %v", what, err, want)
+		}
+		if err == nil {
+			err = d.Close()
+		}
+		if want == nil && err != nil {
+			t.Fatal(err)
+		}
+	}
+	opens("a start", ledger.ErrRestored)
+	for _, dry := range []bool{true, false} {
+		q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Minute, Ahead: -1, DryRun: dry})
+		if err != nil || !q.WentBack || q.Done == dry || len(q.Firings) != 1 {
+			t.Errorf("quarantine, dry run %v: got %+v and %v, want that it went back, and one firing closed", dry, q, err)
+		}
+	}
+	opens("a start after the quarantine", nil)
+	if q, err := Quarantine(t.Context(), &config, QuarantineOptions{Lost: time.Minute, Ahead: -1}); err != nil || q.WentBack {
+		t.Errorf("a second quarantine: got %+v and %v, want nothing to do", q, err)
+	}
+}

@@ -183,8 +183,14 @@ func (l *Log) grow() error {
 	return nil
 }
 
-// Dead returns the logs of this ledger's dead processes, whose statements are to be made.
-func (l *Log) Dead() []Dead { return l.dead }
+// Dead returns the logs of this ledger's dead processes, whose statements are to be made; none of a nil
+// Log.
+func (l *Log) Dead() []Dead {
+	if l == nil {
+		return nil
+	}
+	return l.dead
+}
 
 // Stated removes the log of a dead process. Its statement is durable.
 func (l *Log) Stated(d Dead) error { return os.Remove(d.path) }
@@ -251,5 +257,10 @@ func (l *Log) Settled(slot int) {
 }
 
 // Close unlocks the folder. The file stays: what this process granted and did not post is known
-// from it, whyever it ends.
-func (l *Log) Close() error { return errors.Join(l.f.Close(), l.lock.Release()) }
+// from it, whyever it ends. A nil Log has none.
+func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
+	return errors.Join(l.f.Close(), l.lock.Release())
+}

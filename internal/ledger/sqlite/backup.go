@@ -11,6 +11,7 @@ import (
 
 const (
 	sqlVacuumInto = `VACUUM INTO ?`
+	sqlMarkCopy   = `UPDATE ledger SET opens = -max(opens, 1)`
 	sqlQuickCheck = `PRAGMA quick_check(1)`
 )
 
@@ -36,6 +37,9 @@ func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
 	if _, err := from.ExecContext(ctx, sqlVacuumInto, file); err != nil {
 		return explain(l.path, err)
 	}
+	if err := mark(ctx, file); err != nil {
+		return err
+	}
 	if err := check(ctx, file); err != nil {
 		return err
 	}
@@ -47,6 +51,16 @@ func (l *Ledger) Backup(ctx context.Context, file string) (err error) {
 		return err
 	}
 	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// mark makes a copy one that no sender opens before its quarantine (stamp).
+func mark(ctx context.Context, file string) error {
+	db, err := sql.Open("sqlite", dsn(file, "_pragma=journal_mode(DELETE)"))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, sqlMarkCopy)
+	return errors.Join(err, db.Close())
 }
 
 // check reads the whole file as SQLite does.

@@ -94,6 +94,7 @@ func (t *tx) forgetGrants() error {
 
 // begin accepts the ledger as the one to go on from and ends every lease.
 func (t *tx) begin(path string, s *stamp) error {
+	s.opens = max(s.opens, -s.opens) // a copy of Backup counts below 0
 	if seen, err := readStamp(stampPath(path)); err == nil {
 		s.opens = max(s.opens, seen.opens)
 	}

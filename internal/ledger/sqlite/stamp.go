@@ -14,8 +14,9 @@ import (
 
 // stamp is the ledger's identity and how often a sender opened it. The ledger holds one, and so
 // does a small file beside it. A ledger that is behind its file was restored from a backup, and one
-// without a file was copied (docs/protocol.md#when-the-ledger-goes-back-in-time). A snapshot of the
-// whole volume restores both, and the stamp does not show it.
+// without a file was copied (docs/protocol.md#when-the-ledger-goes-back-in-time). A copy of Backup has
+// a count below 0: the ledger may have sent on in the same opening, which the count alone does not
+// show. A snapshot of the whole volume restores ledger and file, and the stamp does not show it.
 type stamp struct {
 	id    string
 	opens int64
@@ -28,6 +29,9 @@ func stampPath(path string) string { return path + ".stamp" }
 func (s stamp) compare(path string) error {
 	seen, err := readStamp(path)
 	switch {
+	case s.opens < 0:
+		return fmt.Errorf("%w: a backup was restored; run `campaignd ledger quarantine`, or with --lost 0s if nothing was sent since "+
+			"it was made", ledger.ErrRestored)
 	case errors.Is(err, fs.ErrNotExist):
 		if s.opens <= 1 { // a new ledger, or one whose first sender died before it wrote the file
 			return nil
