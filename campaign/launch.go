@@ -70,6 +70,8 @@ type Launched struct {
 	Resumed  bool // an unfinished run of this list continues
 	Ended    bool // the run had ended before: nothing is sent again
 	Imported bool // this launch finished the import; otherwise another process did
+	// Changed is how the campaign file differs now from that of a run that had ended (Differences).
+	Changed []string
 }
 
 // Start finds or creates the run of a launch and brings it to Ready: it checks the campaign,
@@ -118,7 +120,7 @@ func (l Launch) Start(ctx context.Context) (Launched, error) {
 		return Launched{}, &UnfinishedError{Run: run, Command: l.Command}
 	case l.New || !found:
 	case run.State.Ended():
-		return Launched{Run: run, Ended: true}, nil
+		return Launched{Run: run, Ended: true, Changed: Differences(run.Definition, source)}, nil
 	case key != "" && run.State != Importing: // another process has launched this firing
 		return Launched{Run: run, Resumed: true}, nil
 	default:

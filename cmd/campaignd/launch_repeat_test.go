@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 
 	"campaignd/client"
@@ -73,4 +74,16 @@ func launchNew(t *testing.T, a api.Access, key, campaign, list string) client.La
 		t.Fatalf("got %s, %q (%v), want 2xx", res.Status, out.Message, err)
 	}
 	return out.Data
+}
+
+// A corrected campaign sends nothing while its list has an ended run: the command says so.
+func TestAChangedFileOfAnEndedRunIsTold(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.want(0, "run", d.path("c.yaml"), "--settle", "10s")
+	d.write("c.yaml", campaignFile+"limits: {rate: 7}\n")
+	if r := d.want(0, "run", d.path("c.yaml")); !strings.Contains(r.stderr, "--new launches another run of this list\n"+
+		"campaignd: the campaign file has changed since then: limits.rate: was not set, is 7\n") {
+		t.Errorf("run: got %q, want what has changed", r.stderr)
+	}
 }

@@ -134,6 +134,9 @@ func (p *program) finish(ctx context.Context, result daemon.RunResult, again str
 		return silent(exitInterrupted)
 	case result.Ended:
 		fmt.Fprintf(p.stderr, "campaignd: %s had ended before, so nothing was sent; --new launches another run of this list\n", run.ID)
+		if len(result.Changed) > 0 {
+			writeParagraph(p.stderr, "campaignd: the campaign file has changed since then: "+strings.Join(result.Changed, "; "))
+		}
 	case run.State == campaign.Paused:
 		fmt.Fprintf(p.stderr, "campaignd: %s is paused (%s): %s; %s\n", run.ID, run.Reason, printable(run.Detail), run.Reason.Remedy(run.ID))
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -127,6 +128,10 @@ func (d *Daemon) LaunchList(ctx context.Context, file, list string, another bool
 	launched, err := l.Start(ctx)
 	if err != nil {
 		return client.Launched{}, err
+	}
+	if len(launched.Changed) > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the campaign file has changed since %s was launched (%s): new=true (--new) launches it",
+			launched.Run.ID(), strings.Join(launched.Changed, "; ")))
 	}
 	out.Run, out.Resumed, out.Ended = client.LaunchedRunOf(launched.Run), launched.Resumed, launched.Ended
 	return out, nil

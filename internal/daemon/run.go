@@ -42,6 +42,8 @@ type RunResult struct {
 	Resumed bool
 	// Ended means that the run had ended before, so nothing was sent.
 	Ended bool
+	// Changed is how the campaign file differs now from that of a run that had ended.
+	Changed []string
 }
 
 // frugal is the growth of the heap, in percent, at which garbage is collected: half of the usual one.
@@ -97,7 +99,7 @@ func (d *Daemon) RunCampaign(ctx context.Context, o RunOptions) (RunResult, erro
 		return RunResult{Run: launched.Run}, err
 	}
 	run := launched.Run
-	result := RunResult{Run: run, Resumed: launched.Resumed, Ended: launched.Ended}
+	result := RunResult{Run: run, Resumed: launched.Resumed, Ended: launched.Ended, Changed: launched.Changed}
 	if !launched.Ended {
 		if _, err := campaign.ParseStored(run.ID(), run.Definition); err != nil && run.Wanted != campaign.WantCancel {
 			return result, fmt.Errorf("this version cannot send %s, which `campaignd cancel %[1]s` ends: %w", run.ID(), err)
