@@ -143,16 +143,26 @@ func insteadOf(command string) string {
 	return ""
 }
 
-// sayLocal says that a command is about this machine although CAMPAIGND_SERVER names another.
-func (p *program) sayLocal(cmd *cobra.Command) {
+// sayLocal says that a command is about this machine although CAMPAIGND_SERVER names another. It
+// refuses one that sends: the ledger of this machine does not know the opt-outs of the other.
+func (p *program) sayLocal(cmd *cobra.Command) error {
 	top := cmd
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
 	if p.environment[serverVariable] == "" || cmd.Flags().Lookup("server") != nil || !slices.Contains(mistakable, top.Name()) {
-		return
+		return nil
+	}
+	switch top.Name() {
+	case "run":
+		return usage(fmt.Errorf("run sends from this machine, and %[1]s names another: `campaignd launch` sends from there; unset %[1]s to send from here",
+			serverVariable))
+	case "test":
+		return usage(fmt.Errorf("test sends from this machine, and %[1]s names another: unset %[1]s to send from here, or use `campaignd launch`",
+			serverVariable))
 	}
 	fmt.Fprintf(p.stderr, "campaignd: %s is about this machine, not about %s%s\n", cmd.Name(), serverVariable, insteadOf(cmd.Name()))
+	return nil
 }
 
 // remote returns the client of --server or CAMPAIGND_SERVER; nil: the command is about this

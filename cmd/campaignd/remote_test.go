@@ -94,3 +94,17 @@ func TestALocalCommandSaysThatItIsLocal(t *testing.T) {
 		}
 	}
 }
+
+// The ledger of this machine does not know the opt-outs of the campaignd that the user named.
+func TestNothingIsSentFromBesideTheNamedServer(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.env["CAMPAIGND_SERVER"], d.env["CAMPAIGND_KEY"] = "http://127.0.0.1:9", "cpd_x"
+	for _, command := range [][]string{{"run", d.path("c.yaml")}, {"test", d.path("c.yaml"), "--to", "+2348031200001"}} {
+		r := d.want(2, command...)
+		wantIn(t, command[0], r.stderr, "campaignd launch", "unset CAMPAIGND_SERVER")
+	}
+	if _, err := os.Stat(d.path("campaignd.db")); err == nil {
+		t.Error("run made a ledger, want none")
+	}
+}

@@ -68,8 +68,7 @@ Without configuration it keeps its ledger in ./campaignd.db and sends to the san
 		RunE:          help,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			p.started = true
-			p.sayLocal(cmd)
-			return nil
+			return p.sayLocal(cmd)
 		},
 	}
 	root.SetIn(p.stdin)
