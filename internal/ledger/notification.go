@@ -13,7 +13,7 @@ func (o Options) notify(n campaign.Notification) (all []campaign.Notification) {
 	if o.Notify == nil {
 		return nil
 	}
-	n.Detail = Clip(n.Detail, MaxDetail)
+	n.Detail = Clip(n.Detail, MaxSentence)
 	n.Since = n.At
 	if n.NextAt = n.At; n.State == "" {
 		n.State = campaign.NotificationPending

@@ -127,7 +127,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 			untils = append(untils, ledger.Millis(r.Until))
 			connections, limits = append(connections, k.connection), append(limits, plainText(r.LimitedBy))
 			wants = append(wants, r.Wants)
-			details = append(details, plainText(ledger.Clip(r.Detail, ledger.MaxDetail)))
+			details = append(details, plainText(ledger.Clip(r.Detail, ledger.MaxSentence)))
 		}
 	}
 	owner = plainText(owner)

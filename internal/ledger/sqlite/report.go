@@ -129,7 +129,7 @@ func (l *Ledger) ReportLanes(ctx context.Context, owner string, lanes []campaign
 		}
 		for _, r := range lanes {
 			if _, err := t.exec(sqlInsertLane, owner, int64(r.Run), r.Connection, r.LimitedBy,
-				ledger.Clip(r.Detail, ledger.MaxDetail), r.Rate, r.Wants, ledger.Millis(r.At), ledger.Millis(r.Until)); err != nil {
+				ledger.Clip(r.Detail, ledger.MaxSentence), r.Rate, r.Wants, ledger.Millis(r.At), ledger.Millis(r.Until)); err != nil {
 				return err
 			}
 		}
