@@ -98,7 +98,9 @@ func (f nearFolder) Schedule(ctx context.Context, name string, next, last int) (
 	}
 	all, err := f.Desk.Schedule(ctx, files, name, next, last)
 	for i := range all {
-		all[i].File = filepath.Join(f.dir, all[i].File)
+		if all[i].File != "" { // a past firing of a broken file has none
+			all[i].File = filepath.Join(f.dir, all[i].File)
+		}
 	}
 	return all, err
 }
@@ -106,7 +108,7 @@ func (f nearFolder) Schedule(ctx context.Context, name string, next, last int) (
 // Faults returns the findings of the files that cannot be read, with the path of each.
 func (f nearFolder) Faults(context.Context) error {
 	if _, err := daemon.ReadSchedule(f.dir); err != nil {
-		return invalid(err)
+		return invalid(fmt.Errorf("%w\na `serve` that read an earlier version of such a file goes on with it until it starts again", err))
 	}
 	return nil
 }

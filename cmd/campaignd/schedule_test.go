@@ -55,7 +55,8 @@ func TestAScheduleThatCannotFireIsNamedWithItsLine(t *testing.T) {
 		bad + `:7:3: schedule.cron: "0 9 * * 7": day of week "7": Sunday is 0 or SUN`,
 		worse + `:5:10: window.hours: "9-18" are no hours: want 09:00-18:00, each with two digits; the end may be 24:00`,
 	}
-	if got, want := d.want(2, "schedule").stderr, "campaignd: "+faults[0]+"\ncampaignd: "+faults[1]+"\n"; got != want {
+	if got, want := d.want(2, "schedule").stderr, "campaignd: "+faults[0]+"\ncampaignd: "+faults[1]+
+		"\ncampaignd: a `serve` that read an earlier version of such a file goes on with it until it starts again\n"; got != want {
 		t.Errorf("schedule: got\n%swant\n%s", got, want)
 	}
 	for _, command := range []string{"check", "run"} {
@@ -131,4 +132,24 @@ func TestScheduleSaysWhatBecameOfTheLastFirings(t *testing.T) {
 	if got := d.want(0, "schedule", "--last", "0").stdout; strings.Contains(got, "OUTCOME") {
 		t.Errorf("--last 0: got %s, want no past firings", got)
 	}
+}
+
+// A broken file fires on as serve read it before, so its last firings are listed beside the fault.
+func TestScheduleShowsTheFiringsOfABrokenFile(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := d.write("campaigns/c.yaml", campaignFile+"schedule: {cron: \"* * * * *\", timezone: UTC, misfire: run}\n")
+	d.write("campaigns/list.csv", listOf(1))
+	written := time.Now().Add(-2 * time.Minute)
+	if err := os.Chtimes(file, written, written); err != nil {
+		t.Fatal(err)
+	}
+	d.serveUntil(func() bool { return strings.Contains(d.run("schedule").stdout, "  launched  ") })
+	d.write("campaigns/c.yaml", campaignFile+"schedule: {cron: \"* * * * *\n")
+	r := d.want(2, "schedule")
+	wantIn(t, "schedule with a broken file", r.stdout, "orders ", "  launched  ", "orders-1")
+	wantIn(t, "the fault", r.stderr, "c.yaml:", "goes on with it until it starts again\n")
 }

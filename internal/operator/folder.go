@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -101,7 +102,43 @@ func (d *Desk) Schedule(ctx context.Context, files []File, name string, next, la
 			past = append(past, pastFiring(f, was))
 		}
 	}
+	if last > 0 && d.Company == "" && slices.ContainsFunc(files, func(f File) bool { return f.Definition == nil }) {
+		more, err := d.firingsOfOthers(ctx, files, name, last)
+		if err != nil {
+			return nil, err
+		}
+		past = append(past, more...)
+	}
 	return append(all, past...), nil
+}
+
+// recentRuns is among how many scheduled runs firingsOfOthers looks for campaigns.
+const recentRuns = 200
+
+// firingsOfOthers returns the last firings of campaigns that no readable file of the folder has: their
+// file is broken, and a process that read it before goes on firing it.
+func (d *Desk) firingsOfOthers(ctx context.Context, files []File, name string, last int) (past []client.Firing, err error) {
+	runs, err := d.Ledger.Runs(ctx, campaign.RunFilter{Campaign: name, Fired: true, Limit: recentRuns})
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, r := range runs {
+		known := slices.ContainsFunc(files, func(f File) bool { return f.Definition != nil && f.Definition.Name == r.Campaign })
+		if known || seen[r.Campaign] {
+			continue
+		}
+		seen[r.Campaign] = true
+		firings, err := d.Ledger.Firings(ctx, campaign.FiringFilter{Campaign: r.Campaign, Limit: last})
+		if err != nil {
+			return nil, err
+		}
+		for _, was := range firings {
+			f := client.Firing{Campaign: was.Campaign, At: was.At, Timezone: "UTC", Local: was.At.UTC().Format("Mon 2006-01-02 15:04 MST")}
+			past = append(past, outcomeOf(f, was))
+		}
+	}
+	return past, nil
 }
 
 // firingOf is a firing to come.
@@ -115,7 +152,11 @@ func firingOf(f *File, at time.Time) client.Firing {
 }
 
 func pastFiring(f *File, was campaign.Firing) client.Firing {
-	out := firingOf(f, was.At)
+	return outcomeOf(firingOf(f, was.At), was)
+}
+
+// outcomeOf adds to a firing what became of it.
+func outcomeOf(out client.Firing, was campaign.Firing) client.Firing {
 	out.Outcome, out.Detail, out.Missed, out.MissedSince = string(was.Outcome), was.Detail, was.Missed, was.MissedSince
 	if was.Run != 0 {
 		out.Run = campaign.Run{No: was.Run, Campaign: was.Campaign}.ID()
