@@ -155,11 +155,11 @@ func (p *program) sayLocal(cmd *cobra.Command) error {
 	}
 	switch top.Name() {
 	case "run":
-		return usage(fmt.Errorf("run sends from this machine, and %[1]s names another: `campaignd launch` sends from there; unset %[1]s to send from here",
-			serverVariable))
+		return usage(fmt.Errorf("run sends from this machine, and %[1]s names another: "+
+			"`campaignd launch` sends from there; unset %[1]s to send from here", serverVariable))
 	case "test":
-		return usage(fmt.Errorf("test sends from this machine, and %[1]s names another: unset %[1]s to send from here, or use `campaignd launch`",
-			serverVariable))
+		return usage(fmt.Errorf("test sends from this machine, and %[1]s names another: "+
+			"unset %[1]s to send from here, or use `campaignd launch`", serverVariable))
 	}
 	fmt.Fprintf(p.stderr, "campaignd: %s is about this machine, not about %s%s\n", cmd.Name(), serverVariable, insteadOf(cmd.Name()))
 	return nil
