@@ -32,9 +32,9 @@ const (
 
 // Upload is how much of a list has come in parts.
 type Upload struct {
-	Hash      string    `json:"hash"`       // SHA-256 of the whole list
-	Received  int64     `json:"received"`   // bytes from its beginning
-	ExpiresAt time.Time `json:"expires_at"` // when it is forgotten, if no part follows
+	Hash      string    `json:"hash"`                // SHA-256 of the whole list
+	Received  int64     `json:"received"`            // bytes from its beginning
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // when it is forgotten, if no part follows
 }
 
 // Upload returns how much of a list has come: Error with CodeNotFound if nothing has.

@@ -28,6 +28,8 @@ type AuditResult struct {
 	// Moving says that statuses changed while they were read. Their counts were then compared only
 	// in sum.
 	Moving bool `json:"moving"`
+	// Importing says that the import is unfinished: Rows are those of the list so far.
+	Importing bool `json:"importing,omitempty"`
 	// Problems has at most MaxProblems entries; Found counts all.
 	Problems []Problem `json:"problems"`
 	Found    int64     `json:"found"`
@@ -80,7 +82,7 @@ func Audit(ctx context.Context, l campaign.ReportLedger, run campaign.Run) (*Aud
 	}
 	return &AuditResult{
 		Run: run.ID(), Balanced: reading.found == 0, Rows: reading.rows, Counted: reading.counted, Totals: reading.after,
-		Moving: reading.moving, Problems: reading.problems, Found: reading.found,
+		Moving: reading.moving, Importing: reading.run.State == campaign.Importing, Problems: reading.problems, Found: reading.found,
 	}, nil
 }
 
@@ -298,7 +300,11 @@ func (a *AuditResult) Text(w io.Writer) error {
 		}
 	}
 	if a.Balanced {
-		fmt.Fprintf(b, "%s: the sum balances: %s rows = %s\n", printable(a.Run), count(a.Rows), cmp.Or(strings.Join(sum, " + "), "0"))
+		far := ""
+		if a.Importing {
+			far = " so far, the import is unfinished"
+		}
+		fmt.Fprintf(b, "%s: the sum balances: %s rows%s = %s\n", printable(a.Run), count(a.Rows), far, cmp.Or(strings.Join(sum, " + "), "0"))
 	} else {
 		fmt.Fprintf(b, "%s: the sum does not balance: %s rows, %s; %s problems\n",
 			printable(a.Run), count(a.Rows), cmp.Or(strings.Join(sum, " + "), "nothing counted"), count(a.Found))

@@ -96,8 +96,13 @@ func TestAuditReadsAgainBeforeItReportsAFault(t *testing.T) {
 func TestAuditWhileImportingCountsRowsAddedSince(t *testing.T) {
 	run, m := sample()
 	run.State, run.Rows = campaign.Importing, 10
-	if a := audited(t, run, m); !a.Balanced || a.Rows != 16 {
+	a := audited(t, run, m)
+	if !a.Balanced || a.Rows != 16 {
 		t.Errorf("got %+v, want a balanced sum of 16 rows", a)
+	}
+	var text strings.Builder
+	if err := a.Text(&text); err != nil || !strings.Contains(text.String(), "16 rows so far, the import is unfinished = ") {
+		t.Errorf("got %q and %v, want that the import is unfinished", &text, err)
 	}
 }
 

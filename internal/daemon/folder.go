@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"campaignd/campaign"
@@ -84,16 +85,19 @@ func (d *folder) look() ([]Scheduled, error) {
 // find returns the last good version of the file that has the campaign. The error names what may be
 // at fault.
 func (d *folder) find(name string) (Scheduled, error) {
-	var broken error
+	var broken []string // the faults of each file
 	for _, file := range slices.Sorted(maps.Keys(d.files)) {
 		f := d.files[file]
 		if f.good.Definition != nil && f.good.Definition.Name == name {
 			return f.good, nil
 		}
-		broken = cmp.Or(broken, f.fault)
+		if f.fault != nil {
+			broken = append(broken, f.fault.Error())
+		}
 	}
-	if broken != nil {
-		return Scheduled{}, fmt.Errorf("no file of the folder %s that can be read has the campaign %s: %w", d.dir, name, broken)
+	if len(broken) > 0 {
+		return Scheduled{}, fmt.Errorf("no file of the folder %s that can be read has the campaign %s: %s", d.dir, name,
+			strings.Join(broken, "\n"))
 	}
 	return Scheduled{}, fmt.Errorf("no file of the folder %s has the campaign %s", d.dir, name)
 }
