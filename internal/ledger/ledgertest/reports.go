@@ -134,8 +134,8 @@ var reportPromises = []promise{
 	}},
 	{"LanesSayWhatTheirOwnerSaidLast", func(f *fixture) {
 		r := f.imported(1)
-		a := campaign.LaneReport{Run: r.No, Connection: "conn_1", LimitedBy: "throughput", Detail: strings.Repeat("a long cause ", 40) + "and its remedy",
-			Rate: 79.5, At: at(1)}
+		a := campaign.LaneReport{Run: r.No, Connection: "conn_1", LimitedBy: "throughput", Rate: 79.5, At: at(1),
+			Detail: strings.Repeat("a long cause ", 40) + "and its remedy"}
 		b := campaign.LaneReport{Run: r.No, Connection: "conn_2", LimitedBy: "window", At: at(1)}
 		f.ok(f.l.ReportLanes(f.ctx, "one", []campaign.LaneReport{a, {Run: r.No + 1, Connection: "conn_1", At: at(0)}}))
 		f.ok(f.l.ReportLanes(f.ctx, "two", []campaign.LaneReport{b}))
