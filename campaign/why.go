@@ -299,17 +299,21 @@ func (w *Why) answer(run Run) (limit, sentence string) {
 				spelling.Count(w.Totals.InDoubt, "row is", "rows are"), start)
 		}
 	}
+	if open == 0 && w.Totals.InDoubt > 0 { // whatever may limit the connection
+		first := ""
+		if !w.Segments.Wake.IsZero() {
+			first = ", the first at " + instant(w.Segments.Wake)
+		}
+		return "doubt", fmt.Sprintf("%s in doubt until a webhook proves them sent or their window is over%s; `campaignd cancel %s` ends them now",
+			spelling.Count(w.Totals.InDoubt, "row is", "rows are"), first, run.ID())
+	}
 	for _, l := range w.Lanes {
 		if l.Live() && l.Detail != "" && l.LimitedBy != "none" {
 			return l.LimitedBy, l.Connection + ": " + l.Detail
 		}
 	}
-	switch {
-	case open > 0:
+	if open > 0 {
 		return "throughput", "it is being sent"
-	case w.Totals.InDoubt > 0:
-		return "doubt", fmt.Sprintf("%s in doubt until a webhook proves them sent or their window is over",
-			spelling.Count(w.Totals.InDoubt, "row is", "rows are"))
 	}
 	return "none", "it is about to finish"
 }

@@ -86,7 +86,11 @@ func TestWhyNamesTheOneThingThatLimitsTheRun(t *testing.T) {
 		"no word of a lane":   {Run{State: Running}, held{tallies: sending, segments: leased, lanes: lane("run_rate", "")}, "it is being sent"},
 		"leased, no lane yet": {Run{State: Running}, held{tallies: queued, segments: leased}, "it is being sent"},
 		"only doubts": {Run{State: Running}, held{tallies: doubts, lanes: lane("none", "")},
-			"2 rows are in doubt until a webhook proves them sent or their window is over"},
+			"2 rows are in doubt until a webhook proves them sent or their window is over; `campaignd cancel a-1` ends them now"},
+		"only doubts, on a connection that is tried": {Run{State: Running}, held{tallies: doubts, lanes: lane("hold", "it is tried"),
+			segments: []SegmentState{{Segment: Segment{Hi: 20}, Mark: 20, WakeAt: now.Add(time.Hour)}}},
+			"2 rows are in doubt until a webhook proves them sent or their window is over, the first at " +
+				instant(now.Add(time.Hour)) + "; `campaignd cancel a-1` ends them now"},
 		"nothing is left": {Run{State: Running},
 			held{tallies: []Tally{{Status: Read, N: 9}}, lanes: lane("none", "")}, "it is about to finish"},
 		"nothing, nobody": {Run{State: Running}, held{}, "it is about to finish"},

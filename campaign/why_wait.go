@@ -121,6 +121,9 @@ func (w *Why) waits(run Run, segments []SegmentState) []WhyWait {
 	}
 	left := w.Totals.Queued
 	var retry time.Time
+	// A sender knows when the retries of its segments are due, and the ledger does not. The others wake
+	// for their first retry or the end of their first doubt.
+	held := false
 	for _, s := range segments {
 		if s.Done || s.Closed {
 			continue
@@ -128,9 +131,14 @@ func (w *Why) waits(run Run, segments []SegmentState) []WhyWait {
 		if rows := min(s.Hi-s.Mark, left); rows > 0 {
 			add(w.freshOf(s), rows)
 			left -= rows
+		} else if s.LeaseUntil.After(w.at) {
+			held = true
 		} else if s.WakeAt.After(w.at) && (retry.IsZero() || s.WakeAt.Before(retry)) {
 			retry = s.WakeAt
 		}
+	}
+	if held {
+		retry = time.Time{}
 	}
 	for _, reason := range []string{WaitsForCap, WaitsForPair} { // below a mark, as all that are left
 		if rows := min(w.postponed[reason], left); rows > 0 {
@@ -239,7 +247,7 @@ func (w *Why) row(run Run, line Line, segments []SegmentState) WhyRow {
 			if r.Reason == WaitsForCap || r.Reason == WaitsForPair {
 				wait.For = r.Reason
 			}
-			if s.WakeAt.After(w.at) {
+			if !s.LeaseUntil.After(w.at) && s.WakeAt.After(w.at) {
 				wait.Until = s.WakeAt
 			}
 			break

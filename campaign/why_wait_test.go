@@ -90,6 +90,18 @@ func TestWhyCountsTheRowsByWhatTheyWaitFor(t *testing.T) {
 	}
 }
 
+// The end of a doubt in one segment says nothing of the retries of another, which a sender has.
+func TestRetriesWithASenderHaveNoTime(t *testing.T) {
+	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	segments := []SegmentState{{Segment: Segment{Hi: 10}, Mark: 10, LeaseUntil: now.Add(time.Second)},
+		{Segment: Segment{Lo: 10, Hi: 20}, Mark: 20, WakeAt: now.Add(40 * time.Minute)}}
+	w, err := Explain(t.Context(), held{[]Tally{{Status: Queued, N: 2}, {Status: InDoubt, N: 1}}, nil, segments, ""},
+		Run{No: 1, Campaign: "spring", State: Running, Rows: 20}, WhyHolds{}, now)
+	if err != nil || len(w.Waits) != 1 || w.Waits[0].For != WaitsForRetry || w.Waits[0].Rows != 2 || !w.Waits[0].Until.IsZero() {
+		t.Errorf("got %+v and %v, want two retries without a time", w.Waits, err)
+	}
+}
+
 func TestWhySaysWhatARecipientWaitsFor(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	q := queued{held: held{tallies: []Tally{{Status: Queued, N: 15}},
