@@ -191,8 +191,10 @@ func TestAnAccountIsLockedUnpaidAndWellAgain(t *testing.T) {
 		must(t, c.s.SetAccount("co_2", "locked"))
 		wantAnswer(t, c, "conn_2", 1, 400, "send_account 131031")
 		wantAnswer(t, c, "conn_1", 1, 200, `{"data`)
+		time.Sleep(time.Minute) // events of one moment have no order
 		must(t, c.s.SetAccount("co_2", "unpaid"))
 		wantAnswer(t, c, "conn_2", 2, 200, `{"data`)
+		time.Sleep(time.Minute)
 		must(t, c.s.SetAccount("co_2", "active"))
 		wantAnswer(t, c, "conn_2", 3, 200, `{"data`)
 		c.settle(t)
