@@ -18,6 +18,7 @@ type account struct {
 	templates   map[string][]messaging.TemplateRecord
 	err         error
 	notOffered  bool
+	unknown     string // a connection of which the service has never heard
 }
 
 func (a *account) Connections(context.Context) ([]messaging.Connection, error) {
@@ -34,6 +35,9 @@ func (a *account) Numbers(context.Context) ([]messaging.Number, error) {
 func (a *account) Templates(_ context.Context, id string) ([]messaging.TemplateRecord, error) {
 	if a.notOffered {
 		return nil, messaging.ErrNotOffered
+	}
+	if a.unknown == id {
+		return nil, &messaging.Error{Status: 404, Code: "connection_not_found"}
 	}
 	return a.templates[id], nil
 }

@@ -120,6 +120,17 @@ type Preflight struct {
 // be sent.
 func (p *Preflight) OK() bool { return len(p.Errors()) == 0 && p.Sendable > 0 }
 
+// Unlisted returns the ids that the service does not list among its connections, in their order. It
+// returns nil if the service was not asked.
+func (p *Preflight) Unlisted(ids []string) (unlisted []string) {
+	for _, id := range ids {
+		if p.known != nil && !slices.ContainsFunc(p.known, func(k messaging.Connection) bool { return k.ID == id }) {
+			unlisted = append(unlisted, id)
+		}
+	}
+	return unlisted
+}
+
 // ListAtFault reports whether another list could be launched where this one cannot: it cannot be
 // read, lacks a column that the campaign uses, or has no row that can be sent.
 func (p *Preflight) ListAtFault() bool { return p.listFault || len(p.Errors()) == 0 && p.Sendable == 0 }

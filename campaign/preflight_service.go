@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ func (c *check) service(ctx context.Context) error {
 		c.say(LevelWarning, "connections", "the service cannot be asked for its numbers now: "+err.Error(),
 			"nothing is sent over a connection before it tells the pace, unless numbers.CONNECTION.rate is configured")
 	}
+	unasked := err != nil && offered // the pace may be told later
 	c.p.known = known
 	var ids []string
 	for _, k := range known {
@@ -31,13 +33,22 @@ func (c *check) service(ctx context.Context) error {
 	}
 	for i, id := range c.d.Connections {
 		at := slices.IndexFunc(known, func(k messaging.Connection) bool { return k.ID == id })
-		if at < 0 {
+		path := fmt.Sprintf("connections[%d]", i)
+		unlisted := func(level Level, what string) {
 			remedy := reaches(ids)
 			if near := spelling.Nearest(id, ids); near != "" {
 				remedy = fmt.Sprintf("did you mean %q?", near)
 			}
-			c.say(LevelWarning, fmt.Sprintf("connections[%d]", i), fmt.Sprintf("the service lists no connection %q; "+
-				"if the key does not reach it, its messages are refused and it is held", id), remedy)
+			c.say(level, path, what, remedy)
+		}
+		templates, err := c.in.Service.Templates(ctx, id)
+		if e := (*messaging.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNotFound {
+			unlisted(LevelError, fmt.Sprintf("the service has no connection %q for this key", id))
+			continue
+		}
+		if at < 0 {
+			unlisted(LevelWarning, fmt.Sprintf("the service lists no connection %q; "+
+				"if the key does not reach it, its messages are refused and it is held", id))
 			known = append(known, messaging.Connection{ID: id})
 			at = len(known) - 1
 		}
@@ -46,8 +57,8 @@ func (c *check) service(ctx context.Context) error {
 			n, told = numbers[j], true
 		}
 		c.companies = append(c.companies, known[at].CompanyID)
-		c.connection(id, known[at], n, told || err != nil && offered)
-		if err := c.template(ctx, id); err != nil {
+		c.connection(id, known[at], n, told || unasked)
+		if err := c.template(id, templates, err); err != nil {
 			return err
 		}
 	}
@@ -107,9 +118,8 @@ func (c *check) connection(id string, k messaging.Connection, n messaging.Number
 	}
 }
 
-// template checks the campaign against the templates of one account.
-func (c *check) template(ctx context.Context, id string) error {
-	all, err := c.in.Service.Templates(ctx, id)
+// template checks the campaign against the templates of one account, or says why they are not known.
+func (c *check) template(id string, all []messaging.TemplateRecord, err error) error {
 	if errors.Is(err, messaging.ErrNotOffered) {
 		c.say(LevelWarning, "template.name",
 			"the service lists no templates, so its approval and variables cannot be checked",

@@ -130,6 +130,8 @@ func TestPreflightComparesWithTheTemplateOfEachAccount(t *testing.T) {
 		{"connection", func(a *account) { a.connections = a.connections[:1] }, campaign.LevelWarning,
 			`spring.yaml:2:23: connections[1]: the service lists no connection "conn_2"; if the key does not reach it, ` +
 				`its messages are refused and it is held; did you mean "conn_1"?`},
+		{"unknown", func(a *account) { a.connections, a.unknown = a.connections[:1], "conn_2" }, campaign.LevelError,
+			`spring.yaml:2:23: connections[1]: the service has no connection "conn_2" for this key; did you mean "conn_1"?`},
 		{"suspended", func(a *account) { a.connections[1].Status = "SUSPENDED" }, campaign.LevelWarning, `this connection is suspended`},
 		{"quality", func(a *account) { a.numbers[0].Quality = "RED" }, campaign.LevelWarning, `quality of this number is low`},
 		{"tier", func(a *account) { a.numbers[0].TierLimit, a.numbers[1].TierLimit = 1, 1 }, campaign.LevelWarning,

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"campaignd/internal/messaging"
@@ -11,7 +12,7 @@ import (
 // DefaultPace is the pace of a number without configuration, in messages per second: f x (R -
 // inbound) (docs/limits.md#pace). R is what the service tells, else 80. inbound is 5 % of R, or 30
 // % when the number is also used in the platform's business app. f is 0.90 up to 100/s and 0.95
-// from 500/s.
+// from 500/s. It is rounded to a ten-thousandth.
 func DefaultPace(n messaging.Number) float64 {
 	const standard, coexistence = 80.0, 20.0
 	rate, inbound := n.Throughput, 0.05
@@ -22,7 +23,7 @@ func DefaultPace(n messaging.Number) float64 {
 		rate, inbound = min(rate, coexistence), 0.30
 	}
 	f := 0.90 + 0.05*min(1, max(0, (rate-100)/400))
-	return f * rate * (1 - inbound)
+	return math.Round(f*rate*(1-inbound)*1e4) / 1e4
 }
 
 // totals adds the findings that follow from the counts.

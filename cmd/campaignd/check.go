@@ -257,6 +257,9 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 	default:
 		fmt.Fprintf(w, "sending takes about %s at %.4g messages per second\n", campaign.Duration(f.Duration), f.Pace)
 	}
+	if len(f.Connections) > 1 {
+		writeParagraph(w, "connections: "+connectionPaces(f.Connections))
+	}
 	if f.Window != nil {
 		fmt.Fprintf(w, "window %s: %s\n", f.Window.Window, f.Window.Sentence)
 	}
@@ -309,6 +312,19 @@ func (p *program) writePreflight(f *campaign.Preflight, faults bool) error {
 		}
 	}
 	return w.Flush()
+}
+
+// connectionPaces names the first eight connections, each with its messages per second.
+func connectionPaces(all []campaign.ConnectionCheck) string {
+	const most = 8
+	var paces []string
+	for _, c := range all[:min(len(all), most)] {
+		paces = append(paces, fmt.Sprintf("%s %.4g/s", printable(c.ID), c.Pace))
+	}
+	if len(all) > most {
+		paces = append(paces, fmt.Sprintf("%d more", len(all)-most))
+	}
+	return strings.Join(paces, ", ")
 }
 
 // oneCampaign accepts one argument: a campaign file that exists.

@@ -39,6 +39,9 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 			if err != nil {
 				return err
 			}
+			if seen.Late > 0 {
+				fmt.Fprintf(p.stderr, "campaignd: %s\n", lateWebhooks(seen))
+			}
 			var next *client.FollowedUp
 			if unknown == "resend" {
 				f, err := d.FollowUp(cmd.Context(), seen.Run, client.FollowUpRequest{Where: []string{string(campaign.Unknown)}})
@@ -46,9 +49,6 @@ without an id are not among them: only follow-up --where unknown=accepted_no_id 
 					return err
 				}
 				next = &f
-			}
-			if seen.Late > 0 {
-				fmt.Fprintf(p.stderr, "campaignd: %s\n", lateWebhooks(seen))
 			}
 			if o.json() {
 				return writeJSON(p.stdout, resolvedFacts{seen, next})

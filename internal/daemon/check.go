@@ -2,6 +2,9 @@ package daemon
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -21,6 +24,11 @@ func checkCampaign(
 	found, err := campaign.RunPreflight(ctx, in)
 	if err != nil {
 		return nil, err
+	}
+	for _, id := range found.Unlisted(slices.Sorted(maps.Keys(c.Numbers))) {
+		found.Findings = append(found.Findings, campaign.Finding{Level: campaign.LevelWarning,
+			What:   fmt.Sprintf("numbers.%s of the configuration limits nothing: the service lists no connection %q", id, id),
+			Remedy: "correct the id in the configuration, or remove it"})
 	}
 	if err := CheckQuotas(ctx, c, l, found, time.Now()); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"campaignd/campaign"
@@ -35,12 +36,31 @@ func forecastRun(
 	if f.Forecast, err = o.foresee(ctx, cfg, i); err != nil {
 		return f, err
 	}
-	f.Assumed, f.Unread = o.Assumed, o.Unread
+	numbers := o.Runs[i].Numbers
+	f.Assumed = slices.DeleteFunc(o.Assumed, func(id string) bool { return !slices.Contains(numbers, id) })
+	f.Unread = o.Unread
 	switch {
 	case run.State == campaign.WaitingApproval:
 		f.Note = "as if it were approved now"
 	case run.State == campaign.Paused || run.Wanted == campaign.WantPause:
 		f.Note = "as if it were resumed now"
+	default:
+		f.Note = o.endingHold(run, numbers)
 	}
 	return f, nil
+}
+
+// endingHold says that the hold on a run, or else on one of its numbers, is taken to end at its
+// time, although the trial at that time may fail; "": there is none, or it has no end.
+func (o *Outlook) endingHold(run campaign.Run, numbers []string) string {
+	h, held := campaign.Held(run, o.holds, o.directory.origin, o.Now)
+	for _, id := range numbers {
+		if !held {
+			h, held = campaign.HeldBy(o.holds, o.directory.origin(id), o.Now)
+		}
+	}
+	if !held || h.Until.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("as if the hold on %s %s (%s) ended at %s", h.Scope, h.ID, h.Reason, h.Until.UTC().Format(time.RFC3339))
 }

@@ -49,3 +49,37 @@ func TestAForecastOfAServeAsksTheServiceNothing(t *testing.T) {
 		t.Errorf("alone: got %d messages, %v and %d calls, want 100 and one call or more", f.Messages, err, asked.Load())
 	}
 }
+
+// A hold that ends by itself is taken to end at its time, and the forecast says so.
+func TestAForecastSaysThatAHoldIsTakenToEnd(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "f.db"), ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cfg := DefaultConfig()
+	cfg.Numbers = map[string]Number{"conn_1": {Rate: 1}}
+	run, now := stored(t, l, "held", 100), time.Now().UTC().Truncate(time.Second)
+	for reason, c := range map[string]struct {
+		until time.Time
+		note  string
+	}{
+		"130429": {now.Add(5 * time.Minute),
+			"as if the hold on connection conn_1 (130429) ended at " + now.Add(5*time.Minute).Format(time.RFC3339)},
+		"131031": {note: ""},
+	} {
+		h := campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: reason, Source: campaign.HoldByRefusal, Since: now,
+			Latest: now, Until: c.until, Count: 1}
+		if _, err := l.AddHolds(t.Context(), []campaign.Hold{h}); err != nil {
+			t.Fatal(err)
+		}
+		f, err := ForecastRun(t.Context(), l, cfg, run)
+		if err != nil || f.Note != c.note || f.Never != c.until.IsZero() {
+			t.Errorf("held by %s: note %q, never %t, %v; want %q", reason, f.Note, f.Never, err, c.note)
+		}
+		lift := campaign.Lift{Scope: h.Scope, ID: h.ID, Reason: reason, At: time.Now(), By: campaign.HoldByOperator}
+		if _, err := l.LiftHolds(t.Context(), []campaign.Lift{lift}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
