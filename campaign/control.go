@@ -57,9 +57,13 @@ func (r Run) sender() string {
 	return "`campaignd serve` or `run`"
 }
 
-// another names the command that launches a run to the same people.
-func (r Run) another() string {
-	if r.Parent != 0 {
+// instead names the command that sends to the recipients of a run that cannot go on: to those who
+// are left of a cancelled one, else to all of them again.
+func (r Run) instead(cancelled bool) string {
+	switch {
+	case cancelled:
+		return fmt.Sprintf("`campaignd follow-up %s --where skipped=cancelled` sends to those who are left", r.ID())
+	case r.Parent != 0:
 		return fmt.Sprintf("`campaignd follow-up %s` makes another", r.parentID())
 	}
 	return "`campaignd run --new` launches another"
@@ -73,7 +77,7 @@ func (r Run) parentID() string { return Run{No: r.Parent, Campaign: r.Campaign}.
 func ResumeRun(ctx context.Context, l RunLedger, r Run) (Controlled, error) {
 	switch {
 	case r.State.Ended():
-		return Controlled{}, fmt.Errorf("%w: %s is %s; %s", ErrNotNow, r.ID(), r.State, r.another())
+		return Controlled{}, fmt.Errorf("%w: %s is %s; %s", ErrNotNow, r.ID(), r.State, r.instead(r.State == Cancelled))
 	case r.State == WaitingApproval:
 		return Controlled{}, fmt.Errorf("%w: %s waits for approval; `campaignd approve %[2]s` releases it", ErrNotNow, r.ID())
 	}
@@ -114,7 +118,7 @@ func want(ctx context.Context, l RunLedger, r Run, w Wanted, sentence string) (C
 	after, err := l.SetWanted(ctx, r.No, w)
 	if errors.Is(err, ErrCancelled) {
 		return Controlled{}, fmt.Errorf("%w: %s is being cancelled, which cannot be taken back; %s",
-			ErrNotNow, r.ID(), r.another())
+			ErrNotNow, r.ID(), r.instead(true))
 	}
 	if err != nil {
 		return Controlled{}, fmt.Errorf("%s: %w", r.ID(), err)

@@ -39,7 +39,7 @@ func (c LimitChange) Check() error {
 	case c.Weight != nil && (*c.Weight < 1 || *c.Weight > maxWeight):
 		return fmt.Errorf("weight %d: want 1 to %d", *c.Weight, maxWeight)
 	case c.Rate != nil && *c.Rate != 0 && (!(*c.Rate >= minRate) || *c.Rate > maxRate):
-		return fmt.Errorf("rate %g: want %g to %g messages per second, or 0 for no limit", *c.Rate, minRate, float64(maxRate))
+		return fmt.Errorf("rate %g: want %f to %g messages per second, or 0 (--rate none) for no limit", *c.Rate, minRate, maxRate)
 	case c.Deadline != nil && *c.Deadline < 0:
 		return fmt.Errorf("deadline %s: want a time after the launch, or 0 for none", *c.Deadline)
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"campaignd/campaign"
 	"campaignd/internal/spelling"
 )
 
@@ -34,6 +36,9 @@ What lies outside the ledger stays: lists, exports, files beside a dropped list,
 	o := addOutput(cmd)
 	p.addServer(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if _, err := campaign.ParseSuppressions(args, campaign.ScopeAll, time.Now()); err != nil {
+			return invalid(err)
+		}
 		if !yes {
 			fmt.Fprint(p.stderr, "This cannot be undone. Type the number again: ")
 			typed, _ := bufio.NewReader(p.stdin).ReadString('\n')

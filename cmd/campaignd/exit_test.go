@@ -264,5 +264,8 @@ func TestARequestThatDoesNotFitTheStateIsExitOne(t *testing.T) {
 	d.says(0, "orders-1 is cancelled; `campaignd report orders-1` tells who got it\n", "", "cancel", "latest")
 	d.spoil("UPDATE run SET state = 'ready', wanted = 'cancel', ended_at = 0")
 	d.says(1, "", "campaignd: not possible now: orders-1 is being cancelled, which cannot be taken back; "+
-		"`campaignd run --new` launches another\n", "resume", "latest")
+		"`campaignd follow-up orders-1 --where skipped=cancelled` sends to those who are left\n", "resume", "latest")
+	d.spoil("UPDATE run SET state = 'cancelled', ended_at = 1")
+	d.says(1, "", "campaignd: not possible now: orders-1 is cancelled; "+
+		"`campaignd follow-up orders-1 --where skipped=cancelled` sends to those who are left\n", "resume", "latest")
 }

@@ -216,8 +216,11 @@ func (p *program) withLedgerDesk(ctx context.Context, why purpose, do func(*atDe
 func deskError(err error) error {
 	var told *client.Error
 	switch {
+	case errors.As(err, &told) && told.Code == client.CodeUnauthorized:
+		return invalid(fmt.Errorf("the key in %s is not in force there, or was revoked; "+
+			"`campaignd keys create NAME` beside that campaignd makes another", keyVariable))
 	case errors.Is(err, operator.ErrInvalid), errors.Is(err, campaign.ErrNoKey), errors.Is(err, operator.ErrAbsent),
-		errors.As(err, &told) && (told.Invalid() || told.Code == client.CodeUnauthorized):
+		errors.As(err, &told) && told.Invalid():
 		return invalid(err)
 	}
 	return err

@@ -74,7 +74,7 @@ func TestACommandSaysTheSameOverTheNetwork(t *testing.T) {
 		t.Errorf("got %d changes of limits in the log of actions, want that of the ledger and that of the network", got)
 	}
 	far.env["CAMPAIGND_KEY"] = "cpd_wrong"
-	if r := far.run("runs"); r.code != 2 || !strings.Contains(r.stderr, "no key in force") {
+	if r := far.run("runs"); r.code != 2 || !strings.Contains(r.stderr, "the key in CAMPAIGND_KEY is not in force there") {
 		t.Errorf("a wrong key: got %+v, want exit code 2", r)
 	}
 	delete(far.env, "CAMPAIGND_KEY")

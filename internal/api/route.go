@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -164,7 +165,8 @@ func (s *Server) operation(r route) huma.Operation {
 func (r route) allows(who caller) *Error {
 	switch {
 	case !who.scope.Allows(r.scope):
-		return &Error{http.StatusForbidden, codeForbidden, "this route needs a key of the scope " + string(r.scope), nil}
+		return &Error{http.StatusForbidden, codeForbidden,
+			fmt.Sprintf("this needs a key of the scope %s, and the key that was given has the scope %s", r.scope, who.scope), nil}
 	case r.all && who.company != "":
 		return &Error{http.StatusForbidden, codeForbidden, "this route is not for a key of one company", nil}
 	}
