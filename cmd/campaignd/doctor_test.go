@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"net"
+	"os"
 	"testing"
 
 	"campaignd/internal/daemon"
@@ -46,6 +47,13 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 	stop := d.serving()
 	is("an endpoint that is served", d.diagnosed(0)["webhooks"], daemon.HealthOK)
 	stop()
+
+	is("a folder without campaigns", d.diagnosed(0)["campaigns"], daemon.HealthOK)
+	if err := os.Mkdir(d.path("campaigns"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.write("campaigns/odd.yaml", "name: odd\n")
+	is("a broken campaign file", d.diagnosed(0)["campaigns"], daemon.HealthWarn)
 
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -27,6 +27,9 @@ func CampaignFiles(dir string) ([]operator.File, error) {
 	for path, f := range d.files {
 		file := operator.File{Path: path, Source: f.good.Source, Definition: f.good.Definition, Cron: f.good.Cron}
 		file.Findings = withoutFolder(dir, f.findings())
+		if f.twin != nil {
+			file.Cron = nil // it does not fire
+		}
 		all = append(all, file)
 	}
 	slices.SortFunc(all, func(a, b operator.File) int { return strings.Compare(a.Path, b.Path) })

@@ -50,11 +50,12 @@ func fail(name, remedy string, err error) Check {
 const doctorWait = 10 * time.Second
 
 // Diagnose checks what campaignd depends on, without changing anything or sending a message: the
-// service and its key, clocks, the ledger, disks, Redis, the webhook endpoint and the time zones.
+// service and its key, clocks, the ledger and its runs, disks, Redis, the webhook endpoint, the campaigns
+// folder and the time zones.
 // The checks run at once; their order is always the same.
 func Diagnose(ctx context.Context, cfg *Config) []Check {
 	all := [...]func(context.Context, *Config) []Check{
-		checkService, checkLedger, checkDisks, checkRedis, checkEndpoint, checkZones,
+		checkService, checkLedger, checkDisks, checkRedis, checkEndpoint, checkCampaigns, checkZones,
 	}
 	var found [len(all)][]Check
 	var wait sync.WaitGroup
@@ -214,5 +215,5 @@ func checkLedger(ctx context.Context, cfg *Config) []Check {
 	if !f.Clock.IsZero() {
 		checks = append(checks, clockCheck("ledger clock", "the database server's", skewOf(f.Clock, asked, now)))
 	}
-	return checks
+	return append(checks, checkRuns(ctx, l))
 }

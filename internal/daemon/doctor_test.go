@@ -3,8 +3,13 @@ package daemon
 import (
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+	"campaignd/internal/ledger/sqlite"
 )
 
 func TestAClockIsJudgedByItsDistance(t *testing.T) {
@@ -37,5 +42,29 @@ func TestAnEndpointMustRefuseWhatIsUnsigned(t *testing.T) {
 	}
 	if got := reach(t.Context(), "webhooks", "http://127.0.0.1:0/"); got.Health != HealthWarn {
 		t.Errorf("an endpoint that does not answer: got %+v, want warn", got)
+	}
+}
+
+// The doctor names the runs that go on only when a person acts.
+func TestTheDoctorNamesRunsThatWaitForAPerson(t *testing.T) {
+	l, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "d.db"), ledger.Options{Sender: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	run := stored(t, l, "spring", 10)
+	if got := checkRuns(t.Context(), l); got != good("runs", "1 run is unfinished; no run waits for a person") {
+		t.Errorf("got %+v, want one run that waits for nobody", got)
+	}
+	if _, err := campaign.PauseRun(t.Context(), l, run); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.AddHolds(t.Context(), []campaign.Hold{{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "131031",
+		Source: campaign.HoldByRefusal, Since: time.Now(), Latest: time.Now(), Count: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "1 run is unfinished; spring-1 is paused, connection conn_1 is held (131031)"
+	if got := checkRuns(t.Context(), l); got.Health != HealthWarn || got.Detail != want {
+		t.Errorf("got %+v, want a warning: %s", got, want)
 	}
 }

@@ -35,6 +35,9 @@ type campaignFile struct {
 	used  []byte    // the version that good or fault is about; nil: none
 	good  Scheduled // the last good version; Definition is nil before the first
 	fault error     // of the version used, if it is broken
+	// twin says that another scheduled file has the same campaign name; nil: none has. The key of a
+	// firing is made from the name, so only one of the two is launched.
+	twin *campaign.Finding
 }
 
 func newFolder(dir string) *folder { return &folder{dir: dir, files: map[string]*campaignFile{}} }
@@ -59,21 +62,20 @@ func (d *folder) look() ([]Scheduled, error) {
 			continue // it was removed while we looked
 		}
 		d.files[name] = f
-		faults.Findings = append(faults.Findings, f.findings()...)
+		f.twin = nil
 		switch s := f.good; {
 		case s.Cron == nil:
 		case named[s.Definition.Name] != "":
-			// The key of a firing is made from the campaign's name, so only one of the two would be
-			// launched.
-			faults.Findings = append(faults.Findings, campaign.Finding{
+			f.twin = &campaign.Finding{
 				Level: campaign.LevelError, Where: name,
 				What:   fmt.Sprintf("the name %s is that of %s too", s.Definition.Name, named[s.Definition.Name]),
 				Remedy: "give each campaign a name of its own",
-			})
+			}
 		default:
 			named[s.Definition.Name] = name
 			out = append(out, s)
 		}
+		faults.Findings = append(faults.Findings, f.findings()...)
 	}
 	d.looked = true
 	if len(faults.Findings) > 0 {
@@ -133,9 +135,12 @@ func (f *campaignFile) look(name string, atOnce bool) {
 	}
 }
 
-// findings are the findings of a broken file. They say that its last good version stays.
+// findings are what is wrong with a file. Those of a broken one say that its last good version stays.
 func (f *campaignFile) findings() []campaign.Finding {
 	if f.fault == nil {
+		if f.twin != nil {
+			return []campaign.Finding{*f.twin}
+		}
 		return nil
 	}
 	all := []campaign.Finding{{Level: campaign.LevelError, What: f.fault.Error()}}

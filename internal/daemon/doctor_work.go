@@ -1,0 +1,75 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/spelling"
+)
+
+// checkCampaigns reads the files of the campaigns folder.
+func checkCampaigns(_ context.Context, cfg *Config) []Check {
+	const name = "campaigns"
+	if _, err := os.Stat(cfg.Campaigns); errors.Is(err, fs.ErrNotExist) {
+		return []Check{good(name, "there is no folder %s, so no schedule fires", cfg.Campaigns)}
+	}
+	if err := CheckFolder(cfg.Campaigns); err != nil {
+		return []Check{fail(name, "correct campaigns in the configuration", err)}
+	}
+	files, err := CampaignFiles(cfg.Campaigns)
+	if err != nil {
+		return []Check{fail(name, "make the folder readable", err)}
+	}
+	var broken []string
+	scheduled := 0
+	for _, f := range files {
+		if f.Cron != nil {
+			scheduled++
+		}
+		for _, found := range f.Findings {
+			broken = append(broken, found.String())
+		}
+	}
+	if len(broken) > 0 {
+		return []Check{warn(name, "correct the file; `campaignd schedule` shows the firings of the others", "%s", strings.Join(broken, "; "))}
+	}
+	return []Check{good(name, "%s in %s, %d scheduled", spelling.Count(len(files), "file", "files"), cfg.Campaigns, scheduled)}
+}
+
+// checkRuns counts the runs that have not ended, and names those that wait for a person.
+func checkRuns(ctx context.Context, l campaign.Ledger) Check {
+	const name = "runs"
+	runs, err := l.Runs(ctx, campaign.RunFilter{Unfinished: true})
+	if err != nil {
+		return fail(name, "check ledger in the configuration", err)
+	}
+	holds, err := l.Holds(ctx, false)
+	if err != nil {
+		return fail(name, "check ledger in the configuration", err)
+	}
+	var waiting []string
+	for _, r := range runs {
+		switch {
+		case r.State == campaign.Paused || r.Wanted == campaign.WantPause:
+			waiting = append(waiting, r.ID()+" is paused")
+		case r.State == campaign.WaitingApproval:
+			waiting = append(waiting, r.ID()+" waits for approval")
+		}
+	}
+	now := time.Now()
+	for _, h := range holds {
+		if h.InForce(now) && h.Until.IsZero() {
+			waiting = append(waiting, string(h.Scope)+" "+h.ID+" is held ("+h.Reason+")")
+		}
+	}
+	unfinished := spelling.Count(len(runs), "run is unfinished", "runs are unfinished")
+	if len(waiting) > 0 {
+		return warn(name, "`campaignd why RUN` and `campaignd holds` say why, and what goes on", "%s; %s", unfinished, strings.Join(waiting, ", "))
+	}
+	return good(name, "%s; no run waits for a person", unfinished)
+}
