@@ -90,6 +90,7 @@ func TestEachRouteAnswersAsItsDocumentSays(t *testing.T) {
 			documentsStatus(422)
 			documentsStatus(413)
 		}
+		wantError(t, name+" with a parameter that it does not have", w.ask(t, d.method, path+"?statsu=failed", "admin", body), 400, codeInvalid)
 		for _, p := range d.op.Parameters {
 			if p.In == "query" && p.Schema.Type == "integer" {
 				wantError(t, name+" with a faulty "+p.Name, w.ask(t, d.method, path+"?"+p.Name+"=many", "admin", body), 400, codeInvalid)

@@ -2,14 +2,18 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +23,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/operator"
+	"campaignd/internal/spelling"
 )
 
 // documentPath is the path of the OpenAPI document, without its ending.
@@ -34,6 +39,9 @@ var useErrors = sync.OnceFunc(func() {
 		e := &Error{Status: status, Code: codeInternal, Message: message}
 		switch status {
 		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnsupportedMediaType, http.StatusNotAcceptable:
+			if status == http.StatusUnsupportedMediaType {
+				e.Message = "want the header Content-Type: application/json"
+			}
 			e.Status, e.Code = http.StatusBadRequest, codeInvalid
 		case http.StatusRequestEntityTooLarge:
 			e.Code = codeTooLarge
@@ -146,7 +154,9 @@ func (s *Server) operation(r route) huma.Operation {
 		Security:   []map[string][]string{{"key": {}}},
 		Extensions: map[string]any{"x-scope": string(r.scope)},
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
-			if e := r.allows(requestOf(ctx.Context()).caller); e != nil {
+			u := ctx.URL()
+			e := cmp.Or(r.allows(requestOf(ctx.Context()).caller), unknownParameter(ctx.Operation(), &u))
+			if e != nil {
 				_, w := humago.Unwrap(ctx)
 				s.refuse(w, e)
 				return
@@ -159,6 +169,28 @@ func (s *Server) operation(r route) huma.Operation {
 			Description: "A second request with the same key does nothing again", Example: "7c1e-42"})
 	}
 	return op
+}
+
+// unknownParameter refuses a parameter of the query that the route does not have: a misspelt filter
+// would otherwise choose everything.
+func unknownParameter(op *huma.Operation, u *url.URL) *Error {
+	var known []string
+	for _, p := range op.Parameters {
+		if p.In == "query" {
+			known = append(known, p.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		remedy := "this route has none"
+		if len(known) > 0 {
+			remedy = spelling.DidYouMean(name, known)
+		}
+		return &Error{http.StatusBadRequest, codeInvalid, fmt.Sprintf("unknown parameter %.60q; %s", name, remedy), nil}
+	}
+	return nil
 }
 
 // allows refuses a caller whose key does not have the scope of the route.

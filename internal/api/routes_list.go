@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -161,7 +162,7 @@ func addUpload[O any](s *Server, r route, example O, answers map[string]string, 
 	}
 	s.api.OpenAPI().AddOperation(&op)
 	s.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) {
-		if e := r.allows(requestOf(req.Context()).caller); e != nil {
+		if e := cmp.Or(r.allows(requestOf(req.Context()).caller), unknownParameter(&op, req.URL)); e != nil {
 			s.refuse(w, e)
 			return
 		}

@@ -95,13 +95,15 @@ type arrived struct{ *multipart.Part }
 
 // next returns the next part, which must have the name of one of the fields.
 func next(parts *multipart.Reader, fields ...string) (arrived, error) {
-	want := strings.Join(fields, " or ")
+	want := `"` + strings.Join(fields, `" or "`) + `"`
 	part, err := parts.NextPart()
-	if err != nil {
-		return arrived{}, refuse("the part %q is missing: %v", want, err)
-	}
-	if !slices.Contains(fields, part.FormName()) {
-		return arrived{}, refuse("the part %q comes where %q is wanted; the order is campaign, header, list", part.FormName(), want)
+	switch {
+	case errors.Is(err, io.EOF):
+		return arrived{}, refuse("the form ends before its part %s; the order is campaign, header, list", want)
+	case err != nil:
+		return arrived{}, refuse("the part %s cannot be read: %v", want, err)
+	case !slices.Contains(fields, part.FormName()):
+		return arrived{}, refuse("the part %q comes where %s is wanted; the order is campaign, header, list", part.FormName(), want)
 	}
 	return arrived{part}, nil
 }

@@ -53,7 +53,7 @@ func TestTheDoctorNamesRunsThatWaitForAPerson(t *testing.T) {
 	}
 	defer l.Close()
 	run := stored(t, l, "spring", 10)
-	if got := checkRuns(t.Context(), l); got != good("runs", "1 run is unfinished; no run waits for a person") {
+	if got := checkRuns(t.Context(), l); got != good("runs", "1 run is unfinished, and none waits for a person") {
 		t.Errorf("got %+v, want one run that waits for nobody", got)
 	}
 	if _, err := campaign.PauseRun(t.Context(), l, run); err != nil {

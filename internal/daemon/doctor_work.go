@@ -71,5 +71,8 @@ func checkRuns(ctx context.Context, l campaign.Ledger) Check {
 	if len(waiting) > 0 {
 		return warn(name, "`campaignd why RUN` and `campaignd holds` say why, and what goes on", "%s; %s", unfinished, strings.Join(waiting, ", "))
 	}
-	return good(name, "%s; no run waits for a person", unfinished)
+	if len(runs) == 0 {
+		return good(name, "every run has ended")
+	}
+	return good(name, "%s, and none waits for a person", unfinished)
 }
