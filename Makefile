@@ -1,7 +1,7 @@
 # `make` alone prints the targets. Only `make services` needs root.
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS  := -s -w -X main.version=$(VERSION)
+LDFLAGS  := -s -w -X campaignd/internal/version.linked=$(VERSION)
 SEEDS    ?= 300
 FUZZTIME ?= 10s
 MUTATIONS ?= 150

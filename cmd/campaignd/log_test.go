@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaignd/internal/daemon"
+	"campaignd/internal/version"
 )
 
 // A command that shows progress logs only warnings and errors, unless --log-level is given.
@@ -69,7 +70,7 @@ func TestServeSaysWhereItListensAndWhatItServes(t *testing.T) {
 		}
 		for key, want := range map[string]string{
 			"level": "INFO", "role": "intake", "webhooks": "http://" + d.public + "/webhooks/messaging",
-			"ledger": d.env["CAMPAIGND_LEDGER"], "campaigns": d.path("campaigns"), "version": versionNow().Version,
+			"ledger": d.env["CAMPAIGND_LEDGER"], "campaigns": d.path("campaigns"), "version": version.String(),
 		} {
 			if values[key] != want {
 				t.Errorf("%s = %q, want %q in %s", key, values[key], want, line)

@@ -49,6 +49,7 @@ var ranks = map[string]int{
 	"internal/regular":     10,
 	"internal/spreadsheet": 10,
 	"internal/tracing":     10,
+	"internal/version":     10,
 }
 
 // sandboxImporters may import the sandbox outside tests.

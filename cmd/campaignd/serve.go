@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"campaignd/internal/daemon"
+	"campaignd/internal/version"
 )
 
 func (p *program) cmdServe() *cobra.Command {
@@ -49,7 +50,7 @@ intake takes webhooks and sends nothing, sender sends and fires schedules and ta
 			defer closing(d, &err)
 			return d.Serve(cmd.Context(), func(public, admin string) {
 				log.Info("serving", "role", c.Role, "webhooks", public, "admin", admin, "ledger", c.Masked().Ledger,
-					"campaigns", c.Campaigns, "version", versionNow().Version)
+					"campaigns", c.Campaigns, "version", version.String())
 			})
 		},
 	}

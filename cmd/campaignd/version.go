@@ -3,14 +3,11 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
-)
 
-// version is set by the linker (Makefile). It is empty after go install, and versionNow then takes
-// the version from the build information.
-var version string
+	"campaignd/internal/version"
+)
 
 func (p *program) cmdVersion() *cobra.Command {
 	cmd := &cobra.Command{
@@ -44,12 +41,5 @@ func (v versionFacts) String() string {
 }
 
 func versionNow() versionFacts {
-	v := versionFacts{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok && v.Version == "" {
-		v.Version = info.Main.Version
-	}
-	if v.Version == "" {
-		v.Version = "(devel)"
-	}
-	return v
+	return versionFacts{Version: version.String(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 }

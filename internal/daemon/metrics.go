@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"campaignd/campaign/sender"
+	"campaignd/internal/version"
 	"campaignd/internal/webhooks"
 )
 
@@ -29,6 +30,8 @@ func (d *Daemon) metrics(e *sender.Engine, h *holdWatch) http.Handler {
 	if h != nil {
 		reg.MustRegister(&holdCollector{h.counts})
 	}
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "campaignd_build_info",
+		Help: "1, with the version as a label.", ConstLabels: prometheus.Labels{"version": version.String()}}, func() float64 { return 1 }))
 	reg.MustRegister(&runCollector{d.ledger}, &nearCollector{d, e}, &notificationCollector{d.ledger})
 	if d.cfg.Role != RoleIntake {
 		reg.MustRegister(&firingCollector{&d.fired})

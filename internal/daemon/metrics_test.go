@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -74,7 +75,8 @@ func TestMetricsCountMessagesAndNameNobody(t *testing.T) {
 		t.Errorf("the service accepted %d messages, want 19", n)
 	}
 	labels := regexp.MustCompile(`^campaignd_[a-z_]+\{(.*)\}`)
-	known := regexp.MustCompile(`^(connection|portfolio|result|reason|kind|outcome|state)="[a-z_0-9]+"(,(result|limited_by)="[a-z_]+")?$`)
+	known := regexp.MustCompile(`^(connection|portfolio|result|reason|kind|outcome|state)="[a-z_0-9]+"(,(result|limited_by)="[a-z_]+")?$` +
+		`|^version="[^"]+"$`)
 	for _, line := range strings.Split(page, "\n") {
 		if found := labels.FindStringSubmatch(line); found != nil && !known.MatchString(found[1]) {
 			t.Errorf("labels: got %s, want %s", line, known)
@@ -169,4 +171,35 @@ func TestEachMetricHasItsNameAndValue(t *testing.T) {
 		"campaignd_webhooks_taken_total counter", "campaignd_webhooks_taken_total 1",
 		"campaignd_webhooks_waiting gauge", "campaignd_webhooks_waiting 5",
 	})
+}
+
+// Each metric stands in the table of docs/operations.md.
+func TestEachMetricIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range files {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, metric := range regexp.MustCompile(`"(campaignd_[a-z_]+)"`).FindAllStringSubmatch(string(source), -1) {
+			found++
+			if !strings.Contains(string(page), "`"+metric[1]) {
+				t.Errorf("%s: docs/operations.md does not name %s", name, metric[1])
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("found %d metrics, want 30 or more", found)
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"campaignd/client"
 	"campaignd/internal/api"
 	"campaignd/internal/operator"
+	"campaignd/internal/version"
 )
 
 // accessFile is the path of the file that tells how the process with the ledger's lock is reached.
@@ -33,14 +33,6 @@ func (c *Config) uploads() string {
 		return filepath.Join(c.DataDir, "campaignd.uploads")
 	}
 	return filepath.Join(os.TempDir(), fmt.Sprintf("campaignd-%d.uploads", os.Getpid()))
-}
-
-// version is that of this program in the document of the API.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 // numbersNow returns the connections with their limits as they are now.
@@ -83,7 +75,7 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 		d.asked = &recent{Service: d.client}
 	}
 	o := api.Options{
-		Key: access.Key, Dir: dir, Log: d.log, Version: version(),
+		Key: access.Key, Dir: dir, Log: d.log, Version: version.String(),
 		Desk: operator.Desk{Ledger: d.ledger, Repeats: d.cfg.Sending.Waits(),
 			Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
 				return d.directory.origin

@@ -8,9 +8,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"runtime/debug"
 	"strings"
 	"time"
+
+	"campaignd/internal/version"
 )
 
 // Options configure a Client. BaseURL and APIKey are required. New refuses a negative Timeout and a
@@ -73,7 +74,7 @@ func (o Options) withDefaults() Options {
 		o.IdleTimeout = defaultIdleTimeout
 	}
 	if o.UserAgent == "" {
-		o.UserAgent = "campaignd/" + version()
+		o.UserAgent = "campaignd/" + strings.Trim(version.String(), "v()")
 	}
 	return o
 }
@@ -147,12 +148,4 @@ func visible(s string) bool {
 		}
 	}
 	return true
-}
-
-// version is the version of the module as the build recorded it.
-func version() string {
-	if b, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(b.Main.Version, "v") {
-		return strings.TrimPrefix(b.Main.Version, "v")
-	}
-	return "dev"
 }
