@@ -46,9 +46,13 @@ func (o Options) NotifyState(no campaign.RunNo, to campaign.State, reason campai
 	return o.notify(n)
 }
 
-// NotifyHolds returns what holds that began have to tell.
+// NotifyHolds returns what holds that began have to tell. One that came back soon after its end
+// (Hold.Count) tells nothing: it was told when the illness began.
 func (o Options) NotifyHolds(began []campaign.Hold, now time.Time) (all []campaign.Notification) {
 	for _, h := range began {
+		if h.Count > 1 {
+			continue
+		}
 		n := campaign.Notification{Kind: campaign.NotifyHold, Subject: string(h.Scope) + " " + h.ID, Reason: h.Reason,
 			Detail: h.Sentence(now), At: now}
 		if h.Source == campaign.HoldByBreaker {

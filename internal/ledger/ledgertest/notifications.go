@@ -100,6 +100,16 @@ var notificationPromises = []promise{
 		f.wantNotified("ops hold.raised connection conn_1 131042 pending", "holds hold.raised connection conn_1 131042 pending",
 			"ops breaker.tripped connection conn_2 breaker pending", "holds breaker.tripped connection conn_2 breaker pending")
 	}},
+	{"AHoldThatComesBackSoonTellsOnce", func(f *fixture) {
+		for range 3 {
+			now := time.Now().UTC()
+			_, err := f.l.AddHolds(f.ctx, []campaign.Hold{{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "429",
+				Source: campaign.HoldByRefusal, Since: now, Until: now.Add(20 * time.Millisecond)}})
+			f.ok(err)
+			time.Sleep(30 * time.Millisecond)
+		}
+		f.wantNotified("ops hold.raised connection conn_1 429 pending", "holds hold.raised connection conn_1 429 pending")
+	}},
 	{"ARejectedFileTellsOnce", func(f *fixture) {
 		file, _ := f.take(dropped("a.csv", "1"))
 		file.State, file.Detail = campaign.DropRejected, "it has no column phone"
