@@ -160,6 +160,8 @@ func (h Hold) ends() string {
 	switch {
 	case h.Source == HoldByBreaker && !h.Until.IsZero():
 		return "a few requests test it from " + instant(h.Until) + " on; " + command + " ends it earlier"
+	case h.Reason == messaging.PlanUsedUp && !h.Until.IsZero():
+		return "it is tried again at " + instant(h.Until) + "; raise the allowance of the plan at the service, and " + command + " ends it then"
 	case !h.Until.IsZero():
 		return "it ends at " + instant(h.Until) + "; " + command + " ends it earlier"
 	case h.Manual, h.Source == HoldByOperator:

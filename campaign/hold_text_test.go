@@ -28,6 +28,10 @@ func TestEachHoldIsOneSentence(t *testing.T) {
 		"everything that is sent for company co_1 is held since 2026-09-21 12:00:00 UTC: the service reports it as suspended (SUSPENDED); " +
 			"an event that the company is active again ends it; `campaignd holds lift company co_1` ends it earlier": {
 			Scope: HoldCompany, ID: "co_1", Reason: "SUSPENDED", Detail: "the service reports it as suspended", Source: HoldByEvent},
+		"everything that is sent for company co_1 is held since 2026-09-21 12:00:00 UTC: the plan's monthly message allowance is used up " +
+			"(plan_limit_messages); it is tried again at 2026-09-21 13:00:00 UTC; raise the allowance of the plan at the service, " +
+			"and `campaignd holds lift company co_1` ends it then": {
+			Scope: HoldCompany, ID: "co_1", Reason: "plan_limit_messages", Source: HoldByRefusal, Until: at(time.Hour)},
 		"template promo (en_US) of account acc is held since 2026-09-21 12:00:00 UTC: " +
 			"the platform has paused the template because of its quality " +
 			"(PAUSED); the approval of the template ends it; `campaignd holds lift template acc/promo/en_US` ends it earlier": {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"campaignd/internal/ledger"
+	"campaignd/internal/spelling"
 )
 
 // stamp is the ledger's identity and how often a sender opened it. The ledger holds one, and so
@@ -43,8 +44,8 @@ func (s stamp) compare(path string) error {
 	case seen.id != s.id:
 		return fmt.Errorf("%w: its companion %s belongs to another ledger; run `campaignd ledger quarantine`", ledger.ErrRestored, path)
 	case s.opens < seen.opens:
-		return fmt.Errorf("%w: a backup was restored (it was opened %d times, its companion %s counted %d); "+
-			"run `campaignd ledger quarantine`", ledger.ErrRestored, s.opens, path, seen.opens)
+		return fmt.Errorf("%w: a backup was restored (it was opened %s, its companion %s counted %d); "+
+			"run `campaignd ledger quarantine`", ledger.ErrRestored, spelling.Count(s.opens, "time", "times"), path, seen.opens)
 	}
 	return nil
 }
