@@ -207,7 +207,7 @@ func (w firings) next(s Scheduled, now time.Time) (out step) {
 func (w firings) overlap(policy string, f campaign.Firing, before *campaign.Firing, out *step) *campaign.Firing {
 	var why string
 	if len(w.unfinished) > 0 {
-		why = fmt.Sprintf("%s is %s", w.unfinished[0].ID(), w.unfinished[0].State)
+		why = fmt.Sprintf("%s is %s (`campaignd why %[1]s`)", w.unfinished[0].ID(), w.unfinished[0].State)
 	} else {
 		why = fmt.Sprintf("the firing of %s is being launched", before.At.Format(time.RFC3339))
 	}

@@ -66,7 +66,7 @@ func TestEachFiringHasOneOutcome(t *testing.T) {
 		at := nine.Add(-time.Hour)
 		return []campaign.Firing{{Campaign: "spring", Key: eightKey, At: at, Since: at, Outcome: o, Detail: detail}}
 	}
-	const running = "spring-3 is running"
+	const running = "spring-3 is running (`campaignd why spring-3`)"
 	for _, tt := range []struct {
 		name, schedule string
 		w              firings
@@ -156,7 +156,8 @@ func TestFiringsBehindAnUnfinishedRunAreSkipped(t *testing.T) {
 		outcomes = append(outcomes, outcome{f.At.Sub(hour).String(), f.Outcome, f.Detail, min(f.Missed, 1)})
 	}
 	want := []outcome{
-		{"2h0m0s", campaign.FiringSkipped, "spring-1 is ready", 0}, {"1h0m0s", campaign.FiringSkipped, "spring-1 is ready", 0},
+		{"2h0m0s", campaign.FiringSkipped, "spring-1 is ready (`campaignd why spring-1`)", 0},
+		{"1h0m0s", campaign.FiringSkipped, "spring-1 is ready (`campaignd why spring-1`)", 0},
 		{"0s", campaign.FiringLaunched, "", 1},
 	}
 	if diff := cmp.Diff(want, outcomes); diff != "" {
