@@ -261,6 +261,9 @@ type SuppressionLedger interface {
 	// companies, for the counts of a preflight. If one of the companies is "", or there is none, it is
 	// not known.
 	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
+	// CappedKeys returns which of keys have got as many messages as the frequency cap allows at now, over all
+	// campaigns that have one.
+	CappedKeys(ctx context.Context, keys []int64, limit FrequencyLimit, now time.Time) (map[int64]bool, error)
 	// OptOuts counts opt-outs from marketing since an instant that recipients made or the service
 	// told: not imports, nor what an operator added. Those of a run are of recipients it did not skip;
 	// run 0 counts all, which is far cheaper.

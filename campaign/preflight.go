@@ -25,10 +25,8 @@ type PreflightInput struct {
 	Service Service
 	// Senders are the keys of the campaign's own numbers when there is no Service; may be nil.
 	Senders []int64
-	// Suppressions returns who must not be sent to; nil does not count them.
-	Suppressions interface {
-		SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
-	}
+	// Suppressions returns who must not be sent to, now or at all; nil does not count them.
+	Suppressions KeyLedger
 	// Reached tells which number reached whom before, for NumbersSticky; nil does not count it.
 	Reached senderLedger
 	// Rate returns the configured limit of a connection in messages per second, 0 for none; may be
@@ -40,6 +38,12 @@ type PreflightInput struct {
 	Rejects func(Reject) error
 	// Progress is called every thousand rows with the rows read so far; may be nil.
 	Progress func(rows int64)
+}
+
+// KeyLedger knows who must not be sent to, by recipients.Key.
+type KeyLedger interface {
+	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]SkipReason, error)
+	CappedKeys(ctx context.Context, keys []int64, limit FrequencyLimit, now time.Time) (map[int64]bool, error)
 }
 
 // FewExamples is how many rows of each reason a screen holds.
@@ -93,6 +97,9 @@ type Preflight struct {
 	Bound       map[string]int64  `json:"bound,omitempty"`
 	Connections []ConnectionCheck `json:"connections,omitempty"`
 	Pace        float64           `json:"pace"` // messages per second over all connections
+	// Capped counts the sendable rows whose recipients have got as many messages as
+	// policies.frequency_cap allows now. If they are sent to now, they are skipped, or wait.
+	Capped int64 `json:"frequency_capped,omitzero"`
 	// Duration is from the first message to the last answer: at Pace alone, unless LimitedBy is set. 0
 	// means that it is not known.
 	Duration time.Duration `json:"-"`
@@ -105,7 +112,7 @@ type Preflight struct {
 	Launch    *LaunchCheck `json:"launch,omitempty"` // nil with a fault; `check` fills it
 
 	// Zones counts the sendable rows by window group (plan.Zones): all under "" unless the window is
-	// in the recipients' zones.
+	// in the recipients' zones. Rows that the frequency cap would skip now are not among them.
 	Zones map[string]int64 `json:"-"`
 
 	Template *messaging.TemplateRecord `json:"-"` // the service's record; nil when the service was not asked

@@ -16,6 +16,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/internal/messaging"
+	"campaignd/recipients"
 )
 
 func whats(all []campaign.Finding) (out []string) {
@@ -219,7 +220,10 @@ func TestAHeaderFileIsHeldToItsKind(t *testing.T) {
 }
 
 // refusing is a suppression list that fails one call, counted from 1.
-type refusing struct{ *fuse }
+type refusing struct {
+	campaign.KeyLedger
+	*fuse
+}
 
 func (r refusing) SuppressedKeys(context.Context, []int64, bool, []string, time.Time) (map[int64]campaign.SkipReason, error) {
 	return nil, r.call("SuppressedKeys")
@@ -240,10 +244,44 @@ func TestAnErrorOfTheSuppressionListIsReturned(t *testing.T) {
 	}{{b.String(), 1, 1}, {b.String(), 2, 2}, {b.String(), 3, 3}, {b.String(), 0, 3}, {header + "1,a,b,c\n2,a,b,c\n", 1, 0}} {
 		in := springInput(t, springFile, c.list)
 		f := &fuse{left: c.fails}
-		in.Suppressions = refusing{f}
+		in.Suppressions = refusing{fuse: f}
 		_, err := campaign.RunPreflight(t.Context(), in)
 		if made := c.fails - f.left; made != c.want || errors.Is(err, errAway) != (f.what != "") || c.want == c.fails && f.what == "" {
 			t.Errorf("call %d fails: %d calls, %v, want %d and its error when it is made", c.fails, made, err, c.want)
+		}
+	}
+}
+
+// capping is a ledger in which some recipients have got messages.
+type capping struct {
+	campaign.KeyLedger
+	capped []string
+}
+
+func (c capping) CappedKeys(_ context.Context, keys []int64, _ campaign.FrequencyLimit, _ time.Time) (map[int64]bool, error) {
+	found := map[int64]bool{}
+	for _, to := range c.capped {
+		if key := recipients.Key(to); slices.Contains(keys, key) {
+			found[key] = true
+		}
+	}
+	return found, nil
+}
+
+// Rows that the frequency cap would stop now are counted and told; they can be sent to later.
+func TestACheckTellsWhomTheFrequencyCapStops(t *testing.T) {
+	for action, want := range map[string]struct {
+		becomes string
+		rows    int64 // that a forecast sends
+	}{campaign.CapSkip: {"they are skipped (frequency_cap)", 3}, campaign.CapDefer: {"they wait until it allows another one", 5}} {
+		file := springFile + "policies: {frequency_cap: {messages: 2, per: 24h, action: " + action + "}}\n"
+		in := springInput(t, file, springList)
+		in.Suppressions = capping{openLedger(t), []string{"+2348031234501", "+33612345678", "+4915112345678"}}
+		p := preflight(t, in)
+		told := "policies.frequency_cap: 2 recipients have already had as many messages as it allows (2 in 24h): if they are sent to now, " + want.becomes
+		if p.Sendable != 5 || p.Capped != 2 || p.Zones[""] != want.rows || !slices.Contains(whats(p.Warnings()), told) {
+			t.Errorf("%s: got %d sendable, %d capped, %v by zone and %q, want 5, 2, %d and %q", action, p.Sendable, p.Capped, p.Zones,
+				whats(p.Warnings()), want.rows, told)
 		}
 	}
 }

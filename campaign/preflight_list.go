@@ -44,8 +44,9 @@ func (c *check) fault(err error) {
 // pending is a row that waits for the answer of the suppression list.
 type pending struct {
 	Delivery
-	line int
-	zone string // window group; "" when the window is the same for all rows
+	line   int
+	zone   string // window group; "" when the window is the same for all rows
+	capped bool   // the frequency cap stops it now
 }
 
 func (c *check) rows(ctx context.Context, list *List) error {
@@ -73,6 +74,9 @@ func (c *check) rows(ctx context.Context, list *List) error {
 	bytes := 0 // of the cells in batch
 	flush := func() error {
 		if err := c.suppress(ctx, batch); err != nil {
+			return err
+		}
+		if err := c.cap(ctx, batch); err != nil {
 			return err
 		}
 		if err := c.bound(ctx, batch); err != nil {
@@ -104,7 +108,7 @@ func (c *check) rows(ctx context.Context, list *List) error {
 		if d.Skip == "" && j.zones != nil {
 			group = c.zone(j.zones, row)
 		}
-		batch = append(batch, pending{d, row.Line, group})
+		batch = append(batch, pending{Delivery: d, line: row.Line, zone: group})
 		if bytes += width(d.Cells); len(batch) == suppressionBatch || bytes > wideBatch {
 			if err := flush(); err != nil {
 				return err
@@ -140,12 +144,7 @@ func (c *check) suppress(ctx context.Context, batch []pending) error {
 	if c.in.Suppressions == nil {
 		return nil
 	}
-	keys := make([]int64, 0, len(batch))
-	for i := range batch {
-		if batch[i].Skip == "" {
-			keys = append(keys, batch[i].Key)
-		}
-	}
+	keys := sendableKeys(batch)
 	if len(keys) == 0 {
 		return nil
 	}
@@ -157,6 +156,33 @@ func (c *check) suppress(ctx context.Context, batch []pending) error {
 		if r := reasons[batch[i].Key]; r != "" && batch[i].Skip == "" {
 			batch[i].Skip, batch[i].Note = r, fmt.Sprintf("line %d: %s", batch[i].line, r.Sentence())
 		}
+	}
+	return nil
+}
+
+// sendableKeys returns the keys of the rows that nothing stops so far.
+func sendableKeys(batch []pending) []int64 {
+	keys := make([]int64, 0, len(batch))
+	for i := range batch {
+		if batch[i].Skip == "" {
+			keys = append(keys, batch[i].Key)
+		}
+	}
+	return keys
+}
+
+// cap marks the rows of a batch that the campaign's frequency cap stops now.
+func (c *check) cap(ctx context.Context, batch []pending) error {
+	limit, keys := c.d.Policies.FrequencyCap, sendableKeys(batch)
+	if limit == nil || c.in.Suppressions == nil || len(keys) == 0 {
+		return nil
+	}
+	capped, err := c.in.Suppressions.CappedKeys(ctx, keys, *limit, time.Now())
+	if err != nil {
+		return fmt.Errorf("read who has got messages: %w", err)
+	}
+	for i := range batch {
+		batch[i].capped = batch[i].Skip == "" && capped[batch[i].Key]
 	}
 	return nil
 }
@@ -186,7 +212,12 @@ func (c *check) count(r *pending, where *countries, perCountry map[string]int64)
 	c.p.Rows++
 	if r.Skip == "" {
 		c.p.Sendable++
-		c.p.Zones[r.zone]++
+		if r.capped {
+			c.p.Capped++
+		}
+		if !r.capped || c.d.Policies.FrequencyCap.Action == CapDefer {
+			c.p.Zones[r.zone]++
+		}
 		perCountry[where.of(r.To)]++
 		c.longest = max(c.longest, c.render.codeLength(r.Cells))
 		c.suspects.add(c.render, r.Row, r.Cells)

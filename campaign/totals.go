@@ -33,6 +33,18 @@ func (c *check) totals() {
 		p.Pace = d.Limits.Rate
 	}
 	send := p.Sendable
+	if limit := d.Policies.FrequencyCap; p.Capped > 0 {
+		becomes := "are skipped (frequency_cap)"
+		if limit.Action == CapDefer {
+			becomes = "wait until it allows another one"
+		} else {
+			send -= p.Capped
+		}
+		c.say(LevelWarning, "policies.frequency_cap",
+			fmt.Sprintf("%s already had as many messages as it allows (%d in %s): if they are sent to now, they %s",
+				spelling.Count(p.Capped, "recipient has", "recipients have"), limit.Messages, limit.Per, becomes),
+			"")
+	}
 	if most := d.Limits.MaxMessages; most > 0 && send > most {
 		c.say(LevelWarning, "limits.max_messages",
 			fmt.Sprintf("%s can be sent and the limit is %d: %s skipped (over_limit)", spelling.Count(send, "row", "rows"), most,

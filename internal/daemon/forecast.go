@@ -26,12 +26,7 @@ type Outlook struct {
 	ramps     map[string]campaign.RampState
 	holds     []campaign.Hold
 
-	suppressions suppressedKeys // nil: no ledger is known
-}
-
-// suppressedKeys is what a preflight asks a ledger.
-type suppressedKeys interface {
-	SuppressedKeys(ctx context.Context, keys []int64, marketing bool, companies []string, now time.Time) (map[int64]campaign.SkipReason, error)
+	suppressions campaign.KeyLedger // nil: no ledger is known
 }
 
 // askNumbers is the longest time that a forecast waits for the service.

@@ -83,6 +83,12 @@ var eventFaults = []faultyMethod{
 			return err
 		}
 	}},
+	{"CappedKeys", func(f *fixture, _ Faults) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := f.l.CappedKeys(ctx, keys(0, 40), *capped(campaign.Lease{}, 0, 0, "").Cap, at(1))
+			return err
+		}
+	}},
 	{"AddHolds", func(f *fixture, _ Faults) func(context.Context) error {
 		f.ids++
 		held, fresh := ill(minutes(-2)), ill(minutes(-1))

@@ -224,6 +224,26 @@ var peoplePromises = []promise{
 		f.grants(intent(lb, 5, 6), 6, "")
 		f.sound(b.No)
 	}},
+	{"ACheckKnowsWhomACapStops", func(f *fixture) {
+		r, other := f.imported(4), f.imported(6)
+		l, uncapped := f.lease(r.No, long), f.lease(other.No, long)
+		f.grants(paired(uncapped, 0, 6), 6, "")
+		f.grants(capped(l, 0, 4, ""), 4, "")
+		f.record(refusal(l, 1))
+		for _, c := range []struct {
+			messages int
+			later    time.Duration
+			want     []int64
+		}{{1, 0, []int64{key(0), key(2), key(3)}}, {2, 0, nil}, {1, 25 * time.Hour, nil}} {
+			limit := campaign.FrequencyLimit{Messages: c.messages, Per: campaign.Duration(24 * time.Hour)}
+			got, err := f.l.CappedKeys(f.ctx, keys(0, 600), limit, time.Now().Add(c.later))
+			f.ok(err)
+			slices.Sort(c.want)
+			if got := slices.Sorted(maps.Keys(got)); !slices.Equal(got, c.want) {
+				f.Errorf("%d messages, %s later: got %v, want %v", c.messages, c.later, got, c.want)
+			}
+		}
+	}},
 	{"ACapCountsADeliveryOnce", func(f *fixture) {
 		r := f.imported(2)
 		l := f.lease(r.No, long)

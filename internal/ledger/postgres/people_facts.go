@@ -86,8 +86,28 @@ func (l *Ledger) forgetPeople(ctx context.Context, now time.Time) error {
 const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = $1 AND r.at > $2 AND ` + sqlLastHold + `
 	GROUP BY r.at / 3600000 ORDER BY 1`
 
-// Reached implements campaign.LimitLedger.
+// Reached implements campaign.SuppressionLedger.
 func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time) (all []campaign.Reached, err error) {
 	err = l.read(ctx, l.reports, list(&all, ledger.ScanReached, sqlReachedSince, plainText(portfolio), ledger.Millis(since)))
 	return all, err
+}
+
+const sqlCappedKeys = `SELECT key FROM contact WHERE key = ANY($1) AND key <> 0 AND capped AND at > $2 GROUP BY key HAVING count(*) >= $3`
+
+// CappedKeys implements campaign.LimitLedger.
+func (l *Ledger) CappedKeys(ctx context.Context, keys []int64, limit campaign.FrequencyLimit, now time.Time) (map[int64]bool, error) {
+	found := map[int64]bool{}
+	for step := range slices.Chunk(keys, 10_000) {
+		var capped []int64
+		if err := l.read(ctx, l.reports, list(&capped, func(scan scanFunc) (key int64, err error) {
+			err = scan(&key)
+			return key, err
+		}, sqlCappedKeys, step, ledger.Millis(now.Add(-time.Duration(limit.Per))), limit.Messages)); err != nil {
+			return nil, err
+		}
+		for _, key := range capped {
+			found[key] = true
+		}
+	}
+	return found, nil
 }

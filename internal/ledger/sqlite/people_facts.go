@@ -109,7 +109,7 @@ const sqlAnyForgotten = `SELECT EXISTS (SELECT 1 FROM inbound WHERE at <= ?) OR 
 const sqlReachedSince = `SELECT min(r.at), max(r.at), count(*) FROM reach r WHERE r.portfolio = ? AND r.at > ? AND ` + sqlLastHold + `
 	GROUP BY r.at / 3600000 ORDER BY 1`
 
-// Reached implements campaign.LimitLedger.
+// Reached implements campaign.SuppressionLedger.
 func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time) (all []campaign.Reached, err error) {
 	err = l.read().each(ctx, sqlReachedSince, args(portfolio, ledger.Millis(since)), func(scan scanFunc) error {
 		r, err := ledger.ScanReached(scan)
@@ -117,4 +117,26 @@ func (l *Ledger) Reached(ctx context.Context, portfolio string, since time.Time)
 		return err
 	})
 	return all, err
+}
+
+var sqlCappedKeys = `SELECT key FROM contact WHERE key IN ` + values(1, keysWidth) +
+	` AND key <> 0 AND capped AND at > ? GROUP BY key HAVING count(*) >= ?`
+
+// CappedKeys implements campaign.LimitLedger.
+func (l *Ledger) CappedKeys(ctx context.Context, keys []int64, limit campaign.FrequencyLimit, now time.Time) (map[int64]bool, error) {
+	found := map[int64]bool{}
+	for len(keys) > 0 {
+		var a []any
+		a, keys = nextKeys(keys)
+		a = append(a, ledger.Millis(now.Add(-time.Duration(limit.Per))), limit.Messages)
+		if err := l.read().each(ctx, sqlCappedKeys, a, func(scan scanFunc) error {
+			var key int64
+			err := scan(&key)
+			found[key] = true
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
