@@ -23,8 +23,11 @@ type LaunchCheck struct {
 }
 
 // CheckLaunch says what `run` without --new would do. hash is the SHA-256 of the list at path, and
-// source the campaign file of def.
+// source the campaign file of def. A nil ledger is one that no run has made yet.
 func CheckLaunch(ctx context.Context, l LaunchLedger, def *Definition, source []byte, path, hash string) (LaunchCheck, error) {
+	if l == nil {
+		return launchesNew(), nil
+	}
 	launch := Launch{Ledger: l}
 	same, err := launch.existing(ctx, def.Name, hash, "")
 	if err == nil {
@@ -47,8 +50,11 @@ func CheckLaunch(ctx context.Context, l LaunchLedger, def *Definition, source []
 			"`run` refuses this list, because %s in %s of %s, and --new sends to all of them again: %s",
 			spelling.Count(diff.Both, "of its numbers is", "of its numbers are"), id, Ago(time.Since(repeat.Run.CreatedAt)), diff)}, nil
 	}
-	return LaunchCheck{Does: "launches", Sentence: "`run` launches a new run"}, err
+	return launchesNew(), err
 }
+
+// launchesNew is the check of a list that sends to nobody of an earlier run.
+func launchesNew() LaunchCheck { return LaunchCheck{Does: "launches", Sentence: "`run` launches a new run"} }
 
 // checkSame is the check of a list that has a run.
 func checkSame(run Run, source []byte) LaunchCheck {

@@ -304,10 +304,10 @@ func (a *AuditResult) Text(w io.Writer) error {
 		if a.Importing {
 			far = " so far, the import is unfinished"
 		}
-		fmt.Fprintf(b, "%s: the sum balances: %s rows%s = %s\n", printable(a.Run), count(a.Rows), far, cmp.Or(strings.Join(sum, " + "), "0"))
+		fmt.Fprintf(b, "%s: the sum balances: %s%s = %s\n", printable(a.Run), countOf(a.Rows, "row"), far, cmp.Or(strings.Join(sum, " + "), "0"))
 	} else {
-		fmt.Fprintf(b, "%s: the sum does not balance: %s rows, %s; %s problems\n",
-			printable(a.Run), count(a.Rows), cmp.Or(strings.Join(sum, " + "), "nothing counted"), count(a.Found))
+		fmt.Fprintf(b, "%s: the sum does not balance: %s, %s; %s\n",
+			printable(a.Run), countOf(a.Rows, "row"), cmp.Or(strings.Join(sum, " + "), "nothing counted"), countOf(a.Found, "problem"))
 		for _, p := range a.Problems {
 			where := "run"
 			if p.Row > 0 {

@@ -219,6 +219,14 @@ func count(n int64) string {
 	return s
 }
 
+// countOf is n things: 1 row, 2,000 rows.
+func countOf(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return count(n) + " " + thing + "s"
+}
+
 // percent is n of all, to a tenth. More than nothing is never shown as 0.0, and less than all never
 // as 100.0.
 func percent(n, all int64) string {

@@ -40,7 +40,7 @@ func checkCampaign(
 	if err := forecast(ctx, c, l, known, in.Definition, found, time.Now()); err != nil {
 		return nil, err
 	}
-	if l != nil && found.OK() {
+	if found.OK() {
 		launch, err := campaign.CheckLaunch(ctx, l, in.Definition, in.Source, in.List, found.ListHash)
 		if err != nil {
 			return nil, err
