@@ -54,7 +54,9 @@ func CheckLaunch(ctx context.Context, l LaunchLedger, def *Definition, source []
 }
 
 // launchesNew is the check of a list that sends to nobody of an earlier run.
-func launchesNew() LaunchCheck { return LaunchCheck{Does: "launches", Sentence: "`run` launches a new run"} }
+func launchesNew() LaunchCheck {
+	return LaunchCheck{Does: "launches", Sentence: "`run` launches a new run"}
+}
 
 // checkSame is the check of a list that has a run.
 func checkSame(run Run, source []byte) LaunchCheck {

@@ -278,7 +278,8 @@ func TestACheckTellsWhomTheFrequencyCapStops(t *testing.T) {
 		in := springInput(t, file, springList)
 		in.Suppressions = capping{openLedger(t), []string{"+2348031234501", "+33612345678", "+4915112345678"}}
 		p := preflight(t, in)
-		told := "policies.frequency_cap: 2 recipients have already had as many messages as it allows (2 in 24h): if they are sent to now, " + want.becomes
+		told := "policies.frequency_cap: 2 recipients have already had as many messages as it allows (2 in 24h): " +
+			"if they are sent to now, " + want.becomes
 		if p.Sendable != 5 || p.Capped != 2 || p.Zones[""] != want.rows || !slices.Contains(whats(p.Warnings()), told) {
 			t.Errorf("%s: got %d sendable, %d capped, %v by zone and %q, want 5, 2, %d and %q", action, p.Sendable, p.Capped, p.Zones,
 				whats(p.Warnings()), want.rows, told)

@@ -69,7 +69,8 @@ func checkRuns(ctx context.Context, l campaign.Ledger) Check {
 	}
 	unfinished := spelling.Count(len(runs), "run is unfinished", "runs are unfinished")
 	if len(waiting) > 0 {
-		return warn(name, "`campaignd why RUN` and `campaignd holds` say why, and what goes on", "%s; %s", unfinished, strings.Join(waiting, ", "))
+		return warn(name, "`campaignd why RUN` and `campaignd holds` say why, and what goes on", "%s; %s",
+			unfinished, strings.Join(waiting, ", "))
 	}
 	if len(runs) == 0 {
 		return good(name, "every run has ended")
