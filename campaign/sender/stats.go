@@ -75,7 +75,7 @@ func (w *worker) lane(r *run, s Stats) campaign.LaneReport {
 		l.Detail = fmt.Sprintf("%d requests wait for an answer (%s each)", s.InFlight, s.Latency.Round(time.Millisecond))
 	case w.queue.empty() && !working: // between two groups the queue is empty too
 		l.Rate, l.LimitedBy = r.paced(s.Rate), "none"
-		l.Detail = "nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt"
+		l.Detail = "nothing of this run is ready here: the rest is done, with another sender, or waits for its window, a retry or a doubt"
 	// Its share of the number equals its own limit when that limit binds, and is less when it does
 	// not.
 	case r.ownRate() > 0 && r.ownRate() <= s.Rate && r.ownRate() < l.Rate:

@@ -272,7 +272,7 @@ func TestALaneNamesWhatItWaitsFor(t *testing.T) {
 		}, "window",
 			"it is shut", 72},
 		{"nothing", func(w *worker) { w.queue.take(time.Now(), nil) }, "none",
-			"nothing of this run is ready here: the rest is done, with another sender, or waits for a retry or doubt", 72},
+			"nothing of this run is ready here: the rest is done, with another sender, or waits for its window, a retry or a doubt", 72},
 		{"work at the last step", func(w *worker) {
 			w.queue.take(time.Now(), nil)
 			w.planner.working = map[campaign.RunNo]bool{2: true}
