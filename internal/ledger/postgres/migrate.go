@@ -35,7 +35,11 @@ func (l *Ledger) migrate(ctx context.Context, dir fs.FS) error {
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(goose.DialectPostgres, db, dir, goose.WithDisableGlobalRegistry(true),
+	list, err := ledger.Migrations(dir)
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, db, nil, goose.WithGoMigrations(list...), goose.WithDisableGlobalRegistry(true),
 		goose.WithSessionLocker(locker), goose.WithSlog(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
@@ -128,8 +132,13 @@ func (c gooseConn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, 
 	return gooseTx{t}, err
 }
 
+// ExecContext runs a whole file when it has no arguments, which only the simple protocol can.
 func (c gooseConn) ExecContext(ctx context.Context, query string, a []driver.NamedValue) (driver.Result, error) {
-	tag, err := c.conn.Exec(ctx, query, plain(a)...)
+	args := plain(a)
+	if len(args) == 0 {
+		args = []any{pgx.QueryExecModeSimpleProtocol}
+	}
+	tag, err := c.conn.Exec(ctx, query, args...)
 	return driver.RowsAffected(tag.RowsAffected()), err
 }
 

@@ -24,11 +24,15 @@ func (l *Ledger) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	list, err := ledger.Migrations(dir)
+	if err != nil {
+		return nil, err
+	}
 	db := l.writes
 	if db == nil {
 		db = l.reads
 	}
-	return goose.NewProvider(goose.DialectSQLite3, db, dir,
+	return goose.NewProvider(goose.DialectSQLite3, db, nil, goose.WithGoMigrations(list...),
 		goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler)))
 }
 
