@@ -39,11 +39,7 @@ func DropClause(f campaign.DropFilter, dialect string) (sql string, args []any) 
 		sql = " WHERE " + strings.Join(all, " AND ")
 	}
 	sql += " ORDER BY " + order
-	if f.Limit > 0 {
-		args = append(args, int64(f.Limit))
-		sql += " LIMIT " + dialect + strconv.Itoa(len(args))
-	}
-	return sql, args
+	return limited(sql, args, f.Limit, dialect)
 }
 
 // ScanDroppedFile reads the columns of dropped_file in the order of the schema.

@@ -13,12 +13,14 @@ const FiringsKept = 1000
 // dialect is that of RunClause.
 func FiringClause(f campaign.FiringFilter, dialect string) (sql string, args []any) {
 	sql, args = " WHERE campaign = "+dialect+"1", []any{f.Campaign}
-	if f.Open {
+	switch {
+	case f.Open: // as the index firing_open says it
 		sql += " AND outcome IN ('launching', 'waiting')"
-	}
-	if f.Outcome == "" {
+	case f.Outcome == campaign.FiringAdded: // as the index firing_added says it
+		sql += " AND outcome = 'added'"
+	case f.Outcome == "":
 		sql += " AND outcome <> 'added'"
-	} else {
+	default:
 		args = append(args, string(f.Outcome))
 		sql += " AND outcome = " + dialect + strconv.Itoa(len(args))
 	}
@@ -27,11 +29,7 @@ func FiringClause(f campaign.FiringFilter, dialect string) (sql string, args []a
 		sql += " AND key = " + dialect + strconv.Itoa(len(args))
 	}
 	sql += " ORDER BY at DESC, key DESC"
-	if f.Limit > 0 {
-		args = append(args, int64(f.Limit))
-		sql += " LIMIT " + dialect + strconv.Itoa(len(args))
-	}
-	return sql, args
+	return limited(sql, args, f.Limit, dialect)
 }
 
 // ScanFiring reads campaign, key, at, missed, missed_since, since, outcome, detail and run.

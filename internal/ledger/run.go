@@ -34,11 +34,17 @@ func RunClause(f campaign.RunFilter, dialect string) (sql string, args []any) {
 		sql = "WHERE " + strings.Join(all, " AND ") + " "
 	}
 	sql += "ORDER BY r.no DESC"
-	if f.Limit > 0 {
-		args = append(args, int64(f.Limit))
-		sql += " LIMIT " + dialect + strconv.Itoa(len(args))
+	return limited(sql, args, f.Limit, dialect)
+}
+
+// limited adds to a SELECT how many rows are wanted; 0: all. SQLite plans a statement anew at each
+// execution when its limit is a bare parameter, and not when it is an expression.
+func limited(sql string, args []any, limit int, dialect string) (string, []any) {
+	if limit <= 0 {
+		return sql, args
 	}
-	return sql, args
+	args = append(args, int64(limit))
+	return sql + " LIMIT " + dialect + strconv.Itoa(len(args)) + " + 0", args
 }
 
 // ScanRun reads the columns of a run in the order of its scan call, times in milliseconds.
