@@ -45,14 +45,18 @@ func TestHoldsAreAddedListedAndLifted(t *testing.T) {
 	if list("--all"); len(states) != 3 || states[0].Ended == nil {
 		t.Errorf("got %+v, want 3 with the first ended", states)
 	}
+	const stopsNothing = ", so a hold of it would stop nothing; "
 	for args, want := range map[string]string{
-		"holds add conn conn_1":           `scope "conn" is unknown; give key, company, portfolio, account, template, connection or run`,
-		"holds add template order_update": "want ACCOUNT/NAME/LANGUAGE",
-		"holds add connection":            "want a SCOPE and an ID",
-		"holds lift run other-9":          "no such run",
-		"holds add connection a --for 0s": "--for 0s is not positive",
-		"holds lfit connection conn_1":    "did you mean `campaignd holds lift`?",
-		"holds list now":                  "takes no argument",
+		"holds add connection con_1":          `have no connection "con_1"` + stopsNothing + `did you mean "conn_1"?`,
+		"holds add company comp_x":            `have no company "comp_x"` + stopsNothing + "known here: ",
+		"holds add template acc_x/sale/en_US": `have no account "acc_x"` + stopsNothing,
+		"holds add conn conn_1":               `scope "conn" is unknown; give key, company, portfolio, account, template, connection or run`,
+		"holds add template order_update":     "want ACCOUNT/NAME/LANGUAGE",
+		"holds add connection":                "want a SCOPE and an ID",
+		"holds lift run other-9":              "no such run",
+		"holds add connection a --for 0s":     "--for 0s is not positive",
+		"holds lfit connection conn_1":        "did you mean `campaignd holds lift`?",
+		"holds list now":                      "takes no argument",
 	} {
 		wantIn(t, args, d.want(2, strings.Fields(args)...).stderr, want)
 	}

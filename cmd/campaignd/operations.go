@@ -205,6 +205,7 @@ func (p *program) withLedgerDesk(ctx context.Context, why purpose, do func(*atDe
 	d.Origins = func(ctx context.Context, h []campaign.Hold) func(string) campaign.Origin {
 		return daemon.Origins(ctx, c, h)
 	}
+	d.Known = func(ctx context.Context) ([]campaign.Origin, bool) { return daemon.KnownOrigins(ctx, c) }
 	d.Configured = func(connection string) bool {
 		_, known := c.Numbers[connection]
 		return known

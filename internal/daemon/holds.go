@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,30 +10,50 @@ import (
 )
 
 // Origins returns what holds can name of each connection, for a command that sends nothing. The
-// service is asked for its connections, for at most askOrigins, only if a hold is about a company,
-// an account or a portfolio: the configuration may not have it.
+// service is asked only if a hold is about a company, an account or a portfolio: the configuration
+// may not have it. Without an answer the configuration alone counts.
 func Origins(ctx context.Context, cfg *Config, holds []campaign.Hold) func(connection string) campaign.Origin {
 	d := newDirectory(cfg)
-	for _, h := range holds {
-		switch h.Scope {
-		case campaign.HoldCompany, campaign.HoldAccount, campaign.HoldPortfolio, campaign.HoldTemplate:
-		default:
-			continue
-		}
-		if cfg.Service.APIKey.IsZero() {
-			break
-		}
-		client, err := NewClient(cfg)
-		if err != nil {
-			break
-		}
-		defer client.Close()
-		ctx, stop := context.WithTimeout(ctx, askOrigins)
-		defer stop()
-		_, _ = d.refreshConnections(ctx, client) // without an answer the configuration alone counts
-		break
+	if slices.ContainsFunc(holds, func(h campaign.Hold) bool { return slices.Contains(toldScopes, h.Scope) }) {
+		d.ask(ctx)
 	}
 	return d.origin
+}
+
+// toldScopes are those whose ids of a connection the service may have to tell.
+var toldScopes = []campaign.HoldScope{campaign.HoldCompany, campaign.HoldAccount, campaign.HoldPortfolio, campaign.HoldTemplate}
+
+// KnownOrigins asks the service for its connections, for a command that sends nothing.
+func KnownOrigins(ctx context.Context, cfg *Config) (all []campaign.Origin, whole bool) {
+	d := newDirectory(cfg)
+	d.ask(ctx)
+	return d.knownOrigins()
+}
+
+// knownOrigins returns the origin of each connection that is configured or that the service listed.
+// Whole reports whether it listed any: without its list there may be others.
+func (d *directory) knownOrigins() (all []campaign.Origin, whole bool) {
+	for _, id := range d.ids() {
+		all = append(all, d.origin(id))
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return all, d.listed
+}
+
+// ask asks the service for its connections, for at most askOrigins.
+func (d *directory) ask(ctx context.Context) {
+	if d.cfg.Service.APIKey.IsZero() {
+		return
+	}
+	client, err := NewClient(d.cfg)
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	ctx, stop := context.WithTimeout(ctx, askOrigins)
+	defer stop()
+	_, _ = d.refreshConnections(ctx, client) // without an answer the configuration alone counts
 }
 
 // askOrigins is the longest time that a command waits for the list of connections.

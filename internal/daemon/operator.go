@@ -79,7 +79,9 @@ func (d *Daemon) operatorsAPI(ctx context.Context, e *sender.Engine) (*api.Serve
 		Desk: operator.Desk{Ledger: d.ledger, Repeats: d.cfg.Sending.Waits(),
 			Origins: func(context.Context, []campaign.Hold) func(string) campaign.Origin {
 				return d.directory.origin
-			}, Configured: func(connection string) bool {
+			},
+			Known: func(context.Context) ([]campaign.Origin, bool) { return d.directory.knownOrigins() },
+			Configured: func(connection string) bool {
 				_, known := d.cfg.Numbers[connection]
 				return known
 			}},

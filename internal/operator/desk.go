@@ -24,6 +24,9 @@ type Desk struct {
 	Origins func(ctx context.Context, holds []campaign.Hold) func(connection string) campaign.Origin
 	// Repeats says how long after a failed try the service posts an event again; nil: as it documents.
 	Repeats campaign.Repeats
+	// Known returns the origin of each connection that is configured or that the service lists. Whole
+	// reports whether the service gave its list: without it there may be others. Nil: none is known.
+	Known func(ctx context.Context) (all []campaign.Origin, whole bool)
 	// Configured reports whether the configuration names a connection; nil: it names none.
 	Configured func(connection string) bool
 }

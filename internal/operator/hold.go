@@ -9,6 +9,7 @@ import (
 
 	"campaignd/campaign"
 	"campaignd/client"
+	"campaignd/internal/spelling"
 )
 
 // Holds lists what may not be sent now; with ended also what has ended.
@@ -70,6 +71,51 @@ func scopeWords() string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
+// checkKnown refuses an id that no connection has, because a hold of it would stop nothing. While
+// the service does not list its connections each id is taken.
+func (d *Desk) checkKnown(ctx context.Context, scope campaign.HoldScope, id string) error {
+	of, ok := map[campaign.HoldScope]func(campaign.Origin) string{
+		campaign.HoldKey:        func(o campaign.Origin) string { return o.Key },
+		campaign.HoldCompany:    func(o campaign.Origin) string { return o.Company },
+		campaign.HoldPortfolio:  func(o campaign.Origin) string { return o.Portfolio },
+		campaign.HoldAccount:    func(o campaign.Origin) string { return o.Account },
+		campaign.HoldTemplate:   func(o campaign.Origin) string { return o.Account },
+		campaign.HoldConnection: func(o campaign.Origin) string { return o.Connection },
+	}[scope]
+	if !ok || id == campaign.HoldAny || d.Known == nil {
+		return nil
+	}
+	word, name := string(scope), id
+	if scope == campaign.HoldTemplate {
+		word = "account"
+		if name, _, _ = strings.Cut(id, "/"); name == "" {
+			return nil // of every account
+		}
+	}
+	all, whole := d.Known(ctx)
+	var known []string
+	for _, o := range all {
+		if one := of(o); one == name {
+			return nil
+		} else if one != "" && (d.Company == "" || o.Company == d.Company) {
+			known = append(known, one)
+		}
+	}
+	if !whole {
+		return nil
+	}
+	if scope == campaign.HoldConnection {
+		if runs, err := d.runsOver(ctx, name, campaign.RunFilter{Unfinished: true}); err != nil || len(runs) > 0 {
+			return err
+		}
+	}
+	remedy := "none is known"
+	if slices.Sort(known); len(known) > 0 {
+		remedy = spelling.DidYouMean(name, slices.Compact(known))
+	}
+	return invalid("the service and the configuration have no %s %q, so a hold of it would stop nothing; %s", word, name, remedy)
+}
+
 // AddHold holds a scope. Adding it again replaces its end and its reason.
 func (d *Desk) AddHold(ctx context.Context, q client.HoldRequest) (campaign.HoldState, error) {
 	if q.For != nil && *q.For <= 0 {
@@ -77,6 +123,9 @@ func (d *Desk) AddHold(ctx context.Context, q client.HoldRequest) (campaign.Hold
 	}
 	id, err := d.scopeAndID(ctx, q.Scope, q.ID)
 	if err != nil {
+		return campaign.HoldState{}, err
+	}
+	if err := d.checkKnown(ctx, q.Scope, id); err != nil {
 		return campaign.HoldState{}, err
 	}
 	now := time.Now().UTC()
