@@ -46,6 +46,9 @@ func HoldStates(holds []Hold, now time.Time) []HoldState {
 	return out
 }
 
+// Subject is the scope and the id, as notifications and the log of actions have them.
+func (h Hold) Subject() string { return string(h.Scope) + " " + h.ID }
+
 // ended is when a hold that is over ended.
 func (h Hold) ended() time.Time {
 	if !h.Lifted.IsZero() {

@@ -17,6 +17,7 @@ const (
 	NotifyRunSettled     NotificationKind = "run.settled"  // its statuses do not change any more
 	NotifyApproval       NotificationKind = "approval.needed"
 	NotifyHold           NotificationKind = "hold.raised"
+	NotifyHoldEnded      NotificationKind = "hold.ended" // also that of a breaker
 	NotifyBreaker        NotificationKind = "breaker.tripped"
 	NotifyDropRejected   NotificationKind = "drop.rejected"
 	NotifyScheduleMissed NotificationKind = "schedule.missed"
@@ -24,7 +25,7 @@ const (
 
 // NotificationKinds lists every kind.
 var NotificationKinds = []NotificationKind{NotifyRunStarted, NotifyRunPaused, NotifyRunFinished, NotifyRunSettled, NotifyApproval,
-	NotifyHold, NotifyBreaker, NotifyDropRejected, NotifyScheduleMissed}
+	NotifyHold, NotifyHoldEnded, NotifyBreaker, NotifyDropRejected, NotifyScheduleMissed}
 
 // NotificationState is how far a notification has come.
 type NotificationState string
@@ -32,7 +33,7 @@ type NotificationState string
 // The states. Waiting becomes pending, pending becomes sent or dead; an operator may make any of
 // these pending again.
 const (
-	NotificationWaiting NotificationState = "waiting" // its run has ended, and its statuses may still change
+	NotificationWaiting NotificationState = "waiting" // for the last statuses of its run, or for the end of its hold
 	NotificationPending NotificationState = "pending" // to be sent at NextAt
 	NotificationSent    NotificationState = "sent"    // the destination answered 2xx
 	NotificationDead    NotificationState = "dead"    // given up

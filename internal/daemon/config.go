@@ -194,7 +194,7 @@ type Notification struct {
 	// Signing secrets, each whsec_ and base64; several while one is rotated. Format slack has none.
 	Secrets []messaging.Secret `yaml:"secrets,omitempty" json:"secrets,omitempty" secret:"value"`
 	// Kinds of events: run.started, run.paused, run.finished, run.settled, approval.needed,
-	// hold.raised, breaker.tripped, drop.rejected, schedule.missed. Empty: all.
+	// hold.raised, hold.ended, breaker.tripped, drop.rejected, schedule.missed. Empty: all.
 	Events []string `yaml:"events,omitempty" json:"events,omitempty"`
 }
 

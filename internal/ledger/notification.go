@@ -47,18 +47,19 @@ func (o Options) NotifyState(no campaign.RunNo, to campaign.State, reason campai
 }
 
 // NotifyHolds returns what holds that began have to tell. One that came back soon after its end
-// (Hold.Count) tells nothing: it was told when the illness began.
+// (Hold.Count) tells nothing: it was told when the illness began. Its end is told when it is over.
 func (o Options) NotifyHolds(began []campaign.Hold, now time.Time) (all []campaign.Notification) {
 	for _, h := range began {
 		if h.Count > 1 {
 			continue
 		}
-		n := campaign.Notification{Kind: campaign.NotifyHold, Subject: string(h.Scope) + " " + h.ID, Reason: h.Reason,
-			Detail: h.Sentence(now), At: now}
+		n := campaign.Notification{Kind: campaign.NotifyHold, Subject: h.Subject(), Reason: h.Reason, Detail: h.Sentence(now), At: now}
+		end := campaign.Notification{Kind: campaign.NotifyHoldEnded, Subject: h.Subject(), Reason: h.Reason, At: now,
+			State: campaign.NotificationWaiting}
 		if h.Source == campaign.HoldByBreaker {
 			n.Kind = campaign.NotifyBreaker
 		}
-		all = append(all, o.notify(n)...)
+		all = append(append(all, o.notify(n)...), o.notify(end)...)
 	}
 	return all
 }

@@ -63,7 +63,7 @@ func sentence(n campaign.Notification, f Facts) string {
 		return fmt.Sprintf("%s is settled%s", f.Run, counted(f.Totals))
 	case campaign.NotifyApproval:
 		return fmt.Sprintf("%s waits for approval: `campaignd approve %[1]s`", f.Run)
-	case campaign.NotifyHold:
+	case campaign.NotifyHold, campaign.NotifyHoldEnded:
 		return n.Detail
 	case campaign.NotifyBreaker:
 		return "a breaker tripped: " + n.Detail

@@ -22,6 +22,7 @@ type Ledger interface {
 	campaign.NotificationLedger
 	Tallies(ctx context.Context, no campaign.RunNo) ([]campaign.Tally, campaign.Funnel, error)
 	LastEventAt(ctx context.Context, no campaign.RunNo) (time.Time, error)
+	Holds(ctx context.Context, ended bool) ([]campaign.Hold, error)
 }
 
 // Options are those of New.
@@ -42,8 +43,8 @@ const (
 	giveUp   = 72 * time.Hour   // after this no try is begun
 	kept     = 30 * 24 * time.Hour
 	tidied   = time.Hour
-	settling = time.Minute        // how soon an ended run is looked at again
-	quiet    = 10 * time.Minute   // without an event a run whose messages are delivered is settled
+	settling = time.Minute        // how soon an ended run and a hold are looked at again
+	quiet    = 10 * time.Minute   // without an event a run whose messages are delivered is settled, without its return a hold is over
 	latest   = 7 * 24 * time.Hour // after this a run is settled, whatever its statuses are
 	mostWait = 24 * time.Hour     // of a Retry-After
 	answer   = 4 << 10            // bytes of an answer that are read
@@ -145,7 +146,7 @@ func (s *Sender) tend(ctx context.Context, d *Destination) {
 				return
 			}
 			if n.State == campaign.NotificationWaiting {
-				stored = s.settle(ctx, n) || stored
+				stored = s.look(ctx, d, n) || stored
 			} else {
 				stored = s.try(ctx, d, n) || stored
 			}
@@ -176,31 +177,6 @@ func (s *Sender) update(ctx context.Context, was, is campaign.Notification) bool
 		s.o.Log.Debug("a notification cannot be recorded; it is sent again with the same id", "notification", is.ID, "err", err)
 	}
 	return same && err == nil
-}
-
-// settle makes the notification of an ended run pending when its statuses do not change any more.
-// It reports whether it stored something.
-func (s *Sender) settle(ctx context.Context, n campaign.Notification) bool {
-	totals, err := s.totals(ctx, n)
-	if err != nil {
-		return false
-	}
-	last, err := s.o.Ledger.LastEventAt(ctx, n.Run)
-	if err != nil {
-		return false
-	}
-	if last.Before(n.At) {
-		last = n.At
-	}
-	now, is := time.Now(), n
-	open := totals[string(campaign.Accepted)] + totals[string(campaign.Sent)] + totals[string(campaign.InDoubt)]
-	switch {
-	case open == 0 && (totals[string(campaign.Delivered)] == 0 || now.Sub(last) >= quiet), now.Sub(n.At) >= latest:
-		is.State, is.Since, is.NextAt = campaign.NotificationPending, now, now
-	default:
-		is.NextAt = now.Add(max(settling, now.Sub(n.At)/10)) // counting a large run takes time
-	}
-	return s.update(ctx, n, is)
 }
 
 // totals counts the rows of the run of a notification.

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -22,6 +21,7 @@ type outbox struct {
 	mu      sync.Mutex
 	all     []campaign.Notification
 	tallies []campaign.Tally
+	holds   []campaign.Hold
 	last    time.Time
 	refuses error // of updates
 	reads   int
@@ -71,6 +71,18 @@ func (o *outbox) UpdateNotification(_ context.Context, was, is campaign.Notifica
 	}
 	o.all[was.No-1] = is
 	return true, nil
+}
+
+func (o *outbox) Holds(context.Context, bool) ([]campaign.Hold, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.holds), nil
+}
+
+func (o *outbox) setHold(h campaign.Hold) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.holds = []campaign.Hold{h}
 }
 
 func (o *outbox) TidyNotifications(_ context.Context, before time.Time) (int64, error) {
@@ -339,39 +351,6 @@ func TestASlowDestinationDelaysNoOther(t *testing.T) {
 		time.Sleep(within)
 		if got := o.get(21); got.State != campaign.NotificationSent {
 			t.Errorf("got %+v, want it sent", got)
-		}
-	})
-}
-
-func TestARunSettlesWhenNoStatusIsOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		o, r := &outbox{last: began}, &receiver{answer: always(200)}
-		o.tallies = []campaign.Tally{{Status: campaign.Sent, N: 1}, {Status: campaign.Delivered, N: 4}}
-		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunSettled, Run: 7, Campaign: "spring",
-			State: campaign.NotificationWaiting})
-		stop := running(t, o, r, 1, "ops")
-		time.Sleep(time.Hour)
-		stop()
-		if r.tries() != 0 {
-			t.Fatalf("got %d requests while a message is sent and not delivered, want none", r.tries())
-		}
-		o.tallies = []campaign.Tally{{Status: campaign.Delivered, N: 5}}
-		o.last = time.Now()
-		defer running(t, o, r, 1, "ops")()
-		time.Sleep(quiet - time.Second)
-		if r.tries() != 0 {
-			t.Errorf("got %d requests while a read may follow, want none", r.tries())
-		}
-		time.Sleep(time.Hour)
-		var got Message
-		if r.tries() != 1 || json.Unmarshal([]byte(r.bodies[0]), &got) != nil {
-			t.Fatalf("got %d requests with %q, want one with JSON", r.tries(), r.bodies)
-		}
-		want := Facts{Text: "spring-7 is settled (5 delivered)", Run: "spring-7", Campaign: "spring"}
-		if got.Type != campaign.NotifyRunSettled || !got.Timestamp.Equal(began) || got.Data.Text != want.Text || got.Data.Run != want.Run ||
-			got.Data.Totals["delivered"] != 5 {
-			t.Errorf("got %+v, want %+v at %s", got, want, began)
 		}
 	})
 }

@@ -15,8 +15,11 @@ import (
 // Notify is the option of that name of the ledgers of Run: two destinations, of which the second is
 // told of holds alone.
 func Notify(kind campaign.NotificationKind) []string {
-	if kind == campaign.NotifyHold || kind == campaign.NotifyBreaker {
+	switch kind {
+	case campaign.NotifyHold, campaign.NotifyBreaker:
 		return []string{"ops", "holds"}
+	case campaign.NotifyHoldEnded:
+		return []string{"holds"}
 	}
 	return []string{"ops"}
 }
@@ -98,7 +101,8 @@ var notificationPromises = []promise{
 		_, err := f.l.Apply(f.ctx, campaign.Events{Holds: []campaign.Hold{hold}})
 		f.ok(err)
 		f.wantNotified("ops hold.raised connection conn_1 131042 pending", "holds hold.raised connection conn_1 131042 pending",
-			"ops breaker.tripped connection conn_2 breaker pending", "holds breaker.tripped connection conn_2 breaker pending")
+			"holds hold.ended connection conn_1 131042 waiting", "ops breaker.tripped connection conn_2 breaker pending", "holds breaker.tripped connection conn_2 breaker pending",
+			"holds hold.ended connection conn_2 breaker waiting")
 	}},
 	{"AHoldThatComesBackSoonTellsOnce", func(f *fixture) {
 		for range 3 {
@@ -108,7 +112,8 @@ var notificationPromises = []promise{
 			f.ok(err)
 			time.Sleep(30 * time.Millisecond)
 		}
-		f.wantNotified("ops hold.raised connection conn_1 429 pending", "holds hold.raised connection conn_1 429 pending")
+		f.wantNotified("ops hold.raised connection conn_1 429 pending", "holds hold.raised connection conn_1 429 pending",
+			"holds hold.ended connection conn_1 429 waiting")
 	}},
 	{"ARejectedFileTellsOnce", func(f *fixture) {
 		file, _ := f.take(dropped("a.csv", "1"))

@@ -1,0 +1,94 @@
+package notify
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaignd/campaign"
+)
+
+func TestARunSettlesWhenNoStatusIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		o, r := &outbox{last: began}, &receiver{answer: always(200)}
+		o.tallies = []campaign.Tally{{Status: campaign.Sent, N: 1}, {Status: campaign.Delivered, N: 4}}
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyRunSettled, Run: 7, Campaign: "spring",
+			State: campaign.NotificationWaiting})
+		stop := running(t, o, r, 1, "ops")
+		time.Sleep(time.Hour)
+		stop()
+		if r.tries() != 0 {
+			t.Fatalf("got %d requests while a message is sent and not delivered, want none", r.tries())
+		}
+		o.tallies = []campaign.Tally{{Status: campaign.Delivered, N: 5}}
+		o.last = time.Now()
+		defer running(t, o, r, 1, "ops")()
+		time.Sleep(quiet - time.Second)
+		if r.tries() != 0 {
+			t.Errorf("got %d requests while a read may follow, want none", r.tries())
+		}
+		time.Sleep(time.Hour)
+		var got Message
+		if r.tries() != 1 || json.Unmarshal([]byte(r.bodies[0]), &got) != nil {
+			t.Fatalf("got %d requests with %q, want one with JSON", r.tries(), r.bodies)
+		}
+		want := Facts{Text: "spring-7 is settled (5 delivered)", Run: "spring-7", Campaign: "spring"}
+		if got.Type != campaign.NotifyRunSettled || !got.Timestamp.Equal(began) || got.Data.Text != want.Text || got.Data.Run != want.Run ||
+			got.Data.Totals["delivered"] != 5 {
+			t.Errorf("got %+v, want %+v at %s", got, want, began)
+		}
+	})
+}
+
+// outboxHold is a hold of connection conn_1 by a refusal.
+func outboxHold(since, until time.Time) campaign.Hold {
+	return campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "130429", Source: campaign.HoldByRefusal, Since: since, Until: until}
+}
+
+func TestAnEndOfAHoldIsToldWhenItStaysAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		o, r := &outbox{}, &receiver{answer: always(200)}
+		o.holds = []campaign.Hold{outboxHold(began, time.Time{})}
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyHoldEnded, Subject: "connection conn_1", Reason: "130429",
+			State: campaign.NotificationWaiting})
+		defer running(t, o, r, 1, "ops")()
+		time.Sleep(time.Hour)
+		ended := time.Now()
+		o.setHold(outboxHold(began, ended))
+		time.Sleep(quiet - 5*time.Second)
+		back := time.Now().Add(time.Second)
+		o.setHold(outboxHold(began, back)) // the same illness
+		time.Sleep(quiet - settling)
+		if r.tries() != 0 {
+			t.Fatalf("got %d requests while the hold may come back, want none", r.tries())
+		}
+		time.Sleep(time.Hour)
+		var got Message
+		if r.tries() != 1 || json.Unmarshal([]byte(r.bodies[0]), &got) != nil {
+			t.Fatalf("got %d requests with %q, want one with JSON", r.tries(), r.bodies)
+		}
+		if got.Type != campaign.NotifyHoldEnded || !got.Timestamp.Equal(back) || got.Data.Subject != "connection conn_1" ||
+			!strings.Contains(got.Data.Text, "connection conn_1 was held from ") {
+			t.Errorf("got %+v, want the end of conn_1's hold at %s", got, back)
+		}
+	})
+}
+
+func TestAHoldThatBeganAnewEndsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, r := &outbox{}, &receiver{answer: always(200)}
+		o.add(campaign.Notification{Destination: "ops", Kind: campaign.NotifyHoldEnded, Subject: "connection conn_1", Reason: "130429",
+			State: campaign.NotificationWaiting})
+		time.Sleep(time.Minute)
+		o.setHold(outboxHold(time.Now(), time.Time{}))
+		defer running(t, o, r, 1, "ops")()
+		time.Sleep(time.Minute)
+		if r.tries() != 1 || !strings.Contains(r.bodies[0], "was lifted, and another has begun") {
+			t.Errorf("got %d requests with %q, want one that says it began anew", r.tries(), r.bodies)
+		}
+	})
+}
