@@ -90,7 +90,7 @@ func (p *progress) show(now daemon.Progress) {
 	} else if now.Rows > 0 {
 		line += fmt.Sprintf(" %d of %s", now.Done, spelling.Count(now.Rows, "row", "rows"))
 	} else if now.Done > 0 {
-		line += " " + spelling.Count(now.Done, "row", "rows")
+		line += ", " + spelling.Count(now.Done, "row", "rows") + " so far"
 	}
 	for _, more := range []string{p.left(), statuses(now), printable(now.Detail)} {
 		if more != "" {

@@ -148,7 +148,7 @@ func TestPlainLinesTellPhaseRowsAndDetail(t *testing.T) {
 		p.warn(&campaign.Preflight{Findings: []campaign.Finding{
 			{Level: campaign.LevelWarning, What: "odd\x1b"}, {Level: campaign.LevelError, What: "bad"},
 		}})
-		want := "checking\nimporting 1000 rows\nuploading the file of the header\nsending 3 of 10 rows; 7 queued, 2 read\n" +
+		want := "checking\nimporting, 1000 rows so far\nuploading the file of the header\nsending 3 of 10 rows; 7 queued, 2 read\n" +
 			"sending 4 of 10 rows; 7 queued, 2 read; a window\uFFFD\nsending 5 of 10 rows\npaused 5 of 10 rows\npaused 7 of 10 rows\n" +
 			"warning: odd\uFFFD\n"
 		if out.String() != want {
