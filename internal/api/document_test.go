@@ -218,11 +218,23 @@ func TestTheDocumentIsWhole(t *testing.T) {
 		got := w.ask(t, http.MethodGet, path, "", "")
 		var doc struct {
 			OpenAPI string
-			Paths   map[string]map[string]any
+			Paths   map[string]map[string]struct{ OperationID, Description string }
 		}
 		if err := json.Unmarshal(got.Body.Bytes(), &doc); err != nil || got.Code != 200 || !strings.HasPrefix(doc.OpenAPI, "3.") ||
 			len(doc.Paths) < 20 {
 			t.Errorf("%s: got %d, version %q, %d paths (%v); want 200, 3, 20 or more", path, got.Code, doc.OpenAPI, len(doc.Paths), err)
+		}
+		described := 0
+		for _, operations := range doc.Paths {
+			for _, op := range operations {
+				if descriptions[op.OperationID] == "" || !strings.HasPrefix(op.Description, descriptions[op.OperationID]) {
+					t.Errorf("%s: the operation %s is described as %q, want its text of descriptions", path, op.OperationID, op.Description)
+				}
+				described++
+			}
+		}
+		if described != len(descriptions) {
+			t.Errorf("%s: %d operations and %d descriptions, want one each", path, described, len(descriptions))
 		}
 		for _, ref := range bytes.Split(got.Body.Bytes(), []byte(`"$ref":"#/components/schemas/`))[1:] {
 			name, _, _ := bytes.Cut(ref, []byte(`"`))

@@ -149,7 +149,8 @@ type answered[O any] struct {
 // operation is the operation of a route in the document.
 func (s *Server) operation(r route) huma.Operation {
 	op := huma.Operation{
-		Method: r.method, Path: r.path, OperationID: r.id, Summary: r.summary, MaxBodyBytes: mostBody,
+		Method: r.method, Path: r.path, OperationID: r.id, Summary: r.summary, Description: r.description(),
+		MaxBodyBytes: mostBody,
 		Errors:     append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusBadRequest}, r.errors...),
 		Security:   []map[string][]string{{"key": {}}},
 		Extensions: map[string]any{"x-scope": string(r.scope)},

@@ -54,8 +54,8 @@ func (o Options) NotifyHolds(began []campaign.Hold, now time.Time) (all []campai
 			continue
 		}
 		n := campaign.Notification{Kind: campaign.NotifyHold, Subject: h.Subject(), Reason: h.Reason, Detail: h.Sentence(now), At: now}
-		end := campaign.Notification{Kind: campaign.NotifyHoldEnded, Subject: h.Subject(), Reason: h.Reason, At: now,
-			State: campaign.NotificationWaiting}
+		end := campaign.Notification{Kind: campaign.NotifyHoldEnded, Subject: h.Subject(), Reason: h.Reason,
+			Detail: n.Detail, At: now, State: campaign.NotificationWaiting}
 		if h.Source == campaign.HoldByBreaker {
 			n.Kind = campaign.NotifyBreaker
 		}

@@ -1,0 +1,82 @@
+package api
+
+import "campaignd/campaign"
+
+// descriptions say of each operation what its summary leaves out.
+var descriptions = map[string]string{
+	"runs":    "The newest run comes first.",
+	"run":     "The id `latest` is the run that was launched last.",
+	"pause":   "All processes stop within a second. Nothing is lost: resume goes on at the next row.",
+	"resume":  "It ends a pause of each reason: operator, breaker, canary and ledger. A hold is no pause: lift-holds ends it.",
+	"cancel":  "This is final: a cancelled run is never resumed. What was accepted still gets its statuses.",
+	"approve": "A run waits for approval in the state waiting_approval.",
+	"follow-up": "The run must have ended. The same choice of rows is the same follow-up, so a repeated request adds nothing. " +
+		"The senders of the ledger send it.",
+	"limits":        "These are the limits in force, with the changes since the launch.",
+	"change-limits": "A limit that is left out stays as it is. The change counts for all processes.",
+	"why":           "limited_by is from a closed list: a limit, a window, a hold, a pause or none. The sentence is for people.",
+	"why-recipient": "It says what the row waits for, or what became of it.",
+	"why-number":    "The connection is configured, or one of a run of the last 100.",
+	"report":        "The totals are by status. Statuses still change until the run is settled.",
+	"audit": "balanced is true if each row of the list has exactly one outcome and the totals agree. It takes minutes for millions " +
+		"of rows. Two lists are read at a time; another request gets 503.",
+	"forecast": "It sends the rest of the run in a model of its limits, windows and the other runs. The answer names what it assumes.",
+	"deliveries": "A delivery is listed if all filters hold. The order is that in which the run sends. Give meta.next as after until it is " +
+		"missing: a page may have fewer than limit, or none, although more follow.",
+	"doubts": "A row in doubt may or may not have been sent, and its proof may still come. A row that is unknown has waited for its " +
+		"proof long enough. A follow-up can send these again, and that may reach a person twice.",
+	"export":  "The file has one line for each row of the list. A connection that ends early means that the file is not whole.",
+	"numbers": "rate is in messages per second. reached is how many people the portfolio has reached in 24 hours, of tier.",
+	"holds":   "A hold stops what it names and nothing else. Each has a sentence that says why, and what ends it.",
+	"add-hold": "All processes obey within a second. Without for it stays until lift-holds. Adding it again replaces its end and " +
+		"reason. An id that no connection has is refused; * is all of a scope.",
+	"lift-holds": "Name a scope and an id, or a reason alone for all of that reason. If the cause is not gone, the next refusal " +
+		"begins the hold again. The answer has the holds that were ended.",
+	"keys": "A key that was revoked is listed too.",
+	"create-key": "The secret is in this answer alone. The scope read looks, operate also changes what is sent, admin also makes keys " +
+		"and erases.",
+	"revoke-key": "The key is refused from its next request on, by all processes.",
+	"actions":    "Each change is logged before it is done. For the next page give the last action's at as before and its id as before_id.",
+	"launch": "The parts come in this order: campaign, header if it is a file, list. The answer comes when the list is imported. " +
+		"The same list and campaign are the same run, so a repeated request launches nothing.",
+	"check-upload":    "Every row is read, and nothing is sent or kept.",
+	"forecast-upload": "Every row is read, and nothing is sent or kept. The runs under way count.",
+	"campaigns":       "A file that cannot be used is listed with its fault.",
+	"campaign":        "The name is the one in the file.",
+	"check": "Each fault of the campaign, its list and its account is listed with a remedy. Nothing is sent. Two lists are read at a time; " +
+		"another request gets 503.",
+	"forecast-campaign": "The runs under way count, as they are now. Nothing is sent.",
+	"schedules":         "A past firing has its outcome, the reason and its run.",
+	"drops":             "A content is taken once for each campaign. A rejected file has the reason.",
+	"drop":              "A file that waits has no number yet, and is only in the list of drops.",
+	"events": "Give the id of the last event as the header Last-Event-ID to go on behind it. The ledger is read once a second, so a state " +
+		"that lasted less may not be told.",
+	"suppressions": "The list has opt-outs, what was imported and what operators added. Give meta.next as after for the next page.",
+	"add-suppressions": "At most 1,000 numbers. To suppress a number twice is the same as once. With a key of one company the numbers are " +
+		"suppressed for the messages of that company alone.",
+	"remove-suppressions": "The numbers can be sent to again. A suppression of another scope stays.",
+	"suppression":         "Each suppression of the number, with its source and its end. An empty list: it may be sent to.",
+	"export-suppressions": "The file has the columns that import-suppressions reads.",
+	"import-suppressions": "The rows before a fault that ends the import (422) are imported; the same file again adds the others.",
+	"upload":              "Go on with upload-part at that place.",
+	"upload-part": "The part begins where the upload ends: after a broken connection, ask upload for the place. When the list is " +
+		"whole, give its hash to launch as the part upload.",
+	"remove-upload":     "A run that was launched from it stays.",
+	"notifications":     "Each destination has a notification of its own for each event.",
+	"notification":      "body is the text that is sent.",
+	"send-notification": "It is tried for three days from now, and receivers know the repetition by its id.",
+	"erase": "Its variables, message ids, opt-outs and events go; totals stay. A keyed hash stays suppressed, so that a later list sends " +
+		"nothing to it. The log of actions does not name it.",
+}
+
+// description returns the text of a route, with what its key must be able to do.
+func (r route) description() string {
+	text := descriptions[r.id] + " It needs a key of the scope " + string(r.scope)
+	if r.scope != campaign.KeyAdmin {
+		text += " or a higher one"
+	}
+	if r.all {
+		text += "; a key of one company is refused"
+	}
+	return text + "."
+}
