@@ -151,7 +151,8 @@ func (s *Server) operation(r route) huma.Operation {
 	op := huma.Operation{
 		Method: r.method, Path: r.path, OperationID: r.id, Summary: r.summary, Description: r.description(),
 		MaxBodyBytes: mostBody,
-		Errors:     append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusBadRequest}, r.errors...),
+		Errors: append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests,
+			http.StatusBadRequest}, r.errors...),
 		Security:   []map[string][]string{{"key": {}}},
 		Extensions: map[string]any{"x-scope": string(r.scope)},
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {

@@ -45,7 +45,8 @@ func TestARunSettlesWhenNoStatusIsOpen(t *testing.T) {
 
 // outboxHold is a hold of connection conn_1 by a refusal.
 func outboxHold(since, until time.Time) campaign.Hold {
-	return campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "130429", Source: campaign.HoldByRefusal, Since: since, Until: until}
+	return campaign.Hold{Scope: campaign.HoldConnection, ID: "conn_1", Reason: "130429",
+		Source: campaign.HoldByRefusal, Since: since, Until: until}
 }
 
 func TestAnEndOfAHoldIsToldWhenItStaysAway(t *testing.T) {

@@ -101,8 +101,8 @@ var notificationPromises = []promise{
 		_, err := f.l.Apply(f.ctx, campaign.Events{Holds: []campaign.Hold{hold}})
 		f.ok(err)
 		f.wantNotified("ops hold.raised connection conn_1 131042 pending", "holds hold.raised connection conn_1 131042 pending",
-			"holds hold.ended connection conn_1 131042 waiting", "ops breaker.tripped connection conn_2 breaker pending", "holds breaker.tripped connection conn_2 breaker pending",
-			"holds hold.ended connection conn_2 breaker waiting")
+			"holds hold.ended connection conn_1 131042 waiting", "ops breaker.tripped connection conn_2 breaker pending",
+			"holds breaker.tripped connection conn_2 breaker pending", "holds hold.ended connection conn_2 breaker waiting")
 	}},
 	{"AHoldThatComesBackSoonTellsOnce", func(f *fixture) {
 		for range 3 {
