@@ -3,7 +3,6 @@ package messaging
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 )
@@ -55,6 +54,6 @@ func (c *Client) ask(ctx context.Context, timeout time.Duration, req *http.Reque
 func (c *Client) jsonRequest(ctx context.Context, method, path string, body []byte) *http.Request {
 	r := c.request(ctx, method, path, "")
 	r.Header.Set("Content-Type", "application/json")
-	r.Body, r.ContentLength = io.NopCloser(&posting{text: body}), int64(len(body))
+	r.Body, r.ContentLength = posting(body), int64(len(body))
 	return r
 }
