@@ -75,8 +75,8 @@ func TestResumeAllChoosesByReason(t *testing.T) {
 	d.says(0, "no run is paused; `campaignd holds` lists what else may not be sent\n", "", "resume", "--all")
 	d.says(0, "nothing is held for the reason or in the scope account; `campaignd holds` lists what is\n", "",
 		"resume", "--all", "--reason", "account")
-	d.want(0, "holds", "add", "account", "acc_1", "--reason", "maintenance")
-	if r := d.want(0, "resume", "--all", "--reason", "account"); !strings.Contains(r.stdout, "account acc_1 was held") {
+	d.want(0, "holds", "add", "account", "conn_1", "--reason", "maintenance")
+	if r := d.want(0, "resume", "--all", "--reason", "account"); !strings.Contains(r.stdout, "account conn_1 was held") {
 		t.Errorf("resume of what an account held: got %q, want its hold", r.stdout)
 	}
 	d.says(0, "nothing is held for the reason or in the scope 131042; `campaignd holds` lists what is\n", "",
