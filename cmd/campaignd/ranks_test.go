@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -178,5 +181,31 @@ func TestEveryPackageHasACommentAndAClearName(t *testing.T) {
 		if slices.Contains(emptyNames, p.Name) || slices.Contains(emptyNames, path.Base(p.ImportPath)) {
 			t.Errorf("%s: got the name %s, want one that tells its content", p.ImportPath, p.Name)
 		}
+	}
+}
+
+// A file that grows beyond a few screens hides a second noun.
+func TestNoFileIsLongerThan350Lines(t *testing.T) {
+	const most = 350
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() != ".." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir() || filepath.Ext(path) != ".go":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if n := bytes.Count(text, []byte("\n")); n > most {
+			t.Errorf("%s: got %d lines, want at most %d: divide it by its nouns", path, n, most)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

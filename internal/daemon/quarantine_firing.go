@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"campaignd/campaign"
+)
+
+// lostList is the name of the list of a run that stands for a firing of the lost time.
+const lostList = "(the firing of the lost time)"
+
+// closeFirings keeps the schedule from launching again what it may have launched in the lost time:
+// it makes a cancelled run without rows for each firing that is due. A mark closes those of files
+// that are broken now, or are not there (firings.quarantined). It comes before the quarantine of
+// the ledger, so that a quarantine that died in between is repeated as a whole.
+func (q *Quarantined) closeFirings(ctx context.Context, cfg *Config, l campaign.Ledger, runs []campaign.Run, log *slog.Logger) error {
+	all, err := ReadSchedule(cfg.Campaigns)
+	if err != nil {
+		log.Warn("a campaign file is not used; its firings until now count as missed", "err", err)
+	}
+	d := &Daemon{cfg: cfg, ledger: l}
+	for _, r := range runs { // an earlier quarantine died before it cancelled this run
+		if r.State != campaign.Importing || r.ListName != lostList {
+			continue
+		}
+		if !q.DryRun {
+			if err := closeFiring(ctx, l, r); err != nil {
+				return err
+			}
+		}
+		q.Firings = append(q.Firings, LostFiring{Campaign: r.Campaign, At: r.CreatedAt.UTC(), Run: r.ID()})
+	}
+	for _, s := range all {
+		firing, due, err := d.due(ctx, s, time.Now())
+		if err != nil {
+			return err
+		}
+		known := slices.IndexFunc(runs, func(r campaign.Run) bool {
+			return r.Campaign == s.Definition.Name && r.Launch == cronKey+firing.Key
+		})
+		if !due || known >= 0 {
+			continue
+		}
+		lost := LostFiring{Campaign: s.Definition.Name, At: firing.At.UTC()}
+		if !q.DryRun {
+			run, err := l.CreateRun(ctx, campaign.Run{Campaign: lost.Campaign, Launch: cronKey + firing.Key, ListName: lostList,
+				Template: s.Definition.Template.Name, Language: s.Definition.Template.Language})
+			if err != nil {
+				return fmt.Errorf("close the firing of %s: %w", lost.Campaign, err)
+			}
+			if err := closeFiring(ctx, l, run); err != nil {
+				return err
+			}
+			lost.Run = run.ID()
+		}
+		q.Firings = append(q.Firings, lost)
+	}
+	if q.DryRun {
+		return nil
+	}
+	now := time.Now()
+	_, err = l.NoteFiring(ctx, campaign.Firing{Key: "quarantined " + now.UTC().Format(time.RFC3339Nano), At: now, Since: now,
+		Outcome: campaign.FiringAdded})
+	if err != nil {
+		return fmt.Errorf("note the quarantine: %w", err)
+	}
+	return nil
+}
+
+// closeFiring cancels the run without rows that stands for a firing.
+func closeFiring(ctx context.Context, l campaign.Ledger, r campaign.Run) error {
+	if _, err := l.SetState(ctx, r.No, []campaign.State{campaign.Importing}, campaign.Cancelled, "", lostFiring); err != nil {
+		return fmt.Errorf("close the firing of %s: %w", r.Campaign, err)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const (
+	sqlResend = `UPDATE outcome SET state = 1 /* deferred */, flags = flags | 2 /* may be a duplicate */, next_due = $4
+		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND result_at >= $6 AND result_at < $3 AND $5 AND flags & 4 /* no resend */ = 0`
+	sqlEndDoubts = `UPDATE outcome SET state = 4 /* unknown */
+		WHERE rid >= $1 AND rid < $2 AND state = 3 /* in doubt */ AND result_at < $3 AND result_at >= $4`
+)
+
+// Resolve implements campaign.SendLedger.
+func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campaign.Span, p campaign.OnUncertain) (n int, err error) {
+	err = l.change(ctx, l.sender, "", func(t *tx) error {
+		s, err := t.owned(lease)
+		if err != nil {
+			return err
+		}
+		var again, ended int64
+		since, until := ledger.Millis(began.Since), ledger.Millis(began.Until)
+		err = t.do(
+			stmt(&again, sqlResend, s.First(), s.End(), until, ledger.Millis(time.Now()), p == campaign.UncertainResend, since),
+			stmt(&ended, sqlEndDoubts, s.First(), s.End(), until, since))
+		n = int(again + ended)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+const (
+	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
+	sqlSkipDeferred = `UPDATE outcome
+		SET state = CASE WHEN flags & 2 /* may be a duplicate */ <> 0 THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = $3,
+			result_at = $4, next_due = NULL
+		WHERE rid >= $1 AND rid < $2 AND state = 1 /* deferred */ AND (attempt = 0 OR $5)`
+	sqlSkipQueued = `INSERT INTO outcome (rid, state, code, result_at) SELECT d.rid, 7 /* skipped */, $3, $4
+		FROM delivery d WHERE d.rid >= $1 AND d.rid < $2 AND ` + sqlNoOutcome + ` ORDER BY d.rid ON CONFLICT (rid) DO NOTHING`
+	sqlMarkEnd = `UPDATE segment SET mark = hi WHERE id = $1`
+)
+
+// Drop implements campaign.SendLedger. It moves the mark to the segment's end, because every
+// delivery above it has an outcome now. Park then finds the segment done, unless retries are left.
+func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign.SkipReason) (n int, err error) {
+	err = l.change(ctx, l.sender, "", func(t *tx) error {
+		s, err := t.owned(lease)
+		if err != nil {
+			return err
+		}
+		now := ledger.Millis(time.Now())
+		var above, below int64
+		err = t.do(
+			stmt(&below, sqlSkipDeferred, s.First(), s.End(), string(reason), now, reason != campaign.OverLimit),
+			stmt(&above, sqlSkipQueued, s.Marked(), s.End(), string(reason), now),
+			stmt(nil, sqlMarkEnd, s.Key))
+		n = int(above + below)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}

@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"campaignd/campaign"
+	"campaignd/internal/ledger"
+)
+
+const (
+	sqlOldDoubts = `SELECT rid, flags FROM outcome INDEXED BY outcome_open
+		WHERE rid >= ? AND rid < ? AND state IN (1, 2, 3) /* open */ AND state = 3 /* in doubt */ AND result_at >= ? AND result_at < ?`
+	sqlEndDoubt = `UPDATE outcome SET state = 4 /* unknown */ WHERE rid = ?`
+	sqlResend   = `UPDATE outcome SET state = 1 /* deferred */, flags = flags | 2 /* may be a duplicate */, next_due = ? WHERE rid = ?`
+)
+
+// Resolve implements campaign.SendLedger.
+func (l *Ledger) Resolve(ctx context.Context, lease campaign.Lease, began campaign.Span, p campaign.OnUncertain) (n int, err error) {
+	err = l.submit(ctx, &op{urgency: results, rows: 64, run: func(t *tx) error {
+		s, err := t.owned(lease)
+		if err != nil {
+			return err
+		}
+		type doubt struct {
+			rid   int64
+			flags int
+		}
+		var doubts []doubt
+		within := args(s.First(), s.End(), ledger.Millis(began.Since), ledger.Millis(began.Until))
+		if err := t.each(sqlOldDoubts, within, func(scan scanFunc) error {
+			var d doubt
+			err := scan(&d.rid, &d.flags)
+			doubts = append(doubts, d)
+			return err
+		}); err != nil {
+			return err
+		}
+		now := ledger.Millis(time.Now())
+		for _, d := range doubts {
+			query, a := sqlEndDoubt, args(d.rid)
+			if p == campaign.UncertainResend && d.flags&ledger.FlagNoResend == 0 {
+				query, a = sqlResend, args(now, d.rid)
+			}
+			if _, err := t.exec(query, a...); err != nil {
+				return err
+			}
+		}
+		n = len(doubts)
+		return nil
+	}})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+const (
+	sqlSkipQueued = `INSERT INTO outcome (rid, state, code, result_at) SELECT d.rid, 7 /* skipped */, ?3, ?4
+		FROM delivery d LEFT JOIN outcome o ON o.rid = d.rid WHERE d.rid >= ?1 AND d.rid < ?2 AND o.rid IS NULL`
+	// An earlier attempt of a resent delivery may have been sent, so it becomes unknown.
+	sqlSkipDeferred = `UPDATE outcome
+		SET state = CASE WHEN flags & 2 /* may be a duplicate */ THEN 4 /* unknown */ ELSE 7 /* skipped */ END, code = ?3,
+			result_at = ?4, next_due = 0
+		WHERE rid >= ?1 AND rid < ?2 AND state IN (1, 2, 3) /* open */ AND state = 1 /* deferred */ AND (attempt = 0 OR ?5)`
+	sqlMarkEnd = `UPDATE segment SET mark = hi WHERE id = ?`
+)
+
+// Drop implements campaign.SendLedger. It moves the mark to the segment's end, because every
+// delivery above it has an outcome now. Park then finds the segment done, unless retries are left.
+func (l *Ledger) Drop(ctx context.Context, lease campaign.Lease, reason campaign.SkipReason) (n int, err error) {
+	err = l.submit(ctx, &op{urgency: results, rows: campaign.SegmentSize, run: func(t *tx) error {
+		s, err := t.owned(lease)
+		if err != nil {
+			return err
+		}
+		now := ledger.Millis(time.Now())
+		above, err := t.exec(sqlSkipQueued, s.Marked(), s.End(), string(reason), now)
+		if err != nil {
+			return err
+		}
+		below, err := t.exec(sqlSkipDeferred, s.First(), s.End(), string(reason), now, reason != campaign.OverLimit)
+		if err != nil {
+			return err
+		}
+		n = int(above + below)
+		_, err = t.exec(sqlMarkEnd, s.Key)
+		return err
+	}})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
