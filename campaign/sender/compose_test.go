@@ -85,7 +85,7 @@ func TestARetryIsDueStillWhenItsIntentFails(t *testing.T) {
 				l := &retryLedger{fails: map[string]error{call: away}}
 				w, segments := composing(t, l)
 				segments[1].due(time.Now()) // it is searched too
-				_, err := w.planner.intend(t.Context(), time.Now(), 8, 8)
+				_, err := w.planner.intend(t.Context(), time.Now(), 8, 8, true)
 				if wanted := call != "none" && call != "held"; (err != nil) != wanted || (l.granted == 0) == (call == "none") {
 					t.Fatalf("at first: %v, %d granted", err, l.granted)
 				}
@@ -93,7 +93,7 @@ func TestARetryIsDueStillWhenItsIntentFails(t *testing.T) {
 				for _, s := range segments {
 					s.run.held.Store(false) // the run is resumed
 				}
-				if _, err := w.planner.intend(t.Context(), time.Now(), 8, 8); err != nil || l.granted != 1 {
+				if _, err := w.planner.intend(t.Context(), time.Now(), 8, 8, true); err != nil || l.granted != 1 {
 					t.Errorf("at the next step: %v, %d retries granted, want one", err, l.granted)
 				}
 			})
@@ -106,10 +106,10 @@ func TestARetryWhoseCommitIsUnknownIsNotAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &retryLedger{fails: map[string]error{"Intend": campaign.ErrUnknownCommit}}
 		w, _ := composing(t, l)
-		if _, err := w.planner.intend(t.Context(), time.Now(), 8, 8); !errors.Is(err, campaign.ErrUnknownCommit) {
+		if _, err := w.planner.intend(t.Context(), time.Now(), 8, 8, true); !errors.Is(err, campaign.ErrUnknownCommit) {
 			t.Fatal(err)
 		}
-		if asked, err := w.planner.intend(t.Context(), time.Now(), 8, 8); asked || err != nil || l.granted != 0 {
+		if asked, err := w.planner.intend(t.Context(), time.Now(), 8, 8, true); asked || err != nil || l.granted != 0 {
 			t.Errorf("asked again: %v %v, %d granted, want false, nil, 0", asked, err, l.granted)
 		}
 	})

@@ -90,6 +90,19 @@ func (e *Engine) holdsChanged() {
 	}
 }
 
+// invite makes the other numbers that send commit intents now too. The ledger commits calls of about the same
+// time in one transaction (docs/decisions/0010-shared-commits.md).
+func (e *Engine) invite(p *planner) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, w := range e.workers {
+		if w.planner != p && w.planner.works() {
+			w.planner.invited.Store(true)
+			w.planner.poke.send()
+		}
+	}
+}
+
 // origin is what a hold can name of the messages of a run over a connection. Without a run it is
 // the part of it that all messages of the connection share.
 func (e *Engine) origin(connection string, r *run) campaign.Origin {

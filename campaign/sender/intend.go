@@ -14,8 +14,8 @@ import (
 )
 
 // intend commits the next group (see compose) and queues its attempts. It reports whether there was
-// anything to ask for.
-func (p *planner) intend(ctx context.Context, now time.Time, n, most int) (bool, error) {
+// anything to ask for. With invites, the other numbers ask at the same time.
+func (p *planner) intend(ctx context.Context, now time.Time, n, most int, invites bool) (bool, error) {
 	intents, err := p.compose(ctx, now, n, most)
 	began := time.Now()
 	late := slices.ContainsFunc(intents, func(d draft) bool { return d.overdue(began, 0) })
@@ -23,6 +23,9 @@ func (p *planner) intend(ctx context.Context, now time.Time, n, most int) (bool,
 		again(intents, now)
 		uncharge(intents)
 		return false, err
+	}
+	if invites {
+		p.e.invite(p)
 	}
 	ask := make([]campaign.Intent, len(intents))
 	for i := range intents {

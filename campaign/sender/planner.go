@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaignd/campaign"
@@ -19,7 +20,8 @@ type planner struct {
 	number  *number
 	queue   *queue
 	renewer *renewer
-	poke    signal // wakes it
+	poke    signal      // wakes it
+	invited atomic.Bool // another number of this process is about to commit intents
 
 	mu        sync.Mutex
 	runs      []*run
@@ -155,11 +157,12 @@ func (p *planner) step(ctx context.Context) (wait time.Duration, err error) {
 	p.queue.setLow(few, most)
 	limited := p.wantsLimited(now, most)
 	free := p.queue.free()
-	if free > few && !limited { // enough is ahead: the poster says when it is not
+	low, joins := free <= few || limited, p.invited.Swap(false) && state != halfOpen && free < most && group <= smallGroup
+	if !low && !joins { // enough is ahead: the poster says when it is not
 		p.divide(now, rate)
 		return min(lookEvery*p.e.o.Tick, max(p.begunAt.Add(begunEvery).Sub(now), p.e.o.Tick)), nil
 	}
-	asked, err := p.intend(ctx, now, min(most-free, p.e.o.GroupMax), most)
+	asked, err := p.intend(ctx, now, min(most-free, p.e.o.GroupMax), most, !joins && group <= smallGroup)
 	if err != nil || asked {
 		return 0, err
 	}
@@ -223,6 +226,18 @@ func (p *planner) shareOf(r *run) (s share, ok bool) {
 	return s, ok
 }
 
+// works reports whether the last step found something to send, now or later.
+func (p *planner) works() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, working := range p.working {
+		if working {
+			return true
+		}
+	}
+	return false
+}
+
 // limit notes what limits a run's lane at this step.
 func (p *planner) limit(r *run, by, detail string) {
 	p.limits[r.no] = limitedBy{limit: by, detail: detail}
@@ -242,6 +257,10 @@ func (p *planner) group(rate float64) int {
 	p.mu.Unlock()
 	return int(min(max(math.Ceil(rate*cover.Seconds()), 1), float64(p.e.o.GroupMax)))
 }
+
+// smallGroup is the largest group that shares its transaction with those of other numbers: 320
+// messages a second. The transaction of a larger one is cheap for each of its deliveries.
+const smallGroup = 16
 
 // mostCover bounds what a slow ledger adds to a group: two of them are in doubt after a death.
 const mostCover = 250 * time.Millisecond
