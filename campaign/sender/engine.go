@@ -90,8 +90,8 @@ func (e *Engine) holdsChanged() {
 	}
 }
 
-// invite makes the other numbers that send commit intents now too. The ledger commits calls of about the same
-// time in one transaction (docs/decisions/0010-shared-commits.md).
+// invite makes the other numbers that send commit intents now too. The ledger commits calls of about
+// the same time in one transaction (docs/decisions/0010-shared-commits.md).
 func (e *Engine) invite(p *planner) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -8,7 +8,7 @@ var descriptions = map[string]string{
 	"run":     "The id `latest` is the run that was launched last.",
 	"pause":   "All processes stop within a second. Nothing is lost: resume goes on at the next row.",
 	"resume":  "It ends a pause of each reason: operator, breaker, canary and ledger. A hold is no pause: lift-holds ends it.",
-	"cancel":  "This is final: a cancelled run is never resumed. What was accepted still gets its statuses.",
+	"cancel":  "This is final: a cancelled run is never resumed. Accepted messages still get their statuses.",
 	"approve": "A run waits for approval in the state waiting_approval.",
 	"follow-up": "The run must have ended. The same choice of rows is the same follow-up, so a repeated request adds nothing. " +
 		"The senders of the ledger send it.",

@@ -1,4 +1,4 @@
-// dashboard draws the Grafana dashboard of the chart from a recorded run, without Grafana: it plays a
+// Command dashboard draws the Grafana dashboard of the chart from a recorded run, without Grafana: it plays a
 // scene with the sandbox, scrapes /metrics of `campaignd serve`, evaluates each panel's expressions
 // with Prometheus' own engine, and draws all panels into one SVG by their places. It fails when an
 // expression has no series, so that a metric that was renamed is seen. `make dashboard` runs it. It is
